@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-appctl.h"
+
+#include "adp-bridge.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "unixctl.h"
+#include "util.h"
+
+/* The bridge that 'name' (may be NULL) means.  Otherwise replies with an
+ * error and returns NULL. */
+static struct adp_bridge *
+find_bridge(struct unixctl_conn *conn, const char *name)
+{
+    struct adp_bridge *b = (name ? adp_bridge_lookup(name)
+                            : adp_bridge_only());
+
+    if (!b) {
+        char *error = (name
+                       ? xasprintf("no bridge \"%s\" of type antrea", name)
+                       : xstrdup(adp_bridge_next(NULL)
+                                 ? "there are several bridges of type antrea, "
+                                   "name one"
+                                 : "there is no bridge of type antrea"));
+
+        unixctl_command_reply_error(conn, error);
+        free(error);
+    }
+    return b;
+}
+
+static void
+program_show(struct unixctl_conn *conn, int argc, const char *argv[],
+             void *aux OVS_UNUSED)
+{
+    struct adp_bridge *b = find_bridge(conn, argc > 1 ? argv[1] : NULL);
+
+    if (b) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        adp_bridge_format_program(b, &s);
+        unixctl_command_reply(conn, ds_cstr(&s));
+        ds_destroy(&s);
+    }
+}
+
+static void
+stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
+           void *aux OVS_UNUSED)
+{
+    struct adp_bridge *b = find_bridge(conn, argc > 1 ? argv[1] : NULL);
+
+    if (b) {
+        struct json *stats = adp_bridge_stats(b);
+        char *s = json_to_string(stats, JSSF_PRETTY | JSSF_SORT);
+
+        unixctl_command_reply(conn, s);
+        free(s);
+        json_destroy(stats);
+    }
+}
+
+static void
+trace(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
+      void *aux OVS_UNUSED)
+{
+    struct adp_bridge *b = find_bridge(conn, argv[1]);
+    struct json *result;
+
+    if (b) {
+        char *error = adp_bridge_trace(b, argv[2], argv[3], NULL, &result);
+
+        if (error) {
+            unixctl_command_reply_error(conn, error);
+            free(error);
+        } else {
+            unixctl_command_reply(
+                conn, json_string(shash_find_data(json_object(result),
+                                                  "text")));
+            json_destroy(result);
+        }
+    }
+}
+
+void
+adp_appctl_init(void)
+{
+    unixctl_command_register("antrea-dp/program-show", "[BRIDGE]", 0, 1,
+                             program_show, NULL);
+    unixctl_command_register("antrea-dp/stats-show", "[BRIDGE]", 0, 1,
+                             stats_show, NULL);
+    unixctl_command_register("antrea-dp/trace", "BRIDGE IN_PORT FLOW", 3, 3,
+                             trace, NULL);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_BRIDGE_PRIVATE_H
+#define ADP_BRIDGE_PRIVATE_H 1
+
+/* A bridge of type "antrea", from the inside.
+ *
+ * A struct adp_bridge is an ofproto-dpif bridge with a compiled program beside
+ * its OpenFlow tables.  Who may touch what:
+ *
+ *   - 'program', 'ports': published with OVSRCU, read by any thread.
+ *
+ *   - 'rules', 'journal', 'dirty_groups': what happened to the tables since
+ *     the last version was closed.  Guarded by ofproto_mutex.
+ *
+ *   - 'learn', 'learn_queue', 'sink', 'tunnels', 'counters': written by packet
+ *     threads, emptied by the main thread.
+ *
+ *   - the rest belongs to the main thread.
+ *
+ * Life cycle: construct() makes everything, destruct() takes the bridge off
+ * the list and frees after a grace period what packet threads use; upstream
+ * frees the structure itself later still.
+ */
+
+#include "adp-bridge.h"
+#include "adp-decide.h"
+#include "adp-learn.h"
+#include "adp-ports.h"
+#include "adp-program.h"
+#include "adp-punt.h"
+#include "adp-stats.h"
+#include "mpsc-queue.h"
+#include "ofproto/ofproto-dpif.h"
+#include "ofproto/ofproto-provider.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
+#include "ovs-rcu.h"
+#include "seq.h"
+#include "simap.h"
+
+struct adp_tunnels;
+struct dp_netdev_pmd_thread;
+struct dp_packet_batch;
+
+/* Reasons why the compiled pipeline sends a packet nowhere. */
+#define ADP_DROP_REASONS                                                \
+    X(FLOW, "flow", "a flow without an output")                         \
+    X(MISS, "miss", "no flow in the table")                             \
+    X(TUNNEL, "tunnel", "no neighbour or route for a tunnel")
+
+enum adp_drop {
+#define X(SYMBOL, NAME, TEXT) ADP_DROP_##SYMBOL,
+    ADP_DROP_REASONS
+#undef X
+    ADP_N_DROPS
+};
+
+/* Counters of packets, written by packet threads. */
+struct adp_bridge_counters {
+    atomic_uint64_t handled;            /* By the compiled pipeline. */
+    atomic_uint64_t handled_bytes;
+    atomic_uint64_t decides;
+    atomic_uint64_t decide_cycles;
+    atomic_uint64_t punts[ADP_N_PUNTS];
+    atomic_uint64_t ip_punts;           /* Of these, IPv4 and IPv6. */
+    atomic_uint64_t drops[ADP_N_DROPS];
+    atomic_uint64_t learned;
+    struct {
+        atomic_uint64_t matched;
+        atomic_uint64_t missed;
+    } tables[ADP_N_TABLES];
+};
+
+struct adp_bridge {
+    struct ofproto_dpif dpif;           /* First: upstream frees it. */
+    struct ovs_list list_node;          /* In 'adp_bridges'. */
+
+    /* Compiled program. */
+    OVSRCU_TYPE(struct adp_program *) program;
+    struct hmap rules OVS_GUARDED_BY(ofproto_mutex);
+    struct adp_delta *journal OVS_GUARDED_BY(ofproto_mutex);
+    struct hmap dirty_groups OVS_GUARDED_BY(ofproto_mutex);
+    bool emptied OVS_GUARDED_BY(ofproto_mutex); /* All flows were flushed. */
+
+    /* Packet threads. */
+    OVSRCU_TYPE(struct adp_ports *) ports;
+    struct adp_learn_table *learn;
+    struct mpsc_queue learn_queue;      /* struct adp_learn_request. */
+    struct seq *learn_seq;
+    struct adp_stats_sink *sink;
+    struct adp_tunnels *tunnels;
+    struct adp_bridge_counters counters;
+    atomic_bool uncompiled;             /* All packets are punted. */
+    atomic_bool miss_to_controller;     /* A table miss is a packet-in. */
+
+    /* Main thread. */
+    bool constructed;
+    const struct adp_pipeline *pipeline;
+    struct adp_state *state;
+    uint16_t round;
+    struct simap special_ports;         /* Port name -> enum adp_special. */
+    bool ports_dirty;
+    uint64_t ports_seq;
+    uint64_t connectivity_seqno;
+    uint64_t learn_seqno;
+    struct ofputil_port_map port_map;
+    struct ofputil_table_map table_map;
+    uint64_t table_credit[ADP_N_TABLES][2]; /* Folded: matched, missed. */
+    long long int next_fold;
+};
+
+/* Why a port makes its bridge go the stock way. */
+enum adp_special {
+    ADP_SPECIAL_CFM = 1 << 0,
+    ADP_SPECIAL_BFD = 1 << 1,
+    ADP_SPECIAL_LLDP = 1 << 2,
+    ADP_SPECIAL_BUNDLE = 1 << 3,        /* Bond or protected port. */
+};
+
+extern struct ofproto_class adp_ofproto_class;
+extern struct ovs_list adp_bridges;     /* Main thread. */
+
+static inline struct adp_bridge *
+adp_bridge_cast(const struct ofproto *ofproto)
+{
+    return (ofproto->ofproto_class == &adp_ofproto_class
+            ? CONTAINER_OF(ofproto, struct adp_bridge, dpif.up) : NULL);
+}
+
+/* adp-bridge.c */
+void adp_bridge_init(struct adp_bridge *);
+void adp_bridge_start(struct adp_bridge *);     /* After construction. */
+void adp_bridge_stop(struct adp_bridge *);      /* Before destruction. */
+void adp_bridge_run(struct adp_bridge *);
+void adp_bridge_configure(struct adp_bridge *, const struct smap *other_config,
+                          const struct smap *external_ids);
+
+/* adp-journal.c */
+void adp_journal_init(struct adp_bridge *);
+void adp_journal_uninit(struct adp_bridge *);
+void adp_journal_rule_inserted(struct adp_bridge *, struct rule *)
+    OVS_REQUIRES(ofproto_mutex);
+void adp_journal_rule_removed(struct adp_bridge *, struct rule *)
+    OVS_REQUIRES(ofproto_mutex);
+void adp_journal_group_changed(struct adp_bridge *, uint32_t group_id)
+    OVS_REQUIRES(ofproto_mutex);
+void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
+    OVS_REQUIRES(ofproto_mutex);
+
+/* adp-fold.c: counters and learned flows on their way to OpenFlow. */
+void adp_fold_run(struct adp_bridge *);
+void adp_fold_wait(struct adp_bridge *);
+void adp_learn_enqueue(struct adp_bridge *, const struct ofputil_flow_mod *);
+void adp_learn_uninit(struct adp_bridge *);
+
+/* adp-input.c */
+void adp_input_received(struct dp_netdev_pmd_thread *,
+                        struct dp_packet_batch *, odp_port_t);
+void adp_input_decapsulated(struct dp_netdev_pmd_thread *,
+                            struct dp_packet_batch *);
+
+static inline void
+adp_count(atomic_uint64_t *counter, uint64_t n)
+{
+    uint64_t orig;
+
+    atomic_add_relaxed(counter, n, &orig);
+}
+
+static inline uint64_t
+adp_counted(const atomic_uint64_t *counter)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
+    return value;
+}
+
+#endif /* adp-bridge-private.h */

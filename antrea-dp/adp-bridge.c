@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-bridge-private.h"
+
+#include "adp-state.h"
+#include "adp-tunnel.h"
+#include "connectivity.h"
+#include "ofproto/connmgr.h"
+#include "ofproto/dp-hooks-ofproto.h"
+#include "ofproto/ofproto-dpif-mirror.h"
+#include "openvswitch/ofp-meter.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "pipeline.h"
+#include "smap.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_bridge);
+
+#define DEFAULT_PIPELINE "v1.15"
+
+void
+adp_bridge_init(struct adp_bridge *b)
+{
+    adp_journal_init(b);
+    ovsrcu_init(&b->ports, NULL);
+    b->learn = adp_learn_table_create();
+    mpsc_queue_init(&b->learn_queue);
+    b->learn_seq = seq_create();
+    b->sink = adp_stats_sink_create();
+    b->tunnels = adp_tunnels_create();
+    atomic_init(&b->uncompiled, false);
+    atomic_init(&b->miss_to_controller, false);
+    b->round = 1;
+    simap_init(&b->special_ports);
+    ofputil_port_map_init(&b->port_map);
+    ofputil_table_map_init(&b->table_map);
+    b->ports_dirty = true;
+    b->ports_seq = 1;
+    b->next_fold = LLONG_MIN;
+    b->constructed = true;
+}
+
+/* What packet threads may use until the grace period is over. */
+struct adp_bridge_parts {
+    struct adp_ports *ports;
+    struct adp_learn_table *learn;
+    struct adp_stats_sink *sink;
+    struct adp_tunnels *tunnels;
+};
+
+static void
+free_parts(struct adp_bridge_parts *parts)
+{
+    adp_ports_destroy(parts->ports);
+    adp_learn_table_destroy(parts->learn);
+    adp_stats_sink_destroy(parts->sink);
+    adp_tunnels_destroy(parts->tunnels);
+    free(parts);
+}
+
+void
+adp_bridge_start(struct adp_bridge *b)
+{
+    ovs_list_push_back(&adp_bridges, &b->list_node);
+    ovsrcu_set(&b->ports, adp_ports_create(b));
+}
+
+void
+adp_bridge_stop(struct adp_bridge *b)
+{
+    if (b->list_node.next) {            /* It was started. */
+        ovs_list_remove(&b->list_node);
+        adp_ports_publish();
+        /* No packet thread enters the bridge from now on; those inside leave
+         * within a grace period. */
+        ovsrcu_synchronize();
+    }
+
+    adp_state_destroy(b->state);
+    b->state = NULL;
+    b->pipeline = NULL;
+    b->constructed = false;
+
+    struct adp_bridge_parts *parts = xmalloc(sizeof *parts);
+    parts->ports = ovsrcu_get_protected(struct adp_ports *, &b->ports);
+    parts->learn = b->learn;
+    parts->sink = b->sink;
+    parts->tunnels = b->tunnels;
+    adp_journal_uninit(b);
+    ovsrcu_postpone(free_parts, parts);
+
+    adp_learn_uninit(b);
+    seq_destroy(b->learn_seq);
+    simap_destroy(&b->special_ports);
+    ofputil_port_map_destroy(&b->port_map);
+    ofputil_table_map_destroy(&b->table_map);
+}
+
+/* Ports. */
+
+static void
+rebuild_port_map(struct adp_bridge *b)
+{
+    const struct ofport *ofport;
+
+    ofputil_port_map_destroy(&b->port_map);
+    ofputil_port_map_init(&b->port_map);
+    HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
+        ofputil_port_map_put(&b->port_map, ofport->ofp_port,
+                             netdev_get_name(ofport->netdev));
+    }
+}
+
+static void
+rebuild_ports(struct adp_bridge *b)
+{
+    struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
+                                                 &b->ports);
+
+    b->ports_dirty = false;
+    b->ports_seq++;
+    ovsrcu_set(&b->ports, adp_ports_create(b));
+    adp_ports_publish();
+    if (old) {
+        ovsrcu_postpone(adp_ports_destroy, old);
+    }
+    rebuild_port_map(b);
+}
+
+/* True if the bridge does something that decide() doesn't know of. */
+static bool
+bridge_is_special(const struct adp_bridge *b)
+{
+    const struct ofproto_dpif *o = &b->dpif;
+
+    return (o->netflow || o->sflow || o->ipfix || o->ms || o->stp || o->rstp
+            || o->has_bonded_bundles || o->lacp_enabled
+            || mbridge_has_mirrors(o->mbridge)
+            || connmgr_has_in_band(o->up.connmgr)
+            || !simap_is_empty(&b->special_ports)
+            || ovsrcu_get(struct adp_ports *, &b->ports)->special);
+}
+
+static void
+ensure_meters(struct adp_bridge *b)
+{
+    for (size_t i = 0; i < b->pipeline->n_meters; i++) {
+        struct ofputil_meter_mod mm;
+        enum ofputil_protocol usable;
+        char *error = parse_ofp_meter_mod_str(&mm, b->pipeline->meters[i],
+                                              OFPMC13_ADD, &usable);
+        if (!error) {
+            enum ofperr ofperr = ofproto_ensure_meter(&b->dpif.up, &mm);
+
+            if (ofperr) {
+                error = xasprintf("%s", ofperr_to_string(ofperr));
+            }
+            free(mm.meter.bands);
+        }
+        if (error) {
+            VLOG_ERR("bridge %s: meter \"%s\": %s", b->dpif.up.name,
+                     b->pipeline->meters[i], error);
+            free(error);
+        }
+    }
+}
+
+static bool
+take_emptied(struct adp_bridge *b)
+{
+    ovs_mutex_lock(&ofproto_mutex);
+    bool emptied = b->emptied;
+    b->emptied = false;
+    ovs_mutex_unlock(&ofproto_mutex);
+
+    return emptied;
+}
+
+static void
+install_pipeline(struct adp_bridge *b)
+{
+    ensure_meters(b);
+    adp_state_sync(b->state, true);
+    take_emptied(b);
+}
+
+void
+adp_bridge_run(struct adp_bridge *b)
+{
+    uint64_t seqno = seq_read(connectivity_seq_get());
+
+    if (b->connectivity_seqno != seqno) {
+        b->connectivity_seqno = seqno;
+        b->ports_dirty = true;
+    }
+    if (b->ports_dirty) {
+        rebuild_ports(b);
+        if (b->state) {
+            adp_state_sync(b->state, false);
+        }
+    }
+    if (b->state && take_emptied(b)) {
+        /* Whoever flushed the tables (set-controller does) gets the built-in
+         * pipeline back: the bridge never forwards without it. */
+        VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
+                  "again", b->dpif.up.name, b->pipeline->name);
+        install_pipeline(b);
+    }
+    atomic_store_relaxed(&b->uncompiled, bridge_is_special(b));
+    atomic_store_relaxed(&b->miss_to_controller,
+                         connmgr_wants_packet_in_on_miss(b->dpif.up.connmgr));
+}
+
+/* Configuration. */
+
+static void
+name_tables(struct adp_bridge *b)
+{
+    ofputil_table_map_destroy(&b->table_map);
+    ofputil_table_map_init(&b->table_map);
+    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
+        const struct adp_pipeline_table *t = &b->pipeline->tables[i];
+
+        ofproto_name_table(&b->dpif.up, t->id, t->name);
+        ofputil_table_map_put(&b->table_map, t->id, t->name);
+    }
+}
+
+static void
+unname_tables(struct adp_bridge *b)
+{
+    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
+        ofproto_name_table(&b->dpif.up, b->pipeline->tables[i].id, NULL);
+    }
+}
+
+static void
+change_pipeline(struct adp_bridge *b, const struct adp_pipeline *pipeline)
+{
+    VLOG_INFO("bridge %s: pipeline %s", b->dpif.up.name,
+              pipeline ? pipeline->name : "none");
+    if (b->pipeline) {
+        adp_state_destroy(b->state);
+        b->state = NULL;
+        unname_tables(b);
+        ofproto_flush_flows(&b->dpif.up);
+    }
+    b->pipeline = pipeline;
+    name_tables(b);
+    if (pipeline) {
+        b->state = adp_state_create(b);
+        rebuild_ports(b);
+        install_pipeline(b);
+    }
+}
+
+void
+adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
+                     const struct smap *external_ids)
+{
+    const char *name = smap_get_def(other_config, "antrea-dp-pipeline",
+                                    DEFAULT_PIPELINE);
+    const struct adp_pipeline *pipeline = adp_pipeline_find(name);
+
+    b->round = smap_get_uint(external_ids, "roundNum", 1);
+    if (!pipeline && strcmp(name, "none")) {
+        VLOG_ERR("bridge %s: other_config:antrea-dp-pipeline: no pipeline "
+                 "\"%s\" (there are: none, %s)", b->dpif.up.name, name,
+                 adp_pipeline_names());
+        return;
+    }
+    if (pipeline != b->pipeline) {
+        change_pipeline(b, pipeline);
+    }
+}
+
+/* What the control plane sees. */
+
+struct adp_bridge *
+adp_bridge_lookup(const char *name)
+{
+    struct adp_bridge *b;
+
+    LIST_FOR_EACH (b, list_node, &adp_bridges) {
+        if (!strcmp(b->dpif.up.name, name)) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
+struct adp_bridge *
+adp_bridge_only(void)
+{
+    return (ovs_list_is_singleton(&adp_bridges)
+            ? CONTAINER_OF(ovs_list_front(&adp_bridges), struct adp_bridge,
+                           list_node)
+            : NULL);
+}
+
+struct adp_bridge *
+adp_bridge_next(const struct adp_bridge *b)
+{
+    const struct ovs_list *next = b ? b->list_node.next : adp_bridges.next;
+
+    return (next != &adp_bridges
+            ? CONTAINER_OF(next, struct adp_bridge, list_node) : NULL);
+}
+
+const char *
+adp_bridge_name(const struct adp_bridge *b)
+{
+    return b->dpif.up.name;
+}
+
+const struct adp_pipeline *
+adp_bridge_pipeline(const struct adp_bridge *b)
+{
+    return b->pipeline;
+}
+
+struct adp_state *
+adp_bridge_state(const struct adp_bridge *b)
+{
+    return b->state;
+}
+
+uint16_t
+adp_bridge_round(const struct adp_bridge *b)
+{
+    return b->round;
+}
+
+uint64_t
+adp_bridge_ports_seq(const struct adp_bridge *b)
+{
+    return b->ports_seq;
+}
+
+bool
+adp_bridge_port_number(const struct adp_bridge *b, const char *name,
+                       ofp_port_t *ofp_port)
+{
+    const struct ofport *ofport = shash_find_data(&b->dpif.up.port_by_name,
+                                                  name);
+    if (ofport) {
+        *ofp_port = ofport->ofp_port;
+    }
+    return ofport != NULL;
+}
+
+const struct ofputil_port_map *
+adp_bridge_port_map(struct adp_bridge *b)
+{
+    return &b->port_map;
+}
+
+const struct ofputil_table_map *
+adp_bridge_table_map(struct adp_bridge *b)
+{
+    return &b->table_map;
+}
+
+char *
+adp_bridge_commit(struct adp_bridge *b,
+                  const struct ofputil_flow_mod *fms, size_t n_fms,
+                  const struct ofputil_group_mod *gms, size_t n_gms)
+{
+    size_t culprit = 0;
+    enum ofperr error;
+
+    error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms,
+                                &culprit);
+    if (!error) {
+        return NULL;
+    }
+    if (culprit >= n_fms) {
+        return xasprintf("group %"PRIu32": %s",
+                         gms[culprit - n_fms].group_id,
+                         ofperr_to_string(error));
+    }
+
+    const struct ofputil_flow_mod *fm = &fms[culprit];
+    struct match match;
+    minimatch_expand(&fm->match, &match);
+    char *s = match_to_string(&match, NULL, fm->priority);
+    char *text = xasprintf("flow \"table=%u, %s\": %s", fm->table_id, s,
+                           ofperr_to_string(error));
+    free(s);
+    return text;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-control-appctl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "adp-bridge.h"
+#include "adp-control-methods.h"
+#include "adp-state.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "unixctl.h"
+#include "util.h"
+
+static void
+reply_error(struct unixctl_conn *conn, struct adp_error *error)
+{
+    unixctl_command_reply_error(conn, error->message);
+    adp_error_destroy(error);
+}
+
+/* The first argument is a bridge if there is one of that name. */
+static bool
+names_bridge(const char *arg)
+{
+    return arg && adp_bridge_lookup(arg);
+}
+
+static void
+appctl_get(struct unixctl_conn *conn, int argc, const char *argv[],
+           void *aux OVS_UNUSED)
+{
+    const char *args[3] = { NULL, NULL, NULL }; /* Bridge, kind, name. */
+    int first = argc > 1 && !names_bridge(argv[1]) ? 1 : 0;
+    struct adp_error *error;
+
+    for (int i = 1; i < argc; i++) {
+        if (first + i - 1 >= ARRAY_SIZE(args)) {
+            unixctl_command_reply_error(conn, "no such bridge of type antrea");
+            return;
+        }
+        args[first + i - 1] = argv[i];
+    }
+
+    struct adp_bridge *bridge = adp_control_find_bridge(args[0], true, &error);
+    if (error) {
+        reply_error(conn, error);
+        return;
+    }
+    if (args[1] && !adp_model_is_kind(args[1])) {
+        char *text = xasprintf("\"%s\" is neither a bridge of type antrea nor "
+                               "a kind of record", args[1]);
+        unixctl_command_reply_error(conn, text);
+        free(text);
+        return;
+    }
+
+    struct json *json
+        = adp_model_get(adp_state_model(adp_bridge_state(bridge)),
+                        args[1], args[2]);
+    char *text = json_to_string(json, JSSF_PRETTY | JSSF_SORT);
+    unixctl_command_reply(conn, text);
+    free(text);
+    json_destroy(json);
+}
+
+static void
+appctl_reinstall(struct unixctl_conn *conn, int argc, const char *argv[],
+                 void *aux OVS_UNUSED)
+{
+    struct adp_error *error;
+    struct adp_bridge *bridge
+        = adp_control_find_bridge(argc > 1 ? argv[1] : NULL, true, &error);
+
+    if (error) {
+        reply_error(conn, error);
+        return;
+    }
+    adp_state_sync(adp_bridge_state(bridge), true);
+    unixctl_command_reply(conn, NULL);
+}
+
+static void
+appctl_control_show(struct unixctl_conn *conn, int argc OVS_UNUSED,
+                    const char *argv[] OVS_UNUSED, void *format_)
+{
+    void (*format)(struct ds *) = format_;
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    format(&s);
+    if (s.length) {
+        unixctl_command_reply(conn, ds_cstr(&s));
+    } else {
+        unixctl_command_reply_error(conn, "the control socket isn't open");
+    }
+    ds_destroy(&s);
+}
+
+void
+adp_control_appctl_init(void (*format)(struct ds *))
+{
+    unixctl_command_register("antrea-dp/get", "[bridge] [kind [name]]", 0, 3,
+                             appctl_get, NULL);
+    unixctl_command_register("antrea-dp/reinstall", "[bridge]", 0, 1,
+                             appctl_reinstall, NULL);
+    unixctl_command_register("antrea-dp/control-show", "", 0, 0,
+                             appctl_control_show, format);
+}

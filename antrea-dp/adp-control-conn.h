@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CONTROL_CONN_H
+#define ADP_CONTROL_CONN_H 1
+
+/* One client of the control socket: JSON messages in, JSON messages out.
+ *
+ * This is what upstream's "struct jsonrpc" does, with bounds that a daemon
+ * needs which must not stumble over its clients:
+ *
+ *   - A message has a largest size, number of values and depth, a longest
+ *     silence and a longest time to arrive.
+ *
+ *   - Input is read and parsed in portions that the caller grants.
+ *
+ *   - While a reply waits for the client to read it, no further message is
+ *     taken, so that at most one reply is buffered; a client that takes
+ *     nothing of it for too long is disconnected.
+ *
+ *   - A connection that failed says why: an error reply is sent, and what the
+ *     client still sends is thrown away for a moment, because closing at once
+ *     would break the client's send before it reads the reply.
+ *
+ * Errors are JSON objects in the form that docs/control-socket.md gives.
+ *
+ * Time comes in as 'now', in the milliseconds of time_msec().
+ *
+ * Thread-safety: none.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "adp-control-scan.h"
+#include "openvswitch/list.h"
+
+struct json;
+struct stream;
+
+struct adp_control_limits {
+    /* One message. */
+    size_t max_message_len;
+    size_t max_values;          /* Values and member names in it. */
+    size_t max_depth;
+    long long int max_silence_ms; /* In the middle of it. */
+    long long int max_message_ms; /* From its first byte to its last. */
+
+    /* Replies. */
+    long long int max_unread_ms; /* Without a byte of a reply taken. */
+
+    /* All clients together. */
+    size_t max_clients;
+    size_t max_pending_cost;    /* adp_control_conn_pending_cost(). */
+    size_t max_backlog_len;     /* Replies that wait to be read. */
+};
+#define ADP_CONTROL_LIMITS_DEFAULT {                \
+        .max_message_len = 64 * 1024 * 1024,        \
+        .max_values = 4000000,                      \
+        .max_depth = 100,                           \
+        .max_silence_ms = 30 * 1000,                \
+        .max_message_ms = 300 * 1000,               \
+        .max_unread_ms = 30 * 1000,                 \
+        .max_clients = 256,                         \
+        .max_pending_cost = 1024 * 1024 * 1024,     \
+        .max_backlog_len = 256 * 1024 * 1024,       \
+    }
+
+enum adp_control_conn_state {
+    ADP_CONN_OPEN,
+    ADP_CONN_CLOSING,           /* A last reply is on its way out. */
+    ADP_CONN_DEAD,              /* To be destroyed. */
+};
+
+struct adp_control_conn {
+    struct ovs_list node;       /* For the owner. */
+    void *aux;                  /* For the owner. */
+
+    struct stream *stream;
+    char *name;
+    const struct adp_control_limits *limits;
+    enum adp_control_conn_state state;
+    bool eof;                   /* The client sends no more. */
+
+    /* Input. */
+    char *input;                /* Bytes read and not yet parsed. */
+    size_t input_ofs, input_len;
+    struct json_parser *parser; /* NULL between messages. */
+    struct adp_control_scan scan; /* Initialized while 'parser' is. */
+    size_t message_len;         /* Bytes of the message so far. */
+    long long int message_start; /* When its first byte came. */
+    long long int last_input;   /* When the last byte came. */
+    size_t discarded_len;       /* Thrown away since it began to close. */
+
+    /* Output. */
+    struct ovs_list output;     /* Contains "struct ofpbuf"s. */
+    size_t backlog_len;         /* Bytes in 'output'. */
+    long long int last_output;  /* When the client last took some. */
+
+    /* Statistics. */
+    uint64_t n_rx_bytes, n_tx_bytes;
+    uint64_t n_requests, n_errors;
+};
+
+/* Takes 'stream'. */
+struct adp_control_conn *adp_control_conn_create(
+    struct stream *, const struct adp_control_limits *, long long int now);
+void adp_control_conn_destroy(struct adp_control_conn *);
+
+/* Sends what can be sent, and looks at the clock. */
+void adp_control_conn_run(struct adp_control_conn *, long long int now);
+/* Arranges for the poll loop to wake up when there is something to do.  With
+ * 'may_receive' that includes taking a message. */
+void adp_control_conn_wait(const struct adp_control_conn *, bool may_receive);
+
+/* Reads and parses up to '*budget' bytes, which it reduces.  Returns a whole
+ * message if one is complete, otherwise NULL.  '*duplicatep' becomes NULL or
+ * the path of a member that occurs twice; the caller frees it.
+ *
+ * Takes nothing while a reply waits. */
+struct json *adp_control_conn_receive(struct adp_control_conn *,
+                                      long long int now, size_t *budget,
+                                      char **duplicatep);
+/* True if the next receive needs no more bytes of the client to get on. */
+bool adp_control_conn_has_input(const struct adp_control_conn *);
+/* To be called in place of receive, when the caller makes the client wait, so
+ * that it isn't blamed for the time. */
+void adp_control_conn_excuse(struct adp_control_conn *, long long int now);
+/* An estimate of the heap that the message under way takes. */
+size_t adp_control_conn_pending_cost(const struct adp_control_conn *);
+
+/* Queues 'json', which it takes, and sends what can be sent. */
+void adp_control_conn_send(struct adp_control_conn *, struct json *json,
+                           long long int now);
+/* Sends an error reply (taking 'error') and closes.  'id' may be NULL. */
+void adp_control_conn_fail(struct adp_control_conn *, const struct json *id,
+                           struct json *error, long long int now);
+
+/* Forms of messages.  All take what they are given, except 'id'. */
+struct json *adp_control_error(const char *code, const char *field,
+                               const char *format, ...)
+    OVS_PRINTF_FORMAT(3, 4);
+struct json *adp_control_reply(struct json *result, struct json *error,
+                               const struct json *id);
+
+#endif /* adp-control-conn.h */

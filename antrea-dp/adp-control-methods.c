@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-control-methods.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adp-bridge.h"
+#include "adp-state.h"
+#include "openvswitch/dynamic-string.h"
+#include "pipeline.h"
+#include "util.h"
+
+/* Bridges. */
+
+/* Appends the names of all bridges. */
+static void
+list_bridges(struct ds *s)
+{
+    for (const struct adp_bridge *bridge = adp_bridge_next(NULL); bridge;
+         bridge = adp_bridge_next(bridge)) {
+        ds_put_format(s, "%s%s", s->length ? ", " : "",
+                      adp_bridge_name(bridge));
+    }
+}
+
+static struct adp_error *
+no_bridge_error(const char *name)
+{
+    struct adp_error *error;
+
+    if (name) {
+        error = adp_error_create("bridge", NULL, xstrdup("bridge"),
+                                 "there is no bridge \"%s\" of type antrea",
+                                 name);
+    } else if (!adp_bridge_next(NULL)) {
+        error = adp_error_create("bridge", NULL, xstrdup("bridge"),
+                                 "there is no bridge of type antrea");
+    } else {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        list_bridges(&s);
+        error = adp_error_create("bridge", NULL, xstrdup("bridge"),
+                                 "must be given, because there are several: "
+                                 "%s", ds_cstr(&s));
+        ds_destroy(&s);
+    }
+    return error;
+}
+
+struct adp_bridge *
+adp_control_find_bridge(const char *name, bool need_state,
+                        struct adp_error **errorp)
+{
+    struct adp_bridge *bridge = (name
+                                 ? adp_bridge_lookup(name)
+                                 : adp_bridge_only());
+
+    *errorp = NULL;
+    if (!bridge) {
+        *errorp = no_bridge_error(name);
+    } else if (need_state && !adp_bridge_state(bridge)) {
+        *errorp = adp_error_create("bridge", NULL, xstrdup("bridge"),
+                                   "bridge \"%s\" has no built-in pipeline "
+                                   "(other_config:antrea-dp-pipeline=none)",
+                                   adp_bridge_name(bridge));
+        bridge = NULL;
+    }
+    return bridge;
+}
+
+/* Calls and their parameters. */
+
+struct adp_control_call {
+    struct adp_control_session *session;
+    const struct shash *params;
+    struct adp_error *error;    /* The first one. */
+};
+
+static void OVS_PRINTF_FORMAT(4, 5)
+call_error(struct adp_control_call *call, const char *code, const char *field,
+           const char *format, ...)
+{
+    if (!call->error) {
+        va_list args;
+
+        va_start(args, format);
+        char *text = xvasprintf(format, args);
+        va_end(args);
+        call->error = adp_error_create(code, NULL, nullable_xstrdup(field),
+                                       "%s", text);
+        free(text);
+    }
+}
+
+/* Returns parameter 'name', which must be of 'type', or NULL if it isn't
+ * there. */
+static const struct json *
+call_param(struct adp_control_call *call, const char *name,
+           enum json_type type)
+{
+    const struct json *json = shash_find_data(call->params, name);
+
+    if (json && json->type != type) {
+        call_error(call, "invalid", name, "must be %s, not %s",
+                   json_type_to_string(type), json_type_to_string(json->type));
+        return NULL;
+    }
+    return json;
+}
+
+static const struct json *
+call_required(struct adp_control_call *call, const char *name,
+              enum json_type type)
+{
+    const struct json *json = call_param(call, name, type);
+
+    if (!json) {
+        call_error(call, "invalid", name, "is missing");
+    }
+    return json;
+}
+
+static const char *
+call_string(struct adp_control_call *call, const char *name)
+{
+    const struct json *json = call_param(call, name, JSON_STRING);
+
+    return json ? json_string(json) : NULL;
+}
+
+static bool
+call_bool(struct adp_control_call *call, const char *name)
+{
+    const struct json *json = shash_find_data(call->params, name);
+
+    if (json && json->type != JSON_TRUE && json->type != JSON_FALSE) {
+        call_error(call, "invalid", name, "must be true or false, not %s",
+                   json_type_to_string(json->type));
+        return false;
+    }
+    return json && json_boolean(json);
+}
+
+static struct adp_bridge *
+call_bridge(struct adp_control_call *call, bool need_state)
+{
+    const char *name = call_string(call, "bridge");
+
+    return (call->error
+            ? NULL
+            : adp_control_find_bridge(name, need_state, &call->error));
+}
+
+/* Watches. */
+
+/* What a client was last told about a bridge. */
+struct watch {
+    bool exists;
+    uint64_t generation;
+};
+
+struct adp_control_session {
+    struct shash watches;       /* Bridge name to "struct watch". */
+};
+
+struct adp_control_session *
+adp_control_session_create(void)
+{
+    struct adp_control_session *session = xmalloc(sizeof *session);
+
+    shash_init(&session->watches);
+    return session;
+}
+
+void
+adp_control_session_destroy(struct adp_control_session *session)
+{
+    if (session) {
+        shash_destroy_free_data(&session->watches);
+        free(session);
+    }
+}
+
+static struct watch
+watch_now(const char *bridge_name)
+{
+    const struct adp_bridge *bridge = adp_bridge_lookup(bridge_name);
+    const struct adp_state *state = bridge ? adp_bridge_state(bridge) : NULL;
+
+    return (struct watch) {
+        .exists = state != NULL,
+        .generation = state ? adp_state_generation(state) : 0,
+    };
+}
+
+struct json *
+adp_control_session_run(struct adp_control_session *session)
+{
+    struct json *updates = NULL;
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &session->watches) {
+        struct watch now = watch_now(node->name);
+        struct watch *told = node->data;
+
+        if (now.exists != told->exists
+            || now.generation != told->generation) {
+            struct json *update = json_object_create();
+
+            *told = now;
+            json_object_put_string(update, "bridge", node->name);
+            json_object_put(update, "generation",
+                            now.exists ? json_integer_create(now.generation)
+                            : json_null_create());
+            updates = updates ? updates : json_array_create_empty();
+            json_array_add(updates, update);
+        }
+    }
+    return updates;
+}
+
+/* Methods. */
+
+static struct json *
+generation_result(const struct adp_state *state)
+{
+    struct json *result = json_object_create();
+
+    json_object_put(result, "generation",
+                    json_integer_create(adp_state_generation(state)));
+    return result;
+}
+
+/* Makes a transaction of the parameters that are named here (NULL: the method
+ * doesn't have it, or it isn't given). */
+static struct json *
+call_transact(struct adp_control_call *call, bool clear,
+              const struct json *apply, const struct json *delete)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+    const struct json *if_generation = call_param(call, "if_generation",
+                                                  JSON_INTEGER);
+    uint64_t generation = if_generation ? json_integer(if_generation) : 0;
+    bool ignore_missing = call_bool(call, "ignore_missing");
+    size_t n_applied, n_deleted;
+
+    if (call->error) {
+        return NULL;
+    }
+
+    struct adp_state *state = adp_bridge_state(bridge);
+    struct adp_state_change change = {
+        .clear = clear,
+        .apply = apply,
+        .delete = delete,
+        .ignore_missing = ignore_missing,
+        .if_generation = if_generation ? &generation : NULL,
+    };
+    call->error = adp_state_transact(state, &change, &n_applied, &n_deleted);
+    if (call->error) {
+        return NULL;
+    }
+
+    struct json *result = generation_result(state);
+    if (apply) {
+        json_object_put(result, "applied", json_integer_create(n_applied));
+    }
+    if (delete) {
+        json_object_put(result, "deleted", json_integer_create(n_deleted));
+    }
+    return result;
+}
+
+static struct json *
+method_apply(struct adp_control_call *call)
+{
+    return call_transact(call, false,
+                         call_required(call, "records", JSON_ARRAY), NULL);
+}
+
+static struct json *
+method_delete(struct adp_control_call *call)
+{
+    return call_transact(call, false, NULL,
+                         call_required(call, "records", JSON_ARRAY));
+}
+
+static struct json *
+method_transact(struct adp_control_call *call)
+{
+    const struct json *apply = call_param(call, "apply", JSON_ARRAY);
+    const struct json *delete = call_param(call, "delete", JSON_ARRAY);
+
+    return call_transact(call, false, apply, delete);
+}
+
+static struct json *
+method_replace(struct adp_control_call *call)
+{
+    return call_transact(call, true,
+                         call_required(call, "records", JSON_ARRAY), NULL);
+}
+
+static struct json *
+method_get(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+    const char *kind = call_string(call, "kind");
+    const char *name = call_string(call, "name");
+
+    if (kind && !adp_model_is_kind(kind)) {
+        call_error(call, "invalid", "kind", "\"%s\" is not a known kind",
+                   kind);
+    }
+    if (call->error) {
+        return NULL;
+    }
+
+    struct adp_state *state = adp_bridge_state(bridge);
+    struct json *result = generation_result(state);
+    json_object_put(result, "records",
+                    adp_model_get(adp_state_model(state), kind, name));
+    return result;
+}
+
+static struct json *
+method_watch(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+
+    if (call->error) {
+        return NULL;
+    }
+
+    const char *name = adp_bridge_name(bridge);
+    struct watch *watch = shash_find_data(&call->session->watches, name);
+    if (!watch) {
+        watch = xmalloc(sizeof *watch);
+        shash_add(&call->session->watches, name, watch);
+    }
+    *watch = watch_now(name);
+    return generation_result(adp_bridge_state(bridge));
+}
+
+static struct json *
+method_stats(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, false);
+
+    return call->error ? NULL : adp_bridge_stats(bridge);
+}
+
+static struct json *
+method_trace(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, false);
+    const struct json *in_port = call_required(call, "in_port", JSON_STRING);
+    const char *flow = call_string(call, "flow");
+    const char *packet = call_string(call, "packet");
+    struct json *result = NULL;
+
+    if (!flow == !packet) {
+        call_error(call, "invalid", flow ? "packet" : "flow",
+                   flow ? "must not be given beside \"flow\""
+                   : "or \"packet\" must be given");
+    }
+    if (call->error) {
+        return NULL;
+    }
+
+    char *reason = adp_bridge_trace(bridge, json_string(in_port), flow, packet,
+                                    &result);
+    if (reason) {
+        call_error(call, "invalid", NULL, "%s", reason);
+        free(reason);
+        return NULL;
+    }
+    return result;
+}
+
+static struct json *
+method_program(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, false);
+
+    if (call->error) {
+        return NULL;
+    }
+
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct json *result = json_object_create();
+    adp_bridge_format_program(bridge, &s);
+    json_object_put(result, "text",
+                    json_string_create_nocopy(ds_steal_cstr(&s)));
+    return result;
+}
+
+static struct json *
+method_version(struct adp_control_call *call OVS_UNUSED)
+{
+    struct json *result = json_object_create();
+    struct json *pipelines = json_array_create_empty();
+    char *list = xstrdup(adp_pipeline_names());
+    char *save_ptr = NULL;
+    for (char *name = strtok_r(list, ", ", &save_ptr); name;
+         name = strtok_r(NULL, ", ", &save_ptr)) {
+        json_array_add(pipelines, json_string_create(name));
+    }
+    free(list);
+
+    json_object_put_string(result, "version", ADP_VERSION);
+    json_object_put_string(result, "ovs", VERSION);
+    json_object_put(result, "pipeline", pipelines);
+    return result;
+}
+
+/* Dispatch. */
+
+#define MAX_PARAMS 6
+
+static const struct method {
+    const char *name;
+    const char *params[MAX_PARAMS]; /* All that it knows. */
+    struct json *(*cb)(struct adp_control_call *);
+} methods[] = {
+    { "apply", { "bridge", "records", "if_generation" }, method_apply },
+    { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
+      method_delete },
+    { "transact", { "bridge", "apply", "delete", "if_generation",
+                    "ignore_missing" }, method_transact },
+    { "replace", { "bridge", "records", "if_generation" }, method_replace },
+    { "get", { "bridge", "kind", "name" }, method_get },
+    { "watch", { "bridge" }, method_watch },
+    { "stats", { "bridge" }, method_stats },
+    { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace },
+    { "program", { "bridge" }, method_program },
+    { "version", { NULL }, method_version },
+};
+
+static const struct method *
+find_method(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+        if (!strcmp(methods[i].name, name)) {
+            return &methods[i];
+        }
+    }
+    return NULL;
+}
+
+static bool
+method_has_param(const struct method *method, const char *name)
+{
+    for (size_t i = 0; i < MAX_PARAMS && method->params[i]; i++) {
+        if (!strcmp(method->params[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check_params(struct adp_control_call *call, const struct method *method)
+{
+    const struct shash_node **nodes = shash_sort(call->params);
+    size_t n = shash_count(call->params);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!method_has_param(method, nodes[i]->name)) {
+            call_error(call, "invalid", nodes[i]->name,
+                       "method \"%s\" has no such parameter", method->name);
+        }
+    }
+    free(nodes);
+}
+
+static struct json *
+call_run(struct adp_control_call *call, const char *method_name,
+         const struct json *params)
+{
+    const struct method *method = find_method(method_name);
+
+    if (!method) {
+        call_error(call, "method", NULL, "there is no method \"%s\"",
+                   method_name);
+    } else if (params->array.n != 1) {
+        call_error(call, "invalid", "params", "must hold one object, not "
+                   "%"PRIuSIZE" values", params->array.n);
+    } else if (params->array.elems[0]->type != JSON_OBJECT) {
+        call_error(call, "invalid", "params", "must hold an object, not %s",
+                   json_type_to_string(params->array.elems[0]->type));
+    } else {
+        call->params = json_object(params->array.elems[0]);
+        check_params(call, method);
+        if (!call->error) {
+            return method->cb(call);
+        }
+    }
+    return NULL;
+}
+
+struct json *
+adp_control_call_method(struct adp_control_session *session,
+                        const char *method, const struct json *params,
+                        struct json **errorp)
+{
+    struct adp_control_call call = { .session = session };
+    struct json *result = call_run(&call, method, params);
+
+    *errorp = NULL;
+    if (call.error) {
+        *errorp = adp_error_to_json(call.error);
+        adp_error_destroy(call.error);
+    }
+    return result;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CONTROL_METHODS_H
+#define ADP_CONTROL_METHODS_H 1
+
+/* The methods of the control socket, as docs/control-socket.md has them.
+ *
+ * A method takes its parameters from a "struct adp_control_call", which checks
+ * them, and returns a result or leaves an error in the call.
+ *
+ * Thread-safety: none, main thread.
+ */
+
+#include "openvswitch/json.h"
+
+struct adp_bridge;
+struct adp_control_session;
+struct adp_error;
+
+/* What one client watches. */
+struct adp_control_session *adp_control_session_create(void);
+void adp_control_session_destroy(struct adp_control_session *);
+/* Returns the parameters of an "update" notification if something that the
+ * client watches has changed, otherwise NULL. */
+struct json *adp_control_session_run(struct adp_control_session *);
+
+/* Calls 'method'.  'params' is an array.  Returns the result, or NULL and sets
+ * '*errorp' to an error object. */
+struct json *adp_control_call_method(struct adp_control_session *,
+                                     const char *method,
+                                     const struct json *params,
+                                     struct json **errorp);
+
+/* The bridge named 'name', or, if that is NULL, the only one there is.  With
+ * 'need_state' it must have a built-in pipeline.  On error returns NULL and
+ * sets '*errorp'. */
+struct adp_bridge *adp_control_find_bridge(const char *name, bool need_state,
+                                           struct adp_error **errorp);
+
+#endif /* adp-control-methods.h */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-ct.h"
+
+#include "openvswitch/ofp-actions.h"
+#include "packets.h"
+
+void
+adp_ct_init(struct adp_ct *ct, struct conntrack *tracker,
+            struct dp_packet *packet, long long int now_ms)
+{
+    conntrack_peek_init(&ct->peek, tracker, packet, now_ms);
+}
+
+static bool
+is_ipv6(const struct flow *flow)
+{
+    return flow->dl_type == htons(ETH_TYPE_IPV6);
+}
+
+static bool
+has_ports(const struct flow *flow)
+{
+    return (flow->nw_proto == IPPROTO_TCP || flow->nw_proto == IPPROTO_UDP
+            || flow->nw_proto == IPPROTO_SCTP);
+}
+
+static void
+tuple_from_flow(struct conntrack_peek_tuple *tuple, const struct flow *flow)
+{
+    memset(tuple, 0, sizeof *tuple);
+    tuple->dl_type = flow->dl_type;
+    if (flow->dl_type == htons(ETH_TYPE_IP)) {
+        tuple->src.ipv4 = flow->nw_src;
+        tuple->dst.ipv4 = flow->nw_dst;
+    } else if (is_ipv6(flow)) {
+        tuple->src.ipv6 = flow->ipv6_src;
+        tuple->dst.ipv6 = flow->ipv6_dst;
+    }
+    if (has_ports(flow)) {
+        tuple->tp_src = flow->tp_src;
+        tuple->tp_dst = flow->tp_dst;
+    }
+}
+
+static void
+tuple_to_flow(const struct conntrack_peek_tuple *tuple, struct flow *flow)
+{
+    if (flow->dl_type == htons(ETH_TYPE_IP)) {
+        flow->nw_src = tuple->src.ipv4;
+        flow->nw_dst = tuple->dst.ipv4;
+    } else if (is_ipv6(flow)) {
+        flow->ipv6_src = tuple->src.ipv6;
+        flow->ipv6_dst = tuple->dst.ipv6;
+    } else {
+        return;
+    }
+    if (has_ports(flow)) {
+        flow->tp_src = tuple->tp_src;
+        flow->tp_dst = tuple->tp_dst;
+    }
+}
+
+/* The original direction tuple, as miniflow_extract() takes it from packet
+ * metadata. */
+static void
+orig_tuple_to_flow(const struct conntrack_peek *p, struct flow *flow)
+{
+    const struct conn_key *key = &p->orig_tuple;
+    bool v6 = key->dl_type == htons(ETH_TYPE_IPV6);
+
+    flow->ct_nw_proto = 0;
+    flow->ct_tp_src = flow->ct_tp_dst = 0;
+    flow->ct_nw_src = flow->ct_nw_dst = 0;
+    memset(&flow->ct_ipv6_src, 0, sizeof flow->ct_ipv6_src);
+    memset(&flow->ct_ipv6_dst, 0, sizeof flow->ct_ipv6_dst);
+    if (!p->has_orig_tuple || key->dl_type != flow->dl_type) {
+        return;
+    }
+
+    flow->ct_nw_proto = key->nw_proto;
+    if (v6) {
+        flow->ct_ipv6_src = key->src.addr.ipv6;
+        flow->ct_ipv6_dst = key->dst.addr.ipv6;
+    } else {
+        flow->ct_nw_src = key->src.addr.ipv4;
+        flow->ct_nw_dst = key->dst.addr.ipv4;
+    }
+    if (key->nw_proto == (v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)) {
+        flow->ct_tp_src = htons(key->src.icmp_type);
+        flow->ct_tp_dst = htons(key->src.icmp_code);
+    } else {
+        flow->ct_tp_src = key->src.port;
+        flow->ct_tp_dst = key->dst.port;
+    }
+}
+
+static void
+nat_from_request(struct nat_action_info_t *nat,
+                 const struct adp_ct_request *req)
+{
+    const struct ofpact_nat *spec = req->nat_spec;
+
+    memset(nat, 0, sizeof *nat);
+    if (!(req->nat_action & (NX_NAT_F_SRC | NX_NAT_F_DST))) {
+        return;
+    }
+
+    bool src = req->nat_action & NX_NAT_F_SRC;
+    nat->nat_action = src ? NAT_ACTION_SRC : NAT_ACTION_DST;
+    if (spec->range_af == AF_INET) {
+        ovs_be32 max = spec->range.addr.ipv4.max;
+
+        nat->min_addr.ipv4 = spec->range.addr.ipv4.min;
+        nat->max_addr.ipv4 = max ? max : nat->min_addr.ipv4;
+    } else if (spec->range_af == AF_INET6) {
+        const struct in6_addr *max = &spec->range.addr.ipv6.max;
+
+        nat->min_addr.ipv6 = spec->range.addr.ipv6.min;
+        nat->max_addr.ipv6 = (ipv6_addr_is_set(max) ? *max
+                              : nat->min_addr.ipv6);
+    }
+    if (spec->range_af != AF_UNSPEC && spec->range.proto.min) {
+        nat->nat_action |= src ? NAT_ACTION_SRC_PORT : NAT_ACTION_DST_PORT;
+        nat->min_port = spec->range.proto.min;
+        nat->max_port = (spec->range.proto.max ? spec->range.proto.max
+                         : nat->min_port);
+    }
+}
+
+enum adp_punt
+adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
+           struct flow *flow)
+{
+    struct conntrack_peek *p = &ct->peek;
+    struct conntrack_peek_tuple tuple;
+    struct nat_action_info_t nat;
+    struct conntrack_peek_request preq = {
+        .zone = req->zone,
+        .commit = req->commit,
+        .force = req->force,
+        .nat = req->nat ? &nat : NULL,
+        .helper = req->alg == IPPORT_FTP ? "ftp"
+                  : req->alg == IPPORT_TFTP ? "tftp" : NULL,
+        .mark = req->mark,
+        .mark_mask = req->mark_mask,
+        .label = req->label,
+        .label_mask = req->label_mask,
+    };
+
+    if (!flow->ct_state && p->ct_state) {
+        conntrack_peek_clear(p);        /* ct_clear came between. */
+    }
+    if (req->nat) {
+        nat_from_request(&nat, req);
+    }
+    tuple_from_flow(&tuple, flow);
+    switch (conntrack_peek_ct(p, &preq, &tuple)) {
+    case CT_PEEK_OK:
+        break;
+    case CT_PEEK_ALG:
+        return ADP_PUNT_ALG;
+    case CT_PEEK_ICMP_ERROR:
+        return ADP_PUNT_ICMP_ERROR;
+    case CT_PEEK_TOO_MANY:
+        return ADP_PUNT_DEPTH;
+    }
+
+    tuple_to_flow(&tuple, flow);
+    flow->ct_state = p->ct_state;
+    flow->ct_zone = p->ct_zone;
+    flow->ct_mark = p->ct_mark;
+    flow->ct_label = p->ct_label;
+    orig_tuple_to_flow(p, flow);
+    return ADP_PUNT_NONE;
+}

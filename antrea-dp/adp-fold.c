@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What packet threads leave for the main thread: counters and learned flows.
+ *
+ * Counters are folded into OpenFlow's at every turn of the main loop before
+ * flows expire and before OpenFlow requests are answered, so that what
+ * dump-flows prints includes every packet handled before the request.
+ *
+ * A learned flow is in force for packets at once (adp-learn.h); here it
+ * becomes an OpenFlow flow, by which it comes into the next program. */
+
+#include <config.h>
+#include "adp-bridge-private.h"
+
+#include "adp-tunnel.h"
+#include "coverage.h"
+#include "ofproto/dp-hooks-ofproto.h"
+#include "openvswitch/poll-loop.h"
+#include "timeval.h"
+
+COVERAGE_DEFINE(adp_learned);
+COVERAGE_DEFINE(adp_learn_refused);
+
+#define FOLD_INTERVAL_MS 1000
+
+struct adp_learn_request {
+    struct mpsc_queue_node node;
+    struct ofputil_flow_mod fm;
+};
+
+/* The counters of the rule's OpenFlow twin. */
+static void
+fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
+          void *aux OVS_UNUSED)
+{
+    struct dpif_flow_stats stats = {
+        .n_packets = delta->n_packets,
+        .n_bytes = delta->n_bytes,
+        .used = delta->used,
+        .tcp_flags = delta->tcp_flags,
+    };
+
+    struct rule *twin = rule->owner;
+
+    rule_dpif_credit_stats(CONTAINER_OF(twin, struct rule_dpif, up), &stats,
+                           false);
+}
+
+static void
+fold_bucket(struct adp_group *group, uint32_t index,
+            const struct adp_stats_delta *delta, void *aux OVS_UNUSED)
+{
+    struct ofgroup *owner = group->owner;
+    struct group_dpif *twin = CONTAINER_OF(owner, struct group_dpif, up);
+    struct dpif_flow_stats stats = {
+        .n_packets = delta->n_packets,
+        .n_bytes = delta->n_bytes,
+        .used = delta->used,
+    };
+    struct ofputil_bucket *bucket = NULL;
+
+    if (index != ADP_BUCKET_ALL) {
+        LIST_FOR_EACH (bucket, list_node, &twin->up.buckets) {
+            if (!index--) {
+                break;
+            }
+        }
+    }
+    group_dpif_credit_stats(twin, bucket, &stats);
+}
+
+static void
+fold_tables(struct adp_bridge *b)
+{
+    for (int i = 0; i < ADP_N_TABLES; i++) {
+        uint64_t matched = adp_counted(&b->counters.tables[i].matched);
+        uint64_t missed = adp_counted(&b->counters.tables[i].missed);
+        uint64_t *folded = b->table_credit[i];
+
+        if (matched != folded[0] || missed != folded[1]) {
+            ofproto_credit_table(&b->dpif.up, i, matched - folded[0],
+                                 missed - folded[1]);
+            folded[0] = matched;
+            folded[1] = missed;
+        }
+    }
+}
+
+/* Learned flows. */
+
+static void
+learn_request_free(struct adp_learn_request *r)
+{
+    minimatch_destroy(&r->fm.match);
+    free(CONST_CAST(struct ofpact *, r->fm.ofpacts));
+    free(r);
+}
+
+void
+adp_learn_enqueue(struct adp_bridge *b, const struct ofputil_flow_mod *fm)
+{
+    struct adp_learn_request *r = xmalloc(sizeof *r);
+
+    r->fm = *fm;
+    minimatch_clone(&r->fm.match, &fm->match);
+    r->fm.ofpacts = xmemdup(fm->ofpacts, fm->ofpacts_len);
+    mpsc_queue_insert(&b->learn_queue, &r->node);
+    seq_change(b->learn_seq);
+}
+
+static void
+learn(struct adp_bridge *b, const struct ofputil_flow_mod *fm)
+{
+    struct ofproto_flow_mod ofm;
+    enum ofperr error;
+
+    error = ofproto_dpif_flow_mod_init_for_learn(&b->dpif, fm, &ofm);
+    if (!error) {
+        error = ofproto_flow_mod_learn(&ofm, false, 0, NULL);
+    }
+    if (error) {
+        COVERAGE_INC(adp_learn_refused);
+    } else {
+        COVERAGE_INC(adp_learned);
+    }
+    /* In force through the program now, or not at all. */
+    adp_learn_table_remove(b->learn, fm);
+}
+
+static void
+fold_learned(struct adp_bridge *b)
+{
+    struct mpsc_queue_node *node;
+
+    b->learn_seqno = seq_read(b->learn_seq);
+    mpsc_queue_acquire(&b->learn_queue);
+    MPSC_QUEUE_FOR_EACH_POP (node, &b->learn_queue) {
+        struct adp_learn_request *r = CONTAINER_OF(node,
+                                                   struct adp_learn_request,
+                                                   node);
+        learn(b, &r->fm);
+        learn_request_free(r);
+    }
+    mpsc_queue_release(&b->learn_queue);
+}
+
+void
+adp_learn_uninit(struct adp_bridge *b)
+{
+    struct mpsc_queue_node *node;
+
+    mpsc_queue_acquire(&b->learn_queue);
+    MPSC_QUEUE_FOR_EACH_POP (node, &b->learn_queue) {
+        learn_request_free(CONTAINER_OF(node, struct adp_learn_request,
+                                        node));
+    }
+    mpsc_queue_release(&b->learn_queue);
+    mpsc_queue_destroy(&b->learn_queue);
+}
+
+void
+adp_fold_run(struct adp_bridge *b)
+{
+    static const struct adp_stats_drain_cbs cbs = {
+        .rule = fold_rule,
+        .bucket = fold_bucket,
+    };
+
+    adp_stats_drain(b->sink, &cbs, b);
+    fold_tables(b);
+    fold_learned(b);
+    adp_tunnels_run(b->tunnels);
+    b->next_fold = time_msec() + FOLD_INTERVAL_MS;
+}
+
+void
+adp_fold_wait(struct adp_bridge *b)
+{
+    seq_wait(b->learn_seq, b->learn_seqno);
+    poll_timer_wait_until(b->next_fold);
+}

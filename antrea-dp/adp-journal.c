@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What happens to the OpenFlow tables, on its way into the next program.
+ *
+ * Upstream tells of every rule that enters or leaves the tables before it
+ * publishes the version that they belong to.  They are collected in a delta;
+ * when the version is closed, the delta is compiled and the new program
+ * published, while ofproto_mutex is still held: whoever changed the tables gets its
+ * reply only afterwards.  A transaction that fails gives the inverse calls and
+ * closes nothing; the delta is then empty again.
+ *
+ * Groups are read when the version closes, because upstream completes a
+ * changed group only after it was constructed. */
+
+#include <config.h>
+#include "adp-bridge-private.h"
+
+#include "hash.h"
+#include "ofproto/ofproto-provider.h"
+
+struct journal_rule {
+    struct hmap_node node;              /* By address of 'rule'. */
+    const struct rule *rule;
+    struct adp_rule *compiled;
+};
+
+struct dirty_group {
+    struct hmap_node node;              /* By 'id'. */
+    uint32_t id;
+};
+
+void
+adp_journal_init(struct adp_bridge *b)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    hmap_init(&b->rules);
+    hmap_init(&b->dirty_groups);
+    b->journal = adp_delta_create();
+    b->emptied = false;
+    ovsrcu_init(&b->program, adp_program_create());
+}
+
+void
+adp_journal_uninit(struct adp_bridge *b)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct journal_rule *jr;
+    struct dirty_group *dg;
+
+    HMAP_FOR_EACH_POP (jr, node, &b->rules) {
+        adp_rule_unref(jr->compiled);
+        free(jr);
+    }
+    hmap_destroy(&b->rules);
+    HMAP_FOR_EACH_POP (dg, node, &b->dirty_groups) {
+        free(dg);
+    }
+    hmap_destroy(&b->dirty_groups);
+    adp_delta_destroy(b->journal);
+    adp_program_unref(ovsrcu_get_protected(struct adp_program *,
+                                           &b->program));
+}
+
+static void
+release_rule(void *rule)
+{
+    ofproto_rule_unref(rule);
+}
+
+static void
+release_group(void *group)
+{
+    ofproto_group_unref(group);
+}
+
+static struct journal_rule *
+journal_find(const struct adp_bridge *b, const struct rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct journal_rule *jr;
+
+    HMAP_FOR_EACH_WITH_HASH (jr, node, hash_pointer(rule, 0), &b->rules) {
+        if (jr->rule == rule) {
+            return jr;
+        }
+    }
+    return NULL;
+}
+
+void
+adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
+{
+    if (rule->table_id >= ADP_N_TABLES - 1) {
+        return;                         /* Upstream's internal table. */
+    }
+
+    const struct rule_actions *actions = rule_get_actions(rule);
+    struct journal_rule *jr = xmalloc(sizeof *jr);
+
+    ofproto_rule_ref(rule);
+    jr->rule = rule;
+    jr->compiled = adp_rule_create(rule->table_id, rule->cr.priority,
+                                   &rule->cr.match, rule->flow_cookie,
+                                   actions->ofpacts, actions->ofpacts_len,
+                                   rule, release_rule);
+    hmap_insert(&b->rules, &jr->node, hash_pointer(rule, 0));
+    adp_delta_add_rule(b->journal, jr->compiled);
+}
+
+void
+adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
+{
+    struct journal_rule *jr = journal_find(b, rule);
+
+    if (jr) {
+        adp_delta_remove_rule(b->journal, jr->compiled);
+        hmap_remove(&b->rules, &jr->node);
+        adp_rule_unref(jr->compiled);
+        free(jr);
+        if (hmap_is_empty(&b->rules)) {
+            b->emptied = true;
+        }
+    }
+}
+
+void
+adp_journal_group_changed(struct adp_bridge *b, uint32_t group_id)
+{
+    struct dirty_group *dg;
+
+    HMAP_FOR_EACH_WITH_HASH (dg, node, hash_int(group_id, 0),
+                             &b->dirty_groups) {
+        if (dg->id == group_id) {
+            return;
+        }
+    }
+    dg = xmalloc(sizeof *dg);
+    dg->id = group_id;
+    hmap_insert(&b->dirty_groups, &dg->node, hash_int(group_id, 0));
+}
+
+static void
+journal_read_group(struct adp_bridge *b, uint32_t group_id,
+                   ovs_version_t version)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct ofgroup *group = ofproto_group_lookup(&b->dpif.up, group_id,
+                                                 version, true);
+    if (group) {
+        struct adp_group *compiled = adp_group_create(group_id, group->type,
+                                                      &group->buckets, group,
+                                                      release_group);
+        adp_delta_set_group(b->journal, compiled);
+        adp_group_unref(compiled);
+    } else {
+        adp_delta_remove_group(b->journal, group_id);
+    }
+}
+
+void
+adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
+{
+    struct dirty_group *dg;
+
+    HMAP_FOR_EACH_POP (dg, node, &b->dirty_groups) {
+        journal_read_group(b, dg->id, version);
+        free(dg);
+    }
+    if (adp_delta_is_empty(b->journal)) {
+        return;
+    }
+
+    struct adp_program *old = ovsrcu_get_protected(struct adp_program *,
+                                                   &b->program);
+    ovsrcu_set(&b->program, adp_compile(old, b->journal));
+    adp_program_unref(old);
+    adp_delta_destroy(b->journal);
+    b->journal = adp_delta_create();
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-ports.h"
+
+#include "adp-bridge-private.h"
+#include "dpif.h"
+#include "netdev-vport.h"
+#include "netdev.h"
+#include "ofproto/ofproto-dpif-xlate.h"
+#include "ovs-rcu.h"
+#include "util.h"
+
+/* From datapath port to bridge. */
+struct input_map {
+    size_t n;
+    struct {
+        struct adp_bridge *bridge;
+        ofp_port_t ofp_port;
+    } ports[];
+};
+
+static OVSRCU_TYPE(struct input_map *) input_map = OVSRCU_INITIALIZER(NULL);
+
+/* Any bridge's backer: all bridges share it. */
+static OVSRCU_TYPE(const struct dpif_backer *) backer
+    = OVSRCU_INITIALIZER(NULL);
+
+/* Flags of a port that stock translation looks at and decide() doesn't. */
+static const uint32_t special_config
+    = OFPUTIL_PC_NO_RECV | OFPUTIL_PC_NO_RECV_STP | OFPUTIL_PC_NO_FWD;
+
+static void
+port_init_plain(struct adp_port *port, const struct adp_bridge *b,
+                const struct netdev *netdev)
+{
+    char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
+    struct dpif_port dpif_port;
+
+    const char *name = netdev_vport_get_dpif_port(netdev, namebuf,
+                                                  sizeof namebuf);
+    if (dpif_port_query_by_name(b->dpif.backer->dpif, name, &dpif_port)) {
+        port->info.kind = ADP_PORT_ABSENT;
+        return;
+    }
+    port->info.odp_port = dpif_port.port_no;
+    dpif_port_destroy(&dpif_port);
+    port->info.kind = ADP_PORT_PLAIN;
+}
+
+static struct adp_port *
+port_create(const struct adp_bridge *b, const struct ofport *ofport)
+{
+    struct adp_port *port = xzalloc(sizeof *port);
+    const struct netdev *netdev = ofport->netdev;
+
+    port->ofp_port = ofport->ofp_port;
+    port->netdev = netdev_ref(netdev);
+    port->live = ofport->may_enable
+                 && !(ofport->pp.config & OFPUTIL_PC_PORT_DOWN)
+                 && !(ofport->pp.state & OFPUTIL_PS_LINK_DOWN);
+    port->info.odp_port = ODPP_NONE;
+    if (netdev_vport_is_patch(netdev)) {
+        port->info.kind = ADP_PORT_PUNT;
+        port->info.punt = ADP_PUNT_PATCH;
+    } else if (netdev_get_tunnel_config(netdev)) {
+        port->info.kind = ADP_PORT_TUNNEL;
+    } else if (netdev_get_pt_mode(netdev) != NETDEV_PT_LEGACY_L2) {
+        port->info.kind = ADP_PORT_PUNT;
+        port->info.punt = ADP_PUNT_PORT;
+    } else {
+        port_init_plain(port, b, netdev);
+    }
+    return port;
+}
+
+struct adp_ports *
+adp_ports_create(struct adp_bridge *b)
+{
+    struct adp_ports *ports = xzalloc(sizeof *ports);
+    const struct ofport *ofport;
+
+    hmap_init(&ports->ports);
+    HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
+        struct adp_port *port = port_create(b, ofport);
+
+        hmap_insert(&ports->ports, &port->node, hash_ofp_port(port->ofp_port));
+        if (ofport->pp.config & special_config) {
+            ports->special = true;
+        }
+    }
+    return ports;
+}
+
+void
+adp_ports_destroy(struct adp_ports *ports)
+{
+    struct adp_port *port;
+
+    if (ports) {
+        HMAP_FOR_EACH_POP (port, node, &ports->ports) {
+            netdev_close(port->netdev);
+            free(port);
+        }
+        hmap_destroy(&ports->ports);
+        free(ports);
+    }
+}
+
+const struct adp_port *
+adp_ports_find(const struct adp_ports *ports, ofp_port_t ofp_port)
+{
+    const struct adp_port *port;
+
+    if (ports) {
+        HMAP_FOR_EACH_IN_BUCKET (port, node, hash_ofp_port(ofp_port),
+                                 &ports->ports) {
+            if (port->ofp_port == ofp_port) {
+                return port;
+            }
+        }
+    }
+    return NULL;
+}
+
+static const struct adp_ports *
+bridge_ports(const struct adp_bridge *b)
+{
+    return ovsrcu_get(struct adp_ports *, &b->ports);
+}
+
+static size_t
+input_map_size(void)
+{
+    const struct adp_bridge *b;
+    const struct adp_port *port;
+    size_t n = 0;
+
+    LIST_FOR_EACH (b, list_node, &adp_bridges) {
+        HMAP_FOR_EACH (port, node, &bridge_ports(b)->ports) {
+            if (port->info.kind == ADP_PORT_PLAIN) {
+                n = MAX(n, odp_to_u32(port->info.odp_port) + 1);
+            }
+        }
+    }
+    return n;
+}
+
+void
+adp_ports_publish(void)
+{
+    size_t n = input_map_size();
+    struct input_map *map = xzalloc(sizeof *map + n * sizeof map->ports[0]);
+    struct input_map *old = ovsrcu_get_protected(struct input_map *,
+                                                 &input_map);
+    const struct dpif_backer *any = NULL;
+    const struct adp_port *port;
+    struct adp_bridge *b;
+
+    map->n = n;
+    LIST_FOR_EACH (b, list_node, &adp_bridges) {
+        any = b->dpif.backer;
+        HMAP_FOR_EACH (port, node, &bridge_ports(b)->ports) {
+            if (port->info.kind == ADP_PORT_PLAIN) {
+                size_t i = odp_to_u32(port->info.odp_port);
+
+                map->ports[i].bridge = b;
+                map->ports[i].ofp_port = port->ofp_port;
+            }
+        }
+    }
+    ovsrcu_set(&backer, any);
+    ovsrcu_set(&input_map, map);
+    if (old) {
+        ovsrcu_postpone(free, old);
+    }
+}
+
+struct adp_bridge *
+adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
+{
+    const struct input_map *map = ovsrcu_get(struct input_map *, &input_map);
+    uint32_t i = odp_to_u32(odp_port);
+
+    if (!map || i >= map->n || !map->ports[i].bridge) {
+        return NULL;
+    }
+    *ofp_port = map->ports[i].ofp_port;
+    return map->ports[i].bridge;
+}
+
+struct adp_bridge *
+adp_ports_input_tunnel(const struct flow *flow, ofp_port_t *ofp_port)
+{
+    const struct dpif_backer *any = ovsrcu_get(const struct dpif_backer *,
+                                               &backer);
+    struct ofproto_dpif *ofproto;
+
+    if (!any || xlate_lookup(any, flow, &ofproto, NULL, NULL, NULL, ofp_port,
+                             NULL)) {
+        return NULL;
+    }
+    return adp_bridge_cast(&ofproto->up);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PORTS_H
+#define ADP_PORTS_H 1
+
+/* Ports, as packet threads need them.
+ *
+ * A struct adp_ports holds the ports of one bridge, by OpenFlow port number; a
+ * global map leads from a datapath port to its bridge.  Both are immutable, made
+ * by the main thread whenever a port changed, and published with OVSRCU.
+ *
+ * All tunnel ports of one kind share a datapath port; adp_ports_input_tunnel()
+ * finds the OpenFlow port of a decapsulated packet as upstream does.
+ */
+
+#include "adp-decide.h"
+#include "openvswitch/hmap.h"
+
+struct adp_bridge;
+struct netdev;
+
+struct adp_port {
+    struct hmap_node node;              /* In adp_ports, by 'ofp_port'. */
+    ofp_port_t ofp_port;
+    struct adp_port_info info;
+    bool live;
+    struct netdev *netdev;              /* Owned reference. */
+};
+
+struct adp_ports {
+    struct hmap ports;
+    bool special;                       /* A port has NO_RECV, NO_FWD, ... */
+};
+
+struct adp_ports *adp_ports_create(struct adp_bridge *);
+void adp_ports_destroy(struct adp_ports *);
+const struct adp_port *adp_ports_find(const struct adp_ports *, ofp_port_t);
+
+/* Makes the global map anew from the bridges' ports. */
+void adp_ports_publish(void);
+
+/* Any RCU reader. */
+struct adp_bridge *adp_ports_input(odp_port_t, ofp_port_t *);
+struct adp_bridge *adp_ports_input_tunnel(const struct flow *, ofp_port_t *);
+
+#endif /* adp-ports.h */

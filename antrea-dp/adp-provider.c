@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The ofproto class "antrea".
+ *
+ * It is ofproto-dpif's class with a few members replaced.  Bridges of the
+ * class live on the same datapath as those of type "netdev": ports, PMD threads,
+ * conntrack and tunnels are shared, and what concerns the datapath type as a
+ * whole is left to "netdev". */
+
+#include <config.h>
+#include "adp-bridge-private.h"
+
+#include "adp-appctl.h"
+#include "adp-control.h"
+#include "adp-tunnel.h"
+#include "dp-hooks.h"
+#include "smap.h"
+#include "sset.h"
+#include "util.h"
+
+#define BASE_TYPE "netdev"
+#define ADP_TYPE "antrea"
+
+struct ovs_list adp_bridges = OVS_LIST_INITIALIZER(&adp_bridges);
+
+static const struct ofproto_class *base = &ofproto_dpif_class;
+
+static struct adp_bridge *
+bridge_of(const struct ofproto *ofproto)
+{
+    return CONTAINER_OF(ofproto, struct adp_bridge, dpif.up);
+}
+
+/* The type. */
+
+static void
+adp_class_init(const struct shash *iface_hints OVS_UNUSED)
+{
+    /* The base class is initialised under its own type. */
+    adp_control_init();
+    adp_appctl_init();
+}
+
+static void
+adp_class_enumerate_types(struct sset *types)
+{
+    sset_add(types, ADP_TYPE);
+}
+
+static int
+adp_class_del(const char *type OVS_UNUSED, const char *name)
+{
+    return base->del(BASE_TYPE, name);
+}
+
+static const char *
+adp_class_port_open_type(const char *dp_type OVS_UNUSED,
+                         const char *port_type)
+{
+    return base->port_open_type(BASE_TYPE, port_type);
+}
+
+static int
+adp_class_type_run(const char *type OVS_UNUSED)
+{
+    adp_control_run();
+    return 0;
+}
+
+static void
+adp_class_type_wait(const char *type OVS_UNUSED)
+{
+    adp_control_wait();
+}
+
+static void
+adp_class_type_get_memory_usage(const char *type OVS_UNUSED,
+                                struct simap *usage OVS_UNUSED)
+{
+    /* Counted under the base type. */
+}
+
+static void
+adp_class_type_set_config(const char *type OVS_UNUSED,
+                          const struct smap *other_config OVS_UNUSED)
+{
+    /* Set under the base type. */
+}
+
+static void
+adp_class_get_datapath_cap(const char *type OVS_UNUSED, struct smap *cap)
+{
+    base->get_datapath_cap(BASE_TYPE, cap);
+}
+
+static void
+adp_class_ct_set_zone_timeout_policy(const char *type OVS_UNUSED,
+                                     uint16_t zone, struct simap *tp)
+{
+    base->ct_set_zone_timeout_policy(BASE_TYPE, zone, tp);
+}
+
+static void
+adp_class_ct_del_zone_timeout_policy(const char *type OVS_UNUSED,
+                                     uint16_t zone)
+{
+    base->ct_del_zone_timeout_policy(BASE_TYPE, zone);
+}
+
+/* The bridge. */
+
+static struct ofproto *
+adp_class_alloc(void)
+{
+    struct adp_bridge *b = xzalloc(sizeof *b);
+
+    return &b->dpif.up;
+}
+
+static int
+adp_class_construct(struct ofproto *ofproto)
+{
+    struct adp_bridge *b = bridge_of(ofproto);
+    char *type = ofproto->type;
+    int error;
+
+    adp_bridge_init(b);
+
+    /* The base class opens the datapath of the bridge's type. */
+    ofproto->type = CONST_CAST(char *, BASE_TYPE);
+    error = base->construct(ofproto);
+    ofproto->type = type;
+
+    if (error) {
+        adp_bridge_stop(b);
+    } else {
+        adp_bridge_start(b);
+    }
+    return error;
+}
+
+static void
+adp_class_destruct(struct ofproto *ofproto, bool del)
+{
+    adp_bridge_stop(bridge_of(ofproto));
+    base->destruct(ofproto, del);
+}
+
+static int
+adp_class_run(struct ofproto *ofproto)
+{
+    struct adp_bridge *b = bridge_of(ofproto);
+
+    /* The base class expires flows: it must see their latest use. */
+    adp_fold_run(b);
+    int error = base->run(ofproto);
+    adp_bridge_run(b);
+    return error;
+}
+
+static void
+adp_class_wait(struct ofproto *ofproto)
+{
+    base->wait(ofproto);
+    adp_fold_wait(bridge_of(ofproto));
+}
+
+static void
+adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct adp_bridge *b = bridge_of(ofproto);
+
+    base->set_tables_version(ofproto, version);
+    if (b->constructed) {
+        adp_journal_close_version(b, version);
+    }
+}
+
+static enum ofperr
+adp_class_group_construct(struct ofgroup *group)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct adp_bridge *b = bridge_of(group->ofproto);
+
+    adp_journal_group_changed(b, group->group_id);
+    return base->group_construct(group);
+}
+
+/* Ports. */
+
+static void
+ports_changed(const struct ofproto *ofproto)
+{
+    bridge_of(ofproto)->ports_dirty = true;
+}
+
+static int
+adp_class_port_construct(struct ofport *port)
+{
+    ports_changed(port->ofproto);
+    return base->port_construct(port);
+}
+
+static void
+adp_class_port_destruct(struct ofport *port, bool del)
+{
+    struct adp_bridge *b = bridge_of(port->ofproto);
+
+    simap_find_and_delete(&b->special_ports, netdev_get_name(port->netdev));
+    ports_changed(port->ofproto);
+    base->port_destruct(port, del);
+}
+
+static void
+adp_class_port_modified(struct ofport *port)
+{
+    ports_changed(port->ofproto);
+    base->port_modified(port);
+}
+
+static void
+adp_class_port_reconfigured(struct ofport *port,
+                            enum ofputil_port_config old_config)
+{
+    ports_changed(port->ofproto);
+    base->port_reconfigured(port, old_config);
+}
+
+static void
+set_special(struct adp_bridge *b, const char *name, enum adp_special bit,
+            bool on)
+{
+    unsigned int bits = simap_get(&b->special_ports, name);
+
+    bits = on ? bits | bit : bits & ~bit;
+    if (bits) {
+        simap_put(&b->special_ports, name, bits);
+    } else {
+        simap_find_and_delete(&b->special_ports, name);
+    }
+}
+
+static int
+adp_class_set_cfm(struct ofport *port, const struct cfm_settings *s)
+{
+    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
+                ADP_SPECIAL_CFM, s != NULL);
+    return base->set_cfm(port, s);
+}
+
+static int
+adp_class_set_bfd(struct ofport *port, const struct smap *cfg)
+{
+    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
+                ADP_SPECIAL_BFD, smap_get_bool(cfg, "enable", false));
+    return base->set_bfd(port, cfg);
+}
+
+static int
+adp_class_set_lldp(struct ofport *port, const struct smap *cfg)
+{
+    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
+                ADP_SPECIAL_LLDP, cfg && smap_get_bool(cfg, "enable", false));
+    return base->set_lldp(port, cfg);
+}
+
+static int
+adp_class_bundle_set(struct ofproto *ofproto, void *aux,
+                     const struct ofproto_bundle_settings *s)
+{
+    struct adp_bridge *b = bridge_of(ofproto);
+
+    if (s) {
+        for (size_t i = 0; i < s->n_members; i++) {
+            const struct ofport *port = ofproto_get_port(ofproto,
+                                                         s->members[i]);
+            if (port) {
+                set_special(b, netdev_get_name(port->netdev),
+                            ADP_SPECIAL_BUNDLE,
+                            s->n_members > 1 || s->lacp || s->protected);
+            }
+        }
+    }
+    ports_changed(ofproto);
+    return base->bundle_set(ofproto, aux, s);
+}
+
+/* Hooks. */
+
+static void
+hook_rule_inserted(struct ofproto *ofproto, struct rule *rule)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct adp_bridge *b = adp_bridge_cast(ofproto);
+
+    if (b && b->constructed) {
+        adp_journal_rule_inserted(b, rule);
+    }
+}
+
+static void
+hook_rule_removed(struct ofproto *ofproto, struct rule *rule)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct adp_bridge *b = adp_bridge_cast(ofproto);
+
+    if (b && b->constructed) {
+        adp_journal_rule_removed(b, rule);
+    }
+}
+
+static void
+hook_group_removed(struct ofproto *ofproto, uint32_t group_id)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct adp_bridge *b = adp_bridge_cast(ofproto);
+
+    if (b && b->constructed) {
+        adp_journal_group_changed(b, group_id);
+    }
+}
+
+static void
+hook_bridge_configured(struct ofproto *ofproto,
+                       const struct smap *other_config,
+                       const struct smap *external_ids)
+{
+    struct adp_bridge *b = adp_bridge_cast(ofproto);
+
+    if (b) {
+        adp_bridge_configure(b, other_config, external_ids);
+    }
+}
+
+static const struct dp_hooks hooks = {
+    .received = adp_input_received,
+    .decapsulated = adp_input_decapsulated,
+    .rule_inserted = hook_rule_inserted,
+    .rule_removed = hook_rule_removed,
+    .group_removed = hook_group_removed,
+    .bridge_configured = hook_bridge_configured,
+};
+
+struct ofproto_class adp_ofproto_class;
+
+/* Runs before main(): the class must be registered before upstream registers
+ * its own, which accepts any type. */
+static void __attribute__((constructor))
+adp_provider_register(void)
+{
+    struct ofproto_class *c = &adp_ofproto_class;
+
+    *c = ofproto_dpif_class;
+    c->init = adp_class_init;
+    c->enumerate_types = adp_class_enumerate_types;
+    c->del = adp_class_del;
+    c->port_open_type = adp_class_port_open_type;
+    c->type_run = adp_class_type_run;
+    c->type_wait = adp_class_type_wait;
+    c->type_get_memory_usage = adp_class_type_get_memory_usage;
+    c->type_set_config = adp_class_type_set_config;
+    c->get_datapath_cap = adp_class_get_datapath_cap;
+    c->ct_set_zone_timeout_policy = adp_class_ct_set_zone_timeout_policy;
+    c->ct_del_zone_timeout_policy = adp_class_ct_del_zone_timeout_policy;
+
+    c->alloc = adp_class_alloc;
+    c->construct = adp_class_construct;
+    c->destruct = adp_class_destruct;
+    c->run = adp_class_run;
+    c->wait = adp_class_wait;
+    c->set_tables_version = adp_class_set_tables_version;
+    c->group_construct = adp_class_group_construct;
+
+    c->port_construct = adp_class_port_construct;
+    c->port_destruct = adp_class_port_destruct;
+    c->port_modified = adp_class_port_modified;
+    c->port_reconfigured = adp_class_port_reconfigured;
+    c->set_cfm = adp_class_set_cfm;
+    c->set_bfd = adp_class_set_bfd;
+    c->set_lldp = adp_class_set_lldp;
+    c->bundle_set = adp_class_bundle_set;
+
+    dp_hooks = &hooks;
+    ofproto_class_register(c);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "adp-bridge.h"
+#include "adp-state-flows.h"
+#include "openvswitch/vlog.h"
+#include "pipeline.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_state);
+
+/* The upper 16 bits of the cookies.  Antrea's agent counts its restarts there,
+ * to tell flows of its former life from the current ones; here all flows go
+ * when the bridge does, so that every life is the first. */
+#define ADP_STATE_ROUND 1
+
+struct adp_state {
+    struct adp_bridge *bridge;
+    uint64_t generation;
+
+    /* What was asked for.  Replaced as a pair. */
+    struct adp_model *model;
+    struct adp_pipeline_state *ids;
+
+    /* What is in the bridge because of it. */
+    struct adp_installed installed;
+    uint64_t ports_seq;         /* Ports that 'installed' was made for, or
+                                 * UINT64_MAX before the first time. */
+    bool synced;                /* False until there are flows, and after the
+                                 * bridge refused a change: what is really
+                                 * there is in doubt then, and the next change
+                                 * installs everything. */
+};
+
+struct adp_state *
+adp_state_create(struct adp_bridge *bridge)
+{
+    struct adp_state *state = xzalloc(sizeof *state);
+
+    state->bridge = bridge;
+    state->model = adp_model_create();
+    state->ids = adp_pipeline_state_create();
+    state->ports_seq = UINT64_MAX;
+    adp_installed_init(&state->installed);
+    return state;
+}
+
+void
+adp_state_destroy(struct adp_state *state)
+{
+    if (state) {
+        adp_model_destroy(state->model);
+        adp_pipeline_state_destroy(state->ids);
+        adp_installed_uninit(&state->installed);
+        free(state);
+    }
+}
+
+uint64_t
+adp_state_generation(const struct adp_state *state)
+{
+    return state->generation;
+}
+
+const struct adp_model *
+adp_state_model(const struct adp_state *state)
+{
+    return state->model;
+}
+
+char *
+adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
+{
+    return adp_pipeline_describe_conj(state->ids, conj_id);
+}
+
+/* Bringing flows into the bridge. */
+
+static bool
+bridge_port_number(const char *name, ofp_port_t *port, void *bridge_)
+{
+    const struct adp_bridge *bridge = bridge_;
+
+    return adp_bridge_port_number(bridge, name, port);
+}
+
+static struct adp_model_env
+state_env(const struct adp_state *state)
+{
+    return (struct adp_model_env) {
+        .port_number = bridge_port_number,
+        .round = ADP_STATE_ROUND,
+        .aux = state->bridge,
+    };
+}
+
+/* Makes the bridge's flows those of 'set'.  On error nothing has changed. */
+static struct adp_error *
+install_flow_set(struct adp_state *state, const struct adp_flow_set *set,
+                 bool reinstall)
+{
+    struct adp_install_plan plan;
+    struct adp_error *error;
+
+    error = adp_install_plan_init(&plan, &state->installed, set,
+                                  adp_bridge_port_map(state->bridge),
+                                  adp_bridge_table_map(state->bridge),
+                                  reinstall);
+    if (error) {
+        return error;
+    }
+
+    if (plan.n_flow_mods || plan.n_group_mods) {
+        char *reason = adp_bridge_commit(state->bridge,
+                                         plan.flow_mods, plan.n_flow_mods,
+                                         plan.group_mods, plan.n_group_mods);
+        if (reason) {
+            /* Perhaps the bridge lacks what we believe to be there. */
+            state->synced = false;
+            error = adp_error_create("internal", NULL, NULL,
+                                     "bridge %s refused the flows: %s",
+                                     adp_bridge_name(state->bridge), reason);
+            free(reason);
+        }
+    }
+    if (!error) {
+        VLOG_DBG("bridge %s: %"PRIuSIZE" flow mods, %"PRIuSIZE" group mods",
+                 adp_bridge_name(state->bridge), plan.n_flow_mods,
+                 plan.n_group_mods);
+        adp_install_plan_take(&plan, &state->installed);
+    }
+    adp_install_plan_uninit(&plan);
+    return error;
+}
+
+/* Makes the bridge's flows those that follow from 'model' with 'ids'.  On
+ * error nothing has changed, except perhaps 'ids', which must be thrown
+ * away. */
+static struct adp_error *
+install_model(struct adp_state *state, const struct adp_model *model,
+              struct adp_pipeline_state *ids, bool reinstall)
+{
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
+    uint64_t ports_seq = adp_bridge_ports_seq(state->bridge);
+    struct adp_model_env env = state_env(state);
+    struct adp_flow_set set;
+
+    adp_flow_set_init(&set);
+    struct adp_error *error = pipeline->generate(model, ids, &env, &set);
+    if (!error) {
+        error = install_flow_set(state, &set, reinstall || !state->synced);
+    }
+    adp_flow_set_uninit(&set);
+
+    if (!error) {
+        state->ports_seq = ports_seq;
+        state->synced = true;
+    }
+    return error;
+}
+
+static void
+take_model(struct adp_state *state, struct adp_model *model,
+           struct adp_pipeline_state *ids)
+{
+    if (model != state->model) {
+        adp_model_destroy(state->model);
+        state->model = model;
+    }
+    adp_pipeline_state_destroy(state->ids);
+    state->ids = ids;
+}
+
+void
+adp_state_sync(struct adp_state *state, bool reinstall)
+{
+    uint64_t ports_seq = adp_bridge_ports_seq(state->bridge);
+
+    if (!reinstall && ports_seq == state->ports_seq) {
+        return;
+    }
+
+    struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
+    struct adp_error *error = install_model(state, state->model, ids,
+                                            reinstall);
+    if (error) {
+        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+
+        VLOG_ERR_RL(&rl, "bridge %s: can't bring the flows in line with the "
+                    "state: %s", adp_bridge_name(state->bridge),
+                    error->message);
+        adp_error_destroy(error);
+        adp_pipeline_state_destroy(ids);
+
+        /* To try the same again would fail again: wait for a change. */
+        state->ports_seq = ports_seq;
+        state->synced = false;
+    } else {
+        take_model(state, state->model, ids);
+    }
+}
+
+/* Transactions. */
+
+static struct adp_error *
+change_model(struct adp_model *model, const struct adp_state_change *change,
+             size_t *n_applied, size_t *n_deleted)
+{
+    struct adp_error *error = NULL;
+
+    if (change->clear) {
+        adp_model_clear(model);
+    }
+    if (change->delete) {
+        error = adp_model_delete(model, change->delete,
+                                 change->ignore_missing, n_deleted);
+    }
+    if (!error && change->apply) {
+        error = adp_model_apply(model, change->apply, n_applied);
+    }
+    return error;
+}
+
+struct adp_error *
+adp_state_transact(struct adp_state *state,
+                   const struct adp_state_change *change,
+                   size_t *n_appliedp, size_t *n_deletedp)
+{
+    size_t n_applied = 0;
+    size_t n_deleted = 0;
+
+    *n_appliedp = *n_deletedp = 0;
+    if (change->if_generation && *change->if_generation != state->generation) {
+        return adp_error_create("conflict", NULL, xstrdup("if_generation"),
+                                "the state is of generation %"PRIu64", not "
+                                "%"PRIu64, state->generation,
+                                *change->if_generation);
+    }
+
+    struct adp_model *model = adp_model_clone(state->model);
+    struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
+    struct adp_error *error = change_model(model, change,
+                                           &n_applied, &n_deleted);
+    if (!error) {
+        struct adp_model_env env = state_env(state);
+
+        error = adp_model_check(model, change->clear ? NULL : state->model,
+                                &env);
+    }
+    if (!error) {
+        error = install_model(state, model, ids, false);
+    }
+    if (error) {
+        adp_model_destroy(model);
+        adp_pipeline_state_destroy(ids);
+        return error;
+    }
+
+    take_model(state, model, ids);
+    if (change->clear || n_applied || n_deleted) {
+        state->generation++;
+    }
+    *n_appliedp = n_applied;
+    *n_deletedp = n_deleted;
+    return NULL;
+}

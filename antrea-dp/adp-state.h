@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_STATE_H
+#define ADP_STATE_H 1
+
+/* The typed state of one bridge, and its transactions.
+ *
+ * Holds the model, the pipeline's IDs and the flows and groups that are
+ * installed for them.  A transaction clones the model, changes and checks the clone,
+ * makes its flows, applies the difference to the bridge in one table
+ * version, and only then takes the clone as the state.  On any error nothing
+ * has changed.
+ *
+ * For the main thread.
+ */
+
+#include "model.h"
+
+struct adp_bridge;
+struct adp_state;
+
+struct adp_state *adp_state_create(struct adp_bridge *);
+void adp_state_destroy(struct adp_state *);
+
+/* Brings the bridge's flows in line with the state: after the bridge came up, a
+ * flush, or a change of its ports. */
+void adp_state_sync(struct adp_state *, bool reinstall);
+
+uint64_t adp_state_generation(const struct adp_state *);
+const struct adp_model *adp_state_model(const struct adp_state *);
+char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
+
+/* Each may be NULL.  'clear' starts from an empty state (replace). */
+struct adp_state_change {
+    bool clear;
+    const struct json *apply;
+    const struct json *delete;
+    bool ignore_missing;
+    const uint64_t *if_generation;
+};
+struct adp_error *adp_state_transact(struct adp_state *,
+                                     const struct adp_state_change *,
+                                     size_t *n_applied, size_t *n_deleted);
+
+#endif /* adp-state.h */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_TUNNEL_H
+#define ADP_TUNNEL_H 1
+
+/* Output to tunnel ports.
+ *
+ * What sends a packet through a tunnel (the header to push, the way through the
+ * underlay's bridge) is upstream's translation of "output:PORT" for
+ * the packet's tunnel metadata.  It is kept and used again as long as routes,
+ * neighbours and ports stay as they are, at most half a second, after which
+ * upstream too would look again.
+ *
+ * An entry without actions says that the packet goes nowhere: the neighbour's
+ * MAC is not known yet (upstream's translation has asked for it), or there is no
+ * route.
+ *
+ * Thread-safety: find from any RCU reader; adp_tunnels_run() in the main
+ * thread.
+ */
+
+#include "flow.h"
+#include "openvswitch/ofpbuf.h"
+
+struct adp_bridge;
+struct adp_tunnel;
+struct adp_tunnels;
+
+struct adp_tunnels *adp_tunnels_create(void);
+void adp_tunnels_destroy(struct adp_tunnels *);
+/* Folds counters and drops what is out of date. */
+void adp_tunnels_run(struct adp_tunnels *);
+
+/* The way through tunnel port 'port' for a packet with the headers and tunnel
+ * metadata of 'flow', or NULL if only stock translation knows.  Valid until the caller
+ * quiesces. */
+struct adp_tunnel *adp_tunnel_find(struct adp_bridge *, ofp_port_t port,
+                                   const struct flow *);
+void adp_tunnel_put_actions(const struct adp_tunnel *, struct ofpbuf *);
+bool adp_tunnel_is_usable(const struct adp_tunnel *);
+
+/* Counts packets that took it. */
+void adp_tunnel_credit(struct adp_tunnel *, uint64_t n_packets,
+                       uint64_t n_bytes);
+
+#endif /* adp-tunnel.h */

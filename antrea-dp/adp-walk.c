@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-walk.h"
+
+#include "adp-bridge-private.h"
+#include "adp-tunnel.h"
+#include "util.h"
+
+static struct adp_walk *
+walk_of(const struct adp_env *env)
+{
+    return env->aux;
+}
+
+static enum adp_punt
+walk_ct(const struct adp_env *env, const struct adp_ct_request *req,
+        struct flow *flow)
+{
+    return adp_ct_ask(&walk_of(env)->ct, req, flow);
+}
+
+/* Room for the name of a timeout policy, per thread: the caller copies it. */
+DEFINE_STATIC_PER_THREAD_DATA(struct { char s[32]; }, timeout_name, { "" });
+
+static const char *
+walk_ct_timeout(const struct adp_env *env, uint16_t zone,
+                const struct flow *flow)
+{
+    const struct dpif_backer *backer = walk_of(env)->bridge->dpif.backer;
+    bool unwildcard;
+    char *name;
+
+    if (!backer->rt_support.ct_timeout
+        || !ofproto_dpif_ct_zone_timeout_policy_get_name(
+            backer, zone, ntohs(flow->dl_type), flow->nw_proto, &name,
+            &unwildcard)) {
+        return NULL;
+    }
+
+    char *s = timeout_name_get()->s;
+    ovs_strlcpy(s, name, sizeof timeout_name_get()->s);
+    free(name);
+    return s;
+}
+
+static void
+walk_port(const struct adp_env *env, ofp_port_t ofp_port,
+          struct adp_port_info *info)
+{
+    const struct adp_port *port = adp_ports_find(walk_of(env)->ports,
+                                                 ofp_port);
+    if (port) {
+        *info = port->info;
+    } else {
+        memset(info, 0, sizeof *info);
+        info->kind = ADP_PORT_ABSENT;
+    }
+}
+
+static bool
+walk_port_is_live(const struct adp_env *env, ofp_port_t ofp_port)
+{
+    const struct adp_port *port = adp_ports_find(walk_of(env)->ports,
+                                                 ofp_port);
+    return port && port->live;
+}
+
+static enum adp_punt
+walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
+                   const struct flow *flow, struct ofpbuf *actions)
+{
+    struct adp_walk *w = walk_of(env);
+
+    /* Stock refuses to send a packet back to where its tunnel ended, which
+     * takes the tunnel metadata that it came with. */
+    if (w->from_tunnel || w->n_tunnels >= ARRAY_SIZE(w->tunnels)) {
+        return ADP_PUNT_TUNNEL;
+    }
+
+    struct adp_tunnel *t = adp_tunnel_find(w->bridge, port, flow);
+    if (!t) {
+        return ADP_PUNT_TUNNEL;
+    }
+    if (adp_tunnel_is_usable(t)) {
+        adp_tunnel_put_actions(t, actions);
+        w->tunnels[w->n_tunnels++] = t;
+    } else {
+        w->tunnel_lost = true;
+    }
+    return ADP_PUNT_NONE;
+}
+
+static void
+walk_trace(const struct adp_env *env, const struct adp_trace_event *event)
+{
+    struct adp_walk *w = walk_of(env);
+
+    w->trace(event, w->trace_aux);
+}
+
+static const struct adp_env_class walk_class = {
+    .ct = walk_ct,
+    .ct_timeout = walk_ct_timeout,
+    .port = walk_port,
+    .output_tunnel = walk_output_tunnel,
+    .port_is_live = walk_port_is_live,
+};
+
+static const struct adp_env_class traced_walk_class = {
+    .ct = walk_ct,
+    .ct_timeout = walk_ct_timeout,
+    .port = walk_port,
+    .output_tunnel = walk_output_tunnel,
+    .port_is_live = walk_port_is_live,
+    .trace = walk_trace,
+};
+
+void
+adp_walk_init(struct adp_walk *w)
+{
+    memset(w, 0, sizeof *w);
+    adp_verdict_init(&w->verdict);
+}
+
+void
+adp_walk_uninit(struct adp_walk *w)
+{
+    adp_verdict_uninit(&w->verdict);
+}
+
+void
+adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
+         struct dp_packet *packet, struct flow *flow, long long int now_ms)
+{
+    const struct adp_program *program = ovsrcu_get(struct adp_program *,
+                                                   &b->program);
+    struct adp_env env = {
+        .class = w->trace ? &traced_walk_class : &walk_class,
+        .aux = w,
+    };
+
+    w->bridge = b;
+    w->ports = ovsrcu_get(struct adp_ports *, &b->ports);
+    w->n_tunnels = 0;
+    w->tunnel_lost = false;
+    w->from_tunnel = flow_tnl_dst_is_set(&flow->tunnel);
+    adp_ct_init(&w->ct, tracker, packet, now_ms);
+    adp_decide(program, b->learn, &env, flow, &w->verdict);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_WALK_H
+#define ADP_WALK_H 1
+
+/* One packet's walk: decide() with the bridge and conntrack as environment.
+ *
+ * Packet threads and trace share it.  adp_walk() changes nothing in bridge or
+ * conntrack, except that a tunnel's way may be looked up and kept.
+ *
+ * Thread-safety: a struct adp_walk belongs to one thread; its verdict is valid
+ * until the thread quiesces.
+ */
+
+#include "adp-ct.h"
+#include "adp-decide.h"
+
+struct adp_bridge;
+struct adp_tunnel;
+
+#define ADP_WALK_MAX_TUNNELS 4
+
+struct adp_walk {
+    struct adp_verdict verdict;
+
+    /* Of the packet at hand. */
+    struct adp_bridge *bridge;
+    const struct adp_ports *ports;
+    struct adp_ct ct;
+    struct adp_tunnel *tunnels[ADP_WALK_MAX_TUNNELS];
+    size_t n_tunnels;
+    bool tunnel_lost;           /* A tunnel led nowhere. */
+    bool from_tunnel;
+
+    void (*trace)(const struct adp_trace_event *, void *aux);
+    void *trace_aux;
+};
+
+void adp_walk_init(struct adp_walk *);
+void adp_walk_uninit(struct adp_walk *);
+
+/* 'flow' as adp_decide() wants it, and is changed. */
+void adp_walk(struct adp_walk *, struct adp_bridge *, struct conntrack *,
+              struct dp_packet *, struct flow *, long long int now_ms);
+
+#endif /* adp-walk.h */

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# ovs-vswitchd: upstream's own main program with our provider linked in.  The
+# provider registers itself in constructors, upstream never names it.
+
+sbin_PROGRAMS += antrea-dp/ovs-vswitchd
+antrea_dp_ovs_vswitchd_SOURCES = \
+	antrea-dp/adp-appctl.c \
+	antrea-dp/adp-appctl.h \
+	antrea-dp/adp-bridge-private.h \
+	antrea-dp/adp-bridge.c \
+	antrea-dp/adp-bridge.h \
+	antrea-dp/adp-control-appctl.c \
+	antrea-dp/adp-control-appctl.h \
+	antrea-dp/adp-control-conn.c \
+	antrea-dp/adp-control-conn.h \
+	antrea-dp/adp-control-methods.c \
+	antrea-dp/adp-control-methods.h \
+	antrea-dp/adp-control-scan.c \
+	antrea-dp/adp-control-scan.h \
+	antrea-dp/adp-control-server.c \
+	antrea-dp/adp-control-server.h \
+	antrea-dp/adp-control.c \
+	antrea-dp/adp-control.h \
+	antrea-dp/adp-ct.c \
+	antrea-dp/adp-ct.h \
+	antrea-dp/adp-fold.c \
+	antrea-dp/adp-input.c \
+	antrea-dp/adp-journal.c \
+	antrea-dp/adp-ports.c \
+	antrea-dp/adp-ports.h \
+	antrea-dp/adp-provider.c \
+	antrea-dp/adp-show.c \
+	antrea-dp/adp-state-flows.c \
+	antrea-dp/adp-state-flows.h \
+	antrea-dp/adp-state.c \
+	antrea-dp/adp-state.h \
+	antrea-dp/adp-tunnel.c \
+	antrea-dp/adp-tunnel.h \
+	antrea-dp/adp-walk.c \
+	antrea-dp/adp-walk.h
+antrea_dp_ovs_vswitchd_LDADD = \
+	$(OVS_VSWITCHD_OBJECTS) \
+	lib/libadp.la \
+	$(OVS_VSWITCHD_LIBS) \
+	$(DPDK_LIBS)

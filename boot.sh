@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Everything from a fresh clone on Debian 12 to a running datapath.
+
+set -o errexit -o nounset -o pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export PATH
+
+# What the build and the tests need of the distribution.
+packages=(
+    autoconf automake libtool pkg-config gcc libc6-dev make patch
+    openvswitch-source
+    dpdk dpdk-dev libdpdk-dev libnuma-dev libpcap-dev
+    libcap-ng-dev libssl-dev libunbound-dev libyaml-dev check
+    python3
+    curl ethtool iproute2 iputils-ping procps tcpdump util-linux
+)
+
+usage() {
+    cat <<'USAGE'
+usage: ./boot.sh [COMMAND [ARGUMENT]...]
+
+  (none)                       prepare the source tree for ./configure
+  build [--enable-sanitizers]  install what is needed, build, and leave a
+                               tree to run in _install/ (_install-asan/)
+  demo [ARGUMENT...]           build, then run the two-node demo
+  check [SUITE...]             build, then run the tests (default: all)
+
+All of it works offline once the packages are installed.
+USAGE
+}
+
+die() {
+    printf 'boot.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo -n "$@" || die "this needs root: run as root, or as a user who" \
+            "may use sudo without a password"
+    fi
+}
+
+missing_packages() {
+    local name
+
+    for name in "${packages[@]}"; do
+        dpkg-query -W -f '${db:Status-Abbrev}\n' "$name" 2>/dev/null |
+            grep -q '^.i' || printf '%s\n' "$name"
+    done
+}
+
+install_packages() {
+    local missing
+
+    command -v dpkg-query >/dev/null || die 'this needs Debian 12 or later'
+    mapfile -t missing < <(missing_packages)
+    if [ ${#missing[@]} -gt 0 ]; then
+        printf 'installing %s\n' "${missing[*]}"
+        as_root apt-get update
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+            --no-install-recommends "${missing[@]}"
+    fi
+}
+
+# True if the generated build system is missing or older than its sources.
+# (Once configured, make itself looks after that.)
+needs_autoreconf() {
+    local f
+
+    [ -e "$top/configure" ] && [ -e "$top/Makefile.in" ] || return 0
+    for f in "$top/configure.ac" "$top/Makefile.am" "$top"/*/automake.mk; do
+        [ ! "$f" -nt "$top/configure" ] || return 0
+    done
+    return 1
+}
+
+prepare_configure() {
+    mkdir -p "$top/m4"
+    (cd "$top" && autoreconf --install --force)
+}
+
+# build_in SUFFIX CONFIGURE-OPTION...
+build_in() {
+    local build=$top/_build$1 install=$top/_install$1
+    shift
+
+    if [ ! -e "$build/Makefile" ]; then
+        if needs_autoreconf; then
+            echo 'preparing configure'
+            prepare_configure
+        fi
+        mkdir -p "$build"
+        (cd "$build" && ../configure --quiet --prefix="$install" \
+            INSTALL="$(command -v install) -C" "$@")
+    fi
+    make -C "$build" -s -j "$(nproc)" all </dev/null
+    make -C "$build" -s install </dev/null
+}
+
+build() {
+    install_packages
+    case "$#,${1-}" in
+    0,) build_in '' ;;
+    1,--enable-sanitizers) build_in -asan --enable-sanitizers ;;
+    *)
+        usage >&2
+        exit 2
+        ;;
+    esac
+}
+
+demo() {
+    build
+    exec "$top/tests/demo/demo.sh" "$@"
+}
+
+check() {
+    build
+    build --enable-sanitizers
+    exec "$top/tests/run" "$@"
+}
+
+main() {
+    local command=${1-}
+
+    [ $# = 0 ] || shift
+    case $command in
+    '') prepare_configure ;;
+    build | demo | check) "$command" "$@" ;;
+    -h | --help | help) usage ;;
+    *)
+        printf 'boot.sh: unknown command: %s\n' "$command" >&2
+        usage >&2
+        exit 2
+        ;;
+    esac
+}
+
+main "$@"

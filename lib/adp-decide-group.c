@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Groups in the walk. */
+
+#include <config.h>
+#include "adp-decide-private.h"
+#include "adp-key.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-group.h"
+
+/* How far liveness may lead from group to group. */
+#define MAX_LIVENESS_DEPTH 128
+
+static bool
+bucket_is_live(const struct adp_walk *w, const struct adp_group *group,
+               const struct adp_bucket *bucket, int depth)
+{
+    const struct adp_env_class *class = w->env->class;
+
+    if (group->type == OFPGT11_SELECT && !bucket->weight) {
+        return false;
+    }
+    if (bucket->watch_port == OFPP_ANY && bucket->watch_group == OFPG_ANY) {
+        return true;
+    }
+    if (bucket->watch_port != OFPP_ANY
+        && class->port_is_live(w->env, bucket->watch_port)) {
+        return true;
+    }
+    if (bucket->watch_group != OFPG_ANY && depth < MAX_LIVENESS_DEPTH) {
+        const struct adp_group *watched
+            = adp_program_get_group(w->program, bucket->watch_group);
+
+        for (size_t i = 0; watched && i < watched->n_buckets; i++) {
+            if (bucket_is_live(w, watched, &watched->buckets[i], depth + 1)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static uint32_t
+first_live_bucket(const struct adp_walk *w, const struct adp_group *group)
+{
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        if (bucket_is_live(w, group, &group->buckets[i], 0)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* Picks by the packet's connection.  From a dead bucket goes on to the slots
+ * that follow, which spreads its share over the others. */
+static uint32_t
+select_bucket(const struct adp_walk *w, const struct adp_group *group)
+{
+    size_t slot, n;
+
+    if (!group->n_slots) {
+        return UINT32_MAX;
+    }
+    slot = adp_key_hash(w->flow, group->group_id) % group->n_slots;
+    for (n = 0; n < group->n_slots; n++) {
+        uint32_t i = group->slots[slot];
+
+        if (bucket_is_live(w, group, &group->buckets[i], 0)) {
+            return i;
+        }
+        slot = slot + 1 < group->n_slots ? slot + 1 : 0;
+    }
+    return UINT32_MAX;
+}
+
+static void
+trace_group(const struct adp_walk *w, enum adp_trace_type type,
+            uint32_t group_id, const struct adp_group *group, uint32_t bucket)
+{
+    if (adp_walk_traces(w)) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = type,
+            .group = {
+                .group_id = group_id,
+                .exists = group != NULL,
+                .group = group,
+                .bucket = bucket,
+            },
+        });
+    }
+}
+
+static void
+walk_bucket(struct adp_walk *w, const struct adp_group *group, uint32_t i,
+            bool last)
+{
+    struct adp_walk_place place = w->place;
+
+    trace_group(w, ADP_TRACE_BUCKET, group->group_id, group, i);
+    w->level++;
+    w->place.depth++;
+    adp_walk_ops(w, &group->buckets[i].ops, last);
+    w->level--;
+    w->place = place;
+
+    /* "exit" in a bucket ends the bucket. */
+    w->stop = w->verdict->punt != ADP_PUNT_NONE;
+}
+
+/* For a bucket after which the packet goes on: as it was. */
+static void ADP_OUT_OF_LINE
+walk_bucket_and_restore(struct adp_walk *w, const struct adp_group *group,
+                        uint32_t i)
+{
+    struct flow saved_flow = *w->flow;
+
+    walk_bucket(w, group, i, false);
+    *w->flow = saved_flow;
+}
+
+static void
+walk_all_buckets(struct adp_walk *w, const struct adp_group *group, bool last)
+{
+    for (size_t i = 0; i < group->n_buckets && !w->stop; i++) {
+        if (last && i + 1 == group->n_buckets) {
+            walk_bucket(w, group, i, true);
+        } else {
+            walk_bucket_and_restore(w, group, i);
+        }
+    }
+}
+
+static void
+add_hit(struct adp_walk *w, const struct adp_group *group, uint32_t bucket)
+{
+    adp_walk_add_hit(w, &(struct adp_hit) {
+        .kind = ADP_HIT_BUCKET,
+        .bucket = bucket,
+        .group = CONST_CAST(struct adp_group *, group),
+    });
+}
+
+bool
+adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
+{
+    uint32_t group_id = ofpact_get_GROUP(op->ofpact)->group_id;
+    const struct adp_group *group;
+    uint32_t bucket;
+
+    if (!adp_walk_may_go_on(w)) {
+        return true;
+    }
+
+    group = adp_program_get_group(w->program, group_id);
+    if (!group) {
+        trace_group(w, ADP_TRACE_GROUP, group_id, NULL, 0);
+        return false;
+    }
+
+    if (group->type == OFPGT11_ALL || group->type == OFPGT11_INDIRECT) {
+        walk_all_buckets(w, group, last);
+        add_hit(w, group, ADP_BUCKET_ALL);
+        return true;
+    }
+
+    bucket = (group->type == OFPGT11_SELECT ? select_bucket(w, group)
+              : first_live_bucket(w, group));
+    if (bucket == UINT32_MAX) {
+        trace_group(w, ADP_TRACE_GROUP, group_id, group, 0);
+    } else {
+        add_hit(w, group, bucket);
+        if (last) {
+            walk_bucket(w, group, bucket, true);
+        } else {
+            walk_bucket_and_restore(w, group, bucket);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_DECIDE_PRIVATE_H
+#define ADP_DECIDE_PRIVATE_H 1
+
+/* The walk of one packet through a program, shared by adp-decide*.c.
+ *
+ * 'flow' is the packet as OpenFlow sees it, 'base' its headers as they are
+ * after the datapath actions so far.  Field changes go to 'flow'; whatever
+ * looks at the packet itself first commits the difference.
+ *
+ * "last" says of an action that nothing follows it, in its list or in any list
+ * that called that, so that it may use up the packet.
+ *
+ * A list that ends in a look-up is left for the rule that was found, so the C
+ * stack grows only where a walk has to come back.  Who comes back restores
+ * 'table_id', 'rule' and 'depth' with struct adp_walk_place.
+ *
+ * Thread-safety: a walk belongs to one thread.
+ */
+
+#include "adp-decide.h"
+#include "adp-trace.h"
+
+/* For functions that keep a copy of a flow on the stack: the walk calls itself
+ * again and again, and most calls don't need that room. */
+#define ADP_OUT_OF_LINE __attribute__((__noinline__))
+
+/* Conntrack fields of the packet's metadata. */
+struct adp_ct_md {
+    uint8_t ct_state;
+    uint8_t ct_nw_proto;
+    uint16_t ct_zone;
+    uint32_t ct_mark;
+    ovs_u128 ct_label;
+    ovs_be16 ct_tp_src, ct_tp_dst;
+    ovs_be32 ct_nw_src, ct_nw_dst;
+    struct in6_addr ct_ipv6_src, ct_ipv6_dst;
+};
+
+/* Where in the tables a packet is. */
+struct adp_walk_place {
+    const struct adp_rule *rule;    /* Whose actions run. */
+    uint8_t table_id;
+    int depth;                      /* Look-ups that didn't go forward. */
+};
+
+struct adp_walk {
+    const struct adp_program *program;
+    const struct adp_learn_table *learn;
+    const struct adp_env *env;
+    struct adp_verdict *verdict;
+    struct flow *flow;
+    struct flow base;
+    struct flow_wildcards wc;       /* All ones, but see adp-decide-ct.c. */
+
+    struct adp_walk_place place;
+    int resubmits;                  /* Since the last conntrack pass. */
+    int n_passes;                   /* Conntrack passes begun. */
+    unsigned int level;             /* Of nesting. */
+    bool stop;                      /* exit or punt. */
+
+    struct adp_ct_md md;
+    bool conntracked;               /* Does OpenFlow know what 'md' says? */
+    bool nat_unseen;                /* Do headers differ from 'base'? */
+
+    bool output;                    /* Was there any? */
+    uint8_t last_table_id;          /* Of the latest look-up. */
+    const struct adp_rule *last_rule;
+};
+
+/* adp-decide.c. */
+void adp_walk_punt(struct adp_walk *, enum adp_punt, const struct ofpact *);
+void adp_walk_commit(struct adp_walk *);
+void adp_walk_ops(struct adp_walk *, const struct adp_op_list *, bool last);
+/* False if the packet was on the way for too long: then it was punted. */
+bool adp_walk_may_go_on(struct adp_walk *);
+/* Moves the packet to 'table_id', looking up as if it came from 'in_port'.
+ * Returns the op list to go on with, or NULL. */
+const struct adp_op_list *adp_walk_enter(struct adp_walk *, uint8_t table_id,
+                                         ofp_port_t in_port);
+void adp_walk_add_hit(struct adp_walk *, const struct adp_hit *);
+
+/* A datapath clone action around what is appended between the two. */
+size_t adp_walk_begin_clone(struct adp_walk *);
+void adp_walk_end_clone(struct adp_walk *, size_t offset);
+
+/* adp-decide-ct.c. */
+void adp_walk_ct_init(struct adp_walk *);
+/* Returns true if the packet goes on in ct's table in place of what follows
+ * 'op'; otherwise all that can go on elsewhere has been done. */
+bool adp_walk_ct(struct adp_walk *, const struct adp_op *, bool last);
+void adp_walk_ct_clear(struct adp_walk *);
+
+/* adp-decide-group.c. */
+/* Returns false if there is no such group, which ends the list. */
+bool adp_walk_group(struct adp_walk *, const struct adp_op *, bool last);
+
+/* Tracing. */
+static inline bool
+adp_walk_traces(const struct adp_walk *w)
+{
+    return OVS_UNLIKELY(w->env->class->trace != NULL);
+}
+
+void adp_walk_trace(const struct adp_walk *, struct adp_trace_event *);
+
+#endif /* adp-decide-private.h */

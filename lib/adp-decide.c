@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-decide.h"
+#include "adp-decide-private.h"
+#include "adp-match.h"
+#include "learn.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openvswitch/ofp-actions.h"
+#include "packets.h"
+#include "util.h"
+
+/* Stock's limits: on look-ups that don't lead to a higher table, on all
+ * look-ups between two conntrack passes. */
+#define MAX_DEPTH 64
+#define MAX_RESUBMITS (MAX_DEPTH * MAX_DEPTH)
+
+/* Calls within calls, for the sake of the C stack. */
+#define MAX_LEVEL 256
+
+/* Verdicts. */
+
+void
+adp_verdict_init(struct adp_verdict *v)
+{
+    memset(v, 0, sizeof *v);
+    ofpbuf_init(&v->actions, 512);
+}
+
+void
+adp_verdict_clear(struct adp_verdict *v)
+{
+    v->punt = ADP_PUNT_NONE;
+    v->punt_rule = NULL;
+    ofpbuf_clear(&v->actions);
+    v->dropped = false;
+    v->drop_table = 0;
+    v->drop_rule = NULL;
+    v->n_hits = 0;
+    while (v->n_learned) {
+        adp_learned_uninit(&v->learned[--v->n_learned]);
+    }
+}
+
+void
+adp_verdict_uninit(struct adp_verdict *v)
+{
+    adp_verdict_clear(v);
+    ofpbuf_uninit(&v->actions);
+    free(v->hits);
+    free(v->learned);
+    adp_match_scratch_uninit(&v->scratch);
+}
+
+/* Tools of the walk. */
+
+void
+adp_walk_trace(const struct adp_walk *w, struct adp_trace_event *event)
+{
+    event->level = w->level;
+    event->table_id = w->place.table_id;
+    w->env->class->trace(w->env, event);
+}
+
+void
+adp_walk_punt(struct adp_walk *w, enum adp_punt punt, const struct ofpact *a)
+{
+    if (w->verdict->punt) {
+        return;
+    }
+    w->verdict->punt = punt;
+    w->verdict->punt_rule = w->place.rule;
+    w->stop = true;
+    if (adp_walk_traces(w)) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_PUNT,
+            .action = a,
+            .punt = punt,
+        });
+    }
+}
+
+/* Appends the actions that make the packet's headers those of the flow. */
+void
+adp_walk_commit(struct adp_walk *w)
+{
+    commit_odp_actions(w->flow, &w->base, &w->verdict->actions, &w->wc, true,
+                       false, false, NULL);
+}
+
+size_t
+adp_walk_begin_clone(struct adp_walk *w)
+{
+    return nl_msg_start_nested(&w->verdict->actions, OVS_ACTION_ATTR_CLONE);
+}
+
+void
+adp_walk_end_clone(struct adp_walk *w, size_t offset)
+{
+    struct ofpbuf *actions = &w->verdict->actions;
+
+    if (w->verdict->punt) {
+        return;
+    }
+    if (actions->size - offset > UINT16_MAX) {
+        /* An attribute can't be that long. */
+        adp_walk_punt(w, ADP_PUNT_DEPTH, NULL);
+    } else {
+        nl_msg_end_non_empty_nested(actions, offset);
+    }
+}
+
+void
+adp_walk_add_hit(struct adp_walk *w, const struct adp_hit *hit)
+{
+    struct adp_verdict *v = w->verdict;
+
+    if (v->n_hits >= v->allocated_hits) {
+        v->hits = x2nrealloc(v->hits, &v->allocated_hits, sizeof *v->hits);
+    }
+    v->hits[v->n_hits++] = *hit;
+}
+
+bool
+adp_walk_may_go_on(struct adp_walk *w)
+{
+    if (w->place.depth >= MAX_DEPTH || w->resubmits >= MAX_RESUBMITS
+        || w->level >= MAX_LEVEL || w->verdict->actions.size > UINT16_MAX) {
+        adp_walk_punt(w, ADP_PUNT_DEPTH, NULL);
+        return false;
+    }
+    return true;
+}
+
+/* Tables. */
+
+static struct adp_rule *
+lookup(struct adp_walk *w, uint8_t table_id, bool *learned)
+{
+    const struct adp_table *table = w->program->tables[table_id];
+    struct adp_rule *rule = NULL;
+
+    *learned = false;
+    if (table) {
+        rule = adp_match_lookup(table->match, w->flow, &w->verdict->scratch);
+    }
+    if (w->learn) {
+        struct adp_rule *other = adp_learn_table_lookup(w->learn, table_id,
+                                                        w->flow);
+
+        if (other && (!rule || other->priority >= rule->priority)) {
+            rule = other;
+            *learned = true;
+        }
+    }
+    return rule;
+}
+
+const struct adp_op_list *
+adp_walk_enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
+{
+    ofp_port_t saved_in_port = w->flow->in_port.ofp_port;
+    struct adp_rule *rule;
+    bool learned;
+
+    w->flow->in_port.ofp_port = in_port;
+    rule = lookup(w, table_id, &learned);
+    w->flow->in_port.ofp_port = saved_in_port;
+
+    w->place.table_id = w->last_table_id = table_id;
+    w->last_rule = rule;
+    adp_walk_add_hit(w, &(struct adp_hit) {
+        .kind = rule ? ADP_HIT_RULE : ADP_HIT_MISS,
+        .table_id = table_id,
+        .rule = rule,
+    });
+    if (adp_walk_traces(w)) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_TABLE,
+            .table = { .rule = rule, .learned = learned },
+        });
+    }
+    if (!rule) {
+        return NULL;
+    }
+    w->place.rule = rule;
+    return &rule->ops;
+}
+
+#define SWAP_FIELDS(A, B)                       \
+    do {                                        \
+        __typeof__(A) swap__ = (A);             \
+        (A) = (B);                              \
+        (B) = swap__;                           \
+    } while (0)
+
+/* Exchanges the packet's tuple with the original one of its connection. */
+static void
+swap_ct_tuple(struct flow *flow)
+{
+    SWAP_FIELDS(flow->nw_proto, flow->ct_nw_proto);
+    SWAP_FIELDS(flow->tp_src, flow->ct_tp_src);
+    SWAP_FIELDS(flow->tp_dst, flow->ct_tp_dst);
+    if (flow->dl_type == htons(ETH_TYPE_IP)) {
+        SWAP_FIELDS(flow->nw_src, flow->ct_nw_src);
+        SWAP_FIELDS(flow->nw_dst, flow->ct_nw_dst);
+    } else {
+        SWAP_FIELDS(flow->ipv6_src, flow->ct_ipv6_src);
+        SWAP_FIELDS(flow->ipv6_dst, flow->ct_ipv6_dst);
+    }
+}
+
+/* Carries out ADP_OP_TABLE up to the rule: returns its op list, or NULL. */
+static const struct adp_op_list *
+op_enter_table(struct adp_walk *w, const struct adp_op *op)
+{
+    uint8_t table_id = (op->table_id == ADP_OP_TABLE_SAME
+                        ? w->place.table_id : op->table_id);
+    ofp_port_t in_port = (op->in_port == OFPP_IN_PORT
+                          ? w->flow->in_port.ofp_port : op->in_port);
+    bool deepens = table_id <= w->place.table_id;
+    const struct adp_op_list *ops;
+
+    if (!adp_walk_may_go_on(w)) {
+        return NULL;
+    }
+    if (!op->with_ct_orig) {
+        ops = adp_walk_enter(w, table_id, in_port);
+    } else if (w->flow->ct_nw_proto && is_ip_any(w->flow)) {
+        swap_ct_tuple(w->flow);
+        ops = adp_walk_enter(w, table_id, in_port);
+        swap_ct_tuple(w->flow);
+    } else {
+        /* There is no original tuple. */
+        ops = NULL;
+    }
+    if (ops) {
+        w->resubmits++;
+        w->place.depth += deepens;
+    }
+    return ops;
+}
+
+/* Carries out ADP_OP_TABLE and comes back. */
+static void
+op_table(struct adp_walk *w, const struct adp_op *op)
+{
+    struct adp_walk_place place = w->place;
+    const struct adp_op_list *ops;
+
+    w->level++;
+    ops = op_enter_table(w, op);
+    if (ops) {
+        adp_walk_ops(w, ops, false);
+    }
+    w->level--;
+    w->place = place;
+}
+
+/* Fields. */
+
+static const struct mf_field *
+written_field(const struct ofpact *a)
+{
+    return (a->type == OFPACT_SET_FIELD ? ofpact_get_SET_FIELD(a)->field
+            : a->type == OFPACT_REG_MOVE ? ofpact_get_REG_MOVE(a)->dst.field
+            : NULL);
+}
+
+static void
+trace_change(struct adp_walk *w, const struct ofpact *a)
+{
+    const struct mf_field *mf = written_field(a);
+    struct adp_trace_event event = { .type = ADP_TRACE_CHANGE };
+
+    if (!mf) {
+        return;
+    }
+    event.change.field = mf;
+    if (mf_are_prereqs_ok(mf, w->flow, NULL)) {
+        mf_get_value(mf, w->flow, &event.change.value);
+    } else {
+        event.type = ADP_TRACE_UNMET;
+    }
+    adp_walk_trace(w, &event);
+}
+
+static void
+op_modify(struct adp_walk *w, const struct adp_op *op)
+{
+    adp_op_modify(op->ofpact, w->flow, &w->wc);
+    if (adp_walk_traces(w)) {
+        trace_change(w, op->ofpact);
+    }
+}
+
+static void
+op_dec_ttl(struct adp_walk *w, const struct adp_op *op)
+{
+    if (is_ip_any(w->flow)) {
+        if (w->flow->nw_ttl > 1) {
+            w->flow->nw_ttl--;
+        } else {
+            /* Controllers want to hear of it. */
+            adp_walk_punt(w, ADP_PUNT_CONTROLLER, op->ofpact);
+        }
+    }
+}
+
+/* Output. */
+
+static void
+trace_output(struct adp_walk *w, ofp_port_t port, enum adp_trace_output what)
+{
+    if (adp_walk_traces(w)) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_OUTPUT,
+            .output = { .port = port, .what = what },
+        });
+    }
+}
+
+static void
+output_tunnel(struct adp_walk *w, ofp_port_t port, bool last)
+{
+    const struct adp_env_class *class = w->env->class;
+    struct ofpbuf *actions = &w->verdict->actions;
+    enum adp_punt punt;
+
+    if (last) {
+        punt = class->output_tunnel(w->env, port, w->flow, actions);
+    } else {
+        size_t offset = adp_walk_begin_clone(w);
+
+        punt = class->output_tunnel(w->env, port, w->flow, actions);
+        adp_walk_end_clone(w, offset);
+    }
+    if (punt) {
+        adp_walk_punt(w, punt, NULL);
+    }
+}
+
+static void
+output(struct adp_walk *w, ofp_port_t port, bool last)
+{
+    struct adp_port_info info = { .kind = ADP_PORT_ABSENT };
+
+    w->env->class->port(w->env, port, &info);
+    switch (info.kind) {
+    case ADP_PORT_ABSENT:
+        trace_output(w, port, ADP_TRACE_OUTPUT_ABSENT);
+        return;
+    case ADP_PORT_PLAIN:
+        adp_walk_commit(w);
+        nl_msg_put_odp_port(&w->verdict->actions, OVS_ACTION_ATTR_OUTPUT,
+                            info.odp_port);
+        break;
+    case ADP_PORT_TUNNEL:
+        adp_walk_commit(w);
+        output_tunnel(w, port, last);
+        break;
+    case ADP_PORT_PUNT:
+        adp_walk_punt(w, info.punt, NULL);
+        return;
+    }
+    w->output = true;
+    trace_output(w, port, ADP_TRACE_OUTPUT_DONE);
+}
+
+static void
+op_output(struct adp_walk *w, const struct adp_op *op, bool last)
+{
+    if (op->port == w->flow->in_port.ofp_port) {
+        trace_output(w, op->port, ADP_TRACE_OUTPUT_IN_PORT);
+    } else {
+        output(w, op->port, last);
+    }
+}
+
+static void
+op_output_reg(struct adp_walk *w, const struct adp_op *op_, bool last)
+{
+    const struct ofpact_output_reg *reg = ofpact_get_OUTPUT_REG(op_->ofpact);
+    uint64_t port = mf_get_subfield(&reg->src, w->flow);
+    struct adp_op op = { .ofpact = op_->ofpact };
+
+    if (port > UINT16_MAX || !adp_op_init_output(&op, u16_to_ofp(port))) {
+        return;
+    }
+    if (op.code == ADP_OP_OUTPUT) {
+        op_output(w, &op, last);
+    } else if (op.code == ADP_OP_OUTPUT_IN_PORT) {
+        output(w, w->flow->in_port.ofp_port, last);
+    } else {
+        adp_walk_punt(w, op.punt, op.ofpact);
+    }
+}
+
+/* clone(). */
+
+static bool
+has_ct(const struct adp_op_list *ops)
+{
+    for (size_t i = 0; i < ops->n_ops; i++) {
+        if (ops->ops[i].code == ADP_OP_CT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* On a copy of the packet, since conntrack changes it for good. */
+static void
+clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
+{
+    struct adp_ct_md saved_md = w->md;
+    bool conntracked = w->conntracked;
+    bool nat_unseen = w->nat_unseen;
+    int n_passes = w->n_passes;
+    struct flow saved_base;
+    size_t offset;
+
+    adp_walk_commit(w);
+    saved_base = w->base;
+    offset = adp_walk_begin_clone(w);
+    adp_walk_ops(w, ops, true);
+    adp_walk_end_clone(w, offset);
+    w->base = saved_base;
+    w->md = saved_md;
+    w->conntracked = conntracked;
+    w->nat_unseen = nat_unseen;
+    w->n_passes = n_passes;
+}
+
+static void ADP_OUT_OF_LINE
+op_clone(struct adp_walk *w, const struct adp_op *op, bool last)
+{
+    struct adp_walk_place place = w->place;
+    struct flow saved_flow = *w->flow;
+
+    if (!adp_walk_may_go_on(w)) {
+        return;
+    }
+    w->level++;
+    if (last || !has_ct(op->nested)) {
+        /* What the nested actions do to the packet can be undone. */
+        adp_walk_ops(w, op->nested, last);
+    } else {
+        clone_packet(w, op->nested);
+    }
+    w->level--;
+    *w->flow = saved_flow;
+    w->place = place;
+}
+
+/* learn(). */
+
+static void ADP_OUT_OF_LINE
+op_learn(struct adp_walk *w, const struct adp_op *op)
+{
+    struct adp_verdict *v = w->verdict;
+    struct adp_learned *learned;
+
+    if (v->n_learned >= v->allocated_learned) {
+        v->learned = x2nrealloc(v->learned, &v->allocated_learned,
+                                sizeof *v->learned);
+    }
+    learned = &v->learned[v->n_learned++];
+    memset(learned, 0, sizeof *learned);
+    learned->rule = adp_rule_ref(w->place.rule);
+    learned->learn = ofpact_get_LEARN(op->ofpact);
+    ofpbuf_init(&learned->ofpacts, 64);
+    learn_execute(learned->learn, w->flow, &learned->fm, &learned->ofpacts);
+    if (adp_walk_traces(w)) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_LEARN,
+            .learned = learned,
+        });
+    }
+}
+
+/* The walk. */
+
+static void
+trace_ops(const struct adp_walk *w, const struct adp_op_list *ops)
+{
+    if (adp_walk_traces(w) && !ops->n_ops) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_NO_ACTIONS,
+        });
+    }
+}
+
+static void
+trace_op(const struct adp_walk *w, const struct adp_op *op)
+{
+    if (adp_walk_traces(w)) {
+        adp_walk_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_ACTION,
+            .action = op->ofpact,
+        });
+    }
+}
+
+/* Carries out an op that doesn't lead to another list for good.  Returns false
+ * if it ends the list that it is in. */
+static bool
+walk_op(struct adp_walk *w, const struct adp_op *op, bool last)
+{
+    switch (op->code) {
+    case ADP_OP_MODIFY:
+        op_modify(w, op);
+        break;
+    case ADP_OP_DEC_TTL:
+        op_dec_ttl(w, op);
+        break;
+    case ADP_OP_OUTPUT:
+        op_output(w, op, last);
+        break;
+    case ADP_OP_OUTPUT_IN_PORT:
+        output(w, w->flow->in_port.ofp_port, last);
+        break;
+    case ADP_OP_OUTPUT_REG:
+        op_output_reg(w, op, last);
+        break;
+    case ADP_OP_GROUP:
+        return adp_walk_group(w, op, last);
+    case ADP_OP_TABLE:
+        op_table(w, op);
+        break;
+    case ADP_OP_CT_CLEAR:
+        adp_walk_ct_clear(w);
+        break;
+    case ADP_OP_CLONE:
+        op_clone(w, op, last);
+        break;
+    case ADP_OP_LEARN:
+        op_learn(w, op);
+        break;
+    case ADP_OP_EXIT:
+        w->stop = true;
+        break;
+    case ADP_OP_PUNT:
+        adp_walk_punt(w, op->punt, op->ofpact);
+        break;
+    case ADP_OP_CT:
+    default:
+        OVS_NOT_REACHED();
+    }
+    return true;
+}
+
+void
+adp_walk_ops(struct adp_walk *w, const struct adp_op_list *list, bool last)
+{
+    size_t i = 0;
+
+    trace_ops(w, list);
+    while (i < list->n_ops && !w->stop) {
+        const struct adp_op *op = &list->ops[i++];
+        bool at_end = i == list->n_ops;
+
+        trace_op(w, op);
+        if (op->code == ADP_OP_TABLE && at_end) {
+            list = op_enter_table(w, op);
+        } else if (op->code == ADP_OP_CT) {
+            uint8_t table_id = ofpact_get_CT(op->ofpact)->recirc_table;
+
+            if (!adp_walk_ct(w, op, last && at_end)) {
+                continue;
+            }
+            list = adp_walk_enter(w, table_id, w->flow->in_port.ofp_port);
+        } else if (walk_op(w, op, last && at_end)) {
+            continue;
+        } else {
+            return;
+        }
+
+        if (!list) {
+            return;
+        }
+        i = 0;
+        trace_ops(w, list);
+    }
+}
+
+/* Packets that the walk can't take at all. */
+static enum adp_punt
+check_packet(const struct flow *flow)
+{
+    return (flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
+            : flow->packet_type != htonl(PT_ETH) ? ADP_PUNT_BRIDGE
+            : ADP_PUNT_NONE);
+}
+
+static void
+walk_init(struct adp_walk *w)
+{
+    w->base = *w->flow;
+    memset(&w->base.tunnel, 0, sizeof w->base.tunnel);
+    memset(&w->wc, 0xff, sizeof w->wc);
+    w->wc.masks.tunnel.metadata.tab = w->flow->tunnel.metadata.tab;
+    w->place = (struct adp_walk_place) { .rule = NULL };
+    w->resubmits = 0;
+    w->n_passes = 0;
+    w->level = 0;
+    w->stop = false;
+    w->output = false;
+    w->last_table_id = 0;
+    w->last_rule = NULL;
+    adp_walk_ct_init(w);
+}
+
+static void
+finish(struct adp_walk *w)
+{
+    struct adp_verdict *v = w->verdict;
+
+    if (v->punt) {
+        enum adp_punt punt = v->punt;
+        const struct adp_rule *punt_rule = v->punt_rule;
+
+        adp_verdict_clear(v);
+        v->punt = punt;
+        v->punt_rule = punt_rule;
+    } else if (!w->output) {
+        v->dropped = true;
+        v->drop_table = w->last_table_id;
+        v->drop_rule = w->last_rule;
+        if (adp_walk_traces(w)) {
+            adp_walk_trace(w, &(struct adp_trace_event) {
+                .type = ADP_TRACE_DROP,
+            });
+        }
+    }
+}
+
+void
+adp_decide(const struct adp_program *program,
+           const struct adp_learn_table *learn, const struct adp_env *env,
+           struct flow *flow, struct adp_verdict *verdict)
+{
+    const struct adp_op_list *ops;
+    struct adp_walk w;
+    enum adp_punt punt;
+
+    w.program = program;
+    w.learn = learn;
+    w.env = env;
+    w.verdict = verdict;
+    w.flow = flow;
+    adp_verdict_clear(verdict);
+    flow->actset_output = OFPP_UNSET;
+    flow->conj_id = 0;
+    walk_init(&w);
+
+    punt = check_packet(flow);
+    if (punt) {
+        adp_walk_punt(&w, punt, NULL);
+    } else {
+        ops = adp_walk_enter(&w, 0, flow->in_port.ofp_port);
+        if (ops) {
+            adp_walk_ops(&w, ops, true);
+        }
+    }
+    finish(&w);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_DECIDE_H
+#define ADP_DECIDE_H 1
+
+/* decide(): from a parsed packet and a program to a verdict.
+ *
+ * decide() walks the tables as ofproto-dpif's translation would, but does not
+ * stop at ct(): it asks its environment what conntrack would answer and goes
+ * on.  It changes nothing outside of the verdict, so the same function serves
+ * packet threads, trace and the tests.
+ *
+ * The verdict is a list of datapath actions (OVS_ACTION_ATTR_*), as stock
+ * ofproto-dpif would emit them if a datapath could walk on after ct() without
+ * recirculation: header rewrites, ct() with commit, NAT, mark and label,
+ * outputs.  Executed in order on the packet they have the same effect as
+ * stock's passes.
+ *
+ * A punt (enum adp_punt) means that nothing of the verdict holds, and that the
+ * packet must go the stock way, from the start.
+ *
+ * Thread-safety: any thread that may hold an RCU pointer; a verdict belongs to
+ * one thread.  Allocation: none as long as the verdict's buffers suffice, they
+ * grow and are kept.
+ */
+
+#include "adp-learn.h"
+#include "adp-match.h"
+#include "adp-program.h"
+#include "adp-punt.h"
+#include "flow.h"
+#include "openvswitch/ofpbuf.h"
+
+/* One ct() action as the environment sees it. */
+struct adp_ct_request {
+    uint16_t zone;
+    bool commit;
+    bool force;
+    bool nat;                   /* A nat argument is there at all. */
+    uint16_t nat_action;        /* NX_NAT_F_* of 'spec', 0 for plain "nat". */
+    const struct ofpact_nat *nat_spec;  /* NULL unless 'nat'. */
+    uint16_t alg;               /* TP port number, 0 if none. */
+    uint32_t mark, mark_mask;           /* Set with the commit. */
+    ovs_u128 label, label_mask;
+};
+
+enum adp_port_kind {
+    ADP_PORT_ABSENT,            /* Output is dropped, as stock does. */
+    ADP_PORT_PLAIN,             /* OVS_ACTION_ATTR_OUTPUT to 'odp_port'. */
+    ADP_PORT_TUNNEL,            /* Ask env->output_tunnel(). */
+    ADP_PORT_PUNT,              /* Patch port and others: punt. */
+};
+
+struct adp_port_info {
+    enum adp_port_kind kind;
+    odp_port_t odp_port;
+    enum adp_punt punt;
+};
+
+struct adp_trace_event;            /* See adp-trace.h. */
+
+struct adp_env {
+    const struct adp_env_class *class;
+    void *aux;
+};
+
+struct adp_env_class {
+    /* Does to 'flow' what ct() with 'req' would do to the packet and its
+     * metadata (as after recirculation): ct_state, ct_zone, ct_mark, ct_label
+     * (with the request's mark and label applied when it commits), the
+     * original tuple in ct_nw_src etc., and translated addresses and ports.
+     * Returns ADP_PUNT_NONE, or why that can't be known.
+     *
+     * On entry the conntrack fields of 'flow' are those of the packet's
+     * metadata, that is, what the ct() before this one on the packet's way
+     * left there, also if OpenFlow has forgotten them since.  Asked once for
+     * each ct(), in the order of execution: an answer has to take the ones
+     * before it into account. */
+    enum adp_punt (*ct)(const struct adp_env *, const struct adp_ct_request *,
+                        struct flow *);
+
+    /* Name of the timeout policy of 'zone' for 'flow', or NULL. */
+    const char *(*ct_timeout)(const struct adp_env *, uint16_t zone,
+                              const struct flow *);
+
+    void (*port)(const struct adp_env *, ofp_port_t, struct adp_port_info *);
+
+    /* Appends to 'actions' what sends the packet, whose headers are those of
+     * 'flow', through tunnel port 'port' with the metadata in flow->tunnel.
+     * What is appended may use up the packet: the caller puts it into a
+     * clone if anything follows. */
+    enum adp_punt (*output_tunnel)(const struct adp_env *, ofp_port_t,
+                                   const struct flow *,
+                                   struct ofpbuf *actions);
+
+    /* True if bucket's watch port is usable. */
+    bool (*port_is_live)(const struct adp_env *, ofp_port_t);
+
+    /* May be NULL.  Called in the order of the walk; see adp-trace.h. */
+    void (*trace)(const struct adp_env *, const struct adp_trace_event *);
+};
+
+enum adp_hit_kind { ADP_HIT_RULE, ADP_HIT_MISS, ADP_HIT_BUCKET };
+
+struct adp_hit {
+    enum adp_hit_kind kind;
+    uint8_t table_id;           /* RULE, MISS. */
+    uint32_t bucket;            /* BUCKET: index, or ADP_BUCKET_ALL. */
+    union {
+        struct adp_rule *rule;
+        struct adp_group *group;
+    };
+};
+
+struct adp_verdict {
+    enum adp_punt punt;
+    const struct adp_rule *punt_rule;   /* Whose op punts; may be NULL. */
+
+    struct ofpbuf actions;      /* Empty: the packet is dropped. */
+    bool dropped;               /* No output at all. */
+    uint8_t drop_table;         /* Table where the walk ended. */
+    const struct adp_rule *drop_rule;   /* NULL: table miss. */
+
+    struct adp_hit *hits;
+    size_t n_hits, allocated_hits;
+
+    struct adp_learned *learned;        /* What learn() asks for. */
+    size_t n_learned, allocated_learned;
+
+    struct adp_match_scratch scratch;   /* For the matchers. */
+};
+
+void adp_verdict_init(struct adp_verdict *);
+void adp_verdict_clear(struct adp_verdict *);
+void adp_verdict_uninit(struct adp_verdict *);
+
+/* 'flow' is the parsed packet as miniflow_extract() and tunnel decapsulation
+ * give it, with in_port.ofp_port an OpenFlow port and tunnel.metadata.tab the
+ * bridge's table of tunnel options, and is changed.  'learn' may be NULL.
+ * Starts in table 0.  Clears 'verdict' first.  The caller is an RCU reader:
+ * the verdict points to rules and groups until it quiesces. */
+void adp_decide(const struct adp_program *, const struct adp_learn_table *learn,
+                const struct adp_env *, struct flow *, struct adp_verdict *);
+
+#endif /* adp-decide.h */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Groups and the slot tables of "select" groups.
+ *
+ * Each bucket has its own order in which it wants slots, a permutation of all
+ * of them.  Buckets take turns, the heavier ones more often, and take the
+ * first slot on their list that is still free, until all are taken.  When a
+ * bucket goes, the others take over what it had and keep nearly all of their
+ * own, provided that the number of slots stays: it only depends on the order
+ * of magnitude of the number of buckets. */
+
+#include <config.h>
+#include "adp-rules.h"
+#include "hash.h"
+#include "openvswitch/ofp-group.h"
+#include "ovs-rcu.h"
+#include "util.h"
+
+/* A hundred slots or more per bucket keep the shares even to about 1 %. */
+#define SLOTS_PER_BUCKET 100
+static const uint32_t slot_counts[] = {
+    1021, 4093, 16381, 65521, 262139, 1048573, 4194301,
+};
+
+static uint32_t
+choose_n_slots(size_t n_buckets)
+{
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(slot_counts) - 1
+           && slot_counts[i] < n_buckets * SLOTS_PER_BUCKET) {
+        i++;
+    }
+    return slot_counts[i];
+}
+
+/* A bucket on its way through the slots. */
+struct taker {
+    uint32_t bucket;            /* Index. */
+    uint32_t identity;          /* Hash of the actions. */
+    uint32_t next;              /* The slot that it wants next. */
+    uint32_t skip;              /* Then this further, modulo n_slots. */
+    uint32_t weight;
+    uint32_t credit;            /* A slot costs as much as the top weight. */
+};
+
+/* The text of the actions, since their binary form has pointers in it. */
+static uint32_t
+hash_actions(const struct adp_op_list *ops)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct ofpact_format_params fp = { .s = &s };
+    uint32_t hash;
+
+    ofpacts_format(ops->ofpacts, ops->ofpacts_len, &fp);
+    hash = hash_bytes(ds_cstr(&s), s.length, 0);
+    ds_destroy(&s);
+    return hash;
+}
+
+static int
+compare_takers(const void *a_, const void *b_)
+{
+    const struct taker *a = a_;
+    const struct taker *b = b_;
+
+    return (a->identity != b->identity ? (a->identity < b->identity ? -1 : 1)
+            : a->bucket < b->bucket ? -1 : a->bucket > b->bucket);
+}
+
+/* Returns the takers for the buckets that have a weight, in an order that
+ * doesn't depend on the order of the buckets. */
+static struct taker *
+create_takers(const struct adp_group *group, uint32_t n_slots, size_t *n)
+{
+    struct taker *takers = xmalloc(group->n_buckets * sizeof *takers);
+    uint32_t n_same = 0;
+
+    *n = 0;
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        const struct adp_bucket *bucket = &group->buckets[i];
+
+        if (bucket->weight) {
+            takers[(*n)++] = (struct taker) {
+                .bucket = i,
+                .identity = hash_actions(&bucket->ops),
+                .weight = bucket->weight,
+            };
+        }
+    }
+    qsort(takers, *n, sizeof *takers, compare_takers);
+
+    for (size_t i = 0; i < *n; i++) {
+        struct taker *t = &takers[i];
+
+        n_same = i && t->identity == takers[i - 1].identity ? n_same + 1 : 0;
+        t->next = hash_2words(t->identity, n_same) % n_slots;
+        t->skip = hash_2words(n_same, t->identity) % (n_slots - 1) + 1;
+    }
+    return takers;
+}
+
+static void
+fill_slots(uint32_t *slots, size_t n_slots, struct taker *takers, size_t n)
+{
+    uint32_t top_weight = 0;
+    size_t n_free = n_slots;
+
+    for (size_t i = 0; i < n; i++) {
+        top_weight = MAX(top_weight, takers[i].weight);
+    }
+    /* Everybody gets one slot in the first round, however light. */
+    for (size_t i = 0; i < n; i++) {
+        takers[i].credit = top_weight - takers[i].weight;
+    }
+
+    memset(slots, 0xff, n_slots * sizeof *slots);
+    while (n_free) {
+        for (size_t i = 0; i < n && n_free; i++) {
+            struct taker *t = &takers[i];
+
+            t->credit += t->weight;
+            if (t->credit < top_weight) {
+                continue;
+            }
+            t->credit -= top_weight;
+            while (slots[t->next] != UINT32_MAX) {
+                t->next = (t->next + t->skip) % n_slots;
+            }
+            slots[t->next] = t->bucket;
+            n_free--;
+        }
+    }
+}
+
+static void
+group_init_slots(struct adp_group *group)
+{
+    uint32_t n_slots = choose_n_slots(group->n_buckets);
+    size_t n;
+    struct taker *takers = create_takers(group, n_slots, &n);
+
+    if (n) {
+        group->n_slots = n_slots;
+        group->slots = xmalloc(n_slots * sizeof *group->slots);
+        fill_slots(group->slots, n_slots, takers, n);
+    }
+    free(takers);
+}
+
+static void
+bucket_init(struct adp_bucket *bucket, struct adp_group *group,
+            const struct ofputil_bucket *src)
+{
+    *bucket = (struct adp_bucket) {
+        .group = group,
+        .bucket_id = src->bucket_id,
+        .weight = src->weight,
+        .watch_port = src->watch_port,
+        .watch_group = src->watch_group,
+    };
+    adp_op_list_init_set(&bucket->ops, src->ofpacts, src->ofpacts_len);
+    adp_counters_init(&bucket->counters, ADP_COUNTED_BUCKET);
+}
+
+struct adp_group *
+adp_group_create(uint32_t group_id, uint8_t type,
+                 const struct ovs_list *ofputil_buckets,
+                 void *owner, void (*owner_free)(void *))
+{
+    struct adp_group *group = xzalloc(sizeof *group);
+    const struct ofputil_bucket *src;
+    size_t i = 0;
+
+    ovs_refcount_init(&group->ref_cnt);
+    group->group_id = group_id;
+    group->type = type;
+    group->n_buckets = ovs_list_size(ofputil_buckets);
+    group->buckets = xmalloc(group->n_buckets * sizeof *group->buckets);
+    LIST_FOR_EACH (src, list_node, ofputil_buckets) {
+        bucket_init(&group->buckets[i++], group, src);
+    }
+    if (type == OFPGT11_SELECT) {
+        group_init_slots(group);
+    }
+    adp_counters_init(&group->counters, ADP_COUNTED_GROUP);
+    group->owner = owner;
+    group->owner_free = owner_free;
+    return group;
+}
+
+struct adp_group *
+adp_group_ref(const struct adp_group *group_)
+{
+    struct adp_group *group = CONST_CAST(struct adp_group *, group_);
+
+    if (group) {
+        ovs_refcount_ref(&group->ref_cnt);
+    }
+    return group;
+}
+
+bool
+adp_group_try_ref(const struct adp_group *group_)
+{
+    struct adp_group *group = CONST_CAST(struct adp_group *, group_);
+
+    return ovs_refcount_try_ref_rcu(&group->ref_cnt);
+}
+
+static void
+group_free(struct adp_group *group)
+{
+    if (group->owner_free) {
+        group->owner_free(group->owner);
+    }
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        adp_op_list_uninit(&group->buckets[i].ops);
+    }
+    free(group->buckets);
+    free(group->slots);
+    free(group);
+}
+
+void
+adp_group_unref(struct adp_group *group)
+{
+    if (group && ovs_refcount_unref(&group->ref_cnt) == 1) {
+        ovsrcu_postpone(group_free, group);
+    }
+}

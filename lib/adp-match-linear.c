@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The linear matcher: tries one rule after the other.
+ *
+ * Rules are kept in levels, one per priority.  A level has the rules that act
+ * by themselves first, then those that are clauses of conjunctions.  The
+ * conjunctions that a level speaks of are numbered densely, so that a look-up
+ * counts the clauses met in an array.
+ *
+ * Cost: each rule of the priorities down to that of the answer is compared
+ * once, plus once more for those down to the conj_id rule. */
+
+#include <config.h>
+#include "adp-match.h"
+#include "adp-rules.h"
+#include "flow.h"
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "util.h"
+
+struct entry {
+    struct adp_rule *rule;
+    /* Clause of conjunction number 'conjs[i]' of the level, for each of
+     * rule->conjs[].  NULL if the rule acts by itself. */
+    uint32_t *conjs;
+    bool hidden;                /* Out of sight in look-ups by conj_id. */
+};
+
+struct level {
+    struct entry *entries;      /* First those that act by themselves. */
+    size_t n_plain;
+    size_t n_entries;
+    size_t n_conjs;             /* Different conj_ids. */
+    unsigned int min_clauses;   /* Fewest clauses of a conjunction. */
+};
+
+struct linear {
+    struct adp_match match;
+    struct level *levels;       /* By descending priority. */
+    size_t n_levels;
+    struct entry *entries;      /* All, level by level. */
+    size_t n_entries;
+    size_t n_clauses;           /* In all rules together. */
+};
+
+static struct linear *
+linear_cast(const struct adp_match *match)
+{
+    return CONTAINER_OF(match, struct linear, match);
+}
+
+/* Building. */
+
+struct conj_node {
+    struct hmap_node hmap_node;
+    uint32_t id;
+    uint32_t index;
+};
+
+static uint32_t
+number_conj(struct hmap *conjs, uint32_t id)
+{
+    uint32_t hash = hash_int(id, 0);
+    struct conj_node *node;
+
+    HMAP_FOR_EACH_WITH_HASH (node, hmap_node, hash, conjs) {
+        if (node->id == id) {
+            return node->index;
+        }
+    }
+    node = xmalloc(sizeof *node);
+    node->id = id;
+    node->index = hmap_count(conjs);
+    hmap_insert(conjs, &node->hmap_node, hash);
+    return node->index;
+}
+
+/* Numbers the conjunctions of 'level'. */
+static void
+level_number_conjs(struct level *level)
+{
+    struct hmap conjs = HMAP_INITIALIZER(&conjs);
+    struct conj_node *node;
+
+    level->min_clauses = UINT_MAX;
+    for (size_t i = level->n_plain; i < level->n_entries; i++) {
+        struct entry *entry = &level->entries[i];
+        const struct adp_rule *rule = entry->rule;
+
+        entry->conjs = xmalloc(rule->n_conjs * sizeof *entry->conjs);
+        for (size_t j = 0; j < rule->n_conjs; j++) {
+            entry->conjs[j] = number_conj(&conjs, rule->conjs[j].id);
+            level->min_clauses = MIN(level->min_clauses,
+                                     rule->conjs[j].n_clauses);
+        }
+    }
+    level->n_conjs = hmap_count(&conjs);
+
+    HMAP_FOR_EACH_POP (node, hmap_node, &conjs) {
+        free(node);
+    }
+    hmap_destroy(&conjs);
+}
+
+/* Fills 'level' with 'rules', all of one priority. */
+static void
+level_init(struct level *level, struct entry *entries,
+           struct adp_rule *const *rules, size_t n)
+{
+    *level = (struct level) { .entries = entries };
+    for (size_t i = 0; i < n; i++) {
+        if (!rules[i]->n_conjs) {
+            entries[level->n_entries++].rule = rules[i];
+        }
+    }
+    level->n_plain = level->n_entries;
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i]->n_conjs) {
+            entries[level->n_entries++].rule = rules[i];
+        }
+    }
+    level_number_conjs(level);
+}
+
+struct seen_match {
+    struct hmap_node hmap_node;
+    const struct minimatch *match;
+    bool conj;                  /* Has its first rule clauses? */
+};
+
+/* Marks the rules behind a conjunction rule with the same match. */
+static void
+linear_mark_hidden(struct linear *linear)
+{
+    struct hmap seen = HMAP_INITIALIZER(&seen);
+    struct seen_match *node;
+
+    for (size_t i = 0; i < linear->n_entries; i++) {
+        struct entry *entry = &linear->entries[i];
+        const struct minimatch *match = &entry->rule->match;
+        uint32_t hash = minimatch_hash(match, 0);
+        bool found = false;
+
+        HMAP_FOR_EACH_WITH_HASH (node, hmap_node, hash, &seen) {
+            if (minimatch_equal(node->match, match)) {
+                entry->hidden = node->conj;
+                found = true;
+                break;
+            }
+        }
+        if (!found) {
+            node = xmalloc(sizeof *node);
+            node->match = match;
+            node->conj = entry->rule->n_conjs > 0;
+            hmap_insert(&seen, &node->hmap_node, hash);
+        }
+    }
+
+    HMAP_FOR_EACH_POP (node, hmap_node, &seen) {
+        free(node);
+    }
+    hmap_destroy(&seen);
+}
+
+static struct adp_match *
+linear_create(struct adp_rule *const *rules, size_t n)
+{
+    struct linear *linear = xzalloc(sizeof *linear);
+
+    linear->match.class = &adp_match_linear_class;
+    linear->entries = xcalloc(n, sizeof *linear->entries);
+    linear->n_entries = n;
+
+    for (size_t i = 0; i < n; ) {
+        size_t start = i;
+
+        while (i < n && rules[i]->priority == rules[start]->priority) {
+            linear->n_clauses += rules[i++]->n_conjs;
+        }
+        linear->levels = xrealloc(linear->levels, (linear->n_levels + 1)
+                                  * sizeof *linear->levels);
+        level_init(&linear->levels[linear->n_levels++],
+                   &linear->entries[start], &rules[start], i - start);
+    }
+    if (linear->n_clauses) {
+        linear_mark_hidden(linear);
+    }
+    return &linear->match;
+}
+
+static void
+linear_destroy(struct adp_match *match)
+{
+    struct linear *linear = linear_cast(match);
+
+    for (size_t i = 0; i < linear->n_entries; i++) {
+        free(linear->entries[i].conjs);
+    }
+    free(linear->entries);
+    free(linear->levels);
+    free(linear);
+}
+
+static size_t
+linear_size(const struct adp_match *match)
+{
+    const struct linear *linear = linear_cast(match);
+
+    return (sizeof *linear
+            + linear->n_levels * sizeof *linear->levels
+            + linear->n_entries * sizeof *linear->entries
+            + linear->n_clauses * sizeof *linear->entries->conjs);
+}
+
+/* Look-up. */
+
+/* The best rule that acts by itself, with flow->conj_id as it is. */
+static struct adp_rule *
+lookup_by_conj_id(const struct linear *linear, struct flow *flow)
+{
+    const struct level *level = linear->levels;
+
+    for (; level < &linear->levels[linear->n_levels]; level++) {
+        for (size_t i = 0; i < level->n_plain; i++) {
+            const struct entry *entry = &level->entries[i];
+
+            if (!entry->hidden
+                && minimatch_matches_flow(&entry->rule->match, flow)) {
+                return entry->rule;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Notes in 'clauses', by number of conjunction, the clauses that 'entry'
+ * stands for.  Returns the first in rule->conjs[] that was the last of its
+ * conjunction to be met, or NULL. */
+static const struct adp_conj_clause *
+note_clauses(const struct entry *entry, unsigned int n_matched,
+             uint64_t *clauses)
+{
+    const struct adp_rule *rule = entry->rule;
+
+    for (size_t i = 0; i < rule->n_conjs; i++) {
+        const struct adp_conj_clause *c = &rule->conjs[i];
+        uint64_t *met = &clauses[entry->conjs[i]];
+
+        if (c->n_clauses > n_matched) {
+            continue;
+        }
+        if (!*met) {
+            *met = UINT64_MAX << (c->n_clauses & 63);
+        }
+        *met |= UINT64_C(1) << c->clause;
+        if (*met == UINT64_MAX) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* Looks for a conjunction of 'level' that is met and leads to a rule. */
+static struct adp_rule *
+lookup_conjs(const struct linear *linear, const struct level *level,
+             struct flow *flow, struct adp_match_scratch *scratch)
+{
+    size_t n_soft = level->n_entries - level->n_plain;
+    uint64_t *clauses = adp_match_scratch_get(scratch,
+                                              level->n_conjs + n_soft);
+    uint64_t *matched = clauses + level->n_conjs;
+    uint32_t saved_conj_id = flow->conj_id;
+    size_t n_matched = 0;
+
+    for (size_t i = level->n_plain; i < level->n_entries; i++) {
+        if (minimatch_matches_flow(&level->entries[i].rule->match, flow)) {
+            matched[n_matched++] = i;
+        }
+    }
+    if (n_matched < level->min_clauses) {
+        return NULL;
+    }
+
+    memset(clauses, 0, level->n_conjs * sizeof *clauses);
+    for (size_t i = 0; i < n_matched; i++) {
+        const struct entry *entry = &level->entries[matched[i]];
+        const struct adp_conj_clause *c = note_clauses(entry, n_matched,
+                                                       clauses);
+
+        if (c) {
+            struct adp_rule *rule;
+
+            flow->conj_id = c->id;
+            rule = lookup_by_conj_id(linear, flow);
+            flow->conj_id = saved_conj_id;
+            if (rule) {
+                return rule;
+            }
+        }
+    }
+    return NULL;
+}
+
+static struct adp_rule *
+linear_lookup(const struct adp_match *match, struct flow *flow,
+              struct adp_match_scratch *scratch)
+{
+    const struct linear *linear = linear_cast(match);
+    const struct level *level = linear->levels;
+
+    for (; level < &linear->levels[linear->n_levels]; level++) {
+        for (size_t i = 0; i < level->n_plain; i++) {
+            struct adp_rule *rule = level->entries[i].rule;
+
+            if (minimatch_matches_flow(&rule->match, flow)) {
+                return rule;
+            }
+        }
+        if (level->n_entries > level->n_plain) {
+            struct adp_rule *rule = lookup_conjs(linear, level, flow, scratch);
+
+            if (rule) {
+                return rule;
+            }
+        }
+    }
+    return NULL;
+}
+
+const struct adp_match_class adp_match_linear_class = {
+    .name = "linear",
+    .create = linear_create,
+    .destroy = linear_destroy,
+    .lookup = linear_lookup,
+    .size = linear_size,
+};

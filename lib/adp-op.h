@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_OP_H
+#define ADP_OP_H 1
+
+/* Op lists: the actions of a flow or bucket as decide() executes them.
+ *
+ * An op list is translated once from OpenFlow actions (ofpacts) and then
+ * immutable.  Translation decides for each action which op carries it out, or
+ * that no op can: then it becomes ADP_OP_PUNT with the reason.  Every action
+ * has an op, so translation never fails.
+ *
+ * An op's operands stay in the ofpact that it came from; the list owns a copy
+ * of all of them.
+ *
+ * Thread-safety: immutable after adp_op_list_init().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "adp-punt.h"
+#include "openvswitch/types.h"
+
+struct flow;
+struct flow_wildcards;
+struct ofpact;
+
+/* X(SYMBOL, "what it does"). */
+#define ADP_OPS                                                             \
+    X(MODIFY, "change fields of the flow in place")                         \
+    X(DEC_TTL, "decrement the TTL; punt the packet that it kills")          \
+    X(OUTPUT, "send to a port, but never back to the input port")           \
+    X(OUTPUT_IN_PORT, "send to the input port")                             \
+    X(OUTPUT_REG, "send to the port whose number a field holds")            \
+    X(GROUP, "do what a group says")                                        \
+    X(TABLE, "look up in a table, do what the rule says, come back")        \
+    X(CT, "conntrack")                                                      \
+    X(CT_CLEAR, "forget what conntrack said")                               \
+    X(CLONE, "do the nested ops on a copy of the packet")                   \
+    X(LEARN, "ask for a new flow")                                          \
+    X(EXIT, "do nothing more with the packet")                              \
+    X(PUNT, "leave the packet to the stock path")
+
+enum adp_op_code {
+#define X(SYMBOL, TEXT) ADP_OP_##SYMBOL,
+    ADP_OPS
+#undef X
+};
+
+/* In place of a table number: the table that the packet is in. */
+#define ADP_OP_TABLE_SAME 255
+
+struct adp_op {
+    enum adp_op_code code;
+    union {
+        enum adp_punt punt;         /* PUNT. */
+        struct {                    /* TABLE. */
+            uint8_t table_id;       /* Or ADP_OP_TABLE_SAME. */
+            bool with_ct_orig;      /* Match on the original tuple. */
+            ofp_port_t in_port;     /* OFPP_IN_PORT: as it is. */
+        };
+        ofp_port_t port;            /* OUTPUT. */
+    };
+    const struct ofpact *ofpact;    /* Inside the list's copy. */
+    struct adp_op_list *nested;     /* CLONE. */
+};
+
+struct adp_op_list {
+    struct ofpact *ofpacts;         /* Copy of all actions. */
+    size_t ofpacts_len;
+    struct adp_op *ops;
+    size_t n_ops;                   /* Actions without effect have no op. */
+    enum adp_punt punt;             /* Of the first PUNT within, if any. */
+};
+
+void adp_op_list_init(struct adp_op_list *, const struct ofpact *,
+                      size_t ofpacts_len);
+/* The same for an action set, such as a bucket's. */
+void adp_op_list_init_set(struct adp_op_list *, const struct ofpact *,
+                          size_t ofpacts_len);
+/* Keeps the actions, but no op. */
+void adp_op_list_init_inert(struct adp_op_list *, const struct ofpact *,
+                            size_t ofpacts_len);
+void adp_op_list_uninit(struct adp_op_list *);
+
+/* Makes 'op' the one for output to 'port'.  Returns false if that does
+ * nothing. */
+bool adp_op_init_output(struct adp_op *, ofp_port_t);
+
+/* Carries out an action that only changes fields: that of ADP_OP_MODIFY, or
+ * one inside ct(exec()).  Marks in 'wc' what it reads and writes. */
+void adp_op_modify(const struct ofpact *, struct flow *,
+                   struct flow_wildcards *wc);
+
+#endif /* adp-op.h */

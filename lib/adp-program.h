@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PROGRAM_H
+#define ADP_PROGRAM_H 1
+
+/* A program: all tables and groups of a bridge in one version, compiled.
+ *
+ * A program is immutable.  adp_compile() makes the next one from the present
+ * one and a delta; what the delta leaves alone is shared between the two by
+ * reference.  The caller publishes programs with an OVSRCU pointer; readers
+ * that got one keep it, whole, until they quiesce.
+ *
+ * The delta may hold an addition and a removal of the same rule in either
+ * order: they cancel out.
+ *
+ * adp_compile() never fails: an action that has no op becomes a punt op, a
+ * group that doesn't exist drops as in OpenFlow.
+ *
+ * Cost: per changed table a copy of one pointer per rule, plus the matcher's
+ * own building cost.
+ */
+
+#include "adp-rules.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/hmap.h"
+
+#define ADP_N_TABLES 255        /* Table 254 is internal, 255 means "all". */
+
+struct adp_match;               /* A matcher, see adp-match.h. */
+
+struct adp_table {
+    struct ovs_refcount ref_cnt;
+    struct adp_rule **rules;    /* Owned refs; by descending priority. */
+    size_t n_rules;
+    struct adp_match *match;
+};
+
+struct adp_program {
+    struct ovs_refcount ref_cnt;
+    uint64_t generation;        /* 1, 2, 3, ... */
+    struct adp_table *tables[ADP_N_TABLES]; /* NULL if empty. */
+    struct adp_group_map *groups;
+};
+
+/* The groups of a program, by group_id. */
+struct adp_group_map {
+    struct ovs_refcount ref_cnt;
+    struct hmap groups;
+};
+
+struct adp_delta;
+
+struct adp_delta *adp_delta_create(void);
+void adp_delta_destroy(struct adp_delta *);
+bool adp_delta_is_empty(const struct adp_delta *);
+/* Each takes a reference of its own.  Rules are told apart by address. */
+void adp_delta_add_rule(struct adp_delta *, struct adp_rule *);
+void adp_delta_remove_rule(struct adp_delta *, struct adp_rule *);
+void adp_delta_set_group(struct adp_delta *, struct adp_group *);
+void adp_delta_remove_group(struct adp_delta *, uint32_t group_id);
+
+struct adp_program *adp_program_create(void);   /* Empty, generation 1. */
+struct adp_program *adp_compile(const struct adp_program *,
+                                const struct adp_delta *);
+struct adp_program *adp_program_ref(const struct adp_program *);
+void adp_program_unref(struct adp_program *);   /* RCU-postponed free. */
+
+const struct adp_group *adp_program_get_group(const struct adp_program *,
+                                              uint32_t group_id);
+
+/* Per table: number of flows, the matcher and its size; then each flow that
+ * became a punt, with the reason.  'table_name' may return NULL. */
+void adp_program_format(const struct adp_program *, struct ds *,
+                        const char *(*table_name)(uint8_t id, void *aux),
+                        void *aux);
+
+#endif /* adp-program.h */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-rules.h"
+#include "openvswitch/ofp-match.h"
+#include "openvswitch/ofp-print.h"
+#include "ovs-rcu.h"
+#include "util.h"
+
+/* Collects the clauses among 'ofpacts' into 'rule'. */
+static void
+rule_init_conjs(struct adp_rule *rule, const struct ofpact *ofpacts,
+                size_t ofpacts_len)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
+        const struct ofpact_conjunction *conj;
+
+        if (a->type != OFPACT_CONJUNCTION) {
+            continue;
+        }
+        conj = ofpact_get_CONJUNCTION(a);
+        rule->conjs = xrealloc(rule->conjs,
+                               (rule->n_conjs + 1) * sizeof *rule->conjs);
+        rule->conjs[rule->n_conjs++] = (struct adp_conj_clause) {
+            .id = conj->id,
+            .clause = conj->clause,
+            .n_clauses = conj->n_clauses,
+        };
+    }
+}
+
+struct adp_rule *
+adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
+                ovs_be64 cookie, const struct ofpact *ofpacts,
+                size_t ofpacts_len, void *owner, void (*owner_free)(void *))
+{
+    struct adp_rule *rule = xzalloc(sizeof *rule);
+
+    ovs_refcount_init(&rule->ref_cnt);
+    rule->table_id = table_id;
+    rule->priority = priority;
+    rule->cookie = cookie;
+    minimatch_clone(&rule->match, match);
+    rule_init_conjs(rule, ofpacts, ofpacts_len);
+    if (rule->n_conjs) {
+        adp_op_list_init_inert(&rule->ops, ofpacts, ofpacts_len);
+    } else {
+        adp_op_list_init(&rule->ops, ofpacts, ofpacts_len);
+    }
+    adp_counters_init(&rule->counters, ADP_COUNTED_RULE);
+    rule->owner = owner;
+    rule->owner_free = owner_free;
+    return rule;
+}
+
+struct adp_rule *
+adp_rule_ref(const struct adp_rule *rule_)
+{
+    struct adp_rule *rule = CONST_CAST(struct adp_rule *, rule_);
+
+    if (rule) {
+        ovs_refcount_ref(&rule->ref_cnt);
+    }
+    return rule;
+}
+
+/* For RCU readers, to which the rule may be one that is about to be freed. */
+bool
+adp_rule_try_ref(const struct adp_rule *rule_)
+{
+    struct adp_rule *rule = CONST_CAST(struct adp_rule *, rule_);
+
+    return ovs_refcount_try_ref_rcu(&rule->ref_cnt);
+}
+
+static void
+rule_free(struct adp_rule *rule)
+{
+    if (rule->owner_free) {
+        rule->owner_free(rule->owner);
+    }
+    minimatch_destroy(&rule->match);
+    adp_op_list_uninit(&rule->ops);
+    free(rule->conjs);
+    free(rule);
+}
+
+void
+adp_rule_unref(struct adp_rule *rule)
+{
+    if (rule && ovs_refcount_unref(&rule->ref_cnt) == 1) {
+        ovsrcu_postpone(rule_free, rule);
+    }
+}
+
+/* Appends the rule's match and priority, as "priority=P,MATCH". */
+void
+adp_rule_format_match(const struct adp_rule *rule,
+                      const struct ofputil_port_map *port_map, struct ds *s)
+{
+    size_t start = s->length;
+
+    /* OFP_DEFAULT_PRIORITY would not be shown. */
+    if (rule->priority == OFP_DEFAULT_PRIORITY) {
+        ds_put_format(s, "priority=%d,", rule->priority);
+    }
+    minimatch_format(&rule->match, NULL, port_map, s, rule->priority);
+    if (s->length > start
+        && (ds_last(s) == ',' || ds_last(s) == ' ')) {
+        ds_truncate(s, s->length - 1);
+    }
+}
+
+void
+adp_rule_format(const struct adp_rule *rule, struct ds *s)
+{
+    struct ofpact_format_params fp = { .s = s };
+
+    ds_put_format(s, "table=%"PRIu8", ", rule->table_id);
+    adp_rule_format_match(rule, NULL, s);
+    ds_put_cstr(s, " actions=");
+    ofpacts_format(rule->ops.ofpacts, rule->ops.ofpacts_len, &fp);
+}
+
+enum adp_punt
+adp_rule_punt(const struct adp_rule *rule)
+{
+    return rule->ops.punt;
+}

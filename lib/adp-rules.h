@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_RULES_H
+#define ADP_RULES_H 1
+
+/* The plain values that a program is compiled from: rules and groups.
+ *
+ * An adp_rule is one OpenFlow flow as the engine sees it: where it stands
+ * (table, priority), what it matches, what it does (an op list, translated
+ * once from the flow's ofpacts) and how often it was hit.  An adp_group is one
+ * OpenFlow group with its buckets and the slot table of a "select" group.
+ *
+ * Both are immutable once created, but for their counters.  They are
+ * reference counted; the last unref frees them after an RCU grace period, so a
+ * reader that found one through a program may use it until it quiesces without
+ * holding a reference.
+ *
+ * 'owner' is the caller's: the engine never looks at it.  'owner_free', if not
+ * NULL, is called with it when the rule or group is freed, in the thread that
+ * runs RCU callbacks.
+ *
+ * Thread-safety: create, ref and unref from any thread.
+ */
+
+#include "adp-op.h"
+#include "adp-punt.h"
+#include "adp-stats.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/list.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-group.h"
+#include "ovs-atomic.h"
+
+struct adp_conj_clause {
+    uint32_t id;                /* conj_id. */
+    uint8_t clause;             /* 0-based. */
+    uint8_t n_clauses;
+};
+
+struct adp_rule {
+    struct ovs_refcount ref_cnt;
+    uint8_t table_id;
+    int priority;
+    ovs_be64 cookie;
+    struct minimatch match;
+
+    /* Either clauses of conjunctions (then 'ops' is empty) or ops. */
+    struct adp_conj_clause *conjs;
+    size_t n_conjs;
+    struct adp_op_list ops;
+
+    struct adp_counters counters;
+
+    void *owner;
+    void (*owner_free)(void *owner);
+};
+
+/* Copies the match and the actions.  'owner' passes to the rule. */
+struct adp_rule *adp_rule_create(uint8_t table_id, int priority,
+                                 const struct minimatch *, ovs_be64 cookie,
+                                 const struct ofpact *, size_t ofpacts_len,
+                                 void *owner, void (*owner_free)(void *));
+struct adp_rule *adp_rule_ref(const struct adp_rule *);
+void adp_rule_unref(struct adp_rule *);
+bool adp_rule_try_ref(const struct adp_rule *);
+/* As "table=T, priority=P,MATCH actions=ACTIONS".  The tables may be NULL. */
+void adp_rule_format(const struct adp_rule *, struct ds *);
+void adp_rule_format_match(const struct adp_rule *,
+                           const struct ofputil_port_map *, struct ds *);
+/* The first reason for which the rule's actions punt every packet that gets
+ * to them, or ADP_PUNT_NONE. */
+enum adp_punt adp_rule_punt(const struct adp_rule *);
+
+struct adp_bucket {
+    struct adp_group *group;    /* That it is part of. */
+    uint32_t bucket_id;
+    uint16_t weight;
+    ofp_port_t watch_port;      /* OFPP_ANY if none. */
+    uint32_t watch_group;       /* OFPG_ANY if none. */
+    struct adp_op_list ops;
+    struct adp_counters counters;
+};
+
+/* In place of the index of a bucket: the group with each of its buckets. */
+#define ADP_BUCKET_ALL UINT32_MAX
+
+struct adp_group {
+    struct ovs_refcount ref_cnt;
+    uint32_t group_id;
+    uint8_t type;               /* OFPGT11_*. */
+    struct adp_bucket *buckets;
+    size_t n_buckets;
+    uint32_t *slots;            /* select: bucket index per slot. */
+    size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
+    struct adp_counters counters;   /* Of packets that took all buckets. */
+
+    void *owner;
+    void (*owner_free)(void *owner);
+};
+
+/* The n_slots of a "select" group for 'n' buckets and the bucket for a packet
+ * are decided once, here: a slot table in the manner of Maglev (Eisenbud et
+ * al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI
+ * 2016), with weights.  A bucket is known by its actions, not by its number,
+ * so that buckets keep their slots when others come and go. */
+struct adp_group *adp_group_create(uint32_t group_id, uint8_t type,
+                                   const struct ovs_list *ofputil_buckets,
+                                   void *owner, void (*owner_free)(void *));
+struct adp_group *adp_group_ref(const struct adp_group *);
+bool adp_group_try_ref(const struct adp_group *);
+void adp_group_unref(struct adp_group *);
+
+#endif /* adp-rules.h */

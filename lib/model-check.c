@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What must hold between records. */
+
+#include <config.h>
+#include "model.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "model-records.h"
+#include "packets.h"
+#include "util.h"
+
+/* One run of the checks. */
+struct check {
+    const struct adp_model *model;
+    const struct adp_model *origin; /* May be NULL. */
+    const struct adp_model_env *env;
+    struct shash owners;        /* What only one may have, to its record. */
+    struct adp_error *error;    /* The first one. */
+};
+
+static void OVS_PRINTF_FORMAT(5, 6)
+complain(struct check *c, const char *code, const struct adp_record *record,
+         char *field, const char *format, ...)
+{
+    va_list args;
+
+    if (c->error) {
+        free(field);
+        return;
+    }
+
+    va_start(args, format);
+    char *text = xvasprintf(format, args);
+    va_end(args);
+    c->error = adp_error_create(code, adp_record_describe(record), field,
+                                "%s", text);
+    free(text);
+}
+
+/* Is 'record' the same as before the transaction? */
+static bool
+is_unchanged(const struct check *c, const struct adp_record *record)
+{
+    return c->origin && adp_model_find(c->origin, record->kind,
+                                       record->name) == record;
+}
+
+/* Takes 'thing', a text such as "IP 10.0.0.1", for 'record', and 'field'.
+ * Complains if another record has it.  The blame goes to a record that the
+ * transaction changed. */
+static void
+claim(struct check *c, const struct adp_record *record, char *field,
+      char *thing)
+{
+    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+
+    if (!owner) {
+        shash_add_nocopy(&c->owners, thing, record);
+        free(field);
+        return;
+    }
+    if (owner != record) {
+        complain(c, "invalid", record, field, "%s is already that of %s %s",
+                 thing, adp_kind_to_string(owner->kind), owner->name);
+    } else {
+        free(field);
+    }
+    free(thing);
+}
+
+static void
+check_port(struct check *c, const struct adp_record *record,
+           const char *field, const char *port)
+{
+    ofp_port_t number;
+
+    if (!is_unchanged(c, record)
+        && !c->env->port_number(port, &number, c->env->aux)) {
+        complain(c, "missing", record, xstrdup(field),
+                 "the bridge has no port \"%s\"", port);
+    }
+}
+
+/* Calls 'cb' for each record of 'kind': first those that the transaction left
+ * alone, so that claim() blames the others. */
+static void
+for_each_record(struct check *c, enum adp_kind kind,
+                void (*cb)(struct check *, const struct adp_record *))
+{
+    size_t n;
+    const struct adp_record **records = adp_model_sorted(c->model, kind, &n);
+
+    for (int unchanged = 1; unchanged >= 0; unchanged--) {
+        for (size_t i = 0; i < n && !c->error; i++) {
+            if (is_unchanged(c, records[i]) == unchanged) {
+                cb(c, records[i]);
+            }
+        }
+    }
+    free(records);
+}
+
+/* Nodes and Pods. */
+
+static char *
+ip_thing(ovs_be32 ip)
+{
+    return xasprintf("IP "IP_FMT, IP_ARGS(ip));
+}
+
+static char *
+mac_thing(struct eth_addr mac)
+{
+    return xasprintf("MAC "ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
+}
+
+static void
+check_node_config(struct check *c, const struct adp_record *record)
+{
+    const struct adp_node_config *node
+        = CONTAINER_OF(record, struct adp_node_config, up);
+
+    if (adp_model_count(c->model, "NodeConfig") > 1
+        && (!is_unchanged(c, record)
+            || adp_model_node_config(c->model) != node)) {
+        complain(c, "invalid", record, NULL,
+                 "there can be only one NodeConfig");
+        return;
+    }
+
+    check_port(c, record, "gateway.port", node->gateway_port);
+    claim(c, record, xstrdup("gateway.port"),
+          xasprintf("port \"%s\"", node->gateway_port));
+    claim(c, record, xstrdup("gateway.mac"), mac_thing(node->gateway_mac));
+    claim(c, record, xstrdup("gateway.ip"), ip_thing(node->gateway_ip));
+    if (node->tunnel_port) {
+        check_port(c, record, "tunnel.port", node->tunnel_port);
+        claim(c, record, xstrdup("tunnel.port"),
+              xasprintf("port \"%s\"", node->tunnel_port));
+    }
+}
+
+static void
+check_pod(struct check *c, const struct adp_record *record)
+{
+    const struct adp_pod *pod = CONTAINER_OF(record, struct adp_pod, up);
+
+    check_port(c, record, "port", pod->port);
+    claim(c, record, xstrdup("port"), xasprintf("port \"%s\"", pod->port));
+    claim(c, record, xstrdup("mac"), mac_thing(pod->mac));
+    for (size_t i = 0; i < pod->ips.n; i++) {
+        claim(c, record, xasprintf("ips[%"PRIuSIZE"]", i),
+              ip_thing(pod->ips.ips[i]));
+    }
+}
+
+/* The MAC that stands for all tunnels. */
+static void
+check_virtual_macs(struct check *c)
+{
+#define ADP_CONST(NAME, TEXT) static const char NAME[] OVS_UNUSED = TEXT;
+#include "pipeline-v115.def"
+    char *thing = xasprintf("MAC %s", GlobalVirtualMAC);
+    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+
+    if (owner) {
+        complain(c, "invalid", owner,
+                 xstrdup(owner->kind == ADP_KIND_POD ? "mac" : "gateway.mac"),
+                 "%s is reserved for tunnels", thing);
+    }
+    free(thing);
+}
+
+/* Peers. */
+
+struct owned_cidr {
+    struct adp_cidr cidr;
+    const struct adp_record *record;
+};
+
+static void
+check_peer_node(struct check *c, const struct adp_record *record)
+{
+    const struct adp_peer_node *peer = CONTAINER_OF(record,
+                                                    struct adp_peer_node, up);
+
+    claim(c, record, xstrdup("gatewayIP"), ip_thing(peer->gateway_ip));
+    claim(c, record, xstrdup("transportIP"),
+          xasprintf("transport IP "IP_FMT, IP_ARGS(peer->transport_ip)));
+}
+
+/* Where any two prefixes overlap, two that are neighbours in order do. */
+static void
+check_pod_cidrs(struct check *c)
+{
+    const struct adp_node_config *node = adp_model_node_config(c->model);
+    size_t n_peers;
+    const struct adp_record **peers = adp_model_sorted(
+        c->model, ADP_KIND_PEER_NODE, &n_peers);
+    struct owned_cidr *cidrs = xmalloc((n_peers + 1) * sizeof *cidrs);
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_peers; i++) {
+        cidrs[n++] = (struct owned_cidr) {
+            CONTAINER_OF(peers[i], struct adp_peer_node, up)->pod_cidr,
+            peers[i]
+        };
+    }
+    if (node) {
+        cidrs[n++] = (struct owned_cidr) { node->pod_cidr, &node->up };
+    }
+    qsort(cidrs, n, sizeof *cidrs, adp_cidr_compare);
+    for (size_t i = 1; i < n; i++) {
+        if (adp_cidr_overlaps(&cidrs[i - 1].cidr, &cidrs[i].cidr)) {
+            bool blame_first = is_unchanged(c, cidrs[i].record);
+            const struct adp_record *blamed = cidrs[i - blame_first].record;
+            const struct adp_record *other = cidrs[i - !blame_first].record;
+
+            complain(c, "invalid", blamed, xstrdup("podCIDR"),
+                     "overlaps with that of %s %s",
+                     adp_kind_to_string(other->kind), other->name);
+        }
+    }
+    free(cidrs);
+    free(peers);
+}
+
+/* Services. */
+
+static void
+claim_vip(struct check *c, const struct adp_record *record, char *field,
+          const char *role, ovs_be32 ip, const struct adp_service_port *port)
+{
+    claim(c, record, field,
+          xasprintf("%s"IP_FMT", protocol %"PRIu8", port %"PRIu16, role,
+                    IP_ARGS(ip), port->protocol, port->port));
+}
+
+static void
+check_service_port(struct check *c, const struct adp_service *svc,
+                   const struct adp_service_port *port)
+{
+    const struct adp_record *record = &svc->up;
+
+    if (svc->cluster_ip) {
+        claim_vip(c, record, xstrdup("clusterIP"), "", svc->cluster_ip, port);
+    }
+    for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
+        claim_vip(c, record, xasprintf("loadBalancerIPs[%"PRIuSIZE"]", i), "",
+                  svc->load_balancer_ips.ips[i], port);
+    }
+    for (size_t i = 0; i < svc->external_ips.n; i++) {
+        claim_vip(c, record, xasprintf("externalIPs[%"PRIuSIZE"]", i), "",
+                  svc->external_ips.ips[i], port);
+    }
+    if (port->node_port) {
+        claim(c, record,
+              xasprintf("ports[%"PRIuSIZE"].nodePort", port - svc->ports),
+              xasprintf("protocol %"PRIu8", nodePort %"PRIu16,
+                        port->protocol, port->node_port));
+    }
+}
+
+/* A ClusterIP takes another way than an address for outsiders: one address
+ * can't be both. */
+static void
+check_service_roles(struct check *c, const struct adp_service *svc)
+{
+    const struct {
+        const char *name;
+        const struct adp_ips *ips;
+    } lists[] = {
+        { "loadBalancerIPs", &svc->load_balancer_ips },
+        { "externalIPs", &svc->external_ips },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        for (size_t j = 0; j < lists[i].ips->n; j++) {
+            if (lists[i].ips->ips[j] == svc->cluster_ip) {
+                complain(c, "invalid", &svc->up,
+                         xasprintf("%s[%"PRIuSIZE"]", lists[i].name, j),
+                         IP_FMT" is the clusterIP",
+                         IP_ARGS(svc->cluster_ip));
+            }
+        }
+    }
+}
+
+static void
+check_service(struct check *c, const struct adp_record *record)
+{
+    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
+                                                 up);
+
+    check_service_roles(c, svc);
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        check_service_port(c, svc, &svc->ports[i]);
+    }
+}
+
+/* Policies. */
+
+static void
+check_groups(struct check *c, const struct adp_record *record,
+             const char *field, enum adp_kind kind,
+             const struct adp_names *groups)
+{
+    for (size_t i = 0; i < groups->n && !c->error; i++) {
+        const char *name = groups->names[i];
+
+        if (adp_model_find(c->model, kind, name)) {
+            continue;
+        }
+
+        const struct adp_record *deleted
+            = (is_unchanged(c, record)
+               ? adp_model_find(c->origin, kind, name) : NULL);
+        if (deleted) {
+            complain(c, "invalid", deleted, NULL,
+                     "can't be deleted: NetworkPolicy %s uses it",
+                     record->name);
+        } else {
+            complain(c, "missing", record,
+                     xasprintf("%s[%"PRIuSIZE"]", field, i),
+                     "there is no %s \"%s\"", adp_kind_to_string(kind), name);
+        }
+    }
+}
+
+static void
+check_network_policy(struct check *c, const struct adp_record *record)
+{
+    const struct adp_network_policy *policy
+        = CONTAINER_OF(record, struct adp_network_policy, up);
+
+    check_groups(c, record, "appliedToGroups", ADP_KIND_APPLIED_TO_GROUP,
+                 &policy->applied_to);
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        const struct adp_rule *rule = &policy->rules[i];
+        char *applied_to = xasprintf("rules[%"PRIuSIZE"].appliedToGroups", i);
+        char *peer = xasprintf("rules[%"PRIuSIZE"].%s.addressGroups", i,
+                               rule->ingress ? "from" : "to");
+
+        check_groups(c, record, applied_to, ADP_KIND_APPLIED_TO_GROUP,
+                     &rule->applied_to);
+        check_groups(c, record, peer, ADP_KIND_ADDRESS_GROUP,
+                     &rule->peer.address_groups);
+        free(applied_to);
+        free(peer);
+    }
+}
+
+struct adp_error *
+adp_model_check(const struct adp_model *model,
+                const struct adp_model *changed_since,
+                const struct adp_model_env *env)
+{
+    const struct adp_node_config *node = adp_model_node_config(model);
+    struct check c = {
+        .model = model,
+        .origin = changed_since,
+        .env = env,
+        .owners = SHASH_INITIALIZER(&c.owners),
+    };
+
+    if (node) {
+        shash_add_nocopy(&c.owners,
+                         xasprintf("transport IP "IP_FMT,
+                                   IP_ARGS(node->transport_ip)), &node->up);
+    }
+    for_each_record(&c, ADP_KIND_NODE_CONFIG, check_node_config);
+    for_each_record(&c, ADP_KIND_POD, check_pod);
+    check_virtual_macs(&c);
+    for_each_record(&c, ADP_KIND_PEER_NODE, check_peer_node);
+    check_pod_cidrs(&c);
+    for_each_record(&c, ADP_KIND_SERVICE, check_service);
+    for_each_record(&c, ADP_KIND_NETWORK_POLICY, check_network_policy);
+    shash_destroy(&c.owners);
+    return c.error;
+}

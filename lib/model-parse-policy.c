@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "model-parse.h"
+
+#include <inttypes.h>
+
+#include "packets.h"
+#include "util.h"
+
+static void
+parse_excepts(struct adp_object *parent, struct adp_ip_block *block)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "except", ADP_OPTIONAL, &n);
+    size_t outer = adp_reader_enter(r, "except");
+
+    block->excepts = n ? xcalloc(n, sizeof *block->excepts) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        struct adp_cidr *except = &block->excepts[block->n_excepts++];
+        size_t mark = adp_reader_enter_index(r, i);
+
+        if (adp_value_cidr(r, elems[i], except)
+            && !adp_cidr_contains(&block->cidr, except)) {
+            adp_reader_error(r, "%s is not within the block",
+                             json_string(elems[i]));
+        }
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+}
+
+static void
+parse_ip_blocks(struct adp_object *parent, struct adp_peer *peer)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "ipBlocks", ADP_OPTIONAL,
+                                           &n);
+    size_t outer = adp_reader_enter(r, "ipBlocks");
+
+    peer->ip_blocks = n ? xcalloc(n, sizeof *peer->ip_blocks) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        struct adp_ip_block *block = &peer->ip_blocks[peer->n_ip_blocks++];
+        size_t mark = adp_reader_enter_index(r, i);
+        struct adp_object o;
+
+        adp_object_open(&o, r, elems[i]);
+        adp_object_cidr(&o, "cidr", ADP_REQUIRED, &block->cidr);
+        parse_excepts(&o, block);
+        adp_object_close(&o);
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+}
+
+static void
+parse_peer(struct adp_object *parent, const char *name, bool allowed,
+           struct adp_peer *peer)
+{
+    struct adp_reader *r = parent->reader;
+    const struct json *json = adp_object_member(parent, name, ADP_OPTIONAL);
+
+    if (!json) {
+        return;
+    }
+    if (!allowed) {
+        adp_reader_error_at(r, name, "doesn't go with the rule's direction");
+        return;
+    }
+
+    struct adp_object o;
+    size_t mark = adp_reader_enter(r, name);
+    peer->present = true;
+    adp_object_open(&o, r, json);
+    adp_object_names(&o, "addressGroups", ADP_OPTIONAL, &peer->address_groups);
+    parse_ip_blocks(&o, peer);
+    adp_object_close(&o);
+    adp_reader_leave(r, mark);
+}
+
+/* Complains if one of 'names' (which NULL ends) is a member of 'o'. */
+static void
+refuse_members(struct adp_object *o, const char *const names[],
+               const char *reason)
+{
+    for (size_t i = 0; names[i]; i++) {
+        if (o->members && shash_find(o->members, names[i])) {
+            adp_reader_error_at(o->reader, names[i], "%s", reason);
+        }
+    }
+}
+
+static void
+parse_ports(struct adp_object *o, struct adp_rule_service *service)
+{
+    service->port = adp_object_integer(o, "port", 1, 65535, ADP_OPTIONAL, 0);
+    service->end_port = adp_object_integer(o, "endPort", 1, 65535,
+                                           ADP_OPTIONAL, service->port);
+    if (service->end_port && !service->port) {
+        adp_reader_error_at(o->reader, "endPort", "needs port");
+    } else if (service->end_port < service->port) {
+        adp_reader_error_at(o->reader, "endPort",
+                            "%"PRIu16" is less than port %"PRIu16,
+                            service->end_port, service->port);
+    }
+}
+
+static void
+parse_icmp(struct adp_object *o, struct adp_rule_service *service)
+{
+    service->icmp_type = adp_object_integer(o, "icmpType", 0, 255,
+                                            ADP_OPTIONAL, -1);
+    service->icmp_code = adp_object_integer(o, "icmpCode", 0, 255,
+                                            ADP_OPTIONAL, -1);
+    if (service->icmp_code >= 0 && service->icmp_type < 0) {
+        adp_reader_error_at(o->reader, "icmpCode", "needs icmpType");
+    }
+}
+
+static void
+parse_rule_service(struct adp_reader *r, const struct json *json,
+                   struct adp_rule_service *service)
+{
+    static const char *const names[] = { ADP_L4_PROTOCOLS, "ICMP", NULL };
+    static const uint8_t protocols[] = {
+        IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ICMP
+    };
+    static const char *const icmp_members[] = { "icmpType", "icmpCode", NULL };
+    static const char *const port_members[] = { "port", "endPort", NULL };
+    struct adp_object o;
+
+    adp_object_open(&o, r, json);
+    service->protocol = protocols[adp_object_choice(&o, "protocol", names,
+                                                    -1)];
+    service->icmp_type = service->icmp_code = -1;
+    if (service->protocol == IPPROTO_ICMP) {
+        refuse_members(&o, port_members, "ICMP has no ports");
+        parse_icmp(&o, service);
+    } else {
+        refuse_members(&o, icmp_members, "is for ICMP only");
+        parse_ports(&o, service);
+    }
+    adp_object_close(&o);
+}
+
+static void
+parse_rule_services(struct adp_object *parent, struct adp_rule *rule)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "services", ADP_OPTIONAL,
+                                           &n);
+    size_t outer = adp_reader_enter(r, "services");
+
+    rule->services = n ? xcalloc(n, sizeof *rule->services) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        size_t mark = adp_reader_enter_index(r, i);
+        parse_rule_service(r, elems[i], &rule->services[rule->n_services++]);
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+}
+
+static void
+parse_rule(struct adp_reader *r, const struct json *json,
+           enum adp_policy_type type, struct adp_rule *rule)
+{
+    static const char *const directions[] = { "In", "Out", NULL };
+    static const char *const actions[] = { "Allow", "Drop", NULL };
+    struct adp_object o;
+
+    adp_object_open(&o, r, json);
+    rule->name = nullable_xstrdup(adp_object_string(&o, "name",
+                                                    ADP_OPTIONAL));
+    rule->ingress = !adp_object_choice(&o, "direction", directions, -1);
+    rule->action = adp_object_choice(&o, "action", actions, ADP_ACTION_ALLOW);
+    if (type == ADP_POLICY_K8S && rule->action != ADP_ACTION_ALLOW) {
+        adp_reader_error_at(r, "action",
+                            "a K8sNetworkPolicy can only allow");
+    }
+    adp_object_names(&o, "appliedToGroups", ADP_OPTIONAL, &rule->applied_to);
+    parse_peer(&o, "from", rule->ingress, &rule->peer);
+    parse_peer(&o, "to", !rule->ingress, &rule->peer);
+    parse_rule_services(&o, rule);
+    adp_object_close(&o);
+
+    if (!r->error) {
+        rule->identity = json_to_string(json, JSSF_SORT);
+    }
+}
+
+static void
+parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "rules", ADP_REQUIRED, &n);
+    size_t outer = adp_reader_enter(r, "rules");
+    unsigned int n_in = 0, n_out = 0;
+
+    policy->rules = n ? xcalloc(n, sizeof *policy->rules) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        struct adp_rule *rule = &policy->rules[policy->n_rules++];
+        size_t mark = adp_reader_enter_index(r, i);
+
+        parse_rule(r, elems[i], policy->type, rule);
+        rule->index = rule->ingress ? n_in++ : n_out++;
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+}
+
+struct adp_record *
+adp_parse_network_policy(struct adp_object *o)
+{
+    static const char *const types[] = {
+        [ADP_POLICY_K8S] = "K8sNetworkPolicy",
+        [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",
+        [ADP_POLICY_ANP] = "AntreaNetworkPolicy",
+        NULL
+    };
+    static const char *const antrea_members[] = {
+        "tierPriority", "priority", NULL
+    };
+    struct adp_network_policy *policy = xzalloc(sizeof *policy);
+
+    policy->type = adp_object_choice(o, "type", types, -1);
+    if (policy->type == ADP_POLICY_K8S) {
+        refuse_members(o, antrea_members, "is not for a K8sNetworkPolicy");
+    } else {
+        policy->tier_priority = adp_object_integer(o, "tierPriority", 0, 255,
+                                                   ADP_REQUIRED, 0);
+        policy->priority = adp_object_number(o, "priority", 1, 10000,
+                                             ADP_REQUIRED);
+    }
+    adp_object_names(o, "appliedToGroups", ADP_OPTIONAL, &policy->applied_to);
+    parse_rules(o, policy);
+    return &policy->up;
+}
+
+void
+adp_free_network_policy(struct adp_record *record)
+{
+    struct adp_network_policy *policy
+        = CONTAINER_OF(record, struct adp_network_policy, up);
+
+    adp_names_uninit(&policy->applied_to);
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        struct adp_rule *rule = &policy->rules[i];
+
+        free(rule->name);
+        adp_names_uninit(&rule->applied_to);
+        adp_names_uninit(&rule->peer.address_groups);
+        for (size_t j = 0; j < rule->peer.n_ip_blocks; j++) {
+            free(rule->peer.ip_blocks[j].excepts);
+        }
+        free(rule->peer.ip_blocks);
+        free(rule->services);
+        free(rule->identity);
+    }
+    free(policy->rules);
+    free(policy);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "model-parse.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "hash.h"
+#include "packets.h"
+#include "sset.h"
+#include "util.h"
+
+static const uint8_t l4_protocols[] = {
+    IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP
+};
+
+/* NodeConfig. */
+
+static void
+parse_gateway(struct adp_reader *r, const struct json *json,
+              struct adp_node_config *node)
+{
+    struct adp_object o;
+    size_t mark = adp_reader_enter(r, "gateway");
+
+    adp_object_open(&o, r, json);
+    node->gateway_port = nullable_xstrdup(
+        adp_object_string(&o, "port", ADP_REQUIRED));
+    adp_object_mac(&o, "mac", ADP_REQUIRED, &node->gateway_mac);
+    adp_object_host_ip(&o, "ip", ADP_REQUIRED, &node->gateway_ip);
+    adp_object_close(&o);
+    adp_reader_leave(r, mark);
+}
+
+static void
+parse_tunnel(struct adp_reader *r, const struct json *json,
+             struct adp_node_config *node)
+{
+    struct adp_object o;
+    size_t mark = adp_reader_enter(r, "tunnel");
+
+    adp_object_open(&o, r, json);
+    node->tunnel_port = nullable_xstrdup(
+        adp_object_string(&o, "port", ADP_REQUIRED));
+    adp_object_close(&o);
+    if (node->tunnel_port && node->gateway_port
+        && !strcmp(node->tunnel_port, node->gateway_port)) {
+        adp_reader_error_at(r, "port", "\"%s\" is the gateway's port",
+                            node->tunnel_port);
+    }
+    adp_reader_leave(r, mark);
+}
+
+struct adp_record *
+adp_parse_node_config(struct adp_object *o)
+{
+    struct adp_node_config *node = xzalloc(sizeof *node);
+    const struct json *json;
+
+    json = adp_object_member(o, "gateway", ADP_REQUIRED);
+    if (json) {
+        parse_gateway(o->reader, json, node);
+    }
+    json = adp_object_member(o, "tunnel", ADP_OPTIONAL);
+    if (json) {
+        parse_tunnel(o->reader, json, node);
+    }
+    adp_object_cidr(o, "podCIDR", ADP_REQUIRED, &node->pod_cidr);
+    node->has_service_cidr = adp_object_cidr(o, "serviceCIDR", ADP_OPTIONAL,
+                                             &node->service_cidr);
+    adp_object_host_ip(o, "transportIP", ADP_REQUIRED, &node->transport_ip);
+    node->proxy_all = adp_object_bool(o, "proxyAll", true);
+
+    adp_object_host_ips(o, "nodePortAddresses", ADP_OPTIONAL,
+                        &node->node_port_addresses);
+    if (o->members && !shash_find(o->members, "nodePortAddresses")) {
+        node->node_port_addresses.ips = xmemdup(&node->transport_ip,
+                                                sizeof node->transport_ip);
+        node->node_port_addresses.n = 1;
+    }
+    return &node->up;
+}
+
+void
+adp_free_node_config(struct adp_record *record)
+{
+    struct adp_node_config *node = CONTAINER_OF(record, struct adp_node_config,
+                                                up);
+    free(node->gateway_port);
+    free(node->tunnel_port);
+    adp_ips_uninit(&node->node_port_addresses);
+    free(node);
+}
+
+/* Pod. */
+
+/* Names of Pods and Services have a namespace. */
+static void
+check_namespaced(struct adp_object *o)
+{
+    const char *name = o->members ? adp_object_string(o, "name", ADP_REQUIRED)
+                                  : NULL;
+    if (name) {
+        const char *slash = strchr(name, '/');
+
+        if (!slash || slash == name || !slash[1] || strchr(slash + 1, '/')) {
+            adp_reader_error_at(o->reader, "name",
+                                "\"%s\" is not NAMESPACE/NAME", name);
+        }
+    }
+}
+
+struct adp_record *
+adp_parse_pod(struct adp_object *o)
+{
+    struct adp_pod *pod = xzalloc(sizeof *pod);
+
+    check_namespaced(o);
+    pod->port = nullable_xstrdup(adp_object_string(o, "port", ADP_REQUIRED));
+    adp_object_mac(o, "mac", ADP_REQUIRED, &pod->mac);
+    adp_object_host_ips(o, "ips", ADP_REQUIRED, &pod->ips);
+    if (!pod->ips.n) {
+        adp_reader_error_at(o->reader, "ips", "must not be empty");
+    }
+    return &pod->up;
+}
+
+void
+adp_free_pod(struct adp_record *record)
+{
+    struct adp_pod *pod = CONTAINER_OF(record, struct adp_pod, up);
+
+    free(pod->port);
+    adp_ips_uninit(&pod->ips);
+    free(pod);
+}
+
+/* PeerNode. */
+
+struct adp_record *
+adp_parse_peer_node(struct adp_object *o)
+{
+    struct adp_peer_node *peer = xzalloc(sizeof *peer);
+
+    adp_object_cidr(o, "podCIDR", ADP_REQUIRED, &peer->pod_cidr);
+    adp_object_host_ip(o, "gatewayIP", ADP_REQUIRED, &peer->gateway_ip);
+    adp_object_host_ip(o, "transportIP", ADP_REQUIRED, &peer->transport_ip);
+    return &peer->up;
+}
+
+void
+adp_free_peer_node(struct adp_record *record)
+{
+    free(CONTAINER_OF(record, struct adp_peer_node, up));
+}
+
+/* Service. */
+
+static void
+parse_endpoint(struct adp_reader *r, const struct json *json,
+               struct adp_endpoint *ep)
+{
+    struct adp_object o;
+
+    adp_object_open(&o, r, json);
+    adp_object_host_ip(&o, "ip", ADP_REQUIRED, &ep->ip);
+    ep->port = adp_object_integer(&o, "port", 1, 65535, ADP_REQUIRED, 0);
+    ep->local = adp_object_bool(&o, "local", false);
+    ep->weight = adp_object_integer(&o, "weight", 1, 65535, ADP_OPTIONAL, 100);
+    adp_object_close(&o);
+}
+
+static void
+parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "endpoints", ADP_OPTIONAL,
+                                           &n);
+    struct sset seen = SSET_INITIALIZER(&seen);
+    size_t outer = adp_reader_enter(r, "endpoints");
+
+    port->endpoints = n ? xcalloc(n, sizeof *port->endpoints) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        struct adp_endpoint *ep = &port->endpoints[port->n_endpoints++];
+        size_t mark = adp_reader_enter_index(r, i);
+
+        parse_endpoint(r, elems[i], ep);
+
+        char *key = xasprintf(IP_FMT":%"PRIu16, IP_ARGS(ep->ip), ep->port);
+        if (!r->error && !sset_add(&seen, key)) {
+            adp_reader_error(r, "%s is listed twice", key);
+        }
+        free(key);
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+    sset_destroy(&seen);
+}
+
+static void
+parse_service_port(struct adp_reader *r, const struct json *json,
+                   struct adp_service_port *port)
+{
+    static const char *const protocols[] = { ADP_L4_PROTOCOLS, NULL };
+    struct adp_object o;
+
+    adp_object_open(&o, r, json);
+    adp_object_string(&o, "name", ADP_OPTIONAL);
+    port->protocol = l4_protocols[adp_object_choice(&o, "protocol", protocols,
+                                                    0)];
+    port->port = adp_object_integer(&o, "port", 1, 65535, ADP_REQUIRED, 0);
+    port->node_port = adp_object_integer(&o, "nodePort", 1, 65535,
+                                         ADP_OPTIONAL, 0);
+    parse_endpoints(&o, port);
+    adp_object_close(&o);
+}
+
+/* 'seen' holds what the ports before 'port' have. */
+static void
+check_service_port_is_new(struct adp_reader *r,
+                          const struct adp_service_port *port,
+                          struct sset *seen)
+{
+    const struct {
+        const char *field;
+        uint16_t number;
+    } numbers[] = {
+        { "port", port->port },
+        { "nodePort", port->node_port },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers) && !r->error; i++) {
+        char *key = xasprintf("%s %"PRIu8" %"PRIu16, numbers[i].field,
+                              port->protocol, numbers[i].number);
+        if (numbers[i].number && !sset_add(seen, key)) {
+            adp_reader_error_at(r, numbers[i].field,
+                                "%"PRIu16" is listed twice for one protocol",
+                                numbers[i].number);
+        }
+        free(key);
+    }
+}
+
+static void
+parse_service_ports(struct adp_object *parent, struct adp_service *svc)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "ports", ADP_REQUIRED, &n);
+    struct sset seen = SSET_INITIALIZER(&seen);
+    size_t outer = adp_reader_enter(r, "ports");
+
+    svc->ports = n ? xcalloc(n, sizeof *svc->ports) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        struct adp_service_port *port = &svc->ports[svc->n_ports++];
+        size_t mark = adp_reader_enter_index(r, i);
+
+        parse_service_port(r, elems[i], port);
+
+        check_service_port_is_new(r, port, &seen);
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+    sset_destroy(&seen);
+}
+
+static uint16_t
+parse_session_affinity(struct adp_object *parent)
+{
+    const struct json *json = adp_object_member(parent, "sessionAffinity",
+                                                ADP_OPTIONAL);
+    if (!json) {
+        return 0;
+    }
+
+    struct adp_object o;
+    size_t mark = adp_reader_enter(parent->reader, "sessionAffinity");
+    adp_object_open(&o, parent->reader, json);
+    uint16_t timeout = adp_object_integer(&o, "timeoutSeconds", 1, 65535,
+                                          ADP_REQUIRED, 0);
+    adp_object_close(&o);
+    adp_reader_leave(parent->reader, mark);
+    return timeout;
+}
+
+struct adp_record *
+adp_parse_service(struct adp_object *o)
+{
+    static const char *const traffic_policies[] = { "Cluster", "Local", NULL };
+    struct adp_service *svc = xzalloc(sizeof *svc);
+
+    check_namespaced(o);
+    adp_object_host_ip(o, "clusterIP", ADP_OPTIONAL, &svc->cluster_ip);
+    adp_object_host_ips(o, "loadBalancerIPs", ADP_OPTIONAL,
+                        &svc->load_balancer_ips);
+    adp_object_host_ips(o, "externalIPs", ADP_OPTIONAL, &svc->external_ips);
+    parse_service_ports(o, svc);
+    svc->affinity_timeout = parse_session_affinity(o);
+    svc->external_local = adp_object_choice(o, "externalTrafficPolicy",
+                                            traffic_policies, 0);
+    svc->internal_local = adp_object_choice(o, "internalTrafficPolicy",
+                                            traffic_policies, 0);
+    return &svc->up;
+}
+
+void
+adp_free_service(struct adp_record *record)
+{
+    struct adp_service *svc = CONTAINER_OF(record, struct adp_service, up);
+
+    adp_ips_uninit(&svc->load_balancer_ips);
+    adp_ips_uninit(&svc->external_ips);
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        free(svc->ports[i].endpoints);
+    }
+    free(svc->ports);
+    free(svc);
+}
+
+/* AddressGroup. */
+
+static void
+check_duplicate_addresses(struct adp_reader *r, struct adp_address_group *ag)
+{
+    struct adp_cidr *sorted = xmemdup(ag->addresses,
+                                      ag->n_addresses * sizeof *sorted);
+
+    qsort(sorted, ag->n_addresses, sizeof *sorted, adp_cidr_compare);
+    for (size_t i = 1; i < ag->n_addresses; i++) {
+        if (!adp_cidr_compare(&sorted[i - 1], &sorted[i])) {
+            size_t last = ag->n_addresses - 1;
+
+            while (adp_cidr_compare(&ag->addresses[last], &sorted[i])) {
+                last--;
+            }
+            size_t mark = adp_reader_enter_index(r, last);
+            adp_reader_error(r, IP_FMT"/%"PRIu8" is listed twice",
+                             IP_ARGS(sorted[i].ip), sorted[i].plen);
+            adp_reader_leave(r, mark);
+            break;
+        }
+    }
+    free(sorted);
+}
+
+struct adp_record *
+adp_parse_address_group(struct adp_object *o)
+{
+    struct adp_address_group *ag = xzalloc(sizeof *ag);
+    struct adp_reader *r = o->reader;
+    size_t n;
+    struct json **elems = adp_object_array(o, "addresses", ADP_REQUIRED, &n);
+
+    ag->addresses = n ? xcalloc(n, sizeof *ag->addresses) : NULL;
+
+    size_t outer = adp_reader_enter(r, "addresses");
+    for (size_t i = 0; i < n && !r->error; i++) {
+        size_t mark = adp_reader_enter_index(r, i);
+        adp_value_ip_or_cidr(r, elems[i], &ag->addresses[ag->n_addresses++]);
+        adp_reader_leave(r, mark);
+    }
+    if (!r->error && n) {
+        check_duplicate_addresses(r, ag);
+    }
+    adp_reader_leave(r, outer);
+    return &ag->up;
+}
+
+void
+adp_free_address_group(struct adp_record *record)
+{
+    struct adp_address_group *ag = CONTAINER_OF(record,
+                                                struct adp_address_group, up);
+    free(ag->addresses);
+    free(ag);
+}
+
+/* AppliedToGroup. */
+
+struct adp_record *
+adp_parse_applied_to_group(struct adp_object *o)
+{
+    struct adp_applied_to_group *atg = xzalloc(sizeof *atg);
+
+    adp_object_names(o, "pods", ADP_REQUIRED, &atg->pods);
+    return &atg->up;
+}
+
+void
+adp_free_applied_to_group(struct adp_record *record)
+{
+    struct adp_applied_to_group *atg
+        = CONTAINER_OF(record, struct adp_applied_to_group, up);
+
+    adp_names_uninit(&atg->pods);
+    free(atg);
+}
+
+/* Manifest. */
+
+struct adp_record *
+adp_parse_manifest(struct adp_object *o)
+{
+    struct adp_manifest *manifest = xzalloc(sizeof *manifest);
+    const struct json *json = adp_object_member(o, "object", ADP_REQUIRED);
+
+    if (json && json->type != JSON_OBJECT) {
+        adp_reader_error_at(o->reader, "object", "must be object, not %s",
+                            json_type_to_string(json->type));
+    }
+    return &manifest->up;
+}
+
+void
+adp_free_manifest(struct adp_record *record)
+{
+    free(CONTAINER_OF(record, struct adp_manifest, up));
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "model-reader.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "packets.h"
+#include "sset.h"
+#include "util.h"
+
+void
+adp_reader_init(struct adp_reader *r, char *object)
+{
+    r->object = object;
+    ds_init(&r->path);
+    r->error = NULL;
+}
+
+struct adp_error *
+adp_reader_uninit(struct adp_reader *r)
+{
+    free(r->object);
+    ds_destroy(&r->path);
+    return r->error;
+}
+
+static void OVS_PRINTF_FORMAT(3, 0)
+reader_error_valist(struct adp_reader *r, const char *name,
+                    const char *format, va_list args)
+{
+    if (r->error) {
+        return;
+    }
+
+    size_t mark = name ? adp_reader_enter(r, name) : r->path.length;
+    char *text = xvasprintf(format, args);
+    r->error = adp_error_create("invalid", nullable_xstrdup(r->object),
+                                r->path.length ? xstrdup(ds_cstr(&r->path))
+                                               : NULL,
+                                "%s", text);
+    free(text);
+    adp_reader_leave(r, mark);
+}
+
+void
+adp_reader_error(struct adp_reader *r, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    reader_error_valist(r, NULL, format, args);
+    va_end(args);
+}
+
+void
+adp_reader_error_at(struct adp_reader *r, const char *name,
+                    const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    reader_error_valist(r, name, format, args);
+    va_end(args);
+}
+
+size_t
+adp_reader_enter(struct adp_reader *r, const char *name)
+{
+    size_t mark = r->path.length;
+
+    if (mark) {
+        ds_put_char(&r->path, '.');
+    }
+    ds_put_cstr(&r->path, name);
+    return mark;
+}
+
+size_t
+adp_reader_enter_index(struct adp_reader *r, size_t idx)
+{
+    size_t mark = r->path.length;
+
+    ds_put_format(&r->path, "[%"PRIuSIZE"]", idx);
+    return mark;
+}
+
+void
+adp_reader_leave(struct adp_reader *r, size_t mark)
+{
+    ds_truncate(&r->path, mark);
+}
+
+/* Values. */
+
+static bool
+value_has_type(struct adp_reader *r, const struct json *json,
+               enum json_type type)
+{
+    if (json->type == type) {
+        return true;
+    }
+    adp_reader_error(r, "must be %s, not %s", json_type_to_string(type),
+                     json_type_to_string(json->type));
+    return false;
+}
+
+const char *
+adp_value_string(struct adp_reader *r, const struct json *json)
+{
+    if (!value_has_type(r, json, JSON_STRING)) {
+        return NULL;
+    }
+
+    const char *s = json_string(json);
+    if (!s[0]) {
+        adp_reader_error(r, "must not be empty");
+        return NULL;
+    }
+    if (strlen(s) > 1024) {
+        adp_reader_error(r, "is longer than 1024 bytes");
+        return NULL;
+    }
+    return s;
+}
+
+bool
+adp_value_ip(struct adp_reader *r, const struct json *json, ovs_be32 *out)
+{
+    const char *s = adp_value_string(r, json);
+    struct in_addr addr;
+
+    if (!s) {
+        return false;
+    }
+    if (inet_pton(AF_INET, s, &addr) != 1) {
+        adp_reader_error(r, "\"%s\" is not an IPv4 address", s);
+        return false;
+    }
+    *out = addr.s_addr;
+    return true;
+}
+
+bool
+adp_value_host_ip(struct adp_reader *r, const struct json *json,
+                  ovs_be32 *out)
+{
+    ovs_be32 ip;
+
+    if (!adp_value_ip(r, json, &ip)) {
+        return false;
+    }
+    if (!ip || ip_is_multicast(ip) || ip == htonl(UINT32_MAX)) {
+        adp_reader_error(r, "%s is not the address of a host",
+                         json_string(json));
+        return false;
+    }
+    *out = ip;
+    return true;
+}
+
+/* Parses "0" to "32", nothing else. */
+static bool
+parse_plen(const char *s, uint8_t *plen)
+{
+    size_t n = strspn(s, "0123456789");
+    if (!n || n > 2 || s[n] || (s[0] == '0' && n > 1) || atoi(s) > 32) {
+        return false;
+    }
+    *plen = atoi(s);
+    return true;
+}
+
+static bool
+value_cidr__(struct adp_reader *r, const struct json *json,
+             bool allow_ip, struct adp_cidr *out)
+{
+    const char *s = adp_value_string(r, json);
+    if (!s) {
+        return false;
+    }
+
+    const char *slash = strchr(s, '/');
+    char *ip_s = slash ? xmemdup0(s, slash - s) : xstrdup(s);
+    struct in_addr addr;
+    uint8_t plen = 32;
+    bool ok = (inet_pton(AF_INET, ip_s, &addr) == 1
+               && (slash ? parse_plen(slash + 1, &plen) : allow_ip));
+    free(ip_s);
+
+    if (!ok) {
+        adp_reader_error(r, "\"%s\" is not an IPv4 %s", s,
+                         allow_ip ? "address or CIDR" : "CIDR");
+        return false;
+    }
+    if (addr.s_addr & ~be32_prefix_mask(plen)) {
+        adp_reader_error(r, "\"%s\" has bits set beyond its prefix length", s);
+        return false;
+    }
+    out->ip = addr.s_addr;
+    out->plen = plen;
+    return true;
+}
+
+bool
+adp_value_cidr(struct adp_reader *r, const struct json *json,
+               struct adp_cidr *out)
+{
+    return value_cidr__(r, json, false, out);
+}
+
+bool
+adp_value_ip_or_cidr(struct adp_reader *r, const struct json *json,
+                     struct adp_cidr *out)
+{
+    return value_cidr__(r, json, true, out);
+}
+
+/* Objects. */
+
+void
+adp_object_open(struct adp_object *o, struct adp_reader *r,
+                const struct json *json)
+{
+    o->reader = r;
+    o->n_known = 0;
+    o->members = value_has_type(r, json, JSON_OBJECT) ? json->object : NULL;
+}
+
+static bool
+object_knows(const struct adp_object *o, const char *name)
+{
+    for (size_t i = 0; i < o->n_known; i++) {
+        if (!strcmp(o->known[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+adp_object_close(struct adp_object *o)
+{
+    if (!o->members || o->reader->error) {
+        return;
+    }
+
+    /* Of several unknown members name the same one each time. */
+    const char *first = NULL;
+    struct shash_node *node;
+    SHASH_FOR_EACH (node, o->members) {
+        if (!object_knows(o, node->name)
+            && (!first || strcmp(node->name, first) < 0)) {
+            first = node->name;
+        }
+    }
+    if (first) {
+        adp_reader_error_at(o->reader, first, "unknown field");
+    }
+}
+
+const struct json *
+adp_object_member(struct adp_object *o, const char *name,
+                  enum adp_presence presence)
+{
+    if (!o->members) {
+        return NULL;
+    }
+
+    ovs_assert(o->n_known < ADP_OBJECT_MAX_MEMBERS);
+    o->known[o->n_known++] = name;
+
+    const struct json *json = shash_find_data(o->members, name);
+    if (!json && presence == ADP_REQUIRED) {
+        adp_reader_error_at(o->reader, name, "missing");
+    }
+    return json;
+}
+
+const char *
+adp_object_string(struct adp_object *o, const char *name,
+                  enum adp_presence presence)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+    const char *s = NULL;
+
+    if (json) {
+        size_t mark = adp_reader_enter(o->reader, name);
+        s = adp_value_string(o->reader, json);
+        adp_reader_leave(o->reader, mark);
+    }
+    return s;
+}
+
+bool
+adp_object_bool(struct adp_object *o, const char *name, bool default_)
+{
+    const struct json *json = adp_object_member(o, name, ADP_OPTIONAL);
+
+    if (!json) {
+        return default_;
+    }
+    if (json->type != JSON_TRUE && json->type != JSON_FALSE) {
+        adp_reader_error_at(o->reader, name, "must be true or false, not %s",
+                            json_type_to_string(json->type));
+        return default_;
+    }
+    return json->type == JSON_TRUE;
+}
+
+long long int
+adp_object_integer(struct adp_object *o, const char *name,
+                   long long int min, long long int max,
+                   enum adp_presence presence, long long int default_)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+
+    if (!json) {
+        return default_;
+    }
+    if (json->type != JSON_INTEGER) {
+        adp_reader_error_at(o->reader, name, "must be an integer, not %s",
+                            json->type == JSON_REAL ? "a fraction"
+                            : json_type_to_string(json->type));
+        return default_;
+    }
+    if (json->integer < min || json->integer > max) {
+        adp_reader_error_at(o->reader, name,
+                            "%lld is not between %lld and %lld",
+                            json->integer, min, max);
+        return default_;
+    }
+    return json->integer;
+}
+
+double
+adp_object_number(struct adp_object *o, const char *name,
+                  double min, double max, enum adp_presence presence)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+
+    if (!json) {
+        return min;
+    }
+    if (json->type != JSON_INTEGER && json->type != JSON_REAL) {
+        adp_reader_error_at(o->reader, name, "must be number, not %s",
+                            json_type_to_string(json->type));
+        return min;
+    }
+    double value = json_real(json);
+    if (!(value >= min && value <= max)) {
+        adp_reader_error_at(o->reader, name, "%g is not between %g and %g",
+                            value, min, max);
+        return min;
+    }
+    return value;
+}
+
+int
+adp_object_choice(struct adp_object *o, const char *name,
+                  const char *const choices[], int default_)
+{
+    const char *s = adp_object_string(o, name, default_ < 0 ? ADP_REQUIRED
+                                                            : ADP_OPTIONAL);
+    if (!s) {
+        return MAX(default_, 0);
+    }
+
+    struct ds list = DS_EMPTY_INITIALIZER;
+    for (int i = 0; choices[i]; i++) {
+        if (!strcmp(s, choices[i])) {
+            ds_destroy(&list);
+            return i;
+        }
+        ds_put_format(&list, "%s%s", i ? ", " : "", choices[i]);
+    }
+    adp_reader_error_at(o->reader, name, "\"%s\" is none of %s", s,
+                        ds_cstr(&list));
+    ds_destroy(&list);
+    return 0;
+}
+
+bool
+adp_object_host_ip(struct adp_object *o, const char *name,
+                   enum adp_presence presence, ovs_be32 *ip)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+    bool ok = false;
+
+    if (json) {
+        size_t mark = adp_reader_enter(o->reader, name);
+        ok = adp_value_host_ip(o->reader, json, ip);
+        adp_reader_leave(o->reader, mark);
+    }
+    return ok;
+}
+
+bool
+adp_object_cidr(struct adp_object *o, const char *name,
+                enum adp_presence presence, struct adp_cidr *cidr)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+    bool ok = false;
+
+    if (json) {
+        size_t mark = adp_reader_enter(o->reader, name);
+        ok = adp_value_cidr(o->reader, json, cidr);
+        adp_reader_leave(o->reader, mark);
+    }
+    return ok;
+}
+
+bool
+adp_object_mac(struct adp_object *o, const char *name,
+               enum adp_presence presence, struct eth_addr *mac)
+{
+    const char *s = adp_object_string(o, name, presence);
+    struct eth_addr ea;
+
+    if (!s) {
+        return false;
+    }
+    /* eth_addr_from_string() would take single digits as well. */
+    if (strlen(s) != ETH_ADDR_STRLEN || !eth_addr_from_string(s, &ea)) {
+        adp_reader_error_at(o->reader, name, "\"%s\" is not a MAC address", s);
+        return false;
+    }
+    if (eth_addr_is_multicast(ea) || eth_addr_is_zero(ea)) {
+        adp_reader_error_at(o->reader, name,
+                            "%s is not the MAC address of an interface", s);
+        return false;
+    }
+    *mac = ea;
+    return true;
+}
+
+struct json **
+adp_object_array(struct adp_object *o, const char *name,
+                 enum adp_presence presence, size_t *n)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+
+    *n = 0;
+    if (!json) {
+        return NULL;
+    }
+    if (json->type != JSON_ARRAY) {
+        adp_reader_error_at(o->reader, name, "must be array, not %s",
+                            json_type_to_string(json->type));
+        return NULL;
+    }
+    *n = json->array.n;
+    return json->array.elems;
+}
+
+void
+adp_object_names(struct adp_object *o, const char *name,
+                 enum adp_presence presence, struct adp_names *out)
+{
+    struct adp_reader *r = o->reader;
+    size_t n;
+    struct json **elems = adp_object_array(o, name, presence, &n);
+
+    out->names = n ? xmalloc(n * sizeof *out->names) : NULL;
+    out->n = 0;
+
+    struct sset seen = SSET_INITIALIZER(&seen);
+    size_t outer = adp_reader_enter(r, name);
+    for (size_t i = 0; i < n && !r->error; i++) {
+        size_t mark = adp_reader_enter_index(r, i);
+        const char *s = adp_value_string(r, elems[i]);
+        if (s && !sset_add(&seen, s)) {
+            adp_reader_error(r, "\"%s\" is listed twice", s);
+        } else if (s) {
+            out->names[out->n++] = xstrdup(s);
+        }
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+    sset_destroy(&seen);
+}
+
+void
+adp_object_host_ips(struct adp_object *o, const char *name,
+                    enum adp_presence presence, struct adp_ips *out)
+{
+    struct adp_reader *r = o->reader;
+    size_t n;
+    struct json **elems = adp_object_array(o, name, presence, &n);
+
+    out->ips = n ? xmalloc(n * sizeof *out->ips) : NULL;
+    out->n = 0;
+
+    /* An IP has one spelling only, so that equal IPs are equal strings. */
+    struct sset seen = SSET_INITIALIZER(&seen);
+    size_t outer = adp_reader_enter(r, name);
+    for (size_t i = 0; i < n && !r->error; i++) {
+        size_t mark = adp_reader_enter_index(r, i);
+        if (adp_value_host_ip(r, elems[i], &out->ips[out->n])) {
+            if (!sset_add(&seen, json_string(elems[i]))) {
+                adp_reader_error(r, "%s is listed twice",
+                                 json_string(elems[i]));
+            } else {
+                out->n++;
+            }
+        }
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+    sset_destroy(&seen);
+}
+
+void
+adp_names_uninit(struct adp_names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        free(names->names[i]);
+    }
+    free(names->names);
+}
+
+void
+adp_ips_uninit(struct adp_ips *ips)
+{
+    free(ips->ips);
+}

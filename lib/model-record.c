@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "model-records.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "model-parse.h"
+#include "util.h"
+
+static const struct adp_kind_class {
+    const char *name;
+    struct adp_record *(*parse)(struct adp_object *);
+    void (*destroy)(struct adp_record *);
+} kinds[ADP_N_KINDS] = {
+#define KIND(ENUM, NAME, FUNC) \
+    [ADP_KIND_##ENUM] = { NAME, adp_parse_##FUNC, adp_free_##FUNC },
+    ADP_KINDS
+#undef KIND
+};
+
+const char *
+adp_kind_to_string(enum adp_kind kind)
+{
+    return kinds[kind].name;
+}
+
+bool
+adp_kind_from_string(const char *s, enum adp_kind *kind)
+{
+    for (enum adp_kind i = 0; i < ADP_N_KINDS; i++) {
+        if (!strcmp(s, kinds[i].name)) {
+            *kind = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads the member 'name' of 'json' if it is a nonempty string. */
+static const char *
+peek_string(const struct json *json, const char *name)
+{
+    const struct json *member = (json->type == JSON_OBJECT
+                                 ? shash_find_data(json->object, name) : NULL);
+
+    return (member && member->type == JSON_STRING && member->string[0]
+            ? member->string : NULL);
+}
+
+/* What to call the record in errors, before it is known to be well-formed. */
+static char *
+provisional_name(const struct json *json, size_t idx)
+{
+    const char *kind = peek_string(json, "kind");
+    const char *name = peek_string(json, "name");
+    enum adp_kind dummy;
+
+    return (kind && name && adp_kind_from_string(kind, &dummy)
+            ? xasprintf("%s %.1024s", kind, name)
+            : xasprintf("records[%"PRIuSIZE"]", idx));
+}
+
+struct adp_error *
+adp_record_parse(const struct json *json, size_t idx,
+                 struct adp_record **recordp)
+{
+    struct adp_reader r;
+    struct adp_object o;
+    enum adp_kind kind = ADP_N_KINDS;
+    struct adp_record *record = NULL;
+
+    adp_reader_init(&r, provisional_name(json, idx));
+    adp_object_open(&o, &r, json);
+    const char *kind_name = adp_object_string(&o, "kind", ADP_REQUIRED);
+    const char *name = adp_object_string(&o, "name", ADP_REQUIRED);
+    if (kind_name && !adp_kind_from_string(kind_name, &kind)) {
+        adp_reader_error_at(&r, "kind", "\"%s\" is not a known kind",
+                            kind_name);
+    }
+    if (!r.error) {
+        record = kinds[kind].parse(&o);
+        record->kind = kind;
+        record->name = xstrdup(name);
+        record->json = json_clone(json);
+        record->n_refs = 1;
+    }
+    adp_object_close(&o);
+
+    struct adp_error *error = adp_reader_uninit(&r);
+    if (error && record) {
+        adp_record_unref(record);
+        record = NULL;
+    }
+    *recordp = record;
+    return error;
+}
+
+struct adp_record *
+adp_record_ref(const struct adp_record *record_)
+{
+    struct adp_record *record = CONST_CAST(struct adp_record *, record_);
+
+    record->n_refs++;
+    return record;
+}
+
+void
+adp_record_unref(struct adp_record *record)
+{
+    if (record && !--record->n_refs) {
+        json_destroy(record->json);
+        free(record->name);
+        kinds[record->kind].destroy(record);
+    }
+}
+
+char *
+adp_record_describe(const struct adp_record *record)
+{
+    return xasprintf("%s %s", adp_kind_to_string(record->kind), record->name);
+}
+
+const struct adp_names *
+adp_rule_applied_to(const struct adp_network_policy *policy,
+                    const struct adp_rule *rule)
+{
+    return rule->applied_to.n ? &rule->applied_to : &policy->applied_to;
+}
+
+bool
+adp_cidr_contains(const struct adp_cidr *a, const struct adp_cidr *b)
+{
+    return (a->plen <= b->plen
+            && !((a->ip ^ b->ip) & be32_prefix_mask(a->plen)));
+}
+
+bool
+adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b)
+{
+    return adp_cidr_contains(a, b) || adp_cidr_contains(b, a);
+}
+
+int
+adp_cidr_compare(const void *a_, const void *b_)
+{
+    const struct adp_cidr *a = a_;
+    const struct adp_cidr *b = b_;
+    uint32_t a_ip = ntohl(a->ip);
+    uint32_t b_ip = ntohl(b->ip);
+
+    return (a_ip != b_ip ? (a_ip < b_ip ? -1 : 1)
+            : a->plen - b->plen);
+}

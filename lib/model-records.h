@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_MODEL_RECORDS_H
+#define ADP_MODEL_RECORDS_H 1
+
+/* The records of a model, parsed.
+ *
+ * For those who derive something from a model: the checks across records and
+ * the built-in pipelines.  A record never changes after it was parsed; models
+ * share it by reference count.  Each type below starts with a struct
+ * adp_record, which 'kind' allows to cast to the type.
+ *
+ * Thread-safety: as the model (reference counts aren't atomic).
+ * Memory: all pointers belong to the record.
+ */
+
+#include <netinet/in.h>
+#include "model.h"
+#include "openvswitch/types.h"
+#include "openvswitch/util.h"
+
+/* KIND(ENUMERATOR, "Name", function suffix): every kind, in alphabetic
+ * order. */
+#define ADP_KINDS                                                   \
+    KIND(ADDRESS_GROUP, "AddressGroup", address_group)              \
+    KIND(APPLIED_TO_GROUP, "AppliedToGroup", applied_to_group)      \
+    KIND(MANIFEST, "Manifest", manifest)                            \
+    KIND(NETWORK_POLICY, "NetworkPolicy", network_policy)           \
+    KIND(NODE_CONFIG, "NodeConfig", node_config)                    \
+    KIND(PEER_NODE, "PeerNode", peer_node)                          \
+    KIND(POD, "Pod", pod)                                           \
+    KIND(SERVICE, "Service", service)
+
+enum adp_kind {
+#define KIND(ENUM, NAME, FUNC) ADP_KIND_##ENUM,
+    ADP_KINDS
+#undef KIND
+    ADP_N_KINDS
+};
+
+const char *adp_kind_to_string(enum adp_kind);
+bool adp_kind_from_string(const char *, enum adp_kind *);
+
+struct adp_record {
+    enum adp_kind kind;
+    char *name;
+    struct json *json;          /* As it was given. */
+    size_t n_refs;
+};
+
+/* An IPv4 prefix.  Bits of 'ip' below 'plen' are zero. */
+struct adp_cidr {
+    ovs_be32 ip;
+    uint8_t plen;               /* 0..32. */
+};
+
+/* A list of names, as they stand in the record. */
+struct adp_names {
+    char **names;
+    size_t n;
+};
+
+struct adp_ips {
+    ovs_be32 *ips;
+    size_t n;
+};
+
+struct adp_node_config {
+    struct adp_record up;
+    char *gateway_port;
+    struct eth_addr gateway_mac;
+    ovs_be32 gateway_ip;
+    char *tunnel_port;          /* NULL if there is no tunnel. */
+    struct adp_cidr pod_cidr;
+    bool has_service_cidr;
+    struct adp_cidr service_cidr;
+    ovs_be32 transport_ip;
+    struct adp_ips node_port_addresses;
+    bool proxy_all;
+};
+
+struct adp_pod {
+    struct adp_record up;
+    char *port;
+    struct eth_addr mac;
+    struct adp_ips ips;
+};
+
+struct adp_peer_node {
+    struct adp_record up;
+    struct adp_cidr pod_cidr;
+    ovs_be32 gateway_ip;
+    ovs_be32 transport_ip;
+};
+
+struct adp_endpoint {
+    ovs_be32 ip;
+    uint16_t port;
+    uint16_t weight;
+    bool local;
+};
+
+struct adp_service_port {
+    uint8_t protocol;           /* IPPROTO_*. */
+    uint16_t port;
+    uint16_t node_port;         /* 0 if there is none. */
+    struct adp_endpoint *endpoints;
+    size_t n_endpoints;
+};
+
+struct adp_service {
+    struct adp_record up;
+    ovs_be32 cluster_ip;        /* 0 if there is none. */
+    struct adp_ips load_balancer_ips;
+    struct adp_ips external_ips;
+    struct adp_service_port *ports;
+    size_t n_ports;
+    uint16_t affinity_timeout;  /* Seconds; 0: no session affinity. */
+    bool external_local;        /* externalTrafficPolicy is Local. */
+    bool internal_local;        /* internalTrafficPolicy is Local. */
+};
+
+enum adp_policy_type {
+    ADP_POLICY_K8S,
+    ADP_POLICY_ACNP,            /* AntreaClusterNetworkPolicy. */
+    ADP_POLICY_ANP              /* AntreaNetworkPolicy. */
+};
+
+enum adp_action {
+    ADP_ACTION_ALLOW,
+    ADP_ACTION_DROP
+};
+
+#define ADP_TIER_BASELINE 253
+
+struct adp_ip_block {
+    struct adp_cidr cidr;
+    struct adp_cidr *excepts;   /* Each within 'cidr'. */
+    size_t n_excepts;
+};
+
+/* The peers of a rule: the union of what it lists. */
+struct adp_peer {
+    bool present;
+    struct adp_names address_groups;
+    struct adp_ip_block *ip_blocks;
+    size_t n_ip_blocks;
+};
+
+struct adp_rule_service {
+    uint8_t protocol;           /* IPPROTO_*. */
+    uint16_t port, end_port;    /* 0 to 0: all ports. */
+    int16_t icmp_type;          /* -1: all. */
+    int16_t icmp_code;          /* -1: all. */
+};
+
+struct adp_rule {
+    char *name;                 /* May be NULL. */
+    bool ingress;
+    unsigned int index;         /* Among the policy's rules of that direction. */
+    enum adp_action action;
+    struct adp_names applied_to; /* If empty the policy's holds. */
+    struct adp_peer peer;
+    struct adp_rule_service *services;
+    size_t n_services;
+    char *identity;             /* Text that equal rules share. */
+};
+
+struct adp_network_policy {
+    struct adp_record up;
+    enum adp_policy_type type;
+    uint8_t tier_priority;      /* Antrea's types only. */
+    double priority;            /* Antrea's types only. */
+    struct adp_names applied_to;
+    struct adp_rule *rules;
+    size_t n_rules;
+};
+
+struct adp_address_group {
+    struct adp_record up;
+    struct adp_cidr *addresses;
+    size_t n_addresses;
+};
+
+struct adp_applied_to_group {
+    struct adp_record up;
+    struct adp_names pods;
+};
+
+struct adp_manifest {
+    struct adp_record up;
+};
+
+/* Parses 'json', the 'idx'th record of a call, into '*recordp' with one
+ * reference, or returns an error. */
+struct adp_error *adp_record_parse(const struct json *json, size_t idx,
+                                   struct adp_record **recordp);
+struct adp_record *adp_record_ref(const struct adp_record *);
+void adp_record_unref(struct adp_record *);
+/* "Pod default/web".  Caller frees. */
+char *adp_record_describe(const struct adp_record *);
+
+/* NULL if there is none. */
+const struct adp_record *adp_model_find(const struct adp_model *,
+                                        enum adp_kind, const char *name);
+/* The NodeConfig that comes first by name, or NULL. */
+const struct adp_node_config *adp_model_node_config(const struct adp_model *);
+/* All records of 'kind', ordered by name.  Caller frees the array. */
+const struct adp_record **adp_model_sorted(const struct adp_model *,
+                                           enum adp_kind, size_t *n);
+
+/* The groups to which 'rule' of 'policy' applies. */
+const struct adp_names *adp_rule_applied_to(const struct adp_network_policy *,
+                                            const struct adp_rule *);
+
+/* Do 'a' and 'b' have an address in common? */
+bool adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b);
+/* Is all of 'b' in 'a'? */
+bool adp_cidr_contains(const struct adp_cidr *a, const struct adp_cidr *b);
+/* By address, the shorter prefix first: for qsort(). */
+int adp_cidr_compare(const void *, const void *);
+
+#endif /* model-records.h */

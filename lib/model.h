@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_MODEL_H
+#define ADP_MODEL_H 1
+
+/* The typed state: records of Nodes, Pods, Services, policies.
+ *
+ * A model is the set of records of one bridge, keyed by kind and name.
+ * docs/control-socket.md has the schema.  Records are parsed and checked one
+ * by one as they are applied; what concerns several of them (two Pods with one
+ * IP, a group that doesn't exist, a port that doesn't exist) is checked by
+ * adp_model_check() when a transaction has applied everything.
+ *
+ * A transaction works on a clone, which shares the unchanged records with its
+ * origin, and replaces the origin when all of it went well.
+ *
+ * Thread-safety: one thread at a time, origin and clones together.
+ *
+ * Cost: a clone takes one hash node per record; apply and delete are linear in
+ * the records given; check is linear in all records (with a sort).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "openvswitch/compiler.h"
+#include "openvswitch/json.h"
+#include "openvswitch/types.h"
+
+struct adp_model;
+
+/* An error as the control socket reports it.  All strings malloc()ed; 'object'
+ * and 'field' may be NULL. */
+struct adp_error {
+    const char *code;           /* "invalid", "missing", "limit": static. */
+    char *object;               /* "Pod default/web". */
+    char *field;                /* "ips[0]". */
+    char *message;              /* "Pod default/web: ips[0]: ...". */
+};
+
+/* Takes 'object' and 'field', each of which may be NULL.  The message becomes
+ * what 'format' yields, with those that are given in front. */
+struct adp_error *adp_error_create(const char *code, char *object, char *field,
+                                   const char *format, ...)
+    OVS_PRINTF_FORMAT(4, 5);
+void adp_error_destroy(struct adp_error *);
+
+/* An object with "code" and "message", and "object" and "field" if known. */
+struct json *adp_error_to_json(const struct adp_error *);
+
+/* What the model must know of the bridge. */
+struct adp_model_env {
+    /* Sets '*port' and returns true if the bridge has port 'name'. */
+    bool (*port_number)(const char *name, ofp_port_t *port, void *aux);
+    uint16_t round;             /* Upper 16 bits of flow cookies. */
+    void *aux;
+};
+
+#define ADP_MODEL_MAX_RECORDS 1000000
+
+struct adp_model *adp_model_create(void);
+struct adp_model *adp_model_clone(const struct adp_model *);
+void adp_model_destroy(struct adp_model *);
+
+/* 'records' is a JSON array.  On error returns it, and the model must be thrown
+ * away.  '*n', if 'n' is nonnull, becomes the number of records applied. */
+struct adp_error *adp_model_apply(struct adp_model *,
+                                  const struct json *records, size_t *n);
+/* 'keys' is a JSON array of objects with "kind" and "name".  '*n' becomes the
+ * number of records that are gone. */
+struct adp_error *adp_model_delete(struct adp_model *,
+                                   const struct json *keys,
+                                   bool ignore_missing, size_t *n);
+void adp_model_clear(struct adp_model *);
+
+/* 'changed_since', if not NULL, is the clone's origin: ports of records that
+ * are the same there aren't checked (they may have vanished since). */
+struct adp_error *adp_model_check(const struct adp_model *,
+                                  const struct adp_model *changed_since,
+                                  const struct adp_model_env *);
+
+/* A JSON array of the records of 'kind' and 'name' (each may be NULL: all), in
+ * the form they were given, ordered by kind and name. */
+struct json *adp_model_get(const struct adp_model *, const char *kind,
+                           const char *name);
+size_t adp_model_count(const struct adp_model *, const char *kind);
+
+/* Is 'kind' one of the kinds of records? */
+bool adp_model_is_kind(const char *kind);
+
+#endif /* model.h */

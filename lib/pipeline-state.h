@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_STATE_H
+#define ADP_PIPELINE_STATE_H 1
+
+/* IDs of conjunctions and groups, by what they stand for.
+ *
+ * An ID belongs to a key, a text that identifies the object, for as long as
+ * each generation asks for it.  IDs that a generation didn't ask for are free
+ * again, but not given out before all higher ones were: connections in flight
+ * may still carry them in their labels.
+ *
+ * Thread-safety: as the model.
+ * Cost: a request is one look-up in a hash table; a clone copies everything.
+ */
+
+#include "openvswitch/hmap.h"
+#include "openvswitch/shash.h"
+#include "pipeline.h"
+
+struct adp_ids {
+    struct shash by_key;        /* Contains struct adp_ids. */
+    struct hmap by_id;
+    uint32_t next;              /* Where to look for a free ID. */
+    uint32_t max;
+    unsigned int generation;
+};
+
+struct adp_pipeline_state {
+    struct adp_ids conjs;
+    struct adp_ids groups;
+};
+
+/* Starts and ends a generation; only what adp_ids_get() asks for in between
+ * stays. */
+void adp_pipeline_state_begin(struct adp_pipeline_state *);
+void adp_pipeline_state_end(struct adp_pipeline_state *);
+
+/* Returns the ID of 'key', 0 if there are no more.  'description' is taken. */
+uint32_t adp_ids_get(struct adp_ids *, const char *key, char *description);
+
+#endif /* pipeline-state.h */

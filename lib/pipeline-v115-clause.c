@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "pipeline-v115-clause.h"
+
+#include <stdlib.h>
+
+#include "util.h"
+
+/* Emits 'cidr' without the 'n' 'excepts', which are sorted and all within
+ * 'cidr'. */
+static void
+subtract(struct adp_cidr cidr, const struct adp_cidr *excepts, size_t n,
+         adp_cidr_cb *cb, void *aux)
+{
+    if (!n) {
+        cb(&cidr, aux);
+        return;
+    }
+    if (excepts[0].plen <= cidr.plen) {
+        return;                 /* The first is the shortest: all is gone. */
+    }
+
+    /* Each exception is longer than 'cidr', so that it is within one half. */
+    struct adp_cidr lower = { cidr.ip, cidr.plen + 1 };
+    struct adp_cidr upper = {
+        cidr.ip | htonl(UINT32_C(1) << (31 - cidr.plen)), cidr.plen + 1
+    };
+    size_t n_lower = 0;
+    while (n_lower < n && ntohl(excepts[n_lower].ip) < ntohl(upper.ip)) {
+        n_lower++;
+    }
+    subtract(lower, excepts, n_lower, cb, aux);
+    subtract(upper, excepts + n_lower, n - n_lower, cb, aux);
+}
+
+void
+adp_ip_block_to_cidrs(const struct adp_ip_block *block,
+                      adp_cidr_cb *cb, void *aux)
+{
+    struct adp_cidr *excepts = xmemdup(block->excepts,
+                                       block->n_excepts * sizeof *excepts);
+
+    qsort(excepts, block->n_excepts, sizeof *excepts, adp_cidr_compare);
+    subtract(block->cidr, excepts, block->n_excepts, cb, aux);
+    free(excepts);
+}
+
+void
+adp_port_range_to_masks(uint16_t first, uint16_t last,
+                        adp_masked_port_cb *cb, void *aux)
+{
+    uint32_t port = first;
+
+    while (port <= last) {
+        uint32_t size = 1;
+
+        /* The largest aligned block that starts here and fits. */
+        while (!(port & size) && size <= UINT16_MAX
+               && port + 2 * size - 1 <= last) {
+            size *= 2;
+        }
+        cb(port, ~(size - 1), aux);
+        port += size;
+    }
+}

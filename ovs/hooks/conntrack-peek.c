@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Included at the end of conntrack.c: prediction of ct(), see
+ * conntrack-peek.h.
+ *
+ * The steps mirror those of conntrack_execute() and process_one(); where
+ * those change a connection, these change a copy. */
+
+#include <malloc.h>
+#include "conntrack-peek.h"
+
+BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
+
+void
+conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
+                    struct dp_packet *packet, long long int now)
+{
+    p->ct = ct;
+    p->packet = packet;
+    p->now = now;
+    p->extracted = false;
+    p->ct_state = 0;
+    p->ct_zone = 0;
+    p->has_orig_tuple = false;
+    p->md_conn = NULL;
+    p->md_reply = false;
+    p->n_conns = 0;
+}
+
+void
+conntrack_peek_clear(struct conntrack_peek *p)
+{
+    p->ct_state = 0;
+    p->md_conn = NULL;
+    p->md_reply = false;
+}
+
+/* Bytes that may be read from 'conn', which some protocol's new_conn()
+ * allocated: struct conn is only its beginning. */
+static size_t
+peek_conn_size(const struct conn *conn)
+{
+    return MIN(malloc_usable_size(CONST_CAST(struct conn *, conn)),
+               CT_PEEK_CONN_SIZE);
+}
+
+static struct conntrack_peek_conn *
+peek_add(struct conntrack_peek *p)
+{
+    return (p->n_conns < CT_PEEK_MAX_CONNS ? &p->conns[p->n_conns++] : NULL);
+}
+
+/* Returns the copy of 'real', made at the first call. */
+static struct conntrack_peek_conn *
+peek_copy(struct conntrack_peek *p, struct conn *real)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (p->conns[i].real == real) {
+            return &p->conns[i];
+        }
+    }
+
+    struct conntrack_peek_conn *pc = peek_add(p);
+    if (pc) {
+        pc->real = real;
+        pc->expired = false;
+        pc->has_un_nat = false;
+        ovs_mutex_lock(&real->lock);
+        memcpy(pc->bytes, real, peek_conn_size(real));
+        ovs_mutex_unlock(&real->lock);
+    }
+    return pc;
+}
+
+/* What a look-up finds: a connection (a copy of a real one, or one that this
+ * packet creates), or the un-NAT twin of one. */
+struct peek_found {
+    struct conntrack_peek_conn *pc;
+    bool reply;
+    bool un_nat;
+    bool orphan;                /* Twin whose connection has expired. */
+    bool full;                  /* Found, but it can't be followed. */
+};
+
+static void
+peek_lookup_created(struct conntrack_peek *p, const struct conn_key *key,
+                    struct peek_found *f)
+{
+    for (size_t i = 0; i < p->n_conns && !f->pc; i++) {
+        struct conntrack_peek_conn *pc = &p->conns[i];
+
+        if (pc->real || pc->expired) {
+            continue;
+        }
+        if (!conn_key_cmp(&pc->up.key, key)) {
+            f->pc = pc;
+        } else if (pc->has_un_nat && !conn_key_cmp(&pc->un_nat_key, key)) {
+            f->pc = pc;
+            f->un_nat = true;
+            f->reply = true;
+        } else if (!pc->has_un_nat && !conn_key_cmp(&pc->up.rev_key, key)) {
+            f->pc = pc;
+            f->reply = true;
+        }
+    }
+}
+
+static void
+peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
+            struct peek_found *f)
+{
+    struct conn *conn;
+    bool reply = false;
+
+    memset(f, 0, sizeof *f);
+    peek_lookup_created(p, key, f);
+    if (f->pc || !conn_lookup(p->ct, key, p->now, &conn, &reply)) {
+        return;
+    }
+
+    if (conn->conn_type == CT_CONN_TYPE_UN_NAT) {
+        f->un_nat = true;
+        uint32_t hash = conn_key_hash(&conn->rev_key, p->ct->hash_basis);
+        conn_key_lookup(p->ct, key, hash, p->now, &conn, &reply);
+        if (!conn) {
+            f->orphan = true;
+            return;
+        }
+    }
+    f->reply = reply;
+    f->pc = peek_copy(p, conn);
+    f->full = !f->pc;
+    if (f->pc && f->pc->expired) {
+        memset(f, 0, sizeof *f);
+    }
+}
+
+/* Applies the NAT of 'pc' to the packet's tuple and state. */
+static void
+peek_nat(struct conntrack_peek *p, const struct conntrack_peek_conn *pc,
+         bool reply, struct conntrack_peek_tuple *tuple)
+{
+    const struct conn *conn = &pc->up;
+    const struct conn_key *key = reply ? &conn->key : &conn->rev_key;
+    uint16_t action = reply ? nat_action_reverse(conn->nat_action)
+                            : conn->nat_action;
+
+    if (action & NAT_ACTION_SRC) {
+        p->ct_state |= CS_SRC_NAT;
+        tuple->src = key->dst.addr;
+    } else if (action & NAT_ACTION_DST) {
+        p->ct_state |= CS_DST_NAT;
+        tuple->dst = key->src.addr;
+    }
+    if (action & (NAT_ACTION_SRC | NAT_ACTION_DST)
+        && (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP)) {
+        tuple->tp_src = key->dst.port;
+        tuple->tp_dst = key->src.port;
+    }
+}
+
+static void
+peek_handle_nat(struct conntrack_peek *p, const struct conntrack_peek_conn *pc,
+                uint16_t zone, bool reply, struct conntrack_peek_tuple *tuple)
+{
+    const uint8_t natted = CS_SRC_NAT | CS_DST_NAT;
+
+    if (pc->up.nat_action
+        && (!(p->ct_state & natted) || zone != p->ct_zone)) {
+        p->ct_state &= ~natted;
+        peek_nat(p, pc, reply, tuple);
+    }
+}
+
+static void
+peek_write_md(struct conntrack_peek *p, uint16_t zone,
+              const struct conntrack_peek_conn *pc,
+              const struct conn_key *key)
+{
+    p->ct_state |= CS_TRACKED;
+    p->ct_zone = zone;
+    if (pc) {
+        p->ct_mark = pc->up.mark;
+        p->ct_label = pc->up.label;
+        key = pc->up.alg_related ? &pc->up.parent_key : &pc->up.key;
+    } else {
+        p->ct_mark = 0;
+        p->ct_label = OVS_U128_ZERO;
+    }
+    p->has_orig_tuple = key != NULL;
+    if (key) {
+        p->orig_tuple = *key;
+    }
+}
+
+static void
+peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
+                  const struct conntrack_peek_request *req)
+{
+    if (pc->up.alg_related) {
+        return;
+    }
+    if (req->mark_mask) {
+        p->ct_mark = req->mark | (p->ct_mark & ~req->mark_mask);
+        pc->up.mark = p->ct_mark;
+    }
+    if (req->label_mask.u64.lo || req->label_mask.u64.hi) {
+        p->ct_label.u64.lo = req->label.u64.lo
+            | (p->ct_label.u64.lo & ~req->label_mask.u64.lo);
+        p->ct_label.u64.hi = req->label.u64.hi
+            | (p->ct_label.u64.hi & ~req->label_mask.u64.hi);
+        pc->up.label = p->ct_label;
+    }
+}
+
+/* As conn_update_state().  Returns true if a new connection takes its
+ * place. */
+static bool
+peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
+                  bool reply)
+{
+    if (pc->up.alg_related) {
+        p->ct_state |= CS_RELATED;
+    }
+
+    switch (l4_protos[pc->up.key.nw_proto]->conn_update(p->ct, &pc->up,
+                                                        p->packet, reply,
+                                                        p->now)) {
+    case CT_UPDATE_VALID:
+        p->ct_state |= CS_ESTABLISHED;
+        p->ct_state &= ~CS_NEW;
+        if (reply) {
+            p->ct_state |= CS_REPLY_DIR;
+        }
+        return false;
+    case CT_UPDATE_INVALID:
+        p->ct_state = CS_INVALID;
+        return false;
+    case CT_UPDATE_NEW:
+        pc->expired = true;
+        return true;
+    case CT_UPDATE_VALID_NEW:
+        p->ct_state |= CS_NEW;
+        return false;
+    }
+    OVS_NOT_REACHED();
+}
+
+static bool
+peek_has_room(struct conntrack_peek *p, uint16_t zone)
+{
+    const struct zone_limit *zl = zone_limit_lookup_or_default(p->ct, zone);
+    unsigned int limit;
+
+    if (zl && atomic_count_get(&CONST_CAST(struct zone_limit *, zl)->czl.count)
+        >= zl->czl.limit) {
+        return false;
+    }
+    atomic_read_relaxed(&p->ct->n_conn_limit, &limit);
+    return atomic_count_get(&p->ct->n_conn) < limit;
+}
+
+/* As conn_not_found(): a packet without a connection.  Sets '*pcp' to the
+ * connection that it creates, if it does. */
+static enum conntrack_peek_result
+peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
+               const struct conntrack_peek_request *req,
+               struct conntrack_peek_tuple *tuple,
+               struct conntrack_peek_conn **pcp)
+{
+    *pcp = NULL;
+    if (!l4_protos[key->nw_proto]->valid_new(p->packet)) {
+        p->ct_state = CS_INVALID;
+        return CT_PEEK_OK;
+    }
+    p->ct_state = CS_NEW;
+    if (!req->commit || !peek_has_room(p, key->zone)) {
+        return CT_PEEK_OK;
+    }
+
+    struct conntrack_peek_conn *pc = peek_add(p);
+    if (!pc) {
+        return CT_PEEK_TOO_MANY;
+    }
+    struct conn *fresh = l4_protos[key->nw_proto]->new_conn(p->ct, p->packet,
+                                                            p->now,
+                                                            req->tp_id);
+    memcpy(pc->bytes, fresh, peek_conn_size(fresh));
+    free(fresh);
+    pc->real = NULL;
+    pc->expired = false;
+    pc->has_un_nat = req->nat != NULL;
+    pc->up.key = *key;
+    pc->up.rev_key = *key;
+    conn_key_reverse(&pc->up.rev_key);
+
+    if (req->nat) {
+        struct conn nat_conn;
+
+        pc->up.nat_action = req->nat->nat_action;
+        memcpy(&nat_conn, &pc->up, sizeof nat_conn);
+        if (!nat_get_unique_tuple(p->ct, &pc->up, &nat_conn, req->nat)) {
+            p->n_conns--;
+            return CT_PEEK_OK;
+        }
+        pc->up.rev_key = nat_conn.rev_key;
+        pc->un_nat_key = pc->up.rev_key;
+        peek_nat(p, pc, false, tuple);
+    }
+    *pcp = pc;
+    return CT_PEEK_OK;
+}
+
+/* The packet's key in 'zone' with its present tuple. */
+static void
+peek_key(const struct conntrack_peek *p, uint16_t zone,
+         const struct conntrack_peek_tuple *tuple, struct conn_key *key)
+{
+    *key = p->pkt_key;
+    key->zone = zone;
+    key->src.addr = tuple->src;
+    key->dst.addr = tuple->dst;
+    if (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP
+        || key->nw_proto == IPPROTO_SCTP) {
+        key->src.port = tuple->tp_src;
+        key->dst.port = tuple->tp_dst;
+    }
+}
+
+/* Connection of an original direction tuple that is kept in the packet's
+ * metadata, as check_orig_tuple(). */
+static struct conntrack_peek_conn *
+peek_check_orig_tuple(struct conntrack_peek *p, const struct conn_key *key,
+                      const struct conntrack_peek_request *req)
+{
+    struct peek_found f;
+
+    if (!(p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) || !p->has_orig_tuple
+        || req->nat) {
+        return NULL;
+    }
+
+    struct conn_key orig = p->orig_tuple;
+    orig.dl_type = key->dl_type;
+    orig.zone = p->ct_zone;
+    peek_lookup(p, &orig, &f);
+    return f.un_nat ? NULL : f.pc;
+}
+
+static bool
+peek_has_expectations(struct conntrack *ct)
+{
+    ovs_rwlock_rdlock(&ct->resources_lock);
+    bool any = !hmap_is_empty(&ct->alg_expectations);
+    ovs_rwlock_unlock(&ct->resources_lock);
+    return any;
+}
+
+static enum conntrack_peek_result
+peek_process_one(struct conntrack_peek *p, struct conn_key *key,
+                 const struct conntrack_peek_request *req,
+                 struct conntrack_peek_tuple *tuple)
+{
+    enum conntrack_peek_result result = CT_PEEK_OK;
+    struct conntrack_peek_conn *pc;
+    bool create = false;
+    struct peek_found f;
+
+    if (p->ct_state && p->ct_zone != req->zone) {
+        p->ct_state = 0;
+    }
+
+    bool natted = (p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) != 0;
+    if (natted) {
+        conn_key_reverse(key);
+    }
+    peek_lookup(p, key, &f);
+    if (f.full) {
+        return CT_PEEK_TOO_MANY;
+    }
+    if (natted) {
+        if (f.pc) {
+            f.reply = !f.reply;
+            *key = f.reply ? f.pc->up.rev_key : f.pc->up.key;
+        } else {
+            conn_key_reverse(key);
+        }
+    }
+
+    if (f.orphan) {
+        p->ct_state |= CS_INVALID;
+        peek_write_md(p, req->zone, NULL, NULL);
+        return CT_PEEK_OK;
+    }
+    pc = f.pc;
+    if (req->force && f.reply && pc) {
+        pc->expired = true;
+        pc = NULL;
+    }
+
+    if (pc) {
+        create = peek_update_state(p, pc, f.reply);
+        if (req->nat && !create) {
+            peek_handle_nat(p, pc, req->zone, f.reply, tuple);
+        }
+    } else if ((pc = peek_check_orig_tuple(p, key, req)) != NULL) {
+        create = peek_update_state(p, pc, f.reply);
+    } else {
+        create = true;
+    }
+
+    if (create) {
+        if (peek_has_expectations(p->ct)) {
+            return CT_PEEK_ALG;
+        }
+        result = peek_not_found(p, key, req, tuple, &pc);
+    }
+    peek_write_md(p, req->zone, pc, key);
+    if (pc) {
+        peek_set_metadata(p, pc, req);
+    }
+
+    p->md_conn = req->nat ? NULL : pc;
+    p->md_reply = f.reply;
+    return result;
+}
+
+/* True if an application-layer gateway looks at the packet, with the ports that
+ * it came with or with those that NAT has given it. */
+static bool
+peek_is_alg(const struct conntrack_peek *p,
+            const struct conntrack_peek_request *req,
+            const struct conntrack_peek_tuple *tuple)
+{
+    enum { FTP = 21, TFTP = 69 };
+    uint8_t proto = p->pkt_key.nw_proto;
+
+    return (req->helper
+            || (proto == IPPROTO_TCP && (tuple->tp_src == htons(FTP)
+                                         || tuple->tp_dst == htons(FTP)))
+            || (proto == IPPROTO_UDP && tuple->tp_dst == htons(TFTP))
+            || get_alg_ctl_type(p->packet, tuple->tp_src, tuple->tp_dst,
+                                NULL) != CT_ALG_CTL_NONE);
+}
+
+enum conntrack_peek_result
+conntrack_peek_ct(struct conntrack_peek *p,
+                  const struct conntrack_peek_request *req,
+                  struct conntrack_peek_tuple *tuple)
+{
+    if (!p->extracted) {
+        struct conn_lookup_ctx ctx;
+
+        p->valid = conn_key_extract(p->ct, p->packet, tuple->dl_type, &ctx, 0);
+        p->pkt_key = ctx.key;
+        p->icmp_related = p->valid && ctx.icmp_related;
+        p->extracted = true;
+    }
+    if (p->icmp_related) {
+        return CT_PEEK_ICMP_ERROR;
+    }
+    if (p->valid && peek_is_alg(p, req, tuple)) {
+        return CT_PEEK_ALG;
+    }
+
+    if (p->ct_state == CS_INVALID) {
+        peek_write_md(p, req->zone, NULL, NULL);
+    } else if (p->md_conn && p->md_conn->up.key.zone == req->zone
+               && !req->force) {
+        struct conntrack_peek_conn *pc = p->md_conn;
+
+        if (req->nat) {
+            peek_handle_nat(p, pc, req->zone, p->md_reply, tuple);
+            p->md_conn = NULL;
+        }
+        p->ct_zone = req->zone;
+        p->ct_mark = pc->up.mark;
+        p->ct_label = pc->up.label;
+        peek_set_metadata(p, pc, req);
+    } else if (!p->valid) {
+        p->ct_state = CS_INVALID;
+        peek_write_md(p, req->zone, NULL, NULL);
+    } else {
+        struct conn_key key;
+
+        peek_key(p, req->zone, tuple, &key);
+        return peek_process_one(p, &key, req, tuple);
+    }
+    return CT_PEEK_OK;
+}

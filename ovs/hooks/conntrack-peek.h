@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef CONNTRACK_PEEK_H
+#define CONNTRACK_PEEK_H 1
+
+/* What would conntrack_execute() do to a packet?
+ *
+ * A struct conntrack_peek follows one packet through a sequence of ct()
+ * actions without touching the connection table or the packet: it keeps the
+ * packet's present tuple and what pkt->md would hold, runs protocol tracking
+ * on private copies of the connections, and remembers the connections
+ * that the packet would have created.  Executing the same ct() actions on the
+ * packet afterwards gives the same answers, as long as nobody else changes the
+ * connections in between.
+ *
+ * Not followed: fragments, ICMP errors and connections with an
+ * application-layer gateway; conntrack_peek_ct() says so and the packet must
+ * go another way.
+ *
+ * Thread-safety: a peek belongs to one thread, which must not quiesce while it
+ * uses it.  It takes the mutexes of connections that it copies, one at a
+ * time.
+ */
+
+#include "conntrack.h"
+#include "conntrack-private.h"
+
+struct dp_packet;
+
+enum conntrack_peek_result {
+    CT_PEEK_OK,
+    CT_PEEK_ALG,
+    CT_PEEK_ICMP_ERROR,
+    CT_PEEK_TOO_MANY,           /* More connections than can be followed. */
+};
+
+/* A connection as it will be.  Large enough for any protocol's state. */
+#define CT_PEEK_CONN_SIZE 512
+#define CT_PEEK_MAX_CONNS 4
+
+struct conntrack_peek_conn {
+    const struct conn *real;    /* NULL: this packet creates it. */
+    bool expired;               /* The packet ends it. */
+    struct conn_key un_nat_key; /* Of its un-NAT twin. */
+    bool has_un_nat;
+    union {
+        struct conn up;
+        uint8_t bytes[CT_PEEK_CONN_SIZE];
+        uint64_t align;
+    };
+};
+
+struct conntrack_peek {
+    struct conntrack *ct;
+    struct dp_packet *packet;
+    long long int now;
+
+    /* The key of the packet as received (zone 0), or invalid. */
+    bool extracted, valid, icmp_related;
+    struct conn_key pkt_key;
+
+    /* The packet's metadata as it would be. */
+    uint8_t ct_state;           /* CS_*. */
+    uint16_t ct_zone;
+    uint32_t ct_mark;
+    ovs_u128 ct_label;
+    bool has_orig_tuple;
+    struct conn_key orig_tuple;
+    struct conntrack_peek_conn *md_conn;
+    bool md_reply;
+
+    struct conntrack_peek_conn conns[CT_PEEK_MAX_CONNS];
+    size_t n_conns;
+};
+
+struct conntrack_peek_request {
+    uint16_t zone;
+    bool commit, force;
+    const struct nat_action_info_t *nat;    /* NULL without nat argument. */
+    const char *helper;
+    uint32_t tp_id;
+    uint32_t mark, mark_mask;
+    ovs_u128 label, label_mask;
+};
+
+/* 'packet' has its layer offsets set and stays as it is. */
+void conntrack_peek_init(struct conntrack_peek *, struct conntrack *,
+                         struct dp_packet *packet, long long int now);
+
+/* Changes to the packet since the last ct(): its present addresses and ports
+ * (which are of 'dl_type'). */
+struct conntrack_peek_tuple {
+    ovs_be16 dl_type;
+    union ct_addr src, dst;
+    ovs_be16 tp_src, tp_dst;    /* TCP, UDP, SCTP; otherwise left alone. */
+};
+
+/* Predicts ct() with 'req' for a packet with 'tuple', which takes the
+ * translated addresses and ports. */
+enum conntrack_peek_result
+conntrack_peek_ct(struct conntrack_peek *, const struct conntrack_peek_request *,
+                  struct conntrack_peek_tuple *tuple);
+
+/* ct_clear. */
+void conntrack_peek_clear(struct conntrack_peek *);
+
+#endif /* conntrack-peek.h */

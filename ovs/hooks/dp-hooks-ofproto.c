@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Included at the end of ofproto.c: hooks and access to its statics. */
+
+#include "dp-hooks-ofproto.h"
+
+void
+dp_hook_rule_inserted(struct ofproto *ofproto, struct rule *rule)
+{
+    if (dp_hooks && dp_hooks->rule_inserted) {
+        dp_hooks->rule_inserted(ofproto, rule);
+    }
+}
+
+void
+dp_hook_rule_removed(struct ofproto *ofproto, struct rule *rule)
+{
+    if (dp_hooks && dp_hooks->rule_removed) {
+        dp_hooks->rule_removed(ofproto, rule);
+    }
+}
+
+void
+dp_hook_group_removed(struct ofproto *ofproto, uint32_t group_id)
+{
+    if (dp_hooks && dp_hooks->group_removed) {
+        dp_hooks->group_removed(ofproto, group_id);
+    }
+}
+
+void
+dp_hook_bridge_configured(struct ofproto *ofproto,
+                          const struct smap *other_config,
+                          const struct smap *external_ids)
+{
+    if (dp_hooks && dp_hooks->bridge_configured) {
+        dp_hooks->bridge_configured(ofproto, other_config, external_ids);
+    }
+}
+
+/* One step of a commit. */
+struct commit_step {
+    bool is_group;
+    size_t index;               /* In the caller's numbering. */
+    struct ofproto_flow_mod ofm;
+    struct ofproto_group_mod ogm;
+};
+
+static bool
+group_mod_deletes(const struct ofputil_group_mod *gm)
+{
+    return gm->command == OFPGC11_DELETE;
+}
+
+/* Fills 'step' for a group mod.  'gm' stays the caller's: the step gets copies
+ * of what ofproto takes over. */
+static void
+commit_step_init_group(struct commit_step *step,
+                       const struct ofputil_group_mod *gm, size_t index)
+{
+    memset(step, 0, sizeof *step);
+    step->is_group = true;
+    step->index = index;
+    step->ogm.gm = *gm;
+    ovs_list_init(&step->ogm.gm.buckets);
+    ofputil_bucket_clone_list(&step->ogm.gm.buckets, &gm->buckets, NULL);
+    ofputil_group_properties_copy(&step->ogm.gm.props, &gm->props);
+}
+
+static enum ofperr
+commit_step_start(struct ofproto *ofproto, struct commit_step *step,
+                  ovs_version_t version)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    if (step->is_group) {
+        step->ogm.version = version;
+        return ofproto_group_mod_start(ofproto, &step->ogm);
+    }
+    step->ofm.version = version;
+    ofproto_table_classifier_defer(ofproto, &step->ofm);
+    return ofproto_flow_mod_start(ofproto, &step->ofm);
+}
+
+static void
+commit_step_revert(struct ofproto *ofproto, struct commit_step *step)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    if (step->is_group) {
+        ofproto_group_mod_revert(ofproto, &step->ogm);
+    } else {
+        ofproto_table_classifier_defer(ofproto, &step->ofm);
+        ofproto_flow_mod_revert(ofproto, &step->ofm);
+    }
+}
+
+static enum ofperr
+commit_step_finish(struct ofproto *ofproto, struct commit_step *step)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    if (step->is_group) {
+        ofproto_group_mod_finish(ofproto, &step->ogm, NULL);
+        return 0;
+    }
+    return ofproto_flow_mod_finish(ofproto, &step->ofm, NULL);
+}
+
+/* Starts all steps; on an error takes back those that were started. */
+static enum ofperr
+commit_start(struct ofproto *ofproto, struct commit_step *steps, size_t n,
+             ovs_version_t version, size_t *culprit)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    enum ofperr error = 0;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        error = commit_step_start(ofproto, &steps[i], version);
+        if (error) {
+            *culprit = steps[i].index;
+            break;
+        }
+    }
+    ofproto_publish_classifiers(ofproto);
+    if (error) {
+        while (i-- > 0) {
+            commit_step_revert(ofproto, &steps[i]);
+        }
+        ofproto_publish_classifiers(ofproto);
+    }
+    return error;
+}
+
+enum ofperr
+ofproto_commit_mods(struct ofproto *ofproto,
+                    const struct ofputil_flow_mod *fms, size_t n_fms,
+                    const struct ofputil_group_mod *gms, size_t n_gms,
+                    size_t *culprit)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    struct commit_step *steps = xmalloc(MAX(1, n_fms + n_gms)
+                                        * sizeof *steps);
+    enum ofperr error = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_gms; i++) {
+        if (!group_mod_deletes(&gms[i])) {
+            commit_step_init_group(&steps[n++], &gms[i], n_fms + i);
+        }
+    }
+    for (size_t i = 0; i < n_fms && !error; i++) {
+        memset(&steps[n], 0, sizeof steps[n]);
+        steps[n].index = i;
+        error = ofproto_flow_mod_init(ofproto, &steps[n].ofm, &fms[i], NULL);
+        if (error) {
+            *culprit = i;
+        } else {
+            n++;
+        }
+    }
+    for (size_t i = 0; i < n_gms && !error; i++) {
+        if (group_mod_deletes(&gms[i])) {
+            commit_step_init_group(&steps[n++], &gms[i], n_fms + i);
+        }
+    }
+
+    if (error) {
+        for (size_t i = 0; i < n; i++) {
+            if (!steps[i].is_group) {
+                ofproto_flow_mod_uninit(&steps[i].ofm);
+            }
+        }
+    } else {
+        ovs_mutex_lock(&ofproto_mutex);
+        ovs_version_t version = ofproto->tables_version + 1;
+
+        error = commit_start(ofproto, steps, n, version, culprit);
+        if (!error && n) {
+            ofproto->tables_version = version;
+            ofproto->ofproto_class->set_tables_version(ofproto, version);
+            for (size_t i = 0; i < n; i++) {
+                /* Finishing fails only for a buffered packet, of which there
+                 * is none. */
+                commit_step_finish(ofproto, &steps[i]);
+            }
+        }
+        ofmonitor_flush(ofproto->connmgr);
+        ovs_mutex_unlock(&ofproto_mutex);
+
+        if (error) {
+            /* Those after the culprit were never started. */
+            for (size_t i = 0; i < n; i++) {
+                if (!steps[i].is_group) {
+                    ofproto_flow_mod_uninit(&steps[i].ofm);
+                }
+            }
+        }
+    }
+
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].is_group) {
+            ofputil_uninit_group_mod(&steps[i].ogm.gm);
+        }
+    }
+    free(steps);
+    return error;
+}
+
+enum ofperr
+ofproto_ensure_meter(struct ofproto *ofproto,
+                     const struct ofputil_meter_mod *mm)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    struct ofputil_meter_mod copy = *mm;
+    enum ofperr error = 0;
+
+    if (!ofproto_get_meter(ofproto, mm->meter.meter_id)) {
+        error = handle_add_meter(ofproto, &copy);
+    }
+    return error;
+}
+
+void
+ofproto_name_table(struct ofproto *ofproto, uint8_t table_id, const char *name)
+{
+    oftable_set_name(&ofproto->tables[table_id], name, 0);
+}
+
+void
+ofproto_credit_table(struct ofproto *ofproto, uint8_t table_id,
+                     unsigned long matched, unsigned long missed)
+{
+    struct oftable *table = &ofproto->tables[table_id];
+    unsigned long orig;
+
+    atomic_add_relaxed(&table->n_matched, matched, &orig);
+    atomic_add_relaxed(&table->n_missed, missed, &orig);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DP_HOOKS_OFPROTO_H
+#define DP_HOOKS_OFPROTO_H 1
+
+/* Access to statics of ofproto.c for another ofproto provider.
+ *
+ * Thread-safety: for the main thread, without ofproto_mutex.
+ */
+
+#include "ofproto/ofproto-provider.h"
+
+/* Applies group mods that add or modify, then the flow mods, then group mods
+ * that delete, all in one new table version, as a bundle does but without a
+ * controller connection.  On an error nothing has changed, and '*culprit' is
+ * the index of the mod at fault: flow mods count from 0, group mods go on
+ * after them. */
+enum ofperr ofproto_commit_mods(struct ofproto *,
+                                const struct ofputil_flow_mod *, size_t n_fms,
+                                const struct ofputil_group_mod *,
+                                size_t n_gms, size_t *culprit);
+
+/* Configures meter 'mm' unless the bridge has one of its number. */
+enum ofperr ofproto_ensure_meter(struct ofproto *,
+                                 const struct ofputil_meter_mod *);
+
+/* Gives table 'table_id' its name unless OpenFlow or the database named it. */
+void ofproto_name_table(struct ofproto *, uint8_t table_id, const char *name);
+
+/* Adds to the counters of table 'table_id'. */
+void ofproto_credit_table(struct ofproto *, uint8_t table_id,
+                          unsigned long matched, unsigned long missed);
+
+#endif /* dp-hooks-ofproto.h */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DP_HOOKS_H
+#define DP_HOOKS_H 1
+
+/* Where another datapath provider meets dpif-netdev and ofproto.
+ *
+ * Upstream calls dp_hook_*() at a handful of places; they do nothing until
+ * somebody registers callbacks.  The accessors below give that somebody what
+ * is static in upstream's files.
+ *
+ * Thread-safety: register before the first thread is started.  The packet
+ * callbacks run in PMD threads and in the main thread; the OpenFlow ones hold
+ * ofproto_mutex; bridge_configured runs in the main thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "openvswitch/types.h"
+
+struct conntrack;
+struct dp_netdev_pmd_thread;
+struct dp_packet;
+struct dp_packet_batch;
+struct dpif;
+struct flow;
+struct miniflow;
+struct nlattr;
+struct ofproto;
+struct rule;
+struct smap;
+
+struct dp_hooks {
+    /* A batch that was just received on 'port', without metadata.  Takes what
+     * it handles out of the batch. */
+    void (*received)(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
+                     odp_port_t port);
+
+    /* A batch that came out of a tunnel, with metadata. */
+    void (*decapsulated)(struct dp_netdev_pmd_thread *,
+                         struct dp_packet_batch *);
+
+    /* Changes of OpenFlow tables before they are published with the next
+     * table version; a failed transaction gives the inverse calls. */
+    void (*rule_inserted)(struct ofproto *, struct rule *);
+    void (*rule_removed)(struct ofproto *, struct rule *);
+    void (*group_removed)(struct ofproto *, uint32_t group_id);
+
+    /* The database's settings of a bridge, at every reconfiguration. */
+    void (*bridge_configured)(struct ofproto *, const struct smap *other_config,
+                              const struct smap *external_ids);
+};
+
+extern const struct dp_hooks *dp_hooks;
+
+/* True if nothing is left of the batch. */
+bool dp_hook_received(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
+                      odp_port_t port);
+bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
+                          struct dp_packet_batch *);
+void dp_hook_rule_inserted(struct ofproto *, struct rule *);
+void dp_hook_rule_removed(struct ofproto *, struct rule *);
+void dp_hook_group_removed(struct ofproto *, uint32_t group_id);
+void dp_hook_bridge_configured(struct ofproto *,
+                               const struct smap *other_config,
+                               const struct smap *external_ids);
+
+/* Accessors of a packet thread, for the callbacks above. */
+struct conntrack *dp_pmd_conntrack(const struct dp_netdev_pmd_thread *);
+struct conntrack *dp_dpif_conntrack(const struct dpif *);
+long long int dp_pmd_now_ms(const struct dp_netdev_pmd_thread *);
+/* Counts packets that the callback handled.  'received': they came from an
+ * interface; otherwise out of a tunnel, and count as recirculated. */
+void dp_pmd_count_compiled(struct dp_netdev_pmd_thread *, bool received,
+                           uint64_t n);
+/* As upstream's, and takes the packets. */
+void dp_pmd_execute(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
+                    const struct flow *, const struct nlattr *actions,
+                    size_t actions_len);
+
+#endif /* dp-hooks.h */

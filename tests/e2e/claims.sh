@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the cluster of cluster.sh must show, claim by claim.  Every function
+# c_* prints what it saw, the summary as its last line, and returns 0 only if
+# the claim holds.  The demo makes a table of them, the tests assert them.
+
+# Addresses of the sample Services.
+SVC_CLUSTERIP=10.105.31.235
+SVC_NO_ENDPOINT=10.101.255.29
+SVC_AFFINITY=10.96.76.15
+SVC_UDP=10.96.0.53
+SVC_HOST=10.96.77.102
+SVC_LB=192.168.77.150
+SVC_LB_LOCAL=192.168.77.151
+SVC_EXTERNALIP=192.168.77.200
+NODEPORT=30004
+
+# claim_holds TEXT CMD...: for tests.
+claim_holds() {
+    local text=$1 seen
+    shift
+    seen=$("$@" 2>&1) || fail "$text: $seen"
+    say "ok: $text: $(printf '%s' "$seen" | tail -n 1)"
+}
+
+# --- Services ---------------------------------------------------------------
+
+# summary COUNTS: "COUNT NAME CLIENT" lines on one line.
+summary() {
+    printf '%s\n' "$1" | awk '{ printf "%s%s x%d (from %s)", sep, $2, $1, $3
+                                sep = ", " } END { print "" }'
+}
+
+# Both web Pods answered, each a fair share, and nothing failed.  With 40
+# requests a fair coin gives one side less than 6 once in a million runs.
+c_balanced() {          # NS URL
+    local counts
+    counts=$(fetch_many "$1" "$2" 40)
+    summary "$counts"
+    printf '%s\n' "$counts" | awk '
+        { n[$2] += $1; all += $1 }
+        END { exit !(all == 40 && n["web-7975"] + n["web-8210"] == 40 \
+                     && n["web-7975"] >= 6 && n["web-8210"] >= 6) }'
+}
+
+# Both answered; the local one sees the client, the remote one node 1's
+# gateway (SNAT, so that the answer comes back the same way).
+c_from_outside() {      # URL
+    local counts
+    counts=$(fetch_many ext "$1" 40)
+    summary "$counts"
+    printf '%s\n' "$counts" | awk -v ext="$EXT_IP" '
+        { n[$2 " " $3] += $1 }
+        END { local = n["web-7975 " ext]; remote = n["web-8210 10.10.0.1"]
+              exit !(local + remote == 40 && local >= 6 && remote >= 6) }'
+}
+
+c_pod_to_pod_remote() {
+    local answer
+    answer=$(get client http://10.10.1.6/)
+    say "$answer"
+    case $answer in
+    "web-8210 10.10.0.26 "*) return 0 ;;
+    esac
+    return 1
+}
+
+c_clusterip() {
+    c_balanced client "http://$SVC_CLUSTERIP/" || return 1
+    c_balanced client2 "http://$SVC_CLUSTERIP/"
+}
+
+c_clusterip_from_node() {
+    c_balanced n1 "http://$SVC_CLUSTERIP/"
+}
+
+c_nodeport_outside() {
+    c_from_outside "http://$NODE1_IP:$NODEPORT/"
+}
+
+c_nodeport_second_node() {
+    local counts
+    counts=$(fetch_many ext "http://$NODE2_IP:$NODEPORT/" 40)
+    summary "$counts"
+    printf '%s\n' "$counts" | awk '
+        { n[$2 " " $3] += $1 }
+        END { local = n["web-8210 198.51.100.10"]
+              remote = n["web-7975 10.10.1.1"]
+              exit !(local + remote == 40 && local >= 6 && remote >= 6) }'
+}
+
+c_nodeport_pod() {
+    c_balanced client "http://$NODE1_IP:$NODEPORT/"
+}
+
+c_loadbalancer() {
+    c_from_outside "http://$SVC_LB/"
+}
+
+c_externalip() {
+    c_from_outside "http://$SVC_EXTERNALIP/"
+}
+
+# externalTrafficPolicy Local: from outside only the endpoint of this node,
+# with the client's own address.
+c_local_outside() {
+    local counts
+    counts=$(fetch_many ext "http://$SVC_LB_LOCAL/" 20)
+    summary "$counts"
+    [ "$counts" = "20 web-7975 $EXT_IP" ]
+}
+
+c_local_pod() {
+    c_balanced client "http://$SVC_LB_LOCAL/"
+}
+
+c_udp() {
+    c_balanced client "udp://$SVC_UDP:53"
+}
+
+# All connections of one client go to one endpoint, and the flow that was
+# learned for it says so.
+c_affinity() {
+    local counts learned
+    counts=$(fetch_many client "http://$SVC_AFFINITY/" 20)
+    wait_for 5 "the learned flow" learned_flow n1 10.10.0.26 || return 1
+    learned=$(ofctl n1 --names --no-stats dump-flows br-int \
+              "table=SessionAffinity" | grep -c 'nw_src=10.10.0.26,')
+    summary "$counts; $learned learned flow"
+    [ "$learned" = 1 ] && printf '%s\n' "$counts" | awk '
+        END { exit !(NR == 1 && $1 == 20 && $2 ~ /^web-/) }'
+}
+
+learned_flow() {
+    ofctl "$1" --names --no-stats dump-flows br-int table=SessionAffinity \
+        | grep -q "nw_src=$2,nw_dst=$SVC_AFFINITY"
+}
+
+# A Pod that reaches itself through the Service sees the gateway's IP.
+c_hairpin_pod() {
+    local counts
+    counts=$(fetch_many web "http://$SVC_CLUSTERIP/" 40)
+    summary "$counts"
+    printf '%s\n' "$counts" | awk '
+        { n[$2 " " $3] += $1 }
+        END { self = n["web-7975 10.10.0.1"]; other = n["web-8210 10.10.0.24"]
+              exit !(self + other == 40 && self >= 6 && other >= 6) }'
+}
+
+# An endpoint in the host's network, asked from outside the bridge, sees the
+# virtual Service IP.
+c_hairpin_gateway() {
+    local answer
+    answer=$(get n1 "http://$SVC_HOST/")
+    say "$answer"
+    case $answer in
+    "host-n1 169.254.0.253 "*) return 0 ;;
+    esac
+    return 1
+}
+
+c_no_endpoint() {
+    cannot_get client "http://$SVC_NO_ENDPOINT/" || return 1
+    say "no answer"
+}
+
+# --- policies ---------------------------------------------------------------
+
+# Each request is NS>URL:  c_reach allowed|denied REQUEST...
+c_reach() {
+    local want=$1 request where url seen=
+    shift
+    for request in "$@"; do
+        where=${request%%>*}
+        url=${request#*>}
+        if [ "$want" = allowed ]; then
+            get "$where" "http://$url" >/dev/null || {
+                say "$where to $url: no answer"
+                return 1
+            }
+        else
+            cannot_get "$where" "http://$url" || {
+                say "$where to $url: answered"
+                return 1
+            }
+        fi
+        seen+="${seen:+, }$where to $url"
+    done
+    say "$seen"
+}
+
+c_policy_allows() {
+    c_reach allowed 'client>10.10.0.24/' 'client2>10.10.0.24/' \
+        'client>10.10.1.6/' 'web>10.10.0.25:3306/' 'other>10.10.0.25:3306/'
+}
+
+c_policy_allows_service() {
+    c_balanced client "http://$SVC_CLUSTERIP/"
+}
+
+c_policy_denies_ingress() {
+    c_reach denied 'other>10.10.0.24/' 'other>10.10.1.6/' \
+        'client>10.10.0.24:8080/' "ext>$SVC_LB/"
+}
+
+c_policy_denies_egress() {
+    c_reach denied 'web>10.10.0.26/' 'web2>10.10.0.27/'
+}
+
+# A packet from PORT: TCP to IP:DPORT, as `trace` wants it.
+trace_tcp() {           # NODE PORT SRC-MAC SRC DST-MAC DST DPORT
+    dpctl "$1" trace --in-port "$2" "tcp,dl_src=$3,dl_dst=$5,nw_src=$4,nw_dst=$6,tp_src=40000,tp_dst=$7,nw_ttl=64,tcp_flags=syn"
+}
+
+# The trace of a packet from Pod other to Pod web ends in a drop and names the
+# policy.
+c_trace_denied() {      # REGEX
+    local text
+    text=$(trace_tcp n1 other-1-b1c2d3 0a:58:0a:0a:00:1b 10.10.0.27 \
+           $WEB_MAC 10.10.0.24 80) || { say "$text"; return 1; }
+    say "$text"
+    printf '%s\n' "$text" | grep -iE "$1" | tail -n 1 | sed 's/^ *//' \
+        | grep .
+}
+
+# --- counters ---------------------------------------------------------------
+
+# flow_packets NODE TABLE REGEX: sum of n_packets of the flows of TABLE that
+# look like REGEX.
+flow_packets() {
+    ofctl "$1" --names dump-flows br-int "table=$2" \
+        | grep -E -- "$3" \
+        | sed -n 's/.*n_packets=\([0-9]*\).*/\1/p' \
+        | awk '{ n += $1 } END { print n + 0 }'
+}

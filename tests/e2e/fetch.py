@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Many small requests, each on a connection of its own.
+
+    fetch.py [--count N] [--source-port P] URL
+
+URL is http://HOST:PORT/ or udp://HOST:PORT.  Prints for each request the
+first two words of the answer ("NAME CLIENT-IP"), or "failed REASON".
+"""
+
+import argparse
+import http.client
+import socket
+import urllib.parse
+
+
+def ask_http(host, port, timeout):
+    conn = http.client.HTTPConnection(host, port, timeout=timeout)
+    try:
+        conn.request("GET", "/", headers={"Connection": "close"})
+        return conn.getresponse().read().decode()
+    finally:
+        conn.close()
+
+
+def ask_udp(host, port, timeout):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(timeout)
+        sock.connect((host, port))
+        sock.send(b"who\n")
+        return sock.recv(2048).decode()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=5.0)
+    parser.add_argument("url")
+    args = parser.parse_args()
+    url = urllib.parse.urlparse(args.url)
+    ask = ask_udp if url.scheme == "udp" else ask_http
+    for _ in range(args.count):
+        try:
+            answer = ask(url.hostname, url.port or 80, args.timeout)
+            print(" ".join(answer.split()[:2]))
+        except (OSError, http.client.HTTPException) as error:
+            print("failed", type(error).__name__)
+
+
+if __name__ == "__main__":
+    main()

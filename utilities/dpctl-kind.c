@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-policy-check.h"
+#include "util.h"
+
+/* Schemas.  The order of the initializers: name, type, flags, sub, values,
+ * unsupported, min, max. */
+
+#define F(NAME, TYPE) { NAME, DPCTL_##TYPE, 0, NULL, NULL, NULL, 0, 0 }
+#define F_REQ(NAME, TYPE) \
+    { NAME, DPCTL_##TYPE, DPCTL_REQUIRED, NULL, NULL, NULL, 0, 0 }
+#define F_NOT(NAME) \
+    { NAME, DPCTL_ANY, DPCTL_UNSUPPORTED, NULL, NULL, NULL, 0, 0 }
+#define F_INT(NAME, MIN, MAX) \
+    { NAME, DPCTL_INT, 0, NULL, NULL, NULL, MIN, MAX }
+#define F_INT_REQ(NAME, MIN, MAX) \
+    { NAME, DPCTL_INT, DPCTL_REQUIRED, NULL, NULL, NULL, MIN, MAX }
+#define F_PORT(NAME) F_INT(NAME, 1, 65535)
+#define F_INT_OR_STR(NAME) \
+    { NAME, DPCTL_INT_OR_STR, 0, NULL, NULL, NULL, 1, 65535 }
+#define F_ENUM(NAME, FLAGS, VALUES, UNSUPPORTED) \
+    { NAME, DPCTL_ENUM, FLAGS, NULL, VALUES, UNSUPPORTED, 0, 0 }
+#define F_SUB(NAME, TYPE, FLAGS, SUB) \
+    { NAME, DPCTL_##TYPE, FLAGS, SUB, NULL, NULL, 0, 0 }
+#define F_END { NULL, DPCTL_ANY, 0, NULL, NULL, NULL, 0, 0 }
+
+#define PROTOCOLS "TCP,UDP,SCTP"
+
+static const struct dpctl_field metadata[] = {
+    F_REQ("name", STR), F("namespace", STR),
+    F("labels", LABELS), F("annotations", LABELS), F_END
+};
+
+#define F_HEAD                                                          \
+    F("apiVersion", STR), F("kind", STR),                               \
+    F_SUB("metadata", OBJ, DPCTL_REQUIRED | DPCTL_OPEN, metadata)
+
+static const struct dpctl_field no_fields[] = { F_END };
+
+/* Node, Namespace, Pod: whatever else they hold is none of our business. */
+
+static const struct dpctl_field node_address[] = {
+    F_REQ("type", STR), F_REQ("address", STR), F_END
+};
+static const struct dpctl_field node_status[] = {
+    F_SUB("addresses", OBJS, DPCTL_OPEN, node_address), F_END
+};
+static const struct dpctl_field node_spec[] = {
+    F("podCIDR", CIDR), F("podCIDRs", CIDRS), F_END
+};
+static const struct dpctl_field node_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_OPEN, node_spec),
+    F_SUB("status", OBJ, DPCTL_OPEN, node_status), F_END
+};
+
+static const struct dpctl_field namespace_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_OPEN, no_fields),
+    F_SUB("status", OBJ, DPCTL_OPEN, no_fields), F_END
+};
+
+static const struct dpctl_field container_port[] = {
+    F("name", STR), F_INT_REQ("containerPort", 1, 65535),
+    F_ENUM("protocol", 0, PROTOCOLS, NULL), F_END
+};
+static const struct dpctl_field container[] = {
+    F_SUB("ports", OBJS, DPCTL_OPEN, container_port), F_END
+};
+static const struct dpctl_field pod_spec[] = {
+    F("nodeName", STR), F("hostNetwork", BOOL),
+    F_SUB("containers", OBJS, DPCTL_OPEN, container), F_END
+};
+static const struct dpctl_field pod_ip[] = { F_REQ("ip", IP), F_END };
+static const struct dpctl_field pod_condition[] = {
+    F_REQ("type", STR), F("status", STR), F_END
+};
+static const struct dpctl_field pod_status[] = {
+    F("phase", STR), F("podIP", IP), F_SUB("podIPs", OBJS, 0, pod_ip),
+    F_SUB("conditions", OBJS, DPCTL_OPEN, pod_condition), F_END
+};
+static const struct dpctl_field pod_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_OPEN, pod_spec),
+    F_SUB("status", OBJ, DPCTL_OPEN, pod_status), F_END
+};
+
+/* Services and their endpoints. */
+
+static const struct dpctl_field service_port[] = {
+    F("name", STR), F_ENUM("protocol", 0, PROTOCOLS, NULL),
+    F_INT_REQ("port", 1, 65535), F_INT_OR_STR("targetPort"),
+    F_INT("nodePort", 0, 65535), F("appProtocol", STR), F_END
+};
+static const struct dpctl_field client_ip[] = {
+    F_INT("timeoutSeconds", 1, 86400), F_END
+};
+static const struct dpctl_field affinity_config[] = {
+    F_SUB("clientIP", OBJ, 0, client_ip), F_END
+};
+static const struct dpctl_field service_spec[] = {
+    F_ENUM("type", 0, "ClusterIP,NodePort,LoadBalancer,ExternalName", NULL),
+    F("selector", LABELS), F_SUB("ports", OBJS, 0, service_port),
+    F("clusterIP", STR), F("clusterIPs", STRS), F("externalIPs", IPS),
+    F("externalName", STR), F("loadBalancerIP", STR),
+    F("loadBalancerClass", STR), F_NOT("loadBalancerSourceRanges"),
+    F("allocateLoadBalancerNodePorts", BOOL),
+    F_INT("healthCheckNodePort", 0, 65535),
+    F_ENUM("externalTrafficPolicy", 0, "Cluster,Local", NULL),
+    F_ENUM("internalTrafficPolicy", 0, "Cluster,Local", NULL),
+    F_ENUM("sessionAffinity", 0, "None,ClientIP", NULL),
+    F_SUB("sessionAffinityConfig", OBJ, 0, affinity_config),
+    F("ipFamilies", STRS), F("ipFamilyPolicy", STR),
+    F("publishNotReadyAddresses", BOOL), F("trafficDistribution", STR), F_END
+};
+static const struct dpctl_field lb_ingress[] = {
+    F("ip", IP), F("hostname", STR), F("ipMode", STR), F("ports", ANY), F_END
+};
+static const struct dpctl_field lb_status[] = {
+    F_SUB("ingress", OBJS, 0, lb_ingress), F_END
+};
+static const struct dpctl_field service_status[] = {
+    F_SUB("loadBalancer", OBJ, 0, lb_status), F_END
+};
+static const struct dpctl_field service_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, service_spec),
+    F_SUB("status", OBJ, DPCTL_OPEN, service_status), F_END
+};
+
+static const struct dpctl_field object_ref[] = {
+    F("kind", STR), F("name", STR), F("namespace", STR), F_END
+};
+static const struct dpctl_field endpoint_port[] = {
+    F("name", STR), F_ENUM("protocol", 0, PROTOCOLS, NULL),
+    F_PORT("port"), F("appProtocol", STR), F_END
+};
+static const struct dpctl_field endpoint_address[] = {
+    F_REQ("ip", IP), F("hostname", STR), F("nodeName", STR),
+    F_SUB("targetRef", OBJ, DPCTL_OPEN, object_ref), F_END
+};
+static const struct dpctl_field endpoints_subset[] = {
+    F_SUB("addresses", OBJS, 0, endpoint_address),
+    F_SUB("notReadyAddresses", OBJS, 0, endpoint_address),
+    F_SUB("ports", OBJS, 0, endpoint_port), F_END
+};
+static const struct dpctl_field endpoints_schema[] = {
+    F_HEAD, F_SUB("subsets", OBJS, 0, endpoints_subset), F_END
+};
+
+static const struct dpctl_field slice_conditions[] = {
+    F("ready", BOOL), F("serving", BOOL), F("terminating", BOOL), F_END
+};
+static const struct dpctl_field slice_endpoint[] = {
+    F_REQ("addresses", STRS), F_SUB("conditions", OBJ, 0, slice_conditions),
+    F("nodeName", STR), F("hostname", STR), F("zone", STR), F("hints", ANY),
+    F("deprecatedTopology", ANY), F("topology", ANY),
+    F_SUB("targetRef", OBJ, DPCTL_OPEN, object_ref), F_END
+};
+static const struct dpctl_field slice_schema[] = {
+    F_HEAD, F_ENUM("addressType", DPCTL_REQUIRED, "IPv4,IPv6,FQDN", NULL),
+    F_SUB("endpoints", OBJS, 0, slice_endpoint),
+    F_SUB("ports", OBJS, 0, endpoint_port), F_END
+};
+
+/* Selectors and Kubernetes NetworkPolicy. */
+
+static const struct dpctl_field expression[] = {
+    F_REQ("key", STR),
+    F_ENUM("operator", DPCTL_REQUIRED, "In,NotIn,Exists,DoesNotExist", NULL),
+    F("values", STRS), F_END
+};
+static const struct dpctl_field selector[] = {
+    F("matchLabels", LABELS),
+    F_SUB("matchExpressions", OBJS, 0, expression), F_END
+};
+static const struct dpctl_field ip_block[] = {
+    F_REQ("cidr", CIDR), F("except", CIDRS), F_END
+};
+
+static const struct dpctl_field np_port[] = {
+    F_ENUM("protocol", 0, PROTOCOLS, NULL), F_INT_OR_STR("port"),
+    F_PORT("endPort"), F_END
+};
+static const struct dpctl_field np_peer[] = {
+    F_SUB("podSelector", OBJ, 0, selector),
+    F_SUB("namespaceSelector", OBJ, 0, selector),
+    F_SUB("ipBlock", OBJ, 0, ip_block), F_END
+};
+static const struct dpctl_field np_ingress[] = {
+    F_SUB("from", OBJS, 0, np_peer), F_SUB("ports", OBJS, 0, np_port), F_END
+};
+static const struct dpctl_field np_egress[] = {
+    F_SUB("to", OBJS, 0, np_peer), F_SUB("ports", OBJS, 0, np_port), F_END
+};
+static const struct dpctl_field np_spec[] = {
+    F_SUB("podSelector", OBJ, 0, selector), F("policyTypes", STRS),
+    F_SUB("ingress", OBJS, 0, np_ingress),
+    F_SUB("egress", OBJS, 0, np_egress), F_END
+};
+static const struct dpctl_field np_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, np_spec),
+    F("status", ANY), F_END
+};
+
+/* Antrea's policies, tiers and groups. */
+
+static const struct dpctl_field ap_applied_to[] = {
+    F_SUB("podSelector", OBJ, 0, selector),
+    F_SUB("namespaceSelector", OBJ, 0, selector), F("group", STR),
+    F_NOT("externalEntitySelector"), F_NOT("serviceAccount"),
+    F_NOT("service"), F_NOT("nodeSelector"), F_END
+};
+static const struct dpctl_field ap_peer[] = {
+    F_SUB("podSelector", OBJ, 0, selector),
+    F_SUB("namespaceSelector", OBJ, 0, selector),
+    F_SUB("ipBlock", OBJ, 0, ip_block), F("group", STR),
+    F_NOT("namespaces"), F_NOT("externalEntitySelector"), F_NOT("fqdn"),
+    F_NOT("serviceAccount"), F_NOT("nodeSelector"), F_NOT("scope"), F_END
+};
+static const struct dpctl_field ap_port[] = {
+    F_ENUM("protocol", 0, PROTOCOLS, NULL), F_INT_OR_STR("port"),
+    F_PORT("endPort"), F_NOT("sourcePort"), F_NOT("sourceEndPort"), F_END
+};
+static const struct dpctl_field ap_icmp[] = {
+    F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255), F_END
+};
+static const struct dpctl_field ap_protocol[] = {
+    F_SUB("icmp", OBJ, 0, ap_icmp), F_NOT("igmp"), F_END
+};
+static const struct dpctl_field ap_rule[] = {
+    F_ENUM("action", DPCTL_REQUIRED, "Allow,Drop", "Reject,Pass"),
+    F("name", STR), F_SUB("from", OBJS, 0, ap_peer),
+    F_SUB("to", OBJS, 0, ap_peer), F_SUB("ports", OBJS, 0, ap_port),
+    F_SUB("protocols", OBJS, 0, ap_protocol),
+    F_SUB("appliedTo", OBJS, 0, ap_applied_to),
+    F_NOT("toServices"), F_NOT("l7Protocols"), F_NOT("enableLogging"),
+    F("logLabel", STR), F_END
+};
+static const struct dpctl_field ap_spec[] = {
+    F("tier", STR), F_REQ("priority", NUM),
+    F_SUB("appliedTo", OBJS, 0, ap_applied_to),
+    F_SUB("ingress", OBJS, 0, ap_rule), F_SUB("egress", OBJS, 0, ap_rule),
+    F_END
+};
+static const struct dpctl_field ap_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, ap_spec),
+    F("status", ANY), F_END
+};
+
+static const struct dpctl_field tier_spec[] = {
+    F_INT_REQ("priority", 0, 255), F("description", STR), F_END
+};
+static const struct dpctl_field tier_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, tier_spec), F_END
+};
+
+static const struct dpctl_field group_spec[] = {
+    F_SUB("podSelector", OBJ, 0, selector),
+    F_SUB("namespaceSelector", OBJ, 0, selector),
+    F_SUB("ipBlock", OBJ, 0, ip_block), F_SUB("ipBlocks", OBJS, 0, ip_block),
+    F("childGroups", STRS), F_NOT("serviceReference"),
+    F_NOT("externalEntitySelector"), F_END
+};
+static const struct dpctl_field group_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, group_spec),
+    F("status", ANY), F_END
+};
+
+/* Antrea's controlplane API: selectors are resolved already. */
+
+static const struct dpctl_field cp_net[] = {
+    F_REQ("ip", STR), F_INT("prefixLength", 0, 128), F_END
+};
+static const struct dpctl_field cp_block[] = {
+    F_SUB("cidr", OBJ, DPCTL_REQUIRED, cp_net),
+    F_SUB("except", OBJS, 0, cp_net), F_END
+};
+static const struct dpctl_field cp_peer[] = {
+    F("addressGroups", STRS), F_SUB("ipBlocks", OBJS, 0, cp_block),
+    F_NOT("fqdns"), F_NOT("toServices"), F_NOT("labelIdentities"), F_END
+};
+static const struct dpctl_field cp_service[] = {
+    F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP", "IGMP"), F_INT_OR_STR("port"),
+    F_PORT("endPort"), F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255),
+    F_NOT("igmpType"), F_NOT("groupAddress"), F_NOT("srcPort"),
+    F_NOT("srcEndPort"), F_END
+};
+static const struct dpctl_field cp_rule[] = {
+    F_ENUM("direction", DPCTL_REQUIRED, "In,Out", NULL),
+    F_SUB("from", OBJ, 0, cp_peer), F_SUB("to", OBJ, 0, cp_peer),
+    F_SUB("services", OBJS, 0, cp_service),
+    F_INT("priority", -1, 1000000),
+    F_ENUM("action", 0, "Allow,Drop", "Reject,Pass"),
+    F_NOT("enableLogging"), F("appliedToGroups", STRS), F("name", STR),
+    F_NOT("l7Protocols"), F("logLabel", STR), F_END
+};
+static const struct dpctl_field cp_source[] = {
+    F_ENUM("type", DPCTL_REQUIRED,
+           "K8sNetworkPolicy,AntreaClusterNetworkPolicy,AntreaNetworkPolicy",
+           "AdminNetworkPolicy,BaselineAdminNetworkPolicy"),
+    F("namespace", STR), F_REQ("name", STR), F("uid", STR), F_END
+};
+static const struct dpctl_field cp_policy_schema[] = {
+    F_HEAD, F_SUB("rules", OBJS, 0, cp_rule), F("appliedToGroups", STRS),
+    F("priority", NUM), F_INT("tierPriority", 0, 255),
+    F_SUB("sourceRef", OBJ, DPCTL_REQUIRED, cp_source), F_END
+};
+static const struct dpctl_field cp_pod[] = {
+    F_REQ("name", STR), F_REQ("namespace", STR), F_END
+};
+static const struct dpctl_field cp_member[] = {
+    F_SUB("pod", OBJ, 0, cp_pod), F("ips", STRS), F("ports", ANY),
+    F_NOT("externalEntity"), F_NOT("node"), F_NOT("service"), F_END
+};
+static const struct dpctl_field cp_group_schema[] = {
+    F_HEAD, F_SUB("groupMembers", OBJS, 0, cp_member), F_END
+};
+
+/* Kinds. */
+
+#define CRD "crd.antrea.io"
+#define CP "controlplane.antrea.io"
+
+const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
+    { DPCTL_NODE, "Node", "", "v1", "node,nodes,no", false, node_schema },
+    { DPCTL_NAMESPACE, "Namespace", "", "v1", "namespace,namespaces,ns",
+      false, namespace_schema },
+    { DPCTL_POD, "Pod", "", "v1", "pod,pods,po", true, pod_schema },
+    { DPCTL_SERVICE, "Service", "", "v1", "service,services,svc", true,
+      service_schema },
+    { DPCTL_ENDPOINTS, "Endpoints", "", "v1", "endpoints,ep", true,
+      endpoints_schema },
+    { DPCTL_ENDPOINT_SLICE, "EndpointSlice", "discovery.k8s.io",
+      "v1,v1beta1", "endpointslice,endpointslices", true, slice_schema },
+    { DPCTL_K8S_NP, "NetworkPolicy", "networking.k8s.io", "v1",
+      "networkpolicy,networkpolicies,netpol", true, np_schema },
+    { DPCTL_ACNP, "ClusterNetworkPolicy", CRD, "v1beta1,v1alpha1",
+      "clusternetworkpolicy,clusternetworkpolicies,acnp", false, ap_schema },
+    { DPCTL_ANNP, "NetworkPolicy", CRD, "v1beta1,v1alpha1",
+      "networkpolicy,networkpolicies,netpol,annp", true, ap_schema },
+    { DPCTL_TIER, "Tier", CRD, "v1beta1,v1alpha1", "tier,tiers,tr", false,
+      tier_schema },
+    { DPCTL_CLUSTER_GROUP, "ClusterGroup", CRD, "v1beta1,v1alpha3",
+      "clustergroup,clustergroups,cg", false, group_schema },
+    { DPCTL_GROUP, "Group", CRD, "v1beta1,v1alpha3", "group,groups,grp",
+      true, group_schema },
+    { DPCTL_CP_NP, "NetworkPolicy", CP, "v1beta2",
+      "networkpolicy,networkpolicies,netpol", false, cp_policy_schema },
+    { DPCTL_CP_ADDRESS_GROUP, "AddressGroup", CP, "v1beta2",
+      "addressgroup,addressgroups", false, cp_group_schema },
+    { DPCTL_CP_APPLIED_TO_GROUP, "AppliedToGroup", CP, "v1beta2",
+      "appliedtogroup,appliedtogroups", false, cp_group_schema },
+    { DPCTL_EGRESS, "Egress", CRD, "v1beta1,v1alpha2", "egress,egresses",
+      false, NULL },
+    { DPCTL_TRAFFIC_CONTROL, "TrafficControl", CRD, "v1alpha2",
+      "trafficcontrol,trafficcontrols", false, NULL },
+};
+
+static const char *const record_kinds[][2] = {
+    { "NodeConfig", "nodeconfigs" }, { "Pod", "pods" },
+    { "PeerNode", "peernodes" }, { "Service", "services" },
+    { "NetworkPolicy", "networkpolicies" },
+    { "AddressGroup", "addressgroups" },
+    { "AppliedToGroup", "appliedtogroups" }, { "Manifest", "manifests" },
+};
+
+static bool
+list_has(const char *list, const char *word, size_t len)
+{
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        if (n == len && !strncasecmp(list, word, n)) {
+            return true;
+        }
+        list += n + (list[n] == ',');
+    }
+    return false;
+}
+
+const struct dpctl_kind *
+dpctl_kind_find(const char *api_version, const char *kind, bool *known_kind)
+{
+    const char *slash = strchr(api_version, '/');
+    const char *version = slash ? slash + 1 : api_version;
+    size_t group_len = slash ? slash - api_version : 0;
+
+    *known_kind = false;
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
+        if (!strcmp(k->kind, kind) && strlen(k->group) == group_len
+            && !strncmp(k->group, api_version, group_len)) {
+            *known_kind = true;
+            if (list_has(k->versions, version, strlen(version))) {
+                return k;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool
+dpctl_kind_is_called(const struct dpctl_kind *k, const char *word)
+{
+    size_t len = strcspn(word, ".");
+
+    return (list_has(k->names, word, len)
+            && (!word[len] || !strcmp(word + len + 1, k->group)
+                || (!k->group[0] && !strcmp(word + len, ".v1"))));
+}
+
+const char *
+dpctl_record_kind(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(record_kinds); i++) {
+        if (!strcasecmp(word, record_kinds[i][0])
+            || !strcasecmp(word, record_kinds[i][1])) {
+            return record_kinds[i][0];
+        }
+    }
+    return NULL;
+}
+
+bool
+dpctl_is_record_kind(const char *kind)
+{
+    const char *name = dpctl_record_kind(kind);
+    return name && !strcmp(name, kind);
+}
+
+static bool
+is_object_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    return (len > 0 && len <= 253
+            && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == len);
+}
+
+char *
+dpctl_kind_check(const struct dpctl_kind *k, const struct json *object)
+{
+    if (!k->schema) {
+        return xasprintf("kind %s is not supported by this version",
+                         k->kind);
+    }
+
+    char *error = dpctl_schema_check(object, k->schema, false);
+    if (error) {
+        return error;
+    }
+    const char *name = dpctl_json_str(object, "metadata.name");
+    const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
+    if (!is_object_name(name)) {
+        return xasprintf("metadata.name: \"%s\" is no name: it must consist "
+                         "of a-z, 0-9, '-' and '.'", name);
+    }
+    if (namespace_ && !k->namespaced) {
+        return xstrdup("metadata.namespace: objects of this kind have no "
+                       "namespace");
+    }
+    if (namespace_ && !is_object_name(namespace_)) {
+        return xasprintf("metadata.namespace: \"%s\" is no name",
+                         namespace_);
+    }
+    return dpctl_policy_check(k->id, object);
+}
+
+char *
+dpctl_kind_title(const struct dpctl_kind *k, const struct json *object,
+                 const char *default_namespace)
+{
+    const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
+    const char *name = dpctl_json_str(object, "metadata.name");
+
+    if (!namespace_) {
+        namespace_ = default_namespace;
+    }
+    return (k->namespaced
+            ? xasprintf("%s %s/%s", k->kind, namespace_, name ? name : "?")
+            : xasprintf("%s %s", k->kind, name ? name : "?"));
+}
+
+char *
+dpctl_manifest_name(const struct dpctl_kind *k, const char *namespace_,
+                    const char *name)
+{
+    return xasprintf("%s.%s/%s%s%s", k->kind,
+                     k->group[0] ? k->group : k->versions,
+                     k->namespaced ? namespace_ : "",
+                     k->namespaced ? "/" : "", name);
+}
+
+char *
+dpctl_manifest_name_of(const struct dpctl_kind *k, const struct json *object)
+{
+    return dpctl_manifest_name(k, dpctl_json_str(object,
+                                                 "metadata.namespace"),
+                               dpctl_json_str(object, "metadata.name"));
+}
+
+const struct dpctl_kind *
+dpctl_manifest_kind(const char *manifest_name)
+{
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
+        char *prefix = xasprintf("%s.%s/", k->kind,
+                                 k->group[0] ? k->group : k->versions);
+        bool match = !strncmp(manifest_name, prefix, strlen(prefix));
+        free(prefix);
+        if (match) {
+            return k;
+        }
+    }
+    return NULL;
+}

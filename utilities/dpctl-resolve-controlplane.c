@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Objects of Antrea's controlplane API, in which selectors are resolved
+ * already.  Addresses are base64 there: 4 or 16 bytes in network order. */
+
+#include <config.h>
+#include "dpctl-resolve-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "packets.h"
+#include "util.h"
+
+static int
+base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *p = c ? strchr(digits, c) : NULL;
+
+    return p ? p - digits : -1;
+}
+
+/* Decodes at most 'size' bytes; returns their number, or -1. */
+static int
+base64_decode(const char *s, uint8_t *bytes, size_t size)
+{
+    uint32_t bits = 0;
+    int n_bits = 0;
+    size_t n = 0;
+
+    for (; *s && *s != '='; s++) {
+        int digit = base64_digit(*s);
+        if (digit < 0) {
+            return -1;
+        }
+        bits = bits << 6 | digit;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            if (n >= size) {
+                return -1;
+            }
+            bytes[n++] = bits >> n_bits;
+        }
+    }
+    return s[strspn(s, "=")] ? -1 : n;
+}
+
+/* An address as text or base64.  Returns false if it's neither; sets '*ipv4'
+ * to false if it's an IPv6 address. */
+static bool
+parse_address(const char *s, ovs_be32 *ip, bool *ipv4)
+{
+    static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+    uint8_t bytes[16];
+    struct in6_addr in6;
+
+    *ipv4 = true;
+    if (ip_parse(s, ip)) {
+        return true;
+    } else if (ipv6_parse(s, &in6)) {
+        *ipv4 = false;
+        return true;
+    }
+
+    int n = base64_decode(s, bytes, sizeof bytes);
+    if (n == 4) {
+        memcpy(ip, bytes, sizeof *ip);
+    } else if (n == 16 && !memcmp(bytes, mapped, sizeof mapped)) {
+        memcpy(ip, bytes + sizeof mapped, sizeof *ip);
+    } else if (n == 16) {
+        *ipv4 = false;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Sets '*cidr' to the network, or to NULL if it is IPv6. */
+static char *
+net_to_cidr(const char *title, const char *field, const struct json *net,
+            char **cidr)
+{
+    long long int plen = dpctl_json_int(net, "prefixLength", 0);
+    ovs_be32 ip = 0;
+    bool ipv4;
+
+    *cidr = NULL;
+    if (!parse_address(dpctl_json_str(net, "ip"), &ip, &ipv4)) {
+        return xasprintf("%s: %s.ip: is no address", title, field);
+    } else if (ipv4 && plen > 32) {
+        return xasprintf("%s: %s.prefixLength: is above 32", title, field);
+    } else if (ipv4) {
+        *cidr = xasprintf(IP_FMT"/%lld",
+                          IP_ARGS(ip & be32_prefix_mask(plen)), plen);
+    }
+    return NULL;
+}
+
+static char *
+resolve_block(const char *title, const char *field, const struct json *block,
+              struct json *blocks)
+{
+    const struct json_array *excepts = dpctl_json_array(block, "except");
+    char *cidr;
+    char *error = net_to_cidr(title, field, dpctl_json_member(block, "cidr"),
+                              &cidr);
+    if (error || !cidr) {
+        return error;
+    }
+
+    struct json *json = json_object_create();
+    struct json *except = json_array_create_empty();
+    json_object_put(json, "cidr", json_string_create_nocopy(cidr));
+    for (size_t i = 0; i < excepts->n && !error; i++) {
+        error = net_to_cidr(title, field, excepts->elems[i], &cidr);
+        if (cidr) {
+            json_array_add(except, json_string_create_nocopy(cidr));
+        }
+    }
+    json_object_put(json, "except", except);
+    json_array_add(blocks, json);
+    return error;
+}
+
+static char *
+resolve_peer(const char *title, const char *field, const struct json *peer,
+             struct json *rule, const char *member)
+{
+    const struct json_array *blocks = dpctl_json_array(peer, "ipBlocks");
+    const struct json *groups = dpctl_json_member(peer, "addressGroups");
+    struct json *json = json_object_create();
+    struct json *array = json_array_create_empty();
+    char *error = NULL;
+
+    for (size_t i = 0; i < blocks->n && !error; i++) {
+        error = resolve_block(title, field, blocks->elems[i], array);
+    }
+    json_object_put(json, "addressGroups",
+                    groups ? json_clone(groups) : json_array_create_empty());
+    json_object_put(json, "ipBlocks", array);
+    json_object_put(rule, member, json);
+    return error;
+}
+
+static char *
+resolve_service(const char *title, const char *field,
+                const struct json *service, struct json *services)
+{
+    static const char *const members[] = {
+        "port", "endPort", "icmpType", "icmpCode"
+    };
+    const char *protocol = dpctl_json_str(service, "protocol");
+    const struct json *port = dpctl_json_member(service, "port");
+
+    if (port && port->type == JSON_STRING) {
+        return xasprintf("%s: %s.port: a named port is not supported by this "
+                         "version", title, field);
+    }
+    struct json *json = json_object_create();
+    json_object_put_string(json, "protocol", protocol ? protocol : "TCP");
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const struct json *value = dpctl_json_member(service, members[i]);
+        if (value) {
+            json_object_put(json, members[i], json_clone(value));
+        }
+    }
+    json_array_add(services, json);
+    return NULL;
+}
+
+static char *
+resolve_rule(const char *title, const char *field, const struct json *in,
+             struct json *rule)
+{
+    static const char *const members[] = {
+        "name", "direction", "action", "appliedToGroups"
+    };
+    const struct json_array *services = dpctl_json_array(in, "services");
+    const char *peer_name
+        = strcmp(dpctl_json_str(in, "direction"), "In") ? "to" : "from";
+    const struct json *peer = dpctl_json_member(in, peer_name);
+    char *error = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const struct json *value = dpctl_json_member(in, members[i]);
+        if (value) {
+            json_object_put(rule, members[i], json_clone(value));
+        }
+    }
+    /* An empty peer object is how the API leaves the peer out. */
+    if (peer && (dpctl_json_array(peer, "addressGroups")->n
+                 || dpctl_json_array(peer, "ipBlocks")->n)) {
+        error = resolve_peer(title, field, peer, rule, peer_name);
+    }
+    struct json *array = json_array_create_empty();
+    for (size_t i = 0; i < services->n && !error; i++) {
+        error = resolve_service(title, field, services->elems[i], array);
+    }
+    if (services->n) {
+        json_object_put(rule, "services", array);
+    } else {
+        json_destroy(array);
+    }
+    return error;
+}
+
+static char *
+resolve_policy(struct resolver *r, const struct json *object,
+               const char *title)
+{
+    const struct json *source = dpctl_json_member(object, "sourceRef");
+    const char *type = dpctl_json_str(source, "type");
+    const char *namespace_ = dpctl_json_str(source, "namespace");
+    const struct json_array *rules = dpctl_json_array(object, "rules");
+    char *error = NULL;
+
+    char *name = xasprintf("%s:%s%s%s", type, namespace_ ? namespace_ : "",
+                           namespace_ && namespace_[0] ? "/" : "",
+                           dpctl_json_str(source, "name"));
+    struct json *record = resolver_record("NetworkPolicy", name);
+    free(name);
+    json_object_put_string(record, "type", type);
+    if (strcmp(type, "K8sNetworkPolicy")) {
+        static const char *const members[] = { "tierPriority", "priority" };
+        for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+            const struct json *value = dpctl_json_member(object, members[i]);
+            if (value) {
+                json_object_put(record, members[i], json_clone(value));
+            }
+        }
+    }
+    const struct json *groups = dpctl_json_member(object, "appliedToGroups");
+    if (groups) {
+        json_object_put(record, "appliedToGroups", json_clone(groups));
+    }
+
+    struct json *array = json_array_create_empty();
+    for (size_t i = 0; i < rules->n && !error; i++) {
+        struct json *rule = json_object_create();
+        char *field = xasprintf("rules[%"PRIuSIZE"]", i);
+        error = resolve_rule(title, field, rules->elems[i], rule);
+        json_array_add(array, rule);
+        free(field);
+    }
+    json_object_put(record, "rules", array);
+    resolver_put(r, record);
+    return error;
+}
+
+static char *
+resolve_address_group(struct resolver *r, const struct json *object,
+                      const char *title)
+{
+    const struct json_array *members = dpctl_json_array(object,
+                                                        "groupMembers");
+    struct svec addresses = SVEC_EMPTY_INITIALIZER;
+    char *error = NULL;
+
+    for (size_t i = 0; i < members->n && !error; i++) {
+        const struct json_array *ips = dpctl_json_array(members->elems[i],
+                                                        "ips");
+        for (size_t j = 0; j < ips->n && !error; j++) {
+            ovs_be32 ip;
+            bool ipv4;
+            if (!parse_address(ips->elems[j]->string, &ip, &ipv4)) {
+                error = xasprintf("%s: groupMembers[%"PRIuSIZE"].ips"
+                                  "[%"PRIuSIZE"]: is no address", title, i,
+                                  j);
+            } else if (ipv4) {
+                svec_add_nocopy(&addresses, xasprintf(IP_FMT, IP_ARGS(ip)));
+            }
+        }
+    }
+    resolver_sort_addresses(&addresses);
+
+    struct json *record
+        = resolver_record("AddressGroup",
+                          dpctl_json_str(object, "metadata.name"));
+    json_object_put(record, "addresses", resolver_strings(&addresses));
+    resolver_put(r, record);
+    svec_destroy(&addresses);
+    return error;
+}
+
+static char *
+resolve_applied_to_group(struct resolver *r, const struct json *object,
+                         const char *title OVS_UNUSED)
+{
+    const struct json_array *members = dpctl_json_array(object,
+                                                        "groupMembers");
+    struct svec pods = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < members->n; i++) {
+        const struct json *pod = dpctl_json_member(members->elems[i], "pod");
+        if (pod) {
+            svec_add_nocopy(&pods,
+                            xasprintf("%s/%s",
+                                      dpctl_json_str(pod, "namespace"),
+                                      dpctl_json_str(pod, "name")));
+        }
+    }
+    svec_sort_unique(&pods);
+
+    struct json *record
+        = resolver_record("AppliedToGroup",
+                          dpctl_json_str(object, "metadata.name"));
+    json_object_put(record, "pods", resolver_strings(&pods));
+    resolver_put(r, record);
+    svec_destroy(&pods);
+    return NULL;
+}
+
+char *
+resolve_controlplane(struct resolver *r)
+{
+    static const struct {
+        enum dpctl_kind_id id;
+        char *(*resolve)(struct resolver *, const struct json *,
+                         const char *title);
+    } kinds[] = {
+        { DPCTL_CP_ADDRESS_GROUP, resolve_address_group },
+        { DPCTL_CP_APPLIED_TO_GROUP, resolve_applied_to_group },
+        { DPCTL_CP_NP, resolve_policy },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        size_t n;
+        const struct shash_node **nodes = resolver_sorted(r, kinds[i].id, &n);
+        char *error = NULL;
+        for (size_t j = 0; j < n && !error; j++) {
+            char *title = dpctl_kind_title(&dpctl_kinds[kinds[i].id],
+                                           nodes[j]->data, "");
+            error = kinds[i].resolve(r, nodes[j]->data, title);
+            free(title);
+        }
+        free(nodes);
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_RESOLVE_PRIVATE_H
+#define DPCTL_RESOLVE_PRIVATE_H 1
+
+/* What the parts of the resolver share: see dpctl-resolve.h. */
+
+#include "dpctl-kind.h"
+#include "dpctl-resolve.h"
+#include "svec.h"
+
+struct resolved_pod {
+    char *name;                 /* "NAMESPACE/NAME" */
+    const char *namespace_;
+    const char *node;           /* May be NULL. */
+    const struct shash *labels;
+    const struct json *object;
+    struct svec ips;            /* IPv4 only. */
+    bool local;
+    bool host_network;
+    bool ended;
+    bool ready;
+};
+
+/* The Pods that a selector selects, made once for each distinct selector. */
+struct pod_group {
+    char *name;
+    const struct resolved_pod **pods;   /* With an address, not in the host's
+                                         * network, in the order of names. */
+    size_t n_pods, allocated_pods;
+    size_t n_local;
+};
+
+struct resolver {
+    const struct dpctl_env *env;
+    const char *node;
+    struct shash *records;
+    struct shash objects[DPCTL_N_KINDS];    /* Manifest's name to object. */
+    struct resolved_pod *pods;              /* In the order of names. */
+    size_t n_pods;
+    struct shash pod_index;                 /* Name to resolved_pod. */
+    struct shash groups;                    /* Name to pod_group. */
+};
+
+/* Takes 'record', which has its "kind" and "name" already. */
+void resolver_put(struct resolver *, struct json *record);
+struct json *resolver_record(const char *kind, const char *name);
+
+/* The objects of one kind in the order of their names; free() it. */
+const struct shash_node **resolver_sorted(const struct resolver *,
+                                          enum dpctl_kind_id, size_t *n);
+
+bool resolver_is_ipv4(const char *);
+/* The first address of a network ("10.10.0.0/24" -> "10.10.0.1"). */
+char *resolver_first_address(const char *cidr);
+struct json *resolver_strings(const struct svec *);
+/* Sorts addresses by value and drops duplicates. */
+void resolver_sort_addresses(struct svec *);
+
+/* 'own_namespace' is NULL for objects of the whole cluster. */
+struct pod_group *resolver_group(struct resolver *, const char *own_namespace,
+                                 const struct json *pod_selector,
+                                 const struct json *namespace_selector);
+/* A group of given Pods, named after another one. */
+struct pod_group *resolver_subgroup(struct resolver *, const char *base,
+                                    const char *what,
+                                    const struct resolved_pod **, size_t n);
+/* Make the group's record, and return its name. */
+const char *resolver_address_group(struct resolver *,
+                                   const struct pod_group *);
+const char *resolver_applied_to_group(struct resolver *,
+                                      const struct pod_group *);
+
+/* The number of the Pod's port of that name and protocol; 0 if none. */
+int resolver_named_port(const struct resolved_pod *, const char *name,
+                        const char *protocol);
+
+/* The parts. */
+char *resolve_node_name(struct resolver *);
+char *resolve_nodes(struct resolver *);
+char *resolve_pods(struct resolver *);      /* Fills r->pods. */
+char *resolve_pod_records(struct resolver *);
+char *resolve_services(struct resolver *);
+char *resolve_policies(struct resolver *);
+char *resolve_controlplane(struct resolver *);
+
+#endif /* dpctl-resolve-private.h */

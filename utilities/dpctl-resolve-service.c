@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Services and where their endpoints are. */
+
+#include <config.h>
+#include "dpctl-resolve-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-selector.h"
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+struct service {
+    const struct json *object;
+    const char *namespace_;
+    const char *name;
+    const struct json_array *slices;    /* Of this Service. */
+    const struct json *endpoints;       /* The Endpoints object, or NULL. */
+};
+
+/* One Service port, while its endpoints are gathered. */
+struct port_endpoints {
+    const char *name;                   /* "" if it has none. */
+    const char *protocol;
+    struct shash endpoints;             /* "IP:PORT" to JSON. */
+};
+
+static bool
+is_same_name(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+/* Where is the endpoint?  An object that doesn't say so has the Pod's node. */
+static bool
+endpoint_is_local(const struct resolver *r, const char *node, const char *ip)
+{
+    if (node) {
+        return r->node && !strcmp(node, r->node);
+    }
+    for (size_t i = 0; i < r->n_pods; i++) {
+        const struct resolved_pod *pod = &r->pods[i];
+        if (pod->local && !pod->ended && !pod->host_network
+            && svec_contains_unsorted(&pod->ips, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+add_endpoint(const struct resolver *r, struct port_endpoints *pe,
+             const char *ip, long long int port, const char *node)
+{
+    char *key = xasprintf("%s:%lld", ip, port);
+
+    if (resolver_is_ipv4(ip) && port && !shash_find(&pe->endpoints, key)) {
+        struct json *endpoint = json_object_create();
+        json_object_put_string(endpoint, "ip", ip);
+        json_object_put(endpoint, "port", json_integer_create(port));
+        if (endpoint_is_local(r, node, ip)) {
+            json_object_put(endpoint, "local", json_boolean_create(true));
+        }
+        shash_add(&pe->endpoints, key, endpoint);
+    }
+    free(key);
+}
+
+/* The number of the port in 'ports' that belongs to the Service's port. */
+static long long int
+matching_port(const struct json_array *ports, const struct port_endpoints *pe)
+{
+    for (size_t i = 0; i < ports->n; i++) {
+        const struct json *port = ports->elems[i];
+        const char *protocol = dpctl_json_str(port, "protocol");
+
+        if (is_same_name(dpctl_json_str(port, "name"), pe->name)
+            && !strcmp(protocol ? protocol : "TCP", pe->protocol)) {
+            return dpctl_json_int(port, "port", 0);
+        }
+    }
+    return 0;
+}
+
+static void
+endpoints_from_slice(const struct resolver *r, const struct json *slice,
+                     struct port_endpoints *pe)
+{
+    const struct json_array *endpoints = dpctl_json_array(slice, "endpoints");
+    long long int port = matching_port(dpctl_json_array(slice, "ports"), pe);
+
+    if (strcmp(dpctl_json_str(slice, "addressType"), "IPv4")) {
+        return;
+    }
+    for (size_t i = 0; i < endpoints->n; i++) {
+        const struct json *e = endpoints->elems[i];
+        const struct json_array *addresses = dpctl_json_array(e, "addresses");
+
+        /* Several addresses of one endpoint are the same thing: the first
+         * will do. */
+        if (dpctl_json_bool(e, "conditions.ready", true) && addresses->n) {
+            add_endpoint(r, pe, addresses->elems[0]->string, port,
+                         dpctl_json_str(e, "nodeName"));
+        }
+    }
+}
+
+static void
+endpoints_from_object(const struct resolver *r, const struct json *object,
+                      struct port_endpoints *pe)
+{
+    const struct json_array *subsets = dpctl_json_array(object, "subsets");
+
+    for (size_t i = 0; i < subsets->n; i++) {
+        const struct json *subset = subsets->elems[i];
+        const struct json_array *addresses = dpctl_json_array(subset,
+                                                              "addresses");
+        long long int port = matching_port(dpctl_json_array(subset, "ports"),
+                                           pe);
+        for (size_t j = 0; j < addresses->n; j++) {
+            add_endpoint(r, pe, dpctl_json_str(addresses->elems[j], "ip"),
+                         port, dpctl_json_str(addresses->elems[j],
+                                              "nodeName"));
+        }
+    }
+}
+
+static void
+endpoints_from_pods(const struct resolver *r, const struct service *s,
+                    const struct json *service_port,
+                    struct port_endpoints *pe)
+{
+    const struct json *selector = dpctl_json_get(s->object, "spec.selector");
+    const struct json *target = dpctl_json_get(service_port, "targetPort");
+    bool not_ready = dpctl_json_bool(s->object,
+                                     "spec.publishNotReadyAddresses", false);
+
+    if (!selector || shash_is_empty(json_object(selector))) {
+        return;
+    }
+    struct json *match = json_object_create();
+    json_object_put(match, "matchLabels", json_clone(selector));
+    for (size_t i = 0; i < r->n_pods; i++) {
+        const struct resolved_pod *pod = &r->pods[i];
+        if (pod->ended || !pod->ips.n || (!pod->ready && !not_ready)
+            || strcmp(pod->namespace_, s->namespace_)
+            || !dpctl_selector_matches(match, pod->labels)) {
+            continue;
+        }
+        long long int port
+            = (!target ? dpctl_json_int(service_port, "port", 0)
+               : target->type == JSON_INTEGER ? target->integer
+               : resolver_named_port(pod, json_string(target),
+                                     pe->protocol));
+        add_endpoint(r, pe, pod->ips.names[0], port,
+                     pod->node ? pod->node
+                     : pod->local ? r->node : NULL);
+    }
+    json_destroy(match);
+}
+
+static struct json *
+resolve_port(const struct resolver *r, const struct service *s,
+             const struct json *service_port, bool has_node_port)
+{
+    const char *name = dpctl_json_str(service_port, "name");
+    const char *protocol = dpctl_json_str(service_port, "protocol");
+    long long int node_port = dpctl_json_int(service_port, "nodePort", 0);
+    struct port_endpoints pe = {
+        .name = name ? name : "",
+        .protocol = protocol ? protocol : "TCP",
+        .endpoints = SHASH_INITIALIZER(&pe.endpoints),
+    };
+
+    if (s->slices) {
+        for (size_t i = 0; i < s->slices->n; i++) {
+            endpoints_from_slice(r, s->slices->elems[i], &pe);
+        }
+    } else if (s->endpoints) {
+        endpoints_from_object(r, s->endpoints, &pe);
+    } else {
+        endpoints_from_pods(r, s, service_port, &pe);
+    }
+
+    struct json *port = json_object_create();
+    if (name && name[0]) {
+        json_object_put_string(port, "name", name);
+    }
+    json_object_put_string(port, "protocol", pe.protocol);
+    json_object_put(port, "port",
+                    json_integer_create(dpctl_json_int(service_port, "port",
+                                                       0)));
+    if (has_node_port && node_port) {
+        json_object_put(port, "nodePort", json_integer_create(node_port));
+    }
+
+    /* In the order of addresses: a record must not depend on a hash. */
+    struct svec keys = SVEC_EMPTY_INITIALIZER;
+    const struct shash_node *node;
+    SHASH_FOR_EACH (node, &pe.endpoints) {
+        svec_add(&keys, node->name);
+    }
+    svec_sort(&keys);
+    struct json *endpoints = json_array_create_empty();
+    for (size_t i = 0; i < keys.n; i++) {
+        json_array_add(endpoints, shash_find_data(&pe.endpoints,
+                                                  keys.names[i]));
+    }
+    json_object_put(port, "endpoints", endpoints);
+    svec_destroy(&keys);
+    shash_destroy(&pe.endpoints);
+    return port;
+}
+
+/* Puts the IPv4 addresses of a list under 'member', if there are any. */
+static bool
+put_addresses(struct json *record, const char *member, struct svec *ips)
+{
+    bool any = ips->n > 0;
+
+    if (any) {
+        resolver_sort_addresses(ips);
+        json_object_put(record, member, resolver_strings(ips));
+    }
+    svec_destroy(ips);
+    return any;
+}
+
+static bool
+put_frontends(const struct service *s, struct json *record)
+{
+    const char *type = dpctl_json_str(s->object, "spec.type");
+    const char *cluster_ip = dpctl_json_str(s->object, "spec.clusterIP");
+    bool any = false;
+
+    if (!resolver_is_ipv4(cluster_ip)) {
+        const struct json_array *ips = dpctl_json_array(s->object,
+                                                        "spec.clusterIPs");
+        cluster_ip = NULL;
+        for (size_t i = 0; i < ips->n && !cluster_ip; i++) {
+            if (resolver_is_ipv4(ips->elems[i]->string)) {
+                cluster_ip = ips->elems[i]->string;
+            }
+        }
+    }
+    if (cluster_ip) {
+        json_object_put_string(record, "clusterIP", cluster_ip);
+        any = true;
+    }
+
+    struct svec lb = SVEC_EMPTY_INITIALIZER;
+    if (type && !strcmp(type, "LoadBalancer")) {
+        const struct json_array *ingress
+            = dpctl_json_array(s->object, "status.loadBalancer.ingress");
+        for (size_t i = 0; i < ingress->n; i++) {
+            const char *ip = dpctl_json_str(ingress->elems[i], "ip");
+            const char *mode = dpctl_json_str(ingress->elems[i], "ipMode");
+            if (resolver_is_ipv4(ip) && (!mode || strcmp(mode, "Proxy"))) {
+                svec_add(&lb, ip);
+            }
+        }
+    }
+    any |= put_addresses(record, "loadBalancerIPs", &lb);
+
+    struct svec external = SVEC_EMPTY_INITIALIZER;
+    const struct json_array *ips = dpctl_json_array(s->object,
+                                                    "spec.externalIPs");
+    for (size_t i = 0; i < ips->n; i++) {
+        if (resolver_is_ipv4(ips->elems[i]->string)) {
+            svec_add(&external, ips->elems[i]->string);
+        }
+    }
+    return put_addresses(record, "externalIPs", &external) || any;
+}
+
+static void
+put_options(const struct service *s, struct json *record)
+{
+    static const char *const policies[] = {
+        "externalTrafficPolicy", "internalTrafficPolicy"
+    };
+    const struct json *spec = dpctl_json_get(s->object, "spec");
+    const char *affinity = dpctl_json_str(spec, "sessionAffinity");
+
+    if (affinity && !strcmp(affinity, "ClientIP")) {
+        enum { DEFAULT_TIMEOUT = 10800, MAX_TIMEOUT = 65535 };
+        long long int timeout
+            = dpctl_json_int(spec,
+                             "sessionAffinityConfig.clientIP.timeoutSeconds",
+                             DEFAULT_TIMEOUT);
+        struct json *json = json_object_create();
+        json_object_put(json, "timeoutSeconds",
+                        json_integer_create(MIN(timeout, MAX_TIMEOUT)));
+        json_object_put(record, "sessionAffinity", json);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+        const char *policy = dpctl_json_str(spec, policies[i]);
+        if (policy && !strcmp(policy, "Local")) {
+            json_object_put_string(record, policies[i], policy);
+        }
+    }
+}
+
+static void
+resolve_service(struct resolver *r, const struct service *s)
+{
+    const char *type = dpctl_json_str(s->object, "spec.type");
+    const char *cluster_ip = dpctl_json_str(s->object, "spec.clusterIP");
+    bool has_node_port = type && (!strcmp(type, "NodePort")
+                                  || !strcmp(type, "LoadBalancer"));
+
+    if ((type && !strcmp(type, "ExternalName"))
+        || (cluster_ip && !strcmp(cluster_ip, "None"))) {
+        return;
+    }
+
+    char *name = xasprintf("%s/%s", s->namespace_, s->name);
+    struct json *record = resolver_record("Service", name);
+    bool reachable = put_frontends(s, record);
+    const struct json_array *ports = dpctl_json_array(s->object,
+                                                      "spec.ports");
+    struct json *array = json_array_create_empty();
+    for (size_t i = 0; i < ports->n; i++) {
+        struct json *port = resolve_port(r, s, ports->elems[i],
+                                         has_node_port);
+        reachable |= dpctl_json_member(port, "nodePort") != NULL;
+        json_array_add(array, port);
+    }
+    json_object_put(record, "ports", array);
+    put_options(s, record);
+    if (reachable && ports->n) {
+        resolver_put(r, record);
+    } else {
+        /* No address and no node port (yet): nobody can get there. */
+        json_destroy(record);
+    }
+    free(name);
+}
+
+/* EndpointSlices by "NAMESPACE/SERVICE", as JSON arrays. */
+static void
+index_slices(const struct resolver *r, struct shash *index)
+{
+    size_t n;
+    const struct shash_node **nodes
+        = resolver_sorted(r, DPCTL_ENDPOINT_SLICE, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct json *slice = nodes[i]->data;
+        const struct json *labels = dpctl_json_get(slice, "metadata.labels");
+        const struct json *service
+            = dpctl_json_member(labels, "kubernetes.io/service-name");
+        if (!service) {
+            continue;
+        }
+        char *key = xasprintf("%s/%s",
+                              dpctl_json_str(slice, "metadata.namespace"),
+                              json_string(service));
+        struct json *array = shash_find_data(index, key);
+        if (!array) {
+            array = json_array_create_empty();
+            shash_add(index, key, array);
+        }
+        json_array_add(array, json_clone(slice));
+        free(key);
+    }
+    free(nodes);
+}
+
+char *
+resolve_services(struct resolver *r)
+{
+    struct shash slices = SHASH_INITIALIZER(&slices);
+    size_t n;
+    const struct shash_node **nodes = resolver_sorted(r, DPCTL_SERVICE, &n);
+
+    index_slices(r, &slices);
+    for (size_t i = 0; i < n; i++) {
+        struct service s = {
+            .object = nodes[i]->data,
+            .namespace_ = dpctl_json_str(nodes[i]->data,
+                                         "metadata.namespace"),
+            .name = dpctl_json_str(nodes[i]->data, "metadata.name"),
+        };
+        char *key = xasprintf("%s/%s", s.namespace_, s.name);
+        const struct json *array = shash_find_data(&slices, key);
+        char *endpoints = dpctl_manifest_name(&dpctl_kinds[DPCTL_ENDPOINTS],
+                                              s.namespace_, s.name);
+
+        s.slices = array ? json_array(array) : NULL;
+        s.endpoints = shash_find_data(&r->objects[DPCTL_ENDPOINTS],
+                                      endpoints);
+        resolve_service(r, &s);
+        free(endpoints);
+        free(key);
+    }
+    free(nodes);
+    dpctl_records_destroy(&slices);
+    return NULL;
+}

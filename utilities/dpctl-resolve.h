@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_RESOLVE_H
+#define DPCTL_RESOLVE_H 1
+
+/* From Kubernetes' and Antrea's objects to the records of one node.
+ *
+ * A pure function: the objects, the node's name, and what OVSDB says of the
+ * bridge's ports in; the records of docs/control-socket.md out.  Nothing is
+ * remembered from one call to the next, so the records of an old and a new set
+ * of objects can be compared to find what has changed.
+ *
+ * What becomes of what:
+ *
+ *   - The Node of that name becomes the NodeConfig, the others PeerNodes.
+ *   - The Pods of the node become Pod records.  Pods that run in the host's
+ *     network, have ended, or have no address yet don't.
+ *   - Services become Service records, headless and ExternalName ones don't.
+ *     Endpoints come from the Service's EndpointSlices; without any, from the
+ *     Endpoints object of its name; without that, from the Pods that it
+ *     selects.
+ *   - Policies that apply to at least one Pod of the node become NetworkPolicy
+ *     records, with the AddressGroups and AppliedToGroups that they name.
+ *     Groups are named after their selectors ("default/app=web",
+ *     "{env=prod}/app=db"), so that equal selectors share one group.  A rule
+ *     with named ports becomes one rule for each set of numbers that the names
+ *     stand for in the Pods concerned.
+ *   - Objects of Antrea's controlplane API are taken as they are.
+ *
+ * Cost: distinct selectors times Pods.
+ */
+
+#include <stdbool.h>
+#include "openvswitch/shash.h"
+#include "openvswitch/types.h"
+
+struct json;
+
+/* What OVSDB knows of ports. */
+struct dpctl_port {
+    char *name;
+    char *mac;                  /* external_ids:attached-mac; may be NULL. */
+    char *ips;                  /* external_ids:ip-address; may be NULL. */
+};
+
+struct dpctl_ports {
+    bool available;             /* Could OVSDB be read? */
+    char *why;                  /* Why not, or NULL. */
+    struct shash by_pod;        /* "NAMESPACE/NAME" to struct dpctl_port. */
+    struct shash interface_macs;    /* Interface's name to char * (may be
+                                     * NULL): mac_in_use. */
+};
+
+void dpctl_ports_init(struct dpctl_ports *);
+void dpctl_ports_destroy(struct dpctl_ports *);
+
+struct dpctl_env {
+    const char *node;           /* NULL: the only Node there is. */
+    const struct dpctl_ports *ports;
+    const struct json *node_config; /* The NodeConfig in force, or NULL: what
+                                     * is given nowhere else is kept. */
+    /* The user's settings; each may be NULL. */
+    const char *gateway_port;
+    const char *gateway_mac;
+    const char *tunnel_port;    /* "none": no tunnel. */
+    const char *service_cidr;
+
+    /* Only the keys of the records matter: what can't be resolved (any more)
+     * is left out, or is there with something missing. */
+    bool keys_only;
+};
+
+/* 'manifests' maps names as in dpctl-kind.h to objects, which were checked and
+ * have their namespace.  Puts the records into 'records' (an initialized shash
+ * of struct json *, keyed by dpctl_record_key()).  Returns NULL or an error
+ * that names the object; then 'records' has some of them. */
+char *dpctl_resolve(const struct shash *manifests, const struct dpctl_env *,
+                    struct shash *records);
+
+/* Frees the records too. */
+void dpctl_records_destroy(struct shash *records);
+
+#endif /* dpctl-resolve.h */

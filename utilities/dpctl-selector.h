@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_SELECTOR_H
+#define DPCTL_SELECTOR_H 1
+
+/* Kubernetes label selectors: matchLabels and matchExpressions.
+ *
+ * A selector is the JSON object as it stands in a policy, checked before
+ * (dpctl-kind.c has its schema).  An empty one matches everything. */
+
+#include <stdbool.h>
+#include "openvswitch/json.h"
+
+/* What the schema can't say: In and NotIn need values, the others have none.
+ * Returns NULL or a malloc()ed text. */
+char *dpctl_selector_check(const struct json *selector);
+
+bool dpctl_selector_matches(const struct json *selector,
+                            const struct shash *labels);
+
+/* The selector in one normal form, as kubectl writes it: requirements and the
+ * values in them sorted, "app=web,tier in (a,b),!old"; "*" if it matches
+ * everything.  Equal texts mean equal selectors. */
+char *dpctl_selector_text(const struct json *selector);
+
+#endif /* dpctl-selector.h */
