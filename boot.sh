@@ -16,7 +16,7 @@ packages=(
     dpdk dpdk-dev libdpdk-dev libnuma-dev libpcap-dev
     libcap-ng-dev libssl-dev libunbound-dev libyaml-dev check
     python3
-    curl ethtool iproute2 iputils-ping procps tcpdump util-linux
+    curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
 usage() {

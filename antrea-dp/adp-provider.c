@@ -38,6 +38,7 @@ adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
     /* The base class is initialised under its own type. */
     adp_control_init();
+    atexit(adp_control_exit);
     adp_appctl_init();
 }
 

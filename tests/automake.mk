@@ -1,1 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
+
+include tests/unit/automake.mk
+
+EXTRA_DIST += \
+	tests/run \
+	tests/conformance \
+	tests/demo \
+	tests/e2e \
+	tests/static \
+	tests/upstream
+
+# Tests of the source tree and of the build itself; once is enough.
+if !SANITIZERS
+TESTS += \
+	tests/static/dist.test \
+	tests/static/headers.test \
+	tests/static/hooks-budget.test \
+	tests/static/hooks-refused.test \
+	tests/static/layers.test \
+	tests/static/style.test
+endif
+
+TEST_EXTENSIONS = .test
+TEST_LOG_COMPILER =
+AM_TESTS_ENVIRONMENT = \
+	ADP_TOP='$(abs_top_srcdir)'; export ADP_TOP; \
+	ADP_BUILD='$(abs_top_builddir)'; export ADP_BUILD; \
+	ADP_COMPILE='$(COMPILE)'; export ADP_COMPILE; \
+	UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS;

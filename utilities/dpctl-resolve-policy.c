@@ -303,8 +303,15 @@ classify_pod(const struct rule *rule, const struct resolved_pod *pod,
             json_object_put_string(service, "protocol", protocol);
             json_object_put(service, "port", json_integer_create(port));
             json_array_add(services, service);
-            ds_put_format(&key, "%s%s=%d/%s", key.length ? "," : "", name,
-                          port, protocol);
+        }
+        /* Names without a number are in the key too: it names a group, whose
+         * members must follow from its name. */
+        ds_put_format(&key, "%s%s/%s=", key.length ? "," : "", name,
+                      protocol);
+        if (port) {
+            ds_put_format(&key, "%d", port);
+        } else {
+            ds_put_cstr(&key, "none");
         }
     }
 
@@ -315,14 +322,11 @@ classify_pod(const struct rule *rule, const struct resolved_pod *pod,
             set->services = json_clone(services);
             shash_add(sets, ds_cstr(&key), set);
         }
-        /* A Pod may be in several of the rule's groups. */
-        if (!set->n || set->pods[set->n - 1] != pod) {
-            if (set->n >= set->allocated) {
-                set->pods = x2nrealloc(set->pods, &set->allocated,
-                                       sizeof *set->pods);
-            }
-            set->pods[set->n++] = pod;
+        if (set->n >= set->allocated) {
+            set->pods = x2nrealloc(set->pods, &set->allocated,
+                                   sizeof *set->pods);
         }
+        set->pods[set->n++] = pod;
     }
     json_destroy(services);
     ds_destroy(&key);
@@ -337,8 +341,10 @@ add_named_rule(struct resolver *r, struct policy *p, const struct rule *rule,
     struct group_list list = { .groups = &group, .n = 1 };
     bool in = !strcmp(rule->direction, "In");
 
-    add_rule(r, p, rule, json_clone(set->services), in ? &list : NULL,
-             in ? NULL : &list);
+    if (!in || group->n_local) {
+        add_rule(r, p, rule, json_clone(set->services), in ? &list : NULL,
+                 in ? NULL : &list);
+    }
 }
 
 /* Adds a rule for each set of numbers that the rule's port names stand for:
@@ -367,9 +373,7 @@ add_named_rules(struct resolver *r, struct policy *p, const struct rule *rule)
         struct shash sets = SHASH_INITIALIZER(&sets);
 
         for (size_t j = 0; j < group->n_pods; j++) {
-            if (!in || group->pods[j]->local) {
-                classify_pod(rule, group->pods[j], &sets);
-            }
+            classify_pod(rule, group->pods[j], &sets);
         }
         const struct shash_node **nodes = shash_sort(&sets);
         for (size_t j = 0; j < shash_count(&sets); j++) {
@@ -605,7 +609,7 @@ applies_here(struct resolver *r, struct policy *p, bool *here)
 static char *
 resolve_antrea_head(struct resolver *r, struct policy *p, struct json *record)
 {
-    long long int tier;
+    long long int tier = 0;
     char *error = tier_priority(r, p, &tier);
 
     if (!error) {

@@ -1,0 +1,924 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The control socket's server, as clients see it, on a real socket in a
+ * folder of its own.  The clock is an argument, so that nothing here waits. */
+
+#include <config.h>
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "adp-control-server.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "random.h"
+#include "stream.h"
+#include "util.h"
+
+/* The server under test. */
+
+static char dir[] = "/tmp/adp-control-XXXXXX";
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static struct adp_control_limits limits;
+static struct adp_control_server *server;
+static long long int now;
+static size_t n_handled;        /* Requests that came to the handler. */
+
+/* "echo" returns its parameter, "big" a string of as many bytes as its
+ * parameter says, anything else an error. */
+static struct json *
+handle_request(struct adp_control_conn *conn OVS_UNUSED, const char *method,
+               const struct json *params, struct json **errorp,
+               void *aux OVS_UNUSED)
+{
+    const struct json *param = params->array.n ? params->array.elems[0] : NULL;
+
+    n_handled++;
+    if (param && !strcmp(method, "echo")) {
+        return json_clone(param);
+    } else if (param && !strcmp(method, "big")) {
+        size_t len = json_integer(param);
+        char *s = xmalloc(len + 1);
+
+        memset(s, 'x', len);
+        s[len] = '\0';
+        return json_string_create_nocopy(s);
+    }
+    *errorp = adp_control_error("method", NULL, "no method \"%s\"", method);
+    return NULL;
+}
+
+static void
+handle_idle(struct adp_control_conn *conn OVS_UNUSED,
+            long long int now_ OVS_UNUSED, void *aux OVS_UNUSED)
+{
+}
+
+static void
+handle_closed(struct adp_control_conn *conn OVS_UNUSED, void *aux OVS_UNUSED)
+{
+}
+
+static const struct adp_control_server_ops ops = {
+    handle_request, handle_idle, handle_closed
+};
+
+static void
+setup(void)
+{
+    struct pstream *listener;
+
+    limits = (struct adp_control_limits) ADP_CONTROL_LIMITS_DEFAULT;
+    now = 1000000;
+    n_handled = 0;
+
+    strcpy(dir, "/tmp/adp-control-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/sock", dir);
+
+    char *name = xasprintf("punix:%s", address.sun_path);
+    ck_assert_int_eq(pstream_open(name, &listener, 0), 0);
+    free(name);
+    server = adp_control_server_create(listener, &limits, &ops, NULL);
+}
+
+static void
+teardown(void)
+{
+    adp_control_server_destroy(server);
+    rmdir(dir);
+}
+
+static void
+turns(int n)
+{
+    while (n-- > 0) {
+        adp_control_server_run(server, now);
+    }
+}
+
+/* Clients. */
+
+struct client {
+    int fd;
+    struct ds in;               /* Received and not yet taken. */
+    bool eof;
+};
+
+static struct client *
+client_open(void)
+{
+    struct client *client = xzalloc(sizeof *client);
+
+    client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    ck_assert_int_ge(client->fd, 0);
+    ds_init(&client->in);
+    while (connect(client->fd, (struct sockaddr *) &address,
+                   sizeof address)) {
+        /* The queue of the listener is full. */
+        ck_assert_int_eq(errno, EAGAIN);
+        turns(1);
+    }
+    turns(1);
+    return client;
+}
+
+static void
+client_close(struct client *client)
+{
+    close(client->fd);
+    ds_destroy(&client->in);
+    free(client);
+}
+
+/* Sends all, with turns of the server between the portions that it takes. */
+static void
+client_send_n(struct client *client, const char *data, size_t n)
+{
+    int idle = 0;
+
+    while (n > 0) {
+        ssize_t sent = send(client->fd, data, n, MSG_NOSIGNAL);
+
+        if (sent > 0) {
+            data += sent;
+            n -= sent;
+            idle = 0;
+        } else {
+            ck_assert_msg(errno == EAGAIN, "send: %s", ovs_strerror(errno));
+            ck_assert_msg(idle++ < 1000, "server takes no more");
+            turns(1);
+        }
+    }
+    turns(1);
+}
+
+static void
+client_send(struct client *client, const char *s)
+{
+    client_send_n(client, s, strlen(s));
+}
+
+static void
+client_receive(struct client *client)
+{
+    char buf[65536];
+    ssize_t n;
+
+    while ((n = recv(client->fd, buf, sizeof buf, 0)) > 0) {
+        ds_put_buffer(&client->in, buf, n);
+        turns(1);
+    }
+    client->eof = client->eof || !n || errno == ECONNRESET;
+}
+
+/* Returns the next message, or NULL if there is none. */
+static struct json *
+client_message(struct client *client)
+{
+    for (int i = 0; i < 200; i++) {
+        const char *end;
+
+        turns(1);
+        client_receive(client);
+        end = client->in.length ? strchr(ds_cstr(&client->in), '\n') : NULL;
+        if (end) {
+            size_t len = end + 1 - ds_cstr(&client->in);
+            char *s = xmemdup0(ds_cstr(&client->in), len);
+            struct json *json = json_from_string(s);
+
+            memmove(client->in.string, client->in.string + len,
+                    client->in.length - len + 1);
+            client->in.length -= len;
+            free(s);
+            ck_assert_int_eq(json->type, JSON_OBJECT);
+            return json;
+        }
+    }
+    return NULL;
+}
+
+static char *
+member(const struct json *json, const char *name)
+{
+    const struct json *value = shash_find_data(json_object(json), name);
+
+    ck_assert_msg(value, "reply has no \"%s\"", name);
+    return json_to_string(value, JSSF_SORT);
+}
+
+/* The next message is a reply to request 'id' with 'result'. */
+static void
+expect_result(struct client *client, const char *id, const char *result)
+{
+    struct json *json = client_message(client);
+
+    ck_assert_msg(json != NULL, "no reply to %s", id);
+    char *actual_id = member(json, "id");
+    char *actual = member(json, "result");
+    char *error = member(json, "error");
+    ck_assert_str_eq(error, "null");
+    ck_assert_str_eq(actual_id, id);
+    ck_assert_str_eq(actual, result);
+    free(actual_id);
+    free(actual);
+    free(error);
+    json_destroy(json);
+}
+
+/* The next message is an error reply to request 'id' with 'code', whose
+ * message contains 'text'. */
+static void
+expect_error(struct client *client, const char *id, const char *code,
+             const char *text)
+{
+    struct json *json = client_message(client);
+
+    ck_assert_msg(json != NULL, "no reply, expected error \"%s\"", text);
+    char *actual_id = member(json, "id");
+    const struct json *error = shash_find_data(json_object(json), "error");
+    ck_assert_int_eq(error->type, JSON_OBJECT);
+    const struct shash *members = json_object(error);
+    const char *message = json_string(shash_find_data(members, "message"));
+
+    ck_assert_str_eq(actual_id, id);
+    ck_assert_str_eq(json_string(shash_find_data(members, "code")), code);
+    ck_assert_msg(strstr(message, text), "\"%s\" lacks \"%s\"", message, text);
+    free(actual_id);
+    json_destroy(json);
+}
+
+static void
+expect_silence(struct client *client)
+{
+    for (int i = 0; i < 20; i++) {
+        turns(1);
+        client_receive(client);
+    }
+    ck_assert_uint_eq(client->in.length, 0);
+    ck_assert(!client->eof);
+}
+
+static void
+expect_eof(struct client *client)
+{
+    for (int i = 0; i < 20; i++) {
+        turns(1);
+        client_receive(client);
+    }
+    ck_assert_uint_eq(client->in.length, 0);
+    ck_assert(client->eof);
+}
+
+static void
+expect_served(struct client *client)
+{
+    client_send(client, "{\"method\":\"echo\",\"params\":[17],\"id\":99}");
+    expect_result(client, "99", "17");
+}
+
+/* '{"method":"echo","params":["xxx"],"id":ID}' of 'len' bytes at least. */
+static char *
+long_request(size_t len, int id)
+{
+    char *filler = xmalloc(len + 1);
+
+    memset(filler, 'x', len);
+    filler[len] = '\0';
+    char *s = xasprintf("{\"method\":\"echo\",\"params\":[\"%s\"],\"id\":%d}",
+                        filler, id);
+    free(filler);
+    return s;
+}
+
+/* Ordinary life. */
+
+START_TEST(test_requests_are_answered_in_order)
+{
+    struct client *client = client_open();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < 500; i++) {
+        ds_put_format(&s, "%s{\"method\": \"echo\", \"params\": [{\"n\":%d}], "
+                      "\"id\": %d}", i % 3 ? "" : " \r\n\t", i, i);
+    }
+    client_send_n(client, ds_cstr(&s), s.length);
+    ds_destroy(&s);
+
+    for (int i = 0; i < 500; i++) {
+        char *id = xasprintf("%d", i);
+        char *result = xasprintf("{\"n\":%d}", i);
+
+        expect_result(client, id, result);
+        free(id);
+        free(result);
+    }
+    expect_silence(client);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_message_may_come_byte_by_byte)
+{
+    const char *s = "{\"method\":\"echo\",\"params\":[\"\\u00e4\\\"\303\244\"],"
+                    "\"id\":\"a b\"} ";
+    struct client *client = client_open();
+
+    for (; *s; s++) {
+        client_send_n(client, s, 1);
+    }
+    expect_result(client, "\"a b\"", "\"\303\244\\\"\303\244\"");
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_half_closed_client_gets_its_replies)
+{
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":\"echo\",\"params\":[1],\"id\":1}"
+                "{\"method\":\"big\",\"params\":[3000000],\"id\":2}"
+                "{\"method\":\"echo\",\"params\":[3],\"id\":3}");
+    shutdown(client->fd, SHUT_WR);
+    expect_result(client, "1", "1");
+    json_destroy(client_message(client));
+    expect_result(client, "3", "3");
+    expect_eof(client);
+    ck_assert_uint_eq(adp_control_server_n_clients(server), 0);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_errors_of_methods_keep_the_connection)
+{
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":\"frob\",\"params\":[],\"id\":1}");
+    expect_error(client, "1", "method", "frob");
+    expect_served(client);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_notifications_are_ignored)
+{
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":\"echo\",\"params\":[1],\"id\":null}");
+    expect_silence(client);
+    expect_served(client);
+    ck_assert_uint_eq(n_handled, 1);
+    client_close(client);
+}
+END_TEST
+
+/* Input that isn't right. */
+
+static const struct bad_input {
+    const char *input;
+    const char *id;             /* Of the reply. */
+    const char *text;           /* In the reply. */
+} bad_inputs[] = {
+    { "hello", "null", "syntax error" },
+    { "\"string\"", "null", "syntax error" },
+    { "{\"method\" \"echo\"}", "null", "expecting ':'" },
+    { "{\"method\":\"echo\",,}", "null", "expecting string" },
+    { "\001", "null", "invalid character" },
+    { "[1,2]", "null", "not a JSON object" },
+    { "{}", "null", "must have method" },
+    { "{\"method\":\"echo\",\"id\":7}", "7", "must have params" },
+    { "{\"method\":\"echo\",\"params\":{},\"id\":7}", "7", "params" },
+    { "{\"method\":7,\"params\":[],\"id\":7}", "7", "method is not" },
+    { "{\"method\":\"echo\",\"params\":[],\"id\":7,\"jsonrpc\":\"2.0\"}", "7",
+      "unexpected member" },
+    { "{\"result\":1,\"error\":null,\"id\":7}", "7", "unexpected reply" },
+    { "{\"method\":\"echo\",\"params\":[\"\xff\"],\"id\":7}", "null",
+      "UTF-8" },
+    { "{\"method\":\"echo\",\"params\":[\"\xc0\x80\"],\"id\":7}", "null",
+      "UTF-8" },
+    { "{\"method\":\"echo\",\"params\":[\"\xed\xa0\x80\"],\"id\":7}", "null",
+      "UTF-8" },
+};
+
+START_TEST(test_bad_input_is_answered_and_ends_the_connection)
+{
+    const struct bad_input *bad = &bad_inputs[_i];
+    struct client *other = client_open();
+    struct client *client = client_open();
+
+    client_send(client, bad->input);
+    /* What isn't complete is so now. */
+    client_send(client, " ");
+    expect_error(client, bad->id, "syntax", bad->text);
+
+    now += 1000;
+    expect_eof(client);
+    ck_assert_uint_eq(n_handled, 0);
+    expect_served(other);
+    client_close(client);
+    client_close(other);
+}
+END_TEST
+
+START_TEST(test_cut_off_message_is_answered)
+{
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":\"echo\",\"params\":[{\"a\":");
+    shutdown(client->fd, SHUT_WR);
+    expect_error(client, "null", "syntax", "in the middle of a message");
+    expect_eof(client);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_vanished_client_is_forgotten)
+{
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":\"echo\",\"params\":[{\"a\":");
+    client_close(client);
+    turns(3);
+    ck_assert_uint_eq(adp_control_server_n_clients(server), 0);
+}
+END_TEST
+
+static const struct {
+    const char *param;
+    const char *path;
+} duplicates[] = {
+    { "{\"a\":1,\"a\":2}", "params[0].a" },
+    { "{\"a\":1,\"b\":{\"a\":1},\"\\u0061\":2}", "params[0].a" },
+    { "{\"r\":[{},{\"x\":[]},{\"x\":[{\"y\":\"y,y\",\"y\":null}]}]}",
+      "params[0].r[2].x[0].y" },
+};
+
+START_TEST(test_duplicate_member_is_named)
+{
+    struct client *client = client_open();
+    char *s = xasprintf("{\"method\":\"echo\",\"params\":[%s],\"id\":1}",
+                        duplicates[_i].param);
+    char *text = xasprintf("%s: is given twice", duplicates[_i].path);
+
+    client_send(client, s);
+    expect_error(client, "1", "invalid", text);
+    ck_assert_uint_eq(n_handled, 0);
+    expect_served(client);
+    free(text);
+    free(s);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_same_name_in_other_objects_is_no_duplicate)
+{
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":\"echo\",\"params\":[[{\"a\":1},"
+                "{\"a\":{\"a\":\"a\"}}]],\"id\":\"id\"}");
+    expect_result(client, "\"id\"", "[{\"a\":1},{\"a\":{\"a\":\"a\"}}]");
+    client_close(client);
+}
+END_TEST
+
+/* Limits. */
+
+START_TEST(test_too_long_message_is_refused)
+{
+    struct client *client = client_open();
+    struct client *other = client_open();
+    char *fits, *too_long;
+
+    limits.max_message_len = 1000000;
+    fits = long_request(990000, 1);
+    client_send(client, fits);
+    json_destroy(client_message(client));
+
+    /* The client can send all of it and then read the answer. */
+    too_long = long_request(1900000, 2);
+    client_send(client, too_long);
+    expect_error(client, "null", "limit", "longer than 1000000 bytes");
+    now += 1000;
+    expect_eof(client);
+    ck_assert_uint_eq(n_handled, 1);
+    expect_served(other);
+
+    free(fits);
+    free(too_long);
+    client_close(client);
+    client_close(other);
+}
+END_TEST
+
+START_TEST(test_too_many_values_are_refused)
+{
+    struct client *client = client_open();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    limits.max_values = 100000;
+    ds_put_cstr(&s, "{\"method\":\"echo\",\"id\":1,\"params\":[0");
+    for (int i = 0; i < 150000; i++) {
+        ds_put_cstr(&s, ",0");
+    }
+    client_send_n(client, ds_cstr(&s), s.length);
+    expect_error(client, "null", "limit", "more than 100000 values");
+    ds_destroy(&s);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_too_deep_nesting_is_refused)
+{
+    struct client *client = client_open();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&s, "{\"method\":\"echo\",\"id\":1,\"params\":[");
+    ds_put_char_multiple(&s, '[', 98);
+    ds_put_char_multiple(&s, ']', 98);
+    ds_put_cstr(&s, "]}");
+    client_send(client, ds_cstr(&s));
+    struct json *reply = client_message(client);
+    char *error = member(reply, "error");
+    ck_assert_str_eq(error, "null");
+    free(error);
+    json_destroy(reply);
+
+    ds_clear(&s);
+    ds_put_cstr(&s, "{\"method\":\"echo\",\"id\":1,\"params\":[");
+    ds_put_char_multiple(&s, '[', 900);
+    client_send(client, ds_cstr(&s));
+    expect_error(client, "null", "limit", "deeper than 100 levels");
+    ds_destroy(&s);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_silence_in_a_message_ends_the_connection)
+{
+    struct client *idle = client_open();
+    struct client *client = client_open();
+
+    client_send(client, "{\"method\":");
+    now += 29999;
+    expect_silence(client);
+    now += 1;
+    expect_error(client, "null", "limit", "silence of 30 s");
+    now += 1000;
+    expect_eof(client);
+
+    /* Between messages a client may be silent for ever. */
+    now += 1000000;
+    expect_silence(idle);
+    expect_served(idle);
+    client_close(client);
+    client_close(idle);
+}
+END_TEST
+
+START_TEST(test_message_must_not_take_for_ever)
+{
+    struct client *client = client_open();
+
+    client_send(client, "[");
+    for (int i = 0; i < 29; i++) {
+        now += 10000;
+        client_send(client, "[");
+    }
+    expect_silence(client);
+    now += 10000;
+    client_send(client, "[");
+    expect_error(client, "null", "limit", "more than 300 s");
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_client_that_does_not_read_is_disconnected)
+{
+    struct client *other = client_open();
+    struct client *client = client_open();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < 100; i++) {
+        ds_put_cstr(&s, "{\"method\":\"big\",\"params\":[20000000],\"id\":1}");
+    }
+    client_send_n(client, ds_cstr(&s), s.length);
+    ds_destroy(&s);
+    turns(100);
+
+    /* One reply is made, no more. */
+    ck_assert_uint_eq(n_handled, 1);
+    now += 29999;
+    turns(2);
+    ck_assert_uint_eq(adp_control_server_n_clients(server), 2);
+    expect_served(other);
+    now += 1;
+    turns(2);
+    ck_assert_uint_eq(adp_control_server_n_clients(server), 1);
+    expect_served(other);
+    client_close(client);
+    client_close(other);
+}
+END_TEST
+
+START_TEST(test_slow_reader_gets_a_big_reply)
+{
+    struct client *client = client_open();
+    size_t total = 0;
+
+    client_send(client, "{\"method\":\"big\",\"params\":[20000000],\"id\":1}");
+    for (int i = 0; total < 20000000; i++) {
+        char buf[100000];
+        ssize_t n = recv(client->fd, buf, sizeof buf, 0);
+
+        ck_assert_msg(n > 0, "after %"PRIuSIZE" bytes", total);
+        total += n;
+        now += 20000;
+        turns(1);
+    }
+    ds_clear(&client->in);
+    client_receive(client);
+    ds_clear(&client->in);
+    expect_served(client);
+    client_close(client);
+}
+END_TEST
+
+START_TEST(test_unread_replies_are_bounded_together)
+{
+    struct client *a = client_open();
+    struct client *b = client_open();
+
+    limits.max_backlog_len = 1000000;
+    client_send(a, "{\"method\":\"big\",\"params\":[5000000],\"id\":1}");
+    client_send(b, "{\"method\":\"big\",\"params\":[5000000],\"id\":1}");
+    expect_error(b, "1", "limit", "too many replies");
+    expect_served(b);
+
+    /* When the first has read its reply, the second may have one. */
+    json_destroy(client_message(a));
+    client_send(b, "{\"method\":\"big\",\"params\":[5000000],\"id\":2}");
+    struct json *reply = client_message(b);
+    char *error = member(reply, "error");
+    ck_assert_str_eq(error, "null");
+    free(error);
+    json_destroy(reply);
+    client_close(a);
+    client_close(b);
+}
+END_TEST
+
+START_TEST(test_messages_under_way_are_bounded_together)
+{
+    struct client *a = client_open();
+    struct client *b = client_open();
+    char *message = long_request(1000000, 1);
+    size_t half = 500000;
+
+    limits.max_pending_cost = 600000;
+    client_send_n(a, message, half);
+    now++;
+    for (size_t i = 0; i < half; i += 100000) {
+        /* As much of it as the server takes; the rest stays in the socket. */
+        ck_assert_int_gt(send(b->fd, message + i, 100000, MSG_NOSIGNAL), 0);
+        turns(2);
+    }
+
+    /* The second client waits for the first one, and isn't blamed for it. */
+    for (int i = 0; i < 10; i++) {
+        now += 20000;
+        client_send_n(a, message + half + i, 1);
+    }
+    expect_silence(b);
+    client_send_n(a, message + half + 10, strlen(message) - half - 10);
+    json_destroy(client_message(a));
+    client_send_n(b, message + half, strlen(message) - half);
+    struct json *reply = client_message(b);
+    ck_assert_ptr_nonnull(reply);
+    char *error = member(reply, "error");
+    ck_assert_str_eq(error, "null");
+    free(error);
+    json_destroy(reply);
+
+    free(message);
+    client_close(a);
+    client_close(b);
+}
+END_TEST
+
+START_TEST(test_too_many_clients_are_refused)
+{
+    struct client *clients[300];
+
+    for (int i = 0; i < ARRAY_SIZE(clients); i++) {
+        clients[i] = client_open();
+    }
+    for (int i = 0; i < 256; i++) {
+        expect_served(clients[i]);
+    }
+    for (int i = 256; i < 300; i++) {
+        expect_error(clients[i], "null", "limit", "more than 256 clients");
+    }
+    now += 1000;
+    for (int i = 256; i < 300; i++) {
+        expect_eof(clients[i]);
+    }
+
+    /* A place that becomes free is given away again. */
+    client_close(clients[0]);
+    turns(2);
+    clients[0] = client_open();
+    for (int i = 0; i < 256; i++) {
+        expect_served(clients[i]);
+    }
+    for (int i = 0; i < ARRAY_SIZE(clients); i++) {
+        client_close(clients[i]);
+    }
+    turns(2);
+    ck_assert_uint_eq(adp_control_server_n_clients(server), 0);
+}
+END_TEST
+
+START_TEST(test_big_message_leaves_others_their_turn)
+{
+    struct client *hog = client_open();
+    struct client *client = client_open();
+    char *message = long_request(30000000, 1);
+    size_t len = strlen(message);
+    size_t sent = 0;
+
+    while (sent < len) {
+        ssize_t n = send(hog->fd, message + sent, len - sent, MSG_NOSIGNAL);
+
+        sent += MAX(n, 0);
+        expect_served(client);
+    }
+    json_destroy(client_message(hog));
+    free(message);
+    client_close(hog);
+    client_close(client);
+}
+END_TEST
+
+/* Anything. */
+
+START_TEST(test_random_input)
+{
+    static const char valid[]
+        = "{\"method\":\"echo\",\"params\":[{\"bridge\":\"br-int\","
+          "\"records\":[{\"kind\":\"Pod\",\"ips\":[\"10.0.0.1\",-1.5e3,null,"
+          "true],\"x\":\"\\u00e4\\n\303\244\"}]}],\"id\":[1]}";
+    uint32_t seed = time(NULL);
+    struct client *other = client_open();
+
+    printf("test_random_input: seed %u\n", seed);
+    random_set_seed(seed);
+    for (int i = 0; i < 3000; i++) {
+        struct client *client = client_open();
+        char s[sizeof valid - 1];
+
+        memcpy(s, valid, sizeof s);
+        for (uint32_t j = random_range(4); j > 0; j--) {
+            s[random_range(sizeof s)] = (random_range(2)
+                                         ? random_uint8()
+                                         : valid[random_range(sizeof s)]);
+        }
+        for (size_t ofs = 0; ofs < sizeof s; ) {
+            size_t n = MIN(1 + random_range(100), sizeof s - ofs);
+
+            client_send_n(client, s + ofs, n);
+            ofs += n;
+        }
+        shutdown(client->fd, SHUT_WR);
+
+        /* Whatever it was, it is answered, or it was a notification; and the
+         * server is none the worse. */
+        client_receive(client);
+        client_close(client);
+        if (!(i % 100)) {
+            expect_served(other);
+        }
+    }
+    turns(3);
+    expect_served(other);
+    ck_assert_uint_eq(adp_control_server_n_clients(server), 1);
+    client_close(other);
+}
+END_TEST
+
+/* What people see of it. */
+
+START_TEST(test_format)
+{
+    struct client *client = client_open();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    expect_served(client);
+    client_send(client, "[");
+    adp_control_server_format(server, now + 3000, &s);
+    ck_assert_ptr_nonnull(strstr(ds_cstr(&s), "clients: 1 (limit 256)"));
+    ck_assert_ptr_nonnull(strstr(ds_cstr(&s), "requests: 1, errors: 0"));
+    ck_assert_ptr_nonnull(strstr(ds_cstr(&s), "in a message, 1 requests"));
+    ck_assert_ptr_nonnull(strstr(ds_cstr(&s), "silent for 3 s"));
+    ds_destroy(&s);
+    client_close(client);
+}
+END_TEST
+
+/* The server asks to be woken for what it has to do, and for nothing else. */
+START_TEST(test_wait)
+{
+    struct client *client = client_open();
+
+    /* A request in the socket wakes it: otherwise this hangs. */
+    ck_assert_int_gt(send(client->fd, "[", 1, 0), 0);
+    adp_control_server_wait(server);
+    poll_block();
+    turns(1);
+
+    /* More requests than one turn takes. */
+    for (int i = 0; i < 100; i++) {
+        const char *s = "{\"method\":\"echo\",\"params\":[1],\"id\":1}";
+
+        client_close(client);
+        client = client_open();
+        client_send(client, s);
+    }
+    adp_control_server_wait(server);
+    poll_block();
+    client_close(client);
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *s = suite_create("control-conn");
+    TCase *life = tcase_create("life");
+    TCase *bad = tcase_create("bad input");
+    TCase *lim = tcase_create("limits");
+    TCase *other = tcase_create("other");
+
+    tcase_add_checked_fixture(life, setup, teardown);
+    tcase_add_test(life, test_requests_are_answered_in_order);
+    tcase_add_test(life, test_message_may_come_byte_by_byte);
+    tcase_add_test(life, test_half_closed_client_gets_its_replies);
+    tcase_add_test(life, test_errors_of_methods_keep_the_connection);
+    tcase_add_test(life, test_notifications_are_ignored);
+    suite_add_tcase(s, life);
+
+    tcase_add_checked_fixture(bad, setup, teardown);
+    tcase_add_loop_test(bad,
+                        test_bad_input_is_answered_and_ends_the_connection,
+                        0, ARRAY_SIZE(bad_inputs));
+    tcase_add_test(bad, test_cut_off_message_is_answered);
+    tcase_add_test(bad, test_vanished_client_is_forgotten);
+    tcase_add_loop_test(bad, test_duplicate_member_is_named, 0,
+                        ARRAY_SIZE(duplicates));
+    tcase_add_test(bad, test_same_name_in_other_objects_is_no_duplicate);
+    suite_add_tcase(s, bad);
+
+    tcase_add_checked_fixture(lim, setup, teardown);
+    tcase_set_timeout(lim, 120);
+    tcase_add_test(lim, test_too_long_message_is_refused);
+    tcase_add_test(lim, test_too_many_values_are_refused);
+    tcase_add_test(lim, test_too_deep_nesting_is_refused);
+    tcase_add_test(lim, test_silence_in_a_message_ends_the_connection);
+    tcase_add_test(lim, test_message_must_not_take_for_ever);
+    tcase_add_test(lim, test_client_that_does_not_read_is_disconnected);
+    tcase_add_test(lim, test_slow_reader_gets_a_big_reply);
+    tcase_add_test(lim, test_unread_replies_are_bounded_together);
+    tcase_add_test(lim, test_messages_under_way_are_bounded_together);
+    tcase_add_test(lim, test_too_many_clients_are_refused);
+    tcase_add_test(lim, test_big_message_leaves_others_their_turn);
+    suite_add_tcase(s, lim);
+
+    tcase_add_checked_fixture(other, setup, teardown);
+    tcase_set_timeout(other, 120);
+    tcase_add_test(other, test_random_input);
+    tcase_add_test(other, test_format);
+    tcase_add_test(other, test_wait);
+    suite_add_tcase(s, other);
+    return s;
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    set_program_name(argv[0]);
+    signal(SIGPIPE, SIG_IGN);
+
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* ct() in decide(): what is asked of conntrack, what the packet does with the
+ * answer, and the datapath actions that follow. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "engine.h"
+#include "packets.h"
+#include "util.h"
+
+#define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
+    "tp_src=1000,tp_dst=80"
+
+static struct engine *e;
+
+static void
+setup(void)
+{
+    e = engine_create();
+}
+
+static void
+teardown(void)
+{
+    engine_destroy(e);
+}
+
+static void
+expect(const char *flows, const char *expected)
+{
+    engine_add_flows(e, flows);
+    ck_assert_str_eq(engine_run(e, TCP), expected);
+}
+
+START_TEST(test_commit)
+{
+    expect("table=0,ip actions=ct(commit,force,zone=1,exec("
+           "set_field:0x5/0xf->ct_mark,"
+           "set_field:0x300000000/0xf00000000->ct_label)),output:2",
+           "ct(force_commit,zone=1,mark=0x5/0xf,"
+           "label=0x300000000/0xf00000000),102");
+    ck_assert_uint_eq(e->n_requests, 1);
+    ck_assert(e->requests[0].commit);
+    ck_assert(e->requests[0].force);
+    ck_assert(!e->requests[0].nat);
+    ck_assert_uint_eq(e->requests[0].zone, 1);
+    ck_assert_uint_eq(e->requests[0].mark, 5);
+    ck_assert_uint_eq(e->requests[0].mark_mask, 0xf);
+    ck_assert_uint_eq(e->requests[0].label.u64.lo, 0x300000000);
+    ck_assert_uint_eq(e->requests[0].label_mask.u64.lo, 0xf00000000);
+}
+END_TEST
+
+START_TEST(test_mark_from_register)
+{
+    expect("table=0,ip actions=load:0x3a->NXM_NX_REG0[],"
+           "ct(commit,zone=1,exec(move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[4..7],"
+           "load:1->NXM_NX_CT_MARK[9],move:NXM_NX_REG0[]->"
+           "NXM_NX_CT_LABEL[32..63])),output:2",
+           "ct(commit,zone=1,mark=0x2a0/0x2f0,"
+           "label=0x3a00000000/0xffffffff00000000),102");
+}
+END_TEST
+
+START_TEST(test_nat)
+{
+    expect("table=0,ip actions=ct(commit,zone=1,nat(src=1.1.1.1)),output:2",
+           "ct(commit,zone=1,nat(src=1.1.1.1)),102");
+    expect("table=0,ip,priority=40000 actions=ct(commit,zone=1,"
+           "nat(src=1.1.1.1-1.1.1.9:10-20,random)),output:2",
+           "ct(commit,zone=1,nat(src=1.1.1.1-1.1.1.9:10-20,random)),102");
+    expect("table=0,ip,priority=40001 actions=ct(commit,zone=1,"
+           "nat(dst=2.2.2.2:80,persistent,hash)),output:2",
+           "ct(commit,zone=1,nat(dst=2.2.2.2:80,persistent,hash)),102");
+    expect("table=0,ip,priority=40002 actions=ct(zone=1,nat),output:2",
+           "ct(zone=1,nat),102");
+    ck_assert(e->requests[0].nat);
+    ck_assert_ptr_nonnull(e->requests[0].nat_spec);
+    expect("table=0,ipv6,priority=40003 actions=ct(commit,zone=1,"
+           "nat(src=fd00::1-fd00::9)),output:2", "ct(zone=1,nat),102");
+    ck_assert_str_eq(engine_run(e, "in_port=1,ipv6"),
+                     "ct(commit,zone=1,nat(src=fd00::1-fd00::9)),102");
+}
+END_TEST
+
+START_TEST(test_zone_from_register)
+{
+    expect("table=0,ip actions=load:0xfff0->NXM_NX_REG8[0..15],"
+           "ct(table=1,zone=NXM_NX_REG8[0..15])\n"
+           "table=1,ct_zone=65520,ct_state=+trk actions=output:2",
+           "ct(zone=65520),102");
+}
+END_TEST
+
+START_TEST(test_timeout_and_helper)
+{
+    expect("table=0,tcp actions=ct(commit,zone=77,alg=ftp),output:2",
+           "ct(commit,timeout=tp77,zone=77,helper=ftp),102");
+    ck_assert_uint_eq(e->requests[0].alg, 21);
+    expect("table=0,tcp,priority=40000 actions=ct(zone=77),output:2",
+           "ct(zone=77),102");
+}
+END_TEST
+
+START_TEST(test_tail)
+{
+    struct engine_ct *ct = engine_set_ct(e, 1, CS_ESTABLISHED);
+
+    ct->ct_mark = 0x10;
+    ct->ct_label.u64.lo = 7;
+    expect("table=0,ip actions=load:3->NXM_NX_REG0[],set_field:9->metadata,"
+           "set_field:1.1.1.1->tun_dst,resubmit(,1)\n"
+           "table=1,ip actions=ct(table=5,zone=1)\n"
+           "table=5,ct_state=+est+trk,ct_mark=0x10,ct_label=7,ct_zone=1,"
+           "reg0=3,metadata=9,tun_dst=1.1.1.1,in_port=1 actions=output:2",
+           "ct(zone=1),102");
+    ck_assert_str_eq(engine_hits(e), "0:32768 1:32768 5:32768");
+}
+END_TEST
+
+START_TEST(test_rewrites_come_before_ct)
+{
+    expect("table=0,ip actions=mod_dl_dst:00:00:00:00:00:09,dec_ttl,"
+           "ct(table=1,zone=1)\n"
+           "table=1,dl_dst=00:00:00:00:00:09,ip,nw_ttl=63 "
+           "actions=dec_ttl,output:2",
+           "set(eth(dst=00:00:00:00:00:09)),set(ipv4(ttl=63)),ct(zone=1),"
+           "set(ipv4(ttl=62)),102");
+}
+END_TEST
+
+/* The change that NAT makes is conntrack's, later ones start from it. */
+START_TEST(test_nat_then_rewrite)
+{
+    struct engine_ct *ct = engine_set_ct(e, 1, CS_NEW | CS_DST_NAT);
+
+    ct->nat_dst = inet_addr("10.9.9.9");
+    ct->nat_tp_dst = htons(8080);
+    expect("table=0,ip actions=ct(commit,table=1,zone=1,nat(dst=10.9.9.9))\n"
+           "table=1,tcp,nw_dst=10.9.9.9,tp_dst=8080,ct_nw_dst=10.0.0.2,"
+           "ct_tp_dst=80,ct_state=+dnat+trk+new actions=mod_nw_src:1.2.3.4,"
+           "output:2",
+           "ct(commit,zone=1,nat(dst=10.9.9.9)),set(ipv4(src=1.2.3.4)),102");
+    ck_assert_uint_eq(e->flow.nw_dst, inet_addr("10.9.9.9"));
+}
+END_TEST
+
+START_TEST(test_chain)
+{
+    engine_set_ct(e, 1, CS_NEW);
+    engine_set_ct(e, 2, CS_ESTABLISHED);
+    expect("table=0,ip actions=ct(table=1,zone=1)\n"
+           "table=1,ct_state=+new,ip actions=ct(table=2,zone=2)\n"
+           "table=2,ct_state=+est-new,ip actions="
+           "ct(commit,table=3,zone=2,exec(load:1->NXM_NX_CT_MARK[0]))\n"
+           "table=3,ct_mark=1 actions=output:2",
+           "ct(zone=1),ct(zone=2),ct(commit,zone=2,mark=0x1/0x1),102");
+    /* Each saw what the one before left. */
+    ck_assert_uint_eq(e->states_seen[0], 0);
+    ck_assert_uint_eq(e->states_seen[1], CS_NEW | CS_TRACKED);
+    ck_assert_uint_eq(e->states_seen[2], CS_ESTABLISHED | CS_TRACKED);
+}
+END_TEST
+
+/* Actions that follow go on with the packet as it was, in a fork. */
+START_TEST(test_fork)
+{
+    engine_set_ct(e, 1, CS_NEW)->ct_mark = 5;
+    expect("table=0,ip actions=load:1->NXM_NX_REG0[],ct(table=1,zone=1),"
+           "mod_nw_ttl:9,output:3,resubmit(,2)\n"
+           "table=1,ct_state=+new,ct_mark=5,reg0=1 "
+           "actions=load:2->NXM_NX_REG0[],mod_dl_dst:00:00:00:00:00:09,"
+           "output:2\n"
+           "table=2,ct_state=-trk,ct_mark=0,reg0=1 actions=output:4",
+           "ct(zone=1),clone(set(eth(dst=00:00:00:00:00:09)),102),"
+           "set(ipv4(ttl=9)),103,104");
+    ck_assert_str_eq(engine_hits(e), "0:32768 1:32768 2:32768");
+}
+END_TEST
+
+/* Nothing may follow in the lists that called either. */
+START_TEST(test_fork_by_caller)
+{
+    expect("table=0 actions=resubmit(,1),output:3\n"
+           "table=1,ip actions=ct(table=2,zone=1)\n"
+           "table=2 actions=output:2",
+           "ct(zone=1),clone(102),103");
+    engine_add_group(e, "group_id=1,type=all,bucket=ct(table=2,zone=1),"
+                     "bucket=ct(table=2,zone=2)");
+    expect("table=0,priority=40000,ip actions=group:1",
+           "ct(zone=1),clone(102),ct(zone=2),102");
+    expect("table=0,priority=40001,ip actions=group:1,output:4",
+           "ct(zone=1),clone(102),ct(zone=2),clone(102),104");
+    /* Nothing comes of the fork. */
+    expect("table=0,priority=40002,ip actions=ct(table=7,zone=1),output:4",
+           "ct(zone=1),104");
+}
+END_TEST
+
+START_TEST(test_fork_exit)
+{
+    expect("table=0,ip actions=ct(table=1,zone=1),output:3\n"
+           "table=1 actions=output:2,exit", "ct(zone=1),clone(102),103");
+}
+END_TEST
+
+START_TEST(test_without_table)
+{
+    engine_set_ct(e, 1, CS_NEW);
+    expect("table=0,ip actions=ct(zone=1),resubmit(,1)\n"
+           "table=1,ct_state=-trk actions=output:2", "ct(zone=1),102");
+    /* OpenFlow forgets, the packet's metadata don't. */
+    expect("table=0,ip,priority=40000 actions=ct(zone=1),ct(table=1,zone=2)\n"
+           "table=1,priority=40000,ct_state=+trk actions=output:3",
+           "ct(zone=1),ct(zone=2),103");
+    ck_assert_uint_eq(e->states_seen[1], CS_NEW | CS_TRACKED);
+}
+END_TEST
+
+START_TEST(test_nat_without_table)
+{
+    engine_set_ct(e, 1, CS_NEW)->nat_src = inet_addr("9.9.9.9");
+    expect("table=0,ip actions=ct(commit,zone=1,nat(src=9.9.9.9)),output:2",
+           "ct(commit,zone=1,nat(src=9.9.9.9)),102");
+    /* Here nobody can tell what the second one will see. */
+    expect("table=0,ip,priority=40000 actions="
+           "ct(commit,zone=1,nat(src=9.9.9.9)),ct(table=1,zone=2)",
+           "punt(action)");
+}
+END_TEST
+
+START_TEST(test_ct_clear)
+{
+    expect("table=0,ip actions=ct(table=1,zone=1)\n"
+           "table=1,ct_state=+trk actions=ct_clear,resubmit(,2)\n"
+           "table=2,ct_state=-trk,ip actions=output:2,ct(table=3,zone=2)\n"
+           "table=3 actions=output:3",
+           "ct(zone=1),ct_clear,102,ct(zone=2),103");
+    ck_assert_uint_eq(e->states_seen[1], 0);
+    /* There is nothing to clear. */
+    expect("table=0,priority=40000 actions=ct_clear,output:2", "102");
+}
+END_TEST
+
+START_TEST(test_punt_of_conntrack)
+{
+    engine_set_ct(e, 1, CS_NEW)->punt = ADP_PUNT_ALG;
+    expect("table=0,ip actions=output:2,ct(table=1,zone=1)", "punt(alg)");
+    expect("table=0,ip,priority=40000 actions=ct(zone=1),output:2",
+           "punt(alg)");
+    expect("table=0,ip,priority=40001 actions=ct(table=1,zone=1),output:2",
+           "punt(alg)");
+    ck_assert_uint_eq(e->verdict.n_hits, 0);
+}
+END_TEST
+
+/* Stock gives up after some recirculations: it knows best how many. */
+START_TEST(test_endless)
+{
+    expect("table=0,ip actions=ct(table=0,zone=1)", "punt(depth)");
+    expect("table=0,ip,priority=40000 actions=ct(table=0,zone=1),output:2",
+           "punt(depth)");
+}
+END_TEST
+
+/* Depth counts anew after each conntrack pass. */
+START_TEST(test_depth_after_ct)
+{
+    struct ds flows = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&flows, "table=0,ip actions=load:1->NXM_NX_REG0[],"
+                "goto_table:1\n");
+    for (int i = 1; i <= 60; i++) {
+        ds_put_format(&flows, "table=1,reg0=%d actions=load:%d"
+                      "->NXM_NX_REG0[],resubmit(,1)\n", i, i + 1);
+    }
+    ds_put_cstr(&flows, "table=1,reg0=61,ct_state=-trk,ip actions="
+                "load:1->NXM_NX_REG0[],ct(table=1,zone=1)\n"
+                "table=1,reg0=61,ct_state=+trk actions=output:2");
+    expect(ds_cstr(&flows), "ct(zone=1),102");
+    ds_destroy(&flows);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("decide-ct");
+    TCase *tc = tcase_create("ct");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test_commit);
+    tcase_add_test(tc, test_mark_from_register);
+    tcase_add_test(tc, test_nat);
+    tcase_add_test(tc, test_zone_from_register);
+    tcase_add_test(tc, test_timeout_and_helper);
+    tcase_add_test(tc, test_tail);
+    tcase_add_test(tc, test_rewrites_come_before_ct);
+    tcase_add_test(tc, test_nat_then_rewrite);
+    tcase_add_test(tc, test_chain);
+    tcase_add_test(tc, test_fork);
+    tcase_add_test(tc, test_fork_by_caller);
+    tcase_add_test(tc, test_fork_exit);
+    tcase_add_test(tc, test_without_table);
+    tcase_add_test(tc, test_nat_without_table);
+    tcase_add_test(tc, test_ct_clear);
+    tcase_add_test(tc, test_punt_of_conntrack);
+    tcase_add_test(tc, test_endless);
+    tcase_add_test(tc, test_depth_after_ct);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the typed state takes and what it refuses.  JSON is written with single
+ * quotes here. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "flow.h"
+#include "model.h"
+#include "openvswitch/dynamic-string.h"
+#include "sset.h"
+#include "util.h"
+
+/* The bridge's ports. */
+static struct sset ports;
+
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
+{
+    *port = u16_to_ofp(1);
+    return sset_contains(&ports, name);
+}
+
+static const struct adp_model_env env = { .port_number = port_number };
+
+/* A state in which all kinds of records occur. */
+#define GATEWAY "'gateway':{'port':'gw0','mac':'00:00:00:00:00:01'," \
+    "'ip':'10.0.0.1'}"
+#define NODE "{'kind':'NodeConfig','name':'n'," GATEWAY "," \
+    "'tunnel':{'port':'tun0'},'podCIDR':'10.0.0.0/24'," \
+    "'transportIP':'192.168.0.1'}"
+#define POD "{'kind':'Pod','name':'default/a','port':'a'," \
+    "'mac':'00:00:00:00:00:0a','ips':['10.0.0.10']}"
+#define PEER "{'kind':'PeerNode','name':'p','podCIDR':'10.0.1.0/24'," \
+    "'gatewayIP':'10.0.1.1','transportIP':'192.168.0.2'}"
+#define SERVICE "{'kind':'Service','name':'default/s'," \
+    "'clusterIP':'10.96.0.1','externalIPs':['1.2.3.4']," \
+    "'loadBalancerIPs':['1.2.3.5'],'ports':[{'port':80,'nodePort':30000," \
+    "'endpoints':[{'ip':'10.0.0.10','port':8080,'local':true}]}]}"
+#define GROUPS "{'kind':'AppliedToGroup','name':'at','pods':['default/a']}," \
+    "{'kind':'AddressGroup','name':'ad','addresses':['10.0.0.10'," \
+    "'10.9.0.0/16']}"
+#define POLICY "{'kind':'NetworkPolicy','name':'np'," \
+    "'type':'K8sNetworkPolicy','appliedToGroups':['at']," \
+    "'rules':[{'direction':'In','from':{'addressGroups':['ad']}}]}"
+#define MANIFEST "{'kind':'Manifest','name':'m','object':{'x':[1,2.5]}}"
+#define ALL NODE "," POD "," PEER "," SERVICE "," GROUPS "," POLICY "," \
+    MANIFEST
+
+static struct adp_model *model;
+static struct json *junk;       /* To be freed. */
+
+static struct json *
+parse(const char *quoted)
+{
+    char *s = xasprintf("[%s]", quoted);
+
+    for (char *p = s; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    struct json *json = json_from_string(s);
+    ck_assert_msg(json->type == JSON_ARRAY, "%s", s);
+    free(s);
+    json_array_add(junk, json);
+    return json;
+}
+
+static void
+setup(void)
+{
+    static const char *const names[] = { "gw0", "tun0", "a", "b" };
+
+    sset_init(&ports);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        sset_add(&ports, names[i]);
+    }
+    junk = json_array_create_empty();
+    model = adp_model_create();
+    ck_assert(!adp_model_apply(model, parse(ALL), NULL));
+    ck_assert(!adp_model_check(model, NULL, &env));
+}
+
+static void
+teardown(void)
+{
+    adp_model_destroy(model);
+    json_destroy(junk);
+    sset_destroy(&ports);
+}
+
+/* Applies 'apply' and deletes 'delete' (each may be NULL) on a clone of the
+ * model, as a transaction does. */
+static struct adp_error *
+transact(const char *apply, const char *delete)
+{
+    struct adp_model *clone = adp_model_clone(model);
+    struct adp_error *error = NULL;
+
+    if (delete) {
+        error = adp_model_delete(clone, parse(delete), false, NULL);
+    }
+    if (!error && apply) {
+        error = adp_model_apply(clone, parse(apply), NULL);
+    }
+    if (!error) {
+        error = adp_model_check(clone, model, &env);
+    }
+    if (error) {
+        adp_model_destroy(clone);
+    } else {
+        adp_model_destroy(model);
+        model = clone;
+    }
+    return error;
+}
+
+static void
+expect_error(struct adp_error *error, const char *what, const char *code,
+             const char *object, const char *field)
+{
+    ck_assert_msg(error, "accepted: %s", what);
+    ck_assert_msg(!strcmp(error->code, code)
+                  && nullable_string_is_equal(error->object, object)
+                  && nullable_string_is_equal(error->field, field),
+                  "%s:\n  got      %s|%s|%s (%s)\n  expected %s|%s|%s", what,
+                  error->code, error->object, error->field, error->message,
+                  code, object, field);
+    ck_assert(!object || strstr(error->message, object));
+    ck_assert(!field || strstr(error->message, field));
+
+    struct json *json = adp_error_to_json(error);
+    ck_assert_str_eq(json_string(shash_find_data(json->object, "message")),
+                     error->message);
+    ck_assert(!shash_find(json->object, "field") == !field);
+    json_destroy(json);
+    adp_error_destroy(error);
+}
+
+/* Each of 'cases' is refused, and leaves the state as it was. */
+struct bad_case {
+    const char *apply;
+    const char *code, *object, *field;
+};
+
+static void
+expect_errors(const struct bad_case *cases, size_t n)
+{
+    struct json *before = adp_model_get(model, NULL, NULL);
+
+    for (size_t i = 0; i < n; i++) {
+        expect_error(transact(cases[i].apply, NULL), cases[i].apply,
+                     cases[i].code, cases[i].object, cases[i].field);
+    }
+
+    struct json *after = adp_model_get(model, NULL, NULL);
+    ck_assert(json_equal(before, after));
+    json_destroy(before);
+    json_destroy(after);
+}
+#define EXPECT_ERRORS(CASES) expect_errors(CASES, ARRAY_SIZE(CASES))
+
+START_TEST(refuses_what_is_no_record)
+{
+    static const struct bad_case cases[] = {
+        { "1", "invalid", "records[0]", NULL },
+        { MANIFEST ",null", "invalid", "records[1]", NULL },
+        { "{}", "invalid", "records[0]", "kind" },
+        { "{'kind':7,'name':'x'}", "invalid", "records[0]", "kind" },
+        { "{'kind':'Pood','name':'x'}", "invalid", "records[0]", "kind" },
+        { "{'kind':'pod','name':'x'}", "invalid", "records[0]", "kind" },
+        { "{'kind':'Pod'}", "invalid", "records[0]", "name" },
+        { "{'kind':'Pod','name':''}", "invalid", "records[0]", "name" },
+        { "{'kind':'Pod','name':['x']}", "invalid", "records[0]", "name" },
+        { MANIFEST "," MANIFEST, "invalid", "Manifest m", NULL },
+        { "{'kind':'Manifest','name':'x','object':{},'z':1,'a':1}",
+          "invalid", "Manifest x", "a" },
+        { "{'kind':'Manifest','name':'x'}", "invalid", "Manifest x",
+          "object" },
+        { "{'kind':'Manifest','name':'x','object':[]}", "invalid",
+          "Manifest x", "object" },
+    };
+
+    EXPECT_ERRORS(cases);
+    expect_error(adp_model_apply(model, junk->array.elems[0], NULL),
+                 "an array as a record", "invalid", NULL, NULL);
+}
+END_TEST
+
+#define P "{'kind':'Pod','name':'default/b',"
+#define OK_POD "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0.11']"
+
+START_TEST(refuses_bad_pods)
+{
+    static const struct bad_case cases[] = {
+        { P "'mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "port" },
+        { P "'port':3,'mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "port" },
+        { P "'port':'b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'0:0:0:0:0:b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'00:00:00:00:00:0g','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'00:00:00:00:00:00','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'01:00:00:00:00:00','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b'}",
+          "invalid", "Pod default/b", "ips" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':[]}",
+          "invalid", "Pod default/b", "ips" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':'10.0.0.11'}",
+          "invalid", "Pod default/b", "ips" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0.256']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0.011']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['fd00::1']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0.1/32']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['0.0.0.0']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0.11',5]}",
+          "invalid", "Pod default/b", "ips[1]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b',"
+          "'ips':['10.0.0.11','10.0.0.11']}",
+          "invalid", "Pod default/b", "ips[1]" },
+        { P OK_POD ",'color':'red'}", "invalid", "Pod default/b", "color" },
+        { "{'kind':'Pod','name':'b'," OK_POD "}",
+          "invalid", "Pod b", "name" },
+        { "{'kind':'Pod','name':'x/y/z'," OK_POD "}",
+          "invalid", "Pod x/y/z", "name" },
+        /* Against other records. */
+        { P "'port':'nix','mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}",
+          "missing", "Pod default/b", "port" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b','ips':['10.0.0.10']}",
+          "invalid", "Pod default/b", "ips[0]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0b',"
+          "'ips':['10.0.0.11','10.0.0.1']}",
+          "invalid", "Pod default/b", "ips[1]" },
+        { P "'port':'b','mac':'00:00:00:00:00:0a','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'00:00:00:00:00:01','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'b','mac':'aa:bb:cc:dd:ee:ff','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "mac" },
+        { P "'port':'a','mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "port" },
+        { P "'port':'gw0','mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "port" },
+        { P "'port':'tun0','mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}",
+          "invalid", "Pod default/b", "port" },
+        /* The one that is new gets the blame, whatever the names. */
+        { "{'kind':'Pod','name':'a/a','port':'b',"
+          "'mac':'00:00:00:00:00:0b','ips':['10.0.0.10']}",
+          "invalid", "Pod a/a", "ips[0]" },
+    };
+
+    EXPECT_ERRORS(cases);
+    ck_assert(!transact(P OK_POD "}", NULL));
+}
+END_TEST
+
+#define N "{'kind':'NodeConfig','name':'n',"
+#define REST "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1'}"
+
+START_TEST(refuses_bad_nodes)
+{
+    static const struct bad_case cases[] = {
+        { N REST, "invalid", "NodeConfig n", "gateway" },
+        { N "'gateway':'gw0'," REST, "invalid", "NodeConfig n", "gateway" },
+        { N "'gateway':{'port':'gw0','ip':'10.0.0.1'}," REST,
+          "invalid", "NodeConfig n", "gateway.mac" },
+        { N "'gateway':{'port':'gw0','ip':'10.0.0.1','vlan':1,"
+          "'mac':'00:00:00:00:00:01'}," REST,
+          "invalid", "NodeConfig n", "gateway.vlan" },
+        { N GATEWAY ",'tunnel':{}," REST,
+          "invalid", "NodeConfig n", "tunnel.port" },
+        { N GATEWAY ",'tunnel':{'port':'gw0'}," REST,
+          "invalid", "NodeConfig n", "tunnel.port" },
+        { N GATEWAY ",'tunnel':{'port':'nix'}," REST,
+          "missing", "NodeConfig n", "tunnel.port" },
+        { N "'gateway':{'port':'nix','ip':'10.0.0.1',"
+          "'mac':'00:00:00:00:00:01'}," REST,
+          "missing", "NodeConfig n", "gateway.port" },
+        { N GATEWAY ",'podCIDR':'10.0.0.0/24'}",
+          "invalid", "NodeConfig n", "transportIP" },
+        { N GATEWAY ",'podCIDR':'10.0.0.1/24','transportIP':'192.168.0.1'}",
+          "invalid", "NodeConfig n", "podCIDR" },
+        { N GATEWAY ",'podCIDR':'10.0.0.0/33','transportIP':'192.168.0.1'}",
+          "invalid", "NodeConfig n", "podCIDR" },
+        { N GATEWAY ",'podCIDR':'10.0.0.0','transportIP':'192.168.0.1'}",
+          "invalid", "NodeConfig n", "podCIDR" },
+        { N GATEWAY ",'serviceCIDR':'10.96.0.1/12'," REST,
+          "invalid", "NodeConfig n", "serviceCIDR" },
+        { N GATEWAY ",'proxyAll':'yes'," REST,
+          "invalid", "NodeConfig n", "proxyAll" },
+        { N GATEWAY ",'nodePortAddresses':['x']," REST,
+          "invalid", "NodeConfig n", "nodePortAddresses[0]" },
+        { "{'kind':'NodeConfig','name':'other'," GATEWAY "," REST,
+          "invalid", "NodeConfig other", NULL },
+        { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.0.128/25',"
+          "'gatewayIP':'10.0.0.129','transportIP':'192.168.0.3'}",
+          "invalid", "PeerNode q", "podCIDR" },
+        { "{'kind':'PeerNode','name':'a','podCIDR':'10.0.0.0/16',"
+          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.3'}",
+          "invalid", "PeerNode a", "podCIDR" },
+        { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
+          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.2'}",
+          "invalid", "PeerNode q", "transportIP" },
+        { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
+          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.1'}",
+          "invalid", "PeerNode q", "transportIP" },
+        { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
+          "'gatewayIP':'10.0.1.1','transportIP':'192.168.0.3'}",
+          "invalid", "PeerNode q", "gatewayIP" },
+        { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
+          "'transportIP':'192.168.0.3'}",
+          "invalid", "PeerNode q", "gatewayIP" },
+    };
+
+    EXPECT_ERRORS(cases);
+}
+END_TEST
+
+#define S "{'kind':'Service','name':'default/t',"
+#define ONE_PORT(X) S "'ports':[" X "]}"
+#define ONE_EP(X) ONE_PORT("{'port':80,'endpoints':[" X "]}")
+
+START_TEST(refuses_bad_services)
+{
+    static const struct bad_case cases[] = {
+        { S "'clusterIP':'10.96.0.2'}",
+          "invalid", "Service default/t", "ports" },
+        { S "'clusterIP':'None','ports':[]}",
+          "invalid", "Service default/t", "clusterIP" },
+        { ONE_PORT("80"), "invalid", "Service default/t", "ports[0]" },
+        { ONE_PORT("{}"), "invalid", "Service default/t", "ports[0].port" },
+        { ONE_PORT("{'port':0}"),
+          "invalid", "Service default/t", "ports[0].port" },
+        { ONE_PORT("{'port':65536}"),
+          "invalid", "Service default/t", "ports[0].port" },
+        { ONE_PORT("{'port':'80'}"),
+          "invalid", "Service default/t", "ports[0].port" },
+        { ONE_PORT("{'port':80.5}"),
+          "invalid", "Service default/t", "ports[0].port" },
+        { ONE_PORT("{'port':80,'protocol':'ICMP'}"),
+          "invalid", "Service default/t", "ports[0].protocol" },
+        { ONE_PORT("{'port':80,'nodePort':-1}"),
+          "invalid", "Service default/t", "ports[0].nodePort" },
+        { ONE_PORT("{'port':80,'targetPort':80}"),
+          "invalid", "Service default/t", "ports[0].targetPort" },
+        { ONE_PORT("{'port':80},{'port':80}"),
+          "invalid", "Service default/t", "ports[1].port" },
+        { ONE_PORT("{'port':80,'nodePort':3},{'port':81,'nodePort':3}"),
+          "invalid", "Service default/t", "ports[1].nodePort" },
+        { ONE_EP("{'port':80}"), "invalid", "Service default/t",
+          "ports[0].endpoints[0].ip" },
+        { ONE_EP("{'ip':'10.0.0.10'}"), "invalid", "Service default/t",
+          "ports[0].endpoints[0].port" },
+        { ONE_EP("{'ip':'10.0.0.10','port':1},{'ip':'web','port':1}"),
+          "invalid", "Service default/t", "ports[0].endpoints[1].ip" },
+        { ONE_EP("{'ip':'10.0.0.10','port':1},{'ip':'10.0.0.10','port':1}"),
+          "invalid", "Service default/t", "ports[0].endpoints[1]" },
+        { ONE_EP("{'ip':'10.0.0.10','port':1,'weight':0}"),
+          "invalid", "Service default/t", "ports[0].endpoints[0].weight" },
+        { ONE_EP("{'ip':'10.0.0.10','port':1,'local':1}"),
+          "invalid", "Service default/t", "ports[0].endpoints[0].local" },
+        { ONE_EP("{'ip':'10.0.0.10','port':1,'node':'n'}"),
+          "invalid", "Service default/t", "ports[0].endpoints[0].node" },
+        { S "'ports':[],'sessionAffinity':{}}",
+          "invalid", "Service default/t", "sessionAffinity.timeoutSeconds" },
+        { S "'ports':[],'sessionAffinity':{'timeoutSeconds':65536}}",
+          "invalid", "Service default/t", "sessionAffinity.timeoutSeconds" },
+        { S "'ports':[],'sessionAffinity':'ClientIP'}",
+          "invalid", "Service default/t", "sessionAffinity" },
+        { S "'ports':[],'externalTrafficPolicy':'local'}",
+          "invalid", "Service default/t", "externalTrafficPolicy" },
+        { S "'ports':[],'internalTrafficPolicy':true}",
+          "invalid", "Service default/t", "internalTrafficPolicy" },
+        { "{'kind':'Service','name':'t','ports':[]}",
+          "invalid", "Service t", "name" },
+        /* Against other records. */
+        { S "'clusterIP':'10.96.0.1','ports':[{'port':80}]}",
+          "invalid", "Service default/t", "clusterIP" },
+        { S "'externalIPs':['9.9.9.9','1.2.3.4'],'ports':[{'port':80}]}",
+          "invalid", "Service default/t", "externalIPs[1]" },
+        { S "'loadBalancerIPs':['1.2.3.4'],'ports':[{'port':80}]}",
+          "invalid", "Service default/t", "loadBalancerIPs[0]" },
+        { S "'clusterIP':'9.9.9.9','externalIPs':['9.9.9.9'],"
+          "'ports':[{'port':80}]}",
+          "invalid", "Service default/t", "externalIPs[0]" },
+        { ONE_PORT("{'port':80,'nodePort':30000}"),
+          "invalid", "Service default/t", "ports[0].nodePort" },
+    };
+
+    EXPECT_ERRORS(cases);
+
+    /* Another protocol or port is another front end. */
+    ck_assert(!transact(S "'clusterIP':'10.96.0.1','externalIPs':['1.2.3.4'],"
+                        "'ports':[{'port':80,'protocol':'UDP',"
+                        "'nodePort':30000},{'port':81}]}", NULL));
+}
+END_TEST
+
+#define NP "{'kind':'NetworkPolicy','name':'x',"
+#define K8S NP "'type':'K8sNetworkPolicy','appliedToGroups':['at'],'rules':["
+#define ANP NP "'type':'AntreaNetworkPolicy','tierPriority':250," \
+    "'priority':5,'appliedToGroups':['at'],'rules':["
+#define X "NetworkPolicy x"
+#define SVC(V) K8S "{'direction':'In','from':{},'services':[" V "]}]}"
+
+START_TEST(refuses_bad_policies)
+{
+    static const struct bad_case cases[] = {
+        { NP "'rules':[]}", "invalid", X, "type" },
+        { NP "'type':'Ingress','rules':[]}", "invalid", X, "type" },
+        { NP "'type':'K8sNetworkPolicy'}", "invalid", X, "rules" },
+        { NP "'type':'K8sNetworkPolicy','priority':1,'rules':[]}",
+          "invalid", X, "priority" },
+        { NP "'type':'K8sNetworkPolicy','tierPriority':1,'rules':[]}",
+          "invalid", X, "tierPriority" },
+        { NP "'type':'AntreaNetworkPolicy','priority':1,'rules':[]}",
+          "invalid", X, "tierPriority" },
+        { NP "'type':'AntreaNetworkPolicy','tierPriority':1,'rules':[]}",
+          "invalid", X, "priority" },
+        { NP "'type':'AntreaNetworkPolicy','tierPriority':256,"
+          "'priority':1,'rules':[]}", "invalid", X, "tierPriority" },
+        { NP "'type':'AntreaNetworkPolicy','tierPriority':2,"
+          "'priority':0.5,'rules':[]}", "invalid", X, "priority" },
+        { NP "'type':'AntreaNetworkPolicy','tierPriority':2,"
+          "'priority':'1','rules':[]}", "invalid", X, "priority" },
+        { K8S "{}]}", "invalid", X, "rules[0].direction" },
+        { K8S "{'direction':'Ingress'}]}",
+          "invalid", X, "rules[0].direction" },
+        { K8S "{'direction':'In','action':'Drop'}]}",
+          "invalid", X, "rules[0].action" },
+        { ANP "{'direction':'In','action':'Reject'}]}",
+          "invalid", X, "rules[0].action" },
+        { K8S "{'direction':'In','to':{}}]}", "invalid", X, "rules[0].to" },
+        { K8S "{'direction':'Out','from':{}}]}",
+          "invalid", X, "rules[0].from" },
+        { K8S "{'direction':'In','from':[]}]}",
+          "invalid", X, "rules[0].from" },
+        { K8S "{'direction':'In','from':{'pods':[]}}]}",
+          "invalid", X, "rules[0].from.pods" },
+        { K8S "{'direction':'In','from':{'ipBlocks':[{}]}}]}",
+          "invalid", X, "rules[0].from.ipBlocks[0].cidr" },
+        { K8S "{'direction':'In','from':{'ipBlocks':["
+          "{'cidr':'10.0.0.1/8'}]}}]}",
+          "invalid", X, "rules[0].from.ipBlocks[0].cidr" },
+        { K8S "{'direction':'In','from':{'ipBlocks':["
+          "{'cidr':'10.0.0.0/8','except':['11.0.0.0/8']}]}}]}",
+          "invalid", X, "rules[0].from.ipBlocks[0].except[0]" },
+        { K8S "{'direction':'In','l7':{}}]}", "invalid", X, "rules[0].l7" },
+        { SVC("{}"), "invalid", X, "rules[0].services[0].protocol" },
+        { SVC("{'protocol':'GRE'}"),
+          "invalid", X, "rules[0].services[0].protocol" },
+        { SVC("{'protocol':'TCP','port':0}"),
+          "invalid", X, "rules[0].services[0].port" },
+        { SVC("{'protocol':'TCP','endPort':80}"),
+          "invalid", X, "rules[0].services[0].endPort" },
+        { SVC("{'protocol':'TCP','port':80,'endPort':79}"),
+          "invalid", X, "rules[0].services[0].endPort" },
+        { SVC("{'protocol':'TCP','icmpType':8}"),
+          "invalid", X, "rules[0].services[0].icmpType" },
+        { SVC("{'protocol':'ICMP','port':8}"),
+          "invalid", X, "rules[0].services[0].port" },
+        { SVC("{'protocol':'ICMP','icmpCode':0}"),
+          "invalid", X, "rules[0].services[0].icmpCode" },
+        { SVC("{'protocol':'ICMP','icmpType':256}"),
+          "invalid", X, "rules[0].services[0].icmpType" },
+        { SVC("{'protocol':'UDP'},{'protocol':'UDP','prot':1}"),
+          "invalid", X, "rules[0].services[1].prot" },
+        /* Against other records. */
+        { NP "'type':'K8sNetworkPolicy','appliedToGroups':['at','nix'],"
+          "'rules':[]}", "missing", X, "appliedToGroups[1]" },
+        { NP "'type':'K8sNetworkPolicy','appliedToGroups':['ad'],"
+          "'rules':[]}", "missing", X, "appliedToGroups[0]" },
+        { NP "'type':'K8sNetworkPolicy','appliedToGroups':['at','at'],"
+          "'rules':[]}", "invalid", X, "appliedToGroups[1]" },
+        { ANP "{'direction':'In','appliedToGroups':['nix']}]}",
+          "missing", X, "rules[0].appliedToGroups[0]" },
+        { K8S "{'direction':'Out'},{'direction':'Out',"
+          "'to':{'addressGroups':['ad','nix']}}]}",
+          "missing", X, "rules[1].to.addressGroups[1]" },
+    };
+
+    EXPECT_ERRORS(cases);
+}
+END_TEST
+
+START_TEST(refuses_bad_groups)
+{
+    static const struct bad_case cases[] = {
+        { "{'kind':'AddressGroup','name':'g'}",
+          "invalid", "AddressGroup g", "addresses" },
+        { "{'kind':'AddressGroup','name':'g','addresses':['10.0.0.1/8']}",
+          "invalid", "AddressGroup g", "addresses[0]" },
+        { "{'kind':'AddressGroup','name':'g','addresses':['10.0.0.0/']}",
+          "invalid", "AddressGroup g", "addresses[0]" },
+        { "{'kind':'AddressGroup','name':'g','addresses':['10.0.0.0/08']}",
+          "invalid", "AddressGroup g", "addresses[0]" },
+        { "{'kind':'AddressGroup','name':'g',"
+          "'addresses':['10.0.0.2','10.0.0.1','10.0.0.2/32']}",
+          "invalid", "AddressGroup g", "addresses[2]" },
+        { "{'kind':'AppliedToGroup','name':'g','pods':[1]}",
+          "invalid", "AppliedToGroup g", "pods[0]" },
+        { "{'kind':'AppliedToGroup','name':'g','pods':['a/b','a/b']}",
+          "invalid", "AppliedToGroup g", "pods[1]" },
+        { "{'kind':'AppliedToGroup','name':'g','addresses':[]}",
+          "invalid", "AppliedToGroup g", "pods" },
+    };
+
+    EXPECT_ERRORS(cases);
+}
+END_TEST
+
+START_TEST(refuses_bad_deletions)
+{
+    expect_error(transact(NULL, "{'kind':'Pod','name':'default/x'}"),
+                 "no such Pod", "missing", "Pod default/x", NULL);
+    expect_error(transact(NULL, "{'kind':'Pod'}"),
+                 "no name", "invalid", "records[0]", "name");
+    expect_error(transact(NULL, "{'kind':'Poo','name':'x'}"),
+                 "no such kind", "invalid", "records[0]", "kind");
+    expect_error(transact(NULL, "{'kind':'Pod','name':'default/a','x':1}"),
+                 "unknown field", "invalid", "records[0]", "x");
+    expect_error(transact(NULL, "{'kind':'Pod','name':'default/a'},"
+                                "{'kind':'Pod','name':'default/a'}"),
+                 "twice", "invalid", "Pod default/a", NULL);
+    expect_error(transact(NULL, "{'kind':'AddressGroup','name':'ad'}"),
+                 "group in use", "invalid", "AddressGroup ad", NULL);
+    expect_error(transact(NULL, "{'kind':'AppliedToGroup','name':'at'}"),
+                 "group in use", "invalid", "AppliedToGroup at", NULL);
+
+    /* With its policy a group may go. */
+    ck_assert(!transact(NULL, "{'kind':'AddressGroup','name':'ad'},"
+                              "{'kind':'NetworkPolicy','name':'np'}"));
+
+    size_t n;
+    ck_assert(!adp_model_delete(
+        model, parse("{'kind':'Pod','name':'default/x'},"
+                     "{'kind':'Pod','name':'default/a'}"), true, &n));
+    ck_assert_uint_eq(n, 1);
+}
+END_TEST
+
+/* Records come back as they were given, in order. */
+START_TEST(gives_back_what_it_took)
+{
+    struct json *got = adp_model_get(model, NULL, NULL);
+    struct json *expected = parse(
+        "{'kind':'AddressGroup','name':'ad','addresses':['10.0.0.10',"
+        "'10.9.0.0/16']},"
+        "{'kind':'AppliedToGroup','name':'at','pods':['default/a']},"
+        MANIFEST "," POLICY "," NODE "," PEER "," POD "," SERVICE);
+
+    ck_assert_msg(json_equal(got, expected), "%s", json_to_string(got, 0));
+    ck_assert_uint_eq(adp_model_count(model, NULL), 8);
+    ck_assert_uint_eq(adp_model_count(model, "Pod"), 1);
+    ck_assert_uint_eq(adp_model_count(model, "Nix"), 0);
+    ck_assert(adp_model_is_kind("Service") && !adp_model_is_kind("Nix"));
+    json_destroy(got);
+
+    got = adp_model_get(model, "Pod", NULL);
+    ck_assert(json_equal(got, parse(POD)));
+    json_destroy(got);
+    got = adp_model_get(model, "Pod", "default/nix");
+    ck_assert_uint_eq(got->array.n, 0);
+    json_destroy(got);
+}
+END_TEST
+
+/* A clone that goes wrong doesn't touch its origin, nor does one that goes
+ * right. */
+START_TEST(clones_are_independent)
+{
+    struct json *before = adp_model_get(model, NULL, NULL);
+    struct adp_model *clone = adp_model_clone(model);
+
+    ck_assert(!adp_model_apply(clone, parse(P OK_POD "}"), NULL));
+    ck_assert(!adp_model_delete(
+        clone, parse("{'kind':'Service','name':'default/s'}"), false, NULL));
+    ck_assert_uint_eq(adp_model_count(clone, "Service"), 0);
+
+    struct json *after = adp_model_get(model, NULL, NULL);
+    ck_assert(json_equal(before, after));
+    json_destroy(after);
+
+    adp_model_destroy(model);
+    model = clone;
+    ck_assert_uint_eq(adp_model_count(model, "Pod"), 2);
+    json_destroy(before);
+}
+END_TEST
+
+/* A port that went after its record was applied is no error for others, but
+ * for a record that is applied now. */
+START_TEST(ports_may_vanish)
+{
+    sset_find_and_delete(&ports, "a");
+    ck_assert(!transact(P OK_POD "}", NULL));
+    expect_error(transact(POD, NULL), "applied again", "missing",
+                 "Pod default/a", "port");
+}
+END_TEST
+
+/* What a record gave up another may take in the same transaction. */
+START_TEST(swaps_in_one_transaction)
+{
+    ck_assert(!transact(P OK_POD "}", NULL));
+    ck_assert(!transact("{'kind':'Pod','name':'default/a','port':'b',"
+                        "'mac':'00:00:00:00:00:0b','ips':['10.0.0.11']},"
+                        P "'port':'a','mac':'00:00:00:00:00:0a',"
+                        "'ips':['10.0.0.10']}", NULL));
+    ck_assert(!transact("{'kind':'NodeConfig','name':'m'," GATEWAY "," REST,
+                        "{'kind':'NodeConfig','name':'n'}"));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("model");
+    TCase *tc = tcase_create("records");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, refuses_what_is_no_record);
+    tcase_add_test(tc, refuses_bad_pods);
+    tcase_add_test(tc, refuses_bad_nodes);
+    tcase_add_test(tc, refuses_bad_services);
+    tcase_add_test(tc, refuses_bad_policies);
+    tcase_add_test(tc, refuses_bad_groups);
+    tcase_add_test(tc, refuses_bad_deletions);
+    tcase_add_test(tc, gives_back_what_it_took);
+    tcase_add_test(tc, clones_are_independent);
+    tcase_add_test(tc, ports_may_vanish);
+    tcase_add_test(tc, swaps_in_one_transaction);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

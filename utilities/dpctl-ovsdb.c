@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-ovsdb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-rpc.h"
+#include "sset.h"
+#include "util.h"
+
+static struct json *
+select_operation(const char *table, const char *const *columns, size_t n)
+{
+    struct json *op = json_object_create();
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, json_string_create(columns[i]));
+    }
+    json_object_put_string(op, "op", "select");
+    json_object_put_string(op, "table", table);
+    json_object_put(op, "where", json_array_create_empty());
+    json_object_put(op, "columns", array);
+    return op;
+}
+
+static struct json *
+read_request(void)
+{
+    static const char *const bridge[] = { "name", "ports" };
+    static const char *const port[] = {
+        "_uuid", "name", "external_ids", "interfaces"
+    };
+    static const char *const interface[] = {
+        "_uuid", "name", "mac_in_use", "external_ids"
+    };
+    struct json *params = json_array_create_empty();
+
+    json_array_add(params, json_string_create("Open_vSwitch"));
+    json_array_add(params, select_operation("Bridge", bridge,
+                                            ARRAY_SIZE(bridge)));
+    json_array_add(params, select_operation("Port", port, ARRAY_SIZE(port)));
+    json_array_add(params, select_operation("Interface", interface,
+                                            ARRAY_SIZE(interface)));
+    return params;
+}
+
+/* The value of 'key' in an OVSDB map, ["map", [[KEY, VALUE]...]]. */
+static const char *
+map_get(const struct json *map, const char *key)
+{
+    if (!map || map->type != JSON_ARRAY || map->array.n != 2
+        || map->array.elems[1]->type != JSON_ARRAY) {
+        return NULL;
+    }
+    const struct json_array *pairs = json_array(map->array.elems[1]);
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct json *pair = pairs->elems[i];
+        if (pair->type == JSON_ARRAY && pair->array.n == 2
+            && pair->array.elems[0]->type == JSON_STRING
+            && pair->array.elems[1]->type == JSON_STRING
+            && !strcmp(pair->array.elems[0]->string, key)) {
+            return pair->array.elems[1]->string;
+        }
+    }
+    return NULL;
+}
+
+/* Adds the UUIDs of an OVSDB set: ["uuid", U] or ["set", [["uuid", U]...]]. */
+static void
+add_uuids(const struct json *set, struct sset *uuids)
+{
+    if (!set || set->type != JSON_ARRAY || set->array.n != 2
+        || set->array.elems[0]->type != JSON_STRING) {
+        return;
+    }
+    const struct json *value = set->array.elems[1];
+    if (value->type == JSON_STRING) {
+        sset_add(uuids, value->string);
+    } else if (value->type == JSON_ARRAY) {
+        for (size_t i = 0; i < value->array.n; i++) {
+            add_uuids(value->array.elems[i], uuids);
+        }
+    }
+}
+
+static bool
+is_in(const struct json *row, const struct sset *uuids)
+{
+    struct sset own = SSET_INITIALIZER(&own);
+    bool found = false;
+    const char *uuid;
+
+    add_uuids(dpctl_json_member(row, "_uuid"), &own);
+    SSET_FOR_EACH (uuid, &own) {
+        found |= sset_contains(uuids, uuid);
+    }
+    sset_destroy(&own);
+    return found;
+}
+
+static void
+add_port(const struct json *row, struct dpctl_ports *ports)
+{
+    const struct json *ids = dpctl_json_member(row, "external_ids");
+    const char *pod = map_get(ids, "pod-name");
+    const char *namespace_ = map_get(ids, "pod-namespace");
+    const char *name = dpctl_json_str(row, "name");
+
+    if (!pod || !namespace_ || !name) {
+        return;
+    }
+    char *key = xasprintf("%s/%s", namespace_, pod);
+    if (!shash_find(&ports->by_pod, key)) {
+        struct dpctl_port *port = xmalloc(sizeof *port);
+        port->name = xstrdup(name);
+        port->mac = nullable_xstrdup(map_get(ids, "attached-mac"));
+        port->ips = nullable_xstrdup(map_get(ids, "ip-address"));
+        shash_add(&ports->by_pod, key, port);
+    }
+    free(key);
+}
+
+/* The rows of the operation 'i' of the reply; never NULL. */
+static const struct json_array *
+reply_rows(const struct json *reply, size_t i)
+{
+    const struct json *operation
+        = (reply->type == JSON_ARRAY && i < reply->array.n
+           ? reply->array.elems[i] : NULL);
+    return dpctl_json_array(operation, "rows");
+}
+
+static void
+parse_reply(const struct json *reply, const char *bridge,
+            struct dpctl_ports *ports)
+{
+    struct sset port_uuids = SSET_INITIALIZER(&port_uuids);
+    struct sset interface_uuids = SSET_INITIALIZER(&interface_uuids);
+    const struct json_array *rows = reply_rows(reply, 0);
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const char *name = dpctl_json_str(rows->elems[i], "name");
+        if (!bridge || (name && !strcmp(name, bridge))) {
+            add_uuids(dpctl_json_member(rows->elems[i], "ports"),
+                      &port_uuids);
+        }
+    }
+
+    rows = reply_rows(reply, 1);
+    for (size_t i = 0; i < rows->n; i++) {
+        if (is_in(rows->elems[i], &port_uuids)) {
+            add_uuids(dpctl_json_member(rows->elems[i], "interfaces"),
+                      &interface_uuids);
+            add_port(rows->elems[i], ports);
+        }
+    }
+
+    /* Some CNIs write the same keys on the Interface. */
+    rows = reply_rows(reply, 2);
+    for (size_t i = 0; i < rows->n; i++) {
+        const char *name = dpctl_json_str(rows->elems[i], "name");
+        if (name && is_in(rows->elems[i], &interface_uuids)) {
+            add_port(rows->elems[i], ports);
+            shash_replace(&ports->interface_macs, name,
+                          nullable_xstrdup(dpctl_json_str(rows->elems[i],
+                                                          "mac_in_use")));
+        }
+    }
+    sset_destroy(&port_uuids);
+    sset_destroy(&interface_uuids);
+}
+
+void
+dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
+                 struct dpctl_ports *ports)
+{
+    struct dpctl_rpc *rpc;
+    struct json *reply = NULL;
+
+    struct dpctl_rpc_error *error = dpctl_rpc_open(db, timeout_s, &rpc);
+    if (!error) {
+        error = dpctl_rpc_call(rpc, "transact", read_request(), 0, &reply);
+    }
+    if (error) {
+        ports->why = xstrdup(error->message);
+        dpctl_rpc_error_destroy(error);
+    } else {
+        ports->available = true;
+        parse_reply(reply, bridge, ports);
+    }
+    json_destroy(reply);
+    dpctl_rpc_close(rpc);
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-plan.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-kind.h"
+#include "svec.h"
+#include "util.h"
+
+/* Input. */
+
+void
+dpctl_input_init(struct dpctl_input *input)
+{
+    shash_init(&input->manifests);
+    shash_init(&input->records);
+    shash_init(&input->origins);
+}
+
+void
+dpctl_input_destroy(struct dpctl_input *input)
+{
+    dpctl_records_destroy(&input->manifests);
+    dpctl_records_destroy(&input->records);
+    shash_destroy_free_data(&input->origins);
+}
+
+/* What all objects of one call have in common. */
+struct reader {
+    struct dpctl_input *input;
+    const char *default_namespace;
+    bool ignore_unknown;
+};
+
+/* Takes 'json'. */
+static char *
+input_put(struct reader *reader, struct shash *to, const char *key,
+          const char *title, const char *origin, struct json *json)
+{
+    const char *other = shash_find_data(&reader->input->origins, key);
+    if (other) {
+        json_destroy(json);
+        return xasprintf("%s: %s: given twice, also in %s", origin, title,
+                         other);
+    }
+    shash_add(&reader->input->origins, key, xstrdup(origin));
+    shash_add(to, key, json);
+    return NULL;
+}
+
+static char *
+add_manifest(struct reader *reader, const struct dpctl_kind *kind,
+             const char *origin, const struct json *object)
+{
+    char *title = dpctl_kind_title(kind, object, reader->default_namespace);
+    char *error = dpctl_kind_check(kind, object);
+
+    if (error) {
+        char *text = xasprintf("%s: %s: %s", origin, title, error);
+        free(error);
+        free(title);
+        return text;
+    }
+
+    struct json *copy = json_deep_clone(object);
+    if (kind->namespaced && !dpctl_json_str(copy, "metadata.namespace")) {
+        json_object_put_string(shash_find_data(json_object(copy),
+                                               "metadata"),
+                               "namespace", reader->default_namespace);
+    }
+    char *name = dpctl_manifest_name_of(kind, copy);
+    error = input_put(reader, &reader->input->manifests, name, title, origin,
+                      copy);
+    free(name);
+    free(title);
+    return error;
+}
+
+static char *
+add_object(struct reader *reader, const char *origin, const char *api_version,
+           const char *kind_name, const struct json *object)
+{
+    bool known_kind;
+    const struct dpctl_kind *kind = dpctl_kind_find(api_version, kind_name,
+                                                    &known_kind);
+    if (kind) {
+        return add_manifest(reader, kind, origin, object);
+    } else if (reader->ignore_unknown && !known_kind) {
+        return NULL;
+    }
+    const char *name = dpctl_json_str(object, "metadata.name");
+    return xasprintf("%s: %s %s: %s %s is not known", origin, kind_name,
+                     name ? name : "?",
+                     known_kind ? "apiVersion" : "kind",
+                     known_kind ? api_version : kind_name);
+}
+
+/* A record of the control socket; a Manifest among them is the object in
+ * it. */
+static char *
+add_record(struct reader *reader, const char *origin, const char *kind,
+           const struct json *record)
+{
+    const char *name = dpctl_json_str(record, "name");
+
+    if (!name || !name[0]) {
+        return (dpctl_json_member(record, "metadata")
+                ? xasprintf("%s: %s: apiVersion: is missing", origin, kind)
+                : xasprintf("%s: %s: name: is missing", origin, kind));
+    }
+    if (!strcmp(kind, "Manifest")) {
+        const struct json *object = dpctl_json_member(record, "object");
+        const char *api_version = dpctl_json_str(object, "apiVersion");
+        const char *object_kind = dpctl_json_str(object, "kind");
+        if (!api_version || !object_kind) {
+            return xasprintf("%s: Manifest %s: object: has no apiVersion and "
+                             "kind", origin, name);
+        }
+        return add_object(reader, origin, api_version, object_kind, object);
+    }
+    char *key = dpctl_record_key(kind, name);
+    char *error = input_put(reader, &reader->input->records, key, key, origin,
+                            json_clone(record));
+    free(key);
+    return error;
+}
+
+static char *add_value(struct reader *, const char *origin,
+                       const struct json *, const char *api_version,
+                       const char *kind);
+
+/* 'kind' may be NULL: then each item names its own. */
+static char *
+add_items(struct reader *reader, const char *origin, const char *what,
+          const struct json_array *items, const char *api_version,
+          const char *kind)
+{
+    for (size_t i = 0; i < items->n; i++) {
+        char *item_origin = xasprintf("%s, %s[%"PRIuSIZE"]", origin, what, i);
+        char *error = add_value(reader, item_origin, items->elems[i],
+                                api_version, kind);
+        free(item_origin);
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}
+
+/* The last two parameters are what the list around it says, or NULL. */
+static char *
+add_value(struct reader *reader, const char *origin, const struct json *json,
+          const char *list_version, const char *list_kind)
+{
+    if (json->type == JSON_ARRAY) {
+        return add_items(reader, origin, "element", json_array(json), NULL,
+                         NULL);
+    } else if (json->type != JSON_OBJECT) {
+        return xasprintf("%s: must be an object, not a %s", origin,
+                         json_type_to_string(json->type));
+    }
+
+    const char *kind = dpctl_json_str(json, "kind");
+    const char *api_version = dpctl_json_str(json, "apiVersion");
+    kind = kind ? kind : list_kind;
+    api_version = api_version ? api_version : list_version;
+    if (!kind) {
+        return xasprintf("%s: kind: is missing", origin);
+    } else if (!api_version) {
+        return (dpctl_is_record_kind(kind)
+                ? add_record(reader, origin, kind, json)
+                : xasprintf("%s: %s: %s", origin, kind,
+                            (dpctl_json_member(json, "metadata")
+                             ? "apiVersion: is missing"
+                             : "is no kind of record")));
+    }
+
+    size_t len = strlen(kind);
+    const struct json *items = dpctl_json_member(json, "items");
+    if (items && items->type == JSON_ARRAY && len >= 4
+        && !strcmp(kind + len - 4, "List")) {
+        /* "List" is anything's, "PodList" has Pods that don't say so. */
+        char *item_kind = len > 4 ? xmemdup0(kind, len - 4) : NULL;
+        char *error = add_items(reader, origin, "items", json_array(items),
+                                item_kind ? api_version : NULL, item_kind);
+        free(item_kind);
+        return error;
+    }
+    return add_object(reader, origin, api_version, kind, json);
+}
+
+char *
+dpctl_input_add(struct dpctl_input *input, const struct dpctl_docs *docs,
+                const char *default_namespace, bool ignore_unknown)
+{
+    struct reader reader = { input, default_namespace, ignore_unknown };
+
+    for (size_t i = 0; i < docs->n; i++) {
+        const struct dpctl_doc *doc = &docs->docs[i];
+        char *origin = xasprintf("%s, document %"PRIuSIZE" (line %d)",
+                                 doc->file, doc->index, doc->line);
+        char *error = add_value(&reader, origin, doc->json, NULL, NULL);
+        free(origin);
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}
+
+/* Plans. */
+
+/* While a plan is made. */
+struct planner {
+    enum dpctl_verb verb;
+    const struct dpctl_input *input;
+    struct dpctl_env *env;
+    struct shash stored;        /* Record key to JSON: all that there is. */
+    struct shash old_manifests; /* As stored. */
+    struct shash new_manifests; /* As they'll be. */
+    struct shash new_records;   /* Record key to JSON: given and derived. */
+    struct dpctl_plan *plan;
+};
+
+static void
+index_state(struct planner *p, const struct json *state)
+{
+    p->env->node_config = NULL;
+    for (size_t i = 0; i < json_array(state)->n; i++) {
+        const struct json *record = json_array(state)->elems[i];
+        const char *kind = dpctl_json_str(record, "kind");
+        const char *name = dpctl_json_str(record, "name");
+
+        shash_add_nocopy(&p->stored, dpctl_record_key_of(record), record);
+        if (kind && name && !strcmp(kind, "Manifest")) {
+            shash_add(&p->old_manifests, name,
+                      dpctl_json_member(record, "object"));
+        } else if (kind && !strcmp(kind, "NodeConfig")) {
+            p->env->node_config = record;
+        }
+    }
+}
+
+/* "pod/web created", as kubectl writes it. */
+static void
+report_manifest(struct planner *p, const char *manifest_name,
+                const char *what)
+{
+    size_t len = strcspn(manifest_name, "/");
+    const char *name = strrchr(manifest_name, '/') + 1;
+    char *kind = xmemdup0(manifest_name, len);
+
+    for (char *c = kind; *c; c++) {
+        *c = tolower((unsigned char) *c);
+    }
+    char *version = strstr(kind, ".v1");
+    if (version && !version[3]) {
+        *version = '\0';
+    }
+    svec_add_nocopy(p->plan->messages, xasprintf("%s/%s %s", kind, name,
+                                                 what));
+    free(kind);
+}
+
+static void
+report_record(struct planner *p, const char *key, const char *what)
+{
+    svec_add_nocopy(p->plan->messages, xasprintf("%s %s", key, what));
+}
+
+static void
+plan_delete(struct planner *p, const char *kind, const char *name)
+{
+    struct json *json = json_object_create();
+
+    json_object_put_string(json, "kind", kind);
+    json_object_put_string(json, "name", name);
+    json_array_add(p->plan->delete, json);
+}
+
+static struct json *
+manifest_record(const char *name, const struct json *object)
+{
+    struct json *record = json_object_create();
+
+    json_object_put_string(record, "kind", "Manifest");
+    json_object_put_string(record, "name", name);
+    json_object_put(record, "object", json_clone(object));
+    return record;
+}
+
+/* The set of manifests that there will be, and what changes in it. */
+static char *
+plan_manifests(struct planner *p, bool ignore_missing)
+{
+    const struct shash_node **nodes = shash_sort(&p->input->manifests);
+    size_t n = shash_count(&p->input->manifests);
+    const struct shash_node *node;
+    char *error = NULL;
+
+    if (p->verb != DPCTL_REPLACE) {
+        SHASH_FOR_EACH (node, &p->old_manifests) {
+            shash_add(&p->new_manifests, node->name, node->data);
+        }
+    }
+    for (size_t i = 0; i < n && !error; i++) {
+        const char *name = nodes[i]->name;
+        const struct json *object = nodes[i]->data;
+        const struct json *old = shash_find_data(&p->old_manifests, name);
+
+        if (p->verb == DPCTL_DELETE) {
+            shash_find_and_delete(&p->new_manifests, name);
+            if (old) {
+                plan_delete(p, "Manifest", name);
+                report_manifest(p, name, "deleted");
+            } else if (!ignore_missing) {
+                error = xasprintf("%s: there is none", name);
+            }
+            continue;
+        }
+        shash_replace(&p->new_manifests, name, object);
+        bool same = old && json_equal(old, object);
+        if (!same || p->verb == DPCTL_REPLACE) {
+            json_array_add(p->plan->apply, manifest_record(name, object));
+        }
+        report_manifest(p, name, (!old ? "created" : same ? "unchanged"
+                                  : "configured"));
+    }
+    free(nodes);
+    return error;
+}
+
+/* The records that users give as such. */
+static char *
+plan_given_records(struct planner *p, bool ignore_missing)
+{
+    const struct shash_node **nodes = shash_sort(&p->input->records);
+    size_t n = shash_count(&p->input->records);
+    char *error = NULL;
+
+    for (size_t i = 0; i < n && !error; i++) {
+        const char *key = nodes[i]->name;
+        struct json *record = nodes[i]->data;
+        const struct json *old = shash_find_data(&p->stored, key);
+
+        if (p->verb == DPCTL_DELETE) {
+            if (old) {
+                plan_delete(p, dpctl_json_str(record, "kind"),
+                            dpctl_json_str(record, "name"));
+                report_record(p, key, "deleted");
+            } else if (!ignore_missing) {
+                error = xasprintf("%s: there is none", key);
+            }
+            continue;
+        }
+        const struct json *derived = shash_find_data(&p->new_records, key);
+        if (derived && !json_equal(derived, record)) {
+            error = xasprintf("%s: %s: another one follows from the "
+                              "Kubernetes objects",
+                              (char *) shash_find_data(&p->input->origins,
+                                                       key), key);
+            continue;
+        }
+        if (!derived) {
+            shash_add(&p->new_records, key, json_clone(record));
+        }
+        report_record(p, key, (!old ? "created"
+                               : json_equal(old, record) ? "unchanged"
+                               : "configured"));
+    }
+    free(nodes);
+    return error;
+}
+
+/* Applies what is new or different. */
+static void
+plan_apply_records(struct planner *p)
+{
+    const struct shash_node **nodes = shash_sort(&p->new_records);
+
+    for (size_t i = 0; i < shash_count(&p->new_records); i++) {
+        const struct json *old = shash_find_data(&p->stored, nodes[i]->name);
+        if (p->verb == DPCTL_REPLACE || !old
+            || !json_equal(old, nodes[i]->data)) {
+            json_array_add(p->plan->apply, json_clone(nodes[i]->data));
+        }
+    }
+    free(nodes);
+}
+
+/* Deletes what only the old manifests derive. */
+static void
+plan_delete_derived(struct planner *p)
+{
+    struct shash old_records = SHASH_INITIALIZER(&old_records);
+    struct dpctl_env env = *p->env;
+    const char *node = dpctl_json_str(env.node_config, "name");
+
+    /* Back then, the node was the one that the NodeConfig names. */
+    env.keys_only = true;
+    env.node = node ? node : env.node;
+    free(dpctl_resolve(&p->old_manifests, &env, &old_records));
+
+    const struct shash_node **nodes = shash_sort(&old_records);
+    for (size_t i = 0; i < shash_count(&old_records); i++) {
+        const char *key = nodes[i]->name;
+        if (!shash_find(&p->new_records, key) && shash_find(&p->stored, key)
+            && !(p->verb == DPCTL_DELETE
+                 && shash_find(&p->input->records, key))) {
+            plan_delete(p, dpctl_json_str(nodes[i]->data, "kind"),
+                        dpctl_json_str(nodes[i]->data, "name"));
+        }
+    }
+    free(nodes);
+    dpctl_records_destroy(&old_records);
+}
+
+/* A NodeConfig that is given along tells which node this is. */
+static const char *
+given_node_name(const struct dpctl_input *input)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &input->records) {
+        if (!strncmp(node->name, "NodeConfig ", 11)) {
+            return dpctl_json_str(node->data, "name");
+        }
+    }
+    return NULL;
+}
+
+static char *
+plan_all(struct planner *p, bool ignore_missing)
+{
+    char *error = plan_manifests(p, ignore_missing);
+    if (error) {
+        return error;
+    }
+
+    struct dpctl_env env = *p->env;
+    env.keys_only = false;
+    if (!env.node && p->verb != DPCTL_DELETE) {
+        env.node = given_node_name(p->input);
+    }
+    if (p->verb == DPCTL_REPLACE) {
+        /* Nothing is kept, but the node is still the same. */
+        if (!env.node) {
+            env.node = dpctl_json_str(env.node_config, "name");
+        }
+        env.node_config = NULL;
+    }
+    error = dpctl_resolve(&p->new_manifests, &env, &p->new_records);
+    if (!error) {
+        error = plan_given_records(p, ignore_missing);
+    }
+    if (!error) {
+        plan_apply_records(p);
+        if (p->verb != DPCTL_REPLACE) {
+            plan_delete_derived(p);
+        }
+    }
+    return error;
+}
+
+char *
+dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
+                  const struct json *state, struct dpctl_env *env,
+                  bool ignore_missing, struct dpctl_plan *plan)
+{
+    struct planner p = {
+        .verb = verb, .input = input, .env = env, .plan = plan,
+        .stored = SHASH_INITIALIZER(&p.stored),
+        .old_manifests = SHASH_INITIALIZER(&p.old_manifests),
+        .new_manifests = SHASH_INITIALIZER(&p.new_manifests),
+        .new_records = SHASH_INITIALIZER(&p.new_records),
+    };
+
+    plan->apply = json_array_create_empty();
+    plan->delete = json_array_create_empty();
+    plan->messages = xmalloc(sizeof *plan->messages);
+    svec_init(plan->messages);
+
+    index_state(&p, state);
+    char *error = plan_all(&p, ignore_missing);
+
+    shash_destroy(&p.stored);
+    shash_destroy(&p.old_manifests);
+    shash_destroy(&p.new_manifests);
+    dpctl_records_destroy(&p.new_records);
+    if (error) {
+        dpctl_plan_destroy(plan);
+    }
+    return error;
+}
+
+bool
+dpctl_plan_is_empty(const struct dpctl_plan *plan)
+{
+    return !json_array(plan->apply)->n && !json_array(plan->delete)->n;
+}
+
+void
+dpctl_plan_destroy(struct dpctl_plan *plan)
+{
+    json_destroy(plan->apply);
+    json_destroy(plan->delete);
+    svec_destroy(plan->messages);
+    free(plan->messages);
+    plan->apply = plan->delete = NULL;
+    plan->messages = NULL;
+}

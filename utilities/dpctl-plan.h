@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_PLAN_H
+#define DPCTL_PLAN_H 1
+
+/* What the user gives, and what the daemon has to change for it.
+ *
+ * A pure function, like the resolver: the documents, the daemon's records and
+ * the node's surroundings in; the records to apply and to delete out.
+ *
+ * The daemon's Manifest records are the objects that users applied.  The plan
+ * resolves them as they are and as they'll be.  What the former derive and the
+ * latter don't is deleted; what the latter derive is applied where the daemon
+ * has something else.  Records that users gave as such follow from no manifest,
+ * so nothing of this touches them.
+ */
+
+#include "dpctl-load.h"
+#include "dpctl-resolve.h"
+
+enum dpctl_verb {
+    DPCTL_APPLY,                /* Adds to, or replaces in, what there is. */
+    DPCTL_DELETE,
+    DPCTL_REPLACE,              /* Becomes all there is. */
+};
+
+/* What a set of documents holds, checked. */
+struct dpctl_input {
+    struct shash manifests;     /* Manifest's name to struct json *. */
+    struct shash records;       /* dpctl_record_key() to struct json *. */
+    struct shash origins;       /* Either's name to char *, where it's from. */
+};
+
+void dpctl_input_init(struct dpctl_input *);
+void dpctl_input_destroy(struct dpctl_input *);
+
+/* Adds the documents.  Lists are taken apart.  With 'ignore_unknown', objects
+ * of kinds that we don't know are left out, else they are errors. */
+char *dpctl_input_add(struct dpctl_input *, const struct dpctl_docs *,
+                      const char *default_namespace, bool ignore_unknown);
+
+struct dpctl_plan {
+    struct json *apply;         /* Arrays for the control socket. */
+    struct json *delete;
+    struct svec *messages;      /* "pod/web created", for the user. */
+};
+
+/* 'state' is the daemon's array of records.  With DPCTL_REPLACE, plan->apply
+ * is the whole new state. 'env->node_config' is set from 'state'. */
+char *dpctl_plan_create(enum dpctl_verb, const struct dpctl_input *,
+                        const struct json *state, struct dpctl_env *,
+                        bool ignore_missing, struct dpctl_plan *);
+bool dpctl_plan_is_empty(const struct dpctl_plan *);
+void dpctl_plan_destroy(struct dpctl_plan *);
+
+#endif /* dpctl-plan.h */
