@@ -102,6 +102,7 @@ struct adp_bridge {
     struct simap special_ports;         /* Port name -> enum adp_special. */
     bool ports_dirty;
     uint64_t ports_seq;
+    uint32_t ports_digest;              /* Of names and numbers. */
     uint64_t connectivity_seqno;
     uint64_t learn_seqno;
     struct ofputil_port_map port_map;

@@ -6,6 +6,7 @@
 #include "adp-state.h"
 #include "adp-tunnel.h"
 #include "connectivity.h"
+#include "hash.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-mirror.h"
@@ -99,33 +100,45 @@ adp_bridge_stop(struct adp_bridge *b)
 
 /* Ports. */
 
-static void
+/* Returns true if a port came, went, or got another number. */
+static bool
 rebuild_port_map(struct adp_bridge *b)
 {
     const struct ofport *ofport;
+    uint32_t digest = 0;
 
     ofputil_port_map_destroy(&b->port_map);
     ofputil_port_map_init(&b->port_map);
     HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
-        ofputil_port_map_put(&b->port_map, ofport->ofp_port,
-                             netdev_get_name(ofport->netdev));
+        const char *name = netdev_get_name(ofport->netdev);
+
+        ofputil_port_map_put(&b->port_map, ofport->ofp_port, name);
+        digest += hash_string(name, ofp_to_u16(ofport->ofp_port));
     }
+
+    bool changed = digest != b->ports_digest;
+    b->ports_digest = digest;
+    return changed;
 }
 
-static void
+/* Returns true if flows that name ports may be out of date. */
+static bool
 rebuild_ports(struct adp_bridge *b)
 {
     struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
                                                  &b->ports);
 
     b->ports_dirty = false;
-    b->ports_seq++;
     ovsrcu_set(&b->ports, adp_ports_create(b));
     adp_ports_publish();
     if (old) {
         ovsrcu_postpone(adp_ports_destroy, old);
     }
-    rebuild_port_map(b);
+    if (!rebuild_port_map(b)) {
+        return false;
+    }
+    b->ports_seq++;
+    return true;
 }
 
 /* True if the bridge does something that decide() doesn't know of. */
@@ -194,11 +207,8 @@ adp_bridge_run(struct adp_bridge *b)
         b->connectivity_seqno = seqno;
         b->ports_dirty = true;
     }
-    if (b->ports_dirty) {
-        rebuild_ports(b);
-        if (b->state) {
-            adp_state_sync(b->state, false);
-        }
+    if (b->ports_dirty && rebuild_ports(b) && b->state) {
+        adp_state_sync(b->state, false);
     }
     if (b->state && take_emptied(b)) {
         /* Whoever flushed the tables (set-controller does) gets the built-in

@@ -128,7 +128,8 @@ adp_control_conn_fail(struct adp_control_conn *conn, const struct json *id,
         return;
     }
 
-    VLOG_INFO_RL(&rl, "%s: %s", conn->name,
+    /* A name that the client made up may make the message long. */
+    VLOG_INFO_RL(&rl, "%s: %.200s", conn->name,
                  json_string(shash_find_data(json_object(error), "message")));
     conn->n_errors++;
     conn->state = ADP_CONN_CLOSING;

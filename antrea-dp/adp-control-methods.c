@@ -366,7 +366,7 @@ method_trace(struct adp_control_call *call)
     if (!flow == !packet) {
         call_error(call, "invalid", flow ? "packet" : "flow",
                    flow ? "must not be given beside \"flow\""
-                   : "or \"packet\" must be given");
+                   : "is missing, as is \"packet\"");
     }
     if (call->error) {
         return NULL;

@@ -117,10 +117,11 @@ scan_end_name(struct adp_control_scan *scan)
     struct adp_control_scan_level *top = scan_top(scan);
     char *name;
 
-    /* "\u0061" is "a". */
-    if (!memchr(ds_cstr(&scan->name), '\\', scan->name.length)
-        || !json_string_unescape(scan->name.string, scan->name.length,
-                                 &name)) {
+    /* "\u0061" is "a".  If the name is malformed, this yields a text that says
+     * so; then the parser ends the message here. */
+    if (memchr(ds_cstr(&scan->name), '\\', scan->name.length)) {
+        json_string_unescape(scan->name.string, scan->name.length, &name);
+    } else {
         name = xstrdup(ds_cstr(&scan->name));
     }
     ds_clear(&scan->name);

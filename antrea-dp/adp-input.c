@@ -20,31 +20,46 @@
 #include "ovs-thread.h"
 #include "packets.h"
 
+/* What a thread keeps from one packet to the next.  Executing a verdict may
+ * decapsulate the packet and so start a walk inside a walk. */
+#define MAX_NESTING 8
+
+struct thread_walks {
+    int depth;
+    struct adp_walk walks[MAX_NESTING];
+};
+
 static void
-thread_walk_destroy(void *w)
+thread_walks_destroy(void *tw_)
 {
-    adp_walk_uninit(w);
-    free(w);
+    struct thread_walks *tw = tw_;
+
+    for (int i = 0; i < MAX_NESTING; i++) {
+        adp_walk_uninit(&tw->walks[i]);
+    }
+    free(tw);
 }
 
-/* What a thread keeps from one packet to the next. */
-static struct adp_walk *
-thread_walk(void)
+static struct thread_walks *
+thread_walks_get(void)
 {
     static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
     static ovsthread_key_t key;
 
     if (ovsthread_once_start(&once)) {
-        ovsthread_key_create(&key, thread_walk_destroy);
+        ovsthread_key_create(&key, thread_walks_destroy);
         ovsthread_once_done(&once);
     }
-    struct adp_walk *w = ovsthread_getspecific(key);
-    if (!w) {
-        w = xmalloc(sizeof *w);
-        adp_walk_init(w);
-        ovsthread_setspecific(key, w);
+    struct thread_walks *tw = ovsthread_getspecific(key);
+    if (!tw) {
+        tw = xmalloc(sizeof *tw);
+        tw->depth = 0;
+        for (int i = 0; i < MAX_NESTING; i++) {
+            adp_walk_init(&tw->walks[i]);
+        }
+        ovsthread_setspecific(key, tw);
     }
-    return w;
+    return tw;
 }
 
 /* Accounting. */
@@ -163,34 +178,52 @@ execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
     }
 }
 
+/* Decides and, unless the packet is punted, does what the verdict says. */
+static enum adp_punt
+walk_and_execute(struct dp_netdev_pmd_thread *pmd, struct adp_bridge *b,
+                 struct dp_packet *packet, const struct flow *original,
+                 struct adp_walk *w)
+{
+    long long int now = dp_pmd_now_ms(pmd);
+    struct flow flow = *original;
+    enum adp_punt punt;
+
+    uint64_t start = cycles_counter_update(&pmd->perf_stats);
+    adp_walk(w, b, dp_pmd_conntrack(pmd), packet, &flow, now);
+    adp_count(&b->counters.decides, 1);
+    adp_count(&b->counters.decide_cycles,
+              cycles_counter_update(&pmd->perf_stats) - start);
+
+    punt = punt_late(b, &w->verdict);
+    if (!punt) {
+        learn(b, &w->verdict);
+        credit(b, w, dp_packet_size(packet), ntohs(original->tcp_flags), now);
+        execute(pmd, packet, original, &w->verdict);
+    }
+    return punt;
+}
+
 /* Returns true if the packet was handled, and is gone. */
 static bool
 handle(struct dp_netdev_pmd_thread *pmd, struct adp_bridge *b,
-       struct dp_packet *packet, const struct flow *original)
+       struct dp_packet *packet, const struct flow *flow)
 {
-    enum adp_punt punt = punt_early(b, original);
-    struct adp_walk *w = thread_walk();
-    long long int now = dp_pmd_now_ms(pmd);
+    struct thread_walks *tw = thread_walks_get();
+    enum adp_punt punt = punt_early(b, flow);
 
+    if (!punt && tw->depth >= MAX_NESTING) {
+        punt = ADP_PUNT_DEPTH;
+    }
     if (!punt) {
-        struct flow flow = *original;
-        uint64_t start = cycles_counter_update(&pmd->perf_stats);
+        struct adp_walk *w = &tw->walks[tw->depth++];
 
-        adp_walk(w, b, dp_pmd_conntrack(pmd), packet, &flow, now);
-        adp_count(&b->counters.decides, 1);
-        adp_count(&b->counters.decide_cycles,
-                  cycles_counter_update(&pmd->perf_stats) - start);
-        punt = punt_late(b, &w->verdict);
+        punt = walk_and_execute(pmd, b, packet, flow, w);
+        tw->depth--;
     }
     if (punt) {
-        count_punt(b, punt, original);
-        return false;
+        count_punt(b, punt, flow);
     }
-
-    learn(b, &w->verdict);
-    credit(b, w, dp_packet_size(packet), ntohs(original->tcp_flags), now);
-    execute(pmd, packet, original, &w->verdict);
-    return true;
+    return !punt;
 }
 
 /* Parsing. */

@@ -14,11 +14,6 @@
 
 VLOG_DEFINE_THIS_MODULE(adp_state);
 
-/* The upper 16 bits of the cookies.  Antrea's agent counts its restarts there,
- * to tell flows of its former life from the current ones; here all flows go
- * when the bridge does, so that every life is the first. */
-#define ADP_STATE_ROUND 1
-
 struct adp_state {
     struct adp_bridge *bridge;
     uint64_t generation;
@@ -31,6 +26,7 @@ struct adp_state {
     struct adp_installed installed;
     uint64_t ports_seq;         /* Ports that 'installed' was made for, or
                                  * UINT64_MAX before the first time. */
+    uint16_t round;             /* In the cookies of 'installed'. */
     bool synced;                /* False until there are flows, and after the
                                  * bridge refused a change: what is really
                                  * there is in doubt then, and the next change
@@ -94,7 +90,7 @@ state_env(const struct adp_state *state)
 {
     return (struct adp_model_env) {
         .port_number = bridge_port_number,
-        .round = ADP_STATE_ROUND,
+        .round = adp_bridge_round(state->bridge),
         .aux = state->bridge,
     };
 }
@@ -159,6 +155,7 @@ install_model(struct adp_state *state, const struct adp_model *model,
 
     if (!error) {
         state->ports_seq = ports_seq;
+        state->round = env.round;
         state->synced = true;
     }
     return error;
@@ -180,8 +177,10 @@ void
 adp_state_sync(struct adp_state *state, bool reinstall)
 {
     uint64_t ports_seq = adp_bridge_ports_seq(state->bridge);
+    uint16_t round = adp_bridge_round(state->bridge);
 
-    if (!reinstall && ports_seq == state->ports_seq) {
+    if (!reinstall && ports_seq == state->ports_seq
+        && round == state->round) {
         return;
     }
 
@@ -199,6 +198,7 @@ adp_state_sync(struct adp_state *state, bool reinstall)
 
         /* To try the same again would fail again: wait for a change. */
         state->ports_seq = ports_seq;
+        state->round = round;
         state->synced = false;
     } else {
         take_model(state, state->model, ids);

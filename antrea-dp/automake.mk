@@ -12,14 +12,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-bridge.h \
 	antrea-dp/adp-control-appctl.c \
 	antrea-dp/adp-control-appctl.h \
-	antrea-dp/adp-control-conn.c \
-	antrea-dp/adp-control-conn.h \
 	antrea-dp/adp-control-methods.c \
 	antrea-dp/adp-control-methods.h \
-	antrea-dp/adp-control-scan.c \
-	antrea-dp/adp-control-scan.h \
-	antrea-dp/adp-control-server.c \
-	antrea-dp/adp-control-server.h \
 	antrea-dp/adp-control.c \
 	antrea-dp/adp-control.h \
 	antrea-dp/adp-ct.c \
@@ -41,6 +35,17 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-walk.h
 antrea_dp_ovs_vswitchd_LDADD = \
 	$(OVS_VSWITCHD_OBJECTS) \
+	antrea-dp/libcontrol.la \
 	lib/libadp.la \
 	$(OVS_VSWITCHD_LIBS) \
 	$(DPDK_LIBS)
+
+# The part of the control socket that knows no daemon, for unit tests too.
+noinst_LTLIBRARIES += antrea-dp/libcontrol.la
+antrea_dp_libcontrol_la_SOURCES = \
+	antrea-dp/adp-control-conn.c \
+	antrea-dp/adp-control-conn.h \
+	antrea-dp/adp-control-scan.c \
+	antrea-dp/adp-control-scan.h \
+	antrea-dp/adp-control-server.c \
+	antrea-dp/adp-control-server.h

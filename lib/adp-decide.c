@@ -18,7 +18,7 @@
 #define MAX_RESUBMITS (MAX_DEPTH * MAX_DEPTH)
 
 /* Calls within calls, for the sake of the C stack. */
-#define MAX_LEVEL 256
+#define MAX_LEVEL 128
 
 /* Verdicts. */
 

@@ -139,7 +139,8 @@ void adp_verdict_uninit(struct adp_verdict *);
  * bridge's table of tunnel options, and is changed.  'learn' may be NULL.
  * Starts in table 0.  Clears 'verdict' first.  The caller is an RCU reader:
  * the verdict points to rules and groups until it quiesces. */
-void adp_decide(const struct adp_program *, const struct adp_learn_table *learn,
+void adp_decide(const struct adp_program *,
+                const struct adp_learn_table *learn,
                 const struct adp_env *, struct flow *, struct adp_verdict *);
 
 #endif /* adp-decide.h */

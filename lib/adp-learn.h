@@ -11,7 +11,8 @@
  * or was refused, that thread takes it out again.
  *
  * Readers look here beside a table's matcher; the higher priority wins, and
- * between equals the entry here.
+ * between equals the entry here.  (A conjunction counts with the priority of
+ * its conj_id rule, which controllers give the same as its clauses.)
  *
  * Thread-safety: look-up from any RCU reader, without locks.  Insertion and
  * removal lock a mutex of the table.

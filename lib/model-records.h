@@ -157,7 +157,7 @@ struct adp_rule_service {
 struct adp_rule {
     char *name;                 /* May be NULL. */
     bool ingress;
-    unsigned int index;         /* Among the policy's rules of that direction. */
+    unsigned int index;         /* Among the policy's of that direction. */
     enum adp_action action;
     struct adp_names applied_to; /* If empty the policy's holds. */
     struct adp_peer peer;

@@ -62,8 +62,9 @@ struct adp_model *adp_model_create(void);
 struct adp_model *adp_model_clone(const struct adp_model *);
 void adp_model_destroy(struct adp_model *);
 
-/* 'records' is a JSON array.  On error returns it, and the model must be thrown
- * away.  '*n', if 'n' is nonnull, becomes the number of records applied. */
+/* 'records' is a JSON array.  On error returns it, and the model must be
+ * thrown away.  '*n', if 'n' is nonnull, becomes the number of records
+ * applied. */
 struct adp_error *adp_model_apply(struct adp_model *,
                                   const struct json *records, size_t *n);
 /* 'keys' is a JSON array of objects with "kind" and "name".  '*n' becomes the

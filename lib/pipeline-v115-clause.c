@@ -38,6 +38,11 @@ void
 adp_ip_block_to_cidrs(const struct adp_ip_block *block,
                       adp_cidr_cb *cb, void *aux)
 {
+    if (!block->n_excepts) {
+        cb(&block->cidr, aux);
+        return;
+    }
+
     struct adp_cidr *excepts = xmemdup(block->excepts,
                                        block->n_excepts * sizeof *excepts);
 

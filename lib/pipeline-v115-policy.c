@@ -3,8 +3,9 @@
 /* Policies: conjunctive matches, isolation and metrics.
  *
  * The rules of each direction go to three stages, one table each: those of
- * Antrea's tiers, those of K8s NetworkPolicies, and those of the baseline tier,
- * which shares its table with the isolation that K8s NetworkPolicies bring.
+ * Antrea's tiers, those of K8s NetworkPolicies, and those of the baseline
+ * tier, which shares its table with the isolation that K8s NetworkPolicies
+ * bring.
  *
  * Within a stage rules have ranks: (tier, priority, place in the policy).
  * Rules of one rank share an OpenFlow priority, so that clauses with equal
@@ -289,6 +290,9 @@ assign_priorities(struct active_rule *rules, size_t n)
 static void
 assign_all_priorities(struct policy_generator *pg)
 {
+    if (!pg->n_rules) {
+        return;
+    }
     qsort(pg->rules, pg->n_rules, sizeof *pg->rules, compare_active_rules);
     for (size_t i = 0, end; i < pg->n_rules; i = end) {
         struct active_rule *first = &pg->rules[i];

@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "openvswitch/vlog.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(adp_pipeline_v115_text);
 
 /* A named run of bits, with a value if it is a mark. */
 static const struct bits {
@@ -150,7 +147,7 @@ expand_one(struct ds *s, const char *expr, size_t len, bool actions)
         const struct bits *bits = find_bits(expr, name_len);
 
         if (!bits) {
-            VLOG_ABORT("unknown name in flow template at \"%s\"", expr);
+            ovs_abort(0, "unknown name in flow template at \"%s\"", expr);
         }
         expr += name_len;
         if (*expr == '[') {

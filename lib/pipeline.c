@@ -56,6 +56,13 @@ adp_flow_set_uninit(struct adp_flow_set *set)
     shash_destroy(&set->groups);
 }
 
+void
+adp_flow_set_swap(struct adp_flow_set *a, struct adp_flow_set *b)
+{
+    shash_swap(&a->flows, &b->flows);
+    shash_swap(&a->groups, &b->groups);
+}
+
 static void
 add_nocopy(struct shash *shash, char *text)
 {

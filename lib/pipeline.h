@@ -44,6 +44,8 @@ struct adp_flow_set {
 
 void adp_flow_set_init(struct adp_flow_set *);
 void adp_flow_set_uninit(struct adp_flow_set *);
+/* The only way to move a set: hash tables point into themselves. */
+void adp_flow_set_swap(struct adp_flow_set *, struct adp_flow_set *);
 void adp_flow_set_add(struct adp_flow_set *, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
 void adp_flow_set_add_group(struct adp_flow_set *, const char *format, ...)

@@ -18,7 +18,8 @@ TESTS += \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \
-	tests/static/style.test
+	tests/static/style.test \
+	tests/conformance/v115.test
 endif
 
 TEST_EXTENSIONS = .test

@@ -1,2 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 
+# antrea-dpctl: speaks JSON-RPC to the control socket, decides nothing.
+
+bin_PROGRAMS += utilities/antrea-dpctl
+utilities_antrea_dpctl_SOURCES = \
+	utilities/antrea-dpctl.c \
+	utilities/dpctl-apply.c \
+	utilities/dpctl-cli.h \
+	utilities/dpctl-get.c \
+	utilities/dpctl-json.c \
+	utilities/dpctl-json.h \
+	utilities/dpctl-kind.c \
+	utilities/dpctl-kind.h \
+	utilities/dpctl-load.c \
+	utilities/dpctl-load.h \
+	utilities/dpctl-ovsdb.c \
+	utilities/dpctl-ovsdb.h \
+	utilities/dpctl-plan.c \
+	utilities/dpctl-plan.h \
+	utilities/dpctl-policy-check.c \
+	utilities/dpctl-policy-check.h \
+	utilities/dpctl-print.c \
+	utilities/dpctl-print.h \
+	utilities/dpctl-resolve-controlplane.c \
+	utilities/dpctl-resolve-node.c \
+	utilities/dpctl-resolve-policy.c \
+	utilities/dpctl-resolve-private.h \
+	utilities/dpctl-resolve-service.c \
+	utilities/dpctl-resolve.c \
+	utilities/dpctl-resolve.h \
+	utilities/dpctl-rpc.c \
+	utilities/dpctl-rpc.h \
+	utilities/dpctl-schema.c \
+	utilities/dpctl-schema.h \
+	utilities/dpctl-selector.c \
+	utilities/dpctl-selector.h \
+	utilities/dpctl-trace.c
+utilities_antrea_dpctl_LDADD = \
+	lib/libadp.la \
+	$(OVS_LIB) \
+	$(YAML_LIBS)

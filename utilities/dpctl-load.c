@@ -49,7 +49,8 @@ docs_add(struct dpctl_docs *docs, const char *file, size_t index, int line,
 
 /* JSON. */
 
-/* Turns the parser's "line L, column C, byte B: TEXT" into our form. */
+/* Turns the parser's "line L, column C, byte B: TEXT", which counts lines from
+ * 0, into our form. */
 static char *
 json_error_text(const char *file, int first_line, const char *message)
 {
@@ -57,7 +58,7 @@ json_error_text(const char *file, int first_line, const char *message)
 
     if (ovs_scan(message, "line %d, column %d, byte %d: %n",
                  &line, &column, &byte, &ofs) && ofs) {
-        return xasprintf("%s:%d:%d: %s", file, first_line + line - 1,
+        return xasprintf("%s:%d:%d: %s", file, first_line + line,
                          column, message + ofs);
     }
     return xasprintf("%s:%d: %s", file, first_line, message);

@@ -81,7 +81,7 @@ check_peer(const struct json *peer)
                    + !!dpctl_json_member(peer, "group"));
 
     if (!n_forms) {
-        return xstrdup("selects nothing: give a selector, an ipBlock or a "
+        return xstrdup("selects nothing; give a selector, an ipBlock or a "
                        "group");
     } else if (n_forms > 1) {
         return xstrdup("selectors, ipBlock and group exclude each other");

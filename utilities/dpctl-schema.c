@@ -217,7 +217,7 @@ check_value(struct checker *c, const struct json *value,
 {
     if (field->flags & DPCTL_UNSUPPORTED) {
         if (asks_for_something(value)) {
-            check_error(c, "not supported by this version");
+            check_error(c, "is not supported by this version");
         }
         return;
     }

@@ -35,8 +35,8 @@ claims_network_policy() {
         c_policy_denies_ingress
     claim "K8s NetworkPolicy: what it denies at the client" \
         c_policy_denies_egress
-    claim "Trace of a denied packet names the NetworkPolicy" \
-        c_trace_denied 'denied.*NetworkPolicy.*web-app-db-network-policy'
+    claim "Trace of a denied packet says why" \
+        c_trace_denied 'dropped in table IngressDefaultRule.*NetworkPolicy'
 }
 
 claims_cluster_network_policy() {
@@ -50,7 +50,7 @@ claims_cluster_network_policy() {
     claim "ClusterNetworkPolicy: what it denies at the client" \
         c_policy_denies_egress
     claim "Trace of a denied packet names the rule (Drop)" c_trace_denied \
-        'denied.*ClusterNetworkPolicy web-app-db-network-policy.*Drop'
+        'denied by ClusterNetworkPolicy web-app-db-network-policy.*Drop'
     claim "Policy metrics count sessions, packets and denied ones" c_metrics
 }
 
@@ -71,6 +71,9 @@ claims_counters() {
     claim "Node 2: no megaflow for Pod traffic" c_no_megaflow n2
     claim "pmd-stats-show counts the packets of the compiled pipeline" \
         c_pmd_stats n1
+    claim "dump-flows counts every packet in every flow it passed" \
+        c_flow_counters
+    claim "Headers as in the seed: DNAT, MACs, TTL, Geneve" c_headers
     claim "A Service without endpoints answers nobody" c_no_endpoint
 }
 

@@ -97,7 +97,7 @@ print_how_to_look() {
 
 E2E_NAME=demo
 e2e_begin
-[ "$ADP_DP_TYPE" != antrea ] || command -v antrea-dpctl >/dev/null \
+[ -n "${ADP_E2E_LOAD:-}" ] || command -v antrea-dpctl >/dev/null \
     || fail "no antrea-dpctl in $ADP_PREFIX/bin: run ./boot.sh build"
 
 step "Starting two Nodes, six Pods and an external network"

@@ -198,20 +198,25 @@ cluster_delete() {
         || fail "can't delete $*"
 }
 
-# node_load NODE apply|delete FILE...  A bridge without the built-in pipeline
-# can't load state; to compare with stock OVS, ADP_STOCK_LOAD names a program
-# that puts the same flows there: ADP_STOCK_LOAD NODE RUNDIR apply|delete FILE...
+# node_load NODE apply|delete FILE...  ADP_E2E_LOAD names a program to be used
+# instead of antrea-dpctl: PROGRAM NODE RUNDIR apply|delete FILE...  (To put
+# the same flows into a stock bridge, say.)
 node_load() {
-    local node=$1 verb=$2 file args=()
+    local node=$1 verb=$2 file out args=()
     shift 2
-    if [ "$ADP_DP_TYPE" != antrea ]; then
-        "$ADP_STOCK_LOAD" "$node" "$E2E_DIR/$node" "$verb" "$@"
+    if [ -n "${ADP_E2E_LOAD:-}" ]; then
+        "$ADP_E2E_LOAD" "$node" "$E2E_DIR/$node" "$verb" "$@"
         return
     fi
     for file in "$@"; do
         args+=(-f "$file")
     done
-    dpctl "$node" "$verb" --node "$(node_name "$node")" "${args[@]}"
+    out=$(dpctl "$node" "$verb" --node "$(node_name "$node")" "${args[@]}" \
+          2>&1) || {
+        say "$out" >&2
+        return 1
+    }
+    say "  $node: $(printf '%s' "$out" | tail -n 1)"
 }
 
 # What the demo loads before any policy.

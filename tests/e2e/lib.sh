@@ -53,7 +53,7 @@ say() {
 
 # Ends the test as failed.
 fail() {
-    say "FAIL: $*" >&2
+    say "not ok - $*" >&2
     exit 1
 }
 
@@ -103,7 +103,7 @@ e2e_at_exit() {
     trap '' INT TERM HUP
     trap - EXIT
     if [ "$rc" = 0 ] && [ -z "$E2E_DONE" ]; then
-        say "FAIL: the test ended before its end" >&2
+        say "not ok - the test ended before its end" >&2
         rc=1
     fi
     if [ -n "$E2E_KEEP" ]; then
@@ -242,20 +242,20 @@ must_wait_for() {
 # assert_eq WHAT EXPECTED SEEN
 assert_eq() {
     [ "$2" = "$3" ] || fail "$1: expected '$2', saw '$3'"
-    say "ok: $1: $3"
+    say "ok - $1: $3"
 }
 
 # assert_match WHAT REGEX SEEN
 assert_match() {
     printf '%s\n' "$3" | grep -qE -- "$2" \
         || fail "$1: expected /$2/, saw '$3'"
-    say "ok: $1: $(printf '%s' "$3" | head -n 1)"
+    say "ok - $1: $(printf '%s' "$3" | head -n 1)"
 }
 
 assert_no_match() {
     ! printf '%s\n' "$3" | grep -qE -- "$2" \
         || fail "$1: didn't expect /$2/, saw '$3'"
-    say "ok: $1"
+    say "ok - $1"
 }
 
 # assert_ok WHAT CMD...
@@ -263,7 +263,7 @@ assert_ok() {
     local what=$1 out
     shift
     out=$("$@" 2>&1) || fail "$what: '$*' failed: $out"
-    say "ok: $what"
+    say "ok - $what"
 }
 
 # assert_fails WHAT CMD...
@@ -271,13 +271,13 @@ assert_fails() {
     local what=$1 out
     shift
     ! out=$("$@" 2>&1) || fail "$what: '$*' should have failed, said: $out"
-    say "ok: $what"
+    say "ok - $what"
 }
 
 # assert_le WHAT A B: A <= B, both integers.
 assert_le() {
     [ "$2" -le "$3" ] || fail "$1: expected $2 <= $3"
-    say "ok: $1: $2 <= $3"
+    say "ok - $1: $2 <= $3"
 }
 
 # --- network namespaces -----------------------------------------------------

@@ -333,7 +333,7 @@ e2e_check_daemons() {
         start=$(awk -v p="$pid" '$1 == p { print $2 }' "$E2E_DIR/pids" \
                 | tail -n 1)
         pid_is "$pid" "$start" || {
-            say "FAIL: ovs-vswitchd of $(basename "$(dirname "$f")") died" >&2
+            say "not ok - ovs-vswitchd of $(basename "$(dirname "$f")") died" >&2
             return 1
         }
     done
@@ -359,7 +359,7 @@ e2e_check_logs() {
     bad+=$(grep -hE 'runtime error|AddressSanitizer' \
            "$E2E_DIR"/*ovs-vswitchd.out 2>/dev/null)
     [ -z "$bad" ] || {
-        say "FAIL: a daemon complained:" "$bad" >&2
+        say "not ok - a daemon complained:" "$bad" >&2
         return 1
     }
 }

@@ -6,7 +6,13 @@ UNIT_TESTS = \
 	tests/unit/test-control-conn \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
-	tests/unit/test-model
+	tests/unit/test-execute \
+	tests/unit/test-group \
+	tests/unit/test-match \
+	tests/unit/test-model \
+	tests/unit/test-pipeline \
+	tests/unit/test-program \
+	tests/unit/test-state
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
@@ -25,7 +31,8 @@ check_PROGRAMS += \
 	tests/unit/gen-flows
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
-tests_unit_test_control_conn_LDADD = $(UNIT_LIBS)
+tests_unit_test_control_conn_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
+tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_decide_ct_SOURCES = tests/unit/test-decide-ct.c
 tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
@@ -33,8 +40,29 @@ tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
+tests_unit_test_execute_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_group_SOURCES = tests/unit/test-group.c
+tests_unit_test_group_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_match_SOURCES = tests/unit/test-match.c
+tests_unit_test_match_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_SOURCES = tests/unit/test-pipeline.c
+tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_program_SOURCES = tests/unit/test-program.c
+tests_unit_test_program_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_state_SOURCES = \
+	tests/unit/test-state.c \
+	antrea-dp/adp-state-flows.c \
+	antrea-dp/adp-state.c
+tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
 tests_unit_gen_flows_SOURCES = tests/unit/gen-flows.c
 tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
@@ -44,5 +72,11 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \
 	$(tests_unit_test_decide_OBJECTS) \
+	$(tests_unit_test_execute_OBJECTS) \
+	$(tests_unit_test_group_OBJECTS) \
+	$(tests_unit_test_match_OBJECTS) \
 	$(tests_unit_test_model_OBJECTS) \
+	$(tests_unit_test_pipeline_OBJECTS) \
+	$(tests_unit_test_program_OBJECTS) \
+	$(tests_unit_test_state_OBJECTS) \
 	$(tests_unit_gen_flows_OBJECTS)

@@ -56,7 +56,8 @@ END_TEST
 START_TEST(test_mark_from_register)
 {
     expect("table=0,ip actions=load:0x3a->NXM_NX_REG0[],"
-           "ct(commit,zone=1,exec(move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[4..7],"
+           "ct(commit,zone=1,exec("
+           "move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[4..7],"
            "load:1->NXM_NX_CT_MARK[9],move:NXM_NX_REG0[]->"
            "NXM_NX_CT_LABEL[32..63])),output:2",
            "ct(commit,zone=1,mark=0x2a0/0x2f0,"
@@ -97,7 +98,7 @@ END_TEST
 START_TEST(test_timeout_and_helper)
 {
     expect("table=0,tcp actions=ct(commit,zone=77,alg=ftp),output:2",
-           "ct(commit,timeout=tp77,zone=77,helper=ftp),102");
+           "ct(commit,zone=77,helper=ftp,timeout=tp77),102");
     ck_assert_uint_eq(e->requests[0].alg, 21);
     expect("table=0,tcp,priority=40000 actions=ct(zone=77),output:2",
            "ct(zone=77),102");

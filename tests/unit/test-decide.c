@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include "engine.h"
 #include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-match.h"
 #include "packets.h"
+#include "tun-metadata.h"
 #include "util.h"
 
 #define ETH "dl_src=00:00:00:00:00:01,dl_dst=00:00:00:00:00:02"
@@ -219,6 +221,43 @@ START_TEST(test_registers)
 }
 END_TEST
 
+/* Tunnel options have their place in a packet by the bridge's table. */
+START_TEST(test_tunnel_metadata)
+{
+    struct ofputil_tlv_table_mod ttm = { .command = NXTTMC_ADD };
+    struct ofputil_tlv_map map = {
+        .option_class = 0x104, .option_type = 0, .option_len = 4, .index = 0,
+    };
+    const struct mf_field *mf = mf_from_id(MFF_TUN_METADATA0);
+    static const uint8_t option[] = { 0x12, 0x34, 0x56, 0x78 };
+    union mf_value value = { .u8 = 0 };
+    struct tun_table *old = tun_metadata_alloc(NULL), *tab;
+    struct flow flow;
+
+    ovs_list_init(&ttm.mappings);
+    ovs_list_push_back(&ttm.mappings, &map.list_node);
+    ck_assert_int_eq(tun_metadata_table_mod(&ttm, old, &tab), 0);
+
+    engine_add_flows(e, "table=0 actions="
+                     "move:NXM_NX_TUN_METADATA0[0..15]->NXM_NX_REG3[16..31],"
+                     "set_field:0xab->tun_metadata0,"
+                     "move:NXM_NX_TUN_METADATA0[0..15]->NXM_NX_REG3[0..15],"
+                     "goto_table:1\n"
+                     "table=1,reg3=0x567800ab actions=output:2");
+    engine_parse_packet(TCP, &flow);
+    flow.tunnel.metadata.tab = tab;
+    memcpy(&value.tun_metadata[mf->n_bytes - sizeof option], option,
+           sizeof option);
+    tun_metadata_write(&flow.tunnel, mf, &value);
+    ck_assert_str_eq(engine_run_flow(e, &flow), "102");
+
+    /* A bridge without options. */
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    tun_metadata_free(tab);
+    tun_metadata_free(old);
+}
+END_TEST
+
 START_TEST(test_arp_reply)
 {
     expect("arp,arp_op=1 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
@@ -358,11 +397,13 @@ START_TEST(test_resubmit_ct)
 {
     engine_set_ct(e, 1, CS_ESTABLISHED)->nat_dst = inet_addr("10.9.9.9");
     engine_add_flows(e, "table=0,ip actions=ct(table=1,zone=1,nat)\n"
-                     "table=1,ip,ct_state=+trk-new-inv actions=resubmit(,2,ct),goto_table:3\n"
+                     "table=1,ip,ct_state=+trk-new-inv "
+                     "actions=resubmit(,2,ct),goto_table:3\n"
                      "table=2,ip,nw_dst=10.0.0.2 actions=output:2\n"
                      "table=3,ip,nw_dst=10.9.9.9 actions=output:3");
     ck_assert_str_eq(engine_run(e, TCP), "ct(zone=1,nat),102,103");
-    expect("table=0,ip,ct_state=+trk-new-inv actions=resubmit(,2,ct),output:3\n"
+    expect("table=0,ip,ct_state=+trk-new-inv "
+           "actions=resubmit(,2,ct),output:3\n"
            "table=2 actions=output:2", "in_port=1,tcp,ct_state=trk|est",
            "103");
 }
@@ -540,6 +581,7 @@ main(void)
     tcase_add_test(tc, test_tunnel_output);
     tcase_add_test(tc, test_set_field);
     tcase_add_test(tc, test_registers);
+    tcase_add_test(tc, test_tunnel_metadata);
     tcase_add_test(tc, test_arp_reply);
     tcase_add_test(tc, test_vlan);
     tcase_add_test(tc, test_dec_ttl);

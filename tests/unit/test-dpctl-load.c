@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* How antrea-dpctl reads documents and label selectors. */
+
+#include <config.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+#include "utilities/dpctl-load.h"
+#include "utilities/dpctl-print.h"
+#include "utilities/dpctl-selector.h"
+
+/* Documents. */
+
+/* The documents of 'text' as one line of JSON, or the error. */
+static char *
+load(const char *text)
+{
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+    char *error = dpctl_load_text(&docs, "f", text, strlen(text));
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < docs.n && !error; i++) {
+        ds_put_cstr(&ds, i ? " | " : "");
+        json_to_ds(docs.docs[i].json, JSSF_SORT, &ds);
+    }
+    dpctl_docs_destroy(&docs);
+    if (error) {
+        ds_destroy(&ds);
+        return error;
+    }
+    return ds_steal_cstr(&ds);
+}
+
+static void
+expect_load(const char *text, const char *expected)
+{
+    char *got = load(text);
+
+    ck_assert_str_eq(got, expected);
+    free(got);
+}
+
+/* The error must begin with 'where' and contain 'what'. */
+static void
+expect_load_error(const char *text, const char *where, const char *what)
+{
+    char *got = load(text);
+
+    ck_assert_msg(!strncmp(got, where, strlen(where)) && strstr(got, what),
+                  "\"%s\" should begin with \"%s\" and have \"%s\"", got,
+                  where, what);
+    free(got);
+}
+
+START_TEST(yaml_scalars)
+{
+    expect_load("a: 1\nb: -2\nc: 0x10\nd: 010\ne: 1.5\nf: 5.0\ng: 1e3\n",
+                "{\"a\":1,\"b\":-2,\"c\":16,\"d\":8,\"e\":1.5,\"f\":5,"
+                "\"g\":1000}");
+    expect_load("- true\n- False\n- yes\n- NO\n- on\n- off\n",
+                "[true,false,true,false,true,false]");
+}
+END_TEST
+
+START_TEST(yaml_strings)
+{
+    expect_load("- true story\n- 'true'\n- \"1\"\n- 10.0.0.1\n- 1:2\n- tRUE\n"
+                "- !!str 5\n- 1.2.3\n- fa:b7:53:74:21:a6\n- .\n- '-'\n",
+                "[\"true story\",\"true\",\"1\",\"10.0.0.1\",\"1:2\","
+                "\"tRUE\",\"5\",\"1.2.3\",\"fa:b7:53:74:21:a6\",\".\","
+                "\"-\"]");
+    expect_load("a:\nb: ~\nc: null\nd: ''\n",
+                "{\"a\":null,\"b\":null,\"c\":null,\"d\":\"\"}");
+}
+END_TEST
+
+START_TEST(yaml_documents)
+{
+    expect_load("# only a comment\n", "");
+    expect_load("", "");
+    expect_load("---\na: 1\n---\n---\nb: 2\n...\n", "{\"a\":1} | {\"b\":2}");
+}
+END_TEST
+
+START_TEST(yaml_anchors)
+{
+    expect_load("base: &b {x: 1, y: 2}\nuse: *b\n"
+                "more: {<<: *b, y: 3}\n",
+                "{\"base\":{\"x\":1,\"y\":2},\"more\":{\"x\":1,\"y\":3},"
+                "\"use\":{\"x\":1,\"y\":2}}");
+    expect_load_error("a: *nobody\n", "f:1:4: ", "unknown alias *nobody");
+    expect_load_error("a: &a [*a]\n", "f:1:", "unknown alias *a");
+    /* An anchor is known in its own document only. */
+    expect_load_error("a: &a 1\n---\nb: *a\n", "f:3:4: ", "unknown alias");
+}
+END_TEST
+
+START_TEST(yaml_alias_bomb)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&ds, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+    for (int i = 1; i < 12; i++) {
+        ds_put_format(&ds, "a%d: &a%d [", i, i);
+        for (int j = 0; j < 10; j++) {
+            ds_put_format(&ds, "%s*a%d", j ? "," : "", i - 1);
+        }
+        ds_put_cstr(&ds, "]\n");
+    }
+    expect_load_error(ds_cstr(&ds), "f:", "aliases stand for more than");
+    ds_destroy(&ds);
+}
+END_TEST
+
+START_TEST(yaml_errors)
+{
+    expect_load_error("a: 1\na: 2\n", "f:2:1: ", "given twice");
+    expect_load_error("a: 1\n b: 2\n", "f:2:", "mapping values");
+    expect_load_error("a: [1, 2\n", "f:2:", "");
+    expect_load_error("? [a]\n: 1\n", "f:1:", "must be a scalar");
+    expect_load_error("a: \"x\\0y\"\n", "f:1:", "zero byte");
+    expect_load_error("a: !bad 1\n", "f:1:4: ", "unknown tag");
+    expect_load_error("a: \xff\n", "f: byte 3", "");
+}
+END_TEST
+
+START_TEST(yaml_too_deep)
+{
+    char text[1001];
+
+    memset(text, '[', 1000);
+    text[1000] = '\0';
+    text[0] = '-';
+    text[1] = ' ';
+    expect_load_error(text, "f:1:", "nested deeper");
+}
+END_TEST
+
+START_TEST(json_documents)
+{
+    expect_load("{\"a\": [1, 2.5, \"x\"]}", "{\"a\":[1,2.5,\"x\"]}");
+    expect_load(" [1]\n{\"b\": 2}\n---\n{\"c\": 3}\n",
+                "[1] | {\"b\":2} | {\"c\":3}");
+}
+END_TEST
+
+START_TEST(json_errors)
+{
+    expect_load_error("{\"a\": 1,\n\"b\": ", "f:2:", "end of input");
+    expect_load_error("{\"a\": 1}\n{\"b\": x}\n", "f:2:", "invalid");
+    expect_load_error("{\"a\" 1}", "f:1:", "");
+}
+END_TEST
+
+START_TEST(too_large)
+{
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+    size_t len = DPCTL_LOAD_MAX_BYTES + 1;
+    char *text = xmalloc(len);
+
+    memset(text, ' ', len);
+    char *error = dpctl_load_text(&docs, "f", text, len);
+    ck_assert_str_eq(error, "f: larger than the limit of 64 MiB");
+    free(error);
+    free(text);
+    dpctl_docs_destroy(&docs);
+}
+END_TEST
+
+START_TEST(print_round_trip)
+{
+    const char *text = "{\"a\":[],\"b\":{},\"c\":[\"true\",\"1\",\"~\",\"\","
+                       "\"a: b\",\"two\\nlines\\n\",\"*x\",\"- y\"],"
+                       "\"d\":null,\"e\":true,\"f\":1.5,\"g\":\"0x1f\"}";
+    struct json *json = json_from_string(text);
+    char *yaml = dpctl_print_yaml(json);
+
+    expect_load(yaml, text);
+    free(yaml);
+    json_destroy(json);
+}
+END_TEST
+
+/* Selectors. */
+
+static struct json *
+yaml(const char *text)
+{
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+    char *error = dpctl_load_text(&docs, "f", text, strlen(text));
+
+    ck_assert_msg(!error, "%s", error);
+    ck_assert_int_eq(docs.n, 1);
+    struct json *json = json_clone(docs.docs[0].json);
+    dpctl_docs_destroy(&docs);
+    return json;
+}
+
+static void
+expect_match(const char *selector_text, const char *labels_text, bool expected)
+{
+    struct json *selector = yaml(selector_text);
+    struct json *labels = yaml(labels_text);
+
+    ck_assert_msg(dpctl_selector_matches(selector, json_object(labels))
+                  == expected, "%s on %s should be %d", selector_text,
+                  labels_text, expected);
+    json_destroy(selector);
+    json_destroy(labels);
+}
+
+START_TEST(selector_matches)
+{
+    const char *in = "matchExpressions: [{key: t, operator: In, "
+                     "values: [a, b]}]";
+    const char *not_in = "matchExpressions: [{key: t, operator: NotIn, "
+                         "values: [a, b]}]";
+    const char *exists = "matchExpressions: [{key: t, operator: Exists}]";
+    const char *absent = "matchExpressions: [{key: t, "
+                         "operator: DoesNotExist}]";
+
+    expect_match("matchLabels: {}", "a: b", true);
+    expect_match("matchLabels: {}", "t: a", true);
+    expect_match("matchLabels: {t: a}", "t: a\nu: b", true);
+    expect_match("matchLabels: {t: a, u: c}", "t: a\nu: b", false);
+    expect_match("matchLabels: {t: a}", "u: a", false);
+    expect_match(in, "t: b", true);
+    expect_match(in, "t: c", false);
+    expect_match(in, "u: a", false);
+    expect_match(not_in, "t: b", false);
+    expect_match(not_in, "t: c", true);
+    expect_match(not_in, "u: a", true);
+    expect_match(exists, "t: ''", true);
+    expect_match(exists, "u: x", false);
+    expect_match(absent, "t: x", false);
+    expect_match(absent, "u: x", true);
+}
+END_TEST
+
+static void
+expect_selector_text(const char *selector_text, const char *expected)
+{
+    struct json *selector = yaml(selector_text);
+    char *text = dpctl_selector_text(selector);
+
+    ck_assert_str_eq(text, expected);
+    free(text);
+    json_destroy(selector);
+}
+
+START_TEST(selector_text)
+{
+    expect_selector_text("matchLabels: {}", "*");
+    expect_selector_text("matchLabels: {b: 'y', a: x}", "a=x,b=y");
+    expect_selector_text("matchExpressions: [{key: t, operator: In, values: "
+                         "[b, a, b]}, {key: s, operator: DoesNotExist}]",
+                         "!s,t in (a,b)");
+    /* Two ways to say the same. */
+    expect_selector_text("matchExpressions: [{key: t, operator: In, values: "
+                         "[a]}]", "t=a");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("dpctl-load");
+    TCase *tc = tcase_create("load");
+    tcase_add_test(tc, yaml_scalars);
+    tcase_add_test(tc, yaml_strings);
+    tcase_add_test(tc, yaml_documents);
+    tcase_add_test(tc, yaml_anchors);
+    tcase_add_test(tc, yaml_alias_bomb);
+    tcase_add_test(tc, yaml_errors);
+    tcase_add_test(tc, yaml_too_deep);
+    tcase_add_test(tc, json_documents);
+    tcase_add_test(tc, json_errors);
+    tcase_add_test(tc, too_large);
+    tcase_add_test(tc, print_round_trip);
+    tcase_set_timeout(tc, 60);
+    suite_add_tcase(suite, tc);
+
+    tc = tcase_create("selector");
+    tcase_add_test(tc, selector_matches);
+    tcase_add_test(tc, selector_text);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

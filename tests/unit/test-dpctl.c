@@ -1,0 +1,876 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What antrea-dpctl makes of objects: the records of one node, and of changed
+ * objects the changed records. */
+
+#include <config.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "svec.h"
+#include "util.h"
+#include "utilities/dpctl-json.h"
+#include "utilities/dpctl-kind.h"
+#include "utilities/dpctl-load.h"
+#include "utilities/dpctl-plan.h"
+#include "utilities/dpctl-print.h"
+
+#define OUR_NODE "node1"
+
+static struct json *
+yaml(const char *text)
+{
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+    char *error = dpctl_load_text(&docs, "f", text, strlen(text));
+
+    ck_assert_msg(!error, "%s", error);
+    ck_assert_int_eq(docs.n, 1);
+    struct json *json = json_clone(docs.docs[0].json);
+    dpctl_docs_destroy(&docs);
+    return json;
+}
+
+/* Objects to records. */
+
+/* A cluster of two Nodes.  Of the Pods, web and client are on ours. */
+static const char cluster[] =
+"apiVersion: v1\n"
+"kind: Node\n"
+"metadata: {name: node1, annotations: {node.antrea.io/mac-address: "
+    "'0a:00:00:00:00:01'}}\n"
+"spec: {podCIDR: 10.1.0.0/24}\n"
+"status: {addresses: [{type: Hostname, address: n}, "
+    "{type: InternalIP, address: 192.0.2.1}]}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Pod\n"
+"metadata: {name: web, labels: {app: web}, annotations: "
+    "{antrea-dp.io/port: p-web, antrea-dp.io/mac: '0a:00:00:00:00:02'}}\n"
+"spec: {nodeName: node1, containers: [{name: c, ports: "
+    "[{name: http, containerPort: 8080}]}]}\n"
+"status: {phase: Running, podIP: 10.1.0.2}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Pod\n"
+"metadata: {name: client, labels: {app: client}, annotations: "
+    "{antrea-dp.io/port: p-client, antrea-dp.io/mac: '0a:00:00:00:00:03'}}\n"
+"spec: {nodeName: node1}\n"
+"status: {phase: Running, podIP: 10.1.0.3}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Pod\n"
+"metadata: {name: web2, labels: {app: web}}\n"
+"spec: {nodeName: node2, containers: [{name: c, ports: "
+    "[{name: http, containerPort: 9090}]}]}\n"
+"status: {phase: Running, podIP: 10.1.1.2}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Pod\n"
+"metadata: {name: done, labels: {app: web}}\n"
+"spec: {nodeName: node1}\n"
+"status: {phase: Succeeded, podIP: 10.1.0.2}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Pod\n"
+"metadata: {name: host, labels: {app: web}}\n"
+"spec: {nodeName: node1, hostNetwork: true}\n"
+"status: {phase: Running, podIP: 192.0.2.1}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Pod\n"
+"metadata: {name: db, namespace: prod, labels: {app: db}}\n"
+"spec: {nodeName: node2}\n"
+"status: {phase: Running, podIP: 10.1.1.3}\n"
+"---\n"
+"apiVersion: v1\n"
+"kind: Namespace\n"
+"metadata: {name: prod, labels: {env: prod}}\n"
+"---\n";
+
+/* Appends the documents of 'text' to 'input'; returns the error. */
+static char *
+add_text(struct dpctl_input *input, const char *text)
+{
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+    char *error = dpctl_load_text(&docs, "f", text, strlen(text));
+
+    if (!error) {
+        error = dpctl_input_add(input, &docs, "default", false);
+    }
+    dpctl_docs_destroy(&docs);
+    return error;
+}
+
+struct planned {
+    struct dpctl_plan plan;
+    char *error;
+};
+
+static struct planned
+make_plan(enum dpctl_verb verb, const struct json *state, const char *a,
+          const char *b)
+{
+    struct planned p;
+    struct dpctl_input input;
+    struct dpctl_ports ports;
+    struct dpctl_env env = { .node = OUR_NODE, .ports = &ports };
+
+    dpctl_ports_init(&ports);
+    dpctl_input_init(&input);
+    p.error = add_text(&input, a);
+    if (!p.error && b) {
+        p.error = add_text(&input, b);
+    }
+    if (!p.error) {
+        p.error = dpctl_plan_create(verb, &input, state, &env, false,
+                                    &p.plan);
+    }
+    dpctl_input_destroy(&input);
+    dpctl_ports_destroy(&ports);
+    return p;
+}
+
+/* The records that follow from the cluster and 'text' whose key begins with
+ * 'key', as YAML; or the error. */
+static char *
+resolve(const char *text, const char *key)
+{
+    struct json *state = json_array_create_empty();
+    struct planned p = make_plan(DPCTL_APPLY, state, cluster, text);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    json_destroy(state);
+    if (p.error) {
+        return p.error;
+    }
+    for (size_t i = 0; i < json_array(p.plan.apply)->n; i++) {
+        const struct json *record = json_array(p.plan.apply)->elems[i];
+        char *record_key = dpctl_record_key_of(record);
+        if (strncmp(record_key, "Manifest", 8)
+            && !strncmp(record_key, key, strlen(key))) {
+            char *yaml_text = dpctl_print_yaml(record);
+            ds_put_and_free_cstr(&ds, yaml_text);
+        }
+        free(record_key);
+    }
+    dpctl_plan_destroy(&p.plan);
+    return ds_steal_cstr(&ds);
+}
+
+static void
+expect_records(const char *text, const char *key, const char *expected)
+{
+    char *got = resolve(text, key);
+
+    ck_assert_str_eq(got, expected);
+    free(got);
+}
+
+/* As above, but only the rules of the only policy of type 'type', each as a
+ * line of JSON. */
+static void
+expect_rules(const char *text, const char *type, const char *expected)
+{
+    char *key = xasprintf("NetworkPolicy %s", type);
+    char *got = resolve(text, key);
+    struct json *record = yaml(got);
+    const struct json_array *rules = dpctl_json_array(record, "rules");
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < rules->n; i++) {
+        json_to_ds(rules->elems[i], JSSF_SORT, &ds);
+        ds_put_char(&ds, '\n');
+    }
+    ck_assert_str_eq(ds_cstr(&ds), expected);
+    ds_destroy(&ds);
+    json_destroy(record);
+    free(got);
+    free(key);
+}
+
+START_TEST(node_and_pods)
+{
+    expect_records("", "NodeConfig",
+                   "kind: NodeConfig\nname: node1\n"
+                   "gateway:\n  ip: 10.1.0.1\n  mac: 0a:00:00:00:00:01\n"
+                   "  port: antrea-gw0\n"
+                   "podCIDR: 10.1.0.0/24\ntransportIP: 192.0.2.1\n");
+    /* Neither remote Pods, nor ended ones, nor those in the host's network. */
+    expect_records("", "Pod",
+                   "kind: Pod\nname: default/client\nips:\n- 10.1.0.3\n"
+                   "mac: 0a:00:00:00:00:03\nport: p-client\n"
+                   "kind: Pod\nname: default/web\nips:\n- 10.1.0.2\n"
+                   "mac: 0a:00:00:00:00:02\nport: p-web\n");
+    expect_records("apiVersion: v1\nkind: Node\nmetadata: {name: node2}\n"
+                   "spec: {podCIDRs: ['fd00::/64', 10.1.1.0/24]}\n"
+                   "status: {addresses: [{type: InternalIP, "
+                   "address: 192.0.2.2}]}\n", "PeerNode",
+                   "kind: PeerNode\nname: node2\ngatewayIP: 10.1.1.1\n"
+                   "podCIDR: 10.1.1.0/24\ntransportIP: 192.0.2.2\n");
+    expect_records("apiVersion: v1\nkind: Node\nmetadata: {name: node3}\n",
+                   "PeerNode", "");
+}
+END_TEST
+
+START_TEST(pod_without_port)
+{
+    char *got = resolve("apiVersion: v1\nkind: Pod\n"
+                        "metadata: {name: lost}\nspec: {nodeName: node1}\n"
+                        "status: {podIP: 10.1.0.9}\n", "");
+
+    ck_assert_msg(!strncmp(got, "Pod default/lost: no port: OVSDB can't be "
+                           "read", 46), "%s", got);
+    free(got);
+}
+END_TEST
+
+#define SERVICE(SPEC) \
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: " SPEC "\n"
+#define SERVICE_RECORD "kind: Service\nname: default/s\n"
+
+START_TEST(service_endpoints_from_pods)
+{
+    expect_records(SERVICE("{selector: {app: web}, clusterIP: 10.96.0.1, "
+                           "ports: [{port: 80, targetPort: http}]}"),
+                   "Service", SERVICE_RECORD "clusterIP: 10.96.0.1\nports:\n"
+                   "- endpoints:\n"
+                   "  - ip: 10.1.0.2\n    local: true\n    port: 8080\n"
+                   "  - ip: 10.1.1.2\n    port: 9090\n"
+                   "  port: 80\n  protocol: TCP\n");
+    /* A Pod of another namespace isn't selected. */
+    expect_records(SERVICE("{selector: {app: db}, clusterIP: 10.96.0.1, "
+                           "ports: [{port: 80}]}"),
+                   "Service", SERVICE_RECORD "clusterIP: 10.96.0.1\nports:\n"
+                   "- endpoints: []\n  port: 80\n  protocol: TCP\n");
+}
+END_TEST
+
+START_TEST(service_forms)
+{
+    expect_records(SERVICE("{type: ExternalName, externalName: a.b}"),
+                   "Service", "");
+    expect_records(SERVICE("{clusterIP: None, ports: [{port: 80}]}"),
+                   "Service", "");
+    expect_records(SERVICE("{ports: [{port: 80}]}"), "Service", "");
+    /* A node port counts only where the type says so. */
+    expect_records(SERVICE("{clusterIP: 10.96.0.1, ports: [{port: 53, "
+                           "protocol: UDP, nodePort: 30053}]}"),
+                   "Service", SERVICE_RECORD "clusterIP: 10.96.0.1\nports:\n"
+                   "- endpoints: []\n  port: 53\n  protocol: UDP\n");
+    expect_records(SERVICE("{type: NodePort, ports: [{name: dns, port: 53, "
+                           "protocol: UDP, nodePort: 30053}], "
+                           "sessionAffinity: ClientIP, "
+                           "externalTrafficPolicy: Local}"),
+                   "Service", SERVICE_RECORD
+                   "externalTrafficPolicy: Local\nports:\n"
+                   "- name: dns\n  endpoints: []\n  nodePort: 30053\n"
+                   "  port: 53\n  protocol: UDP\n"
+                   "sessionAffinity:\n  timeoutSeconds: 10800\n");
+}
+END_TEST
+
+START_TEST(service_endpoints_from_slices)
+{
+    const char *slices =
+        "---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
+        "metadata: {name: s-1, labels: {kubernetes.io/service-name: s}}\n"
+        "addressType: IPv4\n"
+        "ports: [{name: http, port: 8080}, {name: other, port: 1}]\n"
+        "endpoints:\n"
+        "- {addresses: [10.1.0.2], nodeName: node1, conditions: "
+            "{ready: true}}\n"
+        "- {addresses: [10.1.1.2], nodeName: node2}\n"
+        "- {addresses: [10.1.1.9], nodeName: node2, conditions: "
+            "{ready: false}}\n"
+        "---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
+        "metadata: {name: s-2, labels: {kubernetes.io/service-name: s}}\n"
+        "addressType: IPv4\n"
+        "ports: [{name: http, port: 8081}]\n"
+        "endpoints: [{addresses: [10.1.0.3]}]\n"
+        "---\napiVersion: v1\nkind: Endpoints\nmetadata: {name: s}\n"
+        "subsets: [{addresses: [{ip: 10.9.9.9}], ports: [{port: 1}]}]\n";
+    char *text = xasprintf("%s%s",
+                           SERVICE("{clusterIP: 10.96.0.1, selector: "
+                                   "{app: web}, ports: [{name: http, "
+                                   "port: 80}]}"), slices);
+
+    expect_records(text, "Service",
+                   SERVICE_RECORD "clusterIP: 10.96.0.1\nports:\n"
+                   "- name: http\n  endpoints:\n"
+                   "  - ip: 10.1.0.2\n    local: true\n    port: 8080\n"
+                   "  - ip: 10.1.0.3\n    local: true\n    port: 8081\n"
+                   "  - ip: 10.1.1.2\n    port: 8080\n"
+                   "  port: 80\n  protocol: TCP\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(service_endpoints_object)
+{
+    expect_records(SERVICE("{clusterIP: 10.96.0.1, ports: [{port: 80}]}")
+                   "---\napiVersion: v1\nkind: Endpoints\n"
+                   "metadata: {name: s}\nsubsets: [{addresses: "
+                   "[{ip: 203.0.113.1}], notReadyAddresses: "
+                   "[{ip: 203.0.113.2}], ports: [{port: 81}]}]\n",
+                   "Service",
+                   SERVICE_RECORD "clusterIP: 10.96.0.1\nports:\n"
+                   "- endpoints:\n  - ip: 203.0.113.1\n    port: 81\n"
+                   "  port: 80\n  protocol: TCP\n");
+}
+END_TEST
+
+#define NP(SPEC) \
+    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
+    "metadata: {name: p}\nspec: " SPEC "\n"
+
+START_TEST(k8s_policy_defaults)
+{
+    /* No rules: isolated for ingress only. */
+    expect_rules(NP("{podSelector: {}}"), "K8s", "{\"direction\":\"In\"}\n");
+    expect_rules(NP("{podSelector: {}, policyTypes: [Ingress, Egress]}"),
+                 "K8s", "{\"direction\":\"In\"}\n{\"direction\":\"Out\"}\n");
+    /* A rule without a peer allows anybody. */
+    expect_rules(NP("{podSelector: {}, ingress: [{}]}"), "K8s",
+                 "{\"action\":\"Allow\",\"direction\":\"In\",\"from\":"
+                 "{\"ipBlocks\":[{\"cidr\":\"0.0.0.0/0\"}]}}\n");
+    /* Egress rules are in force by themselves. */
+    expect_rules(NP("{podSelector: {}, egress: [{to: [{ipBlock: {cidr: "
+                    "10.0.0.0/8, except: [10.1.0.0/16]}}], ports: [{port: 1, "
+                    "endPort: 9}, {protocol: UDP}]}]}"), "K8s",
+                 "{\"direction\":\"In\"}\n"
+                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"
+                 "[{\"endPort\":9,\"port\":1,\"protocol\":\"TCP\"},"
+                 "{\"protocol\":\"UDP\"}],\"to\":{\"addressGroups\":[],"
+                 "\"ipBlocks\":[{\"cidr\":\"10.0.0.0/8\","
+                 "\"except\":[\"10.1.0.0/16\"]}]}}\n");
+    /* A peer that can match nothing doesn't become "anybody". */
+    expect_rules(NP("{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: "
+                    "'fd00::/8'}}]}]}"), "K8s",
+                 "{\"action\":\"Allow\",\"direction\":\"In\",\"from\":"
+                 "{\"addressGroups\":[]}}\n");
+}
+END_TEST
+
+START_TEST(k8s_policy_elsewhere)
+{
+    /* Nobody of this node is selected. */
+    expect_records("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n"
+                   "metadata: {name: p, namespace: prod}\n"
+                   "spec: {podSelector: {}}\n", "NetworkPolicy", "");
+    expect_records("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n"
+                   "metadata: {name: p, namespace: prod}\n"
+                   "spec: {podSelector: {}}\n", "A", "");
+}
+END_TEST
+
+START_TEST(k8s_policy_groups)
+{
+    const char *text = NP("{podSelector: {matchLabels: {app: web}}, ingress: "
+                          "[{from: [{podSelector: {matchLabels: "
+                          "{app: client}}}, {namespaceSelector: {matchLabels: "
+                          "{env: prod}}, podSelector: {}}, "
+                          "{namespaceSelector: {matchLabels: "
+                          "{kubernetes.io/metadata.name: default}}}]}]}");
+
+    expect_records(text, "AddressGroup",
+                   "kind: AddressGroup\nname: default/app=client\n"
+                   "addresses:\n- 10.1.0.3\n"
+                   "kind: AddressGroup\nname: '{env=prod}/*'\n"
+                   "addresses:\n- 10.1.1.3\n"
+                   "kind: AddressGroup\n"
+                   "name: '{kubernetes.io/metadata.name=default}/*'\n"
+                   "addresses:\n- 10.1.0.2\n- 10.1.0.3\n- 10.1.1.2\n");
+    expect_records(text, "AppliedToGroup",
+                   "kind: AppliedToGroup\nname: default/app=web\n"
+                   "pods:\n- default/web\n");
+}
+END_TEST
+
+START_TEST(named_ports)
+{
+    /* Into our Pods: their own numbers. */
+    expect_rules(NP("{podSelector: {}, ingress: [{ports: [{port: http}, "
+                    "{port: 22}]}]}"), "K8s",
+                 "{\"action\":\"Allow\",\"direction\":\"In\",\"from\":"
+                 "{\"ipBlocks\":[{\"cidr\":\"0.0.0.0/0\"}]},"
+                 "\"services\":[{\"port\":22,\"protocol\":\"TCP\"}]}\n"
+                 "{\"action\":\"Allow\",\"appliedToGroups\":"
+                 "[\"default/* (http/TCP=8080)\"],\"direction\":\"In\","
+                 "\"from\":{\"ipBlocks\":[{\"cidr\":\"0.0.0.0/0\"}]},"
+                 "\"services\":[{\"port\":8080,\"protocol\":\"TCP\"}]}\n");
+    /* To others: a rule for each number that the name has there. */
+    expect_rules(NP("{podSelector: {}, policyTypes: [Egress], egress: [{to: "
+                    "[{podSelector: {matchLabels: {app: web}}}], ports: "
+                    "[{port: http}]}]}"), "K8s",
+                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"
+                 "[{\"port\":8080,\"protocol\":\"TCP\"}],\"to\":"
+                 "{\"addressGroups\":[\"default/app=web "
+                 "(http/TCP=8080)\"]}}\n"
+                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"
+                 "[{\"port\":9090,\"protocol\":\"TCP\"}],\"to\":"
+                 "{\"addressGroups\":[\"default/app=web "
+                 "(http/TCP=9090)\"]}}\n");
+    /* A name that nobody has leaves the Pods isolated. */
+    expect_rules(NP("{podSelector: {}, ingress: [{ports: [{port: nope}]}]}"),
+                 "K8s", "{\"direction\":\"In\"}\n");
+}
+END_TEST
+
+#define ACNP(SPEC) \
+    "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterNetworkPolicy\n" \
+    "metadata: {name: p}\nspec: " SPEC "\n"
+
+START_TEST(antrea_policy)
+{
+    expect_records(ACNP("{priority: 5.5, tier: SecurityOps, appliedTo: "
+                        "[{namespaceSelector: {matchLabels: {env: nowhere}}},"
+                        " {podSelector: {matchLabels: {app: client}}}], "
+                        "egress: [{action: Drop, protocols: [{icmp: "
+                        "{icmpType: 8}}]}]}"), "NetworkPolicy",
+                   "kind: NetworkPolicy\n"
+                   "name: AntreaClusterNetworkPolicy:p\n"
+                   "appliedToGroups:\n- '{env=nowhere}/*'\n"
+                   "- '*/app=client'\npriority: 5.5\n"
+                   "rules:\n- action: Drop\n  direction: Out\n  services:\n"
+                   "  - icmpType: 8\n    protocol: ICMP\n"
+                   "tierPriority: 100\ntype: AntreaClusterNetworkPolicy\n");
+}
+END_TEST
+
+START_TEST(antrea_policy_tier_and_group)
+{
+    const char *text =
+        "apiVersion: crd.antrea.io/v1beta1\nkind: Tier\n"
+        "metadata: {name: mine}\nspec: {priority: 42}\n---\n"
+        "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterGroup\n"
+        "metadata: {name: inner}\nspec: {ipBlocks: [{cidr: 198.51.100.0/24}]}"
+        "\n---\n"
+        "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterGroup\n"
+        "metadata: {name: outer}\nspec: {childGroups: [inner]}\n---\n"
+        ACNP("{priority: 1, tier: mine, ingress: [{name: r, action: Allow, "
+             "from: [{group: outer}], appliedTo: [{podSelector: {}}]}]}");
+
+    expect_records(text, "NetworkPolicy",
+                   "kind: NetworkPolicy\n"
+                   "name: AntreaClusterNetworkPolicy:p\npriority: 1\n"
+                   "rules:\n- name: r\n  action: Allow\n"
+                   "  appliedToGroups:\n  - '*/*'\n  direction: In\n"
+                   "  from:\n    addressGroups: []\n    ipBlocks:\n"
+                   "    - cidr: 198.51.100.0/24\n"
+                   "tierPriority: 42\ntype: AntreaClusterNetworkPolicy\n");
+}
+END_TEST
+
+START_TEST(controlplane_objects)
+{
+    const char *text =
+        "apiVersion: controlplane.antrea.io/v1beta2\nkind: AddressGroup\n"
+        "metadata: {name: ag}\ngroupMembers: [{ips: [CgEAAw==]}, "
+        "{ips: [AAAAAAAAAAAAAP//CgEBAg==]}]\n---\n"
+        "apiVersion: controlplane.antrea.io/v1beta2\nkind: AppliedToGroup\n"
+        "metadata: {name: atg}\ngroupMembers: [{pod: {name: web, "
+        "namespace: default}}]\n---\n"
+        "apiVersion: controlplane.antrea.io/v1beta2\nkind: NetworkPolicy\n"
+        "metadata: {name: 1-2-3}\n"
+        "sourceRef: {type: AntreaNetworkPolicy, namespace: default, "
+        "name: p, uid: 1-2-3}\n"
+        "tierPriority: 250\npriority: 3\nappliedToGroups: [atg]\n"
+        "rules: [{direction: In, from: {addressGroups: [ag], ipBlocks: "
+        "[{cidr: {ip: CgAAAA==, prefixLength: 8}}]}, to: {}, action: Drop, "
+        "priority: 0, services: [{protocol: TCP, port: 80}]}]\n";
+
+    expect_records(text, "A",
+                   "kind: AddressGroup\nname: ag\naddresses:\n- 10.1.0.3\n"
+                   "- 10.1.1.2\n"
+                   "kind: AppliedToGroup\nname: atg\npods:\n- default/web\n");
+    expect_rules(text, "Antrea",
+                 "{\"action\":\"Drop\",\"direction\":\"In\",\"from\":"
+                 "{\"addressGroups\":[\"ag\"],\"ipBlocks\":"
+                 "[{\"cidr\":\"10.0.0.0/8\",\"except\":[]}]},"
+                 "\"services\":[{\"port\":80,\"protocol\":\"TCP\"}]}\n");
+}
+END_TEST
+
+/* What is refused, and how. */
+static const struct {
+    const char *text;
+    const char *error;
+} refused[] = {
+    { SERVICE("{ports: [{port: http}]}"),
+      "f, document 1 (line 1): Service default/s: spec.ports[0].port: must be "
+      "an integer from 1 to 65535, not \"http\"" },
+    { SERVICE("{port: 80}"),
+      "f, document 1 (line 1): Service default/s: spec.port: unknown field" },
+    { SERVICE("{loadBalancerSourceRanges: [10.0.0.0/8]}"),
+      "f, document 1 (line 1): Service default/s: "
+      "spec.loadBalancerSourceRanges: is not supported by this version" },
+    { SERVICE("{externalIPs: [1.2.3]}"),
+      "f, document 1 (line 1): Service default/s: spec.externalIPs[0]: must "
+      "be an IP address, not \"1.2.3\"" },
+    { SERVICE("{selector: {app: 1}}"),
+      "f, document 1 (line 1): Service default/s: spec.selector.app: must be "
+      "a string (quote it), not 1" },
+    { NP("{podSelector: {matchLabel: {a: b}}}"),
+      "f, document 1 (line 1): NetworkPolicy default/p: "
+      "spec.podSelector.matchLabel: unknown field" },
+    { NP("{podSelector: {}, ingress: [{from: [{}]}]}"),
+      "f, document 1 (line 1): NetworkPolicy default/p: "
+      "spec.ingress[0].from[0]: selects nothing; give a selector, an ipBlock "
+      "or a group" },
+    { NP("{podSelector: {}, ingress: [{ports: [{port: 9, endPort: 5}]}]}"),
+      "f, document 1 (line 1): NetworkPolicy default/p: "
+      "spec.ingress[0].ports[0].endPort: 5 is below port 9" },
+    { NP("{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: 10.0.0.0/8, "
+         "except: [11.0.0.0/16]}}]}]}"),
+      "f, document 1 (line 1): NetworkPolicy default/p: "
+      "spec.ingress[0].from[0].ipBlock.except[0]: 11.0.0.0/16 is no part of "
+      "10.0.0.0/8" },
+    { NP("{podSelector: {matchExpressions: [{key: a, operator: In}]}}"),
+      "f, document 1 (line 1): NetworkPolicy default/p: "
+      "spec.podSelector.matchExpressions[0].values: operator In needs "
+      "values" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
+           "[{action: Reject}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.ingress[0].action: Reject is not supported by this version" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
+           "[{action: allow}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.ingress[0].action: must be one of Allow,Drop,Reject,Pass, not "
+      "\"allow\"" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], egress: "
+           "[{action: Drop, to: [{fqdn: a.b}]}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.egress[0].to[0].fqdn: is not supported by this version" },
+    { ACNP("{priority: 1, ingress: [{action: Drop}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.ingress[0].appliedTo: is missing, and the policy has none" },
+    { ACNP("{appliedTo: []}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: spec.priority: is "
+      "missing" },
+    { ACNP("{priority: 1, tier: none, appliedTo: [{podSelector: {}}]}"),
+      "ClusterNetworkPolicy p: spec.tier: there is no Tier none" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
+           "[{action: Drop, from: [{group: g}]}]}"),
+      "ClusterNetworkPolicy p: spec.ingress[0].from: there is no "
+      "ClusterGroup g" },
+    { "apiVersion: crd.antrea.io/v1beta1\nkind: Egress\n"
+      "metadata: {name: e}\n",
+      "f, document 1 (line 1): Egress e: kind Egress is not supported by "
+      "this version" },
+    { "a: 1\n---\napiVersion: apps/v1\nkind: Deployment\n",
+      "f, document 1 (line 1): kind: is missing" },
+    { "---\n---\napiVersion: apps/v1\nkind: Deployment\n"
+      "metadata: {name: d}\n",
+      "f, document 2 (line 3): Deployment d: kind Deployment is not known" },
+    { "apiVersion: networking.k8s.io/v9\nkind: NetworkPolicy\n"
+      "metadata: {name: d}\n",
+      "f, document 1 (line 1): NetworkPolicy d: apiVersion "
+      "networking.k8s.io/v9 is not known" },
+    { "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, "
+      "metadata: {}}]\n",
+      "f, document 1 (line 1), items[0]: Pod default/?: metadata.name: is "
+      "missing" },
+    { "apiVersion: v1\nkind: Namespace\nmetadata: {name: Bad/Name}\n",
+      "f, document 1 (line 1): Namespace Bad/Name: metadata.name: "
+      "\"Bad/Name\" is no name: it must consist of a-z, 0-9, '-' and '.'" },
+    { "apiVersion: v1\nkind: Namespace\nmetadata: {name: prod}\n",
+      "f, document 1 (line 1): Namespace prod: given twice, also in f, "
+      "document 8 (line 43)" },
+    { "just text\n", "f, document 1 (line 1): must be an object, not a "
+      "string" },
+    { "{\"kind\": \"Pod\"}", "f, document 1 (line 1): Pod: name: is "
+      "missing" },
+    { "{\"kind\": \"Pot\", \"name\": \"x\"}",
+      "f, document 1 (line 1): Pot: is no kind of record" },
+};
+
+START_TEST(refusal)
+{
+    char *got = resolve(refused[_i].text, "");
+
+    ck_assert_str_eq(got, refused[_i].error);
+    free(got);
+}
+END_TEST
+
+START_TEST(samples)
+{
+    const char *top = getenv("ADP_TOP");
+    struct json *state = json_array_create_empty();
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+    struct dpctl_docs expected = DPCTL_DOCS_INITIALIZER;
+    struct dpctl_input input;
+    struct dpctl_ports ports;
+    struct dpctl_env env = { .node = "k8s-node-control-plane",
+                             .ports = &ports };
+    struct dpctl_plan plan;
+    static const char *const files[] = { "samples", "cluster", "records" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        char *path = xasprintf("%s/tests/dpctl/%s.yaml", top ? top : ".",
+                               files[i]);
+        ck_assert_ptr_null(dpctl_load_path(i < 2 ? &docs : &expected, path));
+        free(path);
+    }
+    dpctl_input_init(&input);
+    dpctl_ports_init(&ports);
+    ck_assert_ptr_null(dpctl_input_add(&input, &docs, "default", false));
+    ck_assert_ptr_null(dpctl_plan_create(DPCTL_APPLY, &input, state, &env,
+                                         false, &plan));
+
+    const struct json_array *records = json_array(expected.docs[0].json);
+    size_t n = 0;
+    for (size_t i = 0; i < json_array(plan.apply)->n; i++) {
+        const struct json *got = json_array(plan.apply)->elems[i];
+        if (strcmp(dpctl_json_str(got, "kind"), "Manifest")) {
+            char *a = json_to_string(got, JSSF_SORT);
+            char *b = (n < records->n
+                       ? json_to_string(records->elems[n], JSSF_SORT)
+                       : xstrdup("nothing"));
+            ck_assert_str_eq(a, b);
+            free(a);
+            free(b);
+            n++;
+        }
+    }
+    ck_assert_int_eq(n, records->n);
+    dpctl_plan_destroy(&plan);
+    dpctl_input_destroy(&input);
+    dpctl_ports_destroy(&ports);
+    dpctl_docs_destroy(&docs);
+    dpctl_docs_destroy(&expected);
+    json_destroy(state);
+}
+END_TEST
+
+/* Changes. */
+
+/* "+KEY -KEY": what the plan applies and deletes. */
+static char *
+plan_text(const struct dpctl_plan *plan)
+{
+    struct svec words = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < json_array(plan->apply)->n; i++) {
+        char *key = dpctl_record_key_of(json_array(plan->apply)->elems[i]);
+        svec_add_nocopy(&words, xasprintf("+%s", key));
+        free(key);
+    }
+    for (size_t i = 0; i < json_array(plan->delete)->n; i++) {
+        char *key = dpctl_record_key_of(json_array(plan->delete)->elems[i]);
+        svec_add_nocopy(&words, xasprintf("-%s", key));
+        free(key);
+    }
+    char *text = svec_join(&words, " ", "");
+    svec_destroy(&words);
+    return text;
+}
+
+/* Does what the daemon would do to 'state'. */
+static struct json *
+carry_out(const struct json *state, const struct dpctl_plan *plan)
+{
+    struct shash records = SHASH_INITIALIZER(&records);
+    struct json *result = json_array_create_empty();
+
+    for (size_t i = 0; i < json_array(state)->n; i++) {
+        struct json *record = json_array(state)->elems[i];
+        shash_add_nocopy(&records, dpctl_record_key_of(record), record);
+    }
+    for (size_t i = 0; i < json_array(plan->delete)->n; i++) {
+        char *key = dpctl_record_key_of(json_array(plan->delete)->elems[i]);
+        ck_assert_msg(shash_find(&records, key), "no %s to delete", key);
+        shash_find_and_delete(&records, key);
+        free(key);
+    }
+    for (size_t i = 0; i < json_array(plan->apply)->n; i++) {
+        struct json *record = json_array(plan->apply)->elems[i];
+        shash_replace_nocopy(&records, dpctl_record_key_of(record), record);
+    }
+    const struct shash_node **nodes = shash_sort(&records);
+    for (size_t i = 0; i < shash_count(&records); i++) {
+        json_array_add(result, json_clone(nodes[i]->data));
+    }
+    free(nodes);
+    shash_destroy(&records);
+    return result;
+}
+
+/* Plans, compares with 'expected', and carries it out. */
+static void
+step(struct json **state, enum dpctl_verb verb, const char *text,
+     const char *expected)
+{
+    struct planned p = make_plan(verb, *state, text, NULL);
+    ck_assert_msg(!p.error, "%s", p.error);
+
+    char *got = plan_text(&p.plan);
+    if (expected) {
+        ck_assert_str_eq(got, expected);
+    }
+    free(got);
+
+    struct json *next = carry_out(*state, &p.plan);
+    json_destroy(*state);
+    *state = next;
+    dpctl_plan_destroy(&p.plan);
+}
+
+#define WEB_POLICY NP("{podSelector: {matchLabels: {app: web}}, ingress: " \
+                      "[{from: [{podSelector: {matchLabels: " \
+                      "{app: client}}}]}]}")
+
+START_TEST(plan_changes)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY,
+         "+Manifest NetworkPolicy.networking.k8s.io/default/p "
+         "+AddressGroup default/app=client "
+         "+AppliedToGroup default/app=web "
+         "+NetworkPolicy K8sNetworkPolicy:default/p");
+    /* The same again changes nothing. */
+    step(&state, DPCTL_APPLY, WEB_POLICY, "");
+    /* A new client changes the group alone. */
+    step(&state, DPCTL_APPLY,
+         "apiVersion: v1\nkind: Pod\nmetadata: {name: c2, labels: "
+         "{app: client}}\nspec: {nodeName: node2}\n"
+         "status: {podIP: 10.1.1.9}\n",
+         "+Manifest Pod.v1/default/c2 +AddressGroup default/app=client");
+    /* Records given as such stay when objects go. */
+    step(&state, DPCTL_APPLY, "{\"kind\": \"AddressGroup\", "
+         "\"name\": \"mine\", \"addresses\": []}", "+AddressGroup mine");
+    step(&state, DPCTL_DELETE, WEB_POLICY,
+         "-Manifest NetworkPolicy.networking.k8s.io/default/p "
+         "-AddressGroup default/app=client "
+         "-AppliedToGroup default/app=web "
+         "-NetworkPolicy K8sNetworkPolicy:default/p");
+    step(&state, DPCTL_DELETE, "{\"kind\": \"AddressGroup\", "
+         "\"name\": \"mine\"}", "-AddressGroup mine");
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_moved_pod)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
+    /* The only local Pod of the policy ends: the policy goes with it. */
+    step(&state, DPCTL_APPLY,
+         "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: "
+         "{app: web}}\nspec: {nodeName: node1}\n"
+         "status: {phase: Failed, podIP: 10.1.0.2}\n",
+         "+Manifest Pod.v1/default/web "
+         "-AddressGroup default/app=client "
+         "-AppliedToGroup default/app=web "
+         "-NetworkPolicy K8sNetworkPolicy:default/p "
+         "-Pod default/web");
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_missing)
+{
+    struct json *state = json_array_create_empty();
+    struct planned p = make_plan(DPCTL_DELETE, state, WEB_POLICY, NULL);
+
+    ck_assert_str_eq(p.error, "NetworkPolicy.networking.k8s.io/default/p: "
+                     "there is none");
+    free(p.error);
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_replace)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, cluster, NULL);
+    struct planned p = make_plan(DPCTL_REPLACE, state, WEB_POLICY, NULL);
+    ck_assert_msg(!p.error, "%s", p.error);
+    char *text = plan_text(&p.plan);
+    /* No Pods any more, so the policy isn't in force anywhere. */
+    ck_assert_str_eq(text, "+Manifest NetworkPolicy.networking.k8s.io/"
+                     "default/p");
+    free(text);
+    dpctl_plan_destroy(&p.plan);
+    json_destroy(state);
+}
+END_TEST
+
+/* What "get records" and "get manifests" print can be applied again. */
+START_TEST(plan_backup)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
+    char *backup = json_to_string(state, 0);
+    struct json *empty = json_array_create_empty();
+    step(&empty, DPCTL_APPLY, backup, NULL);
+    ck_assert(json_equal(state, empty));
+    free(backup);
+    json_destroy(empty);
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_contradiction)
+{
+    struct json *state = json_array_create_empty();
+    char *text = xasprintf("%s{kind: Pod, name: default/web, port: other, "
+                           "mac: '0a:00:00:00:00:09', ips: []}\n", cluster);
+    struct planned p = make_plan(DPCTL_APPLY, state, text, NULL);
+
+    ck_assert_str_eq(p.error, "f, document 9 (line 47): Pod default/web: "
+                     "another one follows from the Kubernetes objects");
+    free(p.error);
+    free(text);
+    json_destroy(state);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("dpctl");
+    TCase *tc = tcase_create("resolve");
+    tcase_add_test(tc, node_and_pods);
+    tcase_add_test(tc, pod_without_port);
+    tcase_add_test(tc, service_endpoints_from_pods);
+    tcase_add_test(tc, service_forms);
+    tcase_add_test(tc, service_endpoints_from_slices);
+    tcase_add_test(tc, service_endpoints_object);
+    tcase_add_test(tc, k8s_policy_defaults);
+    tcase_add_test(tc, k8s_policy_elsewhere);
+    tcase_add_test(tc, k8s_policy_groups);
+    tcase_add_test(tc, named_ports);
+    tcase_add_test(tc, antrea_policy);
+    tcase_add_test(tc, antrea_policy_tier_and_group);
+    tcase_add_test(tc, controlplane_objects);
+    tcase_add_test(tc, samples);
+    tcase_add_loop_test(tc, refusal, 0, ARRAY_SIZE(refused));
+    suite_add_tcase(suite, tc);
+
+    tc = tcase_create("plan");
+    tcase_add_test(tc, plan_changes);
+    tcase_add_test(tc, plan_moved_pod);
+    tcase_add_test(tc, plan_missing);
+    tcase_add_test(tc, plan_replace);
+    tcase_add_test(tc, plan_backup);
+    tcase_add_test(tc, plan_contradiction);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

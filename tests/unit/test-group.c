@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Groups: which bucket a packet gets and what it sees there. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "engine.h"
+#include "packets.h"
+#include "util.h"
+
+#define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
+    "tp_src=1000,tp_dst=80"
+
+static struct engine *e;
+
+static void
+setup(void)
+{
+    e = engine_create();
+}
+
+static void
+teardown(void)
+{
+    engine_destroy(e);
+}
+
+/* Adds a "select" group 1 with buckets that load their number, from 0, except
+ * the numbers for which weights[] is -1, which are left out. */
+static void
+add_select_group(const int weights[], size_t n)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&s, "group_id=1,type=select");
+    for (size_t i = 0; i < n; i++) {
+        if (weights[i] >= 0) {
+            ds_put_format(&s, ",bucket=weight:%d,actions=load:%"PRIuSIZE
+                          "->NXM_NX_REG0[],resubmit(,1)", weights[i], i);
+        }
+    }
+    engine_add_group(e, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
+/* The number loaded for connection 'i'. */
+static int
+bucket_of(int i)
+{
+    struct flow flow;
+
+    engine_parse_packet(TCP, &flow);
+    flow.nw_src = htonl(0x0a000000 + i / 50000);
+    flow.tp_src = htons(i % 50000);
+    engine_run_flow(e, &flow);
+    return e->flow.regs[0];
+}
+
+static void
+count_buckets(int n_conns, int counts[], size_t n)
+{
+    memset(counts, 0, n * sizeof *counts);
+    for (int i = 0; i < n_conns; i++) {
+        int bucket = bucket_of(i);
+
+        ck_assert_int_lt(bucket, n);
+        counts[bucket]++;
+    }
+}
+
+static void
+add_flows(void)
+{
+    engine_add_flows(e, "table=0,ip actions=group:1\n"
+                     "table=1 actions=load:1->NXM_NX_REG1[]");
+}
+
+START_TEST(test_weights)
+{
+    static const int weights[] = { 100, 200, 0, 100 };
+    int counts[4];
+
+    add_flows();
+    add_select_group(weights, 4);
+    count_buckets(20000, counts, 4);
+    ck_assert_int_eq(counts[2], 0);
+    ck_assert_int_ge(counts[0], 4500);
+    ck_assert_int_le(counts[0], 5500);
+    ck_assert_int_ge(counts[1], 9400);
+    ck_assert_int_le(counts[1], 10600);
+}
+END_TEST
+
+START_TEST(test_slots_are_fair)
+{
+    /* Very uneven weights: nobody starves. */
+    struct adp_group *group = engine_parse_group(
+        "group_id=1,type=select,bucket=weight:1,actions=output:1,"
+        "bucket=weight:65535,actions=output:2,"
+        "bucket=weight:65535,actions=output:3");
+    size_t counts[3] = { 0 };
+
+    for (size_t i = 0; i < group->n_slots; i++) {
+        ck_assert_uint_lt(group->slots[i], 3);
+        counts[group->slots[i]]++;
+    }
+    ck_assert_uint_eq(counts[0], 1);
+    ck_assert_uint_le(MAX(counts[1], counts[2]) - MIN(counts[1], counts[2]),
+                      1);
+    adp_group_unref(group);
+}
+END_TEST
+
+START_TEST(test_many_buckets)
+{
+    int weights[400], counts[400];
+
+    for (size_t i = 0; i < 400; i++) {
+        weights[i] = 100;
+    }
+    add_flows();
+    add_select_group(weights, 400);
+    count_buckets(40000, counts, 400);
+    for (size_t i = 0; i < 400; i++) {
+        ck_assert_int_ge(counts[i], 50);
+        ck_assert_int_le(counts[i], 160);
+    }
+}
+END_TEST
+
+/* UDP and SCTP connections between the same addresses spread too. */
+START_TEST(test_ports_count)
+{
+    static const char *protocols[] = { "udp,udp_src", "sctp,sctp_src",
+                                       "tcp,tcp_src" };
+    static const int weights[] = { 100, 100 };
+
+    add_flows();
+    add_select_group(weights, 2);
+    for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+        int counts[2] = { 0 };
+
+        for (int port = 1; port <= 1000; port++) {
+            char *packet = xasprintf("in_port=1,%s=%d", protocols[i], port);
+
+            engine_run(e, packet);
+            counts[e->flow.regs[0]]++;
+            free(packet);
+        }
+        ck_assert_int_ge(counts[0], 400);
+        ck_assert_int_ge(counts[1], 400);
+    }
+}
+END_TEST
+
+/* When a bucket goes, its connections move, and hardly any other. */
+START_TEST(test_stickiness)
+{
+    enum { N_CONNS = 10000, N = 8 };
+    static int before[N_CONNS];
+    int weights[N] = { 100, 100, 100, 100, 100, 100, 100, 100 };
+    int n_moved = 0, n_others = 0;
+
+    add_flows();
+    add_select_group(weights, N);
+    for (int i = 0; i < N_CONNS; i++) {
+        before[i] = bucket_of(i);
+    }
+
+    weights[3] = -1;
+    add_select_group(weights, N);
+    for (int i = 0; i < N_CONNS; i++) {
+        int bucket = bucket_of(i);
+
+        ck_assert_int_ne(bucket, 3);
+        if (before[i] != 3) {
+            n_others++;
+            n_moved += bucket != before[i];
+        }
+    }
+    ck_assert_int_le(n_moved, n_others / 20);
+
+    /* When it comes back, so do they. */
+    weights[3] = 100;
+    add_select_group(weights, N);
+    for (int i = 0; i < N_CONNS; i++) {
+        ck_assert_int_eq(bucket_of(i), before[i]);
+    }
+}
+END_TEST
+
+/* The order in which buckets are given is of no importance. */
+START_TEST(test_order)
+{
+    add_flows();
+    engine_add_group(e, "group_id=1,type=select,"
+                     "bucket=bucket_id:0,actions=load:1->NXM_NX_REG0[],"
+                     "resubmit(,1),bucket=bucket_id:1,"
+                     "actions=load:2->NXM_NX_REG0[],resubmit(,1)");
+    for (int i = 0; i < 100; i++) {
+        int bucket = bucket_of(i);
+
+        engine_add_group(e, "group_id=1,type=select,"
+                         "bucket=bucket_id:0,actions=load:2->NXM_NX_REG0[],"
+                         "resubmit(,1),bucket=bucket_id:1,"
+                         "actions=load:1->NXM_NX_REG0[],resubmit(,1)");
+        ck_assert_int_eq(bucket_of(i), bucket);
+    }
+}
+END_TEST
+
+START_TEST(test_dead_buckets)
+{
+    int counts[4] = { 0 };
+
+    engine_add_flows(e, "table=0,ip actions=group:1");
+    engine_add_group(e, "group_id=1,type=select,"
+                     "bucket=watch_port:2,actions=output:2,"
+                     "bucket=watch_port:3,actions=output:3,"
+                     "bucket=watch_port:4,actions=output:4");
+    e->dead_ports = 1 << 3;
+    for (int i = 0; i < 3000; i++) {
+        bucket_of(i);
+        ck_assert_uint_eq(e->verdict.n_hits, 2);
+        counts[e->verdict.hits[1].bucket]++;
+    }
+    ck_assert_int_eq(counts[1], 0);
+    ck_assert_int_ge(counts[0], 1200);
+    ck_assert_int_ge(counts[2], 1200);
+
+    e->dead_ports = UINT32_MAX;
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    ck_assert_uint_eq(e->verdict.n_hits, 1);
+}
+END_TEST
+
+START_TEST(test_fast_failover)
+{
+    engine_add_flows(e, "table=0,ip actions=group:1,output:9");
+    engine_add_group(e, "group_id=1,type=ff,"
+                     "bucket=watch_port:2,actions=output:2,"
+                     "bucket=watch_group:5,actions=output:3,"
+                     "bucket=watch_port:4,actions=output:4");
+    engine_add_group(e, "group_id=5,type=ff,bucket=watch_port:3,"
+                     "actions=output:3");
+    ck_assert_str_eq(engine_run(e, TCP), "102,109");
+    ck_assert_str_eq(engine_hits(e), "0:32768 g1/0");
+    e->dead_ports = 1 << 2;
+    ck_assert_str_eq(engine_run(e, TCP), "103,109");
+    e->dead_ports |= 1 << 3;
+    ck_assert_str_eq(engine_run(e, TCP), "104,109");
+    ck_assert_str_eq(engine_hits(e), "0:32768 g1/2");
+}
+END_TEST
+
+/* Each bucket has a packet of its own, and what follows has another. */
+START_TEST(test_all)
+{
+    engine_add_flows(e, "table=0,ip actions=group:1,resubmit(,1)\n"
+                     "table=1,reg0=0 actions=output:4\n"
+                     "table=1,reg0=1 actions=output:5");
+    engine_add_group(e, "group_id=1,type=all,"
+                     "bucket=load:1->NXM_NX_REG0[],mod_nw_ttl:9,output:2,"
+                     "bucket=resubmit(,1),bucket=output:3");
+    ck_assert_str_eq(engine_run(e, TCP),
+                     "set(ipv4(ttl=9)),102,set(ipv4(ttl=64)),104,103,104");
+    ck_assert_str_eq(engine_hits(e), "0:32768 1:32768 g1 1:32768");
+}
+END_TEST
+
+START_TEST(test_indirect)
+{
+    engine_add_flows(e, "table=0,ip actions=group:1");
+    engine_add_group(e, "group_id=1,type=indirect,bucket=mod_nw_ttl:9,"
+                     "output:2");
+    ck_assert_str_eq(engine_run(e, TCP), "set(ipv4(ttl=9)),102");
+}
+END_TEST
+
+/* Registers set in a bucket are seen in the table that it leads to, not by
+ * what stands after the group. */
+START_TEST(test_bucket_registers)
+{
+    engine_add_flows(e, "table=0,ip actions=group:1,resubmit(,2)\n"
+                     "table=1,reg0=1 actions=output:2,exit,output:9\n"
+                     "table=2,reg0=0 actions=output:3");
+    engine_add_group(e, "group_id=1,type=select,"
+                     "bucket=actions=load:1->NXM_NX_REG0[],resubmit(,1)");
+    ck_assert_str_eq(engine_run(e, TCP), "102,103");
+}
+END_TEST
+
+START_TEST(test_no_such_group)
+{
+    /* The list ends there, the lists that called it go on. */
+    engine_add_flows(e, "table=0,ip actions=resubmit(,1),output:2\n"
+                     "table=1 actions=group:77,output:3");
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+}
+END_TEST
+
+START_TEST(test_group_loop)
+{
+    engine_add_flows(e, "table=0,ip actions=group:1");
+    engine_add_group(e, "group_id=1,type=all,bucket=group:1,bucket=group:1");
+    ck_assert_str_eq(engine_run(e, TCP), "punt(depth)");
+}
+END_TEST
+
+START_TEST(test_bucket_punt)
+{
+    engine_add_flows(e, "table=0,ip actions=output:2,group:1");
+    engine_add_group(e, "group_id=1,type=indirect,bucket=controller");
+    ck_assert_str_eq(engine_run(e, TCP), "punt(controller)");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("group");
+    TCase *tc = tcase_create("groups");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test_weights);
+    tcase_add_test(tc, test_slots_are_fair);
+    tcase_add_test(tc, test_many_buckets);
+    tcase_add_test(tc, test_ports_count);
+    tcase_add_test(tc, test_stickiness);
+    tcase_add_test(tc, test_order);
+    tcase_add_test(tc, test_dead_buckets);
+    tcase_add_test(tc, test_fast_failover);
+    tcase_add_test(tc, test_all);
+    tcase_add_test(tc, test_indirect);
+    tcase_add_test(tc, test_bucket_registers);
+    tcase_add_test(tc, test_no_such_group);
+    tcase_add_test(tc, test_group_loop);
+    tcase_add_test(tc, test_bucket_punt);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,852 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the built-in pipeline makes of records, beyond what the conformance
+ * test shows with the document's samples.  JSON is written with single quotes
+ * here. */
+
+#include <config.h>
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include "flow.h"
+#include "model.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofp-flow.h"
+#include "openvswitch/ofp-group.h"
+#include "openvswitch/ofp-meter.h"
+#include "openvswitch/ofp-port.h"
+#include "openvswitch/ofp-table.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "pipeline.h"
+#include "pipeline-v115-clause.h"
+#include "random.h"
+#include "sset.h"
+#include "util.h"
+
+static const struct adp_pipeline *pipeline;
+static struct {
+    const char *name;
+    uint16_t number;
+} ports[] = { { "gw0", 2 }, { "tun0", 1 }, { "a", 10 }, { "b", 11 } };
+static struct adp_pipeline_state *state;
+static struct adp_flow_set set;
+
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
+        if (!strcmp(ports[i].name, name) && ports[i].number) {
+            *port = u16_to_ofp(ports[i].number);
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct adp_model_env env = {
+    .port_number = port_number,
+    .round = 5,
+};
+
+#define NODE_WITH(X) "{'kind':'NodeConfig','name':'n','gateway':" \
+    "{'port':'gw0','mac':'00:00:00:00:00:01','ip':'10.0.0.1'}," X \
+    "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1'}"
+#define NODE NODE_WITH("'tunnel':{'port':'tun0'},")
+#define PODS "{'kind':'Pod','name':'d/a','port':'a'," \
+    "'mac':'00:00:00:00:00:0a','ips':['10.0.0.10']}," \
+    "{'kind':'Pod','name':'d/b','port':'b'," \
+    "'mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}"
+#define PEER "{'kind':'PeerNode','name':'p','podCIDR':'10.0.1.0/24'," \
+    "'gatewayIP':'10.0.1.1','transportIP':'192.168.0.2'}"
+#define GROUPS "{'kind':'AppliedToGroup','name':'a','pods':['d/a']}," \
+    "{'kind':'AppliedToGroup','name':'b','pods':['d/b']}," \
+    "{'kind':'AppliedToGroup','name':'ab','pods':['d/a','d/b','d/gone']}," \
+    "{'kind':'AppliedToGroup','name':'gone','pods':['d/gone']}," \
+    "{'kind':'AddressGroup','name':'x','addresses':['10.0.2.2']}," \
+    "{'kind':'AddressGroup','name':'y'," \
+    "'addresses':['10.0.3.0/24','10.0.2.2']}," \
+    "{'kind':'AddressGroup','name':'none','addresses':[]}"
+#define BASE NODE "," PODS "," PEER "," GROUPS
+
+static void
+setup(void)
+{
+    pipeline = adp_pipeline_find("v1.15");
+    ck_assert(pipeline);
+    state = adp_pipeline_state_create();
+    adp_flow_set_init(&set);
+}
+
+static void
+teardown(void)
+{
+    adp_pipeline_state_destroy(state);
+    adp_flow_set_uninit(&set);
+    ports[2].number = 10;
+}
+
+static struct adp_error *
+generate_json(struct json *json)
+{
+    struct adp_model *model = adp_model_create();
+    struct adp_error *error = adp_model_apply(model, json, NULL);
+
+    ck_assert_msg(!error, "%s", error ? error->message : NULL);
+    adp_flow_set_uninit(&set);
+    adp_flow_set_init(&set);
+    error = pipeline->generate(model, state, &env, &set);
+    adp_model_destroy(model);
+    json_destroy(json);
+    return error;
+}
+
+static void
+generate(const char *quoted)
+{
+    char *s = xasprintf("[%s]", quoted);
+
+    for (char *p = s; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    struct json *json = json_from_string(s);
+    ck_assert_msg(json->type == JSON_ARRAY, "%s", s);
+    free(s);
+    ck_assert(!generate_json(json));
+}
+
+/* The text after the cookie of the only flow that contains 'part'. */
+static const char *
+find_flow(const char *part)
+{
+    const struct shash_node *node;
+    const char *found = NULL;
+
+    SHASH_FOR_EACH (node, &set.flows) {
+        if (strstr(node->name, part)) {
+            ck_assert_msg(!found, "two flows with %s", part);
+            found = strstr(node->name, "table=");
+        }
+    }
+    return found;
+}
+
+static size_t
+count_flows(const char *part)
+{
+    const struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, &set.flows) {
+        n += strstr(node->name, part) != NULL;
+    }
+    return n;
+}
+
+static void
+expect_flow(const char *flow)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &set.flows) {
+        if (!strcmp(strstr(node->name, "table="), flow)) {
+            return;
+        }
+    }
+    ck_abort_msg("no flow %s", flow);
+}
+
+static const char *
+find_group(uint32_t id)
+{
+    char *start = xasprintf("group_id=%"PRIu32",", id);
+    const struct shash_node *node;
+    const char *found = NULL;
+
+    SHASH_FOR_EACH (node, &set.groups) {
+        if (!strncmp(node->name, start, strlen(start))) {
+            found = node->name;
+        }
+    }
+    free(start);
+    ck_assert(found);
+    return found;
+}
+
+/* All flows and groups parse, use groups that exist, and no two have the same
+ * table, priority and match. */
+static void
+check_set(void)
+{
+    struct ofputil_table_map tables;
+    struct sset keys = SSET_INITIALIZER(&keys);
+    enum ofputil_protocol usable;
+    const struct shash_node *node;
+
+    ofputil_table_map_init(&tables);
+    for (size_t i = 0; i < pipeline->n_tables; i++) {
+        ck_assert_uint_eq(pipeline->tables[i].id, i);
+        ofputil_table_map_put(&tables, i, pipeline->tables[i].name);
+    }
+    SHASH_FOR_EACH (node, &set.flows) {
+        struct ofputil_flow_mod fm;
+        char *error = parse_ofp_flow_mod_str(&fm, node->name, NULL, &tables,
+                                             OFPFC_ADD, &usable);
+
+        ck_assert_msg(!error, "%s: %s", node->name, error);
+        ck_assert_uint_eq(ntohll(fm.new_cookie) >> 48, env.round);
+
+        struct match match;
+        minimatch_expand(&fm.match, &match);
+        char *match_s = match_to_string(&match, NULL, fm.priority);
+        char *key = xasprintf("%"PRIu8" %d %s", fm.table_id, fm.priority,
+                              match_s);
+        ck_assert_msg(sset_add(&keys, key), "two flows %s", node->name);
+        free(key);
+        free(match_s);
+        minimatch_destroy(&fm.match);
+        free(fm.ofpacts);
+    }
+    SHASH_FOR_EACH (node, &set.groups) {
+        struct ofputil_group_mod gm;
+        char *error = parse_ofp_group_mod_str(&gm, OFPGC11_ADD, node->name,
+                                              NULL, &tables, &usable);
+
+        ck_assert_msg(!error, "%s: %s", node->name, error);
+        ofputil_uninit_group_mod(&gm);
+    }
+    sset_destroy(&keys);
+    ofputil_table_map_destroy(&tables);
+}
+
+START_TEST(static_flows_need_no_record)
+{
+    generate("");
+    check_set();
+    ck_assert_uint_eq(shash_count(&set.groups), 0);
+    for (size_t i = 0; i < pipeline->n_tables; i++) {
+        char *miss = xasprintf("table=%s, priority=0 ",
+                               pipeline->tables[i].name);
+        ck_assert(find_flow(miss));
+        free(miss);
+    }
+
+    /* Nothing else comes without a NodeConfig. */
+    size_t n = shash_count(&set.flows);
+    generate(PODS "," PEER "," GROUPS);
+    ck_assert_uint_eq(shash_count(&set.flows), n);
+}
+END_TEST
+
+START_TEST(meters_parse)
+{
+    for (size_t i = 0; i < pipeline->n_meters; i++) {
+        enum ofputil_protocol usable;
+        struct ofputil_meter_mod mm;
+        char *error = parse_ofp_meter_mod_str(&mm, pipeline->meters[i],
+                                              OFPMC13_ADD, &usable);
+
+        ck_assert_msg(!error, "%s", error);
+        ck_assert_uint_eq(mm.meter.meter_id, 256);
+        free(mm.meter.bands);
+    }
+    ck_assert_uint_eq(pipeline->n_meters, 1);
+    ck_assert(!adp_pipeline_find("v0"));
+    ck_assert_str_eq(adp_pipeline_names(), "v1.15");
+}
+END_TEST
+
+/* A port that is gone takes its flows along, and comes back as another. */
+START_TEST(ports_come_and_go)
+{
+    generate(BASE);
+    check_set();
+    ck_assert_uint_eq(count_flows("in_port=10"), 3);
+
+    ports[2].number = 0;
+    generate(BASE);
+    check_set();
+    ck_assert_uint_eq(count_flows("in_port=10"), 0);
+    ck_assert_uint_eq(count_flows("dl_dst=00:00:00:00:00:0a "), 0);
+    ck_assert_uint_eq(count_flows("nw_dst=10.0.0.10 "), 1);
+
+    ports[2].number = 77;
+    generate(BASE);
+    ck_assert_uint_eq(count_flows("in_port=77"), 3);
+}
+END_TEST
+
+START_TEST(without_tunnel_the_host_routes)
+{
+    generate(NODE_WITH("") "," PEER);
+    check_set();
+    ck_assert_uint_eq(count_flows("tun_dst"), 0);
+    ck_assert_uint_eq(count_flows("arp_tpa"), 0);
+    ck_assert_uint_eq(count_flows("aa:bb:cc:dd:ee:ff"), 0);
+    ck_assert_uint_eq(count_flows("nw_dst=192.168.0.2/32"), 1);
+}
+END_TEST
+
+#define SVC(X) "{'kind':'Service','name':'d/s'," X "}"
+#define EP_LOCAL "{'ip':'10.0.0.10','port':8080,'local':true,'weight':7}"
+#define EP_REMOTE "{'ip':'10.0.1.10','port':8080}"
+#define EP_HOST "{'ip':'192.168.0.2','port':8080}"
+#define EPS "'endpoints':[" EP_LOCAL "," EP_REMOTE "," EP_HOST "]"
+
+START_TEST(service_group_and_dnat)
+{
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','ports':[{'port':53,"
+                          "'protocol':'UDP'," EPS "}]"));
+    check_set();
+    ck_assert_str_eq(
+        find_group(1),
+        "group_id=1,type=select,"
+        "bucket=bucket_id:0,weight:7,actions=set_field:0xa00000a->reg3,"
+        "set_field:0x1f90/0xffff->reg4,resubmit(,EndpointDNAT),"
+        "bucket=bucket_id:1,weight:100,"
+        "actions=set_field:0x4000000/0x4000000->reg4,"
+        "set_field:0xa00010a->reg3,set_field:0x1f90/0xffff->reg4,"
+        "resubmit(,EndpointDNAT),"
+        "bucket=bucket_id:2,weight:100,actions=set_field:0xc0a80002->reg3,"
+        "set_field:0x1f90/0xffff->reg4,resubmit(,EndpointDNAT)");
+    expect_flow("table=ServiceLB, priority=200,udp,reg4=0x10000/0x70000,"
+                "nw_dst=10.96.0.1,tp_dst=53 actions=set_field:0x200/0x200->"
+                "reg0,set_field:0x20000/0x70000->reg4,set_field:0x1->reg7,"
+                "group:1");
+    ck_assert(find_flow("table=EndpointDNAT, priority=200,udp,"
+                        "reg3=0xa00010a,reg4=0x21f90/0x7ffff"));
+    ck_assert_uint_eq(count_flows("table=SNATMark, priority=190"), 1);
+
+    char *text = adp_pipeline_describe_group(state, 1);
+    ck_assert_str_eq(text, "Service d/s, port 53/udp");
+    free(text);
+}
+END_TEST
+
+START_TEST(services_share_endpoints)
+{
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','ports':[{'port':80,"
+                          EPS "},{'port':81," EPS "}]"));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=200,tcp"), 3);
+    ck_assert_uint_eq(shash_count(&set.groups), 2);
+}
+END_TEST
+
+/* Outsiders get local endpoints only, those on this Node all; the ClusterIP
+ * follows the other policy. */
+START_TEST(traffic_policies)
+{
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+                          "'externalTrafficPolicy':'Local',"
+                          "'ports':[{'port':80,'nodePort':30000," EPS "}]"));
+    check_set();
+    ck_assert_uint_eq(shash_count(&set.groups), 2);
+    ck_assert(strstr(find_flow("priority=200,tcp,reg4=0x10000/0x70000,"
+                               "nw_dst=10.96.0.1,"), "group:1"));
+    ck_assert(strstr(find_flow("priority=210,tcp,reg4=0x10010000/0x10070000,"
+                               "nw_dst=1.1.1.1,"), "group:1"));
+    ck_assert(strstr(find_flow("priority=200,tcp,reg4=0x10000/0x70000,"
+                               "nw_dst=1.1.1.1,"), "group:2"));
+    ck_assert(strstr(find_flow("priority=210,tcp,reg4=0x10090000/0x100f0000,"
+                               "tp_dst=30000"), "group:1"));
+    ck_assert(strstr(find_flow("priority=200,tcp,reg4=0x90000/0xf0000,"
+                               "tp_dst=30000"), "group:2"));
+    ck_assert_uint_eq(strstr(find_group(2), "bucket_id:1") != NULL, 0);
+
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+                          "'internalTrafficPolicy':'Local',"
+                          "'ports':[{'port':80," "'endpoints':[" EP_REMOTE "]"
+                          "}]"));
+    check_set();
+    const char *internal = find_flow("nw_dst=10.96.0.1,");
+    ck_assert(strstr(find_group(atoi(strstr(internal, "group:") + 6)),
+                     "set_field:0x4000/0x4000->reg0"));
+    const char *external = find_flow("nw_dst=1.1.1.1,");
+    ck_assert(strstr(find_group(atoi(strstr(external, "group:") + 6)),
+                     "0xa00010a"));
+}
+END_TEST
+
+START_TEST(without_proxy_all_only_cluster_ips)
+{
+    generate(NODE_WITH("'proxyAll':false,") ","
+             SVC("'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+                 "'loadBalancerIPs':['1.1.1.2'],"
+                 "'ports':[{'port':80,'nodePort':30000," EPS "}]"));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=ServiceLB, priority=2"), 1);
+    ck_assert_uint_eq(count_flows("table=NodePortMark, priority=2"), 0);
+}
+END_TEST
+
+START_TEST(session_affinity)
+{
+    generate(BASE "," SVC("'externalIPs':['1.1.1.1'],"
+                          "'sessionAffinity':{'timeoutSeconds':10800},"
+                          "'ports':[{'port':80,'protocol':'SCTP',"
+                          "'nodePort':30000," EPS "}]"));
+    check_set();
+    const char *learn = find_flow("table=ServiceLB, priority=190,sctp,"
+                                  "reg4=0xb0000/0xf0000,tp_dst=30000 ");
+    ck_assert(strstr(learn, "hard_timeout=10800,"));
+    ck_assert(strstr(learn, "nw_proto=132,OXM_OF_SCTP_DST[]"));
+    ck_assert(strstr(learn, "cookie=0x5030000000001,"));
+    ck_assert(strstr(learn, "load:0x1->NXM_NX_REG4[21])"));
+    ck_assert(find_flow("priority=190,sctp,reg4=0x30000/0x70000,"
+                        "nw_dst=1.1.1.1,tp_dst=80 "));
+    ck_assert(strstr(find_group(1), "resubmit(,ServiceLB)"));
+    ck_assert(!strstr(find_group(1), "resubmit(,EndpointDNAT)"));
+}
+END_TEST
+
+/* Policies. */
+
+#define K8S(NAME, RULES) "{'kind':'NetworkPolicy','name':'" NAME "'," \
+    "'type':'K8sNetworkPolicy','appliedToGroups':['a'],'rules':[" RULES "]}"
+#define ACNP(NAME, TIER, PRIORITY, RULES) "{'kind':'NetworkPolicy'," \
+    "'name':'AntreaClusterNetworkPolicy:" NAME "'," \
+    "'type':'AntreaClusterNetworkPolicy','tierPriority':" #TIER "," \
+    "'priority':" #PRIORITY ",'appliedToGroups':['a'],'rules':[" RULES "]}"
+#define FROM_X "'from':{'addressGroups':['x']}"
+#define FROM_XY "'from':{'addressGroups':['x','y']}"
+
+START_TEST(equal_clauses_are_shared)
+{
+    generate(BASE "," K8S("p", "{'direction':'In'," FROM_X "}")
+             "," K8S("q", "{'direction':'In'," FROM_XY "}"));
+    check_set();
+    expect_flow("table=IngressRule, priority=200,ip,nw_src=10.0.2.2 "
+                "actions=conjunction(1,1/2),conjunction(2,1/2)");
+    expect_flow("table=IngressRule, priority=200,ip,nw_src=10.0.3.0/24 "
+                "actions=conjunction(2,1/2)");
+    expect_flow("table=IngressRule, priority=200,reg1=0xa "
+                "actions=conjunction(1,2/2),conjunction(2,2/2)");
+    ck_assert(find_flow("table=IngressRule, priority=190,conj_id=1,ip "));
+    expect_flow("table=IngressDefaultRule, priority=200,reg1=0xa "
+                "actions=drop");
+}
+END_TEST
+
+START_TEST(k8s_rule_without_peer_only_isolates)
+{
+    generate(BASE "," K8S("p", "{'direction':'Out'}"));
+    check_set();
+    ck_assert_uint_eq(count_flows("conj"), 0);
+    expect_flow("table=EgressDefaultRule, priority=200,ip,nw_src=10.0.0.10 "
+                "actions=drop");
+    ck_assert_uint_eq(count_flows("table=IngressDefaultRule, priority=200"),
+                      0);
+}
+END_TEST
+
+START_TEST(peers_and_services)
+{
+    generate(BASE "," K8S("p",
+        "{'direction':'Out','to':{'ipBlocks':[{'cidr':'10.0.0.0/8',"
+        "'except':['10.128.0.0/9']},{'cidr':'0.0.0.0/0'}]},"
+        "'services':[{'protocol':'TCP','port':80,'endPort':95},"
+        "{'protocol':'UDP'},{'protocol':'ICMP','icmpType':8,'icmpCode':0},"
+        "{'protocol':'ICMP','icmpType':3},{'protocol':'SCTP','port':7}]}"));
+    check_set();
+#define E(X) expect_flow("table=EgressRule, priority=200," X)
+    E("ip,nw_src=10.0.0.10 actions=conjunction(1,1/3)");
+    E("ip,nw_dst=10.0.0.0/9 actions=conjunction(1,2/3)");
+    E("ip actions=conjunction(1,2/3)");
+    E("tcp,tp_dst=0x50/0xfff0 actions=conjunction(1,3/3)");
+    E("udp actions=conjunction(1,3/3)");
+    E("icmp,icmp_type=8,icmp_code=0 actions=conjunction(1,3/3)");
+    E("icmp,icmp_type=3 actions=conjunction(1,3/3)");
+    E("sctp,tp_dst=7 actions=conjunction(1,3/3)");
+    ck_assert_uint_eq(count_flows("table=EgressRule, priority=200"), 8);
+#undef E
+}
+END_TEST
+
+/* A rule needs two dimensions: where it has but its Pods, "any peer" is the
+ * other. */
+START_TEST(any_peer)
+{
+    generate(BASE "," ACNP("p", 100, 1,
+        "{'direction':'In','action':'Drop'},"
+        "{'direction':'In','services':[{'protocol':'TCP','port':1}]}"));
+    check_set();
+    expect_flow("table=AntreaPolicyIngressRule, priority=44980,ip "
+                "actions=conjunction(1,1/2)");
+    expect_flow("table=AntreaPolicyIngressRule, priority=44980,reg1=0xa "
+                "actions=conjunction(1,2/2)");
+    expect_flow("table=AntreaPolicyIngressRule, priority=44979,reg1=0xa "
+                "actions=conjunction(2,1/2)");
+    expect_flow("table=AntreaPolicyIngressRule, priority=44979,tcp,tp_dst=1 "
+                "actions=conjunction(2,2/2)");
+    expect_flow("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x1 "
+                "actions=drop");
+
+    char *text = adp_pipeline_describe_conj(state, 1);
+    ck_assert_str_eq(text, "ClusterNetworkPolicy p, rule 1 (Drop)");
+    free(text);
+    ck_assert(!adp_pipeline_describe_conj(state, 99));
+}
+END_TEST
+
+START_TEST(rules_for_pods_elsewhere_make_no_flows)
+{
+    generate(BASE);
+    size_t n = shash_count(&set.flows);
+    generate(BASE ",{'kind':'NetworkPolicy','name':'p',"
+             "'type':'AntreaNetworkPolicy','tierPriority':1,'priority':1,"
+             "'appliedToGroups':['gone'],"
+             "'rules':[{'direction':'In'},{'direction':'Out'}]}");
+    ck_assert_uint_eq(shash_count(&set.flows), n);
+
+    /* A rule's own groups replace the policy's. */
+    generate(BASE "," ACNP("p", 1, 1, "{'direction':'In',"
+                           "'appliedToGroups':['b']}"));
+    check_set();
+    ck_assert_uint_eq(count_flows("reg1=0xb actions=conj"), 1);
+    ck_assert_uint_eq(count_flows("reg1=0xa actions=conj"), 0);
+}
+END_TEST
+
+START_TEST(baseline_comes_after_isolation)
+{
+    generate(BASE "," ACNP("p", 253, 2, "{'direction':'Out'},"
+                           "{'direction':'Out','action':'Drop'}"));
+    check_set();
+    ck_assert(find_flow("table=EgressDefaultRule, priority=160,conj_id=1,ip "
+                        "actions=set_field:0x1->reg5,ct(commit,"
+                        "table=EgressMetric,"));
+    ck_assert(find_flow("table=EgressDefaultRule, priority=159,conj_id=2 "
+                        "actions=set_field:0x2->reg3,"));
+}
+END_TEST
+
+/* The priority of the rule that the only flow with 'conj_id=ID' enforces. */
+static int
+rule_priority(uint32_t id)
+{
+    char *part = xasprintf("conj_id=%"PRIu32, id);
+    struct ds with_end = DS_EMPTY_INITIALIZER;
+    const char *flow;
+
+    ds_put_format(&with_end, ",%s,ip ", part);
+    flow = find_flow(ds_cstr(&with_end));
+    ck_assert(flow);
+    ds_destroy(&with_end);
+    free(part);
+    return atoi(strstr(flow, "priority=") + 9);
+}
+
+/* Whatever priorities collide, tier before priority before place holds. */
+START_TEST(priorities_keep_their_order)
+{
+    struct json *json = NULL;
+    struct ds s = DS_EMPTY_INITIALIZER;
+    int n = 0;
+
+    /* In descending order of precedence; IDs are given in that order. */
+    static const struct { int tier; double priority; int n_rules; } policies[]
+        = { { 0, 1, 30 }, { 0, 1.01, 30 }, { 0, 1.02, 1 }, { 249, 10000, 3 },
+            { 250, 1, 50 }, { 250, 1.001, 5 }, { 250, 10000, 200 },
+            { 252, 1, 3 }, { 254, 9999, 2 }, { 255, 10000, 2 } };
+
+    ds_put_cstr(&s, "[" BASE);
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+        ds_put_format(&s, ",{'kind':'NetworkPolicy','name':'%c','type':"
+                      "'AntreaNetworkPolicy','tierPriority':%d,"
+                      "'priority':%g,'appliedToGroups':['a'],'rules':[",
+                      (int) ('z' - i), policies[i].tier,
+                      policies[i].priority);
+        for (int j = 0; j < policies[i].n_rules; j++, n++) {
+            ds_put_format(&s, "%s{'direction':'In'}", j ? "," : "");
+        }
+        ds_put_cstr(&s, "]}");
+    }
+    ds_put_char(&s, ']');
+    for (char *p = ds_cstr(&s); *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    json = json_from_string(ds_cstr(&s));
+    ds_destroy(&s);
+    ck_assert(!generate_json(json));
+
+    check_set();
+    int last = 64990;
+    for (int id = 1; id <= n; id++) {
+        int priority = rule_priority(id);
+
+        ck_assert_msg(priority < last && priority >= 100,
+                      "%d: %d after %d", id, priority, last);
+        last = priority;
+    }
+}
+END_TEST
+
+START_TEST(runs_out_of_baseline_priorities)
+{
+    for (int n = 171; n <= 172; n++) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        ds_put_cstr(&s, BASE ",{'kind':'NetworkPolicy','name':'p','type':"
+                    "'AntreaNetworkPolicy','tierPriority':253,'priority':1,"
+                    "'appliedToGroups':['a'],'rules':[");
+        for (int i = 0; i < n; i++) {
+            ds_put_format(&s, "%s{'direction':'In'}", i ? "," : "");
+        }
+        ds_put_cstr(&s, "]}");
+        for (char *p = ds_cstr(&s); *p; p++) {
+            *p = *p == '\'' ? '"' : *p;
+        }
+        char *array = xasprintf("[%s]", ds_cstr(&s));
+        struct adp_error *error = generate_json(json_from_string(array));
+
+        ck_assert((error != NULL) == (n > 171));
+        if (error) {
+            ck_assert_str_eq(error->code, "limit");
+            ck_assert_str_eq(error->object, "NetworkPolicy p");
+            adp_error_destroy(error);
+        } else {
+            check_set();
+        }
+        free(array);
+        ds_destroy(&s);
+    }
+}
+END_TEST
+
+/* An object keeps its ID while others come and go, and a free ID isn't given
+ * out again at once. */
+START_TEST(ids_are_stable)
+{
+#define RULE_A "{'direction':'In'," FROM_X "}"
+#define RULE_B "{'direction':'In'," FROM_XY "}"
+    generate(BASE "," K8S("p", RULE_B "," RULE_B));
+    ck_assert(find_flow("table=IngressRule, priority=190,conj_id=1,ip "));
+    ck_assert(find_flow("table=IngressRule, priority=190,conj_id=2,ip "));
+
+    struct adp_pipeline_state *clone = adp_pipeline_state_clone(state);
+    generate(BASE "," K8S("p", RULE_A "," RULE_B "," RULE_B));
+    expect_flow("table=IngressRule, priority=200,ip,nw_src=10.0.3.0/24 "
+                "actions=conjunction(1,1/2),conjunction(2,1/2)");
+    ck_assert(find_flow("table=IngressRule, priority=190,conj_id=3,ip "));
+
+    /* A transaction that failed leaves no trace. */
+    adp_pipeline_state_destroy(state);
+    state = clone;
+    ck_assert(!adp_pipeline_describe_conj(state, 3));
+
+    generate(BASE);
+    ck_assert(!adp_pipeline_describe_conj(state, 1));
+    generate(BASE "," K8S("p", RULE_A));
+    ck_assert(find_flow("table=IngressRule, priority=190,conj_id=3,ip "));
+}
+END_TEST
+
+/* Generating twice gives the same, and differences are small. */
+START_TEST(differences)
+{
+    struct adp_flow_set old;
+    struct adp_flow_diff diff;
+
+#define WITH_EPS(EPS_) BASE "," K8S("p", RULE_B) "," \
+    SVC("'clusterIP':'10.96.0.1','ports':[{'port':80,'endpoints':[" \
+        EPS_ "]}]")
+    generate(WITH_EPS(EP_LOCAL));
+    adp_flow_set_init(&old);
+    adp_flow_set_swap(&old, &set);
+
+    adp_flow_set_diff(NULL, &old, &diff);
+    ck_assert_uint_eq(diff.add_flows.n, shash_count(&old.flows));
+    ck_assert_uint_eq(diff.add_groups.n, 1);
+    ck_assert_uint_eq(diff.delete_flows.n, 0);
+    adp_flow_diff_uninit(&diff);
+
+    generate(WITH_EPS(EP_LOCAL));
+    adp_flow_set_diff(&old, &set, &diff);
+    ck_assert(adp_flow_diff_is_empty(&diff));
+    adp_flow_diff_uninit(&diff);
+
+    /* A group changes, an endpoint's flow comes. */
+    generate(WITH_EPS(EP_LOCAL "," EP_REMOTE));
+    adp_flow_set_diff(&old, &set, &diff);
+    ck_assert_uint_eq(diff.add_flows.n, 1);
+    ck_assert_uint_eq(diff.delete_flows.n, 0);
+    ck_assert_uint_eq(diff.add_groups.n, 0);
+    ck_assert_uint_eq(diff.modify_groups.n, 1);
+    ck_assert_str_eq(diff.modify_groups.names[0], find_group(1));
+    ck_assert_uint_eq(diff.delete_groups.n, 0);
+    adp_flow_diff_uninit(&diff);
+
+    /* A flow whose actions change is replaced, not deleted; what is deleted
+     * goes by its match. */
+    generate(BASE "," K8S("p", RULE_B) "," K8S("q", RULE_A));
+    adp_flow_set_diff(&old, &set, &diff);
+    ck_assert(svec_contains(
+        &diff.add_flows,
+        "cookie=0x5020000000000, table=IngressRule, priority=200,ip,"
+        "nw_src=10.0.2.2 actions=conjunction(1,1/2),conjunction(2,1/2)"));
+    ck_assert(!svec_contains(&diff.delete_flows, "table=IngressRule, "
+                             "priority=200,ip,nw_src=10.0.2.2"));
+    ck_assert(svec_contains(&diff.delete_flows,
+                            "table=ServiceLB, priority=200,tcp,"
+                            "reg4=0x10000/0x70000,nw_dst=10.96.0.1,"
+                            "tp_dst=80"));
+    ck_assert_uint_eq(diff.delete_groups.n, 1);
+    ck_assert_str_eq(diff.delete_groups.names[0], "group_id=1");
+    adp_flow_diff_uninit(&diff);
+    adp_flow_set_uninit(&old);
+}
+END_TEST
+
+/* Sets of ports and addresses as masks, against counting. */
+
+static void
+count_port(uint16_t port, uint16_t mask, void *hits_)
+{
+    uint8_t *hits = hits_;
+
+    ck_assert_uint_eq(port & ~mask, 0);
+    for (uint32_t i = 0; i <= (uint16_t) ~mask; i++) {
+        hits[port | i]++;
+    }
+}
+
+static void
+check_port_range(uint16_t first, uint16_t last)
+{
+    uint8_t *hits = xzalloc(65536);
+
+    adp_port_range_to_masks(first, last, count_port, hits);
+    for (uint32_t i = 0; i < 65536; i++) {
+        if (hits[i] != (i >= first && i <= last)) {
+            ck_abort_msg("port %"PRIu32" of %"PRIu16" to %"PRIu16, i, first,
+                         last);
+        }
+    }
+    free(hits);
+}
+
+START_TEST(port_ranges)
+{
+    uint32_t seed = getenv("ADP_SEED") ? atoi(getenv("ADP_SEED")) : 1;
+
+    printf("seed %"PRIu32"\n", seed);
+    random_set_seed(seed);
+    check_port_range(0, 65535);
+    check_port_range(1, 65535);
+    check_port_range(1, 65534);
+    check_port_range(65535, 65535);
+    check_port_range(0, 0);
+    for (int i = 0; i < 200; i++) {
+        uint16_t a = random_uint16(), b = random_uint16();
+
+        check_port_range(MIN(a, b), MAX(a, b));
+    }
+}
+END_TEST
+
+struct cidr_set {
+    struct adp_cidr cidrs[256];
+    size_t n;
+};
+
+static void
+keep_cidr(const struct adp_cidr *cidr, void *set_)
+{
+    struct cidr_set *cs = set_;
+
+    ck_assert_uint_lt(cs->n, ARRAY_SIZE(cs->cidrs));
+    ck_assert_uint_eq(cidr->ip & ~be32_prefix_mask(cidr->plen), 0);
+    cs->cidrs[cs->n++] = *cidr;
+}
+
+static size_t
+n_containing(const struct adp_cidr *cidrs, size_t n, ovs_be32 ip)
+{
+    struct adp_cidr host = { ip, 32 };
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        count += adp_cidr_contains(&cidrs[i], &host);
+    }
+    return count;
+}
+
+START_TEST(ip_blocks)
+{
+    uint32_t seed = getenv("ADP_SEED") ? atoi(getenv("ADP_SEED")) : 1;
+
+    printf("seed %"PRIu32"\n", seed);
+    random_set_seed(seed);
+    for (int i = 0; i < 500; i++) {
+        struct adp_cidr excepts[4];
+        struct adp_ip_block block = {
+            .cidr = { htonl(0x0a000000), 24 },
+            .excepts = excepts,
+            .n_excepts = random_range(5),
+        };
+        struct cidr_set cs = { .n = 0 };
+
+        for (size_t j = 0; j < block.n_excepts; j++) {
+            excepts[j].plen = 24 + random_range(9);
+            excepts[j].ip = (block.cidr.ip | htonl(random_range(256)))
+                            & be32_prefix_mask(excepts[j].plen);
+        }
+        adp_ip_block_to_cidrs(&block, keep_cidr, &cs);
+        for (uint32_t ip = 0x09ffffff; ip <= 0x0a000100; ip++) {
+            bool in = (n_containing(&block.cidr, 1, htonl(ip))
+                       && !n_containing(excepts, block.n_excepts, htonl(ip)));
+            if (n_containing(cs.cidrs, cs.n, htonl(ip)) != in) {
+                ck_abort_msg("%08"PRIx32" in round %d", ip, i);
+            }
+        }
+    }
+
+    /* All of IPv4 but one address. */
+    struct adp_cidr one = { htonl(0xffffffff), 32 };
+    struct adp_ip_block all = { { 0, 0 }, &one, 1 };
+    struct cidr_set cs = { .n = 0 };
+    adp_ip_block_to_cidrs(&all, keep_cidr, &cs);
+    ck_assert_uint_eq(cs.n, 32);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("pipeline");
+    TCase *tc = tcase_create("v1.15");
+
+    /* Upstream tells of a match that it normalizes; there must be none. */
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_WARN);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);  /* For slow machines. */
+    tcase_add_test(tc, static_flows_need_no_record);
+    tcase_add_test(tc, meters_parse);
+    tcase_add_test(tc, ports_come_and_go);
+    tcase_add_test(tc, without_tunnel_the_host_routes);
+    tcase_add_test(tc, service_group_and_dnat);
+    tcase_add_test(tc, services_share_endpoints);
+    tcase_add_test(tc, traffic_policies);
+    tcase_add_test(tc, without_proxy_all_only_cluster_ips);
+    tcase_add_test(tc, session_affinity);
+    tcase_add_test(tc, equal_clauses_are_shared);
+    tcase_add_test(tc, k8s_rule_without_peer_only_isolates);
+    tcase_add_test(tc, peers_and_services);
+    tcase_add_test(tc, any_peer);
+    tcase_add_test(tc, rules_for_pods_elsewhere_make_no_flows);
+    tcase_add_test(tc, baseline_comes_after_isolation);
+    tcase_add_test(tc, priorities_keep_their_order);
+    tcase_add_test(tc, runs_out_of_baseline_priorities);
+    tcase_add_test(tc, ids_are_stable);
+    tcase_add_test(tc, differences);
+    tcase_add_test(tc, port_ranges);
+    tcase_add_test(tc, ip_blocks);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Programs and deltas, counters, and the table of learned flows. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "adp-stats.h"
+#include "engine.h"
+#include "openvswitch/ofp-flow.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+#define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
+    "tp_src=1000,tp_dst=80"
+
+static struct adp_program *
+compile(struct adp_program *old, struct adp_delta *delta)
+{
+    struct adp_program *program = adp_compile(old, delta);
+
+    adp_delta_destroy(delta);
+    adp_program_unref(old);
+    return program;
+}
+
+START_TEST(test_sharing)
+{
+    struct adp_program *p1 = adp_program_create(), *p2, *p3;
+    struct adp_rule *a = engine_parse_flow("table=1 actions=drop");
+    struct adp_rule *b = engine_parse_flow("table=2 actions=drop");
+    struct adp_group *g = engine_parse_group("group_id=1,type=all");
+    struct adp_delta *delta;
+
+    ck_assert_uint_eq(p1->generation, 1);
+    delta = adp_delta_create();
+    adp_delta_add_rule(delta, a);
+    adp_delta_set_group(delta, g);
+    p2 = adp_compile(p1, delta);
+    adp_delta_destroy(delta);
+    ck_assert_uint_eq(p2->generation, 2);
+    ck_assert_ptr_null(p1->tables[1]);
+    ck_assert_uint_eq(p2->tables[1]->n_rules, 1);
+    ck_assert_ptr_null(adp_program_get_group(p1, 1));
+    ck_assert_ptr_eq(adp_program_get_group(p2, 1), g);
+
+    /* What the delta leaves alone is the same object. */
+    delta = adp_delta_create();
+    adp_delta_add_rule(delta, b);
+    p3 = adp_compile(p2, delta);
+    adp_delta_destroy(delta);
+    ck_assert_ptr_eq(p3->tables[1], p2->tables[1]);
+    ck_assert_ptr_eq(p3->groups, p2->groups);
+    ck_assert_ptr_null(p2->tables[2]);
+
+    /* A table that loses its last rule is gone, a group too. */
+    delta = adp_delta_create();
+    adp_delta_remove_rule(delta, a);
+    adp_delta_remove_group(delta, 1);
+    p3 = compile(p3, delta);
+    ck_assert_ptr_null(p3->tables[1]);
+    ck_assert_ptr_nonnull(p3->tables[2]);
+    ck_assert_ptr_null(adp_program_get_group(p3, 1));
+    ck_assert_ptr_eq(adp_program_get_group(p2, 1), g);
+
+    adp_program_unref(p1);
+    adp_program_unref(p2);
+    adp_program_unref(p3);
+    adp_rule_unref(a);
+    adp_rule_unref(b);
+    adp_group_unref(g);
+    ovsrcu_barrier();
+}
+END_TEST
+
+START_TEST(test_cancelling)
+{
+    struct adp_program *p = adp_program_create();
+    struct adp_rule *a = engine_parse_flow("table=1 actions=drop");
+    struct adp_delta *delta;
+
+    /* Came and went. */
+    delta = adp_delta_create();
+    ck_assert(adp_delta_is_empty(delta));
+    adp_delta_add_rule(delta, a);
+    ck_assert(!adp_delta_is_empty(delta));
+    adp_delta_remove_rule(delta, a);
+    ck_assert(adp_delta_is_empty(delta));
+    p = compile(p, delta);
+    ck_assert_ptr_null(p->tables[1]);
+
+    /* Went and came back: a failed bundle undoes what it did. */
+    delta = adp_delta_create();
+    adp_delta_add_rule(delta, a);
+    p = compile(p, delta);
+    delta = adp_delta_create();
+    adp_delta_remove_rule(delta, a);
+    adp_delta_add_rule(delta, a);
+    ck_assert(adp_delta_is_empty(delta));
+    p = compile(p, delta);
+    ck_assert_uint_eq(p->tables[1]->n_rules, 1);
+
+    /* A group that comes, goes, and comes. */
+    delta = adp_delta_create();
+    for (int i = 0; i < 2; i++) {
+        struct adp_group *g = engine_parse_group("group_id=1,type=all");
+
+        adp_delta_set_group(delta, g);
+        adp_group_unref(g);
+        if (!i) {
+            adp_delta_remove_group(delta, 1);
+        }
+    }
+    p = compile(p, delta);
+    ck_assert_ptr_nonnull(adp_program_get_group(p, 1));
+
+    adp_program_unref(p);
+    adp_rule_unref(a);
+    ovsrcu_barrier();
+}
+END_TEST
+
+START_TEST(test_order_of_rules)
+{
+    static const int first[] = { 5, 100, 7, 100, 0 };
+    static const int second[] = { 6, 200, 100 };
+    static const int expected[] = { 200, 100, 100, 100, 7, 6, 5, 0 };
+    struct adp_program *p = adp_program_create();
+    struct adp_delta *delta = adp_delta_create();
+    const struct adp_table *table;
+
+    for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+        char *s = xasprintf("table=1,priority=%d,reg0=%"PRIuSIZE
+                            " actions=drop", first[i], i);
+        struct adp_rule *rule = engine_parse_flow(s);
+
+        adp_delta_add_rule(delta, rule);
+        adp_rule_unref(rule);
+        free(s);
+    }
+    p = compile(p, delta);
+    delta = adp_delta_create();
+    for (size_t i = 0; i < ARRAY_SIZE(second); i++) {
+        char *s = xasprintf("table=1,priority=%d,reg1=%"PRIuSIZE
+                            " actions=drop", second[i], i);
+        struct adp_rule *rule = engine_parse_flow(s);
+
+        adp_delta_add_rule(delta, rule);
+        adp_rule_unref(rule);
+        free(s);
+    }
+    p = compile(p, delta);
+    table = p->tables[1];
+    ck_assert_uint_eq(table->n_rules, ARRAY_SIZE(expected));
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+        ck_assert_int_eq(table->rules[i]->priority, expected[i]);
+    }
+    adp_program_unref(p);
+    ovsrcu_barrier();
+}
+END_TEST
+
+static int n_freed;
+
+static void
+count_free(void *owner OVS_UNUSED)
+{
+    n_freed++;
+}
+
+START_TEST(test_owner_is_freed)
+{
+    struct adp_rule *parsed = engine_parse_flow("table=1 actions=drop");
+    struct adp_rule *rule = adp_rule_create(1, 1, &parsed->match, 0, NULL, 0,
+                                            &n_freed, count_free);
+    struct adp_program *p = adp_program_create();
+    struct adp_delta *delta = adp_delta_create();
+
+    n_freed = 0;
+    adp_delta_add_rule(delta, rule);
+    p = compile(p, delta);
+    adp_rule_unref(rule);
+    ovsrcu_barrier();
+    ck_assert_int_eq(n_freed, 0);
+    adp_program_unref(p);
+    ovsrcu_barrier();
+    ovsrcu_barrier();
+    ck_assert_int_eq(n_freed, 1);
+    adp_rule_unref(parsed);
+}
+END_TEST
+
+static const char *
+table_name(uint8_t id, void *aux OVS_UNUSED)
+{
+    return id == 4 ? "ARPResponder" : NULL;
+}
+
+/* Replaces the sizes of matchers, which are the compiler's, by "N". */
+static void
+hide_sizes(struct ds *s)
+{
+    static const char before[] = ", linear, ";
+    char *text = ds_steal_cstr(s);
+    char *p = text, *hit;
+
+    while ((hit = strstr(p, before))) {
+        hit += strlen(before);
+        ds_put_buffer(s, p, hit - p);
+        ds_put_char(s, 'N');
+        p = hit + strspn(hit, "0123456789");
+    }
+    ds_put_cstr(s, p);
+    free(text);
+}
+
+START_TEST(test_format)
+{
+    struct engine *e = engine_create();
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    engine_add_flows(e,
+        "table=4,priority=190,arp actions=NORMAL\n"
+        "table=4,priority=0 actions=drop\n"
+        "table=7,priority=5,ip actions=meter:3,dec_ttl,output:2\n"
+        "table=7,ip actions=clone(controller),output:2");
+    engine_add_group(e, "group_id=9,type=all,bucket=bucket_id:3,"
+                     "actions=controller,bucket=bucket_id:4,output:1");
+    adp_program_format(e->program, &s, table_name, NULL);
+    hide_sizes(&s);
+    ck_assert_str_eq(ds_cstr(&s),
+        "generation 3\n"
+        "table 4 ARPResponder: 2 flows, linear, N bytes\n"
+        "  punt (normal): table=4, priority=190,arp actions=NORMAL\n"
+        "table 7: 2 flows, linear, N bytes\n"
+        "  punt (controller): table=7, priority=32768,ip "
+        "actions=clone(CONTROLLER:65535),output:2\n"
+        "  punt (meter): table=7, priority=5,ip "
+        "actions=meter:3,dec_ttl,output:2\n"
+        "groups: 1, 2 buckets, 0 bytes of slots\n"
+        "  punt (controller): group_id=9,bucket_id=3 "
+        "actions=CONTROLLER:65535\n");
+    ds_destroy(&s);
+    engine_destroy(e);
+}
+END_TEST
+
+/* Counters. */
+
+
+static void
+drained_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
+             void *aux)
+{
+    ds_put_format(aux, "rule %d: %"PRIu64"/%"PRIu64" %lld %#x; ",
+                  rule->priority, delta->n_packets, delta->n_bytes,
+                  delta->used, delta->tcp_flags);
+}
+
+static void
+drained_bucket(struct adp_group *group, uint32_t bucket,
+               const struct adp_stats_delta *delta, void *aux)
+{
+    ds_put_format(aux, "group %"PRIu32" bucket %d: %"PRIu64"/%"PRIu64" %lld; ",
+                  group->group_id,
+                  bucket == ADP_BUCKET_ALL ? -1 : (int) bucket,
+                  delta->n_packets, delta->n_bytes, delta->used);
+}
+
+static const struct adp_stats_drain_cbs drain_cbs = {
+    .rule = drained_rule,
+    .bucket = drained_bucket,
+};
+
+static void
+check_drain(struct adp_stats_sink *sink, const char *expected)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    adp_stats_drain(sink, &drain_cbs, &s);
+    ck_assert_str_eq(ds_cstr(&s), expected);
+    ds_destroy(&s);
+}
+
+START_TEST(test_stats)
+{
+    struct adp_stats_sink *sink = adp_stats_sink_create();
+    struct adp_rule *rule = engine_parse_flow("priority=7 actions=drop");
+    struct adp_rule *idle = engine_parse_flow("priority=8 actions=drop");
+    struct adp_group *group = engine_parse_group(
+        "group_id=3,type=select,bucket=output:1,bucket=output:2");
+
+    check_drain(sink, "");
+    adp_stats_credit_rule(sink, rule, 1, 100, 1000, 2);
+    adp_stats_credit_rule(sink, rule, 2, 200, 1001, 16);
+    adp_stats_credit_group(sink, group, 1, 1, 64, 1002);
+    adp_stats_credit_group(sink, group, ADP_BUCKET_ALL, 1, 65, 1003);
+    check_drain(sink, "rule 7: 3/300 1001 0x12; group 3 bucket 1: 1/64 1002; "
+                "group 3 bucket -1: 1/65 1003; ");
+    check_drain(sink, "");
+    adp_stats_credit_rule(sink, rule, 1, 1, 1004, 0);
+    check_drain(sink, "rule 7: 1/1 1004 0; ");
+
+    /* A rule that goes with packets to its credit is still drained. */
+    adp_stats_credit_rule(sink, rule, 5, 50, 1005, 0);
+    adp_rule_unref(rule);
+    ovsrcu_barrier();
+    check_drain(sink, "rule 7: 5/50 1005 0; ");
+
+    /* The sink goes first. */
+    adp_stats_credit_group(sink, group, 0, 1, 64, 1002);
+    adp_stats_sink_destroy(sink);
+    adp_rule_unref(idle);
+    adp_group_unref(group);
+    ovsrcu_barrier();
+}
+END_TEST
+
+enum { N_CREDITS = 100000, N_RULES = 10, N_THREADS = 3 };
+
+struct credit_job {
+    struct adp_stats_sink *sink;
+    struct adp_rule **rules;
+};
+
+static void *
+credit_thread(void *job_)
+{
+    struct credit_job *job = job_;
+
+    for (int i = 0; i < N_CREDITS; i++) {
+        adp_stats_credit_rule(job->sink, job->rules[i % N_RULES], 1, 2, i, 0);
+    }
+    return NULL;
+}
+
+static void
+sum_rule(struct adp_rule *rule OVS_UNUSED,
+         const struct adp_stats_delta *delta, void *aux)
+{
+    uint64_t *sums = aux;
+
+    sums[0] += delta->n_packets;
+    sums[1] += delta->n_bytes;
+}
+
+/* Nothing is lost or counted twice while several threads credit. */
+START_TEST(test_stats_threads)
+{
+    static const struct adp_stats_drain_cbs cbs = { .rule = sum_rule };
+    struct adp_rule *rules[N_RULES];
+    struct credit_job job = { adp_stats_sink_create(), rules };
+    pthread_t threads[N_THREADS];
+    uint64_t sums[2] = { 0, 0 };
+
+    for (size_t i = 0; i < N_RULES; i++) {
+        rules[i] = engine_parse_flow("actions=drop");
+    }
+    for (size_t i = 0; i < N_THREADS; i++) {
+        threads[i] = ovs_thread_create("credit", credit_thread, &job);
+    }
+    for (int i = 0; i < 1000; i++) {
+        adp_stats_drain(job.sink, &cbs, sums);
+    }
+    for (size_t i = 0; i < N_THREADS; i++) {
+        xpthread_join(threads[i], NULL);
+    }
+    adp_stats_drain(job.sink, &cbs, sums);
+    ck_assert_uint_eq(sums[0], N_THREADS * N_CREDITS);
+    ck_assert_uint_eq(sums[1], N_THREADS * N_CREDITS * 2);
+
+    adp_stats_sink_destroy(job.sink);
+    for (size_t i = 0; i < N_RULES; i++) {
+        adp_rule_unref(rules[i]);
+    }
+    ovsrcu_barrier();
+}
+END_TEST
+
+/* Learned flows. */
+
+static void
+parse_fm(const char *text, struct ofputil_flow_mod *fm)
+{
+    enum ofputil_protocol usable_protocols;
+    char *error = parse_ofp_flow_mod_str(fm, text, NULL, NULL, OFPFC_ADD,
+                                         &usable_protocols);
+
+    ck_assert_msg(!error, "%s", error);
+}
+
+static void
+free_fm(struct ofputil_flow_mod *fm)
+{
+    minimatch_destroy(&fm->match);
+    free(fm->ofpacts);
+}
+
+static bool
+learn(struct engine *e, const char *text)
+{
+    struct ofputil_flow_mod fm;
+    bool added;
+
+    parse_fm(text, &fm);
+    added = adp_learn_table_insert(e->learn, &fm);
+    free_fm(&fm);
+    return added;
+}
+
+static void
+unlearn(struct engine *e, const char *text)
+{
+    struct ofputil_flow_mod fm;
+
+    parse_fm(text, &fm);
+    adp_learn_table_remove(e->learn, &fm);
+    free_fm(&fm);
+}
+
+START_TEST(test_learn_table)
+{
+    struct engine *e = engine_create();
+
+    engine_add_flows(e, "table=0,priority=100,tcp actions=output:2");
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+
+    /* Ours wins over an equal priority, not over a higher one. */
+    ck_assert(learn(e, "table=0,priority=99,tcp,actions=output:3"));
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
+    ck_assert_str_eq(engine_run(e, TCP), "103");
+    ck_assert_str_eq(engine_run(e, "in_port=1,tcp,tp_dst=81"), "102");
+    ck_assert_uint_eq(adp_learn_table_count(e->learn), 2);
+
+    /* The same again is nothing new, other actions are. */
+    ck_assert(!learn(e,
+                     "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
+    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,actions=output:4"));
+    ck_assert_str_eq(engine_run(e, TCP), "104");
+    ck_assert_uint_eq(adp_learn_table_count(e->learn), 2);
+
+    /* Another table, where nothing else is. */
+    ck_assert(learn(e, "table=9,priority=1,tcp,actions=output:5"));
+    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,"
+                    "actions=resubmit(,9)"));
+    ck_assert_str_eq(engine_run(e, TCP), "105");
+
+    unlearn(e, "table=0,priority=100,tcp,tp_dst=80,actions=drop");
+    unlearn(e, "table=0,priority=101,tcp,tp_dst=80,actions=drop");
+    unlearn(e, "table=8,priority=101,tcp,tp_dst=80,actions=drop");
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+    ck_assert_uint_eq(adp_learn_table_count(e->learn), 2);
+    engine_destroy(e);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("program");
+    TCase *tc = tcase_create("program");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, test_sharing);
+    tcase_add_test(tc, test_cancelling);
+    tcase_add_test(tc, test_order_of_rules);
+    tcase_add_test(tc, test_owner_is_freed);
+    tcase_add_test(tc, test_format);
+    tcase_add_test(tc, test_stats);
+    tcase_add_test(tc, test_stats_threads);
+    tcase_add_test(tc, test_learn_table);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

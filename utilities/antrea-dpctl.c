@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* antrea-dpctl: loads and shows the state of an antrea-dp bridge.
+ *
+ * Speaks JSON-RPC with the control socket (docs/control-socket.md); see
+ * antrea-dpctl(8).  Everything that decides something is in dpctl-*.c. */
+
+#include <config.h>
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dirs.h"
+#include "dpctl-cli.h"
+#include "dpctl-json.h"
+#include "dpctl-print.h"
+#include "dpctl-rpc.h"
+#include "fatal-signal.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "util.h"
+
+/* docs/control-socket.md, Limits. */
+enum { MAX_MESSAGE = 64 * 1024 * 1024 };
+
+/* Options that not every command has. */
+enum option_set {
+    SET_FILES = 1 << 0,         /* -f, --ignore-unknown */
+    SET_NODE = 1 << 1,          /* --node and the node's settings, --db */
+    SET_NAMESPACE = 1 << 2,
+    SET_DRY_RUN = 1 << 3,
+    SET_MISSING = 1 << 4,
+    SET_TRACE = 1 << 5,
+};
+
+enum {
+    OPT_NODE = UCHAR_MAX + 1,
+    OPT_DB,
+    OPT_GATEWAY_PORT,
+    OPT_GATEWAY_MAC,
+    OPT_TUNNEL_PORT,
+    OPT_SERVICE_CIDR,
+    OPT_IGNORE_UNKNOWN,
+    OPT_IGNORE_MISSING,
+    OPT_DRY_RUN,
+    OPT_PCAP,
+    OPT_INDEX,
+    OPT_IN_PORT,
+};
+
+static const struct option long_options[] = {
+    { "socket", required_argument, NULL, 's' },
+    { "bridge", required_argument, NULL, 'b' },
+    { "output", required_argument, NULL, 'o' },
+    { "timeout", required_argument, NULL, 't' },
+    { "filename", required_argument, NULL, 'f' },
+    { "namespace", required_argument, NULL, 'n' },
+    { "node", required_argument, NULL, OPT_NODE },
+    { "db", required_argument, NULL, OPT_DB },
+    { "gateway-port", required_argument, NULL, OPT_GATEWAY_PORT },
+    { "gateway-mac", required_argument, NULL, OPT_GATEWAY_MAC },
+    { "tunnel-port", required_argument, NULL, OPT_TUNNEL_PORT },
+    { "service-cidr", required_argument, NULL, OPT_SERVICE_CIDR },
+    { "ignore-unknown", no_argument, NULL, OPT_IGNORE_UNKNOWN },
+    { "ignore-not-found", no_argument, NULL, OPT_IGNORE_MISSING },
+    { "dry-run", no_argument, NULL, OPT_DRY_RUN },
+    { "pcap", required_argument, NULL, OPT_PCAP },
+    { "index", required_argument, NULL, OPT_INDEX },
+    { "in-port", required_argument, NULL, OPT_IN_PORT },
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'V' },
+    { NULL, 0, NULL, 0 },
+};
+
+static const struct {
+    int option;
+    enum option_set set;
+} option_sets[] = {
+    { 'f', SET_FILES }, { OPT_IGNORE_UNKNOWN, SET_FILES },
+    { 'n', SET_NAMESPACE }, { OPT_NODE, SET_NODE }, { OPT_DB, SET_NODE },
+    { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
+    { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
+    { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
+    { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
+    { OPT_IN_PORT, SET_TRACE },
+};
+
+static const struct command {
+    const char *name;
+    int min_args, max_args;
+    unsigned int sets;
+    void (*run)(const struct dpctl_command *);
+    const char *usage;
+    const char *help;
+} commands[] = {
+    { "apply", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
+      dpctl_cmd_apply, "apply -f FILE|DIR|-",
+      "add objects, or change those that are there" },
+    { "replace", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
+      dpctl_cmd_replace, "replace -f FILE|DIR|-",
+      "make these objects all there is" },
+    { "delete", 0, INT_MAX,
+      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_MISSING,
+      dpctl_cmd_delete, "delete -f FILE|DIR|- | delete KIND NAME...",
+      "take objects away" },
+    { "resync", 0, 0, SET_NODE | SET_DRY_RUN, dpctl_cmd_resync, "resync",
+      "resolve the objects that are there anew" },
+    { "resolve", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE,
+      dpctl_cmd_resolve, "resolve -f FILE|DIR|-",
+      "print what apply would make of objects" },
+    { "get", 0, 2, SET_NAMESPACE, dpctl_cmd_get, "get [KIND [NAME]]",
+      "list records or objects" },
+    { "describe", 1, 2, SET_NAMESPACE, dpctl_cmd_describe,
+      "describe KIND [NAME]", "show records in full" },
+    { "trace", 0, INT_MAX, SET_TRACE, dpctl_cmd_trace,
+      "trace FLOW | trace --pcap FILE",
+      "walk a packet through the tables" },
+    { "stats", 0, 0, 0, dpctl_cmd_stats, "stats", "show counters" },
+    { "program", 0, 0, 0, dpctl_cmd_program, "program",
+      "show the compiled tables" },
+    { "version", 0, 0, 0, dpctl_cmd_version, "version",
+      "show our and the daemon's version" },
+};
+
+void
+dpctl_fail(int status, const char *format, ...)
+{
+    bool color = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+    va_list args;
+
+    fflush(stdout);
+    fprintf(stderr, "%santrea-dpctl:%s ", color ? "\033[31m" : "",
+            color ? "\033[0m" : "");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    putc('\n', stderr);
+    exit(status);
+}
+
+/* Calls. */
+
+struct dpctl_rpc *
+dpctl_connect(const struct dpctl_options *o)
+{
+    struct dpctl_rpc *rpc;
+    struct dpctl_rpc_error *error = dpctl_rpc_open(o->socket, o->timeout_s,
+                                                   &rpc);
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_UNREACHABLE, "%s", error->message);
+    }
+    return rpc;
+}
+
+struct dpctl_rpc_error *
+dpctl_try_call(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+               const char *method, struct json *param, struct json **result)
+{
+    if (param && o->bridge) {
+        json_object_put_string(param, "bridge", o->bridge);
+    }
+    struct json *params
+        = json_array_create_1(param ? param : json_object_create());
+    struct dpctl_rpc_error *error = dpctl_rpc_call(rpc, method, params,
+                                                   MAX_MESSAGE, result);
+    if (error && error->unreachable) {
+        dpctl_fail(DPCTL_EXIT_UNREACHABLE, "%s", error->message);
+    }
+    return error;
+}
+
+struct json *
+dpctl_call(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+           const char *method, struct json *param)
+{
+    struct json *result;
+    struct dpctl_rpc_error *error = dpctl_try_call(rpc, o, method, param,
+                                                   &result);
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);
+    }
+    return result;
+}
+
+struct json *
+dpctl_call_once(const struct dpctl_options *o, const char *method,
+                struct json *param)
+{
+    struct dpctl_rpc *rpc = dpctl_connect(o);
+    struct json *result = dpctl_call(rpc, o, method, param);
+
+    dpctl_rpc_close(rpc);
+    return result;
+}
+
+void
+dpctl_print_json(const struct dpctl_options *o, const struct json *json)
+{
+    bool yaml = o->output == DPCTL_OUTPUT_YAML;
+    char *text = (yaml ? dpctl_print_yaml(json)
+                  : json_to_string(json, JSSF_PRETTY | JSSF_SORT));
+
+    fputs(text, stdout);
+    if (!yaml) {
+        putchar('\n');
+    }
+    free(text);
+}
+
+/* Options. */
+
+static void
+usage(void)
+{
+    puts("antrea-dpctl: loads and shows the state of an antrea-dp bridge\n"
+         "usage: antrea-dpctl [OPTION...] COMMAND [ARG...]\n"
+         "\nCommands:");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        printf("  %-48s %s\n", commands[i].usage, commands[i].help);
+    }
+    printf("\nOptions:\n"
+           "  -s, --socket=PATH      the control socket (default: "
+           "%s/antrea-dp.sock)\n"
+           "  -b, --bridge=BRIDGE    the bridge, if there are several\n"
+           "  -o, --output=FORMAT    table, json, yaml or name\n"
+           "  -t, --timeout=SECONDS  how long to wait for an answer "
+           "(default: 30, 0: for ever)\n"
+           "  -f, --filename=FILE    a file, a folder, or - for stdin; "
+           "may be repeated\n"
+           "  -n, --namespace=NS     of objects that don't name one; get: "
+           "only this one\n"
+           "      --node=NAME        the Node that this is\n"
+           "      --db=REMOTE        OVSDB, which knows the Pods' ports "
+           "(default: %s/db.sock)\n"
+           "      --gateway-port=PORT, --gateway-mac=MAC, "
+           "--tunnel-port=PORT|none,\n"
+           "      --service-cidr=CIDR  of this Node\n"
+           "      --ignore-unknown   leave out objects of unknown kinds\n"
+           "      --ignore-not-found delete: it's fine if there is none\n"
+           "      --dry-run          only print what would be sent\n"
+           "      --pcap=FILE, --index=N, --in-port=PORT\n"
+           "                         trace: packet N (default: 1) of a "
+           "capture\n"
+           "  -h, --help             this text\n"
+           "  -V, --version          our version\n"
+           "\nExit status: 0 done, 1 refused or wrong input, 2 usage, "
+           "3 the daemon can't be reached\n",
+           ovs_rundir(), ovs_rundir());
+}
+
+static enum dpctl_output
+parse_output(const char *word)
+{
+    static const char *const words[] = { "table", "json", "yaml", "name" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (!strcmp(word, words[i])) {
+            return i;
+        }
+    }
+    dpctl_fail(DPCTL_EXIT_USAGE, "-o: must be table, json, yaml or name, not "
+               "%s", word);
+}
+
+static int
+parse_number(const char *option, const char *word, int min)
+{
+    int value;
+
+    if (!str_to_int(word, 10, &value) || value < min) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "%s: must be a number from %d, not %s",
+                   option, min, word);
+    }
+    return value;
+}
+
+static void
+parse_option(int c, char *arg, struct dpctl_options *o)
+{
+    struct eth_addr mac;
+
+    switch (c) {
+    case 's':
+        o->socket = arg;
+        break;
+    case 'b':
+        o->bridge = arg;
+        break;
+    case 'o':
+        o->output = parse_output(arg);
+        break;
+    case 't':
+        o->timeout_s = parse_number("--timeout", arg, 0);
+        break;
+    case 'f':
+        svec_add(&o->files, arg);
+        break;
+    case 'n':
+        o->namespace_ = arg;
+        break;
+    case OPT_NODE:
+        o->env.node = arg;
+        break;
+    case OPT_DB:
+        o->db = arg;
+        break;
+    case OPT_GATEWAY_PORT:
+        o->env.gateway_port = arg;
+        break;
+    case OPT_GATEWAY_MAC:
+        if (!eth_addr_from_string(arg, &mac)) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "--gateway-mac: %s is no MAC "
+                       "address", arg);
+        }
+        o->env.gateway_mac = arg;
+        break;
+    case OPT_TUNNEL_PORT:
+        o->env.tunnel_port = arg;
+        break;
+    case OPT_SERVICE_CIDR:
+        o->env.service_cidr = arg;
+        break;
+    case OPT_IGNORE_UNKNOWN:
+        o->ignore_unknown = true;
+        break;
+    case OPT_IGNORE_MISSING:
+        o->ignore_missing = true;
+        break;
+    case OPT_DRY_RUN:
+        o->dry_run = true;
+        break;
+    case OPT_PCAP:
+        o->pcap = arg;
+        break;
+    case OPT_INDEX:
+        o->index = parse_number("--index", arg, 1);
+        break;
+    case OPT_IN_PORT:
+        o->in_port = arg;
+        break;
+    case 'h':
+        usage();
+        exit(DPCTL_EXIT_OK);
+    case 'V':
+        printf("antrea-dpctl %s\n", ADP_VERSION);
+        exit(DPCTL_EXIT_OK);
+    default:
+        /* getopt_long() has said what is wrong. */
+        exit(DPCTL_EXIT_USAGE);
+    }
+}
+
+static unsigned int
+option_set(int c)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(option_sets); i++) {
+        if (option_sets[i].option == c) {
+            return option_sets[i].set;
+        }
+    }
+    return 0;
+}
+
+static const struct command *
+find_command(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        if (!strcmp(commands[i].name, name)) {
+            return &commands[i];
+        }
+    }
+    dpctl_fail(DPCTL_EXIT_USAGE, "unknown command %s; see --help", name);
+}
+
+int
+main(int argc, char *argv[])
+{
+    char *default_socket = xasprintf("%s/antrea-dp.sock", ovs_rundir());
+    char *default_db = xasprintf("unix:%s/db.sock", ovs_rundir());
+    struct dpctl_options o = {
+        .socket = default_socket, .db = default_db, .timeout_s = 30,
+        .files = SVEC_EMPTY_INITIALIZER, .index = 1,
+    };
+    unsigned int sets = 0;
+
+    ovs_set_program_name(argv[0], ADP_VERSION);
+    fatal_ignore_sigpipe();
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:hV", long_options,
+                                 NULL)) != -1; ) {
+        parse_option(c, optarg, &o);
+        sets |= option_set(c);
+    }
+
+    if (optind >= argc) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "which command?  See --help");
+    }
+    const struct command *command = find_command(argv[optind]);
+    struct dpctl_command c = {
+        .options = &o, .argc = argc - optind - 1, .argv = argv + optind + 1,
+    };
+    if (c.argc < command->min_args || c.argc > command->max_args) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "usage: antrea-dpctl %s",
+                   command->usage);
+    } else if (sets & ~command->sets) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "%s doesn't take all of these options; "
+                   "see antrea-dpctl(8)", command->name);
+    }
+    command->run(&c);
+
+    svec_destroy(&o.files);
+    free(default_socket);
+    free(default_db);
+    if (fflush(stdout) || ferror(stdout)) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "can't write the output");
+    }
+    return DPCTL_EXIT_OK;
+}

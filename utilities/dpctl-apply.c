@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* apply, replace, delete, resync, resolve: what changes the state. */
+
+#include <config.h>
+#include "dpctl-cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-kind.h"
+#include "dpctl-ovsdb.h"
+#include "dpctl-rpc.h"
+#include "util.h"
+
+enum { MAX_ATTEMPTS = 10 };
+
+/* Fails with 'error', if there is one; takes it. */
+static void
+check(char *error)
+{
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s", error);
+    }
+}
+
+static void
+read_files(const struct dpctl_options *o, struct dpctl_input *input)
+{
+    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
+
+    for (size_t i = 0; i < o->files.n; i++) {
+        check(dpctl_load_path(&docs, o->files.names[i]));
+    }
+    check(dpctl_input_add(input, &docs,
+                          o->namespace_ ? o->namespace_ : "default",
+                          o->ignore_unknown));
+    dpctl_docs_destroy(&docs);
+    if (shash_is_empty(&input->manifests) && shash_is_empty(&input->records)) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "no objects given");
+    }
+}
+
+static void
+read_ports(const struct dpctl_options *o, struct dpctl_ports *ports)
+{
+    dpctl_ports_init(ports);
+    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, ports);
+}
+
+static void
+print_outcome(const struct dpctl_plan *plan, const struct json *result)
+{
+    for (size_t i = 0; i < plan->messages->n; i++) {
+        puts(plan->messages->names[i]);
+    }
+    if (result) {
+        printf("generation %lld: %"PRIuSIZE" records applied, %"PRIuSIZE
+               " deleted\n",
+               dpctl_json_int(result, "generation", 0),
+               json_array(plan->apply)->n, json_array(plan->delete)->n);
+    }
+}
+
+/* The parameter of the call that carries the plan out. */
+static struct json *
+plan_to_param(enum dpctl_verb verb, const struct dpctl_plan *plan,
+              const struct json *generation)
+{
+    struct json *param = json_object_create();
+
+    if (verb == DPCTL_REPLACE) {
+        json_object_put(param, "records", json_clone(plan->apply));
+    } else {
+        json_object_put(param, "apply", json_clone(plan->apply));
+        json_object_put(param, "delete", json_clone(plan->delete));
+    }
+    if (generation) {
+        json_object_put(param, "if_generation", json_clone(generation));
+    }
+    return param;
+}
+
+/* Makes one attempt.  Returns false if the state has changed meanwhile. */
+static bool
+try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+         enum dpctl_verb verb, const struct dpctl_input *input,
+         const struct dpctl_ports *ports)
+{
+    struct json *state = dpctl_call(rpc, o, "get", json_object_create());
+    const struct json *records = dpctl_json_member(state, "records");
+    if (!records || records->type != JSON_ARRAY) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "the daemon's answer has no records");
+    }
+
+    struct dpctl_env env = o->env;
+    struct dpctl_plan plan;
+    env.ports = ports;
+    check(dpctl_plan_create(verb, input, records, &env, o->ignore_missing,
+                            &plan));
+
+    struct json *param
+        = plan_to_param(verb, &plan, dpctl_json_member(state, "generation"));
+    struct json *result = NULL;
+    bool conflict = false;
+    if (o->dry_run) {
+        dpctl_print_json(o, param);
+        json_destroy(param);
+    } else if (verb != DPCTL_REPLACE && dpctl_plan_is_empty(&plan)) {
+        print_outcome(&plan, NULL);
+        json_destroy(param);
+    } else {
+        const char *method = verb == DPCTL_REPLACE ? "replace" : "transact";
+        struct dpctl_rpc_error *error = dpctl_try_call(rpc, o, method, param,
+                                                       &result);
+        conflict = error && error->code && !strcmp(error->code, "conflict");
+        if (error && !conflict) {
+            dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);
+        } else if (!conflict) {
+            print_outcome(&plan, result);
+        }
+        dpctl_rpc_error_destroy(error);
+    }
+    json_destroy(result);
+    dpctl_plan_destroy(&plan);
+    json_destroy(state);
+    return !conflict;
+}
+
+static void
+run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
+         const struct dpctl_input *input)
+{
+    struct dpctl_rpc *rpc = dpctl_connect(o);
+    struct dpctl_ports ports;
+    int attempts = 0;
+
+    read_ports(o, &ports);
+    while (!try_verb(rpc, o, verb, input, &ports)) {
+        if (++attempts >= MAX_ATTEMPTS) {
+            dpctl_fail(DPCTL_EXIT_ERROR, "the state was changed by others "
+                       "all the time: gave up after %d attempts", attempts);
+        }
+    }
+    dpctl_ports_destroy(&ports);
+    dpctl_rpc_close(rpc);
+}
+
+static void
+run_files(const struct dpctl_command *c, enum dpctl_verb verb)
+{
+    struct dpctl_input input;
+
+    if (!c->options->files.n) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "which files?  Name them with -f");
+    }
+    dpctl_input_init(&input);
+    read_files(c->options, &input);
+    run_verb(c->options, verb, &input);
+    dpctl_input_destroy(&input);
+}
+
+void
+dpctl_cmd_apply(const struct dpctl_command *c)
+{
+    run_files(c, DPCTL_APPLY);
+}
+
+void
+dpctl_cmd_replace(const struct dpctl_command *c)
+{
+    run_files(c, DPCTL_REPLACE);
+}
+
+/* Nothing new: what is there is resolved anew. */
+void
+dpctl_cmd_resync(const struct dpctl_command *c)
+{
+    struct dpctl_input input;
+
+    dpctl_input_init(&input);
+    run_verb(c->options, DPCTL_APPLY, &input);
+    dpctl_input_destroy(&input);
+}
+
+/* delete KIND NAME. */
+
+/* Puts the manifests that the user may mean into 'input'; returns how
+ * many. */
+static size_t
+find_manifests(const struct json_array *records, const char *kind,
+               const char *namespace_, const char *name,
+               struct dpctl_input *input)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
+        if (!dpctl_kind_is_called(k, kind)) {
+            continue;
+        }
+        char *manifest = dpctl_manifest_name(k, namespace_, name);
+        for (size_t j = 0; j < records->n; j++) {
+            const struct json *record = records->elems[j];
+            const char *record_kind = dpctl_json_str(record, "kind");
+            const char *record_name = dpctl_json_str(record, "name");
+            if (record_kind && record_name && !strcmp(record_kind, "Manifest")
+                && !strcmp(record_name, manifest)) {
+                shash_add(&input->manifests, manifest,
+                          json_clone(dpctl_json_member(record, "object")));
+                n++;
+            }
+        }
+        free(manifest);
+    }
+    return n;
+}
+
+/* The same for a record given as such. */
+static size_t
+find_record(const struct json_array *records, const char *kind,
+            const char *namespace_, const char *name,
+            struct dpctl_input *input)
+{
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        if (dpctl_kind_is_called(&dpctl_kinds[i], kind)) {
+            kind = dpctl_kinds[i].kind;
+            break;
+        }
+    }
+    kind = dpctl_record_kind(kind);
+    if (!kind) {
+        return 0;
+    }
+
+    char *long_name = xasprintf("%s/%s", namespace_, name);
+    size_t n = 0;
+    for (size_t i = 0; i < records->n && !n; i++) {
+        const struct json *record = records->elems[i];
+        const char *record_kind = dpctl_json_str(record, "kind");
+        const char *record_name = dpctl_json_str(record, "name");
+        if (record_kind && record_name && !strcmp(record_kind, kind)
+            && (!strcmp(record_name, name)
+                || !strcmp(record_name, long_name))) {
+            shash_add_nocopy(&input->records, dpctl_record_key_of(record),
+                             json_clone(record));
+            n++;
+        }
+    }
+    free(long_name);
+    return n;
+}
+
+static void
+find_named(const struct dpctl_options *o, const char *kind, const char *name,
+           struct dpctl_input *input)
+{
+    const char *namespace_ = o->namespace_ ? o->namespace_ : "default";
+    struct json *state = dpctl_call_once(o, "get", json_object_create());
+    const struct json_array *records = dpctl_json_array(state, "records");
+    size_t n = find_manifests(records, kind, namespace_, name, input);
+
+    if (n > 1) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s %s: there are several of them: say "
+                   "which kind, as in networkpolicy.networking.k8s.io or "
+                   "networkpolicy.crd.antrea.io", kind, name);
+    }
+    if (!n && !find_record(records, kind, namespace_, name, input)
+        && !o->ignore_missing) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s %s: there is none", kind, name);
+    }
+    json_destroy(state);
+}
+
+static bool
+is_known_kind(const char *word)
+{
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        if (dpctl_kind_is_called(&dpctl_kinds[i], word)) {
+            return true;
+        }
+    }
+    return dpctl_record_kind(word) != NULL;
+}
+
+void
+dpctl_cmd_delete(const struct dpctl_command *c)
+{
+    struct dpctl_input input;
+
+    if (c->options->files.n) {
+        if (c->argc) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "delete: -f and names exclude each "
+                       "other");
+        }
+        run_files(c, DPCTL_DELETE);
+        return;
+    } else if (c->argc < 2) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "delete: give -f FILE, or KIND NAME");
+    } else if (!is_known_kind(c->argv[0])) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "delete: there is no kind %s",
+                   c->argv[0]);
+    }
+
+    dpctl_input_init(&input);
+    for (int i = 1; i < c->argc; i++) {
+        find_named(c->options, c->argv[0], c->argv[i], &input);
+    }
+    if (!shash_is_empty(&input.manifests) || !shash_is_empty(&input.records)) {
+        run_verb(c->options, DPCTL_DELETE, &input);
+    }
+    dpctl_input_destroy(&input);
+}
+
+/* Resolves files without a daemon, and prints what would be applied. */
+void
+dpctl_cmd_resolve(const struct dpctl_command *c)
+{
+    struct dpctl_env env = c->options->env;
+    struct json *state = json_array_create_empty();
+    struct dpctl_input input;
+    struct dpctl_ports ports;
+    struct dpctl_plan plan;
+
+    if (!c->options->files.n) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "which files?  Name them with -f");
+    }
+    dpctl_input_init(&input);
+    read_files(c->options, &input);
+    read_ports(c->options, &ports);
+    env.ports = &ports;
+    check(dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false, &plan));
+
+    struct json *records = json_array_create_empty();
+    for (size_t i = 0; i < json_array(plan.apply)->n; i++) {
+        const struct json *record = json_array(plan.apply)->elems[i];
+        if (strcmp(dpctl_json_str(record, "kind"), "Manifest")) {
+            json_array_add(records, json_clone(record));
+        }
+    }
+    dpctl_print_json(c->options, records);
+    json_destroy(records);
+    json_destroy(state);
+    dpctl_plan_destroy(&plan);
+    dpctl_ports_destroy(&ports);
+    dpctl_input_destroy(&input);
+}

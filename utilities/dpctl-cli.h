@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_CLI_H
+#define DPCTL_CLI_H 1
+
+/* What the commands of antrea-dpctl share: the options, the connection, and
+ * the way to fail. */
+
+#include <stdbool.h>
+#include "dpctl-plan.h"
+#include "openvswitch/compiler.h"
+#include "svec.h"
+
+/* Exit statuses. */
+enum {
+    DPCTL_EXIT_OK = 0,
+    DPCTL_EXIT_ERROR = 1,       /* Refused, or wrong input. */
+    DPCTL_EXIT_USAGE = 2,
+    DPCTL_EXIT_UNREACHABLE = 3, /* No connection, or no answer. */
+};
+
+enum dpctl_output {
+    DPCTL_OUTPUT_TABLE,
+    DPCTL_OUTPUT_JSON,
+    DPCTL_OUTPUT_YAML,
+    DPCTL_OUTPUT_NAME,
+};
+
+struct dpctl_options {
+    char *socket;
+    char *db;
+    char *bridge;               /* NULL: the only one. */
+    char *namespace_;           /* NULL: "default", or all. */
+    enum dpctl_output output;
+    int timeout_s;
+    struct svec files;          /* -f */
+    bool ignore_unknown;
+    bool ignore_missing;
+    bool dry_run;
+    struct dpctl_env env;       /* The node and its settings. */
+    char *pcap;
+    int index;
+    char *in_port;
+};
+
+/* The options, and the words after the command's name. */
+struct dpctl_command {
+    const struct dpctl_options *options;
+    int argc;
+    char **argv;
+};
+
+/* The commands.  They end the program where they fail. */
+void dpctl_cmd_apply(const struct dpctl_command *);
+void dpctl_cmd_replace(const struct dpctl_command *);
+void dpctl_cmd_delete(const struct dpctl_command *);
+void dpctl_cmd_resync(const struct dpctl_command *);
+void dpctl_cmd_resolve(const struct dpctl_command *);
+void dpctl_cmd_get(const struct dpctl_command *);
+void dpctl_cmd_describe(const struct dpctl_command *);
+void dpctl_cmd_stats(const struct dpctl_command *);
+void dpctl_cmd_trace(const struct dpctl_command *);
+void dpctl_cmd_program(const struct dpctl_command *);
+void dpctl_cmd_version(const struct dpctl_command *);
+
+/* Prints "antrea-dpctl: ..." and ends the program. */
+OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)
+    OVS_PRINTF_FORMAT(2, 3);
+
+struct dpctl_rpc;
+struct dpctl_rpc_error;
+
+struct dpctl_rpc *dpctl_connect(const struct dpctl_options *);
+/* Takes 'param', an object, to which it adds the bridge, if one was named. */
+struct json *dpctl_call(struct dpctl_rpc *, const struct dpctl_options *,
+                        const char *method, struct json *param);
+/* The same, but the error is the caller's, if the server refused. */
+struct dpctl_rpc_error *dpctl_try_call(struct dpctl_rpc *,
+                                       const struct dpctl_options *,
+                                       const char *method,
+                                       struct json *param,
+                                       struct json **result);
+/* For a command that makes just one call. */
+struct json *dpctl_call_once(const struct dpctl_options *, const char *method,
+                             struct json *param);
+
+/* Prints JSON or YAML, as asked for. */
+void dpctl_print_json(const struct dpctl_options *, const struct json *);
+
+#endif /* dpctl-cli.h */

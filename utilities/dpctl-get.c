@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* get and describe: what is there. */
+
+#include <config.h>
+#include "dpctl-cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-kind.h"
+#include "dpctl-print.h"
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* A column of the table of one kind: the string at 'path', or what 'cell'
+ * makes of the record. */
+struct column {
+    const char *heading;
+    const char *path;
+    char *(*cell)(const struct json *record);
+};
+
+enum { MAX_COLUMNS = 8 };
+
+struct layout {
+    const char *kind;
+    struct column columns[MAX_COLUMNS];
+};
+
+static char *
+cell_namespace(const struct json *record)
+{
+    const char *name = dpctl_json_str(record, "name");
+    const char *slash = strchr(name, '/');
+
+    return slash ? xmemdup0(name, slash - name) : NULL;
+}
+
+static char *
+cell_short_name(const struct json *record)
+{
+    const char *name = dpctl_json_str(record, "name");
+    const char *slash = strchr(name, '/');
+
+    return xstrdup(slash ? slash + 1 : name);
+}
+
+/* The strings of an array, of which no more than a few are shown. */
+static char *
+list_text(const struct json_array *array)
+{
+    enum { MAX_SHOWN = 4 };
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < array->n; i++) {
+        if (i == MAX_SHOWN) {
+            ds_put_format(&ds, " + %"PRIuSIZE" more", array->n - i);
+            break;
+        }
+        ds_put_format(&ds, "%s%s", i ? "," : "",
+                      (array->elems[i]->type == JSON_STRING
+                       ? array->elems[i]->string : "?"));
+    }
+    return ds.length ? ds_steal_cstr(&ds) : NULL;
+}
+
+static char *
+cell_ips(const struct json *record)
+{
+    return list_text(dpctl_json_array(record, "ips"));
+}
+
+static char *
+cell_addresses(const struct json *record)
+{
+    return list_text(dpctl_json_array(record, "addresses"));
+}
+
+static char *
+cell_pods(const struct json *record)
+{
+    return list_text(dpctl_json_array(record, "pods"));
+}
+
+static char *
+cell_external_ips(const struct json *record)
+{
+    const struct json_array *lb = dpctl_json_array(record, "loadBalancerIPs");
+
+    return list_text(lb->n ? lb : dpctl_json_array(record, "externalIPs"));
+}
+
+static char *
+cell_service_ports(const struct json *record)
+{
+    const struct json_array *ports = dpctl_json_array(record, "ports");
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < ports->n; i++) {
+        const struct json *port = ports->elems[i];
+        const char *protocol = dpctl_json_str(port, "protocol");
+        long long int node_port = dpctl_json_int(port, "nodePort", 0);
+
+        ds_put_format(&ds, "%s%lld", i ? "," : "",
+                      dpctl_json_int(port, "port", 0));
+        if (node_port) {
+            ds_put_format(&ds, ":%lld", node_port);
+        }
+        ds_put_format(&ds, "/%s", protocol ? protocol : "TCP");
+    }
+    return ds.length ? ds_steal_cstr(&ds) : NULL;
+}
+
+static char *
+cell_endpoints(const struct json *record)
+{
+    const struct json_array *ports = dpctl_json_array(record, "ports");
+    struct svec texts = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < ports->n; i++) {
+        const struct json_array *endpoints
+            = dpctl_json_array(ports->elems[i], "endpoints");
+        for (size_t j = 0; j < endpoints->n; j++) {
+            const char *ip = dpctl_json_str(endpoints->elems[j], "ip");
+            svec_add_nocopy(&texts,
+                            xasprintf("%s:%lld", ip ? ip : "?",
+                                      dpctl_json_int(endpoints->elems[j],
+                                                     "port", 0)));
+        }
+    }
+    size_t n = texts.n;
+    while (texts.n > 3) {
+        svec_pop_back(&texts);
+    }
+    char *text = n ? svec_join(&texts, ",", "") : NULL;
+    if (n > 3) {
+        char *longer = xasprintf("%s + %"PRIuSIZE" more", text, n - 3);
+        free(text);
+        text = longer;
+    }
+    svec_destroy(&texts);
+    return text;
+}
+
+static char *
+number_text(const struct json *json)
+{
+    return json ? json_to_string(json, 0) : NULL;
+}
+
+static char *
+cell_tier(const struct json *record)
+{
+    return number_text(dpctl_json_member(record, "tierPriority"));
+}
+
+static char *
+cell_priority(const struct json *record)
+{
+    return number_text(dpctl_json_member(record, "priority"));
+}
+
+static char *
+cell_rules(const struct json *record)
+{
+    return xasprintf("%"PRIuSIZE, dpctl_json_array(record, "rules")->n);
+}
+
+static char *
+cell_applied_to(const struct json *record)
+{
+    return list_text(dpctl_json_array(record, "appliedToGroups"));
+}
+
+static char *
+cell_policy_name(const struct json *record)
+{
+    const char *name = dpctl_json_str(record, "name");
+    const char *type = dpctl_json_str(record, "type");
+    size_t len = type ? strlen(type) : 0;
+
+    return xstrdup(len && !strncmp(name, type, len) && name[len] == ':'
+                   ? name + len + 1 : name);
+}
+
+static const struct layout layouts[] = {
+    { "NodeConfig",
+      { { "NAME", "name", NULL }, { "POD-CIDR", "podCIDR", NULL },
+        { "GATEWAY", "gateway.port", NULL },
+        { "GATEWAY-IP", "gateway.ip", NULL },
+        { "GATEWAY-MAC", "gateway.mac", NULL },
+        { "TUNNEL", "tunnel.port", NULL },
+        { "TRANSPORT-IP", "transportIP", NULL } } },
+    { "PeerNode",
+      { { "NAME", "name", NULL }, { "POD-CIDR", "podCIDR", NULL },
+        { "GATEWAY-IP", "gatewayIP", NULL },
+        { "TRANSPORT-IP", "transportIP", NULL } } },
+    { "Pod",
+      { { "NAMESPACE", NULL, cell_namespace },
+        { "NAME", NULL, cell_short_name }, { "IP", NULL, cell_ips },
+        { "PORT", "port", NULL }, { "MAC", "mac", NULL } } },
+    { "Service",
+      { { "NAMESPACE", NULL, cell_namespace },
+        { "NAME", NULL, cell_short_name },
+        { "CLUSTER-IP", "clusterIP", NULL },
+        { "EXTERNAL-IP", NULL, cell_external_ips },
+        { "PORTS", NULL, cell_service_ports },
+        { "ENDPOINTS", NULL, cell_endpoints } } },
+    { "NetworkPolicy",
+      { { "NAME", NULL, cell_policy_name }, { "TYPE", "type", NULL },
+        { "TIER", NULL, cell_tier }, { "PRIORITY", NULL, cell_priority },
+        { "RULES", NULL, cell_rules },
+        { "APPLIED-TO", NULL, cell_applied_to } } },
+    { "AddressGroup",
+      { { "NAME", "name", NULL }, { "ADDRESSES", NULL, cell_addresses } } },
+    { "AppliedToGroup",
+      { { "NAME", "name", NULL }, { "PODS", NULL, cell_pods } } },
+    { "Manifest", { { "NAME", "name", NULL } } },
+};
+
+static const struct layout records_layout = {
+    NULL, { { "KIND", "kind", NULL }, { "NAME", "name", NULL } }
+};
+
+static const struct layout objects_layout = {
+    NULL, { { "KIND", "kind", NULL }, { "API-VERSION", "apiVersion", NULL },
+            { "NAMESPACE", "metadata.namespace", NULL },
+            { "NAME", "metadata.name", NULL } }
+};
+
+/* What the user asks for. */
+struct query {
+    const struct dpctl_options *options;
+    const char *word;           /* The kind, as typed. */
+    const char *record_kind;    /* Records of this kind; NULL: see below. */
+    bool all_records;           /* Records of all kinds but Manifest. */
+    const char *name;           /* NULL: all. */
+};
+
+/* A name matches with and without its namespace, and a policy's also without
+ * its type. */
+static bool
+name_matches(const struct query *q, const char *name)
+{
+    const char *namespace_ = q->options->namespace_;
+    const char *colon = strchr(name, ':');
+
+    if (!q->name) {
+        return true;
+    }
+    char *long_name = xasprintf("%s/%s", namespace_ ? namespace_ : "default",
+                                q->name);
+    bool match = (!strcmp(name, q->name) || !strcmp(name, long_name)
+                  || (colon && (!strcmp(colon + 1, q->name)
+                                || !strcmp(colon + 1, long_name))));
+    free(long_name);
+    return match;
+}
+
+static bool
+namespace_matches(const struct query *q, const char *name)
+{
+    const char *namespace_ = q->options->namespace_;
+
+    if (!namespace_) {
+        return true;
+    }
+    const char *colon = strchr(name, ':');
+    const char *start = colon ? colon + 1 : name;
+    size_t len = strlen(namespace_);
+    return !strncmp(start, namespace_, len) && start[len] == '/';
+}
+
+/* Is the object in Manifest 'record' one that the user asks for? */
+static bool
+object_matches(const struct query *q, const struct json *record)
+{
+    const char *manifest_name = dpctl_json_str(record, "name");
+    const struct dpctl_kind *kind = dpctl_manifest_kind(manifest_name);
+    const struct json *object = dpctl_json_member(record, "object");
+    const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
+    const char *name = dpctl_json_str(object, "metadata.name");
+
+    return (kind && name && dpctl_kind_is_called(kind, q->word)
+            && (!q->name || !strcmp(q->name, name))
+            && (!q->options->namespace_
+                || (namespace_
+                    && !strcmp(namespace_, q->options->namespace_))));
+}
+
+/* The records, or objects, that the user asks for, as an array. */
+static struct json *
+select_records(const struct query *q, const struct json_array *records)
+{
+    struct json *found = json_array_create_empty();
+
+    for (size_t i = 0; i < records->n; i++) {
+        const struct json *record = records->elems[i];
+        const char *kind = dpctl_json_str(record, "kind");
+        const char *name = dpctl_json_str(record, "name");
+        if (!kind || !name) {
+            continue;
+        }
+        bool is_manifest = !strcmp(kind, "Manifest");
+
+        if (q->record_kind || q->all_records) {
+            if ((q->all_records ? !is_manifest
+                 : !strcmp(kind, q->record_kind))
+                && name_matches(q, name) && namespace_matches(q, name)) {
+                json_array_add(found,
+                               json_clone(is_manifest
+                                          && q->options->output
+                                             != DPCTL_OUTPUT_TABLE
+                                          && q->options->output
+                                             != DPCTL_OUTPUT_NAME
+                                          ? dpctl_json_member(record,
+                                                              "object")
+                                          : record));
+            }
+        } else if (is_manifest && object_matches(q, record)) {
+            json_array_add(found, json_clone(dpctl_json_member(record,
+                                                               "object")));
+        }
+    }
+    return found;
+}
+
+static void
+query_init(struct query *q, const struct dpctl_options *options,
+           const char *word, const char *name)
+{
+    bool known = false;
+
+    *q = (struct query) { .options = options, .word = word, .name = name };
+    if (!word || !strcmp(word, "all") || !strcmp(word, "records")) {
+        q->all_records = true;
+        return;
+    }
+    q->record_kind = dpctl_record_kind(word);
+    for (size_t i = 0; i < DPCTL_N_KINDS && !q->record_kind; i++) {
+        if (dpctl_kind_is_called(&dpctl_kinds[i], word)) {
+            /* "po" means Pods just as "pods" does; "pods.v1" and what isn't a
+             * kind of record means the objects. */
+            known = true;
+            if (!strchr(word, '.')
+                && dpctl_is_record_kind(dpctl_kinds[i].kind)) {
+                q->record_kind = dpctl_kinds[i].kind;
+            }
+        }
+    }
+    if (!known && !q->record_kind) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "there is no kind %s", word);
+    }
+}
+
+static void
+print_table(const struct layout *layout, const struct json_array *records)
+{
+    const char *headings[MAX_COLUMNS];
+    struct dpctl_table table;
+    size_t n = 0;
+
+    while (n < MAX_COLUMNS && layout->columns[n].heading) {
+        headings[n] = layout->columns[n].heading;
+        n++;
+    }
+    dpctl_table_init(&table, headings, n);
+    for (size_t i = 0; i < records->n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            const struct column *c = &layout->columns[j];
+            const struct json *record = records->elems[i];
+            dpctl_table_add(&table,
+                            (c->cell ? c->cell(record)
+                             : nullable_xstrdup(dpctl_json_str(record,
+                                                               c->path))));
+        }
+    }
+    dpctl_table_print(&table);
+    dpctl_table_destroy(&table);
+}
+
+static const struct layout *
+find_layout(const char *kind)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+        if (!strcmp(layouts[i].kind, kind)) {
+            return &layouts[i];
+        }
+    }
+    return &records_layout;
+}
+
+/* A table for each kind of record that there is. */
+static void
+print_all(const struct json_array *records)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+        struct json *some = json_array_create_empty();
+        for (size_t j = 0; j < records->n; j++) {
+            if (!strcmp(dpctl_json_str(records->elems[j], "kind"),
+                        layouts[i].kind)) {
+                json_array_add(some, json_clone(records->elems[j]));
+            }
+        }
+        if (json_array(some)->n) {
+            printf("%s%s%s%s\n", first ? "" : "\n", dpctl_bold(),
+                   layouts[i].kind, dpctl_plain());
+            print_table(&layouts[i], json_array(some));
+            first = false;
+        }
+        json_destroy(some);
+    }
+    if (first) {
+        puts("nothing there");
+    }
+}
+
+static void
+print_names(const struct json_array *records)
+{
+    for (size_t i = 0; i < records->n; i++) {
+        const char *name = dpctl_json_str(records->elems[i], "name");
+        puts(name ? name : dpctl_json_str(records->elems[i],
+                                          "metadata.name"));
+    }
+}
+
+/* Objects go into a List, as kubectl has it, records into an array: both are
+ * what "apply -f" takes. */
+static struct json *
+wrap_objects(const struct json *records)
+{
+    const struct json_array *array = json_array(records);
+
+    if (!array->n || !dpctl_json_member(array->elems[0], "apiVersion")) {
+        return json_clone(records);
+    }
+    struct json *list = json_object_create();
+    json_object_put_string(list, "apiVersion", "v1");
+    json_object_put_string(list, "kind", "List");
+    json_object_put(list, "items", json_clone(records));
+    return list;
+}
+
+static struct json *
+query_run(const struct query *q)
+{
+    struct json *state = dpctl_call_once(q->options, "get",
+                                         json_object_create());
+    struct json *found = select_records(q, dpctl_json_array(state,
+                                                            "records"));
+    json_destroy(state);
+    if (q->name && !json_array(found)->n) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s %s: there is none", q->word,
+                   q->name);
+    }
+    return found;
+}
+
+void
+dpctl_cmd_get(const struct dpctl_command *c)
+{
+    struct query q;
+
+    query_init(&q, c->options, c->argc > 0 ? c->argv[0] : NULL,
+               c->argc > 1 ? c->argv[1] : NULL);
+    struct json *found = query_run(&q);
+    const struct json_array *array = json_array(found);
+
+    if (c->options->output == DPCTL_OUTPUT_NAME) {
+        print_names(array);
+    } else if (c->options->output != DPCTL_OUTPUT_TABLE) {
+        struct json *json = wrap_objects(found);
+        dpctl_print_json(c->options, json);
+        json_destroy(json);
+    } else if (q.all_records && (!q.word || strcmp(q.word, "records"))) {
+        print_all(array);
+    } else if (q.all_records) {
+        print_table(&records_layout, array);
+    } else {
+        print_table(q.record_kind ? find_layout(q.record_kind)
+                    : &objects_layout, array);
+    }
+    json_destroy(found);
+}
+
+/* The records in full. */
+void
+dpctl_cmd_describe(const struct dpctl_command *c)
+{
+    struct query q;
+
+    query_init(&q, c->options, c->argv[0], c->argc > 1 ? c->argv[1] : NULL);
+    struct json *found = query_run(&q);
+    for (size_t i = 0; i < json_array(found)->n; i++) {
+        const struct json *record = json_array(found)->elems[i];
+        const char *name = dpctl_json_str(record, "name");
+        const char *kind = dpctl_json_str(record, "kind");
+        char *yaml = dpctl_print_yaml(record);
+
+        printf("%s%s%s %s%s\n%s", i ? "\n" : "", dpctl_bold(),
+               kind ? kind : "?",
+               name ? name : dpctl_json_str(record, "metadata.name"),
+               dpctl_plain(), yaml);
+        free(yaml);
+    }
+    json_destroy(found);
+}

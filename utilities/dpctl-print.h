@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_PRINT_H
+#define DPCTL_PRINT_H 1
+
+/* Output: YAML, JSON, aligned tables, bold headings on a terminal. */
+
+#include <stdbool.h>
+#include "openvswitch/json.h"
+#include "svec.h"
+
+/* The YAML of a value, as a document without "---".  "kind", "apiVersion" and
+ * "name" come first, the other members sorted.  The caller frees it. */
+char *dpctl_print_yaml(const struct json *);
+
+/* A table whose columns are as wide as they must be, like kubectl's. */
+struct dpctl_table {
+    struct svec cells;          /* Row by row, headings first. */
+    size_t n_columns;
+};
+
+void dpctl_table_init(struct dpctl_table *, const char *const *headings,
+                      size_t n);
+/* Takes 'text'; NULL is shown as "-". */
+void dpctl_table_add(struct dpctl_table *, char *text);
+void dpctl_table_print(const struct dpctl_table *);
+void dpctl_table_destroy(struct dpctl_table *);
+
+/* Nested counters as indented "name: value" lines; an array of objects as a
+ * table. */
+void dpctl_print_counters(const struct json *, int indent);
+
+/* Escape sequences, or "" where they aren't wanted: not a terminal, NO_COLOR
+ * set. */
+const char *dpctl_bold(void);
+const char *dpctl_plain(void);
+
+#endif /* dpctl-print.h */

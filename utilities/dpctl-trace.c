@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* trace, stats, program, version: what the daemon does. */
+
+#include <config.h>
+#include "dpctl-cli.h"
+
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-print.h"
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* The packet 'index' (counted from 1) of a capture, as hex digits. */
+static char *
+read_pcap(const char *file, int index)
+{
+    char why[PCAP_ERRBUF_SIZE];
+    pcap_t *pcap = pcap_open_offline(file, why);
+    struct pcap_pkthdr *header;
+    const u_char *data;
+    int retval = 1;
+
+    if (!pcap) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s", why);
+    }
+    if (pcap_datalink(pcap) != DLT_EN10MB) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s: holds no Ethernet frames", file);
+    }
+    for (int i = 0; i < index && retval == 1; i++) {
+        retval = pcap_next_ex(pcap, &header, &data);
+    }
+    if (retval == PCAP_ERROR) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s: %s", file, pcap_geterr(pcap));
+    } else if (retval != 1) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s: has no packet %d", file, index);
+    }
+
+    struct ds hex = DS_EMPTY_INITIALIZER;
+    for (size_t i = 0; i < header->caplen; i++) {
+        ds_put_format(&hex, "%02x", data[i]);
+    }
+    pcap_close(pcap);
+    return ds_steal_cstr(&hex);
+}
+
+static void
+print_text(const struct dpctl_options *o, const struct json *result)
+{
+    const char *text = dpctl_json_str(result, "text");
+
+    if (o->output != DPCTL_OUTPUT_TABLE || !text) {
+        dpctl_print_json(o, result);
+        return;
+    }
+    size_t len = strlen(text);
+    fputs(text, stdout);
+    if (!len || text[len - 1] != '\n') {
+        putchar('\n');
+    }
+}
+
+void
+dpctl_cmd_trace(const struct dpctl_command *c)
+{
+    const struct dpctl_options *o = c->options;
+    struct json *param = json_object_create();
+
+    if (!o->pcap == !c->argc) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: give either a FLOW or --pcap");
+    }
+    if (o->pcap) {
+        json_object_put(param, "packet",
+                        json_string_create_nocopy(read_pcap(o->pcap,
+                                                            o->index)));
+    } else {
+        /* A flow may come in several words. */
+        struct svec words = SVEC_EMPTY_INITIALIZER;
+        for (int i = 0; i < c->argc; i++) {
+            svec_add(&words, c->argv[i]);
+        }
+        json_object_put(param, "flow",
+                        json_string_create_nocopy(svec_join(&words, ",",
+                                                            "")));
+        svec_destroy(&words);
+    }
+    if (o->in_port) {
+        json_object_put_string(param, "in_port", o->in_port);
+    }
+    struct json *result = dpctl_call_once(o, "trace", param);
+    print_text(o, result);
+    json_destroy(result);
+}
+
+void
+dpctl_cmd_program(const struct dpctl_command *c)
+{
+    struct json *result = dpctl_call_once(c->options, "program",
+                                          json_object_create());
+    print_text(c->options, result);
+    json_destroy(result);
+}
+
+void
+dpctl_cmd_stats(const struct dpctl_command *c)
+{
+    struct json *result = dpctl_call_once(c->options, "stats",
+                                          json_object_create());
+    if (c->options->output == DPCTL_OUTPUT_TABLE) {
+        dpctl_print_counters(result, 0);
+    } else {
+        dpctl_print_json(c->options, result);
+    }
+    json_destroy(result);
+}
+
+void
+dpctl_cmd_version(const struct dpctl_command *c)
+{
+    printf("antrea-dpctl %s\n", ADP_VERSION);
+    fflush(stdout);
+
+    struct json *result = dpctl_call_once(c->options, "version", NULL);
+    if (c->options->output == DPCTL_OUTPUT_TABLE) {
+        dpctl_print_counters(result, 0);
+    } else {
+        dpctl_print_json(c->options, result);
+    }
+    json_destroy(result);
+}
