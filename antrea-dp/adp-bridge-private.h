@@ -117,6 +117,7 @@ enum adp_special {
     ADP_SPECIAL_BFD = 1 << 1,
     ADP_SPECIAL_LLDP = 1 << 2,
     ADP_SPECIAL_BUNDLE = 1 << 3,        /* Bond or protected port. */
+    ADP_SPECIAL_QUEUES = 1 << 4,        /* DSCP from a queue. */
 };
 
 extern struct ofproto_class adp_ofproto_class;

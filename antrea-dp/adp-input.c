@@ -19,6 +19,7 @@
 #include "ofproto/tunnel.h"
 #include "ovs-thread.h"
 #include "packets.h"
+#include "tnl-ports.h"
 
 /* What a thread keeps from one packet to the next.  Executing a verdict may
  * decapsulate the packet and so start a walk inside a walk. */
@@ -151,13 +152,31 @@ punt_early(struct adp_bridge *b, const struct flow *flow)
             : ADP_PUNT_NONE);
 }
 
-static enum adp_punt
-punt_late(struct adp_bridge *b, const struct adp_verdict *v)
+/* True if the packet, now with the headers of 'flow', goes to a port with an
+ * address of ours and is a tunnel's: upstream ends the tunnel there. */
+static bool
+ends_tunnel(const struct adp_walk *w, struct flow *flow)
 {
+    struct flow_wildcards wc;
+
+    if (!w->to_ip_port || w->verdict.dropped) {
+        return false;
+    }
+    memset(&wc, 0, sizeof wc);
+    return tnl_port_map_lookup(flow, &wc) != ODPP_NONE;
+}
+
+static enum adp_punt
+punt_late(struct adp_bridge *b, const struct adp_walk *w, struct flow *flow)
+{
+    const struct adp_verdict *v = &w->verdict;
     bool miss_to_controller;
 
     if (v->punt) {
         return v->punt;
+    }
+    if (ends_tunnel(w, flow)) {
+        return ADP_PUNT_TUNNEL;
     }
     atomic_read_relaxed(&b->miss_to_controller, &miss_to_controller);
     return (miss_to_controller && is_miss(v) ? ADP_PUNT_CONTROLLER
@@ -194,7 +213,7 @@ walk_and_execute(struct dp_netdev_pmd_thread *pmd, struct adp_bridge *b,
     adp_count(&b->counters.decide_cycles,
               cycles_counter_update(&pmd->perf_stats) - start);
 
-    punt = punt_late(b, &w->verdict);
+    punt = punt_late(b, w, &flow);
     if (!punt) {
         learn(b, &w->verdict);
         credit(b, w, dp_packet_size(packet), ntohs(original->tcp_flags), now);

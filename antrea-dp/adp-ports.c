@@ -48,6 +48,20 @@ port_init_plain(struct adp_port *port, const struct adp_bridge *b,
     port->info.kind = ADP_PORT_PLAIN;
 }
 
+static bool
+netdev_has_ip(const struct netdev *netdev)
+{
+    struct in6_addr *addrs, *masks;
+    int n = 0;
+
+    if (netdev_get_addr_list(netdev, &addrs, &masks, &n)) {
+        return false;
+    }
+    free(addrs);
+    free(masks);
+    return n > 0;
+}
+
 static struct adp_port *
 port_create(const struct adp_bridge *b, const struct ofport *ofport)
 {
@@ -70,6 +84,7 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
         port->info.punt = ADP_PUNT_PORT;
     } else {
         port_init_plain(port, b, netdev);
+        port->has_ip = netdev_has_ip(netdev);
     }
     return port;
 }

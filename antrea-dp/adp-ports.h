@@ -24,6 +24,7 @@ struct adp_port {
     ofp_port_t ofp_port;
     struct adp_port_info info;
     bool live;
+    bool has_ip;                        /* May end a tunnel. */
     struct netdev *netdev;              /* Owned reference. */
 };
 

@@ -267,6 +267,15 @@ adp_class_set_lldp(struct ofport *port, const struct smap *cfg)
 }
 
 static int
+adp_class_set_queues(struct ofport *port,
+                     const struct ofproto_port_queue *queues, size_t n)
+{
+    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
+                ADP_SPECIAL_QUEUES, n > 0);
+    return base->set_queues(port, queues, n);
+}
+
+static int
 adp_class_bundle_set(struct ofproto *ofproto, void *aux,
                      const struct ofproto_bundle_settings *s)
 {
@@ -380,6 +389,7 @@ adp_provider_register(void)
     c->set_cfm = adp_class_set_cfm;
     c->set_bfd = adp_class_set_bfd;
     c->set_lldp = adp_class_set_lldp;
+    c->set_queues = adp_class_set_queues;
     c->bundle_set = adp_class_bundle_set;
 
     dp_hooks = &hooks;

@@ -30,7 +30,7 @@ struct flow_terms {
 
 struct installed_flow {
     struct hmap_node text_node; /* In 'flows_by_text'. */
-    struct hmap_node key_node;  /* In 'flows_by_key' or a plan's 'new_flows'. */
+    struct hmap_node key_node;  /* In 'flows_by_key' or 'new_flows'. */
     struct ovs_list plan_node;  /* In a plan's 'old_flows' or empty. */
     bool replaced;              /* By a new flow of the same key. */
     char *text;

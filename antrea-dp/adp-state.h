@@ -6,8 +6,8 @@
 /* The typed state of one bridge, and its transactions.
  *
  * Holds the model, the pipeline's IDs and the flows and groups that are
- * installed for them.  A transaction clones the model, changes and checks the clone,
- * makes its flows, applies the difference to the bridge in one table
+ * installed for them.  A transaction clones the model, changes and checks the
+ * clone, makes its flows, applies the difference to the bridge in one table
  * version, and only then takes the clone as the state.  On any error nothing
  * has changed.
  *
@@ -22,8 +22,10 @@ struct adp_state;
 struct adp_state *adp_state_create(struct adp_bridge *);
 void adp_state_destroy(struct adp_state *);
 
-/* Brings the bridge's flows in line with the state: after the bridge came up, a
- * flush, or a change of its ports. */
+/* Brings the bridge's flows in line with the state: after the bridge came up,
+ * a flush, or a change of its ports or cookie round.  With 'reinstall' installs
+ * everything, otherwise only what differs, and nothing if neither ports nor
+ * round changed: cheap enough for every turn of the main loop. */
 void adp_state_sync(struct adp_state *, bool reinstall);
 
 uint64_t adp_state_generation(const struct adp_state *);

@@ -52,6 +52,7 @@ walk_port(const struct adp_env *env, ofp_port_t ofp_port,
                                                  ofp_port);
     if (port) {
         *info = port->info;
+        walk_of(env)->to_ip_port |= port->has_ip;
     } else {
         memset(info, 0, sizeof *info);
         info->kind = ADP_PORT_ABSENT;
@@ -144,6 +145,7 @@ adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
     w->ports = ovsrcu_get(struct adp_ports *, &b->ports);
     w->n_tunnels = 0;
     w->tunnel_lost = false;
+    w->to_ip_port = false;
     w->from_tunnel = flow_tnl_dst_is_set(&flow->tunnel);
     adp_ct_init(&w->ct, tracker, packet, now_ms);
     adp_decide(program, b->learn, &env, flow, &w->verdict);

@@ -31,6 +31,7 @@ struct adp_walk {
     size_t n_tunnels;
     bool tunnel_lost;           /* A tunnel led nowhere. */
     bool from_tunnel;
+    bool to_ip_port;            /* Output to a port that may end a tunnel. */
 
     void (*trace)(const struct adp_trace_event *, void *aux);
     void *trace_aux;

@@ -35,14 +35,14 @@ ovspkgdatadir = $(datadir)/openvswitch
 # ovs/stamp names the tree, ovs/headers hashes its headers.
 ovs/stamp: FORCE
 	$(AM_V_at)$(MKDIR_P) ovs
-	$(AM_V_at)ANTREA_DP_CACHE='$(OVS_CACHE)' CC='$(CC)' \
+	$(AM_V_at)new=ovs/stamp.$$$$; trap 'rm -f $$new' EXIT; \
+	ANTREA_DP_CACHE='$(OVS_CACHE)' CC='$(CC)' \
 		$(srcdir)/ovs/prepare --variant $(OVS_VARIANT) \
-			--link ovs/tree >ovs/stamp.new </dev/null
-	$(AM_V_at)cmp -s ovs/stamp.new ovs/stamp \
-		&& rm -f ovs/stamp.new || mv -f ovs/stamp.new ovs/stamp
-	$(AM_V_at)cmp -s ovs/tree/headers ovs/headers \
-		|| cp -f ovs/tree/headers ovs/headers
-	$(AM_V_at)test $(OVS_VARIANT) != default || test ! -w $(srcdir)/ovs \
+			--link ovs/tree >$$new </dev/null || exit 1; \
+	cmp -s ovs/tree/headers ovs/headers \
+		|| cp -f ovs/tree/headers ovs/headers; \
+	cmp -s $$new ovs/stamp || cp -f $$new ovs/stamp; \
+	test $(OVS_VARIANT) != default || test ! -w $(srcdir)/ovs \
 		|| ln -sfn "$$(cat ovs/stamp)/src" $(srcdir)/ovs/src
 ovs/headers: ovs/stamp
 	@:
@@ -52,8 +52,8 @@ $(OVS_SCHEMA): ovs/stamp
 FORCE:
 .PHONY: FORCE
 
-ovs-clean-local:
-	rm -f ovs/stamp ovs/stamp.new ovs/headers ovs/tree
+distclean-local:
+	rm -f ovs/stamp ovs/stamp.* ovs/headers ovs/tree
 	test ! -L $(srcdir)/ovs/src || rm -f $(srcdir)/ovs/src
 
 INSTALL_EXEC_LOCAL += ovs-install

@@ -28,4 +28,5 @@ AM_TESTS_ENVIRONMENT = \
 	ADP_TOP='$(abs_top_srcdir)'; export ADP_TOP; \
 	ADP_BUILD='$(abs_top_builddir)'; export ADP_BUILD; \
 	ADP_COMPILE='$(COMPILE)'; export ADP_COMPILE; \
+	CK_TIMEOUT_MULTIPLIER=20; export CK_TIMEOUT_MULTIPLIER; \
 	UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS;

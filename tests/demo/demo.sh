@@ -16,6 +16,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 . "$E2E_SRC/cluster.sh"
 . "$E2E_SRC/claims.sh"
+. "$E2E_SRC/headers.sh"
 . "$E2E_TOP/tests/demo/claims.sh"
 
 usage() {

@@ -6,6 +6,8 @@ UNIT_TESTS = \
 	tests/unit/test-control-conn \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
+	tests/unit/test-dpctl-load \
+	tests/unit/test-dpctl \
 	tests/unit/test-execute \
 	tests/unit/test-group \
 	tests/unit/test-match \
@@ -40,6 +42,12 @@ tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
+tests_unit_test_dpctl_load_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_dpctl_SOURCES = tests/unit/test-dpctl.c
+tests_unit_test_dpctl_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
@@ -72,6 +80,8 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \
 	$(tests_unit_test_decide_OBJECTS) \
+	$(tests_unit_test_dpctl_load_OBJECTS) \
+	$(tests_unit_test_dpctl_OBJECTS) \
 	$(tests_unit_test_execute_OBJECTS) \
 	$(tests_unit_test_group_OBJECTS) \
 	$(tests_unit_test_match_OBJECTS) \

@@ -330,8 +330,8 @@ END_TEST
 
 START_TEST(test_message_may_come_byte_by_byte)
 {
-    const char *s = "{\"method\":\"echo\",\"params\":[\"\\u00e4\\\"\303\244\"],"
-                    "\"id\":\"a b\"} ";
+    const char *s = "{\"method\":\"echo\",\"id\":\"a b\","
+                    "\"params\":[\"\\u00e4\\\"\303\244\"]} ";
     struct client *client = client_open();
 
     for (; *s; s++) {
