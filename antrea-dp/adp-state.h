@@ -23,9 +23,9 @@ struct adp_state *adp_state_create(struct adp_bridge *);
 void adp_state_destroy(struct adp_state *);
 
 /* Brings the bridge's flows in line with the state: after the bridge came up,
- * a flush, or a change of its ports or cookie round.  With 'reinstall' installs
- * everything, otherwise only what differs, and nothing if neither ports nor
- * round changed: cheap enough for every turn of the main loop. */
+ * a flush, or a change of its ports or cookie round.  With 'reinstall'
+ * installs everything, otherwise only what differs, and nothing if neither
+ * ports nor round changed: cheap enough for every turn of the main loop. */
 void adp_state_sync(struct adp_state *, bool reinstall);
 
 uint64_t adp_state_generation(const struct adp_state *);

@@ -3,12 +3,19 @@
 include tests/unit/automake.mk
 
 EXTRA_DIST += \
+	docs \
 	tests/run \
 	tests/conformance \
 	tests/demo \
+	tests/dpctl \
 	tests/e2e \
+	tests/oracle \
 	tests/static \
 	tests/upstream
+
+TESTS += \
+	tests/conformance/v115.test \
+	tests/dpctl/dpctl.test
 
 # Tests of the source tree and of the build itself; once is enough.
 if !SANITIZERS
@@ -18,8 +25,7 @@ TESTS += \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \
-	tests/static/style.test \
-	tests/conformance/v115.test
+	tests/static/style.test
 endif
 
 TEST_EXTENSIONS = .test

@@ -140,7 +140,9 @@ dpctl_fail(int status, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     putc('\n', stderr);
-    exit(status);
+    fflush(stderr);
+    /* What is allocated goes with the process. */
+    _exit(status);
 }
 
 /* Calls. */

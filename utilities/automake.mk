@@ -4,7 +4,16 @@
 
 bin_PROGRAMS += utilities/antrea-dpctl
 utilities_antrea_dpctl_SOURCES = \
-	utilities/antrea-dpctl.c \
+	utilities/antrea-dpctl.c
+utilities_antrea_dpctl_LDADD = \
+	utilities/libdpctl.la \
+	lib/libadp.la \
+	$(OVS_LIB) \
+	$(YAML_LIBS)
+
+# All of it but main(), for unit tests too.
+noinst_LTLIBRARIES += utilities/libdpctl.la
+utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-get.c \
@@ -36,7 +45,16 @@ utilities_antrea_dpctl_SOURCES = \
 	utilities/dpctl-selector.c \
 	utilities/dpctl-selector.h \
 	utilities/dpctl-trace.c
-utilities_antrea_dpctl_LDADD = \
-	lib/libadp.la \
-	$(OVS_LIB) \
-	$(YAML_LIBS)
+
+dist_man_MANS += utilities/antrea-dpctl.8
+
+bashcompletiondir = $(datadir)/bash-completion/completions
+EXTRA_DIST += utilities/antrea-dpctl.bash
+INSTALL_DATA_LOCAL += install-completion
+install-completion:
+	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(bashcompletiondir)"
+	$(AM_V_at)$(INSTALL_DATA) $(srcdir)/utilities/antrea-dpctl.bash \
+		"$(DESTDIR)$(bashcompletiondir)/antrea-dpctl"
+UNINSTALL_LOCAL += uninstall-completion
+uninstall-completion:
+	rm -f "$(DESTDIR)$(bashcompletiondir)/antrea-dpctl"

@@ -115,10 +115,10 @@ compare_addresses(const void *a_, const void *b_)
 void
 resolver_sort_addresses(struct svec *addresses)
 {
+    svec_sort_unique(addresses);
     if (addresses->n) {
         qsort(addresses->names, addresses->n, sizeof *addresses->names,
               compare_addresses);
-        svec_unique(addresses);
     }
 }
 

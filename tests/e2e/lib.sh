@@ -253,8 +253,9 @@ assert_match() {
 }
 
 assert_no_match() {
-    ! printf '%s\n' "$3" | grep -qE -- "$2" \
-        || fail "$1: didn't expect /$2/, saw '$3'"
+    local seen
+    ! seen=$(printf '%s\n' "$3" | grep -E -- "$2") \
+        || fail "$1: didn't expect /$2/, saw '$seen'"
     say "ok - $1"
 }
 

@@ -43,10 +43,10 @@ tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
-tests_unit_test_dpctl_load_LDADD = $(UNIT_LIBS)
+tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_SOURCES = tests/unit/test-dpctl.c
-tests_unit_test_dpctl_LDADD = $(UNIT_LIBS)
+tests_unit_test_dpctl_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)

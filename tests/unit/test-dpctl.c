@@ -389,6 +389,25 @@ START_TEST(k8s_policy_groups)
 }
 END_TEST
 
+/* By value, not by text; each address once. */
+START_TEST(group_address_order)
+{
+    expect_records("apiVersion: v1\nkind: Pod\nmetadata: {name: a, "
+                   "labels: {app: x}}\nspec: {nodeName: node2}\n"
+                   "status: {podIP: 10.1.1.100}\n---\n"
+                   "apiVersion: v1\nkind: Pod\nmetadata: {name: b, "
+                   "labels: {app: x}}\nspec: {nodeName: node2}\n"
+                   "status: {podIP: 10.1.1.20}\n---\n"
+                   "apiVersion: v1\nkind: Pod\nmetadata: {name: c, "
+                   "labels: {app: x}}\nspec: {nodeName: node2}\n"
+                   "status: {podIP: 10.1.1.100}\n---\n"
+                   NP("{podSelector: {}, ingress: [{from: [{podSelector: "
+                      "{matchLabels: {app: x}}}]}]}"), "AddressGroup",
+                   "kind: AddressGroup\nname: default/app=x\n"
+                   "addresses:\n- 10.1.1.20\n- 10.1.1.100\n");
+}
+END_TEST
+
 START_TEST(named_ports)
 {
     /* Into our Pods: their own numbers. */
@@ -851,6 +870,7 @@ main(void)
     tcase_add_test(tc, k8s_policy_defaults);
     tcase_add_test(tc, k8s_policy_elsewhere);
     tcase_add_test(tc, k8s_policy_groups);
+    tcase_add_test(tc, group_address_order);
     tcase_add_test(tc, named_ports);
     tcase_add_test(tc, antrea_policy);
     tcase_add_test(tc, antrea_policy_tier_and_group);

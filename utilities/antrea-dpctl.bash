@@ -1,0 +1,90 @@
+# bash completion for antrea-dpctl                         -*- shell-script -*-
+# SPDX-License-Identifier: Apache-2.0
+
+_antrea_dpctl()
+{
+    local cur prev word command='' n_words=0 kind='' i
+    local commands='apply replace delete resync resolve get describe trace
+        stats program version'
+    local kinds='all records manifests nodes namespaces pods services
+        endpoints endpointslices networkpolicies acnp annp tiers clustergroups
+        groups nodeconfigs peernodes addressgroups appliedtogroups'
+    local options='--socket --bridge --output --timeout --help --version'
+
+    COMPREPLY=()
+    cur=${COMP_WORDS[COMP_CWORD]}
+    prev=${COMP_WORDS[COMP_CWORD-1]}
+
+    case $prev in
+    -f | --filename | --pcap | -s | --socket | --db)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
+    -o | --output)
+        mapfile -t COMPREPLY < <(compgen -W 'table json yaml name' -- "$cur")
+        return
+        ;;
+    -b | --bridge | -n | --namespace | -t | --timeout | --node | --index | \
+    --in-port | --gateway-port | --gateway-mac | --tunnel-port | \
+    --service-cidr)
+        return
+        ;;
+    esac
+
+    # The command and its first word, whatever options stand between them.
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        case $word in
+        -s | -b | -o | -t | -f | -n | --socket | --bridge | --output | \
+        --timeout | --filename | --namespace | --node | --db | --pcap | \
+        --index | --in-port | --gateway-port | --gateway-mac | \
+        --tunnel-port | --service-cidr)
+            i=$((i + 1))
+            ;;
+        -*) ;;
+        *)
+            n_words=$((n_words + 1))
+            case $n_words in
+            1) command=$word ;;
+            2) kind=$word ;;
+            esac
+            ;;
+        esac
+    done
+
+    case $command in
+    apply | replace | resolve)
+        options+=' --filename --namespace --node --db --gateway-port
+            --gateway-mac --tunnel-port --service-cidr --ignore-unknown'
+        [ "$command" = resolve ] || options+=' --dry-run'
+        ;;
+    delete)
+        options+=' --filename --namespace --node --db --gateway-port
+            --gateway-mac --tunnel-port --service-cidr --ignore-unknown
+            --dry-run --ignore-not-found'
+        ;;
+    resync)
+        options+=' --node --db --gateway-port --gateway-mac --tunnel-port
+            --service-cidr --dry-run'
+        ;;
+    get | describe) options+=' --namespace' ;;
+    trace) options+=' --pcap --index --in-port' ;;
+    esac
+
+    if [[ $cur == -* ]]; then
+        word=$options
+    elif [ -z "$command" ]; then
+        word=$commands
+    else
+        case $command/$n_words in
+        get/1 | describe/1 | delete/1) word=$kinds ;;
+        get/2 | describe/2 | delete/*)
+            word=$("${COMP_WORDS[0]}" -t 2 -o name get "$kind" 2>/dev/null)
+            ;;
+        *) word= ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+}
+
+complete -F _antrea_dpctl antrea-dpctl
