@@ -28,10 +28,26 @@ struct adp_learn_request {
     struct ofputil_flow_mod fm;
 };
 
-/* The counters of the rule's OpenFlow twin. */
+/* The OpenFlow flow that 'rule' was made from or, if a packet thread learned
+ * it, that was made from 'rule'.  NULL if OpenFlow refused it. */
+static struct rule *
+openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
+{
+    const struct oftable *table = &b->dpif.up.tables[rule->table_id];
+    const struct cls_rule *found;
+
+    if (rule->owner) {
+        return rule->owner;
+    }
+    found = classifier_find_minimatch_exactly(&table->cls, &rule->match,
+                                              rule->priority,
+                                              OVS_VERSION_MAX);
+    return found ? CONTAINER_OF(found, struct rule, cr) : NULL;
+}
+
 static void
 fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
-          void *aux OVS_UNUSED)
+          void *b)
 {
     struct dpif_flow_stats stats = {
         .n_packets = delta->n_packets,
@@ -40,10 +56,12 @@ fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
         .tcp_flags = delta->tcp_flags,
     };
 
-    struct rule *twin = rule->owner;
+    struct rule *twin = openflow_twin(b, rule);
 
-    rule_dpif_credit_stats(CONTAINER_OF(twin, struct rule_dpif, up), &stats,
-                           false);
+    if (twin) {
+        rule_dpif_credit_stats(CONTAINER_OF(twin, struct rule_dpif, up),
+                               &stats, false);
+    }
 }
 
 static void
@@ -166,9 +184,9 @@ adp_fold_run(struct adp_bridge *b)
         .bucket = fold_bucket,
     };
 
+    fold_learned(b);                    /* They may have counters already. */
     adp_stats_drain(b->sink, &cbs, b);
     fold_tables(b);
-    fold_learned(b);
     adp_tunnels_run(b->tunnels);
     b->next_fold = time_msec() + FOLD_INTERVAL_MS;
 }

@@ -1,1 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
+
+# Profiles are installed as they are, units with the folders filled in.
+confdir = $(pkgdatadir)/dpdk-conf
+PROFILE_FILES = \
+	dpdk-conf/README.md \
+	dpdk-conf/eal/hugepages \
+	dpdk-conf/eal/no-hugepages \
+	dpdk-conf/eal/no-pci \
+	dpdk-conf/eal/numa \
+	dpdk-conf/hugepages/1g.grub.cfg \
+	dpdk-conf/hugepages/2m.sysctl.conf \
+	dpdk-conf/pmd/balance \
+	dpdk-conf/pmd/dedicated-cores \
+	dpdk-conf/pmd/shared-cores \
+	dpdk-conf/systemd/antrea-dp.default \
+	dpdk-conf/testpmd/receive \
+	dpdk-conf/testpmd/reflect \
+	dpdk-conf/testpmd/reflect-vhost \
+	dpdk-conf/testpmd/transmit
+PROFILE_TOOLS = \
+	dpdk-conf/apply \
+	dpdk-conf/systemd/prepare-db \
+	dpdk-conf/testpmd/run
+PROFILE_UNITS = \
+	dpdk-conf/systemd/antrea-dp-ovsdb.service \
+	dpdk-conf/systemd/antrea-dp-vswitchd.service
+EXTRA_DIST += \
+	$(PROFILE_FILES) \
+	$(PROFILE_TOOLS) \
+	$(PROFILE_UNITS:.service=.service.in)
+
+systemdsystemunitdir = $(prefix)/lib/systemd/system
+systemdsystemunit_DATA = $(PROFILE_UNITS)
+CLEANFILES += $(PROFILE_UNITS)
+
+SUFFIXES += .service.in .service
+.service.in.service:
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_GEN)sed -e 's|@confdir[@]|$(confdir)|g' \
+		-e 's|@bindir[@]|$(bindir)|g' \
+		-e 's|@sbindir[@]|$(sbindir)|g' \
+		-e 's|@ovspkgdatadir[@]|$(ovspkgdatadir)|g' $< >$@
+
+INSTALL_DATA_LOCAL += dpdk-conf-install
+dpdk-conf-install:
+	$(AM_V_at)for d in eal hugepages pmd systemd testpmd; do \
+		$(MKDIR_P) "$(DESTDIR)$(confdir)/$$d" || exit 1; \
+	done
+	$(AM_V_at)for f in $(PROFILE_FILES); do \
+		$(INSTALL_DATA) $(srcdir)/$$f \
+			"$(DESTDIR)$(pkgdatadir)/$$f" || exit 1; \
+	done
+	$(AM_V_at)for f in $(PROFILE_TOOLS); do \
+		$(INSTALL_SCRIPT) $(srcdir)/$$f \
+			"$(DESTDIR)$(pkgdatadir)/$$f" || exit 1; \
+	done
+
+UNINSTALL_LOCAL += dpdk-conf-uninstall
+dpdk-conf-uninstall:
+	for f in $(PROFILE_FILES) $(PROFILE_TOOLS); do \
+		rm -f "$(DESTDIR)$(pkgdatadir)/$$f"; \
+	done

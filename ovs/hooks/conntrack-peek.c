@@ -7,9 +7,27 @@
  * those change a connection, these change a copy. */
 
 #include <malloc.h>
-#include "conntrack-peek.h"
+#include "ovs-thread.h"
 
 BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
+
+DEFINE_STATIC_PER_THREAD_DATA(bool, fragments_bypassed, false);
+
+bool
+conntrack_bypasses_fragments(void)
+{
+    return *fragments_bypassed_get();
+}
+
+bool
+conntrack_bypass_fragments(bool bypass)
+{
+    bool *bypassed = fragments_bypassed_get();
+    bool old = *bypassed;
+
+    *bypassed = bypass;
+    return old;
+}
 
 void
 conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,

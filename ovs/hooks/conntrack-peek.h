@@ -101,6 +101,13 @@ enum conntrack_peek_result
 conntrack_peek_ct(struct conntrack_peek *, const struct conntrack_peek_request *,
                   struct conntrack_peek_tuple *tuple);
 
+/* Execution of a verdict is no place for fragments: conntrack may hold one back
+ * and let it go later in the batch of some other packet, whose actions it
+ * would then follow.  While the calling thread bypasses them, ct() neither
+ * takes fragments in nor lets them go.  Returns the previous setting. */
+bool conntrack_bypass_fragments(bool);
+bool conntrack_bypasses_fragments(void);
+
 /* ct_clear. */
 void conntrack_peek_clear(struct conntrack_peek *);
 

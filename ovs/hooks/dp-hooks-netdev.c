@@ -2,6 +2,8 @@
 
 /* Included at the end of dpif-netdev.c: accessors to its statics. */
 
+#include "conntrack-peek.h"
+
 const struct dp_hooks *dp_hooks;
 
 bool
@@ -21,7 +23,14 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
     if (dp_hooks && dp_hooks->decapsulated) {
         dp_hooks->decapsulated(pmd, batch);
     }
-    return dp_packet_batch_is_empty(batch);
+    if (!dp_packet_batch_is_empty(batch)) {
+        /* The stock way, maybe inside of a verdict's execution. */
+        bool bypass = conntrack_bypass_fragments(false);
+
+        dp_netdev_recirculate(pmd, batch);
+        conntrack_bypass_fragments(bypass);
+    }
+    return true;
 }
 
 struct conntrack *
@@ -56,5 +65,8 @@ dp_pmd_execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
                const struct flow *flow, const struct nlattr *actions,
                size_t actions_len)
 {
+    bool bypass = conntrack_bypass_fragments(true);
+
     dp_netdev_execute_actions(pmd, batch, true, flow, actions, actions_len);
+    conntrack_bypass_fragments(bypass);
 }

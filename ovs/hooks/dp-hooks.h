@@ -57,6 +57,7 @@ extern const struct dp_hooks *dp_hooks;
 /* True if nothing is left of the batch. */
 bool dp_hook_received(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
                       odp_port_t port);
+/* Recirculates what is left of the batch; returns true. */
 bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
                           struct dp_packet_batch *);
 void dp_hook_rule_inserted(struct ofproto *, struct rule *);

@@ -110,6 +110,7 @@ e2e_at_exit() {
         exit "$rc"
     fi
     if [ "$rc" != 0 ] && [ "$rc" != 77 ]; then
+        e2e_check_daemons
         e2e_save_logs
     fi
     e2e_cleanup "$E2E_DIR"
@@ -223,15 +224,15 @@ e2e_stop_pids() {
 # wait_for SECONDS WHAT CMD...: until CMD succeeds; fails (status 1, with a
 # line that says what never came) after SECONDS.
 wait_for() {
-    local limit=$(($1 * ADP_E2E_SLOW)) what=$2 end
+    local limit=$(($1 * ADP_E2E_SLOW)) what=$2 end out
     shift 2
     end=$((SECONDS + limit + 1))
     while :; do
-        "$@" >/dev/null 2>&1 && return 0
+        out=$("$@" 2>&1) && return 0
         [ "$SECONDS" -lt "$end" ] || break
         sleep 0.05
     done
-    say "waited ${limit} s in vain for $what" >&2
+    say "waited ${limit} s in vain for $what${out:+: $out}" >&2
     return 1
 }
 
@@ -242,7 +243,7 @@ must_wait_for() {
 # assert_eq WHAT EXPECTED SEEN
 assert_eq() {
     [ "$2" = "$3" ] || fail "$1: expected '$2', saw '$3'"
-    say "ok - $1: $3"
+    say "ok - $1: $(printf '%s' "$3" | head -n 1)"
 }
 
 # assert_match WHAT REGEX SEEN

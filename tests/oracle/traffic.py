@@ -130,6 +130,13 @@ class Conversation:
         yield self.request(segment[:24], 17, ident=ident, frag=0x2000)
         yield self.request(segment[24:], 17, ident=ident, frag=3)
 
+    def lost_fragment(self):
+        """The rest never comes; long after, somebody else talks."""
+        segment = p.udp(self.ip, self.to, self.sport, self.dport, bytes(40))
+        yield self.request(segment[:24], 17, frag=0x2000,
+                           ident=self.rnd.randrange(1 << 16))
+        yield 61000
+
     def odd(self):
         kind = self.rnd.randrange(6)
         if kind == 0:                   # Spoofed source.
@@ -156,13 +163,13 @@ class Conversation:
                                           bytes(40))
 
 
-def sequence(seed):
+def sequence(seed, fragments):
     rnd = random.Random(seed)
     # Everybody is known to the L2 tables first.
     for port, (mac, ip) in HOSTS.items():
         yield port, p.arp(1, mac, ip, '00:00:00:00:00:00', ip)
     while True:
-        live = [talk(rnd) for _ in range(rnd.randrange(1, 4))]
+        live = [talk(rnd, fragments) for _ in range(rnd.randrange(1, 4))]
         while live:
             one = rnd.choice(live)
             step = next(one, None)
@@ -174,7 +181,8 @@ def sequence(seed):
             yield rnd.choice([100, 1000, 5000, 31000, 70000])
 
 
-def talk(rnd):
+def talk(rnd, fragments):
     c = Conversation(rnd)
-    return rnd.choices([c.tcp, c.udp, c.ping, c.fragments, c.odd],
-                       [8, 4, 2, 1, 3])[0]()
+    return rnd.choices([c.tcp, c.udp, c.ping, c.odd, c.fragments,
+                        c.lost_fragment],
+                       [8, 4, 2, 3, fragments, fragments])[0]()
