@@ -42,7 +42,7 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
     found = classifier_find_minimatch_exactly(&table->cls, &rule->match,
                                               rule->priority,
                                               OVS_VERSION_MAX);
-    return found ? CONTAINER_OF(found, struct rule, cr) : NULL;
+    return rule_from_cls_rule(found);
 }
 
 static void

@@ -21,6 +21,7 @@ TESTS += \
 if !SANITIZERS
 TESTS += \
 	tests/static/dist.test \
+	tests/static/dpdk-conf.test \
 	tests/static/headers.test \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \

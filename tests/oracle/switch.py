@@ -158,6 +158,15 @@ class Switch:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.check_sanitizers()
+
+    def check_sanitizers(self):
+        for name in os.listdir(self.dir):
+            if name.endswith('.out'):
+                with open(os.path.join(self.dir, name)) as f:
+                    text = f.read()
+                if 'Sanitizer' in text or 'runtime error' in text:
+                    raise RuntimeError('%s: %s' % (self.name, text[:4000]))
 
 
 class Workdir:
