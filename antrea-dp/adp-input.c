@@ -337,7 +337,7 @@ credit_tunnel_port(const struct adp_bridge *b, ofp_port_t ofp_port,
     const struct adp_port *port = adp_ports_find(
         ovsrcu_get(struct adp_ports *, &b->ports), ofp_port);
 
-    if (port) {
+    if (port && port->netdev) {
         struct dpif_flow_stats stats = {
             .n_packets = 1,
             .n_bytes = n_bytes,

@@ -69,7 +69,6 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
     const struct netdev *netdev = ofport->netdev;
 
     port->ofp_port = ofport->ofp_port;
-    port->netdev = netdev_ref(netdev);
     port->live = ofport->may_enable
                  && !(ofport->pp.config & OFPUTIL_PC_PORT_DOWN)
                  && !(ofport->pp.state & OFPUTIL_PS_LINK_DOWN);
@@ -79,6 +78,7 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
         port->info.punt = ADP_PUNT_PATCH;
     } else if (netdev_get_tunnel_config(netdev)) {
         port->info.kind = ADP_PORT_TUNNEL;
+        port->netdev = netdev_ref(netdev);
     } else if (netdev_get_pt_mode(netdev) != NETDEV_PT_LEGACY_L2) {
         port->info.kind = ADP_PORT_PUNT;
         port->info.punt = ADP_PUNT_PORT;

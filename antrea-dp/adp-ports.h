@@ -25,7 +25,9 @@ struct adp_port {
     struct adp_port_info info;
     bool live;
     bool has_ip;                        /* May end a tunnel. */
-    struct netdev *netdev;              /* Owned reference. */
+    /* Owned reference, of tunnel ports alone: a device would stay open
+     * until the grace period is over. */
+    struct netdev *netdev;
 };
 
 struct adp_ports {

@@ -94,7 +94,8 @@ tunnel_neighbour() {
              false; }
 }
 
-cluster_pods() {
+# The Pods of the pipeline document, with its port numbers.
+cluster_sample_pods() {
     pod_add n1 web default/web-7975 web-7975-274540 $WEB_MAC \
         10.10.0.24 dpdk 37
     pod_add n1 client default/client-6 client-6-3353ef $CLIENT_MAC \
@@ -102,6 +103,10 @@ cluster_pods() {
     # Polled by the main thread: the other way into the pipeline.
     pod_add n1 db default/db-755c6 db-755c6-5080e3 36:48:21:a2:9d:b4 \
         10.10.0.25 system 38
+}
+
+cluster_pods() {
+    cluster_sample_pods
     pod_add n1 other default/other-1 other-1-b1c2d3 0a:58:0a:0a:00:1b \
         10.10.0.27 dpdk 39
     pod_add n2 web2 default/web-8210 web-8210-9f3e11 $WEB2_MAC 10.10.1.6
@@ -211,8 +216,8 @@ node_load() {
     for file in "$@"; do
         args+=(-f "$file")
     done
-    out=$(dpctl "$node" "$verb" --node "$(node_name "$node")" "${args[@]}" \
-          2>&1) || {
+    out=$(dpctl "$node" "$verb" --node "$(node_name "$node")" \
+          --service-cidr 10.96.0.0/12 "${args[@]}" 2>&1) || {
         say "$out" >&2
         return 1
     }
@@ -222,5 +227,7 @@ node_load() {
 # What the demo loads before any policy.
 cluster_load() {
     cluster_apply "$CLUSTER_MANIFESTS/cluster.yaml" \
-        "$CLUSTER_MANIFESTS/services.yaml"
+        "$CLUSTER_MANIFESTS/cluster-more.yaml" \
+        "$CLUSTER_MANIFESTS/services.yaml" \
+        "$CLUSTER_MANIFESTS/services-more.yaml"
 }
