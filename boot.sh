@@ -101,7 +101,12 @@ build_in() {
             INSTALL="$(command -v install) -C" "$@")
     fi
     make -C "$build" -s -j "$(nproc)" all </dev/null
-    make -C "$build" -s install </dev/null
+    if ! make -C "$build" -s install </dev/null >"$build/install.log" 2>&1
+    then
+        cat "$build/install.log" >&2
+        die "make install failed in $build"
+    fi
+    printf 'ready: %s\n' "$install"
 }
 
 build() {

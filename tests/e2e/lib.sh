@@ -243,14 +243,15 @@ must_wait_for() {
 # assert_eq WHAT EXPECTED SEEN
 assert_eq() {
     [ "$2" = "$3" ] || fail "$1: expected '$2', saw '$3'"
-    say "ok - $1: $(printf '%s' "$3" | head -n 1)"
+    say "ok - $1: $(printf '%s' "$3" | head -n 1 | cut -c 1-120)"
 }
 
 # assert_match WHAT REGEX SEEN
 assert_match() {
-    printf '%s\n' "$3" | grep -qE -- "$2" \
+    local seen
+    seen=$(printf '%s\n' "$3" | grep -m 1 -E -- "$2") \
         || fail "$1: expected /$2/, saw '$3'"
-    say "ok - $1: $(printf '%s' "$3" | head -n 1)"
+    say "ok - $1: $(printf '%s' "$seen" | sed 's/^ *//' | cut -c 1-120)"
 }
 
 assert_no_match() {
