@@ -51,6 +51,7 @@ claims_cluster_network_policy() {
         c_policy_denies_egress
     claim "Trace of a denied packet names the rule (Drop)" c_trace_denied \
         'denied by ClusterNetworkPolicy web-app-db-network-policy.*Drop'
+    show_trace
     claim "Policy metrics count sessions, packets and denied ones" c_metrics
 }
 
@@ -65,16 +66,26 @@ claims_policy_gone() {
 }
 
 claims_counters() {
+    claim "tcpdump: DNAT, MACs, TTL, Geneve, SNAT as documented" c_headers
+    claim "dump-flows counts every packet that passed" c_flow_counters
     claim "Node 1: no IP packet took the stock path" c_no_ip_punt n1
     claim "Node 2: no IP packet took the stock path" c_no_ip_punt n2
     claim "Node 1: no megaflow for Pod traffic" c_no_megaflow n1
     claim "Node 2: no megaflow for Pod traffic" c_no_megaflow n2
     claim "pmd-stats-show counts the packets of the compiled pipeline" \
         c_pmd_stats n1
-    claim "dump-flows counts every packet in every flow it passed" \
-        c_flow_counters
-    claim "Headers as in the seed: DNAT, MACs, TTL, Geneve" c_headers
+    # Last, since it is a packet-in by nature and counts as such.
     claim "A Service without endpoints answers nobody" c_no_endpoint
+}
+
+# The end of the walk of a denied packet.
+show_trace() {
+    printf '\n    $ antrea-dpctl trace --in-port other-1-b1c2d3 tcp,...,%s\n' \
+        "nw_src=10.10.0.27,nw_dst=10.10.0.24,tp_dst=80"
+    trace_tcp n1 other-1-b1c2d3 0a:58:0a:0a:00:1b 10.10.0.27 \
+        $WEB_MAC 10.10.0.24 80 2>&1 \
+        | sed -n '/^24\. /,$p' | sed 's/^/    /'
+    printf '\n'
 }
 
 # The file that holds the policy, or a wrong one where the user wants to see

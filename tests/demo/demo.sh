@@ -117,23 +117,25 @@ claims_cluster_network_policy
 step "Deleting the policies"
 claims_policy_gone
 
-step "Reading the counters"
+step "Looking at packets and counters"
 claims_counters
 
 print_table
-if [ -n "$KEEP" ]; then
-    print_how_to_look
-    E2E_KEEP=1
-    E2E_DONE=1
-    [ "$N_FAILED" = 0 ] || exit 1
-    exit 0
-fi
+status=0
 if [ "$N_FAILED" != 0 ]; then
+    status=1
     say "$N_FAILED of ${#CLAIMS[@]} lines don't hold:"
     for i in "${!CLAIMS[@]}"; do
         [ "${RESULTS[$i]}" = ok ] || say "  ${CLAIMS[$i]}"
     done
-    exit 1
+else
+    say "All ${#CLAIMS[@]} lines hold ($SECONDS s)."
 fi
-say "All ${#CLAIMS[@]} lines hold ($SECONDS s)."
+if [ -n "$KEEP" ]; then
+    print_how_to_look
+    E2E_KEEP=1
+    E2E_DONE=1
+    exit $status
+fi
+[ $status = 0 ] || exit $status
 e2e_end

@@ -256,6 +256,20 @@ flow_count_is() {
     [ "$(flow_packets "$1" "$2" "$3")" = "$4" ]
 }
 
+# Ten pings from one Pod to another: ten packets more in the flow of either.
+c_flow_counters() {
+    local client web
+    sleep 1.2           # What passed before must have been counted.
+    client=$(flow_packets n1 Classifier 'in_port="client-6')
+    web=$(flow_packets n1 Classifier 'in_port="web-7975')
+    in_ns client ping -q -c 10 -i 0.02 -W 2 10.10.0.24 >/dev/null || return 1
+    wait_for 5 "10 requests" flow_count_is n1 Classifier 'in_port="client-6' \
+        $((client + 10)) || return 1
+    wait_for 5 "10 answers" flow_count_is n1 Classifier 'in_port="web-7975' \
+        $((web + 10)) || return 1
+    say "10 pings: 10 packets in the client's flow, 10 in the server's"
+}
+
 # With the policies in force: every allowed connection counts once as a
 # session, its other packets as packets; denied ones count as dropped.
 c_metrics() {
@@ -265,8 +279,8 @@ c_metrics() {
     drop0=$(flow_packets n1 IngressMetric 'actions=drop')
     fetch_many client http://10.10.0.24/ 10 >/dev/null
     # One SYN and no second try.
-    in_ns other curl -s --noproxy '*' --connect-timeout 0.5 \
-        -o /dev/null http://10.10.0.24/ && return 1
+    in_ns other curl -s --noproxy '*' --local-port "$(next_ports 1)" \
+        --connect-timeout 0.5 -o /dev/null http://10.10.0.24/ && return 1
     wait_for 5 "10 more sessions" flow_count_is n1 IngressMetric \
         'ct_state=\+new' $((new0 + 10)) || return 1
     wait_for 5 "1 more denied packet" flow_count_is n1 IngressMetric \

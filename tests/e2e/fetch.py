@@ -5,7 +5,8 @@
     fetch.py [--count N] [--source-port P] URL
 
 URL is http://HOST:PORT/ or udp://HOST:PORT.  Prints for each request the
-first two words of the answer ("NAME CLIENT-IP"), or "failed REASON".
+first two words of the answer ("NAME CLIENT-IP"), or "failed REASON".  With
+--source-port the connections come from port P, P + 1, ...
 """
 
 import argparse
@@ -14,8 +15,9 @@ import socket
 import urllib.parse
 
 
-def ask_http(host, port, timeout):
-    conn = http.client.HTTPConnection(host, port, timeout=timeout)
+def ask_http(host, port, timeout, source):
+    conn = http.client.HTTPConnection(host, port, timeout=timeout,
+                                      source_address=("", source))
     try:
         conn.request("GET", "/", headers={"Connection": "close"})
         return conn.getresponse().read().decode()
@@ -23,9 +25,10 @@ def ask_http(host, port, timeout):
         conn.close()
 
 
-def ask_udp(host, port, timeout):
+def ask_udp(host, port, timeout, source):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.settimeout(timeout)
+        sock.bind(("", source))
         sock.connect((host, port))
         sock.send(b"who\n")
         return sock.recv(2048).decode()
@@ -34,14 +37,16 @@ def ask_udp(host, port, timeout):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--source-port", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=5.0)
     parser.add_argument("url")
     args = parser.parse_args()
     url = urllib.parse.urlparse(args.url)
     ask = ask_udp if url.scheme == "udp" else ask_http
-    for _ in range(args.count):
+    for i in range(args.count):
+        source = args.source_port + i if args.source_port else 0
         try:
-            answer = ask(url.hostname, url.port or 80, args.timeout)
+            answer = ask(url.hostname, url.port or 80, args.timeout, source)
             print(" ".join(answer.split()[:2]))
         except (OSError, http.client.HTTPException) as error:
             print("failed", type(error).__name__)

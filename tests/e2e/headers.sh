@@ -130,6 +130,5 @@ h_hairpin_gateway() {
 # All of it in one line of the demo.
 c_headers() {
     headers_watch
-    h_remote_pod && h_service && h_hairpin_pod && h_hairpin_gateway || return 1
-    say "$(h_remote_pod)"
+    h_service && h_hairpin_pod && h_hairpin_gateway && h_remote_pod
 }

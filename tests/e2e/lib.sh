@@ -113,8 +113,18 @@ e2e_at_exit() {
         e2e_check_daemons
         e2e_save_logs
     fi
+    e2e_end_jobs
     e2e_cleanup "$E2E_DIR"
     exit "$rc"
+}
+
+# Loops that the test has in the background write into its folder.
+e2e_end_jobs() {
+    local pid
+    for pid in $(jobs -p); do
+        kill -TERM "$pid" 2>/dev/null
+    done
+    wait
 }
 
 # Shows why, and keeps the logs where asked.

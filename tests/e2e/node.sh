@@ -175,13 +175,9 @@ pod_add() {
     local node=$1 pod=$2 name=$3 port=$4 mac=$5 ip=$6
     local kind=${7:-dpdk} ofport=${8:-} gw=${6%.*}.1
     netns_add "$pod" || fail "can't make the namespace of Pod $name"
+    # shellcheck disable=SC2046
     port_add "$node" "$pod" "$port" "$mac" "$kind" \
-        external_ids:pod-namespace="${name%%/*}" \
-        external_ids:pod-name="${name#*/}" \
-        external_ids:attached-mac="\"$mac\"" \
-        external_ids:ip-address="$ip" \
-        external_ids:container-id="$(container_id "$name")" \
-        external_ids:antrea-type=container
+        $(pod_external_ids "$name" "$mac" "$ip")
     if [ -n "$ofport" ]; then
         NODE_PORTS[$node]+=" -- set Interface $port ofport_request=$ofport"
     fi
@@ -189,9 +185,13 @@ pod_add() {
     in_ns "$pod" ip route add default via "$gw"
 }
 
-# A stable made-up container id.
-container_id() {
-    printf '%s' "$1" | sha256sum | cut -d ' ' -f 1
+# pod_external_ids NAMESPACE/NAME MAC IP: what the CNI writes, for `set Port`.
+# The container's id is made up, but stable.
+pod_external_ids() {
+    printf 'external_ids:%s ' \
+        "pod-namespace=${1%%/*}" "pod-name=${1#*/}" \
+        "attached-mac=\"$2\"" "ip-address=$3" "antrea-type=container" \
+        "container-id=$(printf '%s' "$1" | sha256sum | cut -d ' ' -f 1)"
 }
 
 # node_commit NODE: creates the queued ports and waits until they are open.
@@ -240,25 +240,41 @@ pod_listens() {
     in_ns "$1" ss -Hltn "sport = :$2" | grep -q .
 }
 
+# next_ports N: the first of N source ports that nobody in this test has used.
+# A Pod that reaches one endpoint by two addresses (its own and a Service's)
+# must not do so from one port while conntrack remembers the first connection:
+# the answers would be taken for that one's.  Kernels don't know of this.
+next_ports() {
+    (
+        flock 9
+        local port
+        port=$(cat "$E2E_DIR/next-port" 2>/dev/null || echo 10000)
+        [ $((port + $1)) -le 32768 ] || port=10000
+        echo $((port + $1)) > "$E2E_DIR/next-port"
+        echo "$port"
+    ) 9>> "$E2E_DIR/next-port.lock"
+}
+
 # get NS URL: one HTTP request on a new connection; prints the answer.
 get() {
     local pod=$1 url=$2
     shift 2
-    in_ns "$pod" curl -sS --noproxy '*' --connect-timeout 3 \
-        --max-time $((5 * ADP_E2E_SLOW)) "$@" "$url"
+    in_ns "$pod" curl -sS --noproxy '*' --local-port "$(next_ports 1)" \
+        --connect-timeout 3 --max-time $((5 * ADP_E2E_SLOW)) "$@" "$url"
 }
 
 # cannot_get NS URL: succeeds if no answer comes.
 cannot_get() {
-    ! in_ns "$1" curl -s --noproxy '*' --connect-timeout 1 --max-time 2 \
-        -o /dev/null "$2"
+    ! in_ns "$1" curl -s --noproxy '*' --local-port "$(next_ports 1)" \
+        --connect-timeout 1 --max-time 2 -o /dev/null "$2"
 }
 
 # fetch_many NS URL N: N requests, each on its own connection; prints
 # "COUNT SERVER-NAME CLIENT-IP" lines, most frequent first.
 fetch_many() {
     in_ns "$1" timeout $((60 * ADP_E2E_SLOW)) \
-        "$E2E_PYTHON" "$E2E_SRC/fetch.py" --count "$3" "$2" \
+        "$E2E_PYTHON" "$E2E_SRC/fetch.py" --count "$3" \
+        --source-port "$(next_ports "$3")" "$2" \
         | sort | uniq -c | sort -rn | awk '{ $1 = $1; print }'
 }
 
