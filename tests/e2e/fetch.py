@@ -6,7 +6,8 @@
 
 URL is http://HOST:PORT/ or udp://HOST:PORT.  Prints for each request the
 first two words of the answer ("NAME CLIENT-IP"), or "failed REASON".  With
---source-port the connections come from port P, P + 1, ...
+--source-port the connections come from port P, P + 1, ...  Three failures in
+a row end it.
 """
 
 import argparse
@@ -43,13 +44,18 @@ def main():
     args = parser.parse_args()
     url = urllib.parse.urlparse(args.url)
     ask = ask_udp if url.scheme == "udp" else ask_http
+    failed = 0
     for i in range(args.count):
+        if failed == 3:
+            break       # Nobody is there: that is known well enough.
         source = args.source_port + i if args.source_port else 0
         try:
             answer = ask(url.hostname, url.port or 80, args.timeout, source)
             print(" ".join(answer.split()[:2]))
+            failed = 0
         except (OSError, http.client.HTTPException) as error:
             print("failed", type(error).__name__)
+            failed += 1
 
 
 if __name__ == "__main__":
