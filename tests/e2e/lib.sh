@@ -148,7 +148,11 @@ e2e_save_logs() {
 # e2e_cleanup DIR: ends what the test that ran in DIR has left: its processes,
 # namespaces, hugepages, files.  Needs no variable of that test.
 e2e_cleanup() {
-    local dir=$1 ns pid
+    local dir=$1 ns pid kept
+    # A demo that was kept running by a test of the demo.
+    for kept in "$dir"/*/adp-demo.*; do
+        [ ! -d "$kept" ] || e2e_cleanup "$kept"
+    done
     e2e_stop_pids "$dir"
     if [ -f "$dir/netns" ]; then
         while read -r ns; do
