@@ -17,10 +17,24 @@ class Control:
     """The control socket of ovs-appctl, without a process for each command."""
 
     def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
+        self.socket = self.connect(path)
         self.decoder = json.JSONDecoder()
         self.id = 0
+
+    @staticmethod
+    def connect(path):
+        """The socket's file is there a moment before it listens."""
+        deadline = time.monotonic() + 30
+        while True:
+            s = socket.socket(socket.AF_UNIX)
+            try:
+                s.connect(path)
+                return s
+            except (FileNotFoundError, ConnectionRefusedError):
+                s.close()
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def __call__(self, method, *args):
         self.id += 1
@@ -92,7 +106,6 @@ class Switch:
         control = self.dir + '/vswitchd.ctl'
         self.daemon('ovs-vswitchd', 'unix:%s/db.sock' % self.dir,
                     '--enable-dummy', '--unixctl=' + control)
-        self.wait_for(control)
         self.control = Control(control)
         args = ['add-br', 'br0', '--', 'set', 'bridge', 'br0',
                 'datapath_type=' + datapath_type, 'fail_mode=secure',
