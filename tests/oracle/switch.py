@@ -92,7 +92,8 @@ class Switch:
             time.sleep(0.01)
 
     def vsctl(self, *args):
-        return self.tool('ovs-vsctl', '--db=unix:%s/db.sock' % self.dir,
+        return self.tool('ovs-vsctl', '--retry',
+                         '--db=unix:%s/db.sock' % self.dir,
                          *args)
 
     def start(self, datapath_type):
