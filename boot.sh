@@ -42,8 +42,9 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
     else
-        sudo -n "$@" || die "this needs root: run as root, or as a user who" \
+        sudo -n true || die "this needs root: run as root, or as a user who" \
             "may use sudo without a password"
+        sudo -n "$@"
     fi
 }
 
@@ -110,11 +111,14 @@ build_in() {
 }
 
 build() {
-    install_packages
     case "$#,${1-}" in
-    0,) build_in '' ;;
-    1,--enable-sanitizers) build_in -asan --enable-sanitizers ;;
+    0,) install_packages; build_in '' ;;
+    1,--enable-sanitizers)
+        install_packages
+        build_in -asan --enable-sanitizers
+        ;;
     *)
+        printf 'boot.sh: build does not take: %s\n' "$*" >&2
         usage >&2
         exit 2
         ;;
@@ -123,10 +127,11 @@ build() {
 
 demo() {
     build
-    exec "$top/tests/demo/demo.sh" "$@"
+    as_root "$top/tests/demo/demo.sh" "$@"
 }
 
 check() {
+    "$top/tests/run" --only-parse "$@"
     build
     build --enable-sanitizers
     exec "$top/tests/run" "$@"

@@ -20,12 +20,14 @@ TESTS += \
 # Tests of the source tree and of the build itself; once is enough.
 if !SANITIZERS
 TESTS += \
+	tests/static/boot.test \
 	tests/static/dist.test \
 	tests/static/dpdk-conf.test \
 	tests/static/headers.test \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \
+	tests/static/rebuild.test \
 	tests/static/style.test
 endif
 
