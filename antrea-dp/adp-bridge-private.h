@@ -60,6 +60,7 @@ enum adp_drop {
 struct adp_bridge_counters {
     atomic_uint64_t handled;            /* By the compiled pipeline. */
     atomic_uint64_t handled_bytes;
+    atomic_uint64_t hits;               /* Of these, by a cached verdict. */
     atomic_uint64_t decides;
     atomic_uint64_t decide_cycles;
     atomic_uint64_t punts[ADP_N_PUNTS];
@@ -74,6 +75,7 @@ struct adp_bridge_counters {
 
 struct adp_bridge {
     struct ofproto_dpif dpif;           /* First: upstream frees it. */
+    uint32_t serial;                    /* Of no other bridge. */
     struct ovs_list list_node;          /* In 'adp_bridges'. */
 
     /* Compiled program. */
@@ -104,6 +106,7 @@ struct adp_bridge {
     uint64_t ports_seq;
     uint32_t ports_digest;              /* Of names and numbers. */
     uint64_t connectivity_seqno;
+    uint64_t tnl_conf_seqno;
     uint64_t learn_seqno;
     struct ofputil_port_map port_map;
     struct ofputil_table_map table_map;
@@ -138,6 +141,17 @@ void adp_bridge_run(struct adp_bridge *);
 void adp_bridge_configure(struct adp_bridge *, const struct smap *other_config,
                           const struct smap *external_ids);
 
+/* Packet threads. */
+static inline bool
+adp_bridge_sends_misses(const struct adp_bridge *b)
+{
+    bool sends;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_bridge *, b)->miss_to_controller,
+                        &sends);
+    return sends;
+}
+
 /* adp-journal.c */
 void adp_journal_init(struct adp_bridge *);
 void adp_journal_uninit(struct adp_bridge *);
@@ -153,6 +167,13 @@ void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
 /* adp-fold.c: counters and learned flows on their way to OpenFlow. */
 void adp_fold_run(struct adp_bridge *);
 void adp_fold_wait(struct adp_bridge *);
+/* Credits a hit, and its table, with packets. */
+void adp_bridge_credit_hit(struct adp_bridge *, const struct adp_hit *,
+                           uint64_t n_packets, uint64_t n_bytes,
+                           long long int used, uint16_t tcp_flags);
+/* Credits the tunnel port that packets came from. */
+void adp_bridge_credit_tunnel_port(const struct adp_bridge *, ofp_port_t,
+                                   uint64_t n_packets, uint64_t n_bytes);
 void adp_learn_enqueue(struct adp_bridge *, const struct ofputil_flow_mod *);
 void adp_learn_uninit(struct adp_bridge *);
 
@@ -168,6 +189,16 @@ adp_count(atomic_uint64_t *counter, uint64_t n)
     uint64_t orig;
 
     atomic_add_relaxed(counter, n, &orig);
+}
+
+/* For a counter that no other thread writes. */
+static inline void
+adp_count_mine(atomic_uint64_t *counter, uint64_t n)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(counter, &value);
+    atomic_store_relaxed(counter, value + n);
 }
 
 static inline uint64_t

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-cached.h"
 #include "adp-state.h"
 #include "adp-tunnel.h"
 #include "connectivity.h"
@@ -23,6 +24,9 @@ VLOG_DEFINE_THIS_MODULE(adp_bridge);
 void
 adp_bridge_init(struct adp_bridge *b)
 {
+    static uint32_t last_serial;
+
+    b->serial = ++last_serial;
     adp_journal_init(b);
     ovsrcu_init(&b->ports, NULL);
     b->learn = adp_learn_table_create();
@@ -76,6 +80,7 @@ adp_bridge_stop(struct adp_bridge *b)
         /* No packet thread enters the bridge from now on; those inside leave
          * within a grace period. */
         ovsrcu_synchronize();
+        adp_cached_forget(b);
     }
 
     adp_state_destroy(b->state);
@@ -205,6 +210,12 @@ adp_bridge_run(struct adp_bridge *b)
 
     if (b->connectivity_seqno != seqno) {
         b->connectivity_seqno = seqno;
+        b->ports_dirty = true;
+    }
+    seqno = seq_read(tnl_conf_seq);
+    if (b->tnl_conf_seqno != seqno) {
+        /* Other packets than before may end a tunnel. */
+        b->tnl_conf_seqno = seqno;
         b->ports_dirty = true;
     }
     if (b->ports_dirty && rebuild_ports(b) && b->state) {

@@ -12,8 +12,10 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-cached.h"
 #include "adp-tunnel.h"
 #include "coverage.h"
+#include "netdev-vport.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
@@ -104,6 +106,43 @@ fold_tables(struct adp_bridge *b)
     }
 }
 
+void
+adp_bridge_credit_hit(struct adp_bridge *b, const struct adp_hit *hit,
+                      uint64_t n_packets, uint64_t n_bytes,
+                      long long int used, uint16_t tcp_flags)
+{
+    switch (hit->kind) {
+    case ADP_HIT_RULE:
+        adp_stats_credit_rule(b->sink, hit->rule, n_packets, n_bytes, used,
+                              tcp_flags);
+        adp_count(&b->counters.tables[hit->table_id].matched, n_packets);
+        break;
+    case ADP_HIT_MISS:
+        adp_count(&b->counters.tables[hit->table_id].missed, n_packets);
+        break;
+    case ADP_HIT_BUCKET:
+        adp_stats_credit_group(b->sink, hit->group, hit->bucket, n_packets,
+                               n_bytes, used);
+        break;
+    }
+}
+
+void
+adp_bridge_credit_tunnel_port(const struct adp_bridge *b, ofp_port_t ofp_port,
+                              uint64_t n_packets, uint64_t n_bytes)
+{
+    const struct adp_port *port = adp_ports_find(
+        ovsrcu_get(struct adp_ports *, &b->ports), ofp_port);
+
+    if (port && port->netdev) {
+        struct dpif_flow_stats stats = {
+            .n_packets = n_packets,
+            .n_bytes = n_bytes,
+        };
+        netdev_vport_inc_rx(port->netdev, &stats);
+    }
+}
+
 /* Learned flows. */
 
 static void
@@ -184,6 +223,7 @@ adp_fold_run(struct adp_bridge *b)
         .bucket = fold_bucket,
     };
 
+    adp_cached_fold(b);
     fold_learned(b);                    /* They may have counters already. */
     adp_stats_drain(b->sink, &cbs, b);
     fold_tables(b);

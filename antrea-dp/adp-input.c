@@ -3,65 +3,24 @@
 /* Packets on their way into the compiled pipeline.
  *
  * Runs in PMD threads and, for ports without a PMD, in the main thread.  A packet
- * of a bridge of type "antrea" is parsed, decided on and, unless it is
- * punted, sent where the verdict says; a punted one stays in the batch, and
- * upstream goes on with it as if nothing had happened. */
+ * of a bridge of type "antrea" takes the fast path if its session is known.
+ * Any other is parsed whole, decided on and, unless it is punted, sent
+ * where the verdict says; a punted one stays in the batch, and upstream goes
+ * on with it as if nothing had happened. */
 
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-cache.h"
+#include "adp-fast.h"
 #include "adp-tunnel.h"
 #include "adp-walk.h"
 #include "dp-hooks.h"
 #include "dp-packet.h"
 #include "dpif-netdev-private.h"
-#include "netdev-vport.h"
 #include "ofproto/tunnel.h"
-#include "ovs-thread.h"
 #include "packets.h"
 #include "tnl-ports.h"
-
-/* What a thread keeps from one packet to the next.  Executing a verdict may
- * decapsulate the packet and so start a walk inside a walk. */
-#define MAX_NESTING 8
-
-struct thread_walks {
-    int depth;
-    struct adp_walk walks[MAX_NESTING];
-};
-
-static void
-thread_walks_destroy(void *tw_)
-{
-    struct thread_walks *tw = tw_;
-
-    for (int i = 0; i < MAX_NESTING; i++) {
-        adp_walk_uninit(&tw->walks[i]);
-    }
-    free(tw);
-}
-
-static struct thread_walks *
-thread_walks_get(void)
-{
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static ovsthread_key_t key;
-
-    if (ovsthread_once_start(&once)) {
-        ovsthread_key_create(&key, thread_walks_destroy);
-        ovsthread_once_done(&once);
-    }
-    struct thread_walks *tw = ovsthread_getspecific(key);
-    if (!tw) {
-        tw = xmalloc(sizeof *tw);
-        tw->depth = 0;
-        for (int i = 0; i < MAX_NESTING; i++) {
-            adp_walk_init(&tw->walks[i]);
-        }
-        ovsthread_setspecific(key, tw);
-    }
-    return tw;
-}
 
 /* Accounting. */
 
@@ -92,22 +51,7 @@ credit(struct adp_bridge *b, const struct adp_walk *w, uint64_t n_bytes,
     const struct adp_verdict *v = &w->verdict;
 
     for (size_t i = 0; i < v->n_hits; i++) {
-        const struct adp_hit *hit = &v->hits[i];
-
-        switch (hit->kind) {
-        case ADP_HIT_RULE:
-            adp_stats_credit_rule(b->sink, hit->rule, 1, n_bytes, now,
-                                  tcp_flags);
-            adp_count(&b->counters.tables[hit->table_id].matched, 1);
-            break;
-        case ADP_HIT_MISS:
-            adp_count(&b->counters.tables[hit->table_id].missed, 1);
-            break;
-        case ADP_HIT_BUCKET:
-            adp_stats_credit_group(b->sink, hit->group, hit->bucket, 1,
-                                   n_bytes, now);
-            break;
-        }
+        adp_bridge_credit_hit(b, &v->hits[i], 1, n_bytes, now, tcp_flags);
     }
     for (size_t i = 0; i < w->n_tunnels; i++) {
         adp_tunnel_credit(w->tunnels[i], 1, n_bytes);
@@ -183,6 +127,19 @@ punt_late(struct adp_bridge *b, const struct adp_walk *w, struct flow *flow)
             : ADP_PUNT_NONE);
 }
 
+/* True if the packets that have the session key of this one look the same to
+ * the program. */
+static bool
+may_remember(const struct adp_walk *w, const struct flow *flow)
+{
+    uint32_t not_in_key = ADP_READS_OTHER;
+
+    if (flow->nw_proto == IPPROTO_TCP) {
+        not_in_key |= ADP_READS_TCP_FLAGS;
+    }
+    return !(w->program->reads & not_in_key);
+}
+
 static void
 execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
         const struct flow *flow, const struct adp_verdict *v)
@@ -197,47 +154,52 @@ execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
     }
 }
 
-/* Decides and, unless the packet is punted, does what the verdict says. */
+/* Decides and, unless the packet is punted, does what the verdict says.  'fp'
+ * is the packet as the fast path saw it. */
 static enum adp_punt
-walk_and_execute(struct dp_netdev_pmd_thread *pmd, struct adp_bridge *b,
-                 struct dp_packet *packet, const struct flow *original,
-                 struct adp_walk *w)
+walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
+                 struct adp_bridge *b, struct dp_packet *packet,
+                 const struct flow *original, struct adp_walk *w)
 {
-    long long int now = dp_pmd_now_ms(pmd);
+    struct pmd_perf_stats *perf = &f->pmd->perf_stats;
     struct flow flow = *original;
     enum adp_punt punt;
 
-    uint64_t start = cycles_counter_update(&pmd->perf_stats);
-    adp_walk(w, b, dp_pmd_conntrack(pmd), packet, &flow, now);
+    uint64_t start = cycles_counter_update(perf);
+    adp_walk(w, b, f->tracker, packet, &flow, f->now);
     adp_count(&b->counters.decides, 1);
-    adp_count(&b->counters.decide_cycles,
-              cycles_counter_update(&pmd->perf_stats) - start);
+    adp_count(&b->counters.decide_cycles, cycles_counter_update(perf) - start);
 
     punt = punt_late(b, w, &flow);
     if (!punt) {
+        if (fp->is_parsed && may_remember(w, original)) {
+            adp_cache_remember(f->cache, &fp->parsed, w, original);
+        }
         learn(b, &w->verdict);
-        credit(b, w, dp_packet_size(packet), ntohs(original->tcp_flags), now);
-        execute(pmd, packet, original, &w->verdict);
+        credit(b, w, dp_packet_size(packet), ntohs(original->tcp_flags),
+               f->now);
+        execute(f->pmd, packet, original, &w->verdict);
     }
     return punt;
 }
 
 /* Returns true if the packet was handled, and is gone. */
 static bool
-handle(struct dp_netdev_pmd_thread *pmd, struct adp_bridge *b,
-       struct dp_packet *packet, const struct flow *flow)
+handle(struct adp_fast *f, const struct adp_fast_packet *fp,
+       struct adp_bridge *b, struct dp_packet *packet,
+       const struct flow *flow)
 {
-    struct thread_walks *tw = thread_walks_get();
     enum adp_punt punt = punt_early(b, flow);
 
-    if (!punt && tw->depth >= MAX_NESTING) {
-        punt = ADP_PUNT_DEPTH;
-    }
     if (!punt) {
-        struct adp_walk *w = &tw->walks[tw->depth++];
+        struct adp_walk *w = adp_cache_begin_walk(f->cache);
 
-        punt = walk_and_execute(pmd, b, packet, flow, w);
-        tw->depth--;
+        if (w) {
+            punt = walk_and_execute(f, fp, b, packet, flow, w);
+            adp_cache_end_walk(f->cache);
+        } else {
+            punt = ADP_PUNT_DEPTH;
+        }
     }
     if (punt) {
         count_punt(b, punt, flow);
@@ -267,6 +229,53 @@ tunnel_options(const struct adp_bridge *b)
     return ofproto_get_tun_tab(&b->dpif.up);
 }
 
+/* The first stages of the fast path for a batch from one port. */
+static void
+fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
+{
+    struct dp_packet *packet;
+    size_t i;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        OVS_PREFETCH(dp_packet_data(packet));
+    }
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        adp_fast_parse(f, i, packet, ingress);
+    }
+    for (i = 0; i < dp_packet_batch_size(batch); i++) {
+        adp_fast_fetch_session(f, i);
+    }
+    for (i = 0; i < dp_packet_batch_size(batch); i++) {
+        adp_fast_fetch_conns(f, i);
+    }
+}
+
+/* A packet that the fast path did not take. */
+static bool
+receive_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
+            struct adp_bridge *b, odp_port_t odp_port, ofp_port_t ofp_port)
+{
+    struct flow flow;
+
+    if (dp_packet_size(packet) < ETH_HEADER_LEN) {
+        return false;
+    }
+    pkt_metadata_init(&packet->md, odp_port);
+    parse(packet, &flow);
+    flow.in_port.ofp_port = ofp_port;
+    flow.tunnel.metadata.tab = tunnel_options(b);
+    return handle(f, &f->packets[i], b, packet, &flow);
+}
+
+static bool
+is_uncompiled(struct adp_bridge *b)
+{
+    bool uncompiled;
+
+    atomic_read_relaxed(&b->uncompiled, &uncompiled);
+    return uncompiled;
+}
+
 void
 adp_input_received(struct dp_netdev_pmd_thread *pmd,
                    struct dp_packet_batch *batch, odp_port_t odp_port)
@@ -275,26 +284,23 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     struct dp_packet *packet;
     ofp_port_t ofp_port;
     size_t n_handled = 0, i;
+    struct adp_fast f;
 
     struct adp_bridge *b = adp_ports_input(odp_port, &ofp_port);
     if (!b) {
         return;
     }
 
+    bool uncompiled = is_uncompiled(b);
+    adp_fast_init(&f, pmd, adp_cache_get(), odp_port);
+    fetch(&f, batch, adp_cache_ingress(b, ofp_port));
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        struct flow flow;
-
-        if (dp_packet_size(packet) >= ETH_HEADER_LEN) {
-            pkt_metadata_init(&packet->md, odp_port);
-            parse(packet, &flow);
-            flow.in_port.ofp_port = ofp_port;
-            flow.tunnel.metadata.tab = tunnel_options(b);
-            if (handle(pmd, b, packet, &flow)) {
-                n_handled++;
-                continue;
-            }
+        if ((!uncompiled && adp_fast_take(&f, i, packet, b))
+            || receive_one(&f, i, packet, b, odp_port, ofp_port)) {
+            n_handled++;
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
         }
-        dp_packet_batch_refill(batch, packet, i);
     }
     dp_pmd_count_compiled(pmd, true, n_handled);
 }
@@ -330,45 +336,67 @@ find_tunnel_bridge(struct flow *flow)
     return b;
 }
 
-static void
-credit_tunnel_port(const struct adp_bridge *b, ofp_port_t ofp_port,
-                   uint64_t n_bytes)
+static bool
+decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet)
 {
-    const struct adp_port *port = adp_ports_find(
-        ovsrcu_get(struct adp_ports *, &b->ports), ofp_port);
+    struct flow_tnl tunnel = packet->md.tunnel;
+    uint64_t n_bytes = dp_packet_size(packet);
+    struct flow flow;
 
-    if (port && port->netdev) {
-        struct dpif_flow_stats stats = {
-            .n_packets = 1,
-            .n_bytes = n_bytes,
-        };
-        netdev_vport_inc_rx(port->netdev, &stats);
+    if (n_bytes < ETH_HEADER_LEN) {
+        return false;
     }
+    parse(packet, &flow);
+    struct adp_bridge *b = find_tunnel_bridge(&flow);
+    if (!b) {
+        return false;
+    }
+
+    ofp_port_t ofp_port = flow.in_port.ofp_port;
+    if (!f->packets[i].is_parsed) {
+        /* Its like may take the fast path from now on. */
+        adp_cache_add_tunnel(f->cache, &tunnel, b, ofp_port);
+    }
+    if (!handle(f, &f->packets[i], b, packet, &flow)) {
+        return false;
+    }
+    adp_bridge_credit_tunnel_port(b, ofp_port, 1, n_bytes);
+    return true;
 }
 
 void
 adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
                        struct dp_packet_batch *batch)
 {
+    const struct adp_cache_tunnel *tunnels[NETDEV_MAX_BURST];
     const size_t n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
     size_t n_handled = 0, i;
+    struct adp_fast f;
+
+    adp_fast_init(&f, pmd, adp_cache_get(), ODPP_NONE);
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        tunnels[i] = adp_cache_find_tunnel(f.cache, &packet->md.tunnel);
+        f.packets[i].is_parsed = false;
+        if (tunnels[i]) {
+            adp_fast_parse(&f, i, packet, tunnels[i]->ingress);
+        }
+    }
+    for (i = 0; i < n; i++) {
+        adp_fast_fetch_session(&f, i);
+    }
+    for (i = 0; i < n; i++) {
+        adp_fast_fetch_conns(&f, i);
+    }
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        uint64_t n_bytes = dp_packet_size(packet);
-        struct adp_bridge *b;
-        struct flow flow;
-
-        if (n_bytes >= ETH_HEADER_LEN) {
-            parse(packet, &flow);
-            b = find_tunnel_bridge(&flow);
-            if (b && handle(pmd, b, packet, &flow)) {
-                credit_tunnel_port(b, flow.in_port.ofp_port, n_bytes);
-                n_handled++;
-                continue;
-            }
+        if ((tunnels[i] && !is_uncompiled(tunnels[i]->bridge)
+             && adp_fast_take(&f, i, packet, tunnels[i]->bridge))
+            || decapsulated_one(&f, i, packet)) {
+            n_handled++;
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
         }
-        dp_packet_batch_refill(batch, packet, i);
     }
     if (n_handled) {
         dp_pmd_count_compiled(pmd, false, n_handled);

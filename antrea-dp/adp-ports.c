@@ -13,6 +13,7 @@
 
 /* From datapath port to bridge. */
 struct input_map {
+    uint64_t serial;
     size_t n;
     struct {
         struct adp_bridge *bridge;
@@ -92,9 +93,11 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
 struct adp_ports *
 adp_ports_create(struct adp_bridge *b)
 {
+    static uint64_t last_serial;
     struct adp_ports *ports = xzalloc(sizeof *ports);
     const struct ofport *ofport;
 
+    ports->serial = ++last_serial;
     hmap_init(&ports->ports);
     HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
         struct adp_port *port = port_create(b, ofport);
@@ -172,6 +175,7 @@ adp_ports_publish(void)
     const struct adp_port *port;
     struct adp_bridge *b;
 
+    map->serial = old ? old->serial + 1 : 1;
     map->n = n;
     LIST_FOR_EACH (b, list_node, &adp_bridges) {
         any = b->dpif.backer;
@@ -189,6 +193,14 @@ adp_ports_publish(void)
     if (old) {
         ovsrcu_postpone(free, old);
     }
+}
+
+uint64_t
+adp_ports_map_serial(void)
+{
+    const struct input_map *map = ovsrcu_get(struct input_map *, &input_map);
+
+    return map ? map->serial : 0;
 }
 
 struct adp_bridge *

@@ -31,6 +31,7 @@ struct adp_port {
 };
 
 struct adp_ports {
+    uint64_t serial;                    /* Of no other struct adp_ports. */
     struct hmap ports;
     bool special;                       /* A port has NO_RECV, NO_FWD, ... */
 };
@@ -41,6 +42,9 @@ const struct adp_port *adp_ports_find(const struct adp_ports *, ofp_port_t);
 
 /* Makes the global map anew from the bridges' ports. */
 void adp_ports_publish(void);
+
+/* Changes whenever the map is published. */
+uint64_t adp_ports_map_serial(void);
 
 /* Any RCU reader. */
 struct adp_bridge *adp_ports_input(odp_port_t, ofp_port_t *);

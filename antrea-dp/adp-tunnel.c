@@ -14,7 +14,8 @@
 #include "ovs-thread.h"
 #include "timeval.h"
 
-#define LIFETIME_MS 500
+#define LIFETIME_MS 500         /* Of a way. */
+#define IDLE_MS 5000            /* Of a tunnel that nobody takes. */
 #define N_MAX 10000             /* More are translated anew each time. */
 
 struct adp_tunnels {
@@ -36,16 +37,21 @@ struct tunnel_key {
 };
 BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 
-struct adp_tunnel {
-    struct cmap_node node;
-    struct tunnel_key key;
-
-    /* When it was translated, and under which conditions. */
+/* A translation, and under which conditions it was made.  Immutable but for
+ * 'outdated'. */
+struct tunnel_way {
     long long int expires;
     uint64_t tnl_seqno, connectivity_seqno;
-
+    atomic_bool outdated;               /* The main thread says so. */
     struct ofpbuf actions;
     struct xlate_cache *xcache;
+};
+
+struct adp_tunnel {
+    struct cmap_node node;
+    struct ovs_refcount ref_cnt;        /* The map holds one. */
+    struct tunnel_key key;
+    OVSRCU_TYPE(struct tunnel_way *) way;   /* Set with the map's mutex. */
     atomic_uint64_t n_packets, n_bytes; /* Since the last fold. */
     atomic_llong used;
 };
@@ -58,6 +64,20 @@ adp_tunnels_create(void)
     cmap_init(&tunnels->map);
     ovs_mutex_init(&tunnels->mutex);
     return tunnels;
+}
+
+static struct tunnel_way *
+present_way(const struct adp_tunnel *t)
+{
+    return ovsrcu_get(struct tunnel_way *, &t->way);
+}
+
+static void
+way_free(struct tunnel_way *way)
+{
+    xlate_cache_delete(way->xcache);
+    ofpbuf_uninit(&way->actions);
+    free(way);
 }
 
 /* Upstream's counters for what went this way: the underlay's flows, the
@@ -73,7 +93,7 @@ tunnel_fold(struct adp_tunnel *t)
     if (stats.n_packets) {
         atomic_read_relaxed(&t->used, &used);
         stats.used = used;
-        xlate_push_stats(t->xcache, &stats, false);
+        xlate_push_stats(present_way(t)->xcache, &stats, false);
     }
 }
 
@@ -81,9 +101,22 @@ static void
 tunnel_free(struct adp_tunnel *t)
 {
     tunnel_fold(t);
-    xlate_cache_delete(t->xcache);
-    ofpbuf_uninit(&t->actions);
+    way_free(ovsrcu_get_protected(struct tunnel_way *, &t->way));
     free(t);
+}
+
+bool
+adp_tunnel_try_ref(struct adp_tunnel *t)
+{
+    return ovs_refcount_try_ref_rcu(&t->ref_cnt);
+}
+
+void
+adp_tunnel_unref(struct adp_tunnel *t)
+{
+    if (t && ovs_refcount_unref_relaxed(&t->ref_cnt) == 1) {
+        ovsrcu_postpone(tunnel_free, t);
+    }
 }
 
 static uint32_t
@@ -97,7 +130,7 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     OVS_REQUIRES(tunnels->mutex)
 {
     cmap_remove(&tunnels->map, &t->node, key_hash(&t->key));
-    ovsrcu_postpone(tunnel_free, t);
+    adp_tunnel_unref(t);
 }
 
 void
@@ -116,11 +149,11 @@ adp_tunnels_destroy(struct adp_tunnels *tunnels)
 }
 
 static bool
-tunnel_is_current(const struct adp_tunnel *t, long long int now)
+way_is_current(const struct tunnel_way *way, long long int now)
 {
-    return (now < t->expires
-            && t->tnl_seqno == seq_read(tnl_conf_seq)
-            && t->connectivity_seqno == seq_read(connectivity_seq_get()));
+    return (now < way->expires
+            && way->tnl_seqno == seq_read(tnl_conf_seq)
+            && way->connectivity_seqno == seq_read(connectivity_seq_get()));
 }
 
 void
@@ -130,8 +163,15 @@ adp_tunnels_run(struct adp_tunnels *tunnels)
     struct adp_tunnel *t;
 
     CMAP_FOR_EACH (t, node, &tunnels->map) {
+        struct tunnel_way *way = present_way(t);
+        long long int used;
+
         tunnel_fold(t);
-        if (!tunnel_is_current(t, now)) {
+        if (!way_is_current(way, now)) {
+            atomic_store_relaxed(&way->outdated, true);
+        }
+        atomic_read_relaxed(&t->used, &used);
+        if (now >= used + IDLE_MS) {
             ovs_mutex_lock(&tunnels->mutex);
             tunnel_remove(tunnels, t);
             ovs_mutex_unlock(&tunnels->mutex);
@@ -176,56 +216,83 @@ put_output(struct ofpbuf *ofpacts, ofp_port_t port, const struct flow *flow)
 }
 
 /* Returns NULL if stock translation wants to see each packet. */
-static struct adp_tunnel *
-tunnel_translate(struct adp_bridge *b, ofp_port_t port,
-                 const struct flow *flow, const struct tunnel_key *key)
+static struct tunnel_way *
+translate(struct adp_bridge *b, ofp_port_t port, const struct flow *flow)
 {
     uint64_t stub[256 / 8];
     struct ofpbuf ofpacts = OFPBUF_STUB_INITIALIZER(stub);
-    struct adp_tunnel *t = xzalloc(sizeof *t);
+    struct tunnel_way *way = xzalloc(sizeof *way);
     struct xlate_out xout;
     struct xlate_in xin;
     struct flow plain = *flow;
 
-    t->key = *key;
-    t->expires = time_msec() + LIFETIME_MS;
-    t->tnl_seqno = seq_read(tnl_conf_seq);
-    t->connectivity_seqno = seq_read(connectivity_seq_get());
-    t->xcache = xlate_cache_new();
-    ofpbuf_init(&t->actions, 256);
+    way->expires = time_msec() + LIFETIME_MS;
+    way->tnl_seqno = seq_read(tnl_conf_seq);
+    way->connectivity_seqno = seq_read(connectivity_seq_get());
+    way->xcache = xlate_cache_new();
+    ofpbuf_init(&way->actions, 256);
 
     put_output(&ofpacts, port, flow);
     memset(&plain.tunnel, 0, sizeof plain.tunnel);
     xlate_in_init(&xin, &b->dpif, ofproto_dpif_get_tables_version(&b->dpif),
                   &plain, flow->in_port.ofp_port, NULL, 0, NULL, NULL,
-                  &t->actions);
+                  &way->actions);
     xin.ofpacts = ofpacts.data;
     xin.ofpacts_len = ofpacts.size;
-    xin.xcache = t->xcache;
+    xin.xcache = way->xcache;
 
     enum xlate_error error = xlate_actions(&xin, &xout);
     bool usable = !error && !xout.slow && !xout.avoid_caching;
     xlate_out_uninit(&xout);
     ofpbuf_uninit(&ofpacts);
     if (!usable) {
-        tunnel_free(t);
+        way_free(way);
         return NULL;
     }
-    return t;
+    return way;
 }
 
 static struct adp_tunnel *
 tunnel_lookup(const struct adp_tunnels *tunnels, const struct tunnel_key *key)
 {
-    long long int now = time_msec();
     struct adp_tunnel *t;
 
     CMAP_FOR_EACH_WITH_HASH (t, node, key_hash(key), &tunnels->map) {
-        if (!memcmp(&t->key, key, sizeof *key) && tunnel_is_current(t, now)) {
+        if (!memcmp(&t->key, key, sizeof *key)) {
             return t;
         }
     }
     return NULL;
+}
+
+/* Gives the tunnel with 'key' a new way, and makes it if need be. */
+static struct adp_tunnel *
+tunnel_set_way(struct adp_tunnels *tunnels, const struct tunnel_key *key,
+               struct tunnel_way *way)
+{
+    struct tunnel_way *old = NULL;
+
+    ovs_mutex_lock(&tunnels->mutex);
+    struct adp_tunnel *t = tunnel_lookup(tunnels, key);
+    if (t) {
+        old = ovsrcu_get_protected(struct tunnel_way *, &t->way);
+        ovsrcu_set(&t->way, way);
+    } else {
+        t = xzalloc(sizeof *t);
+        ovs_refcount_init(&t->ref_cnt);
+        t->key = *key;
+        ovsrcu_init(&t->way, way);
+        atomic_init(&t->used, time_msec());
+        cmap_insert(&tunnels->map, &t->node, key_hash(key));
+        if (cmap_count(&tunnels->map) > N_MAX) {
+            tunnel_remove(tunnels, t);
+        }
+    }
+    ovs_mutex_unlock(&tunnels->mutex);
+    if (old) {
+        ovsrcu_postpone(way_free, old);
+    }
+    return t;
 }
 
 struct adp_tunnel *
@@ -258,30 +325,22 @@ adp_tunnel_find(struct adp_bridge *b, ofp_port_t port,
     };
     struct adp_tunnel *t = tunnel_lookup(tunnels, &key);
 
-    if (!t) {
-        t = tunnel_translate(b, port, flow, &key);
-        if (t) {
-            ovs_mutex_lock(&tunnels->mutex);
-            cmap_insert(&tunnels->map, &t->node, key_hash(&key));
-            if (cmap_count(&tunnels->map) > N_MAX) {
-                tunnel_remove(tunnels, t);
-            }
-            ovs_mutex_unlock(&tunnels->mutex);
-        }
+    if (!t || !way_is_current(present_way(t), time_msec())) {
+        struct tunnel_way *way = translate(b, port, flow);
+
+        t = way ? tunnel_set_way(tunnels, &key, way) : NULL;
     }
     return t;
 }
 
-void
-adp_tunnel_put_actions(const struct adp_tunnel *t, struct ofpbuf *actions)
+const struct ofpbuf *
+adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 {
-    ofpbuf_put(actions, t->actions.data, t->actions.size);
-}
+    struct tunnel_way *way = present_way(t);
+    bool outdated;
 
-bool
-adp_tunnel_is_usable(const struct adp_tunnel *t)
-{
-    return t->actions.size > 0;
+    atomic_read_relaxed(&way->outdated, &outdated);
+    return outdated || now >= way->expires ? NULL : &way->actions;
 }
 
 void

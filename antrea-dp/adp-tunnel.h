@@ -11,12 +11,14 @@
  * neighbours and ports stay as they are, at most half a second, after which
  * upstream too would look again.
  *
- * An entry without actions says that the packet goes nowhere: the neighbour's
- * MAC is not known yet (upstream's translation has asked for it), or there is no
- * route.
+ * A struct adp_tunnel stands for one kind of packet going to one tunnel; it
+ * lives as long as somebody refers to it or packets take it.  Its way, the
+ * actions, is made anew in place.  A way without actions says that the packet goes
+ * nowhere: the neighbour's MAC is not known yet (upstream's translation has
+ * asked for it), or there is no route.
  *
- * Thread-safety: find from any RCU reader; adp_tunnels_run() in the main
- * thread.
+ * Thread-safety: find and actions from any RCU reader, references from any
+ * thread; adp_tunnels_run() in the main thread.
  */
 
 #include "flow.h"
@@ -31,13 +33,18 @@ void adp_tunnels_destroy(struct adp_tunnels *);
 /* Folds counters and drops what is out of date. */
 void adp_tunnels_run(struct adp_tunnels *);
 
-/* The way through tunnel port 'port' for a packet with the headers and tunnel
- * metadata of 'flow', or NULL if only stock translation knows.  Valid until the caller
- * quiesces. */
+/* The tunnel for packets to tunnel port 'port' with the headers and tunnel
+ * metadata of 'flow', or NULL if only stock translation knows.  Its way is up
+ * to date.  Valid until the caller quiesces. */
 struct adp_tunnel *adp_tunnel_find(struct adp_bridge *, ofp_port_t port,
                                    const struct flow *);
-void adp_tunnel_put_actions(const struct adp_tunnel *, struct ofpbuf *);
-bool adp_tunnel_is_usable(const struct adp_tunnel *);
+bool adp_tunnel_try_ref(struct adp_tunnel *);
+void adp_tunnel_unref(struct adp_tunnel *);         /* NULL is fine. */
+
+/* The actions of the tunnel's way, or NULL if somebody has to find it again
+ * first.  Valid until the caller quiesces. */
+const struct ofpbuf *adp_tunnel_actions(const struct adp_tunnel *,
+                                        long long int now_ms);
 
 /* Counts packets that took it. */
 void adp_tunnel_credit(struct adp_tunnel *, uint64_t n_packets,

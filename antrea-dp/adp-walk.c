@@ -44,27 +44,56 @@ walk_ct_timeout(const struct adp_env *env, uint16_t zone,
     return s;
 }
 
+void
+adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *ports,
+                   ofp_port_t ofp_port)
+{
+    const struct adp_port *port = adp_ports_find(ports, ofp_port);
+
+    memset(wp, 0, sizeof *wp);
+    wp->ofp_port = ofp_port;
+    wp->kind = ADP_PORT_ABSENT;
+    if (port) {
+        wp->kind = port->info.kind;
+        wp->odp_port = port->info.odp_port;
+        wp->punt = port->info.punt;
+        wp->live = port->live;
+        wp->has_ip = port->has_ip;
+    }
+}
+
+/* What is known of 'ofp_port', which the walk depends on from now on. */
+static void
+consult_port(struct adp_walk *w, ofp_port_t ofp_port,
+             struct adp_walk_port *wp)
+{
+    adp_walk_port_init(wp, w->ports, ofp_port);
+    if (w->n_ports < ADP_WALK_MAX_PORTS) {
+        w->consulted[w->n_ports] = *wp;
+    }
+    w->n_ports++;
+}
+
 static void
 walk_port(const struct adp_env *env, ofp_port_t ofp_port,
           struct adp_port_info *info)
 {
-    const struct adp_port *port = adp_ports_find(walk_of(env)->ports,
-                                                 ofp_port);
-    if (port) {
-        *info = port->info;
-        walk_of(env)->to_ip_port |= port->has_ip;
-    } else {
-        memset(info, 0, sizeof *info);
-        info->kind = ADP_PORT_ABSENT;
-    }
+    struct adp_walk_port wp;
+
+    consult_port(walk_of(env), ofp_port, &wp);
+    info->kind = wp.kind;
+    info->odp_port = wp.odp_port;
+    info->punt = wp.punt;
+    walk_of(env)->to_ip_port |= wp.has_ip;
 }
 
 static bool
 walk_port_is_live(const struct adp_env *env, ofp_port_t ofp_port)
 {
-    const struct adp_port *port = adp_ports_find(walk_of(env)->ports,
-                                                 ofp_port);
-    return port && port->live;
+    struct adp_walk_port wp;
+
+    consult_port(walk_of(env), ofp_port, &wp);
+    return wp.live;
 }
 
 static enum adp_punt
@@ -83,8 +112,12 @@ walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
     if (!t) {
         return ADP_PUNT_TUNNEL;
     }
-    if (adp_tunnel_is_usable(t)) {
-        adp_tunnel_put_actions(t, actions);
+    const struct ofpbuf *way = adp_tunnel_actions(t, w->ct.peek.now);
+    if (!way) {
+        return ADP_PUNT_TUNNEL;         /* Out of date already. */
+    }
+    if (way->size) {
+        ofpbuf_put(actions, way->data, way->size);
         w->tunnels[w->n_tunnels++] = t;
     } else {
         w->tunnel_lost = true;
@@ -142,6 +175,9 @@ adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
     };
 
     w->bridge = b;
+    w->program = program;
+    w->learn_serial = adp_learn_table_serial(b->learn);
+    w->n_ports = 0;
     w->ports = ovsrcu_get(struct adp_ports *, &b->ports);
     w->n_tunnels = 0;
     w->tunnel_lost = false;

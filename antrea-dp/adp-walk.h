@@ -16,16 +16,36 @@
 #include "adp-decide.h"
 
 struct adp_bridge;
+struct adp_ports;
 struct adp_tunnel;
 
 #define ADP_WALK_MAX_TUNNELS 4
+#define ADP_WALK_MAX_PORTS 4
+
+/* A port as the walk saw it.  Made by adp_walk_port_init(), so that two that
+ * look alike are equal byte for byte. */
+struct adp_walk_port {
+    ofp_port_t ofp_port;
+    odp_port_t odp_port;
+    enum adp_port_kind kind;
+    enum adp_punt punt;
+    bool live;
+    bool has_ip;
+};
+
+void adp_walk_port_init(struct adp_walk_port *, const struct adp_ports *,
+                        ofp_port_t);
 
 struct adp_walk {
     struct adp_verdict verdict;
 
     /* Of the packet at hand. */
     struct adp_bridge *bridge;
+    const struct adp_program *program;
+    uint32_t learn_serial;      /* Of the bridge's learned flows. */
     const struct adp_ports *ports;
+    struct adp_walk_port consulted[ADP_WALK_MAX_PORTS];
+    size_t n_ports;             /* More than there is room for: some lost. */
     struct adp_ct ct;
     struct adp_tunnel *tunnels[ADP_WALK_MAX_TUNNELS];
     size_t n_tunnels;

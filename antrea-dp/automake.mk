@@ -10,6 +10,10 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-bridge-private.h \
 	antrea-dp/adp-bridge.c \
 	antrea-dp/adp-bridge.h \
+	antrea-dp/adp-cache.c \
+	antrea-dp/adp-cache.h \
+	antrea-dp/adp-cached.c \
+	antrea-dp/adp-cached.h \
 	antrea-dp/adp-control-appctl.c \
 	antrea-dp/adp-control-appctl.h \
 	antrea-dp/adp-control-methods.c \
@@ -18,6 +22,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-control.h \
 	antrea-dp/adp-ct.c \
 	antrea-dp/adp-ct.h \
+	antrea-dp/adp-fast.c \
+	antrea-dp/adp-fast.h \
 	antrea-dp/adp-fold.c \
 	antrea-dp/adp-input.c \
 	antrea-dp/adp-journal.c \

@@ -1,267 +1,363 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Deltas, and the next program from the present one and a delta. */
+/* The next program from the present one and a delta. */
 
 #include <config.h>
-#include "adp-program.h"
+#include "adp-match.h"
 #include "adp-program-private.h"
-#include "hash.h"
+#include "adp-program.h"
 #include "util.h"
 
-/* A rule that comes or goes. */
-struct rule_change {
-    struct hmap_node hmap_node; /* By address, in adp_delta's 'rules'. */
-    struct adp_rule *rule;      /* Owned reference. */
-    bool add;                   /* Otherwise remove. */
-    uint64_t seq;               /* To keep the order of additions. */
+/* What happens to one table.
+ *
+ * Rules are sorted by descending priority and, within one, so that those that
+ * may be in the same place are side by side. */
+
+struct keyed_rule {
+    uint64_t key;
+    struct adp_rule *rule;
 };
 
-/* What happens to a group. */
-struct group_change {
-    struct hmap_node hmap_node; /* By ID, in adp_delta's 'groups'. */
-    uint32_t group_id;
-    struct adp_group *group;    /* Owned reference.  NULL: removed. */
-};
-
-struct adp_delta {
-    struct hmap rules;          /* Contains "struct rule_change"s. */
-    struct hmap groups;         /* Contains "struct group_change"s. */
-    uint64_t next_seq;
-};
-
-struct adp_delta *
-adp_delta_create(void)
-{
-    struct adp_delta *delta = xmalloc(sizeof *delta);
-
-    hmap_init(&delta->rules);
-    hmap_init(&delta->groups);
-    delta->next_seq = 0;
-    return delta;
-}
-
-void
-adp_delta_destroy(struct adp_delta *delta)
-{
-    struct rule_change *rc;
-    struct group_change *gc;
-
-    if (!delta) {
-        return;
-    }
-    HMAP_FOR_EACH_POP (rc, hmap_node, &delta->rules) {
-        adp_rule_unref(rc->rule);
-        free(rc);
-    }
-    hmap_destroy(&delta->rules);
-    HMAP_FOR_EACH_POP (gc, hmap_node, &delta->groups) {
-        adp_group_unref(gc->group);
-        free(gc);
-    }
-    hmap_destroy(&delta->groups);
-    free(delta);
-}
-
-bool
-adp_delta_is_empty(const struct adp_delta *delta)
-{
-    return hmap_is_empty(&delta->rules) && hmap_is_empty(&delta->groups);
-}
-
-static struct rule_change *
-find_rule_change(const struct adp_delta *delta, const struct adp_rule *rule)
-{
-    struct rule_change *rc;
-
-    HMAP_FOR_EACH_WITH_HASH (rc, hmap_node, hash_pointer(rule, 0),
-                             &delta->rules) {
-        if (rc->rule == rule) {
-            return rc;
-        }
-    }
-    return NULL;
-}
-
-/* Notes that 'rule' comes or goes.  That cancels out the contrary. */
-static void
-change_rule(struct adp_delta *delta, struct adp_rule *rule, bool add)
-{
-    struct rule_change *rc = find_rule_change(delta, rule);
-
-    if (!rc) {
-        rc = xmalloc(sizeof *rc);
-        rc->rule = adp_rule_ref(rule);
-        rc->add = add;
-        rc->seq = delta->next_seq++;
-        hmap_insert(&delta->rules, &rc->hmap_node, hash_pointer(rule, 0));
-    } else if (rc->add != add) {
-        hmap_remove(&delta->rules, &rc->hmap_node);
-        adp_rule_unref(rc->rule);
-        free(rc);
-    }
-}
-
-void
-adp_delta_add_rule(struct adp_delta *delta, struct adp_rule *rule)
-{
-    change_rule(delta, rule, true);
-}
-
-void
-adp_delta_remove_rule(struct adp_delta *delta, struct adp_rule *rule)
-{
-    change_rule(delta, rule, false);
-}
-
-/* The last word about a group counts. */
-static void
-change_group(struct adp_delta *delta, uint32_t group_id,
-             struct adp_group *group)
-{
-    uint32_t hash = hash_int(group_id, 0);
-    struct group_change *gc;
-
-    HMAP_FOR_EACH_WITH_HASH (gc, hmap_node, hash, &delta->groups) {
-        if (gc->group_id == group_id) {
-            adp_group_unref(gc->group);
-            gc->group = adp_group_ref(group);
-            return;
-        }
-    }
-    gc = xmalloc(sizeof *gc);
-    gc->group_id = group_id;
-    gc->group = adp_group_ref(group);
-    hmap_insert(&delta->groups, &gc->hmap_node, hash);
-}
-
-void
-adp_delta_set_group(struct adp_delta *delta, struct adp_group *group)
-{
-    change_group(delta, group->group_id, group);
-}
-
-void
-adp_delta_remove_group(struct adp_delta *delta, uint32_t group_id)
-{
-    change_group(delta, group_id, NULL);
-}
-
-/* The rules that come to one table. */
-struct additions {
-    const struct rule_change **changes;
+struct rule_list {
+    struct keyed_rule *rules;
     size_t n, allocated;
-    bool touched;               /* Has the table any change? */
 };
+
+struct table_changes {
+    struct rule_list removed, added;
+    struct adp_match_change *changes;
+    size_t n;
+};
+
+static uint64_t
+place_key(const struct adp_rule *rule)
+{
+    /* Flips the sign too, to compare as unsigned. */
+    uint32_t descending = ~((uint32_t) rule->priority ^ (1u << 31));
+
+    return ((uint64_t) descending << 32) | rule->match_hash;
+}
+
+static void
+rule_list_add(struct rule_list *list, struct adp_rule *rule)
+{
+    if (list->n >= list->allocated) {
+        list->rules = x2nrealloc(list->rules, &list->allocated,
+                                 sizeof *list->rules);
+    }
+    list->rules[list->n++] = (struct keyed_rule) {
+        .key = place_key(rule),
+        .rule = rule,
+    };
+}
 
 static int
-compare_additions(const void *a_, const void *b_)
+compare_keys(const void *a_, const void *b_)
 {
-    const struct rule_change *a = *(const struct rule_change *const *) a_;
-    const struct rule_change *b = *(const struct rule_change *const *) b_;
+    const struct keyed_rule *a = a_;
+    const struct keyed_rule *b = b_;
 
-    if (a->rule->priority != b->rule->priority) {
-        return a->rule->priority > b->rule->priority ? -1 : 1;
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
     }
-    return a->seq < b->seq ? -1 : a->seq > b->seq;
+    return (a->rule->seq < b->rule->seq ? -1 : a->rule->seq > b->rule->seq);
 }
 
 static void
-sort_delta(const struct adp_delta *delta, struct additions additions[])
+rule_list_sort(struct rule_list *list)
 {
-    const struct rule_change *rc;
+    if (list->n) {
+        qsort(list->rules, list->n, sizeof *list->rules, compare_keys);
+    }
+}
+
+/* Makes the list of changes: first what is removed, from the lowest priority
+ * upward, then what is replaced or added, from the highest downward.  That is
+ * the order which matchers take best. */
+static void
+pair_changes(struct table_changes *tc)
+{
+    const struct rule_list *removed = &tc->removed;
+    const struct rule_list *added = &tc->added;
+    size_t n = removed->n + added->n;
+    struct adp_match_change *changes = xmalloc(n * sizeof *changes);
+    size_t n_removals = 0, i = 0, j = 0;
+
+    /* Removals go to the end, backward, and then to the front. */
+    tc->n = 0;
+    while (i < removed->n || j < added->n) {
+        const struct keyed_rule *r = &removed->rules[i];
+        const struct keyed_rule *a = &added->rules[j];
+
+        if (i < removed->n && j < added->n && r->key == a->key
+            && adp_rule_same_place(r->rule, a->rule)) {
+            changes[tc->n++] = (struct adp_match_change) { r->rule, a->rule };
+            i++;
+            j++;
+        } else if (i < removed->n && (j >= added->n || r->key <= a->key)) {
+            changes[n - ++n_removals] = (struct adp_match_change) {
+                r->rule, NULL
+            };
+            i++;
+        } else {
+            changes[tc->n++] = (struct adp_match_change) { NULL, a->rule };
+            j++;
+        }
+    }
+
+    tc->changes = xmalloc((n_removals + tc->n) * sizeof *changes);
+    memcpy(tc->changes, &changes[n - n_removals],
+           n_removals * sizeof *changes);
+    memcpy(&tc->changes[n_removals], changes, tc->n * sizeof *changes);
+    tc->n += n_removals;
+    free(changes);
+}
+
+static bool
+changes_meaning(const struct adp_match_change *change)
+{
+    return (!change->old || !change->new
+            || !adp_rule_same_actions(change->old, change->new));
+}
+
+/* Finds the priority of the topmost change in meaning. */
+static bool
+find_top_change(const struct table_changes *tc, int *priority)
+{
+    bool found = false;
+
+    *priority = INT_MIN;
+    for (size_t i = 0; i < tc->n; i++) {
+        const struct adp_match_change *change = &tc->changes[i];
+        const struct adp_rule *rule = change->old ? change->old : change->new;
+
+        if ((!found || rule->priority > *priority)
+            && changes_meaning(change)) {
+            *priority = rule->priority;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static struct table_changes *
+sort_delta(const struct adp_delta *delta)
+{
+    struct table_changes *tables = xcalloc(ADP_N_TABLES, sizeof *tables);
+    const struct adp_rule_change *rc;
 
     HMAP_FOR_EACH (rc, hmap_node, &delta->rules) {
-        struct additions *a;
+        struct table_changes *tc = &tables[rc->rule->table_id];
 
         ovs_assert(rc->rule->table_id < ADP_N_TABLES);
-        a = &additions[rc->rule->table_id];
-        a->touched = true;
-        if (rc->add) {
-            if (a->n >= a->allocated) {
-                a->changes = x2nrealloc(a->changes, &a->allocated,
-                                        sizeof *a->changes);
-            }
-            a->changes[a->n++] = rc;
-        }
+        rule_list_add(rc->add ? &tc->added : &tc->removed, rc->rule);
     }
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
-        if (additions[i].n) {
-            qsort(additions[i].changes, additions[i].n,
-                  sizeof *additions[i].changes, compare_additions);
+        struct table_changes *tc = &tables[i];
+
+        if (tc->removed.n || tc->added.n) {
+            rule_list_sort(&tc->removed);
+            rule_list_sort(&tc->added);
+            pair_changes(tc);
+        }
+    }
+    return tables;
+}
+
+static void
+free_changes(struct table_changes *tables)
+{
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        free(tables[i].removed.rules);
+        free(tables[i].added.rules);
+        free(tables[i].changes);
+    }
+    free(tables);
+}
+
+/* Counts of what is in use. */
+
+struct count_learn_aux {
+    struct adp_program *program;
+    int delta;
+};
+
+static void
+count_learn(uint8_t table_id, void *aux_)
+{
+    struct count_learn_aux *aux = aux_;
+    uint32_t *n = &aux->program->counts->learns[table_id];
+
+    *n += aux->delta;
+    bitmap_set(aux->program->learn_tables, table_id, *n > 0);
+}
+
+static void
+count_actions(struct adp_program *program, const struct adp_op_list *ops,
+              int delta)
+{
+    struct count_learn_aux aux = { .program = program, .delta = delta };
+
+    adp_reads_for_each_learn(ops->ofpacts, ops->ofpacts_len, count_learn,
+                             &aux);
+}
+
+static void
+count_reads(struct adp_program *program, uint32_t reads, int delta)
+{
+    while (reads) {
+        int bit = raw_ctz(reads);
+        uint32_t *n = &program->counts->reads[bit];
+
+        *n += delta;
+        if (*n) {
+            program->reads |= 1u << bit;
+        } else {
+            program->reads &= ~(1u << bit);
+        }
+        reads = zero_rightmost_1bit(reads);
+    }
+}
+
+static void
+count_rule(struct adp_program *program, const struct adp_rule *rule,
+           int delta)
+{
+    count_reads(program, rule->reads, delta);
+    if (!rule->n_conjs) {
+        count_actions(program, &rule->ops, delta);
+    }
+}
+
+static void
+count_group(struct adp_program *program, const struct adp_group *group,
+            int delta)
+{
+    count_reads(program, group->reads, delta);
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        count_actions(program, &group->buckets[i].ops, delta);
+    }
+}
+
+/* Compiling. */
+
+static void
+unref_rule(void *rule)
+{
+    adp_rule_unref(rule);
+}
+
+/* Takes and gives the references that go with 'changes'. */
+static void
+account_rules(struct adp_program *program, struct adp_cow *cow,
+              const struct table_changes *tc)
+{
+    for (size_t i = 0; i < tc->n; i++) {
+        const struct adp_match_change *change = &tc->changes[i];
+
+        if (change->new) {
+            adp_rule_ref(change->new);
+            count_rule(program, change->new, 1);
+        }
+        if (change->old) {
+            adp_cow_postpone(cow, unref_rule, change->old);
+            count_rule(program, change->old, -1);
         }
     }
 }
 
-/* Merges 'old', but for what the delta speaks of, with the additions, which
- * come last among equal priorities. */
-static struct adp_table *
-compile_table(const struct adp_table *old, const struct adp_delta *delta,
-              const struct additions *additions)
+static void
+compile_table(struct adp_program *program, struct adp_cow *cow,
+              uint8_t table_id, const struct table_changes *tc)
 {
-    size_t n_old = old ? old->n_rules : 0;
-    struct adp_rule **rules = xmalloc((n_old + additions->n) * sizeof *rules);
-    size_t n = 0, next = 0;
+    struct adp_table *old = program->tables[table_id];
+    struct adp_match *match = adp_match_update(cow, old ? old->match : NULL,
+                                               tc->changes, tc->n);
+    size_t n_rules = ((old ? old->n_rules : 0)
+                      + tc->added.n - tc->removed.n);
+    int priority;
 
-    for (size_t i = 0; i < n_old; i++) {
-        struct adp_rule *rule = old->rules[i];
+    adp_cow_discard(cow, old);
+    program->tables[table_id] = NULL;
+    if (match) {
+        struct adp_table *table = adp_cow_alloc(cow, sizeof *table);
 
-        if (find_rule_change(delta, rule)) {
-            continue;
-        }
-        while (next < additions->n
-               && additions->changes[next]->rule->priority > rule->priority) {
-            rules[n++] = adp_rule_ref(additions->changes[next++]->rule);
-        }
-        rules[n++] = adp_rule_ref(rule);
-    }
-    while (next < additions->n) {
-        rules[n++] = adp_rule_ref(additions->changes[next++]->rule);
+        table->match = match;
+        table->n_rules = n_rules;
+        program->tables[table_id] = table;
     }
 
-    if (!n) {
-        free(rules);
-        return NULL;
+    account_rules(program, cow, tc);
+    if (find_top_change(tc, &priority)) {
+        struct adp_change_log *log = program->logs[table_id];
+
+        log = (log ? adp_cow_own(cow, log)
+               : adp_cow_alloc(cow, sizeof *log));
+        adp_change_log_add(log, priority, program->generation);
+        program->logs[table_id] = log;
     }
-    return adp_table_create(rules, n);
 }
 
-static struct adp_group_map *
-compile_groups(struct adp_group_map *old, const struct adp_delta *delta)
+static void
+destroy_group_map(void *map)
 {
-    const struct group_change *gc;
-    struct adp_group_map *map;
+    adp_group_map_destroy(map);
+}
+
+static void
+compile_groups(struct adp_program *program, struct adp_cow *cow,
+               const struct adp_delta *delta)
+{
+    struct adp_group_map *old = program->groups;
+    const struct adp_group_change *gc;
 
     if (hmap_is_empty(&delta->groups)) {
-        return adp_group_map_ref(old);
+        return;
     }
-    map = adp_group_map_clone(old);
+    program->groups = adp_group_map_clone(old);
+    adp_cow_postpone(cow, destroy_group_map, old);
     HMAP_FOR_EACH (gc, hmap_node, &delta->groups) {
+        const struct adp_group *before = adp_group_map_get(old, gc->group_id);
+        bool same = (before && gc->group
+                     ? adp_group_same_meaning(before, gc->group)
+                     : !before && !gc->group);
+
+        adp_group_map_set(program->groups, gc->group_id, gc->group,
+                          same ? adp_group_map_changed(old, gc->group_id)
+                          : program->generation);
+        if (before) {
+            count_group(program, before, -1);
+        }
         if (gc->group) {
-            adp_group_map_set(map, gc->group);
-        } else {
-            adp_group_map_remove(map, gc->group_id);
+            count_group(program, gc->group, 1);
         }
     }
-    return map;
 }
 
 struct adp_program *
-adp_compile(const struct adp_program *old, const struct adp_delta *delta)
+adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
 {
-    struct adp_program *program = xzalloc(sizeof *program);
-    struct additions *additions = xcalloc(ADP_N_TABLES, sizeof *additions);
+    struct adp_program *old = CONST_CAST(struct adp_program *, old_);
+    struct adp_program *program = xmemdup(old, sizeof *old);
+    struct table_changes *tables = sort_delta(delta);
+    struct adp_cow cow;
 
+    ovs_assert(!old->successor);
+    adp_cow_begin(&cow);
     ovs_refcount_init(&program->ref_cnt);
-    program->generation = old->generation + 1;
-    sort_delta(delta, additions);
+    ovs_refcount_init(&program->life_cnt);
+    ovs_refcount_ref(&program->life_cnt);       /* For 'old'. */
+    program->generation++;
+    program->counts = adp_cow_own(&cow, program->counts);
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
-        program->tables[i] = (additions[i].touched
-                              ? compile_table(old->tables[i], delta,
-                                              &additions[i])
-                              : adp_table_ref(old->tables[i]));
-        free(additions[i].changes);
+        if (tables[i].n) {
+            compile_table(program, &cow, i, &tables[i]);
+        }
     }
-    free(additions);
-    program->groups = compile_groups(old->groups, delta);
+    free_changes(tables);
+    compile_groups(program, &cow, delta);
+
+    old->successor = program;
+    old->garbage = adp_cow_end(&cow);
     return program;
 }

@@ -136,15 +136,18 @@ adp_walk_may_go_on(struct adp_walk *w)
 
 /* Tables. */
 
+/* Sets '*priority' to what struct adp_hit tells. */
 static struct adp_rule *
-lookup(struct adp_walk *w, uint8_t table_id, bool *learned)
+lookup(struct adp_walk *w, uint8_t table_id, int *priority, bool *learned)
 {
     const struct adp_table *table = w->program->tables[table_id];
     struct adp_rule *rule = NULL;
 
     *learned = false;
+    *priority = ADP_PRIORITY_NONE;
     if (table) {
         rule = adp_match_lookup(table->match, w->flow, &w->verdict->scratch);
+        *priority = w->verdict->scratch.priority;
     }
     if (w->learn) {
         struct adp_rule *other = adp_learn_table_lookup(w->learn, table_id,
@@ -164,9 +167,10 @@ adp_walk_enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
     ofp_port_t saved_in_port = w->flow->in_port.ofp_port;
     struct adp_rule *rule;
     bool learned;
+    int priority;
 
     w->flow->in_port.ofp_port = in_port;
-    rule = lookup(w, table_id, &learned);
+    rule = lookup(w, table_id, &priority, &learned);
     w->flow->in_port.ofp_port = saved_in_port;
 
     w->place.table_id = w->last_table_id = table_id;
@@ -174,6 +178,7 @@ adp_walk_enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
     adp_walk_add_hit(w, &(struct adp_hit) {
         .kind = rule ? ADP_HIT_RULE : ADP_HIT_MISS,
         .table_id = table_id,
+        .priority = priority,
         .rule = rule,
     });
     if (adp_walk_traces(w)) {

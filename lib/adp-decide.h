@@ -105,6 +105,8 @@ enum adp_hit_kind { ADP_HIT_RULE, ADP_HIT_MISS, ADP_HIT_BUCKET };
 struct adp_hit {
     enum adp_hit_kind kind;
     uint8_t table_id;           /* RULE, MISS. */
+    int priority;               /* RULE, MISS: what is below had no part in
+                                 * it, see struct adp_match_scratch. */
     uint32_t bucket;            /* BUCKET: index, or ADP_BUCKET_ALL. */
     union {
         struct adp_rule *rule;

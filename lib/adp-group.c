@@ -178,7 +178,11 @@ adp_group_create(uint32_t group_id, uint8_t type,
     group->n_buckets = ovs_list_size(ofputil_buckets);
     group->buckets = xmalloc(group->n_buckets * sizeof *group->buckets);
     LIST_FOR_EACH (src, list_node, ofputil_buckets) {
-        bucket_init(&group->buckets[i++], group, src);
+        struct adp_bucket *bucket = &group->buckets[i++];
+
+        bucket_init(bucket, group, src);
+        group->reads |= adp_reads_of_actions(bucket->ops.ofpacts,
+                                             bucket->ops.ofpacts_len);
     }
     if (type == OFPGT11_SELECT) {
         group_init_slots(group);
@@ -228,4 +232,30 @@ adp_group_unref(struct adp_group *group)
     if (group && ovs_refcount_unref(&group->ref_cnt) == 1) {
         ovsrcu_postpone(group_free, group);
     }
+}
+
+static bool
+same_bucket(const struct adp_bucket *a, const struct adp_bucket *b)
+{
+    return (a->bucket_id == b->bucket_id
+            && a->weight == b->weight
+            && a->watch_port == b->watch_port
+            && a->watch_group == b->watch_group
+            && ofpacts_equal(a->ops.ofpacts, a->ops.ofpacts_len,
+                             b->ops.ofpacts, b->ops.ofpacts_len));
+}
+
+bool
+adp_group_same_meaning(const struct adp_group *a, const struct adp_group *b)
+{
+    if (a->group_id != b->group_id || a->type != b->type
+        || a->n_buckets != b->n_buckets) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_buckets; i++) {
+        if (!same_bucket(&a->buckets[i], &b->buckets[i])) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -17,6 +17,7 @@ struct entry {
 
 struct adp_learn_table {
     struct ovs_mutex mutex;     /* Serializes changes. */
+    atomic_uint32_t serial;
     atomic_size_t n_entries;
     OVSRCU_TYPE(struct classifier *) tables[ADP_N_TABLES]; /* NULL if unused.
                                                             * Once made, they
@@ -130,6 +131,24 @@ find_entry(const struct classifier *cls, const struct ofputil_flow_mod *fm)
                                                         OVS_VERSION_MIN));
 }
 
+static void
+changed(struct adp_learn_table *table)
+{
+    uint32_t orig;
+
+    atomic_add_explicit(&table->serial, 1, &orig, memory_order_release);
+}
+
+uint32_t
+adp_learn_table_serial(const struct adp_learn_table *table)
+{
+    uint32_t serial;
+
+    atomic_read_explicit(&CONST_CAST(struct adp_learn_table *, table)->serial,
+                         &serial, memory_order_acquire);
+    return serial;
+}
+
 bool
 adp_learn_table_insert(struct adp_learn_table *table,
                        const struct ofputil_flow_mod *fm)
@@ -157,6 +176,7 @@ adp_learn_table_insert(struct adp_learn_table *table,
         } else {
             atomic_add_relaxed(&table->n_entries, 1, &orig);
         }
+        changed(table);
         added = true;
     }
     ovs_mutex_unlock(&table->mutex);
@@ -178,6 +198,7 @@ adp_learn_table_remove(struct adp_learn_table *table,
         classifier_remove_assert(cls, &entry->cr);
         ovsrcu_postpone(entry_free, entry);
         atomic_sub_relaxed(&table->n_entries, 1, &orig);
+        changed(table);
     }
     ovs_mutex_unlock(&table->mutex);
 }

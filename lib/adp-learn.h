@@ -46,6 +46,8 @@ bool adp_learn_table_insert(struct adp_learn_table *,
 /* Takes out what equals 'fm' in table, priority and match. */
 void adp_learn_table_remove(struct adp_learn_table *,
                             const struct ofputil_flow_mod *);
+/* Changes with each insertion and removal. */
+uint32_t adp_learn_table_serial(const struct adp_learn_table *);
 size_t adp_learn_table_count(const struct adp_learn_table *);
 
 /* The best entry of 'table_id' that matches 'flow', or NULL. */

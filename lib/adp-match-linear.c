@@ -30,7 +30,7 @@ struct level {
     struct entry *entries;      /* First those that act by themselves. */
     size_t n_plain;
     size_t n_entries;
-    size_t n_conjs;             /* Different conj_ids. */
+    size_t n_conjs;             /* Different conjunctions. */
     unsigned int min_clauses;   /* Fewest clauses of a conjunction. */
 };
 
@@ -54,22 +54,24 @@ linear_cast(const struct adp_match *match)
 struct conj_node {
     struct hmap_node hmap_node;
     uint32_t id;
+    uint8_t n_clauses;
     uint32_t index;
 };
 
 static uint32_t
-number_conj(struct hmap *conjs, uint32_t id)
+number_conj(struct hmap *conjs, uint32_t id, uint8_t n_clauses)
 {
-    uint32_t hash = hash_int(id, 0);
+    uint32_t hash = hash_2words(id, n_clauses);
     struct conj_node *node;
 
     HMAP_FOR_EACH_WITH_HASH (node, hmap_node, hash, conjs) {
-        if (node->id == id) {
+        if (node->id == id && node->n_clauses == n_clauses) {
             return node->index;
         }
     }
     node = xmalloc(sizeof *node);
     node->id = id;
+    node->n_clauses = n_clauses;
     node->index = hmap_count(conjs);
     hmap_insert(conjs, &node->hmap_node, hash);
     return node->index;
@@ -89,7 +91,8 @@ level_number_conjs(struct level *level)
 
         entry->conjs = xmalloc(rule->n_conjs * sizeof *entry->conjs);
         for (size_t j = 0; j < rule->n_conjs; j++) {
-            entry->conjs[j] = number_conj(&conjs, rule->conjs[j].id);
+            entry->conjs[j] = number_conj(&conjs, rule->conjs[j].id,
+                                          rule->conjs[j].n_clauses);
             level->min_clauses = MIN(level->min_clauses,
                                      rule->conjs[j].n_clauses);
         }
@@ -201,6 +204,17 @@ linear_destroy(struct adp_match *match)
     free(linear);
 }
 
+static void
+linear_for_each(const struct adp_match *match,
+                void (*cb)(struct adp_rule *, void *aux), void *aux)
+{
+    const struct linear *linear = linear_cast(match);
+
+    for (size_t i = 0; i < linear->n_entries; i++) {
+        cb(linear->entries[i].rule, aux);
+    }
+}
+
 static size_t
 linear_size(const struct adp_match *match)
 {
@@ -294,6 +308,7 @@ lookup_conjs(const struct linear *linear, const struct level *level,
             rule = lookup_by_conj_id(linear, flow);
             flow->conj_id = saved_conj_id;
             if (rule) {
+                scratch->priority = MIN(rule->priority, entry->rule->priority);
                 return rule;
             }
         }
@@ -313,6 +328,7 @@ linear_lookup(const struct adp_match *match, struct flow *flow,
             struct adp_rule *rule = level->entries[i].rule;
 
             if (minimatch_matches_flow(&rule->match, flow)) {
+                scratch->priority = rule->priority;
                 return rule;
             }
         }
@@ -324,6 +340,7 @@ linear_lookup(const struct adp_match *match, struct flow *flow,
             }
         }
     }
+    scratch->priority = ADP_PRIORITY_NONE;
     return NULL;
 }
 
@@ -331,6 +348,7 @@ const struct adp_match_class adp_match_linear_class = {
     .name = "linear",
     .create = linear_create,
     .destroy = linear_destroy,
+    .for_each = linear_for_each,
     .lookup = linear_lookup,
     .size = linear_size,
 };

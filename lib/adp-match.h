@@ -35,17 +35,28 @@
  * Ownership: the rules must outlive the matcher; it takes no references.
  */
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "compiler.h"
 
+struct adp_cow;
 struct adp_match;
 struct adp_rule;
 struct flow;
 
-/* Memory for look-ups, grown as needed and kept.  All zeros is an empty
- * one. */
+/* Of no rule: below every priority. */
+#define ADP_PRIORITY_NONE INT_MIN
+
+/* What a look-up leaves, and memory for look-ups, grown as needed and kept.
+ * All zeros is an empty one. */
 struct adp_match_scratch {
+    /* Of the latest look-up: no rule of a lower priority had a part in the
+     * answer.  Usually the priority of the answer, ADP_PRIORITY_NONE if there
+     * is none.  It is lower if the answer matches on conj_id and is above the
+     * conjunction that led to it. */
+    int priority;
+
     uint64_t *words;
     size_t n_words;
 };
@@ -56,9 +67,13 @@ uint64_t *adp_match_scratch_get(struct adp_match_scratch *, size_t n);
 struct adp_match_class {
     const char *name;
 
-    /* 'rules' are in the order of descending priority. */
+    /* 'rules' are as adp_rules_sort() sorts them. */
     struct adp_match *(*create)(struct adp_rule *const *rules, size_t n);
     void (*destroy)(struct adp_match *);
+
+    /* Calls 'cb' for each rule. */
+    void (*for_each)(const struct adp_match *,
+                     void (*cb)(struct adp_rule *, void *aux), void *aux);
 
     /* 'flow' may be changed, but is restored before returning. */
     struct adp_rule *(*lookup)(const struct adp_match *, struct flow *,
@@ -75,8 +90,29 @@ struct adp_match {
 
 extern const struct adp_match_class adp_match_linear_class;
 
+/* A rule that comes ('old' is NULL), goes ('new' is NULL) or takes the place
+ * of another of the same priority and match. */
+struct adp_match_change {
+    struct adp_rule *old, *new;
+};
+
+/* Returns the matcher after 'changes', or NULL if no rule is left.  'old' may
+ * be NULL; otherwise it is handed over to 'cow': readers may go on with it
+ * until the garbage is freed.  Removals are best in the order of rising
+ * priority, and then the others in the order of falling. */
+struct adp_match *adp_match_update(struct adp_cow *, struct adp_match *old,
+                                   const struct adp_match_change *changes,
+                                   size_t n);
+
 struct adp_match *adp_match_create(struct adp_rule *const *rules, size_t n);
 void adp_match_destroy(struct adp_match *);
+
+static inline void
+adp_match_for_each(const struct adp_match *match,
+                   void (*cb)(struct adp_rule *, void *aux), void *aux)
+{
+    match->class->for_each(match, cb, aux);
+}
 
 static inline struct adp_rule *
 adp_match_lookup(const struct adp_match *match, struct flow *flow,

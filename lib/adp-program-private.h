@@ -3,28 +3,59 @@
 #ifndef ADP_PROGRAM_PRIVATE_H
 #define ADP_PROGRAM_PRIVATE_H 1
 
-/* How adp_compile() makes the parts of a program.
+/* How adp_compile() makes a program from the one before and a delta.
  *
- * Tables and the map of groups are immutable as soon as a program has them,
- * and shared between programs by reference.
+ * The parts of a program are changed by copying, see adp-cow.h: they are
+ * immutable as soon as a program has them, and what doesn't change is shared
+ * with the programs before and after.  A program frees what its successor
+ * lacks, the last one frees the rest.
  *
- * Thread-safety: reference counting from any thread; the rest before
- * publication only.
+ * Thread-safety: before publication only.
  */
 
+#include "adp-cow.h"
 #include "adp-program.h"
 
-/* Takes 'rules', which are in the order of descending priority: the array and
- * the reference to each. */
-struct adp_table *adp_table_create(struct adp_rule **rules, size_t n);
-struct adp_table *adp_table_ref(struct adp_table *);
-void adp_table_unref(struct adp_table *);
+/* A rule that comes or goes. */
+struct adp_rule_change {
+    struct hmap_node hmap_node; /* By address, in adp_delta's 'rules'. */
+    struct adp_rule *rule;      /* Owned reference. */
+    bool add;                   /* Otherwise remove. */
+};
+
+/* What happens to a group. */
+struct adp_group_change {
+    struct hmap_node hmap_node; /* By ID, in adp_delta's 'groups'. */
+    uint32_t group_id;
+    struct adp_group *group;    /* Owned reference.  NULL: removed. */
+};
+
+struct adp_delta {
+    struct hmap rules;          /* Contains "struct adp_rule_change"s. */
+    struct hmap groups;         /* Contains "struct adp_group_change"s. */
+};
+
+/* What there is of something in a program, to know when the last goes. */
+struct adp_program_counts {
+    uint32_t reads[ADP_N_READS];
+    uint32_t learns[256];       /* learn() actions, by table written to. */
+};
+
+/* The groups of a program, by group_id. */
+struct adp_group_map {
+    struct hmap groups;         /* Contains "struct group_node"s. */
+};
 
 struct adp_group_map *adp_group_map_create(void);
+void adp_group_map_destroy(struct adp_group_map *);
 struct adp_group_map *adp_group_map_clone(const struct adp_group_map *);
-struct adp_group_map *adp_group_map_ref(struct adp_group_map *);
-void adp_group_map_unref(struct adp_group_map *);
-void adp_group_map_set(struct adp_group_map *, struct adp_group *);
-void adp_group_map_remove(struct adp_group_map *, uint32_t group_id);
+/* Takes a reference. */
+void adp_group_map_set(struct adp_group_map *, uint32_t group_id,
+                       struct adp_group *, uint64_t generation);
+const struct adp_group *adp_group_map_get(const struct adp_group_map *,
+                                          uint32_t group_id);
+uint64_t adp_group_map_changed(const struct adp_group_map *,
+                               uint32_t group_id);
+void adp_group_map_format(const struct adp_group_map *, struct ds *);
 
 #endif /* adp-program-private.h */

@@ -4,150 +4,22 @@
 #include "adp-program.h"
 #include "adp-match.h"
 #include "adp-program-private.h"
-#include "hash.h"
 #include "ovs-rcu.h"
 #include "util.h"
-
-/* Tables. */
-
-struct adp_table *
-adp_table_create(struct adp_rule **rules, size_t n)
-{
-    struct adp_table *table = xmalloc(sizeof *table);
-
-    ovs_refcount_init(&table->ref_cnt);
-    table->rules = rules;
-    table->n_rules = n;
-    table->match = adp_match_create(rules, n);
-    return table;
-}
-
-struct adp_table *
-adp_table_ref(struct adp_table *table)
-{
-    if (table) {
-        ovs_refcount_ref(&table->ref_cnt);
-    }
-    return table;
-}
-
-void
-adp_table_unref(struct adp_table *table)
-{
-    if (table && ovs_refcount_unref(&table->ref_cnt) == 1) {
-        adp_match_destroy(table->match);
-        for (size_t i = 0; i < table->n_rules; i++) {
-            adp_rule_unref(table->rules[i]);
-        }
-        free(table->rules);
-        free(table);
-    }
-}
-
-/* Groups. */
-
-struct group_node {
-    struct hmap_node hmap_node; /* In adp_group_map's 'groups'. */
-    struct adp_group *group;    /* Owned reference. */
-};
-
-struct adp_group_map *
-adp_group_map_create(void)
-{
-    struct adp_group_map *map = xmalloc(sizeof *map);
-
-    ovs_refcount_init(&map->ref_cnt);
-    hmap_init(&map->groups);
-    return map;
-}
-
-struct adp_group_map *
-adp_group_map_ref(struct adp_group_map *map)
-{
-    ovs_refcount_ref(&map->ref_cnt);
-    return map;
-}
-
-void
-adp_group_map_unref(struct adp_group_map *map)
-{
-    if (map && ovs_refcount_unref(&map->ref_cnt) == 1) {
-        struct group_node *node;
-
-        HMAP_FOR_EACH_POP (node, hmap_node, &map->groups) {
-            adp_group_unref(node->group);
-            free(node);
-        }
-        hmap_destroy(&map->groups);
-        free(map);
-    }
-}
-
-static struct group_node *
-group_map_find(const struct adp_group_map *map, uint32_t group_id)
-{
-    struct group_node *node;
-
-    HMAP_FOR_EACH_WITH_HASH (node, hmap_node, hash_int(group_id, 0),
-                             &map->groups) {
-        if (node->group->group_id == group_id) {
-            return node;
-        }
-    }
-    return NULL;
-}
-
-/* Only before the map is part of a program. */
-void
-adp_group_map_set(struct adp_group_map *map, struct adp_group *group)
-{
-    struct group_node *node = group_map_find(map, group->group_id);
-
-    if (node) {
-        adp_group_unref(node->group);
-    } else {
-        node = xmalloc(sizeof *node);
-        hmap_insert(&map->groups, &node->hmap_node,
-                    hash_int(group->group_id, 0));
-    }
-    node->group = adp_group_ref(group);
-}
-
-void
-adp_group_map_remove(struct adp_group_map *map, uint32_t group_id)
-{
-    struct group_node *node = group_map_find(map, group_id);
-
-    if (node) {
-        hmap_remove(&map->groups, &node->hmap_node);
-        adp_group_unref(node->group);
-        free(node);
-    }
-}
-
-struct adp_group_map *
-adp_group_map_clone(const struct adp_group_map *src)
-{
-    struct adp_group_map *map = adp_group_map_create();
-    const struct group_node *node;
-
-    hmap_reserve(&map->groups, hmap_count(&src->groups));
-    HMAP_FOR_EACH (node, hmap_node, &src->groups) {
-        adp_group_map_set(map, node->group);
-    }
-    return map;
-}
-
-/* Programs. */
 
 struct adp_program *
 adp_program_create(void)
 {
     struct adp_program *program = xzalloc(sizeof *program);
+    struct adp_cow cow;
 
+    adp_cow_begin(&cow);
     ovs_refcount_init(&program->ref_cnt);
+    ovs_refcount_init(&program->life_cnt);
     program->generation = 1;
     program->groups = adp_group_map_create();
+    program->counts = adp_cow_alloc(&cow, sizeof *program->counts);
+    adp_cow_end(&cow);
     return program;
 }
 
@@ -163,105 +35,117 @@ adp_program_ref(const struct adp_program *program_)
 }
 
 static void
-program_free(struct adp_program *program)
+unref_rule(struct adp_rule *rule, void *aux OVS_UNUSED)
+{
+    adp_rule_unref(rule);
+}
+
+/* Frees all parts of a program that has no successor to share them with. */
+static void
+free_parts(struct adp_program *program)
 {
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
-        adp_table_unref(program->tables[i]);
+        struct adp_table *table = program->tables[i];
+
+        if (table) {
+            adp_match_for_each(table->match, unref_rule, NULL);
+            adp_match_destroy(table->match);
+            adp_cow_free(table);
+        }
+        adp_cow_free(program->logs[i]);
     }
-    adp_group_map_unref(program->groups);
-    free(program);
+    adp_group_map_destroy(program->groups);
+    adp_cow_free(program->counts);
+}
+
+/* Called after a grace period since the last reference went. */
+static void
+program_retire(struct adp_program *program)
+{
+    while (program && ovs_refcount_unref(&program->life_cnt) == 1) {
+        struct adp_program *successor = program->successor;
+
+        if (successor) {
+            adp_garbage_free(&program->garbage);
+        } else {
+            free_parts(program);
+        }
+        free(program);
+        program = successor;
+    }
 }
 
 void
 adp_program_unref(struct adp_program *program)
 {
     if (program && ovs_refcount_unref(&program->ref_cnt) == 1) {
-        ovsrcu_postpone(program_free, program);
+        ovsrcu_postpone(program_retire, program);
     }
 }
 
 const struct adp_group *
 adp_program_get_group(const struct adp_program *program, uint32_t group_id)
 {
-    const struct group_node *node = group_map_find(program->groups, group_id);
+    return adp_group_map_get(program->groups, group_id);
+}
 
-    return node ? node->group : NULL;
+uint64_t
+adp_program_changed(const struct adp_program *program, uint8_t table_id,
+                    int priority)
+{
+    const struct adp_change_log *log = (table_id < ADP_N_TABLES
+                                        ? program->logs[table_id] : NULL);
+
+    return log ? adp_change_log_latest(log, priority) : 0;
+}
+
+uint64_t
+adp_program_group_changed(const struct adp_program *program,
+                          uint32_t group_id)
+{
+    return adp_group_map_changed(program->groups, group_id);
 }
 
 /* Showing. */
 
+struct rule_array {
+    struct adp_rule **rules;
+    size_t n, allocated;
+};
+
 static void
-format_punt(enum adp_punt punt, struct ds *s)
+collect_punts(struct adp_rule *rule, void *array_)
 {
-    ds_put_format(s, "  punt (%s): ", adp_punt_name(punt));
+    struct rule_array *array = array_;
+
+    if (adp_rule_punt(rule)) {
+        if (array->n >= array->allocated) {
+            array->rules = x2nrealloc(array->rules, &array->allocated,
+                                      sizeof *array->rules);
+        }
+        array->rules[array->n++] = rule;
+    }
 }
 
 static void
 format_table(const struct adp_table *table, struct ds *s)
 {
+    struct rule_array punts = { .rules = NULL };
+
     ds_put_format(s, "%"PRIuSIZE" flow%s, %s, %"PRIuSIZE" bytes\n",
                   table->n_rules, table->n_rules == 1 ? "" : "s",
                   table->match->class->name,
                   table->match->class->size(table->match));
-    for (size_t i = 0; i < table->n_rules; i++) {
-        enum adp_punt punt = adp_rule_punt(table->rules[i]);
 
-        if (punt) {
-            format_punt(punt, s);
-            adp_rule_format(table->rules[i], s);
-            ds_put_char(s, '\n');
-        }
+    adp_match_for_each(table->match, collect_punts, &punts);
+    adp_rules_sort(punts.rules, punts.n);
+    for (size_t i = 0; i < punts.n; i++) {
+        ds_put_format(s, "  punt (%s): ",
+                      adp_punt_name(adp_rule_punt(punts.rules[i])));
+        adp_rule_format(punts.rules[i], s);
+        ds_put_char(s, '\n');
     }
-}
-
-static int
-compare_groups(const void *a_, const void *b_)
-{
-    const struct adp_group *a = *(const struct adp_group *const *) a_;
-    const struct adp_group *b = *(const struct adp_group *const *) b_;
-
-    return a->group_id < b->group_id ? -1 : a->group_id > b->group_id;
-}
-
-static void
-format_group(const struct adp_group *group, struct ds *s)
-{
-    for (size_t i = 0; i < group->n_buckets; i++) {
-        const struct adp_bucket *bucket = &group->buckets[i];
-        struct ofpact_format_params fp = { .s = s };
-
-        if (bucket->ops.punt) {
-            format_punt(bucket->ops.punt, s);
-            ds_put_format(s, "group_id=%"PRIu32",bucket_id=%"PRIu32
-                          " actions=", group->group_id, bucket->bucket_id);
-            ofpacts_format(bucket->ops.ofpacts, bucket->ops.ofpacts_len, &fp);
-            ds_put_char(s, '\n');
-        }
-    }
-}
-
-static void
-format_groups(const struct adp_group_map *map, struct ds *s)
-{
-    size_t n = hmap_count(&map->groups);
-    const struct adp_group **groups = xmalloc(n * sizeof *groups);
-    const struct group_node *node;
-    size_t n_buckets = 0, n_slots = 0, i = 0;
-
-    HMAP_FOR_EACH (node, hmap_node, &map->groups) {
-        groups[i++] = node->group;
-        n_buckets += node->group->n_buckets;
-        n_slots += node->group->n_slots;
-    }
-    qsort(groups, n, sizeof *groups, compare_groups);
-
-    ds_put_format(s, "groups: %"PRIuSIZE", %"PRIuSIZE" buckets, "
-                  "%"PRIuSIZE" bytes of slots\n",
-                  n, n_buckets, n_slots * sizeof *groups[0]->slots);
-    for (i = 0; i < n; i++) {
-        format_group(groups[i], s);
-    }
-    free(groups);
+    free(punts.rules);
 }
 
 void
@@ -285,5 +169,5 @@ adp_program_format(const struct adp_program *program, struct ds *s,
         ds_put_cstr(s, ": ");
         format_table(table, s);
     }
-    format_groups(program->groups, s);
+    adp_group_map_format(program->groups, s);
 }

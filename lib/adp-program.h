@@ -16,10 +16,15 @@
  * adp_compile() never fails: an action that has no op becomes a punt op, a
  * group that doesn't exist drops as in OpenFlow.
  *
- * Cost: per changed table a copy of one pointer per rule, plus the matcher's
- * own building cost.
+ * Programs form a line: adp_compile() may be called once on each.
+ *
+ * Cost: a compile costs what the delta costs, however large the tables.
+ * adp_program_unref() leaves the work to the thread that runs RCU callbacks.
  */
 
+#include "adp-change-log.h"
+#include "adp-cow.h"
+#include "adp-reads.h"
 #include "adp-rules.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/hmap.h"
@@ -29,10 +34,8 @@
 struct adp_match;               /* A matcher, see adp-match.h. */
 
 struct adp_table {
-    struct ovs_refcount ref_cnt;
-    struct adp_rule **rules;    /* Owned refs; by descending priority. */
-    size_t n_rules;
     struct adp_match *match;
+    size_t n_rules;
 };
 
 struct adp_program {
@@ -40,12 +43,18 @@ struct adp_program {
     uint64_t generation;        /* 1, 2, 3, ... */
     struct adp_table *tables[ADP_N_TABLES]; /* NULL if empty. */
     struct adp_group_map *groups;
-};
 
-/* The groups of a program, by group_id. */
-struct adp_group_map {
-    struct ovs_refcount ref_cnt;
-    struct hmap groups;
+    uint32_t reads;             /* ADP_READS_* of all rules and groups. */
+    unsigned long learn_tables[ADP_TABLE_SET_LONGS]; /* That learn()s fill. */
+
+    struct adp_change_log *logs[ADP_N_TABLES]; /* NULL if never changed. */
+    struct adp_program_counts *counts;
+
+    /* Freed, together with 'garbage', when neither readers nor the program
+     * before have use for it. */
+    struct ovs_refcount life_cnt;
+    struct adp_program *successor;  /* Owned 'life_cnt'. */
+    struct adp_garbage garbage;     /* What the successor lacks. */
 };
 
 struct adp_delta;
@@ -67,6 +76,20 @@ void adp_program_unref(struct adp_program *);   /* RCU-postponed free. */
 
 const struct adp_group *adp_program_get_group(const struct adp_program *,
                                               uint32_t group_id);
+
+/* The latest generation in which the table changed at 'priority' or above, 0
+ * if never.  A rule that takes the place of one with the same match, clauses
+ * and actions is no change.
+ *
+ * An answer of the table holds as long as this is not later than the program
+ * that gave it, for the priority that adp_match_lookup() leaves in the
+ * scratch: that of the rule is not always low enough. */
+uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
+                             int priority);
+/* The latest generation in which the group came, changed or went, 0 if
+ * never. */
+uint64_t adp_program_group_changed(const struct adp_program *,
+                                   uint32_t group_id);
 
 /* Per table: number of flows, the matcher and its size; then each flow that
  * became a punt, with the reason.  'table_name' may return NULL. */

@@ -7,28 +7,71 @@
 #include "ovs-rcu.h"
 #include "util.h"
 
+static atomic_uint64_t next_seq = ATOMIC_VAR_INIT(0);
+
+int
+adp_conj_clause_compare(const struct adp_conj_clause *a,
+                        const struct adp_conj_clause *b)
+{
+    return (a->id != b->id ? (a->id < b->id ? -1 : 1)
+            : a->n_clauses != b->n_clauses ? a->n_clauses - b->n_clauses
+            : a->clause - b->clause);
+}
+
+static int
+compare_clauses(const void *a, const void *b)
+{
+    return adp_conj_clause_compare(a, b);
+}
+
+/* Puts the clauses in order and drops duplicates. */
+static void
+rule_normalize_conjs(struct adp_rule *rule)
+{
+    size_t n = 0;
+
+    for (size_t i = 1; i < rule->n_conjs; i++) {
+        if (compare_clauses(&rule->conjs[i - 1], &rule->conjs[i]) >= 0) {
+            qsort(rule->conjs, rule->n_conjs, sizeof *rule->conjs,
+                  compare_clauses);
+            break;
+        }
+    }
+    for (size_t i = 0; i < rule->n_conjs; i++) {
+        if (!n || compare_clauses(&rule->conjs[n - 1], &rule->conjs[i])) {
+            rule->conjs[n++] = rule->conjs[i];
+        }
+    }
+    rule->n_conjs = n;
+}
+
 /* Collects the clauses among 'ofpacts' into 'rule'. */
 static void
 rule_init_conjs(struct adp_rule *rule, const struct ofpact *ofpacts,
                 size_t ofpacts_len)
 {
     const struct ofpact *a;
+    size_t n = 0;
 
     OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
-        const struct ofpact_conjunction *conj;
-
-        if (a->type != OFPACT_CONJUNCTION) {
-            continue;
-        }
-        conj = ofpact_get_CONJUNCTION(a);
-        rule->conjs = xrealloc(rule->conjs,
-                               (rule->n_conjs + 1) * sizeof *rule->conjs);
-        rule->conjs[rule->n_conjs++] = (struct adp_conj_clause) {
-            .id = conj->id,
-            .clause = conj->clause,
-            .n_clauses = conj->n_clauses,
-        };
+        n += a->type == OFPACT_CONJUNCTION;
     }
+    if (!n) {
+        return;
+    }
+    rule->conjs = xmalloc(n * sizeof *rule->conjs);
+    OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
+        if (a->type == OFPACT_CONJUNCTION) {
+            const struct ofpact_conjunction *conj = ofpact_get_CONJUNCTION(a);
+
+            rule->conjs[rule->n_conjs++] = (struct adp_conj_clause) {
+                .id = conj->id,
+                .clause = conj->clause,
+                .n_clauses = conj->n_clauses,
+            };
+        }
+    }
+    rule_normalize_conjs(rule);
 }
 
 struct adp_rule *
@@ -43,11 +86,15 @@ adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
     rule->priority = priority;
     rule->cookie = cookie;
     minimatch_clone(&rule->match, match);
+    rule->match_hash = minimatch_hash(match, 0);
+    rule->reads = adp_reads_of_match(match);
+    atomic_add_relaxed(&next_seq, 1, &rule->seq);
     rule_init_conjs(rule, ofpacts, ofpacts_len);
     if (rule->n_conjs) {
         adp_op_list_init_inert(&rule->ops, ofpacts, ofpacts_len);
     } else {
         adp_op_list_init(&rule->ops, ofpacts, ofpacts_len);
+        rule->reads |= adp_reads_of_actions(ofpacts, ofpacts_len);
     }
     adp_counters_init(&rule->counters, ADP_COUNTED_RULE);
     rule->owner = owner;
@@ -128,4 +175,49 @@ enum adp_punt
 adp_rule_punt(const struct adp_rule *rule)
 {
     return rule->ops.punt;
+}
+
+static int
+compare_rules(const void *a_, const void *b_)
+{
+    const struct adp_rule *a = *(const struct adp_rule *const *) a_;
+    const struct adp_rule *b = *(const struct adp_rule *const *) b_;
+
+    if (a->priority != b->priority) {
+        return a->priority > b->priority ? -1 : 1;
+    }
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+void
+adp_rules_sort(struct adp_rule **rules, size_t n)
+{
+    if (n) {
+        qsort(rules, n, sizeof *rules, compare_rules);
+    }
+}
+
+bool
+adp_rule_same_place(const struct adp_rule *a, const struct adp_rule *b)
+{
+    return (a->table_id == b->table_id
+            && a->priority == b->priority
+            && a->match_hash == b->match_hash
+            && minimatch_equal(&a->match, &b->match));
+}
+
+bool
+adp_rule_same_actions(const struct adp_rule *a, const struct adp_rule *b)
+{
+    if (a->n_conjs != b->n_conjs) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_conjs; i++) {
+        if (adp_conj_clause_compare(&a->conjs[i], &b->conjs[i])) {
+            return false;
+        }
+    }
+    return (a->n_conjs
+            || ofpacts_equal(a->ops.ofpacts, a->ops.ofpacts_len,
+                             b->ops.ofpacts, b->ops.ofpacts_len));
 }

@@ -24,6 +24,7 @@
 
 #include "adp-op.h"
 #include "adp-punt.h"
+#include "adp-reads.h"
 #include "adp-stats.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/list.h"
@@ -38,14 +39,22 @@ struct adp_conj_clause {
     uint8_t n_clauses;
 };
 
+/* By ID, number of clauses, clause. */
+int adp_conj_clause_compare(const struct adp_conj_clause *,
+                            const struct adp_conj_clause *);
+
 struct adp_rule {
     struct ovs_refcount ref_cnt;
     uint8_t table_id;
     int priority;
     ovs_be64 cookie;
     struct minimatch match;
+    uint32_t match_hash;        /* minimatch_hash() of it. */
+    uint32_t reads;             /* ADP_READS_*. */
+    uint64_t seq;               /* Rises from rule to rule created. */
 
-    /* Either clauses of conjunctions (then 'ops' is empty) or ops. */
+    /* Either clauses of conjunctions (then 'ops' is empty), in the order of
+     * adp_conj_clause_compare() and each once, or ops. */
     struct adp_conj_clause *conjs;
     size_t n_conjs;
     struct adp_op_list ops;
@@ -71,6 +80,12 @@ void adp_rule_format_match(const struct adp_rule *,
 /* The first reason for which the rule's actions punt every packet that gets
  * to them, or ADP_PUNT_NONE. */
 enum adp_punt adp_rule_punt(const struct adp_rule *);
+/* By descending priority, then in the order of creation. */
+void adp_rules_sort(struct adp_rule **, size_t n);
+/* Do both have the same table, priority and match? */
+bool adp_rule_same_place(const struct adp_rule *, const struct adp_rule *);
+/* Do both do the same with packets? */
+bool adp_rule_same_actions(const struct adp_rule *, const struct adp_rule *);
 
 struct adp_bucket {
     struct adp_group *group;    /* That it is part of. */
@@ -93,6 +108,7 @@ struct adp_group {
     size_t n_buckets;
     uint32_t *slots;            /* select: bucket index per slot. */
     size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
+    uint32_t reads;             /* ADP_READS_* of the buckets' actions. */
     struct adp_counters counters;   /* Of packets that took all buckets. */
 
     void *owner;
@@ -110,5 +126,8 @@ struct adp_group *adp_group_create(uint32_t group_id, uint8_t type,
 struct adp_group *adp_group_ref(const struct adp_group *);
 bool adp_group_try_ref(const struct adp_group *);
 void adp_group_unref(struct adp_group *);
+/* Do both do the same with packets? */
+bool adp_group_same_meaning(const struct adp_group *,
+                            const struct adp_group *);
 
 #endif /* adp-rules.h */

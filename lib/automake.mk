@@ -4,12 +4,18 @@
 
 noinst_LTLIBRARIES += lib/libadp.la
 lib_libadp_la_SOURCES = \
+	lib/adp-change-log.c \
+	lib/adp-change-log.h \
 	lib/adp-compile.c \
+	lib/adp-cow.c \
+	lib/adp-cow.h \
 	lib/adp-decide-ct.c \
 	lib/adp-decide-group.c \
 	lib/adp-decide-private.h \
 	lib/adp-decide.c \
 	lib/adp-decide.h \
+	lib/adp-delta.c \
+	lib/adp-group-map.c \
 	lib/adp-group.c \
 	lib/adp-key.c \
 	lib/adp-key.h \
@@ -26,8 +32,14 @@ lib_libadp_la_SOURCES = \
 	lib/adp-program.h \
 	lib/adp-punt.c \
 	lib/adp-punt.h \
+	lib/adp-reads.c \
+	lib/adp-reads.h \
 	lib/adp-rules.c \
 	lib/adp-rules.h \
+	lib/adp-session-parse.c \
+	lib/adp-session-parse.h \
+	lib/adp-session.c \
+	lib/adp-session.h \
 	lib/adp-stats.c \
 	lib/adp-stats.h \
 	lib/adp-trace.c \

@@ -43,6 +43,9 @@ conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
     p->md_conn = NULL;
     p->md_reply = false;
     p->n_conns = 0;
+    p->ordinary = true;
+    p->last_natted = NULL;
+    p->n_steps = 0;
 }
 
 void
@@ -83,6 +86,11 @@ peek_copy(struct conntrack_peek *p, struct conn *real)
         pc->real = real;
         pc->expired = false;
         pc->has_un_nat = false;
+        pc->tracked = false;
+        pc->natted = false;
+        if (!conntrack_ref_init(&pc->ref, real)) {
+            p->ordinary = false;
+        }
         ovs_mutex_lock(&real->lock);
         memcpy(pc->bytes, real, peek_conn_size(real));
         ovs_mutex_unlock(&real->lock);
@@ -155,13 +163,20 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
 
 /* Applies the NAT of 'pc' to the packet's tuple and state. */
 static void
-peek_nat(struct conntrack_peek *p, const struct conntrack_peek_conn *pc,
-         bool reply, struct conntrack_peek_tuple *tuple)
+peek_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
+         struct conntrack_peek_tuple *tuple)
 {
     const struct conn *conn = &pc->up;
     const struct conn_key *key = reply ? &conn->key : &conn->rev_key;
     uint16_t action = reply ? nat_action_reverse(conn->nat_action)
                             : conn->nat_action;
+
+    /* Each at most once, in the order of 'conns'. */
+    if (pc->natted || (p->last_natted && pc < p->last_natted)) {
+        p->ordinary = false;
+    }
+    pc->natted = true;
+    p->last_natted = pc;
 
     if (action & NAT_ACTION_SRC) {
         p->ct_state |= CS_SRC_NAT;
@@ -178,7 +193,7 @@ peek_nat(struct conntrack_peek *p, const struct conntrack_peek_conn *pc,
 }
 
 static void
-peek_handle_nat(struct conntrack_peek *p, const struct conntrack_peek_conn *pc,
+peek_handle_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
                 uint16_t zone, bool reply, struct conntrack_peek_tuple *tuple)
 {
     const uint8_t natted = CS_SRC_NAT | CS_DST_NAT;
@@ -231,6 +246,19 @@ peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
     }
 }
 
+/* Notes with what answer the packet was tracked in 'pc'. */
+static void
+peek_note(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
+          bool is_new)
+{
+    if (pc->tracked && (pc->reply != reply || pc->is_new != is_new)) {
+        p->ordinary = false;
+    }
+    pc->tracked = true;
+    pc->reply = reply;
+    pc->is_new = is_new;
+}
+
 /* As conn_update_state().  Returns true if a new connection takes its
  * place. */
 static bool
@@ -250,15 +278,18 @@ peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
         if (reply) {
             p->ct_state |= CS_REPLY_DIR;
         }
+        peek_note(p, pc, reply, false);
         return false;
     case CT_UPDATE_INVALID:
         p->ct_state = CS_INVALID;
+        p->ordinary = false;
         return false;
     case CT_UPDATE_NEW:
         pc->expired = true;
         return true;
     case CT_UPDATE_VALID_NEW:
         p->ct_state |= CS_NEW;
+        peek_note(p, pc, reply, true);
         return false;
     }
     OVS_NOT_REACHED();
@@ -389,6 +420,10 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     }
 
     bool natted = (p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) != 0;
+    if (natted && req->force) {
+        /* Upstream ends the un-NAT twin, not the connection, or none. */
+        return CT_PEEK_FORCE_AFTER_NAT;
+    }
     if (natted) {
         conn_key_reverse(key);
     }
@@ -406,6 +441,7 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     }
 
     if (f.orphan) {
+        p->ordinary = false;
         p->ct_state |= CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);
         return CT_PEEK_OK;
@@ -414,6 +450,7 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     if (req->force && f.reply && pc) {
         pc->expired = true;
         pc = NULL;
+        p->ordinary = false;
     }
 
     if (pc) {
@@ -422,12 +459,14 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
             peek_handle_nat(p, pc, req->zone, f.reply, tuple);
         }
     } else if ((pc = peek_check_orig_tuple(p, key, req)) != NULL) {
+        p->ordinary = false;
         create = peek_update_state(p, pc, f.reply);
     } else {
         create = true;
     }
 
     if (create) {
+        p->ordinary = false;
         if (peek_has_expectations(p->ct)) {
             return CT_PEEK_ALG;
         }
@@ -461,10 +500,9 @@ peek_is_alg(const struct conntrack_peek *p,
                                 NULL) != CT_ALG_CTL_NONE);
 }
 
-enum conntrack_peek_result
-conntrack_peek_ct(struct conntrack_peek *p,
-                  const struct conntrack_peek_request *req,
-                  struct conntrack_peek_tuple *tuple)
+static enum conntrack_peek_result
+peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
+        struct conntrack_peek_tuple *tuple)
 {
     if (!p->extracted) {
         struct conn_lookup_ctx ctx;
@@ -482,6 +520,7 @@ conntrack_peek_ct(struct conntrack_peek *p,
     }
 
     if (p->ct_state == CS_INVALID) {
+        p->ordinary = false;
         peek_write_md(p, req->zone, NULL, NULL);
     } else if (p->md_conn && p->md_conn->up.key.zone == req->zone
                && !req->force) {
@@ -496,6 +535,7 @@ conntrack_peek_ct(struct conntrack_peek *p,
         p->ct_label = pc->up.label;
         peek_set_metadata(p, pc, req);
     } else if (!p->valid) {
+        p->ordinary = false;
         p->ct_state = CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);
     } else {
@@ -505,4 +545,19 @@ conntrack_peek_ct(struct conntrack_peek *p,
         return peek_process_one(p, &key, req, tuple);
     }
     return CT_PEEK_OK;
+}
+
+enum conntrack_peek_result
+conntrack_peek_ct(struct conntrack_peek *p,
+                  const struct conntrack_peek_request *req,
+                  struct conntrack_peek_tuple *tuple)
+{
+    enum conntrack_peek_result result = peek_ct(p, req, tuple);
+
+    if (p->n_steps < CT_PEEK_MAX_STEPS) {
+        p->steps[p->n_steps++] = *tuple;
+    } else {
+        p->ordinary = false;
+    }
+    return result;
 }

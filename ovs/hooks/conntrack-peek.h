@@ -13,9 +13,9 @@
  * packet afterwards gives the same answers, as long as nobody else changes the
  * connections in between.
  *
- * Not followed: fragments, ICMP errors and connections with an
- * application-layer gateway; conntrack_peek_ct() says so and the packet must
- * go another way.
+ * Not followed: fragments, ICMP errors, connections with an
+ * application-layer gateway, and ct(force) for a packet that went through NAT
+ * before; conntrack_peek_ct() says so and the packet must go another way.
  *
  * Thread-safety: a peek belongs to one thread, which must not quiesce while it
  * uses it.  It takes the mutexes of connections that it copies, one at a
@@ -24,6 +24,7 @@
 
 #include "conntrack.h"
 #include "conntrack-private.h"
+#include "conntrack-track.h"
 
 struct dp_packet;
 
@@ -31,6 +32,7 @@ enum conntrack_peek_result {
     CT_PEEK_OK,
     CT_PEEK_ALG,
     CT_PEEK_ICMP_ERROR,
+    CT_PEEK_FORCE_AFTER_NAT,    /* In the same zone. */
     CT_PEEK_TOO_MANY,           /* More connections than can be followed. */
 };
 
@@ -39,7 +41,11 @@ enum conntrack_peek_result {
 #define CT_PEEK_MAX_CONNS 4
 
 struct conntrack_peek_conn {
-    const struct conn *real;    /* NULL: this packet creates it. */
+    struct conn *real;          /* NULL: this packet creates it. */
+    struct conntrack_ref ref;   /* To 'real'. */
+    bool tracked;               /* The packet was tracked in it, ... */
+    bool reply, is_new;         /* ... in this direction, with ct_state +new. */
+    bool natted;                /* Its NAT was applied to the packet. */
     bool expired;               /* The packet ends it. */
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
     bool has_un_nat;
@@ -49,6 +55,16 @@ struct conntrack_peek_conn {
         uint64_t align;
     };
 };
+
+/* Changes to the packet since the last ct(): its present addresses and ports
+ * (which are of 'dl_type'). */
+struct conntrack_peek_tuple {
+    ovs_be16 dl_type;
+    union ct_addr src, dst;
+    ovs_be16 tp_src, tp_dst;    /* TCP, UDP, SCTP; otherwise left alone. */
+};
+
+#define CT_PEEK_MAX_STEPS 6
 
 struct conntrack_peek {
     struct conntrack *ct;
@@ -71,6 +87,13 @@ struct conntrack_peek {
 
     struct conntrack_peek_conn conns[CT_PEEK_MAX_CONNS];
     size_t n_conns;
+
+    /* Whether the packet was an ordinary one, in each ct() so far, of a
+     * connection that lives on; and what it looked like after each. */
+    bool ordinary;
+    struct conntrack_peek_conn *last_natted;
+    size_t n_steps;
+    struct conntrack_peek_tuple steps[CT_PEEK_MAX_STEPS];
 };
 
 struct conntrack_peek_request {
@@ -86,14 +109,6 @@ struct conntrack_peek_request {
 /* 'packet' has its layer offsets set and stays as it is. */
 void conntrack_peek_init(struct conntrack_peek *, struct conntrack *,
                          struct dp_packet *packet, long long int now);
-
-/* Changes to the packet since the last ct(): its present addresses and ports
- * (which are of 'dl_type'). */
-struct conntrack_peek_tuple {
-    ovs_be16 dl_type;
-    union ct_addr src, dst;
-    ovs_be16 tp_src, tp_dst;    /* TCP, UDP, SCTP; otherwise left alone. */
-};
 
 /* Predicts ct() with 'req' for a packet with 'tuple', which takes the
  * translated addresses and ports. */

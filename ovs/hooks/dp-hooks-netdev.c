@@ -60,6 +60,42 @@ dp_pmd_count_compiled(struct dp_netdev_pmd_thread *pmd, bool received,
     pmd_perf_update_counter(&pmd->perf_stats, PMD_STAT_COMPILED_HIT, n);
 }
 
+/* True if 'packet' may be appended to what waits for 'tx' as it is. */
+static inline bool
+tx_port_takes(const struct tx_port *tx, const struct dp_packet *packet)
+{
+    const struct dp_packet_batch *waiting = &tx->output_pkts;
+
+    return (!dp_packet_batch_is_empty(waiting)
+            && dp_packet_batch_size(waiting) < NETDEV_MAX_BURST
+            && packet->source == waiting->packets[0]->source
+            && !dp_packet_get_cutlen(packet));
+}
+
+void
+dp_pmd_send(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
+            struct dp_packet *packet, odp_port_t port)
+{
+    size_t i = odp_to_u32(port) % ARRAY_SIZE(cache->ports);
+    struct tx_port *tx = cache->ports[i].tx;
+
+    if (!tx || cache->ports[i].port != port) {
+        tx = pmd_send_port_cache_lookup(pmd, port);
+        cache->ports[i].port = port;
+        cache->ports[i].tx = tx;
+    }
+    if (OVS_LIKELY(tx && tx_port_takes(tx, packet))) {
+        tx->output_pkts_rxqs[dp_packet_batch_size(&tx->output_pkts)]
+            = pmd->ctx.last_rxq;
+        dp_packet_batch_add(&tx->output_pkts, packet);
+    } else {
+        struct dp_packet_batch batch;
+
+        dp_packet_batch_init_packet(&batch, packet);
+        dp_execute_output_action(pmd, &batch, true, port);
+    }
+}
+
 void
 dp_pmd_execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
                const struct flow *flow, const struct nlattr *actions,

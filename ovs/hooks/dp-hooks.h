@@ -75,6 +75,17 @@ long long int dp_pmd_now_ms(const struct dp_netdev_pmd_thread *);
  * interface; otherwise out of a tunnel, and count as recirculated. */
 void dp_pmd_count_compiled(struct dp_netdev_pmd_thread *, bool received,
                            uint64_t n);
+/* Ports that a thread sent packets to.  Good for one batch. */
+struct dp_pmd_tx_cache {
+    struct {
+        odp_port_t port;
+        struct tx_port *tx;             /* NULL: none yet. */
+    } ports[16];
+};
+/* Sends 'packet', and takes it.  It goes out with others for 'port', at the
+ * latest at the end of the batch that was received. */
+void dp_pmd_send(struct dp_netdev_pmd_thread *, struct dp_pmd_tx_cache *,
+                 struct dp_packet *packet, odp_port_t port);
 /* As upstream's, and takes the packets. */
 void dp_pmd_execute(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
                     const struct flow *, const struct nlattr *actions,

@@ -3,6 +3,7 @@
 # Unit tests: each a libcheck program on the engine library alone.
 
 UNIT_TESTS = \
+	tests/unit/test-changes \
 	tests/unit/test-control-conn \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
@@ -31,6 +32,9 @@ UNIT_LIBS = \
 # Programs that tests call.
 check_PROGRAMS += \
 	tests/unit/gen-flows
+
+tests_unit_test_changes_SOURCES = tests/unit/test-changes.c
+tests_unit_test_changes_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
 tests_unit_test_control_conn_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
@@ -77,6 +81,7 @@ tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 
 ADP_TEST_OBJECTS = \
 	$(tests_unit_libunit_la_OBJECTS) \
+	$(tests_unit_test_changes_OBJECTS) \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \
 	$(tests_unit_test_decide_OBJECTS) \

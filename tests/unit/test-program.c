@@ -5,6 +5,7 @@
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
+#include "adp-match.h"
 #include "adp-stats.h"
 #include "engine.h"
 #include "openvswitch/ofp-flow.h"
@@ -121,14 +122,28 @@ START_TEST(test_cancelling)
 }
 END_TEST
 
+struct rule_array {
+    struct adp_rule **rules;
+    size_t n;
+};
+
+static void
+collect_rule(struct adp_rule *rule, void *array_)
+{
+    struct rule_array *array = array_;
+
+    array->rules[array->n++] = rule;
+}
+
 START_TEST(test_order_of_rules)
 {
     static const int first[] = { 5, 100, 7, 100, 0 };
     static const int second[] = { 6, 200, 100 };
     static const int expected[] = { 200, 100, 100, 100, 7, 6, 5, 0 };
+    struct adp_rule *rules[ARRAY_SIZE(expected)];
+    struct rule_array array = { .rules = rules };
     struct adp_program *p = adp_program_create();
     struct adp_delta *delta = adp_delta_create();
-    const struct adp_table *table;
 
     for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
         char *s = xasprintf("table=1,priority=%d,reg0=%"PRIuSIZE
@@ -151,10 +166,14 @@ START_TEST(test_order_of_rules)
         free(s);
     }
     p = compile(p, delta);
-    table = p->tables[1];
-    ck_assert_uint_eq(table->n_rules, ARRAY_SIZE(expected));
+    ck_assert_uint_eq(p->tables[1]->n_rules, ARRAY_SIZE(expected));
+    adp_match_for_each(p->tables[1]->match, collect_rule, &array);
+    ck_assert_uint_eq(array.n, ARRAY_SIZE(expected));
+    adp_rules_sort(rules, array.n);
     for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
-        ck_assert_int_eq(table->rules[i]->priority, expected[i]);
+        ck_assert_int_eq(rules[i]->priority, expected[i]);
+        ck_assert(!i || expected[i - 1] != expected[i]
+                  || rules[i - 1]->seq < rules[i]->seq);
     }
     adp_program_unref(p);
     ovsrcu_barrier();

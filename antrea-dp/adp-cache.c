@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-cache.h"
+
+#include "adp-bridge-private.h"
+#include "adp-cached.h"
+#include "adp-session-parse.h"
+#include "hash.h"
+#include "ovs-thread.h"
+
+#define MAX_NESTING 8
+
+/* More kinds of packets out of tunnels are not told apart: they make no
+ * sessions. */
+#define MAX_TUNNELS 65536
+
+/* Ingress numbers of packets out of tunnels have this bit. */
+#define INGRESS_TUNNEL (UINT32_C(1) << 31)
+
+/* Tunnel metadata that OpenFlow can see, as bytes.  The outer source port is
+ * none of them. */
+#define TUNNEL_KEY_LEN offsetof(struct flow_tnl, metadata)
+
+struct tunnel_node {
+    struct hmap_node node;
+    struct adp_cache_tunnel up;
+    uint64_t ports_serial;              /* When 'up' was true. */
+    struct flow_tnl key;
+};
+
+struct thread_cache {
+    struct adp_cache up;
+    struct ovs_list list_node;          /* In 'caches'. */
+
+    int depth;
+    struct adp_walk walks[MAX_NESTING];
+
+    struct hmap tunnels;                /* struct tunnel_node. */
+    struct tunnel_node *last_tunnel;
+    uint32_t n_tunnels;                 /* Ever. */
+
+    uint64_t capacity;                  /* That was asked for. */
+    atomic_uint64_t n_inserted;
+    /* For adp_cache_stats_get(). */
+    atomic_uint64_t n_sessions, n_verdicts, n_bytes, real_capacity;
+};
+
+static struct ovs_mutex caches_mutex = OVS_MUTEX_INITIALIZER;
+static struct ovs_list caches OVS_GUARDED_BY(caches_mutex)
+    = OVS_LIST_INITIALIZER(&caches);
+
+static atomic_uint64_t wanted_capacity = ADP_CACHE_DEFAULT_CAPACITY;
+
+static struct thread_cache *
+thread_cache_cast(const struct adp_cache *cache)
+{
+    return CONTAINER_OF(cache, struct thread_cache, up);
+}
+
+static void
+evict(void *v, void *set)
+{
+    adp_cached_release(set, v);
+}
+
+static void
+create_sessions(struct thread_cache *tc)
+{
+    atomic_read_relaxed(&wanted_capacity, &tc->capacity);
+    adp_sessions_destroy(tc->up.sessions);
+    tc->up.sessions = adp_sessions_create(tc->capacity, evict,
+                                          tc->up.verdicts);
+}
+
+static void
+thread_cache_destroy(void *tc_)
+{
+    struct thread_cache *tc = tc_;
+    struct tunnel_node *node;
+
+    ovs_mutex_lock(&caches_mutex);
+    ovs_list_remove(&tc->list_node);
+    ovs_mutex_unlock(&caches_mutex);
+
+    adp_sessions_destroy(tc->up.sessions);
+    adp_cached_set_destroy(tc->up.verdicts);
+    for (int i = 0; i < MAX_NESTING; i++) {
+        adp_walk_uninit(&tc->walks[i]);
+    }
+    HMAP_FOR_EACH_POP (node, node, &tc->tunnels) {
+        free(node);
+    }
+    hmap_destroy(&tc->tunnels);
+    free(tc);
+}
+
+static struct thread_cache *
+thread_cache_create(void)
+{
+    struct thread_cache *tc = xzalloc(sizeof *tc);
+
+    for (int i = 0; i < MAX_NESTING; i++) {
+        adp_walk_init(&tc->walks[i]);
+    }
+    hmap_init(&tc->tunnels);
+    tc->up.verdicts = adp_cached_set_create();
+    create_sessions(tc);
+
+    ovs_mutex_lock(&caches_mutex);
+    ovs_list_push_back(&caches, &tc->list_node);
+    ovs_mutex_unlock(&caches_mutex);
+    return tc;
+}
+
+struct adp_cache *
+adp_cache_get(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static ovsthread_key_t key;
+    uint64_t wanted;
+
+    if (ovsthread_once_start(&once)) {
+        ovsthread_key_create(&key, thread_cache_destroy);
+        ovsthread_once_done(&once);
+    }
+    struct thread_cache *tc = ovsthread_getspecific(key);
+    if (!tc) {
+        tc = thread_cache_create();
+        ovsthread_setspecific(key, tc);
+    }
+    atomic_read_relaxed(&wanted_capacity, &wanted);
+    if (OVS_UNLIKELY(wanted != tc->capacity) && !tc->depth) {
+        create_sessions(tc);
+    }
+    return &tc->up;
+}
+
+struct adp_walk *
+adp_cache_begin_walk(struct adp_cache *cache)
+{
+    struct thread_cache *tc = thread_cache_cast(cache);
+
+    return tc->depth < MAX_NESTING ? &tc->walks[tc->depth++] : NULL;
+}
+
+void
+adp_cache_end_walk(struct adp_cache *cache)
+{
+    thread_cache_cast(cache)->depth--;
+}
+
+/* Ingress. */
+
+uint32_t
+adp_cache_ingress(const struct adp_bridge *b, ofp_port_t ofp_port)
+{
+    return (b->serial << 16 | ofp_to_u16(ofp_port)) & ~INGRESS_TUNNEL;
+}
+
+static bool
+tunnel_key_init(struct flow_tnl *key, const struct flow_tnl *tnl)
+{
+    if (tnl->metadata.present.map) {
+        return false;
+    }
+    memcpy(key, tnl, TUNNEL_KEY_LEN);
+    key->tp_src = 0;
+    return true;
+}
+
+static struct tunnel_node *
+find_tunnel_node(const struct thread_cache *tc, const struct flow_tnl *key,
+                 uint32_t hash)
+{
+    struct tunnel_node *node;
+
+    HMAP_FOR_EACH_WITH_HASH (node, node, hash, &tc->tunnels) {
+        if (!memcmp(&node->key, key, TUNNEL_KEY_LEN)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+const struct adp_cache_tunnel *
+adp_cache_find_tunnel(struct adp_cache *cache, const struct flow_tnl *tnl)
+{
+    struct thread_cache *tc = thread_cache_cast(cache);
+    struct tunnel_node *node = tc->last_tunnel;
+    struct flow_tnl key;
+
+    if (!tunnel_key_init(&key, tnl)) {
+        return NULL;
+    }
+    if (!node || memcmp(&node->key, &key, TUNNEL_KEY_LEN)) {
+        node = find_tunnel_node(tc, &key, hash_bytes(&key, TUNNEL_KEY_LEN, 0));
+        if (!node) {
+            return NULL;
+        }
+        tc->last_tunnel = node;
+    }
+    return node->ports_serial == adp_ports_map_serial() ? &node->up : NULL;
+}
+
+const struct adp_cache_tunnel *
+adp_cache_add_tunnel(struct adp_cache *cache, const struct flow_tnl *tnl,
+                     struct adp_bridge *b, ofp_port_t ofp_port)
+{
+    struct thread_cache *tc = thread_cache_cast(cache);
+    struct tunnel_node *node;
+    struct flow_tnl key;
+
+    if (!tunnel_key_init(&key, tnl)) {
+        return NULL;
+    }
+    uint32_t hash = hash_bytes(&key, TUNNEL_KEY_LEN, 0);
+    node = find_tunnel_node(tc, &key, hash);
+    if (!node) {
+        if (hmap_count(&tc->tunnels) >= MAX_TUNNELS) {
+            return NULL;
+        }
+        node = xzalloc(sizeof *node);
+        memcpy(&node->key, &key, TUNNEL_KEY_LEN);
+        hmap_insert(&tc->tunnels, &node->node, hash);
+    }
+    if (!node->up.bridge || node->up.bridge != b
+        || node->up.ofp_port != ofp_port) {
+        /* Sessions of what it was before are never met again. */
+        node->up.ingress = INGRESS_TUNNEL | tc->n_tunnels++;
+    }
+    node->up.bridge = b;
+    node->up.ofp_port = ofp_port;
+    node->ports_serial = adp_ports_map_serial();
+    return &node->up;
+}
+
+/* Sessions. */
+
+struct adp_session *
+adp_cache_find(const struct adp_cache *cache,
+               const struct adp_session_packet *p)
+{
+    return (p->is_ipv6
+            ? adp_sessions_find6(cache->sessions, p->hash, &p->key6)
+            : adp_sessions_find4(cache->sessions, p->hash, &p->key4));
+}
+
+static struct adp_session *
+insert(struct adp_cache *cache, const struct adp_session_packet *p)
+{
+    return (p->is_ipv6
+            ? adp_sessions_insert6(cache->sessions, p->hash, &p->key6)
+            : adp_sessions_insert4(cache->sessions, p->hash, &p->key4));
+}
+
+/* Replacing 'old' by 'new' in the words of a checksum.  Nothing is added for
+ * what stays, so that the checksum too stays as it is, one of the two zeros
+ * of ones' complement. */
+static uint32_t
+csum_delta16(uint32_t delta, ovs_be16 old, ovs_be16 new)
+{
+    if (old == new) {
+        return delta;
+    }
+    return (delta + (uint16_t) ~(OVS_FORCE uint16_t) old
+            + (OVS_FORCE uint16_t) new);
+}
+
+static uint32_t
+csum_delta32(uint32_t delta, ovs_be32 old_, ovs_be32 new_)
+{
+    uint32_t old = (OVS_FORCE uint32_t) old_;
+    uint32_t new = (OVS_FORCE uint32_t) new_;
+
+    if (old == new) {
+        return delta;
+    }
+    return (delta + (uint16_t) ~old + (uint16_t) (~old >> 16)
+            + (uint16_t) new + (new >> 16));
+}
+
+static uint16_t
+csum_fold(uint32_t delta)
+{
+    delta = (delta & UINT16_MAX) + (delta >> 16);
+    return (delta & UINT16_MAX) + (delta >> 16);
+}
+
+/* NAT, and what it and the rest of the rewriting do to the checksums. */
+static void
+set_nat(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
+        const struct adp_cached_content *c)
+{
+    const struct adp_session_key4 *key = &s->v4.key;
+    uint32_t delta = 0;
+
+    if (s->is_ipv6) {
+        return;
+    }
+    s->v4.nat_src = tuple->src.ipv4;
+    s->v4.nat_dst = tuple->dst.ipv4;
+    s->v4.nat_tp_src = tuple->tp_src;
+    s->v4.nat_tp_dst = tuple->tp_dst;
+
+    delta = csum_delta32(delta, key->nw_src, tuple->src.ipv4);
+    delta = csum_delta32(delta, key->nw_dst, tuple->dst.ipv4);
+    s->v4.l4_delta = csum_fold(csum_delta16(
+        csum_delta16(delta, key->l4.tp_src, tuple->tp_src),
+        key->l4.tp_dst, tuple->tp_dst));
+    if (c->set_tos) {
+        delta = csum_delta16(delta, htons(key->l4.nw_tos), htons(c->tos));
+    }
+    if (c->set_ttl) {
+        delta = csum_delta16(delta, htons(key->l4.nw_ttl << 8),
+                             htons(c->ttl << 8));
+    }
+    s->v4.l3_delta = csum_fold(delta);
+}
+
+static void
+set_body(struct adp_session_body *body, struct adp_cached *v,
+         const struct adp_cached_session *cs, const struct adp_walk *w)
+{
+    body->verdict = v;
+    body->generation = w->program->generation;
+    body->learn_seq = w->learn_serial;
+    body->n_conns = v->content.n_conns;
+    body->conn0 = cs->refs[0].conn;
+    body->epoch0 = cs->refs[0].epoch;
+    body->conn1 = cs->refs[1].conn;
+    body->epoch1 = cs->refs[1].epoch;
+    body->conn2 = cs->refs[2].conn;
+    body->epoch2 = cs->refs[2].epoch;
+}
+
+static void
+publish_stats(struct thread_cache *tc)
+{
+    const struct adp_sessions *sessions = tc->up.sessions;
+
+    atomic_store_relaxed(&tc->n_sessions, adp_sessions_count(sessions));
+    atomic_store_relaxed(&tc->n_bytes, adp_sessions_size(sessions));
+    atomic_store_relaxed(&tc->real_capacity,
+                         adp_sessions_capacity(sessions));
+    atomic_store_relaxed(&tc->n_verdicts,
+                         adp_cached_set_count(tc->up.verdicts));
+}
+
+void
+adp_cache_remember(struct adp_cache *cache,
+                   const struct adp_session_packet *p, struct adp_walk *w,
+                   const struct flow *flow)
+{
+    struct thread_cache *tc = thread_cache_cast(cache);
+    struct adp_cached_session cs;
+
+    memset(&cs, 0, sizeof cs);
+    struct adp_session *old = adp_cache_find(cache, p);
+    struct adp_cached *v = adp_cached_from_walk(cache->verdicts, w, flow, &cs);
+    if (old) {
+        adp_sessions_remove(cache->sessions, old);
+    }
+    if (v) {
+        struct adp_session *s = insert(cache, p);
+
+        set_body(adp_session_body(s), v, &cs, w);
+        set_nat(s, &cs.tuple, &v->content);
+        adp_count_mine(&tc->n_inserted, 1);
+    }
+    publish_stats(tc);
+}
+
+/* Main thread. */
+
+void
+adp_cache_stats_get(struct adp_cache_stats *stats)
+{
+    struct thread_cache *tc;
+
+    memset(stats, 0, sizeof *stats);
+    ovs_mutex_lock(&caches_mutex);
+    LIST_FOR_EACH (tc, list_node, &caches) {
+        stats->n_sessions += adp_counted(&tc->n_sessions);
+        stats->capacity += adp_counted(&tc->real_capacity);
+        stats->n_verdicts += adp_counted(&tc->n_verdicts);
+        stats->n_bytes += adp_counted(&tc->n_bytes);
+        stats->n_inserted += adp_counted(&tc->n_inserted);
+    }
+    ovs_mutex_unlock(&caches_mutex);
+}
+
+void
+adp_cache_set_capacity(uint64_t capacity)
+{
+    atomic_store_relaxed(&wanted_capacity, capacity);
+}

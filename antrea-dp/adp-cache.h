@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CACHE_H
+#define ADP_CACHE_H 1
+
+/* What a packet thread keeps from one packet to the next: its sessions and
+ * cached verdicts, and the numbers by which a session's key names the place
+ * where a packet came in.
+ *
+ * Thread-safety: an adp_cache belongs to the thread that adp_cache_get()
+ * returned it to, and goes when that ends.  adp_cache_stats() and
+ * adp_cache_set_capacity() are for the main thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "openvswitch/types.h"
+
+struct adp_bridge;
+struct adp_cached;
+struct adp_cached_session;
+struct adp_cached_set;
+struct adp_session;
+struct adp_session_packet;
+struct adp_sessions;
+struct adp_walk;
+struct flow;
+struct flow_tnl;
+
+struct adp_cache {
+    struct adp_sessions *sessions;
+    struct adp_cached_set *verdicts;
+};
+
+struct adp_cache *adp_cache_get(void);
+
+/* A walk for the next packet, or NULL if walks are nested too deep: executing
+ * a verdict may decapsulate the packet and so start a walk inside a walk. */
+struct adp_walk *adp_cache_begin_walk(struct adp_cache *);
+void adp_cache_end_walk(struct adp_cache *);
+
+/* The ingress of packets from port 'ofp_port' of 'b'. */
+uint32_t adp_cache_ingress(const struct adp_bridge *b, ofp_port_t ofp_port);
+
+/* A kind of packets out of a tunnel. */
+struct adp_cache_tunnel {
+    uint32_t ingress;
+    struct adp_bridge *bridge;
+    ofp_port_t ofp_port;
+};
+
+/* The kind of packets with tunnel metadata 'tnl', if
+ * adp_cache_add_tunnel() has told which bridge and port they are for and that
+ * is still so.  Otherwise NULL. */
+const struct adp_cache_tunnel *adp_cache_find_tunnel(struct adp_cache *,
+                                                     const struct flow_tnl *);
+const struct adp_cache_tunnel *adp_cache_add_tunnel(struct adp_cache *,
+                                                    const struct flow_tnl *,
+                                                    struct adp_bridge *,
+                                                    ofp_port_t);
+
+struct adp_session *adp_cache_find(const struct adp_cache *,
+                                   const struct adp_session_packet *);
+
+/* Remembers what 'w' decided on the packet with the headers of 'flow', if it
+ * is good for the packets after it. */
+void adp_cache_remember(struct adp_cache *, const struct adp_session_packet *,
+                        struct adp_walk *w, const struct flow *flow);
+
+/* Sums over all threads. */
+struct adp_cache_stats {
+    uint64_t n_sessions, capacity;
+    uint64_t n_verdicts;
+    uint64_t n_bytes;
+    uint64_t n_inserted;
+};
+void adp_cache_stats_get(struct adp_cache_stats *);
+
+/* Sessions that each thread may have.  Threads take it up with their next
+ * packet. */
+#define ADP_CACHE_DEFAULT_CAPACITY (UINT64_C(1) << 21)
+void adp_cache_set_capacity(uint64_t);
+
+#endif /* adp-cache.h */

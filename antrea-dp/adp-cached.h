@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CACHED_H
+#define ADP_CACHED_H 1
+
+/* Cached verdicts.
+ *
+ * A walk's verdict on an ordinary packet of connections that live on (or of
+ * none) can be kept for the packets that come after it.  What differs from
+ * connection to connection, the addresses and ports after NAT and the
+ * connections themselves, is in the session (adp-session.h); all else is here,
+ * once for all sessions with the same content:
+ *
+ *   - what is expected of the connections,
+ *   - the packet's rewriting and where it goes,
+ *   - the flows and buckets to be credited, and the counters of packets.
+ *
+ * A cached verdict says of itself up to which generation of the program it
+ * has been overtaken by a change: of a flow in a table that the walk looked
+ * into, at a priority that could have won; of a group that it took; of a port
+ * that it asked for.  Other changes leave it and its sessions in force.
+ *
+ * Thread-safety: belongs to the thread that made it, but for its counters,
+ * which the main thread folds.  The owner writes them, never resets them.
+ * When the owner drops the last session it marks the verdict as dead; the
+ * main thread folds it a last time and frees it after a grace period.
+ */
+
+#include "adp-ports.h"
+#include "adp-walk.h"
+#include "conntrack-track.h"
+#include "mpsc-queue.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
+
+struct adp_bridge;
+struct adp_tunnel;
+
+#define ADP_CACHED_MAX_CONNS 3
+
+/* What sessions must agree on to share a verdict.  All bytes count: made by
+ * memset() and assignments. */
+struct adp_cached_content {
+    struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
+    uint8_t n_conns;
+    bool nat;                           /* Addresses or ports change. */
+    bool set_eth, set_tos, set_ttl;
+    bool ends_in_miss;                  /* May become a packet-in. */
+    bool to_ip_port;                    /* Sent to where a tunnel may end. */
+    bool dropped;
+    uint8_t tos, ttl;
+    struct eth_addr dl_dst, dl_src;
+    odp_port_t odp_port;                /* Or ODPP_NONE: see 'actions'. */
+    ofp_port_t ingress_tunnel;          /* Tunnel port that it came from. */
+    uint16_t n_hits;
+    uint32_t actions_len;
+    struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
+};
+
+struct adp_cached {
+    struct hmap_node hmap_node;         /* In the owner's, by 'hash'. */
+    struct adp_bridge *bridge;          /* NULL once that is gone. */
+    uint32_t n_sessions;
+
+    /* Validity: in generation 'generation' of the program the newest change
+     * that matters was in generation 'changed'. */
+    uint64_t generation, changed;
+    uint64_t ports_serial;
+    bool overtaken;                     /* Good for nothing any more. */
+    bool on_learn;                      /* A learned flow may matter. */
+
+    /* Counters.  Written by the owner. */
+    atomic_uint64_t n_packets, n_bytes;
+    atomic_llong used;
+    atomic_uint16_t tcp_flags;
+    atomic_bool dead;
+
+    /* Main thread. */
+    struct mpsc_queue_node queue_node;  /* On its way there. */
+    struct ovs_list list_node;
+    uint64_t folded_packets, folded_bytes;
+
+    struct adp_walk_port ports[ADP_WALK_MAX_PORTS];
+    size_t n_ports;
+    const struct adp_hit *hits;         /* References to rules and groups. */
+    const struct nlattr *actions;       /* After the rewriting. */
+    struct adp_cached_content content;
+};
+
+/* What of a walk does not go into the content. */
+struct adp_cached_session {
+    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
+    struct conntrack_peek_tuple tuple;  /* After NAT. */
+};
+
+/* The cached verdicts of one thread. */
+struct adp_cached_set;
+
+struct adp_cached_set *adp_cached_set_create(void);
+/* The caller has released all that it took. */
+void adp_cached_set_destroy(struct adp_cached_set *);
+size_t adp_cached_set_count(const struct adp_cached_set *);
+
+/* Returns a cached verdict for what 'w' found out about the packet whose
+ * headers were those of 'flow', with a reference for one session, or NULL if
+ * the verdict can't be kept.  To be called before the verdict is
+ * executed. */
+struct adp_cached *adp_cached_from_walk(struct adp_cached_set *,
+                                        struct adp_walk *,
+                                        const struct flow *flow,
+                                        struct adp_cached_session *);
+void adp_cached_release(struct adp_cached_set *, struct adp_cached *);
+
+/* Brings the validity of 'v' up to 'program' and 'ports', which are present
+ * ones of its bridge. */
+void adp_cached_revalidate(struct adp_cached *, const struct adp_program *,
+                           const struct adp_ports *);
+
+/* Main thread: credits flows, groups, tables and ports with all that bridge's
+ * cached verdicts counted since the last time. */
+void adp_cached_fold(struct adp_bridge *);
+/* The bridge goes; packet threads have left it. */
+void adp_cached_forget(struct adp_bridge *);
+
+#endif /* adp-cached.h */

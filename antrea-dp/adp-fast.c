@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-fast.h"
+
+#include "adp-bridge-private.h"
+#include "adp-cache.h"
+#include "adp-cached.h"
+#include "adp-tunnel.h"
+#include "csum.h"
+#include "dp-hooks.h"
+#include "packets.h"
+
+void
+adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
+              struct adp_cache *cache, odp_port_t in_port)
+{
+    f->pmd = pmd;
+    f->in_port = in_port;
+    f->cache = cache;
+    f->tracker = dp_pmd_conntrack(pmd);
+    f->now = dp_pmd_now_ms(pmd);
+    conntrack_clock_init(&f->clock, f->now);
+    f->serial = adp_sessions_serial(cache->sessions);
+    memset(&f->tx, 0, sizeof f->tx);
+    f->n_hits = 0;
+}
+
+/* Stages. */
+
+void
+adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
+               uint32_t ingress)
+{
+    struct adp_fast_packet *fp = &f->packets[i];
+
+    fp->is_parsed = adp_session_parse(
+        packet, ingress, adp_sessions_seeds(f->cache->sessions), &fp->parsed);
+    if (fp->is_parsed) {
+        adp_sessions_prefetch(f->cache->sessions, fp->parsed.hash);
+    }
+}
+
+void
+adp_fast_fetch_session(struct adp_fast *f, size_t i)
+{
+    struct adp_fast_packet *fp = &f->packets[i];
+
+    fp->candidate = (fp->is_parsed
+                     ? adp_sessions_candidate(f->cache->sessions,
+                                              fp->parsed.hash)
+                     : NULL);
+}
+
+void
+adp_fast_fetch_conns(struct adp_fast *f, size_t i)
+{
+    struct adp_session *s = f->packets[i].candidate;
+
+    if (s) {
+        const struct adp_session_body *body = adp_session_body(s);
+
+        if (body->n_conns) {
+            OVS_PREFETCH(conntrack_epoch_of(body->conn0));
+            conntrack_track_prefetch(body->conn0);
+            if (body->n_conns > 1) {
+                OVS_PREFETCH(conntrack_epoch_of(body->conn1));
+                conntrack_track_prefetch(body->conn1);
+            }
+        }
+    }
+}
+
+/* Validity. */
+
+/* True if what 'body' remembers is what a walk would find out now, as far as
+ * flows, groups and ports are concerned. */
+static bool
+session_is_current(struct adp_session_body *body, struct adp_bridge *b)
+{
+    const struct adp_program *program = ovsrcu_get(struct adp_program *,
+                                                   &b->program);
+    const struct adp_ports *ports = ovsrcu_get(struct adp_ports *, &b->ports);
+    struct adp_cached *v = body->verdict;
+    uint32_t generation = program->generation;
+
+    if (OVS_UNLIKELY(v->generation != program->generation
+                     || v->ports_serial != ports->serial)) {
+        adp_cached_revalidate(v, program, ports);
+    }
+    if (OVS_UNLIKELY(v->overtaken)) {
+        return false;
+    }
+    if (OVS_UNLIKELY(body->generation != generation)) {
+        if ((int32_t) (body->generation - (uint32_t) v->changed) < 0) {
+            return false;
+        }
+        body->generation = generation;
+    }
+    return (!v->on_learn
+            || body->learn_seq == adp_learn_table_serial(b->learn));
+}
+
+static bool
+check_conn(struct adp_fast *f, const struct adp_session_packet *p,
+           const struct conntrack_expect *expect, struct conn *conn,
+           uint32_t epoch, struct dp_packet *packet,
+           struct conntrack_step *step)
+{
+    return (conntrack_ref_is_valid(conn, epoch)
+            && conntrack_track_check(f->tracker, conn, expect, packet,
+                                     p->nw_proto, f->now, step));
+}
+
+/* Passes the packet through its connections: all of them, or none. */
+static bool
+track(struct adp_fast *f, const struct adp_session_packet *p,
+      const struct adp_session_body *body, const struct adp_cached *v,
+      struct dp_packet *packet)
+{
+    const struct conntrack_expect *expect = v->content.conns;
+    struct conntrack_step steps[ADP_CACHED_MAX_CONNS];
+    int n = body->n_conns;
+
+    if (!n) {
+        return true;
+    }
+    if (!check_conn(f, p, &expect[0], body->conn0, body->epoch0, packet,
+                    &steps[0])
+        || (n > 1 && !check_conn(f, p, &expect[1], body->conn1, body->epoch1,
+                                 packet, &steps[1]))
+        || (n > 2 && !check_conn(f, p, &expect[2], body->conn2, body->epoch2,
+                                 packet, &steps[2]))
+        || !conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        conntrack_track_commit(f->tracker, &steps[i], &f->clock);
+    }
+    return true;
+}
+
+/* Rewriting, as upstream does it. */
+
+/* Applies a difference, see csum.h.  Byte order doesn't matter. */
+static inline ovs_be16
+add_to_csum(ovs_be16 csum, uint16_t delta)
+{
+    uint32_t sum = (OVS_FORCE uint16_t) ~csum + delta;
+
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    return (OVS_FORCE ovs_be16) ~sum;
+}
+
+static void
+nat_ipv4_tcp(struct tcp_header *tcp, const struct adp_session *s)
+{
+    tcp->tcp_src = s->v4.nat_tp_src;
+    tcp->tcp_dst = s->v4.nat_tp_dst;
+    tcp->tcp_csum = add_to_csum(tcp->tcp_csum, s->v4.l4_delta);
+}
+
+static void
+nat_ipv4_udp(struct udp_header *udp, const struct adp_session *s)
+{
+    udp->udp_src = s->v4.nat_tp_src;
+    udp->udp_dst = s->v4.nat_tp_dst;
+    if (udp->udp_csum) {
+        udp->udp_csum = add_to_csum(udp->udp_csum, s->v4.l4_delta);
+        if (!udp->udp_csum) {
+            udp->udp_csum = htons(0xffff);
+        }
+    }
+}
+
+/* NAT together with the rest of the rewriting. */
+static void
+nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
+         const struct adp_cached_content *c)
+{
+    struct ip_header *ip = dp_packet_l3(packet);
+
+    put_16aligned_be32(&ip->ip_src, s->v4.nat_src);
+    put_16aligned_be32(&ip->ip_dst, s->v4.nat_dst);
+    if (c->set_tos) {
+        ip->ip_tos = c->tos;
+    }
+    if (c->set_ttl) {
+        ip->ip_ttl = c->ttl;
+    }
+    ip->ip_csum = add_to_csum(ip->ip_csum, s->v4.l3_delta);
+    if (ip->ip_proto == IPPROTO_TCP) {
+        nat_ipv4_tcp(dp_packet_l4(packet), s);
+    } else {
+        nat_ipv4_udp(dp_packet_l4(packet), s);
+    }
+}
+
+static void
+nat_ipv6(struct dp_packet *packet, const struct adp_session *s)
+{
+    const struct adp_session_body *body = &s->v6.body;
+    const struct adp_cached *v = body->verdict;
+    struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
+
+    for (int i = 0; i < body->n_conns; i++) {
+        const struct conntrack_expect *expect = &v->content.conns[i];
+
+        if (expect->nat) {
+            conntrack_track_nat(conns[i], expect->reply, packet);
+        }
+    }
+}
+
+static void
+rewrite_ipv4(struct dp_packet *packet, const struct adp_cached_content *c)
+{
+    struct ip_header *ip = dp_packet_l3(packet);
+
+    if (c->set_tos) {
+        uint8_t *tos = &ip->ip_tos;
+
+        ip->ip_csum = recalc_csum16(ip->ip_csum, htons(*tos), htons(c->tos));
+        *tos = c->tos;
+    }
+    if (c->set_ttl) {
+        uint8_t *ttl = &ip->ip_ttl;
+
+        ip->ip_csum = recalc_csum16(ip->ip_csum, htons(*ttl << 8),
+                                    htons(c->ttl << 8));
+        *ttl = c->ttl;
+    }
+}
+
+static void
+rewrite_ipv6(struct dp_packet *packet, const struct adp_cached_content *c)
+{
+    struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
+
+    if (c->set_tos) {
+        ovs_be32 flow = get_16aligned_be32(&ip6->ip6_flow);
+
+        put_16aligned_be32(&ip6->ip6_flow,
+                           (flow & htonl(0xf00fffff)) | htonl(c->tos << 20));
+    }
+    if (c->set_ttl) {
+        ip6->ip6_hlim = c->ttl;
+    }
+}
+
+static void
+rewrite(struct dp_packet *packet, const struct adp_session *s,
+        const struct adp_cached_content *c)
+{
+    if (c->set_eth) {
+        struct eth_header *eth = dp_packet_data(packet);
+
+        eth->eth_dst = c->dl_dst;
+        eth->eth_src = c->dl_src;
+    }
+    if (s->is_ipv6) {
+        if (c->nat) {
+            nat_ipv6(packet, s);
+        }
+        rewrite_ipv6(packet, c);
+    } else if (c->nat) {
+        nat_ipv4(packet, s, c);
+    } else {
+        rewrite_ipv4(packet, c);
+    }
+}
+
+/* Leaving. */
+
+/* Upstream's executor wants what its own input would have noted. */
+static void
+init_metadata(const struct adp_fast *f, struct dp_packet *packet, bool ipv6)
+{
+    if (f->in_port != ODPP_NONE) {
+        pkt_metadata_init(&packet->md, f->in_port);
+    }
+    /* Tunnels take the outer source port from the hash. */
+    if (!dp_packet_rss_valid(packet)) {
+        if (ipv6) {
+            dp_packet_update_rss_hash_ipv6_tcp_udp(packet);
+        } else {
+            dp_packet_update_rss_hash_ipv4_tcp_udp(packet);
+        }
+    }
+}
+
+static void
+execute(struct adp_fast *f, struct dp_packet *packet,
+        const struct nlattr *actions, size_t actions_len)
+{
+    static const struct flow no_flow;
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, packet);
+    dp_pmd_execute(f->pmd, &batch, &no_flow, actions, actions_len);
+}
+
+static void
+leave(struct adp_fast *f, struct dp_packet *packet, const struct adp_cached *v,
+     const struct ofpbuf *way)
+{
+    const struct adp_cached_content *c = &v->content;
+
+    if (OVS_LIKELY(c->odp_port != ODPP_NONE)) {
+        dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
+    } else if (way) {
+        execute(f, packet, way->data, way->size);
+    } else if (c->actions_len) {
+        execute(f, packet, v->actions, c->actions_len);
+    } else {
+        dp_packet_delete(packet);
+    }
+}
+
+static void
+count(struct adp_fast *f, struct adp_cached *v, uint64_t n_bytes,
+      uint16_t tcp_flags)
+{
+    uint16_t flags;
+
+    f->n_hits++;
+    adp_count_mine(&v->n_packets, 1);
+    adp_count_mine(&v->n_bytes, n_bytes);
+    atomic_store_relaxed(&v->used, f->now);
+    atomic_read_relaxed(&v->tcp_flags, &flags);
+    if (tcp_flags & ~flags) {
+        atomic_store_relaxed(&v->tcp_flags, flags | tcp_flags);
+    }
+}
+
+/* The packet's session.  The one that was fetched for it, unless sessions have
+ * left the table since. */
+static inline struct adp_session *
+find_session(const struct adp_fast *f, const struct adp_fast_packet *fp)
+{
+    const struct adp_session_packet *p = &fp->parsed;
+    struct adp_session *s = fp->candidate;
+
+    if (OVS_LIKELY(s && f->serial == adp_sessions_serial(f->cache->sessions)
+                   && (p->is_ipv6 ? adp_session_is6(s, &p->key6)
+                       : adp_session_is4(s, &p->key4)))) {
+        return s;
+    }
+    return adp_cache_find(f->cache, p);
+}
+
+bool
+adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
+              struct adp_bridge *b)
+{
+    const struct adp_session_packet *p = &f->packets[i].parsed;
+    const struct ofpbuf *way = NULL;
+    struct adp_session *s;
+
+    if (!f->packets[i].is_parsed
+        || !(s = find_session(f, &f->packets[i]))) {
+        return false;
+    }
+
+    struct adp_session_body *body = (p->is_ipv6 ? &s->v6.body : &s->v4.body);
+    struct adp_cached *v = body->verdict;
+    if (!session_is_current(body, b)) {
+        return false;
+    }
+    if (OVS_UNLIKELY(v->content.tunnel)) {
+        way = adp_tunnel_actions(v->content.tunnel, f->now);
+        if (!way || !way->size) {
+            return false;
+        }
+    }
+    if (OVS_UNLIKELY(v->content.ends_in_miss)
+        && adp_bridge_sends_misses(b)) {
+        return false;
+    }
+    if (!track(f, p, body, v, packet)) {
+        return false;
+    }
+
+    count(f, v, dp_packet_size(packet), p->tcp_flags);
+    if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
+        init_metadata(f, packet, p->is_ipv6);
+    }
+    rewrite(packet, s, &v->content);
+    leave(f, packet, v, way);
+    return true;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_FAST_H
+#define ADP_FAST_H 1
+
+/* The fast path: packets whose session is known.
+ *
+ * Works on a batch, in stages, so that waiting for memory overlaps: parse all
+ * and fetch their lines of the index; fetch the sessions; fetch the
+ * connections; then take the packets one after the other, in their order.
+ *
+ * Nothing here decides.  A packet that has no session, or one that is out of
+ * date, or that is not an ordinary one of its connections, is left to
+ * the caller, untouched.
+ *
+ * Thread-safety: a struct adp_fast belongs to one thread and one batch.
+ */
+
+#include "adp-session-parse.h"
+#include "conntrack-track.h"
+#include "dp-hooks.h"
+#include "dp-packet.h"
+
+struct adp_bridge;
+struct adp_cache;
+struct adp_program;
+struct adp_ports;
+struct dp_netdev_pmd_thread;
+
+struct adp_fast_packet {
+    struct adp_session_packet parsed;
+    struct adp_session *candidate;
+    bool is_parsed;
+};
+
+struct adp_fast {
+    struct dp_netdev_pmd_thread *pmd;
+    struct adp_cache *cache;
+    odp_port_t in_port;
+    struct conntrack *tracker;
+    long long int now;
+    struct conntrack_clock clock;
+    struct dp_pmd_tx_cache tx;
+    uint64_t serial;            /* Of the sessions that were fetched. */
+    uint64_t n_hits;
+    struct adp_fast_packet packets[NETDEV_MAX_BURST];
+};
+
+/* 'in_port': where the packets were received, or ODPP_NONE if they came out of
+ * tunnels and have metadata. */
+void adp_fast_init(struct adp_fast *, struct dp_netdev_pmd_thread *,
+                   struct adp_cache *, odp_port_t in_port);
+
+/* Stage by stage, for packet 'i' of the batch. */
+void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
+                    uint32_t ingress);
+void adp_fast_fetch_session(struct adp_fast *, size_t i);
+void adp_fast_fetch_conns(struct adp_fast *, size_t i);
+
+/* Returns true if the packet was handled, and is gone. */
+bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
+                   struct adp_bridge *);
+
+#endif /* adp-fast.h */

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_SESSION_H
+#define ADP_SESSION_H 1
+
+/* Sessions: what is known about the packets of one direction of a connection.
+ *
+ * A session's key holds everything in a TCP or UDP packet that a program may
+ * look at, but for what the caller leaves out on its own responsibility
+ * (payload, TCP's numbers and flags, the IP identification); so packets with
+ * equal keys and equal connection state get the same verdict.  The verdict
+ * itself and whether the session may still be believed is the caller's: a
+ * session is a hint, never a truth.
+ *
+ * struct adp_sessions is a hash table of them for one thread, in the shape
+ * that hides memory latency: adp_sessions_prefetch() for a whole batch, then
+ * adp_sessions_candidate() for the whole batch, which fetches the session,
+ * then adp_sessions_find4() or adp_sessions_find6().
+ *
+ * Its index is an array of cache lines with room for eight sessions each; it
+ * grows one line at a time (linear hashing: Litwin, "Linear Hashing: A New
+ * Tool for File and Table Addressing", VLDB 1980), so no packet ever waits for
+ * a table to be rebuilt.  Memory is reserved for the capacity and taken from
+ * the system as it is used, in huge pages where the system has them.
+ *
+ * Capacity is fixed.  When it is reached, or when a line is full, a new session
+ * takes the place of an old one, which is as if the old one had never been
+ * met.
+ *
+ * Thread-safety: a table belongs to one thread.  adp_sessions_count() may be
+ * called from any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "openvswitch/types.h"
+#include "packets.h"
+#include "util.h"
+
+#define ADP_SESSION_MAX_CONNS 3
+
+/* Keys.  They have no padding. */
+struct adp_session_l4 {
+    ovs_be16 tp_src, tp_dst;
+    uint32_t ingress;           /* Where it came in, as the caller says. */
+    struct eth_addr dl_dst, dl_src;
+    uint8_t nw_proto;
+    uint8_t nw_tos;
+    uint8_t nw_ttl;
+    uint8_t zero;
+};
+
+struct adp_session_key4 {
+    union {
+        struct {
+            ovs_be32 nw_src, nw_dst;
+            struct adp_session_l4 l4;
+        };
+        uint64_t words[4];
+    };
+};
+BUILD_ASSERT_DECL(sizeof(struct adp_session_key4) == 32);
+
+struct adp_session_key6 {
+    union {
+        struct {
+            struct in6_addr ipv6_src, ipv6_dst;
+            struct adp_session_l4 l4;
+            ovs_be32 ipv6_label;
+            uint32_t zero;
+        };
+        uint64_t words[8];
+    };
+};
+BUILD_ASSERT_DECL(sizeof(struct adp_session_key6) == 64);
+
+/* A session without its key.  The caller's to fill. */
+struct adp_session_body {
+    void *verdict;              /* NULL: no longer in the table. */
+    void *conn0;
+    uint32_t epoch0;
+    uint32_t generation;
+    uint32_t learn_seq;
+    uint8_t n_conns;
+    uint8_t zero[3];
+
+    void *conn1, *conn2;
+    uint32_t epoch1, epoch2;
+};
+
+/* The parts that most packets need lie in one cache line with an IPv4 key, in
+ * two with an IPv6 key. */
+struct adp_session {
+    union {
+        struct {
+            struct adp_session_key4 key;
+            struct adp_session_body body;
+            /* Addresses and ports after NAT. */
+            ovs_be32 nat_src, nat_dst;
+            ovs_be16 nat_tp_src, nat_tp_dst;
+            /* By how much the rewriting changes the checksums: see csum.h. */
+            uint16_t l3_delta, l4_delta;
+        } v4;
+        struct {
+            struct adp_session_key6 key;
+            struct adp_session_body body;
+        } v6;
+    };
+    uint32_t hash;
+    bool is_ipv6;
+} OVS_ALIGNED_VAR(128);
+BUILD_ASSERT_DECL(sizeof(struct adp_session) == 128);
+BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.conn1) == 64);
+
+static inline struct adp_session_body *
+adp_session_body(struct adp_session *s)
+{
+    return s->is_ipv6 ? &s->v6.body : &s->v4.body;
+}
+
+static inline bool
+adp_session_is4(const struct adp_session *s,
+                const struct adp_session_key4 *key)
+{
+    const uint64_t *a = s->v4.key.words, *b = key->words;
+
+    return (!s->is_ipv6
+            && !((a[0] ^ b[0]) | (a[1] ^ b[1])
+                 | (a[2] ^ b[2]) | (a[3] ^ b[3])));
+}
+
+static inline bool
+adp_session_is6(const struct adp_session *s,
+                const struct adp_session_key6 *key)
+{
+    const uint64_t *a = s->v6.key.words, *b = key->words;
+
+    return (s->is_ipv6
+            && !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])
+                 | (a[3] ^ b[3]) | (a[4] ^ b[4]) | (a[5] ^ b[5])
+                 | (a[6] ^ b[6]) | (a[7] ^ b[7])));
+}
+
+struct adp_sessions;
+
+/* For at least 'capacity' sessions.  'evict' is told of each session that
+ * leaves to make room, before it does; a call must not change the table.
+ * Where memory can't be reserved there is room for fewer, at least
+ * some thousands. */
+struct adp_sessions *adp_sessions_create(size_t capacity,
+                                         void (*evict)(void *verdict,
+                                                       void *aux),
+                                         void *aux);
+void adp_sessions_destroy(struct adp_sessions *);   /* Evicts all. */
+
+/* Secret numbers of a table, so that nobody can choose keys that meet in one
+ * line of its index.  Immutable. */
+struct adp_session_seeds {
+    uint64_t s[4];
+};
+const struct adp_session_seeds *adp_sessions_seeds(const struct adp_sessions *);
+
+/* Products of two words of the key folded together. */
+
+static inline uint64_t
+adp_session_fold(uint64_t a, uint64_t b)
+{
+#ifdef __SIZEOF_INT128__
+    unsigned __int128 product = (unsigned __int128) a * b;
+
+    return (uint64_t) product ^ (uint64_t) (product >> 64);
+#else
+    uint64_t high = (a >> 32) * (b >> 32), low = (a & UINT32_MAX) * b;
+
+    return (high + (low >> 32)) ^ low ^ a * (b | 1);
+#endif
+}
+
+static inline uint32_t
+adp_session_hash4(const struct adp_session_seeds *seeds,
+                  const struct adp_session_key4 *key)
+{
+    const uint64_t *w = key->words, *s = seeds->s;
+    uint64_t hash = (adp_session_fold(w[0] ^ s[0], w[1] ^ s[1])
+                     ^ adp_session_fold(w[2] ^ s[2], w[3] ^ s[3]));
+
+    return hash ^ hash >> 32;
+}
+
+static inline uint32_t
+adp_session_hash6(const struct adp_session_seeds *seeds,
+                  const struct adp_session_key6 *key)
+{
+    const uint64_t *w = key->words, *s = seeds->s;
+    uint64_t hash = (adp_session_fold(w[0] ^ s[0], w[1] ^ s[1])
+                     ^ adp_session_fold(w[2] ^ s[2], w[3] ^ s[3])
+                     ^ adp_session_fold(w[4] ^ s[1], w[5] ^ s[2])
+                     ^ adp_session_fold(w[6] ^ s[3], w[7] ^ s[0]));
+
+    return hash ^ hash >> 32;
+}
+
+/* Starts to fetch what adp_sessions_candidate() reads. */
+void adp_sessions_prefetch(const struct adp_sessions *, uint32_t hash);
+/* A session that may have this hash, or NULL.  Not read, but being fetched. */
+struct adp_session *adp_sessions_candidate(const struct adp_sessions *,
+                                           uint32_t hash);
+
+struct adp_session *adp_sessions_find4(const struct adp_sessions *,
+                                       uint32_t hash,
+                                       const struct adp_session_key4 *);
+struct adp_session *adp_sessions_find6(const struct adp_sessions *,
+                                       uint32_t hash,
+                                       const struct adp_session_key6 *);
+
+/* Makes a session with this key and an empty body, for the caller to fill.
+ * The key must not be in the table. */
+struct adp_session *adp_sessions_insert4(struct adp_sessions *, uint32_t hash,
+                                         const struct adp_session_key4 *);
+struct adp_session *adp_sessions_insert6(struct adp_sessions *, uint32_t hash,
+                                         const struct adp_session_key6 *);
+
+void adp_sessions_remove(struct adp_sessions *, struct adp_session *);
+
+/* Changes whenever a session left the table. */
+uint64_t adp_sessions_serial(const struct adp_sessions *);
+
+size_t adp_sessions_count(const struct adp_sessions *);
+size_t adp_sessions_capacity(const struct adp_sessions *);
+/* Bytes in use: of the sessions that were ever in use at once, and of the
+ * index for them. */
+size_t adp_sessions_size(const struct adp_sessions *);
+
+#endif /* adp-session.h */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Included at the end of conntrack-other.c, see conntrack-track.h. */
+
+#include "conntrack-track-private.h"
+
+bool
+conntrack_other_check(struct conn *conn_, bool reply, bool is_new,
+                      struct conntrack_step *step)
+{
+    enum other_state state = conn_other_cast(conn_)->state;
+
+    step->timeout = other_timeouts[state];
+    return (is_new ? state == OTHERS_MULTIPLE && !reply
+            : state == OTHERS_BIDIR);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef CONNTRACK_TRACK_PRIVATE_H
+#define CONNTRACK_TRACK_PRIVATE_H 1
+
+/* Protocols' parts of conntrack-track.h, each at the end of the file that
+ * knows the protocol's state. */
+
+#include "conntrack-private.h"
+#include "conntrack-track.h"
+
+bool conntrack_tcp_check(struct conntrack *, struct conn *, struct dp_packet *,
+                         bool reply, bool is_new, struct conntrack_step *);
+void conntrack_tcp_commit(const struct conntrack_step *);
+bool conntrack_other_check(struct conn *, bool reply, bool is_new,
+                           struct conntrack_step *);
+
+#endif /* conntrack-track-private.h */

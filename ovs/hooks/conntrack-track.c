@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Included at the end of conntrack.c, see conntrack-track.h. */
+
+#include "conntrack-track-private.h"
+
+atomic_uint32_t conntrack_epochs[CONNTRACK_N_EPOCHS];
+
+void
+conntrack_bump_epoch(const struct conn *conn)
+{
+    uint32_t orig;
+
+    atomic_add(conntrack_epoch_of(conn), 1, &orig);
+}
+
+bool
+conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
+{
+    ref->conn = conn;
+    /* In this order: the epoch changes after the flag was set. */
+    atomic_read_explicit(conntrack_epoch_of(conn), &ref->epoch,
+                         memory_order_acquire);
+    return !*(volatile bool *) &conn->reclaimed;
+}
+
+void
+conntrack_track_prefetch(const struct conn *conn)
+{
+    OVS_PREFETCH((const char *) conn + offsetof(struct conn, label));
+    OVS_PREFETCH((const char *) conn + sizeof *conn);
+}
+
+void
+conntrack_clock_init(struct conntrack_clock *clock, long long int now)
+{
+    clock->now = now;
+    clock->n_known = 0;
+}
+
+/* As conn_update_expiration(), which is asked once for each kind of timeout.
+ * What it says holds for the moment of 'clock'. */
+static void
+track_update_expiration(struct conntrack *ct, struct conn *conn,
+                        enum ct_timeout timeout, struct conntrack_clock *clock)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    long long int expiration;
+    unsigned int i;
+
+    for (i = 0; i < clock->n_known; i++) {
+        if (clock->known[i].tp_id == conn->tp_id
+            && clock->known[i].timeout == timeout) {
+            atomic_read_relaxed(&conn->expiration, &expiration);
+            if (expiration != clock->known[i].expiration) {
+                atomic_store_relaxed(&conn->expiration,
+                                     clock->known[i].expiration);
+            }
+            return;
+        }
+    }
+
+    conn_update_expiration(ct, conn, timeout, clock->now);
+    if (i < ARRAY_SIZE(clock->known)) {
+        clock->known[i].tp_id = conn->tp_id;
+        clock->known[i].timeout = timeout;
+        atomic_read_relaxed(&conn->expiration, &clock->known[i].expiration);
+        clock->n_known++;
+    }
+}
+
+bool
+conntrack_track_check(struct conntrack *ct, struct conn *conn,
+                      const struct conntrack_expect *expect,
+                      struct dp_packet *packet, uint8_t nw_proto,
+                      long long int now, struct conntrack_step *step)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    if (conn_expired(conn, now)
+        || conn->mark != expect->mark
+        || !ovs_u128_equals(conn->label, expect->label)) {
+        return false;
+    }
+    step->conn = conn;
+    return (nw_proto == IPPROTO_TCP
+            ? conntrack_tcp_check(ct, conn, packet, expect->reply,
+                                  expect->is_new, step)
+            : conntrack_other_check(conn, expect->reply, expect->is_new,
+                                    step));
+}
+
+void
+conntrack_track_commit(struct conntrack *ct, const struct conntrack_step *step,
+                       struct conntrack_clock *clock)
+{
+    if (step->timeout == CT_TM_TCP_ESTABLISHED) {
+        conntrack_tcp_commit(step);
+    }
+    track_update_expiration(ct, step->conn, step->timeout, clock);
+}
+
+/* Sum of 'n' bytes as 16-bit words in memory order, not folded.  (The ones'
+ * complement sum doesn't care for byte order: RFC 1071.) */
+static inline uint64_t
+sum_bytes(const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    uint64_t sum = 0;
+    uint32_t word;
+    uint16_t half = 0;
+
+    for (; n >= 4; n -= 4, p += 4) {
+        memcpy(&word, p, sizeof word);
+        sum += word;
+    }
+    if (n >= 2) {
+        memcpy(&half, p, sizeof half);
+        sum += half;
+        n -= 2;
+        p += 2;
+    }
+    if (n) {
+        half = 0;
+        memcpy(&half, p, 1);
+        sum += half;
+    }
+    return sum;
+}
+
+/* True if the words that were summed up, a checksum among them, are right. */
+static inline bool
+sum_is_valid(uint64_t sum)
+{
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    return sum == UINT16_MAX;
+}
+
+static bool
+l3_checksum_is_valid(struct dp_packet *packet)
+{
+    const struct ip_header *ip = dp_packet_l3(packet);
+
+    return (!dp_packet_ip_checksum_bad(packet)
+            && (dp_packet_ip_checksum_valid(packet)
+                || dp_packet_hwol_is_ipv4(packet)
+                || sum_is_valid(sum_bytes(ip, IP_IHL(ip->ip_ihl_ver) * 4))));
+}
+
+/* Sum of the pseudoheader. */
+static inline uint64_t
+sum_pseudoheader(const void *l3, bool ipv6, uint8_t nw_proto, size_t l4_size)
+{
+    const struct ovs_16aligned_ip6_hdr *ip6 = l3;
+    const struct ip_header *ip = l3;
+
+    return (ipv6
+            ? sum_bytes(&ip6->ip6_src, 2 * sizeof ip6->ip6_src)
+            : sum_bytes(&ip->ip_src, 2 * sizeof ip->ip_src))
+           + htons(nw_proto) + htons(l4_size);
+}
+
+static bool
+l4_checksum_is_valid(struct dp_packet *packet, bool ipv6, uint8_t nw_proto)
+{
+    const void *l4 = dp_packet_l4(packet);
+    size_t size = dp_packet_l4_size(packet);
+
+    if (dp_packet_l4_checksum_bad(packet)) {
+        return false;
+    }
+    return (dp_packet_l4_checksum_valid(packet)
+            || dp_packet_hwol_tx_l4_checksum(packet)
+            || (nw_proto == IPPROTO_UDP && !ipv6
+                && !((const struct udp_header *) l4)->udp_csum)
+            || sum_is_valid(sum_pseudoheader(dp_packet_l3(packet), ipv6,
+                                             nw_proto, size)
+                            + sum_bytes(l4, size)));
+}
+
+bool
+conntrack_checksums_are_valid(struct dp_packet *packet, bool ipv6,
+                              uint8_t nw_proto)
+{
+    return ((ipv6 || l3_checksum_is_valid(packet))
+            && l4_checksum_is_valid(packet, ipv6, nw_proto));
+}
+
+void
+conntrack_track_nat(struct conn *conn, bool reply, struct dp_packet *packet)
+{
+    if (conn->nat_action) {
+        nat_packet(packet, conn, reply, false);
+    }
+}

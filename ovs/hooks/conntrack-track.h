@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef CONNTRACK_TRACK_H
+#define CONNTRACK_TRACK_H 1
+
+/* Tracking packets of connections that the caller has met before.
+ *
+ * A caller that found a connection may keep a struct conntrack_ref to it, for
+ * as long as it likes, and later pass a packet through the connection without
+ * a look-up.  The reference holds nothing: conntrack_ref_is_valid() says
+ * whether the connection is still in conntrack's table.  It does so by
+ * an epoch: before a connection that left the table is handed to RCU, the epoch of
+ * its stripe changes.  Stripes are shared, so a reference may become invalid
+ * for no reason of its own.
+ *
+ * Tracking is in two steps, so that a packet of several connections (one in
+ * each zone) is tracked in all of them or in none: conntrack_track_check()
+ * says whether conntrack_execute() would find the connection alive and the
+ * packet an ordinary one of it, and changes nothing;
+ * conntrack_track_commit() then does what conntrack_execute() does to the
+ * connection.  Ordinary is a UDP packet that does not change the connection's
+ * state, or a TCP segment inside the windows of an established connection
+ * with ACK and without SYN, FIN and RST.
+ *
+ * Neither takes the connection's lock.  That is sound for what they write:
+ * the expiration is atomic, and of a TCP connection only "highest number
+ * seen" fields are written, each in one direction of the connection alone.
+ * As in stock, packets of one direction are processed one after the other.
+ *
+ * Thread-safety: any thread, but one that must not quiesce between
+ * conntrack_ref_is_valid() and the last use of the connection.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "openvswitch/types.h"
+#include "ovs-atomic.h"
+
+struct conn;
+struct conntrack;
+struct dp_packet;
+
+struct conntrack_ref {
+    struct conn *conn;
+    uint32_t epoch;
+};
+
+#define CONNTRACK_N_EPOCHS 65536
+extern atomic_uint32_t conntrack_epochs[CONNTRACK_N_EPOCHS];
+
+static inline atomic_uint32_t *
+conntrack_epoch_of(const struct conn *conn)
+{
+    uint64_t x = (uintptr_t) conn >> 4;
+
+    return &conntrack_epochs[x * 0x9e3779b97f4a7c15ULL >> 48];
+}
+
+/* Upstream calls it when 'conn' leaves the table for good, before RCU gets
+ * it. */
+void conntrack_bump_epoch(const struct conn *);
+
+/* Makes a reference to 'conn', which was found in the present RCU period.
+ * Returns false if 'conn' is on its way out. */
+bool conntrack_ref_init(struct conntrack_ref *, struct conn *);
+
+static inline bool
+conntrack_ref_is_valid(struct conn *conn, uint32_t epoch)
+{
+    uint32_t now;
+
+    atomic_read_explicit(conntrack_epoch_of(conn), &now,
+                         memory_order_acquire);
+    return now == epoch;
+}
+
+/* Fetches what conntrack_track_check() looks at.  Any address will do. */
+void conntrack_track_prefetch(const struct conn *);
+
+/* The fixed part of what a connection must look like. */
+struct conntrack_expect {
+    uint32_t mark;
+    ovs_u128 label;
+    bool reply;                 /* Direction of the packet. */
+    bool is_new;                /* ct_state +new, otherwise +est. */
+    bool nat;                   /* Its NAT is applied. */
+};
+
+/* What the two steps share for one packet and connection. */
+struct conntrack_step {
+    struct conn *conn;
+    void *src, *dst;            /* struct tcp_peer, by direction. */
+    uint32_t end, ack, win, sws;
+    int timeout;                /* enum ct_timeout. */
+};
+
+/* Expirations that were computed for a moment. */
+struct conntrack_clock {
+    long long int now;
+    struct {
+        uint32_t tp_id;
+        int timeout;
+        long long int expiration;
+    } known[4];
+    unsigned int n_known;
+};
+void conntrack_clock_init(struct conntrack_clock *, long long int now);
+
+/* 'nw_proto' is IPPROTO_TCP or IPPROTO_UDP. */
+bool conntrack_track_check(struct conntrack *, struct conn *,
+                           const struct conntrack_expect *,
+                           struct dp_packet *, uint8_t nw_proto,
+                           long long int now, struct conntrack_step *);
+void conntrack_track_commit(struct conntrack *, const struct conntrack_step *,
+                            struct conntrack_clock *);
+
+/* Rewrites the packet as the connection's NAT says for this direction. */
+void conntrack_track_nat(struct conn *, bool reply, struct dp_packet *);
+
+/* The part of the checks on a packet's headers that conntrack_execute() makes
+ * before it looks a connection up, for a TCP or UDP packet with layer offsets
+ * whose lengths are right: the checksums, where no device vouched for them. */
+bool conntrack_checksums_are_valid(struct dp_packet *, bool ipv6,
+                                   uint8_t nw_proto);
+
+#endif /* conntrack-track.h */
