@@ -94,6 +94,7 @@ struct adp_bridge {
     struct adp_tunnels *tunnels;
     struct adp_bridge_counters counters;
     atomic_bool uncompiled;             /* All packets are punted. */
+    atomic_bool stopped;                /* Packets must not enter any more. */
     atomic_bool miss_to_controller;     /* A table miss is a packet-in. */
 
     /* Main thread. */
@@ -101,6 +102,7 @@ struct adp_bridge {
     const struct adp_pipeline *pipeline;
     struct adp_state *state;
     uint16_t round;
+    uint64_t max_sessions;              /* Asked for; 0: not. */
     struct simap special_ports;         /* Port name -> enum adp_special. */
     bool ports_dirty;
     uint64_t ports_seq;
@@ -140,6 +142,9 @@ void adp_bridge_stop(struct adp_bridge *);      /* Before destruction. */
 void adp_bridge_run(struct adp_bridge *);
 void adp_bridge_configure(struct adp_bridge *, const struct smap *other_config,
                           const struct smap *external_ids);
+
+/* adp-show.c: the pipeline's name for table 'id', or NULL. */
+const char *adp_bridge_table_name(uint8_t id, void *bridge);
 
 /* Packet threads. */
 static inline bool

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-cache.h"
 #include "adp-cached.h"
 #include "adp-state.h"
 #include "adp-tunnel.h"
@@ -35,6 +36,7 @@ adp_bridge_init(struct adp_bridge *b)
     b->sink = adp_stats_sink_create();
     b->tunnels = adp_tunnels_create();
     atomic_init(&b->uncompiled, false);
+    atomic_init(&b->stopped, false);
     atomic_init(&b->miss_to_controller, false);
     b->round = 1;
     simap_init(&b->special_ports);
@@ -76,6 +78,7 @@ adp_bridge_stop(struct adp_bridge *b)
 {
     if (b->list_node.next) {            /* It was started. */
         ovs_list_remove(&b->list_node);
+        atomic_store_relaxed(&b->stopped, true);
         adp_ports_publish();
         /* No packet thread enters the bridge from now on; those inside leave
          * within a grace period. */
@@ -276,6 +279,38 @@ change_pipeline(struct adp_bridge *b, const struct adp_pipeline *pipeline)
     }
 }
 
+/* Sessions are the packet threads', who serve all bridges: the bridge that
+ * wants the most decides. */
+static void
+set_max_sessions(void)
+{
+    const struct adp_bridge *b;
+    uint64_t max = 0;
+
+    LIST_FOR_EACH (b, list_node, &adp_bridges) {
+        max = MAX(max, b->max_sessions);
+    }
+    adp_cache_set_capacity(max ? max : ADP_CACHE_DEFAULT_CAPACITY);
+}
+
+static void
+configure_max_sessions(struct adp_bridge *b, const struct smap *other_config)
+{
+    const char *s = smap_get(other_config, "antrea-dp-max-sessions");
+    unsigned long long int n = 0;
+
+    if (s && (!str_to_ullong(s, 10, &n) || n < ADP_CACHE_MIN_CAPACITY
+              || n > ADP_CACHE_MAX_CAPACITY)) {
+        VLOG_ERR("bridge %s: other_config:antrea-dp-max-sessions: must be a "
+                 "number from %"PRIu64" to %"PRIu64", not \"%s\"",
+                 b->dpif.up.name, ADP_CACHE_MIN_CAPACITY,
+                 ADP_CACHE_MAX_CAPACITY, s);
+        n = 0;
+    }
+    b->max_sessions = n;
+    set_max_sessions();
+}
+
 void
 adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
                      const struct smap *external_ids)
@@ -285,6 +320,7 @@ adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
     const struct adp_pipeline *pipeline = adp_pipeline_find(name);
 
     b->round = smap_get_uint(external_ids, "roundNum", 1);
+    configure_max_sessions(b, other_config);
     if (!pipeline && strcmp(name, "none")) {
         VLOG_ERR("bridge %s: other_config:antrea-dp-pipeline: no pipeline "
                  "\"%s\" (there are: none, %s)", b->dpif.up.name, name,

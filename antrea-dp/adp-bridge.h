@@ -47,8 +47,9 @@ char *adp_bridge_commit(struct adp_bridge *, const struct ofputil_flow_mod *,
                         size_t n_flow_mods, const struct ofputil_group_mod *,
                         size_t n_group_mods);
 
-/* Counters, for the "stats" method. */
-struct json *adp_bridge_stats(struct adp_bridge *);
+/* Counters, for the "stats" method; 'endpoints': also those of each endpoint
+ * of each Service. */
+struct json *adp_bridge_stats(struct adp_bridge *, bool endpoints);
 /* The compiled program in words (program-show). */
 void adp_bridge_format_program(struct adp_bridge *, struct ds *);
 /* Walks 'packet' (hex) or 'flow' (ovs-ofctl syntax; exactly one is given) that comes

@@ -5,6 +5,7 @@
 
 #include "adp-bridge-private.h"
 #include "adp-cached.h"
+#include "adp-draft.h"
 #include "adp-session-parse.h"
 #include "hash.h"
 #include "ovs-thread.h"
@@ -32,8 +33,10 @@ struct tunnel_node {
 struct thread_cache {
     struct adp_cache up;
     struct ovs_list list_node;          /* In 'caches'. */
+    char name[sizeof ((struct adp_cache_thread *) NULL)->name];
 
-    int depth;
+    int n_batches;                      /* That are being processed. */
+    int depth;                          /* Of 'walks'. */
     struct adp_walk walks[MAX_NESTING];
 
     struct hmap tunnels;                /* struct tunnel_node. */
@@ -65,12 +68,26 @@ evict(void *v, void *set)
 }
 
 static void
+publish_stats(struct thread_cache *tc)
+{
+    const struct adp_sessions *sessions = tc->up.sessions;
+
+    atomic_store_relaxed(&tc->n_sessions, adp_sessions_count(sessions));
+    atomic_store_relaxed(&tc->n_bytes, adp_sessions_size(sessions));
+    atomic_store_relaxed(&tc->real_capacity,
+                         adp_sessions_capacity(sessions));
+    atomic_store_relaxed(&tc->n_verdicts,
+                         adp_cached_set_count(tc->up.verdicts));
+}
+
+static void
 create_sessions(struct thread_cache *tc)
 {
     atomic_read_relaxed(&wanted_capacity, &tc->capacity);
     adp_sessions_destroy(tc->up.sessions);
     tc->up.sessions = adp_sessions_create(tc->capacity, evict,
                                           tc->up.verdicts);
+    publish_stats(tc);
 }
 
 static void
@@ -100,6 +117,7 @@ thread_cache_create(void)
 {
     struct thread_cache *tc = xzalloc(sizeof *tc);
 
+    ovs_strlcpy(tc->name, get_subprogram_name(), sizeof tc->name);
     for (int i = 0; i < MAX_NESTING; i++) {
         adp_walk_init(&tc->walks[i]);
     }
@@ -114,7 +132,7 @@ thread_cache_create(void)
 }
 
 struct adp_cache *
-adp_cache_get(void)
+adp_cache_begin_batch(void)
 {
     static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
     static ovsthread_key_t key;
@@ -130,10 +148,17 @@ adp_cache_get(void)
         ovsthread_setspecific(key, tc);
     }
     atomic_read_relaxed(&wanted_capacity, &wanted);
-    if (OVS_UNLIKELY(wanted != tc->capacity) && !tc->depth) {
+    if (OVS_UNLIKELY(wanted != tc->capacity) && !tc->n_batches) {
         create_sessions(tc);
     }
+    tc->n_batches++;
     return &tc->up;
+}
+
+void
+adp_cache_end_batch(struct adp_cache *cache)
+{
+    thread_cache_cast(cache)->n_batches--;
 }
 
 struct adp_walk *
@@ -320,74 +345,92 @@ set_nat(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
 
 static void
 set_body(struct adp_session_body *body, struct adp_cached *v,
-         const struct adp_cached_session *cs, const struct adp_walk *w)
+         const struct conntrack_ref refs[], const struct adp_walk *w)
 {
     body->verdict = v;
     body->generation = w->program->generation;
     body->learn_seq = w->learn_serial;
     body->n_conns = v->content.n_conns;
-    body->conn0 = cs->refs[0].conn;
-    body->epoch0 = cs->refs[0].epoch;
-    body->conn1 = cs->refs[1].conn;
-    body->epoch1 = cs->refs[1].epoch;
-    body->conn2 = cs->refs[2].conn;
-    body->epoch2 = cs->refs[2].epoch;
-}
-
-static void
-publish_stats(struct thread_cache *tc)
-{
-    const struct adp_sessions *sessions = tc->up.sessions;
-
-    atomic_store_relaxed(&tc->n_sessions, adp_sessions_count(sessions));
-    atomic_store_relaxed(&tc->n_bytes, adp_sessions_size(sessions));
-    atomic_store_relaxed(&tc->real_capacity,
-                         adp_sessions_capacity(sessions));
-    atomic_store_relaxed(&tc->n_verdicts,
-                         adp_cached_set_count(tc->up.verdicts));
+    body->conn0 = refs[0].conn;
+    body->epoch0 = refs[0].epoch;
+    body->conn1 = refs[1].conn;
+    body->epoch1 = refs[1].epoch;
+    body->conn2 = refs[2].conn;
+    body->epoch2 = refs[2].epoch;
 }
 
 void
 adp_cache_remember(struct adp_cache *cache,
-                   const struct adp_session_packet *p, struct adp_walk *w,
-                   const struct flow *flow)
+                   const struct adp_session_packet *p, struct adp_draft *d)
 {
+    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
     struct thread_cache *tc = thread_cache_cast(cache);
-    struct adp_cached_session cs;
+    struct adp_cached *v = NULL;
 
-    memset(&cs, 0, sizeof cs);
+    memset(refs, 0, sizeof refs);
+    if (adp_draft_for_session(d, refs)) {
+        v = adp_cached_take(cache->verdicts, d);
+    }
+
     struct adp_session *old = adp_cache_find(cache, p);
-    struct adp_cached *v = adp_cached_from_walk(cache->verdicts, w, flow, &cs);
     if (old) {
         adp_sessions_remove(cache->sessions, old);
     }
     if (v) {
         struct adp_session *s = insert(cache, p);
 
-        set_body(adp_session_body(s), v, &cs, w);
-        set_nat(s, &cs.tuple, &v->content);
+        set_body(adp_session_body(s), v, refs, d->w);
+        set_nat(s, &d->tuple, &v->content);
         adp_count_mine(&tc->n_inserted, 1);
     }
-    publish_stats(tc);
+    if (old || v) {
+        publish_stats(tc);
+    }
 }
 
 /* Main thread. */
 
+size_t
+adp_cache_threads_get(struct adp_cache_thread **threadsp)
+{
+    const struct thread_cache *tc;
+    size_t n = 0;
+
+    ovs_mutex_lock(&caches_mutex);
+    struct adp_cache_thread *threads = xcalloc(ovs_list_size(&caches),
+                                               sizeof *threads);
+    LIST_FOR_EACH (tc, list_node, &caches) {
+        struct adp_cache_thread *t = &threads[n++];
+
+        ovs_strlcpy(t->name, tc->name, sizeof t->name);
+        t->stats.n_sessions = adp_counted(&tc->n_sessions);
+        t->stats.capacity = adp_counted(&tc->real_capacity);
+        t->stats.n_verdicts = adp_counted(&tc->n_verdicts);
+        t->stats.n_bytes = adp_counted(&tc->n_bytes);
+        t->stats.n_inserted = adp_counted(&tc->n_inserted);
+    }
+    ovs_mutex_unlock(&caches_mutex);
+    *threadsp = threads;
+    return n;
+}
+
 void
 adp_cache_stats_get(struct adp_cache_stats *stats)
 {
-    struct thread_cache *tc;
+    struct adp_cache_thread *threads;
+    size_t n = adp_cache_threads_get(&threads);
 
     memset(stats, 0, sizeof *stats);
-    ovs_mutex_lock(&caches_mutex);
-    LIST_FOR_EACH (tc, list_node, &caches) {
-        stats->n_sessions += adp_counted(&tc->n_sessions);
-        stats->capacity += adp_counted(&tc->real_capacity);
-        stats->n_verdicts += adp_counted(&tc->n_verdicts);
-        stats->n_bytes += adp_counted(&tc->n_bytes);
-        stats->n_inserted += adp_counted(&tc->n_inserted);
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_cache_stats *t = &threads[i].stats;
+
+        stats->n_sessions += t->n_sessions;
+        stats->capacity += t->capacity;
+        stats->n_verdicts += t->n_verdicts;
+        stats->n_bytes += t->n_bytes;
+        stats->n_inserted += t->n_inserted;
     }
-    ovs_mutex_unlock(&caches_mutex);
+    free(threads);
 }
 
 void

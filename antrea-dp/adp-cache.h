@@ -7,7 +7,7 @@
  * cached verdicts, and the numbers by which a session's key names the place
  * where a packet came in.
  *
- * Thread-safety: an adp_cache belongs to the thread that adp_cache_get()
+ * Thread-safety: an adp_cache belongs to the thread that adp_cache_begin_batch()
  * returned it to, and goes when that ends.  adp_cache_stats() and
  * adp_cache_set_capacity() are for the main thread.
  */
@@ -18,14 +18,12 @@
 #include "openvswitch/types.h"
 
 struct adp_bridge;
-struct adp_cached;
-struct adp_cached_session;
 struct adp_cached_set;
+struct adp_draft;
 struct adp_session;
 struct adp_session_packet;
 struct adp_sessions;
 struct adp_walk;
-struct flow;
 struct flow_tnl;
 
 struct adp_cache {
@@ -33,10 +31,12 @@ struct adp_cache {
     struct adp_cached_set *verdicts;
 };
 
-struct adp_cache *adp_cache_get(void);
+/* For a batch of packets.  Batches nest: executing a verdict may decapsulate
+ * a packet. */
+struct adp_cache *adp_cache_begin_batch(void);
+void adp_cache_end_batch(struct adp_cache *);
 
-/* A walk for the next packet, or NULL if walks are nested too deep: executing
- * a verdict may decapsulate the packet and so start a walk inside a walk. */
+/* A walk for the next packet, or NULL if walks are nested too deep. */
 struct adp_walk *adp_cache_begin_walk(struct adp_cache *);
 void adp_cache_end_walk(struct adp_cache *);
 
@@ -63,10 +63,10 @@ const struct adp_cache_tunnel *adp_cache_add_tunnel(struct adp_cache *,
 struct adp_session *adp_cache_find(const struct adp_cache *,
                                    const struct adp_session_packet *);
 
-/* Remembers what 'w' decided on the packet with the headers of 'flow', if it
- * is good for the packets after it. */
+/* Remembers the verdict on the packet, if it is good for the packets after
+ * it. */
 void adp_cache_remember(struct adp_cache *, const struct adp_session_packet *,
-                        struct adp_walk *w, const struct flow *flow);
+                        struct adp_draft *);
 
 /* Sums over all threads. */
 struct adp_cache_stats {
@@ -77,9 +77,20 @@ struct adp_cache_stats {
 };
 void adp_cache_stats_get(struct adp_cache_stats *);
 
+/* The same thread by thread.  Returns the number of threads; the caller frees
+ * the array. */
+struct adp_cache_thread {
+    char name[32];                      /* "pmd-c01/id:8"; "" for the main
+                                         * thread. */
+    struct adp_cache_stats stats;
+};
+size_t adp_cache_threads_get(struct adp_cache_thread **);
+
 /* Sessions that each thread may have.  Threads take it up with their next
  * packet. */
+#define ADP_CACHE_MIN_CAPACITY (UINT64_C(1) << 12)
 #define ADP_CACHE_DEFAULT_CAPACITY (UINT64_C(1) << 21)
+#define ADP_CACHE_MAX_CAPACITY (UINT64_C(1) << 28)
 void adp_cache_set_capacity(uint64_t);
 
 #endif /* adp-cache.h */

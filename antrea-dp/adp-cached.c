@@ -4,358 +4,26 @@
 #include "adp-cached.h"
 
 #include "adp-bridge-private.h"
+#include "adp-draft.h"
 #include "adp-tunnel.h"
 #include "bitmap.h"
 #include "hash.h"
-#include "netdev-vport.h"
-#include "odp-netlink.h"
-#include "odp-util.h"
-#include "ovs-thread.h"
 
 /* More verdicts than this are not kept, so that nobody can fill the memory
  * with them. */
 #define MAX_CACHED 65536
 
+/* How long a verdict that counts decided packets stays after the last. */
+#define DECIDED_IDLE_MS 5000
+
 struct adp_cached_set {
     struct hmap all;                    /* struct adp_cached. */
+    struct ovs_list decided;            /* Of these, the oldest look first. */
 };
 
 /* New verdicts on their way to the main thread, and those that it knows. */
 static struct mpsc_queue newborn = MPSC_QUEUE_INITIALIZER(&newborn);
 static struct ovs_list known = OVS_LIST_INITIALIZER(&known);
-
-struct adp_cached_set *
-adp_cached_set_create(void)
-{
-    struct adp_cached_set *set = xmalloc(sizeof *set);
-
-    hmap_init(&set->all);
-    return set;
-}
-
-void
-adp_cached_set_destroy(struct adp_cached_set *set)
-{
-    ovs_assert(hmap_is_empty(&set->all));
-    hmap_destroy(&set->all);
-    free(set);
-}
-
-size_t
-adp_cached_set_count(const struct adp_cached_set *set)
-{
-    return hmap_count(&set->all);
-}
-
-/* From a walk to a content. */
-
-/* A content in the making: the packet's headers as they are after the actions
- * so far. */
-struct draft {
-    const struct adp_walk *w;
-    const struct flow *flow;
-    struct conntrack_peek_tuple tuple;
-    size_t n_steps;                     /* Of conntrack. */
-    struct eth_addr dl_dst, dl_src;
-    uint8_t tos, ttl;
-    struct adp_cached_content *content;
-    const struct nlattr *actions;
-};
-
-static void
-tuple_from_flow(struct conntrack_peek_tuple *tuple, const struct flow *flow)
-{
-    memset(tuple, 0, sizeof *tuple);
-    tuple->dl_type = flow->dl_type;
-    if (flow->dl_type == htons(ETH_TYPE_IPV6)) {
-        tuple->src.ipv6 = flow->ipv6_src;
-        tuple->dst.ipv6 = flow->ipv6_dst;
-    } else {
-        tuple->src.ipv4 = flow->nw_src;
-        tuple->dst.ipv4 = flow->nw_dst;
-    }
-    tuple->tp_src = flow->tp_src;
-    tuple->tp_dst = flow->tp_dst;
-}
-
-static bool
-draft_ethernet(struct draft *d, const struct ovs_key_ethernet *key)
-{
-    d->dl_dst = key->eth_dst;
-    d->dl_src = key->eth_src;
-    return true;
-}
-
-static bool
-draft_ipv4(struct draft *d, const struct ovs_key_ipv4 *key)
-{
-    d->tos = key->ipv4_tos;
-    d->ttl = key->ipv4_ttl;
-    return (d->flow->dl_type == htons(ETH_TYPE_IP)
-            && key->ipv4_src == d->tuple.src.ipv4
-            && key->ipv4_dst == d->tuple.dst.ipv4);
-}
-
-static bool
-draft_ipv6(struct draft *d, const struct ovs_key_ipv6 *key)
-{
-    d->tos = key->ipv6_tclass;
-    d->ttl = key->ipv6_hlimit;
-    return (d->flow->dl_type == htons(ETH_TYPE_IPV6)
-            && key->ipv6_label == d->flow->ipv6_label
-            && !memcmp(&key->ipv6_src, &d->tuple.src.ipv6,
-                       sizeof key->ipv6_src)
-            && !memcmp(&key->ipv6_dst, &d->tuple.dst.ipv6,
-                       sizeof key->ipv6_dst));
-}
-
-/* With a mask only the whole or nothing of what differs between packets. */
-static bool
-draft_ipv4_masked(struct draft *d, const struct ovs_key_ipv4 *key,
-                  const struct ovs_key_ipv4 *mask)
-{
-    d->tos = (d->tos & ~mask->ipv4_tos) | key->ipv4_tos;
-    d->ttl = (d->ttl & ~mask->ipv4_ttl) | key->ipv4_ttl;
-    return (d->flow->dl_type == htons(ETH_TYPE_IP)
-            && !mask->ipv4_src && !mask->ipv4_dst);
-}
-
-static bool
-draft_ipv6_masked(struct draft *d, const struct ovs_key_ipv6 *key,
-                  const struct ovs_key_ipv6 *mask)
-{
-    d->tos = (d->tos & ~mask->ipv6_tclass) | key->ipv6_tclass;
-    d->ttl = (d->ttl & ~mask->ipv6_hlimit) | key->ipv6_hlimit;
-    return (d->flow->dl_type == htons(ETH_TYPE_IPV6)
-            && !mask->ipv6_label
-            && is_all_zeros(&mask->ipv6_src, sizeof mask->ipv6_src)
-            && is_all_zeros(&mask->ipv6_dst, sizeof mask->ipv6_dst));
-}
-
-static bool
-draft_set(struct draft *d, const struct nlattr *key)
-{
-    switch (nl_attr_type(key)) {
-    case OVS_KEY_ATTR_ETHERNET:
-        return draft_ethernet(d, nl_attr_get(key));
-    case OVS_KEY_ATTR_IPV4:
-        return draft_ipv4(d, nl_attr_get(key));
-    case OVS_KEY_ATTR_IPV6:
-        return draft_ipv6(d, nl_attr_get(key));
-    default:
-        return false;
-    }
-}
-
-static bool
-draft_set_masked(struct draft *d, const struct nlattr *attr)
-{
-    const struct ovs_key_ipv4 *ipv4;
-    const struct ovs_key_ipv6 *ipv6;
-
-    switch (nl_attr_type(attr)) {
-    case OVS_KEY_ATTR_IPV4:
-        ipv4 = nl_attr_get(attr);
-        return draft_ipv4_masked(d, ipv4, ipv4 + 1);
-    case OVS_KEY_ATTR_IPV6:
-        ipv6 = nl_attr_get(attr);
-        return draft_ipv6_masked(d, ipv6, ipv6 + 1);
-    default:
-        return false;
-    }
-}
-
-/* The next ct(): what it does to the headers the walk has noted. */
-static bool
-draft_ct(struct draft *d)
-{
-    const struct conntrack_peek *p = &d->w->ct.peek;
-
-    if (d->n_steps >= p->n_steps) {
-        return false;
-    }
-    d->tuple = p->steps[d->n_steps++];
-    return true;
-}
-
-/* True if executing 'actions' leaves conntrack and upcalls alone. */
-static bool
-is_free_of_ct(const struct nlattr *actions, size_t len)
-{
-    const struct nlattr *a;
-    size_t left;
-
-    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, len) {
-        switch (nl_attr_type(a)) {
-        case OVS_ACTION_ATTR_CT:
-        case OVS_ACTION_ATTR_CT_CLEAR:
-        case OVS_ACTION_ATTR_RECIRC:
-        case OVS_ACTION_ATTR_SAMPLE:
-        case OVS_ACTION_ATTR_CHECK_PKT_LEN:
-        case OVS_ACTION_ATTR_USERSPACE:
-            return false;
-        case OVS_ACTION_ATTR_CLONE:
-            if (!is_free_of_ct(nl_attr_get(a), nl_attr_get_size(a))) {
-                return false;
-            }
-            break;
-        }
-    }
-    return true;
-}
-
-static bool
-draft_actions(struct draft *d, const struct ofpbuf *actions)
-{
-    struct adp_cached_content *c = d->content;
-    const struct nlattr *a;
-    size_t left;
-
-    c->odp_port = ODPP_NONE;
-    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions->data, actions->size) {
-        bool ok;
-
-        switch (nl_attr_type(a)) {
-        case OVS_ACTION_ATTR_CT:
-            ok = draft_ct(d);
-            break;
-        case OVS_ACTION_ATTR_CT_CLEAR:
-            ok = true;
-            break;
-        case OVS_ACTION_ATTR_SET:
-            ok = draft_set(d, nl_attr_get(a));
-            break;
-        case OVS_ACTION_ATTR_SET_MASKED:
-            ok = draft_set_masked(d, nl_attr_get(a));
-            break;
-        default:
-            if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT
-                && left == NLA_ALIGN(a->nla_len)) {
-                c->odp_port = nl_attr_get_odp_port(a);
-            } else {
-                d->actions = a;
-                c->actions_len = left;
-            }
-            return is_free_of_ct(a, left);
-        }
-        if (!ok) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The connections: each alive and as the packet leaves it. */
-static bool
-draft_conns(struct draft *d, struct adp_cached_session *session)
-{
-    const struct conntrack_peek *p = &d->w->ct.peek;
-    struct adp_cached_content *c = d->content;
-
-    if (p->n_conns > ADP_CACHED_MAX_CONNS
-        || (p->n_steps && (!p->ordinary || !p->n_conns))) {
-        return false;
-    }
-    for (size_t i = 0; i < p->n_conns; i++) {
-        const struct conntrack_peek_conn *pc = &p->conns[i];
-
-        if (!pc->real || !pc->tracked || pc->up.mark != pc->real->mark
-            || !ovs_u128_equals(pc->up.label, pc->real->label)) {
-            return false;
-        }
-        c->conns[i].mark = pc->up.mark;
-        c->conns[i].label = pc->up.label;
-        c->conns[i].reply = pc->reply;
-        c->conns[i].is_new = pc->is_new;
-        c->conns[i].nat = pc->natted;
-        session->refs[i] = pc->ref;
-    }
-    c->n_conns = p->n_conns;
-    return true;
-}
-
-static bool
-tuple_differs(const struct conntrack_peek_tuple *a, const struct flow *flow)
-{
-    struct conntrack_peek_tuple b;
-
-    tuple_from_flow(&b, flow);
-    return (memcmp(&a->src, &b.src, sizeof a->src)
-            || memcmp(&a->dst, &b.dst, sizeof a->dst)
-            || a->tp_src != b.tp_src || a->tp_dst != b.tp_dst);
-}
-
-/* What goes into a tunnel is the tunnel's to say. */
-static bool
-draft_tunnel(struct draft *d)
-{
-    struct adp_cached_content *c = d->content;
-    const struct adp_walk *w = d->w;
-
-    if (w->n_tunnels) {
-        const struct ofpbuf *way = adp_tunnel_actions(w->tunnels[0],
-                                                      w->ct.peek.now);
-
-        if (!way || !d->actions || way->size != c->actions_len
-            || memcmp(way->data, d->actions, way->size)) {
-            return false;
-        }
-        c->tunnel = w->tunnels[0];
-        c->actions_len = 0;
-    }
-    return true;
-}
-
-static bool
-draft_content(struct draft *d, struct adp_cached_session *session)
-{
-    struct adp_cached_content *c = d->content;
-    const struct adp_walk *w = d->w;
-    const struct adp_verdict *v = &w->verdict;
-    const struct flow *flow = d->flow;
-
-    memset(c, 0, sizeof *c);
-    d->actions = NULL;
-    d->n_steps = 0;
-    d->dl_dst = flow->dl_dst;
-    d->dl_src = flow->dl_src;
-    d->tos = flow->nw_tos;
-    d->ttl = flow->nw_ttl;
-    tuple_from_flow(&d->tuple, flow);
-    if (v->punt || v->n_learned || v->n_hits > UINT16_MAX || w->n_tunnels > 1
-        || w->tunnel_lost || w->n_ports > ADP_WALK_MAX_PORTS
-        || !draft_conns(d, session)
-        || !draft_actions(d, &v->actions)
-        || !draft_tunnel(d)) {
-        return false;
-    }
-
-    if (!eth_addr_equals(d->dl_dst, flow->dl_dst)
-        || !eth_addr_equals(d->dl_src, flow->dl_src)) {
-        c->set_eth = true;
-        c->dl_dst = d->dl_dst;
-        c->dl_src = d->dl_src;
-    }
-    if (d->tos != flow->nw_tos) {
-        c->set_tos = true;
-        c->tos = d->tos;
-    }
-    if (d->ttl != flow->nw_ttl) {
-        c->set_ttl = true;
-        c->ttl = d->ttl;
-    }
-    c->nat = tuple_differs(&d->tuple, flow);
-    session->tuple = d->tuple;
-    c->dropped = v->dropped;
-    c->ends_in_miss = (v->n_hits
-                       && v->hits[v->n_hits - 1].kind == ADP_HIT_MISS);
-    c->to_ip_port = w->to_ip_port;
-    if (w->from_tunnel) {
-        c->ingress_tunnel = flow->in_port.ofp_port;
-    }
-    c->n_hits = v->n_hits;
-    return true;
-}
 
 /* Hits hold references. */
 
@@ -394,31 +62,6 @@ hits_clone(const struct adp_hit *hits, size_t n)
     return copy;
 }
 
-static bool
-hits_equal(const struct adp_hit *a, const struct adp_hit *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (a[i].kind != b[i].kind || a[i].table_id != b[i].table_id
-            || a[i].priority != b[i].priority
-            || a[i].bucket != b[i].bucket || a[i].rule != b[i].rule) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static uint32_t
-hits_hash(const struct adp_hit *hits, size_t n, uint32_t basis)
-{
-    uint32_t hash = basis;
-
-    for (size_t i = 0; i < n; i++) {
-        hash = hash_pointer(hits[i].rule, hash);
-        hash = hash_2words(hash, hits[i].table_id | hits[i].bucket << 8);
-    }
-    return hash;
-}
-
 /* Life and death. */
 
 /* Gives back what belongs to the bridge. */
@@ -440,18 +83,35 @@ cached_free(struct adp_cached *v)
     free(v);
 }
 
+static bool
+bytes_equal(const void *a, const void *b, size_t n)
+{
+    return !n || !memcmp(a, b, n);
+}
+
+/* True if 'w' asked for the same ports and got the same answers. */
+static bool
+same_ports(const struct adp_cached *v, const struct adp_walk *w)
+{
+    return (v->n_ports == w->n_ports
+            && bytes_equal(v->ports, w->consulted,
+                           v->n_ports * sizeof *v->ports));
+}
+
 static struct adp_cached *
-cached_find(const struct adp_cached_set *set, const struct draft *d,
+cached_find(const struct adp_cached_set *set, const struct adp_draft *d,
             uint32_t hash)
 {
-    const struct adp_cached_content *c = d->content;
+    const struct adp_cached_content *c = &d->content;
     struct adp_cached *v;
 
     HMAP_FOR_EACH_WITH_HASH (v, hmap_node, hash, &set->all) {
         if (!v->overtaken && v->bridge == d->w->bridge
             && !memcmp(&v->content, c, sizeof *c)
-            && hits_equal(v->hits, d->w->verdict.hits, c->n_hits)
-            && !memcmp(v->actions, d->actions, c->actions_len)) {
+            && bytes_equal(v->hits, d->w->verdict.hits,
+                           c->n_hits * sizeof *v->hits)
+            && bytes_equal(v->actions, d->actions, c->actions_len)
+            && (c->decided || same_ports(v, d->w))) {
             return v;
         }
     }
@@ -459,10 +119,10 @@ cached_find(const struct adp_cached_set *set, const struct draft *d,
 }
 
 static struct adp_cached *
-cached_create(struct adp_cached_set *set, const struct draft *d,
+cached_create(struct adp_cached_set *set, const struct adp_draft *d,
               uint32_t hash)
 {
-    const struct adp_cached_content *c = d->content;
+    const struct adp_cached_content *c = &d->content;
     const struct adp_walk *w = d->w;
 
     struct adp_hit *hits = hits_clone(w->verdict.hits, c->n_hits);
@@ -479,9 +139,13 @@ cached_create(struct adp_cached_set *set, const struct draft *d,
     v->bridge = w->bridge;
     v->content = *c;
     v->hits = hits;
-    v->actions = xmemdup(d->actions, c->actions_len);
-    memcpy(v->ports, w->consulted, w->n_ports * sizeof *v->ports);
-    v->n_ports = w->n_ports;
+    if (c->actions_len) {
+        v->actions = xmemdup(d->actions, c->actions_len);
+    }
+    if (!c->decided) {
+        memcpy(v->ports, w->consulted, w->n_ports * sizeof *v->ports);
+        v->n_ports = w->n_ports;
+    }
     v->ports_serial = w->ports->serial;
     hmap_insert(&set->all, &v->hmap_node, hash);
     mpsc_queue_insert(&newborn, &v->queue_node);
@@ -489,24 +153,19 @@ cached_create(struct adp_cached_set *set, const struct draft *d,
 }
 
 struct adp_cached *
-adp_cached_from_walk(struct adp_cached_set *set, struct adp_walk *w,
-                     const struct flow *flow,
-                     struct adp_cached_session *session)
+adp_cached_take(struct adp_cached_set *set, const struct adp_draft *d)
 {
-    struct adp_cached_content content;
-    struct draft d = { .w = w, .flow = flow, .content = &content };
+    const struct adp_cached_content *c = &d->content;
+    const struct adp_walk *w = d->w;
     struct adp_cached *v;
 
-    if (!draft_content(&d, session)) {
-        return NULL;
+    uint32_t hash = hash_bytes(c, sizeof *c, w->verdict.hits_hash);
+    if (c->actions_len) {
+        hash = hash_bytes(d->actions, c->actions_len, hash);
     }
-
-    uint32_t hash = hash_bytes(&content, sizeof content, 0);
-    hash = hits_hash(w->verdict.hits, content.n_hits, hash);
-    hash = hash_bytes(d.actions, content.actions_len, hash);
-    v = cached_find(set, &d, hash);
+    v = cached_find(set, d, hash);
     if (!v && hmap_count(&set->all) < MAX_CACHED) {
-        v = cached_create(set, &d, hash);
+        v = cached_create(set, d, hash);
     }
     if (v) {
         adp_cached_revalidate(v, w->program, w->ports);
@@ -524,6 +183,89 @@ adp_cached_release(struct adp_cached_set *set, struct adp_cached *v)
     }
 }
 
+static void
+decided_release(struct adp_cached_set *set, struct adp_cached *v)
+{
+    ovs_list_remove(&v->decided_node);
+    adp_cached_release(set, v);
+}
+
+/* Looks whether the first is still in use. */
+static void
+decided_expire(struct adp_cached_set *set, long long int now)
+{
+    struct adp_cached *v = CONTAINER_OF(ovs_list_front(&set->decided),
+                                        struct adp_cached, decided_node);
+    long long int used;
+
+    atomic_read_relaxed(&v->used, &used);
+    if (now >= used + DECIDED_IDLE_MS) {
+        decided_release(set, v);
+    } else {
+        ovs_list_remove(&v->decided_node);
+        ovs_list_push_back(&set->decided, &v->decided_node);
+    }
+}
+
+struct adp_cached *
+adp_cached_for_decided(struct adp_cached_set *set, const struct adp_draft *d,
+                       long long int now)
+{
+    const struct adp_walk *w = d->w;
+    struct adp_draft counting = { .w = w };
+    struct adp_cached_content *c = &counting.content;
+
+    memset(c, 0, sizeof *c);
+    c->decided = true;
+    c->dropped = d->content.dropped;
+    c->ends_in_miss = d->content.ends_in_miss;
+    c->tunnel = d->content.tunnel;
+    c->ingress_tunnel = d->content.ingress_tunnel;
+    c->n_hits = d->content.n_hits;
+
+    uint32_t hash = w->verdict.hits_hash ^ c->ingress_tunnel;
+    struct adp_cached *v = cached_find(set, &counting, hash);
+    if (!v && hmap_count(&set->all) < MAX_CACHED) {
+        v = cached_create(set, &counting, hash);
+        if (v) {
+            v->n_sessions++;
+            atomic_store_relaxed(&v->used, now);
+            ovs_list_push_back(&set->decided, &v->decided_node);
+            decided_expire(set, now);
+            decided_expire(set, now);
+        }
+    }
+    return v;
+}
+
+struct adp_cached_set *
+adp_cached_set_create(void)
+{
+    struct adp_cached_set *set = xmalloc(sizeof *set);
+
+    hmap_init(&set->all);
+    ovs_list_init(&set->decided);
+    return set;
+}
+
+void
+adp_cached_set_destroy(struct adp_cached_set *set)
+{
+    while (!ovs_list_is_empty(&set->decided)) {
+        decided_release(set, CONTAINER_OF(ovs_list_front(&set->decided),
+                                          struct adp_cached, decided_node));
+    }
+    ovs_assert(hmap_is_empty(&set->all));
+    hmap_destroy(&set->all);
+    free(set);
+}
+
+size_t
+adp_cached_set_count(const struct adp_cached_set *set)
+{
+    return hmap_count(&set->all);
+}
+
 /* Validity. */
 
 static uint64_t
@@ -535,6 +277,8 @@ hit_changed(const struct adp_hit *hit, const struct adp_program *program)
         return adp_program_changed(program, hit->table_id, hit->priority);
     case ADP_HIT_BUCKET:
         return adp_program_group_changed(program, hit->group->group_id);
+    case ADP_HIT_GROUP:
+        return adp_program_group_changed(program, hit->bucket);
     }
     OVS_NOT_REACHED();
 }
@@ -563,7 +307,7 @@ adp_cached_revalidate(struct adp_cached *v, const struct adp_program *program,
             const struct adp_hit *hit = &v->hits[i];
 
             v->changed = MAX(v->changed, hit_changed(hit, program));
-            if (hit->kind != ADP_HIT_BUCKET
+            if ((hit->kind == ADP_HIT_RULE || hit->kind == ADP_HIT_MISS)
                 && bitmap_is_set(program->learn_tables, hit->table_id)) {
                 v->on_learn = true;
             }
@@ -601,7 +345,8 @@ credit(struct adp_bridge *b, const struct adp_cached *v, uint64_t n_packets,
     }
     adp_count(&b->counters.handled, n_packets);
     adp_count(&b->counters.handled_bytes, n_bytes);
-    adp_count(&b->counters.hits, n_packets);
+    adp_count(v->content.decided ? &b->counters.decides : &b->counters.hits,
+              n_packets);
     if (v->content.dropped) {
         adp_count(&b->counters.drops[v->content.ends_in_miss ? ADP_DROP_MISS
                                      : ADP_DROP_FLOW], n_packets);
@@ -613,10 +358,14 @@ cached_fold(struct adp_cached *v)
 {
     uint64_t n_packets = adp_counted(&v->n_packets);
     uint64_t n_bytes = adp_counted(&v->n_bytes);
+    uint64_t n_cycles = adp_counted(&v->n_cycles);
 
     if (n_packets != v->folded_packets) {
         credit(v->bridge, v, n_packets - v->folded_packets,
                n_bytes - v->folded_bytes);
+        adp_count(&v->bridge->counters.decide_cycles,
+                  n_cycles - v->folded_cycles);
+        v->folded_cycles = n_cycles;
         v->folded_packets = n_packets;
         v->folded_bytes = n_bytes;
     }
@@ -642,17 +391,27 @@ adp_cached_fold(struct adp_bridge *b)
     struct adp_cached *v;
 
     take_newborn();
+    LIST_FOR_EACH (v, list_node, &known) {
+        if (v->bridge == b) {
+            cached_fold(v);
+        }
+    }
+}
+
+void
+adp_cached_reap(void)
+{
+    struct adp_cached *v;
+
+    take_newborn();
     LIST_FOR_EACH_SAFE (v, list_node, &known) {
         bool dead;
 
-        if (v->bridge && v->bridge != b) {
-            continue;
-        }
         atomic_read_explicit(&v->dead, &dead, memory_order_acquire);
-        if (v->bridge) {
-            cached_fold(v);
-        }
         if (dead) {
+            if (v->bridge) {
+                cached_fold(v);
+            }
             ovs_list_remove(&v->list_node);
             ovsrcu_postpone(cached_free, v);
         }

@@ -34,13 +34,16 @@
 #include "openvswitch/list.h"
 
 struct adp_bridge;
+struct adp_draft;
 struct adp_tunnel;
 
 #define ADP_CACHED_MAX_CONNS 3
 
-/* What sessions must agree on to share a verdict.  All bytes count: made by
+/* What packets must agree on to share a verdict.  All bytes count: made by
  * memset() and assignments. */
 struct adp_cached_content {
+    bool decided;                       /* For packets without a session: only
+                                         * to count them. */
     struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
     uint8_t n_conns;
     bool nat;                           /* Addresses or ports change. */
@@ -59,6 +62,7 @@ struct adp_cached_content {
 
 struct adp_cached {
     struct hmap_node hmap_node;         /* In the owner's, by 'hash'. */
+    struct ovs_list decided_node;       /* In the owner's, if 'decided'. */
     struct adp_bridge *bridge;          /* NULL once that is gone. */
     uint32_t n_sessions;
 
@@ -71,6 +75,7 @@ struct adp_cached {
 
     /* Counters.  Written by the owner. */
     atomic_uint64_t n_packets, n_bytes;
+    atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
     atomic_llong used;
     atomic_uint16_t tcp_flags;
     atomic_bool dead;
@@ -78,19 +83,13 @@ struct adp_cached {
     /* Main thread. */
     struct mpsc_queue_node queue_node;  /* On its way there. */
     struct ovs_list list_node;
-    uint64_t folded_packets, folded_bytes;
+    uint64_t folded_packets, folded_bytes, folded_cycles;
 
     struct adp_walk_port ports[ADP_WALK_MAX_PORTS];
     size_t n_ports;
     const struct adp_hit *hits;         /* References to rules and groups. */
     const struct nlattr *actions;       /* After the rewriting. */
     struct adp_cached_content content;
-};
-
-/* What of a walk does not go into the content. */
-struct adp_cached_session {
-    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
-    struct conntrack_peek_tuple tuple;  /* After NAT. */
 };
 
 /* The cached verdicts of one thread. */
@@ -101,15 +100,36 @@ struct adp_cached_set *adp_cached_set_create(void);
 void adp_cached_set_destroy(struct adp_cached_set *);
 size_t adp_cached_set_count(const struct adp_cached_set *);
 
-/* Returns a cached verdict for what 'w' found out about the packet whose
- * headers were those of 'flow', with a reference for one session, or NULL if
- * the verdict can't be kept.  To be called before the verdict is
- * executed. */
-struct adp_cached *adp_cached_from_walk(struct adp_cached_set *,
-                                        struct adp_walk *,
-                                        const struct flow *flow,
-                                        struct adp_cached_session *);
+/* Returns a cached verdict with the content of the draft, with a reference for
+ * one session, or NULL if there is no room for it. */
+struct adp_cached *adp_cached_take(struct adp_cached_set *,
+                                   const struct adp_draft *);
+/* Returns the one that counts packets without a session that have this draft's
+ * hits, or NULL.  It needs no release: it stays for some seconds after its
+ * last packet. */
+struct adp_cached *adp_cached_for_decided(struct adp_cached_set *,
+                                          const struct adp_draft *,
+                                          long long int now_ms);
 void adp_cached_release(struct adp_cached_set *, struct adp_cached *);
+
+/* Counts a packet. */
+static inline void
+adp_cached_count(struct adp_cached *v, uint64_t n_bytes, uint16_t tcp_flags,
+                 long long int now_ms)
+{
+    uint64_t packets, bytes;
+    uint16_t flags;
+
+    atomic_read_relaxed(&v->n_packets, &packets);
+    atomic_store_relaxed(&v->n_packets, packets + 1);
+    atomic_read_relaxed(&v->n_bytes, &bytes);
+    atomic_store_relaxed(&v->n_bytes, bytes + n_bytes);
+    atomic_store_relaxed(&v->used, now_ms);
+    atomic_read_relaxed(&v->tcp_flags, &flags);
+    if (tcp_flags & ~flags) {
+        atomic_store_relaxed(&v->tcp_flags, flags | tcp_flags);
+    }
+}
 
 /* Brings the validity of 'v' up to 'program' and 'ports', which are present
  * ones of its bridge. */
@@ -119,6 +139,8 @@ void adp_cached_revalidate(struct adp_cached *, const struct adp_program *,
 /* Main thread: credits flows, groups, tables and ports with all that bridge's
  * cached verdicts counted since the last time. */
 void adp_cached_fold(struct adp_bridge *);
+/* Frees the dead. */
+void adp_cached_reap(void);
 /* The bridge goes; packet threads have left it. */
 void adp_cached_forget(struct adp_bridge *);
 

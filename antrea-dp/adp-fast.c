@@ -6,8 +6,8 @@
 #include "adp-bridge-private.h"
 #include "adp-cache.h"
 #include "adp-cached.h"
+#include "adp-rewrite.h"
 #include "adp-tunnel.h"
-#include "csum.h"
 #include "dp-hooks.h"
 #include "packets.h"
 
@@ -23,7 +23,6 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     conntrack_clock_init(&f->clock, f->now);
     f->serial = adp_sessions_serial(cache->sessions);
     memset(&f->tx, 0, sizeof f->tx);
-    f->n_hits = 0;
 }
 
 /* Stages. */
@@ -84,6 +83,9 @@ session_is_current(struct adp_session_body *body, struct adp_bridge *b)
     struct adp_cached *v = body->verdict;
     uint32_t generation = program->generation;
 
+    if (OVS_UNLIKELY(v->bridge != b)) {
+        return false;
+    }
     if (OVS_UNLIKELY(v->generation != program->generation
                      || v->ports_serial != ports->serial)) {
         adp_cached_revalidate(v, program, ports);
@@ -140,136 +142,6 @@ track(struct adp_fast *f, const struct adp_session_packet *p,
     return true;
 }
 
-/* Rewriting, as upstream does it. */
-
-/* Applies a difference, see csum.h.  Byte order doesn't matter. */
-static inline ovs_be16
-add_to_csum(ovs_be16 csum, uint16_t delta)
-{
-    uint32_t sum = (OVS_FORCE uint16_t) ~csum + delta;
-
-    sum = (sum & UINT16_MAX) + (sum >> 16);
-    return (OVS_FORCE ovs_be16) ~sum;
-}
-
-static void
-nat_ipv4_tcp(struct tcp_header *tcp, const struct adp_session *s)
-{
-    tcp->tcp_src = s->v4.nat_tp_src;
-    tcp->tcp_dst = s->v4.nat_tp_dst;
-    tcp->tcp_csum = add_to_csum(tcp->tcp_csum, s->v4.l4_delta);
-}
-
-static void
-nat_ipv4_udp(struct udp_header *udp, const struct adp_session *s)
-{
-    udp->udp_src = s->v4.nat_tp_src;
-    udp->udp_dst = s->v4.nat_tp_dst;
-    if (udp->udp_csum) {
-        udp->udp_csum = add_to_csum(udp->udp_csum, s->v4.l4_delta);
-        if (!udp->udp_csum) {
-            udp->udp_csum = htons(0xffff);
-        }
-    }
-}
-
-/* NAT together with the rest of the rewriting. */
-static void
-nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
-         const struct adp_cached_content *c)
-{
-    struct ip_header *ip = dp_packet_l3(packet);
-
-    put_16aligned_be32(&ip->ip_src, s->v4.nat_src);
-    put_16aligned_be32(&ip->ip_dst, s->v4.nat_dst);
-    if (c->set_tos) {
-        ip->ip_tos = c->tos;
-    }
-    if (c->set_ttl) {
-        ip->ip_ttl = c->ttl;
-    }
-    ip->ip_csum = add_to_csum(ip->ip_csum, s->v4.l3_delta);
-    if (ip->ip_proto == IPPROTO_TCP) {
-        nat_ipv4_tcp(dp_packet_l4(packet), s);
-    } else {
-        nat_ipv4_udp(dp_packet_l4(packet), s);
-    }
-}
-
-static void
-nat_ipv6(struct dp_packet *packet, const struct adp_session *s)
-{
-    const struct adp_session_body *body = &s->v6.body;
-    const struct adp_cached *v = body->verdict;
-    struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
-
-    for (int i = 0; i < body->n_conns; i++) {
-        const struct conntrack_expect *expect = &v->content.conns[i];
-
-        if (expect->nat) {
-            conntrack_track_nat(conns[i], expect->reply, packet);
-        }
-    }
-}
-
-static void
-rewrite_ipv4(struct dp_packet *packet, const struct adp_cached_content *c)
-{
-    struct ip_header *ip = dp_packet_l3(packet);
-
-    if (c->set_tos) {
-        uint8_t *tos = &ip->ip_tos;
-
-        ip->ip_csum = recalc_csum16(ip->ip_csum, htons(*tos), htons(c->tos));
-        *tos = c->tos;
-    }
-    if (c->set_ttl) {
-        uint8_t *ttl = &ip->ip_ttl;
-
-        ip->ip_csum = recalc_csum16(ip->ip_csum, htons(*ttl << 8),
-                                    htons(c->ttl << 8));
-        *ttl = c->ttl;
-    }
-}
-
-static void
-rewrite_ipv6(struct dp_packet *packet, const struct adp_cached_content *c)
-{
-    struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
-
-    if (c->set_tos) {
-        ovs_be32 flow = get_16aligned_be32(&ip6->ip6_flow);
-
-        put_16aligned_be32(&ip6->ip6_flow,
-                           (flow & htonl(0xf00fffff)) | htonl(c->tos << 20));
-    }
-    if (c->set_ttl) {
-        ip6->ip6_hlim = c->ttl;
-    }
-}
-
-static void
-rewrite(struct dp_packet *packet, const struct adp_session *s,
-        const struct adp_cached_content *c)
-{
-    if (c->set_eth) {
-        struct eth_header *eth = dp_packet_data(packet);
-
-        eth->eth_dst = c->dl_dst;
-        eth->eth_src = c->dl_src;
-    }
-    if (s->is_ipv6) {
-        if (c->nat) {
-            nat_ipv6(packet, s);
-        }
-        rewrite_ipv6(packet, c);
-    } else if (c->nat) {
-        nat_ipv4(packet, s, c);
-    } else {
-        rewrite_ipv4(packet, c);
-    }
-}
-
 /* Leaving. */
 
 /* Upstream's executor wants what its own input would have noted. */
@@ -314,22 +186,6 @@ leave(struct adp_fast *f, struct dp_packet *packet, const struct adp_cached *v,
         execute(f, packet, v->actions, c->actions_len);
     } else {
         dp_packet_delete(packet);
-    }
-}
-
-static void
-count(struct adp_fast *f, struct adp_cached *v, uint64_t n_bytes,
-      uint16_t tcp_flags)
-{
-    uint16_t flags;
-
-    f->n_hits++;
-    adp_count_mine(&v->n_packets, 1);
-    adp_count_mine(&v->n_bytes, n_bytes);
-    atomic_store_relaxed(&v->used, f->now);
-    atomic_read_relaxed(&v->tcp_flags, &flags);
-    if (tcp_flags & ~flags) {
-        atomic_store_relaxed(&v->tcp_flags, flags | tcp_flags);
     }
 }
 
@@ -381,11 +237,11 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         return false;
     }
 
-    count(f, v, dp_packet_size(packet), p->tcp_flags);
+    adp_cached_count(v, dp_packet_size(packet), p->tcp_flags, f->now);
     if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
         init_metadata(f, packet, p->is_ipv6);
     }
-    rewrite(packet, s, &v->content);
+    adp_rewrite_by_session(packet, s, &v->content);
     leave(f, packet, v, way);
     return true;
 }

@@ -42,7 +42,6 @@ struct adp_fast {
     struct conntrack_clock clock;
     struct dp_pmd_tx_cache tx;
     uint64_t serial;            /* Of the sessions that were fetched. */
-    uint64_t n_hits;
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
 

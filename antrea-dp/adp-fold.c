@@ -30,15 +30,25 @@ struct adp_learn_request {
     struct ofputil_flow_mod fm;
 };
 
-/* The OpenFlow flow that 'rule' was made from or, if a packet thread learned
- * it, that was made from 'rule'.  NULL if OpenFlow refused it. */
+static bool
+is_inserted(const struct rule *rule)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    /* Who changes tables is the thread that asks. */
+    return rule->state == RULE_INSERTED;
+}
+
+/* The OpenFlow flow that 'rule' was made from, or that stands in its place: one
+ * made from 'rule', if a packet thread learned it, or one that took the
+ * place of an equal one, which changes nothing for packets.  NULL if there is none
+ * any more. */
 static struct rule *
 openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 {
     const struct oftable *table = &b->dpif.up.tables[rule->table_id];
     const struct cls_rule *found;
 
-    if (rule->owner) {
+    if (rule->owner && is_inserted(rule->owner)) {
         return rule->owner;
     }
     found = classifier_find_minimatch_exactly(&table->cls, &rule->match,
@@ -66,12 +76,31 @@ fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
     }
 }
 
+/* Bucket number 'index' of 'group', which must be equal to that of 'old'. */
+static struct ofputil_bucket *
+find_bucket(const struct ofgroup *group, const struct adp_group *old,
+            uint32_t index)
+{
+    struct ofputil_bucket *bucket;
+    uint32_t i = 0;
+
+    LIST_FOR_EACH (bucket, list_node, &group->buckets) {
+        if (i++ == index) {
+            return (bucket->bucket_id == old->buckets[index].bucket_id
+                    ? bucket : NULL);
+        }
+    }
+    return NULL;
+}
+
+/* As for rules, the group that stands in the place of 'group' gets it. */
 static void
 fold_bucket(struct adp_group *group, uint32_t index,
-            const struct adp_stats_delta *delta, void *aux OVS_UNUSED)
+            const struct adp_stats_delta *delta, void *b_)
 {
-    struct ofgroup *owner = group->owner;
-    struct group_dpif *twin = CONTAINER_OF(owner, struct group_dpif, up);
+    struct adp_bridge *b = b_;
+    struct group_dpif *twin = group_dpif_lookup(&b->dpif, group->group_id,
+                                                OVS_VERSION_MAX, false);
     struct dpif_flow_stats stats = {
         .n_packets = delta->n_packets,
         .n_bytes = delta->n_bytes,
@@ -79,14 +108,12 @@ fold_bucket(struct adp_group *group, uint32_t index,
     };
     struct ofputil_bucket *bucket = NULL;
 
-    if (index != ADP_BUCKET_ALL) {
-        LIST_FOR_EACH (bucket, list_node, &twin->up.buckets) {
-            if (!index--) {
-                break;
-            }
-        }
+    if (twin && index != ADP_BUCKET_ALL) {
+        bucket = find_bucket(&twin->up, group, index);
     }
-    group_dpif_credit_stats(twin, bucket, &stats);
+    if (twin && (bucket || index == ADP_BUCKET_ALL)) {
+        group_dpif_credit_stats(twin, bucket, &stats);
+    }
 }
 
 static void
@@ -123,6 +150,8 @@ adp_bridge_credit_hit(struct adp_bridge *b, const struct adp_hit *hit,
     case ADP_HIT_BUCKET:
         adp_stats_credit_group(b->sink, hit->group, hit->bucket, n_packets,
                                n_bytes, used);
+        break;
+    case ADP_HIT_GROUP:
         break;
     }
 }

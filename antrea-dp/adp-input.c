@@ -12,7 +12,10 @@
 #include "adp-bridge-private.h"
 
 #include "adp-cache.h"
+#include "adp-cached.h"
+#include "adp-draft.h"
 #include "adp-fast.h"
+#include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "adp-walk.h"
 #include "dp-hooks.h"
@@ -140,17 +143,70 @@ may_remember(const struct adp_walk *w, const struct flow *flow)
     return !(w->program->reads & not_in_key);
 }
 
+/* Hands the packet, whose headers were those of 'flow', to upstream's
+ * executor. */
 static void
 execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
-        const struct flow *flow, const struct adp_verdict *v)
+        const struct flow *flow, const void *actions, size_t actions_len)
 {
     struct dp_packet_batch batch;
 
     dp_packet_batch_init_packet(&batch, packet);
-    if (v->actions.size) {
-        dp_pmd_execute(pmd, &batch, flow, v->actions.data, v->actions.size);
+    if (actions_len) {
+        dp_pmd_execute(pmd, &batch, flow, actions, actions_len);
     } else {
         dp_packet_delete_batch(&batch, true);
+    }
+}
+
+/* Carries out a draft.  Returns false, and has done nothing, if that can't
+ * be. */
+static bool
+execute_draft(struct adp_fast *f, struct adp_draft *d, struct adp_walk *w,
+              struct dp_packet *packet)
+{
+    const struct adp_cached_content *c = &d->content;
+    const struct ofpbuf *way = NULL;
+
+    if (c->tunnel) {
+        way = adp_tunnel_actions(c->tunnel, f->now);
+        if (!way) {
+            return false;
+        }
+    }
+    if (w->has_ct_timeout || !conntrack_peek_apply(&w->ct.peek)) {
+        return false;
+    }
+
+    adp_rewrite_by_draft(packet, d);
+    if (c->odp_port != ODPP_NONE) {
+        dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
+    } else if (way) {
+        execute(f->pmd, packet, d->flow, way->data, way->size);
+    } else {
+        execute(f->pmd, packet, d->flow, d->actions, c->actions_len);
+    }
+    return true;
+}
+
+/* Counts a packet that was decided on at the cost of 'cycles'. */
+static void
+count_decided(struct adp_fast *f, struct adp_bridge *b,
+              const struct adp_walk *w, const struct adp_draft *d,
+              uint64_t n_bytes, uint16_t tcp_flags, uint64_t cycles)
+{
+    struct adp_cached *v = NULL;
+
+    if (d && !w->tunnel_lost) {
+        v = adp_cached_for_decided(f->cache->verdicts, d, f->now);
+    }
+    if (v) {
+        adp_cached_count(v, n_bytes, tcp_flags, f->now);
+        adp_count_mine(&v->n_cycles, cycles);
+    } else {
+        credit(b, w, n_bytes, tcp_flags, f->now);
+        adp_count(&b->counters.decides, 1);
+        adp_count(&b->counters.decide_cycles, cycles);
     }
 }
 
@@ -163,24 +219,32 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
 {
     struct pmd_perf_stats *perf = &f->pmd->perf_stats;
     struct flow flow = *original;
+    struct adp_draft draft;
     enum adp_punt punt;
 
     uint64_t start = cycles_counter_update(perf);
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
-    adp_count(&b->counters.decides, 1);
-    adp_count(&b->counters.decide_cycles, cycles_counter_update(perf) - start);
+    uint64_t cycles = cycles_counter_update(perf) - start;
 
     punt = punt_late(b, w, &flow);
-    if (!punt) {
-        if (fp->is_parsed && may_remember(w, original)) {
-            adp_cache_remember(f->cache, &fp->parsed, w, original);
-        }
-        learn(b, &w->verdict);
-        credit(b, w, dp_packet_size(packet), ntohs(original->tcp_flags),
-               f->now);
-        execute(f->pmd, packet, original, &w->verdict);
+    if (punt) {
+        adp_count(&b->counters.decides, 1);
+        adp_count(&b->counters.decide_cycles, cycles);
+        return punt;
     }
-    return punt;
+
+    bool drafted = adp_draft_init(&draft, w, original);
+    count_decided(f, b, w, drafted ? &draft : NULL, dp_packet_size(packet),
+                  ntohs(original->tcp_flags), cycles);
+    learn(b, &w->verdict);
+    if (drafted && fp->is_parsed && may_remember(w, original)) {
+        adp_cache_remember(f->cache, &fp->parsed, &draft);
+    }
+    if (!drafted || !execute_draft(f, &draft, w, packet)) {
+        execute(f->pmd, packet, original, w->verdict.actions.data,
+                w->verdict.actions.size);
+    }
+    return ADP_PUNT_NONE;
 }
 
 /* Returns true if the packet was handled, and is gone. */
@@ -292,7 +356,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     }
 
     bool uncompiled = is_uncompiled(b);
-    adp_fast_init(&f, pmd, adp_cache_get(), odp_port);
+    adp_fast_init(&f, pmd, adp_cache_begin_batch(), odp_port);
     fetch(&f, batch, adp_cache_ingress(b, ofp_port));
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((!uncompiled && adp_fast_take(&f, i, packet, b))
@@ -302,6 +366,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
             dp_packet_batch_refill(batch, packet, i);
         }
     }
+    adp_cache_end_batch(f.cache);
     dp_pmd_count_compiled(pmd, true, n_handled);
 }
 
@@ -374,7 +439,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     size_t n_handled = 0, i;
     struct adp_fast f;
 
-    adp_fast_init(&f, pmd, adp_cache_get(), ODPP_NONE);
+    adp_fast_init(&f, pmd, adp_cache_begin_batch(), ODPP_NONE);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         tunnels[i] = adp_cache_find_tunnel(f.cache, &packet->md.tunnel);
         f.packets[i].is_parsed = false;
@@ -398,6 +463,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
             dp_packet_batch_refill(batch, packet, i);
         }
     }
+    adp_cache_end_batch(f.cache);
     if (n_handled) {
         dp_pmd_count_compiled(pmd, false, n_handled);
     }

@@ -227,5 +227,11 @@ adp_ports_input_tunnel(const struct flow *flow, ofp_port_t *ofp_port)
                              NULL)) {
         return NULL;
     }
-    return adp_bridge_cast(&ofproto->up);
+
+    struct adp_bridge *b = adp_bridge_cast(&ofproto->up);
+    bool stopped = false;
+    if (b) {
+        atomic_read_relaxed(&b->stopped, &stopped);
+    }
+    return stopped ? NULL : b;
 }

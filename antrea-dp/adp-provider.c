@@ -9,6 +9,7 @@
 
 #include <config.h>
 #include "adp-bridge-private.h"
+#include "adp-cached.h"
 
 #include "adp-appctl.h"
 #include "adp-control.h"
@@ -64,6 +65,7 @@ adp_class_port_open_type(const char *dp_type OVS_UNUSED,
 static int
 adp_class_type_run(const char *type OVS_UNUSED)
 {
+    adp_cached_reap();
     adp_control_run();
     return 0;
 }

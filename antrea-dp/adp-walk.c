@@ -38,6 +38,7 @@ walk_ct_timeout(const struct adp_env *env, uint16_t zone,
         return NULL;
     }
 
+    walk_of(env)->has_ct_timeout = true;
     char *s = timeout_name_get()->s;
     ovs_strlcpy(s, name, sizeof timeout_name_get()->s);
     free(name);
@@ -161,6 +162,7 @@ void
 adp_walk_uninit(struct adp_walk *w)
 {
     adp_verdict_uninit(&w->verdict);
+    conntrack_peek_uninit(&w->ct.peek);
 }
 
 void
@@ -182,6 +184,7 @@ adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
     w->n_tunnels = 0;
     w->tunnel_lost = false;
     w->to_ip_port = false;
+    w->has_ct_timeout = false;
     w->from_tunnel = flow_tnl_dst_is_set(&flow->tunnel);
     adp_ct_init(&w->ct, tracker, packet, now_ms);
     adp_decide(program, b->learn, &env, flow, &w->verdict);

@@ -52,6 +52,7 @@ struct adp_walk {
     bool tunnel_lost;           /* A tunnel led nowhere. */
     bool from_tunnel;
     bool to_ip_port;            /* Output to a port that may end a tunnel. */
+    bool has_ct_timeout;        /* A ct() with a timeout policy. */
 
     void (*trace)(const struct adp_trace_event *, void *aux);
     void *trace_aux;

@@ -22,6 +22,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-control.h \
 	antrea-dp/adp-ct.c \
 	antrea-dp/adp-ct.h \
+	antrea-dp/adp-draft.c \
+	antrea-dp/adp-draft.h \
 	antrea-dp/adp-fast.c \
 	antrea-dp/adp-fast.h \
 	antrea-dp/adp-fold.c \
@@ -30,6 +32,9 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-ports.c \
 	antrea-dp/adp-ports.h \
 	antrea-dp/adp-provider.c \
+	antrea-dp/adp-show-stats.c \
+	antrea-dp/adp-rewrite.c \
+	antrea-dp/adp-rewrite.h \
 	antrea-dp/adp-show.c \
 	antrea-dp/adp-state-flows.c \
 	antrea-dp/adp-state-flows.h \

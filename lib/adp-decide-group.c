@@ -11,8 +11,17 @@
 /* How far liveness may lead from group to group. */
 #define MAX_LIVENESS_DEPTH 128
 
+static void
+add_group_hit(struct adp_walk *w, uint32_t group_id)
+{
+    adp_walk_add_hit(w, &(struct adp_hit) {
+        .kind = ADP_HIT_GROUP,
+        .bucket = group_id,
+    });
+}
+
 static bool
-bucket_is_live(const struct adp_walk *w, const struct adp_group *group,
+bucket_is_live(struct adp_walk *w, const struct adp_group *group,
                const struct adp_bucket *bucket, int depth)
 {
     const struct adp_env_class *class = w->env->class;
@@ -31,6 +40,7 @@ bucket_is_live(const struct adp_walk *w, const struct adp_group *group,
         const struct adp_group *watched
             = adp_program_get_group(w->program, bucket->watch_group);
 
+        add_group_hit(w, bucket->watch_group);
         for (size_t i = 0; watched && i < watched->n_buckets; i++) {
             if (bucket_is_live(w, watched, &watched->buckets[i], depth + 1)) {
                 return true;
@@ -41,7 +51,7 @@ bucket_is_live(const struct adp_walk *w, const struct adp_group *group,
 }
 
 static uint32_t
-first_live_bucket(const struct adp_walk *w, const struct adp_group *group)
+first_live_bucket(struct adp_walk *w, const struct adp_group *group)
 {
     for (size_t i = 0; i < group->n_buckets; i++) {
         if (bucket_is_live(w, group, &group->buckets[i], 0)) {
@@ -54,7 +64,7 @@ first_live_bucket(const struct adp_walk *w, const struct adp_group *group)
 /* Picks by the packet's connection.  From a dead bucket goes on to the slots
  * that follow, which spreads its share over the others. */
 static uint32_t
-select_bucket(const struct adp_walk *w, const struct adp_group *group)
+select_bucket(struct adp_walk *w, const struct adp_group *group)
 {
     size_t slot, n;
 
@@ -153,6 +163,7 @@ adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
 
     group = adp_program_get_group(w->program, group_id);
     if (!group) {
+        add_group_hit(w, group_id);
         trace_group(w, ADP_TRACE_GROUP, group_id, NULL, 0);
         return false;
     }
@@ -166,6 +177,7 @@ adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
     bucket = (group->type == OFPGT11_SELECT ? select_bucket(w, group)
               : first_live_bucket(w, group));
     if (bucket == UINT32_MAX) {
+        add_group_hit(w, group_id);
         trace_group(w, ADP_TRACE_GROUP, group_id, group, 0);
     } else {
         add_hit(w, group, bucket);

@@ -39,6 +39,8 @@ adp_verdict_clear(struct adp_verdict *v)
     v->drop_table = 0;
     v->drop_rule = NULL;
     v->n_hits = 0;
+    v->hits_hash = 0;
+    v->hit_learned = false;
     while (v->n_learned) {
         adp_learned_uninit(&v->learned[--v->n_learned]);
     }
@@ -121,6 +123,11 @@ adp_walk_add_hit(struct adp_walk *w, const struct adp_hit *hit)
         v->hits = x2nrealloc(v->hits, &v->allocated_hits, sizeof *v->hits);
     }
     v->hits[v->n_hits++] = *hit;
+
+    uint64_t word = (uintptr_t) hit->rule ^ (uint64_t) hit->bucket << 40
+                    ^ (uint64_t) hit->priority << 8 ^ hit->table_id;
+    v->hits_hash = (v->hits_hash ^ word) * 0x9e3779b97f4a7c15ULL;
+    v->hits_hash ^= v->hits_hash >> 29;
 }
 
 bool
@@ -156,6 +163,7 @@ lookup(struct adp_walk *w, uint8_t table_id, int *priority, bool *learned)
         if (other && (!rule || other->priority >= rule->priority)) {
             rule = other;
             *learned = true;
+            w->verdict->hit_learned = true;
         }
     }
     return rule;

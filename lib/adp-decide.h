@@ -100,19 +100,28 @@ struct adp_env_class {
     void (*trace)(const struct adp_env *, const struct adp_trace_event *);
 };
 
-enum adp_hit_kind { ADP_HIT_RULE, ADP_HIT_MISS, ADP_HIT_BUCKET };
+enum adp_hit_kind {
+    ADP_HIT_RULE,
+    ADP_HIT_MISS,
+    ADP_HIT_BUCKET,
+    ADP_HIT_GROUP,              /* Group looked at, nothing to be credited. */
+};
 
+/* Without padding: equal hits are equal byte for byte. */
 struct adp_hit {
-    enum adp_hit_kind kind;
-    uint8_t table_id;           /* RULE, MISS. */
-    int priority;               /* RULE, MISS: what is below had no part in
-                                 * it, see struct adp_match_scratch. */
-    uint32_t bucket;            /* BUCKET: index, or ADP_BUCKET_ALL. */
     union {
         struct adp_rule *rule;
         struct adp_group *group;
-    };
+    };                          /* GROUP: NULL. */
+    uint32_t bucket;            /* BUCKET: index, or ADP_BUCKET_ALL.  GROUP:
+                                 * the group's ID. */
+    int priority;               /* RULE, MISS: what is below had no part in
+                                 * it, see struct adp_match_scratch. */
+    uint8_t kind;               /* enum adp_hit_kind. */
+    uint8_t table_id;           /* RULE, MISS. */
+    uint16_t zero[3];
 };
+BUILD_ASSERT_DECL(sizeof(struct adp_hit) == 24 || sizeof(void *) != 8);
 
 struct adp_verdict {
     enum adp_punt punt;
@@ -125,6 +134,9 @@ struct adp_verdict {
 
     struct adp_hit *hits;
     size_t n_hits, allocated_hits;
+    uint64_t hits_hash;                 /* Of 'hits'. */
+
+    bool hit_learned;                   /* A hit is not in the program yet. */
 
     struct adp_learned *learned;        /* What learn() asks for. */
     size_t n_learned, allocated_learned;

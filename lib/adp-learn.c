@@ -38,6 +38,7 @@ adp_learn_table_create(void)
     struct adp_learn_table *table = xmalloc(sizeof *table);
 
     ovs_mutex_init(&table->mutex);
+    atomic_init(&table->serial, 0);
     atomic_init(&table->n_entries, 0);
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
         ovsrcu_init(&table->tables[i], NULL);

@@ -42,8 +42,9 @@ conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
     p->has_orig_tuple = false;
     p->md_conn = NULL;
     p->md_reply = false;
-    p->n_conns = 0;
+    conntrack_peek_uninit(p);
     p->ordinary = true;
+    p->applicable = true;
     p->last_natted = NULL;
     p->n_steps = 0;
 }
@@ -68,7 +69,13 @@ peek_conn_size(const struct conn *conn)
 static struct conntrack_peek_conn *
 peek_add(struct conntrack_peek *p)
 {
-    return (p->n_conns < CT_PEEK_MAX_CONNS ? &p->conns[p->n_conns++] : NULL);
+    if (p->n_conns >= CT_PEEK_MAX_CONNS) {
+        return NULL;
+    }
+
+    struct conntrack_peek_conn *pc = &p->conns[p->n_conns++];
+    memset(pc, 0, offsetof(struct conntrack_peek_conn, bytes));
+    return pc;
 }
 
 /* Returns the copy of 'real', made at the first call. */
@@ -83,11 +90,8 @@ peek_copy(struct conntrack_peek *p, struct conn *real)
 
     struct conntrack_peek_conn *pc = peek_add(p);
     if (pc) {
+        pc->up = ALIGNED_CAST(struct conn *, pc->bytes);
         pc->real = real;
-        pc->expired = false;
-        pc->has_un_nat = false;
-        pc->tracked = false;
-        pc->natted = false;
         if (!conntrack_ref_init(&pc->ref, real)) {
             p->ordinary = false;
         }
@@ -118,13 +122,13 @@ peek_lookup_created(struct conntrack_peek *p, const struct conn_key *key,
         if (pc->real || pc->expired) {
             continue;
         }
-        if (!conn_key_cmp(&pc->up.key, key)) {
+        if (!conn_key_cmp(&pc->up->key, key)) {
             f->pc = pc;
         } else if (pc->has_un_nat && !conn_key_cmp(&pc->un_nat_key, key)) {
             f->pc = pc;
             f->un_nat = true;
             f->reply = true;
-        } else if (!pc->has_un_nat && !conn_key_cmp(&pc->up.rev_key, key)) {
+        } else if (!pc->has_un_nat && !conn_key_cmp(&pc->up->rev_key, key)) {
             f->pc = pc;
             f->reply = true;
         }
@@ -166,7 +170,7 @@ static void
 peek_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
          struct conntrack_peek_tuple *tuple)
 {
-    const struct conn *conn = &pc->up;
+    const struct conn *conn = pc->up;
     const struct conn_key *key = reply ? &conn->key : &conn->rev_key;
     uint16_t action = reply ? nat_action_reverse(conn->nat_action)
                             : conn->nat_action;
@@ -198,7 +202,7 @@ peek_handle_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
 {
     const uint8_t natted = CS_SRC_NAT | CS_DST_NAT;
 
-    if (pc->up.nat_action
+    if (pc->up->nat_action
         && (!(p->ct_state & natted) || zone != p->ct_zone)) {
         p->ct_state &= ~natted;
         peek_nat(p, pc, reply, tuple);
@@ -213,9 +217,9 @@ peek_write_md(struct conntrack_peek *p, uint16_t zone,
     p->ct_state |= CS_TRACKED;
     p->ct_zone = zone;
     if (pc) {
-        p->ct_mark = pc->up.mark;
-        p->ct_label = pc->up.label;
-        key = pc->up.alg_related ? &pc->up.parent_key : &pc->up.key;
+        p->ct_mark = pc->up->mark;
+        p->ct_label = pc->up->label;
+        key = pc->up->alg_related ? &pc->up->parent_key : &pc->up->key;
     } else {
         p->ct_mark = 0;
         p->ct_label = OVS_U128_ZERO;
@@ -230,32 +234,33 @@ static void
 peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
                   const struct conntrack_peek_request *req)
 {
-    if (pc->up.alg_related) {
+    if (pc->up->alg_related) {
         return;
     }
     if (req->mark_mask) {
         p->ct_mark = req->mark | (p->ct_mark & ~req->mark_mask);
-        pc->up.mark = p->ct_mark;
+        pc->up->mark = p->ct_mark;
+        pc->changes_metadata = true;
     }
     if (req->label_mask.u64.lo || req->label_mask.u64.hi) {
         p->ct_label.u64.lo = req->label.u64.lo
             | (p->ct_label.u64.lo & ~req->label_mask.u64.lo);
         p->ct_label.u64.hi = req->label.u64.hi
             | (p->ct_label.u64.hi & ~req->label_mask.u64.hi);
-        pc->up.label = p->ct_label;
+        pc->up->label = p->ct_label;
+        pc->changes_metadata = true;
     }
 }
 
 /* Notes with what answer the packet was tracked in 'pc'. */
 static void
-peek_note(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
+peek_note(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
           bool is_new)
 {
-    if (pc->tracked && (pc->reply != reply || pc->is_new != is_new)) {
+    if (pc->tracked && pc->is_new != is_new) {
         p->ordinary = false;
     }
     pc->tracked = true;
-    pc->reply = reply;
     pc->is_new = is_new;
 }
 
@@ -265,11 +270,19 @@ static bool
 peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
                   bool reply)
 {
-    if (pc->up.alg_related) {
+    if (pc->up->alg_related) {
         p->ct_state |= CS_RELATED;
     }
 
-    switch (l4_protos[pc->up.key.nw_proto]->conn_update(p->ct, &pc->up,
+    if (pc->n_updates && pc->reply != reply) {
+        p->ordinary = p->applicable = false;
+    }
+    if (pc->n_updates && pc->up->key.nw_proto == IPPROTO_TCP) {
+        p->ordinary = false;            /* Windows move with each time. */
+    }
+    pc->reply = reply;
+    pc->n_updates++;
+    switch (l4_protos[pc->up->key.nw_proto]->conn_update(p->ct, pc->up,
                                                         p->packet, reply,
                                                         p->now)) {
     case CT_UPDATE_VALID:
@@ -278,18 +291,19 @@ peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
         if (reply) {
             p->ct_state |= CS_REPLY_DIR;
         }
-        peek_note(p, pc, reply, false);
+        peek_note(p, pc, false);
         return false;
     case CT_UPDATE_INVALID:
         p->ct_state = CS_INVALID;
         p->ordinary = false;
         return false;
     case CT_UPDATE_NEW:
+        p->applicable = false;
         pc->expired = true;
         return true;
     case CT_UPDATE_VALID_NEW:
         p->ct_state |= CS_NEW;
-        peek_note(p, pc, reply, true);
+        peek_note(p, pc, true);
         return false;
     }
     OVS_NOT_REACHED();
@@ -319,11 +333,16 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
 {
     *pcp = NULL;
     if (!l4_protos[key->nw_proto]->valid_new(p->packet)) {
+        p->applicable = false;
         p->ct_state = CS_INVALID;
         return CT_PEEK_OK;
     }
     p->ct_state = CS_NEW;
-    if (!req->commit || !peek_has_room(p, key->zone)) {
+    if (!req->commit) {
+        return CT_PEEK_OK;
+    }
+    if (!peek_has_room(p, key->zone)) {
+        p->applicable = false;
         return CT_PEEK_OK;
     }
 
@@ -331,29 +350,26 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     if (!pc) {
         return CT_PEEK_TOO_MANY;
     }
-    struct conn *fresh = l4_protos[key->nw_proto]->new_conn(p->ct, p->packet,
-                                                            p->now,
-                                                            req->tp_id);
-    memcpy(pc->bytes, fresh, peek_conn_size(fresh));
-    free(fresh);
-    pc->real = NULL;
-    pc->expired = false;
+    pc->up = l4_protos[key->nw_proto]->new_conn(p->ct, p->packet, p->now,
+                                                req->tp_id);
     pc->has_un_nat = req->nat != NULL;
-    pc->up.key = *key;
-    pc->up.rev_key = *key;
-    conn_key_reverse(&pc->up.rev_key);
+    pc->up->key = *key;
+    pc->up->rev_key = *key;
+    conn_key_reverse(&pc->up->rev_key);
 
     if (req->nat) {
         struct conn nat_conn;
 
-        pc->up.nat_action = req->nat->nat_action;
-        memcpy(&nat_conn, &pc->up, sizeof nat_conn);
-        if (!nat_get_unique_tuple(p->ct, &pc->up, &nat_conn, req->nat)) {
+        pc->up->nat_action = req->nat->nat_action;
+        memcpy(&nat_conn, pc->up, sizeof nat_conn);
+        if (!nat_get_unique_tuple(p->ct, pc->up, &nat_conn, req->nat)) {
+            free(pc->up);
             p->n_conns--;
+            p->applicable = false;
             return CT_PEEK_OK;
         }
-        pc->up.rev_key = nat_conn.rev_key;
-        pc->un_nat_key = pc->up.rev_key;
+        pc->up->rev_key = nat_conn.rev_key;
+        pc->un_nat_key = pc->up->rev_key;
         peek_nat(p, pc, false, tuple);
     }
     *pcp = pc;
@@ -369,8 +385,7 @@ peek_key(const struct conntrack_peek *p, uint16_t zone,
     key->zone = zone;
     key->src.addr = tuple->src;
     key->dst.addr = tuple->dst;
-    if (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP
-        || key->nw_proto == IPPROTO_SCTP) {
+    if (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP) {
         key->src.port = tuple->tp_src;
         key->dst.port = tuple->tp_dst;
     }
@@ -434,14 +449,14 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     if (natted) {
         if (f.pc) {
             f.reply = !f.reply;
-            *key = f.reply ? f.pc->up.rev_key : f.pc->up.key;
+            *key = f.reply ? f.pc->up->rev_key : f.pc->up->key;
         } else {
             conn_key_reverse(key);
         }
     }
 
     if (f.orphan) {
-        p->ordinary = false;
+        p->ordinary = p->applicable = false;
         p->ct_state |= CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);
         return CT_PEEK_OK;
@@ -450,7 +465,7 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     if (req->force && f.reply && pc) {
         pc->expired = true;
         pc = NULL;
-        p->ordinary = false;
+        p->ordinary = p->applicable = false;
     }
 
     if (pc) {
@@ -459,7 +474,7 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
             peek_handle_nat(p, pc, req->zone, f.reply, tuple);
         }
     } else if ((pc = peek_check_orig_tuple(p, key, req)) != NULL) {
-        p->ordinary = false;
+        p->ordinary = p->applicable = false;
         create = peek_update_state(p, pc, f.reply);
     } else {
         create = true;
@@ -520,9 +535,9 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
     }
 
     if (p->ct_state == CS_INVALID) {
-        p->ordinary = false;
+        p->ordinary = p->applicable = false;
         peek_write_md(p, req->zone, NULL, NULL);
-    } else if (p->md_conn && p->md_conn->up.key.zone == req->zone
+    } else if (p->md_conn && p->md_conn->up->key.zone == req->zone
                && !req->force) {
         struct conntrack_peek_conn *pc = p->md_conn;
 
@@ -531,11 +546,11 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
             p->md_conn = NULL;
         }
         p->ct_zone = req->zone;
-        p->ct_mark = pc->up.mark;
-        p->ct_label = pc->up.label;
+        p->ct_mark = pc->up->mark;
+        p->ct_label = pc->up->label;
         peek_set_metadata(p, pc, req);
     } else if (!p->valid) {
-        p->ordinary = false;
+        p->ordinary = p->applicable = false;
         p->ct_state = CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);
     } else {
@@ -560,4 +575,153 @@ conntrack_peek_ct(struct conntrack_peek *p,
         p->ordinary = false;
     }
     return result;
+}
+
+/* Applying. */
+
+/* As conn_not_found() does it: the table's and the zone's limit. */
+static bool
+apply_has_room(struct conntrack_peek *p, unsigned int n_new)
+{
+    unsigned int limit;
+
+    atomic_read_relaxed(&p->ct->n_conn_limit, &limit);
+    return atomic_count_get(&p->ct->n_conn) + n_new <= limit;
+}
+
+/* True if nobody has taken the tuples of 'pc' meanwhile. */
+static bool
+apply_is_free(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
+{
+    return (!conn_lookup(p->ct, &pc->up->key, p->now, NULL, NULL)
+            && (!pc->has_un_nat
+                || !conn_lookup(p->ct, &pc->un_nat_key, p->now, NULL, NULL)));
+}
+
+static bool
+apply_may_create(struct conntrack_peek *p, unsigned int n_new)
+{
+    if (!apply_has_room(p, n_new)
+        || (n_new > 1 && !cmap_is_empty(&p->ct->zone_limits))) {
+        return false;
+    }
+    for (size_t i = 0; i < p->n_conns; i++) {
+        const struct conntrack_peek_conn *pc = &p->conns[i];
+
+        if (!pc->real && (!peek_has_room(p, pc->up->key.zone)
+                          || !apply_is_free(p, pc))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct conn *
+apply_create_un_nat(struct conntrack *ct, const struct conn *conn)
+    OVS_REQUIRES(ct->ct_lock)
+{
+    struct conn *twin = xmemdup(conn, sizeof *conn);
+
+    twin->key = conn->rev_key;
+    twin->rev_key = conn->key;
+    twin->conn_type = CT_CONN_TYPE_UN_NAT;
+    twin->nat_action = 0;
+    twin->alg = NULL;
+    twin->nat_conn = NULL;
+    cmap_insert(&ct->conns, &twin->cm_node,
+                conn_key_hash(&twin->key, ct->hash_basis));
+    return twin;
+}
+
+static void
+apply_create(struct conntrack *ct, struct conntrack_peek_conn *pc)
+    OVS_REQUIRES(ct->ct_lock)
+{
+    struct conn *conn = pc->up;
+    struct zone_limit *zl = zone_limit_lookup_or_default(ct, conn->key.zone);
+
+    conn->nat_conn = pc->has_un_nat ? apply_create_un_nat(ct, conn) : NULL;
+    ovs_mutex_init_adaptive(&conn->lock);
+    conn->conn_type = CT_CONN_TYPE_DEFAULT;
+    atomic_flag_clear(&conn->reclaimed);
+    if (zl) {
+        conn->admit_zone = zl->czl.zone;
+        conn->zone_limit_seq = zl->czl.zone_limit_seq;
+        atomic_count_inc(&zl->czl.count);
+    } else {
+        conn->admit_zone = INVALID_ZONE;
+    }
+    cmap_insert(&ct->conns, &conn->cm_node,
+                conn_key_hash(&conn->key, ct->hash_basis));
+    conn_expire_push_front(ct, conn);
+    atomic_count_inc(&ct->n_conn);
+    pc->real = conn;
+    pc->n_updates = 0;
+    pc->changes_metadata = false;
+}
+
+static bool
+apply_create_all(struct conntrack_peek *p, unsigned int n_new)
+{
+    bool ok;
+
+    ovs_mutex_lock(&p->ct->ct_lock);
+    ok = apply_may_create(p, n_new);
+    for (size_t i = 0; ok && i < p->n_conns; i++) {
+        if (!p->conns[i].real) {
+            apply_create(p->ct, &p->conns[i]);
+        }
+    }
+    ovs_mutex_unlock(&p->ct->ct_lock);
+    return ok;
+}
+
+static void
+apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
+{
+    struct conn *conn = pc->real;
+
+    ovs_mutex_lock(&conn->lock);
+    for (unsigned int i = 0; i < pc->n_updates; i++) {
+        l4_protos[conn->key.nw_proto]->conn_update(p->ct, conn, p->packet,
+                                                   pc->reply, p->now);
+    }
+    if (pc->changes_metadata) {
+        conn->mark = pc->up->mark;
+        conn->label = pc->up->label;
+    }
+    ovs_mutex_unlock(&conn->lock);
+}
+
+bool
+conntrack_peek_apply(struct conntrack_peek *p)
+{
+    unsigned int n_new = 0;
+
+    if (!p->applicable) {
+        return false;
+    }
+    for (size_t i = 0; i < p->n_conns; i++) {
+        n_new += !p->conns[i].real;
+    }
+    if (n_new && !apply_create_all(p, n_new)) {
+        return false;
+    }
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (p->conns[i].n_updates || p->conns[i].changes_metadata) {
+            apply_update(p, &p->conns[i]);
+        }
+    }
+    return true;
+}
+
+void
+conntrack_peek_uninit(struct conntrack_peek *p)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (!p->conns[i].real) {
+            free(p->conns[i].up);
+        }
+    }
+    p->n_conns = 0;
 }

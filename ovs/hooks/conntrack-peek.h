@@ -41,7 +41,10 @@ enum conntrack_peek_result {
 #define CT_PEEK_MAX_CONNS 4
 
 struct conntrack_peek_conn {
+    struct conn *up;            /* As it will be: 'bytes', or a new one. */
     struct conn *real;          /* NULL: this packet creates it. */
+    unsigned int n_updates;     /* How often the packet was tracked in it. */
+    bool changes_metadata;      /* Its mark or label. */
     struct conntrack_ref ref;   /* To 'real'. */
     bool tracked;               /* The packet was tracked in it, ... */
     bool reply, is_new;         /* ... in this direction, with ct_state +new. */
@@ -50,9 +53,8 @@ struct conntrack_peek_conn {
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
     bool has_un_nat;
     union {
-        struct conn up;
         uint8_t bytes[CT_PEEK_CONN_SIZE];
-        uint64_t align;
+        struct conn align;
     };
 };
 
@@ -91,6 +93,7 @@ struct conntrack_peek {
     /* Whether the packet was an ordinary one, in each ct() so far, of a
      * connection that lives on; and what it looked like after each. */
     bool ordinary;
+    bool applicable;            /* By conntrack_peek_apply(). */
     struct conntrack_peek_conn *last_natted;
     size_t n_steps;
     struct conntrack_peek_tuple steps[CT_PEEK_MAX_STEPS];
@@ -106,7 +109,8 @@ struct conntrack_peek_request {
     ovs_u128 label, label_mask;
 };
 
-/* 'packet' has its layer offsets set and stays as it is. */
+/* 'packet' has its layer offsets set and stays as it is.  The peek may be one
+ * that was used before, or all zeros. */
 void conntrack_peek_init(struct conntrack_peek *, struct conntrack *,
                          struct dp_packet *packet, long long int now);
 
@@ -125,5 +129,15 @@ bool conntrack_bypasses_fragments(void);
 
 /* ct_clear. */
 void conntrack_peek_clear(struct conntrack_peek *);
+
+/* Does to the connection table what executing the ct() actions would do, in
+ * one go, and leaves the packet alone: connections are created, tracked,
+ * marked and labelled.  Returns false, and has done nothing, if only
+ * executing the actions is right: for what upstream logs or counts, or if
+ * somebody changed the table in between. */
+bool conntrack_peek_apply(struct conntrack_peek *);
+
+/* Frees what the peek has not put into the table. */
+void conntrack_peek_uninit(struct conntrack_peek *);
 
 #endif /* conntrack-peek.h */

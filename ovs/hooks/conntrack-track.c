@@ -27,8 +27,8 @@ conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 void
 conntrack_track_prefetch(const struct conn *conn)
 {
-    OVS_PREFETCH((const char *) conn + offsetof(struct conn, label));
-    OVS_PREFETCH((const char *) conn + sizeof *conn);
+    OVS_PREFETCH_WRITE((const char *) conn + offsetof(struct conn, label));
+    OVS_PREFETCH_WRITE((const char *) conn + sizeof *conn);
 }
 
 void
@@ -38,35 +38,35 @@ conntrack_clock_init(struct conntrack_clock *clock, long long int now)
     clock->n_known = 0;
 }
 
-/* As conn_update_expiration(), which is asked once for each kind of timeout.
- * What it says holds for the moment of 'clock'. */
-static void
-track_update_expiration(struct conntrack *ct, struct conn *conn,
-                        enum ct_timeout timeout, struct conntrack_clock *clock)
+/* What conn_update_expiration() would set.  It is asked, for an imaginary
+ * connection, once for each kind of timeout: what it says holds for the
+ * moment of 'clock'. */
+static long long int
+clock_expiration(struct conntrack *ct, uint32_t tp_id,
+                 enum ct_timeout timeout, struct conntrack_clock *clock)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    long long int expiration;
     unsigned int i;
 
     for (i = 0; i < clock->n_known; i++) {
-        if (clock->known[i].tp_id == conn->tp_id
+        if (clock->known[i].tp_id == tp_id
             && clock->known[i].timeout == timeout) {
-            atomic_read_relaxed(&conn->expiration, &expiration);
-            if (expiration != clock->known[i].expiration) {
-                atomic_store_relaxed(&conn->expiration,
-                                     clock->known[i].expiration);
-            }
-            return;
+            return clock->known[i].expiration;
         }
     }
 
-    conn_update_expiration(ct, conn, timeout, clock->now);
+    struct conn conn = { .tp_id = tp_id };
+    long long int expiration;
+
+    conn_update_expiration(ct, &conn, timeout, clock->now);
+    atomic_read_relaxed(&conn.expiration, &expiration);
     if (i < ARRAY_SIZE(clock->known)) {
-        clock->known[i].tp_id = conn->tp_id;
+        clock->known[i].tp_id = tp_id;
         clock->known[i].timeout = timeout;
-        atomic_read_relaxed(&conn->expiration, &clock->known[i].expiration);
+        clock->known[i].expiration = expiration;
         clock->n_known++;
     }
+    return expiration;
 }
 
 bool
@@ -76,7 +76,9 @@ conntrack_track_check(struct conntrack *ct, struct conn *conn,
                       long long int now, struct conntrack_step *step)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    if (conn_expired(conn, now)
+    atomic_read_explicit(&conn->expiration, &step->expiration,
+                         memory_order_acquire);
+    if (now >= step->expiration
         || conn->mark != expect->mark
         || !ovs_u128_equals(conn->label, expect->label)) {
         return false;
@@ -93,10 +95,17 @@ void
 conntrack_track_commit(struct conntrack *ct, const struct conntrack_step *step,
                        struct conntrack_clock *clock)
 {
+    struct conn *conn = step->conn;
+    long long int old = step->expiration;
+    long long int new = clock_expiration(ct, conn->tp_id, step->timeout,
+                                         clock);
+
     if (step->timeout == CT_TM_TCP_ESTABLISHED) {
         conntrack_tcp_commit(step);
     }
-    track_update_expiration(ct, step->conn, step->timeout, clock);
+    if (old != new) {
+        atomic_compare_exchange_strong(&conn->expiration, &old, new);
+    }
 }
 
 /* Sum of 'n' bytes as 16-bit words in memory order, not folded.  (The ones'

@@ -22,10 +22,12 @@
  * state, or a TCP segment inside the windows of an established connection
  * with ACK and without SYN, FIN and RST.
  *
- * Neither takes the connection's lock.  That is sound for what they write:
- * the expiration is atomic, and of a TCP connection only "highest number
- * seen" fields are written, each in one direction of the connection alone.
- * As in stock, packets of one direction are processed one after the other.
+ * Neither takes the connection's lock.  That is sound for what they write: of
+ * a TCP connection only "highest number seen" fields, each in one direction of
+ * the connection alone, and packets of one direction are processed one
+ * after the other; and the expiration, unless it changed since the check:
+ * then somebody else has moved the connection on, maybe closed it, and what
+ * he wrote stands.
  *
  * Thread-safety: any thread, but one that must not quiesce between
  * conntrack_ref_is_valid() and the last use of the connection.
@@ -89,6 +91,7 @@ struct conntrack_expect {
 /* What the two steps share for one packet and connection. */
 struct conntrack_step {
     struct conn *conn;
+    long long int expiration;   /* When the connection was looked at. */
     void *src, *dst;            /* struct tcp_peer, by direction. */
     uint32_t end, ack, win, sws;
     int timeout;                /* enum ct_timeout. */

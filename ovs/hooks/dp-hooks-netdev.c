@@ -45,6 +45,31 @@ dp_dpif_conntrack(const struct dpif *dpif)
     return get_dp_netdev(dpif)->conntrack;
 }
 
+size_t
+dp_dpif_work(const struct dpif *dpif, struct dp_pmd_work **workp)
+{
+    struct dp_netdev_pmd_thread **pmds;
+    size_t n;
+
+    sorted_poll_thread_list(get_dp_netdev(dpif), &pmds, &n);
+    struct dp_pmd_work *work = xcalloc(n, sizeof *work);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t stats[PMD_N_STATS];
+
+        pmd_perf_read_counters(&pmds[i]->perf_stats, stats);
+        work[i] = (struct dp_pmd_work) {
+            .core_id = pmds[i]->core_id,
+            .numa_id = pmds[i]->numa_id,
+            .n_packets = stats[PMD_STAT_RECV],
+            .busy_cycles = stats[PMD_CYCLES_ITER_BUSY],
+            .idle_cycles = stats[PMD_CYCLES_ITER_IDLE],
+        };
+    }
+    free(pmds);
+    *workp = work;
+    return n;
+}
+
 long long int
 dp_pmd_now_ms(const struct dp_netdev_pmd_thread *pmd)
 {

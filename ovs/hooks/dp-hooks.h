@@ -71,6 +71,17 @@ void dp_hook_bridge_configured(struct ofproto *,
 struct conntrack *dp_pmd_conntrack(const struct dp_netdev_pmd_thread *);
 struct conntrack *dp_dpif_conntrack(const struct dpif *);
 long long int dp_pmd_now_ms(const struct dp_netdev_pmd_thread *);
+/* What each packet thread has done, as dpif-netdev/pmd-stats-show has it.  For
+ * the main thread, which has no cycles of its own here, 'core_id' is
+ * NON_PMD_CORE_ID.  Returns the number of threads; the caller frees the
+ * array. */
+struct dp_pmd_work {
+    unsigned int core_id;
+    int numa_id;
+    uint64_t n_packets;                 /* Received. */
+    uint64_t busy_cycles, idle_cycles;
+};
+size_t dp_dpif_work(const struct dpif *, struct dp_pmd_work **);
 /* Counts packets that the callback handled.  'received': they came from an
  * interface; otherwise out of a tunnel, and count as recirculated. */
 void dp_pmd_count_compiled(struct dp_netdev_pmd_thread *, bool received,

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_DRAFT_H
+#define ADP_DRAFT_H 1
+
+/* A verdict boiled down to what it does to the packet.
+ *
+ * Most verdicts are: ct() here and there, some headers set, one output.  The
+ * draft of such a verdict says what the packet looks like in the end and where
+ * it goes, with conntrack left aside, so that it can be carried out without
+ * upstream's executor, and be kept for the packets of a session
+ * (adp-cached.h).
+ *
+ * Thread-safety: a draft belongs to one thread, and lives as long as the walk
+ * that it was made from stays as it is.
+ */
+
+#include "adp-cached.h"
+
+struct adp_draft {
+    const struct adp_walk *w;
+    const struct flow *flow;            /* The packet as it came. */
+
+    /* As the packet is in the end. */
+    struct conntrack_peek_tuple tuple;
+    struct eth_addr dl_dst, dl_src;
+    uint8_t tos, ttl;
+
+    struct adp_cached_content content;
+    const struct nlattr *actions;       /* Of 'content'; in the verdict. */
+    size_t n_steps;
+};
+
+/* Makes a draft of what 'w' found out about the packet whose headers were
+ * those of 'flow'.  Returns false if that needs the executor. */
+bool adp_draft_init(struct adp_draft *, const struct adp_walk *w,
+                    const struct flow *flow);
+
+/* Completes the draft for the packets that come after this one on the
+ * same connections, to which it makes references.  Returns false if these
+ * packets may fare otherwise. */
+bool adp_draft_for_session(struct adp_draft *,
+                           struct conntrack_ref refs[ADP_CACHED_MAX_CONNS]);
+
+#endif /* adp-draft.h */

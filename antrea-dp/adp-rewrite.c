@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-rewrite.h"
+
+#include <netinet/in.h>
+#include "adp-draft.h"
+#include "adp-session.h"
+#include "csum.h"
+#include "dp-packet.h"
+#include "packets.h"
+#include "unaligned.h"
+
+/* Applies a difference, see csum.h.  Byte order doesn't matter. */
+static inline ovs_be16
+add_to_csum(ovs_be16 csum, uint16_t delta)
+{
+    uint32_t sum = (OVS_FORCE uint16_t) ~csum + delta;
+
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    return (OVS_FORCE ovs_be16) ~sum;
+}
+
+static void
+nat_ipv4_tcp(struct tcp_header *tcp, const struct adp_session *s)
+{
+    tcp->tcp_src = s->v4.nat_tp_src;
+    tcp->tcp_dst = s->v4.nat_tp_dst;
+    tcp->tcp_csum = add_to_csum(tcp->tcp_csum, s->v4.l4_delta);
+}
+
+static void
+nat_ipv4_udp(struct udp_header *udp, const struct adp_session *s)
+{
+    udp->udp_src = s->v4.nat_tp_src;
+    udp->udp_dst = s->v4.nat_tp_dst;
+    if (udp->udp_csum) {
+        udp->udp_csum = add_to_csum(udp->udp_csum, s->v4.l4_delta);
+        if (!udp->udp_csum) {
+            udp->udp_csum = htons(0xffff);
+        }
+    }
+}
+
+/* NAT together with the rest of the rewriting. */
+static void
+nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
+         const struct adp_cached_content *c)
+{
+    struct ip_header *ip = dp_packet_l3(packet);
+
+    put_16aligned_be32(&ip->ip_src, s->v4.nat_src);
+    put_16aligned_be32(&ip->ip_dst, s->v4.nat_dst);
+    if (c->set_tos) {
+        ip->ip_tos = c->tos;
+    }
+    if (c->set_ttl) {
+        ip->ip_ttl = c->ttl;
+    }
+    ip->ip_csum = add_to_csum(ip->ip_csum, s->v4.l3_delta);
+    if (ip->ip_proto == IPPROTO_TCP) {
+        nat_ipv4_tcp(dp_packet_l4(packet), s);
+    } else {
+        nat_ipv4_udp(dp_packet_l4(packet), s);
+    }
+}
+
+static void
+nat_ipv6(struct dp_packet *packet, const struct adp_session *s)
+{
+    const struct adp_session_body *body = &s->v6.body;
+    const struct adp_cached *v = body->verdict;
+    struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
+
+    for (int i = 0; i < body->n_conns; i++) {
+        const struct conntrack_expect *expect = &v->content.conns[i];
+
+        if (expect->nat) {
+            conntrack_track_nat(conns[i], expect->reply, packet);
+        }
+    }
+}
+
+static void
+rewrite_ipv4(struct dp_packet *packet, const struct adp_cached_content *c)
+{
+    struct ip_header *ip = dp_packet_l3(packet);
+
+    if (c->set_tos) {
+        uint8_t *tos = &ip->ip_tos;
+
+        ip->ip_csum = recalc_csum16(ip->ip_csum, htons(*tos), htons(c->tos));
+        *tos = c->tos;
+    }
+    if (c->set_ttl) {
+        uint8_t *ttl = &ip->ip_ttl;
+
+        ip->ip_csum = recalc_csum16(ip->ip_csum, htons(*ttl << 8),
+                                    htons(c->ttl << 8));
+        *ttl = c->ttl;
+    }
+}
+
+static void
+rewrite_ipv6(struct dp_packet *packet, const struct adp_cached_content *c)
+{
+    struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
+
+    if (c->set_tos) {
+        ovs_be32 flow = get_16aligned_be32(&ip6->ip6_flow);
+
+        put_16aligned_be32(&ip6->ip6_flow,
+                           (flow & htonl(0xf00fffff)) | htonl(c->tos << 20));
+    }
+    if (c->set_ttl) {
+        ip6->ip6_hlim = c->ttl;
+    }
+}
+
+static inline void
+rewrite_ethernet(struct dp_packet *packet, const struct adp_cached_content *c)
+{
+    if (c->set_eth) {
+        struct eth_header *eth = dp_packet_data(packet);
+
+        eth->eth_dst = c->dl_dst;
+        eth->eth_src = c->dl_src;
+    }
+}
+
+void
+adp_rewrite_by_session(struct dp_packet *packet, const struct adp_session *s,
+                       const struct adp_cached_content *c)
+{
+    rewrite_ethernet(packet, c);
+    if (s->is_ipv6) {
+        if (c->nat) {
+            nat_ipv6(packet, s);
+        }
+        rewrite_ipv6(packet, c);
+    } else if (c->nat) {
+        nat_ipv4(packet, s, c);
+    } else {
+        rewrite_ipv4(packet, c);
+    }
+}
+
+static void
+set_addresses4(struct dp_packet *packet,
+               const struct conntrack_peek_tuple *tuple)
+{
+    struct ip_header *ip = dp_packet_l3(packet);
+
+    if (get_16aligned_be32(&ip->ip_src) != tuple->src.ipv4) {
+        packet_set_ipv4_addr(packet, &ip->ip_src, tuple->src.ipv4);
+    }
+    if (get_16aligned_be32(&ip->ip_dst) != tuple->dst.ipv4) {
+        packet_set_ipv4_addr(packet, &ip->ip_dst, tuple->dst.ipv4);
+    }
+}
+
+static void
+set_address6(struct dp_packet *packet, uint8_t nw_proto,
+             ovs_16aligned_be32 address[4], const struct in6_addr *new)
+{
+    if (memcmp(address, new, sizeof *new)) {
+        packet_set_ipv6_addr(packet, nw_proto, address, new, true);
+    }
+}
+
+void
+adp_rewrite_by_draft(struct dp_packet *packet, const struct adp_draft *d)
+{
+    const struct adp_cached_content *c = &d->content;
+    const struct conntrack_peek_tuple *tuple = &d->tuple;
+    uint8_t nw_proto = d->flow->nw_proto;
+    bool ipv6 = d->flow->dl_type == htons(ETH_TYPE_IPV6);
+
+    rewrite_ethernet(packet, c);
+    if (c->nat) {
+        if (ipv6) {
+            struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
+
+            set_address6(packet, nw_proto, ip6->ip6_src.be32,
+                         &tuple->src.ipv6);
+            set_address6(packet, nw_proto, ip6->ip6_dst.be32,
+                         &tuple->dst.ipv6);
+        } else {
+            set_addresses4(packet, tuple);
+        }
+        if (nw_proto == IPPROTO_TCP) {
+            packet_set_tcp_port(packet, tuple->tp_src, tuple->tp_dst);
+        } else if (nw_proto == IPPROTO_UDP) {
+            packet_set_udp_port(packet, tuple->tp_src, tuple->tp_dst);
+        }
+    }
+    if (c->set_tos || c->set_ttl) {
+        if (ipv6) {
+            rewrite_ipv6(packet, c);
+        } else {
+            rewrite_ipv4(packet, c);
+        }
+    }
+}
