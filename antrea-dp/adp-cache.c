@@ -6,6 +6,7 @@
 #include "adp-bridge-private.h"
 #include "adp-cached.h"
 #include "adp-draft.h"
+#include "adp-memo.h"
 #include "adp-session-parse.h"
 #include "hash.h"
 #include "ovs-thread.h"
@@ -100,6 +101,7 @@ thread_cache_destroy(void *tc_)
     ovs_list_remove(&tc->list_node);
     ovs_mutex_unlock(&caches_mutex);
 
+    adp_memos_destroy(tc->up.memos);
     adp_sessions_destroy(tc->up.sessions);
     adp_cached_set_destroy(tc->up.verdicts);
     for (int i = 0; i < MAX_NESTING; i++) {
@@ -123,6 +125,7 @@ thread_cache_create(void)
     }
     hmap_init(&tc->tunnels);
     tc->up.verdicts = adp_cached_set_create();
+    tc->up.memos = adp_memos_create(tc->up.verdicts);
     create_sessions(tc);
 
     ovs_mutex_lock(&caches_mutex);
@@ -361,15 +364,21 @@ set_body(struct adp_session_body *body, struct adp_cached *v,
 
 void
 adp_cache_remember(struct adp_cache *cache,
-                   const struct adp_session_packet *p, struct adp_draft *d)
+                   const struct adp_session_packet *p,
+                   const struct adp_walk *w,
+                   const struct conntrack_peek_tuple *tuple,
+                   const struct adp_cached_source *source,
+                   const struct adp_cached_content *content)
 {
     struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
     struct thread_cache *tc = thread_cache_cast(cache);
+    struct adp_cached_content c = *content;
     struct adp_cached *v = NULL;
 
     memset(refs, 0, sizeof refs);
-    if (adp_draft_for_session(d, refs)) {
-        v = adp_cached_take(cache->verdicts, d);
+    if (adp_draft_conns(&c, &w->ct.peek, refs)) {
+        c.decided = false;
+        v = adp_cached_take(cache->verdicts, source, &c);
     }
 
     struct adp_session *old = adp_cache_find(cache, p);
@@ -379,8 +388,8 @@ adp_cache_remember(struct adp_cache *cache,
     if (v) {
         struct adp_session *s = insert(cache, p);
 
-        set_body(adp_session_body(s), v, refs, d->w);
-        set_nat(s, &d->tuple, &v->content);
+        set_body(adp_session_body(s), v, refs, w);
+        set_nat(s, tuple, &v->content);
         adp_count_mine(&tc->n_inserted, 1);
     }
     if (old || v) {

@@ -18,17 +18,21 @@
 #include "openvswitch/types.h"
 
 struct adp_bridge;
+struct adp_cached_content;
 struct adp_cached_set;
-struct adp_draft;
+struct adp_cached_source;
+struct adp_memos;
 struct adp_session;
 struct adp_session_packet;
 struct adp_sessions;
 struct adp_walk;
+struct conntrack_peek_tuple;
 struct flow_tnl;
 
 struct adp_cache {
     struct adp_sessions *sessions;
     struct adp_cached_set *verdicts;
+    struct adp_memos *memos;
 };
 
 /* For a batch of packets.  Batches nest: executing a verdict may decapsulate
@@ -63,10 +67,15 @@ const struct adp_cache_tunnel *adp_cache_add_tunnel(struct adp_cache *,
 struct adp_session *adp_cache_find(const struct adp_cache *,
                                    const struct adp_session_packet *);
 
-/* Remembers the verdict on the packet, if it is good for the packets after
- * it. */
+/* Makes a session of what was decided on the packet: a verdict with 'content'
+ * from 'source', for the packets after it, unless their verdict might be
+ * another.  'w' has the packet's way through conntrack, 'tuple' is the
+ * packet's after NAT. */
 void adp_cache_remember(struct adp_cache *, const struct adp_session_packet *,
-                        struct adp_draft *);
+                        const struct adp_walk *w,
+                        const struct conntrack_peek_tuple *tuple,
+                        const struct adp_cached_source *,
+                        const struct adp_cached_content *);
 
 /* Sums over all threads. */
 struct adp_cache_stats {

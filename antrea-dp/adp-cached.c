@@ -4,7 +4,6 @@
 #include "adp-cached.h"
 
 #include "adp-bridge-private.h"
-#include "adp-draft.h"
 #include "adp-tunnel.h"
 #include "bitmap.h"
 #include "hash.h"
@@ -89,29 +88,22 @@ bytes_equal(const void *a, const void *b, size_t n)
     return !n || !memcmp(a, b, n);
 }
 
-/* True if 'w' asked for the same ports and got the same answers. */
-static bool
-same_ports(const struct adp_cached *v, const struct adp_walk *w)
-{
-    return (v->n_ports == w->n_ports
-            && bytes_equal(v->ports, w->consulted,
-                           v->n_ports * sizeof *v->ports));
-}
-
 static struct adp_cached *
-cached_find(const struct adp_cached_set *set, const struct adp_draft *d,
-            uint32_t hash)
+cached_find(const struct adp_cached_set *set,
+            const struct adp_cached_source *source,
+            const struct adp_cached_content *c, uint32_t hash)
 {
-    const struct adp_cached_content *c = &d->content;
     struct adp_cached *v;
 
     HMAP_FOR_EACH_WITH_HASH (v, hmap_node, hash, &set->all) {
-        if (!v->overtaken && v->bridge == d->w->bridge
+        if (!v->overtaken && v->bridge == source->bridge
+            && v->hits_hash == source->hits_hash
             && !memcmp(&v->content, c, sizeof *c)
-            && bytes_equal(v->hits, d->w->verdict.hits,
-                           c->n_hits * sizeof *v->hits)
-            && bytes_equal(v->actions, d->actions, c->actions_len)
-            && (c->decided || same_ports(v, d->w))) {
+            && bytes_equal(v->hits, source->hits, c->n_hits * sizeof *v->hits)
+            && bytes_equal(v->actions, source->actions, c->actions_len)
+            && v->n_ports == source->n_consulted
+            && bytes_equal(v->ports, source->consulted,
+                           v->n_ports * sizeof *v->ports)) {
             return v;
         }
     }
@@ -119,13 +111,16 @@ cached_find(const struct adp_cached_set *set, const struct adp_draft *d,
 }
 
 static struct adp_cached *
-cached_create(struct adp_cached_set *set, const struct adp_draft *d,
-              uint32_t hash)
+cached_create(struct adp_cached_set *set,
+              const struct adp_cached_source *source,
+              const struct adp_cached_content *c, uint32_t hash)
 {
-    const struct adp_cached_content *c = &d->content;
-    const struct adp_walk *w = d->w;
+    struct adp_hit *hits;
 
-    struct adp_hit *hits = hits_clone(w->verdict.hits, c->n_hits);
+    if (hmap_count(&set->all) >= MAX_CACHED) {
+        return NULL;
+    }
+    hits = hits_clone(source->hits, c->n_hits);
     if (!hits) {
         return NULL;
     }
@@ -136,42 +131,59 @@ cached_create(struct adp_cached_set *set, const struct adp_draft *d,
     }
 
     struct adp_cached *v = xzalloc(sizeof *v);
-    v->bridge = w->bridge;
+    v->bridge = source->bridge;
     v->content = *c;
     v->hits = hits;
+    v->hits_hash = source->hits_hash;
     if (c->actions_len) {
-        v->actions = xmemdup(d->actions, c->actions_len);
+        v->actions = xmemdup(source->actions, c->actions_len);
     }
-    if (!c->decided) {
-        memcpy(v->ports, w->consulted, w->n_ports * sizeof *v->ports);
-        v->n_ports = w->n_ports;
-    }
-    v->ports_serial = w->ports->serial;
+    v->n_ports = source->n_consulted;
+    memcpy(v->ports, source->consulted, v->n_ports * sizeof *v->ports);
+    v->ports_serial = source->ports->serial;
     hmap_insert(&set->all, &v->hmap_node, hash);
     mpsc_queue_insert(&newborn, &v->queue_node);
     return v;
 }
 
 struct adp_cached *
-adp_cached_take(struct adp_cached_set *set, const struct adp_draft *d)
+adp_cached_take(struct adp_cached_set *set,
+                const struct adp_cached_source *source,
+                const struct adp_cached_content *c)
 {
-    const struct adp_cached_content *c = &d->content;
-    const struct adp_walk *w = d->w;
     struct adp_cached *v;
 
-    uint32_t hash = hash_bytes(c, sizeof *c, w->verdict.hits_hash);
+    uint32_t hash = hash_bytes(c, sizeof *c, source->hits_hash);
     if (c->actions_len) {
-        hash = hash_bytes(d->actions, c->actions_len, hash);
+        hash = hash_bytes(source->actions, c->actions_len, hash);
     }
-    v = cached_find(set, d, hash);
-    if (!v && hmap_count(&set->all) < MAX_CACHED) {
-        v = cached_create(set, d, hash);
+    v = cached_find(set, source, c, hash);
+    if (!v) {
+        v = cached_create(set, source, c, hash);
     }
     if (v) {
-        adp_cached_revalidate(v, w->program, w->ports);
+        adp_cached_revalidate(v, source->program, source->ports);
         v->n_sessions++;
     }
     return v;
+}
+
+void
+adp_cached_source_init(struct adp_cached_source *source,
+                       const struct adp_cached *v,
+                       const struct adp_program *program,
+                       const struct adp_ports *ports)
+{
+    *source = (struct adp_cached_source) {
+        .bridge = v->bridge,
+        .program = program,
+        .ports = ports,
+        .hits = v->hits,
+        .hits_hash = v->hits_hash,
+        .actions = v->actions,
+        .consulted = v->ports,
+        .n_consulted = v->n_ports,
+    };
 }
 
 void
@@ -208,25 +220,28 @@ decided_expire(struct adp_cached_set *set, long long int now)
 }
 
 struct adp_cached *
-adp_cached_for_decided(struct adp_cached_set *set, const struct adp_draft *d,
+adp_cached_for_decided(struct adp_cached_set *set,
+                       const struct adp_cached_source *source_,
+                       const struct adp_cached_content *content,
                        long long int now)
 {
-    const struct adp_walk *w = d->w;
-    struct adp_draft counting = { .w = w };
-    struct adp_cached_content *c = &counting.content;
+    struct adp_cached_source source = *source_;
+    struct adp_cached_content c;
 
-    memset(c, 0, sizeof *c);
-    c->decided = true;
-    c->dropped = d->content.dropped;
-    c->ends_in_miss = d->content.ends_in_miss;
-    c->tunnel = d->content.tunnel;
-    c->ingress_tunnel = d->content.ingress_tunnel;
-    c->n_hits = d->content.n_hits;
+    /* What is rewritten and which ports were asked for doesn't matter. */
+    source.n_consulted = 0;
+    memset(&c, 0, sizeof c);
+    c.decided = true;
+    c.dropped = content->dropped;
+    c.ends_in_miss = content->ends_in_miss;
+    c.tunnel = content->tunnel;
+    c.ingress_tunnel = content->ingress_tunnel;
+    c.n_hits = content->n_hits;
 
-    uint32_t hash = w->verdict.hits_hash ^ c->ingress_tunnel;
-    struct adp_cached *v = cached_find(set, &counting, hash);
-    if (!v && hmap_count(&set->all) < MAX_CACHED) {
-        v = cached_create(set, &counting, hash);
+    uint32_t hash = source.hits_hash ^ c.ingress_tunnel;
+    struct adp_cached *v = cached_find(set, &source, &c, hash);
+    if (!v) {
+        v = cached_create(set, &source, &c, hash);
         if (v) {
             v->n_sessions++;
             atomic_store_relaxed(&v->used, now);

@@ -42,8 +42,7 @@ struct adp_tunnel;
 /* What packets must agree on to share a verdict.  All bytes count: made by
  * memset() and assignments. */
 struct adp_cached_content {
-    bool decided;                       /* For packets without a session: only
-                                         * to count them. */
+    bool decided;                       /* For packets without a session. */
     struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
     uint8_t n_conns;
     bool nat;                           /* Addresses or ports change. */
@@ -88,6 +87,7 @@ struct adp_cached {
     struct adp_walk_port ports[ADP_WALK_MAX_PORTS];
     size_t n_ports;
     const struct adp_hit *hits;         /* References to rules and groups. */
+    uint64_t hits_hash;
     const struct nlattr *actions;       /* After the rewriting. */
     struct adp_cached_content content;
 };
@@ -100,15 +100,34 @@ struct adp_cached_set *adp_cached_set_create(void);
 void adp_cached_set_destroy(struct adp_cached_set *);
 size_t adp_cached_set_count(const struct adp_cached_set *);
 
-/* Returns a cached verdict with the content of the draft, with a reference for
- * one session, or NULL if there is no room for it. */
+/* What a cached verdict is made from. */
+struct adp_cached_source {
+    struct adp_bridge *bridge;
+    const struct adp_program *program;
+    const struct adp_ports *ports;
+    const struct adp_hit *hits;
+    uint64_t hits_hash;
+    const struct nlattr *actions;
+    const struct adp_walk_port *consulted;
+    size_t n_consulted;
+};
+
+/* Returns a cached verdict with the content, with a reference for one session,
+ * or NULL if there is no room for it. */
 struct adp_cached *adp_cached_take(struct adp_cached_set *,
-                                   const struct adp_draft *);
-/* Returns the one that counts packets without a session that have this draft's
+                                   const struct adp_cached_source *,
+                                   const struct adp_cached_content *);
+/* The source that 'v' was made from, with what is present now. */
+void adp_cached_source_init(struct adp_cached_source *,
+                            const struct adp_cached *v,
+                            const struct adp_program *,
+                            const struct adp_ports *);
+/* Returns the one that counts packets without a session that have these
  * hits, or NULL.  It needs no release: it stays for some seconds after its
  * last packet. */
 struct adp_cached *adp_cached_for_decided(struct adp_cached_set *,
-                                          const struct adp_draft *,
+                                          const struct adp_cached_source *,
+                                          const struct adp_cached_content *,
                                           long long int now_ms);
 void adp_cached_release(struct adp_cached_set *, struct adp_cached *);
 
@@ -135,6 +154,36 @@ adp_cached_count(struct adp_cached *v, uint64_t n_bytes, uint16_t tcp_flags,
  * ones of its bridge. */
 void adp_cached_revalidate(struct adp_cached *, const struct adp_program *,
                            const struct adp_ports *);
+
+/* True if what was decided with verdict 'v' when the program's generation had
+ * the low bits '*generation' and learned flows the serial 'learn_seq' holds
+ * now.  Then brings '*generation' up to date. */
+static inline bool
+adp_cached_is_current(struct adp_cached *v, const struct adp_bridge *b,
+                      const struct adp_program *program,
+                      const struct adp_ports *ports, uint32_t *generation,
+                      uint32_t learn_seq, uint32_t learn_serial)
+{
+    uint32_t now = program->generation;
+
+    if (OVS_UNLIKELY(v->bridge != b)) {
+        return false;
+    }
+    if (OVS_UNLIKELY(v->generation != program->generation
+                     || v->ports_serial != ports->serial)) {
+        adp_cached_revalidate(v, program, ports);
+    }
+    if (OVS_UNLIKELY(v->overtaken)) {
+        return false;
+    }
+    if (OVS_UNLIKELY(*generation != now)) {
+        if ((int32_t) (*generation - (uint32_t) v->changed) < 0) {
+            return false;
+        }
+        *generation = now;
+    }
+    return !v->on_learn || learn_seq == learn_serial;
+}
 
 /* Main thread: credits flows, groups, tables and ports with all that bridge's
  * cached verdicts counted since the last time. */

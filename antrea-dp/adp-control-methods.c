@@ -350,8 +350,9 @@ static struct json *
 method_stats(struct adp_control_call *call)
 {
     struct adp_bridge *bridge = call_bridge(call, false);
+    bool brief = call_bool(call, "brief");
 
-    return call->error ? NULL : adp_bridge_stats(bridge);
+    return call->error ? NULL : adp_bridge_stats(bridge, !brief);
 }
 
 static struct json *
@@ -435,7 +436,7 @@ static const struct method {
     { "replace", { "bridge", "records", "if_generation" }, method_replace },
     { "get", { "bridge", "kind", "name" }, method_get },
     { "watch", { "bridge" }, method_watch },
-    { "stats", { "bridge" }, method_stats },
+    { "stats", { "bridge", "brief" }, method_stats },
     { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace },
     { "program", { "bridge" }, method_program },
     { "version", { NULL }, method_version },

@@ -11,6 +11,7 @@ adp_ct_init(struct adp_ct *ct, struct conntrack *tracker,
             struct dp_packet *packet, long long int now_ms)
 {
     conntrack_peek_init(&ct->peek, tracker, packet, now_ms);
+    ct->n_steps = 0;
 }
 
 static bool
@@ -129,6 +130,46 @@ nat_from_request(struct nat_action_info_t *nat,
     }
 }
 
+static void
+note_step(struct adp_ct *ct, const struct conntrack_peek_request *req,
+          bool clear)
+{
+    const struct conntrack_peek *p = &ct->peek;
+    size_t i = ct->n_steps++;
+
+    if (i < ADP_CT_MAX_STEPS) {
+        struct adp_ct_step *step = &ct->steps[i];
+
+        step->req = *req;
+        if (req->nat) {
+            step->nat = *req->nat;
+        }
+        step->clear = clear;
+        step->ct_state = p->ct_state;
+        step->ct_mark = p->ct_mark;
+        step->ct_label = p->ct_label;
+    }
+}
+
+bool
+adp_ct_repeat(struct adp_ct *ct, const struct adp_ct_step *step,
+              struct conntrack_peek_tuple *tuple)
+{
+    struct conntrack_peek *p = &ct->peek;
+    struct conntrack_peek_request req = step->req;
+
+    if (req.nat) {
+        req.nat = &step->nat;
+    }
+    if (step->clear) {
+        conntrack_peek_clear(p);
+    }
+    return (conntrack_peek_ct(p, &req, tuple) == CT_PEEK_OK
+            && p->ct_state == step->ct_state
+            && p->ct_mark == step->ct_mark
+            && ovs_u128_equals(p->ct_label, step->ct_label));
+}
+
 enum adp_punt
 adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
            struct flow *flow)
@@ -149,7 +190,8 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
         .label_mask = req->label_mask,
     };
 
-    if (!flow->ct_state && p->ct_state) {
+    bool clear = !flow->ct_state && p->ct_state;
+    if (clear) {
         conntrack_peek_clear(p);        /* ct_clear came between. */
     }
     if (req->nat) {
@@ -169,6 +211,7 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
         return ADP_PUNT_DEPTH;
     }
 
+    note_step(ct, &preq, clear);
     tuple_to_flow(&tuple, flow);
     flow->ct_state = p->ct_state;
     flow->ct_zone = p->ct_zone;

@@ -272,16 +272,19 @@ adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
 }
 
 bool
-adp_draft_for_session(struct adp_draft *d,
-                      struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
+adp_draft_may_be_kept(const struct adp_draft *d)
 {
     const struct adp_walk *w = d->w;
-    const struct conntrack_peek *p = &w->ct.peek;
-    struct adp_cached_content *c = &d->content;
 
-    if (w->verdict.n_learned || w->verdict.hit_learned || w->tunnel_lost
-        || w->n_ports > ADP_WALK_MAX_PORTS
-        || p->n_conns > ADP_CACHED_MAX_CONNS
+    return (!w->verdict.n_learned && !w->verdict.hit_learned
+            && !w->tunnel_lost && w->n_ports <= ADP_WALK_MAX_PORTS);
+}
+
+bool
+adp_draft_conns(struct adp_cached_content *c, const struct conntrack_peek *p,
+                struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
+{
+    if (p->n_conns > ADP_CACHED_MAX_CONNS
         || (p->n_steps && (!p->ordinary || !p->n_conns))) {
         return false;
     }
@@ -301,4 +304,21 @@ adp_draft_for_session(struct adp_draft *d,
     }
     c->n_conns = p->n_conns;
     return true;
+}
+
+void
+adp_draft_source(const struct adp_draft *d, struct adp_cached_source *source)
+{
+    const struct adp_walk *w = d->w;
+
+    *source = (struct adp_cached_source) {
+        .bridge = w->bridge,
+        .program = w->program,
+        .ports = w->ports,
+        .hits = w->verdict.hits,
+        .hits_hash = w->verdict.hits_hash,
+        .actions = d->actions,
+        .consulted = w->consulted,
+        .n_consulted = w->n_ports,
+    };
 }

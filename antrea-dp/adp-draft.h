@@ -20,6 +20,7 @@
 struct adp_draft {
     const struct adp_walk *w;
     const struct flow *flow;            /* The packet as it came. */
+    bool has_ct_clear;
 
     /* As the packet is in the end. */
     struct conntrack_peek_tuple tuple;
@@ -36,10 +37,15 @@ struct adp_draft {
 bool adp_draft_init(struct adp_draft *, const struct adp_walk *w,
                     const struct flow *flow);
 
-/* Completes the draft for the packets that come after this one on the
+/* True if what the draft says may be kept at all. */
+bool adp_draft_may_be_kept(const struct adp_draft *);
+
+/* Completes the content for the packets that come after the one at hand on the
  * same connections, to which it makes references.  Returns false if these
  * packets may fare otherwise. */
-bool adp_draft_for_session(struct adp_draft *,
-                           struct conntrack_ref refs[ADP_CACHED_MAX_CONNS]);
+bool adp_draft_conns(struct adp_cached_content *, const struct conntrack_peek *,
+                     struct conntrack_ref refs[ADP_CACHED_MAX_CONNS]);
+
+void adp_draft_source(const struct adp_draft *, struct adp_cached_source *);
 
 #endif /* adp-draft.h */

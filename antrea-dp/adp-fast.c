@@ -77,30 +77,11 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
 static bool
 session_is_current(struct adp_session_body *body, struct adp_bridge *b)
 {
-    const struct adp_program *program = ovsrcu_get(struct adp_program *,
-                                                   &b->program);
-    const struct adp_ports *ports = ovsrcu_get(struct adp_ports *, &b->ports);
-    struct adp_cached *v = body->verdict;
-    uint32_t generation = program->generation;
-
-    if (OVS_UNLIKELY(v->bridge != b)) {
-        return false;
-    }
-    if (OVS_UNLIKELY(v->generation != program->generation
-                     || v->ports_serial != ports->serial)) {
-        adp_cached_revalidate(v, program, ports);
-    }
-    if (OVS_UNLIKELY(v->overtaken)) {
-        return false;
-    }
-    if (OVS_UNLIKELY(body->generation != generation)) {
-        if ((int32_t) (body->generation - (uint32_t) v->changed) < 0) {
-            return false;
-        }
-        body->generation = generation;
-    }
-    return (!v->on_learn
-            || body->learn_seq == adp_learn_table_serial(b->learn));
+    return adp_cached_is_current(body->verdict, b,
+                                 ovsrcu_get(struct adp_program *, &b->program),
+                                 ovsrcu_get(struct adp_ports *, &b->ports),
+                                 &body->generation, body->learn_seq,
+                                 adp_learn_table_serial(b->learn));
 }
 
 static bool
@@ -144,9 +125,9 @@ track(struct adp_fast *f, const struct adp_session_packet *p,
 
 /* Leaving. */
 
-/* Upstream's executor wants what its own input would have noted. */
-static void
-init_metadata(const struct adp_fast *f, struct dp_packet *packet, bool ipv6)
+void
+adp_fast_init_metadata(const struct adp_fast *f, struct dp_packet *packet,
+                       bool ipv6)
 {
     if (f->in_port != ODPP_NONE) {
         pkt_metadata_init(&packet->md, f->in_port);
@@ -239,7 +220,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
 
     adp_cached_count(v, dp_packet_size(packet), p->tcp_flags, f->now);
     if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
-        init_metadata(f, packet, p->is_ipv6);
+        adp_fast_init_metadata(f, packet, p->is_ipv6);
     }
     adp_rewrite_by_session(packet, s, &v->content);
     leave(f, packet, v, way);

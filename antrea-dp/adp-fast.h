@@ -50,6 +50,11 @@ struct adp_fast {
 void adp_fast_init(struct adp_fast *, struct dp_netdev_pmd_thread *,
                    struct adp_cache *, odp_port_t in_port);
 
+/* Notes what upstream's executor wants to know of a packet that was parsed by
+ * adp_fast_parse() alone. */
+void adp_fast_init_metadata(const struct adp_fast *, struct dp_packet *,
+                            bool ipv6);
+
 /* Stage by stage, for packet 'i' of the batch. */
 void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
                     uint32_t ingress);

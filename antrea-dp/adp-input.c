@@ -15,6 +15,7 @@
 #include "adp-cached.h"
 #include "adp-draft.h"
 #include "adp-fast.h"
+#include "adp-memo.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "adp-walk.h"
@@ -159,34 +160,47 @@ execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
     }
 }
 
-/* Carries out a draft.  Returns false, and has done nothing, if that can't
- * be. */
-static bool
-execute_draft(struct adp_fast *f, struct adp_draft *d, struct adp_walk *w,
-              struct dp_packet *packet)
-{
-    const struct adp_cached_content *c = &d->content;
-    const struct ofpbuf *way = NULL;
+/* A verdict without its ct()s, and the packet that it is for. */
+struct execution {
+    struct adp_cached_content content;
+    const struct nlattr *actions;
+    struct conntrack_peek_tuple tuple;  /* The packet's after NAT. */
+    uint8_t nw_proto;
+    const struct ofpbuf *way;           /* Of the content's tunnel. */
+};
 
-    if (c->tunnel) {
-        way = adp_tunnel_actions(c->tunnel, f->now);
-        if (!way) {
+/* Does to conntrack what the walk 'w' found out.  Returns false, and has done
+ * nothing, if that can't be. */
+static bool
+execute_conntrack(struct adp_fast *f, struct adp_walk *w,
+                  struct execution *e)
+{
+    e->way = NULL;
+    if (e->content.tunnel) {
+        e->way = adp_tunnel_actions(e->content.tunnel, f->now);
+        if (!e->way || !e->way->size) {
             return false;
         }
     }
-    if (w->has_ct_timeout || !conntrack_peek_apply(&w->ct.peek)) {
-        return false;
-    }
+    return !w->has_ct_timeout && conntrack_peek_apply(&w->ct.peek);
+}
 
-    adp_rewrite_by_draft(packet, d);
+/* Rewrites the packet and sends it on. */
+static void
+execute_content(struct adp_fast *f, const struct execution *e,
+                struct dp_packet *packet)
+{
+    static const struct flow no_flow;
+    const struct adp_cached_content *c = &e->content;
+
+    adp_rewrite_to(packet, c, &e->tuple, e->nw_proto);
     if (c->odp_port != ODPP_NONE) {
         dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
-    } else if (way) {
-        execute(f->pmd, packet, d->flow, way->data, way->size);
+    } else if (e->way) {
+        execute(f->pmd, packet, &no_flow, e->way->data, e->way->size);
     } else {
-        execute(f->pmd, packet, d->flow, d->actions, c->actions_len);
+        execute(f->pmd, packet, &no_flow, e->actions, c->actions_len);
     }
-    return true;
 }
 
 /* Counts a packet that was decided on at the cost of 'cycles'. */
@@ -198,7 +212,11 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
     struct adp_cached *v = NULL;
 
     if (d && !w->tunnel_lost) {
-        v = adp_cached_for_decided(f->cache->verdicts, d, f->now);
+        struct adp_cached_source source;
+
+        adp_draft_source(d, &source);
+        v = adp_cached_for_decided(f->cache->verdicts, &source, &d->content,
+                                   f->now);
     }
     if (v) {
         adp_cached_count(v, n_bytes, tcp_flags, f->now);
@@ -207,6 +225,23 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
         credit(b, w, n_bytes, tcp_flags, f->now);
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
+    }
+}
+
+/* Remembers a walk for packets to come. */
+static void
+remember(struct adp_fast *f, const struct adp_fast_packet *fp,
+         const struct adp_draft *d, const struct flow *flow)
+{
+    if (fp->is_parsed && may_remember(d->w, flow)) {
+        if (d->w->ct.peek.ordinary && adp_draft_may_be_kept(d)) {
+            struct adp_cached_source source;
+
+            adp_draft_source(d, &source);
+            adp_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
+                               &source, &d->content);
+        }
+        adp_memos_note(f->cache->memos, &fp->parsed, d);
     }
 }
 
@@ -237,14 +272,79 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     count_decided(f, b, w, drafted ? &draft : NULL, dp_packet_size(packet),
                   ntohs(original->tcp_flags), cycles);
     learn(b, &w->verdict);
-    if (drafted && fp->is_parsed && may_remember(w, original)) {
-        adp_cache_remember(f->cache, &fp->parsed, &draft);
+    if (drafted) {
+        remember(f, fp, &draft, original);
     }
-    if (!drafted || !execute_draft(f, &draft, w, packet)) {
+
+    struct execution e;
+    if (drafted) {
+        e.content = draft.content;
+        e.actions = draft.actions;
+        e.tuple = draft.tuple;
+        e.nw_proto = original->nw_proto;
+    }
+    if (drafted && execute_conntrack(f, w, &e)) {
+        execute_content(f, &e, packet);
+    } else {
         execute(f->pmd, packet, original, w->verdict.actions.data,
                 w->verdict.actions.size);
     }
     return ADP_PUNT_NONE;
+}
+
+/* The same by a memo of an earlier walk.  Returns false, and has done nothing,
+ * if there is none that fits. */
+static bool
+replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
+                   struct adp_bridge *b, struct dp_packet *packet,
+                   struct adp_walk *w)
+{
+    const struct adp_session_packet *p = &fp->parsed;
+    struct pmd_perf_stats *perf = &f->pmd->perf_stats;
+    struct execution e = { .nw_proto = p->nw_proto };
+
+    uint64_t start = cycles_counter_update(perf);
+    adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
+                     f->now);
+    struct adp_cached *v = adp_memos_replay(f->cache->memos, p, w, &e.tuple,
+                                            &e.content.nat);
+    uint64_t cycles = cycles_counter_update(perf) - start;
+
+    if (!v || (v->content.ends_in_miss && adp_bridge_sends_misses(b))) {
+        return false;
+    }
+    bool nat = e.content.nat;
+    e.content = v->content;
+    e.content.nat = nat;
+    e.actions = v->actions;
+    if (w->ct.peek.ordinary) {
+        struct adp_cached_source source;
+
+        adp_cached_source_init(&source, v, w->program, w->ports);
+        adp_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content);
+    }
+    if (!execute_conntrack(f, w, &e)) {
+        return false;
+    }
+    adp_cached_count(v, dp_packet_size(packet), p->tcp_flags, f->now);
+    adp_count_mine(&v->n_cycles, cycles);
+    adp_fast_init_metadata(f, packet, p->is_ipv6);
+    execute_content(f, &e, packet);
+    return true;
+}
+
+static bool
+replay(struct adp_fast *f, const struct adp_fast_packet *fp,
+       struct adp_bridge *b, struct dp_packet *packet)
+{
+    struct adp_walk *w;
+    bool done = false;
+
+    if (fp->is_parsed && (w = adp_cache_begin_walk(f->cache)) != NULL) {
+        done = replay_and_execute(f, fp, b, packet, w);
+        adp_cache_end_walk(f->cache);
+    }
+    return done;
 }
 
 /* Returns true if the packet was handled, and is gone. */
@@ -359,7 +459,8 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     adp_fast_init(&f, pmd, adp_cache_begin_batch(), odp_port);
     fetch(&f, batch, adp_cache_ingress(b, ofp_port));
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if ((!uncompiled && adp_fast_take(&f, i, packet, b))
+        if ((!uncompiled && (adp_fast_take(&f, i, packet, b)
+                             || replay(&f, &f.packets[i], b, packet)))
             || receive_one(&f, i, packet, b, odp_port, ofp_port)) {
             n_handled++;
         } else {
@@ -456,7 +557,8 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((tunnels[i] && !is_uncompiled(tunnels[i]->bridge)
-             && adp_fast_take(&f, i, packet, tunnels[i]->bridge))
+             && (adp_fast_take(&f, i, packet, tunnels[i]->bridge)
+                 || replay(&f, &f.packets[i], tunnels[i]->bridge, packet)))
             || decapsulated_one(&f, i, packet)) {
             n_handled++;
         } else {

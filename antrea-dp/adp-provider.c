@@ -10,6 +10,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 #include "adp-cached.h"
+#include "adp-memo.h"
 
 #include "adp-appctl.h"
 #include "adp-control.h"
@@ -101,6 +102,7 @@ adp_class_ct_set_zone_timeout_policy(const char *type OVS_UNUSED,
                                      uint16_t zone, struct simap *tp)
 {
     base->ct_set_zone_timeout_policy(BASE_TYPE, zone, tp);
+    adp_memos_invalidate();
 }
 
 static void

@@ -4,7 +4,7 @@
 #include "adp-rewrite.h"
 
 #include <netinet/in.h>
-#include "adp-draft.h"
+#include "adp-cached.h"
 #include "adp-session.h"
 #include "csum.h"
 #include "dp-packet.h"
@@ -169,12 +169,10 @@ set_address6(struct dp_packet *packet, uint8_t nw_proto,
 }
 
 void
-adp_rewrite_by_draft(struct dp_packet *packet, const struct adp_draft *d)
+adp_rewrite_to(struct dp_packet *packet, const struct adp_cached_content *c,
+               const struct conntrack_peek_tuple *tuple, uint8_t nw_proto)
 {
-    const struct adp_cached_content *c = &d->content;
-    const struct conntrack_peek_tuple *tuple = &d->tuple;
-    uint8_t nw_proto = d->flow->nw_proto;
-    bool ipv6 = d->flow->dl_type == htons(ETH_TYPE_IPV6);
+    bool ipv6 = tuple->dl_type == htons(ETH_TYPE_IPV6);
 
     rewrite_ethernet(packet, c);
     if (c->nat) {

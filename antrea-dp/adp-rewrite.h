@@ -11,16 +11,20 @@
  * Thread-safety: the packet is the caller's.
  */
 
+#include <stdint.h>
+
 struct adp_cached_content;
-struct adp_draft;
 struct adp_session;
+struct conntrack_peek_tuple;
 struct dp_packet;
 
 /* For a packet of session 's', whose verdict has content 'c'. */
 void adp_rewrite_by_session(struct dp_packet *, const struct adp_session *s,
                             const struct adp_cached_content *c);
 
-/* For the packet that the draft was made for. */
-void adp_rewrite_by_draft(struct dp_packet *, const struct adp_draft *);
+/* For a packet that is to have addresses and ports 'tuple'. */
+void adp_rewrite_to(struct dp_packet *, const struct adp_cached_content *c,
+                    const struct conntrack_peek_tuple *tuple,
+                    uint8_t nw_proto);
 
 #endif /* adp-rewrite.h */

@@ -166,18 +166,12 @@ adp_walk_uninit(struct adp_walk *w)
 }
 
 void
-adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
-         struct dp_packet *packet, struct flow *flow, long long int now_ms)
+adp_walk_prepare(struct adp_walk *w, struct adp_bridge *b,
+                 struct conntrack *tracker, struct dp_packet *packet,
+                 bool from_tunnel, long long int now_ms)
 {
-    const struct adp_program *program = ovsrcu_get(struct adp_program *,
-                                                   &b->program);
-    struct adp_env env = {
-        .class = w->trace ? &traced_walk_class : &walk_class,
-        .aux = w,
-    };
-
     w->bridge = b;
-    w->program = program;
+    w->program = ovsrcu_get(struct adp_program *, &b->program);
     w->learn_serial = adp_learn_table_serial(b->learn);
     w->n_ports = 0;
     w->ports = ovsrcu_get(struct adp_ports *, &b->ports);
@@ -185,7 +179,20 @@ adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
     w->tunnel_lost = false;
     w->to_ip_port = false;
     w->has_ct_timeout = false;
-    w->from_tunnel = flow_tnl_dst_is_set(&flow->tunnel);
+    w->from_tunnel = from_tunnel;
     adp_ct_init(&w->ct, tracker, packet, now_ms);
-    adp_decide(program, b->learn, &env, flow, &w->verdict);
+}
+
+void
+adp_walk(struct adp_walk *w, struct adp_bridge *b, struct conntrack *tracker,
+         struct dp_packet *packet, struct flow *flow, long long int now_ms)
+{
+    struct adp_env env = {
+        .class = w->trace ? &traced_walk_class : &walk_class,
+        .aux = w,
+    };
+
+    adp_walk_prepare(w, b, tracker, packet,
+                     flow_tnl_dst_is_set(&flow->tunnel), now_ms);
+    adp_decide(w->program, b->learn, &env, flow, &w->verdict);
 }

@@ -61,6 +61,11 @@ struct adp_walk {
 void adp_walk_init(struct adp_walk *);
 void adp_walk_uninit(struct adp_walk *);
 
+/* What adp_walk() does before it decides. */
+void adp_walk_prepare(struct adp_walk *, struct adp_bridge *,
+                      struct conntrack *, struct dp_packet *, bool from_tunnel,
+                      long long int now_ms);
+
 /* 'flow' as adp_decide() wants it, and is changed. */
 void adp_walk(struct adp_walk *, struct adp_bridge *, struct conntrack *,
               struct dp_packet *, struct flow *, long long int now_ms);

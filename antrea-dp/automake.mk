@@ -29,6 +29,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-fold.c \
 	antrea-dp/adp-input.c \
 	antrea-dp/adp-journal.c \
+	antrea-dp/adp-memo.c \
+	antrea-dp/adp-memo.h \
 	antrea-dp/adp-ports.c \
 	antrea-dp/adp-ports.h \
 	antrea-dp/adp-provider.c \

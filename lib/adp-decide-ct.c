@@ -295,6 +295,7 @@ ask(struct adp_walk *w, const struct adp_ct_request *req,
         });
     }
     punt = w->env->class->ct(w->env, req, flow);
+    w->verdict->n_cts++;
     *nat = !same_tuple(flow, &w->base);
     md_from_flow(&w->md, flow);
     if (adp_walk_traces(w)) {
@@ -393,6 +394,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         w->base = saved_base;
     }
     *w->flow = saved_flow;
+    w->dirty = true;
     forget(w);
 }
 

@@ -83,6 +83,36 @@ select_bucket(struct adp_walk *w, const struct adp_group *group)
     return UINT32_MAX;
 }
 
+uint32_t
+adp_group_select(const struct adp_group *group, const struct flow *flow,
+                 bool *watched)
+{
+    uint32_t i;
+
+    *watched = false;
+    if (!group->n_slots) {
+        return UINT32_MAX;
+    }
+    i = group->slots[adp_key_hash(flow, group->group_id) % group->n_slots];
+    *watched = (group->buckets[i].watch_port != OFPP_ANY
+                || group->buckets[i].watch_group != OFPG_ANY);
+    return i;
+}
+
+/* Notes which bucket the packet's hash chose. */
+static void
+note_select(struct adp_walk *w, const struct adp_group *group,
+            uint32_t bucket)
+{
+    struct adp_verdict *v = w->verdict;
+
+    if (!v->n_selects++) {
+        v->select.group = group;
+        v->select.bucket = bucket;
+        v->select.n_cts = v->n_cts;
+    }
+}
+
 static void
 trace_group(const struct adp_walk *w, enum adp_trace_type type,
             uint32_t group_id, const struct adp_group *group, uint32_t bucket)
@@ -126,6 +156,7 @@ walk_bucket_and_restore(struct adp_walk *w, const struct adp_group *group,
 
     walk_bucket(w, group, i, false);
     *w->flow = saved_flow;
+    w->dirty = true;
 }
 
 static void
@@ -176,6 +207,9 @@ adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
 
     bucket = (group->type == OFPGT11_SELECT ? select_bucket(w, group)
               : first_live_bucket(w, group));
+    if (group->type == OFPGT11_SELECT) {
+        note_select(w, group, bucket);
+    }
     if (bucket == UINT32_MAX) {
         add_group_hit(w, group_id);
         trace_group(w, ADP_TRACE_GROUP, group_id, group, 0);

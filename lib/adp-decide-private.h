@@ -63,6 +63,7 @@ struct adp_walk {
     struct adp_ct_md md;
     bool conntracked;               /* Does OpenFlow know what 'md' says? */
     bool nat_unseen;                /* Do headers differ from 'base'? */
+    bool dirty;                 /* May 'flow' differ from 'base'? */
 
     bool output;                    /* Was there any? */
     uint8_t last_table_id;          /* Of the latest look-up. */

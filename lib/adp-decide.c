@@ -41,6 +41,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = false;
+    v->n_selects = v->n_cts = 0;
     while (v->n_learned) {
         adp_learned_uninit(&v->learned[--v->n_learned]);
     }
@@ -88,8 +89,11 @@ adp_walk_punt(struct adp_walk *w, enum adp_punt punt, const struct ofpact *a)
 void
 adp_walk_commit(struct adp_walk *w)
 {
-    commit_odp_actions(w->flow, &w->base, &w->verdict->actions, &w->wc, true,
-                       false, false, NULL);
+    if (w->dirty) {
+        commit_odp_actions(w->flow, &w->base, &w->verdict->actions, &w->wc,
+                           true, false, false, NULL);
+        w->dirty = false;
+    }
 }
 
 size_t
@@ -301,8 +305,20 @@ trace_change(struct adp_walk *w, const struct ofpact *a)
 }
 
 static void
+op_set_word(struct adp_walk *w, const struct adp_op *op)
+{
+    uint32_t *word = (uint32_t *) w->flow + op->word;
+
+    *word = (*word & ~op->mask) | op->value;
+    if (adp_walk_traces(w)) {
+        trace_change(w, op->ofpact);
+    }
+}
+
+static void
 op_modify(struct adp_walk *w, const struct adp_op *op)
 {
+    w->dirty = true;
     adp_op_modify(op->ofpact, w->flow, &w->wc);
     if (adp_walk_traces(w)) {
         trace_change(w, op->ofpact);
@@ -315,6 +331,7 @@ op_dec_ttl(struct adp_walk *w, const struct adp_op *op)
     if (is_ip_any(w->flow)) {
         if (w->flow->nw_ttl > 1) {
             w->flow->nw_ttl--;
+            w->dirty = true;
         } else {
             /* Controllers want to hear of it. */
             adp_walk_punt(w, ADP_PUNT_CONTROLLER, op->ofpact);
@@ -465,6 +482,7 @@ op_clone(struct adp_walk *w, const struct adp_op *op, bool last)
     }
     w->level--;
     *w->flow = saved_flow;
+    w->dirty = true;
     w->place = place;
 }
 
@@ -523,6 +541,9 @@ static bool
 walk_op(struct adp_walk *w, const struct adp_op *op, bool last)
 {
     switch (op->code) {
+    case ADP_OP_SET_WORD:
+        op_set_word(w, op);
+        break;
     case ADP_OP_MODIFY:
         op_modify(w, op);
         break;
@@ -620,6 +641,7 @@ walk_init(struct adp_walk *w)
     w->n_passes = 0;
     w->level = 0;
     w->stop = false;
+    w->dirty = false;
     w->output = false;
     w->last_table_id = 0;
     w->last_rule = NULL;

@@ -136,6 +136,15 @@ struct adp_verdict {
     size_t n_hits, allocated_hits;
     uint64_t hits_hash;                 /* Of 'hits'. */
 
+    /* Groups that chose a bucket by the packet's hash: how many, and what the
+     * first chose, after how many ct()s. */
+    size_t n_selects, n_cts;
+    struct {
+        const struct adp_group *group;
+        uint32_t bucket;
+        size_t n_cts;
+    } select;
+
     bool hit_learned;                   /* A hit is not in the program yet. */
 
     struct adp_learned *learned;        /* What learn() asks for. */
@@ -147,6 +156,12 @@ struct adp_verdict {
 void adp_verdict_init(struct adp_verdict *);
 void adp_verdict_clear(struct adp_verdict *);
 void adp_verdict_uninit(struct adp_verdict *);
+
+/* The bucket that a "select" group chooses for packets like 'flow', of which
+ * only the headers up to layer 4 matter.  UINT32_MAX: none.  Sets '*watched'
+ * if that depends on what buckets watch: then the answer may be wrong. */
+uint32_t adp_group_select(const struct adp_group *, const struct flow *flow,
+                          bool *watched);
 
 /* 'flow' is the parsed packet as miniflow_extract() and tunnel decapsulation
  * give it, with in_port.ofp_port an OpenFlow port and tunnel.metadata.tab the

@@ -26,6 +26,44 @@ set_field(const struct ofpact_set_field *sf, struct flow *flow,
     }
 }
 
+bool
+adp_op_init_set_word(struct adp_op *op, const struct ofpact *a)
+{
+    const struct ofpact_set_field *sf;
+
+    if (a->type != OFPACT_SET_FIELD) {
+        return false;
+    }
+    sf = ofpact_get_SET_FIELD(a);
+    if (!mf_is_register(sf->field->id) || sf->field->n_bytes != 4) {
+        return false;
+    }
+
+    /* What it does to a flow of zeros and to one of ones tells all. */
+    struct flow zeros, ones;
+    size_t i, n = 0;
+
+    memset(&zeros, 0, sizeof zeros);
+    memset(&ones, 0xff, sizeof ones);
+    mf_set_flow_value_masked(sf->field, sf->value, ofpact_set_field_mask(sf),
+                             &zeros);
+    mf_set_flow_value_masked(sf->field, sf->value, ofpact_set_field_mask(sf),
+                             &ones);
+    for (i = 0; i < FLOW_N_REGS; i++) {
+        if (zeros.regs[i] || ones.regs[i] != UINT32_MAX) {
+            op->word = offsetof(struct flow, regs) / sizeof(uint32_t) + i;
+            op->value = zeros.regs[i];
+            op->mask = zeros.regs[i] | ~ones.regs[i];
+            n++;
+        }
+    }
+    if (n != 1) {
+        return false;
+    }
+    op->code = ADP_OP_SET_WORD;
+    return true;
+}
+
 /* Sets the bits 'mask' of the outermost VLAN tag to 'bits', if there is a tag
  * or one is to be made. */
 static void

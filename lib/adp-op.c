@@ -108,6 +108,9 @@ op_init(struct adp_op *op, const struct ofpact *a)
 {
     *op = (struct adp_op) { .ofpact = a };
 
+    if (adp_op_init_set_word(op, a)) {
+        return true;
+    }
     switch (a->type) {
     case OFPACT_SET_FIELD:
     case OFPACT_REG_MOVE:

@@ -28,6 +28,7 @@ struct ofpact;
 
 /* X(SYMBOL, "what it does"). */
 #define ADP_OPS                                                             \
+    X(SET_WORD, "set bits of a register or of metadata")                    \
     X(MODIFY, "change fields of the flow in place")                         \
     X(DEC_TTL, "decrement the TTL; punt the packet that it kills")          \
     X(OUTPUT, "send to a port, but never back to the input port")           \
@@ -61,6 +62,10 @@ struct adp_op {
             ofp_port_t in_port;     /* OFPP_IN_PORT: as it is. */
         };
         ofp_port_t port;            /* OUTPUT. */
+        struct {                    /* SET_WORD. */
+            uint16_t word;          /* Of struct flow, as uint32_ts. */
+            uint32_t value, mask;
+        };
     };
     const struct ofpact *ofpact;    /* Inside the list's copy. */
     struct adp_op_list *nested;     /* CLONE. */
@@ -88,8 +93,12 @@ void adp_op_list_uninit(struct adp_op_list *);
  * nothing. */
 bool adp_op_init_output(struct adp_op *, ofp_port_t);
 
-/* Carries out an action that only changes fields: that of ADP_OP_MODIFY, or
- * one inside ct(exec()).  Marks in 'wc' what it reads and writes. */
+/* If 'a' sets bits in one 32-bit word of what OpenFlow keeps beside the packet,
+ * sets 'op' to that and returns true. */
+bool adp_op_init_set_word(struct adp_op *, const struct ofpact *a);
+
+/* Carries out an action that only changes fields: that of ADP_OP_SET_WORD or
+ * ADP_OP_MODIFY, or one inside ct(exec()).  Marks in 'wc' what it reads and writes. */
 void adp_op_modify(const struct ofpact *, struct flow *,
                    struct flow_wildcards *wc);
 

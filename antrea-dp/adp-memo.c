@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-memo.h"
+
+#include "adp-bridge-private.h"
+#include "adp-cached.h"
+#include "adp-draft.h"
+#include "adp-session-parse.h"
+
+#define N_MEMOS 16384
+#define N_SIGHTINGS 16384
+
+/* What a key's l4.zero is in this table, where it has no other meaning. */
+enum { KEY_PACKET = 1, KEY_BUCKET = 2 };
+
+struct memo {
+    struct adp_cached *verdict;
+    struct adp_group *group;            /* That chooses next, or NULL. */
+    size_t n_steps;
+    struct adp_ct_step steps[];         /* Before that. */
+};
+
+struct adp_memos {
+    struct adp_sessions *table;         /* Its verdicts are struct memo. */
+    struct adp_cached_set *verdicts;
+    uint32_t epoch;
+    uint16_t sightings[N_SIGHTINGS];    /* By hash: keys met before. */
+};
+
+static atomic_uint32_t epoch = 0;
+
+static uint32_t
+present_epoch(void)
+{
+    uint32_t value;
+
+    atomic_read_explicit(&epoch, &value, memory_order_acquire);
+    return value;
+}
+
+void
+adp_memos_invalidate(void)
+{
+    uint32_t orig;
+
+    atomic_add_explicit(&epoch, 1, &orig, memory_order_release);
+}
+
+static void
+memo_free(void *memo_, void *memos_)
+{
+    struct memo *memo = memo_;
+    struct adp_memos *memos = memos_;
+
+    adp_cached_release(memos->verdicts, memo->verdict);
+    free(memo);
+}
+
+struct adp_memos *
+adp_memos_create(struct adp_cached_set *verdicts)
+{
+    struct adp_memos *memos = xzalloc(sizeof *memos);
+
+    memos->table = adp_sessions_create(N_MEMOS, memo_free, memos);
+    memos->verdicts = verdicts;
+    memos->epoch = present_epoch();
+    return memos;
+}
+
+void
+adp_memos_destroy(struct adp_memos *memos)
+{
+    adp_sessions_destroy(memos->table);
+    free(memos);
+}
+
+size_t
+adp_memos_count(const struct adp_memos *memos)
+{
+    return adp_sessions_count(memos->table);
+}
+
+static void
+check_epoch(struct adp_memos *memos)
+{
+    uint32_t now = present_epoch();
+
+    if (OVS_UNLIKELY(memos->epoch != now)) {
+        adp_sessions_destroy(memos->table);
+        memos->table = adp_sessions_create(N_MEMOS, memo_free, memos);
+        memos->epoch = now;
+    }
+}
+
+/* Keys. */
+
+static struct adp_session_l4 *
+key_l4(struct adp_session_packet *key)
+{
+    return key->is_ipv6 ? &key->key6.l4 : &key->key4.l4;
+}
+
+static void
+key_rehash(const struct adp_memos *memos, struct adp_session_packet *key)
+{
+    const struct adp_session_seeds *seeds = adp_sessions_seeds(memos->table);
+
+    key->hash = (key->is_ipv6 ? adp_session_hash6(seeds, &key->key6)
+                 : adp_session_hash4(seeds, &key->key4));
+}
+
+static void
+key_for_packet(const struct adp_memos *memos,
+               const struct adp_session_packet *p,
+               struct adp_session_packet *key)
+{
+    *key = *p;
+    key_l4(key)->tp_src = 0;
+    key_l4(key)->zero = KEY_PACKET;
+    key_rehash(memos, key);
+}
+
+/* From the packet's key to the one that 'bucket' goes with.  False if there is
+ * none. */
+static bool
+key_for_bucket(const struct adp_memos *memos, struct adp_session_packet *key,
+               uint32_t bucket)
+{
+    if (bucket > UINT16_MAX) {
+        return false;
+    }
+    key_l4(key)->tp_src = htons(bucket);
+    key_l4(key)->zero = KEY_BUCKET;
+    key_rehash(memos, key);
+    return true;
+}
+
+static struct adp_session *
+find(const struct adp_memos *memos, const struct adp_session_packet *key)
+{
+    return (key->is_ipv6
+            ? adp_sessions_find6(memos->table, key->hash, &key->key6)
+            : adp_sessions_find4(memos->table, key->hash, &key->key4));
+}
+
+/* Replaying. */
+
+static struct memo *
+find_current(struct adp_memos *memos, const struct adp_session_packet *key,
+             const struct adp_walk *w)
+{
+    struct adp_session *s = find(memos, key);
+
+    if (!s) {
+        return NULL;
+    }
+
+    struct adp_session_body *body = adp_session_body(s);
+    struct memo *memo = body->verdict;
+    if (adp_cached_is_current(memo->verdict, w->bridge, w->program, w->ports,
+                              &body->generation, body->learn_seq,
+                              w->learn_serial)) {
+        return memo;
+    }
+    adp_sessions_remove(memos->table, s);
+    return NULL;
+}
+
+static void
+tuple_from_packet(struct conntrack_peek_tuple *tuple,
+                  const struct adp_session_packet *p)
+{
+    memset(tuple, 0, sizeof *tuple);
+    if (p->is_ipv6) {
+        tuple->dl_type = htons(ETH_TYPE_IPV6);
+        tuple->src.ipv6 = p->key6.ipv6_src;
+        tuple->dst.ipv6 = p->key6.ipv6_dst;
+        tuple->tp_src = p->key6.l4.tp_src;
+        tuple->tp_dst = p->key6.l4.tp_dst;
+    } else {
+        tuple->dl_type = htons(ETH_TYPE_IP);
+        tuple->src.ipv4 = p->key4.nw_src;
+        tuple->dst.ipv4 = p->key4.nw_dst;
+        tuple->tp_src = p->key4.l4.tp_src;
+        tuple->tp_dst = p->key4.l4.tp_dst;
+    }
+}
+
+static bool
+repeat_steps(const struct memo *memo, struct adp_walk *w,
+             struct conntrack_peek_tuple *tuple)
+{
+    for (size_t i = 0; i < memo->n_steps; i++) {
+        if (!adp_ct_repeat(&w->ct, &memo->steps[i], tuple)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The bucket that the group chooses for a packet with this tuple. */
+static uint32_t
+choose_bucket(const struct adp_group *group,
+              const struct conntrack_peek_tuple *tuple, uint8_t nw_proto)
+{
+    struct flow flow;
+    bool watched;
+
+    flow.dl_type = tuple->dl_type;
+    flow.nw_proto = nw_proto;
+    flow.tp_src = tuple->tp_src;
+    flow.tp_dst = tuple->tp_dst;
+    if (tuple->dl_type == htons(ETH_TYPE_IPV6)) {
+        flow.ipv6_src = tuple->src.ipv6;
+        flow.ipv6_dst = tuple->dst.ipv6;
+    } else {
+        flow.nw_src = tuple->src.ipv4;
+        flow.nw_dst = tuple->dst.ipv4;
+    }
+
+    uint32_t bucket = adp_group_select(group, &flow, &watched);
+    return watched ? UINT32_MAX : bucket;
+}
+
+struct adp_cached *
+adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
+                 struct adp_walk *w, struct conntrack_peek_tuple *tuple,
+                 bool *nat)
+{
+    struct conntrack_peek_tuple original;
+    struct adp_session_packet key;
+    struct memo *memo;
+
+    if (!adp_sessions_count(memos->table)) {
+        return NULL;
+    }
+    check_epoch(memos);
+    key_for_packet(memos, p, &key);
+    memo = find_current(memos, &key, w);
+    if (!memo) {
+        return NULL;
+    }
+
+    tuple_from_packet(&original, p);
+    *tuple = original;
+    if (!repeat_steps(memo, w, tuple)) {
+        return NULL;
+    }
+    if (memo->group) {
+        uint32_t bucket = choose_bucket(memo->group, tuple, p->nw_proto);
+
+        if (!key_for_bucket(memos, &key, bucket)) {
+            return NULL;
+        }
+        memo = find_current(memos, &key, w);
+        if (!memo || !repeat_steps(memo, w, tuple)) {
+            return NULL;
+        }
+    }
+    *nat = memcmp(tuple, &original, sizeof original) != 0;
+    return memo->verdict;
+}
+
+/* Writing down. */
+
+/* True if the key was met before; it has been now. */
+static bool
+was_sighted(struct adp_memos *memos, uint32_t hash)
+{
+    uint16_t *sighting = &memos->sightings[hash % N_SIGHTINGS];
+    uint16_t tag = hash >> 16 | 1;
+
+    if (*sighting == tag) {
+        return true;
+    }
+    *sighting = tag;
+    return false;
+}
+
+static bool
+may_be_noted(const struct adp_draft *d)
+{
+    const struct adp_walk *w = d->w;
+    const struct adp_verdict *v = &w->verdict;
+
+    return (!(w->program->reads & ADP_READS_TP_SRC)
+            && adp_draft_may_be_kept(d)
+            && w->ct.peek.applicable
+            && w->ct.n_steps && w->ct.n_steps <= ADP_CT_MAX_STEPS
+            && w->ct.n_steps == v->n_cts
+            && !w->has_ct_timeout
+            && v->n_selects <= 1
+            && (!v->n_selects || v->select.bucket != UINT32_MAX));
+}
+
+static void
+put(struct adp_memos *memos, const struct adp_session_packet *key,
+    const struct adp_draft *d, size_t from, size_t to,
+    const struct adp_group *group)
+{
+    const struct adp_walk *w = d->w;
+    struct adp_cached_content content = d->content;
+    struct adp_cached_source source;
+    struct adp_session *s = find(memos, key);
+
+    if (s) {
+        adp_sessions_remove(memos->table, s);
+    }
+
+    content.decided = true;
+    adp_draft_source(d, &source);
+    struct adp_cached *v = adp_cached_take(memos->verdicts, &source, &content);
+    if (!v) {
+        return;
+    }
+
+    size_t n = to - from;
+    struct memo *memo = xmalloc(sizeof *memo + n * sizeof *memo->steps);
+    memo->verdict = v;
+    /* The verdict's hits have a reference to it. */
+    memo->group = CONST_CAST(struct adp_group *, group);
+    memo->n_steps = n;
+    memcpy(memo->steps, &w->ct.steps[from], n * sizeof *memo->steps);
+
+    s = (key->is_ipv6
+         ? adp_sessions_insert6(memos->table, key->hash, &key->key6)
+         : adp_sessions_insert4(memos->table, key->hash, &key->key4));
+    struct adp_session_body *body = adp_session_body(s);
+    body->verdict = memo;
+    body->generation = w->program->generation;
+    body->learn_seq = w->learn_serial;
+}
+
+void
+adp_memos_note(struct adp_memos *memos, const struct adp_session_packet *p,
+               const struct adp_draft *d)
+{
+    const struct adp_walk *w = d->w;
+    const struct adp_verdict *v = &w->verdict;
+    struct adp_session_packet key;
+
+    if (!may_be_noted(d)) {
+        return;
+    }
+    check_epoch(memos);
+    key_for_packet(memos, p, &key);
+    if (!was_sighted(memos, key.hash)) {
+        return;
+    }
+
+    if (v->n_selects) {
+        size_t n = v->select.n_cts;
+
+        put(memos, &key, d, 0, n, v->select.group);
+        if (key_for_bucket(memos, &key, v->select.bucket)) {
+            put(memos, &key, d, n, w->ct.n_steps, NULL);
+        }
+    } else {
+        put(memos, &key, d, 0, w->ct.n_steps, NULL);
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_MEMO_H
+#define ADP_MEMO_H 1
+
+/* Memos: how a walk went, for other connections that go the same way.
+ *
+ * decide() depends on the packet's headers, on what conntrack answers, and on
+ * the buckets that groups choose.  A memo is the walk of one packet written
+ * down as that: which ct()s were asked, with what answers, which bucket was
+ * chosen, and the verdict.  A packet that differs only in its source port,
+ * which matters to conntrack and to the choice of buckets alone, goes through
+ * the memo: the ct()s are asked again for this packet, and where all
+ * the answers and the choice are the same, so is the verdict.  Where one
+ * differs nothing has happened, and the packet walks the tables.
+ *
+ * A memo is for one choice of bucket: what comes before the choice is kept
+ * under the packet's key, what comes after under key and bucket.
+ *
+ * A memo is made of a walk when its key is met for the second time, so that packets to
+ * random destinations leave none.  There are no memos while a flow reads
+ * source ports, and none of walks with learn(), with two choices, or with
+ * timeout policies.  The validity is that of sessions (adp-cached.h).
+ *
+ * Thread-safety: belongs to one thread.
+ */
+
+#include <stdbool.h>
+#include "openvswitch/types.h"
+
+struct adp_bridge;
+struct adp_cached;
+struct adp_cached_content;
+struct adp_cached_set;
+struct adp_draft;
+struct adp_memos;
+struct adp_session_packet;
+struct adp_walk;
+struct conntrack_peek_tuple;
+
+struct adp_memos *adp_memos_create(struct adp_cached_set *);
+void adp_memos_destroy(struct adp_memos *);
+size_t adp_memos_count(const struct adp_memos *);
+
+/* Looks for a memo that the packet goes through.  'w' is prepared by
+ * adp_walk_prepare(); afterwards its peek is that of a whole walk.  Returns
+ * the verdict, and sets '*tuple' to the packet's addresses and ports after NAT
+ * and '*nat' to whether these are others than before; or returns NULL. */
+struct adp_cached *adp_memos_replay(struct adp_memos *,
+                                    const struct adp_session_packet *,
+                                    struct adp_walk *w,
+                                    struct conntrack_peek_tuple *tuple,
+                                    bool *nat);
+
+/* Writes the walk down, if it is worth it. */
+void adp_memos_note(struct adp_memos *, const struct adp_session_packet *,
+                    const struct adp_draft *);
+
+/* Any thread: forgets all memos.  For what a walk depends on and a memo can't
+ * see. */
+void adp_memos_invalidate(void);
+
+#endif /* adp-memo.h */
