@@ -19,6 +19,9 @@ packages=(
     curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
+# What only the benchmark needs.
+bench_packages=(gnuplot-nox xz-utils)
+
 usage() {
     cat <<'USAGE'
 usage: ./boot.sh [COMMAND [ARGUMENT]...]
@@ -28,6 +31,7 @@ usage: ./boot.sh [COMMAND [ARGUMENT]...]
                                tree to run in _install/ (_install-asan/)
   demo [ARGUMENT...]           build, then run the two-node demo
   check [SUITE...]             build, then run the tests (default: all)
+  bench [OPTION...] [CASE...]  build, then measure beside stock Open vSwitch
 
 All of it works offline once the packages are installed.
 USAGE
@@ -48,20 +52,22 @@ as_root() {
     fi
 }
 
+# missing_packages NAME...
 missing_packages() {
     local name
 
-    for name in "${packages[@]}"; do
+    for name in "$@"; do
         dpkg-query -W -f '${db:Status-Abbrev}\n' "$name" 2>/dev/null |
             grep -q '^.i' || printf '%s\n' "$name"
     done
 }
 
+# install_packages [NAME...]: those, and what the build needs.
 install_packages() {
     local missing
 
     command -v dpkg-query >/dev/null || die 'this needs Debian 12 or later'
-    mapfile -t missing < <(missing_packages)
+    mapfile -t missing < <(missing_packages "${packages[@]}" "$@")
     if [ ${#missing[@]} -gt 0 ]; then
         printf 'installing %s\n' "${missing[*]}"
         as_root apt-get update
@@ -137,13 +143,28 @@ check() {
     exec "$top/tests/run" "$@"
 }
 
+bench() {
+    local arg
+
+    "$top/tests/bench/bench" --only-parse "$@"
+    for arg in "$@"; do
+        case $arg in
+        -h | --help | -l | --list) exec "$top/tests/bench/bench" "$arg" ;;
+        --perf) bench_packages+=(linux-perf) ;;
+        esac
+    done
+    install_packages "${bench_packages[@]}"
+    build
+    exec "$top/tests/bench/bench" "$@"
+}
+
 main() {
     local command=${1-}
 
     [ $# = 0 ] || shift
     case $command in
     '') prepare_configure ;;
-    build | demo | check) "$command" "$@" ;;
+    build | demo | check | bench) "$command" "$@" ;;
     -h | --help | help) usage ;;
     *)
         printf 'boot.sh: unknown command: %s\n' "$command" >&2

@@ -53,7 +53,7 @@ stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
     struct adp_bridge *b = find_bridge(conn, argc > 1 ? argv[1] : NULL);
 
     if (b) {
-        struct json *stats = adp_bridge_stats(b);
+        struct json *stats = adp_bridge_stats(b, true);
         char *s = json_to_string(stats, JSSF_PRETTY | JSSF_SORT);
 
         unixctl_command_reply(conn, s);

@@ -372,9 +372,10 @@ adp_cache_remember(struct adp_cache *cache,
 {
     struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
     struct thread_cache *tc = thread_cache_cast(cache);
-    struct adp_cached_content c = *content;
+    struct adp_cached_content c;
     struct adp_cached *v = NULL;
 
+    memcpy(&c, content, sizeof c);
     memset(refs, 0, sizeof refs);
     if (adp_draft_conns(&c, &w->ct.peek, refs)) {
         c.decided = false;

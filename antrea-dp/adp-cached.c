@@ -132,7 +132,7 @@ cached_create(struct adp_cached_set *set,
 
     struct adp_cached *v = xzalloc(sizeof *v);
     v->bridge = source->bridge;
-    v->content = *c;
+    memcpy(&v->content, c, sizeof *c);
     v->hits = hits;
     v->hits_hash = source->hits_hash;
     if (c->actions_len) {

@@ -205,7 +205,7 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
         return ADP_PUNT_ALG;
     case CT_PEEK_ICMP_ERROR:
         return ADP_PUNT_ICMP_ERROR;
-    case CT_PEEK_FORCE_AFTER_NAT:
+    case CT_PEEK_UNFORESEEN:
         return ADP_PUNT_ACTION;
     case CT_PEEK_TOO_MANY:
         return ADP_PUNT_DEPTH;

@@ -77,6 +77,15 @@ draft_ipv6_masked(struct adp_draft *d, const struct ovs_key_ipv6 *key,
             && is_all_zeros(&mask->ipv6_dst, sizeof mask->ipv6_dst));
 }
 
+static void
+draft_address_masked(struct eth_addr *addr, const struct eth_addr *key,
+                     const struct eth_addr *mask)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(addr->be16); i++) {
+        addr->be16[i] = (addr->be16[i] & ~mask->be16[i]) | key->be16[i];
+    }
+}
+
 static bool
 draft_set(struct adp_draft *d, const struct nlattr *key)
 {
@@ -95,10 +104,16 @@ draft_set(struct adp_draft *d, const struct nlattr *key)
 static bool
 draft_set_masked(struct adp_draft *d, const struct nlattr *attr)
 {
+    const struct ovs_key_ethernet *eth;
     const struct ovs_key_ipv4 *ipv4;
     const struct ovs_key_ipv6 *ipv6;
 
     switch (nl_attr_type(attr)) {
+    case OVS_KEY_ATTR_ETHERNET:
+        eth = nl_attr_get(attr);
+        draft_address_masked(&d->dl_dst, &eth[0].eth_dst, &eth[1].eth_dst);
+        draft_address_masked(&d->dl_src, &eth[0].eth_src, &eth[1].eth_src);
+        return true;
     case OVS_KEY_ATTR_IPV4:
         ipv4 = nl_attr_get(attr);
         return draft_ipv4_masked(d, ipv4, ipv4 + 1);

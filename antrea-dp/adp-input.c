@@ -278,7 +278,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
 
     struct execution e;
     if (drafted) {
-        e.content = draft.content;
+        memcpy(&e.content, &draft.content, sizeof e.content);
         e.actions = draft.actions;
         e.tuple = draft.tuple;
         e.nw_proto = original->nw_proto;
@@ -314,7 +314,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         return false;
     }
     bool nat = e.content.nat;
-    e.content = v->content;
+    memcpy(&e.content, &v->content, sizeof e.content);
     e.content.nat = nat;
     e.actions = v->actions;
     if (w->ct.peek.ordinary) {
@@ -393,6 +393,30 @@ tunnel_options(const struct adp_bridge *b)
     return ofproto_get_tun_tab(&b->dpif.up);
 }
 
+/* Fetches memos for packets that have no session. */
+static void
+fetch_memos(struct adp_fast *f, size_t n)
+{
+    struct adp_memo_fetch fetches[NETDEV_MAX_BURST];
+    uint8_t packets[NETDEV_MAX_BURST];
+    size_t n_fetches = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (f->packets[i].is_parsed && !f->packets[i].candidate) {
+            packets[n_fetches++] = i;
+        }
+    }
+    if (n_fetches < 2 || !adp_memos_count(f->cache->memos)) {
+        return;                 /* Nothing to overlap with. */
+    }
+    for (int stage = 0; stage < ADP_MEMO_STAGES; stage++) {
+        for (size_t i = 0; i < n_fetches; i++) {
+            adp_memos_fetch(f->cache->memos, stage,
+                            &f->packets[packets[i]].parsed, &fetches[i]);
+        }
+    }
+}
+
 /* The first stages of the fast path for a batch from one port. */
 static void
 fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
@@ -412,6 +436,7 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
     for (i = 0; i < dp_packet_batch_size(batch); i++) {
         adp_fast_fetch_conns(f, i);
     }
+    fetch_memos(f, dp_packet_batch_size(batch));
 }
 
 /* A packet that the fast path did not take. */

@@ -6,6 +6,7 @@
 #include "adp-bridge-private.h"
 #include "adp-cached.h"
 #include "adp-draft.h"
+#include "adp-key.h"
 #include "adp-session-parse.h"
 
 #define N_MEMOS 16384
@@ -14,7 +15,13 @@
 /* What a key's l4.zero is in this table, where it has no other meaning. */
 enum { KEY_PACKET = 1, KEY_BUCKET = 2 };
 
-struct memo {
+struct adp_memo {
+    /* Of 'verdict' when it was last looked at, which need not be while these
+     * and the generation are the present ones. */
+    const struct adp_bridge *bridge;
+    uint64_t ports_serial;
+    bool on_learn;
+
     struct adp_cached *verdict;
     struct adp_group *group;            /* That chooses next, or NULL. */
     size_t n_steps;
@@ -22,7 +29,7 @@ struct memo {
 };
 
 struct adp_memos {
-    struct adp_sessions *table;         /* Its verdicts are struct memo. */
+    struct adp_sessions *table;         /* Its verdicts are struct adp_memo. */
     struct adp_cached_set *verdicts;
     uint32_t epoch;
     uint16_t sightings[N_SIGHTINGS];    /* By hash: keys met before. */
@@ -50,7 +57,7 @@ adp_memos_invalidate(void)
 static void
 memo_free(void *memo_, void *memos_)
 {
-    struct memo *memo = memo_;
+    struct adp_memo *memo = memo_;
     struct adp_memos *memos = memos_;
 
     adp_cached_release(memos->verdicts, memo->verdict);
@@ -146,7 +153,7 @@ find(const struct adp_memos *memos, const struct adp_session_packet *key)
 
 /* Replaying. */
 
-static struct memo *
+static struct adp_memo *
 find_current(struct adp_memos *memos, const struct adp_session_packet *key,
              const struct adp_walk *w)
 {
@@ -157,10 +164,19 @@ find_current(struct adp_memos *memos, const struct adp_session_packet *key,
     }
 
     struct adp_session_body *body = adp_session_body(s);
-    struct memo *memo = body->verdict;
+    struct adp_memo *memo = body->verdict;
+    if (OVS_LIKELY(body->generation == (uint32_t) w->program->generation
+                   && memo->bridge == w->bridge
+                   && memo->ports_serial == w->ports->serial
+                   && (!memo->on_learn
+                       || body->learn_seq == w->learn_serial))) {
+        return memo;
+    }
     if (adp_cached_is_current(memo->verdict, w->bridge, w->program, w->ports,
                               &body->generation, body->learn_seq,
                               w->learn_serial)) {
+        memo->ports_serial = w->ports->serial;
+        memo->on_learn = memo->verdict->on_learn;
         return memo;
     }
     adp_sessions_remove(memos->table, s);
@@ -188,7 +204,7 @@ tuple_from_packet(struct conntrack_peek_tuple *tuple,
 }
 
 static bool
-repeat_steps(const struct memo *memo, struct adp_walk *w,
+repeat_steps(const struct adp_memo *memo, struct adp_walk *w,
              struct conntrack_peek_tuple *tuple)
 {
     for (size_t i = 0; i < memo->n_steps; i++) {
@@ -199,6 +215,24 @@ repeat_steps(const struct memo *memo, struct adp_walk *w,
     return true;
 }
 
+/* What of a flow a group's choice depends on. */
+static void
+flow_from_tuple(struct flow *flow, const struct conntrack_peek_tuple *tuple,
+                uint8_t nw_proto)
+{
+    flow->dl_type = tuple->dl_type;
+    flow->nw_proto = nw_proto;
+    flow->tp_src = tuple->tp_src;
+    flow->tp_dst = tuple->tp_dst;
+    if (tuple->dl_type == htons(ETH_TYPE_IPV6)) {
+        flow->ipv6_src = tuple->src.ipv6;
+        flow->ipv6_dst = tuple->dst.ipv6;
+    } else {
+        flow->nw_src = tuple->src.ipv4;
+        flow->nw_dst = tuple->dst.ipv4;
+    }
+}
+
 /* The bucket that the group chooses for a packet with this tuple. */
 static uint32_t
 choose_bucket(const struct adp_group *group,
@@ -207,20 +241,113 @@ choose_bucket(const struct adp_group *group,
     struct flow flow;
     bool watched;
 
-    flow.dl_type = tuple->dl_type;
-    flow.nw_proto = nw_proto;
-    flow.tp_src = tuple->tp_src;
-    flow.tp_dst = tuple->tp_dst;
-    if (tuple->dl_type == htons(ETH_TYPE_IPV6)) {
-        flow.ipv6_src = tuple->src.ipv6;
-        flow.ipv6_dst = tuple->dst.ipv6;
-    } else {
-        flow.nw_src = tuple->src.ipv4;
-        flow.nw_dst = tuple->dst.ipv4;
-    }
-
+    flow_from_tuple(&flow, tuple, nw_proto);
     uint32_t bucket = adp_group_select(group, &flow, &watched);
     return watched ? UINT32_MAX : bucket;
+}
+
+/* Fetching. */
+
+static void
+prefetch_lines(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        OVS_PREFETCH((const char *) p + i * CACHE_LINE_SIZE);
+    }
+}
+
+static void
+fetch_memo(struct adp_memo_fetch *fetch)
+{
+    const struct adp_session_packet *key = &fetch->key;
+
+    fetch->memo = NULL;
+    if (fetch->candidate
+        && (key->is_ipv6 ? adp_session_is6(fetch->candidate, &key->key6)
+            : adp_session_is4(fetch->candidate, &key->key4))) {
+        const struct adp_session_body *body
+            = adp_session_body(fetch->candidate);
+
+        fetch->memo = body->verdict;
+        prefetch_lines(body->verdict, 6);
+        prefetch_lines(body->conn0, 6);
+    }
+}
+
+/* On to what comes after the choice of a bucket.  It is the right one if
+ * conntrack leaves the packet as it is, as it does with new connections. */
+
+static void
+fetch_choice(const struct adp_session_packet *p,
+             const struct adp_memo_fetch *fetch)
+{
+    const struct adp_memo *memo = fetch->memo;
+    struct conntrack_peek_tuple tuple;
+    struct flow flow;
+
+    if (memo && memo->group) {
+        tuple_from_packet(&tuple, p);
+        flow_from_tuple(&flow, &tuple, p->nw_proto);
+        adp_group_prefetch(memo->group, &flow);
+    }
+}
+
+static void
+fetch_next(const struct adp_memos *memos, const struct adp_session_packet *p,
+           struct adp_memo_fetch *fetch)
+{
+    const struct adp_memo *memo = fetch->memo;
+    struct conntrack_peek_tuple tuple;
+
+    fetch->goes_on = false;
+    if (memo && memo->group) {
+        tuple_from_packet(&tuple, p);
+        fetch->goes_on = key_for_bucket(memos, &fetch->key,
+                                        choose_bucket(memo->group, &tuple,
+                                                      p->nw_proto));
+        if (fetch->goes_on) {
+            adp_sessions_prefetch(memos->table, fetch->key.hash);
+        }
+    }
+}
+
+static void
+fetch_candidate(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
+{
+    fetch->candidate = (fetch->goes_on
+                        ? adp_sessions_candidate(memos->table,
+                                                 fetch->key.hash)
+                        : NULL);
+}
+
+void
+adp_memos_fetch(const struct adp_memos *memos, int stage,
+                const struct adp_session_packet *p,
+                struct adp_memo_fetch *fetch)
+{
+    switch (stage) {
+    case 0:
+        key_for_packet(memos, p, &fetch->key);
+        adp_sessions_prefetch(memos->table, fetch->key.hash);
+        fetch->goes_on = true;
+        break;
+    case 1:
+    case 5:
+        fetch_candidate(memos, fetch);
+        break;
+    case 2:
+    case 6:
+        fetch_memo(fetch);
+        break;
+    case 3:
+        fetch_choice(p, fetch);
+        break;
+    case 4:
+        fetch_next(memos, p, fetch);
+        break;
+    default:
+        OVS_NOT_REACHED();
+    }
 }
 
 struct adp_cached *
@@ -230,7 +357,7 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
 {
     struct conntrack_peek_tuple original;
     struct adp_session_packet key;
-    struct memo *memo;
+    struct adp_memo *memo;
 
     if (!adp_sessions_count(memos->table)) {
         return NULL;
@@ -278,8 +405,40 @@ was_sighted(struct adp_memos *memos, uint32_t hash)
     return false;
 }
 
+/* True if the group chose by what conntrack had left of the packet. */
 static bool
-may_be_noted(const struct adp_draft *d)
+chose_by_tuple(const struct adp_draft *d,
+               const struct adp_session_packet *p)
+{
+    const struct adp_walk *w = d->w;
+    const struct adp_verdict *v = &w->verdict;
+    struct conntrack_peek_tuple tuple;
+    struct flow flow;
+
+    if (v->select.n_cts) {
+        tuple = w->ct.peek.steps[v->select.n_cts - 1];
+    } else {
+        tuple_from_packet(&tuple, p);
+    }
+    flow_from_tuple(&flow, &tuple, p->nw_proto);
+    return adp_key_hash(&flow, 0) == v->select.key_hash;
+}
+
+/* True if conntrack said anything about the other direction's packets: what
+ * then is known as the original tuple is not that of the key. */
+static bool
+is_reply(const struct adp_walk *w)
+{
+    for (size_t i = 0; i < w->ct.n_steps; i++) {
+        if (w->ct.steps[i].ct_state & CS_REPLY_DIR) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+may_be_noted(const struct adp_draft *d, const struct adp_session_packet *p)
 {
     const struct adp_walk *w = d->w;
     const struct adp_verdict *v = &w->verdict;
@@ -289,9 +448,11 @@ may_be_noted(const struct adp_draft *d)
             && w->ct.peek.applicable
             && w->ct.n_steps && w->ct.n_steps <= ADP_CT_MAX_STEPS
             && w->ct.n_steps == v->n_cts
+            && !is_reply(w)
             && !w->has_ct_timeout
             && v->n_selects <= 1
-            && (!v->n_selects || v->select.bucket != UINT32_MAX));
+            && (!v->n_selects || (v->select.bucket != UINT32_MAX
+                                  && chose_by_tuple(d, p))));
 }
 
 static void
@@ -300,10 +461,11 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
     const struct adp_group *group)
 {
     const struct adp_walk *w = d->w;
-    struct adp_cached_content content = d->content;
+    struct adp_cached_content content;
     struct adp_cached_source source;
     struct adp_session *s = find(memos, key);
 
+    memcpy(&content, &d->content, sizeof content);
     if (s) {
         adp_sessions_remove(memos->table, s);
     }
@@ -316,8 +478,11 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
     }
 
     size_t n = to - from;
-    struct memo *memo = xmalloc(sizeof *memo + n * sizeof *memo->steps);
+    struct adp_memo *memo = xmalloc(sizeof *memo + n * sizeof *memo->steps);
     memo->verdict = v;
+    memo->bridge = w->bridge;
+    memo->ports_serial = w->ports->serial;
+    memo->on_learn = v->on_learn;
     /* The verdict's hits have a reference to it. */
     memo->group = CONST_CAST(struct adp_group *, group);
     memo->n_steps = n;
@@ -328,6 +493,7 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
          : adp_sessions_insert4(memos->table, key->hash, &key->key4));
     struct adp_session_body *body = adp_session_body(s);
     body->verdict = memo;
+    body->conn0 = v;                    /* To be fetched together. */
     body->generation = w->program->generation;
     body->learn_seq = w->learn_serial;
 }
@@ -340,7 +506,7 @@ adp_memos_note(struct adp_memos *memos, const struct adp_session_packet *p,
     const struct adp_verdict *v = &w->verdict;
     struct adp_session_packet key;
 
-    if (!may_be_noted(d)) {
+    if (!may_be_noted(d, p)) {
         return;
     }
     check_epoch(memos);

@@ -25,22 +25,35 @@
  * Thread-safety: belongs to one thread.
  */
 
-#include <stdbool.h>
-#include "openvswitch/types.h"
+#include "adp-session-parse.h"
 
 struct adp_bridge;
 struct adp_cached;
 struct adp_cached_content;
 struct adp_cached_set;
 struct adp_draft;
+struct adp_memo;
 struct adp_memos;
-struct adp_session_packet;
 struct adp_walk;
 struct conntrack_peek_tuple;
 
 struct adp_memos *adp_memos_create(struct adp_cached_set *);
 void adp_memos_destroy(struct adp_memos *);
 size_t adp_memos_count(const struct adp_memos *);
+
+/* A packet's memos being fetched, in stages that a batch goes through one after
+ * the other, so that waiting for memory overlaps. */
+struct adp_memo_fetch {
+    struct adp_session_packet key;      /* Of the memo to look at next. */
+    struct adp_session *candidate;
+    const struct adp_memo *memo;
+    bool goes_on;                       /* There is a next one. */
+};
+#define ADP_MEMO_STAGES 7
+/* Stage 0 sets 'fetch' up. */
+void adp_memos_fetch(const struct adp_memos *, int stage,
+                     const struct adp_session_packet *,
+                     struct adp_memo_fetch *fetch);
 
 /* Looks for a memo that the packet goes through.  'w' is prepared by
  * adp_walk_prepare(); afterwards its peek is that of a whole walk.  Returns

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a bridge tells of itself: counters, program, trace. */
+/* What a bridge tells of itself: program and trace.  Its counters are in
+ * adp-show-stats.c. */
 
 #include <config.h>
 #include "adp-bridge-private.h"
@@ -16,62 +17,8 @@
 #include "pipeline.h"
 #include "timeval.h"
 
-/* Counters. */
-
-static void
-put_count(struct json *object, const char *name, uint64_t value)
-{
-    json_object_put(object, name, json_integer_create(value));
-}
-
-static struct json *
-stats_packets(const struct adp_bridge_counters *c)
-{
-    struct json *o = json_object_create();
-    uint64_t decides = adp_counted(&c->decides);
-
-    put_count(o, "handled", adp_counted(&c->handled));
-    put_count(o, "bytes", adp_counted(&c->handled_bytes));
-    put_count(o, "decides", decides);
-    put_count(o, "cycles_per_decide",
-              decides ? adp_counted(&c->decide_cycles) / decides : 0);
-    put_count(o, "learned", adp_counted(&c->learned));
-    return o;
-}
-
-static struct json *
-stats_punts(const struct adp_bridge_counters *c)
-{
-    struct json *o = json_object_create();
-    uint64_t total = 0;
-
-    for (int i = ADP_PUNT_NONE + 1; i < ADP_N_PUNTS; i++) {
-        put_count(o, adp_punt_name(i), adp_counted(&c->punts[i]));
-        total += adp_counted(&c->punts[i]);
-    }
-    put_count(o, "total", total);
-    put_count(o, "ip", adp_counted(&c->ip_punts));
-    return o;
-}
-
-static struct json *
-stats_drops(const struct adp_bridge_counters *c)
-{
-    static const char *names[ADP_N_DROPS] = {
-#define X(SYMBOL, NAME, TEXT) [ADP_DROP_##SYMBOL] = NAME,
-        ADP_DROP_REASONS
-#undef X
-    };
-    struct json *o = json_object_create();
-
-    for (int i = 0; i < ADP_N_DROPS; i++) {
-        put_count(o, names[i], adp_counted(&c->drops[i]));
-    }
-    return o;
-}
-
-static const char *
-table_name(uint8_t id, void *b_)
+const char *
+adp_bridge_table_name(uint8_t id, void *b_)
 {
     const struct adp_bridge *b = b_;
 
@@ -83,63 +30,13 @@ table_name(uint8_t id, void *b_)
     return NULL;
 }
 
-static struct json *
-stats_tables(struct adp_bridge *b)
-{
-    const struct adp_program *program = ovsrcu_get(struct adp_program *,
-                                                   &b->program);
-    struct json *o = json_object_create();
-
-    for (int i = 0; i < ADP_N_TABLES; i++) {
-        uint64_t matched = adp_counted(&b->counters.tables[i].matched);
-        uint64_t missed = adp_counted(&b->counters.tables[i].missed);
-
-        if (program->tables[i] || matched || missed) {
-            const char *name = table_name(i, b);
-            struct json *t = json_object_create();
-
-            put_count(t, "flows",
-                      program->tables[i] ? program->tables[i]->n_rules : 0);
-            put_count(t, "matched", matched);
-            put_count(t, "missed", missed);
-            if (name) {
-                json_object_put(o, name, t);
-            } else {
-                json_object_put_nocopy(o, xasprintf("%d", i), t);
-            }
-        }
-    }
-    return o;
-}
-
-struct json *
-adp_bridge_stats(struct adp_bridge *b)
-{
-    const struct adp_program *program = ovsrcu_get(struct adp_program *,
-                                                   &b->program);
-    struct json *o = json_object_create();
-
-    json_object_put_string(o, "bridge", b->dpif.up.name);
-    json_object_put_string(o, "pipeline",
-                           b->pipeline ? b->pipeline->name : "none");
-    put_count(o, "program_generation", program->generation);
-    if (b->state) {
-        put_count(o, "state_generation", adp_state_generation(b->state));
-    }
-    json_object_put(o, "packets", stats_packets(&b->counters));
-    json_object_put(o, "punts", stats_punts(&b->counters));
-    json_object_put(o, "drops", stats_drops(&b->counters));
-    json_object_put(o, "tables", stats_tables(b));
-    return o;
-}
-
 void
 adp_bridge_format_program(struct adp_bridge *b, struct ds *s)
 {
     ds_put_format(s, "bridge %s, pipeline %s\n", b->dpif.up.name,
                   b->pipeline ? b->pipeline->name : "none");
     adp_program_format(ovsrcu_get(struct adp_program *, &b->program), s,
-                       table_name, b);
+                       adp_bridge_table_name, b);
 }
 
 /* Trace. */
@@ -188,11 +85,11 @@ trace_event(const struct adp_trace_event *event, void *t_)
 
     adp_trace_log_append(&t->log, event);
     if (event->type == ADP_TRACE_TABLE) {
-        const char *name = table_name(event->table_id, t->b);
+        const char *name = adp_bridge_table_name(event->table_id, t->b);
         struct ds flow = DS_EMPTY_INITIALIZER;
         struct json *o = json_object_create();
 
-        put_count(o, "id", event->table_id);
+        json_object_put(o, "id", json_integer_create(event->table_id));
         if (name) {
             json_object_put_string(o, "table", name);
         }
@@ -217,7 +114,7 @@ trace_verdict(struct adp_bridge *b, const struct adp_walk *w,
               const struct flow *flow, struct ds *s)
 {
     const struct adp_verdict *v = &w->verdict;
-    const char *table = table_name(v->drop_table, b);
+    const char *table = adp_bridge_table_name(v->drop_table, b);
 
     if (v->punt) {
         ds_put_format(s, "taken by stock translation: %s",

@@ -9,6 +9,7 @@
 #include "adp-bridge.h"
 #include "adp-state-flows.h"
 #include "openvswitch/vlog.h"
+#include "pipeline-metrics.h"
 #include "pipeline.h"
 #include "util.h"
 
@@ -73,6 +74,12 @@ char *
 adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
 {
     return adp_pipeline_describe_conj(state->ids, conj_id);
+}
+
+struct adp_metrics *
+adp_state_metrics(const struct adp_state *state)
+{
+    return adp_metrics_create(state->ids);
 }
 
 /* Bringing flows into the bridge. */

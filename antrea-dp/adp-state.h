@@ -31,6 +31,9 @@ void adp_state_sync(struct adp_state *, bool reinstall);
 uint64_t adp_state_generation(const struct adp_state *);
 const struct adp_model *adp_state_model(const struct adp_state *);
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
+/* For counters by policy rule and Service (pipeline-metrics.h); to be
+ * destroyed before the state changes. */
+struct adp_metrics *adp_state_metrics(const struct adp_state *);
 
 /* Each may be NULL.  'clear' starts from an empty state (replace). */
 struct adp_state_change {

@@ -14,6 +14,7 @@ PROFILE_FILES = \
 	dpdk-conf/pmd/dedicated-cores \
 	dpdk-conf/pmd/shared-cores \
 	dpdk-conf/systemd/antrea-dp.default \
+	dpdk-conf/testpmd/pingpong-vhost \
 	dpdk-conf/testpmd/receive \
 	dpdk-conf/testpmd/reflect \
 	dpdk-conf/testpmd/reflect-vhost \

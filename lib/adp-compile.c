@@ -299,39 +299,28 @@ compile_table(struct adp_program *program, struct adp_cow *cow,
 }
 
 static void
-destroy_group_map(void *map)
+compile_group(struct adp_program *program, struct adp_cow *cow,
+              const struct adp_group_change *gc)
 {
-    adp_group_map_destroy(map);
-}
+    struct adp_group_map *groups = program->groups;
+    const struct adp_group *before = adp_group_map_get(groups, gc->group_id);
+    bool same;
 
-static void
-compile_groups(struct adp_program *program, struct adp_cow *cow,
-               const struct adp_delta *delta)
-{
-    struct adp_group_map *old = program->groups;
-    const struct adp_group_change *gc;
-
-    if (hmap_is_empty(&delta->groups)) {
+    if (!before && !gc->group) {
         return;
     }
-    program->groups = adp_group_map_clone(old);
-    adp_cow_postpone(cow, destroy_group_map, old);
-    HMAP_FOR_EACH (gc, hmap_node, &delta->groups) {
-        const struct adp_group *before = adp_group_map_get(old, gc->group_id);
-        bool same = (before && gc->group
-                     ? adp_group_same_meaning(before, gc->group)
-                     : !before && !gc->group);
-
-        adp_group_map_set(program->groups, gc->group_id, gc->group,
-                          same ? adp_group_map_changed(old, gc->group_id)
-                          : program->generation);
-        if (before) {
-            count_group(program, before, -1);
-        }
-        if (gc->group) {
-            count_group(program, gc->group, 1);
-        }
+    same = (before && gc->group
+            && adp_group_same_meaning(before, gc->group));
+    if (before) {
+        count_group(program, before, -1);
     }
+    if (gc->group) {
+        count_group(program, gc->group, 1);
+    }
+    program->groups
+        = adp_group_map_set(cow, groups, gc->group_id, gc->group,
+                            same ? adp_group_map_changed(groups, gc->group_id)
+                            : program->generation);
 }
 
 struct adp_program *
@@ -340,6 +329,7 @@ adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
     struct adp_program *old = CONST_CAST(struct adp_program *, old_);
     struct adp_program *program = xmemdup(old, sizeof *old);
     struct table_changes *tables = sort_delta(delta);
+    const struct adp_group_change *gc;
     struct adp_cow cow;
 
     ovs_assert(!old->successor);
@@ -355,7 +345,9 @@ adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
         }
     }
     free_changes(tables);
-    compile_groups(program, &cow, delta);
+    HMAP_FOR_EACH (gc, hmap_node, &delta->groups) {
+        compile_group(program, &cow, gc);
+    }
 
     old->successor = program;
     old->garbage = adp_cow_end(&cow);

@@ -92,7 +92,7 @@ add_page(struct adp_cow *cow, struct adp_conj_space **space)
     struct adp_conj_page *page = adp_cow_alloc(cow, sizeof *page);
 
     for (size_t i = 0; i < ADP_CONJ_PAGE_BLOCKS; i++) {
-        page->max[i] = INT_MIN;
+        page->max[i] = page->later_max[i] = INT_MIN;
     }
     *space = adp_cow_resize(cow, *space,
                             offsetof(struct adp_conj_space, pages)
@@ -111,6 +111,15 @@ own_page(struct adp_cow *cow, struct adp_conj_space **space, size_t b)
     *space = adp_cow_own(cow, *space);
     (*space)->pages[i].page = adp_cow_own(cow, (*space)->pages[i].page);
     return (*space)->pages[i].page;
+}
+
+static void
+set_block_max(struct adp_conj_page *page, size_t b, int max)
+{
+    page->max[b] = max;
+    for (; b > 0; b--) {
+        page->later_max[b - 1] = MAX(page->later_max[b], page->max[b]);
+    }
 }
 
 static size_t
@@ -167,7 +176,9 @@ adp_conj_space_alloc(struct adp_cow *cow, struct adp_conj_space **space,
     page->class[b] = class;
     page->n_used[b]++;
 
-    page->max[b] = MAX(page->max[b], priority);
+    if (priority > page->max[b]) {
+        set_block_max(page, b, priority);
+    }
     (*space)->pages[number / ADP_CONJ_PAGE_BLOCKS].max
         = MAX((*space)->pages[number / ADP_CONJ_PAGE_BLOCKS].max, priority);
     (*space)->max = MAX((*space)->max, priority);
@@ -200,13 +211,8 @@ update_max(struct adp_conj_space *space, size_t p, size_t b)
             max = MAX(max, block->conjs[i].priority);
         }
     }
-    page->max[b] = max;
-
-    max = INT_MIN;
-    for (size_t i = 0; i < ADP_CONJ_PAGE_BLOCKS; i++) {
-        max = MAX(max, page->max[i]);
-    }
-    space->pages[p].max = max;
+    set_block_max(page, b, max);
+    space->pages[p].max = MAX(page->max[0], page->later_max[0]);
 
     max = INT_MIN;
     for (size_t i = 0; i < space->n_pages; i++) {

@@ -18,7 +18,8 @@
  * move all that follow.  But all in a block are of one *class*, a range of
  * ADP_CONJ_CLASS_SIZE priorities, and space, page and block each know the
  * highest priority in them, so that who has an answer passes over all that
- * can't be better.
+ * can't be better.  Rules that come all at once fill blocks in the order of
+ * priority, and then the first answer is nearly always the last to look for.
  *
  * All of this is changed by copying, see adp-cow.h.
  *
@@ -38,7 +39,7 @@ struct adp_cow;
 #define ADP_CONJ_BLOCK_WORDS (ADP_CONJ_BLOCK_BITS / 64)
 #define ADP_CONJ_PAGE_BLOCKS 64
 
-#define ADP_CONJ_CLASS_SIZE 128
+#define ADP_CONJ_CLASS_SIZE 256
 
 /* Parts of an index. */
 
@@ -70,6 +71,7 @@ struct adp_conj_block {
 
 struct adp_conj_page {
     int max[ADP_CONJ_PAGE_BLOCKS]; /* Top priorities.  INT_MIN: empty. */
+    int later_max[ADP_CONJ_PAGE_BLOCKS]; /* The same of all blocks after. */
     uint16_t class[ADP_CONJ_PAGE_BLOCKS];
     uint16_t n_used[ADP_CONJ_PAGE_BLOCKS];
     struct adp_conj_block *blocks[ADP_CONJ_PAGE_BLOCKS];
@@ -85,6 +87,14 @@ struct adp_conj_space {
         struct adp_conj_page *page;
     } pages[];
 };
+
+/* The top priority in the block of 'index'. */
+static inline int
+adp_conj_space_block_max(const struct adp_conj_space *space, uint32_t index)
+{
+    return space->pages[adp_conj_page_of(index)].page
+        ->max[adp_conj_block_of(index)];
+}
 
 static inline const struct adp_conj *
 adp_conj_space_get(const struct adp_conj_space *space, uint32_t index)
@@ -124,8 +134,7 @@ struct adp_conj_bits {
 #define ADP_CONJ_LIST_MAX 16
 
 struct adp_conj_set {
-    uint8_t space;              /* The owner's: number of the space... */
-    uint8_t clause;             /* ...and of the clause. */
+    uint16_t number;            /* The owner's. */
     bool dense;                 /* 'bits' or, otherwise, a list? */
     uint32_t n;                 /* Size. */
     union {

@@ -94,9 +94,17 @@ adp_group_select(const struct adp_group *group, const struct flow *flow,
         return UINT32_MAX;
     }
     i = group->slots[adp_key_hash(flow, group->group_id) % group->n_slots];
-    *watched = (group->buckets[i].watch_port != OFPP_ANY
-                || group->buckets[i].watch_group != OFPG_ANY);
+    *watched = group->watches;
     return i;
+}
+
+void
+adp_group_prefetch(const struct adp_group *group, const struct flow *flow)
+{
+    if (group->n_slots) {
+        OVS_PREFETCH(&group->slots[adp_key_hash(flow, group->group_id)
+                                   % group->n_slots]);
+    }
 }
 
 /* Notes which bucket the packet's hash chose. */
@@ -109,6 +117,7 @@ note_select(struct adp_walk *w, const struct adp_group *group,
     if (!v->n_selects++) {
         v->select.group = group;
         v->select.bucket = bucket;
+        v->select.key_hash = adp_key_hash(w->flow, 0);
         v->select.n_cts = v->n_cts;
     }
 }

@@ -142,6 +142,7 @@ struct adp_verdict {
     struct {
         const struct adp_group *group;
         uint32_t bucket;
+        uint32_t key_hash;              /* adp_key_hash() of the packet. */
         size_t n_cts;
     } select;
 
@@ -162,6 +163,8 @@ void adp_verdict_uninit(struct adp_verdict *);
  * if that depends on what buckets watch: then the answer may be wrong. */
 uint32_t adp_group_select(const struct adp_group *, const struct flow *flow,
                           bool *watched);
+/* Starts to fetch what adp_group_select() reads. */
+void adp_group_prefetch(const struct adp_group *, const struct flow *);
 
 /* 'flow' is the parsed packet as miniflow_extract() and tunnel decapsulation
  * give it, with in_port.ofp_port an OpenFlow port and tunnel.metadata.tab the

@@ -181,6 +181,8 @@ adp_group_create(uint32_t group_id, uint8_t type,
         struct adp_bucket *bucket = &group->buckets[i++];
 
         bucket_init(bucket, group, src);
+        group->watches |= (bucket->watch_port != OFPP_ANY
+                           || bucket->watch_group != OFPG_ANY);
         group->reads |= adp_reads_of_actions(bucket->ops.ofpacts,
                                              bucket->ops.ofpacts_len);
     }

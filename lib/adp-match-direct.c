@@ -102,7 +102,7 @@ direct_lookup(const struct adp_match *match, struct flow *flow,
               struct adp_match_scratch *scratch)
 {
     const struct direct *direct = direct_cast(match);
-    const uint64_t *words = (const uint64_t *) flow;
+    const adp_flow_word *words = (const adp_flow_word *) flow;
     const struct test *test = direct->tests;
 
     for (size_t i = 0; i < direct->n; i++) {

@@ -29,13 +29,13 @@ subtable_size(size_t n_words)
 static size_t
 refs_size(size_t n)
 {
-    return n * sizeof ((struct adp_hash_subtables *) NULL)->refs[0];
+    return n * sizeof(struct adp_hash_ref);
 }
 
 static uint64_t
 hash_mask(const struct adp_match_key *key)
 {
-    return adp_key_hash((const uint64_t *) key->words,
+    return adp_key_hash(ADP_KEY_SEED, (const uint64_t *) key->words,
                         key->n * sizeof key->words[0] / sizeof(uint64_t));
 }
 
@@ -72,6 +72,7 @@ add_subtable(struct adp_cow *cow, struct adp_hash_subtables *subtables,
 
     subtable = adp_cow_alloc(cow, subtable_size(key->n));
     subtable->n_words = key->n;
+    subtable->common = key->common;
     subtable->mask_hash = hash_mask(key);
     memcpy(subtable->words, key->words, key->n * sizeof key->words[0]);
 
@@ -99,21 +100,22 @@ own_subtable(struct adp_cow *cow, struct adp_hash_subtables *subtables,
 static void
 place_subtable(struct adp_hash_subtables *subtables, size_t i)
 {
-    const struct adp_hash_subtable *subtable = subtables->refs[i].subtable;
+    struct adp_hash_ref *refs = subtables->refs;
+    struct adp_hash_ref ref = refs[i];
 
-    subtables->refs[i].max_priority = subtable->levels[0].priority;
-    for (; i > 0 && (subtables->refs[i - 1].max_priority
-                     < subtables->refs[i].max_priority); i--) {
-        SWAP(subtables->refs[i - 1].subtable, subtables->refs[i].subtable);
-        SWAP(subtables->refs[i - 1].max_priority,
-             subtables->refs[i].max_priority);
+    refs[i].max_priority = ref.max_priority
+        = ref.subtable->levels[0].priority;
+    if (ref.subtable->n_sets) {
+        return;                 /* These are in an order of their own. */
     }
-    for (; i + 1 < subtables->n && (subtables->refs[i + 1].max_priority
-                                    > subtables->refs[i].max_priority); i++) {
-        SWAP(subtables->refs[i + 1].subtable, subtables->refs[i].subtable);
-        SWAP(subtables->refs[i + 1].max_priority,
-             subtables->refs[i].max_priority);
+    for (; i > 0 && refs[i - 1].max_priority < ref.max_priority; i--) {
+        refs[i] = refs[i - 1];
     }
+    for (; i + 1 < subtables->n
+         && refs[i + 1].max_priority > ref.max_priority; i++) {
+        refs[i] = refs[i + 1];
+    }
+    refs[i] = ref;
 }
 
 static void
@@ -124,6 +126,7 @@ remove_subtable(struct adp_cow *cow, struct adp_hash_subtables *subtables,
 
     ovs_assert(!subtable->entries);
     adp_cow_discard(cow, subtable->levels);
+    adp_cow_discard(cow, subtable->n_sets);
     adp_cow_discard(cow, subtable);
     memmove(&subtables->refs[i], &subtables->refs[i + 1],
             refs_size(--subtables->n - i));
@@ -321,7 +324,7 @@ hash_conj(int priority, uint32_t id, uint32_t space)
         ((uint64_t) (uint32_t) priority << 32) | id, space
     };
 
-    return adp_key_hash(words, ARRAY_SIZE(words));
+    return adp_key_hash(ADP_KEY_SEED, words, ARRAY_SIZE(words));
 }
 
 static struct adp_hash_conj *
@@ -375,42 +378,13 @@ get_space(struct adp_cow *cow, struct adp_hash *hash, uint32_t n_clauses)
         .space = adp_conj_space_create(cow, n_clauses),
         .first_set = hash->n_sets,
     };
+    for (size_t i = 0; i < n_clauses; i++) {
+        hash->spaces[n].sets |= adp_hash_set_bit(hash->n_sets + i);
+    }
     hash->n_spaces++;
     hash->n_sets += n_clauses;
+    hash->plan_is_old = true;
     return n;
-}
-
-/* Returns the entry's set for a clause, which is added if need be: then the
- * entry may move. */
-static struct adp_conj_set *
-entry_get_set(struct adp_cow *cow, struct adp_hash_entry **entry,
-              size_t n_words, uint8_t space, uint8_t clause)
-{
-    struct adp_conj_set *sets = adp_hash_entry_sets(*entry, n_words);
-    size_t n = (*entry)->n_sets;
-    size_t size = entry_size(n_words, n + 1);
-
-    for (size_t i = 0; i < n; i++) {
-        if (sets[i].space == space && sets[i].clause == clause) {
-            return &sets[i];
-        }
-    }
-    if (size > adp_cow_size(*entry)) {
-        *entry = adp_cow_resize(cow, *entry, size);
-        sets = adp_hash_entry_sets(*entry, n_words);
-    }
-    sets[n] = (struct adp_conj_set) { .space = space, .clause = clause };
-    (*entry)->n_sets++;
-    return &sets[n];
-}
-
-static void
-entry_drop_set_if_empty(struct adp_hash_entry *entry, size_t n_words,
-                        struct adp_conj_set *set)
-{
-    if (!set->n) {
-        *set = adp_hash_entry_sets(entry, n_words)[--entry->n_sets];
-    }
 }
 
 /* What a rule has to say about a conjunction: the clauses, as a bitmap. */
@@ -448,25 +422,83 @@ entry_clauses(const struct adp_hash_entry *entry, int priority, uint32_t id,
 struct conj_change {
     struct adp_cow *cow;
     struct adp_hash *hash;
+    struct adp_hash_subtable *subtable;
     struct adp_hash_entry **entry;  /* After its rules have changed. */
-    size_t n_words;
     int priority;
 };
+
+/* Counts the sets number 'i' in the subtable. */
+static void
+count_set(const struct conj_change *cc, size_t i, int delta)
+{
+    struct adp_hash_subtable *subtable = cc->subtable;
+    size_t size = cc->hash->n_sets * sizeof *subtable->n_sets;
+    uint32_t *n;
+
+    if (!subtable->n_sets) {
+        subtable->n_sets = adp_cow_alloc(cc->cow, size);
+    } else if (size > adp_cow_size(subtable->n_sets)) {
+        subtable->n_sets = adp_cow_resize(cc->cow, subtable->n_sets, size);
+    } else {
+        subtable->n_sets = adp_cow_own(cc->cow, subtable->n_sets);
+    }
+    n = &subtable->n_sets[i];
+    cc->hash->plan_is_old |= !*n || !(*n + delta);
+    *n += delta;
+}
+
+/* Returns the entry's set for a clause, which is added if need be: then the
+ * entry may move. */
+static struct adp_conj_set *
+get_set(const struct conj_change *cc, size_t number)
+{
+    struct adp_hash_entry **entry = cc->entry;
+    size_t n_words = cc->subtable->n_words;
+    struct adp_conj_set *sets = adp_hash_entry_sets(*entry, n_words);
+    size_t n = (*entry)->n_sets;
+    size_t size = entry_size(n_words, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        if (sets[i].number == number) {
+            return &sets[i];
+        }
+    }
+    if (size > adp_cow_size(*entry)) {
+        *entry = adp_cow_resize(cc->cow, *entry, size);
+        sets = adp_hash_entry_sets(*entry, n_words);
+    }
+    sets[n] = (struct adp_conj_set) { .number = number };
+    (*entry)->n_sets++;
+    count_set(cc, number, 1);
+    return &sets[n];
+}
+
+static void
+drop_set_if_empty(const struct conj_change *cc, struct adp_conj_set *set)
+{
+    struct adp_hash_entry *entry = *cc->entry;
+
+    if (!set->n) {
+        count_set(cc, set->number, -1);
+        *set = adp_hash_entry_sets(entry, cc->subtable->n_words)[
+            --entry->n_sets];
+    }
+}
 
 static void
 change_sets(const struct conj_change *cc, uint32_t space, uint32_t index,
             uint64_t clauses, bool add)
 {
+    size_t first_set = cc->hash->spaces[space].first_set;
+
     for (; clauses; clauses = zero_rightmost_1bit(clauses)) {
-        struct adp_conj_set *set = entry_get_set(cc->cow, cc->entry,
-                                                 cc->n_words, space,
-                                                 raw_ctz(clauses));
+        struct adp_conj_set *set = get_set(cc, first_set + raw_ctz(clauses));
 
         if (add) {
             adp_conj_set_add(cc->cow, set, index);
         } else {
             adp_conj_set_remove(cc->cow, set, index);
-            entry_drop_set_if_empty(*cc->entry, cc->n_words, set);
+            drop_set_if_empty(cc, set);
         }
     }
 }
@@ -677,8 +709,8 @@ change_rule(struct adp_cow *cow, struct adp_hash *hash,
         change_conjs(&(struct conj_change) {
             .cow = cow,
             .hash = hash,
+            .subtable = subtable,
             .entry = &entry,
-            .n_words = key.n,
             .priority = rule->priority,
         }, old, new);
     }
@@ -701,6 +733,7 @@ change_rule(struct adp_cow *cow, struct adp_hash *hash,
     if (subtable->n_rules) {
         place_subtable(subtables, i);
     } else {
+        hash->plan_is_old |= kind == ADP_HASH_CLAUSE;
         remove_subtable(cow, subtables, i);
     }
     update_hidden(cow, hash, &key);
@@ -743,6 +776,13 @@ adp_hash_update(struct adp_cow *cow, struct adp_match *old,
     }
     for (size_t i = 0; i < n; i++) {
         apply_change(cow, hash, &changes[i]);
+    }
+    if (hash->plan_is_old) {
+        adp_hash_plan(cow, hash);
+    }
+    hash->max_conj = INT_MIN;
+    for (size_t i = 0; i < hash->n_spaces; i++) {
+        hash->max_conj = MAX(hash->max_conj, hash->spaces[i].space->max);
     }
     hash->match.class = (!hash->n_rules[ADP_HASH_CLAUSE]
                          ? &adp_match_hash_class
@@ -794,6 +834,7 @@ destroy_subtables(struct adp_hash_subtables *subtables, struct adp_cow *cow)
         adp_trie_for_each(subtable->entries, destroy_entry, &aux);
         adp_trie_destroy(subtable->entries, cow);
         discard(subtable->levels, cow);
+        discard(subtable->n_sets, cow);
         discard(subtable, cow);
     }
     discard(subtables->refs, cow);

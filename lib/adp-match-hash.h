@@ -14,7 +14,9 @@
  * The clauses of conjunctions are in subtables too.  What a packet finds there
  * gives for each clause number a set of conjunctions (adp-conj.h), and those
  * in all of them are met.  So a clause's mask costs one hash look-up, however
- * many conjunctions share the table or the match.
+ * many conjunctions share the table or the match.  The search ends as soon as
+ * a set is known to be empty, and begins with those that few masks are about:
+ * a packet for a Pod without policies usually takes one look-up.
  *
  * "hash" is the name of this matcher without conjunctions, "conjunction" that
  * of the same with them.  The look-up with conjunctions exists twice, for
@@ -52,20 +54,28 @@ struct adp_hash_level {
 
 struct adp_hash_subtable {
     adp_trie entries;
-    uint32_t n_words;
+    uint32_t n_words;           /* Common ones included. */
+    bool common;                /* Are there common words? */
     uint32_t n_rules;
     uint64_t mask_hash;
     struct adp_hash_level *levels; /* By descending priority. */
     size_t n_levels;
+    uint32_t *n_sets;           /* By number of set: entries that have it. */
     struct adp_mask_word words[];
+};
+
+struct adp_hash_ref {
+    struct adp_hash_subtable *subtable;
+    int max_priority;           /* Of the first of its levels. */
+
+    /* Of clauses: the sets in it, and those in no later subtable. */
+    uint64_t sets, last_of;
 };
 
 struct adp_hash_subtables {
     size_t n;
-    struct {
-        struct adp_hash_subtable *subtable;
-        int max_priority;
-    } *refs;                    /* By descending 'max_priority'. */
+    struct adp_hash_ref *refs;  /* By descending 'max_priority', but those of
+                                 * clauses see adp_hash_plan(). */
 };
 
 enum adp_hash_kind {
@@ -77,7 +87,8 @@ enum adp_hash_kind {
 
 struct adp_hash_space {
     struct adp_conj_space *space;
-    size_t first_set;           /* Number of the set for clause 0. */
+    size_t first_set;           /* Number of the set for the first clause. */
+    uint64_t sets;              /* Those of all clauses. */
 };
 
 struct adp_hash {
@@ -90,9 +101,14 @@ struct adp_hash {
     size_t n_no_id;             /* Those that match on having no conj_id. */
     size_t n_hidden;            /* Entries, BY_ID included. */
 
+    /* The sets of a packet have numbers: one for each clause of each space.
+     * Bitmaps of them have all ones if there are more than 64. */
     struct adp_hash_space *spaces;
     size_t n_spaces;
-    size_t n_sets;              /* Clause numbers of all spaces together. */
+    size_t n_sets;
+    uint64_t live_sets;         /* Of spaces with conjunctions. */
+    bool plan_is_old;           /* Only while it changes. */
+    int max_conj;               /* Top priority of a conjunction. */
     adp_trie conjs;             /* Of "struct adp_hash_conj"s. */
 };
 
@@ -115,6 +131,13 @@ adp_hash_entry_rules(const struct adp_hash_entry *entry)
     return entry->n_rules > 1 ? entry->rules : &entry->rule;
 }
 
+/* The bit for a set in bitmaps of them. */
+static inline uint64_t
+adp_hash_set_bit(size_t set)
+{
+    return set < 64 ? UINT64_C(1) << set : 0;
+}
+
 static inline const struct adp_hash_entry *
 adp_hash_find(const struct adp_hash_subtable *subtable,
               const uint64_t values[], uint64_t hash)
@@ -129,6 +152,9 @@ adp_hash_find(const struct adp_hash_subtable *subtable,
     }
     return NULL;
 }
+
+/* Decides in which order look-ups go through the subtables of clauses. */
+void adp_hash_plan(struct adp_cow *, struct adp_hash *);
 
 /* Returns the matcher for 'rules' and 'changes' thereto, which must leave at
  * least one rule.  'old', which may be NULL, becomes garbage. */

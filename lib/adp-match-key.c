@@ -3,6 +3,48 @@
 #include <config.h>
 #include "adp-match-key.h"
 
+/* Moves the common words, if all are there, to the end. */
+static void
+sort_common(struct adp_match_key *key)
+{
+    static const size_t offsets[ADP_KEY_N_COMMON] = {
+        offsetof(struct flow, packet_type), offsetof(struct flow, dl_type),
+    };
+    struct adp_match_key common = { .n = 0 };
+    struct flow ones;
+
+    memset(&ones, 0xff, sizeof ones);
+    adp_key_common_from_flow(common.values, &ones);
+    for (size_t i = 0; i < key->n; i++) {
+        size_t j = common.n;
+
+        if (j < ADP_KEY_N_COMMON
+            && key->words[i].index == offsets[j] / sizeof(uint64_t)
+            && key->words[i].mask == common.values[j]) {
+            common.words[j] = key->words[i];
+            common.values[j] = key->values[i];
+            common.n++;
+        }
+    }
+
+    key->common = common.n == ADP_KEY_N_COMMON;
+    if (key->common) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < key->n; i++) {
+            if (key->words[i].index != common.words[0].index
+                && key->words[i].index != common.words[1].index) {
+                key->words[n] = key->words[i];
+                key->values[n++] = key->values[i];
+            }
+        }
+        for (size_t i = 0; i < ADP_KEY_N_COMMON; i++) {
+            key->words[n] = common.words[i];
+            key->values[n++] = common.values[i];
+        }
+    }
+}
+
 void
 adp_match_key_init(struct adp_match_key *key, const struct minimatch *match)
 {
@@ -17,5 +59,10 @@ adp_match_key_init(struct adp_match_key *key, const struct minimatch *match)
         key->words[key->n].index = i;
         key->values[key->n++] = miniflow_get(match->flow, i) & mask;
     }
-    key->hash = adp_key_hash(key->values, key->n);
+    sort_common(key);
+
+    i = key->common ? key->n - ADP_KEY_N_COMMON : key->n;
+    key->hash = adp_key_hash(key->common
+                             ? adp_key_hash_common(&key->values[i])
+                             : ADP_KEY_SEED, key->values, i);
 }

@@ -248,9 +248,8 @@ lookup_by_conj_id(const struct linear *linear, struct flow *flow)
 }
 
 /* Notes in 'clauses', by number of conjunction, the clauses that 'entry'
- * stands for.  Returns the first in rule->conjs[] that was the last of its
- * conjunction to be met, or NULL. */
-static const struct adp_conj_clause *
+ * stands for. */
+static void
 note_clauses(const struct entry *entry, unsigned int n_matched,
              uint64_t *clauses)
 {
@@ -267,11 +266,25 @@ note_clauses(const struct entry *entry, unsigned int n_matched,
             *met = UINT64_MAX << (c->n_clauses & 63);
         }
         *met |= UINT64_C(1) << c->clause;
-        if (*met == UINT64_MAX) {
-            return c;
+    }
+}
+
+/* Looks up with the conj_id of the conjunctions of 'entry' that are met. */
+static struct adp_rule *
+lookup_met(const struct linear *linear, const struct entry *entry,
+           const uint64_t *clauses, struct flow *flow)
+{
+    uint32_t saved_conj_id = flow->conj_id;
+    struct adp_rule *rule = NULL;
+
+    for (size_t i = 0; !rule && i < entry->rule->n_conjs; i++) {
+        if (clauses[entry->conjs[i]] == UINT64_MAX) {
+            flow->conj_id = entry->rule->conjs[i].id;
+            rule = lookup_by_conj_id(linear, flow);
         }
     }
-    return NULL;
+    flow->conj_id = saved_conj_id;
+    return rule;
 }
 
 /* Looks for a conjunction of 'level' that is met and leads to a rule. */
@@ -283,7 +296,7 @@ lookup_conjs(const struct linear *linear, const struct level *level,
     uint64_t *clauses = adp_match_scratch_get(scratch,
                                               level->n_conjs + n_soft);
     uint64_t *matched = clauses + level->n_conjs;
-    uint32_t saved_conj_id = flow->conj_id;
+    struct adp_rule *rule = NULL;
     size_t n_matched = 0;
 
     for (size_t i = level->n_plain; i < level->n_entries; i++) {
@@ -297,23 +310,16 @@ lookup_conjs(const struct linear *linear, const struct level *level,
 
     memset(clauses, 0, level->n_conjs * sizeof *clauses);
     for (size_t i = 0; i < n_matched; i++) {
-        const struct entry *entry = &level->entries[matched[i]];
-        const struct adp_conj_clause *c = note_clauses(entry, n_matched,
-                                                       clauses);
-
-        if (c) {
-            struct adp_rule *rule;
-
-            flow->conj_id = c->id;
-            rule = lookup_by_conj_id(linear, flow);
-            flow->conj_id = saved_conj_id;
-            if (rule) {
-                scratch->priority = MIN(rule->priority, entry->rule->priority);
-                return rule;
-            }
-        }
+        note_clauses(&level->entries[matched[i]], n_matched, clauses);
     }
-    return NULL;
+    for (size_t i = 0; !rule && i < n_matched; i++) {
+        rule = lookup_met(linear, &level->entries[matched[i]], clauses, flow);
+    }
+    if (rule) {
+        scratch->priority = MIN(rule->priority,
+                                level->entries[level->n_plain].rule->priority);
+    }
+    return rule;
 }
 
 static struct adp_rule *

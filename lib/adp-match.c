@@ -3,6 +3,8 @@
 #include <config.h>
 #include "adp-match.h"
 #include "adp-cow.h"
+#include "adp-match-direct.h"
+#include "adp-match-hash.h"
 #include "adp-rules.h"
 #include "util.h"
 
@@ -24,22 +26,7 @@ adp_match_scratch_get(struct adp_match_scratch *scratch, size_t n)
     return scratch->words;
 }
 
-/* Makes the matcher that suits 'rules', which are sorted. */
-struct adp_match *
-adp_match_create(struct adp_rule *const *rules, size_t n)
-{
-    return adp_match_linear_class.create(rules, n);
-}
-
-void
-adp_match_destroy(struct adp_match *match)
-{
-    if (match) {
-        match->class->destroy(match);
-    }
-}
-
-/* Building anew. */
+/* Building anew, for tables of a few rules. */
 
 struct collect_aux {
     struct adp_rule **rules;
@@ -64,6 +51,79 @@ destroy_match(void *match)
     adp_match_destroy(match);
 }
 
+static bool
+suits_direct(struct adp_rule *const *rules, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i]->n_conjs) {
+            return false;
+        }
+    }
+    return n <= ADP_MATCH_DIRECT_MAX;
+}
+
+/* Takes rules that go out of 'rules' and adds those that come. */
+static void
+apply_changes(struct collect_aux *rules,
+              const struct adp_match_change *changes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (changes[i].old) {
+            size_t j = 0;
+
+            while (rules->rules[j] != changes[i].old) {
+                j++;
+                ovs_assert(j < rules->n);
+            }
+            rules->rules[j] = rules->rules[--rules->n];
+        }
+        if (changes[i].new) {
+            collect_rule(changes[i].new, rules);
+        }
+    }
+}
+
+static struct adp_match *
+hash_from_rules(struct adp_cow *cow, struct adp_rule *const *rules, size_t n)
+{
+    struct adp_match_change *changes = xmalloc(n * sizeof *changes);
+    struct adp_match *match;
+
+    for (size_t i = 0; i < n; i++) {
+        changes[i] = (struct adp_match_change) { NULL, rules[i] };
+    }
+    match = adp_hash_update(cow, NULL, changes, n);
+    free(changes);
+    return match;
+}
+
+/* Returns the matcher that suits 'rules', which are in any order. */
+static struct adp_match *
+build(struct adp_cow *cow, struct adp_rule **rules, size_t n)
+{
+    if (!n) {
+        return NULL;
+    }
+    adp_rules_sort(rules, n);
+    return (suits_direct(rules, n)
+            ? adp_match_direct_class.create(rules, n)
+            : hash_from_rules(cow, rules, n));
+}
+
+/* Updating. */
+
+/* A hash matcher is left only well below the number of rules at which it
+ * comes, so that a table doesn't go to and fro. */
+static bool
+outgrows_direct(const struct adp_match *match)
+{
+    const struct adp_hash *hash = adp_hash_cast(match);
+
+    return (hash->n_rules[ADP_HASH_CLAUSE]
+            || (hash->n_rules[ADP_HASH_PLAIN] + hash->n_rules[ADP_HASH_BY_ID]
+                > ADP_MATCH_DIRECT_MAX / 2));
+}
+
 struct adp_match *
 adp_match_update(struct adp_cow *cow, struct adp_match *old,
                  const struct adp_match_change *changes, size_t n)
@@ -71,25 +131,37 @@ adp_match_update(struct adp_cow *cow, struct adp_match *old,
     struct collect_aux rules = { .rules = NULL };
     struct adp_match *match;
 
-    if (old) {
-        adp_match_for_each(old, collect_rule, &rules);
-        adp_cow_postpone(cow, destroy_match, old);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (changes[i].old) {
-            size_t j = 0;
-
-            while (rules.rules[j] != changes[i].old) {
-                j++;
-            }
-            rules.rules[j] = rules.rules[--rules.n];
+    if (old && old->class != &adp_match_direct_class) {
+        match = adp_hash_update(cow, old, changes, n);
+        if (outgrows_direct(match)) {
+            return match;
         }
-        if (changes[i].new) {
-            collect_rule(changes[i].new, &rules);
+        adp_match_for_each(match, collect_rule, &rules);
+        adp_hash_discard(cow, match);
+    } else {
+        if (old) {
+            adp_match_for_each(old, collect_rule, &rules);
+            adp_cow_postpone(cow, destroy_match, old);
         }
+        apply_changes(&rules, changes, n);
     }
-    adp_rules_sort(rules.rules, rules.n);
-    match = rules.n ? adp_match_create(rules.rules, rules.n) : NULL;
+    match = build(cow, rules.rules, rules.n);
     free(rules.rules);
     return match;
+}
+
+struct adp_match *
+adp_match_create(struct adp_rule *const *rules, size_t n)
+{
+    return (suits_direct(rules, n)
+            ? adp_match_direct_class.create(rules, n)
+            : adp_match_hash_class.create(rules, n));
+}
+
+void
+adp_match_destroy(struct adp_match *match)
+{
+    if (match) {
+        match->class->destroy(match);
+    }
 }

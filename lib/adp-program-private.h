@@ -15,6 +15,7 @@
 
 #include "adp-cow.h"
 #include "adp-program.h"
+#include "adp-trie.h"
 
 /* A rule that comes or goes. */
 struct adp_rule_change {
@@ -43,15 +44,21 @@ struct adp_program_counts {
 
 /* The groups of a program, by group_id. */
 struct adp_group_map {
-    struct hmap groups;         /* Contains "struct group_node"s. */
+    adp_trie nodes;             /* Of "struct group_node"s. */
+    size_t n_groups;
+    size_t n_gone;              /* Nodes of groups that went. */
+    uint64_t forgotten;         /* Generation in which nodes of groups that
+                                 * went were last dropped. */
 };
 
-struct adp_group_map *adp_group_map_create(void);
+struct adp_group_map *adp_group_map_create(struct adp_cow *);
 void adp_group_map_destroy(struct adp_group_map *);
-struct adp_group_map *adp_group_map_clone(const struct adp_group_map *);
-/* Takes a reference. */
-void adp_group_map_set(struct adp_group_map *, uint32_t group_id,
-                       struct adp_group *, uint64_t generation);
+/* Returns the map after the change.  Takes a reference to the group, which
+ * may be NULL. */
+struct adp_group_map *adp_group_map_set(struct adp_cow *,
+                                        struct adp_group_map *,
+                                        uint32_t group_id, struct adp_group *,
+                                        uint64_t generation);
 const struct adp_group *adp_group_map_get(const struct adp_group_map *,
                                           uint32_t group_id);
 uint64_t adp_group_map_changed(const struct adp_group_map *,

@@ -17,7 +17,7 @@ adp_program_create(void)
     ovs_refcount_init(&program->ref_cnt);
     ovs_refcount_init(&program->life_cnt);
     program->generation = 1;
-    program->groups = adp_group_map_create();
+    program->groups = adp_group_map_create(&cow);
     program->counts = adp_cow_alloc(&cow, sizeof *program->counts);
     adp_cow_end(&cow);
     return program;

@@ -86,8 +86,8 @@ const struct adp_group *adp_program_get_group(const struct adp_program *,
  * scratch: that of the rule is not always low enough. */
 uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
                              int priority);
-/* The latest generation in which the group came, changed or went, 0 if
- * never. */
+/* The latest generation in which the group came, changed or went, 0 if never.
+ * What is said of a group that isn't there may be too late, not too early. */
 uint64_t adp_program_group_changed(const struct adp_program *,
                                    uint32_t group_id);
 

@@ -2,6 +2,8 @@
 
 #include <config.h>
 #include "adp-reads.h"
+
+#include <netinet/in.h>
 #include "flow.h"
 #include "openvswitch/match.h"
 #include "openvswitch/meta-flow.h"
@@ -71,6 +73,8 @@ masks_init(void)
 
     FILL(&masks[ADP_READS_TCP_FLAGS_BIT], tcp_flags);
     FILL(&masks[ADP_READS_IPV6_LABEL_BIT], ipv6_label);
+    FILL(&masks[ADP_READS_TP_SRC_BIT], tp_src);
+    FILL(&masks[ADP_READS_TP_SRC_BIT], ct_tp_src);
     FILL(&masks[ADP_READS_TUN_METADATA_BIT], tunnel.metadata);
     FILL(&masks[ADP_READS_ARP_ND_BIT], nd_target);
     FILL(&masks[ADP_READS_ARP_ND_BIT], arp_sha);
@@ -113,6 +117,16 @@ init_once(void)
     }
 }
 
+/* True if what matches is ICMP or ICMPv6. */
+static bool
+is_icmp_match(const struct minimatch *match)
+{
+    uint8_t nw_proto = MINIFLOW_GET_U8(match->flow, nw_proto);
+
+    return (MINIFLOW_GET_U8(&match->mask->masks, nw_proto) == UINT8_MAX
+            && (nw_proto == IPPROTO_ICMP || nw_proto == IPPROTO_ICMPV6));
+}
+
 uint32_t
 adp_reads_of_match(const struct minimatch *match)
 {
@@ -123,6 +137,9 @@ adp_reads_of_match(const struct minimatch *match)
     init_once();
     FLOWMAP_FOR_EACH_INDEX (idx, mask->masks.map) {
         reads |= reads_of_word(idx, miniflow_get(&mask->masks, idx));
+    }
+    if (is_icmp_match(match)) {
+        reads &= ~ADP_READS_TP_SRC;     /* It is the type. */
     }
     /* What else is an address or a protocol is ARP's here. */
     if (MINIFLOW_GET_BE16(match->flow, dl_type) == htons(ETH_TYPE_ARP)

@@ -8,7 +8,8 @@
  * Who keeps an answer for packets that look alike must know what decisions
  * may depend on.  Taken for granted, and not told here, are: in_port, whether
  * there is an Ethernet header, its addresses and type, VLANs, IPv4 and IPv6
- * addresses, IP protocol, ToS and TTL, ports or ICMP type and code, metadata,
+ * addresses, IP protocol, ToS and TTL, destination ports, ICMP type and code,
+ * metadata,
  * registers, pkt_mark, ct_*, conj_id, and of a tunnel its addresses, ID,
  * flags, ToS and TTL.
  *
@@ -30,6 +31,7 @@ struct ofpact;
     X(TCP_FLAGS, "TCP flags, ND options type")                              \
     X(IPV6_LABEL, "IPv6 flow label")                                        \
     X(TUN_METADATA, "options of Geneve")                                    \
+    X(TP_SRC, "source ports (not: ICMP types)")                             \
     X(ARP_ND, "ARP operation, addresses in ARP and neighbor discovery")     \
     X(NW_FRAG, "whether the packet is a fragment")                          \
     X(OTHER, "anything else, such as MPLS, NSH, IGMP, the length")

@@ -108,6 +108,7 @@ struct adp_group {
     size_t n_buckets;
     uint32_t *slots;            /* select: bucket index per slot. */
     size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
+    bool watches;               /* A bucket watches a port or a group. */
     uint32_t reads;             /* ADP_READS_* of the buckets' actions. */
     struct adp_counters counters;   /* Of packets that took all buckets. */
 

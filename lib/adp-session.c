@@ -16,8 +16,8 @@ VLOG_DEFINE_THIS_MODULE(adp_session);
 #define MIN_LINES 16
 #define MIN_CAPACITY 4096
 
-/* The index is split when it holds more sessions a line than this. */
-#define MEAN_FILL 4
+/* The index is split when it holds more sessions for two lines than this. */
+#define FILL_OF_TWO 7
 
 struct slot {
     uint32_t hash;
@@ -36,6 +36,7 @@ struct adp_sessions {
      * that.  Lines from 'mask' + 1 on have taken over a part of the line that
      * many below. */
     struct line *lines;
+    bool *overflowed;           /* Lines that sessions had no room in. */
     uint32_t n_lines, mask, max_lines;
 
     struct adp_session *sessions;
@@ -73,20 +74,32 @@ reserve(size_t size)
     return p;
 }
 
+static void
+release(void *p, size_t size)
+{
+    if (p) {
+        munmap(p, size);
+    }
+}
+
+static void
+release_all(struct adp_sessions *t)
+{
+    release(t->lines, t->max_lines * sizeof *t->lines);
+    release(t->overflowed, t->max_lines * sizeof *t->overflowed);
+    release(t->sessions, t->capacity * sizeof *t->sessions);
+}
+
 static bool
 reserve_all(struct adp_sessions *t)
 {
     t->lines = reserve(t->max_lines * sizeof *t->lines);
+    t->overflowed = reserve(t->max_lines * sizeof *t->overflowed);
     t->sessions = reserve(t->capacity * sizeof *t->sessions);
-    if (t->lines && t->sessions) {
+    if (t->lines && t->overflowed && t->sessions) {
         return true;
     }
-    if (t->lines) {
-        munmap(t->lines, t->max_lines * sizeof *t->lines);
-    }
-    if (t->sessions) {
-        munmap(t->sessions, t->capacity * sizeof *t->sessions);
-    }
+    release_all(t);
     return false;
 }
 
@@ -102,7 +115,8 @@ adp_sessions_create(size_t capacity, void (*evict)(void *verdict, void *aux),
     }
     t->capacity = wanted;
     for (;;) {
-        t->max_lines = MAX(MIN_LINES, t->capacity / MEAN_FILL);
+        t->max_lines = MAX(MIN_LINES,
+                           (uint64_t) t->capacity * 2 / FILL_OF_TWO);
         if (reserve_all(t)) {
             break;
         }
@@ -135,8 +149,7 @@ adp_sessions_destroy(struct adp_sessions *t)
             t->evict(verdict, t->aux);
         }
     }
-    munmap(t->lines, t->max_lines * sizeof *t->lines);
-    munmap(t->sessions, t->capacity * sizeof *t->sessions);
+    release_all(t);
     free(t);
 }
 
@@ -149,9 +162,8 @@ adp_sessions_seeds(const struct adp_sessions *t)
 /* The index.
  *
  * A session is in the line of its hash or, if that was full, in its other
- * line.  A look-up goes on to the other line only while the first one is full: a
- * session that is overlooked for that reason is met anew, which costs time
- * once. */
+ * line.  A look-up goes on to the other line only if the first one, or the one
+ * that it was split from, has overflowed so. */
 
 static inline uint32_t
 other_hash(uint32_t hash)
@@ -192,6 +204,7 @@ split_line(struct adp_sessions *t)
     struct line *new = &t->lines[t->n_lines];
     int n_new = 0;
 
+    t->overflowed[t->n_lines] = t->overflowed[t->n_lines & t->mask];
     t->n_lines++;
     for (int i = 0; i < LINE_SLOTS; i++) {
         struct slot *slot = &old->slots[i];
@@ -239,6 +252,12 @@ adp_sessions_candidate(const struct adp_sessions *t, uint32_t hash)
     return s;
 }
 
+static inline bool
+has_overflowed(const struct adp_sessions *t, const struct line *line)
+{
+    return t->overflowed[line - t->lines];
+}
+
 static inline struct adp_session *
 find4_in_line(const struct adp_sessions *t, const struct line *line,
               uint32_t hash, const struct adp_session_key4 *key)
@@ -261,7 +280,7 @@ adp_sessions_find4(const struct adp_sessions *t, uint32_t hash,
     const struct line *line = line_of(t, hash);
     struct adp_session *s = find4_in_line(t, line, hash, key);
 
-    return (s || slot_in_line(line, 0) ? s
+    return (s || !has_overflowed(t, line) ? s
             : find4_in_line(t, line_of(t, other_hash(hash)), hash, key));
 }
 
@@ -287,7 +306,7 @@ adp_sessions_find6(const struct adp_sessions *t, uint32_t hash,
     const struct line *line = line_of(t, hash);
     struct adp_session *s = find6_in_line(t, line, hash, key);
 
-    return (s || slot_in_line(line, 0) ? s
+    return (s || !has_overflowed(t, line) ? s
             : find6_in_line(t, line_of(t, other_hash(hash)), hash, key));
 }
 
@@ -339,7 +358,7 @@ take_session(struct adp_sessions *t)
 static struct adp_session *
 insert(struct adp_sessions *t, uint32_t hash, bool is_ipv6)
 {
-    if (t->n >= (size_t) t->n_lines * MEAN_FILL
+    if (t->n * 2 >= (size_t) t->n_lines * FILL_OF_TWO
         && t->n_lines < t->max_lines) {
         split_line(t);
     }
@@ -349,6 +368,7 @@ insert(struct adp_sessions *t, uint32_t hash, bool is_ipv6)
     struct slot *slot = slot_in_line(line, 0);
 
     if (!slot) {
+        t->overflowed[line - t->lines] = true;
         line = line_of(t, other_hash(hash));
         slot = slot_in_line(line, 0);
     }

@@ -7,6 +7,8 @@ lib_libadp_la_SOURCES = \
 	lib/adp-change-log.c \
 	lib/adp-change-log.h \
 	lib/adp-compile.c \
+	lib/adp-conj.c \
+	lib/adp-conj.h \
 	lib/adp-cow.c \
 	lib/adp-cow.h \
 	lib/adp-decide-ct.c \
@@ -21,6 +23,14 @@ lib_libadp_la_SOURCES = \
 	lib/adp-key.h \
 	lib/adp-learn.c \
 	lib/adp-learn.h \
+	lib/adp-match-direct.c \
+	lib/adp-match-direct.h \
+	lib/adp-match-hash-lookup.c \
+	lib/adp-match-hash-plan.c \
+	lib/adp-match-hash.c \
+	lib/adp-match-hash.h \
+	lib/adp-match-key.c \
+	lib/adp-match-key.h \
 	lib/adp-match-linear.c \
 	lib/adp-match.c \
 	lib/adp-match.h \
@@ -44,6 +54,8 @@ lib_libadp_la_SOURCES = \
 	lib/adp-stats.h \
 	lib/adp-trace.c \
 	lib/adp-trace.h \
+	lib/adp-trie.c \
+	lib/adp-trie.h \
 	lib/model-check.c \
 	lib/model-parse-policy.c \
 	lib/model-parse.c \
@@ -54,10 +66,13 @@ lib_libadp_la_SOURCES = \
 	lib/model-records.h \
 	lib/model.c \
 	lib/model.h \
+	lib/pipeline-metrics.c \
+	lib/pipeline-metrics.h \
 	lib/pipeline-state.c \
 	lib/pipeline-state.h \
 	lib/pipeline-v115-clause.c \
 	lib/pipeline-v115-clause.h \
+	lib/pipeline-v115-metrics.c \
 	lib/pipeline-v115-policy.c \
 	lib/pipeline-v115-service.c \
 	lib/pipeline-v115-text.c \

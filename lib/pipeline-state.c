@@ -4,6 +4,7 @@
 #include "pipeline-state.h"
 
 #include "hash.h"
+#include "model-records.h"
 #include "openvswitch/ofp-group.h"
 #include "util.h"
 
@@ -11,6 +12,7 @@ struct adp_id {
     struct hmap_node by_id;     /* In struct adp_ids's 'by_id'. */
     uint32_t id;
     unsigned int generation;    /* The last one that asked for it. */
+    struct adp_id_part part;    /* With a reference to its record. */
     char *description;
 };
 
@@ -31,6 +33,7 @@ ids_drop(struct adp_ids *ids, struct shash_node *node)
 
     hmap_remove(&ids->by_id, &id->by_id);
     shash_delete(&ids->by_key, node);
+    adp_record_unref(CONST_CAST(struct adp_record *, id->part.record));
     free(id->description);
     free(id);
 }
@@ -60,16 +63,27 @@ ids_find(const struct adp_ids *ids, uint32_t value)
     return NULL;
 }
 
+static void
+id_set_part(struct adp_id *id, const struct adp_id_part *part)
+{
+    struct adp_record *record = adp_record_ref(part->record);
+
+    adp_record_unref(CONST_CAST(struct adp_record *, id->part.record));
+    id->part = *part;
+    id->part.record = record;
+}
+
 /* Takes 'description'. */
 static struct adp_id *
 ids_add(struct adp_ids *ids, const char *key, uint32_t value,
-        char *description)
+        const struct adp_id_part *part, char *description)
 {
-    struct adp_id *id = xmalloc(sizeof *id);
+    struct adp_id *id = xzalloc(sizeof *id);
 
     id->id = value;
     id->generation = ids->generation;
     id->description = description;
+    id_set_part(id, part);
     hmap_insert(&ids->by_id, &id->by_id, hash_int(value, 0));
     shash_add(&ids->by_key, key, id);
     return id;
@@ -86,13 +100,14 @@ ids_clone(struct adp_ids *dst, const struct adp_ids *src)
     SHASH_FOR_EACH (node, &src->by_key) {
         const struct adp_id *id = node->data;
 
-        ids_add(dst, node->name, id->id,
+        ids_add(dst, node->name, id->id, &id->part,
                 xstrdup(id->description))->generation = id->generation;
     }
 }
 
 uint32_t
-adp_ids_get(struct adp_ids *ids, const char *key, char *description)
+adp_ids_get(struct adp_ids *ids, const char *key,
+            const struct adp_id_part *part, char *description)
 {
     struct adp_id *id = shash_find_data(&ids->by_key, key);
 
@@ -100,6 +115,7 @@ adp_ids_get(struct adp_ids *ids, const char *key, char *description)
         free(id->description);
         id->description = description;
         id->generation = ids->generation;
+        id_set_part(id, part);
         return id->id;
     }
 
@@ -112,8 +128,21 @@ adp_ids_get(struct adp_ids *ids, const char *key, char *description)
     }
     uint32_t value = ids->next;
     ids->next = value < ids->max ? value + 1 : 1;
-    ids_add(ids, key, value, description);
+    ids_add(ids, key, value, part, description);
     return value;
+}
+
+void
+adp_ids_for_each(const struct adp_ids *ids,
+                 void (*cb)(uint32_t id, const struct adp_id_part *,
+                            void *aux),
+                 void *aux)
+{
+    const struct adp_id *id;
+
+    HMAP_FOR_EACH (id, by_id, &ids->by_id) {
+        cb(id->id, &id->part, aux);
+    }
 }
 
 static void

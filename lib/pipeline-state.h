@@ -18,6 +18,15 @@
 #include "openvswitch/shash.h"
 #include "pipeline.h"
 
+struct adp_record;
+
+/* What an ID stands for. */
+struct adp_id_part {
+    const struct adp_record *record; /* A NetworkPolicy or a Service, */
+    size_t index;                    /* and which of its rules or ports. */
+    bool local;                      /* Group: local endpoints only. */
+};
+
 struct adp_ids {
     struct shash by_key;        /* Contains struct adp_ids. */
     struct hmap by_id;
@@ -36,7 +45,15 @@ struct adp_pipeline_state {
 void adp_pipeline_state_begin(struct adp_pipeline_state *);
 void adp_pipeline_state_end(struct adp_pipeline_state *);
 
-/* Returns the ID of 'key', 0 if there are no more.  'description' is taken. */
-uint32_t adp_ids_get(struct adp_ids *, const char *key, char *description);
+/* Returns the ID of 'key', 0 if there are no more.  'description' is taken,
+ * 'part' is copied with a reference to the record. */
+uint32_t adp_ids_get(struct adp_ids *, const char *key,
+                     const struct adp_id_part *part, char *description);
+
+/* Calls 'cb' for each ID; the parts live as long as 'ids' is unchanged. */
+void adp_ids_for_each(const struct adp_ids *,
+                      void (*cb)(uint32_t id, const struct adp_id_part *,
+                                 void *aux),
+                      void *aux);
 
 #endif /* pipeline-state.h */

@@ -361,7 +361,11 @@ assign_conj_ids(struct policy_generator *pg)
         node->data = (void *) (occurrence + 1);
 
         char *id_key = xasprintf("%"PRIuPTR" %s", occurrence, key);
-        ar->conj_id = adp_ids_get(&pg->g->state->conjs, id_key,
+        const struct adp_id_part part = {
+            .record = &ar->policy->up,
+            .index = ar->rule - ar->policy->rules,
+        };
+        ar->conj_id = adp_ids_get(&pg->g->state->conjs, id_key, &part,
                                   describe_rule(ar));
         if (!ar->conj_id && !pg->g->error) {
             pg->g->error = adp_error_create(

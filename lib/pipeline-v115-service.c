@@ -146,8 +146,13 @@ frontend_group(struct adp_v115 *g, struct frontend *fe,
     const char *protocol = fe->protocol->match;
     char *key = xasprintf("%s %s/%"PRIu16" %s", fe->svc->up.name, protocol,
                           fe->port->port, local ? "local" : "cluster");
+    const struct adp_id_part part = {
+        .record = &fe->svc->up,
+        .index = fe->port - fe->svc->ports,
+        .local = local,
+    };
     uint32_t id = adp_ids_get(
-        &g->state->groups, key,
+        &g->state->groups, key, &part,
         xasprintf("Service %s, port %"PRIu16"/%s%s", fe->svc->up.name,
                   fe->port->port, protocol,
                   local ? ", local endpoints" : ""));

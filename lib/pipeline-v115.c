@@ -500,4 +500,7 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .meters = meters,
     .n_meters = ARRAY_SIZE(meters),
     .generate = generate,
+    .metric_tables = adp_v115_metric_tables,
+    .n_metric_tables = ADP_V115_N_METRIC_TABLES,
+    .flow_metric = adp_v115_flow_metric,
 };

@@ -11,6 +11,7 @@
  * pipeline-v115-service.c    Services
  * pipeline-v115-policy.c     policies
  * pipeline-v115-clause.[ch]  sets of addresses and ports as matches
+ * pipeline-v115-metrics.c    which flows count what
  */
 
 #include "model-records.h"
@@ -57,5 +58,12 @@ bool adp_v115_port(const struct adp_v115 *, const char *name,
 
 void adp_v115_generate_services(struct adp_v115 *);
 void adp_v115_generate_policies(struct adp_v115 *);
+
+/* For struct adp_pipeline. */
+#define ADP_V115_N_METRIC_TABLES 4
+extern const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES];
+enum adp_flow_metric adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
+                                          const struct minimatch *,
+                                          uint32_t *id);
 
 #endif /* pipeline-v115.h */

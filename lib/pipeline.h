@@ -32,6 +32,7 @@
 #include "svec.h"
 
 struct adp_pipeline_state;
+struct minimatch;
 
 /* Flow sets. */
 
@@ -81,6 +82,17 @@ struct adp_pipeline_table {
     uint8_t id;
 };
 
+/* What a flow's counters are about. */
+enum adp_flow_metric {
+    ADP_METRIC_NONE,
+    ADP_METRIC_RULE_FIRST,      /* First packets of the connections that a
+                                 * policy rule allows; all that it drops. */
+    ADP_METRIC_RULE_LATER,      /* All later ones. */
+    ADP_METRIC_SERVICE,         /* First packets to a Service. */
+    ADP_METRIC_AFFINITY,        /* The same, where session affinity knows the
+                                 * endpoint. */
+};
+
 struct adp_pipeline {
     const char *name;           /* "v1.15". */
     const struct adp_pipeline_table *tables;
@@ -102,6 +114,16 @@ struct adp_pipeline {
                                   const struct adp_model_env *,
                                   struct adp_flow_set *set)
         OVS_WARN_UNUSED_RESULT;
+
+    /* The tables with flows that tell of policy rules and Services. */
+    const uint8_t *metric_tables;
+    size_t n_metric_tables;
+
+    /* What a flow of these tables counts, and for which conjunction ID or
+     * group ID. */
+    enum adp_flow_metric (*flow_metric)(uint8_t table_id, uint64_t cookie,
+                                        const struct minimatch *,
+                                        uint32_t *id);
 };
 
 const struct adp_pipeline *adp_pipeline_find(const char *name);

@@ -5,6 +5,7 @@ include tests/unit/automake.mk
 EXTRA_DIST += \
 	docs \
 	tests/run \
+	tests/bench \
 	tests/conformance \
 	tests/demo \
 	tests/dpctl \
@@ -20,6 +21,7 @@ TESTS += \
 # Tests of the source tree and of the build itself; once is enough.
 if !SANITIZERS
 TESTS += \
+	tests/static/bench.test \
 	tests/static/boot.test \
 	tests/static/dist.test \
 	tests/static/dpdk-conf.test \
@@ -39,3 +41,22 @@ AM_TESTS_ENVIRONMENT = \
 	ADP_COMPILE='$(COMPILE)'; export ADP_COMPILE; \
 	CK_TIMEOUT_MULTIPLIER=20; export CK_TIMEOUT_MULTIPLIER; \
 	UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS;
+
+# Stock OVS as oracle, on what "make install" has installed; as root.
+#   make check-oracle [SEED=...] [SETS=...] [PACKETS=...]
+ORACLE_ENV = \
+	ADP_TOP='$(abs_top_srcdir)' ADP_BUILD='$(abs_top_builddir)' \
+	ADP_PREFIX='$(prefix)'
+
+check-oracle: tests/unit/gen-flows
+	@$(ORACLE_ENV) $(if $(SEED),SEED=$(SEED)) $(if $(SETS),SETS=$(SETS)) \
+	$(if $(PACKETS),PACKETS=$(PACKETS)) \
+		$(top_srcdir)/tests/oracle/oracle.test
+
+# The same for long: half an hour or so.
+soak-oracle: tests/unit/gen-flows
+	@$(ORACLE_ENV) $(if $(SEED),SEED=$(SEED)) \
+	SETS=$(or $(SETS),200) PACKETS=$(or $(PACKETS),100000) \
+		$(top_srcdir)/tests/oracle/oracle.test
+
+.PHONY: check-oracle soak-oracle

@@ -5,7 +5,7 @@ _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
     local commands='apply replace delete resync resolve get describe trace
-        stats program version'
+        stats top program version'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp tiers clustergroups
         groups nodeconfigs peernodes addressgroups appliedtogroups'
@@ -25,8 +25,8 @@ _antrea_dpctl()
         return
         ;;
     -b | --bridge | -n | --namespace | -t | --timeout | --node | --index | \
-    --in-port | --gateway-port | --gateway-mac | --tunnel-port | \
-    --service-cidr)
+    -d | --delay | --count | --in-port | --gateway-port | --gateway-mac | \
+    --tunnel-port | --service-cidr)
         return
         ;;
     esac
@@ -35,8 +35,8 @@ _antrea_dpctl()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        -s | -b | -o | -t | -f | -n | --socket | --bridge | --output | \
-        --timeout | --filename | --namespace | --node | --db | --pcap | \
+        -s | -b | -o | -t | -f | -n | -d | --socket | --bridge | --output | \
+        --timeout | --delay | --count | --filename | --namespace | --node | --db | --pcap | \
         --index | --in-port | --gateway-port | --gateway-mac | \
         --tunnel-port | --service-cidr)
             i=$((i + 1))
@@ -69,6 +69,7 @@ _antrea_dpctl()
         ;;
     get | describe) options+=' --namespace' ;;
     trace) options+=' --pcap --index --in-port' ;;
+    top) options+=' --delay --count' ;;
     esac
 
     if [[ $cur == -* ]]; then

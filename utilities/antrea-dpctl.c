@@ -36,6 +36,7 @@ enum option_set {
     SET_DRY_RUN = 1 << 3,
     SET_MISSING = 1 << 4,
     SET_TRACE = 1 << 5,
+    SET_TOP = 1 << 6,           /* -d, -n COUNT */
 };
 
 enum {
@@ -51,6 +52,8 @@ enum {
     OPT_PCAP,
     OPT_INDEX,
     OPT_IN_PORT,
+    OPT_NAMESPACE,
+    OPT_COUNT,
 };
 
 static const struct option long_options[] = {
@@ -59,7 +62,7 @@ static const struct option long_options[] = {
     { "output", required_argument, NULL, 'o' },
     { "timeout", required_argument, NULL, 't' },
     { "filename", required_argument, NULL, 'f' },
-    { "namespace", required_argument, NULL, 'n' },
+    { "namespace", required_argument, NULL, OPT_NAMESPACE },
     { "node", required_argument, NULL, OPT_NODE },
     { "db", required_argument, NULL, OPT_DB },
     { "gateway-port", required_argument, NULL, OPT_GATEWAY_PORT },
@@ -72,6 +75,8 @@ static const struct option long_options[] = {
     { "pcap", required_argument, NULL, OPT_PCAP },
     { "index", required_argument, NULL, OPT_INDEX },
     { "in-port", required_argument, NULL, OPT_IN_PORT },
+    { "delay", required_argument, NULL, 'd' },
+    { "count", required_argument, NULL, OPT_COUNT },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
     { NULL, 0, NULL, 0 },
@@ -82,12 +87,13 @@ static const struct {
     enum option_set set;
 } option_sets[] = {
     { 'f', SET_FILES }, { OPT_IGNORE_UNKNOWN, SET_FILES },
-    { 'n', SET_NAMESPACE }, { OPT_NODE, SET_NODE }, { OPT_DB, SET_NODE },
+    { OPT_NAMESPACE, SET_NAMESPACE },
+    { OPT_NODE, SET_NODE }, { OPT_DB, SET_NODE },
     { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
     { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
     { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
     { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
-    { OPT_IN_PORT, SET_TRACE },
+    { OPT_IN_PORT, SET_TRACE }, { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
 };
 
 static const struct command {
@@ -121,6 +127,8 @@ static const struct command {
       "trace FLOW | trace --pcap FILE",
       "walk a packet through the tables" },
     { "stats", 0, 0, 0, dpctl_cmd_stats, "stats", "show counters" },
+    { "top", 0, 0, SET_TOP, dpctl_cmd_top, "top [-d SECONDS] [-n COUNT]",
+      "show how counters grow, live" },
     { "program", 0, 0, 0, dpctl_cmd_program, "program",
       "show the compiled tables" },
     { "version", 0, 0, 0, dpctl_cmd_version, "version",
@@ -248,6 +256,8 @@ usage(void)
            "      --pcap=FILE, --index=N, --in-port=PORT\n"
            "                         trace: packet N (default: 1) of a "
            "capture\n"
+           "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
+           "  -n, --count=COUNT      top: end after so many\n"
            "  -h, --help             this text\n"
            "  -V, --version          our version\n"
            "\nExit status: 0 done, 1 refused or wrong input, 2 usage, "
@@ -281,6 +291,18 @@ parse_number(const char *option, const char *word, int min)
     return value;
 }
 
+static int
+parse_delay(const char *arg)
+{
+    double seconds;
+
+    if (!str_to_double(arg, &seconds) || seconds < 0.1 || seconds > 86400) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "--delay: must be a number of seconds "
+                   "from 0.1 to 86400, not %s", arg);
+    }
+    return seconds * 1000;
+}
+
 static void
 parse_option(int c, char *arg, struct dpctl_options *o)
 {
@@ -302,8 +324,14 @@ parse_option(int c, char *arg, struct dpctl_options *o)
     case 'f':
         svec_add(&o->files, arg);
         break;
-    case 'n':
+    case OPT_NAMESPACE:
         o->namespace_ = arg;
+        break;
+    case OPT_COUNT:
+        o->count = parse_number("--count", arg, 1);
+        break;
+    case 'd':
+        o->delay_ms = parse_delay(arg);
         break;
     case OPT_NODE:
         o->env.node = arg;
@@ -386,23 +414,34 @@ main(int argc, char *argv[])
     char *default_db = xasprintf("unix:%s/db.sock", ovs_rundir());
     struct dpctl_options o = {
         .socket = default_socket, .db = default_db, .timeout_s = 30,
-        .files = SVEC_EMPTY_INITIALIZER, .index = 1,
+        .files = SVEC_EMPTY_INITIALIZER, .index = 1, .delay_ms = 1000,
     };
     unsigned int sets = 0;
+    char *n = NULL;             /* -n, whose meaning the command knows. */
 
     ovs_set_program_name(argv[0], ADP_VERSION);
     fatal_ignore_sigpipe();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:hV", long_options,
+    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:hV", long_options,
                                  NULL)) != -1; ) {
-        parse_option(c, optarg, &o);
-        sets |= option_set(c);
+        if (c == 'n') {
+            n = optarg;
+        } else {
+            parse_option(c, optarg, &o);
+            sets |= option_set(c);
+        }
     }
 
     if (optind >= argc) {
         dpctl_fail(DPCTL_EXIT_USAGE, "which command?  See --help");
     }
     const struct command *command = find_command(argv[optind]);
+    if (n) {
+        int c = command->sets & SET_TOP ? OPT_COUNT : OPT_NAMESPACE;
+
+        parse_option(c, n, &o);
+        sets |= option_set(c);
+    }
     struct dpctl_command c = {
         .options = &o, .argc = argc - optind - 1, .argv = argv + optind + 1,
     };

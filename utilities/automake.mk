@@ -44,6 +44,9 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-schema.h \
 	utilities/dpctl-selector.c \
 	utilities/dpctl-selector.h \
+	utilities/dpctl-stats.c \
+	utilities/dpctl-stats.h \
+	utilities/dpctl-top.c \
 	utilities/dpctl-trace.c
 
 dist_man_MANS += utilities/antrea-dpctl.8

@@ -41,6 +41,8 @@ struct dpctl_options {
     char *pcap;
     int index;
     char *in_port;
+    int delay_ms;               /* top: between two blocks. */
+    int count;                  /* top: how many; 0: on and on. */
 };
 
 /* The options, and the words after the command's name. */
@@ -59,6 +61,7 @@ void dpctl_cmd_resolve(const struct dpctl_command *);
 void dpctl_cmd_get(const struct dpctl_command *);
 void dpctl_cmd_describe(const struct dpctl_command *);
 void dpctl_cmd_stats(const struct dpctl_command *);
+void dpctl_cmd_top(const struct dpctl_command *);
 void dpctl_cmd_trace(const struct dpctl_command *);
 void dpctl_cmd_program(const struct dpctl_command *);
 void dpctl_cmd_version(const struct dpctl_command *);

@@ -155,6 +155,7 @@ dpctl_table_init(struct dpctl_table *table, const char *const *headings,
 {
     svec_init(&table->cells);
     table->n_columns = n;
+    table->numbers = 0;
     for (size_t i = 0; i < n; i++) {
         svec_add(&table->cells, headings[i]);
     }
@@ -166,35 +167,54 @@ dpctl_table_add(struct dpctl_table *table, char *text)
     svec_add_nocopy(&table->cells, text ? text : xstrdup("-"));
 }
 
+static void
+format_cell(const struct dpctl_table *table, size_t column, int width,
+            const char *text, struct ds *s)
+{
+    bool is_last = column == table->n_columns - 1;
+
+    if (column < 64 && table->numbers >> column & 1) {
+        ds_put_format(s, "%*s", width, text);
+    } else if (is_last) {
+        ds_put_cstr(s, text);
+    } else {
+        ds_put_format(s, "%-*s", width, text);
+    }
+    ds_put_cstr(s, is_last ? "\n" : "   ");
+}
+
+void
+dpctl_table_format(const struct dpctl_table *table, struct ds *s)
+{
+    size_t n_columns = table->n_columns;
+    int *widths = xcalloc(n_columns, sizeof *widths);
+
+    for (size_t i = 0; i < table->cells.n; i++) {
+        int *width = &widths[i % n_columns];
+        *width = MAX(*width, (int) strlen(table->cells.names[i]));
+    }
+    ds_put_cstr(s, dpctl_bold());
+    for (size_t i = 0; i < table->cells.n; i++) {
+        if (i == n_columns) {
+            ds_put_cstr(s, dpctl_plain());
+        }
+        format_cell(table, i % n_columns, widths[i % n_columns],
+                    table->cells.names[i], s);
+    }
+    if (table->cells.n <= n_columns) {
+        ds_put_cstr(s, dpctl_plain());
+    }
+    free(widths);
+}
+
 void
 dpctl_table_print(const struct dpctl_table *table)
 {
-    size_t n_columns = table->n_columns;
-    size_t *widths = xcalloc(n_columns, sizeof *widths);
+    struct ds s = DS_EMPTY_INITIALIZER;
 
-    for (size_t i = 0; i < table->cells.n; i++) {
-        size_t *width = &widths[i % n_columns];
-        *width = MAX(*width, strlen(table->cells.names[i]));
-    }
-    for (size_t i = 0; i < table->cells.n; i++) {
-        bool last = i % n_columns == n_columns - 1;
-        if (!i) {
-            fputs(dpctl_bold(), stdout);
-        }
-        if (last) {
-            fputs(table->cells.names[i], stdout);
-        } else {
-            printf("%-*s", (int) widths[i % n_columns] + 3,
-                   table->cells.names[i]);
-        }
-        if (i == n_columns - 1) {
-            fputs(dpctl_plain(), stdout);
-        }
-        if (last) {
-            putchar('\n');
-        }
-    }
-    free(widths);
+    dpctl_table_format(table, &s);
+    fputs(ds_cstr(&s), stdout);
+    ds_destroy(&s);
 }
 
 void
@@ -203,128 +223,31 @@ dpctl_table_destroy(struct dpctl_table *table)
     svec_destroy(&table->cells);
 }
 
-/* Counters. */
+/* Members. */
 
 static char *
-counter_text(const struct json *json)
+member_text(const struct json *json)
 {
-    return (!json || json->type == JSON_NULL ? NULL
-            : json->type == JSON_STRING ? xstrdup(json->string)
+    return (json->type == JSON_STRING ? xstrdup(json->string)
             : json_to_string(json, JSSF_SORT));
 }
 
-/* "drops_by_table" to "drops by table". */
-static char *
-counter_name(const char *name)
-{
-    char *text = xstrdup(name);
-
-    for (char *c = text; *c; c++) {
-        if (*c == '_') {
-            *c = ' ';
-        }
-    }
-    return text;
-}
-
-static bool
-is_array_of_objects(const struct json *json)
-{
-    for (size_t i = 0; json->type == JSON_ARRAY && i < json->array.n; i++) {
-        if (json->array.elems[i]->type != JSON_OBJECT) {
-            return false;
-        }
-    }
-    return json->type == JSON_ARRAY && json->array.n;
-}
-
-static void
-print_rows(const struct json_array *rows)
-{
-    /* The columns are the members of all rows. */
-    struct svec columns = SVEC_EMPTY_INITIALIZER;
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct shash_node *node;
-        SHASH_FOR_EACH (node, json_object(rows->elems[i])) {
-            svec_add(&columns, node->name);
-        }
-    }
-    svec_sort_unique(&columns);
-    size_t name = svec_find(&columns, "name");
-    if (name != SIZE_MAX) {
-        char *text = columns.names[name];
-        memmove(columns.names + 1, columns.names, name * sizeof text);
-        columns.names[0] = text;
-    }
-
-    struct dpctl_table table;
-    svec_init(&table.cells);
-    table.n_columns = columns.n;
-    for (size_t i = 0; i < columns.n; i++) {
-        char *heading = counter_name(columns.names[i]);
-        for (char *c = heading; *c; c++) {
-            *c = *c == ' ' ? '-' : *c >= 'a' && *c <= 'z' ? *c - 32 : *c;
-        }
-        dpctl_table_add(&table, heading);
-    }
-    for (size_t i = 0; i < rows->n; i++) {
-        for (size_t j = 0; j < columns.n; j++) {
-            dpctl_table_add(&table,
-                            counter_text(dpctl_json_member(rows->elems[i],
-                                                           columns.names[j])));
-        }
-    }
-    dpctl_table_print(&table);
-    dpctl_table_destroy(&table);
-    svec_destroy(&columns);
-}
-
 void
-dpctl_print_counters(const struct json *json, int indent)
+dpctl_print_members(const struct json *json)
 {
-    if (json->type != JSON_OBJECT) {
-        char *text = counter_text(json);
-        printf("%*s%s\n", indent, "", text ? text : "-");
-        free(text);
-        return;
-    }
-
-    const struct shash_node **nodes = shash_sort(json->object);
-    size_t n = shash_count(json->object);
+    const struct shash_node **nodes = shash_sort(json_object(json));
+    size_t n = shash_count(json_object(json));
     int width = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct json *value = nodes[i]->data;
-        if (value->type != JSON_OBJECT && !is_array_of_objects(value)) {
-            width = MAX(width, (int) strlen(nodes[i]->name));
-        }
-    }
 
-    /* Plain values first, then what has a heading. */
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < n; i++) {
-            const struct json *value = nodes[i]->data;
-            bool rows = is_array_of_objects(value);
-            if ((value->type == JSON_OBJECT || rows) != pass) {
-                continue;
-            }
-            char *name = counter_name(nodes[i]->name);
-            if (!pass) {
-                char *text = counter_text(value);
-                printf("%*s%s:%*s%s\n", indent, "", name,
-                       width - (int) strlen(name) + 1, "",
-                       text ? text : "-");
-                free(text);
-            } else {
-                printf("%*s%s%s:%s\n", indent, "", dpctl_bold(), name,
-                       dpctl_plain());
-                if (rows) {
-                    print_rows(json_array(value));
-                } else {
-                    dpctl_print_counters(value, indent + 2);
-                }
-            }
-            free(name);
-        }
+    for (size_t i = 0; i < n; i++) {
+        width = MAX(width, (int) strlen(nodes[i]->name));
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *text = member_text(nodes[i]->data);
+
+        printf("%s:%*s%s\n", nodes[i]->name,
+               width - (int) strlen(nodes[i]->name) + 1, "", text);
+        free(text);
     }
     free(nodes);
 }

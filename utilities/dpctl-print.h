@@ -6,8 +6,11 @@
 /* Output: YAML, JSON, aligned tables, bold headings on a terminal. */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "openvswitch/json.h"
 #include "svec.h"
+
+struct ds;
 
 /* The YAML of a value, as a document without "---".  "kind", "apiVersion" and
  * "name" come first, the other members sorted.  The caller frees it. */
@@ -17,18 +20,19 @@ char *dpctl_print_yaml(const struct json *);
 struct dpctl_table {
     struct svec cells;          /* Row by row, headings first. */
     size_t n_columns;
+    uint64_t numbers;           /* Bit by bit: columns aligned to the right. */
 };
 
 void dpctl_table_init(struct dpctl_table *, const char *const *headings,
                       size_t n);
 /* Takes 'text'; NULL is shown as "-". */
 void dpctl_table_add(struct dpctl_table *, char *text);
+void dpctl_table_format(const struct dpctl_table *, struct ds *);
 void dpctl_table_print(const struct dpctl_table *);
 void dpctl_table_destroy(struct dpctl_table *);
 
-/* Nested counters as indented "name: value" lines; an array of objects as a
- * table. */
-void dpctl_print_counters(const struct json *, int indent);
+/* An object as "name: value" lines. */
+void dpctl_print_members(const struct json *);
 
 /* Escape sequences, or "" where they aren't wanted: not a terminal, NO_COLOR
  * set. */

@@ -12,6 +12,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-print.h"
+#include "dpctl-stats.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -111,7 +112,11 @@ dpctl_cmd_stats(const struct dpctl_command *c)
     struct json *result = dpctl_call_once(c->options, "stats",
                                           json_object_create());
     if (c->options->output == DPCTL_OUTPUT_TABLE) {
-        dpctl_print_counters(result, 0);
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        dpctl_stats_format(result, &s);
+        fputs(ds_cstr(&s), stdout);
+        ds_destroy(&s);
     } else {
         dpctl_print_json(c->options, result);
     }
@@ -126,7 +131,7 @@ dpctl_cmd_version(const struct dpctl_command *c)
 
     struct json *result = dpctl_call_once(c->options, "version", NULL);
     if (c->options->output == DPCTL_OUTPUT_TABLE) {
-        dpctl_print_counters(result, 0);
+        dpctl_print_members(result);
     } else {
         dpctl_print_json(c->options, result);
     }

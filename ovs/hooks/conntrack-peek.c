@@ -92,6 +92,7 @@ peek_copy(struct conntrack_peek *p, struct conn *real)
     if (pc) {
         pc->up = ALIGNED_CAST(struct conn *, pc->bytes);
         pc->real = real;
+        pc->has_twin = real->nat_conn != NULL;
         if (!conntrack_ref_init(&pc->ref, real)) {
             p->ordinary = false;
         }
@@ -376,6 +377,20 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     return CT_PEEK_OK;
 }
 
+/* True if actions changed the packet's tuple since the latest ct(). */
+static bool
+peek_was_rewritten(const struct conntrack_peek *p,
+                   const struct conntrack_peek_tuple *tuple)
+{
+    const struct conntrack_peek_tuple *last = &p->steps[p->n_steps - 1];
+
+    return (p->n_steps
+            && (memcmp(&tuple->src, &last->src, sizeof tuple->src)
+                || memcmp(&tuple->dst, &last->dst, sizeof tuple->dst)
+                || tuple->tp_src != last->tp_src
+                || tuple->tp_dst != last->tp_dst));
+}
+
 /* The packet's key in 'zone' with its present tuple. */
 static void
 peek_key(const struct conntrack_peek *p, uint16_t zone,
@@ -435,9 +450,12 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     }
 
     bool natted = (p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) != 0;
+    if (natted && peek_was_rewritten(p, tuple)) {
+        return CT_PEEK_UNFORESEEN;
+    }
     if (natted && req->force) {
         /* Upstream ends the un-NAT twin, not the connection, or none. */
-        return CT_PEEK_FORCE_AFTER_NAT;
+        return CT_PEEK_UNFORESEEN;
     }
     if (natted) {
         conn_key_reverse(key);
@@ -481,6 +499,11 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     }
 
     if (create) {
+        if (pc && f.reply && pc->has_twin) {
+            /* Upstream finds the un-NAT twin, which never expires, and
+             * creates nothing. */
+            return CT_PEEK_UNFORESEEN;
+        }
         p->ordinary = false;
         if (peek_has_expectations(p->ct)) {
             return CT_PEEK_ALG;

@@ -14,8 +14,10 @@
  * connections in between.
  *
  * Not followed: fragments, ICMP errors, connections with an
- * application-layer gateway, and ct(force) for a packet that went through NAT
- * before; conntrack_peek_ct() says so and the packet must go another way.
+ * application-layer gateway, and some corners of NAT (ct(force) after NAT, a
+ * packet rewritten between two ct()s of one zone after NAT, a SYN from the
+ * other end of a closed connection); conntrack_peek_ct() says so and the packet
+ * must go another way.
  *
  * Thread-safety: a peek belongs to one thread, which must not quiesce while it
  * uses it.  It takes the mutexes of connections that it copies, one at a
@@ -32,7 +34,7 @@ enum conntrack_peek_result {
     CT_PEEK_OK,
     CT_PEEK_ALG,
     CT_PEEK_ICMP_ERROR,
-    CT_PEEK_FORCE_AFTER_NAT,    /* In the same zone. */
+    CT_PEEK_UNFORESEEN,         /* Upstream's ways are too winding. */
     CT_PEEK_TOO_MANY,           /* More connections than can be followed. */
 };
 
@@ -52,6 +54,7 @@ struct conntrack_peek_conn {
     bool expired;               /* The packet ends it. */
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
     bool has_un_nat;
+    bool has_twin;              /* 'real' has one. */
     union {
         uint8_t bytes[CT_PEEK_CONN_SIZE];
         struct conn align;

@@ -6,7 +6,8 @@ usage: fake-server.py CONTROL-SOCKET DB-SOCKET [MODE]
 
 Keeps records as the control socket's document says, without checking them,
 and has a few ports in its OVSDB.  MODE is "conflicts=N" (refuse N times what
-would change something), "silent" (never answer), or "refuse" (an error).
+would change something), "silent" (never answer), "refuse" (an error), or
+"restart" (counters begin anew at the third time that they are asked for).
 Prints "ready", then each changing call as a line of JSON.
 """
 
@@ -16,7 +17,7 @@ import sys
 import threading
 
 LOCK = threading.Lock()
-STATE = {"generation": 1, "records": {}, "conflicts": 0}
+STATE = {"generation": 1, "records": {}, "conflicts": 0, "n_stats": 0}
 MODE = ""
 
 
@@ -56,6 +57,50 @@ def change(method, param):
     return {"generation": STATE["generation"]}
 
 
+def stats(with_endpoints):
+    """Counters of a busy bridge: they grow with each call, by as much as if
+    a second passed."""
+    with LOCK:
+        n = STATE["n_stats"] = STATE["n_stats"] + 1
+        if MODE == "restart" and n > 2:
+            n -= 2
+    service = {"service": "default/web", "port": 80, "protocol": "TCP",
+               "sessions": 10 * n, "affinity_sessions": 5}
+    if with_endpoints:
+        service["endpoints"] = [
+            {"ip": "10.1.0.7", "port": 8080, "sessions": 10 * n}]
+    thread = {"thread": "pmd", "core": 1, "numa": 0, "packets": 1000 * n,
+              "busy_cycles": 250000 * n, "idle_cycles": 750000 * n,
+              "cycles_per_packet": 250}
+    cache = {"sessions": 40, "session_capacity": 4096, "session_bytes": 5120,
+             "session_verdicts": 3, "sessions_inserted": 20 * n}
+    return {
+        "bridge": "br-int", "pipeline": "v1.15", "time_ms": 1000 * n,
+        "program_generation": 4, "program_bytes": 77777,
+        "state_generation": 3,
+        "packets": {"handled": 900 * n, "bytes": 54000 * n, "hits": 750 * n,
+                    "decides": 150 * n, "decide_cycles": 300000 * n,
+                    "cycles_per_decide": 2000, "learned": 1},
+        "punts": {"normal": 60 * n, "controller": 40 * n, "meter": 0,
+                  "total": 100 * n, "ip": 40 * n},
+        "drops": {"flow": 30 * n, "miss": 0, "tunnel": 0},
+        "tables": {"Classifier": {"flows": 5, "matched": 900 * n,
+                                  "missed": 0}},
+        "cache": cache, "threads": [{**thread, **cache}], "pmds": thread,
+        "rules": [
+            {"id": 7, "policy": "K8sNetworkPolicy:default/web",
+             "direction": "In", "number": 1, "action": "Allow",
+             "sessions": 3 * n, "packets": 300 * n, "bytes": 18000 * n},
+            {"id": 8, "policy": "AntreaClusterNetworkPolicy:x",
+             "direction": "Out", "number": 2, "rule": "NoSsh",
+             "action": "Drop", "sessions": 30 * n, "packets": 30 * n,
+             "bytes": 1800 * n},
+            {"id": 9, "policy": "K8sNetworkPolicy:default/idle",
+             "direction": "In", "number": 1, "action": "Allow",
+             "sessions": 2, "packets": 9, "bytes": 540}],
+        "services": [service]}
+
+
 def control(method, params):
     param = params[0]
     if param.get("bridge", "br-int") != "br-int":
@@ -71,8 +116,7 @@ def control(method, params):
     if method == "program":
         return {"text": "table 0: 3 flows\n"}
     if method == "stats":
-        return {"bridges": [{"name": "br-int", "packets": 7}],
-                "punts": {"no_program": 2}, "uptime_s": 5}
+        return stats("brief" not in param)
     if method == "version":
         return {"version": "0", "ovs": "3.1.0", "pipeline": ["v1.15"]}
     return refuse("method", "there is no method " + method)

@@ -1,12 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ethernet frames, from fields.  Addresses are text, as in tcpdump."""
+"""Ethernet frames from fields, and fields from frames.  Addresses are text, as
+in tcpdump."""
 
+import copy
 import socket
 import struct
 
+FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
+ICMP, TCP, UDP, SCTP, ICMP6 = 1, 6, 17, 132, 58
+IPV4, ARP, IPV6, VLAN = 0x800, 0x806, 0x86dd, 0x8100
+L4_OF_TEXT = {'tcp': TCP, 'udp': UDP, 'icmp': ICMP, 'icmp6': ICMP6}
 
-def _mac(text):
+
+def mac_bytes(text):
     return bytes.fromhex(text.replace(':', ''))
+
+
+def mac_text(data):
+    return ':'.join('%02x' % byte for byte in data)
+
+
+def ip_bytes(text):
+    return socket.inet_pton(socket.AF_INET6 if ':' in text
+                            else socket.AF_INET, text)
+
+
+def ip_text(data):
+    return socket.inet_ntop(socket.AF_INET6 if len(data) == 16
+                            else socket.AF_INET, data)
 
 
 def checksum(data):
@@ -18,67 +39,147 @@ def checksum(data):
     return ~total & 0xffff
 
 
-def ethernet(src, dst, ethertype, payload):
-    return _mac(dst) + _mac(src) + struct.pack('!H', ethertype) + payload
-
-
 def arp(op, sha, spa, tha, tpa, dst='ff:ff:ff:ff:ff:ff'):
-    body = struct.pack('!HHBBH', 1, 0x800, 6, 4, op)
-    body += _mac(sha) + socket.inet_aton(spa) + _mac(tha) + socket.inet_aton(tpa)
-    return ethernet(sha, dst, 0x806, body)
+    body = struct.pack('!HHBBH', 1, IPV4, 6, 4, op)
+    body += mac_bytes(sha) + ip_bytes(spa) + mac_bytes(tha) + ip_bytes(tpa)
+    return ethernet(sha, dst, ARP, body)
 
 
-def ipv4(src, dst, proto, payload, ttl=64, tos=0, ident=0, frag=0):
-    header = struct.pack('!BBHHHBBH', 0x45, tos, 20 + len(payload), ident,
-                         frag, ttl, proto, 0)
-    header += socket.inet_aton(src) + socket.inet_aton(dst)
-    header = header[:10] + struct.pack('!H', checksum(header)) + header[12:]
-    return header + payload
+def ethernet(src, dst, ethertype, payload, vlans=()):
+    tags = b''.join(struct.pack('!HH', VLAN, tci) for tci in vlans)
+    return mac_bytes(dst) + mac_bytes(src) + tags \
+        + struct.pack('!H', ethertype) + payload
 
 
-def _l4(src, dst, proto, segment, offset):
-    pseudo = socket.inet_aton(src) + socket.inet_aton(dst)
-    pseudo += struct.pack('!BBH', 0, proto, len(segment))
-    value = checksum(pseudo + segment)
-    if proto == 17 and value == 0:
-        value = 0xffff
-    return segment[:offset] + struct.pack('!H', value) + segment[offset + 2:]
+class Packet:
+    """An IP packet in a frame.  What it is given as fields is what it
+    says, be it true or not."""
+
+    def __init__(self, **fields):
+        self.eth_src = self.eth_dst = '00:00:00:00:00:00'
+        self.vlans = []                 # TCIs, outermost first.
+        self.src = self.dst = None
+        self.proto = UDP
+        self.tos, self.ttl = 0, 64
+        self.tag = 0                    # IPv4 identification, IPv6 label.
+        self.frag = 0                   # IPv4 flags and offset.
+        self.ip_options = b''
+        self.sport = self.dport = 0     # Of ICMP: type and code.
+        self.flags = self.seq = self.ack = 0
+        self.window = 65535
+        self.options = b''              # TCP's.
+        self.rest = 0                   # ICMP: identifier and sequence.
+        self.data = b''
+        self.trailer = b''              # Behind the IP packet.
+        self.bad_ip_sum = self.bad_sum = self.no_sum = False
+        self.raw = None                 # In place of a transport header.
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def but(self, **fields):
+        """A copy with other 'fields'."""
+        other = copy.copy(self)
+        for name, value in fields.items():
+            setattr(other, name, value)
+        return other
+
+    @property
+    def v6(self):
+        return ':' in self.src
+
+    def mirror(self, **fields):
+        """What whoever got this packet would answer from."""
+        return Packet(eth_src=self.eth_dst, eth_dst=self.eth_src,
+                      vlans=self.vlans, src=self.dst, dst=self.src,
+                      proto=self.proto, sport=self.dport, dport=self.sport,
+                      **fields)
+
+    def transport(self):
+        """The header and data, and where in it the checksum is."""
+        if self.proto == TCP:
+            options = self.options + bytes(-len(self.options) % 4)
+            return struct.pack(
+                '!HHIIBBHHH', self.sport, self.dport, self.seq & 0xffffffff,
+                self.ack & 0xffffffff, (5 + len(options) // 4) << 4,
+                self.flags, self.window, 0, 0) + options + self.data, 16
+        if self.proto == UDP:
+            return struct.pack('!HHHH', self.sport, self.dport,
+                               8 + len(self.data), 0) + self.data, 6
+        if self.proto in (ICMP, ICMP6):
+            return struct.pack('!BBHI', self.sport, self.dport, 0,
+                               self.rest) + self.data, 2
+        return struct.pack('!HHII', self.sport, self.dport, 0, 0) \
+            + self.data, None
+
+    def segment(self):
+        if self.raw is not None:
+            return self.raw
+        segment, offset = self.transport()
+        if offset is None or self.no_sum:
+            return segment
+        pseudo = b''
+        if self.proto != ICMP:
+            pseudo = ip_bytes(self.src) + ip_bytes(self.dst) \
+                + struct.pack('!II' if self.v6 else '!HH',
+                              *((len(segment), self.proto) if self.v6
+                                else (self.proto, len(segment))))
+        value = checksum(pseudo + segment)
+        if self.proto == UDP and value == 0:
+            value = 0xffff
+        if self.bad_sum:
+            value ^= 0x5a5a
+        return segment[:offset] + struct.pack('!H', value) \
+            + segment[offset + 2:]
+
+    def ip(self):
+        segment = self.segment()
+        if self.v6:
+            return struct.pack('!IHBB', 6 << 28 | self.tos << 20 | self.tag,
+                               len(segment), self.proto, self.ttl) \
+                + ip_bytes(self.src) + ip_bytes(self.dst) + segment
+        header = struct.pack('!BBHHHBBH', 0x45 + len(self.ip_options) // 4,
+                             self.tos,
+                             20 + len(self.ip_options) + len(segment),
+                             self.tag, self.frag, self.ttl, self.proto, 0)
+        header += ip_bytes(self.src) + ip_bytes(self.dst) + self.ip_options
+        value = checksum(header) ^ (0x1234 if self.bad_ip_sum else 0)
+        return header[:10] + struct.pack('!H', value) + header[12:] + segment
+
+    def frame(self):
+        return ethernet(self.eth_src, self.eth_dst,
+                        IPV6 if self.v6 else IPV4, self.ip(),
+                        self.vlans) + self.trailer
 
 
-FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
-
-
-def tcp(src, dst, sport, dport, flags, seq=0, ack=0, window=65535, data=b''):
-    segment = struct.pack('!HHIIBBHHH', sport, dport, seq & 0xffffffff,
-                          ack & 0xffffffff, 5 << 4, flags, window, 0, 0)
-    return _l4(src, dst, 6, segment + data, 16)
-
-
-def udp(src, dst, sport, dport, data=b''):
-    segment = struct.pack('!HHHH', sport, dport, 8 + len(data), 0)
-    return _l4(src, dst, 17, segment + data, 6)
-
-
-def icmp(kind, code, rest, data=b''):
-    body = struct.pack('!BBHI', kind, code, 0, rest) + data
-    return body[:2] + struct.pack('!H', checksum(body)) + body[4:]
-
-
-def read_pcap(path, offset):
-    """Frames of the pcap file 'path' from byte 'offset' on, and the new
-    offset."""
-    frames = []
-    with open(path, 'rb') as f:
-        f.seek(offset)
-        if not offset:
-            offset += len(f.read(24))
-        while True:
-            header = f.read(16)
-            if len(header) < 16:
-                return frames, offset
-            length = struct.unpack('=IIII', header)[2]
-            frame = f.read(length)
-            if len(frame) < length:
-                return frames, offset
-            frames.append(frame)
-            offset += 16 + length
+def parse(frame):
+    """The Packet in 'frame', as far as an answer or a match needs it, or None
+    if it isn't IP."""
+    vlans, offset = [], 12
+    while frame[offset:offset + 2] == b'\x81\0':
+        vlans.append(struct.unpack_from('!H', frame, offset + 2)[0])
+        offset += 4
+    ethertype = int.from_bytes(frame[offset:offset + 2], 'big')
+    ip = frame[offset + 2:]
+    p = Packet(eth_dst=mac_text(frame[:6]), eth_src=mac_text(frame[6:12]),
+               vlans=vlans)
+    try:
+        if ethertype == IPV4:
+            size = (ip[0] & 15) * 4
+            p.tos, p.ttl, p.proto = ip[1], ip[8], ip[9]
+            p.tag, p.frag = struct.unpack_from('!HH', ip, 4)
+            p.src, p.dst = ip_text(ip[12:16]), ip_text(ip[16:20])
+            segment = ip[size:int.from_bytes(ip[2:4], 'big')]
+        elif ethertype == IPV6:
+            word, _, p.proto, p.ttl = struct.unpack_from('!IHBB', ip)
+            p.tos, p.tag = word >> 20 & 0xff, word & 0xfffff
+            p.src, p.dst = ip_text(ip[8:24]), ip_text(ip[24:40])
+            segment = ip[40:]
+        else:
+            return None
+        if p.proto in (ICMP, ICMP6):
+            p.sport, p.dport, _, p.rest = struct.unpack_from('!BBHI', segment)
+        else:
+            p.sport, p.dport = struct.unpack_from('!HH', segment)
+    except (struct.error, IndexError, ValueError):
+        return None if p.dst is None else p
+    return p

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ovs-vswitchd of our own, with dummy ports and a clock that stands."""
+"""An ovs-vswitchd of our own, with tap ports and a clock that stands."""
 
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 
-import packets
+from wire import Wire
+
+# An OpenFlow table's number, packets and bytes, and what identifies a flow.
+FLOW = re.compile(r'(table=\S+),.* n_packets=(\d+), n_bytes=(\d+),'
+                  r'.*?(priority=.*? ?actions=.*)$')
 
 
 class Control:
@@ -20,6 +25,7 @@ class Control:
         self.socket = self.connect(path)
         self.decoder = json.JSONDecoder()
         self.id = 0
+        self.method = None
 
     @staticmethod
     def connect(path):
@@ -29,6 +35,7 @@ class Control:
             s = socket.socket(socket.AF_UNIX)
             try:
                 s.connect(path)
+                s.settimeout(60)
                 return s
             except (FileNotFoundError, ConnectionRefusedError):
                 s.close()
@@ -36,52 +43,73 @@ class Control:
                     raise
                 time.sleep(0.01)
 
-    def __call__(self, method, *args):
+    def send(self, method, *args):
         self.id += 1
+        self.method = method
         request = {'method': method, 'params': list(args), 'id': self.id}
         self.socket.sendall(json.dumps(request).encode())
+
+    def receive(self):
+        """The reply to what was sent: its result and its error."""
         reply = ''
         while True:
             chunk = self.socket.recv(1 << 20)
             if not chunk:
-                raise RuntimeError('%s: ovs-vswitchd is gone' % method)
+                raise RuntimeError('%s: ovs-vswitchd is gone' % self.method)
             reply += chunk.decode()
-            try:
-                message, _ = self.decoder.raw_decode(reply)
-                break
-            except ValueError:
-                pass
-        if message['error'] is not None:
-            raise RuntimeError('%s: %s' % (method, message['error']))
-        return message['result']
+            if reply.endswith('}'):
+                try:
+                    message = self.decoder.decode(reply)
+                    return message.get('result'), message.get('error')
+                except ValueError:
+                    pass
+
+    def __call__(self, method, *args):
+        self.send(method, *args)
+        result, error = self.receive()
+        if error is not None:
+            raise RuntimeError('%s: %s' % (method, error))
+        return result
 
 
 class Switch:
+    """Ports are given as {name: OpenFlow port number}."""
+
     def __init__(self, name, prefix, datapath_type, ports, workdir):
-        self.name, self.prefix, self.ports = name, prefix, ports
+        self.name, self.prefix, self.ports = name, prefix, dict(ports)
         self.dir = os.path.join(workdir, name)
         os.mkdir(self.dir)
         self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_LOGDIR=self.dir,
                         OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir)
+        self.datapath_type = datapath_type
         self.processes = []
-        self.offsets = {port: 0 for port in ports}
-        self.start(datapath_type)
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def popen(self, name, *args):
+        path = os.path.join(self.prefix, 'bin', name)
+        return subprocess.Popen([path, *args], env=self.env, text=True,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
     def tool(self, name, *args, stdin=None):
-        path = os.path.join(self.prefix, 'bin', name)
-        result = subprocess.run([path, *args], env=self.env, input=stdin,
-                                text=True, capture_output=True, timeout=60)
-        if result.returncode:
+        process = self.popen(name, *args)
+        out, err = process.communicate(stdin, timeout=60)
+        if process.returncode:
             raise RuntimeError('%s %s: %s' % (name, ' '.join(args)[:200],
-                                              result.stderr))
-        return result.stdout
+                                              err))
+        return out
 
     def daemon(self, name, *args):
         path = os.path.join(self.prefix, 'sbin', name)
         log = open(os.path.join(self.dir, name + '.out'), 'w')
         # A network of its own: its tap devices meet nobody else's.
         self.processes.append(subprocess.Popen(
-            ['unshare', '--net', path, *args, '--no-chdir', '--log-file', '-vconsole:off'],
+            ['unshare', '--net', path, *args, '--no-chdir', '--log-file',
+             '-vconsole:off'],
             env=self.env, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
 
     def wait_for(self, path):
@@ -91,12 +119,14 @@ class Switch:
                 raise RuntimeError('%s: %s does not appear' % (self.name, path))
             time.sleep(0.01)
 
-    def vsctl(self, *args):
-        return self.tool('ovs-vsctl', '--retry',
-                         '--db=unix:%s/db.sock' % self.dir,
-                         *args)
+    def vsctl_args(self, *args):
+        return ('ovs-vsctl', '--retry', '--db=unix:%s/db.sock' % self.dir,
+                *args)
 
-    def start(self, datapath_type):
+    def vsctl(self, *args):
+        return self.tool(*self.vsctl_args(*args))
+
+    def start(self):
         schema = os.path.join(self.prefix, 'share', 'openvswitch',
                               'vswitch.ovsschema')
         self.tool('ovsdb-tool', 'create', self.dir + '/conf.db', schema)
@@ -107,61 +137,77 @@ class Switch:
         control = self.dir + '/vswitchd.ctl'
         self.daemon('ovs-vswitchd', 'unix:%s/db.sock' % self.dir,
                     '--enable-dummy', '--unixctl=' + control)
+        self.pid = self.processes[-1].pid
         self.control = Control(control)
-        args = ['add-br', 'br0', '--', 'set', 'bridge', 'br0',
-                'datapath_type=' + datapath_type, 'fail_mode=secure',
+        self.other_control = Control(control)
+        self.waiting = Control(control)     # For what takes long.
+        self.wire = Wire(self.pid)
+        args = ['--', '--id=@d', 'create', 'Datapath', 'datapath_version=x', '--', 'set',
+                'Open_vSwitch', '.',
+                # The revalidators do nothing by themselves.
+                'other_config:max-idle=1000000000',
+                'other_config:max-revalidator=1000000000',
+                'datapaths:%s=@d' % self.datapath_type, '--',
+                'add-br', 'br0', '--', 'set', 'bridge', 'br0',
+                'datapath_type=' + self.datapath_type, 'fail_mode=secure',
                 'other_config:antrea-dp-pipeline=none']
         for port, number in self.ports.items():
-            args += ['--', 'add-port', 'br0', port, '--', 'set', 'interface',
-                     port, 'type=dummy', 'ofport_request=%d' % number,
-                     'options:tx_pcap=%s/%s.pcap' % (self.dir, port)]
+            args += ['--', *self.add_port_args(port, number)]
         self.vsctl(*args)
+        self.ports_up()
         self.control('time/stop')
 
+    @staticmethod
+    def add_port_args(port, number):
+        return ['add-port', 'br0', port, '--', 'set', 'interface', port,
+                'type=tap', 'ofport_request=%d' % number]
+
+    def ports_up(self):
+        """Switches on the ports' devices, and waits until the switch knows."""
+        for port in self.ports:
+            self.wire.up(port)
+        deadline = time.monotonic() + 30
+        while re.search(r'(?m)^ (?!LOCAL).*\n.*\n\s+state:\s+LINK_DOWN',
+                        self.ofctl('dump-ports-desc')):
+            if time.monotonic() > deadline:
+                raise RuntimeError('%s: ports are down' % self.name)
+
+    def ofctl_args(self, command, *args):
+        return ('ovs-ofctl', '-O', 'OpenFlow15', '--names', command,
+                '%s/br0.mgmt' % self.dir, *args)
+
     def ofctl(self, command, *args, stdin=None):
-        return self.tool('ovs-ofctl', '-O', 'OpenFlow15', '--names', command,
-                         '%s/br0.mgmt' % self.dir, *args, stdin=stdin)
+        return self.tool(*self.ofctl_args(command, *args), stdin=stdin)
 
-    def inject(self, port, frame):
-        self.control('netdev-dummy/receive', port, frame.hex())
-        self.turn()
-
-    def turn(self):
-        """Returns some turns of the main loop later."""
-        for _ in range(3):
-            self.control('version')
+    def send(self, port, frames):
+        """Lets 'frames' come in through 'port', as one batch.  The switch is
+        done with them after two turns."""
+        if len(frames) == 1:
+            self.wire.send(port, frames[0])
+            return
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitpid(self.pid, os.WUNTRACED)
+        for frame in frames:
+            self.wire.send(port, frame)
+        os.kill(self.pid, signal.SIGCONT)
 
     def sent(self):
-        """What each port sent since the last call."""
-        result = {}
-        for port in self.ports:
-            path = '%s/%s.pcap' % (self.dir, port)
-            frames = []
-            if os.path.exists(path):
-                frames, self.offsets[port] = packets.read_pcap(
-                    path, self.offsets[port])
-            if frames:
-                result[port] = frames
-        return result
-
-    def warp(self, ms):
-        self.control('time/warp', str(ms))
-        self.control('version')
+        return self.wire.receive(self.ports)
 
     def connections(self):
         return sorted(self.control('dpctl/dump-conntrack').splitlines())
 
     def flows(self):
         """Match text -> packets, bytes."""
-        self.control('revalidator/wait')
-        self.control('revalidator/wait')
         result = {}
         for line in self.ofctl('dump-flows').splitlines():
-            m = re.search(r'(table=\S+),.* n_packets=(\d+), n_bytes=(\d+),'
-                          r'.*?(priority=.*? actions=.*)$', line)
+            m = FLOW.search(line)
             if m:
                 result[m[1] + ' ' + m[4]] = (int(m[2]), int(m[3]))
         return result
+
+    def stats(self):
+        return json.loads(self.control('antrea-dp/stats-show', 'br0'))
 
     def stop(self):
         for process in reversed(self.processes):
@@ -184,9 +230,18 @@ class Switch:
 
 
 class Workdir:
+    """A temporary folder, or a new one below 'keep'."""
+
+    def __init__(self, keep=None):
+        self.keep = keep
+
     def __enter__(self):
-        self.path = tempfile.mkdtemp(prefix='antrea-dp-oracle-')
+        if self.keep:
+            os.makedirs(self.keep, exist_ok=True)
+        self.path = tempfile.mkdtemp(prefix='antrea-dp-oracle-',
+                                     dir=self.keep)
         return self.path
 
     def __exit__(self, *args):
-        shutil.rmtree(self.path, ignore_errors=True)
+        if not self.keep:
+            shutil.rmtree(self.path, ignore_errors=True)

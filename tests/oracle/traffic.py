@@ -1,188 +1,172 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random packet sequences between the Pods of a node.
+"""Conversations in random order, with changes in between."""
 
-Yields (port, frame), or a number: so many milliseconds pass."""
-
-import random
-
-import packets as p
-
-GATEWAY_MAC = 'ba:5e:d1:55:aa:c0'
-HOSTS = {                       # port: MAC, IP
-    'antrea-gw0': (GATEWAY_MAC, '10.10.0.1'),
-    'client': ('5e:b5:e3:a6:90:b7', '10.10.0.26'),
-    'web': ('fa:b7:53:74:21:a6', '10.10.0.24'),
-    'db': ('36:48:21:a2:9d:b4', '10.10.0.25'),
-}
-OUTSIDE = ['192.168.77.1', '8.8.8.8']
-SERVICES = ['10.105.31.235', '192.168.77.150', '10.101.255.29']
-# What answers for a Service: its only endpoint.
-ENDPOINT = 'web'
+import packets
+from talk import Talk, vary
 
 
-def port_of(ip):
-    for port, (_, address) in HOSTS.items():
-        if address == ip:
-            return port
-    return 'antrea-gw0'
+def crowd(packet):
+    """Equal for packets that may belong to one connection, or want the same
+    port from NAT."""
+    return packet.proto, max(packet.sport, packet.dport)
 
 
-class Conversation:
-    def __init__(self, rnd):
-        self.rnd = rnd
-        self.client = rnd.choice(list(HOSTS))
-        self.mac, self.ip = HOSTS[self.client]
-        if self.client == 'antrea-gw0' and rnd.random() < .5:
-            self.ip = rnd.choice(OUTSIDE)
-        if rnd.random() < .5:
-            self.to = rnd.choice(SERVICES)
-            self.server = ENDPOINT
+class Traffic:
+    """Drives a steps.Pair.
+
+    changes     makes the changes in between, see changes.Changes; or None
+    batches     several packets may come as one batch
+    varied      share of packets that come with variations of themselves
+    compared    what has to agree now and then: connections, counters
+    """
+
+    LIVE = 8
+
+    def __init__(self, rnd, pair, world, changes=None, kinds=None,
+                 batches=True, varied=.25, change_share=.04, warps=True,
+                 expire=False, compared='connections counters'):
+        self.rnd, self.pair, self.world = rnd, pair, world
+        self.changes, self.kinds = changes, kinds
+        self.batches, self.varied = batches, varied
+        self.change_share, self.warps = change_share, warps
+        self.expires, self.compared = expire, compared
+        self.talks = []
+        self.tag = 0
+
+    def run(self, n_packets):
+        end = self.pair.n_packets + n_packets
+        next_check = self.pair.n_packets + 250
+        while self.pair.n_packets < end:
+            self.refill()
+            self.one_step()
+            if self.pair.n_packets >= next_check:
+                next_check = self.pair.n_packets + 250
+                self.pair.do(['check', self.compared])
+        if self.changes:
+            self.changes.undo_all()
+        if 'counters' in self.compared:
+            self.pair.do(['check', self.compared + ' all'])
         else:
-            self.server = rnd.choice([h for h in HOSTS if h != self.client])
-            self.to = HOSTS[self.server][1]
-        self.sport = rnd.choice([1025, 40000, 40001, 50000])
-        self.dport = rnd.choice([80, 80, 80, 3306, 443])
+            self.pair.do(['check', self.compared])
 
-    def request(self, payload, proto, **kw):
-        dst = HOSTS[port_of(self.to)][0] if self.to not in SERVICES \
-            else GATEWAY_MAC
-        if self.client == 'antrea-gw0' and self.to in SERVICES:
-            dst = 'aa:bb:cc:dd:ee:ff'
-        return self.client, p.ethernet(
-            self.mac, dst, 0x800, p.ipv4(self.ip, self.to, proto, payload,
-                                         **kw))
+    def refill(self):
+        while len(self.talks) < self.LIVE:
+            talk = Talk(self.rnd, self.world, self.kinds)
+            if talk.next:
+                self.talks.append(talk)
 
-    def reply(self, build, proto, **kw):
-        """The server's answer as it sees the client."""
-        server_mac, server_ip = HOSTS[self.server]
-        seen = self.ip
-        if self.client == self.server:
-            seen = '10.10.0.1'          # Hairpin.
-        dst = HOSTS[port_of(seen)][0]
-        return self.server, p.ethernet(
-            server_mac, dst, 0x800,
-            p.ipv4(server_ip, seen, proto, build(server_ip, seen), **kw))
-
-    def tcp(self):
-        rnd, sp, dp = self.rnd, self.sport, self.dport
-        a, b = rnd.randrange(1 << 32), rnd.randrange(1 << 32)
-
-        def c(flags, seq, ack=0, data=b'', **kw):
-            return self.request(p.tcp(self.ip, self.to, sp, dp, flags, seq,
-                                      ack, data=data), 6, **kw)
-
-        def s(flags, seq, ack, data=b''):
-            return self.reply(lambda src, dst: p.tcp(src, dst, dp, sp, flags,
-                                                     seq, ack, data=data), 6)
-
-        yield c(p.SYN, a)
-        if rnd.random() < .2:
-            yield c(p.SYN, a)           # Again.
-        yield s(p.SYN | p.ACK, b, a + 1)
-        yield c(p.ACK, a + 1, b + 1)
-        n = rnd.randrange(3)
-        for i in range(n):
-            data = bytes(rnd.randrange(1, 40))
-            yield c(p.ACK | p.PSH, a + 1, b + 1, data, ttl=rnd.choice([64, 2]),
-                    tos=rnd.choice([0, 0x48]))
-            a += len(data)
-            yield s(p.ACK, b + 1, a + 1)
-        kind = rnd.random()
-        if kind < .2:
-            yield c(p.ACK, a + 10000000, b + 1, b'x')   # Out of window.
-        if kind < .4:
-            yield c(p.RST | p.ACK, a + 1, b + 1)
-        elif kind < .8:
-            yield c(p.FIN | p.ACK, a + 1, b + 1)
-            yield s(p.FIN | p.ACK, b + 1, a + 2)
-            yield c(p.ACK, a + 2, b + 2)
-        if rnd.random() < .1:
-            yield s(p.ACK, b + 1, a + 2)
-
-    def udp(self):
-        sp, dp = self.sport, self.dport
-        for _ in range(self.rnd.randrange(1, 4)):
-            yield self.request(p.udp(self.ip, self.to, sp, dp, b'q'), 17)
-            if self.rnd.random() < .7:
-                yield self.reply(lambda src, dst: p.udp(src, dst, dp, sp,
-                                                        b'answer'), 17)
-            else:
-                yield from self.unreachable(17)
-
-    def unreachable(self, proto):
-        """An ICMP error from the server about a request."""
-        def build(src, dst):
-            inner = p.ipv4(dst, src, proto, p.udp(dst, src, self.sport,
-                                                  self.dport, b'q'))
-            return p.icmp(3, 3, 0, inner[:28])
-        yield self.reply(build, 1)
-
-    def ping(self):
-        ident = self.rnd.randrange(4) << 16
-        for i in range(self.rnd.randrange(1, 3)):
-            yield self.request(p.icmp(8, 0, ident | i, b'ping'), 1)
-            yield self.reply(lambda src, dst: p.icmp(0, 0, ident | i,
-                                                     b'ping'), 1)
-
-    def fragments(self):
-        segment = p.udp(self.ip, self.to, self.sport, self.dport, bytes(40))
-        ident = self.rnd.randrange(1 << 16)
-        yield self.request(segment[:24], 17, ident=ident, frag=0x2000)
-        yield self.request(segment[24:], 17, ident=ident, frag=3)
-
-    def lost_fragment(self):
-        """The rest never comes; long after, somebody else talks."""
-        segment = p.udp(self.ip, self.to, self.sport, self.dport, bytes(40))
-        yield self.request(segment[:24], 17, frag=0x2000,
-                           ident=self.rnd.randrange(1 << 16))
-        yield 61000
-
-    def odd(self):
-        kind = self.rnd.randrange(6)
-        if kind == 0:                   # Spoofed source.
-            self.ip = '10.10.0.99'
-            yield self.request(p.udp(self.ip, self.to, 1, 2), 17)
-        elif kind == 1:                 # Acknowledgement out of nowhere.
-            yield self.request(p.tcp(self.ip, self.to, 7, self.dport, p.ACK,
-                                     5, 5), 6)
-        elif kind == 2:                 # Bad checksum.
-            segment = bytearray(p.tcp(self.ip, self.to, 8, self.dport, p.SYN))
-            segment[16] ^= 0xff
-            yield self.request(bytes(segment), 6)
-        elif kind == 3:                 # TTL runs out.
-            yield self.request(p.udp(self.ip, self.to, 9, self.dport), 17,
-                               ttl=1)
-        elif kind == 4:
-            mac, ip = HOSTS[self.client]
-            yield self.client, p.arp(1, mac, ip, '00:00:00:00:00:00',
-                                     self.rnd.choice(['10.10.0.1',
-                                                      '10.10.1.1',
-                                                      '10.10.0.24']))
+    def one_step(self):
+        rnd = self.rnd
+        if self.changes and rnd.random() < self.change_share:
+            self.changes.one(self.talks)
+        elif self.warps and rnd.random() < .015:
+            self.pair.do(['warp', rnd.choice([100, 1000, 5000, 31000,
+                                              70000])])
+            if self.expires:
+                self.pair.do(['expire'])
+        elif self.may_batch() and rnd.random() < .35:
+            self.batch()
         else:
-            yield self.client, p.ethernet(self.mac, GATEWAY_MAC, 0x86dd,
-                                          bytes(40))
+            self.single(rnd.choice(self.talks))
 
+    def may_batch(self):
+        """Who gets the last connection that a zone has, is open in a batch."""
+        return self.batches and not (self.changes and self.changes.limited)
 
-def sequence(seed, fragments):
-    rnd = random.Random(seed)
-    # Everybody is known to the L2 tables first.
-    for port, (mac, ip) in HOSTS.items():
-        yield port, p.arp(1, mac, ip, '00:00:00:00:00:00', ip)
-    while True:
-        live = [talk(rnd, fragments) for _ in range(rnd.randrange(1, 4))]
-        while live:
-            one = rnd.choice(live)
-            step = next(one, None)
-            if step is None:
-                live.remove(one)
-            else:
-                yield step
-        if rnd.random() < .1:
-            yield rnd.choice([100, 1000, 5000, 31000, 70000])
+    # Packets.
 
+    def ports(self):
+        return self.pair.ours.ports
 
-def talk(rnd, fragments):
-    c = Conversation(rnd)
-    return rnd.choices([c.tcp, c.udp, c.ping, c.odd, c.fragments,
-                        c.lost_fragment],
-                       [8, 4, 2, 3, fragments, fragments])[0]()
+    def tagged(self, packet):
+        if packet.frag:
+            return packet               # Its parts go by the same tag.
+        self.tag = self.tag % 0xffff + 1
+        return packet.but(tag=self.tag)
+
+    def send(self, port, batch):
+        """Sends packets with tags and says where each came out."""
+        arrived = {p.tag: [] for p in batch}
+        sent = self.pair.do(['packets', port,
+                             [p.frame().hex() for p in batch]])
+        for to, frame in sent:
+            p = packets.parse(frame)
+            if p and p.tag in arrived:
+                arrived[p.tag].append((to, p))
+        return arrived
+
+    def single(self, talk):
+        rnd = self.rnd
+        port, packet = talk.next
+        if port not in self.ports():
+            self.advance(talk, [])
+            return
+        if packet.frag:
+            self.fragments(talk)
+            return
+        if rnd.random() < self.varied:
+            other, varied = vary(rnd, self.world, port, packet)
+            if other in self.ports():
+                self.send(other, [self.tagged(varied)])
+        packet = self.tagged(packet)
+        arrived = self.send(port, [packet])
+        if rnd.random() < .15:
+            self.send(port, [self.tagged(packet)])  # Came twice.
+        self.advance(talk, arrived[packet.tag])
+
+    def fragments(self, talk):
+        """All fragments of a datagram in one batch."""
+        port, first = talk.next
+        batch = []
+        while talk.next and talk.next[1].tag == first.tag:
+            batch.append(talk.next[1])
+            talk.go_on([])
+        self.send(port, batch)
+        if not talk.next:
+            self.talks.remove(talk)
+
+    def advance(self, talk, arrived):
+        talk.go_on(arrived)
+        if not talk.next:
+            self.talks.remove(talk)
+
+    def batch(self):
+        """One batch of what waits at a port: one packet of each connection, and
+        more of some."""
+        rnd = self.rnd
+        port = rnd.choice(self.talks).next[0]
+        if port not in self.ports():
+            return
+        waiting, seen = [], set()
+        # More connections than live talks: they end after the first packet.
+        extra = [Talk(rnd, self.world, self.kinds)
+                 for _ in range(rnd.choice([0, 0, 8, 30]))]
+        for talk in self.talks + extra:
+            if not talk.next or talk.next[0] != port:
+                continue
+            key = crowd(talk.next[1])
+            if key not in seen and len(waiting) < 32:
+                seen.add(key)
+                waiting.append((talk, self.tagged(talk.next[1])))
+        batch = [packet for _, packet in waiting]
+        for packet in rnd.sample(batch, min(len(batch),
+                                            rnd.choice([0, 0, 1, 2]))):
+            batch += self.repeated(port, packet)
+        batch = batch[:32]
+        rnd.shuffle(batch)
+        if not batch:
+            return
+        arrived = self.send(port, batch)
+        for talk, packet in waiting:
+            if talk in self.talks and packet.tag in arrived:
+                self.advance(talk, arrived[packet.tag])
+
+    def repeated(self, port, packet):
+        """More of 'packet' for the same batch.  In a batch, stock does a step
+        of the way for all packets and then the next, so it shows whether
+        the first changes what becomes of the next: let it change that
+        before."""
+        for _ in range(2):
+            self.send(port, [self.tagged(packet)])
+        return [self.tagged(packet)
+                for _ in range(self.rnd.choice([1, 3, 10]))]

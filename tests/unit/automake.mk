@@ -4,17 +4,23 @@
 
 UNIT_TESTS = \
 	tests/unit/test-changes \
+	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-dpctl-load \
+	tests/unit/test-dpctl-stats \
 	tests/unit/test-dpctl \
 	tests/unit/test-execute \
 	tests/unit/test-group \
+	tests/unit/test-match-random \
 	tests/unit/test-match \
+	tests/unit/test-metrics \
 	tests/unit/test-model \
 	tests/unit/test-pipeline \
 	tests/unit/test-program \
+	tests/unit/test-session-parse \
+	tests/unit/test-session \
 	tests/unit/test-state
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -33,8 +39,21 @@ UNIT_LIBS = \
 check_PROGRAMS += \
 	tests/unit/gen-flows
 
+# Measures, checks nothing: "make bench-programs".
+EXTRA_PROGRAMS = tests/unit/bench-match
+tests_unit_bench_match_SOURCES = tests/unit/bench-match.c
+tests_unit_bench_match_LDADD = $(UNIT_LIBS)
+bench-programs: tests/unit/bench-match$(EXEEXT)
+.PHONY: bench-programs
+
 tests_unit_test_changes_SOURCES = tests/unit/test-changes.c
 tests_unit_test_changes_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_track_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-track.c
+tests_unit_test_conntrack_track_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
 tests_unit_test_control_conn_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
@@ -49,6 +68,9 @@ tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
+tests_unit_test_dpctl_stats_SOURCES = tests/unit/test-dpctl-stats.c
+tests_unit_test_dpctl_stats_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
 tests_unit_test_dpctl_SOURCES = tests/unit/test-dpctl.c
 tests_unit_test_dpctl_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
@@ -58,8 +80,17 @@ tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_match_random_SOURCES = \
+	tests/unit/policy-world.c \
+	tests/unit/policy-world.h \
+	tests/unit/test-match-random.c
+tests_unit_test_match_random_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_match_SOURCES = tests/unit/test-match.c
 tests_unit_test_match_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_metrics_SOURCES = tests/unit/test-metrics.c
+tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
@@ -69,6 +100,12 @@ tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_program_SOURCES = tests/unit/test-program.c
 tests_unit_test_program_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_session_parse_SOURCES = tests/unit/test-session-parse.c
+tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_session_SOURCES = tests/unit/test-session.c
+tests_unit_test_session_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_SOURCES = \
 	tests/unit/test-state.c \
@@ -82,16 +119,22 @@ tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 ADP_TEST_OBJECTS = \
 	$(tests_unit_libunit_la_OBJECTS) \
 	$(tests_unit_test_changes_OBJECTS) \
+	$(tests_unit_test_conntrack_track_OBJECTS) \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \
 	$(tests_unit_test_decide_OBJECTS) \
 	$(tests_unit_test_dpctl_load_OBJECTS) \
+	$(tests_unit_test_dpctl_stats_OBJECTS) \
 	$(tests_unit_test_dpctl_OBJECTS) \
 	$(tests_unit_test_execute_OBJECTS) \
 	$(tests_unit_test_group_OBJECTS) \
+	$(tests_unit_test_match_random_OBJECTS) \
 	$(tests_unit_test_match_OBJECTS) \
+	$(tests_unit_test_metrics_OBJECTS) \
 	$(tests_unit_test_model_OBJECTS) \
 	$(tests_unit_test_pipeline_OBJECTS) \
 	$(tests_unit_test_program_OBJECTS) \
+	$(tests_unit_test_session_parse_OBJECTS) \
+	$(tests_unit_test_session_OBJECTS) \
 	$(tests_unit_test_state_OBJECTS) \
 	$(tests_unit_gen_flows_OBJECTS)

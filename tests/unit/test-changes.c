@@ -15,6 +15,17 @@
 static struct adp_program *p;
 
 static void
+seed_random(void)
+{
+    const char *seed_text = getenv("ADP_TEST_SEED");
+    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
+
+    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
+    fflush(stdout);
+    random_set_seed(seed);
+}
+
+static void
 setup(void)
 {
     p = adp_program_create();
@@ -120,15 +131,11 @@ END_TEST
 /* What adp_program_changed() is about, the long way. */
 START_TEST(test_changed_random)
 {
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
     enum { N_PRIORITIES = 40, N_STEPS = 300 };
     uint64_t changed[N_PRIORITIES] = { 0 };
     struct adp_change_log log = { .n = 0 };
 
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
+    seed_random();
     for (uint64_t generation = 1; generation <= N_STEPS; generation++) {
         int priority = random_range(N_PRIORITIES);
         uint64_t latest = 0;
@@ -209,6 +216,51 @@ START_TEST(test_group_changed)
     adp_delta_remove_group(delta, 1);
     commit(delta);
     ck_assert_uint_eq(adp_program_group_changed(p, 1), 9);
+}
+END_TEST
+
+/* Many groups come, change and go. */
+START_TEST(test_many_groups)
+{
+    enum { N_GROUPS = 300, N_STEPS = 8000 };
+    uint64_t changed[N_GROUPS] = { 0 };
+    bool there[N_GROUPS] = { false };
+
+    seed_random();
+    for (int i = 0; i < N_STEPS; i++) {
+        uint32_t id = i % 3 ? random_range(N_GROUPS) : N_GROUPS + i;
+        struct adp_delta *delta = adp_delta_create();
+
+        if (id < N_GROUPS ? !there[id] : i % 2) {
+            char *text = xasprintf("group_id=%"PRIu32",type=all", id);
+            struct adp_group *group = engine_parse_group(text);
+
+            adp_delta_set_group(delta, group);
+            adp_group_unref(group);
+            free(text);
+        } else {
+            adp_delta_remove_group(delta, id);
+        }
+        commit(delta);
+        if (id < N_GROUPS) {
+            there[id] = !there[id];
+            changed[id] = p->generation;
+        } else if (i % 2) {
+            /* Goes at once. */
+            delta = adp_delta_create();
+            adp_delta_remove_group(delta, id);
+            commit(delta);
+        }
+        ovsrcu_quiesce();
+    }
+    for (uint32_t id = 0; id < N_GROUPS; id++) {
+        ck_assert_int_eq(adp_program_get_group(p, id) != NULL, there[id]);
+        if (there[id]) {
+            ck_assert_uint_eq(adp_program_group_changed(p, id), changed[id]);
+        } else {
+            ck_assert_uint_ge(adp_program_group_changed(p, id), changed[id]);
+        }
+    }
 }
 END_TEST
 
@@ -334,6 +386,7 @@ main(void)
     tcase_add_test(tc, test_changed_random);
     tcase_add_test(tc, test_changed_full_log);
     tcase_add_test(tc, test_group_changed);
+    tcase_add_test(tc, test_many_groups);
     tcase_add_loop_test(tc, test_reads, 0, ARRAY_SIZE(reads));
     tcase_add_test(tc, test_reads_union);
     tcase_add_test(tc, test_learn_tables);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Matchers against upstream's classifier. */
+/* Matchers against upstream's classifier: the reference and the one that suits
+ * the table. */
 
 #include <config.h>
 #include <check.h>
@@ -28,7 +29,8 @@ struct table {
     struct classifier cls;
     struct pair pairs[MAX_RULES];
     size_t n;
-    struct adp_match *match;
+    struct adp_match *linear;
+    struct adp_match *match;    /* The one that suits. */
     struct adp_match_scratch scratch;
 };
 
@@ -73,15 +75,6 @@ table_add(struct table *t, const struct match *match, int priority,
     return true;
 }
 
-static int
-compare_priorities(const void *a_, const void *b_)
-{
-    const struct adp_rule *a = *(const struct adp_rule *const *) a_;
-    const struct adp_rule *b = *(const struct adp_rule *const *) b_;
-
-    return a->priority > b->priority ? -1 : a->priority < b->priority;
-}
-
 static void
 table_compile(struct table *t)
 {
@@ -90,13 +83,15 @@ table_compile(struct table *t)
     for (size_t i = 0; i < t->n; i++) {
         rules[i] = t->pairs[i].rule;
     }
-    qsort(rules, t->n, sizeof *rules, compare_priorities);
-    t->match = adp_match_linear_class.create(rules, t->n);
+    adp_rules_sort(rules, t->n);
+    t->linear = adp_match_linear_class.create(rules, t->n);
+    t->match = adp_match_create(rules, t->n);
 }
 
 static void
 table_uninit(struct table *t)
 {
+    adp_match_destroy(t->linear);
     adp_match_destroy(t->match);
     adp_match_scratch_uninit(&t->scratch);
     for (size_t i = 0; i < t->n; i++) {
@@ -122,7 +117,12 @@ lookup_classifier(struct table *t, struct flow *flow)
 static struct adp_rule *
 lookup_ours(struct table *t, struct flow *flow)
 {
-    return adp_match_lookup(t->match, flow, &t->scratch);
+    struct adp_rule *rule = adp_match_lookup(t->linear, flow, &t->scratch);
+    int priority = t->scratch.priority;
+
+    ck_assert_ptr_eq(adp_match_lookup(t->match, flow, &t->scratch), rule);
+    ck_assert_int_eq(t->scratch.priority, priority);
+    return rule;
 }
 
 /* Few values, so that packets hit. */
@@ -426,18 +426,35 @@ START_TEST(test_hidden_rule)
 }
 END_TEST
 
+/* The matcher that suits, and that it takes more room with more rules. */
+static void
+check_match(const char *name, size_t *size)
+{
+    size_t before = *size;
+
+    adp_match_destroy(t.linear);
+    adp_match_destroy(t.match);
+    table_compile(&t);
+    ck_assert_str_eq(t.match->class->name, name);
+    *size = t.match->class->size(t.match);
+    ck_assert_uint_gt(*size, before);
+    ck_assert_uint_gt(t.linear->class->size(t.linear), 0);
+}
+
 START_TEST(test_size_and_name)
 {
-    size_t size;
+    size_t size = 0;
 
     add(50, 1, -1, 0, NULL, 0);
-    table_compile(&t);
-    ck_assert_str_eq(t.match->class->name, "linear");
-    size = t.match->class->size(t.match);
-    adp_match_destroy(t.match);
+    check_match("direct", &size);
     add(40, 1, -1, 0, NULL, 0);
-    table_compile(&t);
-    ck_assert_uint_gt(t.match->class->size(t.match), size);
+    check_match("direct", &size);
+    for (int i = 0; i < 20; i++) {
+        add(60 + i, -1, i, 0, NULL, 0);
+    }
+    check_match("hash", &size);
+    ADD_CONJ(300, 1, -1, CONJ(5, 1, 2));
+    check_match("conjunction", &size);
 }
 END_TEST
 

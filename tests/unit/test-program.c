@@ -220,7 +220,7 @@ table_name(uint8_t id, void *aux OVS_UNUSED)
 static void
 hide_sizes(struct ds *s)
 {
-    static const char before[] = ", linear, ";
+    static const char before[] = ", direct, ";
     char *text = ds_steal_cstr(s);
     char *p = text, *hit;
 
@@ -250,9 +250,9 @@ START_TEST(test_format)
     hide_sizes(&s);
     ck_assert_str_eq(ds_cstr(&s),
         "generation 3\n"
-        "table 4 ARPResponder: 2 flows, linear, N bytes\n"
+        "table 4 ARPResponder: 2 flows, direct, N bytes\n"
         "  punt (normal): table=4, priority=190,arp actions=NORMAL\n"
-        "table 7: 2 flows, linear, N bytes\n"
+        "table 7: 2 flows, direct, N bytes\n"
         "  punt (controller): table=7, priority=32768,ip "
         "actions=clone(CONTROLLER:65535),output:2\n"
         "  punt (meter): table=7, priority=5,ip "

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A bridge's counters as JSON: see docs/control-socket.md, "stats". */
+
+#include <config.h>
+#include "adp-bridge-private.h"
+
+#include "adp-cache.h"
+#include "adp-state.h"
+#include "dp-hooks.h"
+#include "dpif-netdev.h"
+#include "openvswitch/json.h"
+#include "pipeline-metrics.h"
+#include "timeval.h"
+
+static void
+put_count(struct json *object, const char *name, uint64_t value)
+{
+    json_object_put(object, name, json_integer_create(value));
+}
+
+static void
+put_ratio(struct json *object, const char *name, uint64_t total, uint64_t n)
+{
+    put_count(object, name, n ? total / n : 0);
+}
+
+/* Packets of the bridge. */
+
+static struct json *
+stats_packets(const struct adp_bridge_counters *c)
+{
+    struct json *o = json_object_create();
+    uint64_t decides = adp_counted(&c->decides);
+
+    put_count(o, "handled", adp_counted(&c->handled));
+    put_count(o, "bytes", adp_counted(&c->handled_bytes));
+    put_count(o, "hits", adp_counted(&c->hits));
+    put_count(o, "decides", decides);
+    put_count(o, "decide_cycles", adp_counted(&c->decide_cycles));
+    put_ratio(o, "cycles_per_decide", adp_counted(&c->decide_cycles),
+              decides);
+    put_count(o, "learned", adp_counted(&c->learned));
+    return o;
+}
+
+static struct json *
+stats_punts(const struct adp_bridge_counters *c)
+{
+    struct json *o = json_object_create();
+    uint64_t total = 0;
+
+    for (int i = ADP_PUNT_NONE + 1; i < ADP_N_PUNTS; i++) {
+        put_count(o, adp_punt_name(i), adp_counted(&c->punts[i]));
+        total += adp_counted(&c->punts[i]);
+    }
+    put_count(o, "total", total);
+    put_count(o, "ip", adp_counted(&c->ip_punts));
+    return o;
+}
+
+static struct json *
+stats_drops(const struct adp_bridge_counters *c)
+{
+    static const char *names[ADP_N_DROPS] = {
+#define X(SYMBOL, NAME, TEXT) [ADP_DROP_##SYMBOL] = NAME,
+        ADP_DROP_REASONS
+#undef X
+    };
+    struct json *o = json_object_create();
+
+    for (int i = 0; i < ADP_N_DROPS; i++) {
+        put_count(o, names[i], adp_counted(&c->drops[i]));
+    }
+    return o;
+}
+
+static struct json *
+stats_tables(struct adp_bridge *b)
+{
+    const struct adp_program *program = ovsrcu_get(struct adp_program *,
+                                                   &b->program);
+    struct json *o = json_object_create();
+
+    for (int i = 0; i < ADP_N_TABLES; i++) {
+        uint64_t matched = adp_counted(&b->counters.tables[i].matched);
+        uint64_t missed = adp_counted(&b->counters.tables[i].missed);
+
+        if (program->tables[i] || matched || missed) {
+            const char *name = adp_bridge_table_name(i, b);
+            struct json *t = json_object_create();
+
+            put_count(t, "flows",
+                      program->tables[i] ? program->tables[i]->n_rules : 0);
+            put_count(t, "matched", matched);
+            put_count(t, "missed", missed);
+            if (name) {
+                json_object_put(o, name, t);
+            } else {
+                json_object_put_nocopy(o, xasprintf("%d", i), t);
+            }
+        }
+    }
+    return o;
+}
+
+/* Packet threads: of all bridges together. */
+
+static void
+put_sessions(struct json *o, const struct adp_cache_stats *stats)
+{
+    put_count(o, "sessions", stats->n_sessions);
+    put_count(o, "session_capacity", stats->capacity);
+    put_count(o, "session_bytes", stats->n_bytes);
+    put_count(o, "session_verdicts", stats->n_verdicts);
+    put_count(o, "sessions_inserted", stats->n_inserted);
+}
+
+static struct json *
+stats_cache(void)
+{
+    struct json *o = json_object_create();
+    struct adp_cache_stats stats;
+
+    adp_cache_stats_get(&stats);
+    put_sessions(o, &stats);
+    return o;
+}
+
+/* The cache of thread 'work', which tells its core by its name. */
+static const struct adp_cache_thread *
+find_cache(const struct adp_cache_thread *caches, size_t n,
+           const struct dp_pmd_work *work)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned int core_id;
+
+        if (!ovs_scan(caches[i].name, "pmd-c%u/", &core_id)) {
+            core_id = NON_PMD_CORE_ID;
+        }
+        if (core_id == work->core_id) {
+            return &caches[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+put_work(struct json *o, const struct dp_pmd_work *work)
+{
+    put_count(o, "packets", work->n_packets);
+    put_count(o, "busy_cycles", work->busy_cycles);
+    put_count(o, "idle_cycles", work->idle_cycles);
+    put_ratio(o, "cycles_per_packet", work->busy_cycles, work->n_packets);
+}
+
+static struct json *
+thread_to_json(const struct dp_pmd_work *work,
+               const struct adp_cache_thread *cache)
+{
+    struct json *o = json_object_create();
+
+    if (work->core_id == NON_PMD_CORE_ID) {
+        json_object_put_string(o, "thread", "main");
+    } else {
+        json_object_put_string(o, "thread", "pmd");
+        put_count(o, "core", work->core_id);
+        put_count(o, "numa", work->numa_id);
+    }
+    put_work(o, work);
+    if (cache) {
+        put_sessions(o, &cache->stats);
+    }
+    return o;
+}
+
+/* Puts the threads, and their sum: PMD threads only, since the main thread's
+ * cycles aren't counted. */
+static void
+put_threads(struct json *o, const struct adp_bridge *b)
+{
+    struct json *array = json_array_create_empty();
+    struct dp_pmd_work sum = { .n_packets = 0 };
+    struct adp_cache_thread *caches;
+    struct dp_pmd_work *work;
+
+    size_t n_caches = adp_cache_threads_get(&caches);
+    size_t n = dp_dpif_work(b->dpif.backer->dpif, &work);
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, thread_to_json(&work[i],
+                                             find_cache(caches, n_caches,
+                                                        &work[i])));
+        if (work[i].core_id != NON_PMD_CORE_ID) {
+            sum.n_packets += work[i].n_packets;
+            sum.busy_cycles += work[i].busy_cycles;
+            sum.idle_cycles += work[i].idle_cycles;
+        }
+    }
+    free(work);
+    free(caches);
+
+    struct json *pmds = json_object_create();
+    put_work(pmds, &sum);
+    json_object_put(o, "pmds", pmds);
+    json_object_put(o, "threads", array);
+}
+
+/* Policy rules and Services. */
+
+static void
+read_flows(struct adp_bridge *b, uint8_t table_id, struct adp_metrics *m)
+{
+    const struct rule *rule;
+
+    CLS_FOR_EACH (rule, cr, &b->dpif.up.tables[table_id].cls) {
+        long long int used;
+        struct pkt_stats stats;
+        uint32_t id;
+        enum adp_flow_metric metric
+            = b->pipeline->flow_metric(table_id, ntohll(rule->flow_cookie),
+                                       &rule->cr.match, &id);
+
+        if (metric) {
+            b->dpif.up.ofproto_class->rule_get_stats(
+                CONST_CAST(struct rule *, rule), &stats, &used);
+            adp_metrics_add_flow(m, metric, id, stats.n_packets,
+                                 stats.n_bytes);
+        }
+    }
+}
+
+static void
+read_group(struct adp_bridge *b, const struct ofgroup *group,
+           struct adp_metrics *m)
+{
+    size_t n = group->n_buckets;
+    struct ofputil_group_stats stats = {
+        .bucket_stats = xcalloc(n, sizeof *stats.bucket_stats),
+    };
+    uint64_t *n_packets = xcalloc(n, sizeof *n_packets);
+
+    if (!b->dpif.up.ofproto_class->group_get_stats(group, &stats)) {
+        for (size_t i = 0; i < n; i++) {
+            n_packets[i] = stats.bucket_stats[i].packet_count;
+        }
+        adp_metrics_add_group(m, group->group_id, n_packets, n);
+    }
+    free(n_packets);
+    free(stats.bucket_stats);
+}
+
+static void
+put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
+{
+    struct adp_metrics *m = adp_state_metrics(b->state);
+    const struct adp_pipeline *pipeline = b->pipeline;
+
+    for (size_t i = 0; i < pipeline->n_metric_tables; i++) {
+        read_flows(b, pipeline->metric_tables[i], m);
+    }
+    if (endpoints) {
+        const struct ofgroup *group;
+
+        CMAP_FOR_EACH (group, cmap_node, &b->dpif.up.groups) {
+            read_group(b, group, m);
+        }
+    }
+    json_object_put(o, "rules", adp_metrics_rules(m));
+    json_object_put(o, "services", adp_metrics_services(m, endpoints));
+    adp_metrics_destroy(m);
+}
+
+struct json *
+adp_bridge_stats(struct adp_bridge *b, bool endpoints)
+{
+    const struct adp_program *program;
+    struct json *o = json_object_create();
+
+    adp_fold_run(b);                    /* All that was handled until now. */
+    program = ovsrcu_get(struct adp_program *, &b->program);
+
+    json_object_put_string(o, "bridge", b->dpif.up.name);
+    json_object_put_string(o, "pipeline",
+                           b->pipeline ? b->pipeline->name : "none");
+    put_count(o, "time_ms", time_msec());
+    put_count(o, "program_generation", program->generation);
+    if (b->state) {
+        put_count(o, "state_generation", adp_state_generation(b->state));
+    }
+    json_object_put(o, "packets", stats_packets(&b->counters));
+    json_object_put(o, "punts", stats_punts(&b->counters));
+    json_object_put(o, "drops", stats_drops(&b->counters));
+    json_object_put(o, "tables", stats_tables(b));
+    json_object_put(o, "cache", stats_cache());
+    put_threads(o, b);
+    if (b->state) {
+        put_metrics(o, b, endpoints);
+    }
+    return o;
+}

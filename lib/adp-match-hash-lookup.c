@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Look-ups in hash matchers.
+ *
+ * What is INLINE here is compiled into each variant of the look-up, for the
+ * instructions that this may use. */
+
+#include <config.h>
+#include "adp-match-hash.h"
+#include "adp-rules.h"
+#include "util.h"
+
+#define INLINE static inline __attribute__((__always_inline__))
+#define NOINLINE __attribute__((__noinline__))
+
+/* A block of bits.  The compiler makes of it what the machine has: one
+ * register with AVX2, two with SSE2, or four words. */
+typedef uint64_t block __attribute__((vector_size(ADP_CONJ_BLOCK_BITS / 8)));
+BUILD_ASSERT_DECL(sizeof(block) == ADP_CONJ_BLOCK_WORDS * sizeof(uint64_t));
+
+/* A packet, and of it what is the same for many subtables. */
+struct packet {
+    struct flow *flow;
+    uint64_t common[ADP_KEY_N_COMMON];
+    uint64_t common_hash;
+};
+
+INLINE void
+packet_init(struct packet *packet, struct flow *flow)
+{
+    packet->flow = flow;
+    adp_key_common_from_flow(packet->common, flow);
+    packet->common_hash = adp_key_hash_common(packet->common);
+}
+
+/* A key without its common words, up to 3. */
+struct short_key {
+    uint64_t a, b, c;
+};
+
+/* The same as adp_key_hash(). */
+INLINE uint64_t
+short_key_hash(uint64_t hash, struct short_key key, size_t n)
+{
+    if (n == 1) {
+        hash = adp_key_mix(key.a ^ hash, ADP_KEY_ODD);
+    } else if (n > 1) {
+        hash = adp_key_mix(key.a ^ hash, key.b ^ ADP_KEY_ODD);
+    }
+    return n > 2 ? adp_key_mix(key.c ^ hash, ADP_KEY_ODD) : hash;
+}
+
+INLINE bool
+entry_matches(const struct adp_hash_entry *entry,
+              const struct packet *packet, bool common, struct short_key key,
+              size_t n)
+{
+    const uint64_t *v = entry->values;
+    uint64_t differ = ((n > 0 ? v[0] ^ key.a : 0)
+                       | (n > 1 ? v[1] ^ key.b : 0)
+                       | (n > 2 ? v[2] ^ key.c : 0));
+
+    if (common) {
+        differ |= v[n] ^ packet->common[0];
+        differ |= v[n + 1] ^ packet->common[1];
+    }
+    return OVS_LIKELY(!differ);
+}
+
+INLINE const struct adp_hash_entry *
+find_short_key(const struct adp_hash_subtable *subtable,
+               const struct packet *packet, struct short_key key, size_t n)
+{
+    bool common = subtable->common;
+    uint64_t hash = short_key_hash(common ? packet->common_hash
+                                   : ADP_KEY_SEED, key, n);
+    uint64_t slot = adp_trie_descend(subtable->entries, hash);
+    const struct adp_hash_entry *entry;
+
+    if (OVS_LIKELY((slot & ADP_TRIE_KIND) == ADP_TRIE_ITEM)) {
+        entry = adp_trie_ptr(slot);
+        if ((slot ^ hash) >> 48 == 0
+            && entry_matches(entry, packet, common, key, n)) {
+            return entry;
+        }
+    } else if (slot) {
+        const uint64_t *items = adp_trie_ptr(slot);
+        size_t n_items = slot >> 48;
+
+        for (size_t i = 0; i < n_items; i++) {
+            entry = adp_trie_ptr(items[i]);
+            if ((items[i] ^ hash) >> 48 == 0
+                && entry_matches(entry, packet, common, key, n)) {
+                return entry;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Any key. */
+static NOINLINE const struct adp_hash_entry *
+find_long_key(const struct adp_hash_subtable *subtable,
+              const struct packet *packet)
+{
+    size_t n = subtable->n_words - (subtable->common ? ADP_KEY_N_COMMON : 0);
+    uint64_t values[FLOW_U64S];
+
+    adp_key_from_flow(values, subtable->words, subtable->n_words,
+                      packet->flow);
+    return adp_hash_find(subtable, values,
+                         adp_key_hash(subtable->common ? packet->common_hash
+                                      : ADP_KEY_SEED, values, n));
+}
+
+/* Masks of up to 3 words beside the common ones, nearly all there are, each
+ * get code of their own, which keeps the key in registers. */
+INLINE const struct adp_hash_entry *
+find_in_subtable(const struct adp_hash_subtable *subtable,
+                 const struct packet *packet)
+{
+    const adp_flow_word *flow_words = (const adp_flow_word *) packet->flow;
+    const struct adp_mask_word *words = subtable->words;
+    size_t n = subtable->n_words - (subtable->common ? ADP_KEY_N_COMMON : 0);
+    struct short_key key = { 0, 0, 0 };
+
+#define VALUE(I) (flow_words[words[I].index] & words[I].mask)
+    switch (n) {
+    case 0:
+        return find_short_key(subtable, packet, key, 0);
+    case 1:
+        key.a = VALUE(0);
+        return find_short_key(subtable, packet, key, 1);
+    case 2:
+        key.a = VALUE(0);
+        key.b = VALUE(1);
+        return find_short_key(subtable, packet, key, 2);
+    case 3:
+        key.a = VALUE(0);
+        key.b = VALUE(1);
+        key.c = VALUE(2);
+        return find_short_key(subtable, packet, key, 3);
+    default:
+        return find_long_key(subtable, packet);
+    }
+#undef VALUE
+}
+
+/* Rules that act by themselves. */
+
+/* Returns the entry with the best rule in 'subtables' above 'priority', or
+ * else 'best'. */
+INLINE const struct adp_hash_entry *
+find_best(const struct adp_hash_subtables *subtables, const struct packet *packet,
+          int priority, bool also_hidden, const struct adp_hash_entry *best)
+{
+    for (size_t i = 0; i < subtables->n; i++) {
+        const struct adp_hash_entry *entry;
+
+        if (subtables->refs[i].max_priority <= priority) {
+            break;
+        }
+        entry = find_in_subtable(subtables->refs[i].subtable, packet);
+        if (entry && entry->priority > priority
+            && (also_hidden || !entry->hidden)) {
+            best = entry;
+            priority = entry->priority;
+        }
+    }
+    return best;
+}
+
+INLINE const struct adp_hash_entry *
+find_plain(const struct adp_hash *hash, const struct packet *packet,
+           bool also_hidden)
+{
+    const struct adp_hash_entry *best;
+
+    best = find_best(&hash->subtables[ADP_HASH_PLAIN], packet,
+                     ADP_PRIORITY_NONE, also_hidden, NULL);
+    if (OVS_UNLIKELY(packet->flow->conj_id)) {
+        best = find_best(&hash->subtables[ADP_HASH_BY_ID], packet,
+                         best ? best->priority : ADP_PRIORITY_NONE,
+                         also_hidden, best);
+    }
+    return best;
+}
+
+/* The best rule for a packet that meets conjunction 'id'.  'plain' is what
+ * find_plain() found without. */
+INLINE struct adp_rule *
+find_by_id(const struct adp_hash *hash, const struct packet *packet,
+           uint32_t id, const struct adp_hash_entry *plain)
+{
+    uint32_t saved_conj_id = packet->flow->conj_id;
+    const struct adp_hash_entry *entry;
+
+    packet->flow->conj_id = id;
+    if (OVS_LIKELY(!saved_conj_id && !hash->n_no_id && !hash->n_hidden)) {
+        /* Among the others 'plain' is still the best. */
+        entry = find_best(&hash->subtables[ADP_HASH_BY_ID], packet,
+                          plain ? plain->priority : ADP_PRIORITY_NONE,
+                          false, plain);
+    } else {
+        entry = find_plain(hash, packet, false);
+    }
+    packet->flow->conj_id = saved_conj_id;
+    return entry ? entry->rule : NULL;
+}
+
+/* Conjunctions. */
+
+/* The sets that a packet finds, by clause, in a space. */
+struct clause_sets {
+    const struct adp_conj_set **sets;
+    size_t n;
+};
+
+/* What a packet finds among the clauses.  Most of it is in a struct
+ * adp_match_scratch. */
+struct findings {
+    const struct adp_hash *hash;
+    const struct packet *packet;
+    struct clause_sets *clauses; /* By number of set. */
+    uint64_t live_sets;         /* Of spaces where a conjunction may be met. */
+};
+
+INLINE void
+findings_init(struct findings *f, const struct adp_hash *hash,
+              const struct packet *packet, struct adp_match_scratch *scratch)
+{
+    BUILD_ASSERT_DECL(sizeof(struct clause_sets) <= 2 * sizeof(uint64_t));
+    size_t n_subtables = hash->subtables[ADP_HASH_CLAUSE].n;
+    size_t n_sets = hash->n_sets;
+    uint64_t *words = adp_match_scratch_get(scratch,
+                                            n_sets * (n_subtables + 2));
+
+    f->hash = hash;
+    f->packet = packet;
+    f->live_sets = hash->live_sets;
+    f->clauses = (struct clause_sets *) words;
+    words += 2 * n_sets;
+    for (size_t i = 0; i < n_sets; i++) {
+        f->clauses[i].sets = (const struct adp_conj_set **) words;
+        f->clauses[i].n = 0;
+        words += n_subtables;
+    }
+}
+
+/* Adds the sets of 'entry'.  Returns the bitmap of their numbers. */
+INLINE uint64_t
+add_sets(struct findings *f, const struct adp_hash_entry *entry,
+         size_t n_words)
+{
+    const struct adp_conj_set *set = adp_hash_entry_sets(entry, n_words);
+    const struct adp_conj_set *end = set + entry->n_sets;
+    uint64_t found = 0;
+
+    for (; set < end; set++) {
+        struct clause_sets *cs = &f->clauses[set->number];
+
+        cs->sets[cs->n++] = set;
+        found |= adp_hash_set_bit(set->number);
+    }
+    return found;
+}
+
+/* Of all spaces with one of the sets in 'missing' nothing can be met. */
+INLINE void
+give_up_spaces(struct findings *f, uint64_t missing)
+{
+    for (size_t i = 0; i < f->hash->n_spaces; i++) {
+        if (f->hash->spaces[i].sets & missing) {
+            f->live_sets &= ~f->hash->spaces[i].sets;
+        }
+    }
+}
+
+/* Returns false if no conjunction can be met. */
+INLINE bool
+find_clauses(struct findings *f)
+{
+    const struct adp_hash_subtables *subtables;
+    uint64_t found = 0;
+
+    subtables = &f->hash->subtables[ADP_HASH_CLAUSE];
+    for (size_t i = 0; i < subtables->n; i++) {
+        const struct adp_hash_ref *ref = &subtables->refs[i];
+        const struct adp_hash_entry *entry;
+
+        if (!(ref->sets & f->live_sets)) {
+            continue;
+        }
+        entry = find_in_subtable(ref->subtable, f->packet);
+        if (entry) {
+            found |= add_sets(f, entry, ref->subtable->n_words);
+        }
+        if (ref->last_of & f->live_sets & ~found) {
+            give_up_spaces(f, ref->last_of & ~found);
+            if (!f->live_sets) {
+                return false;
+            }
+        }
+    }
+    return f->live_sets != 0;
+}
+
+/* A conjunction of n clauses takes n different rules.  That matters only if a
+ * rule stands for several of them. */
+static NOINLINE bool
+has_enough_rules(const struct findings *f, const struct adp_conj *conj,
+                 uint32_t n_clauses)
+{
+    const struct adp_hash_subtables *subtables;
+    uint32_t n = 0;
+
+    subtables = &f->hash->subtables[ADP_HASH_CLAUSE];
+    for (size_t i = 0; i < subtables->n && n < n_clauses; i++) {
+        const struct adp_hash_entry *entry;
+        struct adp_rule *const *rules;
+
+        entry = find_in_subtable(subtables->refs[i].subtable, f->packet);
+        if (!entry) {
+            continue;
+        }
+        rules = adp_hash_entry_rules(entry);
+        for (size_t j = 0; (j < entry->n_rules
+                            && rules[j]->priority >= conj->priority); j++) {
+            n += rules[j]->priority == conj->priority;
+        }
+    }
+    return n >= n_clauses;
+}
+
+/* Who wants to know which conjunctions are met: returns the priority that
+ * further ones must be above. */
+typedef int met_func(const struct adp_conj *, void *aux);
+
+INLINE int
+report(const struct findings *f, const struct adp_conj_space *space,
+       uint32_t index, int floor, met_func *met, void *aux)
+{
+    const struct adp_conj *conj = adp_conj_space_get(space, index);
+
+    if (conj->priority > floor
+        && (OVS_LIKELY(!conj->n_multi)
+            || has_enough_rules(f, conj, space->n_clauses))) {
+        floor = met(conj, aux);
+    }
+    return floor;
+}
+
+INLINE bool
+clause_has(const struct clause_sets *cs, uint32_t index)
+{
+    for (size_t i = 0; i < cs->n; i++) {
+        if (adp_conj_set_contains(cs->sets[i], index)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tries each conjunction in the lists of clause 'few'. */
+INLINE int
+scan_lists(const struct findings *f, const struct adp_conj_space *space,
+           const struct clause_sets *clauses, size_t few, int floor,
+           met_func *met, void *aux)
+{
+    for (size_t i = 0; i < clauses[few].n; i++) {
+        const uint32_t *list = adp_conj_set_list(clauses[few].sets[i]);
+        size_t n = clauses[few].sets[i]->n;
+
+        for (size_t j = 0; j < n; j++) {
+            bool all = adp_conj_space_block_max(space, list[j]) > floor;
+
+            for (size_t k = 0; all && k < space->n_clauses; k++) {
+                all = k == few || clause_has(&clauses[k], list[j]);
+            }
+            if (all) {
+                floor = report(f, space, list[j], floor, met, aux);
+                if (space->max <= floor) {
+                    return floor;
+                }
+            }
+        }
+    }
+    return floor;
+}
+
+/* Which blocks of page 'p' a set has. */
+INLINE uint64_t
+set_present(const struct adp_conj_set *set, size_t p)
+{
+    uint64_t present = 0;
+
+    if (set->dense) {
+        return p < set->bits->n_pages ? set->bits->pages[p].present : 0;
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        uint32_t index = adp_conj_set_list(set)[i];
+
+        if (adp_conj_page_of(index) == p) {
+            present |= UINT64_C(1) << adp_conj_block_of(index);
+        }
+    }
+    return present;
+}
+
+INLINE uint64_t
+clauses_present(const struct clause_sets *clauses, size_t n, size_t p)
+{
+    uint64_t all = UINT64_MAX;
+
+    for (size_t k = 0; all && k < n; k++) {
+        uint64_t any = 0;
+
+        for (size_t i = 0; i < clauses[k].n; i++) {
+            any |= set_present(clauses[k].sets[i], p);
+        }
+        all &= any;
+    }
+    return all;
+}
+
+/* Adds to '*bits' those that the set has in block 'b' of page 'p'. */
+INLINE void
+set_or_block(const struct adp_conj_set *set, size_t p, size_t b, block *bits)
+{
+    if (set->dense) {
+        if (p < set->bits->n_pages
+            && set->bits->pages[p].present >> b & 1) {
+            block more;
+
+            memcpy(&more, adp_conj_bits_block(set->bits, p, b), sizeof more);
+            *bits |= more;
+        }
+    } else {
+        for (size_t i = 0; i < set->n; i++) {
+            uint32_t index = adp_conj_set_list(set)[i];
+
+            if (adp_conj_page_of(index) == p
+                && adp_conj_block_of(index) == b) {
+                (*bits)[index / 64 % ADP_CONJ_BLOCK_WORDS]
+                    |= UINT64_C(1) << index % 64;
+            }
+        }
+    }
+}
+
+/* Stores the bits that all clauses have in a block. */
+INLINE void
+intersect_block(const struct clause_sets *clauses, size_t n, size_t p,
+                size_t b, uint64_t words[ADP_CONJ_BLOCK_WORDS])
+{
+    block all = ~(block) { 0 };
+
+    for (size_t k = 0; k < n; k++) {
+        block any = { 0 };
+
+        for (size_t i = 0; i < clauses[k].n; i++) {
+            set_or_block(clauses[k].sets[i], p, b, &any);
+        }
+        all &= any;
+    }
+    memcpy(words, &all, sizeof all);
+}
+
+/* Intersects block by block. */
+INLINE int
+scan_blocks(const struct findings *f, const struct adp_conj_space *space,
+            const struct clause_sets *clauses, int floor, met_func *met,
+            void *aux)
+{
+    for (size_t p = 0; p < space->n_pages; p++) {
+        const struct adp_conj_page *page = space->pages[p].page;
+        uint64_t present;
+
+        if (space->pages[p].max <= floor) {
+            continue;
+        }
+        present = clauses_present(clauses, space->n_clauses, p);
+        for (; present; present = zero_rightmost_1bit(present)) {
+            size_t b = __builtin_ctzll(present);
+            uint64_t words[ADP_CONJ_BLOCK_WORDS];
+            uint32_t first;
+
+            if (page->max[b] <= floor) {
+                if (page->later_max[b] <= floor) {
+                    break;
+                }
+                continue;
+            }
+            intersect_block(clauses, space->n_clauses, p, b, words);
+            if (OVS_LIKELY(!(words[0] | words[1] | words[2] | words[3]))) {
+                continue;
+            }
+            first = (p * ADP_CONJ_PAGE_BLOCKS + b) * ADP_CONJ_BLOCK_BITS;
+            for (size_t i = 0; i < ADP_CONJ_BLOCK_WORDS; i++, first += 64) {
+                uint64_t w = words[i];
+
+                for (; w; w = zero_rightmost_1bit(w)) {
+                    floor = report(f, space, first + __builtin_ctzll(w),
+                                   floor, met, aux);
+                }
+            }
+            if (page->later_max[b] <= floor) {
+                break;
+            }
+        }
+    }
+    return floor;
+}
+
+/* Tells 'met' of conjunctions above 'floor' that are met, in no particular
+ * order. */
+INLINE void
+find_met(const struct findings *f, int floor, met_func *met, void *aux)
+{
+    for (size_t s = 0; s < f->hash->n_spaces; s++) {
+        const struct adp_conj_space *space = f->hash->spaces[s].space;
+        const struct clause_sets *clauses;
+        size_t few = 0;
+        uint32_t few_n = UINT32_MAX;
+
+        if (space->max <= floor
+            || !(f->hash->spaces[s].sets & f->live_sets)) {
+            continue;
+        }
+        clauses = &f->clauses[f->hash->spaces[s].first_set];
+        for (size_t k = 0; few_n && k < space->n_clauses; k++) {
+            uint32_t n = 0;
+
+            for (size_t i = 0; i < clauses[k].n; i++) {
+                const struct adp_conj_set *set = clauses[k].sets[i];
+
+                n |= set->dense ? UINT32_MAX : 0;
+                n = n == UINT32_MAX ? n : n + set->n;
+            }
+            if (n < few_n) {
+                few = k;
+                few_n = n;
+            }
+        }
+        if (!few_n) {
+            continue;
+        }
+        floor = (few_n < UINT32_MAX
+                 ? scan_lists(f, space, clauses, few, floor, met, aux)
+                 : scan_blocks(f, space, clauses, floor, met, aux));
+    }
+}
+
+/* The best conjunction that is met. */
+
+INLINE int
+met_best(const struct adp_conj *conj, void *best_)
+{
+    const struct adp_conj **best = best_;
+
+    *best = conj;
+    return conj->priority;
+}
+
+/* All of them, by descending priority. */
+
+struct met_all_aux {
+    const struct adp_conj **conjs; /* NULL: only counts. */
+    size_t n;
+    int floor;
+};
+
+static int
+met_all(const struct adp_conj *conj, void *aux_)
+{
+    struct met_all_aux *aux = aux_;
+
+    if (aux->conjs) {
+        aux->conjs[aux->n] = conj;
+    }
+    aux->n++;
+    return aux->floor;
+}
+
+static int
+compare_conjs(const void *a_, const void *b_)
+{
+    const struct adp_conj *a = *(const struct adp_conj *const *) a_;
+    const struct adp_conj *b = *(const struct adp_conj *const *) b_;
+
+    return a->priority > b->priority ? -1 : a->priority < b->priority;
+}
+
+/* The first of the conjunctions that are met led nowhere: tries all in turn.
+ * This is rare: it takes a conjunction without a rule for its conj_id in a
+ * table that has no rule for other packets. */
+static NOINLINE struct adp_rule *
+try_all(const struct findings *f, const struct adp_hash_entry *plain,
+        struct adp_match_scratch *scratch)
+{
+    struct met_all_aux aux = {
+        .floor = plain ? plain->priority : ADP_PRIORITY_NONE,
+    };
+    struct adp_rule *rule = NULL;
+
+    find_met(f, aux.floor, met_all, &aux);
+    aux.conjs = xmalloc(aux.n * sizeof *aux.conjs);
+    aux.n = 0;
+    find_met(f, aux.floor, met_all, &aux);
+    qsort(aux.conjs, aux.n, sizeof *aux.conjs, compare_conjs);
+    for (size_t i = 0; !rule && i < aux.n; i++) {
+        rule = find_by_id(f->hash, f->packet, aux.conjs[i]->id, plain);
+        if (rule) {
+            scratch->priority = MIN(rule->priority, aux.conjs[i]->priority);
+        }
+    }
+    free(aux.conjs);
+    return rule;
+}
+
+/* The whole. */
+
+INLINE struct adp_rule *
+lookup(const struct adp_match *match, struct flow *flow,
+       struct adp_match_scratch *scratch, bool conjs)
+{
+    const struct adp_hash *hash = adp_hash_cast(match);
+    const struct adp_hash_entry *plain;
+    struct packet packet;
+    int floor;
+
+    packet_init(&packet, flow);
+    plain = find_plain(hash, &packet, true);
+    floor = plain ? plain->priority : ADP_PRIORITY_NONE;
+
+    if (conjs && hash->max_conj > floor) {
+        const struct adp_conj *best = NULL;
+        struct findings f;
+
+        findings_init(&f, hash, &packet, scratch);
+        if (find_clauses(&f)) {
+            find_met(&f, floor, met_best, &best);
+        }
+        if (best) {
+            struct adp_rule *rule = find_by_id(hash, &packet, best->id,
+                                               plain);
+
+            if (OVS_LIKELY(rule)) {
+                scratch->priority = MIN(rule->priority, best->priority);
+                return rule;
+            }
+            rule = try_all(&f, plain, scratch);
+            if (rule) {
+                return rule;
+            }
+        }
+    }
+    scratch->priority = floor;
+    return plain ? plain->rule : NULL;
+}
+
+struct adp_rule *
+adp_hash_lookup(const struct adp_match *match, struct flow *flow,
+                struct adp_match_scratch *scratch)
+{
+    return lookup(match, flow, scratch, false);
+}
+
+struct adp_rule *
+adp_hash_lookup_conj(const struct adp_match *match, struct flow *flow,
+                     struct adp_match_scratch *scratch)
+{
+    return lookup(match, flow, scratch, true);
+}
+
+#if defined __x86_64__ && defined __GNUC__
+__attribute__((__target__("avx2,bmi,popcnt")))
+#endif
+struct adp_rule *
+adp_hash_lookup_conj_avx2(const struct adp_match *match, struct flow *flow,
+                          struct adp_match_scratch *scratch)
+{
+    return lookup(match, flow, scratch, true);
+}

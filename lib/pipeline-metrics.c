@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "pipeline-metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "model-records.h"
+#include "openvswitch/hmap.h"
+#include "packets.h"
+#include "pipeline-state.h"
+#include "util.h"
+
+/* What was counted for one ID. */
+struct entry {
+    struct hmap_node by_id;
+    uint32_t id;
+    const struct adp_id_part *part;
+    uint64_t n_sessions, n_packets, n_bytes;
+    uint64_t n_affine;          /* Sessions by session affinity. */
+    uint64_t *n_chosen;         /* Of a group: by endpoint of the port. */
+};
+
+struct adp_metrics {
+    struct hmap rules;          /* struct entry, by conjunction ID. */
+    struct hmap groups;         /* struct entry, by group ID. */
+};
+
+static struct entry *
+entry_find(const struct hmap *entries, uint32_t id)
+{
+    struct entry *e;
+
+    HMAP_FOR_EACH_WITH_HASH (e, by_id, hash_int(id, 0), entries) {
+        if (e->id == id) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static void
+entry_add(uint32_t id, const struct adp_id_part *part, void *entries)
+{
+    struct entry *e = xzalloc(sizeof *e);
+
+    e->id = id;
+    e->part = part;
+    hmap_insert(entries, &e->by_id, hash_int(id, 0));
+}
+
+static void
+entries_destroy(struct hmap *entries)
+{
+    struct entry *e;
+
+    HMAP_FOR_EACH_POP (e, by_id, entries) {
+        free(e->n_chosen);
+        free(e);
+    }
+    hmap_destroy(entries);
+}
+
+struct adp_metrics *
+adp_metrics_create(const struct adp_pipeline_state *state)
+{
+    struct adp_metrics *m = xmalloc(sizeof *m);
+
+    hmap_init(&m->rules);
+    hmap_init(&m->groups);
+    adp_ids_for_each(&state->conjs, entry_add, &m->rules);
+    adp_ids_for_each(&state->groups, entry_add, &m->groups);
+    return m;
+}
+
+void
+adp_metrics_destroy(struct adp_metrics *m)
+{
+    if (m) {
+        entries_destroy(&m->rules);
+        entries_destroy(&m->groups);
+        free(m);
+    }
+}
+
+/* Counting. */
+
+void
+adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
+                     uint32_t id, uint64_t n_packets, uint64_t n_bytes)
+{
+    bool is_rule = (metric == ADP_METRIC_RULE_FIRST
+                    || metric == ADP_METRIC_RULE_LATER);
+    struct entry *e = entry_find(is_rule ? &m->rules : &m->groups, id);
+
+    if (!e) {
+        return;
+    }
+    switch (metric) {
+    case ADP_METRIC_RULE_FIRST:
+    case ADP_METRIC_SERVICE:
+        e->n_sessions += n_packets;
+        break;
+    case ADP_METRIC_AFFINITY:
+        e->n_affine += n_packets;
+        break;
+    case ADP_METRIC_NONE:
+    case ADP_METRIC_RULE_LATER:
+        break;
+    }
+    e->n_packets += n_packets;
+    e->n_bytes += n_bytes;
+}
+
+static const struct adp_service_port *
+entry_port(const struct entry *e)
+{
+    return &CONTAINER_OF(e->part->record, struct adp_service,
+                         up)->ports[e->part->index];
+}
+
+void
+adp_metrics_add_group(struct adp_metrics *m, uint32_t group_id,
+                      const uint64_t *n_packets, size_t n)
+{
+    struct entry *e = entry_find(&m->groups, group_id);
+
+    if (!e) {
+        return;
+    }
+
+    /* The buckets are, in order, the endpoints that the group is for. */
+    const struct adp_service_port *port = entry_port(e);
+    size_t bucket = 0;
+
+    if (!e->n_chosen) {
+        e->n_chosen = xcalloc(port->n_endpoints + 1, sizeof *e->n_chosen);
+    }
+    for (size_t i = 0; i < port->n_endpoints && bucket < n; i++) {
+        if (port->endpoints[i].local || !e->part->local) {
+            e->n_chosen[i] += n_packets[bucket++];
+        }
+    }
+}
+
+/* Results. */
+
+static int
+compare_entries(const void *a_, const void *b_)
+{
+    const struct adp_id_part *a = (*(const struct entry *const *) a_)->part;
+    const struct adp_id_part *b = (*(const struct entry *const *) b_)->part;
+    int cmp = strcmp(a->record->name, b->record->name);
+
+    if (!cmp) {
+        cmp = a->index < b->index ? -1 : a->index > b->index;
+    }
+    return cmp ? cmp : (int) a->local - (int) b->local;
+}
+
+/* Returns the entries in order.  Caller frees the array. */
+static const struct entry **
+entries_sorted(const struct hmap *entries)
+{
+    const struct entry **sorted = xmalloc((hmap_count(entries) + 1)
+                                          * sizeof *sorted);
+    const struct entry *e;
+    size_t n = 0;
+
+    HMAP_FOR_EACH (e, by_id, entries) {
+        sorted[n++] = e;
+    }
+    qsort(sorted, n, sizeof *sorted, compare_entries);
+    return sorted;
+}
+
+static void
+put_count(struct json *object, const char *name, uint64_t n)
+{
+    json_object_put(object, name, json_integer_create(n));
+}
+
+static struct json *
+rule_to_json(const struct entry *e)
+{
+    const struct adp_network_policy *policy
+        = CONTAINER_OF(e->part->record, struct adp_network_policy, up);
+    const struct adp_rule *rule = &policy->rules[e->part->index];
+    struct json *o = json_object_create();
+
+    put_count(o, "id", e->id);
+    json_object_put_string(o, "policy", policy->up.name);
+    json_object_put_string(o, "direction", rule->ingress ? "In" : "Out");
+    put_count(o, "number", rule->index + 1);
+    if (rule->name) {
+        json_object_put_string(o, "rule", rule->name);
+    }
+    json_object_put_string(o, "action", (rule->action == ADP_ACTION_DROP
+                                         ? "Drop" : "Allow"));
+    put_count(o, "sessions", e->n_sessions);
+    put_count(o, "packets", e->n_packets);
+    put_count(o, "bytes", e->n_bytes);
+    return o;
+}
+
+struct json *
+adp_metrics_rules(const struct adp_metrics *m)
+{
+    const struct entry **sorted = entries_sorted(&m->rules);
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < hmap_count(&m->rules); i++) {
+        json_array_add(array, rule_to_json(sorted[i]));
+    }
+    free(sorted);
+    return array;
+}
+
+static const char *
+protocol_name(uint8_t protocol)
+{
+    return (protocol == IPPROTO_TCP ? "TCP"
+            : protocol == IPPROTO_UDP ? "UDP" : "SCTP");
+}
+
+/* How often each endpoint of the port was chosen, by the port's groups, which
+ * are the 'n' entries from '*e' on. */
+static struct json *
+endpoints_to_json(const struct entry *const *e, size_t n)
+{
+    const struct adp_service_port *port = entry_port(e[0]);
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < port->n_endpoints; i++) {
+        const struct adp_endpoint *ep = &port->endpoints[i];
+        struct json *o = json_object_create();
+        uint64_t n_chosen = 0;
+
+        for (size_t j = 0; j < n; j++) {
+            n_chosen += e[j]->n_chosen ? e[j]->n_chosen[i] : 0;
+        }
+        json_object_put_format(o, "ip", IP_FMT, IP_ARGS(ep->ip));
+        put_count(o, "port", ep->port);
+        put_count(o, "sessions", n_chosen);
+        json_array_add(array, o);
+    }
+    return array;
+}
+
+/* One port of a Service, whose groups are the 'n' entries from '*e' on. */
+static struct json *
+port_to_json(const struct entry *const *e, size_t n, bool endpoints)
+{
+    const struct adp_service_port *port = entry_port(e[0]);
+    struct json *o = json_object_create();
+    uint64_t n_sessions = 0, n_affine = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        n_sessions += e[i]->n_sessions;
+        n_affine += e[i]->n_affine;
+    }
+    json_object_put_string(o, "service", e[0]->part->record->name);
+    put_count(o, "port", port->port);
+    json_object_put_string(o, "protocol", protocol_name(port->protocol));
+    put_count(o, "sessions", n_sessions);
+    put_count(o, "affinity_sessions", n_affine);
+    if (endpoints) {
+        json_object_put(o, "endpoints", endpoints_to_json(e, n));
+    }
+    return o;
+}
+
+static bool
+same_port(const struct entry *a, const struct entry *b)
+{
+    return (a->part->record == b->part->record
+            && a->part->index == b->part->index);
+}
+
+struct json *
+adp_metrics_services(const struct adp_metrics *m, bool endpoints)
+{
+    const struct entry **sorted = entries_sorted(&m->groups);
+    struct json *array = json_array_create_empty();
+    size_t n = hmap_count(&m->groups);
+
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && same_port(sorted[i], sorted[end]); ) {
+            end++;
+        }
+        json_array_add(array, port_to_json(&sorted[i], end - i, endpoints));
+    }
+    free(sorted);
+    return array;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_METRICS_H
+#define ADP_PIPELINE_METRICS_H 1
+
+/* Counters of policy rules and Services, out of those of flows and groups.
+ *
+ * Whoever has the flows feeds them in with what they count according to their
+ * pipeline (adp_pipeline's 'flow_metric'); here they are summed up by what the
+ * pipeline's IDs stand for.
+ *
+ * As in Antrea's statistics, a rule that drops has as many sessions as
+ * packets, because no connection comes of them.
+ *
+ * Thread-safety: as the model.
+ *
+ * Memory: refers to the pipeline's state and the records in it; to be
+ * destroyed before they change.
+ *
+ * Cost: a hash look-up for each flow and group; the results are sorted.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "openvswitch/json.h"
+#include "pipeline.h"
+
+struct adp_metrics;
+
+struct adp_metrics *adp_metrics_create(const struct adp_pipeline_state *);
+void adp_metrics_destroy(struct adp_metrics *);
+
+/* Adds the counters of a flow that is 'metric' of 'id'.  What nothing is known
+ * of is left out. */
+void adp_metrics_add_flow(struct adp_metrics *, enum adp_flow_metric metric,
+                          uint32_t id, uint64_t n_packets, uint64_t n_bytes);
+
+/* Adds the counters of a group: how many packets each of its 'n' buckets was
+ * chosen for. */
+void adp_metrics_add_group(struct adp_metrics *, uint32_t group_id,
+                           const uint64_t *n_packets, size_t n);
+
+/* Arrays of objects, ordered by name: see docs/control-socket.md, "stats".
+ * Without 'endpoints' Services don't list theirs. */
+struct json *adp_metrics_rules(const struct adp_metrics *);
+struct json *adp_metrics_services(const struct adp_metrics *, bool endpoints);
+
+#endif /* pipeline-metrics.h */

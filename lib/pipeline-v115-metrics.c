@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which flows count what. */
+
+#include <config.h>
+#include "pipeline-v115.h"
+
+#include "flow.h"
+#include "openvswitch/match.h"
+#include "packets.h"
+
+/* Where the marks are, and their values. */
+enum {
+#define ADP_MARK(NAME, STORAGE, FIRST, LAST, VALUE) \
+    NAME##_FIRST = FIRST, NAME##_LAST = LAST, NAME##_VALUE = VALUE,
+#include "pipeline-v115.def"
+};
+
+const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES] = {
+    ADP_V115_SessionAffinity, ADP_V115_ServiceLB,
+    ADP_V115_EgressMetric, ADP_V115_IngressMetric,
+};
+
+/* Is this the metric of packets after the first ones of a connection? */
+static bool
+is_for_old_connections(const struct minimatch *match)
+{
+    uint8_t mask = MINIFLOW_GET_U8(&match->mask->masks, ct_state);
+    uint8_t state = MINIFLOW_GET_U8(match->flow, ct_state);
+
+    return mask & CS_NEW && !(state & CS_NEW);
+}
+
+/* Does the flow select an endpoint?  In ServiceLB there are others that
+ * remember the endpoint selected. */
+static bool
+selects_endpoint(const struct minimatch *match)
+{
+    uint32_t bits = (UINT32_MAX >> (31 - EpToSelectRegMark_LAST)
+                     & UINT32_MAX << EpToSelectRegMark_FIRST);
+    uint32_t value = MINIFLOW_GET_U32(match->flow, regs[4]);
+
+    return ((value & bits) >> EpToSelectRegMark_FIRST
+            == EpToSelectRegMark_VALUE);
+}
+
+enum adp_flow_metric
+adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
+                     const struct minimatch *match, uint32_t *id)
+{
+    uint8_t category = cookie >> 40;
+
+    *id = cookie;
+    if (!*id) {
+        return ADP_METRIC_NONE;
+    }
+    switch (table_id) {
+    case ADP_V115_EgressMetric:
+    case ADP_V115_IngressMetric:
+        return (category != ADP_V115_COOKIE_NETWORK_POLICY ? ADP_METRIC_NONE
+                : is_for_old_connections(match) ? ADP_METRIC_RULE_LATER
+                : ADP_METRIC_RULE_FIRST);
+    case ADP_V115_ServiceLB:
+        return (category == ADP_V115_COOKIE_SERVICE && selects_endpoint(match)
+                ? ADP_METRIC_SERVICE : ADP_METRIC_NONE);
+    case ADP_V115_SessionAffinity:
+        return (category == ADP_V115_COOKIE_SERVICE ? ADP_METRIC_AFFINITY
+                : ADP_METRIC_NONE);
+    default:
+        return ADP_METRIC_NONE;
+    }
+}

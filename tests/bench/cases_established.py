@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Established connections: packets per second, both directions together."""
+
+import cluster
+import meter
+import node
+import traffic
+from case import Case, Sample
+from results import OwnTimes, Times
+
+WINDOWS, SECONDS = 3, 0.6
+N_SERVICES = 20                 # That the clients talk to.
+NUMBERS = {'1': 1, '1k': 1000, '10k': 10000, '100k': 100000, '1m': 1000000}
+
+
+class Established(Case):
+    geneve = False
+
+    def __init__(self, name, protocol, n, rules=100, goal=None):
+        super().__init__(name, goal)
+        self.protocol, self.n, self.rules = protocol, n, rules
+
+    def targets(self, n):
+        return traffic.web_targets(n)
+
+    def share(self, targets):
+        return len(targets)
+
+    def sample(self, window, connections):
+        return Sample(window.rate('rx') / 1e6, window.cycles_per_packet,
+                      connections=len(connections), **window.summary())
+
+    def run(self, switch):
+        n = node.make(rules=self.rules)
+        pods = n.cluster.clients + n.cluster.webs
+        switch.add_bridge(pods, n.cluster.nodes if self.geneve else ())
+        switch.load(n.flows)
+        traffic.serve(switch, n)
+        targets = self.targets(n)
+        connections = traffic.Connections(switch, n.cluster.clients, targets,
+                                          self.protocol, self.n,
+                                          self.share(targets))
+        connections.establish()
+        connections.send()
+        windows = meter.quiet_windows(switch, traffic.all_ports(pods),
+                                      SECONDS, WINDOWS)
+        switch.generator.stop()
+        return [self.sample(window, connections) for window in windows]
+
+
+class ToRemote(Established):
+    geneve = True
+
+    def targets(self, n):
+        return traffic.remote_targets(n)
+
+
+class ToService(Established):
+    def targets(self, n):
+        return traffic.service_targets(n, self.protocol, N_SERVICES)
+
+    def share(self, targets):
+        return len(cluster.TARGET_PORTS)
+
+
+class Cost(Established):
+    """In cycles, as it is compared over the number of rules."""
+
+    unit = 'cycles'
+    more_is_better = False
+
+    def sample(self, window, connections):
+        return Sample(window.cycles_per_packet, window.cycles_per_packet,
+                      **window.summary())
+
+
+def cases():
+    kinds = (('pp', Established, {'1': 2, '1k': 2.5, '100k': 4}),
+             ('svc', ToService, {'1': 2, '1k': 3, '100k': 5}))
+    for kind, make, ratios in kinds:
+        for protocol in 'udp', 'tcp':
+            for n, ratio in ratios.items():
+                yield make('est-%s-%s-%s' % (kind, protocol, n), protocol,
+                           NUMBERS[n], goal=Times(ratio))
+    for name, protocol, make in (('est-pp-udp', 'udp', Established),
+                                 ('est-svc-tcp', 'tcp', ToService)):
+        yield make(name + '-10k', protocol, NUMBERS['10k'])
+    for name, protocol, make in (('est-pp-udp', 'udp', Established),
+                                 ('est-pp-tcp', 'tcp', Established),
+                                 ('est-svc-tcp', 'tcp', ToService)):
+        yield make(name + '-1m', protocol, NUMBERS['1m'],
+                   goal=OwnTimes(name + '-100k', 0.5))
+    for protocol in 'udp', 'tcp':
+        yield ToRemote('est-remote-%s-100k' % protocol, protocol,
+                       NUMBERS['100k'], goal=Times(3))
+    for name, rules in (('100', 100), ('1k', 1000), ('10k', 10000),
+                        ('100k', 100000)):
+        yield Cost('rules-est-' + name, 'tcp', 1000, rules)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control of the net_gen ports; netgen/control.h says what the words mean."""
+
+import ctypes
+import mmap
+import os
+import time
+
+import frames
+
+N_SLOTS = 128
+N_TEMPLATES = 448
+TEMPLATE_LEN = 252
+N_HISTORY = 4000
+HISTORY_MS = 10
+SINK, GENERATE, ECHO = range(3)
+RANDOM_SPORT, RANDOM_DPORT, RANDOM_SADDR = 1, 2, 4
+
+
+class Template(ctypes.Structure):
+    _fields_ = [('len', ctypes.c_uint16), ('l4_ofs', ctypes.c_uint16),
+                ('bytes', ctypes.c_uint8 * TEMPLATE_LEN)]
+
+
+class Slot(ctypes.Structure):
+    _fields_ = (
+        [(name, ctypes.c_uint32)
+         for name in ('mode', 'epoch', 'run', 'n_templates')]
+        + [(name, ctypes.c_uint64) for name in ('count', 'rate')]
+        + [(name, ctypes.c_uint32) for name in (
+            'sport_base', 'n_sports', 'share', 'n_dports', 'random',
+            'checksum_good', 'backlog', 'record', 'probe', 'pad')]
+        + [(name, ctypes.c_uint64) for name in (
+            'rx', 'tx', 'tx_bytes', 'missed', 'echo_dropped', 'no_mbuf',
+            'done', 'last_tx_ns', 'probe_alu_cycles', 'probe_memory_cycles',
+            'n_history')]
+        + [('history', ctypes.c_uint64 * N_HISTORY),
+           ('templates', Template * N_TEMPLATES)])
+
+
+SLOT_LEN = (ctypes.sizeof(Slot) + 4095) // 4096 * 4096
+COUNTERS = ('rx', 'tx', 'missed', 'echo_dropped', 'no_mbuf')
+
+
+class Generator:
+    """All ports of one switch, by slot."""
+
+    def __init__(self, path):
+        self.path = path
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(fd, N_SLOTS * SLOT_LEN)
+        self.map = mmap.mmap(fd, N_SLOTS * SLOT_LEN)
+        os.close(fd)
+        self.slots = [Slot.from_buffer(self.map, i * SLOT_LEN)
+                      for i in range(N_SLOTS)]
+
+    def __getitem__(self, slot):
+        return self.slots[slot]
+
+    def close(self):
+        self.slots = None
+        self.map.close()
+
+    def set_mode(self, mode, *slots):
+        for slot in slots:
+            self.slots[slot].mode = mode
+
+    def program(self, slot, packets, sports=(0, 0), share=1, n_dports=0,
+                random=0, count=0, rate=0, backlog=2048):
+        """Has 'slot' send 'packets' in turn from when it is started, with
+        'sports' as first source port and number of them."""
+        if len(packets) > N_TEMPLATES:
+            raise ValueError('%d templates' % len(packets))
+        s = self.slots[slot]
+        s.run = 0
+        time.sleep(0.002)               # Until the last burst is out.
+        for template, packet in zip(s.templates, packets):
+            template.len, template.l4_ofs = len(packet), frames.L4_OFS
+            kept = packet[:TEMPLATE_LEN]
+            ctypes.memmove(template.bytes, kept, len(kept))
+        s.n_templates, s.count, s.rate = len(packets), count, rate
+        s.sport_base, s.n_sports = sports
+        s.share, s.n_dports, s.random, s.backlog = (share, n_dports, random,
+                                                    backlog)
+        s.mode, s.done = GENERATE, 0
+        s.epoch += 1
+
+    def start(self, *slots):
+        for slot in slots:
+            self.slots[slot].run = 1
+
+    def stop(self):
+        for s in self.slots:
+            s.run = 0
+
+    def wait(self, slots, timeout):
+        """Until all of 'slots' have sent the count they had to."""
+        deadline = time.monotonic() + timeout
+        while not all(self.slots[slot].done for slot in slots):
+            if time.monotonic() > deadline:
+                raise RuntimeError('the generator did not finish in %d s'
+                                   % timeout)
+            time.sleep(0.01)
+
+    def counters(self, slots):
+        """Slot -> counter -> value."""
+        return {slot: {name: getattr(self.slots[slot], name)
+                       for name in COUNTERS} for slot in slots}
+
+    def record(self, slot, on):
+        s = self.slots[slot]
+        s.record = 0
+        if on:
+            s.n_history = s.last_tx_ns = 0
+            s.record = 1
+
+    def history(self, slot):
+        """Packets received by every tenth millisecond since record()."""
+        s = self.slots[slot]
+        return s.history[:s.n_history]
+
+    def probe(self, slot):
+        """Cycles per multiplication and per load that misses the caches, in
+        the thread that polls 'slot'."""
+        s = self.slots[slot]
+        s.probe = 1
+        deadline = time.monotonic() + 30
+        while s.probe:
+            if time.monotonic() > deadline:
+                raise RuntimeError('port %d is not polled' % slot)
+            time.sleep(0.002)
+        return s.probe_alu_cycles / 1e6, s.probe_memory_cycles / 2e4

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hugepages for the time of the benchmark, where the machine has memory."""
+
+import contextlib
+
+FOLDER = '/sys/kernel/mm/hugepages/hugepages-2048kB/'
+# For the switch and for testpmd; ovs-vswitchd makes do with a half.
+WANTED, ENOUGH = 1536, 768
+PAGE_KB = 2048
+
+
+def read(name):
+    with open(FOLDER + name) as f:
+        return int(f.read())
+
+
+def write(n):
+    with open(FOLDER + 'nr_hugepages', 'w') as f:
+        f.write(str(n))
+
+
+def available_kb():
+    with open('/proc/meminfo') as f:
+        for line in f:
+            if line.startswith('MemAvailable:'):
+                return int(line.split()[1])
+    return 0
+
+
+@contextlib.contextmanager
+def reserved():
+    """Yields whether there are enough; takes back what it added."""
+    before = None
+    try:
+        missing = WANTED - read('free_hugepages')
+        if missing > 0 and available_kb() > 3 * missing * PAGE_KB:
+            before = read('nr_hugepages')
+            write(before + missing)
+        huge = read('free_hugepages') >= ENOUGH
+    except OSError:
+        huge = False
+    try:
+        yield huge
+    finally:
+        if before is not None:
+            write(before)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All flows of a node, from a few numbers."""
+
+import functools
+import random
+
+import cluster
+import pipeline
+import policies
+import services
+
+
+class Node:
+    """The cluster as this node sees it, its Services and its flows."""
+
+    def __init__(self, rules=100, n_services=100, endpoints=10, seed=1,
+                 policy_seed=1):
+        rng = random.Random(seed)
+        self.rules = rules
+        self.cluster = cluster.Cluster(remote_webs=max(60, endpoints))
+        self.flows = pipeline.Flows()
+        pipeline.add_static(self.flows, self.cluster)
+        tables = services.ServiceTables(self.flows, self.cluster, rng)
+        tables.add_all(n_services, endpoints)
+        self.services = tables.cluster_ips
+        policies.PolicyTables(self.flows, self.cluster,
+                              random.Random(policy_seed)).add_all(rules)
+
+    def services_of(self, protocol):
+        return [s for s in self.services if s.protocol == protocol]
+
+
+@functools.lru_cache(maxsize=4)
+def make(**numbers):
+    return Node(**numbers)

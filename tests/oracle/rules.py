@@ -1,0 +1,579 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random rule sets.
+
+Tables are passed in ascending order.  Some have a purpose, so that packets get
+somewhere: conntrack, Services, routing, output; all of them, and some others,
+have random flows above those.  No two flows of a table have one priority, but
+the clauses of conjunctions, as nobody says which of two gets a packet."""
+
+from talk import Talk, World
+
+PORTS = {'p1': 1, 'p2': 2, 'p3': 7, 'p4': 40, 'p5': 300}
+ROUTER = '02:00:00:00:00:fe'
+HOSTS = {port: ('02:00:00:00:00:0' + port[1],
+                ['10.0.0.' + port[1], 'fd00::' + port[1]])
+         for port in PORTS}
+HOSTS['p5'][1].extend(['192.168.7.1', 'fd07::1'])
+VIPS = ['10.9.0.1', '10.9.0.2', 'fd09::1']
+OUTSIDE = ['192.168.7.1', 'fd07::1']
+SNAT = {4: '10.8.0.', 6: 'fd08::'}
+L4_PORTS = [80, 443, 8080, 53, 3306]
+
+
+def destinations(client):
+    found = [(mac, ip) for port, (mac, ips) in HOSTS.items()
+             if port != client for ip in ips]
+    return found + [(ROUTER, ip) for ip in VIPS + VIPS + OUTSIDE]
+
+
+class Sets(World):
+    sports = [1025, 20000, 40000, 50000]
+    dports = [80, 80, 80, 443, 53, 8080]
+
+
+class RuleSet:
+    """flows, groups, tables, zones     for changes.Changes
+    learns, times_out                   has flows that do"""
+
+    def __init__(self, rnd):
+        self.rnd = rnd
+        self.flows, self.groups = [], []
+        self.used = {}                  # Table: priorities.
+        self.n_conj = 0
+        self.tables = [0] + sorted(rnd.sample(range(1, 60),
+                                              rnd.randrange(5, 10)))
+        self.zones = rnd.sample([0, 1, 65520, 65521], rnd.choice([1, 1, 2, 3]))
+        self.learns = rnd.random() < .15
+        self.times_out = self.learns or rnd.random() < .15
+        self.make_groups()
+        purposes = self.purposes()
+        for n, table in enumerate(self.tables):
+            purposes[n](n)
+            for _ in range(rnd.choice([0, 1, 2, 4, 8, 16])):
+                self.add(n, self.match(n), self.actions)
+        if self.learns:
+            self.make_learn()
+
+    def world(self):
+        return Sets(HOSTS, destinations)
+
+    def kinds(self):
+        return dict(Talk.KINDS)
+
+    # Flows.
+
+    def priority(self, n, low, high):
+        used = self.used.setdefault(n, set())
+        while True:
+            priority = self.rnd.randrange(low, high)
+            if priority not in used:
+                used.add(priority)
+                return priority
+
+    def add(self, n, match, actions, low=10, high=900, extra=''):
+        """'match' is a list, the protocol first or ''."""
+        if callable(actions):
+            actions = actions(n, match[0])
+        if (self.times_out and not extra and self.rnd.random() < .1):
+            extra = ',%s_timeout=%d' % (self.rnd.choice(['idle', 'hard']),
+                                        self.rnd.choice([2, 10, 40]))
+        text = ','.join(field for field in match if field)
+        self.flows.append('table=%d,priority=%d%s%s actions=%s' % (
+            self.tables[n], self.priority(n, low, high), extra,
+            ',' + text if text else '', actions))
+
+    def other_actions(self, flow):
+        """Those of another flow of the same table and protocol."""
+        start = flow.split(',')[0]
+        proto = flow.split(' actions=')[0].split(',')[2:3]
+        others = [f.split(' actions=')[1] for f in self.flows
+                  if f.split(',')[0] == start and 'conj' not in f
+                  and f.split(' actions=')[0].split(',')[2:3] == proto]
+        if 'conj' in flow or not others:
+            return 'drop'
+        return self.rnd.choice(others)
+
+    # Purposes.
+
+    def purposes(self):
+        """A function for each table."""
+        rnd = self.rnd
+        n = len(self.tables)
+        purposes = [self.plain] * n
+        purposes[0] = self.classify
+        purposes[-1] = self.output
+        purposes[-2] = self.route
+        middle = list(range(1, n - 2))
+        if rnd.random() < .92:
+            order = [self.track, self.state, self.service, self.policy,
+                     self.commit]
+            if rnd.random() < .3:
+                order.insert(3, self.track)
+            while len(order) > len(middle):
+                order.pop(rnd.randrange(1, len(order)))
+            for place, purpose in zip(sorted(rnd.sample(middle, len(order))),
+                                      order):
+                purposes[place] = purpose
+        return purposes
+
+    def go(self, n, skip=.1):
+        """To the next table, or to one after it."""
+        rnd = self.rnd
+        later = self.tables[n + 1:]
+        table = rnd.choice(later) if rnd.random() < skip else later[0]
+        return rnd.choice(['goto_table:%d', 'resubmit(,%d)']) % table
+
+    def miss(self, n):
+        if self.rnd.random() < .95:
+            self.flows.append('table=%d,priority=0 actions=%s'
+                              % (self.tables[n], self.go(n, .05)))
+
+    def plain(self, n):
+        self.miss(n)
+
+    def classify(self, n):
+        rnd = self.rnd
+        self.miss(n)
+        for port in rnd.sample(list(PORTS), rnd.randrange(6)):
+            match = ['', 'in_port=%d' % PORTS[port]]
+            self.add(n, match, 'set_field:%d->reg0,set_field:%d->reg5,%s' % (
+                rnd.randrange(4), rnd.choice(self.zones), self.go(n)))
+        if rnd.random() < .3:
+            port = rnd.choice(list(PORTS))
+            self.add(n, ['ip', 'in_port=%d' % PORTS[port],
+                         'nw_src=' + HOSTS[port][1][0]], self.go(n))
+
+    def zone(self):
+        if self.rnd.random() < .15:
+            return 'zone=NXM_NX_REG5[0..15]'
+        return 'zone=%d' % self.rnd.choice(self.zones)
+
+    def track(self, n):
+        rnd = self.rnd
+        self.miss(n)
+        zone, nat = self.zone(), rnd.choice(['', ',nat', ',nat'])
+        for proto in rnd.choice([['ip', 'ipv6'], ['ip', 'ipv6'], ['ip'],
+                                 ['tcp', 'udp', 'tcp6', 'udp6']]):
+            self.add(n, [proto], 'ct(%s%s,table=%d)' % (
+                zone, nat, self.tables[n + 1]), 900, 1000)
+
+    def state(self, n):
+        rnd = self.rnd
+        self.miss(n)
+        for proto in 'ip', 'ipv6':
+            if rnd.random() < .6:
+                self.add(n, [proto, 'ct_state=+inv+trk'], 'drop', 900, 1000)
+            for _ in range(rnd.randrange(4)):
+                self.add(n, [proto, rnd.choice([
+                    'ct_state=+est+trk', 'ct_state=+new+trk',
+                    'ct_state=+rpl+trk', 'ct_state=-new+trk',
+                    'ct_state=+est-rpl+trk', 'ct_state=+trk,ct_mark=0x1/0x1',
+                    'ct_state=+rel+trk', 'ct_state=+trk+dnat',
+                    'ct_state=+trk-snat'])], self.actions)
+            if rnd.random() < .2:
+                # An established connection's mark changes.
+                self.add(n, [proto, 'ct_state=+est+trk', 'nw_tos=32'],
+                         'ct(commit,%s,%s,table=%d)' % (
+                             self.zone(), self.exec_(), self.tables[n + 1]))
+
+    def exec_(self):
+        rnd = self.rnd
+        actions = []
+        if rnd.random() < .8:
+            actions.append(rnd.choice([
+                'set_field:0x%x/0x%x->ct_mark' % (rnd.randrange(16), 0xf),
+                'set_field:0x%x->ct_mark' % rnd.randrange(64),
+                'load:0x%x->NXM_NX_CT_MARK[4..7]' % rnd.randrange(16),
+                'move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[0..3]']))
+        if rnd.random() < .5 or not actions:
+            actions.append(rnd.choice([
+                'set_field:0x%x/0xff->ct_label' % rnd.randrange(4),
+                'set_field:0x%x00000000/0xff00000000->ct_label'
+                % rnd.randrange(4),
+                'move:NXM_NX_REG1[]->NXM_NX_CT_LABEL[64..95]']))
+        return 'exec(%s)' % ','.join(actions)
+
+    def service(self, n):
+        rnd = self.rnd
+        self.miss(n)
+        for vip in VIPS:
+            v6 = ':' in vip
+            for proto in rnd.sample(['tcp', 'udp'], rnd.randrange(1, 3)):
+                match = [proto + '6' if v6 else proto,
+                         ('ipv6_dst=' if v6 else 'nw_dst=') + vip]
+                if rnd.random() < .7:
+                    match.append('tp_dst=%d' % rnd.choice([80, 80, 443, 53]))
+                if rnd.random() < .5:
+                    match.append('ct_state=+new+trk')
+                self.add(n, match, self.commit_nat(n, 'dst', v6), 900, 1000)
+
+    def commit_nat(self, n, direction, v6):
+        return 'ct(commit,%s,%s%s,table=%d)' % (
+            self.zone(), self.nat(direction, v6),
+            ',' + self.exec_() if self.rnd.random() < .6 else '',
+            self.rnd.choice(self.tables[n + 1:-1]))
+
+    def nat(self, direction, v6):
+        rnd = self.rnd
+        if direction == 'src':
+            ip = SNAT[6 if v6 else 4] + str(rnd.randrange(1, 4))
+        else:
+            ip = rnd.choice(list(HOSTS.values()))[1][v6]
+        port = ''
+        if direction == 'dst' and rnd.random() < .6:
+            ip = '[%s]' % ip if v6 else ip
+            port = ':%d' % rnd.choice([80, 8080, 53])
+        flags = rnd.choice(['', '', '', ',persistent', ',random'])
+        return 'nat(%s=%s%s%s)' % (direction, ip, port, flags if port else '')
+
+    def policy(self, n):
+        self.miss(n)
+        for _ in range(self.rnd.randrange(1, 5)):
+            self.conjunction(n)
+
+    def commit(self, n):
+        rnd = self.rnd
+        self.miss(n)
+        for proto in 'ip', 'ipv6':
+            v6 = proto == 'ipv6'
+            if rnd.random() < .3:
+                match = [proto, 'ct_state=+new+trk']
+                match.append(rnd.choice(['reg0=%d' % rnd.randrange(4),
+                                         'in_port=%d' % rnd.choice(
+                                             list(PORTS.values()))]))
+                self.add(n, match, self.commit_nat(n, 'src', v6), 950, 1000)
+            if rnd.random() < .8:
+                self.add(n, [proto, 'ct_state=+new+trk'],
+                         'ct(commit,%s%s,table=%d)' % (
+                             self.zone(),
+                             ',' + self.exec_() if rnd.random() < .6 else '',
+                             self.tables[n + 1]), 900, 950)
+
+    def route(self, n):
+        rnd = self.rnd
+        self.miss(n)
+        for port, (mac, ips) in HOSTS.items():
+            for ip in ips:
+                v6 = ':' in ip
+                self.add(n, ['ipv6' if v6 else 'ip',
+                             ('ipv6_dst=' if v6 else 'nw_dst=') + ip],
+                         'set_field:%s->eth_dst,%sset_field:%d->reg1,%s' % (
+                             mac, rnd.choice(['', 'dec_ttl,',
+                                              'set_field:%s->eth_src,'
+                                              % ROUTER]),
+                             PORTS[port], self.go(n, 0)), 900, 1000)
+
+    def output(self, n):
+        rnd = self.rnd
+        if rnd.random() < .5:
+            self.flows.append('table=%d,priority=0 actions=output:%d'
+                              % (self.tables[n], rnd.choice(
+                                  list(PORTS.values()))))
+        if rnd.random() < .5:
+            self.add(n, ['', 'reg1=0x0/0xffff0000'],
+                     'output:NXM_NX_REG1[0..15]', 20, 50)
+        for port, (mac, _) in HOSTS.items():
+            self.add(n, ['', 'dl_dst=' + mac],
+                     'in_port' if rnd.random() < .05
+                     else 'output:%d' % PORTS[port], 900, 1000)
+
+        # Only on the way out: after ct(), stock counts the other length.
+        out = rnd.choice(list(PORTS.values()))
+        if rnd.random() < .2:
+            self.add(n, ['', 'dl_vlan=10'],
+                     'clone(strip_vlan,output:%d)' % out)
+        if rnd.random() < .2:
+            mac = rnd.choice(list(HOSTS.values()))[0]
+            self.add(n, ['', 'vlan_tci=0x0000/0x1fff', 'dl_src=' + mac],
+                     'clone(push_vlan:0x8100,set_field:4106->vlan_vid,'
+                     'output:%d)' % out)
+
+    # Matches.
+
+    def match(self, n):
+        rnd = self.rnd
+        proto = rnd.choices(['', 'ip', 'ipv6', 'tcp', 'udp', 'tcp6', 'udp6',
+                             'icmp', 'icmp6', 'arp'],
+                            [3, 6, 3, 4, 4, 2, 2, 1, 1, .3])[0]
+        fields = [proto]
+        for _ in range(rnd.choice([0, 1, 1, 2, 2, 3])):
+            field = self.field(n, proto)
+            name = field.split('=')[0]
+            if field and not any(f.split('=')[0] == name for f in fields):
+                fields.append(field)
+        return fields
+
+    def field(self, n, proto):
+        rnd = self.rnd
+        kinds = [self.meta, self.l2]
+        if proto not in ('', 'arp'):
+            kinds += [self.l3, self.l3, self.tracked]
+            if proto[:3] in ('tcp', 'udp'):
+                kinds += [self.l4, self.l4]
+        return rnd.choice(kinds)(proto)
+
+    def meta(self, proto):
+        rnd = self.rnd
+        return rnd.choice([
+            'in_port=%d' % rnd.choice(list(PORTS.values())),
+            'reg%d=0x%x/0x%x' % (rnd.randrange(4), rnd.randrange(4),
+                                 rnd.choice([3, 0xff, 0xffffffff])),
+            'reg%d=0x%x' % (rnd.randrange(4), rnd.randrange(4)),
+            'metadata=0x%x/0xf' % rnd.randrange(3),
+        ])
+
+    def l2(self, proto):
+        rnd = self.rnd
+        return rnd.choice([
+            'dl_src=%s' % rnd.choice(list(HOSTS.values()))[0],
+            'dl_dst=%s' % rnd.choice([ROUTER] + [mac for mac, _
+                                                 in HOSTS.values()]),
+            'dl_src=02:00:00:00:00:02/ff:ff:ff:ff:ff:02',
+            'dl_dst=01:00:00:00:00:00/01:00:00:00:00:00',
+            'vlan_tci=0x0000/0x1fff', 'dl_vlan=10', 'vlan_tci=0x1000/0x1000',
+        ])
+
+    def l3(self, proto):
+        rnd = self.rnd
+        way = rnd.choice(['src', 'dst'])
+        if proto in ('ipv6', 'tcp6', 'udp6', 'icmp6'):
+            address = 'ipv6_%s=%s' % (way, rnd.choice(
+                ['fd00::1', 'fd00::2', 'fd00::4/126', 'fd00::/16', 'fd09::/32',
+                 'fd07::1', 'fd08::/64']))
+        else:
+            address = 'nw_%s=%s' % (way, rnd.choice(
+                ['10.0.0.1', '10.0.0.2', '10.0.0.4/31', '10.0.0.0/24',
+                 '10.9.0.0/16', '192.168.7.1', '10.8.0.0/24',
+                 '0.0.0.1/0.0.0.1']))
+        return rnd.choice([address] * 4 + [
+            'nw_tos=%d' % rnd.choice([0, 32, 72]),
+            'nw_ecn=%d' % rnd.randrange(4),
+            'nw_ttl=%d' % rnd.choice([64, 63, 2]),
+        ])
+
+    def l4(self, proto):
+        rnd = self.rnd
+        return rnd.choice([
+            'tp_dst=%d' % rnd.choice(L4_PORTS),
+            'tp_src=%d' % rnd.choice(L4_PORTS + Sets.sports),
+            'tp_dst=0x50/0xfff0', 'tp_dst=0x0/0xff00', 'tp_src=0x9c40/0xff00',
+            'tcp_flags=%s' % rnd.choice(['+syn-ack', '+ack', '+rst', '-syn',
+                                         '+fin', '0x010/0x017'])
+            if proto[:3] == 'tcp' else 'tp_dst=0x1f90/0xfffe',
+        ])
+
+    def tracked(self, proto):
+        rnd = self.rnd
+        v6 = proto.endswith('6')
+        return rnd.choice([
+            'ct_state=' + rnd.choice(['+trk', '-trk', '+new+trk', '+est+trk',
+                                      '+rpl+trk', '-rpl+trk', '+est-rpl+trk',
+                                      '+dnat+trk', '+snat+trk', '-inv+trk',
+                                      '+rel+trk', '-new-est+trk']),
+            'ct_state=+trk,ct_mark=0x%x/0x%x' % (rnd.randrange(8),
+                                                 rnd.choice([7, 15, 0xff])),
+            'ct_state=+trk,ct_label=0x%x/0xff' % rnd.randrange(4),
+            'ct_state=+trk,ct_zone=%d' % rnd.choice(self.zones),
+            'ct_state=+trk-inv,ct_ipv6_dst=fd09::1' if v6
+            else 'ct_state=+trk-inv,ct_nw_src=10.0.0.%d' % rnd.randrange(1, 4),
+            'ct_state=+trk-inv,ct_ipv6_src=fd00::/126' if v6
+            else 'ct_state=+trk-inv,ct_nw_dst=10.9.0.0/16',
+            'ct_state=+trk-inv,ct_nw_proto=6,ct_tp_dst=80'
+            if proto in ('ip', 'ipv6', 'tcp', 'tcp6')
+            else 'ct_state=+trk-inv,ct_nw_proto=17',
+        ])
+
+    # Actions.
+
+    def actions(self, n, proto):
+        """For a flow that matches on 'proto'."""
+        rnd = self.rnd
+        actions = [self.effect(n, proto)
+                   for _ in range(rnd.choice([0, 0, 1, 1, 2, 3]))]
+        end = self.end(n, proto)
+        actions = [action for action in actions + [end]
+                   if action and action != 'drop']
+        return ','.join(actions) or 'drop'
+
+    def end(self, n, proto):
+        rnd = self.rnd
+        v6 = proto.endswith('6')
+        ip = proto not in ('', 'arp')
+        if n == len(self.tables) - 1:
+            return rnd.choice(['output:%d' % rnd.choice(list(PORTS.values()))]
+                              * 4 + ['in_port', 'drop'][:rnd.randrange(3)])
+        r = rnd.random()
+        if r < .06:
+            return 'drop'
+        if r < .09:
+            return 'output:%d' % rnd.choice(list(PORTS.values()))
+        if n == len(self.tables) - 2:
+            return self.go(n)
+        if r < .15 and ip:
+            return 'ct(%s%s,table=%d)' % (self.zone(), rnd.choice(['', ',nat']),
+                                          rnd.choice(self.tables[n + 1:]))
+        if r < .20 and ip:
+            return 'ct(commit,%s,%s,table=%d)' % (
+                self.zone(), self.exec_(), rnd.choice(self.tables[n + 1:]))
+        if r < .23 and ip and n < len(self.tables) - 2:
+            return self.commit_nat(n, rnd.choice(['src', 'dst']), v6)
+        if r < .32 and self.groups:
+            groups = [g for g, least in self.group_tables.items()
+                      if least > n]
+            if groups:
+                return 'group:%d' % rnd.choice(groups)
+        return self.go(n)
+
+    def effect(self, n, proto):
+        rnd = self.rnd
+        ip = proto not in ('', 'arp')
+        kinds = [self.write] * 6 + [self.rewrite_l2, self.twice]
+        if ip:
+            kinds += [self.rewrite_l3] * 2
+        return rnd.choice(kinds)(n, proto)
+
+    def write(self, n, proto):
+        rnd = self.rnd
+        reg = rnd.randrange(4)
+        moves = ['move:NXM_NX_REG0[0..7]->NXM_NX_REG1[8..15]',
+                 'move:NXM_OF_IN_PORT[]->NXM_NX_REG2[0..15]',
+                 'move:NXM_NX_REG3[]->NXM_NX_REG2[]']
+        if proto in ('ip', 'tcp', 'udp'):
+            moves += ['move:NXM_OF_IP_SRC[0..7]->NXM_NX_REG3[0..7]',
+                      'move:NXM_NX_CT_MARK[0..7]->NXM_NX_REG2[0..7]']
+        return rnd.choice([
+            'set_field:0x%x->reg%d' % (rnd.randrange(4), reg),
+            'set_field:0x%x/0x3->reg%d' % (rnd.randrange(4), reg),
+            'load:0x%x->NXM_NX_REG%d[4..7]' % (rnd.randrange(4), reg),
+            'set_field:0x%x/0xf->metadata' % rnd.randrange(3),
+            'set_field:0x%x00000001->xreg1' % rnd.randrange(3),
+            rnd.choice(moves),
+        ])
+
+    def rewrite_l2(self, n, proto):
+        rnd = self.rnd
+        mac = rnd.choice([ROUTER] + [mac for mac, _ in HOSTS.values()])
+        return rnd.choice([
+            'set_field:%s->eth_src' % mac, 'set_field:%s->eth_dst' % mac,
+            'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
+        ])
+
+    def rewrite_l3(self, n, proto):
+        rnd = self.rnd
+        v6 = proto.endswith('6')
+        choices = ['dec_ttl', 'dec_ttl', 'mod_nw_tos:%d' % rnd.choice([0, 32]),
+                   'set_field:%d->ip_ecn' % rnd.randrange(4), 'ct_clear']
+        # Where no ct() follows any more.
+        late = n >= len(self.tables) - 2
+        if rnd.random() < .5 and late:
+            choices.append('set_field:%s->%s' % (
+                rnd.choice(list(HOSTS.values()))[1][v6],
+                rnd.choice(['ipv6_dst', 'ipv6_src'] if v6
+                           else ['ip_dst', 'ip_src'])))
+        if proto[:3] in ('tcp', 'udp') and rnd.random() < .5 and late:
+            choices.append('set_field:%d->%s_%s' % (
+                rnd.choice(L4_PORTS), proto[:3], rnd.choice(['src', 'dst'])))
+        return rnd.choice(choices)
+
+    def twice(self, n, proto):
+        """Something that the packet comes back from."""
+        rnd = self.rnd
+        later = self.tables[n + 1:]
+        out = 'output:%d' % rnd.choice(list(PORTS.values()))
+        if not later:
+            return out
+        return rnd.choice([
+            out, 'clone(set_field:%s->eth_dst,%s)' % (ROUTER, out),
+            'resubmit(,%d)' % later[-1], 'resubmit(,%d)' % rnd.choice(later),
+            'clone(resubmit(,%d))' % later[-1],
+            'note:01.02', '', '', '',
+        ])
+
+    # Conjunctions.
+
+    def conjunction(self, n):
+        rnd = self.rnd
+        v6 = rnd.random() < .3
+        ip, nw = ('ipv6', 'ipv6') if v6 else ('ip', 'nw')
+        addresses = (['fd00::1', 'fd00::2', 'fd00::4/126', 'fd09::/32'] if v6
+                     else ['10.0.0.1', '10.0.0.2', '10.0.0.4/31',
+                           '10.0.0.3', '192.168.7.0/24'])
+        clauses = [
+            ['%s,%s_src=%s' % (ip, nw, a)
+             for a in rnd.sample(addresses, rnd.randrange(1, 4))],
+            rnd.choice([
+                ['%s,%s_dst=%s' % (ip, nw, a)
+                 for a in rnd.sample(addresses, rnd.randrange(1, 4))],
+                ['in_port=%d' % p
+                 for p in rnd.sample(list(PORTS.values()), 3)],
+                ['reg0=%d' % r for r in rnd.sample(range(4), 2)],
+            ]),
+        ]
+        # Two that share clauses differ in the service.
+        services = [['tcp', 'tp_dst=%d' % rnd.choice(L4_PORTS)],
+                    ['udp', rnd.choice(['tp_dst=0x30/0xfff0', 'tp_dst=53'])]]
+        ids = [self.n_conj + 1 + i for i in range(rnd.choice([1, 1, 2]))]
+        self.n_conj += len(ids)
+        priority = self.priority(n, 100, 800)
+        start = 'table=%d,priority=%d,' % (self.tables[n], priority)
+        for i, clause in enumerate(clauses):
+            for flow in clause:
+                self.flows.append('%s%s actions=%s' % (start, flow, ','.join(
+                    'conjunction(%d,%d/3)' % (c, i + 1) for c in ids)))
+        for c, (proto, port) in zip(ids, services):
+            self.flows.append('%s%s%s,%s actions=conjunction(%d,3/3)' % (
+                start, proto, '6' if v6 else '', port, c))
+            self.add(n, [ip, 'conj_id=%d' % c], self.actions, 100, 800)
+
+    # Groups.
+
+    def make_groups(self):
+        """Of select groups only one bucket lives: which of several gets a
+        connection may differ."""
+        rnd = self.rnd
+        self.group_tables = {}          # Group: least table that it leads to.
+        for group in range(1, rnd.randrange(1, 5)):
+            least = rnd.randrange(1, len(self.tables))
+            self.group_tables[group] = least
+            kind = rnd.choice(['select', 'select', 'all', 'indirect', 'ff'])
+            text = 'group_id=%d,type=%s' % (group, kind)
+            n = {'select': rnd.randrange(1, 4), 'all': rnd.randrange(1, 4),
+                 'indirect': 1, 'ff': 2}[kind]
+            lives = rnd.randrange(n)
+            for i in range(n):
+                text += ',bucket=bucket_id:%d' % i
+                if kind == 'select':
+                    text += ',weight:%d' % (100 if i == lives else 0)
+                elif kind == 'ff':
+                    text += ',watch_port:%d' % rnd.choice(
+                        list(PORTS.values()))
+                text += ',actions=set_field:%d->reg%d,%s' % (
+                    rnd.randrange(4), rnd.randrange(4),
+                    'resubmit(,%d)' % rnd.choice(self.tables[least:])
+                    if rnd.random() < .85 else
+                    'output:%d' % rnd.choice(list(PORTS.values())))
+            self.groups.append(text)
+
+    # learn.
+
+    def make_learn(self):
+        """Flows in an early table that others learn, in a later one: stock shows
+        them to the same packet behind the next ct(), too."""
+        rnd = self.rnd
+        n = rnd.randrange(len(self.tables) - 3)
+        for proto, number in ('tcp', 6), ('udp', 17):
+            at = rnd.randrange(n + 1, len(self.tables) - 1)
+            learn = ('learn(table=%d,priority=%d,%s=%d%s,eth_type=0x800,'
+                     'ip_proto=%d,NXM_OF_IP_SRC[],%s,'
+                     'load:0x%x->NXM_NX_REG%d[0..3])' % (
+                         self.tables[n], self.priority(n, 900, 1000),
+                         rnd.choice(['idle_timeout', 'hard_timeout']),
+                         rnd.choice([3, 10, 60]),
+                         rnd.choice(['', ',delete_learned', ',cookie=0x7']),
+                         number,
+                         rnd.choice(['NXM_OF_IP_DST[]', 'NXM_OF_ETH_SRC[]',
+                                     'NXM_OF_%s_DST[]' % proto.upper()]),
+                         rnd.randrange(1, 16), rnd.randrange(4)))
+            self.add(at, [proto] + ([self.l3(proto)] if rnd.random() < .5
+                                    else []),
+                     learn + ',' + self.go(at, 0))

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random rule sets, one after the other, on one pair of switches."""
+
+import rules
+from changes import Changes
+from traffic import Traffic
+
+
+def clear(pair):
+    """As after the start."""
+    pair.do(['ofctl', ['bundle', '-'], 'flow delete\ngroup delete\n'])
+    pair.do(['appctl', ['dpctl/flush-conntrack']])
+
+
+def load(pair, rule_set):
+    if rule_set.groups:
+        pair.do(['ofctl', ['add-groups', '-'], '\n'.join(rule_set.groups)])
+    pair.do(['ofctl', ['add-flows', '-', '--bundle'],
+             '\n'.join(rule_set.flows)])
+
+
+def run(pair, rnd, n_packets):
+    rule_set = rules.RuleSet(rnd)
+    clear(pair)
+    load(pair, rule_set)
+    pair.do(['learns', rule_set.learns])
+    changes = Changes(rnd, pair, rule_set.flows, rule_set.groups,
+                      rule_set.tables, rule_set.zones, rule_set.other_actions)
+    # What a packet learns, stock lets the next batch know.
+    Traffic(rnd, pair, rule_set.world(), changes, rule_set.kinds(),
+            batches=not rule_set.learns, expire=rule_set.times_out,
+            ).run(n_packets)

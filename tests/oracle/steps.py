@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done to both switches, step by step, and compared.
+
+A step is a list, so that a run can be written down and repeated:
+
+    ['packets', PORT, [FRAME, ...]]     one batch, frames in hexadecimal
+    ['warp', MS]                        time passes
+    ['ofctl', [COMMAND, ...], STDIN]    change flows and groups
+    ['appctl', [COMMAND, ...]]          change something in the daemon
+    ['add-port', PORT, NUMBER]          also gives a new number
+    ['del-port', PORT]
+    ['vsctl', [COMMAND, ...]]           change the configuration
+    ['learns', BOOL]                    whether packets change flows
+    ['expire']                          let flows expire that have timed out
+    ['check', WHAT]                     compare connections and counters
+"""
+
+import collections
+import re
+
+
+NOBODY = '0e:00:00:00:00:01'
+
+
+class Mismatch(Exception):
+    """'step' is the number of the step that differed first."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.step = None
+
+
+def diff(title, ours, stock):
+    ours, stock = collections.Counter(ours), collections.Counter(stock)
+    lines = [title]
+    for name, more in ('antrea', ours - stock), ('netdev', stock - ours):
+        lines += ['  only %s: %s' % (name, x)
+                  for x in sorted(more.elements())[:8]]
+    return '\n'.join(lines)
+
+
+def show(sent):
+    return ['%s: %s' % (port, frame.hex()) for port, frame in sent]
+
+
+def per_port(sent):
+    ports = {}
+    for port, frame in sent:
+        ports.setdefault(port, []).append(frame)
+    return ports
+
+
+def is_fragment(frame):
+    """Of IPv4, without VLAN tags."""
+    return frame[12:14] == b'\x08\0' and \
+        int.from_bytes(frame[20:22], 'big') & 0x3fff
+
+
+class Pair:
+    """Our switch and the stock one."""
+
+    # When the time stands, the thread that sweeps expired connections wakes up
+    # this long after it did last.
+    SWEEP_MS = 20000
+
+    def __init__(self, ours, stock):
+        self.ours, self.stock = ours, stock
+        self.both = ours, stock
+        self.steps = []
+        self.n_packets = self.n_sent = 0
+        self.with_fragments = True      # Compares them, too.
+        self.learning = self.fdb = False
+        self.since_sweep = 0
+        self.warp(self.SWEEP_MS + 1000)    # From now on both sweep together.
+
+    def do(self, step):
+        """Does 'step' and returns what the stock switch sent, a list of (port,
+        frame)."""
+        self.steps.append(step)
+        try:
+            return getattr(self, step[0].replace('-', '_'))(*step[1:])
+        except Mismatch as e:
+            if e.step is None:
+                e.step = len(self.steps) - 1
+            raise
+
+    # Both at once.
+
+    def control(self, *command):
+        """The two replies: result and error."""
+        for sw in self.both:
+            sw.control.send(*command)
+        return [sw.control.receive() for sw in self.both]
+
+    def control_same(self, *command):
+        ours, stock = self.control(*command)
+        if (ours[1] is None) != (stock[1] is None):
+            raise Mismatch('%s: %s' % (' '.join(command), [ours, stock]))
+
+    def turn(self):
+        """Returns when all that has reached the switches so far has been
+        handled.  The main loop serves its ports, then each control connection
+        in turn, until no request waits on it: what is asked on one after a
+        reply on the other and one on itself is answered in a later turn."""
+        for name in 'control', 'other_control', 'control':
+            for sw in self.both:
+                getattr(sw, name).send('version')
+            for sw in self.both:
+                getattr(sw, name).receive()
+
+    def tools(self, commands, stdin=None):
+        processes = [sw.popen(*command)
+                     for sw, command in zip(self.both, commands)]
+        # The first to wait for may need what the other prints: small enough.
+        results = []
+        for process in processes:
+            out, err = process.communicate(stdin, timeout=60)
+            results.append((process.returncode, out, err))
+        return results
+
+    def ofctl_both(self, command, stdin=None):
+        return self.tools([sw.ofctl_args(*command) for sw in self.both],
+                          stdin)
+
+    # Steps.
+
+    def packets(self, port, frames):
+        frames = [bytes.fromhex(frame) for frame in frames]
+        self.n_packets += len(frames)
+        for sw in self.both:
+            sw.send(port, frames)
+        self.turn()
+        ours, stock = self.sent()
+        if len(frames) == 1:
+            same = per_port(ours) == per_port(stock)
+        else:
+            # A batch may leave in another order than it came.
+            same = sorted(ours) == sorted(stock)
+        if not same:
+            raise Mismatch(diff('packets on %s: %s' % (
+                port, ' '.join(f.hex() for f in frames)),
+                show(ours), show(stock)))
+        self.n_sent += len(stock)
+        if self.learning:
+            self.settle()
+        return stock
+
+    def sent(self):
+        """What each switch has sent since the last call."""
+        both = [sw.sent() for sw in self.both]
+        if not self.with_fragments:
+            both = [[(port, frame) for port, frame in sent
+                     if not is_fragment(frame)] for sent in both]
+        return both
+
+    def warp(self, ms):
+        self.control('time/warp', str(ms))
+        self.turn()
+        self.since_sweep += ms
+        if self.since_sweep >= self.SWEEP_MS:
+            self.since_sweep = 0
+            self.wait_for_sweep()
+        return self.stray('time passed')
+
+    def wait_for_sweep(self):
+        """Until no connection is left that has expired."""
+        for sw in self.both:
+            while int(sw.control('dpctl/ct-get-nconns')) > len(
+                    sw.connections()):
+                pass
+
+    def stray(self, why):
+        """Packets that nobody injected now."""
+        ours, stock = self.sent()
+        if sorted(ours) != sorted(stock):
+            raise Mismatch(diff(why, show(ours), show(stock)))
+        return stock
+
+    def ofctl(self, command, stdin=None):
+        self.revalidate()
+        ours, stock = self.ofctl_both(command, stdin)
+        if (ours[0] != 0) != (stock[0] != 0):
+            raise Mismatch('%s: %s' % (command, [ours, stock]))
+        if ours[0]:
+            raise RuntimeError('%s: %s' % (command, ours[2][:500]))
+        self.settle()
+
+    def revalidate(self):
+        """Lets stock compare what it has cached with the flows, and count the
+        packets.  Before flows change: it counts packets where they would go by
+        now.  And after: it notices a change only some milliseconds later.  The
+        round that ends first may have begun before.  Then, while its threads
+        sleep, lets it forget all."""
+        for _ in range(2):
+            for sw in self.both:
+                sw.waiting.send('revalidator/wait')
+            # Causes a round.
+            self.fdb = not self.fdb
+            if self.fdb:
+                self.control_same('fdb/add', 'br0', 'br0', '4000', NOBODY)
+            else:
+                self.control_same('fdb/del', 'br0', '4000', NOBODY)
+            for sw in self.both:
+                sw.waiting.receive()
+        self.control('revalidator/purge')
+
+    def settle(self):
+        self.revalidate()
+        self.turn()
+        return self.stray('flows changed')
+
+    def appctl(self, command):
+        self.control_same(*command)
+        self.turn()
+
+    def vsctl(self, command):
+        self.revalidate()
+        commands = [sw.vsctl_args(*(sw.datapath_type if x == 'DATAPATH' else x
+                                    for x in command)) for sw in self.both]
+        for code, _, err in self.tools(commands):
+            if code:
+                raise RuntimeError('%s: %s' % (command, err))
+        self.settle()
+
+    def add_port(self, port, number):
+        for sw in self.both:
+            sw.ports[port] = number
+        self.vsctl(['--if-exists', 'del-port', port])
+        self.vsctl(self.ours.add_port_args(port, number))
+        for sw in self.both:
+            sw.ports_up()
+        self.settle()
+
+    def del_port(self, port):
+        for sw in self.both:
+            del sw.ports[port]
+        self.vsctl(['del-port', port])
+
+    def learns(self, learning):
+        self.learning = learning
+
+    def expire(self):
+        """Flows expire after a round of the revalidators."""
+        self.settle()
+
+    # Comparing.
+
+    def check(self, what='connections counters'):
+        self.revalidate()
+        self.turn()
+        if 'connections' in what:
+            self.compare('connections', self.ours.connections(),
+                         self.stock.connections())
+        if 'counters' in what:
+            ours, stock = self.control('bridge/dump-flows', 'br0')
+            self.compare('flows', *(counted(text[0])
+                                    for text in (ours, stock)))
+        if 'all' in what:
+            for command in 'group-stats', 'ports', 'tables':
+                self.compare_dump(command)
+
+    def compare(self, title, ours, stock):
+        if ours != stock:
+            raise Mismatch(diff(title + ' differ', ours, stock))
+
+    def compare_dump(self, what):
+        replies = self.ofctl_both(['dump-' + what])
+        if replies[0][0] or replies[1][0]:
+            raise RuntimeError('dump-%s: %s' % (what, replies))
+        self.compare('dump-' + what, *(without_time(text) for _, text, _ in replies))
+
+
+def counted(text):
+    """Flows with their counters, but for table 254: stock's own."""
+    return sorted(re.sub(r'duration=\d+s, ', '', line)
+                  for line in text.splitlines()
+                  if not line.startswith('table_id=254,'))
+
+
+def without_time(text):
+    """The records of a dump: a line with those below that are indented."""
+    records = []
+    for line in text.splitlines()[1:]:
+        line = re.sub(r'(,\s*)?duration=[\d.]+s', '', line)
+        if re.match(r' {0,2}\S', line):
+            records.append(line)
+        elif line:
+            records[-1] += line
+    return sorted(record for record in records if 'LOCAL' not in record)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversations: who sends what when, given what has arrived.
+
+A conversation is a generator of (port, Packet).  What comes back into it is
+where that packet came out: a list of (port, Packet).  Whoever gets a packet
+answers from the port that it came out of and with the addresses that
+it shows there, so conversations go on through whatever NAT the flows do."""
+
+from packets import ACK, FIN, ICMP, ICMP6, PSH, RST, SYN, TCP, UDP, URG
+from packets import Packet, ip_bytes
+import struct
+
+
+class World:
+    """Who is where.
+
+    hosts           {port: (MAC, [IP address, ...])}
+    destinations    function of a port: [(MAC, IP address), ...] to talk to
+    """
+
+    # Far apart: NAT looks for a free one from there on.
+    sports = [1025, 20000, 40000, 50000]
+    dports = [80, 80, 80, 3306, 443]
+
+    def __init__(self, hosts, destinations):
+        self.hosts, self.destinations = hosts, destinations
+
+
+class Talk:
+    KINDS = {'tcp': 8, 'udp': 5, 'ping': 2, 'odd': 2}
+
+    def __init__(self, rnd, world, kinds=None):
+        self.rnd, self.world = rnd, world
+        kinds = kinds or self.KINDS
+        kind = rnd.choices(list(kinds), list(kinds.values()))[0]
+        self.client = rnd.choice(list(world.hosts))
+        mac, ips = world.hosts[self.client]
+        src = rnd.choice(ips)
+        to_mac, dst = rnd.choice([(m, ip)
+                                  for m, ip in world.destinations(self.client)
+                                  if (':' in ip) == (':' in src)])
+        self.near = Packet(eth_src=mac, eth_dst=to_mac, src=src, dst=dst,
+                           sport=rnd.choice(world.sports),
+                           dport=rnd.choice(world.dports))
+        self.far = None                 # Where the client last arrived.
+        self.steps = getattr(self, kind)()
+        self.next = next(self.steps, None)
+
+    def go_on(self, arrived):
+        """Takes notice of where self.next came out, and makes the one that
+        follows."""
+        try:
+            self.next = self.steps.send(arrived)
+        except StopIteration:
+            self.next = None
+
+    def request(self, **fields):
+        """The client says something; remembers who heard it."""
+        arrived = yield self.client, self.near.but(**fields)
+        heard = [(port, p) for port, p in arrived if p.proto == self.near.proto]
+        if heard:
+            self.far = self.rnd.choice(heard)
+        return bool(heard)
+
+    def reply(self, **fields):
+        """The one who heard the client answers, if anybody did."""
+        if self.far:
+            port, heard = self.far
+            yield port, heard.mirror(**fields)
+
+    def some(self, limit):
+        return bytes(self.rnd.randrange(256)
+                     for _ in range(self.rnd.randrange(limit)))
+
+    def tcp(self):
+        rnd = self.rnd
+        self.near.proto = TCP
+        a, b = rnd.randrange(1 << 32), rnd.randrange(1 << 32)
+
+        heard = yield from self.request(flags=SYN, seq=a,
+                                        options=rnd.choice(
+                                            [b'', b'\2\4\5\xb4']))
+        if rnd.random() < .2 or not heard:
+            heard = yield from self.request(flags=SYN, seq=a)   # Again.
+        if not heard and rnd.random() < .7:
+            return
+        a += 1
+        yield from self.reply(flags=SYN | ACK, seq=b, ack=a)
+        b += 1
+        yield from self.request(flags=ACK, seq=a, ack=b)
+        for _ in range(rnd.choice([1, 3, 8, 20])):
+            data = self.some(40)
+            if rnd.random() < .6:
+                yield from self.request(flags=ACK | PSH, seq=a, ack=b,
+                                        data=data)
+                a += len(data)
+            else:
+                yield from self.reply(flags=ACK | PSH, seq=b, ack=a,
+                                      data=data)
+                b += len(data)
+        kind = rnd.random()
+        if kind < .2:
+            yield from self.request(flags=ACK, seq=a + 10000000, ack=b,
+                                    data=b'out of window')
+        if kind < .4:
+            if rnd.random() < .5:
+                yield from self.request(flags=RST | ACK, seq=a, ack=b)
+            else:
+                yield from self.reply(flags=RST | ACK, seq=b, ack=a)
+        elif kind < .8:
+            yield from self.request(flags=FIN | ACK, seq=a, ack=b)
+            yield from self.reply(flags=FIN | ACK, seq=b, ack=a + 1)
+            yield from self.request(flags=ACK, seq=a + 1, ack=b + 1)
+        if rnd.random() < .2:
+            yield from self.reply(flags=ACK, seq=b, ack=a + 1)
+        if rnd.random() < .3:                   # The port is used again.
+            a = rnd.randrange(1 << 32)
+            yield from self.request(flags=SYN, seq=a)
+            yield from self.reply(flags=SYN | ACK, seq=b, ack=a + 1)
+            yield from self.request(flags=ACK, seq=a + 1, ack=b + 1)
+
+    def udp(self):
+        rnd = self.rnd
+        self.near.proto = UDP
+        for i in range(rnd.choice([1, 2, 4, 20])):
+            yield from self.request(data=self.some(30))
+            if rnd.random() < .6:
+                yield from self.reply(data=self.some(30))
+            elif rnd.random() < .1:
+                yield from self.unreachable()
+
+    def unreachable(self):
+        """An ICMP error about the request, from who heard it."""
+        if not self.far:
+            return
+        port, heard = self.far
+        answer = heard.mirror(data=heard.but(trailer=b'').ip()[:48])
+        if heard.v6:
+            answer = answer.but(proto=ICMP6, sport=1, dport=4)
+        else:
+            answer = answer.but(proto=ICMP, sport=3, dport=3)
+        yield port, answer
+
+    def ping(self):
+        v6 = self.near.v6
+        self.near.proto = ICMP6 if v6 else ICMP
+        self.near.sport, self.near.dport = (128 if v6 else 8), 0
+        ident = self.rnd.randrange(4) << 16
+        for i in range(self.rnd.choice([1, 3, 6])):
+            yield from self.request(rest=ident | i, data=b'ping')
+            if self.far:
+                port, heard = self.far
+                yield port, heard.mirror(rest=ident | i, data=b'ping').but(
+                    sport=129 if v6 else 0, dport=0)
+
+    def fragments(self):
+        """Two of one datagram."""
+        whole = self.near.but(data=bytes(40)).segment()
+        part = self.near.but(tag=self.rnd.randrange(1 << 16))
+        yield self.client, part.but(raw=whole[:24], frag=0x2000)
+        yield self.client, part.but(raw=whole[24:], frag=3)
+
+    def odd(self):
+        rnd = self.rnd
+        kind = rnd.randrange(5)
+        if kind == 0:                   # Nobody's address.
+            self.near.src = 'fd00::99' if self.near.v6 else '10.10.0.99'
+            yield from self.request()
+        elif kind == 1:                 # Acknowledges what was never said.
+            self.near.proto = TCP
+            yield from self.request(flags=ACK, seq=5, ack=5)
+        elif kind == 2:
+            self.near.proto = TCP
+            yield from self.request(flags=SYN, bad_sum=True)
+        elif kind == 3:
+            yield from self.request(ttl=rnd.choice([0, 1]))
+        else:                           # Neither TCP nor UDP nor ICMP.
+            self.near.proto = rnd.choice([132, 47, 2])
+            yield from self.request(data=self.some(30))
+
+
+TCP_FLAGS = [0, SYN, SYN | FIN, ACK, ACK | URG | PSH, RST, FIN,
+             ACK | 0x40, SYN | ACK, 0xff]
+TCP_OPTIONS = [b'', b'\1\1\1\1', b'\2\4\5\xb4\3\3\7\0',
+               b'\1\1\x08\x0a' + bytes(8)]
+
+
+def vary(rnd, world, port, packet):
+    """A packet that a careless cache would take for one of the same kind as
+    'packet'."""
+    what = rnd.randrange(16)
+    p = packet
+    if what == 0:
+        port = rnd.choice(list(world.hosts))
+    elif what == 1:
+        p = p.but(eth_src=rnd.choice(list(world.hosts.values()))[0])
+    elif what == 2:
+        p = p.but(eth_dst=rnd.choice(list(world.hosts.values()))[0])
+    elif what == 3:
+        p = p.but(tos=rnd.choice([0, 4, 0x20, 0x48, 0xb8]))
+    elif what == 4:
+        p = p.but(tos=p.tos & ~3 | rnd.randrange(4))
+    elif what == 5:
+        p = p.but(ttl=rnd.choice([1, 2, 3, 63, 64, 128, 255]))
+    elif what == 6 and p.proto == TCP:
+        p = p.but(flags=rnd.choice(TCP_FLAGS))
+    elif what == 7:
+        p = p.but(vlans=rnd.choice([[], [10], [20], [0x600a], [10, 20], [0]]))
+    elif what == 8:
+        p = p.but(data=p.data + bytes(rnd.choice([1, 3, 100, 700])))
+    elif what == 9:
+        p = p.but(bad_sum=True)
+    elif what == 10 and not p.v6:
+        p = p.but(bad_ip_sum=True)
+    elif what == 11 and p.proto == TCP:
+        p = p.but(options=rnd.choice(TCP_OPTIONS))
+    elif what == 12:
+        p = p.but(trailer=bytes(rnd.randrange(1, 20)))
+    elif what == 13 and not p.v6:
+        p = p.but(ip_options=rnd.choice([b'\1\1\1\1', b'\1' * 40]))
+    elif what == 14 and p.proto == UDP:
+        p = p.but(no_sum=True)
+    elif what == 15 and p.proto in (TCP, UDP):
+        # Less than it says.
+        p = p.but(raw=p.segment()[:rnd.choice([0, 4, 7, 12])])
+    return port, p

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Counters and rates as antrea-dpctl shows them.  JSON is written with single
+ * quotes here. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "util.h"
+#include "utilities/dpctl-stats.h"
+
+static struct json *
+parse(const char *quoted)
+{
+    char *s = xstrdup(quoted);
+
+    for (char *p = s; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    struct json *json = json_from_string(s);
+    ck_assert_msg(json->type == JSON_OBJECT, "%s", s);
+    free(s);
+    return json;
+}
+
+static bool
+rates_known(const char *before_s, const char *now_s)
+{
+    struct json *before = parse(before_s);
+    struct json *now = parse(now_s);
+    bool known = dpctl_rates_known(before, now);
+
+    json_destroy(before);
+    json_destroy(now);
+    return known;
+}
+
+static void
+expect_rates(const char *before_s, const char *now_s, size_t max_rows,
+             const char *expected)
+{
+    struct json *before = parse(before_s);
+    struct json *now = parse(now_s);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ck_assert(dpctl_rates_known(before, now));
+    dpctl_rates_format(before, now, max_rows, &s);
+    ck_assert_str_eq(ds_cstr(&s), expected);
+    ds_destroy(&s);
+    json_destroy(before);
+    json_destroy(now);
+}
+
+#define HEADINGS \
+    "PACKETS/s   HITS/s   HIT-%   DECIDES/s   PUNTS/s   DROPS/s   " \
+    "NEW-SESSIONS/s   SESSIONS   CYCLES/PACKET\n"
+
+/* Half a second: rates are twice the growth.  They are rounded. */
+START_TEST(packet_rates)
+{
+    expect_rates(
+        "{'time_ms':1000,'packets':{'handled':100,'hits':50,'decides':50},"
+        "'punts':{'total':10},'drops':{'flow':1,'miss':2},"
+        "'cache':{'sessions':5,'sessions_inserted':5},"
+        "'pmds':{'packets':110,'busy_cycles':1000}}",
+        "{'time_ms':1500,'packets':{'handled':1000,'hits':850,'decides':150},"
+        "'punts':{'total':110},'drops':{'flow':3,'miss':3},"
+        "'cache':{'sessions':4,'sessions_inserted':9},"
+        "'pmds':{'packets':1110,'busy_cycles':251000}}",
+        9,
+        HEADINGS
+        "     2000     1600    80.0         200       200         6"
+        "                8          4             250\n");
+    expect_rates(
+        "{'time_ms':1,'packets':{'handled':0,'hits':0,'decides':0}}",
+        "{'time_ms':3001,'packets':{'handled':2,'hits':1,'decides':1}}",
+        9,
+        HEADINGS
+        "        1        0    50.0           0         -         0"
+        "                -          -               -\n");
+}
+END_TEST
+
+/* Nothing happened: no share, no cycles per packet. */
+START_TEST(idle)
+{
+    static const char hits[] = "'packets':{'handled':7,'hits':7,'decides':0},"
+        "'punts':{'total':1},'cache':{'sessions':1,'sessions_inserted':1},"
+        "'pmds':{'packets':7,'busy_cycles':7}}";
+    char *before = xasprintf("{'time_ms':1,%s", hits);
+    char *now = xasprintf("{'time_ms':2,%s", hits);
+
+    expect_rates(before, now, 9,
+                 HEADINGS
+                 "        0        0       -           0         0         0"
+                 "                0          1               -\n");
+    free(before);
+    free(now);
+}
+END_TEST
+
+#define RULE(ID, POLICY, N) "{'id':" #ID ",'policy':'" POLICY "'," \
+    "'direction':'In','number':1,'action':'Allow','sessions':1,'packets':" \
+    #N ",'bytes':" #N "0}"
+#define SERVICE(NAME, PORT, N) "{'service':'" NAME "','port':" #PORT "," \
+    "'protocol':'UDP','sessions':" #N ",'affinity_sessions':1}"
+
+/* The busiest first.  Idle ones aren't shown, nor is what is new: nobody
+ * knows since when it counts.  Rules are known by their IDs. */
+START_TEST(busiest)
+{
+    expect_rates(
+        "{'time_ms':0,'rules':[" RULE(1, "a", 5) "," RULE(2, "b", 5) ","
+        RULE(3, "c", 5) "," RULE(4, "d", 5) "],"
+        "'services':[" SERVICE("s", 1, 0) "," SERVICE("s", 2, 0) "]}",
+        "{'time_ms':1000,'rules':[" RULE(2, "b", 6) "," RULE(1, "a", 5) ","
+        RULE(5, "new", 99) "," RULE(3, "moved", 9) "," RULE(4, "d", 7) "],"
+        "'services':[" SERVICE("s", 1, 4) "," SERVICE("s", 2, 5) ","
+        SERVICE("new", 1, 99) "]}",
+        2,
+        HEADINGS
+        "        0        -       -           -         -         0"
+        "                -          -               -\n"
+        "\n"
+        "POLICY   DIRECTION   RULE   ACTION   SESSIONS/s   PACKETS/s   "
+        "BYTES/s\n"
+        "moved    In          #1     Allow             0           4        "
+        "40\n"
+        "d        In          #1     Allow             0           2        "
+        "20\n"
+        "\n"
+        "SERVICE   PORT    SESSIONS/s\n"
+        "s         2/UDP            5\n"
+        "s         1/UDP            4\n");
+}
+END_TEST
+
+/* Endpoints that session affinity forgets take their counters along: that is
+ * not a negative rate. */
+START_TEST(forgotten_affinity)
+{
+    expect_rates(
+        "{'time_ms':0,'rules':[],'services':[{'service':'s','port':1,"
+        "'protocol':'TCP','sessions':5,'affinity_sessions':90}]}",
+        "{'time_ms':1000,'rules':[],'services':[{'service':'s','port':1,"
+        "'protocol':'TCP','sessions':7,'affinity_sessions':3}]}",
+        2,
+        HEADINGS
+        "        0        -       -           -         -         0"
+        "                -          -               -\n"
+        "\n"
+        "POLICY   DIRECTION   RULE   ACTION   SESSIONS/s   PACKETS/s   "
+        "BYTES/s\n"
+        "\n"
+        "SERVICE   PORT    SESSIONS/s\n"
+        "s         1/TCP            2\n");
+}
+END_TEST
+
+START_TEST(counters_that_began_anew)
+{
+    static const char base[] = "{'time_ms':100,'packets':{'handled':100,"
+        "'decides':5},'punts':{'total':7},"
+        "'pmds':{'packets':99,'busy_cycles':999}}";
+
+    ck_assert(!rates_known(base, base));
+    ck_assert(!rates_known(base, "{'time_ms':20}"));
+    ck_assert(rates_known(base, "{'time_ms':200,'packets':{'handled':100,"
+                          "'decides':6},'punts':{'total':7},"
+                          "'pmds':{'packets':99,'busy_cycles':999}}"));
+    /* dpif-netdev/pmd-stats-clear. */
+    ck_assert(!rates_known(base, "{'time_ms':200,'packets':{'handled':100,"
+                           "'decides':6},'punts':{'total':7},"
+                           "'pmds':{'packets':0,'busy_cycles':0}}"));
+    /* Another daemon, of a machine that runs for longer. */
+    ck_assert(!rates_known(base, "{'time_ms':200,'packets':{'handled':10,"
+                           "'decides':6},'punts':{'total':7},"
+                           "'pmds':{'packets':99,'busy_cycles':999}}"));
+}
+END_TEST
+
+/* A daemon that knows nothing of what we ask for. */
+START_TEST(stats_of_another_version)
+{
+    struct json *stats = parse("{'bridge':'br0','news':[1,{}]}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert(strstr(ds_cstr(&s),
+                     "BRIDGE   PIPELINE   PROGRAM   PROGRAM-BYTES   STATE\n"
+                     "br0      -                -               -       -\n"));
+    ck_assert(!strstr(ds_cstr(&s), "POLICY"));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
+START_TEST(stats_tables)
+{
+    struct json *stats = parse(
+        "{'bridge':'br0','pipeline':'v1.15','program_generation':4,"
+        "'threads':[{'thread':'main','packets':3,'busy_cycles':0,"
+        "'idle_cycles':0,'cycles_per_packet':0}],"
+        "'punts':{'normal':3,'meter':0,'total':3,'ip':1},"
+        "'drops':{'flow':2,'miss':0},'rules':[],'services':["
+        "{'service':'d/s','port':80,'protocol':'TCP','sessions':3,"
+        "'affinity_sessions':0,'endpoints':["
+        "{'ip':'10.0.1.1','port':8080,'sessions':3}]}]}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert(strstr(ds_cstr(&s),
+                     "\n\nPUNT     PACKETS\nnormal         3\n"
+                     "\nDROP   PACKETS\nflow         2\n"));
+    ck_assert(strstr(ds_cstr(&s),
+                     "\n\nSERVICE   PORT     SESSIONS   BY-AFFINITY\n"
+                     "d/s       80/TCP          3             0\n"
+                     "\nSERVICE   PORT     ENDPOINT        SESSIONS\n"
+                     "d/s       80/TCP   10.0.1.1:8080          3\n"));
+    /* The main thread counts no cycles. */
+    ck_assert(strstr(ds_cstr(&s), "main                           3"
+                     "               -        -"));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("dpctl-stats");
+    TCase *tc = tcase_create("dpctl-stats");
+
+    tcase_add_test(tc, packet_rates);
+    tcase_add_test(tc, idle);
+    tcase_add_test(tc, busiest);
+    tcase_add_test(tc, forgotten_affinity);
+    tcase_add_test(tc, counters_that_began_anew);
+    tcase_add_test(tc, stats_of_another_version);
+    tcase_add_test(tc, stats_tables);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

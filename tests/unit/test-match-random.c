@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Matchers on tables that change at random: each against all rules, one by
+ * one, and old versions as well as the newest. */
+
+#include <config.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "adp-cow.h"
+#include "adp-match-hash.h"
+#include "flow.h"
+#include "openvswitch/match.h"
+#include "ovs-rcu.h"
+#include "policy-world.h"
+#include "random.h"
+#include "util.h"
+
+static const struct world_shape shapes[] = {
+    { "as Kubernetes policies", 1, 3, 4, 8, 3, 3, 0, 10, true },
+    { "as Antrea policies", 0, 3, 4, 8, 3, 3, 0, 10, true },
+    { "few priorities, many plain rules", 4, 4, 3, 5, 10, 5, 2, 80, true },
+    { "no default rule", 3, 3, 3, 4, 30, 5, 5, 30, false },
+    { "rules for several clauses", 2, 3, 2, 3, 10, 10, 60, 10, false },
+    { "up to 12 clauses", 2, 12, 3, 2, 10, 40, 5, 5, true },
+    { "nearly anything matches", 3, 3, 2, 2, 10, 80, 5, 10, true },
+    { "many values", 0, 3, 6, 60, 3, 1, 0, 20, true },
+};
+
+/* A version of the table. */
+struct version {
+    struct adp_rule **rules;
+    size_t n;
+    struct adp_match *match;
+    struct adp_match *linear;
+    struct adp_garbage garbage; /* Freed with it. */
+};
+
+enum { N_VERSIONS = 4 };
+
+static struct adp_match_scratch scratch;
+static size_t n_hits, n_conj_hits;
+
+static void
+unref_rule(void *rule)
+{
+    adp_rule_unref(rule);
+}
+
+/* Fills 'v' with what comes after 'old', if not NULL. */
+static void
+version_init(struct version *v, struct version *old, struct world *w)
+{
+    struct adp_match_change *changes;
+    struct adp_garbage garbage;
+    struct adp_cow cow;
+    size_t n;
+
+    adp_cow_begin(&cow);
+    changes = world_commit(w, &n);
+    v->match = adp_match_update(&cow, old ? old->match : NULL, changes, n);
+    for (size_t i = 0; i < n; i++) {
+        if (changes[i].old) {
+            adp_cow_postpone(&cow, unref_rule, changes[i].old);
+        }
+    }
+    free(changes);
+    garbage = adp_cow_end(&cow);
+    if (old) {
+        old->garbage = garbage;
+    } else {
+        adp_garbage_free(&garbage);
+    }
+    v->rules = world_rules(w, &v->n);
+    v->linear = adp_match_linear_class.create(v->rules, v->n);
+}
+
+static void
+version_uninit(struct version *v)
+{
+    adp_match_destroy(v->linear);
+    adp_garbage_free(&v->garbage);
+    free(v->rules);
+}
+
+static void
+check_class(const struct version *v, const struct adp_match *match,
+            const struct adp_match_class *class, struct flow *flow)
+{
+    struct flow before = *flow;
+    struct adp_rule *rule = class->lookup(match, flow, &scratch);
+
+    ck_assert(!memcmp(flow, &before, sizeof *flow));
+    check_answer(v->rules, v->n, flow, rule, scratch.priority, class->name);
+    n_hits += rule != NULL;
+    n_conj_hits += rule && MINIFLOW_GET_U32(rule->match.flow, conj_id);
+}
+
+static void
+check_version(const struct version *v, struct flow *flow)
+{
+    check_class(v, v->linear, &adp_match_linear_class, flow);
+    if (!v->match) {
+        ck_assert_uint_eq(v->n, 0);
+        return;
+    }
+    check_class(v, v->match, v->match->class, flow);
+    if (!strcmp(v->match->class->name, "conjunction")) {
+        check_class(v, v->match, &adp_match_conj_class, flow);
+        if (adp_match_conj_has_avx2()) {
+            check_class(v, v->match, &adp_match_conj_avx2_class, flow);
+        }
+    }
+}
+
+static void
+count_rule(struct adp_rule *rule OVS_UNUSED, void *n_)
+{
+    size_t *n = n_;
+
+    ++*n;
+}
+
+/* The matcher has each rule once, and a size that a new one of the same rules
+ * would have, but for what it may keep in reserve. */
+static void
+check_contents(const struct version *v)
+{
+    struct adp_match *anew;
+    size_t n = 0;
+
+    if (!v->match) {
+        return;
+    }
+    adp_match_for_each(v->match, count_rule, &n);
+    ck_assert_uint_eq(n, v->n);
+    anew = adp_match_create(v->rules, v->n);
+    if (v->match->class == anew->class) {
+        size_t size = anew->class->size(anew);
+
+        ck_assert_uint_ge(2 * v->match->class->size(v->match), size);
+        ck_assert_uint_le(v->match->class->size(v->match), 3 * size + 60000);
+    }
+    adp_match_destroy(anew);
+}
+
+static void
+seed_random(void)
+{
+    const char *seed_text = getenv("ADP_TEST_SEED");
+    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
+
+    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
+    fflush(stdout);
+    random_set_seed(seed);
+    n_hits = n_conj_hits = 0;
+}
+
+static void
+change_world(struct world *w, int phase)
+{
+    int n = 1 + random_range(5);
+
+    while (n-- > 0) {
+        /* Grows, changes, shrinks. */
+        if (random_range(10) < (phase == 0 ? 9 : phase == 1 ? 5 : 1)) {
+            world_add_conj(w);
+        } else {
+            world_remove_conj(w);
+        }
+        world_toggle_plain(w);
+    }
+}
+
+START_TEST(test_changes)
+{
+    const struct world_shape *shape = &shapes[_i % ARRAY_SIZE(shapes)];
+    struct world *w = world_create(shape);
+    struct version versions[N_VERSIONS] = { { .rules = NULL } };
+    enum { N_STEPS = 60 };
+
+    if (!_i) {
+        seed_random();
+    }
+    change_world(w, 0);
+    version_init(&versions[0], NULL, w);
+    for (int step = 1; step < N_STEPS; step++) {
+        struct version *v = &versions[step % N_VERSIONS];
+
+        if (step >= N_VERSIONS) {
+            version_uninit(v);
+        }
+        *v = (struct version) { .rules = NULL };
+        change_world(w, step * 3 / N_STEPS);
+        if (step == N_STEPS - 2) {
+            while (w->n_conjs) {
+                world_remove_conj(w);
+            }
+        }
+        version_init(v, &versions[(step - 1) % N_VERSIONS], w);
+        check_contents(v);
+        for (int i = 0; i < 25; i++) {
+            struct flow flow;
+
+            world_random_flow(w, &flow);
+            check_version(v, &flow);
+            if (step >= N_VERSIONS) {
+                check_version(&versions[(step + 1) % N_VERSIONS], &flow);
+            }
+        }
+    }
+    for (int i = 0; i < N_VERSIONS; i++) {
+        /* The oldest first. */
+        struct version *v = &versions[(N_STEPS + i) % N_VERSIONS];
+
+        if (i == N_VERSIONS - 1) {
+            adp_match_destroy(v->match);
+        }
+        version_uninit(v);
+    }
+    world_destroy(w);
+    ovsrcu_quiesce();
+    if (_i == ARRAY_SIZE(shapes) - 1) {
+        /* The generator must not lose its point. */
+        ck_assert_uint_gt(n_hits, 5000);
+        ck_assert_uint_gt(n_conj_hits, 1000);
+    }
+}
+END_TEST
+
+/* Enough conjunctions for several pages of bits. */
+START_TEST(test_many)
+{
+    static const struct world_shape many[] = {
+        { "one priority", 1, 2, 2, 6, 1, 3, 0, 10, true },
+        { "one priority, no hit", 1, 3, 1, 100, 1, 0, 0, 10, true },
+        { "a priority each", 0, 3, 2, 12, 1, 1, 0, 10, true },
+        { "no rule for their conj_id", 2, 2, 2, 6, 100, 3, 0, 0, false },
+    };
+    const struct world_shape *shape = &many[_i];
+    struct world *w = world_create(shape);
+    struct version first = { .rules = NULL }, second = { .rules = NULL };
+    enum { N = 20000 };
+
+    seed_random();
+    for (int i = 0; i < N; i++) {
+        world_add_conj(w);
+        if (i < shape->n_plain) {
+            world_toggle_plain(w);
+        }
+    }
+    version_init(&first, NULL, w);
+    for (int i = 0; i < N / 2; i++) {
+        world_remove_conj(w);
+    }
+    version_init(&second, &first, w);
+    check_contents(&second);
+    for (int i = 0; i < 20; i++) {
+        struct flow flow;
+
+        world_random_flow(w, &flow);
+        check_version(&first, &flow);
+        check_version(&second, &flow);
+    }
+    adp_match_destroy(second.match);
+    version_uninit(&first);
+    version_uninit(&second);
+    world_destroy(w);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("match-random");
+    TCase *tc = tcase_create("match-random");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, test_changes, 0, ARRAY_SIZE(shapes));
+    tcase_add_loop_test(tc, test_many, 0, 4);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    adp_match_scratch_uninit(&scratch);
+    ovsrcu_barrier();
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Counters of policy rules and Services, out of those of the flows that the
+ * built-in pipeline makes for them.  JSON is written with single quotes
+ * here. */
+
+#include <config.h>
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofp-flow.h"
+#include "openvswitch/ofp-table.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "pipeline-metrics.h"
+#include "util.h"
+
+static const struct adp_pipeline *pipeline;
+static struct adp_pipeline_state *state;
+static struct adp_flow_set set;
+static struct adp_metrics *metrics;
+static struct ofputil_table_map tables;
+
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
+{
+    *port = u16_to_ofp(name[0]);
+    return true;
+}
+
+static const struct adp_model_env env = {
+    .port_number = port_number,
+    .round = 5,
+};
+
+#define BASE \
+    "{'kind':'NodeConfig','name':'n','gateway':" \
+    "{'port':'g','mac':'00:00:00:00:00:01','ip':'10.0.0.1'}," \
+    "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1'}," \
+    "{'kind':'Pod','name':'d/a','port':'a'," \
+    "'mac':'00:00:00:00:00:0a','ips':['10.0.0.10']}," \
+    "{'kind':'AppliedToGroup','name':'a','pods':['d/a']}," \
+    "{'kind':'AppliedToGroup','name':'gone','pods':['d/gone']}," \
+    "{'kind':'AddressGroup','name':'x','addresses':['10.0.2.2']}"
+#define RULE(REST) "{'direction':'In','from':{'addressGroups':['x']}" REST "}"
+#define K8S(NAME, GROUP, RULES) "{'kind':'NetworkPolicy','name':'" NAME "'," \
+    "'type':'K8sNetworkPolicy','appliedToGroups':['" GROUP "']," \
+    "'rules':[" RULES "]}"
+#define ACNP(NAME, RULES) "{'kind':'NetworkPolicy','name':'" NAME "'," \
+    "'type':'AntreaClusterNetworkPolicy','tierPriority':100," \
+    "'priority':1,'appliedToGroups':['a'],'rules':[" RULES "]}"
+#define SERVICE(REST) "{'kind':'Service','name':'d/s'," REST "}"
+
+static void
+setup(void)
+{
+    pipeline = adp_pipeline_find("v1.15");
+    state = adp_pipeline_state_create();
+    adp_flow_set_init(&set);
+    metrics = NULL;
+    ofputil_table_map_init(&tables);
+    for (size_t i = 0; i < pipeline->n_tables; i++) {
+        ofputil_table_map_put(&tables, pipeline->tables[i].id,
+                              pipeline->tables[i].name);
+    }
+}
+
+static void
+teardown(void)
+{
+    adp_metrics_destroy(metrics);
+    adp_flow_set_uninit(&set);
+    adp_pipeline_state_destroy(state);
+    ofputil_table_map_destroy(&tables);
+}
+
+/* Makes the flows for the records, which nothing has been counted for. */
+static void
+load(const char *quoted)
+{
+    struct adp_model *model = adp_model_create();
+    char *s = xasprintf("[%s]", quoted);
+
+    for (char *p = s; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    struct json *json = json_from_string(s);
+    struct adp_error *error = adp_model_apply(model, json, NULL);
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+    adp_flow_set_uninit(&set);
+    adp_flow_set_init(&set);
+    ck_assert(!pipeline->generate(model, state, &env, &set));
+    /* What the IDs stand for lives on without the model. */
+    adp_model_destroy(model);
+    json_destroy(json);
+    free(s);
+
+    adp_metrics_destroy(metrics);
+    metrics = adp_metrics_create(state);
+}
+
+/* What a flow counts. */
+static enum adp_flow_metric
+flow_metric(const char *flow, uint32_t *id)
+{
+    enum ofputil_protocol usable;
+    struct ofputil_flow_mod fm;
+    char *error = parse_ofp_flow_mod_str(&fm, flow, NULL, &tables, OFPFC_ADD,
+                                         &usable);
+
+    ck_assert_msg(!error, "%s: %s", flow, error);
+    enum adp_flow_metric metric
+        = pipeline->flow_metric(fm.table_id, ntohll(fm.new_cookie), &fm.match,
+                                id);
+    bool listed = memchr(pipeline->metric_tables, fm.table_id,
+                         pipeline->n_metric_tables);
+    ck_assert_msg(!metric || listed, "%s", flow);
+    minimatch_destroy(&fm.match);
+    free(fm.ofpacts);
+    return metric;
+}
+
+/* Packets go through flow 'flow', which is one of the set. */
+static void
+count(const char *flow, uint64_t n_packets)
+{
+    uint32_t id;
+    enum adp_flow_metric metric = flow_metric(flow, &id);
+
+    ck_assert_msg(metric, "%s", flow);
+    adp_metrics_add_flow(metrics, metric, id, n_packets, n_packets * 100);
+}
+
+/* The same for the only flow that contains 'part'. */
+static void
+count_by(const char *part, uint64_t n_packets)
+{
+    const struct shash_node *node;
+    const char *found = NULL;
+
+    SHASH_FOR_EACH (node, &set.flows) {
+        if (strstr(node->name, part)) {
+            ck_assert_msg(!found, "two flows with %s", part);
+            found = node->name;
+        }
+    }
+    ck_assert_msg(found, "no flow with %s", part);
+    count(found, n_packets);
+}
+
+/* How many flows count something. */
+static size_t
+n_counting(void)
+{
+    const struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, &set.flows) {
+        uint32_t id;
+
+        n += flow_metric(node->name, &id) != ADP_METRIC_NONE;
+    }
+    return n;
+}
+
+/* Takes 'json'. */
+static void
+expect_json(struct json *json, const char *quoted)
+{
+    char *s = xstrdup(quoted);
+
+    for (char *p = s; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    struct json *expected = json_from_string(s);
+    char *seen_s = json_to_string(json, JSSF_SORT);
+    char *expected_s = json_to_string(expected, JSSF_SORT);
+    ck_assert_str_eq(seen_s, expected_s);
+    free(expected_s);
+    free(seen_s);
+    json_destroy(expected);
+    json_destroy(json);
+    free(s);
+}
+
+START_TEST(nothing_counts_without_records)
+{
+    load(BASE);
+    ck_assert_uint_eq(n_counting(), 0);
+    expect_json(adp_metrics_rules(metrics), "[]");
+    expect_json(adp_metrics_services(metrics, true), "[]");
+}
+END_TEST
+
+/* IDs in the order of the rules' priorities: 1 is z's, 2 and 3 are k's. */
+START_TEST(rules)
+{
+    load(BASE "," K8S("k", "a", RULE("") "," RULE(",'services':"
+                                 "[{'protocol':'TCP','port':80}]"))
+         "," ACNP("z", RULE(",'name':'NoX','action':'Drop'")));
+    ck_assert_uint_eq(n_counting(), 5);
+
+    count_by("ct_state=+new,ct_label=0x2/0xffffffff,ip ", 3);
+    count_by("ct_state=-new,ct_label=0x2/0xffffffff,ip ", 7);
+    count_by("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x1 ",
+             5);
+    expect_json(
+        adp_metrics_rules(metrics),
+        "[{'id':2,'policy':'k','direction':'In','number':1,'action':'Allow',"
+        "'sessions':3,'packets':10,'bytes':1000},"
+        "{'id':3,'policy':'k','direction':'In','number':2,'action':'Allow',"
+        "'sessions':0,'packets':0,'bytes':0},"
+        "{'id':1,'policy':'z','direction':'In','number':1,'rule':'NoX',"
+        "'action':'Drop','sessions':5,'packets':5,'bytes':500}]");
+    expect_json(adp_metrics_services(metrics, true), "[]");
+}
+END_TEST
+
+START_TEST(egress_rules)
+{
+    load(BASE "," K8S("k", "a", "{'direction':'Out','to':"
+                      "{'addressGroups':['x']}}"));
+    ck_assert_uint_eq(n_counting(), 2);
+    count_by("ct_state=+new,ct_label=0x100000000/0xffffffff00000000,ip ", 2);
+    count_by("ct_state=-new,ct_label=0x100000000/0xffffffff00000000,ip ", 1);
+    expect_json(
+        adp_metrics_rules(metrics),
+        "[{'id':1,'policy':'k','direction':'Out','number':1,'action':'Allow',"
+        "'sessions':2,'packets':3,'bytes':300}]");
+}
+END_TEST
+
+/* Only isolates, or is for Pods elsewhere. */
+START_TEST(rules_without_flows)
+{
+    load(BASE "," K8S("isolates", "a", "{'direction':'In'}")
+         "," K8S("elsewhere", "gone", RULE("")));
+    ck_assert_uint_eq(n_counting(), 0);
+    expect_json(adp_metrics_rules(metrics), "[]");
+}
+END_TEST
+
+/* A rule that moves within its policy keeps its ID and so its flows. */
+START_TEST(rules_move)
+{
+    load(BASE "," K8S("k", "a", RULE("")));
+    load(BASE "," K8S("k", "a", RULE(",'name':'new'") "," RULE("")));
+    count_by("ct_state=+new,ct_label=0x1/0xffffffff,ip ", 3);
+    expect_json(
+        adp_metrics_rules(metrics),
+        "[{'id':2,'policy':'k','direction':'In','number':1,'rule':'new',"
+        "'action':'Allow','sessions':0,'packets':0,'bytes':0},"
+        "{'id':1,'policy':'k','direction':'In','number':2,'action':'Allow',"
+        "'sessions':3,'packets':3,'bytes':300}]");
+}
+END_TEST
+
+/* One Service, reached at four addresses, with two groups: connections from
+ * outside stay on the Node. */
+START_TEST(service)
+{
+    static const uint64_t all[] = { 20, 3 };
+    static const uint64_t local[] = { 4 };
+
+    load(BASE "," SERVICE(
+             "'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+             "'externalTrafficPolicy':'Local',"
+             "'ports':[{'port':80,'nodePort':30000,'endpoints':["
+             "{'ip':'10.0.1.1','port':8080},"
+             "{'ip':'10.0.0.10','port':8081,'local':true}]},"
+             "{'port':53,'protocol':'UDP'}]"));
+    ck_assert_uint_eq(n_counting(), 8);
+
+    count_by("priority=200,tcp,reg4=0x10000/0x70000,nw_dst=10.96.0.1,", 20);
+    count_by("priority=210,tcp,reg4=0x10010000/0x10070000,nw_dst=1.1.1.1,", 3);
+    count_by("priority=200,tcp,reg4=0x90000/0xf0000,tp_dst=30000 ", 4);
+    adp_metrics_add_group(metrics, 1, all, 2);
+    adp_metrics_add_group(metrics, 2, local, 1);
+    expect_json(
+        adp_metrics_services(metrics, true),
+        "[{'service':'d/s','port':80,'protocol':'TCP','sessions':27,"
+        "'affinity_sessions':0,'endpoints':["
+        "{'ip':'10.0.1.1','port':8080,'sessions':20},"
+        "{'ip':'10.0.0.10','port':8081,'sessions':7}]},"
+        "{'service':'d/s','port':53,'protocol':'UDP','sessions':0,"
+        "'affinity_sessions':0,'endpoints':[]}]");
+    expect_json(
+        adp_metrics_services(metrics, false),
+        "[{'service':'d/s','port':80,'protocol':'TCP','sessions':27,"
+        "'affinity_sessions':0},"
+        "{'service':'d/s','port':53,'protocol':'UDP','sessions':0,"
+        "'affinity_sessions':0}]");
+    expect_json(adp_metrics_rules(metrics), "[]");
+}
+END_TEST
+
+/* The flow that remembers the endpoint doesn't count a connection again; the
+ * one that was learned counts those that know their endpoint. */
+START_TEST(service_with_affinity)
+{
+    load(BASE "," SERVICE(
+             "'clusterIP':'10.96.0.1','sessionAffinity':{'timeoutSeconds':9},"
+             "'ports':[{'port':80,'endpoints':["
+             "{'ip':'10.0.1.1','port':8080}]}]"));
+    ck_assert_uint_eq(n_counting(), 1);
+    count_by("priority=200,tcp,reg4=0x10000/0x70000,nw_dst=10.96.0.1,", 2);
+    count("cookie=0x5030000000001, table=SessionAffinity, priority=200,tcp,"
+          "nw_dst=10.96.0.1,nw_src=10.0.0.9,tp_dst=80 actions=drop", 30);
+    expect_json(
+        adp_metrics_services(metrics, false),
+        "[{'service':'d/s','port':80,'protocol':'TCP','sessions':2,"
+        "'affinity_sessions':30}]");
+}
+END_TEST
+
+/* More buckets than endpoints, and what nobody knows: left out. */
+START_TEST(strange_groups_and_flows)
+{
+    static const uint64_t packets[] = { 1, 2, 3 };
+
+    load(BASE "," SERVICE(
+             "'clusterIP':'10.96.0.1','ports':[{'port':80,'endpoints':["
+             "{'ip':'10.0.1.1','port':8080}]}]"));
+    adp_metrics_add_group(metrics, 1, packets, 3);
+    adp_metrics_add_group(metrics, 77, packets, 3);
+    adp_metrics_add_flow(metrics, ADP_METRIC_SERVICE, 77, 1, 1);
+    adp_metrics_add_flow(metrics, ADP_METRIC_RULE_FIRST, 1, 1, 1);
+    expect_json(
+        adp_metrics_services(metrics, true),
+        "[{'service':'d/s','port':80,'protocol':'TCP','sessions':0,"
+        "'affinity_sessions':0,'endpoints':["
+        "{'ip':'10.0.1.1','port':8080,'sessions':1}]}]");
+    expect_json(adp_metrics_rules(metrics), "[]");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("metrics");
+    TCase *tc = tcase_create("v1.15");
+
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_WARN);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, nothing_counts_without_records);
+    tcase_add_test(tc, rules);
+    tcase_add_test(tc, egress_rules);
+    tcase_add_test(tc, rules_without_flows);
+    tcase_add_test(tc, rules_move);
+    tcase_add_test(tc, service);
+    tcase_add_test(tc, service_with_affinity);
+    tcase_add_test(tc, strange_groups_and_flows);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The table of sessions against a naive model.
+ *
+ * The model knows every session that was ever inserted, and whether it was
+ * evicted.  The table may overlook a session that it still has (see
+ * adp-session.c), and then has two with one key; but it must never find a
+ * wrong one, nor one that has left. */
+
+#include <config.h>
+#include "adp-session.h"
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "random.h"
+#include "util.h"
+
+/* As ck_assert(), which writes a note to a file whenever it passes. */
+#define require(CONDITION)                      \
+    do {                                        \
+        if (!(CONDITION)) {                     \
+            ck_abort_msg("%s", #CONDITION);     \
+        }                                       \
+    } while (0)
+
+enum { LINE_SLOTS = 8 };
+
+/* A session that was inserted. */
+struct token {
+    uint32_t key;
+    bool live;
+};
+
+struct model {
+    struct adp_sessions *table;
+    struct token *tokens;
+    size_t n_tokens, allocated;
+    uint32_t *n_live_by_key;
+    uint32_t n_keys;
+    size_t n_live, n_evicted;
+    uint32_t n_hashes;          /* If not 0: few, to make keys collide. */
+
+    size_t n_found, n_overlooked, n_not_candidate;
+};
+
+static void
+evict(void *token_, void *model_)
+{
+    struct model *m = model_;
+    struct token *token = token_;
+
+    require(token->live);
+    token->live = false;
+    m->n_live_by_key[token->key]--;
+    m->n_live--;
+    m->n_evicted++;
+}
+
+static void
+model_init(struct model *m, size_t capacity, uint32_t n_keys,
+           size_t n_tokens)
+{
+    memset(m, 0, sizeof *m);
+    m->table = adp_sessions_create(capacity, evict, m);
+    m->tokens = xcalloc(n_tokens, sizeof *m->tokens);
+    m->allocated = n_tokens;
+    m->n_keys = n_keys;
+    m->n_live_by_key = xcalloc(n_keys, sizeof *m->n_live_by_key);
+    require(adp_sessions_capacity(m->table) >= capacity);
+}
+
+static void
+model_uninit(struct model *m)
+{
+    adp_sessions_destroy(m->table);
+    require(m->n_live == 0);
+    require(m->n_evicted == m->n_tokens);
+    free(m->tokens);
+    free(m->n_live_by_key);
+}
+
+/* Keys: every third is IPv6.  Those of numbers that are close differ in few
+ * bits. */
+
+static bool
+is_ipv6(uint32_t i)
+{
+    return i % 3 == 0;
+}
+
+static void
+fill_l4(struct adp_session_l4 *l4, uint32_t i)
+{
+    l4->tp_src = htons(i);
+    l4->tp_dst = htons(80);
+    l4->ingress = i >> 28;
+    l4->nw_proto = 6;
+    l4->nw_ttl = 64;
+}
+
+static struct adp_session_key4
+make_key4(uint32_t i)
+{
+    struct adp_session_key4 key;
+
+    memset(&key, 0, sizeof key);
+    key.nw_src = htonl(0x0a000000 + (i >> 16));
+    key.nw_dst = htonl(0x0a800001);
+    fill_l4(&key.l4, i);
+    return key;
+}
+
+static struct adp_session_key6
+make_key6(uint32_t i)
+{
+    struct adp_session_key6 key;
+
+    memset(&key, 0, sizeof key);
+    key.ipv6_src.s6_addr[0] = 0xfd;
+    key.ipv6_src.s6_addr[15] = i >> 16;
+    key.ipv6_dst.s6_addr[0] = 0xfd;
+    key.ipv6_dst.s6_addr[7] = i >> 24;
+    fill_l4(&key.l4, i);
+    return key;
+}
+
+static uint32_t
+hash_of(const struct model *m, uint32_t i)
+{
+    const struct adp_session_seeds *seeds = adp_sessions_seeds(m->table);
+
+    if (m->n_hashes) {
+        return (i % m->n_hashes) * 0x01000193;
+    } else if (is_ipv6(i)) {
+        struct adp_session_key6 key = make_key6(i);
+
+        return adp_session_hash6(seeds, &key);
+    } else {
+        struct adp_session_key4 key = make_key4(i);
+
+        return adp_session_hash4(seeds, &key);
+    }
+}
+
+/* What the owner of a session puts into it. */
+
+static void
+fill(struct adp_session *s, struct token *token)
+{
+    struct adp_session_body *body = adp_session_body(s);
+
+    require(is_all_zeros(body, sizeof *body));
+    body->verdict = token;
+    body->conn0 = &body->conn0;
+    body->epoch0 = token->key;
+    body->conn2 = token;
+    body->epoch2 = ~token->key;
+    if (!s->is_ipv6) {
+        s->v4.nat_src = htonl(token->key);
+        s->v4.l4_delta = token->key;
+    }
+}
+
+static void
+check_content(struct adp_session *s, const struct token *token)
+{
+    const struct adp_session_body *body = adp_session_body(s);
+
+    require(s->is_ipv6 == is_ipv6(token->key));
+    require(body->conn0 == &body->conn0);
+    require(body->epoch0 == token->key);
+    require(body->conn2 == token);
+    require(body->epoch2 == ~token->key);
+    if (!s->is_ipv6) {
+        require(ntohl(s->v4.nat_src) == token->key);
+        require(s->v4.l4_delta == (uint16_t) token->key);
+    }
+}
+
+static bool
+has_key(const struct adp_session *s, uint32_t i)
+{
+    struct adp_session_key4 key4 = make_key4(i);
+    struct adp_session_key6 key6 = make_key6(i);
+
+    return is_ipv6(i) ? adp_session_is6(s, &key6) : adp_session_is4(s, &key4);
+}
+
+static struct adp_session *
+find_in_table(const struct model *m, uint32_t i, uint32_t hash)
+{
+    struct adp_session_key4 key4 = make_key4(i);
+    struct adp_session_key6 key6 = make_key6(i);
+
+    return (is_ipv6(i) ? adp_sessions_find6(m->table, hash, &key6)
+            : adp_sessions_find4(m->table, hash, &key4));
+}
+
+static struct adp_session *
+find(struct model *m, uint32_t i)
+{
+    uint32_t hash = hash_of(m, i);
+
+    adp_sessions_prefetch(m->table, hash);
+    struct adp_session *candidate = adp_sessions_candidate(m->table, hash);
+    struct adp_session *s = find_in_table(m, i, hash);
+
+    if (candidate) {
+        const struct token *token = adp_session_body(candidate)->verdict;
+
+        require(token && token->live);
+        require(hash_of(m, token->key) == hash);
+    }
+    if (!s) {
+        require(!candidate || !has_key(candidate, i));
+        m->n_overlooked += m->n_live_by_key[i] > 0;
+        return NULL;
+    }
+
+    const struct token *token = adp_session_body(s)->verdict;
+    require(token && token->live);
+    require(token->key == i);
+    require(has_key(s, i));
+    check_content(s, token);
+    m->n_found++;
+    m->n_not_candidate += s != candidate;
+    return s;
+}
+
+static void
+insert(struct model *m, uint32_t i)
+{
+    struct token *token = &m->tokens[m->n_tokens++];
+    struct adp_session_key4 key4 = make_key4(i);
+    struct adp_session_key6 key6 = make_key6(i);
+    uint32_t hash = hash_of(m, i);
+
+    require(m->n_tokens <= m->allocated);
+    token->key = i;
+    token->live = true;
+    fill(is_ipv6(i) ? adp_sessions_insert6(m->table, hash, &key6)
+         : adp_sessions_insert4(m->table, hash, &key4), token);
+    m->n_live++;
+    m->n_live_by_key[i]++;
+}
+
+static void
+insert_and_find(struct model *m, uint32_t i)
+{
+    insert(m, i);
+    require(find(m, i) != NULL);
+}
+
+static void
+remove_found(struct model *m, struct adp_session *s)
+{
+    const struct token *token = adp_session_body(s)->verdict;
+
+    adp_sessions_remove(m->table, s);
+    require(!token->live);
+}
+
+static void
+check_sums(const struct model *m, uint64_t serial, size_t n_evicted)
+{
+    require(adp_sessions_count(m->table) == m->n_live);
+    require(m->n_live <= adp_sessions_capacity(m->table));
+    require((adp_sessions_serial(m->table) != serial)
+            == (m->n_evicted != n_evicted));
+}
+
+static void
+random_step(struct model *m, int n_inserts_of_8)
+{
+    uint64_t serial = adp_sessions_serial(m->table);
+    size_t n_evicted = m->n_evicted;
+    uint32_t i = random_uint32() % m->n_keys;
+    struct adp_session *s = find(m, i);
+    int what = random_range(8);
+
+    if (!s && what < n_inserts_of_8) {
+        insert_and_find(m, i);
+    } else if (s && what == 7) {
+        remove_found(m, s);
+    }
+    check_sums(m, serial, n_evicted);
+}
+
+static void
+random_steps(size_t capacity, uint32_t n_keys, uint32_t n_hashes, size_t n)
+{
+    struct model m;
+
+    model_init(&m, capacity, n_keys, n);
+    m.n_hashes = n_hashes;
+    for (size_t i = 0; i < n; i++) {
+        random_step(&m, i < n / 2 ? 8 : 4);
+    }
+    if (!n_hashes) {
+        /* Overlooked are those in their other line alone, which are few. */
+        ck_assert_uint_gt(m.n_found, n / 16);
+        ck_assert_uint_lt(m.n_overlooked, m.n_found / 20);
+        ck_assert_uint_lt(m.n_not_candidate, m.n_found / 10);
+        ck_assert_uint_gt(m.n_live, adp_sessions_capacity(m.table) / 4);
+    }
+    model_uninit(&m);
+}
+
+static void
+setup(void)
+{
+    const char *seed_text = getenv("ADP_TEST_SEED");
+    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
+
+    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
+    fflush(stdout);
+    random_set_seed(seed);
+}
+
+START_TEST(test_random_small)
+{
+    random_steps(1, 6000, 0, 50000);
+    random_steps(5000, 20000, 0, 100000);
+}
+END_TEST
+
+START_TEST(test_random_large)
+{
+    random_steps(20000, 60000, 0, 200000);
+}
+END_TEST
+
+/* Lines are full all the time. */
+START_TEST(test_random_collisions)
+{
+    random_steps(1, 300, 1, 10000);
+    random_steps(1, 1000, 5, 20000);
+    random_steps(1, 5000, 150, 50000);
+}
+END_TEST
+
+/* While the table has room only few sessions leave: because their lines are
+ * full. */
+START_TEST(test_growth)
+{
+    enum { N = 50000 };
+    struct model m;
+
+    model_init(&m, N + N / 4, N, N);
+    for (uint32_t i = 0; i < N; i++) {
+        insert_and_find(&m, i);
+    }
+    m.n_found = m.n_overlooked = m.n_not_candidate = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        find(&m, i);
+    }
+    ck_assert_uint_lt(m.n_evicted, N / 40);
+    ck_assert_uint_lt(m.n_overlooked, N / 10);
+    ck_assert_uint_lt(m.n_not_candidate, N / 20);
+    model_uninit(&m);
+}
+END_TEST
+
+/* Keys with one hash have room in two lines, which rarely are one, and while
+ * they have room none is lost. */
+START_TEST(test_two_lines)
+{
+    int n_two_lines = 0;
+
+    for (uint32_t hash = 1; hash <= 20; hash++) {
+        struct model m;
+        uint32_t i;
+
+        /* Keys 'hash' + 'n_hashes' * i have the hash. */
+        model_init(&m, 1, 21 * 100, 100);
+        m.n_hashes = 21;
+        for (i = 0; !m.n_evicted; i++) {
+            insert_and_find(&m, hash + 21 * i);
+        }
+        ck_assert_uint_eq(m.n_evicted, 1);
+        ck_assert(i == LINE_SLOTS + 1 || i == 2 * LINE_SLOTS + 1);
+
+        m.n_found = 0;
+        for (uint32_t j = 0; j < i; j++) {
+            find(&m, hash + 21 * j);
+        }
+        ck_assert_uint_eq(m.n_found, i - 1);
+        ck_assert_uint_eq(m.n_overlooked, 0);
+        n_two_lines += i > LINE_SLOTS + 1;
+        model_uninit(&m);
+    }
+    ck_assert_int_gt(n_two_lines, 12);
+}
+END_TEST
+
+/* At capacity one leaves for each that comes. */
+START_TEST(test_capacity)
+{
+    struct model m;
+    size_t capacity;
+
+    model_init(&m, 1, 200000, 20000);
+    capacity = adp_sessions_capacity(m.table);
+    ck_assert_uint_lt(capacity, 10000);
+    for (uint32_t i = 0; i < 20000; i++) {
+        insert_and_find(&m, i * 7);
+    }
+    ck_assert_uint_le(m.n_live, capacity);
+    ck_assert_uint_gt(m.n_live, capacity - capacity / 100);
+
+    /* Room that was made is used. */
+    size_t n = m.n_live;
+    for (uint32_t i = 19999; m.n_live > n / 2; i--) {
+        struct adp_session *s = find(&m, i * 7);
+
+        if (s) {
+            remove_found(&m, s);
+        }
+    }
+    ck_assert_uint_eq(adp_sessions_count(m.table), m.n_live);
+    model_uninit(&m);
+}
+END_TEST
+
+/* Resident bytes of the mapping that 'p' is in. */
+static size_t
+resident_bytes(const void *p)
+{
+    FILE *f = fopen("/proc/self/smaps", "r");
+    uintptr_t start = 0, end = 0;
+    size_t kilobytes = 0;
+    char line[512];
+
+    ck_assert_ptr_nonnull(f);
+    while (fgets(line, sizeof line, f)) {
+        size_t n;
+
+        if (sscanf(line, "%"SCNxPTR"-%"SCNxPTR" ", &start, &end) != 2
+            && sscanf(line, "Rss: %zu kB", &n) == 1
+            && (uintptr_t) p >= start && (uintptr_t) p < end) {
+            kilobytes = n;
+        }
+    }
+    fclose(f);
+    return kilobytes * 1024;
+}
+
+/* What adp_sessions_size() says is what the system gave, up to some huge
+ * pages.  A session costs at most 160 bytes at capacity. */
+START_TEST(test_memory)
+{
+    enum { N = 150000, SLACK = 6 << 20 };
+    struct model m;
+    size_t size;
+
+    model_init(&m, N, 2 * N, 2 * N);
+    ck_assert_uint_lt(adp_sessions_size(m.table), 16384);
+    for (uint32_t i = 0; i < N / 2; i++) {
+        insert_and_find(&m, i);
+    }
+    size = adp_sessions_size(m.table);
+    ck_assert_uint_ge(size, m.n_live * sizeof(struct adp_session));
+    /* The index may be in the same mapping or not. */
+    ck_assert_uint_le(resident_bytes(find(&m, N / 2 - 1)), size + SLACK);
+    ck_assert_uint_ge(resident_bytes(find(&m, N / 2 - 1)) + SLACK, size);
+
+    for (uint32_t i = N / 2; i < 2 * N; i++) {
+        insert_and_find(&m, i);
+    }
+    ck_assert_uint_gt(m.n_live, N - N / 100);
+    size = adp_sessions_size(m.table);
+    ck_assert_uint_le(size, 160 * m.n_live);
+    ck_assert_uint_le(resident_bytes(find(&m, 2 * N - 1)), size + SLACK);
+    model_uninit(&m);
+}
+END_TEST
+
+/* Every bit of a key counts, and no two tables hash alike. */
+START_TEST(test_hash)
+{
+    struct adp_sessions *a = adp_sessions_create(1, evict, NULL);
+    struct adp_sessions *b = adp_sessions_create(1, evict, NULL);
+    const struct adp_session_seeds *seeds = adp_sessions_seeds(a);
+    struct adp_session_key4 key4 = make_key4(1);
+    struct adp_session_key6 key6 = make_key6(3);
+    uint32_t hash4 = adp_session_hash4(seeds, &key4);
+    uint32_t hash6 = adp_session_hash6(seeds, &key6);
+
+    for (size_t bit = 0; bit < 8 * sizeof key4; bit++) {
+        struct adp_session_key4 other = key4;
+
+        other.words[bit / 64] ^= UINT64_C(1) << bit % 64;
+        ck_assert_uint_ne(adp_session_hash4(seeds, &other), hash4);
+    }
+    for (size_t bit = 0; bit < 8 * sizeof key6; bit++) {
+        struct adp_session_key6 other = key6;
+
+        other.words[bit / 64] ^= UINT64_C(1) << bit % 64;
+        ck_assert_uint_ne(adp_session_hash6(seeds, &other), hash6);
+    }
+    ck_assert_uint_ne(adp_session_hash4(adp_sessions_seeds(b), &key4), hash4);
+    ck_assert_uint_ne(adp_session_hash6(adp_sessions_seeds(b), &key6), hash6);
+    adp_sessions_destroy(a);
+    adp_sessions_destroy(b);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("session");
+    TCase *tc = tcase_create("session");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_add_unchecked_fixture(tc, setup, NULL);
+    tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, test_random_small);
+    tcase_add_test(tc, test_random_large);
+    tcase_add_test(tc, test_random_collisions);
+    tcase_add_test(tc, test_growth);
+    tcase_add_test(tc, test_two_lines);
+    tcase_add_test(tc, test_capacity);
+    tcase_add_test(tc, test_memory);
+    tcase_add_test(tc, test_hash);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-stats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-print.h"
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* Cells. */
+
+static char *
+text_cell(const struct json *json, const char *path)
+{
+    return nullable_xstrdup(dpctl_json_str(json, path));
+}
+
+static char *
+number_cell(long long int n)
+{
+    return n >= 0 ? xasprintf("%lld", n) : NULL;
+}
+
+/* Returns NULL, which is shown as "-", if there is no such number. */
+static char *
+count_cell(const struct json *json, const char *path)
+{
+    return number_cell(dpctl_json_int(json, path, -1));
+}
+
+static char *
+percent_cell(long long int part, long long int all)
+{
+    return (part < 0 || all <= 0 ? NULL
+            : xasprintf("%.1f", 100.0 * part / all));
+}
+
+static char *
+port_cell(const struct json *json)
+{
+    const char *protocol = dpctl_json_str(json, "protocol");
+
+    return xasprintf("%lld/%s", dpctl_json_int(json, "port", 0),
+                     protocol ? protocol : "?");
+}
+
+/* A rule by its name, or its place among the policy's of its direction. */
+static char *
+rule_cell(const struct json *rule)
+{
+    const char *name = dpctl_json_str(rule, "rule");
+
+    return (name ? xstrdup(name)
+            : xasprintf("#%lld", dpctl_json_int(rule, "number", 0)));
+}
+
+static void
+put_table(struct ds *s, struct dpctl_table *table)
+{
+    if (s->length) {
+        ds_put_char(s, '\n');
+    }
+    dpctl_table_format(table, s);
+    dpctl_table_destroy(table);
+}
+
+/* Sums. */
+
+/* The sum of all members, but for those that are sums themselves. */
+static long long int
+sum_drops(const struct json *stats)
+{
+    const struct shash_node *node;
+    long long int sum = 0;
+
+    SHASH_FOR_EACH (node, dpctl_json_object(stats, "drops")) {
+        const struct json *n = node->data;
+
+        sum += n->type == JSON_INTEGER ? n->integer : 0;
+    }
+    return sum;
+}
+
+/* All that came to the bridge. */
+static long long int
+sum_packets(const struct json *stats)
+{
+    return (dpctl_json_int(stats, "packets.handled", 0)
+            + dpctl_json_int(stats, "punts.total", 0));
+}
+
+/* Tables of "stats". */
+
+static void
+format_bridge(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "BRIDGE", "PIPELINE", "PROGRAM", "PROGRAM-BYTES", "STATE"
+    };
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0x1c;
+    dpctl_table_add(&t, text_cell(stats, "bridge"));
+    dpctl_table_add(&t, text_cell(stats, "pipeline"));
+    dpctl_table_add(&t, count_cell(stats, "program_generation"));
+    dpctl_table_add(&t, count_cell(stats, "program_bytes"));
+    dpctl_table_add(&t, count_cell(stats, "state_generation"));
+    put_table(s, &t);
+}
+
+static void
+format_packets(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "PACKETS", "HANDLED", "HITS", "HIT-%", "DECIDES", "PUNTS", "DROPS",
+        "LEARNED", "BYTES", "CYCLES/DECIDE"
+    };
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = UINT64_MAX;
+    dpctl_table_add(&t, number_cell(sum_packets(stats)));
+    dpctl_table_add(&t, count_cell(stats, "packets.handled"));
+    dpctl_table_add(&t, count_cell(stats, "packets.hits"));
+    dpctl_table_add(&t, percent_cell(dpctl_json_int(stats, "packets.hits", -1),
+                                     sum_packets(stats)));
+    dpctl_table_add(&t, count_cell(stats, "packets.decides"));
+    dpctl_table_add(&t, count_cell(stats, "punts.total"));
+    dpctl_table_add(&t, number_cell(sum_drops(stats)));
+    dpctl_table_add(&t, count_cell(stats, "packets.learned"));
+    dpctl_table_add(&t, count_cell(stats, "packets.bytes"));
+    dpctl_table_add(&t, count_cell(stats, "packets.cycles_per_decide"));
+    put_table(s, &t);
+}
+
+static char *
+thread_cell(const struct json *thread)
+{
+    long long int core = dpctl_json_int(thread, "core", -1);
+
+    return (core >= 0 ? xasprintf("pmd, core %lld", core)
+            : text_cell(thread, "thread"));
+}
+
+/* A row for a thread, or for the sum over all. */
+static void
+add_thread(struct dpctl_table *t, char *name, const struct json *work,
+           const struct json *cache)
+{
+    long long int busy = dpctl_json_int(work, "busy_cycles", 0);
+    long long int idle = dpctl_json_int(work, "idle_cycles", 0);
+
+    dpctl_table_add(t, name);
+    dpctl_table_add(t, count_cell(work, "packets"));
+    dpctl_table_add(t, busy + idle ? count_cell(work, "cycles_per_packet")
+                    : NULL);
+    dpctl_table_add(t, percent_cell(busy, busy + idle));
+    dpctl_table_add(t, count_cell(cache, "sessions"));
+    dpctl_table_add(t, count_cell(cache, "session_capacity"));
+    dpctl_table_add(t, count_cell(cache, "session_bytes"));
+    dpctl_table_add(t, count_cell(cache, "session_verdicts"));
+    dpctl_table_add(t, count_cell(cache, "sessions_inserted"));
+}
+
+static void
+format_threads(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "THREAD", "PACKETS", "CYCLES/PACKET", "BUSY-%", "SESSIONS",
+        "CAPACITY", "BYTES", "VERDICTS", "INSERTED"
+    };
+    const struct json_array *threads = dpctl_json_array(stats, "threads");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = ~UINT64_C(1);
+    for (size_t i = 0; i < threads->n; i++) {
+        const struct json *thread = threads->elems[i];
+
+        add_thread(&t, thread_cell(thread), thread, thread);
+    }
+    add_thread(&t, xstrdup("all pmds; all sessions"),
+               dpctl_json_member(stats, "pmds"),
+               dpctl_json_member(stats, "cache"));
+    put_table(s, &t);
+}
+
+/* The counters of the object 'name' that aren't 0, under 'heading'. */
+static void
+format_reasons(const struct json *stats, const char *name,
+               const char *heading, struct ds *s)
+{
+    const char *const headings[] = { heading, "PACKETS" };
+    const struct shash *reasons = dpctl_json_object(stats, name);
+    const struct shash_node **nodes = shash_sort(reasons);
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 2;
+    for (size_t i = 0; i < shash_count(reasons); i++) {
+        const struct json *n = nodes[i]->data;
+
+        if (n->type == JSON_INTEGER && n->integer
+            && strcmp(nodes[i]->name, "total")
+            && strcmp(nodes[i]->name, "ip")) {
+            dpctl_table_add(&t, xstrdup(nodes[i]->name));
+            dpctl_table_add(&t, number_cell(n->integer));
+        }
+    }
+    put_table(s, &t);
+    free(nodes);
+}
+
+static void
+format_tables(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "TABLE", "FLOWS", "MATCHED", "MISSED"
+    };
+    const struct shash *tables = dpctl_json_object(stats, "tables");
+    const struct shash_node **nodes = shash_sort(tables);
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = ~UINT64_C(1);
+    for (size_t i = 0; i < shash_count(tables); i++) {
+        dpctl_table_add(&t, xstrdup(nodes[i]->name));
+        dpctl_table_add(&t, count_cell(nodes[i]->data, "flows"));
+        dpctl_table_add(&t, count_cell(nodes[i]->data, "matched"));
+        dpctl_table_add(&t, count_cell(nodes[i]->data, "missed"));
+    }
+    put_table(s, &t);
+    free(nodes);
+}
+
+static void
+add_rule_name(struct dpctl_table *t, const struct json *rule)
+{
+    dpctl_table_add(t, text_cell(rule, "policy"));
+    dpctl_table_add(t, text_cell(rule, "direction"));
+    dpctl_table_add(t, rule_cell(rule));
+    dpctl_table_add(t, text_cell(rule, "action"));
+}
+
+static void
+format_rules(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "POLICY", "DIRECTION", "RULE", "ACTION", "SESSIONS", "PACKETS", "BYTES"
+    };
+    const struct json_array *rules = dpctl_json_array(stats, "rules");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0x70;
+    for (size_t i = 0; i < rules->n; i++) {
+        add_rule_name(&t, rules->elems[i]);
+        dpctl_table_add(&t, count_cell(rules->elems[i], "sessions"));
+        dpctl_table_add(&t, count_cell(rules->elems[i], "packets"));
+        dpctl_table_add(&t, count_cell(rules->elems[i], "bytes"));
+    }
+    put_table(s, &t);
+}
+
+static void
+format_services(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "SERVICE", "PORT", "SESSIONS", "BY-AFFINITY"
+    };
+    const struct json_array *services = dpctl_json_array(stats, "services");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0xc;
+    for (size_t i = 0; i < services->n; i++) {
+        const struct json *service = services->elems[i];
+
+        dpctl_table_add(&t, text_cell(service, "service"));
+        dpctl_table_add(&t, port_cell(service));
+        dpctl_table_add(&t, count_cell(service, "sessions"));
+        dpctl_table_add(&t, count_cell(service, "affinity_sessions"));
+    }
+    put_table(s, &t);
+}
+
+static void
+format_endpoints(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "SERVICE", "PORT", "ENDPOINT", "SESSIONS"
+    };
+    const struct json_array *services = dpctl_json_array(stats, "services");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 8;
+    for (size_t i = 0; i < services->n; i++) {
+        const struct json *service = services->elems[i];
+        const struct json_array *eps = dpctl_json_array(service, "endpoints");
+
+        for (size_t j = 0; j < eps->n; j++) {
+            dpctl_table_add(&t, text_cell(service, "service"));
+            dpctl_table_add(&t, port_cell(service));
+            dpctl_table_add(&t, xasprintf(
+                                "%s:%lld", dpctl_json_str(eps->elems[j], "ip"),
+                                dpctl_json_int(eps->elems[j], "port", 0)));
+            dpctl_table_add(&t, count_cell(eps->elems[j], "sessions"));
+        }
+    }
+    put_table(s, &t);
+}
+
+void
+dpctl_stats_format(const struct json *stats, struct ds *s)
+{
+    format_bridge(stats, s);
+    format_packets(stats, s);
+    format_threads(stats, s);
+    format_reasons(stats, "punts", "PUNT", s);
+    format_reasons(stats, "drops", "DROP", s);
+    format_tables(stats, s);
+    if (dpctl_json_member(stats, "rules")) {
+        format_rules(stats, s);
+        format_services(stats, s);
+        format_endpoints(stats, s);
+    }
+}
+
+/* Rates. */
+
+struct interval {
+    const struct json *before, *now;
+    long long int ms;
+};
+
+/* By how much a number has grown; 0 if it isn't in both. */
+static long long int
+growth(const struct json *before, const struct json *now, const char *path)
+{
+    long long int a = dpctl_json_int(before, path, -1);
+    long long int b = dpctl_json_int(now, path, -1);
+
+    return a >= 0 && b > a ? b - a : 0;
+}
+
+static long long int
+per_second(const struct interval *iv, long long int n)
+{
+    return (n * 1000 + iv->ms / 2) / iv->ms;
+}
+
+static char *
+rate_cell(const struct interval *iv, const char *path)
+{
+    return (dpctl_json_int(iv->now, path, -1) < 0 ? NULL
+            : number_cell(per_second(iv, growth(iv->before, iv->now, path))));
+}
+
+bool
+dpctl_rates_known(const struct json *before, const struct json *now)
+{
+    static const char *const never_less[] = {
+        "packets.handled", "packets.decides", "punts.total", "pmds.packets",
+        "pmds.busy_cycles"
+    };
+
+    if (dpctl_json_int(now, "time_ms", 0)
+        <= dpctl_json_int(before, "time_ms", 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(never_less); i++) {
+        if (dpctl_json_int(now, never_less[i], 0)
+            < dpctl_json_int(before, never_less[i], 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+format_packet_rates(const struct interval *iv, struct ds *s)
+{
+    static const char *const headings[] = {
+        "PACKETS/s", "HITS/s", "HIT-%", "DECIDES/s", "PUNTS/s", "DROPS/s",
+        "NEW-SESSIONS/s", "SESSIONS", "CYCLES/PACKET"
+    };
+    long long int packets = sum_packets(iv->now) - sum_packets(iv->before);
+    long long int polled = growth(iv->before, iv->now, "pmds.packets");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = UINT64_MAX;
+    dpctl_table_add(&t, number_cell(per_second(iv, packets)));
+    dpctl_table_add(&t, rate_cell(iv, "packets.hits"));
+    dpctl_table_add(&t, percent_cell(growth(iv->before, iv->now,
+                                            "packets.hits"), packets));
+    dpctl_table_add(&t, rate_cell(iv, "packets.decides"));
+    dpctl_table_add(&t, rate_cell(iv, "punts.total"));
+    dpctl_table_add(&t, number_cell(per_second(iv, sum_drops(iv->now)
+                                               - sum_drops(iv->before))));
+    dpctl_table_add(&t, rate_cell(iv, "cache.sessions_inserted"));
+    dpctl_table_add(&t, count_cell(iv->now, "cache.sessions"));
+    dpctl_table_add(&t, polled ? number_cell(growth(iv->before, iv->now,
+                                                    "pmds.busy_cycles")
+                                             / polled) : NULL);
+    put_table(s, &t);
+}
+
+/* A rule or Service, and by how much its counters have grown. */
+struct row {
+    const struct json *json;
+    long long int sessions, packets, bytes;
+};
+
+static int
+compare_rows(const void *a_, const void *b_)
+{
+    const struct row *a = a_;
+    const struct row *b = b_;
+
+    return (a->packets != b->packets ? (a->packets < b->packets ? 1 : -1)
+            : a->sessions != b->sessions
+            ? (a->sessions < b->sessions ? 1 : -1)
+            : a->json < b->json ? -1 : a->json > b->json);
+}
+
+/* Returns the rows of the array 'name' that grew, the busiest first.  'key'
+ * makes the text by which an element is known again. */
+static struct row *
+busiest(const struct interval *iv, const char *name,
+        char *(*key)(const struct json *), size_t *n)
+{
+    const struct json_array *old = dpctl_json_array(iv->before, name);
+    const struct json_array *new = dpctl_json_array(iv->now, name);
+    struct row *rows = xcalloc(new->n + 1, sizeof *rows);
+    struct shash by_key = SHASH_INITIALIZER(&by_key);
+
+    for (size_t i = 0; i < old->n; i++) {
+        shash_add_nocopy(&by_key, key(old->elems[i]), old->elems[i]);
+    }
+    *n = 0;
+    for (size_t i = 0; i < new->n; i++) {
+        const struct json *now = new->elems[i];
+        char *k = key(now);
+        const struct json *before = shash_find_data(&by_key, k);
+        struct row row = {
+            .json = now,
+            .sessions = (growth(before, now, "sessions")
+                         + growth(before, now, "affinity_sessions")),
+            .packets = growth(before, now, "packets"),
+            .bytes = growth(before, now, "bytes"),
+        };
+
+        if (before && (row.sessions || row.packets)) {
+            rows[(*n)++] = row;
+        }
+        free(k);
+    }
+    shash_destroy(&by_key);
+    qsort(rows, *n, sizeof *rows, compare_rows);
+    return rows;
+}
+
+static char *
+rule_key(const struct json *rule)
+{
+    return xasprintf("%lld", dpctl_json_int(rule, "id", 0));
+}
+
+static char *
+service_key(const struct json *service)
+{
+    const char *name = dpctl_json_str(service, "service");
+    char *port = port_cell(service);
+    char *key = xasprintf("%s %s", name ? name : "", port);
+
+    free(port);
+    return key;
+}
+
+static void
+format_busiest_rules(const struct interval *iv, size_t max_rows, struct ds *s)
+{
+    static const char *const headings[] = {
+        "POLICY", "DIRECTION", "RULE", "ACTION", "SESSIONS/s", "PACKETS/s",
+        "BYTES/s"
+    };
+    size_t n;
+    struct row *rows = busiest(iv, "rules", rule_key, &n);
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0x70;
+    for (size_t i = 0; i < MIN(n, max_rows); i++) {
+        add_rule_name(&t, rows[i].json);
+        dpctl_table_add(&t, number_cell(per_second(iv, rows[i].sessions)));
+        dpctl_table_add(&t, number_cell(per_second(iv, rows[i].packets)));
+        dpctl_table_add(&t, number_cell(per_second(iv, rows[i].bytes)));
+    }
+    put_table(s, &t);
+    free(rows);
+}
+
+static void
+format_busiest_services(const struct interval *iv, size_t max_rows,
+                        struct ds *s)
+{
+    static const char *const headings[] = { "SERVICE", "PORT", "SESSIONS/s" };
+    size_t n;
+    struct row *rows = busiest(iv, "services", service_key, &n);
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 4;
+    for (size_t i = 0; i < MIN(n, max_rows); i++) {
+        dpctl_table_add(&t, text_cell(rows[i].json, "service"));
+        dpctl_table_add(&t, port_cell(rows[i].json));
+        dpctl_table_add(&t, number_cell(per_second(iv, rows[i].sessions)));
+    }
+    put_table(s, &t);
+    free(rows);
+}
+
+void
+dpctl_rates_format(const struct json *before, const struct json *now,
+                   size_t max_rows, struct ds *s)
+{
+    struct interval iv = {
+        before, now,
+        (dpctl_json_int(now, "time_ms", 0)
+         - dpctl_json_int(before, "time_ms", 0)),
+    };
+
+    format_packet_rates(&iv, s);
+    if (dpctl_json_member(now, "rules")) {
+        format_busiest_rules(&iv, max_rows, s);
+        format_busiest_services(&iv, max_rows, s);
+    }
+}
