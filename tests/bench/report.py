@@ -4,8 +4,8 @@
 import json
 
 HEADINGS = ('case', 'side', 'median', 'min', 'max', 'unit', 'cycles/packet',
-            'ours/stock', 'goal', '')
-LEFT = {0, 1, 5, 8, 9}          # Columns that aren't numbers.
+            'away %', 'ours/stock', 'goal', '')
+LEFT = {0, 1, 5, 9, 10}         # Columns that aren't numbers.
 
 
 def number(value):
@@ -31,11 +31,12 @@ def rows(results, name):
         last = i == len(figures) - 1
         yield (name if i == 0 else '', side, number(f.median), number(f.min),
                number(f.max), case.unit, number(f.cycles),
+               '' if f.away is None else '%.0f' % f.away,
                '%.2f' % ratio if last and ratio is not None else '',
                case.goal.text if last and case.goal else '',
                verdict(results, name) if last else '')
     for side, text in results.failures.get(name, ()):
-        yield (name, side, 'FAILED', '', '', '', '', '', '', text)
+        yield (name, side, 'FAILED', '', '', '', '', '', '', '', text)
 
 
 def table(results, names=None):

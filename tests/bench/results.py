@@ -16,6 +16,9 @@ class Figure:
         self.median, self.min, self.max = (statistics.median(values),
                                            min(values), max(values))
         self.cycles = statistics.median(cycles) if cycles else None
+        away = [sample.details['away_percent'] for sample in samples
+                if 'away_percent' in sample.details]
+        self.away = statistics.median(away) if away else None
         self.samples = samples
 
     def worst(self, detail):
