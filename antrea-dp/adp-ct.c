@@ -132,7 +132,7 @@ nat_from_request(struct nat_action_info_t *nat,
 
 static void
 note_step(struct adp_ct *ct, const struct conntrack_peek_request *req,
-          bool clear)
+          const struct conntrack_peek_tuple *tuple, bool clear)
 {
     const struct conntrack_peek *p = &ct->peek;
     size_t i = ct->n_steps++;
@@ -148,6 +148,7 @@ note_step(struct adp_ct *ct, const struct conntrack_peek_request *req,
         step->ct_state = p->ct_state;
         step->ct_mark = p->ct_mark;
         step->ct_label = p->ct_label;
+        step->tuple = *tuple;
     }
 }
 
@@ -167,7 +168,10 @@ adp_ct_repeat(struct adp_ct *ct, const struct adp_ct_step *step,
     return (conntrack_peek_ct(p, &req, tuple) == CT_PEEK_OK
             && p->ct_state == step->ct_state
             && p->ct_mark == step->ct_mark
-            && ovs_u128_equals(p->ct_label, step->ct_label));
+            && ovs_u128_equals(p->ct_label, step->ct_label)
+            && !memcmp(&tuple->src, &step->tuple.src, sizeof tuple->src)
+            && !memcmp(&tuple->dst, &step->tuple.dst, sizeof tuple->dst)
+            && tuple->tp_dst == step->tuple.tp_dst);
 }
 
 enum adp_punt
@@ -211,7 +215,7 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
         return ADP_PUNT_DEPTH;
     }
 
-    note_step(ct, &preq, clear);
+    note_step(ct, &preq, &tuple, clear);
     tuple_to_flow(&tuple, flow);
     flow->ct_state = p->ct_state;
     flow->ct_zone = p->ct_zone;

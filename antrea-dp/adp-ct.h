@@ -24,6 +24,7 @@ struct adp_ct_step {
     uint8_t ct_state;
     uint32_t ct_mark;
     ovs_u128 ct_label;
+    struct conntrack_peek_tuple tuple;  /* The packet's after it. */
 };
 
 #define ADP_CT_MAX_STEPS CT_PEEK_MAX_STEPS
@@ -38,7 +39,8 @@ struct adp_ct {
 void adp_ct_init(struct adp_ct *, struct conntrack *, struct dp_packet *,
                  long long int now_ms);
 /* Asks once more what 'step' asked, for the packet with 'tuple', which takes
- * what NAT makes of it.  True if the answer is the same. */
+ * what NAT makes of it.  True if the answer is the same, and the packet as
+ * flows see it after that, but for its source port. */
 bool adp_ct_repeat(struct adp_ct *, const struct adp_ct_step *,
                    struct conntrack_peek_tuple *tuple);
 enum adp_punt adp_ct_ask(struct adp_ct *, const struct adp_ct_request *,

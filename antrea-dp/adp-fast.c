@@ -84,7 +84,45 @@ session_is_current(struct adp_session_body *body, struct adp_bridge *b)
                                  adp_learn_table_serial(b->learn));
 }
 
-static bool
+/* The connections of a session in an array. */
+static void
+conns_of(const struct adp_session_body *body,
+         struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
+{
+    refs[0].conn = body->conn0;
+    refs[0].epoch = body->epoch0;
+    refs[1].conn = body->conn1;
+    refs[1].epoch = body->epoch1;
+    refs[2].conn = body->conn2;
+    refs[2].epoch = body->epoch2;
+}
+
+/* Passes a packet that is not an ordinary one through its connections, if
+ * they take it as they take ordinary ones: all of them, or none. */
+static bool __attribute__((__noinline__))
+track_unusual(struct adp_fast *f, const struct adp_session_body *body,
+              const struct adp_cached *v, struct dp_packet *packet)
+{
+    const struct conntrack_expect *expect = v->content.conns;
+    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
+    int i, n = body->n_conns;
+
+    conns_of(body, refs);
+    for (i = 0; i < n; i++) {
+        if (!conntrack_ref_is_valid(refs[i].conn, refs[i].epoch)
+            || !conntrack_track_predict(f->tracker, refs[i].conn, &expect[i],
+                                        packet, f->now)) {
+            return false;
+        }
+    }
+    for (i = 0; i < n; i++) {
+        conntrack_track_update(f->tracker, refs[i].conn, expect[i].reply,
+                               packet, f->now);
+    }
+    return true;
+}
+
+static inline bool
 check_conn(struct adp_fast *f, const struct adp_session_packet *p,
            const struct conntrack_expect *expect, struct conn *conn,
            uint32_t epoch, struct dp_packet *packet,
@@ -108,14 +146,16 @@ track(struct adp_fast *f, const struct adp_session_packet *p,
     if (!n) {
         return true;
     }
+    if (!conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)) {
+        return false;
+    }
     if (!check_conn(f, p, &expect[0], body->conn0, body->epoch0, packet,
                     &steps[0])
         || (n > 1 && !check_conn(f, p, &expect[1], body->conn1, body->epoch1,
                                  packet, &steps[1]))
         || (n > 2 && !check_conn(f, p, &expect[2], body->conn2, body->epoch2,
-                                 packet, &steps[2]))
-        || !conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)) {
-        return false;
+                                 packet, &steps[2]))) {
+        return track_unusual(f, body, v, packet);
     }
     for (int i = 0; i < n; i++) {
         conntrack_track_commit(f->tracker, &steps[i], &f->clock);

@@ -13,7 +13,7 @@
 #define N_SIGHTINGS 16384
 
 /* What a key's l4.zero is in this table, where it has no other meaning. */
-enum { KEY_PACKET = 1, KEY_BUCKET = 2 };
+enum { KEY_PACKET = 1, KEY_BUCKET = 2, KEY_SYN = 4 };
 
 struct adp_memo {
     /* Of 'verdict' when it was last looked at, which need not be while these
@@ -124,7 +124,11 @@ key_for_packet(const struct adp_memos *memos,
 {
     *key = *p;
     key_l4(key)->tp_src = 0;
+    /* Conntrack says different things of the first packet and of others. */
     key_l4(key)->zero = KEY_PACKET;
+    if ((p->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
+        key_l4(key)->zero |= KEY_SYN;
+    }
     key_rehash(memos, key);
 }
 

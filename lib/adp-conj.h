@@ -163,29 +163,36 @@ adp_conj_bits_block(const struct adp_conj_bits *bits, size_t page,
 }
 
 static inline bool
+adp_conj_bits_contain(const struct adp_conj_bits *bits, uint32_t index)
+{
+    size_t page = adp_conj_page_of(index);
+    size_t block = adp_conj_block_of(index);
+    const uint64_t *words;
+
+    if (page >= bits->n_pages || !(bits->pages[page].present >> block & 1)) {
+        return false;
+    }
+    words = adp_conj_bits_block(bits, page, block);
+    return words[index / 64 % ADP_CONJ_BLOCK_WORDS] >> index % 64 & 1;
+}
+
+static inline bool
+adp_conj_list_contains(const struct adp_conj_set *set, uint32_t index)
+{
+    const uint32_t *list = adp_conj_set_list(set);
+    bool found = false;
+
+    for (size_t i = 0; i < set->n; i++) {
+        found |= list[i] == index;
+    }
+    return found;
+}
+
+static inline bool
 adp_conj_set_contains(const struct adp_conj_set *set, uint32_t index)
 {
-    if (set->dense) {
-        const struct adp_conj_bits *bits = set->bits;
-        size_t page = adp_conj_page_of(index);
-        size_t block = adp_conj_block_of(index);
-        const uint64_t *words;
-
-        if (page >= bits->n_pages
-            || !(bits->pages[page].present >> block & 1)) {
-            return false;
-        }
-        words = adp_conj_bits_block(bits, page, block);
-        return words[index / 64 % ADP_CONJ_BLOCK_WORDS] >> index % 64 & 1;
-    } else {
-        const uint32_t *list = adp_conj_set_list(set);
-        bool found = false;
-
-        for (size_t i = 0; i < set->n; i++) {
-            found |= list[i] == index;
-        }
-        return found;
-    }
+    return (set->dense ? adp_conj_bits_contain(set->bits, index)
+            : adp_conj_list_contains(set, index));
 }
 
 /* These do nothing if it is so already.  The struct itself must be new. */

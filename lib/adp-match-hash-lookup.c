@@ -210,10 +210,13 @@ find_by_id(const struct adp_hash *hash, const struct packet *packet,
 
 /* Conjunctions. */
 
-/* The sets that a packet finds, by clause, in a space. */
+/* The sets that a packet finds for a clause, which are its set together: first
+ * those that are dense; lists from the end backward. */
 struct clause_sets {
     const struct adp_conj_set **sets;
-    size_t n;
+    const struct adp_conj_set **end;
+    uint32_t n_dense;
+    uint32_t n_lists;
 };
 
 /* What a packet finds among the clauses.  Most of it is in a struct
@@ -229,21 +232,25 @@ INLINE void
 findings_init(struct findings *f, const struct adp_hash *hash,
               const struct packet *packet, struct adp_match_scratch *scratch)
 {
-    BUILD_ASSERT_DECL(sizeof(struct clause_sets) <= 2 * sizeof(uint64_t));
+    enum { CLAUSE_WORDS = sizeof *f->clauses / sizeof(uint64_t) };
     size_t n_subtables = hash->subtables[ADP_HASH_CLAUSE].n;
     size_t n_sets = hash->n_sets;
     uint64_t *words = adp_match_scratch_get(scratch,
-                                            n_sets * (n_subtables + 2));
+                                            n_sets * (CLAUSE_WORDS
+                                                      + n_subtables));
 
     f->hash = hash;
     f->packet = packet;
     f->live_sets = hash->live_sets;
     f->clauses = (struct clause_sets *) words;
-    words += 2 * n_sets;
+    words += CLAUSE_WORDS * n_sets;
     for (size_t i = 0; i < n_sets; i++) {
-        f->clauses[i].sets = (const struct adp_conj_set **) words;
-        f->clauses[i].n = 0;
+        struct clause_sets *cs = &f->clauses[i];
+
+        cs->sets = (const struct adp_conj_set **) words;
         words += n_subtables;
+        cs->end = (const struct adp_conj_set **) words;
+        cs->n_dense = cs->n_lists = 0;
     }
 }
 
@@ -259,7 +266,11 @@ add_sets(struct findings *f, const struct adp_hash_entry *entry,
     for (; set < end; set++) {
         struct clause_sets *cs = &f->clauses[set->number];
 
-        cs->sets[cs->n++] = set;
+        if (set->dense) {
+            cs->sets[cs->n_dense++] = set;
+        } else {
+            cs->end[-(ptrdiff_t) ++cs->n_lists] = set;
+        }
         found |= adp_hash_set_bit(set->number);
     }
     return found;
@@ -353,29 +364,34 @@ report(const struct findings *f, const struct adp_conj_space *space,
 INLINE bool
 clause_has(const struct clause_sets *cs, uint32_t index)
 {
-    for (size_t i = 0; i < cs->n; i++) {
-        if (adp_conj_set_contains(cs->sets[i], index)) {
+    for (size_t i = 0; i < cs->n_dense; i++) {
+        if (adp_conj_bits_contain(cs->sets[i]->bits, index)) {
+            return true;
+        }
+    }
+    for (size_t i = 1; i <= cs->n_lists; i++) {
+        if (adp_conj_list_contains(cs->end[-(ptrdiff_t) i], index)) {
             return true;
         }
     }
     return false;
 }
 
-/* Tries each conjunction in the lists of clause 'few'. */
+/* Tries each conjunction in the lists of clause 'k'. */
 INLINE int
 scan_lists(const struct findings *f, const struct adp_conj_space *space,
-           const struct clause_sets *clauses, size_t few, int floor,
+           const struct clause_sets *clauses, size_t k, int floor,
            met_func *met, void *aux)
 {
-    for (size_t i = 0; i < clauses[few].n; i++) {
-        const uint32_t *list = adp_conj_set_list(clauses[few].sets[i]);
-        size_t n = clauses[few].sets[i]->n;
+    for (size_t i = 1; i <= clauses[k].n_lists; i++) {
+        const struct adp_conj_set *set = clauses[k].end[-(ptrdiff_t) i];
+        const uint32_t *list = adp_conj_set_list(set);
 
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < set->n; j++) {
             bool all = adp_conj_space_block_max(space, list[j]) > floor;
 
-            for (size_t k = 0; all && k < space->n_clauses; k++) {
-                all = k == few || clause_has(&clauses[k], list[j]);
+            for (size_t l = 0; all && l < space->n_clauses; l++) {
+                all = l == k || clause_has(&clauses[l], list[j]);
             }
             if (all) {
                 floor = report(f, space, list[j], floor, met, aux);
@@ -388,128 +404,147 @@ scan_lists(const struct findings *f, const struct adp_conj_space *space,
     return floor;
 }
 
-/* Which blocks of page 'p' a set has. */
-INLINE uint64_t
-set_present(const struct adp_conj_set *set, size_t p)
-{
-    uint64_t present = 0;
-
-    if (set->dense) {
-        return p < set->bits->n_pages ? set->bits->pages[p].present : 0;
-    }
-    for (size_t i = 0; i < set->n; i++) {
-        uint32_t index = adp_conj_set_list(set)[i];
-
-        if (adp_conj_page_of(index) == p) {
-            present |= UINT64_C(1) << adp_conj_block_of(index);
-        }
-    }
-    return present;
-}
-
+/* Which blocks of page 'p' have bits for all clauses, lists aside. */
 INLINE uint64_t
 clauses_present(const struct clause_sets *clauses, size_t n, size_t p)
 {
     uint64_t all = UINT64_MAX;
 
-    for (size_t k = 0; all && k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         uint64_t any = 0;
 
-        for (size_t i = 0; i < clauses[k].n; i++) {
-            any |= set_present(clauses[k].sets[i], p);
+        for (size_t i = 0; i < clauses[k].n_dense; i++) {
+            const struct adp_conj_bits *bits = clauses[k].sets[i]->bits;
+
+            any |= p < bits->n_pages ? bits->pages[p].present : 0;
         }
         all &= any;
     }
     return all;
 }
 
-/* Adds to '*bits' those that the set has in block 'b' of page 'p'. */
-INLINE void
-set_or_block(const struct adp_conj_set *set, size_t p, size_t b, block *bits)
-{
-    if (set->dense) {
-        if (p < set->bits->n_pages
-            && set->bits->pages[p].present >> b & 1) {
-            block more;
-
-            memcpy(&more, adp_conj_bits_block(set->bits, p, b), sizeof more);
-            *bits |= more;
-        }
-    } else {
-        for (size_t i = 0; i < set->n; i++) {
-            uint32_t index = adp_conj_set_list(set)[i];
-
-            if (adp_conj_page_of(index) == p
-                && adp_conj_block_of(index) == b) {
-                (*bits)[index / 64 % ADP_CONJ_BLOCK_WORDS]
-                    |= UINT64_C(1) << index % 64;
-            }
-        }
-    }
-}
-
-/* Stores the bits that all clauses have in a block. */
+/* Stores the bits that all clauses have in block 'b' of page 'p', lists
+ * aside.  If 'simple', each clause has one set that is no list. */
 INLINE void
 intersect_block(const struct clause_sets *clauses, size_t n, size_t p,
-                size_t b, uint64_t words[ADP_CONJ_BLOCK_WORDS])
+                size_t b, bool simple, uint64_t words[ADP_CONJ_BLOCK_WORDS])
 {
     block all = ~(block) { 0 };
 
     for (size_t k = 0; k < n; k++) {
         block any = { 0 };
+        block more;
 
-        for (size_t i = 0; i < clauses[k].n; i++) {
-            set_or_block(clauses[k].sets[i], p, b, &any);
+        for (size_t i = 0; i < (simple ? 1 : clauses[k].n_dense); i++) {
+            const struct adp_conj_bits *bits = clauses[k].sets[i]->bits;
+
+            if (simple || (p < bits->n_pages
+                           && bits->pages[p].present >> b & 1)) {
+                memcpy(&more, adp_conj_bits_block(bits, p, b), sizeof more);
+                any |= more;
+            }
         }
         all &= any;
     }
     memcpy(words, &all, sizeof all);
 }
 
-/* Intersects block by block. */
+/* Reports those in a block, given as bits, whose first has index 'first'. */
+INLINE int
+report_block(const struct findings *f, const struct adp_conj_space *space,
+             const uint64_t words[ADP_CONJ_BLOCK_WORDS], uint32_t first,
+             int floor, met_func *met, void *aux)
+{
+    for (size_t i = 0; i < ADP_CONJ_BLOCK_WORDS; i++, first += 64) {
+        for (uint64_t w = words[i]; w; w = zero_rightmost_1bit(w)) {
+            floor = report(f, space, first + __builtin_ctzll(w), floor, met,
+                           aux);
+        }
+    }
+    return floor;
+}
+
+/* Intersects page 'p', lists aside, block by block. */
+INLINE int
+scan_page(const struct findings *f, const struct adp_conj_space *space,
+          const struct clause_sets *clauses, size_t p, bool simple, int floor,
+          met_func *met, void *aux)
+{
+    const struct adp_conj_page *page = space->pages[p].page;
+    uint64_t todo = clauses_present(clauses, space->n_clauses, p);
+
+    for (; todo; todo = zero_rightmost_1bit(todo)) {
+        size_t b = __builtin_ctzll(todo);
+        uint64_t words[ADP_CONJ_BLOCK_WORDS];
+
+        if (page->max[b] > floor) {
+            intersect_block(clauses, space->n_clauses, p, b, simple, words);
+            if (words[0] | words[1] | words[2] | words[3]) {
+                floor = report_block(f, space, words,
+                                     (p * ADP_CONJ_PAGE_BLOCKS + b)
+                                     * ADP_CONJ_BLOCK_BITS, floor, met, aux);
+            }
+        }
+        if (page->later_max[b] <= floor) {
+            break;
+        }
+    }
+    return floor;
+}
+
 INLINE int
 scan_blocks(const struct findings *f, const struct adp_conj_space *space,
             const struct clause_sets *clauses, int floor, met_func *met,
             void *aux)
 {
-    for (size_t p = 0; p < space->n_pages; p++) {
-        const struct adp_conj_page *page = space->pages[p].page;
-        uint64_t present;
+    bool simple = true;
 
-        if (space->pages[p].max <= floor) {
-            continue;
-        }
-        present = clauses_present(clauses, space->n_clauses, p);
-        for (; present; present = zero_rightmost_1bit(present)) {
-            size_t b = __builtin_ctzll(present);
-            uint64_t words[ADP_CONJ_BLOCK_WORDS];
-            uint32_t first;
-
-            if (page->max[b] <= floor) {
-                if (page->later_max[b] <= floor) {
-                    break;
-                }
-                continue;
-            }
-            intersect_block(clauses, space->n_clauses, p, b, words);
-            if (OVS_LIKELY(!(words[0] | words[1] | words[2] | words[3]))) {
-                continue;
-            }
-            first = (p * ADP_CONJ_PAGE_BLOCKS + b) * ADP_CONJ_BLOCK_BITS;
-            for (size_t i = 0; i < ADP_CONJ_BLOCK_WORDS; i++, first += 64) {
-                uint64_t w = words[i];
-
-                for (; w; w = zero_rightmost_1bit(w)) {
-                    floor = report(f, space, first + __builtin_ctzll(w),
-                                   floor, met, aux);
-                }
-            }
-            if (page->later_max[b] <= floor) {
-                break;
-            }
+    for (size_t k = 0; k < space->n_clauses; k++) {
+        simple &= clauses[k].n_dense == 1;
+    }
+    for (size_t p = 0; p < space->n_pages && space->max > floor; p++) {
+        if (space->pages[p].max > floor) {
+            floor = (simple
+                     ? scan_page(f, space, clauses, p, true, floor, met, aux)
+                     : scan_page(f, space, clauses, p, false, floor, met,
+                                 aux));
         }
     }
     return floor;
+}
+
+/* Tells 'met' of the conjunctions of a space that are met.
+ *
+ * If a clause has nothing but lists, those in them are all that there can be.
+ * Otherwise what is met is in the list of some clause or in the dense sets of
+ * all. */
+INLINE int
+scan_space(const struct findings *f, const struct adp_conj_space *space,
+           const struct clause_sets *clauses, int floor, met_func *met,
+           void *aux)
+{
+    size_t few = 0, few_n = SIZE_MAX;
+
+    for (size_t k = 0; k < space->n_clauses; k++) {
+        if (!clauses[k].n_dense) {
+            size_t n = 0;
+
+            for (size_t i = 1; i <= clauses[k].n_lists; i++) {
+                n += clauses[k].end[-(ptrdiff_t) i]->n;
+            }
+            if (n < few_n) {
+                few = k;
+                few_n = n;
+            }
+        }
+    }
+    if (few_n != SIZE_MAX) {
+        return scan_lists(f, space, clauses, few, floor, met, aux);
+    }
+    for (size_t k = 0; k < space->n_clauses; k++) {
+        floor = scan_lists(f, space, clauses, k, floor, met, aux);
+    }
+    return scan_blocks(f, space, clauses, floor, met, aux);
 }
 
 /* Tells 'met' of conjunctions above 'floor' that are met, in no particular
@@ -519,35 +554,14 @@ find_met(const struct findings *f, int floor, met_func *met, void *aux)
 {
     for (size_t s = 0; s < f->hash->n_spaces; s++) {
         const struct adp_conj_space *space = f->hash->spaces[s].space;
-        const struct clause_sets *clauses;
-        size_t few = 0;
-        uint32_t few_n = UINT32_MAX;
 
         if (space->max <= floor
             || !(f->hash->spaces[s].sets & f->live_sets)) {
             continue;
         }
-        clauses = &f->clauses[f->hash->spaces[s].first_set];
-        for (size_t k = 0; few_n && k < space->n_clauses; k++) {
-            uint32_t n = 0;
-
-            for (size_t i = 0; i < clauses[k].n; i++) {
-                const struct adp_conj_set *set = clauses[k].sets[i];
-
-                n |= set->dense ? UINT32_MAX : 0;
-                n = n == UINT32_MAX ? n : n + set->n;
-            }
-            if (n < few_n) {
-                few = k;
-                few_n = n;
-            }
-        }
-        if (!few_n) {
-            continue;
-        }
-        floor = (few_n < UINT32_MAX
-                 ? scan_lists(f, space, clauses, few, floor, met, aux)
-                 : scan_blocks(f, space, clauses, floor, met, aux));
+        floor = scan_space(f, space,
+                           &f->clauses[f->hash->spaces[s].first_set], floor,
+                           met, aux);
     }
 }
 

@@ -86,7 +86,6 @@ static void
 release_all(struct adp_sessions *t)
 {
     release(t->lines, t->max_lines * sizeof *t->lines);
-    release(t->overflowed, t->max_lines * sizeof *t->overflowed);
     release(t->sessions, t->capacity * sizeof *t->sessions);
 }
 
@@ -94,9 +93,8 @@ static bool
 reserve_all(struct adp_sessions *t)
 {
     t->lines = reserve(t->max_lines * sizeof *t->lines);
-    t->overflowed = reserve(t->max_lines * sizeof *t->overflowed);
     t->sessions = reserve(t->capacity * sizeof *t->sessions);
-    if (t->lines && t->overflowed && t->sessions) {
+    if (t->lines && t->sessions) {
         return true;
     }
     release_all(t);
@@ -129,6 +127,7 @@ adp_sessions_create(size_t capacity, void (*evict)(void *verdict, void *aux),
         VLOG_WARN("memory for %"PRIu32" sessions instead of %"PRIuSIZE,
                   t->capacity, wanted);
     }
+    t->overflowed = xcalloc(t->max_lines, sizeof *t->overflowed);
     t->n_lines = MIN_LINES;
     t->mask = MIN_LINES - 1;
     t->evict = evict;
@@ -150,6 +149,7 @@ adp_sessions_destroy(struct adp_sessions *t)
         }
     }
     release_all(t);
+    free(t->overflowed);
     free(t);
 }
 
@@ -427,5 +427,6 @@ size_t
 adp_sessions_size(const struct adp_sessions *t)
 {
     return (t->n_used * sizeof *t->sessions
-            + t->n_lines * sizeof *t->lines + sizeof *t);
+            + t->n_lines * (sizeof *t->lines + sizeof *t->overflowed)
+            + sizeof *t);
 }

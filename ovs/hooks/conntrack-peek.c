@@ -480,7 +480,7 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
         return CT_PEEK_OK;
     }
     pc = f.pc;
-    if (req->force && f.reply && pc) {
+    if (req->force && f.reply && !f.un_nat && pc) {
         pc->expired = true;
         pc = NULL;
         p->ordinary = p->applicable = false;

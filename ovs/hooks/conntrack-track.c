@@ -108,6 +108,39 @@ conntrack_track_commit(struct conntrack *ct, const struct conntrack_step *step,
     }
 }
 
+bool
+conntrack_track_predict(struct conntrack *ct, struct conn *conn,
+                        const struct conntrack_expect *expect,
+                        struct dp_packet *packet, long long int now)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct conntrack_peek_conn copy;
+    enum ct_update_res result;
+
+    if (conn_expired(conn, now)
+        || conn->mark != expect->mark
+        || !ovs_u128_equals(conn->label, expect->label)) {
+        return false;
+    }
+    copy.up = ALIGNED_CAST(struct conn *, copy.bytes);
+    ovs_mutex_lock(&conn->lock);
+    memcpy(copy.bytes, conn, peek_conn_size(conn));
+    ovs_mutex_unlock(&conn->lock);
+    result = l4_protos[conn->key.nw_proto]->conn_update(ct, copy.up, packet,
+                                                        expect->reply, now);
+    return result == (expect->is_new ? CT_UPDATE_VALID_NEW
+                      : CT_UPDATE_VALID);
+}
+
+void
+conntrack_track_update(struct conntrack *ct, struct conn *conn, bool reply,
+                       struct dp_packet *packet, long long int now)
+{
+    ovs_mutex_lock(&conn->lock);
+    l4_protos[conn->key.nw_proto]->conn_update(ct, conn, packet, reply, now);
+    ovs_mutex_unlock(&conn->lock);
+}
+
 /* Sum of 'n' bytes as 16-bit words in memory order, not folded.  (The ones'
  * complement sum doesn't care for byte order: RFC 1071.) */
 static inline uint64_t

@@ -117,6 +117,15 @@ bool conntrack_track_check(struct conntrack *, struct conn *,
 void conntrack_track_commit(struct conntrack *, const struct conntrack_step *,
                             struct conntrack_clock *);
 
+/* The same two steps for a packet that is not an ordinary one, such as a FIN:
+ * whether conntrack_execute() would find it valid and give the expected
+ * answer, and tracking it.  They take the connection's lock. */
+bool conntrack_track_predict(struct conntrack *, struct conn *,
+                             const struct conntrack_expect *,
+                             struct dp_packet *, long long int now);
+void conntrack_track_update(struct conntrack *, struct conn *, bool reply,
+                            struct dp_packet *, long long int now);
+
 /* Rewrites the packet as the connection's NAT says for this direction. */
 void conntrack_track_nat(struct conn *, bool reply, struct dp_packet *);
 

@@ -115,7 +115,7 @@ class DropFlow(Case):
     unit = 'ms'
     more_is_better = False
     trials = 5
-    min_rate = 20000            # Of packets that arrive, per second.
+    min_rate = 2000             # Of packets that arrive, per second.
     priority = 300
 
     def run(self, switch):

@@ -20,14 +20,16 @@ class Changes:
     """flows, groups    as they are installed: lines for ovs-ofctl
     tables              in the order in which packets pass them
     zones               conntrack's
-    other_actions       function of a flow: actions that may be in its place"""
+    other_actions       function of a flow: actions that may be in its place
+    source_ports        flows may match on source ports"""
 
     def __init__(self, rnd, pair, flows, groups, tables, zones,
-                 other_actions=lambda flow: 'drop'):
+                 other_actions=lambda flow: 'drop', source_ports=True):
         self.rnd, self.pair = rnd, pair
         self.flows, self.groups = list(flows), list(groups)
         self.tables, self.zones = list(tables), list(zones)
         self.other_actions = other_actions
+        self.source_ports = source_ports
         self.n_added = 0
         self.limited = 0                # Limits on connections in force.
         self.undo = []                  # Functions, to be called in any order.
@@ -93,7 +95,7 @@ class Changes:
             if fields[0] in ('tcp', 'udp'):
                 if rnd.random() < .5:
                     fields.append('tp_dst=%d' % p.dport)
-                if rnd.random() < .3:
+                if rnd.random() < .3 and self.source_ports:
                     fields.append('tp_src=%d' % p.sport)
             if v6 and fields[0] != 'icmp6':
                 fields[0] = 'ipv6' if fields[0] == 'ip' else fields[0] + '6'
@@ -224,8 +226,8 @@ class Changes:
         zone = 'zone=%d' % self.rnd.choice(self.zones)
         policy = ['%s=%d' % (name, self.rnd.choice([1, 2, 30]))
                   for name in self.rnd.sample(
-                      ['udp_first', 'udp_single', 'udp_multiple', 'tcp_syn_sent',
-                       'tcp_established', 'icmp_first'], 3)]
+                      ['udp_first', 'udp_single', 'udp_multiple',
+                       'tcp_syn_sent', 'tcp_established', 'icmp_first'], 3)]
         remove = ['vsctl', ['--if-exists', 'del-zone-tp', 'DATAPATH', zone]]
         self.pair.do(remove)
         self.pair.do(['vsctl', ['add-zone-tp', 'DATAPATH', zone] + policy])

@@ -35,9 +35,9 @@ def destinations(client):
 
 
 def unambiguous(flows):
-    """Gives each flow of a table without conjunctions a priority of its own, in
-    the same order.  Some match the same packets as others of their priority,
-    and which of them gets a packet is nowhere said."""
+    """Gives each flow of a table without conjunctions a priority of its own,
+    in the same order.  Some match the same packets as others of their
+    priority, and which of them gets a packet is nowhere said."""
     tables = {}
     for flow in flows:
         table, priority = re.search(r'table=(\w+), priority=(\d+)',
@@ -86,10 +86,10 @@ class Pipeline:
                 1, mac, ips[0], '00:00:00:00:00:00', ips[0]).hex()]])
 
     def run(self, pair, rnd, n_packets, fragments=False):
-        """With IP fragments, flows stay as they are.  Stock holds fragments back,
-        counts them twice and releases them into any other batch, so when they
-        come out and how often they are counted isn't compared, but all else
-        is."""
+        """With IP fragments, flows stay as they are.  Stock holds fragments
+        back, counts them twice and releases them into any other batch, so when
+        they come out and how often they are counted isn't compared, but all
+        else is."""
         pair.with_fragments = not fragments
         self.load(pair)
         world = World(HOSTS, destinations)
@@ -99,6 +99,7 @@ class Pipeline:
                               batches=False, compared='connections')
         else:
             changes = Changes(rnd, pair, self.flows, self.groups,
-                              list(self.tables), ZONES)
+                              list(self.tables), ZONES,
+                              source_ports=rnd.random() < .5)
             traffic = Traffic(rnd, pair, world, changes)
         traffic.run(n_packets)

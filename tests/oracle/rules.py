@@ -27,7 +27,6 @@ def destinations(client):
 
 
 class Sets(World):
-    sports = [1025, 20000, 40000, 50000]
     dports = [80, 80, 80, 443, 53, 8080]
 
 
@@ -42,14 +41,19 @@ class RuleSet:
         self.n_conj = 0
         self.tables = [0] + sorted(rnd.sample(range(1, 60),
                                               rnd.randrange(5, 10)))
-        self.zones = rnd.sample([0, 1, 65520, 65521], rnd.choice([1, 1, 2, 3]))
+        # The first is used most, so that what is committed is found again.
+        self.zones = rnd.sample([0, 1, 65520, 65521],
+                                rnd.choice([1, 1, 1, 2, 3]))
         self.learns = rnd.random() < .15
+        # Matches on source ports are rare in pipelines, and keep some of what
+        # is remembered from being of use.
+        self.source_ports = rnd.random() < .4
         self.times_out = self.learns or rnd.random() < .15
         self.make_groups()
         purposes = self.purposes()
         for n, table in enumerate(self.tables):
             purposes[n](n)
-            for _ in range(rnd.choice([0, 1, 2, 4, 8, 16])):
+            for _ in range(rnd.choice([0, 0, 1, 2, 4, 10])):
                 self.add(n, self.match(n), self.actions)
         if self.learns:
             self.make_learn()
@@ -110,7 +114,7 @@ class RuleSet:
             if rnd.random() < .3:
                 order.insert(3, self.track)
             while len(order) > len(middle):
-                order.pop(rnd.randrange(1, len(order)))
+                order.pop(rnd.randrange(1, len(order) - 1))
             for place, purpose in zip(sorted(rnd.sample(middle, len(order))),
                                       order):
                 purposes[place] = purpose
@@ -138,20 +142,28 @@ class RuleSet:
             match = ['', 'in_port=%d' % PORTS[port]]
             self.add(n, match, 'set_field:%d->reg0,set_field:%d->reg5,%s' % (
                 rnd.randrange(4), rnd.choice(self.zones), self.go(n)))
+        for _ in range(rnd.choice([0, 1, 2])):
+            # In what packets of one connection differ.
+            proto = rnd.choice(['ip', 'ipv6', 'tcp', 'udp'])
+            self.add(n, [proto, self.odd(proto)], rnd.choice(
+                ['drop', 'output:%d' % rnd.choice(list(PORTS.values())),
+                 'set_field:%d->reg3,%s' % (rnd.randrange(4), self.go(n))]))
         if rnd.random() < .3:
             port = rnd.choice(list(PORTS))
             self.add(n, ['ip', 'in_port=%d' % PORTS[port],
                          'nw_src=' + HOSTS[port][1][0]], self.go(n))
 
     def zone(self):
-        if self.rnd.random() < .15:
+        rnd = self.rnd
+        if rnd.random() < .04:
             return 'zone=NXM_NX_REG5[0..15]'
-        return 'zone=%d' % self.rnd.choice(self.zones)
+        return 'zone=%d' % (self.zones[0] if rnd.random() < .8
+                            else rnd.choice(self.zones))
 
     def track(self, n):
         rnd = self.rnd
         self.miss(n)
-        zone, nat = self.zone(), rnd.choice(['', ',nat', ',nat'])
+        zone, nat = self.zone(), '' if rnd.random() < .06 else ',nat'
         for proto in rnd.choice([['ip', 'ipv6'], ['ip', 'ipv6'], ['ip'],
                                  ['tcp', 'udp', 'tcp6', 'udp6']]):
             self.add(n, [proto], 'ct(%s%s,table=%d)' % (
@@ -160,9 +172,14 @@ class RuleSet:
     def state(self, n):
         rnd = self.rnd
         self.miss(n)
+        short = rnd.random() < .6
         for proto in 'ip', 'ipv6':
             if rnd.random() < .6:
-                self.add(n, [proto, 'ct_state=+inv+trk'], 'drop', 900, 1000)
+                self.add(n, [proto, 'ct_state=+inv+trk'], 'drop', 950, 1000)
+            if short:
+                # As most pipelines do.
+                self.add(n, [proto, 'ct_state=-new+trk'],
+                         'resubmit(,%d)' % self.tables[-2], 900, 950)
             for _ in range(rnd.randrange(4)):
                 self.add(n, [proto, rnd.choice([
                     'ct_state=+est+trk', 'ct_state=+new+trk',
@@ -242,7 +259,7 @@ class RuleSet:
                                          'in_port=%d' % rnd.choice(
                                              list(PORTS.values()))]))
                 self.add(n, match, self.commit_nat(n, 'src', v6), 950, 1000)
-            if rnd.random() < .8:
+            if rnd.random() < .9:
                 self.add(n, [proto, 'ct_state=+new+trk'],
                          'ct(commit,%s%s,table=%d)' % (
                              self.zone(),
@@ -345,18 +362,27 @@ class RuleSet:
                 ['10.0.0.1', '10.0.0.2', '10.0.0.4/31', '10.0.0.0/24',
                  '10.9.0.0/16', '192.168.7.1', '10.8.0.0/24',
                  '0.0.0.1/0.0.0.1']))
-        return rnd.choice([address] * 4 + [
-            'nw_tos=%d' % rnd.choice([0, 32, 72]),
-            'nw_ecn=%d' % rnd.randrange(4),
-            'nw_ttl=%d' % rnd.choice([64, 63, 2]),
+        return address if rnd.random() < .6 else self.odd(proto)
+
+    def odd(self, proto):
+        rnd = self.rnd
+        return rnd.choice([
+            'nw_tos=%d' % rnd.choice([4, 32, 72]),
+            'nw_ecn=%d' % rnd.randrange(1, 4),
+            'nw_ttl=%d' % rnd.choice([63, 2, 128]),
+            'tcp_flags=%s' % rnd.choice(['+psh', '+urg', '+syn', '-ack'])
+            if proto == 'tcp' else 'nw_tos=32',
+            'dl_vlan=10', 'dl_src=%s' % rnd.choice(list(HOSTS.values()))[0],
         ])
 
     def l4(self, proto):
         rnd = self.rnd
         return rnd.choice([
             'tp_dst=%d' % rnd.choice(L4_PORTS),
-            'tp_src=%d' % rnd.choice(L4_PORTS + Sets.sports),
-            'tp_dst=0x50/0xfff0', 'tp_dst=0x0/0xff00', 'tp_src=0x9c40/0xff00',
+            'tp_src=%d' % rnd.choice(L4_PORTS + Sets.sports)
+            if self.source_ports else 'tp_dst=53',
+            'tp_dst=0x50/0xfff0', 'tp_dst=0x0/0xff00',
+            'tp_src=0x9c40/0xff00' if self.source_ports else 'tp_dst=80',
             'tcp_flags=%s' % rnd.choice(['+syn-ack', '+ack', '+rst', '-syn',
                                          '+fin', '0x010/0x017'])
             if proto[:3] == 'tcp' else 'tp_dst=0x1f90/0xfffe',
@@ -410,7 +436,8 @@ class RuleSet:
         if n == len(self.tables) - 2:
             return self.go(n)
         if r < .15 and ip:
-            return 'ct(%s%s,table=%d)' % (self.zone(), rnd.choice(['', ',nat']),
+            return 'ct(%s%s,table=%d)' % (self.zone(),
+                                          rnd.choice(['', ',nat']),
                                           rnd.choice(self.tables[n + 1:]))
         if r < .20 and ip:
             return 'ct(commit,%s,%s,table=%d)' % (
@@ -557,8 +584,8 @@ class RuleSet:
     # learn.
 
     def make_learn(self):
-        """Flows in an early table that others learn, in a later one: stock shows
-        them to the same packet behind the next ct(), too."""
+        """Flows in an early table that others learn, in a later one: stock
+        shows them to the same packet behind the next ct(), too."""
         rnd = self.rnd
         n = rnd.randrange(len(self.tables) - 3)
         for proto, number in ('tcp', 6), ('udp', 17):

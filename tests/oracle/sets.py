@@ -25,7 +25,8 @@ def run(pair, rnd, n_packets):
     load(pair, rule_set)
     pair.do(['learns', rule_set.learns])
     changes = Changes(rnd, pair, rule_set.flows, rule_set.groups,
-                      rule_set.tables, rule_set.zones, rule_set.other_actions)
+                      rule_set.tables, rule_set.zones, rule_set.other_actions,
+                      rule_set.source_ports)
     # What a packet learns, stock lets the next batch know.
     Traffic(rnd, pair, rule_set.world(), changes, rule_set.kinds(),
             batches=not rule_set.learns, expire=rule_set.times_out,

@@ -267,7 +267,8 @@ class Pair:
         replies = self.ofctl_both(['dump-' + what])
         if replies[0][0] or replies[1][0]:
             raise RuntimeError('dump-%s: %s' % (what, replies))
-        self.compare('dump-' + what, *(without_time(text) for _, text, _ in replies))
+        self.compare('dump-' + what, *(without_time(text)
+                                       for _, text, _ in replies))
 
 
 def counted(text):

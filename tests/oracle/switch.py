@@ -116,7 +116,7 @@ class Switch:
         deadline = time.monotonic() + 30
         while not os.path.exists(path):
             if time.monotonic() > deadline:
-                raise RuntimeError('%s: %s does not appear' % (self.name, path))
+                raise RuntimeError('%s: no %s' % (self.name, path))
             time.sleep(0.01)
 
     def vsctl_args(self, *args):
@@ -142,7 +142,8 @@ class Switch:
         self.other_control = Control(control)
         self.waiting = Control(control)     # For what takes long.
         self.wire = Wire(self.pid)
-        args = ['--', '--id=@d', 'create', 'Datapath', 'datapath_version=x', '--', 'set',
+        args = ['--', '--id=@d', 'create', 'Datapath', 'datapath_version=x',
+                '--', 'set',
                 'Open_vSwitch', '.',
                 # The revalidators do nothing by themselves.
                 'other_config:max-idle=1000000000',

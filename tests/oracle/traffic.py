@@ -23,7 +23,7 @@ class Traffic:
     LIVE = 8
 
     def __init__(self, rnd, pair, world, changes=None, kinds=None,
-                 batches=True, varied=.25, change_share=.04, warps=True,
+                 batches=True, varied=.3, change_share=.012, warps=True,
                  expire=False, compared='connections counters'):
         self.rnd, self.pair, self.world = rnd, pair, world
         self.changes, self.kinds = changes, kinds
@@ -59,7 +59,7 @@ class Traffic:
         rnd = self.rnd
         if self.changes and rnd.random() < self.change_share:
             self.changes.one(self.talks)
-        elif self.warps and rnd.random() < .015:
+        elif self.warps and rnd.random() < .01:
             self.pair.do(['warp', rnd.choice([100, 1000, 5000, 31000,
                                               70000])])
             if self.expires:
@@ -67,7 +67,11 @@ class Traffic:
         elif self.may_batch() and rnd.random() < .35:
             self.batch()
         else:
-            self.single(rnd.choice(self.talks))
+            # A while, so that there is something to remember.
+            talk = rnd.choice(self.talks)
+            for _ in range(rnd.choice([1, 2, 4, 8])):
+                if talk in self.talks:
+                    self.single(talk)
 
     def may_batch(self):
         """Who gets the last connection that a zone has, is open in a batch."""
@@ -110,8 +114,8 @@ class Traffic:
                 self.send(other, [self.tagged(varied)])
         packet = self.tagged(packet)
         arrived = self.send(port, [packet])
-        if rnd.random() < .15:
-            self.send(port, [self.tagged(packet)])  # Came twice.
+        for _ in range(rnd.choice([0, 0, 0, 1, 2])):
+            self.send(port, [self.tagged(packet)])  # Came again.
         self.advance(talk, arrived[packet.tag])
 
     def fragments(self, talk):
@@ -131,8 +135,8 @@ class Traffic:
             self.talks.remove(talk)
 
     def batch(self):
-        """One batch of what waits at a port: one packet of each connection, and
-        more of some."""
+        """One batch of what waits at a port: one packet of each connection,
+        and more of some."""
         rnd = self.rnd
         port = rnd.choice(self.talks).next[0]
         if port not in self.ports():
@@ -164,9 +168,12 @@ class Traffic:
     def repeated(self, port, packet):
         """More of 'packet' for the same batch.  In a batch, stock does a step
         of the way for all packets and then the next, so it shows whether
-        the first changes what becomes of the next: let it change that
-        before."""
+        one changes what becomes of the next: they mustn't any more."""
+        states = []
         for _ in range(2):
             self.send(port, [self.tagged(packet)])
+            states.append(self.pair.stock.connections())
+        if states[0] != states[1]:
+            return []
         return [self.tagged(packet)
                 for _ in range(self.rnd.choice([1, 3, 10]))]

@@ -41,6 +41,7 @@ check_PROGRAMS += \
 
 # Measures, checks nothing: "make bench-programs".
 EXTRA_PROGRAMS = tests/unit/bench-match
+CLEANFILES += $(EXTRA_PROGRAMS)
 tests_unit_bench_match_SOURCES = tests/unit/bench-match.c
 tests_unit_bench_match_LDADD = $(UNIT_LIBS)
 bench-programs: tests/unit/bench-match$(EXEEXT)

@@ -340,6 +340,9 @@ engine_hits(struct engine *e)
                 ds_put_format(&e->text, "/%"PRIu32, hit->bucket);
             }
             break;
+        case ADP_HIT_GROUP:
+            ds_put_format(&e->text, "?g%"PRIu32, hit->bucket);
+            break;
         }
     }
     return ds_cstr(&e->text);

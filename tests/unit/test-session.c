@@ -357,7 +357,7 @@ START_TEST(test_growth)
     }
     ck_assert_uint_lt(m.n_evicted, N / 40);
     ck_assert_uint_lt(m.n_overlooked, N / 10);
-    ck_assert_uint_lt(m.n_not_candidate, N / 20);
+    ck_assert_uint_lt(m.n_not_candidate, N / 10);
     model_uninit(&m);
 }
 END_TEST
