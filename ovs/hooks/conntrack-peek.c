@@ -676,6 +676,7 @@ apply_create(struct conntrack *ct, struct conntrack_peek_conn *pc)
     }
     cmap_insert(&ct->conns, &conn->cm_node,
                 conn_key_hash(&conn->key, ct->hash_basis));
+    conntrack_note_created(ct, conn);
     conn_expire_push_front(ct, conn);
     atomic_count_inc(&ct->n_conn);
     pc->real = conn;

@@ -14,6 +14,56 @@ conntrack_bump_epoch(const struct conn *conn)
     atomic_add(conntrack_epoch_of(conn), 1, &orig);
 }
 
+/* Bumps the epoch of the connection that 'twin' is the un-NAT twin of. */
+static void
+bump_parent(struct conntrack *ct, const struct conn *twin)
+{
+    uint32_t hash = conn_key_hash(&twin->rev_key, ct->hash_basis);
+    const struct conn *conn;
+
+    CMAP_FOR_EACH_WITH_HASH (conn, cm_node, hash, &ct->conns) {
+        if (conn->nat_conn == twin) {
+            conntrack_bump_epoch(conn);
+        }
+    }
+}
+
+/* Bumps the epochs of connections other than 'conn' with 'key' in either
+ * direction. */
+static void
+bump_hidden(struct conntrack *ct, const struct conn *conn,
+            const struct conn_key *key)
+{
+    uint32_t hash = conn_key_hash(key, ct->hash_basis);
+    struct conn_key reversed = *key;
+    const struct conn *other;
+
+    conn_key_reverse(&reversed);
+    CMAP_FOR_EACH_WITH_HASH (other, cm_node, hash, &ct->conns) {
+        if (other == conn || other == conn->nat_conn
+            || (conn_key_cmp(&other->key, key)
+                && conn_key_cmp(&other->key, &reversed)
+                && conn_key_cmp(&other->rev_key, key)
+                && conn_key_cmp(&other->rev_key, &reversed))) {
+            continue;
+        }
+        if (other->conn_type == CT_CONN_TYPE_UN_NAT) {
+            bump_parent(ct, other);
+        } else {
+            conntrack_bump_epoch(other);
+        }
+    }
+}
+
+void
+conntrack_note_created(struct conntrack *ct, const struct conn *conn)
+{
+    bump_hidden(ct, conn, &conn->key);
+    if (conn->nat_conn) {
+        bump_hidden(ct, conn, &conn->rev_key);
+    }
+}
+
 bool
 conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 {

@@ -62,6 +62,11 @@ conntrack_epoch_of(const struct conn *conn)
  * it. */
 void conntrack_bump_epoch(const struct conn *);
 
+/* Upstream calls it when 'conn' has come into the table.  References to
+ * connections that it hides become invalid: where two have a tuple in common,
+ * as happens with NAT, look-ups find the later one. */
+void conntrack_note_created(struct conntrack *, const struct conn *);
+
 /* Makes a reference to 'conn', which was found in the present RCU period.
  * Returns false if 'conn' is on its way out. */
 bool conntrack_ref_init(struct conntrack_ref *, struct conn *);
