@@ -207,8 +207,9 @@ execute_content(struct adp_fast *f, const struct execution *e,
 static void
 count_decided(struct adp_fast *f, struct adp_bridge *b,
               const struct adp_walk *w, const struct adp_draft *d,
-              uint64_t n_bytes, uint16_t tcp_flags, uint64_t cycles)
+              const struct flow *flow, uint64_t n_bytes, uint64_t cycles)
 {
+    uint16_t tcp_flags = ntohs(flow->tcp_flags);
     struct adp_cached *v = NULL;
 
     if (d && !w->tunnel_lost) {
@@ -223,6 +224,10 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
         adp_count_mine(&v->n_cycles, cycles);
     } else {
         credit(b, w, n_bytes, tcp_flags, f->now);
+        if (w->from_tunnel) {
+            adp_bridge_credit_tunnel_port(b, flow->in_port.ofp_port, 1,
+                                          n_bytes);
+        }
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
     }
@@ -269,8 +274,8 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     }
 
     bool drafted = adp_draft_init(&draft, w, original);
-    count_decided(f, b, w, drafted ? &draft : NULL, dp_packet_size(packet),
-                  ntohs(original->tcp_flags), cycles);
+    count_decided(f, b, w, drafted ? &draft : NULL, original,
+                  dp_packet_size(packet), cycles);
     learn(b, &w->verdict);
     if (drafted) {
         remember(f, fp, &draft, original);
@@ -531,10 +536,9 @@ static bool
 decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet)
 {
     struct flow_tnl tunnel = packet->md.tunnel;
-    uint64_t n_bytes = dp_packet_size(packet);
     struct flow flow;
 
-    if (n_bytes < ETH_HEADER_LEN) {
+    if (dp_packet_size(packet) < ETH_HEADER_LEN) {
         return false;
     }
     parse(packet, &flow);
@@ -543,16 +547,11 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet)
         return false;
     }
 
-    ofp_port_t ofp_port = flow.in_port.ofp_port;
     if (!f->packets[i].is_parsed) {
         /* Its like may take the fast path from now on. */
-        adp_cache_add_tunnel(f->cache, &tunnel, b, ofp_port);
+        adp_cache_add_tunnel(f->cache, &tunnel, b, flow.in_port.ofp_port);
     }
-    if (!handle(f, &f->packets[i], b, packet, &flow)) {
-        return false;
-    }
-    adp_bridge_credit_tunnel_port(b, ofp_port, 1, n_bytes);
-    return true;
+    return handle(f, &f->packets[i], b, packet, &flow);
 }
 
 void
