@@ -3,6 +3,7 @@
 
 Each is undone some time later."""
 
+import tunnels
 from packets import ICMP, ICMP6, TCP, UDP
 
 
@@ -235,7 +236,8 @@ class Changes:
 
     def port(self, talks):
         """A port goes, comes or gets another number."""
-        port = self.rnd.choice(list(self.pair.ours.ports))
+        port = self.rnd.choice([port for port in self.pair.ours.ports
+                                if port != tunnels.PORT])
         number = self.pair.ours.ports[port]
         if self.rnd.random() < .5:
             self.pair.do(['del-port', port])

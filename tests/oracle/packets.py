@@ -180,6 +180,29 @@ def parse(frame):
             p.sport, p.dport, _, p.rest = struct.unpack_from('!BBHI', segment)
         else:
             p.sport, p.dport = struct.unpack_from('!HH', segment)
+        if p.proto == TCP:
+            p.flags = segment[13]
     except (struct.error, IndexError, ValueError):
         return None if p.dst is None else p
     return p
+
+
+def flow(p):
+    """'p' as the flow that a trace starts from."""
+    names = {TCP: 'tcp', UDP: 'udp', ICMP: 'icmp', ICMP6: 'icmp6'}
+    kind = names.get(p.proto, 'ip')
+    if p.v6:
+        kind = {'ip': 'ipv6', 'icmp6': 'icmp6'}.get(kind, kind + '6')
+    address = 'ipv6' if p.v6 else 'nw'
+    text = '%s,dl_src=%s,dl_dst=%s,%s_src=%s,%s_dst=%s,nw_tos=%d,nw_ecn=%d,' \
+        'nw_ttl=%d' % (kind, p.eth_src, p.eth_dst, address, p.src, address,
+                       p.dst, p.tos & ~3, p.tos & 3, p.ttl)
+    if p.proto in (TCP, UDP):
+        name = names[p.proto]
+        text += ',%s_src=%d,%s_dst=%d' % (name, p.sport, name, p.dport)
+    elif p.proto in (ICMP, ICMP6):
+        name = 'icmpv6' if p.v6 else 'icmp'
+        text += ',%s_type=%d,%s_code=%d' % (name, p.sport, name, p.dport)
+    if p.proto == TCP:
+        text += ',tcp_flags=0x%x' % p.flags
+    return text

@@ -6,24 +6,32 @@ somewhere: conntrack, Services, routing, output; all of them, and some others,
 have random flows above those.  No two flows of a table have one priority, but
 the clauses of conjunctions, as nobody says which of two gets a packet."""
 
+import tunnels
 from talk import Talk, World
 
 PORTS = {'p1': 1, 'p2': 2, 'p3': 7, 'p4': 40, 'p5': 300}
+PORTS_WITH_TUNNEL = dict(PORTS, **{tunnels.PORT: 9})
 ROUTER = '02:00:00:00:00:fe'
 HOSTS = {port: ('02:00:00:00:00:0' + port[1],
                 ['10.0.0.' + port[1], 'fd00::' + port[1]])
          for port in PORTS}
 HOSTS['p5'][1].extend(['192.168.7.1', 'fd07::1'])
+REMOTE = {tunnels.PORT: ('02:00:00:00:00:09', ['10.0.9.1', 'fd00:9::1'])}
 VIPS = ['10.9.0.1', '10.9.0.2', 'fd09::1']
 OUTSIDE = ['192.168.7.1', 'fd07::1']
 SNAT = {4: '10.8.0.', 6: 'fd08::'}
 L4_PORTS = [80, 443, 8080, 53, 3306]
 
 
-def destinations(client):
-    found = [(mac, ip) for port, (mac, ips) in HOSTS.items()
-             if port != client for ip in ips]
-    return found + [(ROUTER, ip) for ip in VIPS + VIPS + OUTSIDE]
+def destinations(hosts):
+    def of(client):
+        found = [(mac, ip) for port, (mac, ips) in hosts.items()
+                 if port != client for ip in ips]
+        if client != tunnels.PORT and tunnels.PORT in hosts:
+            found *= 2
+            found += [(ROUTER, ip) for ip in REMOTE[tunnels.PORT][1] * 4]
+        return found + [(ROUTER, ip) for ip in VIPS + VIPS + OUTSIDE]
+    return of
 
 
 class Sets(World):
@@ -32,10 +40,13 @@ class Sets(World):
 
 class RuleSet:
     """flows, groups, tables, zones     for changes.Changes
-    learns, times_out                   has flows that do"""
+    learns, times_out                   has flows that do
+    tunnel                              some hosts are behind tunnels
+    ranges                              NAT chooses among some"""
 
-    def __init__(self, rnd):
-        self.rnd = rnd
+    def __init__(self, rnd, tunnel=False, ranges=False):
+        self.rnd, self.tunnel = rnd, tunnel
+        self.ranges = ranges and rnd.random() < .25
         self.flows, self.groups = [], []
         self.used = {}                  # Table: priorities.
         self.n_conj = 0
@@ -59,7 +70,8 @@ class RuleSet:
             self.make_learn()
 
     def world(self):
-        return Sets(HOSTS, destinations)
+        hosts = dict(HOSTS, **REMOTE) if self.tunnel else HOSTS
+        return Sets(hosts, destinations(hosts))
 
     def kinds(self):
         return dict(Talk.KINDS)
@@ -232,16 +244,27 @@ class RuleSet:
 
     def nat(self, direction, v6):
         rnd = self.rnd
-        if direction == 'src':
-            ip = SNAT[6 if v6 else 4] + str(rnd.randrange(1, 4))
-        else:
-            ip = rnd.choice(list(HOSTS.values()))[1][v6]
-        port = ''
-        if direction == 'dst' and rnd.random() < .6:
-            ip = '[%s]' % ip if v6 else ip
+        ip, port = self.nat_address(direction, v6), ''
+        if rnd.random() < (.6 if direction == 'dst' else .3 * self.ranges):
+            if v6:
+                ip = '-'.join('[%s]' % end for end in ip.split('-'))
             port = ':%d' % rnd.choice([80, 8080, 53])
-        flags = rnd.choice(['', '', '', ',persistent', ',random'])
+            if self.ranges and rnd.random() < .6:
+                port += '-%d' % (int(port[1:]) + rnd.randrange(1, 5))
+        flags = rnd.choice(['', '', '', ',persistent', ',random', ',hash'])
         return 'nat(%s=%s%s%s)' % (direction, ip, port, flags if port else '')
+
+    def nat_address(self, direction, v6):
+        """One address, or some."""
+        rnd = self.rnd
+        if direction == 'src':
+            prefix, first = SNAT[6 if v6 else 4], rnd.randrange(1, 4)
+        else:
+            prefix, first = 'fd00::' if v6 else '10.0.0.', rnd.randrange(1, 5)
+        if self.ranges and rnd.random() < .6:
+            return '%s%d-%s%d' % (prefix, first, prefix,
+                                  first + rnd.randrange(1, 6 - first))
+        return '%s%d' % (prefix, first)
 
     def policy(self, n):
         self.miss(n)
@@ -280,8 +303,23 @@ class RuleSet:
                                               % ROUTER]),
                              PORTS[port], self.go(n, 0)), 900, 1000)
 
+        if self.tunnel:
+            mac, ips = REMOTE[tunnels.PORT]
+            for ip in ips:
+                self.add(n, ['ipv6', 'ipv6_dst=' + ip] if ':' in ip else
+                         ['ip', 'nw_dst=' + ip],
+                         'set_field:%s->eth_dst,%sset_field:%s->tun_dst,'
+                         'set_field:%d->tun_id,%s' % (
+                             mac, rnd.choice(['', 'dec_ttl,']),
+                             rnd.choice(tunnels.PEERS),
+                             rnd.choice(tunnels.VNIS), self.go(n, 0)),
+                         900, 1000)
+
     def output(self, n):
         rnd = self.rnd
+        if self.tunnel:
+            self.add(n, ['', 'dl_dst=' + REMOTE[tunnels.PORT][0]],
+                     'output:%d' % PORTS_WITH_TUNNEL[tunnels.PORT], 1000, 1010)
         if rnd.random() < .5:
             self.flows.append('table=%d,priority=0 actions=output:%d'
                               % (self.tables[n], rnd.choice(
@@ -331,6 +369,11 @@ class RuleSet:
 
     def meta(self, proto):
         rnd = self.rnd
+        if self.tunnel and rnd.random() < .3:
+            return rnd.choice(['tun_id=%d' % rnd.choice(tunnels.VNIS),
+                               'tun_src=%s' % rnd.choice(tunnels.PEERS),
+                               'tun_dst=' + tunnels.OUR_IP,
+                               'in_port=9', 'tun_id=0x1/0x1'])
         return rnd.choice([
             'in_port=%d' % rnd.choice(list(PORTS.values())),
             'reg%d=0x%x/0x%x' % (rnd.randrange(4), rnd.randrange(4),

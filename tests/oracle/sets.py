@@ -2,6 +2,7 @@
 """Random rule sets, one after the other, on one pair of switches."""
 
 import rules
+import tunnels
 from changes import Changes
 from traffic import Traffic
 
@@ -20,14 +21,16 @@ def load(pair, rule_set):
 
 
 def run(pair, rnd, n_packets):
-    rule_set = rules.RuleSet(rnd)
+    rule_set = rules.RuleSet(rnd, tunnels.PORT in pair.ours.ports,
+                             pair.same_random)
     clear(pair)
     load(pair, rule_set)
     pair.do(['learns', rule_set.learns])
     changes = Changes(rnd, pair, rule_set.flows, rule_set.groups,
                       rule_set.tables, rule_set.zones, rule_set.other_actions,
                       rule_set.source_ports)
-    # What a packet learns, stock lets the next batch know.
+    # What a packet learns, stock lets the next batch know.  And who gets the
+    # last port of a range, is open in a batch.
     Traffic(rnd, pair, rule_set.world(), changes, rule_set.kinds(),
-            batches=not rule_set.learns, expire=rule_set.times_out,
-            ).run(n_packets)
+            batches=not (rule_set.learns or rule_set.ranges),
+            expire=rule_set.times_out).run(n_packets)

@@ -99,7 +99,7 @@ class Spread:
         return c
 
     def go_on(self, c, weights):
-        for sw in self.pair.both:
+        for sw in self.pair.both * 3:
             self.to_service(sw, c, c.packet.but(
                 flags=ACK, seq=c.seq + 1, ack=8, ttl=self.rnd.choice([64, 9]),
                 tos=self.rnd.choice([0, 32])), weights)

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+import tunnels
 from wire import Wire
 
 # An OpenFlow table's number, packets and bytes, and what identifies a flow.
@@ -73,15 +74,17 @@ class Control:
 
 
 class Switch:
-    """Ports are given as {name: OpenFlow port number}."""
+    """Ports are given as {name: OpenFlow port number}.  One of them may be
+    tunnels.PORT; then a second bridge, of stock type, is the underlay."""
 
-    def __init__(self, name, prefix, datapath_type, ports, workdir):
+    def __init__(self, name, prefix, datapath_type, ports, workdir,
+                 preload=None):
         self.name, self.prefix, self.ports = name, prefix, dict(ports)
         self.dir = os.path.join(workdir, name)
         os.mkdir(self.dir)
         self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_LOGDIR=self.dir,
                         OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir)
-        self.datapath_type = datapath_type
+        self.datapath_type, self.preload = datapath_type, preload
         self.processes = []
         try:
             self.start()
@@ -106,11 +109,16 @@ class Switch:
     def daemon(self, name, *args):
         path = os.path.join(self.prefix, 'sbin', name)
         log = open(os.path.join(self.dir, name + '.out'), 'w')
+        env = dict(self.env)
+        if self.preload:
+            env['LD_PRELOAD'] = self.preload
+            env['ASAN_OPTIONS'] = 'verify_asan_link_order=0:' \
+                + env.get('ASAN_OPTIONS', '')
         # A network of its own: its tap devices meet nobody else's.
         self.processes.append(subprocess.Popen(
             ['unshare', '--net', path, *args, '--no-chdir', '--log-file',
              '-vconsole:off'],
-            env=self.env, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+            env=env, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
 
     def wait_for(self, path):
         deadline = time.monotonic() + 30
@@ -142,6 +150,13 @@ class Switch:
         self.other_control = Control(control)
         self.waiting = Control(control)     # For what takes long.
         self.wire = Wire(self.pid)
+        # A stock bridge first: conntrack starts with it, and so both switches
+        # have made the same random numbers by then.
+        self.vsctl('add-br', tunnels.BRIDGE, '--', 'set', 'bridge',
+                   tunnels.BRIDGE, 'datapath_type=netdev', 'fail_mode=secure',
+                   'other_config:hwaddr=' + tunnels.OUR_MAC)
+        if tunnels.PORT in self.ports:
+            self.add_underlay()
         args = ['--', '--id=@d', 'create', 'Datapath', 'datapath_version=x',
                 '--', 'set',
                 'Open_vSwitch', '.',
@@ -160,13 +175,38 @@ class Switch:
 
     @staticmethod
     def add_port_args(port, number):
+        if port == tunnels.PORT:
+            options = ['type=geneve', 'options:remote_ip=flow',
+                       'options:key=flow']
+        else:
+            options = ['type=tap']
         return ['add-port', 'br0', port, '--', 'set', 'interface', port,
-                'type=tap', 'ofport_request=%d' % number]
+                'ofport_request=%d' % number, *options]
+
+    def add_underlay(self):
+        bridge, port = tunnels.BRIDGE, tunnels.UNDERLAY
+        self.vsctl('add-port', bridge, port, '--', 'set', 'interface', port,
+                   'type=tap', 'ofport_request=1')
+        self.wire.up(port)
+        self.wire.up(bridge)
+        subprocess.run(['nsenter', '--target', str(self.pid), '--net', 'ip',
+                        'address', 'add', tunnels.OUR_IP + '/24', 'dev',
+                        bridge], check=True)
+        self.tool('ovs-ofctl', 'add-flows', '%s/%s.mgmt' % (self.dir, bridge),
+                  '-', stdin='in_port=LOCAL actions=output:1\n'
+                  'in_port=1,udp,tp_dst=6081 actions=LOCAL\n')
+        deadline = time.monotonic() + 30
+        while tunnels.OUR_IP not in self.control('ovs/route/show'):
+            if time.monotonic() > deadline:
+                raise RuntimeError('%s: no route' % self.name)
+        for i in tunnels.PEERS:
+            self.control('tnl/neigh/set', bridge, i, tunnels.PEER_MAC)
 
     def ports_up(self):
         """Switches on the ports' devices, and waits until the switch knows."""
         for port in self.ports:
-            self.wire.up(port)
+            if port != tunnels.PORT:
+                self.wire.up(port)
         deadline = time.monotonic() + 30
         while re.search(r'(?m)^ (?!LOCAL).*\n.*\n\s+state:\s+LINK_DOWN',
                         self.ofctl('dump-ports-desc')):
@@ -193,7 +233,7 @@ class Switch:
         os.kill(self.pid, signal.SIGCONT)
 
     def sent(self):
-        return self.wire.receive(self.ports)
+        return self.wire.receive([tunnels.UNDERLAY, *self.ports])
 
     def connections(self):
         return sorted(self.control('dpctl/dump-conntrack').splitlines())
@@ -228,6 +268,20 @@ class Switch:
                     text = f.read()
                 if 'Sanitizer' in text or 'runtime error' in text:
                     raise RuntimeError('%s: %s' % (self.name, text[:4000]))
+
+
+def same_random(workdir):
+    """What to preload so that all switches make the same random numbers, or
+    None where there is no compiler."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          'same-random.c')
+    library = os.path.join(workdir, 'same-random.so')
+    try:
+        subprocess.run(['cc', '-shared', '-fPIC', '-O1', '-o', library,
+                        source], check=True)
+        return library
+    except FileNotFoundError:
+        return None
 
 
 class Workdir:

@@ -2,6 +2,7 @@
 """Conversations in random order, with changes in between."""
 
 import packets
+import tunnels
 from talk import Talk, vary
 
 
@@ -91,9 +92,15 @@ class Traffic:
     def send(self, port, batch):
         """Sends packets with tags and says where each came out."""
         arrived = {p.tag: [] for p in batch}
+        frames = [p.frame() for p in batch]
+        if port == tunnels.PORT:
+            port = tunnels.UNDERLAY
+            frames = [tunnels.wrap(self.rnd, frame) for frame in frames]
         sent = self.pair.do(['packets', port,
-                             [p.frame().hex() for p in batch]])
+                             [frame.hex() for frame in frames]])
         for to, frame in sent:
+            if to == tunnels.UNDERLAY:
+                to, frame = tunnels.PORT, tunnels.unwrap(frame)
             p = packets.parse(frame)
             if p and p.tag in arrived:
                 arrived[p.tag].append((to, p))
