@@ -45,7 +45,7 @@ struct thread_cache {
     uint32_t n_tunnels;                 /* Ever. */
 
     uint64_t capacity;                  /* That was asked for. */
-    atomic_uint64_t n_inserted;
+    atomic_uint64_t n_inserted, n_replayed;
     /* For adp_cache_stats_get(). */
     atomic_uint64_t n_sessions, n_verdicts, n_bytes, real_capacity;
 };
@@ -398,6 +398,12 @@ adp_cache_remember(struct adp_cache *cache,
     }
 }
 
+void
+adp_cache_count_replay(struct adp_cache *cache)
+{
+    adp_count_mine(&thread_cache_cast(cache)->n_replayed, 1);
+}
+
 /* Main thread. */
 
 size_t
@@ -418,6 +424,7 @@ adp_cache_threads_get(struct adp_cache_thread **threadsp)
         t->stats.n_verdicts = adp_counted(&tc->n_verdicts);
         t->stats.n_bytes = adp_counted(&tc->n_bytes);
         t->stats.n_inserted = adp_counted(&tc->n_inserted);
+        t->stats.n_replayed = adp_counted(&tc->n_replayed);
     }
     ovs_mutex_unlock(&caches_mutex);
     *threadsp = threads;
@@ -439,6 +446,7 @@ adp_cache_stats_get(struct adp_cache_stats *stats)
         stats->n_verdicts += t->n_verdicts;
         stats->n_bytes += t->n_bytes;
         stats->n_inserted += t->n_inserted;
+        stats->n_replayed += t->n_replayed;
     }
     free(threads);
 }

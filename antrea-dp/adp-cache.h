@@ -77,12 +77,16 @@ void adp_cache_remember(struct adp_cache *, const struct adp_session_packet *,
                         const struct adp_cached_source *,
                         const struct adp_cached_content *);
 
+/* Counts a packet that adp-memo.h knew the way of. */
+void adp_cache_count_replay(struct adp_cache *);
+
 /* Sums over all threads. */
 struct adp_cache_stats {
     uint64_t n_sessions, capacity;
     uint64_t n_verdicts;
     uint64_t n_bytes;
     uint64_t n_inserted;
+    uint64_t n_replayed;                /* Packets, by adp-memo.h. */
 };
 void adp_cache_stats_get(struct adp_cache_stats *);
 

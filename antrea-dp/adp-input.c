@@ -333,6 +333,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     }
     adp_cached_count(v, dp_packet_size(packet), p->tcp_flags, f->now);
     adp_count_mine(&v->n_cycles, cycles);
+    adp_cache_count_replay(f->cache);
     adp_fast_init_metadata(f, packet, p->is_ipv6);
     execute_content(f, &e, packet);
     return true;
@@ -416,7 +417,7 @@ fetch_memos(struct adp_fast *f, size_t n)
     }
     for (int stage = 0; stage < ADP_MEMO_STAGES; stage++) {
         for (size_t i = 0; i < n_fetches; i++) {
-            adp_memos_fetch(f->cache->memos, stage,
+            adp_memos_fetch(f->cache->memos, f->tracker, stage,
                             &f->packets[packets[i]].parsed, &fetches[i]);
         }
     }

@@ -10,7 +10,8 @@
 #include "adp-session-parse.h"
 
 #define N_MEMOS 16384
-#define N_SIGHTINGS 16384
+#define N_SIGHTINGS 4096
+#define N_SIGHTING_WAYS 4
 
 /* What a key's l4.zero is in this table, where it has no other meaning. */
 enum { KEY_PACKET = 1, KEY_BUCKET = 2, KEY_SYN = 4 };
@@ -32,7 +33,8 @@ struct adp_memos {
     struct adp_sessions *table;         /* Its verdicts are struct adp_memo. */
     struct adp_cached_set *verdicts;
     uint32_t epoch;
-    uint16_t sightings[N_SIGHTINGS];    /* By hash: keys met before. */
+    /* Keys met before, by hash, the latest of each hash first. */
+    uint16_t sightings[N_SIGHTINGS][N_SIGHTING_WAYS];
 };
 
 static atomic_uint32_t epoch = 0;
@@ -224,6 +226,7 @@ static void
 flow_from_tuple(struct flow *flow, const struct conntrack_peek_tuple *tuple,
                 uint8_t nw_proto)
 {
+    flow->packet_type = htonl(PT_ETH);
     flow->dl_type = tuple->dl_type;
     flow->nw_proto = nw_proto;
     flow->tp_src = tuple->tp_src;
@@ -278,6 +281,39 @@ fetch_memo(struct adp_memo_fetch *fetch)
     }
 }
 
+/* What conntrack looks at in the steps of a memo, if it leaves the packet's
+ * source port alone. */
+static void
+fetch_steps(const struct conntrack *tracker,
+            const struct adp_session_packet *p,
+            const struct adp_memo_fetch *fetch)
+{
+    const struct adp_memo *memo = fetch->memo;
+    struct conntrack_peek_tuple tuple;
+    int last_zone = -1;
+
+    if (!memo) {
+        return;
+    }
+    tuple_from_packet(&tuple, p);
+    for (size_t i = 0; i < memo->n_steps; i++) {
+        const struct adp_ct_step *step = &memo->steps[i];
+        struct conntrack_peek_tuple after = step->tuple;
+
+        if (step->req.zone != last_zone) {
+            conntrack_peek_prefetch(tracker, step->req.zone, &tuple,
+                                    p->nw_proto);
+            last_zone = step->req.zone;
+        }
+        after.tp_src = tuple.tp_src;
+        if (memcmp(&after, &tuple, sizeof tuple)) {
+            tuple = after;
+            conntrack_peek_prefetch(tracker, step->req.zone, &tuple,
+                                    p->nw_proto);
+        }
+    }
+}
+
 /* On to what comes after the choice of a bucket.  It is the right one if
  * conntrack leaves the packet as it is, as it does with new connections. */
 
@@ -325,7 +361,8 @@ fetch_candidate(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
 }
 
 void
-adp_memos_fetch(const struct adp_memos *memos, int stage,
+adp_memos_fetch(const struct adp_memos *memos,
+                const struct conntrack *tracker, int stage,
                 const struct adp_session_packet *p,
                 struct adp_memo_fetch *fetch)
 {
@@ -343,7 +380,13 @@ adp_memos_fetch(const struct adp_memos *memos, int stage,
     case 6:
         fetch_memo(fetch);
         break;
+    case 7:
+        if (fetch->goes_on) {
+            fetch_steps(tracker, p, fetch);
+        }
+        break;
     case 3:
+        fetch_steps(tracker, p, fetch);
         fetch_choice(p, fetch);
         break;
     case 4:
@@ -399,13 +442,16 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
 static bool
 was_sighted(struct adp_memos *memos, uint32_t hash)
 {
-    uint16_t *sighting = &memos->sightings[hash % N_SIGHTINGS];
+    uint16_t *ways = memos->sightings[hash % N_SIGHTINGS];
     uint16_t tag = hash >> 16 | 1;
 
-    if (*sighting == tag) {
-        return true;
+    for (int i = 0; i < N_SIGHTING_WAYS; i++) {
+        if (ways[i] == tag) {
+            return true;
+        }
     }
-    *sighting = tag;
+    memmove(&ways[1], &ways[0], (N_SIGHTING_WAYS - 1) * sizeof *ways);
+    ways[0] = tag;
     return false;
 }
 

@@ -35,6 +35,7 @@ struct adp_draft;
 struct adp_memo;
 struct adp_memos;
 struct adp_walk;
+struct conntrack;
 struct conntrack_peek_tuple;
 
 struct adp_memos *adp_memos_create(struct adp_cached_set *);
@@ -49,10 +50,10 @@ struct adp_memo_fetch {
     const struct adp_memo *memo;
     bool goes_on;                       /* There is a next one. */
 };
-#define ADP_MEMO_STAGES 7
+#define ADP_MEMO_STAGES 8
 /* Stage 0 sets 'fetch' up. */
-void adp_memos_fetch(const struct adp_memos *, int stage,
-                     const struct adp_session_packet *,
+void adp_memos_fetch(const struct adp_memos *, const struct conntrack *,
+                     int stage, const struct adp_session_packet *,
                      struct adp_memo_fetch *fetch);
 
 /* Looks for a memo that the packet goes through.  'w' is prepared by

@@ -15,6 +15,7 @@
 #include "adp-appctl.h"
 #include "adp-control.h"
 #include "adp-tunnel.h"
+#include "conntrack-pool.h"
 #include "dp-hooks.h"
 #include "smap.h"
 #include "sset.h"
@@ -63,9 +64,23 @@ adp_class_port_open_type(const char *dp_type OVS_UNUSED,
     return base->port_open_type(BASE_TYPE, port_type);
 }
 
+/* All bridges share a datapath, and its connection tracker. */
+static void
+prepare_for_connections(void)
+{
+    if (!ovs_list_is_empty(&adp_bridges)) {
+        const struct adp_bridge *b
+            = CONTAINER_OF(ovs_list_front(&adp_bridges), struct adp_bridge,
+                           list_node);
+
+        conntrack_pool_run(dp_dpif_conntrack(b->dpif.backer->dpif));
+    }
+}
+
 static int
 adp_class_type_run(const char *type OVS_UNUSED)
 {
+    prepare_for_connections();
     adp_cached_reap();
     adp_control_run();
     return 0;
@@ -74,6 +89,7 @@ adp_class_type_run(const char *type OVS_UNUSED)
 static void
 adp_class_type_wait(const char *type OVS_UNUSED)
 {
+    conntrack_pool_wait();
     adp_control_wait();
 }
 

@@ -114,6 +114,7 @@ put_sessions(struct json *o, const struct adp_cache_stats *stats)
     put_count(o, "session_bytes", stats->n_bytes);
     put_count(o, "session_verdicts", stats->n_verdicts);
     put_count(o, "sessions_inserted", stats->n_inserted);
+    put_count(o, "replays", stats->n_replayed);
 }
 
 static struct json *
@@ -284,6 +285,7 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
                            b->pipeline ? b->pipeline->name : "none");
     put_count(o, "time_ms", time_msec());
     put_count(o, "program_generation", program->generation);
+    put_count(o, "program_bytes", adp_program_size(program));
     if (b->state) {
         put_count(o, "state_generation", adp_state_generation(b->state));
     }

@@ -192,12 +192,27 @@ count_learn(uint8_t table_id, void *aux_)
     bitmap_set(aux->program->learn_tables, table_id, *n > 0);
 }
 
+static size_t
+ops_size(const struct adp_op_list *ops)
+{
+    size_t size = ops->n_ops * sizeof *ops->ops;
+
+    for (size_t i = 0; i < ops->n_ops; i++) {
+        const struct adp_op_list *nested = ops->ops[i].nested;
+
+        size += nested ? sizeof *nested + ops_size(nested) : 0;
+    }
+    return size;
+}
+
 static void
 count_actions(struct adp_program *program, const struct adp_op_list *ops,
               int delta)
 {
     struct count_learn_aux aux = { .program = program, .delta = delta };
+    size_t size = ops_size(ops);
 
+    program->counts->op_bytes += delta > 0 ? size : -size;
     adp_reads_for_each_learn(ops->ofpacts, ops->ofpacts_len, count_learn,
                              &aux);
 }

@@ -61,6 +61,7 @@ adp_walk_ct_init(struct adp_walk *w)
     md_from_flow(&w->md, w->flow);
     w->conntracked = (w->flow->ct_state & CS_TRACKED) != 0;
     w->nat_unseen = false;
+    w->clone_tracked = false;
 }
 
 /* Emitting the datapath action. */
@@ -370,6 +371,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
 
     thaw(w, w->flow);
     if (ask(w, req, a, w->flow, &nat)) {
+        size_t n_cts = w->verdict->n_cts;
         const struct adp_op_list *ops;
         size_t offset;
 
@@ -388,6 +390,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         w->stop = w->verdict->punt != ADP_PUNT_NONE;
         w->md = saved_md;
         w->nat_unseen = nat;
+        w->clone_tracked |= w->verdict->n_cts > n_cts;
         w->n_passes = n_passes;
         w->resubmits = resubmits;
         w->place = place;
@@ -406,9 +409,10 @@ adp_walk_ct(struct adp_walk *w, const struct adp_op *op, bool last)
     struct adp_ct_request req;
     bool nat;
 
-    if (w->nat_unseen) {
+    if (w->nat_unseen || w->clone_tracked) {
         /* What headers the packet has after further changes depends on which
-         * of them NAT made. */
+         * of them NAT made.  And the environment goes on from its latest
+         * answer, not from that to the ct() before the clone. */
         adp_walk_punt(w, ADP_PUNT_ACTION, op->ofpact);
         return false;
     }

@@ -63,6 +63,7 @@ struct adp_walk {
     struct adp_ct_md md;
     bool conntracked;               /* Does OpenFlow know what 'md' says? */
     bool nat_unseen;                /* Do headers differ from 'base'? */
+    bool clone_tracked;             /* Did a clone meet ct()? */
     bool dirty;                 /* May 'flow' differ from 'base'? */
 
     bool output;                    /* Was there any? */

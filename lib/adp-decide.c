@@ -448,6 +448,7 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     struct adp_ct_md saved_md = w->md;
     bool conntracked = w->conntracked;
     bool nat_unseen = w->nat_unseen;
+    size_t n_cts = w->verdict->n_cts;
     int n_passes = w->n_passes;
     struct flow saved_base;
     size_t offset;
@@ -461,6 +462,7 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     w->md = saved_md;
     w->conntracked = conntracked;
     w->nat_unseen = nat_unseen;
+    w->clone_tracked |= w->verdict->n_cts > n_cts;
     w->n_passes = n_passes;
 }
 

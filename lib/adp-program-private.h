@@ -40,6 +40,7 @@ struct adp_delta {
 struct adp_program_counts {
     uint32_t reads[ADP_N_READS];
     uint32_t learns[256];       /* learn() actions, by table written to. */
+    size_t op_bytes;            /* Ops of rules and groups. */
 };
 
 /* The groups of a program, by group_id. */

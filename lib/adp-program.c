@@ -89,6 +89,21 @@ adp_program_get_group(const struct adp_program *program, uint32_t group_id)
     return adp_group_map_get(program->groups, group_id);
 }
 
+size_t
+adp_program_size(const struct adp_program *program)
+{
+    size_t size = sizeof *program + program->counts->op_bytes;
+
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        const struct adp_table *table = program->tables[i];
+
+        if (table) {
+            size += sizeof *table + table->match->class->size(table->match);
+        }
+    }
+    return size;
+}
+
 uint64_t
 adp_program_changed(const struct adp_program *program, uint8_t table_id,
                     int priority)

@@ -77,6 +77,10 @@ void adp_program_unref(struct adp_program *);   /* RCU-postponed free. */
 const struct adp_group *adp_program_get_group(const struct adp_program *,
                                               uint32_t group_id);
 
+/* Bytes of all that was compiled: matchers and ops.  The matches and actions
+ * as they were given don't count.  Cheap, whatever the number of rules. */
+size_t adp_program_size(const struct adp_program *);
+
 /* The latest generation in which the table changed at 'priority' or above, 0
  * if never.  A rule that takes the place of one with the same match, clauses
  * and actions is no change.

@@ -43,7 +43,7 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS;
 
 # Stock OVS as oracle, on what "make install" has installed; as root.
-#   make check-oracle [SEED=...] [SETS=...] [PACKETS=...]
+#   make check-oracle [SEED=...|random] [SETS=...] [PACKETS=...]
 ORACLE_ENV = \
 	ADP_TOP='$(abs_top_srcdir)' ADP_BUILD='$(abs_top_builddir)' \
 	ADP_PREFIX='$(prefix)'
@@ -53,9 +53,9 @@ check-oracle: tests/unit/gen-flows
 	$(if $(PACKETS),PACKETS=$(PACKETS)) \
 		$(top_srcdir)/tests/oracle/oracle.test
 
-# The same for long: half an hour or so.
+# The same for long, and with another seed each time: half an hour or so.
 soak-oracle: tests/unit/gen-flows
-	@$(ORACLE_ENV) $(if $(SEED),SEED=$(SEED)) \
+	@$(ORACLE_ENV) SEED=$(or $(SEED),random) \
 	SETS=$(or $(SETS),200) PACKETS=$(or $(PACKETS),100000) \
 		$(top_srcdir)/tests/oracle/oracle.test
 

@@ -6,7 +6,7 @@
  * The steps mirror those of conntrack_execute() and process_one(); where
  * those change a connection, these change a copy. */
 
-#include <malloc.h>
+#include "cmap-ahead.h"
 #include "ovs-thread.h"
 
 BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
@@ -47,6 +47,8 @@ conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
     p->applicable = true;
     p->last_natted = NULL;
     p->n_steps = 0;
+    p->n_hashes = 0;
+    p->knows_expectations = false;
 }
 
 void
@@ -57,13 +59,20 @@ conntrack_peek_clear(struct conntrack_peek *p)
     p->md_reply = false;
 }
 
+static void
+peek_free(struct conn *conn)
+{
+    if (!conntrack_pool_put(conn)) {
+        free(conn);
+    }
+}
+
 /* Bytes that may be read from 'conn', which some protocol's new_conn()
  * allocated: struct conn is only its beginning. */
 static size_t
 peek_conn_size(const struct conn *conn)
 {
-    return MIN(malloc_usable_size(CONST_CAST(struct conn *, conn)),
-               CT_PEEK_CONN_SIZE);
+    return MIN(conntrack_pool_size(conn), CT_PEEK_CONN_SIZE);
 }
 
 static struct conntrack_peek_conn *
@@ -92,7 +101,6 @@ peek_copy(struct conntrack_peek *p, struct conn *real)
     if (pc) {
         pc->up = ALIGNED_CAST(struct conn *, pc->bytes);
         pc->real = real;
-        pc->has_twin = real->nat_conn != NULL;
         if (!conntrack_ref_init(&pc->ref, real)) {
             p->ordinary = false;
         }
@@ -136,6 +144,56 @@ peek_lookup_created(struct conntrack_peek *p, const struct conn_key *key,
     }
 }
 
+/* True if the packet has ended 'real'. */
+static bool
+peek_has_ended(const struct conntrack_peek *p, const struct conn *real)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (p->conns[i].real == real) {
+            return p->conns[i].expired;
+        }
+    }
+    return false;
+}
+
+/* As conn_key_hash().  A packet has few different keys, and each is asked for
+ * several times. */
+static uint32_t
+peek_hash(struct conntrack_peek *p, const struct conn_key *key)
+{
+    size_t n = p->n_hashes;
+
+    for (size_t i = 0; i < MIN(n, CT_PEEK_MAX_HASHES); i++) {
+        if (!memcmp(&p->hashes[i].key, key, sizeof *key)) {
+            return p->hashes[i].hash;
+        }
+    }
+
+    struct conntrack_peek_hash *h = &p->hashes[n % CT_PEEK_MAX_HASHES];
+    h->key = *key;
+    h->hash = conn_key_hash(key, p->ct->hash_basis);
+    p->n_hashes = n + 1;
+    return h->hash;
+}
+
+/* As conn_key_lookup(), but without the connections that the packet has
+ * ended. */
+static struct conn *
+peek_lookup_real(const struct conntrack_peek *p, const struct conn_key *key,
+                 uint32_t hash, bool *reply)
+{
+    struct conn *conn;
+
+    CMAP_FOR_EACH_WITH_HASH (conn, cm_node, hash, &p->ct->conns) {
+        *reply = conn_key_cmp(&conn->key, key) != 0;
+        if ((!*reply || !conn_key_cmp(&conn->rev_key, key))
+            && !conn_expired(conn, p->now) && !peek_has_ended(p, conn)) {
+            return conn;
+        }
+    }
+    return NULL;
+}
+
 static void
 peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
             struct peek_found *f)
@@ -145,14 +203,18 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
 
     memset(f, 0, sizeof *f);
     peek_lookup_created(p, key, f);
-    if (f->pc || !conn_lookup(p->ct, key, p->now, &conn, &reply)) {
+    if (f->pc) {
+        return;
+    }
+    conn = peek_lookup_real(p, key, peek_hash(p, key), &reply);
+    if (!conn) {
         return;
     }
 
     if (conn->conn_type == CT_CONN_TYPE_UN_NAT) {
         f->un_nat = true;
-        uint32_t hash = conn_key_hash(&conn->rev_key, p->ct->hash_basis);
-        conn_key_lookup(p->ct, key, hash, p->now, &conn, &reply);
+        uint32_t hash = peek_hash(p, &conn->rev_key);
+        conn = peek_lookup_real(p, key, hash, &reply);
         if (!conn) {
             f->orphan = true;
             return;
@@ -161,9 +223,18 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     f->reply = reply;
     f->pc = peek_copy(p, conn);
     f->full = !f->pc;
-    if (f->pc && f->pc->expired) {
-        memset(f, 0, sizeof *f);
-    }
+}
+
+/* True if there is a connection for 'key': none is created then. */
+static bool
+peek_is_taken(struct conntrack_peek *p, const struct conn_key *key)
+{
+    struct peek_found f;
+    bool reply;
+
+    memset(&f, 0, sizeof f);
+    peek_lookup_created(p, key, &f);
+    return f.pc || peek_lookup_real(p, key, peek_hash(p, key), &reply);
 }
 
 /* Applies the NAT of 'pc' to the packet's tuple and state. */
@@ -364,7 +435,7 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
         pc->up->nat_action = req->nat->nat_action;
         memcpy(&nat_conn, pc->up, sizeof nat_conn);
         if (!nat_get_unique_tuple(p->ct, pc->up, &nat_conn, req->nat)) {
-            free(pc->up);
+            peek_free(pc->up);
             p->n_conns--;
             p->applicable = false;
             return CT_PEEK_OK;
@@ -427,12 +498,15 @@ peek_check_orig_tuple(struct conntrack_peek *p, const struct conn_key *key,
 }
 
 static bool
-peek_has_expectations(struct conntrack *ct)
+peek_has_expectations(struct conntrack_peek *p)
 {
-    ovs_rwlock_rdlock(&ct->resources_lock);
-    bool any = !hmap_is_empty(&ct->alg_expectations);
-    ovs_rwlock_unlock(&ct->resources_lock);
-    return any;
+    if (!p->knows_expectations) {
+        ovs_rwlock_rdlock(&p->ct->resources_lock);
+        p->has_expectations = !hmap_is_empty(&p->ct->alg_expectations);
+        ovs_rwlock_unlock(&p->ct->resources_lock);
+        p->knows_expectations = true;
+    }
+    return p->has_expectations;
 }
 
 static enum conntrack_peek_result
@@ -499,16 +573,15 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     }
 
     if (create) {
-        if (pc && f.reply && pc->has_twin) {
-            /* Upstream finds the un-NAT twin, which never expires, and
-             * creates nothing. */
-            return CT_PEEK_UNFORESEEN;
-        }
         p->ordinary = false;
-        if (peek_has_expectations(p->ct)) {
+        if (peek_has_expectations(p)) {
             return CT_PEEK_ALG;
         }
-        result = peek_not_found(p, key, req, tuple, &pc);
+        /* Behind a connection that the packet ended there may be another, or
+         * its un-NAT twin, which never expires. */
+        if (!f.pc || !peek_is_taken(p, key)) {
+            result = peek_not_found(p, key, req, tuple, &pc);
+        }
     }
     peek_write_md(p, req->zone, pc, key);
     if (pc) {
@@ -585,6 +658,24 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
     return CT_PEEK_OK;
 }
 
+void
+conntrack_peek_prefetch(const struct conntrack *ct, uint16_t zone,
+                        const struct conntrack_peek_tuple *tuple,
+                        uint8_t nw_proto)
+{
+    struct conn_key key;
+
+    memset(&key, 0, sizeof key);
+    key.dl_type = tuple->dl_type;
+    key.nw_proto = nw_proto;
+    key.zone = zone;
+    key.src.addr = tuple->src;
+    key.dst.addr = tuple->dst;
+    key.src.port = tuple->tp_src;
+    key.dst.port = tuple->tp_dst;
+    cmap_prefetch(&ct->conns, conn_key_hash(&key, ct->hash_basis));
+}
+
 enum conntrack_peek_result
 conntrack_peek_ct(struct conntrack_peek *p,
                   const struct conntrack_peek_request *req,
@@ -616,9 +707,12 @@ apply_has_room(struct conntrack_peek *p, unsigned int n_new)
 static bool
 apply_is_free(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
 {
-    return (!conn_lookup(p->ct, &pc->up->key, p->now, NULL, NULL)
+    return (!conn_key_lookup(p->ct, &pc->up->key, peek_hash(p, &pc->up->key),
+                             p->now, NULL, NULL)
             && (!pc->has_un_nat
-                || !conn_lookup(p->ct, &pc->un_nat_key, p->now, NULL, NULL)));
+                || !conn_key_lookup(p->ct, &pc->un_nat_key,
+                                    peek_hash(p, &pc->un_nat_key), p->now,
+                                    NULL, NULL)));
 }
 
 static bool
@@ -640,30 +734,35 @@ apply_may_create(struct conntrack_peek *p, unsigned int n_new)
 }
 
 static struct conn *
-apply_create_un_nat(struct conntrack *ct, const struct conn *conn)
+apply_create_un_nat(struct conntrack *ct, const struct conn *conn,
+                    uint32_t hash)
     OVS_REQUIRES(ct->ct_lock)
 {
-    struct conn *twin = xmemdup(conn, sizeof *conn);
+    struct conn *twin = conntrack_pool_zalloc(sizeof *twin);
 
+    memcpy(twin, conn, sizeof *twin);
     twin->key = conn->rev_key;
     twin->rev_key = conn->key;
     twin->conn_type = CT_CONN_TYPE_UN_NAT;
     twin->nat_action = 0;
     twin->alg = NULL;
     twin->nat_conn = NULL;
-    cmap_insert(&ct->conns, &twin->cm_node,
-                conn_key_hash(&twin->key, ct->hash_basis));
+    cmap_insert(&ct->conns, &twin->cm_node, hash);
     return twin;
 }
 
 static void
-apply_create(struct conntrack *ct, struct conntrack_peek_conn *pc)
-    OVS_REQUIRES(ct->ct_lock)
+apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
+    OVS_REQUIRES(p->ct->ct_lock)
 {
+    struct conntrack *ct = p->ct;
     struct conn *conn = pc->up;
     struct zone_limit *zl = zone_limit_lookup_or_default(ct, conn->key.zone);
 
-    conn->nat_conn = pc->has_un_nat ? apply_create_un_nat(ct, conn) : NULL;
+    conn->nat_conn = (pc->has_un_nat
+                      ? apply_create_un_nat(ct, conn,
+                                            peek_hash(p, &pc->un_nat_key))
+                      : NULL);
     ovs_mutex_init_adaptive(&conn->lock);
     conn->conn_type = CT_CONN_TYPE_DEFAULT;
     atomic_flag_clear(&conn->reclaimed);
@@ -674,8 +773,7 @@ apply_create(struct conntrack *ct, struct conntrack_peek_conn *pc)
     } else {
         conn->admit_zone = INVALID_ZONE;
     }
-    cmap_insert(&ct->conns, &conn->cm_node,
-                conn_key_hash(&conn->key, ct->hash_basis));
+    cmap_insert(&ct->conns, &conn->cm_node, peek_hash(p, &conn->key));
     conntrack_note_created(ct, conn);
     conn_expire_push_front(ct, conn);
     atomic_count_inc(&ct->n_conn);
@@ -693,7 +791,7 @@ apply_create_all(struct conntrack_peek *p, unsigned int n_new)
     ok = apply_may_create(p, n_new);
     for (size_t i = 0; ok && i < p->n_conns; i++) {
         if (!p->conns[i].real) {
-            apply_create(p->ct, &p->conns[i]);
+            apply_create(p, &p->conns[i]);
         }
     }
     ovs_mutex_unlock(&p->ct->ct_lock);
@@ -744,7 +842,7 @@ conntrack_peek_uninit(struct conntrack_peek *p)
 {
     for (size_t i = 0; i < p->n_conns; i++) {
         if (!p->conns[i].real) {
-            free(p->conns[i].up);
+            peek_free(p->conns[i].up);
         }
     }
     p->n_conns = 0;

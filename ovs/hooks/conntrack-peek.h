@@ -54,7 +54,6 @@ struct conntrack_peek_conn {
     bool expired;               /* The packet ends it. */
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
     bool has_un_nat;
-    bool has_twin;              /* 'real' has one. */
     union {
         uint8_t bytes[CT_PEEK_CONN_SIZE];
         struct conn align;
@@ -70,6 +69,12 @@ struct conntrack_peek_tuple {
 };
 
 #define CT_PEEK_MAX_STEPS 6
+
+struct conntrack_peek_hash {
+    struct conn_key key;
+    uint32_t hash;
+};
+#define CT_PEEK_MAX_HASHES 4
 
 struct conntrack_peek {
     struct conntrack *ct;
@@ -100,6 +105,11 @@ struct conntrack_peek {
     struct conntrack_peek_conn *last_natted;
     size_t n_steps;
     struct conntrack_peek_tuple steps[CT_PEEK_MAX_STEPS];
+
+    /* What was found out already. */
+    size_t n_hashes;            /* The latest are kept. */
+    struct conntrack_peek_hash hashes[CT_PEEK_MAX_HASHES];
+    bool knows_expectations, has_expectations;
 };
 
 struct conntrack_peek_request {
@@ -116,6 +126,12 @@ struct conntrack_peek_request {
  * that was used before, or all zeros. */
 void conntrack_peek_init(struct conntrack_peek *, struct conntrack *,
                          struct dp_packet *packet, long long int now);
+
+/* Fetches what a ct() in 'zone' will look at for a TCP or UDP packet with
+ * 'tuple'. */
+void conntrack_peek_prefetch(const struct conntrack *, uint16_t zone,
+                             const struct conntrack_peek_tuple *tuple,
+                             uint8_t nw_proto);
 
 /* Predicts ct() with 'req' for a packet with 'tuple', which takes the
  * translated addresses and ports. */

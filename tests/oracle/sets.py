@@ -11,6 +11,11 @@ def clear(pair):
     """As after the start."""
     pair.do(['ofctl', ['bundle', '-'], 'flow delete\ngroup delete\n'])
     pair.do(['appctl', ['dpctl/flush-conntrack']])
+    if tunnels.PORT in pair.ours.ports:
+        # How long they live depends on when they were last looked up.
+        for peer in tunnels.PEERS:
+            pair.do(['appctl', ['tnl/neigh/set', tunnels.BRIDGE, peer,
+                                tunnels.PEER_MAC]])
 
 
 def load(pair, rule_set):

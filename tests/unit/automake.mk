@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test-changes \
+	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
 	tests/unit/test-decide-ct \
@@ -42,13 +43,20 @@ check_PROGRAMS += \
 # Measures, checks nothing: "make bench-programs".
 EXTRA_PROGRAMS = tests/unit/bench-match
 CLEANFILES += $(EXTRA_PROGRAMS)
-tests_unit_bench_match_SOURCES = tests/unit/bench-match.c
+tests_unit_bench_match_SOURCES = \
+	tests/unit/bench-match-keys.c \
+	tests/unit/bench-match-keys.h \
+	tests/unit/bench-match-time.h \
+	tests/unit/bench-match.c
 tests_unit_bench_match_LDADD = $(UNIT_LIBS)
 bench-programs: tests/unit/bench-match$(EXEEXT)
 .PHONY: bench-programs
 
 tests_unit_test_changes_SOURCES = tests/unit/test-changes.c
 tests_unit_test_changes_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
+tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_track_SOURCES = \
 	tests/unit/talk.c \
@@ -120,6 +128,7 @@ tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 ADP_TEST_OBJECTS = \
 	$(tests_unit_libunit_la_OBJECTS) \
 	$(tests_unit_test_changes_OBJECTS) \
+	$(tests_unit_test_conntrack_ahead_OBJECTS) \
 	$(tests_unit_test_conntrack_track_OBJECTS) \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \

@@ -2,13 +2,15 @@
 
 /* How long look-ups and changes take, for tables with conjunctions.
  *
- *     bench-match FLOWS...
+ *     bench-match [-r] FLOWS...
  *
  * Each file has one flow per line, as ovs-ofctl takes them.  It prints, per
  * file, how long the bulk took, per table what it needs and cycles per look-up
  * (median).  For tables with conjunctions that is for several kinds of
- * packets, with hot caches, in turn, and with cold caches; and there are the
- * microseconds (median and maximum) for a conjunction that comes and goes.
+ * packets, with hot caches, in turn, and with cold caches, and then the mean
+ * over a million packets, one after the other; and there are the microseconds
+ * (median and maximum) for a conjunction that comes and goes.  "-r" leaves
+ * only the million packets.
  *
  * Nothing here is checked: it is no test. */
 
@@ -18,6 +20,8 @@
 #include <stdlib.h>
 #include "adp-match.h"
 #include "adp-program.h"
+#include "bench-match-keys.h"
+#include "bench-match-time.h"
 #include "flow.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-flow.h"
@@ -32,21 +36,9 @@ enum {
     N_PACKETS = 256,
     N_COLD = 100,
     N_CHANGES = 200,
+    N_KEYS = 1 << 20,
     EVICT_BYTES = 64 * 1024 * 1024,
 };
-
-static uint64_t
-cycles(void)
-{
-#ifdef __x86_64__
-    return __builtin_ia32_rdtsc();
-#else
-    struct timespec ts;
-
-    xclock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
-#endif
-}
 
 static double
 seconds(void)
@@ -72,6 +64,9 @@ median(double *values, size_t n)
     qsort(values, n, sizeof *values, compare_doubles);
     return values[n / 2];
 }
+
+/* Only packets for random rules? */
+static bool only_random;
 
 /* Rules. */
 
@@ -316,12 +311,12 @@ time_hot(const struct adp_match *match, struct flow *flow,
     double best = 1e9;
 
     for (int round = 0; round < 5; round++) {
-        uint64_t start = cycles();
+        uint64_t start = bench_cycles();
 
         for (int i = 0; i < N; i++) {
             sink += (uintptr_t) adp_match_lookup(match, flow, scratch);
         }
-        best = MIN(best, (cycles() - start) / (double) N);
+        best = MIN(best, (bench_cycles() - start) / (double) N);
     }
     return best;
 }
@@ -333,9 +328,9 @@ time_cold(const struct adp_match *match, struct flow *flow,
     uint64_t start;
 
     evict();
-    start = cycles();
+    start = bench_cycles();
     sink += (uintptr_t) adp_match_lookup(match, flow, scratch);
-    return cycles() - start;
+    return bench_cycles() - start;
 }
 
 static void
@@ -360,14 +355,14 @@ bench_lookups(const struct adp_table *table, const struct rules *rules)
             n_found += (rule
                         && MINIFLOW_GET_U32(rule->match.flow, conj_id) != 0);
         }
-        start = cycles();
+        start = bench_cycles();
         for (int j = 0; j < 20; j++) {
             for (int i = 0; i < N_PACKETS; i++) {
                 sink += (uintptr_t) adp_match_lookup(table->match, &flows[i],
                                                      &scratch);
             }
         }
-        mixed = (cycles() - start) / (20.0 * N_PACKETS);
+        mixed = (bench_cycles() - start) / (20.0 * N_PACKETS);
         for (int i = 0; i < N_COLD; i++) {
             cold[i] = time_cold(table->match, &flows[i % N_PACKETS],
                                 &scratch);
@@ -379,6 +374,60 @@ bench_lookups(const struct adp_table *table, const struct rules *rules)
     }
     printf("\n");
     adp_match_scratch_uninit(&scratch);
+}
+
+/* A million packets for random rules, none twice: the caches hold what they
+ * can.  'keys' get the packets that hit. */
+static void
+bench_random_lookups(const struct adp_table *table, const struct rules *rules,
+                     struct packet_key *keys)
+{
+    const struct adp_match *matches[] = { table->match };
+    struct clause_rules clauses;
+
+    clause_rules_init(&clauses, rules->rules, rules->n);
+    printf("    cycles per look-up, %d packets:", N_KEYS);
+    for (int kind = PACKET_N_KINDS - 1; kind >= 0; kind--) {
+        double time, hits;
+
+        for (size_t i = 0; i < N_KEYS; i++) {
+            packet_key_random(&keys[i], &clauses, kind);
+        }
+        time = packet_keys_time(keys, N_KEYS, matches, 1, &hits);
+        printf(" %s(%.0f%%) %.0f", packet_kind_names[kind], hits, time);
+        fflush(stdout);
+    }
+    printf("\n");
+    clause_rules_uninit(&clauses);
+}
+
+/* Packets that hit in any of the tables with conjunctions, each looked up in
+ * all of them, as in a walk. */
+static void
+bench_walks(const struct adp_program *program,
+            struct packet_key *const keys[])
+{
+    struct packet_key *all = xmalloc(N_KEYS * sizeof *all);
+    const struct packet_key *used[ADP_N_TABLES];
+    const struct adp_match *matches[ADP_N_TABLES];
+    size_t n = 0;
+    double hits;
+
+    for (int i = 0; i < ADP_N_TABLES; i++) {
+        if (keys[i]) {
+            used[n] = keys[i];
+            matches[n++] = program->tables[i]->match;
+        }
+    }
+    if (n) {
+        for (size_t i = 0; i < N_KEYS; i++) {
+            all[i] = used[i % n][i];
+        }
+        printf("  cycles per look-up, %d packets for each of these tables in "
+               "turn: %.0f\n", N_KEYS,
+               packet_keys_time(all, N_KEYS, matches, n, &hits));
+    }
+    free(all);
 }
 
 /* For tables without conjunctions: packets for a rule each. */
@@ -526,9 +575,11 @@ bench_changes(struct adp_program **program, const struct rules *rules)
     printf(" (max %.1f)\n", go[N_CHANGES - 1]);
 }
 
-static void
+/* Returns packets for random rules, if the table has conjunctions. */
+static struct packet_key *
 bench_table(struct adp_program **program, uint8_t id)
 {
+    struct packet_key *keys = NULL;
     const struct adp_table *table = (*program)->tables[id];
     struct rules rules = { .n = 0 };
     size_t flow_bytes = 0, n_clauses = 0;
@@ -544,12 +595,17 @@ bench_table(struct adp_program **program, uint8_t id)
            id, table->match->class->name, rules.n, n_clauses,
            table->match->class->size(table->match), flow_bytes);
     if (!strcmp(table->match->class->name, "conjunction")) {
-        bench_lookups(table, &rules);
+        if (!only_random) {
+            bench_lookups(table, &rules);
+        }
+        keys = xmalloc(N_KEYS * sizeof *keys);
+        bench_random_lookups(table, &rules, keys);
         bench_changes(program, &rules);
-    } else {
+    } else if (!only_random) {
         bench_plain_lookups(table, &rules);
     }
     free(rules.rules);
+    return keys;
 }
 
 static struct adp_delta *
@@ -572,6 +628,7 @@ bench(const char *name)
 {
     struct rules rules = { .n = 0 }, again = { .n = 0 };
     struct adp_program *program = adp_program_create();
+    struct packet_key *keys[ADP_N_TABLES] = { NULL };
     struct adp_delta *delta;
     double us;
 
@@ -592,8 +649,12 @@ bench(const char *name)
 
     for (int i = 0; i < ADP_N_TABLES; i++) {
         if (program->tables[i]) {
-            bench_table(&program, i);
+            keys[i] = bench_table(&program, i);
         }
+    }
+    bench_walks(program, keys);
+    for (int i = 0; i < ADP_N_TABLES; i++) {
+        free(keys[i]);
     }
     adp_program_unref(program);
     for (size_t i = 0; i < rules.n; i++) {
@@ -609,10 +670,11 @@ int
 main(int argc, char *argv[])
 {
     random_set_seed(1);
-    if (argc < 2) {
-        ovs_fatal(0, "usage: %s FLOWS...", argv[0]);
+    only_random = argc > 1 && !strcmp(argv[1], "-r");
+    if (argc < 2 + only_random) {
+        ovs_fatal(0, "usage: %s [-r] FLOWS...", argv[0]);
     }
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1 + only_random; i < argc; i++) {
         bench(argv[i]);
     }
     return 0;

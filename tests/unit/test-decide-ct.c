@@ -200,6 +200,19 @@ START_TEST(test_fork_by_caller)
 }
 END_TEST
 
+/* Conntrack would be asked about the packet as the clone has left it. */
+START_TEST(test_ct_after_fork_with_ct)
+{
+    expect("table=0,ip actions=ct(table=1,zone=1),ct(table=2,zone=1)\n"
+           "table=1,ip actions=ct(commit,zone=1),output:1\n"
+           "table=2 actions=output:2",
+           "punt(action)");
+    expect("table=0,priority=40000,ip actions="
+           "clone(ct(table=2,zone=1)),ct(table=2,zone=1)",
+           "punt(action)");
+}
+END_TEST
+
 START_TEST(test_fork_exit)
 {
     expect("table=0,ip actions=ct(table=1,zone=1),output:3\n"
@@ -306,6 +319,7 @@ main(void)
     tcase_add_test(tc, test_chain);
     tcase_add_test(tc, test_fork);
     tcase_add_test(tc, test_fork_by_caller);
+    tcase_add_test(tc, test_ct_after_fork_with_ct);
     tcase_add_test(tc, test_fork_exit);
     tcase_add_test(tc, test_without_table);
     tcase_add_test(tc, test_nat_without_table);

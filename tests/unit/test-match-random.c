@@ -269,6 +269,123 @@ START_TEST(test_many)
 }
 END_TEST
 
+/* Hash tables. */
+
+struct trie_item {
+    uint64_t hash;              /* First, for adp-trie.h. */
+    bool in_trie;
+    bool seen;
+};
+
+/* Hashes that differ in a few bits, which makes chains. */
+static uint64_t
+random_hash(int n_bits)
+{
+    uint64_t hash = random_uint64();
+
+    return n_bits ? hash >> (64 - n_bits) << (64 - n_bits) : 0;
+}
+
+static void
+see_item(void *item_, void *n_)
+{
+    struct trie_item *item = item_;
+    size_t *n = n_;
+
+    ck_assert(!item->seen);
+    item->seen = true;
+    ++*n;
+}
+
+/* 'trie' has 'n' items, and those of items[] as they say themselves. */
+static void
+check_trie(adp_trie trie, struct trie_item *items[], size_t n_items, size_t n)
+{
+    size_t n_seen = 0;
+
+    adp_trie_for_each(trie, see_item, &n_seen);
+    ck_assert_uint_eq(n_seen, n);
+    for (size_t i = 0; i < n_items; i++) {
+        struct adp_trie_cursor cursor;
+        struct trie_item *item;
+        bool found = false;
+
+        ADP_TRIE_FOR_EACH_CANDIDATE (item, &cursor, trie, items[i]->hash) {
+            found |= item == items[i];
+        }
+        ck_assert_int_eq(found, items[i]->in_trie);
+        ck_assert_int_eq(items[i]->seen, items[i]->in_trie);
+        items[i]->seen = false;
+    }
+}
+
+static void
+count_item(void *item OVS_UNUSED, void *n_)
+{
+    size_t *n = n_;
+
+    ++*n;
+}
+
+START_TEST(test_trie)
+{
+    static const int n_bits[] = { 0, 1, 3, 8, 64 };
+    enum { N_ITEMS = 3000, N_STEPS = 60 };
+    struct trie_item *items[N_ITEMS];
+    adp_trie trie = NULL;
+    struct adp_cow cow;
+    int64_t n_bytes = 0;
+    size_t n = 0, n_most = 0;
+
+    seed_random();
+    adp_cow_begin(&cow);
+    for (int i = 0; i < N_ITEMS; i++) {
+        items[i] = adp_cow_alloc(&cow, sizeof *items[i]);
+        items[i]->hash = random_hash(n_bits[_i]);
+    }
+    adp_cow_end(&cow);
+
+    for (int step = 0; step < N_STEPS; step++) {
+        /* Grows, changes, shrinks to nothing. */
+        int add = step < 20 ? 90 : step < 40 ? 50 : 10;
+        int n_changes = n_bits[_i] < 8 ? 40 : 400;
+        adp_trie old = trie;
+        struct adp_garbage garbage;
+        size_t n_old = n, n_old_now = 0;
+
+        adp_cow_begin(&cow);
+        while (n_changes-- > 0 || (step == N_STEPS - 1 && n)) {
+            struct trie_item *item = items[random_range(N_ITEMS)];
+            bool come = (step < N_STEPS - 1
+                         && (int) random_range(100) < add);
+
+            if (come != item->in_trie) {
+                if (come) {
+                    adp_trie_insert(&cow, &trie, item);
+                } else {
+                    adp_trie_remove(&cow, &trie, item);
+                }
+                item->in_trie = come;
+                n += come ? 1 : -1;
+            }
+        }
+        n_bytes += cow.n_bytes;
+        garbage = adp_cow_end(&cow);
+        check_trie(trie, items, N_ITEMS, n);
+        adp_trie_for_each(old, count_item, &n_old_now);
+        ck_assert_uint_eq(n_old_now, n_old);
+        adp_garbage_free(&garbage);
+        n_most = MAX(n_most, n);
+    }
+    ck_assert_uint_gt(n_most, 200);
+    ck_assert_ptr_null(trie);
+    ck_assert_int_eq(n_bytes, 0);
+    for (int i = 0; i < N_ITEMS; i++) {
+        adp_cow_free(items[i]);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -281,6 +398,7 @@ main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, test_changes, 0, ARRAY_SIZE(shapes));
     tcase_add_loop_test(tc, test_many, 0, 4);
+    tcase_add_loop_test(tc, test_trie, 0, 5);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
     n_failed = srunner_ntests_failed(sr);

@@ -122,6 +122,54 @@ START_TEST(test_cancelling)
 }
 END_TEST
 
+START_TEST(test_size)
+{
+    struct adp_program *p = adp_program_create();
+    size_t empty = adp_program_size(p), before = empty;
+    enum { N_RULES = 200 };
+    struct adp_rule *rules[N_RULES];
+    struct adp_delta *delta;
+
+    for (int i = 0; i < N_RULES; i++) {
+        char *flow = xasprintf("table=%d reg1=%d actions=%s", i % 2, i,
+                               i % 3 ? "output:1" : "clone(output:1)");
+
+        rules[i] = engine_parse_flow(flow);
+        free(flow);
+        delta = adp_delta_create();
+        adp_delta_add_rule(delta, rules[i]);
+        p = compile(p, delta);
+        if (i < 2) {
+            ck_assert_uint_gt(adp_program_size(p), before);
+        }
+        before = adp_program_size(p);
+    }
+    ck_assert_uint_gt(before, empty + N_RULES * sizeof(struct adp_op));
+
+    delta = adp_delta_create();
+    for (int i = 0; i < N_RULES; i++) {
+        if (i % 2) {
+            adp_delta_remove_rule(delta, rules[i]);
+        }
+    }
+    p = compile(p, delta);
+    ck_assert_uint_lt(adp_program_size(p), before);
+    ck_assert_uint_gt(adp_program_size(p), empty);
+    delta = adp_delta_create();
+    for (int i = 0; i < N_RULES; i++) {
+        if (i % 2 == 0) {
+            adp_delta_remove_rule(delta, rules[i]);
+        }
+        adp_rule_unref(rules[i]);
+    }
+    p = compile(p, delta);
+    ck_assert_uint_eq(adp_program_size(p), empty);
+
+    adp_program_unref(p);
+    ovsrcu_barrier();
+}
+END_TEST
+
 struct rule_array {
     struct adp_rule **rules;
     size_t n;
@@ -487,6 +535,7 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_sharing);
     tcase_add_test(tc, test_cancelling);
+    tcase_add_test(tc, test_size);
     tcase_add_test(tc, test_order_of_rules);
     tcase_add_test(tc, test_owner_is_freed);
     tcase_add_test(tc, test_format);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef CONNTRACK_POOL_H
+#define CONNTRACK_POOL_H 1
+
+/* Memory for connections.
+ *
+ * malloc() in a thread other than the first grows its heap page by page, with
+ * a system call and a page fault each, which costs more than the rest of a new
+ * connection.  Here connections start at cache lines in memory that has been
+ * touched before a packet needs it, in large pages where the kernel has them.
+ * When the prepared memory has run out, malloc() takes over.
+ *
+ * What the pool has taken from the system it keeps.
+ *
+ * Thread-safety: any thread may get and put, also what another thread got.
+ * Threads keep a few free connections to themselves. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct conntrack;
+
+/* As xzalloc().  What it returns is for conntrack_pool_put(), then free(). */
+void *conntrack_pool_zalloc(size_t);
+
+/* Takes back 'p', which may be NULL.  Returns false if 'p' is none of the
+ * pool's: free() it. */
+bool conntrack_pool_put(void *p);
+
+/* Bytes that belong to 'p', which conntrack_pool_zalloc() or malloc()
+ * returned. */
+size_t conntrack_pool_size(const void *p);
+
+/* Keeps memory ready for connections and, so that it needn't grow under load,
+ * room in the table of 'ct'.  One thread calls them, as its other *_run() and
+ * *_wait(): the latter wakes it when little is left.  Without it there is no
+ * pool. */
+void conntrack_pool_run(struct conntrack *ct);
+void conntrack_pool_wait(void);
+
+#endif /* conntrack-pool.h */

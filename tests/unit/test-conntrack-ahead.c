@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What is prepared for new connections: cmap-ahead.h, conntrack-pool.h. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "cmap.h"
+#include "cmap-ahead.h"
+#include "conntrack.h"
+#include "conntrack-pool.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+/* Room. */
+
+struct element {
+    struct cmap_node node;
+    uint32_t hash;
+};
+
+static const struct element *
+find(const struct cmap *cmap, uint32_t hash)
+{
+    const struct element *e;
+
+    CMAP_FOR_EACH_WITH_HASH (e, node, hash, cmap) {
+        return e;
+    }
+    return NULL;
+}
+
+START_TEST(test_reserve_keeps_nodes)
+{
+    enum { N = 1000 };
+    struct element elements[N];
+    struct cmap cmap;
+
+    cmap_init(&cmap);
+    for (int i = 0; i < N; i++) {
+        elements[i].hash = i * 2654435761u;
+        cmap_insert(&cmap, &elements[i].node, elements[i].hash);
+    }
+    ck_assert(!cmap_has_room(&cmap, 100000));
+    cmap_reserve(&cmap, 100000);
+    ck_assert(cmap_has_room(&cmap, 100000));
+    ck_assert_uint_eq(cmap_count(&cmap), N);
+    for (int i = 0; i < N; i++) {
+        cmap_prefetch(&cmap, elements[i].hash);
+        ck_assert_ptr_eq(find(&cmap, elements[i].hash), &elements[i]);
+    }
+
+    for (int i = 0; i < N; i++) {
+        cmap_remove(&cmap, &elements[i].node, elements[i].hash);
+    }
+    ck_assert(cmap_is_empty(&cmap));
+    ck_assert(cmap_has_room(&cmap, 100000));
+    cmap_destroy(&cmap);
+}
+END_TEST
+
+START_TEST(test_reserve_empty)
+{
+    struct cmap cmap;
+
+    cmap_init(&cmap);
+    cmap_prefetch(&cmap, 1);
+    cmap_reserve(&cmap, 0);
+    ck_assert(cmap_is_empty(&cmap));
+    cmap_reserve(&cmap, 10);
+    ck_assert(cmap_has_room(&cmap, 10));
+    cmap_destroy(&cmap);
+}
+END_TEST
+
+/* Connections. */
+
+static bool
+is_pooled(void *p)
+{
+    return !((uintptr_t) p % CACHE_LINE_SIZE) && conntrack_pool_size(p) >= 320
+           && conntrack_pool_size(p) % CACHE_LINE_SIZE == 0;
+}
+
+static void
+give_back(void *p)
+{
+    if (!conntrack_pool_put(p)) {
+        free(p);
+    }
+}
+
+static bool
+is_zero(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (p[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Before the first conntrack_pool_run(). */
+START_TEST(test_pool_unprepared)
+{
+    char *p = conntrack_pool_zalloc(100);
+
+    ck_assert(is_zero(p, 100));
+    ck_assert_uint_ge(conntrack_pool_size(p), 100);
+    ck_assert(!conntrack_pool_put(p));
+    ck_assert(!conntrack_pool_put(NULL));
+    free(p);
+}
+END_TEST
+
+START_TEST(test_pool)
+{
+    enum { N = 200000 };            /* More than lie ready. */
+    struct conntrack *ct = conntrack_init();
+    char **slots = xmalloc(N * sizeof *slots);
+    size_t n_pooled = 0;
+
+    conntrack_pool_run(ct);
+    for (int i = 0; i < N; i++) {
+        if (i == N / 2) {
+            conntrack_pool_run(ct);
+        }
+        slots[i] = conntrack_pool_zalloc(300);
+        n_pooled += is_pooled(slots[i]);
+        ck_assert(is_zero(slots[i], 300));
+        memset(slots[i], i, 300);
+    }
+#ifndef __SANITIZE_ADDRESS__
+    ck_assert_uint_gt(n_pooled, 20000);
+#endif
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < 300; j += 50) {
+            ck_assert_int_eq(slots[i][j], (char) i);
+        }
+        give_back(slots[i]);
+    }
+
+    /* And once more, from what was given back. */
+    for (int i = 0; i < 1000; i++) {
+        slots[i] = conntrack_pool_zalloc(320);
+        ck_assert(is_zero(slots[i], 320));
+        memset(slots[i], i, 320);
+    }
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_int_eq(slots[i][319], (char) i);
+        give_back(slots[i]);
+    }
+    free(slots);
+    conntrack_destroy(ct);
+}
+END_TEST
+
+/* A connection is freed by other threads than the one that made it. */
+
+struct handover {
+    void *slots[1000];
+    size_t n;
+};
+
+static void *
+give_back_all(void *handover_)
+{
+    struct handover *h = handover_;
+
+    for (size_t i = 0; i < h->n; i++) {
+        give_back(h->slots[i]);
+    }
+    return NULL;
+}
+
+START_TEST(test_pool_other_thread)
+{
+    struct conntrack *ct = conntrack_init();
+    struct handover h = { .n = ARRAY_SIZE(h.slots) };
+    size_t n_again = 0;
+
+    conntrack_pool_run(ct);
+    for (size_t i = 0; i < h.n; i++) {
+        h.slots[i] = conntrack_pool_zalloc(300);
+    }
+    xpthread_join(ovs_thread_create("other", give_back_all, &h), NULL);
+
+    /* The thread has left nothing behind: its slots come around again. */
+    for (size_t i = 0; i < h.n; i++) {
+        void *p = conntrack_pool_zalloc(300);
+
+        for (size_t j = 0; j < h.n; j++) {
+            n_again += p == h.slots[j];
+        }
+    }
+#ifndef __SANITIZE_ADDRESS__
+    ck_assert_uint_ge(n_again, h.n - 72);
+#endif
+    conntrack_destroy(ct);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("conntrack-ahead");
+    TCase *tc = tcase_create("conntrack-ahead");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, test_reserve_keeps_nodes);
+    tcase_add_test(tc, test_reserve_empty);
+    tcase_add_test(tc, test_pool_unprepared);
+    tcase_add_test(tc, test_pool);
+    tcase_add_test(tc, test_pool_other_thread);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
