@@ -6,41 +6,56 @@
 
 #include <sys/mman.h>
 
-/* Has the memory of 'impl' backed by pages, large ones where that goes. */
-static void
-cmap_impl_touch(struct cmap_impl *impl)
+/* As cmap_impl_create(), in large pages where that goes. */
+static struct cmap_impl *
+cmap_impl_create_large(uint32_t mask)
 {
-    char *begin = (char *) impl;
-    char *end = (char *) &impl->buckets[impl->mask + 1];
-    size_t page_size = get_page_size();
+    size_t size = sizeof(struct cmap_impl)
+                  + mask * sizeof(struct cmap_bucket);
+    struct cmap_impl *impl = xmalloc_cacheline(size);
+    uintptr_t begin = ROUND_UP((uintptr_t) impl, get_page_size());
+    uintptr_t end = ROUND_DOWN((uintptr_t) impl + size, get_page_size());
 
-    begin += page_size - ((uintptr_t) begin & (page_size - 1));
-    if (begin >= end) {
-        return;
+    if (begin < end) {
+        madvise((void *) begin, end - begin, MADV_HUGEPAGE);
     }
-    madvise(begin, end - begin, MADV_HUGEPAGE);
-    for (; begin < end; begin += page_size) {
-        volatile char *p = begin;
+    memset(impl, 0, size);
+    impl->max_n = calc_max_n(mask);
+    impl->min_n = 0;
+    impl->mask = mask;
+    impl->basis = random_uint32();
+    return impl;
+}
 
-        *p = *p;
+/* As cmap_rehash(). */
+static void
+cmap_rehash_large(struct cmap *cmap, uint32_t mask)
+{
+    struct cmap_impl *old = cmap_get_impl(cmap);
+    struct cmap_impl *new = cmap_impl_create_large(mask);
+
+    while (!cmap_try_rehash(old, new)) {
+        memset(new->buckets, 0, (mask + 1) * sizeof *new->buckets);
+        new->basis = random_uint32();
+    }
+    new->n = old->n;
+    ovsrcu_set(&cmap->impl, new);
+    if (old != &empty_cmap) {
+        ovsrcu_postpone(free_cacheline, old);
     }
 }
 
 void
 cmap_reserve(struct cmap *cmap, size_t n)
 {
-    struct cmap_impl *impl = cmap_get_impl(cmap);
+    const struct cmap_impl *impl = cmap_get_impl(cmap);
     uint32_t mask = impl->mask;
 
     while (calc_max_n(mask) <= n && mask < UINT32_MAX >> 1) {
         mask = mask << 1 | 1;
     }
     if (mask != impl->mask) {
-        impl = cmap_rehash(cmap, mask);
-        cmap_impl_touch(impl);
-    }
-    if (impl != &empty_cmap && calc_min_n(impl->mask) <= n) {
-        impl->min_n = 0;
+        cmap_rehash_large(cmap, mask);
     }
 }
 
