@@ -46,9 +46,6 @@ void adp_cow_begin(struct adp_cow *);
 /* Ends the change.  The garbage is the caller's. */
 struct adp_garbage adp_cow_end(struct adp_cow *);
 
-/* A node of this size takes exactly one cache line. */
-#define ADP_COW_LINE 56
-
 /* A new node, all zeros. */
 void *adp_cow_alloc(struct adp_cow *, size_t size);
 

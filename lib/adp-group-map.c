@@ -53,9 +53,9 @@ group_map_find(const struct adp_group_map *map, uint32_t group_id)
 {
     uint64_t hash = hash_group_id(group_id);
     struct group_node *node;
-    struct adp_trie_cursor cursor;
+    uint64_t slot;
 
-    ADP_TRIE_FOR_EACH_CANDIDATE (node, &cursor, map->nodes, hash) {
+    ADP_TRIE_FOR_EACH_CANDIDATE (node, slot, map->nodes, hash) {
         if (node->group_id == group_id) {
             return node;
         }

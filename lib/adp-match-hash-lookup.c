@@ -67,156 +67,83 @@ entry_matches(const struct adp_hash_entry *entry,
     return OVS_LIKELY(!differ);
 }
 
-/* Where in a subtable a packet may find an entry. */
-struct probe {
-    const struct adp_hash_subtable *subtable;
-    const struct adp_trie_bucket *bucket;
-    uint64_t hash;
-};
-
-/* Words beside the common ones.  Masks with up to 3, nearly all there are,
- * each get code of their own. */
-INLINE size_t
-n_own_words(const struct adp_hash_subtable *subtable)
+INLINE const struct adp_hash_entry *
+find_short_key(const struct adp_hash_subtable *subtable,
+               const struct packet *packet, struct short_key key, size_t n)
 {
-    return subtable->n_words - (subtable->common ? ADP_KEY_N_COMMON : 0);
+    bool common = subtable->common;
+    uint64_t hash = short_key_hash(common ? packet->common_hash
+                                   : ADP_KEY_SEED, key, n);
+    uint64_t slot = adp_trie_descend(subtable->entries, hash);
+    const struct adp_hash_entry *entry;
+
+    if (OVS_LIKELY((slot & ADP_TRIE_KIND) == ADP_TRIE_ITEM)) {
+        entry = adp_trie_ptr(slot);
+        if ((slot ^ hash) >> 48 == 0
+            && entry_matches(entry, packet, common, key, n)) {
+            return entry;
+        }
+    } else if (slot) {
+        const uint64_t *items = adp_trie_ptr(slot);
+        size_t n_items = slot >> 48;
+
+        for (size_t i = 0; i < n_items; i++) {
+            entry = adp_trie_ptr(items[i]);
+            if ((items[i] ^ hash) >> 48 == 0
+                && entry_matches(entry, packet, common, key, n)) {
+                return entry;
+            }
+        }
+    }
+    return NULL;
 }
 
-INLINE struct short_key
-get_short_key(const struct adp_hash_subtable *subtable,
-              const struct packet *packet, size_t n)
+/* Any key. */
+static NOINLINE const struct adp_hash_entry *
+find_long_key(const struct adp_hash_subtable *subtable,
+              const struct packet *packet)
 {
-    const adp_flow_word *flow_words = (const adp_flow_word *) packet->flow;
-    const struct adp_mask_word *words = subtable->words;
-
-#define VALUE(I) (n > I ? flow_words[words[I].index] & words[I].mask : 0)
-    return (struct short_key) { VALUE(0), VALUE(1), VALUE(2) };
-#undef VALUE
-}
-
-static NOINLINE uint64_t
-long_key_hash(uint64_t hash, const struct adp_hash_subtable *subtable,
-              const struct packet *packet, size_t n)
-{
-    uint64_t values[FLOW_U64S];
-
-    adp_key_from_flow(values, subtable->words, n, packet->flow);
-    return adp_key_hash(hash, values, n);
-}
-
-static NOINLINE bool
-long_key_matches(const struct adp_hash_entry *entry,
-                 const struct adp_hash_subtable *subtable,
-                 const struct packet *packet)
-{
+    size_t n = subtable->n_words - (subtable->common ? ADP_KEY_N_COMMON : 0);
     uint64_t values[FLOW_U64S];
 
     adp_key_from_flow(values, subtable->words, subtable->n_words,
                       packet->flow);
-    return adp_key_equal(entry->values, values, subtable->n_words);
+    return adp_hash_find(subtable, values,
+                         adp_key_hash(subtable->common ? packet->common_hash
+                                      : ADP_KEY_SEED, values, n));
 }
 
-/* Returns false if there is no entry.  This has no branch that depends on the
- * packet, so that the processor can be at several probes at a time. */
-INLINE bool
-probe_init(struct probe *probe, const struct adp_hash_subtable *subtable,
-           const struct packet *packet)
-{
-    uint64_t hash = subtable->common ? packet->common_hash : ADP_KEY_SEED;
-    size_t n = n_own_words(subtable);
-    uint64_t meta;
-
-    switch (n) {
-    case 0:
-        break;
-    case 1:
-        hash = short_key_hash(hash, get_short_key(subtable, packet, 1), 1);
-        break;
-    case 2:
-        hash = short_key_hash(hash, get_short_key(subtable, packet, 2), 2);
-        break;
-    case 3:
-        hash = short_key_hash(hash, get_short_key(subtable, packet, 3), 3);
-        break;
-    default:
-        hash = long_key_hash(hash, subtable, packet, n);
-        break;
-    }
-    probe->subtable = subtable;
-    probe->bucket = adp_trie_find_bucket(subtable->entries, hash);
-    probe->hash = hash;
-    meta = probe->bucket->meta;
-    return (adp_trie_match_tags(meta, hash) | (meta & ADP_TRIE_MORE)) != 0;
-}
-
-/* Fetches what probe_end() is going to look at. */
-INLINE void
-probe_prefetch(const struct probe *probe)
-{
-    const struct adp_trie_bucket *bucket = probe->bucket;
-    uint64_t matches = adp_trie_match_tags(bucket->meta, probe->hash);
-    size_t i = matches ? __builtin_ctzll(matches) / 8 : 0;
-    const char *entry = adp_trie_ptr(bucket->items[i]);
-
-    OVS_PREFETCH(entry);
-    OVS_PREFETCH(entry + CACHE_LINE_SIZE);
-}
-
-INLINE bool
-probe_fits(const struct probe *probe, const struct adp_hash_entry *entry,
-           const struct packet *packet)
-{
-    const struct adp_hash_subtable *subtable = probe->subtable;
-    bool common = subtable->common;
-
-    switch (n_own_words(subtable)) {
-    case 0:
-        return entry_matches(entry, packet, common,
-                             get_short_key(subtable, packet, 0), 0);
-    case 1:
-        return entry_matches(entry, packet, common,
-                             get_short_key(subtable, packet, 1), 1);
-    case 2:
-        return entry_matches(entry, packet, common,
-                             get_short_key(subtable, packet, 2), 2);
-    case 3:
-        return entry_matches(entry, packet, common,
-                             get_short_key(subtable, packet, 3), 3);
-    default:
-        return long_key_matches(entry, subtable, packet);
-    }
-}
-
-/* Returns the entry, or NULL. */
-INLINE const struct adp_hash_entry *
-probe_end(const struct probe *probe, const struct packet *packet)
-{
-    const struct adp_trie_bucket *bucket = probe->bucket;
-
-    do {
-        uint64_t matches = adp_trie_match_tags(bucket->meta, probe->hash);
-
-        while (matches) {
-            const struct adp_hash_entry *entry;
-
-            entry = adp_trie_take_match(bucket, &matches, probe->hash);
-            if (OVS_LIKELY(entry && probe_fits(probe, entry, packet))) {
-                return entry;
-            }
-        }
-        bucket = adp_trie_next_bucket(bucket);
-    } while (bucket);
-    return NULL;
-}
-
+/* Masks of up to 3 words beside the common ones, nearly all there are, each
+ * get code of their own, which keeps the key in registers. */
 INLINE const struct adp_hash_entry *
 find_in_subtable(const struct adp_hash_subtable *subtable,
                  const struct packet *packet)
 {
-    struct probe probe;
+    const adp_flow_word *flow_words = (const adp_flow_word *) packet->flow;
+    const struct adp_mask_word *words = subtable->words;
+    size_t n = subtable->n_words - (subtable->common ? ADP_KEY_N_COMMON : 0);
+    struct short_key key = { 0, 0, 0 };
 
-    return (probe_init(&probe, subtable, packet) ? probe_end(&probe, packet)
-            : NULL);
+#define VALUE(I) (flow_words[words[I].index] & words[I].mask)
+    switch (n) {
+    case 0:
+        return find_short_key(subtable, packet, key, 0);
+    case 1:
+        key.a = VALUE(0);
+        return find_short_key(subtable, packet, key, 1);
+    case 2:
+        key.a = VALUE(0);
+        key.b = VALUE(1);
+        return find_short_key(subtable, packet, key, 2);
+    case 3:
+        key.a = VALUE(0);
+        key.b = VALUE(1);
+        key.c = VALUE(2);
+        return find_short_key(subtable, packet, key, 3);
+    default:
+        return find_long_key(subtable, packet);
+    }
+#undef VALUE
 }
 
 /* Rules that act by themselves. */
@@ -224,9 +151,8 @@ find_in_subtable(const struct adp_hash_subtable *subtable,
 /* Returns the entry with the best rule in 'subtables' above 'priority', or
  * else 'best'. */
 INLINE const struct adp_hash_entry *
-find_best(const struct adp_hash_subtables *subtables,
-          const struct packet *packet, int priority, bool also_hidden,
-          const struct adp_hash_entry *best)
+find_best(const struct adp_hash_subtables *subtables, const struct packet *packet,
+          int priority, bool also_hidden, const struct adp_hash_entry *best)
 {
     for (size_t i = 0; i < subtables->n; i++) {
         const struct adp_hash_entry *entry;
@@ -341,7 +267,6 @@ add_sets(struct findings *f, const struct adp_hash_entry *entry,
         struct clause_sets *cs = &f->clauses[set->number];
 
         if (set->dense) {
-            OVS_PREFETCH(set->bits);
             cs->sets[cs->n_dense++] = set;
         } else {
             cs->end[-(ptrdiff_t) ++cs->n_lists] = set;
@@ -362,54 +287,27 @@ give_up_spaces(struct findings *f, uint64_t missing)
     }
 }
 
-/* Looks up in the subtables from number '*i' on, up to the first after which
- * it may turn out that nothing can be met.  Returns the bitmap of the sets
- * that are found, and in '*last_of' that of those in no further subtable. */
-INLINE uint64_t
-find_round(struct findings *f, size_t *i, uint64_t *last_of)
-{
-    const struct adp_hash_subtables *subtables;
-    struct probe probes[16];
-    uint64_t found = 0;
-    size_t n = 0;
-
-    subtables = &f->hash->subtables[ADP_HASH_CLAUSE];
-    *last_of = 0;
-    while (*i < subtables->n && n < ARRAY_SIZE(probes) && !*last_of) {
-        const struct adp_hash_ref *ref = &subtables->refs[(*i)++];
-
-        if (ref->sets & f->live_sets) {
-            n += probe_init(&probes[n], ref->subtable, f->packet);
-        }
-        *last_of |= ref->last_of;
-    }
-    for (size_t j = 0; j < n; j++) {
-        probe_prefetch(&probes[j]);
-    }
-    for (size_t j = 0; j < n; j++) {
-        const struct adp_hash_entry *entry = probe_end(&probes[j], f->packet);
-
-        if (entry) {
-            found |= add_sets(f, entry, probes[j].subtable->n_words);
-        }
-    }
-    return found;
-}
-
 /* Returns false if no conjunction can be met. */
 INLINE bool
 find_clauses(struct findings *f)
 {
-    size_t n = f->hash->subtables[ADP_HASH_CLAUSE].n;
+    const struct adp_hash_subtables *subtables;
     uint64_t found = 0;
-    size_t i = 0;
 
-    while (i < n) {
-        uint64_t last_of;
+    subtables = &f->hash->subtables[ADP_HASH_CLAUSE];
+    for (size_t i = 0; i < subtables->n; i++) {
+        const struct adp_hash_ref *ref = &subtables->refs[i];
+        const struct adp_hash_entry *entry;
 
-        found |= find_round(f, &i, &last_of);
-        if (last_of & f->live_sets & ~found) {
-            give_up_spaces(f, last_of & ~found);
+        if (!(ref->sets & f->live_sets)) {
+            continue;
+        }
+        entry = find_in_subtable(ref->subtable, f->packet);
+        if (entry) {
+            found |= add_sets(f, entry, ref->subtable->n_words);
+        }
+        if (ref->last_of & f->live_sets & ~found) {
+            give_up_spaces(f, ref->last_of & ~found);
             if (!f->live_sets) {
                 return false;
             }

@@ -333,9 +333,9 @@ find_conj(const struct adp_hash *hash, int priority, uint32_t id,
 {
     uint64_t h = hash_conj(priority, id, space);
     struct adp_hash_conj *conj;
-    struct adp_trie_cursor cursor;
+    uint64_t slot;
 
-    ADP_TRIE_FOR_EACH_CANDIDATE (conj, &cursor, hash->conjs, h) {
+    ADP_TRIE_FOR_EACH_CANDIDATE (conj, slot, hash->conjs, h) {
         if (conj->priority == priority && conj->id == id
             && conj->space == space) {
             return conj;

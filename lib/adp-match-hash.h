@@ -143,9 +143,9 @@ adp_hash_find(const struct adp_hash_subtable *subtable,
               const uint64_t values[], uint64_t hash)
 {
     const struct adp_hash_entry *entry;
-    struct adp_trie_cursor cursor;
+    uint64_t slot;
 
-    ADP_TRIE_FOR_EACH_CANDIDATE (entry, &cursor, subtable->entries, hash) {
+    ADP_TRIE_FOR_EACH_CANDIDATE (entry, slot, subtable->entries, hash) {
         if (adp_key_equal(entry->values, values, subtable->n_words)) {
             return entry;
         }

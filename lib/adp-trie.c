@@ -4,19 +4,11 @@
 #include "adp-trie.h"
 #include "adp-cow.h"
 
-/* A bucket is a line with the header that adp-cow.h puts before it. */
-BUILD_ASSERT_DECL(sizeof(struct adp_trie_bucket) == ADP_COW_LINE);
+/* Larger buckets become nodes. */
+#define MAX_BUCKET 4
 
-/* The directory grows when it is too small for a bucket to be split, and there
- * are at least so many items per bucket in it.  Otherwise the bucket is
- * chained. */
-#define MIN_ITEMS 2
-
-/* Two halves with up to so many items are merged. */
-#define MERGE_ITEMS 3
-
-#define LAST (ADP_TRIE_BUCKET_ITEMS - 1)
-#define DEPTH_SHIFT 48
+/* With no bits left beside those in the slots, buckets grow. */
+#define MAX_LEVELS 8
 
 static uint64_t
 hash_of(const void *item)
@@ -24,478 +16,230 @@ hash_of(const void *item)
     return *(const uint64_t *) item;
 }
 
-static void
-discard(void *node, struct adp_cow *cow)
+static uint64_t
+make_slot(const void *p, int kind, uint64_t upper)
 {
-    if (cow) {
-        adp_cow_discard(cow, node);
-    } else {
-        adp_cow_free(node);
-    }
+    uint64_t address = (uintptr_t) p;
+
+    ovs_assert(!(address >> 48) && !(address & ADP_TRIE_KIND));
+    return address | kind | upper << 48;
 }
 
-/* Buckets. */
-
-static uint32_t
-bucket_depth(const struct adp_trie_bucket *b)
+static uint64_t
+item_slot(const void *item)
 {
-    return b->meta >> DEPTH_SHIFT & 0xff;
+    return make_slot(item, ADP_TRIE_ITEM, hash_of(item) >> 48);
 }
 
-static struct adp_trie_bucket *
-bucket_create(struct adp_cow *cow, uint32_t depth)
+static int
+slot_kind(uint64_t slot)
 {
-    struct adp_trie_bucket *b = adp_cow_alloc(cow, sizeof *b);
-
-    b->meta = (uint64_t) depth << DEPTH_SHIFT;
-    return b;
-}
-
-static struct adp_trie_bucket *
-bucket_next(const struct adp_trie_bucket *b)
-{
-    return CONST_CAST(struct adp_trie_bucket *, adp_trie_next_bucket(b));
-}
-
-static bool
-has_item(const struct adp_trie_bucket *b, size_t i)
-{
-    return b->meta >> 8 * i & 0xff;
-}
-
-static void
-set_item(struct adp_trie_bucket *b, size_t i, const void *item)
-{
-    uint64_t address = (uintptr_t) item;
-    uint64_t hash = hash_of(item);
-
-    ovs_assert(!(address >> 48));
-    b->meta = ((b->meta & ~(UINT64_C(0xff) << 8 * i))
-               | adp_trie_tag(hash) << 8 * i);
-    b->items[i] = address | (hash >> 8 & 0xffff) << 48;
-}
-
-static void
-clear_item(struct adp_trie_bucket *b, size_t i)
-{
-    b->meta &= ~(UINT64_C(0xff) << 8 * i);
-    b->items[i] = 0;
-}
-
-/* How many places for items a bucket has. */
-static size_t
-bucket_size(const struct adp_trie_bucket *b)
-{
-    return ADP_TRIE_BUCKET_ITEMS - !!(b->meta & ADP_TRIE_MORE);
+    return slot & ADP_TRIE_KIND;
 }
 
 static size_t
-count_items(const struct adp_trie_bucket *b)
+bucket_size(uint64_t slot)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < bucket_size(b); i++) {
-        n += has_item(b, i);
-    }
-    return n;
+    return slot >> 48;
 }
 
-/* Puts 'item' into 'b', which is new, if there is room. */
-static bool
-put_item(struct adp_trie_bucket *b, const void *item)
+/* Makes sure that what '*slot' points to may be changed. */
+static uint64_t *
+own(struct adp_cow *cow, uint64_t *slot)
 {
-    for (size_t i = 0; i < bucket_size(b); i++) {
-        if (!has_item(b, i)) {
-            set_item(b, i, item);
-            return true;
-        }
-    }
-    return false;
+    uint64_t *p = adp_cow_own(cow, adp_trie_ptr(*slot));
+
+    *slot = make_slot(p, slot_kind(*slot), *slot >> 48);
+    return p;
 }
 
-/* Makes sure that the bucket after 'b', which is new, may be changed. */
-static struct adp_trie_bucket *
-own_next(struct adp_cow *cow, struct adp_trie_bucket *b)
-{
-    struct adp_trie_bucket *next = adp_cow_own(cow, bucket_next(b));
+static void insert_at(struct adp_cow *, uint64_t *slot, void *item,
+                      int level);
 
-    b->items[LAST] = (uintptr_t) next;
-    return next;
-}
-
-/* Puts 'item' into a chain of buckets that starts with 'b', which is new. */
+/* Turns the items of 'old' into those of a new node at '*slot'. */
 static void
-chain_item(struct adp_cow *cow, struct adp_trie_bucket *b, const void *item)
+split_bucket(struct adp_cow *cow, uint64_t *slot, int level)
 {
-    while (!put_item(b, item)) {
-        if (!(b->meta & ADP_TRIE_MORE)) {
-            struct adp_trie_bucket *next;
+    uint64_t *items = adp_trie_ptr(*slot);
+    size_t n = bucket_size(*slot);
 
-            next = bucket_create(cow, bucket_depth(b));
-            set_item(next, 0, adp_trie_ptr(b->items[LAST]));
-            clear_item(b, LAST);
-            b->items[LAST] = (uintptr_t) next;
-            b->meta |= ADP_TRIE_MORE;
-        }
-        b = own_next(cow, b);
-    }
-}
-
-/* Takes all items out of 'b', which is new, and of those chained to it.  The
- * caller must free the array. */
-static void **
-take_items(struct adp_cow *cow, struct adp_trie_bucket *b, size_t *n)
-{
-    struct adp_trie_bucket *next = b;
-    size_t n_max = 0;
-    void **items;
-
-    for (; next; next = bucket_next(next)) {
-        n_max += ADP_TRIE_BUCKET_ITEMS;
-    }
-    items = xmalloc(n_max * sizeof *items);
-    *n = 0;
-    for (struct adp_trie_bucket *p = b; p; p = next) {
-        next = bucket_next(p);
-        for (size_t i = 0; i < bucket_size(p); i++) {
-            if (has_item(p, i)) {
-                items[(*n)++] = adp_trie_ptr(p->items[i]);
-            }
-        }
-        if (p != b) {
-            adp_cow_discard(cow, p);
-        }
-    }
-    b->meta &= ~(ADP_TRIE_TAGS | ADP_TRIE_MORE);
-    memset(b->items, 0, sizeof b->items);
-    return items;
-}
-
-/* The directory. */
-
-static size_t
-n_pages(uint32_t depth)
-{
-    return (depth <= ADP_TRIE_PAGE_BITS ? 1
-            : (size_t) 1 << (depth - ADP_TRIE_PAGE_BITS));
-}
-
-static size_t
-page_size(uint32_t depth)
-{
-    return (size_t) 1 << MIN(depth, ADP_TRIE_PAGE_BITS);
-}
-
-static struct adp_trie_root *
-root_create(struct adp_cow *cow, uint32_t depth)
-{
-    struct adp_trie_root *root;
-
-    root = adp_cow_alloc(cow, sizeof *root
-                         + n_pages(depth) * sizeof root->pages[0]);
-    root->depth = depth;
-    for (size_t i = 0; i < n_pages(depth); i++) {
-        root->pages[i] = adp_cow_alloc(cow, (page_size(depth)
-                                             * sizeof root->pages[i][0]));
-    }
-    return root;
-}
-
-static void
-root_destroy(struct adp_trie_root *root, struct adp_cow *cow)
-{
-    for (size_t i = 0; i < n_pages(root->depth); i++) {
-        discard(root->pages[i], cow);
-    }
-    discard(root, cow);
-}
-
-static struct adp_trie_bucket *
-get_bucket(const struct adp_trie_root *root, size_t i)
-{
-    return root->pages[i >> ADP_TRIE_PAGE_BITS][i % ADP_TRIE_PAGE_SIZE];
-}
-
-/* Has 'b' as the bucket for 'n' values from 'i' on. */
-static void
-set_buckets(struct adp_cow *cow, struct adp_trie_root *root, size_t i,
-            size_t n, struct adp_trie_bucket *b)
-{
-    for (; n; i++, n--) {
-        struct adp_trie_bucket ***page;
-
-        page = &root->pages[i >> ADP_TRIE_PAGE_BITS];
-        *page = adp_cow_own(cow, *page);
-        (*page)[i % ADP_TRIE_PAGE_SIZE] = b;
-    }
-}
-
-/* The first value that a bucket of 'depth' is for, of those with 'hash'. */
-static size_t
-first_value(const struct adp_trie_root *root, uint64_t hash, uint32_t depth)
-{
-    return (hash >> 1 >> (63 - depth)) << (root->depth - depth);
-}
-
-/* Makes sure that the bucket for 'hash' may be changed. */
-static struct adp_trie_bucket *
-own_bucket(struct adp_cow *cow, struct adp_trie_root *root, uint64_t hash)
-{
-    struct adp_trie_bucket *old, *b;
-
-    old = CONST_CAST(struct adp_trie_bucket *,
-                     adp_trie_find_bucket(root, hash));
-    b = adp_cow_own(cow, old);
-    if (b != old) {
-        uint32_t depth = bucket_depth(b);
-
-        set_buckets(cow, root, first_value(root, hash, depth),
-                    (size_t) 1 << (root->depth - depth), b);
-    }
-    return b;
-}
-
-static void
-change_depth(struct adp_trie_root *root, struct adp_trie_bucket *b, int delta)
-{
-    root->n_deepest -= bucket_depth(b) == root->depth;
-    b->meta += (uint64_t) delta * (UINT64_C(1) << DEPTH_SHIFT);
-    root->n_deepest += bucket_depth(b) == root->depth;
-}
-
-/* Divides 'b', which is new and for 'hash', in two. */
-static void
-split_bucket(struct adp_cow *cow, struct adp_trie_root *root,
-             struct adp_trie_bucket *b, uint64_t hash)
-{
-    uint32_t depth = bucket_depth(b);
-    size_t n_values = (size_t) 1 << (root->depth - depth);
-    struct adp_trie_bucket *upper = bucket_create(cow, depth);
-    size_t n;
-    void **items = take_items(cow, b, &n);
-
-    set_buckets(cow, root, first_value(root, hash, depth) + n_values / 2,
-                n_values / 2, upper);
-    root->n_deepest += depth == root->depth;
-    change_depth(root, b, 1);
-    change_depth(root, upper, 1);
+    *slot = make_slot(adp_cow_alloc(cow, ADP_TRIE_SLOTS * sizeof *items),
+                      ADP_TRIE_NODE, 0);
     for (size_t i = 0; i < n; i++) {
-        chain_item(cow, hash_of(items[i]) >> (63 - depth) & 1 ? upper : b,
-                   items[i]);
+        insert_at(cow, slot, adp_trie_ptr(items[i]), level);
     }
-    free(items);
+    adp_cow_discard(cow, items);
 }
 
-/* Makes the directory anew, for one bit more or fewer. */
 static void
-resize(struct adp_cow *cow, struct adp_trie_root **rootp, int delta)
+insert_into_bucket(struct adp_cow *cow, uint64_t *slot, void *item)
 {
-    struct adp_trie_root *old = *rootp;
-    struct adp_trie_root *root = root_create(cow, old->depth + delta);
+    size_t n = bucket_size(*slot);
+    uint64_t *items = adp_cow_resize(cow, adp_trie_ptr(*slot),
+                                     (n + 1) * sizeof *items);
 
-    root->n = old->n;
-    for (size_t i = 0; i < (size_t) 1 << root->depth; i++) {
-        struct adp_trie_bucket *b = get_bucket(old, (delta > 0 ? i >> 1
-                                                     : i << 1));
-
-        set_buckets(cow, root, i, 1, b);
-        root->n_deepest += bucket_depth(b) == root->depth;
-    }
-    root_destroy(old, cow);
-    *rootp = root;
+    ovs_assert(n < UINT16_MAX);
+    items[n] = item_slot(item);
+    *slot = make_slot(items, ADP_TRIE_BUCKET, n + 1);
 }
 
-/* Merges the bucket for 'hash' with its other half as long as that makes
- * sense. */
+/* 'level' is that of the node which '*slot' is or might become. */
 static void
-merge(struct adp_cow *cow, struct adp_trie_root **root, uint64_t hash)
+insert_at(struct adp_cow *cow, uint64_t *slot, void *item, int level)
 {
-    for (;;) {
-        struct adp_trie_bucket *b, *other;
-        uint32_t depth;
+    for (;; level++) {
+        if (!*slot) {
+            *slot = item_slot(item);
+            return;
+        } else if (slot_kind(*slot) == ADP_TRIE_ITEM) {
+            uint64_t *items = adp_cow_alloc(cow, 2 * sizeof *items);
 
-        b = CONST_CAST(struct adp_trie_bucket *,
-                       adp_trie_find_bucket(*root, hash));
-        depth = bucket_depth(b);
-        if (!depth) {
-            break;
-        }
-        other = CONST_CAST(struct adp_trie_bucket *, adp_trie_find_bucket(
-                               *root, hash ^ UINT64_C(1) << (64 - depth)));
-        if (bucket_depth(other) != depth
-            || (b->meta | other->meta) & ADP_TRIE_MORE
-            || count_items(b) + count_items(other) > MERGE_ITEMS) {
-            break;
-        }
-
-        b = own_bucket(cow, *root, hash);
-        for (size_t i = 0; i < ADP_TRIE_BUCKET_ITEMS; i++) {
-            if (has_item(other, i)) {
-                put_item(b, adp_trie_ptr(other->items[i]));
+            items[0] = *slot;
+            items[1] = item_slot(item);
+            *slot = make_slot(items, ADP_TRIE_BUCKET, 2);
+            return;
+        } else if (slot_kind(*slot) == ADP_TRIE_BUCKET) {
+            if (bucket_size(*slot) < MAX_BUCKET || level >= MAX_LEVELS) {
+                insert_into_bucket(cow, slot, item);
+                return;
             }
+            split_bucket(cow, slot, level);
         }
-        (*root)->n_deepest -= depth == (*root)->depth;
-        adp_cow_discard(cow, other);
-        change_depth(*root, b, -1);
-        set_buckets(cow, *root, first_value(*root, hash, depth - 1),
-                    (size_t) 1 << ((*root)->depth - (depth - 1)), b);
-    }
-    if ((*root)->depth && !(*root)->n_deepest) {
-        resize(cow, root, -1);
+        slot = &own(cow, slot)[(hash_of(item) >> level * ADP_TRIE_BITS)
+                               % ADP_TRIE_SLOTS];
     }
 }
-
-/* Removes 'item' from the bucket 'b', which is new, or those chained to it. */
-static void
-remove_item(struct adp_cow *cow, struct adp_trie_bucket *b, const void *item)
-{
-    if (b->meta & ADP_TRIE_MORE) {
-        size_t n;
-        void **items = take_items(cow, b, &n);
-
-        for (size_t i = 0; i < n; i++) {
-            if (items[i] != item) {
-                chain_item(cow, b, items[i]);
-            }
-        }
-        free(items);
-    } else {
-        size_t i = 0;
-
-        while (!has_item(b, i) || adp_trie_ptr(b->items[i]) != item) {
-            i++;
-            ovs_assert(i < ADP_TRIE_BUCKET_ITEMS);
-        }
-        clear_item(b, i);
-    }
-}
-
-/* Tables. */
 
 void
 adp_trie_insert(struct adp_cow *cow, adp_trie *trie, void *item)
 {
-    uint64_t hash = hash_of(item);
+    insert_at(cow, trie, item, 0);
+}
 
-    if (*trie) {
-        *trie = adp_cow_own(cow, *trie);
-    } else {
-        *trie = root_create(cow, 0);
-        (*trie)->pages[0][0] = bucket_create(cow, 0);
-        (*trie)->n_deepest = 1;
+static void
+remove_from_bucket(struct adp_cow *cow, uint64_t *slot, const void *item)
+{
+    uint64_t *items = own(cow, slot);
+    size_t n = bucket_size(*slot);
+    size_t i = 0;
+
+    while (adp_trie_ptr(items[i]) != item) {
+        i++;
+        ovs_assert(i < n);
     }
-    for (;;) {
-        struct adp_trie_bucket *b = own_bucket(cow, *trie, hash);
+    items[i] = items[n - 1];
+    if (n > 2) {
+        *slot = make_slot(items, ADP_TRIE_BUCKET, n - 1);
+    } else {
+        *slot = items[0];
+        adp_cow_discard(cow, items);
+    }
+}
 
-        if (put_item(b, item)) {
-            break;
-        } else if (bucket_depth(b) < (*trie)->depth) {
-            split_bucket(cow, *trie, b, hash);
-        } else if ((*trie)->n >> (*trie)->depth >= MIN_ITEMS) {
-            resize(cow, trie, 1);
-        } else {
-            chain_item(cow, b, item);
-            break;
+static bool
+node_is_empty(const uint64_t *slots)
+{
+    for (size_t i = 0; i < ADP_TRIE_SLOTS; i++) {
+        if (slots[i]) {
+            return false;
         }
     }
-    (*trie)->n++;
+    return true;
+}
+
+static void
+remove_at(struct adp_cow *cow, uint64_t *slot, const void *item, int level)
+{
+    if (slot_kind(*slot) == ADP_TRIE_ITEM) {
+        ovs_assert(adp_trie_ptr(*slot) == item);
+        *slot = 0;
+    } else if (slot_kind(*slot) == ADP_TRIE_BUCKET) {
+        remove_from_bucket(cow, slot, item);
+    } else {
+        uint64_t *slots = own(cow, slot);
+        uint64_t *child = &slots[(hash_of(item) >> level * ADP_TRIE_BITS)
+                                 % ADP_TRIE_SLOTS];
+
+        ovs_assert(*child);
+        remove_at(cow, child, item, level + 1);
+        if (!*child && node_is_empty(slots)) {
+            adp_cow_discard(cow, slots);
+            *slot = 0;
+        }
+    }
 }
 
 void
 adp_trie_remove(struct adp_cow *cow, adp_trie *trie, void *item)
 {
-    uint64_t hash = hash_of(item);
-
-    if ((*trie)->n == 1) {
-        adp_trie_destroy(*trie, cow);
-        *trie = NULL;
-        return;
-    }
-    *trie = adp_cow_own(cow, *trie);
-    (*trie)->n--;
-    remove_item(cow, own_bucket(cow, *trie, hash), item);
-    merge(cow, trie, hash);
+    remove_at(cow, trie, item, 0);
 }
 
 void
 adp_trie_replace(struct adp_cow *cow, adp_trie *trie, void *old, void *new)
 {
-    struct adp_trie_bucket *b;
+    uint64_t hash = hash_of(new);
+    uint64_t *slot = trie;
 
     if (old == new) {
         return;
     }
-    *trie = adp_cow_own(cow, *trie);
-    for (b = own_bucket(cow, *trie, hash_of(new)); ; b = own_next(cow, b)) {
-        for (size_t i = 0; i < bucket_size(b); i++) {
-            if (has_item(b, i) && adp_trie_ptr(b->items[i]) == old) {
-                set_item(b, i, new);
-                return;
-            }
-        }
-        ovs_assert(b->meta & ADP_TRIE_MORE);
+    while (*slot && slot_kind(*slot) == ADP_TRIE_NODE) {
+        slot = &own(cow, slot)[hash % ADP_TRIE_SLOTS];
+        hash >>= ADP_TRIE_BITS;
     }
-}
+    if (slot_kind(*slot) == ADP_TRIE_BUCKET) {
+        size_t n = bucket_size(*slot);
+        uint64_t *items = own(cow, slot);
+        size_t i = 0;
 
-/* Calls 'cb' for each first bucket of a chain. */
-static void
-for_each_bucket(const struct adp_trie_root *root,
-                void (*cb)(struct adp_trie_bucket *, void *aux), void *aux)
-{
-    size_t next;
-
-    for (size_t i = 0; i < (size_t) 1 << root->depth; i = next) {
-        struct adp_trie_bucket *b = get_bucket(root, i);
-
-        next = i + ((size_t) 1 << (root->depth - bucket_depth(b)));
-        cb(b, aux);
-    }
-}
-
-struct for_each_aux {
-    void (*cb)(void *item, void *aux);
-    void *aux;
-};
-
-static void
-for_each_in_bucket(struct adp_trie_bucket *b, void *aux_)
-{
-    const struct for_each_aux *aux = aux_;
-
-    for (; b; b = bucket_next(b)) {
-        for (size_t i = 0; i < bucket_size(b); i++) {
-            if (has_item(b, i)) {
-                aux->cb(adp_trie_ptr(b->items[i]), aux->aux);
-            }
+        while (adp_trie_ptr(items[i]) != old) {
+            i++;
+            ovs_assert(i < n);
         }
+        items[i] = item_slot(new);
+    } else {
+        ovs_assert(adp_trie_ptr(*slot) == old);
+        *slot = item_slot(new);
     }
 }
 
 void
-adp_trie_for_each(adp_trie trie, void (*cb)(void *item, void *aux), void *aux)
+adp_trie_for_each(adp_trie slot, void (*cb)(void *item, void *aux), void *aux)
 {
-    if (trie) {
-        for_each_bucket(trie, for_each_in_bucket,
-                        &(struct for_each_aux) { .cb = cb, .aux = aux });
+    const uint64_t *slots = adp_trie_ptr(slot);
+    size_t n;
+
+    if (!slot) {
+        return;
     }
-}
-
-static void
-destroy_bucket(struct adp_trie_bucket *b, void *cow)
-{
-    struct adp_trie_bucket *next;
-
-    for (; b; b = next) {
-        next = bucket_next(b);
-        discard(b, cow);
+    if (slot_kind(slot) == ADP_TRIE_ITEM) {
+        cb(adp_trie_ptr(slot), aux);
+        return;
+    }
+    n = (slot_kind(slot) == ADP_TRIE_BUCKET ? bucket_size(slot)
+         : ADP_TRIE_SLOTS);
+    for (size_t i = 0; i < n; i++) {
+        adp_trie_for_each(slots[i], cb, aux);
     }
 }
 
 void
-adp_trie_destroy(adp_trie trie, struct adp_cow *cow)
+adp_trie_destroy(adp_trie slot, struct adp_cow *cow)
 {
-    if (trie) {
-        for_each_bucket(trie, destroy_bucket, cow);
-        root_destroy(trie, cow);
+    uint64_t *slots = adp_trie_ptr(slot);
+
+    if (!slot || slot_kind(slot) == ADP_TRIE_ITEM) {
+        return;
+    }
+    if (slot_kind(slot) == ADP_TRIE_NODE) {
+        for (size_t i = 0; i < ADP_TRIE_SLOTS; i++) {
+            adp_trie_destroy(slots[i], cow);
+        }
+    }
+    if (cow) {
+        adp_cow_discard(cow, slots);
+    } else {
+        adp_cow_free(slots);
     }
 }

@@ -5,24 +5,17 @@
 
 /* Hash tables that are changed by copying (see adp-cow.h).
  *
- * A table is a trie over the bits of the hash, from the highest down, whose
- * leaves are *buckets* of up to 6 items.  What is above the leaves is one
- * array, the directory, with a bucket for each value of as many bits as the
- * deepest leaf is deep: extendible hashing (Fagin et al., "Extendible
- * Hashing", ACM TODS 1979).  So a look-up takes the same few steps whatever
- * the number of items, and none of them is a branch that depends on the hash.
+ * A table is a trie over the bits of the hash, 6 bits a level.  A *slot* is
+ * one word: empty, an item, a bucket of a few items, or a node of 64 slots.
+ * It grows and shrinks in place, so there is no moment at which everything is
+ * hashed anew: a change copies one node per level, half a kilobyte each, and
+ * readers take as many steps as the table has powers of 64.
  *
- * A bucket is one cache line: tags of 8 bits that are all compared at once,
- * and the addresses of the items, with 16 further bits of the hash in the part
- * that addresses of user space leave free.  So other items are rarely touched,
- * and if there is no item for a hash, that usually shows in one line.
+ * An item is a node of adp-cow.h that starts with its hash, a uint64_t.  The
+ * slot has 16 bits of that hash in it, so that other items are rarely touched.
  *
- * A bucket that gets full is split in two, one that gets empty is merged with
- * its other half.  The directory is in pages, of which a change copies those
- * that it touches; it is made anew when the number of items has doubled or
- * halved.  Where too many items have a similar hash, buckets are chained.
- *
- * An item is a node of adp-cow.h that starts with its hash, a uint64_t.
+ * This is a hash array mapped trie (Bagwell, "Ideal Hash Trees", 2001) with
+ * full nodes: the compressed ones cost readers more than they save.
  *
  * Thread-safety: readers need no locks as long as nobody frees what they read;
  * one thread changes.
@@ -33,127 +26,47 @@
 
 struct adp_cow;
 
-#define ADP_TRIE_BUCKET_ITEMS 6
+/* A table, that is, the slot at its top.  Zero is an empty one. */
+typedef uint64_t adp_trie;
 
-struct adp_trie_bucket {
-    /* From the lowest byte: a tag for each item, 0 if there is none; the depth
-     * of the bucket; ADP_TRIE_MORE. */
-    uint64_t meta;
+#define ADP_TRIE_BITS 6
+#define ADP_TRIE_SLOTS (1 << ADP_TRIE_BITS)
 
-    /* With more, the last one is the next bucket of a chain. */
-    uint64_t items[ADP_TRIE_BUCKET_ITEMS];
-};
-
-#define ADP_TRIE_TAGS UINT64_C(0xffffffffffff)
-#define ADP_TRIE_MORE (UINT64_C(1) << 56)
-
-#define ADP_TRIE_PAGE_BITS 7
-#define ADP_TRIE_PAGE_SIZE (1 << ADP_TRIE_PAGE_BITS)
-
-struct adp_trie_root {
-    size_t n;                   /* Items. */
-    uint32_t n_deepest;         /* Buckets of depth 'depth'. */
-    uint32_t depth;             /* Bits of a hash to know the bucket. */
-    struct adp_trie_bucket **pages[]; /* ADP_TRIE_PAGE_SIZE each, or all. */
-};
-
-/* A table.  NULL is an empty one. */
-typedef struct adp_trie_root *adp_trie;
+/* Slots: what kind, where, and of an item bits of the hash, of a bucket the
+ * number of items.  Addresses of user space leave the upper 16 bits free. */
+#define ADP_TRIE_KIND 3
+#define ADP_TRIE_NODE 0
+#define ADP_TRIE_ITEM 1
+#define ADP_TRIE_BUCKET 2
 
 static inline void *
-adp_trie_ptr(uint64_t item)
+adp_trie_ptr(uint64_t slot)
 {
-    return (void *) (uintptr_t) (item & UINT64_C(0xffffffffffff));
+    return (void *) (uintptr_t) (slot & UINT64_C(0xfffffffffffc));
 }
 
-/* Where the items with 'hash' are.  The table must not be empty. */
-static inline const struct adp_trie_bucket *
-adp_trie_find_bucket(const struct adp_trie_root *root, uint64_t hash)
-{
-    size_t i = hash >> 1 >> (63 - root->depth);
-
-    return root->pages[i >> ADP_TRIE_PAGE_BITS][i % ADP_TRIE_PAGE_SIZE];
-}
-
-/* Of items with 'hash'. */
+/* Goes down to the slot for 'hash' that isn't a node. */
 static inline uint64_t
-adp_trie_tag(uint64_t hash)
+adp_trie_descend(uint64_t slot, uint64_t hash)
 {
-    return (hash & 0xff) + !(hash & 0xff);
-}
+    while (slot && (slot & ADP_TRIE_KIND) == ADP_TRIE_NODE) {
+        const uint64_t *slots = adp_trie_ptr(slot);
 
-/* Returns a bit, the highest in its byte, for each tag that is that of
- * 'hash'. */
-static inline uint64_t
-adp_trie_match_tags(uint64_t meta, uint64_t hash)
-{
-    uint64_t ones = UINT64_C(0x010101010101);
-    uint64_t x = meta ^ adp_trie_tag(hash) * ones;
-
-    return ~(((x & 0x7f * ones) + 0x7f * ones) | x) & 0x80 * ones;
-}
-
-/* Returns the item for the lowest bit in '*matches', and turns that off;
- * NULL if it has another hash. */
-static inline void *
-adp_trie_take_match(const struct adp_trie_bucket *bucket, uint64_t *matches,
-                    uint64_t hash)
-{
-    uint64_t item = bucket->items[__builtin_ctzll(*matches) / 8];
-
-    *matches = zero_rightmost_1bit(*matches);
-    return ((item >> 48) == (hash >> 8 & 0xffff) ? adp_trie_ptr(item) : NULL);
-}
-
-static inline const struct adp_trie_bucket *
-adp_trie_next_bucket(const struct adp_trie_bucket *bucket)
-{
-    return (OVS_UNLIKELY(bucket->meta & ADP_TRIE_MORE)
-            ? adp_trie_ptr(bucket->items[ADP_TRIE_BUCKET_ITEMS - 1]) : NULL);
-}
-
-struct adp_trie_cursor {
-    const struct adp_trie_bucket *bucket;
-    uint64_t matches;
-    uint64_t hash;
-};
-
-static inline void
-adp_trie_cursor_init(struct adp_trie_cursor *cursor, adp_trie trie,
-                     uint64_t hash)
-{
-    cursor->hash = hash;
-    cursor->bucket = trie ? adp_trie_find_bucket(trie, hash) : NULL;
-    cursor->matches = (cursor->bucket
-                       ? adp_trie_match_tags(cursor->bucket->meta, hash) : 0);
-}
-
-static inline void *
-adp_trie_cursor_next(struct adp_trie_cursor *cursor)
-{
-    while (cursor->bucket) {
-        while (cursor->matches) {
-            void *item = adp_trie_take_match(cursor->bucket, &cursor->matches,
-                                             cursor->hash);
-
-            if (item) {
-                return item;
-            }
-        }
-        cursor->bucket = adp_trie_next_bucket(cursor->bucket);
-        if (cursor->bucket) {
-            cursor->matches = adp_trie_match_tags(cursor->bucket->meta,
-                                                  cursor->hash);
-        }
+        slot = slots[hash % ADP_TRIE_SLOTS];
+        hash >>= ADP_TRIE_BITS;
     }
-    return NULL;
+    return slot;
 }
 
-/* Sets ITEM to each item that may have the hash, in turn.  CURSOR is a struct
- * adp_trie_cursor. */
-#define ADP_TRIE_FOR_EACH_CANDIDATE(ITEM, CURSOR, TRIE, HASH)   \
-    for (adp_trie_cursor_init(CURSOR, TRIE, HASH);              \
-         ((ITEM) = adp_trie_cursor_next(CURSOR)); )
+/* Sets ITEM to each item that may have the hash, in turn.  SLOT is a variable
+ * for the result of adp_trie_descend(). */
+#define ADP_TRIE_FOR_EACH_CANDIDATE(ITEM, SLOT, TRIE, HASH)                 \
+    SLOT = adp_trie_descend(TRIE, HASH);                                    \
+    for (const uint64_t *i__ = ((SLOT & ADP_TRIE_KIND) == ADP_TRIE_BUCKET   \
+                                ? adp_trie_ptr(SLOT) : &SLOT),              \
+         *end__ = (i__ != &SLOT ? i__ + (SLOT >> 48) : i__ + !!SLOT);       \
+         i__ < end__; i__++)                                                \
+        if ((*i__ ^ (HASH)) >> 48 == 0 && ((ITEM) = adp_trie_ptr(*i__)))
 
 void adp_trie_insert(struct adp_cow *, adp_trie *, void *item);
 void adp_trie_remove(struct adp_cow *, adp_trie *, void *item);
