@@ -23,6 +23,8 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     conntrack_clock_init(&f->clock, f->now);
     f->serial = adp_sessions_serial(cache->sessions);
     memset(&f->tx, 0, sizeof f->tx);
+    dp_packet_batch_init(&f->waiting);
+    f->way = NULL;
 }
 
 /* Stages. */
@@ -182,15 +184,40 @@ adp_fast_init_metadata(const struct adp_fast *f, struct dp_packet *packet,
     }
 }
 
+static const struct flow no_flow;
+
 static void
 execute(struct adp_fast *f, struct dp_packet *packet,
         const struct nlattr *actions, size_t actions_len)
 {
-    static const struct flow no_flow;
     struct dp_packet_batch batch;
 
     dp_packet_batch_init_packet(&batch, packet);
     dp_pmd_execute(f->pmd, &batch, &no_flow, actions, actions_len);
+}
+
+void
+adp_fast_flush(struct adp_fast *f)
+{
+    if (f->way) {
+        const struct ofpbuf *way = f->way;
+
+        f->way = NULL;
+        dp_pmd_execute(f->pmd, &f->waiting, &no_flow, way->data, way->size);
+        dp_packet_batch_init(&f->waiting);
+    }
+}
+
+/* Lets the packet wait for others that go into the same tunnel. */
+static void
+execute_way(struct adp_fast *f, struct dp_packet *packet,
+            const struct ofpbuf *way)
+{
+    if (f->way != way) {
+        adp_fast_flush(f);
+        f->way = way;
+    }
+    dp_packet_batch_add(&f->waiting, packet);
 }
 
 static void
@@ -202,8 +229,9 @@ leave(struct adp_fast *f, struct dp_packet *packet, const struct adp_cached *v,
     if (OVS_LIKELY(c->odp_port != ODPP_NONE)) {
         dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
     } else if (way) {
-        execute(f, packet, way->data, way->size);
+        execute_way(f, packet, way);
     } else if (c->actions_len) {
+        adp_fast_flush(f);
         execute(f, packet, v->actions, c->actions_len);
     } else {
         dp_packet_delete(packet);

@@ -23,6 +23,7 @@
 
 struct adp_bridge;
 struct adp_cache;
+struct ofpbuf;
 struct adp_program;
 struct adp_ports;
 struct dp_netdev_pmd_thread;
@@ -42,6 +43,9 @@ struct adp_fast {
     struct conntrack_clock clock;
     struct dp_pmd_tx_cache tx;
     uint64_t serial;            /* Of the sessions that were fetched. */
+    /* Packets on their way into one tunnel. */
+    struct dp_packet_batch waiting;
+    const struct ofpbuf *way;   /* If any is waiting. */
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
 
@@ -61,8 +65,13 @@ void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
 void adp_fast_fetch_session(struct adp_fast *, size_t i);
 void adp_fast_fetch_conns(struct adp_fast *, size_t i);
 
-/* Returns true if the packet was handled, and is gone. */
+/* Returns true if the packet was handled: it is gone, or waits for
+ * adp_fast_flush(). */
 bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
                    struct adp_bridge *);
+
+/* Sends on what waits.  Comes before anything else is done with a packet that
+ * was received later, and at the end of the batch. */
+void adp_fast_flush(struct adp_fast *);
 
 #endif /* adp-fast.h */

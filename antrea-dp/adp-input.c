@@ -262,6 +262,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct adp_draft draft;
     enum adp_punt punt;
 
+    adp_fast_flush(f);
     uint64_t start = cycles_counter_update(perf);
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
@@ -308,6 +309,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct pmd_perf_stats *perf = &f->pmd->perf_stats;
     struct execution e = { .nw_proto = p->nw_proto };
 
+    adp_fast_flush(f);
     uint64_t start = cycles_counter_update(perf);
     adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
                      f->now);
@@ -498,6 +500,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
             dp_packet_batch_refill(batch, packet, i);
         }
     }
+    adp_fast_flush(&f);
     adp_cache_end_batch(f.cache);
     dp_pmd_count_compiled(pmd, true, n_handled);
 }
@@ -590,6 +593,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
             dp_packet_batch_refill(batch, packet, i);
         }
     }
+    adp_fast_flush(&f);
     adp_cache_end_batch(f.cache);
     if (n_handled) {
         dp_pmd_count_compiled(pmd, false, n_handled);

@@ -31,6 +31,14 @@ def waited_seconds(switch):
         return 0
 
 
+def page_faults(switch):
+    """How often the PMD thread had to wait for memory to be mapped."""
+    with open('/proc/%d/task/%d/stat' % (switch.vswitchd.pid,
+                                         switch.pmd_thread())) as f:
+        fields = f.read().rpartition(')')[2].split()
+    return int(fields[7]) + int(fields[9])      # Minor and major ones.
+
+
 class Window:
     """What happened between two moments; 'ports' may be none."""
 
@@ -48,6 +56,7 @@ class Window:
         self.connections = -switch.n_connections()
         switch.control('dpif-netdev/pmd-stats-clear')
         self.away = -self.away_seconds()
+        self.faults = -page_faults(switch)
         self.counters = switch.generator.counters(self.ports)
         self.started = time.monotonic()
 
@@ -58,6 +67,7 @@ class Window:
         if switch.profiler:
             switch.profiler.finish(switch)
         self.away += self.away_seconds()
+        self.faults += page_faults(switch)
         self.pmd = switch.pmd_stats()
         self.connections += switch.n_connections()
         self.counters = {
@@ -99,6 +109,7 @@ class Window:
             'upcalls': self.upcalls,
             'passes': self.pmd.get('avg. datapath passes per packet', 0),
             'away_percent': self.away_percent,
+            'page_faults': self.faults,
             'alu_cycles': self.alu,
             'memory_cycles': self.memory,
         }
