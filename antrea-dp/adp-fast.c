@@ -56,9 +56,13 @@ adp_fast_fetch_session(struct adp_fast *f, size_t i)
 void
 adp_fast_fetch_conns(struct adp_fast *f, size_t i)
 {
-    struct adp_session *s = f->packets[i].candidate;
+    struct adp_fast_packet *fp = &f->packets[i];
+    struct adp_session *s = fp->candidate;
 
-    if (s) {
+    if (OVS_UNLIKELY(!s) && fp->is_parsed) {
+        fp->candidate = adp_sessions_other_candidate(f->cache->sessions,
+                                                     fp->parsed.hash);
+    } else if (s) {
         const struct adp_session_body *body = adp_session_body(s);
 
         if (body->n_conns) {

@@ -239,11 +239,18 @@ next_in_line(const struct adp_sessions *t, const struct line *line,
     return NULL;
 }
 
-struct adp_session *
-adp_sessions_candidate(const struct adp_sessions *t, uint32_t hash)
+static inline bool
+has_overflowed(const struct adp_sessions *t, const struct line *line)
+{
+    return t->overflowed[line - t->lines];
+}
+
+static inline struct adp_session *
+candidate_in_line(const struct adp_sessions *t, const struct line *line,
+                  uint32_t hash)
 {
     int i = 0;
-    struct adp_session *s = next_in_line(t, line_of(t, hash), hash, &i);
+    struct adp_session *s = next_in_line(t, line, hash, &i);
 
     if (s) {
         OVS_PREFETCH(s);
@@ -252,10 +259,24 @@ adp_sessions_candidate(const struct adp_sessions *t, uint32_t hash)
     return s;
 }
 
-static inline bool
-has_overflowed(const struct adp_sessions *t, const struct line *line)
+struct adp_session *
+adp_sessions_candidate(const struct adp_sessions *t, uint32_t hash)
 {
-    return t->overflowed[line - t->lines];
+    const struct line *line = line_of(t, hash);
+    struct adp_session *s = candidate_in_line(t, line, hash);
+
+    if (OVS_UNLIKELY(!s) && has_overflowed(t, line)) {
+        OVS_PREFETCH(line_of(t, other_hash(hash)));
+    }
+    return s;
+}
+
+struct adp_session *
+adp_sessions_other_candidate(const struct adp_sessions *t, uint32_t hash)
+{
+    return (has_overflowed(t, line_of(t, hash))
+            ? candidate_in_line(t, line_of(t, other_hash(hash)), hash)
+            : NULL);
 }
 
 static inline struct adp_session *

@@ -206,6 +206,10 @@ void adp_sessions_prefetch(const struct adp_sessions *, uint32_t hash);
 /* A session that may have this hash, or NULL.  Not read, but being fetched. */
 struct adp_session *adp_sessions_candidate(const struct adp_sessions *,
                                            uint32_t hash);
+/* The same at the second place where it may be, if there was none at the
+ * first. */
+struct adp_session *adp_sessions_other_candidate(const struct adp_sessions *,
+                                                 uint32_t hash);
 
 struct adp_session *adp_sessions_find4(const struct adp_sessions *,
                                        uint32_t hash,

@@ -41,7 +41,7 @@ struct model {
     size_t n_live, n_evicted;
     uint32_t n_hashes;          /* If not 0: few, to make keys collide. */
 
-    size_t n_found, n_overlooked, n_not_candidate;
+    size_t n_found, n_overlooked, n_not_first, n_not_candidate;
 };
 
 static void
@@ -203,7 +203,9 @@ find(struct model *m, uint32_t i)
     uint32_t hash = hash_of(m, i);
 
     adp_sessions_prefetch(m->table, hash);
-    struct adp_session *candidate = adp_sessions_candidate(m->table, hash);
+    struct adp_session *first = adp_sessions_candidate(m->table, hash);
+    struct adp_session *candidate
+        = first ? first : adp_sessions_other_candidate(m->table, hash);
     struct adp_session *s = find_in_table(m, i, hash);
 
     if (candidate) {
@@ -224,6 +226,7 @@ find(struct model *m, uint32_t i)
     require(has_key(s, i));
     check_content(s, token);
     m->n_found++;
+    m->n_not_first += s != first;
     m->n_not_candidate += s != candidate;
     return s;
 }
@@ -351,10 +354,13 @@ START_TEST(test_growth)
     for (uint32_t i = 0; i < N; i++) {
         insert_and_find(&m, i);
     }
-    m.n_found = m.n_overlooked = m.n_not_candidate = 0;
+    m.n_found = m.n_overlooked = m.n_not_first = m.n_not_candidate = 0;
     for (uint32_t i = 0; i < N; i++) {
         find(&m, i);
     }
+    /* Lines have overflowed, and the second place is asked too. */
+    ck_assert_uint_gt(m.n_not_first, N / 1000);
+    ck_assert_uint_lt(m.n_not_candidate, m.n_not_first / 10);
     ck_assert_uint_lt(m.n_evicted, N / 40);
     ck_assert_uint_lt(m.n_overlooked, N / 10);
     ck_assert_uint_lt(m.n_not_candidate, N / 10);
