@@ -197,13 +197,19 @@ static inline uint64_t
 sum_bytes(const void *data, size_t n)
 {
     const uint8_t *p = data;
-    uint64_t sum = 0;
+    uint64_t sum = 0, two_words;
     uint32_t word;
     uint16_t half = 0;
 
-    for (; n >= 4; n -= 4, p += 4) {
+    for (; n >= 8; n -= 8, p += 8) {
+        memcpy(&two_words, p, sizeof two_words);
+        sum += (two_words & UINT32_MAX) + (two_words >> 32);
+    }
+    if (n >= 4) {
         memcpy(&word, p, sizeof word);
         sum += word;
+        n -= 4;
+        p += 4;
     }
     if (n >= 2) {
         memcpy(&half, p, sizeof half);
@@ -234,11 +240,14 @@ static bool
 l3_checksum_is_valid(struct dp_packet *packet)
 {
     const struct ip_header *ip = dp_packet_l3(packet);
+    size_t size = IP_IHL(ip->ip_ihl_ver) * 4;
 
     return (!dp_packet_ip_checksum_bad(packet)
             && (dp_packet_ip_checksum_valid(packet)
                 || dp_packet_hwol_is_ipv4(packet)
-                || sum_is_valid(sum_bytes(ip, IP_IHL(ip->ip_ihl_ver) * 4))));
+                || sum_is_valid(OVS_LIKELY(size == sizeof *ip)
+                                ? sum_bytes(ip, sizeof *ip)
+                                : sum_bytes(ip, size))));
 }
 
 /* Sum of the pseudoheader. */
