@@ -190,14 +190,20 @@ adp_fast_init_metadata(const struct adp_fast *f, struct dp_packet *packet,
 
 static const struct flow no_flow;
 
-static void
-execute(struct adp_fast *f, struct dp_packet *packet,
-        const struct nlattr *actions, size_t actions_len)
+void
+adp_fast_execute(struct adp_fast *f, struct dp_packet *packet,
+                 const struct flow *flow, const struct nlattr *actions,
+                 size_t actions_len)
 {
     struct dp_packet_batch batch;
 
-    dp_packet_batch_init_packet(&batch, packet);
-    dp_pmd_execute(f->pmd, &batch, &no_flow, actions, actions_len);
+    adp_fast_flush(f);
+    if (actions_len) {
+        dp_packet_batch_init_packet(&batch, packet);
+        dp_pmd_execute(f->pmd, &batch, flow, actions, actions_len);
+    } else {
+        dp_packet_delete(packet);
+    }
 }
 
 void
@@ -224,19 +230,17 @@ execute_way(struct adp_fast *f, struct dp_packet *packet,
     dp_packet_batch_add(&f->waiting, packet);
 }
 
-static void
-leave(struct adp_fast *f, struct dp_packet *packet, const struct adp_cached *v,
-     const struct ofpbuf *way)
+void
+adp_fast_leave(struct adp_fast *f, struct dp_packet *packet,
+               const struct adp_cached_content *c,
+               const struct nlattr *actions, const struct ofpbuf *way)
 {
-    const struct adp_cached_content *c = &v->content;
-
     if (OVS_LIKELY(c->odp_port != ODPP_NONE)) {
         dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
     } else if (way) {
         execute_way(f, packet, way);
     } else if (c->actions_len) {
-        adp_fast_flush(f);
-        execute(f, packet, v->actions, c->actions_len);
+        adp_fast_execute(f, packet, &no_flow, actions, c->actions_len);
     } else {
         dp_packet_delete(packet);
     }
@@ -295,6 +299,6 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         adp_fast_init_metadata(f, packet, p->is_ipv6);
     }
     adp_rewrite_by_session(packet, s, &v->content);
-    leave(f, packet, v, way);
+    adp_fast_leave(f, packet, &v->content, v->actions, way);
     return true;
 }

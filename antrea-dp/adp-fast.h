@@ -23,10 +23,12 @@
 
 struct adp_bridge;
 struct adp_cache;
-struct ofpbuf;
+struct adp_cached_content;
 struct adp_program;
 struct adp_ports;
 struct dp_netdev_pmd_thread;
+struct nlattr;
+struct ofpbuf;
 
 struct adp_fast_packet {
     struct adp_session_packet parsed;
@@ -70,8 +72,20 @@ void adp_fast_fetch_conns(struct adp_fast *, size_t i);
 bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
                    struct adp_bridge *);
 
-/* Sends on what waits.  Comes before anything else is done with a packet that
- * was received later, and at the end of the batch. */
+/* Sends a packet on that was rewritten as 'content' says: to its port, into its
+ * tunnel by 'way' if that isn't NULL, or by 'actions'.  A packet into a tunnel
+ * waits for others that go there too. */
+void adp_fast_leave(struct adp_fast *, struct dp_packet *,
+                    const struct adp_cached_content *content,
+                    const struct nlattr *actions, const struct ofpbuf *way);
+
+/* Hands a packet, whose headers were those of 'flow', to upstream's executor,
+ * after all that waits. */
+void adp_fast_execute(struct adp_fast *, struct dp_packet *,
+                      const struct flow *flow, const struct nlattr *actions,
+                      size_t actions_len);
+
+/* Sends on what waits, at the end of the batch. */
 void adp_fast_flush(struct adp_fast *);
 
 #endif /* adp-fast.h */

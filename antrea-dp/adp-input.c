@@ -144,22 +144,6 @@ may_remember(const struct adp_walk *w, const struct flow *flow)
     return !(w->program->reads & not_in_key);
 }
 
-/* Hands the packet, whose headers were those of 'flow', to upstream's
- * executor. */
-static void
-execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
-        const struct flow *flow, const void *actions, size_t actions_len)
-{
-    struct dp_packet_batch batch;
-
-    dp_packet_batch_init_packet(&batch, packet);
-    if (actions_len) {
-        dp_pmd_execute(pmd, &batch, flow, actions, actions_len);
-    } else {
-        dp_packet_delete_batch(&batch, true);
-    }
-}
-
 /* A verdict without its ct()s, and the packet that it is for. */
 struct execution {
     struct adp_cached_content content;
@@ -190,17 +174,8 @@ static void
 execute_content(struct adp_fast *f, const struct execution *e,
                 struct dp_packet *packet)
 {
-    static const struct flow no_flow;
-    const struct adp_cached_content *c = &e->content;
-
-    adp_rewrite_to(packet, c, &e->tuple, e->nw_proto);
-    if (c->odp_port != ODPP_NONE) {
-        dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
-    } else if (e->way) {
-        execute(f->pmd, packet, &no_flow, e->way->data, e->way->size);
-    } else {
-        execute(f->pmd, packet, &no_flow, e->actions, c->actions_len);
-    }
+    adp_rewrite_to(packet, &e->content, &e->tuple, e->nw_proto);
+    adp_fast_leave(f, packet, &e->content, e->actions, e->way);
 }
 
 /* Counts a packet that was decided on at the cost of 'cycles'. */
@@ -262,7 +237,6 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct adp_draft draft;
     enum adp_punt punt;
 
-    adp_fast_flush(f);
     uint64_t start = cycles_counter_update(perf);
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
@@ -292,8 +266,8 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (drafted && execute_conntrack(f, w, &e)) {
         execute_content(f, &e, packet);
     } else {
-        execute(f->pmd, packet, original, w->verdict.actions.data,
-                w->verdict.actions.size);
+        adp_fast_execute(f, packet, original, w->verdict.actions.data,
+                         w->verdict.actions.size);
     }
     return ADP_PUNT_NONE;
 }
@@ -309,7 +283,6 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct pmd_perf_stats *perf = &f->pmd->perf_stats;
     struct execution e = { .nw_proto = p->nw_proto };
 
-    adp_fast_flush(f);
     uint64_t start = cycles_counter_update(perf);
     adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
                      f->now);

@@ -380,17 +380,17 @@ adp_memos_fetch(const struct adp_memos *memos,
     case 6:
         fetch_memo(fetch);
         break;
-    case 7:
-        if (fetch->goes_on) {
-            fetch_steps(tracker, p, fetch);
-        }
-        break;
     case 3:
         fetch_steps(tracker, p, fetch);
         fetch_choice(p, fetch);
         break;
     case 4:
         fetch_next(memos, p, fetch);
+        break;
+    case 7:
+        if (fetch->goes_on) {
+            fetch_steps(tracker, p, fetch);
+        }
         break;
     default:
         OVS_NOT_REACHED();

@@ -38,7 +38,7 @@ struct short_key {
     uint64_t a, b, c;
 };
 
-/* The same as adp_key_hash(). */
+/* The same as adp_key_hash_words(). */
 INLINE uint64_t
 short_key_hash(uint64_t hash, struct short_key key, size_t n)
 {
@@ -109,8 +109,9 @@ find_long_key(const struct adp_hash_subtable *subtable,
     adp_key_from_flow(values, subtable->words, subtable->n_words,
                       packet->flow);
     return adp_hash_find(subtable, values,
-                         adp_key_hash(subtable->common ? packet->common_hash
-                                      : ADP_KEY_SEED, values, n));
+                         adp_key_hash_words(subtable->common
+                                            ? packet->common_hash
+                                            : ADP_KEY_SEED, values, n));
 }
 
 /* Masks of up to 3 words beside the common ones, nearly all there are, each

@@ -62,7 +62,7 @@ adp_match_key_init(struct adp_match_key *key, const struct minimatch *match)
     sort_common(key);
 
     i = key->common ? key->n - ADP_KEY_N_COMMON : key->n;
-    key->hash = adp_key_hash(key->common
-                             ? adp_key_hash_common(&key->values[i])
-                             : ADP_KEY_SEED, key->values, i);
+    key->hash = adp_key_hash_words(key->common
+                                   ? adp_key_hash_common(&key->values[i])
+                                   : ADP_KEY_SEED, key->values, i);
 }

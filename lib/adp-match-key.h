@@ -58,7 +58,7 @@ adp_key_mix(uint64_t a, uint64_t b)
 
 /* Hashes the words that are not common. */
 static inline uint64_t
-adp_key_hash(uint64_t hash, const uint64_t values[], size_t n)
+adp_key_hash_words(uint64_t hash, const uint64_t values[], size_t n)
 {
     size_t i;
 
@@ -75,7 +75,7 @@ adp_key_hash(uint64_t hash, const uint64_t values[], size_t n)
 static inline uint64_t
 adp_key_hash_common(const uint64_t values[ADP_KEY_N_COMMON])
 {
-    return adp_key_hash(ADP_KEY_SEED, values, ADP_KEY_N_COMMON);
+    return adp_key_hash_words(ADP_KEY_SEED, values, ADP_KEY_N_COMMON);
 }
 
 static inline void

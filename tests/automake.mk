@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	tests/e2e \
 	tests/oracle \
 	tests/static \
+	tests/unixctl.py \
 	tests/upstream
 
 TESTS += \

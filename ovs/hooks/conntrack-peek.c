@@ -59,14 +59,6 @@ conntrack_peek_clear(struct conntrack_peek *p)
     p->md_reply = false;
 }
 
-static void
-peek_free(struct conn *conn)
-{
-    if (!conntrack_pool_put(conn)) {
-        free(conn);
-    }
-}
-
 /* Bytes that may be read from 'conn', which some protocol's new_conn()
  * allocated: struct conn is only its beginning. */
 static size_t
@@ -435,7 +427,7 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
         pc->up->nat_action = req->nat->nat_action;
         memcpy(&nat_conn, pc->up, sizeof nat_conn);
         if (!nat_get_unique_tuple(p->ct, pc->up, &nat_conn, req->nat)) {
-            peek_free(pc->up);
+            conntrack_pool_free(pc->up);
             p->n_conns--;
             p->applicable = false;
             return CT_PEEK_OK;
@@ -842,7 +834,7 @@ conntrack_peek_uninit(struct conntrack_peek *p)
 {
     for (size_t i = 0; i < p->n_conns; i++) {
         if (!p->conns[i].real) {
-            peek_free(p->conns[i].up);
+            conntrack_pool_free(p->conns[i].up);
         }
     }
     p->n_conns = 0;

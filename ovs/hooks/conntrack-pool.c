@@ -204,6 +204,14 @@ conntrack_pool_put(void *p)
     return true;
 }
 
+void
+conntrack_pool_free(void *p)
+{
+    if (!conntrack_pool_put(p)) {
+        free(p);
+    }
+}
+
 size_t
 conntrack_pool_size(const void *p)
 {

@@ -28,6 +28,9 @@ void *conntrack_pool_zalloc(size_t);
  * pool's: free() it. */
 bool conntrack_pool_put(void *p);
 
+/* Frees 'p', the pool's or not. */
+void conntrack_pool_free(void *p);
+
 /* Bytes that belong to 'p', which conntrack_pool_zalloc() or malloc()
  * returned. */
 size_t conntrack_pool_size(const void *p);

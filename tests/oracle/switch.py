@@ -6,71 +6,17 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 
 import tunnels
+import unixctl
 from wire import Wire
 
 # An OpenFlow table's number, packets and bytes, and what identifies a flow.
 FLOW = re.compile(r'(table=\S+),.* n_packets=(\d+), n_bytes=(\d+),'
                   r'.*?(priority=.*? ?actions=.*)$')
-
-
-class Control:
-    """The control socket of ovs-appctl, without a process for each command."""
-
-    def __init__(self, path):
-        self.socket = self.connect(path)
-        self.decoder = json.JSONDecoder()
-        self.id = 0
-        self.method = None
-
-    @staticmethod
-    def connect(path):
-        """The socket's file is there a moment before it listens."""
-        deadline = time.monotonic() + 30
-        while True:
-            s = socket.socket(socket.AF_UNIX)
-            try:
-                s.connect(path)
-                s.settimeout(60)
-                return s
-            except (FileNotFoundError, ConnectionRefusedError):
-                s.close()
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-    def send(self, method, *args):
-        self.id += 1
-        self.method = method
-        request = {'method': method, 'params': list(args), 'id': self.id}
-        self.socket.sendall(json.dumps(request).encode())
-
-    def receive(self):
-        """The reply to what was sent: its result and its error."""
-        reply = ''
-        while True:
-            chunk = self.socket.recv(1 << 20)
-            if not chunk:
-                raise RuntimeError('%s: ovs-vswitchd is gone' % self.method)
-            reply += chunk.decode()
-            if reply.endswith('}'):
-                try:
-                    message = self.decoder.decode(reply)
-                    return message.get('result'), message.get('error')
-                except ValueError:
-                    pass
-
-    def __call__(self, method, *args):
-        self.send(method, *args)
-        result, error = self.receive()
-        if error is not None:
-            raise RuntimeError('%s: %s' % (method, error))
-        return result
 
 
 class Switch:
@@ -146,9 +92,10 @@ class Switch:
         self.daemon('ovs-vswitchd', 'unix:%s/db.sock' % self.dir,
                     '--enable-dummy', '--unixctl=' + control)
         self.pid = self.processes[-1].pid
-        self.control = Control(control)
-        self.other_control = Control(control)
-        self.waiting = Control(control)     # For what takes long.
+        self.control = unixctl.Control(control, reply_timeout=60)
+        self.other_control = unixctl.Control(control, reply_timeout=60)
+        # For what takes long.
+        self.waiting = unixctl.Control(control, reply_timeout=60)
         self.wire = Wire(self.pid)
         # A stock bridge first: conntrack starts with it, and so both switches
         # have made the same random numbers by then.

@@ -29,7 +29,9 @@ TESTS += $(UNIT_TESTS)
 check_LTLIBRARIES = tests/unit/libunit.la
 tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine.c \
-	tests/unit/engine.h
+	tests/unit/engine.h \
+	tests/unit/test-seed.c \
+	tests/unit/test-seed.h
 UNIT_LIBS = \
 	tests/unit/libunit.la \
 	lib/libadp.la \

@@ -10,20 +10,10 @@
 #include "engine.h"
 #include "ovs-rcu.h"
 #include "random.h"
+#include "test-seed.h"
 #include "util.h"
 
 static struct adp_program *p;
-
-static void
-seed_random(void)
-{
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
-
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
-}
 
 static void
 setup(void)
@@ -135,7 +125,7 @@ START_TEST(test_changed_random)
     uint64_t changed[N_PRIORITIES] = { 0 };
     struct adp_change_log log = { .n = 0 };
 
-    seed_random();
+    test_seed_random();
     for (uint64_t generation = 1; generation <= N_STEPS; generation++) {
         int priority = random_range(N_PRIORITIES);
         uint64_t latest = 0;
@@ -226,7 +216,7 @@ START_TEST(test_many_groups)
     uint64_t changed[N_GROUPS] = { 0 };
     bool there[N_GROUPS] = { false };
 
-    seed_random();
+    test_seed_random();
     for (int i = 0; i < N_STEPS; i++) {
         uint32_t id = i % 3 ? random_range(N_GROUPS) : N_GROUPS + i;
         struct adp_delta *delta = adp_delta_create();

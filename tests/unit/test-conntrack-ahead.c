@@ -83,14 +83,6 @@ is_pooled(void *p)
            && conntrack_pool_size(p) % CACHE_LINE_SIZE == 0;
 }
 
-static void
-give_back(void *p)
-{
-    if (!conntrack_pool_put(p)) {
-        free(p);
-    }
-}
-
 static bool
 is_zero(const char *p, size_t n)
 {
@@ -139,7 +131,7 @@ START_TEST(test_pool)
         for (int j = 0; j < 300; j += 50) {
             ck_assert_int_eq(slots[i][j], (char) i);
         }
-        give_back(slots[i]);
+        conntrack_pool_free(slots[i]);
     }
 
     /* And once more, from what was given back. */
@@ -150,7 +142,7 @@ START_TEST(test_pool)
     }
     for (int i = 0; i < 1000; i++) {
         ck_assert_int_eq(slots[i][319], (char) i);
-        give_back(slots[i]);
+        conntrack_pool_free(slots[i]);
     }
     free(slots);
     conntrack_destroy(ct);
@@ -170,7 +162,7 @@ give_back_all(void *handover_)
     struct handover *h = handover_;
 
     for (size_t i = 0; i < h->n; i++) {
-        give_back(h->slots[i]);
+        conntrack_pool_free(h->slots[i]);
     }
     return NULL;
 }
@@ -196,7 +188,7 @@ START_TEST(test_pool_other_thread)
         }
     }
     for (size_t i = 0; i < h.n; i++) {
-        give_back(again[i]);
+        conntrack_pool_free(again[i]);
     }
 #ifndef __SANITIZE_ADDRESS__
     ck_assert_uint_ge(n_again, h.n - 72);

@@ -20,6 +20,7 @@
 #include "packets.h"
 #include "random.h"
 #include "talk.h"
+#include "test-seed.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -498,12 +499,7 @@ step(struct world *w)
 static void
 setup(void)
 {
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
-
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
+    test_seed_random();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
 }
 

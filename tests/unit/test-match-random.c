@@ -14,6 +14,7 @@
 #include "ovs-rcu.h"
 #include "policy-world.h"
 #include "random.h"
+#include "test-seed.h"
 #include "util.h"
 
 static const struct world_shape shapes[] = {
@@ -147,12 +148,7 @@ check_contents(const struct version *v)
 static void
 seed_random(void)
 {
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
-
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
+    test_seed_random();
     n_hits = n_conj_hits = 0;
 }
 

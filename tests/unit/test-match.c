@@ -15,6 +15,7 @@
 #include "ovs-rcu.h"
 #include "packets.h"
 #include "random.h"
+#include "test-seed.h"
 #include "util.h"
 
 enum { MAX_RULES = 80, MAX_CONJS = 4, N_IDS = 6 };
@@ -240,13 +241,9 @@ is_arbitrary(const struct table *t, const struct flow *flow)
 
 START_TEST(test_random)
 {
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
     int n_compared = 0, n_conj = 0;
 
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
+    test_seed_random();
     for (int i = 0; i < 300; i++) {
         struct table t;
 

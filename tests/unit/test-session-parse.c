@@ -12,6 +12,7 @@
 #include "flow.h"
 #include "packets.h"
 #include "random.h"
+#include "test-seed.h"
 #include "unaligned.h"
 #include "util.h"
 
@@ -331,12 +332,7 @@ parse(struct dp_packet *p, struct adp_session_packet *sp)
 static void
 setup(void)
 {
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
-
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
+    test_seed_random();
 }
 
 /* What is accepted is what miniflow_extract() sees, and what is ordinary is

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "random.h"
+#include "test-seed.h"
 #include "util.h"
 
 /* As ck_assert(), which writes a note to a file whenever it passes. */
@@ -313,12 +314,7 @@ random_steps(size_t capacity, uint32_t n_keys, uint32_t n_hashes, size_t n)
 static void
 setup(void)
 {
-    const char *seed_text = getenv("ADP_TEST_SEED");
-    uint32_t seed = seed_text ? atoi(seed_text) : random_uint32();
-
-    printf("seed %"PRIu32" (ADP_TEST_SEED)\n", seed);
-    fflush(stdout);
-    random_set_seed(seed);
+    test_seed_random();
 }
 
 START_TEST(test_random_small)

@@ -7,8 +7,12 @@ import time
 
 
 class Control:
-    def __init__(self, path, timeout=30):
+    """A connection to a daemon's control socket."""
+
+    def __init__(self, path, timeout=30, reply_timeout=300):
         self.socket = self.connect(path, timeout)
+        self.socket.settimeout(reply_timeout)
+        self.method = None
 
     @staticmethod
     def connect(path, timeout):
@@ -18,7 +22,6 @@ class Control:
             s = socket.socket(socket.AF_UNIX)
             try:
                 s.connect(path)
-                s.settimeout(300)
                 return s
             except (FileNotFoundError, ConnectionRefusedError):
                 s.close()
@@ -26,25 +29,33 @@ class Control:
                     raise
                 time.sleep(0.01)
 
-    def __call__(self, method, *args):
+    def send(self, method, *args):
+        self.method = method
         request = {'method': method, 'params': list(args), 'id': 0}
         self.socket.sendall(json.dumps(request).encode())
+
+    def receive(self):
+        """The reply to what was sent: its result and its error."""
         chunks = []
         while True:
             chunk = self.socket.recv(1 << 20)
             if not chunk:
-                raise RuntimeError('%s: ovs-vswitchd is gone' % method)
+                raise RuntimeError('%s: ovs-vswitchd is gone' % self.method)
             chunks.append(chunk)
             # Only where a reply may end: long ones come in many pieces.
             if chunk.rstrip().endswith(b'}'):
                 try:
                     reply = json.loads(b''.join(chunks))
-                    break
+                    return reply.get('result'), reply.get('error')
                 except ValueError:
                     pass
-        if reply['error'] is not None:
-            raise RuntimeError('%s: %s' % (method, reply['error']))
-        return reply['result']
+
+    def __call__(self, method, *args):
+        self.send(method, *args)
+        result, error = self.receive()
+        if error is not None:
+            raise RuntimeError('%s: %s' % (method, error))
+        return result
 
     def close(self):
         self.socket.close()
