@@ -42,15 +42,30 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
     }
 }
 
+/* True if the packet before in the batch led to the same candidate: packets of
+ * a connection come in trains. */
+static inline bool
+follows(const struct adp_fast *f, size_t i)
+{
+    const struct adp_fast_packet *fp = &f->packets[i];
+
+    return (i && fp[-1].is_parsed && fp[-1].candidate
+            && fp[-1].parsed.hash == fp->parsed.hash);
+}
+
 void
 adp_fast_fetch_session(struct adp_fast *f, size_t i)
 {
     struct adp_fast_packet *fp = &f->packets[i];
 
-    fp->candidate = (fp->is_parsed
-                     ? adp_sessions_candidate(f->cache->sessions,
-                                              fp->parsed.hash)
-                     : NULL);
+    if (!fp->is_parsed) {
+        fp->candidate = NULL;
+    } else if (follows(f, i)) {
+        fp->candidate = fp[-1].candidate;
+    } else {
+        fp->candidate = adp_sessions_candidate(f->cache->sessions,
+                                               fp->parsed.hash);
+    }
 }
 
 void
@@ -59,10 +74,13 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     struct adp_fast_packet *fp = &f->packets[i];
     struct adp_session *s = fp->candidate;
 
-    if (OVS_UNLIKELY(!s) && fp->is_parsed) {
+    if (!fp->is_parsed || follows(f, i)) {
+        return;
+    }
+    if (OVS_UNLIKELY(!s)) {
         fp->candidate = adp_sessions_other_candidate(f->cache->sessions,
                                                      fp->parsed.hash);
-    } else if (s) {
+    } else {
         const struct adp_session_body *body = adp_session_body(s);
 
         if (body->n_conns) {

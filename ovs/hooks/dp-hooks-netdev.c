@@ -3,6 +3,7 @@
 /* Included at the end of dpif-netdev.c: accessors to its statics. */
 
 #include "conntrack-peek.h"
+#include "dp-hooks-tunnel.c"
 
 const struct dp_hooks *dp_hooks;
 
@@ -12,6 +13,9 @@ dp_hook_received(struct dp_netdev_pmd_thread *pmd,
 {
     if (dp_hooks && dp_hooks->received) {
         dp_hooks->received(pmd, batch, port);
+        if (!dp_packet_batch_is_empty(batch)) {
+            outer_take(pmd, batch, port);
+        }
     }
     return dp_packet_batch_is_empty(batch);
 }
