@@ -147,7 +147,9 @@ drain_counters(struct adp_counters *c, const struct adp_stats_drain_cbs *cbs,
     struct adp_stats_delta delta;
 
     take_delta(c, &delta);
-    if (delta.n_packets) {
+    /* The drain before may have come between the additions of a credit: its
+     * packets are counted then, its bytes are left for now. */
+    if (delta.n_packets || delta.n_bytes || delta.tcp_flags) {
         if (c->kind == ADP_COUNTED_RULE) {
             cbs->rule(counters_rule(c), &delta, aux);
         } else {
