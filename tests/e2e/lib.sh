@@ -127,9 +127,21 @@ e2e_end_jobs() {
     wait
 }
 
+# The last words of processes that ended before the test did.
+e2e_show_dead() {
+    local pid start name
+    while read -r pid start name; do
+        if ! pid_is "$pid" "$start" && [ -s "$E2E_DIR/$name.out" ]; then
+            say "--- $name has ended, it said last:" >&2
+            tail -n 5 "$E2E_DIR/$name.out" >&2
+        fi
+    done < "$E2E_DIR/pids"
+}
+
 # Shows why, and keeps the logs where asked.
 e2e_save_logs() {
     local log
+    e2e_show_dead
     for log in "$E2E_DIR"/*/*.log "$E2E_DIR"/*/sanitizer.*; do
         [ -s "$log" ] || continue
         grep -qE '\|(WARN|ERR|EMER)\||runtime error|Sanitizer' "$log" \
