@@ -730,7 +730,7 @@ apply_create_un_nat(struct conntrack *ct, const struct conn *conn,
                     uint32_t hash)
     OVS_REQUIRES(ct->ct_lock)
 {
-    struct conn *twin = conntrack_pool_zalloc(sizeof *twin);
+    struct conn *twin = conntrack_pool_alloc(sizeof *twin);
 
     memcpy(twin, conn, sizeof *twin);
     twin->key = conn->rev_key;

@@ -27,6 +27,9 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
  * those with NAT. */
 #define POOL_TABLE_NODES 2000000
 
+/* A slot is fetched when so many more will be given out before it. */
+#define POOL_AHEAD 4
+
 /* Slots change hands between threads by the crate: one slot that lists itself
  * and others. */
 #define POOL_CRATE_SLOTS 36
@@ -108,6 +111,14 @@ pool_take_new(struct pool_cache *cache)
 }
 
 static void
+pool_prefetch(const char *slot)
+{
+    for (size_t i = 0; i < POOL_SLOT; i += CACHE_LINE_SIZE) {
+        OVS_PREFETCH_WRITE(slot + i);
+    }
+}
+
+static void
 pool_cache_destroy(void *cache_)
 {
     struct pool_cache *cache = cache_;
@@ -152,39 +163,49 @@ pool_owns(const void *p)
     return false;
 }
 
+/* Fills an empty 'cache' as far as it goes. */
+static void
+pool_refill(struct pool_cache *cache)
+{
+    ovs_mutex_lock(&pool_mutex);
+    if (pool_crates) {
+        pool_take_crate(cache);
+    } else {
+        pool_take_new(cache);
+    }
+    ovs_mutex_unlock(&pool_mutex);
+    for (size_t i = 1; i < POOL_AHEAD && i <= cache->n; i++) {
+        pool_prefetch(cache->slots[cache->n - i]);
+    }
+}
+
 void *
-conntrack_pool_zalloc(size_t size)
+conntrack_pool_alloc(size_t size)
 {
     uint32_t n_regions;
 
     atomic_read_relaxed(&n_pool_regions, &n_regions);
     if (!n_regions || size > POOL_SLOT) {
-        return xzalloc(size);
+        return xmalloc(size);
     }
 
     struct pool_cache *cache = pool_cache_get();
     if (!cache->n) {
-        ovs_mutex_lock(&pool_mutex);
-        if (pool_crates) {
-            pool_take_crate(cache);
-        } else {
-            pool_take_new(cache);
-        }
-        ovs_mutex_unlock(&pool_mutex);
+        pool_refill(cache);
         if (!cache->n) {
-            return xzalloc(size);
+            return xmalloc(size);
         }
     }
-
-    char *slot = cache->slots[--cache->n];
-    if (cache->n) {
-        const char *next = cache->slots[cache->n - 1];
-
-        for (size_t i = 0; i < POOL_SLOT; i += CACHE_LINE_SIZE) {
-            OVS_PREFETCH_WRITE(next + i);
-        }
+    if (cache->n >= POOL_AHEAD) {
+        pool_prefetch(cache->slots[cache->n - POOL_AHEAD]);
     }
-    return memset(slot, 0, POOL_SLOT);
+    return cache->slots[--cache->n];
+}
+
+void *
+conntrack_pool_zalloc(size_t size)
+{
+    return memset(conntrack_pool_alloc(size), 0, size);
 }
 
 bool

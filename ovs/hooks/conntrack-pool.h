@@ -21,7 +21,9 @@
 
 struct conntrack;
 
-/* As xzalloc().  What it returns is for conntrack_pool_put(), then free(). */
+/* As xmalloc() and xzalloc().  What they return is for conntrack_pool_put(),
+ * then free(). */
+void *conntrack_pool_alloc(size_t);
 void *conntrack_pool_zalloc(size_t);
 
 /* Takes back 'p', which may be NULL.  Returns false if 'p' is none of the
@@ -31,8 +33,7 @@ bool conntrack_pool_put(void *p);
 /* Frees 'p', the pool's or not. */
 void conntrack_pool_free(void *p);
 
-/* Bytes that belong to 'p', which conntrack_pool_zalloc() or malloc()
- * returned. */
+/* Bytes that belong to 'p', which the above or malloc() returned. */
 size_t conntrack_pool_size(const void *p);
 
 /* Keeps memory ready for connections and, so that it needn't grow under load,

@@ -42,6 +42,7 @@ class Background:
         self.connections.establish()
         self.unanswered = -self.sent_minus_arrived()
         self.connections.send(rate=OFFERED)
+        self.running = [self.client.port]       # Ports that send.
 
     def sent_minus_arrived(self):
         g = self.switch.generator
@@ -74,6 +75,12 @@ class Background:
         self.lost = self.missed + self.unanswered
         self.offered = self.sent + self.missed
 
+    def resume(self):
+        """After finish()."""
+        self.unanswered = -self.sent_minus_arrived()
+        self.switch.generator.start(*self.running)
+        time.sleep(0.5)
+
     def start_flood(self):
         """UDP from random ports to random ports of many remote Pods, which
         the client's egress policy denies."""
@@ -87,25 +94,42 @@ class Background:
             c.port, packets, (1024, 60000), n_dports=65534, rate=FLOOD,
             random=generator.RANDOM_SPORT | generator.RANDOM_DPORT)
         self.switch.generator.start(c.port)
+        self.running.append(c.port)
 
 
 class Flood(Case):
     unit = '% lost'
     more_is_better = False
+    windows = 5
 
     def run(self, switch):
         background = Background(switch)
-        background.start_flood()
+        self.disturb(background)
         time.sleep(FLOOD_SECONDS)
+        return [self.window(switch, background) for _ in range(self.windows)]
+
+    def disturb(self, background):
+        background.start_flood()
+
+    def window(self, switch, background):
         background.begin()
         time.sleep(WINDOW_SECONDS)
         background.finish()
         window = background.window
         flood = window.counters[background.flooder.port]
-        return [Sample(100 * background.lost / background.offered,
-                       window.cycles_per_packet, lost=background.lost,
-                       flood_pps=flood['rx'] / window.seconds,
-                       megaflows=switch.n_megaflows(), **window.summary())]
+        background.resume()
+        return Sample(100 * background.lost / background.offered,
+                      window.cycles_per_packet, lost=background.lost,
+                      flood_pps=flood['rx'] / window.seconds,
+                      megaflows=switch.n_megaflows(), **window.summary())
+
+
+class Calm(Flood):
+    """What is lost without a flood: what the machine itself does to packets
+    that come at a rate."""
+
+    def disturb(self, background):
+        pass
 
 
 class DropFlow(Case):
@@ -199,5 +223,6 @@ class Replace(Case):
 
 def cases():
     yield Flood('flood', Limit(0, 'none lost'))
+    yield Calm('calm')
     yield DropFlow('drop-flow', Limit(5, '5 ms'))
     yield Replace('replace', NothingLost(95, '95 %, none lost'))
