@@ -99,8 +99,12 @@ struct adp_bridge {
 
     /* Main thread. */
     bool constructed;
-    const struct adp_pipeline *pipeline;
-    struct adp_state *state;
+    const struct adp_pipeline *pipeline; /* NULL: none. */
+    uint64_t pipeline_options;
+    char *pipeline_error;               /* NULL, or why it is not the one that
+                                         * is configured. */
+    struct adp_state *state;            /* Once there was a pipeline; not in
+                                         * the tables while there is none. */
     uint16_t round;
     uint64_t max_sessions;              /* Asked for; 0: not. */
     struct simap special_ports;         /* Port name -> enum adp_special. */
@@ -142,6 +146,14 @@ void adp_bridge_stop(struct adp_bridge *);      /* Before destruction. */
 void adp_bridge_run(struct adp_bridge *);
 void adp_bridge_configure(struct adp_bridge *, const struct smap *other_config,
                           const struct smap *external_ids);
+/* Returns true if flows that name ports may be out of date. */
+bool adp_bridge_rebuild_ports(struct adp_bridge *);
+
+/* adp-bridge-pipeline.c */
+void adp_bridge_configure_pipeline(struct adp_bridge *,
+                                   const struct smap *other_config);
+/* Puts everything back that was flushed. */
+void adp_bridge_reinstall_pipeline(struct adp_bridge *);
 
 /* adp-show.c: the pipeline's name for table 'id', or NULL. */
 const char *adp_bridge_table_name(uint8_t id, void *bridge);

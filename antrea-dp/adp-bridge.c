@@ -12,15 +12,12 @@
 #include "ofproto/connmgr.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-mirror.h"
-#include "openvswitch/ofp-meter.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "pipeline.h"
 #include "smap.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_bridge);
-
-#define DEFAULT_PIPELINE "v1.15"
 
 void
 adp_bridge_init(struct adp_bridge *b)
@@ -89,6 +86,8 @@ adp_bridge_stop(struct adp_bridge *b)
     adp_state_destroy(b->state);
     b->state = NULL;
     b->pipeline = NULL;
+    free(b->pipeline_error);
+    b->pipeline_error = NULL;
     b->constructed = false;
 
     struct adp_bridge_parts *parts = xmalloc(sizeof *parts);
@@ -129,9 +128,8 @@ rebuild_port_map(struct adp_bridge *b)
     return changed;
 }
 
-/* Returns true if flows that name ports may be out of date. */
-static bool
-rebuild_ports(struct adp_bridge *b)
+bool
+adp_bridge_rebuild_ports(struct adp_bridge *b)
 {
     struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
                                                  &b->ports);
@@ -163,30 +161,6 @@ bridge_is_special(const struct adp_bridge *b)
             || ovsrcu_get(struct adp_ports *, &b->ports)->special);
 }
 
-static void
-ensure_meters(struct adp_bridge *b)
-{
-    for (size_t i = 0; i < b->pipeline->n_meters; i++) {
-        struct ofputil_meter_mod mm;
-        enum ofputil_protocol usable;
-        char *error = parse_ofp_meter_mod_str(&mm, b->pipeline->meters[i],
-                                              OFPMC13_ADD, &usable);
-        if (!error) {
-            enum ofperr ofperr = ofproto_ensure_meter(&b->dpif.up, &mm);
-
-            if (ofperr) {
-                error = xasprintf("%s", ofperr_to_string(ofperr));
-            }
-            free(mm.meter.bands);
-        }
-        if (error) {
-            VLOG_ERR("bridge %s: meter \"%s\": %s", b->dpif.up.name,
-                     b->pipeline->meters[i], error);
-            free(error);
-        }
-    }
-}
-
 static bool
 take_emptied(struct adp_bridge *b)
 {
@@ -196,14 +170,6 @@ take_emptied(struct adp_bridge *b)
     ovs_mutex_unlock(&ofproto_mutex);
 
     return emptied;
-}
-
-static void
-install_pipeline(struct adp_bridge *b)
-{
-    ensure_meters(b);
-    adp_state_sync(b->state, true);
-    take_emptied(b);
 }
 
 void
@@ -221,15 +187,15 @@ adp_bridge_run(struct adp_bridge *b)
         b->tnl_conf_seqno = seqno;
         b->ports_dirty = true;
     }
-    if (b->ports_dirty && rebuild_ports(b) && b->state) {
+    if (b->ports_dirty && adp_bridge_rebuild_ports(b) && b->pipeline) {
         adp_state_sync(b->state, false);
     }
-    if (b->state && take_emptied(b)) {
+    if (take_emptied(b) && b->pipeline) {
         /* Whoever flushed the tables (set-controller does) gets the built-in
          * pipeline back: the bridge never forwards without it. */
         VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
                   "again", b->dpif.up.name, b->pipeline->name);
-        install_pipeline(b);
+        adp_bridge_reinstall_pipeline(b);
     }
     atomic_store_relaxed(&b->uncompiled, bridge_is_special(b));
     atomic_store_relaxed(&b->miss_to_controller,
@@ -237,47 +203,6 @@ adp_bridge_run(struct adp_bridge *b)
 }
 
 /* Configuration. */
-
-static void
-name_tables(struct adp_bridge *b)
-{
-    ofputil_table_map_destroy(&b->table_map);
-    ofputil_table_map_init(&b->table_map);
-    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
-        const struct adp_pipeline_table *t = &b->pipeline->tables[i];
-
-        ofproto_name_table(&b->dpif.up, t->id, t->name);
-        ofputil_table_map_put(&b->table_map, t->id, t->name);
-    }
-}
-
-static void
-unname_tables(struct adp_bridge *b)
-{
-    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
-        ofproto_name_table(&b->dpif.up, b->pipeline->tables[i].id, NULL);
-    }
-}
-
-static void
-change_pipeline(struct adp_bridge *b, const struct adp_pipeline *pipeline)
-{
-    VLOG_INFO("bridge %s: pipeline %s", b->dpif.up.name,
-              pipeline ? pipeline->name : "none");
-    if (b->pipeline) {
-        adp_state_destroy(b->state);
-        b->state = NULL;
-        unname_tables(b);
-        ofproto_flush_flows(&b->dpif.up);
-    }
-    b->pipeline = pipeline;
-    name_tables(b);
-    if (pipeline) {
-        b->state = adp_state_create(b);
-        rebuild_ports(b);
-        install_pipeline(b);
-    }
-}
 
 /* Sessions are the packet threads', who serve all bridges: the bridge that
  * wants the most decides. */
@@ -315,21 +240,9 @@ void
 adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
                      const struct smap *external_ids)
 {
-    const char *name = smap_get_def(other_config, "antrea-dp-pipeline",
-                                    DEFAULT_PIPELINE);
-    const struct adp_pipeline *pipeline = adp_pipeline_find(name);
-
     b->round = smap_get_uint(external_ids, "roundNum", 1);
     configure_max_sessions(b, other_config);
-    if (!pipeline && strcmp(name, "none")) {
-        VLOG_ERR("bridge %s: other_config:antrea-dp-pipeline: no pipeline "
-                 "\"%s\" (there are: none, %s)", b->dpif.up.name, name,
-                 adp_pipeline_names());
-        return;
-    }
-    if (pipeline != b->pipeline) {
-        change_pipeline(b, pipeline);
-    }
+    adp_bridge_configure_pipeline(b, other_config);
 }
 
 /* What the control plane sees. */
@@ -377,10 +290,22 @@ adp_bridge_pipeline(const struct adp_bridge *b)
     return b->pipeline;
 }
 
+uint64_t
+adp_bridge_pipeline_options(const struct adp_bridge *b)
+{
+    return b->pipeline_options;
+}
+
+const char *
+adp_bridge_pipeline_error(const struct adp_bridge *b)
+{
+    return b->pipeline_error;
+}
+
 struct adp_state *
 adp_bridge_state(const struct adp_bridge *b)
 {
-    return b->state;
+    return b->pipeline ? b->state : NULL;
 }
 
 uint16_t
@@ -422,15 +347,23 @@ adp_bridge_table_map(struct adp_bridge *b)
 char *
 adp_bridge_commit(struct adp_bridge *b,
                   const struct ofputil_flow_mod *fms, size_t n_fms,
-                  const struct ofputil_group_mod *gms, size_t n_gms)
+                  const struct ofputil_group_mod *gms, size_t n_gms,
+                  bool replace)
 {
     size_t culprit = 0;
     enum ofperr error;
 
-    error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms,
+    error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms, replace,
                                 &culprit);
     if (!error) {
+        if (replace) {
+            take_emptied(b);    /* Nobody else flushed it. */
+        }
         return NULL;
+    }
+    if (culprit >= n_fms + n_gms) {
+        return xasprintf("removal of what was there: %s",
+                         ofperr_to_string(error));
     }
     if (culprit >= n_fms) {
         return xasprintf("group %"PRIu32": %s",

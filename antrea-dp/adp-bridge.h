@@ -26,6 +26,11 @@ const char *adp_bridge_name(const struct adp_bridge *);
 
 /* NULL if pipeline is "none". */
 const struct adp_pipeline *adp_bridge_pipeline(const struct adp_bridge *);
+uint64_t adp_bridge_pipeline_options(const struct adp_bridge *);
+/* Why the bridge doesn't run the pipeline that its configuration asks for.
+ * NULL if it does. */
+const char *adp_bridge_pipeline_error(const struct adp_bridge *);
+/* NULL if pipeline is "none". */
 struct adp_state *adp_bridge_state(const struct adp_bridge *);
 
 /* Upper 16 bits of the cookies: external_ids:roundNum of the bridge. */
@@ -41,11 +46,12 @@ const struct ofputil_port_map *adp_bridge_port_map(struct adp_bridge *);
 const struct ofputil_table_map *adp_bridge_table_map(struct adp_bridge *);
 
 /* Applies all of it in one table version, or nothing: first the group mods
- * that add or modify, then the flow mods, then the group deletions.  Returns
- * NULL or a malloc()ed text.  The mods stay the caller's. */
+ * that add or modify, then the flow mods, then the group deletions.  With
+ * 'replace' all flows and groups that were there go before, whoever put them
+ * there.  Returns NULL or a malloc()ed text.  The mods stay the caller's. */
 char *adp_bridge_commit(struct adp_bridge *, const struct ofputil_flow_mod *,
                         size_t n_flow_mods, const struct ofputil_group_mod *,
-                        size_t n_group_mods);
+                        size_t n_group_mods, bool replace);
 
 /* Counters, for the "stats" method; 'endpoints': also those of each endpoint
  * of each Service. */

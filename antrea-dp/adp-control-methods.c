@@ -63,10 +63,13 @@ adp_control_find_bridge(const char *name, bool need_state,
     if (!bridge) {
         *errorp = no_bridge_error(name);
     } else if (need_state && !adp_bridge_state(bridge)) {
+        const char *why = adp_bridge_pipeline_error(bridge);
+
         *errorp = adp_error_create("bridge", NULL, xstrdup("bridge"),
                                    "bridge \"%s\" has no built-in pipeline "
-                                   "(other_config:antrea-dp-pipeline=none)",
-                                   adp_bridge_name(bridge));
+                                   "(%s)", adp_bridge_name(bridge),
+                                   why ? why
+                                   : "other_config:antrea-dp-pipeline=none");
         bridge = NULL;
     }
     return bridge;

@@ -271,6 +271,24 @@ put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
     adp_metrics_destroy(m);
 }
 
+/* The pipeline's options, and why it isn't the one that is configured. */
+static void
+put_pipeline_details(struct json *o, const struct adp_bridge *b)
+{
+    const char *error = adp_bridge_pipeline_error(b);
+
+    if (b->pipeline_options) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        adp_pipeline_format_options(b->pipeline, b->pipeline_options, &s);
+        json_object_put_string(o, "pipeline_options", ds_cstr(&s));
+        ds_destroy(&s);
+    }
+    if (error) {
+        json_object_put_string(o, "pipeline_error", error);
+    }
+}
+
 struct json *
 adp_bridge_stats(struct adp_bridge *b, bool endpoints)
 {
@@ -283,10 +301,11 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
     json_object_put_string(o, "bridge", b->dpif.up.name);
     json_object_put_string(o, "pipeline",
                            b->pipeline ? b->pipeline->name : "none");
+    put_pipeline_details(o, b);
     put_count(o, "time_ms", time_msec());
     put_count(o, "program_generation", program->generation);
     put_count(o, "program_bytes", adp_program_size(program));
-    if (b->state) {
+    if (b->pipeline) {
         put_count(o, "state_generation", adp_state_generation(b->state));
     }
     json_object_put(o, "packets", stats_packets(&b->counters));
@@ -295,7 +314,7 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "tables", stats_tables(b));
     json_object_put(o, "cache", stats_cache());
     put_threads(o, b);
-    if (b->state) {
+    if (b->pipeline) {
         put_metrics(o, b, endpoints);
     }
     return o;

@@ -6,7 +6,9 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
-#include "adp-state.h"
+#include <string.h>
+
+#include "adp-show-trace.h"
 #include "adp-trace.h"
 #include "adp-walk.h"
 #include "dp-hooks.h"
@@ -14,6 +16,7 @@
 #include "odp-util.h"
 #include "openvswitch/json.h"
 #include "openvswitch/ofp-parse.h"
+#include "pipeline-guide.h"
 #include "pipeline.h"
 #include "timeval.h"
 
@@ -72,113 +75,218 @@ trace_packet(struct adp_bridge *b, const char *text, const char *hex,
     return NULL;
 }
 
-struct trace_tables {
-    struct adp_bridge *b;
+struct trace {
+    struct adp_show_trace show;
     struct adp_trace_log log;
-    struct json *tables;
+    struct flow original, flow;
 };
 
 static void
 trace_event(const struct adp_trace_event *event, void *t_)
 {
-    struct trace_tables *t = t_;
+    struct trace *t = t_;
 
     adp_trace_log_append(&t->log, event);
-    if (event->type == ADP_TRACE_TABLE) {
-        const char *name = adp_bridge_table_name(event->table_id, t->b);
-        struct ds flow = DS_EMPTY_INITIALIZER;
-        struct json *o = json_object_create();
-
-        json_object_put(o, "id", json_integer_create(event->table_id));
-        if (name) {
-            json_object_put_string(o, "table", name);
-        }
-        if (event->table.rule) {
-            struct match match;
-
-            minimatch_expand(&event->table.rule->match, &match);
-            match_format(&match, adp_bridge_port_map(t->b), &flow,
-                         event->table.rule->priority);
-            json_object_put_string(o, "flow", ds_cstr(&flow));
-            json_object_put_format(
-                o, "cookie", "%#"PRIx64, ntohll(event->table.rule->cookie));
-        }
-        json_array_add(t->tables, o);
-        ds_destroy(&flow);
-    }
+    adp_show_trace_event(&t->show, event);
 }
 
-/* The verdict in words. */
-static void
-trace_verdict(struct adp_bridge *b, const struct adp_walk *w,
-              const struct flow *flow, struct ds *s)
+/* What became of the packet. */
+static const char *
+trace_outcome(const struct adp_walk *w)
+{
+    return (w->verdict.punt ? "punted"
+            : w->verdict.dropped || (w->tunnel_lost && !w->n_tunnels)
+            ? "dropped" : "forwarded");
+}
+
+/* Why the last step of the walk sent the packet nowhere: an output that was
+ * refused, a group without buckets.  NULL if it isn't one. */
+static char *
+failed_step(const struct json *step)
+{
+    const struct json *result = step ? shash_find_data(json_object(step),
+                                                       "result") : NULL;
+    const struct json *port = step ? shash_find_data(json_object(step),
+                                                     "port") : NULL;
+
+    if (!result) {
+        return NULL;
+    } else if (port) {
+        return xasprintf("output port %s %s", json_string(port),
+                         json_string(result));
+    }
+    return xasprintf("%s %s", json_string(shash_find_data(json_object(step),
+                                                          "action")),
+                     json_string(result));
+}
+
+/* Why the packet is dropped, in words; NULL if there is no telling.  The
+ * caller frees it. */
+static char *
+drop_reason(struct adp_bridge *b, const struct adp_walk *w,
+            const struct adp_show_trace *show)
 {
     const struct adp_verdict *v = &w->verdict;
-    const char *table = adp_bridge_table_name(v->drop_table, b);
+    char *reason = failed_step(show->step);
+    char *object;
 
-    if (v->punt) {
-        ds_put_format(s, "taken by stock translation: %s",
-                      adp_punt_text(v->punt));
-        return;
-    }
-    if (w->tunnel_lost && !w->n_tunnels) {
-        ds_put_cstr(s, "dropped: no neighbour or route for the tunnel");
-        return;
-    }
     if (!v->dropped) {
-        ds_put_cstr(s, "forwarded");
-        return;
+        free(reason);
+        return xstrdup("no neighbour or route for the tunnel");
+    } else if (!v->drop_rule) {
+        free(reason);
+        return xstrdup("no flow matches");
+    } else if (reason) {
+        return reason;
     }
 
-    ds_put_cstr(s, "dropped in table ");
-    if (table) {
-        ds_put_cstr(s, table);
-    } else {
-        ds_put_format(s, "%d", v->drop_table);
+    object = (v->drop_rule->ops.n_ops ? NULL
+              : adp_show_trace_object(b, v->drop_rule));
+    if (object) {
+        reason = xasprintf("denied by %s", object);
+        free(object);
+        return reason;
     }
-    if (!v->drop_rule) {
-        ds_put_cstr(s, ": no flow matches");
-    } else if (b->state && flow->regs[0] & (1u << 10)) {
-        char *who = adp_state_describe_conj(b->state, flow->regs[3]);
 
-        if (who) {
-            ds_put_format(s, ": denied by %s", who);
-            free(who);
-        }
-    } else if (table && strstr(table, "DefaultRule")) {
-        ds_put_cstr(s, ": the Pod is isolated by a Kubernetes NetworkPolicy "
-                    "and no rule allows this");
-    }
+    const struct adp_guide_table *guide = adp_guide_table_find(
+        b->pipeline, v->drop_table);
+    return nullable_xstrdup(guide ? guide->drop : NULL);
 }
 
+/* Adds what became of the packet to 'result': in parts, and as a text. */
 static void
-trace_result(struct trace_tables *t, const struct adp_walk *w,
-             const struct flow *original, const struct flow *flow,
-             struct json *result)
+put_verdict(struct adp_bridge *b, const struct adp_walk *w,
+            const struct adp_show_trace *show, struct json *result)
 {
+    const struct adp_verdict *v = &w->verdict;
+    const char *outcome = trace_outcome(w);
     struct ds s = DS_EMPTY_INITIALIZER;
+    char *reason = NULL;
+
+    json_object_put_string(result, "outcome", outcome);
+    if (v->punt) {
+        reason = xstrdup(adp_punt_text(v->punt));
+        ds_put_cstr(&s, "taken by stock translation");
+    } else if (!strcmp(outcome, "dropped")) {
+        const char *table = adp_bridge_table_name(v->drop_table, b);
+
+        reason = drop_reason(b, w, show);
+        ds_put_cstr(&s, "dropped");
+        if (v->dropped && table) {
+            ds_put_format(&s, " in table %s", table);
+        } else if (v->dropped) {
+            ds_put_format(&s, " in table %d", v->drop_table);
+        }
+    } else {
+        ds_put_cstr(&s, outcome);
+    }
+    if (reason) {
+        ds_put_format(&s, ": %s", reason);
+        json_object_put_string(result, "reason", reason);
+    }
+    json_object_put_string(result, "verdict", ds_cstr(&s));
+    ds_destroy(&s);
+    free(reason);
+}
+
+/* The walk in the style of ofproto/trace. */
+static void
+put_text(struct adp_bridge *b, const struct trace *t,
+         const struct adp_walk *w, struct json *result)
+{
     struct ds actions = DS_EMPTY_INITIALIZER;
-    struct ds verdict = DS_EMPTY_INITIALIZER;
+    struct ds s = DS_EMPTY_INITIALIZER;
 
     format_odp_actions(&actions, w->verdict.actions.data,
                        w->verdict.actions.size, NULL);
-    trace_verdict(t->b, w, flow, &verdict);
-
     ds_put_cstr(&s, "Flow: ");
-    flow_format(&s, original, adp_bridge_port_map(t->b));
-    ds_put_format(&s, "\n\nbridge(\"%s\")\n", t->b->dpif.up.name);
-    adp_trace_log_format(&t->log, adp_bridge_port_map(t->b),
-                         adp_bridge_table_map(t->b), &s);
+    flow_format(&s, &t->original, adp_bridge_port_map(b));
+    json_object_put_string(result, "flow", ds_cstr(&s) + strlen("Flow: "));
+    ds_put_format(&s, "\n\nbridge(\"%s\")\n", b->dpif.up.name);
+    adp_trace_log_format(&t->log, adp_bridge_port_map(b),
+                         adp_bridge_table_map(b), &s);
     ds_put_format(&s, "\nDatapath actions: %s\nVerdict: %s\n",
                   w->verdict.punt ? "(stock)" : ds_cstr(&actions),
-                  ds_cstr(&verdict));
-
+                  json_string(shash_find_data(json_object(result),
+                                              "verdict")));
     json_object_put_string(result, "actions", ds_cstr(&actions));
-    json_object_put_string(result, "verdict", ds_cstr(&verdict));
     json_object_put_string(result, "text", ds_cstr(&s));
     ds_destroy(&s);
     ds_destroy(&actions);
-    ds_destroy(&verdict);
+}
+
+static void
+put_pipeline_table(uint8_t id, const char *name,
+                   const struct adp_guide_table *guide, struct json *tables)
+{
+    struct json *o = json_object_create();
+
+    json_object_put(o, "id", json_integer_create(id));
+    if (name) {
+        json_object_put_string(o, "table", name);
+    }
+    if (guide) {
+        json_object_put_string(o, "stage", guide->stage);
+        json_object_put_string(o, "about", guide->about);
+    }
+    json_array_add(tables, o);
+}
+
+/* All tables in the order of the pipeline; without one, those that hold flows
+ * or that the packet came to. */
+static void
+put_pipeline(struct adp_bridge *b, const struct adp_walk *w,
+             const struct adp_show_trace *show, struct json *result)
+{
+    const struct adp_pipeline *p = b->pipeline;
+    struct json *tables = json_array_create_empty();
+    bool shown[ADP_N_TABLES] = { false };
+
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        shown[i] = w->program->tables[i] != NULL;
+    }
+    for (size_t i = 0; i < json_array(show->tables)->n; i++) {
+        const struct json *visit = json_array(show->tables)->elems[i];
+
+        shown[json_integer(shash_find_data(json_object(visit), "id"))] = true;
+    }
+    for (size_t i = 0; p && i < p->n_tables; i++) {
+        uint8_t id = p->tables[i].id;
+
+        put_pipeline_table(id, p->tables[i].name,
+                           adp_guide_table_find(p, id), tables);
+        shown[id] = false;
+    }
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        if (shown[i]) {
+            put_pipeline_table(i, NULL, NULL, tables);
+        }
+    }
+    json_object_put_string(result, "pipeline", p ? p->name : "none");
+    json_object_put(result, "pipeline_tables", tables);
+}
+
+static struct json *
+trace_result(struct adp_bridge *b, struct trace *t, const struct adp_walk *w,
+             const char *in_port)
+{
+    struct json *result = json_object_create();
+    struct adp_show_trace *show = &t->show;
+
+    json_object_put_string(result, "bridge", b->dpif.up.name);
+    json_object_put_string(result, "in_port", in_port);
+    sset_add(&show->mentioned, in_port);
+    put_pipeline(b, w, show, result);
+    put_verdict(b, w, show, result);
+    put_text(b, t, w, result);
+    json_object_put(result, "headers",
+                    adp_show_trace_headers(show, &t->original));
+    json_object_put(result, "tables", json_clone(show->tables));
+    /* Nothing of what led to a punt is done. */
+    json_object_put(result, "outputs", w->verdict.punt
+                    ? json_array_create_empty() : json_clone(show->outputs));
+    json_object_put(result, "names", adp_show_trace_names(show));
+    return result;
 }
 
 char *
@@ -196,27 +304,26 @@ adp_bridge_trace(struct adp_bridge *b, const char *in_port, const char *text,
     }
     error = trace_packet(b, text, hex, &packet);
     if (!error) {
-        struct trace_tables t = { .b = b, .tables = json_array_create_empty() };
-        struct flow flow, original;
         struct adp_walk w;
+        struct trace t;
 
+        adp_show_trace_init(&t.show, b, &t.flow);
         adp_trace_log_init(&t.log);
         adp_walk_init(&w);
         w.trace = trace_event;
         w.trace_aux = &t;
 
         pkt_metadata_init(&packet->md, ODPP_NONE);
-        flow_extract(packet, &flow);
-        flow.in_port.ofp_port = ofp_port;
-        flow.tunnel.metadata.tab = ofproto_get_tun_tab(&b->dpif.up);
-        original = flow;
+        flow_extract(packet, &t.flow);
+        t.flow.in_port.ofp_port = ofp_port;
+        t.flow.tunnel.metadata.tab = ofproto_get_tun_tab(&b->dpif.up);
+        t.original = t.flow;
         adp_walk(&w, b, dp_dpif_conntrack(b->dpif.backer->dpif), packet,
-                 &flow, time_msec());
+                 &t.flow, time_msec());
 
-        *resultp = json_object_create();
-        trace_result(&t, &w, &original, &flow, *resultp);
-        json_object_put(*resultp, "tables", t.tables);
+        *resultp = trace_result(b, &t, &w, in_port);
         adp_trace_log_uninit(&t.log);
+        adp_show_trace_uninit(&t.show);
         adp_walk_uninit(&w);
     }
     dp_packet_delete(packet);

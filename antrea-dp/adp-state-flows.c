@@ -157,6 +157,15 @@ adp_installed_uninit(struct adp_installed *installed)
     hmap_destroy(&installed->groups_by_id);
 }
 
+void
+adp_installed_swap(struct adp_installed *a, struct adp_installed *b)
+{
+    hmap_swap(&a->flows_by_text, &b->flows_by_text);
+    hmap_swap(&a->flows_by_key, &b->flows_by_key);
+    hmap_swap(&a->groups_by_text, &b->groups_by_text);
+    hmap_swap(&a->groups_by_id, &b->groups_by_id);
+}
+
 /* Plans: flow mods and group mods. */
 
 static struct ofputil_flow_mod *

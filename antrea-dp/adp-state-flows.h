@@ -56,6 +56,7 @@ struct adp_installed {
 
 void adp_installed_init(struct adp_installed *);
 void adp_installed_uninit(struct adp_installed *);
+void adp_installed_swap(struct adp_installed *, struct adp_installed *);
 
 struct adp_install_plan {
     /* For the bridge. */

@@ -76,6 +76,12 @@ adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
     return adp_pipeline_describe_conj(state->ids, conj_id);
 }
 
+char *
+adp_state_describe_group(const struct adp_state *state, uint32_t group_id)
+{
+    return adp_pipeline_describe_group(state->ids, group_id);
+}
+
 struct adp_metrics *
 adp_state_metrics(const struct adp_state *state)
 {
@@ -98,30 +104,40 @@ state_env(const struct adp_state *state)
     return (struct adp_model_env) {
         .port_number = bridge_port_number,
         .round = adp_bridge_round(state->bridge),
+        .options = adp_bridge_pipeline_options(state->bridge),
         .aux = state->bridge,
     };
 }
 
-/* Makes the bridge's flows those of 'set'.  On error nothing has changed. */
+/* What goes into the bridge. */
+enum install {
+    INSTALL_DIFFERENCE,         /* What isn't believed to be there. */
+    INSTALL_ALL,                /* Everything. */
+    INSTALL_ALONE,              /* Everything, and everything else leaves. */
+};
+
+/* Makes the bridge's flows those of 'set', beside 'installed', which becomes
+ * what is there.  On error nothing has changed. */
 static struct adp_error *
-install_flow_set(struct adp_state *state, const struct adp_flow_set *set,
-                 bool reinstall)
+install_beside(struct adp_state *state, struct adp_installed *installed,
+               const struct adp_flow_set *set, enum install how)
 {
     struct adp_install_plan plan;
     struct adp_error *error;
 
-    error = adp_install_plan_init(&plan, &state->installed, set,
+    error = adp_install_plan_init(&plan, installed, set,
                                   adp_bridge_port_map(state->bridge),
                                   adp_bridge_table_map(state->bridge),
-                                  reinstall);
+                                  how != INSTALL_DIFFERENCE);
     if (error) {
         return error;
     }
 
-    if (plan.n_flow_mods || plan.n_group_mods) {
+    if (plan.n_flow_mods || plan.n_group_mods || how == INSTALL_ALONE) {
         char *reason = adp_bridge_commit(state->bridge,
                                          plan.flow_mods, plan.n_flow_mods,
-                                         plan.group_mods, plan.n_group_mods);
+                                         plan.group_mods, plan.n_group_mods,
+                                         how == INSTALL_ALONE);
         if (reason) {
             /* Perhaps the bridge lacks what we believe to be there. */
             state->synced = false;
@@ -135,9 +151,28 @@ install_flow_set(struct adp_state *state, const struct adp_flow_set *set,
         VLOG_DBG("bridge %s: %"PRIuSIZE" flow mods, %"PRIuSIZE" group mods",
                  adp_bridge_name(state->bridge), plan.n_flow_mods,
                  plan.n_group_mods);
-        adp_install_plan_take(&plan, &state->installed);
+        adp_install_plan_take(&plan, installed);
     }
     adp_install_plan_uninit(&plan);
+    return error;
+}
+
+static struct adp_error *
+install_flow_set(struct adp_state *state, const struct adp_flow_set *set,
+                 enum install how)
+{
+    struct adp_installed nothing;
+
+    if (how != INSTALL_ALONE) {
+        return install_beside(state, &state->installed, set, how);
+    }
+
+    adp_installed_init(&nothing);
+    struct adp_error *error = install_beside(state, &nothing, set, how);
+    if (!error) {
+        adp_installed_swap(&state->installed, &nothing);
+    }
+    adp_installed_uninit(&nothing);
     return error;
 }
 
@@ -146,7 +181,7 @@ install_flow_set(struct adp_state *state, const struct adp_flow_set *set,
  * away. */
 static struct adp_error *
 install_model(struct adp_state *state, const struct adp_model *model,
-              struct adp_pipeline_state *ids, bool reinstall)
+              struct adp_pipeline_state *ids, enum install how)
 {
     const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
     uint64_t ports_seq = adp_bridge_ports_seq(state->bridge);
@@ -154,9 +189,12 @@ install_model(struct adp_state *state, const struct adp_model *model,
     struct adp_flow_set set;
 
     adp_flow_set_init(&set);
-    struct adp_error *error = pipeline->generate(model, ids, &env, &set);
+    struct adp_error *error = adp_pipeline_generate(pipeline, model, ids, &env,
+                                                    &set);
     if (!error) {
-        error = install_flow_set(state, &set, reinstall || !state->synced);
+        error = install_flow_set(state, &set, (how == INSTALL_DIFFERENCE
+                                               && !state->synced
+                                               ? INSTALL_ALL : how));
     }
     adp_flow_set_uninit(&set);
 
@@ -193,7 +231,8 @@ adp_state_sync(struct adp_state *state, bool reinstall)
 
     struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
     struct adp_error *error = install_model(state, state->model, ids,
-                                            reinstall);
+                                            reinstall ? INSTALL_ALL
+                                            : INSTALL_DIFFERENCE);
     if (error) {
         static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
@@ -210,6 +249,29 @@ adp_state_sync(struct adp_state *state, bool reinstall)
     } else {
         take_model(state, state->model, ids);
     }
+}
+
+struct adp_error *
+adp_state_install(struct adp_state *state, bool replace)
+{
+    struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
+    struct adp_error *error = install_model(state, state->model, ids,
+                                            replace ? INSTALL_ALONE
+                                            : INSTALL_DIFFERENCE);
+    if (error) {
+        adp_pipeline_state_destroy(ids);
+    } else {
+        take_model(state, state->model, ids);
+    }
+    return error;
+}
+
+void
+adp_state_forget_flows(struct adp_state *state)
+{
+    adp_installed_uninit(&state->installed);
+    adp_installed_init(&state->installed);
+    state->synced = false;
 }
 
 /* Transactions. */
@@ -260,7 +322,7 @@ adp_state_transact(struct adp_state *state,
                                 &env);
     }
     if (!error) {
-        error = install_model(state, model, ids, false);
+        error = install_model(state, model, ids, INSTALL_DIFFERENCE);
     }
     if (error) {
         adp_model_destroy(model);

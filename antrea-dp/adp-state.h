@@ -6,7 +6,7 @@
 /* The typed state of one bridge, and its transactions.
  *
  * Holds the model, the pipeline's IDs and the flows and groups that are
- * installed for them.  A transaction clones the model, changes and checks the
+ * installed for them.  Model and IDs outlive a change of the pipeline.  A transaction clones the model, changes and checks the
  * clone, makes its flows, applies the difference to the bridge in one table
  * version, and only then takes the clone as the state.  On any error nothing
  * has changed.
@@ -28,9 +28,18 @@ void adp_state_destroy(struct adp_state *);
  * ports nor round changed: cheap enough for every turn of the main loop. */
 void adp_state_sync(struct adp_state *, bool reinstall);
 
+/* Makes the bridge's flows those of its pipeline with its options, which may
+ * be others than the last time.  With 'replace' nothing else stays in the
+ * bridge.  On an error nothing has changed. */
+struct adp_error *adp_state_install(struct adp_state *, bool replace)
+    OVS_WARN_UNUSED_RESULT;
+/* Somebody else cleared the bridge; it has no pipeline any more. */
+void adp_state_forget_flows(struct adp_state *);
+
 uint64_t adp_state_generation(const struct adp_state *);
 const struct adp_model *adp_state_model(const struct adp_state *);
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
+char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);
 /* For counters by policy rule and Service (pipeline-metrics.h); to be
  * destroyed before the state changes. */
 struct adp_metrics *adp_state_metrics(const struct adp_state *);

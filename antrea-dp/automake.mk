@@ -7,6 +7,7 @@ sbin_PROGRAMS += antrea-dp/ovs-vswitchd
 antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-appctl.c \
 	antrea-dp/adp-appctl.h \
+	antrea-dp/adp-bridge-pipeline.c \
 	antrea-dp/adp-bridge-private.h \
 	antrea-dp/adp-bridge.c \
 	antrea-dp/adp-bridge.h \
@@ -34,9 +35,12 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-ports.c \
 	antrea-dp/adp-ports.h \
 	antrea-dp/adp-provider.c \
-	antrea-dp/adp-show-stats.c \
 	antrea-dp/adp-rewrite.c \
 	antrea-dp/adp-rewrite.h \
+	antrea-dp/adp-show-names.c \
+	antrea-dp/adp-show-stats.c \
+	antrea-dp/adp-show-trace.c \
+	antrea-dp/adp-show-trace.h \
 	antrea-dp/adp-show.c \
 	antrea-dp/adp-state-flows.c \
 	antrea-dp/adp-state-flows.h \

@@ -278,18 +278,55 @@ op_table(struct adp_walk *w, const struct adp_op *op)
 
 /* Fields. */
 
-static const struct mf_field *
-written_field(const struct ofpact *a)
+/* The field that the flow's L4 port is. */
+static enum mf_field_id
+port_field(const struct flow *flow, bool dst)
 {
-    return (a->type == OFPACT_SET_FIELD ? ofpact_get_SET_FIELD(a)->field
-            : a->type == OFPACT_REG_MOVE ? ofpact_get_REG_MOVE(a)->dst.field
-            : NULL);
+    return (flow->nw_proto == IPPROTO_UDP ? (dst ? MFF_UDP_DST : MFF_UDP_SRC)
+            : flow->nw_proto == IPPROTO_SCTP
+            ? (dst ? MFF_SCTP_DST : MFF_SCTP_SRC)
+            : dst ? MFF_TCP_DST : MFF_TCP_SRC);
+}
+
+static const struct mf_field *
+written_field(const struct ofpact *a, const struct flow *flow)
+{
+    switch (a->type) {
+    case OFPACT_SET_FIELD:
+        return ofpact_get_SET_FIELD(a)->field;
+    case OFPACT_REG_MOVE:
+        return ofpact_get_REG_MOVE(a)->dst.field;
+    case OFPACT_SET_ETH_SRC:
+        return mf_from_id(MFF_ETH_SRC);
+    case OFPACT_SET_ETH_DST:
+        return mf_from_id(MFF_ETH_DST);
+    case OFPACT_SET_IPV4_SRC:
+        return mf_from_id(MFF_IPV4_SRC);
+    case OFPACT_SET_IPV4_DST:
+        return mf_from_id(MFF_IPV4_DST);
+    case OFPACT_SET_IP_DSCP:
+        return mf_from_id(MFF_IP_DSCP);
+    case OFPACT_SET_IP_ECN:
+        return mf_from_id(MFF_IP_ECN);
+    case OFPACT_SET_IP_TTL:
+        return mf_from_id(MFF_IP_TTL);
+    case OFPACT_SET_L4_SRC_PORT:
+        return mf_from_id(port_field(flow, false));
+    case OFPACT_SET_L4_DST_PORT:
+        return mf_from_id(port_field(flow, true));
+    case OFPACT_SET_TUNNEL:
+        return mf_from_id(MFF_TUN_ID);
+    case OFPACT_WRITE_METADATA:
+        return mf_from_id(MFF_METADATA);
+    default:
+        return NULL;
+    }
 }
 
 static void
 trace_change(struct adp_walk *w, const struct ofpact *a)
 {
-    const struct mf_field *mf = written_field(a);
+    const struct mf_field *mf = written_field(a, w->flow);
     struct adp_trace_event event = { .type = ADP_TRACE_CHANGE };
 
     if (!mf) {

@@ -17,6 +17,7 @@ struct entry {
 
 struct adp_learn_table {
     struct ovs_mutex mutex;     /* Serializes changes. */
+    bool closed OVS_GUARDED_BY(mutex);  /* Refuses insertions. */
     atomic_uint32_t serial;
     atomic_size_t n_entries;
     OVSRCU_TYPE(struct classifier *) tables[ADP_N_TABLES]; /* NULL if unused.
@@ -35,7 +36,7 @@ adp_learned_uninit(struct adp_learned *learned)
 struct adp_learn_table *
 adp_learn_table_create(void)
 {
-    struct adp_learn_table *table = xmalloc(sizeof *table);
+    struct adp_learn_table *table = xzalloc(sizeof *table);
 
     ovs_mutex_init(&table->mutex);
     atomic_init(&table->serial, 0);
@@ -164,6 +165,10 @@ adp_learn_table_insert(struct adp_learn_table *table,
     }
 
     ovs_mutex_lock(&table->mutex);
+    if (table->closed) {
+        ovs_mutex_unlock(&table->mutex);
+        return false;
+    }
     cls = get_or_create_classifier(table, fm->table_id);
     old = find_entry(cls, fm);
     if (!old || !ofpacts_equal(old->rule->ops.ofpacts,
@@ -182,6 +187,26 @@ adp_learn_table_insert(struct adp_learn_table *table,
     }
     ovs_mutex_unlock(&table->mutex);
     return added;
+}
+
+static void
+set_closed(struct adp_learn_table *table, bool closed)
+{
+    ovs_mutex_lock(&table->mutex);
+    table->closed = closed;
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+adp_learn_table_close(struct adp_learn_table *table)
+{
+    set_closed(table, true);
+}
+
+void
+adp_learn_table_open(struct adp_learn_table *table)
+{
+    set_closed(table, false);
 }
 
 void

@@ -43,6 +43,11 @@ void adp_learned_uninit(struct adp_learned *);
  * of one that differs only in its actions. */
 bool adp_learn_table_insert(struct adp_learn_table *,
                             const struct ofputil_flow_mod *);
+/* From now on, or no longer, insertions are refused as if the flow were there
+ * already.  One that is under way may still succeed; readers that were at it
+ * are done after a grace period. */
+void adp_learn_table_close(struct adp_learn_table *);
+void adp_learn_table_open(struct adp_learn_table *);
 /* Takes out what equals 'fm' in table, priority and match. */
 void adp_learn_table_remove(struct adp_learn_table *,
                             const struct ofputil_flow_mod *);

@@ -37,6 +37,16 @@ format_action(const struct ofpact *a, const struct names *names, struct ds *s)
     format_ofpacts(a, OFPACT_ALIGN(a->len), names, s);
 }
 
+void
+adp_trace_format_action(const struct ofpact *a,
+                        const struct ofputil_port_map *ports,
+                        const struct ofputil_table_map *tables, struct ds *s)
+{
+    struct names names = { .ports = ports, .tables = tables };
+
+    format_action(a, &names, s);
+}
+
 static void
 format_table(const struct adp_trace_event *event, const struct names *names,
              struct ds *s)
@@ -171,21 +181,39 @@ format_group(const struct adp_trace_event *event, struct ds *s)
 }
 
 static void
+format_learned(const struct adp_learned *learned, const struct names *names,
+               struct ds *s)
+{
+    const struct ofputil_flow_mod *fm = &learned->fm;
+
+    ds_put_cstr(s, "table=");
+    ofputil_format_table(fm->table_id, names->tables, s);
+    ds_put_format(s, ",priority=%d,", fm->priority);
+    minimatch_format(&fm->match, NULL, names->ports, s, fm->priority);
+    ds_chomp(s, ',');
+    ds_put_cstr(s, " actions=");
+    format_ofpacts(fm->ofpacts, fm->ofpacts_len, names, s);
+}
+
+void
+adp_trace_format_learned(const struct adp_learned *learned,
+                         const struct ofputil_port_map *ports,
+                         const struct ofputil_table_map *tables,
+                         struct ds *s)
+{
+    struct names names = { .ports = ports, .tables = tables };
+
+    format_learned(learned, &names, s);
+}
+
+static void
 format_learn(const struct adp_trace_event *event, const struct names *names,
              struct ds *s)
 {
-    const struct ofputil_flow_mod *fm;
-
     ds_put_cstr(s, "learns a flow");
     if (event->learned) {
-        fm = &event->learned->fm;
-        ds_put_cstr(s, ": table=");
-        ofputil_format_table(fm->table_id, names->tables, s);
-        ds_put_format(s, ",priority=%d,", fm->priority);
-        minimatch_format(&fm->match, NULL, names->ports, s, fm->priority);
-        ds_chomp(s, ',');
-        ds_put_cstr(s, " actions=");
-        format_ofpacts(fm->ofpacts, fm->ofpacts_len, names, s);
+        ds_put_cstr(s, ": ");
+        format_learned(event->learned, names, s);
     }
 }
 

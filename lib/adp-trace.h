@@ -96,6 +96,14 @@ void adp_trace_format(const struct adp_trace_event *,
                       const struct ofputil_port_map *,
                       const struct ofputil_table_map *, struct ds *);
 
+/* Appends one action, or the flow that a LEARN event tells of, as text. */
+void adp_trace_format_action(const struct ofpact *,
+                             const struct ofputil_port_map *,
+                             const struct ofputil_table_map *, struct ds *);
+void adp_trace_format_learned(const struct adp_learned *,
+                              const struct ofputil_port_map *,
+                              const struct ofputil_table_map *, struct ds *);
+
 /* A list of events, as copies.  LEARN events lose 'learned'. */
 struct adp_trace_log {
     struct adp_trace_event *events;

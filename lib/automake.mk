@@ -66,17 +66,30 @@ lib_libadp_la_SOURCES = \
 	lib/model-records.h \
 	lib/model.c \
 	lib/model.h \
+	lib/pipeline-clause.c \
+	lib/pipeline-clause.h \
+	lib/pipeline-common.def \
+	lib/pipeline-early-guide.c \
+	lib/pipeline-early-policy.c \
+	lib/pipeline-early.c \
+	lib/pipeline-early.def \
+	lib/pipeline-early.h \
+	lib/pipeline-gen.c \
+	lib/pipeline-gen.h \
+	lib/pipeline-guide.c \
+	lib/pipeline-guide.h \
 	lib/pipeline-metrics.c \
 	lib/pipeline-metrics.h \
+	lib/pipeline-policy.c \
+	lib/pipeline-policy.h \
 	lib/pipeline-state.c \
 	lib/pipeline-state.h \
-	lib/pipeline-v115-clause.c \
-	lib/pipeline-v115-clause.h \
+	lib/pipeline-text.c \
+	lib/pipeline-text.h \
+	lib/pipeline-v115-guide.c \
 	lib/pipeline-v115-metrics.c \
 	lib/pipeline-v115-policy.c \
 	lib/pipeline-v115-service.c \
-	lib/pipeline-v115-text.c \
-	lib/pipeline-v115-text.h \
 	lib/pipeline-v115.c \
 	lib/pipeline-v115.def \
 	lib/pipeline-v115.h \

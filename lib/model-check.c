@@ -163,7 +163,8 @@ static void
 check_virtual_macs(struct check *c)
 {
 #define ADP_CONST(NAME, TEXT) static const char NAME[] OVS_UNUSED = TEXT;
-#include "pipeline-v115.def"
+#include "pipeline-common.def"
+#undef ADP_CONST
     char *thing = xasprintf("MAC %s", GlobalVirtualMAC);
     const struct adp_record *owner = shash_find_data(&c->owners, thing);
 

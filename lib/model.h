@@ -53,6 +53,7 @@ struct adp_model_env {
     /* Sets '*port' and returns true if the bridge has port 'name'. */
     bool (*port_number)(const char *name, ofp_port_t *port, void *aux);
     uint16_t round;             /* Upper 16 bits of flow cookies. */
+    uint64_t options;           /* Of the bridge's pipeline. */
     void *aux;
 };
 

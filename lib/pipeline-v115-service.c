@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "packets.h"
-#include "pipeline-v115-text.h"
 #include "util.h"
 
 /* What differs between protocols. */
@@ -107,7 +106,7 @@ put_bucket(struct ds *group, const struct frontend *fe,
 }
 
 static void
-generate_group(struct adp_v115 *g, const struct frontend *fe,
+generate_group(struct adp_generator *g, const struct frontend *fe,
                const struct remote_cidrs *remote, uint32_t id, bool local)
 {
     struct ds template = DS_EMPTY_INITIALIZER;
@@ -128,7 +127,7 @@ generate_group(struct adp_v115 *g, const struct frontend *fe,
     }
 
     struct ds group = DS_EMPTY_INITIALIZER;
-    adp_v115_expand(&group, ds_cstr(&template), true);
+    adp_text_expand(&group, g->pipeline->vocabulary, ds_cstr(&template), true);
     adp_flow_set_add_group_nocopy(g->set, ds_steal_cstr(&group));
     ds_destroy(&template);
 }
@@ -136,7 +135,7 @@ generate_group(struct adp_v115 *g, const struct frontend *fe,
 /* Returns the ID of the group of all or of the local endpoints, making the
  * group if nobody asked for it before. */
 static uint32_t
-frontend_group(struct adp_v115 *g, struct frontend *fe,
+frontend_group(struct adp_generator *g, struct frontend *fe,
                const struct remote_cidrs *remote, bool local)
 {
     if (fe->groups[local]) {
@@ -193,33 +192,33 @@ address_match(const struct frontend *fe, const struct address *address,
 }
 
 static void
-generate_select(struct adp_v115 *g, const struct frontend *fe,
+generate_select(struct adp_generator *g, const struct frontend *fe,
                 const struct address *address, int priority,
                 const char *extra, uint32_t group)
 {
     char *match = address_match(fe, address, "EpToSelectRegMark", extra);
 
-    adp_v115_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB,
-                  priority,
-                  "%s actions={RewriteMACRegMark},{%s},%s"
-                  "{ServiceGroupIDField=0x%"PRIx32"},group:%"PRIu32,
-                  match,
-                  fe->svc->affinity_timeout ? "EpToLearnRegMark"
-                                            : "EpSelectedRegMark",
-                  address->external ? "{ToExternalAddressRegMark}," : "",
-                  group, group);
+    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB,
+                 priority,
+                 "%s actions={RewriteMACRegMark},{%s},%s"
+                 "{ServiceGroupIDField=0x%"PRIx32"},group:%"PRIu32,
+                 match,
+                 fe->svc->affinity_timeout ? "EpToLearnRegMark"
+                                           : "EpSelectedRegMark",
+                 address->external ? "{ToExternalAddressRegMark}," : "",
+                 group, group);
     free(match);
 }
 
 /* Remembers the endpoint that was selected, for the client's next
  * connections. */
 static void
-generate_learn(struct adp_v115 *g, const struct frontend *fe,
+generate_learn(struct adp_generator *g, const struct frontend *fe,
                const struct address *address, uint32_t group)
 {
     char *match = address_match(fe, address, "EpToLearnRegMark", "");
 
-    adp_v115_flow(
+    adp_gen_flow(
         g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB, 190,
         "%s actions=learn(table=SessionAffinity,hard_timeout=%"PRIu16","
         "priority=200,delete_learned,cookie=0x%"PRIx64",eth_type=0x800,"
@@ -230,14 +229,14 @@ generate_learn(struct adp_v115 *g, const struct frontend *fe,
         "load:0x2->{ServiceEPStateField[]},load:0x1->{RewriteMACRegMark[]}%s),"
         "{EpSelectedRegMark},goto_table:EndpointDNAT",
         match, fe->svc->affinity_timeout,
-        adp_v115_cookie(g, ADP_V115_COOKIE_SERVICE, group),
+        adp_gen_cookie(g, ADP_V115_COOKIE_SERVICE, group),
         fe->protocol->number, fe->protocol->dst_field,
         address->external ? ",load:0x1->{ToExternalAddressRegMark[]}" : "");
     free(match);
 }
 
 static void
-generate_address(struct adp_v115 *g, struct frontend *fe,
+generate_address(struct adp_generator *g, struct frontend *fe,
                  const struct remote_cidrs *remote,
                  const struct address *address)
 {
@@ -258,29 +257,29 @@ generate_address(struct adp_v115 *g, struct frontend *fe,
 }
 
 static void
-generate_endpoint(struct adp_v115 *g, const struct frontend *fe,
+generate_endpoint(struct adp_generator *g, const struct frontend *fe,
                   const struct adp_endpoint *ep)
 {
-    adp_v115_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 200,
-                  "%s,{EndpointIPField=0x%"PRIx32"},"
-                  "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16"} "
-                  "actions=ct(commit,table=AntreaPolicyEgressRule,"
-                  "zone={CtZone},nat(dst="IP_FMT":%"PRIu16"),"
-                  "exec({ServiceCTMark},"
-                  "move:{PktSourceField[]}->{ConnSourceCTMarkField[]}))",
-                  fe->protocol->match, ntohl(ep->ip), ep->port,
-                  IP_ARGS(ep->ip), ep->port);
+    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 200,
+                 "%s,{EndpointIPField=0x%"PRIx32"},"
+                 "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16"} "
+                 "actions=ct(commit,table=AntreaPolicyEgressRule,"
+                 "zone={CtZone},nat(dst="IP_FMT":%"PRIu16"),"
+                 "exec({ServiceCTMark},"
+                 "move:{PktSourceField[]}->{ConnSourceCTMarkField[]}))",
+                 fe->protocol->match, ntohl(ep->ip), ep->port,
+                 IP_ARGS(ep->ip), ep->port);
     if (ep->local) {
-        adp_v115_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_SNATMark, 190,
-                      "ct_state=+new+trk,ip,nw_src="IP_FMT",nw_dst="IP_FMT" "
-                      "actions=ct(commit,table=SNAT,zone={CtZone},"
-                      "exec({ConnSNATCTMark},{HairpinCTMark}))",
-                      IP_ARGS(ep->ip), IP_ARGS(ep->ip));
+        adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_SNATMark, 190,
+                     "ct_state=+new+trk,ip,nw_src="IP_FMT",nw_dst="IP_FMT" "
+                     "actions=ct(commit,table=SNAT,zone={CtZone},"
+                     "exec({ConnSNATCTMark},{HairpinCTMark}))",
+                     IP_ARGS(ep->ip), IP_ARGS(ep->ip));
     }
 }
 
 static void
-generate_port(struct adp_v115 *g, const struct adp_service *svc,
+generate_port(struct adp_generator *g, const struct adp_service *svc,
               const struct adp_service_port *port,
               const struct remote_cidrs *remote)
 {
@@ -313,7 +312,7 @@ generate_port(struct adp_v115 *g, const struct adp_service *svc,
 }
 
 void
-adp_v115_generate_services(struct adp_v115 *g)
+adp_v115_generate_services(struct adp_generator *g)
 {
     struct remote_cidrs remote = remote_cidrs_collect(g->model);
     const struct adp_record **records;

@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "pipeline-early.h"
 #include "pipeline-v115.h"
 #include "util.h"
 
 static const struct adp_pipeline *const pipelines[] = {
     &adp_pipeline_v115,
+    &adp_pipeline_early,
 };
 
 const struct adp_pipeline *
@@ -38,6 +40,86 @@ adp_pipeline_names(void)
         names = ds_steal_cstr(&s);
     }
     return names;
+}
+
+/* Options. */
+
+/* Sets '*options' to what 'name' stands for. */
+static bool
+find_options(const struct adp_pipeline *p, const char *name,
+             uint64_t *options)
+{
+    for (size_t i = 0; i < p->n_options; i++) {
+        if (!strcmp(p->options[i].name, name)) {
+            *options = UINT64_C(1) << i;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < p->n_option_sets; i++) {
+        if (!strcmp(p->option_sets[i].name, name)) {
+            *options = p->option_sets[i].options;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For a name that 'p' doesn't know. */
+static char *
+unknown_option(const struct adp_pipeline *p, const char *name)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&s, "pipeline %s has no option \"%s\" (there are", p->name,
+                  name);
+    if (!p->n_options) {
+        ds_put_cstr(&s, " none");
+    } else {
+        ds_put_cstr(&s, ": ");
+        adp_pipeline_format_options(p, UINT64_MAX, &s);
+        for (size_t i = 0; i < p->n_option_sets; i++) {
+            ds_put_format(&s, ", %s", p->option_sets[i].name);
+        }
+    }
+    ds_put_char(&s, ')');
+    return ds_steal_cstr(&s);
+}
+
+char *
+adp_pipeline_parse_options(const struct adp_pipeline *p, const char *list,
+                           uint64_t *options)
+{
+    char *copy = xstrdup(list);
+    char *save_ptr = NULL;
+    char *error = NULL;
+
+    *options = 0;
+    for (char *name = strtok_r(copy, ", ", &save_ptr); name && !error;
+         name = strtok_r(NULL, ", ", &save_ptr)) {
+        uint64_t named;
+
+        if (find_options(p, name, &named)) {
+            *options |= named;
+        } else {
+            error = unknown_option(p, name);
+        }
+    }
+    free(copy);
+    return error;
+}
+
+void
+adp_pipeline_format_options(const struct adp_pipeline *p, uint64_t options,
+                            struct ds *s)
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < p->n_options; i++) {
+        if (options & UINT64_C(1) << i) {
+            ds_put_format(s, "%s%s", separator, p->options[i].name);
+            separator = ", ";
+        }
+    }
 }
 
 /* Flow sets. */

@@ -5,8 +5,9 @@
 
 /* A built-in pipeline: data from which flows are made.
  *
- * A pipeline is a list of tables (name, order, miss behaviour) and a function
- * from records to flows.  Flows and groups are kept as text in the syntax of
+ * A pipeline is a list of tables (name, order, miss behaviour), static flows,
+ * and a function from records to flows.  docs/pipelines.md shows how to write
+ * one.  Flows and groups are kept as text in the syntax of
  * ovs-ofctl (add-flow, add-group; OpenFlow 1.5), which is also how people read
  * them: equal text is an equal flow.  Tables stand in the text by name, ports
  * by number: a port that comes back with another number makes other flows.
@@ -21,8 +22,8 @@
  *
  * Thread-safety: as the model.
  *
- * Cost: generate() is linear in the flows that it makes; a diff is linear in
- * the sizes of both sets.
+ * Cost: adp_pipeline_generate() is linear in the flows that it makes; a diff
+ * is linear in the sizes of both sets.
  */
 
 #include "model.h"
@@ -31,7 +32,10 @@
 #include "openvswitch/shash.h"
 #include "svec.h"
 
+struct adp_generator;
+struct adp_pipeline_guide;
 struct adp_pipeline_state;
+struct adp_vocabulary;
 struct minimatch;
 
 /* Flow sets. */
@@ -80,6 +84,31 @@ bool adp_flow_diff_is_empty(const struct adp_flow_diff *);
 struct adp_pipeline_table {
     const char *name;
     uint8_t id;
+    const char *miss;           /* The actions of the flow with priority 0, a
+                                 * template (pipeline-text.h).  NULL: there is
+                                 * no such flow. */
+};
+
+/* A flow that no record has to ask for. */
+struct adp_static_flow {
+    size_t table;               /* Index into the pipeline's tables. */
+    int priority;
+    const char *template;       /* "MATCH actions=ACTIONS". */
+};
+
+/* A way in which a bridge's pipeline may differ from what it is without. */
+struct adp_pipeline_option {
+    const char *name;           /* "service-mac". */
+    const char *text;           /* What changes, in words. */
+    const char *tlv_map;        /* The tunnel option that its flows read, in
+                                 * the syntax of ovs-ofctl add-tlv-map.  NULL:
+                                 * they read none. */
+};
+
+/* A short name for several options. */
+struct adp_pipeline_option_set {
+    const char *name;
+    uint64_t options;
 };
 
 /* What a flow's counters are about. */
@@ -95,27 +124,37 @@ enum adp_flow_metric {
 
 struct adp_pipeline {
     const char *name;           /* "v1.15". */
+
+    /* In the order in which packets meet them. */
     const struct adp_pipeline_table *tables;
     size_t n_tables;
+
+    /* The names in its flow templates. */
+    const struct adp_vocabulary *vocabulary;
+
+    const struct adp_static_flow *static_flows;
+    size_t n_static_flows;
 
     /* Meters that the flows use, in the syntax of ovs-ofctl add-meter.  They
      * must exist before the flows. */
     const char *const *meters;
     size_t n_meters;
 
-    /* Fills 'set', which must be empty, with all flows and groups for 'model'.
-     * A record whose port is gone contributes no flow that needs the port.
-     *
-     * Returns NULL, or an error of code "limit" when the model asks for more
-     * than the pipeline can number; then 'state' and 'set' must be thrown
-     * away. */
-    struct adp_error *(*generate)(const struct adp_model *,
-                                  struct adp_pipeline_state *,
-                                  const struct adp_model_env *,
-                                  struct adp_flow_set *set)
-        OVS_WARN_UNUSED_RESULT;
+    /* At most 64: the option at index I is bit I of a set of options. */
+    const struct adp_pipeline_option *options;
+    size_t n_options;
+    const struct adp_pipeline_option_set *option_sets;
+    size_t n_option_sets;
 
-    /* The tables with flows that tell of policy rules and Services. */
+    /* What it has tables for.  Policies of other types are refused; records of
+     * other kinds may be in the model and make no flows. */
+    unsigned int kinds;         /* Bits 1 << enum adp_kind. */
+    unsigned int policy_types;  /* Bits 1 << enum adp_policy_type. */
+
+    /* Adds the flows and groups that the records ask for (pipeline-gen.h). */
+    void (*generate)(struct adp_generator *);
+
+    /* The tables with flows that tell of policy rules and Services, by ID. */
     const uint8_t *metric_tables;
     size_t n_metric_tables;
 
@@ -124,11 +163,37 @@ struct adp_pipeline {
     enum adp_flow_metric (*flow_metric)(uint8_t table_id, uint64_t cookie,
                                         const struct minimatch *,
                                         uint32_t *id);
+
+    /* Words for people, see pipeline-guide.h.  NULL: none. */
+    const struct adp_pipeline_guide *guide;
 };
 
 const struct adp_pipeline *adp_pipeline_find(const char *name);
 /* Comma-separated names, for messages. */
 const char *adp_pipeline_names(void);
+
+/* Sets '*options' to those of 'list', names of options and sets of them
+ * between commas or blanks in any order.  Returns NULL or an error text, which
+ * the caller frees. */
+char *adp_pipeline_parse_options(const struct adp_pipeline *, const char *list,
+                                 uint64_t *options) OVS_WARN_UNUSED_RESULT;
+/* Appends the names of 'options', with commas. */
+void adp_pipeline_format_options(const struct adp_pipeline *,
+                                 uint64_t options, struct ds *);
+
+/* Fills 'set', which must be empty, with all flows and groups for 'model'.
+ * 'env->options' are options of 'pipeline'.  A record whose port is gone
+ * contributes no flow that needs the port.
+ *
+ * Returns NULL, or an error of code "invalid" when the model holds what the
+ * pipeline has no tables for, or of code "limit" when it asks for more than
+ * the pipeline can number; then 'state' and 'set' must be thrown away. */
+struct adp_error *adp_pipeline_generate(const struct adp_pipeline *pipeline,
+                                        const struct adp_model *model,
+                                        struct adp_pipeline_state *state,
+                                        const struct adp_model_env *env,
+                                        struct adp_flow_set *set)
+    OVS_WARN_UNUSED_RESULT;
 
 /* IDs. */
 

@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	docs \
 	tests/run \
 	tests/bench \
+	tests/browser \
 	tests/conformance \
 	tests/demo \
 	tests/dpctl \
@@ -16,6 +17,8 @@ EXTRA_DIST += \
 	tests/upstream
 
 TESTS += \
+	tests/conformance/compare.test \
+	tests/conformance/early.test \
 	tests/conformance/v115.test \
 	tests/dpctl/dpctl.test
 
@@ -30,6 +33,7 @@ TESTS += \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \
+	tests/static/pipelines-doc.test \
 	tests/static/rebuild.test \
 	tests/static/style.test
 endif
@@ -61,3 +65,11 @@ soak-oracle: tests/unit/gen-flows
 		$(top_srcdir)/tests/oracle/oracle.test
 
 .PHONY: check-oracle soak-oracle
+
+# The pages of `antrea-dpctl trace --html` in a browser.  With PICTURE=FILE,
+# that for the README is made anew.
+check-browser: utilities/antrea-dpctl
+	@ADP_TOP='$(abs_top_srcdir)' ADP_BUILD='$(abs_top_builddir)' \
+		$(top_srcdir)/tests/browser/page.test $(PICTURE)
+
+.PHONY: check-browser

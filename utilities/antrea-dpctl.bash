@@ -16,7 +16,7 @@ _antrea_dpctl()
     prev=${COMP_WORDS[COMP_CWORD-1]}
 
     case $prev in
-    -f | --filename | --pcap | -s | --socket | --db)
+    -f | --filename | --pcap | --html | -s | --socket | --db)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
@@ -37,7 +37,7 @@ _antrea_dpctl()
         case $word in
         -s | -b | -o | -t | -f | -n | -d | --socket | --bridge | --output | \
         --timeout | --delay | --count | --filename | --namespace | --node | --db | --pcap | \
-        --index | --in-port | --gateway-port | --gateway-mac | \
+        --html | --index | --in-port | --gateway-port | --gateway-mac | \
         --tunnel-port | --service-cidr)
             i=$((i + 1))
             ;;
@@ -68,7 +68,7 @@ _antrea_dpctl()
             --service-cidr --dry-run'
         ;;
     get | describe) options+=' --namespace' ;;
-    trace) options+=' --pcap --index --in-port' ;;
+    trace) options+=' --pcap --index --in-port --html' ;;
     top) options+=' --delay --count' ;;
     esac
 

@@ -52,6 +52,7 @@ enum {
     OPT_PCAP,
     OPT_INDEX,
     OPT_IN_PORT,
+    OPT_HTML,
     OPT_NAMESPACE,
     OPT_COUNT,
 };
@@ -75,6 +76,7 @@ static const struct option long_options[] = {
     { "pcap", required_argument, NULL, OPT_PCAP },
     { "index", required_argument, NULL, OPT_INDEX },
     { "in-port", required_argument, NULL, OPT_IN_PORT },
+    { "html", required_argument, NULL, OPT_HTML },
     { "delay", required_argument, NULL, 'd' },
     { "count", required_argument, NULL, OPT_COUNT },
     { "help", no_argument, NULL, 'h' },
@@ -93,7 +95,8 @@ static const struct {
     { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
     { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
     { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
-    { OPT_IN_PORT, SET_TRACE }, { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
+    { OPT_IN_PORT, SET_TRACE }, { OPT_HTML, SET_TRACE },
+    { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
 };
 
 static const struct command {
@@ -256,6 +259,7 @@ usage(void)
            "      --pcap=FILE, --index=N, --in-port=PORT\n"
            "                         trace: packet N (default: 1) of a "
            "capture\n"
+           "      --html=FILE        trace: draw the packet's way on a page\n"
            "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
            "  -n, --count=COUNT      top: end after so many\n"
            "  -h, --help             this text\n"
@@ -372,6 +376,9 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_IN_PORT:
         o->in_port = arg;
+        break;
+    case OPT_HTML:
+        o->html = arg;
         break;
     case 'h':
         usage();

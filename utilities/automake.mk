@@ -17,6 +17,10 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-get.c \
+	utilities/dpctl-html-draw.c \
+	utilities/dpctl-html-style.c \
+	utilities/dpctl-html.c \
+	utilities/dpctl-html.h \
 	utilities/dpctl-json.c \
 	utilities/dpctl-json.h \
 	utilities/dpctl-kind.c \
@@ -47,7 +51,10 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-stats.c \
 	utilities/dpctl-stats.h \
 	utilities/dpctl-top.c \
-	utilities/dpctl-trace.c
+	utilities/dpctl-trace.c \
+	utilities/dpctl-walk-words.c \
+	utilities/dpctl-walk.c \
+	utilities/dpctl-walk.h
 
 dist_man_MANS += utilities/antrea-dpctl.8
 

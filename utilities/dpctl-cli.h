@@ -41,6 +41,7 @@ struct dpctl_options {
     char *pcap;
     int index;
     char *in_port;
+    char *html;                 /* trace: file for the page. */
     int delay_ms;               /* top: between two blocks. */
     int count;                  /* top: how many; 0: on and on. */
 };

@@ -96,6 +96,15 @@ sum_packets(const struct json *stats)
 
 /* Tables of "stats". */
 
+/* "TITLE: TEXT", if there is a text. */
+static void
+put_line(struct ds *s, const char *title, const char *text)
+{
+    if (text) {
+        ds_put_format(s, "%s: %s\n", title, text);
+    }
+}
+
 static void
 format_bridge(const struct json *stats, struct ds *s)
 {
@@ -112,6 +121,8 @@ format_bridge(const struct json *stats, struct ds *s)
     dpctl_table_add(&t, count_cell(stats, "program_bytes"));
     dpctl_table_add(&t, count_cell(stats, "state_generation"));
     put_table(s, &t);
+    put_line(s, "Options", dpctl_json_str(stats, "pipeline_options"));
+    put_line(s, "Not as configured", dpctl_json_str(stats, "pipeline_error"));
 }
 
 static void

@@ -5,15 +5,22 @@
 #include <config.h>
 #include "dpctl-cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "dpctl-html.h"
 #include "dpctl-json.h"
 #include "dpctl-print.h"
 #include "dpctl-stats.h"
+#include "dpctl-walk.h"
 #include "openvswitch/dynamic-string.h"
+#include "socket-util.h"
 #include "util.h"
 
 /* The packet 'index' (counted from 1) of a capture, as hex digits. */
@@ -65,6 +72,101 @@ print_text(const struct dpctl_options *o, const struct json *result)
     }
 }
 
+/* Writes 'text' to 'fd' and closes it.  Returns 0 or a positive errno. */
+static int
+write_and_close(int fd, const char *text)
+{
+    size_t n_written;
+    int error = write_fully(fd, text, strlen(text), &n_written);
+
+    return close(fd) && !error ? errno : error;
+}
+
+/* Writes 'text' to a new file beside 'name', which then takes its place: nobody
+ * ever sees half of it.  Returns 0 or a positive errno. */
+static int
+replace_file(const char *name, const char *text)
+{
+    char *temporary = xasprintf("%s.XXXXXX", name);
+    int fd = mkstemp(temporary);
+    int error = fd < 0 ? errno : 0;
+
+    if (!error) {
+        mode_t mask = umask(0);
+
+        umask(mask);
+        error = fchmod(fd, 0666 & ~mask) ? errno : 0;
+        int write_error = write_and_close(fd, text);
+        error = error ? error : write_error;
+        if (!error && rename(temporary, name)) {
+            error = errno;
+        }
+        if (error) {
+            unlink(temporary);
+        }
+    }
+    free(temporary);
+    return error;
+}
+
+/* Writes 'text' to 'name', of which there may be no file yet. */
+static void
+write_file(const char *name, const char *text)
+{
+    char *target = follow_symlinks(name);
+    struct stat st;
+    int error;
+
+    if (!stat(target, &st) && !S_ISREG(st.st_mode)) {
+        /* A device or a pipe. */
+        int fd = open(target, O_WRONLY | O_CLOEXEC);
+
+        error = fd < 0 ? errno : write_and_close(fd, text);
+    } else {
+        error = replace_file(target, text);
+    }
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s: cannot write: %s", name,
+                   ovs_strerror(error));
+    }
+    free(target);
+}
+
+/* The page goes to o->html, "-" is standard output. */
+static void
+write_page(const struct dpctl_options *o, const struct json *trace)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (!dpctl_walk_is_told(trace)) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "--html: the daemon doesn't tell the "
+                   "steps of a walk");
+    }
+    dpctl_html_walk(trace, &s);
+    if (!strcmp(o->html, "-")) {
+        fputs(ds_cstr(&s), stdout);
+    } else {
+        write_file(o->html, ds_cstr(&s));
+    }
+    ds_destroy(&s);
+}
+
+static void
+print_trace(const struct dpctl_options *o, const struct json *trace)
+{
+    if (o->output != DPCTL_OUTPUT_TABLE || !dpctl_walk_is_told(trace)) {
+        print_text(o, trace);
+    } else if (o->html) {
+        printf("Verdict: %s\n", dpctl_json_str(trace, "verdict"));
+    } else {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        dpctl_walk_format(trace, &s);
+        fputs(ds_cstr(&s), stdout);
+        ds_destroy(&s);
+    }
+}
+
 void
 dpctl_cmd_trace(const struct dpctl_command *c)
 {
@@ -93,7 +195,12 @@ dpctl_cmd_trace(const struct dpctl_command *c)
         json_object_put_string(param, "in_port", o->in_port);
     }
     struct json *result = dpctl_call_once(o, "trace", param);
-    print_text(o, result);
+    if (o->html) {
+        write_page(o, result);
+    }
+    if (!o->html || strcmp(o->html, "-")) {
+        print_trace(o, result);
+    }
     json_destroy(result);
 }
 

@@ -68,6 +68,48 @@ commit_step_init_group(struct commit_step *step,
 }
 
 static enum ofperr
+commit_step_init_flow(struct ofproto *ofproto, struct commit_step *step,
+                      const struct ofputil_flow_mod *fm, size_t index)
+{
+    memset(step, 0, sizeof *step);
+    step->index = index;
+    return ofproto_flow_mod_init(ofproto, &step->ofm, fm, NULL);
+}
+
+/* Fills 'step' to delete all flows. */
+static enum ofperr
+commit_step_init_no_flows(struct ofproto *ofproto, struct commit_step *step,
+                          size_t index)
+{
+    struct ofputil_flow_mod fm = {
+        .command = OFPFC_DELETE,
+        .table_id = OFPTT_ALL,
+        .buffer_id = UINT32_MAX,
+        .out_port = OFPP_ANY,
+        .out_group = OFPG_ANY,
+    };
+
+    minimatch_init_catchall(&fm.match);
+    enum ofperr error = commit_step_init_flow(ofproto, step, &fm, index);
+    minimatch_destroy(&fm.match);
+    return error;
+}
+
+/* Fills 'step' to delete all groups. */
+static void
+commit_step_init_no_groups(struct commit_step *step, size_t index)
+{
+    struct ofputil_group_mod gm = {
+        .command = OFPGC11_DELETE,
+        .group_id = OFPG_ALL,
+        .command_bucket_id = OFPG15_BUCKET_ALL,
+    };
+
+    ovs_list_init(&gm.buckets);
+    commit_step_init_group(step, &gm, index);
+}
+
+static enum ofperr
 commit_step_start(struct ofproto *ofproto, struct commit_step *step,
                   ovs_version_t version)
     OVS_REQUIRES(ofproto_mutex)
@@ -134,23 +176,30 @@ enum ofperr
 ofproto_commit_mods(struct ofproto *ofproto,
                     const struct ofputil_flow_mod *fms, size_t n_fms,
                     const struct ofputil_group_mod *gms, size_t n_gms,
-                    size_t *culprit)
+                    bool replace, size_t *culprit)
     OVS_EXCLUDED(ofproto_mutex)
 {
-    struct commit_step *steps = xmalloc(MAX(1, n_fms + n_gms)
-                                        * sizeof *steps);
+    struct commit_step *steps = xmalloc((2 + n_fms + n_gms) * sizeof *steps);
     enum ofperr error = 0;
     size_t n = 0;
 
+    if (replace) {
+        *culprit = n_fms + n_gms;
+        error = commit_step_init_no_flows(ofproto, &steps[0], *culprit);
+        if (error) {
+            free(steps);
+            return error;
+        }
+        commit_step_init_no_groups(&steps[1], *culprit);
+        n = 2;
+    }
     for (size_t i = 0; i < n_gms; i++) {
         if (!group_mod_deletes(&gms[i])) {
             commit_step_init_group(&steps[n++], &gms[i], n_fms + i);
         }
     }
     for (size_t i = 0; i < n_fms && !error; i++) {
-        memset(&steps[n], 0, sizeof steps[n]);
-        steps[n].index = i;
-        error = ofproto_flow_mod_init(ofproto, &steps[n].ofm, &fms[i], NULL);
+        error = commit_step_init_flow(ofproto, &steps[n], &fms[i], i);
         if (error) {
             *culprit = i;
         } else {
@@ -217,6 +266,61 @@ ofproto_ensure_meter(struct ofproto *ofproto,
         error = handle_add_meter(ofproto, &copy);
     }
     return error;
+}
+
+/* Does 'ofproto' map everything as 'ttm' wants it? */
+static bool
+has_tlv_maps(const struct ofproto *ofproto,
+             const struct ofputil_tlv_table_mod *ttm)
+{
+    const struct ofputil_tlv_map *want, *have;
+    struct ofputil_tlv_table_reply ttr;
+    bool all = true;
+
+    tun_metadata_table_request(ofproto_get_tun_tab(ofproto), &ttr);
+    LIST_FOR_EACH (want, list_node, &ttm->mappings) {
+        bool found = false;
+
+        LIST_FOR_EACH (have, list_node, &ttr.mappings) {
+            found |= (have->index == want->index
+                      && have->option_class == want->option_class
+                      && have->option_type == want->option_type
+                      && have->option_len == want->option_len);
+        }
+        all &= found;
+    }
+    ofputil_uninit_tlv_table(&ttr.mappings);
+    return all;
+}
+
+enum ofperr
+ofproto_ensure_tlv_map(struct ofproto *ofproto,
+                       struct ofputil_tlv_table_mod *ttm)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    struct tun_table *old_tab, *new_tab;
+    enum ofperr error;
+
+    if (has_tlv_maps(ofproto, ttm)) {
+        return 0;
+    }
+
+    old_tab = ovsrcu_get_protected(struct tun_table *, &ofproto->metadata_tab);
+    error = tun_metadata_table_mod(ttm, old_tab, &new_tab);
+    if (error) {
+        return error;
+    }
+
+    ovs_mutex_lock(&ofproto->vl_mff_map.mutex);
+    error = mf_vl_mff_map_mod_from_tun_metadata(&ofproto->vl_mff_map, ttm);
+    ovs_mutex_unlock(&ofproto->vl_mff_map.mutex);
+    if (error) {
+        tun_metadata_free(new_tab);
+        return error;
+    }
+    ovsrcu_set(&ofproto->metadata_tab, new_tab);
+    tun_metadata_postpone_free(old_tab);
+    return 0;
 }
 
 void

@@ -12,17 +12,24 @@
 
 /* Applies group mods that add or modify, then the flow mods, then group mods
  * that delete, all in one new table version, as a bundle does but without a
- * controller connection.  On an error nothing has changed, and '*culprit' is
+ * controller connection.  With 'replace' all other flows and groups go,
+ * whoever put them there.  On an error nothing has changed, and '*culprit' is
  * the index of the mod at fault: flow mods count from 0, group mods go on
- * after them. */
+ * after them, and behind these is what 'replace' does. */
 enum ofperr ofproto_commit_mods(struct ofproto *,
                                 const struct ofputil_flow_mod *, size_t n_fms,
                                 const struct ofputil_group_mod *,
-                                size_t n_gms, size_t *culprit);
+                                size_t n_gms, bool replace,
+                                size_t *culprit);
 
 /* Configures meter 'mm' unless the bridge has one of its number. */
 enum ofperr ofproto_ensure_meter(struct ofproto *,
                                  const struct ofputil_meter_mod *);
+
+/* Maps tunnel options to fields as 'ttm' (a NXTTMC_ADD) says, unless they
+ * are. */
+enum ofperr ofproto_ensure_tlv_map(struct ofproto *,
+                                   struct ofputil_tlv_table_mod *ttm);
 
 /* Gives table 'table_id' its name unless OpenFlow or the database named it. */
 void ofproto_name_table(struct ofproto *, uint8_t table_id, const char *name);

@@ -6,8 +6,9 @@ usage: fake-server.py CONTROL-SOCKET DB-SOCKET [MODE]
 
 Keeps records as the control socket's document says, without checking them,
 and has a few ports in its OVSDB.  MODE is "conflicts=N" (refuse N times what
-would change something), "silent" (never answer), "refuse" (an error), or
-"restart" (counters begin anew at the third time that they are asked for).
+would change something), "silent" (never answer), "refuse" (an error),
+"restart" (counters begin anew at the third time that they are asked for), or
+"trace=FILE" (the answer to `trace`).
 Prints "ready", then each changing call as a line of JSON.
 """
 
@@ -111,6 +112,9 @@ def control(method, params):
             return {"generation": STATE["generation"], "records": records}
         if method in ("transact", "replace"):
             return change(method, param)
+    if method == "trace" and MODE.startswith("trace="):
+        with open(MODE.partition("=")[2], encoding="utf-8") as file:
+            return json.load(file)
     if method == "trace":
         return {"text": "trace of " + json.dumps(param, sort_keys=True)}
     if method == "program":

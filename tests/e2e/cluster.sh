@@ -32,6 +32,7 @@ node_name() {
     case $1 in
     n1) echo k8s-node-control-plane ;;
     n2) echo k8s-node-worker-1 ;;
+    *) echo "$1" ;;
     esac
 }
 
@@ -56,10 +57,15 @@ cluster_start() {
 # A veth between the nodes; each end is a port of br-phy, whose LOCAL port
 # holds the transport address.
 cluster_underlay() {
-    ip link add under1 netns "$(ns n1)" type veth \
-        peer name under2 netns "$(ns n2)" || fail "can't make the underlay"
+    cluster_cable n1 n2
     cluster_phy n1 under1 02:00:c0:a8:4d:66 $NODE1_IP
     cluster_phy n2 under2 02:00:c0:a8:4d:67 $NODE2_IP
+}
+
+# cluster_cable NODE NODE: the veth, under1 to under2.
+cluster_cable() {
+    ip link add under1 netns "$(ns "$1")" type veth \
+        peer name under2 netns "$(ns "$2")" || fail "can't make the underlay"
 }
 
 cluster_phy() {
@@ -81,10 +87,15 @@ cluster_phy() {
 # OVS needs to know the underlay's neighbours before it can encapsulate, and
 # learns them from ARP replies that pass: ask from both sides.
 cluster_underlay_ready() {
+    cluster_tunnel_ready n1 $NODE1_IP n2 $NODE2_IP
+}
+
+# cluster_tunnel_ready NODE IP NODE IP
+cluster_tunnel_ready() {
     must_wait_for 20 "ping over the underlay" \
-        in_ns n1 ping -c 1 -W 1 $NODE2_IP
-    must_wait_for 10 "n1's tunnel neighbour" tunnel_neighbour n1 $NODE2_IP
-    must_wait_for 10 "n2's tunnel neighbour" tunnel_neighbour n2 $NODE1_IP
+        in_ns "$1" ping -c 1 -W 1 "$4"
+    must_wait_for 10 "$1's tunnel neighbour" tunnel_neighbour "$1" "$4"
+    must_wait_for 10 "$3's tunnel neighbour" tunnel_neighbour "$3" "$2"
 }
 
 tunnel_neighbour() {

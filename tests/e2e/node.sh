@@ -22,7 +22,7 @@ node_dir() {
 }
 
 # The clients of OVS, aimed at one node.  OVS_RUNDIR also tells antrea-dpctl
-# where antrea-dp.sock lies.
+# where antrea-dp.sock lies; $E2E_BRIDGE is for nodes with several bridges.
 vsctl() {
     local d=$E2E_DIR/$1
     shift
@@ -47,7 +47,8 @@ appctl() {
 dpctl() {
     local d=$E2E_DIR/$1
     shift
-    OVS_RUNDIR=$d timeout $((30 * ADP_E2E_SLOW)) antrea-dpctl "$@"
+    OVS_RUNDIR=$d timeout $((30 * ADP_E2E_SLOW)) \
+        antrea-dpctl ${E2E_BRIDGE:+-b "$E2E_BRIDGE"} "$@"
 }
 
 # EAL options for this machine: hugepages where they can be had.
@@ -119,14 +120,15 @@ node_pid() {
     cat "$E2E_DIR/$1/vswitchd-pid"
 }
 
-# node_bridge NODE MAC IP/LEN: br-int with gateway and tunnel port, as the
-# Antrea agent makes them.
+# node_bridge NODE MAC IP/LEN [SETTING...]: br-int with gateway and tunnel port,
+# as the Antrea agent makes them.  SETTING goes to `set Bridge`.
 node_bridge() {
     local node=$1 mac=$2 ip=$3
+    shift 3
     NODE_GW[$node]=$mac
     vsctl "$node" add-br br-int -- set Bridge br-int \
         datapath_type="$ADP_DP_TYPE" fail_mode=secure \
-        protocols='[OpenFlow10,OpenFlow15]' \
+        protocols='[OpenFlow10,OpenFlow15]' "$@" \
         -- add-port br-int antrea-tun0 -- set Interface antrea-tun0 \
         type=geneve ofport_request=1 options:remote_ip=flow \
         options:key=flow options:csum=true \
@@ -142,8 +144,9 @@ node_bridge() {
 }
 
 # port_add NODE NS PORT MAC [KIND]: a veth from namespace NS (there: eth0) to
-# the node, queued as port PORT of br-int.  KIND: dpdk (polled by the PMD
-# thread, default) or system.  Further arguments go to `set Port PORT`.
+# the node, queued as port PORT of br-int, or of $E2E_BRIDGE.  KIND: dpdk
+# (polled by the PMD thread, default) or system.  Further arguments go to `set
+# Port PORT`.
 port_add() {
     local node=$1 pod=$2 port=$3 mac=$4 kind=$5
     shift 5
@@ -156,7 +159,7 @@ port_add() {
     # Packet sockets see half-made checksums if the Pod offloads them.
     in_ns "$pod" ethtool -K eth0 tx off >/dev/null
     in_ns "$pod" ip link set eth0 up
-    NODE_PORTS[$node]+=" -- --may-exist add-port br-int $port"
+    NODE_PORTS[$node]+=" -- --may-exist add-port ${E2E_BRIDGE:-br-int} $port"
     if [ "$kind" = dpdk ]; then
         E2E_PORT_SEQ=$((E2E_PORT_SEQ + 1))
         NODE_PORTS[$node]+=" -- set Interface $port type=dpdk"

@@ -9,15 +9,20 @@ UNIT_TESTS = \
 	tests/unit/test-control-conn \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
+	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-stats \
+	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
 	tests/unit/test-execute \
 	tests/unit/test-group \
+	tests/unit/test-guide \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metrics \
 	tests/unit/test-model \
+	tests/unit/test-pipeline-early \
+	tests/unit/test-pipeline-example \
 	tests/unit/test-pipeline \
 	tests/unit/test-program \
 	tests/unit/test-session-parse \
@@ -76,11 +81,17 @@ tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_dpctl_html_SOURCES = tests/unit/test-dpctl-html.c
+tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_stats_SOURCES = tests/unit/test-dpctl-stats.c
 tests_unit_test_dpctl_stats_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_walk_SOURCES = tests/unit/test-dpctl-walk.c
+tests_unit_test_dpctl_walk_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_SOURCES = tests/unit/test-dpctl.c
 tests_unit_test_dpctl_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
@@ -90,6 +101,9 @@ tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
+tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_match_random_SOURCES = \
 	tests/unit/policy-world.c \
@@ -106,7 +120,24 @@ tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_pipeline_SOURCES = tests/unit/test-pipeline.c
+tests_unit_test_pipeline_early_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-early.c
+tests_unit_test_pipeline_early_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_example_SOURCES = \
+	tests/unit/example-pipeline.c \
+	tests/unit/example-pipeline.h \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-example.c
+tests_unit_test_pipeline_example_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline.c
 tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_program_SOURCES = tests/unit/test-program.c
@@ -135,15 +166,20 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \
 	$(tests_unit_test_decide_OBJECTS) \
+	$(tests_unit_test_dpctl_html_OBJECTS) \
 	$(tests_unit_test_dpctl_load_OBJECTS) \
 	$(tests_unit_test_dpctl_stats_OBJECTS) \
+	$(tests_unit_test_dpctl_walk_OBJECTS) \
 	$(tests_unit_test_dpctl_OBJECTS) \
 	$(tests_unit_test_execute_OBJECTS) \
 	$(tests_unit_test_group_OBJECTS) \
+	$(tests_unit_test_guide_OBJECTS) \
 	$(tests_unit_test_match_random_OBJECTS) \
 	$(tests_unit_test_match_OBJECTS) \
 	$(tests_unit_test_metrics_OBJECTS) \
 	$(tests_unit_test_model_OBJECTS) \
+	$(tests_unit_test_pipeline_early_OBJECTS) \
+	$(tests_unit_test_pipeline_example_OBJECTS) \
 	$(tests_unit_test_pipeline_OBJECTS) \
 	$(tests_unit_test_program_OBJECTS) \
 	$(tests_unit_test_session_parse_OBJECTS) \

@@ -12,6 +12,7 @@
 #include "openvswitch/ofp-group.h"
 #include "openvswitch/ofp-match.h"
 #include "ovs-rcu.h"
+#include "pipeline.h"
 #include "util.h"
 
 /* Stops with 'error', which is about 'text', if there is one. */
@@ -182,14 +183,14 @@ engine_destroy(struct engine *e)
     ovsrcu_barrier();
 }
 
-struct adp_rule *
-engine_parse_flow(const char *text)
+static struct adp_rule *
+parse_flow(const char *text, const struct ofputil_table_map *tables)
 {
     enum ofputil_protocol usable_protocols;
     struct ofputil_flow_mod fm;
     struct adp_rule *rule;
 
-    check_error(parse_ofp_flow_mod_str(&fm, text, NULL, NULL, OFPFC_ADD,
+    check_error(parse_ofp_flow_mod_str(&fm, text, NULL, tables, OFPFC_ADD,
                                        &usable_protocols), text);
     rule = adp_rule_create(fm.table_id == 0xff ? 0 : fm.table_id, fm.priority,
                            &fm.match, fm.new_cookie, fm.ofpacts,
@@ -197,6 +198,12 @@ engine_parse_flow(const char *text)
     minimatch_destroy(&fm.match);
     free(CONST_CAST(struct ofpact *, fm.ofpacts));
     return rule;
+}
+
+struct adp_rule *
+engine_parse_flow(const char *text)
+{
+    return parse_flow(text, NULL);
 }
 
 static void
@@ -228,18 +235,46 @@ engine_add_flows(struct engine *e, const char *text_)
     commit(e, delta);
 }
 
-struct adp_group *
-engine_parse_group(const char *text)
+static struct adp_group *
+parse_group(const char *text, const struct ofputil_table_map *tables)
 {
     enum ofputil_protocol usable_protocols;
     struct ofputil_group_mod gm;
     struct adp_group *group;
 
-    check_error(parse_ofp_group_mod_str(&gm, OFPGC15_ADD, text, NULL, NULL,
+    check_error(parse_ofp_group_mod_str(&gm, OFPGC15_ADD, text, NULL, tables,
                                         &usable_protocols), text);
     group = adp_group_create(gm.group_id, gm.type, &gm.buckets, NULL, NULL);
     ofputil_uninit_group_mod(&gm);
     return group;
+}
+
+struct adp_group *
+engine_parse_group(const char *text)
+{
+    return parse_group(text, NULL);
+}
+
+void
+engine_add_flow_set(struct engine *e, const struct adp_flow_set *set,
+                    const struct ofputil_table_map *tables)
+{
+    struct adp_delta *delta = adp_delta_create();
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &set->groups) {
+        struct adp_group *group = parse_group(node->name, tables);
+
+        adp_delta_set_group(delta, group);
+        adp_group_unref(group);
+    }
+    SHASH_FOR_EACH (node, &set->flows) {
+        struct adp_rule *rule = parse_flow(node->name, tables);
+
+        adp_delta_add_rule(delta, rule);
+        adp_rule_unref(rule);
+    }
+    commit(e, delta);
 }
 
 void

@@ -19,6 +19,9 @@
 #include "adp-trace.h"
 #include "openvswitch/dynamic-string.h"
 
+struct adp_flow_set;
+struct ofputil_table_map;
+
 enum { ENGINE_N_ZONES = 8 };
 
 struct engine_ct {
@@ -56,6 +59,9 @@ void engine_destroy(struct engine *);
 /* Adds the flows of 'text', one per line. */
 void engine_add_flows(struct engine *, const char *text);
 struct adp_rule *engine_parse_flow(const char *);
+/* Adds what a pipeline made; its tables are called as 'tables' says. */
+void engine_add_flow_set(struct engine *, const struct adp_flow_set *,
+                         const struct ofputil_table_map *tables);
 void engine_add_group(struct engine *, const char *);
 struct adp_group *engine_parse_group(const char *);
 

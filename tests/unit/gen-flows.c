@@ -37,10 +37,12 @@ usage(void)
            "ovs-ofctl.  The bridge's ports are those given.\n"
            "  --flows, --groups, --meters, --tables   what to print "
            "(default: flows)\n"
-           "  --round=N      round number in cookies (default: 1)\n"
-           "  --normalize    print the flows and groups that stand in the\n"
-           "                 input, one a line, in one form\n",
-           program_name, program_name);
+           "  --pipeline=NAME   one of %s (default: v1.15)\n"
+           "  --options=LIST    of the pipeline\n"
+           "  --round=N         round number in cookies (default: 1)\n"
+           "  --normalize       print the flows and groups that stand in the\n"
+           "                    input, one a line, in one form\n",
+           program_name, program_name, adp_pipeline_names());
     exit(EXIT_FAILURE);
 }
 
@@ -200,12 +202,13 @@ read_records(const char *file_name)
 }
 
 static void
-generate(const struct adp_pipeline *pipeline, const char *file_name,
-         uint16_t round, bool groups)
+generate(const struct adp_pipeline *pipeline, uint64_t pipeline_options,
+         const char *file_name, uint16_t round, bool groups)
 {
     struct adp_model_env env = {
         .port_number = port_number,
         .round = round,
+        .options = pipeline_options,
     };
     struct json *records = read_records(file_name);
     struct adp_model *model = adp_model_create();
@@ -219,7 +222,7 @@ generate(const struct adp_pipeline *pipeline, const char *file_name,
         error = adp_model_check(model, NULL, &env);
     }
     if (!error) {
-        error = pipeline->generate(model, state, &env, &set);
+        error = adp_pipeline_generate(pipeline, model, state, &env, &set);
     }
     if (error) {
         fail(error);
@@ -235,7 +238,9 @@ generate(const struct adp_pipeline *pipeline, const char *file_name,
 int
 main(int argc, char *argv[])
 {
-    enum { FLOWS, GROUPS, METERS, TABLES, NORMALIZE, ROUND };
+    enum {
+        FLOWS, GROUPS, METERS, TABLES, NORMALIZE, ROUND, PIPELINE, OPTIONS
+    };
     static const struct option options[] = {
         { "flows", no_argument, NULL, FLOWS },
         { "groups", no_argument, NULL, GROUPS },
@@ -243,9 +248,13 @@ main(int argc, char *argv[])
         { "tables", no_argument, NULL, TABLES },
         { "normalize", no_argument, NULL, NORMALIZE },
         { "round", required_argument, NULL, ROUND },
+        { "pipeline", required_argument, NULL, PIPELINE },
+        { "options", required_argument, NULL, OPTIONS },
         { NULL, 0, NULL, 0 },
     };
-    const struct adp_pipeline *pipeline = adp_pipeline_find("v1.15");
+    const char *pipeline_name = "v1.15";
+    const char *option_list = "";
+    uint64_t pipeline_options;
     int what = FLOWS;
     int round = 1;
     int option;
@@ -256,11 +265,26 @@ main(int argc, char *argv[])
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == ROUND) {
             round = atoi(optarg);
+        } else if (option == PIPELINE) {
+            pipeline_name = optarg;
+        } else if (option == OPTIONS) {
+            option_list = optarg;
         } else if (option == '?') {
             usage();
         } else {
             what = option;
         }
+    }
+
+    const struct adp_pipeline *pipeline = adp_pipeline_find(pipeline_name);
+    if (!pipeline) {
+        ovs_fatal(0, "no pipeline \"%s\" (there are: %s)", pipeline_name,
+                  adp_pipeline_names());
+    }
+    char *error = adp_pipeline_parse_options(pipeline, option_list,
+                                             &pipeline_options);
+    if (error) {
+        ovs_fatal(0, "%s", error);
     }
 
     ofputil_port_map_init(&port_map);
@@ -289,7 +313,8 @@ main(int argc, char *argv[])
         if (what == NORMALIZE) {
             normalize();
         } else {
-            generate(pipeline, argv[optind], round, what == GROUPS);
+            generate(pipeline, pipeline_options, argv[optind], round,
+                     what == GROUPS);
         }
     }
     ofputil_port_map_destroy(&port_map);

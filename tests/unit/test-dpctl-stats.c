@@ -229,6 +229,22 @@ START_TEST(stats_tables)
 }
 END_TEST
 
+START_TEST(stats_of_the_pipeline)
+{
+    struct json *stats = parse("{'bridge':'br0','pipeline':'early',"
+                               "'pipeline_options':'service-mac',"
+                               "'pipeline_error':'no pipeline x'}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert(strstr(ds_cstr(&s), "br0      early "));
+    ck_assert(strstr(ds_cstr(&s), "\nOptions: service-mac\n"
+                     "Not as configured: no pipeline "));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -242,6 +258,7 @@ main(void)
     tcase_add_test(tc, counters_that_began_anew);
     tcase_add_test(tc, stats_of_another_version);
     tcase_add_test(tc, stats_tables);
+    tcase_add_test(tc, stats_of_the_pipeline);
     suite_add_tcase(suite, tc);
 
     SRunner *runner = srunner_create(suite);

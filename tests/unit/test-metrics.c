@@ -93,7 +93,7 @@ load(const char *quoted)
     ck_assert_msg(!error, "%s", error ? error->message : "");
     adp_flow_set_uninit(&set);
     adp_flow_set_init(&set);
-    ck_assert(!pipeline->generate(model, state, &env, &set));
+    ck_assert(!adp_pipeline_generate(pipeline, model, state, &env, &set));
     /* What the IDs stand for lives on without the model. */
     adp_model_destroy(model);
     json_destroy(json);

@@ -523,6 +523,29 @@ START_TEST(test_learn_table)
 }
 END_TEST
 
+START_TEST(test_closed_learn_table)
+{
+    struct engine *e = engine_create();
+
+    engine_add_flows(e, "table=0,priority=100,tcp actions=output:2");
+    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=81,actions=output:4"));
+
+    /* Takes nothing in, but goes on with what it has. */
+    adp_learn_table_close(e->learn);
+    ck_assert(!learn(e,
+                     "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+    ck_assert_uint_eq(adp_learn_table_count(e->learn), 1);
+    unlearn(e, "table=0,priority=100,tcp,tp_dst=81,actions=output:4");
+    ck_assert_uint_eq(adp_learn_table_count(e->learn), 0);
+
+    adp_learn_table_open(e->learn);
+    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
+    ck_assert_str_eq(engine_run(e, TCP), "103");
+    engine_destroy(e);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -542,6 +565,7 @@ main(void)
     tcase_add_test(tc, test_stats);
     tcase_add_test(tc, test_stats_threads);
     tcase_add_test(tc, test_learn_table);
+    tcase_add_test(tc, test_closed_learn_table);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
     n_failed = srunner_ntests_failed(sr);

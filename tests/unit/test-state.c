@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/vlog.h"
-#include "pipeline.h"
+#include "pipeline-gen.h"
 #include "simap.h"
 #include "svec.h"
 #include "util.h"
@@ -25,6 +26,8 @@
 /* The bridge. */
 
 struct adp_bridge {
+    const struct adp_pipeline *pipeline;
+    uint64_t options;
     struct simap ports;
     uint64_t ports_seq;
     uint16_t round;
@@ -52,9 +55,15 @@ adp_bridge_name(const struct adp_bridge *b OVS_UNUSED)
 }
 
 const struct adp_pipeline *
-adp_bridge_pipeline(const struct adp_bridge *b OVS_UNUSED)
+adp_bridge_pipeline(const struct adp_bridge *b)
 {
-    return &test_pipeline;
+    return b->pipeline;
+}
+
+uint64_t
+adp_bridge_pipeline_options(const struct adp_bridge *b)
+{
+    return b->options;
 }
 
 uint16_t
@@ -154,11 +163,16 @@ fake_group_mod(struct adp_bridge *b, const struct ofputil_group_mod *gm)
 char *
 adp_bridge_commit(struct adp_bridge *b, const struct ofputil_flow_mod *fms,
                   size_t n_fms, const struct ofputil_group_mod *gms,
-                  size_t n_gms)
+                  size_t n_gms, bool replace)
 {
     b->n_commits++;
     if (b->refusal) {
         return nullable_xstrdup(b->refusal);
+    }
+    if (replace) {
+        shash_clear_free_data(&b->flows);
+        shash_clear_free_data(&b->groups);
+        svec_add(&b->log, "clear");
     }
     for (size_t i = 0; i < n_gms; i++) {
         fake_group_mod(b, &gms[i]);
@@ -177,16 +191,20 @@ field(const struct json *record, const char *name)
     return json_string(shash_find_data(json_object(record), name));
 }
 
-static struct adp_error *
-test_generate(const struct adp_model *model,
-              struct adp_pipeline_state *ids OVS_UNUSED,
-              const struct adp_model_env *env, struct adp_flow_set *set)
+static void
+test_generate(struct adp_generator *g)
 {
-    struct json *pods = adp_model_get(model, "Pod", NULL);
-    struct json *groups = adp_model_get(model, "AddressGroup", NULL);
+    const struct adp_model_env *env = g->env;
+    struct adp_flow_set *set = g->set;
+    struct json *pods = adp_model_get(g->model, "Pod", NULL);
+    struct json *groups = adp_model_get(g->model, "AddressGroup", NULL);
 
     adp_flow_set_add(set, "cookie=%#x, table=Out, priority=0 actions=drop",
                      env->round);
+    if (adp_gen_option(g, 0)) {
+        adp_flow_set_add(set, "cookie=%#x, table=Out, priority=1 actions=drop",
+                         env->round);
+    }
     for (size_t i = 0; i < pods->array.n; i++) {
         const struct json *pod = pods->array.elems[i];
         const struct json *ips = shash_find_data(json_object(pod), "ips");
@@ -224,12 +242,35 @@ test_generate(const struct adp_model *model,
     }
     json_destroy(pods);
     json_destroy(groups);
-    return NULL;
 }
+
+static const struct adp_pipeline_option test_options[] = {
+    { "extra", "there is another flow", NULL },
+};
 
 static const struct adp_pipeline test_pipeline = {
     .name = "test",
+    .options = test_options,
+    .n_options = ARRAY_SIZE(test_options),
+    .policy_types = UINT_MAX,
     .generate = test_generate,
+};
+
+/* Another one, which knows no policies and whose flows have the same keys
+ * where they are at all alike. */
+static void
+other_generate(struct adp_generator *g)
+{
+    adp_flow_set_add(g->set, "cookie=%#x, table=Out, priority=0 "
+                     "actions=output:7", g->env->round);
+    adp_flow_set_add(g->set, "cookie=%#x, table=In, priority=1 "
+                     "actions=output:%"PRIuSIZE, g->env->round,
+                     1 + adp_model_count(g->model, "Pod"));
+}
+
+static const struct adp_pipeline other_pipeline = {
+    .name = "other",
+    .generate = other_generate,
 };
 
 /* Helpers. */
@@ -237,6 +278,8 @@ static const struct adp_pipeline test_pipeline = {
 static void
 setup(void)
 {
+    bridge.pipeline = &test_pipeline;
+    bridge.options = 0;
     simap_init(&bridge.ports);
     simap_put(&bridge.ports, "p1", 1);
     simap_put(&bridge.ports, "p2", 2);
@@ -611,6 +654,114 @@ START_TEST(test_failed_sync_is_repeated_with_the_next_change)
 }
 END_TEST
 
+/* Changes of the pipeline. */
+
+static void
+use_pipeline(const struct adp_pipeline *pipeline, uint64_t options,
+             bool replace)
+{
+    bridge.pipeline = pipeline;
+    bridge.options = options;
+
+    struct adp_error *error = adp_state_install(state, replace);
+    ck_assert_msg(!error, "%s", error ? error->message : NULL);
+}
+
+START_TEST(test_options_change_only_what_differs)
+{
+    transact("[" POD1 "]", NULL);
+    svec_clear(&bridge.log);
+    use_pipeline(&test_pipeline, 1, false);
+    expect_mods("add table=2,priority=1\n");
+    use_pipeline(&test_pipeline, 1, false);
+    expect_mods("");
+    transact("[" POD2 "]", NULL);
+    expect_mods("add " FLOW2 "\n");
+    use_pipeline(&test_pipeline, 0, false);
+    expect_mods("delete table=2,priority=1\n");
+}
+END_TEST
+
+START_TEST(test_another_pipeline_takes_the_bridge)
+{
+    transact("[" POD1 "," POD2 "," GROUP("9", "\"10.0.0.1\"") "]", NULL);
+    uint64_t generation = adp_state_generation(state);
+    shash_add(&bridge.flows, "table=9,priority=9", xstrdup("0x99 drop"));
+    svec_clear(&bridge.log);
+
+    /* One commit, after which nothing of before is left, whoever made it. */
+    bridge.n_commits = 0;
+    use_pipeline(&other_pipeline, 0, true);
+    expect_mods("clear\nadd table=2,priority=0\nadd table=1,priority=1\n");
+    ck_assert_uint_eq(bridge.n_commits, 1);
+    ck_assert_uint_eq(shash_count(&bridge.flows), 2);
+    ck_assert_uint_eq(shash_count(&bridge.groups), 0);
+
+    /* The records are still there. */
+    ck_assert_uint_eq(adp_state_generation(state), generation);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), "Pod"), 2);
+    ck_assert_str_eq(shash_find_data(&bridge.flows, "table=1,priority=1"),
+                     "0x1 output:3");
+
+    /* And the next change knows what is in the bridge. */
+    transact(NULL, "[" KEY("Pod", "a/2") "]");
+    expect_mods("modify table=1,priority=1\n");
+
+    use_pipeline(&test_pipeline, 0, true);
+    expect_mods("clear\nput group 9\nadd " FLOW0 "\nadd " FLOW1 "\n"
+                "add table=2,priority=9\n");
+    transact(NULL, "[" KEY("AddressGroup", "9") "]");
+    expect_mods("delete group 9\ndelete table=2,priority=9\n");
+}
+END_TEST
+
+START_TEST(test_pipeline_that_cannot_is_refused)
+{
+    transact("[" POD1 ",{\"kind\":\"AppliedToGroup\",\"name\":\"g\","
+             "\"pods\":[]},{\"kind\":\"NetworkPolicy\",\"name\":\"p\","
+             "\"type\":\"K8sNetworkPolicy\",\"appliedToGroups\":[\"g\"],"
+             "\"rules\":[{\"direction\":\"In\"}]}]", NULL);
+    svec_clear(&bridge.log);
+
+    bridge.pipeline = &other_pipeline;
+    struct adp_error *error = adp_state_install(state, true);
+    ck_assert(error);
+    ck_assert_str_eq(error->message, "NetworkPolicy p: type: pipeline other "
+                     "has no tables for policies of type K8sNetworkPolicy");
+    adp_error_destroy(error);
+    expect_mods("");
+
+    /* Nor can the bridge, perhaps. */
+    transact(NULL, "[" KEY("NetworkPolicy", "p") "]");
+    bridge.refusal = "no";
+    error = adp_state_install(state, true);
+    ck_assert(error);
+    ck_assert_str_eq(error->code, "internal");
+    adp_error_destroy(error);
+    bridge.refusal = NULL;
+
+    /* Back with the old one, all is as it was. */
+    bridge.pipeline = &test_pipeline;
+    transact("[" POD2 "]", NULL);
+    ck_assert_uint_eq(shash_count(&bridge.flows), 3);
+    ck_assert(shash_find(&bridge.flows, FLOW2));
+}
+END_TEST
+
+/* A bridge that was without a pipeline for a while gets everything. */
+START_TEST(test_pipeline_after_none)
+{
+    transact("[" POD1 "]", NULL);
+    shash_clear_free_data(&bridge.flows);
+    adp_state_forget_flows(state);
+    svec_clear(&bridge.log);
+
+    use_pipeline(&test_pipeline, 0, true);
+    expect_mods("clear\nadd " FLOW0 "\nadd " FLOW1 "\n");
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), "Pod"), 1);
+}
+END_TEST
+
 START_TEST(test_many_records)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
@@ -657,6 +808,10 @@ suite(void)
     tcase_add_test(tc, test_reinstall_restores_everything);
     tcase_add_test(tc, test_flow_of_another_controller_stays);
     tcase_add_test(tc, test_failed_sync_is_repeated_with_the_next_change);
+    tcase_add_test(tc, test_options_change_only_what_differs);
+    tcase_add_test(tc, test_another_pipeline_takes_the_bridge);
+    tcase_add_test(tc, test_pipeline_that_cannot_is_refused);
+    tcase_add_test(tc, test_pipeline_after_none);
     tcase_add_test(tc, test_many_records);
     suite_add_tcase(s, tc);
     return s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "pipeline-v115-text.h"
+#include "pipeline-text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -10,29 +10,6 @@
 
 #include "util.h"
 
-/* A named run of bits, with a value if it is a mark. */
-static const struct bits {
-    const char *name;
-    const char *storage;
-    uint8_t first, last;
-    bool is_mark;
-    uint32_t value;
-} all_bits[] = {
-#define ADP_FIELD(NAME, STORAGE, FIRST, LAST) \
-    { #NAME, STORAGE, FIRST, LAST, false, 0 },
-#define ADP_MARK(NAME, STORAGE, FIRST, LAST, VALUE) \
-    { #NAME, STORAGE, FIRST, LAST, true, VALUE },
-#include "pipeline-v115.def"
-};
-
-static const struct constant {
-    const char *name;
-    const char *text;
-} constants[] = {
-#define ADP_CONST(NAME, TEXT) { #NAME, TEXT },
-#include "pipeline-v115.def"
-};
-
 /* Is 's' of length 'len' the string 'name'? */
 static bool
 name_equals(const char *name, const char *s, size_t len)
@@ -40,32 +17,32 @@ name_equals(const char *name, const char *s, size_t len)
     return !strncmp(name, s, len) && !name[len];
 }
 
-static const struct bits *
-find_bits(const char *s, size_t len)
+static const struct adp_text_bits *
+find_bits(const struct adp_vocabulary *voc, const char *s, size_t len)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(all_bits); i++) {
-        if (name_equals(all_bits[i].name, s, len)) {
-            return &all_bits[i];
+    for (size_t i = 0; i < voc->n_bits; i++) {
+        if (name_equals(voc->bits[i].name, s, len)) {
+            return &voc->bits[i];
         }
     }
     return NULL;
 }
 
 static const char *
-find_const(const char *s, size_t len)
+find_const(const struct adp_vocabulary *voc, const char *s, size_t len)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(constants); i++) {
-        if (name_equals(constants[i].name, s, len)) {
-            return constants[i].text;
+    for (size_t i = 0; i < voc->n_consts; i++) {
+        if (name_equals(voc->consts[i].name, s, len)) {
+            return voc->consts[i].text;
         }
     }
     return NULL;
 }
 
 const char *
-adp_v115_const(const char *name)
+adp_text_const(const struct adp_vocabulary *voc, const char *name)
 {
-    return find_const(name, strlen(name));
+    return find_const(voc, name, strlen(name));
 }
 
 static unsigned int
@@ -76,7 +53,7 @@ storage_width(const char *storage)
 
 /* "NXM_NX_REG0[0..3]". */
 static void
-put_subfield(struct ds *s, const struct bits *bits)
+put_subfield(struct ds *s, const struct adp_text_bits *bits)
 {
     ds_put_cstr(s, "NXM_NX_");
     for (const char *p = bits->storage; *p; p++) {
@@ -98,7 +75,7 @@ struct value {
 };
 
 static void
-add_term(struct value *v, const struct bits *bits, uint64_t value)
+add_term(struct value *v, const struct adp_text_bits *bits, uint64_t value)
 {
     uint64_t mask = UINT64_MAX >> (63 - (bits->last - bits->first));
 
@@ -110,41 +87,35 @@ add_term(struct value *v, const struct bits *bits, uint64_t value)
     v->mask |= mask << bits->first;
 }
 
+/* "0x3/0xf", or without the mask if that is all of it. */
 static void
-put_value(struct ds *s, const struct value *v, bool actions)
+put_masked(struct ds *s, const struct value *v)
 {
-    bool exact = storage_width(v->storage) == 32 && v->mask == UINT32_MAX;
-
-    if (actions) {
-        ds_put_cstr(s, "set_field:");
-    } else {
-        ds_put_format(s, "%s=", v->storage);
-    }
     ds_put_format(s, "0x%"PRIx64, v->value);
-    if (!exact) {
+    if (storage_width(v->storage) != 32 || v->mask != UINT32_MAX) {
         ds_put_format(s, "/0x%"PRIx64, v->mask);
-    }
-    if (actions) {
-        ds_put_format(s, "->%s", v->storage);
     }
 }
 
-/* Appends what the 'len' bytes at 'expr', the inside of braces, stand for. */
 static void
-expand_one(struct ds *s, const char *expr, size_t len, bool actions)
+put_load(struct ds *s, const struct adp_text_bits *bits, uint64_t value)
 {
-    const char *constant = find_const(expr, len);
-    const char *end = expr + len;
+    ds_put_format(s, "load:%#"PRIx64"->", value);
+    put_subfield(s, bits);
+}
 
-    if (constant) {
-        ds_put_cstr(s, constant);
-        return;
-    }
-
+/* Appends the sum of marks and values from 'expr' to 'end'. */
+static void
+expand_sum(struct ds *s, const struct adp_vocabulary *voc,
+           const char *expr, const char *end, bool actions)
+{
+    bool loads = actions && voc->loads;
     struct value v = { .storage = NULL };
+
     while (expr < end) {
         size_t name_len = strcspn(expr, "+=[}");
-        const struct bits *bits = find_bits(expr, name_len);
+        const struct adp_text_bits *bits = find_bits(voc, expr, name_len);
+        uint64_t value;
 
         if (!bits) {
             ovs_abort(0, "unknown name in flow template at \"%s\"", expr);
@@ -156,19 +127,33 @@ expand_one(struct ds *s, const char *expr, size_t len, bool actions)
         } else if (*expr == '=') {
             char *tail;
 
-            add_term(&v, bits, strtoull(expr + 1, &tail, 0));
+            value = strtoull(expr + 1, &tail, 0);
             expr = tail;
         } else {
             ovs_assert(bits->is_mark);
-            add_term(&v, bits, bits->value);
+            value = bits->value;
         }
+        if (loads) {
+            ds_put_cstr(s, v.storage ? "," : "");
+            put_load(s, bits, value);
+        }
+        add_term(&v, bits, value);
         expr += *expr == '+';
     }
-    put_value(s, &v, actions);
+
+    if (actions && !loads) {
+        ds_put_cstr(s, "set_field:");
+        put_masked(s, &v);
+        ds_put_format(s, "->%s", v.storage);
+    } else if (!actions) {
+        ds_put_format(s, "%s=", v.storage);
+        put_masked(s, &v);
+    }
 }
 
 void
-adp_v115_expand(struct ds *s, const char *template, bool actions)
+adp_text_expand(struct ds *s, const struct adp_vocabulary *voc,
+                const char *template, bool actions)
 {
     const char *match_end = actions ? template : strstr(template, "actions=");
 
@@ -183,7 +168,13 @@ adp_v115_expand(struct ds *s, const char *template, bool actions)
 
         size_t len = strcspn(++p, "}");
         ovs_assert(p[len]);
-        expand_one(s, p, len, match_end && p > match_end);
+
+        const char *constant = find_const(voc, p, len);
+        if (constant) {
+            ds_put_cstr(s, constant);
+        } else {
+            expand_sum(s, voc, p, p + len, match_end && p > match_end);
+        }
         p += len + 1;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#ifndef ADP_PIPELINE_V115_CLAUSE_H
-#define ADP_PIPELINE_V115_CLAUSE_H 1
+#ifndef ADP_PIPELINE_CLAUSE_H
+#define ADP_PIPELINE_CLAUSE_H 1
 
 /* Sets of addresses and ports as sets of masked matches.
  *
@@ -24,4 +24,4 @@ typedef void adp_masked_port_cb(uint16_t port, uint16_t mask, void *aux);
 void adp_port_range_to_masks(uint16_t first, uint16_t last,
                              adp_masked_port_cb *cb, void *aux);
 
-#endif /* pipeline-v115-clause.h */
+#endif /* pipeline-clause.h */

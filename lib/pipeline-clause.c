@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "pipeline-v115-clause.h"
+#include "pipeline-clause.h"
 
 #include <stdlib.h>
 

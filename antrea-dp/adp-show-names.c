@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Whose addresses and ports those in a trace are. */
+
+#include <config.h>
+#include "adp-show-trace.h"
+#include "adp-bridge-private.h"
+
+#include <stdlib.h>
+
+#include "adp-state.h"
+#include "model.h"
+#include "openvswitch/json.h"
+#include "util.h"
+
+struct names {
+    const struct sset *mentioned;
+    struct json *names;
+};
+
+/* Says that 'key' belongs to 'record', if it came up.  The first to have it
+ * keeps it: that is what the order of the kinds is for. */
+static void
+put_name(struct names *n, const struct json *key, const char *what,
+         const struct json *record)
+{
+    if (!key || key->type != JSON_STRING
+        || !sset_contains(n->mentioned, json_string(key))
+        || shash_find(json_object(n->names), json_string(key))) {
+        return;
+    }
+    json_object_put_format(n->names, json_string(key), "%s %s", what,
+                           json_string(shash_find_data(json_object(record),
+                                                       "name")));
+}
+
+/* The same for a member of 'object', all of its members, or all of its
+ * elements. */
+static void
+put_names(struct names *n, const struct json *object, const char *member,
+          const char *what, const struct json *record)
+{
+    const struct json *value = shash_find_data(json_object(object), member);
+    const struct shash_node *node;
+
+    if (value && value->type == JSON_ARRAY) {
+        for (size_t i = 0; i < json_array(value)->n; i++) {
+            put_name(n, json_array(value)->elems[i], what, record);
+        }
+    } else if (value && value->type == JSON_OBJECT) {
+        SHASH_FOR_EACH (node, json_object(value)) {
+            put_name(n, node->data, what, record);
+        }
+    } else {
+        put_name(n, value, what, record);
+    }
+}
+
+static const struct {
+    const char *kind;
+    const char *member;
+    const char *what;
+} members[] = {
+    { "Pod", "port", "Pod" },
+    { "Pod", "mac", "Pod" },
+    { "Pod", "ips", "Pod" },
+    { "NodeConfig", "gateway", "gateway of Node" },
+    { "NodeConfig", "tunnel", "tunnel of Node" },
+    { "NodeConfig", "transportIP", "Node" },
+    { "PeerNode", "gatewayIP", "gateway of Node" },
+    { "PeerNode", "transportIP", "Node" },
+    { "Service", "clusterIP", "Service" },
+    { "Service", "loadBalancerIPs", "Service" },
+    { "Service", "externalIPs", "Service" },
+};
+
+struct json *
+adp_show_trace_names(const struct adp_show_trace *t)
+{
+    const struct adp_state *state = adp_bridge_state(t->bridge);
+    struct names n = { &t->mentioned, json_object_create() };
+
+    for (size_t i = 0; state && i < ARRAY_SIZE(members); i++) {
+        struct json *records = adp_model_get(adp_state_model(state),
+                                             members[i].kind, NULL);
+
+        for (size_t j = 0; j < json_array(records)->n; j++) {
+            const struct json *record = json_array(records)->elems[j];
+
+            put_names(&n, record, members[i].member, members[i].what, record);
+        }
+        json_destroy(records);
+    }
+    return n.names;
+}

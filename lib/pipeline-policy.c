@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "pipeline-policy.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packets.h"
+#include "pipeline-clause.h"
+#include "util.h"
+
+/* A flow whose actions are conjunctions. */
+struct clause_flow {
+    struct ds actions;
+    uint32_t last_conj_id;      /* Most recently added. */
+};
+
+void
+adp_policies_init(struct adp_policies *ps, struct adp_generator *g,
+                  const struct adp_policy_style *style)
+{
+    *ps = (struct adp_policies) { .g = g, .style = style };
+    shash_init(&ps->clauses);
+}
+
+/* Which rules are in force. */
+
+typedef void pod_cb(const struct adp_pod *, void *aux);
+
+static void
+for_each_pod(const struct adp_generator *g, const struct adp_names *groups,
+             pod_cb *cb, void *aux)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct adp_record *record = adp_model_find(
+            g->model, ADP_KIND_APPLIED_TO_GROUP, groups->names[i]);
+        if (!record) {
+            continue;
+        }
+
+        const struct adp_names *pods
+            = &CONTAINER_OF(record, struct adp_applied_to_group, up)->pods;
+        for (size_t j = 0; j < pods->n; j++) {
+            record = adp_model_find(g->model, ADP_KIND_POD, pods->names[j]);
+            if (record) {
+                cb(CONTAINER_OF(record, struct adp_pod, up), aux);
+            }
+        }
+    }
+}
+
+static void
+note_pod(const struct adp_pod *pod OVS_UNUSED, void *any_)
+{
+    bool *any = any_;
+
+    *any = true;
+}
+
+/* Does a rule that applies to 'groups' concern a Pod of this Node? */
+static bool
+applies_here(const struct adp_generator *g, const struct adp_names *groups)
+{
+    bool any = false;
+
+    for_each_pod(g, groups, note_pod, &any);
+    return any;
+}
+
+void
+adp_policies_for_each_rule(struct adp_policies *ps, adp_policy_rule_cb *cb)
+{
+    size_t n;
+    const struct adp_record **records
+        = adp_model_sorted(ps->g->model, ADP_KIND_NETWORK_POLICY, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_network_policy *policy
+            = CONTAINER_OF(records[i], struct adp_network_policy, up);
+
+        for (size_t j = 0; j < policy->n_rules; j++) {
+            cb(ps, policy, &policy->rules[j]);
+        }
+    }
+    free(records);
+}
+
+struct adp_policy_rule *
+adp_policies_collect(struct adp_policies *ps,
+                     const struct adp_network_policy *policy,
+                     const struct adp_rule *rule, size_t table)
+{
+    if (!applies_here(ps->g, adp_rule_applied_to(policy, rule))) {
+        return NULL;
+    }
+    if (ps->n_rules >= ps->allocated_rules) {
+        ps->rules = x2nrealloc(ps->rules, &ps->allocated_rules,
+                               sizeof *ps->rules);
+    }
+
+    struct adp_policy_rule *r = &ps->rules[ps->n_rules++];
+    *r = (struct adp_policy_rule) {
+        .policy = policy,
+        .rule = rule,
+        .table = table,
+        /* There are at least two dimensions: "any peer" counts where it would
+         * be the second. */
+        .has_peer = rule->peer.present || !rule->n_services,
+    };
+    return r;
+}
+
+/* Conjunction IDs. */
+
+/* "ClusterNetworkPolicy web, rule 2 (Drop)". */
+static char *
+describe_rule(const struct adp_policy_rule *r)
+{
+    static const struct {
+        const char *kind;       /* As people know it. */
+        const char *prefix;     /* Of the record's name, by custom. */
+    } types[] = {
+        [ADP_POLICY_K8S] = { "K8s NetworkPolicy", "K8sNetworkPolicy:" },
+        [ADP_POLICY_ACNP] = { "ClusterNetworkPolicy",
+                              "AntreaClusterNetworkPolicy:" },
+        [ADP_POLICY_ANP] = { "Antrea NetworkPolicy", "AntreaNetworkPolicy:" },
+    };
+    const char *prefix = types[r->policy->type].prefix;
+    const char *name = r->policy->up.name;
+
+    if (!strncmp(name, prefix, strlen(prefix)) && name[strlen(prefix)]) {
+        name += strlen(prefix);
+    }
+    return xasprintf("%s %s, rule %u%s%s (%s)", types[r->policy->type].kind,
+                     name, r->rule->index + 1,
+                     r->rule->name ? " " : "",
+                     r->rule->name ? r->rule->name : "",
+                     r->rule->action == ADP_ACTION_DROP ? "Drop" : "Allow");
+}
+
+/* A rule keeps its ID as long as it reads the same, wherever in its policy it
+ * stands. */
+void
+adp_policies_assign_ids(struct adp_policies *ps)
+{
+    struct shash seen = SHASH_INITIALIZER(&seen);
+
+    for (size_t i = 0; i < ps->n_rules; i++) {
+        struct adp_policy_rule *r = &ps->rules[i];
+        char *key = xasprintf("%s %s", r->policy->up.name,
+                              r->rule->identity);
+        struct shash_node *node = shash_find(&seen, key);
+
+        /* Equal rules of one policy are told apart by their order. */
+        if (!node) {
+            node = shash_add(&seen, key, NULL);
+        }
+        uintptr_t occurrence = (uintptr_t) node->data;
+        node->data = (void *) (occurrence + 1);
+
+        char *id_key = xasprintf("%"PRIuPTR" %s", occurrence, key);
+        const struct adp_id_part part = {
+            .record = &r->policy->up,
+            .index = r->rule - r->policy->rules,
+        };
+        r->conj_id = adp_ids_get(&ps->g->state->conjs, id_key, &part,
+                                  describe_rule(r));
+        if (!r->conj_id && !ps->g->error) {
+            ps->g->error = adp_error_create(
+                "limit", adp_record_describe(&r->policy->up), NULL,
+                "no conjunction ID is left");
+        }
+        free(id_key);
+        free(key);
+    }
+    shash_destroy(&seen);
+}
+
+/* Clauses. */
+
+/* One dimension of a rule. */
+struct clause {
+    struct adp_policies *ps;
+    const struct adp_policy_rule *r;
+    unsigned int number;        /* From 1, */
+    unsigned int n;             /* of so many. */
+};
+
+static void OVS_PRINTF_FORMAT(2, 3)
+add_clause(const struct clause *clause, const char *format, ...)
+{
+    const struct adp_policy_rule *r = clause->r;
+    char key[256];
+    int len = snprintf(key, sizeof key, "table=%s, priority=%d,",
+                       adp_gen_table(clause->ps->g, r->table),
+                       r->priority);
+    va_list args;
+
+    va_start(args, format);
+    len += vsnprintf(key + len, sizeof key - len, format, args);
+    va_end(args);
+    ovs_assert(len < sizeof key);
+
+    struct clause_flow *flow = shash_find_data(&clause->ps->clauses, key);
+    if (!flow) {
+        flow = xzalloc(sizeof *flow);
+        ds_init(&flow->actions);
+        shash_add(&clause->ps->clauses, key, flow);
+    } else if (flow->last_conj_id == r->conj_id) {
+        return;                 /* Listed twice, in two groups. */
+    } else {
+        ds_put_char(&flow->actions, ',');
+    }
+    flow->last_conj_id = r->conj_id;
+    ds_put_format(&flow->actions, "conjunction(%"PRIu32",%u/%u)",
+                  r->conj_id, clause->number, clause->n);
+}
+
+static void
+add_target_clause(const struct adp_pod *pod, void *clause_)
+{
+    const struct clause *clause = clause_;
+
+    if (clause->r->rule->ingress) {
+        ofp_port_t port;
+
+        if (adp_gen_port(clause->ps->g, pod->port, &port)) {
+            add_clause(clause, "%s=0x%"PRIx32, clause->ps->style->port_field,
+                       port);
+        }
+    } else {
+        for (size_t i = 0; i < pod->ips.n; i++) {
+            add_clause(clause, "ip,nw_src="IP_FMT, IP_ARGS(pod->ips.ips[i]));
+        }
+    }
+}
+
+static void
+add_target_clauses(struct clause *clause)
+{
+    for_each_pod(clause->ps->g,
+                 adp_rule_applied_to(clause->r->policy, clause->r->rule),
+                 add_target_clause, clause);
+}
+
+static void
+add_peer_clause(const struct adp_cidr *cidr, void *clause_)
+{
+    const struct clause *clause = clause_;
+    const char *field = clause->r->rule->ingress ? "nw_src" : "nw_dst";
+
+    if (!cidr->plen) {
+        add_clause(clause, "ip");
+    } else if (cidr->plen == 32) {
+        add_clause(clause, "ip,%s="IP_FMT, field, IP_ARGS(cidr->ip));
+    } else {
+        add_clause(clause, "ip,%s="IP_FMT"/%"PRIu8, field, IP_ARGS(cidr->ip),
+                   cidr->plen);
+    }
+}
+
+static void
+add_peer_clauses(struct clause *clause)
+{
+    const struct adp_peer *peer = &clause->r->rule->peer;
+
+    if (!peer->present) {
+        if (!clause->r->nobody) {
+            add_clause(clause, "ip");
+        }
+        return;
+    }
+    for (size_t i = 0; i < peer->address_groups.n; i++) {
+        const struct adp_record *record = adp_model_find(
+            clause->ps->g->model, ADP_KIND_ADDRESS_GROUP,
+            peer->address_groups.names[i]);
+        if (!record) {
+            continue;
+        }
+
+        const struct adp_address_group *group
+            = CONTAINER_OF(record, struct adp_address_group, up);
+        for (size_t j = 0; j < group->n_addresses; j++) {
+            add_peer_clause(&group->addresses[j], clause);
+        }
+    }
+    for (size_t i = 0; i < peer->n_ip_blocks; i++) {
+        adp_ip_block_to_cidrs(&peer->ip_blocks[i], add_peer_clause, clause);
+    }
+}
+
+static const char *
+protocol_match(uint8_t protocol)
+{
+    return (protocol == IPPROTO_TCP ? "tcp"
+            : protocol == IPPROTO_UDP ? "udp"
+            : protocol == IPPROTO_SCTP ? "sctp" : "icmp");
+}
+
+struct port_clause {
+    struct clause *clause;
+    const char *protocol;
+};
+
+static void
+add_port_clause(uint16_t port, uint16_t mask, void *pc_)
+{
+    const struct port_clause *pc = pc_;
+
+    if (mask == UINT16_MAX) {
+        add_clause(pc->clause, "%s,tp_dst=%"PRIu16, pc->protocol, port);
+    } else {
+        add_clause(pc->clause, "%s,tp_dst=0x%"PRIx16"/0x%"PRIx16,
+                   pc->protocol, port, mask);
+    }
+}
+
+static void
+add_icmp_clause(struct clause *clause, const struct adp_rule_service *service)
+{
+    if (service->icmp_type < 0) {
+        add_clause(clause, "icmp");
+    } else if (service->icmp_code < 0) {
+        add_clause(clause, "icmp,icmp_type=%d", service->icmp_type);
+    } else {
+        add_clause(clause, "icmp,icmp_type=%d,icmp_code=%d",
+                   service->icmp_type, service->icmp_code);
+    }
+}
+
+static void
+add_service_clauses(struct clause *clause)
+{
+    const struct adp_rule *rule = clause->r->rule;
+
+    for (size_t i = 0; i < rule->n_services; i++) {
+        const struct adp_rule_service *service = &rule->services[i];
+        struct port_clause pc = { clause, protocol_match(service->protocol) };
+
+        if (service->protocol == IPPROTO_ICMP) {
+            add_icmp_clause(clause, service);
+        } else if (!service->port) {
+            add_clause(clause, "%s", pc.protocol);
+        } else {
+            adp_port_range_to_masks(service->port, service->end_port,
+                                    add_port_clause, &pc);
+        }
+    }
+}
+
+static unsigned int
+n_clauses(const struct adp_policy_rule *r)
+{
+    return 1 + r->has_peer + (r->rule->n_services > 0 && !r->nobody);
+}
+
+void
+adp_policies_add_clauses(struct adp_policies *ps,
+                         const struct adp_policy_rule *r)
+{
+    struct clause clause = { ps, r, 1, n_clauses(r) };
+
+    if (r->rule->ingress && r->has_peer) {
+        add_peer_clauses(&clause);
+        clause.number++;
+    }
+    add_target_clauses(&clause);
+    clause.number++;
+    if (!r->rule->ingress && r->has_peer) {
+        add_peer_clauses(&clause);
+        clause.number++;
+    }
+    if (clause.number <= clause.n) {
+        add_service_clauses(&clause);
+    }
+}
+
+/* Flows with conjunctions may belong to many rules: their cookie names
+ * none. */
+void
+adp_policies_finish(struct adp_policies *ps)
+{
+    uint64_t cookie = adp_gen_cookie(ps->g, ps->style->clause_cookie, 0);
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &ps->clauses) {
+        struct clause_flow *flow = node->data;
+
+        adp_flow_set_add(ps->g->set, "cookie=0x%"PRIx64", %s actions=%s",
+                         cookie, node->name, ds_cstr(&flow->actions));
+        ds_destroy(&flow->actions);
+        free(flow);
+    }
+    shash_destroy(&ps->clauses);
+    free(ps->rules);
+}
+
+/* Isolation. */
+
+static void
+isolate_ingress(const struct adp_pod *pod, void *ps_)
+{
+    const struct adp_policies *ps = ps_;
+    const struct adp_policy_style *style = ps->style;
+    ofp_port_t port;
+
+    if (adp_gen_port(ps->g, pod->port, &port)) {
+        adp_gen_flow(ps->g, style->isolation_cookie, 0,
+                     style->isolation_tables[true], style->isolation_priority,
+                     "%s=0x%"PRIx32" actions=drop", style->port_field, port);
+    }
+}
+
+static void
+isolate_egress(const struct adp_pod *pod, void *ps_)
+{
+    const struct adp_policies *ps = ps_;
+    const struct adp_policy_style *style = ps->style;
+
+    for (size_t i = 0; i < pod->ips.n; i++) {
+        adp_gen_flow(ps->g, style->isolation_cookie, 0,
+                     style->isolation_tables[false],
+                     style->isolation_priority,
+                     "ip,nw_src="IP_FMT" actions=drop",
+                     IP_ARGS(pod->ips.ips[i]));
+    }
+}
+
+void
+adp_policies_isolate(struct adp_policies *ps,
+                     const struct adp_network_policy *policy,
+                     const struct adp_rule *rule)
+{
+    for_each_pod(ps->g, adp_rule_applied_to(policy, rule),
+                 rule->ingress ? isolate_ingress : isolate_egress, ps);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_POLICY_H
+#define ADP_PIPELINE_POLICY_H 1
+
+/* Policy rules as conjunctive matches: what pipelines have in common.
+ *
+ * A generator collects the rules that are in force on this Node, gives each a
+ * table and a priority, has their IDs assigned, and adds for each rule its
+ * clauses here and the flow with its conj_id on its own.
+ *
+ * The dimensions of a conjunction are, in this order, From, To and Service.
+ * Clauses of one table and priority with equal matches become one flow with
+ * several conjunction() actions.
+ *
+ * Thread-safety: as the model.
+ * Cost: linear in the clauses.
+ */
+
+#include "openvswitch/shash.h"
+#include "pipeline-gen.h"
+
+/* At most so many rules should have one table and priority: they may share a
+ * clause, and the flow with their conjunction() actions must fit an OpenFlow
+ * message. */
+#define ADP_MAX_RULES_PER_PRIORITY 3000
+
+/* What differs between pipelines. */
+struct adp_policy_style {
+    const char *port_field;     /* The number of the port that a packet is to
+                                 * leave through: "reg1", "ip,reg1". */
+    uint8_t clause_cookie;      /* Categories of cookies. */
+    uint8_t isolation_cookie;
+    size_t isolation_tables[2]; /* Indexed by adp_rule's 'ingress'. */
+    int isolation_priority;
+};
+
+/* A rule that is in force on this Node. */
+struct adp_policy_rule {
+    const struct adp_network_policy *policy;
+    const struct adp_rule *rule;
+    size_t table;               /* Of its clauses: index in the pipeline. */
+    int priority;               /* The same. */
+    bool has_peer;              /* Is one of its dimensions the peers?  Then,
+                                 * if it names none, it is for "any peer", */
+    bool nobody;                /* or, with this, for none at all. */
+    uint32_t conj_id;
+};
+
+struct adp_policies {
+    struct adp_generator *g;
+    const struct adp_policy_style *style;
+    struct adp_policy_rule *rules;
+    size_t n_rules, allocated_rules;
+    struct shash clauses;       /* "table=T, priority=P,match" to struct
+                                 * clause_flow. */
+};
+
+void adp_policies_init(struct adp_policies *, struct adp_generator *,
+                       const struct adp_policy_style *);
+/* Adds the flows with the clauses to the flow set, and frees everything. */
+void adp_policies_finish(struct adp_policies *);
+
+/* Calls 'cb' for each rule of each NetworkPolicy. */
+typedef void adp_policy_rule_cb(struct adp_policies *,
+                                const struct adp_network_policy *,
+                                const struct adp_rule *);
+void adp_policies_for_each_rule(struct adp_policies *, adp_policy_rule_cb *);
+
+/* Adds a rule to 'rules', and returns it, if it applies to a Pod of this Node;
+ * otherwise returns NULL.  The pointer is good until the next one is added. */
+struct adp_policy_rule *adp_policies_collect(struct adp_policies *,
+                                             const struct adp_network_policy *,
+                                             const struct adp_rule *,
+                                             size_t table);
+
+/* Gives each collected rule its ID, in the order of 'rules'. */
+void adp_policies_assign_ids(struct adp_policies *);
+
+/* Adds the clauses of 'rule'. */
+void adp_policies_add_clauses(struct adp_policies *,
+                              const struct adp_policy_rule *rule);
+
+/* Adds the flows for Pods to which a K8s NetworkPolicy's 'rule' applies: in
+ * its direction they get nothing but what is allowed. */
+void adp_policies_isolate(struct adp_policies *,
+                          const struct adp_network_policy *,
+                          const struct adp_rule *rule);
+
+#endif /* pipeline-policy.h */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The words for a pipeline: complete, and found for what is written. */
+
+#include <config.h>
+#include "pipeline-guide.h"
+
+#include <check.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline-text.h"
+#include "pipeline.h"
+#include "util.h"
+
+/* Pipelines whose guides are tested, all that have one. */
+static const char *const pipelines[] = { "v1.15", "early" };
+
+/* Words can go into a sentence. */
+static void
+expect_words(const char *words)
+{
+    ck_assert(words && *words);
+    ck_assert_int_ne(words[strlen(words) - 1], '.');
+    ck_assert(islower((unsigned char) words[0])
+              || isupper((unsigned char) words[1]));   /* "TTL ...". */
+}
+
+START_TEST(all_tables_have_words)
+{
+    const struct adp_pipeline *p = adp_pipeline_find(pipelines[_i]);
+
+    ck_assert_uint_eq(p->guide->n_tables, p->n_tables);
+    for (size_t i = 0; i < p->n_tables; i++) {
+        const struct adp_guide_table *t
+            = adp_guide_table_find(p, p->tables[i].id);
+
+        ck_assert_msg(t, "%s", p->tables[i].name);
+        ck_assert(t->stage && *t->stage);
+        expect_words(t->about);
+        if (t->drop) {
+            expect_words(t->drop);
+        }
+
+        /* antrea-dpctl prints it on one line. */
+        char *line = xasprintf("Table %"PRIu8" %s: %s", t->id,
+                               p->tables[i].name, t->about);
+        ck_assert_msg(strlen(line) <= 79, "%s", line);
+        free(line);
+    }
+}
+END_TEST
+
+START_TEST(all_marks_have_words)
+{
+    const struct adp_pipeline *p = adp_pipeline_find(pipelines[_i]);
+    const struct adp_vocabulary *v = p->vocabulary;
+
+    for (size_t i = 0; i < v->n_bits; i++) {
+        ck_assert_msg(!v->bits[i].is_mark
+                      || adp_guide_words_find(p, v->bits[i].name),
+                      "%s", v->bits[i].name);
+    }
+    for (size_t i = 0; i < p->guide->n_words; i++) {
+        bool known = false;
+
+        expect_words(p->guide->words[i].about);
+        for (size_t j = 0; j < v->n_bits; j++) {
+            known |= !strcmp(p->guide->words[i].name, v->bits[j].name);
+        }
+        ck_assert_msg(known, "%s", p->guide->words[i].name);
+    }
+}
+END_TEST
+
+/* Expects that writing 'value' to 'mask' means 'names', comma-separated. */
+static void
+expect_meaning(const char *storage, unsigned int shift, uint64_t value,
+               uint64_t mask, const char *stage, const char *names)
+{
+    struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
+    size_t n = adp_guide_decode(adp_pipeline_find("v1.15"), storage, shift,
+                                value, mask, stage, meanings);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < n; i++) {
+        ds_put_format(&s, "%s%s", i ? "," : "", meanings[i].bits->name);
+        if (!meanings[i].bits->is_mark) {
+            ds_put_format(&s, "=%"PRIu64, meanings[i].value);
+        }
+    }
+    ck_assert_str_eq(ds_cstr(&s), names);
+    ds_destroy(&s);
+}
+
+START_TEST(marks)
+{
+    expect_meaning("reg0", 0, 0x3, 0xf, NULL, "FromPodRegMark");
+    expect_meaning("reg0", 0, 0x30, 0xf0, NULL, "ToLocalRegMark");
+    /* All of the field rather than a mark that is part of it. */
+    expect_meaning("reg0", 0, 0x400000, 0x600000, NULL,
+                   "OutputToControllerRegMark");
+    /* Zero means something if nothing else is written, */
+    expect_meaning("reg0", 0, 0, 0x200, NULL, "NotRewriteMACRegMark");
+    /* but else is just no mark. */
+    expect_meaning("reg4", 0, 0x10000000, 0x12000000, NULL,
+                   "FromLocalRegMark");
+    /* The marks of another register aren't this one's. */
+    expect_meaning("reg9", 0, 0x3, 0xf, NULL, "");
+}
+END_TEST
+
+START_TEST(fields)
+{
+    expect_meaning("reg1", 0, 37, UINT32_MAX, NULL, "TargetOFPortField=37");
+    expect_meaning("reg4", 0, 80, 0xffff, NULL, "EndpointPortField=80");
+    /* A source that has no mark. */
+    expect_meaning("ct_mark", 0, 0x13, 0x1f, NULL,
+                   "ServiceCTMark,ConnSourceCTMarkField=3");
+    /* One register, used for one thing first and for another later. */
+    expect_meaning("reg3", 0, 7, UINT32_MAX, "Pre-routing",
+                   "EndpointIPField=7");
+    expect_meaning("reg3", 0, 7, UINT32_MAX, "Ingress security",
+                   "APConjIDField=7");
+    expect_meaning("reg3", 0, 7, UINT32_MAX, NULL, "APConjIDField=7");
+    /* Part of a field is nothing that has a name. */
+    expect_meaning("reg1", 0, 1, 0x1, NULL, "");
+}
+END_TEST
+
+START_TEST(labels)
+{
+    expect_meaning("ct_label", 0, 5, UINT32_MAX, NULL,
+                   "IngressRuleCTLabel=5");
+    expect_meaning("ct_label", 0, UINT64_C(6) << 32,
+                   UINT64_C(0xffffffff) << 32, NULL, "EgressRuleCTLabel=6");
+    expect_meaning("ct_label", 64, 9, 0xfff, NULL, "L7NPRuleVlanIDCTLabel=9");
+    expect_meaning("ct_label", 64, 9, UINT32_MAX, NULL, "");
+}
+END_TEST
+
+START_TEST(no_guide)
+{
+    struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
+
+    ck_assert_ptr_null(adp_guide_table_find(NULL, 0));
+    ck_assert_uint_eq(adp_guide_decode(NULL, "reg0", 0, 3, 0xf, NULL,
+                                       meanings), 0);
+    ck_assert_ptr_null(adp_guide_table_find(adp_pipeline_find("v1.15"), 200));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("guide");
+    TCase *tc = tcase_create("guide");
+
+    tcase_add_loop_test(tc, all_tables_have_words, 0, ARRAY_SIZE(pipelines));
+    tcase_add_loop_test(tc, all_marks_have_words, 0, ARRAY_SIZE(pipelines));
+    tcase_add_test(tc, marks);
+    tcase_add_test(tc, fields);
+    tcase_add_test(tc, labels);
+    tcase_add_test(tc, no_guide);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
