@@ -354,6 +354,7 @@ set_body(struct adp_session_body *body, struct adp_cached *v,
     body->generation = w->program->generation;
     body->learn_seq = w->learn_serial;
     body->n_conns = v->content.n_conns;
+    body->has_more = v->content.n_conns > 1 || v->content.nat;
     body->conn0 = refs[0].conn;
     body->epoch0 = refs[0].epoch;
     body->conn1 = refs[1].conn;

@@ -79,7 +79,7 @@ cached_free(struct adp_cached *v)
     cached_strip(v);
     free(CONST_CAST(struct adp_hit *, v->hits));
     free(CONST_CAST(struct nlattr *, v->actions));
-    free(v);
+    free_cacheline(v);
 }
 
 static bool
@@ -130,7 +130,7 @@ cached_create(struct adp_cached_set *set,
         return NULL;
     }
 
-    struct adp_cached *v = xzalloc(sizeof *v);
+    struct adp_cached *v = xzalloc_cacheline(sizeof *v);
     v->bridge = source->bridge;
     memcpy(&v->content, c, sizeof *c);
     v->hits = hits;

@@ -40,30 +40,29 @@ struct adp_tunnel;
 #define ADP_CACHED_MAX_CONNS 3
 
 /* What packets must agree on to share a verdict.  All bytes count: made by
- * memset() and assignments. */
+ * memset() and assignments.  What packets with a session need comes first. */
 struct adp_cached_content {
-    bool decided;                       /* For packets without a session. */
-    struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
+    odp_port_t odp_port;                /* Or ODPP_NONE: see 'actions'. */
     uint8_t n_conns;
     bool nat;                           /* Addresses or ports change. */
     bool set_eth, set_tos, set_ttl;
-    bool ends_in_miss;                  /* May become a packet-in. */
-    bool to_ip_port;                    /* Sent to where a tunnel may end. */
-    bool dropped;
     uint8_t tos, ttl;
+    bool ends_in_miss;                  /* May become a packet-in. */
     struct eth_addr dl_dst, dl_src;
-    odp_port_t odp_port;                /* Or ODPP_NONE: see 'actions'. */
+    struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
+    struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
+    uint32_t actions_len;
     ofp_port_t ingress_tunnel;          /* Tunnel port that it came from. */
     uint16_t n_hits;
-    uint32_t actions_len;
-    struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
+    bool decided;                       /* For packets without a session. */
+    bool to_ip_port;                    /* Sent to where a tunnel may end. */
+    bool dropped;
 };
 
+/* Aligned: the first line and, of packets of one connection, the second are all
+ * that a packet with a session needs. */
 struct adp_cached {
-    struct hmap_node hmap_node;         /* In the owner's, by 'hash'. */
-    struct ovs_list decided_node;       /* In the owner's, if 'decided'. */
     struct adp_bridge *bridge;          /* NULL once that is gone. */
-    uint32_t n_sessions;
 
     /* Validity: in generation 'generation' of the program the newest change
      * that matters was in generation 'changed'. */
@@ -73,10 +72,16 @@ struct adp_cached {
     bool on_learn;                      /* A learned flow may matter. */
 
     /* Counters.  Written by the owner. */
-    atomic_uint64_t n_packets, n_bytes;
-    atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
-    atomic_llong used;
     atomic_uint16_t tcp_flags;
+    atomic_uint64_t n_packets, n_bytes;
+    atomic_llong used;
+
+    struct adp_cached_content content;
+
+    struct hmap_node hmap_node;         /* In the owner's, by 'hash'. */
+    struct ovs_list decided_node;       /* In the owner's, if 'decided'. */
+    atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
+    uint32_t n_sessions;
     atomic_bool dead;
 
     /* Main thread. */
@@ -89,8 +94,10 @@ struct adp_cached {
     const struct adp_hit *hits;         /* References to rules and groups. */
     uint64_t hits_hash;
     const struct nlattr *actions;       /* After the rewriting. */
-    struct adp_cached_content content;
 };
+BUILD_ASSERT_DECL(offsetof(struct adp_cached, content) == CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(offsetof(struct adp_cached, content.conns[1])
+                  <= 2 * CACHE_LINE_SIZE);
 
 /* The cached verdicts of one thread. */
 struct adp_cached_set;
@@ -130,6 +137,14 @@ struct adp_cached *adp_cached_for_decided(struct adp_cached_set *,
                                           const struct adp_cached_content *,
                                           long long int now_ms);
 void adp_cached_release(struct adp_cached_set *, struct adp_cached *);
+
+/* Starts to fetch what a packet with a session needs. */
+static inline void
+adp_cached_prefetch(const struct adp_cached *v)
+{
+    OVS_PREFETCH_WRITE(v);
+    OVS_PREFETCH(&v->content);
+}
 
 /* Counts a packet. */
 static inline void

@@ -25,6 +25,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     memset(&f->tx, 0, sizeof f->tx);
     dp_packet_batch_init(&f->waiting);
     f->way = NULL;
+    f->has_more_conns = false;
 }
 
 /* Stages. */
@@ -65,7 +66,17 @@ adp_fast_fetch_session(struct adp_fast *f, size_t i)
     } else {
         fp->candidate = adp_sessions_candidate(f->cache->sessions,
                                                fp->parsed.hash);
+        if (fp->candidate && fp->parsed.is_ipv6) {
+            adp_session_fetch_more(fp->candidate);
+        }
     }
+}
+
+static inline void
+fetch_conn(const struct conn *conn)
+{
+    OVS_PREFETCH(conntrack_epoch_of(conn));
+    conntrack_track_prefetch(conn);
 }
 
 void
@@ -80,16 +91,30 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     if (OVS_UNLIKELY(!s)) {
         fp->candidate = adp_sessions_other_candidate(f->cache->sessions,
                                                      fp->parsed.hash);
-    } else {
-        const struct adp_session_body *body = adp_session_body(s);
+        return;
+    }
 
-        if (body->n_conns) {
-            OVS_PREFETCH(conntrack_epoch_of(body->conn0));
-            conntrack_track_prefetch(body->conn0);
-            if (body->n_conns > 1) {
-                OVS_PREFETCH(conntrack_epoch_of(body->conn1));
-                conntrack_track_prefetch(body->conn1);
-            }
+    const struct adp_session_body *body = adp_session_body(s);
+    adp_cached_prefetch(body->verdict);
+    if (body->n_conns) {
+        fetch_conn(body->conn0);
+    }
+    if (body->has_more) {
+        adp_session_fetch_more(s);
+        f->has_more_conns = f->has_more_conns || body->n_conns > 1;
+    }
+}
+
+void
+adp_fast_fetch_more_conns(struct adp_fast *f, size_t i)
+{
+    struct adp_fast_packet *fp = &f->packets[i];
+
+    if (fp->is_parsed && fp->candidate && !follows(f, i)) {
+        const struct adp_session_body *body = adp_session_body(fp->candidate);
+
+        if (body->n_conns > 1) {
+            fetch_conn(body->conn1);
         }
     }
 }

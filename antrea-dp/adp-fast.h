@@ -48,6 +48,7 @@ struct adp_fast {
     /* Packets on their way into one tunnel. */
     struct dp_packet_batch waiting;
     const struct ofpbuf *way;   /* If any is waiting. */
+    bool has_more_conns;        /* Some session has more than one. */
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
 
@@ -66,6 +67,8 @@ void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
                     uint32_t ingress);
 void adp_fast_fetch_session(struct adp_fast *, size_t i);
 void adp_fast_fetch_conns(struct adp_fast *, size_t i);
+/* Only if 'has_more_conns'. */
+void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
 
 /* Returns true if the packet was handled: it is gone, or waits for
  * adp_fast_flush(). */

@@ -398,12 +398,28 @@ fetch_memos(struct adp_fast *f, size_t n)
     }
 }
 
+/* The stages of the fast path after parsing for a batch of 'n'. */
+static void
+fetch_sessions(struct adp_fast *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        adp_fast_fetch_session(f, i);
+    }
+    for (size_t i = 0; i < n; i++) {
+        adp_fast_fetch_conns(f, i);
+    }
+    if (f->has_more_conns) {
+        for (size_t i = 0; i < n; i++) {
+            adp_fast_fetch_more_conns(f, i);
+        }
+    }
+}
+
 /* The first stages of the fast path for a batch from one port. */
 static void
 fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
 {
     struct dp_packet *packet;
-    size_t i;
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         OVS_PREFETCH(dp_packet_data(packet));
@@ -411,12 +427,7 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         adp_fast_parse(f, i, packet, ingress);
     }
-    for (i = 0; i < dp_packet_batch_size(batch); i++) {
-        adp_fast_fetch_session(f, i);
-    }
-    for (i = 0; i < dp_packet_batch_size(batch); i++) {
-        adp_fast_fetch_conns(f, i);
-    }
+    fetch_sessions(f, dp_packet_batch_size(batch));
     fetch_memos(f, dp_packet_batch_size(batch));
 }
 
@@ -549,12 +560,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
             adp_fast_parse(&f, i, packet, tunnels[i]->ingress);
         }
     }
-    for (i = 0; i < n; i++) {
-        adp_fast_fetch_session(&f, i);
-    }
-    for (i = 0; i < n; i++) {
-        adp_fast_fetch_conns(&f, i);
-    }
+    fetch_sessions(&f, n);
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((tunnels[i] && !is_uncompiled(tunnels[i]->bridge)

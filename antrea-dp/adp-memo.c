@@ -358,6 +358,9 @@ fetch_candidate(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
                         ? adp_sessions_candidate(memos->table,
                                                  fetch->key.hash)
                         : NULL);
+    if (fetch->candidate && fetch->key.is_ipv6) {
+        adp_session_fetch_more(fetch->candidate);
+    }
 }
 
 void

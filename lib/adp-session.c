@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "openvswitch/vlog.h"
 #include "random.h"
 #include "util.h"
@@ -19,14 +22,10 @@ VLOG_DEFINE_THIS_MODULE(adp_session);
 /* The index is split when it holds more sessions for two lines than this. */
 #define FILL_OF_TWO 7
 
-struct slot {
-    uint32_t hash;
-    uint32_t position;          /* In 'sessions', plus 1.  0: empty. */
-};
-
 struct line {
-    struct slot slots[LINE_SLOTS];
-};
+    uint32_t hashes[LINE_SLOTS];
+    uint32_t positions[LINE_SLOTS];     /* In 'sessions', plus 1.  0: empty. */
+} OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
 BUILD_ASSERT_DECL(sizeof(struct line) == CACHE_LINE_SIZE);
 
 struct adp_sessions {
@@ -180,16 +179,42 @@ line_of(const struct adp_sessions *t, uint32_t hash)
 }
 
 /* Returns the slot of the session at 'position', or a free slot if that is 0,
- * or NULL. */
-static struct slot *
+ * or -1. */
+static int
 slot_in_line(const struct line *line, uint32_t position)
 {
     for (int i = 0; i < LINE_SLOTS; i++) {
-        if (line->slots[i].position == position) {
-            return CONST_CAST(struct slot *, &line->slots[i]);
+        if (line->positions[i] == position) {
+            return i;
         }
     }
-    return NULL;
+    return -1;
+}
+
+/* The slots of sessions with 'hash', a bit each.  Which slot it is can't be
+ * foreseen, so a loop that ends there would be mispredicted most of the time. */
+static inline unsigned int
+slots_with_hash(const struct line *line, uint32_t hash)
+{
+#ifdef __SSE2__
+    const __m128i *v = (const __m128i *) line;
+    __m128i wanted = _mm_set1_epi32(hash), zero = _mm_setzero_si128();
+    __m128i low = _mm_andnot_si128(_mm_cmpeq_epi32(v[2], zero),
+                                   _mm_cmpeq_epi32(v[0], wanted));
+    __m128i high = _mm_andnot_si128(_mm_cmpeq_epi32(v[3], zero),
+                                    _mm_cmpeq_epi32(v[1], wanted));
+
+    return _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high),
+                                             zero));
+#else
+    unsigned int slots = 0;
+
+    for (int i = 0; i < LINE_SLOTS; i++) {
+        slots |= (unsigned int) (line->hashes[i] == hash
+                                 && line->positions[i]) << i;
+    }
+    return slots;
+#endif
 }
 
 /* Gives the line after the last its part of another. */
@@ -207,12 +232,13 @@ split_line(struct adp_sessions *t)
     t->overflowed[t->n_lines] = t->overflowed[t->n_lines & t->mask];
     t->n_lines++;
     for (int i = 0; i < LINE_SLOTS; i++) {
-        struct slot *slot = &old->slots[i];
+        uint32_t hash = old->hashes[i];
 
-        if (slot->position && line_of(t, slot->hash) != old
-            && line_of(t, other_hash(slot->hash)) != old) {
-            new->slots[n_new++] = *slot;
-            slot->position = 0;
+        if (old->positions[i] && line_of(t, hash) != old
+            && line_of(t, other_hash(hash)) != old) {
+            new->hashes[n_new] = hash;
+            new->positions[n_new++] = old->positions[i];
+            old->positions[i] = 0;
         }
     }
 }
@@ -223,20 +249,10 @@ adp_sessions_prefetch(const struct adp_sessions *t, uint32_t hash)
     OVS_PREFETCH(line_of(t, hash));
 }
 
-/* The session in 'line' with 'hash' that comes after slot '*i'. */
 static inline struct adp_session *
-next_in_line(const struct adp_sessions *t, const struct line *line,
-             uint32_t hash, int *i)
+session_in_slot(const struct adp_sessions *t, const struct line *line, int i)
 {
-    for (; *i < LINE_SLOTS; ++*i) {
-        const struct slot *slot = &line->slots[*i];
-
-        if (slot->hash == hash && slot->position) {
-            ++*i;
-            return &t->sessions[slot->position - 1];
-        }
-    }
-    return NULL;
+    return &t->sessions[line->positions[i] - 1];
 }
 
 static inline bool
@@ -249,13 +265,14 @@ static inline struct adp_session *
 candidate_in_line(const struct adp_sessions *t, const struct line *line,
                   uint32_t hash)
 {
-    int i = 0;
-    struct adp_session *s = next_in_line(t, line, hash, &i);
+    unsigned int slots = slots_with_hash(line, hash);
 
-    if (s) {
-        OVS_PREFETCH(s);
-        OVS_PREFETCH((const char *) s + CACHE_LINE_SIZE);
+    if (!slots) {
+        return NULL;
     }
+
+    struct adp_session *s = session_in_slot(t, line, raw_ctz(slots));
+    OVS_PREFETCH(s);
     return s;
 }
 
@@ -283,10 +300,11 @@ static inline struct adp_session *
 find4_in_line(const struct adp_sessions *t, const struct line *line,
               uint32_t hash, const struct adp_session_key4 *key)
 {
-    struct adp_session *s;
-    int i = 0;
+    unsigned int slots = slots_with_hash(line, hash);
 
-    while ((s = next_in_line(t, line, hash, &i)) != NULL) {
+    for (; slots; slots = zero_rightmost_1bit(slots)) {
+        struct adp_session *s = session_in_slot(t, line, raw_ctz(slots));
+
         if (adp_session_is4(s, key)) {
             return s;
         }
@@ -309,10 +327,11 @@ static inline struct adp_session *
 find6_in_line(const struct adp_sessions *t, const struct line *line,
               uint32_t hash, const struct adp_session_key6 *key)
 {
-    struct adp_session *s;
-    int i = 0;
+    unsigned int slots = slots_with_hash(line, hash);
 
-    while ((s = next_in_line(t, line, hash, &i)) != NULL) {
+    for (; slots; slots = zero_rightmost_1bit(slots)) {
+        struct adp_session *s = session_in_slot(t, line, raw_ctz(slots));
+
         if (adp_session_is6(s, key)) {
             return s;
         }
@@ -333,14 +352,19 @@ adp_sessions_find6(const struct adp_sessions *t, uint32_t hash,
 
 /* Coming and going. */
 
-static struct slot *
-slot_of(const struct adp_sessions *t, const struct adp_session *s)
+/* Takes 's' out of the index. */
+static void
+unindex(struct adp_sessions *t, const struct adp_session *s)
 {
     uint32_t position = s - t->sessions + 1;
-    struct slot *slot = slot_in_line(line_of(t, s->hash), position);
+    struct line *line = line_of(t, s->hash);
+    int slot = slot_in_line(line, position);
 
-    return (slot ? slot
-            : slot_in_line(line_of(t, other_hash(s->hash)), position));
+    if (slot < 0) {
+        line = line_of(t, other_hash(s->hash));
+        slot = slot_in_line(line, position);
+    }
+    line->positions[slot] = 0;
 }
 
 void
@@ -350,7 +374,7 @@ adp_sessions_remove(struct adp_sessions *t, struct adp_session *s)
 
     t->evict(body->verdict, t->aux);
     body->verdict = NULL;
-    slot_of(t, s)->position = 0;
+    unindex(t, s);
     s->hash = t->free_head;
     t->free_head = s - t->sessions + 1;
     t->n--;
@@ -377,7 +401,7 @@ take_session(struct adp_sessions *t)
 }
 
 static struct adp_session *
-insert(struct adp_sessions *t, uint32_t hash, bool is_ipv6)
+insert(struct adp_sessions *t, uint32_t hash)
 {
     if (t->n * 2 >= (size_t) t->n_lines * FILL_OF_TWO
         && t->n_lines < t->max_lines) {
@@ -386,22 +410,21 @@ insert(struct adp_sessions *t, uint32_t hash, bool is_ipv6)
 
     struct adp_session *s = take_session(t);
     struct line *line = line_of(t, hash);
-    struct slot *slot = slot_in_line(line, 0);
+    int slot = slot_in_line(line, 0);
 
-    if (!slot) {
+    if (slot < 0) {
         t->overflowed[line - t->lines] = true;
         line = line_of(t, other_hash(hash));
         slot = slot_in_line(line, 0);
     }
-    if (!slot) {
-        slot = &line->slots[random_range(LINE_SLOTS)];
-        adp_sessions_remove(t, &t->sessions[slot->position - 1]);
+    if (slot < 0) {
+        slot = random_range(LINE_SLOTS);
+        adp_sessions_remove(t, session_in_slot(t, line, slot));
     }
-    slot->hash = hash;
-    slot->position = s - t->sessions + 1;
+    line->hashes[slot] = hash;
+    line->positions[slot] = s - t->sessions + 1;
     memset(s, 0, sizeof *s);
     s->hash = hash;
-    s->is_ipv6 = is_ipv6;
     t->n++;
     return s;
 }
@@ -410,7 +433,7 @@ struct adp_session *
 adp_sessions_insert4(struct adp_sessions *t, uint32_t hash,
                      const struct adp_session_key4 *key)
 {
-    struct adp_session *s = insert(t, hash, false);
+    struct adp_session *s = insert(t, hash);
 
     s->v4.key = *key;
     return s;
@@ -420,9 +443,10 @@ struct adp_session *
 adp_sessions_insert6(struct adp_sessions *t, uint32_t hash,
                      const struct adp_session_key6 *key)
 {
-    struct adp_session *s = insert(t, hash, true);
+    struct adp_session *s = insert(t, hash);
 
     s->v6.key = *key;
+    s->is_ipv6 = true;
     return s;
 }
 

@@ -68,7 +68,7 @@ struct adp_session_key6 {
             struct in6_addr ipv6_src, ipv6_dst;
             struct adp_session_l4 l4;
             ovs_be32 ipv6_label;
-            uint32_t zero;
+            ovs_be32 zero;
         };
         uint64_t words[8];
     };
@@ -83,14 +83,15 @@ struct adp_session_body {
     uint32_t generation;
     uint32_t learn_seq;
     uint8_t n_conns;
-    uint8_t zero[3];
+    bool has_more;              /* Packets need the session's second line. */
+    uint8_t zero[2];
 
     void *conn1, *conn2;
     uint32_t epoch1, epoch2;
 };
 
 /* The parts that most packets need lie in one cache line with an IPv4 key, in
- * two with an IPv6 key. */
+ * two with an IPv6 key.  'is_ipv6' takes a byte that is zero in either form. */
 struct adp_session {
     union {
         struct {
@@ -106,12 +107,17 @@ struct adp_session {
             struct adp_session_key6 key;
             struct adp_session_body body;
         } v6;
+        struct {
+            uint8_t first_line[CACHE_LINE_SIZE - 1];
+            bool is_ipv6;
+        };
     };
     uint32_t hash;
-    bool is_ipv6;
 } OVS_ALIGNED_VAR(128);
 BUILD_ASSERT_DECL(sizeof(struct adp_session) == 128);
 BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.conn1) == 64);
+BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.zero[1]) == 63);
+BUILD_ASSERT_DECL(offsetof(struct adp_session, v6.key.zero) == 60);
 
 static inline struct adp_session_body *
 adp_session_body(struct adp_session *s)
@@ -136,10 +142,11 @@ adp_session_is6(const struct adp_session *s,
 {
     const uint64_t *a = s->v6.key.words, *b = key->words;
 
-    return (s->is_ipv6
-            && !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])
-                 | (a[3] ^ b[3]) | (a[4] ^ b[4]) | (a[5] ^ b[5])
-                 | (a[6] ^ b[6]) | (a[7] ^ b[7])));
+    /* The key in the session differs in the byte that is 'is_ipv6'. */
+    return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])
+             | (a[3] ^ b[3]) | (a[4] ^ b[4]) | (a[5] ^ b[5])
+             | (a[6] ^ b[6])
+             | (a[7] ^ b[7] ^ (OVS_FORCE uint64_t) CONSTANT_HTONLL(1)));
 }
 
 struct adp_sessions;
@@ -203,13 +210,21 @@ adp_session_hash6(const struct adp_session_seeds *seeds,
 
 /* Starts to fetch what adp_sessions_candidate() reads. */
 void adp_sessions_prefetch(const struct adp_sessions *, uint32_t hash);
-/* A session that may have this hash, or NULL.  Not read, but being fetched. */
+/* A session that may have this hash, or NULL.  Not read, but its first line is
+ * being fetched. */
 struct adp_session *adp_sessions_candidate(const struct adp_sessions *,
                                            uint32_t hash);
 /* The same at the second place where it may be, if there was none at the
  * first. */
 struct adp_session *adp_sessions_other_candidate(const struct adp_sessions *,
                                                  uint32_t hash);
+
+/* Starts to fetch the rest of a session. */
+static inline void
+adp_session_fetch_more(const struct adp_session *s)
+{
+    OVS_PREFETCH((const char *) s + CACHE_LINE_SIZE);
+}
 
 struct adp_session *adp_sessions_find4(const struct adp_sessions *,
                                        uint32_t hash,

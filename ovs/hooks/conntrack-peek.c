@@ -802,6 +802,7 @@ apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
     }
     if (pc->changes_metadata) {
         conn->mark = pc->up->mark;
+        conntrack_note_label(conn, pc->up->label);
         conn->label = pc->up->label;
     }
     ovs_mutex_unlock(&conn->lock);

@@ -64,6 +64,14 @@ conntrack_note_created(struct conntrack *ct, const struct conn *conn)
     }
 }
 
+void
+conntrack_note_label(const struct conn *conn, ovs_u128 label)
+{
+    if (!ovs_u128_equals(conn->label, label)) {
+        conntrack_bump_epoch(conn);
+    }
+}
+
 bool
 conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 {
@@ -77,7 +85,8 @@ conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 void
 conntrack_track_prefetch(const struct conn *conn)
 {
-    OVS_PREFETCH_WRITE((const char *) conn + offsetof(struct conn, label));
+    OVS_PREFETCH_WRITE((const char *) conn
+                       + offsetof(struct conn, expiration));
     OVS_PREFETCH_WRITE((const char *) conn + sizeof *conn);
 }
 
@@ -128,9 +137,7 @@ conntrack_track_check(struct conntrack *ct, struct conn *conn,
 {
     atomic_read_explicit(&conn->expiration, &step->expiration,
                          memory_order_acquire);
-    if (now >= step->expiration
-        || conn->mark != expect->mark
-        || !ovs_u128_equals(conn->label, expect->label)) {
+    if (now >= step->expiration || conn->mark != expect->mark) {
         return false;
     }
     step->conn = conn;

@@ -8,10 +8,10 @@
  * A caller that found a connection may keep a struct conntrack_ref to it, for
  * as long as it likes, and later pass a packet through the connection without
  * a look-up.  The reference holds nothing: conntrack_ref_is_valid() says
- * whether the connection is still in conntrack's table.  It does so by
- * an epoch: before a connection that left the table is handed to RCU, the epoch of
- * its stripe changes.  Stripes are shared, so a reference may become invalid
- * for no reason of its own.
+ * whether the connection is still in conntrack's table, with the label that it
+ * had.  It does so by an epoch: before a connection that left the table is
+ * handed to RCU, and before its label changes, the epoch of its stripe changes.
+ * Stripes are shared, so a reference may become invalid for no reason of its own.
  *
  * Tracking is in two steps, so that a packet of several connections (one in
  * each zone) is tracked in all of them or in none: conntrack_track_check()
@@ -67,6 +67,10 @@ void conntrack_bump_epoch(const struct conn *);
  * as happens with NAT, look-ups find the later one. */
 void conntrack_note_created(struct conntrack *, const struct conn *);
 
+/* Upstream calls it, with the lock of 'conn' held, before the connection's label
+ * becomes 'label'.  If that is another one, references to it become invalid. */
+void conntrack_note_label(const struct conn *, ovs_u128 label);
+
 /* Makes a reference to 'conn', which was found in the present RCU period.
  * Returns false if 'conn' is on its way out. */
 bool conntrack_ref_init(struct conntrack_ref *, struct conn *);
@@ -86,8 +90,8 @@ void conntrack_track_prefetch(const struct conn *);
 
 /* The fixed part of what a connection must look like. */
 struct conntrack_expect {
-    uint32_t mark;
     ovs_u128 label;
+    uint32_t mark;
     bool reply;                 /* Direction of the packet. */
     bool is_new;                /* ct_state +new, otherwise +est. */
     bool nat;                   /* Its NAT is applied. */
@@ -114,7 +118,8 @@ struct conntrack_clock {
 };
 void conntrack_clock_init(struct conntrack_clock *, long long int now);
 
-/* 'nw_proto' is IPPROTO_TCP or IPPROTO_UDP. */
+/* 'nw_proto' is IPPROTO_TCP or IPPROTO_UDP.  The expected label isn't compared:
+ * the reference vouches for it. */
 bool conntrack_track_check(struct conntrack *, struct conn *,
                            const struct conntrack_expect *,
                            struct dp_packet *, uint8_t nw_proto,

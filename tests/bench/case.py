@@ -21,13 +21,20 @@ class Case:
 
     unit = 'Mpps'
     more_is_better = True
+    # Whether 'run' may be interrupted where it yields: see there.
+    in_turn = False
 
     def __init__(self, name, goal=None):
         self.name, self.goal = name, goal
         self.title = self.default = None
 
     def run(self, switch):
-        """Measures on a switch that has just started; returns Samples."""
+        """Measures on a switch that has just started; returns Samples.
+
+        If 'in_turn', it yields None when all is prepared, and then the
+        Samples.  Between any two of these the switch may be stopped while
+        those of other sides run, so that what changes on the machine meets
+        all sides alike."""
         raise NotImplementedError
 
 

@@ -8,12 +8,13 @@ import traffic
 from case import Case, Sample
 from results import OwnTimes, Times
 
-WINDOWS, SECONDS = 3, 0.6
+WINDOWS, SECONDS = 8, 0.25
 N_SERVICES = 20                 # That the clients talk to.
 NUMBERS = {'1': 1, '1k': 1000, '10k': 10000, '100k': 100000, '1m': 1000000}
 
 
 class Established(Case):
+    in_turn = True
     geneve = False
 
     def __init__(self, name, protocol, n, rules=100, goal=None):
@@ -42,10 +43,13 @@ class Established(Case):
                                           self.share(targets))
         connections.establish()
         connections.send()
-        windows = meter.quiet_windows(switch, traffic.all_ports(pods),
-                                      SECONDS, WINDOWS)
+        yield None
+        for _ in range(WINDOWS):
+            connections.wait_turn()
+            for window in meter.quiet_windows(
+                    switch, traffic.all_ports(pods), SECONDS, 1):
+                yield self.sample(window, connections)
         switch.generator.stop()
-        return [self.sample(window, connections) for window in windows]
 
 
 class ToRemote(Established):

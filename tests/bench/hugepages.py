@@ -4,8 +4,8 @@
 import contextlib
 
 FOLDER = '/sys/kernel/mm/hugepages/hugepages-2048kB/'
-# For the switch and for testpmd; ovs-vswitchd makes do with a half.
-WANTED, ENOUGH = 1536, 768
+# For each switch.  One takes what is there of the wanted, testpmd the rest.
+ENOUGH = 768
 PAGE_KB = 2048
 
 
@@ -28,19 +28,22 @@ def available_kb():
 
 
 @contextlib.contextmanager
-def reserved():
-    """Yields whether there are enough; takes back what it added."""
+def reserved(n_switches):
+    """Yields for how many switches there are enough; takes back what it
+    added."""
     before = None
     try:
-        missing = WANTED - read('free_hugepages')
+        # For one, and testpmd beside it.
+        wanted = max(2, n_switches) * ENOUGH
+        missing = wanted - read('free_hugepages')
         if missing > 0 and available_kb() > 3 * missing * PAGE_KB:
             before = read('nr_hugepages')
             write(before + missing)
-        huge = read('free_hugepages') >= ENOUGH
+        n = read('free_hugepages') // ENOUGH
     except OSError:
-        huge = False
+        n = 0
     try:
-        yield huge
+        yield n
     finally:
         if before is not None:
             write(before)

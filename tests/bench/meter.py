@@ -123,14 +123,13 @@ def window(switch, ports, seconds):
 
 
 def quiet_windows(switch, ports, seconds, n, pause=0.15):
-    """'n' windows in which the core was ours, if there are such."""
-    windows = []
+    """Yields 'n' windows in which the core was ours, if there are such."""
     repeats = 0
-    while len(windows) < n:
+    while n:
         time.sleep(pause)
         w = window(switch, ports, seconds)
         if w.away_percent > MAX_AWAY_PERCENT and repeats < MAX_REPEATS:
             repeats += 1
         else:
-            windows.append(w)
-    return windows
+            yield w
+            n -= 1

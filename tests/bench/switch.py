@@ -57,10 +57,12 @@ class Side:
 
 
 class Machine:
-    """Where the switches run: cores, memory, the generator's plug-in."""
+    """Where the switches run: cores, memory (for how many of them at a time),
+    the generator's plug-in."""
 
-    def __init__(self, plugin, main_core=0, pmd_core=1, huge=True):
-        self.plugin, self.huge = plugin, huge
+    def __init__(self, plugin, main_core=0, pmd_core=1, huge=True,
+                 n_switches=1):
+        self.plugin, self.huge, self.n_switches = plugin, huge, n_switches
         self.main_core, self.pmd_core = main_core, pmd_core
 
     def other_config(self):
@@ -78,7 +80,7 @@ class Switch:
 
     def __init__(self, side, machine):
         self.side, self.machine = side, machine
-        self.processes, self.control = [], None
+        self.processes, self.vswitchd, self.control = [], None, None
         self.profiler = None            # Set to profile each window.
 
     def __enter__(self):
@@ -142,7 +144,16 @@ class Switch:
         self.control = unixctl.Control(self.dir + '/vswitchd.ctl',
                                        START_TIMEOUT)
 
+    def pause(self):
+        """Stops the switch, which notices nothing but that time has passed."""
+        self.vswitchd.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.vswitchd.send_signal(signal.SIGCONT)
+
     def stop(self):
+        if self.vswitchd:
+            self.resume()
         if self.control:
             self.control.close()
         for process in reversed(self.processes):

@@ -110,13 +110,18 @@ class Connections:
     def send(self, **limits):
         """Starts to send, and returns when each connection had its turn."""
         self.program('data', **limits)
-        before = self.sent()
         self.generator.start(*self.ports)
         started = time.monotonic()
-        while (self.sent() - before < len(self)
-               and time.monotonic() - started < 20):
-            time.sleep(0.05)
+        self.wait_turn()
         time.sleep(max(0, started + 1 - time.monotonic()))
+
+    def wait_turn(self, timeout=20):
+        """Returns when each connection had its turn."""
+        before = self.sent()
+        started = time.monotonic()
+        while (self.sent() - before < len(self)
+               and time.monotonic() - started < timeout):
+            time.sleep(0.02)
 
     def sent(self):
         return sum(self.generator[port].rx for port in self.ports)
