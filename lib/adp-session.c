@@ -6,39 +6,24 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 #include "openvswitch/vlog.h"
 #include "random.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_session);
 
-#define LINE_SLOTS 8
+#define LINE_SLOTS ADP_SESSION_LINE_SLOTS
 #define MIN_LINES 16
 #define MIN_CAPACITY 4096
 
 /* The index is split when it holds more sessions for two lines than this. */
 #define FILL_OF_TWO 7
 
-struct line {
-    uint32_t hashes[LINE_SLOTS];
-    uint32_t positions[LINE_SLOTS];     /* In 'sessions', plus 1.  0: empty. */
-} OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
-BUILD_ASSERT_DECL(sizeof(struct line) == CACHE_LINE_SIZE);
-
 struct adp_sessions {
+    struct adp_session_index index;
     struct adp_session_seeds seeds;
-
-    /* 'n_lines' lines: 'mask' + 1 is the largest power of two not above
-     * that.  Lines from 'mask' + 1 on have taken over a part of the line that
-     * many below. */
-    struct line *lines;
     bool *overflowed;           /* Lines that sessions had no room in. */
-    uint32_t n_lines, mask, max_lines;
-
-    struct adp_session *sessions;
+    uint32_t max_lines;
     uint32_t capacity;
     uint32_t n_used;            /* Of 'sessions', from the beginning. */
     uint32_t free_head;         /* A chain through 'hash', plus 1. */
@@ -84,16 +69,16 @@ release(void *p, size_t size)
 static void
 release_all(struct adp_sessions *t)
 {
-    release(t->lines, t->max_lines * sizeof *t->lines);
-    release(t->sessions, t->capacity * sizeof *t->sessions);
+    release(t->index.lines, t->max_lines * sizeof *t->index.lines);
+    release(t->index.sessions, t->capacity * sizeof *t->index.sessions);
 }
 
 static bool
 reserve_all(struct adp_sessions *t)
 {
-    t->lines = reserve(t->max_lines * sizeof *t->lines);
-    t->sessions = reserve(t->capacity * sizeof *t->sessions);
-    if (t->lines && t->sessions) {
+    t->index.lines = reserve(t->max_lines * sizeof *t->index.lines);
+    t->index.sessions = reserve(t->capacity * sizeof *t->index.sessions);
+    if (t->index.lines && t->index.sessions) {
         return true;
     }
     release_all(t);
@@ -127,8 +112,8 @@ adp_sessions_create(size_t capacity, void (*evict)(void *verdict, void *aux),
                   t->capacity, wanted);
     }
     t->overflowed = xcalloc(t->max_lines, sizeof *t->overflowed);
-    t->n_lines = MIN_LINES;
-    t->mask = MIN_LINES - 1;
+    t->index.n_lines = MIN_LINES;
+    t->index.mask = MIN_LINES - 1;
     t->evict = evict;
     t->aux = aux;
     return t;
@@ -141,7 +126,7 @@ adp_sessions_destroy(struct adp_sessions *t)
         return;
     }
     for (uint32_t i = 0; i < t->n_used; i++) {
-        void *verdict = adp_session_body(&t->sessions[i])->verdict;
+        void *verdict = adp_session_body(&t->index.sessions[i])->verdict;
 
         if (verdict) {
             t->evict(verdict, t->aux);
@@ -170,18 +155,16 @@ other_hash(uint32_t hash)
     return (hash >> 16 | hash << 16) * 0x9e3779b1;
 }
 
-static inline struct line *
+static inline struct adp_session_line *
 line_of(const struct adp_sessions *t, uint32_t hash)
 {
-    uint32_t i = hash & (2 * t->mask + 1);
-
-    return &t->lines[i < t->n_lines ? i : hash & t->mask];
+    return adp_session_index_line(&t->index, hash);
 }
 
 /* Returns the slot of the session at 'position', or a free slot if that is 0,
  * or -1. */
 static int
-slot_in_line(const struct line *line, uint32_t position)
+slot_in_line(const struct adp_session_line *line, uint32_t position)
 {
     for (int i = 0; i < LINE_SLOTS; i++) {
         if (line->positions[i] == position) {
@@ -191,46 +174,22 @@ slot_in_line(const struct line *line, uint32_t position)
     return -1;
 }
 
-/* The slots of sessions with 'hash', a bit each.  Which slot it is can't be
- * foreseen, so a loop that ends there would be mispredicted most of the time. */
-static inline unsigned int
-slots_with_hash(const struct line *line, uint32_t hash)
-{
-#ifdef __SSE2__
-    const __m128i *v = (const __m128i *) line;
-    __m128i wanted = _mm_set1_epi32(hash), zero = _mm_setzero_si128();
-    __m128i low = _mm_andnot_si128(_mm_cmpeq_epi32(v[2], zero),
-                                   _mm_cmpeq_epi32(v[0], wanted));
-    __m128i high = _mm_andnot_si128(_mm_cmpeq_epi32(v[3], zero),
-                                    _mm_cmpeq_epi32(v[1], wanted));
-
-    return _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high),
-                                             zero));
-#else
-    unsigned int slots = 0;
-
-    for (int i = 0; i < LINE_SLOTS; i++) {
-        slots |= (unsigned int) (line->hashes[i] == hash
-                                 && line->positions[i]) << i;
-    }
-    return slots;
-#endif
-}
-
 /* Gives the line after the last its part of another. */
 static void
 split_line(struct adp_sessions *t)
 {
-    if (t->n_lines > 2 * t->mask + 1) {
-        t->mask = 2 * t->mask + 1;
+    struct adp_session_index *x = &t->index;
+
+    if (x->n_lines > 2 * x->mask + 1) {
+        x->mask = 2 * x->mask + 1;
     }
 
-    struct line *old = &t->lines[t->n_lines & t->mask];
-    struct line *new = &t->lines[t->n_lines];
+    struct adp_session_line *old = &x->lines[x->n_lines & x->mask];
+    struct adp_session_line *new = &x->lines[x->n_lines];
     int n_new = 0;
 
-    t->overflowed[t->n_lines] = t->overflowed[t->n_lines & t->mask];
-    t->n_lines++;
+    t->overflowed[x->n_lines] = t->overflowed[x->n_lines & x->mask];
+    x->n_lines++;
     for (int i = 0; i < LINE_SLOTS; i++) {
         uint32_t hash = old->hashes[i];
 
@@ -243,64 +202,43 @@ split_line(struct adp_sessions *t)
     }
 }
 
-void
-adp_sessions_prefetch(const struct adp_sessions *t, uint32_t hash)
-{
-    OVS_PREFETCH(line_of(t, hash));
-}
-
 static inline struct adp_session *
-session_in_slot(const struct adp_sessions *t, const struct line *line, int i)
+session_in_slot(const struct adp_sessions *t,
+                const struct adp_session_line *line, int i)
 {
-    return &t->sessions[line->positions[i] - 1];
+    return &t->index.sessions[line->positions[i] - 1];
 }
 
 static inline bool
-has_overflowed(const struct adp_sessions *t, const struct line *line)
+has_overflowed(const struct adp_sessions *t,
+               const struct adp_session_line *line)
 {
-    return t->overflowed[line - t->lines];
+    return t->overflowed[line - t->index.lines];
 }
 
-static inline struct adp_session *
-candidate_in_line(const struct adp_sessions *t, const struct line *line,
-                  uint32_t hash)
+void
+adp_sessions_prefetch_other(const struct adp_sessions *t, uint32_t hash)
 {
-    unsigned int slots = slots_with_hash(line, hash);
-
-    if (!slots) {
-        return NULL;
-    }
-
-    struct adp_session *s = session_in_slot(t, line, raw_ctz(slots));
-    OVS_PREFETCH(s);
-    return s;
-}
-
-struct adp_session *
-adp_sessions_candidate(const struct adp_sessions *t, uint32_t hash)
-{
-    const struct line *line = line_of(t, hash);
-    struct adp_session *s = candidate_in_line(t, line, hash);
-
-    if (OVS_UNLIKELY(!s) && has_overflowed(t, line)) {
+    if (has_overflowed(t, line_of(t, hash))) {
         OVS_PREFETCH(line_of(t, other_hash(hash)));
     }
-    return s;
 }
 
 struct adp_session *
 adp_sessions_other_candidate(const struct adp_sessions *t, uint32_t hash)
 {
     return (has_overflowed(t, line_of(t, hash))
-            ? candidate_in_line(t, line_of(t, other_hash(hash)), hash)
+            ? adp_session_index_candidate(&t->index,
+                                          line_of(t, other_hash(hash)), hash)
             : NULL);
 }
 
 static inline struct adp_session *
-find4_in_line(const struct adp_sessions *t, const struct line *line,
-              uint32_t hash, const struct adp_session_key4 *key)
+find4_in_line(const struct adp_sessions *t,
+              const struct adp_session_line *line, uint32_t hash,
+              const struct adp_session_key4 *key)
 {
-    unsigned int slots = slots_with_hash(line, hash);
+    unsigned int slots = adp_session_line_slots(line, hash);
 
     for (; slots; slots = zero_rightmost_1bit(slots)) {
         struct adp_session *s = session_in_slot(t, line, raw_ctz(slots));
@@ -316,7 +254,7 @@ struct adp_session *
 adp_sessions_find4(const struct adp_sessions *t, uint32_t hash,
                    const struct adp_session_key4 *key)
 {
-    const struct line *line = line_of(t, hash);
+    const struct adp_session_line *line = line_of(t, hash);
     struct adp_session *s = find4_in_line(t, line, hash, key);
 
     return (s || !has_overflowed(t, line) ? s
@@ -324,10 +262,11 @@ adp_sessions_find4(const struct adp_sessions *t, uint32_t hash,
 }
 
 static inline struct adp_session *
-find6_in_line(const struct adp_sessions *t, const struct line *line,
-              uint32_t hash, const struct adp_session_key6 *key)
+find6_in_line(const struct adp_sessions *t,
+              const struct adp_session_line *line, uint32_t hash,
+              const struct adp_session_key6 *key)
 {
-    unsigned int slots = slots_with_hash(line, hash);
+    unsigned int slots = adp_session_line_slots(line, hash);
 
     for (; slots; slots = zero_rightmost_1bit(slots)) {
         struct adp_session *s = session_in_slot(t, line, raw_ctz(slots));
@@ -343,7 +282,7 @@ struct adp_session *
 adp_sessions_find6(const struct adp_sessions *t, uint32_t hash,
                    const struct adp_session_key6 *key)
 {
-    const struct line *line = line_of(t, hash);
+    const struct adp_session_line *line = line_of(t, hash);
     struct adp_session *s = find6_in_line(t, line, hash, key);
 
     return (s || !has_overflowed(t, line) ? s
@@ -356,8 +295,8 @@ adp_sessions_find6(const struct adp_sessions *t, uint32_t hash,
 static void
 unindex(struct adp_sessions *t, const struct adp_session *s)
 {
-    uint32_t position = s - t->sessions + 1;
-    struct line *line = line_of(t, s->hash);
+    uint32_t position = s - t->index.sessions + 1;
+    struct adp_session_line *line = line_of(t, s->hash);
     int slot = slot_in_line(line, position);
 
     if (slot < 0) {
@@ -376,7 +315,7 @@ adp_sessions_remove(struct adp_sessions *t, struct adp_session *s)
     body->verdict = NULL;
     unindex(t, s);
     s->hash = t->free_head;
-    t->free_head = s - t->sessions + 1;
+    t->free_head = s - t->index.sessions + 1;
     t->n--;
     t->serial++;
 }
@@ -388,14 +327,14 @@ take_session(struct adp_sessions *t)
     struct adp_session *s;
 
     if (!t->free_head && t->n_used < t->capacity) {
-        return &t->sessions[t->n_used++];
+        return &t->index.sessions[t->n_used++];
     }
     while (!t->free_head) {
-        s = &t->sessions[t->hand];
+        s = &t->index.sessions[t->hand];
         t->hand = t->hand + 1 < t->n_used ? t->hand + 1 : 0;
         adp_sessions_remove(t, s);
     }
-    s = &t->sessions[t->free_head - 1];
+    s = &t->index.sessions[t->free_head - 1];
     t->free_head = s->hash;
     return s;
 }
@@ -403,17 +342,17 @@ take_session(struct adp_sessions *t)
 static struct adp_session *
 insert(struct adp_sessions *t, uint32_t hash)
 {
-    if (t->n * 2 >= (size_t) t->n_lines * FILL_OF_TWO
-        && t->n_lines < t->max_lines) {
+    if (t->n * 2 >= (size_t) t->index.n_lines * FILL_OF_TWO
+        && t->index.n_lines < t->max_lines) {
         split_line(t);
     }
 
     struct adp_session *s = take_session(t);
-    struct line *line = line_of(t, hash);
+    struct adp_session_line *line = line_of(t, hash);
     int slot = slot_in_line(line, 0);
 
     if (slot < 0) {
-        t->overflowed[line - t->lines] = true;
+        t->overflowed[line - t->index.lines] = true;
         line = line_of(t, other_hash(hash));
         slot = slot_in_line(line, 0);
     }
@@ -422,7 +361,7 @@ insert(struct adp_sessions *t, uint32_t hash)
         adp_sessions_remove(t, session_in_slot(t, line, slot));
     }
     line->hashes[slot] = hash;
-    line->positions[slot] = s - t->sessions + 1;
+    line->positions[slot] = s - t->index.sessions + 1;
     memset(s, 0, sizeof *s);
     s->hash = hash;
     t->n++;
@@ -471,7 +410,8 @@ adp_sessions_capacity(const struct adp_sessions *t)
 size_t
 adp_sessions_size(const struct adp_sessions *t)
 {
-    return (t->n_used * sizeof *t->sessions
-            + t->n_lines * (sizeof *t->lines + sizeof *t->overflowed)
+    return (t->n_used * sizeof *t->index.sessions
+            + t->index.n_lines * (sizeof *t->index.lines
+                                  + sizeof *t->overflowed)
             + sizeof *t);
 }

@@ -34,6 +34,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "openvswitch/types.h"
 #include "packets.h"
 #include "util.h"
@@ -208,12 +211,112 @@ adp_session_hash6(const struct adp_session_seeds *seeds,
     return hash ^ hash >> 32;
 }
 
+/* The index, here for the functions that every packet needs. */
+
+#define ADP_SESSION_LINE_SLOTS 8
+
+struct adp_session_line {
+    uint32_t hashes[ADP_SESSION_LINE_SLOTS];
+    /* In 'sessions', plus 1.  0: empty. */
+    uint32_t positions[ADP_SESSION_LINE_SLOTS];
+} OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(sizeof(struct adp_session_line) == CACHE_LINE_SIZE);
+
+/* 'n_lines' lines: 'mask' + 1 is the largest power of two not above that.
+ * Lines from 'mask' + 1 on have taken over a part of the line that many
+ * below. */
+struct adp_session_index {
+    struct adp_session_line *lines;
+    struct adp_session *sessions;
+    uint32_t n_lines, mask;
+};
+
+/* Every table begins with its index. */
+static inline const struct adp_session_index *
+adp_sessions_index(const struct adp_sessions *t)
+{
+    return (const struct adp_session_index *) t;
+}
+
+static inline struct adp_session_line *
+adp_session_index_line(const struct adp_session_index *x, uint32_t hash)
+{
+    uint32_t i = hash & (2 * x->mask + 1);
+
+    return &x->lines[i < x->n_lines ? i : hash & x->mask];
+}
+
+/* The slots of sessions with 'hash', a bit each.  Which slot it is can't be
+ * foreseen, so a loop that ends there would be mispredicted most times. */
+static inline unsigned int
+adp_session_line_slots(const struct adp_session_line *line, uint32_t hash)
+{
+#ifdef __SSE2__
+    const __m128i *v = (const __m128i *) line;
+    __m128i wanted = _mm_set1_epi32(hash), zero = _mm_setzero_si128();
+    __m128i low = _mm_andnot_si128(_mm_cmpeq_epi32(v[2], zero),
+                                   _mm_cmpeq_epi32(v[0], wanted));
+    __m128i high = _mm_andnot_si128(_mm_cmpeq_epi32(v[3], zero),
+                                    _mm_cmpeq_epi32(v[1], wanted));
+
+    return _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high),
+                                             zero));
+#else
+    unsigned int slots = 0;
+
+    for (int i = 0; i < ADP_SESSION_LINE_SLOTS; i++) {
+        slots |= (unsigned int) (line->hashes[i] == hash
+                                 && line->positions[i]) << i;
+    }
+    return slots;
+#endif
+}
+
+/* The first session in 'line' with 'hash', which is being fetched (its first
+ * line), or NULL. */
+static inline struct adp_session *
+adp_session_index_candidate(const struct adp_session_index *x,
+                            const struct adp_session_line *line,
+                            uint32_t hash)
+{
+    unsigned int slots = adp_session_line_slots(line, hash);
+
+    if (!slots) {
+        return NULL;
+    }
+
+    struct adp_session *s
+        = &x->sessions[line->positions[raw_ctz(slots)] - 1];
+    OVS_PREFETCH(s);
+    return s;
+}
+
+/* Starts to fetch what adp_sessions_other_candidate() reads, if anything. */
+void adp_sessions_prefetch_other(const struct adp_sessions *, uint32_t hash);
+
 /* Starts to fetch what adp_sessions_candidate() reads. */
-void adp_sessions_prefetch(const struct adp_sessions *, uint32_t hash);
+static inline void
+adp_sessions_prefetch(const struct adp_sessions *t, uint32_t hash)
+{
+    OVS_PREFETCH(adp_session_index_line(adp_sessions_index(t), hash));
+}
+
 /* A session that may have this hash, or NULL.  Not read, but its first line is
  * being fetched. */
-struct adp_session *adp_sessions_candidate(const struct adp_sessions *,
-                                           uint32_t hash);
+static inline struct adp_session *
+adp_sessions_candidate(const struct adp_sessions *t, uint32_t hash)
+{
+    const struct adp_session_index *x = adp_sessions_index(t);
+    struct adp_session *s
+        = adp_session_index_candidate(x, adp_session_index_line(x, hash),
+                                      hash);
+
+    if (OVS_UNLIKELY(!s)) {
+        adp_sessions_prefetch_other(t, hash);
+    }
+    return s;
+}
+
 /* The same at the second place where it may be, if there was none at the
  * first. */
 struct adp_session *adp_sessions_other_candidate(const struct adp_sessions *,

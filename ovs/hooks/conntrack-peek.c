@@ -13,6 +13,13 @@ BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, fragments_bypassed, false);
 
+/* How many connections any table has got so far.  While it stays the same and
+ * the lock of a table is held, no tuple of that table that was free has been
+ * taken.  Defined in conntrack-track.c, as is note_created(). */
+static uint64_t conntrack_n_created(void);
+static void note_created(struct conntrack *, const struct conn *,
+                         uint32_t hash, uint32_t un_nat_hash);
+
 bool
 conntrack_bypasses_fragments(void)
 {
@@ -36,6 +43,7 @@ conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
     p->ct = ct;
     p->packet = packet;
     p->now = now;
+    p->n_created = conntrack_n_created();
     p->extracted = false;
     p->ct_state = 0;
     p->ct_zone = 0;
@@ -148,24 +156,32 @@ peek_has_ended(const struct conntrack_peek *p, const struct conn *real)
     return false;
 }
 
-/* As conn_key_hash().  A packet has few different keys, and each is asked for
- * several times. */
-static uint32_t
-peek_hash(struct conntrack_peek *p, const struct conn_key *key)
+/* What is known of 'key', until the next call.  A packet has few different keys,
+ * and each is asked for several times. */
+static struct conntrack_peek_hash *
+peek_known(struct conntrack_peek *p, const struct conn_key *key)
 {
     size_t n = p->n_hashes;
 
     for (size_t i = 0; i < MIN(n, CT_PEEK_MAX_HASHES); i++) {
         if (!memcmp(&p->hashes[i].key, key, sizeof *key)) {
-            return p->hashes[i].hash;
+            return &p->hashes[i];
         }
     }
 
     struct conntrack_peek_hash *h = &p->hashes[n % CT_PEEK_MAX_HASHES];
     h->key = *key;
     h->hash = conn_key_hash(key, p->ct->hash_basis);
+    h->missed = false;
     p->n_hashes = n + 1;
-    return h->hash;
+    return h;
+}
+
+/* As conn_key_hash(). */
+static uint32_t
+peek_hash(struct conntrack_peek *p, const struct conn_key *key)
+{
+    return peek_known(p, key)->hash;
 }
 
 /* As conn_key_lookup(), but without the connections that the packet has
@@ -198,8 +214,14 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     if (f->pc) {
         return;
     }
-    conn = peek_lookup_real(p, key, peek_hash(p, key), &reply);
+
+    struct conntrack_peek_hash *known = peek_known(p, key);
+    if (known->missed) {
+        return;
+    }
+    conn = peek_lookup_real(p, key, known->hash, &reply);
     if (!conn) {
+        known->missed = true;
         return;
     }
 
@@ -698,7 +720,11 @@ apply_has_room(struct conntrack_peek *p, unsigned int n_new)
 /* True if nobody has taken the tuples of 'pc' meanwhile. */
 static bool
 apply_is_free(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
+    OVS_REQUIRES(p->ct->ct_lock)
 {
+    if (p->n_created == conntrack_n_created()) {
+        return true;
+    }
     return (!conn_key_lookup(p->ct, &pc->up->key, peek_hash(p, &pc->up->key),
                              p->now, NULL, NULL)
             && (!pc->has_un_nat
@@ -766,7 +792,8 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
         conn->admit_zone = INVALID_ZONE;
     }
     cmap_insert(&ct->conns, &conn->cm_node, peek_hash(p, &conn->key));
-    conntrack_note_created(ct, conn);
+    note_created(ct, conn, peek_hash(p, &conn->key),
+                 conn->nat_conn ? peek_hash(p, &pc->un_nat_key) : 0);
     conn_expire_push_front(ct, conn);
     atomic_count_inc(&ct->n_conn);
     pc->real = conn;

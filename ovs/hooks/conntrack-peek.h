@@ -73,6 +73,7 @@ struct conntrack_peek_tuple {
 struct conntrack_peek_hash {
     struct conn_key key;
     uint32_t hash;
+    bool missed;                /* There was no connection. */
 };
 #define CT_PEEK_MAX_HASHES 4
 
@@ -80,6 +81,7 @@ struct conntrack_peek {
     struct conntrack *ct;
     struct dp_packet *packet;
     long long int now;
+    uint64_t n_created;         /* See conntrack_n_created(). */
 
     /* The key of the packet as received (zone 0), or invalid. */
     bool extracted, valid, icmp_related;

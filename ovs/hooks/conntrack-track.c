@@ -28,13 +28,12 @@ bump_parent(struct conntrack *ct, const struct conn *twin)
     }
 }
 
-/* Bumps the epochs of connections other than 'conn' with 'key' in either
- * direction. */
+/* Bumps the epochs of connections other than 'conn' with 'key', whose hash is
+ * 'hash', in either direction. */
 static void
 bump_hidden(struct conntrack *ct, const struct conn *conn,
-            const struct conn_key *key)
+            const struct conn_key *key, uint32_t hash)
 {
-    uint32_t hash = conn_key_hash(key, ct->hash_basis);
     struct conn_key reversed = *key;
     const struct conn *other;
 
@@ -55,13 +54,38 @@ bump_hidden(struct conntrack *ct, const struct conn *conn,
     }
 }
 
+static atomic_uint64_t n_created = 0;
+
+static uint64_t
+conntrack_n_created(void)
+{
+    uint64_t n;
+
+    atomic_read_explicit(&n_created, &n, memory_order_acquire);
+    return n;
+}
+
+/* As conntrack_note_created(), with the hashes of the key and, if there is an
+ * un-NAT twin, of its key. */
+static void
+note_created(struct conntrack *ct, const struct conn *conn,
+             uint32_t hash, uint32_t un_nat_hash)
+{
+    uint64_t orig;
+
+    atomic_add_explicit(&n_created, 1, &orig, memory_order_release);
+    bump_hidden(ct, conn, &conn->key, hash);
+    if (conn->nat_conn) {
+        bump_hidden(ct, conn, &conn->rev_key, un_nat_hash);
+    }
+}
+
 void
 conntrack_note_created(struct conntrack *ct, const struct conn *conn)
 {
-    bump_hidden(ct, conn, &conn->key);
-    if (conn->nat_conn) {
-        bump_hidden(ct, conn, &conn->rev_key);
-    }
+    note_created(ct, conn, conn_key_hash(&conn->key, ct->hash_basis),
+                 conn->nat_conn ? conn_key_hash(&conn->rev_key,
+                                                ct->hash_basis) : 0);
 }
 
 void
