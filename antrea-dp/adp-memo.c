@@ -275,9 +275,11 @@ fetch_memo(struct adp_memo_fetch *fetch)
         const struct adp_session_body *body
             = adp_session_body(fetch->candidate);
 
+        /* What all packets of a batch need must fit into the first level of
+         * the cache. */
         fetch->memo = body->verdict;
-        prefetch_lines(body->verdict, 6);
-        prefetch_lines(body->conn0, 6);
+        prefetch_lines(body->verdict, 4);
+        prefetch_lines(body->conn0, 3);
     }
 }
 

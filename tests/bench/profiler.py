@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the PMD thread spends its time, by perf(1)."""
 
+import os
 import shutil
 import signal
 import subprocess
+import time
 
 N_SYMBOLS = 25
 
@@ -19,6 +21,17 @@ class Profiler:
             ['perf', 'record', '-q', '-F', '5000', '-o', self.data, '-t',
              str(switch.pmd_thread())],
             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # A burst may be over before perf has begun.
+        while self.process.poll() is None and not self.has_begun():
+            time.sleep(0.005)
+
+    def has_begun(self):
+        folder = '/proc/%d/fd' % self.process.pid
+        try:
+            return any('perf_event' in os.readlink(os.path.join(folder, fd))
+                       for fd in os.listdir(folder))
+        except OSError:                 # It closes some meanwhile.
+            return False
 
     def finish(self, switch):
         """Prints the symbols that took the most."""
