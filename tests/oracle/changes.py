@@ -33,6 +33,7 @@ class Changes:
         self.source_ports = source_ports
         self.n_added = 0
         self.limited = 0                # Limits on connections in force.
+        self.timed = 0                  # Timeout policies in force.
         self.undo = []                  # Functions, to be called in any order.
         kinds = {
             self.shadow: 8, self.delete: 3, self.modify: 4,
@@ -230,9 +231,15 @@ class Changes:
                       ['udp_first', 'udp_single', 'udp_multiple',
                        'tcp_syn_sent', 'tcp_established', 'icmp_first'], 3)]
         remove = ['vsctl', ['--if-exists', 'del-zone-tp', 'DATAPATH', zone]]
+
+        def undo():
+            self.pair.do(remove)
+            self.timed -= 1
+
+        self.timed += 1
         self.pair.do(remove)
         self.pair.do(['vsctl', ['add-zone-tp', 'DATAPATH', zone] + policy])
-        self.undo.append(lambda: self.pair.do(remove))
+        self.undo.append(undo)
 
     def port(self, talks):
         """A port goes, comes or gets another number."""
