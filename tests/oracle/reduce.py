@@ -7,9 +7,10 @@ import time
 import steps as steps_module
 
 
-def replay(pairs, steps, careful=True):
+def replay(pairs, steps, careful=True, strict=False):
     """Does 'steps' on a fresh pair.  Returns the Mismatch, or None.  'careful'
-    compares connections and counters after each step."""
+    compares connections and counters after each step.  Steps that don't make
+    sense (any more) are an error if 'strict'; else they end it."""
     with pairs() as pair:
         for n, step in enumerate(steps):
             try:
@@ -20,7 +21,9 @@ def replay(pairs, steps, careful=True):
                 e.step = n
                 return e
             except (RuntimeError, OSError, KeyError):
-                return None             # Doesn't make sense any more.
+                if strict:
+                    raise
+                return None
     return None
 
 
