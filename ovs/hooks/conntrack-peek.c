@@ -722,8 +722,9 @@ static bool
 apply_is_free(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
     OVS_REQUIRES(p->ct->ct_lock)
 {
-    if (p->n_created == conntrack_n_created()) {
-        return true;
+    if (peek_known(p, &pc->up->key)->missed
+        && p->n_created == conntrack_n_created()) {
+        return true;            /* nat_get_unique_tuple() found the other. */
     }
     return (!conn_key_lookup(p->ct, &pc->up->key, peek_hash(p, &pc->up->key),
                              p->now, NULL, NULL)
@@ -776,11 +777,12 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
     struct conntrack *ct = p->ct;
     struct conn *conn = pc->up;
     struct zone_limit *zl = zone_limit_lookup_or_default(ct, conn->key.zone);
+    uint32_t hash = peek_hash(p, &conn->key);
+    uint32_t un_nat_hash = (pc->has_un_nat ? peek_hash(p, &pc->un_nat_key)
+                            : 0);
 
     conn->nat_conn = (pc->has_un_nat
-                      ? apply_create_un_nat(ct, conn,
-                                            peek_hash(p, &pc->un_nat_key))
-                      : NULL);
+                      ? apply_create_un_nat(ct, conn, un_nat_hash) : NULL);
     ovs_mutex_init_adaptive(&conn->lock);
     conn->conn_type = CT_CONN_TYPE_DEFAULT;
     atomic_flag_clear(&conn->reclaimed);
@@ -791,9 +793,8 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
     } else {
         conn->admit_zone = INVALID_ZONE;
     }
-    cmap_insert(&ct->conns, &conn->cm_node, peek_hash(p, &conn->key));
-    note_created(ct, conn, peek_hash(p, &conn->key),
-                 conn->nat_conn ? peek_hash(p, &pc->un_nat_key) : 0);
+    cmap_insert(&ct->conns, &conn->cm_node, hash);
+    note_created(ct, conn, hash, un_nat_hash);
     conn_expire_push_front(ct, conn);
     atomic_count_inc(&ct->n_conn);
     pc->real = conn;
