@@ -46,9 +46,9 @@ class Established(Case):
         yield None
         for _ in range(WINDOWS):
             connections.wait_turn()
-            for window in meter.quiet_windows(
-                    switch, traffic.all_ports(pods), SECONDS, 1):
-                yield self.sample(window, connections)
+            window = meter.quiet_window(switch, traffic.all_ports(pods),
+                                        SECONDS)
+            yield self.sample(window, connections)
         switch.generator.stop()
 
 

@@ -122,14 +122,11 @@ def window(switch, ports, seconds):
     return w.end()
 
 
-def quiet_windows(switch, ports, seconds, n, pause=0.15):
-    """Yields 'n' windows in which the core was ours, if there are such."""
-    repeats = 0
-    while n:
+def quiet_window(switch, ports, seconds, pause=0.15):
+    """A window in which the core was ours, if there is such."""
+    for _ in range(MAX_REPEATS + 1):
         time.sleep(pause)
         w = window(switch, ports, seconds)
-        if w.away_percent > MAX_AWAY_PERCENT and repeats < MAX_REPEATS:
-            repeats += 1
-        else:
-            yield w
-            n -= 1
+        if w.away_percent <= MAX_AWAY_PERCENT:
+            break
+    return w
