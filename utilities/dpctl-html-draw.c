@@ -66,9 +66,7 @@ find_row(const struct drawing *d, int id)
 static bool
 is_outcome(const struct drawing *d, const char *word)
 {
-    const char *outcome = dpctl_json_str(d->trace, "outcome");
-
-    return outcome && !strcmp(outcome, word);
+    return dpctl_walk_is_outcome(d->trace, word);
 }
 
 /* Layout. */

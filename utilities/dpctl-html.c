@@ -107,20 +107,14 @@ str(const struct json *trace, const char *path)
     return s ? s : "?";
 }
 
-static bool
-is_outcome(const struct json *trace, const char *word)
-{
-    return !strcmp(str(trace, "outcome"), word);
-}
-
 /* The top of the page. */
 
 /* The outcome as the name of a class: only one that we know. */
 static const char *
 outcome_class(const struct json *trace)
 {
-    return (is_outcome(trace, "forwarded") ? "forwarded"
-            : is_outcome(trace, "dropped") ? "dropped" : "punted");
+    return (dpctl_walk_is_outcome(trace, "forwarded") ? "forwarded"
+            : dpctl_walk_is_outcome(trace, "dropped") ? "dropped" : "punted");
 }
 
 static void
@@ -131,7 +125,7 @@ put_verdict(const struct json *trace, struct ds *s)
 
     ds_put_format(s, "<p class=\"verdict %s\" id=\"verdict\"><strong>",
                   outcome_class(trace));
-    if (is_outcome(trace, "forwarded")) {
+    if (dpctl_walk_is_outcome(trace, "forwarded")) {
         ds_put_cstr(s, "Forwarded");
         for (size_t i = 0; i < dpctl_walk_n_outputs(trace); i++) {
             char *port = dpctl_walk_named(trace,
@@ -141,7 +135,7 @@ put_verdict(const struct json *trace, struct ds *s)
             free(port);
         }
     } else {
-        ds_put_cstr(s, is_outcome(trace, "dropped") ? "Dropped"
+        ds_put_cstr(s, dpctl_walk_is_outcome(trace, "dropped") ? "Dropped"
                     : "Left to stock translation");
         if (n_visits) {
             char *title = dpctl_walk_title(trace, n_visits - 1);
@@ -320,7 +314,7 @@ put_details(const struct json *trace, struct ds *s)
         put_headers(trace, i, s);
     }
     put_raw(s, "Flow", str(trace, "flow"));
-    if (!is_outcome(trace, "punted")) {
+    if (!dpctl_walk_is_outcome(trace, "punted")) {
         const char *actions = str(trace, "actions");
 
         put_raw(s, "Datapath actions", *actions ? actions : "drop");

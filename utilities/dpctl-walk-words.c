@@ -329,9 +329,8 @@ static const char *
 drop_reason(const struct teller *t)
 {
     size_t n = dpctl_walk_n_visits(t->trace);
-    const char *outcome = dpctl_json_str(t->trace, "outcome");
 
-    return (outcome && !strcmp(outcome, "dropped")
+    return (dpctl_walk_is_outcome(t->trace, "dropped")
             && t->visit == dpctl_walk_visit(t->trace, n - 1)
             ? dpctl_json_str(t->trace, "reason") : NULL);
 }

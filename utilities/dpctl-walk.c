@@ -118,6 +118,12 @@ dpctl_walk_next(const struct json *trace, size_t i)
     };
 }
 
+bool
+dpctl_walk_is_outcome(const struct json *trace, const char *word)
+{
+    return nullable_string_is_equal(dpctl_json_str(trace, "outcome"), word);
+}
+
 /* Names and headers. */
 
 /* The address in "10.10.0.26:40000" or "[fd00::1]:80". */
@@ -370,7 +376,6 @@ dpctl_walk_format(const struct json *trace, struct ds *s)
 {
     const char *actions = dpctl_json_str(trace, "actions");
     const char *verdict = dpctl_json_str(trace, "verdict");
-    const char *outcome = dpctl_json_str(trace, "outcome");
 
     format_packet(trace, s);
     for (size_t i = 0; i < dpctl_walk_n_visits(trace); i++) {
@@ -380,7 +385,7 @@ dpctl_walk_format(const struct json *trace, struct ds *s)
         format_changes(trace, i, s);
     }
     ds_put_format(s, "\nDatapath actions: %s\n",
-                  outcome && !strcmp(outcome, "punted") ? "(stock)"
+                  dpctl_walk_is_outcome(trace, "punted") ? "(stock)"
                   : actions && *actions ? actions : "drop");
     ds_put_format(s, "%sVerdict: %s%s\n", dpctl_bold(),
                   verdict ? verdict : "?", dpctl_plain());
