@@ -35,6 +35,8 @@ check_LTLIBRARIES = tests/unit/libunit.la
 tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine.c \
 	tests/unit/engine.h \
+	tests/unit/quoted-json.c \
+	tests/unit/quoted-json.h \
 	tests/unit/test-seed.c \
 	tests/unit/test-seed.h
 UNIT_LIBS = \

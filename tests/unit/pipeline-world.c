@@ -14,6 +14,7 @@
 #include "openvswitch/ofp-group.h"
 #include "openvswitch/ofp-table.h"
 #include "packets.h"
+#include "quoted-json.h"
 #include "sset.h"
 #include "util.h"
 
@@ -85,15 +86,7 @@ generate_json(struct json *json)
 struct adp_error *
 try_generate(const char *quoted)
 {
-    char *s = xasprintf("[%s]", quoted);
-
-    for (char *p = s; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    struct json *json = json_from_string(s);
-    ck_assert_msg(json->type == JSON_ARRAY, "%s", s);
-    free(s);
-    return generate_json(json);
+    return generate_json(json_array_from_quoted(quoted));
 }
 
 void

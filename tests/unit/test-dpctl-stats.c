@@ -10,20 +10,16 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "quoted-json.h"
 #include "util.h"
 #include "utilities/dpctl-stats.h"
 
 static struct json *
 parse(const char *quoted)
 {
-    char *s = xstrdup(quoted);
+    struct json *json = json_from_quoted(quoted);
 
-    for (char *p = s; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    struct json *json = json_from_string(s);
-    ck_assert_msg(json->type == JSON_OBJECT, "%s", s);
-    free(s);
+    ck_assert_msg(json->type == JSON_OBJECT, "%s", quoted);
     return json;
 }
 

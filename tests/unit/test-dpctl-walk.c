@@ -9,25 +9,9 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "quoted-json.h"
 #include "util.h"
 #include "utilities/dpctl-walk.h"
-
-/* 'text' has ' in place of ". */
-static struct json *
-parse(const char *text)
-{
-    char *copy = xstrdup(text);
-
-    for (char *p = copy; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-
-    struct json *json = json_from_string(copy);
-    ck_assert_msg(json->type != JSON_STRING, "%s: %s", json_string(json),
-                  copy);
-    free(copy);
-    return json;
-}
 
 #define NAMES "'names':{'10.0.0.7':'Pod default/web','p7':'Pod default/web'}"
 
@@ -37,7 +21,7 @@ parse_visit(const char *visit)
 {
     char *text = xasprintf("{'outcome':'dropped','reason':'just so'," NAMES ","
                            "'tables':[{'id':4,'table':'T',%s}]}", visit);
-    struct json *trace = parse(text);
+    struct json *trace = json_from_quoted(text);
 
     free(text);
     return trace;
@@ -65,7 +49,7 @@ expect_step(const char *step, const char *expected)
                            "{'id':4,'table':'T',%s},"
                            "{'id':5,'table':'U','flow':'priority=0',"
                            "'steps':[]}]}", visit);
-    struct json *trace = parse(text);
+    struct json *trace = json_from_quoted(text);
 
     expect_words(trace, 0, expected);
     json_destroy(trace);
@@ -232,7 +216,7 @@ expect_next(const struct json *trace, size_t i, size_t visit, bool back)
 
 START_TEST(ways)
 {
-    struct json *trace = parse(detours);
+    struct json *trace = json_from_quoted(detours);
 
     expect_words(trace, 0, "Goes to table 9 B, and comes back. Goes to table "
                  "10 C, and comes back.");
@@ -244,27 +228,29 @@ START_TEST(ways)
     json_destroy(trace);
 
     /* A detour after which only an output is left to do. */
-    trace = parse("{'tables':[{'id':0,'flow':'x','steps':["
-                  "{'do':'goto','visit':1,'returns':true},"
-                  "{'do':'output','port':'y','result':'sent'}]},"
-                  "{'id':1,'from':0,'flow':'x','steps':[]}]}");
+    trace = json_from_quoted(
+        "{'tables':[{'id':0,'flow':'x','steps':["
+        "{'do':'goto','visit':1,'returns':true},"
+        "{'do':'output','port':'y','result':'sent'}]},"
+        "{'id':1,'from':0,'flow':'x','steps':[]}]}");
     expect_next(trace, 0, SIZE_MAX, false);
     expect_next(trace, 1, 0, true);
     json_destroy(trace);
 
     /* Two buckets, each with a walk of its own. */
-    trace = parse("{'tables':[{'id':0,'flow':'x','steps':["
-                  "{'do':'group','group':1},"
-                  "{'do':'bucket','type':'all','bucket':0,'buckets':2},"
-                  "{'do':'goto','visit':1,'returns':true},"
-                  "{'do':'bucket','type':'all','bucket':1,'buckets':2},"
-                  "{'do':'goto','visit':3}]},"
-                  "{'id':1,'from':0,'flow':'x','steps':["
-                  "{'do':'goto','visit':2}]},"
-                  "{'id':2,'from':1,'flow':'x','steps':[]},"
-                  "{'id':1,'from':0,'flow':'x','steps':["
-                  "{'do':'goto','visit':4}]},"
-                  "{'id':2,'from':3,'flow':'x','steps':[]}]}");
+    trace = json_from_quoted(
+        "{'tables':[{'id':0,'flow':'x','steps':["
+        "{'do':'group','group':1},"
+        "{'do':'bucket','type':'all','bucket':0,'buckets':2},"
+        "{'do':'goto','visit':1,'returns':true},"
+        "{'do':'bucket','type':'all','bucket':1,'buckets':2},"
+        "{'do':'goto','visit':3}]},"
+        "{'id':1,'from':0,'flow':'x','steps':["
+        "{'do':'goto','visit':2}]},"
+        "{'id':2,'from':1,'flow':'x','steps':[]},"
+        "{'id':1,'from':0,'flow':'x','steps':["
+        "{'do':'goto','visit':4}]},"
+        "{'id':2,'from':3,'flow':'x','steps':[]}]}");
     expect_words(trace, 0, "Hands the packet to group 1. Bucket 0, one of 2, "
                  "gets a copy. Goes to table 1, and comes back. Bucket 1, one "
                  "of 2, gets a copy.");
@@ -286,9 +272,9 @@ START_TEST(names)
         { "fd00::1", "fd00::1 (Pod default/six)" },
         { "[", "[" }, { "", "" },
     };
-    struct json *trace = parse("{'names':{'10.0.0.7':'Pod default/web',"
-                               "'p7':'Pod default/web',"
-                               "'fd00::1':'Pod default/six'}}");
+    struct json *trace = json_from_quoted(
+        "{'names':{'10.0.0.7':'Pod default/web','p7':'Pod default/web',"
+        "'fd00::1':'Pod default/six'}}");
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char *named = dpctl_walk_named(trace, cases[i][0]);
@@ -303,7 +289,7 @@ END_TEST
 static void
 expect_summary(const char *text, const char *expected)
 {
-    struct json *trace = parse(text);
+    struct json *trace = json_from_quoted(text);
     char *summary = dpctl_walk_summary(trace);
 
     ck_assert_str_eq(summary, expected);
@@ -330,7 +316,7 @@ END_TEST
  * walk made of the packet stands at the end. */
 START_TEST(whole)
 {
-    struct json *trace = parse(
+    struct json *trace = json_from_quoted(
         "{'bridge':'br0','pipeline':'none','in_port':'p7','flow':'tcp,x',"
         "'outcome':'forwarded','verdict':'forwarded','actions':'2'," NAMES ","
         "'headers':{'ip_dst':'10.0.0.1','nw_ttl':'64'},"
@@ -372,7 +358,7 @@ END_TEST
 
 START_TEST(wrapped)
 {
-    struct json *trace = parse(detours);
+    struct json *trace = json_from_quoted(detours);
     struct ds s = DS_EMPTY_INITIALIZER;
     char *line, *save = NULL;
 
@@ -401,7 +387,7 @@ START_TEST(odd_answers)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
-        struct json *trace = parse(odd[i]);
+        struct json *trace = json_from_quoted(odd[i]);
         struct ds s = DS_EMPTY_INITIALIZER;
 
         dpctl_walk_format(trace, &s);
@@ -410,10 +396,11 @@ START_TEST(odd_answers)
         json_destroy(trace);
     }
 
-    struct json *old = parse("{'tables':[{'id':0,'flow':'x'}],'text':'t'}");
+    struct json *old = json_from_quoted(
+        "{'tables':[{'id':0,'flow':'x'}],'text':'t'}");
     ck_assert(!dpctl_walk_is_told(old));
     json_destroy(old);
-    struct json *new = parse(detours);
+    struct json *new = json_from_quoted(detours);
     ck_assert(dpctl_walk_is_told(new));
     json_destroy(new);
 }

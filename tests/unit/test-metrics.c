@@ -17,6 +17,7 @@
 #include "openvswitch/vlog.h"
 #include "packets.h"
 #include "pipeline-metrics.h"
+#include "quoted-json.h"
 #include "util.h"
 
 static const struct adp_pipeline *pipeline;
@@ -83,13 +84,9 @@ static void
 load(const char *quoted)
 {
     struct adp_model *model = adp_model_create();
-    char *s = xasprintf("[%s]", quoted);
-
-    for (char *p = s; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    struct json *json = json_from_string(s);
+    struct json *json = json_array_from_quoted(quoted);
     struct adp_error *error = adp_model_apply(model, json, NULL);
+
     ck_assert_msg(!error, "%s", error ? error->message : "");
     adp_flow_set_uninit(&set);
     adp_flow_set_init(&set);
@@ -97,7 +94,6 @@ load(const char *quoted)
     /* What the IDs stand for lives on without the model. */
     adp_model_destroy(model);
     json_destroy(json);
-    free(s);
 
     adp_metrics_destroy(metrics);
     metrics = adp_metrics_create(state);
@@ -171,12 +167,7 @@ n_counting(void)
 static void
 expect_json(struct json *json, const char *quoted)
 {
-    char *s = xstrdup(quoted);
-
-    for (char *p = s; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    struct json *expected = json_from_string(s);
+    struct json *expected = json_from_quoted(quoted);
     char *seen_s = json_to_string(json, JSSF_SORT);
     char *expected_s = json_to_string(expected, JSSF_SORT);
     ck_assert_str_eq(seen_s, expected_s);
@@ -184,7 +175,6 @@ expect_json(struct json *json, const char *quoted)
     free(seen_s);
     json_destroy(expected);
     json_destroy(json);
-    free(s);
 }
 
 START_TEST(nothing_counts_without_records)

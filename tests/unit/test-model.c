@@ -9,6 +9,7 @@
 #include "flow.h"
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
+#include "quoted-json.h"
 #include "sset.h"
 #include "util.h"
 
@@ -54,14 +55,8 @@ static struct json *junk;       /* To be freed. */
 static struct json *
 parse(const char *quoted)
 {
-    char *s = xasprintf("[%s]", quoted);
+    struct json *json = json_array_from_quoted(quoted);
 
-    for (char *p = s; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    struct json *json = json_from_string(s);
-    ck_assert_msg(json->type == JSON_ARRAY, "%s", s);
-    free(s);
     json_array_add(junk, json);
     return json;
 }

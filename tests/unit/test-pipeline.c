@@ -18,6 +18,7 @@
 #include "pipeline-clause.h"
 #include "pipeline-world.h"
 #include "pipeline.h"
+#include "quoted-json.h"
 #include "random.h"
 #include "util.h"
 
@@ -378,10 +379,7 @@ START_TEST(priorities_keep_their_order)
         ds_put_cstr(&s, "]}");
     }
     ds_put_char(&s, ']');
-    for (char *p = ds_cstr(&s); *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    json = json_from_string(ds_cstr(&s));
+    json = json_from_quoted(ds_cstr(&s));
     ds_destroy(&s);
     ck_assert(!generate_json(json));
 
@@ -409,11 +407,8 @@ START_TEST(runs_out_of_baseline_priorities)
             ds_put_format(&s, "%s{'direction':'In'}", i ? "," : "");
         }
         ds_put_cstr(&s, "]}");
-        for (char *p = ds_cstr(&s); *p; p++) {
-            *p = *p == '\'' ? '"' : *p;
-        }
-        char *array = xasprintf("[%s]", ds_cstr(&s));
-        struct adp_error *error = generate_json(json_from_string(array));
+        struct adp_error *error
+            = generate_json(json_array_from_quoted(ds_cstr(&s)));
 
         ck_assert((error != NULL) == (n > 171));
         if (error) {
@@ -423,7 +418,6 @@ START_TEST(runs_out_of_baseline_priorities)
         } else {
             check_set();
         }
-        free(array);
         ds_destroy(&s);
     }
 }
