@@ -25,7 +25,13 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
                      struct dp_packet_batch *batch)
 {
     if (dp_hooks && dp_hooks->decapsulated) {
+        const size_t n = dp_packet_batch_size(batch);
+        const odp_port_t port = batch->packets[0]->md.in_port.odp_port;
+
         dp_hooks->decapsulated(pmd, batch);
+        if (dp_packet_batch_size(batch) < n) {
+            outer_note_ours(pmd, port);
+        }
     }
     if (!dp_packet_batch_is_empty(batch)) {
         /* The stock way, maybe inside of a verdict's execution. */

@@ -15,6 +15,13 @@
  * The megaflow is looked up again for each batch, by its UFID, so that it needs
  * no reference: the template is good while match and action are the same.
  *
+ * Only ports are looked at from which packets lately went into tunnels whose
+ * packets dp_hooks->decapsulated() took, and only those tunnels' megaflows
+ * become templates: the rest of the datapath is as it was.
+ *
+ * No packet goes ahead of one from the same peer into the same tunnel: once one
+ * goes the stock way, those behind it in the batch do, too.
+ *
  * Outer IPv6, options and fragments of IPv4, and VLANs go the stock way. */
 
 #include "coverage.h"
@@ -32,6 +39,7 @@ BUILD_ASSERT_DECL(OUTER_WORDS * 8 <= OUTER_LEN);
 BUILD_ASSERT_DECL(OUTER_WORDS * 8 >= OUTER_LEN - 4);
 
 #define OUTER_SEARCH_INTERVAL 10000     /* Microseconds. */
+#define OUTER_NOTE_AGE 1000000          /* Microseconds. */
 
 struct outer {
     bool valid;
@@ -45,24 +53,77 @@ struct outer {
     /* For one batch. */
     uint64_t batch;
     struct dp_netdev_flow *current;     /* NULL: has changed. */
+    uint64_t left_batch;                /* A packet went the stock way. */
 };
 
-/* By port and source. */
+/* That a port was met, not longer than OUTER_NOTE_AGE ago. */
+struct outer_note {
+    odp_port_t port;
+    long long int until;                /* Microseconds. */
+};
+enum { OUTER_NOTES = 32 };              /* A power of 2. */
+
 struct outers {
     uint64_t batch;                     /* Counts them. */
-    struct outer slots[64];
+    /* By port.  A later port takes another's place: that one does without
+     * templates until it is met again. */
+    struct outer_note from[OUTER_NOTES];    /* Received on... */
+    struct outer_note into[OUTER_NOTES];    /* ...for this tunnel. */
+    struct outer slots[64];             /* By port, source and kind. */
 };
 DEFINE_STATIC_PER_THREAD_DATA(struct outers, outers, { 0 });
+
+static inline struct outer_note *
+outer_note(struct outer_note notes[OUTER_NOTES], odp_port_t port)
+{
+    return &notes[odp_to_u32(port) % OUTER_NOTES];
+}
+
+static inline bool
+outer_is_noted(struct outer_note notes[OUTER_NOTES], odp_port_t port,
+               long long int now)
+{
+    const struct outer_note *note = outer_note(notes, port);
+
+    return note->port == port && now < note->until;
+}
+
+static void
+outer_take_note(struct outer_note notes[OUTER_NOTES], odp_port_t port,
+                long long int now)
+{
+    *outer_note(notes, port)
+        = (struct outer_note) { port, now + OUTER_NOTE_AGE };
+}
+
+/* Packets of the batch that 'pmd' received came out of the tunnel 'port', and
+ * dp_hooks->decapsulated() took them. */
+static void
+outer_note_ours(struct dp_netdev_pmd_thread *pmd, odp_port_t port)
+{
+    const struct dp_netdev_rxq *rxq = pmd->ctx.last_rxq;
+
+    if (rxq) {
+        struct outers *outers = outers_get();
+
+        outer_take_note(outers->from, rxq->port->port_no, pmd->ctx.now);
+        outer_take_note(outers->into, port, pmd->ctx.now);
+    }
+}
 
 static inline struct outer *
 outer_slot(struct outers *outers, odp_port_t port, const uint8_t *data)
 {
     uint32_t mac, ip;
+    uint16_t udp_dst;
 
     memcpy(&mac, data + ETH_ADDR_LEN + 2, sizeof mac);
     memcpy(&ip, data + ETH_HEADER_LEN + offsetof(struct ip_header, ip_src),
            sizeof ip);
-    return &outers->slots[hash_3words(mac, ip, odp_to_u32(port))
+    memcpy(&udp_dst, data + ETH_HEADER_LEN + IP_HEADER_LEN
+                     + offsetof(struct udp_header, udp_dst), sizeof udp_dst);
+    return &outers->slots[hash_3words(mac, ip, (uint32_t) udp_dst << 16
+                                               ^ odp_to_u32(port))
                           % ARRAY_SIZE(outers->slots)];
 }
 
@@ -71,6 +132,12 @@ outer_key_equal(const struct netdev_flow_key *a,
                 const struct netdev_flow_key *b)
 {
     return a->len == b->len && !memcmp(&a->mf, &b->mf, a->len);
+}
+
+static odp_port_t
+outer_pop_port(const struct dp_netdev_flow *flow)
+{
+    return nl_attr_get_odp_port(dp_netdev_flow_get_actions(flow)->actions);
 }
 
 /* True if 'flow' does nothing but take off a tunnel's headers. */
@@ -153,8 +220,9 @@ outer_compose(struct outer *o, const struct dp_netdev_flow *flow)
 /* Looks for a template for packets like 'packet' from 'port', to replace
  * '*o'. */
 static void
-outer_search(struct outer *o, struct dp_netdev_pmd_thread *pmd,
-             odp_port_t port, struct dp_packet *packet)
+outer_search(struct outers *outers, struct outer *o,
+             struct dp_netdev_pmd_thread *pmd, odp_port_t port,
+             struct dp_packet *packet)
 {
     struct netdev_flow_key key;
     struct dp_netdev_flow *flow;
@@ -163,7 +231,8 @@ outer_search(struct outer *o, struct dp_netdev_pmd_thread *pmd,
     pkt_metadata_init(&packet->md, port);
     miniflow_extract(packet, &key.mf);
     flow = dp_netdev_pmd_lookup_flow(pmd, &key, NULL);
-    if (flow && outer_only_pops(flow)) {
+    if (flow && outer_only_pops(flow)
+        && outer_is_noted(outers->into, outer_pop_port(flow), pmd->ctx.now)) {
         o->port = port;
         o->ufid = flow->ufid;
         netdev_flow_key_clone(&o->flow, &flow->cr.flow);
@@ -172,9 +241,11 @@ outer_search(struct outer *o, struct dp_netdev_pmd_thread *pmd,
     }
 }
 
-/* The template's megaflow, or NULL if that is not what it was. */
+/* The template's megaflow, or NULL if that is not what it was, or its tunnel
+ * not one of ours any more. */
 static struct dp_netdev_flow *
-outer_flow(const struct outer *o, const struct dp_netdev_pmd_thread *pmd)
+outer_flow(struct outers *outers, const struct outer *o,
+           const struct dp_netdev_pmd_thread *pmd)
 {
     struct dp_netdev_flow *flow = dp_netdev_pmd_find_flow(pmd, &o->ufid,
                                                           NULL, 0);
@@ -183,6 +254,8 @@ outer_flow(const struct outer *o, const struct dp_netdev_pmd_thread *pmd)
             && outer_key_equal(&o->flow, &flow->cr.flow)
             && outer_key_equal(&o->mask, flow->cr.mask)
             && outer_only_pops(flow)
+            && outer_is_noted(outers->into, outer_pop_port(flow),
+                              pmd->ctx.now)
             ? flow : NULL);
 }
 
@@ -224,37 +297,64 @@ outer_prepare(struct dp_packet *packet, odp_port_t port)
 }
 
 /* The megaflow that 'packet' from 'port' hits, if there is a template of
- * it. */
+ * it, and no packet of 'o' was left to the stock way in this batch. */
 static inline struct dp_netdev_flow *
 outer_find(struct dp_netdev_pmd_thread *pmd, struct outers *outers,
-           odp_port_t port, struct dp_packet *packet)
+           struct outer *o, odp_port_t port, struct dp_packet *packet)
 {
-    const uint8_t *data = dp_packet_data(packet);
-    size_t size = dp_packet_size(packet);
-    struct outer *o;
-
-    if (OVS_UNLIKELY(size < OUTER_LEN)) {
+    if (OVS_UNLIKELY(o->left_batch == outers->batch)) {
         return NULL;
     }
-    o = outer_slot(outers, port, data);
-    if (OVS_UNLIKELY(!outer_fits(o, port, data, size))) {
+    if (OVS_UNLIKELY(!outer_fits(o, port, dp_packet_data(packet),
+                                 dp_packet_size(packet)))) {
         if (pmd->ctx.now >= o->next_search) {
-            outer_search(o, pmd, port, packet);
+            outer_search(outers, o, pmd, port, packet);
         }
         return NULL;
     }
     if (o->batch != outers->batch) {
         o->batch = outers->batch;
-        o->current = outer_flow(o, pmd);
+        o->current = outer_flow(outers, o, pmd);
         o->valid = o->current != NULL;
     }
     return o->current;
 }
 
-static odp_port_t
-outer_pop_port(const struct dp_netdev_flow *flow)
+/* Moves packets from 'batch' to 'taken' for whose headers there is a template,
+ * all of one action, and credits their megaflows.  Returns the first one's. */
+static const struct dp_netdev_flow *
+outer_sort(struct dp_netdev_pmd_thread *pmd, struct outers *outers,
+           struct dp_packet_batch *batch, odp_port_t port,
+           struct dp_packet_batch *taken)
 {
-    return nl_attr_get_odp_port(dp_netdev_flow_get_actions(flow)->actions);
+    const size_t n = dp_packet_batch_size(batch);
+    const struct dp_netdev_flow *first = NULL;
+    struct dp_packet *packet;
+    size_t i;
+
+    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+        struct dp_netdev_flow *flow;
+        struct outer *o;
+
+        if (OVS_UNLIKELY(dp_packet_size(packet) < OUTER_LEN)) {
+            dp_packet_batch_refill(batch, packet, i);
+            continue;
+        }
+        o = outer_slot(outers, port, dp_packet_data(packet));
+        flow = outer_find(pmd, outers, o, port, packet);
+        first = first ? first : flow;
+        if (flow && (flow == first
+                     || outer_pop_port(flow) == outer_pop_port(first))) {
+            outer_prepare(packet, port);
+            dp_netdev_flow_used(flow, 1, dp_packet_size(packet), 0,
+                                pmd->ctx.now / 1000);
+            dp_packet_batch_add(taken, packet);
+        } else {
+            o->left_batch = outers->batch;
+            dp_packet_batch_refill(batch, packet, i);
+        }
+    }
+    return first;
 }
 
 /* Takes packets out of the batch for whose headers there is a template, and
@@ -264,31 +364,19 @@ outer_take(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
            odp_port_t port)
 {
     struct outers *outers = outers_get();
-    const size_t n = dp_packet_batch_size(batch);
-    const struct dp_netdev_flow *first = NULL;
+    const struct dp_netdev_flow *first;
     struct dp_packet_batch taken;
     struct dp_packet *packet;
-    size_t i;
 
-    DP_PACKET_BATCH_FOR_EACH (j, packet, batch) {
+    if (!outer_is_noted(outers->from, port, pmd->ctx.now)) {
+        return;
+    }
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         OVS_PREFETCH(dp_packet_data(packet));
     }
     outers->batch++;
     dp_packet_batch_init(&taken);
-    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        struct dp_netdev_flow *flow = outer_find(pmd, outers, port, packet);
-
-        first = first ? first : flow;
-        if (flow && (flow == first
-                     || outer_pop_port(flow) == outer_pop_port(first))) {
-            outer_prepare(packet, port);
-            dp_netdev_flow_used(flow, 1, dp_packet_size(packet), 0,
-                                pmd->ctx.now / 1000);
-            dp_packet_batch_add(&taken, packet);
-        } else {
-            dp_packet_batch_refill(batch, packet, i);
-        }
-    }
+    first = outer_sort(pmd, outers, batch, port, &taken);
 
     const size_t n_taken = dp_packet_batch_size(&taken);
     if (n_taken) {

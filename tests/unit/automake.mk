@@ -27,7 +27,8 @@ UNIT_TESTS = \
 	tests/unit/test-program \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
-	tests/unit/test-state
+	tests/unit/test-state \
+	tests/unit/test-tunnel-template
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
@@ -157,6 +158,9 @@ tests_unit_test_state_SOURCES = \
 	antrea-dp/adp-state.c
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c
+tests_unit_test_tunnel_template_LDADD = $(UNIT_LIBS)
+
 tests_unit_gen_flows_SOURCES = tests/unit/gen-flows.c
 tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 
@@ -187,4 +191,5 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_session_parse_OBJECTS) \
 	$(tests_unit_test_session_OBJECTS) \
 	$(tests_unit_test_state_OBJECTS) \
+	$(tests_unit_test_tunnel_template_OBJECTS) \
 	$(tests_unit_gen_flows_OBJECTS)

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Templates of outer headers (ovs/hooks/dp-hooks-tunnel.c), in a datapath of
+ * type "dummy" whose port receives what the test hands it, in one batch. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "coverage.h"
+#include "csum.h"
+#include "dp-hooks.h"
+#include "dp-packet.h"
+#include "dpif.h"
+#include "dummy.h"
+#include "flow.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "odp-util.h"
+#include "packets.h"
+#include "random.h"
+#include "test-seed.h"
+#include "timeval.h"
+#include "util.h"
+
+extern struct coverage_counter counter_datapath_tunnel_template_hit;
+
+/* A device that receives a batch which lies ready. */
+
+static struct dp_packet_batch train;
+
+static struct netdev *
+train_alloc(void)
+{
+    return xzalloc(sizeof(struct netdev));
+}
+
+static void
+train_dealloc(struct netdev *netdev)
+{
+    free(netdev);
+}
+
+static int
+train_construct(struct netdev *netdev OVS_UNUSED)
+{
+    return 0;
+}
+
+static void
+train_destruct(struct netdev *netdev OVS_UNUSED)
+{
+}
+
+static int
+train_get_etheraddr(const struct netdev *netdev OVS_UNUSED,
+                    struct eth_addr *mac)
+{
+    *mac = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,01);
+    return 0;
+}
+
+static int
+train_update_flags(struct netdev *netdev OVS_UNUSED,
+                   enum netdev_flags off OVS_UNUSED,
+                   enum netdev_flags on OVS_UNUSED, enum netdev_flags *old)
+{
+    *old = NETDEV_UP | NETDEV_PROMISC;
+    return 0;
+}
+
+static int
+train_send(struct netdev *netdev OVS_UNUSED, int qid OVS_UNUSED,
+           struct dp_packet_batch *batch, bool concurrent OVS_UNUSED)
+{
+    dp_packet_delete_batch(batch, true);
+    return 0;
+}
+
+static struct netdev_rxq *
+train_rxq_alloc(void)
+{
+    return xzalloc(sizeof(struct netdev_rxq));
+}
+
+static void
+train_rxq_dealloc(struct netdev_rxq *rxq)
+{
+    free(rxq);
+}
+
+static int
+train_rxq_construct(struct netdev_rxq *rxq OVS_UNUSED)
+{
+    return 0;
+}
+
+static void
+train_rxq_destruct(struct netdev_rxq *rxq OVS_UNUSED)
+{
+}
+
+static int
+train_rxq_recv(struct netdev_rxq *rxq OVS_UNUSED,
+               struct dp_packet_batch *batch, int *qfill OVS_UNUSED)
+{
+    struct dp_packet *packet;
+
+    if (dp_packet_batch_is_empty(&train)) {
+        return EAGAIN;
+    }
+    DP_PACKET_BATCH_FOR_EACH (i, packet, &train) {
+        dp_packet_batch_add(batch, packet);
+    }
+    dp_packet_batch_init(&train);
+    return 0;
+}
+
+static const struct netdev_class train_class = {
+    .type = "train",
+    .alloc = train_alloc,
+    .construct = train_construct,
+    .destruct = train_destruct,
+    .dealloc = train_dealloc,
+    .get_etheraddr = train_get_etheraddr,
+    .update_flags = train_update_flags,
+    .send = train_send,
+    .rxq_alloc = train_rxq_alloc,
+    .rxq_construct = train_rxq_construct,
+    .rxq_destruct = train_rxq_destruct,
+    .rxq_dealloc = train_rxq_dealloc,
+    .rxq_recv = train_rxq_recv,
+};
+
+/* The datapath. */
+
+static struct dpif *dpif;
+static odp_port_t train_port, geneve_port, vxlan_port;
+
+static odp_port_t
+add_port(const char *name, const char *type)
+{
+    odp_port_t port = ODPP_NONE;
+    struct netdev *netdev;
+
+    ck_assert_int_eq(netdev_open(name, type, &netdev), 0);
+    ck_assert_int_eq(dpif_port_add(dpif, netdev, &port), 0);
+    netdev_close(netdev);
+    return port;
+}
+
+/* A tunnel's packets that the underlay sends to 'pop'. */
+struct peer {
+    ovs_be32 src, dst;
+    uint16_t udp_dst;
+    odp_port_t pop;
+    ovs_u128 ufid;
+    uint64_t n_sent;
+    uint32_t next_sent, next_seen;      /* Numbers in packets. */
+};
+
+static void
+peer_flow(const struct peer *p, struct flow *flow, struct flow *mask)
+{
+    memset(flow, 0, sizeof *flow);
+    flow->in_port.odp_port = train_port;
+    flow->dl_type = htons(ETH_TYPE_IP);
+    flow->nw_src = p->src;
+    flow->nw_dst = p->dst;
+    flow->nw_proto = IPPROTO_UDP;
+    flow->tp_dst = htons(p->udp_dst);
+
+    memset(mask, 0, sizeof *mask);
+    mask->in_port.odp_port = u32_to_odp(UINT32_MAX);
+    mask->dl_type = OVS_BE16_MAX;
+    mask->nw_src = mask->nw_dst = OVS_BE32_MAX;
+    mask->nw_proto = UINT8_MAX;
+    mask->nw_frag = FLOW_NW_FRAG_MASK;
+    mask->tp_dst = OVS_BE16_MAX;
+}
+
+/* The megaflow that the underlay's bridge would have made. */
+static void
+peer_install(struct peer *p)
+{
+    struct odputil_keybuf key_buf, mask_buf;
+    struct odp_flow_key_parms parms;
+    uint64_t actions_stub[8];
+    struct ofpbuf key, mask, actions;
+    struct flow flow, wc;
+
+    peer_flow(p, &flow, &wc);
+    parms = (struct odp_flow_key_parms) { .flow = &flow, .mask = &wc,
+        .support = { .max_vlan_headers = 1, .recirc = true } };
+    ofpbuf_use_stack(&key, &key_buf, sizeof key_buf);
+    odp_flow_key_from_flow(&parms, &key);
+    ofpbuf_use_stack(&mask, &mask_buf, sizeof mask_buf);
+    parms.key_buf = &key;
+    odp_flow_key_from_mask(&parms, &mask);
+    ofpbuf_use_stub(&actions, actions_stub, sizeof actions_stub);
+    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_TUNNEL_POP, p->pop);
+
+    odp_flow_key_hash(key.data, key.size, &p->ufid);
+    ck_assert_int_eq(dpif_flow_put(dpif, DPIF_FP_CREATE, key.data, key.size,
+                                   mask.data, mask.size, actions.data,
+                                   actions.size, &p->ufid,
+                                   PMD_ID_NULL, NULL), 0);
+    ofpbuf_uninit(&actions);
+}
+
+static uint64_t
+peer_count(const struct peer *p)
+{
+    struct dpif_flow flow;
+    struct ofpbuf buf;
+    uint64_t n;
+
+    ofpbuf_init(&buf, 0);
+    ck_assert_int_eq(dpif_flow_get(dpif, NULL, 0, &p->ufid, NON_PMD_CORE_ID,
+                                   &buf, &flow), 0);
+    n = flow.stats.n_packets;
+    ofpbuf_uninit(&buf);
+    return n;
+}
+
+/* What a packet carries, behind its inner Ethernet header. */
+struct note {
+    uint32_t peer;
+    uint32_t number;
+};
+
+enum {
+    TUNNEL_HEADER_LEN = 8,              /* Geneve's and VXLAN's. */
+    INNER_LEN = ETH_HEADER_LEN + sizeof(struct note)
+};
+
+/* The next packet of 'p', with 'tos' outside. */
+static struct dp_packet *
+peer_packet(struct peer *p, uint32_t index, uint8_t tos)
+{
+    struct dp_packet *b = dp_packet_new(256);
+    struct note note = { index, p->next_sent++ };
+    size_t udp_len = UDP_HEADER_LEN + TUNNEL_HEADER_LEN + INNER_LEN;
+
+    struct eth_header *eth = dp_packet_put_zeros(b, sizeof *eth);
+    eth->eth_dst = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,01);
+    eth->eth_src = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,02);
+    eth->eth_type = htons(ETH_TYPE_IP);
+
+    struct ip_header *ip = dp_packet_put_zeros(b, sizeof *ip);
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tos = tos;
+    ip->ip_tot_len = htons(IP_HEADER_LEN + udp_len);
+    ip->ip_ttl = 64;
+    ip->ip_proto = IPPROTO_UDP;
+    put_16aligned_be32(&ip->ip_src, p->src);
+    put_16aligned_be32(&ip->ip_dst, p->dst);
+    ip->ip_csum = csum(ip, sizeof *ip);
+
+    struct udp_header *udp = dp_packet_put_zeros(b, sizeof *udp);
+    udp->udp_src = htons(random_range(UINT16_MAX));
+    udp->udp_dst = htons(p->udp_dst);
+    udp->udp_len = htons(udp_len);
+
+    uint8_t *header = dp_packet_put_zeros(b, TUNNEL_HEADER_LEN);
+    if (p->pop == geneve_port) {
+        header[2] = ETH_TYPE_TEB >> 8;
+        header[3] = ETH_TYPE_TEB & 0xff;
+    } else {
+        header[0] = 8;                  /* The VNI is there. */
+    }
+
+    struct eth_header *inner = dp_packet_put_zeros(b, sizeof *inner);
+    inner->eth_type = htons(0x88b5);    /* For experiments. */
+    dp_packet_put(b, &note, sizeof note);
+    p->n_sent++;
+    return b;
+}
+
+/* Hooks. */
+
+static struct peer peers[8];
+static bool ours;                       /* Who is behind the tunnels. */
+static size_t n_disorder, n_mistaken, n_decapsulated;
+
+static void
+received(struct dp_netdev_pmd_thread *pmd OVS_UNUSED,
+         struct dp_packet_batch *batch OVS_UNUSED,
+         odp_port_t port OVS_UNUSED)
+{
+}
+
+static void
+decapsulated(struct dp_netdev_pmd_thread *pmd OVS_UNUSED,
+             struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        struct note note;
+        struct peer *p;
+
+        ck_assert_uint_eq(dp_packet_size(packet), INNER_LEN);
+        memcpy(&note, (char *) dp_packet_data(packet) + ETH_HEADER_LEN,
+               sizeof note);
+        p = &peers[note.peer];
+        n_decapsulated++;
+        n_disorder += note.number != p->next_seen;
+        p->next_seen = note.number + 1;
+        n_mistaken += packet->md.in_port.odp_port != p->pop;
+    }
+    if (ours) {
+        dp_packet_delete_batch(batch, true);
+        dp_packet_batch_init(batch);
+    }
+}
+
+static const struct dp_hooks hooks = {
+    .received = received,
+    .decapsulated = decapsulated,
+};
+
+static size_t
+template_hits(void)
+{
+    return counter_datapath_tunnel_template_hit.count();
+}
+
+static void
+setup(void)
+{
+    static bool prepared;
+
+    if (!prepared) {
+        prepared = true;
+        dummy_enable("");
+        ck_assert_int_eq(netdev_register_provider(&train_class), 0);
+        dp_hooks = &hooks;
+    }
+    ck_assert_int_eq(dpif_create("templates", "dummy", &dpif), 0);
+    train_port = add_port("train0", "train");
+    geneve_port = add_port("geneve0", "geneve");
+    vxlan_port = add_port("vxlan0", "vxlan");
+    memset(peers, 0, sizeof peers);
+    ours = true;
+    n_disorder = n_mistaken = n_decapsulated = 0;
+    template_hits();
+}
+
+static void
+teardown(void)
+{
+    ck_assert_int_eq(dpif_delete(dpif), 0);
+    dpif_close(dpif);
+}
+
+static void
+add_peer(size_t i, uint32_t src, uint32_t dst, uint16_t udp_dst,
+         odp_port_t pop)
+{
+    peers[i] = (struct peer) { .src = htonl(0x0a000000 + src),
+                               .dst = htonl(0x0a000000 + dst),
+                               .udp_dst = udp_dst, .pop = pop };
+    peer_install(&peers[i]);
+}
+
+/* Receives a batch of the packets of 'indexes'. */
+static void
+receive(const uint8_t *indexes, size_t n, uint8_t tos)
+{
+    for (size_t i = 0; i < n; i++) {
+        dp_packet_batch_add(&train, peer_packet(&peers[indexes[i]],
+                                                indexes[i], tos));
+    }
+    dpif_run(dpif);
+    ck_assert(dp_packet_batch_is_empty(&train));
+    xnanosleep(1000 * 1000);            /* Searches are at least 10 ms apart. */
+}
+
+enum { MANY = 200 };                    /* Batches. */
+
+/* As long as there is no template, and after. */
+START_TEST(test_keeps_order)
+{
+    static const uint8_t four[] = { 0, 0, 0, 0 };
+    size_t hits = 0;
+    int i;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    for (i = 0; i < MANY && hits < 20; i++) {
+        receive(four, ARRAY_SIZE(four), 0);
+        ck_assert_uint_eq(n_disorder, 0);
+        hits += template_hits();
+    }
+    ck_assert_uint_ge(hits, 20);
+    ck_assert_uint_eq(peer_count(&peers[0]), peers[0].n_sent);
+}
+END_TEST
+
+/* Megaflows that share a peer, tunnels of two kinds. */
+START_TEST(test_tells_apart)
+{
+    static const uint8_t mixed[] = { 0, 1, 1, 2, 0, 1, 2, 2 };
+    size_t hits = 0;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    add_peer(1, 1, 2, 4789, vxlan_port);
+    add_peer(2, 1, 3, 6081, vxlan_port);    /* Wants a slot with the first. */
+    for (int i = 0; i < MANY; i++) {
+        receive(mixed, ARRAY_SIZE(mixed), 0);
+        hits += template_hits();
+    }
+    ck_assert_uint_gt(hits, 0);
+    ck_assert_uint_eq(n_mistaken, 0);
+    ck_assert_uint_eq(n_disorder, 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(peer_count(&peers[i]), peers[i].n_sent);
+    }
+}
+END_TEST
+
+/* Tunnels whose packets nobody takes here, then somebody, then nobody. */
+START_TEST(test_ours_alone)
+{
+    static const uint8_t two[] = { 0, 0 };
+    int i;
+
+    ours = false;
+    add_peer(0, 1, 2, 6081, geneve_port);
+    for (i = 0; i < 50; i++) {
+        receive(two, ARRAY_SIZE(two), 0);
+    }
+    ck_assert_uint_eq(template_hits(), 0);
+
+    ours = true;
+    for (i = 0; i < MANY && !template_hits(); i++) {
+        receive(two, ARRAY_SIZE(two), 0);
+    }
+    ck_assert_int_lt(i, MANY);
+
+    ours = false;
+    for (i = 0; i < 100 * MANY; i++) {
+        receive(two, ARRAY_SIZE(two), 0);
+        if (!template_hits()) {
+            break;
+        }
+    }
+    ck_assert_int_lt(i, 100 * MANY);
+    ck_assert_uint_eq(n_decapsulated, peers[0].n_sent);
+    ck_assert_uint_eq(peer_count(&peers[0]), peers[0].n_sent);
+}
+END_TEST
+
+START_TEST(test_random)
+{
+    test_seed_random();
+    for (int i = 0; i < ARRAY_SIZE(peers); i++) {
+        /* Destinations differ, or else megaflows would overlap. */
+        add_peer(i, random_range(2), 16 + i,
+                 random_range(2) ? 6081 : 4789,
+                 random_range(2) ? geneve_port : vxlan_port);
+    }
+    for (int i = 0; i < MANY; i++) {
+        uint8_t indexes[NETDEV_MAX_BURST];
+        size_t n = 1 + random_range(ARRAY_SIZE(indexes));
+
+        for (size_t j = 0; j < n; j++) {
+            indexes[j] = random_range(ARRAY_SIZE(peers));
+        }
+        receive(indexes, n, random_range(3) ? 0 : 0x20);
+    }
+    ck_assert_uint_gt(template_hits(), 0);
+    ck_assert_uint_eq(n_mistaken, 0);
+    ck_assert_uint_eq(n_disorder, 0);
+    for (int i = 0; i < ARRAY_SIZE(peers); i++) {
+        ck_assert_uint_eq(peer_count(&peers[i]), peers[i].n_sent);
+    }
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("tunnel-template");
+    TCase *tc = tcase_create("tunnel-template");
+    SRunner *sr = srunner_create(s);
+    int n_failed;
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 0);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test_ours_alone);    /* First: nothing is known. */
+    tcase_add_test(tc, test_keeps_order);
+    tcase_add_test(tc, test_tells_apart);
+    tcase_add_test(tc, test_random);
+    srunner_set_fork_status(sr, CK_NOFORK);
+    srunner_run_all(sr, CK_ENV);
+    n_failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
