@@ -132,7 +132,7 @@ nat_from_request(struct nat_action_info_t *nat,
 
 static void
 note_step(struct adp_ct *ct, const struct conntrack_peek_request *req,
-          const struct conntrack_peek_tuple *tuple, bool clear)
+          const struct conntrack_peek_tuple *tuple, bool clear, bool forget)
 {
     const struct conntrack_peek *p = &ct->peek;
     size_t i = ct->n_steps++;
@@ -145,6 +145,7 @@ note_step(struct adp_ct *ct, const struct conntrack_peek_request *req,
             step->nat = *req->nat;
         }
         step->clear = clear;
+        step->forget = forget;
         step->ct_state = p->ct_state;
         step->ct_mark = p->ct_mark;
         step->ct_label = p->ct_label;
@@ -164,6 +165,9 @@ adp_ct_repeat(struct adp_ct *ct, const struct adp_ct_step *step,
     }
     if (step->clear) {
         conntrack_peek_clear(p);
+    }
+    if (step->forget) {
+        conntrack_peek_forget(p);
     }
     return (conntrack_peek_ct(p, &req, tuple) == CT_PEEK_OK
             && p->ct_state == step->ct_state
@@ -198,6 +202,9 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
     if (clear) {
         conntrack_peek_clear(p);        /* ct_clear came between. */
     }
+    if (req->rewritten) {
+        conntrack_peek_forget(p);
+    }
     if (req->nat) {
         nat_from_request(&nat, req);
     }
@@ -215,7 +222,7 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
         return ADP_PUNT_DEPTH;
     }
 
-    note_step(ct, &preq, &tuple, clear);
+    note_step(ct, &preq, &tuple, clear, req->rewritten);
     tuple_to_flow(&tuple, flow);
     flow->ct_state = p->ct_state;
     flow->ct_zone = p->ct_zone;

@@ -20,7 +20,8 @@
 struct adp_ct_step {
     struct conntrack_peek_request req;
     struct nat_action_info_t nat;       /* req.nat points here, or is NULL. */
-    bool clear;                         /* ct_clear came before. */
+    bool clear, forget;                 /* ct_clear, setting addresses or
+                                         * ports came before. */
     uint8_t ct_state;
     uint32_t ct_mark;
     ovs_u128 ct_label;

@@ -61,6 +61,8 @@ adp_walk_ct_init(struct adp_walk *w)
     md_from_flow(&w->md, w->flow);
     w->conntracked = (w->flow->ct_state & CS_TRACKED) != 0;
     w->nat_unseen = false;
+    w->rewritten = false;
+    w->retyped = false;
     w->clone_tracked = false;
 }
 
@@ -214,6 +216,7 @@ request_init(struct adp_ct_request *req, struct adp_walk *w,
                  ? mf_get_subfield(&ct->zone_src, w->flow) : ct->zone_imm),
         .commit = (ct->flags & NX_CT_F_COMMIT) != 0,
         .force = (ct->flags & NX_CT_F_FORCE) != 0,
+        .rewritten = w->rewritten,
         .alg = ct->alg,
     };
     execute_nested(w, ct, req);
@@ -297,6 +300,7 @@ ask(struct adp_walk *w, const struct adp_ct_request *req,
     }
     punt = w->env->class->ct(w->env, req, flow);
     w->verdict->n_cts++;
+    w->rewritten = false;
     *nat = !same_tuple(flow, &w->base);
     md_from_flow(&w->md, flow);
     if (adp_walk_traces(w)) {
@@ -366,6 +370,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
     struct flow saved_base = w->base;
     int resubmits = w->resubmits;
     int n_passes = w->n_passes;
+    bool retyped = w->retyped;
     struct adp_ct_md saved_md;
     bool nat;
 
@@ -390,6 +395,8 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         w->stop = w->verdict->punt != ADP_PUNT_NONE;
         w->md = saved_md;
         w->nat_unseen = nat;
+        w->rewritten = false;
+        w->retyped = retyped;
         w->clone_tracked |= w->verdict->n_cts > n_cts;
         w->n_passes = n_passes;
         w->resubmits = resubmits;
@@ -422,6 +429,12 @@ adp_walk_ct(struct adp_walk *w, const struct adp_op *op, bool last)
     }
 
     adp_walk_commit(w);
+    if (w->retyped) {
+        /* Conntrack tells ICMP's messages apart by type, the environment by
+         * that of the packet as it came. */
+        adp_walk_punt(w, ADP_PUNT_ACTION, op->ofpact);
+        return false;
+    }
     request_init(&req, w, ct);
     put_ct(w, &req);
 

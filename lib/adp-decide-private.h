@@ -63,6 +63,9 @@ struct adp_walk {
     struct adp_ct_md md;
     bool conntracked;               /* Does OpenFlow know what 'md' says? */
     bool nat_unseen;                /* Do headers differ from 'base'? */
+    bool rewritten;             /* Were the addresses or ports that conntrack
+                                 * looks at set since the latest ct()? */
+    bool retyped;               /* Was ICMP's type or code set? */
     bool clone_tracked;             /* Did a clone meet ct()? */
     bool dirty;                 /* May 'flow' differ from 'base'? */
 

@@ -85,14 +85,50 @@ adp_walk_punt(struct adp_walk *w, enum adp_punt punt, const struct ofpact *a)
     }
 }
 
+/* What of 'base' conntrack knows a packet by. */
+struct walk_tuple {
+    struct in6_addr ipv6_src, ipv6_dst;
+    ovs_be32 nw_src, nw_dst;
+    ovs_be16 tp_src, tp_dst;
+};
+
+static struct walk_tuple
+tuple_of(const struct flow *base)
+{
+    return (struct walk_tuple) {
+        .ipv6_src = base->ipv6_src,
+        .ipv6_dst = base->ipv6_dst,
+        .nw_src = base->nw_src,
+        .nw_dst = base->nw_dst,
+        .tp_src = base->tp_src,
+        .tp_dst = base->tp_dst,
+    };
+}
+
+static void ADP_OUT_OF_LINE
+commit(struct adp_walk *w)
+{
+    const struct walk_tuple before = tuple_of(&w->base);
+
+    commit_odp_actions(w->flow, &w->base, &w->verdict->actions, &w->wc,
+                       true, false, false, NULL);
+    w->dirty = false;
+
+    const struct walk_tuple after = tuple_of(&w->base);
+    if (memcmp(&before, &after, sizeof after)) {
+        w->rewritten = true;
+        w->retyped |= (is_icmpv4(&w->base, NULL) || is_icmpv6(&w->base, NULL))
+                      && (before.tp_src != after.tp_src
+                          || before.tp_dst != after.tp_dst);
+    }
+}
+
 /* Appends the actions that make the packet's headers those of the flow. */
 void
 adp_walk_commit(struct adp_walk *w)
 {
     if (w->dirty) {
-        commit_odp_actions(w->flow, &w->base, &w->verdict->actions, &w->wc,
-                           true, false, false, NULL);
-        w->dirty = false;
+        commit(w);
     }
 }
 
@@ -488,9 +524,12 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     size_t n_cts = w->verdict->n_cts;
     int n_passes = w->n_passes;
     struct flow saved_base;
+    bool rewritten, retyped;
     size_t offset;
 
     adp_walk_commit(w);
+    rewritten = w->rewritten;
+    retyped = w->retyped;
     saved_base = w->base;
     offset = adp_walk_begin_clone(w);
     adp_walk_ops(w, ops, true);
@@ -499,6 +538,8 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     w->md = saved_md;
     w->conntracked = conntracked;
     w->nat_unseen = nat_unseen;
+    w->rewritten = rewritten;
+    w->retyped = retyped;
     w->clone_tracked |= w->verdict->n_cts > n_cts;
     w->n_passes = n_passes;
 }

@@ -36,6 +36,8 @@ struct adp_ct_request {
     uint16_t zone;
     bool commit;
     bool force;
+    bool rewritten;             /* Addresses or ports were set since the ct()
+                                 * before: its connection is forgotten. */
     bool nat;                   /* A nat argument is there at all. */
     uint16_t nat_action;        /* NX_NAT_F_* of 'spec', 0 for plain "nat". */
     const struct ofpact_nat *nat_spec;  /* NULL unless 'nat'. */

@@ -67,6 +67,13 @@ conntrack_peek_clear(struct conntrack_peek *p)
     p->md_reply = false;
 }
 
+void
+conntrack_peek_forget(struct conntrack_peek *p)
+{
+    p->md_conn = NULL;
+    p->ordinary = false;
+}
+
 /* Bytes that may be read from 'conn', which some protocol's new_conn()
  * allocated: struct conn is only its beginning. */
 static size_t

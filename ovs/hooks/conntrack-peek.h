@@ -151,6 +151,10 @@ bool conntrack_bypasses_fragments(void);
 /* ct_clear. */
 void conntrack_peek_clear(struct conntrack_peek *);
 
+/* Setting addresses or ports of the packet: the ct() that follows looks its
+ * connection up anew, whatever its metadata say otherwise. */
+void conntrack_peek_forget(struct conntrack_peek *);
+
 /* Does to the connection table what executing the ct() actions would do, in
  * one go, and leaves the packet alone: connections are created, tracked,
  * marked and labelled.  Returns false, and has done nothing, if only

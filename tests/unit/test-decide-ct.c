@@ -165,6 +165,79 @@ START_TEST(test_chain)
 }
 END_TEST
 
+/* Runs 'packet' through 'actions' between two ct()s.  True if the second can't
+ * rely on the connection of the first. */
+static bool
+forgets(const char *packet, const char *actions)
+{
+    char *flows = xasprintf("table=0,ip actions=ct(table=1,zone=1)\n"
+                            "table=1,ip actions=%s,ct(table=2,zone=1)\n"
+                            "table=2 actions=output:4", actions);
+
+    teardown();
+    setup();
+    engine_add_flows(e, flows);
+    free(flows);
+    engine_run(e, packet);
+    ck_assert_int_eq(e->verdict.punt, ADP_PUNT_NONE);
+    ck_assert_uint_eq(e->n_requests, 2);
+    ck_assert(!e->requests[0].rewritten);
+    return e->requests[1].rewritten;
+}
+
+/* As upstream forgets the connection in a packet's metadata. */
+START_TEST(test_rewrite_forgets_connection)
+{
+    ck_assert(forgets(TCP, "mod_nw_src:10.0.0.8"));
+    ck_assert(forgets(TCP, "mod_nw_dst:10.0.0.9"));
+    ck_assert(forgets(TCP, "mod_tp_src:1001"));
+    ck_assert(forgets(TCP, "mod_tp_dst:81"));
+    ck_assert(forgets("in_port=1,sctp,nw_src=10.0.0.1,sctp_dst=7",
+                      "mod_tp_dst:8"));
+    /* There and back. */
+    ck_assert(forgets(TCP, "mod_nw_dst:10.0.0.9,output:3,"
+                      "mod_nw_dst:10.0.0.2"));
+    ck_assert(forgets(TCP, "clone(mod_nw_dst:10.0.0.9,output:3)"));
+    ck_assert(forgets(TCP, "output:3,clone(mod_nw_dst:10.0.0.9,output:3)"));
+
+    ck_assert(!forgets(TCP, "mod_nw_dst:10.0.0.2"));
+    ck_assert(!forgets(TCP, "mod_nw_dst:10.0.0.9,mod_nw_dst:10.0.0.2"));
+    ck_assert(!forgets(TCP, "mod_dl_dst:00:00:00:00:00:09,dec_ttl,"
+                       "mod_nw_tos:8,output:3"));
+    ck_assert(!forgets("in_port=1,ip,nw_proto=47,nw_dst=10.0.0.2",
+                       "mod_tp_dst:7"));
+}
+END_TEST
+
+START_TEST(test_rewrite_in_fork)
+{
+    /* The fork's own. */
+    expect("table=0,ip actions=ct(table=1,zone=1),ct(table=2,zone=1)\n"
+           "table=1,ip actions=mod_nw_dst:10.0.0.9,output:1,output:2\n"
+           "table=2 actions=output:3",
+           "ct(zone=1),clone(set(ipv4(dst=10.0.0.9)),102),ct(zone=1),103");
+    ck_assert(!e->requests[1].rewritten);
+    expect("table=0,ip,priority=40000 actions=ct(table=4,zone=1),output:3\n"
+           "table=4,ip actions=mod_nw_dst:10.0.0.9,ct(table=5,zone=1)\n"
+           "table=5 actions=output:2",
+           "ct(zone=1),clone(set(ipv4(dst=10.0.0.9)),ct(zone=1),102),103");
+    ck_assert(e->requests[1].rewritten);
+}
+END_TEST
+
+/* Conntrack would be asked about the type that the packet came with. */
+START_TEST(test_rewritten_icmp_type)
+{
+    engine_add_flows(e, "table=0,icmp actions=set_field:13->icmp_type,"
+                     "ct(table=1,zone=1)\n"
+                     "table=1 actions=output:2");
+    ck_assert_str_eq(engine_run(e, "in_port=1,icmp,icmp_type=8"),
+                     "punt(action)");
+    ck_assert_str_eq(engine_run(e, "in_port=1,icmp,icmp_type=13"),
+                     "ct(zone=1),102");
+}
+END_TEST
+
 /* Actions that follow go on with the packet as it was, in a fork. */
 START_TEST(test_fork)
 {
@@ -317,6 +390,9 @@ main(void)
     tcase_add_test(tc, test_rewrites_come_before_ct);
     tcase_add_test(tc, test_nat_then_rewrite);
     tcase_add_test(tc, test_chain);
+    tcase_add_test(tc, test_rewrite_forgets_connection);
+    tcase_add_test(tc, test_rewrite_in_fork);
+    tcase_add_test(tc, test_rewritten_icmp_type);
     tcase_add_test(tc, test_fork);
     tcase_add_test(tc, test_fork_by_caller);
     tcase_add_test(tc, test_ct_after_fork_with_ct);
