@@ -26,6 +26,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     dp_packet_batch_init(&f->waiting);
     f->way = NULL;
     f->has_more_conns = false;
+    adp_behind_init(&f->behind);
 }
 
 /* Stages. */

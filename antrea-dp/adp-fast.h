@@ -16,6 +16,7 @@
  * Thread-safety: a struct adp_fast belongs to one thread and one batch.
  */
 
+#include "adp-behind.h"
 #include "adp-session-parse.h"
 #include "conntrack-track.h"
 #include "dp-hooks.h"
@@ -49,6 +50,7 @@ struct adp_fast {
     struct dp_packet_batch waiting;
     const struct ofpbuf *way;   /* If any is waiting. */
     bool has_more_conns;        /* Some session has more than one. */
+    struct adp_behind behind;   /* Punted packets. */
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
 

@@ -28,9 +28,14 @@
 
 /* Accounting. */
 
+/* Accounts for a packet that stays in its batch. */
 static void
-count_punt(struct adp_bridge *b, enum adp_punt punt, const struct flow *flow)
+leave(struct adp_fast *f, struct adp_bridge *b, enum adp_punt punt,
+      const struct flow *flow)
 {
+    if (punt != ADP_PUNT_BRIDGE) {      /* Of which all packets stay. */
+        adp_behind_add(&f->behind, flow);
+    }
     adp_count(&b->counters.punts[punt], 1);
     if (flow->dl_type == htons(ETH_TYPE_IP)
         || flow->dl_type == htons(ETH_TYPE_IPV6)) {
@@ -90,13 +95,15 @@ is_miss(const struct adp_verdict *v)
 
 /* Why the packet can't be decided on at all. */
 static enum adp_punt
-punt_early(struct adp_bridge *b, const struct flow *flow)
+punt_early(const struct adp_fast *f, struct adp_bridge *b,
+           const struct flow *flow)
 {
     bool uncompiled;
 
     atomic_read_relaxed(&b->uncompiled, &uncompiled);
     return (uncompiled ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
+            : adp_behind_follows(&f->behind, flow) ? ADP_PUNT_BEHIND
             : ADP_PUNT_NONE);
 }
 
@@ -328,13 +335,26 @@ replay(struct adp_fast *f, const struct adp_fast_packet *fp,
     return done;
 }
 
+/* Handles packet 'i' without a look at the tables, if that can be. */
+static bool
+take(struct adp_fast *f, size_t i, struct adp_bridge *b,
+     struct dp_packet *packet)
+{
+    const struct adp_fast_packet *fp = &f->packets[i];
+
+    return ((!fp->is_parsed
+             || !adp_behind_follows_parsed(&f->behind, &fp->parsed))
+            && (adp_fast_take(f, i, packet, b)
+                || replay(f, fp, b, packet)));
+}
+
 /* Returns true if the packet was handled, and is gone. */
 static bool
 handle(struct adp_fast *f, const struct adp_fast_packet *fp,
        struct adp_bridge *b, struct dp_packet *packet,
        const struct flow *flow)
 {
-    enum adp_punt punt = punt_early(b, flow);
+    enum adp_punt punt = punt_early(f, b, flow);
 
     if (!punt) {
         struct adp_walk *w = adp_cache_begin_walk(f->cache);
@@ -347,7 +367,7 @@ handle(struct adp_fast *f, const struct adp_fast_packet *fp,
         }
     }
     if (punt) {
-        count_punt(b, punt, flow);
+        leave(f, b, punt, flow);
     }
     return !punt;
 }
@@ -476,8 +496,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     adp_fast_init(&f, pmd, adp_cache_begin_batch(), odp_port);
     fetch(&f, batch, adp_cache_ingress(b, ofp_port));
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if ((!uncompiled && (adp_fast_take(&f, i, packet, b)
-                             || replay(&f, &f.packets[i], b, packet)))
+        if ((!uncompiled && take(&f, i, b, packet))
             || receive_one(&f, i, packet, b, odp_port, ofp_port)) {
             n_handled++;
         } else {
@@ -492,7 +511,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
 /* Completes the flow of a packet that came out of a tunnel.  Returns its bridge,
  * or NULL if it is none of ours or upstream has to see it. */
 static struct adp_bridge *
-find_tunnel_bridge(struct flow *flow)
+find_tunnel_bridge(struct adp_fast *f, struct flow *flow)
 {
     struct flow_tnl tunnel = flow->tunnel;
     uint8_t nw_tos = flow->nw_tos;
@@ -514,7 +533,7 @@ find_tunnel_bridge(struct flow *flow)
 
     /* Congestion marks move from the outer to the inner header. */
     if (!tnl_process_ecn(flow) || flow->nw_tos != nw_tos) {
-        count_punt(b, ADP_PUNT_TUNNEL, flow);
+        leave(f, b, ADP_PUNT_TUNNEL, flow);
         return NULL;
     }
     return b;
@@ -530,7 +549,7 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet)
         return false;
     }
     parse(packet, &flow);
-    struct adp_bridge *b = find_tunnel_bridge(&flow);
+    struct adp_bridge *b = find_tunnel_bridge(f, &flow);
     if (!b) {
         return false;
     }
@@ -564,8 +583,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((tunnels[i] && !is_uncompiled(tunnels[i]->bridge)
-             && (adp_fast_take(&f, i, packet, tunnels[i]->bridge)
-                 || replay(&f, &f.packets[i], tunnels[i]->bridge, packet)))
+             && take(&f, i, tunnels[i]->bridge, packet))
             || decapsulated_one(&f, i, packet)) {
             n_handled++;
         } else {

@@ -7,6 +7,7 @@ sbin_PROGRAMS += antrea-dp/ovs-vswitchd
 antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-appctl.c \
 	antrea-dp/adp-appctl.h \
+	antrea-dp/adp-behind.h \
 	antrea-dp/adp-bridge-pipeline.c \
 	antrea-dp/adp-bridge-private.h \
 	antrea-dp/adp-bridge.c \

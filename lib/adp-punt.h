@@ -24,7 +24,8 @@
     X(PATCH, "patch", "output to a patch port")                             \
     X(TUNNEL, "tunnel", "tunnel output needs the stock path (e.g. ARP)")    \
     X(DEPTH, "depth", "too many tables on the way")                         \
-    X(PORT, "port", "output to a port with special settings")
+    X(PORT, "port", "output to a port with special settings")               \
+    X(BEHIND, "behind", "behind a punted packet of the same addresses")
 
 enum adp_punt {
     ADP_PUNT_NONE,
