@@ -107,10 +107,21 @@ punt_early(const struct adp_fast *f, struct adp_bridge *b,
             : ADP_PUNT_NONE);
 }
 
-/* True if the packet, now with the headers of 'flow', goes to a port with an
- * address of ours and is a tunnel's: upstream ends the tunnel there. */
+/* True if upstream may learn from the packet where a tunnel's neighbour is. */
 static bool
-ends_tunnel(const struct adp_walk *w, struct flow *flow)
+tells_neighbour(const struct flow *flow)
+{
+    return (flow->dl_type == htons(ETH_TYPE_ARP)
+            || (flow->dl_type == htons(ETH_TYPE_IPV6)
+                && flow->nw_proto == IPPROTO_ICMPV6
+                && flow->tp_src == htons(ND_NEIGHBOR_ADVERT)));
+}
+
+/* True if the packet, now with the headers of 'flow', goes to a port with an
+ * address of ours, and is a tunnel's or tells about a tunnel's neighbour:
+ * upstream ends the tunnel there, and notes the neighbour. */
+static bool
+concerns_tunnel(const struct adp_walk *w, struct flow *flow)
 {
     struct flow_wildcards wc;
 
@@ -118,7 +129,8 @@ ends_tunnel(const struct adp_walk *w, struct flow *flow)
         return false;
     }
     memset(&wc, 0, sizeof wc);
-    return tnl_port_map_lookup(flow, &wc) != ODPP_NONE;
+    return (tells_neighbour(flow)
+            || tnl_port_map_lookup(flow, &wc) != ODPP_NONE);
 }
 
 static enum adp_punt
@@ -130,7 +142,7 @@ punt_late(struct adp_bridge *b, const struct adp_walk *w, struct flow *flow)
     if (v->punt) {
         return v->punt;
     }
-    if (ends_tunnel(w, flow)) {
+    if (concerns_tunnel(w, flow)) {
         return ADP_PUNT_TUNNEL;
     }
     atomic_read_relaxed(&b->miss_to_controller, &miss_to_controller);
