@@ -47,13 +47,23 @@ struct dp_packet_batch;
 #define ADP_DROP_REASONS                                                \
     X(FLOW, "flow", "a flow without an output")                         \
     X(MISS, "miss", "no flow in the table")                             \
-    X(TUNNEL, "tunnel", "no neighbour or route for a tunnel")
+    X(TUNNEL, "tunnel", "no neighbour or route for a tunnel")           \
+    X(RESTORE, "restore", "the bridge's flows are still to be restored")
 
 enum adp_drop {
 #define X(SYMBOL, NAME, TEXT) ADP_DROP_##SYMBOL,
     ADP_DROP_REASONS
 #undef X
     ADP_N_DROPS
+};
+
+/* What a bridge does with packets that come in.  It begins closed, and is never
+ * closed again. */
+enum adp_mode {
+    ADP_MODE_CLOSED,            /* Drops them: other_config:flow-restore-wait
+                                 * is set, or the bridge isn't configured. */
+    ADP_MODE_STOCK,             /* Punts them. */
+    ADP_MODE_COMPILED,
 };
 
 /* Counters of packets, written by packet threads. */
@@ -93,12 +103,13 @@ struct adp_bridge {
     struct adp_stats_sink *sink;
     struct adp_tunnels *tunnels;
     struct adp_bridge_counters counters;
-    atomic_bool uncompiled;             /* All packets are punted. */
+    ATOMIC(enum adp_mode) mode;
     atomic_bool stopped;                /* Packets must not enter any more. */
     atomic_bool miss_to_controller;     /* A table miss is a packet-in. */
 
     /* Main thread. */
     bool constructed;
+    bool waits_for_flows;               /* Said in the log. */
     const struct adp_pipeline *pipeline; /* NULL: none. */
     uint64_t pipeline_options;
     char *pipeline_error;               /* NULL, or why it is not the one that
@@ -159,6 +170,15 @@ void adp_bridge_reinstall_pipeline(struct adp_bridge *);
 const char *adp_bridge_table_name(uint8_t id, void *bridge);
 
 /* Packet threads. */
+static inline enum adp_mode
+adp_bridge_mode(const struct adp_bridge *b)
+{
+    enum adp_mode mode;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_bridge *, b)->mode, &mode);
+    return mode;
+}
+
 static inline bool
 adp_bridge_sends_misses(const struct adp_bridge *b)
 {

@@ -32,7 +32,7 @@ adp_bridge_init(struct adp_bridge *b)
     b->learn_seq = seq_create();
     b->sink = adp_stats_sink_create();
     b->tunnels = adp_tunnels_create();
-    atomic_init(&b->uncompiled, false);
+    atomic_init(&b->mode, ADP_MODE_CLOSED);
     atomic_init(&b->stopped, false);
     atomic_init(&b->miss_to_controller, false);
     b->round = 1;
@@ -161,6 +161,25 @@ bridge_is_special(const struct adp_bridge *b)
             || ovsrcu_get(struct adp_ports *, &b->ports)->special);
 }
 
+/* Opens the bridge, once its flows need not be waited for any more. */
+static void
+set_mode(struct adp_bridge *b)
+{
+    bool waits = ofproto_get_flow_restore_wait();
+
+    if (waits != b->waits_for_flows) {
+        b->waits_for_flows = waits;
+        VLOG_INFO("bridge %s: %s", b->dpif.up.name,
+                  waits ? "no packet passes while "
+                          "other_config:flow-restore-wait is set"
+                        : "flow-restore-wait has gone, packets pass");
+    }
+    atomic_store_relaxed(&b->mode,
+                         (waits ? ADP_MODE_CLOSED
+                          : bridge_is_special(b) ? ADP_MODE_STOCK
+                          : ADP_MODE_COMPILED));
+}
+
 static bool
 take_emptied(struct adp_bridge *b)
 {
@@ -197,9 +216,9 @@ adp_bridge_run(struct adp_bridge *b)
                   "again", b->dpif.up.name, b->pipeline->name);
         adp_bridge_reinstall_pipeline(b);
     }
-    atomic_store_relaxed(&b->uncompiled, bridge_is_special(b));
     atomic_store_relaxed(&b->miss_to_controller,
                          connmgr_wants_packet_in_on_miss(b->dpif.up.connmgr));
+    set_mode(b);
 }
 
 /* Configuration. */

@@ -98,10 +98,7 @@ static enum adp_punt
 punt_early(const struct adp_fast *f, struct adp_bridge *b,
            const struct flow *flow)
 {
-    bool uncompiled;
-
-    atomic_read_relaxed(&b->uncompiled, &uncompiled);
-    return (uncompiled ? ADP_PUNT_BRIDGE
+    return (adp_bridge_mode(b) != ADP_MODE_COMPILED ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
             : adp_behind_follows(&f->behind, flow) ? ADP_PUNT_BEHIND
             : ADP_PUNT_NONE);
@@ -480,13 +477,17 @@ receive_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
     return handle(f, &f->packets[i], b, packet, &flow);
 }
 
-static bool
-is_uncompiled(struct adp_bridge *b)
+/* Drops a batch that came to a closed bridge. */
+static void
+refuse(struct adp_bridge *b, struct dp_netdev_pmd_thread *pmd,
+       struct dp_packet_batch *batch)
 {
-    bool uncompiled;
+    size_t n = dp_packet_batch_size(batch);
 
-    atomic_read_relaxed(&b->uncompiled, &uncompiled);
-    return uncompiled;
+    adp_count(&b->counters.drops[ADP_DROP_RESTORE], n);
+    dp_pmd_count_lost(pmd, true, n);
+    dp_packet_delete_batch(batch, true);
+    dp_packet_batch_init(batch);
 }
 
 void
@@ -504,11 +505,17 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
         return;
     }
 
-    bool uncompiled = is_uncompiled(b);
+    enum adp_mode mode = adp_bridge_mode(b);
+    if (OVS_UNLIKELY(mode == ADP_MODE_CLOSED)) {
+        refuse(b, pmd, batch);
+        return;
+    }
+
+    bool compiled = mode == ADP_MODE_COMPILED;
     adp_fast_init(&f, pmd, adp_cache_begin_batch(), odp_port);
     fetch(&f, batch, adp_cache_ingress(b, ofp_port));
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if ((!uncompiled && take(&f, i, b, packet))
+        if ((compiled && take(&f, i, b, packet))
             || receive_one(&f, i, packet, b, odp_port, ofp_port)) {
             n_handled++;
         } else {
@@ -520,24 +527,20 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     dp_pmd_count_compiled(pmd, true, n_handled);
 }
 
-/* Completes the flow of a packet that came out of a tunnel.  Returns its bridge,
- * or NULL if it is none of ours or upstream has to see it. */
-static struct adp_bridge *
-find_tunnel_bridge(struct adp_fast *f, struct flow *flow)
+/* Completes the flow of a packet that came out of a tunnel to port 'ofp_port'.
+ * Returns false if upstream has to see it. */
+static bool
+complete_tunnel_flow(struct adp_fast *f, struct adp_bridge *b,
+                     ofp_port_t ofp_port, struct flow *flow)
 {
     struct flow_tnl tunnel = flow->tunnel;
     uint8_t nw_tos = flow->nw_tos;
-    ofp_port_t ofp_port;
 
-    struct adp_bridge *b = adp_ports_input_tunnel(flow, &ofp_port);
-    if (!b) {
-        return NULL;
-    }
     flow->in_port.ofp_port = ofp_port;
     if (tunnel.flags & FLOW_TNL_F_UDPIF) {
         if (tun_metadata_from_geneve_udpif(tunnel_options(b), &tunnel,
                                            &tunnel, &flow->tunnel)) {
-            return NULL;
+            return false;
         }
     } else {
         flow->tunnel.metadata.tab = tunnel_options(b);
@@ -546,29 +549,42 @@ find_tunnel_bridge(struct adp_fast *f, struct flow *flow)
     /* Congestion marks move from the outer to the inner header. */
     if (!tnl_process_ecn(flow) || flow->nw_tos != nw_tos) {
         leave(f, b, ADP_PUNT_TUNNEL, flow);
-        return NULL;
+        return false;
     }
-    return b;
+    return true;
 }
 
+/* Returns true if the packet is gone; then '*refused' tells that its bridge is
+ * closed. */
 static bool
-decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet)
+decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
+                 bool *refused)
 {
     struct flow_tnl tunnel = packet->md.tunnel;
+    ofp_port_t ofp_port;
     struct flow flow;
 
     if (dp_packet_size(packet) < ETH_HEADER_LEN) {
         return false;
     }
     parse(packet, &flow);
-    struct adp_bridge *b = find_tunnel_bridge(f, &flow);
+    struct adp_bridge *b = adp_ports_input_tunnel(&flow, &ofp_port);
     if (!b) {
+        return false;
+    }
+    if (OVS_UNLIKELY(adp_bridge_mode(b) == ADP_MODE_CLOSED)) {
+        adp_count(&b->counters.drops[ADP_DROP_RESTORE], 1);
+        dp_packet_delete(packet);
+        *refused = true;
+        return true;
+    }
+    if (!complete_tunnel_flow(f, b, ofp_port, &flow)) {
         return false;
     }
 
     if (!f->packets[i].is_parsed) {
         /* Its like may take the fast path from now on. */
-        adp_cache_add_tunnel(f->cache, &tunnel, b, flow.in_port.ofp_port);
+        adp_cache_add_tunnel(f->cache, &tunnel, b, ofp_port);
     }
     return handle(f, &f->packets[i], b, packet, &flow);
 }
@@ -580,7 +596,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     const struct adp_cache_tunnel *tunnels[NETDEV_MAX_BURST];
     const size_t n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
-    size_t n_handled = 0, i;
+    size_t n_handled = 0, n_refused = 0, i;
     struct adp_fast f;
 
     adp_fast_init(&f, pmd, adp_cache_begin_batch(), ODPP_NONE);
@@ -594,10 +610,14 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     fetch_sessions(&f, n);
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if ((tunnels[i] && !is_uncompiled(tunnels[i]->bridge)
+        bool refused = false;
+
+        if ((tunnels[i]
+             && adp_bridge_mode(tunnels[i]->bridge) == ADP_MODE_COMPILED
              && take(&f, i, tunnels[i]->bridge, packet))
-            || decapsulated_one(&f, i, packet)) {
-            n_handled++;
+            || decapsulated_one(&f, i, packet, &refused)) {
+            n_handled += !refused;
+            n_refused += refused;
         } else {
             dp_packet_batch_refill(batch, packet, i);
         }
@@ -606,5 +626,8 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     adp_cache_end_batch(f.cache);
     if (n_handled) {
         dp_pmd_count_compiled(pmd, false, n_handled);
+    }
+    if (n_refused) {
+        dp_pmd_count_lost(pmd, false, n_refused);
     }
 }

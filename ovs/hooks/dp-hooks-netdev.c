@@ -95,6 +95,15 @@ dp_pmd_count_compiled(struct dp_netdev_pmd_thread *pmd, bool received,
     pmd_perf_update_counter(&pmd->perf_stats, PMD_STAT_COMPILED_HIT, n);
 }
 
+void
+dp_pmd_count_lost(struct dp_netdev_pmd_thread *pmd, bool received, uint64_t n)
+{
+    pmd_perf_update_counter(&pmd->perf_stats,
+                            received ? PMD_STAT_RECV : PMD_STAT_RECIRC, n);
+    pmd_perf_update_counter(&pmd->perf_stats, PMD_STAT_LOST, n);
+    COVERAGE_ADD(datapath_drop_lock_error, n);
+}
+
 /* True if 'packet' may be appended to what waits for 'tx' as it is. */
 static inline bool
 tx_port_takes(const struct tx_port *tx, const struct dp_packet *packet)

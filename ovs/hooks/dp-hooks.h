@@ -86,6 +86,10 @@ size_t dp_dpif_work(const struct dpif *, struct dp_pmd_work **);
  * interface; otherwise out of a tunnel, and count as recirculated. */
 void dp_pmd_count_compiled(struct dp_netdev_pmd_thread *, bool received,
                            uint64_t n);
+/* Counts packets that the callback dropped as upstream drops what it may not
+ * translate. */
+void dp_pmd_count_lost(struct dp_netdev_pmd_thread *, bool received,
+                       uint64_t n);
 /* Ports that a thread sent packets to.  Good for one batch. */
 struct dp_pmd_tx_cache {
     struct {

@@ -67,12 +67,11 @@ node_dpdk_extra() {
 : "${E2E_HUGE_MB:=128}"
 : "${E2E_MAX_NODES:=2}"
 
-# node_start NODE: namespace, database, daemon; no bridge yet.
-node_start() {
+# node_database NODE: the node's namespace, and a database server.
+node_database() {
     local node=$1 d=$E2E_DIR/$1
     mkdir -p "$d"
     netns_add "$node" || fail "can't make the namespace of $node"
-    in_ns "$node" sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
     ovsdb-tool create "$d/conf.db" \
         "$ADP_PREFIX/share/openvswitch/vswitch.ovsschema" \
         || fail "can't create the database of $node"
@@ -80,6 +79,13 @@ node_start() {
         --remote="punix:$d/db.sock" --unixctl="$d/ovsdb-server.ctl" \
         --log-file="$d/ovsdb-server.log" -vconsole:off "$d/conf.db"
     must_wait_for 10 "$node: ovsdb-server" test -S "$d/db.sock"
+}
+
+# node_start NODE: namespace, database, daemon; no bridge yet.
+node_start() {
+    local node=$1
+    node_database "$node"
+    in_ns "$node" sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
     node_dpdk_extra
     vsctl "$node" --no-wait init -- set Open_vSwitch . \
         other_config:dpdk-init=true \
@@ -97,16 +103,23 @@ node_pmd_mask() {
     if [ "$(nproc)" -gt 1 ]; then echo 0x2; else echo 0x1; fi
 }
 
-node_run_vswitchd() {
+# node_spawn_vswitchd NODE OPTION...
+node_spawn_vswitchd() {
     local node=$1 d=$E2E_DIR/$1
+    shift
     spawn "$node.ovs-vswitchd" ip netns exec "$(ns "$node")" env \
         OVS_RUNDIR="$d" RUNTIME_DIRECTORY="$d" \
         ASAN_OPTIONS="detect_leaks=0:log_path=$d/sanitizer:${ASAN_OPTIONS:-}" \
         UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/sanitizer:${UBSAN_OPTIONS:-}" \
         ovs-vswitchd "unix:$d/db.sock" --unixctl="$d/ovs-vswitchd.ctl" \
         --log-file="$d/ovs-vswitchd.log" -vconsole:off \
-        --pidfile="$d/ovs-vswitchd.pid"
+        --pidfile="$d/ovs-vswitchd.pid" "$@"
     printf '%s\n' "$SPAWNED" > "$d/vswitchd-pid"
+}
+
+node_run_vswitchd() {
+    local node=$1
+    node_spawn_vswitchd "$node"
     must_wait_for 20 "$node: ovs-vswitchd" \
         vsctl "$node" --timeout=1 get Open_vSwitch . dpdk_version
     must_wait_for 20 "$node: DPDK" node_dpdk_up "$node"
