@@ -433,6 +433,11 @@ adp_policies_isolate(struct adp_policies *ps,
                      const struct adp_network_policy *policy,
                      const struct adp_rule *rule)
 {
-    for_each_pod(ps->g, adp_rule_applied_to(policy, rule),
-                 rule->ingress ? isolate_ingress : isolate_egress, ps);
+    pod_cb *isolate = rule->ingress ? isolate_ingress : isolate_egress;
+
+    /* One rule of the direction says all of it about the policy's Pods. */
+    if (!rule->index) {
+        for_each_pod(ps->g, &policy->applied_to, isolate, ps);
+    }
+    for_each_pod(ps->g, &rule->applied_to, isolate, ps);
 }

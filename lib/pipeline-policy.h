@@ -81,8 +81,10 @@ void adp_policies_assign_ids(struct adp_policies *);
 void adp_policies_add_clauses(struct adp_policies *,
                               const struct adp_policy_rule *rule);
 
-/* Adds the flows for Pods to which a K8s NetworkPolicy's 'rule' applies: in
- * its direction they get nothing but what is allowed. */
+/* Adds the flows for the Pods that a K8s NetworkPolicy with 'rule' isolates:
+ * in the rule's direction they get nothing but what is allowed.  These are all
+ * Pods of the policy, also where the rule itself applies to others or to fewer
+ * of them.  To be called for each rule of the policy. */
 void adp_policies_isolate(struct adp_policies *,
                           const struct adp_network_policy *,
                           const struct adp_rule *rule);

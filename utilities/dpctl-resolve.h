@@ -24,7 +24,9 @@
  *     Groups are named after their selectors ("default/app=web",
  *     "{env=prod}/app=db"), so that equal selectors share one group.  A rule
  *     with named ports becomes one rule for each set of numbers that the names
- *     stand for in the Pods concerned.
+ *     stand for in the Pods concerned; it means no Pod without a port of such
+ *     a name, and no address of an ipBlock.  Whom a Kubernetes policy isolates
+ *     follows from the policy, not from what is left of its rules.
  *   - Objects of Antrea's controlplane API are taken as they are.
  *
  * Cost: distinct selectors times Pods.

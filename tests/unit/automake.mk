@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-example \
 	tests/unit/test-pipeline \
+	tests/unit/test-policy \
 	tests/unit/test-program \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
@@ -143,6 +144,9 @@ tests_unit_test_pipeline_SOURCES = \
 	tests/unit/test-pipeline.c
 tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_policy_SOURCES = tests/unit/test-policy.c
+tests_unit_test_policy_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
 tests_unit_test_program_SOURCES = tests/unit/test-program.c
 tests_unit_test_program_LDADD = $(UNIT_LIBS)
 
@@ -187,6 +191,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_pipeline_early_OBJECTS) \
 	$(tests_unit_test_pipeline_example_OBJECTS) \
 	$(tests_unit_test_pipeline_OBJECTS) \
+	$(tests_unit_test_policy_OBJECTS) \
 	$(tests_unit_test_program_OBJECTS) \
 	$(tests_unit_test_session_parse_OBJECTS) \
 	$(tests_unit_test_session_OBJECTS) \

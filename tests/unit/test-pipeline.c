@@ -256,6 +256,39 @@ START_TEST(k8s_rule_without_peer_only_isolates)
 }
 END_TEST
 
+/* Whatever its rules apply to, and in both directions. */
+START_TEST(k8s_policy_isolates_all_its_pods)
+{
+    const char *const drops[] = {
+        "table=IngressDefaultRule, priority=200,reg1=0xa actions=drop",
+        "table=IngressDefaultRule, priority=200,reg1=0xb actions=drop",
+        "table=EgressDefaultRule, priority=200,ip,nw_src=10.0.0.10 "
+        "actions=drop",
+        "table=EgressDefaultRule, priority=200,ip,nw_src=10.0.0.11 "
+        "actions=drop",
+    };
+
+    /* The policy's is Pod a. */
+    generate(BASE "," K8S("p", "{'direction':'In','appliedToGroups':['gone'],"
+                          FROM_X "},{'direction':'Out',"
+                          "'appliedToGroups':['gone']}"));
+    check_set();
+    expect_flow(drops[0]);
+    ck_assert(!has_flow(drops[1]));
+    expect_flow(drops[2]);
+    ck_assert(!has_flow(drops[3]));
+
+    generate(BASE "," K8S("p", "{'direction':'In'," FROM_X "},"
+                          "{'direction':'In','appliedToGroups':['b']," FROM_X
+                          "}"));
+    check_set();
+    expect_flow(drops[0]);
+    expect_flow(drops[1]);
+    ck_assert(!has_flow(drops[2]));
+    ck_assert(!has_flow(drops[3]));
+}
+END_TEST
+
 START_TEST(peers_and_services)
 {
     generate(BASE "," K8S("p",
@@ -641,6 +674,7 @@ main(void)
     tcase_add_test(tc, session_affinity);
     tcase_add_test(tc, equal_clauses_are_shared);
     tcase_add_test(tc, k8s_rule_without_peer_only_isolates);
+    tcase_add_test(tc, k8s_policy_isolates_all_its_pods);
     tcase_add_test(tc, peers_and_services);
     tcase_add_test(tc, any_peer);
     tcase_add_test(tc, rules_for_pods_elsewhere_make_no_flows);
