@@ -245,6 +245,13 @@ thaw(const struct adp_walk *w, struct flow *flow)
     md_to_flow(&w->md, flow);
 }
 
+/* True if parsing the packet anew would stop at a VLAN tag, short of IP. */
+static bool
+has_hidden_headers(const struct adp_walk *w)
+{
+    return flow_count_vlan_headers(&w->base) > flow_vlan_limit;
+}
+
 static bool
 same_tuple(const struct flow *a, const struct flow *b)
 {
@@ -429,9 +436,7 @@ adp_walk_ct(struct adp_walk *w, const struct adp_op *op, bool last)
     }
 
     adp_walk_commit(w);
-    if (w->retyped) {
-        /* Conntrack tells ICMP's messages apart by type, the environment by
-         * that of the packet as it came. */
+    if (w->retyped || (has_table && has_hidden_headers(w))) {
         adp_walk_punt(w, ADP_PUNT_ACTION, op->ofpact);
         return false;
     }

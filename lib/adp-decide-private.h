@@ -65,7 +65,8 @@ struct adp_walk {
     bool nat_unseen;                /* Do headers differ from 'base'? */
     bool rewritten;             /* Were the addresses or ports that conntrack
                                  * looks at set since the latest ct()? */
-    bool retyped;               /* Was ICMP's type or code set? */
+    bool retyped;               /* Was ICMP's type or code set?  Conntrack
+                                 * would be asked about the original one. */
     bool clone_tracked;             /* Did a clone meet ct()? */
     bool dirty;                 /* May 'flow' differ from 'base'? */
 

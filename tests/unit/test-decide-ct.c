@@ -238,6 +238,31 @@ START_TEST(test_rewritten_icmp_type)
 }
 END_TEST
 
+/* Stock parses the packet behind ct(table) anew, and as many tags as it is told
+ * to. */
+START_TEST(test_vlan_limit)
+{
+    int limit = flow_vlan_limit;
+    const char *tagged = TCP ",dl_vlan=5";
+
+    engine_add_flows(e, "table=0,ip actions=push_vlan:0x8100,"
+                     "ct(table=1,zone=1)\n"
+                     "table=0,priority=40000,udp actions=push_vlan:0x8100,"
+                     "ct(zone=1),output:2\n"
+                     "table=1,ip actions=output:2");
+    flow_limit_vlans(1);
+    ck_assert_str_eq(engine_run(e, TCP),
+                     "push_vlan(vid=0,pcp=0),ct(zone=1),102");
+    ck_assert_str_eq(engine_run(e, tagged), "punt(action)");
+    ck_assert_str_eq(engine_run(e, "in_port=1,udp,dl_vlan=5"),
+                     "push_vlan(vid=0,pcp=0),ct(zone=1),102");
+    flow_limit_vlans(2);
+    ck_assert_str_eq(engine_run(e, tagged),
+                     "push_vlan(vid=0,pcp=0),ct(zone=1),102");
+    flow_limit_vlans(limit);
+}
+END_TEST
+
 /* Actions that follow go on with the packet as it was, in a fork. */
 START_TEST(test_fork)
 {
@@ -393,6 +418,7 @@ main(void)
     tcase_add_test(tc, test_rewrite_forgets_connection);
     tcase_add_test(tc, test_rewrite_in_fork);
     tcase_add_test(tc, test_rewritten_icmp_type);
+    tcase_add_test(tc, test_vlan_limit);
     tcase_add_test(tc, test_fork);
     tcase_add_test(tc, test_fork_by_caller);
     tcase_add_test(tc, test_ct_after_fork_with_ct);
