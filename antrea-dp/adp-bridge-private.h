@@ -200,6 +200,9 @@ void adp_journal_group_changed(struct adp_bridge *, uint32_t group_id)
     OVS_REQUIRES(ofproto_mutex);
 void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
     OVS_REQUIRES(ofproto_mutex);
+/* Main thread: takes over what table-mods said of misses, if anything is
+ * new. */
+void adp_journal_read_misses(struct adp_bridge *);
 
 /* adp-fold.c: counters and learned flows on their way to OpenFlow. */
 void adp_fold_run(struct adp_bridge *);

@@ -47,7 +47,7 @@ struct adp_cached_content {
     bool nat;                           /* Addresses or ports change. */
     bool set_eth, set_tos, set_ttl;
     uint8_t tos, ttl;
-    bool ends_in_miss;                  /* May become a packet-in. */
+    bool missed;                        /* May become a packet-in. */
     struct eth_addr dl_dst, dl_src;
     struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
     struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
@@ -57,6 +57,7 @@ struct adp_cached_content {
     bool decided;                       /* For packets without a session. */
     bool to_ip_port;                    /* Sent to where a tunnel may end. */
     bool dropped;
+    bool ends_in_miss;
 };
 
 /* Aligned: the first line and, of packets of one connection, the second are all

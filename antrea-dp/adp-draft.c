@@ -276,6 +276,7 @@ adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
     }
     c->nat = tuple_differs(&d->tuple, flow);
     c->dropped = v->dropped;
+    c->missed = v->missed;
     c->ends_in_miss = (v->n_hits
                        && v->hits[v->n_hits - 1].kind == ADP_HIT_MISS);
     c->to_ip_port = w->to_ip_port;

@@ -330,7 +330,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
             return false;
         }
     }
-    if (OVS_UNLIKELY(v->content.ends_in_miss)
+    if (OVS_UNLIKELY(v->content.missed)
         && adp_bridge_sends_misses(b)) {
         return false;
     }

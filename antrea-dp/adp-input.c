@@ -87,12 +87,6 @@ learn(struct adp_bridge *b, const struct adp_verdict *v)
 
 /* Deciding. */
 
-static bool
-is_miss(const struct adp_verdict *v)
-{
-    return v->n_hits && v->hits[v->n_hits - 1].kind == ADP_HIT_MISS;
-}
-
 /* Why the packet can't be decided on at all. */
 static enum adp_punt
 punt_early(const struct adp_fast *f, struct adp_bridge *b,
@@ -134,7 +128,6 @@ static enum adp_punt
 punt_late(struct adp_bridge *b, const struct adp_walk *w, struct flow *flow)
 {
     const struct adp_verdict *v = &w->verdict;
-    bool miss_to_controller;
 
     if (v->punt) {
         return v->punt;
@@ -142,8 +135,7 @@ punt_late(struct adp_bridge *b, const struct adp_walk *w, struct flow *flow)
     if (concerns_tunnel(w, flow)) {
         return ADP_PUNT_TUNNEL;
     }
-    atomic_read_relaxed(&b->miss_to_controller, &miss_to_controller);
-    return (miss_to_controller && is_miss(v) ? ADP_PUNT_CONTROLLER
+    return (v->missed && adp_bridge_sends_misses(b) ? ADP_PUNT_CONTROLLER
             : ADP_PUNT_NONE);
 }
 
@@ -306,7 +298,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
                                             &e.content.nat);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
-    if (!v || (v->content.ends_in_miss && adp_bridge_sends_misses(b))) {
+    if (!v || (v->content.missed && adp_bridge_sends_misses(b))) {
         return false;
     }
     bool nat = e.content.nat;

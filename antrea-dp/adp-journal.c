@@ -157,6 +157,18 @@ journal_read_group(struct adp_bridge *b, uint32_t group_id,
     }
 }
 
+static void
+journal_publish(struct adp_bridge *b)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct adp_program *old = ovsrcu_get_protected(struct adp_program *,
+                                                   &b->program);
+    ovsrcu_set(&b->program, adp_compile(old, b->journal));
+    adp_program_unref(old);
+    adp_delta_destroy(b->journal);
+    b->journal = adp_delta_create();
+}
+
 void
 adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
 {
@@ -166,14 +178,31 @@ adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
         journal_read_group(b, dg->id, version);
         free(dg);
     }
-    if (adp_delta_is_empty(b->journal)) {
+    if (!adp_delta_is_empty(b->journal)) {
+        journal_publish(b);
+    }
+}
+
+void
+adp_journal_read_misses(struct adp_bridge *b)
+{
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+    bool changed = false;
+
+    for (uint8_t id = 0; id <= ADP_LAST_TABLE; id++) {
+        changed |= (ofproto_table_get_miss_config(&b->dpif.up, id)
+                    != program->misses[id]);
+    }
+    if (OVS_LIKELY(!changed)) {
         return;
     }
 
-    struct adp_program *old = ovsrcu_get_protected(struct adp_program *,
-                                                   &b->program);
-    ovsrcu_set(&b->program, adp_compile(old, b->journal));
-    adp_program_unref(old);
-    adp_delta_destroy(b->journal);
-    b->journal = adp_delta_create();
+    ovs_mutex_lock(&ofproto_mutex);
+    for (uint8_t id = 0; id <= ADP_LAST_TABLE; id++) {
+        adp_delta_set_miss(b->journal, id,
+                           ofproto_table_get_miss_config(&b->dpif.up, id));
+    }
+    journal_publish(b);
+    ovs_mutex_unlock(&ofproto_mutex);
 }

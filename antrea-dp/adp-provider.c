@@ -182,8 +182,13 @@ adp_class_run(struct ofproto *ofproto)
 static void
 adp_class_wait(struct ofproto *ofproto)
 {
+    struct adp_bridge *b = bridge_of(ofproto);
+
+    /* Nobody tells of a table that was modified.  Here requests have been
+     * handled, and this thread will next look for packets. */
+    adp_journal_read_misses(b);
     base->wait(ofproto);
-    adp_fold_wait(bridge_of(ofproto));
+    adp_fold_wait(b);
 }
 
 static void

@@ -282,6 +282,17 @@ account_rules(struct adp_program *program, struct adp_cow *cow,
 }
 
 static void
+log_change(struct adp_program *program, struct adp_cow *cow,
+           uint8_t table_id, int priority)
+{
+    struct adp_change_log *log = program->logs[table_id];
+
+    log = log ? adp_cow_own(cow, log) : adp_cow_alloc(cow, sizeof *log);
+    adp_change_log_add(log, priority, program->generation);
+    program->logs[table_id] = log;
+}
+
+static void
 compile_table(struct adp_program *program, struct adp_cow *cow,
               uint8_t table_id, const struct table_changes *tc)
 {
@@ -304,12 +315,20 @@ compile_table(struct adp_program *program, struct adp_cow *cow,
 
     account_rules(program, cow, tc);
     if (find_top_change(tc, &priority)) {
-        struct adp_change_log *log = program->logs[table_id];
+        log_change(program, cow, table_id, priority);
+    }
+}
 
-        log = (log ? adp_cow_own(cow, log)
-               : adp_cow_alloc(cow, sizeof *log));
-        adp_change_log_add(log, priority, program->generation);
-        program->logs[table_id] = log;
+static void
+compile_misses(struct adp_program *program, struct adp_cow *cow,
+               const struct adp_delta *delta)
+{
+    for (size_t i = 0; delta->has_misses && i < ADP_N_TABLES; i++) {
+        if (delta->misses[i] >= 0
+            && delta->misses[i] != program->misses[i]) {
+            program->misses[i] = delta->misses[i];
+            log_change(program, cow, i, ADP_PRIORITY_NONE);
+        }
     }
 }
 
@@ -360,6 +379,7 @@ adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
         }
     }
     free_changes(tables);
+    compile_misses(program, &cow, delta);
     HMAP_FOR_EACH (gc, hmap_node, &delta->groups) {
         compile_group(program, &cow, gc);
     }

@@ -392,7 +392,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         resume(w);
         offset = adp_walk_begin_clone(w);
         w->level++;
-        ops = adp_walk_enter(w, table_id, w->flow->in_port.ofp_port);
+        ops = adp_walk_enter(w, table_id);
         if (ops) {
             adp_walk_ops(w, ops, true);
         }

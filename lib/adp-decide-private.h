@@ -81,10 +81,9 @@ void adp_walk_commit(struct adp_walk *);
 void adp_walk_ops(struct adp_walk *, const struct adp_op_list *, bool last);
 /* False if the packet was on the way for too long: then it was punted. */
 bool adp_walk_may_go_on(struct adp_walk *);
-/* Moves the packet to 'table_id', looking up as if it came from 'in_port'.
+/* Moves the packet to 'table_id', or to a later one if a miss continues there.
  * Returns the op list to go on with, or NULL. */
-const struct adp_op_list *adp_walk_enter(struct adp_walk *, uint8_t table_id,
-                                         ofp_port_t in_port);
+const struct adp_op_list *adp_walk_enter(struct adp_walk *, uint8_t table_id);
 void adp_walk_add_hit(struct adp_walk *, const struct adp_hit *);
 
 /* A datapath clone action around what is appended between the two. */

@@ -40,7 +40,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->drop_rule = NULL;
     v->n_hits = 0;
     v->hits_hash = 0;
-    v->hit_learned = false;
+    v->hit_learned = v->missed = false;
     v->n_selects = v->n_cts = 0;
     while (v->n_learned) {
         adp_learned_uninit(&v->learned[--v->n_learned]);
@@ -209,8 +209,10 @@ lookup(struct adp_walk *w, uint8_t table_id, int *priority, bool *learned)
     return rule;
 }
 
-const struct adp_op_list *
-adp_walk_enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
+/* Looks up in one table, as if the packet came from 'in_port'.  Returns the op
+ * list of the rule that was found, or NULL. */
+static const struct adp_op_list *
+enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
 {
     ofp_port_t saved_in_port = w->flow->in_port.ofp_port;
     struct adp_rule *rule;
@@ -240,6 +242,39 @@ adp_walk_enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
     }
     w->place.rule = rule;
     return &rule->ops;
+}
+
+/* Enters 'table_id' and, as long as a miss continues there, those that
+ * follow. */
+static const struct adp_op_list *
+enter_heeding_miss(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
+{
+    const struct adp_op_list *ops = enter(w, table_id, in_port);
+
+    while (!ops && w->program->misses[table_id] == OFPUTIL_TABLE_MISS_CONTINUE
+           && table_id < ADP_LAST_TABLE) {
+        ops = enter(w, ++table_id, in_port);
+    }
+    if (!ops) {
+        switch ((enum ofputil_table_miss) w->program->misses[table_id]) {
+        case OFPUTIL_TABLE_MISS_CONTINUE:       /* There is no next table. */
+        case OFPUTIL_TABLE_MISS_CONTROLLER:
+            adp_walk_punt(w, ADP_PUNT_CONTROLLER, NULL);
+            break;
+        case OFPUTIL_TABLE_MISS_DEFAULT:
+            w->verdict->missed = true;
+            break;
+        case OFPUTIL_TABLE_MISS_DROP:
+            break;
+        }
+    }
+    return ops;
+}
+
+const struct adp_op_list *
+adp_walk_enter(struct adp_walk *w, uint8_t table_id)
+{
+    return enter_heeding_miss(w, table_id, w->flow->in_port.ofp_port);
 }
 
 #define SWAP_FIELDS(A, B)                       \
@@ -279,11 +314,13 @@ op_enter_table(struct adp_walk *w, const struct adp_op *op)
     if (!adp_walk_may_go_on(w)) {
         return NULL;
     }
-    if (!op->with_ct_orig) {
-        ops = adp_walk_enter(w, table_id, in_port);
+    if (op->heeds_miss) {
+        ops = enter_heeding_miss(w, table_id, in_port);
+    } else if (!op->with_ct_orig) {
+        ops = enter(w, table_id, in_port);
     } else if (w->flow->ct_nw_proto && is_ip_any(w->flow)) {
         swap_ct_tuple(w->flow);
-        ops = adp_walk_enter(w, table_id, in_port);
+        ops = enter(w, table_id, in_port);
         swap_ct_tuple(w->flow);
     } else {
         /* There is no original tuple. */
@@ -685,7 +722,7 @@ adp_walk_ops(struct adp_walk *w, const struct adp_op_list *list, bool last)
             if (!adp_walk_ct(w, op, last && at_end)) {
                 continue;
             }
-            list = adp_walk_enter(w, table_id, w->flow->in_port.ofp_port);
+            list = adp_walk_enter(w, table_id);
         } else if (walk_op(w, op, last && at_end)) {
             continue;
         } else {
@@ -775,7 +812,7 @@ adp_decide(const struct adp_program *program,
     if (punt) {
         adp_walk_punt(&w, punt, NULL);
     } else {
-        ops = adp_walk_enter(&w, 0, flow->in_port.ofp_port);
+        ops = adp_walk_enter(&w, 0);
         if (ops) {
             adp_walk_ops(&w, ops, true);
         }

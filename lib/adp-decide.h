@@ -149,6 +149,8 @@ struct adp_verdict {
     } select;
 
     bool hit_learned;                   /* A hit is not in the program yet. */
+    bool missed;                        /* In a table whose misses controllers
+                                         * of old OpenFlow versions want. */
 
     struct adp_learned *learned;        /* What learn() asks for. */
     size_t n_learned, allocated_learned;

@@ -15,6 +15,8 @@ adp_delta_create(void)
 
     hmap_init(&delta->rules);
     hmap_init(&delta->groups);
+    delta->has_misses = false;
+    memset(delta->misses, -1, sizeof delta->misses);
     return delta;
 }
 
@@ -43,7 +45,8 @@ adp_delta_destroy(struct adp_delta *delta)
 bool
 adp_delta_is_empty(const struct adp_delta *delta)
 {
-    return hmap_is_empty(&delta->rules) && hmap_is_empty(&delta->groups);
+    return (hmap_is_empty(&delta->rules) && hmap_is_empty(&delta->groups)
+            && !delta->has_misses);
 }
 
 static struct adp_rule_change *
@@ -121,4 +124,12 @@ void
 adp_delta_remove_group(struct adp_delta *delta, uint32_t group_id)
 {
     change_group(delta, group_id, NULL);
+}
+
+void
+adp_delta_set_miss(struct adp_delta *delta, uint8_t table_id,
+                   enum ofputil_table_miss miss)
+{
+    delta->misses[table_id] = miss;
+    delta->has_misses = true;
 }

@@ -8,10 +8,6 @@
 #include "openvswitch/ofpbuf.h"
 #include "util.h"
 
-/* Highest table that packets can be sent to: above it are a table that is
- * OpenFlow's own and the number that stands for "all". */
-#define MAX_TABLE 253
-
 static void
 op_punt(struct adp_op *op, enum adp_punt punt)
 {
@@ -23,7 +19,7 @@ static void
 op_table(struct adp_op *op, uint8_t table_id, ofp_port_t in_port,
          bool with_ct_orig)
 {
-    if (table_id > MAX_TABLE && table_id != ADP_OP_TABLE_SAME) {
+    if (table_id > ADP_LAST_TABLE && table_id != ADP_OP_TABLE_SAME) {
         op_punt(op, ADP_PUNT_ACTION);
         return;
     }
@@ -67,7 +63,7 @@ op_ct(struct adp_op *op, const struct ofpact_conntrack *ct)
 
     op->code = ADP_OP_CT;
     if (ct->recirc_table != NX_CT_RECIRC_NONE
-        && ct->recirc_table > MAX_TABLE) {
+        && ct->recirc_table > ADP_LAST_TABLE) {
         op_punt(op, ADP_PUNT_ACTION);
         return;
     }
@@ -86,7 +82,7 @@ op_learn(struct adp_op *op, const struct ofpact_learn *learn)
     /* Whether a flow still fits under a limit is known only where the flow
      * tables are changed. */
     if (learn->limit || learn->flags & NX_LEARN_F_WRITE_RESULT
-        || learn->table_id > MAX_TABLE) {
+        || learn->table_id > ADP_LAST_TABLE) {
         op_punt(op, ADP_PUNT_ACTION);
     } else {
         op->code = ADP_OP_LEARN;
@@ -149,6 +145,7 @@ op_init(struct adp_op *op, const struct ofpact *a)
 
     case OFPACT_GOTO_TABLE:
         op_table(op, ofpact_get_GOTO_TABLE(a)->table_id, OFPP_IN_PORT, false);
+        op->heeds_miss = op->code == ADP_OP_TABLE;
         return true;
 
     case OFPACT_RESUBMIT: {

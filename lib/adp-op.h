@@ -49,6 +49,10 @@ enum adp_op_code {
 #undef X
 };
 
+/* Highest table that packets can be sent to: above it are a table that is
+ * OpenFlow's own and the number that stands for "all". */
+#define ADP_LAST_TABLE 253
+
 /* In place of a table number: the table that the packet is in. */
 #define ADP_OP_TABLE_SAME 255
 
@@ -59,6 +63,7 @@ struct adp_op {
         struct {                    /* TABLE. */
             uint8_t table_id;       /* Or ADP_OP_TABLE_SAME. */
             bool with_ct_orig;      /* Match on the original tuple. */
+            bool heeds_miss;        /* A miss is what the table says. */
             ofp_port_t in_port;     /* OFPP_IN_PORT: as it is. */
         };
         ofp_port_t port;            /* OUTPUT. */

@@ -34,6 +34,9 @@ struct adp_group_change {
 struct adp_delta {
     struct hmap rules;          /* Contains "struct adp_rule_change"s. */
     struct hmap groups;         /* Contains "struct adp_group_change"s. */
+    bool has_misses;
+    int8_t misses[ADP_N_TABLES];    /* enum ofputil_table_miss, -1: as it
+                                     * was. */
 };
 
 /* What there is of something in a program, to know when the last goes. */

@@ -143,14 +143,26 @@ collect_punts(struct adp_rule *rule, void *array_)
 }
 
 static void
-format_table(const struct adp_table *table, struct ds *s)
+format_table(const struct adp_table *table, enum ofputil_table_miss miss,
+             struct ds *s)
 {
     struct rule_array punts = { .rules = NULL };
 
-    ds_put_format(s, "%"PRIuSIZE" flow%s, %s, %"PRIuSIZE" bytes\n",
-                  table->n_rules, table->n_rules == 1 ? "" : "s",
-                  table->match->class->name,
-                  table->match->class->size(table->match));
+    if (table) {
+        ds_put_format(s, "%"PRIuSIZE" flow%s, %s, %"PRIuSIZE" bytes",
+                      table->n_rules, table->n_rules == 1 ? "" : "s",
+                      table->match->class->name,
+                      table->match->class->size(table->match));
+    } else {
+        ds_put_cstr(s, "0 flows");
+    }
+    if (miss != OFPUTIL_TABLE_MISS_DEFAULT) {
+        ds_put_format(s, ", misses: %s", ofputil_table_miss_to_string(miss));
+    }
+    ds_put_char(s, '\n');
+    if (!table) {
+        return;
+    }
 
     adp_match_for_each(table->match, collect_punts, &punts);
     adp_rules_sort(punts.rules, punts.n);
@@ -173,7 +185,7 @@ adp_program_format(const struct adp_program *program, struct ds *s,
         const struct adp_table *table = program->tables[i];
         const char *name;
 
-        if (!table) {
+        if (!table && program->misses[i] == OFPUTIL_TABLE_MISS_DEFAULT) {
             continue;
         }
         name = table_name ? table_name(i, aux) : NULL;
@@ -182,7 +194,7 @@ adp_program_format(const struct adp_program *program, struct ds *s,
             ds_put_format(s, " %s", name);
         }
         ds_put_cstr(s, ": ");
-        format_table(table, s);
+        format_table(table, program->misses[i], s);
     }
     adp_group_map_format(program->groups, s);
 }

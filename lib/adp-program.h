@@ -28,6 +28,7 @@
 #include "adp-rules.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/ofp-table.h"
 
 #define ADP_N_TABLES 255        /* Table 254 is internal, 255 means "all". */
 
@@ -42,6 +43,7 @@ struct adp_program {
     struct ovs_refcount ref_cnt;
     uint64_t generation;        /* 1, 2, 3, ... */
     struct adp_table *tables[ADP_N_TABLES]; /* NULL if empty. */
+    uint8_t misses[ADP_N_TABLES];   /* enum ofputil_table_miss. */
     struct adp_group_map *groups;
 
     uint32_t reads;             /* ADP_READS_* of all rules and groups. */
@@ -67,6 +69,9 @@ void adp_delta_add_rule(struct adp_delta *, struct adp_rule *);
 void adp_delta_remove_rule(struct adp_delta *, struct adp_rule *);
 void adp_delta_set_group(struct adp_delta *, struct adp_group *);
 void adp_delta_remove_group(struct adp_delta *, uint32_t group_id);
+/* What becomes of packets that no rule of the table matches. */
+void adp_delta_set_miss(struct adp_delta *, uint8_t table_id,
+                        enum ofputil_table_miss);
 
 struct adp_program *adp_program_create(void);   /* Empty, generation 1. */
 struct adp_program *adp_compile(const struct adp_program *,
@@ -83,7 +88,7 @@ size_t adp_program_size(const struct adp_program *);
 
 /* The latest generation in which the table changed at 'priority' or above, 0
  * if never.  A rule that takes the place of one with the same match, clauses
- * and actions is no change.
+ * and actions is no change.  What a miss means is below all priorities.
  *
  * An answer of the table holds as long as this is not later than the program
  * that gave it, for the priority that adp_match_lookup() leaves in the
@@ -95,8 +100,8 @@ uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
 uint64_t adp_program_group_changed(const struct adp_program *,
                                    uint32_t group_id);
 
-/* Per table: number of flows, the matcher and its size; then each flow that
- * became a punt, with the reason.  'table_name' may return NULL. */
+/* Per table: number of flows, the matcher and its size, what a miss does unless
+ * that is the default; then each flow that became a punt, with the reason.  'table_name' may return NULL. */
 void adp_program_format(const struct adp_program *, struct ds *,
                         const char *(*table_name)(uint8_t id, void *aux),
                         void *aux);

@@ -288,6 +288,16 @@ engine_add_group(struct engine *e, const char *text)
     commit(e, delta);
 }
 
+void
+engine_set_miss(struct engine *e, uint8_t table_id,
+                enum ofputil_table_miss miss)
+{
+    struct adp_delta *delta = adp_delta_create();
+
+    adp_delta_set_miss(delta, table_id, miss);
+    commit(e, delta);
+}
+
 struct engine_ct *
 engine_set_ct(struct engine *e, uint16_t zone, uint32_t ct_state)
 {

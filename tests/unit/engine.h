@@ -65,6 +65,9 @@ void engine_add_flow_set(struct engine *, const struct adp_flow_set *,
 void engine_add_group(struct engine *, const char *);
 struct adp_group *engine_parse_group(const char *);
 
+void engine_set_miss(struct engine *, uint8_t table_id,
+                     enum ofputil_table_miss);
+
 /* Makes conntrack answer 'ct_state' (CS_*) in 'zone'. */
 struct engine_ct *engine_set_ct(struct engine *, uint16_t zone,
                                 uint32_t ct_state);

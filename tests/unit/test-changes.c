@@ -80,6 +80,37 @@ START_TEST(test_changed)
 }
 END_TEST
 
+static void
+set_miss(enum ofputil_table_miss miss)
+{
+    struct adp_delta *delta = adp_delta_create();
+
+    ck_assert(adp_delta_is_empty(delta));
+    adp_delta_set_miss(delta, 5, miss);
+    ck_assert(!adp_delta_is_empty(delta));
+    commit(delta);
+}
+
+/* What a miss does concerns nobody who had a hit. */
+START_TEST(test_changed_miss)
+{
+    struct adp_rule *a;
+
+    set_miss(OFPUTIL_TABLE_MISS_CONTINUE);
+    ck_assert_uint_eq(adp_program_changed(p, 5, INT_MIN), 2);
+    ck_assert_uint_eq(adp_program_changed(p, 5, 0), 0);
+    ck_assert_uint_eq(adp_program_changed(p, 4, INT_MIN), 0);
+    a = replace(NULL, "table=5,priority=0 actions=drop");
+    set_miss(OFPUTIL_TABLE_MISS_DROP);
+    ck_assert_uint_eq(adp_program_changed(p, 5, INT_MIN), 4);
+    ck_assert_uint_eq(adp_program_changed(p, 5, 0), 3);
+    /* Nothing new. */
+    set_miss(OFPUTIL_TABLE_MISS_DROP);
+    ck_assert_uint_eq(adp_program_changed(p, 5, INT_MIN), 4);
+    replace(a, NULL);
+}
+END_TEST
+
 START_TEST(test_changed_meaning)
 {
     struct adp_rule *a;
@@ -372,6 +403,7 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_changed);
+    tcase_add_test(tc, test_changed_miss);
     tcase_add_test(tc, test_changed_meaning);
     tcase_add_test(tc, test_changed_random);
     tcase_add_test(tc, test_changed_full_log);

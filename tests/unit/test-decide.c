@@ -364,6 +364,62 @@ START_TEST(test_tables)
 }
 END_TEST
 
+/* The same with flows that are added to the bridge. */
+static void
+expect_then(const char *flows, const char *packet, const char *expected)
+{
+    engine_add_flows(e, flows);
+    ck_assert_str_eq(engine_run(e, packet), expected);
+}
+
+/* Only who goes to a table first, by goto_table or by ct() heeds it. */
+START_TEST(test_miss_continues)
+{
+    engine_set_miss(e, 0, OFPUTIL_TABLE_MISS_CONTINUE);
+    engine_set_miss(e, 3, OFPUTIL_TABLE_MISS_CONTINUE);
+    engine_set_miss(e, 4, OFPUTIL_TABLE_MISS_CONTINUE);
+    expect_then("table=1,tcp actions=goto_table:3\n"
+                "table=5,priority=5,reg0=0 actions=output:2", TCP, "102");
+    ck_assert_str_eq(engine_hits(e), "0:miss 1:32768 3:miss 4:miss 5:5");
+    expect_then("table=0,ip actions=ct(table=3,zone=1)", TCP, "ct(zone=1),102");
+    ck_assert_str_eq(engine_hits(e), "0:32768 3:miss 4:miss 5:5");
+    expect_then("table=0,priority=40000,tcp actions=resubmit(,3),output:4",
+                TCP, "104");
+    ck_assert_str_eq(engine_hits(e), "0:40000 3:miss");
+    ck_assert(!e->verdict.missed);
+    /* The table is the one where the rule is. */
+    expect_then("table=0,priority=40001,tcp actions=goto_table:3\n"
+                "table=5,priority=6,reg0=0 actions=load:1->NXM_NX_REG0[],"
+                "resubmit(1)\n"
+                "table=5,priority=7,reg0=1 actions=output:7", TCP, "107");
+    ck_assert_str_eq(engine_hits(e), "0:40001 3:miss 4:miss 5:6 5:7");
+}
+END_TEST
+
+START_TEST(test_miss)
+{
+    expect_then("table=0,tcp actions=goto_table:253\n"
+                "table=0,udp actions=resubmit(,253),output:3", TCP, "drop");
+    ck_assert(e->verdict.missed);
+    engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_DROP);
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    ck_assert(!e->verdict.missed);
+    engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_CONTROLLER);
+    ck_assert_str_eq(engine_run(e, TCP), "punt(controller)");
+    ck_assert_str_eq(engine_run(e, UDP), "103");
+    /* There is nothing to continue with. */
+    engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_CONTINUE);
+    ck_assert_str_eq(engine_run(e, TCP), "punt(controller)");
+    ck_assert_str_eq(engine_run(e, UDP), "103");
+    /* Amid the walk. */
+    engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_DEFAULT);
+    expect_then("table=0,priority=40000,tcp actions=resubmit(,1),resubmit(,2)\n"
+                "table=1 actions=goto_table:253\n"
+                "table=2 actions=output:2", TCP, "102");
+    ck_assert(e->verdict.missed);
+}
+END_TEST
+
 START_TEST(test_drop_is_located)
 {
     expect("table=0,priority=5 actions=resubmit(,1),resubmit(,2)\n"
@@ -588,6 +644,8 @@ main(void)
     tcase_add_test(tc, test_punts);
     tcase_add_test(tc, test_punt_undoes_all);
     tcase_add_test(tc, test_tables);
+    tcase_add_test(tc, test_miss_continues);
+    tcase_add_test(tc, test_miss);
     tcase_add_test(tc, test_drop_is_located);
     tcase_add_test(tc, test_resubmit_in_port);
     tcase_add_test(tc, test_resubmit_ct);

@@ -308,6 +308,20 @@ START_TEST(test_format)
         "groups: 1, 2 buckets, 0 bytes of slots\n"
         "  punt (controller): group_id=9,bucket_id=3 "
         "actions=CONTROLLER:65535\n");
+
+    engine_destroy(e);
+    e = engine_create();
+    engine_add_flows(e, "table=4 actions=drop");
+    engine_set_miss(e, 4, OFPUTIL_TABLE_MISS_DROP);
+    engine_set_miss(e, 6, OFPUTIL_TABLE_MISS_CONTINUE);
+    ds_clear(&s);
+    adp_program_format(e->program, &s, NULL, NULL);
+    hide_sizes(&s);
+    ck_assert_str_eq(ds_cstr(&s),
+        "generation 4\n"
+        "table 4: 1 flow, direct, N bytes, misses: drop\n"
+        "table 6: 0 flows, misses: continue\n"
+        "groups: 0, 0 buckets, 0 bytes of slots\n");
     ds_destroy(&s);
     engine_destroy(e);
 }
