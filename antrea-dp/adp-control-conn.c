@@ -214,7 +214,18 @@ void
 adp_control_conn_excuse(struct adp_control_conn *conn, long long int now)
 {
     conn->message_start += now - conn->last_input;
+    conn->staged_since += now - conn->last_input;
     conn->last_input = now;
+}
+
+void
+adp_control_conn_set_staged(struct adp_control_conn *conn, uint64_t cost,
+                            long long int now)
+{
+    if (!conn->staged_cost) {
+        conn->staged_since = now;
+    }
+    conn->staged_cost = cost;
 }
 
 /* Makes '*budget' bytes or fewer available in 'conn->input'.  Returns false
@@ -272,6 +283,7 @@ static struct json *
 conn_end_message(struct adp_control_conn *conn, long long int now,
                  char **duplicatep)
 {
+    conn->message_cost = adp_control_conn_pending_cost(conn);
     struct json *json = json_parser_finish(conn->parser);
 
     conn->parser = NULL;
@@ -404,14 +416,23 @@ conn_check_clock(struct adp_control_conn *conn, long long int now)
             /* We don't read either, as long as the client doesn't. */
             adp_control_conn_excuse(conn, now);
         }
-    } else if (conn->parser) {
+    } else if (conn->parser || conn->staged_cost) {
         if (now - conn->last_input >= limits->max_silence_ms) {
             error = adp_control_error("limit", NULL, "silence of %lld s in "
-                                      "the middle of a message",
-                                      limits->max_silence_ms / 1000);
-        } else if (now - conn->message_start >= limits->max_message_ms) {
+                                      "the middle of a %s",
+                                      limits->max_silence_ms / 1000,
+                                      (conn->parser ? "message"
+                                       : "staged transaction"));
+        } else if (conn->parser
+                   && (now - conn->message_start
+                       >= limits->max_message_ms)) {
             error = adp_control_error("limit", NULL, "message took more than "
                                       "%lld s", limits->max_message_ms / 1000);
+        } else if (conn->staged_cost
+                   && now - conn->staged_since >= limits->max_staged_ms) {
+            error = adp_control_error("limit", NULL, "staged transaction took "
+                                      "more than %lld s",
+                                      limits->max_staged_ms / 1000);
         }
         if (error) {
             adp_control_conn_fail(conn, NULL, error, now);
@@ -475,10 +496,14 @@ adp_control_conn_wait(const struct adp_control_conn *conn, bool may_receive)
             stream_recv_wait(conn->stream);
         }
         if (conn->parser) {
-            poll_timer_wait_until(MIN(conn->last_input
-                                      + limits->max_silence_ms,
-                                      conn->message_start
-                                      + limits->max_message_ms));
+            poll_timer_wait_until(conn->message_start
+                                  + limits->max_message_ms);
+        }
+        if (conn->staged_cost) {
+            poll_timer_wait_until(conn->staged_since + limits->max_staged_ms);
+        }
+        if (conn->parser || conn->staged_cost) {
+            poll_timer_wait_until(conn->last_input + limits->max_silence_ms);
         }
     }
 }

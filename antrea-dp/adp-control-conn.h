@@ -9,7 +9,8 @@
  * needs which must not stumble over its clients:
  *
  *   - A message has a largest size, number of values and depth, a longest
- *     silence and a longest time to arrive.
+ *     silence and a longest time to arrive.  So has a sequence of messages
+ *     that belong together (adp-control-stage.h).
  *
  *   - Input is read and parsed in portions that the caller grants.
  *
@@ -45,6 +46,11 @@ struct adp_control_limits {
     long long int max_silence_ms; /* In the middle of it. */
     long long int max_message_ms; /* From its first byte to its last. */
 
+    /* Messages that the owner keeps for a later one; max_silence_ms is also
+     * for the time between them. */
+    uint64_t max_staged_cost;   /* Of all clients together. */
+    long long int max_staged_ms; /* From the first to the last. */
+
     /* Replies. */
     long long int max_unread_ms; /* Without a byte of a reply taken. */
 
@@ -59,6 +65,8 @@ struct adp_control_limits {
         .max_depth = 100,                           \
         .max_silence_ms = 30 * 1000,                \
         .max_message_ms = 300 * 1000,               \
+        .max_staged_cost = 4ULL << 30,              \
+        .max_staged_ms = 600 * 1000,                \
         .max_unread_ms = 30 * 1000,                 \
         .max_clients = 256,                         \
         .max_pending_cost = 1024 * 1024 * 1024,     \
@@ -90,6 +98,11 @@ struct adp_control_conn {
     long long int message_start; /* When its first byte came. */
     long long int last_input;   /* When the last byte came. */
     size_t discarded_len;       /* Thrown away since it began to close. */
+    size_t message_cost;        /* Of the last whole message, as below. */
+
+    /* What the owner keeps of earlier messages for a later one. */
+    uint64_t staged_cost;       /* 0: nothing. */
+    long long int staged_since; /* When the first of it came. */
 
     /* Output. */
     struct ovs_list output;     /* Contains "struct ofpbuf"s. */
@@ -127,6 +140,10 @@ bool adp_control_conn_has_input(const struct adp_control_conn *);
 void adp_control_conn_excuse(struct adp_control_conn *, long long int now);
 /* An estimate of the heap that the message under way takes. */
 size_t adp_control_conn_pending_cost(const struct adp_control_conn *);
+
+/* Tells how much heap the owner keeps of the client's messages. */
+void adp_control_conn_set_staged(struct adp_control_conn *, uint64_t cost,
+                                 long long int now);
 
 /* Queues 'json', which it takes, and sends what can be sent. */
 void adp_control_conn_send(struct adp_control_conn *, struct json *json,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "adp-bridge.h"
+#include "adp-control-stage.h"
 #include "adp-state.h"
 #include "openvswitch/dynamic-string.h"
 #include "pipeline.h"
@@ -80,6 +81,7 @@ adp_control_find_bridge(const char *name, bool need_state,
 struct adp_control_call {
     struct adp_control_session *session;
     const struct shash *params;
+    uint64_t cost;              /* Of the parameters. */
     struct adp_error *error;    /* The first one. */
 };
 
@@ -158,7 +160,7 @@ call_bridge(struct adp_control_call *call, bool need_state)
             : adp_control_find_bridge(name, need_state, &call->error));
 }
 
-/* Watches. */
+/* Clients, and what they watch. */
 
 /* What a client was last told about a bridge. */
 struct watch {
@@ -168,14 +170,16 @@ struct watch {
 
 struct adp_control_session {
     struct shash watches;       /* Bridge name to "struct watch". */
+    struct adp_control_stage stage;
 };
 
 struct adp_control_session *
-adp_control_session_create(void)
+adp_control_session_create(struct adp_control_stage_pool *pool)
 {
     struct adp_control_session *session = xmalloc(sizeof *session);
 
     shash_init(&session->watches);
+    adp_control_stage_init(&session->stage, pool);
     return session;
 }
 
@@ -184,8 +188,15 @@ adp_control_session_destroy(struct adp_control_session *session)
 {
     if (session) {
         shash_destroy_free_data(&session->watches);
+        adp_control_stage_clear(&session->stage);
         free(session);
     }
+}
+
+uint64_t
+adp_control_session_staged_cost(const struct adp_control_session *session)
+{
+    return session->stage.cost;
 }
 
 static struct watch
@@ -241,8 +252,8 @@ generation_result(const struct adp_state *state)
 /* Makes a transaction of the parameters that are named here (NULL: the method
  * doesn't have it, or it isn't given). */
 static struct json *
-call_transact(struct adp_control_call *call, bool clear,
-              const struct json *apply, const struct json *delete)
+transact(struct adp_control_call *call, bool clear,
+         const struct json *apply, const struct json *delete)
 {
     struct adp_bridge *bridge = call_bridge(call, true);
     const struct json *if_generation = call_param(call, "if_generation",
@@ -278,6 +289,54 @@ call_transact(struct adp_control_call *call, bool clear,
     return result;
 }
 
+/* The same, with what is on the client's stage in front, if the parameter
+ * "staged" says so.  The stage is empty afterwards, whatever comes of it. */
+static struct json *
+call_transact(struct adp_control_call *call, bool clear,
+              const struct json *apply, const struct json *delete)
+{
+    if (!call_bool(call, "staged") || call->error) {
+        return transact(call, clear, apply, delete);
+    }
+
+    struct json *all_apply, *all_delete;
+    adp_control_stage_take(&call->session->stage, apply, delete, &all_apply,
+                           &all_delete);
+    if (clear && all_delete) {
+        call_error(call, "invalid", "staged", "a replacement deletes nothing "
+                   "by its name");
+    }
+    struct json *result = transact(call, clear, all_apply, all_delete);
+    json_destroy(all_apply);
+    json_destroy(all_delete);
+    return result;
+}
+
+static struct json *
+method_stage(struct adp_control_call *call)
+{
+    const struct json *apply = call_param(call, "apply", JSON_ARRAY);
+    const struct json *delete = call_param(call, "delete", JSON_ARRAY);
+    struct adp_control_stage *stage = &call->session->stage;
+
+    call_bridge(call, true);
+    if (call->error) {
+        return NULL;
+    }
+    if (!adp_control_stage_add(stage, apply, delete, call->cost)) {
+        adp_control_stage_clear(stage);
+        call_error(call, "limit", NULL, "staged transactions of all clients "
+                   "take more than %"PRIu64" bytes of memory",
+                   stage->pool->max_cost);
+        return NULL;
+    }
+
+    struct json *result = json_object_create();
+    json_object_put(result, "staged",
+                    json_integer_create(adp_control_stage_n(stage)));
+    return result;
+}
+
 static struct json *
 method_apply(struct adp_control_call *call)
 {
@@ -304,8 +363,12 @@ method_transact(struct adp_control_call *call)
 static struct json *
 method_replace(struct adp_control_call *call)
 {
-    return call_transact(call, true,
-                         call_required(call, "records", JSON_ARRAY), NULL);
+    bool staged = call_bool(call, "staged");
+    const struct json *records
+        = (staged ? call_param(call, "records", JSON_ARRAY)
+           : call_required(call, "records", JSON_ARRAY));
+
+    return call_transact(call, true, records, NULL);
 }
 
 static struct json *
@@ -434,9 +497,11 @@ static const struct method {
     { "apply", { "bridge", "records", "if_generation" }, method_apply },
     { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
       method_delete },
+    { "stage", { "bridge", "apply", "delete" }, method_stage },
     { "transact", { "bridge", "apply", "delete", "if_generation",
-                    "ignore_missing" }, method_transact },
-    { "replace", { "bridge", "records", "if_generation" }, method_replace },
+                    "ignore_missing", "staged" }, method_transact },
+    { "replace", { "bridge", "records", "if_generation", "staged" },
+      method_replace },
     { "get", { "bridge", "kind", "name" }, method_get },
     { "watch", { "bridge" }, method_watch },
     { "stats", { "bridge", "brief" }, method_stats },
@@ -510,9 +575,9 @@ call_run(struct adp_control_call *call, const char *method_name,
 struct json *
 adp_control_call_method(struct adp_control_session *session,
                         const char *method, const struct json *params,
-                        struct json **errorp)
+                        uint64_t cost, struct json **errorp)
 {
-    struct adp_control_call call = { .session = session };
+    struct adp_control_call call = { .session = session, .cost = cost };
     struct json *result = call_run(&call, method, params);
 
     *errorp = NULL;

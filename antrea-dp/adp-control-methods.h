@@ -11,24 +11,31 @@
  * Thread-safety: none, main thread.
  */
 
+#include <stdint.h>
 #include "openvswitch/json.h"
 
 struct adp_bridge;
 struct adp_control_session;
+struct adp_control_stage_pool;
 struct adp_error;
 
-/* What one client watches. */
-struct adp_control_session *adp_control_session_create(void);
+/* What one client watches, and what it sent ahead.  The pool bounds the latter
+ * for all clients, and must outlive the session. */
+struct adp_control_session *adp_control_session_create(
+    struct adp_control_stage_pool *);
 void adp_control_session_destroy(struct adp_control_session *);
 /* Returns the parameters of an "update" notification if something that the
  * client watches has changed, otherwise NULL. */
 struct json *adp_control_session_run(struct adp_control_session *);
+/* An estimate of the heap that the client's stage takes; 0 if it is empty. */
+uint64_t adp_control_session_staged_cost(const struct adp_control_session *);
 
-/* Calls 'method'.  'params' is an array.  Returns the result, or NULL and sets
- * '*errorp' to an error object. */
+/* Calls 'method'.  'params' is an array; 'cost' estimates the heap that it
+ * takes.  Returns the result, or NULL and sets '*errorp' to an error
+ * object. */
 struct json *adp_control_call_method(struct adp_control_session *,
                                      const char *method,
-                                     const struct json *params,
+                                     const struct json *params, uint64_t cost,
                                      struct json **errorp);
 
 /* The bridge named 'name', or, if that is NULL, the only one there is.  With

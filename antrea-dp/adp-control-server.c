@@ -52,6 +52,7 @@ struct adp_control_server {
     /* Totals of the turn. */
     size_t pending_cost;
     size_t backlog_len;
+    uint64_t staged_cost;
     const struct adp_control_conn *oldest; /* Of the big messages. */
 
     /* Statistics. */
@@ -265,13 +266,14 @@ server_sum_up(struct adp_control_server *server)
 {
     const struct adp_control_conn *conn;
 
-    server->pending_cost = server->backlog_len = 0;
+    server->pending_cost = server->backlog_len = server->staged_cost = 0;
     server->oldest = NULL;
     LIST_FOR_EACH (conn, node, &server->conns) {
         size_t cost = adp_control_conn_pending_cost(conn);
 
         server->pending_cost += cost;
         server->backlog_len += conn->backlog_len;
+        server->staged_cost += conn->staged_cost;
         if (cost > SMALL_LEN
             && (!server->oldest
                 || conn->message_start < server->oldest->message_start)) {
@@ -360,6 +362,7 @@ conn_activity(const struct adp_control_server *server,
             : conn->backlog_len ? "reply unread"
             : server_holds_back(server, conn) ? "held back"
             : conn->parser ? "in a message"
+            : conn->staged_cost ? "in a staged transaction"
             : "idle");
 }
 
@@ -392,6 +395,8 @@ adp_control_server_format(const struct adp_control_server *server,
     ds_put_format(s, "  messages under way: %"PRIuSIZE" bytes of memory "
                   "(limit %"PRIuSIZE")\n", server->pending_cost,
                   limits->max_pending_cost);
+    ds_put_format(s, "  staged: %"PRIu64" bytes of memory (limit %"PRIu64
+                  ")\n", server->staged_cost, limits->max_staged_cost);
     ds_put_format(s, "  unread replies: %"PRIuSIZE" bytes "
                   "(limit %"PRIuSIZE")\n", server->backlog_len,
                   limits->max_backlog_len);

@@ -11,6 +11,7 @@
 #include "adp-control-appctl.h"
 #include "adp-control-methods.h"
 #include "adp-control-server.h"
+#include "adp-control-stage.h"
 #include "dirs.h"
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
@@ -23,6 +24,9 @@ VLOG_DEFINE_THIS_MODULE(adp_control);
 
 static const struct adp_control_limits limits = ADP_CONTROL_LIMITS_DEFAULT;
 
+/* Bounds what clients send ahead of the call that is to use it. */
+static struct adp_control_stage_pool stages;
+
 /* NULL while the socket isn't open. */
 static struct adp_control_server *server;
 
@@ -33,9 +37,14 @@ control_request(struct adp_control_conn *conn, const char *method,
                 void *aux OVS_UNUSED)
 {
     if (!conn->aux) {
-        conn->aux = adp_control_session_create();
+        conn->aux = adp_control_session_create(&stages);
     }
-    return adp_control_call_method(conn->aux, method, params, errorp);
+    struct json *result = adp_control_call_method(conn->aux, method, params,
+                                                  conn->message_cost, errorp);
+    adp_control_conn_set_staged(conn,
+                                adp_control_session_staged_cost(conn->aux),
+                                time_msec());
+    return result;
 }
 
 static void
@@ -81,6 +90,7 @@ control_open(void)
         VLOG_ERR("%s: can't open the control socket: %s", path,
                  ovs_strerror(error));
     } else {
+        stages.max_cost = limits.max_staged_cost;
         server = adp_control_server_create(listener, &limits, &ops, NULL);
     }
     free(name);

@@ -66,4 +66,6 @@ antrea_dp_libcontrol_la_SOURCES = \
 	antrea-dp/adp-control-scan.c \
 	antrea-dp/adp-control-scan.h \
 	antrea-dp/adp-control-server.c \
-	antrea-dp/adp-control-server.h
+	antrea-dp/adp-control-server.h \
+	antrea-dp/adp-control-stage.c \
+	antrea-dp/adp-control-stage.h

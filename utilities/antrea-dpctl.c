@@ -25,9 +25,6 @@
 #include "packets.h"
 #include "util.h"
 
-/* docs/control-socket.md, Limits. */
-enum { MAX_MESSAGE = 64 * 1024 * 1024 };
-
 /* Options that not every command has. */
 enum option_set {
     SET_FILES = 1 << 0,         /* -f, --ignore-unknown */
@@ -180,7 +177,7 @@ dpctl_try_call(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     struct json *params
         = json_array_create_1(param ? param : json_object_create());
     struct dpctl_rpc_error *error = dpctl_rpc_call(rpc, method, params,
-                                                   MAX_MESSAGE, result);
+                                                   result);
     if (error && error->unreachable) {
         dpctl_fail(DPCTL_EXIT_UNREACHABLE, "%s", error->message);
     }

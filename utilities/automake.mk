@@ -29,6 +29,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-load.h \
 	utilities/dpctl-ovsdb.c \
 	utilities/dpctl-ovsdb.h \
+	utilities/dpctl-pieces.c \
+	utilities/dpctl-pieces.h \
 	utilities/dpctl-plan.c \
 	utilities/dpctl-plan.h \
 	utilities/dpctl-policy-check.c \

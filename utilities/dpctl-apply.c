@@ -12,6 +12,7 @@
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-ovsdb.h"
+#include "dpctl-pieces.h"
 #include "dpctl-rpc.h"
 #include "util.h"
 
@@ -83,6 +84,40 @@ plan_to_param(enum dpctl_verb verb, const struct dpctl_plan *plan,
     return param;
 }
 
+/* Carries the plan out: in one call, or, where that would be too large a
+ * message, in pieces of which the last call makes one transaction. */
+static struct dpctl_rpc_error *
+send_plan(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+          enum dpctl_verb verb, const struct dpctl_plan *plan,
+          const struct json *generation, struct json **result)
+{
+    const char *method = verb == DPCTL_REPLACE ? "replace" : "transact";
+    struct dpctl_pieces pieces;
+
+    dpctl_pieces_init(&pieces, plan->apply, plan->delete, DPCTL_PIECE_LEN);
+    if (dpctl_pieces_fit(&pieces)) {
+        return dpctl_try_call(rpc, o, method,
+                              plan_to_param(verb, plan, generation), result);
+    }
+
+    struct json *piece;
+    while ((piece = dpctl_pieces_next(&pieces)) != NULL) {
+        struct dpctl_rpc_error *error = dpctl_try_call(rpc, o, "stage", piece,
+                                                       result);
+        if (error) {
+            return error;
+        }
+        json_destroy(*result);
+        *result = NULL;
+    }
+    struct json *param = json_object_create();
+    json_object_put(param, "staged", json_boolean_create(true));
+    if (generation) {
+        json_object_put(param, "if_generation", json_clone(generation));
+    }
+    return dpctl_try_call(rpc, o, method, param, result);
+}
+
 /* Makes one attempt.  Returns false if the state has changed meanwhile. */
 static bool
 try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
@@ -101,20 +136,18 @@ try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     check(dpctl_plan_create(verb, input, records, &env, o->ignore_missing,
                             &plan));
 
-    struct json *param
-        = plan_to_param(verb, &plan, dpctl_json_member(state, "generation"));
+    const struct json *generation = dpctl_json_member(state, "generation");
     struct json *result = NULL;
     bool conflict = false;
     if (o->dry_run) {
+        struct json *param = plan_to_param(verb, &plan, generation);
         dpctl_print_json(o, param);
         json_destroy(param);
     } else if (verb != DPCTL_REPLACE && dpctl_plan_is_empty(&plan)) {
         print_outcome(&plan, NULL);
-        json_destroy(param);
     } else {
-        const char *method = verb == DPCTL_REPLACE ? "replace" : "transact";
-        struct dpctl_rpc_error *error = dpctl_try_call(rpc, o, method, param,
-                                                       &result);
+        struct dpctl_rpc_error *error = send_plan(rpc, o, verb, &plan,
+                                                  generation, &result);
         conflict = error && error->code && !strcmp(error->code, "conflict");
         if (error && !conflict) {
             dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);

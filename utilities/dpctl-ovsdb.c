@@ -183,7 +183,7 @@ dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
 
     struct dpctl_rpc_error *error = dpctl_rpc_open(db, timeout_s, &rpc);
     if (!error) {
-        error = dpctl_rpc_call(rpc, "transact", read_request(), 0, &reply);
+        error = dpctl_rpc_call(rpc, "transact", read_request(), &reply);
     }
     if (error) {
         ports->why = xstrdup(error->message);

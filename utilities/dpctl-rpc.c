@@ -9,16 +9,30 @@
 #include <string.h>
 
 #include "dpctl-json.h"
-#include "jsonrpc.h"
+#include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
 #include "stream.h"
 #include "timeval.h"
 #include "util.h"
 
+/* Received at once. */
+enum { INPUT_LEN = 64 * 1024 };
+
 struct dpctl_rpc {
-    struct jsonrpc *rpc;
+    struct stream *stream;
     char *name;
     int timeout_s;
+    long long int last_id;
+
+    /* The request, and how much of it is sent. */
+    char *output;
+    size_t output_ofs, output_len;
+    int send_error;             /* The server takes no more. */
+
+    /* Received, and not yet parsed. */
+    char input[INPUT_LEN];
+    size_t input_ofs, input_len;
+    struct json_parser *parser; /* NULL between messages. */
 };
 
 void
@@ -66,57 +80,161 @@ dpctl_rpc_open(const char *name, int timeout_s, struct dpctl_rpc **rpcp)
         return e;
     }
 
-    struct dpctl_rpc *rpc = xmalloc(sizeof *rpc);
-    rpc->rpc = jsonrpc_open(stream);
+    struct dpctl_rpc *rpc = xzalloc(sizeof *rpc);
+    rpc->stream = stream;
     rpc->name = stream_name;
     rpc->timeout_s = timeout_s;
     *rpcp = rpc;
     return NULL;
 }
 
+static void
+forget_output(struct dpctl_rpc *rpc)
+{
+    free(rpc->output);
+    rpc->output = NULL;
+    rpc->output_ofs = rpc->output_len = 0;
+}
+
 void
 dpctl_rpc_close(struct dpctl_rpc *rpc)
 {
     if (rpc) {
-        jsonrpc_close(rpc->rpc);
+        forget_output(rpc);
+        if (rpc->parser) {
+            json_parser_abort(rpc->parser);
+        }
+        stream_close(rpc->stream);
         free(rpc->name);
         free(rpc);
     }
 }
 
-/* Waits for the reply to 'id'.  Notifications are none of our business. */
-static struct dpctl_rpc_error *
-wait_reply(struct dpctl_rpc *rpc, const struct json *id,
-           struct jsonrpc_msg **replyp)
+/* Sends what can be sent; returns true if that was something.  A server that
+ * takes no more may still have told why. */
+static bool
+send_some(struct dpctl_rpc *rpc)
 {
-    long long int deadline = (rpc->timeout_s
-                              ? time_msec() + rpc->timeout_s * 1000LL
-                              : LLONG_MAX);
-    for (;;) {
-        struct jsonrpc_msg *msg;
+    bool progress = false;
 
-        jsonrpc_run(rpc->rpc);
-        int error = jsonrpc_recv(rpc->rpc, &msg);
-        if (!error) {
-            if ((msg->type == JSONRPC_REPLY || msg->type == JSONRPC_ERROR)
-                && (msg->id->type == JSON_NULL || json_equal(msg->id, id))) {
-                *replyp = msg;
-                return NULL;
-            }
-            jsonrpc_msg_destroy(msg);
+    while (rpc->output) {
+        int n = stream_send(rpc->stream, rpc->output + rpc->output_ofs,
+                            MIN(rpc->output_len - rpc->output_ofs, INT_MAX));
+        if (n == -EAGAIN) {
+            break;
+        } else if (n < 0) {
+            rpc->send_error = -n;
+            forget_output(rpc);
+            break;
+        }
+        progress = true;
+        rpc->output_ofs += n;
+        if (rpc->output_ofs >= rpc->output_len) {
+            forget_output(rpc);
+        }
+    }
+    return progress;
+}
+
+/* Receives at most one message.  Returns 0 and sets '*messagep' if there is
+ * one, EAGAIN if nothing has come, EINPROGRESS if a part of one has, otherwise
+ * what jsonrpc's functions return when a connection ends. */
+static int
+receive(struct dpctl_rpc *rpc, struct json **messagep)
+{
+    if (rpc->input_ofs >= rpc->input_len) {
+        int n = stream_recv(rpc->stream, rpc->input, sizeof rpc->input);
+        if (n <= 0) {
+            return n ? -n : EOF;
+        }
+        rpc->input_ofs = 0;
+        rpc->input_len = n;
+    }
+    if (!rpc->parser) {
+        /* Between messages there may be blanks. */
+        while (rpc->input_ofs < rpc->input_len
+               && strchr(" \t\r\n", rpc->input[rpc->input_ofs])) {
+            rpc->input_ofs++;
+        }
+        if (rpc->input_ofs >= rpc->input_len) {
+            return EINPROGRESS;
+        }
+        rpc->parser = json_parser_create(0);
+    }
+    rpc->input_ofs += json_parser_feed(rpc->parser,
+                                       rpc->input + rpc->input_ofs,
+                                       rpc->input_len - rpc->input_ofs);
+    if (!json_parser_is_done(rpc->parser)) {
+        return EINPROGRESS;
+    }
+    *messagep = json_parser_finish(rpc->parser);
+    rpc->parser = NULL;
+    if ((*messagep)->type != JSON_OBJECT) {
+        /* An array, or the parser's complaint. */
+        json_destroy(*messagep);
+        return EPROTO;
+    }
+    return 0;
+}
+
+/* Is 'message' the answer to request 'id'?  What a server refuses before it
+ * has read the request's ID bears none.  Notifications are none of our
+ * business. */
+static bool
+is_answer(const struct json *message, long long int id)
+{
+    const struct json *their_id = dpctl_json_member(message, "id");
+
+    return (their_id
+            ? their_id->type == JSON_INTEGER && their_id->integer == id
+            : dpctl_json_member(message, "error") != NULL);
+}
+
+static struct dpctl_rpc_error *
+connection_lost(const struct dpctl_rpc *rpc, int error)
+{
+    return rpc_error(true, NULL, "%s: connection lost: %s", rpc->name,
+                     ovs_retval_to_string(error == EOF && rpc->send_error
+                                          ? rpc->send_error : error));
+}
+
+/* Sends the request and waits for the answer to it.  What is waited for is
+ * never longer than the timeout; all of it may be. */
+static struct dpctl_rpc_error *
+exchange(struct dpctl_rpc *rpc, long long int id, struct json **answerp)
+{
+    long long int last_progress = time_msec();
+
+    for (;;) {
+        stream_run(rpc->stream);
+        bool progress = send_some(rpc);
+
+        int error = receive(rpc, answerp);
+        if (!error && is_answer(*answerp, id)) {
+            return NULL;
+        } else if (!error) {
+            json_destroy(*answerp);
+            *answerp = NULL;
+        } else if (error != EAGAIN && error != EINPROGRESS) {
+            return connection_lost(rpc, error);
+        }
+        if (progress || error != EAGAIN) {
+            last_progress = time_msec();
             continue;
-        } else if (error != EAGAIN) {
-            return rpc_error(true, NULL, "%s: connection lost: %s", rpc->name,
-                             ovs_retval_to_string(error));
         }
-        if (time_msec() >= deadline) {
-            return rpc_error(true, NULL, "%s: no answer within %d s",
-                             rpc->name, rpc->timeout_s);
-        }
-        jsonrpc_wait(rpc->rpc);
-        jsonrpc_recv_wait(rpc->rpc);
-        if (deadline != LLONG_MAX) {
+
+        long long int deadline = last_progress + rpc->timeout_s * 1000LL;
+        if (rpc->timeout_s) {
+            if (time_msec() >= deadline) {
+                return rpc_error(true, NULL, "%s: no answer within %d s",
+                                 rpc->name, rpc->timeout_s);
+            }
             poll_timer_wait_until(deadline);
+        }
+        stream_run_wait(rpc->stream);
+        stream_recv_wait(rpc->stream);
+        if (rpc->output) {
+            stream_send_wait(rpc->stream);
         }
         poll_block();
     }
@@ -143,41 +261,34 @@ error_from_reply(const struct json *json)
 
 struct dpctl_rpc_error *
 dpctl_rpc_call(struct dpctl_rpc *rpc, const char *method, struct json *params,
-               size_t max_len, struct json **result)
+               struct json **result)
 {
-    struct jsonrpc_msg *reply = NULL;
-    struct json *id;
+    long long int id = ++rpc->last_id;
+    struct json *request = json_object_create();
+    struct json *answer = NULL;
 
     *result = NULL;
-    if (max_len) {
-        char *text = json_to_string(params, 0);
-        size_t len = strlen(text) + strlen(method) + 64;
-        free(text);
-        if (len > max_len) {
-            json_destroy(params);
-            return rpc_error(false, "limit", "the message would have "
-                             "%"PRIuSIZE" bytes, the limit is %"PRIuSIZE,
-                             len, max_len);
-        }
-    }
+    json_object_put(request, "id", json_integer_create(id));
+    json_object_put_string(request, "method", method);
+    json_object_put(request, "params", params);
+    forget_output(rpc);
+    rpc->output = json_to_string(request, 0);
+    rpc->output_len = strlen(rpc->output);
+    json_destroy(request);
 
-    struct jsonrpc_msg *request = jsonrpc_create_request(method, params, &id);
-    int error = jsonrpc_send(rpc->rpc, request);
-    struct dpctl_rpc_error *e
-        = (error
-           ? rpc_error(true, NULL, "%s: connection lost: %s", rpc->name,
-                       ovs_retval_to_string(error))
-           : wait_reply(rpc, id, &reply));
-    json_destroy(id);
+    struct dpctl_rpc_error *e = exchange(rpc, id, &answer);
     if (e) {
         return e;
     }
-    if (reply->type == JSONRPC_ERROR) {
-        e = error_from_reply(reply->error);
+    const struct json *error = dpctl_json_member(answer, "error");
+    if (error) {
+        e = error_from_reply(error);
     } else {
-        *result = reply->result;
-        reply->result = NULL;
+        *result = json_nullable_clone(dpctl_json_member(answer, "result"));
+        if (!*result) {
+            *result = json_null_create();
+        }
     }
-    jsonrpc_msg_destroy(reply);
+    json_destroy(answer);
     return e;
 }

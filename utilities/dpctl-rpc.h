@@ -5,6 +5,10 @@
 
 /* Calls over JSON-RPC with a deadline: to the control socket, and to OVSDB.
  *
+ * Upstream's jsonrpc gives up a connection whose server says what is wrong
+ * with a request without its ID, or while it is being sent; this one passes on
+ * what the server says.
+ *
  * A result is the caller's to destroy.  Errors tell "couldn't reach it" from
  * "it refused", since the exit status does. */
 
@@ -22,15 +26,15 @@ struct dpctl_rpc_error {
 void dpctl_rpc_error_destroy(struct dpctl_rpc_error *);
 
 /* 'name' is a path or a stream name ("unix:PATH", "tcp:IP:PORT").
- * 'timeout_s' is for connecting and for each call; 0 means for ever. */
+ * 'timeout_s' is for connecting, and how long a call may go on without that a
+ * byte is sent or received; 0 means for ever. */
 struct dpctl_rpc_error *dpctl_rpc_open(const char *name, int timeout_s,
                                        struct dpctl_rpc **);
 void dpctl_rpc_close(struct dpctl_rpc *);
 
-/* Takes 'params' (an array).  Refuses a message above 'max_len' bytes, if that
- * isn't 0. */
+/* Takes 'params' (an array). */
 struct dpctl_rpc_error *dpctl_rpc_call(struct dpctl_rpc *, const char *method,
-                                       struct json *params, size_t max_len,
+                                       struct json *params,
                                        struct json **result);
 
 #endif /* dpctl-rpc.h */

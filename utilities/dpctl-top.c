@@ -172,7 +172,7 @@ ask(struct top *top)
             json_object_put_string(param, "bridge", o->bridge);
         }
         error = dpctl_rpc_call(top->rpc, "stats", json_array_create_1(param),
-                               0, &stats);
+                               &stats);
     }
     if (error) {
         set_problem(top, error);

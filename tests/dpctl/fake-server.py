@@ -7,6 +7,7 @@ usage: fake-server.py CONTROL-SOCKET DB-SOCKET [MODE]
 Keeps records as the control socket's document says, without checking them,
 and has a few ports in its OVSDB.  MODE is "conflicts=N" (refuse N times what
 would change something), "silent" (never answer), "refuse" (an error),
+"limit" (refuse messages of more than 64 KiB in the middle of them),
 "restart" (counters begin anew at the third time that they are asked for), or
 "trace=FILE" (the answer to `trace`).
 Prints "ready", then each changing call as a line of JSON.
@@ -33,6 +34,21 @@ def refuse(code, message):
 
 def key(record):
     return (record["kind"], record["name"])
+
+
+def stage(param, staged):
+    for name in ("apply", "delete"):
+        staged.setdefault(name, []).extend(param.get(name, []))
+    return {"staged": sum(map(len, staged.values()))}
+
+
+def unstage(method, param, staged):
+    """The parameter with what was staged, which is gone then."""
+    whole = dict(param)
+    name = "records" if method == "replace" else "apply"
+    whole[name] = staged.pop("apply", []) + param.get(name, [])
+    whole["delete"] = staged.pop("delete", []) + param.get("delete", [])
+    return whole
 
 
 def change(method, param):
@@ -102,7 +118,7 @@ def stats(with_endpoints):
         "services": [service]}
 
 
-def control(method, params):
+def control(method, params, staged):
     param = params[0]
     if param.get("bridge", "br-int") != "br-int":
         refuse("bridge", "there is no bridge %s" % param["bridge"])
@@ -110,7 +126,11 @@ def control(method, params):
         if method == "get":
             records = [STATE["records"][k] for k in sorted(STATE["records"])]
             return {"generation": STATE["generation"], "records": records}
+        if method == "stage":
+            return stage(param, staged)
         if method in ("transact", "replace"):
+            if param.get("staged"):
+                param = unstage(method, param, staged)
             return change(method, param)
     if method == "trace" and MODE.startswith("trace="):
         with open(MODE.partition("=")[2], encoding="utf-8") as file:
@@ -130,7 +150,7 @@ def uuid(number):
     return ["uuid", "00000000-0000-0000-0000-%012d" % number]
 
 
-def ovsdb(_method, _params):
+def ovsdb(_method, _params, _staged):
     ids = ["map", [["pod-name", "by-ovsdb"], ["pod-namespace", "default"],
                    ["attached-mac", "0a:00:00:00:00:07"],
                    ["ip-address", "10.1.0.7"]]]
@@ -150,9 +170,19 @@ def ovsdb(_method, _params):
     ]
 
 
+def refuse_early(client):
+    """What a daemon does with a message that is too much: it says so without
+    knowing the message's ID, and takes no more."""
+    client.sendall(json.dumps({"id": None, "result": None, "error": {
+        "code": "limit", "message": "message holds more than 7 values"}})
+                   .encode())
+    client.shutdown(socket.SHUT_RDWR)
+
+
 def serve_client(client, handler):
     decoder = json.JSONDecoder()
     text = ""
+    staged = {}
     while True:
         data = client.recv(65536)
         if not data:
@@ -162,6 +192,9 @@ def serve_client(client, handler):
             try:
                 message, end = decoder.raw_decode(text)
             except ValueError:
+                if MODE == "limit" and len(text) > 65536:
+                    refuse_early(client)
+                    return
                 break
             text = text[end:].lstrip()
             reply = {"id": message["id"], "result": None, "error": None}
@@ -169,7 +202,7 @@ def serve_client(client, handler):
                 continue
             try:
                 reply["result"] = handler(message["method"],
-                                          message["params"])
+                                          message["params"], staged)
             except Refused as refused:
                 reply["error"] = refused.args[0]
             client.sendall(json.dumps(reply).encode())

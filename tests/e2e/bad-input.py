@@ -218,6 +218,32 @@ def test_calls():
                if error_code(reply) == code else reply)
 
 
+def test_staged():
+    """What is sent ahead is nothing before the call that takes it, and is
+    gone after that, whatever came of it."""
+    client = Client()
+    client.call("stage", {"apply": [changed(SERVICE, name="a/b")]})
+    reply = client.call("stage", {"apply": [SERVICE],
+                                  "delete": [{"kind": "Pod", "name": "a/b"}]})
+    report(reply.get("result") == {"staged": 3}, "three records sent ahead",
+           reply.get("result"))
+    for what, code, method, params in (
+            ("one of them is bad", "missing", "transact", {"staged": True}),
+            ("none is left", "invalid", "transact",
+             {"staged": True, "apply": [changed(POD, mac="x")]}),
+            ("no list", "invalid", "stage", {"apply": {"kind": "Pod"}}),
+            ("no boolean", "invalid", "transact", {"staged": 1}),
+            ("deletions in a replacement", "invalid", "replace",
+             {"staged": True})):
+        if method == "replace":
+            client.call("stage", {"delete": [{"kind": "Pod", "name": "x"}]})
+        reply = client.call(method, params)
+        report(error_code(reply) == code, "sent ahead: " + what,
+               (reply.get("error") or {}).get("message", reply))
+    client.call("stage", {"apply": [SERVICE]})
+    client.close()
+
+
 def test_syntax():
     for what, text in (
             ("no JSON", "hello\n"),
@@ -353,8 +379,9 @@ def test_stalled():
 
 
 def main():
-    for test in (test_records, test_calls, test_syntax, test_100_mb,
-                 test_never_reads, test_200_clients, test_stalled):
+    for test in (test_records, test_calls, test_staged, test_syntax,
+                 test_100_mb, test_never_reads, test_200_clients,
+                 test_stalled):
         before = state()
         test()
         report(state() == before, "%s: the state is untouched" % test.__name__)

@@ -7,10 +7,12 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
+	tests/unit/test-control-stage \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-load \
+	tests/unit/test-dpctl-pieces \
 	tests/unit/test-dpctl-stats \
 	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
@@ -79,6 +81,10 @@ tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
 tests_unit_test_control_conn_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
 tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
+tests_unit_test_control_stage_SOURCES = tests/unit/test-control-stage.c
+tests_unit_test_control_stage_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
+tests_unit_test_control_stage_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
+
 tests_unit_test_decide_ct_SOURCES = tests/unit/test-decide-ct.c
 tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 
@@ -90,6 +96,9 @@ tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIB
 
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_pieces_SOURCES = tests/unit/test-dpctl-pieces.c
+tests_unit_test_dpctl_pieces_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_stats_SOURCES = tests/unit/test-dpctl-stats.c
 tests_unit_test_dpctl_stats_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

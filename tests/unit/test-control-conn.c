@@ -35,9 +35,10 @@ static long long int now;
 static size_t n_handled;        /* Requests that came to the handler. */
 
 /* "echo" returns its parameter, "big" a string of as many bytes as its
- * parameter says, anything else an error. */
+ * parameter says, "stage" pretends to keep as many bytes until "stage" keeps
+ * 0, anything else is an error. */
 static struct json *
-handle_request(struct adp_control_conn *conn OVS_UNUSED, const char *method,
+handle_request(struct adp_control_conn *conn, const char *method,
                const struct json *params, struct json **errorp,
                void *aux OVS_UNUSED)
 {
@@ -53,6 +54,9 @@ handle_request(struct adp_control_conn *conn OVS_UNUSED, const char *method,
         memset(s, 'x', len);
         s[len] = '\0';
         return json_string_create_nocopy(s);
+    } else if (param && !strcmp(method, "stage")) {
+        adp_control_conn_set_staged(conn, json_integer(param), now);
+        return json_clone(param);
     }
     *errorp = adp_control_error("method", NULL, "no method \"%s\"", method);
     return NULL;
@@ -602,6 +606,51 @@ START_TEST(test_message_must_not_take_for_ever)
 }
 END_TEST
 
+static void
+stage(struct client *client, int n)
+{
+    char *n_text = xasprintf("%d", n);
+    char *request = xasprintf("{\"method\":\"stage\",\"params\":[%d],"
+                              "\"id\":1}", n);
+
+    client_send(client, request);
+    expect_result(client, "1", n_text);
+    free(request);
+    free(n_text);
+}
+
+START_TEST(test_staged_transaction_must_go_on)
+{
+    struct client *silent = client_open();
+    struct client *slow = client_open();
+    struct client *done = client_open();
+
+    stage(silent, 1);
+    stage(slow, 1);
+    stage(done, 1);
+    stage(done, 0);
+    now += 29999;
+    expect_silence(silent);
+    stage(slow, 2);
+    now += 1;
+    expect_error(silent, "null", "limit", "silence of 30 s in the middle of a "
+                 "staged transaction");
+
+    /* Who is never silent must come to an end, too. */
+    for (int i = 0; i < 56; i++) {
+        now += 10000;
+        stage(slow, 1);
+    }
+    expect_silence(slow);
+    now += 10000;
+    expect_error(slow, "null", "limit", "more than 600 s");
+    expect_served(done);
+    client_close(silent);
+    client_close(slow);
+    client_close(done);
+}
+END_TEST
+
 START_TEST(test_client_that_does_not_read_is_disconnected)
 {
     struct client *other = client_open();
@@ -905,6 +954,7 @@ suite(void)
     tcase_add_test(lim, test_too_deep_nesting_is_refused);
     tcase_add_test(lim, test_silence_in_a_message_ends_the_connection);
     tcase_add_test(lim, test_message_must_not_take_for_ever);
+    tcase_add_test(lim, test_staged_transaction_must_go_on);
     tcase_add_test(lim, test_client_that_does_not_read_is_disconnected);
     tcase_add_test(lim, test_slow_reader_gets_a_big_reply);
     tcase_add_test(lim, test_unread_replies_are_bounded_together);
