@@ -35,7 +35,9 @@
 
 static const struct dpctl_field metadata[] = {
     F_REQ("name", STR), F("namespace", STR),
-    F("labels", LABELS), F("annotations", LABELS), F_END
+    F("labels", LABELS),
+    { "annotations", DPCTL_LABELS, DPCTL_ANTREAS, NULL, NULL, NULL, 0, 0 },
+    F_END
 };
 
 #define F_HEAD                                                          \
@@ -70,7 +72,7 @@ static const struct dpctl_field container_port[] = {
     F_ENUM("protocol", 0, PROTOCOLS, NULL), F_END
 };
 static const struct dpctl_field container[] = {
-    F_SUB("ports", OBJS, DPCTL_OPEN, container_port), F_END
+    F("name", STR), F_SUB("ports", OBJS, DPCTL_OPEN, container_port), F_END
 };
 static const struct dpctl_field pod_spec[] = {
     F("nodeName", STR), F("hostNetwork", BOOL),

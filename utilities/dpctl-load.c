@@ -565,9 +565,9 @@ dpctl_load_text(struct dpctl_docs *docs, const char *file,
 {
     size_t i = 0;
 
-    if (len > DPCTL_LOAD_MAX_BYTES) {
-        return xasprintf("%s: larger than the limit of %d MiB", file,
-                         DPCTL_LOAD_MAX_BYTES / (1024 * 1024));
+    if (len > docs->max_bytes) {
+        return xasprintf("%s: larger than the limit of %"PRIuSIZE" MiB", file,
+                         docs->max_bytes / (1024 * 1024));
     }
     while (i < len && isspace((unsigned char) text[i])) {
         i++;
@@ -597,8 +597,15 @@ load_fd(struct dpctl_docs *docs, const char *file, int fd)
         } else if (!n) {
             break;
         }
+        const char *zero = memchr(text.string + text.length, '\0', n);
+        if (zero) {
+            error = xasprintf("%s: byte %"PRIuSIZE" is zero: this is neither "
+                              "YAML nor JSON", file,
+                              (size_t) (zero - text.string));
+            break;
+        }
         text.length += n;
-        if (text.length > DPCTL_LOAD_MAX_BYTES) {
+        if (text.length > docs->max_bytes) {
             break;              /* dpctl_load_text() says so. */
         }
     }

@@ -11,9 +11,11 @@
  * scalars true/yes/on and their opposites are booleans.  Empty documents are
  * left out.
  *
- * Bounded: DPCTL_LOAD_MAX_BYTES of text, a nesting of DPCTL_LOAD_MAX_DEPTH, and
+ * Bounded: 'max_bytes' of text a file, a nesting of DPCTL_LOAD_MAX_DEPTH, and
  * DPCTL_LOAD_MAX_ALIASED nodes that come from aliases (they are shared, not
  * copied, but whoever walks them walks them as often as they are named).
+ * 'max_bytes' is far beyond what the objects of a large cluster take: it is
+ * there for devices and pipes that never end.
  *
  * Errors are malloc()ed texts that begin with "FILE:LINE:COLUMN: ".
  */
@@ -22,10 +24,10 @@
 #include "openvswitch/json.h"
 
 enum {
-    DPCTL_LOAD_MAX_BYTES = 64 * 1024 * 1024,
     DPCTL_LOAD_MAX_DEPTH = 100,
     DPCTL_LOAD_MAX_ALIASED = 1000000,
 };
+#define DPCTL_LOAD_MAX_BYTES ((size_t) 2048 * 1024 * 1024)
 
 struct dpctl_doc {
     char *file;                 /* As the user named it; "-" is stdin. */
@@ -37,9 +39,10 @@ struct dpctl_doc {
 struct dpctl_docs {
     struct dpctl_doc *docs;
     size_t n, allocated;
+    size_t max_bytes;           /* Of each file. */
 };
 
-#define DPCTL_DOCS_INITIALIZER { NULL, 0, 0 }
+#define DPCTL_DOCS_INITIALIZER { NULL, 0, 0, DPCTL_LOAD_MAX_BYTES }
 void dpctl_docs_destroy(struct dpctl_docs *);
 
 /* Appends what 'text' holds.  'file' is for messages. */

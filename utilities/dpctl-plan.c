@@ -55,7 +55,8 @@ input_put(struct reader *reader, struct shash *to, const char *key,
 
 static char *
 add_manifest(struct reader *reader, const struct dpctl_kind *kind,
-             const char *origin, const struct json *object)
+             const char *origin, const char *api_version,
+             const struct json *object)
 {
     char *title = dpctl_kind_title(kind, object, reader->default_namespace);
     char *error = dpctl_kind_check(kind, object);
@@ -67,7 +68,11 @@ add_manifest(struct reader *reader, const struct dpctl_kind *kind,
         return text;
     }
 
-    struct json *copy = json_deep_clone(object);
+    /* An API server's objects are mostly about other things than ours. */
+    struct json *copy = dpctl_schema_prune(object, kind->schema);
+    /* Those in a PodList don't say what they are. */
+    json_object_put_string(copy, "apiVersion", api_version);
+    json_object_put_string(copy, "kind", kind->kind);
     if (kind->namespaced && !dpctl_json_str(copy, "metadata.namespace")) {
         json_object_put_string(shash_find_data(json_object(copy),
                                                "metadata"),
@@ -89,7 +94,7 @@ add_object(struct reader *reader, const char *origin, const char *api_version,
     const struct dpctl_kind *kind = dpctl_kind_find(api_version, kind_name,
                                                     &known_kind);
     if (kind) {
-        return add_manifest(reader, kind, origin, object);
+        return add_manifest(reader, kind, origin, api_version, object);
     } else if (reader->ignore_unknown && !known_kind) {
         return NULL;
     }

@@ -34,18 +34,35 @@ dpctl_plain(void)
 
 /* YAML. */
 
+/* Would the string read as something else if it had no quotes?  For breaks of
+ * lines beyond ASCII's libyaml doesn't see to that. */
+static bool
+needs_quotes(const char *text)
+{
+    static const char *const breaks[] = {
+        "\r", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9",
+    };
+    struct json *other = dpctl_load_plain_scalar(text);
+    bool needs = other || !strcmp(text, "<<");
+
+    json_destroy(other);
+    for (size_t i = 0; i < ARRAY_SIZE(breaks) && !needs; i++) {
+        needs = strstr(text, breaks[i]) != NULL;
+    }
+    return needs;
+}
+
 static void
 emit_scalar(yaml_emitter_t *emitter, const char *text, bool is_string)
 {
-    /* A string that would read as something else needs quotes. */
-    struct json *other = is_string ? dpctl_load_plain_scalar(text) : NULL;
-    yaml_scalar_style_t style = (other ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
-                                 : is_string && strchr(text, '\n')
+    yaml_scalar_style_t style = (!is_string ? YAML_ANY_SCALAR_STYLE
+                                 : needs_quotes(text)
+                                 ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
+                                 : strchr(text, '\n')
                                  ? YAML_LITERAL_SCALAR_STYLE
                                  : YAML_ANY_SCALAR_STYLE);
     yaml_event_t event;
 
-    json_destroy(other);
     yaml_scalar_event_initialize(&event, NULL, NULL,
                                  (const yaml_char_t *) text, strlen(text), 1,
                                  1, style);

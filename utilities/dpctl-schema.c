@@ -329,3 +329,75 @@ dpctl_schema_check(const struct json *object,
     ds_destroy(&c.path);
     return c.error;
 }
+
+/* "node.antrea.io/mac-address", "antrea-dp.io/port". */
+static bool
+is_antreas(const char *name)
+{
+    static const char *const domains[] = { "antrea.io", "antrea-dp.io" };
+    size_t len = strcspn(name, "/");
+
+    for (size_t i = 0; i < ARRAY_SIZE(domains); i++) {
+        size_t n = strlen(domains[i]);
+
+        if (len >= n && !strncmp(name + len - n, domains[i], n)
+            && (len == n || name[len - n - 1] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct json *
+prune_labels(const struct json *labels)
+{
+    struct json *kept = json_object_create();
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, json_object(labels)) {
+        if (is_antreas(node->name)) {
+            json_object_put(kept, node->name, json_clone(node->data));
+        }
+    }
+    return kept;
+}
+
+static struct json *
+prune_value(const struct json *value, const struct dpctl_field *field)
+{
+    if (field->type == DPCTL_OBJ) {
+        return dpctl_schema_prune(value, field->sub);
+    } else if (field->type == DPCTL_OBJS) {
+        struct json *array = json_array_create_empty();
+
+        for (size_t i = 0; i < value->array.n; i++) {
+            json_array_add(array, dpctl_schema_prune(value->array.elems[i],
+                                                     field->sub));
+        }
+        return array;
+    }
+    return (field->flags & DPCTL_ANTREAS ? prune_labels(value)
+            : json_clone(value));
+}
+
+struct json *
+dpctl_schema_prune(const struct json *object,
+                   const struct dpctl_field *fields)
+{
+    struct json *kept = json_object_create();
+
+    for (const struct dpctl_field *f = fields; f->name; f++) {
+        const struct json *value = dpctl_json_member(object, f->name);
+
+        if (!value || f->type == DPCTL_ANY) {
+            continue;
+        }
+        struct json *pruned = prune_value(value, f);
+        if (f->flags & DPCTL_ANTREAS && shash_is_empty(json_object(pruned))) {
+            json_destroy(pruned);
+        } else {
+            json_object_put(kept, f->name, pruned);
+        }
+    }
+    return kept;
+}

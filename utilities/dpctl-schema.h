@@ -12,12 +12,15 @@
  * as a missing field.
  *
  * Errors are malloc()ed "path.of.field[0]: what is wrong" texts.
+ *
+ * What a schema doesn't know of nothing reads, so that it needn't be kept: see
+ * dpctl_schema_prune().
  */
 
 #include "openvswitch/json.h"
 
 enum dpctl_type {
-    DPCTL_ANY,                  /* Not looked into. */
+    DPCTL_ANY,                  /* Not looked into, and not kept. */
     DPCTL_STR,
     DPCTL_ENUM,                 /* One of the comma-separated 'values'. */
     DPCTL_BOOL,
@@ -41,6 +44,8 @@ enum dpctl_field_flags {
     DPCTL_OPEN = 1 << 1,        /* OBJ(S): fields beyond 'sub' are fine. */
     DPCTL_UNSUPPORTED = 1 << 2, /* Known, but refused when it asks for
                                  * something: neither false nor empty. */
+    DPCTL_ANTREAS = 1 << 3,     /* LABELS: only those with a prefix of Antrea
+                                 * or of ours are kept. */
 };
 
 struct dpctl_field {
@@ -55,5 +60,10 @@ struct dpctl_field {
 
 char *dpctl_schema_check(const struct json *, const struct dpctl_field *,
                          bool open);
+
+/* What the schema knows of 'object', which was checked.  Shares the values
+ * with it, not the objects and arrays of them that the schema describes. */
+struct json *dpctl_schema_prune(const struct json *object,
+                                const struct dpctl_field *);
 
 #endif /* dpctl-schema.h */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
+#include "random.h"
+#include "test-seed.h"
 #include "util.h"
 #include "utilities/dpctl-load.h"
 #include "utilities/dpctl-print.h"
@@ -160,12 +162,20 @@ END_TEST
 START_TEST(too_large)
 {
     struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
-    size_t len = DPCTL_LOAD_MAX_BYTES + 1;
-    char *text = xmalloc(len);
+    size_t len = 3 * 1024 * 1024;
+    char *text = xmalloc(len + 1);
 
-    memset(text, ' ', len);
-    char *error = dpctl_load_text(&docs, "f", text, len);
-    ck_assert_str_eq(error, "f: larger than the limit of 64 MiB");
+    docs.max_bytes = len;
+    memset(text, ' ', len + 1);
+    ck_assert_ptr_null(dpctl_load_text(&docs, "f", text, len));
+    char *error = dpctl_load_text(&docs, "f", text, len + 1);
+    ck_assert_str_eq(error, "f: larger than the limit of 3 MiB");
+    free(error);
+
+    /* What never ends isn't read to its end. */
+    error = dpctl_load_path(&docs, "/dev/zero");
+    ck_assert_str_eq(error, "/dev/zero: byte 0 is zero: this is neither YAML "
+                     "nor JSON");
     free(error);
     free(text);
     dpctl_docs_destroy(&docs);
@@ -183,6 +193,74 @@ START_TEST(print_round_trip)
     expect_load(yaml, text);
     free(yaml);
     json_destroy(json);
+}
+END_TEST
+
+/* Strings that are hard on YAML: blanks and breaks at either end, indicators,
+ * what looks like another type or document, long keys, all of Unicode. */
+static char *
+random_text(void)
+{
+    static const char *const parts[] = {
+        " ", "\n", "\r", "\t", ":", ": ", " #", "#", "-", "- ", "---", "...",
+        "?", "? ", "{", "}", "[", "]", ",", "&a", "*a", "!", "!!str", "|", ">",
+        "|-", "'", "\"", "\\", "%", "@", "`", "~", "null", "yes", "0", "0x1",
+        "1e3", ".5", "<<", "=", "a", "word", "\xc3\xa9", "\xe2\x80\xa8",
+        "\xc2\x85", "\xc2\xa0", "\xef\xbb\xbf", "\xf0\x9f\x98\x80",
+        "\xef\xbf\xbf", "\x01", "\x7f", "\x1b",
+    };
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    size_t n = random_range(8);
+
+    if (!random_range(50)) {
+        ds_put_char_multiple(&ds, 'k', 900 + random_range(400));
+    }
+    for (size_t i = 0; i < n; i++) {
+        ds_put_cstr(&ds, parts[random_range(ARRAY_SIZE(parts))]);
+    }
+    return ds_steal_cstr(&ds);
+}
+
+static struct json *
+random_value(int depth)
+{
+    int type = random_range(depth ? 6 : 4);
+
+    if (type >= 4) {
+        bool is_array = type == 4;
+        struct json *json = (is_array ? json_array_create_empty()
+                             : json_object_create());
+        for (size_t n = random_range(4); n > 0; n--) {
+            struct json *value = random_value(depth - 1);
+            if (is_array) {
+                json_array_add(json, value);
+            } else {
+                json_object_put_nocopy(json, random_text(), value);
+            }
+        }
+        return json;
+    }
+    return (type == 3 ? json_integer_create((int) random_uint32())
+            : json_string_create_nocopy(random_text()));
+}
+
+START_TEST(print_round_trip_random)
+{
+    test_seed_random();
+    for (int i = 0; i < 3000; i++) {
+        struct json *json = json_object_create();
+        json_object_put(json, "value", random_value(3));
+        char *text = json_to_string(json, JSSF_SORT);
+        char *yaml = dpctl_print_yaml(json);
+        char *got = load(yaml);
+
+        ck_assert_msg(!strcmp(got, text), "%s\nbecame\n%s\nas\n%s", text, got,
+                      yaml);
+        free(got);
+        free(yaml);
+        free(text);
+        json_destroy(json);
+    }
 }
 END_TEST
 
@@ -282,6 +360,7 @@ main(void)
     tcase_add_test(tc, json_errors);
     tcase_add_test(tc, too_large);
     tcase_add_test(tc, print_round_trip);
+    tcase_add_test(tc, print_round_trip_random);
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
 
