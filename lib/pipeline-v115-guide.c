@@ -75,7 +75,7 @@ static const struct adp_guide_table tables[] = {
     TABLE(TrafficControl, SWITCHING, "picks what is mirrored or redirected",
           NULL)
     TABLE(IngressSecurityClassifier, INGRESS,
-          "tells which packets ingress rules apply to", NULL)
+          "exempts the node, and what isn't for Pods", NULL)
     TABLE(AntreaPolicyIngressRule, INGRESS,
           "applies ingress rules of Antrea's policies", NULL)
     TABLE(IngressRule, INGRESS,

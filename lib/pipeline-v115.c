@@ -33,6 +33,11 @@ static const struct adp_vocabulary vocabulary = {
     .n_consts = ARRAY_SIZE(consts),
 };
 
+static const struct adp_pipeline_option options[] = {
+#define ADP_OPTION(SYMBOL, NAME, TEXT) { NAME, TEXT, NULL },
+#include "pipeline-v115.def"
+};
+
 static const char *const meters[] = {
     /* Protects whoever gets the packet-ins. */
     "meter=256,pktps,burst,bands=type=drop,rate=100,burst_size=200",
@@ -102,9 +107,6 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(TrafficControl, 210, "{OutputToOFPortRegMark+FromTCReturnRegMark} "
          "actions=goto_table:Output")
 
-    FLOW(IngressSecurityClassifier, 210,
-         "{HostLocalSourceMark},ct_state=-rpl+trk,ip "
-         "actions=goto_table:ConntrackCommit")
     FLOW(IngressSecurityClassifier, 201, "{ToNodePortAddressRegMark} "
          "actions=goto_table:AntreaPolicyIngressRule")
     FLOW(IngressSecurityClassifier, 200, "{ToGatewayRegMark} "
@@ -282,12 +284,36 @@ generate_node_port_addresses(struct adp_generator *g,
                  "actions={ToNodePortAddressRegMark}");
 }
 
+/* The node reaches its Pods whatever isolates them: the kubelet probes them.
+ *
+ * A mark of the kernel's gets lost on the way through the gateway port, which
+ * is a tap.  The address stays.  From the gateway port nobody else has it but
+ * clients of Services, by SNAT; what comes from elsewhere is held to its own
+ * address by the spoof guard, or, if it's from the tunnel, by nobody here. */
+static void
+generate_node_source(struct adp_generator *g,
+                     const struct adp_node_config *node)
+{
+    if (adp_gen_option(g, ADP_V115_PROBE_MARK)) {
+        adp_gen_flow(g, POD(IngressSecurityClassifier), 210,
+                     "{HostLocalSourceMark},ct_state=-rpl+trk,ip "
+                     "actions=goto_table:ConntrackCommit");
+    } else {
+        adp_gen_flow(g, POD(IngressSecurityClassifier), 210,
+                     "ct_state=-rpl+trk,{NotServiceCTMark},ip,"
+                     "{FromGatewayRegMark},nw_src="IP_FMT" "
+                     "actions=goto_table:ConntrackCommit",
+                     IP_ARGS(node->gateway_ip));
+    }
+}
+
 static void
 generate_node(struct adp_generator *g)
 {
     const struct adp_node_config *node = g->node;
 
     generate_gateway_port(g, node);
+    generate_node_source(g, node);
     generate_tunnel_port(g, node);
     generate_gateway_routes(g, node);
     generate_egress_bypass(g, node->transport_ip, 32);
@@ -399,6 +425,8 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .n_static_flows = ARRAY_SIZE(static_flows),
     .meters = meters,
     .n_meters = ARRAY_SIZE(meters),
+    .options = options,
+    .n_options = ARRAY_SIZE(options),
     .kinds = UINT_MAX,
     .policy_types = UINT_MAX,
     .generate = generate,

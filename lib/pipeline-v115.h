@@ -5,7 +5,7 @@
 
 /* Antrea's pipeline as of v1.15: the parts that its source files share.
  *
- * pipeline-v115.def          names and numbers
+ * pipeline-v115.def          names, numbers and options
  * pipeline-v115.c            tables, static flows, Nodes and Pods
  * pipeline-v115-service.c    Services
  * pipeline-v115-policy.c     policies
@@ -24,6 +24,12 @@ enum adp_v115_table {
 
 enum adp_v115_cookie {
 #define ADP_COOKIE(NAME, CATEGORY) ADP_V115_COOKIE_##NAME = CATEGORY,
+#include "pipeline-v115.def"
+};
+
+/* Bits of the options. */
+enum adp_v115_option {
+#define ADP_OPTION(SYMBOL, NAME, TEXT) ADP_V115_##SYMBOL,
 #include "pipeline-v115.def"
 };
 

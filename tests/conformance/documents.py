@@ -193,7 +193,7 @@ def verify_walk(case, text):
 
 def cases():
     every = (
-        Case("v115", "v1.15", "", ["000_"], extract_v115, [""],
+        Case("v115", "v1.15", "probe-mark", ["000_"], extract_v115, [""],
              {"port", "group", "conj"}),
         Case("early", "early", "", ["002_"], extract_early,
              ["coredns", "nginx"], {"conj"}),

@@ -216,6 +216,27 @@ START_TEST(session_affinity)
 }
 END_TEST
 
+/* By the gateway's address or by mark. */
+START_TEST(node_passes_policies)
+{
+#define NODE_FLOW "table=IngressSecurityClassifier, priority=210,"
+    generate(BASE);
+    check_set();
+    ck_assert_str_eq(find_flow(NODE_FLOW),
+                     NODE_FLOW "ct_state=-rpl+trk,ct_mark=0x0/0x10,ip,"
+                     "reg0=0x2/0xf,nw_src=10.0.0.1 "
+                     "actions=goto_table:ConntrackCommit");
+    pw_set_options("probe-mark");
+    generate(BASE);
+    check_set();
+    ck_assert_str_eq(find_flow(NODE_FLOW),
+                     NODE_FLOW "pkt_mark=0x80000000/0x80000000,"
+                     "ct_state=-rpl+trk,ip "
+                     "actions=goto_table:ConntrackCommit");
+#undef NODE_FLOW
+}
+END_TEST
+
 /* Policies. */
 
 #define K8S(NAME, RULES) "{'kind':'NetworkPolicy','name':'" NAME "'," \
@@ -673,6 +694,7 @@ main(void)
     tcase_add_test(tc, without_proxy_all_only_cluster_ips);
     tcase_add_test(tc, session_affinity);
     tcase_add_test(tc, equal_clauses_are_shared);
+    tcase_add_test(tc, node_passes_policies);
     tcase_add_test(tc, k8s_rule_without_peer_only_isolates);
     tcase_add_test(tc, k8s_policy_isolates_all_its_pods);
     tcase_add_test(tc, peers_and_services);
