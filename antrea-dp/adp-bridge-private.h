@@ -76,6 +76,7 @@ struct adp_bridge_counters {
     atomic_uint64_t punts[ADP_N_PUNTS];
     atomic_uint64_t ip_punts;           /* Of these, IPv4 and IPv6. */
     atomic_uint64_t drops[ADP_N_DROPS];
+    atomic_uint64_t idle_passes;        /* See struct adp_verdict. */
     atomic_uint64_t learned;
     struct {
         atomic_uint64_t matched;
@@ -128,6 +129,7 @@ struct adp_bridge {
     struct ofputil_port_map port_map;
     struct ofputil_table_map table_map;
     uint64_t table_credit[ADP_N_TABLES][2]; /* Folded: matched, missed. */
+    uint64_t folded_idle_passes;
     long long int next_fold;
 };
 

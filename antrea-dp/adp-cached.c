@@ -233,6 +233,7 @@ adp_cached_for_decided(struct adp_cached_set *set,
     memset(&c, 0, sizeof c);
     c.decided = true;
     c.dropped = content->dropped;
+    c.n_idle_passes = content->n_idle_passes;
     c.ends_in_miss = content->ends_in_miss;
     c.tunnel = content->tunnel;
     c.ingress_tunnel = content->ingress_tunnel;
@@ -360,6 +361,8 @@ credit(struct adp_bridge *b, const struct adp_cached *v, uint64_t n_packets,
     }
     adp_count(&b->counters.handled, n_packets);
     adp_count(&b->counters.handled_bytes, n_bytes);
+    adp_count(&b->counters.idle_passes,
+              n_packets * v->content.n_idle_passes);
     adp_count(v->content.decided ? &b->counters.decides : &b->counters.hits,
               n_packets);
     if (v->content.dropped) {

@@ -58,6 +58,7 @@ struct adp_cached_content {
     bool to_ip_port;                    /* Sent to where a tunnel may end. */
     bool dropped;
     bool ends_in_miss;
+    uint8_t n_idle_passes;              /* As in struct adp_verdict. */
 };
 
 /* Aligned: the first line and, of packets of one connection, the second are all

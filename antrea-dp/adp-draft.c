@@ -254,7 +254,8 @@ adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
     d->tos = flow->nw_tos;
     d->ttl = flow->nw_ttl;
     tuple_from_flow(&d->tuple, flow);
-    if (v->punt || v->n_hits > UINT16_MAX || w->n_tunnels > 1
+    if (v->punt || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
+        || w->n_tunnels > 1
         || !draft_actions(d, &v->actions)
         || !draft_tunnel(d)) {
         return false;
@@ -277,6 +278,7 @@ adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
     c->nat = tuple_differs(&d->tuple, flow);
     c->dropped = v->dropped;
     c->missed = v->missed;
+    c->n_idle_passes = v->n_idle_passes;
     c->ends_in_miss = (v->n_hits
                        && v->hits[v->n_hits - 1].kind == ADP_HIT_MISS);
     c->to_ip_port = w->to_ip_port;

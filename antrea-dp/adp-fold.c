@@ -15,6 +15,7 @@
 #include "adp-cached.h"
 #include "adp-tunnel.h"
 #include "coverage.h"
+#include "dp-hooks.h"
 #include "netdev-vport.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/poll-loop.h"
@@ -130,6 +131,20 @@ fold_tables(struct adp_bridge *b)
             folded[0] = matched;
             folded[1] = missed;
         }
+    }
+}
+
+/* Counts as dropped what stock would have counted so. */
+static void
+fold_drops(struct adp_bridge *b)
+{
+    uint64_t n = adp_counted(&b->counters.idle_passes);
+
+    if (n != b->folded_idle_passes) {
+        if (ovs_explicit_drop_action_supported(&b->dpif)) {
+            dp_count_drops(n - b->folded_idle_passes);
+        }
+        b->folded_idle_passes = n;
     }
 }
 
@@ -256,6 +271,7 @@ adp_fold_run(struct adp_bridge *b)
     fold_learned(b);                    /* They may have counters already. */
     adp_stats_drain(b->sink, &cbs, b);
     fold_tables(b);
+    fold_drops(b);
     adp_tunnels_run(b->tunnels);
     b->next_fold = time_msec() + FOLD_INTERVAL_MS;
 }

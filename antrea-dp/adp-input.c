@@ -67,6 +67,9 @@ credit(struct adp_bridge *b, const struct adp_walk *w, uint64_t n_bytes,
     }
     adp_count(&b->counters.handled, 1);
     adp_count(&b->counters.handled_bytes, n_bytes);
+    if (v->n_idle_passes) {
+        adp_count(&b->counters.idle_passes, v->n_idle_passes);
+    }
     if (v->dropped || (w->tunnel_lost && !w->n_tunnels)) {
         count_drop(b, w);
     }

@@ -329,6 +329,7 @@ resume(struct adp_walk *w)
     w->resubmits = 0;
     w->place.depth = 0;
     w->n_passes++;
+    adp_walk_begin_pass(w);
 }
 
 /* The packet knows no longer what conntrack said, but its metadata do. */
@@ -376,6 +377,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
     struct flow saved_flow = *w->flow;
     struct flow saved_base = w->base;
     int resubmits = w->resubmits;
+    size_t pass_start = w->pass_start;
     int n_passes = w->n_passes;
     bool retyped = w->retyped;
     struct adp_ct_md saved_md;
@@ -391,12 +393,14 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         trace_resume(w, ADP_TRACE_CT_FORK, table_id);
         resume(w);
         offset = adp_walk_begin_clone(w);
+        adp_walk_begin_pass(w);
         w->level++;
         ops = adp_walk_enter(w, table_id);
         if (ops) {
             adp_walk_ops(w, ops, true);
         }
         w->level--;
+        adp_walk_end_pass(w);
         adp_walk_end_clone(w, offset);
 
         w->stop = w->verdict->punt != ADP_PUNT_NONE;
@@ -406,6 +410,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         w->retyped = retyped;
         w->clone_tracked |= w->verdict->n_cts > n_cts;
         w->n_passes = n_passes;
+        w->pass_start = pass_start;
         w->resubmits = resubmits;
         w->place = place;
         w->base = saved_base;

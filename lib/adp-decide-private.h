@@ -57,6 +57,7 @@ struct adp_walk {
     struct adp_walk_place place;
     int resubmits;                  /* Since the last conntrack pass. */
     int n_passes;                   /* Conntrack passes begun. */
+    size_t pass_start;              /* Length of the actions before it. */
     unsigned int level;             /* Of nesting. */
     bool stop;                      /* exit or punt. */
 
@@ -85,6 +86,11 @@ bool adp_walk_may_go_on(struct adp_walk *);
  * Returns the op list to go on with, or NULL. */
 const struct adp_op_list *adp_walk_enter(struct adp_walk *, uint8_t table_id);
 void adp_walk_add_hit(struct adp_walk *, const struct adp_hit *);
+
+/* A pass through the datapath, from when the packet came in or from ct(table)
+ * to where nothing is left to do for it. */
+void adp_walk_begin_pass(struct adp_walk *);
+void adp_walk_end_pass(struct adp_walk *);
 
 /* A datapath clone action around what is appended between the two. */
 size_t adp_walk_begin_clone(struct adp_walk *);

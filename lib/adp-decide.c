@@ -38,6 +38,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->dropped = false;
     v->drop_table = 0;
     v->drop_rule = NULL;
+    v->n_idle_passes = 0;
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
@@ -130,6 +131,18 @@ adp_walk_commit(struct adp_walk *w)
     if (w->dirty) {
         commit(w);
     }
+}
+
+void
+adp_walk_begin_pass(struct adp_walk *w)
+{
+    w->pass_start = w->verdict->actions.size;
+}
+
+void
+adp_walk_end_pass(struct adp_walk *w)
+{
+    w->verdict->n_idle_passes += w->verdict->actions.size == w->pass_start;
 }
 
 size_t
@@ -559,6 +572,7 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     bool conntracked = w->conntracked;
     bool nat_unseen = w->nat_unseen;
     size_t n_cts = w->verdict->n_cts;
+    size_t pass_start = w->pass_start;
     int n_passes = w->n_passes;
     struct flow saved_base;
     bool rewritten, retyped;
@@ -570,7 +584,12 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     saved_base = w->base;
     offset = adp_walk_begin_clone(w);
     adp_walk_ops(w, ops, true);
+    if (w->n_passes != n_passes) {
+        /* The clone has gone on from a ct(table). */
+        adp_walk_end_pass(w);
+    }
     adp_walk_end_clone(w, offset);
+    w->pass_start = pass_start;
     w->base = saved_base;
     w->md = saved_md;
     w->conntracked = conntracked;
@@ -756,6 +775,7 @@ walk_init(struct adp_walk *w)
     w->place = (struct adp_walk_place) { .rule = NULL };
     w->resubmits = 0;
     w->n_passes = 0;
+    adp_walk_begin_pass(w);
     w->level = 0;
     w->stop = false;
     w->dirty = false;
@@ -777,7 +797,11 @@ finish(struct adp_walk *w)
         adp_verdict_clear(v);
         v->punt = punt;
         v->punt_rule = punt_rule;
-    } else if (!w->output) {
+        return;
+    }
+
+    adp_walk_end_pass(w);
+    if (!w->output) {
         v->dropped = true;
         v->drop_table = w->last_table_id;
         v->drop_rule = w->last_rule;

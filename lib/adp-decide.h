@@ -133,6 +133,9 @@ struct adp_verdict {
     bool dropped;               /* No output at all. */
     uint8_t drop_table;         /* Table where the walk ended. */
     const struct adp_rule *drop_rule;   /* NULL: table miss. */
+    size_t n_idle_passes;       /* Of stock's passes through the datapath,
+                                 * those without an action: it counts each as
+                                 * a dropped packet. */
 
     struct adp_hit *hits;
     size_t n_hits, allocated_hits;

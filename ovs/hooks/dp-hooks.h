@@ -106,4 +106,8 @@ void dp_pmd_execute(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
                     const struct flow *, const struct nlattr *actions,
                     size_t actions_len);
 
+/* Counts packets that OpenFlow tables dropped, in the event counter that
+ * upstream's drop action counts them in. */
+void dp_count_drops(unsigned int n);
+
 #endif /* dp-hooks.h */

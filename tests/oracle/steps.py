@@ -21,6 +21,16 @@ import re
 import tunnels
 
 
+# Event counters of packets that come to an end.
+DROPS = ['drop_action_' + why for why in (
+    'of_pipeline', 'recursion_too_deep', 'too_many_resubmit',
+    'stack_too_deep', 'no_recirculation_context', 'recirculation_conflict',
+    'invalid_tunnel_metadata', 'congestion', 'forwarding_disabled')] + [
+    'datapath_drop_' + why for why in (
+        'upcall_error', 'lock_error', 'recirc_error', 'invalid_port',
+        'tunnel_push_error', 'tunnel_pop_error', 'invalid_tnl_port',
+        'rx_invalid_packet')]
+
 NOBODY = '0e:00:00:00:00:01'
 
 
@@ -258,9 +268,14 @@ class Pair:
             ours, stock = self.control('bridge/dump-flows', 'br0')
             self.compare('flows', *(counted(self.comparable(text[0]))
                                     for text in (ours, stock)))
+            self.compare('drops', *zip(*map(self.event_counter, DROPS)))
         if 'all' in what:
             for command in 'group-stats', 'ports', 'tables':
                 self.compare_dump(command)
+
+    def event_counter(self, name):
+        return [name + ' ' + text
+                for text, _ in self.control('coverage/read-counter', name)]
 
     def compare(self, title, ours, stock):
         if ours != stock:

@@ -378,6 +378,52 @@ START_TEST(test_endless)
 END_TEST
 
 /* Depth counts anew after each conntrack pass. */
+/* How often stock would count the packet as dropped. */
+static void
+expect_idle_passes(const char *flows, size_t n)
+{
+    engine_destroy(e);
+    e = engine_create();
+    engine_add_group(e, "group_id=1,type=all,bucket=ct(table=7,zone=1),"
+                     "bucket=ct(table=7,zone=2)");
+    engine_add_flows(e, flows);
+    engine_run(e, TCP);
+    ck_assert_int_eq(e->verdict.punt, ADP_PUNT_NONE);
+    ck_assert_uint_eq(e->verdict.n_idle_passes, n);
+}
+
+START_TEST(test_idle_passes)
+{
+    expect_idle_passes("actions=output:2", 0);
+    expect_idle_passes("actions=drop", 1);
+    expect_idle_passes("actions=output:1", 1);
+    expect_idle_passes("actions=group:9", 1);
+    expect_idle_passes("ip actions=mod_nw_ttl:9,resubmit(,1)", 1);
+    /* What is done to conntrack is an action; a pass has its own. */
+    expect_idle_passes("ip actions=ct(commit,zone=1)", 0);
+    expect_idle_passes("ip actions=ct(table=1,zone=1)", 1);
+    expect_idle_passes("ip actions=ct(table=1,zone=1)\n"
+                       "table=1 actions=ct_clear", 0);
+    expect_idle_passes("table=0,ip actions=ct(table=1,zone=1)\n"
+                       "table=1,ip actions=ct(table=2,zone=2)\n"
+                       "table=2,ip actions=mod_nw_ttl:9", 1);
+    /* So has that of a fork. */
+    expect_idle_passes("table=0,ip actions=ct(table=1,zone=1),output:2\n"
+                       "table=1 actions=drop", 1);
+    expect_idle_passes("table=0,ip actions=ct(table=1,zone=1),output:2\n"
+                       "table=1 actions=output:3", 0);
+    expect_idle_passes("table=0,ip actions=ct(table=1,zone=1),resubmit(,2)\n"
+                       "table=1 actions=output:3", 0);
+    expect_idle_passes("ip actions=group:1", 2);
+    expect_idle_passes("ip actions=group:1,output:2", 2);
+    expect_idle_passes("ip actions=clone(ct(table=7,zone=1))", 1);
+    expect_idle_passes("ip actions=clone(ct(table=7,zone=1)),output:2", 1);
+    expect_idle_passes("ip actions=clone(ct(commit,zone=1))", 0);
+    expect_idle_passes("ip actions=clone(output:2),resubmit(,7)", 0);
+    expect_idle_passes("ip actions=clone(resubmit(,7)),resubmit(,7)", 1);
+}
+END_TEST
+
 START_TEST(test_depth_after_ct)
 {
     struct ds flows = DS_EMPTY_INITIALIZER;
@@ -429,6 +475,7 @@ main(void)
     tcase_add_test(tc, test_punt_of_conntrack);
     tcase_add_test(tc, test_endless);
     tcase_add_test(tc, test_depth_after_ct);
+    tcase_add_test(tc, test_idle_passes);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
     n_failed = srunner_ntests_failed(sr);
