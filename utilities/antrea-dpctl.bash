@@ -54,18 +54,19 @@ _antrea_dpctl()
 
     case $command in
     apply | replace | resolve)
-        options+=' --filename --namespace --node --db --gateway-port
-            --gateway-mac --tunnel-port --service-cidr --ignore-unknown'
+        options+=' --filename --namespace --node --change-node --db
+            --gateway-port --gateway-mac --tunnel-port --service-cidr
+            --ignore-unknown'
         [ "$command" = resolve ] || options+=' --dry-run'
         ;;
     delete)
-        options+=' --filename --namespace --node --db --gateway-port
-            --gateway-mac --tunnel-port --service-cidr --ignore-unknown
-            --dry-run --ignore-not-found'
+        options+=' --filename --namespace --node --change-node --db
+            --gateway-port --gateway-mac --tunnel-port --service-cidr
+            --ignore-unknown --dry-run --ignore-not-found'
         ;;
     resync)
-        options+=' --node --db --gateway-port --gateway-mac --tunnel-port
-            --service-cidr --dry-run'
+        options+=' --node --change-node --db --gateway-port --gateway-mac
+            --tunnel-port --service-cidr --dry-run'
         ;;
     get | describe) options+=' --namespace' ;;
     trace) options+=' --pcap --index --in-port --html' ;;

@@ -38,6 +38,7 @@ enum option_set {
 
 enum {
     OPT_NODE = UCHAR_MAX + 1,
+    OPT_CHANGE_NODE,
     OPT_DB,
     OPT_GATEWAY_PORT,
     OPT_GATEWAY_MAC,
@@ -62,6 +63,7 @@ static const struct option long_options[] = {
     { "filename", required_argument, NULL, 'f' },
     { "namespace", required_argument, NULL, OPT_NAMESPACE },
     { "node", required_argument, NULL, OPT_NODE },
+    { "change-node", no_argument, NULL, OPT_CHANGE_NODE },
     { "db", required_argument, NULL, OPT_DB },
     { "gateway-port", required_argument, NULL, OPT_GATEWAY_PORT },
     { "gateway-mac", required_argument, NULL, OPT_GATEWAY_MAC },
@@ -87,7 +89,8 @@ static const struct {
 } option_sets[] = {
     { 'f', SET_FILES }, { OPT_IGNORE_UNKNOWN, SET_FILES },
     { OPT_NAMESPACE, SET_NAMESPACE },
-    { OPT_NODE, SET_NODE }, { OPT_DB, SET_NODE },
+    { OPT_NODE, SET_NODE }, { OPT_CHANGE_NODE, SET_NODE },
+    { OPT_DB, SET_NODE },
     { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
     { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
     { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
@@ -135,22 +138,40 @@ static const struct command {
       "show our and the daemon's version" },
 };
 
+/* Prints "antrea-dpctl:KIND TEXT" to stderr. */
+static void
+complain(const char *kind, const char *color, const char *format, va_list args)
+{
+    bool colored = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+
+    fflush(stdout);
+    fprintf(stderr, "%santrea-dpctl:%s%s ", colored ? color : "", kind,
+            colored ? "\033[0m" : "");
+    vfprintf(stderr, format, args);
+    putc('\n', stderr);
+    fflush(stderr);
+}
+
 void
 dpctl_fail(int status, const char *format, ...)
 {
-    bool color = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
     va_list args;
 
-    fflush(stdout);
-    fprintf(stderr, "%santrea-dpctl:%s ", color ? "\033[31m" : "",
-            color ? "\033[0m" : "");
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    complain("", "\033[31m", format, args);
     va_end(args);
-    putc('\n', stderr);
-    fflush(stderr);
     /* What is allocated goes with the process. */
     _exit(status);
+}
+
+void
+dpctl_warn(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    complain(" warning:", "\033[33m", format, args);
+    va_end(args);
 }
 
 /* Calls. */
@@ -245,6 +266,7 @@ usage(void)
            "  -n, --namespace=NS     of objects that don't name one; get: "
            "only this one\n"
            "      --node=NAME        the Node that this is\n"
+           "      --change-node      even if it was another one before\n"
            "      --db=REMOTE        OVSDB, which knows the Pods' ports "
            "(default: %s/db.sock)\n"
            "      --gateway-port=PORT, --gateway-mac=MAC, "
@@ -336,6 +358,9 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_NODE:
         o->env.node = arg;
+        break;
+    case OPT_CHANGE_NODE:
+        o->env.change_node = true;
         break;
     case OPT_DB:
         o->db = arg;

@@ -27,6 +27,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-kind.h \
 	utilities/dpctl-load.c \
 	utilities/dpctl-load.h \
+	utilities/dpctl-node.c \
+	utilities/dpctl-node.h \
 	utilities/dpctl-ovsdb.c \
 	utilities/dpctl-ovsdb.h \
 	utilities/dpctl-pieces.c \

@@ -14,6 +14,8 @@
 #include "dpctl-ovsdb.h"
 #include "dpctl-pieces.h"
 #include "dpctl-rpc.h"
+#include "openvswitch/dynamic-string.h"
+#include "timeval.h"
 #include "util.h"
 
 enum { MAX_ATTEMPTS = 10 };
@@ -45,10 +47,11 @@ read_files(const struct dpctl_options *o, struct dpctl_input *input)
 }
 
 static void
-read_ports(const struct dpctl_options *o, struct dpctl_ports *ports)
+read_ports(const struct dpctl_options *o, struct dpctl_ports *ports,
+           struct dpctl_mark *mark)
 {
     dpctl_ports_init(ports);
-    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, ports);
+    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, ports, mark);
 }
 
 static void
@@ -118,11 +121,46 @@ send_plan(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     return dpctl_try_call(rpc, o, method, param, result);
 }
 
+/* The daemon began anew after objects were applied? */
+static bool
+state_is_lost(const struct dpctl_mark *mark, const struct json *generation)
+{
+    /* Generation 0 is the one that no call has made. */
+    return (mark->since && generation && generation->type == JSON_INTEGER
+            && !generation->integer);
+}
+
+/* Sees to it that the mark tells whether there is a state. */
+static void
+update_mark(const struct dpctl_options *o, const struct dpctl_mark *mark,
+            const struct dpctl_plan *plan, const struct json *generation)
+{
+    bool has_records = plan->n_records > 0;
+
+    if (has_records != (mark->since != NULL)
+        || (has_records && state_is_lost(mark, generation))) {
+        char *now = xastrftime_msec("%Y-%m-%dT%H:%M:%SZ", time_wall_msec(),
+                                    true);
+        dpctl_ovsdb_write_mark(o->db, o->timeout_s, mark,
+                               has_records ? now : NULL);
+        free(now);
+    }
+}
+
+static void
+print_warnings(const struct dpctl_plan *plan)
+{
+    for (size_t i = 0; i < plan->warnings->n; i++) {
+        dpctl_warn("%s", plan->warnings->names[i]);
+    }
+}
+
 /* Makes one attempt.  Returns false if the state has changed meanwhile. */
 static bool
 try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
          enum dpctl_verb verb, const struct dpctl_input *input,
-         const struct dpctl_ports *ports)
+         const struct dpctl_ports *ports, const struct dpctl_mark *mark,
+         bool is_first)
 {
     struct json *state = dpctl_call(rpc, o, "get", json_object_create());
     const struct json *records = dpctl_json_member(state, "records");
@@ -133,10 +171,18 @@ try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     struct dpctl_env env = o->env;
     struct dpctl_plan plan;
     env.ports = ports;
+    const struct json *generation = dpctl_json_member(state, "generation");
+    if (is_first && verb != DPCTL_REPLACE && state_is_lost(mark, generation)) {
+        dpctl_warn("the daemon has lost its state: it began anew after "
+                   "objects were applied (at %s); apply all objects again",
+                   mark->since);
+    }
     check(dpctl_plan_create(verb, input, records, &env, o->ignore_missing,
                             &plan));
+    if (is_first) {
+        print_warnings(&plan);
+    }
 
-    const struct json *generation = dpctl_json_member(state, "generation");
     struct json *result = NULL;
     bool conflict = false;
     if (o->dry_run) {
@@ -153,6 +199,7 @@ try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
             dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);
         } else if (!conflict) {
             print_outcome(&plan, result);
+            update_mark(o, mark, &plan, generation);
         }
         dpctl_rpc_error_destroy(error);
     }
@@ -168,16 +215,18 @@ run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
 {
     struct dpctl_rpc *rpc = dpctl_connect(o);
     struct dpctl_ports ports;
+    struct dpctl_mark mark;
     int attempts = 0;
 
-    read_ports(o, &ports);
-    while (!try_verb(rpc, o, verb, input, &ports)) {
+    read_ports(o, &ports, &mark);
+    while (!try_verb(rpc, o, verb, input, &ports, &mark, !attempts)) {
         if (++attempts >= MAX_ATTEMPTS) {
             dpctl_fail(DPCTL_EXIT_ERROR, "the state was changed by others "
                        "all the time: gave up after %d attempts", attempts);
         }
     }
     dpctl_ports_destroy(&ports);
+    dpctl_mark_destroy(&mark);
     dpctl_rpc_close(rpc);
 }
 
@@ -355,6 +404,7 @@ dpctl_cmd_resolve(const struct dpctl_command *c)
     struct json *state = json_array_create_empty();
     struct dpctl_input input;
     struct dpctl_ports ports;
+    struct dpctl_mark mark;
     struct dpctl_plan plan;
 
     if (!c->options->files.n) {
@@ -362,9 +412,10 @@ dpctl_cmd_resolve(const struct dpctl_command *c)
     }
     dpctl_input_init(&input);
     read_files(c->options, &input);
-    read_ports(c->options, &ports);
+    read_ports(c->options, &ports, &mark);
     env.ports = &ports;
     check(dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false, &plan));
+    print_warnings(&plan);
 
     struct json *records = json_array_create_empty();
     for (size_t i = 0; i < json_array(plan.apply)->n; i++) {
@@ -378,5 +429,6 @@ dpctl_cmd_resolve(const struct dpctl_command *c)
     json_destroy(state);
     dpctl_plan_destroy(&plan);
     dpctl_ports_destroy(&ports);
+    dpctl_mark_destroy(&mark);
     dpctl_input_destroy(&input);
 }

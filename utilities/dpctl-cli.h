@@ -71,6 +71,9 @@ void dpctl_cmd_version(const struct dpctl_command *);
 OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
 
+/* Prints "antrea-dpctl: warning: ..." and goes on. */
+void dpctl_warn(const char *format, ...) OVS_PRINTF_FORMAT(1, 2);
+
 struct dpctl_rpc;
 struct dpctl_rpc_error;
 

@@ -11,6 +11,9 @@
 #include "sset.h"
 #include "util.h"
 
+/* The key in external_ids of the Bridge. */
+#define MARK "antrea-dp-applied"
+
 static struct json *
 select_operation(const char *table, const char *const *columns, size_t n)
 {
@@ -30,7 +33,9 @@ select_operation(const char *table, const char *const *columns, size_t n)
 static struct json *
 read_request(void)
 {
-    static const char *const bridge[] = { "name", "ports" };
+    static const char *const bridge[] = {
+        "name", "ports", "datapath_type", "external_ids"
+    };
     static const char *const port[] = {
         "_uuid", "name", "external_ids", "interfaces"
     };
@@ -134,6 +139,33 @@ reply_rows(const struct json *reply, size_t i)
     return dpctl_json_array(operation, "rows");
 }
 
+/* Without a name the bridge is the only one of our type. */
+static void
+parse_mark(const struct json_array *bridges, const char *bridge,
+           struct dpctl_mark *mark)
+{
+    const struct json *found = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < bridges->n; i++) {
+        const struct json *row = bridges->elems[i];
+        const char *name = dpctl_json_str(row, "name");
+        const char *type = dpctl_json_str(row, "datapath_type");
+
+        if (name && type && !strcmp(type, "antrea")
+            && (!bridge || !strcmp(name, bridge))) {
+            found = row;
+            n++;
+        }
+    }
+    if (n == 1) {
+        const struct json *ids = dpctl_json_member(found, "external_ids");
+
+        mark->bridge = xstrdup(dpctl_json_str(found, "name"));
+        mark->since = nullable_xstrdup(map_get(ids, MARK));
+    }
+}
+
 static void
 parse_reply(const struct json *reply, const char *bridge,
             struct dpctl_ports *ports)
@@ -175,12 +207,20 @@ parse_reply(const struct json *reply, const char *bridge,
 }
 
 void
+dpctl_mark_destroy(struct dpctl_mark *mark)
+{
+    free(mark->bridge);
+    free(mark->since);
+}
+
+void
 dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
-                 struct dpctl_ports *ports)
+                 struct dpctl_ports *ports, struct dpctl_mark *mark)
 {
     struct dpctl_rpc *rpc;
     struct json *reply = NULL;
 
+    *mark = (struct dpctl_mark) { .bridge = NULL };
     struct dpctl_rpc_error *error = dpctl_rpc_open(db, timeout_s, &rpc);
     if (!error) {
         error = dpctl_rpc_call(rpc, "transact", read_request(), &reply);
@@ -191,7 +231,62 @@ dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
     } else {
         ports->available = true;
         parse_reply(reply, bridge, ports);
+        parse_mark(reply_rows(reply, 0), bridge, mark);
     }
+    json_destroy(reply);
+    dpctl_rpc_close(rpc);
+}
+
+static struct json *
+triple(const char *a, const char *b, struct json *c)
+{
+    return json_array_create_3(json_string_create(a), json_string_create(b),
+                               c);
+}
+
+/* The request that makes the mark 'since', or takes it away. */
+static struct json *
+mark_request(const char *bridge, const char *since)
+{
+    struct json *op = json_object_create();
+    struct json *key = json_array_create_1(json_string_create(MARK));
+    struct json *mutations = json_array_create_1(
+        triple("external_ids", "delete",
+               json_array_create_2(json_string_create("set"), key)));
+
+    if (since) {
+        struct json *pair = json_array_create_2(json_string_create(MARK),
+                                                json_string_create(since));
+        json_array_add(mutations,
+                       triple("external_ids", "insert",
+                              json_array_create_2(json_string_create("map"),
+                                                  json_array_create_1(pair))));
+    }
+    json_object_put_string(op, "op", "mutate");
+    json_object_put_string(op, "table", "Bridge");
+    json_object_put(op, "where",
+                    json_array_create_1(triple("name", "==",
+                                               json_string_create(bridge))));
+    json_object_put(op, "mutations", mutations);
+    return json_array_create_2(json_string_create("Open_vSwitch"), op);
+}
+
+void
+dpctl_ovsdb_write_mark(const char *db, int timeout_s,
+                       const struct dpctl_mark *mark, const char *since)
+{
+    struct dpctl_rpc *rpc = NULL;
+    struct json *reply = NULL;
+
+    if (!mark->bridge) {
+        return;
+    }
+    struct dpctl_rpc_error *error = dpctl_rpc_open(db, timeout_s, &rpc);
+    if (!error) {
+        error = dpctl_rpc_call(rpc, "transact",
+                               mark_request(mark->bridge, since), &reply);
+    }
+    dpctl_rpc_error_destroy(error);
     json_destroy(reply);
     dpctl_rpc_close(rpc);
 }

@@ -3,17 +3,33 @@
 #ifndef DPCTL_OVSDB_H
 #define DPCTL_OVSDB_H 1
 
-/* Which port is whose: external_ids and MACs from OVSDB.
+/* Which port is whose: external_ids and MACs from OVSDB.  Beside that, whether
+ * the daemon ought to have a state.
  *
  * Antrea's agent and its CNI write pod-name, pod-namespace, attached-mac and
  * ip-address into external_ids of a Pod's Port. */
 
 #include "dpctl-resolve.h"
 
-/* Fills 'ports' (initialized).  If OVSDB can't be read, 'ports->why' says so:
- * that is an error only for who needs a port.  Only ports of 'bridge', if that
- * isn't NULL. */
+/* Objects were applied to a bridge: the daemon forgets them when it ends, its
+ * database doesn't.  Kept as external_ids:antrea-dp-applied of the Bridge. */
+struct dpctl_mark {
+    char *bridge;               /* NULL: OVSDB couldn't be read, or it isn't
+                                 * clear which bridge is meant. */
+    char *since;                /* When, in ISO 8601; NULL: never. */
+};
+
+void dpctl_mark_destroy(struct dpctl_mark *);
+
+/* Fills 'ports' (initialized) and 'mark'.  If OVSDB can't be read,
+ * 'ports->why' says so: that is an error only for who needs a port.  Only
+ * ports of 'bridge', if that isn't NULL. */
 void dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
-                      struct dpctl_ports *);
+                      struct dpctl_ports *, struct dpctl_mark *);
+
+/* Writes 'since', which may be NULL, for the bridge of 'mark', if there is
+ * one.  Without OVSDB nothing is done. */
+void dpctl_ovsdb_write_mark(const char *db, int timeout_s,
+                            const struct dpctl_mark *, const char *since);
 
 #endif /* dpctl-ovsdb.h */

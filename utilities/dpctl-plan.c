@@ -9,6 +9,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-node.h"
 #include "svec.h"
 #include "util.h"
 
@@ -229,6 +230,7 @@ struct planner {
     struct shash old_manifests; /* As stored. */
     struct shash new_manifests; /* As they'll be. */
     struct shash new_records;   /* Record key to JSON: given and derived. */
+    const char *node_in_force;  /* See dpctl-node.h. */
     struct dpctl_plan *plan;
 };
 
@@ -249,6 +251,7 @@ index_state(struct planner *p, const struct json *state)
             p->env->node_config = record;
         }
     }
+    p->node_in_force = dpctl_node_in_force(&p->stored, &p->old_manifests);
 }
 
 /* "pod/web created", as kubectl writes it. */
@@ -404,11 +407,9 @@ plan_delete_derived(struct planner *p)
 {
     struct shash old_records = SHASH_INITIALIZER(&old_records);
     struct dpctl_env env = *p->env;
-    const char *node = dpctl_json_str(env.node_config, "name");
 
-    /* Back then, the node was the one that the NodeConfig names. */
     env.keys_only = true;
-    env.node = node ? node : env.node;
+    env.node = p->node_in_force ? p->node_in_force : env.node;
     free(dpctl_resolve(&p->old_manifests, &env, &old_records));
 
     const struct shash_node **nodes = shash_sort(&old_records);
@@ -425,18 +426,89 @@ plan_delete_derived(struct planner *p)
     dpctl_records_destroy(&old_records);
 }
 
-/* A NodeConfig that is given along tells which node this is. */
-static const char *
-given_node_name(const struct dpctl_input *input)
+static const struct json *
+given_node_config(const struct dpctl_input *input)
 {
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, &input->records) {
         if (!strncmp(node->name, "NodeConfig ", 11)) {
-            return dpctl_json_str(node->data, "name");
+            return node->data;
         }
     }
     return NULL;
+}
+
+/* Finds out which node this is and sets 'env->node' to its name, if that is
+ * known. */
+static char *
+plan_node(struct planner *p, struct dpctl_env *env)
+{
+    const struct json *given = given_node_config(p->input);
+    const char *what = "--node";
+
+    if (!env->node && given && p->verb != DPCTL_DELETE) {
+        /* One that is given along tells, too. */
+        env->node = dpctl_json_str(given, "name");
+        what = "NodeConfig";
+    }
+
+    char *title = xasprintf("%s %s", what, env->node ? env->node : "");
+    struct dpctl_node_question question = {
+        .given = env->node,
+        .what = title,
+        .in_force = p->node_in_force,
+        .change = env->change_node,
+        .must_exist = p->verb == DPCTL_REPLACE,
+        .manifests = {
+            p->verb == DPCTL_REPLACE ? NULL : &p->old_manifests,
+            &p->new_manifests,
+        },
+        .node_config = (given ? given
+                        : p->verb == DPCTL_REPLACE ? NULL : env->node_config),
+    };
+    char *error = dpctl_node_check(&question);
+    free(title);
+    if (!env->node) {
+        env->node = p->node_in_force;
+    }
+    return error;
+}
+
+static bool
+is_about_packets(const char *key)
+{
+    static const char *const kinds[] = {
+        "Pod ", "Service ", "NetworkPolicy ", "PeerNode ",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (!strncmp(key, kinds[i], strlen(kinds[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without a NodeConfig the daemon makes no flows of the other records. */
+static void
+warn_without_node_config(struct planner *p, const char *name)
+{
+    const struct shash_node *node;
+    bool any = false;
+
+    SHASH_FOR_EACH (node, &p->new_records) {
+        if (!strncmp(node->name, "NodeConfig ", 11)) {
+            return;
+        }
+        any |= is_about_packets(node->name);
+    }
+    if (any && (p->verb == DPCTL_REPLACE || !p->env->node_config)) {
+        svec_add_nocopy(p->plan->warnings,
+                        xasprintf("nothing of this is in force before the "
+                                  "Node %s is applied",
+                                  name ? name : "of this machine"));
+    }
 }
 
 static char *
@@ -449,14 +521,12 @@ plan_all(struct planner *p, bool ignore_missing)
 
     struct dpctl_env env = *p->env;
     env.keys_only = false;
-    if (!env.node && p->verb != DPCTL_DELETE) {
-        env.node = given_node_name(p->input);
+    error = plan_node(p, &env);
+    if (error) {
+        return error;
     }
     if (p->verb == DPCTL_REPLACE) {
         /* Nothing is kept, but the node is still the same. */
-        if (!env.node) {
-            env.node = dpctl_json_str(env.node_config, "name");
-        }
         env.node_config = NULL;
     }
     error = dpctl_resolve(&p->new_manifests, &env, &p->new_records);
@@ -465,11 +535,32 @@ plan_all(struct planner *p, bool ignore_missing)
     }
     if (!error) {
         plan_apply_records(p);
+        if (p->verb != DPCTL_DELETE) {
+            warn_without_node_config(p, env.node);
+        }
         if (p->verb != DPCTL_REPLACE) {
             plan_delete_derived(p);
         }
     }
     return error;
+}
+
+/* How many records there will be. */
+static size_t
+count_records(const struct planner *p)
+{
+    const struct json_array *apply = json_array(p->plan->apply);
+    size_t n = apply->n;
+
+    if (p->verb != DPCTL_REPLACE) {
+        n = shash_count(&p->stored) - json_array(p->plan->delete)->n;
+        for (size_t i = 0; i < apply->n; i++) {
+            char *key = dpctl_record_key_of(apply->elems[i]);
+            n += !shash_find(&p->stored, key);
+            free(key);
+        }
+    }
+    return n;
 }
 
 char *
@@ -489,9 +580,12 @@ dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
     plan->delete = json_array_create_empty();
     plan->messages = xmalloc(sizeof *plan->messages);
     svec_init(plan->messages);
+    plan->warnings = xmalloc(sizeof *plan->warnings);
+    svec_init(plan->warnings);
 
     index_state(&p, state);
     char *error = plan_all(&p, ignore_missing);
+    plan->n_records = count_records(&p);
 
     shash_destroy(&p.stored);
     shash_destroy(&p.old_manifests);
@@ -516,6 +610,7 @@ dpctl_plan_destroy(struct dpctl_plan *plan)
     json_destroy(plan->delete);
     svec_destroy(plan->messages);
     free(plan->messages);
-    plan->apply = plan->delete = NULL;
-    plan->messages = NULL;
+    svec_destroy(plan->warnings);
+    free(plan->warnings);
+    *plan = (struct dpctl_plan) { .apply = NULL };
 }

@@ -43,6 +43,8 @@ struct dpctl_plan {
     struct json *apply;         /* Arrays for the control socket. */
     struct json *delete;
     struct svec *messages;      /* "pod/web created", for the user. */
+    struct svec *warnings;      /* What the user may not expect. */
+    size_t n_records;           /* That there will be. */
 };
 
 /* 'state' is the daemon's array of records.  With DPCTL_REPLACE, plan->apply

@@ -58,6 +58,7 @@ void dpctl_ports_destroy(struct dpctl_ports *);
 
 struct dpctl_env {
     const char *node;           /* NULL: the only Node there is. */
+    bool change_node;           /* Is it meant to be another one? */
     const struct dpctl_ports *ports;
     const struct json *node_config; /* The NodeConfig in force, or NULL: what
                                      * is given nowhere else is kept. */

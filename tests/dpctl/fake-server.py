@@ -8,6 +8,7 @@ Keeps records as the control socket's document says, without checking them,
 and has a few ports in its OVSDB.  MODE is "conflicts=N" (refuse N times what
 would change something), "silent" (never answer), "refuse" (an error),
 "limit" (refuse messages of more than 64 KiB in the middle of them),
+"lost" (began anew after objects were applied),
 "restart" (counters begin anew at the third time that they are asked for), or
 "trace=FILE" (the answer to `trace`).
 Prints "ready", then each changing call as a line of JSON.
@@ -19,7 +20,8 @@ import sys
 import threading
 
 LOCK = threading.Lock()
-STATE = {"generation": 1, "records": {}, "conflicts": 0, "n_stats": 0}
+STATE = {"generation": 1, "records": {}, "conflicts": 0, "n_stats": 0,
+         "ids": []}
 MODE = ""
 
 
@@ -150,14 +152,30 @@ def uuid(number):
     return ["uuid", "00000000-0000-0000-0000-%012d" % number]
 
 
-def ovsdb(_method, _params, _staged):
+def mutate(mutations):
+    """Of br-int's external_ids."""
+    for _column, mutator, (_type, values) in mutations:
+        if mutator == "delete":
+            STATE["ids"] = [p for p in STATE["ids"] if p[0] not in values]
+        else:
+            STATE["ids"] += values
+    print(json.dumps({"ids": [k for k, _ in STATE["ids"]]}), flush=True)
+
+
+def ovsdb(_method, params, _staged):
+    if params[1]["op"] == "mutate":
+        mutate(params[1]["mutations"])
+        return [{"count": 1}]
     ids = ["map", [["pod-name", "by-ovsdb"], ["pod-namespace", "default"],
                    ["attached-mac", "0a:00:00:00:00:07"],
                    ["ip-address", "10.1.0.7"]]]
     none = ["map", []]
     return [
-        {"rows": [{"name": "br-int", "ports": ["set", [uuid(1), uuid(2)]]},
-                  {"name": "br-ex", "ports": uuid(5)}]},
+        {"rows": [{"name": "br-int", "ports": ["set", [uuid(1), uuid(2)]],
+                   "datapath_type": "antrea",
+                   "external_ids": ["map", STATE["ids"]]},
+                  {"name": "br-ex", "ports": uuid(5),
+                   "datapath_type": "netdev", "external_ids": none}]},
         {"rows": [{"_uuid": uuid(1), "name": "p7", "external_ids": ids,
                    "interfaces": uuid(3)},
                   {"_uuid": uuid(2), "name": "antrea-gw0",
@@ -229,6 +247,9 @@ def main():
     MODE = sys.argv[3] if len(sys.argv) > 3 else ""
     if MODE.startswith("conflicts="):
         STATE["conflicts"] = int(MODE.partition("=")[2])
+    if MODE == "lost":
+        STATE["generation"] = 0
+        STATE["ids"] = [["antrea-dp-applied", "2026-01-02T03:04:05Z"]]
     threads = [serve(sys.argv[1], control), serve(sys.argv[2], ovsdb)]
     print("ready", flush=True)
     for thread in threads:
