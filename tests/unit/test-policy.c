@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Policies at random, from the objects that a user writes to the packets that
- * arrive: resolved, made into flows, decided on.
+ * arrive: resolved, changed, made into flows, decided on.
  *
  * What must come of it is told by a reading of Kubernetes' and Antrea's rules
  * that knows neither records nor flows: it asks, for each packet, each policy
@@ -25,7 +25,7 @@
 #include "utilities/dpctl-plan.h"
 
 enum { N_LOCAL = 4, N_PODS = 9, MAX_POLICIES = 4, MAX_RULES = 3, MAX_PEERS = 2,
-       MAX_PORTS = 3, N_ROUNDS = 400, N_PACKETS = 250 };
+       MAX_PORTS = 3, N_ROUNDS = 250, N_PACKETS = 200 };
 enum { ANY = -1, OWN = -2 };
 enum { GATEWAY_PORT = 2, FIRST_POD_PORT = 3, TUNNEL_PORT = 10 };
 
@@ -107,8 +107,9 @@ any_or(int n)
     return random_range(2) ? ANY : one_of(n);
 }
 
+/* Where a Pod lives is for good. */
 static void
-random_pod(size_t i)
+random_pod(size_t i, int namespace_)
 {
     static const enum pod_kind kinds[N_PODS] = {
         [N_LOCAL] = REMOTE, REMOTE, REMOTE, HOST, ENDED,
@@ -117,7 +118,7 @@ random_pod(size_t i)
 
     *pod = (struct pod) {
         .kind = kinds[i],
-        .namespace_ = one_of(ARRAY_SIZE(namespaces)),
+        .namespace_ = namespace_,
         .app = one_of(ARRAY_SIZE(apps)),
         .ip = htonl(0x0a000002 + i + (kinds[i] == REMOTE ? 0x100 : 0)),
     };
@@ -178,14 +179,13 @@ random_rule_port(struct rule_port *port)
 }
 
 static void
-random_policy(struct policy *policy, bool may_be_antrea)
+random_policy(struct policy *policy, bool antrea, int namespace_)
 {
     *policy = (struct policy) {
-        .antrea = may_be_antrea && !one_of(3),
+        .antrea = antrea,
+        .namespace_ = antrea ? any_or(ARRAY_SIZE(namespaces)) : namespace_,
         .app = any_or(ARRAY_SIZE(apps)),
     };
-    policy->namespace_ = (policy->antrea ? any_or(ARRAY_SIZE(namespaces))
-                          : one_of(ARRAY_SIZE(namespaces)));
     for (int in = 0; in < 2; in++) {
         struct direction *d = &policy->directions[in];
 
@@ -527,12 +527,13 @@ port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
     return true;
 }
 
-/* The records that follow from the objects. */
-static struct json *
-resolve(const char *text)
+/* Applies, or deletes, the objects in 'text'. */
+static void
+change(struct adp_model *model, enum dpctl_verb verb, const char *text)
 {
+    const struct adp_model_env model_env = { .port_number = port_number };
     struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
-    struct json *state = json_array_create_empty();
+    struct json *state = adp_model_get(model, NULL, NULL);
     struct dpctl_input input;
     struct dpctl_ports ports;
     struct dpctl_env env = { .node = "n1", .ports = &ports };
@@ -545,39 +546,39 @@ resolve(const char *text)
         error = dpctl_input_add(&input, &docs, "default", false);
     }
     if (!error) {
-        error = dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false,
-                                  &plan);
+        error = dpctl_plan_create(verb, &input, state, &env, false, &plan);
     }
-    ck_assert_msg(!error, "%s\n%s", text, error);
+    ck_assert_msg(!error, "%s", error);
 
-    struct json *records = json_clone(plan.apply);
+    struct adp_error *refused
+        = adp_model_delete(model, plan.delete, false, NULL);
+    if (!refused) {
+        refused = adp_model_apply(model, plan.apply, NULL);
+    }
+    if (!refused) {
+        refused = adp_model_check(model, NULL, &model_env);
+    }
+    ck_assert_msg(!refused, "%s", refused ? refused->message : NULL);
     dpctl_plan_destroy(&plan);
     dpctl_input_destroy(&input);
     dpctl_ports_destroy(&ports);
     dpctl_docs_destroy(&docs);
     json_destroy(state);
-    return records;
 }
 
 /* A bridge with the flows that follow from the records. */
 static struct engine *
-load(const struct adp_pipeline *pipeline, const struct json *records)
+load(const struct adp_pipeline *pipeline, const struct adp_model *model)
 {
     const struct adp_model_env env = { .port_number = port_number };
     struct adp_pipeline_state *state = adp_pipeline_state_create();
-    struct adp_model *model = adp_model_create();
     struct engine *e = engine_create();
     struct ofputil_table_map tables;
     struct adp_flow_set set;
 
     adp_flow_set_init(&set);
-    struct adp_error *error = adp_model_apply(model, records, NULL);
-    if (!error) {
-        error = adp_model_check(model, NULL, &env);
-    }
-    if (!error) {
-        error = adp_pipeline_generate(pipeline, model, state, &env, &set);
-    }
+    struct adp_error *error = adp_pipeline_generate(pipeline, model, state,
+                                                    &env, &set);
     ck_assert_msg(!error, "%s", error ? error->message : NULL);
     ofputil_table_map_init(&tables);
     for (size_t i = 0; i < pipeline->n_tables; i++) {
@@ -588,7 +589,6 @@ load(const struct adp_pipeline *pipeline, const struct json *records)
     ofputil_table_map_destroy(&tables);
     adp_flow_set_uninit(&set);
     adp_pipeline_state_destroy(state);
-    adp_model_destroy(model);
     return e;
 }
 
@@ -696,6 +696,68 @@ check_packet(struct engine *e, const struct adp_pipeline *pipeline,
     return arrived;
 }
 
+/* Returns how many packets arrived. */
+static int
+check_packets(const struct adp_pipeline *pipeline,
+              const struct adp_model *model)
+{
+    struct engine *e = load(pipeline, model);
+    char *text = cluster_text();
+    int n_arrived = 0;
+
+    for (int i = 0; i < N_PACKETS; i++) {
+        n_arrived += check_packet(e, pipeline, text);
+    }
+    engine_destroy(e);
+    free(text);
+    return n_arrived;
+}
+
+static void
+random_cluster(struct adp_model *model, bool antrea)
+{
+    for (size_t i = 0; i < N_PODS; i++) {
+        random_pod(i, one_of(ARRAY_SIZE(namespaces)));
+    }
+    n_policies = 1 + one_of(MAX_POLICIES);
+    for (size_t i = 0; i < n_policies; i++) {
+        random_policy(&policies[i], antrea && !one_of(3),
+                      one_of(ARRAY_SIZE(namespaces)));
+    }
+
+    char *text = cluster_text();
+    change(model, DPCTL_APPLY, text);
+    free(text);
+}
+
+/* Changes one object, or deletes one. */
+static void
+random_change(struct adp_model *model)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    enum dpctl_verb verb = DPCTL_APPLY;
+    int i = one_of(n_policies);
+
+    switch (one_of(3)) {
+    case 0:
+        i = one_of(N_PODS);
+        random_pod(i, pods[i].namespace_);
+        put_pod(&s, i);
+        break;
+    case 1:
+        random_policy(&policies[i], policies[i].antrea,
+                      policies[i].namespace_);
+        put_policy(&s, i);
+        break;
+    case 2:
+        put_policy(&s, --n_policies);
+        verb = DPCTL_DELETE;
+        break;
+    }
+    change(model, verb, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
 static void
 run(const char *name, bool antrea)
 {
@@ -704,27 +766,17 @@ run(const char *name, bool antrea)
 
     test_seed_random();
     for (int round = 0; round < N_ROUNDS; round++) {
-        for (size_t i = 0; i < N_PODS; i++) {
-            random_pod(i);
-        }
-        n_policies = 1 + one_of(MAX_POLICIES);
-        for (size_t i = 0; i < n_policies; i++) {
-            random_policy(&policies[i], antrea);
-        }
+        struct adp_model *model = adp_model_create();
 
-        char *text = cluster_text();
-        struct json *records = resolve(text);
-        struct engine *e = load(pipeline, records);
-        for (int i = 0; i < N_PACKETS; i++) {
-            n_arrived += check_packet(e, pipeline, text);
-        }
-        engine_destroy(e);
-        json_destroy(records);
-        free(text);
+        random_cluster(model, antrea);
+        n_arrived += check_packets(pipeline, model);
+        random_change(model);
+        n_arrived += check_packets(pipeline, model);
+        adp_model_destroy(model);
     }
     /* Both happened. */
     ck_assert_int_gt(n_arrived, 0);
-    ck_assert_int_lt(n_arrived, N_ROUNDS * N_PACKETS);
+    ck_assert_int_lt(n_arrived, N_ROUNDS * N_PACKETS * 2);
 }
 
 START_TEST(v115)
