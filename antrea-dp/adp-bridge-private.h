@@ -57,11 +57,11 @@ enum adp_drop {
     ADP_N_DROPS
 };
 
-/* What a bridge does with packets that come in.  It begins closed, and is never
- * closed again. */
+/* What a bridge does with packets that come in. */
 enum adp_mode {
-    ADP_MODE_CLOSED,            /* Drops them: other_config:flow-restore-wait
-                                 * is set, or the bridge isn't configured. */
+    ADP_MODE_CLOSED,            /* Drops them: the bridge isn't configured,
+                                 * other_config:flow-restore-wait is set, or
+                                 * its pipeline was flushed. */
     ADP_MODE_STOCK,             /* Punts them. */
     ADP_MODE_COMPILED,
 };
@@ -94,7 +94,10 @@ struct adp_bridge {
     struct hmap rules OVS_GUARDED_BY(ofproto_mutex);
     struct adp_delta *journal OVS_GUARDED_BY(ofproto_mutex);
     struct hmap dirty_groups OVS_GUARDED_BY(ofproto_mutex);
-    bool emptied OVS_GUARDED_BY(ofproto_mutex); /* All flows were flushed. */
+    bool empty OVS_GUARDED_BY(ofproto_mutex);   /* The latest version has no
+                                                 * flow. */
+    bool emptied OVS_GUARDED_BY(ofproto_mutex); /* One had none, and the
+                                                 * pipeline isn't back yet. */
 
     /* Packet threads. */
     OVSRCU_TYPE(struct adp_ports *) ports;

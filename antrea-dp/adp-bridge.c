@@ -161,7 +161,7 @@ bridge_is_special(const struct adp_bridge *b)
             || ovsrcu_get(struct adp_ports *, &b->ports)->special);
 }
 
-/* Opens the bridge, once its flows need not be waited for any more. */
+/* Opens the bridge, unless its flows have to be waited for. */
 static void
 set_mode(struct adp_bridge *b)
 {
@@ -210,7 +210,7 @@ adp_bridge_run(struct adp_bridge *b)
         adp_state_sync(b->state, false);
     }
     if (take_emptied(b) && b->pipeline) {
-        /* Whoever flushed the tables (set-controller does) gets the built-in
+        /* Whoever flushes the tables (set-controller does) gets the built-in
          * pipeline back: the bridge never forwards without it. */
         VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
                   "again", b->dpif.up.name, b->pipeline->name);
@@ -375,9 +375,6 @@ adp_bridge_commit(struct adp_bridge *b,
     error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms, replace,
                                 &culprit);
     if (!error) {
-        if (replace) {
-            take_emptied(b);    /* Nobody else flushed it. */
-        }
         return NULL;
     }
     if (culprit >= n_fms + n_gms) {

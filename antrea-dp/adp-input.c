@@ -95,7 +95,7 @@ static enum adp_punt
 punt_early(const struct adp_fast *f, struct adp_bridge *b,
            const struct flow *flow)
 {
-    return (adp_bridge_mode(b) != ADP_MODE_COMPILED ? ADP_PUNT_BRIDGE
+    return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
             : adp_behind_follows(&f->behind, flow) ? ADP_PUNT_BEHIND
             : ADP_PUNT_NONE);

@@ -36,6 +36,7 @@ adp_journal_init(struct adp_bridge *b)
     hmap_init(&b->rules);
     hmap_init(&b->dirty_groups);
     b->journal = adp_delta_create();
+    b->empty = true;
     b->emptied = false;
     ovsrcu_init(&b->program, adp_program_create());
 }
@@ -117,9 +118,6 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
         hmap_remove(&b->rules, &jr->node);
         adp_rule_unref(jr->compiled);
         free(jr);
-        if (hmap_is_empty(&b->rules)) {
-            b->emptied = true;
-        }
     }
 }
 
@@ -169,11 +167,28 @@ journal_publish(struct adp_bridge *b)
     b->journal = adp_delta_create();
 }
 
+/* Notes that a version leaves the bridge without a flow.  A built-in pipeline
+ * comes back then: until it has, nothing passes, not even by what upstream
+ * puts into an empty bridge. */
+static void
+note_emptiness(struct adp_bridge *b)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    bool empty = hmap_is_empty(&b->rules);
+
+    if (empty && !b->empty && b->pipeline) {
+        b->emptied = true;
+        atomic_store_relaxed(&b->mode, ADP_MODE_CLOSED);
+    }
+    b->empty = empty;
+}
+
 void
 adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
 {
     struct dirty_group *dg;
 
+    note_emptiness(b);
     HMAP_FOR_EACH_POP (dg, node, &b->dirty_groups) {
         journal_read_group(b, dg->id, version);
         free(dg);
