@@ -2,6 +2,7 @@
 """Established connections while something else happens: a flood that policy
 denies, a flow that is added, a pipeline that is replaced."""
 
+import re
 import statistics
 import time
 
@@ -11,8 +12,10 @@ import meter
 import node
 import openflow
 import pipeline
+import services
 import traffic
 from case import Case, Sample
+from cases_memory import resident_bytes
 from results import Limit, NothingLost
 
 RULES = 10000
@@ -27,7 +30,7 @@ class Background:
     """A client and a web server with 1,000 UDP connections, 1 Mpps one way
     and the answers the other."""
 
-    def __init__(self, switch):
+    def __init__(self, switch, offered=OFFERED):
         self.switch, self.node = switch, node.make(rules=RULES)
         n = self.node.cluster
         self.client, self.web, self.flooder = (n.clients[0], n.webs[0],
@@ -41,7 +44,7 @@ class Background:
             switch, [self.client], targets, 'udp', CONNECTIONS, 1)
         self.connections.establish()
         self.unanswered = -self.sent_minus_arrived()
-        self.connections.send(rate=OFFERED)
+        self.connections.send(rate=offered)
         self.running = [self.client.port]       # Ports that send.
 
     def sent_minus_arrived(self):
@@ -221,8 +224,102 @@ class Replace(Case):
         return 100 * min(sums) / usual
 
 
+class AffinityFlood(Case):
+    """SYNs from random sources to a Service with session affinity: each is a
+    client that the switch has to remember."""
+
+    unit = 'ms'
+    more_is_better = False
+    seconds = 10
+    rate = 200000               # Of SYNs, per second.
+    offered = 100000            # Of the established traffic beside it.
+    networks = 256              # Sources: so many times 65,536.
+    interval = 0.01             # Between replies of OpenFlow.
+
+    def run(self, switch):
+        background = Background(switch, self.offered)
+        self.aim(switch, background)
+        bridge = openflow.Connection(switch.dir + '/br-int.mgmt')
+        bridge.barrier()
+        before = resident_bytes(switch)
+        background.begin()
+        switch.generator.start(cluster.GATEWAY_PORT)
+        slowest, grown = self.watch(switch, bridge, before)
+        background.finish()
+        bridge.close()
+        window = background.window
+        flood = window.counters[cluster.GATEWAY_PORT]
+        return [Sample(slowest * 1000, window.cycles_per_packet,
+                       grown_mb=grown / 1e6, lost=background.lost,
+                       flood_pps=flood['rx'] / window.seconds,
+                       connections=switch.n_connections(),
+                       learned=self.n_learned(switch), **window.summary())]
+
+    def service(self):
+        return services.AFFINITY_IP
+
+    def aim(self, switch, background):
+        target = traffic.Target(self.service(), cluster.GATEWAY_MAC, 80)
+        packets = [traffic.packet('tcp', Source('20.%d.0.0' % i), target,
+                                  'syn') for i in range(self.networks)]
+        switch.generator.program(cluster.GATEWAY_PORT, packets,
+                                 rate=self.rate,
+                                 random=generator.RANDOM_SADDR)
+
+    def watch(self, switch, bridge, before):
+        """The slowest reply, and by how much memory grew at most."""
+        slowest = grown = 0
+        started = time.monotonic()
+        while time.monotonic() - started < self.seconds:
+            asked = time.monotonic()
+            bridge.barrier()
+            slowest = max(slowest, time.monotonic() - asked)
+            grown = max(grown, resident_bytes(switch) - before)
+            time.sleep(self.interval)
+        return slowest, grown
+
+    @staticmethod
+    def n_learned(switch):
+        text = switch.ofctl('dump-aggregate', 'table=%d'
+                            % pipeline.NUMBERS['SessionAffinity'])
+        return int(re.search(r'flow_count=(\d+)', text)[1])
+
+
+class Source:
+    """A client somewhere behind the gateway."""
+
+    mac = cluster.GATEWAY_MAC
+
+    def __init__(self, ip):
+        self.ip = ip
+
+
+class PlainFlood(AffinityFlood):
+    """The same to a Service without affinity: what connections alone take."""
+
+    def service(self):
+        return '10.96.1.0'
+
+
+class Bounded(Limit):
+    """The same, with little memory, and no sample lost a packet."""
+
+    def __init__(self, limit, megabytes, text):
+        super().__init__(limit, text)
+        self.megabytes = megabytes
+
+    def reached(self, results, name):
+        ours = results.ours(name)
+        return (super().reached(results, name)
+                and ours.worst('lost') == 0
+                and ours.worst('grown_mb') <= self.megabytes)
+
+
 def cases():
     yield Flood('flood', Limit(0, 'none lost'))
     yield Calm('calm')
     yield DropFlow('drop-flow', Limit(5, '5 ms'))
+    yield AffinityFlood('affinity-flood',
+                        Bounded(300, 100, '0.3 s, 100 MB, none lost'))
+    yield PlainFlood('plain-flood')
     yield Replace('replace', NothingLost(95, '95 %, none lost'))
