@@ -146,7 +146,8 @@ journal_read_group(struct adp_bridge *b, uint32_t group_id,
                                                  version, true);
     if (group) {
         struct adp_group *compiled = adp_group_create(group_id, group->type,
-                                                      &group->buckets, group,
+                                                      &group->buckets,
+                                                      &group->props, group,
                                                       release_group);
         adp_delta_set_group(b->journal, compiled);
         adp_group_unref(compiled);

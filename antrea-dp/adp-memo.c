@@ -228,6 +228,7 @@ flow_from_tuple(struct flow *flow, const struct conntrack_peek_tuple *tuple,
 {
     flow->packet_type = htonl(PT_ETH);
     flow->dl_type = tuple->dl_type;
+    flow->nw_frag = 0;
     flow->nw_proto = nw_proto;
     flow->tp_src = tuple->tp_src;
     flow->tp_dst = tuple->tp_dst;

@@ -61,17 +61,18 @@ first_live_bucket(struct adp_walk *w, const struct adp_group *group)
     return UINT32_MAX;
 }
 
-/* Picks by the packet's connection.  From a dead bucket goes on to the slots
- * that follow, which spreads its share over the others. */
+/* From a dead bucket goes on to the slots that follow, which spreads its share
+ * over the others. */
 static uint32_t
-select_bucket(struct adp_walk *w, const struct adp_group *group)
+select_by_slots(struct adp_walk *w, const struct adp_group *group,
+                uint32_t hash)
 {
     size_t slot, n;
 
     if (!group->n_slots) {
         return UINT32_MAX;
     }
-    slot = adp_key_hash(w->flow, group->group_id) % group->n_slots;
+    slot = hash % group->n_slots;
     for (n = 0; n < group->n_slots; n++) {
         uint32_t i = group->slots[slot];
 
@@ -81,6 +82,39 @@ select_bucket(struct adp_walk *w, const struct adp_group *group)
         slot = slot + 1 < group->n_slots ? slot + 1 : 0;
     }
     return UINT32_MAX;
+}
+
+static uint32_t
+select_by_score(struct adp_walk *w, const struct adp_group *group,
+                uint32_t hash)
+{
+    uint32_t best = UINT32_MAX;
+    uint32_t best_score = 0;
+
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        const struct adp_bucket *bucket = &group->buckets[i];
+
+        if (bucket_is_live(w, group, bucket, 0)) {
+            uint32_t score = adp_group_hash_score(hash, bucket->bucket_id,
+                                                  bucket->weight);
+
+            if (score >= best_score) {
+                best = i;
+                best_score = score;
+            }
+        }
+    }
+    return best;
+}
+
+static uint32_t
+select_bucket(struct adp_walk *w, const struct adp_group *group)
+{
+    uint32_t hash = adp_group_hash(&group->hash, w->flow);
+
+    return (adp_group_hash_is_by_slots(&group->hash)
+            ? select_by_slots(w, group, hash)
+            : select_by_score(w, group, hash));
 }
 
 uint32_t
@@ -93,7 +127,7 @@ adp_group_select(const struct adp_group *group, const struct flow *flow,
     if (!group->n_slots) {
         return UINT32_MAX;
     }
-    i = group->slots[adp_key_hash(flow, group->group_id) % group->n_slots];
+    i = group->slots[adp_group_hash(&group->hash, flow) % group->n_slots];
     *watched = group->watches;
     return i;
 }
@@ -102,19 +136,20 @@ void
 adp_group_prefetch(const struct adp_group *group, const struct flow *flow)
 {
     if (group->n_slots) {
-        OVS_PREFETCH(&group->slots[adp_key_hash(flow, group->group_id)
+        OVS_PREFETCH(&group->slots[adp_group_hash(&group->hash, flow)
                                    % group->n_slots]);
     }
 }
 
-/* Notes which bucket the packet's hash chose. */
+/* Notes which bucket the packet's hash chose.  What is chosen by score depends
+ * on what the program reads, as it is told in 'reads', alone. */
 static void
 note_select(struct adp_walk *w, const struct adp_group *group,
             uint32_t bucket)
 {
     struct adp_verdict *v = w->verdict;
 
-    if (!v->n_selects++) {
+    if (adp_group_hash_is_by_slots(&group->hash) && !v->n_selects++) {
         v->select.group = group;
         v->select.bucket = bucket;
         v->select.key_hash = adp_key_hash(w->flow, 0);

@@ -141,8 +141,8 @@ struct adp_verdict {
     size_t n_hits, allocated_hits;
     uint64_t hits_hash;                 /* Of 'hits'. */
 
-    /* Groups that chose a bucket by the packet's hash: how many, and what the
-     * first chose, after how many ct()s. */
+    /* Groups that chose a bucket by the hash of the packet's connection: how
+     * many, and what the first chose, after how many ct()s. */
     size_t n_selects, n_cts;
     struct {
         const struct adp_group *group;
@@ -165,8 +165,8 @@ void adp_verdict_init(struct adp_verdict *);
 void adp_verdict_clear(struct adp_verdict *);
 void adp_verdict_uninit(struct adp_verdict *);
 
-/* The bucket that a "select" group chooses for packets like 'flow', of which
- * only the headers up to layer 4 matter.  UINT32_MAX: none.  Sets '*watched'
+/* The bucket that a "select" group that has slots chooses for packets like
+ * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX: none.  Sets '*watched'
  * if that depends on what buckets watch: then the answer may be wrong. */
 uint32_t adp_group_select(const struct adp_group *, const struct flow *flow,
                           bool *watched);

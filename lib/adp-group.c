@@ -166,7 +166,7 @@ bucket_init(struct adp_bucket *bucket, struct adp_group *group,
 struct adp_group *
 adp_group_create(uint32_t group_id, uint8_t type,
                  const struct ovs_list *ofputil_buckets,
-                 void *owner, void (*owner_free)(void *))
+                 const struct ofputil_group_props *props, void *owner, void (*owner_free)(void *))
 {
     struct adp_group *group = xzalloc(sizeof *group);
     const struct ofputil_bucket *src;
@@ -187,7 +187,11 @@ adp_group_create(uint32_t group_id, uint8_t type,
                                              bucket->ops.ofpacts_len);
     }
     if (type == OFPGT11_SELECT) {
-        group_init_slots(group);
+        adp_group_hash_init(&group->hash, group_id, props);
+        group->reads |= adp_group_hash_reads(&group->hash);
+        if (adp_group_hash_is_by_slots(&group->hash)) {
+            group_init_slots(group);
+        }
     }
     adp_counters_init(&group->counters, ADP_COUNTED_GROUP);
     group->owner = owner;
@@ -223,6 +227,7 @@ group_free(struct adp_group *group)
     for (size_t i = 0; i < group->n_buckets; i++) {
         adp_op_list_uninit(&group->buckets[i].ops);
     }
+    adp_group_hash_uninit(&group->hash);
     free(group->buckets);
     free(group->slots);
     free(group);
@@ -251,6 +256,7 @@ bool
 adp_group_same_meaning(const struct adp_group *a, const struct adp_group *b)
 {
     if (a->group_id != b->group_id || a->type != b->type
+        || !adp_group_hash_equal(&a->hash, &b->hash)
         || a->n_buckets != b->n_buckets) {
         return false;
     }

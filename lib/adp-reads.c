@@ -151,12 +151,13 @@ adp_reads_of_match(const struct minimatch *match)
     return reads;
 }
 
-static uint32_t
-reads_of_field(const struct mf_field *field)
+uint32_t
+adp_reads_of_field(const struct mf_field *field)
 {
     struct flow_wildcards wc;
     uint32_t reads = 0;
 
+    init_once();
     if (mf_is_tun_metadata(field)) {
         return ADP_READS_TUN_METADATA;
     }
@@ -179,7 +180,7 @@ reads_of_field(const struct mf_field *field)
 static uint32_t
 reads_of_subfield(const struct mf_subfield *sf)
 {
-    return sf->field ? reads_of_field(sf->field) : 0;
+    return sf->field ? adp_reads_of_field(sf->field) : 0;
 }
 
 static uint32_t

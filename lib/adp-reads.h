@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include "bitmap.h"
 
+struct mf_field;
 struct minimatch;
 struct ofpact;
 
@@ -53,6 +54,7 @@ enum adp_reads {
 #define ADP_TABLE_SET_LONGS BITMAP_N_LONGS(256)
 
 uint32_t adp_reads_of_match(const struct minimatch *);
+uint32_t adp_reads_of_field(const struct mf_field *);
 uint32_t adp_reads_of_actions(const struct ofpact *, size_t ofpacts_len);
 
 /* Calls 'cb' with each table that a learn() among the actions writes to, once

@@ -22,6 +22,7 @@
  * Thread-safety: create, ref and unref from any thread.
  */
 
+#include "adp-group-hash.h"
 #include "adp-op.h"
 #include "adp-punt.h"
 #include "adp-reads.h"
@@ -106,23 +107,27 @@ struct adp_group {
     uint8_t type;               /* OFPGT11_*. */
     struct adp_bucket *buckets;
     size_t n_buckets;
-    uint32_t *slots;            /* select: bucket index per slot. */
+    struct adp_group_hash hash; /* select: what decides. */
+    uint32_t *slots;            /* select, by slots: bucket index of each. */
     size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
     bool watches;               /* A bucket watches a port or a group. */
-    uint32_t reads;             /* ADP_READS_* of the buckets' actions. */
+    uint32_t reads;             /* ADP_READS_* of choice and actions. */
     struct adp_counters counters;   /* Of packets that took all buckets. */
 
     void *owner;
     void (*owner_free)(void *owner);
 };
 
-/* The n_slots of a "select" group for 'n' buckets and the bucket for a packet
+/* 'props' may be NULL: none.
+ *
+ * The n_slots of a "select" group for 'n' buckets and the bucket for a packet
  * are decided once, here: a slot table in the manner of Maglev (Eisenbud et
  * al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI
  * 2016), with weights.  A bucket is known by its actions, not by its number,
  * so that buckets keep their slots when others come and go. */
 struct adp_group *adp_group_create(uint32_t group_id, uint8_t type,
                                    const struct ovs_list *ofputil_buckets,
+                                   const struct ofputil_group_props *props,
                                    void *owner, void (*owner_free)(void *));
 struct adp_group *adp_group_ref(const struct adp_group *);
 bool adp_group_try_ref(const struct adp_group *);

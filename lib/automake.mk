@@ -17,6 +17,8 @@ lib_libadp_la_SOURCES = \
 	lib/adp-decide.c \
 	lib/adp-decide.h \
 	lib/adp-delta.c \
+	lib/adp-group-hash.c \
+	lib/adp-group-hash.h \
 	lib/adp-group-map.c \
 	lib/adp-group.c \
 	lib/adp-key.c \

@@ -598,8 +598,8 @@ class RuleSet:
     # Groups.
 
     def make_groups(self):
-        """Of select groups only one bucket lives: which of several gets a
-        connection may differ."""
+        """Of select groups without a method only one bucket lives: which of
+        several gets a connection may differ."""
         rnd = self.rnd
         self.group_tables = {}          # Group: least table that it leads to.
         for group in range(1, rnd.randrange(1, 5)):
@@ -609,11 +609,15 @@ class RuleSet:
             text = 'group_id=%d,type=%s' % (group, kind)
             n = {'select': rnd.randrange(1, 4), 'all': rnd.randrange(1, 4),
                  'indirect': 1, 'ff': 2}[kind]
-            lives = rnd.randrange(n)
+            lives = [rnd.randrange(n)]
+            if kind == 'select' and rnd.random() < .6:
+                text += ',' + self.method()
+                lives = range(n)
             for i in range(n):
                 text += ',bucket=bucket_id:%d' % i
                 if kind == 'select':
-                    text += ',weight:%d' % (100 if i == lives else 0)
+                    text += ',weight:%d' % (rnd.choice([1, 50, 100])
+                                            if i in lives else 0)
                 elif kind == 'ff':
                     text += ',watch_port:%d' % rnd.choice(
                         list(PORTS.values()))
@@ -623,6 +627,19 @@ class RuleSet:
                     if rnd.random() < .85 else
                     'output:%d' % rnd.choice(list(PORTS.values())))
             self.groups.append(text)
+
+    def method(self):
+        rnd = self.rnd
+        fields = ['ip_src', 'ip_dst', 'ip_dst=255.255.255.254', 'ipv6_src',
+                  'ipv6_dst', 'tcp_dst', 'udp_dst', 'nw_proto', 'eth_src',
+                  'in_port', 'reg0', 'metadata', 'ct_mark', 'ct_nw_dst',
+                  'ct_state']
+        if self.source_ports:
+            fields += ['tcp_src', 'udp_src']
+        fields = rnd.sample(fields, rnd.randrange(0, 5))
+        return 'selection_method=hash' + rnd.choice(
+            ['', ',selection_method_param=%d' % rnd.randrange(1 << 40)]) + (
+                ',fields(%s)' % ','.join(fields) if fields else '')
 
     # learn.
 

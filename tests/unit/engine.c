@@ -244,7 +244,8 @@ parse_group(const char *text, const struct ofputil_table_map *tables)
 
     check_error(parse_ofp_group_mod_str(&gm, OFPGC15_ADD, text, NULL, tables,
                                         &usable_protocols), text);
-    group = adp_group_create(gm.group_id, gm.type, &gm.buckets, NULL, NULL);
+    group = adp_group_create(gm.group_id, gm.type, &gm.buckets, &gm.props,
+                             NULL, NULL);
     ofputil_uninit_group_mod(&gm);
     return group;
 }

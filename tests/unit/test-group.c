@@ -26,6 +26,9 @@ teardown(void)
     engine_destroy(e);
 }
 
+/* The method of the "select" groups that are added, or "". */
+static const char *method = "";
+
 /* Adds a "select" group 1 with buckets that load their number, from 0, except
  * the numbers for which weights[] is -1, which are left out. */
 static void
@@ -33,11 +36,12 @@ add_select_group(const int weights[], size_t n)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    ds_put_cstr(&s, "group_id=1,type=select");
+    ds_put_format(&s, "group_id=1,type=select%s", method);
     for (size_t i = 0; i < n; i++) {
         if (weights[i] >= 0) {
-            ds_put_format(&s, ",bucket=weight:%d,actions=load:%"PRIuSIZE
-                          "->NXM_NX_REG0[],resubmit(,1)", weights[i], i);
+            ds_put_format(&s, ",bucket=bucket_id:%"PRIuSIZE",weight:%d,"
+                          "actions=load:%"PRIuSIZE"->NXM_NX_REG0[],"
+                          "resubmit(,1)", i, weights[i], i);
         }
     }
     engine_add_group(e, ds_cstr(&s));
@@ -235,6 +239,138 @@ START_TEST(test_dead_buckets)
 }
 END_TEST
 
+/* The bucket for a packet of TCP with these addresses and ports. */
+static int
+bucket_for(uint32_t src, uint32_t dst, uint16_t tp_src, uint16_t tp_dst)
+{
+    struct flow flow;
+
+    engine_parse_packet(TCP, &flow);
+    flow.nw_src = htonl(src);
+    flow.nw_dst = htonl(dst);
+    flow.tp_src = htons(tp_src);
+    flow.tp_dst = htons(tp_dst);
+    engine_run_flow(e, &flow);
+    return e->flow.regs[0];
+}
+
+/* One bit for each of 8 buckets that 40 packets got: they differ in 'what', an
+ * argument of bucket_for(). */
+static unsigned int
+buckets_by(int what)
+{
+    unsigned int chosen = 0;
+
+    for (uint32_t i = 0; i < 40; i++) {
+        uint32_t args[4] = { 0x0a000001, 0x0a000002, 1000, 80 };
+
+        args[what] += i;
+        chosen |= 1u << bucket_for(args[0], args[1], args[2], args[3]);
+    }
+    return chosen;
+}
+
+static void
+add_method(const char *method_)
+{
+    static const int weights[] = { 100, 100, 100, 100, 100, 100, 100, 100 };
+
+    teardown();
+    setup();
+    add_flows();
+    method = method_;
+    add_select_group(weights, ARRAY_SIZE(weights));
+    method = "";
+}
+
+START_TEST(test_hash_of_fields)
+{
+    add_method(",selection_method=hash,fields(ip_dst)");
+    ck_assert_uint_eq(count_1bits(buckets_by(0)), 1);
+    ck_assert_uint_ge(count_1bits(buckets_by(1)), 4);
+    ck_assert_uint_eq(count_1bits(buckets_by(2)), 1);
+    /* It is no choice by connection. */
+    ck_assert_uint_eq(e->verdict.n_selects, 0);
+    ck_assert_uint_eq(e->program->reads, 0);
+
+    add_method(",selection_method=hash,fields(ip_dst=255.255.255.0,tcp_src)");
+    ck_assert_uint_eq(count_1bits(buckets_by(0)), 1);
+    ck_assert_uint_ge(count_1bits(buckets_by(2)), 4);
+    ck_assert_uint_eq(bucket_for(1, 0x0a000001, 5, 5),
+                      bucket_for(1, 0x0a0000ff, 5, 5));
+    ck_assert_uint_eq(e->program->reads, ADP_READS_TP_SRC);
+    add_method(",selection_method=hash,fields(tcp_flags,ipv6_label)");
+    ck_assert_uint_eq(e->program->reads,
+                      ADP_READS_TCP_FLAGS | ADP_READS_IPV6_LABEL);
+}
+END_TEST
+
+/* For the packet and for its answer. */
+static bool
+is_symmetric(void)
+{
+    for (uint32_t i = 0; i < 100; i++) {
+        if (bucket_for(7, i, i, 80) != bucket_for(i, 7, 80, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+START_TEST(test_symmetric_hash)
+{
+    const uint64_t sym_l4 = UINT64_C(1) << 32;
+    char *s = xasprintf(",selection_method=dp_hash,selection_method_param=%"
+                        PRIu64, sym_l4);
+
+    add_method(s);
+    ck_assert(is_symmetric());
+    ck_assert_uint_ge(count_1bits(buckets_by(0)), 4);
+    ck_assert_uint_eq(e->verdict.n_selects, 1);
+    free(s);
+    add_method(",selection_method=hash");
+    ck_assert(is_symmetric());
+    ck_assert_uint_ge(count_1bits(buckets_by(0)), 4);
+    ck_assert_uint_eq(e->program->reads, ADP_READS_TP_SRC);
+    add_method(",selection_method=dp_hash");
+    ck_assert(!is_symmetric());
+    add_method("");
+    ck_assert(!is_symmetric());
+}
+END_TEST
+
+START_TEST(test_meaning_of_method)
+{
+    static const char *const methods[] = {
+        "", ",selection_method=dp_hash,selection_method_param=9",
+        ",selection_method=dp_hash,selection_method_param=4294967296",
+        ",selection_method=hash", ",selection_method=hash,fields(ip_dst)",
+        ",selection_method=hash,selection_method_param=1,fields(ip_dst)",
+        ",selection_method=hash,fields(ip_src)",
+        ",selection_method=hash,fields(ip_dst=255.255.255.0)",
+        ",selection_method=hash,fields(ip_dst,ip_src)",
+    };
+    struct adp_group *groups[ARRAY_SIZE(methods)];
+
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+        char *s = xasprintf("group_id=1,type=select%s,bucket=output:1",
+                            methods[i]);
+
+        groups[i] = engine_parse_group(s);
+        struct adp_group *same = engine_parse_group(s);
+        ck_assert(adp_group_same_meaning(groups[i], same));
+        adp_group_unref(same);
+        free(s);
+        for (size_t j = 0; j < i; j++) {
+            ck_assert(!adp_group_same_meaning(groups[i], groups[j]));
+        }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+        adp_group_unref(groups[i]);
+    }
+}
+END_TEST
+
 START_TEST(test_fast_failover)
 {
     engine_add_flows(e, "table=0,ip actions=group:1,output:9");
@@ -334,6 +470,9 @@ main(void)
     tcase_add_test(tc, test_stickiness);
     tcase_add_test(tc, test_order);
     tcase_add_test(tc, test_dead_buckets);
+    tcase_add_test(tc, test_hash_of_fields);
+    tcase_add_test(tc, test_symmetric_hash);
+    tcase_add_test(tc, test_meaning_of_method);
     tcase_add_test(tc, test_fast_failover);
     tcase_add_test(tc, test_all);
     tcase_add_test(tc, test_indirect);
