@@ -226,36 +226,6 @@ change_choice(struct adp_bridge *b, const struct choice *choice)
     return error;
 }
 
-/* Are there flows with learn() in the bridge? */
-static bool
-learns(const struct adp_bridge *b)
-{
-    const struct adp_program *program = ovsrcu_get(struct adp_program *,
-                                                   &b->program);
-
-    return bitmap_count1(program->learn_tables, ADP_N_TABLES) > 0;
-}
-
-/* The same as change_choice(), but what packets learn from the old flows never
- * gets among the new ones. */
-static char *
-change_choice_with_learn(struct adp_bridge *b, const struct choice *choice)
-{
-    bool learned = learns(b);
-
-    if (learned) {
-        adp_learn_table_close(b->learn);
-        ovsrcu_synchronize();   /* What was learned until now is queued. */
-        adp_fold_run(b);
-    }
-    char *error = change_choice(b, choice);
-    if (learned) {
-        ovsrcu_synchronize();   /* Nobody walks the old flows any more. */
-        adp_learn_table_open(b->learn);
-    }
-    return error;
-}
-
 /* Takes 'error'; NULL if all is well. */
 static void
 note_error(struct adp_bridge *b, char *error)
@@ -282,7 +252,7 @@ adp_bridge_configure_pipeline(struct adp_bridge *b,
 
     if (!error && (choice.pipeline != b->pipeline
                    || choice.options != b->pipeline_options)) {
-        error = change_choice_with_learn(b, &choice);
+        error = change_choice(b, &choice);
         if (!error) {
             struct ds s = DS_EMPTY_INITIALIZER;
 

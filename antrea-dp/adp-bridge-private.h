@@ -13,8 +13,8 @@
  *   - 'rules', 'journal', 'dirty_groups': what happened to the tables since
  *     the last version was closed.  Guarded by ofproto_mutex.
  *
- *   - 'learn', 'learn_queue', 'sink', 'tunnels', 'counters': written by packet
- *     threads, emptied by the main thread.
+ *   - 'learn', 'sink', 'tunnels', 'counters': written by packet threads, emptied
+ *     by the main thread.
  *
  *   - the rest belongs to the main thread.
  *
@@ -30,7 +30,6 @@
 #include "adp-program.h"
 #include "adp-punt.h"
 #include "adp-stats.h"
-#include "mpsc-queue.h"
 #include "ofproto/ofproto-dpif.h"
 #include "ofproto/ofproto-provider.h"
 #include "openvswitch/hmap.h"
@@ -78,11 +77,17 @@ struct adp_bridge_counters {
     atomic_uint64_t drops[ADP_N_DROPS];
     atomic_uint64_t idle_passes;        /* See struct adp_verdict. */
     atomic_uint64_t learned;
+    atomic_uint64_t unlearned;        /* There were too many already. */
     struct {
         atomic_uint64_t matched;
         atomic_uint64_t missed;
     } tables[ADP_N_TABLES];
 };
+
+/* Of learned flows, unless other_config says otherwise.  One takes about 2 kB
+ * in all. */
+#define ADP_MAX_LEARNED_PER_FLOW 16384
+#define ADP_MAX_LEARNED 32768
 
 struct adp_bridge {
     struct ofproto_dpif dpif;           /* First: upstream frees it. */
@@ -98,12 +103,19 @@ struct adp_bridge {
                                                  * flow. */
     bool emptied OVS_GUARDED_BY(ofproto_mutex); /* One had none, and the
                                                  * pipeline isn't back yet. */
+    struct adp_learn_entry *installing OVS_GUARDED_BY(ofproto_mutex);
+                                        /* What the next rule is made from. */
+
+    /* Flows with learn() that leave with the version that is open: not more
+     * than flows that it removes.  Emptied when it is closed. */
+    struct adp_rule **old_learners OVS_GUARDED_BY(ofproto_mutex);
+    size_t n_old_learners OVS_GUARDED_BY(ofproto_mutex);
+    size_t allocated_old_learners OVS_GUARDED_BY(ofproto_mutex);
 
     /* Packet threads. */
     OVSRCU_TYPE(struct adp_ports *) ports;
     struct adp_learn_table *learn;
-    struct mpsc_queue learn_queue;      /* struct adp_learn_request. */
-    struct seq *learn_seq;
+    struct seq *learn_seq;              /* Changes when 'learn' was empty. */
     struct adp_stats_sink *sink;
     struct adp_tunnels *tunnels;
     struct adp_bridge_counters counters;
@@ -129,6 +141,10 @@ struct adp_bridge {
     uint64_t connectivity_seqno;
     uint64_t tnl_conf_seqno;
     uint64_t learn_seqno;
+    bool learn_more;                    /* Flows wait for the next slice. */
+    struct ovs_list unswept OVS_GUARDED_BY(ofproto_mutex); /* struct rule. */
+    uint64_t expire_seqno;
+    bool expire_more;                   /* The sweep goes on. */
     struct ofputil_port_map port_map;
     struct ofputil_table_map table_map;
     uint64_t table_credit[ADP_N_TABLES][2]; /* Folded: matched, missed. */
@@ -164,6 +180,10 @@ void adp_bridge_configure(struct adp_bridge *, const struct smap *other_config,
                           const struct smap *external_ids);
 /* Returns true if flows that name ports may be out of date. */
 bool adp_bridge_rebuild_ports(struct adp_bridge *);
+/* OpenFlow's flow with just this table, match and priority, or NULL.  Any
+ * thread; without ofproto_mutex good until the caller quiesces. */
+struct rule *adp_bridge_find_rule(const struct adp_bridge *, uint8_t table_id,
+                                  const struct minimatch *, int priority);
 
 /* adp-bridge-pipeline.c */
 void adp_bridge_configure_pipeline(struct adp_bridge *,
@@ -209,7 +229,7 @@ void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
  * new. */
 void adp_journal_read_misses(struct adp_bridge *);
 
-/* adp-fold.c: counters and learned flows on their way to OpenFlow. */
+/* adp-fold.c: counters on their way to OpenFlow. */
 void adp_fold_run(struct adp_bridge *);
 void adp_fold_wait(struct adp_bridge *);
 /* Credits a hit, and its table, with packets. */
@@ -219,8 +239,22 @@ void adp_bridge_credit_hit(struct adp_bridge *, const struct adp_hit *,
 /* Credits the tunnel port that packets came from. */
 void adp_bridge_credit_tunnel_port(const struct adp_bridge *, ofp_port_t,
                                    uint64_t n_packets, uint64_t n_bytes);
-void adp_learn_enqueue(struct adp_bridge *, const struct ofputil_flow_mod *);
-void adp_learn_uninit(struct adp_bridge *);
+
+/* adp-install.c */
+/* Packet threads: takes what a walk in the program of 'generation' learned. */
+void adp_install_learned(struct adp_bridge *, const struct adp_learned *,
+                         uint64_t generation);
+/* Main thread: one slice of what waits. */
+void adp_install_run(struct adp_bridge *);
+void adp_install_wait(struct adp_bridge *);
+
+/* adp-expire.c: main thread. */
+void adp_expire_run(struct adp_bridge *);       /* One slice of a sweep. */
+void adp_expire_wait(const struct adp_bridge *);
+void adp_expire_stop(struct adp_bridge *);
+/* Between the two the base class finds no flow to expire. */
+void adp_expire_hide(struct adp_bridge *, struct ovs_list *hidden);
+void adp_expire_unhide(struct adp_bridge *, struct ovs_list *hidden);
 
 /* adp-input.c */
 void adp_input_received(struct dp_netdev_pmd_thread *,

@@ -19,6 +19,11 @@
 
 VLOG_DEFINE_THIS_MODULE(adp_bridge);
 
+static const struct adp_learn_limits default_limits = {
+    .per_learner = ADP_MAX_LEARNED_PER_FLOW,
+    .total = ADP_MAX_LEARNED,
+};
+
 void
 adp_bridge_init(struct adp_bridge *b)
 {
@@ -28,13 +33,14 @@ adp_bridge_init(struct adp_bridge *b)
     adp_journal_init(b);
     ovsrcu_init(&b->ports, NULL);
     b->learn = adp_learn_table_create();
-    mpsc_queue_init(&b->learn_queue);
+    adp_learn_table_set_limits(b->learn, &default_limits);
     b->learn_seq = seq_create();
     b->sink = adp_stats_sink_create();
     b->tunnels = adp_tunnels_create();
     atomic_init(&b->mode, ADP_MODE_CLOSED);
     atomic_init(&b->stopped, false);
     atomic_init(&b->miss_to_controller, false);
+    ovs_list_init(&b->unswept);
     b->round = 1;
     simap_init(&b->special_ports);
     ofputil_port_map_init(&b->port_map);
@@ -83,6 +89,7 @@ adp_bridge_stop(struct adp_bridge *b)
         adp_cached_forget(b);
     }
 
+    adp_expire_stop(b);
     adp_state_destroy(b->state);
     b->state = NULL;
     b->pipeline = NULL;
@@ -98,7 +105,6 @@ adp_bridge_stop(struct adp_bridge *b)
     adp_journal_uninit(b);
     ovsrcu_postpone(free_parts, parts);
 
-    adp_learn_uninit(b);
     seq_destroy(b->learn_seq);
     simap_destroy(&b->special_ports);
     ofputil_port_map_destroy(&b->port_map);
@@ -145,6 +151,17 @@ adp_bridge_rebuild_ports(struct adp_bridge *b)
     }
     b->ports_seq++;
     return true;
+}
+
+struct rule *
+adp_bridge_find_rule(const struct adp_bridge *b, uint8_t table_id,
+                     const struct minimatch *match, int priority)
+{
+    const struct oftable *table = &b->dpif.up.tables[table_id];
+
+    return rule_from_cls_rule(
+        classifier_find_minimatch_exactly(&table->cls, match, priority,
+                                          OVS_VERSION_MAX));
 }
 
 /* True if the bridge does something that decide() doesn't know of. */
@@ -255,12 +272,46 @@ configure_max_sessions(struct adp_bridge *b, const struct smap *other_config)
     set_max_sessions();
 }
 
+/* The number that other_config:'key' gives, or 'def' if it is not one. */
+static size_t
+configured_number(const struct adp_bridge *b, const struct smap *other_config,
+                  const char *key, size_t def)
+{
+    const char *s = smap_get(other_config, key);
+    unsigned long long int n;
+
+    if (!s) {
+        return def;
+    }
+    if (!str_to_ullong(s, 10, &n) || n > SIZE_MAX) {
+        VLOG_ERR("bridge %s: other_config:%s: must be a number, not \"%s\"",
+                 b->dpif.up.name, key, s);
+        return def;
+    }
+    return n;
+}
+
+static void
+configure_max_learned(struct adp_bridge *b, const struct smap *other_config)
+{
+    const struct adp_learn_limits limits = {
+        .per_learner = configured_number(b, other_config,
+                                         "antrea-dp-max-learned-per-flow",
+                                         ADP_MAX_LEARNED_PER_FLOW),
+        .total = configured_number(b, other_config, "antrea-dp-max-learned",
+                                   ADP_MAX_LEARNED),
+    };
+
+    adp_learn_table_set_limits(b->learn, &limits);
+}
+
 void
 adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
                      const struct smap *external_ids)
 {
     b->round = smap_get_uint(external_ids, "roundNum", 1);
     configure_max_sessions(b, other_config);
+    configure_max_learned(b, other_config);
     adp_bridge_configure_pipeline(b, other_config);
 }
 

@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What packet threads leave for the main thread: counters and learned flows.
+/* What packet threads leave for the main thread: counters.
  *
- * Counters are folded into OpenFlow's at every turn of the main loop before
- * flows expire and before OpenFlow requests are answered, so that what
- * dump-flows prints includes every packet handled before the request.
- *
- * A learned flow is in force for packets at once (adp-learn.h); here it
- * becomes an OpenFlow flow, by which it comes into the next program. */
+ * They are folded into OpenFlow's at every turn of the main loop before flows
+ * expire and before OpenFlow requests are answered, so that what dump-flows
+ * prints includes every packet handled before the request. */
 
 #include <config.h>
 #include "adp-bridge-private.h"
 
 #include "adp-cached.h"
 #include "adp-tunnel.h"
-#include "coverage.h"
 #include "dp-hooks.h"
 #include "netdev-vport.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/poll-loop.h"
 #include "timeval.h"
 
-COVERAGE_DEFINE(adp_learned);
-COVERAGE_DEFINE(adp_learn_refused);
-
 #define FOLD_INTERVAL_MS 1000
-
-struct adp_learn_request {
-    struct mpsc_queue_node node;
-    struct ofputil_flow_mod fm;
-};
 
 static bool
 is_inserted(const struct rule *rule)
@@ -46,16 +34,11 @@ is_inserted(const struct rule *rule)
 static struct rule *
 openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 {
-    const struct oftable *table = &b->dpif.up.tables[rule->table_id];
-    const struct cls_rule *found;
-
     if (rule->owner && is_inserted(rule->owner)) {
         return rule->owner;
     }
-    found = classifier_find_minimatch_exactly(&table->cls, &rule->match,
-                                              rule->priority,
-                                              OVS_VERSION_MAX);
-    return rule_from_cls_rule(found);
+    return adp_bridge_find_rule(b, rule->table_id, &rule->match,
+                                rule->priority);
 }
 
 static void
@@ -187,78 +170,6 @@ adp_bridge_credit_tunnel_port(const struct adp_bridge *b, ofp_port_t ofp_port,
     }
 }
 
-/* Learned flows. */
-
-static void
-learn_request_free(struct adp_learn_request *r)
-{
-    minimatch_destroy(&r->fm.match);
-    free(CONST_CAST(struct ofpact *, r->fm.ofpacts));
-    free(r);
-}
-
-void
-adp_learn_enqueue(struct adp_bridge *b, const struct ofputil_flow_mod *fm)
-{
-    struct adp_learn_request *r = xmalloc(sizeof *r);
-
-    r->fm = *fm;
-    minimatch_clone(&r->fm.match, &fm->match);
-    r->fm.ofpacts = xmemdup(fm->ofpacts, fm->ofpacts_len);
-    mpsc_queue_insert(&b->learn_queue, &r->node);
-    seq_change(b->learn_seq);
-}
-
-static void
-learn(struct adp_bridge *b, const struct ofputil_flow_mod *fm)
-{
-    struct ofproto_flow_mod ofm;
-    enum ofperr error;
-
-    error = ofproto_dpif_flow_mod_init_for_learn(&b->dpif, fm, &ofm);
-    if (!error) {
-        error = ofproto_flow_mod_learn(&ofm, false, 0, NULL);
-    }
-    if (error) {
-        COVERAGE_INC(adp_learn_refused);
-    } else {
-        COVERAGE_INC(adp_learned);
-    }
-    /* In force through the program now, or not at all. */
-    adp_learn_table_remove(b->learn, fm);
-}
-
-static void
-fold_learned(struct adp_bridge *b)
-{
-    struct mpsc_queue_node *node;
-
-    b->learn_seqno = seq_read(b->learn_seq);
-    mpsc_queue_acquire(&b->learn_queue);
-    MPSC_QUEUE_FOR_EACH_POP (node, &b->learn_queue) {
-        struct adp_learn_request *r = CONTAINER_OF(node,
-                                                   struct adp_learn_request,
-                                                   node);
-        learn(b, &r->fm);
-        learn_request_free(r);
-    }
-    mpsc_queue_release(&b->learn_queue);
-}
-
-void
-adp_learn_uninit(struct adp_bridge *b)
-{
-    struct mpsc_queue_node *node;
-
-    mpsc_queue_acquire(&b->learn_queue);
-    MPSC_QUEUE_FOR_EACH_POP (node, &b->learn_queue) {
-        learn_request_free(CONTAINER_OF(node, struct adp_learn_request,
-                                        node));
-    }
-    mpsc_queue_release(&b->learn_queue);
-    mpsc_queue_destroy(&b->learn_queue);
-}
-
 void
 adp_fold_run(struct adp_bridge *b)
 {
@@ -268,7 +179,7 @@ adp_fold_run(struct adp_bridge *b)
     };
 
     adp_cached_fold(b);
-    fold_learned(b);                    /* They may have counters already. */
+    adp_install_run(b);                 /* They may have counters already. */
     adp_stats_drain(b->sink, &cbs, b);
     fold_tables(b);
     fold_drops(b);
@@ -279,6 +190,6 @@ adp_fold_run(struct adp_bridge *b)
 void
 adp_fold_wait(struct adp_bridge *b)
 {
-    seq_wait(b->learn_seq, b->learn_seqno);
+    adp_install_wait(b);
     poll_timer_wait_until(b->next_fold);
 }

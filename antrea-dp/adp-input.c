@@ -76,15 +76,11 @@ credit(struct adp_bridge *b, const struct adp_walk *w, uint64_t n_bytes,
 }
 
 static void
-learn(struct adp_bridge *b, const struct adp_verdict *v)
+learn(struct adp_bridge *b, const struct adp_walk *w)
 {
-    for (size_t i = 0; i < v->n_learned; i++) {
-        const struct ofputil_flow_mod *fm = &v->learned[i].fm;
-
-        if (adp_learn_table_insert(b->learn, fm)) {
-            adp_count(&b->counters.learned, 1);
-            adp_learn_enqueue(b, fm);
-        }
+    for (size_t i = 0; i < w->verdict.n_learned; i++) {
+        adp_install_learned(b, &w->verdict.learned[i],
+                            w->program->generation);
     }
 }
 
@@ -262,7 +258,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     bool drafted = adp_draft_init(&draft, w, original);
     count_decided(f, b, w, drafted ? &draft : NULL, original,
                   dp_packet_size(packet), cycles);
-    learn(b, &w->verdict);
+    learn(b, w);
     if (drafted) {
         remember(f, fp, &draft, original);
     }

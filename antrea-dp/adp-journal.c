@@ -22,6 +22,8 @@ struct journal_rule {
     struct hmap_node node;              /* By address of 'rule'. */
     const struct rule *rule;
     struct adp_rule *compiled;
+    struct adp_learner *learner;        /* That it was learned from, if by a
+                                         * compiled learn(). */
 };
 
 struct dirty_group {
@@ -41,6 +43,15 @@ adp_journal_init(struct adp_bridge *b)
     ovsrcu_init(&b->program, adp_program_create());
 }
 
+static void
+forget_old_learners(struct adp_bridge *b)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    while (b->n_old_learners) {
+        adp_rule_unref(b->old_learners[--b->n_old_learners]);
+    }
+}
+
 void
 adp_journal_uninit(struct adp_bridge *b)
     OVS_NO_THREAD_SAFETY_ANALYSIS
@@ -58,6 +69,8 @@ adp_journal_uninit(struct adp_bridge *b)
     }
     hmap_destroy(&b->dirty_groups);
     adp_delta_destroy(b->journal);
+    forget_old_learners(b);
+    free(b->old_learners);
     adp_program_unref(ovsrcu_get_protected(struct adp_program *,
                                            &b->program));
 }
@@ -104,8 +117,22 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
                                    &rule->cr.match, rule->flow_cookie,
                                    actions->ofpacts, actions->ofpacts_len,
                                    rule, release_rule);
+    jr->learner = (b->installing ? adp_learn_entry_hand_over(b->installing)
+                   : NULL);
     hmap_insert(&b->rules, &jr->node, hash_pointer(rule, 0));
     adp_delta_add_rule(b->journal, jr->compiled);
+}
+
+static void
+note_old_learner(struct adp_bridge *b, struct adp_rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    if (b->n_old_learners >= b->allocated_old_learners) {
+        b->old_learners = x2nrealloc(b->old_learners,
+                                     &b->allocated_old_learners,
+                                     sizeof *b->old_learners);
+    }
+    b->old_learners[b->n_old_learners++] = adp_rule_ref(rule);
 }
 
 void
@@ -115,6 +142,12 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
 
     if (jr) {
         adp_delta_remove_rule(b->journal, jr->compiled);
+        if (adp_rule_learns(jr->compiled)) {
+            note_old_learner(b, jr->compiled);
+        }
+        if (jr->learner) {
+            adp_learner_release(b->learn, jr->learner);
+        }
         hmap_remove(&b->rules, &jr->node);
         adp_rule_unref(jr->compiled);
         free(jr);
@@ -156,13 +189,49 @@ journal_read_group(struct adp_bridge *b, uint32_t group_id,
     }
 }
 
+/* True if there is no flow any more that learns as 'learner' did. */
+static bool
+is_gone(const struct adp_rule *learner, const void *b)
+{
+    struct rule *rule = adp_bridge_find_rule(b, learner->table_id,
+                                             &learner->match,
+                                             learner->priority);
+    if (!rule) {
+        return true;
+    }
+
+    const struct rule_actions *actions = rule_get_actions(rule);
+    return !ofpacts_equal(actions->ofpacts, actions->ofpacts_len,
+                          learner->ops.ofpacts, learner->ops.ofpacts_len);
+}
+
+/* Flows with learn() that are gone from the program of 'generation' on teach
+ * nothing any more. */
+static void
+fence_learning(struct adp_bridge *b, uint64_t generation)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    bool fence = false;
+
+    for (size_t i = 0; i < b->n_old_learners && !fence; i++) {
+        fence = is_gone(b->old_learners[i], b);
+    }
+    forget_old_learners(b);
+    if (fence) {
+        adp_learn_table_fence(b->learn, generation, is_gone, b);
+    }
+}
+
 static void
 journal_publish(struct adp_bridge *b)
     OVS_REQUIRES(ofproto_mutex)
 {
     struct adp_program *old = ovsrcu_get_protected(struct adp_program *,
                                                    &b->program);
-    ovsrcu_set(&b->program, adp_compile(old, b->journal));
+    struct adp_program *program = adp_compile(old, b->journal);
+
+    fence_learning(b, program->generation);
+    ovsrcu_set(&b->program, program);
     adp_program_unref(old);
     adp_delta_destroy(b->journal);
     b->journal = adp_delta_create();

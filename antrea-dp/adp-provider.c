@@ -172,9 +172,13 @@ adp_class_run(struct ofproto *ofproto)
 {
     struct adp_bridge *b = bridge_of(ofproto);
 
-    /* The base class expires flows: it must see their latest use. */
+    struct ovs_list hidden;
+
     adp_fold_run(b);
+    adp_expire_run(b);                  /* Must see the flows' latest use. */
+    adp_expire_hide(b, &hidden);
     int error = base->run(ofproto);
+    adp_expire_unhide(b, &hidden);
     adp_bridge_run(b);
     return error;
 }
@@ -189,6 +193,7 @@ adp_class_wait(struct ofproto *ofproto)
     adp_journal_read_misses(b);
     base->wait(ofproto);
     adp_fold_wait(b);
+    adp_expire_wait(b);
 }
 
 static void

@@ -41,6 +41,19 @@ stats_packets(const struct adp_bridge_counters *c)
     put_ratio(o, "cycles_per_decide", adp_counted(&c->decide_cycles),
               decides);
     put_count(o, "learned", adp_counted(&c->learned));
+    put_count(o, "unlearned", adp_counted(&c->unlearned));
+    return o;
+}
+
+static struct json *
+stats_learned(struct adp_bridge *b)
+{
+    struct json *o = json_object_create();
+    struct adp_learn_counts counts;
+
+    adp_learn_table_get_counts(b->learn, &counts);
+    put_count(o, "flows", counts.total);
+    put_count(o, "waiting", counts.waiting);
     return o;
 }
 
@@ -309,6 +322,7 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
         put_count(o, "state_generation", adp_state_generation(b->state));
     }
     json_object_put(o, "packets", stats_packets(&b->counters));
+    json_object_put(o, "learned", stats_learned(b));
     json_object_put(o, "punts", stats_punts(&b->counters));
     json_object_put(o, "drops", stats_drops(&b->counters));
     json_object_put(o, "tables", stats_tables(b));

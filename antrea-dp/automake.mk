@@ -26,9 +26,11 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-ct.h \
 	antrea-dp/adp-draft.c \
 	antrea-dp/adp-draft.h \
+	antrea-dp/adp-expire.c \
 	antrea-dp/adp-fast.c \
 	antrea-dp/adp-fast.h \
 	antrea-dp/adp-fold.c \
+	antrea-dp/adp-install.c \
 	antrea-dp/adp-input.c \
 	antrea-dp/adp-journal.c \
 	antrea-dp/adp-memo.c \

@@ -210,8 +210,8 @@ lookup(struct adp_walk *w, uint8_t table_id, int *priority, bool *learned)
         *priority = w->verdict->scratch.priority;
     }
     if (w->learn) {
-        struct adp_rule *other = adp_learn_table_lookup(w->learn, table_id,
-                                                        w->flow);
+        struct adp_rule *other = adp_learn_table_lookup(
+            w->learn, table_id, w->flow, w->program->generation);
 
         if (other && (!rule || other->priority >= rule->priority)) {
             rule = other;

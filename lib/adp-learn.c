@@ -1,28 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Each OpenFlow table that has entries has a classifier of its own. */
+/* Each OpenFlow table that has entries has a classifier of its own, with the
+ * generations of programs as versions. */
 
 #include <config.h>
 #include "adp-learn.h"
 #include "adp-program.h"
-#include "classifier.h"
+#include "hash.h"
+#include "openvswitch/hmap.h"
 #include "openvswitch/thread.h"
 #include "ovs-rcu.h"
 #include "util.h"
 
-struct entry {
-    struct cls_rule cr;
+struct adp_learner {
+    struct hmap_node hmap_node; /* In 'learners'. */
     struct adp_rule *rule;      /* Owned reference. */
+    size_t n;                   /* Its flows, waiting or in OpenFlow; never 0
+                                 * between two calls. */
 };
 
 struct adp_learn_table {
-    struct ovs_mutex mutex;     /* Serializes changes. */
-    bool closed OVS_GUARDED_BY(mutex);  /* Refuses insertions. */
+    struct ovs_refcount ref_cnt;        /* Batches of retired entries. */
+    struct ovs_mutex mutex;             /* Serializes changes. */
     atomic_uint32_t serial;
-    atomic_size_t n_entries;
     OVSRCU_TYPE(struct classifier *) tables[ADP_N_TABLES]; /* NULL if unused.
                                                             * Once made, they
                                                             * stay. */
+
+    struct ovs_list waiting OVS_GUARDED_BY(mutex);
+    struct hmap learners OVS_GUARDED_BY(mutex); /* Those with flows. */
+    struct adp_learn_counts counts OVS_GUARDED_BY(mutex);
+    struct adp_learn_limits limits OVS_GUARDED_BY(mutex);
+    uint64_t fence OVS_GUARDED_BY(mutex);
+};
+
+/* Entries that are not in force any more, on their way out. */
+struct retired {
+    struct adp_learn_table *table;      /* Owned reference. */
+    struct ovs_list entries;
 };
 
 void
@@ -35,30 +50,34 @@ adp_learned_uninit(struct adp_learned *learned)
 
 struct adp_learn_table *
 adp_learn_table_create(void)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct adp_learn_table *table = xzalloc(sizeof *table);
 
+    ovs_refcount_init(&table->ref_cnt);
     ovs_mutex_init(&table->mutex);
     atomic_init(&table->serial, 0);
-    atomic_init(&table->n_entries, 0);
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
         ovsrcu_init(&table->tables[i], NULL);
     }
+    ovs_list_init(&table->waiting);
+    hmap_init(&table->learners);
+    table->limits.per_learner = table->limits.total = SIZE_MAX;
     return table;
 }
 
 static void
-entry_free(struct entry *entry)
+entry_free(struct adp_learn_entry *entry)
 {
     cls_rule_destroy(&entry->cr);
     adp_rule_unref(entry->rule);
     free(entry);
 }
 
-static struct entry *
+static struct adp_learn_entry *
 entry_cast(const struct cls_rule *cr)
 {
-    return cr ? CONTAINER_OF(cr, struct entry, cr) : NULL;
+    return cr ? CONTAINER_OF(cr, struct adp_learn_entry, cr) : NULL;
 }
 
 static struct classifier *
@@ -71,10 +90,13 @@ get_classifier(const struct adp_learn_table *table, uint8_t table_id)
 
 static void
 table_free(struct adp_learn_table *table)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
+    struct adp_learner *learner;
+
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
         struct classifier *cls = get_classifier(table, i);
-        struct entry *entry;
+        struct adp_learn_entry *entry;
 
         if (!cls) {
             continue;
@@ -86,18 +108,121 @@ table_free(struct adp_learn_table *table)
         classifier_destroy(cls);
         free(cls);
     }
+    HMAP_FOR_EACH_POP (learner, hmap_node, &table->learners) {
+        adp_rule_unref(learner->rule);
+        free(learner);
+    }
+    hmap_destroy(&table->learners);
     ovs_mutex_destroy(&table->mutex);
     free(table);
 }
 
-/* Readers may go on until they quiesce. */
+static void
+table_unref(struct adp_learn_table *table)
+{
+    if (ovs_refcount_unref(&table->ref_cnt) == 1) {
+        table_free(table);
+    }
+}
+
 void
 adp_learn_table_destroy(struct adp_learn_table *table)
 {
     if (table) {
-        ovsrcu_postpone(table_free, table);
+        ovsrcu_postpone(table_unref, table);
     }
 }
+
+void
+adp_learn_table_set_limits(struct adp_learn_table *table,
+                           const struct adp_learn_limits *limits)
+{
+    ovs_mutex_lock(&table->mutex);
+    table->limits = *limits;
+    ovs_mutex_unlock(&table->mutex);
+}
+
+void
+adp_learn_table_get_counts(struct adp_learn_table *table,
+                           struct adp_learn_counts *counts)
+{
+    ovs_mutex_lock(&table->mutex);
+    *counts = table->counts;
+    ovs_mutex_unlock(&table->mutex);
+}
+
+/* Learners. */
+
+static uint32_t
+hash_learner(const struct adp_rule *rule)
+{
+    return hash_2words(rule->match_hash,
+                       (rule->priority << 8) ^ rule->table_id);
+}
+
+static bool
+is_learner(const struct adp_learner *learner, const struct adp_rule *rule)
+{
+    return (learner->rule == rule
+            || (adp_rule_same_place(learner->rule, rule)
+                && adp_rule_same_actions(learner->rule, rule)));
+}
+
+/* Counts one more flow of the learner that 'rule' is or took the place of.
+ * Returns NULL if there may be no more. */
+static struct adp_learner *
+learner_count(struct adp_learn_table *table, struct adp_rule *rule)
+    OVS_REQUIRES(table->mutex)
+{
+    uint32_t hash = hash_learner(rule);
+    struct adp_learner *learner;
+
+    if (table->counts.total >= table->limits.total) {
+        return NULL;
+    }
+    HMAP_FOR_EACH_WITH_HASH (learner, hmap_node, hash, &table->learners) {
+        if (is_learner(learner, rule)) {
+            break;
+        }
+    }
+    if (!learner) {
+        if (!table->limits.per_learner) {
+            return NULL;
+        }
+        learner = xmalloc(sizeof *learner);
+        learner->rule = adp_rule_ref(rule);
+        learner->n = 0;
+        hmap_insert(&table->learners, &learner->hmap_node, hash);
+    } else if (learner->n >= table->limits.per_learner) {
+        return NULL;
+    }
+    learner->n++;
+    table->counts.total++;
+    return learner;
+}
+
+static void
+learner_uncount(struct adp_learn_table *table, struct adp_learner *learner)
+    OVS_REQUIRES(table->mutex)
+{
+    table->counts.total--;
+    if (!--learner->n) {
+        hmap_remove(&table->learners, &learner->hmap_node);
+        adp_rule_unref(learner->rule);
+        free(learner);
+    }
+}
+
+void
+adp_learner_release(struct adp_learn_table *table,
+                    struct adp_learner *learner)
+{
+    ovs_mutex_lock(&table->mutex);
+    learner_uncount(table, learner);
+    ovs_mutex_unlock(&table->mutex);
+}
+
+/* Coming. */
 
 static struct classifier *
 get_or_create_classifier(struct adp_learn_table *table, uint8_t table_id)
@@ -113,32 +238,110 @@ get_or_create_classifier(struct adp_learn_table *table, uint8_t table_id)
     return cls;
 }
 
-static struct entry *
+static struct adp_learn_entry *
 entry_create(const struct ofputil_flow_mod *fm)
 {
-    struct entry *entry = xmalloc(sizeof *entry);
+    struct adp_learn_entry *entry = xzalloc(sizeof *entry);
 
     entry->rule = adp_rule_create(fm->table_id, fm->priority, &fm->match,
                                   fm->new_cookie, fm->ofpacts,
                                   fm->ofpacts_len, NULL, NULL);
     cls_rule_init_from_minimatch(&entry->cr, &fm->match, fm->priority);
+    entry->fm = *fm;
+    entry->fm.match = entry->rule->match;
+    entry->fm.ofpacts = entry->rule->ops.ofpacts;
     return entry;
 }
 
-static struct entry *
+/* The entry in the place of 'fm' that is not retired. */
+static struct adp_learn_entry *
 find_entry(const struct classifier *cls, const struct ofputil_flow_mod *fm)
 {
     return entry_cast(classifier_find_minimatch_exactly(cls, &fm->match,
                                                         fm->priority,
-                                                        OVS_VERSION_MIN));
+                                                        OVS_VERSION_MAX));
+}
+
+static bool
+is_same(const struct adp_learn_entry *entry, const struct ofputil_flow_mod *fm)
+{
+    return ofpacts_equal(entry->fm.ofpacts, entry->fm.ofpacts_len,
+                         fm->ofpacts, fm->ofpacts_len);
 }
 
 static void
-changed(struct adp_learn_table *table)
+stop_waiting(struct adp_learn_table *table, struct adp_learn_entry *entry)
+    OVS_REQUIRES(table->mutex)
 {
+    ovs_list_remove(&entry->list_node);
+    table->counts.waiting--;
+}
+
+/* Another entry has taken the place of 'entry' in the classifier.  Who took it
+ * to install it will free it. */
+static void
+displace(struct adp_learn_table *table, struct adp_learn_entry *entry)
+    OVS_REQUIRES(table->mutex)
+{
+    entry->displaced = true;
+    if (!entry->taken) {
+        stop_waiting(table, entry);
+        learner_uncount(table, entry->learner);
+        ovsrcu_postpone(entry_free, entry);
+    }
+}
+
+static enum adp_learn_result
+insert(struct adp_learn_table *table, struct classifier *cls,
+       const struct adp_learned *learned)
+    OVS_REQUIRES(table->mutex)
+{
+    struct adp_learn_entry *old = find_entry(cls, &learned->fm);
+
+    if (old && is_same(old, &learned->fm)) {
+        return ADP_LEARN_KNOWN;
+    }
+
+    struct adp_learner *learner = learner_count(table, learned->rule);
+    if (!learner) {
+        return ADP_LEARN_FULL;
+    }
+
+    bool first = ovs_list_is_empty(&table->waiting);
+    struct adp_learn_entry *entry = entry_create(&learned->fm);
     uint32_t orig;
 
+    entry->learner = learner;
+    ovs_list_push_back(&table->waiting, &entry->list_node);
+    table->counts.waiting++;
+    classifier_replace(cls, &entry->cr, OVS_VERSION_MIN, NULL, 0);
+    if (old) {
+        displace(table, old);
+    }
     atomic_add_explicit(&table->serial, 1, &orig, memory_order_release);
+    return first ? ADP_LEARN_ADDED_FIRST : ADP_LEARN_ADDED;
+}
+
+enum adp_learn_result
+adp_learn_table_insert(struct adp_learn_table *table,
+                       const struct adp_learned *learned, uint64_t generation)
+{
+    enum adp_learn_result result;
+
+    if (learned->fm.table_id >= ADP_N_TABLES) {
+        return ADP_LEARN_FULL;
+    }
+
+    ovs_mutex_lock(&table->mutex);
+    if (generation < table->fence) {
+        result = ADP_LEARN_LATE;
+    } else {
+        result = insert(table, get_or_create_classifier(table,
+                                                        learned->fm.table_id),
+                        learned);
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return result;
 }
 
 uint32_t
@@ -151,107 +354,143 @@ adp_learn_table_serial(const struct adp_learn_table *table)
     return serial;
 }
 
-bool
-adp_learn_table_insert(struct adp_learn_table *table,
-                       const struct ofputil_flow_mod *fm)
-{
-    struct classifier *cls;
-    struct entry *old;
-    size_t orig;
-    bool added = false;
-
-    if (fm->table_id >= ADP_N_TABLES) {
-        return false;
-    }
-
-    ovs_mutex_lock(&table->mutex);
-    if (table->closed) {
-        ovs_mutex_unlock(&table->mutex);
-        return false;
-    }
-    cls = get_or_create_classifier(table, fm->table_id);
-    old = find_entry(cls, fm);
-    if (!old || !ofpacts_equal(old->rule->ops.ofpacts,
-                               old->rule->ops.ofpacts_len,
-                               fm->ofpacts, fm->ofpacts_len)) {
-        struct entry *entry = entry_create(fm);
-
-        classifier_replace(cls, &entry->cr, OVS_VERSION_MIN, NULL, 0);
-        if (old) {
-            ovsrcu_postpone(entry_free, old);
-        } else {
-            atomic_add_relaxed(&table->n_entries, 1, &orig);
-        }
-        changed(table);
-        added = true;
-    }
-    ovs_mutex_unlock(&table->mutex);
-    return added;
-}
-
-static void
-set_closed(struct adp_learn_table *table, bool closed)
-{
-    ovs_mutex_lock(&table->mutex);
-    table->closed = closed;
-    ovs_mutex_unlock(&table->mutex);
-}
-
-void
-adp_learn_table_close(struct adp_learn_table *table)
-{
-    set_closed(table, true);
-}
-
-void
-adp_learn_table_open(struct adp_learn_table *table)
-{
-    set_closed(table, false);
-}
-
-void
-adp_learn_table_remove(struct adp_learn_table *table,
-                       const struct ofputil_flow_mod *fm)
-{
-    struct classifier *cls;
-    struct entry *entry;
-    size_t orig;
-
-    ovs_mutex_lock(&table->mutex);
-    cls = get_classifier(table, fm->table_id);
-    entry = cls ? find_entry(cls, fm) : NULL;
-    if (entry) {
-        classifier_remove_assert(cls, &entry->cr);
-        ovsrcu_postpone(entry_free, entry);
-        atomic_sub_relaxed(&table->n_entries, 1, &orig);
-        changed(table);
-    }
-    ovs_mutex_unlock(&table->mutex);
-}
+/* Going. */
 
 size_t
-adp_learn_table_count(const struct adp_learn_table *table)
+adp_learn_table_take(struct adp_learn_table *table,
+                     struct adp_learn_entry *entries[], size_t max)
 {
-    size_t n;
+    size_t n = 0;
 
-    atomic_read_relaxed(&CONST_CAST(struct adp_learn_table *,
-                                    table)->n_entries, &n);
+    ovs_mutex_lock(&table->mutex);
+    while (n < max && !ovs_list_is_empty(&table->waiting)) {
+        struct adp_learn_entry *entry
+            = CONTAINER_OF(ovs_list_front(&table->waiting),
+                           struct adp_learn_entry, list_node);
+
+        stop_waiting(table, entry);
+        entry->taken = true;
+        entries[n++] = entry;
+    }
+    ovs_mutex_unlock(&table->mutex);
     return n;
 }
 
+struct adp_learner *
+adp_learn_entry_hand_over(struct adp_learn_entry *entry)
+{
+    struct adp_learner *learner = entry->learner;
+
+    entry->learner = NULL;
+    return learner;
+}
+
+/* Called when no walk is left that could find the entries.  The lock is held
+ * for one at a time: packet threads wait for it. */
+static void
+retired_free(struct retired *r)
+{
+    struct adp_learn_table *table = r->table;
+    struct adp_learn_entry *entry;
+
+    LIST_FOR_EACH_POP (entry, list_node, &r->entries) {
+        if (!entry->displaced) {
+            struct classifier *cls = get_classifier(table, entry->fm.table_id);
+
+            ovs_mutex_lock(&table->mutex);
+            classifier_remove_assert(cls, &entry->cr);
+            ovs_mutex_unlock(&table->mutex);
+        }
+        ovsrcu_postpone(entry_free, entry);
+    }
+    table_unref(table);
+    free(r);
+}
+
+static struct retired *
+retired_create(struct adp_learn_table *table)
+{
+    struct retired *r = xmalloc(sizeof *r);
+
+    ovs_refcount_ref(&table->ref_cnt);
+    r->table = table;
+    ovs_list_init(&r->entries);
+    return r;
+}
+
+static void
+retire(struct adp_learn_table *table, struct adp_learn_entry *entry,
+       uint64_t generation, struct retired *r)
+    OVS_REQUIRES(table->mutex)
+{
+    if (!entry->displaced) {
+        cls_rule_make_invisible_in_version(&entry->cr, generation);
+    }
+    if (entry->learner) {
+        learner_uncount(table, entry->learner);
+        entry->learner = NULL;
+    }
+    ovs_list_push_back(&r->entries, &entry->list_node);
+}
+
+void
+adp_learn_table_retire(struct adp_learn_table *table,
+                       struct adp_learn_entry *entries[], size_t n,
+                       uint64_t generation)
+{
+    struct retired *r = retired_create(table);
+
+    for (size_t i = 0; i < n; i++) {
+        ovs_mutex_lock(&table->mutex);
+        retire(table, entries[i], generation, r);
+        ovs_mutex_unlock(&table->mutex);
+    }
+    ovsrcu_postpone(retired_free, r);
+}
+
+void
+adp_learn_table_fence(struct adp_learn_table *table, uint64_t generation,
+                      bool (*is_gone)(const struct adp_rule *, const void *),
+                      const void *aux)
+{
+    const struct adp_learner *checked = NULL;
+    struct retired *r = retired_create(table);
+    struct adp_learn_entry *entry;
+    bool gone = false;
+
+    ovs_mutex_lock(&table->mutex);
+    table->fence = generation;
+    LIST_FOR_EACH_SAFE (entry, list_node, &table->waiting) {
+        /* Those of one learner often wait side by side. */
+        if (entry->learner != checked) {
+            checked = entry->learner;
+            gone = is_gone(checked->rule, aux);
+        }
+        if (gone) {
+            stop_waiting(table, entry);
+            retire(table, entry, generation, r);
+            checked = NULL;     /* May be freed. */
+        }
+    }
+    ovs_mutex_unlock(&table->mutex);
+    ovsrcu_postpone(retired_free, r);
+}
+
+/* Looking up. */
+
 struct adp_rule *
 adp_learn_table_lookup(const struct adp_learn_table *table, uint8_t table_id,
-                       const struct flow *flow)
+                       const struct flow *flow, uint64_t generation)
 {
     const struct classifier *cls = get_classifier(table, table_id);
-    const struct entry *entry;
+    const struct adp_learn_entry *entry;
 
     if (!cls || classifier_is_empty(cls)) {
         return NULL;
     }
     /* The classifier writes to a flow only for conjunctions, which can't be
      * learned. */
-    entry = entry_cast(classifier_lookup(cls, OVS_VERSION_MIN,
+    entry = entry_cast(classifier_lookup(cls, generation,
                                          CONST_CAST(struct flow *, flow),
                                          NULL));
     return entry ? entry->rule : NULL;

@@ -3,22 +3,35 @@
 #ifndef ADP_LEARN_H
 #define ADP_LEARN_H 1
 
-/* Flows that learn() asked for and that OpenFlow doesn't hold yet.
+/* Flows that learn() asked for and that the program doesn't hold yet.
  *
  * learn() is in force for the very next packet: the thread that met it puts
- * the new flow here at once, as an adp_rule, and queues the flow mod for the
- * thread that may change OpenFlow tables.  Once the flow stands in a program,
- * or was refused, that thread takes it out again.
+ * the new flow here at once, where it waits for the thread that may change
+ * OpenFlow tables.  That one takes what waits in slices, makes OpenFlow flows
+ * of it and, when these are in a program or were refused, retires it.
  *
  * Readers look here beside a table's matcher; the higher priority wins, and
  * between equals the entry here.  (A conjunction counts with the priority of
  * its conj_id rule, which controllers give the same as its clauses.)
  *
- * Thread-safety: look-up from any RCU reader, without locks.  Insertion and
- * removal lock a mutex of the table.
+ * Each reader gives the generation of the program that it walks.  An entry
+ * retired in a generation is not there for walks in that one and later ones,
+ * which find the flow in the program, or not if it was deleted since; walks in
+ * older programs, which don't hold the flow, go on finding the entry.  When the
+ * last of these has ended, a grace period later, the entry is freed.
+ *
+ * What bounds it: the number of learned flows, those that wait and those that
+ * OpenFlow holds, is limited for each flow with a learn() (its "learner") and
+ * for the table as a whole.  Above a limit insertion is refused.  Retired
+ * entries are at most those that were taken within a grace period.
+ *
+ * Thread-safety: look-up from any RCU reader, without locks; insertion from
+ * any thread; all else as it says.  Changes lock a mutex of the table, under
+ * which nothing else is locked.
  */
 
 #include "adp-rules.h"
+#include "classifier.h"
 #include "openvswitch/ofp-flow.h"
 
 struct adp_learn_table;
@@ -33,30 +46,87 @@ struct adp_learned {
     struct ofpbuf ofpacts;
 };
 
-struct adp_learn_table *adp_learn_table_create(void);
-void adp_learn_table_destroy(struct adp_learn_table *);
-
 void adp_learned_uninit(struct adp_learned *);
 
-/* Adds a rule for 'fm' unless an equal one (table, priority, match, actions)
- * is there: then returns false, and nothing need be queued.  Takes the place
- * of one that differs only in its actions. */
-bool adp_learn_table_insert(struct adp_learn_table *,
-                            const struct ofputil_flow_mod *);
-/* From now on, or no longer, insertions are refused as if the flow were there
- * already.  One that is under way may still succeed; readers that were at it
- * are done after a grace period. */
-void adp_learn_table_close(struct adp_learn_table *);
-void adp_learn_table_open(struct adp_learn_table *);
-/* Takes out what equals 'fm' in table, priority and match. */
-void adp_learn_table_remove(struct adp_learn_table *,
-                            const struct ofputil_flow_mod *);
-/* Changes with each insertion and removal. */
-uint32_t adp_learn_table_serial(const struct adp_learn_table *);
-size_t adp_learn_table_count(const struct adp_learn_table *);
+struct adp_learn_table *adp_learn_table_create(void);
+/* Readers may go on until they quiesce. */
+void adp_learn_table_destroy(struct adp_learn_table *);
 
-/* The best entry of 'table_id' that matches 'flow', or NULL. */
+/* How many flows a learner may have, and all together. */
+struct adp_learn_limits {
+    size_t per_learner;
+    size_t total;
+};
+
+void adp_learn_table_set_limits(struct adp_learn_table *,
+                                const struct adp_learn_limits *);
+
+enum adp_learn_result {
+    ADP_LEARN_ADDED,
+    ADP_LEARN_ADDED_FIRST,      /* Nothing waited before. */
+    ADP_LEARN_KNOWN,            /* The same one is there already. */
+    ADP_LEARN_FULL,             /* A limit is reached. */
+    ADP_LEARN_LATE,             /* Its learner may be gone, see below. */
+};
+
+/* Adds what a walk in the program of 'generation' learned.  Takes the place of
+ * an entry that differs only in its actions. */
+enum adp_learn_result adp_learn_table_insert(struct adp_learn_table *,
+                                             const struct adp_learned *,
+                                             uint64_t generation);
+
+/* The best entry of 'table_id' that matches 'flow' for a walk in the program
+ * of 'generation', or NULL. */
 struct adp_rule *adp_learn_table_lookup(const struct adp_learn_table *,
-                                        uint8_t table_id, const struct flow *);
+                                        uint8_t table_id, const struct flow *,
+                                        uint64_t generation);
+/* Changes with each insertion. */
+uint32_t adp_learn_table_serial(const struct adp_learn_table *);
+
+/* For the thread that installs. */
+
+/* Of one learner: a flow with learn(), or its equal that took its place. */
+struct adp_learner;
+
+struct adp_learn_entry {
+    struct ofputil_flow_mod fm;         /* Match and actions are the rule's. */
+
+    /* Private. */
+    struct adp_rule *rule;              /* Owned reference. */
+    struct cls_rule cr;
+    struct adp_learner *learner;        /* Counts this; NULL: no longer. */
+    struct ovs_list list_node;          /* While it waits, or is retired. */
+    bool taken;
+    bool displaced;                     /* Out of the classifier already. */
+};
+
+/* Takes up to 'max' of the entries that wait, those that waited longest first.
+ * They stay in force until they are retired.  One taker at a time. */
+size_t adp_learn_table_take(struct adp_learn_table *,
+                            struct adp_learn_entry *[], size_t max);
+/* Hands the count of a taken entry, whose flow is in OpenFlow's tables now, to
+ * the caller, who gives it back when the flow leaves them. */
+struct adp_learner *adp_learn_entry_hand_over(struct adp_learn_entry *);
+void adp_learner_release(struct adp_learn_table *, struct adp_learner *);
+/* 'generation': of the first program from which on the entries don't matter. */
+void adp_learn_table_retire(struct adp_learn_table *,
+                            struct adp_learn_entry *[], size_t n,
+                            uint64_t generation);
+
+/* Learners leave with the program of 'generation', which is about to be
+ * published: drops what waits of those that 'is_gone' tells, and from now on
+ * refuses what walks in older programs learn. */
+void adp_learn_table_fence(struct adp_learn_table *, uint64_t generation,
+                           bool (*is_gone)(const struct adp_rule *learner,
+                                           const void *aux),
+                           const void *aux);
+
+struct adp_learn_counts {
+    size_t waiting;                     /* Not in OpenFlow yet. */
+    size_t total;                       /* These, and those that are. */
+};
+
+void adp_learn_table_get_counts(struct adp_learn_table *,
+                                struct adp_learn_counts *);
 
 #endif /* adp-learn.h */

@@ -177,6 +177,22 @@ adp_rule_punt(const struct adp_rule *rule)
     return rule->ops.punt;
 }
 
+static void
+note_learn(uint8_t table_id OVS_UNUSED, void *learns)
+{
+    *(bool *) learns = true;
+}
+
+bool
+adp_rule_learns(const struct adp_rule *rule)
+{
+    bool learns = false;
+
+    adp_reads_for_each_learn(rule->ops.ofpacts, rule->ops.ofpacts_len,
+                             note_learn, &learns);
+    return learns;
+}
+
 static int
 compare_rules(const void *a_, const void *b_)
 {

@@ -81,6 +81,8 @@ void adp_rule_format_match(const struct adp_rule *,
 /* The first reason for which the rule's actions punt every packet that gets
  * to them, or ADP_PUNT_NONE. */
 enum adp_punt adp_rule_punt(const struct adp_rule *);
+/* Is there a learn() among its actions?  (Not: in groups that it leads to.) */
+bool adp_rule_learns(const struct adp_rule *);
 /* By descending priority, then in the order of creation. */
 void adp_rules_sort(struct adp_rule **, size_t n);
 /* Do both have the same table, priority and match? */

@@ -130,7 +130,7 @@ format_packets(const struct json *stats, struct ds *s)
 {
     static const char *const headings[] = {
         "PACKETS", "HANDLED", "HITS", "HIT-%", "DECIDES", "PUNTS", "DROPS",
-        "LEARNED", "BYTES", "CYCLES/DECIDE"
+        "LEARNED", "UNLEARNED", "BYTES", "CYCLES/DECIDE"
     };
     struct dpctl_table t;
 
@@ -145,6 +145,7 @@ format_packets(const struct json *stats, struct ds *s)
     dpctl_table_add(&t, count_cell(stats, "punts.total"));
     dpctl_table_add(&t, number_cell(sum_drops(stats)));
     dpctl_table_add(&t, count_cell(stats, "packets.learned"));
+    dpctl_table_add(&t, count_cell(stats, "packets.unlearned"));
     dpctl_table_add(&t, count_cell(stats, "packets.bytes"));
     dpctl_table_add(&t, count_cell(stats, "packets.cycles_per_decide"));
     put_table(s, &t);

@@ -254,6 +254,21 @@ ofproto_commit_mods(struct ofproto *ofproto,
     return error;
 }
 
+void
+ofproto_expire_rules(struct ofproto *ofproto, struct rule_collection *hard,
+                     struct rule_collection *idle)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    ovs_version_t version = ofproto->tables_version + 1;
+
+    delete_flows_start__(ofproto, version, hard);
+    delete_flows_start__(ofproto, version, idle);
+    ofproto_bump_tables_version(ofproto);
+    delete_flows_finish__(ofproto, hard, OFPRR_HARD_TIMEOUT, NULL);
+    delete_flows_finish__(ofproto, idle, OFPRR_IDLE_TIMEOUT, NULL);
+    ofmonitor_flush(ofproto->connmgr);
+}
+
 enum ofperr
 ofproto_ensure_meter(struct ofproto *ofproto,
                      const struct ofputil_meter_mod *mm)

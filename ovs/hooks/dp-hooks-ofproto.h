@@ -5,7 +5,8 @@
 
 /* Access to statics of ofproto.c for another ofproto provider.
  *
- * Thread-safety: for the main thread, without ofproto_mutex.
+ * Thread-safety: for the main thread, without ofproto_mutex unless it says
+ * otherwise.
  */
 
 #include "ofproto/ofproto-provider.h"
@@ -21,6 +22,12 @@ enum ofperr ofproto_commit_mods(struct ofproto *,
                                 const struct ofputil_group_mod *,
                                 size_t n_gms, bool replace,
                                 size_t *culprit);
+
+/* Removes rules that have passed their hard or their idle timeout, all in one
+ * new table version. */
+void ofproto_expire_rules(struct ofproto *, struct rule_collection *hard,
+                          struct rule_collection *idle)
+    OVS_REQUIRES(ofproto_mutex);
 
 /* Configures meter 'mm' unless the bridge has one of its number. */
 enum ofperr ofproto_ensure_meter(struct ofproto *,

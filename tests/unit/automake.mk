@@ -19,6 +19,7 @@ UNIT_TESTS = \
 	tests/unit/test-execute \
 	tests/unit/test-group \
 	tests/unit/test-guide \
+	tests/unit/test-learn \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metrics \
@@ -118,6 +119,9 @@ tests_unit_test_group_LDADD = $(UNIT_LIBS)
 tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_learn_SOURCES = tests/unit/test-learn.c
+tests_unit_test_learn_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_match_random_SOURCES = \
 	tests/unit/policy-world.c \
 	tests/unit/policy-world.h \
@@ -193,6 +197,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_execute_OBJECTS) \
 	$(tests_unit_test_group_OBJECTS) \
 	$(tests_unit_test_guide_OBJECTS) \
+	$(tests_unit_test_learn_OBJECTS) \
 	$(tests_unit_test_match_random_OBJECTS) \
 	$(tests_unit_test_match_OBJECTS) \
 	$(tests_unit_test_metrics_OBJECTS) \

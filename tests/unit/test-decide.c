@@ -569,7 +569,9 @@ START_TEST(test_learn)
     ck_assert_ptr_eq(e->verdict.learned[0].rule, e->verdict.hits[0].rule);
 
     /* In force at once. */
-    ck_assert(adp_learn_table_insert(e->learn, fm));
+    ck_assert_int_eq(adp_learn_table_insert(e->learn,
+                                            &e->verdict.learned[0], 1),
+                     ADP_LEARN_ADDED_FIRST);
     ck_assert_str_eq(engine_run(e, TCP), "drop");
     ck_assert_str_eq(engine_hits(e), "0:32768 5:200");
     ck_assert_uint_eq(e->flow.regs[0], 1 << 9);

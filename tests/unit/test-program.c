@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Programs and deltas, counters, and the table of learned flows. */
+/* Programs and deltas, and counters. */
 
 #include <config.h>
 #include <check.h>
@@ -8,13 +8,9 @@
 #include "adp-match.h"
 #include "adp-stats.h"
 #include "engine.h"
-#include "openvswitch/ofp-flow.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "util.h"
-
-#define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
-    "tp_src=1000,tp_dst=80"
 
 static struct adp_program *
 compile(struct adp_program *old, struct adp_delta *delta)
@@ -459,107 +455,6 @@ START_TEST(test_stats_threads)
 }
 END_TEST
 
-/* Learned flows. */
-
-static void
-parse_fm(const char *text, struct ofputil_flow_mod *fm)
-{
-    enum ofputil_protocol usable_protocols;
-    char *error = parse_ofp_flow_mod_str(fm, text, NULL, NULL, OFPFC_ADD,
-                                         &usable_protocols);
-
-    ck_assert_msg(!error, "%s", error);
-}
-
-static void
-free_fm(struct ofputil_flow_mod *fm)
-{
-    minimatch_destroy(&fm->match);
-    free(fm->ofpacts);
-}
-
-static bool
-learn(struct engine *e, const char *text)
-{
-    struct ofputil_flow_mod fm;
-    bool added;
-
-    parse_fm(text, &fm);
-    added = adp_learn_table_insert(e->learn, &fm);
-    free_fm(&fm);
-    return added;
-}
-
-static void
-unlearn(struct engine *e, const char *text)
-{
-    struct ofputil_flow_mod fm;
-
-    parse_fm(text, &fm);
-    adp_learn_table_remove(e->learn, &fm);
-    free_fm(&fm);
-}
-
-START_TEST(test_learn_table)
-{
-    struct engine *e = engine_create();
-
-    engine_add_flows(e, "table=0,priority=100,tcp actions=output:2");
-    ck_assert_str_eq(engine_run(e, TCP), "102");
-
-    /* Ours wins over an equal priority, not over a higher one. */
-    ck_assert(learn(e, "table=0,priority=99,tcp,actions=output:3"));
-    ck_assert_str_eq(engine_run(e, TCP), "102");
-    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
-    ck_assert_str_eq(engine_run(e, TCP), "103");
-    ck_assert_str_eq(engine_run(e, "in_port=1,tcp,tp_dst=81"), "102");
-    ck_assert_uint_eq(adp_learn_table_count(e->learn), 2);
-
-    /* The same again is nothing new, other actions are. */
-    ck_assert(!learn(e,
-                     "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
-    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,actions=output:4"));
-    ck_assert_str_eq(engine_run(e, TCP), "104");
-    ck_assert_uint_eq(adp_learn_table_count(e->learn), 2);
-
-    /* Another table, where nothing else is. */
-    ck_assert(learn(e, "table=9,priority=1,tcp,actions=output:5"));
-    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,"
-                    "actions=resubmit(,9)"));
-    ck_assert_str_eq(engine_run(e, TCP), "105");
-
-    unlearn(e, "table=0,priority=100,tcp,tp_dst=80,actions=drop");
-    unlearn(e, "table=0,priority=101,tcp,tp_dst=80,actions=drop");
-    unlearn(e, "table=8,priority=101,tcp,tp_dst=80,actions=drop");
-    ck_assert_str_eq(engine_run(e, TCP), "102");
-    ck_assert_uint_eq(adp_learn_table_count(e->learn), 2);
-    engine_destroy(e);
-}
-END_TEST
-
-START_TEST(test_closed_learn_table)
-{
-    struct engine *e = engine_create();
-
-    engine_add_flows(e, "table=0,priority=100,tcp actions=output:2");
-    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=81,actions=output:4"));
-
-    /* Takes nothing in, but goes on with what it has. */
-    adp_learn_table_close(e->learn);
-    ck_assert(!learn(e,
-                     "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
-    ck_assert_str_eq(engine_run(e, TCP), "102");
-    ck_assert_uint_eq(adp_learn_table_count(e->learn), 1);
-    unlearn(e, "table=0,priority=100,tcp,tp_dst=81,actions=output:4");
-    ck_assert_uint_eq(adp_learn_table_count(e->learn), 0);
-
-    adp_learn_table_open(e->learn);
-    ck_assert(learn(e, "table=0,priority=100,tcp,tp_dst=80,actions=output:3"));
-    ck_assert_str_eq(engine_run(e, TCP), "103");
-    engine_destroy(e);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -578,8 +473,6 @@ main(void)
     tcase_add_test(tc, test_format);
     tcase_add_test(tc, test_stats);
     tcase_add_test(tc, test_stats_threads);
-    tcase_add_test(tc, test_learn_table);
-    tcase_add_test(tc, test_closed_learn_table);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
     n_failed = srunner_ntests_failed(sr);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Learned flows on their way from packet threads to OpenFlow.
+ *
+ * A packet thread that met learn() refreshes the flow if OpenFlow has it.  If
+ * not, it puts it into the bridge's adp_learn_table, where it is in force at
+ * once, and the main thread makes an OpenFlow flow of it: at each turn so many
+ * as fit into a slice, in one table version, so that OpenFlow requests,
+ * commands and packets of ports that it polls get their turn however many
+ * wait. */
+
+#include <config.h>
+#include "adp-bridge-private.h"
+
+#include "coverage.h"
+#include "ofproto/connmgr.h"
+#include "openvswitch/poll-loop.h"
+#include "timeval.h"
+
+COVERAGE_DEFINE(adp_learned);
+COVERAGE_DEFINE(adp_learn_refused);
+COVERAGE_DEFINE(adp_learn_version);
+
+/* Of flows: a few milliseconds' work. */
+#define SLICE 128
+
+/* Packet threads. */
+
+/* True if 'rule' is what 'fm' would make of it. */
+static bool
+is_as_learned(const struct rule *rule, const struct ofputil_flow_mod *fm)
+    OVS_REQUIRES(rule->mutex)
+{
+    const struct rule_actions *actions = rule_get_actions(rule);
+
+    return (rule->idle_timeout == fm->idle_timeout
+            && rule->hard_timeout == fm->hard_timeout
+            && rule->importance == fm->importance
+            && rule->flags == (fm->flags & OFPUTIL_FF_STATE)
+            && (!fm->modify_cookie || rule->flow_cookie == fm->new_cookie)
+            && ofpacts_equal(actions->ofpacts, actions->ofpacts_len,
+                             fm->ofpacts, fm->ofpacts_len));
+}
+
+/* If OpenFlow has the flow, lets its hard timeout begin again. */
+static bool
+refresh(struct adp_bridge *b, const struct ofputil_flow_mod *fm)
+{
+    struct rule *rule = adp_bridge_find_rule(b, fm->table_id, &fm->match,
+                                             fm->priority);
+    bool found = false;
+
+    if (rule) {
+        ovs_mutex_lock(&rule->mutex);
+        found = is_as_learned(rule, fm);
+        if (found) {
+            rule->modified = time_msec();
+        }
+        ovs_mutex_unlock(&rule->mutex);
+    }
+    return found;
+}
+
+void
+adp_install_learned(struct adp_bridge *b, const struct adp_learned *learned,
+                    uint64_t generation)
+{
+    if (refresh(b, &learned->fm)) {
+        return;
+    }
+    switch (adp_learn_table_insert(b->learn, learned, generation)) {
+    case ADP_LEARN_ADDED_FIRST:
+        seq_change(b->learn_seq);
+        /* Fall through. */
+    case ADP_LEARN_ADDED:
+        adp_count(&b->counters.learned, 1);
+        break;
+    case ADP_LEARN_FULL:
+        adp_count(&b->counters.unlearned, 1);
+        break;
+    case ADP_LEARN_KNOWN:
+    case ADP_LEARN_LATE:
+        break;
+    }
+}
+
+/* Main thread. */
+
+/* Makes 'ofm' of 'entry'.  Returns true if it is to be started, false if that
+ * is all or it is refused. */
+static bool
+prepare(struct adp_bridge *b, const struct adp_learn_entry *entry,
+        struct ofproto_flow_mod *ofm)
+{
+    enum ofperr error = ofproto_dpif_flow_mod_init_for_learn(&b->dpif,
+                                                             &entry->fm, ofm);
+    if (!error) {
+        error = ofproto_flow_mod_learn_refresh(ofm);
+        if (!error && ofm->temp_rule->state == RULE_INITIALIZED) {
+            return true;
+        }
+        ofproto_flow_mod_uninit(ofm);
+    }
+    if (error) {
+        COVERAGE_INC(adp_learn_refused);
+    }
+    return false;
+}
+
+/* Returns false if OpenFlow refuses it: the table may be full, for one. */
+static bool
+start(struct adp_bridge *b, struct adp_learn_entry *entry,
+      struct ofproto_flow_mod *ofm)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    enum ofperr error;
+
+    ofm->version = b->dpif.up.tables_version + 1;
+    b->installing = entry;
+    error = ofproto_flow_mod_learn_start(ofm);
+    b->installing = NULL;
+    if (error) {
+        COVERAGE_INC(adp_learn_refused);
+        ofproto_rule_unref(ofm->temp_rule);
+    }
+    return !error;
+}
+
+static void
+finish(struct adp_bridge *b, struct ofproto_flow_mod *ofm)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct rule *rule = ofm->temp_rule;
+
+    ofproto_flow_mod_learn_finish(ofm, &b->dpif.up);
+    ofproto_rule_unref(rule);
+    COVERAGE_INC(adp_learned);
+}
+
+/* Installs the 'n' flows of 'ofms' in one table version. */
+static void
+install(struct adp_bridge *b, struct adp_learn_entry *entries[],
+        struct ofproto_flow_mod *ofms, size_t n)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    struct ofproto *ofproto = &b->dpif.up;
+    struct ofproto_flow_mod *started[SLICE];
+    size_t n_started = 0;
+
+    ovs_mutex_lock(&ofproto_mutex);
+    for (size_t i = 0; i < n; i++) {
+        if (start(b, entries[i], &ofms[i])) {
+            started[n_started++] = &ofms[i];
+        }
+    }
+    if (n_started) {
+        COVERAGE_INC(adp_learn_version);
+        ofproto->tables_version++;
+        ofproto->ofproto_class->set_tables_version(ofproto,
+                                                   ofproto->tables_version);
+        for (size_t i = 0; i < n_started; i++) {
+            finish(b, started[i]);
+        }
+    }
+    ofmonitor_flush(ofproto->connmgr);
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
+void
+adp_install_run(struct adp_bridge *b)
+{
+    struct adp_learn_entry *entries[SLICE], *wanted[SLICE];
+    size_t n, n_wanted = 0;
+
+    b->learn_seqno = seq_read(b->learn_seq);
+    n = adp_learn_table_take(b->learn, entries, SLICE);
+    b->learn_more = n == SLICE;
+    if (!n) {
+        return;
+    }
+
+    struct ofproto_flow_mod *ofms = xmalloc(n * sizeof *ofms);
+    for (size_t i = 0; i < n; i++) {
+        if (prepare(b, entries[i], &ofms[n_wanted])) {
+            wanted[n_wanted++] = entries[i];
+        }
+    }
+    if (n_wanted) {
+        install(b, wanted, ofms, n_wanted);
+    }
+    free(ofms);
+
+    /* In force through the program now, or not at all. */
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+    adp_learn_table_retire(b->learn, entries, n, program->generation);
+}
+
+void
+adp_install_wait(struct adp_bridge *b)
+{
+    if (b->learn_more) {
+        poll_immediate_wake();
+    } else {
+        seq_wait(b->learn_seq, b->learn_seqno);
+    }
+}
