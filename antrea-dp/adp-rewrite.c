@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include "adp-cached.h"
 #include "adp-session.h"
+#include "conntrack-sctp.h"
 #include "csum.h"
 #include "dp-packet.h"
 #include "packets.h"
@@ -190,6 +191,8 @@ adp_rewrite_to(struct dp_packet *packet, const struct adp_cached_content *c,
             packet_set_tcp_port(packet, tuple->tp_src, tuple->tp_dst);
         } else if (nw_proto == IPPROTO_UDP) {
             packet_set_udp_port(packet, tuple->tp_src, tuple->tp_dst);
+        } else if (nw_proto == IPPROTO_SCTP) {
+            conntrack_sctp_set_ports(packet, tuple->tp_src, tuple->tp_dst);
         }
     }
     if (c->set_tos || c->set_ttl) {

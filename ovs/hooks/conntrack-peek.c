@@ -258,6 +258,13 @@ peek_is_taken(struct conntrack_peek *p, const struct conn_key *key)
     return f.pc || peek_lookup_real(p, key, peek_hash(p, key), &reply);
 }
 
+static bool
+key_has_ports(const struct conn_key *key)
+{
+    return (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP
+            || key->nw_proto == IPPROTO_SCTP);
+}
+
 /* Applies the NAT of 'pc' to the packet's tuple and state. */
 static void
 peek_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
@@ -282,8 +289,7 @@ peek_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
         p->ct_state |= CS_DST_NAT;
         tuple->dst = key->src.addr;
     }
-    if (action & (NAT_ACTION_SRC | NAT_ACTION_DST)
-        && (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP)) {
+    if (action & (NAT_ACTION_SRC | NAT_ACTION_DST) && key_has_ports(key)) {
         tuple->tp_src = key->dst.port;
         tuple->tp_dst = key->src.port;
     }
@@ -492,7 +498,7 @@ peek_key(const struct conntrack_peek *p, uint16_t zone,
     key->zone = zone;
     key->src.addr = tuple->src;
     key->dst.addr = tuple->dst;
-    if (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP) {
+    if (key_has_ports(key)) {
         key->src.port = tuple->tp_src;
         key->dst.port = tuple->tp_dst;
     }

@@ -5,6 +5,7 @@
 UNIT_TESTS = \
 	tests/unit/test-changes \
 	tests/unit/test-conntrack-ahead \
+	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-stage \
@@ -71,6 +72,12 @@ tests_unit_test_changes_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_sctp_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-sctp.c
+tests_unit_test_conntrack_sctp_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_track_SOURCES = \
 	tests/unit/talk.c \
@@ -185,6 +192,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_libunit_la_OBJECTS) \
 	$(tests_unit_test_changes_OBJECTS) \
 	$(tests_unit_test_conntrack_ahead_OBJECTS) \
+	$(tests_unit_test_conntrack_sctp_OBJECTS) \
 	$(tests_unit_test_conntrack_track_OBJECTS) \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \

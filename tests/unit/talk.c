@@ -104,6 +104,18 @@ talk_compute_csum(const struct dp_packet *p, const struct tuple *t)
     return result;
 }
 
+static struct dp_packet *
+finish(struct dp_packet *p)
+{
+    if (one_in(4)) {
+        /* As Ethernet pads short frames. */
+        dp_packet_put_zeros(p, 6);
+        dp_packet_set_l2_pad_size(p, 6);
+    }
+    pkt_metadata_init(&p->md, u32_to_odp(1));
+    return p;
+}
+
 struct dp_packet *
 talk_compose(const struct tuple *t, const struct segment *s,
              size_t payload_len)
@@ -126,13 +138,18 @@ talk_compose(const struct tuple *t, const struct segment *s,
     if (!tcp && !*talk_csum_field(p, t)) {
         *talk_csum_field(p, t) = htons(0xffff);
     }
-    if (one_in(4)) {
-        /* As Ethernet pads short frames. */
-        dp_packet_put_zeros(p, 6);
-        dp_packet_set_l2_pad_size(p, 6);
-    }
-    pkt_metadata_init(&p->md, u32_to_odp(1));
-    return p;
+    return finish(p);
+}
+
+struct dp_packet *
+talk_compose_raw(const struct tuple *t, const void *l4, size_t size)
+{
+    struct dp_packet *p = dp_packet_new_with_headroom(0, 2);
+
+    dp_packet_prealloc_tailroom(p, 128 + size);
+    put_ip(p, t, size);
+    dp_packet_put(p, l4, size);
+    return finish(p);
 }
 
 /* Talks. */

@@ -37,6 +37,9 @@ struct segment {
 /* With all of 'tuple' and, if it is TCP, 'segment', and a random payload. */
 struct dp_packet *talk_compose(const struct tuple *, const struct segment *,
                                size_t payload_len);
+/* With the 'size' bytes at 'l4' behind the IP header. */
+struct dp_packet *talk_compose_raw(const struct tuple *, const void *l4,
+                                   size_t size);
 /* Where the packet has its TCP or UDP checksum, and what that has to be for
  * the rest of the packet. */
 ovs_be16 *talk_csum_field(const struct dp_packet *, const struct tuple *);
