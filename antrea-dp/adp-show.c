@@ -11,6 +11,7 @@
 #include "adp-show-trace.h"
 #include "adp-trace.h"
 #include "adp-walk.h"
+#include "conntrack-sctp.h"
 #include "dp-hooks.h"
 #include "dp-packet.h"
 #include "odp-util.h"
@@ -44,6 +45,31 @@ adp_bridge_format_program(struct adp_bridge *b, struct ds *s)
 
 /* Trace. */
 
+/* Lets an SCTP packet that was composed from 'flow', which leaves it without
+ * chunks, begin an association: conntrack looks at more than headers. */
+static void
+put_sctp_init(struct dp_packet *packet, const struct flow *flow)
+{
+    static const uint8_t init[20] = {
+        1, 0, 0, sizeof init,       /* INIT. */
+        0, 0, 0, 1,                 /* Initiate tag. */
+        0, 1, 0, 0,                 /* Receiver window. */
+        0, 1, 0, 1,                 /* Streams, out and in. */
+        0, 0, 0, 1,                 /* TSN. */
+    };
+
+    if (flow->nw_proto != IPPROTO_SCTP || !is_ip_any(flow)
+        || dp_packet_l4_size(packet) != SCTP_HEADER_LEN) {
+        return;
+    }
+    packet_expand(packet, flow, dp_packet_size(packet) + sizeof init);
+
+    struct sctp_header *sh = dp_packet_l4(packet);
+    memcpy(sh + 1, init, sizeof init);
+    put_16aligned_be32(&sh->sctp_csum,
+                       conntrack_sctp_csum(sh, sizeof *sh + sizeof init));
+}
+
 /* Makes the packet that 'in_port' and either 'text' or 'hex' describe.
  * Returns NULL or an error text. */
 static char *
@@ -72,6 +98,7 @@ trace_packet(struct adp_bridge *b, const char *text, const char *hex,
         return message;
     }
     flow_compose(packet, &flow, NULL, 64);
+    put_sctp_init(packet, &flow);
     return NULL;
 }
 
