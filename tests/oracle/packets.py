@@ -39,6 +39,32 @@ def checksum(data):
     return ~total & 0xffff
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc = CRC32C[(crc ^ byte) & 0xff] ^ crc >> 8
+    return struct.pack('<I', crc ^ 0xffffffff)
+
+
+def crc32c_of_byte(byte):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82f63b78 if byte & 1 else 0)
+    return byte
+
+
+CRC32C = [crc32c_of_byte(byte) for byte in range(256)]
+
+
+def chunk(kind, value=b'', flags=0):
+    """A chunk of SCTP."""
+    return struct.pack('!BBH', kind, flags, 4 + len(value)) + value \
+        + bytes(-len(value) % 4)
+
+
+def init_chunk(kind, tag):
+    return chunk(kind, struct.pack('!IIHHI', tag, 65536, 1, 1, 1))
+
+
 def arp(op, sha, spa, tha, tpa, dst='ff:ff:ff:ff:ff:ff'):
     body = struct.pack('!HHBBH', 1, IPV4, 6, 4, op)
     body += mac_bytes(sha) + ip_bytes(spa) + mac_bytes(tha) + ip_bytes(tpa)
@@ -69,6 +95,7 @@ class Packet:
         self.window = 65535
         self.options = b''              # TCP's.
         self.rest = 0                   # ICMP: identifier and sequence.
+        self.vtag = 0                   # SCTP's.  'data' are its chunks.
         self.data = b''
         self.trailer = b''              # Behind the IP packet.
         self.bad_ip_sum = self.bad_sum = self.no_sum = False
@@ -108,8 +135,8 @@ class Packet:
         if self.proto in (ICMP, ICMP6):
             return struct.pack('!BBHI', self.sport, self.dport, 0,
                                self.rest) + self.data, 2
-        return struct.pack('!HHII', self.sport, self.dport, 0, 0) \
-            + self.data, None
+        return struct.pack('!HHII', self.sport, self.dport, self.vtag, 0) \
+            + self.data, 8 if self.proto == SCTP else None
 
     def segment(self):
         if self.raw is not None:
@@ -117,6 +144,9 @@ class Packet:
         segment, offset = self.transport()
         if offset is None or self.no_sum:
             return segment
+        if self.proto == SCTP:
+            value = crc32c(segment + b'\0' * self.bad_sum)
+            return segment[:offset] + value + segment[offset + 4:]
         pseudo = b''
         if self.proto != ICMP:
             pseudo = ip_bytes(self.src) + ip_bytes(self.dst) \
@@ -189,7 +219,8 @@ def parse(frame):
 
 def flow(p):
     """'p' as the flow that a trace starts from."""
-    names = {TCP: 'tcp', UDP: 'udp', ICMP: 'icmp', ICMP6: 'icmp6'}
+    names = {TCP: 'tcp', UDP: 'udp', SCTP: 'sctp', ICMP: 'icmp',
+             ICMP6: 'icmp6'}
     kind = names.get(p.proto, 'ip')
     if p.v6:
         kind = {'ip': 'ipv6', 'icmp6': 'icmp6'}.get(kind, kind + '6')
@@ -197,7 +228,7 @@ def flow(p):
     text = '%s,dl_src=%s,dl_dst=%s,%s_src=%s,%s_dst=%s,nw_tos=%d,nw_ecn=%d,' \
         'nw_ttl=%d' % (kind, p.eth_src, p.eth_dst, address, p.src, address,
                        p.dst, p.tos & ~3, p.tos & 3, p.ttl)
-    if p.proto in (TCP, UDP):
+    if p.proto in (TCP, UDP, SCTP):
         name = names[p.proto]
         text += ',%s_src=%d,%s_dst=%d' % (name, p.sport, name, p.dport)
     elif p.proto in (ICMP, ICMP6):

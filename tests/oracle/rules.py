@@ -227,7 +227,8 @@ class RuleSet:
         self.miss(n)
         for vip in VIPS:
             v6 = ':' in vip
-            for proto in rnd.sample(['tcp', 'udp'], rnd.randrange(1, 3)):
+            for proto in rnd.sample(['tcp', 'udp', 'sctp'],
+                                    rnd.randrange(1, 4)):
                 match = [proto + '6' if v6 else proto,
                          ('ipv6_dst=' if v6 else 'nw_dst=') + vip]
                 if rnd.random() < .7:
@@ -348,8 +349,8 @@ class RuleSet:
     def match(self, n):
         rnd = self.rnd
         proto = rnd.choices(['', 'ip', 'ipv6', 'tcp', 'udp', 'tcp6', 'udp6',
-                             'icmp', 'icmp6', 'arp'],
-                            [3, 6, 3, 4, 4, 2, 2, 1, 1, .3])[0]
+                             'sctp', 'sctp6', 'icmp', 'icmp6', 'arp'],
+                            [3, 6, 3, 4, 4, 2, 2, 2, 1, 1, 1, .3])[0]
         fields = [proto]
         for _ in range(rnd.choice([0, 1, 1, 2, 2, 3])):
             field = self.field(n, proto)
@@ -363,7 +364,7 @@ class RuleSet:
         kinds = [self.meta, self.l2]
         if proto not in ('', 'arp'):
             kinds += [self.l3, self.l3, self.tracked]
-            if proto[:3] in ('tcp', 'udp'):
+            if proto.rstrip('6') in ('tcp', 'udp', 'sctp'):
                 kinds += [self.l4, self.l4]
         return rnd.choice(kinds)(proto)
 
@@ -396,7 +397,7 @@ class RuleSet:
     def l3(self, proto):
         rnd = self.rnd
         way = rnd.choice(['src', 'dst'])
-        if proto in ('ipv6', 'tcp6', 'udp6', 'icmp6'):
+        if proto in ('ipv6', 'tcp6', 'udp6', 'sctp6', 'icmp6'):
             address = 'ipv6_%s=%s' % (way, rnd.choice(
                 ['fd00::1', 'fd00::2', 'fd00::4/126', 'fd00::/16', 'fd09::/32',
                  'fd07::1', 'fd08::/64']))
@@ -508,7 +509,7 @@ class RuleSet:
         moves = ['move:NXM_NX_REG0[0..7]->NXM_NX_REG1[8..15]',
                  'move:NXM_OF_IN_PORT[]->NXM_NX_REG2[0..15]',
                  'move:NXM_NX_REG3[]->NXM_NX_REG2[]']
-        if proto in ('ip', 'tcp', 'udp'):
+        if proto in ('ip', 'tcp', 'udp', 'sctp'):
             moves += ['move:NXM_OF_IP_SRC[0..7]->NXM_NX_REG3[0..7]',
                       'move:NXM_NX_CT_MARK[0..7]->NXM_NX_REG2[0..7]']
         return rnd.choice([
@@ -540,9 +541,10 @@ class RuleSet:
                 rnd.choice(list(HOSTS.values()))[1][v6],
                 rnd.choice(['ipv6_dst', 'ipv6_src'] if v6
                            else ['ip_dst', 'ip_src'])))
-        if proto[:3] in ('tcp', 'udp') and rnd.random() < .5 and late:
+        name = proto.rstrip('6')
+        if name in ('tcp', 'udp', 'sctp') and rnd.random() < .5 and late:
             choices.append('set_field:%d->%s_%s' % (
-                rnd.choice(L4_PORTS), proto[:3], rnd.choice(['src', 'dst'])))
+                rnd.choice(L4_PORTS), name, rnd.choice(['src', 'dst'])))
         return rnd.choice(choices)
 
     def twice(self, n, proto):

@@ -79,6 +79,7 @@ class Pair:
         self.ours, self.stock = ours, stock
         self.same_random = same_random
         self.both = ours, stock
+        self.both_track_sctp = stock.is_ours()
         self.steps = []
         self.n_packets = self.n_sent = 0
         self.with_fragments = True      # Compares them, too.

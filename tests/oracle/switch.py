@@ -182,6 +182,10 @@ class Switch:
     def sent(self):
         return self.wire.receive([tunnels.UNDERLAY, *self.ports])
 
+    def is_ours(self):
+        """True if the daemon is ours, whatever the type of the bridge."""
+        return 'antrea-dp/' in self.control('list-commands')
+
     def connections(self):
         return sorted(self.control('dpctl/dump-conntrack').splitlines())
 

@@ -6,9 +6,15 @@ where that packet came out: a list of (port, Packet).  Whoever gets a packet
 answers from the port that it came out of and with the addresses that
 it shows there, so conversations go on through whatever NAT the flows do."""
 
-from packets import ACK, FIN, ICMP, ICMP6, PSH, RST, SYN, TCP, UDP, URG
-from packets import Packet, ip_bytes
+from packets import ACK, FIN, ICMP, ICMP6, PSH, RST, SCTP, SYN, TCP, UDP, URG
+from packets import Packet, chunk, init_chunk, ip_bytes
 import struct
+
+
+# Chunks of SCTP.
+DATA, INIT, INIT_ACK, HEARTBEAT, HEARTBEAT_ACK = 0, 1, 2, 4, 5
+ABORT, SHUTDOWN, SHUTDOWN_ACK = 6, 7, 8
+COOKIE_ECHO, COOKIE_ACK, SHUTDOWN_COMPLETE = 10, 11, 14
 
 
 class World:
@@ -27,7 +33,7 @@ class World:
 
 
 class Talk:
-    KINDS = {'tcp': 8, 'udp': 5, 'ping': 2, 'odd': 2}
+    KINDS = {'tcp': 8, 'udp': 5, 'sctp': 3, 'ping': 2, 'odd': 2}
 
     def __init__(self, rnd, world, kinds=None):
         self.rnd, self.world = rnd, world
@@ -130,6 +136,52 @@ class Talk:
             elif rnd.random() < .1:
                 yield from self.unreachable()
 
+    def sctp(self):
+        rnd = self.rnd
+        self.near.proto = SCTP
+        there, back = rnd.randrange(1, 1 << 32), rnd.randrange(1, 1 << 32)
+        data = chunk(DATA, bytes(12) + self.some(40) + b'.')
+
+        if rnd.random() < .1:                   # One more path.
+            yield from self.request(vtag=there, data=chunk(HEARTBEAT))
+            yield from self.reply(vtag=back, data=chunk(HEARTBEAT_ACK))
+        else:
+            heard = yield from self.request(data=init_chunk(INIT, back))
+            if not heard and rnd.random() < .7:
+                return
+            yield from self.reply(vtag=back,
+                                  data=init_chunk(INIT_ACK, there))
+            yield from self.request(vtag=there,
+                                    data=chunk(COOKIE_ECHO, b'cake') + data)
+            yield from self.reply(vtag=back, data=chunk(COOKIE_ACK))
+        for _ in range(rnd.choice([1, 4, 12])):
+            wrong = rnd.random() < .1
+            if rnd.random() < .6:
+                yield from self.request(vtag=there ^ wrong, data=data)
+            else:
+                yield from self.reply(vtag=back ^ wrong, data=data)
+        kind = rnd.random()
+        if kind < .1 and self.far:
+            yield from self.unreachable()
+        elif kind < .2:
+            yield from self.reply(data=init_chunk(INIT, 1))     # Forged.
+        elif kind < .4:
+            yield from self.request(vtag=there, data=chunk(ABORT))
+        elif kind < .5:
+            yield from self.reply(vtag=there, data=chunk(ABORT, flags=1))
+        elif kind < .8:
+            yield from self.request(vtag=there, data=chunk(SHUTDOWN, bytes(4)))
+            yield from self.reply(vtag=back, data=chunk(SHUTDOWN_ACK))
+            yield from self.request(vtag=there,
+                                    data=chunk(SHUTDOWN_COMPLETE))
+        if rnd.random() < .3:                   # The port is used again.
+            yield from self.request(data=init_chunk(INIT, back ^ 1))
+            yield from self.reply(vtag=back ^ 1,
+                                  data=init_chunk(INIT_ACK, there))
+            yield from self.request(vtag=there,
+                                    data=chunk(COOKIE_ECHO, b'cake'))
+            yield from self.reply(vtag=back ^ 1, data=chunk(COOKIE_ACK))
+
     def unreachable(self):
         """An ICMP error about the request, from who heard it."""
         if not self.far:
@@ -175,8 +227,9 @@ class Talk:
             yield from self.request(flags=SYN, bad_sum=True)
         elif kind == 3:
             yield from self.request(ttl=rnd.choice([0, 1]))
-        else:                           # Neither TCP nor UDP nor ICMP.
-            self.near.proto = rnd.choice([132, 47, 2])
+        else:                           # Neither TCP nor UDP nor ICMP, nor
+                                        # what SCTP has to be.
+            self.near.proto = rnd.choice([SCTP, 47, 2])
             yield from self.request(data=self.some(30))
 
 

@@ -90,9 +90,15 @@ class Traffic:
         return packet.but(tag=self.tag)
 
     def is_certain(self, packet):
-        """Timeout policies are for TCP, UDP and ICMP.  Stock's megaflows don't
-        tell protocols apart for them: whether another protocol's packet goes
-        by a policy depends on whose packet came first."""
+        """Stock tracks SCTP, unless the daemon is ours, without ports, tags and
+        states.
+
+        Timeout policies are for TCP, UDP and ICMP, and mean nothing to SCTP.
+        Stock's megaflows don't tell protocols apart for them: whether another
+        protocol's packet goes by a policy depends on whose packet came
+        first."""
+        if packet.proto == packets.SCTP:
+            return self.pair.both_track_sctp
         return (not (self.changes and self.changes.timed)
                 or packet.proto in (packets.TCP, packets.UDP, packets.ICMP,
                                     packets.ICMP6))
