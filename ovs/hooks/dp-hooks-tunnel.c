@@ -220,9 +220,8 @@ outer_compose(struct outer *o, const struct dp_netdev_flow *flow)
 /* Looks for a template for packets like 'packet' from 'port', to replace
  * '*o'. */
 static void
-outer_search(struct outers *outers, struct outer *o,
-             struct dp_netdev_pmd_thread *pmd, odp_port_t port,
-             struct dp_packet *packet)
+outer_search(struct outer *o, struct dp_netdev_pmd_thread *pmd,
+             odp_port_t port, struct dp_packet *packet)
 {
     struct netdev_flow_key key;
     struct dp_netdev_flow *flow;
@@ -231,8 +230,7 @@ outer_search(struct outers *outers, struct outer *o,
     pkt_metadata_init(&packet->md, port);
     miniflow_extract(packet, &key.mf);
     flow = dp_netdev_pmd_lookup_flow(pmd, &key, NULL);
-    if (flow && outer_only_pops(flow)
-        && outer_is_noted(outers->into, outer_pop_port(flow), pmd->ctx.now)) {
+    if (flow && outer_only_pops(flow)) {
         o->port = port;
         o->ufid = flow->ufid;
         netdev_flow_key_clone(&o->flow, &flow->cr.flow);
@@ -308,7 +306,7 @@ outer_find(struct dp_netdev_pmd_thread *pmd, struct outers *outers,
     if (OVS_UNLIKELY(!outer_fits(o, port, dp_packet_data(packet),
                                  dp_packet_size(packet)))) {
         if (pmd->ctx.now >= o->next_search) {
-            outer_search(outers, o, pmd, port, packet);
+            outer_search(o, pmd, port, packet);
         }
         return NULL;
     }

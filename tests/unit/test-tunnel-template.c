@@ -279,7 +279,8 @@ peer_packet(struct peer *p, uint32_t index, uint8_t tos)
 /* Hooks. */
 
 static struct peer peers[8];
-static bool ours;                       /* Who is behind the tunnels. */
+static bool ours;                       /* Is the bridge behind the tunnels? */
+static bool vxlan_ours;                 /* Also behind VXLAN? */
 static size_t n_disorder, n_mistaken, n_decapsulated;
 
 static void
@@ -308,7 +309,8 @@ decapsulated(struct dp_netdev_pmd_thread *pmd OVS_UNUSED,
         p->next_seen = note.number + 1;
         n_mistaken += packet->md.in_port.odp_port != p->pop;
     }
-    if (ours) {
+    if (ours && (vxlan_ours
+                 || batch->packets[0]->md.in_port.odp_port == geneve_port)) {
         dp_packet_delete_batch(batch, true);
         dp_packet_batch_init(batch);
     }
@@ -341,7 +343,7 @@ setup(void)
     geneve_port = add_port("geneve0", "geneve");
     vxlan_port = add_port("vxlan0", "vxlan");
     memset(peers, 0, sizeof peers);
-    ours = true;
+    ours = vxlan_ours = true;
     n_disorder = n_mistaken = n_decapsulated = 0;
     template_hits();
 }
@@ -450,6 +452,41 @@ START_TEST(test_ours_alone)
 }
 END_TEST
 
+/* Of two tunnels from the same port. */
+START_TEST(test_one_of_two)
+{
+    static const uint8_t geneve[] = { 0, 0 }, vxlan[] = { 1, 1 };
+    size_t hits = 0;
+
+    vxlan_ours = false;
+    add_peer(0, 1, 2, 6081, geneve_port);
+    add_peer(1, 1, 2, 4789, vxlan_port);
+    for (int i = 0; i < MANY && hits < 40; i++) {
+        receive(geneve, ARRAY_SIZE(geneve), 0);
+        hits += template_hits();
+        receive(vxlan, ARRAY_SIZE(vxlan), 0);
+        ck_assert_uint_eq(template_hits(), 0);
+    }
+    ck_assert_uint_ge(hits, 40);
+}
+END_TEST
+
+/* A peer's two tunnels don't drive each other out. */
+START_TEST(test_side_by_side)
+{
+    static const uint8_t geneve[] = { 0 }, vxlan[] = { 1 };
+    size_t n_in_a_row = 0;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    add_peer(1, 1, 2, 4789, vxlan_port);
+    for (int i = 0; i < 10 * MANY && n_in_a_row < 60; i++) {
+        receive(i % 2 ? geneve : vxlan, 1, 0);
+        n_in_a_row = template_hits() ? n_in_a_row + 1 : 0;
+    }
+    ck_assert_uint_eq(n_in_a_row, 60);
+}
+END_TEST
+
 START_TEST(test_random)
 {
     test_seed_random();
@@ -488,9 +525,12 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 0);
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, test_ours_alone);    /* First: nothing is known. */
+    /* First, while nothing is known of either tunnel, of VXLAN. */
+    tcase_add_test(tc, test_ours_alone);
+    tcase_add_test(tc, test_one_of_two);
     tcase_add_test(tc, test_keeps_order);
     tcase_add_test(tc, test_tells_apart);
+    tcase_add_test(tc, test_side_by_side);
     tcase_add_test(tc, test_random);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
