@@ -45,6 +45,7 @@ conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
     p->now = now;
     p->n_created = conntrack_n_created();
     p->extracted = false;
+    p->rewritten = false;
     p->ct_state = 0;
     p->ct_zone = 0;
     p->has_orig_tuple = false;
@@ -71,6 +72,7 @@ void
 conntrack_peek_forget(struct conntrack_peek *p)
 {
     p->md_conn = NULL;
+    p->rewritten = true;
     p->ordinary = false;
 }
 
@@ -638,10 +640,26 @@ peek_is_alg(const struct conntrack_peek *p,
                                 NULL) != CT_ALG_CTL_NONE);
 }
 
+/* Sets '*valid' to whether conntrack takes the packet with its present ports,
+ * none of which may be 0.  Returns false if that can't be known. */
+static bool
+peek_is_valid(const struct conntrack_peek *p,
+              const struct conntrack_peek_tuple *tuple, bool *valid)
+{
+    *valid = p->valid;
+    if (p->rewritten && key_has_ports(&p->pkt_key)) {
+        *valid = tuple->tp_src && tuple->tp_dst;
+        return p->valid || !*valid;
+    }
+    return true;
+}
+
 static enum conntrack_peek_result
 peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
         struct conntrack_peek_tuple *tuple)
 {
+    bool valid;
+
     if (!p->extracted) {
         struct conn_lookup_ctx ctx;
 
@@ -653,7 +671,10 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
     if (p->icmp_related) {
         return CT_PEEK_ICMP_ERROR;
     }
-    if (p->valid && peek_is_alg(p, req, tuple)) {
+    if (!peek_is_valid(p, tuple, &valid)) {
+        return CT_PEEK_UNFORESEEN;
+    }
+    if (valid && peek_is_alg(p, req, tuple)) {
         return CT_PEEK_ALG;
     }
 
@@ -672,7 +693,7 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
         p->ct_mark = pc->up->mark;
         p->ct_label = pc->up->label;
         peek_set_metadata(p, pc, req);
-    } else if (!p->valid) {
+    } else if (!valid) {
         p->ordinary = p->applicable = false;
         p->ct_state = CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);

@@ -14,10 +14,10 @@
  * connections in between.
  *
  * Not followed: fragments, ICMP errors, connections with an
- * application-layer gateway, and some corners of NAT (ct(force) after NAT, a
- * packet rewritten between two ct()s of one zone after NAT, a SYN from the
- * other end of a closed connection); conntrack_peek_ct() says so and the packet
- * must go another way.
+ * application-layer gateway, invalid packets whose ports were rewritten, and
+ * some corners of NAT (ct(force) after NAT, a packet rewritten between two
+ * ct()s of one zone after NAT, a SYN from the other end of a closed
+ * connection); conntrack_peek_ct() says so and the packet must go another way.
  *
  * Thread-safety: a peek belongs to one thread, which must not quiesce while it
  * uses it.  It takes the mutexes of connections that it copies, one at a
@@ -86,6 +86,7 @@ struct conntrack_peek {
     /* The key of the packet as received (zone 0), or invalid. */
     bool extracted, valid, icmp_related;
     struct conn_key pkt_key;
+    bool rewritten;             /* Actions may have changed its tuple. */
 
     /* The packet's metadata as it would be. */
     uint8_t ct_state;           /* CS_*. */
