@@ -632,10 +632,10 @@ class RuleSet:
 
     def method(self):
         rnd = self.rnd
-        fields = ['ip_src', 'ip_dst', 'ip_dst=255.255.255.254', 'ipv6_src',
-                  'ipv6_dst', 'tcp_dst', 'udp_dst', 'nw_proto', 'eth_src',
-                  'in_port', 'reg0', 'metadata', 'ct_mark', 'ct_nw_dst',
-                  'ct_state']
+        fields = ['ip_src', rnd.choice(['ip_dst', 'ip_dst=255.255.255.254']),
+                  'ipv6_src', 'ipv6_dst', 'tcp_dst', 'udp_dst', 'nw_proto',
+                  'eth_src', 'in_port', 'reg0', 'metadata', 'ct_mark',
+                  'ct_nw_dst', 'ct_state']
         if self.source_ports:
             fields += ['tcp_src', 'udp_src']
         fields = rnd.sample(fields, rnd.randrange(0, 5))
