@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-state-order.h"
 #include "hash.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-flow.h"
@@ -450,6 +451,7 @@ adp_install_plan_init(struct adp_install_plan *plan,
             plan_delete_group(plan, group->group_id);
         }
     }
+    adp_order_flow_mods(plan->flow_mods, plan->n_flow_mods);
     return NULL;
 }
 

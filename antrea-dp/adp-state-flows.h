@@ -30,7 +30,8 @@
  * Memory: the installed set and the plan own all that they hold; the flow set
  * is only read.
  *
- * Cost: one hash look-up per flow of both sets; parsing only for what changes.
+ * Cost: one hash look-up per flow of both sets; parsing only for what changes,
+ * which comes in the order that suits upstream (adp-state-order.h).
  *
  * Thread-safety: none, main thread.
  */

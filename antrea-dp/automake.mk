@@ -47,6 +47,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/adp-show.c \
 	antrea-dp/adp-state-flows.c \
 	antrea-dp/adp-state-flows.h \
+	antrea-dp/adp-state-order.c \
+	antrea-dp/adp-state-order.h \
 	antrea-dp/adp-state.c \
 	antrea-dp/adp-state.h \
 	antrea-dp/adp-tunnel.c \

@@ -177,8 +177,11 @@ tests_unit_test_session_SOURCES = tests/unit/test-session.c
 tests_unit_test_session_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_SOURCES = \
+	tests/unit/classifier-model.c \
+	tests/unit/classifier-model.h \
 	tests/unit/test-state.c \
 	antrea-dp/adp-state-flows.c \
+	antrea-dp/adp-state-order.c \
 	antrea-dp/adp-state.c
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 

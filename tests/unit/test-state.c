@@ -13,14 +13,18 @@
 #include <string.h>
 
 #include "antrea-dp/adp-bridge.h"
+#include "antrea-dp/adp-state-order.h"
 #include "antrea-dp/adp-state.h"
+#include "classifier-model.h"
 #include "openvswitch/json.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-gen.h"
+#include "random.h"
 #include "simap.h"
 #include "svec.h"
+#include "test-seed.h"
 #include "util.h"
 
 /* The bridge. */
@@ -37,6 +41,7 @@ struct adp_bridge {
      * group id to number of buckets. */
     struct shash flows;
     struct shash groups;
+    struct classifier_model classifier;
 
     struct svec log;            /* Mods of commits. */
     size_t n_commits;
@@ -119,15 +124,14 @@ fake_flow_mod(struct adp_bridge *b, const struct ofputil_flow_mod *fm)
 {
     char *key = format_key(fm);
 
+    classifier_model_mod(&b->classifier, fm);
     if (fm->command == OFPFC_DELETE_STRICT) {
         const char *value = shash_find_data(&b->flows, key);
-        char *cookie = xasprintf("%#"PRIx64" ", ntohll(fm->cookie));
 
-        ck_assert(fm->cookie_mask == OVS_BE64_MAX);
-        if (value && !strncmp(value, cookie, strlen(cookie))) {
+        if (value && !((htonll(strtoull(value, NULL, 0)) ^ fm->cookie)
+                       & fm->cookie_mask)) {
             free(shash_find_and_delete(&b->flows, key));
         }
-        free(cookie);
         svec_add_nocopy(&b->log, xasprintf("delete %s", key));
     } else {
         struct ds s = DS_EMPTY_INITIALIZER;
@@ -180,6 +184,7 @@ adp_bridge_commit(struct adp_bridge *b, const struct ofputil_flow_mod *fms,
     for (size_t i = 0; i < n_fms; i++) {
         fake_flow_mod(b, &fms[i]);
     }
+    classifier_model_settle(&b->classifier);
     return NULL;
 }
 
@@ -290,6 +295,7 @@ setup(void)
     shash_init(&bridge.flows);
     shash_init(&bridge.groups);
     svec_init(&bridge.log);
+    classifier_model_init(&bridge.classifier);
 
     ofputil_table_map_init(&table_map);
     ofputil_table_map_put(&table_map, 1, "In");
@@ -309,6 +315,7 @@ teardown(void)
     shash_destroy_free_data(&bridge.flows);
     shash_destroy_free_data(&bridge.groups);
     svec_destroy(&bridge.log);
+    classifier_model_uninit(&bridge.classifier);
     ofputil_table_map_destroy(&table_map);
 }
 
@@ -786,6 +793,101 @@ START_TEST(test_many_records)
 }
 END_TEST
 
+/* Groups, each with a flow of the priority that is its name. */
+static char *
+many_groups(int first, int last)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_char(&s, '[');
+    for (int i = first; i <= last; i++) {
+        ds_put_format(&s, "%s" GROUP("%d", ""), i > first ? "," : "", i);
+    }
+    ds_put_char(&s, ']');
+    return ds_steal_cstr(&s);
+}
+
+/* Flows of one match and thousands of priorities come, change and go with a
+ * few steps each. */
+START_TEST(test_equal_matches_take_few_steps)
+{
+    enum { N = 3000 };
+    size_t *n_steps = &bridge.classifier.n_steps;
+    char *all = many_groups(1, N);
+    char *one = many_groups(N / 2, N / 2);
+
+    transact(all, NULL);
+    ck_assert_uint_eq(shash_count(&bridge.flows), N + 1);
+    printf("%"PRIuSIZE" steps to add %d flows\n", *n_steps, N);
+    ck_assert_uint_le(*n_steps, 4 * N);
+
+    *n_steps = 0;
+    transact(NULL, "[" KEY("AddressGroup", "1500") "]");
+    printf("%"PRIuSIZE" steps to delete one of them\n", *n_steps);
+    ck_assert_uint_le(*n_steps, 2 * N);
+    transact(one, NULL);
+
+    *n_steps = 0;
+    ck_assert_ptr_null(transact__(true, NULL, NULL, NULL, NULL));
+    ck_assert_uint_eq(shash_count(&bridge.flows), 1);
+    printf("%"PRIuSIZE" steps to delete all\n", *n_steps);
+    ck_assert_uint_le(*n_steps, 4 * N);
+    free(one);
+    free(all);
+}
+END_TEST
+
+/* Flow mods for all of 'n_ports' matches at 'n_priorities' priorities each,
+ * shuffled. */
+static struct ofputil_flow_mod *
+shuffled_flow_mods(uint16_t command, int n_ports, int n_priorities)
+{
+    size_t n = n_ports * n_priorities;
+    struct ofputil_flow_mod *fms = xcalloc(n, sizeof *fms);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t j = random_range(i + 1);
+        struct match match;
+
+        match_init_catchall(&match);
+        match_set_in_port(&match, u16_to_ofp(i % n_ports));
+        fms[i] = fms[j];
+        fms[j] = (struct ofputil_flow_mod) {
+            .command = command,
+            .priority = i,          /* All different. */
+        };
+        minimatch_init(&fms[j].match, &match);
+    }
+    return fms;
+}
+
+/* The lists of a mask, each with a share of the priorities, come and go with
+ * a few steps for each flow. */
+START_TEST(test_order_of_flow_mods)
+{
+    enum { N_PORTS = 40, N_PRIORITIES = 50, N = N_PORTS * N_PRIORITIES };
+    static const uint16_t commands[] = { OFPFC_ADD, OFPFC_DELETE_STRICT };
+
+    test_seed_random();
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        struct ofputil_flow_mod *fms = shuffled_flow_mods(commands[i], N_PORTS,
+                                                          N_PRIORITIES);
+
+        bridge.classifier.n_steps = 0;
+        adp_order_flow_mods(fms, N);
+        for (size_t j = 0; j < N; j++) {
+            classifier_model_mod(&bridge.classifier, &fms[j]);
+            minimatch_destroy(&fms[j].match);
+        }
+        classifier_model_settle(&bridge.classifier);
+        printf("%"PRIuSIZE" steps for %d flow mods\n",
+               bridge.classifier.n_steps, N);
+        ck_assert_uint_le(bridge.classifier.n_steps, 5 * N);
+        free(fms);
+    }
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -813,6 +915,8 @@ suite(void)
     tcase_add_test(tc, test_pipeline_that_cannot_is_refused);
     tcase_add_test(tc, test_pipeline_after_none);
     tcase_add_test(tc, test_many_records);
+    tcase_add_test(tc, test_equal_matches_take_few_steps);
+    tcase_add_test(tc, test_order_of_flow_mods);
     suite_add_tcase(s, tc);
     return s;
 }
