@@ -84,6 +84,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline-metrics.h \
 	lib/pipeline-policy.c \
 	lib/pipeline-policy.h \
+	lib/pipeline-priority.c \
+	lib/pipeline-priority.h \
 	lib/pipeline-state.c \
 	lib/pipeline-state.h \
 	lib/pipeline-text.c \

@@ -126,7 +126,7 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
 
     adp_gen_for_each(&g, ADP_KIND_NETWORK_POLICY, check_policy);
     if (!g.error) {
-        adp_pipeline_state_begin(state);
+        adp_pipeline_state_begin(state, pipeline);
         generate_static(&g);
         pipeline->generate(&g);
         adp_pipeline_state_end(state);

@@ -160,8 +160,15 @@ ids_sweep(struct adp_ids *ids)
 }
 
 void
-adp_pipeline_state_begin(struct adp_pipeline_state *state)
+adp_pipeline_state_begin(struct adp_pipeline_state *state,
+                         const struct adp_pipeline *pipeline)
 {
+    if (pipeline != state->pipeline) {
+        for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
+            adp_priorities_clear(&state->priorities[i]);
+        }
+        state->pipeline = pipeline;
+    }
     state->conjs.generation++;
     state->groups.generation++;
 }
@@ -176,10 +183,13 @@ adp_pipeline_state_end(struct adp_pipeline_state *state)
 struct adp_pipeline_state *
 adp_pipeline_state_create(void)
 {
-    struct adp_pipeline_state *state = xmalloc(sizeof *state);
+    struct adp_pipeline_state *state = xzalloc(sizeof *state);
 
     ids_init(&state->conjs, UINT32_MAX);
     ids_init(&state->groups, OFPG_MAX);
+    for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
+        adp_priorities_init(&state->priorities[i]);
+    }
     return state;
 }
 
@@ -190,6 +200,10 @@ adp_pipeline_state_clone(const struct adp_pipeline_state *origin)
 
     ids_clone(&state->conjs, &origin->conjs);
     ids_clone(&state->groups, &origin->groups);
+    for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
+        adp_priorities_clone(&state->priorities[i], &origin->priorities[i]);
+    }
+    state->pipeline = origin->pipeline;
     return state;
 }
 
@@ -199,6 +213,9 @@ adp_pipeline_state_destroy(struct adp_pipeline_state *state)
     if (state) {
         ids_uninit(&state->conjs);
         ids_uninit(&state->groups);
+        for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
+            adp_priorities_uninit(&state->priorities[i]);
+        }
         free(state);
     }
 }

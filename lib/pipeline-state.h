@@ -3,7 +3,8 @@
 #ifndef ADP_PIPELINE_STATE_H
 #define ADP_PIPELINE_STATE_H 1
 
-/* IDs of conjunctions and groups, by what they stand for.
+/* IDs of conjunctions and groups, by what they stand for, and the priorities of
+ * policy rules.
  *
  * An ID belongs to a key, a text that identifies the object, for as long as
  * each generation asks for it.  IDs that a generation didn't ask for are free
@@ -16,6 +17,7 @@
 
 #include "openvswitch/hmap.h"
 #include "openvswitch/shash.h"
+#include "pipeline-priority.h"
 #include "pipeline.h"
 
 struct adp_record;
@@ -35,14 +37,23 @@ struct adp_ids {
     unsigned int generation;
 };
 
+/* As many tables of a pipeline may have rules with priorities of their own. */
+#define ADP_MAX_RANKED_TABLES 8
+
 struct adp_pipeline_state {
     struct adp_ids conjs;
     struct adp_ids groups;
+
+    /* Which table has which is up to the pipeline. */
+    struct adp_priorities priorities[ADP_MAX_RANKED_TABLES];
+    const struct adp_pipeline *pipeline;
 };
 
-/* Starts and ends a generation; only what adp_ids_get() asks for in between
- * stays. */
-void adp_pipeline_state_begin(struct adp_pipeline_state *);
+/* Starts and ends a generation; only the IDs that adp_ids_get() asks for in
+ * between stay, and the priorities only if it is for the same pipeline as the
+ * one before. */
+void adp_pipeline_state_begin(struct adp_pipeline_state *,
+                              const struct adp_pipeline *);
 void adp_pipeline_state_end(struct adp_pipeline_state *);
 
 /* Returns the ID of 'key', 0 if there are no more.  'description' is taken,

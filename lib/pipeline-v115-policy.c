@@ -9,12 +9,14 @@
  *
  * Within a stage rules have ranks: (tier, priority, place in the policy).
  * Rules of one rank share an OpenFlow priority, so that clauses with equal
- * matches become one flow with several conjunction() actions. */
+ * matches become one flow with several conjunction() actions.  Which one a
+ * rank gets, and keeps, lib/pipeline-priority.h decides. */
 
 #include <config.h>
 #include "pipeline-v115.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +92,18 @@ stage_of(const struct adp_policy_rule *r)
 
 /* Priorities. */
 
+static struct adp_rank
+rank_of(const struct adp_policy_rule *r)
+{
+    return (stage_of(r) == STAGE_K8S
+            ? (struct adp_rank) { .index = 0 }
+            : (struct adp_rank) {
+                .tier = r->policy->tier_priority,
+                .priority = r->policy->priority,
+                .index = r->rule->index,
+            });
+}
+
 /* Orders by table and rank. */
 static int
 compare_rank(const struct adp_policy_rule *a, const struct adp_policy_rule *b)
@@ -100,19 +114,10 @@ compare_rank(const struct adp_policy_rule *a, const struct adp_policy_rule *b)
     if (stage_of(a) != stage_of(b)) {
         return stage_of(a) < stage_of(b) ? -1 : 1;
     }
-    if (stage_of(a) == STAGE_K8S) {
-        return 0;
-    }
-    if (a->policy->tier_priority != b->policy->tier_priority) {
-        return a->policy->tier_priority < b->policy->tier_priority ? -1 : 1;
-    }
-    if (a->policy->priority != b->policy->priority) {
-        return a->policy->priority < b->policy->priority ? -1 : 1;
-    }
-    if (a->rule->index != b->rule->index) {
-        return a->rule->index < b->rule->index ? -1 : 1;
-    }
-    return 0;
+
+    const struct adp_rank rank_a = rank_of(a);
+    const struct adp_rank rank_b = rank_of(b);
+    return adp_rank_compare(&rank_a, &rank_b);
 }
 
 static int
@@ -159,67 +164,89 @@ first_guess(const struct adp_policy_rule *r)
     return MAX(range->min, MIN(range->max, guess));
 }
 
-/* Assigns priorities to the 'n' 'rules', which are those of one table in
- * order, or returns false if there are too few.  Ranks get descending
- * priorities near their first guesses: whoever is in the way of the one before
- * moves down, and up again where the end of the range is reached. */
-static bool
-assign_priorities(struct adp_policy_rule *rules, size_t n)
+/* Appends to 'ranks' those of the 'n' 'rules', which have equal ranks, and
+ * sets the rules' priorities to the index of their rank for now.  Several
+ * ranks if there are too many rules for one: then new rules come to the first,
+ * so that all others stay. */
+static size_t
+add_ranks(struct adp_ranked *ranks, size_t n_ranks,
+          struct adp_policy_rule *rules, size_t n)
 {
-    const struct priority_range *range = &priority_ranges[stage_of(&rules[0])];
-    size_t *ranks = xmalloc(n * sizeof *ranks);
-    int *priorities = xmalloc(n * sizeof *priorities);
-    size_t n_ranks = 0, n_in_rank = 0;
+    size_t n_parts = DIV_ROUND_UP(n, ADP_MAX_RULES_PER_PRIORITY);
 
+    for (size_t i = 0; i < n_parts; i++) {
+        struct adp_ranked *ranked = &ranks[n_ranks + i];
+
+        *ranked = (struct adp_ranked) {
+            .rank = rank_of(&rules[0]),
+            .guess = first_guess(&rules[0]),
+        };
+        ranked->rank.part = n_parts - 1 - i;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (!i || compare_rank(&rules[i - 1], &rules[i])
-            || n_in_rank >= ADP_MAX_RULES_PER_PRIORITY) {
-            int guess = first_guess(&rules[i]);
+        rules[i].priority = (n_ranks + n_parts - 1
+                             - i / ADP_MAX_RULES_PER_PRIORITY);
+    }
+    return n_ranks + n_parts;
+}
 
-            priorities[n_ranks] = (n_ranks
-                                   ? MIN(guess, priorities[n_ranks - 1] - 1)
-                                   : guess);
-            n_ranks++;
-            n_in_rank = 0;
+/* Assigns priorities to the 'n' 'rules', which are those of one table in
+ * order. */
+static void
+assign_priorities(struct adp_policies *ps, struct adp_priorities *priorities,
+                  const struct priority_range *range,
+                  struct adp_policy_rule *rules, size_t n)
+{
+    struct adp_ranked *ranks = xmalloc(n * sizeof *ranks);
+    size_t n_ranks = 0;
+
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n; end++) {
+            if (compare_rank(&rules[i], &rules[end])) {
+                break;
+            }
         }
-        ranks[i] = n_ranks - 1;
-        n_in_rank++;
-    }
-    for (size_t i = n_ranks; i-- > 0; ) {
-        priorities[i] = MAX(priorities[i], (i + 1 < n_ranks
-                                            ? priorities[i + 1] + 1
-                                            : range->min));
+        n_ranks = add_ranks(ranks, n_ranks, &rules[i], end - i);
     }
 
-    bool ok = priorities[0] <= range->max;
+    bool ok = adp_priorities_assign(priorities, ranks, n_ranks,
+                                    range->min, range->max);
     for (size_t i = 0; i < n; i++) {
-        rules[i].priority = priorities[ranks[i]];
+        struct adp_policy_rule *r = &rules[i];
+
+        r->priority = ranks[r->priority].priority;
+        if (!ok && r->priority == INT_MIN && !ps->g->error) {
+            ps->g->error = adp_error_create(
+                "limit", adp_record_describe(&r->policy->up), NULL,
+                "the rules of table %s have %"PRIuSIZE" different priorities, "
+                "of at most %d", adp_gen_table(ps->g, r->table), n_ranks,
+                range->max - range->min + 1);
+        }
     }
-    free(priorities);
     free(ranks);
-    return ok;
 }
 
 static void
 assign_all_priorities(struct adp_policies *ps)
 {
-    if (!ps->n_rules) {
-        return;
-    }
-    qsort(ps->rules, ps->n_rules, sizeof *ps->rules, compare_rules);
-    for (size_t i = 0, end; i < ps->n_rules; i = end) {
-        struct adp_policy_rule *first = &ps->rules[i];
+    struct adp_priorities *priorities = ps->g->state->priorities;
+    size_t i = 0;
 
-        for (end = i + 1; end < ps->n_rules; end++) {
-            if (ps->rules[end].table != first->table) {
-                break;
+    BUILD_ASSERT(2 * N_STAGES <= ADP_MAX_RANKED_TABLES);
+    if (ps->n_rules) {
+        qsort(ps->rules, ps->n_rules, sizeof *ps->rules, compare_rules);
+    }
+    for (int ingress = 0; ingress < 2; ingress++) {
+        for (enum stage stage = 0; stage < N_STAGES; stage++) {
+            size_t first = i;
+
+            while (i < ps->n_rules
+                   && ps->rules[i].rule->ingress == ingress
+                   && stage_of(&ps->rules[i]) == stage) {
+                i++;
             }
-        }
-        if (!assign_priorities(first, end - i) && !ps->g->error) {
-            ps->g->error = adp_error_create(
-                "limit", adp_record_describe(&first->policy->up), NULL,
-                "the rules of table %s have too many different priorities",
-                adp_gen_table(ps->g, first->table));
+            assign_priorities(ps, priorities++, &priority_ranges[stage],
+                              &ps->rules[first], i - first);
         }
     }
 }

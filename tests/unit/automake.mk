@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/unit/test-pipeline-example \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
+	tests/unit/test-priority \
 	tests/unit/test-program \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
@@ -166,6 +167,12 @@ tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_policy_SOURCES = tests/unit/test-policy.c
 tests_unit_test_policy_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_priority_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-priority.c
+tests_unit_test_priority_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_program_SOURCES = tests/unit/test-program.c
 tests_unit_test_program_LDADD = $(UNIT_LIBS)
