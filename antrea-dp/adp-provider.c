@@ -5,7 +5,11 @@
  * It is ofproto-dpif's class with a few members replaced.  Bridges of the
  * class live on the same datapath as those of type "netdev": ports, PMD threads,
  * conntrack and tunnels are shared, and what concerns the datapath type as a
- * whole is left to "netdev". */
+ * whole is left to "netdev".
+ *
+ * The option --enable-dummy adds a datapath type "dummy", on which upstream's
+ * tests have their bridges.  Where there is one, it takes the place of
+ * "netdev". */
 
 #include <config.h>
 #include "adp-bridge-private.h"
@@ -17,16 +21,21 @@
 #include "adp-tunnel.h"
 #include "conntrack-pool.h"
 #include "dp-hooks.h"
+#include "dpif.h"
 #include "smap.h"
 #include "sset.h"
 #include "util.h"
 
-#define BASE_TYPE "netdev"
 #define ADP_TYPE "antrea"
+#define DUMMY_TYPE "dummy"
 
 struct ovs_list adp_bridges = OVS_LIST_INITIALIZER(&adp_bridges);
 
 static const struct ofproto_class *base = &ofproto_dpif_class;
+
+/* The datapath type that the bridges live on: immutable once the class is
+ * initialised, which is after the command line was read. */
+static const char *base_type = "netdev";
 
 static struct adp_bridge *
 bridge_of(const struct ofproto *ofproto)
@@ -37,8 +46,21 @@ bridge_of(const struct ofproto *ofproto)
 /* The type. */
 
 static void
+choose_base_type(void)
+{
+    struct sset types = SSET_INITIALIZER(&types);
+
+    dp_enumerate_types(&types);
+    if (sset_contains(&types, DUMMY_TYPE)) {
+        base_type = DUMMY_TYPE;
+    }
+    sset_destroy(&types);
+}
+
+static void
 adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
+    choose_base_type();
     /* The base class is initialised under its own type. */
     adp_control_init();
     atexit(adp_control_exit);
@@ -54,14 +76,14 @@ adp_class_enumerate_types(struct sset *types)
 static int
 adp_class_del(const char *type OVS_UNUSED, const char *name)
 {
-    return base->del(BASE_TYPE, name);
+    return base->del(base_type, name);
 }
 
 static const char *
 adp_class_port_open_type(const char *dp_type OVS_UNUSED,
                          const char *port_type)
 {
-    return base->port_open_type(BASE_TYPE, port_type);
+    return base->port_open_type(base_type, port_type);
 }
 
 /* All bridges share a datapath, and its connection tracker. */
@@ -110,14 +132,14 @@ adp_class_type_set_config(const char *type OVS_UNUSED,
 static void
 adp_class_get_datapath_cap(const char *type OVS_UNUSED, struct smap *cap)
 {
-    base->get_datapath_cap(BASE_TYPE, cap);
+    base->get_datapath_cap(base_type, cap);
 }
 
 static void
 adp_class_ct_set_zone_timeout_policy(const char *type OVS_UNUSED,
                                      uint16_t zone, struct simap *tp)
 {
-    base->ct_set_zone_timeout_policy(BASE_TYPE, zone, tp);
+    base->ct_set_zone_timeout_policy(base_type, zone, tp);
     adp_memos_invalidate();
 }
 
@@ -125,7 +147,7 @@ static void
 adp_class_ct_del_zone_timeout_policy(const char *type OVS_UNUSED,
                                      uint16_t zone)
 {
-    base->ct_del_zone_timeout_policy(BASE_TYPE, zone);
+    base->ct_del_zone_timeout_policy(base_type, zone);
 }
 
 /* The bridge. */
@@ -148,7 +170,7 @@ adp_class_construct(struct ofproto *ofproto)
     adp_bridge_init(b);
 
     /* The base class opens the datapath of the bridge's type. */
-    ofproto->type = CONST_CAST(char *, BASE_TYPE);
+    ofproto->type = CONST_CAST(char *, base_type);
     error = base->construct(ofproto);
     ofproto->type = type;
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Nodes whose ports are of upstream's types dummy and dummy-pmd: no DPDK, no
-# veth, no traffic but what a test injects.  Read after lib.sh; vsctl, ofctl, appctl and dpctl work
+# veth, no traffic but what a test injects.  Bridges of type antrea live on the
+# datapath type dummy then, and share it with stock bridges of that type; local
+# ports have no device.  Read after lib.sh; vsctl, ofctl, appctl and dpctl work
 # on them as on those of node.sh.
 #
 #     dummy_start n1
