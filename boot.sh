@@ -19,6 +19,11 @@ packages=(
     curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
+# What only the test suite upstream-full needs.
+upstream_full_packages=(
+    iptables lftp net-tools netcat-openbsd python3-pyftpdlib wget
+)
+
 # What only the benchmark needs.
 bench_packages=(gnuplot-nox xz-utils)
 
@@ -30,7 +35,8 @@ usage: ./boot.sh [COMMAND [ARGUMENT]...]
   build [--enable-sanitizers]  install what is needed, build, and leave a
                                tree to run in _install/ (_install-asan/)
   demo [ARGUMENT...]           build, then run the two-node demo
-  check [SUITE...]             build, then run the tests (default: all)
+  check [SUITE...]             build, then run the tests (default: all suites
+                               but upstream-full)
   bench [OPTION...] [CASE...]  build, then measure beside stock Open vSwitch
 
 All of it works offline once the packages are installed.
@@ -138,6 +144,11 @@ demo() {
 
 check() {
     "$top/tests/run" --only-parse "$@"
+    case " $* " in
+    *' upstream-full '* | *tests/upstream-full/*)
+        install_packages "${upstream_full_packages[@]}"
+        ;;
+    esac
     build
     build --enable-sanitizers
     exec "$top/tests/run" "$@"

@@ -14,7 +14,8 @@ EXTRA_DIST += \
 	tests/oracle \
 	tests/static \
 	tests/unixctl.py \
-	tests/upstream
+	tests/upstream \
+	tests/upstream-full
 
 TESTS += \
 	tests/conformance/compare.test \
