@@ -21,6 +21,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-html-style.c \
 	utilities/dpctl-html.c \
 	utilities/dpctl-html.h \
+	utilities/dpctl-input.c \
+	utilities/dpctl-input.h \
 	utilities/dpctl-json.c \
 	utilities/dpctl-json.h \
 	utilities/dpctl-kind.c \
@@ -54,6 +56,10 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-selector.h \
 	utilities/dpctl-stats.c \
 	utilities/dpctl-stats.h \
+	utilities/dpctl-surprise.c \
+	utilities/dpctl-surprise.h \
+	utilities/dpctl-tier.c \
+	utilities/dpctl-tier.h \
 	utilities/dpctl-top.c \
 	utilities/dpctl-trace.c \
 	utilities/dpctl-walk-words.c \

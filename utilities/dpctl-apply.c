@@ -29,6 +29,8 @@ check(char *error)
     }
 }
 
+/* What the files hold may be nothing, but it has to be said so: an empty list,
+ * or objects that are none of our business. */
 static void
 read_files(const struct dpctl_options *o, struct dpctl_input *input)
 {
@@ -40,10 +42,10 @@ read_files(const struct dpctl_options *o, struct dpctl_input *input)
     check(dpctl_input_add(input, &docs,
                           o->namespace_ ? o->namespace_ : "default",
                           o->ignore_unknown));
-    dpctl_docs_destroy(&docs);
-    if (shash_is_empty(&input->manifests) && shash_is_empty(&input->records)) {
+    if (!docs.n) {
         dpctl_fail(DPCTL_EXIT_ERROR, "no objects given");
     }
+    dpctl_docs_destroy(&docs);
 }
 
 static void
@@ -239,8 +241,19 @@ run_files(const struct dpctl_command *c, enum dpctl_verb verb)
         dpctl_fail(DPCTL_EXIT_USAGE, "which files?  Name them with -f");
     }
     dpctl_input_init(&input);
+    input.for_delete = verb == DPCTL_DELETE;
     read_files(c->options, &input);
-    run_verb(c->options, verb, &input);
+
+    /* "Nothing" can be all that there is to be, but not by mistake. */
+    bool nothing = dpctl_input_is_empty(&input);
+    if (nothing && (verb != DPCTL_REPLACE || input.n_ignored)) {
+        puts("no objects: nothing changes");
+    } else {
+        if (nothing) {
+            dpctl_warn("no objects: nothing is in force from now on");
+        }
+        run_verb(c->options, verb, &input);
+    }
     dpctl_input_destroy(&input);
 }
 
@@ -390,7 +403,7 @@ dpctl_cmd_delete(const struct dpctl_command *c)
     for (int i = 1; i < c->argc; i++) {
         find_named(c->options, c->argv[0], c->argv[i], &input);
     }
-    if (!shash_is_empty(&input.manifests) || !shash_is_empty(&input.records)) {
+    if (!dpctl_input_is_empty(&input)) {
         run_verb(c->options, DPCTL_DELETE, &input);
     }
     dpctl_input_destroy(&input);

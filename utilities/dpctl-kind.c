@@ -442,15 +442,19 @@ is_object_name(const char *name)
             && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == len);
 }
 
-char *
-dpctl_kind_check(const struct dpctl_kind *k, const struct json *object)
-{
-    if (!k->schema) {
-        return xasprintf("kind %s is not supported by this version",
-                         k->kind);
-    }
+static const struct dpctl_field identity_metadata[] = {
+    F_REQ("name", STR), F("namespace", STR), F_END
+};
+static const struct dpctl_field identity[] = {
+    F_SUB("metadata", OBJ, DPCTL_REQUIRED | DPCTL_OPEN, identity_metadata),
+    F_END
+};
 
-    char *error = dpctl_schema_check(object, k->schema, false);
+char *
+dpctl_kind_check_identity(const struct dpctl_kind *k,
+                          const struct json *object)
+{
+    char *error = dpctl_schema_check(object, identity, true);
     if (error) {
         return error;
     }
@@ -468,7 +472,28 @@ dpctl_kind_check(const struct dpctl_kind *k, const struct json *object)
         return xasprintf("metadata.namespace: \"%s\" is no name",
                          namespace_);
     }
-    return dpctl_policy_check(k->id, object);
+    return NULL;
+}
+
+struct json *
+dpctl_kind_identity(const struct json *object)
+{
+    return dpctl_schema_prune(object, identity);
+}
+
+char *
+dpctl_kind_check(const struct dpctl_kind *k, const struct json *object)
+{
+    if (!k->schema) {
+        return xasprintf("kind %s is not supported by this version",
+                         k->kind);
+    }
+
+    char *error = dpctl_schema_check(object, k->schema, false);
+    if (!error) {
+        error = dpctl_kind_check_identity(k, object);
+    }
+    return error ? error : dpctl_policy_check(k->id, object);
 }
 
 char *

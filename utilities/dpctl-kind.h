@@ -70,6 +70,12 @@ bool dpctl_is_record_kind(const char *kind);
 /* Checks an object of this kind: its metadata and its schema. */
 char *dpctl_kind_check(const struct dpctl_kind *, const struct json *object);
 
+/* Only what identifies the object: its name and namespace. */
+char *dpctl_kind_check_identity(const struct dpctl_kind *,
+                                const struct json *object);
+/* An object that has nothing but these. */
+struct json *dpctl_kind_identity(const struct json *object);
+
 /* "ClusterNetworkPolicy web", "Pod default/web": for messages. */
 char *dpctl_kind_title(const struct dpctl_kind *, const struct json *object,
                        const char *default_namespace);

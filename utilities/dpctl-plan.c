@@ -10,216 +10,9 @@
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-node.h"
+#include "dpctl-surprise.h"
 #include "svec.h"
 #include "util.h"
-
-/* Input. */
-
-void
-dpctl_input_init(struct dpctl_input *input)
-{
-    shash_init(&input->manifests);
-    shash_init(&input->records);
-    shash_init(&input->origins);
-}
-
-void
-dpctl_input_destroy(struct dpctl_input *input)
-{
-    dpctl_records_destroy(&input->manifests);
-    dpctl_records_destroy(&input->records);
-    shash_destroy_free_data(&input->origins);
-}
-
-/* What all objects of one call have in common. */
-struct reader {
-    struct dpctl_input *input;
-    const char *default_namespace;
-    bool ignore_unknown;
-};
-
-/* Takes 'json'. */
-static char *
-input_put(struct reader *reader, struct shash *to, const char *key,
-          const char *title, const char *origin, struct json *json)
-{
-    const char *other = shash_find_data(&reader->input->origins, key);
-    if (other) {
-        json_destroy(json);
-        return xasprintf("%s: %s: given twice, also in %s", origin, title,
-                         other);
-    }
-    shash_add(&reader->input->origins, key, xstrdup(origin));
-    shash_add(to, key, json);
-    return NULL;
-}
-
-static char *
-add_manifest(struct reader *reader, const struct dpctl_kind *kind,
-             const char *origin, const char *api_version,
-             const struct json *object)
-{
-    char *title = dpctl_kind_title(kind, object, reader->default_namespace);
-    char *error = dpctl_kind_check(kind, object);
-
-    if (error) {
-        char *text = xasprintf("%s: %s: %s", origin, title, error);
-        free(error);
-        free(title);
-        return text;
-    }
-
-    /* An API server's objects are mostly about other things than ours. */
-    struct json *copy = dpctl_schema_prune(object, kind->schema);
-    /* Those in a PodList don't say what they are. */
-    json_object_put_string(copy, "apiVersion", api_version);
-    json_object_put_string(copy, "kind", kind->kind);
-    if (kind->namespaced && !dpctl_json_str(copy, "metadata.namespace")) {
-        json_object_put_string(shash_find_data(json_object(copy),
-                                               "metadata"),
-                               "namespace", reader->default_namespace);
-    }
-    char *name = dpctl_manifest_name_of(kind, copy);
-    error = input_put(reader, &reader->input->manifests, name, title, origin,
-                      copy);
-    free(name);
-    free(title);
-    return error;
-}
-
-static char *
-add_object(struct reader *reader, const char *origin, const char *api_version,
-           const char *kind_name, const struct json *object)
-{
-    bool known_kind;
-    const struct dpctl_kind *kind = dpctl_kind_find(api_version, kind_name,
-                                                    &known_kind);
-    if (kind) {
-        return add_manifest(reader, kind, origin, api_version, object);
-    } else if (reader->ignore_unknown && !known_kind) {
-        return NULL;
-    }
-    const char *name = dpctl_json_str(object, "metadata.name");
-    return xasprintf("%s: %s %s: %s %s is not known", origin, kind_name,
-                     name ? name : "?",
-                     known_kind ? "apiVersion" : "kind",
-                     known_kind ? api_version : kind_name);
-}
-
-/* A record of the control socket; a Manifest among them is the object in
- * it. */
-static char *
-add_record(struct reader *reader, const char *origin, const char *kind,
-           const struct json *record)
-{
-    const char *name = dpctl_json_str(record, "name");
-
-    if (!name || !name[0]) {
-        return (dpctl_json_member(record, "metadata")
-                ? xasprintf("%s: %s: apiVersion: is missing", origin, kind)
-                : xasprintf("%s: %s: name: is missing", origin, kind));
-    }
-    if (!strcmp(kind, "Manifest")) {
-        const struct json *object = dpctl_json_member(record, "object");
-        const char *api_version = dpctl_json_str(object, "apiVersion");
-        const char *object_kind = dpctl_json_str(object, "kind");
-        if (!api_version || !object_kind) {
-            return xasprintf("%s: Manifest %s: object: has no apiVersion and "
-                             "kind", origin, name);
-        }
-        return add_object(reader, origin, api_version, object_kind, object);
-    }
-    char *key = dpctl_record_key(kind, name);
-    char *error = input_put(reader, &reader->input->records, key, key, origin,
-                            json_clone(record));
-    free(key);
-    return error;
-}
-
-static char *add_value(struct reader *, const char *origin,
-                       const struct json *, const char *api_version,
-                       const char *kind);
-
-/* 'kind' may be NULL: then each item names its own. */
-static char *
-add_items(struct reader *reader, const char *origin, const char *what,
-          const struct json_array *items, const char *api_version,
-          const char *kind)
-{
-    for (size_t i = 0; i < items->n; i++) {
-        char *item_origin = xasprintf("%s, %s[%"PRIuSIZE"]", origin, what, i);
-        char *error = add_value(reader, item_origin, items->elems[i],
-                                api_version, kind);
-        free(item_origin);
-        if (error) {
-            return error;
-        }
-    }
-    return NULL;
-}
-
-/* The last two parameters are what the list around it says, or NULL. */
-static char *
-add_value(struct reader *reader, const char *origin, const struct json *json,
-          const char *list_version, const char *list_kind)
-{
-    if (json->type == JSON_ARRAY) {
-        return add_items(reader, origin, "element", json_array(json), NULL,
-                         NULL);
-    } else if (json->type != JSON_OBJECT) {
-        return xasprintf("%s: must be an object, not a %s", origin,
-                         json_type_to_string(json->type));
-    }
-
-    const char *kind = dpctl_json_str(json, "kind");
-    const char *api_version = dpctl_json_str(json, "apiVersion");
-    kind = kind ? kind : list_kind;
-    api_version = api_version ? api_version : list_version;
-    if (!kind) {
-        return xasprintf("%s: kind: is missing", origin);
-    } else if (!api_version) {
-        return (dpctl_is_record_kind(kind)
-                ? add_record(reader, origin, kind, json)
-                : xasprintf("%s: %s: %s", origin, kind,
-                            (dpctl_json_member(json, "metadata")
-                             ? "apiVersion: is missing"
-                             : "is no kind of record")));
-    }
-
-    size_t len = strlen(kind);
-    const struct json *items = dpctl_json_member(json, "items");
-    if (items && items->type == JSON_ARRAY && len >= 4
-        && !strcmp(kind + len - 4, "List")) {
-        /* "List" is anything's, "PodList" has Pods that don't say so. */
-        char *item_kind = len > 4 ? xmemdup0(kind, len - 4) : NULL;
-        char *error = add_items(reader, origin, "items", json_array(items),
-                                item_kind ? api_version : NULL, item_kind);
-        free(item_kind);
-        return error;
-    }
-    return add_object(reader, origin, api_version, kind, json);
-}
-
-char *
-dpctl_input_add(struct dpctl_input *input, const struct dpctl_docs *docs,
-                const char *default_namespace, bool ignore_unknown)
-{
-    struct reader reader = { input, default_namespace, ignore_unknown };
-
-    for (size_t i = 0; i < docs->n; i++) {
-        const struct dpctl_doc *doc = &docs->docs[i];
-        char *origin = xasprintf("%s, document %"PRIuSIZE" (line %d)",
-                                 doc->file, doc->index, doc->line);
-        char *error = add_value(&reader, origin, doc->json, NULL, NULL);
-        free(origin);
-        if (error) {
-            return error;
-        }
-    }
-    return NULL;
-}
-
-/* Plans. */
 
 /* While a plan is made. */
 struct planner {
@@ -536,6 +329,16 @@ plan_all(struct planner *p, bool ignore_missing)
     if (!error) {
         plan_apply_records(p);
         if (p->verb != DPCTL_DELETE) {
+            struct dpctl_surprise surprise = {
+                .given = &p->input->manifests,
+                .manifests = &p->new_manifests,
+                .records = {
+                    p->verb == DPCTL_REPLACE ? NULL : &p->stored,
+                    &p->new_records
+                },
+                .node = env.node,
+            };
+            dpctl_surprises(&surprise, p->plan->warnings);
             warn_without_node_config(p, env.node);
         }
         if (p->verb != DPCTL_REPLACE) {

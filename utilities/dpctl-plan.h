@@ -3,7 +3,7 @@
 #ifndef DPCTL_PLAN_H
 #define DPCTL_PLAN_H 1
 
-/* What the user gives, and what the daemon has to change for it.
+/* What the daemon has to change for what the user gives.
  *
  * A pure function, like the resolver: the documents, the daemon's records and
  * the node's surroundings in; the records to apply and to delete out.
@@ -15,7 +15,7 @@
  * so nothing of this touches them.
  */
 
-#include "dpctl-load.h"
+#include "dpctl-input.h"
 #include "dpctl-resolve.h"
 
 enum dpctl_verb {
@@ -23,21 +23,6 @@ enum dpctl_verb {
     DPCTL_DELETE,
     DPCTL_REPLACE,              /* Becomes all there is. */
 };
-
-/* What a set of documents holds, checked. */
-struct dpctl_input {
-    struct shash manifests;     /* Manifest's name to struct json *. */
-    struct shash records;       /* dpctl_record_key() to struct json *. */
-    struct shash origins;       /* Either's name to char *, where it's from. */
-};
-
-void dpctl_input_init(struct dpctl_input *);
-void dpctl_input_destroy(struct dpctl_input *);
-
-/* Adds the documents.  Lists are taken apart.  With 'ignore_unknown', objects
- * of kinds that we don't know are left out, else they are errors. */
-char *dpctl_input_add(struct dpctl_input *, const struct dpctl_docs *,
-                      const char *default_namespace, bool ignore_unknown);
 
 struct dpctl_plan {
     struct json *apply;         /* Arrays for the control socket. */

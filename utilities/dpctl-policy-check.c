@@ -8,6 +8,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-selector.h"
+#include "dpctl-tier.h"
 #include "packets.h"
 #include "util.h"
 
@@ -249,6 +250,8 @@ dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
     case DPCTL_ACNP:
     case DPCTL_ANNP:
         return prefixed("spec", ".", check_antrea_spec(spec));
+    case DPCTL_TIER:
+        return dpctl_tier_check(object);
     case DPCTL_CLUSTER_GROUP:
     case DPCTL_GROUP:
         return prefixed("spec", ".", check_group_spec(spec));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-tier.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
@@ -546,37 +547,6 @@ resolve_k8s_rules(struct resolver *r, struct policy *p)
 
 /* Antrea's policies. */
 
-static char *
-tier_priority(const struct resolver *r, const struct policy *p,
-              long long int *priority)
-{
-    static const struct {
-        const char *name;
-        int priority;
-    } tiers[] = {
-        { "emergency", 50 }, { "securityops", 100 }, { "networkops", 150 },
-        { "platform", 200 }, { "application", 250 }, { "baseline", 253 },
-    };
-    const char *tier = dpctl_json_str(p->object, "spec.tier");
-    tier = tier && tier[0] ? tier : "application";
-
-    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_TIER], NULL, tier);
-    const struct json *object = shash_find_data(&r->objects[DPCTL_TIER],
-                                                manifest);
-    free(manifest);
-    if (object) {
-        *priority = dpctl_json_int(object, "spec.priority", 0);
-        return NULL;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(tiers); i++) {
-        if (!strcasecmp(tier, tiers[i].name)) {
-            *priority = tiers[i].priority;
-            return NULL;
-        }
-    }
-    return xasprintf("%s: spec.tier: there is no Tier %s", p->title, tier);
-}
-
 /* Is a rule, or the policy, applied to a Pod of this node? */
 static char *
 applies_here(struct resolver *r, struct policy *p, bool *here)
@@ -609,16 +579,16 @@ applies_here(struct resolver *r, struct policy *p, bool *here)
 static char *
 resolve_antrea_head(struct resolver *r, struct policy *p, struct json *record)
 {
-    long long int tier = 0;
-    char *error = tier_priority(r, p, &tier);
+    const char *tier = dpctl_json_str(p->object, "spec.tier");
+    long long int priority;
 
-    if (!error) {
-        json_object_put(record, "tierPriority", json_integer_create(tier));
-        json_object_put(record, "priority",
-                        json_clone(dpctl_json_get(p->object,
-                                                  "spec.priority")));
+    if (!dpctl_tier_priority(&r->objects[DPCTL_TIER], tier, &priority)) {
+        return xasprintf("%s: spec.tier: there is no Tier %s", p->title, tier);
     }
-    return error;
+    json_object_put(record, "tierPriority", json_integer_create(priority));
+    json_object_put(record, "priority",
+                    json_clone(dpctl_json_get(p->object, "spec.priority")));
+    return NULL;
 }
 
 static char *
@@ -698,6 +668,12 @@ resolve_policies(struct resolver *r)
         { DPCTL_ACNP, "AntreaClusterNetworkPolicy" },
         { DPCTL_ANNP, "AntreaNetworkPolicy" },
     };
+
+    char *tiers_error = dpctl_tier_check_all(&r->objects[DPCTL_TIER]);
+    if (tiers_error && !r->env->keys_only) {
+        return tiers_error;
+    }
+    free(tiers_error);
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         size_t n;

@@ -81,6 +81,18 @@ is_cidr(const char *s)
             && plen <= (strchr(address, ':') ? 128 : 32));
 }
 
+/* As an API server has it: "80" is none, so that it isn't taken for 80. */
+static bool
+is_port_name(const char *s)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    size_t len = strlen(s);
+
+    return (len > 0 && len <= 15 && s[strcspn(s, letters)]
+            && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == len
+            && s[0] != '-' && s[len - 1] != '-' && !strstr(s, "--"));
+}
+
 static bool
 is_in_list(const char *list, const char *word)
 {
@@ -250,6 +262,9 @@ check_value(struct checker *c, const struct json *value,
     case DPCTL_INT_OR_STR:
         if (value->type != JSON_STRING) {
             check_integer(c, value, field);
+        } else if (!is_port_name(value->string)) {
+            check_expected(c, value, "a number, or a name of at most 15 a-z, "
+                           "0-9 and single '-' within, one of them a letter");
         }
         break;
     case DPCTL_STRS:

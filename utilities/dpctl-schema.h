@@ -26,8 +26,8 @@ enum dpctl_type {
     DPCTL_BOOL,
     DPCTL_INT,                  /* 'min' to 'max'. */
     DPCTL_NUM,                  /* An integer or real. */
-    DPCTL_INT_OR_STR,           /* An integer from 'min' to 'max', or a
-                                 * string. */
+    DPCTL_INT_OR_STR,           /* An integer from 'min' to 'max', or the name
+                                 * of a port (IANA_SVC_NAME). */
     DPCTL_IP,                   /* IPv4 or IPv6. */
     DPCTL_CIDR,
     DPCTL_MAC,

@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-dpctl-html \
+	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
 	tests/unit/test-dpctl-stats \
@@ -103,6 +104,12 @@ tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 tests_unit_test_dpctl_html_SOURCES = tests/unit/test-dpctl-html.c
 tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
+tests_unit_test_dpctl_input_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl-input.c
+tests_unit_test_dpctl_input_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
@@ -115,7 +122,10 @@ tests_unit_test_dpctl_stats_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LI
 tests_unit_test_dpctl_walk_SOURCES = tests/unit/test-dpctl-walk.c
 tests_unit_test_dpctl_walk_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
-tests_unit_test_dpctl_SOURCES = tests/unit/test-dpctl.c
+tests_unit_test_dpctl_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl.c
 tests_unit_test_dpctl_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-given.h"
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"
@@ -90,20 +91,6 @@ static const char cluster[] =
 "metadata: {name: prod, labels: {env: prod}}\n"
 "---\n";
 
-/* Appends the documents of 'text' to 'input'; returns the error. */
-static char *
-add_text(struct dpctl_input *input, const char *text)
-{
-    struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
-    char *error = dpctl_load_text(&docs, "f", text, strlen(text));
-
-    if (!error) {
-        error = dpctl_input_add(input, &docs, "default", false);
-    }
-    dpctl_docs_destroy(&docs);
-    return error;
-}
-
 struct planned {
     struct dpctl_plan plan;
     char *error;
@@ -120,9 +107,9 @@ make_plan(enum dpctl_verb verb, const struct json *state, const char *a,
 
     dpctl_ports_init(&ports);
     dpctl_input_init(&input);
-    p.error = add_text(&input, a);
+    p.error = dpctl_given_text(&input, a);
     if (!p.error && b) {
-        p.error = add_text(&input, b);
+        p.error = dpctl_given_text(&input, b);
     }
     if (!p.error) {
         p.error = dpctl_plan_create(verb, &input, state, &env, false,

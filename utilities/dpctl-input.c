@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-kind.h"
+#include "dpctl-load.h"
+#include "dpctl-resolve.h"
+#include "util.h"
+
+void
+dpctl_input_init(struct dpctl_input *input)
+{
+    input->for_delete = false;
+    shash_init(&input->manifests);
+    shash_init(&input->records);
+    shash_init(&input->origins);
+    input->n_ignored = 0;
+}
+
+void
+dpctl_input_destroy(struct dpctl_input *input)
+{
+    dpctl_records_destroy(&input->manifests);
+    dpctl_records_destroy(&input->records);
+    shash_destroy_free_data(&input->origins);
+}
+
+bool
+dpctl_input_is_empty(const struct dpctl_input *input)
+{
+    return (shash_is_empty(&input->manifests)
+            && shash_is_empty(&input->records));
+}
+
+/* What all objects of one call have in common. */
+struct reader {
+    struct dpctl_input *input;
+    const char *default_namespace;
+    bool ignore_unknown;
+};
+
+/* Takes 'json'. */
+static char *
+input_put(struct reader *reader, struct shash *to, const char *key,
+          const char *title, const char *origin, struct json *json)
+{
+    const char *other = shash_find_data(&reader->input->origins, key);
+    if (other) {
+        json_destroy(json);
+        return xasprintf("%s: %s: given twice, also in %s", origin, title,
+                         other);
+    }
+    shash_add(&reader->input->origins, key, xstrdup(origin));
+    shash_add(to, key, json);
+    return NULL;
+}
+
+static char *
+add_manifest(struct reader *reader, const struct dpctl_kind *kind,
+             const char *origin, const char *api_version,
+             const struct json *object)
+{
+    bool for_delete = reader->input->for_delete;
+    char *title = dpctl_kind_title(kind, object, reader->default_namespace);
+    char *error = (for_delete ? dpctl_kind_check_identity(kind, object)
+                   : dpctl_kind_check(kind, object));
+
+    if (error) {
+        char *text = xasprintf("%s: %s: %s", origin, title, error);
+        free(error);
+        free(title);
+        return text;
+    }
+
+    /* An API server's objects are mostly about other things than ours. */
+    struct json *copy = (for_delete ? dpctl_kind_identity(object)
+                         : dpctl_schema_prune(object, kind->schema));
+    /* Those in a PodList don't say what they are. */
+    json_object_put_string(copy, "apiVersion", api_version);
+    json_object_put_string(copy, "kind", kind->kind);
+    if (kind->namespaced && !dpctl_json_str(copy, "metadata.namespace")) {
+        json_object_put_string(shash_find_data(json_object(copy),
+                                               "metadata"),
+                               "namespace", reader->default_namespace);
+    }
+    char *name = dpctl_manifest_name_of(kind, copy);
+    error = input_put(reader, &reader->input->manifests, name, title, origin,
+                      copy);
+    free(name);
+    free(title);
+    return error;
+}
+
+static char *
+add_object(struct reader *reader, const char *origin, const char *api_version,
+           const char *kind_name, const struct json *object)
+{
+    bool known_kind;
+    const struct dpctl_kind *kind = dpctl_kind_find(api_version, kind_name,
+                                                    &known_kind);
+    if (kind) {
+        return add_manifest(reader, kind, origin, api_version, object);
+    } else if (reader->ignore_unknown && !known_kind) {
+        reader->input->n_ignored++;
+        return NULL;
+    }
+    const char *name = dpctl_json_str(object, "metadata.name");
+    return xasprintf("%s: %s %s: %s %s is not known", origin, kind_name,
+                     name ? name : "?",
+                     known_kind ? "apiVersion" : "kind",
+                     known_kind ? api_version : kind_name);
+}
+
+/* A record of the control socket; a Manifest among them is the object in
+ * it. */
+static char *
+add_record(struct reader *reader, const char *origin, const char *kind,
+           const struct json *record)
+{
+    const char *name = dpctl_json_str(record, "name");
+
+    if (!name || !name[0]) {
+        return (dpctl_json_member(record, "metadata")
+                ? xasprintf("%s: %s: apiVersion: is missing", origin, kind)
+                : xasprintf("%s: %s: name: is missing", origin, kind));
+    }
+    if (!strcmp(kind, "Manifest")) {
+        const struct json *object = dpctl_json_member(record, "object");
+        const char *api_version = dpctl_json_str(object, "apiVersion");
+        const char *object_kind = dpctl_json_str(object, "kind");
+        if (!api_version || !object_kind) {
+            return xasprintf("%s: Manifest %s: object: has no apiVersion and "
+                             "kind", origin, name);
+        }
+        return add_object(reader, origin, api_version, object_kind, object);
+    }
+    char *key = dpctl_record_key(kind, name);
+    char *error = input_put(reader, &reader->input->records, key, key, origin,
+                            json_clone(record));
+    free(key);
+    return error;
+}
+
+static char *add_value(struct reader *, const char *origin,
+                       const struct json *, const char *api_version,
+                       const char *kind);
+
+/* 'kind' may be NULL: then each item names its own. */
+static char *
+add_items(struct reader *reader, const char *origin, const char *what,
+          const struct json_array *items, const char *api_version,
+          const char *kind)
+{
+    for (size_t i = 0; i < items->n; i++) {
+        char *item_origin = xasprintf("%s, %s[%"PRIuSIZE"]", origin, what, i);
+        char *error = add_value(reader, item_origin, items->elems[i],
+                                api_version, kind);
+        free(item_origin);
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}
+
+/* The last two parameters are what the list around it says, or NULL. */
+static char *
+add_value(struct reader *reader, const char *origin, const struct json *json,
+          const char *list_version, const char *list_kind)
+{
+    if (json->type == JSON_ARRAY) {
+        return add_items(reader, origin, "element", json_array(json), NULL,
+                         NULL);
+    } else if (json->type != JSON_OBJECT) {
+        return xasprintf("%s: must be an object, not a %s", origin,
+                         json_type_to_string(json->type));
+    }
+
+    const char *kind = dpctl_json_str(json, "kind");
+    const char *api_version = dpctl_json_str(json, "apiVersion");
+    kind = kind ? kind : list_kind;
+    api_version = api_version ? api_version : list_version;
+    if (!kind) {
+        return xasprintf("%s: kind: is missing", origin);
+    } else if (!api_version) {
+        return (dpctl_is_record_kind(kind)
+                ? add_record(reader, origin, kind, json)
+                : xasprintf("%s: %s: %s", origin, kind,
+                            (dpctl_json_member(json, "metadata")
+                             ? "apiVersion: is missing"
+                             : "is no kind of record")));
+    }
+
+    size_t len = strlen(kind);
+    const struct json *items = dpctl_json_member(json, "items");
+    if (items && items->type == JSON_ARRAY && len >= 4
+        && !strcmp(kind + len - 4, "List")) {
+        /* "List" is anything's, "PodList" has Pods that don't say so. */
+        char *item_kind = len > 4 ? xmemdup0(kind, len - 4) : NULL;
+        char *error = add_items(reader, origin, "items", json_array(items),
+                                item_kind ? api_version : NULL, item_kind);
+        free(item_kind);
+        return error;
+    }
+    return add_object(reader, origin, api_version, kind, json);
+}
+
+char *
+dpctl_input_add(struct dpctl_input *input, const struct dpctl_docs *docs,
+                const char *default_namespace, bool ignore_unknown)
+{
+    struct reader reader = { input, default_namespace, ignore_unknown };
+
+    for (size_t i = 0; i < docs->n; i++) {
+        const struct dpctl_doc *doc = &docs->docs[i];
+        char *origin = xasprintf("%s, document %"PRIuSIZE" (line %d)",
+                                 doc->file, doc->index, doc->line);
+        char *error = add_value(&reader, origin, doc->json, NULL, NULL);
+        free(origin);
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-surprise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-kind.h"
+#include "dpctl-tier.h"
+#include "openvswitch/dynamic-string.h"
+#include "packets.h"
+#include "svec.h"
+#include "util.h"
+
+/* Lines of one sort. */
+struct lines {
+    struct svec *to;
+    size_t n;
+};
+
+/* Takes 'line'. */
+static void
+lines_add(struct lines *lines, char *line)
+{
+    enum { MAX_LINES = 8 };
+
+    if (lines->n++ < MAX_LINES) {
+        svec_add_nocopy(lines->to, line);
+    } else {
+        /* The last line tells how many there are. */
+        if (lines->n > MAX_LINES + 1) {
+            svec_pop_back(lines->to);
+        }
+        svec_add_nocopy(lines->to, xasprintf("and %"PRIuSIZE" more of this "
+                                             "sort", lines->n - MAX_LINES));
+        free(line);
+    }
+}
+
+/* "a, b and 7 more": no more than a few of the names. */
+static char *
+names_text(const struct svec *names)
+{
+    enum { MAX_NAMES = 4 };
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < names->n && i < MAX_NAMES; i++) {
+        ds_put_format(&ds, "%s%s", i ? ", " : "", names->names[i]);
+    }
+    if (names->n > MAX_NAMES) {
+        ds_put_format(&ds, " and %"PRIuSIZE" more", names->n - MAX_NAMES);
+    }
+    return ds_steal_cstr(&ds);
+}
+
+/* Names by what they have in common, in the order of the latter. */
+
+static void
+sort_into(struct shash *heaps, const char *key, char *name)
+{
+    struct svec *names = shash_find_data(heaps, key);
+
+    if (!names) {
+        names = xmalloc(sizeof *names);
+        svec_init(names);
+        shash_add(heaps, key, names);
+    }
+    svec_add_nocopy(names, name);
+}
+
+static void
+heaps_destroy(struct shash *heaps)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, heaps) {
+        svec_destroy(node->data);
+    }
+    shash_destroy_free_data(heaps);
+}
+
+/* IPv6. */
+
+struct ipv6_search {
+    struct ds path;
+    char *where;                /* Path of the first one. */
+    const char *what;
+    size_t n;
+};
+
+/* In text, with or without a length, or as the 16 bytes of Antrea's
+ * controlplane API in base64 (unless it is an IPv4 address in these). */
+static bool
+is_ipv6(const char *s)
+{
+    static const char mapped[] = "AAAAAAAAAAAAAP//";
+    size_t len = strcspn(s, "/");
+    struct in6_addr ip;
+
+    if (strlen(s) == 24 && !strcmp(s + 22, "==")) {
+        return strncmp(s, mapped, strlen(mapped)) != 0;
+    } else if (!memchr(s, ':', len) || len >= INET6_ADDRSTRLEN) {
+        return false;
+    }
+    char *address = xmemdup0(s, len);
+    bool ok = ipv6_parse(address, &ip);
+    free(address);
+    return ok;
+}
+
+static void
+search_ipv6(struct ipv6_search *search, const struct json *json)
+{
+    size_t length = search->path.length;
+
+    if (json->type == JSON_STRING && is_ipv6(json_string(json))) {
+        if (!search->n++) {
+            search->where = xstrdup(ds_cstr(&search->path));
+            search->what = json_string(json);
+        }
+    } else if (json->type == JSON_ARRAY) {
+        for (size_t i = 0; i < json->array.n; i++) {
+            ds_put_format(&search->path, "[%"PRIuSIZE"]", i);
+            search_ipv6(search, json->array.elems[i]);
+            ds_truncate(&search->path, length);
+        }
+    } else if (json->type == JSON_OBJECT) {
+        const struct shash_node **nodes = shash_sort(json_object(json));
+        for (size_t i = 0; i < shash_count(json_object(json)); i++) {
+            if (strcmp(nodes[i]->name, "metadata")) {
+                ds_put_format(&search->path, "%s%s", length ? "." : "",
+                              nodes[i]->name);
+                search_ipv6(search, nodes[i]->data);
+                ds_truncate(&search->path, length);
+            }
+        }
+        free(nodes);
+    }
+}
+
+static void
+check_ipv6(const struct dpctl_kind *kind, const struct json *object,
+           struct lines *lines)
+{
+    struct ipv6_search search = { .path = DS_EMPTY_INITIALIZER };
+
+    search_ipv6(&search, object);
+    if (search.n) {
+        char *title = dpctl_kind_title(kind, object, "");
+        char *more = (search.n > 1
+                      ? xasprintf(", with %"PRIuSIZE" more", search.n - 1)
+                      : xstrdup(""));
+        lines_add(lines, xasprintf("%s: %s: %s is left out%s: this version "
+                                   "handles IPv4 only", title, search.where,
+                                   search.what, more));
+        free(more);
+        free(title);
+    }
+    free(search.where);
+    ds_destroy(&search.path);
+}
+
+/* Pods. */
+
+static bool
+has_record(const struct dpctl_surprise *s, const char *kind, const char *name)
+{
+    char *key = dpctl_record_key(kind, name);
+    bool found = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(s->records); i++) {
+        found |= s->records[i] && shash_find(s->records[i], key);
+    }
+    free(key);
+    return found;
+}
+
+static bool
+has_object(const struct dpctl_surprise *s, enum dpctl_kind_id id,
+           const char *name)
+{
+    char *manifest = dpctl_manifest_name(&dpctl_kinds[id], NULL, name);
+    bool found = shash_find(s->manifests, manifest) != NULL;
+
+    free(manifest);
+    return found;
+}
+
+/* Puts the Pod where those are whose Namespace, or Node, is unknown, too. */
+static void
+check_pod(const struct dpctl_surprise *s, const struct json *pod,
+          struct shash *namespaces, struct shash *nodes)
+{
+    const char *namespace_ = dpctl_json_str(pod, "metadata.namespace");
+    const char *node = dpctl_json_str(pod, "spec.nodeName");
+
+    if (!has_object(s, DPCTL_NAMESPACE, namespace_)) {
+        sort_into(namespaces, namespace_,
+                  dpctl_kind_title(&dpctl_kinds[DPCTL_POD], pod, ""));
+    }
+    if (node && node[0] && !(s->node && !strcmp(node, s->node))
+        && !has_object(s, DPCTL_NODE, node)
+        && !has_record(s, "PeerNode", node)) {
+        sort_into(nodes, node,
+                  dpctl_kind_title(&dpctl_kinds[DPCTL_POD], pod, ""));
+    }
+}
+
+static void
+warn_of_pods(struct shash *heaps, const char *what, struct svec *warnings)
+{
+    const struct shash_node **nodes = shash_sort(heaps);
+    struct lines lines = { .to = warnings };
+
+    for (size_t i = 0; i < shash_count(heaps); i++) {
+        char *pods = names_text(nodes[i]->data);
+        lines_add(&lines, xasprintf("%s: %s %s", pods, what, nodes[i]->name));
+        free(pods);
+    }
+    free(nodes);
+    heaps_destroy(heaps);
+}
+
+/* Policies. */
+
+/* "5 in Tier application", which policies may share; NULL if 'object' is none
+ * of Antrea's policies. */
+static char *
+policy_rank(const struct dpctl_kind *kind, const struct json *object)
+{
+    const struct json *priority = NULL;
+    char *tier = NULL;
+
+    if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
+        const char *name = dpctl_json_str(object, "spec.tier");
+        priority = dpctl_json_get(object, "spec.priority");
+        tier = xstrdup(dpctl_tier_name(name));
+    } else if (kind->id == DPCTL_CP_NP) {
+        priority = dpctl_json_get(object, "priority");
+        tier = xasprintf("%lld", dpctl_json_int(object, "tierPriority", -1));
+    }
+    char *rank = (!priority ? NULL
+                  : xasprintf("%g in Tier %s",
+                              (priority->type == JSON_INTEGER
+                               ? (double) priority->integer : priority->real),
+                              tier));
+    free(tier);
+    return rank;
+}
+
+/* Policies of equal rank, at least one of them given. */
+static void
+check_ranks(const struct dpctl_surprise *s, struct svec *warnings)
+{
+    const struct shash_node **nodes = shash_sort(s->manifests);
+    struct shash ranks = SHASH_INITIALIZER(&ranks);
+    struct shash given = SHASH_INITIALIZER(&given);
+    struct lines lines = { .to = warnings };
+
+    for (size_t i = 0; i < shash_count(s->manifests); i++) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
+        char *rank = kind ? policy_rank(kind, nodes[i]->data) : NULL;
+
+        if (rank) {
+            sort_into(&ranks, rank, dpctl_kind_title(kind, nodes[i]->data,
+                                                     ""));
+            if (shash_find(s->given, nodes[i]->name)) {
+                shash_add_once(&given, rank, NULL);
+            }
+        }
+        free(rank);
+    }
+    free(nodes);
+
+    nodes = shash_sort(&given);
+    for (size_t i = 0; i < shash_count(&given); i++) {
+        const struct svec *policies = shash_find_data(&ranks, nodes[i]->name);
+        if (policies->n > 1) {
+            char *names = names_text(policies);
+            lines_add(&lines, xasprintf("%s: all have priority %s: which of "
+                                        "their rules goes first isn't defined",
+                                        names, nodes[i]->name));
+            free(names);
+        }
+    }
+    free(nodes);
+    shash_destroy(&given);
+    heaps_destroy(&ranks);
+}
+
+void
+dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
+{
+    const struct shash_node **nodes = shash_sort(s->given);
+    struct shash pod_namespaces = SHASH_INITIALIZER(&pod_namespaces);
+    struct shash pod_nodes = SHASH_INITIALIZER(&pod_nodes);
+    struct lines ipv6 = { .to = warnings };
+
+    for (size_t i = 0; i < shash_count(s->given); i++) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
+
+        check_ipv6(kind, nodes[i]->data, &ipv6);
+        if (kind->id == DPCTL_POD) {
+            check_pod(s, nodes[i]->data, &pod_namespaces, &pod_nodes);
+        }
+    }
+    free(nodes);
+    warn_of_pods(&pod_namespaces, "metadata.namespace: there is no Namespace",
+                 warnings);
+    warn_of_pods(&pod_nodes, "spec.nodeName: there is no Node", warnings);
+    check_ranks(s, warnings);
+}

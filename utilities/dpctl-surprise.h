@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_SURPRISE_H
+#define DPCTL_SURPRISE_H 1
+
+/* What is no error in the objects that a user gives, and may yet not do what
+ * he expects:
+ *
+ *   - IPv6 addresses, which are left out;
+ *   - Pods whose Namespace or Node isn't known: no selector finds them by the
+ *     Namespace's labels, and no packet finds the way to the Node;
+ *   - policies of one Tier with one priority, whose order nothing defines.
+ *
+ * An object is named once for each of these at most, and of each only a few
+ * are named, so that there are never many lines.
+ */
+
+struct shash;
+struct svec;
+
+struct dpctl_surprise {
+    const struct shash *given;  /* Manifest's name to object: to be judged. */
+    const struct shash *manifests; /* The same: all that there will be. */
+    const struct shash *records[2]; /* Record's key to record: before and
+                                     * after.  Each may be NULL. */
+    const char *node;           /* Ours, or NULL. */
+};
+
+/* Appends a sentence for each. */
+void dpctl_surprises(const struct dpctl_surprise *, struct svec *warnings);
+
+#endif /* dpctl-surprise.h */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_TIER_H
+#define DPCTL_TIER_H 1
+
+/* Tiers of Antrea's policies: those that are built in, and Tier objects.
+ *
+ * Antrea makes objects of the built-in ones, too, so that these are fine as
+ * long as they say what is the case anyway.
+ */
+
+#include <stdbool.h>
+
+struct json;
+struct shash;
+
+/* NULL or what is wrong with a Tier that follows its schema. */
+char *dpctl_tier_check(const struct json *object);
+
+/* NULL or what is wrong between the Tiers among the objects (Manifest's name
+ * to object). */
+char *dpctl_tier_check_all(const struct shash *manifests);
+
+/* Returns false if there is no such Tier.  'name' may be NULL or "", which is
+ * the default one. */
+bool dpctl_tier_priority(const struct shash *manifests, const char *name,
+                         long long int *priority);
+
+/* The Tier's name as messages have it: the default one's, and the built-in
+ * ones' as they are written. */
+const char *dpctl_tier_name(const char *name);
+
+#endif /* dpctl-tier.h */
