@@ -378,6 +378,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
     struct flow saved_base = w->base;
     int resubmits = w->resubmits;
     size_t pass_start = w->pass_start;
+    bool hashed = w->hashed;
     int n_passes = w->n_passes;
     bool retyped = w->retyped;
     struct adp_ct_md saved_md;
@@ -411,6 +412,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         w->clone_tracked |= w->verdict->n_cts > n_cts;
         w->n_passes = n_passes;
         w->pass_start = pass_start;
+        w->hashed = hashed;
         w->resubmits = resubmits;
         w->place = place;
         w->base = saved_base;

@@ -249,6 +249,10 @@ adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
         return true;
     }
 
+    if (group->takes_pass && !w->hashed) {
+        w->hashed = true;       /* For later groups, too. */
+        adp_walk_begin_pass(w);
+    }
     bucket = (group->type == OFPGT11_SELECT ? select_bucket(w, group)
               : first_live_bucket(w, group));
     if (group->type == OFPGT11_SELECT) {

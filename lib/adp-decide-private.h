@@ -58,6 +58,7 @@ struct adp_walk {
     int resubmits;                  /* Since the last conntrack pass. */
     int n_passes;                   /* Conntrack passes begun. */
     size_t pass_start;              /* Length of the actions before it. */
+    bool hashed;                    /* Has one begun with a hash? */
     unsigned int level;             /* Of nesting. */
     bool stop;                      /* exit or punt. */
 

@@ -574,6 +574,7 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     size_t n_cts = w->verdict->n_cts;
     size_t pass_start = w->pass_start;
     int n_passes = w->n_passes;
+    bool hashed = w->hashed;
     struct flow saved_base;
     bool rewritten, retyped;
     size_t offset;
@@ -590,6 +591,7 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     }
     adp_walk_end_clone(w, offset);
     w->pass_start = pass_start;
+    w->hashed = hashed;
     w->base = saved_base;
     w->md = saved_md;
     w->conntracked = conntracked;
@@ -776,6 +778,7 @@ walk_init(struct adp_walk *w)
     w->resubmits = 0;
     w->n_passes = 0;
     adp_walk_begin_pass(w);
+    w->hashed = false;
     w->level = 0;
     w->stop = false;
     w->dirty = false;

@@ -148,6 +148,24 @@ group_init_slots(struct adp_group *group)
     free(takers);
 }
 
+/* Stock does if 256 hash values suffice to give the lightest bucket one. */
+static bool
+takes_pass(const struct adp_group *group)
+{
+    uint64_t total = 0;
+    uint32_t least = UINT32_MAX;
+
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        uint32_t weight = group->buckets[i].weight;
+
+        total += weight;
+        if (weight) {
+            least = MIN(least, weight);
+        }
+    }
+    return total && total <= UINT64_C(256) * least;
+}
+
 static void
 bucket_init(struct adp_bucket *bucket, struct adp_group *group,
             const struct ofputil_bucket *src)
@@ -191,6 +209,7 @@ adp_group_create(uint32_t group_id, uint8_t type,
         group->reads |= adp_group_hash_reads(&group->hash);
         if (adp_group_hash_is_by_slots(&group->hash)) {
             group_init_slots(group);
+            group->takes_pass = takes_pass(group);
         }
     }
     adp_counters_init(&group->counters, ADP_COUNTED_GROUP);

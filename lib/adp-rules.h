@@ -113,6 +113,8 @@ struct adp_group {
     uint32_t *slots;            /* select, by slots: bucket index of each. */
     size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
     bool watches;               /* A bucket watches a port or a group. */
+    bool takes_pass;            /* Stock has the datapath hash the packet for
+                                 * it, and begins another pass. */
     uint32_t reads;             /* ADP_READS_* of choice and actions. */
     struct adp_counters counters;   /* Of packets that took all buckets. */
 

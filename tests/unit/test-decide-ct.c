@@ -377,7 +377,6 @@ START_TEST(test_endless)
 }
 END_TEST
 
-/* Depth counts anew after each conntrack pass. */
 /* How often stock would count the packet as dropped. */
 static void
 expect_idle_passes(const char *flows, size_t n)
@@ -386,6 +385,11 @@ expect_idle_passes(const char *flows, size_t n)
     e = engine_create();
     engine_add_group(e, "group_id=1,type=all,bucket=ct(table=7,zone=1),"
                      "bucket=ct(table=7,zone=2)");
+    engine_add_group(e, "group_id=2,type=select,bucket=resubmit(,7)");
+    engine_add_group(e, "group_id=3,type=select,bucket=weight=1,resubmit(,7),"
+                     "bucket=weight=256,resubmit(,7)");
+    engine_add_group(e, "group_id=4,type=select,selection_method=hash,"
+                     "bucket=resubmit(,7)");
     engine_add_flows(e, flows);
     engine_run(e, TCP);
     ck_assert_int_eq(e->verdict.punt, ADP_PUNT_NONE);
@@ -416,6 +420,11 @@ START_TEST(test_idle_passes)
                        "table=1 actions=output:3", 0);
     expect_idle_passes("ip actions=group:1", 2);
     expect_idle_passes("ip actions=group:1,output:2", 2);
+    /* And the one in which the packet has a hash, made for a group. */
+    expect_idle_passes("actions=output:2,group:2", 1);
+    expect_idle_passes("actions=output:2,group:2,output:3,group:2", 0);
+    expect_idle_passes("actions=output:2,group:3", 0);
+    expect_idle_passes("actions=output:2,group:4", 0);
     expect_idle_passes("ip actions=clone(ct(table=7,zone=1))", 1);
     expect_idle_passes("ip actions=clone(ct(table=7,zone=1)),output:2", 1);
     expect_idle_passes("ip actions=clone(ct(commit,zone=1))", 0);
@@ -424,6 +433,7 @@ START_TEST(test_idle_passes)
 }
 END_TEST
 
+/* Depth counts anew after each conntrack pass. */
 START_TEST(test_depth_after_ct)
 {
     struct ds flows = DS_EMPTY_INITIALIZER;
