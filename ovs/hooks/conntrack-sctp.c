@@ -64,7 +64,7 @@ conntrack_sctp_extract(struct conn_key *key, const void *data, size_t size,
     if (size < (whole ? SCTP_HEADER_LEN : ICMP_ERROR_DATA_L4_LEN)) {
         return false;
     }
-    if (validate_checksum && whole
+    if (validate_checksum
         && conntrack_sctp_csum(data, size)
            != get_16aligned_be32(&sh->sctp_csum)) {
         COVERAGE_INC(conntrack_l4csum_err);
@@ -82,7 +82,6 @@ conntrack_sctp_set_ports(struct dp_packet *packet, ovs_be16 src, ovs_be16 dst)
     size_t size = dp_packet_l4_size(packet);
     ovs_be32 change = 0;
 
-    pkt_metadata_init_conn(&packet->md);
     if (sh->sctp_src == src && sh->sctp_dst == dst) {
         return;
     }
@@ -250,16 +249,16 @@ static const struct {
  *
  * Packets in a direction carry the tag that the end which receives them has
  * chosen, in its INIT or INIT ACK.  A server may answer a repeated INIT with
- * another tag, and anybody may send an INIT: which tag is meant shows when it is
- * used, in COOKIE ECHO and COOKIE ACK. */
+ * another tag, and anybody may send an INIT: which tag is meant shows when it
+ * is used, in COOKIE ECHO and COOKIE ACK. */
 struct sctp_assoc {
     enum sctp_state state;
     uint8_t replied : 1;        /* There was a packet in reply direction. */
 
-    /* The handshake.  Once there is an association it is for one that takes its
-     * place, if both ends agree, as when one of them has started anew. */
+    /* The handshake.  Once there is an association it is for one that takes
+     * its place, if both ends agree, as when one of them has started anew. */
     uint8_t inits : 2;          /* There was an INIT, by direction. */
-    uint8_t echoed : 1;         /* There was a COOKIE ECHO. */
+    uint8_t echoed : 2;         /* There was a COOKIE ECHO, by direction. */
     uint8_t other_dir : 1;
     ovs_be32 offered[2];        /* By direction.  0: not known. */
     ovs_be32 other;             /* Also offered, in direction 'other_dir'. */
@@ -292,12 +291,13 @@ sctp_is_set_up(const struct sctp_assoc *a)
 static void
 sctp_offer(struct sctp_assoc *a, bool dir, ovs_be32 tag)
 {
-    ovs_be32 second = a->echoed ? tag : a->offered[dir];
+    bool chosen = a->echoed & 1 << dir;
+    ovs_be32 second = chosen ? tag : a->offered[dir];
 
     if (tag == a->offered[dir]) {
         return;
     }
-    if (!a->echoed) {
+    if (!chosen) {
         a->offered[dir] = tag;
     }
     if (second) {
@@ -306,21 +306,12 @@ sctp_offer(struct sctp_assoc *a, bool dir, ovs_be32 tag)
     }
 }
 
+/* 'tag' isn't 0. */
 static bool
 sctp_is_offered(const struct sctp_assoc *a, bool dir, ovs_be32 tag)
 {
-    return tag && (tag == a->offered[dir]
-                   || (tag == a->other && dir == a->other_dir));
-}
-
-static void
-sctp_choose(struct sctp_assoc *a, bool dir, ovs_be32 tag)
-{
-    if (tag != a->offered[dir]) {
-        a->other = a->offered[dir];
-        a->other_dir = dir;
-        a->offered[dir] = tag;
-    }
+    return (tag == a->offered[dir]
+            || (tag == a->other && dir == a->other_dir));
 }
 
 static void
@@ -380,10 +371,9 @@ sctp_init_ack(struct sctp_assoc *a, const struct sctp_packet *sp, bool dir)
 static bool
 sctp_cookie_echo(struct sctp_assoc *a, const struct sctp_packet *sp, bool dir)
 {
-    if (a->inits & 1 << dir && a->offered[!dir]
-        && sctp_is_offered(a, dir, sp->vtag)) {
-        sctp_choose(a, dir, sp->vtag);
-        a->echoed = true;
+    if (a->inits & 1 << dir && sctp_is_offered(a, dir, sp->vtag)) {
+        a->offered[dir] = sp->vtag;
+        a->echoed |= 1 << dir;
         if (!sctp_is_set_up(a)) {
             a->state = SCTPS_COOKIE_ECHOED;
         }
@@ -396,7 +386,7 @@ sctp_cookie_echo(struct sctp_assoc *a, const struct sctp_packet *sp, bool dir)
 static bool
 sctp_cookie_ack(struct sctp_assoc *a, const struct sctp_packet *sp, bool dir)
 {
-    if (a->echoed && sctp_is_offered(a, dir, sp->vtag)) {
+    if (a->echoed & 1 << !dir && sctp_is_offered(a, dir, sp->vtag)) {
         sctp_agree(a, dir, sp->vtag);
         a->state = SCTPS_ESTABLISHED;
         return true;
@@ -472,10 +462,7 @@ sctp_track(struct sctp_assoc *a, const struct sctp_packet *sp, bool dir)
     } else if (sp->chunks & (SCTP_ABORT | SCTP_SHUTDOWN_COMPLETE)) {
         return sctp_end(a, sp, dir);
     } else if (sp->chunks & SCTP_COOKIE_ECHO) {
-        /* What comes with the cookie of another association is about that. */
-        return (sctp_cookie_echo(a, sp, dir)
-                && (!sctp_tag_is_right(a, dir, sp->vtag)
-                    || sctp_rest(a, sp, dir)));
+        return sctp_cookie_echo(a, sp, dir);    /* DATA may come with it. */
     } else if (sp->chunks & SCTP_COOKIE_ACK) {
         return sctp_cookie_ack(a, sp, dir) && sctp_rest(a, sp, dir);
     }

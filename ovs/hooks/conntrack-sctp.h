@@ -7,12 +7,17 @@
  *
  * Upstream tracks SCTP by addresses and protocol alone.  Here a connection has
  * ports, which NAT translates, and follows one association on one pair of
- * addresses by its chunks and verification tags, with the states and timeouts
- * of Linux.  What Linux lets pass and this doesn't: a new connection begins with
- * INIT or HEARTBEAT (on a further path of an association with several addresses)
- * and nothing else; a tag is right or the packet is invalid; and of an INIT for
- * an association that exists nothing is believed before both ends have shown
- * that they mean it, so that who guesses addresses and ports can't end it.
+ * addresses by its chunks and verification tags.  States and timeouts are
+ * those of Linux; beyond that
+ *
+ *     - a connection begins with INIT or, on a further path of an association
+ *       whose ends have several addresses, HEARTBEAT, and with nothing else;
+ *
+ *     - a packet with a wrong tag is invalid, whatever its chunks;
+ *
+ *     - an INIT for an association that exists changes nothing until both ends
+ *       have gone through with the handshake, so that who can guess addresses
+ *       and ports can neither end the association nor keep it alive.
  *
  * Timeout policies know nothing of SCTP: its timeouts are fixed.
  *
@@ -30,8 +35,9 @@ struct dp_packet;
 extern struct ct_l4_proto ct_proto_sctp;
 
 /* Takes the ports of the SCTP header in the 'size' bytes at 'data'.  False if
- * they aren't a packet with a right checksum; of one in an ICMP error, which is
- * not 'whole', the beginning is enough. */
+ * they aren't such a header, or if its checksum is to be validated and wrong.
+ * Of a packet in an ICMP error, which isn't 'whole', the beginning is
+ * enough. */
 bool conntrack_sctp_extract(struct conn_key *, const void *data, size_t size,
                             bool whole, bool validate_checksum);
 

@@ -76,6 +76,8 @@ tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_sctp_SOURCES = \
+	tests/unit/sctp-packet.c \
+	tests/unit/sctp-packet.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-sctp.c

@@ -18,6 +18,7 @@
 #include "ovs-rcu.h"
 #include "packets.h"
 #include "random.h"
+#include "sctp-packet.h"
 #include "talk.h"
 #include "test-seed.h"
 #include "timeval.h"
@@ -30,91 +31,6 @@ static struct nat_action_info_t nat;
 static bool natted;                     /* ct(commit) has 'nat'. */
 static struct tuple tuples[2];          /* By direction, as packets come. */
 static long long int now;
-
-/* Packets. */
-
-static const struct {
-    const char *name;
-    uint8_t type;
-    uint16_t len;               /* With the chunk's header. */
-} chunks[] = {
-    { "data", 0, 21 }, { "init", 1, 20 }, { "init-ack", 2, 40 },
-    { "sack", 3, 16 }, { "heartbeat", 4, 12 }, { "heartbeat-ack", 5, 12 },
-    { "abort", 6, 4 }, { "shutdown", 7, 8 }, { "shutdown-ack", 8, 4 },
-    { "error", 9, 8 }, { "cookie-echo", 10, 18 }, { "cookie-ack", 11, 4 },
-    { "shutdown-complete", 14, 4 }, { "auth", 15, 16 }, { "i-data", 64, 24 },
-    { "pad", 0x84, 8 }, { "forward-tsn", 192, 8 },
-};
-
-/* Appends the chunk "NAME[/t][:NUMBER]": with the T bit, with NUMBER (of INIT
- * and INIT ACK: the tag) in its first word. */
-static void
-put_chunk(struct ofpbuf *l4, const char *text)
-{
-    size_t name_len = strcspn(text, "/:");
-    const char *number = strchr(text, ':');
-    ovs_be32 word = htonl(number ? atoi(number + 1) : 0);
-    size_t i = 0;
-
-    while (strlen(chunks[i].name) != name_len
-           || strncmp(chunks[i].name, text, name_len)) {
-        i++;
-        ck_assert_uint_lt(i, ARRAY_SIZE(chunks));
-    }
-    uint8_t *p = ofpbuf_put_zeros(l4, ROUND_UP(chunks[i].len, 4));
-    p[0] = chunks[i].type;
-    p[1] = strstr(text, "/t") ? 1 : 0;
-    p[3] = chunks[i].len;
-    if (chunks[i].len > 4) {
-        memcpy(p + 4, &word, sizeof word);
-    }
-}
-
-static void
-set_csum(struct ofpbuf *l4)
-{
-    struct sctp_header *sh = l4->data;
-
-    put_16aligned_be32(&sh->sctp_csum, 0);
-    put_16aligned_be32(&sh->sctp_csum, crc32c(l4->data, l4->size));
-}
-
-/* A packet with the chunks of 'text', which blanks separate. */
-static struct dp_packet *
-compose(const struct tuple *t, uint32_t vtag, const char *text)
-{
-    char *copy = xstrdup(text), *save = NULL;
-    struct ofpbuf l4;
-
-    ofpbuf_init(&l4, 128);
-    struct sctp_header *sh = ofpbuf_put_zeros(&l4, SCTP_HEADER_LEN);
-    sh->sctp_src = htons(t->tp_src);
-    sh->sctp_dst = htons(t->tp_dst);
-    put_16aligned_be32(&sh->sctp_vtag, htonl(vtag));
-    for (char *s = strtok_r(copy, " ", &save); s;
-         s = strtok_r(NULL, " ", &save)) {
-        put_chunk(&l4, s);
-    }
-    set_csum(&l4);
-    struct dp_packet *packet = talk_compose_raw(t, l4.data, l4.size);
-    ofpbuf_uninit(&l4);
-    free(copy);
-    return packet;
-}
-
-static bool
-csum_is_right(const struct dp_packet *packet)
-{
-    size_t size = dp_packet_l4_size(packet);
-    struct ofpbuf l4;
-
-    ofpbuf_init(&l4, size);
-    ofpbuf_put(&l4, dp_packet_l4(packet), size);
-    set_csum(&l4);
-    bool right = !memcmp(l4.data, dp_packet_l4(packet), size);
-    ofpbuf_uninit(&l4);
-    return right;
-}
 
 /* ct(). */
 
@@ -161,8 +77,9 @@ dump(struct conntrack *tracker, bool with_tuples)
         if (with_tuples) {
             ct_dpif_format_entry(&entry, &s, false, false);
         } else {
-            ds_put_format(&s, "%s %u %u",
-                          ct_dpif_sctp_state_string[entry.protoinfo.sctp.state],
+            unsigned int state = entry.protoinfo.sctp.state;
+
+            ds_put_format(&s, "%s %u %u", ct_dpif_sctp_state_string[state],
                           entry.protoinfo.sctp.vtag_orig,
                           entry.protoinfo.sctp.vtag_reply);
         }
@@ -197,10 +114,15 @@ pass(const struct tuple *t, struct dp_packet *packet)
     return text;
 }
 
+static const char *
+pass_chunks(const struct tuple *t, uint32_t vtag, const char *text)
+{
+    return pass(t, sctp_compose(t, vtag, text));
+}
+
 /* A packet in direction 'dir' gets the ct_state 'expected'. */
 #define SEES(DIR, VTAG, CHUNKS, EXPECTED)                                   \
-    ck_assert_str_eq(pass(&tuples[DIR],                                     \
-                          compose(&tuples[DIR], VTAG, CHUNKS)), EXPECTED)
+    ck_assert_str_eq(pass_chunks(&tuples[DIR], VTAG, CHUNKS), EXPECTED)
 
 /* All connections there are: "STATE TAG TAG", the tags of packets in original
  * and reply direction. */
@@ -290,8 +212,12 @@ START_TEST(test_association)
     CONNS("COOKIE_ECHOED 200 100");
     SEES(1, TO_CLIENT, "cookie-ack sack", "est rpl");
     CONNS("ESTABLISHED 200 100");
+    SEES(0, TO_SERVER, "cookie-echo data", "est");
     SEES(0, TO_SERVER, "data data", "est");
     SEES(1, TO_CLIENT, "sack data", "est rpl");
+    SEES(1, TO_CLIENT, "shutdown-ack", "est rpl");
+    SEES(0, TO_SERVER, "shutdown-complete", "est");
+    CONNS("ESTABLISHED 200 100");
     SEES(0, TO_SERVER, "heartbeat", "est");
     SEES(1, TO_CLIENT, "heartbeat-ack", "est rpl");
     SEES(1, TO_CLIENT, "forward-tsn", "est rpl");
@@ -300,7 +226,10 @@ START_TEST(test_association)
     SEES(1, TO_CLIENT, "data", "est rpl");
     SEES(1, TO_CLIENT, "shutdown-ack", "est rpl");
     CONNS("SHUTDOWN_ACK_SENT 200 100");
+    SEES(0, TO_SERVER, "shutdown", "est");
+    CONNS("SHUTDOWN_ACK_SENT 200 100");
     SEES(0, TO_SERVER, "shutdown-complete", "est");
+    SEES(0, TO_SERVER, "shutdown", "est");
     CONNS("CLOSED 200 100");
     /* The next one on the same ports is a new connection. */
     SEES(0, 0, "init:101", "new");
@@ -323,8 +252,10 @@ END_TEST
 
 START_TEST(test_shutdown_by_server)
 {
-    set_up();
-    SEES(1, TO_CLIENT, "shutdown", "est rpl");
+    SEES(0, 0, "init:100", "new");
+    SEES(1, TO_CLIENT, "init-ack:200", "est rpl");
+    SEES(0, TO_SERVER, "cookie-echo", "est");
+    SEES(1, TO_CLIENT, "cookie-ack shutdown", "est rpl");
     CONNS("SHUTDOWN_RECD 200 100");
     SEES(0, TO_SERVER, "shutdown-ack", "est");
     CONNS("SHUTDOWN_ACK_SENT 200 100");
@@ -342,21 +273,21 @@ START_TEST(test_ports)
 
     set_up();
     other.tp_dst++;
-    ck_assert_str_eq(pass(&other, compose(&other, TO_SERVER, "data")), "inv");
-    ck_assert_str_eq(pass(&other, compose(&other, 0, "init:100")), "new");
+    ck_assert_str_eq(pass_chunks(&other, TO_SERVER, "data"), "inv");
+    ck_assert_str_eq(pass_chunks(&other, 0, "init:100"), "new");
     back.tp_src = 22;
-    ck_assert_str_eq(pass(&back, compose(&back, TO_CLIENT, "data")), "inv");
-    ck_assert_str_eq(pass(&back, compose(&back, 0, "init:9")), "new");
+    ck_assert_str_eq(pass_chunks(&back, TO_CLIENT, "data"), "inv");
+    ck_assert_str_eq(pass_chunks(&back, 0, "init:9"), "new");
     other.tp_dst = 0;
-    ck_assert_str_eq(pass(&other, compose(&other, 0, "init:100")), "inv");
+    ck_assert_str_eq(pass_chunks(&other, 0, "init:100"), "inv");
 }
 END_TEST
 
 /* Nothing but INIT and HEARTBEAT begins a connection. */
 START_TEST(test_unsolicited)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(chunks); i++) {
-        const char *name = chunks[i].name;
+    for (size_t i = 0; i < SCTP_N_CHUNKS; i++) {
+        const char *name = sctp_chunks[i].name;
         bool begins = !strcmp(name, "init") || !strcmp(name, "heartbeat");
         char *text = xasprintf("%s:5", name);
 
@@ -375,8 +306,8 @@ END_TEST
 START_TEST(test_wrong_tag)
 {
     set_up();
-    for (size_t i = 0; i < ARRAY_SIZE(chunks); i++) {
-        const char *name = chunks[i].name;
+    for (size_t i = 0; i < SCTP_N_CHUNKS; i++) {
+        const char *name = sctp_chunks[i].name;
         char *text = xasprintf("%s:5", name);
 
         if (strcmp(name, "init")) {
@@ -403,6 +334,8 @@ START_TEST(test_handshake_tags)
     SEES(1, TO_CLIENT, "abort/t", "inv");
     SEES(1, TO_CLIENT, "init-ack:200", "est rpl");
     SEES(0, 77, "cookie-echo", "inv");
+    SEES(1, TO_CLIENT, "cookie-echo", "inv");
+    SEES(0, TO_SERVER, "init-ack:5", "inv");
     SEES(0, TO_SERVER, "data", "inv");
     SEES(1, TO_CLIENT, "cookie-ack", "inv");
     SEES(0, TO_SERVER, "cookie-echo", "est");
@@ -428,8 +361,9 @@ START_TEST(test_abort)
     set_up();
     SEES(0, TO_SERVER, "error abort", "est");
     CONNS("CLOSED 200 100");
-    SEES(1, TO_CLIENT, "data", "est rpl");
-    now += 10 * 1000;
+    now += 10 * 1000 - 1;
+    SEES(1, TO_CLIENT, "data", "est rpl");      /* This doesn't keep it. */
+    now++;
     SEES(1, TO_CLIENT, "data", "inv");
 }
 END_TEST
@@ -458,10 +392,54 @@ START_TEST(test_two_answers)
         SEES(0, 0, "init:100", "new");
         SEES(1, TO_CLIENT, "init-ack:200", "est rpl");
         SEES(1, TO_CLIENT, "init-ack:201", "est rpl");
+        SEES(1, 200, "error", "inv");
         SEES(0, believed, "cookie-echo", "est");
+        SEES(1, TO_CLIENT, "init-ack:202", "est rpl");
         SEES(1, TO_CLIENT, "cookie-ack", "est rpl");
         SEES(0, believed, "data", "est");
         SEES(0, 401 - believed, "data", "inv");
+    }
+}
+END_TEST
+
+/* A client that has given up tries once more from the same port. */
+START_TEST(test_second_try)
+{
+    SEES(0, 0, "init:100", "new");
+    SEES(1, TO_CLIENT, "init-ack:200", "est rpl");
+    SEES(0, TO_SERVER, "cookie-echo", "est");
+    SEES(0, 0, "init:101", "est");
+    SEES(1, 101, "init-ack:201", "est rpl");
+    SEES(0, 201, "cookie-echo", "est");
+    SEES(1, 101, "cookie-ack", "est rpl");
+    CONNS("ESTABLISHED 201 101");
+}
+END_TEST
+
+/* Nor does anybody's INIT keep a handshake from its end. */
+START_TEST(test_forged_init_in_handshake)
+{
+    for (int dir = 0; dir < 2; dir++) {
+        const char *says = dir ? "est rpl" : "new";
+
+        for (int when = 0; when < 3; when++) {
+            conntrack_flush(ct, NULL);
+            SEES(0, 0, "init:100", "new");
+            if (when == 0) {
+                SEES(dir, 0, "init:66", says);
+                SEES(1, 66, "abort/t", "inv");
+            }
+            SEES(1, TO_CLIENT, "init-ack:200", "est rpl");
+            if (when == 1) {
+                SEES(dir, 0, "init:66", dir ? says : "est");
+            }
+            SEES(0, TO_SERVER, "cookie-echo", "est");
+            if (when == 2) {
+                SEES(dir, 0, "init:66", dir ? says : "est");
+            }
+            SEES(1, TO_CLIENT, "cookie-ack", "est rpl");
+            CONNS("ESTABLISHED 200 100");
+        }
     }
 }
 END_TEST
@@ -500,6 +478,11 @@ START_TEST(test_restart)
     SEES(0, 400, "data", "est");
     SEES(1, TO_CLIENT, "data", "inv");
     SEES(0, TO_SERVER, "abort", "inv");
+    /* It ends before the next one is agreed on. */
+    SEES(0, 0, "init:500", "est");
+    SEES(1, 500, "init-ack:600", "est rpl");
+    SEES(1, 300, "abort", "est rpl");
+    SEES(0, 600, "cookie-echo", "inv");
 }
 END_TEST
 
@@ -540,7 +523,7 @@ START_TEST(test_timeouts)
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         struct tuple *t = &tuples[steps[i].dir];
 
-        pass(t, compose(t, steps[i].vtag, steps[i].chunks));
+        pass_chunks(t, steps[i].vtag, steps[i].chunks);
         ck_assert_int_eq(timeout_ms(), steps[i].seconds * 1000);
         now += steps[i].seconds * 1000 - 1;
     }
@@ -561,7 +544,7 @@ is_valid(const void *l4_, size_t size, bool right)
     ofpbuf_init(&l4, size + SCTP_HEADER_LEN);
     ofpbuf_put(&l4, l4_, size);
     if (size >= SCTP_HEADER_LEN) {
-        set_csum(&l4);
+        sctp_set_csum(&l4);
         ((uint8_t *) l4.data)[8] ^= !right;
     }
     const char *text = pass(&tuples[0], talk_compose_raw(&tuples[0], l4.data,
@@ -573,7 +556,7 @@ is_valid(const void *l4_, size_t size, bool right)
 
 START_TEST(test_malformed)
 {
-    struct dp_packet *p = compose(&tuples[0], TO_SERVER, "sack data");
+    struct dp_packet *p = sctp_compose(&tuples[0], TO_SERVER, "sack data");
     size_t size = dp_packet_l4_size(p);
     uint8_t *l4 = xmemdup(dp_packet_l4(p), size);
 
@@ -589,6 +572,14 @@ START_TEST(test_malformed)
         l4[12 + 16 + 3] = len;          /* Of DATA, 24 bytes are there. */
         ck_assert_int_eq(is_valid(l4, size, true), len > 20 && len <= 24);
     }
+    free(l4);
+
+    p = sctp_compose(&tuples[0], 0, "init:5");
+    l4 = xmemdup(dp_packet_l4(p), dp_packet_l4_size(p));
+    ck_assert(is_valid(l4, 32, true));
+    l4[12 + 3] = 16;
+    ck_assert(!is_valid(l4, 28, true));
+    dp_packet_delete(p);
     free(l4);
     SEES(0, TO_SERVER, "", "inv");
     SEES(0, TO_SERVER, "data cookie-echo", "inv");
@@ -608,11 +599,11 @@ START_TEST(test_offloads)
     struct dp_packet *p;
 
     set_up();
-    p = compose(&tuples[0], TO_SERVER, "data");
+    p = sctp_compose(&tuples[0], TO_SERVER, "data");
     *dp_packet_ol_flags_ptr(p) |= DP_PACKET_OL_RX_L4_CKSUM_BAD;
     ck_assert_str_eq(pass(&tuples[0], p), "inv");
     for (int i = 0; i < 2; i++) {
-        p = compose(&tuples[0], TO_SERVER, "data");
+        p = sctp_compose(&tuples[0], TO_SERVER, "data");
         ((uint8_t *) dp_packet_l4(p))[8] ^= 1;
         if (i) {
             *dp_packet_ol_flags_ptr(p) |= DP_PACKET_OL_RX_L4_CKSUM_GOOD;
@@ -649,14 +640,14 @@ headers(const struct dp_packet *packet)
     snprintf(text, sizeof text, IP_FMT":%u > "IP_FMT":%u%s",
              IP_ARGS(get_16aligned_be32(&ip->ip_src)), ntohs(sh->sctp_src),
              IP_ARGS(get_16aligned_be32(&ip->ip_dst)), ntohs(sh->sctp_dst),
-             csum_is_right(packet) ? "" : ", bad checksum");
+             sctp_csum_is_right(packet) ? "" : ", bad checksum");
     return text;
 }
 
 static const char *
 translated(const struct tuple *t, uint32_t vtag, const char *text)
 {
-    struct dp_packet *packet = compose(t, vtag, text);
+    struct dp_packet *packet = sctp_compose(t, vtag, text);
 
     execute(ct, t, true, packet);
     const char *h = headers(packet);
@@ -734,7 +725,7 @@ START_TEST(test_icmp_error)
     translate_destination();
     for (size_t size = 8; size <= 32; size += 4) {
         conntrack_flush(ct, NULL);
-        init = compose(&tuples[0], 0, "init:100");
+        init = sctp_compose(&tuples[0], 0, "init:100");
         execute(ct, &tuples[0], true, init);
         error = compose_icmp_error(init, size);
         /* What is behind the packet stays as it is. */
@@ -759,7 +750,7 @@ START_TEST(test_icmp_error)
     }
 
     /* About nothing that was sent. */
-    init = compose(&tuples[1], 0, "init:100");
+    init = sctp_compose(&tuples[1], 0, "init:100");
     error = compose_icmp_error(init, 7);
     execute(ct, &tuples[1], false, error);
     ck_assert_uint_eq(error->md.ct_state, CS_TRACKED | CS_INVALID);
@@ -803,8 +794,8 @@ enum { N_CLIENTS = 4, N_TAGS = 4 };
 static struct dp_packet *
 random_packet(struct tuple *t)
 {
-    size_t i = random_range(ARRAY_SIZE(chunks));
-    const char *first = chunks[one_in(3) ? 1 + random_range(2)
+    size_t i = random_range(SCTP_N_CHUNKS);
+    const char *first = sctp_chunks[one_in(3) ? 1 + random_range(2)
                                : one_in(3) ? 10 + random_range(2) : i].name;
     bool init = !strcmp(first, "init");
     uint32_t vtag = init && !one_in(20) ? 0 : 1 + random_range(N_TAGS);
@@ -817,9 +808,9 @@ random_packet(struct tuple *t)
                   1 + random_range(N_TAGS));
     if (one_in(5)) {
         ds_put_format(&s, " %s",
-                      chunks[random_range(ARRAY_SIZE(chunks))].name);
+                      sctp_chunks[random_range(SCTP_N_CHUNKS)].name);
     }
-    struct dp_packet *packet = compose(t, vtag, ds_cstr(&s));
+    struct dp_packet *packet = sctp_compose(t, vtag, ds_cstr(&s));
     if (one_in(30)) {
         ((uint8_t *) dp_packet_l4(packet))[8] ^= 1;
     }
@@ -957,6 +948,8 @@ main(void)
     tcase_add_test(tc, test_abort);
     tcase_add_test(tc, test_collision);
     tcase_add_test(tc, test_two_answers);
+    tcase_add_test(tc, test_second_try);
+    tcase_add_test(tc, test_forged_init_in_handshake);
     tcase_add_test(tc, test_forged_init);
     tcase_add_test(tc, test_restart);
     tcase_add_test(tc, test_heartbeat);
