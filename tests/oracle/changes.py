@@ -39,7 +39,7 @@ class Changes:
             self.shadow: 8, self.delete: 3, self.modify: 4,
             self.install_again: 1, self.replace_all: 1, self.group: 3,
             self.mark: 4, self.flush: 3, self.flush_tuple: 2,
-            self.limit: 1, self.timeouts: 1, self.port: 1,
+            self.limit: 1, self.timeouts: 1, self.port: 1, self.misses: 2,
         }
         if not self.groups:
             del kinds[self.group]
@@ -239,6 +239,26 @@ class Changes:
         self.timed += 1
         self.pair.do(remove)
         self.pair.do(['vsctl', ['add-zone-tp', 'DATAPATH', zone] + policy])
+        self.undo.append(undo)
+
+    def misses(self, talks):
+        """A table does something else with packets that no flow matches, and
+        there are some."""
+        table = self.rnd.choice(self.tables)
+        here = [flow for flow in self.flows
+                if flow.startswith('table=%s,' % table)
+                and ',priority=0 ' in flow]
+
+        def miss(what):
+            self.pair.do(['ofctl', ['mod-table', str(table), what, '-O',
+                                    'OpenFlow11']])
+
+        def undo():
+            miss('drop')
+            self.flow_mods(*('add ' + flow for flow in here))
+
+        self.flow_mods(*('delete_strict ' + split(flow)[0] for flow in here))
+        miss(self.rnd.choice(['continue', 'continue', 'controller', 'drop']))
         self.undo.append(undo)
 
     def port(self, talks):
