@@ -23,9 +23,9 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 /* How much lies ready. */
 #define POOL_READY (4 * POOL_STEP)
 
-/* Connections that the table has room for from the start, with two nodes for
- * those with NAT. */
-#define POOL_TABLE_NODES 2000000
+/* The table has room from the start for all connections that conntrack will
+ * track, up to this many, with two nodes each as those with NAT have. */
+#define POOL_TABLE_MAX_CONNS 4000000
 
 /* A slot is fetched when so many more will be given out before it. */
 #define POOL_AHEAD 4
@@ -57,6 +57,7 @@ static struct pool_crate *pool_crates OVS_GUARDED_BY(pool_mutex);
 
 static struct seq *pool_seq;            /* Changes when little is ready. */
 static uint64_t pool_seqno;             /* Of the thread that prepares. */
+static bool pool_lacks;                 /* It has to go on. */
 
 #ifdef __SANITIZE_ADDRESS__
 /* Leaves it to the sanitizer to watch over connections. */
@@ -297,55 +298,66 @@ pool_prepare_step(char *step)
     return true;
 }
 
-/* Prepares slots until there are enough. */
-static void
-pool_prepare(void)
+/* True if all of the latest region, whose memory is ready up to 'ready', is. */
+static bool
+pool_region_is_ready(const char *ready)
 {
-    char *ready;
-    size_t left;
     uint32_t n;
 
-    do {
-        ovs_mutex_lock(&pool_mutex);
-        ready = pool_ready;
-        left = pool_ready - pool_next;
-        ovs_mutex_unlock(&pool_mutex);
+    atomic_read_relaxed(&n_pool_regions, &n);
+    return !n || ready == pool_regions[n - 1] + POOL_REGION_SIZE;
+}
 
-        atomic_read_relaxed(&n_pool_regions, &n);
-        if (!n || (left < POOL_SLOT
-                   && ready == pool_regions[n - 1] + POOL_REGION_SIZE)) {
-            if (!pool_add_region()) {
-                return;
-            }
-        } else if (left >= POOL_READY
-                   || ready == pool_regions[n - 1] + POOL_REGION_SIZE
-                   || !pool_prepare_step(ready)) {
-            return;
-        }
-    } while (true);
+/* Prepares one step if there is not enough.  Not more: new connections may
+ * take it as fast as it comes.  Returns true if there may be still too
+ * little. */
+static bool
+pool_prepare(void)
+{
+    ovs_mutex_lock(&pool_mutex);
+    char *ready = pool_ready;
+    size_t left = pool_ready - pool_next;
+    ovs_mutex_unlock(&pool_mutex);
+
+    if (pool_region_is_ready(ready)) {
+        return left < POOL_SLOT && pool_add_region();
+    }
+    return left < POOL_READY && pool_prepare_step(ready);
+}
+
+static void
+pool_prepare_table(struct conntrack *ct)
+{
+    unsigned int limit;
+
+    atomic_read_relaxed(&ct->n_conn_limit, &limit);
+    size_t n_nodes = 2 * (size_t) MIN(limit, POOL_TABLE_MAX_CONNS);
+    if (!cmap_has_room(&ct->conns, n_nodes)) {
+        ovs_mutex_lock(&ct->ct_lock);
+        cmap_reserve(&ct->conns, n_nodes);
+        ovs_mutex_unlock(&ct->ct_lock);
+    }
 }
 
 void
 conntrack_pool_run(struct conntrack *ct)
 {
-    if (!cmap_has_room(&ct->conns, POOL_TABLE_NODES)) {
-        ovs_mutex_lock(&ct->ct_lock);
-        cmap_reserve(&ct->conns, POOL_TABLE_NODES);
-        ovs_mutex_unlock(&ct->ct_lock);
-    }
+    pool_prepare_table(ct);
     if (pool_enabled) {
         if (!pool_seq) {
             pool_seq = seq_create();
         }
         pool_seqno = seq_read(pool_seq);
-        pool_prepare();
+        pool_lacks = pool_prepare();
     }
 }
 
 void
 conntrack_pool_wait(void)
 {
-    if (pool_seq) {
+    if (pool_lacks) {
+        poll_immediate_wake();
+    } else if (pool_seq) {
         seq_wait(pool_seq, pool_seqno);
     }
 }

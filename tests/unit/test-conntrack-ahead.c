@@ -9,6 +9,7 @@
 #include "cmap-ahead.h"
 #include "conntrack.h"
 #include "conntrack-pool.h"
+#include "conntrack-private.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "util.h"
@@ -116,7 +117,8 @@ START_TEST(test_pool)
 
     conntrack_pool_run(ct);
     for (int i = 0; i < N; i++) {
-        if (i == N / 2) {
+        /* At each turn it prepares some, but never as much as is wanted. */
+        if (i % 10000 == 0) {
             conntrack_pool_run(ct);
         }
         slots[i] = conntrack_pool_zalloc(300);
@@ -167,6 +169,58 @@ give_back_all(void *handover_)
     return NULL;
 }
 
+/* However much is wanted, a turn ends. */
+START_TEST(test_pool_step)
+{
+    enum { MOST = (2 << 20) / 320 + 1 };
+    struct conntrack *ct = conntrack_init();
+    void **slots = NULL;
+    size_t n = 0, allocated = 0, n_pooled = 0;
+    bool last = true;
+
+    conntrack_pool_run(ct);
+    for (bool empty = false; !empty || last; n++) {
+        if (n >= allocated) {
+            slots = x2nrealloc(slots, &allocated, sizeof *slots);
+        }
+        slots[n] = conntrack_pool_alloc(300);
+        last = is_pooled(slots[n]);
+        if (empty) {
+            n_pooled += last;
+        } else if (!last) {
+            empty = last = true;
+            conntrack_pool_run(ct);
+        }
+    }
+    ck_assert_uint_le(n_pooled, MOST);
+#ifndef __SANITIZE_ADDRESS__
+    ck_assert_uint_gt(n_pooled, 0);
+#endif
+    while (n) {
+        conntrack_pool_free(slots[--n]);
+    }
+    free(slots);
+    conntrack_destroy(ct);
+}
+END_TEST
+
+/* The table needn't grow under load. */
+START_TEST(test_table)
+{
+    struct conntrack *ct = conntrack_init();
+    uint32_t limit;
+
+    conntrack_get_maxconns(ct, &limit);
+    ck_assert(!cmap_has_room(&ct->conns, limit));
+    conntrack_pool_run(ct);
+    ck_assert(cmap_has_room(&ct->conns, 2 * (size_t) limit));
+    conntrack_set_maxconns(ct, UINT32_MAX);
+    conntrack_pool_run(ct);
+    ck_assert(!cmap_has_room(&ct->conns, UINT32_MAX));
+    conntrack_destroy(ct);
+}
+END_TEST
+
 START_TEST(test_pool_other_thread)
 {
     struct conntrack *ct = conntrack_init();
@@ -211,6 +265,8 @@ main(void)
     tcase_add_test(tc, test_reserve_empty);
     tcase_add_test(tc, test_pool_unprepared);
     tcase_add_test(tc, test_pool);
+    tcase_add_test(tc, test_pool_step);
+    tcase_add_test(tc, test_table);
     tcase_add_test(tc, test_pool_other_thread);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
