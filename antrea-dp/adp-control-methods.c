@@ -323,7 +323,10 @@ method_stage(struct adp_control_call *call)
     if (call->error) {
         return NULL;
     }
-    if (!adp_control_stage_add(stage, apply, delete, call->cost)) {
+    struct json *compact = apply ? adp_model_compact(apply) : NULL;
+    bool added = adp_control_stage_add(stage, compact, delete, call->cost);
+    json_destroy(compact);
+    if (!added) {
         adp_control_stage_clear(stage);
         call_error(call, "limit", NULL, "staged transactions of all clients "
                    "take more than %"PRIu64" bytes of memory",

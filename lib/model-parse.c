@@ -406,7 +406,8 @@ adp_parse_manifest(struct adp_object *o)
     struct adp_manifest *manifest = xzalloc(sizeof *manifest);
     const struct json *json = adp_object_member(o, "object", ADP_REQUIRED);
 
-    if (json && json->type != JSON_OBJECT) {
+    if (json && json->type != JSON_OBJECT
+        && json->type != JSON_SERIALIZED_OBJECT) {
         adp_reader_error_at(o->reader, "object", "must be object, not %s",
                             json_type_to_string(json->type));
     }

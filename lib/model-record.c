@@ -62,6 +62,29 @@ provisional_name(const struct json *json, size_t idx)
             : xasprintf("records[%"PRIuSIZE"]", idx));
 }
 
+struct json *
+adp_record_compact(const struct json *json)
+{
+    const char *kind = peek_string(json, "kind");
+    const struct json *object = (kind && !strcmp(kind, "Manifest")
+                                 ? shash_find_data(json->object, "object")
+                                 : NULL);
+    if (!object || object->type != JSON_OBJECT) {
+        return json_clone(json);
+    }
+
+    struct json *compact = json_object_create();
+    const struct shash_node *node;
+    SHASH_FOR_EACH (node, json->object) {
+        const struct json *value = node->data;
+        json_object_put(compact, node->name,
+                        (value == object
+                         ? json_serialized_object_create(value)
+                         : json_clone(value)));
+    }
+    return compact;
+}
+
 struct adp_error *
 adp_record_parse(const struct json *json, size_t idx,
                  struct adp_record **recordp)
@@ -83,7 +106,7 @@ adp_record_parse(const struct json *json, size_t idx,
         record = kinds[kind].parse(&o);
         record->kind = kind;
         record->name = xstrdup(name);
-        record->json = json_clone(json);
+        record->json = adp_record_compact(json);
         record->n_refs = 1;
     }
     adp_object_close(&o);

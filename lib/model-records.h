@@ -44,7 +44,7 @@ bool adp_kind_from_string(const char *, enum adp_kind *);
 struct adp_record {
     enum adp_kind kind;
     char *name;
-    struct json *json;          /* As it was given. */
+    struct json *json;          /* As it was given, compact. */
     size_t n_refs;
 };
 
@@ -191,6 +191,8 @@ struct adp_manifest {
     struct adp_record up;
 };
 
+/* The record 'json' as it is kept (see adp_model_compact()). */
+struct json *adp_record_compact(const struct json *json);
 /* Parses 'json', the 'idx'th record of a call, into '*recordp' with one
  * reference, or returns an error. */
 struct adp_error *adp_record_parse(const struct json *json, size_t idx,

@@ -191,6 +191,17 @@ adp_model_apply(struct adp_model *model, const struct json *records,
     return error;
 }
 
+struct json *
+adp_model_compact(const struct json *records)
+{
+    struct json *compact = json_array_create_empty();
+
+    for (size_t i = 0; i < records->array.n; i++) {
+        json_array_add(compact, adp_record_compact(records->array.elems[i]));
+    }
+    return compact;
+}
+
 /* Deletes what the 'idx'th key says. */
 static struct adp_error *
 model_delete_one(struct adp_model *model, const struct json *key, size_t idx,

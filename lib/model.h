@@ -81,6 +81,11 @@ struct adp_error *adp_model_check(const struct adp_model *,
                                   const struct adp_model *changed_since,
                                   const struct adp_model_env *);
 
+/* The records of a JSON array in the form in which a model keeps them, which
+ * may take far less memory: objects of Manifests, which nobody here looks into,
+ * as text.  Records that can't be read are left as they are. */
+struct json *adp_model_compact(const struct json *records);
+
 /* A JSON array of the records of 'kind' and 'name' (each may be NULL: all), in
  * the form they were given, ordered by kind and name. */
 struct json *adp_model_get(const struct adp_model *, const char *kind,
