@@ -179,6 +179,13 @@ START_TEST(option_lists)
                      "no-tunnel-mac, walk)");
     free(error);
     error = adp_pipeline_parse_options(v115, "walk", &options);
+    ck_assert_str_eq(error, "pipeline v1.15 has no option \"walk\" (there are: "
+                     "probe-mark)");
+    free(error);
+
+    struct adp_pipeline bare = *v115;
+    bare.n_options = 0;
+    error = adp_pipeline_parse_options(&bare, "walk", &options);
     ck_assert_str_eq(error, "pipeline v1.15 has no option \"walk\" (there are "
                      "none)");
     free(error);
