@@ -16,6 +16,7 @@ import services
 import traffic
 from case import Case, Sample
 from cases_memory import resident_bytes
+from cases_new import SETTLE_SECONDS
 from results import Limit, NothingLost
 
 RULES = 10000
@@ -235,10 +236,12 @@ class AffinityFlood(Case):
     offered = 100000            # Of the established traffic beside it.
     networks = 256              # Sources: so many times 65,536.
     interval = 0.01             # Between replies of OpenFlow.
+    plain, affine = '10.96.1.0', services.AFFINITY_IP
 
     def run(self, switch):
         background = Background(switch, self.offered)
-        self.aim(switch, background)
+        self.prepare(switch)
+        self.aim(switch, self.affine)
         bridge = openflow.Connection(switch.dir + '/br-int.mgmt')
         bridge.barrier()
         before = resident_bytes(switch)
@@ -255,11 +258,17 @@ class AffinityFlood(Case):
                        connections=switch.n_connections(),
                        learned=self.n_learned(switch), **window.summary())]
 
-    def service(self):
-        return services.AFFINITY_IP
+    def prepare(self, switch):
+        """Has the switch take the memory that connections need anyway."""
+        self.aim(switch, self.plain)
+        switch.generator.start(cluster.GATEWAY_PORT)
+        time.sleep(self.seconds * 1.5)  # More than will be needed.
+        switch.generator[cluster.GATEWAY_PORT].run = 0
+        switch.control('dpctl/flush-conntrack')
+        time.sleep(SETTLE_SECONDS)
 
-    def aim(self, switch, background):
-        target = traffic.Target(self.service(), cluster.GATEWAY_MAC, 80)
+    def aim(self, switch, service):
+        target = traffic.Target(service, cluster.GATEWAY_MAC, 80)
         packets = [traffic.packet('tcp', Source('20.%d.0.0' % i), target,
                                   'syn') for i in range(self.networks)]
         switch.generator.program(cluster.GATEWAY_PORT, packets,
@@ -295,10 +304,13 @@ class Source:
 
 
 class PlainFlood(AffinityFlood):
-    """The same to a Service without affinity: what connections alone take."""
+    """The same to a Service without affinity, in a fresh switch: what
+    connections take."""
 
-    def service(self):
-        return '10.96.1.0'
+    affine = AffinityFlood.plain
+
+    def prepare(self, switch):
+        pass
 
 
 class Bounded(Limit):
