@@ -51,20 +51,9 @@ compare_heads(const void *a_, const void *b_)
     return cmp ? cmp : compare_lists(a, b);
 }
 
-static int
-compare_priorities(const void *a_, const void *b_)
-{
-    const struct place *a = a_;
-    const struct place *b = b_;
-    int cmp = compare_numbers(a->priority, b->priority);
-
-    return cmp ? cmp : compare_numbers(a->index, b->index);
-}
-
 static void
-sort_deletions(struct place *places, size_t n)
+set_heads(struct place *places, size_t n)
 {
-    qsort(places, n, sizeof *places, compare_lists);
     for (size_t i = 0; i < n; i++) {
         struct place *place = &places[i];
         const struct place *before = i ? place - 1 : NULL;
@@ -73,7 +62,6 @@ sort_deletions(struct place *places, size_t n)
                        && before->match_hash == place->match_hash
                        ? before->head : place->priority);
     }
-    qsort(places, n, sizeof *places, compare_heads);
 }
 
 void
@@ -83,22 +71,18 @@ adp_order_flow_mods(struct ofputil_flow_mod *fms, size_t n)
         return;
     }
 
-    /* Deletions from the front on, additions from the end. */
     struct place *places = xmalloc(n * sizeof *places);
-    size_t n_deletions = 0, n_additions = 0;
     for (size_t i = 0; i < n; i++) {
-        bool deletes = fms[i].command == OFPFC_DELETE_STRICT;
-
-        places[deletes ? n_deletions++ : n - ++n_additions] = (struct place) {
+        places[i] = (struct place) {
             .table_id = fms[i].table_id,
-            .match_hash = deletes ? minimatch_hash(&fms[i].match, 0) : 0,
+            .match_hash = minimatch_hash(&fms[i].match, 0),
             .priority = fms[i].priority,
             .index = i,
         };
     }
-    sort_deletions(places, n_deletions);
-    qsort(&places[n_deletions], n_additions, sizeof *places,
-          compare_priorities);
+    qsort(places, n, sizeof *places, compare_lists);
+    set_heads(places, n);
+    qsort(places, n, sizeof *places, compare_heads);
 
     struct ofputil_flow_mod *ordered = xmalloc(n * sizeof *ordered);
     for (size_t i = 0; i < n; i++) {

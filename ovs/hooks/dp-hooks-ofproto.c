@@ -2,10 +2,7 @@
 
 /* Included at the end of ofproto.c: hooks and access to its statics. */
 
-#include "classifier-private.h"
 #include "dp-hooks-ofproto.h"
-
-COVERAGE_DEFINE(commit_find_deleted);
 
 void
 dp_hook_rule_inserted(struct ofproto *ofproto, struct rule *rule)
@@ -112,56 +109,28 @@ commit_step_init_no_groups(struct commit_step *step, size_t index)
     commit_step_init_group(step, &gm, index);
 }
 
-/* Returns the rule that a strict deletion with criteria 'c' is about, or NULL.
- *
- * The classifier keeps rules of one match in a list by descending priority.
- * Where 'before', the rule deleted last, stands above in it, the search goes
- * on from there. */
-static struct rule *
-find_deleted(struct ofproto *ofproto, const struct rule_criteria *c,
-             const struct rule *before)
-    OVS_REQUIRES(ofproto_mutex)
-{
-    if (!before || before->table_id != c->table_id
-        || before->cr.priority <= c->cr.priority
-        || !minimatch_equal(&before->cr.match, &c->cr.match)) {
-        COVERAGE_INC(commit_find_deleted);
-        return rule_from_cls_rule(classifier_find_rule_exactly(
-            &ofproto->tables[c->table_id].cls, &c->cr, c->version));
-    }
-
-    const struct cls_match *m = get_cls_match_protected(&before->cr);
-    do {
-        m = cls_match_next_protected(m);
-    } while (m && (m->priority > c->cr.priority
-                   || (m->priority == c->cr.priority
-                       && !cls_match_visible_in_version(m, c->version))));
-    return (m && m->priority == c->cr.priority
-            ? rule_from_cls_rule(m->cls_rule) : NULL);
-}
-
-/* Starts a strict deletion, whatever the cookie mask, by its match: upstream
- * looks through all rules with the cookie if the mask is all ones.  '*before'
- * is the rule deleted last, or NULL. */
+/* Starts a strict deletion in one table by its match, whatever the cookie
+ * mask: if that is all ones, upstream looks through all rules with the
+ * cookie. */
 static enum ofperr
-commit_step_start_deletion(struct ofproto *ofproto, struct commit_step *step,
-                           const struct rule **before)
+commit_step_start_deletion(struct ofproto *ofproto, struct commit_step *step)
     OVS_REQUIRES(ofproto_mutex)
 {
     struct ofproto_flow_mod *ofm = &step->ofm;
+    const struct rule_criteria *c = &ofm->criteria;
     enum ofperr error = 0;
     size_t n_readonly = 0;
 
     rule_collection_init(&ofm->old_rules);
     rule_collection_init(&ofm->new_rules);
-    if (ofm->table_id >= ofproto->n_tables) {
+    if (c->table_id >= ofproto->n_tables) {
         error = OFPERR_OFPBRC_BAD_TABLE_ID;
     } else {
-        struct rule *rule = find_deleted(ofproto, &ofm->criteria, *before);
+        struct rule *rule = rule_from_cls_rule(classifier_find_rule_exactly(
+            &ofproto->tables[c->table_id].cls, &c->cr, c->version));
 
         if (rule) {
-            *before = rule;
-            collect_rule(rule, &ofm->criteria, &ofm->old_rules, &n_readonly);
+            collect_rule(rule, c, &ofm->old_rules, &n_readonly);
         }
         if (n_readonly) {
             error = OFPERR_OFPBRC_EPERM;
@@ -173,10 +142,9 @@ commit_step_start_deletion(struct ofproto *ofproto, struct commit_step *step,
     return error;
 }
 
-/* As commit_step_start_deletion() for any step. */
 static enum ofperr
 commit_step_start(struct ofproto *ofproto, struct commit_step *step,
-                  ovs_version_t version, const struct rule **before)
+                  ovs_version_t version)
     OVS_REQUIRES(ofproto_mutex)
 {
     if (step->is_group) {
@@ -186,7 +154,7 @@ commit_step_start(struct ofproto *ofproto, struct commit_step *step,
     step->ofm.version = version;
     ofproto_table_classifier_defer(ofproto, &step->ofm);
     return (step->ofm.command == OFPFC_DELETE_STRICT
-            ? commit_step_start_deletion(ofproto, step, before)
+            ? commit_step_start_deletion(ofproto, step)
             : ofproto_flow_mod_start(ofproto, &step->ofm));
 }
 
@@ -219,12 +187,11 @@ commit_start(struct ofproto *ofproto, struct commit_step *steps, size_t n,
              ovs_version_t version, size_t *culprit)
     OVS_REQUIRES(ofproto_mutex)
 {
-    const struct rule *before = NULL;
     enum ofperr error = 0;
     size_t i;
 
     for (i = 0; i < n; i++) {
-        error = commit_step_start(ofproto, &steps[i], version, &before);
+        error = commit_step_start(ofproto, &steps[i], version);
         if (error) {
             *culprit = steps[i].index;
             break;

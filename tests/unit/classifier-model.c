@@ -98,21 +98,14 @@ insert(struct model_list *list, size_t i, int priority)
     list->n++;
 }
 
-/* Deletes what is at position 'i' of 'list'. */
+/* Counts a search for position 'i' of 'list'. */
 static void
-delete(struct classifier_model *m, struct model_list *list, size_t i)
+seek(struct classifier_model *m, const struct model_list *list, size_t i)
 {
-    m->n_steps += 1 + (list == m->list && i > m->position ? i - m->position
+    m->n_steps += 1 + (list == m->list && i >= m->n_before ? i - m->n_before
                        : i);
-    m->list = list;
-    m->position = i;
-    if (m->n_removals >= m->allocated_removals) {
-        m->removals = x2nrealloc(m->removals, &m->allocated_removals,
-                                 sizeof *m->removals);
-    }
-    m->removals[m->n_removals++] = (struct model_removal) {
-        list, list->priorities[i]
-    };
+    m->list = i ? list : NULL;
+    m->n_before = i;
 }
 
 void
@@ -123,15 +116,20 @@ classifier_model_mod(struct classifier_model *m,
     size_t i = position(list, fm->priority);
     bool found = i < list->n && list->priorities[i] == fm->priority;
 
+    seek(m, list, i);
     if (fm->command != OFPFC_DELETE_STRICT) {
-        m->n_steps += 1 + i;
+        seek(m, list, i);
         if (!found) {
-            m->n_steps += 1 + i;
             insert(list, i, fm->priority);
-            m->list = NULL;
         }
     } else if (found) {
-        delete(m, list, i);
+        if (m->n_removals >= m->allocated_removals) {
+            m->removals = x2nrealloc(m->removals, &m->allocated_removals,
+                                     sizeof *m->removals);
+        }
+        m->removals[m->n_removals++] = (struct model_removal) {
+            list, fm->priority
+        };
     }
 }
 
@@ -171,7 +169,7 @@ classifier_model_settle(struct classifier_model *m)
         int priority = m->removals[k].priority;
         size_t i = position(list, priority);
 
-        m->n_steps += 1 + i;
+        seek(m, list, i);
         list->n--;
         memmove(&list->priorities[i], &list->priorities[i + 1],
                 (list->n - i) * sizeof *list->priorities);
@@ -180,5 +178,4 @@ classifier_model_settle(struct classifier_model *m)
         }
     }
     m->n_removals = 0;
-    m->list = NULL;
 }

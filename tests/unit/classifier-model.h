@@ -6,11 +6,12 @@
 /* How many steps the bridge takes for flow mods.
  *
  * Upstream's classifier keeps flows of one table and match in a list by
- * descending priority, and goes through it from the head to find, insert or
- * remove one; ofproto_commit_mods() finds what is deleted after another of the
- * list from there on.  When the top flow of a mask's subtable is removed, all
- * heads of the subtable are looked at for the next one.  Removal from the
- * classifier comes later than the flow mod, in the same order.
+ * descending priority, and goes through it to find, insert or remove one: from
+ * where the search before ended, if that was further up in the same list
+ * (classifier-seek.h), else from the head.  When the top flow of a mask's
+ * subtable is removed, all heads of the subtable are looked at for the next
+ * one.  Removal from the classifier comes later than the flow mod, in the same
+ * order.
  */
 
 #include <stddef.h>
@@ -22,8 +23,8 @@ struct classifier_model {
     struct hmap lists;          /* Contains "struct model_list"s. */
     struct model_removal *removals; /* To come. */
     size_t n_removals, allocated_removals;
-    const struct model_list *list; /* Of the last deletion. */
-    size_t position;            /* Its place in the list. */
+    const struct model_list *list; /* Of the last search, or NULL. */
+    size_t n_before;            /* How many there stand before its end. */
     size_t n_steps;
 };
 

@@ -861,12 +861,14 @@ shuffled_flow_mods(uint16_t command, int n_ports, int n_priorities)
     return fms;
 }
 
-/* The lists of a mask, each with a share of the priorities, come and go with
- * a few steps for each flow. */
+/* The lists of a mask, each with a share of the priorities, come, come anew and
+ * go with a few steps for each flow. */
 START_TEST(test_order_of_flow_mods)
 {
     enum { N_PORTS = 40, N_PRIORITIES = 50, N = N_PORTS * N_PRIORITIES };
-    static const uint16_t commands[] = { OFPFC_ADD, OFPFC_DELETE_STRICT };
+    static const uint16_t commands[] = {
+        OFPFC_ADD, OFPFC_MODIFY_STRICT, OFPFC_DELETE_STRICT
+    };
 
     test_seed_random();
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
