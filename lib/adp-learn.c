@@ -27,11 +27,11 @@ struct adp_learn_table {
                                                             * Once made, they
                                                             * stay. */
 
-    struct ovs_list waiting OVS_GUARDED_BY(mutex);
-    struct hmap learners OVS_GUARDED_BY(mutex); /* Those with flows. */
-    struct adp_learn_counts counts OVS_GUARDED_BY(mutex);
-    struct adp_learn_limits limits OVS_GUARDED_BY(mutex);
-    uint64_t fence OVS_GUARDED_BY(mutex);
+    struct ovs_list waiting OVS_GUARDED;
+    struct hmap learners OVS_GUARDED; /* Those with flows. */
+    struct adp_learn_counts counts OVS_GUARDED;
+    struct adp_learn_limits limits OVS_GUARDED;
+    uint64_t fence OVS_GUARDED;
 };
 
 /* Entries that are not in force any more, on their way out. */
