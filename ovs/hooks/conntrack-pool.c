@@ -20,6 +20,9 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 #define POOL_MAX_REGIONS 64
 #define POOL_STEP ((size_t) 2 << 20)
 
+/* So many steps at a turn, however fast new connections take them. */
+#define POOL_STEPS_A_TURN 2
+
 /* How much lies ready. */
 #define POOL_READY (4 * POOL_STEP)
 
@@ -308,9 +311,8 @@ pool_region_is_ready(const char *ready)
     return !n || ready == pool_regions[n - 1] + POOL_REGION_SIZE;
 }
 
-/* Prepares one step if there is not enough.  Not more: new connections may
- * take it as fast as it comes.  Returns true if there may be still too
- * little. */
+/* Prepares one step if there is not enough.  Returns true if there may be
+ * still too little. */
 static bool
 pool_prepare(void)
 {
@@ -348,7 +350,10 @@ conntrack_pool_run(struct conntrack *ct)
             pool_seq = seq_create();
         }
         pool_seqno = seq_read(pool_seq);
-        pool_lacks = pool_prepare();
+        pool_lacks = true;
+        for (int i = 0; i < POOL_STEPS_A_TURN && pool_lacks; i++) {
+            pool_lacks = pool_prepare();
+        }
     }
 }
 

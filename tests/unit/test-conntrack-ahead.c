@@ -172,7 +172,7 @@ give_back_all(void *handover_)
 /* However much is wanted, a turn ends. */
 START_TEST(test_pool_step)
 {
-    enum { MOST = (2 << 20) / 320 + 1 };
+    enum { MOST = (4 << 20) / 320 + 1 };
     struct conntrack *ct = conntrack_init();
     void **slots = NULL;
     size_t n = 0, allocated = 0, n_pooled = 0;
