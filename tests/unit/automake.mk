@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test-changes \
+	tests/unit/test-classifier-seek \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-track \
@@ -71,6 +72,9 @@ bench-programs: tests/unit/bench-match$(EXEEXT)
 
 tests_unit_test_changes_SOURCES = tests/unit/test-changes.c
 tests_unit_test_changes_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_classifier_seek_SOURCES = tests/unit/test-classifier-seek.c
+tests_unit_test_classifier_seek_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
