@@ -527,13 +527,26 @@ port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
     return true;
 }
 
+/* The state, as a client of the socket gets it. */
+static struct json *
+get_state(const struct adp_model *model)
+{
+    struct json *state = adp_model_get(model, NULL, NULL);
+    char *text = json_to_string(state, 0);
+    struct json *received = json_from_string(text);
+
+    free(text);
+    json_destroy(state);
+    return received;
+}
+
 /* Applies, or deletes, the objects in 'text'. */
 static void
 change(struct adp_model *model, enum dpctl_verb verb, const char *text)
 {
     const struct adp_model_env model_env = { .port_number = port_number };
     struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
-    struct json *state = adp_model_get(model, NULL, NULL);
+    struct json *state = get_state(model);
     struct dpctl_input input;
     struct dpctl_ports ports;
     struct dpctl_env env = { .node = "n1", .ports = &ports };
