@@ -111,7 +111,6 @@ adp_class_type_run(const char *type OVS_UNUSED)
 static void
 adp_class_type_wait(const char *type OVS_UNUSED)
 {
-    conntrack_pool_wait();
     adp_control_wait();
 }
 

@@ -20,9 +20,6 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 #define POOL_MAX_REGIONS 64
 #define POOL_STEP ((size_t) 2 << 20)
 
-/* So many steps at a turn, however fast new connections take them. */
-#define POOL_STEPS_A_TURN 2
-
 /* How much lies ready. */
 #define POOL_READY (4 * POOL_STEP)
 
@@ -59,8 +56,6 @@ static char *pool_ready OVS_GUARDED_BY(pool_mutex);
 static struct pool_crate *pool_crates OVS_GUARDED_BY(pool_mutex);
 
 static struct seq *pool_seq;            /* Changes when little is ready. */
-static uint64_t pool_seqno;             /* Of the thread that prepares. */
-static bool pool_lacks;                 /* It has to go on. */
 
 #ifdef __SANITIZE_ADDRESS__
 /* Leaves it to the sanitizer to watch over connections. */
@@ -109,7 +104,7 @@ pool_take_new(struct pool_cache *cache)
         pool_next += POOL_SLOT;
         left -= POOL_SLOT;
     }
-    if (left < POOL_READY / 2 && pool_seq) {
+    if (left < POOL_READY / 2) {
         seq_change(pool_seq);
     }
 }
@@ -244,7 +239,8 @@ conntrack_pool_size(const void *p)
             : malloc_usable_size(CONST_CAST(void *, p)));
 }
 
-/* Preparing. */
+/* Preparing, in a thread of its own: the kernel may take long to find a large
+ * page. */
 
 static bool
 pool_add_region(void)
@@ -279,7 +275,7 @@ pool_add_region(void)
     return true;
 }
 
-/* Makes one more step of the latest region ready.  Only one thread does. */
+/* Makes one more step of the latest region ready. */
 static bool
 pool_prepare_step(char *step)
 {
@@ -311,8 +307,8 @@ pool_region_is_ready(const char *ready)
     return !n || ready == pool_regions[n - 1] + POOL_REGION_SIZE;
 }
 
-/* Prepares one step if there is not enough.  Returns true if there may be
- * still too little. */
+/* Prepares one step if there is not enough.  Returns true if there may still
+ * be too little. */
 static bool
 pool_prepare(void)
 {
@@ -325,6 +321,24 @@ pool_prepare(void)
         return left < POOL_SLOT && pool_add_region();
     }
     return left < POOL_READY && pool_prepare_step(ready);
+}
+
+static void *
+pool_main(void *aux OVS_UNUSED)
+{
+    for (;;) {
+        uint64_t seqno = seq_read(pool_seq);
+
+        /* Nobody should wait for this thread's grace. */
+        ovsrcu_quiesce_start();
+        while (pool_prepare()) {
+            continue;
+        }
+        ovsrcu_quiesce_end();
+        seq_wait(pool_seq, seqno);
+        poll_block();
+    }
+    return NULL;
 }
 
 static void
@@ -344,25 +358,12 @@ pool_prepare_table(struct conntrack *ct)
 void
 conntrack_pool_run(struct conntrack *ct)
 {
-    pool_prepare_table(ct);
-    if (pool_enabled) {
-        if (!pool_seq) {
-            pool_seq = seq_create();
-        }
-        pool_seqno = seq_read(pool_seq);
-        pool_lacks = true;
-        for (int i = 0; i < POOL_STEPS_A_TURN && pool_lacks; i++) {
-            pool_lacks = pool_prepare();
-        }
-    }
-}
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
 
-void
-conntrack_pool_wait(void)
-{
-    if (pool_lacks) {
-        poll_immediate_wake();
-    } else if (pool_seq) {
-        seq_wait(pool_seq, pool_seqno);
+    pool_prepare_table(ct);
+    if (pool_enabled && ovsthread_once_start(&once)) {
+        pool_seq = seq_create();
+        ovs_thread_create("ct_pool", pool_main, NULL);
+        ovsthread_once_done(&once);
     }
 }

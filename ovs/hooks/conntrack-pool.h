@@ -36,11 +36,9 @@ void conntrack_pool_free(void *p);
 /* Bytes that belong to 'p', which the above or malloc() returned. */
 size_t conntrack_pool_size(const void *p);
 
-/* Keeps memory ready for connections and, so that it needn't grow under load,
- * room in the table of 'ct'.  One thread calls them, as its other *_run() and
- * *_wait(): the latter wakes it when little is left.  Without it there is no
- * pool. */
+/* Keeps room in the table of 'ct', so that it needn't grow under load, and sees
+ * to it that a thread keeps memory ready for connections, 8 MiB more than they
+ * take.  For the main loop of one thread.  Without it there is no pool. */
 void conntrack_pool_run(struct conntrack *ct);
-void conntrack_pool_wait(void);
 
 #endif /* conntrack-pool.h */
