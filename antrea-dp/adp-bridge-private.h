@@ -60,7 +60,7 @@ enum adp_drop {
 enum adp_mode {
     ADP_MODE_CLOSED,            /* Drops them: the bridge isn't configured,
                                  * other_config:flow-restore-wait is set, or
-                                 * its pipeline was flushed. */
+                                 * its pipeline was flushed and isn't back. */
     ADP_MODE_STOCK,             /* Punts them. */
     ADP_MODE_COMPILED,
 };
@@ -101,8 +101,8 @@ struct adp_bridge {
     struct hmap dirty_groups OVS_GUARDED_BY(ofproto_mutex);
     bool empty OVS_GUARDED_BY(ofproto_mutex);   /* The latest version has no
                                                  * flow. */
-    bool emptied OVS_GUARDED_BY(ofproto_mutex); /* One had none, and the
-                                                 * pipeline isn't back yet. */
+    bool emptied OVS_GUARDED_BY(ofproto_mutex); /* One had none, and the main
+                                                 * thread doesn't know yet. */
     struct adp_learn_entry *installing OVS_GUARDED_BY(ofproto_mutex);
                                         /* What the next rule is made from. */
 
@@ -126,6 +126,9 @@ struct adp_bridge {
     /* Main thread. */
     bool constructed;
     bool waits_for_flows;               /* Said in the log. */
+    bool bereft;                        /* The pipeline was flushed, and isn't
+                                         * back yet. */
+    long long int next_reinstall;       /* Of the pipeline, while 'bereft'. */
     const struct adp_pipeline *pipeline; /* NULL: none. */
     uint64_t pipeline_options;
     char *pipeline_error;               /* NULL, or why it is not the one that

@@ -16,8 +16,12 @@
 #include "openvswitch/vlog.h"
 #include "pipeline.h"
 #include "smap.h"
+#include "timeval.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_bridge);
+
+/* How often a pipeline that OpenFlow refused is tried again. */
+#define REINSTALL_INTERVAL_MS 5000
 
 static const struct adp_learn_limits default_limits = {
     .per_learner = ADP_MAX_LEARNED_PER_FLOW,
@@ -192,7 +196,7 @@ set_mode(struct adp_bridge *b)
                         : "flow-restore-wait has gone, packets pass");
     }
     atomic_store_relaxed(&b->mode,
-                         (waits ? ADP_MODE_CLOSED
+                         (waits || b->bereft ? ADP_MODE_CLOSED
                           : bridge_is_special(b) ? ADP_MODE_STOCK
                           : ADP_MODE_COMPILED));
 }
@@ -206,6 +210,26 @@ take_emptied(struct adp_bridge *b)
     ovs_mutex_unlock(&ofproto_mutex);
 
     return emptied;
+}
+
+/* Whoever flushes the tables (set-controller does) gets the built-in pipeline
+ * back: the bridge never forwards without it.  Upstream may have left a flow of
+ * its own, so that while OpenFlow refuses the pipeline no packet passes. */
+static void
+bring_pipeline_back(struct adp_bridge *b)
+{
+    if (take_emptied(b) && b->pipeline) {
+        VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
+                  "again", b->dpif.up.name, b->pipeline->name);
+        adp_bridge_reinstall_pipeline(b);
+        b->bereft = true;
+        b->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
+    } else if (b->bereft && b->pipeline && !adp_state_is_synced(b->state)
+               && time_msec() >= b->next_reinstall) {
+        adp_bridge_reinstall_pipeline(b);
+        b->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
+    }
+    b->bereft = (b->bereft && b->pipeline && !adp_state_is_synced(b->state));
 }
 
 void
@@ -226,13 +250,7 @@ adp_bridge_run(struct adp_bridge *b)
     if (b->ports_dirty && adp_bridge_rebuild_ports(b) && b->pipeline) {
         adp_state_sync(b->state, false);
     }
-    if (take_emptied(b) && b->pipeline) {
-        /* Whoever flushes the tables (set-controller does) gets the built-in
-         * pipeline back: the bridge never forwards without it. */
-        VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
-                  "again", b->dpif.up.name, b->pipeline->name);
-        adp_bridge_reinstall_pipeline(b);
-    }
+    bring_pipeline_back(b);
     atomic_store_relaxed(&b->miss_to_controller,
                          connmgr_wants_packet_in_on_miss(b->dpif.up.connmgr));
     set_mode(b);

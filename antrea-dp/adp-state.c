@@ -251,6 +251,12 @@ adp_state_sync(struct adp_state *state, bool reinstall)
     }
 }
 
+bool
+adp_state_is_synced(const struct adp_state *state)
+{
+    return state->synced;
+}
+
 struct adp_error *
 adp_state_install(struct adp_state *state, bool replace)
 {

@@ -27,6 +27,8 @@ void adp_state_destroy(struct adp_state *);
  * installs everything, otherwise only what differs, and nothing if neither
  * ports nor round changed: cheap enough for every turn of the main loop. */
 void adp_state_sync(struct adp_state *, bool reinstall);
+/* False if the bridge refused the flows, and may lack any of them. */
+bool adp_state_is_synced(const struct adp_state *);
 
 /* Makes the bridge's flows those of its pipeline with its options, which may
  * be others than the last time.  With 'replace' nothing else stays in the
