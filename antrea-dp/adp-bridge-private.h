@@ -105,6 +105,10 @@ struct adp_bridge {
                                                  * thread doesn't know yet. */
     struct adp_learn_entry *installing OVS_GUARDED_BY(ofproto_mutex);
                                         /* What the next rule is made from. */
+    struct {
+        struct adp_learner *learner;    /* NULL: nothing is learned so. */
+        uint32_t hash;                  /* Of the flow. */
+    } stock_learning OVS_GUARDED_BY(ofproto_mutex); /* By translation. */
 
     /* Flows with learn() that leave with the version that is open: not more
      * than flows that it removes.  Emptied when it is closed. */
@@ -224,6 +228,12 @@ void adp_journal_rule_inserted(struct adp_bridge *, struct rule *)
     OVS_REQUIRES(ofproto_mutex);
 void adp_journal_rule_removed(struct adp_bridge *, struct rule *)
     OVS_REQUIRES(ofproto_mutex);
+/* Counts a flow that upstream learns in the translation of a packet, about to
+ * be inserted.  Returns false if there may be no more. */
+bool adp_journal_may_learn(struct adp_bridge *, const struct rule *)
+    OVS_REQUIRES(ofproto_mutex);
+/* Main thread: uncounts one that OpenFlow refused. */
+void adp_journal_run(struct adp_bridge *);
 void adp_journal_group_changed(struct adp_bridge *, uint32_t group_id)
     OVS_REQUIRES(ofproto_mutex);
 void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
@@ -235,6 +245,8 @@ void adp_journal_read_misses(struct adp_bridge *);
 /* adp-fold.c: counters on their way to OpenFlow. */
 void adp_fold_run(struct adp_bridge *);
 void adp_fold_wait(struct adp_bridge *);
+/* Credits the flow that was made of 'entry' with the packets that met that. */
+void adp_fold_early(struct adp_bridge *, const struct adp_learn_entry *);
 /* Credits a hit, and its table, with packets. */
 void adp_bridge_credit_hit(struct adp_bridge *, const struct adp_hit *,
                            uint64_t n_packets, uint64_t n_bytes,

@@ -42,8 +42,7 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 }
 
 static void
-fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
-          void *b)
+credit_flow(struct rule *rule, const struct adp_stats_delta *delta)
 {
     struct dpif_flow_stats stats = {
         .n_packets = delta->n_packets,
@@ -52,11 +51,36 @@ fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
         .tcp_flags = delta->tcp_flags,
     };
 
+    rule_dpif_credit_stats(CONTAINER_OF(rule, struct rule_dpif, up), &stats,
+                           false);
+}
+
+static void
+fold_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
+          void *b_)
+{
+    struct adp_bridge *b = b_;
     struct rule *twin = openflow_twin(b, rule);
 
     if (twin) {
-        rule_dpif_credit_stats(CONTAINER_OF(twin, struct rule_dpif, up),
-                               &stats, false);
+        credit_flow(twin, delta);
+    } else {
+        adp_learn_table_credit(b->learn, rule, delta);
+    }
+}
+
+void
+adp_fold_early(struct adp_bridge *b, const struct adp_learn_entry *entry)
+{
+    const struct ofputil_flow_mod *fm = &entry->fm;
+
+    if (entry->early.n_packets) {
+        struct rule *rule = adp_bridge_find_rule(b, fm->table_id, &fm->match,
+                                                 fm->priority);
+
+        if (rule) {
+            credit_flow(rule, &entry->early);
+        }
     }
 }
 

@@ -189,6 +189,9 @@ adp_install_run(struct adp_bridge *b)
         install(b, wanted, ofms, n_wanted);
     }
     free(ofms);
+    for (size_t i = 0; i < n; i++) {
+        adp_fold_early(b, entries[i]);
+    }
 
     /* In force through the program now, or not at all. */
     const struct adp_program *program

@@ -22,8 +22,7 @@ struct journal_rule {
     struct hmap_node node;              /* By address of 'rule'. */
     const struct rule *rule;
     struct adp_rule *compiled;
-    struct adp_learner *learner;        /* That it was learned from, if by a
-                                         * compiled learn(). */
+    struct adp_learner *learner;        /* That it was learned from, or NULL. */
 };
 
 struct dirty_group {
@@ -101,6 +100,54 @@ journal_find(const struct adp_bridge *b, const struct rule *rule)
     return NULL;
 }
 
+static uint32_t
+hash_place(const struct rule *rule)
+{
+    return minimatch_hash(&rule->cr.match,
+                          hash_2words(rule->table_id, rule->cr.priority));
+}
+
+bool
+adp_journal_may_learn(struct adp_bridge *b, const struct rule *rule)
+{
+    if (!b->stock_learning.learner) {
+        b->stock_learning.learner = adp_learn_table_count_foreign(b->learn);
+    }
+    b->stock_learning.hash = hash_place(rule);
+    if (!b->stock_learning.learner) {
+        adp_count(&b->counters.unlearned, 1);
+    }
+    return b->stock_learning.learner != NULL;
+}
+
+/* Whose flow 'rule' is, or NULL. */
+static struct adp_learner *
+find_learner(struct adp_bridge *b, const struct rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct adp_learner *learner = NULL;
+
+    if (b->installing) {
+        learner = adp_learn_entry_hand_over(b->installing);
+    } else if (b->stock_learning.learner
+               && b->stock_learning.hash == hash_place(rule)) {
+        learner = b->stock_learning.learner;
+        b->stock_learning.learner = NULL;
+    }
+    return learner;
+}
+
+void
+adp_journal_run(struct adp_bridge *b)
+{
+    ovs_mutex_lock(&ofproto_mutex);
+    if (b->stock_learning.learner) {
+        adp_learner_release(b->learn, b->stock_learning.learner);
+        b->stock_learning.learner = NULL;
+    }
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
 void
 adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
 {
@@ -117,8 +164,7 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
                                    &rule->cr.match, rule->flow_cookie,
                                    actions->ofpacts, actions->ofpacts_len,
                                    rule, release_rule);
-    jr->learner = (b->installing ? adp_learn_entry_hand_over(b->installing)
-                   : NULL);
+    jr->learner = find_learner(b, rule);
     hmap_insert(&b->rules, &jr->node, hash_pointer(rule, 0));
     adp_delta_add_rule(b->journal, jr->compiled);
 }

@@ -195,6 +195,7 @@ adp_class_run(struct ofproto *ofproto)
 
     struct ovs_list hidden;
 
+    adp_journal_run(b);
     adp_fold_run(b);
     adp_expire_run(b);                  /* Must see the flows' latest use. */
     adp_expire_hide(b, &hidden);
@@ -382,6 +383,15 @@ hook_group_removed(struct ofproto *ofproto, uint32_t group_id)
     }
 }
 
+static bool
+hook_may_learn(struct ofproto *ofproto, const struct rule *rule)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    struct adp_bridge *b = adp_bridge_cast(ofproto);
+
+    return !b || !b->constructed || adp_journal_may_learn(b, rule);
+}
+
 static void
 hook_bridge_configured(struct ofproto *ofproto,
                        const struct smap *other_config,
@@ -400,6 +410,7 @@ static const struct dp_hooks hooks = {
     .rule_inserted = hook_rule_inserted,
     .rule_removed = hook_rule_removed,
     .group_removed = hook_group_removed,
+    .may_learn = hook_may_learn,
     .bridge_configured = hook_bridge_configured,
 };
 

@@ -14,7 +14,8 @@
 
 struct adp_learner {
     struct hmap_node hmap_node; /* In 'learners'. */
-    struct adp_rule *rule;      /* Owned reference. */
+    struct adp_rule *rule;      /* Owned reference.  NULL: of flows that came
+                                 * by no entry. */
     size_t n;                   /* Its flows, waiting or in OpenFlow; never 0
                                  * between two calls. */
 };
@@ -156,19 +157,23 @@ adp_learn_table_get_counts(struct adp_learn_table *table,
 static uint32_t
 hash_learner(const struct adp_rule *rule)
 {
-    return hash_2words(rule->match_hash,
-                       (rule->priority << 8) ^ rule->table_id);
+    return (rule
+            ? hash_2words(rule->match_hash,
+                          (rule->priority << 8) ^ rule->table_id)
+            : 0);
 }
 
 static bool
 is_learner(const struct adp_learner *learner, const struct adp_rule *rule)
 {
     return (learner->rule == rule
-            || (adp_rule_same_place(learner->rule, rule)
+            || (learner->rule && rule
+                && adp_rule_same_place(learner->rule, rule)
                 && adp_rule_same_actions(learner->rule, rule)));
 }
 
-/* Counts one more flow of the learner that 'rule' is or took the place of.
+/* Counts one more flow of the learner that 'rule' is or took the place of, or
+ * of the one without a rule.
  * Returns NULL if there may be no more. */
 static struct adp_learner *
 learner_count(struct adp_learn_table *table, struct adp_rule *rule)
@@ -222,6 +227,16 @@ adp_learner_release(struct adp_learn_table *table,
     ovs_mutex_unlock(&table->mutex);
 }
 
+struct adp_learner *
+adp_learn_table_count_foreign(struct adp_learn_table *table)
+{
+    ovs_mutex_lock(&table->mutex);
+    struct adp_learner *learner = learner_count(table, NULL);
+    ovs_mutex_unlock(&table->mutex);
+
+    return learner;
+}
+
 /* Coming. */
 
 static struct classifier *
@@ -253,12 +268,12 @@ entry_create(const struct ofputil_flow_mod *fm)
     return entry;
 }
 
-/* The entry in the place of 'fm' that is not retired. */
+/* The entry with this match and priority that is not retired. */
 static struct adp_learn_entry *
-find_entry(const struct classifier *cls, const struct ofputil_flow_mod *fm)
+find_entry(const struct classifier *cls, const struct minimatch *match,
+           int priority)
 {
-    return entry_cast(classifier_find_minimatch_exactly(cls, &fm->match,
-                                                        fm->priority,
+    return entry_cast(classifier_find_minimatch_exactly(cls, match, priority,
                                                         OVS_VERSION_MAX));
 }
 
@@ -277,14 +292,16 @@ stop_waiting(struct adp_learn_table *table, struct adp_learn_entry *entry)
     table->counts.waiting--;
 }
 
-/* Another entry has taken the place of 'entry' in the classifier.  Who took it
+/* 'successor' has taken the place of 'entry' in the classifier.  Who took it
  * to install it will free it. */
 static void
-displace(struct adp_learn_table *table, struct adp_learn_entry *entry)
+displace(struct adp_learn_table *table, struct adp_learn_entry *entry,
+         struct adp_learn_entry *successor)
     OVS_REQUIRES(table->mutex)
 {
     entry->displaced = true;
     if (!entry->taken) {
+        successor->early = entry->early;
         stop_waiting(table, entry);
         learner_uncount(table, entry->learner);
         ovsrcu_postpone(entry_free, entry);
@@ -296,7 +313,8 @@ insert(struct adp_learn_table *table, struct classifier *cls,
        const struct adp_learned *learned)
     OVS_REQUIRES(table->mutex)
 {
-    struct adp_learn_entry *old = find_entry(cls, &learned->fm);
+    struct adp_learn_entry *old = find_entry(cls, &learned->fm.match,
+                                             learned->fm.priority);
 
     if (old && is_same(old, &learned->fm)) {
         return ADP_LEARN_KNOWN;
@@ -316,7 +334,7 @@ insert(struct adp_learn_table *table, struct classifier *cls,
     table->counts.waiting++;
     classifier_replace(cls, &entry->cr, OVS_VERSION_MIN, NULL, 0);
     if (old) {
-        displace(table, old);
+        displace(table, old, entry);
     }
     atomic_add_explicit(&table->serial, 1, &orig, memory_order_release);
     return first ? ADP_LEARN_ADDED_FIRST : ADP_LEARN_ADDED;
@@ -374,6 +392,28 @@ adp_learn_table_take(struct adp_learn_table *table,
     }
     ovs_mutex_unlock(&table->mutex);
     return n;
+}
+
+void
+adp_learn_table_credit(struct adp_learn_table *table,
+                       const struct adp_rule *rule,
+                       const struct adp_stats_delta *delta)
+{
+    const struct classifier *cls = get_classifier(table, rule->table_id);
+
+    if (!cls) {
+        return;
+    }
+    ovs_mutex_lock(&table->mutex);
+    struct adp_learn_entry *entry = find_entry(cls, &rule->match,
+                                               rule->priority);
+    if (entry && !entry->taken) {
+        entry->early.n_packets += delta->n_packets;
+        entry->early.n_bytes += delta->n_bytes;
+        entry->early.used = MAX(entry->early.used, delta->used);
+        entry->early.tcp_flags |= delta->tcp_flags;
+    }
+    ovs_mutex_unlock(&table->mutex);
 }
 
 struct adp_learner *

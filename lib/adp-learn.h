@@ -31,6 +31,7 @@
  */
 
 #include "adp-rules.h"
+#include "adp-stats.h"
 #include "classifier.h"
 #include "openvswitch/ofp-flow.h"
 
@@ -85,11 +86,18 @@ uint32_t adp_learn_table_serial(const struct adp_learn_table *);
 
 /* For the thread that installs. */
 
+/* Credits the entry that waits in the place of 'rule', if there is one, so that
+ * the flow that will be made of it begins with the packets. */
+void adp_learn_table_credit(struct adp_learn_table *, const struct adp_rule *,
+                            const struct adp_stats_delta *);
+
 /* Of one learner: a flow with learn(), or its equal that took its place. */
 struct adp_learner;
 
 struct adp_learn_entry {
     struct ofputil_flow_mod fm;         /* Match and actions are the rule's. */
+    struct adp_stats_delta early;       /* Of packets that it handled while it
+                                         * waited; constant once taken. */
 
     /* Private. */
     struct adp_rule *rule;              /* Owned reference. */
@@ -107,6 +115,10 @@ size_t adp_learn_table_take(struct adp_learn_table *,
 /* Hands the count of a taken entry, whose flow is in OpenFlow's tables now, to
  * the caller, who gives it back when the flow leaves them. */
 struct adp_learner *adp_learn_entry_hand_over(struct adp_learn_entry *);
+/* Counts one more flow that comes into OpenFlow's tables by no entry.  All such
+ * flows are those of one learner.  Returns that, to be given back as above, or
+ * NULL if a limit is reached. */
+struct adp_learner *adp_learn_table_count_foreign(struct adp_learn_table *);
 void adp_learner_release(struct adp_learn_table *, struct adp_learner *);
 /* 'generation': of the first program from which on the entries don't matter. */
 void adp_learn_table_retire(struct adp_learn_table *,

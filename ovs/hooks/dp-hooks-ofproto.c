@@ -28,6 +28,13 @@ dp_hook_group_removed(struct ofproto *ofproto, uint32_t group_id)
     }
 }
 
+bool
+dp_hook_may_learn(const struct rule *rule)
+{
+    return (!dp_hooks || !dp_hooks->may_learn
+            || dp_hooks->may_learn(rule->ofproto, rule));
+}
+
 void
 dp_hook_bridge_configured(struct ofproto *ofproto,
                           const struct smap *other_config,

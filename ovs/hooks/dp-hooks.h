@@ -47,6 +47,10 @@ struct dp_hooks {
     void (*rule_removed)(struct ofproto *, struct rule *);
     void (*group_removed)(struct ofproto *, uint32_t group_id);
 
+    /* May upstream, which met learn() in the translation of a packet, make an
+     * OpenFlow flow like the rule, which is none yet? */
+    bool (*may_learn)(struct ofproto *, const struct rule *);
+
     /* The database's settings of a bridge, at every reconfiguration. */
     void (*bridge_configured)(struct ofproto *, const struct smap *other_config,
                               const struct smap *external_ids);
@@ -63,6 +67,7 @@ bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
 void dp_hook_rule_inserted(struct ofproto *, struct rule *);
 void dp_hook_rule_removed(struct ofproto *, struct rule *);
 void dp_hook_group_removed(struct ofproto *, uint32_t group_id);
+bool dp_hook_may_learn(const struct rule *);
 void dp_hook_bridge_configured(struct ofproto *,
                                const struct smap *other_config,
                                const struct smap *external_ids);

@@ -226,6 +226,58 @@ START_TEST(test_limits)
 }
 END_TEST
 
+START_TEST(test_flows_by_no_entry)
+{
+    struct engine *e = engine_create();
+    struct adp_learner *learners[2];
+
+    set_limits(e, 2, 3);
+    for (int i = 0; i < 2; i++) {
+        learners[i] = adp_learn_table_count_foreign(e->learn);
+        ck_assert_ptr_nonnull(learners[i]);
+    }
+    ck_assert_ptr_null(adp_learn_table_count_foreign(e->learn));
+    check_counts(e, 0, 2);
+
+    /* They leave the rest to others. */
+    ck_assert_int_eq(learn(e, WEB), ADP_LEARN_ADDED_FIRST);
+    adp_learner_release(e->learn, learners[0]);
+    ck_assert_int_eq(learn(e, "table=0,tcp,tp_dst=5,actions=output:3"),
+                     ADP_LEARN_ADDED);
+    ck_assert_ptr_null(adp_learn_table_count_foreign(e->learn));
+    adp_learner_release(e->learn, learners[1]);
+    check_counts(e, 2, 2);
+    engine_destroy(e);
+}
+END_TEST
+
+START_TEST(test_early_packets)
+{
+    const struct adp_stats_delta delta = {
+        .n_packets = 2, .n_bytes = 100, .used = 7, .tcp_flags = 2,
+    };
+    struct engine *e = engine_create();
+    struct adp_rule *rule = engine_parse_flow(WEB);
+
+    adp_learn_table_credit(e->learn, rule, &delta);     /* Nothing waits. */
+    ck_assert_int_eq(learn(e, WEB), ADP_LEARN_ADDED_FIRST);
+    adp_learn_table_credit(e->learn, rule, &delta);
+    ck_assert_int_eq(learn(e, "table=0,priority=100,tcp,tp_dst=80,"
+                           "actions=output:4"), ADP_LEARN_ADDED);
+    adp_learn_table_credit(e->learn, rule, &delta);
+
+    struct adp_learn_entry *entry = take(e);
+    adp_learn_table_credit(e->learn, rule, &delta);     /* Too late. */
+    ck_assert_uint_eq(entry->early.n_packets, 4);
+    ck_assert_uint_eq(entry->early.n_bytes, 200);
+    ck_assert_int_eq(entry->early.used, 7);
+    ck_assert_uint_eq(entry->early.tcp_flags, 2);
+    retire(e, entry);
+    adp_rule_unref(rule);
+    engine_destroy(e);
+}
+END_TEST
+
 static bool
 has_priority(const struct adp_rule *learner, const void *priority)
 {
@@ -348,6 +400,8 @@ main(void)
     tcase_add_test(tc, test_walk_in_older_program);
     tcase_add_test(tc, test_displaced_while_taken);
     tcase_add_test(tc, test_limits);
+    tcase_add_test(tc, test_flows_by_no_entry);
+    tcase_add_test(tc, test_early_packets);
     tcase_add_test(tc, test_fence);
     tcase_add_test(tc, test_threads);
     srunner_set_fork_status(sr, CK_NOFORK);
