@@ -296,14 +296,14 @@ configured_number(const struct adp_bridge *b, const struct smap *other_config,
                   const char *key, size_t def)
 {
     const char *s = smap_get(other_config, key);
-    unsigned long long int n;
+    unsigned int n;
 
     if (!s) {
         return def;
     }
-    if (!str_to_ullong(s, 10, &n) || n > SIZE_MAX) {
-        VLOG_ERR("bridge %s: other_config:%s: must be a number, not \"%s\"",
-                 b->dpif.up.name, key, s);
+    if (!str_to_uint(s, 10, &n)) {
+        VLOG_ERR("bridge %s: other_config:%s: must be a number from 0 to %u, "
+                 "not \"%s\"", b->dpif.up.name, key, UINT_MAX, s);
         return def;
     }
     return n;
