@@ -414,15 +414,38 @@ parse_option(int c, char *arg, struct dpctl_options *o)
     }
 }
 
-static unsigned int
-option_set(int c)
+/* Remembers that option 'c' was given, if not all commands take it. */
+static void
+note_option(int c, bool given[])
 {
     for (size_t i = 0; i < ARRAY_SIZE(option_sets); i++) {
-        if (option_sets[i].option == c) {
-            return option_sets[i].set;
+        given[i] |= option_sets[i].option == c;
+    }
+}
+
+/* The long form of an option. */
+static const char *
+option_name(int c)
+{
+    const struct option *o = long_options;
+
+    while (o->val != c) {
+        o++;
+    }
+    return o->name;
+}
+
+/* Fails if an option was given that 'command' doesn't take. */
+static void
+check_options(const struct command *command, const bool given[])
+{
+    for (size_t i = 0; i < ARRAY_SIZE(option_sets); i++) {
+        if (given[i] && !(option_sets[i].set & command->sets)) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "%s doesn't take --%s; see "
+                       "antrea-dpctl(8)", command->name,
+                       option_name(option_sets[i].option));
         }
     }
-    return 0;
 }
 
 static const struct command *
@@ -445,7 +468,7 @@ main(int argc, char *argv[])
         .socket = default_socket, .db = default_db, .timeout_s = 30,
         .files = SVEC_EMPTY_INITIALIZER, .index = 1, .delay_ms = 1000,
     };
-    unsigned int sets = 0;
+    bool given[ARRAY_SIZE(option_sets)] = { false };
     char *n = NULL;             /* -n, whose meaning the command knows. */
 
     ovs_set_program_name(argv[0], ADP_VERSION);
@@ -457,7 +480,7 @@ main(int argc, char *argv[])
             n = optarg;
         } else {
             parse_option(c, optarg, &o);
-            sets |= option_set(c);
+            note_option(c, given);
         }
     }
 
@@ -469,7 +492,7 @@ main(int argc, char *argv[])
         int c = command->sets & SET_TOP ? OPT_COUNT : OPT_NAMESPACE;
 
         parse_option(c, n, &o);
-        sets |= option_set(c);
+        note_option(c, given);
     }
     struct dpctl_command c = {
         .options = &o, .argc = argc - optind - 1, .argv = argv + optind + 1,
@@ -477,10 +500,8 @@ main(int argc, char *argv[])
     if (c.argc < command->min_args || c.argc > command->max_args) {
         dpctl_fail(DPCTL_EXIT_USAGE, "usage: antrea-dpctl %s",
                    command->usage);
-    } else if (sets & ~command->sets) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "%s doesn't take all of these options; "
-                   "see antrea-dpctl(8)", command->name);
     }
+    check_options(command, given);
     command->run(&c);
 
     svec_destroy(&o.files);

@@ -34,7 +34,10 @@ read_pcap(const char *file, int index)
     int retval = 1;
 
     if (!pcap) {
-        dpctl_fail(DPCTL_EXIT_ERROR, "%s", why);
+        /* Only what is about opening it names the file. */
+        bool named = !strncmp(why, file, strlen(file));
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s%s%s", named ? "" : file,
+                   named ? "" : ": ", why);
     }
     if (pcap_datalink(pcap) != DLT_EN10MB) {
         dpctl_fail(DPCTL_EXIT_ERROR, "%s: holds no Ethernet frames", file);
@@ -233,13 +236,17 @@ dpctl_cmd_stats(const struct dpctl_command *c)
 void
 dpctl_cmd_version(const struct dpctl_command *c)
 {
-    printf("antrea-dpctl %s\n", ADP_VERSION);
-    fflush(stdout);
+    bool table = c->options->output == DPCTL_OUTPUT_TABLE;
 
+    if (table) {
+        printf("antrea-dpctl %s\n", ADP_VERSION);
+        fflush(stdout);
+    }
     struct json *result = dpctl_call_once(c->options, "version", NULL);
-    if (c->options->output == DPCTL_OUTPUT_TABLE) {
+    if (table) {
         dpctl_print_members(result);
     } else {
+        json_object_put_string(result, "client", ADP_VERSION);
         dpctl_print_json(c->options, result);
     }
     json_destroy(result);
