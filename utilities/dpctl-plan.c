@@ -283,6 +283,20 @@ is_about_packets(const char *key)
     return false;
 }
 
+/* The plan takes the NodeConfig away? */
+static bool
+deletes_node_config(const struct planner *p)
+{
+    const struct json_array *delete = json_array(p->plan->delete);
+
+    for (size_t i = 0; i < delete->n; i++) {
+        if (!strcmp(dpctl_json_str(delete->elems[i], "kind"), "NodeConfig")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Without a NodeConfig the daemon makes no flows of the other records. */
 static void
 warn_without_node_config(struct planner *p, const char *name)
@@ -296,10 +310,16 @@ warn_without_node_config(struct planner *p, const char *name)
         }
         any |= is_about_packets(node->name);
     }
-    if (any && (p->verb == DPCTL_REPLACE || !p->env->node_config)) {
+
+    bool without = (p->verb == DPCTL_REPLACE
+                    || (p->verb == DPCTL_APPLY && !p->env->node_config)
+                    || deletes_node_config(p));
+    if (any && without) {
         svec_add_nocopy(p->plan->warnings,
-                        xasprintf("nothing of this is in force before the "
+                        xasprintf("nothing of %s is in force before the "
                                   "Node %s is applied",
+                                  (p->verb == DPCTL_DELETE ? "what is left"
+                                   : "this"),
                                   name ? name : "of this machine"));
     }
 }
@@ -339,11 +359,11 @@ plan_all(struct planner *p, bool ignore_missing)
                 .node = env.node,
             };
             dpctl_surprises(&surprise, p->plan->warnings);
-            warn_without_node_config(p, env.node);
         }
         if (p->verb != DPCTL_REPLACE) {
             plan_delete_derived(p);
         }
+        warn_without_node_config(p, env.node);
     }
     return error;
 }
