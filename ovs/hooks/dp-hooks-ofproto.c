@@ -35,6 +35,49 @@ dp_hook_may_learn(const struct rule *rule)
             || dp_hooks->may_learn(rule->ofproto, rule));
 }
 
+/* Brings back the groups that a group mod deleted, and the flows that went with
+ * them.  What upstream does instead aborts: it inserts each flow while its
+ * group can't be found yet, and into the very list that it goes through. */
+void
+dp_hook_group_mod_reverts(struct ofproto *ofproto,
+                          struct ofproto_group_mod *ogm)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct rule_collection rules;
+    struct ofgroup *group;
+    struct rule *rule;
+
+    if (ogm->new_group) {
+        return;
+    }
+    rule_collection_init(&rules);
+    GROUP_COLLECTION_FOR_EACH (group, &ogm->old_groups) {
+        ofproto->n_groups[group->type]++;
+        group->being_deleted = false;
+        versions_set_remove_version(&group->versions,
+                                    OVS_VERSION_NOT_REMOVED);
+        RULE_COLLECTION_FOR_EACH (rule, &group->rules) {
+            rule_collection_add(&rules, rule);
+        }
+        rule_collection_destroy(&group->rules);
+    }
+    delete_flows_revert__(ofproto, &rules);
+    rule_collection_destroy(&rules);
+    /* Nothing is left to upstream. */
+    group_collection_destroy(&ogm->old_groups);
+}
+
+/* 'rule', which is being inserted, was added to the group already?  A flow may
+ * name a group twice, and upstream aborts when it deletes one of that group
+ * twice. */
+bool
+dp_hook_group_has_newest(struct ofgroup *group, const struct rule *rule)
+{
+    size_t n = rule_collection_n(&group->rules);
+
+    return n && rule_collection_rules(&group->rules)[n - 1] == rule;
+}
+
 void
 dp_hook_bridge_configured(struct ofproto *ofproto,
                           const struct smap *other_config,

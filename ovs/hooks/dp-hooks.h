@@ -27,7 +27,9 @@ struct dpif;
 struct flow;
 struct miniflow;
 struct nlattr;
+struct ofgroup;
 struct ofproto;
+struct ofproto_group_mod;
 struct rule;
 struct smap;
 
@@ -68,6 +70,8 @@ void dp_hook_rule_inserted(struct ofproto *, struct rule *);
 void dp_hook_rule_removed(struct ofproto *, struct rule *);
 void dp_hook_group_removed(struct ofproto *, uint32_t group_id);
 bool dp_hook_may_learn(const struct rule *);
+void dp_hook_group_mod_reverts(struct ofproto *, struct ofproto_group_mod *);
+bool dp_hook_group_has_newest(struct ofgroup *, const struct rule *);
 void dp_hook_bridge_configured(struct ofproto *,
                                const struct smap *other_config,
                                const struct smap *external_ids);
