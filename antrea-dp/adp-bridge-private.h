@@ -128,7 +128,8 @@ struct adp_bridge {
     atomic_bool miss_to_controller;     /* A table miss is a packet-in. */
 
     /* Main thread. */
-    bool constructed;
+    bool constructed;                   /* There is a journal.  Becomes false
+                                         * under ofproto_mutex. */
     bool waits_for_flows;               /* Said in the log. */
     bool bereft;                        /* The pipeline was flushed, and isn't
                                          * back yet. */
@@ -223,7 +224,7 @@ adp_bridge_sends_misses(const struct adp_bridge *b)
 
 /* adp-journal.c */
 void adp_journal_init(struct adp_bridge *);
-void adp_journal_uninit(struct adp_bridge *);
+void adp_journal_uninit(struct adp_bridge *) OVS_REQUIRES(ofproto_mutex);
 void adp_journal_rule_inserted(struct adp_bridge *, struct rule *)
     OVS_REQUIRES(ofproto_mutex);
 void adp_journal_rule_removed(struct adp_bridge *, struct rule *)

@@ -99,14 +99,19 @@ adp_bridge_stop(struct adp_bridge *b)
     b->pipeline = NULL;
     free(b->pipeline_error);
     b->pipeline_error = NULL;
-    b->constructed = false;
 
     struct adp_bridge_parts *parts = xmalloc(sizeof *parts);
     parts->ports = ovsrcu_get_protected(struct adp_ports *, &b->ports);
     parts->learn = b->learn;
     parts->sink = b->sink;
     parts->tunnels = b->tunnels;
+
+    /* Threads of upstream's that translate packets may learn until the base
+     * class has taken the bridge away from them. */
+    ovs_mutex_lock(&ofproto_mutex);
+    b->constructed = false;
     adp_journal_uninit(b);
+    ovs_mutex_unlock(&ofproto_mutex);
     ovsrcu_postpone(free_parts, parts);
 
     seq_destroy(b->learn_seq);

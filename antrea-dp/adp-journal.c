@@ -53,7 +53,6 @@ forget_old_learners(struct adp_bridge *b)
 
 void
 adp_journal_uninit(struct adp_bridge *b)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct journal_rule *jr;
     struct dirty_group *dg;
