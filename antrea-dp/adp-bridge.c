@@ -217,24 +217,41 @@ take_emptied(struct adp_bridge *b)
     return emptied;
 }
 
+static bool
+lacks_pipeline(const struct adp_bridge *b)
+{
+    return b->pipeline && !adp_state_is_synced(b->state);
+}
+
+static void
+try_pipeline(struct adp_bridge *b)
+{
+    adp_bridge_reinstall_pipeline(b);
+    if (lacks_pipeline(b)) {
+        /* What upstream has put there would be good for packets that come
+         * from other bridges. */
+        free(adp_bridge_commit(b, NULL, 0, NULL, 0, true));
+        take_emptied(b);
+    }
+    b->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
+}
+
 /* Whoever flushes the tables (set-controller does) gets the built-in pipeline
- * back: the bridge never forwards without it.  Upstream may have left a flow of
- * its own, so that while OpenFlow refuses the pipeline no packet passes. */
+ * back: the bridge never forwards without it, and while OpenFlow refuses it no
+ * packet passes. */
 static void
 bring_pipeline_back(struct adp_bridge *b)
 {
     if (take_emptied(b) && b->pipeline) {
         VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
                   "again", b->dpif.up.name, b->pipeline->name);
-        adp_bridge_reinstall_pipeline(b);
         b->bereft = true;
-        b->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
-    } else if (b->bereft && b->pipeline && !adp_state_is_synced(b->state)
+        try_pipeline(b);
+    } else if (b->bereft && lacks_pipeline(b)
                && time_msec() >= b->next_reinstall) {
-        adp_bridge_reinstall_pipeline(b);
-        b->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
+        try_pipeline(b);
     }
-    b->bereft = (b->bereft && b->pipeline && !adp_state_is_synced(b->state));
+    b->bereft = b->bereft && lacks_pipeline(b);
 }
 
 void
