@@ -237,8 +237,8 @@ claim_vip(struct check *c, const struct adp_record *record, char *field,
           const char *role, ovs_be32 ip, const struct adp_service_port *port)
 {
     claim(c, record, field,
-          xasprintf("%s"IP_FMT", protocol %"PRIu8", port %"PRIu16, role,
-                    IP_ARGS(ip), port->protocol, port->port));
+          xasprintf("%s"IP_FMT":%"PRIu16"/%s", role, IP_ARGS(ip), port->port,
+                    adp_protocol_to_string(port->protocol)));
 }
 
 static void
@@ -261,8 +261,8 @@ check_service_port(struct check *c, const struct adp_service *svc,
     if (port->node_port) {
         claim(c, record,
               xasprintf("ports[%"PRIuSIZE"].nodePort", port - svc->ports),
-              xasprintf("protocol %"PRIu8", nodePort %"PRIu16,
-                        port->protocol, port->node_port));
+              xasprintf("%"PRIu16"/%s", port->node_port,
+                        adp_protocol_to_string(port->protocol)));
     }
 }
 

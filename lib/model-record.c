@@ -4,6 +4,7 @@
 #include "model-records.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "model-parse.h"
@@ -24,6 +25,13 @@ const char *
 adp_kind_to_string(enum adp_kind kind)
 {
     return kinds[kind].name;
+}
+
+const char *
+adp_protocol_to_string(uint8_t protocol)
+{
+    return (protocol == IPPROTO_TCP ? "TCP"
+            : protocol == IPPROTO_UDP ? "UDP" : "SCTP");
 }
 
 bool

@@ -41,6 +41,9 @@ enum adp_kind {
 const char *adp_kind_to_string(enum adp_kind);
 bool adp_kind_from_string(const char *, enum adp_kind *);
 
+/* The name of a protocol that a port of a Service may have. */
+const char *adp_protocol_to_string(uint8_t protocol);
+
 struct adp_record {
     enum adp_kind kind;
     char *name;

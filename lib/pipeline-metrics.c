@@ -218,13 +218,6 @@ adp_metrics_rules(const struct adp_metrics *m)
     return array;
 }
 
-static const char *
-protocol_name(uint8_t protocol)
-{
-    return (protocol == IPPROTO_TCP ? "TCP"
-            : protocol == IPPROTO_UDP ? "UDP" : "SCTP");
-}
-
 /* How often each endpoint of the port was chosen, by the port's groups, which
  * are the 'n' entries from '*e' on. */
 static struct json *
@@ -263,7 +256,8 @@ port_to_json(const struct entry *const *e, size_t n, bool endpoints)
     }
     json_object_put_string(o, "service", e[0]->part->record->name);
     put_count(o, "port", port->port);
-    json_object_put_string(o, "protocol", protocol_name(port->protocol));
+    json_object_put_string(o, "protocol",
+                           adp_protocol_to_string(port->protocol));
     put_count(o, "sessions", n_sessions);
     put_count(o, "affinity_sessions", n_affine);
     if (endpoints) {

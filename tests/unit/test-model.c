@@ -398,6 +398,14 @@ START_TEST(refuses_bad_services)
 
     EXPECT_ERRORS(cases);
 
+    /* In words that users know. */
+    struct adp_error *error = transact(
+        S "'clusterIP':'10.96.0.1','ports':[{'port':80}]}", NULL);
+    ck_assert(error);
+    ck_assert(strstr(error->message,
+                     ": 10.96.0.1:80/TCP is already that of Service "));
+    adp_error_destroy(error);
+
     /* Another protocol or port is another front end. */
     ck_assert(!transact(S "'clusterIP':'10.96.0.1','externalIPs':['1.2.3.4'],"
                         "'ports':[{'port':80,'protocol':'UDP',"
