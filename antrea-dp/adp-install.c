@@ -26,18 +26,15 @@ COVERAGE_DEFINE(adp_learn_version);
 
 /* Packet threads. */
 
-/* True if 'rule' is what 'fm' would make of it. */
+/* True if 'rule' is what 'fm' would make of it: a flow that is learned again
+ * keeps its timeouts, importance and flags. */
 static bool
 is_as_learned(const struct rule *rule, const struct ofputil_flow_mod *fm)
     OVS_REQUIRES(rule->mutex)
 {
     const struct rule_actions *actions = rule_get_actions(rule);
 
-    return (rule->idle_timeout == fm->idle_timeout
-            && rule->hard_timeout == fm->hard_timeout
-            && rule->importance == fm->importance
-            && rule->flags == (fm->flags & OFPUTIL_FF_STATE)
-            && (!fm->modify_cookie || rule->flow_cookie == fm->new_cookie)
+    return ((!fm->modify_cookie || rule->flow_cookie == fm->new_cookie)
             && ofpacts_equal(actions->ofpacts, actions->ofpacts_len,
                              fm->ofpacts, fm->ofpacts_len));
 }
