@@ -70,6 +70,10 @@ put_sctp_init(struct dp_packet *packet, const struct flow *flow)
                        conntrack_sctp_csum(sh, sizeof *sh + sizeof init));
 }
 
+/* In bytes.  A dp_packet counts its memory, headroom and what it grows by
+ * included, with 16 bits. */
+enum { MAX_TRACE_PACKET = 65000 };
+
 /* Makes the packet that 'in_port' and either 'text' or 'hex' describe.
  * Returns NULL or an error text. */
 static char *
@@ -80,6 +84,10 @@ trace_packet(struct adp_bridge *b, const char *text, const char *hex,
 
     *packetp = packet;
     if (hex) {
+        if (strlen(hex) > 2 * MAX_TRACE_PACKET) {
+            return xasprintf("packet: must be of at most %d bytes, not %"
+                             PRIuSIZE, MAX_TRACE_PACKET, strlen(hex) / 2);
+        }
         const char *rest = dp_packet_put_hex(packet, hex, NULL);
 
         if (*rest) {

@@ -211,7 +211,13 @@ def test_calls():
             ("a bridge of another type", "bridge", "get",
              [{"bridge": "br-phy"}]),
             ("another generation", "conflict", "apply",
-             [{"records": [SERVICE], "if_generation": 123456}])):
+             [{"records": [SERVICE], "if_generation": 123456}]),
+            ("a packet that is none", "invalid", "trace",
+             [{"in_port": "antrea-gw0", "packet": "no"}]),
+            ("a packet beyond the limit", "invalid", "trace",
+             [{"in_port": "antrea-gw0", "packet": "45" * 65001}]),
+            ("a packet at the limit", None, "trace",
+             [{"in_port": "antrea-gw0", "packet": "45" * 65000}])):
         reply = call(method, *params)
         report(error_code(reply) == code, what,
                (reply.get("error") or {}).get("message", "")
