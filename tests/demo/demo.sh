@@ -87,7 +87,7 @@ print_how_to_look() {
             "dpif-netdev/pmd-stats-show"
     done
     say ""
-    say "  # Pods: $(sed 's/.*-//' "$E2E_DIR/netns" | tr '\n' ' ')"
+    say "  # Namespaces: $(sed 's/.*-//' "$E2E_DIR/netns" | tr '\n' ' ')"
     say "  ip netns exec $(ns client) curl http://10.105.31.235/"
     say ""
     say "To stop it:"
