@@ -17,54 +17,54 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-get.c \
-	utilities/dpctl-html-draw.c \
-	utilities/dpctl-html-style.c \
-	utilities/dpctl-html.c \
-	utilities/dpctl-html.h \
-	utilities/dpctl-input.c \
-	utilities/dpctl-input.h \
-	utilities/dpctl-json.c \
-	utilities/dpctl-json.h \
-	utilities/dpctl-kind.c \
-	utilities/dpctl-kind.h \
-	utilities/dpctl-load.c \
-	utilities/dpctl-load.h \
-	utilities/dpctl-node.c \
-	utilities/dpctl-node.h \
+	utilities/show/dpctl-html-draw.c \
+	utilities/show/dpctl-html-style.c \
+	utilities/show/dpctl-html.c \
+	utilities/show/dpctl-html.h \
+	utilities/objects/dpctl-input.c \
+	utilities/objects/dpctl-input.h \
+	utilities/objects/dpctl-json.c \
+	utilities/objects/dpctl-json.h \
+	utilities/objects/dpctl-kind.c \
+	utilities/objects/dpctl-kind.h \
+	utilities/objects/dpctl-load.c \
+	utilities/objects/dpctl-load.h \
+	utilities/objects/dpctl-node.c \
+	utilities/objects/dpctl-node.h \
 	utilities/dpctl-ovsdb.c \
 	utilities/dpctl-ovsdb.h \
 	utilities/dpctl-pieces.c \
 	utilities/dpctl-pieces.h \
-	utilities/dpctl-plan.c \
-	utilities/dpctl-plan.h \
-	utilities/dpctl-policy-check.c \
-	utilities/dpctl-policy-check.h \
-	utilities/dpctl-print.c \
-	utilities/dpctl-print.h \
-	utilities/dpctl-resolve-controlplane.c \
-	utilities/dpctl-resolve-node.c \
-	utilities/dpctl-resolve-policy.c \
-	utilities/dpctl-resolve-private.h \
-	utilities/dpctl-resolve-service.c \
-	utilities/dpctl-resolve.c \
-	utilities/dpctl-resolve.h \
+	utilities/objects/dpctl-plan.c \
+	utilities/objects/dpctl-plan.h \
+	utilities/objects/dpctl-policy-check.c \
+	utilities/objects/dpctl-policy-check.h \
+	utilities/show/dpctl-print.c \
+	utilities/show/dpctl-print.h \
+	utilities/objects/dpctl-resolve-controlplane.c \
+	utilities/objects/dpctl-resolve-node.c \
+	utilities/objects/dpctl-resolve-policy.c \
+	utilities/objects/dpctl-resolve-private.h \
+	utilities/objects/dpctl-resolve-service.c \
+	utilities/objects/dpctl-resolve.c \
+	utilities/objects/dpctl-resolve.h \
 	utilities/dpctl-rpc.c \
 	utilities/dpctl-rpc.h \
-	utilities/dpctl-schema.c \
-	utilities/dpctl-schema.h \
-	utilities/dpctl-selector.c \
-	utilities/dpctl-selector.h \
-	utilities/dpctl-stats.c \
-	utilities/dpctl-stats.h \
-	utilities/dpctl-surprise.c \
-	utilities/dpctl-surprise.h \
-	utilities/dpctl-tier.c \
-	utilities/dpctl-tier.h \
+	utilities/objects/dpctl-schema.c \
+	utilities/objects/dpctl-schema.h \
+	utilities/objects/dpctl-selector.c \
+	utilities/objects/dpctl-selector.h \
+	utilities/show/dpctl-stats.c \
+	utilities/show/dpctl-stats.h \
+	utilities/objects/dpctl-surprise.c \
+	utilities/objects/dpctl-surprise.h \
+	utilities/objects/dpctl-tier.c \
+	utilities/objects/dpctl-tier.h \
 	utilities/dpctl-top.c \
 	utilities/dpctl-trace.c \
-	utilities/dpctl-walk-words.c \
-	utilities/dpctl-walk.c \
-	utilities/dpctl-walk.h
+	utilities/show/dpctl-walk-words.c \
+	utilities/show/dpctl-walk.c \
+	utilities/show/dpctl-walk.h
 
 dist_man_MANS += utilities/antrea-dpctl.8
 

@@ -94,11 +94,9 @@ tests_unit_test_conntrack_track_SOURCES = \
 tests_unit_test_conntrack_track_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
-tests_unit_test_control_conn_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
 tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_stage_SOURCES = tests/unit/test-control-stage.c
-tests_unit_test_control_stage_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/antrea-dp
 tests_unit_test_control_stage_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_decide_ct_SOURCES = tests/unit/test-decide-ct.c
@@ -203,9 +201,9 @@ tests_unit_test_state_SOURCES = \
 	tests/unit/classifier-model.c \
 	tests/unit/classifier-model.h \
 	tests/unit/test-state.c \
-	antrea-dp/adp-state-flows.c \
-	antrea-dp/adp-state-order.c \
-	antrea-dp/adp-state.c
+	antrea-dp/state/adp-state-flows.c \
+	antrea-dp/state/adp-state-order.c \
+	antrea-dp/state/adp-state.c
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "utilities/dpctl-input.h"
+#include "dpctl-input.h"
 
 char *
 dpctl_given_text(struct dpctl_input *input, const char *text)

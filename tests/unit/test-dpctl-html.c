@@ -10,7 +10,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "quoted-json.h"
 #include "util.h"
-#include "utilities/dpctl-html.h"
+#include "dpctl-html.h"
 
 static void
 expect_escaped(const char *text, const char *expected)

@@ -12,10 +12,10 @@
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"
-#include "utilities/dpctl-input.h"
-#include "utilities/dpctl-json.h"
-#include "utilities/dpctl-plan.h"
-#include "utilities/dpctl-print.h"
+#include "dpctl-input.h"
+#include "dpctl-json.h"
+#include "dpctl-plan.h"
+#include "dpctl-print.h"
 
 /* What is wrong with 'text' as input, without where it stands in the file; or
  * NULL. */

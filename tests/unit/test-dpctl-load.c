@@ -12,9 +12,9 @@
 #include "random.h"
 #include "test-seed.h"
 #include "util.h"
-#include "utilities/dpctl-load.h"
-#include "utilities/dpctl-print.h"
-#include "utilities/dpctl-selector.h"
+#include "dpctl-load.h"
+#include "dpctl-print.h"
+#include "dpctl-selector.h"
 
 /* Documents. */
 

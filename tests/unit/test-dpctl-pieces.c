@@ -12,8 +12,8 @@
 #include "random.h"
 #include "test-seed.h"
 #include "util.h"
-#include "utilities/dpctl-json.h"
-#include "utilities/dpctl-pieces.h"
+#include "dpctl-json.h"
+#include "dpctl-pieces.h"
 
 /* Appends the elements of the array 'member' of 'piece' to 'all'. */
 static size_t

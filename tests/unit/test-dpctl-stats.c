@@ -12,7 +12,7 @@
 #include "openvswitch/json.h"
 #include "quoted-json.h"
 #include "util.h"
-#include "utilities/dpctl-stats.h"
+#include "dpctl-stats.h"
 
 static struct json *
 parse(const char *quoted)

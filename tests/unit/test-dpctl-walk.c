@@ -11,7 +11,7 @@
 #include "openvswitch/json.h"
 #include "quoted-json.h"
 #include "util.h"
-#include "utilities/dpctl-walk.h"
+#include "dpctl-walk.h"
 
 #define NAMES "'names':{'10.0.0.7':'Pod default/web','p7':'Pod default/web'}"
 

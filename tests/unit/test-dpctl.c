@@ -13,11 +13,11 @@
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"
-#include "utilities/dpctl-json.h"
-#include "utilities/dpctl-kind.h"
-#include "utilities/dpctl-load.h"
-#include "utilities/dpctl-plan.h"
-#include "utilities/dpctl-print.h"
+#include "dpctl-json.h"
+#include "dpctl-kind.h"
+#include "dpctl-load.h"
+#include "dpctl-plan.h"
+#include "dpctl-print.h"
 
 #define OUR_NODE "node1"
 

@@ -22,7 +22,7 @@
 #include "random.h"
 #include "test-seed.h"
 #include "util.h"
-#include "utilities/dpctl-plan.h"
+#include "dpctl-plan.h"
 
 enum { N_LOCAL = 4, N_PODS = 9, MAX_POLICIES = 4, MAX_RULES = 3, MAX_PEERS = 2,
        MAX_PORTS = 3, N_ROUNDS = 250, N_PACKETS = 200 };

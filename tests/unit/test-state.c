@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "antrea-dp/adp-bridge.h"
-#include "antrea-dp/adp-state-order.h"
-#include "antrea-dp/adp-state.h"
+#include "adp-bridge.h"
+#include "adp-state-order.h"
+#include "adp-state.h"
 #include "classifier-model.h"
 #include "openvswitch/json.h"
 #include "openvswitch/match.h"

@@ -10,7 +10,7 @@
  * Within a stage rules have ranks: (tier, priority, place in the policy).
  * Rules of one rank share an OpenFlow priority, so that clauses with equal
  * matches become one flow with several conjunction() actions.  Which one a
- * rank gets, and keeps, lib/pipeline-priority.h decides. */
+ * rank gets, and keeps, lib/pipeline/pipeline-priority.h decides. */
 
 #include <config.h>
 #include "pipeline-v115.h"
