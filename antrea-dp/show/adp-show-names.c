@@ -13,7 +13,7 @@
 #include "openvswitch/json.h"
 #include "util.h"
 
-struct names {
+struct name_taker {
     const struct sset *mentioned;
     struct json *names;
 };
@@ -21,7 +21,7 @@ struct names {
 /* Says that 'key' belongs to 'record', if it came up.  The first to have it
  * keeps it: that is what the order of the kinds is for. */
 static void
-put_name(struct names *n, const struct json *key, const char *what,
+put_name(struct name_taker *n, const struct json *key, const char *what,
          const struct json *record)
 {
     if (!key || key->type != JSON_STRING
@@ -37,7 +37,7 @@ put_name(struct names *n, const struct json *key, const char *what,
 /* The same for a member of 'object', all of its members, or all of its
  * elements. */
 static void
-put_names(struct names *n, const struct json *object, const char *member,
+put_names(struct name_taker *n, const struct json *object, const char *member,
           const char *what, const struct json *record)
 {
     const struct json *value = shash_find_data(json_object(object), member);
@@ -78,7 +78,7 @@ struct json *
 adp_show_trace_names(const struct adp_show_trace *t)
 {
     const struct adp_state *state = adp_bridge_state(t->bridge);
-    struct names n = { &t->mentioned, json_object_create() };
+    struct name_taker n = { &t->mentioned, json_object_create() };
 
     for (size_t i = 0; state && i < ARRAY_SIZE(members); i++) {
         struct json *records = adp_model_get(adp_state_model(state),

@@ -56,7 +56,7 @@ md_to_flow(const struct adp_ct_md *md, struct flow *flow)
 }
 
 void
-adp_walk_ct_init(struct adp_walk *w)
+adp_decide_ct_init(struct adp_decide_walk *w)
 {
     md_from_flow(&w->md, w->flow);
     w->conntracked = (w->flow->ct_state & CS_TRACKED) != 0;
@@ -152,7 +152,7 @@ put_helper(struct ofpbuf *actions, uint16_t alg)
 }
 
 static void
-put_ct(struct adp_walk *w, const struct adp_ct_request *req)
+put_ct(struct adp_decide_walk *w, const struct adp_ct_request *req)
 {
     struct ofpbuf *actions = &w->verdict->actions;
     size_t offset = nl_msg_start_nested(actions, OVS_ACTION_ATTR_CT);
@@ -182,7 +182,7 @@ put_ct(struct adp_walk *w, const struct adp_ct_request *req)
 /* Carries out what stands in exec() and nat().  The actions work on the flow's
  * mark and label, and which bits they meant is what they mark in 'wc'. */
 static void
-execute_nested(struct adp_walk *w, const struct ofpact_conntrack *ct,
+execute_nested(struct adp_decide_walk *w, const struct ofpact_conntrack *ct,
                struct adp_ct_request *req)
 {
     struct flow *masks = &w->wc.masks;
@@ -208,7 +208,7 @@ execute_nested(struct adp_walk *w, const struct ofpact_conntrack *ct,
 }
 
 static void
-request_init(struct adp_ct_request *req, struct adp_walk *w,
+request_init(struct adp_ct_request *req, struct adp_decide_walk *w,
              const struct ofpact_conntrack *ct)
 {
     *req = (struct adp_ct_request) {
@@ -227,7 +227,7 @@ request_init(struct adp_ct_request *req, struct adp_walk *w,
 /* Gives 'flow' what it would be after recirculation, but for conntrack's part:
  * the packet parsed anew, OpenFlow's metadata kept. */
 static void
-thaw(const struct adp_walk *w, struct flow *flow)
+thaw(const struct adp_decide_walk *w, struct flow *flow)
 {
     struct flow_tnl tunnel = w->flow->tunnel;
     ovs_be64 metadata = w->flow->metadata;
@@ -247,7 +247,7 @@ thaw(const struct adp_walk *w, struct flow *flow)
 
 /* True if parsing the packet anew would stop at a VLAN tag, short of IP. */
 static bool
-has_hidden_headers(const struct adp_walk *w)
+has_hidden_headers(const struct adp_decide_walk *w)
 {
     return flow_count_vlan_headers(&w->base) > flow_vlan_limit;
 }
@@ -263,8 +263,8 @@ same_tuple(const struct flow *a, const struct flow *b)
 }
 
 static void
-trace_answer(const struct adp_walk *w, const struct flow *flow, bool nat,
-             enum adp_punt punt)
+trace_answer(const struct adp_decide_walk *w, const struct flow *flow,
+             bool nat, enum adp_punt punt)
 {
     struct adp_trace_event event = {
         .type = ADP_TRACE_CT_ANSWER,
@@ -288,19 +288,19 @@ trace_answer(const struct adp_walk *w, const struct flow *flow, bool nat,
         in6_addr_set_mapped_ipv4(&event.answer.src, flow->nw_src);
         in6_addr_set_mapped_ipv4(&event.answer.dst, flow->nw_dst);
     }
-    adp_walk_trace(w, &event);
+    adp_decide_trace(w, &event);
 }
 
 /* Has the environment do to 'flow', a thawed one, what 'req' would.  Returns
  * false after a punt.  Sets '*nat' if headers changed. */
 static bool
-ask(struct adp_walk *w, const struct adp_ct_request *req,
+ask(struct adp_decide_walk *w, const struct adp_ct_request *req,
     const struct ofpact *a, struct flow *flow, bool *nat)
 {
     enum adp_punt punt;
 
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_CT,
             .ct = *req,
         });
@@ -310,18 +310,18 @@ ask(struct adp_walk *w, const struct adp_ct_request *req,
     w->rewritten = false;
     *nat = !same_tuple(flow, &w->base);
     md_from_flow(&w->md, flow);
-    if (adp_walk_traces(w)) {
+    if (adp_decide_traces(w)) {
         trace_answer(w, flow, *nat, punt);
     }
     if (punt) {
-        adp_walk_punt(w, punt, a);
+        adp_decide_punt(w, punt, a);
     }
     return !punt;
 }
 
 /* Lets the packet go on with what conntrack said. */
 static void
-resume(struct adp_walk *w)
+resume(struct adp_decide_walk *w)
 {
     w->base = *w->flow;
     memset(&w->base.tunnel, 0, sizeof w->base.tunnel);
@@ -329,22 +329,22 @@ resume(struct adp_walk *w)
     w->resubmits = 0;
     w->place.depth = 0;
     w->n_passes++;
-    adp_walk_begin_pass(w);
+    adp_decide_begin_pass(w);
 }
 
 /* The packet knows no longer what conntrack said, but its metadata do. */
 static void
-forget(struct adp_walk *w)
+forget(struct adp_decide_walk *w)
 {
     flow_clear_conntrack(w->flow);
     w->conntracked = false;
 }
 
 static void
-trace_resume(const struct adp_walk *w, enum adp_trace_type type,
+trace_resume(const struct adp_decide_walk *w, enum adp_trace_type type,
              uint8_t table_id)
 {
-    if (adp_walk_traces(w)) {
+    if (adp_decide_traces(w)) {
         struct adp_trace_event event = { .type = type };
 
         event.level = w->level;
@@ -355,7 +355,7 @@ trace_resume(const struct adp_walk *w, enum adp_trace_type type,
 
 /* ct() without a table: conntrack's answer shows in the packet alone. */
 static void ADP_OUT_OF_LINE
-ct_aside(struct adp_walk *w, const struct adp_ct_request *req,
+ct_aside(struct adp_decide_walk *w, const struct adp_ct_request *req,
          const struct ofpact *a)
 {
     struct flow flow;
@@ -370,10 +370,10 @@ ct_aside(struct adp_walk *w, const struct adp_ct_request *req,
 
 /* ct(table) that is followed by other actions. */
 static void ADP_OUT_OF_LINE
-ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
+ct_fork(struct adp_decide_walk *w, const struct adp_ct_request *req,
         const struct ofpact *a, uint8_t table_id)
 {
-    struct adp_walk_place place = w->place;
+    struct adp_decide_place place = w->place;
     struct flow saved_flow = *w->flow;
     struct flow saved_base = w->base;
     int resubmits = w->resubmits;
@@ -393,16 +393,16 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
         saved_md = w->md;
         trace_resume(w, ADP_TRACE_CT_FORK, table_id);
         resume(w);
-        offset = adp_walk_begin_clone(w);
-        adp_walk_begin_pass(w);
+        offset = adp_decide_begin_clone(w);
+        adp_decide_begin_pass(w);
         w->level++;
-        ops = adp_walk_enter(w, table_id);
+        ops = adp_decide_enter(w, table_id);
         if (ops) {
-            adp_walk_ops(w, ops, true);
+            adp_decide_ops(w, ops, true);
         }
         w->level--;
-        adp_walk_end_pass(w);
-        adp_walk_end_clone(w, offset);
+        adp_decide_end_pass(w);
+        adp_decide_end_clone(w, offset);
 
         w->stop = w->verdict->punt != ADP_PUNT_NONE;
         w->md = saved_md;
@@ -423,7 +423,7 @@ ct_fork(struct adp_walk *w, const struct adp_ct_request *req,
 }
 
 bool
-adp_walk_ct(struct adp_walk *w, const struct adp_op *op, bool last)
+adp_decide_ct(struct adp_decide_walk *w, const struct adp_op *op, bool last)
 {
     const struct ofpact_conntrack *ct = ofpact_get_CT(op->ofpact);
     bool has_table = ct->recirc_table != NX_CT_RECIRC_NONE;
@@ -434,17 +434,17 @@ adp_walk_ct(struct adp_walk *w, const struct adp_op *op, bool last)
         /* What headers the packet has after further changes depends on which
          * of them NAT made.  And the environment goes on from its latest
          * answer, not from that to the ct() before the clone. */
-        adp_walk_punt(w, ADP_PUNT_ACTION, op->ofpact);
+        adp_decide_punt(w, ADP_PUNT_ACTION, op->ofpact);
         return false;
     }
     if (has_table && w->n_passes >= MAX_PASSES) {
-        adp_walk_punt(w, ADP_PUNT_DEPTH, op->ofpact);
+        adp_decide_punt(w, ADP_PUNT_DEPTH, op->ofpact);
         return false;
     }
 
-    adp_walk_commit(w);
+    adp_decide_commit(w);
     if (w->retyped || (has_table && has_hidden_headers(w))) {
-        adp_walk_punt(w, ADP_PUNT_ACTION, op->ofpact);
+        adp_decide_punt(w, ADP_PUNT_ACTION, op->ofpact);
         return false;
     }
     request_init(&req, w, ct);
@@ -468,7 +468,7 @@ adp_walk_ct(struct adp_walk *w, const struct adp_op *op, bool last)
 }
 
 void
-adp_walk_ct_clear(struct adp_walk *w)
+adp_decide_ct_clear(struct adp_decide_walk *w)
 {
     if (w->conntracked) {
         forget(w);

@@ -12,16 +12,16 @@
 #define MAX_LIVENESS_DEPTH 128
 
 static void
-add_group_hit(struct adp_walk *w, uint32_t group_id)
+add_group_hit(struct adp_decide_walk *w, uint32_t group_id)
 {
-    adp_walk_add_hit(w, &(struct adp_hit) {
+    adp_decide_add_hit(w, &(struct adp_hit) {
         .kind = ADP_HIT_GROUP,
         .bucket = group_id,
     });
 }
 
 static bool
-bucket_is_live(struct adp_walk *w, const struct adp_group *group,
+bucket_is_live(struct adp_decide_walk *w, const struct adp_group *group,
                const struct adp_bucket *bucket, int depth)
 {
     const struct adp_env_class *class = w->env->class;
@@ -51,7 +51,7 @@ bucket_is_live(struct adp_walk *w, const struct adp_group *group,
 }
 
 static uint32_t
-first_live_bucket(struct adp_walk *w, const struct adp_group *group)
+first_live_bucket(struct adp_decide_walk *w, const struct adp_group *group)
 {
     for (size_t i = 0; i < group->n_buckets; i++) {
         if (bucket_is_live(w, group, &group->buckets[i], 0)) {
@@ -64,7 +64,7 @@ first_live_bucket(struct adp_walk *w, const struct adp_group *group)
 /* From a dead bucket goes on to the slots that follow, which spreads its share
  * over the others. */
 static uint32_t
-select_by_slots(struct adp_walk *w, const struct adp_group *group,
+select_by_slots(struct adp_decide_walk *w, const struct adp_group *group,
                 uint32_t hash)
 {
     size_t slot, n;
@@ -85,7 +85,7 @@ select_by_slots(struct adp_walk *w, const struct adp_group *group,
 }
 
 static uint32_t
-select_by_score(struct adp_walk *w, const struct adp_group *group,
+select_by_score(struct adp_decide_walk *w, const struct adp_group *group,
                 uint32_t hash)
 {
     uint32_t best = UINT32_MAX;
@@ -108,7 +108,7 @@ select_by_score(struct adp_walk *w, const struct adp_group *group,
 }
 
 static uint32_t
-select_bucket(struct adp_walk *w, const struct adp_group *group)
+select_bucket(struct adp_decide_walk *w, const struct adp_group *group)
 {
     uint32_t hash = adp_group_hash(&group->hash, w->flow);
 
@@ -144,7 +144,7 @@ adp_group_prefetch(const struct adp_group *group, const struct flow *flow)
 /* Notes which bucket the packet's hash chose.  What is chosen by score depends
  * on what the program reads, as it is told in 'reads', alone. */
 static void
-note_select(struct adp_walk *w, const struct adp_group *group,
+note_select(struct adp_decide_walk *w, const struct adp_group *group,
             uint32_t bucket)
 {
     struct adp_verdict *v = w->verdict;
@@ -158,11 +158,11 @@ note_select(struct adp_walk *w, const struct adp_group *group,
 }
 
 static void
-trace_group(const struct adp_walk *w, enum adp_trace_type type,
+trace_group(const struct adp_decide_walk *w, enum adp_trace_type type,
             uint32_t group_id, const struct adp_group *group, uint32_t bucket)
 {
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = type,
             .group = {
                 .group_id = group_id,
@@ -175,15 +175,15 @@ trace_group(const struct adp_walk *w, enum adp_trace_type type,
 }
 
 static void
-walk_bucket(struct adp_walk *w, const struct adp_group *group, uint32_t i,
-            bool last)
+walk_bucket(struct adp_decide_walk *w, const struct adp_group *group,
+            uint32_t i, bool last)
 {
-    struct adp_walk_place place = w->place;
+    struct adp_decide_place place = w->place;
 
     trace_group(w, ADP_TRACE_BUCKET, group->group_id, group, i);
     w->level++;
     w->place.depth++;
-    adp_walk_ops(w, &group->buckets[i].ops, last);
+    adp_decide_ops(w, &group->buckets[i].ops, last);
     w->level--;
     w->place = place;
 
@@ -193,8 +193,8 @@ walk_bucket(struct adp_walk *w, const struct adp_group *group, uint32_t i,
 
 /* For a bucket after which the packet goes on: as it was. */
 static void ADP_OUT_OF_LINE
-walk_bucket_and_restore(struct adp_walk *w, const struct adp_group *group,
-                        uint32_t i)
+walk_bucket_and_restore(struct adp_decide_walk *w,
+                        const struct adp_group *group, uint32_t i)
 {
     struct flow saved_flow = *w->flow;
 
@@ -204,7 +204,8 @@ walk_bucket_and_restore(struct adp_walk *w, const struct adp_group *group,
 }
 
 static void
-walk_all_buckets(struct adp_walk *w, const struct adp_group *group, bool last)
+walk_all_buckets(struct adp_decide_walk *w, const struct adp_group *group,
+                 bool last)
 {
     for (size_t i = 0; i < group->n_buckets && !w->stop; i++) {
         if (last && i + 1 == group->n_buckets) {
@@ -216,9 +217,10 @@ walk_all_buckets(struct adp_walk *w, const struct adp_group *group, bool last)
 }
 
 static void
-add_hit(struct adp_walk *w, const struct adp_group *group, uint32_t bucket)
+add_hit(struct adp_decide_walk *w, const struct adp_group *group,
+        uint32_t bucket)
 {
-    adp_walk_add_hit(w, &(struct adp_hit) {
+    adp_decide_add_hit(w, &(struct adp_hit) {
         .kind = ADP_HIT_BUCKET,
         .bucket = bucket,
         .group = CONST_CAST(struct adp_group *, group),
@@ -226,13 +228,13 @@ add_hit(struct adp_walk *w, const struct adp_group *group, uint32_t bucket)
 }
 
 bool
-adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
+adp_decide_group(struct adp_decide_walk *w, const struct adp_op *op, bool last)
 {
     uint32_t group_id = ofpact_get_GROUP(op->ofpact)->group_id;
     const struct adp_group *group;
     uint32_t bucket;
 
-    if (!adp_walk_may_go_on(w)) {
+    if (!adp_decide_may_go_on(w)) {
         return true;
     }
 
@@ -251,7 +253,7 @@ adp_walk_group(struct adp_walk *w, const struct adp_op *op, bool last)
 
     if (group->takes_pass && !w->hashed) {
         w->hashed = true;       /* For later groups, too. */
-        adp_walk_begin_pass(w);
+        adp_decide_begin_pass(w);
     }
     bucket = (group->type == OFPGT11_SELECT ? select_bucket(w, group)
               : first_live_bucket(w, group));

@@ -14,7 +14,7 @@
  *
  * A list that ends in a look-up is left for the rule that was found, so the C
  * stack grows only where a walk has to come back.  Who comes back restores
- * 'table_id', 'rule' and 'depth' with struct adp_walk_place.
+ * 'table_id', 'rule' and 'depth' with struct adp_decide_place.
  *
  * Thread-safety: a walk belongs to one thread.
  */
@@ -39,13 +39,13 @@ struct adp_ct_md {
 };
 
 /* Where in the tables a packet is. */
-struct adp_walk_place {
+struct adp_decide_place {
     const struct adp_rule *rule;    /* Whose actions run. */
     uint8_t table_id;
     int depth;                      /* Look-ups that didn't go forward. */
 };
 
-struct adp_walk {
+struct adp_decide_walk {
     const struct adp_program *program;
     const struct adp_learn_table *learn;
     const struct adp_env *env;
@@ -54,7 +54,7 @@ struct adp_walk {
     struct flow base;
     struct flow_wildcards wc;       /* All ones, but see adp-decide-ct.c. */
 
-    struct adp_walk_place place;
+    struct adp_decide_place place;
     int resubmits;                  /* Since the last conntrack pass. */
     int n_passes;                   /* Conntrack passes begun. */
     size_t pass_start;              /* Length of the actions before it. */
@@ -78,43 +78,48 @@ struct adp_walk {
 };
 
 /* adp-decide.c. */
-void adp_walk_punt(struct adp_walk *, enum adp_punt, const struct ofpact *);
-void adp_walk_commit(struct adp_walk *);
-void adp_walk_ops(struct adp_walk *, const struct adp_op_list *, bool last);
+void adp_decide_punt(struct adp_decide_walk *, enum adp_punt,
+                     const struct ofpact *);
+void adp_decide_commit(struct adp_decide_walk *);
+void adp_decide_ops(struct adp_decide_walk *, const struct adp_op_list *,
+                    bool last);
 /* False if the packet was on the way for too long: then it was punted. */
-bool adp_walk_may_go_on(struct adp_walk *);
+bool adp_decide_may_go_on(struct adp_decide_walk *);
 /* Moves the packet to 'table_id', or to a later one if a miss continues there.
  * Returns the op list to go on with, or NULL. */
-const struct adp_op_list *adp_walk_enter(struct adp_walk *, uint8_t table_id);
-void adp_walk_add_hit(struct adp_walk *, const struct adp_hit *);
+const struct adp_op_list *adp_decide_enter(struct adp_decide_walk *,
+                                           uint8_t table_id);
+void adp_decide_add_hit(struct adp_decide_walk *, const struct adp_hit *);
 
 /* A pass through the datapath, from when the packet came in or from ct(table)
  * to where nothing is left to do for it. */
-void adp_walk_begin_pass(struct adp_walk *);
-void adp_walk_end_pass(struct adp_walk *);
+void adp_decide_begin_pass(struct adp_decide_walk *);
+void adp_decide_end_pass(struct adp_decide_walk *);
 
 /* A datapath clone action around what is appended between the two. */
-size_t adp_walk_begin_clone(struct adp_walk *);
-void adp_walk_end_clone(struct adp_walk *, size_t offset);
+size_t adp_decide_begin_clone(struct adp_decide_walk *);
+void adp_decide_end_clone(struct adp_decide_walk *, size_t offset);
 
 /* adp-decide-ct.c. */
-void adp_walk_ct_init(struct adp_walk *);
+void adp_decide_ct_init(struct adp_decide_walk *);
 /* Returns true if the packet goes on in ct's table in place of what follows
  * 'op'; otherwise all that can go on elsewhere has been done. */
-bool adp_walk_ct(struct adp_walk *, const struct adp_op *, bool last);
-void adp_walk_ct_clear(struct adp_walk *);
+bool adp_decide_ct(struct adp_decide_walk *, const struct adp_op *, bool last);
+void adp_decide_ct_clear(struct adp_decide_walk *);
 
 /* adp-decide-group.c. */
 /* Returns false if there is no such group, which ends the list. */
-bool adp_walk_group(struct adp_walk *, const struct adp_op *, bool last);
+bool adp_decide_group(struct adp_decide_walk *, const struct adp_op *,
+                      bool last);
 
 /* Tracing. */
 static inline bool
-adp_walk_traces(const struct adp_walk *w)
+adp_decide_traces(const struct adp_decide_walk *w)
 {
     return OVS_UNLIKELY(w->env->class->trace != NULL);
 }
 
-void adp_walk_trace(const struct adp_walk *, struct adp_trace_event *);
+void adp_decide_trace(const struct adp_decide_walk *,
+                      struct adp_trace_event *);
 
 #endif /* adp-decide-private.h */

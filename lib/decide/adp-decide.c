@@ -61,7 +61,8 @@ adp_verdict_uninit(struct adp_verdict *v)
 /* Tools of the walk. */
 
 void
-adp_walk_trace(const struct adp_walk *w, struct adp_trace_event *event)
+adp_decide_trace(const struct adp_decide_walk *w,
+                 struct adp_trace_event *event)
 {
     event->level = w->level;
     event->table_id = w->place.table_id;
@@ -69,7 +70,8 @@ adp_walk_trace(const struct adp_walk *w, struct adp_trace_event *event)
 }
 
 void
-adp_walk_punt(struct adp_walk *w, enum adp_punt punt, const struct ofpact *a)
+adp_decide_punt(struct adp_decide_walk *w, enum adp_punt punt,
+                const struct ofpact *a)
 {
     if (w->verdict->punt) {
         return;
@@ -77,8 +79,8 @@ adp_walk_punt(struct adp_walk *w, enum adp_punt punt, const struct ofpact *a)
     w->verdict->punt = punt;
     w->verdict->punt_rule = w->place.rule;
     w->stop = true;
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_PUNT,
             .action = a,
             .punt = punt,
@@ -107,7 +109,7 @@ tuple_of(const struct flow *base)
 }
 
 static void ADP_OUT_OF_LINE
-commit(struct adp_walk *w)
+commit(struct adp_decide_walk *w)
 {
     const struct walk_tuple before = tuple_of(&w->base);
 
@@ -126,7 +128,7 @@ commit(struct adp_walk *w)
 
 /* Appends the actions that make the packet's headers those of the flow. */
 void
-adp_walk_commit(struct adp_walk *w)
+adp_decide_commit(struct adp_decide_walk *w)
 {
     if (w->dirty) {
         commit(w);
@@ -134,25 +136,25 @@ adp_walk_commit(struct adp_walk *w)
 }
 
 void
-adp_walk_begin_pass(struct adp_walk *w)
+adp_decide_begin_pass(struct adp_decide_walk *w)
 {
     w->pass_start = w->verdict->actions.size;
 }
 
 void
-adp_walk_end_pass(struct adp_walk *w)
+adp_decide_end_pass(struct adp_decide_walk *w)
 {
     w->verdict->n_idle_passes += w->verdict->actions.size == w->pass_start;
 }
 
 size_t
-adp_walk_begin_clone(struct adp_walk *w)
+adp_decide_begin_clone(struct adp_decide_walk *w)
 {
     return nl_msg_start_nested(&w->verdict->actions, OVS_ACTION_ATTR_CLONE);
 }
 
 void
-adp_walk_end_clone(struct adp_walk *w, size_t offset)
+adp_decide_end_clone(struct adp_decide_walk *w, size_t offset)
 {
     struct ofpbuf *actions = &w->verdict->actions;
 
@@ -161,14 +163,14 @@ adp_walk_end_clone(struct adp_walk *w, size_t offset)
     }
     if (actions->size - offset > UINT16_MAX) {
         /* An attribute can't be that long. */
-        adp_walk_punt(w, ADP_PUNT_DEPTH, NULL);
+        adp_decide_punt(w, ADP_PUNT_DEPTH, NULL);
     } else {
         nl_msg_end_non_empty_nested(actions, offset);
     }
 }
 
 void
-adp_walk_add_hit(struct adp_walk *w, const struct adp_hit *hit)
+adp_decide_add_hit(struct adp_decide_walk *w, const struct adp_hit *hit)
 {
     struct adp_verdict *v = w->verdict;
 
@@ -184,11 +186,11 @@ adp_walk_add_hit(struct adp_walk *w, const struct adp_hit *hit)
 }
 
 bool
-adp_walk_may_go_on(struct adp_walk *w)
+adp_decide_may_go_on(struct adp_decide_walk *w)
 {
     if (w->place.depth >= MAX_DEPTH || w->resubmits >= MAX_RESUBMITS
         || w->level >= MAX_LEVEL || w->verdict->actions.size > UINT16_MAX) {
-        adp_walk_punt(w, ADP_PUNT_DEPTH, NULL);
+        adp_decide_punt(w, ADP_PUNT_DEPTH, NULL);
         return false;
     }
     return true;
@@ -198,7 +200,8 @@ adp_walk_may_go_on(struct adp_walk *w)
 
 /* Sets '*priority' to what struct adp_hit tells. */
 static struct adp_rule *
-lookup(struct adp_walk *w, uint8_t table_id, int *priority, bool *learned)
+lookup(struct adp_decide_walk *w, uint8_t table_id, int *priority,
+       bool *learned)
 {
     const struct adp_table *table = w->program->tables[table_id];
     struct adp_rule *rule = NULL;
@@ -225,7 +228,7 @@ lookup(struct adp_walk *w, uint8_t table_id, int *priority, bool *learned)
 /* Looks up in one table, as if the packet came from 'in_port'.  Returns the op
  * list of the rule that was found, or NULL. */
 static const struct adp_op_list *
-enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
+enter(struct adp_decide_walk *w, uint8_t table_id, ofp_port_t in_port)
 {
     ofp_port_t saved_in_port = w->flow->in_port.ofp_port;
     struct adp_rule *rule;
@@ -238,14 +241,14 @@ enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
 
     w->place.table_id = w->last_table_id = table_id;
     w->last_rule = rule;
-    adp_walk_add_hit(w, &(struct adp_hit) {
+    adp_decide_add_hit(w, &(struct adp_hit) {
         .kind = rule ? ADP_HIT_RULE : ADP_HIT_MISS,
         .table_id = table_id,
         .priority = priority,
         .rule = rule,
     });
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_TABLE,
             .table = { .rule = rule, .learned = learned },
         });
@@ -260,7 +263,8 @@ enter(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
 /* Enters 'table_id' and, as long as a miss continues there, those that
  * follow. */
 static const struct adp_op_list *
-enter_heeding_miss(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
+enter_heeding_miss(struct adp_decide_walk *w, uint8_t table_id,
+                   ofp_port_t in_port)
 {
     const struct adp_op_list *ops = enter(w, table_id, in_port);
 
@@ -272,7 +276,7 @@ enter_heeding_miss(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
         switch ((enum ofputil_table_miss) w->program->misses[table_id]) {
         case OFPUTIL_TABLE_MISS_CONTINUE:       /* There is no next table. */
         case OFPUTIL_TABLE_MISS_CONTROLLER:
-            adp_walk_punt(w, ADP_PUNT_CONTROLLER, NULL);
+            adp_decide_punt(w, ADP_PUNT_CONTROLLER, NULL);
             break;
         case OFPUTIL_TABLE_MISS_DEFAULT:
             w->verdict->missed = true;
@@ -285,7 +289,7 @@ enter_heeding_miss(struct adp_walk *w, uint8_t table_id, ofp_port_t in_port)
 }
 
 const struct adp_op_list *
-adp_walk_enter(struct adp_walk *w, uint8_t table_id)
+adp_decide_enter(struct adp_decide_walk *w, uint8_t table_id)
 {
     return enter_heeding_miss(w, table_id, w->flow->in_port.ofp_port);
 }
@@ -315,7 +319,7 @@ swap_ct_tuple(struct flow *flow)
 
 /* Carries out ADP_OP_TABLE up to the rule: returns its op list, or NULL. */
 static const struct adp_op_list *
-op_enter_table(struct adp_walk *w, const struct adp_op *op)
+op_enter_table(struct adp_decide_walk *w, const struct adp_op *op)
 {
     uint8_t table_id = (op->table_id == ADP_OP_TABLE_SAME
                         ? w->place.table_id : op->table_id);
@@ -324,7 +328,7 @@ op_enter_table(struct adp_walk *w, const struct adp_op *op)
     bool deepens = table_id <= w->place.table_id;
     const struct adp_op_list *ops;
 
-    if (!adp_walk_may_go_on(w)) {
+    if (!adp_decide_may_go_on(w)) {
         return NULL;
     }
     if (op->heeds_miss) {
@@ -348,15 +352,15 @@ op_enter_table(struct adp_walk *w, const struct adp_op *op)
 
 /* Carries out ADP_OP_TABLE and comes back. */
 static void
-op_table(struct adp_walk *w, const struct adp_op *op)
+op_table(struct adp_decide_walk *w, const struct adp_op *op)
 {
-    struct adp_walk_place place = w->place;
+    struct adp_decide_place place = w->place;
     const struct adp_op_list *ops;
 
     w->level++;
     ops = op_enter_table(w, op);
     if (ops) {
-        adp_walk_ops(w, ops, false);
+        adp_decide_ops(w, ops, false);
     }
     w->level--;
     w->place = place;
@@ -410,7 +414,7 @@ written_field(const struct ofpact *a, const struct flow *flow)
 }
 
 static void
-trace_change(struct adp_walk *w, const struct ofpact *a)
+trace_change(struct adp_decide_walk *w, const struct ofpact *a)
 {
     const struct mf_field *mf = written_field(a, w->flow);
     struct adp_trace_event event = { .type = ADP_TRACE_CHANGE };
@@ -424,32 +428,32 @@ trace_change(struct adp_walk *w, const struct ofpact *a)
     } else {
         event.type = ADP_TRACE_UNMET;
     }
-    adp_walk_trace(w, &event);
+    adp_decide_trace(w, &event);
 }
 
 static void
-op_set_word(struct adp_walk *w, const struct adp_op *op)
+op_set_word(struct adp_decide_walk *w, const struct adp_op *op)
 {
     uint32_t *word = (uint32_t *) w->flow + op->word;
 
     *word = (*word & ~op->mask) | op->value;
-    if (adp_walk_traces(w)) {
+    if (adp_decide_traces(w)) {
         trace_change(w, op->ofpact);
     }
 }
 
 static void
-op_modify(struct adp_walk *w, const struct adp_op *op)
+op_modify(struct adp_decide_walk *w, const struct adp_op *op)
 {
     w->dirty = true;
     adp_op_modify(op->ofpact, w->flow, &w->wc);
-    if (adp_walk_traces(w)) {
+    if (adp_decide_traces(w)) {
         trace_change(w, op->ofpact);
     }
 }
 
 static void
-op_dec_ttl(struct adp_walk *w, const struct adp_op *op)
+op_dec_ttl(struct adp_decide_walk *w, const struct adp_op *op)
 {
     if (is_ip_any(w->flow)) {
         if (w->flow->nw_ttl > 1) {
@@ -457,7 +461,7 @@ op_dec_ttl(struct adp_walk *w, const struct adp_op *op)
             w->dirty = true;
         } else {
             /* Controllers want to hear of it. */
-            adp_walk_punt(w, ADP_PUNT_CONTROLLER, op->ofpact);
+            adp_decide_punt(w, ADP_PUNT_CONTROLLER, op->ofpact);
         }
     }
 }
@@ -465,10 +469,11 @@ op_dec_ttl(struct adp_walk *w, const struct adp_op *op)
 /* Output. */
 
 static void
-trace_output(struct adp_walk *w, ofp_port_t port, enum adp_trace_output what)
+trace_output(struct adp_decide_walk *w, ofp_port_t port,
+             enum adp_trace_output what)
 {
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_OUTPUT,
             .output = { .port = port, .what = what },
         });
@@ -476,7 +481,7 @@ trace_output(struct adp_walk *w, ofp_port_t port, enum adp_trace_output what)
 }
 
 static void
-output_tunnel(struct adp_walk *w, ofp_port_t port, bool last)
+output_tunnel(struct adp_decide_walk *w, ofp_port_t port, bool last)
 {
     const struct adp_env_class *class = w->env->class;
     struct ofpbuf *actions = &w->verdict->actions;
@@ -485,18 +490,18 @@ output_tunnel(struct adp_walk *w, ofp_port_t port, bool last)
     if (last) {
         punt = class->output_tunnel(w->env, port, w->flow, actions);
     } else {
-        size_t offset = adp_walk_begin_clone(w);
+        size_t offset = adp_decide_begin_clone(w);
 
         punt = class->output_tunnel(w->env, port, w->flow, actions);
-        adp_walk_end_clone(w, offset);
+        adp_decide_end_clone(w, offset);
     }
     if (punt) {
-        adp_walk_punt(w, punt, NULL);
+        adp_decide_punt(w, punt, NULL);
     }
 }
 
 static void
-output(struct adp_walk *w, ofp_port_t port, bool last)
+output(struct adp_decide_walk *w, ofp_port_t port, bool last)
 {
     struct adp_port_info info = { .kind = ADP_PORT_ABSENT };
 
@@ -506,16 +511,16 @@ output(struct adp_walk *w, ofp_port_t port, bool last)
         trace_output(w, port, ADP_TRACE_OUTPUT_ABSENT);
         return;
     case ADP_PORT_PLAIN:
-        adp_walk_commit(w);
+        adp_decide_commit(w);
         nl_msg_put_odp_port(&w->verdict->actions, OVS_ACTION_ATTR_OUTPUT,
                             info.odp_port);
         break;
     case ADP_PORT_TUNNEL:
-        adp_walk_commit(w);
+        adp_decide_commit(w);
         output_tunnel(w, port, last);
         break;
     case ADP_PORT_PUNT:
-        adp_walk_punt(w, info.punt, NULL);
+        adp_decide_punt(w, info.punt, NULL);
         return;
     }
     w->output = true;
@@ -523,7 +528,7 @@ output(struct adp_walk *w, ofp_port_t port, bool last)
 }
 
 static void
-op_output(struct adp_walk *w, const struct adp_op *op, bool last)
+op_output(struct adp_decide_walk *w, const struct adp_op *op, bool last)
 {
     if (op->port == w->flow->in_port.ofp_port) {
         trace_output(w, op->port, ADP_TRACE_OUTPUT_IN_PORT);
@@ -533,7 +538,7 @@ op_output(struct adp_walk *w, const struct adp_op *op, bool last)
 }
 
 static void
-op_output_reg(struct adp_walk *w, const struct adp_op *op_, bool last)
+op_output_reg(struct adp_decide_walk *w, const struct adp_op *op_, bool last)
 {
     const struct ofpact_output_reg *reg = ofpact_get_OUTPUT_REG(op_->ofpact);
     uint64_t port = mf_get_subfield(&reg->src, w->flow);
@@ -547,7 +552,7 @@ op_output_reg(struct adp_walk *w, const struct adp_op *op_, bool last)
     } else if (op.code == ADP_OP_OUTPUT_IN_PORT) {
         output(w, w->flow->in_port.ofp_port, last);
     } else {
-        adp_walk_punt(w, op.punt, op.ofpact);
+        adp_decide_punt(w, op.punt, op.ofpact);
     }
 }
 
@@ -566,7 +571,7 @@ has_ct(const struct adp_op_list *ops)
 
 /* On a copy of the packet, since conntrack changes it for good. */
 static void
-clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
+clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
 {
     struct adp_ct_md saved_md = w->md;
     bool conntracked = w->conntracked;
@@ -579,17 +584,17 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
     bool rewritten, retyped;
     size_t offset;
 
-    adp_walk_commit(w);
+    adp_decide_commit(w);
     rewritten = w->rewritten;
     retyped = w->retyped;
     saved_base = w->base;
-    offset = adp_walk_begin_clone(w);
-    adp_walk_ops(w, ops, true);
+    offset = adp_decide_begin_clone(w);
+    adp_decide_ops(w, ops, true);
     if (w->n_passes != n_passes) {
         /* The clone has gone on from a ct(table). */
-        adp_walk_end_pass(w);
+        adp_decide_end_pass(w);
     }
-    adp_walk_end_clone(w, offset);
+    adp_decide_end_clone(w, offset);
     w->pass_start = pass_start;
     w->hashed = hashed;
     w->base = saved_base;
@@ -603,18 +608,18 @@ clone_packet(struct adp_walk *w, const struct adp_op_list *ops)
 }
 
 static void ADP_OUT_OF_LINE
-op_clone(struct adp_walk *w, const struct adp_op *op, bool last)
+op_clone(struct adp_decide_walk *w, const struct adp_op *op, bool last)
 {
-    struct adp_walk_place place = w->place;
+    struct adp_decide_place place = w->place;
     struct flow saved_flow = *w->flow;
 
-    if (!adp_walk_may_go_on(w)) {
+    if (!adp_decide_may_go_on(w)) {
         return;
     }
     w->level++;
     if (last || !has_ct(op->nested)) {
         /* What the nested actions do to the packet can be undone. */
-        adp_walk_ops(w, op->nested, last);
+        adp_decide_ops(w, op->nested, last);
     } else {
         clone_packet(w, op->nested);
     }
@@ -627,7 +632,7 @@ op_clone(struct adp_walk *w, const struct adp_op *op, bool last)
 /* learn(). */
 
 static void ADP_OUT_OF_LINE
-op_learn(struct adp_walk *w, const struct adp_op *op)
+op_learn(struct adp_decide_walk *w, const struct adp_op *op)
 {
     struct adp_verdict *v = w->verdict;
     struct adp_learned *learned;
@@ -642,8 +647,8 @@ op_learn(struct adp_walk *w, const struct adp_op *op)
     learned->learn = ofpact_get_LEARN(op->ofpact);
     ofpbuf_init(&learned->ofpacts, 64);
     learn_execute(learned->learn, w->flow, &learned->fm, &learned->ofpacts);
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_LEARN,
             .learned = learned,
         });
@@ -653,20 +658,20 @@ op_learn(struct adp_walk *w, const struct adp_op *op)
 /* The walk. */
 
 static void
-trace_ops(const struct adp_walk *w, const struct adp_op_list *ops)
+trace_ops(const struct adp_decide_walk *w, const struct adp_op_list *ops)
 {
-    if (adp_walk_traces(w) && !ops->n_ops) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w) && !ops->n_ops) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_NO_ACTIONS,
         });
     }
 }
 
 static void
-trace_op(const struct adp_walk *w, const struct adp_op *op)
+trace_op(const struct adp_decide_walk *w, const struct adp_op *op)
 {
-    if (adp_walk_traces(w)) {
-        adp_walk_trace(w, &(struct adp_trace_event) {
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_ACTION,
             .action = op->ofpact,
         });
@@ -676,7 +681,7 @@ trace_op(const struct adp_walk *w, const struct adp_op *op)
 /* Carries out an op that doesn't lead to another list for good.  Returns false
  * if it ends the list that it is in. */
 static bool
-walk_op(struct adp_walk *w, const struct adp_op *op, bool last)
+walk_op(struct adp_decide_walk *w, const struct adp_op *op, bool last)
 {
     switch (op->code) {
     case ADP_OP_SET_WORD:
@@ -698,12 +703,12 @@ walk_op(struct adp_walk *w, const struct adp_op *op, bool last)
         op_output_reg(w, op, last);
         break;
     case ADP_OP_GROUP:
-        return adp_walk_group(w, op, last);
+        return adp_decide_group(w, op, last);
     case ADP_OP_TABLE:
         op_table(w, op);
         break;
     case ADP_OP_CT_CLEAR:
-        adp_walk_ct_clear(w);
+        adp_decide_ct_clear(w);
         break;
     case ADP_OP_CLONE:
         op_clone(w, op, last);
@@ -715,7 +720,7 @@ walk_op(struct adp_walk *w, const struct adp_op *op, bool last)
         w->stop = true;
         break;
     case ADP_OP_PUNT:
-        adp_walk_punt(w, op->punt, op->ofpact);
+        adp_decide_punt(w, op->punt, op->ofpact);
         break;
     case ADP_OP_CT:
     default:
@@ -725,7 +730,8 @@ walk_op(struct adp_walk *w, const struct adp_op *op, bool last)
 }
 
 void
-adp_walk_ops(struct adp_walk *w, const struct adp_op_list *list, bool last)
+adp_decide_ops(struct adp_decide_walk *w, const struct adp_op_list *list,
+               bool last)
 {
     size_t i = 0;
 
@@ -740,10 +746,10 @@ adp_walk_ops(struct adp_walk *w, const struct adp_op_list *list, bool last)
         } else if (op->code == ADP_OP_CT) {
             uint8_t table_id = ofpact_get_CT(op->ofpact)->recirc_table;
 
-            if (!adp_walk_ct(w, op, last && at_end)) {
+            if (!adp_decide_ct(w, op, last && at_end)) {
                 continue;
             }
-            list = adp_walk_enter(w, table_id);
+            list = adp_decide_enter(w, table_id);
         } else if (walk_op(w, op, last && at_end)) {
             continue;
         } else {
@@ -768,16 +774,16 @@ check_packet(const struct flow *flow)
 }
 
 static void
-walk_init(struct adp_walk *w)
+walk_init(struct adp_decide_walk *w)
 {
     w->base = *w->flow;
     memset(&w->base.tunnel, 0, sizeof w->base.tunnel);
     memset(&w->wc, 0xff, sizeof w->wc);
     w->wc.masks.tunnel.metadata.tab = w->flow->tunnel.metadata.tab;
-    w->place = (struct adp_walk_place) { .rule = NULL };
+    w->place = (struct adp_decide_place) { .rule = NULL };
     w->resubmits = 0;
     w->n_passes = 0;
-    adp_walk_begin_pass(w);
+    adp_decide_begin_pass(w);
     w->hashed = false;
     w->level = 0;
     w->stop = false;
@@ -785,11 +791,11 @@ walk_init(struct adp_walk *w)
     w->output = false;
     w->last_table_id = 0;
     w->last_rule = NULL;
-    adp_walk_ct_init(w);
+    adp_decide_ct_init(w);
 }
 
 static void
-finish(struct adp_walk *w)
+finish(struct adp_decide_walk *w)
 {
     struct adp_verdict *v = w->verdict;
 
@@ -803,13 +809,13 @@ finish(struct adp_walk *w)
         return;
     }
 
-    adp_walk_end_pass(w);
+    adp_decide_end_pass(w);
     if (!w->output) {
         v->dropped = true;
         v->drop_table = w->last_table_id;
         v->drop_rule = w->last_rule;
-        if (adp_walk_traces(w)) {
-            adp_walk_trace(w, &(struct adp_trace_event) {
+        if (adp_decide_traces(w)) {
+            adp_decide_trace(w, &(struct adp_trace_event) {
                 .type = ADP_TRACE_DROP,
             });
         }
@@ -822,7 +828,7 @@ adp_decide(const struct adp_program *program,
            struct flow *flow, struct adp_verdict *verdict)
 {
     const struct adp_op_list *ops;
-    struct adp_walk w;
+    struct adp_decide_walk w;
     enum adp_punt punt;
 
     w.program = program;
@@ -837,11 +843,11 @@ adp_decide(const struct adp_program *program,
 
     punt = check_packet(flow);
     if (punt) {
-        adp_walk_punt(&w, punt, NULL);
+        adp_decide_punt(&w, punt, NULL);
     } else {
-        ops = adp_walk_enter(&w, 0);
+        ops = adp_decide_enter(&w, 0);
         if (ops) {
-            adp_walk_ops(&w, ops, true);
+            adp_decide_ops(&w, ops, true);
         }
     }
     finish(&w);

@@ -13,14 +13,14 @@
 #include "packets.h"
 #include "util.h"
 
-struct names {
+struct trace_names {
     const struct ofputil_port_map *ports;
     const struct ofputil_table_map *tables;
 };
 
 static void
 format_ofpacts(const struct ofpact *ofpacts, size_t len,
-               const struct names *names, struct ds *s)
+               const struct trace_names *names, struct ds *s)
 {
     struct ofpact_format_params fp = {
         .port_map = names->ports,
@@ -32,7 +32,8 @@ format_ofpacts(const struct ofpact *ofpacts, size_t len,
 }
 
 static void
-format_action(const struct ofpact *a, const struct names *names, struct ds *s)
+format_action(const struct ofpact *a, const struct trace_names *names,
+              struct ds *s)
 {
     format_ofpacts(a, OFPACT_ALIGN(a->len), names, s);
 }
@@ -42,14 +43,14 @@ adp_trace_format_action(const struct ofpact *a,
                         const struct ofputil_port_map *ports,
                         const struct ofputil_table_map *tables, struct ds *s)
 {
-    struct names names = { .ports = ports, .tables = tables };
+    struct trace_names names = { .ports = ports, .tables = tables };
 
     format_action(a, &names, s);
 }
 
 static void
-format_table(const struct adp_trace_event *event, const struct names *names,
-             struct ds *s)
+format_table(const struct adp_trace_event *event,
+             const struct trace_names *names, struct ds *s)
 {
     const struct adp_rule *rule = event->table.rule;
 
@@ -142,8 +143,8 @@ format_ct_answer(const struct adp_trace_event *event, struct ds *s)
 }
 
 static void
-format_resume(const struct adp_trace_event *event, const struct names *names,
-              struct ds *s)
+format_resume(const struct adp_trace_event *event,
+              const struct trace_names *names, struct ds *s)
 {
     ds_put_cstr(s, event->type == ADP_TRACE_CT_FORK
                 ? "a clone of the packet goes on in table "
@@ -152,8 +153,8 @@ format_resume(const struct adp_trace_event *event, const struct names *names,
 }
 
 static void
-format_output(const struct adp_trace_event *event, const struct names *names,
-              struct ds *s)
+format_output(const struct adp_trace_event *event,
+              const struct trace_names *names, struct ds *s)
 {
     ds_put_cstr(s, event->output.what == ADP_TRACE_OUTPUT_DONE
                 ? "output to port " : "no output to port ");
@@ -181,8 +182,8 @@ format_group(const struct adp_trace_event *event, struct ds *s)
 }
 
 static void
-format_learned(const struct adp_learned *learned, const struct names *names,
-               struct ds *s)
+format_learned(const struct adp_learned *learned,
+               const struct trace_names *names, struct ds *s)
 {
     const struct ofputil_flow_mod *fm = &learned->fm;
 
@@ -201,14 +202,14 @@ adp_trace_format_learned(const struct adp_learned *learned,
                          const struct ofputil_table_map *tables,
                          struct ds *s)
 {
-    struct names names = { .ports = ports, .tables = tables };
+    struct trace_names names = { .ports = ports, .tables = tables };
 
     format_learned(learned, &names, s);
 }
 
 static void
-format_learn(const struct adp_trace_event *event, const struct names *names,
-             struct ds *s)
+format_learn(const struct adp_trace_event *event,
+             const struct trace_names *names, struct ds *s)
 {
     ds_put_cstr(s, "learns a flow");
     if (event->learned) {
@@ -218,8 +219,8 @@ format_learn(const struct adp_trace_event *event, const struct names *names,
 }
 
 static void
-format_text(const struct adp_trace_event *event, const struct names *names,
-            struct ds *s)
+format_text(const struct adp_trace_event *event,
+            const struct trace_names *names, struct ds *s)
 {
     switch (event->type) {
     case ADP_TRACE_TABLE:
@@ -303,7 +304,7 @@ adp_trace_format(const struct adp_trace_event *event,
                  const struct ofputil_port_map *ports,
                  const struct ofputil_table_map *tables, struct ds *s)
 {
-    struct names names = { .ports = ports, .tables = tables };
+    struct trace_names names = { .ports = ports, .tables = tables };
     unsigned int indent = indentation(event->type);
 
     if (indent) {

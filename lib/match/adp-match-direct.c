@@ -13,7 +13,7 @@ struct test {
     uint64_t index;
 };
 
-struct entry {
+struct direct_entry {
     struct adp_rule *rule;
     const struct test *end;     /* Of its tests, which are in 'tests'. */
 };
@@ -21,7 +21,7 @@ struct entry {
 struct direct {
     struct adp_match match;
     size_t n;
-    struct entry *entries;      /* By descending priority. */
+    struct direct_entry *entries;      /* By descending priority. */
     struct test *tests;         /* Those of all rules, in the same order. */
     size_t n_tests;
 };
@@ -59,7 +59,7 @@ direct_create(struct adp_rule *const *rules, size_t n)
                 .index = key.words[j].index,
             };
         }
-        direct->entries[i] = (struct entry) {
+        direct->entries[i] = (struct direct_entry) {
             .rule = rules[i],
             .end = test,
         };
@@ -106,7 +106,7 @@ direct_lookup(const struct adp_match *match, struct flow *flow,
     const struct test *test = direct->tests;
 
     for (size_t i = 0; i < direct->n; i++) {
-        const struct entry *entry = &direct->entries[i];
+        const struct direct_entry *entry = &direct->entries[i];
 
         while (test < entry->end
                && (words[test->index] & test->mask) == test->value) {

@@ -18,7 +18,7 @@
 #include "openvswitch/hmap.h"
 #include "util.h"
 
-struct entry {
+struct linear_entry {
     struct adp_rule *rule;
     /* Clause of conjunction number 'conjs[i]' of the level, for each of
      * rule->conjs[].  NULL if the rule acts by itself. */
@@ -27,7 +27,7 @@ struct entry {
 };
 
 struct level {
-    struct entry *entries;      /* First those that act by themselves. */
+    struct linear_entry *entries; /* First those that act by themselves. */
     size_t n_plain;
     size_t n_entries;
     size_t n_conjs;             /* Different conjunctions. */
@@ -38,7 +38,7 @@ struct linear {
     struct adp_match match;
     struct level *levels;       /* By descending priority. */
     size_t n_levels;
-    struct entry *entries;      /* All, level by level. */
+    struct linear_entry *entries;      /* All, level by level. */
     size_t n_entries;
     size_t n_clauses;           /* In all rules together. */
 };
@@ -86,7 +86,7 @@ level_number_conjs(struct level *level)
 
     level->min_clauses = UINT_MAX;
     for (size_t i = level->n_plain; i < level->n_entries; i++) {
-        struct entry *entry = &level->entries[i];
+        struct linear_entry *entry = &level->entries[i];
         const struct adp_rule *rule = entry->rule;
 
         entry->conjs = xmalloc(rule->n_conjs * sizeof *entry->conjs);
@@ -107,7 +107,7 @@ level_number_conjs(struct level *level)
 
 /* Fills 'level' with 'rules', all of one priority. */
 static void
-level_init(struct level *level, struct entry *entries,
+level_init(struct level *level, struct linear_entry *entries,
            struct adp_rule *const *rules, size_t n)
 {
     *level = (struct level) { .entries = entries };
@@ -139,7 +139,7 @@ linear_mark_hidden(struct linear *linear)
     struct seen_match *node;
 
     for (size_t i = 0; i < linear->n_entries; i++) {
-        struct entry *entry = &linear->entries[i];
+        struct linear_entry *entry = &linear->entries[i];
         const struct minimatch *match = &entry->rule->match;
         uint32_t hash = minimatch_hash(match, 0);
         bool found = false;
@@ -236,7 +236,7 @@ lookup_by_conj_id(const struct linear *linear, struct flow *flow)
 
     for (; level < &linear->levels[linear->n_levels]; level++) {
         for (size_t i = 0; i < level->n_plain; i++) {
-            const struct entry *entry = &level->entries[i];
+            const struct linear_entry *entry = &level->entries[i];
 
             if (!entry->hidden
                 && minimatch_matches_flow(&entry->rule->match, flow)) {
@@ -250,7 +250,7 @@ lookup_by_conj_id(const struct linear *linear, struct flow *flow)
 /* Notes in 'clauses', by number of conjunction, the clauses that 'entry'
  * stands for. */
 static void
-note_clauses(const struct entry *entry, unsigned int n_matched,
+note_clauses(const struct linear_entry *entry, unsigned int n_matched,
              uint64_t *clauses)
 {
     const struct adp_rule *rule = entry->rule;
@@ -271,7 +271,7 @@ note_clauses(const struct entry *entry, unsigned int n_matched,
 
 /* Looks up with the conj_id of the conjunctions of 'entry' that are met. */
 static struct adp_rule *
-lookup_met(const struct linear *linear, const struct entry *entry,
+lookup_met(const struct linear *linear, const struct linear_entry *entry,
            const uint64_t *clauses, struct flow *flow)
 {
     uint32_t saved_conj_id = flow->conj_id;

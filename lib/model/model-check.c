@@ -341,7 +341,7 @@ check_network_policy(struct check *c, const struct adp_record *record)
     check_groups(c, record, "appliedToGroups", ADP_KIND_APPLIED_TO_GROUP,
                  &policy->applied_to);
     for (size_t i = 0; i < policy->n_rules; i++) {
-        const struct adp_rule *rule = &policy->rules[i];
+        const struct adp_network_policy_rule *rule = &policy->rules[i];
         char *applied_to = xasprintf("rules[%"PRIuSIZE"].appliedToGroups", i);
         char *peer = xasprintf("rules[%"PRIuSIZE"].%s.addressGroups", i,
                                rule->ingress ? "from" : "to");

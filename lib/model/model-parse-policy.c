@@ -93,7 +93,7 @@ refuse_members(struct adp_object *o, const char *const names[],
 }
 
 static void
-parse_ports(struct adp_object *o, struct adp_rule_service *service)
+parse_ports(struct adp_object *o, struct adp_network_policy_service *service)
 {
     service->port = adp_object_integer(o, "port", 1, 65535, ADP_OPTIONAL, 0);
     service->end_port = adp_object_integer(o, "endPort", 1, 65535,
@@ -108,7 +108,7 @@ parse_ports(struct adp_object *o, struct adp_rule_service *service)
 }
 
 static void
-parse_icmp(struct adp_object *o, struct adp_rule_service *service)
+parse_icmp(struct adp_object *o, struct adp_network_policy_service *service)
 {
     service->icmp_type = adp_object_integer(o, "icmpType", 0, 255,
                                             ADP_OPTIONAL, -1);
@@ -121,7 +121,7 @@ parse_icmp(struct adp_object *o, struct adp_rule_service *service)
 
 static void
 parse_rule_service(struct adp_reader *r, const struct json *json,
-                   struct adp_rule_service *service)
+                   struct adp_network_policy_service *service)
 {
     static const char *const names[] = { ADP_L4_PROTOCOLS, "ICMP", NULL };
     static const uint8_t protocols[] = {
@@ -146,7 +146,8 @@ parse_rule_service(struct adp_reader *r, const struct json *json,
 }
 
 static void
-parse_rule_services(struct adp_object *parent, struct adp_rule *rule)
+parse_rule_services(struct adp_object *parent,
+                    struct adp_network_policy_rule *rule)
 {
     struct adp_reader *r = parent->reader;
     size_t n;
@@ -165,7 +166,7 @@ parse_rule_services(struct adp_object *parent, struct adp_rule *rule)
 
 static void
 parse_rule(struct adp_reader *r, const struct json *json,
-           enum adp_policy_type type, struct adp_rule *rule)
+           enum adp_policy_type type, struct adp_network_policy_rule *rule)
 {
     static const char *const directions[] = { "In", "Out", NULL };
     static const char *const actions[] = { "Allow", "Drop", NULL };
@@ -202,7 +203,8 @@ parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
 
     policy->rules = n ? xcalloc(n, sizeof *policy->rules) : NULL;
     for (size_t i = 0; i < n && !r->error; i++) {
-        struct adp_rule *rule = &policy->rules[policy->n_rules++];
+        struct adp_network_policy_rule *rule
+            = &policy->rules[policy->n_rules++];
         size_t mark = adp_reader_enter_index(r, i);
 
         parse_rule(r, elems[i], policy->type, rule);
@@ -248,7 +250,7 @@ adp_free_network_policy(struct adp_record *record)
 
     adp_names_uninit(&policy->applied_to);
     for (size_t i = 0; i < policy->n_rules; i++) {
-        struct adp_rule *rule = &policy->rules[i];
+        struct adp_network_policy_rule *rule = &policy->rules[i];
 
         free(rule->name);
         adp_names_uninit(&rule->applied_to);

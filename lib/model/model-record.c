@@ -154,8 +154,8 @@ adp_record_describe(const struct adp_record *record)
 }
 
 const struct adp_names *
-adp_rule_applied_to(const struct adp_network_policy *policy,
-                    const struct adp_rule *rule)
+adp_network_policy_applied_to(const struct adp_network_policy *policy,
+                              const struct adp_network_policy_rule *rule)
 {
     return rule->applied_to.n ? &rule->applied_to : &policy->applied_to;
 }

@@ -150,21 +150,21 @@ struct adp_peer {
     size_t n_ip_blocks;
 };
 
-struct adp_rule_service {
+struct adp_network_policy_service {
     uint8_t protocol;           /* IPPROTO_*. */
     uint16_t port, end_port;    /* 0 to 0: all ports. */
     int16_t icmp_type;          /* -1: all. */
     int16_t icmp_code;          /* -1: all. */
 };
 
-struct adp_rule {
+struct adp_network_policy_rule {
     char *name;                 /* May be NULL. */
     bool ingress;
     unsigned int index;         /* Among the policy's of that direction. */
     enum adp_action action;
     struct adp_names applied_to; /* If empty the policy's holds. */
     struct adp_peer peer;
-    struct adp_rule_service *services;
+    struct adp_network_policy_service *services;
     size_t n_services;
     char *identity;             /* Text that equal rules share. */
 };
@@ -175,7 +175,7 @@ struct adp_network_policy {
     uint8_t tier_priority;      /* Antrea's types only. */
     double priority;            /* Antrea's types only. */
     struct adp_names applied_to;
-    struct adp_rule *rules;
+    struct adp_network_policy_rule *rules;
     size_t n_rules;
 };
 
@@ -215,8 +215,8 @@ const struct adp_record **adp_model_sorted(const struct adp_model *,
                                            enum adp_kind, size_t *n);
 
 /* The groups to which 'rule' of 'policy' applies. */
-const struct adp_names *adp_rule_applied_to(const struct adp_network_policy *,
-                                            const struct adp_rule *);
+const struct adp_names *adp_network_policy_applied_to(
+    const struct adp_network_policy *, const struct adp_network_policy_rule *);
 
 /* Do 'a' and 'b' have an address in common? */
 bool adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b);

@@ -14,7 +14,7 @@
 #include "util.h"
 
 /* What was counted for one ID. */
-struct entry {
+struct metrics_entry {
     struct hmap_node by_id;
     uint32_t id;
     const struct adp_id_part *part;
@@ -24,14 +24,14 @@ struct entry {
 };
 
 struct adp_metrics {
-    struct hmap rules;          /* struct entry, by conjunction ID. */
-    struct hmap groups;         /* struct entry, by group ID. */
+    struct hmap rules;          /* struct metrics_entry, by conjunction ID. */
+    struct hmap groups;         /* struct metrics_entry, by group ID. */
 };
 
-static struct entry *
+static struct metrics_entry *
 entry_find(const struct hmap *entries, uint32_t id)
 {
-    struct entry *e;
+    struct metrics_entry *e;
 
     HMAP_FOR_EACH_WITH_HASH (e, by_id, hash_int(id, 0), entries) {
         if (e->id == id) {
@@ -44,7 +44,7 @@ entry_find(const struct hmap *entries, uint32_t id)
 static void
 entry_add(uint32_t id, const struct adp_id_part *part, void *entries)
 {
-    struct entry *e = xzalloc(sizeof *e);
+    struct metrics_entry *e = xzalloc(sizeof *e);
 
     e->id = id;
     e->part = part;
@@ -54,7 +54,7 @@ entry_add(uint32_t id, const struct adp_id_part *part, void *entries)
 static void
 entries_destroy(struct hmap *entries)
 {
-    struct entry *e;
+    struct metrics_entry *e;
 
     HMAP_FOR_EACH_POP (e, by_id, entries) {
         free(e->n_chosen);
@@ -93,7 +93,7 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
 {
     bool is_rule = (metric == ADP_METRIC_RULE_FIRST
                     || metric == ADP_METRIC_RULE_LATER);
-    struct entry *e = entry_find(is_rule ? &m->rules : &m->groups, id);
+    struct metrics_entry *e = entry_find(is_rule ? &m->rules : &m->groups, id);
 
     if (!e) {
         return;
@@ -115,7 +115,7 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
 }
 
 static const struct adp_service_port *
-entry_port(const struct entry *e)
+entry_port(const struct metrics_entry *e)
 {
     return &CONTAINER_OF(e->part->record, struct adp_service,
                          up)->ports[e->part->index];
@@ -125,7 +125,7 @@ void
 adp_metrics_add_group(struct adp_metrics *m, uint32_t group_id,
                       const uint64_t *n_packets, size_t n)
 {
-    struct entry *e = entry_find(&m->groups, group_id);
+    struct metrics_entry *e = entry_find(&m->groups, group_id);
 
     if (!e) {
         return;
@@ -150,8 +150,10 @@ adp_metrics_add_group(struct adp_metrics *m, uint32_t group_id,
 static int
 compare_entries(const void *a_, const void *b_)
 {
-    const struct adp_id_part *a = (*(const struct entry *const *) a_)->part;
-    const struct adp_id_part *b = (*(const struct entry *const *) b_)->part;
+    const struct metrics_entry *const *ap = a_;
+    const struct metrics_entry *const *bp = b_;
+    const struct adp_id_part *a = (*ap)->part;
+    const struct adp_id_part *b = (*bp)->part;
     int cmp = strcmp(a->record->name, b->record->name);
 
     if (!cmp) {
@@ -161,12 +163,12 @@ compare_entries(const void *a_, const void *b_)
 }
 
 /* Returns the entries in order.  Caller frees the array. */
-static const struct entry **
+static const struct metrics_entry **
 entries_sorted(const struct hmap *entries)
 {
-    const struct entry **sorted = xmalloc((hmap_count(entries) + 1)
+    const struct metrics_entry **sorted = xmalloc((hmap_count(entries) + 1)
                                           * sizeof *sorted);
-    const struct entry *e;
+    const struct metrics_entry *e;
     size_t n = 0;
 
     HMAP_FOR_EACH (e, by_id, entries) {
@@ -183,11 +185,12 @@ put_count(struct json *object, const char *name, uint64_t n)
 }
 
 static struct json *
-rule_to_json(const struct entry *e)
+rule_to_json(const struct metrics_entry *e)
 {
     const struct adp_network_policy *policy
         = CONTAINER_OF(e->part->record, struct adp_network_policy, up);
-    const struct adp_rule *rule = &policy->rules[e->part->index];
+    const struct adp_network_policy_rule *rule
+        = &policy->rules[e->part->index];
     struct json *o = json_object_create();
 
     put_count(o, "id", e->id);
@@ -208,7 +211,7 @@ rule_to_json(const struct entry *e)
 struct json *
 adp_metrics_rules(const struct adp_metrics *m)
 {
-    const struct entry **sorted = entries_sorted(&m->rules);
+    const struct metrics_entry **sorted = entries_sorted(&m->rules);
     struct json *array = json_array_create_empty();
 
     for (size_t i = 0; i < hmap_count(&m->rules); i++) {
@@ -221,7 +224,7 @@ adp_metrics_rules(const struct adp_metrics *m)
 /* How often each endpoint of the port was chosen, by the port's groups, which
  * are the 'n' entries from '*e' on. */
 static struct json *
-endpoints_to_json(const struct entry *const *e, size_t n)
+endpoints_to_json(const struct metrics_entry *const *e, size_t n)
 {
     const struct adp_service_port *port = entry_port(e[0]);
     struct json *array = json_array_create_empty();
@@ -244,7 +247,7 @@ endpoints_to_json(const struct entry *const *e, size_t n)
 
 /* One port of a Service, whose groups are the 'n' entries from '*e' on. */
 static struct json *
-port_to_json(const struct entry *const *e, size_t n, bool endpoints)
+port_to_json(const struct metrics_entry *const *e, size_t n, bool endpoints)
 {
     const struct adp_service_port *port = entry_port(e[0]);
     struct json *o = json_object_create();
@@ -267,7 +270,7 @@ port_to_json(const struct entry *const *e, size_t n, bool endpoints)
 }
 
 static bool
-same_port(const struct entry *a, const struct entry *b)
+same_port(const struct metrics_entry *a, const struct metrics_entry *b)
 {
     return (a->part->record == b->part->record
             && a->part->index == b->part->index);
@@ -276,7 +279,7 @@ same_port(const struct entry *a, const struct entry *b)
 struct json *
 adp_metrics_services(const struct adp_metrics *m, bool endpoints)
 {
-    const struct entry **sorted = entries_sorted(&m->groups);
+    const struct metrics_entry **sorted = entries_sorted(&m->groups);
     struct json *array = json_array_create_empty();
     size_t n = hmap_count(&m->groups);
 

@@ -90,9 +90,9 @@ adp_policies_for_each_rule(struct adp_policies *ps, adp_policy_rule_cb *cb)
 struct adp_policy_rule *
 adp_policies_collect(struct adp_policies *ps,
                      const struct adp_network_policy *policy,
-                     const struct adp_rule *rule, size_t table)
+                     const struct adp_network_policy_rule *rule, size_t table)
 {
-    if (!applies_here(ps->g, adp_rule_applied_to(policy, rule))) {
+    if (!applies_here(ps->g, adp_network_policy_applied_to(policy, rule))) {
         return NULL;
     }
     if (ps->n_rules >= ps->allocated_rules) {
@@ -241,7 +241,8 @@ static void
 add_target_clauses(struct clause *clause)
 {
     for_each_pod(clause->ps->g,
-                 adp_rule_applied_to(clause->r->policy, clause->r->rule),
+                 adp_network_policy_applied_to(clause->r->policy,
+                                               clause->r->rule),
                  add_target_clause, clause);
 }
 
@@ -318,7 +319,8 @@ add_port_clause(uint16_t port, uint16_t mask, void *pc_)
 }
 
 static void
-add_icmp_clause(struct clause *clause, const struct adp_rule_service *service)
+add_icmp_clause(struct clause *clause,
+                const struct adp_network_policy_service *service)
 {
     if (service->icmp_type < 0) {
         add_clause(clause, "icmp");
@@ -333,10 +335,10 @@ add_icmp_clause(struct clause *clause, const struct adp_rule_service *service)
 static void
 add_service_clauses(struct clause *clause)
 {
-    const struct adp_rule *rule = clause->r->rule;
+    const struct adp_network_policy_rule *rule = clause->r->rule;
 
     for (size_t i = 0; i < rule->n_services; i++) {
-        const struct adp_rule_service *service = &rule->services[i];
+        const struct adp_network_policy_service *service = &rule->services[i];
         struct port_clause pc = { clause, protocol_match(service->protocol) };
 
         if (service->protocol == IPPROTO_ICMP) {
@@ -431,7 +433,7 @@ isolate_egress(const struct adp_pod *pod, void *ps_)
 void
 adp_policies_isolate(struct adp_policies *ps,
                      const struct adp_network_policy *policy,
-                     const struct adp_rule *rule)
+                     const struct adp_network_policy_rule *rule)
 {
     pod_cb *isolate = rule->ingress ? isolate_ingress : isolate_egress;
 

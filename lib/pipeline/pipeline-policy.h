@@ -31,14 +31,14 @@ struct adp_policy_style {
                                  * leave through: "reg1", "ip,reg1". */
     uint8_t clause_cookie;      /* Categories of cookies. */
     uint8_t isolation_cookie;
-    size_t isolation_tables[2]; /* Indexed by adp_rule's 'ingress'. */
+    size_t isolation_tables[2]; /* Indexed by 'ingress' of a rule. */
     int isolation_priority;
 };
 
 /* A rule that is in force on this Node. */
 struct adp_policy_rule {
     const struct adp_network_policy *policy;
-    const struct adp_rule *rule;
+    const struct adp_network_policy_rule *rule;
     size_t table;               /* Of its clauses: index in the pipeline. */
     int priority;               /* The same. */
     bool has_peer;              /* Is one of its dimensions the peers?  Then,
@@ -64,15 +64,14 @@ void adp_policies_finish(struct adp_policies *);
 /* Calls 'cb' for each rule of each NetworkPolicy. */
 typedef void adp_policy_rule_cb(struct adp_policies *,
                                 const struct adp_network_policy *,
-                                const struct adp_rule *);
+                                const struct adp_network_policy_rule *);
 void adp_policies_for_each_rule(struct adp_policies *, adp_policy_rule_cb *);
 
 /* Adds a rule to 'rules', and returns it, if it applies to a Pod of this Node;
  * otherwise returns NULL.  The pointer is good until the next one is added. */
-struct adp_policy_rule *adp_policies_collect(struct adp_policies *,
-                                             const struct adp_network_policy *,
-                                             const struct adp_rule *,
-                                             size_t table);
+struct adp_policy_rule *adp_policies_collect(
+    struct adp_policies *, const struct adp_network_policy *,
+    const struct adp_network_policy_rule *, size_t table);
 
 /* Gives each collected rule its ID, in the order of 'rules'. */
 void adp_policies_assign_ids(struct adp_policies *);
@@ -87,6 +86,6 @@ void adp_policies_add_clauses(struct adp_policies *,
  * of them.  To be called for each rule of the policy. */
 void adp_policies_isolate(struct adp_policies *,
                           const struct adp_network_policy *,
-                          const struct adp_rule *rule);
+                          const struct adp_network_policy_rule *rule);
 
 #endif /* pipeline-policy.h */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: rooms.txt says it, the sources are compared.
+"""Who may include whom: rooms.txt says it, the sources are compared.  And no
+name means two things: neither a file's nor that of a struct, union or enum.
 
 usage: rooms.py TOP [ROOMS]
 """
@@ -34,19 +35,27 @@ def read_rooms(path):
 
 
 def read_sources(top):
-    """Returns the room of each file, by its name, and the includes."""
-    room_of, includes, twice = {}, {}, []
+    """Returns the room of each file, by its name, the includes, and what has
+    the name of another."""
+    room_of, includes, twice, file_of = {}, {}, [], {}
     for floor in FLOORS:
         for folder, _, names in os.walk(os.path.join(top, floor)):
             for name in names:
                 if not name.endswith((".c", ".h", ".def")):
                     continue
                 if name in room_of:
-                    twice.append(name)
+                    twice.append("two files are named %s" % name)
                 room_of[name] = os.path.relpath(folder, top)
                 with open(os.path.join(folder, name), encoding="utf-8") as f:
-                    includes[name] = set(
-                        re.findall(r'^ *#include "([^"]+)"', f.read(), re.M))
+                    text = f.read()
+                includes[name] = set(
+                    re.findall(r'^ *#include "([^"]+)"', text, re.M))
+                for tag in re.findall(
+                        r"\b((?:struct|union|enum) \w+)\s*\{", text):
+                    other = file_of.setdefault(tag, name)
+                    if other != name:
+                        twice.append("%s and %s each have a %s"
+                                     % (other, name, tag))
     return room_of, includes, twice
 
 
@@ -57,7 +66,7 @@ def main():
                           "rooms.txt"))
     allowed, excused = read_rooms(rooms)
     room_of, includes, twice = read_sources(top)
-    complaints = ["two files are named %s" % name for name in twice]
+    complaints = list(twice)
     met = set()
     n = 0
     for name in sorted(room_of):

@@ -29,7 +29,7 @@ enum {
     END_SPACE = 12,             /* Between a port and the tables. */
 };
 
-struct row {
+struct drawn_row {
     const struct json *table;
     int id;
     int y;                      /* Of the middle. */
@@ -41,7 +41,7 @@ struct row {
 struct drawing {
     const struct json *trace;
     struct ds *s;
-    struct row *rows;
+    struct drawn_row *rows;
     size_t n_rows;
     int height;
 };
@@ -52,7 +52,7 @@ visit_table(const struct json *trace, size_t i)
     return dpctl_json_int(dpctl_walk_visit(trace, i), "id", -1);
 }
 
-static const struct row *
+static const struct drawn_row *
 find_row(const struct drawing *d, int id)
 {
     for (size_t i = 0; i < d->n_rows; i++) {
@@ -93,7 +93,7 @@ layout(struct drawing *d)
     d->n_rows = tables->n;
     d->rows = xcalloc(tables->n, sizeof *d->rows);
     for (size_t i = 0; i < tables->n; i++) {
-        struct row *row = &d->rows[i];
+        struct drawn_row *row = &d->rows[i];
 
         y += new_stage(tables, i) ? STAGE_HEIGHT : 0;
         row->table = tables->elems[i];
@@ -132,7 +132,7 @@ draw_stages(const struct drawing *d)
 }
 
 static void
-draw_box(const struct drawing *d, const struct row *row)
+draw_box(const struct drawing *d, const struct drawn_row *row)
 {
     const char *name = dpctl_json_str(row->table, "table");
     int baseline = row->y + 4;
@@ -148,7 +148,7 @@ draw_box(const struct drawing *d, const struct row *row)
 }
 
 static void
-draw_table(const struct drawing *d, const struct row *row)
+draw_table(const struct drawing *d, const struct drawn_row *row)
 {
     const char *about = dpctl_json_str(row->table, "about");
     bool dropped = row->last && is_outcome(d, "dropped");
@@ -172,7 +172,7 @@ draw_table(const struct drawing *d, const struct row *row)
 
 /* The stop of the packet's way at a table. */
 static void
-draw_stop(const struct drawing *d, const struct row *row)
+draw_stop(const struct drawing *d, const struct drawn_row *row)
 {
     if (row->last && !is_outcome(d, "forwarded")) {
         ds_put_format(d->s, "<g class=\"end %s\"><circle cx=\"%d\" cy=\"%d\" "
@@ -190,8 +190,8 @@ draw_stop(const struct drawing *d, const struct row *row)
 /* The way. */
 
 static void
-draw_edge(const struct drawing *d, const struct row *from,
-          const struct row *to, bool back)
+draw_edge(const struct drawing *d, const struct drawn_row *from,
+          const struct drawn_row *to, bool back)
 {
     int n_rows = abs((int) (to - from));
     int bow = (back ? 18 : n_rows <= 1 ? 0
@@ -220,11 +220,11 @@ draw_way(const struct drawing *d)
 
     for (size_t i = 0; i + 1 < n; i++) {
         struct dpctl_walk_next next = dpctl_walk_next(d->trace, i);
-        const struct row *from = find_row(d, visit_table(d->trace, i));
-        const struct row *to = find_row(d, visit_table(d->trace, i + 1));
+        const struct drawn_row *from = find_row(d, visit_table(d->trace, i));
+        const struct drawn_row *to = find_row(d, visit_table(d->trace, i + 1));
 
         if (next.back && next.visit != SIZE_MAX) {
-            const struct row *caller
+            const struct drawn_row *caller
                 = find_row(d, visit_table(d->trace, next.visit));
 
             if (from && caller) {
@@ -258,10 +258,13 @@ draw_ends(const struct drawing *d)
     const char *in_port = dpctl_json_str(d->trace, "in_port");
     size_t n_outputs = dpctl_walk_n_outputs(d->trace);
     size_t n = dpctl_walk_n_visits(d->trace);
-    const struct row *first = n ? find_row(d, visit_table(d->trace, 0)) : NULL;
-    const struct row *last = n ? find_row(d, visit_table(d->trace, n - 1))
-                             : NULL;
+    const struct drawn_row *first = NULL;
+    const struct drawn_row *last = NULL;
 
+    if (n) {
+        first = find_row(d, visit_table(d->trace, 0));
+        last = find_row(d, visit_table(d->trace, n - 1));
+    }
     if (first) {
         ds_put_format(d->s, "<path class=\"edge\" d=\"M%d %dV%d\" "
                       "marker-end=\"url(#arrow)\"/>\n",

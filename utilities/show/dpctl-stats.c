@@ -426,7 +426,7 @@ format_packet_rates(const struct interval *iv, struct ds *s)
 }
 
 /* A rule or Service, and by how much its counters have grown. */
-struct row {
+struct stats_row {
     const struct json *json;
     long long int sessions, packets, bytes;
 };
@@ -434,8 +434,8 @@ struct row {
 static int
 compare_rows(const void *a_, const void *b_)
 {
-    const struct row *a = a_;
-    const struct row *b = b_;
+    const struct stats_row *a = a_;
+    const struct stats_row *b = b_;
 
     return (a->packets != b->packets ? (a->packets < b->packets ? 1 : -1)
             : a->sessions != b->sessions
@@ -445,13 +445,13 @@ compare_rows(const void *a_, const void *b_)
 
 /* Returns the rows of the array 'name' that grew, the busiest first.  'key'
  * makes the text by which an element is known again. */
-static struct row *
+static struct stats_row *
 busiest(const struct interval *iv, const char *name,
         char *(*key)(const struct json *), size_t *n)
 {
     const struct json_array *old = dpctl_json_array(iv->before, name);
     const struct json_array *new = dpctl_json_array(iv->now, name);
-    struct row *rows = xcalloc(new->n + 1, sizeof *rows);
+    struct stats_row *rows = xcalloc(new->n + 1, sizeof *rows);
     struct shash by_key = SHASH_INITIALIZER(&by_key);
 
     for (size_t i = 0; i < old->n; i++) {
@@ -462,7 +462,7 @@ busiest(const struct interval *iv, const char *name,
         const struct json *now = new->elems[i];
         char *k = key(now);
         const struct json *before = shash_find_data(&by_key, k);
-        struct row row = {
+        struct stats_row row = {
             .json = now,
             .sessions = (growth(before, now, "sessions")
                          + growth(before, now, "affinity_sessions")),
@@ -505,7 +505,7 @@ format_busiest_rules(const struct interval *iv, size_t max_rows, struct ds *s)
         "BYTES/s"
     };
     size_t n;
-    struct row *rows = busiest(iv, "rules", rule_key, &n);
+    struct stats_row *rows = busiest(iv, "rules", rule_key, &n);
     struct dpctl_table t;
 
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
@@ -526,7 +526,7 @@ format_busiest_services(const struct interval *iv, size_t max_rows,
 {
     static const char *const headings[] = { "SERVICE", "PORT", "SESSIONS/s" };
     size_t n;
-    struct row *rows = busiest(iv, "services", service_key, &n);
+    struct stats_row *rows = busiest(iv, "services", service_key, &n);
     struct dpctl_table t;
 
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));

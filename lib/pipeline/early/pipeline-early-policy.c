@@ -31,7 +31,7 @@ static const struct adp_policy_style style = {
 };
 
 /* What differs between the directions. */
-static const struct direction {
+static const struct early_direction {
     enum adp_early_table table;
     const char *next;           /* Where packets go that a rule allows. */
     const char *id_field;
@@ -42,7 +42,7 @@ static const struct direction {
 
 static void
 collect_rule(struct adp_policies *ps, const struct adp_network_policy *policy,
-             const struct adp_rule *rule)
+             const struct adp_network_policy_rule *rule)
 {
     bool nobody = !rule->peer.present;
 
@@ -81,7 +81,7 @@ assign_priorities(struct adp_policies *ps)
 static void
 generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
 {
-    const struct direction *dir = &directions[r->rule->ingress];
+    const struct early_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
 
     if (adp_gen_option(g, ADP_EARLY_RULE_REGISTERS)) {

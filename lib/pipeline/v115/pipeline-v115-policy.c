@@ -49,7 +49,7 @@ static const struct adp_policy_style style = {
 };
 
 /* What differs between the directions. */
-static const struct direction {
+static const struct v115_direction {
     enum adp_v115_table stages[N_STAGES];
     enum adp_v115_table metric;
     const char *after_metric;
@@ -257,7 +257,7 @@ static void
 generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
 {
     static const char *const states[] = { "+new", "-new" };
-    const struct direction *dir = &directions[r->rule->ingress];
+    const struct v115_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
 
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
@@ -279,7 +279,7 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
 static void
 generate_drop(struct adp_generator *g, const struct adp_policy_rule *r)
 {
-    const struct direction *dir = &directions[r->rule->ingress];
+    const struct v115_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
 
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
@@ -295,7 +295,7 @@ generate_drop(struct adp_generator *g, const struct adp_policy_rule *r)
 
 static void
 collect_rule(struct adp_policies *ps, const struct adp_network_policy *policy,
-             const struct adp_rule *rule)
+             const struct adp_network_policy_rule *rule)
 {
     if (policy->type == ADP_POLICY_K8S) {
         adp_policies_isolate(ps, policy, rule);
