@@ -16,10 +16,14 @@ NUMBERS = {'1': 1, '1k': 1000, '10k': 10000, '100k': 100000, '1m': 1000000}
 class Established(Case):
     in_turn = True
     geneve = False
+    handshakes = traffic.HANDSHAKE_RATE
 
     def __init__(self, name, protocol, n, rules=100, goal=None):
         super().__init__(name, goal)
         self.protocol, self.n, self.rules = protocol, n, rules
+
+    def make_node(self):
+        return node.make(rules=self.rules)
 
     def targets(self, n):
         return traffic.web_targets(n)
@@ -32,7 +36,7 @@ class Established(Case):
                       connections=len(connections), **window.summary())
 
     def run(self, switch):
-        n = node.make(rules=self.rules)
+        n = self.make_node()
         pods = n.cluster.clients + n.cluster.webs
         switch.add_bridge(pods, n.cluster.nodes if self.geneve else ())
         switch.load(n.flows)
@@ -41,7 +45,7 @@ class Established(Case):
         connections = traffic.Connections(switch, n.cluster.clients, targets,
                                           self.protocol, self.n,
                                           self.share(targets))
-        connections.establish()
+        connections.establish(self.handshakes)
         connections.send()
         yield None
         for _ in range(WINDOWS):

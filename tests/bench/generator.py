@@ -9,7 +9,7 @@ import time
 import frames
 
 N_SLOTS = 128
-N_TEMPLATES = 448
+N_TEMPLATES = 1024
 TEMPLATE_LEN = 252
 N_HISTORY = 4000
 HISTORY_MS = 10

@@ -13,7 +13,7 @@ FIRST_SPORT = 2000
 MAX_SPORTS = 63000
 # Handshakes come slowly enough, and in small enough bursts, that no answer
 # is lost on a switch of any speed.
-HANDSHAKE_RATE = 60000
+HANDSHAKE_RATE = 240000         # Of all clients together.
 HANDSHAKE_BACKLOG = 8
 # So many at a time: half open connections don't live long.
 HANDSHAKES = 100000
@@ -83,14 +83,14 @@ class Connections:
             self.generator.program(client.port, packets, sports, self.share,
                                    **limits)
 
-    def establish(self):
+    def establish(self, rate=HANDSHAKE_RATE):
         """Returns when every connection has seen packets both ways."""
         step = max(1, len(self.targets) // self.share)
         per_sport = self.share * len(self.clients)
         answers = -sum(self.generator[port].tx for port in self.ports)
         part = max(1, HANDSHAKES // per_sport // step) * step
         for first in range(0, self.n_sports, part):
-            self.shake_hands(first, min(part, self.n_sports - first))
+            self.shake_hands(first, min(part, self.n_sports - first), rate)
         self.generator.stop()
         answers += sum(self.generator[port].tx for port in self.ports)
         n = self.switch.n_connections()
@@ -98,10 +98,11 @@ class Connections:
             raise RuntimeError('of %d connections %d are there, %d answered'
                                % (len(self), n, answers))
 
-    def shake_hands(self, first, n_sports):
+    def shake_hands(self, first, n_sports, rate):
         for phase in ('syn', 'ack') if self.protocol == 'tcp' else ('data',):
             self.program(phase, first, n_sports,
-                         count=n_sports * self.share, rate=HANDSHAKE_RATE,
+                         count=n_sports * self.share,
+                         rate=rate // len(self.clients),
                          backlog=HANDSHAKE_BACKLOG)
             self.generator.start(*self.ports)
             self.generator.wait(self.ports, 120)

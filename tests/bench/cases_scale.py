@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What grows with the cluster: changes of a large state under load, tunnels
+to many nodes, verdicts that come and go, two packet threads."""
+
+import json
+import random
+import statistics
+import time
+
+import cluster
+import meter
+import node
+import traffic
+from case import Case, Sample
+from cases_established import SECONDS, WINDOWS, Established, ToRemote
+from cases_memory import resident_bytes
+from cases_policies import PODS, State, Turns
+from cases_stress import Background
+from results import OURS, Limit, OwnTimes
+
+SIZES = {'1k': 1000, '10k': 10000, '100k': 100000}  # Policy rules.
+RULES_OF_POLICY = 10
+RULES_PER_GROUP, ADDRESSES = 20, 20     # Of a group.
+COMMON_PORTS = 80, 443, 8080, 5432
+STAGED = 500                    # Records in one message.
+CHANGES = 20                    # That are measured one by one.
+CHANGE_RATE, CHANGE_SECONDS = 1000, 60
+SLOWLY = 40000                  # Handshakes, where each makes a tunnel way.
+SPARED_PODS = 8                 # Clients and servers of the load beside it.
+
+
+def address(number):
+    return '10.%d.%d.%d' % (40 + number // 62500, number // 250 % 250,
+                            1 + number % 250)
+
+
+class Cluster:
+    """Records of a Node with so many policy rules: random, but the same for
+    each size.  Half of the rules are about a group of addresses, the others
+    about four networks of their own."""
+
+    def __init__(self, n_rules):
+        self.rng = random.Random(n_rules)
+        self.n_groups = n_rules // RULES_PER_GROUP
+        self.n_policies = n_rules // RULES_OF_POLICY
+
+    def node(self):
+        yield {'kind': 'NodeConfig', 'name': 'node',
+               'podCIDR': '10.10.0.0/24', 'serviceCIDR': cluster.SERVICE_NET,
+               'gateway': {'port': 'antrea-gw0', 'mac': cluster.GATEWAY_MAC,
+                           'ip': cluster.GATEWAY_IP},
+               'transportIP': cluster.NODE_IP}
+        for pod in cluster.Cluster(pods=PODS).pods:
+            yield self.pod(pod.index)
+            yield {'kind': 'AppliedToGroup', 'name': 'pod%d' % pod.index,
+                   'pods': ['default/pod%d' % pod.index]}
+
+    @staticmethod
+    def pod(index, generation=0):
+        """The same port with another address each time."""
+        pod = cluster.Pod(index)
+        return {'kind': 'Pod', 'name': 'default/pod%d' % index,
+                'port': 'pod%d' % index, 'mac': pod.mac,
+                'ips': [cluster.address(pod.ip, generation % 5 * 40)]}
+
+    def group(self, index, n=ADDRESSES):
+        return {'kind': 'AddressGroup', 'name': 'group%d' % index,
+                'addresses': [address(index * 100 + i) for i in range(n)]}
+
+    @staticmethod
+    def service(index, first, n=10):
+        return {'kind': 'Service', 'name': 'default/service%d' % index,
+                'clusterIP': cluster.address('10.96.10.0', index),
+                'ports': [{'port': 80, 'endpoints': [
+                    {'ip': cluster.address('10.11.0.10', (first + i) % 200),
+                     'port': 80} for i in range(n)]}]}
+
+    def policies(self):
+        for i in range(self.n_policies):
+            yield {'kind': 'NetworkPolicy',
+                   'name': 'K8sNetworkPolicy:default/policy%d' % i,
+                   'type': 'K8sNetworkPolicy',
+                   'appliedToGroups': ['pod%d' % self.rng.randrange(PODS)],
+                   'rules': [self.rule() for _ in range(RULES_OF_POLICY)]}
+
+    def rule(self):
+        rng = self.rng
+        ports = rng.sample(COMMON_PORTS, 2) + [rng.randrange(1, 60000)]
+        peer = ({'addressGroups': ['group%d' % rng.randrange(self.n_groups)]}
+                if rng.random() < 0.5 else
+                {'ipBlocks': [{'cidr': '%d.%d.%d.0/24' % (
+                    rng.randrange(11, 190), rng.randrange(256),
+                    rng.randrange(256))} for _ in range(4)]})
+        return {'direction': 'In', 'from': peer, 'services': [
+            {'protocol': 'TCP', 'port': port} for port in ports]}
+
+    def records(self):
+        yield from (self.group(i) for i in range(self.n_groups))
+        yield from self.policies()
+
+
+class LoadedState(State):
+    """The state of a bridge through which a client and a server talk."""
+
+    def __init__(self, switch, n_rules):
+        super().__init__(switch)
+        self.cluster = Cluster(n_rules)
+        self.call('apply', list(self.cluster.node()))
+
+    def load(self):
+        """All policies in one transaction, which comes in pieces."""
+        records = list(self.cluster.records())
+        for first in range(0, len(records), STAGED):
+            self.send_params('stage', apply=records[first:first + STAGED])
+            self.reply()
+        request = self.text('transact', staged=True)
+        with Turns(self.switch) as turns:
+            started = time.monotonic()
+            self.socket.sendall(request)
+            self.reply()
+            seconds = time.monotonic() - started
+        return seconds, turns.longest
+
+    def change(self, record):
+        """Milliseconds until it is in force."""
+        request = self.text('apply', records=[record])
+        started = time.monotonic()
+        self.socket.sendall(request)
+        self.reply()
+        return (time.monotonic() - started) * 1000
+
+    def text(self, method, **params):
+        self.method = method
+        return json.dumps({'method': method, 'id': 0, 'params': [
+            dict(params, bridge='br-int')]}).encode()
+
+    def send_params(self, method, **params):
+        self.socket.sendall(self.text(method, **params))
+
+    def reply(self):
+        result, error = self.receive()
+        if error is not None:
+            raise RuntimeError('%s: %s' % (self.method, error))
+        return result
+
+
+class Load(Background):
+    """The background traffic of a bridge whose flows come from a state."""
+
+    def __init__(self, switch):
+        self.switch = switch
+        self.cluster = cluster.Cluster(pods=PODS)
+        self.client, self.web = self.cluster.clients[0], self.cluster.webs[0]
+        self.pods = self.cluster.clients + self.cluster.webs
+        traffic.serve(switch, self)
+        self.connections = traffic.Connections(
+            switch, [self.client],
+            [traffic.Target(self.web.ip, self.web.mac, traffic.WEB_PORT)],
+            'udp', 1000, 1)
+        self.connections.establish()
+        self.unanswered = -self.sent_minus_arrived()
+        self.connections.send(rate=1000000)
+        self.running = [self.client.port]
+
+
+class StateCase(Case):
+    unit = 'ms'
+    more_is_better = False
+
+    def __init__(self, name, n_rules, goal=None):
+        super().__init__(name, goal)
+        self.n_rules = n_rules
+
+    def run(self, switch):
+        if switch.side.name != OURS:
+            return []
+        state = LoadedState(switch, self.n_rules)
+        try:
+            return self.measure(switch, state)
+        finally:
+            state.close()
+
+
+class StateLoad(StateCase):
+    """The longest turn of the main thread while all rules are loaded."""
+
+    def measure(self, switch, state):
+        load, before = Load(switch), resident_bytes(switch)
+        load.begin()
+        seconds, turn = state.load()
+        load.finish()
+        return [Sample(turn * 1000, None, seconds=seconds, lost=load.lost,
+                       grown_mb=(resident_bytes(switch) - before) / 1e6,
+                       flows=switch.ofctl('dump-flows').count('\n'),
+                       **load.window.summary())]
+
+
+class StateAddress(StateCase):
+    """One address more in one group."""
+
+    def measure(self, switch, state):
+        load = Load(switch)
+        state.load()
+        time.sleep(2)
+        return [self.change(switch, state, load, i) for i in range(CHANGES)]
+
+    @staticmethod
+    def change(switch, state, load, index):
+        group = state.cluster.group(index % state.cluster.n_groups,
+                                    ADDRESSES + 1 + index
+                                    // state.cluster.n_groups)
+        load.begin()
+        with Turns(switch) as turns:
+            time.sleep(0.1)
+            took = state.change(group)
+            time.sleep(0.2)
+        load.finish()
+        load.resume()
+        return Sample(took, None, turn_ms=turns.longest * 1000,
+                      lost=load.lost)
+
+
+class StateChanges(StateCase):
+    """Records change all the time: Pods, addresses of groups, endpoints."""
+
+    def measure(self, switch, state):
+        load = Load(switch)
+        state.load()
+        time.sleep(2)
+        load.begin()
+        with Turns(switch) as turns:
+            latencies = self.changes(state)
+        load.finish()
+        latencies.sort()
+        return [Sample(latencies[len(latencies) * 99 // 100], None,
+                       median_ms=statistics.median(latencies),
+                       most_ms=latencies[-1], changes=len(latencies),
+                       turn_ms=turns.longest * 1000, lost=load.lost)]
+
+    @staticmethod
+    def changes(state):
+        """How long each took from when it was due."""
+        made, latencies = state.cluster, []
+        started = time.monotonic()
+        for i in range(CHANGE_RATE * CHANGE_SECONDS):
+            due = started + i / CHANGE_RATE
+            time.sleep(max(0, due - time.monotonic()))
+            round_, kind = divmod(i, 3)
+            if kind == 0:
+                record = made.pod(SPARED_PODS + round_
+                                  % (PODS - SPARED_PODS),
+                                  round_ // (PODS - SPARED_PODS))
+            elif kind == 1:
+                record = made.group(round_ % made.n_groups,
+                                    ADDRESSES - 5 + round_
+                                    // made.n_groups % 10)
+            else:
+                record = made.service(round_ % 50, round_ // 50)
+            state.change(record)
+            latencies.append((time.monotonic() - due) * 1000)
+        return latencies
+
+
+class Unlost(Limit):
+    """The same, and nothing was lost in any sample."""
+
+    def __init__(self, limit, text, turn=None):
+        super().__init__(limit, text)
+        self.turn = turn
+
+    def reached(self, results, name):
+        ours = results.ours(name)
+        return (super().reached(results, name) and ours.worst('lost') == 0
+                and (self.turn is None or ours.worst('turn_ms') <= self.turn))
+
+
+class Ways(ToRemote):
+    """100,000 connections of 25 Pods with Pods on so many Nodes: for each of
+    the pairs there is a tunnel way."""
+
+    clients = 25                # DPDK has room for 32 ports.
+    handshakes = SLOWLY
+
+    def __init__(self, name, n_nodes, goal=None):
+        super().__init__(name, 'tcp', 100000, goal=goal)
+        self.n_nodes = n_nodes
+
+    def make_node(self):
+        return node.make(rules=self.rules, pods=self.clients + 4,
+                         clients=self.clients, nodes=self.n_nodes)
+
+    def targets(self, n):
+        return traffic.remote_targets(n, self.n_nodes)
+
+
+class Churned(Case):
+    """Packets of new connections after many other connections came and went,
+    each with verdicts of its own: the rate in percent of that before."""
+
+    unit = '% of rate'
+    clients, nodes = 24, 3200
+    at_once = 800               # Nodes that are talked to at a time.
+
+    def run(self, switch):
+        if switch.side.name != OURS:
+            return []
+        n = node.make(pods=self.clients + 4, clients=self.clients,
+                      nodes=self.nodes)
+        self.node, self.switch = n, switch
+        pods = n.cluster.clients + n.cluster.webs
+        switch.add_bridge(pods, n.cluster.nodes)
+        switch.load(n.flows)
+        traffic.serve(switch, n)
+        webs = traffic.web_targets(n)
+        before = self.rate(webs[:2])
+        remote = traffic.remote_targets(n, self.nodes)
+        for first in range(0, self.nodes, self.at_once):
+            storm = traffic.Connections(
+                switch, n.cluster.clients, remote[first:first + self.at_once],
+                'tcp', self.at_once * self.clients, self.at_once)
+            storm.establish(SLOWLY)
+            storm.send(rate=2000)
+            switch.generator.stop()
+        switch.control('dpctl/flush-conntrack')
+        after = self.rate(webs[2:])
+        return [Sample(100 * a.rate('rx') / statistics.median(
+            b.rate('rx') for b in before), a.cycles_per_packet,
+            **a.summary()) for a in after]
+
+    def rate(self, targets):
+        connections = traffic.Connections(
+            self.switch, self.node.cluster.clients[:4], targets, 'tcp', 1000,
+            len(targets))
+        connections.establish()
+        connections.send()
+        pods = self.node.cluster.clients[:4] + self.node.cluster.webs
+        windows = [meter.quiet_window(self.switch, traffic.all_ports(pods),
+                                      SECONDS) for _ in range(WINDOWS)]
+        self.switch.generator.stop()
+        return windows
+
+
+class TwoThreads(Established):
+    """A PMD thread on each core: many connections have one direction on one
+    and the other on the other.  The main thread has no core of its own
+    then, so figures vary more."""
+
+    in_turn = False
+
+    def run(self, switch):
+        mask = (1 << switch.machine.main_core) | (1 << switch.machine.pmd_core)
+        switch.vsctl('set', 'Open_vSwitch', '.',
+                     'other_config:pmd-cpu-mask=0x%x' % mask,
+                     'other_config:pmd-maxsleep=100')
+        return [sample for sample in super().run(switch) if sample]
+
+
+def cases():
+    for name, n in SIZES.items():
+        yield StateLoad('state-load-' + name, n,
+                        Unlost(50, '50 ms, none lost'))
+        yield StateAddress('state-address-' + name, n,
+                           Unlost(5, '5 ms, none lost', turn=5))
+    yield StateChanges('state-changes', SIZES['10k'],
+                       Unlost(10, '10 ms, none lost'))
+    yield Ways('ways-100', 4)
+    yield Ways('ways-20k', 800, goal=OwnTimes('ways-100', 0.9))
+    yield Churned('churned', Limit(90, '90 %'))
+    yield TwoThreads('two-threads', 'tcp', 100000)
