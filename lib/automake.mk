@@ -70,6 +70,8 @@ lib_libadp_la_SOURCES = \
 	lib/model/model.h \
 	lib/pipeline/pipeline-clause.c \
 	lib/pipeline/pipeline-clause.h \
+	lib/builtin/pipeline-builtin.c \
+	lib/builtin/pipeline-builtin.h \
 	lib/model/pipeline-common.def \
 	lib/pipeline/early/pipeline-early-guide.c \
 	lib/pipeline/early/pipeline-early-policy.c \

@@ -12,6 +12,7 @@
 #include "adp-control-stage.h"
 #include "adp-state.h"
 #include "openvswitch/dynamic-string.h"
+#include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "util.h"
 

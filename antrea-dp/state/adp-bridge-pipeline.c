@@ -18,6 +18,7 @@
 #include "openvswitch/ofp-match.h"
 #include "openvswitch/ofp-meter.h"
 #include "openvswitch/vlog.h"
+#include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "smap.h"
 

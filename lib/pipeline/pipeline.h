@@ -168,10 +168,6 @@ struct adp_pipeline {
     const struct adp_pipeline_guide *guide;
 };
 
-const struct adp_pipeline *adp_pipeline_find(const char *name);
-/* Comma-separated names, for messages. */
-const char *adp_pipeline_names(void);
-
 /* Sets '*options' to those of 'list', names of options and sets of them
  * between commas or blanks in any order.  Returns NULL or an error text, which
  * the caller frees. */

@@ -20,6 +20,7 @@
 #include "openvswitch/ofp-port.h"
 #include "openvswitch/ofp-table.h"
 #include "openvswitch/vlog.h"
+#include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "svec.h"
 #include "util.h"

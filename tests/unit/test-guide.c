@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline-builtin.h"
 #include "pipeline-text.h"
 #include "pipeline.h"
 #include "util.h"

@@ -16,6 +16,7 @@
 #include "openvswitch/ofp-table.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
+#include "pipeline-builtin.h"
 #include "pipeline-metrics.h"
 #include "quoted-json.h"
 #include "util.h"

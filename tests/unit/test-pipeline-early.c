@@ -13,6 +13,7 @@
 #include "openvswitch/ofp-table.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
+#include "pipeline-builtin.h"
 #include "pipeline-world.h"
 #include "util.h"
 

@@ -15,6 +15,7 @@
 #include "openvswitch/ofp-meter.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
+#include "pipeline-builtin.h"
 #include "pipeline-clause.h"
 #include "pipeline-world.h"
 #include "pipeline.h"

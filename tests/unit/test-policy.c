@@ -18,6 +18,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofp-table.h"
 #include "packets.h"
+#include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "random.h"
 #include "test-seed.h"

@@ -12,6 +12,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
+#include "pipeline-builtin.h"
 #include "pipeline-priority.h"
 #include "pipeline-world.h"
 #include "quoted-json.h"
