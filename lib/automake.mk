@@ -59,9 +59,13 @@ lib_libadp_la_SOURCES = \
 	lib/match/adp-trie.c \
 	lib/match/adp-trie.h \
 	lib/model/model-check.c \
+	lib/model/model-index.c \
+	lib/model/model-index.h \
 	lib/model/model-parse-policy.c \
 	lib/model/model-parse.c \
 	lib/model/model-parse.h \
+	lib/model/model-patch.c \
+	lib/model/model-patch.h \
 	lib/model/model-reader.c \
 	lib/model/model-reader.h \
 	lib/model/model-record.c \

@@ -11,6 +11,7 @@
 #include "adp-bridge.h"
 #include "adp-control-stage.h"
 #include "adp-state.h"
+#include "model-index.h"
 #include "openvswitch/dynamic-string.h"
 #include "pipeline-builtin.h"
 #include "pipeline.h"
@@ -254,7 +255,8 @@ generation_result(const struct adp_state *state)
  * doesn't have it, or it isn't given). */
 static struct json *
 transact(struct adp_control_call *call, bool clear,
-         const struct json *apply, const struct json *delete)
+         const struct json *apply, const struct json *delete,
+         const struct json *patch)
 {
     struct adp_bridge *bridge = call_bridge(call, true);
     const struct json *if_generation = call_param(call, "if_generation",
@@ -272,6 +274,7 @@ transact(struct adp_control_call *call, bool clear,
         .clear = clear,
         .apply = apply,
         .delete = delete,
+        .patch = patch,
         .ignore_missing = ignore_missing,
         .if_generation = if_generation ? &generation : NULL,
     };
@@ -281,6 +284,11 @@ transact(struct adp_control_call *call, bool clear,
     }
 
     struct json *result = generation_result(state);
+    if (patch) {
+        size_t n_patched = json_array(patch)->n;
+        json_object_put(result, "patched", json_integer_create(n_patched));
+        n_applied -= n_patched;
+    }
     if (apply) {
         json_object_put(result, "applied", json_integer_create(n_applied));
     }
@@ -294,10 +302,11 @@ transact(struct adp_control_call *call, bool clear,
  * "staged" says so.  The stage is empty afterwards, whatever comes of it. */
 static struct json *
 call_transact(struct adp_control_call *call, bool clear,
-              const struct json *apply, const struct json *delete)
+              const struct json *apply, const struct json *delete,
+              const struct json *patch)
 {
     if (!call_bool(call, "staged") || call->error) {
-        return transact(call, clear, apply, delete);
+        return transact(call, clear, apply, delete, patch);
     }
 
     struct json *all_apply, *all_delete;
@@ -307,7 +316,7 @@ call_transact(struct adp_control_call *call, bool clear,
         call_error(call, "invalid", "staged", "a replacement deletes nothing "
                    "by its name");
     }
-    struct json *result = transact(call, clear, all_apply, all_delete);
+    struct json *result = transact(call, clear, all_apply, all_delete, patch);
     json_destroy(all_apply);
     json_destroy(all_delete);
     return result;
@@ -345,14 +354,15 @@ static struct json *
 method_apply(struct adp_control_call *call)
 {
     return call_transact(call, false,
-                         call_required(call, "records", JSON_ARRAY), NULL);
+                         call_required(call, "records", JSON_ARRAY), NULL,
+                         NULL);
 }
 
 static struct json *
 method_delete(struct adp_control_call *call)
 {
     return call_transact(call, false, NULL,
-                         call_required(call, "records", JSON_ARRAY));
+                         call_required(call, "records", JSON_ARRAY), NULL);
 }
 
 static struct json *
@@ -360,8 +370,9 @@ method_transact(struct adp_control_call *call)
 {
     const struct json *apply = call_param(call, "apply", JSON_ARRAY);
     const struct json *delete = call_param(call, "delete", JSON_ARRAY);
+    const struct json *patch = call_param(call, "patch", JSON_ARRAY);
 
-    return call_transact(call, false, apply, delete);
+    return call_transact(call, false, apply, delete, patch);
 }
 
 static struct json *
@@ -372,11 +383,12 @@ method_replace(struct adp_control_call *call)
         = (staged ? call_param(call, "records", JSON_ARRAY)
            : call_required(call, "records", JSON_ARRAY));
 
-    return call_transact(call, true, records, NULL);
+    return call_transact(call, true, records, NULL, NULL);
 }
 
+/* All records, or those of one kind or of one name. */
 static struct json *
-method_get(struct adp_control_call *call)
+get_all(struct adp_control_call *call)
 {
     struct adp_bridge *bridge = call_bridge(call, true);
     const char *kind = call_string(call, "kind");
@@ -395,6 +407,57 @@ method_get(struct adp_control_call *call)
     json_object_put(result, "records",
                     adp_model_get(adp_state_model(state), kind, name));
     return result;
+}
+
+/* Some of the records: what is named, and what bears the keys. */
+static struct json *
+get_some(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+    struct adp_query query = {
+        .kind = call_string(call, "kind"),
+        .names = call_param(call, "names", JSON_ARRAY),
+        .keys = call_param(call, "keys", JSON_ARRAY),
+        .brief = call_bool(call, "brief"),
+    };
+
+    if (shash_find(call->params, "name")) {
+        call_error(call, "invalid", "name", "must not be given beside "
+                   "\"names\" and \"keys\"");
+    }
+    if (call->error) {
+        return NULL;
+    }
+
+    struct adp_state *state = adp_bridge_state(bridge);
+    const struct adp_model *model = adp_state_model(state);
+    const struct adp_index *index = adp_state_index(state);
+    struct json *records;
+    call->error = adp_index_query(index, model, &query, &records);
+    if (call->error) {
+        return NULL;
+    }
+    struct json *result = generation_result(state);
+    json_object_put(result, "records", records);
+    json_object_put(result, "total",
+                    json_integer_create(adp_model_count(model, NULL)));
+    json_object_put(result, "unkeyed",
+                    json_integer_create(adp_index_n_unkeyed(index)));
+    return result;
+}
+
+static struct json *
+method_get(struct adp_control_call *call)
+{
+    if (shash_find(call->params, "names")
+        || shash_find(call->params, "keys")) {
+        return get_some(call);
+    } else if (shash_find(call->params, "brief")) {
+        call_error(call, "invalid", "brief", "goes with \"names\" or "
+                   "\"keys\"");
+        return NULL;
+    }
+    return get_all(call);
 }
 
 static struct json *
@@ -491,7 +554,7 @@ method_version(struct adp_control_call *call OVS_UNUSED)
 
 /* Dispatch. */
 
-#define MAX_PARAMS 6
+#define MAX_PARAMS 7
 
 static const struct method {
     const char *name;
@@ -502,11 +565,12 @@ static const struct method {
     { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
       method_delete },
     { "stage", { "bridge", "apply", "delete" }, method_stage },
-    { "transact", { "bridge", "apply", "delete", "if_generation",
+    { "transact", { "bridge", "apply", "delete", "patch", "if_generation",
                     "ignore_missing", "staged" }, method_transact },
     { "replace", { "bridge", "records", "if_generation", "staged" },
       method_replace },
-    { "get", { "bridge", "kind", "name" }, method_get },
+    { "get", { "bridge", "kind", "name", "names", "keys", "brief" },
+      method_get },
     { "watch", { "bridge" }, method_watch },
     { "stats", { "bridge", "brief" }, method_stats },
     { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace },

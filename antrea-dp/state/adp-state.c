@@ -8,6 +8,8 @@
 
 #include "adp-bridge.h"
 #include "adp-state-flows.h"
+#include "model-index.h"
+#include "model-patch.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-metrics.h"
 #include "pipeline.h"
@@ -22,6 +24,7 @@ struct adp_state {
     /* What was asked for.  Replaced as a pair. */
     struct adp_model *model;
     struct adp_pipeline_state *ids;
+    struct adp_index *index;    /* Of 'model'. */
 
     /* What is in the bridge because of it. */
     struct adp_installed installed;
@@ -41,6 +44,7 @@ adp_state_create(struct adp_bridge *bridge)
 
     state->bridge = bridge;
     state->model = adp_model_create();
+    state->index = adp_index_create();
     state->ids = adp_pipeline_state_create();
     state->ports_seq = UINT64_MAX;
     adp_installed_init(&state->installed);
@@ -52,6 +56,7 @@ adp_state_destroy(struct adp_state *state)
 {
     if (state) {
         adp_model_destroy(state->model);
+        adp_index_destroy(state->index);
         adp_pipeline_state_destroy(state->ids);
         adp_installed_uninit(&state->installed);
         free(state);
@@ -68,6 +73,12 @@ const struct adp_model *
 adp_state_model(const struct adp_state *state)
 {
     return state->model;
+}
+
+const struct adp_index *
+adp_state_index(const struct adp_state *state)
+{
+    return state->index;
 }
 
 char *
@@ -301,21 +312,13 @@ change_model(struct adp_model *model, const struct adp_state_change *change,
     return error;
 }
 
-struct adp_error *
-adp_state_transact(struct adp_state *state,
-                   const struct adp_state_change *change,
-                   size_t *n_appliedp, size_t *n_deletedp)
+/* Carries out 'change', which has no patch (any more). */
+static struct adp_error *
+transact(struct adp_state *state, const struct adp_state_change *change,
+         size_t *n_appliedp, size_t *n_deletedp)
 {
     size_t n_applied = 0;
     size_t n_deleted = 0;
-
-    *n_appliedp = *n_deletedp = 0;
-    if (change->if_generation && *change->if_generation != state->generation) {
-        return adp_error_create("conflict", NULL, xstrdup("if_generation"),
-                                "the state is of generation %"PRIu64", not "
-                                "%"PRIu64, state->generation,
-                                *change->if_generation);
-    }
 
     struct adp_model *model = adp_model_clone(state->model);
     struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
@@ -343,4 +346,52 @@ adp_state_transact(struct adp_state *state,
     *n_appliedp = n_applied;
     *n_deletedp = n_deleted;
     return NULL;
+}
+
+/* Sets '*apply' to the patched groups and the records of the change. */
+static struct adp_error *
+patch_apply(const struct adp_state *state,
+            const struct adp_state_change *change, struct json **apply)
+{
+    struct adp_error *error = adp_model_patch(state->model, change->patch,
+                                              apply);
+
+    for (size_t i = 0; !error && change->apply
+         && i < json_array(change->apply)->n; i++) {
+        json_array_add(*apply, json_clone(change->apply->array.elems[i]));
+    }
+    return error;
+}
+
+struct adp_error *
+adp_state_transact(struct adp_state *state,
+                   const struct adp_state_change *change,
+                   size_t *n_applied, size_t *n_deleted)
+{
+    struct adp_state_change whole = *change;
+    struct json *patched = NULL;
+    struct adp_error *error = NULL;
+
+    *n_applied = *n_deleted = 0;
+    if (change->if_generation && *change->if_generation != state->generation) {
+        return adp_error_create("conflict", NULL, xstrdup("if_generation"),
+                                "the state is of generation %"PRIu64", not "
+                                "%"PRIu64, state->generation,
+                                *change->if_generation);
+    }
+    if (change->patch) {
+        error = patch_apply(state, change, &patched);
+        whole.apply = patched;
+    }
+    if (!error) {
+        error = transact(state, &whole, n_applied, n_deleted);
+    }
+    if (!error && change->clear) {
+        adp_index_rebuild(state->index, state->model);
+    } else if (!error) {
+        adp_index_update(state->index, state->model, whole.delete);
+        adp_index_update(state->index, state->model, whole.apply);
+    }
+    json_destroy(patched);
+    return error;
 }

@@ -17,6 +17,7 @@
 #include "model.h"
 
 struct adp_bridge;
+struct adp_index;
 struct adp_state;
 
 struct adp_state *adp_state_create(struct adp_bridge *);
@@ -40,20 +41,24 @@ void adp_state_forget_flows(struct adp_state *);
 
 uint64_t adp_state_generation(const struct adp_state *);
 const struct adp_model *adp_state_model(const struct adp_state *);
+const struct adp_index *adp_state_index(const struct adp_state *);
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
 char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);
 /* For counters by policy rule and Service (pipeline-metrics.h); to be
  * destroyed before the state changes. */
 struct adp_metrics *adp_state_metrics(const struct adp_state *);
 
-/* Each may be NULL.  'clear' starts from an empty state (replace). */
+/* Each may be NULL.  'clear' starts from an empty state (replace).  'patch'
+ * (model-patch.h) is about the records that were there before. */
 struct adp_state_change {
     bool clear;
     const struct json *apply;
     const struct json *delete;
+    const struct json *patch;
     bool ignore_missing;
     const uint64_t *if_generation;
 };
+/* '*n_applied' counts patches, too. */
 struct adp_error *adp_state_transact(struct adp_state *,
                                      const struct adp_state_change *,
                                      size_t *n_applied, size_t *n_deleted);

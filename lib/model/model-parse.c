@@ -400,6 +400,27 @@ adp_free_applied_to_group(struct adp_record *record)
 
 /* Manifest. */
 
+/* Words by which the record can be found (model-index.h). */
+static void
+check_keys(struct adp_object *o)
+{
+    struct adp_reader *r = o->reader;
+    size_t n;
+    struct json **elems = adp_object_array(o, "keys", ADP_OPTIONAL, &n);
+
+    size_t outer = adp_reader_enter(r, "keys");
+    if (n > ADP_MANIFEST_MAX_KEYS) {
+        adp_reader_error(r, "holds %"PRIuSIZE" keys, and may hold %d", n,
+                         ADP_MANIFEST_MAX_KEYS);
+    }
+    for (size_t i = 0; i < n && !r->error; i++) {
+        size_t mark = adp_reader_enter_index(r, i);
+        adp_value_string(r, elems[i]);
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+}
+
 struct adp_record *
 adp_parse_manifest(struct adp_object *o)
 {
@@ -411,6 +432,7 @@ adp_parse_manifest(struct adp_object *o)
         adp_reader_error_at(o->reader, "object", "must be object, not %s",
                             json_type_to_string(json->type));
     }
+    check_keys(o);
     return &manifest->up;
 }
 

@@ -190,6 +190,8 @@ struct adp_applied_to_group {
     struct adp_names pods;
 };
 
+/* Its "keys" stand in its JSON: model-index.h. */
+#define ADP_MANIFEST_MAX_KEYS 1024
 struct adp_manifest {
     struct adp_record up;
 };

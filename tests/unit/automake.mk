@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metrics \
+	tests/unit/test-model-index \
 	tests/unit/test-model \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-example \
@@ -156,6 +157,9 @@ tests_unit_test_match_LDADD = $(UNIT_LIBS)
 tests_unit_test_metrics_SOURCES = tests/unit/test-metrics.c
 tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_model_index_SOURCES = tests/unit/test-model-index.c
+tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
 
@@ -233,6 +237,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_match_random_OBJECTS) \
 	$(tests_unit_test_match_OBJECTS) \
 	$(tests_unit_test_metrics_OBJECTS) \
+	$(tests_unit_test_model_index_OBJECTS) \
 	$(tests_unit_test_model_OBJECTS) \
 	$(tests_unit_test_pipeline_early_OBJECTS) \
 	$(tests_unit_test_pipeline_example_OBJECTS) \
