@@ -58,7 +58,10 @@ lib_libadp_la_SOURCES = \
 	lib/decide/adp-trace.h \
 	lib/match/adp-trie.c \
 	lib/match/adp-trie.h \
+	lib/model/model-change.h \
 	lib/model/model-check.c \
+	lib/model/model-claims.c \
+	lib/model/model-claims.h \
 	lib/model/model-index.c \
 	lib/model/model-index.h \
 	lib/model/model-parse-policy.c \

@@ -8,7 +8,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "hmapx.h"
+#include "model-change.h"
+#include "model-claims.h"
 #include "model-records.h"
 #include "packets.h"
 #include "util.h"
@@ -18,6 +22,7 @@ struct check {
     const struct adp_model *model;
     const struct adp_model *origin; /* May be NULL. */
     const struct adp_model_env *env;
+    const struct hmapx *scope;  /* The records to look at; NULL: all. */
     struct shash owners;        /* What only one may have, to its record. */
     struct adp_error *error;    /* The first one. */
 };
@@ -45,8 +50,21 @@ complain(struct check *c, const char *code, const struct adp_record *record,
 static bool
 is_unchanged(const struct check *c, const struct adp_record *record)
 {
-    return c->origin && adp_model_find(c->origin, record->kind,
-                                       record->name) == record;
+    return (c->origin
+            ? adp_model_find(c->origin, record->kind, record->name) == record
+            : adp_model_get_claims(c->model) && !adp_model_was_cleared(c->model)
+            && !adp_model_find_change(c->model, record->kind, record->name));
+}
+
+/* The record as it was before the transaction, if that is known. */
+static const struct adp_record *
+find_before(const struct check *c, enum adp_kind kind, const char *name)
+{
+    const struct adp_model_change *change
+        = adp_model_find_change(c->model, kind, name);
+
+    return (c->origin ? adp_model_find(c->origin, kind, name)
+            : change ? change->old : NULL);
 }
 
 /* Takes 'thing', a text such as "IP 10.0.0.1", for 'record', and 'field'.
@@ -85,6 +103,38 @@ check_port(struct check *c, const struct adp_record *record,
     }
 }
 
+static int
+compare_names(const void *a_, const void *b_)
+{
+    const struct adp_record *const *a = a_;
+    const struct adp_record *const *b = b_;
+
+    return strcmp((*a)->name, (*b)->name);
+}
+
+/* The records of 'kind' to look at, ordered by name. */
+static const struct adp_record **
+records_in_scope(const struct check *c, enum adp_kind kind, size_t *n)
+{
+    if (!c->scope) {
+        return adp_model_sorted(c->model, kind, n);
+    }
+
+    const struct adp_record **records
+        = xmalloc((hmapx_count(c->scope) + 1) * sizeof *records);
+    const struct hmapx_node *node;
+    *n = 0;
+    HMAPX_FOR_EACH (node, c->scope) {
+        const struct adp_record *record = node->data;
+
+        if (record->kind == kind) {
+            records[(*n)++] = record;
+        }
+    }
+    qsort(records, *n, sizeof *records, compare_names);
+    return records;
+}
+
 /* Calls 'cb' for each record of 'kind': first those that the transaction left
  * alone, so that claim() blames the others. */
 static void
@@ -92,7 +142,7 @@ for_each_record(struct check *c, enum adp_kind kind,
                 void (*cb)(struct check *, const struct adp_record *))
 {
     size_t n;
-    const struct adp_record **records = adp_model_sorted(c->model, kind, &n);
+    const struct adp_record **records = records_in_scope(c, kind, &n);
 
     for (int unchanged = 1; unchanged >= 0; unchanged--) {
         for (size_t i = 0; i < n && !c->error; i++) {
@@ -318,8 +368,7 @@ check_groups(struct check *c, const struct adp_record *record,
         }
 
         const struct adp_record *deleted
-            = (is_unchanged(c, record)
-               ? adp_model_find(c->origin, kind, name) : NULL);
+            = is_unchanged(c, record) ? find_before(c, kind, name) : NULL;
         if (deleted) {
             complain(c, "invalid", deleted, NULL,
                      "can't be deleted: NetworkPolicy %s uses it",
@@ -355,31 +404,99 @@ check_network_policy(struct check *c, const struct adp_record *record)
     }
 }
 
+static void
+check_all(struct check *c, bool pod_cidrs)
+{
+    const struct adp_node_config *node = adp_model_node_config(c->model);
+
+    shash_init(&c->owners);
+    if (node) {
+        shash_add_nocopy(&c->owners,
+                         xasprintf("transport IP "IP_FMT,
+                                   IP_ARGS(node->transport_ip)), &node->up);
+    }
+    for_each_record(c, ADP_KIND_NODE_CONFIG, check_node_config);
+    for_each_record(c, ADP_KIND_POD, check_pod);
+    check_virtual_macs(c);
+    for_each_record(c, ADP_KIND_PEER_NODE, check_peer_node);
+    if (pod_cidrs) {
+        check_pod_cidrs(c);
+    }
+    for_each_record(c, ADP_KIND_SERVICE, check_service);
+    for_each_record(c, ADP_KIND_NETWORK_POLICY, check_network_policy);
+    shash_destroy(&c->owners);
+}
+
 struct adp_error *
 adp_model_check(const struct adp_model *model,
                 const struct adp_model *changed_since,
                 const struct adp_model_env *env)
 {
-    const struct adp_node_config *node = adp_model_node_config(model);
     struct check c = {
         .model = model,
         .origin = changed_since,
         .env = env,
-        .owners = SHASH_INITIALIZER(&c.owners),
     };
 
-    if (node) {
-        shash_add_nocopy(&c.owners,
-                         xasprintf("transport IP "IP_FMT,
-                                   IP_ARGS(node->transport_ip)), &node->up);
+    check_all(&c, true);
+    return c.error;
+}
+
+/* Changes. */
+
+static void
+add_to_scope(const struct adp_record *record, void *scope)
+{
+    hmapx_add(scope, CONST_CAST(struct adp_record *, record));
+}
+
+/* Adds to 'scope' the records that may be wrong, or be named as those that have
+ * what others want, because of 'change'. */
+static void
+add_touched(const struct adp_model *model,
+            const struct adp_model_change *change, struct hmapx *scope)
+{
+    const struct adp_model_claims *claims = adp_model_get_claims(model);
+
+    if (change->new) {
+        add_to_scope(change->new, scope);
+        adp_model_claims_rivals(claims, change->new, add_to_scope, scope);
+    } else {
+        adp_model_claims_users(claims, change->kind, change->name,
+                               add_to_scope, scope);
     }
-    for_each_record(&c, ADP_KIND_NODE_CONFIG, check_node_config);
-    for_each_record(&c, ADP_KIND_POD, check_pod);
-    check_virtual_macs(&c);
-    for_each_record(&c, ADP_KIND_PEER_NODE, check_peer_node);
-    check_pod_cidrs(&c);
-    for_each_record(&c, ADP_KIND_SERVICE, check_service);
-    for_each_record(&c, ADP_KIND_NETWORK_POLICY, check_network_policy);
-    shash_destroy(&c.owners);
+}
+
+struct adp_error *
+adp_model_check_changes(const struct adp_model *model,
+                        const struct adp_model_env *env)
+{
+    struct hmapx scope = HMAPX_INITIALIZER(&scope);
+    struct check c = { .model = model, .env = env, .scope = &scope };
+    bool pod_cidrs = false;
+    size_t n;
+    const struct adp_model_change *const *changes = adp_model_changes(model,
+                                                                      &n);
+
+    ovs_assert(adp_model_get_claims(model));
+    if (adp_model_was_cleared(model)) {
+        return adp_model_check(model, NULL, env);
+    }
+
+    for (size_t i = 0; i < n; i++) {
+        add_touched(model, changes[i], &scope);
+        pod_cidrs |= (changes[i]->kind == ADP_KIND_PEER_NODE
+                      || changes[i]->kind == ADP_KIND_NODE_CONFIG);
+    }
+    /* There is one, and the first is known by comparing names. */
+    const struct adp_record **nodes = adp_model_sorted(
+        model, ADP_KIND_NODE_CONFIG, &n);
+    for (size_t i = 0; i < n; i++) {
+        add_to_scope(nodes[i], &scope);
+    }
+    free(nodes);
+
+    check_all(&c, pod_cidrs);
+    hmapx_destroy(&scope);
     return c.error;
 }

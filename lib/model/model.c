@@ -8,13 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+#include "model-change.h"
+#include "model-claims.h"
 #include "model-reader.h"
 #include "model-records.h"
+#include "openvswitch/hmap.h"
 #include "sset.h"
 #include "util.h"
 
+/* What a transaction did to one record. */
+struct change {
+    struct hmap_node node;      /* In struct adp_model's 'changes'. */
+    struct adp_model_change up; /* With a name and references of its own. */
+};
+
 struct adp_model {
     struct shash records[ADP_N_KINDS]; /* Contain struct adp_records. */
+    struct adp_model_claims *claims; /* NULL before the first transaction. */
+
+    /* The transaction under way.  Bounded by what it names and, if it clears
+     * the model, by ADP_MODEL_MAX_RECORDS; freed at its end. */
+    bool in_transaction;
+    bool cleared;
+    struct hmap changes;        /* Contains "struct change"s. */
+    const struct adp_model_change **order; /* The same ones as they came. */
+    size_t allocated_order;
 };
 
 /* Errors. */
@@ -72,11 +91,12 @@ adp_error_to_json(const struct adp_error *error)
 struct adp_model *
 adp_model_create(void)
 {
-    struct adp_model *model = xmalloc(sizeof *model);
+    struct adp_model *model = xzalloc(sizeof *model);
 
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         shash_init(&model->records[kind]);
     }
+    hmap_init(&model->changes);
     return model;
 }
 
@@ -97,28 +117,208 @@ adp_model_clone(const struct adp_model *origin)
 }
 
 void
-adp_model_clear(struct adp_model *model)
+adp_model_destroy(struct adp_model *model)
 {
+    if (!model) {
+        return;
+    }
+
+    adp_model_commit(model);
+    adp_model_claims_destroy(model->claims);
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         struct shash_node *node;
 
         SHASH_FOR_EACH (node, &model->records[kind]) {
             adp_record_unref(node->data);
         }
-        shash_clear(&model->records[kind]);
+        shash_destroy(&model->records[kind]);
+    }
+    hmap_destroy(&model->changes);
+    free(model);
+}
+
+/* Transactions. */
+
+static uint32_t
+change_hash(enum adp_kind kind, const char *name)
+{
+    return hash_string(name, kind);
+}
+
+static struct change *
+find_change(const struct adp_model *model, enum adp_kind kind,
+            const char *name)
+{
+    struct change *change;
+
+    HMAP_FOR_EACH_WITH_HASH (change, node, change_hash(kind, name),
+                             &model->changes) {
+        if (change->up.kind == kind && !strcmp(change->up.name, name)) {
+            return change;
+        }
+    }
+    return NULL;
+}
+
+/* Notes that 'new' takes the place of 'old'; either may be NULL.  Takes the
+ * model's reference to 'old'. */
+static void
+note_change(struct adp_model *model, enum adp_kind kind, const char *name,
+            struct adp_record *old, const struct adp_record *new)
+{
+    struct change *change = find_change(model, kind, name);
+
+    if (change) {
+        adp_record_unref(old);  /* Came within the transaction. */
+        adp_record_unref(CONST_CAST(struct adp_record *, change->up.new));
+    } else {
+        size_t n = hmap_count(&model->changes);
+
+        change = xmalloc(sizeof *change);
+        change->up = (struct adp_model_change) {
+            .kind = kind, .name = xstrdup(name), .old = old,
+        };
+        hmap_insert(&model->changes, &change->node, change_hash(kind, name));
+        if (n >= model->allocated_order) {
+            model->order = x2nrealloc(model->order, &model->allocated_order,
+                                      sizeof *model->order);
+        }
+        model->order[n] = &change->up;
+    }
+    change->up.new = new ? adp_record_ref(new) : NULL;
+}
+
+static void
+forget_changes(struct adp_model *model)
+{
+    struct change *change;
+
+    HMAP_FOR_EACH_POP (change, node, &model->changes) {
+        adp_record_unref(CONST_CAST(struct adp_record *, change->up.old));
+        adp_record_unref(CONST_CAST(struct adp_record *, change->up.new));
+        free(CONST_CAST(char *, change->up.name));
+        free(change);
+    }
+    hmap_shrink(&model->changes);
+    free(model->order);
+    model->order = NULL;
+    model->allocated_order = 0;
+    model->in_transaction = model->cleared = false;
+}
+
+/* Makes 'new' the record of 'kind' and 'name', or, if it's NULL, makes that
+ * vanish.  Takes 'new'.  Returns true if there was one before. */
+static bool
+model_set(struct adp_model *model, enum adp_kind kind, const char *name,
+          struct adp_record *new)
+{
+    struct shash *records = &model->records[kind];
+    struct adp_record *old = (new ? shash_replace(records, name, new)
+                              : shash_find_and_delete(records, name));
+    bool existed = old != NULL;
+
+    if (model->claims) {
+        if (old) {
+            adp_model_claims_remove(model->claims, old);
+        }
+        if (new) {
+            adp_model_claims_add(model->claims, new);
+        }
+    }
+    if (model->in_transaction && (old || new)) {
+        note_change(model, kind, name, old, new);
+    } else {
+        adp_record_unref(old);
+    }
+    return existed;
+}
+
+static void
+build_claims(struct adp_model *model)
+{
+    model->claims = adp_model_claims_create();
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        const struct shash_node *node;
+
+        SHASH_FOR_EACH (node, &model->records[kind]) {
+            adp_model_claims_add(model->claims, node->data);
+        }
     }
 }
 
 void
-adp_model_destroy(struct adp_model *model)
+adp_model_begin(struct adp_model *model)
 {
-    if (model) {
-        adp_model_clear(model);
-        for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
-            shash_destroy(&model->records[kind]);
-        }
-        free(model);
+    ovs_assert(!model->in_transaction);
+    if (!model->claims) {
+        build_claims(model);
     }
+    model->in_transaction = true;
+}
+
+void
+adp_model_commit(struct adp_model *model)
+{
+    forget_changes(model);
+}
+
+void
+adp_model_rollback(struct adp_model *model)
+{
+    const struct change *change;
+
+    model->in_transaction = false;
+    HMAP_FOR_EACH (change, node, &model->changes) {
+        const struct adp_record *old = change->up.old;
+
+        model_set(model, change->up.kind, change->up.name,
+                  old ? adp_record_ref(old) : NULL);
+    }
+    forget_changes(model);
+}
+
+const struct adp_model_change *const *
+adp_model_changes(const struct adp_model *model, size_t *n)
+{
+    *n = hmap_count(&model->changes);
+    return model->order;
+}
+
+const struct adp_model_change *
+adp_model_find_change(const struct adp_model *model, enum adp_kind kind,
+                      const char *name)
+{
+    const struct change *change = find_change(model, kind, name);
+
+    return change ? &change->up : NULL;
+}
+
+bool
+adp_model_was_cleared(const struct adp_model *model)
+{
+    return model->cleared;
+}
+
+const struct adp_model_claims *
+adp_model_get_claims(const struct adp_model *model)
+{
+    return model->in_transaction ? model->claims : NULL;
+}
+
+void
+adp_model_clear(struct adp_model *model)
+{
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        struct shash_node *node, *next;
+
+        SHASH_FOR_EACH_SAFE (node, next, &model->records[kind]) {
+            char *name = xstrdup(node->name);
+
+            model_set(model, kind, name, NULL);
+            free(name);
+        }
+    }
+    model->cleared = model->in_transaction;
 }
 
 static size_t
@@ -156,10 +356,8 @@ model_put(struct adp_model *model, struct adp_record *record,
                                 "is given twice in one call");
     }
 
-    struct adp_record *old = shash_replace(&model->records[record->kind],
-                                           record->name, record);
-    adp_record_unref(old);
-    if (!old && model_n_records(model) > ADP_MODEL_MAX_RECORDS) {
+    bool existed = model_set(model, record->kind, record->name, record);
+    if (!existed && model_n_records(model) > ADP_MODEL_MAX_RECORDS) {
         return adp_error_create("limit", object, NULL,
                                 "more than %d records",
                                 ADP_MODEL_MAX_RECORDS);
@@ -232,10 +430,7 @@ model_delete_one(struct adp_model *model, const struct json *key, size_t idx,
                                 "is given twice in one call");
     }
 
-    struct adp_record *record
-        = shash_find_and_delete(&model->records[kind], name);
-    if (record) {
-        adp_record_unref(record);
+    if (model_set(model, kind, name, NULL)) {
         ++*n;
     } else if (!ignore_missing) {
         return adp_error_create("missing", object, NULL, "doesn't exist");

@@ -11,13 +11,17 @@
  * IP, a group that doesn't exist, a port that doesn't exist) is checked by
  * adp_model_check() when a transaction has applied everything.
  *
- * A transaction works on a clone, which shares the unchanged records with its
- * origin, and replaces the origin when all of it went well.
+ * A transaction changes the model in place, between adp_model_begin() and
+ * adp_model_commit(), or adp_model_rollback() where something went wrong.  What
+ * it has changed model-change.h tells.
  *
  * Thread-safety: one thread at a time, origin and clones together.
  *
- * Cost: a clone takes one hash node per record; apply and delete are linear in
- * the records given; check is linear in all records (with a sort).
+ * Cost: apply and delete are linear in the records given; so are begin (but for
+ * a model's first, which is linear in all records), commit, rollback and
+ * adp_model_check_changes(), except that a PeerNode or the NodeConfig has the
+ * Pod CIDRs of all PeerNodes compared.  adp_model_check() is linear in all
+ * records (with a sort).  A clone takes one hash node per record.
  */
 
 #include <stdbool.h>
@@ -63,8 +67,14 @@ struct adp_model *adp_model_create(void);
 struct adp_model *adp_model_clone(const struct adp_model *);
 void adp_model_destroy(struct adp_model *);
 
+/* A transaction: what comes in between can be undone.  At most one at a
+ * time. */
+void adp_model_begin(struct adp_model *);
+void adp_model_commit(struct adp_model *);
+void adp_model_rollback(struct adp_model *);
+
 /* 'records' is a JSON array.  On error returns it, and the model must be
- * thrown away.  '*n', if 'n' is nonnull, becomes the number of records
+ * rolled back or thrown away.  '*n', if 'n' is nonnull, becomes the number of records
  * applied. */
 struct adp_error *adp_model_apply(struct adp_model *,
                                   const struct json *records, size_t *n);
@@ -75,8 +85,14 @@ struct adp_error *adp_model_delete(struct adp_model *,
                                    bool ignore_missing, size_t *n);
 void adp_model_clear(struct adp_model *);
 
-/* 'changed_since', if not NULL, is the clone's origin: ports of records that
- * are the same there aren't checked (they may have vanished since). */
+/* Checks what the transaction under way has changed.  The records were checked
+ * before it; ports of those that it left alone may have vanished since. */
+struct adp_error *adp_model_check_changes(const struct adp_model *,
+                                          const struct adp_model_env *);
+
+/* Checks all records.  'changed_since', if not NULL, is the clone's origin:
+ * ports of records that are the same there aren't checked, nor those that a
+ * transaction under way left alone. */
 struct adp_error *adp_model_check(const struct adp_model *,
                                   const struct adp_model *changed_since,
                                   const struct adp_model_env *);

@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	tests/unit/test-match \
 	tests/unit/test-metrics \
 	tests/unit/test-model-index \
+	tests/unit/test-model-changes \
 	tests/unit/test-model \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-example \
@@ -160,6 +161,12 @@ tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_index_SOURCES = tests/unit/test-model-index.c
 tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_model_changes_SOURCES = \
+	tests/unit/random-records.c \
+	tests/unit/random-records.h \
+	tests/unit/test-model-changes.c
+tests_unit_test_model_changes_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
 
@@ -238,6 +245,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_match_OBJECTS) \
 	$(tests_unit_test_metrics_OBJECTS) \
 	$(tests_unit_test_model_index_OBJECTS) \
+	$(tests_unit_test_model_changes_OBJECTS) \
 	$(tests_unit_test_model_OBJECTS) \
 	$(tests_unit_test_pipeline_early_OBJECTS) \
 	$(tests_unit_test_pipeline_example_OBJECTS) \

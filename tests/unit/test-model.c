@@ -84,28 +84,26 @@ teardown(void)
     sset_destroy(&ports);
 }
 
-/* Applies 'apply' and deletes 'delete' (each may be NULL) on a clone of the
- * model, as a transaction does. */
+/* Applies 'apply' and deletes 'delete' (each may be NULL). */
 static struct adp_error *
 transact(const char *apply, const char *delete)
 {
-    struct adp_model *clone = adp_model_clone(model);
     struct adp_error *error = NULL;
 
+    adp_model_begin(model);
     if (delete) {
-        error = adp_model_delete(clone, parse(delete), false, NULL);
+        error = adp_model_delete(model, parse(delete), false, NULL);
     }
     if (!error && apply) {
-        error = adp_model_apply(clone, parse(apply), NULL);
+        error = adp_model_apply(model, parse(apply), NULL);
     }
     if (!error) {
-        error = adp_model_check(clone, model, &env);
+        error = adp_model_check_changes(model, &env);
     }
     if (error) {
-        adp_model_destroy(clone);
+        adp_model_rollback(model);
     } else {
-        adp_model_destroy(model);
-        model = clone;
+        adp_model_commit(model);
     }
     return error;
 }

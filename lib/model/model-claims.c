@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "model-claims.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "hmapx.h"
+#include "openvswitch/hmap.h"
+#include "packets.h"
+#include "util.h"
+
+/* What only one record may have. */
+enum thing {
+    THING_PORT,
+    THING_MAC,
+    THING_IP,
+    THING_TRANSPORT_IP,
+    THING_VIP,                  /* Address, port and protocol of a Service. */
+    THING_NODE_PORT
+};
+
+struct claim {
+    struct hmap_node node;      /* In 'by_thing'. */
+    const struct adp_record *record;
+    const char *name;           /* In the record; NULL if it's a number. */
+    uint64_t number;
+    enum thing thing;
+};
+
+struct adp_model_claims {
+    struct hmap by_thing;       /* Contains "struct claim"s. */
+    struct shash users[ADP_N_KINDS]; /* By a group's name: struct hmapx with
+                                      * NetworkPolicies.  Empty ones go. */
+};
+
+struct adp_model_claims *
+adp_model_claims_create(void)
+{
+    struct adp_model_claims *claims = xmalloc(sizeof *claims);
+
+    hmap_init(&claims->by_thing);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        shash_init(&claims->users[kind]);
+    }
+    return claims;
+}
+
+void
+adp_model_claims_destroy(struct adp_model_claims *claims)
+{
+    if (!claims) {
+        return;
+    }
+
+    struct claim *claim;
+    HMAP_FOR_EACH_POP (claim, node, &claims->by_thing) {
+        free(claim);
+    }
+    hmap_destroy(&claims->by_thing);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        struct shash_node *node;
+
+        SHASH_FOR_EACH (node, &claims->users[kind]) {
+            hmapx_destroy(node->data);
+        }
+        shash_destroy_free_data(&claims->users[kind]);
+    }
+    free(claims);
+}
+
+/* What a record claims. */
+
+typedef void claim_cb(const struct claim *, void *aux);
+
+struct claims {
+    const struct adp_record *record;
+    claim_cb *cb;
+    void *aux;
+};
+
+static void
+claim_name(const struct claims *c, enum thing thing, const char *name)
+{
+    const struct claim claim = {
+        .node = { .hash = hash_string(name, thing) },
+        .record = c->record, .thing = thing, .name = name,
+    };
+
+    c->cb(&claim, c->aux);
+}
+
+static void
+claim_number(const struct claims *c, enum thing thing, uint64_t number)
+{
+    const struct claim claim = {
+        .node = { .hash = hash_uint64_basis(number, thing) },
+        .record = c->record, .thing = thing, .number = number,
+    };
+
+    c->cb(&claim, c->aux);
+}
+
+static void
+claim_vips(const struct claims *c, const struct adp_service_port *port,
+           const ovs_be32 *ips, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        claim_number(c, THING_VIP, ((uint64_t) ntohl(ips[i]) << 32
+                                    | port->port << 8 | port->protocol));
+    }
+}
+
+static void
+claim_service(const struct claims *c, const struct adp_service *svc)
+{
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        const struct adp_service_port *port = &svc->ports[i];
+
+        claim_vips(c, port, &svc->cluster_ip, svc->cluster_ip != 0);
+        claim_vips(c, port, svc->load_balancer_ips.ips,
+                   svc->load_balancer_ips.n);
+        claim_vips(c, port, svc->external_ips.ips, svc->external_ips.n);
+        if (port->node_port) {
+            claim_number(c, THING_NODE_PORT,
+                         port->node_port << 8 | port->protocol);
+        }
+    }
+}
+
+static void
+for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
+{
+    const struct claims c = { record, cb, aux };
+
+    switch (record->kind) {
+    case ADP_KIND_NODE_CONFIG: {
+        const struct adp_node_config *node
+            = CONTAINER_OF(record, struct adp_node_config, up);
+
+        claim_name(&c, THING_PORT, node->gateway_port);
+        if (node->tunnel_port) {
+            claim_name(&c, THING_PORT, node->tunnel_port);
+        }
+        claim_number(&c, THING_MAC, eth_addr_to_uint64(node->gateway_mac));
+        claim_number(&c, THING_IP, ntohl(node->gateway_ip));
+        claim_number(&c, THING_TRANSPORT_IP, ntohl(node->transport_ip));
+        break;
+    }
+    case ADP_KIND_POD: {
+        const struct adp_pod *pod = CONTAINER_OF(record, struct adp_pod, up);
+
+        claim_name(&c, THING_PORT, pod->port);
+        claim_number(&c, THING_MAC, eth_addr_to_uint64(pod->mac));
+        for (size_t i = 0; i < pod->ips.n; i++) {
+            claim_number(&c, THING_IP, ntohl(pod->ips.ips[i]));
+        }
+        break;
+    }
+    case ADP_KIND_PEER_NODE: {
+        const struct adp_peer_node *peer
+            = CONTAINER_OF(record, struct adp_peer_node, up);
+
+        claim_number(&c, THING_IP, ntohl(peer->gateway_ip));
+        claim_number(&c, THING_TRANSPORT_IP, ntohl(peer->transport_ip));
+        break;
+    }
+    case ADP_KIND_SERVICE:
+        claim_service(&c, CONTAINER_OF(record, struct adp_service, up));
+        break;
+    case ADP_KIND_ADDRESS_GROUP:
+    case ADP_KIND_APPLIED_TO_GROUP:
+    case ADP_KIND_MANIFEST:
+    case ADP_KIND_NETWORK_POLICY:
+    case ADP_N_KINDS:
+    default:
+        break;
+    }
+}
+
+static bool
+same_thing(const struct claim *a, const struct claim *b)
+{
+    return (a->thing == b->thing && a->number == b->number
+            && nullable_string_is_equal(a->name, b->name));
+}
+
+static void
+add_claim(const struct claim *claim, void *claims_)
+{
+    struct hmap *claims = claims_;
+    struct claim *copy = xmemdup(claim, sizeof *claim);
+
+    hmap_insert(claims, &copy->node, claim->node.hash);
+}
+
+static void
+remove_claim(const struct claim *claim, void *claims_)
+{
+    struct hmap *claims = claims_;
+    struct claim *found;
+
+    HMAP_FOR_EACH_WITH_HASH (found, node, claim->node.hash, claims) {
+        if (found->record == claim->record && same_thing(found, claim)) {
+            hmap_remove(claims, &found->node);
+            free(found);
+            return;
+        }
+    }
+    OVS_NOT_REACHED();
+}
+
+struct rivals {
+    const struct hmap *claims;
+    adp_model_claims_cb *cb;
+    void *aux;
+};
+
+static void
+find_rivals(const struct claim *claim, void *rivals_)
+{
+    const struct rivals *rivals = rivals_;
+    const struct claim *other;
+
+    HMAP_FOR_EACH_WITH_HASH (other, node, claim->node.hash, rivals->claims) {
+        if (other->record != claim->record && same_thing(other, claim)) {
+            rivals->cb(other->record, rivals->aux);
+        }
+    }
+}
+
+void
+adp_model_claims_rivals(const struct adp_model_claims *claims,
+                        const struct adp_record *record,
+                        adp_model_claims_cb *cb, void *aux)
+{
+    struct rivals rivals = { &claims->by_thing, cb, aux };
+
+    for_each_claim(record, find_rivals, &rivals);
+}
+
+/* Whom a policy uses. */
+
+static void
+change_users(struct shash *users, const struct adp_names *groups,
+             const struct adp_record *policy, bool add)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        const char *name = groups->names[i];
+        struct shash_node *node = shash_find(users, name);
+
+        if (add) {
+            if (!node) {
+                struct hmapx *policies = xmalloc(sizeof *policies);
+
+                hmapx_init(policies);
+                node = shash_add(users, name, policies);
+            }
+            hmapx_add(node->data, CONST_CAST(struct adp_record *, policy));
+        } else if (node) {
+            hmapx_find_and_delete(node->data, policy);
+            if (hmapx_is_empty(node->data)) {
+                hmapx_destroy(node->data);
+                free(node->data);
+                shash_delete(users, node);
+            }
+        }
+    }
+}
+
+static void
+change_policy(struct adp_model_claims *claims, const struct adp_record *record,
+              bool add)
+{
+    const struct adp_network_policy *policy
+        = CONTAINER_OF(record, struct adp_network_policy, up);
+    struct shash *applied_to = &claims->users[ADP_KIND_APPLIED_TO_GROUP];
+    struct shash *addresses = &claims->users[ADP_KIND_ADDRESS_GROUP];
+
+    change_users(applied_to, &policy->applied_to, record, add);
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        const struct adp_network_policy_rule *rule = &policy->rules[i];
+
+        change_users(applied_to, &rule->applied_to, record, add);
+        change_users(addresses, &rule->peer.address_groups, record, add);
+    }
+}
+
+void
+adp_model_claims_users(const struct adp_model_claims *claims,
+                       enum adp_kind kind, const char *name,
+                       adp_model_claims_cb *cb, void *aux)
+{
+    const struct hmapx *policies = shash_find_data(&claims->users[kind], name);
+
+    if (policies) {
+        const struct hmapx_node *node;
+
+        HMAPX_FOR_EACH (node, policies) {
+            cb(node->data, aux);
+        }
+    }
+}
+
+void
+adp_model_claims_add(struct adp_model_claims *claims,
+                     const struct adp_record *record)
+{
+    for_each_claim(record, add_claim, &claims->by_thing);
+    if (record->kind == ADP_KIND_NETWORK_POLICY) {
+        change_policy(claims, record, true);
+    }
+}
+
+void
+adp_model_claims_remove(struct adp_model_claims *claims,
+                        const struct adp_record *record)
+{
+    for_each_claim(record, remove_claim, &claims->by_thing);
+    if (record->kind == ADP_KIND_NETWORK_POLICY) {
+        change_policy(claims, record, false);
+    }
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "random-records.h"
+
+#include "openvswitch/dynamic-string.h"
+#include "quoted-json.h"
+#include "random.h"
+#include "util.h"
+
+unsigned int random_policy_types = (1u << ADP_POLICY_K8S
+                                    | 1u << ADP_POLICY_ACNP
+                                    | 1u << ADP_POLICY_ANP);
+
+/* How many names there are of each kind. */
+static const int n_names[ADP_N_KINDS] = {
+    [ADP_KIND_ADDRESS_GROUP] = 5,
+    [ADP_KIND_APPLIED_TO_GROUP] = 5,
+    [ADP_KIND_MANIFEST] = 1,
+    [ADP_KIND_NETWORK_POLICY] = 8,
+    [ADP_KIND_NODE_CONFIG] = 1,
+    [ADP_KIND_PEER_NODE] = 4,
+    [ADP_KIND_POD] = 8,
+    [ADP_KIND_SERVICE] = 4,
+};
+
+static bool
+one_in(int n)
+{
+    return !random_range(n);
+}
+
+/* 'own' as a rule, now and then another one below 'n'. */
+static int
+mostly(int own, int n)
+{
+    return one_in(16) ? random_range(n) : own;
+}
+
+static char *
+record_name(enum adp_kind kind, int i)
+{
+    bool namespaced = kind == ADP_KIND_POD || kind == ADP_KIND_SERVICE;
+
+    return xasprintf("%sn%d", namespaced ? "d/" : "", i);
+}
+
+static void
+put_list(struct ds *s, const char *name, const char *format, int n)
+{
+    const char *separator = "";
+
+    ds_put_format(s, "'%s':[", name);
+    for (int i = 0; i < n; i++) {
+        if (one_in(2)) {
+            ds_put_cstr(s, separator);
+            ds_put_format(s, format, i); /* All formats have one "%d". */
+            separator = ",";
+        }
+    }
+    ds_put_char(s, ']');
+}
+
+static void
+put_node_config(struct ds *s)
+{
+    ds_put_format(s, "'gateway':{'port':'gw0','mac':'00:00:00:00:01:%02d',"
+                  "'ip':'10.0.0.1'},", random_range(2));
+    if (!one_in(4)) {
+        ds_put_cstr(s, "'tunnel':{'port':'tun0'},");
+    }
+    if (one_in(2)) {
+        ds_put_cstr(s, "'serviceCIDR':'10.96.0.0/16',");
+    }
+    ds_put_format(s, "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1',"
+                  "'proxyAll':%s", one_in(3) ? "false" : "true");
+}
+
+static void
+put_pod(struct ds *s, int i)
+{
+    int n_ports = RANDOM_N_PORTS - 1;
+
+    ds_put_format(s, "'port':'p%d','mac':'00:00:00:00:00:%02d',"
+                  "'ips':['10.0.0.1%d'", mostly(i, n_ports), mostly(i, 10),
+                  mostly(i, 10));
+    if (one_in(4)) {
+        ds_put_format(s, ",'10.0.0.2%d'", mostly(i, 10));
+    }
+    ds_put_char(s, ']');
+}
+
+static void
+put_peer_node(struct ds *s, int i)
+{
+    ds_put_format(s, "'podCIDR':'10.0.%d.0/%d','gatewayIP':'10.0.%d.1',"
+                  "'transportIP':'192.168.0.1%d'", 1 + mostly(i, 4),
+                  one_in(4) ? 25 : 24, 1 + mostly(i, 4), mostly(i, 4));
+}
+
+static void
+put_endpoints(struct ds *s)
+{
+    int first = random_range(4);
+    int n = random_range(5);
+
+    ds_put_cstr(s, "'endpoints':[");
+    for (int i = 0; i < n; i++) {
+        int net = random_range(5);
+
+        ds_put_format(s, "%s{'ip':'10.0.%d.1%d','port':%d,'local':%s",
+                      i ? "," : "", net, first + i, 80 + random_range(2),
+                      net ? "false" : "true");
+        if (one_in(4)) {
+            ds_put_cstr(s, ",'weight':7");
+        }
+        ds_put_char(s, '}');
+    }
+    ds_put_char(s, ']');
+}
+
+static void
+put_service(struct ds *s, int i)
+{
+    if (!one_in(4)) {
+        ds_put_format(s, "'clusterIP':'10.96.0.%d',", 1 + mostly(i, 4));
+    }
+    if (one_in(3)) {
+        ds_put_format(s, "'loadBalancerIPs':['172.16.0.%d'],",
+                      1 + mostly(i, 4));
+    }
+    if (one_in(3)) {
+        ds_put_format(s, "'externalIPs':['172.17.0.%d'],", 1 + mostly(i, 4));
+    }
+    if (one_in(3)) {
+        ds_put_cstr(s, "'sessionAffinity':{'timeoutSeconds':60},");
+    }
+    if (one_in(3)) {
+        ds_put_cstr(s, "'externalTrafficPolicy':'Local',");
+    }
+    if (one_in(3)) {
+        ds_put_cstr(s, "'internalTrafficPolicy':'Local',");
+    }
+    ds_put_cstr(s, "'ports':[{'port':80,");
+    put_endpoints(s);
+    if (one_in(2)) {
+        ds_put_format(s, ",'nodePort':%d", 30000 + mostly(i, 4));
+    }
+    ds_put_char(s, '}');
+    if (one_in(2)) {
+        ds_put_format(s, ",{'port':80,'protocol':'%s',",
+                      one_in(2) ? "UDP" : "SCTP");
+        put_endpoints(s);
+        ds_put_char(s, '}');
+    }
+    ds_put_char(s, ']');
+}
+
+static void
+put_address_group(struct ds *s)
+{
+    put_list(s, "addresses", "'10.0.%d.0/24'", random_range(4));
+    ds_chomp(s, ']');
+    for (int i = 0; i < 6; i++) {
+        if (one_in(2)) {
+            ds_put_format(s, "%s'10.0.1.%d'",
+                          ds_last(s) == '[' ? "" : ",", i);
+        }
+    }
+    if (one_in(12)) {
+        ds_put_format(s, "%s'0.0.0.0/0'", ds_last(s) == '[' ? "" : ",");
+    }
+    ds_put_char(s, ']');
+}
+
+static void
+put_rule_services(struct ds *s)
+{
+    static const char *const services[] = {
+        "{'protocol':'TCP','port':80}",
+        "{'protocol':'TCP','port':80},{'protocol':'UDP'}",
+        "{'protocol':'UDP','port':1000,'endPort':1999}",
+        "{'protocol':'ICMP'}",
+        "{'protocol':'ICMP','icmpType':8,'icmpCode':0}",
+        "{'protocol':'ICMP','icmpType':3},{'protocol':'SCTP','port':5}",
+        "{'protocol':'TCP','port':80},{'protocol':'TCP','port':80}",
+    };
+
+    if (one_in(2)) {
+        ds_put_format(s, ",'services':[%s]",
+                      services[random_range(ARRAY_SIZE(services))]);
+    }
+}
+
+static void
+put_rule(struct ds *s, enum adp_policy_type type)
+{
+    bool ingress = one_in(2);
+
+    ds_put_format(s, "{'direction':'%s'", ingress ? "In" : "Out");
+    if (type != ADP_POLICY_K8S && one_in(2)) {
+        ds_put_cstr(s, ",'action':'Drop'");
+    }
+    if (one_in(3)) {
+        ds_put_char(s, ',');
+        put_list(s, "appliedToGroups", "'n%d'", 4);
+    }
+    if (!one_in(4)) {
+        ds_put_format(s, ",'%s':{", ingress ? "from" : "to");
+        put_list(s, "addressGroups", "'n%d'", random_range(4));
+        if (one_in(3)) {
+            ds_put_cstr(s, ",'ipBlocks':[{'cidr':'10.0.1.0/24',"
+                        "'except':['10.0.1.4/30']}]");
+        }
+        ds_put_char(s, '}');
+    }
+    put_rule_services(s);
+    ds_put_char(s, '}');
+}
+
+static void
+put_network_policy(struct ds *s)
+{
+    static const char *const types[] = {
+        [ADP_POLICY_K8S] = "K8sNetworkPolicy",
+        [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",
+        [ADP_POLICY_ANP] = "AntreaNetworkPolicy",
+    };
+    static const int tiers[] = { 50, 250, ADP_TIER_BASELINE };
+    enum adp_policy_type type;
+    int n = random_range(4);
+
+    do {
+        type = random_range(ARRAY_SIZE(types));
+    } while (!(random_policy_types & 1u << type));
+    ds_put_format(s, "'type':'%s',", types[type]);
+    if (type != ADP_POLICY_K8S) {
+        ds_put_format(s, "'tierPriority':%d,'priority':%d.%d,",
+                      tiers[random_range(ARRAY_SIZE(tiers))],
+                      5 + random_range(2), random_range(3));
+    }
+    put_list(s, "appliedToGroups", "'n%d'", 5);
+    ds_put_cstr(s, ",'rules':[");
+    for (int i = 0; i < n; i++) {
+        ds_put_cstr(s, i ? "," : "");
+        put_rule(s, type);
+    }
+    ds_put_char(s, ']');
+}
+
+struct json *
+random_record(enum adp_kind kind)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    int i = random_range(n_names[kind]);
+    char *name = record_name(kind, i);
+
+    ds_put_format(&s, "{'kind':'%s','name':'%s',", adp_kind_to_string(kind),
+                  name);
+    switch (kind) {
+    case ADP_KIND_ADDRESS_GROUP:
+        put_address_group(&s);
+        break;
+    case ADP_KIND_APPLIED_TO_GROUP:
+        put_list(&s, "pods", "'d/n%d'", 9);
+        break;
+    case ADP_KIND_MANIFEST:
+        ds_put_cstr(&s, "'object':{}");
+        break;
+    case ADP_KIND_NETWORK_POLICY:
+        put_network_policy(&s);
+        break;
+    case ADP_KIND_NODE_CONFIG:
+        put_node_config(&s);
+        break;
+    case ADP_KIND_PEER_NODE:
+        put_peer_node(&s, i);
+        break;
+    case ADP_KIND_POD:
+        put_pod(&s, i);
+        break;
+    case ADP_KIND_SERVICE:
+        put_service(&s, i);
+        break;
+    case ADP_N_KINDS:
+    default:
+        OVS_NOT_REACHED();
+    }
+    ds_put_char(&s, '}');
+
+    struct json *array = json_array_from_quoted(ds_cstr(&s));
+    struct json *record = json_clone(array->array.elems[0]);
+    json_destroy(array);
+    ds_destroy(&s);
+    free(name);
+    return record;
+}
+
+/* One of them, Pods, groups and policies more often. */
+static enum adp_kind
+random_kind(void)
+{
+    static const enum adp_kind often[] = {
+        ADP_KIND_POD, ADP_KIND_ADDRESS_GROUP, ADP_KIND_APPLIED_TO_GROUP,
+        ADP_KIND_NETWORK_POLICY, ADP_KIND_SERVICE,
+    };
+
+    return (one_in(3) ? random_range(ADP_N_KINDS)
+            : often[random_range(ARRAY_SIZE(often))]);
+}
+
+void
+random_transaction(struct json **apply, struct json **delete)
+{
+    int n_apply = random_range(5);
+    int n_delete = one_in(3) ? 1 + random_range(2) : 0;
+
+    *apply = json_array_create_empty();
+    for (int i = 0; i < n_apply; i++) {
+        json_array_add(*apply, random_record(random_kind()));
+    }
+    *delete = json_array_create_empty();
+    for (int i = 0; i < n_delete; i++) {
+        enum adp_kind kind = random_kind();
+        char *name = record_name(kind, random_range(n_names[kind]));
+        struct json *key = json_object_create();
+
+        json_object_put_string(key, "kind", adp_kind_to_string(kind));
+        json_object_put_string(key, "name", name);
+        json_array_add(*delete, key);
+        free(name);
+    }
+}

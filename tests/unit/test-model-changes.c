@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Transactions on a model in place: what they tell to have changed, how they
+ * are undone, and that checking what changed finds what checking all does. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "model-change.h"
+#include "model-records.h"
+#include "openvswitch/vlog.h"
+#include "quoted-json.h"
+#include "random-records.h"
+#include "random.h"
+#include "test-seed.h"
+#include "util.h"
+
+#define N_STEPS 4000
+
+static struct adp_model *model;
+static unsigned int missing_ports; /* Bits: "p0" and so on. */
+
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
+{
+    *port = u16_to_ofp(1);
+    return name[0] != 'p' || !(missing_ports & 1u << atoi(name + 1));
+}
+
+static const struct adp_model_env env = { .port_number = port_number };
+
+static void
+setup(void)
+{
+    model = adp_model_create();
+    missing_ports = 1u << 8;
+}
+
+static void
+teardown(void)
+{
+    adp_model_destroy(model);
+}
+
+static char *
+model_text(void)
+{
+    struct json *json = adp_model_get(model, NULL, NULL);
+    char *s = json_to_string(json, JSSF_SORT);
+
+    json_destroy(json);
+    return s;
+}
+
+static struct adp_error *
+apply(const char *quoted)
+{
+    struct json *json = json_array_from_quoted(quoted);
+    struct adp_error *error = adp_model_apply(model, json, NULL);
+
+    json_destroy(json);
+    return error;
+}
+
+#define GROUP(NAME, ADDRESSES) \
+    "{'kind':'AddressGroup','name':'" NAME "','addresses':[" ADDRESSES "]}"
+
+START_TEST(tells_what_changed)
+{
+    size_t n;
+
+    ck_assert(!apply(GROUP("a", "") "," GROUP("b", "")));
+    adp_model_begin(model);
+    adp_model_changes(model, &n);
+    ck_assert_uint_eq(n, 0);
+
+    ck_assert(!apply(GROUP("b", "'10.0.0.1'") "," GROUP("c", "")));
+    ck_assert(!apply(GROUP("b", "'10.0.0.2'")));
+    struct json *keys = json_array_from_quoted(
+        "{'kind':'AddressGroup','name':'a'},"
+        "{'kind':'AddressGroup','name':'c'}");
+    ck_assert(!adp_model_delete(model, keys, false, NULL));
+    json_destroy(keys);
+
+    const struct adp_model_change *const *changes = adp_model_changes(model,
+                                                                      &n);
+    ck_assert_uint_eq(n, 3);
+    ck_assert_str_eq(changes[0]->name, "b");
+    ck_assert(changes[0]->old && changes[0]->old != changes[0]->new);
+    ck_assert(changes[0]->new == adp_model_find(model, ADP_KIND_ADDRESS_GROUP,
+                                                "b"));
+    ck_assert_str_eq(changes[1]->name, "c");
+    ck_assert(!changes[1]->old && !changes[1]->new);
+    ck_assert(changes[2] == adp_model_find_change(
+                  model, ADP_KIND_ADDRESS_GROUP, "a"));
+    ck_assert(changes[2]->old && !changes[2]->new);
+    ck_assert(!adp_model_find_change(model, ADP_KIND_POD, "a"));
+    ck_assert(!adp_model_was_cleared(model));
+    adp_model_commit(model);
+
+    adp_model_changes(model, &n);
+    ck_assert_uint_eq(n, 0);
+    ck_assert_uint_eq(adp_model_count(model, NULL), 1);
+}
+END_TEST
+
+START_TEST(undoes_clearing)
+{
+    ck_assert(!apply(GROUP("a", "'10.0.0.1'") "," GROUP("b", "")));
+    char *before = model_text();
+
+    adp_model_begin(model);
+    adp_model_clear(model);
+    ck_assert(adp_model_was_cleared(model));
+    ck_assert(!apply(GROUP("c", "") "," GROUP("a", "")));
+    ck_assert_uint_eq(adp_model_count(model, NULL), 2);
+    adp_model_rollback(model);
+
+    char *after = model_text();
+    ck_assert_str_eq(after, before);
+    ck_assert(!adp_model_was_cleared(model));
+    free(after);
+    free(before);
+}
+END_TEST
+
+static void
+expect_same_error(const struct adp_error *a, const struct adp_error *b)
+{
+    ck_assert_str_eq(a ? a->message : "none", b ? b->message : "none");
+    ck_assert(!a == !b);
+    ck_assert(!a || !strcmp(a->code, b->code));
+}
+
+/* Returns true if the transaction was accepted. */
+static bool
+transact(const struct json *records, const struct json *keys, bool clear)
+{
+    char *before = model_text();
+
+    adp_model_begin(model);
+    if (clear) {
+        adp_model_clear(model);
+    }
+    struct adp_error *error = adp_model_delete(model, keys, true, NULL);
+    if (!error) {
+        error = adp_model_apply(model, records, NULL);
+    }
+    if (!error) {
+        struct adp_error *all = adp_model_check(model, NULL, &env);
+
+        error = adp_model_check_changes(model, &env);
+        expect_same_error(error, all);
+        adp_error_destroy(all);
+    }
+
+    bool ok = !error;
+    if (ok) {
+        adp_model_commit(model);
+    } else {
+        adp_model_rollback(model);
+
+        char *after = model_text();
+        ck_assert_str_eq(after, before);
+        free(after);
+    }
+    adp_error_destroy(error);
+    free(before);
+    return ok;
+}
+
+START_TEST(random_transactions)
+{
+    int n_accepted = 0;
+
+    test_seed_random();
+    for (int i = 0; i < N_STEPS; i++) {
+        struct json *records, *keys;
+
+        if (!random_range(20)) {
+            missing_ports = 1u << 8 | 1u << random_range(10);
+        }
+        random_transaction(&records, &keys);
+        n_accepted += transact(records, keys, !random_range(100));
+        json_destroy(records);
+        json_destroy(keys);
+    }
+    /* Both ways are gone. */
+    ck_assert_int_gt(n_accepted, N_STEPS / 10);
+    ck_assert_int_lt(n_accepted, N_STEPS * 9 / 10);
+}
+END_TEST
+
+int
+main(void)
+{
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+
+    Suite *suite = suite_create("model-changes");
+    TCase *tc = tcase_create("transactions");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);  /* For slow machines. */
+    tcase_add_test(tc, tells_what_changed);
+    tcase_add_test(tc, undoes_clearing);
+    tcase_add_test(tc, random_transactions);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
