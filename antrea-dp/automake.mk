@@ -37,13 +37,18 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-memo.h \
 	antrea-dp/bridge/adp-ports.c \
 	antrea-dp/bridge/adp-ports.h \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/bridge/adp-turn.h \
 	antrea-dp/provider/adp-provider.c \
+	antrea-dp/provider/adp-turns.c \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
 	antrea-dp/show/adp-show-names.c \
 	antrea-dp/show/adp-show-stats.c \
 	antrea-dp/show/adp-show-trace.c \
 	antrea-dp/show/adp-show-trace.h \
+	antrea-dp/show/adp-show-turns.c \
+	antrea-dp/show/adp-show-turns.h \
 	antrea-dp/show/adp-show.c \
 	antrea-dp/state/adp-state-flows.c \
 	antrea-dp/state/adp-state-flows.h \
@@ -55,6 +60,15 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-tunnel.h \
 	antrea-dp/packet/adp-walk.c \
 	antrea-dp/packet/adp-walk.h
+# Of these functions of upstream's, adp-turns.c has a look at each call.
+antrea_dp_ovs_vswitchd_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=bridge_wait \
+	-Wl,--wrap=connmgr_run \
+	-Wl,--wrap=ofproto_type_run \
+	-Wl,--wrap=ovsdb_idl_run \
+	-Wl,--wrap=poll_block \
+	-Wl,--wrap=unixctl_server_run
 antrea_dp_ovs_vswitchd_LDADD = \
 	$(OVS_VSWITCHD_OBJECTS) \
 	antrea-dp/libcontrol.la \

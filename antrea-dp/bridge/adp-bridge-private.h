@@ -184,6 +184,8 @@ void adp_bridge_init(struct adp_bridge *);
 void adp_bridge_start(struct adp_bridge *);     /* After construction. */
 void adp_bridge_stop(struct adp_bridge *);      /* Before destruction. */
 void adp_bridge_run(struct adp_bridge *);
+/* Locks ofproto_mutex; waiting for it counts as that among a turn's work. */
+void adp_bridge_lock_tables(void) OVS_ACQUIRES(ofproto_mutex);
 void adp_bridge_configure(struct adp_bridge *, const struct smap *other_config,
                           const struct smap *external_ids);
 /* Returns true if flows that name ports may be out of date. */

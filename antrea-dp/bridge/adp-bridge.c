@@ -7,6 +7,7 @@
 #include "adp-cached.h"
 #include "adp-state.h"
 #include "adp-tunnel.h"
+#include "adp-turn.h"
 #include "connectivity.h"
 #include "hash.h"
 #include "ofproto/connmgr.h"
@@ -120,6 +121,16 @@ adp_bridge_stop(struct adp_bridge *b)
     ofputil_table_map_destroy(&b->table_map);
 }
 
+void
+adp_bridge_lock_tables(void)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_LOCK);
+
+    ovs_mutex_lock(&ofproto_mutex);
+    adp_turn_leave(outer);
+}
+
 /* Ports. */
 
 /* Returns true if a port came, went, or got another number. */
@@ -146,6 +157,7 @@ rebuild_port_map(struct adp_bridge *b)
 bool
 adp_bridge_rebuild_ports(struct adp_bridge *b)
 {
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_PORTS);
     struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
                                                  &b->ports);
 
@@ -155,11 +167,12 @@ adp_bridge_rebuild_ports(struct adp_bridge *b)
     if (old) {
         ovsrcu_postpone(adp_ports_destroy, old);
     }
-    if (!rebuild_port_map(b)) {
-        return false;
+    bool changed = rebuild_port_map(b);
+    if (changed) {
+        b->ports_seq++;
     }
-    b->ports_seq++;
-    return true;
+    adp_turn_leave(outer);
+    return changed;
 }
 
 struct rule *
@@ -209,7 +222,7 @@ set_mode(struct adp_bridge *b)
 static bool
 take_emptied(struct adp_bridge *b)
 {
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     bool emptied = b->emptied;
     b->emptied = false;
     ovs_mutex_unlock(&ofproto_mutex);
@@ -270,7 +283,10 @@ adp_bridge_run(struct adp_bridge *b)
         b->ports_dirty = true;
     }
     if (b->ports_dirty && adp_bridge_rebuild_ports(b) && b->pipeline) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
+
         adp_state_sync(b->state, false);
+        adp_turn_leave(outer);
     }
     bring_pipeline_back(b);
     atomic_store_relaxed(&b->miss_to_controller,
@@ -460,11 +476,13 @@ adp_bridge_commit(struct adp_bridge *b,
                   const struct ofputil_group_mod *gms, size_t n_gms,
                   bool replace)
 {
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMMIT);
     size_t culprit = 0;
     enum ofperr error;
 
     error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms, replace,
                                 &culprit);
+    adp_turn_leave(outer);
     if (!error) {
         return NULL;
     }

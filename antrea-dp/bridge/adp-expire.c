@@ -16,6 +16,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-turn.h"
 #include "coverage.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-upcall.h"
@@ -92,9 +93,10 @@ adp_expire_run(struct adp_bridge *b)
     uint64_t seqno = seq_read(udpif_dump_seq(b->dpif.backer->udpif));
     struct rule_collection hard, idle;
 
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_EXPIRY);
     rule_collection_init(&hard);
     rule_collection_init(&idle);
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     if (ovs_list_is_empty(&b->unswept) && b->expire_seqno != seqno) {
         /* What upstream knows of the flows' use is fresh. */
         b->expire_seqno = seqno;
@@ -111,6 +113,7 @@ adp_expire_run(struct adp_bridge *b)
     ovs_mutex_unlock(&ofproto_mutex);
     rule_collection_destroy(&hard);
     rule_collection_destroy(&idle);
+    adp_turn_leave(outer);
 }
 
 void
@@ -125,7 +128,7 @@ void
 adp_expire_hide(struct adp_bridge *b, struct ovs_list *hidden)
 {
     ovs_list_init(hidden);
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     ovs_list_push_back_all(hidden, &b->dpif.up.expirable);
     ovs_mutex_unlock(&ofproto_mutex);
 }
@@ -133,7 +136,7 @@ adp_expire_hide(struct adp_bridge *b, struct ovs_list *hidden)
 void
 adp_expire_unhide(struct adp_bridge *b, struct ovs_list *hidden)
 {
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     ovs_list_push_back_all(&b->dpif.up.expirable, hidden);
     ovs_mutex_unlock(&ofproto_mutex);
 }

@@ -12,6 +12,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-turn.h"
 #include "coverage.h"
 #include "ofproto/connmgr.h"
 #include "openvswitch/poll-loop.h"
@@ -144,7 +145,7 @@ install(struct adp_bridge *b, struct adp_learn_entry *entries[],
     struct ofproto_flow_mod *started[SLICE];
     size_t n_started = 0;
 
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     for (size_t i = 0; i < n; i++) {
         if (start(b, entries[i], &ofms[i])) {
             started[n_started++] = &ofms[i];
@@ -176,6 +177,7 @@ adp_install_run(struct adp_bridge *b)
         return;
     }
 
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_LEARNED);
     struct ofproto_flow_mod *ofms = xmalloc(n * sizeof *ofms);
     for (size_t i = 0; i < n; i++) {
         if (prepare(b, entries[i], &ofms[n_wanted])) {
@@ -194,6 +196,7 @@ adp_install_run(struct adp_bridge *b)
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
     adp_learn_table_retire(b->learn, entries, n, program->generation);
+    adp_turn_leave(outer);
 }
 
 void

@@ -15,6 +15,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-turn.h"
 #include "hash.h"
 #include "ofproto/ofproto-provider.h"
 
@@ -139,7 +140,7 @@ find_learner(struct adp_bridge *b, const struct rule *rule)
 void
 adp_journal_run(struct adp_bridge *b)
 {
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     if (b->stock_learning.learner) {
         adp_learner_release(b->learn, b->stock_learning.learner);
         b->stock_learning.learner = NULL;
@@ -301,6 +302,7 @@ note_emptiness(struct adp_bridge *b)
 void
 adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
 {
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
     struct dirty_group *dg;
 
     note_emptiness(b);
@@ -311,6 +313,7 @@ adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
     if (!adp_delta_is_empty(b->journal)) {
         journal_publish(b);
     }
+    adp_turn_leave(outer);
 }
 
 void
@@ -328,7 +331,7 @@ adp_journal_read_misses(struct adp_bridge *b)
         return;
     }
 
-    ovs_mutex_lock(&ofproto_mutex);
+    adp_bridge_lock_tables();
     for (uint8_t id = 0; id <= ADP_LAST_TABLE; id++) {
         adp_delta_set_miss(b->journal, id,
                            ofproto_table_get_miss_config(&b->dpif.up, id));

@@ -11,6 +11,7 @@
 #include "adp-bridge.h"
 #include "adp-control-stage.h"
 #include "adp-state.h"
+#include "adp-turn.h"
 #include "model-index.h"
 #include "openvswitch/dynamic-string.h"
 #include "pipeline-builtin.h"
@@ -278,7 +279,9 @@ transact(struct adp_control_call *call, bool clear,
         .ignore_missing = ignore_missing,
         .if_generation = if_generation ? &generation : NULL,
     };
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
     call->error = adp_state_transact(state, &change, &n_applied, &n_deleted);
+    adp_turn_leave(outer);
     if (call->error) {
         return NULL;
     }

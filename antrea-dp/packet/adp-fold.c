@@ -11,6 +11,7 @@
 
 #include "adp-cached.h"
 #include "adp-tunnel.h"
+#include "adp-turn.h"
 #include "dp-hooks.h"
 #include "netdev-vport.h"
 #include "ofproto/dp-hooks-ofproto.h"
@@ -202,12 +203,15 @@ adp_fold_run(struct adp_bridge *b)
         .bucket = fold_bucket,
     };
 
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
     adp_cached_fold(b);
     adp_install_run(b);                 /* They may have counters already. */
     adp_stats_drain(b->sink, &cbs, b);
     fold_tables(b);
     fold_drops(b);
+    adp_turn_enter(ADP_TURN_TUNNELS);
     adp_tunnels_run(b->tunnels);
+    adp_turn_leave(outer);
     b->next_fold = time_msec() + FOLD_INTERVAL_MS;
 }
 

@@ -19,6 +19,7 @@
 #include "adp-appctl.h"
 #include "adp-control.h"
 #include "adp-tunnel.h"
+#include "adp-turn.h"
 #include "conntrack-pool.h"
 #include "dp-hooks.h"
 #include "dpif.h"
@@ -102,9 +103,13 @@ prepare_for_connections(void)
 static int
 adp_class_type_run(const char *type OVS_UNUSED)
 {
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_CONNECTIONS);
     prepare_for_connections();
+    adp_turn_enter(ADP_TURN_REAP);
     adp_cached_reap();
+    adp_turn_enter(ADP_TURN_SOCKET);
     adp_control_run();
+    adp_turn_leave(outer);
     return 0;
 }
 
@@ -192,7 +197,6 @@ static int
 adp_class_run(struct ofproto *ofproto)
 {
     struct adp_bridge *b = bridge_of(ofproto);
-
     struct ovs_list hidden;
 
     adp_journal_run(b);

@@ -6,6 +6,7 @@
 #include "adp-bridge-private.h"
 
 #include "adp-cache.h"
+#include "adp-show-turns.h"
 #include "adp-state.h"
 #include "dp-hooks.h"
 #include "dpif-netdev.h"
@@ -328,6 +329,7 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "tables", stats_tables(b));
     json_object_put(o, "cache", stats_cache());
     put_threads(o, b);
+    json_object_put(o, "turns", adp_show_turns(endpoints));
     if (b->pipeline) {
         put_metrics(o, b, endpoints);
     }

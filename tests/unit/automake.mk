@@ -38,7 +38,8 @@ UNIT_TESTS = \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
 	tests/unit/test-state \
-	tests/unit/test-tunnel-template
+	tests/unit/test-tunnel-template \
+	tests/unit/test-turn
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
@@ -220,6 +221,11 @@ tests_unit_test_state_LDADD = $(UNIT_LIBS)
 tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c
 tests_unit_test_tunnel_template_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_turn_SOURCES = \
+	tests/unit/test-turn.c \
+	antrea-dp/bridge/adp-turn.c
+tests_unit_test_turn_LDADD = $(UNIT_LIBS)
+
 tests_unit_gen_flows_SOURCES = tests/unit/gen-flows.c
 tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 
@@ -256,4 +262,5 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_session_OBJECTS) \
 	$(tests_unit_test_state_OBJECTS) \
 	$(tests_unit_test_tunnel_template_OBJECTS) \
+	$(tests_unit_test_turn_OBJECTS) \
 	$(tests_unit_gen_flows_OBJECTS)

@@ -203,6 +203,109 @@ format_threads(const struct json *stats, struct ds *s)
     put_table(s, &t);
 }
 
+/* Turns of the main loop. */
+
+struct section {
+    const char *name;
+    long long int us;
+};
+
+static int
+compare_sections(const void *a_, const void *b_)
+{
+    const struct section *a = a_;
+    const struct section *b = b_;
+
+    return (a->us != b->us ? (a->us < b->us ? 1 : -1)
+            : strcmp(a->name, b->name));
+}
+
+static char *
+ms_cell(long long int us)
+{
+    return us >= 0 ? xasprintf("%.1f", us / 1000.0) : NULL;
+}
+
+/* The largest sections of a turn: "openflow 12.0, compile 3.1". */
+static char *
+sections_cell(const struct json *turn)
+{
+    enum { MAX_SECTIONS = 3 };
+
+    const struct shash *times = dpctl_json_object(turn, "section_us");
+    struct section *sections = xcalloc(shash_count(times) + 1,
+                                       sizeof *sections);
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, times) {
+        const struct json *us = node->data;
+
+        if (us->type == JSON_INTEGER && us->integer) {
+            sections[n++] = (struct section) { node->name, us->integer };
+        }
+    }
+    qsort(sections, n, sizeof *sections, compare_sections);
+    for (size_t i = 0; i < MIN(n, MAX_SECTIONS); i++) {
+        ds_put_format(&s, "%s%s %.1f", i ? ", " : "", sections[i].name,
+                      sections[i].us / 1000.0);
+    }
+    free(sections);
+    return n ? ds_steal_cstr(&s) : NULL;
+}
+
+/* Seconds from so many milliseconds ago. */
+static char *
+ago_cell(const struct json *turn, const char *member)
+{
+    long long int ms = dpctl_json_int(turn, member, -1);
+
+    return ms >= 0 ? xasprintf("%.1f", ms / 1000.0) : NULL;
+}
+
+static void
+add_turn(struct dpctl_table *t, char *since, const struct json *turn)
+{
+    dpctl_table_add(t, since);
+    dpctl_table_add(t, ms_cell(dpctl_json_int(turn, "us", -1)));
+    dpctl_table_add(t, ago_cell(turn, "ago_ms"));
+    dpctl_table_add(t, sections_cell(turn));
+}
+
+static void
+format_turns(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "LONGEST-TURN", "MS", "SECONDS-AGO", "LARGEST-PARTS-MS"
+    };
+    static const char *const counts[] = {
+        "TURNS", ">1ms", ">10ms", ">50ms", ">250ms", ">1000ms"
+    };
+    const struct json *turns = dpctl_json_member(stats, "turns");
+    const struct json *recent = dpctl_json_member(turns, "recent");
+    char *seconds = ago_cell(recent, "since_ms");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 6;
+    add_turn(&t, xasprintf("last %s s", seconds ? seconds : "?"), recent);
+    add_turn(&t, xstrdup("since the start"),
+             dpctl_json_member(turns, "longest"));
+    put_table(s, &t);
+    free(seconds);
+
+    dpctl_table_init(&t, counts, ARRAY_SIZE(counts));
+    t.numbers = UINT64_MAX;
+    dpctl_table_add(&t, count_cell(turns, "count"));
+    dpctl_table_add(&t, count_cell(turns, "longer_than_ms.1"));
+    dpctl_table_add(&t, count_cell(turns, "longer_than_ms.10"));
+    dpctl_table_add(&t, count_cell(turns, "longer_than_ms.50"));
+    dpctl_table_add(&t, count_cell(turns, "longer_than_ms.250"));
+    dpctl_table_add(&t, count_cell(turns, "longer_than_ms.1000"));
+    put_table(s, &t);
+}
+
 /* The counters of the object 'name' that aren't 0, under 'heading'. */
 static void
 format_reasons(const struct json *stats, const char *name,
@@ -335,6 +438,9 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
     format_bridge(stats, s);
     format_packets(stats, s);
     format_threads(stats, s);
+    if (dpctl_json_member(stats, "turns")) {
+        format_turns(stats, s);
+    }
     format_reasons(stats, "punts", "PUNT", s);
     format_reasons(stats, "drops", "DROP", s);
     format_tables(stats, s);

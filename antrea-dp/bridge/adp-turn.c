@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-turn.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/util.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_turn);
+
+/* As long as upstream finds unreasonable, too. */
+#define LOGGED_US 1000000
+
+/* Sections that took less of it aren't worth a word in the log. */
+#define WORTH_NAMING_US 10000
+
+const int adp_turn_bounds_ms[ADP_TURN_N_BOUNDS] = ADP_TURN_BOUNDS_MS;
+
+const char *
+adp_turn_section_name(enum adp_turn_section section)
+{
+    static const char *const names[ADP_TURN_N_SECTIONS] = {
+#define X(SYMBOL, NAME, TEXT) [ADP_TURN_##SYMBOL] = NAME,
+        ADP_TURN_SECTIONS
+#undef X
+    };
+
+    return names[section];
+}
+
+/* The meter. */
+
+void
+adp_turn_meter_begin(struct adp_turn_meter *m, long long int now)
+{
+    if (!m->counts.n_turns) {
+        m->counts.recent_since = now;
+    }
+    memset(&m->turn, 0, sizeof m->turn);
+    memset(&m->taken, 0, sizeof m->taken);
+    m->turn.began = m->entered = now;
+    m->section = ADP_TURN_OTHER;
+    m->turning = true;
+}
+
+enum adp_turn_section
+adp_turn_meter_enter(struct adp_turn_meter *m, enum adp_turn_section section,
+                     long long int now)
+{
+    enum adp_turn_section outer = m->section;
+
+    if (m->turning) {
+        m->turn.section_us[outer] += now - m->entered;
+        m->entered = now;
+        m->section = section;
+    }
+    return outer;
+}
+
+static void
+keep_longest(struct adp_turn *longest, const struct adp_turn *turn)
+{
+    if (turn->us >= longest->us) {
+        *longest = *turn;
+    }
+}
+
+/* What of the present turn 'recent' hasn't been told. */
+static struct adp_turn
+untold_part(const struct adp_turn_meter *m)
+{
+    struct adp_turn part = m->turn;
+
+    part.began += m->taken.us;
+    part.us -= m->taken.us;
+    for (int i = 0; i < ADP_TURN_N_SECTIONS; i++) {
+        part.section_us[i] -= m->taken.section_us[i];
+    }
+    return part;
+}
+
+/* Brings the present turn up to 'now' and into 'c', where it isn't counted as
+ * one yet. */
+static void
+note_turn(struct adp_turn_meter *m, struct adp_turn_counts *c,
+             long long int now)
+{
+    adp_turn_meter_enter(m, m->section, now);
+    m->turn.us = now - m->turn.began;
+
+    const struct adp_turn part = untold_part(m);
+    keep_longest(&c->longest, &m->turn);
+    keep_longest(&c->recent, &part);
+    for (int i = 0; i < ADP_TURN_N_SECTIONS; i++) {
+        c->section_us[i] += m->turn.section_us[i];
+    }
+}
+
+const struct adp_turn *
+adp_turn_meter_end(struct adp_turn_meter *m, long long int now)
+{
+    struct adp_turn_counts *c = &m->counts;
+
+    if (!m->turning) {
+        return NULL;
+    }
+    note_turn(m, c, now);
+    m->turning = false;
+    m->section = ADP_TURN_OTHER;
+
+    c->n_turns++;
+    for (int i = 0; i < ADP_TURN_N_BOUNDS; i++) {
+        c->n_longer[i] += m->turn.us > adp_turn_bounds_ms[i] * 1000ULL;
+    }
+    return &m->turn;
+}
+
+void
+adp_turn_meter_get(struct adp_turn_meter *m, struct adp_turn_counts *counts,
+                   bool take, long long int now)
+{
+    *counts = m->counts;
+    if (m->turning) {
+        note_turn(m, counts, now);
+    }
+    if (take) {
+        memset(&m->counts.recent, 0, sizeof m->counts.recent);
+        m->counts.recent_since = now;
+        m->taken = m->turn;
+    }
+}
+
+/* The main loop's. */
+
+static struct adp_turn_meter main_meter;
+
+DEFINE_STATIC_PER_THREAD_DATA(bool, is_main, false);
+
+static long long int (*now_us)(void) = time_usec;
+
+static void
+log_turn(const struct adp_turn *turn)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (VLOG_DROP_WARN(&rl)) {
+        return;
+    }
+    for (int i = 0; i < ADP_TURN_N_SECTIONS; i++) {
+        if (turn->section_us[i] >= WORTH_NAMING_US) {
+            ds_put_format(&s, "%s %s %"PRIu64" ms", s.length ? "," : ":",
+                          adp_turn_section_name(i),
+                          turn->section_us[i] / 1000);
+        }
+    }
+    VLOG_WARN("the main thread was away for %"PRIu64" ms%s",
+              turn->us / 1000, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
+void
+adp_turn_begin(void)
+{
+    *is_main_get() = true;
+    adp_turn_meter_begin(&main_meter, now_us());
+}
+
+void
+adp_turn_end(void)
+{
+    const struct adp_turn *turn = adp_turn_meter_end(&main_meter, now_us());
+
+    if (turn && turn->us >= LOGGED_US) {
+        log_turn(turn);
+    }
+}
+
+enum adp_turn_section
+adp_turn_enter(enum adp_turn_section section)
+{
+    return (*is_main_get()
+            ? adp_turn_meter_enter(&main_meter, section, now_us())
+            : ADP_TURN_OTHER);
+}
+
+void
+adp_turn_leave(enum adp_turn_section outer)
+{
+    adp_turn_enter(outer);
+}
+
+void
+adp_turn_get_counts(struct adp_turn_counts *counts, bool take)
+{
+    adp_turn_meter_get(&main_meter, counts, take, now_us());
+}
+
+/* Slices. */
+
+void
+adp_turn_slice_init(struct adp_turn_slice *slice)
+{
+    long long int now = now_us();
+
+    slice->begun = false;
+    slice->ends = now + ADP_TURN_SLICE_MIN_US;
+    if (main_meter.turning) {
+        slice->ends = MAX(slice->ends,
+                          main_meter.turn.began + ADP_TURN_BUDGET_US);
+    }
+}
+
+void
+adp_turn_slice_init_whole(struct adp_turn_slice *slice)
+{
+    slice->begun = false;
+    slice->ends = LLONG_MAX;
+}
+
+bool
+adp_turn_slice_goes_on(struct adp_turn_slice *slice)
+{
+    bool first = !slice->begun;
+
+    slice->begun = true;
+    return first || slice->ends == LLONG_MAX || now_us() < slice->ends;
+}
+
+void
+adp_turn_set_clock(long long int (*clock)(void))
+{
+    now_us = clock;
+}

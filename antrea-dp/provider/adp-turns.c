@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Where turns of the main loop begin and end, and what upstream does in them.
+ *
+ * Upstream's main loop calls nobody when it wakes up or goes to sleep.  So the
+ * linker puts these functions between it and what it calls (--wrap, in
+ * automake.mk): __wrap_F() is called for F(), __real_F() is upstream's.
+ *
+ * poll_block() is also called by other threads, and by the main thread in the
+ * middle of a turn, when it waits for a grace period, say: it ends a turn if
+ * bridge_wait() was called before. */
+
+#include <config.h>
+#include "adp-turn.h"
+
+#include "ofproto/connmgr.h"
+#include "ofproto/ofproto.h"
+#include "openvswitch/poll-loop.h"
+#include "ovs-thread.h"
+#include "ovsdb-idl.h"
+#include "unixctl.h"
+#include "vswitchd/bridge.h"
+
+typedef void handle_openflow(struct ofconn *, const struct ovs_list *msgs);
+
+void __real_bridge_wait(void);
+void __wrap_bridge_wait(void);
+void __real_connmgr_run(struct connmgr *, handle_openflow *);
+void __wrap_connmgr_run(struct connmgr *, handle_openflow *);
+int __real_ofproto_type_run(const char *);
+int __wrap_ofproto_type_run(const char *);
+void __real_ovsdb_idl_run(struct ovsdb_idl *);
+void __wrap_ovsdb_idl_run(struct ovsdb_idl *);
+void __real_poll_block(void);
+void __wrap_poll_block(void);
+void __real_unixctl_server_run(struct unixctl_server *);
+void __wrap_unixctl_server_run(struct unixctl_server *);
+
+DEFINE_STATIC_PER_THREAD_DATA(bool, turn_ends, false);
+
+void
+__wrap_bridge_wait(void)
+{
+    __real_bridge_wait();
+    *turn_ends_get() = true;
+}
+
+void
+__wrap_poll_block(void)
+{
+    bool *ends = turn_ends_get();
+
+    if (*ends) {
+        *ends = false;
+        adp_turn_end();
+        __real_poll_block();
+        adp_turn_begin();
+    } else {
+        __real_poll_block();
+    }
+}
+
+void
+__wrap_ovsdb_idl_run(struct ovsdb_idl *idl)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_OVSDB);
+
+    __real_ovsdb_idl_run(idl);
+    adp_turn_leave(outer);
+}
+
+int
+__wrap_ofproto_type_run(const char *type)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_DATAPATH);
+    int error = __real_ofproto_type_run(type);
+
+    adp_turn_leave(outer);
+    return error;
+}
+
+void
+__wrap_connmgr_run(struct connmgr *mgr, handle_openflow *handle)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_OPENFLOW);
+
+    __real_connmgr_run(mgr, handle);
+    adp_turn_leave(outer);
+}
+
+void
+__wrap_unixctl_server_run(struct unixctl_server *server)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMMANDS);
+
+    __real_unixctl_server_run(server);
+    adp_turn_leave(outer);
+}
