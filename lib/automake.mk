@@ -85,6 +85,11 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/early/pipeline-early.c \
 	lib/pipeline/early/pipeline-early.def \
 	lib/pipeline/early/pipeline-early.h \
+	lib/pipeline/pipeline-desired-changes.c \
+	lib/pipeline/pipeline-desired-flow.c \
+	lib/pipeline/pipeline-desired-private.h \
+	lib/pipeline/pipeline-desired.c \
+	lib/pipeline/pipeline-desired.h \
 	lib/pipeline/pipeline-gen.c \
 	lib/pipeline/pipeline-gen.h \
 	lib/pipeline/pipeline-guide.c \

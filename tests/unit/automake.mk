@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test-control-stage \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
+	tests/unit/test-desired \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-load \
@@ -107,6 +108,9 @@ tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_desired_SOURCES = tests/unit/test-desired.c
+tests_unit_test_desired_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_dpctl_html_SOURCES = tests/unit/test-dpctl-html.c
 tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Contributors and what they ask for. */
+
+#include <config.h>
+#include "pipeline-desired.h"
+#include "pipeline-desired-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bitmap.h"
+#include "byte-order.h"
+#include "hash.h"
+#include "model.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofpbuf.h"
+#include "util.h"
+
+/* What a flow or group must be expressible in, so that people can dump it in
+ * the version whose syntax its text has. */
+#define USABLE_PROTOCOLS OFPUTIL_P_OF15_OXM
+
+static const struct desired_terms no_terms;
+
+struct adp_desired *
+adp_desired_create(void)
+{
+    struct adp_desired *desired = xzalloc(sizeof *desired);
+
+    hmap_init(&desired->flows);
+    hmap_init(&desired->groups);
+    hmap_init(&desired->masks);
+    hmap_init(&desired->actions);
+    return desired;
+}
+
+static void
+group_free(struct adp_desired *desired, struct desired_group *group)
+{
+    hmap_remove(&desired->groups, &group->node);
+    ofputil_bucket_list_destroy(&group->buckets);
+    ofputil_group_properties_destroy(&group->props);
+    free(group);
+}
+
+void
+adp_desired_destroy(struct adp_desired *desired)
+{
+    struct desired_flow *flow;
+    struct desired_group *group;
+
+    if (!desired) {
+        return;
+    }
+    adp_desired_revert(desired);
+    HMAP_FOR_EACH_SAFE (flow, node, &desired->flows) {
+        adp_desired_flow_free(desired, flow);
+    }
+    HMAP_FOR_EACH_SAFE (group, node, &desired->groups) {
+        group_free(desired, group);
+    }
+    hmap_destroy(&desired->flows);
+    hmap_destroy(&desired->groups);
+    hmap_destroy(&desired->masks);
+    hmap_destroy(&desired->actions);
+    free(desired->flow_images);
+    free(desired->group_images);
+    free(desired->contributor_images);
+    free(desired);
+}
+
+/* Images. */
+
+static void
+touch_flow(struct adp_desired *desired, struct desired_flow *flow)
+{
+    if (flow->image) {
+        return;
+    }
+    if (desired->n_flow_images >= desired->allocated_flow_images) {
+        desired->flow_images = x2nrealloc(desired->flow_images,
+                                          &desired->allocated_flow_images,
+                                          sizeof *desired->flow_images);
+    }
+    desired->flow_images[desired->n_flow_images] = (struct flow_image) {
+        .flow = flow,
+        .clauses = (flow->has_clauses
+                    ? adp_desired_clauses_clone(desired, flow->clauses)
+                    : NULL),
+        .n_refs = flow->n_refs,
+    };
+    flow->image = ++desired->n_flow_images;
+}
+
+static void
+touch_group(struct adp_desired *desired, struct desired_group *group)
+{
+    if (group->image) {
+        return;
+    }
+    if (desired->n_group_images >= desired->allocated_group_images) {
+        desired->group_images = x2nrealloc(desired->group_images,
+                                           &desired->allocated_group_images,
+                                           sizeof *desired->group_images);
+    }
+    desired->group_images[desired->n_group_images] = (struct group_image) {
+        .group = group,
+        .n_refs = group->n_refs,
+    };
+    group->image = ++desired->n_group_images;
+}
+
+/* Notes what 'contributor' asks for; 'claims' is the note's. */
+static void
+touch_contributor(struct adp_desired *desired,
+                  struct adp_contributor *contributor,
+                  struct desired_claim *claims)
+{
+    if (desired->n_contributor_images
+        >= desired->allocated_contributor_images) {
+        desired->contributor_images
+            = x2nrealloc(desired->contributor_images,
+                         &desired->allocated_contributor_images,
+                         sizeof *desired->contributor_images);
+    }
+    desired->contributor_images[desired->n_contributor_images++]
+        = (struct contributor_image) {
+            .contributor = contributor,
+            .claims = claims,
+            .n_claims = contributor->n_claims,
+        };
+    contributor->touched = true;
+}
+
+/* Claims. */
+
+static void
+claim_drop(struct adp_desired *desired, const struct desired_claim *claim)
+{
+    if (claim->is_group) {
+        struct desired_group *group = claim->thing;
+
+        touch_group(desired, group);
+        group->n_refs--;
+    } else {
+        struct desired_flow *flow = claim->thing;
+
+        touch_flow(desired, flow);
+        flow->n_refs--;
+        if (flow->has_clauses) {
+            adp_desired_clause_unref(flow, claim);
+        }
+    }
+    desired->n_claims--;
+    desired->n_bytes -= sizeof *claim;
+}
+
+static void
+claim_add(struct adp_desired *desired, struct adp_contributor *contributor,
+          const struct desired_claim *claim)
+{
+    ovs_assert(contributor->open);
+    if (claim->is_group) {
+        struct desired_group *group = claim->thing;
+
+        touch_group(desired, group);
+        group->n_refs++;
+    } else {
+        struct desired_flow *flow = claim->thing;
+
+        touch_flow(desired, flow);
+        flow->n_refs++;
+        if (flow->has_clauses) {
+            adp_desired_clause_ref(desired, flow, claim);
+        }
+    }
+
+    if (contributor->n_claims >= contributor->allocated_claims) {
+        contributor->allocated_claims = MAX(4, 2 * contributor->n_claims);
+        contributor->claims = xrealloc(contributor->claims,
+                                       contributor->allocated_claims
+                                       * sizeof *contributor->claims);
+    }
+    contributor->claims[contributor->n_claims++] = *claim;
+    desired->n_claims++;
+    desired->n_bytes += sizeof *claim;
+}
+
+static void
+drop_claims(struct adp_desired *desired, const struct desired_claim *claims,
+            uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        claim_drop(desired, &claims[i]);
+    }
+}
+
+/* Contributors. */
+
+void
+adp_desired_begin(struct adp_desired *desired,
+                  struct adp_contributor *contributor)
+{
+    ovs_assert(!contributor->open);
+    drop_claims(desired, contributor->claims, contributor->n_claims);
+    if (!contributor->touched) {
+        touch_contributor(desired, contributor, contributor->claims);
+        contributor->claims = NULL;
+        contributor->allocated_claims = 0;
+    }
+    contributor->n_claims = 0;
+    contributor->open = true;
+}
+
+void
+adp_desired_amend(struct adp_desired *desired,
+                  struct adp_contributor *contributor)
+{
+    ovs_assert(!contributor->open);
+    if (!contributor->touched) {
+        size_t size = contributor->n_claims * sizeof *contributor->claims;
+
+        touch_contributor(desired, contributor,
+                          size ? xmemdup(contributor->claims, size) : NULL);
+    }
+    contributor->open = true;
+}
+
+void
+adp_desired_end(struct adp_desired *desired OVS_UNUSED,
+                struct adp_contributor *contributor)
+{
+    ovs_assert(contributor->open);
+    contributor->open = false;
+    if (contributor->allocated_claims > contributor->n_claims) {
+        if (contributor->n_claims) {
+            contributor->claims = xrealloc(contributor->claims,
+                                           contributor->n_claims
+                                           * sizeof *contributor->claims);
+        } else {
+            free(contributor->claims);
+            contributor->claims = NULL;
+        }
+        contributor->allocated_claims = contributor->n_claims;
+    }
+}
+
+void
+adp_desired_remove(struct adp_desired *desired,
+                   struct adp_contributor *contributor)
+{
+    adp_desired_begin(desired, contributor);
+    adp_desired_end(desired, contributor);
+}
+
+void
+adp_contributor_uninit(struct adp_contributor *contributor)
+{
+    ovs_assert(!contributor->touched);
+    free(contributor->claims);
+    memset(contributor, 0, sizeof *contributor);
+}
+
+/* What they say. */
+
+static void
+add_flow(struct adp_desired *desired, struct adp_contributor *contributor,
+         const struct adp_flow_key *key, struct desired_actions *actions)
+{
+    const struct desired_claim claim = {
+        .thing = adp_desired_flow_get(desired, key, actions, true),
+    };
+
+    claim_add(desired, contributor, &claim);
+}
+
+void
+adp_desired_add_flow(struct adp_desired *desired,
+                     struct adp_contributor *contributor,
+                     const struct adp_flow_key *key,
+                     const struct ofpact *ofpacts, size_t ofpacts_len)
+{
+    add_flow(desired, contributor, key,
+             adp_desired_actions_get(desired, ofpacts, ofpacts_len, 0,
+                                 &no_terms));
+}
+
+static struct desired_claim
+clause_claim(struct desired_flow *flow, uint32_t conj_id, uint8_t clause,
+             uint8_t n_clauses)
+{
+    return (struct desired_claim) {
+        .thing = flow,
+        .conj_id = conj_id,
+        .clause = clause,
+        .n_clauses = n_clauses,
+    };
+}
+
+void
+adp_desired_add_clause(struct adp_desired *desired,
+                       struct adp_contributor *contributor,
+                       const struct adp_flow_key *key, uint32_t conj_id,
+                       uint8_t clause, uint8_t n_clauses)
+{
+    struct desired_flow *flow = adp_desired_flow_get(desired, key, NULL, true);
+    const struct desired_claim claim = clause_claim(flow, conj_id, clause,
+                                                    n_clauses);
+
+    claim_add(desired, contributor, &claim);
+}
+
+/* Takes 'claim' from what 'contributor' asks for. */
+static bool
+claim_withdraw(struct adp_desired *desired,
+               struct adp_contributor *contributor,
+               const struct desired_claim *claim)
+{
+    ovs_assert(contributor->open);
+    for (uint32_t i = 0; i < contributor->n_claims; i++) {
+        struct desired_claim *c = &contributor->claims[i];
+
+        if (c->thing == claim->thing && c->conj_id == claim->conj_id
+            && c->clause == claim->clause
+            && c->n_clauses == claim->n_clauses) {
+            claim_drop(desired, c);
+            *c = contributor->claims[--contributor->n_claims];
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+adp_desired_drop_flow(struct adp_desired *desired,
+                      struct adp_contributor *contributor,
+                      const struct adp_flow_key *key,
+                      const struct ofpact *ofpacts, size_t ofpacts_len)
+{
+    const struct desired_claim claim = {
+        .thing = adp_desired_flow_get(desired, key,
+                                  adp_desired_actions_get(desired, ofpacts,
+                                                      ofpacts_len, 0,
+                                                      &no_terms), false),
+    };
+
+    return claim.thing && claim_withdraw(desired, contributor, &claim);
+}
+
+bool
+adp_desired_drop_clause(struct adp_desired *desired,
+                        struct adp_contributor *contributor,
+                        const struct adp_flow_key *key, uint32_t conj_id,
+                        uint8_t clause, uint8_t n_clauses)
+{
+    struct desired_flow *flow = adp_desired_flow_get(desired, key, NULL,
+                                                     false);
+    const struct desired_claim claim = clause_claim(flow, conj_id, clause,
+                                                    n_clauses);
+
+    return flow && claim_withdraw(desired, contributor, &claim);
+}
+
+/* Groups. */
+
+static bool
+buckets_equal(const struct ovs_list *a, const struct ovs_list *b)
+{
+    const struct ovs_list *b_node = b->next;
+    const struct ofputil_bucket *ab;
+
+    LIST_FOR_EACH (ab, list_node, a) {
+        const struct ofputil_bucket *bb;
+
+        if (b_node == b) {
+            return false;
+        }
+        bb = CONTAINER_OF(b_node, struct ofputil_bucket, list_node);
+        if (ab->weight != bb->weight || ab->watch_port != bb->watch_port
+            || ab->watch_group != bb->watch_group
+            || ab->bucket_id != bb->bucket_id
+            || !ofpacts_equal(ab->ofpacts, ab->ofpacts_len,
+                              bb->ofpacts, bb->ofpacts_len)) {
+            return false;
+        }
+        b_node = b_node->next;
+    }
+    return b_node == b;
+}
+
+static bool
+props_equal(const struct ofputil_group_props *a,
+            const struct ofputil_group_props *b)
+{
+    return (!strcmp(a->selection_method, b->selection_method)
+            && a->selection_method_param == b->selection_method_param
+            && bitmap_equal(a->fields.used.bm, b->fields.used.bm, MFF_N_IDS)
+            && a->fields.values_size == b->fields.values_size
+            && (!a->fields.values_size
+                || !memcmp(a->fields.values, b->fields.values,
+                           a->fields.values_size)));
+}
+
+static struct desired_group *
+group_get(struct adp_desired *desired, uint32_t group_id, uint8_t type,
+          const struct ovs_list *buckets,
+          const struct ofputil_group_props *props)
+{
+    uint32_t hash = hash_int(group_id, 0);
+    struct desired_group *group;
+
+    HMAP_FOR_EACH_WITH_HASH (group, node, hash, &desired->groups) {
+        if (group->group_id == group_id && group->type == type
+            && buckets_equal(&group->buckets, buckets)
+            && props_equal(&group->props, props)) {
+            return group;
+        }
+    }
+
+    group = xmalloc(sizeof *group);
+    *group = (struct desired_group) { .group_id = group_id, .type = type };
+    ovs_list_init(&group->buckets);
+    ofputil_bucket_clone_list(&group->buckets, buckets, NULL);
+    ofputil_group_properties_copy(&group->props, props);
+    hmap_insert(&desired->groups, &group->node, hash);
+    return group;
+}
+
+void
+adp_desired_add_group(struct adp_desired *desired,
+                      struct adp_contributor *contributor,
+                      uint32_t group_id, uint8_t type,
+                      const struct ovs_list *buckets,
+                      const struct ofputil_group_props *props)
+{
+    static const struct ofputil_group_props no_props;
+    const struct desired_claim claim = {
+        .thing = group_get(desired, group_id, type, buckets,
+                           props ? props : &no_props),
+        .is_group = true,
+    };
+
+    claim_add(desired, contributor, &claim);
+}
+
+/* Text. */
+
+/* Takes 'reason'.  Errors of this kind are faults of the pipeline, not of the
+ * records. */
+static void
+text_error(struct adp_desired *desired, const char *what, const char *text,
+           char *reason)
+{
+    if (!desired->error) {
+        desired->error = adp_error_create("internal", NULL, NULL,
+                                          "%s \"%s\": %s", what, text,
+                                          reason);
+    }
+    free(reason);
+}
+
+void
+adp_desired_add_text(struct adp_desired *desired,
+                     struct adp_contributor *contributor, const char *text,
+                     const struct ofputil_port_map *ports,
+                     const struct ofputil_table_map *tables)
+{
+    enum ofputil_protocol usable;
+    struct ofputil_flow_mod fm;
+    struct match match;
+
+    char *reason = parse_ofp_flow_mod_str(&fm, text, ports, tables, OFPFC_ADD,
+                                          &usable);
+    if (reason) {
+        text_error(desired, "flow", text, reason);
+        return;
+    }
+    if (!(usable & USABLE_PROTOCOLS)) {
+        reason = xstrdup("can't be expressed in OpenFlow 1.5");
+    } else if (fm.table_id == 0xff) {
+        reason = xstrdup("lacks a table");
+    }
+    if (reason) {
+        text_error(desired, "flow", text, reason);
+    } else {
+        const struct desired_terms terms = {
+            .idle_timeout = fm.idle_timeout,
+            .hard_timeout = fm.hard_timeout,
+            .importance = fm.importance,
+            .flags = fm.flags,
+        };
+        const struct adp_flow_key key = {
+            .table_id = fm.table_id,
+            .priority = fm.priority,
+            .cookie = ntohll(fm.new_cookie),
+            .match = &match,
+        };
+
+        minimatch_expand(&fm.match, &match);
+        add_flow(desired, contributor, &key,
+                 adp_desired_actions_get(desired, fm.ofpacts, fm.ofpacts_len,
+                                     fm.ofpacts_tlv_bitmap, &terms));
+    }
+    adp_flow_mod_uninit(&fm);
+}
+
+void
+adp_desired_add_group_text(struct adp_desired *desired,
+                           struct adp_contributor *contributor,
+                           const char *text,
+                           const struct ofputil_port_map *ports,
+                           const struct ofputil_table_map *tables)
+{
+    struct ofputil_group_mod gm;
+    enum ofputil_protocol usable;
+
+    char *reason = parse_ofp_group_mod_str(&gm, OFPGC11_ADD_OR_MOD, text,
+                                           ports, tables, &usable);
+    if (reason) {
+        text_error(desired, "group", text, reason);
+        return;
+    }
+    if (!(usable & USABLE_PROTOCOLS)) {
+        text_error(desired, "group", text,
+                   xstrdup("can't be expressed in OpenFlow 1.5"));
+    } else {
+        adp_desired_add_group(desired, contributor, gm.group_id, gm.type,
+                              &gm.buckets, &gm.props);
+    }
+    ofputil_uninit_group_mod(&gm);
+}
+
+/* The end of a transaction. */
+
+static void
+forget_images(struct adp_desired *desired)
+{
+    for (size_t i = 0; i < desired->n_flow_images; i++) {
+        struct flow_image *image = &desired->flow_images[i];
+
+        image->flow->image = 0;
+        if (!image->flow->n_refs) {
+            adp_desired_flow_free(desired, image->flow);
+        }
+        adp_desired_clauses_free(desired, image->clauses);
+    }
+    for (size_t i = 0; i < desired->n_group_images; i++) {
+        struct group_image *image = &desired->group_images[i];
+
+        image->group->image = 0;
+        if (!image->group->n_refs) {
+            group_free(desired, image->group);
+        }
+    }
+    for (size_t i = 0; i < desired->n_contributor_images; i++) {
+        struct contributor_image *image = &desired->contributor_images[i];
+
+        ovs_assert(!image->contributor->open);
+        image->contributor->touched = false;
+        free(image->claims);
+    }
+    desired->n_flow_images = 0;
+    desired->n_group_images = 0;
+    desired->n_contributor_images = 0;
+    adp_error_destroy(desired->error);
+    desired->error = NULL;
+}
+
+/* A large transaction leaves no memory behind. */
+static void
+trim_images(struct adp_desired *desired)
+{
+    enum { KEEP = 1024 };
+
+    if (desired->allocated_flow_images > KEEP) {
+        free(desired->flow_images);
+        desired->flow_images = NULL;
+        desired->allocated_flow_images = 0;
+    }
+    if (desired->allocated_contributor_images > KEEP) {
+        free(desired->contributor_images);
+        desired->contributor_images = NULL;
+        desired->allocated_contributor_images = 0;
+    }
+}
+
+void
+adp_desired_accept(struct adp_desired *desired)
+{
+    forget_images(desired);
+    trim_images(desired);
+    desired->bare = false;
+}
+
+void
+adp_desired_revert(struct adp_desired *desired)
+{
+    for (size_t i = 0; i < desired->n_flow_images; i++) {
+        struct flow_image *image = &desired->flow_images[i];
+        struct desired_flow *flow = image->flow;
+
+        flow->n_refs = image->n_refs;
+        if (flow->has_clauses) {
+            struct desired_clauses *now = flow->clauses;
+
+            flow->clauses = image->clauses;
+            image->clauses = now;
+        }
+    }
+    for (size_t i = 0; i < desired->n_group_images; i++) {
+        const struct group_image *image = &desired->group_images[i];
+
+        image->group->n_refs = image->n_refs;
+    }
+    for (size_t i = 0; i < desired->n_contributor_images; i++) {
+        struct contributor_image *image = &desired->contributor_images[i];
+        struct adp_contributor *c = image->contributor;
+        struct desired_claim *now = c->claims;
+
+        desired->n_claims += image->n_claims;
+        desired->n_claims -= c->n_claims;
+        desired->n_bytes += image->n_claims * sizeof *now;
+        desired->n_bytes -= c->n_claims * sizeof *now;
+        c->claims = image->claims;
+        c->n_claims = c->allocated_claims = image->n_claims;
+        image->claims = now;
+    }
+    forget_images(desired);
+    trim_images(desired);
+}
+
+void
+adp_desired_forget(struct adp_desired *desired)
+{
+    desired->bare = true;
+}
+
+void
+adp_desired_get_usage(const struct adp_desired *desired,
+                      struct adp_desired_usage *usage)
+{
+    *usage = (struct adp_desired_usage) {
+        .n_flows = hmap_count(&desired->flows),
+        .n_groups = hmap_count(&desired->groups),
+        .n_actions = hmap_count(&desired->actions),
+        .n_masks = hmap_count(&desired->masks),
+        .n_claims = desired->n_claims,
+        .n_bytes = desired->n_bytes + (hmap_capacity(&desired->flows)
+                                       * sizeof(struct hmap_node *)),
+    };
+}
