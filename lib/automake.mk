@@ -96,6 +96,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-guide.h \
 	lib/pipeline/pipeline-metrics.c \
 	lib/pipeline/pipeline-metrics.h \
+	lib/pipeline/pipeline-parts.h \
 	lib/pipeline/pipeline-policy.c \
 	lib/pipeline/pipeline-policy.h \
 	lib/pipeline/pipeline-priority.c \

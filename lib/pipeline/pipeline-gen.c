@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline-desired.h"
 #include "util.h"
 
 uint64_t
@@ -36,8 +37,92 @@ adp_gen_flow(struct adp_generator *g, uint8_t category, uint32_t object,
                   strncmp(ds_cstr(&template), "actions=", 8) ? ',' : ' ');
     adp_text_expand(&flow, g->pipeline->vocabulary, ds_cstr(&template), false);
     ds_destroy(&template);
-    adp_flow_set_add_nocopy(g->set, ds_steal_cstr(&flow));
+    if (g->set) {
+        adp_flow_set_add_nocopy(g->set, ds_steal_cstr(&flow));
+    } else {
+        adp_desired_add_text(g->desired, g->contributor, ds_cstr(&flow), NULL,
+                             g->tables);
+        ds_destroy(&flow);
+    }
 }
+
+void
+adp_gen_group(struct adp_generator *g, const char *template)
+{
+    struct ds group = DS_EMPTY_INITIALIZER;
+
+    adp_text_expand(&group, g->pipeline->vocabulary, template, true);
+    if (g->set) {
+        adp_flow_set_add_group_nocopy(g->set, ds_steal_cstr(&group));
+    } else {
+        adp_desired_add_group_text(g->desired, g->contributor, ds_cstr(&group),
+                                   NULL, g->tables);
+        ds_destroy(&group);
+    }
+}
+
+uint32_t
+adp_gen_group_id(struct adp_generator *g, const char *key,
+                 const struct adp_id_part *part, char *description)
+{
+    uint32_t id = adp_ids_get(&g->state->groups, key, part, description);
+
+    if (id && !g->set) {
+        if (g->n_group_ids >= g->allocated_group_ids) {
+            g->group_ids = x2nrealloc(g->group_ids, &g->allocated_group_ids,
+                                      sizeof *g->group_ids);
+        }
+        g->group_ids[g->n_group_ids++] = id;
+    }
+    return id;
+}
+
+/* Other Nodes. */
+
+void
+adp_remote_cidrs_init(struct adp_remote_cidrs *remote,
+                      const struct adp_model *model)
+{
+    const struct adp_record **records
+        = adp_model_sorted(model, ADP_KIND_PEER_NODE, &remote->n);
+
+    remote->cidrs = xmalloc((remote->n + 1) * sizeof *remote->cidrs);
+    for (size_t i = 0; i < remote->n; i++) {
+        remote->cidrs[i] = CONTAINER_OF(records[i], struct adp_peer_node,
+                                        up)->pod_cidr;
+    }
+    free(records);
+    qsort(remote->cidrs, remote->n, sizeof *remote->cidrs, adp_cidr_compare);
+}
+
+void
+adp_remote_cidrs_uninit(struct adp_remote_cidrs *remote)
+{
+    free(remote->cidrs);
+}
+
+/* The CIDRs don't overlap: only the last one that starts at or before 'ip' can
+ * hold it. */
+bool
+adp_gen_is_remote(const struct adp_generator *g, ovs_be32 ip)
+{
+    const struct adp_remote_cidrs *remote = g->remote;
+    struct adp_cidr host = { ip, 32 };
+    size_t lo = 0, hi = remote->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (adp_cidr_compare(&remote->cidrs[mid], &host) <= 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo && adp_cidr_contains(&remote->cidrs[lo - 1], &host);
+}
+
+/* Flows and names. */
 
 const char *
 adp_gen_table(const struct adp_generator *g, size_t table)
@@ -72,25 +157,33 @@ adp_gen_for_each(struct adp_generator *g, enum adp_kind kind,
     free(records);
 }
 
-/* Refuses a policy that the pipeline would silently not enforce. */
-static void
-check_policy(struct adp_generator *g, const struct adp_record *record)
+struct adp_error *
+adp_gen_check_policy(const struct adp_pipeline *pipeline,
+                     const struct adp_record *record)
 {
     const struct adp_network_policy *policy
         = CONTAINER_OF(record, struct adp_network_policy, up);
 
-    if (!g->error && !(g->pipeline->policy_types & 1u << policy->type)) {
-        g->error = adp_error_create(
-            "invalid", adp_record_describe(record), xstrdup("type"),
-            "pipeline %s has no tables for policies of type %s",
-            g->pipeline->name,
-            json_string(shash_find_data(json_object(record->json), "type")));
+    return (pipeline->policy_types & 1u << policy->type
+            ? NULL
+            : adp_error_create(
+                "invalid", adp_record_describe(record), xstrdup("type"),
+                "pipeline %s has no tables for policies of type %s",
+                pipeline->name,
+                json_string(shash_find_data(json_object(record->json),
+                                            "type"))));
+}
+
+static void
+check_policy(struct adp_generator *g, const struct adp_record *record)
+{
+    if (!g->error) {
+        g->error = adp_gen_check_policy(g->pipeline, record);
     }
 }
 
-/* The flows that no record has to ask for. */
-static void
-generate_static(struct adp_generator *g)
+void
+adp_gen_static(struct adp_generator *g)
 {
     const struct adp_pipeline *p = g->pipeline;
 
@@ -115,20 +208,24 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
                       const struct adp_model_env *env,
                       struct adp_flow_set *set)
 {
+    struct adp_remote_cidrs remote;
     struct adp_generator g = {
         .pipeline = pipeline,
         .model = model,
         .env = env,
         .node = adp_model_node_config(model),
         .state = state,
+        .remote = &remote,
         .set = set,
     };
 
     adp_gen_for_each(&g, ADP_KIND_NETWORK_POLICY, check_policy);
     if (!g.error) {
         adp_pipeline_state_begin(state, pipeline);
-        generate_static(&g);
+        adp_remote_cidrs_init(&remote, model);
+        adp_gen_static(&g);
         pipeline->generate(&g);
+        adp_remote_cidrs_uninit(&remote);
         adp_pipeline_state_end(state);
     }
     return g.error;

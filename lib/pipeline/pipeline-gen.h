@@ -3,11 +3,12 @@
 #ifndef ADP_PIPELINE_GEN_H
 #define ADP_PIPELINE_GEN_H 1
 
-/* One run of a pipeline's generator, from a model to a flow set.
+/* One run of a pipeline's generator, from records to flows.
  *
  * adp_pipeline_generate() makes a generator, adds the tables' miss flows and
  * the static flows, and has the pipeline add what the records ask for, with
- * the functions below.
+ * the functions below.  They go into a flow set.  An engine (pipeline-engine.h)
+ * has the pipeline add what one record asks for, to what a contributor desires.
  *
  * Thread-safety: as the model.
  */
@@ -20,14 +21,38 @@
 /* The category of flows that no record asks for, in every pipeline. */
 #define ADP_COOKIE_DEFAULT 0
 
+struct adp_contributor;
+struct adp_desired;
+struct ofputil_table_map;
+
+/* Pod CIDRs of other Nodes, in order. */
+struct adp_remote_cidrs {
+    struct adp_cidr *cidrs;
+    size_t n;
+};
+
+void adp_remote_cidrs_init(struct adp_remote_cidrs *,
+                           const struct adp_model *);
+void adp_remote_cidrs_uninit(struct adp_remote_cidrs *);
+
 struct adp_generator {
     const struct adp_pipeline *pipeline;
     const struct adp_model *model;
     const struct adp_model_env *env;
     const struct adp_node_config *node; /* NULL if there is none yet. */
     struct adp_pipeline_state *state;
-    struct adp_flow_set *set;
+    const struct adp_remote_cidrs *remote;
     struct adp_error *error;    /* The first one. */
+
+    /* Where flows go: 'set', or, if it is NULL, to 'contributor'. */
+    struct adp_flow_set *set;
+    struct adp_desired *desired;
+    struct adp_contributor *contributor;
+    const struct ofputil_table_map *tables;
+
+    /* Group IDs that were asked for, if 'contributor' is to know them. */
+    uint32_t *group_ids;
+    size_t n_group_ids, allocated_group_ids;
 };
 
 /* A cookie says, from its high bits down, in which round the flow was made, to
@@ -41,6 +66,25 @@ uint64_t adp_gen_cookie(const struct adp_generator *, uint8_t category,
 void adp_gen_flow(struct adp_generator *, uint8_t category, uint32_t object,
                   size_t table, int priority, const char *format, ...)
     OVS_PRINTF_FORMAT(6, 7);
+
+/* Adds a group.  'template' is one in the syntax of ovs-ofctl, all
+ * of which is actions for a template's purposes. */
+void adp_gen_group(struct adp_generator *, const char *template);
+
+/* Returns the ID of a group as adp_ids_get() does. */
+uint32_t adp_gen_group_id(struct adp_generator *, const char *key,
+                          const struct adp_id_part *part, char *description);
+
+/* Is 'ip' a Pod's on another Node? */
+bool adp_gen_is_remote(const struct adp_generator *, ovs_be32 ip);
+
+/* Adds the flows that no record asks for. */
+void adp_gen_static(struct adp_generator *);
+
+/* NULL, or why the pipeline can't have the NetworkPolicy 'record', which it
+ * would silently not enforce. */
+struct adp_error *adp_gen_check_policy(const struct adp_pipeline *,
+                                       const struct adp_record *record);
 
 /* The name of the table at index 'table'. */
 const char *adp_gen_table(const struct adp_generator *, size_t table);

@@ -87,20 +87,11 @@ adp_policies_for_each_rule(struct adp_policies *ps, adp_policy_rule_cb *cb)
     free(records);
 }
 
-struct adp_policy_rule *
-adp_policies_collect(struct adp_policies *ps,
+void
+adp_policy_rule_init(struct adp_policy_rule *r,
                      const struct adp_network_policy *policy,
                      const struct adp_network_policy_rule *rule, size_t table)
 {
-    if (!applies_here(ps->g, adp_network_policy_applied_to(policy, rule))) {
-        return NULL;
-    }
-    if (ps->n_rules >= ps->allocated_rules) {
-        ps->rules = x2nrealloc(ps->rules, &ps->allocated_rules,
-                               sizeof *ps->rules);
-    }
-
-    struct adp_policy_rule *r = &ps->rules[ps->n_rules++];
     *r = (struct adp_policy_rule) {
         .policy = policy,
         .rule = rule,
@@ -109,7 +100,19 @@ adp_policies_collect(struct adp_policies *ps,
          * be the second. */
         .has_peer = rule->peer.present || !rule->n_services,
     };
-    return r;
+}
+
+void
+adp_policies_collect(struct adp_policies *ps, const struct adp_policy_rule *r)
+{
+    if (applies_here(ps->g, adp_network_policy_applied_to(r->policy,
+                                                          r->rule))) {
+        if (ps->n_rules >= ps->allocated_rules) {
+            ps->rules = x2nrealloc(ps->rules, &ps->allocated_rules,
+                                   sizeof *ps->rules);
+        }
+        ps->rules[ps->n_rules++] = *r;
+    }
 }
 
 /* Conjunction IDs. */
@@ -143,14 +146,33 @@ describe_rule(const struct adp_policy_rule *r)
 /* A rule keeps its ID as long as it reads the same, wherever in its policy it
  * stands. */
 void
+adp_policy_rule_assign_id(struct adp_generator *g, struct adp_policy_rule *r,
+                          unsigned int occurrence)
+{
+    char *key = xasprintf("%u %s %s", occurrence, r->policy->up.name,
+                          r->rule->identity);
+    const struct adp_id_part part = {
+        .record = &r->policy->up,
+        .index = r->rule - r->policy->rules,
+    };
+
+    r->conj_id = adp_ids_get(&g->state->conjs, key, &part, describe_rule(r));
+    if (!r->conj_id && !g->error) {
+        g->error = adp_error_create("limit",
+                                    adp_record_describe(&r->policy->up), NULL,
+                                    "no conjunction ID is left");
+    }
+    free(key);
+}
+
+void
 adp_policies_assign_ids(struct adp_policies *ps)
 {
     struct shash seen = SHASH_INITIALIZER(&seen);
 
     for (size_t i = 0; i < ps->n_rules; i++) {
         struct adp_policy_rule *r = &ps->rules[i];
-        char *key = xasprintf("%s %s", r->policy->up.name,
-                              r->rule->identity);
+        char *key = xasprintf("%s %s", r->policy->up.name, r->rule->identity);
         struct shash_node *node = shash_find(&seen, key);
 
         /* Equal rules of one policy are told apart by their order. */
@@ -159,20 +181,7 @@ adp_policies_assign_ids(struct adp_policies *ps)
         }
         uintptr_t occurrence = (uintptr_t) node->data;
         node->data = (void *) (occurrence + 1);
-
-        char *id_key = xasprintf("%"PRIuPTR" %s", occurrence, key);
-        const struct adp_id_part part = {
-            .record = &r->policy->up,
-            .index = r->rule - r->policy->rules,
-        };
-        r->conj_id = adp_ids_get(&ps->g->state->conjs, id_key, &part,
-                                  describe_rule(r));
-        if (!r->conj_id && !ps->g->error) {
-            ps->g->error = adp_error_create(
-                "limit", adp_record_describe(&r->policy->up), NULL,
-                "no conjunction ID is left");
-        }
-        free(id_key);
+        adp_policy_rule_assign_id(ps->g, r, occurrence);
         free(key);
     }
     shash_destroy(&seen);
@@ -227,7 +236,10 @@ add_target_clause(const struct adp_pod *pod, void *clause_)
         ofp_port_t port;
 
         if (adp_gen_port(clause->ps->g, pod->port, &port)) {
-            add_clause(clause, "%s=0x%"PRIx32, clause->ps->style->port_field,
+            const struct adp_policy_style *style = clause->ps->style;
+
+            add_clause(clause, "%sreg%u=0x%"PRIx32,
+                       style->port_needs_ip ? "ip," : "", style->port_reg,
                        port);
         }
     } else {
@@ -352,8 +364,8 @@ add_service_clauses(struct clause *clause)
     }
 }
 
-static unsigned int
-n_clauses(const struct adp_policy_rule *r)
+unsigned int
+adp_policy_rule_n_clauses(const struct adp_policy_rule *r)
 {
     return 1 + r->has_peer + (r->rule->n_services > 0 && !r->nobody);
 }
@@ -362,7 +374,7 @@ void
 adp_policies_add_clauses(struct adp_policies *ps,
                          const struct adp_policy_rule *r)
 {
-    struct clause clause = { ps, r, 1, n_clauses(r) };
+    struct clause clause = { ps, r, 1, adp_policy_rule_n_clauses(r) };
 
     if (r->rule->ingress && r->has_peer) {
         add_peer_clauses(&clause);
@@ -411,7 +423,8 @@ isolate_ingress(const struct adp_pod *pod, void *ps_)
     if (adp_gen_port(ps->g, pod->port, &port)) {
         adp_gen_flow(ps->g, style->isolation_cookie, 0,
                      style->isolation_tables[true], style->isolation_priority,
-                     "%s=0x%"PRIx32" actions=drop", style->port_field, port);
+                     "%sreg%u=0x%"PRIx32" actions=drop",
+                     style->port_needs_ip ? "ip," : "", style->port_reg, port);
     }
 }
 

@@ -27,8 +27,9 @@
 
 /* What differs between pipelines. */
 struct adp_policy_style {
-    const char *port_field;     /* The number of the port that a packet is to
-                                 * leave through: "reg1", "ip,reg1". */
+    unsigned int port_reg;      /* Has the number of the port that a packet is
+                                 * to leave through. */
+    bool port_needs_ip;         /* Matches on it say that it's IPv4. */
     uint8_t clause_cookie;      /* Categories of cookies. */
     uint8_t isolation_cookie;
     size_t isolation_tables[2]; /* Indexed by 'ingress' of a rule. */
@@ -46,6 +47,18 @@ struct adp_policy_rule {
     bool nobody;                /* or, with this, for none at all. */
     uint32_t conj_id;
 };
+
+/* A rule whose clauses are in the table at index 'table'. */
+void adp_policy_rule_init(struct adp_policy_rule *,
+                          const struct adp_network_policy *,
+                          const struct adp_network_policy_rule *,
+                          size_t table);
+/* Gives the rule, which is number 'occurrence' (from 0) of the equal ones of
+ * its policy that are in force, its ID.  Without one left notes an error. */
+void adp_policy_rule_assign_id(struct adp_generator *,
+                               struct adp_policy_rule *,
+                               unsigned int occurrence);
+unsigned int adp_policy_rule_n_clauses(const struct adp_policy_rule *);
 
 struct adp_policies {
     struct adp_generator *g;
@@ -67,11 +80,9 @@ typedef void adp_policy_rule_cb(struct adp_policies *,
                                 const struct adp_network_policy_rule *);
 void adp_policies_for_each_rule(struct adp_policies *, adp_policy_rule_cb *);
 
-/* Adds a rule to 'rules', and returns it, if it applies to a Pod of this Node;
- * otherwise returns NULL.  The pointer is good until the next one is added. */
-struct adp_policy_rule *adp_policies_collect(
-    struct adp_policies *, const struct adp_network_policy *,
-    const struct adp_network_policy_rule *, size_t table);
+/* Adds 'rule' to 'rules' if it applies to a Pod of this Node. */
+void adp_policies_collect(struct adp_policies *,
+                          const struct adp_policy_rule *rule);
 
 /* Gives each collected rule its ID, in the order of 'rules'. */
 void adp_policies_assign_ids(struct adp_policies *);

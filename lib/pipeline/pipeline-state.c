@@ -10,8 +10,13 @@
 
 struct adp_id {
     struct hmap_node by_id;     /* In struct adp_ids's 'by_id'. */
+    struct shash_node *key_node; /* In struct adp_ids's 'by_key'. */
     uint32_t id;
     unsigned int generation;    /* The last one that asked for it. */
+    unsigned int note;          /* See adp_ids_get_note(). */
+    bool is_new;                /* Since the last commit. */
+    bool released;
+    struct ovs_list touched;    /* In struct adp_ids's 'touched' or empty. */
     struct adp_id_part part;    /* With a reference to its record. */
     char *description;
 };
@@ -24,6 +29,8 @@ ids_init(struct adp_ids *ids, uint32_t max)
     ids->next = 1;
     ids->max = max;
     ids->generation = 0;
+    ovs_list_init(&ids->touched);
+    ids->old_next = ids->next;
 }
 
 static void
@@ -31,6 +38,7 @@ ids_drop(struct adp_ids *ids, struct shash_node *node)
 {
     struct adp_id *id = node->data;
 
+    ovs_list_remove(&id->touched);
     hmap_remove(&ids->by_id, &id->by_id);
     shash_delete(&ids->by_key, node);
     adp_record_unref(CONST_CAST(struct adp_record *, id->part.record));
@@ -83,10 +91,19 @@ ids_add(struct adp_ids *ids, const char *key, uint32_t value,
     id->id = value;
     id->generation = ids->generation;
     id->description = description;
+    ovs_list_init(&id->touched);
     id_set_part(id, part);
     hmap_insert(&ids->by_id, &id->by_id, hash_int(value, 0));
-    shash_add(&ids->by_key, key, id);
+    id->key_node = shash_add(&ids->by_key, key, id);
     return id;
+}
+
+static void
+ids_touch(struct adp_ids *ids, struct adp_id *id)
+{
+    if (ovs_list_is_empty(&id->touched)) {
+        ovs_list_push_back(&ids->touched, &id->touched);
+    }
 }
 
 static void
@@ -96,12 +113,15 @@ ids_clone(struct adp_ids *dst, const struct adp_ids *src)
 
     ids_init(dst, src->max);
     dst->next = src->next;
+    dst->old_next = src->next;
     dst->generation = src->generation;
     SHASH_FOR_EACH (node, &src->by_key) {
         const struct adp_id *id = node->data;
 
-        ids_add(dst, node->name, id->id, &id->part,
-                xstrdup(id->description))->generation = id->generation;
+        struct adp_id *copy = ids_add(dst, node->name, id->id, &id->part,
+                                      xstrdup(id->description));
+        copy->generation = id->generation;
+        copy->note = id->note;
     }
 }
 
@@ -115,6 +135,7 @@ adp_ids_get(struct adp_ids *ids, const char *key,
         free(id->description);
         id->description = description;
         id->generation = ids->generation;
+        id->released = false;
         id_set_part(id, part);
         return id->id;
     }
@@ -128,8 +149,73 @@ adp_ids_get(struct adp_ids *ids, const char *key,
     }
     uint32_t value = ids->next;
     ids->next = value < ids->max ? value + 1 : 1;
-    ids_add(ids, key, value, part, description);
+
+    struct adp_id *new = ids_add(ids, key, value, part, description);
+    new->is_new = true;
+    ids_touch(ids, new);
     return value;
+}
+
+void
+adp_ids_release(struct adp_ids *ids, uint32_t value)
+{
+    struct adp_id *id = ids_find(ids, value);
+
+    if (id) {
+        id->released = true;
+        ids_touch(ids, id);
+    }
+}
+
+void
+adp_ids_release_all(struct adp_ids *ids)
+{
+    struct adp_id *id;
+
+    HMAP_FOR_EACH (id, by_id, &ids->by_id) {
+        id->released = true;
+        ids_touch(ids, id);
+    }
+}
+
+unsigned int
+adp_ids_get_note(const struct adp_ids *ids, uint32_t value)
+{
+    const struct adp_id *id = ids_find(ids, value);
+
+    return id ? id->note : 0;
+}
+
+void
+adp_ids_set_note(struct adp_ids *ids, uint32_t value, unsigned int note)
+{
+    struct adp_id *id = ids_find(ids, value);
+
+    if (id) {
+        id->note = note;
+    }
+}
+
+/* Ends the changes: those that were given back go, or, with 'undo', those that
+ * are new. */
+static void
+ids_end(struct adp_ids *ids, bool undo)
+{
+    struct adp_id *id;
+
+    LIST_FOR_EACH_SAFE (id, touched, &ids->touched) {
+        if (undo ? id->is_new : id->released) {
+            ids_drop(ids, id->key_node);
+        } else {
+            id->is_new = id->released = false;
+            ovs_list_remove(&id->touched);
+            ovs_list_init(&id->touched);
+        }
+    }
+    if (undo) {
+        ids->next = ids->old_next;
+    }
+    ids->old_next = ids->next;
 }
 
 void
@@ -160,6 +246,66 @@ ids_sweep(struct adp_ids *ids)
 }
 
 void
+adp_pipeline_state_use(struct adp_pipeline_state *state,
+                       const struct adp_pipeline *pipeline)
+{
+    if (pipeline != state->pipeline) {
+        for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
+            adp_priorities_clear(adp_pipeline_state_save(state, i));
+        }
+        state->pipeline = pipeline;
+    }
+}
+
+struct adp_priorities *
+adp_pipeline_state_save(struct adp_pipeline_state *state, size_t table)
+{
+    if (!(state->saved & 1u << table)) {
+        adp_priorities_clone(&state->old_priorities[table],
+                             &state->priorities[table]);
+        state->saved |= 1u << table;
+    }
+    return &state->priorities[table];
+}
+
+static void
+priorities_end(struct adp_pipeline_state *state, bool undo)
+{
+    for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
+        if (state->saved & 1u << i) {
+            struct adp_priorities gone = (undo ? state->priorities[i]
+                                          : state->old_priorities[i]);
+            if (undo) {
+                state->priorities[i] = state->old_priorities[i];
+            }
+            adp_priorities_uninit(&gone);
+            adp_priorities_init(&state->old_priorities[i]);
+        }
+    }
+    state->saved = 0;
+    if (undo) {
+        state->pipeline = state->old_pipeline;
+    }
+    state->old_pipeline = state->pipeline;
+}
+
+void
+adp_pipeline_state_commit(struct adp_pipeline_state *state)
+{
+    ids_end(&state->conjs, false);
+    ids_end(&state->groups, false);
+    priorities_end(state, false);
+}
+
+void
+adp_pipeline_state_rollback(struct adp_pipeline_state *state)
+{
+    ids_end(&state->conjs, true);
+    ids_end(&state->groups, true);
+    priorities_end(state, true);
+}
+
+void
 adp_pipeline_state_begin(struct adp_pipeline_state *state,
                          const struct adp_pipeline *pipeline)
 {
@@ -178,6 +324,7 @@ adp_pipeline_state_end(struct adp_pipeline_state *state)
 {
     ids_sweep(&state->conjs);
     ids_sweep(&state->groups);
+    adp_pipeline_state_commit(state);
 }
 
 struct adp_pipeline_state *
@@ -196,14 +343,14 @@ adp_pipeline_state_create(void)
 struct adp_pipeline_state *
 adp_pipeline_state_clone(const struct adp_pipeline_state *origin)
 {
-    struct adp_pipeline_state *state = xmalloc(sizeof *state);
+    struct adp_pipeline_state *state = xzalloc(sizeof *state);
 
     ids_clone(&state->conjs, &origin->conjs);
     ids_clone(&state->groups, &origin->groups);
     for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
         adp_priorities_clone(&state->priorities[i], &origin->priorities[i]);
     }
-    state->pipeline = origin->pipeline;
+    state->pipeline = state->old_pipeline = origin->pipeline;
     return state;
 }
 
@@ -215,6 +362,7 @@ adp_pipeline_state_destroy(struct adp_pipeline_state *state)
         ids_uninit(&state->groups);
         for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
             adp_priorities_uninit(&state->priorities[i]);
+            adp_priorities_uninit(&state->old_priorities[i]);
         }
         free(state);
     }

@@ -11,11 +11,17 @@
  * again, but not given out before all higher ones were: connections in flight
  * may still carry them in their labels.
  *
+ * Who makes no generations, but changes, asks for IDs and gives them back with
+ * adp_ids_release() until adp_pipeline_state_commit(); up to then an ID that
+ * was given back stays its key's, and adp_pipeline_state_rollback() undoes
+ * all, the priorities too.
+ *
  * Thread-safety: as the model.
  * Cost: a request is one look-up in a hash table; a clone copies everything.
  */
 
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "openvswitch/shash.h"
 #include "pipeline-priority.h"
 #include "pipeline.h"
@@ -35,6 +41,10 @@ struct adp_ids {
     uint32_t next;              /* Where to look for a free ID. */
     uint32_t max;
     unsigned int generation;
+
+    /* Since the last commit or rollback. */
+    struct ovs_list touched;    /* IDs that were new or given back. */
+    uint32_t old_next;
 };
 
 /* As many tables of a pipeline may have rules with priorities of their own. */
@@ -47,6 +57,12 @@ struct adp_pipeline_state {
     /* Which table has which is up to the pipeline. */
     struct adp_priorities priorities[ADP_MAX_RANKED_TABLES];
     const struct adp_pipeline *pipeline;
+
+    /* As they were at the last commit or rollback; only those in 'saved',
+     * which has bits 1 << table. */
+    struct adp_priorities old_priorities[ADP_MAX_RANKED_TABLES];
+    const struct adp_pipeline *old_pipeline;
+    unsigned int saved;
 };
 
 /* Starts and ends a generation; only the IDs that adp_ids_get() asks for in
@@ -56,10 +72,25 @@ void adp_pipeline_state_begin(struct adp_pipeline_state *,
                               const struct adp_pipeline *);
 void adp_pipeline_state_end(struct adp_pipeline_state *);
 
+/* Changes.  The priorities are to be saved, table by table, before they
+ * change; those of another pipeline are forgotten. */
+void adp_pipeline_state_use(struct adp_pipeline_state *,
+                            const struct adp_pipeline *);
+struct adp_priorities *adp_pipeline_state_save(struct adp_pipeline_state *,
+                                               size_t table);
+void adp_pipeline_state_commit(struct adp_pipeline_state *);
+void adp_pipeline_state_rollback(struct adp_pipeline_state *);
+
 /* Returns the ID of 'key', 0 if there are no more.  'description' is taken,
  * 'part' is copied with a reference to the record. */
 uint32_t adp_ids_get(struct adp_ids *, const char *key,
                      const struct adp_id_part *part, char *description);
+/* Gives an ID back, or all. */
+void adp_ids_release(struct adp_ids *, uint32_t id);
+void adp_ids_release_all(struct adp_ids *);
+/* A number that goes with an ID, from when it was given out; at first 0. */
+unsigned int adp_ids_get_note(const struct adp_ids *, uint32_t id);
+void adp_ids_set_note(struct adp_ids *, uint32_t id, unsigned int note);
 
 /* Calls 'cb' for each ID; the parts live as long as 'ids' is unchanged. */
 void adp_ids_for_each(const struct adp_ids *,

@@ -34,6 +34,7 @@
 
 struct adp_generator;
 struct adp_pipeline_guide;
+struct adp_pipeline_parts;
 struct adp_pipeline_state;
 struct adp_vocabulary;
 struct minimatch;
@@ -153,6 +154,9 @@ struct adp_pipeline {
 
     /* Adds the flows and groups that the records ask for (pipeline-gen.h). */
     void (*generate)(struct adp_generator *);
+    /* The same record by record (pipeline-parts.h).  NULL: each change of a
+     * record makes all flows anew. */
+    const struct adp_pipeline_parts *parts;
 
     /* The tables with flows that tell of policy rules and Services, by ID. */
     const uint8_t *metric_tables;

@@ -13,14 +13,15 @@
 
 #include "flow.h"
 #include "openvswitch/match.h"
-#include "pipeline-policy.h"
+#include "pipeline-parts.h"
 
 #define CLAUSE_PRIORITY 200
 #define MAX_CLAUSE_PRIORITY 209 /* Below established connections. */
 #define ALLOW_PRIORITY 190
 
 static const struct adp_policy_style style = {
-    .port_field = "ip,reg1",
+    .port_reg = 1,
+    .port_needs_ip = true,
     .clause_cookie = ADP_EARLY_COOKIE_POLICY,
     .isolation_cookie = ADP_EARLY_COOKIE_DEFAULT,
     .isolation_tables = {
@@ -40,22 +41,31 @@ static const struct early_direction {
     [true] = { ADP_EARLY_IngressRule, "ConntrackCommit", "IngressRuleID" },
 };
 
+static bool
+collect(const struct adp_generator *g,
+        const struct adp_network_policy *policy,
+        const struct adp_network_policy_rule *rule, struct adp_policy_rule *r)
+{
+    bool nobody = !rule->peer.present;
+
+    if (nobody && !adp_gen_option(g, ADP_EARLY_ISOLATION_RULES)) {
+        return false;
+    }
+    adp_policy_rule_init(r, policy, rule, directions[rule->ingress].table);
+    r->nobody = nobody;
+    r->has_peer = true;
+    return true;
+}
+
 static void
 collect_rule(struct adp_policies *ps, const struct adp_network_policy *policy,
              const struct adp_network_policy_rule *rule)
 {
-    bool nobody = !rule->peer.present;
+    struct adp_policy_rule r;
 
     adp_policies_isolate(ps, policy, rule);
-    if (nobody && !adp_gen_option(ps->g, ADP_EARLY_ISOLATION_RULES)) {
-        return;
-    }
-
-    struct adp_policy_rule *r = adp_policies_collect(
-        ps, policy, rule, directions[rule->ingress].table);
-    if (r) {
-        r->nobody = nobody;
-        r->has_peer = true;
+    if (collect(ps->g, policy, rule, &r)) {
+        adp_policies_collect(ps, &r);
     }
 }
 
@@ -110,6 +120,28 @@ adp_early_generate_policies(struct adp_generator *g)
     }
     adp_policies_finish(&ps);
 }
+
+static void
+get_rank(const struct adp_policy_rule *r, struct adp_policy_rank *rank)
+{
+    *rank = (struct adp_policy_rank) {
+        .list = r->rule->ingress,
+        .guess = CLAUSE_PRIORITY,
+        .min = CLAUSE_PRIORITY,
+        .max = MAX_CLAUSE_PRIORITY,
+    };
+}
+
+const struct adp_pipeline_parts adp_early_parts = {
+    .always = adp_early_generate_invalid,
+    .node = adp_early_generate_node,
+    .peer_node = adp_early_generate_peer_node,
+    .pod = adp_early_generate_pod,
+    .style = &style,
+    .collect = collect,
+    .rank = get_rank,
+    .act = generate_allow,
+};
 
 /* Which flows count what. */
 

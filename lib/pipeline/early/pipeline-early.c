@@ -179,8 +179,8 @@ generate_gateway_routes(struct adp_generator *g)
                  IP_ARGS(ip));
 }
 
-static void
-generate_invalid(struct adp_generator *g)
+void
+adp_early_generate_invalid(struct adp_generator *g)
 {
     adp_gen_flow(g, DEFAULT(ConntrackState),
                  adp_gen_option(g, ADP_EARLY_INVALID_LAST) ? 190 : 200,
@@ -217,8 +217,9 @@ generate_tunnel_port(struct adp_generator *g)
     }
 }
 
-static void
-generate_peer_node(struct adp_generator *g, const struct adp_record *record)
+void
+adp_early_generate_peer_node(struct adp_generator *g,
+                             const struct adp_record *record)
 {
     const struct adp_peer_node *peer = CONTAINER_OF(record,
                                                     struct adp_peer_node, up);
@@ -274,8 +275,9 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
     generate_l2_forwarding(g, ADP_EARLY_COOKIE_POD, pod->mac, port);
 }
 
-static void
-generate_pod(struct adp_generator *g, const struct adp_record *record)
+void
+adp_early_generate_pod(struct adp_generator *g,
+                       const struct adp_record *record)
 {
     const struct adp_pod *pod = CONTAINER_OF(record, struct adp_pod, up);
 
@@ -292,16 +294,22 @@ generate_pod(struct adp_generator *g, const struct adp_record *record)
     }
 }
 
+void
+adp_early_generate_node(struct adp_generator *g)
+{
+    generate_gateway_port(g);
+    generate_gateway_routes(g);
+    generate_tunnel_port(g);
+}
+
 static void
 generate(struct adp_generator *g)
 {
-    generate_invalid(g);
+    adp_early_generate_invalid(g);
     if (g->node) {
-        generate_gateway_port(g);
-        generate_gateway_routes(g);
-        generate_tunnel_port(g);
-        adp_gen_for_each(g, ADP_KIND_PEER_NODE, generate_peer_node);
-        adp_gen_for_each(g, ADP_KIND_POD, generate_pod);
+        adp_early_generate_node(g);
+        adp_gen_for_each(g, ADP_KIND_PEER_NODE, adp_early_generate_peer_node);
+        adp_gen_for_each(g, ADP_KIND_POD, adp_early_generate_pod);
         adp_early_generate_policies(g);
     }
 }
@@ -323,6 +331,7 @@ const struct adp_pipeline adp_pipeline_early = {
               | 1u << ADP_KIND_APPLIED_TO_GROUP | 1u << ADP_KIND_MANIFEST),
     .policy_types = 1u << ADP_POLICY_K8S,
     .generate = generate,
+    .parts = &adp_early_parts,
     .metric_tables = adp_early_metric_tables,
     .n_metric_tables = ADP_EARLY_N_METRIC_TABLES,
     .flow_metric = adp_early_flow_metric,

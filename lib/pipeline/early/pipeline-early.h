@@ -39,6 +39,13 @@ enum adp_early_option {
 #include "pipeline-early.def"
 };
 
+extern const struct adp_pipeline_parts adp_early_parts;
+
+void adp_early_generate_invalid(struct adp_generator *);
+void adp_early_generate_node(struct adp_generator *);
+void adp_early_generate_peer_node(struct adp_generator *,
+                                  const struct adp_record *);
+void adp_early_generate_pod(struct adp_generator *, const struct adp_record *);
 void adp_early_generate_policies(struct adp_generator *);
 
 /* For struct adp_pipeline. */

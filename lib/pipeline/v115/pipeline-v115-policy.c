@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline-policy.h"
+#include "pipeline-parts.h"
 #include "util.h"
 
 enum stage { STAGE_ANTREA, STAGE_K8S, STAGE_BASELINE, N_STAGES };
@@ -38,7 +38,7 @@ static const struct priority_range {
 #define METRIC_PRIORITY 200
 
 static const struct adp_policy_style style = {
-    .port_field = "reg1",
+    .port_reg = 1,
     .clause_cookie = ADP_V115_COOKIE_NETWORK_POLICY,
     .isolation_cookie = ADP_V115_COOKIE_NETWORK_POLICY,
     .isolation_tables = {
@@ -293,19 +293,56 @@ generate_drop(struct adp_generator *g, const struct adp_policy_rule *r)
                  id);
 }
 
+static bool
+collect(const struct adp_generator *g OVS_UNUSED,
+        const struct adp_network_policy *policy,
+        const struct adp_network_policy_rule *rule, struct adp_policy_rule *r)
+{
+    if (policy->type == ADP_POLICY_K8S && !rule->peer.present) {
+        return false;           /* It only isolates. */
+    }
+    adp_policy_rule_init(r, policy, rule,
+                         directions[rule->ingress].stages[
+                             policy_stage(policy)]);
+    return true;
+}
+
 static void
 collect_rule(struct adp_policies *ps, const struct adp_network_policy *policy,
              const struct adp_network_policy_rule *rule)
 {
+    struct adp_policy_rule r;
+
     if (policy->type == ADP_POLICY_K8S) {
         adp_policies_isolate(ps, policy, rule);
-        if (!rule->peer.present) {
-            return;             /* It only isolates. */
-        }
     }
-    adp_policies_collect(ps, policy, rule,
-                         directions[rule->ingress].stages[
-                             policy_stage(policy)]);
+    if (collect(ps->g, policy, rule, &r)) {
+        adp_policies_collect(ps, &r);
+    }
+}
+
+static void
+get_rank(const struct adp_policy_rule *r, struct adp_policy_rank *rank)
+{
+    const struct priority_range *range = &priority_ranges[stage_of(r)];
+
+    *rank = (struct adp_policy_rank) {
+        .list = r->rule->ingress * N_STAGES + stage_of(r),
+        .rank = rank_of(r),
+        .guess = first_guess(r),
+        .min = range->min,
+        .max = range->max,
+    };
+}
+
+static void
+act(struct adp_generator *g, const struct adp_policy_rule *r)
+{
+    if (r->rule->action == ADP_ACTION_DROP) {
+        generate_drop(g, r);
+    } else {
+        generate_allow(g, r);
+    }
 }
 
 void
@@ -321,11 +358,19 @@ adp_v115_generate_policies(struct adp_generator *g)
         const struct adp_policy_rule *r = &ps.rules[i];
 
         adp_policies_add_clauses(&ps, r);
-        if (r->rule->action == ADP_ACTION_DROP) {
-            generate_drop(g, r);
-        } else {
-            generate_allow(g, r);
-        }
+        act(g, r);
     }
     adp_policies_finish(&ps);
 }
+
+const struct adp_pipeline_parts adp_v115_parts = {
+    .node = adp_v115_generate_node,
+    .peer_node = adp_v115_generate_peer_node,
+    .pod = adp_v115_generate_pod,
+    .service = adp_v115_generate_service,
+    .style = &style,
+    .collect = collect,
+    .rank = get_rank,
+    .has_ranks = true,
+    .act = act,
+};

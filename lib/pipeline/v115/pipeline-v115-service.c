@@ -47,49 +47,6 @@ struct frontend {
                                  * yet. */
 };
 
-/* Pod CIDRs of other Nodes, in order. */
-struct remote_cidrs {
-    struct adp_cidr *cidrs;
-    size_t n;
-};
-
-static struct remote_cidrs
-remote_cidrs_collect(const struct adp_model *model)
-{
-    struct remote_cidrs remote;
-    const struct adp_record **records
-        = adp_model_sorted(model, ADP_KIND_PEER_NODE, &remote.n);
-
-    remote.cidrs = xmalloc((remote.n + 1) * sizeof *remote.cidrs);
-    for (size_t i = 0; i < remote.n; i++) {
-        remote.cidrs[i] = CONTAINER_OF(records[i], struct adp_peer_node,
-                                       up)->pod_cidr;
-    }
-    free(records);
-    qsort(remote.cidrs, remote.n, sizeof *remote.cidrs, adp_cidr_compare);
-    return remote;
-}
-
-/* Is 'ip' a Pod's on another Node?  The CIDRs don't overlap: only the last one
- * that starts at or before 'ip' can hold it. */
-static bool
-remote_cidrs_contain(const struct remote_cidrs *remote, ovs_be32 ip)
-{
-    struct adp_cidr host = { ip, 32 };
-    size_t lo = 0, hi = remote->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (adp_cidr_compare(&remote->cidrs[mid], &host) <= 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo && adp_cidr_contains(&remote->cidrs[lo - 1], &host);
-}
-
 /* Groups. */
 
 static void
@@ -107,7 +64,7 @@ put_bucket(struct ds *group, const struct frontend *fe,
 
 static void
 generate_group(struct adp_generator *g, const struct frontend *fe,
-               const struct remote_cidrs *remote, uint32_t id, bool local)
+               uint32_t id, bool local)
 {
     struct ds template = DS_EMPTY_INITIALIZER;
     size_t n_buckets = 0;
@@ -118,7 +75,7 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
 
         if (ep->local || !local) {
             put_bucket(&template, fe, ep, n_buckets++,
-                       !ep->local && remote_cidrs_contain(remote, ep->ip));
+                       !ep->local && adp_gen_is_remote(g, ep->ip));
         }
     }
     if (!n_buckets) {
@@ -126,17 +83,14 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
                     "actions={SvcNoEpRegMark},resubmit(,EndpointDNAT)");
     }
 
-    struct ds group = DS_EMPTY_INITIALIZER;
-    adp_text_expand(&group, g->pipeline->vocabulary, ds_cstr(&template), true);
-    adp_flow_set_add_group_nocopy(g->set, ds_steal_cstr(&group));
+    adp_gen_group(g, ds_cstr(&template));
     ds_destroy(&template);
 }
 
 /* Returns the ID of the group of all or of the local endpoints, making the
  * group if nobody asked for it before. */
 static uint32_t
-frontend_group(struct adp_generator *g, struct frontend *fe,
-               const struct remote_cidrs *remote, bool local)
+frontend_group(struct adp_generator *g, struct frontend *fe, bool local)
 {
     if (fe->groups[local]) {
         return fe->groups[local];
@@ -150,15 +104,15 @@ frontend_group(struct adp_generator *g, struct frontend *fe,
         .index = fe->port - fe->svc->ports,
         .local = local,
     };
-    uint32_t id = adp_ids_get(
-        &g->state->groups, key, &part,
+    uint32_t id = adp_gen_group_id(
+        g, key, &part,
         xasprintf("Service %s, port %"PRIu16"/%s%s", fe->svc->up.name,
                   fe->port->port, protocol,
                   local ? ", local endpoints" : ""));
     free(key);
 
     if (id) {
-        generate_group(g, fe, remote, id, local);
+        generate_group(g, fe, id, local);
     } else if (!g->error) {
         g->error = adp_error_create("limit",
                                     adp_record_describe(&fe->svc->up), NULL,
@@ -237,7 +191,6 @@ generate_learn(struct adp_generator *g, const struct frontend *fe,
 
 static void
 generate_address(struct adp_generator *g, struct frontend *fe,
-                 const struct remote_cidrs *remote,
                  const struct address *address)
 {
     bool local = (address->external ? fe->svc->external_local
@@ -247,9 +200,9 @@ generate_address(struct adp_generator *g, struct frontend *fe,
     if (local && address->external) {
         /* Who is on this Node may use all endpoints. */
         generate_select(g, fe, address, 210, "+FromLocalRegMark",
-                        frontend_group(g, fe, remote, false));
+                        frontend_group(g, fe, false));
     }
-    group = frontend_group(g, fe, remote, local);
+    group = frontend_group(g, fe, local);
     generate_select(g, fe, address, 200, "", group);
     if (fe->svc->affinity_timeout) {
         generate_learn(g, fe, address, group);
@@ -280,8 +233,7 @@ generate_endpoint(struct adp_generator *g, const struct frontend *fe,
 
 static void
 generate_port(struct adp_generator *g, const struct adp_service *svc,
-              const struct adp_service_port *port,
-              const struct remote_cidrs *remote)
+              const struct adp_service_port *port)
 {
     struct frontend fe = {
         .svc = svc,
@@ -290,19 +242,19 @@ generate_port(struct adp_generator *g, const struct adp_service *svc,
     };
 
     if (svc->cluster_ip) {
-        generate_address(g, &fe, remote,
+        generate_address(g, &fe,
                          &(struct address) { svc->cluster_ip, false });
     }
     if (g->node->proxy_all) {
         if (port->node_port) {
-            generate_address(g, &fe, remote, &(struct address) { 0, true });
+            generate_address(g, &fe, &(struct address) { 0, true });
         }
         for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
-            generate_address(g, &fe, remote, &(struct address) {
+            generate_address(g, &fe, &(struct address) {
                                  svc->load_balancer_ips.ips[i], true });
         }
         for (size_t i = 0; i < svc->external_ips.n; i++) {
-            generate_address(g, &fe, remote, &(struct address) {
+            generate_address(g, &fe, &(struct address) {
                                  svc->external_ips.ips[i], true });
         }
     }
@@ -312,20 +264,13 @@ generate_port(struct adp_generator *g, const struct adp_service *svc,
 }
 
 void
-adp_v115_generate_services(struct adp_generator *g)
+adp_v115_generate_service(struct adp_generator *g,
+                          const struct adp_record *record)
 {
-    struct remote_cidrs remote = remote_cidrs_collect(g->model);
-    const struct adp_record **records;
-    size_t n;
+    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
+                                                 up);
 
-    records = adp_model_sorted(g->model, ADP_KIND_SERVICE, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct adp_service *svc = CONTAINER_OF(records[i],
-                                                     struct adp_service, up);
-        for (size_t j = 0; j < svc->n_ports; j++) {
-            generate_port(g, svc, &svc->ports[j], &remote);
-        }
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        generate_port(g, svc, &svc->ports[i]);
     }
-    free(records);
-    free(remote.cidrs);
 }

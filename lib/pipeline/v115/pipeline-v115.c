@@ -307,8 +307,8 @@ generate_node_source(struct adp_generator *g,
     }
 }
 
-static void
-generate_node(struct adp_generator *g)
+void
+adp_v115_generate_node(struct adp_generator *g)
 {
     const struct adp_node_config *node = g->node;
 
@@ -326,8 +326,9 @@ generate_node(struct adp_generator *g)
     }
 }
 
-static void
-generate_peer_node(struct adp_generator *g, const struct adp_record *record)
+void
+adp_v115_generate_peer_node(struct adp_generator *g,
+                            const struct adp_record *record)
 {
     const struct adp_peer_node *peer = CONTAINER_OF(record,
                                                     struct adp_peer_node, up);
@@ -386,8 +387,8 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
     free(mac);
 }
 
-static void
-generate_pod(struct adp_generator *g, const struct adp_record *record)
+void
+adp_v115_generate_pod(struct adp_generator *g, const struct adp_record *record)
 {
     const struct adp_pod *pod = CONTAINER_OF(record, struct adp_pod, up);
 
@@ -408,10 +409,10 @@ static void
 generate(struct adp_generator *g)
 {
     if (g->node) {
-        generate_node(g);
-        adp_gen_for_each(g, ADP_KIND_PEER_NODE, generate_peer_node);
-        adp_gen_for_each(g, ADP_KIND_POD, generate_pod);
-        adp_v115_generate_services(g);
+        adp_v115_generate_node(g);
+        adp_gen_for_each(g, ADP_KIND_PEER_NODE, adp_v115_generate_peer_node);
+        adp_gen_for_each(g, ADP_KIND_POD, adp_v115_generate_pod);
+        adp_gen_for_each(g, ADP_KIND_SERVICE, adp_v115_generate_service);
         adp_v115_generate_policies(g);
     }
 }
@@ -430,6 +431,7 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .kinds = UINT_MAX,
     .policy_types = UINT_MAX,
     .generate = generate,
+    .parts = &adp_v115_parts,
     .metric_tables = adp_v115_metric_tables,
     .n_metric_tables = ADP_V115_N_METRIC_TABLES,
     .flow_metric = adp_v115_flow_metric,

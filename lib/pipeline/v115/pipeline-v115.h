@@ -33,7 +33,14 @@ enum adp_v115_option {
 #include "pipeline-v115.def"
 };
 
-void adp_v115_generate_services(struct adp_generator *);
+extern const struct adp_pipeline_parts adp_v115_parts;
+
+void adp_v115_generate_node(struct adp_generator *);
+void adp_v115_generate_peer_node(struct adp_generator *,
+                                 const struct adp_record *);
+void adp_v115_generate_pod(struct adp_generator *, const struct adp_record *);
+void adp_v115_generate_service(struct adp_generator *,
+                               const struct adp_record *);
 void adp_v115_generate_policies(struct adp_generator *);
 
 /* For struct adp_pipeline. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_PARTS_H
+#define ADP_PIPELINE_PARTS_H 1
+
+/* A pipeline's flows record by record.
+ *
+ * What an engine (pipeline-engine.h) must know of a pipeline, so that a record
+ * that changes has no more flows made than its own and those of who reads it.
+ * A pipeline has them beside 'generate', which makes all flows and must come to
+ * the same.
+ *
+ * Thread-safety: constant.
+ */
+
+#include "pipeline-gen.h"
+#include "pipeline-policy.h"
+
+/* Where a policy rule stands among others. */
+struct adp_policy_rank {
+    size_t list;                /* Which of struct adp_pipeline_state's
+                                 * priorities. */
+    struct adp_rank rank;       /* Rules of one rank share a priority, */
+    int guess;                  /* this one, if it's free, */
+    int min, max;               /* in any case one between these. */
+};
+
+struct adp_pipeline_parts {
+    /* Flows that are there without a NodeConfig, besides static ones, and all
+     * that it asks for itself.  'always' may be NULL. */
+    void (*always)(struct adp_generator *);
+    void (*node)(struct adp_generator *);
+
+    /* With a NodeConfig, the flows of one record.  They may depend on the
+     * NodeConfig, the record and its port; a Service's groups also on
+     * adp_gen_is_remote() of its endpoints.  Each may be NULL. */
+    void (*peer_node)(struct adp_generator *, const struct adp_record *);
+    void (*pod)(struct adp_generator *, const struct adp_record *);
+    void (*service)(struct adp_generator *, const struct adp_record *);
+
+    /* Policies: what all rules of the direction of a K8s NetworkPolicy isolate
+     * has flows as 'style' says, and a rule its clauses. */
+    const struct adp_policy_style *style;
+    /* Fills '*r' but for ID and priority.  Returns false if the rule has no
+     * clauses: it only isolates. */
+    bool (*collect)(const struct adp_generator *,
+                    const struct adp_network_policy *,
+                    const struct adp_network_policy_rule *,
+                    struct adp_policy_rule *r);
+    void (*rank)(const struct adp_policy_rule *, struct adp_policy_rank *);
+    /* Do ranks differ?  Otherwise rules are in the order of their names. */
+    bool has_ranks;
+    /* Adds the flows of a rule that say what it does. */
+    void (*act)(struct adp_generator *, const struct adp_policy_rule *);
+};
+
+#endif /* pipeline-parts.h */
