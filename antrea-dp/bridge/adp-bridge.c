@@ -366,6 +366,7 @@ adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
                      const struct smap *external_ids)
 {
     b->round = smap_get_uint(external_ids, "roundNum", 1);
+    adp_decide_set_vlan_limit(flow_vlan_limit);
     configure_max_sessions(b, other_config);
     configure_max_learned(b, other_config);
     adp_bridge_configure_pipeline(b, other_config);

@@ -134,21 +134,23 @@ thread_cache_create(void)
     return tc;
 }
 
+static ovsthread_key_t thread_cache_key;
+
+void
+adp_cache_init(void)
+{
+    ovsthread_key_create(&thread_cache_key, thread_cache_destroy);
+}
+
 struct adp_cache *
 adp_cache_begin_batch(void)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static ovsthread_key_t key;
     uint64_t wanted;
 
-    if (ovsthread_once_start(&once)) {
-        ovsthread_key_create(&key, thread_cache_destroy);
-        ovsthread_once_done(&once);
-    }
-    struct thread_cache *tc = ovsthread_getspecific(key);
+    struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
     if (!tc) {
         tc = thread_cache_create();
-        ovsthread_setspecific(key, tc);
+        ovsthread_setspecific(thread_cache_key, tc);
     }
     atomic_read_relaxed(&wanted_capacity, &wanted);
     if (OVS_UNLIKELY(wanted != tc->capacity) && !tc->n_batches) {

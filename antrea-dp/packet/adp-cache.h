@@ -35,6 +35,9 @@ struct adp_cache {
     struct adp_memos *memos;
 };
 
+/* Before there is any other thread. */
+void adp_cache_init(void);
+
 /* For a batch of packets.  Batches nest: executing a verdict may decapsulate
  * a packet. */
 struct adp_cache *adp_cache_begin_batch(void);

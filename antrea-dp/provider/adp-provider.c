@@ -13,6 +13,7 @@
 
 #include <config.h>
 #include "adp-bridge-private.h"
+#include "adp-cache.h"
 #include "adp-cached.h"
 #include "adp-memo.h"
 
@@ -62,6 +63,7 @@ static void
 adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
     choose_base_type();
+    adp_cache_init();
     /* The base class is initialised under its own type. */
     adp_control_init();
     atexit(adp_control_exit);

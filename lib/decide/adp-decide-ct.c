@@ -245,11 +245,22 @@ thaw(const struct adp_decide_walk *w, struct flow *flow)
     md_to_flow(&w->md, flow);
 }
 
+static atomic_int vlan_limit = FLOW_MAX_VLAN_HEADERS;
+
+void
+adp_decide_set_vlan_limit(int limit)
+{
+    atomic_store_relaxed(&vlan_limit, limit);
+}
+
 /* True if parsing the packet anew would stop at a VLAN tag, short of IP. */
 static bool
 has_hidden_headers(const struct adp_decide_walk *w)
 {
-    return flow_count_vlan_headers(&w->base) > flow_vlan_limit;
+    int limit;
+
+    atomic_read_relaxed(&vlan_limit, &limit);
+    return flow_count_vlan_headers(&w->base) > limit;
 }
 
 static bool

@@ -173,6 +173,11 @@ uint32_t adp_group_select(const struct adp_group *, const struct flow *flow,
 /* Starts to fetch what adp_group_select() reads. */
 void adp_group_prefetch(const struct adp_group *, const struct flow *);
 
+/* How many VLAN tags parsing sees: upstream's 'flow_vlan_limit', of which only
+ * the main thread may read while it may change.  Any thread; at once in force
+ * for all. */
+void adp_decide_set_vlan_limit(int);
+
 /* 'flow' is the parsed packet as miniflow_extract() and tunnel decapsulation
  * give it, with in_port.ofp_port an OpenFlow port and tunnel.metadata.tab the
  * bridge's table of tunnel options, and is changed.  'learn' may be NULL.

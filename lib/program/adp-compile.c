@@ -357,19 +357,31 @@ compile_group(struct adp_program *program, struct adp_cow *cow,
                             : program->generation);
 }
 
+/* Without what other threads may change meanwhile. */
+static struct adp_program *
+copy_program(const struct adp_program *old)
+{
+    struct adp_program *program = xzalloc(sizeof *program);
+    size_t start = offsetof(struct adp_program, generation);
+    size_t end = offsetof(struct adp_program, life_cnt);
+
+    memcpy((char *) program + start, (const char *) old + start, end - start);
+    ovs_refcount_init(&program->ref_cnt);
+    ovs_refcount_init(&program->life_cnt);
+    return program;
+}
+
 struct adp_program *
 adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
 {
     struct adp_program *old = CONST_CAST(struct adp_program *, old_);
-    struct adp_program *program = xmemdup(old, sizeof *old);
+    struct adp_program *program = copy_program(old);
     struct table_changes *tables = sort_delta(delta);
     const struct adp_group_change *gc;
     struct adp_cow cow;
 
     ovs_assert(!old->successor);
     adp_cow_begin(&cow);
-    ovs_refcount_init(&program->ref_cnt);
-    ovs_refcount_init(&program->life_cnt);
     ovs_refcount_ref(&program->life_cnt);       /* For 'old'. */
     program->generation++;
     program->counts = adp_cow_own(&cow, program->counts);

@@ -4,6 +4,8 @@
 #include "adp-session-parse.h"
 
 #include <netinet/in.h>
+#include <netinet/ip6.h>
+
 #include "dp-packet.h"
 #include "packets.h"
 #include "unaligned.h"

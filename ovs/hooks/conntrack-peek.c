@@ -76,12 +76,39 @@ conntrack_peek_forget(struct conntrack_peek *p)
     p->ordinary = false;
 }
 
-/* Bytes that may be read from 'conn', which some protocol's new_conn()
- * allocated: struct conn is only its beginning. */
-static size_t
-peek_conn_size(const struct conn *conn)
+/* Copies what a connection is and how it stands, but not what makes it part of
+ * a table: that is guarded by the table's lock. */
+static void
+conn_copy(struct conn *to, const struct conn *from)
+    OVS_REQUIRES(from->lock)
 {
-    return MIN(conntrack_pool_size(conn), CT_PEEK_CONN_SIZE);
+    long long int expiration;
+
+    to->key = from->key;
+    to->rev_key = from->rev_key;
+    to->parent_key = from->parent_key;
+    to->nat_action = from->nat_action;
+    to->alg = from->alg;
+    to->nat_conn = from->nat_conn;
+    to->label = from->label;
+    atomic_read_relaxed(&from->expiration, &expiration);
+    atomic_init(&to->expiration, expiration);
+    atomic_init(&to->mark, from->mark);
+    to->seq_skew = from->seq_skew;
+    to->admit_zone = from->admit_zone;
+    to->zone_limit_seq = from->zone_limit_seq;
+    to->seq_skew_dir = from->seq_skew_dir;
+    to->alg_related = from->alg_related;
+    to->conn_type = from->conn_type;
+    to->tp_id = from->tp_id;
+    if (from->key.nw_proto == IPPROTO_TCP) {
+        conntrack_tcp_copy(to, from);
+    } else {
+        /* Some protocol's new_conn() allocated it: struct conn is only its
+         * beginning. */
+        memcpy(to + 1, from + 1, (MIN(conntrack_pool_size(from),
+                                      CT_PEEK_CONN_SIZE) - sizeof *from));
+    }
 }
 
 static struct conntrack_peek_conn *
@@ -114,7 +141,7 @@ peek_copy(struct conntrack_peek *p, struct conn *real)
             p->ordinary = false;
         }
         ovs_mutex_lock(&real->lock);
-        memcpy(pc->bytes, real, peek_conn_size(real));
+        conn_copy(pc->up, real);
         ovs_mutex_unlock(&real->lock);
     }
     return pc;

@@ -8,8 +8,9 @@ bool
 conntrack_other_check(struct conn *conn_, bool reply, bool is_new,
                       struct conntrack_step *step)
 {
-    enum other_state state = conn_other_cast(conn_)->state;
+    enum other_state state;
 
+    atomic_read_relaxed(&conn_other_cast(conn_)->state, &state);
     step->timeout = other_timeouts[state];
     return (is_new ? state == OTHERS_MULTIPLE && !reply
             : state == OTHERS_BIDIR);

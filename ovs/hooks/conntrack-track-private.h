@@ -12,6 +12,9 @@
 bool conntrack_tcp_check(struct conntrack *, struct conn *, struct dp_packet *,
                          bool reply, bool is_new, struct conntrack_step *);
 void conntrack_tcp_commit(const struct conntrack_step *);
+
+/* Copies what the lock of 'from', which is held, doesn't guard alone. */
+void conntrack_tcp_copy(struct conn *to, const struct conn *from);
 bool conntrack_other_check(struct conn *, bool reply, bool is_new,
                            struct conntrack_step *);
 

@@ -7,6 +7,44 @@
 
 #include "conntrack-track-private.h"
 
+/* What an end of a connection looks like.  The packets of one direction are
+ * mostly one thread's, and that alone changes what they change here: max_win
+ * and seqlo of their sender, seqhi of the other end.  So nothing gets lost
+ * where upstream's lock isn't taken; where it is, by a packet that is no
+ * ordinary one, a window may seem a packet older than it is. */
+struct peer_seen {
+    uint32_t seqlo, seqhi;
+    uint16_t max_win;
+    uint8_t wscale;
+    enum ct_dpif_tcp_state state;
+};
+
+static void
+peer_look(const struct tcp_peer *peer, struct peer_seen *seen)
+{
+    atomic_read_relaxed(&peer->seqlo, &seen->seqlo);
+    atomic_read_relaxed(&peer->seqhi, &seen->seqhi);
+    atomic_read_relaxed(&peer->max_win, &seen->max_win);
+    atomic_read_relaxed(&peer->wscale, &seen->wscale);
+    atomic_read_relaxed(&peer->state, &seen->state);
+}
+
+void
+conntrack_tcp_copy(struct conn *to, const struct conn *from)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct tcp_peer *peer = &conn_tcp_cast(to)->peer[i];
+        struct peer_seen seen;
+
+        peer_look(&conn_tcp_cast(from)->peer[i], &seen);
+        atomic_init(&peer->seqlo, seen.seqlo);
+        atomic_init(&peer->seqhi, seen.seqhi);
+        atomic_init(&peer->max_win, seen.max_win);
+        atomic_init(&peer->wscale, seen.wscale);
+        atomic_init(&peer->state, seen.state);
+    }
+}
+
 bool
 conntrack_tcp_check(struct conntrack *ct, struct conn *conn_,
                     struct dp_packet *packet, bool reply, bool is_new,
@@ -14,12 +52,14 @@ conntrack_tcp_check(struct conntrack *ct, struct conn *conn_,
 {
     const uint16_t ordinary = TCP_ACK | TCP_PSH | TCP_ECE | TCP_CWR;
     struct conn_tcp *conn = conn_tcp_cast(conn_);
-    const struct tcp_peer *src = &conn->peer[reply];
-    const struct tcp_peer *dst = &conn->peer[!reply];
+    struct peer_seen sender, receiver;
+    const struct peer_seen *src = &sender, *dst = &receiver;
     const struct tcp_header *tcp = dp_packet_l4(packet);
     uint16_t flags = TCP_FLAGS(tcp->tcp_ctl);
     uint8_t sws = 0, dws = 0;
 
+    peer_look(&conn->peer[reply], &sender);
+    peer_look(&conn->peer[!reply], &receiver);
     if (is_new || !(flags & TCP_ACK) || flags & ~ordinary
         || src->state != CT_DPIF_TCPS_ESTABLISHED
         || dst->state != CT_DPIF_TCPS_ESTABLISHED) {
@@ -50,8 +90,8 @@ conntrack_tcp_check(struct conntrack *ct, struct conn *conn_,
         && !tcp_bypass_seq_chk(ct)) {
         return false;
     }
-    step->src = CONST_CAST(struct tcp_peer *, src);
-    step->dst = CONST_CAST(struct tcp_peer *, dst);
+    step->src = &conn->peer[reply];
+    step->dst = &conn->peer[!reply];
     step->end = end;
     step->ack = ack;
     step->win = win;
@@ -65,14 +105,20 @@ conntrack_tcp_commit(const struct conntrack_step *step)
 {
     struct tcp_peer *src = step->src;
     struct tcp_peer *dst = step->dst;
+    uint32_t win = step->win << step->sws;
+    uint32_t seqlo, seqhi;
+    uint16_t max_win;
 
-    if (src->max_win < step->win) {
-        src->max_win = step->win;
+    atomic_read_relaxed(&src->max_win, &max_win);
+    if (max_win < step->win) {
+        atomic_store_relaxed(&src->max_win, step->win);
     }
-    if (SEQ_GT(step->end, src->seqlo)) {
-        src->seqlo = step->end;
+    atomic_read_relaxed(&src->seqlo, &seqlo);
+    if (SEQ_GT(step->end, seqlo)) {
+        atomic_store_relaxed(&src->seqlo, step->end);
     }
-    if (SEQ_GEQ(step->ack + (step->win << step->sws), dst->seqhi)) {
-        dst->seqhi = step->ack + MAX(step->win << step->sws, 1);
+    atomic_read_relaxed(&dst->seqhi, &seqhi);
+    if (SEQ_GEQ(step->ack + win, seqhi)) {
+        atomic_store_relaxed(&dst->seqhi, step->ack + MAX(win, 1));
     }
 }

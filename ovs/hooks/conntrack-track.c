@@ -103,7 +103,9 @@ conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
     /* In this order: the epoch changes after the flag was set. */
     atomic_read_explicit(conntrack_epoch_of(conn), &ref->epoch,
                          memory_order_acquire);
-    return !*(volatile bool *) &conn->reclaimed;
+    /* (C11 can't just look at a flag.) */
+    return !__atomic_load_n((const bool *) &conn->reclaimed,
+                            __ATOMIC_ACQUIRE);
 }
 
 void
@@ -161,7 +163,9 @@ conntrack_track_check(struct conntrack *ct, struct conn *conn,
 {
     atomic_read_explicit(&conn->expiration, &step->expiration,
                          memory_order_acquire);
-    if (now >= step->expiration || conn->mark != expect->mark) {
+    uint32_t mark;
+    atomic_read_relaxed(&conn->mark, &mark);
+    if (now >= step->expiration || mark != expect->mark) {
         return false;
     }
     step->conn = conn;
@@ -198,15 +202,17 @@ conntrack_track_predict(struct conntrack *ct, struct conn *conn,
     struct conntrack_peek_conn copy;
     enum ct_update_res result;
 
-    if (conn_expired(conn, now)
-        || conn->mark != expect->mark
-        || !ovs_u128_equals(conn->label, expect->label)) {
+    if (conn_expired(conn, now)) {
         return false;
     }
     copy.up = ALIGNED_CAST(struct conn *, copy.bytes);
     ovs_mutex_lock(&conn->lock);
-    memcpy(copy.bytes, conn, peek_conn_size(conn));
+    conn_copy(copy.up, conn);
     ovs_mutex_unlock(&conn->lock);
+    if (copy.up->mark != expect->mark
+        || !ovs_u128_equals(copy.up->label, expect->label)) {
+        return false;
+    }
     result = l4_protos[conn->key.nw_proto]->conn_update(ct, copy.up, packet,
                                                         expect->reply, now);
     return result == (expect->is_new ? CT_UPDATE_VALID_NEW

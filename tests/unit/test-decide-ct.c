@@ -251,15 +251,18 @@ START_TEST(test_vlan_limit)
                      "ct(zone=1),output:2\n"
                      "table=1,ip actions=output:2");
     flow_limit_vlans(1);
+    adp_decide_set_vlan_limit(1);
     ck_assert_str_eq(engine_run(e, TCP),
                      "push_vlan(vid=0,pcp=0),ct(zone=1),102");
     ck_assert_str_eq(engine_run(e, tagged), "punt(action)");
     ck_assert_str_eq(engine_run(e, "in_port=1,udp,dl_vlan=5"),
                      "push_vlan(vid=0,pcp=0),ct(zone=1),102");
     flow_limit_vlans(2);
+    adp_decide_set_vlan_limit(2);
     ck_assert_str_eq(engine_run(e, tagged),
                      "push_vlan(vid=0,pcp=0),ct(zone=1),102");
     flow_limit_vlans(limit);
+    adp_decide_set_vlan_limit(limit);
 }
 END_TEST
 
