@@ -8,6 +8,7 @@
 struct adp_stats_sink {
     struct mpsc_queue dirty;    /* Of struct adp_counters. */
     unsigned int n_drains;      /* Of the draining thread. */
+    bool amid;                  /* Its latest one isn't complete. */
 };
 
 void
@@ -63,6 +64,7 @@ adp_stats_sink_create(void)
 
     mpsc_queue_init(&sink->dirty);
     sink->n_drains = 0;
+    sink->amid = false;
     return sink;
 }
 
@@ -165,26 +167,39 @@ drain_counters(struct adp_counters *c, const struct adp_stats_drain_cbs *cbs,
     counters_unref(c);
 }
 
-void
+bool
 adp_stats_drain(struct adp_stats_sink *sink,
                 const struct adp_stats_drain_cbs *cbs, void *aux)
 {
     struct mpsc_queue_node *node;
 
+    if (!sink->amid || !cbs->goes_on) {
+        sink->n_drains++;
+        sink->amid = true;
+    }
     mpsc_queue_acquire(&sink->dirty);
-    sink->n_drains++;
-    MPSC_QUEUE_FOR_EACH_POP (node, &sink->dirty) {
+    for (;;) {
+        if (cbs->goes_on && !cbs->goes_on(aux)) {
+            break;
+        }
+        node = mpsc_queue_pop(&sink->dirty);
+        if (!node) {
+            sink->amid = false;
+            break;
+        }
+
         struct adp_counters *c = CONTAINER_OF(node, struct adp_counters,
                                               node);
-
         if (c->drain == sink->n_drains) {
             /* Credited again meanwhile.  Leave it and what follows to the next
              * drain: traffic must not be able to keep this one busy. */
             mpsc_queue_push_front(&sink->dirty, node);
+            sink->amid = false;
             break;
         }
         c->drain = sink->n_drains;
         drain_counters(c, cbs, aux);
     }
     mpsc_queue_release(&sink->dirty);
+    return !sink->amid;
 }

@@ -66,14 +66,19 @@ void adp_stats_credit_group(struct adp_stats_sink *, struct adp_group *,
                             uint64_t n_bytes, long long int used);
 
 /* Calls one of the functions for everything that was credited since the last
- * drain.  'bucket' is an index or ADP_BUCKET_ALL, as it was credited; the same
- * group may come once for each. */
+ * drain began.  'bucket' is an index or ADP_BUCKET_ALL, as it was credited; the
+ * same group may come once for each.
+ *
+ * 'goes_on', if not NULL, is asked before each.  When it says no the drain
+ * stops, and false is returned; the next call goes on with it.  One without
+ * 'goes_on' ends with everything that was credited before the call. */
 struct adp_stats_drain_cbs {
     void (*rule)(struct adp_rule *, const struct adp_stats_delta *, void *aux);
     void (*bucket)(struct adp_group *, uint32_t bucket,
                    const struct adp_stats_delta *, void *aux);
+    bool (*goes_on)(void *aux);
 };
-void adp_stats_drain(struct adp_stats_sink *,
+bool adp_stats_drain(struct adp_stats_sink *,
                      const struct adp_stats_drain_cbs *, void *aux);
 
 #endif /* adp-stats.h */

@@ -394,6 +394,86 @@ START_TEST(test_stats)
 }
 END_TEST
 
+/* What 'drained' counts, and how many may still be. */
+struct drain_slice {
+    struct ds s;
+    int left;
+};
+
+static void
+drained_in_slice(struct adp_rule *rule, const struct adp_stats_delta *delta,
+                 void *slice_)
+{
+    struct drain_slice *slice = slice_;
+
+    ds_put_format(&slice->s, "%d:%"PRIu64" ", rule->priority,
+                  delta->n_packets);
+}
+
+static bool
+slice_goes_on(void *slice_)
+{
+    struct drain_slice *slice = slice_;
+
+    return slice->left-- > 0;
+}
+
+static void
+check_slice(struct adp_stats_sink *sink, int n, bool complete,
+            const char *expected)
+{
+    static const struct adp_stats_drain_cbs whole = {
+        .rule = drained_in_slice,
+    }, sliced = {
+        .rule = drained_in_slice,
+        .goes_on = slice_goes_on,
+    };
+    struct drain_slice slice = { DS_EMPTY_INITIALIZER, n };
+
+    ck_assert_int_eq(adp_stats_drain(sink, n ? &sliced : &whole, &slice),
+                     complete);
+    ck_assert_str_eq(ds_cstr(&slice.s), expected);
+    ds_destroy(&slice.s);
+}
+
+/* A drain may stop, and goes on where it stopped; what is credited again
+ * meanwhile is the next one's, or that of one that wants everything. */
+START_TEST(test_stats_slices)
+{
+    struct adp_stats_sink *sink = adp_stats_sink_create();
+    struct adp_rule *rules[5];
+
+    for (int i = 0; i < 5; i++) {
+        char *text = xasprintf("priority=%d actions=drop", i);
+
+        rules[i] = engine_parse_flow(text);
+        adp_stats_credit_rule(sink, rules[i], i + 1, 1, 1, 0);
+        free(text);
+    }
+    check_slice(sink, 2, false, "0:1 1:2 ");
+    adp_stats_credit_rule(sink, rules[0], 10, 1, 1, 0);
+    adp_stats_credit_rule(sink, rules[3], 10, 1, 1, 0);
+    check_slice(sink, 1, false, "2:3 ");
+    check_slice(sink, 9, true, "3:14 4:5 ");
+    check_slice(sink, 9, true, "0:10 ");
+    check_slice(sink, 9, true, "");
+
+    for (int i = 0; i < 3; i++) {
+        adp_stats_credit_rule(sink, rules[i], 1, 1, 1, 0);
+    }
+    check_slice(sink, 1, false, "0:1 ");
+    adp_stats_credit_rule(sink, rules[0], 2, 1, 1, 0);
+    check_slice(sink, 0, true, "1:1 2:1 0:2 ");
+    check_slice(sink, 9, true, "");
+
+    adp_stats_sink_destroy(sink);
+    for (int i = 0; i < 5; i++) {
+        adp_rule_unref(rules[i]);
+    }
+    ovsrcu_barrier();
+}
+END_TEST
+
 enum { N_CREDITS = 100000, N_RULES = 10, N_THREADS = 3 };
 
 struct credit_job {
@@ -472,6 +552,7 @@ main(void)
     tcase_add_test(tc, test_owner_is_freed);
     tcase_add_test(tc, test_format);
     tcase_add_test(tc, test_stats);
+    tcase_add_test(tc, test_stats_slices);
     tcase_add_test(tc, test_stats_threads);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
