@@ -5,44 +5,58 @@
 
 sbin_PROGRAMS += antrea-dp/ovs-vswitchd
 antrea_dp_ovs_vswitchd_SOURCES = \
-	antrea-dp/control/adp-appctl.c \
-	antrea-dp/control/adp-appctl.h \
-	antrea-dp/packet/adp-behind.h \
-	antrea-dp/state/adp-bridge-pipeline.c \
 	antrea-dp/bridge/adp-bridge-private.h \
+	antrea-dp/bridge/adp-bridge-shared.h \
 	antrea-dp/bridge/adp-bridge.c \
 	antrea-dp/bridge/adp-bridge.h \
-	antrea-dp/packet/adp-cache.c \
-	antrea-dp/packet/adp-cache.h \
-	antrea-dp/packet/adp-cached.c \
-	antrea-dp/packet/adp-cached.h \
+	antrea-dp/bridge/adp-count.h \
+	antrea-dp/bridge/adp-credit.c \
+	antrea-dp/bridge/adp-credit.h \
+	antrea-dp/bridge/adp-expire.c \
+	antrea-dp/bridge/adp-expire.h \
+	antrea-dp/bridge/adp-install.c \
+	antrea-dp/bridge/adp-install.h \
+	antrea-dp/bridge/adp-journal.c \
+	antrea-dp/bridge/adp-journal.h \
+	antrea-dp/bridge/adp-ports.c \
+	antrea-dp/bridge/adp-ports.h \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/bridge/adp-turn.h \
+	antrea-dp/control/adp-appctl.c \
+	antrea-dp/control/adp-appctl.h \
 	antrea-dp/control/adp-control-appctl.c \
 	antrea-dp/control/adp-control-appctl.h \
 	antrea-dp/control/adp-control-methods.c \
 	antrea-dp/control/adp-control-methods.h \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
+	antrea-dp/packet/adp-behind.h \
+	antrea-dp/packet/adp-cache.c \
+	antrea-dp/packet/adp-cache.h \
+	antrea-dp/packet/adp-cached.c \
+	antrea-dp/packet/adp-cached.h \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-ct.h \
 	antrea-dp/packet/adp-draft.c \
 	antrea-dp/packet/adp-draft.h \
-	antrea-dp/bridge/adp-expire.c \
 	antrea-dp/packet/adp-fast.c \
 	antrea-dp/packet/adp-fast.h \
 	antrea-dp/packet/adp-fold.c \
-	antrea-dp/bridge/adp-install.c \
+	antrea-dp/packet/adp-fold.h \
 	antrea-dp/packet/adp-input.c \
-	antrea-dp/bridge/adp-journal.c \
+	antrea-dp/packet/adp-input.h \
 	antrea-dp/packet/adp-memo.c \
 	antrea-dp/packet/adp-memo.h \
-	antrea-dp/bridge/adp-ports.c \
-	antrea-dp/bridge/adp-ports.h \
-	antrea-dp/bridge/adp-turn.c \
-	antrea-dp/bridge/adp-turn.h \
-	antrea-dp/provider/adp-provider.c \
-	antrea-dp/provider/adp-turns.c \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
+	antrea-dp/packet/adp-tunnel.c \
+	antrea-dp/packet/adp-tunnel.h \
+	antrea-dp/packet/adp-walk.c \
+	antrea-dp/packet/adp-walk.h \
+	antrea-dp/provider/adp-configure.c \
+	antrea-dp/provider/adp-configure.h \
+	antrea-dp/provider/adp-provider.c \
+	antrea-dp/provider/adp-turns.c \
 	antrea-dp/show/adp-show-names.c \
 	antrea-dp/show/adp-show-stats.c \
 	antrea-dp/show/adp-show-trace.c \
@@ -50,16 +64,15 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/show/adp-show-turns.c \
 	antrea-dp/show/adp-show-turns.h \
 	antrea-dp/show/adp-show.c \
+	antrea-dp/show/adp-show.h \
+	antrea-dp/state/adp-bridge-pipeline.c \
+	antrea-dp/state/adp-bridge-pipeline.h \
 	antrea-dp/state/adp-state-flows.c \
 	antrea-dp/state/adp-state-flows.h \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-order.h \
 	antrea-dp/state/adp-state.c \
-	antrea-dp/state/adp-state.h \
-	antrea-dp/packet/adp-tunnel.c \
-	antrea-dp/packet/adp-tunnel.h \
-	antrea-dp/packet/adp-walk.c \
-	antrea-dp/packet/adp-walk.h
+	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-turns.c has a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \

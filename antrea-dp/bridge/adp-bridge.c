@@ -3,10 +3,6 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
-#include "adp-cache.h"
-#include "adp-cached.h"
-#include "adp-state.h"
-#include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "connectivity.h"
 #include "hash.h"
@@ -15,19 +11,31 @@
 #include "ofproto/ofproto-dpif-mirror.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
-#include "pipeline.h"
-#include "smap.h"
 #include "timeval.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_bridge);
 
-/* How often a pipeline that OpenFlow refused is tried again. */
-#define REINSTALL_INTERVAL_MS 5000
+struct ofproto_class adp_ofproto_class;
+struct ovs_list adp_bridges = OVS_LIST_INITIALIZER(&adp_bridges);
 
 static const struct adp_learn_limits default_limits = {
     .per_learner = ADP_MAX_LEARNED_PER_FLOW,
     .total = ADP_MAX_LEARNED,
 };
+
+struct adp_bridge *
+adp_bridge_alloc(void)
+{
+    /* One block of memory, because upstream frees it: it knows bridges that
+     * it understands by their class's 'dealloc', which has to be its own. */
+    struct {
+        struct adp_bridge bridge;       /* First. */
+        struct adp_bridge_own own;
+    } *whole = xzalloc(sizeof *whole);
+
+    whole->bridge.own = &whole->own;
+    return &whole->bridge;
+}
 
 void
 adp_bridge_init(struct adp_bridge *b)
@@ -39,21 +47,20 @@ adp_bridge_init(struct adp_bridge *b)
     ovsrcu_init(&b->ports, NULL);
     b->learn = adp_learn_table_create();
     adp_learn_table_set_limits(b->learn, &default_limits);
-    b->learn_seq = seq_create();
+    b->own->learn_seq = seq_create();
     b->sink = adp_stats_sink_create();
-    b->tunnels = adp_tunnels_create();
     atomic_init(&b->mode, ADP_MODE_CLOSED);
-    atomic_init(&b->stopped, false);
+    atomic_init(&b->own->stopped, false);
     atomic_init(&b->miss_to_controller, false);
-    ovs_list_init(&b->unswept);
-    b->round = 1;
-    simap_init(&b->special_ports);
-    ofputil_port_map_init(&b->port_map);
-    ofputil_table_map_init(&b->table_map);
-    b->ports_dirty = true;
-    b->ports_seq = 1;
+    ovs_list_init(&b->own->unswept);
+    b->own->round = 1;
+    simap_init(&b->own->special_ports);
+    ofputil_port_map_init(&b->own->port_map);
+    ofputil_table_map_init(&b->own->table_map);
+    b->own->ports_dirty = true;
+    b->own->ports_seq = 1;
     b->next_fold = LLONG_MIN;
-    b->constructed = true;
+    b->own->constructed = true;
 }
 
 /* What packet threads may use until the grace period is over. */
@@ -61,7 +68,6 @@ struct adp_bridge_parts {
     struct adp_ports *ports;
     struct adp_learn_table *learn;
     struct adp_stats_sink *sink;
-    struct adp_tunnels *tunnels;
 };
 
 static void
@@ -70,7 +76,6 @@ free_parts(struct adp_bridge_parts *parts)
     adp_ports_destroy(parts->ports);
     adp_learn_table_destroy(parts->learn);
     adp_stats_sink_destroy(parts->sink);
-    adp_tunnels_destroy(parts->tunnels);
     free(parts);
 }
 
@@ -86,39 +91,36 @@ adp_bridge_stop(struct adp_bridge *b)
 {
     if (b->list_node.next) {            /* It was started. */
         ovs_list_remove(&b->list_node);
-        atomic_store_relaxed(&b->stopped, true);
+        atomic_store_relaxed(&b->own->stopped, true);
         adp_ports_publish();
         /* No packet thread enters the bridge from now on; those inside leave
          * within a grace period. */
         ovsrcu_synchronize();
-        adp_cached_forget(b);
     }
 
     adp_expire_stop(b);
-    adp_state_destroy(b->state);
-    b->state = NULL;
-    b->pipeline = NULL;
-    free(b->pipeline_error);
-    b->pipeline_error = NULL;
+}
 
+void
+adp_bridge_uninit(struct adp_bridge *b)
+{
     struct adp_bridge_parts *parts = xmalloc(sizeof *parts);
     parts->ports = ovsrcu_get_protected(struct adp_ports *, &b->ports);
     parts->learn = b->learn;
     parts->sink = b->sink;
-    parts->tunnels = b->tunnels;
 
     /* Threads of upstream's that translate packets may learn until the base
      * class has taken the bridge away from them. */
     ovs_mutex_lock(&ofproto_mutex);
-    b->constructed = false;
+    b->own->constructed = false;
     adp_journal_uninit(b);
     ovs_mutex_unlock(&ofproto_mutex);
     ovsrcu_postpone(free_parts, parts);
 
-    seq_destroy(b->learn_seq);
-    simap_destroy(&b->special_ports);
-    ofputil_port_map_destroy(&b->port_map);
-    ofputil_table_map_destroy(&b->table_map);
+    seq_destroy(b->own->learn_seq);
+    simap_destroy(&b->own->special_ports);
+    ofputil_port_map_destroy(&b->own->port_map);
+    ofputil_table_map_destroy(&b->own->table_map);
 }
 
 void
@@ -140,17 +142,17 @@ rebuild_port_map(struct adp_bridge *b)
     const struct ofport *ofport;
     uint32_t digest = 0;
 
-    ofputil_port_map_destroy(&b->port_map);
-    ofputil_port_map_init(&b->port_map);
+    ofputil_port_map_destroy(&b->own->port_map);
+    ofputil_port_map_init(&b->own->port_map);
     HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
         const char *name = netdev_get_name(ofport->netdev);
 
-        ofputil_port_map_put(&b->port_map, ofport->ofp_port, name);
+        ofputil_port_map_put(&b->own->port_map, ofport->ofp_port, name);
         digest += hash_string(name, ofp_to_u16(ofport->ofp_port));
     }
 
-    bool changed = digest != b->ports_digest;
-    b->ports_digest = digest;
+    bool changed = digest != b->own->ports_digest;
+    b->own->ports_digest = digest;
     return changed;
 }
 
@@ -161,7 +163,7 @@ adp_bridge_rebuild_ports(struct adp_bridge *b)
     struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
                                                  &b->ports);
 
-    b->ports_dirty = false;
+    b->own->ports_dirty = false;
     ovsrcu_set(&b->ports, adp_ports_create(b));
     adp_ports_publish();
     if (old) {
@@ -169,7 +171,7 @@ adp_bridge_rebuild_ports(struct adp_bridge *b)
     }
     bool changed = rebuild_port_map(b);
     if (changed) {
-        b->ports_seq++;
+        b->own->ports_seq++;
     }
     adp_turn_leave(outer);
     return changed;
@@ -196,180 +198,87 @@ bridge_is_special(const struct adp_bridge *b)
             || o->has_bonded_bundles || o->lacp_enabled
             || mbridge_has_mirrors(o->mbridge)
             || connmgr_has_in_band(o->up.connmgr)
-            || !simap_is_empty(&b->special_ports)
+            || !simap_is_empty(&b->own->special_ports)
             || ovsrcu_get(struct adp_ports *, &b->ports)->special);
 }
 
-/* Opens the bridge, unless its flows have to be waited for. */
-static void
-set_mode(struct adp_bridge *b)
+void
+adp_bridge_set_mode(struct adp_bridge *b, bool closed)
 {
     bool waits = ofproto_get_flow_restore_wait();
 
-    if (waits != b->waits_for_flows) {
-        b->waits_for_flows = waits;
+    if (waits != b->own->waits_for_flows) {
+        b->own->waits_for_flows = waits;
         VLOG_INFO("bridge %s: %s", b->dpif.up.name,
                   waits ? "no packet passes while "
                           "other_config:flow-restore-wait is set"
                         : "flow-restore-wait has gone, packets pass");
     }
+    atomic_store_relaxed(&b->miss_to_controller,
+                         connmgr_wants_packet_in_on_miss(b->dpif.up.connmgr));
     atomic_store_relaxed(&b->mode,
-                         (waits || b->bereft ? ADP_MODE_CLOSED
+                         (waits || closed ? ADP_MODE_CLOSED
                           : bridge_is_special(b) ? ADP_MODE_STOCK
                           : ADP_MODE_COMPILED));
 }
 
-static bool
-take_emptied(struct adp_bridge *b)
-{
-    adp_bridge_lock_tables();
-    bool emptied = b->emptied;
-    b->emptied = false;
-    ovs_mutex_unlock(&ofproto_mutex);
-
-    return emptied;
-}
-
-static bool
-lacks_pipeline(const struct adp_bridge *b)
-{
-    return b->pipeline && !adp_state_is_synced(b->state);
-}
-
-static void
-try_pipeline(struct adp_bridge *b)
-{
-    adp_bridge_reinstall_pipeline(b);
-    if (lacks_pipeline(b)) {
-        /* What upstream has put there would be good for packets that come
-         * from other bridges. */
-        free(adp_bridge_commit(b, NULL, 0, NULL, 0, true));
-        take_emptied(b);
-    }
-    b->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
-}
-
-/* Whoever flushes the tables (set-controller does) gets the built-in pipeline
- * back: the bridge never forwards without it, and while OpenFlow refuses it no
- * packet passes. */
-static void
-bring_pipeline_back(struct adp_bridge *b)
-{
-    if (take_emptied(b) && b->pipeline) {
-        VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
-                  "again", b->dpif.up.name, b->pipeline->name);
-        b->bereft = true;
-        try_pipeline(b);
-    } else if (b->bereft && lacks_pipeline(b)
-               && time_msec() >= b->next_reinstall) {
-        try_pipeline(b);
-    }
-    b->bereft = b->bereft && lacks_pipeline(b);
-}
-
-void
+bool
 adp_bridge_run(struct adp_bridge *b)
 {
     uint64_t seqno = seq_read(connectivity_seq_get());
 
-    if (b->connectivity_seqno != seqno) {
-        b->connectivity_seqno = seqno;
-        b->ports_dirty = true;
+    if (b->own->connectivity_seqno != seqno) {
+        b->own->connectivity_seqno = seqno;
+        b->own->ports_dirty = true;
     }
     seqno = seq_read(tnl_conf_seq);
-    if (b->tnl_conf_seqno != seqno) {
+    if (b->own->tnl_conf_seqno != seqno) {
         /* Other packets than before may end a tunnel. */
-        b->tnl_conf_seqno = seqno;
-        b->ports_dirty = true;
+        b->own->tnl_conf_seqno = seqno;
+        b->own->ports_dirty = true;
     }
-    if (b->ports_dirty && adp_bridge_rebuild_ports(b) && b->pipeline) {
-        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
-
-        adp_state_sync(b->state, false);
-        adp_turn_leave(outer);
-    }
-    bring_pipeline_back(b);
-    atomic_store_relaxed(&b->miss_to_controller,
-                         connmgr_wants_packet_in_on_miss(b->dpif.up.connmgr));
-    set_mode(b);
+    return b->own->ports_dirty && adp_bridge_rebuild_ports(b);
 }
 
-/* Configuration. */
+/* What the provider tells. */
 
-/* Sessions are the packet threads', who serve all bridges: the bridge that
- * wants the most decides. */
-static void
-set_max_sessions(void)
+bool
+adp_bridge_is_constructed(const struct adp_bridge *b)
 {
-    const struct adp_bridge *b;
-    uint64_t max = 0;
-
-    LIST_FOR_EACH (b, list_node, &adp_bridges) {
-        max = MAX(max, b->max_sessions);
-    }
-    adp_cache_set_capacity(max ? max : ADP_CACHE_DEFAULT_CAPACITY);
-}
-
-static void
-configure_max_sessions(struct adp_bridge *b, const struct smap *other_config)
-{
-    const char *s = smap_get(other_config, "antrea-dp-max-sessions");
-    unsigned long long int n = 0;
-
-    if (s && (!str_to_ullong(s, 10, &n) || n < ADP_CACHE_MIN_CAPACITY
-              || n > ADP_CACHE_MAX_CAPACITY)) {
-        VLOG_ERR("bridge %s: other_config:antrea-dp-max-sessions: must be a "
-                 "number from %"PRIu64" to %"PRIu64", not \"%s\"",
-                 b->dpif.up.name, ADP_CACHE_MIN_CAPACITY,
-                 ADP_CACHE_MAX_CAPACITY, s);
-        n = 0;
-    }
-    b->max_sessions = n;
-    set_max_sessions();
-}
-
-/* The number that other_config:'key' gives, or 'def' if it is not one. */
-static size_t
-configured_number(const struct adp_bridge *b, const struct smap *other_config,
-                  const char *key, size_t def)
-{
-    const char *s = smap_get(other_config, key);
-    unsigned int n;
-
-    if (!s) {
-        return def;
-    }
-    if (!str_to_uint(s, 10, &n)) {
-        VLOG_ERR("bridge %s: other_config:%s: must be a number from 0 to %u, "
-                 "not \"%s\"", b->dpif.up.name, key, UINT_MAX, s);
-        return def;
-    }
-    return n;
-}
-
-static void
-configure_max_learned(struct adp_bridge *b, const struct smap *other_config)
-{
-    const struct adp_learn_limits limits = {
-        .per_learner = configured_number(b, other_config,
-                                         "antrea-dp-max-learned-per-flow",
-                                         ADP_MAX_LEARNED_PER_FLOW),
-        .total = configured_number(b, other_config, "antrea-dp-max-learned",
-                                   ADP_MAX_LEARNED),
-    };
-
-    adp_learn_table_set_limits(b->learn, &limits);
+    return b->own->constructed;
 }
 
 void
-adp_bridge_configure(struct adp_bridge *b, const struct smap *other_config,
-                     const struct smap *external_ids)
+adp_bridge_set_round(struct adp_bridge *b, uint16_t round)
 {
-    b->round = smap_get_uint(external_ids, "roundNum", 1);
-    adp_decide_set_vlan_limit(flow_vlan_limit);
-    configure_max_sessions(b, other_config);
-    configure_max_learned(b, other_config);
-    adp_bridge_configure_pipeline(b, other_config);
+    b->own->round = round;
+}
+
+void
+adp_bridge_ports_changed(struct adp_bridge *b)
+{
+    b->own->ports_dirty = true;
+}
+
+void
+adp_bridge_set_special(struct adp_bridge *b, const struct netdev *port,
+                       enum adp_special bit, bool on)
+{
+    unsigned int bits = simap_get(&b->own->special_ports,
+                                  netdev_get_name(port));
+
+    bits = on ? bits | bit : bits & ~bit;
+    if (bits) {
+        simap_put(&b->own->special_ports, netdev_get_name(port), bits);
+    } else {
+        adp_bridge_clear_special(b, port);
+    }
+}
+
+void
+adp_bridge_clear_special(struct adp_bridge *b, const struct netdev *port)
+{
+    simap_find_and_delete(&b->own->special_ports, netdev_get_name(port));
 }
 
 /* What the control plane sees. */
@@ -411,40 +320,16 @@ adp_bridge_name(const struct adp_bridge *b)
     return b->dpif.up.name;
 }
 
-const struct adp_pipeline *
-adp_bridge_pipeline(const struct adp_bridge *b)
-{
-    return b->pipeline;
-}
-
-uint64_t
-adp_bridge_pipeline_options(const struct adp_bridge *b)
-{
-    return b->pipeline_options;
-}
-
-const char *
-adp_bridge_pipeline_error(const struct adp_bridge *b)
-{
-    return b->pipeline_error;
-}
-
-struct adp_state *
-adp_bridge_state(const struct adp_bridge *b)
-{
-    return b->pipeline ? b->state : NULL;
-}
-
 uint16_t
 adp_bridge_round(const struct adp_bridge *b)
 {
-    return b->round;
+    return b->own->round;
 }
 
 uint64_t
 adp_bridge_ports_seq(const struct adp_bridge *b)
 {
-    return b->ports_seq;
+    return b->own->ports_seq;
 }
 
 bool
@@ -462,13 +347,32 @@ adp_bridge_port_number(const struct adp_bridge *b, const char *name,
 const struct ofputil_port_map *
 adp_bridge_port_map(struct adp_bridge *b)
 {
-    return &b->port_map;
+    return &b->own->port_map;
 }
 
 const struct ofputil_table_map *
 adp_bridge_table_map(struct adp_bridge *b)
 {
-    return &b->table_map;
+    return &b->own->table_map;
+}
+
+void
+adp_bridge_name_table(struct adp_bridge *b, uint8_t id, const char *name)
+{
+    ofproto_name_table(&b->dpif.up, id, name);
+    ofputil_table_map_put(&b->own->table_map, id, name);
+}
+
+void
+adp_bridge_unname_tables(struct adp_bridge *b)
+{
+    for (int id = 0; id <= ADP_LAST_TABLE; id++) {
+        if (ofputil_table_map_get_name(&b->own->table_map, id)) {
+            ofproto_name_table(&b->dpif.up, id, NULL);
+        }
+    }
+    ofputil_table_map_destroy(&b->own->table_map);
+    ofputil_table_map_init(&b->own->table_map);
 }
 
 char *

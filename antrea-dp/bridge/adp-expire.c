@@ -14,8 +14,9 @@
  * is empty, too. */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-expire.h"
 
+#include "adp-bridge-private.h"
 #include "adp-turn.h"
 #include "coverage.h"
 #include "ofproto/dp-hooks-ofproto.h"
@@ -72,8 +73,8 @@ sweep(struct adp_bridge *b, struct rule_collection *hard,
     long long int now = time_msec();
 
     for (size_t seen = 0, due = 0; seen < SLICE_SEEN && due < SLICE_EXPIRED
-         && !ovs_list_is_empty(&b->unswept); seen++) {
-        struct rule *rule = CONTAINER_OF(ovs_list_pop_front(&b->unswept),
+         && !ovs_list_is_empty(&b->own->unswept); seen++) {
+        struct rule *rule = CONTAINER_OF(ovs_list_pop_front(&b->own->unswept),
                                          struct rule, expirable);
 
         ovs_list_push_back(&b->dpif.up.expirable, &rule->expirable);
@@ -97,10 +98,10 @@ adp_expire_run(struct adp_bridge *b)
     rule_collection_init(&hard);
     rule_collection_init(&idle);
     adp_bridge_lock_tables();
-    if (ovs_list_is_empty(&b->unswept) && b->expire_seqno != seqno) {
+    if (ovs_list_is_empty(&b->own->unswept) && b->own->expire_seqno != seqno) {
         /* What upstream knows of the flows' use is fresh. */
-        b->expire_seqno = seqno;
-        ovs_list_push_back_all(&b->unswept, &b->dpif.up.expirable);
+        b->own->expire_seqno = seqno;
+        ovs_list_push_back_all(&b->own->unswept, &b->dpif.up.expirable);
     }
     sweep(b, &hard, &idle);
     size_t n = rule_collection_n(&hard) + rule_collection_n(&idle);
@@ -109,7 +110,7 @@ adp_expire_run(struct adp_bridge *b)
         COVERAGE_INC(adp_expire_version);
         ofproto_expire_rules(&b->dpif.up, &hard, &idle);
     }
-    b->expire_more = !ovs_list_is_empty(&b->unswept);
+    b->own->expire_more = !ovs_list_is_empty(&b->own->unswept);
     ovs_mutex_unlock(&ofproto_mutex);
     rule_collection_destroy(&hard);
     rule_collection_destroy(&idle);
@@ -119,7 +120,7 @@ adp_expire_run(struct adp_bridge *b)
 void
 adp_expire_wait(const struct adp_bridge *b)
 {
-    if (b->expire_more) {
+    if (b->own->expire_more) {
         poll_immediate_wake();
     }
 }
@@ -144,5 +145,5 @@ adp_expire_unhide(struct adp_bridge *b, struct ovs_list *hidden)
 void
 adp_expire_stop(struct adp_bridge *b)
 {
-    adp_expire_unhide(b, &b->unswept);
+    adp_expire_unhide(b, &b->own->unswept);
 }

@@ -10,8 +10,10 @@
  * wait. */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-install.h"
 
+#include "adp-bridge-private.h"
+#include "adp-credit.h"
 #include "adp-turn.h"
 #include "coverage.h"
 #include "ofproto/connmgr.h"
@@ -68,7 +70,7 @@ adp_install_learned(struct adp_bridge *b, const struct adp_learned *learned,
     }
     switch (adp_learn_table_insert(b->learn, learned, generation)) {
     case ADP_LEARN_ADDED_FIRST:
-        seq_change(b->learn_seq);
+        seq_change(b->own->learn_seq);
         /* Fall through. */
     case ADP_LEARN_ADDED:
         adp_count(&b->counters.learned, 1);
@@ -114,9 +116,9 @@ start(struct adp_bridge *b, struct adp_learn_entry *entry,
     enum ofperr error;
 
     ofm->version = b->dpif.up.tables_version + 1;
-    b->installing = entry;
+    b->own->installing = entry;
     error = ofproto_flow_mod_learn_start(ofm);
-    b->installing = NULL;
+    b->own->installing = NULL;
     if (error) {
         COVERAGE_INC(adp_learn_refused);
         ofproto_rule_unref(ofm->temp_rule);
@@ -170,9 +172,9 @@ adp_install_run(struct adp_bridge *b)
     struct adp_learn_entry *entries[SLICE], *wanted[SLICE];
     size_t n, n_wanted = 0;
 
-    b->learn_seqno = seq_read(b->learn_seq);
+    b->own->learn_seqno = seq_read(b->own->learn_seq);
     n = adp_learn_table_take(b->learn, entries, SLICE);
-    b->learn_more = n == SLICE;
+    b->own->learn_more = n == SLICE;
     if (!n) {
         return;
     }
@@ -189,7 +191,7 @@ adp_install_run(struct adp_bridge *b)
     }
     free(ofms);
     for (size_t i = 0; i < n; i++) {
-        adp_fold_early(b, entries[i]);
+        adp_credit_early(b, entries[i]);
     }
 
     /* In force through the program now, or not at all. */
@@ -202,9 +204,9 @@ adp_install_run(struct adp_bridge *b)
 void
 adp_install_wait(struct adp_bridge *b)
 {
-    if (b->learn_more) {
+    if (b->own->learn_more) {
         poll_immediate_wake();
     } else {
-        seq_wait(b->learn_seq, b->learn_seqno);
+        seq_wait(b->own->learn_seq, b->own->learn_seqno);
     }
 }

@@ -13,8 +13,9 @@
  * changed group only after it was constructed. */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-journal.h"
 
+#include "adp-bridge-private.h"
 #include "adp-turn.h"
 #include "hash.h"
 #include "ofproto/ofproto-provider.h"
@@ -35,11 +36,11 @@ void
 adp_journal_init(struct adp_bridge *b)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    hmap_init(&b->rules);
-    hmap_init(&b->dirty_groups);
-    b->journal = adp_delta_create();
-    b->empty = true;
-    b->emptied = false;
+    hmap_init(&b->own->rules);
+    hmap_init(&b->own->dirty_groups);
+    b->own->journal = adp_delta_create();
+    b->own->empty = true;
+    b->own->emptied = false;
     ovsrcu_init(&b->program, adp_program_create());
 }
 
@@ -47,8 +48,8 @@ static void
 forget_old_learners(struct adp_bridge *b)
     OVS_REQUIRES(ofproto_mutex)
 {
-    while (b->n_old_learners) {
-        adp_rule_unref(b->old_learners[--b->n_old_learners]);
+    while (b->own->n_old_learners) {
+        adp_rule_unref(b->own->old_learners[--b->own->n_old_learners]);
     }
 }
 
@@ -58,18 +59,18 @@ adp_journal_uninit(struct adp_bridge *b)
     struct journal_rule *jr;
     struct dirty_group *dg;
 
-    HMAP_FOR_EACH_POP (jr, node, &b->rules) {
+    HMAP_FOR_EACH_POP (jr, node, &b->own->rules) {
         adp_rule_unref(jr->compiled);
         free(jr);
     }
-    hmap_destroy(&b->rules);
-    HMAP_FOR_EACH_POP (dg, node, &b->dirty_groups) {
+    hmap_destroy(&b->own->rules);
+    HMAP_FOR_EACH_POP (dg, node, &b->own->dirty_groups) {
         free(dg);
     }
-    hmap_destroy(&b->dirty_groups);
-    adp_delta_destroy(b->journal);
+    hmap_destroy(&b->own->dirty_groups);
+    adp_delta_destroy(b->own->journal);
     forget_old_learners(b);
-    free(b->old_learners);
+    free(b->own->old_learners);
     adp_program_unref(ovsrcu_get_protected(struct adp_program *,
                                            &b->program));
 }
@@ -92,7 +93,7 @@ journal_find(const struct adp_bridge *b, const struct rule *rule)
 {
     struct journal_rule *jr;
 
-    HMAP_FOR_EACH_WITH_HASH (jr, node, hash_pointer(rule, 0), &b->rules) {
+    HMAP_FOR_EACH_WITH_HASH (jr, node, hash_pointer(rule, 0), &b->own->rules) {
         if (jr->rule == rule) {
             return jr;
         }
@@ -110,14 +111,14 @@ hash_place(const struct rule *rule)
 bool
 adp_journal_may_learn(struct adp_bridge *b, const struct rule *rule)
 {
-    if (!b->stock_learning.learner) {
-        b->stock_learning.learner = adp_learn_table_count_foreign(b->learn);
+    if (!b->own->stock_learning.learner) {
+        b->own->stock_learning.learner = adp_learn_table_count_foreign(b->learn);
     }
-    b->stock_learning.hash = hash_place(rule);
-    if (!b->stock_learning.learner) {
+    b->own->stock_learning.hash = hash_place(rule);
+    if (!b->own->stock_learning.learner) {
         adp_count(&b->counters.unlearned, 1);
     }
-    return b->stock_learning.learner != NULL;
+    return b->own->stock_learning.learner != NULL;
 }
 
 /* Whose flow 'rule' is, or NULL. */
@@ -127,12 +128,12 @@ find_learner(struct adp_bridge *b, const struct rule *rule)
 {
     struct adp_learner *learner = NULL;
 
-    if (b->installing) {
-        learner = adp_learn_entry_hand_over(b->installing);
-    } else if (b->stock_learning.learner
-               && b->stock_learning.hash == hash_place(rule)) {
-        learner = b->stock_learning.learner;
-        b->stock_learning.learner = NULL;
+    if (b->own->installing) {
+        learner = adp_learn_entry_hand_over(b->own->installing);
+    } else if (b->own->stock_learning.learner
+               && b->own->stock_learning.hash == hash_place(rule)) {
+        learner = b->own->stock_learning.learner;
+        b->own->stock_learning.learner = NULL;
     }
     return learner;
 }
@@ -141,9 +142,9 @@ void
 adp_journal_run(struct adp_bridge *b)
 {
     adp_bridge_lock_tables();
-    if (b->stock_learning.learner) {
-        adp_learner_release(b->learn, b->stock_learning.learner);
-        b->stock_learning.learner = NULL;
+    if (b->own->stock_learning.learner) {
+        adp_learner_release(b->learn, b->own->stock_learning.learner);
+        b->own->stock_learning.learner = NULL;
     }
     ovs_mutex_unlock(&ofproto_mutex);
 }
@@ -165,20 +166,20 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
                                    actions->ofpacts, actions->ofpacts_len,
                                    rule, release_rule);
     jr->learner = find_learner(b, rule);
-    hmap_insert(&b->rules, &jr->node, hash_pointer(rule, 0));
-    adp_delta_add_rule(b->journal, jr->compiled);
+    hmap_insert(&b->own->rules, &jr->node, hash_pointer(rule, 0));
+    adp_delta_add_rule(b->own->journal, jr->compiled);
 }
 
 static void
 note_old_learner(struct adp_bridge *b, struct adp_rule *rule)
     OVS_REQUIRES(ofproto_mutex)
 {
-    if (b->n_old_learners >= b->allocated_old_learners) {
-        b->old_learners = x2nrealloc(b->old_learners,
-                                     &b->allocated_old_learners,
-                                     sizeof *b->old_learners);
+    if (b->own->n_old_learners >= b->own->allocated_old_learners) {
+        b->own->old_learners = x2nrealloc(b->own->old_learners,
+                                     &b->own->allocated_old_learners,
+                                     sizeof *b->own->old_learners);
     }
-    b->old_learners[b->n_old_learners++] = adp_rule_ref(rule);
+    b->own->old_learners[b->own->n_old_learners++] = adp_rule_ref(rule);
 }
 
 void
@@ -187,14 +188,14 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
     struct journal_rule *jr = journal_find(b, rule);
 
     if (jr) {
-        adp_delta_remove_rule(b->journal, jr->compiled);
+        adp_delta_remove_rule(b->own->journal, jr->compiled);
         if (adp_rule_learns(jr->compiled)) {
             note_old_learner(b, jr->compiled);
         }
         if (jr->learner) {
             adp_learner_release(b->learn, jr->learner);
         }
-        hmap_remove(&b->rules, &jr->node);
+        hmap_remove(&b->own->rules, &jr->node);
         adp_rule_unref(jr->compiled);
         free(jr);
     }
@@ -206,14 +207,14 @@ adp_journal_group_changed(struct adp_bridge *b, uint32_t group_id)
     struct dirty_group *dg;
 
     HMAP_FOR_EACH_WITH_HASH (dg, node, hash_int(group_id, 0),
-                             &b->dirty_groups) {
+                             &b->own->dirty_groups) {
         if (dg->id == group_id) {
             return;
         }
     }
     dg = xmalloc(sizeof *dg);
     dg->id = group_id;
-    hmap_insert(&b->dirty_groups, &dg->node, hash_int(group_id, 0));
+    hmap_insert(&b->own->dirty_groups, &dg->node, hash_int(group_id, 0));
 }
 
 static void
@@ -228,10 +229,10 @@ journal_read_group(struct adp_bridge *b, uint32_t group_id,
                                                       &group->buckets,
                                                       &group->props, group,
                                                       release_group);
-        adp_delta_set_group(b->journal, compiled);
+        adp_delta_set_group(b->own->journal, compiled);
         adp_group_unref(compiled);
     } else {
-        adp_delta_remove_group(b->journal, group_id);
+        adp_delta_remove_group(b->own->journal, group_id);
     }
 }
 
@@ -259,8 +260,8 @@ fence_learning(struct adp_bridge *b, uint64_t generation)
 {
     bool fence = false;
 
-    for (size_t i = 0; i < b->n_old_learners && !fence; i++) {
-        fence = is_gone(b->old_learners[i], b);
+    for (size_t i = 0; i < b->own->n_old_learners && !fence; i++) {
+        fence = is_gone(b->own->old_learners[i], b);
     }
     forget_old_learners(b);
     if (fence) {
@@ -274,13 +275,13 @@ journal_publish(struct adp_bridge *b)
 {
     struct adp_program *old = ovsrcu_get_protected(struct adp_program *,
                                                    &b->program);
-    struct adp_program *program = adp_compile(old, b->journal);
+    struct adp_program *program = adp_compile(old, b->own->journal);
 
     fence_learning(b, program->generation);
     ovsrcu_set(&b->program, program);
     adp_program_unref(old);
-    adp_delta_destroy(b->journal);
-    b->journal = adp_delta_create();
+    adp_delta_destroy(b->own->journal);
+    b->own->journal = adp_delta_create();
 }
 
 /* Notes that a version leaves the bridge without a flow.  A built-in pipeline
@@ -290,13 +291,13 @@ static void
 note_emptiness(struct adp_bridge *b)
     OVS_REQUIRES(ofproto_mutex)
 {
-    bool empty = hmap_is_empty(&b->rules);
+    bool empty = hmap_is_empty(&b->own->rules);
 
-    if (empty && !b->empty && b->pipeline) {
-        b->emptied = true;
+    if (empty && !b->own->empty && b->own->keeps_pipeline) {
+        b->own->emptied = true;
         atomic_store_relaxed(&b->mode, ADP_MODE_CLOSED);
     }
-    b->empty = empty;
+    b->own->empty = empty;
 }
 
 void
@@ -306,11 +307,11 @@ adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
     struct dirty_group *dg;
 
     note_emptiness(b);
-    HMAP_FOR_EACH_POP (dg, node, &b->dirty_groups) {
+    HMAP_FOR_EACH_POP (dg, node, &b->own->dirty_groups) {
         journal_read_group(b, dg->id, version);
         free(dg);
     }
-    if (!adp_delta_is_empty(b->journal)) {
+    if (!adp_delta_is_empty(b->own->journal)) {
         journal_publish(b);
     }
     adp_turn_leave(outer);
@@ -333,9 +334,28 @@ adp_journal_read_misses(struct adp_bridge *b)
 
     adp_bridge_lock_tables();
     for (uint8_t id = 0; id <= ADP_LAST_TABLE; id++) {
-        adp_delta_set_miss(b->journal, id,
+        adp_delta_set_miss(b->own->journal, id,
                            ofproto_table_get_miss_config(&b->dpif.up, id));
     }
     journal_publish(b);
     ovs_mutex_unlock(&ofproto_mutex);
+}
+
+void
+adp_journal_keep_pipeline(struct adp_bridge *b, bool keeps)
+{
+    adp_bridge_lock_tables();
+    b->own->keeps_pipeline = keeps;
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
+bool
+adp_journal_take_emptied(struct adp_bridge *b)
+{
+    adp_bridge_lock_tables();
+    bool emptied = b->own->emptied;
+    b->own->emptied = false;
+    ovs_mutex_unlock(&ofproto_mutex);
+
+    return emptied;
 }

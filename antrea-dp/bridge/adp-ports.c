@@ -231,7 +231,7 @@ adp_ports_input_tunnel(const struct flow *flow, ofp_port_t *ofp_port)
     struct adp_bridge *b = adp_bridge_cast(&ofproto->up);
     bool stopped = false;
     if (b) {
-        atomic_read_relaxed(&b->stopped, &stopped);
+        atomic_read_relaxed(&b->own->stopped, &stopped);
     }
     return stopped ? NULL : b;
 }

@@ -4,6 +4,7 @@
 #include "adp-appctl.h"
 
 #include "adp-bridge.h"
+#include "adp-show.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "unixctl.h"
@@ -40,7 +41,7 @@ program_show(struct unixctl_conn *conn, int argc, const char *argv[],
     if (b) {
         struct ds s = DS_EMPTY_INITIALIZER;
 
-        adp_bridge_format_program(b, &s);
+        adp_show_program(b, &s);
         unixctl_command_reply(conn, ds_cstr(&s));
         ds_destroy(&s);
     }
@@ -53,7 +54,7 @@ stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
     struct adp_bridge *b = find_bridge(conn, argc > 1 ? argv[1] : NULL);
 
     if (b) {
-        struct json *stats = adp_bridge_stats(b, true);
+        struct json *stats = adp_show_stats(b, true);
         char *s = json_to_string(stats, JSSF_PRETTY | JSSF_SORT);
 
         unixctl_command_reply(conn, s);
@@ -70,7 +71,7 @@ trace(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
     struct json *result;
 
     if (b) {
-        char *error = adp_bridge_trace(b, argv[2], argv[3], NULL, &result);
+        char *error = adp_show_packet(b, argv[2], argv[3], NULL, &result);
 
         if (error) {
             unixctl_command_reply_error(conn, error);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-control-stage.h"
+#include "adp-show.h"
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "model-index.h"
@@ -488,7 +490,7 @@ method_stats(struct adp_control_call *call)
     struct adp_bridge *bridge = call_bridge(call, false);
     bool brief = call_bool(call, "brief");
 
-    return call->error ? NULL : adp_bridge_stats(bridge, !brief);
+    return call->error ? NULL : adp_show_stats(bridge, !brief);
 }
 
 static struct json *
@@ -509,7 +511,7 @@ method_trace(struct adp_control_call *call)
         return NULL;
     }
 
-    char *reason = adp_bridge_trace(bridge, json_string(in_port), flow, packet,
+    char *reason = adp_show_packet(bridge, json_string(in_port), flow, packet,
                                     &result);
     if (reason) {
         call_error(call, "invalid", NULL, "%s", reason);
@@ -530,7 +532,7 @@ method_program(struct adp_control_call *call)
 
     struct ds s = DS_EMPTY_INITIALIZER;
     struct json *result = json_object_create();
-    adp_bridge_format_program(bridge, &s);
+    adp_show_program(bridge, &s);
     json_object_put(result, "text",
                     json_string_create_nocopy(ds_steal_cstr(&s)));
     return result;

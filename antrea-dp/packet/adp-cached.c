@@ -3,7 +3,8 @@
 #include <config.h>
 #include "adp-cached.h"
 
-#include "adp-bridge-private.h"
+#include "adp-bridge-shared.h"
+#include "adp-credit.h"
 #include "adp-tunnel.h"
 #include "bitmap.h"
 #include "hash.h"
@@ -349,14 +350,14 @@ credit(struct adp_bridge *b, const struct adp_cached *v, uint64_t n_packets,
     atomic_read_relaxed(&CONST_CAST(struct adp_cached *, v)->tcp_flags,
                         &tcp_flags);
     for (size_t i = 0; i < v->content.n_hits; i++) {
-        adp_bridge_credit_hit(b, &v->hits[i], n_packets, n_bytes, used,
+        adp_credit_hit(b, &v->hits[i], n_packets, n_bytes, used,
                               tcp_flags);
     }
     if (v->content.tunnel) {
         adp_tunnel_credit(v->content.tunnel, n_packets, n_bytes);
     }
     if (v->content.ingress_tunnel) {
-        adp_bridge_credit_tunnel_port(b, v->content.ingress_tunnel, n_packets,
+        adp_credit_tunnel_port(b, v->content.ingress_tunnel, n_packets,
                                       n_bytes);
     }
     adp_count(&b->counters.handled, n_packets);

@@ -9,12 +9,15 @@
  * on with it as if nothing had happened. */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-input.h"
 
+#include "adp-bridge-shared.h"
 #include "adp-cache.h"
 #include "adp-cached.h"
+#include "adp-credit.h"
 #include "adp-draft.h"
 #include "adp-fast.h"
+#include "adp-install.h"
 #include "adp-memo.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
@@ -60,7 +63,7 @@ credit(struct adp_bridge *b, const struct adp_walk *w, uint64_t n_bytes,
     const struct adp_verdict *v = &w->verdict;
 
     for (size_t i = 0; i < v->n_hits; i++) {
-        adp_bridge_credit_hit(b, &v->hits[i], 1, n_bytes, now, tcp_flags);
+        adp_credit_hit(b, &v->hits[i], 1, n_bytes, now, tcp_flags);
     }
     for (size_t i = 0; i < w->n_tunnels; i++) {
         adp_tunnel_credit(w->tunnels[i], 1, n_bytes);
@@ -207,7 +210,7 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
     } else {
         credit(b, w, n_bytes, tcp_flags, f->now);
         if (w->from_tunnel) {
-            adp_bridge_credit_tunnel_port(b, flow->in_port.ofp_port, 1,
+            adp_credit_tunnel_port(b, flow->in_port.ofp_port, 1,
                                           n_bytes);
         }
         adp_count(&b->counters.decides, 1);

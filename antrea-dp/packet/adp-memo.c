@@ -3,7 +3,7 @@
 #include <config.h>
 #include "adp-memo.h"
 
-#include "adp-bridge-private.h"
+#include "adp-bridge-shared.h"
 #include "adp-cached.h"
 #include "adp-draft.h"
 #include "adp-key.h"

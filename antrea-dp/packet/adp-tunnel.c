@@ -3,7 +3,7 @@
 #include <config.h>
 #include "adp-tunnel.h"
 
-#include "adp-bridge-private.h"
+#include "adp-bridge-shared.h"
 #include "cmap.h"
 #include "connectivity.h"
 #include "hash.h"
@@ -12,6 +12,7 @@
 #include "ofproto/ofproto-dpif-xlate-cache.h"
 #include "openvswitch/meta-flow.h"
 #include "ovs-thread.h"
+#include "seq.h"
 #include "timeval.h"
 
 #define LIFETIME_MS 500         /* Of a way. */
@@ -133,8 +134,8 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     adp_tunnel_unref(t);
 }
 
-void
-adp_tunnels_destroy(struct adp_tunnels *tunnels)
+static void
+tunnels_destroy__(struct adp_tunnels *tunnels)
 {
     struct adp_tunnel *t;
 
@@ -146,6 +147,12 @@ adp_tunnels_destroy(struct adp_tunnels *tunnels)
     cmap_destroy(&tunnels->map);
     ovs_mutex_destroy(&tunnels->mutex);
     free(tunnels);
+}
+
+void
+adp_tunnels_destroy(struct adp_tunnels *tunnels)
+{
+    ovsrcu_postpone(tunnels_destroy__, tunnels);
 }
 
 static bool

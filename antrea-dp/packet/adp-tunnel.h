@@ -29,6 +29,7 @@ struct adp_tunnel;
 struct adp_tunnels;
 
 struct adp_tunnels *adp_tunnels_create(void);
+/* Behind a grace period: packet threads may still look at them. */
 void adp_tunnels_destroy(struct adp_tunnels *);
 /* Folds counters and drops what is out of date. */
 void adp_tunnels_run(struct adp_tunnels *);

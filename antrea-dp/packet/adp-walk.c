@@ -3,7 +3,7 @@
 #include <config.h>
 #include "adp-walk.h"
 
-#include "adp-bridge-private.h"
+#include "adp-bridge-shared.h"
 #include "adp-tunnel.h"
 #include "util.h"
 

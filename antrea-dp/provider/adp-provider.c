@@ -12,13 +12,18 @@
  * "netdev". */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-appctl.h"
+#include "adp-bridge-pipeline.h"
+#include "adp-bridge-shared.h"
 #include "adp-cache.h"
 #include "adp-cached.h"
-#include "adp-memo.h"
-
-#include "adp-appctl.h"
+#include "adp-configure.h"
 #include "adp-control.h"
+#include "adp-expire.h"
+#include "adp-fold.h"
+#include "adp-input.h"
+#include "adp-journal.h"
+#include "adp-memo.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "conntrack-pool.h"
@@ -30,8 +35,6 @@
 
 #define ADP_TYPE "antrea"
 #define DUMMY_TYPE "dummy"
-
-struct ovs_list adp_bridges = OVS_LIST_INITIALIZER(&adp_bridges);
 
 static const struct ofproto_class *base = &ofproto_dpif_class;
 
@@ -161,9 +164,20 @@ adp_class_ct_del_zone_timeout_policy(const char *type OVS_UNUSED,
 static struct ofproto *
 adp_class_alloc(void)
 {
-    struct adp_bridge *b = xzalloc(sizeof *b);
+    struct adp_bridge *b = adp_bridge_alloc();
 
     return &b->dpif.up;
+}
+
+/* Each room lets go of the bridge, from the top to the ground. */
+static void
+stop(struct adp_bridge *b)
+{
+    adp_bridge_stop(b);
+    adp_cached_forget(b);
+    adp_bridge_pipeline_uninit(b);
+    adp_tunnels_destroy(b->tunnels);
+    adp_bridge_uninit(b);
 }
 
 static int
@@ -174,6 +188,8 @@ adp_class_construct(struct ofproto *ofproto)
     int error;
 
     adp_bridge_init(b);
+    b->tunnels = adp_tunnels_create();
+    adp_bridge_pipeline_init(b);
 
     /* The base class opens the datapath of the bridge's type. */
     ofproto->type = CONST_CAST(char *, base_type);
@@ -181,7 +197,7 @@ adp_class_construct(struct ofproto *ofproto)
     ofproto->type = type;
 
     if (error) {
-        adp_bridge_stop(b);
+        stop(b);
     } else {
         adp_bridge_start(b);
     }
@@ -191,7 +207,7 @@ adp_class_construct(struct ofproto *ofproto)
 static void
 adp_class_destruct(struct ofproto *ofproto, bool del)
 {
-    adp_bridge_stop(bridge_of(ofproto));
+    stop(bridge_of(ofproto));
     base->destruct(ofproto, del);
 }
 
@@ -207,7 +223,10 @@ adp_class_run(struct ofproto *ofproto)
     adp_expire_hide(b, &hidden);
     int error = base->run(ofproto);
     adp_expire_unhide(b, &hidden);
-    adp_bridge_run(b);
+    if (adp_bridge_run(b)) {
+        adp_bridge_pipeline_ports_changed(b);
+    }
+    adp_bridge_set_mode(b, !adp_bridge_pipeline_run(b));
     return error;
 }
 
@@ -231,7 +250,7 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
     struct adp_bridge *b = bridge_of(ofproto);
 
     base->set_tables_version(ofproto, version);
-    if (b->constructed) {
+    if (adp_bridge_is_constructed(b)) {
         adp_journal_close_version(b, version);
     }
 }
@@ -251,7 +270,7 @@ adp_class_group_construct(struct ofgroup *group)
 static void
 ports_changed(const struct ofproto *ofproto)
 {
-    bridge_of(ofproto)->ports_dirty = true;
+    adp_bridge_ports_changed(bridge_of(ofproto));
 }
 
 static int
@@ -266,7 +285,7 @@ adp_class_port_destruct(struct ofport *port, bool del)
 {
     struct adp_bridge *b = bridge_of(port->ofproto);
 
-    simap_find_and_delete(&b->special_ports, netdev_get_name(port->netdev));
+    adp_bridge_clear_special(b, port->netdev);
     ports_changed(port->ofproto);
     base->port_destruct(port, del);
 }
@@ -286,41 +305,27 @@ adp_class_port_reconfigured(struct ofport *port,
     base->port_reconfigured(port, old_config);
 }
 
-static void
-set_special(struct adp_bridge *b, const char *name, enum adp_special bit,
-            bool on)
-{
-    unsigned int bits = simap_get(&b->special_ports, name);
-
-    bits = on ? bits | bit : bits & ~bit;
-    if (bits) {
-        simap_put(&b->special_ports, name, bits);
-    } else {
-        simap_find_and_delete(&b->special_ports, name);
-    }
-}
-
 static int
 adp_class_set_cfm(struct ofport *port, const struct cfm_settings *s)
 {
-    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
-                ADP_SPECIAL_CFM, s != NULL);
+    adp_bridge_set_special(bridge_of(port->ofproto), port->netdev,
+                           ADP_SPECIAL_CFM, s != NULL);
     return base->set_cfm(port, s);
 }
 
 static int
 adp_class_set_bfd(struct ofport *port, const struct smap *cfg)
 {
-    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
-                ADP_SPECIAL_BFD, smap_get_bool(cfg, "enable", false));
+    adp_bridge_set_special(bridge_of(port->ofproto), port->netdev,
+                           ADP_SPECIAL_BFD, smap_get_bool(cfg, "enable", false));
     return base->set_bfd(port, cfg);
 }
 
 static int
 adp_class_set_lldp(struct ofport *port, const struct smap *cfg)
 {
-    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
-                ADP_SPECIAL_LLDP, cfg && smap_get_bool(cfg, "enable", false));
+    adp_bridge_set_special(bridge_of(port->ofproto), port->netdev,
+                           ADP_SPECIAL_LLDP, cfg && smap_get_bool(cfg, "enable", false));
     return base->set_lldp(port, cfg);
 }
 
@@ -328,8 +333,8 @@ static int
 adp_class_set_queues(struct ofport *port,
                      const struct ofproto_port_queue *queues, size_t n)
 {
-    set_special(bridge_of(port->ofproto), netdev_get_name(port->netdev),
-                ADP_SPECIAL_QUEUES, n > 0);
+    adp_bridge_set_special(bridge_of(port->ofproto), port->netdev,
+                           ADP_SPECIAL_QUEUES, n > 0);
     return base->set_queues(port, queues, n);
 }
 
@@ -344,9 +349,9 @@ adp_class_bundle_set(struct ofproto *ofproto, void *aux,
             const struct ofport *port = ofproto_get_port(ofproto,
                                                          s->members[i]);
             if (port) {
-                set_special(b, netdev_get_name(port->netdev),
-                            ADP_SPECIAL_BUNDLE,
-                            s->n_members > 1 || s->lacp || s->protected);
+                adp_bridge_set_special(
+                    b, port->netdev, ADP_SPECIAL_BUNDLE,
+                    s->n_members > 1 || s->lacp || s->protected);
             }
         }
     }
@@ -362,7 +367,7 @@ hook_rule_inserted(struct ofproto *ofproto, struct rule *rule)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
-    if (b && b->constructed) {
+    if (b && adp_bridge_is_constructed(b)) {
         adp_journal_rule_inserted(b, rule);
     }
 }
@@ -373,7 +378,7 @@ hook_rule_removed(struct ofproto *ofproto, struct rule *rule)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
-    if (b && b->constructed) {
+    if (b && adp_bridge_is_constructed(b)) {
         adp_journal_rule_removed(b, rule);
     }
 }
@@ -384,7 +389,7 @@ hook_group_removed(struct ofproto *ofproto, uint32_t group_id)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
-    if (b && b->constructed) {
+    if (b && adp_bridge_is_constructed(b)) {
         adp_journal_group_changed(b, group_id);
     }
 }
@@ -395,7 +400,7 @@ hook_may_learn(struct ofproto *ofproto, const struct rule *rule)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
-    return !b || !b->constructed || adp_journal_may_learn(b, rule);
+    return !b || !adp_bridge_is_constructed(b) || adp_journal_may_learn(b, rule);
 }
 
 static void
@@ -406,7 +411,7 @@ hook_bridge_configured(struct ofproto *ofproto,
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
     if (b) {
-        adp_bridge_configure(b, other_config, external_ids);
+        adp_configure(b, other_config, external_ids);
     }
 }
 
@@ -419,8 +424,6 @@ static const struct dp_hooks hooks = {
     .may_learn = hook_may_learn,
     .bridge_configured = hook_bridge_configured,
 };
-
-struct ofproto_class adp_ofproto_class;
 
 /* Runs before main(): the class must be registered before upstream registers
  * its own, which accepts any type. */

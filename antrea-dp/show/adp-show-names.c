@@ -4,10 +4,11 @@
 
 #include <config.h>
 #include "adp-show-trace.h"
-#include "adp-bridge-private.h"
+#include "adp-bridge-shared.h"
 
 #include <stdlib.h>
 
+#include "adp-bridge-pipeline.h"
 #include "adp-state.h"
 #include "model.h"
 #include "openvswitch/json.h"

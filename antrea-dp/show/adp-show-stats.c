@@ -3,9 +3,12 @@
 /* A bridge's counters as JSON: see docs/control-socket.md, "stats". */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-show.h"
 
+#include "adp-bridge-pipeline.h"
+#include "adp-bridge-shared.h"
 #include "adp-cache.h"
+#include "adp-fold.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
 #include "dp-hooks.h"
@@ -101,7 +104,7 @@ stats_tables(struct adp_bridge *b)
         uint64_t missed = adp_counted(&b->counters.tables[i].missed);
 
         if (program->tables[i] || matched || missed) {
-            const char *name = adp_bridge_table_name(i, b);
+            const char *name = adp_bridge_pipeline_table_name(i, b);
             struct json *t = json_object_create();
 
             put_count(t, "flows",
@@ -225,6 +228,7 @@ put_threads(struct json *o, const struct adp_bridge *b)
 static void
 read_flows(struct adp_bridge *b, uint8_t table_id, struct adp_metrics *m)
 {
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
     const struct rule *rule;
 
     CLS_FOR_EACH (rule, cr, &b->dpif.up.tables[table_id].cls) {
@@ -232,8 +236,8 @@ read_flows(struct adp_bridge *b, uint8_t table_id, struct adp_metrics *m)
         struct pkt_stats stats;
         uint32_t id;
         enum adp_flow_metric metric
-            = b->pipeline->flow_metric(table_id, ntohll(rule->flow_cookie),
-                                       &rule->cr.match, &id);
+            = pipeline->flow_metric(table_id, ntohll(rule->flow_cookie),
+                                    &rule->cr.match, &id);
 
         if (metric) {
             b->dpif.up.ofproto_class->rule_get_stats(
@@ -267,8 +271,8 @@ read_group(struct adp_bridge *b, const struct ofgroup *group,
 static void
 put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
 {
-    struct adp_metrics *m = adp_state_metrics(b->state);
-    const struct adp_pipeline *pipeline = b->pipeline;
+    struct adp_metrics *m = adp_state_metrics(adp_bridge_state(b));
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
 
     for (size_t i = 0; i < pipeline->n_metric_tables; i++) {
         read_flows(b, pipeline->metric_tables[i], m);
@@ -291,10 +295,12 @@ put_pipeline_details(struct json *o, const struct adp_bridge *b)
 {
     const char *error = adp_bridge_pipeline_error(b);
 
-    if (b->pipeline_options) {
+    uint64_t options = adp_bridge_pipeline_options(b);
+
+    if (options) {
         struct ds s = DS_EMPTY_INITIALIZER;
 
-        adp_pipeline_format_options(b->pipeline, b->pipeline_options, &s);
+        adp_pipeline_format_options(adp_bridge_pipeline(b), options, &s);
         json_object_put_string(o, "pipeline_options", ds_cstr(&s));
         ds_destroy(&s);
     }
@@ -304,8 +310,9 @@ put_pipeline_details(struct json *o, const struct adp_bridge *b)
 }
 
 struct json *
-adp_bridge_stats(struct adp_bridge *b, bool endpoints)
+adp_show_stats(struct adp_bridge *b, bool endpoints)
 {
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
     const struct adp_program *program;
     struct json *o = json_object_create();
 
@@ -314,13 +321,14 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
 
     json_object_put_string(o, "bridge", b->dpif.up.name);
     json_object_put_string(o, "pipeline",
-                           b->pipeline ? b->pipeline->name : "none");
+                           pipeline ? pipeline->name : "none");
     put_pipeline_details(o, b);
     put_count(o, "time_ms", time_msec());
     put_count(o, "program_generation", program->generation);
     put_count(o, "program_bytes", adp_program_size(program));
-    if (b->pipeline) {
-        put_count(o, "state_generation", adp_state_generation(b->state));
+    if (pipeline) {
+        put_count(o, "state_generation",
+                  adp_state_generation(adp_bridge_state(b)));
     }
     json_object_put(o, "packets", stats_packets(&b->counters));
     json_object_put(o, "learned", stats_learned(b));
@@ -330,7 +338,7 @@ adp_bridge_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "cache", stats_cache());
     put_threads(o, b);
     json_object_put(o, "turns", adp_show_turns(endpoints));
-    if (b->pipeline) {
+    if (pipeline) {
         put_metrics(o, b, endpoints);
     }
     return o;

@@ -2,10 +2,11 @@
 
 #include <config.h>
 #include "adp-show-trace.h"
-#include "adp-bridge-private.h"
+#include "adp-bridge-shared.h"
 
 #include <string.h>
 
+#include "adp-bridge-pipeline.h"
 #include "adp-match.h"
 #include "adp-state.h"
 #include "odp-util.h"
@@ -52,7 +53,7 @@ put_ds(struct json *o, const char *name, struct ds *s)
 static void
 put_table(const struct adp_show_trace *t, struct json *o, uint8_t table_id)
 {
-    const char *name = adp_bridge_table_name(table_id, t->bridge);
+    const char *name = adp_bridge_pipeline_table_name(table_id, t->bridge);
 
     json_object_put(o, "id", json_integer_create(table_id));
     if (name) {
@@ -81,13 +82,17 @@ put_port(struct adp_show_trace *t, struct json *o, const char *name,
 static char *
 describe_rule(const struct adp_bridge *b, uint32_t conj_id)
 {
-    return b->pipeline ? adp_state_describe_conj(b->state, conj_id) : NULL;
+    const struct adp_state *state = adp_bridge_state(b);
+
+    return state ? adp_state_describe_conj(state, conj_id) : NULL;
 }
 
 static char *
 describe_group(const struct adp_bridge *b, uint32_t group_id)
 {
-    return b->pipeline ? adp_state_describe_group(b->state, group_id) : NULL;
+    const struct adp_state *state = adp_bridge_state(b);
+
+    return state ? adp_state_describe_group(state, group_id) : NULL;
 }
 
 /* Takes 'text', which may be NULL. */
@@ -177,7 +182,7 @@ put_meanings(struct adp_show_trace *t, const char *storage,
              unsigned int shift, uint64_t value, uint64_t mask)
 {
     struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
-    size_t n = adp_guide_decode(t->bridge->pipeline, storage, shift, value,
+    size_t n = adp_guide_decode(adp_bridge_pipeline(t->bridge), storage, shift, value,
                                 mask, t->stage, meanings);
     struct json *means = shash_find_data(json_object(t->step), "means");
 
@@ -200,7 +205,7 @@ put_meanings(struct adp_show_trace *t, const char *storage,
 char *
 adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
 {
-    const struct adp_pipeline *p = b->pipeline;
+    const struct adp_pipeline *p = adp_bridge_pipeline(b);
     uint32_t id = MINIFLOW_GET_U32(rule->match.flow, conj_id);
     enum adp_flow_metric metric = ADP_METRIC_NONE;
 
@@ -326,7 +331,7 @@ static void
 begin_table(struct adp_show_trace *t, const struct adp_trace_event *event)
 {
     const struct adp_guide_table *words
-        = adp_guide_table_find(t->bridge->pipeline, event->table_id);
+        = adp_guide_table_find(adp_bridge_pipeline(t->bridge), event->table_id);
     struct json *steps = json_array_create_empty();
     struct json *o = json_object_create();
 

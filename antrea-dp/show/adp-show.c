@@ -4,10 +4,12 @@
  * adp-show-stats.c. */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-show.h"
 
 #include <string.h>
 
+#include "adp-bridge-pipeline.h"
+#include "adp-bridge-shared.h"
 #include "adp-show-trace.h"
 #include "adp-trace.h"
 #include "adp-walk.h"
@@ -21,26 +23,15 @@
 #include "pipeline.h"
 #include "timeval.h"
 
-const char *
-adp_bridge_table_name(uint8_t id, void *b_)
-{
-    const struct adp_bridge *b = b_;
-
-    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
-        if (b->pipeline->tables[i].id == id) {
-            return b->pipeline->tables[i].name;
-        }
-    }
-    return NULL;
-}
-
 void
-adp_bridge_format_program(struct adp_bridge *b, struct ds *s)
+adp_show_program(struct adp_bridge *b, struct ds *s)
 {
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
+
     ds_put_format(s, "bridge %s, pipeline %s\n", b->dpif.up.name,
-                  b->pipeline ? b->pipeline->name : "none");
+                  pipeline ? pipeline->name : "none");
     adp_program_format(ovsrcu_get(struct adp_program *, &b->program), s,
-                       adp_bridge_table_name, b);
+                       adp_bridge_pipeline_table_name, b);
 }
 
 /* Trace. */
@@ -184,7 +175,7 @@ drop_reason(struct adp_bridge *b, const struct adp_walk *w,
     }
 
     const struct adp_guide_table *guide = adp_guide_table_find(
-        b->pipeline, v->drop_table);
+        adp_bridge_pipeline(b), v->drop_table);
     return nullable_xstrdup(guide ? guide->drop : NULL);
 }
 
@@ -203,7 +194,7 @@ put_verdict(struct adp_bridge *b, const struct adp_walk *w,
         reason = xstrdup(adp_punt_text(v->punt));
         ds_put_cstr(&s, "taken by stock translation");
     } else if (!strcmp(outcome, "dropped")) {
-        const char *table = adp_bridge_table_name(v->drop_table, b);
+        const char *table = adp_bridge_pipeline_table_name(v->drop_table, b);
 
         reason = drop_reason(b, w, show);
         ds_put_cstr(&s, "dropped");
@@ -273,7 +264,7 @@ static void
 put_pipeline(struct adp_bridge *b, const struct adp_walk *w,
              const struct adp_show_trace *show, struct json *result)
 {
-    const struct adp_pipeline *p = b->pipeline;
+    const struct adp_pipeline *p = adp_bridge_pipeline(b);
     struct json *tables = json_array_create_empty();
     bool shown[ADP_N_TABLES] = { false };
 
@@ -325,8 +316,8 @@ trace_result(struct adp_bridge *b, struct trace *t, const struct adp_walk *w,
 }
 
 char *
-adp_bridge_trace(struct adp_bridge *b, const char *in_port, const char *text,
-                 const char *hex, struct json **resultp)
+adp_show_packet(struct adp_bridge *b, const char *in_port, const char *text,
+                const char *hex, struct json **resultp)
 {
     struct dp_packet *packet = NULL;
     ofp_port_t ofp_port;

@@ -10,9 +10,12 @@
  * When a change is refused the bridge keeps the pipeline that it has. */
 
 #include <config.h>
-#include "adp-bridge-private.h"
+#include "adp-bridge-pipeline.h"
 
+#include "adp-bridge-shared.h"
+#include "adp-journal.h"
 #include "adp-state.h"
+#include "adp-turn.h"
 #include "model.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/ofp-match.h"
@@ -21,15 +24,82 @@
 #include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "smap.h"
+#include "timeval.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_bridge_pipeline);
 
 #define DEFAULT_PIPELINE "v1.15"
 
+/* How often a pipeline that OpenFlow refused is tried again. */
+#define REINSTALL_INTERVAL_MS 5000
+
 struct choice {
     const struct adp_pipeline *pipeline; /* NULL: none. */
     uint64_t options;
 };
+
+struct adp_bridge_pipeline {
+    struct choice choice;               /* That is in force. */
+    char *error;                        /* NULL, or why it is not the one that
+                                         * is configured. */
+    struct adp_state *state;            /* Once there was a pipeline; not in
+                                         * the tables while there is none. */
+    bool bereft;                        /* The pipeline was flushed, and isn't
+                                         * back yet. */
+    long long int next_reinstall;       /* Of the pipeline, while 'bereft'. */
+};
+
+void
+adp_bridge_pipeline_init(struct adp_bridge *b)
+{
+    b->pipeline = xzalloc(sizeof *b->pipeline);
+}
+
+void
+adp_bridge_pipeline_uninit(struct adp_bridge *b)
+{
+    adp_state_destroy(b->pipeline->state);
+    free(b->pipeline->error);
+    free(b->pipeline);
+    b->pipeline = NULL;
+}
+
+const struct adp_pipeline *
+adp_bridge_pipeline(const struct adp_bridge *b)
+{
+    return b->pipeline->choice.pipeline;
+}
+
+uint64_t
+adp_bridge_pipeline_options(const struct adp_bridge *b)
+{
+    return b->pipeline->choice.options;
+}
+
+const char *
+adp_bridge_pipeline_error(const struct adp_bridge *b)
+{
+    return b->pipeline->error;
+}
+
+struct adp_state *
+adp_bridge_state(const struct adp_bridge *b)
+{
+    return adp_bridge_pipeline(b) ? b->pipeline->state : NULL;
+}
+
+const char *
+adp_bridge_pipeline_table_name(uint8_t id, void *b)
+{
+    const struct adp_pipeline *p = adp_bridge_pipeline(b);
+
+    for (size_t i = 0; p && i < p->n_tables; i++) {
+        if (p->tables[i].id == id) {
+            return p->tables[i].name;
+        }
+    }
+    return NULL;
+}
 
 /* Appends "early (service-mac, tunnel-mark)". */
 static void
@@ -117,62 +187,101 @@ ensure_tlv_map(struct adp_bridge *b, const char *tlv_map)
 static char *
 ensure_needs(struct adp_bridge *b)
 {
-    const struct adp_pipeline *p = b->pipeline;
+    const struct choice *choice = &b->pipeline->choice;
+    const struct adp_pipeline *p = choice->pipeline;
     char *error = NULL;
 
     for (size_t i = 0; i < p->n_meters && !error; i++) {
         error = ensure_meter(b, p->meters[i]);
     }
     for (size_t i = 0; i < p->n_options && !error; i++) {
-        if (b->pipeline_options & UINT64_C(1) << i && p->options[i].tlv_map) {
+        if (choice->options & UINT64_C(1) << i && p->options[i].tlv_map) {
             error = ensure_tlv_map(b, p->options[i].tlv_map);
         }
     }
     return error;
 }
 
-void
-adp_bridge_reinstall_pipeline(struct adp_bridge *b)
+/* When it was flushed. */
+
+/* Puts everything back. */
+static void
+reinstall(struct adp_bridge *b)
 {
     char *error = ensure_needs(b);
 
     if (error) {
-        VLOG_ERR("bridge %s: %s", b->dpif.up.name, error);
+        VLOG_ERR("bridge %s: %s", adp_bridge_name(b), error);
         free(error);
     }
-    adp_state_sync(b->state, true);
+    adp_state_sync(b->pipeline->state, true);
+}
+
+static bool
+lacks_pipeline(const struct adp_bridge *b)
+{
+    return (adp_bridge_pipeline(b)
+            && !adp_state_is_synced(b->pipeline->state));
+}
+
+static void
+try_pipeline(struct adp_bridge *b)
+{
+    reinstall(b);
+    if (lacks_pipeline(b)) {
+        /* What upstream has put there would be good for packets that come
+         * from other bridges. */
+        free(adp_bridge_commit(b, NULL, 0, NULL, 0, true));
+        adp_journal_take_emptied(b);
+    }
+    b->pipeline->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
+}
+
+/* Whoever flushes the tables (set-controller does) gets the built-in pipeline
+ * back: the bridge never forwards without it, and while OpenFlow refuses it no
+ * packet passes. */
+bool
+adp_bridge_pipeline_run(struct adp_bridge *b)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+
+    if (adp_journal_take_emptied(b) && bp->choice.pipeline) {
+        VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
+                  "again", adp_bridge_name(b), bp->choice.pipeline->name);
+        bp->bereft = true;
+        try_pipeline(b);
+    } else if (bp->bereft && lacks_pipeline(b)
+               && time_msec() >= bp->next_reinstall) {
+        try_pipeline(b);
+    }
+    bp->bereft = bp->bereft && lacks_pipeline(b);
+    return !bp->bereft;
+}
+
+void
+adp_bridge_pipeline_ports_changed(struct adp_bridge *b)
+{
+    if (adp_bridge_pipeline(b)) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
+
+        adp_state_sync(b->pipeline->state, false);
+        adp_turn_leave(outer);
+    }
 }
 
 /* Changing. */
 
 static void
-name_tables(struct adp_bridge *b)
-{
-    ofputil_table_map_destroy(&b->table_map);
-    ofputil_table_map_init(&b->table_map);
-    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
-        const struct adp_pipeline_table *t = &b->pipeline->tables[i];
-
-        ofproto_name_table(&b->dpif.up, t->id, t->name);
-        ofputil_table_map_put(&b->table_map, t->id, t->name);
-    }
-}
-
-static void
-unname_tables(struct adp_bridge *b)
-{
-    for (size_t i = 0; b->pipeline && i < b->pipeline->n_tables; i++) {
-        ofproto_name_table(&b->dpif.up, b->pipeline->tables[i].id, NULL);
-    }
-}
-
-static void
 set_choice(struct adp_bridge *b, const struct choice *choice)
 {
-    unname_tables(b);
-    b->pipeline = choice->pipeline;
-    b->pipeline_options = choice->options;
-    name_tables(b);
+    const struct adp_pipeline *p = choice->pipeline;
+
+    adp_bridge_unname_tables(b);
+    b->pipeline->choice = *choice;
+    for (size_t i = 0; p && i < p->n_tables; i++) {
+        adp_bridge_name_table(b, p->tables[i].id, p->tables[i].name);
+    }
+    adp_journal_keep_pipeline(b, p != NULL);
 }
 
 /* Empties the bridge, for a controller or, if there is none, for what upstream
@@ -184,8 +293,8 @@ install_none(struct adp_bridge *b)
 
     if (!error) {
         ofproto_flush_flows(&b->dpif.up);
-        if (b->state) {
-            adp_state_forget_flows(b->state);
+        if (b->pipeline->state) {
+            adp_state_forget_flows(b->pipeline->state);
         }
     }
     return error;
@@ -199,12 +308,13 @@ install_pipeline(struct adp_bridge *b, bool replace)
     if (text) {
         return text;
     }
-    if (!b->state) {
-        b->state = adp_state_create(b);
+    if (!b->pipeline->state) {
+        b->pipeline->state = adp_state_create(b);
     }
     adp_bridge_rebuild_ports(b);
 
-    struct adp_error *error = adp_state_install(b->state, replace);
+    struct adp_error *error = adp_state_install(b->pipeline->state,
+                                                replace);
     if (error) {
         text = xstrdup(error->message);
         adp_error_destroy(error);
@@ -215,7 +325,7 @@ install_pipeline(struct adp_bridge *b, bool replace)
 static char *
 change_choice(struct adp_bridge *b, const struct choice *choice)
 {
-    const struct choice old = { b->pipeline, b->pipeline_options };
+    const struct choice old = b->pipeline->choice;
     bool replace = choice->pipeline != old.pipeline;
 
     set_choice(b, choice);
@@ -231,28 +341,27 @@ change_choice(struct adp_bridge *b, const struct choice *choice)
 static void
 note_error(struct adp_bridge *b, char *error)
 {
-    if (error && !nullable_string_is_equal(error, b->pipeline_error)) {
-        const struct choice kept = { b->pipeline, b->pipeline_options };
+    if (error && !nullable_string_is_equal(error, b->pipeline->error)) {
         struct ds s = DS_EMPTY_INITIALIZER;
 
-        choice_format(&kept, &s);
+        choice_format(&b->pipeline->choice, &s);
         VLOG_ERR("bridge %s: %s; keeping pipeline %s", b->dpif.up.name, error,
                  ds_cstr(&s));
         ds_destroy(&s);
     }
-    free(b->pipeline_error);
-    b->pipeline_error = error;
+    free(b->pipeline->error);
+    b->pipeline->error = error;
 }
 
 void
-adp_bridge_configure_pipeline(struct adp_bridge *b,
+adp_bridge_pipeline_configure(struct adp_bridge *b,
                               const struct smap *other_config)
 {
     struct choice choice;
     char *error = choice_parse(&choice, other_config);
 
-    if (!error && (choice.pipeline != b->pipeline
-                   || choice.options != b->pipeline_options)) {
+    if (!error && (choice.pipeline != b->pipeline->choice.pipeline
+                   || choice.options != b->pipeline->choice.options)) {
         error = change_choice(b, &choice);
         if (!error) {
             struct ds s = DS_EMPTY_INITIALIZER;

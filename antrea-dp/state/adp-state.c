@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-state-flows.h"
 #include "model-index.h"

@@ -17,7 +17,7 @@ adp_change_log_add(struct adp_change_log *log, int priority,
         memmove(&log->changes[1], &log->changes[2],
                 (log->n - 1) * sizeof log->changes[0]);
     }
-    log->changes[log->n++] = (struct adp_change) {
+    log->changes[log->n++] = (struct adp_logged_change) {
         .priority = priority,
         .generation = generation,
     };

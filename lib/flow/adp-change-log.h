@@ -23,14 +23,14 @@
 
 #define ADP_CHANGE_LOG_MAX 32
 
-struct adp_change {
+struct adp_logged_change {
     int priority;
     uint64_t generation;
 };
 
 struct adp_change_log {
     size_t n;
-    struct adp_change changes[ADP_CHANGE_LOG_MAX];
+    struct adp_logged_change changes[ADP_CHANGE_LOG_MAX];
 };
 
 /* Generations must not fall from call to call. */

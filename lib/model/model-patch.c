@@ -18,7 +18,7 @@ struct part {
     struct adp_cidr cidr;       /* ...an address, if that is NULL. */
 };
 
-struct parts {
+struct patch_parts {
     struct part *parts;
     size_t n;
 };
@@ -36,7 +36,7 @@ compare_parts(const void *a_, const void *b_)
 /* Reads the list 'name' of 'o', in which nothing may stand twice, sorted. */
 static void
 read_parts(struct adp_object *o, const char *name, enum adp_kind kind,
-           struct parts *parts)
+           struct patch_parts *parts)
 {
     struct adp_reader *r = o->reader;
     size_t n;
@@ -70,7 +70,7 @@ read_parts(struct adp_object *o, const char *name, enum adp_kind kind,
 }
 
 static bool
-parts_contain(const struct parts *parts, const struct part *part)
+parts_contain(const struct patch_parts *parts, const struct part *part)
 {
     return bsearch(part, parts->parts, parts->n, sizeof *parts->parts,
                    compare_parts) != NULL;
@@ -103,7 +103,7 @@ member(const struct adp_record *record, const struct json *list, size_t i)
 /* The list as it will be: members that stay and those that join, merged. */
 static struct json *
 merge(const struct adp_record *record, const struct json *list,
-      const struct parts *add, const struct parts *remove)
+      const struct patch_parts *add, const struct patch_parts *remove)
 {
     struct json *merged = json_array_create_empty();
     size_t n = n_members(record);
@@ -127,8 +127,8 @@ merge(const struct adp_record *record, const struct json *list,
 }
 
 static struct json *
-patched_record(const struct adp_record *record, const struct parts *add,
-               const struct parts *remove)
+patched_record(const struct adp_record *record, const struct patch_parts *add,
+               const struct patch_parts *remove)
 {
     const char *list_name = (record->kind == ADP_KIND_ADDRESS_GROUP
                              ? "addresses" : "pods");
@@ -166,7 +166,7 @@ static struct adp_error *
 patch_one(const struct adp_model *model, const struct json *json, size_t idx,
           struct json **patched)
 {
-    struct parts add = { .n = 0 }, remove = { .n = 0 };
+    struct patch_parts add = { .n = 0 }, remove = { .n = 0 };
     const struct adp_record *record = NULL;
     enum adp_kind kind = ADP_N_KINDS;
     struct adp_reader r;

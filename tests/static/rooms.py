@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may include whom: rooms.txt says it, the sources are compared.  And no
 name means two things: neither a file's nor that of a struct, union or enum.
+What is named *-private.h is for its own room alone.
 
 usage: rooms.py TOP [ROOMS]
 """
@@ -79,7 +80,13 @@ def main():
             if not there:
                 continue
             n += 1
-            if there == room or there in allowed[room]:
+            if there == room:
+                continue
+            if other.endswith("-private.h"):
+                complaints.append("%s/%s includes %s, which is private to %s"
+                                  % (room, name, other, there))
+                continue
+            if there in allowed[room]:
                 continue
             if (name, other) in excused:
                 met.add((name, other))

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-state-order.h"
 #include "adp-state.h"

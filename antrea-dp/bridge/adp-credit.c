@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Counters on their way to OpenFlow's: flows, groups, tables, ports and
+ * drops. */
+
+#include <config.h>
+#include "adp-credit.h"
+
+#include "adp-bridge-private.h"
+#include "dp-hooks.h"
+#include "netdev-vport.h"
+#include "ofproto/dp-hooks-ofproto.h"
+
+static bool
+is_inserted(const struct rule *rule)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    /* Who changes tables is the thread that asks. */
+    return rule->state == RULE_INSERTED;
+}
+
+/* The OpenFlow flow that 'rule' was made from, or that stands in its place: one
+ * made from 'rule', if a packet thread learned it, or one that took the
+ * place of an equal one, which changes nothing for packets.  NULL if there is none
+ * any more. */
+static struct rule *
+openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
+{
+    if (rule->owner && is_inserted(rule->owner)) {
+        return rule->owner;
+    }
+    return adp_bridge_find_rule(b, rule->table_id, &rule->match,
+                                rule->priority);
+}
+
+static void
+credit_flow(struct rule *rule, const struct adp_stats_delta *delta)
+{
+    struct dpif_flow_stats stats = {
+        .n_packets = delta->n_packets,
+        .n_bytes = delta->n_bytes,
+        .used = delta->used,
+        .tcp_flags = delta->tcp_flags,
+    };
+
+    rule_dpif_credit_stats(CONTAINER_OF(rule, struct rule_dpif, up), &stats,
+                           false);
+}
+
+static void
+credit_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
+          void *b_)
+{
+    struct adp_bridge *b = b_;
+    struct rule *twin = openflow_twin(b, rule);
+
+    if (twin) {
+        credit_flow(twin, delta);
+    } else {
+        adp_learn_table_credit(b->learn, rule, delta);
+    }
+}
+
+void
+adp_credit_early(struct adp_bridge *b, const struct adp_learn_entry *entry)
+{
+    const struct ofputil_flow_mod *fm = &entry->fm;
+
+    if (entry->early.n_packets) {
+        struct rule *rule = adp_bridge_find_rule(b, fm->table_id, &fm->match,
+                                                 fm->priority);
+
+        if (rule) {
+            credit_flow(rule, &entry->early);
+        }
+    }
+}
+
+/* Bucket number 'index' of 'group', which must be equal to that of 'old'. */
+static struct ofputil_bucket *
+find_bucket(const struct ofgroup *group, const struct adp_group *old,
+            uint32_t index)
+{
+    struct ofputil_bucket *bucket;
+    uint32_t i = 0;
+
+    LIST_FOR_EACH (bucket, list_node, &group->buckets) {
+        if (i++ == index) {
+            return (bucket->bucket_id == old->buckets[index].bucket_id
+                    ? bucket : NULL);
+        }
+    }
+    return NULL;
+}
+
+/* As for rules, the group that stands in the place of 'group' gets it. */
+static void
+credit_bucket(struct adp_group *group, uint32_t index,
+            const struct adp_stats_delta *delta, void *b_)
+{
+    struct adp_bridge *b = b_;
+    struct group_dpif *twin = group_dpif_lookup(&b->dpif, group->group_id,
+                                                OVS_VERSION_MAX, false);
+    struct dpif_flow_stats stats = {
+        .n_packets = delta->n_packets,
+        .n_bytes = delta->n_bytes,
+        .used = delta->used,
+    };
+    struct ofputil_bucket *bucket = NULL;
+
+    if (twin && index != ADP_BUCKET_ALL) {
+        bucket = find_bucket(&twin->up, group, index);
+    }
+    if (twin && (bucket || index == ADP_BUCKET_ALL)) {
+        group_dpif_credit_stats(twin, bucket, &stats);
+    }
+}
+
+static void
+credit_tables(struct adp_bridge *b)
+{
+    for (int i = 0; i < ADP_N_TABLES; i++) {
+        uint64_t matched = adp_counted(&b->counters.tables[i].matched);
+        uint64_t missed = adp_counted(&b->counters.tables[i].missed);
+        uint64_t *credited = b->own->table_credit[i];
+
+        if (matched != credited[0] || missed != credited[1]) {
+            ofproto_credit_table(&b->dpif.up, i, matched - credited[0],
+                                 missed - credited[1]);
+            credited[0] = matched;
+            credited[1] = missed;
+        }
+    }
+}
+
+/* Counts as dropped what stock would have counted so. */
+static void
+credit_drops(struct adp_bridge *b)
+{
+    uint64_t n = adp_counted(&b->counters.idle_passes);
+
+    if (n != b->own->credited_idle_passes) {
+        if (ovs_explicit_drop_action_supported(&b->dpif)) {
+            dp_count_drops(n - b->own->credited_idle_passes);
+        }
+        b->own->credited_idle_passes = n;
+    }
+}
+
+void
+adp_credit_hit(struct adp_bridge *b, const struct adp_hit *hit,
+                      uint64_t n_packets, uint64_t n_bytes,
+                      long long int used, uint16_t tcp_flags)
+{
+    switch (hit->kind) {
+    case ADP_HIT_RULE:
+        adp_stats_credit_rule(b->sink, hit->rule, n_packets, n_bytes, used,
+                              tcp_flags);
+        adp_count(&b->counters.tables[hit->table_id].matched, n_packets);
+        break;
+    case ADP_HIT_MISS:
+        adp_count(&b->counters.tables[hit->table_id].missed, n_packets);
+        break;
+    case ADP_HIT_BUCKET:
+        adp_stats_credit_group(b->sink, hit->group, hit->bucket, n_packets,
+                               n_bytes, used);
+        break;
+    case ADP_HIT_GROUP:
+        break;
+    }
+}
+
+void
+adp_credit_tunnel_port(const struct adp_bridge *b, ofp_port_t ofp_port,
+                              uint64_t n_packets, uint64_t n_bytes)
+{
+    const struct adp_port *port = adp_ports_find(
+        ovsrcu_get(struct adp_ports *, &b->ports), ofp_port);
+
+    if (port && port->netdev) {
+        struct dpif_flow_stats stats = {
+            .n_packets = n_packets,
+            .n_bytes = n_bytes,
+        };
+        netdev_vport_inc_rx(port->netdev, &stats);
+    }
+}
+
+void
+adp_credit_run(struct adp_bridge *b)
+{
+    static const struct adp_stats_drain_cbs cbs = {
+        .rule = credit_rule,
+        .bucket = credit_bucket,
+    };
+
+    adp_stats_drain(b->sink, &cbs, b);
+    credit_tables(b);
+    credit_drops(b);
+}

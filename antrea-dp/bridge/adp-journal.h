@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_JOURNAL_H
+#define ADP_JOURNAL_H 1
+
+/* What upstream tells of changes to a bridge's tables, on its way into the
+ * next program.
+ *
+ * Thread-safety: as annotated; without an annotation for the main thread.
+ * Cost: of a version, what changed with it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "ofproto/ofproto-provider.h"
+
+struct adp_bridge;
+
+void adp_journal_rule_inserted(struct adp_bridge *, struct rule *)
+    OVS_REQUIRES(ofproto_mutex);
+void adp_journal_rule_removed(struct adp_bridge *, struct rule *)
+    OVS_REQUIRES(ofproto_mutex);
+/* Counts a flow that upstream learns in the translation of a packet, about to
+ * be inserted.  Returns false if there may be no more. */
+bool adp_journal_may_learn(struct adp_bridge *, const struct rule *)
+    OVS_REQUIRES(ofproto_mutex);
+void adp_journal_group_changed(struct adp_bridge *, uint32_t group_id)
+    OVS_REQUIRES(ofproto_mutex);
+void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
+    OVS_REQUIRES(ofproto_mutex);
+
+/* Uncounts a learned flow that OpenFlow refused. */
+void adp_journal_run(struct adp_bridge *);
+/* Takes over what table-mods said of misses, if anything is new. */
+void adp_journal_read_misses(struct adp_bridge *);
+
+/* Has somebody who puts all flows back when they were flushed?  Then the
+ * version that has none closes the bridge. */
+void adp_journal_keep_pipeline(struct adp_bridge *, bool keeps);
+/* Was there such a version since the last call? */
+bool adp_journal_take_emptied(struct adp_bridge *);
+
+#endif /* adp-journal.h */

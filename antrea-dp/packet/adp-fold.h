@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_FOLD_H
+#define ADP_FOLD_H 1
+
+/* What packet threads leave for the main thread: counters.  For the main
+ * thread. */
+
+struct adp_bridge;
+
+void adp_fold_run(struct adp_bridge *);
+void adp_fold_wait(struct adp_bridge *);
+
+#endif /* adp-fold.h */

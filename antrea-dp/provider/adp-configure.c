@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-configure.h"
+
+#include <inttypes.h>
+#include <limits.h>
+
+#include "adp-bridge-pipeline.h"
+#include "adp-bridge-shared.h"
+#include "adp-cache.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_configure);
+
+/* Sessions are the packet threads', who serve all bridges: the bridge that
+ * wants the most decides. */
+static void
+set_max_sessions(void)
+{
+    const struct adp_bridge *b;
+    uint64_t max = 0;
+
+    LIST_FOR_EACH (b, list_node, &adp_bridges) {
+        max = MAX(max, b->max_sessions);
+    }
+    adp_cache_set_capacity(max ? max : ADP_CACHE_DEFAULT_CAPACITY);
+}
+
+static void
+configure_max_sessions(struct adp_bridge *b, const struct smap *other_config)
+{
+    const char *s = smap_get(other_config, "antrea-dp-max-sessions");
+    unsigned long long int n = 0;
+
+    if (s && (!str_to_ullong(s, 10, &n) || n < ADP_CACHE_MIN_CAPACITY
+              || n > ADP_CACHE_MAX_CAPACITY)) {
+        VLOG_ERR("bridge %s: other_config:antrea-dp-max-sessions: must be a "
+                 "number from %"PRIu64" to %"PRIu64", not \"%s\"",
+                 b->dpif.up.name, ADP_CACHE_MIN_CAPACITY,
+                 ADP_CACHE_MAX_CAPACITY, s);
+        n = 0;
+    }
+    b->max_sessions = n;
+    set_max_sessions();
+}
+
+/* The number that other_config:'key' gives, or 'def' if it is not one. */
+static size_t
+configured_number(const struct adp_bridge *b, const struct smap *other_config,
+                  const char *key, size_t def)
+{
+    const char *s = smap_get(other_config, key);
+    unsigned int n;
+
+    if (!s) {
+        return def;
+    }
+    if (!str_to_uint(s, 10, &n)) {
+        VLOG_ERR("bridge %s: other_config:%s: must be a number from 0 to %u, "
+                 "not \"%s\"", b->dpif.up.name, key, UINT_MAX, s);
+        return def;
+    }
+    return n;
+}
+
+static void
+configure_max_learned(struct adp_bridge *b, const struct smap *other_config)
+{
+    const struct adp_learn_limits limits = {
+        .per_learner = configured_number(b, other_config,
+                                         "antrea-dp-max-learned-per-flow",
+                                         ADP_MAX_LEARNED_PER_FLOW),
+        .total = configured_number(b, other_config, "antrea-dp-max-learned",
+                                   ADP_MAX_LEARNED),
+    };
+
+    adp_learn_table_set_limits(b->learn, &limits);
+}
+
+void
+adp_configure(struct adp_bridge *b, const struct smap *other_config,
+              const struct smap *external_ids)
+{
+    adp_bridge_set_round(b, smap_get_uint(external_ids, "roundNum", 1));
+    adp_decide_set_vlan_limit(flow_vlan_limit);
+    configure_max_sessions(b, other_config);
+    configure_max_learned(b, other_config);
+    adp_bridge_pipeline_configure(b, other_config);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CONFIGURE_H
+#define ADP_CONFIGURE_H 1
+
+/* What a bridge's other_config and external_ids say.  For the main thread. */
+
+struct adp_bridge;
+struct smap;
+
+/* Of a value that is not what it may be the log tells, and the default
+ * holds. */
+void adp_configure(struct adp_bridge *, const struct smap *other_config,
+                   const struct smap *external_ids);
+
+#endif /* adp-configure.h */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_SHOW_H
+#define ADP_SHOW_H 1
+
+/* What there is to be seen of a bridge, as JSON and as text.  For the main
+ * thread. */
+
+#include <stdbool.h>
+
+struct adp_bridge;
+struct ds;
+struct json;
+
+/* Counters, for the "stats" method; 'endpoints': also those of each endpoint
+ * of each Service. */
+struct json *adp_show_stats(struct adp_bridge *, bool endpoints);
+/* The compiled program in words (program-show). */
+void adp_show_program(struct adp_bridge *, struct ds *);
+/* Walks 'packet' (hex) or 'flow' (ovs-ofctl syntax; exactly one is given) that
+ * comes in on port 'in_port'.  Returns NULL or an error text. */
+char *adp_show_packet(struct adp_bridge *, const char *in_port,
+                      const char *flow, const char *packet_hex,
+                      struct json **resultp);
+
+#endif /* adp-show.h */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_BRIDGE_PIPELINE_H
+#define ADP_BRIDGE_PIPELINE_H 1
+
+/* Which pipeline a bridge runs, and its typed state.  For the main thread. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct adp_bridge;
+struct adp_pipeline;
+struct adp_state;               /* adp-state.h. */
+struct smap;
+
+/* NULL if pipeline is "none". */
+const struct adp_pipeline *adp_bridge_pipeline(const struct adp_bridge *);
+uint64_t adp_bridge_pipeline_options(const struct adp_bridge *);
+/* Why the bridge doesn't run the pipeline that its configuration asks for.
+ * NULL if it does. */
+const char *adp_bridge_pipeline_error(const struct adp_bridge *);
+/* NULL if pipeline is "none". */
+struct adp_state *adp_bridge_state(const struct adp_bridge *);
+/* The pipeline's name for table 'id', or NULL. */
+const char *adp_bridge_pipeline_table_name(uint8_t id, void *bridge);
+
+/* For the provider. */
+void adp_bridge_pipeline_init(struct adp_bridge *);
+void adp_bridge_pipeline_uninit(struct adp_bridge *);
+void adp_bridge_pipeline_configure(struct adp_bridge *,
+                                   const struct smap *other_config);
+/* A port came, went, or has another number. */
+void adp_bridge_pipeline_ports_changed(struct adp_bridge *);
+/* Brings a pipeline back that was flushed.  Returns true unless it was flushed
+ * and isn't back: then no packet may pass. */
+bool adp_bridge_pipeline_run(struct adp_bridge *);
+
+#endif /* adp-bridge-pipeline.h */
