@@ -2,28 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may include whom: rooms.txt says it, the sources are compared.  And no
 name means two things: neither a file's nor that of a struct, union or enum.
-What is named *-private.h is for its own room alone.
+What is named *-private.h is for its own room alone.  What an object file calls
+in another must lie below it, too: a header may declare what a room above
+defines.
 
-usage: rooms.py TOP [ROOMS]
+usage: rooms.py TOP BUILD [ROOMS]
 """
 
 import os
 import re
+import subprocess
 import sys
 
 FLOORS = ("lib", "antrea-dp", "utilities")
 
 
 def read_rooms(path):
-    """Returns what each room may include, and the exceptions."""
-    allowed, excused = {}, set()
+    """Returns what each room may include."""
+    allowed = {}
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             words = line.split("#")[0].split()
             if not words:
-                continue
-            if words[0] == "but":
-                excused.add((words[1], words[3]))
                 continue
             room, allowed_here = words[0], set()
             for word in words[1:]:
@@ -32,7 +32,7 @@ def read_rooms(path):
                 else:
                     allowed_here.add(word)
             allowed[room] = allowed_here
-    return allowed, excused
+    return allowed
 
 
 def read_sources(top):
@@ -60,15 +60,55 @@ def read_sources(top):
     return room_of, includes, twice
 
 
+def read_objects(build, room_of):
+    """Returns the source file that defines each symbol, and the symbols that
+    each wants from elsewhere."""
+    defined_in, wanted = {}, {}
+    for floor in FLOORS:
+        for folder, _, names in os.walk(os.path.join(build, floor)):
+            for name in names:
+                source = name[:-2] + ".c"
+                if not name.endswith(".o") or source not in room_of:
+                    continue
+                symbols = subprocess.run(
+                    ["nm", os.path.join(folder, name)], check=True,
+                    stdout=subprocess.PIPE, universal_newlines=True).stdout
+                for line in symbols.splitlines():
+                    *_, kind, symbol = line.split()
+                    if kind == "U":
+                        wanted.setdefault(source, set()).add(symbol)
+                    elif kind in "BCDRTV":
+                        defined_in[symbol] = source
+    return defined_in, wanted
+
+
+def check_objects(build, room_of, allowed):
+    """Returns the complaints about what objects want, and how many symbols of
+    other rooms there are among it."""
+    defined_in, wanted = read_objects(build, room_of)
+    complaints, n = [], 0
+    for source in sorted(wanted):
+        room = room_of[source]
+        for symbol in sorted(wanted[source] & defined_in.keys()):
+            there = room_of[defined_in[symbol]]
+            if there == room:
+                continue
+            n += 1
+            if there not in allowed.get(room, ()):
+                complaints.append("%s/%s uses %s of %s/%s, which is not below "
+                                  "it" % (room, source, symbol, there,
+                                          defined_in[symbol]))
+    return complaints, n
+
+
 def main():
-    top = sys.argv[1]
-    rooms = (sys.argv[2] if len(sys.argv) > 2 else
+    top, build = sys.argv[1:3]
+    rooms = (sys.argv[3] if len(sys.argv) > 3 else
              os.path.join(os.path.dirname(os.path.abspath(__file__)),
                           "rooms.txt"))
-    allowed, excused = read_rooms(rooms)
+    allowed = read_rooms(rooms)
     room_of, includes, twice = read_sources(top)
     complaints = list(twice)
-    met = set()
     n = 0
     for name in sorted(room_of):
         room = room_of[name]
@@ -88,17 +128,15 @@ def main():
                 continue
             if there in allowed[room]:
                 continue
-            if (name, other) in excused:
-                met.add((name, other))
-                continue
             complaints.append("%s/%s includes %s/%s, which is not below it"
                               % (room, name, there, other))
-    complaints += ["nothing needs 'but %s -> %s' any more" % pair
-                   for pair in sorted(excused - met)]
+    from_objects, n_symbols = check_objects(build, room_of, allowed)
+    complaints += from_objects
     for complaint in complaints:
         print("FAILED: " + complaint)
-    print("%d files, %d includes" % (len(room_of), n))
-    sys.exit(bool(complaints) or not n)
+    print("%d files, %d includes, %d symbols of other rooms"
+          % (len(room_of), n, n_symbols))
+    sys.exit(bool(complaints) or not n or not n_symbols)
 
 
 if __name__ == "__main__":
