@@ -29,6 +29,7 @@ TESTS += \
 	tests/static/bench.test \
 	tests/static/boot.test \
 	tests/static/dist.test \
+	tests/static/docs-names.test \
 	tests/static/dpdk-conf.test \
 	tests/static/headers.test \
 	tests/static/hooks-budget.test \
