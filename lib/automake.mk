@@ -34,6 +34,8 @@ lib_libadp_la_SOURCES = \
 	lib/match/adp-match-key.c \
 	lib/match/adp-match-key.h \
 	lib/match/adp-match-linear.c \
+	lib/match/adp-match-scratch.c \
+	lib/match/adp-match-scratch.h \
 	lib/match/adp-match.c \
 	lib/match/adp-match.h \
 	lib/flow/adp-op-modify.c \

@@ -875,22 +875,31 @@ hash_destroy(struct adp_match *match)
     hash_destroy__(match, NULL);
 }
 
-static struct adp_match *
-hash_create(struct adp_rule *const *rules, size_t n)
+struct adp_match *
+adp_hash_create(struct adp_cow *cow, struct adp_rule *const *rules, size_t n)
 {
     struct adp_match_change *changes = xmalloc(n * sizeof *changes);
     struct adp_match *match;
-    struct adp_garbage garbage;
-    struct adp_cow cow;
 
     for (size_t i = 0; i < n; i++) {
         changes[i] = (struct adp_match_change) { NULL, rules[i] };
     }
+    match = adp_hash_update(cow, NULL, changes, n);
+    free(changes);
+    return match;
+}
+
+static struct adp_match *
+hash_create(struct adp_rule *const *rules, size_t n)
+{
+    struct adp_garbage garbage;
+    struct adp_match *match;
+    struct adp_cow cow;
+
     adp_cow_begin(&cow);
-    match = adp_hash_update(&cow, NULL, changes, n);
+    match = adp_hash_create(&cow, rules, n);
     garbage = adp_cow_end(&cow);
     adp_garbage_free(&garbage);
-    free(changes);
     return match;
 }
 

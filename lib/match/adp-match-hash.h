@@ -160,6 +160,9 @@ void adp_hash_plan(struct adp_cow *, struct adp_hash *);
  * least one rule.  'old', which may be NULL, becomes garbage. */
 struct adp_match *adp_hash_update(struct adp_cow *, struct adp_match *old,
                                   const struct adp_match_change *, size_t n);
+/* The same from nothing. */
+struct adp_match *adp_hash_create(struct adp_cow *,
+                                  struct adp_rule *const *rules, size_t n);
 /* Makes all of the matcher garbage. */
 void adp_hash_discard(struct adp_cow *, struct adp_match *);
 

@@ -8,24 +8,6 @@
 #include "adp-rules.h"
 #include "util.h"
 
-void
-adp_match_scratch_uninit(struct adp_match_scratch *scratch)
-{
-    free(scratch->words);
-    *scratch = (struct adp_match_scratch) { .words = NULL };
-}
-
-uint64_t *
-adp_match_scratch_get(struct adp_match_scratch *scratch, size_t n)
-{
-    if (OVS_UNLIKELY(n > scratch->n_words)) {
-        free(scratch->words);
-        scratch->n_words = MAX(n, 2 * scratch->n_words);
-        scratch->words = xmalloc(scratch->n_words * sizeof *scratch->words);
-    }
-    return scratch->words;
-}
-
 /* Building anew, for tables of a few rules. */
 
 struct collect_aux {
@@ -83,20 +65,6 @@ apply_changes(struct collect_aux *rules,
     }
 }
 
-static struct adp_match *
-hash_from_rules(struct adp_cow *cow, struct adp_rule *const *rules, size_t n)
-{
-    struct adp_match_change *changes = xmalloc(n * sizeof *changes);
-    struct adp_match *match;
-
-    for (size_t i = 0; i < n; i++) {
-        changes[i] = (struct adp_match_change) { NULL, rules[i] };
-    }
-    match = adp_hash_update(cow, NULL, changes, n);
-    free(changes);
-    return match;
-}
-
 /* Returns the matcher that suits 'rules', which are in any order. */
 static struct adp_match *
 build(struct adp_cow *cow, struct adp_rule **rules, size_t n)
@@ -107,7 +75,7 @@ build(struct adp_cow *cow, struct adp_rule **rules, size_t n)
     adp_rules_sort(rules, n);
     return (suits_direct(rules, n)
             ? adp_match_direct_class.create(rules, n)
-            : hash_from_rules(cow, rules, n));
+            : adp_hash_create(cow, rules, n));
 }
 
 /* Updating. */

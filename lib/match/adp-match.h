@@ -35,34 +35,15 @@
  * Ownership: the rules must outlive the matcher; it takes no references.
  */
 
-#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "adp-match-scratch.h"
 #include "compiler.h"
 
 struct adp_cow;
 struct adp_match;
 struct adp_rule;
 struct flow;
-
-/* Of no rule: below every priority. */
-#define ADP_PRIORITY_NONE INT_MIN
-
-/* What a look-up leaves, and memory for look-ups, grown as needed and kept.
- * All zeros is an empty one. */
-struct adp_match_scratch {
-    /* Of the latest look-up: no rule of a lower priority had a part in the
-     * answer.  Usually the priority of the answer, ADP_PRIORITY_NONE if there
-     * is none.  It is lower if the answer matches on conj_id and is above the
-     * conjunction that led to it. */
-    int priority;
-
-    uint64_t *words;
-    size_t n_words;
-};
-void adp_match_scratch_uninit(struct adp_match_scratch *);
-/* At least 'n' words, of undefined content. */
-uint64_t *adp_match_scratch_get(struct adp_match_scratch *, size_t n);
 
 struct adp_match_class {
     const char *name;
