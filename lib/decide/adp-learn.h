@@ -41,7 +41,7 @@ struct adp_learn_table;
  * learn_execute() makes it, and the rule in whose actions learn() stands. */
 struct adp_learned {
     struct adp_rule *rule;              /* Referenced. */
-    const struct ofpact_learn *learn;   /* Inside 'rule' or its group. */
+    const struct ofpact_learn *learn;   /* Inside 'rule'. */
     struct ofputil_flow_mod fm;         /* fm.match is a minimatch, ofpacts
                                          * malloc()ed or in 'ofpacts'. */
     struct ofpbuf ofpacts;

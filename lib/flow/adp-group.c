@@ -176,6 +176,7 @@ bucket_init(struct adp_bucket *bucket, struct adp_group *group,
         .weight = src->weight,
         .watch_port = src->watch_port,
         .watch_group = src->watch_group,
+        .source = CONST_CAST(struct ofputil_bucket *, src),
     };
     adp_op_list_init_set(&bucket->ops, src->ofpacts, src->ofpacts_len);
     adp_counters_init(&bucket->counters, ADP_COUNTED_BUCKET);

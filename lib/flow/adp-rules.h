@@ -94,6 +94,8 @@ struct adp_bucket {
     struct adp_group *group;    /* That it is part of. */
     uint32_t bucket_id;
     uint16_t weight;
+    void *source;               /* The struct ofputil_bucket that it was made
+                                 * from: the caller's, as 'owner' is. */
     ofp_port_t watch_port;      /* OFPP_ANY if none. */
     uint32_t watch_group;       /* OFPG_ANY if none. */
     struct adp_op_list ops;

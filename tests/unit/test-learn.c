@@ -318,6 +318,24 @@ START_TEST(test_fence)
 }
 END_TEST
 
+/* A group's bucket is an action set, in which a learn() does nothing, in stock
+ * OVS too: so what waits is always a flow's. */
+START_TEST(test_buckets_learn_nothing)
+{
+    struct engine *e = engine_create();
+
+    engine_add_group(e, "group_id=1,type=all,"
+                     "bucket=learn(table=9,eth_type=0x800),output:5,"
+                     "bucket=resubmit(,2)");
+    engine_add_flows(e, "table=0 actions=group:1\n"
+                     "table=2 actions=learn(table=9,eth_type=0x86dd),output:6");
+    ck_assert_str_eq(engine_run(e, TCP), "105,106");
+    ck_assert_uint_eq(e->verdict.n_learned, 1);
+    ck_assert_int_eq(e->verdict.learned[0].rule->table_id, 2);
+    engine_destroy(e);
+}
+END_TEST
+
 /* Two threads that learn, one of them the same as the other, beside one that
  * installs: everything is there once in the end, and nothing is left. */
 
@@ -403,6 +421,7 @@ main(void)
     tcase_add_test(tc, test_flows_by_no_entry);
     tcase_add_test(tc, test_early_packets);
     tcase_add_test(tc, test_fence);
+    tcase_add_test(tc, test_buckets_learn_nothing);
     tcase_add_test(tc, test_threads);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_ENV);
