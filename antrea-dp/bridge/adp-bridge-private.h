@@ -61,6 +61,7 @@ struct adp_bridge_own {
     struct seq *learn_seq;              /* Changes when 'learn' was empty. */
     uint64_t learn_seqno;
     bool learn_more;                    /* Flows wait for the next slice. */
+    long long int learn_pause_ends;     /* Until then nobody wakes it up. */
 
     /* adp-expire.c */
     struct ovs_list unswept OVS_GUARDED_BY(ofproto_mutex); /* struct rule. */

@@ -76,7 +76,8 @@ struct adp_bridge_counters {
     atomic_uint64_t drops[ADP_N_DROPS];
     atomic_uint64_t idle_passes;        /* See struct adp_verdict. */
     atomic_uint64_t learned;
-    atomic_uint64_t unlearned;        /* There were too many already. */
+    atomic_uint64_t unlearned;          /* There were too many already. */
+    atomic_uint64_t learned_late;       /* The flow with learn() was gone. */
     struct {
         atomic_uint64_t matched;
         atomic_uint64_t missed;

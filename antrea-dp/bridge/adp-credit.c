@@ -78,19 +78,18 @@ adp_credit_early(struct adp_bridge *b, const struct adp_learn_entry *entry)
 
 /* Bucket number 'index' of 'group', which must be equal to that of 'old'. */
 static struct ofputil_bucket *
-find_bucket(const struct ofgroup *group, const struct adp_group *old,
-            uint32_t index)
+find_bucket(const struct adp_bridge *b, const struct ofgroup *group,
+            const struct adp_group *old, uint32_t index)
 {
-    struct ofputil_bucket *bucket;
-    uint32_t i = 0;
+    const struct adp_group *now = old;
 
-    LIST_FOR_EACH (bucket, list_node, &group->buckets) {
-        if (i++ == index) {
-            return (bucket->bucket_id == old->buckets[index].bucket_id
-                    ? bucket : NULL);
-        }
+    if (now->owner != group) {
+        now = adp_program_get_group(ovsrcu_get(struct adp_program *,
+                                               &b->program), old->group_id);
     }
-    return NULL;
+    return (now && now->owner == group && index < now->n_buckets
+            && now->buckets[index].bucket_id == old->buckets[index].bucket_id
+            ? now->buckets[index].source : NULL);
 }
 
 /* As for rules, the group that stands in the place of 'group' gets it. */
@@ -109,7 +108,7 @@ credit_bucket(struct adp_group *group, uint32_t index,
     struct ofputil_bucket *bucket = NULL;
 
     if (twin && index != ADP_BUCKET_ALL) {
-        bucket = find_bucket(&twin->up, group, index);
+        bucket = find_bucket(b, &twin->up, group, index);
     }
     if (twin && (bucket || index == ADP_BUCKET_ALL)) {
         group_dpif_credit_stats(twin, bucket, &stats);

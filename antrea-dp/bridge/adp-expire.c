@@ -27,8 +27,8 @@
 COVERAGE_DEFINE(adp_expired);
 COVERAGE_DEFINE(adp_expire_version);
 
-/* What one turn looks at, and what it removes: a few milliseconds' work. */
-#define SLICE_SEEN 2048
+/* What one turn removes at most: of what removing costs the slice of time, in
+ * which flows are looked at, knows nothing. */
 #define SLICE_EXPIRED 128
 
 static bool
@@ -71,9 +71,12 @@ sweep(struct adp_bridge *b, struct rule_collection *hard,
     OVS_REQUIRES(ofproto_mutex)
 {
     long long int now = time_msec();
+    struct adp_turn_slice slice;
+    size_t due = 0;
 
-    for (size_t seen = 0, due = 0; seen < SLICE_SEEN && due < SLICE_EXPIRED
-         && !ovs_list_is_empty(&b->own->unswept); seen++) {
+    adp_turn_slice_init(&slice);
+    while (due < SLICE_EXPIRED && !ovs_list_is_empty(&b->own->unswept)
+           && adp_turn_slice_goes_on(&slice)) {
         struct rule *rule = CONTAINER_OF(ovs_list_pop_front(&b->own->unswept),
                                          struct rule, expirable);
 

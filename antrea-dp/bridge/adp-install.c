@@ -7,7 +7,8 @@
  * once, and the main thread makes an OpenFlow flow of it: at each turn so many
  * as fit into a slice, in one table version, so that OpenFlow requests,
  * commands and packets of ports that it polls get their turn however many
- * wait. */
+ * wait.  Who asks for flows sees those that waited before, since that is done
+ * before requests are handled. */
 
 #include <config.h>
 #include "adp-install.h"
@@ -24,8 +25,13 @@ COVERAGE_DEFINE(adp_learned);
 COVERAGE_DEFINE(adp_learn_refused);
 COVERAGE_DEFINE(adp_learn_version);
 
-/* Of flows: a few milliseconds' work. */
+/* What one turn installs at most: preparing them must end with the slice of
+ * time, installing them costs about as much again. */
 #define SLICE 128
+
+/* For so long after a slice the main thread isn't woken up for more: packets of
+ * many new clients wake it up some 200 times a second, not once each. */
+#define PAUSE_MS 5
 
 /* Packet threads. */
 
@@ -78,13 +84,25 @@ adp_install_learned(struct adp_bridge *b, const struct adp_learned *learned,
     case ADP_LEARN_FULL:
         adp_count(&b->counters.unlearned, 1);
         break;
-    case ADP_LEARN_KNOWN:
     case ADP_LEARN_LATE:
+        adp_count(&b->counters.learned_late, 1);
+        break;
+    case ADP_LEARN_KNOWN:
         break;
     }
 }
 
 /* Main thread. */
+
+/* A clock that goes on when the daemon's is stopped for a test. */
+static long long int
+real_msec(void)
+{
+    struct timespec ts;
+
+    xclock_gettime(CLOCK_MONOTONIC, &ts);
+    return timespec_to_msec(&ts);
+}
 
 /* Makes 'ofm' of 'entry'.  Returns true if it is to be started, false if that
  * is all or it is refused. */
@@ -170,22 +188,27 @@ void
 adp_install_run(struct adp_bridge *b)
 {
     struct adp_learn_entry *entries[SLICE], *wanted[SLICE];
-    size_t n, n_wanted = 0;
+    size_t n = 0, n_wanted = 0;
 
     b->own->learn_seqno = seq_read(b->own->learn_seq);
-    n = adp_learn_table_take(b->learn, entries, SLICE);
-    b->own->learn_more = n == SLICE;
-    if (!n) {
+    b->own->learn_more = false;
+    if (!adp_learn_table_take(b->learn, entries, 1)) {
         return;
     }
 
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_LEARNED);
-    struct ofproto_flow_mod *ofms = xmalloc(n * sizeof *ofms);
-    for (size_t i = 0; i < n; i++) {
-        if (prepare(b, entries[i], &ofms[n_wanted])) {
-            wanted[n_wanted++] = entries[i];
+    struct ofproto_flow_mod *ofms = xmalloc(SLICE * sizeof *ofms);
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init(&slice);
+    do {
+        if (prepare(b, entries[n], &ofms[n_wanted])) {
+            wanted[n_wanted++] = entries[n];
         }
-    }
+        n++;
+        b->own->learn_more = n == SLICE || !adp_turn_slice_goes_on(&slice);
+    } while (!b->own->learn_more
+             && adp_learn_table_take(b->learn, &entries[n], 1));
     if (n_wanted) {
         install(b, wanted, ofms, n_wanted);
     }
@@ -198,14 +221,19 @@ adp_install_run(struct adp_bridge *b)
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
     adp_learn_table_retire(b->learn, entries, n, program->generation);
+    b->own->learn_pause_ends = real_msec() + PAUSE_MS;
     adp_turn_leave(outer);
 }
 
 void
 adp_install_wait(struct adp_bridge *b)
 {
+    long long int pause = b->own->learn_pause_ends - real_msec();
+
     if (b->own->learn_more) {
         poll_immediate_wake();
+    } else if (pause > 0) {
+        poll_timer_wait(pause);
     } else {
         seq_wait(b->own->learn_seq, b->own->learn_seqno);
     }

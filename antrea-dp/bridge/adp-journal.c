@@ -156,6 +156,7 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
         return;                         /* Upstream's internal table. */
     }
 
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
     const struct rule_actions *actions = rule_get_actions(rule);
     struct journal_rule *jr = xmalloc(sizeof *jr);
 
@@ -168,6 +169,7 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
     jr->learner = find_learner(b, rule);
     hmap_insert(&b->own->rules, &jr->node, hash_pointer(rule, 0));
     adp_delta_add_rule(b->own->journal, jr->compiled);
+    adp_turn_leave(outer);
 }
 
 static void
@@ -185,6 +187,7 @@ note_old_learner(struct adp_bridge *b, struct adp_rule *rule)
 void
 adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
 {
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
     struct journal_rule *jr = journal_find(b, rule);
 
     if (jr) {
@@ -199,6 +202,7 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
         adp_rule_unref(jr->compiled);
         free(jr);
     }
+    adp_turn_leave(outer);
 }
 
 void

@@ -46,6 +46,7 @@ stats_packets(const struct adp_bridge_counters *c)
               decides);
     put_count(o, "learned", adp_counted(&c->learned));
     put_count(o, "unlearned", adp_counted(&c->unlearned));
+    put_count(o, "learned_late", adp_counted(&c->learned_late));
     return o;
 }
 
