@@ -92,6 +92,11 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-desired-private.h \
 	lib/pipeline/pipeline-desired.c \
 	lib/pipeline/pipeline-desired.h \
+	lib/pipeline/pipeline-engine-groups.c \
+	lib/pipeline/pipeline-engine-private.h \
+	lib/pipeline/pipeline-engine-rules.c \
+	lib/pipeline/pipeline-engine.c \
+	lib/pipeline/pipeline-engine.h \
 	lib/pipeline/pipeline-gen.c \
 	lib/pipeline/pipeline-gen.h \
 	lib/pipeline/pipeline-guide.c \
@@ -103,6 +108,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-policy.h \
 	lib/pipeline/pipeline-priority.c \
 	lib/pipeline/pipeline-priority.h \
+	lib/pipeline/pipeline-rule-match.c \
+	lib/pipeline/pipeline-rule-match.h \
 	lib/pipeline/pipeline-state.c \
 	lib/pipeline/pipeline-state.h \
 	lib/pipeline/pipeline-text.c \

@@ -461,6 +461,26 @@ text_error(struct adp_desired *desired, const char *what, const char *text,
     free(reason);
 }
 
+/* Upstream's parser leaves bytes of set_field unset that mean nothing, in which
+ * equal actions would differ. */
+static void
+clear_padding(struct ofpact *ofpacts, size_t ofpacts_len)
+{
+    struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, ofpacts, ofpacts_len) {
+        if (a->type == OFPACT_SET_FIELD) {
+            struct ofpact_set_field *sf = ofpact_get_SET_FIELD(a);
+            size_t n_bytes = sf->field->n_bytes;
+            size_t n_padding = ROUND_UP(n_bytes, OFPACT_ALIGNTO) - n_bytes;
+
+            memset((uint8_t *) sf->value + n_bytes, 0, n_padding);
+            memset((uint8_t *) ofpact_set_field_mask(sf) + n_bytes, 0,
+                   n_padding);
+        }
+    }
+}
+
 void
 adp_desired_add_text(struct adp_desired *desired,
                      struct adp_contributor *contributor, const char *text,
@@ -498,6 +518,7 @@ adp_desired_add_text(struct adp_desired *desired,
             .match = &match,
         };
 
+        clear_padding(fm.ofpacts, fm.ofpacts_len);
         minimatch_expand(&fm.match, &match);
         add_flow(desired, contributor, &key,
                  adp_desired_actions_get(desired, fm.ofpacts, fm.ofpacts_len,
@@ -526,6 +547,11 @@ adp_desired_add_group_text(struct adp_desired *desired,
         text_error(desired, "group", text,
                    xstrdup("can't be expressed in OpenFlow 1.5"));
     } else {
+        struct ofputil_bucket *bucket;
+
+        LIST_FOR_EACH (bucket, list_node, &gm.buckets) {
+            clear_padding(bucket->ofpacts, bucket->ofpacts_len);
+        }
         adp_desired_add_group(desired, contributor, gm.group_id, gm.type,
                               &gm.buckets, &gm.props);
     }

@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-stats \
 	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
+	tests/unit/test-engine \
 	tests/unit/test-execute \
 	tests/unit/test-group \
 	tests/unit/test-guide \
@@ -139,6 +140,12 @@ tests_unit_test_dpctl_SOURCES = \
 	tests/unit/test-dpctl.c
 tests_unit_test_dpctl_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
+tests_unit_test_engine_SOURCES = \
+	tests/unit/random-records.c \
+	tests/unit/random-records.h \
+	tests/unit/test-engine.c
+tests_unit_test_engine_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
@@ -247,6 +254,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_dpctl_stats_OBJECTS) \
 	$(tests_unit_test_dpctl_walk_OBJECTS) \
 	$(tests_unit_test_dpctl_OBJECTS) \
+	$(tests_unit_test_engine_OBJECTS) \
 	$(tests_unit_test_execute_OBJECTS) \
 	$(tests_unit_test_group_OBJECTS) \
 	$(tests_unit_test_guide_OBJECTS) \

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Pods, the groups that name them, and groups of addresses.
+ *
+ * A member that joins a group or leaves it makes a clause come or go for each
+ * rule that uses the group, and leaves all others alone. */
+
+#include <config.h>
+#include "pipeline-engine-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/match.h"
+#include "pipeline-rule-match.h"
+#include "util.h"
+
+/* Groups. */
+
+struct engine_group *
+adp_engine_use_group(struct adp_engine *e, enum adp_kind kind,
+                     const char *name)
+{
+    struct engine_group *group = shash_find_data(&e->groups[kind], name);
+
+    if (!group) {
+        group = xzalloc(sizeof *group);
+        group->kind = kind;
+        group->name = xstrdup(name);
+        hmapx_init(&group->users);
+        shash_add(&e->groups[kind], name, group);
+    }
+    return group;
+}
+
+static void
+free_group(struct adp_engine *e, struct engine_group *group)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(group->isolation); i++) {
+        if (group->isolation[i]) {
+            adp_engine_source_kill(e, group->isolation[i]);
+        }
+    }
+    hmapx_find_and_delete(&e->dirty_groups, group);
+    hmapx_destroy(&group->users);
+    adp_record_unref(CONST_CAST(struct adp_record *, group->record));
+    free(group->pods);
+    free(group->name);
+    free(group);
+}
+
+void
+adp_engine_check_group(struct adp_engine *e, struct engine_group *group)
+{
+    if (!group->record && hmapx_is_empty(&group->users)
+        && !group->n_isolating[0] && !group->n_isolating[1]) {
+        ovs_assert(!group->n_pods);
+        shash_find_and_delete(&e->groups[group->kind], group->name);
+        free_group(e, group);
+    }
+}
+
+/* Pods. */
+
+static struct engine_pod *
+use_pod(struct adp_engine *e, const char *name)
+{
+    struct engine_pod *pod = shash_find_data(&e->pods, name);
+
+    if (!pod) {
+        pod = xzalloc(sizeof *pod);
+        adp_engine_source_init(e, &pod->source);
+        pod->name = xstrdup(name);
+        hmapx_init(&pod->groups);
+        shash_add(&e->pods, name, pod);
+    }
+    return pod;
+}
+
+static void
+free_pod(struct adp_engine *e, struct engine_pod *pod)
+{
+    hmapx_find_and_delete(&e->dirty_pods, pod);
+    hmapx_destroy(&pod->groups);
+    if (pod->pod) {
+        adp_record_unref(CONST_CAST(struct adp_record *, &pod->pod->up));
+    }
+    free(pod->name);
+    adp_engine_source_kill(e, &pod->source);
+}
+
+static void
+check_pod(struct adp_engine *e, struct engine_pod *pod)
+{
+    if (!pod->pod && hmapx_is_empty(&pod->groups)) {
+        shash_find_and_delete(&e->pods, pod->name);
+        free_pod(e, pod);
+    }
+}
+
+/* Tells who uses 'group' that 'pod', as it is now, is one of it or isn't any
+ * more. */
+static void
+change_target(struct adp_engine *e, struct engine_group *group,
+              const struct engine_pod *pod, bool add)
+{
+    const struct hmapx_node *node;
+
+    if (!pod->pod) {
+        return;
+    }
+
+    HMAPX_FOR_EACH (node, &group->users) {
+        struct engine_rule *rule = node->data;
+
+        if (adp_engine_rule_is_current(e, rule)) {
+            adp_desired_amend(e->desired, &rule->source.contributor);
+            adp_engine_rule_change_target(e, rule, pod, add);
+            adp_desired_end(e->desired, &rule->source.contributor);
+        }
+    }
+    if (group->n_isolating[0] || group->n_isolating[1]) {
+        hmapx_add(&e->dirty_groups, group);
+    }
+
+    /* A rule is in force if it applies to a Pod of this Node. */
+    size_t before = group->n_here;
+    group->n_here += add ? 1 : -1;
+    if (!before || !group->n_here) {
+        HMAPX_FOR_EACH (node, &group->users) {
+            hmapx_add(&e->dirty_rules, node->data);
+        }
+    }
+}
+
+static void
+change_targets(struct adp_engine *e, const struct engine_pod *pod, bool add)
+{
+    const struct hmapx_node *node;
+
+    HMAPX_FOR_EACH (node, &pod->groups) {
+        change_target(e, node->data, pod, add);
+    }
+}
+
+/* Do rules see no difference? */
+static bool
+same_target(const struct engine_pod *node, const struct adp_pod *pod,
+            bool has_port, ofp_port_t port)
+{
+    return (node->pod && pod && node->has_port == has_port
+            && (!has_port || node->port == port)
+            && node->pod->ips.n == pod->ips.n
+            && !memcmp(node->pod->ips.ips, pod->ips.ips,
+                       pod->ips.n * sizeof *pod->ips.ips));
+}
+
+void
+adp_engine_set_pod(struct adp_engine *e, const char *name,
+                   const struct adp_pod *new)
+{
+    struct engine_pod *pod = new ? use_pod(e, name) : shash_find_data(&e->pods,
+                                                                     name);
+    ofp_port_t port = OFPP_NONE;
+    bool has_port = new && adp_gen_port(&e->g, new->port, &port);
+
+    if (!pod) {
+        return;
+    }
+
+    bool same = same_target(pod, new, has_port, port);
+    const struct adp_pod *old = pod->pod;
+    if (!same) {
+        change_targets(e, pod, false);
+    }
+    pod->pod = new;
+    pod->has_port = has_port;
+    pod->port = port;
+    if (!same) {
+        change_targets(e, pod, true);
+    }
+    if (new) {
+        adp_record_ref(&new->up);
+    }
+    if (old) {
+        adp_record_unref(CONST_CAST(struct adp_record *, &old->up));
+    }
+    hmapx_add(&e->dirty_pods, pod);
+    check_pod(e, pod);
+}
+
+void
+adp_engine_check_ports(struct adp_engine *e)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &e->pods) {
+        struct engine_pod *pod = node->data;
+
+        if (pod->pod) {
+            ofp_port_t port;
+            bool has_port = adp_gen_port(&e->g, pod->pod->port, &port);
+
+            if (has_port != pod->has_port
+                || (has_port && port != pod->port)) {
+                adp_engine_set_pod(e, pod->name, pod->pod);
+            }
+        }
+    }
+}
+
+/* Members of groups of Pods. */
+
+static void
+set_members(struct adp_engine *e, struct engine_group *group,
+            const struct adp_names *names)
+{
+    struct engine_pod **old = group->pods;
+    size_t n_old = group->n_pods;
+    struct hmapx stay = HMAPX_INITIALIZER(&stay);
+
+    group->n_pods = names ? names->n : 0;
+    group->pods = xmalloc((group->n_pods + 1) * sizeof *group->pods);
+    for (size_t i = 0; i < group->n_pods; i++) {
+        struct engine_pod *pod = use_pod(e, names->names[i]);
+
+        group->pods[i] = pod;
+        hmapx_add(&stay, pod);
+        if (hmapx_add(&pod->groups, group)) {
+            change_target(e, group, pod, true);
+        }
+    }
+    for (size_t i = 0; i < n_old; i++) {
+        if (!hmapx_contains(&stay, old[i])) {
+            hmapx_find_and_delete(&old[i]->groups, group);
+            change_target(e, group, old[i], false);
+            check_pod(e, old[i]);
+        }
+    }
+    hmapx_destroy(&stay);
+    free(old);
+}
+
+/* Members of groups of addresses. */
+
+static void
+change_peer(struct adp_engine *e, const struct engine_group *group,
+            const struct adp_cidr *cidr, bool add)
+{
+    const struct hmapx_node *node;
+
+    HMAPX_FOR_EACH (node, &group->users) {
+        struct engine_rule *rule = node->data;
+
+        if (adp_engine_rule_is_current(e, rule)) {
+            adp_desired_amend(e->desired, &rule->source.contributor);
+            adp_engine_rule_change_peer(e, rule, cidr, add);
+            adp_desired_end(e->desired, &rule->source.contributor);
+        }
+    }
+}
+
+struct cidrs {
+    struct adp_cidr *cidrs;
+    size_t n;
+};
+
+/* A sorted copy of addresses 'first' to 'end' of the group. */
+static struct cidrs
+sorted_addresses(const struct adp_address_group *group, size_t first,
+                 size_t end)
+{
+    struct cidrs sorted = { .n = end - first };
+
+    sorted.cidrs = xmalloc((sorted.n + 1) * sizeof *sorted.cidrs);
+    if (sorted.n) {
+        memcpy(sorted.cidrs, &group->addresses[first],
+               sorted.n * sizeof *sorted.cidrs);
+        qsort(sorted.cidrs, sorted.n, sizeof *sorted.cidrs, adp_cidr_compare);
+    }
+    return sorted;
+}
+
+static bool
+same_cidr(const struct adp_cidr *a, const struct adp_cidr *b)
+{
+    return a->ip == b->ip && a->plen == b->plen;
+}
+
+/* What differs between two lists, which mostly is little: the ends that they
+ * have in common are left out. */
+static void
+change_addresses(struct adp_engine *e, const struct engine_group *group,
+                 const struct adp_address_group *old,
+                 const struct adp_address_group *new)
+{
+    static const struct adp_address_group none;
+    const struct adp_address_group *a = old ? old : &none;
+    const struct adp_address_group *b = new ? new : &none;
+    size_t first = 0, a_end = a->n_addresses, b_end = b->n_addresses;
+
+    while (first < MIN(a_end, b_end)
+           && same_cidr(&a->addresses[first], &b->addresses[first])) {
+        first++;
+    }
+    while (MIN(a_end, b_end) > first
+           && same_cidr(&a->addresses[a_end - 1], &b->addresses[b_end - 1])) {
+        a_end--;
+        b_end--;
+    }
+
+    struct cidrs gone = sorted_addresses(a, first, a_end);
+    struct cidrs come = sorted_addresses(b, first, b_end);
+    size_t i = 0, j = 0;
+    while (i < gone.n || j < come.n) {
+        int cmp = (i >= gone.n ? 1 : j >= come.n ? -1
+                   : adp_cidr_compare(&gone.cidrs[i], &come.cidrs[j]));
+
+        if (cmp < 0) {
+            change_peer(e, group, &gone.cidrs[i++], false);
+        } else if (cmp > 0) {
+            change_peer(e, group, &come.cidrs[j++], true);
+        } else {
+            i++;
+            j++;
+        }
+    }
+    free(gone.cidrs);
+    free(come.cidrs);
+}
+
+void
+adp_engine_set_group(struct adp_engine *e, enum adp_kind kind,
+                     const char *name, const struct adp_record *new)
+{
+    struct engine_group *group = (new ? adp_engine_use_group(e, kind, name)
+                                  : shash_find_data(&e->groups[kind], name));
+    if (!group) {
+        return;
+    }
+
+    const struct adp_record *old = group->record;
+    group->record = new ? adp_record_ref(new) : NULL;
+    if (kind == ADP_KIND_ADDRESS_GROUP) {
+        change_addresses(
+            e, group,
+            old ? CONTAINER_OF(old, struct adp_address_group, up) : NULL,
+            new ? CONTAINER_OF(new, struct adp_address_group, up) : NULL);
+    } else {
+        set_members(e, group,
+                    (new ? &CONTAINER_OF(new, struct adp_applied_to_group,
+                                         up)->pods : NULL));
+    }
+    adp_record_unref(CONST_CAST(struct adp_record *, old));
+    adp_engine_check_group(e, group);
+}
+
+/* Isolation. */
+
+static void
+isolate(struct adp_engine *e, struct adp_contributor *c, bool ingress,
+        const struct match *match)
+{
+    const struct adp_policy_style *style = e->parts->style;
+    const struct adp_flow_key key = {
+        .table_id = e->pipeline->tables[style->isolation_tables[ingress]].id,
+        .priority = style->isolation_priority,
+        .cookie = adp_gen_cookie(&e->g, style->isolation_cookie, 0),
+        .match = match,
+    };
+
+    adp_desired_add_flow(e->desired, c, &key, NULL, 0);
+}
+
+static void
+isolate_pod(struct adp_engine *e, struct adp_contributor *c, bool ingress,
+            const struct engine_pod *pod)
+{
+    struct match match;
+
+    if (!ingress) {
+        for (size_t i = 0; i < pod->pod->ips.n; i++) {
+            const struct adp_cidr host = { pod->pod->ips.ips[i], 32 };
+
+            adp_rule_match_source(&host, &match);
+            isolate(e, c, ingress, &match);
+        }
+    } else if (pod->has_port) {
+        adp_rule_match_port(e->parts->style, pod->port, &match);
+        isolate(e, c, ingress, &match);
+    }
+}
+
+static void
+contribute_isolation(struct adp_engine *e, struct engine_group *group,
+                     bool ingress)
+{
+    if (!group->isolation[ingress]) {
+        if (!group->n_isolating[ingress]) {
+            return;
+        }
+        group->isolation[ingress] = xzalloc(sizeof *group->isolation[0]);
+        adp_engine_source_init(e, group->isolation[ingress]);
+    }
+
+    struct adp_contributor *c = &group->isolation[ingress]->contributor;
+    adp_desired_begin(e->desired, c);
+    for (size_t i = 0; group->n_isolating[ingress] && i < group->n_pods; i++) {
+        if (group->pods[i]->pod) {
+            isolate_pod(e, c, ingress, group->pods[i]);
+        }
+    }
+    adp_desired_end(e->desired, c);
+}
+
+void
+adp_engine_finish_groups(struct adp_engine *e)
+{
+    struct hmapx_node *node;
+
+    HMAPX_FOR_EACH (node, &e->dirty_groups) {
+        contribute_isolation(e, node->data, false);
+        contribute_isolation(e, node->data, true);
+    }
+    hmapx_clear(&e->dirty_groups);
+
+    HMAPX_FOR_EACH (node, &e->dirty_pods) {
+        struct engine_pod *pod = node->data;
+
+        adp_engine_begin(e, &pod->source);
+        if (pod->pod && e->parts->pod) {
+            e->parts->pod(&e->g, &pod->pod->up);
+        }
+        adp_engine_end(e);
+    }
+    hmapx_clear(&e->dirty_pods);
+}
+
+void
+adp_engine_clear_groups(struct adp_engine *e)
+{
+    struct shash_node *node;
+
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        SHASH_FOR_EACH (node, &e->groups[kind]) {
+            free_group(e, node->data);
+        }
+        shash_clear(&e->groups[kind]);
+    }
+    SHASH_FOR_EACH (node, &e->pods) {
+        free_pod(e, node->data);
+    }
+    shash_clear(&e->pods);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_ENGINE_PRIVATE_H
+#define ADP_PIPELINE_ENGINE_PRIVATE_H 1
+
+/* An engine's nodes, for pipeline-engine*.c.
+ *
+ *   Pod ──────────> its flows
+ *    │ named by
+ *   AppliedToGroup ─> isolation of its Pods, in each direction
+ *    │ used by         ^ as long as a K8s NetworkPolicy isolates them
+ *   rule ─────────> its clauses and what it does
+ *    ^ used by
+ *   AddressGroup           Service ──> its flows and groups
+ *                          PeerNode ─> its flows
+ *
+ * A handler brings nodes from one consistent state to the next.  What changes
+ * little, such as the members of a group, goes into the contributions of those
+ * who read it at once; a node that must contribute all anew is marked as dirty
+ * and does so in adp_engine_finish_*(), when all that it reads is as it will be.
+ *
+ * Nodes of what isn't there (a Pod that a group names, a group that a rule
+ * names) exist as long as somebody names them.
+ *
+ * Thread-safety: as the model.
+ */
+
+#include "hmapx.h"
+#include "openvswitch/list.h"
+#include "openvswitch/ofp-table.h"
+#include "openvswitch/shash.h"
+#include "pipeline-desired.h"
+#include "pipeline-engine.h"
+#include "pipeline-parts.h"
+
+/* What contributes flows: the first member of each node that does.  It stays
+ * when the node goes, until the transaction is over. */
+struct engine_source {
+    struct ovs_list node;       /* In 'sources' or 'dying' of the engine. */
+    struct adp_contributor contributor;
+};
+
+struct engine_pod {
+    struct engine_source source;
+    char *name;
+    const struct adp_pod *pod;  /* With a reference; NULL if it isn't there. */
+    bool has_port;
+    ofp_port_t port;
+    struct hmapx groups;        /* "struct engine_group"s that name it. */
+};
+
+/* A Service or a PeerNode. */
+struct engine_record {
+    struct engine_source source;
+    const struct adp_record *record; /* With a reference. */
+    uint32_t *group_ids;
+    size_t n_group_ids;
+};
+
+struct engine_group {
+    enum adp_kind kind;         /* AddressGroup or AppliedToGroup. */
+    char *name;
+    const struct adp_record *record; /* With a reference, or NULL. */
+    struct hmapx users;         /* "struct engine_rule"s. */
+
+    /* AppliedToGroup. */
+    struct engine_pod **pods;
+    size_t n_pods;
+    size_t n_here;              /* How many of 'pods' are there. */
+    unsigned int n_isolating[2]; /* How many rules isolate, by direction. */
+    struct engine_source *isolation[2];
+};
+
+struct engine_rule {
+    struct engine_source source;
+    struct adp_policy_rule up;
+    unsigned int occurrence;    /* Among the equal ones of its policy. */
+    struct engine_group **applied_to;
+    size_t n_applied_to;
+    struct engine_group **peers;
+    size_t n_peers;
+
+    /* In force: it applies to a Pod that is there. */
+    struct engine_part *part;   /* NULL if it isn't. */
+    struct ovs_list part_node;  /* In 'part'. */
+    struct adp_policy_rank rank;
+};
+
+struct engine_policy {
+    const struct adp_record *record; /* With a reference. */
+    struct engine_rule **rules; /* Those that have clauses. */
+    size_t n_rules;
+};
+
+/* At most ADP_MAX_RULES_PER_PRIORITY rules of one rank. */
+struct engine_part {
+    struct engine_rank *rank;
+    unsigned int number;
+    struct ovs_list rules;      /* Contains "struct engine_rule"s. */
+    size_t n_rules;
+    int priority;               /* INT_MIN before it gets one. */
+};
+
+struct engine_rank {
+    struct adp_policy_rank up;
+    struct engine_part **parts;
+    size_t n_parts;
+};
+
+/* The ranks of one table. */
+struct engine_ranks {
+    struct engine_rank **ranks; /* In order. */
+    size_t n, allocated;
+    bool dirty;
+};
+
+struct adp_engine {
+    struct adp_desired *desired;
+    struct adp_pipeline_state *ids;
+    bool valid;                 /* Are the nodes what the last run made? */
+    bool running;               /* Between run and accept or revert. */
+    struct adp_engine_runs runs;
+
+    /* What all flows depend on. */
+    const struct adp_pipeline *pipeline;
+    const struct adp_pipeline_parts *parts;
+    struct ofputil_table_map tables;
+    const struct adp_node_config *node; /* With a reference, or NULL. */
+    ofp_port_t gateway, tunnel; /* OFPP_NONE if there is none. */
+    uint16_t round;
+    uint64_t options;
+
+    struct ovs_list sources;    /* Contains "struct engine_source"s. */
+    struct ovs_list dying;      /* To be freed when they ask for nothing. */
+    struct engine_source *fixed; /* Static flows and the NodeConfig's. */
+
+    /* By name. */
+    struct shash pods;          /* Contains "struct engine_pod"s. */
+    struct shash records[ADP_N_KINDS]; /* "struct engine_record"s. */
+    struct shash groups[ADP_N_KINDS]; /* "struct engine_group"s. */
+    struct shash policies;      /* Contains "struct engine_policy"s. */
+    struct engine_ranks ranks[ADP_MAX_RANKED_TABLES];
+    struct adp_remote_cidrs remote;
+
+    /* To contribute anew. */
+    struct hmapx dirty_rules;
+    struct hmapx dirty_groups;  /* Their isolation. */
+    struct hmapx dirty_pods;
+    struct hmapx dirty_records;
+
+    struct adp_generator g;     /* Of the run. */
+};
+
+/* Sources. */
+void adp_engine_source_init(struct adp_engine *, struct engine_source *);
+/* Asks for nothing any more, and is freed some time. */
+void adp_engine_source_kill(struct adp_engine *, struct engine_source *);
+/* From here to adp_engine_end() the generator's flows are 'source''s. */
+void adp_engine_begin(struct adp_engine *, struct engine_source *);
+void adp_engine_end(struct adp_engine *);
+
+/* Pods and groups: pipeline-engine-groups.c.  In all, 'new' may be NULL. */
+void adp_engine_set_pod(struct adp_engine *, const char *name,
+                        const struct adp_pod *new);
+void adp_engine_set_group(struct adp_engine *, enum adp_kind, const char *name,
+                          const struct adp_record *new);
+/* Looks up all Pods' ports. */
+void adp_engine_check_ports(struct adp_engine *);
+/* Returns the group, which may have to be made. */
+struct engine_group *adp_engine_use_group(struct adp_engine *, enum adp_kind,
+                                          const char *name);
+/* Frees it if nobody needs it. */
+void adp_engine_check_group(struct adp_engine *, struct engine_group *);
+void adp_engine_finish_groups(struct adp_engine *);
+void adp_engine_clear_groups(struct adp_engine *);
+
+/* Policies and their rules: pipeline-engine-rules.c. */
+void adp_engine_set_policy(struct adp_engine *, const char *name,
+                           const struct adp_record *new);
+void adp_engine_finish_rules(struct adp_engine *);
+void adp_engine_clear_rules(struct adp_engine *);
+/* Is what the rule reads in its contributions? */
+bool adp_engine_rule_is_current(const struct adp_engine *,
+                                const struct engine_rule *);
+/* Adds a target, or an address of the peers, to the rule's contributions, or
+ * takes it away; between adp_desired_amend() or adp_desired_begin() and
+ * adp_desired_end(). */
+void adp_engine_rule_change_target(struct adp_engine *, struct engine_rule *,
+                                   const struct engine_pod *, bool add);
+void adp_engine_rule_change_peer(struct adp_engine *, struct engine_rule *,
+                                 const struct adp_cidr *, bool add);
+
+#endif /* pipeline-engine-private.h */

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "pipeline-engine-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model-change.h"
+#include "openvswitch/ofp-port.h"
+#include "util.h"
+
+/* Life. */
+
+struct adp_engine *
+adp_engine_create(void)
+{
+    struct adp_engine *e = xzalloc(sizeof *e);
+
+    e->desired = adp_desired_create();
+    e->ids = adp_pipeline_state_create();
+    ofputil_table_map_init(&e->tables);
+    ovs_list_init(&e->sources);
+    ovs_list_init(&e->dying);
+    shash_init(&e->pods);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        shash_init(&e->records[kind]);
+        shash_init(&e->groups[kind]);
+    }
+    shash_init(&e->policies);
+    hmapx_init(&e->dirty_rules);
+    hmapx_init(&e->dirty_groups);
+    hmapx_init(&e->dirty_pods);
+    hmapx_init(&e->dirty_records);
+    return e;
+}
+
+static void clear_nodes(struct adp_engine *);
+
+static void
+free_dying(struct adp_engine *e)
+{
+    struct engine_source *source;
+
+    LIST_FOR_EACH_POP (source, node, &e->dying) {
+        adp_contributor_uninit(&source->contributor);
+        free(source);
+    }
+}
+
+void
+adp_engine_destroy(struct adp_engine *e)
+{
+    if (!e) {
+        return;
+    }
+
+    clear_nodes(e);
+    adp_desired_destroy(e->desired);
+    free_dying(e);
+    adp_pipeline_state_destroy(e->ids);
+    ofputil_table_map_destroy(&e->tables);
+    adp_remote_cidrs_uninit(&e->remote);
+    shash_destroy(&e->pods);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        shash_destroy(&e->records[kind]);
+        shash_destroy(&e->groups[kind]);
+    }
+    shash_destroy(&e->policies);
+    hmapx_destroy(&e->dirty_rules);
+    hmapx_destroy(&e->dirty_groups);
+    hmapx_destroy(&e->dirty_pods);
+    hmapx_destroy(&e->dirty_records);
+    free(e->g.group_ids);
+    free(e);
+}
+
+struct adp_desired *
+adp_engine_desired(struct adp_engine *e)
+{
+    return e->desired;
+}
+
+const struct adp_pipeline_state *
+adp_engine_ids(const struct adp_engine *e)
+{
+    return e->ids;
+}
+
+struct adp_engine_runs
+adp_engine_get_runs(const struct adp_engine *e)
+{
+    return e->runs;
+}
+
+void
+adp_engine_invalidate(struct adp_engine *e)
+{
+    e->valid = false;
+}
+
+/* Sources. */
+
+void
+adp_engine_source_init(struct adp_engine *e, struct engine_source *source)
+{
+    memset(source, 0, sizeof *source);
+    ovs_list_push_back(&e->sources, &source->node);
+}
+
+void
+adp_engine_source_kill(struct adp_engine *e, struct engine_source *source)
+{
+    adp_desired_remove(e->desired, &source->contributor);
+    ovs_list_remove(&source->node);
+    ovs_list_push_back(&e->dying, &source->node);
+}
+
+void
+adp_engine_begin(struct adp_engine *e, struct engine_source *source)
+{
+    e->g.contributor = &source->contributor;
+    adp_desired_begin(e->desired, e->g.contributor);
+}
+
+void
+adp_engine_end(struct adp_engine *e)
+{
+    adp_desired_end(e->desired, e->g.contributor);
+    e->g.contributor = NULL;
+}
+
+/* Services and PeerNodes. */
+
+static void
+release_group_ids(struct adp_engine *e, struct engine_record *r)
+{
+    for (size_t i = 0; i < r->n_group_ids; i++) {
+        adp_ids_release(&e->ids->groups, r->group_ids[i]);
+    }
+    free(r->group_ids);
+    r->group_ids = NULL;
+    r->n_group_ids = 0;
+}
+
+static void
+free_record(struct adp_engine *e, struct engine_record *r)
+{
+    release_group_ids(e, r);
+    hmapx_find_and_delete(&e->dirty_records, r);
+    adp_record_unref(CONST_CAST(struct adp_record *, r->record));
+    adp_engine_source_kill(e, &r->source);
+}
+
+static void
+set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
+           const struct adp_record *new)
+{
+    struct shash *records = &e->records[kind];
+    struct engine_record *r;
+
+    if (!new) {
+        r = shash_find_and_delete(records, name);
+        if (r) {
+            free_record(e, r);
+        }
+        return;
+    }
+
+    r = shash_find_data(records, name);
+    if (!r) {
+        r = xzalloc(sizeof *r);
+        adp_engine_source_init(e, &r->source);
+        shash_add(records, name, r);
+    }
+    adp_record_unref(CONST_CAST(struct adp_record *, r->record));
+    r->record = adp_record_ref(new);
+    hmapx_add(&e->dirty_records, r);
+}
+
+/* Is one of the Service's endpoints in 'cidr'? */
+static bool
+has_endpoint_in(const struct adp_record *record, const struct adp_cidr *cidr)
+{
+    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
+                                                 up);
+
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        const struct adp_service_port *port = &svc->ports[i];
+
+        for (size_t j = 0; j < port->n_endpoints; j++) {
+            const struct adp_cidr host = { port->endpoints[j].ip, 32 };
+
+            if (adp_cidr_contains(cidr, &host)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Services whose endpoints came to a PeerNode, or are no more on one. */
+static void
+mark_services(struct adp_engine *e, const struct adp_record *peer)
+{
+    const struct shash_node *node;
+
+    if (!peer) {
+        return;
+    }
+    SHASH_FOR_EACH (node, &e->records[ADP_KIND_SERVICE]) {
+        struct engine_record *r = node->data;
+
+        if (has_endpoint_in(r->record, &CONTAINER_OF(peer,
+                                                     struct adp_peer_node,
+                                                     up)->pod_cidr)) {
+            hmapx_add(&e->dirty_records, r);
+        }
+    }
+}
+
+static void
+contribute_record(struct adp_engine *e, struct engine_record *r)
+{
+    release_group_ids(e, r);
+    e->g.n_group_ids = 0;
+    adp_engine_begin(e, &r->source);
+    if (r->record->kind == ADP_KIND_PEER_NODE) {
+        if (e->parts->peer_node) {
+            e->parts->peer_node(&e->g, r->record);
+        }
+    } else if (e->parts->service) {
+        e->parts->service(&e->g, r->record);
+    }
+    adp_engine_end(e);
+    if (e->g.n_group_ids) {
+        r->n_group_ids = e->g.n_group_ids;
+        r->group_ids = xmemdup(e->g.group_ids,
+                               r->n_group_ids * sizeof *r->group_ids);
+    }
+}
+
+static int
+compare_records(const void *a_, const void *b_)
+{
+    const struct engine_record *a = *(const struct engine_record *const *) a_;
+    const struct engine_record *b = *(const struct engine_record *const *) b_;
+
+    return strcmp(a->record->name, b->record->name);
+}
+
+/* In the order of names, in which groups get IDs. */
+static void
+finish_records(struct adp_engine *e)
+{
+    struct engine_record **records
+        = xmalloc((hmapx_count(&e->dirty_records) + 1) * sizeof *records);
+    const struct hmapx_node *node;
+    size_t n = 0;
+
+    HMAPX_FOR_EACH (node, &e->dirty_records) {
+        records[n++] = node->data;
+    }
+    qsort(records, n, sizeof *records, compare_records);
+    for (size_t i = 0; i < n; i++) {
+        contribute_record(e, records[i]);
+    }
+    hmapx_clear(&e->dirty_records);
+    free(records);
+}
+
+/* Changes. */
+
+/* Brings the nodes in line with a record that is 'new' now and was 'old'; each
+ * may be NULL. */
+static void
+handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
+              const struct adp_record *old, const struct adp_record *new)
+{
+    switch (kind) {
+    case ADP_KIND_POD:
+        adp_engine_set_pod(e, name, (new
+                                     ? CONTAINER_OF(new, struct adp_pod, up)
+                                     : NULL));
+        break;
+    case ADP_KIND_ADDRESS_GROUP:
+    case ADP_KIND_APPLIED_TO_GROUP:
+        adp_engine_set_group(e, kind, name, new);
+        break;
+    case ADP_KIND_NETWORK_POLICY:
+        adp_engine_set_policy(e, name, new);
+        break;
+    case ADP_KIND_PEER_NODE:
+        set_record(e, kind, name, new);
+        mark_services(e, old);
+        mark_services(e, new);
+        break;
+    case ADP_KIND_SERVICE:
+        set_record(e, kind, name, new);
+        break;
+    case ADP_KIND_MANIFEST:     /* Means nothing here. */
+    case ADP_KIND_NODE_CONFIG:  /* Everything runs. */
+    case ADP_N_KINDS:
+    default:
+        break;
+    }
+}
+
+static void
+finish(struct adp_engine *e)
+{
+    adp_engine_finish_groups(e);
+    adp_engine_finish_rules(e);
+    finish_records(e);
+}
+
+static void
+run_incremental(struct adp_engine *e, const struct adp_model *model,
+                bool ports_changed)
+{
+    size_t n;
+    const struct adp_model_change *const *changes = adp_model_changes(model,
+                                                                      &n);
+    bool peers_changed = false;
+
+    if (ports_changed) {
+        adp_engine_check_ports(e);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_model_change *c = changes[i];
+
+        handle_change(e, c->kind, c->name, c->old, c->new);
+        peers_changed |= c->kind == ADP_KIND_PEER_NODE;
+    }
+    if (peers_changed) {
+        adp_remote_cidrs_uninit(&e->remote);
+        adp_remote_cidrs_init(&e->remote, model);
+    }
+    finish(e);
+    e->runs.n_incremental++;
+}
+
+/* Full runs. */
+
+static void
+clear_nodes(struct adp_engine *e)
+{
+    struct engine_source *source;
+    struct shash_node *node;
+
+    adp_engine_clear_rules(e);
+    adp_engine_clear_groups(e);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        SHASH_FOR_EACH (node, &e->records[kind]) {
+            free_record(e, node->data);
+        }
+        shash_clear(&e->records[kind]);
+    }
+    if (e->fixed) {
+        adp_engine_source_kill(e, e->fixed);
+        e->fixed = NULL;
+    }
+    ovs_assert(ovs_list_is_empty(&e->sources));
+    hmapx_clear(&e->dirty_groups);
+
+    /* Some may have got back what they had, when a run was reverted. */
+    LIST_FOR_EACH (source, node, &e->dying) {
+        adp_desired_remove(e->desired, &source->contributor);
+    }
+    if (e->node) {
+        adp_record_unref(CONST_CAST(struct adp_record *, &e->node->up));
+        e->node = NULL;
+    }
+}
+
+static void
+set_pipeline(struct adp_engine *e, const struct adp_pipeline *pipeline)
+{
+    if (pipeline != e->pipeline) {
+        ofputil_table_map_destroy(&e->tables);
+        ofputil_table_map_init(&e->tables);
+        for (size_t i = 0; i < pipeline->n_tables; i++) {
+            ofputil_table_map_put(&e->tables, pipeline->tables[i].id,
+                                  pipeline->tables[i].name);
+        }
+        e->pipeline = pipeline;
+        e->parts = pipeline->parts;
+    }
+    adp_pipeline_state_use(e->ids, pipeline);
+}
+
+static void
+check_policies(struct adp_engine *e, const struct adp_model *model)
+{
+    size_t n;
+    const struct adp_record **records = adp_model_sorted(
+        model, ADP_KIND_NETWORK_POLICY, &n);
+
+    for (size_t i = 0; i < n && !e->g.error; i++) {
+        e->g.error = adp_gen_check_policy(e->pipeline, records[i]);
+    }
+    free(records);
+}
+
+/* The contributions of all records. */
+static void
+add_records(struct adp_engine *e, const struct adp_model *model)
+{
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        size_t n;
+        const struct adp_record **records = adp_model_sorted(model, kind, &n);
+
+        for (size_t i = 0; i < n; i++) {
+            handle_change(e, kind, records[i]->name, NULL, records[i]);
+        }
+        free(records);
+    }
+    finish(e);
+}
+
+static ofp_port_t
+port_or_none(const struct adp_engine *e, const char *name)
+{
+    ofp_port_t port;
+
+    return name && adp_gen_port(&e->g, name, &port) ? port : OFPP_NONE;
+}
+
+static void
+run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
+         const struct adp_model *model)
+{
+    clear_nodes(e);
+    /* Also what nodes knew nothing of any more when a run was reverted. */
+    adp_ids_release_all(&e->ids->conjs);
+    adp_ids_release_all(&e->ids->groups);
+    set_pipeline(e, pipeline);
+    adp_remote_cidrs_uninit(&e->remote);
+    adp_remote_cidrs_init(&e->remote, model);
+    e->round = e->g.env->round;
+    e->options = e->g.env->options;
+    e->gateway = e->tunnel = OFPP_NONE;
+    e->node = e->g.node;
+    e->g.pipeline = pipeline;
+    if (e->node) {
+        adp_record_ref(&e->node->up);
+        e->gateway = port_or_none(e, e->node->gateway_port);
+        e->tunnel = port_or_none(e, e->node->tunnel_port);
+    }
+
+    check_policies(e, model);
+    if (!e->g.error) {
+        e->fixed = xzalloc(sizeof *e->fixed);
+        adp_engine_source_init(e, e->fixed);
+        adp_engine_begin(e, e->fixed);
+        adp_gen_static(&e->g);
+        if (!e->parts) {
+            pipeline->generate(&e->g);
+        } else {
+            if (e->parts->always) {
+                e->parts->always(&e->g);
+            }
+            if (e->node) {
+                e->parts->node(&e->g);
+            }
+        }
+        adp_engine_end(e);
+    }
+    if (!e->g.error && e->parts && e->node) {
+        add_records(e, model);
+    }
+    e->runs.n_full++;
+}
+
+/* Runs. */
+
+/* Is there a handler for everything that differs from the last run? */
+static bool
+is_handled(const struct adp_engine *e, const struct adp_pipeline *pipeline,
+           const struct adp_model *model, const struct adp_model_env *env)
+{
+    return (e->valid && e->parts && e->node
+            && pipeline == e->pipeline
+            && env->round == e->round && env->options == e->options
+            && e->g.node == e->node
+            && !adp_model_was_cleared(model)
+            && port_or_none(e, e->node->gateway_port) == e->gateway
+            && port_or_none(e, e->node->tunnel_port) == e->tunnel);
+}
+
+struct adp_error *
+adp_engine_run(struct adp_engine *e, const struct adp_pipeline *pipeline,
+               const struct adp_model *model, const struct adp_model_env *env,
+               bool ports_changed)
+{
+    uint32_t *group_ids = e->g.group_ids;
+    size_t allocated_group_ids = e->g.allocated_group_ids;
+
+    ovs_assert(!e->running);
+    e->running = true;
+    e->g = (struct adp_generator) {
+        .pipeline = pipeline,
+        .model = model,
+        .env = env,
+        .node = adp_model_node_config(model),
+        .state = e->ids,
+        .remote = &e->remote,
+        .desired = e->desired,
+        .tables = &e->tables,
+        .group_ids = group_ids,
+        .allocated_group_ids = allocated_group_ids,
+    };
+    if (is_handled(e, pipeline, model, env)) {
+        run_incremental(e, model, ports_changed);
+    } else {
+        run_full(e, pipeline, model);
+    }
+    e->valid = !e->g.error;
+
+    struct adp_error *error = e->g.error;
+    e->g.error = NULL;
+    return error;
+}
+
+void
+adp_engine_accept(struct adp_engine *e)
+{
+    ovs_assert(e->running && e->valid);
+    adp_desired_accept(e->desired);
+    adp_pipeline_state_commit(e->ids);
+    free_dying(e);
+    e->running = false;
+}
+
+/* The nodes stay as they are until the next run, which sweeps them away. */
+void
+adp_engine_revert(struct adp_engine *e)
+{
+    ovs_assert(e->running);
+    adp_desired_revert(e->desired);
+    adp_pipeline_state_rollback(e->ids);
+    e->running = e->valid = false;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "pipeline-rule-match.h"
+
+#include <netinet/in.h>
+
+#include "flow.h"
+#include "openvswitch/match.h"
+#include "packets.h"
+#include "pipeline-clause.h"
+
+static void
+init_ip(struct match *match)
+{
+    match_init_catchall(match);
+    match_set_dl_type(match, htons(ETH_TYPE_IP));
+}
+
+void
+adp_rule_match_port(const struct adp_policy_style *style, ofp_port_t port,
+                    struct match *match)
+{
+    if (style->port_needs_ip) {
+        init_ip(match);
+    } else {
+        match_init_catchall(match);
+    }
+    match_set_reg(match, style->port_reg, ofp_to_u16(port));
+}
+
+void
+adp_rule_match_source(const struct adp_cidr *cidr, struct match *match)
+{
+    init_ip(match);
+    match_set_nw_src_masked(match, cidr->ip, be32_prefix_mask(cidr->plen));
+}
+
+void
+adp_rule_match_destination(const struct adp_cidr *cidr, struct match *match)
+{
+    init_ip(match);
+    match_set_nw_dst_masked(match, cidr->ip, be32_prefix_mask(cidr->plen));
+}
+
+/* Services. */
+
+struct service_match {
+    adp_rule_match_cb *cb;
+    void *aux;
+    uint8_t protocol;
+};
+
+static void
+match_ports(uint16_t port, uint16_t mask, void *sm_)
+{
+    const struct service_match *sm = sm_;
+    struct match match;
+
+    init_ip(&match);
+    match_set_nw_proto(&match, sm->protocol);
+    match_set_tp_dst_masked(&match, htons(port), htons(mask));
+    sm->cb(&match, sm->aux);
+}
+
+static void
+match_protocol(const struct adp_network_policy_service *service,
+               const struct service_match *sm)
+{
+    struct match match;
+
+    init_ip(&match);
+    match_set_nw_proto(&match, service->protocol);
+    if (service->protocol == IPPROTO_ICMP) {
+        if (service->icmp_type >= 0) {
+            match_set_icmp_type(&match, service->icmp_type);
+        }
+        if (service->icmp_code >= 0) {
+            match_set_icmp_code(&match, service->icmp_code);
+        }
+    }
+    sm->cb(&match, sm->aux);
+}
+
+void
+adp_rule_match_services(const struct adp_network_policy_rule *rule,
+                        adp_rule_match_cb *cb, void *aux)
+{
+    for (size_t i = 0; i < rule->n_services; i++) {
+        const struct adp_network_policy_service *service = &rule->services[i];
+        struct service_match sm = { cb, aux, service->protocol };
+
+        if (service->port) {
+            adp_port_range_to_masks(service->port, service->end_port,
+                                    match_ports, &sm);
+        } else {
+            match_protocol(service, &sm);
+        }
+    }
+}

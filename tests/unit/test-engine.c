@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* An engine keeps the flows that a generator makes of the whole model: after
+ * each of many random changes of records, ports, options and rounds both are
+ * compared, IDs and priorities included. */
+
+#include <config.h>
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "model-records.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-flow.h"
+#include "openvswitch/ofp-group.h"
+#include "openvswitch/ofp-table.h"
+#include "openvswitch/vlog.h"
+#include "pipeline-builtin.h"
+#include "pipeline-desired.h"
+#include "pipeline-engine.h"
+#include "pipeline-state.h"
+#include "quoted-json.h"
+#include "random-records.h"
+#include "random.h"
+#include "svec.h"
+#include "test-seed.h"
+#include "util.h"
+
+#define N_STEPS 1500
+
+static const struct adp_pipeline *pipeline;
+static struct ofputil_table_map tables;
+static struct adp_model *model;
+static struct adp_engine *engine;
+static struct adp_pipeline_state *ids; /* The oracle's. */
+
+/* Numbers of "p0" and so on, of "gw0" and "tun0"; 0: the bridge lacks it. */
+enum { GATEWAY = RANDOM_N_PORTS, TUNNEL, N_PORTS };
+static uint16_t ports[N_PORTS];
+
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
+{
+    int i = (name[0] == 'p' ? atoi(name + 1)
+             : strcmp(name, "gw0") ? TUNNEL : GATEWAY);
+
+    *port = u16_to_ofp(ports[i]);
+    return ports[i] != 0;
+}
+
+static struct adp_model_env env;
+
+static void
+setup_with(const char *pipeline_name)
+{
+    pipeline = adp_pipeline_find(pipeline_name);
+    ofputil_table_map_init(&tables);
+    for (size_t i = 0; i < pipeline->n_tables; i++) {
+        ofputil_table_map_put(&tables, pipeline->tables[i].id,
+                              pipeline->tables[i].name);
+    }
+    model = adp_model_create();
+    engine = adp_engine_create();
+    ids = adp_pipeline_state_create();
+    for (int i = 0; i < N_PORTS; i++) {
+        ports[i] = i == 8 ? 0 : i + 1;
+    }
+    env = (struct adp_model_env) { .port_number = port_number, .round = 1 };
+    random_policy_types = pipeline->policy_types;
+}
+
+static void
+setup_v115(void)
+{
+    setup_with("v1.15");
+}
+
+static void
+setup_early(void)
+{
+    setup_with("early");
+}
+
+static void
+teardown(void)
+{
+    ofputil_table_map_destroy(&tables);
+    adp_engine_destroy(engine);
+    adp_model_destroy(model);
+    adp_pipeline_state_destroy(ids);
+}
+
+/* Flows and groups in one form: a key to the rest. */
+
+static void
+put_actions(struct ds *s, const struct ofpact *ofpacts, size_t len)
+{
+    struct ds text = DS_EMPTY_INITIALIZER;
+    struct ofpact_format_params fp = { .s = &text, .table_map = &tables };
+
+    ofpacts_format(ofpacts, len, &fp);
+    if (!strncmp(ds_cstr(&text), "conjunction(", 12)) {
+        struct svec clauses = SVEC_EMPTY_INITIALIZER;
+
+        svec_parse_words(&clauses, "");
+        char *save_ptr = NULL;
+        for (char *p = strtok_r(ds_cstr(&text), ")", &save_ptr); p;
+             p = strtok_r(NULL, ")", &save_ptr)) {
+            svec_add(&clauses, p + (*p == ','));
+        }
+        svec_sort(&clauses);
+        ck_assert_msg(svec_is_unique(&clauses), "a clause twice");
+        for (size_t i = 0; i < clauses.n; i++) {
+            ds_put_format(s, "%s)", clauses.names[i]);
+        }
+        svec_destroy(&clauses);
+    } else {
+        ds_put_cstr(s, ds_cstr(&text));
+    }
+    ds_destroy(&text);
+}
+
+/* Returns false if 'flows' has another one with the same key. */
+static bool
+put_flow(struct shash *flows, const struct ofputil_flow_mod *fm)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct match match;
+
+    minimatch_expand(&fm->match, &match);
+    char *match_s = match_to_string(&match, NULL, OFP_DEFAULT_PRIORITY);
+    char *key = xasprintf("table=%d priority=%d %s", fm->table_id,
+                          fm->priority, match_s);
+    ds_put_format(&s, "cookie=%#"PRIx64" ", ntohll(fm->new_cookie));
+    put_actions(&s, fm->ofpacts, fm->ofpacts_len);
+
+    const char *other = shash_find_data(flows, key);
+    bool ok = !other || !strcmp(other, ds_cstr(&s));
+    if (other) {
+        ds_destroy(&s);
+    } else {
+        shash_add(flows, key, ds_steal_cstr(&s));
+    }
+    free(match_s);
+    free(key);
+    return ok;
+}
+
+static void
+put_group(struct shash *groups, const struct ofputil_group_mod *gm)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const struct ofputil_bucket *bucket;
+
+    ds_put_format(&s, "type %d", gm->type);
+    LIST_FOR_EACH (bucket, list_node, &gm->buckets) {
+        ds_put_format(&s, ", %"PRIu32" weight %"PRIu16" ", bucket->bucket_id,
+                      bucket->weight);
+        put_actions(&s, bucket->ofpacts, bucket->ofpacts_len);
+    }
+    char *key = xasprintf("group %"PRIu32, gm->group_id);
+    free(shash_replace(groups, key, ds_steal_cstr(&s)));
+    free(key);
+}
+
+/* What 'set' says.  Returns false if it contradicts itself. */
+static bool
+read_set(const struct adp_flow_set *set, struct shash *things)
+{
+    enum ofputil_protocol usable;
+    const struct shash_node *node;
+    bool ok = true;
+
+    SHASH_FOR_EACH (node, &set->flows) {
+        struct ofputil_flow_mod fm;
+        char *error = parse_ofp_flow_mod_str(&fm, node->name, NULL, &tables,
+                                             OFPFC_ADD, &usable);
+        ck_assert_msg(!error, "%s: %s", node->name, error);
+        ok &= put_flow(things, &fm);
+        minimatch_destroy(&fm.match);
+        free(fm.ofpacts);
+    }
+    SHASH_FOR_EACH (node, &set->groups) {
+        struct ofputil_group_mod gm;
+        char *error = parse_ofp_group_mod_str(&gm, OFPGC11_ADD, node->name,
+                                              NULL, &tables, &usable);
+        ck_assert_msg(!error, "%s: %s", node->name, error);
+        put_group(things, &gm);
+        ofputil_uninit_group_mod(&gm);
+    }
+    return ok;
+}
+
+/* What the engine desires. */
+static struct adp_error *
+read_desired(struct shash *things)
+{
+    struct adp_desired *desired = adp_engine_desired(engine);
+    struct adp_changes changes;
+    struct adp_error *error = adp_desired_get_changes(
+        desired, ADP_CHANGES_AFRESH, &tables, &changes);
+
+    for (size_t i = 0; i < changes.n_flows && !error; i++) {
+        struct ofputil_flow_mod fm;
+
+        ck_assert_int_ne(changes.flows[i].kind, ADP_CHANGE_DELETE);
+        adp_change_to_flow_mod(desired, &changes.flows[i], ADP_GOAL_NEW, &fm);
+        ck_assert(put_flow(things, &fm));
+        adp_flow_mod_uninit(&fm);
+    }
+    for (size_t i = 0; i < changes.n_groups && !error; i++) {
+        struct ofputil_group_mod gm;
+
+        adp_change_to_group_mod(desired, &changes.groups[i], ADP_GOAL_NEW,
+                                &gm);
+        put_group(things, &gm);
+        ofputil_uninit_group_mod(&gm);
+    }
+    adp_changes_uninit(&changes);
+    return error;
+}
+
+static void
+expect_same(const struct shash *got, const struct shash *expected,
+            const char *what)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, expected) {
+        const char *text = shash_find_data(got, node->name);
+
+        ck_assert_msg(text && !strcmp(text, node->data),
+                      "%s: %s\n  got      %s\n  expected %s", what, node->name,
+                      text ? text : "nothing", (const char *) node->data);
+    }
+    SHASH_FOR_EACH (node, got) {
+        ck_assert_msg(shash_find(expected, node->name), "%s: %s is too much",
+                      what, node->name);
+    }
+}
+
+/* Steps. */
+
+static struct shash accepted;   /* What was there after the last step. */
+
+/* Has engine and oracle run, and compares them.  The engine's run isn't
+ * accepted if 'refuse', or if there is an error.  Returns true if it is. */
+static bool
+run_and_compare(bool ports_changed, bool refuse)
+{
+    struct adp_pipeline_state *new_ids = adp_pipeline_state_clone(ids);
+    struct shash got = SHASH_INITIALIZER(&got);
+    struct shash expected = SHASH_INITIALIZER(&expected);
+    struct adp_flow_set set;
+
+    adp_flow_set_init(&set);
+    struct adp_error *error = adp_engine_run(engine, pipeline, model, &env,
+                                             ports_changed);
+    struct adp_error *oracle_error = adp_pipeline_generate(
+        pipeline, model, new_ids, &env, &set);
+    ck_assert_str_eq(error ? error->message : "none",
+                     oracle_error ? oracle_error->message : "none");
+    if (!error) {
+        bool consistent = read_set(&set, &expected);
+
+        error = read_desired(&got);
+        ck_assert_msg(consistent == !error, "%s",
+                      error ? error->message : "a contradiction isn't seen");
+    }
+
+    bool ok = !error && !refuse;
+    if (!error) {
+        expect_same(&got, &expected, "run");
+    }
+    if (ok) {
+        adp_engine_accept(engine);
+        adp_pipeline_state_destroy(ids);
+        ids = new_ids;
+        shash_swap(&accepted, &got);
+    } else {
+        struct shash after = SHASH_INITIALIZER(&after);
+
+        adp_engine_revert(engine);
+        adp_pipeline_state_destroy(new_ids);
+        ck_assert(!read_desired(&after));
+        expect_same(&after, &accepted, "revert");
+        shash_destroy_free_data(&after);
+    }
+    shash_destroy_free_data(&got);
+    shash_destroy_free_data(&expected);
+    adp_flow_set_uninit(&set);
+    adp_error_destroy(error);
+    adp_error_destroy(oracle_error);
+    return ok;
+}
+
+/* Returns true if the transaction is accepted. */
+static bool
+transact(const struct json *records, const struct json *keys, bool clear,
+         bool refuse)
+{
+    adp_model_begin(model);
+    if (clear) {
+        adp_model_clear(model);
+    }
+    struct adp_error *error = adp_model_delete(model, keys, true, NULL);
+    if (!error) {
+        error = adp_model_apply(model, records, NULL);
+    }
+    if (!error) {
+        error = adp_model_check_changes(model, &env);
+    }
+
+    bool ok = !error && run_and_compare(false, refuse);
+    if (ok) {
+        adp_model_commit(model);
+    } else {
+        adp_model_rollback(model);
+    }
+    adp_error_destroy(error);
+    return ok;
+}
+
+static bool
+random_step(void)
+{
+    struct json *records, *keys;
+    bool ok;
+
+    random_transaction(&records, &keys);
+    ok = transact(records, keys, !random_range(200), !random_range(30));
+    json_destroy(records);
+    json_destroy(keys);
+    return ok;
+}
+
+/* Ports, options and the round change behind the records' backs. */
+static void
+random_surroundings(void)
+{
+    switch (random_range(12)) {
+    case 0:
+        ports[GATEWAY] = random_range(2) * 50;
+        break;
+    case 1:
+        ports[TUNNEL] = random_range(2) * 51;
+        break;
+    case 2:
+        env.options = random_uint32() & ((1u << pipeline->n_options) - 1);
+        break;
+    case 3:
+        env.round++;
+        break;
+    default:
+        for (int i = random_range(3); i >= 0; i--) {
+            ports[random_range(RANDOM_N_PORTS)]
+                = random_range(4) ? 100 + random_range(900) : 0;
+        }
+        break;
+    }
+    run_and_compare(true, false);
+}
+
+/* Without a NodeConfig there is nothing. */
+static void
+apply_node(void)
+{
+    struct json *records = json_array_create_1(
+        random_record(ADP_KIND_NODE_CONFIG));
+    struct json *keys = json_array_create_empty();
+
+    transact(records, keys, false, false);
+    json_destroy(records);
+    json_destroy(keys);
+}
+
+static void
+test_random(void)
+{
+    int n_accepted = 0;
+
+    test_seed_random();
+    shash_init(&accepted);
+    for (int i = 0; i < N_STEPS; i++) {
+        if (!adp_model_node_config(model) && random_range(4)) {
+            apply_node();
+        }
+        n_accepted += random_step();
+        if (!random_range(10)) {
+            random_surroundings();
+        }
+    }
+    shash_destroy_free_data(&accepted);
+
+    struct adp_engine_runs runs = adp_engine_get_runs(engine);
+    ck_assert_int_gt(n_accepted, N_STEPS / 10);
+    ck_assert_uint_gt(runs.n_incremental, N_STEPS / 10);
+    ck_assert_uint_gt(runs.n_full, N_STEPS / 100);
+}
+
+START_TEST(random_changes)
+{
+    test_random();
+}
+END_TEST
+
+static void
+add_case(Suite *suite, const char *name, void (*setup)(void))
+{
+    TCase *tc = tcase_create(name);
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120); /* For slow machines. */
+    tcase_add_test(tc, random_changes);
+    suite_add_tcase(suite, tc);
+}
+
+int
+main(void)
+{
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+
+    Suite *suite = suite_create("engine");
+    add_case(suite, "v1.15", setup_v115);
+    add_case(suite, "early", setup_early);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
