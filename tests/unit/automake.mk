@@ -51,6 +51,8 @@ tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine.h \
 	tests/unit/quoted-json.c \
 	tests/unit/quoted-json.h \
+	tests/unit/test-run.c \
+	tests/unit/test-run.h \
 	tests/unit/test-seed.c \
 	tests/unit/test-seed.h
 UNIT_LIBS = \

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "ovs-rcu.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -397,8 +398,6 @@ main(void)
 {
     Suite *s = suite_create("changes");
     TCase *tc = tcase_create("changes");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -412,9 +411,5 @@ main(void)
     tcase_add_loop_test(tc, test_reads, 0, ARRAY_SIZE(reads));
     tcase_add_test(tc, test_reads_union);
     tcase_add_test(tc, test_learn_tables);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

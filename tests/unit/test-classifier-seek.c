@@ -18,6 +18,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -169,9 +170,5 @@ main(void)
     tcase_add_test(tc, random_changes);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

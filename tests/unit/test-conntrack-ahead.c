@@ -12,6 +12,7 @@
 #include "conntrack-private.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "test-run.h"
 #include "util.h"
 
 /* Room. */
@@ -240,8 +241,6 @@ main(void)
 {
     Suite *s = suite_create("conntrack-ahead");
     TCase *tc = tcase_create("conntrack-ahead");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 0);
@@ -251,9 +250,5 @@ main(void)
     tcase_add_test(tc, test_pool);
     tcase_add_test(tc, test_table);
     tcase_add_test(tc, test_pool_other_thread);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

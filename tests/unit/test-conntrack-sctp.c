@@ -20,6 +20,7 @@
 #include "random.h"
 #include "sctp-packet.h"
 #include "talk.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "timeval.h"
 #include "util.h"
@@ -931,8 +932,6 @@ main(void)
 {
     Suite *s = suite_create("conntrack-sctp");
     TCase *tc = tcase_create("conntrack-sctp");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_unchecked_fixture(tc, setup_once, NULL);
@@ -961,9 +960,5 @@ main(void)
     tcase_add_test(tc, test_icmp_error);
     tcase_add_test(tc, test_checksum);
     tcase_add_test(tc, test_prediction);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

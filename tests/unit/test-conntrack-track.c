@@ -10,7 +10,6 @@
 #include <config.h>
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "conntrack.h"
 #include "conntrack-private.h"
 #include "conntrack-tp.h"
@@ -20,6 +19,7 @@
 #include "packets.h"
 #include "random.h"
 #include "talk.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "timeval.h"
 #include "util.h"
@@ -761,8 +761,6 @@ main(void)
 {
     Suite *s = suite_create("conntrack-track");
     TCase *tc = tcase_create("conntrack-track");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_unchecked_fixture(tc, setup, NULL);
@@ -771,9 +769,5 @@ main(void)
     tcase_add_test(tc, test_closed_between);
     tcase_add_test(tc, test_checksums);
     tcase_add_test(tc, test_reference);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

@@ -23,6 +23,7 @@
 #include "openvswitch/vlog.h"
 #include "random.h"
 #include "stream.h"
+#include "test-run.h"
 #include "util.h"
 
 /* The server under test. */
@@ -979,9 +980,5 @@ main(int argc OVS_UNUSED, char *argv[])
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     signal(SIGPIPE, SIG_IGN);
 
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite());
 }

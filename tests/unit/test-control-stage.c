@@ -9,6 +9,7 @@
 
 #include "adp-control-stage.h"
 #include "openvswitch/json.h"
+#include "test-run.h"
 #include "util.h"
 
 static void
@@ -97,9 +98,5 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, stages_are_bounded_together);
     suite_add_tcase(s, tc);
 
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(s);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "engine.h"
 #include "packets.h"
+#include "test-run.h"
 #include "util.h"
 
 #define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
@@ -460,8 +461,6 @@ main(void)
 {
     Suite *s = suite_create("decide-ct");
     TCase *tc = tcase_create("ct");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -489,9 +488,5 @@ main(void)
     tcase_add_test(tc, test_endless);
     tcase_add_test(tc, test_depth_after_ct);
     tcase_add_test(tc, test_idle_passes);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

@@ -10,6 +10,7 @@
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-match.h"
 #include "packets.h"
+#include "test-run.h"
 #include "tun-metadata.h"
 #include "util.h"
 
@@ -628,8 +629,6 @@ main(void)
 {
     Suite *s = suite_create("decide");
     TCase *tc = tcase_create("actions");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -658,9 +657,5 @@ main(void)
     tcase_add_test(tc, test_clone);
     tcase_add_test(tc, test_learn);
     tcase_add_test(tc, test_trace);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

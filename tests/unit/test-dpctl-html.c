@@ -9,6 +9,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "quoted-json.h"
+#include "test-run.h"
 #include "util.h"
 #include "dpctl-html.h"
 
@@ -212,9 +213,5 @@ main(void)
     tcase_add_test(tc, odd_answers);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -11,6 +11,7 @@
 #include "dpctl-given.h"
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
+#include "test-run.h"
 #include "util.h"
 #include "dpctl-input.h"
 #include "dpctl-json.h"
@@ -435,9 +436,5 @@ main(void)
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 #include "dpctl-load.h"
@@ -369,9 +370,5 @@ main(void)
     tcase_add_test(tc, selector_text);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "openvswitch/json.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 #include "dpctl-json.h"
@@ -126,9 +127,5 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, pieces_of_known_sizes);
     suite_add_tcase(s, tc);
 
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(s);
 }

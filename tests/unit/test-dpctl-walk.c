@@ -10,6 +10,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "quoted-json.h"
+#include "test-run.h"
 #include "util.h"
 #include "dpctl-walk.h"
 
@@ -425,9 +426,5 @@ main(void)
     tcase_add_test(tc, odd_answers);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "dpctl-given.h"
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
+#include "test-run.h"
 #include "util.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
@@ -875,9 +876,5 @@ main(void)
     tcase_add_test(tc, plan_contradiction);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -5,7 +5,6 @@
 
 #include <config.h>
 #include <check.h>
-#include <stdlib.h>
 #include "dp-packet.h"
 #include "engine.h"
 #include "flow.h"
@@ -13,6 +12,7 @@
 #include "odp-execute.h"
 #include "odp-netlink.h"
 #include "packets.h"
+#include "test-run.h"
 #include "util.h"
 
 #define ETH "dl_src=00:00:00:00:00:01,dl_dst=00:00:00:00:00:02"
@@ -187,8 +187,6 @@ main(void)
 {
     Suite *s = suite_create("execute");
     TCase *tc = tcase_create("execute");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -197,9 +195,5 @@ main(void)
     tcase_add_test(tc, test_arp);
     tcase_add_test(tc, test_vlan);
     tcase_add_test(tc, test_undone);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "engine.h"
 #include "packets.h"
+#include "test-run.h"
 #include "util.h"
 
 #define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
@@ -457,8 +458,6 @@ main(void)
 {
     Suite *s = suite_create("group");
     TCase *tc = tcase_create("groups");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 60);
@@ -480,9 +479,5 @@ main(void)
     tcase_add_test(tc, test_no_such_group);
     tcase_add_test(tc, test_group_loop);
     tcase_add_test(tc, test_bucket_punt);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

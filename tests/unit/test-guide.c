@@ -13,6 +13,7 @@
 #include "pipeline-builtin.h"
 #include "pipeline-text.h"
 #include "pipeline.h"
+#include "test-run.h"
 #include "util.h"
 
 /* Pipelines whose guides are tested, all that have one. */
@@ -166,9 +167,5 @@ main(void)
     tcase_add_test(tc, no_guide);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -11,6 +11,7 @@
 #include "openvswitch/ofp-match.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "test-run.h"
 #include "util.h"
 
 #define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
@@ -409,8 +410,6 @@ main(void)
 {
     Suite *s = suite_create("learn");
     TCase *tc = tcase_create("learn");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 60);
@@ -423,9 +422,5 @@ main(void)
     tcase_add_test(tc, test_fence);
     tcase_add_test(tc, test_buckets_learn_nothing);
     tcase_add_test(tc, test_threads);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

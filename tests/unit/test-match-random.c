@@ -14,6 +14,7 @@
 #include "ovs-rcu.h"
 #include "policy-world.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -388,19 +389,15 @@ main(void)
 {
     Suite *s = suite_create("match-random");
     TCase *tc = tcase_create("match-random");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, test_changes, 0, ARRAY_SIZE(shapes));
     tcase_add_loop_test(tc, test_many, 0, 4);
     tcase_add_loop_test(tc, test_trie, 0, 5);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
+
+    int status = test_run_nofork(s);
     adp_match_scratch_uninit(&scratch);
     ovsrcu_barrier();
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return status;
 }

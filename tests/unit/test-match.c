@@ -6,7 +6,6 @@
 #include <config.h>
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "adp-match.h"
 #include "adp-rules.h"
 #include "classifier.h"
@@ -15,6 +14,7 @@
 #include "ovs-rcu.h"
 #include "packets.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -461,8 +461,6 @@ main(void)
     Suite *s = suite_create("match");
     TCase *tc = tcase_create("by hand");
     TCase *tc_random = tcase_create("random");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -475,9 +473,5 @@ main(void)
     tcase_add_test(tc, test_size_and_name);
     suite_add_tcase(s, tc_random);
     tcase_add_test(tc_random, test_random);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

@@ -19,6 +19,7 @@
 #include "pipeline-builtin.h"
 #include "pipeline-metrics.h"
 #include "quoted-json.h"
+#include "test-run.h"
 #include "util.h"
 
 static const struct adp_pipeline *pipeline;
@@ -347,9 +348,5 @@ main(void)
     tcase_add_test(tc, strange_groups_and_flows);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

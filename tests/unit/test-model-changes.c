@@ -15,6 +15,7 @@
 #include "quoted-json.h"
 #include "random-records.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -209,9 +210,5 @@ main(void)
     tcase_add_test(tc, random_transactions);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

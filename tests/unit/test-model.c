@@ -11,6 +11,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "quoted-json.h"
 #include "sset.h"
+#include "test-run.h"
 #include "util.h"
 
 /* The bridge's ports. */
@@ -686,9 +687,5 @@ main(void)
     tcase_add_test(tc, swaps_in_one_transaction);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

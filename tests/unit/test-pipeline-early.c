@@ -15,6 +15,7 @@
 #include "packets.h"
 #include "pipeline-builtin.h"
 #include "pipeline-world.h"
+#include "test-run.h"
 #include "util.h"
 
 #define SERVICE_NODE NODE_WITH("'tunnel':{'port':'tun0'}," \
@@ -457,9 +458,5 @@ main(void)
     tcase_add_test(tc, packets);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -6,12 +6,12 @@
 
 #include <config.h>
 #include <check.h>
-#include <stdlib.h>
 #include "engine.h"
 #include "example-pipeline.h"
 #include "openvswitch/ofp-table.h"
 #include "packets.h"
 #include "pipeline-world.h"
+#include "test-run.h"
 #include "util.h"
 
 /* The engine's ports 2 and 3 are datapath ports 102 and 103. */
@@ -130,9 +130,5 @@ main(void)
     tcase_add_test(tc, policies_are_refused);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

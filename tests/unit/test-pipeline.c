@@ -21,6 +21,7 @@
 #include "pipeline.h"
 #include "quoted-json.h"
 #include "random.h"
+#include "test-run.h"
 #include "util.h"
 
 static void
@@ -710,9 +711,5 @@ main(void)
     tcase_add_test(tc, ip_blocks);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -21,6 +21,7 @@
 #include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 #include "dpctl-plan.h"
@@ -816,9 +817,5 @@ main(void)
     tcase_add_test(tc, early);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

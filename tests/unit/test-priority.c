@@ -18,6 +18,7 @@
 #include "quoted-json.h"
 #include "random.h"
 #include "svec.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -399,9 +400,5 @@ main(void)
     tcase_add_test(pipeline, many_equal_rules);
     suite_add_tcase(suite, pipeline);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "test-run.h"
 #include "util.h"
 
 static struct adp_program *
@@ -540,8 +541,6 @@ main(void)
 {
     Suite *s = suite_create("program");
     TCase *tc = tcase_create("program");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 60);
@@ -554,9 +553,5 @@ main(void)
     tcase_add_test(tc, test_stats);
     tcase_add_test(tc, test_stats_slices);
     tcase_add_test(tc, test_stats_threads);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

@@ -7,11 +7,11 @@
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "dp-packet.h"
 #include "flow.h"
 #include "packets.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "unaligned.h"
 #include "util.h"
@@ -485,8 +485,6 @@ main(void)
 {
     Suite *s = suite_create("session-parse");
     TCase *tc = tcase_create("session-parse");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_unchecked_fixture(tc, setup, NULL);
@@ -495,9 +493,5 @@ main(void)
     tcase_add_test(tc, test_same_key);
     tcase_add_test(tc, test_packet_type);
     tcase_add_test(tc, test_rss_hash);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

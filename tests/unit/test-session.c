@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -513,8 +514,6 @@ main(void)
 {
     Suite *s = suite_create("session");
     TCase *tc = tcase_create("session");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_add_unchecked_fixture(tc, setup, NULL);
@@ -527,9 +526,5 @@ main(void)
     tcase_add_test(tc, test_capacity);
     tcase_add_test(tc, test_memory);
     tcase_add_test(tc, test_hash);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

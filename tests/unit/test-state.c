@@ -25,6 +25,7 @@
 #include "random.h"
 #include "simap.h"
 #include "svec.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -930,9 +931,5 @@ main(int argc OVS_UNUSED, char *argv[])
     set_program_name(argv[0]);
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
 
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite());
 }

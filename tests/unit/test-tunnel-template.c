@@ -18,6 +18,7 @@
 #include "odp-util.h"
 #include "packets.h"
 #include "random.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "timeval.h"
 #include "util.h"
@@ -519,8 +520,6 @@ main(void)
 {
     Suite *s = suite_create("tunnel-template");
     TCase *tc = tcase_create("tunnel-template");
-    SRunner *sr = srunner_create(s);
-    int n_failed;
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 0);
@@ -532,9 +531,5 @@ main(void)
     tcase_add_test(tc, test_tells_apart);
     tcase_add_test(tc, test_side_by_side);
     tcase_add_test(tc, test_random);
-    srunner_set_fork_status(sr, CK_NOFORK);
-    srunner_run_all(sr, CK_ENV);
-    n_failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run_nofork(s);
 }

@@ -5,10 +5,10 @@
 
 #include <config.h>
 #include <check.h>
-#include <stdlib.h>
 
 #include "adp-turn.h"
 #include "ovs-thread.h"
+#include "test-run.h"
 #include "util.h"
 
 /* The clock. */
@@ -300,9 +300,5 @@ main(int argc OVS_UNUSED, char *argv[])
 
     Suite *suite = suite_create("turn");
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }
