@@ -29,6 +29,8 @@ struct adp_bridge_own {
                                                  * flow. */
     bool emptied OVS_GUARDED_BY(ofproto_mutex); /* One had none, and the main
                                                  * thread doesn't know yet. */
+    bool filled OVS_GUARDED_BY(ofproto_mutex);  /* One had again, and it
+                                                 * doesn't know yet. */
     struct adp_learn_entry *installing OVS_GUARDED_BY(ofproto_mutex);
                                         /* What the next rule is made from. */
     struct {

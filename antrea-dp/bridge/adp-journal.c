@@ -301,6 +301,7 @@ note_emptiness(struct adp_bridge *b)
         b->own->emptied = true;
         atomic_store_relaxed(&b->mode, ADP_MODE_CLOSED);
     }
+    b->own->filled |= !empty && b->own->empty;
     b->own->empty = empty;
 }
 
@@ -353,13 +354,22 @@ adp_journal_keep_pipeline(struct adp_bridge *b, bool keeps)
     ovs_mutex_unlock(&ofproto_mutex);
 }
 
-bool
-adp_journal_take_emptied(struct adp_bridge *b)
+void
+adp_journal_take_flush(struct adp_bridge *b, struct adp_journal_flush *flush)
 {
     adp_bridge_lock_tables();
-    bool emptied = b->own->emptied;
-    b->own->emptied = false;
+    flush->emptied = b->own->emptied;
+    flush->filled = b->own->filled;
+    b->own->emptied = b->own->filled = false;
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
+bool
+adp_journal_was_flushed(struct adp_bridge *b)
+{
+    adp_bridge_lock_tables();
+    bool flushed = b->own->emptied || b->own->filled;
     ovs_mutex_unlock(&ofproto_mutex);
 
-    return emptied;
+    return flushed;
 }

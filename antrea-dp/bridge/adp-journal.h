@@ -37,7 +37,14 @@ void adp_journal_read_misses(struct adp_bridge *);
 /* Has somebody who puts all flows back when they were flushed?  Then the
  * version that has none closes the bridge. */
 void adp_journal_keep_pipeline(struct adp_bridge *, bool keeps);
-/* Was there such a version since the last call? */
-bool adp_journal_take_emptied(struct adp_bridge *);
+/* What was since the last call. */
+struct adp_journal_flush {
+    bool emptied;               /* There was such a version. */
+    bool filled;                /* A version put something into a bridge that
+                                 * had no flow. */
+};
+void adp_journal_take_flush(struct adp_bridge *, struct adp_journal_flush *);
+/* Would one of the two be true? */
+bool adp_journal_was_flushed(struct adp_bridge *);
 
 #endif /* adp-journal.h */

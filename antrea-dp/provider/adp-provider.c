@@ -241,6 +241,7 @@ adp_class_wait(struct ofproto *ofproto)
     base->wait(ofproto);
     adp_fold_wait(b);
     adp_expire_wait(b);
+    adp_bridge_pipeline_wait(b);
 }
 
 static void

@@ -20,6 +20,7 @@
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/ofp-match.h"
 #include "openvswitch/ofp-meter.h"
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-builtin.h"
 #include "pipeline.h"
@@ -36,6 +37,7 @@ VLOG_DEFINE_THIS_MODULE(adp_bridge_pipeline);
 struct choice {
     const struct adp_pipeline *pipeline; /* NULL: none. */
     uint64_t options;
+    bool ignores_options;               /* Some are set, for none. */
 };
 
 struct adp_bridge_pipeline {
@@ -125,14 +127,15 @@ choice_parse(struct choice *choice, const struct smap *other_config)
 
     choice->pipeline = adp_pipeline_find(name);
     choice->options = 0;
+    choice->ignores_options = false;
     if (choice->pipeline) {
         error = adp_pipeline_parse_options(choice->pipeline, options,
                                            &choice->options);
     } else if (strcmp(name, "none")) {
         return xasprintf("other_config:antrea-dp-pipeline: no pipeline \"%s\" "
                          "(there are: none, %s)", name, adp_pipeline_names());
-    } else if (options[strspn(options, ", ")]) {
-        error = xstrdup("without a pipeline there are no options");
+    } else {
+        choice->ignores_options = options[strspn(options, ", ")];
     }
     if (error) {
         char *text = xasprintf("other_config:antrea-dp-pipeline-options: %s",
@@ -224,15 +227,23 @@ lacks_pipeline(const struct adp_bridge *b)
             && !adp_state_is_synced(b->pipeline->state));
 }
 
+/* What upstream puts into a bridge that it has flushed would be good for packets
+ * that come from other bridges. */
+static void
+keep_empty(struct adp_bridge *b)
+{
+    struct adp_journal_flush known;
+
+    free(adp_bridge_commit(b, NULL, 0, NULL, 0, true));
+    adp_journal_take_flush(b, &known);
+}
+
 static void
 try_pipeline(struct adp_bridge *b)
 {
     reinstall(b);
     if (lacks_pipeline(b)) {
-        /* What upstream has put there would be good for packets that come
-         * from other bridges. */
-        free(adp_bridge_commit(b, NULL, 0, NULL, 0, true));
-        adp_journal_take_emptied(b);
+        keep_empty(b);
     }
     b->pipeline->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
 }
@@ -244,8 +255,10 @@ bool
 adp_bridge_pipeline_run(struct adp_bridge *b)
 {
     struct adp_bridge_pipeline *bp = b->pipeline;
+    struct adp_journal_flush flush;
 
-    if (adp_journal_take_emptied(b) && bp->choice.pipeline) {
+    adp_journal_take_flush(b, &flush);
+    if (flush.emptied && bp->choice.pipeline) {
         VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
                   "again", adp_bridge_name(b), bp->choice.pipeline->name);
         bp->bereft = true;
@@ -253,9 +266,21 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
     } else if (bp->bereft && lacks_pipeline(b)
                && time_msec() >= bp->next_reinstall) {
         try_pipeline(b);
+    } else if (bp->bereft && lacks_pipeline(b) && flush.filled) {
+        keep_empty(b);
     }
     bp->bereft = bp->bereft && lacks_pipeline(b);
     return !bp->bereft;
+}
+
+void
+adp_bridge_pipeline_wait(struct adp_bridge *b)
+{
+    if (b->pipeline->choice.pipeline && adp_journal_was_flushed(b)) {
+        poll_immediate_wake();
+    } else if (b->pipeline->bereft) {
+        poll_timer_wait_until(b->pipeline->next_reinstall);
+    }
 }
 
 void
@@ -357,6 +382,7 @@ void
 adp_bridge_pipeline_configure(struct adp_bridge *b,
                               const struct smap *other_config)
 {
+    bool ignored_options = b->pipeline->choice.ignores_options;
     struct choice choice;
     char *error = choice_parse(&choice, other_config);
 
@@ -370,6 +396,14 @@ adp_bridge_pipeline_configure(struct adp_bridge *b,
             VLOG_INFO("bridge %s: pipeline %s", b->dpif.up.name, ds_cstr(&s));
             ds_destroy(&s);
         }
+    }
+    if (!error) {
+        if (choice.ignores_options && !ignored_options) {
+            VLOG_WARN("bridge %s: other_config:antrea-dp-pipeline-options is "
+                      "ignored while there is no pipeline",
+                      adp_bridge_name(b));
+        }
+        b->pipeline->choice.ignores_options = choice.ignores_options;
     }
     note_error(b, error);
 }

@@ -34,5 +34,6 @@ void adp_bridge_pipeline_ports_changed(struct adp_bridge *);
 /* Brings a pipeline back that was flushed.  Returns true unless it was flushed
  * and isn't back: then no packet may pass. */
 bool adp_bridge_pipeline_run(struct adp_bridge *);
+void adp_bridge_pipeline_wait(struct adp_bridge *);
 
 #endif /* adp-bridge-pipeline.h */
