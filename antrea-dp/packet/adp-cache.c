@@ -358,11 +358,11 @@ set_body(struct adp_session_body *body, struct adp_cached *v,
     body->n_conns = v->content.n_conns;
     body->has_more = v->content.n_conns > 1 || v->content.nat;
     body->conn0 = refs[0].conn;
-    body->epoch0 = refs[0].epoch;
+    body->epoch0 = refs[0].version;
     body->conn1 = refs[1].conn;
-    body->epoch1 = refs[1].epoch;
+    body->epoch1 = refs[1].version;
     body->conn2 = refs[2].conn;
-    body->epoch2 = refs[2].epoch;
+    body->epoch2 = refs[2].version;
 }
 
 void

@@ -76,7 +76,6 @@ adp_fast_fetch_session(struct adp_fast *f, size_t i)
 static inline void
 fetch_conn(const struct conn *conn)
 {
-    OVS_PREFETCH(conntrack_epoch_of(conn));
     conntrack_track_prefetch(conn);
 }
 
@@ -140,11 +139,11 @@ conns_of(const struct adp_session_body *body,
          struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
 {
     refs[0].conn = body->conn0;
-    refs[0].epoch = body->epoch0;
+    refs[0].version = body->epoch0;
     refs[1].conn = body->conn1;
-    refs[1].epoch = body->epoch1;
+    refs[1].version = body->epoch1;
     refs[2].conn = body->conn2;
-    refs[2].epoch = body->epoch2;
+    refs[2].version = body->epoch2;
 }
 
 /* Passes a packet that is not an ordinary one through its connections, if
@@ -159,7 +158,7 @@ track_unusual(struct adp_fast *f, const struct adp_session_body *body,
 
     conns_of(body, refs);
     for (i = 0; i < n; i++) {
-        if (!conntrack_ref_is_valid(refs[i].conn, refs[i].epoch)
+        if (!conntrack_ref_is_valid(refs[i].conn, refs[i].version)
             || !conntrack_track_predict(f->tracker, refs[i].conn, &expect[i],
                                         packet, f->now)) {
             return false;

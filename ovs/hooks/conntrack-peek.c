@@ -17,7 +17,7 @@ DEFINE_STATIC_PER_THREAD_DATA(bool, fragments_bypassed, false);
  * the lock of a table is held, no tuple of that table that was free has been
  * taken.  Defined in conntrack-track.c, as is note_created(). */
 static uint64_t conntrack_n_created(void);
-static void note_created(struct conntrack *, const struct conn *,
+static void note_created(struct conntrack *, struct conn *,
                          uint32_t hash, uint32_t un_nat_hash);
 
 bool
@@ -813,6 +813,24 @@ apply_may_create(struct conntrack_peek *p, unsigned int n_new)
     return true;
 }
 
+/* Makes '*twin', which is the pool's, a copy of '*conn', but for what anybody may
+ * look at at any time. */
+static void
+copy_to_twin(struct conn *twin, const struct conn *conn)
+{
+    const size_t parts[] = {
+        0, offsetof(struct conn, half_open),
+        offsetof(struct conn, half_open) + sizeof conn->half_open,
+        offsetof(struct conn, version),
+        offsetof(struct conn, version) + sizeof conn->version, sizeof *conn,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i += 2) {
+        memcpy((char *) twin + parts[i], (const char *) conn + parts[i],
+               parts[i + 1] - parts[i]);
+    }
+}
+
 static struct conn *
 apply_create_un_nat(struct conntrack *ct, const struct conn *conn,
                     uint32_t hash)
@@ -820,7 +838,7 @@ apply_create_un_nat(struct conntrack *ct, const struct conn *conn,
 {
     struct conn *twin = conntrack_pool_alloc(sizeof *twin);
 
-    memcpy(twin, conn, sizeof *twin);
+    copy_to_twin(twin, conn);
     twin->key = conn->rev_key;
     twin->rev_key = conn->key;
     twin->conn_type = CT_CONN_TYPE_UN_NAT;
@@ -889,6 +907,7 @@ apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
         l4_protos[conn->key.nw_proto]->conn_update(p->ct, conn, p->packet,
                                                    pc->reply, p->now);
     }
+    conntrack_note_tracked(p->ct, conn);
     if (pc->changes_metadata) {
         conn->mark = pc->up->mark;
         conntrack_note_label(conn, pc->up->label);

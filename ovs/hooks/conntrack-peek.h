@@ -26,6 +26,7 @@
 
 #include "conntrack.h"
 #include "conntrack-private.h"
+#include "conntrack-half-open.h"
 #include "conntrack-track.h"
 
 struct dp_packet;

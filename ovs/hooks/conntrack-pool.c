@@ -5,8 +5,12 @@
 #include "conntrack-pool.h"
 
 #include <malloc.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 #include <sys/mman.h>
 #include "cmap-ahead.h"
+#include "conntrack-half-open.h"
 #include "ovs-thread.h"
 #include "seq.h"
 
@@ -14,10 +18,11 @@
 #define POOL_SLOT (5 * CACHE_LINE_SIZE)
 BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 
-/* Slots lie in regions of address space, whose memory is taken step by step.
- * A region has room for more connections than conntrack's default limit. */
-#define POOL_REGION_SIZE ((size_t) 1 << 30)
-#define POOL_MAX_REGIONS 64
+/* Slots lie in one range of address space, whose memory is taken step by
+ * step.  What isn't taken costs nothing.  Where there is little address space,
+ * the range is shorter. */
+#define POOL_RANGE ((size_t) 64 << 30)
+#define POOL_MIN_RANGE ((size_t) 1 << 30)
 #define POOL_STEP ((size_t) 2 << 20)
 
 /* How much lies ready. */
@@ -30,14 +35,25 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 /* A slot is fetched when so many more will be given out before it. */
 #define POOL_AHEAD 4
 
-/* Slots change hands between threads by the crate: one slot that lists itself
- * and others. */
+/* What anybody may look at at any time, also in a free slot: 'half_open', which
+ * is 0 there, and 'version', which stays as it is. */
+#define POOL_HALF_OPEN offsetof(struct conn, half_open)
+#define POOL_VERSION offsetof(struct conn, version)
+#define POOL_PUBLIC sizeof(uint32_t)
+BUILD_ASSERT_DECL(MEMBER_SIZEOF(struct conn, half_open) == POOL_PUBLIC
+                  && MEMBER_SIZEOF(struct conn, version) == POOL_PUBLIC
+                  && POOL_HALF_OPEN < POOL_VERSION);
+
+/* Slots change hands between threads by the crate: one slot that lists others,
+ * by their place in the range. */
 #define POOL_CRATE_SLOTS 36
 struct pool_crate {
     struct pool_crate *next;
-    void *slots[POOL_CRATE_SLOTS];
+    uint32_t n;
+    uint32_t slots[POOL_CRATE_SLOTS - 1];
 };
-BUILD_ASSERT_DECL(sizeof(struct pool_crate) <= POOL_SLOT);
+BUILD_ASSERT_DECL(sizeof(struct pool_crate) <= POOL_HALF_OPEN);
+BUILD_ASSERT_DECL(POOL_RANGE / POOL_SLOT < UINT32_MAX);
 
 /* Free slots of one thread. */
 struct pool_cache {
@@ -47,21 +63,49 @@ struct pool_cache {
 
 static struct ovs_mutex pool_mutex = OVS_MUTEX_INITIALIZER;
 
-/* The regions only grow in number.  A slot in the latest may be given out up to
- * 'pool_ready'. */
-static char *pool_regions[POOL_MAX_REGIONS];
-static atomic_uint32_t n_pool_regions = 0;
+/* The range.  Immutable once 'pool_end' isn't NULL. */
+static char *pool_begin;
+static ATOMIC(char *) pool_end = NULL;
+
+/* Slots from 'pool_next' to 'pool_open' may be given out; beyond there is only
+ * address space. */
 static char *pool_next OVS_GUARDED_BY(pool_mutex);
-static char *pool_ready OVS_GUARDED_BY(pool_mutex);
+static char *pool_open OVS_GUARDED_BY(pool_mutex);
 static struct pool_crate *pool_crates OVS_GUARDED_BY(pool_mutex);
 
 static struct seq *pool_seq;            /* Changes when little is ready. */
 
+/* For AddressSanitizer: most of a free slot isn't to be looked at. */
 #ifdef __SANITIZE_ADDRESS__
-/* Leaves it to the sanitizer to watch over connections. */
-static const bool pool_enabled = false;
+static void
+pool_poison(char *slot)
+{
+    size_t begin = ROUND_UP(sizeof(struct pool_crate), 8);
+    size_t half_open = ROUND_DOWN(POOL_HALF_OPEN, 8);
+    size_t version = ROUND_DOWN(POOL_VERSION, 8);
+
+    if (begin < half_open) {
+        ASAN_POISON_MEMORY_REGION(slot + begin, half_open - begin);
+    }
+    ASAN_POISON_MEMORY_REGION(slot + half_open + 8, version - half_open - 8);
+    ASAN_POISON_MEMORY_REGION(slot + version + 8, POOL_SLOT - version - 8);
+}
+
+static void
+pool_unpoison(char *slot)
+{
+    ASAN_UNPOISON_MEMORY_REGION(slot, POOL_SLOT);
+}
 #else
-static const bool pool_enabled = true;
+static void
+pool_poison(char *slot OVS_UNUSED)
+{
+}
+
+static void
+pool_unpoison(char *slot OVS_UNUSED)
+{
+}
 #endif
 
 /* Threads' caches. */
@@ -70,13 +114,14 @@ static void
 pool_give_crate(struct pool_cache *cache)
     OVS_REQUIRES(pool_mutex)
 {
-    size_t n = MIN(cache->n, POOL_CRATE_SLOTS);
-    struct pool_crate *crate = cache->slots[cache->n - n];
+    struct pool_crate *crate = cache->slots[--cache->n];
 
-    memset(crate->slots, 0, sizeof crate->slots);
-    memcpy(crate->slots, &cache->slots[cache->n - n],
-           n * sizeof *crate->slots);
-    cache->n -= n;
+    crate->n = MIN(cache->n, ARRAY_SIZE(crate->slots));
+    for (uint32_t i = 0; i < crate->n; i++) {
+        char *slot = cache->slots[--cache->n];
+
+        crate->slots[i] = (slot - pool_begin) / POOL_SLOT;
+    }
     crate->next = pool_crates;
     pool_crates = crate;
 }
@@ -88,16 +133,47 @@ pool_take_crate(struct pool_cache *cache)
     struct pool_crate *crate = pool_crates;
 
     pool_crates = crate->next;
-    for (size_t i = 0; i < POOL_CRATE_SLOTS && crate->slots[i]; i++) {
-        cache->slots[cache->n++] = crate->slots[i];
+    for (uint32_t i = 0; i < crate->n; i++) {
+        cache->slots[cache->n++] = (pool_begin
+                                    + (size_t) crate->slots[i] * POOL_SLOT);
     }
+    cache->slots[cache->n++] = crate;
+}
+
+/* Opens a step of memory, whose address the caller has from 'pool_open'.  Any
+ * thread, and two at once. */
+static bool
+pool_open_step(char *step)
+{
+    if (mprotect(step, POOL_STEP, PROT_READ | PROT_WRITE)) {
+        VLOG_WARN_ONCE("no memory for connections (%s), which come from "
+                       "malloc() then", ovs_strerror(errno));
+        return false;
+    }
+    madvise(step, POOL_STEP, MADV_HUGEPAGE);
+    return true;
+}
+
+static char *
+pool_get_end(void)
+{
+    char *end;
+
+    atomic_read_explicit(&pool_end, &end, memory_order_acquire);
+    return end;
 }
 
 static void
 pool_take_new(struct pool_cache *cache)
     OVS_REQUIRES(pool_mutex)
 {
-    size_t left = pool_ready - pool_next;
+    /* If nothing is ready, memory that nobody has touched, rather than none. */
+    if (pool_open - pool_next < POOL_SLOT && pool_open < pool_get_end()
+        && pool_open_step(pool_open)) {
+        pool_open += POOL_STEP;
+    }
+
+    size_t left = pool_open - pool_next;
 
     for (size_t i = 0; i < POOL_CRATE_SLOTS && left >= POOL_SLOT; i++) {
         cache->slots[cache->n++] = pool_next;
@@ -148,18 +224,12 @@ pool_cache_get(void)
     return cache;
 }
 
-static bool
-pool_owns(const void *p)
+bool
+conntrack_pool_owns(const void *p)
 {
-    uint32_t n;
+    const char *end = pool_get_end();
 
-    atomic_read_explicit(&n_pool_regions, &n, memory_order_acquire);
-    for (uint32_t i = 0; i < n; i++) {
-        if ((uintptr_t) p - (uintptr_t) pool_regions[i] < POOL_REGION_SIZE) {
-            return true;
-        }
-    }
-    return false;
+    return end && (const char *) p >= pool_begin && (const char *) p < end;
 }
 
 /* Fills an empty 'cache' as far as it goes. */
@@ -181,10 +251,7 @@ pool_refill(struct pool_cache *cache)
 void *
 conntrack_pool_alloc(size_t size)
 {
-    uint32_t n_regions;
-
-    atomic_read_relaxed(&n_pool_regions, &n_regions);
-    if (!n_regions || size > POOL_SLOT) {
+    if (!pool_get_end() || size > POOL_SLOT) {
         return xmalloc(size);
     }
 
@@ -198,21 +265,42 @@ conntrack_pool_alloc(size_t size)
     if (cache->n >= POOL_AHEAD) {
         pool_prefetch(cache->slots[cache->n - POOL_AHEAD]);
     }
-    return cache->slots[--cache->n];
+
+    void *slot = cache->slots[--cache->n];
+    pool_unpoison(slot);
+    return slot;
+}
+
+/* Makes bytes from 'begin' to 'end', if any, zero. */
+static inline void
+pool_clear(char *p, size_t begin, size_t end)
+{
+    if (begin < end) {
+        memset(p + begin, 0, end - begin);
+    }
 }
 
 void *
 conntrack_pool_zalloc(size_t size)
 {
-    return memset(conntrack_pool_alloc(size), 0, size);
+    char *p = conntrack_pool_alloc(size);
+
+    if (!conntrack_pool_owns(p)) {
+        return memset(p, 0, size);
+    }
+    pool_clear(p, 0, MIN(size, POOL_HALF_OPEN));
+    pool_clear(p, POOL_HALF_OPEN + POOL_PUBLIC, MIN(size, POOL_VERSION));
+    pool_clear(p, POOL_VERSION + POOL_PUBLIC, size);
+    return p;
 }
 
 bool
 conntrack_pool_put(void *p)
 {
-    if (!p || !pool_owns(p)) {
+    if (!p || !conntrack_pool_owns(p)) {
         return false;
     }
+    pool_poison(p);
 
     struct pool_cache *cache = pool_cache_get();
     if (cache->n >= ARRAY_SIZE(cache->slots)) {
@@ -235,76 +323,52 @@ conntrack_pool_free(void *p)
 size_t
 conntrack_pool_size(const void *p)
 {
-    return (pool_owns(p) ? POOL_SLOT
+    return (conntrack_pool_owns(p) ? POOL_SLOT
             : malloc_usable_size(CONST_CAST(void *, p)));
 }
 
 /* Preparing, in a thread of its own: the kernel may take long to find a large
  * page. */
 
-static bool
-pool_add_region(void)
+static void
+pool_reserve(void)
 {
-    uint32_t n;
+    for (size_t size = POOL_RANGE; size >= POOL_MIN_RANGE; size /= 2) {
+        /* Aligned, for large pages. */
+        char *p = mmap(NULL, size + POOL_STEP, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) {
+            continue;
+        }
+        char *begin = ALIGNED_CAST(char *,
+                                   ROUND_UP((uintptr_t) p, POOL_STEP));
+        if (begin > p) {
+            munmap(p, begin - p);
+        }
+        munmap(begin + size, p + POOL_STEP - begin);
 
-    atomic_read_relaxed(&n_pool_regions, &n);
-    if (n >= POOL_MAX_REGIONS) {
-        return false;
+        ovs_mutex_lock(&pool_mutex);
+        pool_begin = pool_next = pool_open = begin;
+        ovs_mutex_unlock(&pool_mutex);
+        atomic_store_explicit(&pool_end, begin + size, memory_order_release);
+        return;
     }
-
-    /* Aligned, for large pages. */
-    size_t reserved = POOL_REGION_SIZE + POOL_STEP;
-    char *p = mmap(NULL, reserved, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) {
-        VLOG_WARN_ONCE("no address space for connections (%s), which come "
-                       "from malloc() then", ovs_strerror(errno));
-        return false;
-    }
-    char *region = ALIGNED_CAST(char *, ROUND_UP((uintptr_t) p, POOL_STEP));
-    if (region > p) {
-        munmap(p, region - p);
-    }
-    munmap(region + POOL_REGION_SIZE, p + POOL_STEP - region);
-
-    ovs_mutex_lock(&pool_mutex);
-    pool_next = pool_ready = region;
-    ovs_mutex_unlock(&pool_mutex);
-    pool_regions[n] = region;
-    atomic_store_explicit(&n_pool_regions, n + 1, memory_order_release);
-    return true;
+    VLOG_WARN("no address space for connections (%s), which come from "
+              "malloc() then", ovs_strerror(errno));
 }
 
-/* Makes one more step of the latest region ready. */
-static bool
-pool_prepare_step(char *step)
+/* Has the system give the memory of 'step', where slots may have been given
+ * out. */
+static void
+pool_touch(char *step)
 {
     size_t page_size = get_page_size();
+    uint8_t orig;
 
-    if (mprotect(step, POOL_STEP, PROT_READ | PROT_WRITE)) {
-        VLOG_WARN_ONCE("no memory for connections (%s), which come from "
-                       "malloc() then", ovs_strerror(errno));
-        return false;
-    }
-    madvise(step, POOL_STEP, MADV_HUGEPAGE);
     for (size_t i = 0; i < POOL_STEP; i += page_size) {
-        *(volatile char *) (step + i) = 0;
+        atomic_or_explicit((atomic_uint8_t *) (step + i), 0, &orig,
+                           memory_order_relaxed);
     }
-
-    ovs_mutex_lock(&pool_mutex);
-    pool_ready = step + POOL_STEP;
-    ovs_mutex_unlock(&pool_mutex);
-    return true;
-}
-
-/* True if all of the latest region, whose memory is ready up to 'ready', is. */
-static bool
-pool_region_is_ready(const char *ready)
-{
-    uint32_t n;
-
-    atomic_read_relaxed(&n_pool_regions, &n);
-    return !n || ready == pool_regions[n - 1] + POOL_REGION_SIZE;
 }
 
 /* Prepares one step if there is not enough.  Returns true if there may still
@@ -313,14 +377,22 @@ static bool
 pool_prepare(void)
 {
     ovs_mutex_lock(&pool_mutex);
-    char *ready = pool_ready;
-    size_t left = pool_ready - pool_next;
+    char *step = pool_open;
+    size_t left = pool_open - pool_next;
     ovs_mutex_unlock(&pool_mutex);
 
-    if (pool_region_is_ready(ready)) {
-        return left < POOL_SLOT && pool_add_region();
+    if (left >= POOL_READY || step >= pool_get_end()
+        || !pool_open_step(step)) {
+        return false;
     }
-    return left < POOL_READY && pool_prepare_step(ready);
+    pool_touch(step);
+
+    ovs_mutex_lock(&pool_mutex);
+    if (pool_open == step) {
+        pool_open += POOL_STEP;
+    }
+    ovs_mutex_unlock(&pool_mutex);
+    return true;
 }
 
 static void *
@@ -361,8 +433,10 @@ conntrack_pool_run(struct conntrack *ct)
     static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
 
     pool_prepare_table(ct);
-    if (pool_enabled && ovsthread_once_start(&once)) {
+    conntrack_half_open_start(ct);
+    if (ovsthread_once_start(&once)) {
         pool_seq = seq_create();
+        pool_reserve();
         ovs_thread_create("ct_pool", pool_main, NULL);
         ovsthread_once_done(&once);
     }

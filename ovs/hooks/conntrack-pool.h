@@ -9,9 +9,17 @@
  * a system call and a page fault each, which costs more than the rest of a new
  * connection.  Here connections start at cache lines in memory that has been
  * touched before a packet needs it, in large pages where the kernel has them.
- * When the prepared memory has run out, malloc() takes over.
+ * When the prepared memory has run out, more is taken in smaller pages.  What
+ * the pool has taken from the system it keeps: as much as all connections ever
+ * took at once.
  *
- * What the pool has taken from the system it keeps.
+ * The memory keeps its type.  At each moment a slot of the pool holds a
+ * connection or waits for one; it is never unmapped, and its version (see
+ * conntrack-track.h) only moves on.  So whoever kept a pointer to a connection
+ * may ask, without holding anything, whether it is still the one he meant.
+ *
+ * malloc() takes over when the system has no more memory, or no address
+ * space (64 GiB are reserved), and before the pool runs.
  *
  * Thread-safety: any thread may get and put, also what another thread got.
  * Threads keep a few free connections to themselves. */
@@ -32,6 +40,9 @@ bool conntrack_pool_put(void *p);
 
 /* Frees 'p', the pool's or not. */
 void conntrack_pool_free(void *p);
+
+/* True if 'p' is the pool's, whatever has become of the connection. */
+bool conntrack_pool_owns(const void *p);
 
 /* Bytes that belong to 'p', which the above or malloc() returned. */
 size_t conntrack_pool_size(const void *p);

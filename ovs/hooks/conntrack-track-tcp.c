@@ -122,3 +122,21 @@ conntrack_tcp_commit(const struct conntrack_step *step)
         atomic_store_relaxed(&dst->seqhi, step->ack + MAX(win, 1));
     }
 }
+
+static bool
+peer_is_open(const struct tcp_peer *peer)
+{
+    enum ct_dpif_tcp_state state;
+
+    atomic_read_relaxed(&peer->state, &state);
+    return (state >= CT_DPIF_TCPS_ESTABLISHED
+            && state < CT_DPIF_TCPS_TIME_WAIT);
+}
+
+bool
+conntrack_tcp_is_open(const struct conn *conn_)
+{
+    const struct conn_tcp *conn = conn_tcp_cast(conn_);
+
+    return peer_is_open(&conn->peer[0]) && peer_is_open(&conn->peer[1]);
+}

@@ -2,40 +2,46 @@
 
 /* Included at the end of conntrack.c, see conntrack-track.h. */
 
+#include "conntrack-half-open.h"
 #include "conntrack-track-private.h"
 
-atomic_uint32_t conntrack_epochs[CONNTRACK_N_EPOCHS];
-
-void
-conntrack_bump_epoch(const struct conn *conn)
+static void
+bump_version(struct conn *conn)
 {
     uint32_t orig;
 
-    atomic_add(conntrack_epoch_of(conn), 1, &orig);
+    atomic_add(&conn->version, 1, &orig);
 }
 
-/* Bumps the epoch of the connection that 'twin' is the un-NAT twin of. */
+void
+conntrack_note_removed(struct conntrack *ct, struct conn *conn)
+{
+    bump_version(conn);
+    half_open_leave(ct, conn);
+}
+
+/* Bumps the version of the connection that 'twin' is the un-NAT twin of. */
 static void
 bump_parent(struct conntrack *ct, const struct conn *twin)
 {
     uint32_t hash = conn_key_hash(&twin->rev_key, ct->hash_basis);
-    const struct conn *conn;
+    struct conn *conn;
 
     CMAP_FOR_EACH_WITH_HASH (conn, cm_node, hash, &ct->conns) {
         if (conn->nat_conn == twin) {
-            conntrack_bump_epoch(conn);
+            bump_version(conn);
         }
     }
 }
 
-/* Bumps the epochs of connections other than 'conn' with 'key', whose hash is
+/* Bumps the versions of connections other than 'conn' with 'key', whose hash is
  * 'hash', in either direction. */
 static void
 bump_hidden(struct conntrack *ct, const struct conn *conn,
             const struct conn_key *key, uint32_t hash)
 {
     struct conn_key reversed = *key;
-    const struct conn *other;
+    struct conn *other;
 
     conn_key_reverse(&reversed);
     CMAP_FOR_EACH_WITH_HASH (other, cm_node, hash, &ct->conns) {
@@ -49,7 +55,7 @@ bump_hidden(struct conntrack *ct, const struct conn *conn,
         if (other->conn_type == CT_CONN_TYPE_UN_NAT) {
             bump_parent(ct, other);
         } else {
-            conntrack_bump_epoch(other);
+            bump_version(other);
         }
     }
 }
@@ -68,8 +74,9 @@ conntrack_n_created(void)
 /* As conntrack_note_created(), with the hashes of the key and, if there is an
  * un-NAT twin, of its key. */
 static void
-note_created(struct conntrack *ct, const struct conn *conn,
+note_created(struct conntrack *ct, struct conn *conn,
              uint32_t hash, uint32_t un_nat_hash)
+    OVS_REQUIRES(ct->ct_lock)
 {
     uint64_t orig;
 
@@ -78,10 +85,12 @@ note_created(struct conntrack *ct, const struct conn *conn,
     if (conn->nat_conn) {
         bump_hidden(ct, conn, &conn->rev_key, un_nat_hash);
     }
+    half_open_enter(ct, conn);
 }
 
 void
-conntrack_note_created(struct conntrack *ct, const struct conn *conn)
+conntrack_note_created(struct conntrack *ct, struct conn *conn)
+    OVS_REQUIRES(ct->ct_lock)
 {
     note_created(ct, conn, conn_key_hash(&conn->key, ct->hash_basis),
                  conn->nat_conn ? conn_key_hash(&conn->rev_key,
@@ -89,10 +98,10 @@ conntrack_note_created(struct conntrack *ct, const struct conn *conn)
 }
 
 void
-conntrack_note_label(const struct conn *conn, ovs_u128 label)
+conntrack_note_label(struct conn *conn, ovs_u128 label)
 {
     if (!ovs_u128_equals(conn->label, label)) {
-        conntrack_bump_epoch(conn);
+        bump_version(conn);
     }
 }
 
@@ -100,20 +109,23 @@ bool
 conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 {
     ref->conn = conn;
-    /* In this order: the epoch changes after the flag was set. */
-    atomic_read_explicit(conntrack_epoch_of(conn), &ref->epoch,
-                         memory_order_acquire);
-    /* (C11 can't just look at a flag.) */
-    return !__atomic_load_n((const bool *) &conn->reclaimed,
-                            __ATOMIC_ACQUIRE);
+    /* In this order: the version changes after the flag was set.  (C11 can't just
+     * look at a flag.) */
+    atomic_read_explicit(&conn->version, &ref->version, memory_order_acquire);
+    return (!__atomic_load_n((const bool *) &conn->reclaimed, __ATOMIC_ACQUIRE)
+            && conntrack_pool_owns(conn));
 }
+
+/* All that is looked at for a packet lies in one cache line. */
+BUILD_ASSERT_DECL(offsetof(struct conn, expiration) / CACHE_LINE_SIZE
+                  == (POOL_SLOT - 1) / CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(offsetof(struct conn, version)
+                  > offsetof(struct conn, expiration));
 
 void
 conntrack_track_prefetch(const struct conn *conn)
 {
-    OVS_PREFETCH_WRITE((const char *) conn
-                       + offsetof(struct conn, expiration));
-    OVS_PREFETCH_WRITE((const char *) conn + sizeof *conn);
+    OVS_PREFETCH_WRITE(&conn->version);
 }
 
 void
@@ -225,6 +237,7 @@ conntrack_track_update(struct conntrack *ct, struct conn *conn, bool reply,
 {
     ovs_mutex_lock(&conn->lock);
     l4_protos[conn->key.nw_proto]->conn_update(ct, conn, packet, reply, now);
+    conntrack_note_tracked(ct, conn);
     ovs_mutex_unlock(&conn->lock);
 }
 

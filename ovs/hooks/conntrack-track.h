@@ -9,9 +9,13 @@
  * as long as it likes, and later pass a packet through the connection without
  * a look-up.  The reference holds nothing: conntrack_ref_is_valid() says
  * whether the connection is still in conntrack's table, with the label that it
- * had.  It does so by an epoch: before a connection that left the table is
- * handed to RCU, and before its label changes, the epoch of its stripe changes.
- * Stripes are shared, so a reference may become invalid for no reason of its own.
+ * had.  It does so by the connection's version, which lies in the line that
+ * tracking reads anyway.  It moves on when the connection leaves the table,
+ * before it is handed to RCU, when the label changes, and when another
+ * connection hides it, and stays where it is, in memory of the pool
+ * (conntrack-pool.h), while the slot waits for its next connection.  (After
+ * 4 billion changes of one slot an old reference would be believed again.)
+ * Connections outside of the pool can't be referred to.
  *
  * Tracking is in two steps, so that a packet of several connections (one in
  * each zone) is tracked in all of them or in none: conntrack_track_check()
@@ -35,57 +39,45 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "conntrack-private.h"
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
 
-struct conn;
-struct conntrack;
 struct dp_packet;
 
 struct conntrack_ref {
     struct conn *conn;
-    uint32_t epoch;
+    uint32_t version;
 };
 
-#define CONNTRACK_N_EPOCHS 65536
-extern atomic_uint32_t conntrack_epochs[CONNTRACK_N_EPOCHS];
+/* Upstream calls it, with the lock of 'ct' held, when 'conn' leaves the table for
+ * good, before RCU gets it. */
+void conntrack_note_removed(struct conntrack *ct, struct conn *conn);
 
-static inline atomic_uint32_t *
-conntrack_epoch_of(const struct conn *conn)
-{
-    uint64_t x = (uintptr_t) conn >> 4;
-
-    return &conntrack_epochs[x * 0x9e3779b97f4a7c15ULL >> 48];
-}
-
-/* Upstream calls it when 'conn' leaves the table for good, before RCU gets
- * it. */
-void conntrack_bump_epoch(const struct conn *);
-
-/* Upstream calls it when 'conn' has come into the table.  References to
- * connections that it hides become invalid: where two have a tuple in common,
- * as happens with NAT, look-ups find the later one. */
-void conntrack_note_created(struct conntrack *, const struct conn *);
+/* Upstream calls it, with the lock of 'ct' held, when 'conn' has come into the
+ * table.  References to connections that it hides become invalid: where two have
+ * a tuple in common, as happens with NAT, look-ups find the later one. */
+void conntrack_note_created(struct conntrack *ct, struct conn *conn);
 
 /* Upstream calls it, with the lock of 'conn' held, before the connection's label
  * becomes 'label'.  If that is another one, references to it become invalid. */
-void conntrack_note_label(const struct conn *, ovs_u128 label);
+void conntrack_note_label(struct conn *, ovs_u128 label);
 
 /* Makes a reference to 'conn', which was found in the present RCU period.
- * Returns false if 'conn' is on its way out. */
+ * Returns false if 'conn' is on its way out, or none of the pool's. */
 bool conntrack_ref_init(struct conntrack_ref *, struct conn *);
 
 static inline bool
-conntrack_ref_is_valid(struct conn *conn, uint32_t epoch)
+conntrack_ref_is_valid(struct conn *conn, uint32_t version)
 {
     uint32_t now;
 
-    atomic_read_explicit(conntrack_epoch_of(conn), &now,
-                         memory_order_acquire);
-    return now == epoch;
+    atomic_read_explicit(&conn->version, &now, memory_order_acquire);
+    return now == version;
 }
 
-/* Fetches what conntrack_track_check() looks at.  Any address will do. */
+/* Fetches what conntrack_ref_is_valid() and conntrack_track_check() look at.  Any
+ * address will do. */
 void conntrack_track_prefetch(const struct conn *);
 
 /* The fixed part of what a connection must look like. */

@@ -6,6 +6,7 @@ UNIT_TESTS = \
 	tests/unit/test-changes \
 	tests/unit/test-classifier-seek \
 	tests/unit/test-conntrack-ahead \
+	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
@@ -85,6 +86,12 @@ tests_unit_test_classifier_seek_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_half_open_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-half-open.c
+tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_sctp_SOURCES = \
 	tests/unit/sctp-packet.c \

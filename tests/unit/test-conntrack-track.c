@@ -11,6 +11,7 @@
 #include <check.h>
 #include <stdio.h>
 #include "conntrack.h"
+#include "conntrack-pool.h"
 #include "conntrack-private.h"
 #include "conntrack-tp.h"
 #include "conntrack-track.h"
@@ -293,7 +294,7 @@ may_be_fast(struct world *w, const struct talk *k, int dir,
     struct ct_dpif_protoinfo info;
 
     if (!memo->valid || !conntrack_ref_is_valid(memo->ref.conn,
-                                                memo->ref.epoch)
+                                                memo->ref.version)
         || !is_live(conn, w->now) || memo->expect.is_new
         || conn->mark != memo->expect.mark
         || !ovs_u128_equals(conn->label, memo->expect.label)) {
@@ -320,7 +321,7 @@ track(struct world *w, const struct talk *k, int dir, struct dp_packet *p)
     if (!memo->valid) {
         return false;
     }
-    if (!conntrack_ref_is_valid(memo->ref.conn, memo->ref.epoch)) {
+    if (!conntrack_ref_is_valid(memo->ref.conn, memo->ref.version)) {
         memo->valid = false;
         w->n_gone++;
         return false;
@@ -509,6 +510,11 @@ world_init(struct world *w)
     memset(w, 0, sizeof *w);
     w->stock = conntrack_init();
     w->ours = conntrack_init();
+    /* Connections outside of the pool can't be referred to.  A small table is
+     * walked through faster. */
+    conntrack_set_maxconns(w->ours, 100);
+    conntrack_pool_run(w->ours);
+    conntrack_set_maxconns(w->ours, 1000000);
     /* So far ahead that the threads that look for expired connections, which
      * go by the real clock, leave them alone. */
     w->now = time_msec() + 1000LL * 1000 * 1000;
@@ -697,12 +703,64 @@ START_TEST(test_reference)
         conn = find_conn(w.ours, &key, w.now, &reply);
         ck_assert(conn && !reply);
         ck_assert(conntrack_ref_init(&ref, conn));
-        ck_assert(conntrack_ref_is_valid(ref.conn, ref.epoch));
+        ck_assert(conntrack_ref_is_valid(ref.conn, ref.version));
         conntrack_flush(w.ours, &k->zone);
-        ck_assert(!conntrack_ref_is_valid(ref.conn, ref.epoch));
+        ck_assert(!conntrack_ref_is_valid(ref.conn, ref.version));
         ck_assert(!conntrack_ref_init(&ref, conn));
         ovsrcu_quiesce();
     }
+    world_uninit(&w);
+}
+END_TEST
+
+/* Connections that come and go, in the same memory again and again, touch no
+ * reference to others, and no reference of theirs ever holds again. */
+START_TEST(test_references_of_others)
+{
+    enum { ROUNDS = 50, N_OTHERS = 20000, N_LIVING = 1000, ZONE = 1,
+           OTHER_ZONE = 2 };
+    static struct conntrack_ref living[N_LIVING], gone[N_OTHERS];
+    struct tuple t = { .nw_proto = IPPROTO_UDP, .tp_src = 1, .tp_dst = 2 };
+    struct talk k = { .zone = ZONE };
+    const struct request commit = { .commit = true };
+    int n_lost = 0, n_revived = 0, n_left = 0;
+    struct world w;
+
+    world_init(&w);
+    in6_addr_set_mapped_ipv4(&t.dst, htonl(0xc0a80001));
+    for (int round = 0; round <= ROUNDS; round++) {
+        int n = round ? N_OTHERS : N_LIVING;
+
+        for (int i = 0; i < n; i++) {
+            struct conntrack_ref *ref = round ? &gone[i] : &living[i];
+
+            in6_addr_set_mapped_ipv4(&t.src, htonl(0x0a000000 + i));
+            struct dp_packet *p = talk_compose(&t, NULL, 0);
+            k.zone = round ? OTHER_ZONE : ZONE;
+            k.translated = t;
+            execute(w.ours, &k, &commit, p, w.now);
+            n_revived += (round > 1
+                          && conntrack_ref_is_valid(ref->conn, ref->version));
+            require(p->md.conn && conntrack_ref_init(ref, p->md.conn));
+            dp_packet_delete(p);
+        }
+        if (round) {
+            conntrack_flush(w.ours, &(uint16_t) { OTHER_ZONE });
+            ovsrcu_barrier();           /* Their memory is free. */
+            for (int i = 0; i < N_OTHERS; i++) {
+                n_left += !conntrack_ref_is_valid(gone[i].conn,
+                                                  gone[i].version);
+            }
+        }
+    }
+    for (int i = 0; i < N_LIVING; i++) {
+        n_lost += !conntrack_ref_is_valid(living[i].conn, living[i].version);
+    }
+    printf("%d connections left, %d references to %d others lost\n", n_left,
+           n_lost, N_LIVING);
+    ck_assert_int_eq(n_left, ROUNDS * N_OTHERS);
+    ck_assert_int_eq(n_lost, 0);
+    ck_assert_int_eq(n_revived, 0);
     world_uninit(&w);
 }
 END_TEST
@@ -769,5 +827,6 @@ main(void)
     tcase_add_test(tc, test_closed_between);
     tcase_add_test(tc, test_checksums);
     tcase_add_test(tc, test_reference);
+    tcase_add_test(tc, test_references_of_others);
     return test_run_nofork(s);
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef CONNTRACK_HALF_OPEN_H
+#define CONNTRACK_HALF_OPEN_H 1
+
+/* A limit of their own for half-open TCP connections.
+ *
+ * Anybody who may send a SYN makes a connection, some 750 bytes with its NAT
+ * twin, that conntrack keeps for 30 seconds.  At 200,000 of them a second that
+ * is 4.5 GB, or, at conntrack's limit, a table that takes no connection of anybody
+ * any more.  So there may be only so many half-open ones; when there are more, the
+ * oldest leave, as if they had expired.
+ *
+ * A TCP connection is half-open until the end that began it has answered the
+ * other: with a third packet that fits what the other end sent.  A SYN with a
+ * forged source gets as far as the SYN-ACK of a server that listens, or the RST of
+ * one that doesn't, so these are no sign of life.  Connections that are picked
+ * up in the middle begin half-open, too.
+ *
+ * Other protocols have no such limit: UDP that nobody answers is what
+ * many honest senders send, and a connection of it that left would change what
+ * policies say of its packets.  conntrack's own limit (dpctl/ct-set-maxconns) is
+ * for all.
+ *
+ * Who creates a connection enters it into a list, in the order of age, under
+ * ct_lock, and does no more.  A thread ("ct_evict") does the rest, every
+ * millisecond while there are too many, in small batches under the lock.  So for
+ * a moment there may be more than the limit, by what came in meanwhile.  A
+ * connection leaves the half-open ones by one exchange in its memory, which
+ * makes its entry in the list void; the thread sweeps such entries out.
+ *
+ * Memory: 16 bytes for each entry, at most four times as many as the limit.
+ * When the thread lags so far behind that the list is full, new connections stay
+ * out of it and are counted: conntrack's limit is what bounds them.
+ *
+ * Thread-safety: any thread. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct conn;
+struct conntrack;
+
+#define CONNTRACK_MAX_HALF_OPEN 65536   /* Default limit. */
+#define CONNTRACK_HALF_OPEN_UNLIMITED 0
+
+/* From now on connections of 'ct' that begin are watched, unless they were
+ * already. */
+void conntrack_half_open_start(struct conntrack *ct);
+
+/* Upstream calls it when it destroys 'ct', before connections leave. */
+void conntrack_half_open_stop(struct conntrack *ct);
+
+/* Sets the limit of all connection trackers, present and future. */
+void conntrack_half_open_set_limit(uint32_t limit);
+
+struct conntrack_half_open_stats {
+    uint32_t limit;
+    uint32_t n;                 /* Half-open now. */
+    uint64_t evicted;           /* Left because there were too many. */
+    uint64_t unwatched;         /* Began while the list was full. */
+};
+void conntrack_half_open_get_stats(const struct conntrack *ct,
+                                   struct conntrack_half_open_stats *);
+
+/* Upstream calls it, with the lock of 'conn' held, when it has tracked a packet
+ * of 'conn'. */
+void conntrack_note_tracked(struct conntrack *ct, struct conn *conn);
+
+#endif /* conntrack-half-open.h */
