@@ -9,6 +9,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-cache.h"
+#include "conntrack-half-open.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "util.h"
@@ -89,4 +90,21 @@ adp_configure(struct adp_bridge *b, const struct smap *other_config,
     configure_max_sessions(b, other_config);
     configure_max_learned(b, other_config);
     adp_bridge_pipeline_configure(b, other_config);
+}
+
+void
+adp_configure_daemon(const struct smap *other_config)
+{
+    const char *s = smap_get(other_config, "antrea-dp-max-half-open");
+    unsigned int n = CONNTRACK_MAX_HALF_OPEN;
+
+    if (s && !strcmp(s, "unlimited")) {
+        n = CONNTRACK_HALF_OPEN_UNLIMITED;
+    } else if (s && (!str_to_uint(s, 10, &n) || !n)) {
+        VLOG_ERR("Open_vSwitch: other_config:antrea-dp-max-half-open: must be a "
+                 "number from 1 to %u, or \"unlimited\", not \"%s\"", UINT_MAX,
+                 s);
+        n = CONNTRACK_MAX_HALF_OPEN;
+    }
+    conntrack_half_open_set_limit(n);
 }

@@ -3,7 +3,8 @@
 #ifndef ADP_CONFIGURE_H
 #define ADP_CONFIGURE_H 1
 
-/* What a bridge's other_config and external_ids say.  For the main thread. */
+/* What other_config and external_ids of a bridge, and other_config of the daemon,
+ * say.  For the main thread. */
 
 struct adp_bridge;
 struct smap;
@@ -12,5 +13,8 @@ struct smap;
  * holds. */
 void adp_configure(struct adp_bridge *, const struct smap *other_config,
                    const struct smap *external_ids);
+
+/* The same for other_config of the Open_vSwitch table. */
+void adp_configure_daemon(const struct smap *other_config);
 
 #endif /* adp-configure.h */

@@ -133,9 +133,10 @@ adp_class_type_get_memory_usage(const char *type OVS_UNUSED,
 
 static void
 adp_class_type_set_config(const char *type OVS_UNUSED,
-                          const struct smap *other_config OVS_UNUSED)
+                          const struct smap *other_config)
 {
-    /* Set under the base type. */
+    /* Upstream's is set under the base type. */
+    adp_configure_daemon(other_config);
 }
 
 static void

@@ -11,6 +11,8 @@
 #include "adp-fold.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
+#include "conntrack.h"
+#include "conntrack-half-open.h"
 #include "dp-hooks.h"
 #include "dpif-netdev.h"
 #include "openvswitch/json.h"
@@ -59,6 +61,29 @@ stats_learned(struct adp_bridge *b)
     adp_learn_table_get_counts(b->learn, &counts);
     put_count(o, "flows", counts.total);
     put_count(o, "waiting", counts.waiting);
+    return o;
+}
+
+/* Connections are the daemon's, of all bridges. */
+static struct json *
+stats_connections(const struct adp_bridge *b)
+{
+    struct conntrack *ct = dp_dpif_conntrack(b->dpif.backer->dpif);
+    struct json *o = json_object_create();
+    struct conntrack_half_open_stats half_open;
+    uint32_t n, limit;
+
+    conntrack_get_nconns(ct, &n);
+    conntrack_get_maxconns(ct, &limit);
+    conntrack_half_open_get_stats(ct, &half_open);
+    put_count(o, "all", n);
+    put_count(o, "limit", limit);
+    put_count(o, "half_open", half_open.n);
+    if (half_open.limit != CONNTRACK_HALF_OPEN_UNLIMITED) {
+        put_count(o, "half_open_limit", half_open.limit);
+    }
+    put_count(o, "half_open_evicted", half_open.evicted);
+    put_count(o, "half_open_unwatched", half_open.unwatched);
     return o;
 }
 
@@ -333,6 +358,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     }
     json_object_put(o, "packets", stats_packets(&b->counters));
     json_object_put(o, "learned", stats_learned(b));
+    json_object_put(o, "connections", stats_connections(b));
     json_object_put(o, "punts", stats_punts(&b->counters));
     json_object_put(o, "drops", stats_drops(&b->counters));
     json_object_put(o, "tables", stats_tables(b));

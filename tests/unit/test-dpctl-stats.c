@@ -242,6 +242,32 @@ START_TEST(stats_of_the_pipeline)
 }
 END_TEST
 
+START_TEST(connections)
+{
+    struct json *stats = parse(
+        "{'connections':{'all':70000,'limit':3000000,'half_open':65536,"
+        "'half_open_limit':65536,'half_open_evicted':12,"
+        "'half_open_unwatched':3}}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert_msg(
+        strstr(ds_cstr(&s),
+               "\n\nCONNECTIONS     LIMIT   HALF-OPEN   LIMIT   EVICTED   "
+               "UNWATCHED\n"
+               "      70000   3000000       65536   65536        12   "
+               "        3\n"), "%s", ds_cstr(&s));
+    json_destroy(stats);
+
+    ds_clear(&s);
+    stats = parse("{'connections':{'all':1,'limit':2,'half_open':0}}");
+    dpctl_stats_format(stats, &s);
+    ck_assert(strstr(ds_cstr(&s), "unlimited"));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 /* Of a turn the three largest parts are named, equal ones by name. */
 START_TEST(turns)
 {
@@ -281,6 +307,7 @@ main(void)
     tcase_add_test(tc, forgotten_affinity);
     tcase_add_test(tc, counters_that_began_anew);
     tcase_add_test(tc, stats_of_another_version);
+    tcase_add_test(tc, connections);
     tcase_add_test(tc, stats_tables);
     tcase_add_test(tc, stats_of_the_pipeline);
     tcase_add_test(tc, turns);

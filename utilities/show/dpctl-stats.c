@@ -203,6 +203,28 @@ format_threads(const struct json *stats, struct ds *s)
     put_table(s, &t);
 }
 
+static void
+format_connections(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "CONNECTIONS", "LIMIT", "HALF-OPEN", "LIMIT", "EVICTED", "UNWATCHED"
+    };
+    const struct json *c = dpctl_json_member(stats, "connections");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = UINT64_MAX;
+    dpctl_table_add(&t, count_cell(c, "all"));
+    dpctl_table_add(&t, count_cell(c, "limit"));
+    dpctl_table_add(&t, count_cell(c, "half_open"));
+    dpctl_table_add(&t, dpctl_json_member(c, "half_open_limit")
+                    ? count_cell(c, "half_open_limit")
+                    : xstrdup("unlimited"));
+    dpctl_table_add(&t, count_cell(c, "half_open_evicted"));
+    dpctl_table_add(&t, count_cell(c, "half_open_unwatched"));
+    put_table(s, &t);
+}
+
 /* Turns of the main loop. */
 
 struct section {
@@ -438,6 +460,9 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
     format_bridge(stats, s);
     format_packets(stats, s);
     format_threads(stats, s);
+    if (dpctl_json_member(stats, "connections")) {
+        format_connections(stats, s);
+    }
     if (dpctl_json_member(stats, "turns")) {
         format_turns(stats, s);
     }
