@@ -98,11 +98,22 @@ check_pod(struct adp_engine *e, struct engine_pod *pod)
     }
 }
 
+/* What of a Pod changes for the rules that apply to it. */
+struct target_change {
+    bool presence;              /* Is it there? */
+    bool targets[2];            /* Its port (ingress), its IPs (egress). */
+};
+
+static const struct target_change whole_target = {
+    .presence = true, .targets = { true, true }
+};
+
 /* Tells who uses 'group' that 'pod', as it is now, is one of it or isn't any
- * more. */
+ * more, as far as 'what' goes. */
 static void
 change_target(struct adp_engine *e, struct engine_group *group,
-              const struct engine_pod *pod, bool add)
+              const struct engine_pod *pod, const struct target_change *what,
+              bool add)
 {
     const struct hmapx_node *node;
 
@@ -113,46 +124,65 @@ change_target(struct adp_engine *e, struct engine_group *group,
     HMAPX_FOR_EACH (node, &group->users) {
         struct engine_rule *rule = node->data;
 
-        if (adp_engine_rule_is_current(e, rule)) {
+        if (what->targets[rule->up.rule->ingress]
+            && adp_engine_rule_is_current(e, rule)) {
             adp_desired_amend(e->desired, &rule->source.contributor);
             adp_engine_rule_change_target(e, rule, pod, add);
             adp_desired_end(e->desired, &rule->source.contributor);
         }
     }
-    if (group->n_isolating[0] || group->n_isolating[1]) {
+    if ((what->targets[0] && group->n_isolating[0])
+        || (what->targets[1] && group->n_isolating[1])) {
         hmapx_add(&e->dirty_groups, group);
     }
 
     /* A rule is in force if it applies to a Pod of this Node. */
-    size_t before = group->n_here;
-    group->n_here += add ? 1 : -1;
-    if (!before || !group->n_here) {
-        HMAPX_FOR_EACH (node, &group->users) {
-            hmapx_add(&e->dirty_rules, node->data);
+    if (what->presence) {
+        size_t before = group->n_here;
+
+        group->n_here += add ? 1 : -1;
+        if (!before || !group->n_here) {
+            HMAPX_FOR_EACH (node, &group->users) {
+                hmapx_add(&e->dirty_rules, node->data);
+            }
         }
     }
 }
 
 static void
-change_targets(struct adp_engine *e, const struct engine_pod *pod, bool add)
+change_targets(struct adp_engine *e, const struct engine_pod *pod,
+               const struct target_change *what, bool add)
 {
     const struct hmapx_node *node;
 
-    HMAPX_FOR_EACH (node, &pod->groups) {
-        change_target(e, node->data, pod, add);
+    if (what->targets[0] || what->targets[1]) {
+        HMAPX_FOR_EACH (node, &pod->groups) {
+            change_target(e, node->data, pod, what, add);
+        }
     }
 }
 
-/* Do rules see no difference? */
 static bool
-same_target(const struct engine_pod *node, const struct adp_pod *pod,
-            bool has_port, ofp_port_t port)
+same_ips(const struct adp_ips *a, const struct adp_ips *b)
 {
-    return (node->pod && pod && node->has_port == has_port
-            && (!has_port || node->port == port)
-            && node->pod->ips.n == pod->ips.n
-            && !memcmp(node->pod->ips.ips, pod->ips.ips,
-                       pod->ips.n * sizeof *pod->ips.ips));
+    return a->n == b->n && !memcmp(a->ips, b->ips, a->n * sizeof *a->ips);
+}
+
+/* The difference between 'node' and what it is to be. */
+static struct target_change
+compare_target(const struct engine_pod *node, const struct adp_pod *pod,
+               bool has_port, ofp_port_t port)
+{
+    if (!node->pod || !pod) {
+        return whole_target;
+    }
+    return (struct target_change) {
+        .targets = {
+            [false] = !same_ips(&node->pod->ips, &pod->ips),
+            [true] = (node->has_port != has_port
+                      || (has_port && node->port != port)),
+        },
+    };
 }
 
 void
@@ -168,17 +198,13 @@ adp_engine_set_pod(struct adp_engine *e, const char *name,
         return;
     }
 
-    bool same = same_target(pod, new, has_port, port);
+    struct target_change what = compare_target(pod, new, has_port, port);
     const struct adp_pod *old = pod->pod;
-    if (!same) {
-        change_targets(e, pod, false);
-    }
+    change_targets(e, pod, &what, false);
     pod->pod = new;
     pod->has_port = has_port;
     pod->port = port;
-    if (!same) {
-        change_targets(e, pod, true);
-    }
+    change_targets(e, pod, &what, true);
     if (new) {
         adp_record_ref(&new->up);
     }
@@ -227,13 +253,13 @@ set_members(struct adp_engine *e, struct engine_group *group,
         group->pods[i] = pod;
         hmapx_add(&stay, pod);
         if (hmapx_add(&pod->groups, group)) {
-            change_target(e, group, pod, true);
+            change_target(e, group, pod, &whole_target, true);
         }
     }
     for (size_t i = 0; i < n_old; i++) {
         if (!hmapx_contains(&stay, old[i])) {
             hmapx_find_and_delete(&old[i]->groups, group);
-            change_target(e, group, old[i], false);
+            change_target(e, group, old[i], &whole_target, false);
             check_pod(e, old[i]);
         }
     }

@@ -406,6 +406,10 @@ check_policies(struct adp_engine *e, const struct adp_model *model)
 static void
 add_records(struct adp_engine *e, const struct adp_model *model)
 {
+    /* Where there are no rules any more, ranks are to be forgotten. */
+    for (size_t i = 0; i < ARRAY_SIZE(e->ranks); i++) {
+        e->ranks[i].dirty = true;
+    }
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         size_t n;
         const struct adp_record **records = adp_model_sorted(model, kind, &n);

@@ -67,15 +67,17 @@ check_PROGRAMS += \
 	tests/unit/gen-flows
 
 # Measures, checks nothing: "make bench-programs".
-EXTRA_PROGRAMS = tests/unit/bench-match
+EXTRA_PROGRAMS = tests/unit/bench-engine tests/unit/bench-match
 CLEANFILES += $(EXTRA_PROGRAMS)
+tests_unit_bench_engine_SOURCES = tests/unit/bench-engine.c
+tests_unit_bench_engine_LDADD = $(UNIT_LIBS)
 tests_unit_bench_match_SOURCES = \
 	tests/unit/bench-match-keys.c \
 	tests/unit/bench-match-keys.h \
 	tests/unit/bench-match-time.h \
 	tests/unit/bench-match.c
 tests_unit_bench_match_LDADD = $(UNIT_LIBS)
-bench-programs: tests/unit/bench-match$(EXEEXT)
+bench-programs: $(EXTRA_PROGRAMS)
 .PHONY: bench-programs
 
 tests_unit_test_changes_SOURCES = tests/unit/test-changes.c

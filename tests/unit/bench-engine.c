@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a change of one record costs in a state of many policy rules, without a
+ * bridge: the processor's time from the text of the record to the flows that
+ * change.
+ *
+ * The state is that of the benchmark cases "state-*": 20 Pods, policies of ten
+ * rules each, of which half are about one of many groups of 8 addresses. */
+
+#include <config.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "model.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/ofp-table.h"
+#include "openvswitch/vlog.h"
+#include "pipeline-builtin.h"
+#include "pipeline-desired.h"
+#include "pipeline-engine.h"
+#include "pipeline.h"
+#include "random.h"
+#include "timeval.h"
+#include "util.h"
+
+#define N_PODS 20
+#define RULES_OF_POLICY 10
+#define RULES_PER_GROUP 20
+#define N_ADDRESSES 8
+#define N_CHANGES 51
+
+static const struct adp_pipeline *pipeline;
+static struct ofputil_table_map tables;
+static struct adp_model *model;
+static struct adp_engine *engine;
+
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
+{
+    *port = u16_to_ofp(name[0] == 'p' ? 10 + atoi(name + 3)
+                       : name[0] == 'g' ? 1 : 2);
+    return true;
+}
+
+static const struct adp_model_env env = {
+    .port_number = port_number, .round = 1
+};
+
+static double
+now_ms(void)
+{
+    struct timespec ts;
+
+    xclock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+/* Records as text. */
+
+static void
+put_node(struct ds *s)
+{
+    ds_put_cstr(s, "{\"kind\":\"NodeConfig\",\"name\":\"n\",\"gateway\":"
+                "{\"port\":\"gw0\",\"mac\":\"00:00:00:00:01:01\","
+                "\"ip\":\"10.10.0.1\"},\"tunnel\":{\"port\":\"tun0\"},"
+                "\"podCIDR\":\"10.10.0.0/24\","
+                "\"serviceCIDR\":\"10.96.0.0/16\","
+                "\"transportIP\":\"192.168.0.1\"}");
+}
+
+static void
+put_pod(struct ds *s, int i, int generation)
+{
+    ds_put_format(s, "{\"kind\":\"Pod\",\"name\":\"d/pod%d\","
+                  "\"port\":\"pod%d\",\"mac\":\"00:00:00:00:02:%02x\","
+                  "\"ips\":[\"10.10.0.%d\"]}", i, i, i,
+                  10 + i + generation % 5 * 40);
+}
+
+static void
+put_applied_to(struct ds *s, int i)
+{
+    ds_put_format(s, "{\"kind\":\"AppliedToGroup\",\"name\":\"pod%d\","
+                  "\"pods\":[\"d/pod%d\"]}", i, i);
+}
+
+static void
+put_group(struct ds *s, int i, int n)
+{
+    ds_put_format(s, "{\"kind\":\"AddressGroup\",\"name\":\"g%d\","
+                  "\"addresses\":[", i);
+    for (int j = 0; j < n; j++) {
+        int number = i * 100 + j;
+
+        ds_put_format(s, "%s\"10.%d.%d.%d\"", j ? "," : "",
+                      40 + number / 62500, number / 250 % 250,
+                      1 + number % 250);
+    }
+    ds_put_cstr(s, "]}");
+}
+
+static void
+put_service(struct ds *s, int i, int first)
+{
+    ds_put_format(s, "{\"kind\":\"Service\",\"name\":\"d/s%d\","
+                  "\"clusterIP\":\"10.96.10.%d\",\"ports\":[{\"port\":80,"
+                  "\"endpoints\":[", i, 1 + i);
+    for (int j = 0; j < 10; j++) {
+        ds_put_format(s, "%s{\"ip\":\"10.11.0.%d\",\"port\":80}",
+                      j ? "," : "", 10 + (first + j) % 200);
+    }
+    ds_put_cstr(s, "]}]}");
+}
+
+static void
+put_rule(struct ds *s, int n_groups)
+{
+    ds_put_cstr(s, "{\"direction\":\"In\",\"from\":{");
+    if (random_range(2)) {
+        ds_put_format(s, "\"addressGroups\":[\"g%d\"]",
+                      random_range(n_groups));
+    } else {
+        ds_put_cstr(s, "\"ipBlocks\":[");
+        for (int i = 0; i < 4; i++) {
+            ds_put_format(s, "%s{\"cidr\":\"%d.%d.%d.0/24\"}", i ? "," : "",
+                          11 + random_range(180), random_range(256),
+                          random_range(256));
+        }
+        ds_put_char(s, ']');
+    }
+    ds_put_format(s, "},\"services\":[{\"protocol\":\"TCP\",\"port\":80},"
+                  "{\"protocol\":\"TCP\",\"port\":443},"
+                  "{\"protocol\":\"TCP\",\"port\":%d}]}",
+                  1 + random_range(60000));
+}
+
+static void
+put_policy(struct ds *s, int i, int n_groups)
+{
+    ds_put_format(s, "{\"kind\":\"NetworkPolicy\",\"name\":\"p%d\","
+                  "\"type\":\"K8sNetworkPolicy\","
+                  "\"appliedToGroups\":[\"pod%d\"],\"rules\":[", i,
+                  random_range(N_PODS));
+    for (int j = 0; j < RULES_OF_POLICY; j++) {
+        ds_put_cstr(s, j ? "," : "");
+        put_rule(s, n_groups);
+    }
+    ds_put_cstr(s, "]}");
+}
+
+/* Transactions. */
+
+static void
+must(struct adp_error *error)
+{
+    if (error) {
+        ovs_fatal(0, "%s", error->message);
+    }
+}
+
+/* Where the time goes, in ms. */
+struct cost {
+    double model, engine, changes, all;
+    size_t n_flows;
+};
+
+/* Applies the records in 'text', or deletes those that it names. */
+static struct cost
+transact(const char *text, bool delete)
+{
+    struct adp_changes changes;
+    struct cost cost;
+    double start = now_ms();
+
+    struct json *records = json_from_string(text);
+    adp_model_begin(model);
+    must(delete ? adp_model_delete(model, records, false, NULL)
+         : adp_model_apply(model, records, NULL));
+    must(adp_model_check_changes(model, &env));
+    cost.model = now_ms() - start;
+
+    must(adp_engine_run(engine, pipeline, model, &env, false));
+    cost.engine = now_ms() - start - cost.model;
+
+    must(adp_desired_get_changes(adp_engine_desired(engine),
+                                 ADP_CHANGES_ONLY, &tables, &changes));
+    cost.n_flows = changes.n_flows + changes.n_groups;
+    adp_changes_uninit(&changes);
+    adp_engine_accept(engine);
+    adp_model_commit(model);
+    json_destroy(records);
+    cost.all = now_ms() - start;
+    cost.changes = cost.all - cost.engine - cost.model;
+    return cost;
+}
+
+static int
+compare_costs(const void *a_, const void *b_)
+{
+    const struct cost *a = a_;
+    const struct cost *b = b_;
+
+    return a->all < b->all ? -1 : a->all > b->all;
+}
+
+typedef void put_change_cb(struct ds *, int i, int n_groups);
+
+static void
+measure(const char *what, put_change_cb *put, int n_groups, bool delete)
+{
+    struct cost costs[N_CHANGES];
+
+    for (int i = 0; i < N_CHANGES; i++) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        ds_put_char(&s, '[');
+        put(&s, i, n_groups);
+        ds_put_char(&s, ']');
+        costs[i] = transact(ds_cstr(&s), delete);
+        ds_destroy(&s);
+    }
+    qsort(costs, N_CHANGES, sizeof *costs, compare_costs);
+
+    const struct cost *median = &costs[N_CHANGES / 2];
+    printf("  %-28s %8.3f ms (model %.3f, nodes %.3f, flows %.3f), "
+           "longest %.3f ms, %"PRIuSIZE" flows\n", what, median->all,
+           median->model, median->engine, median->changes,
+           costs[N_CHANGES - 1].all, median->n_flows);
+}
+
+static void
+change_group(struct ds *s, int i, int n_groups)
+{
+    put_group(s, i / 2 % n_groups, N_ADDRESSES + !(i % 2));
+}
+
+static void
+change_pod(struct ds *s, int i, int n_groups OVS_UNUSED)
+{
+    put_pod(s, i % N_PODS, 1 + i / N_PODS);
+}
+
+static void
+change_service(struct ds *s, int i, int n_groups OVS_UNUSED)
+{
+    put_service(s, 0, i);
+}
+
+static void
+add_policy(struct ds *s, int i, int n_groups)
+{
+    put_policy(s, 1000000 + i, n_groups);
+}
+
+static void
+delete_policy(struct ds *s, int i, int n_groups OVS_UNUSED)
+{
+    ds_put_format(s, "{\"kind\":\"NetworkPolicy\",\"name\":\"p%d\"}",
+                  1000000 + i);
+}
+
+static size_t
+used_bytes(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+static void
+bench(int n_rules)
+{
+    int n_groups = n_rules / RULES_PER_GROUP;
+    struct ds s = DS_EMPTY_INITIALIZER;
+    size_t before = used_bytes();
+
+    random_set_seed(n_rules);
+    model = adp_model_create();
+    engine = adp_engine_create();
+    ds_put_char(&s, '[');
+    put_node(&s);
+    for (int i = 0; i < N_PODS; i++) {
+        ds_put_char(&s, ',');
+        put_pod(&s, i, 0);
+        ds_put_char(&s, ',');
+        put_applied_to(&s, i);
+    }
+    for (int i = 0; i < n_groups; i++) {
+        ds_put_char(&s, ',');
+        put_group(&s, i, N_ADDRESSES);
+    }
+    for (int i = 0; i < n_rules / RULES_OF_POLICY; i++) {
+        ds_put_char(&s, ',');
+        put_policy(&s, i, n_groups);
+    }
+    ds_put_char(&s, ']');
+    struct cost load = transact(ds_cstr(&s), false);
+    ds_destroy(&s);
+
+    struct adp_desired_usage usage;
+    adp_desired_get_usage(adp_engine_desired(engine), &usage);
+    printf("%d rules: %"PRIuSIZE" flows in %.0f ms (model %.0f, nodes %.0f, "
+           "flows %.0f); %.0f bytes a flow, %.0f of them for the flow\n",
+           n_rules, usage.n_flows, load.all, load.model, load.engine,
+           load.changes, (double) (used_bytes() - before) / usage.n_flows,
+           (double) usage.n_bytes / usage.n_flows);
+    measure("an address of a group", change_group, n_groups, false);
+    measure("a Pod's address", change_pod, n_groups, false);
+    measure("an endpoint of ten", change_service, n_groups, false);
+    measure("a policy more", add_policy, n_groups, false);
+    measure("a policy less", delete_policy, n_groups, true);
+
+    adp_engine_destroy(engine);
+    adp_model_destroy(model);
+}
+
+int
+main(int argc, char *argv[])
+{
+    set_program_name(argv[0]);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    pipeline = adp_pipeline_find("v1.15");
+    ofputil_table_map_init(&tables);
+    for (size_t i = 0; i < pipeline->n_tables; i++) {
+        ofputil_table_map_put(&tables, pipeline->tables[i].id,
+                              pipeline->tables[i].name);
+    }
+    if (argc > 1) {
+        for (int i = 1; i < argc; i++) {
+            bench(MAX(RULES_PER_GROUP, atoi(argv[i])));
+        }
+    } else {
+        bench(1000);
+        bench(10000);
+        bench(100000);
+    }
+    ofputil_table_map_destroy(&tables);
+    return 0;
+}
