@@ -21,10 +21,17 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/show/dpctl-html-style.c \
 	utilities/show/dpctl-html.c \
 	utilities/show/dpctl-html.h \
+	utilities/objects/dpctl-delta-policy.c \
+	utilities/objects/dpctl-delta-private.h \
+	utilities/objects/dpctl-delta-service.c \
+	utilities/objects/dpctl-delta.c \
+	utilities/objects/dpctl-delta.h \
 	utilities/objects/dpctl-input.c \
 	utilities/objects/dpctl-input.h \
 	utilities/objects/dpctl-json.c \
 	utilities/objects/dpctl-json.h \
+	utilities/objects/dpctl-keys.c \
+	utilities/objects/dpctl-keys.h \
 	utilities/objects/dpctl-kind.c \
 	utilities/objects/dpctl-kind.h \
 	utilities/objects/dpctl-load.c \
@@ -60,6 +67,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-surprise.h \
 	utilities/objects/dpctl-tier.c \
 	utilities/objects/dpctl-tier.h \
+	utilities/objects/dpctl-world.c \
+	utilities/objects/dpctl-world.h \
 	utilities/dpctl-top.c \
 	utilities/dpctl-trace.c \
 	utilities/show/dpctl-walk-words.c \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-delta.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-ovsdb.h"
@@ -49,14 +50,6 @@ read_files(const struct dpctl_options *o, struct dpctl_input *input)
 }
 
 static void
-read_ports(const struct dpctl_options *o, struct dpctl_ports *ports,
-           struct dpctl_mark *mark)
-{
-    dpctl_ports_init(ports);
-    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, ports, mark);
-}
-
-static void
 print_outcome(const struct dpctl_plan *plan, const struct json *result)
 {
     for (size_t i = 0; i < plan->messages->n; i++) {
@@ -66,14 +59,22 @@ print_outcome(const struct dpctl_plan *plan, const struct json *result)
         printf("generation %lld: %"PRIuSIZE" records applied, %"PRIuSIZE
                " deleted\n",
                dpctl_json_int(result, "generation", 0),
-               json_array(plan->apply)->n, json_array(plan->delete)->n);
+               json_array(plan->apply)->n + json_array(plan->patch)->n,
+               json_array(plan->delete)->n);
+    }
+}
+
+static void
+put_patch(struct json *param, const struct dpctl_plan *plan)
+{
+    if (json_array(plan->patch)->n) {
+        json_object_put(param, "patch", json_clone(plan->patch));
     }
 }
 
 /* The parameter of the call that carries the plan out. */
 static struct json *
-plan_to_param(enum dpctl_verb verb, const struct dpctl_plan *plan,
-              const struct json *generation)
+plan_to_param(enum dpctl_verb verb, const struct dpctl_plan *plan)
 {
     struct json *param = json_object_create();
 
@@ -82,9 +83,11 @@ plan_to_param(enum dpctl_verb verb, const struct dpctl_plan *plan,
     } else {
         json_object_put(param, "apply", json_clone(plan->apply));
         json_object_put(param, "delete", json_clone(plan->delete));
+        put_patch(param, plan);
     }
-    if (generation) {
-        json_object_put(param, "if_generation", json_clone(generation));
+    if (plan->generation) {
+        json_object_put(param, "if_generation",
+                        json_clone(plan->generation));
     }
     return param;
 }
@@ -94,7 +97,7 @@ plan_to_param(enum dpctl_verb verb, const struct dpctl_plan *plan,
 static struct dpctl_rpc_error *
 send_plan(struct dpctl_rpc *rpc, const struct dpctl_options *o,
           enum dpctl_verb verb, const struct dpctl_plan *plan,
-          const struct json *generation, struct json **result)
+          struct json **result)
 {
     const char *method = verb == DPCTL_REPLACE ? "replace" : "transact";
     struct dpctl_pieces pieces;
@@ -102,7 +105,7 @@ send_plan(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     dpctl_pieces_init(&pieces, plan->apply, plan->delete, DPCTL_PIECE_LEN);
     if (dpctl_pieces_fit(&pieces)) {
         return dpctl_try_call(rpc, o, method,
-                              plan_to_param(verb, plan, generation), result);
+                              plan_to_param(verb, plan), result);
     }
 
     struct json *piece;
@@ -117,8 +120,10 @@ send_plan(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     }
     struct json *param = json_object_create();
     json_object_put(param, "staged", json_boolean_create(true));
-    if (generation) {
-        json_object_put(param, "if_generation", json_clone(generation));
+    put_patch(param, plan);
+    if (plan->generation) {
+        json_object_put(param, "if_generation",
+                        json_clone(plan->generation));
     }
     return dpctl_try_call(rpc, o, method, param, result);
 }
@@ -157,79 +162,139 @@ print_warnings(const struct dpctl_plan *plan)
     }
 }
 
-/* Makes one attempt.  Returns false if the state has changed meanwhile. */
-static bool
-try_verb(struct dpctl_rpc *rpc, const struct dpctl_options *o,
-         enum dpctl_verb verb, const struct dpctl_input *input,
-         const struct dpctl_ports *ports, const struct dpctl_mark *mark,
-         bool is_first)
+/* One command, over all attempts. */
+struct run {
+    struct dpctl_rpc *rpc;
+    const struct dpctl_options *o;
+    enum dpctl_verb verb;
+    const struct dpctl_input *input;
+    struct dpctl_ports ports;
+    struct dpctl_mark mark;
+    int attempts;               /* Before this one. */
+    bool warned;
+};
+
+static struct json *
+source_get(void *run_, struct json *param)
 {
-    struct json *state = dpctl_call(rpc, o, "get", json_object_create());
+    struct run *run = run_;
+
+    return dpctl_call(run->rpc, run->o, "get", param);
+}
+
+/* Makes the plan from the objects that the change concerns. */
+static enum dpctl_delta_result
+plan_some(struct run *run, struct dpctl_plan *plan)
+{
+    struct dpctl_source source = { source_get, run };
+    struct dpctl_env env = run->o->env;
+    char *error;
+
+    env.ports = &run->ports;
+    enum dpctl_delta_result result
+        = dpctl_delta_create(run->verb, run->input, &source, &env,
+                             run->o->ignore_missing, plan, &error);
+    check(error);
+    return result;
+}
+
+/* Makes the plan from all there is. */
+static void
+plan_all(struct run *run, struct dpctl_plan *plan)
+{
+    struct json *state = dpctl_call(run->rpc, run->o, "get",
+                                    json_object_create());
     const struct json *records = dpctl_json_member(state, "records");
     if (!records || records->type != JSON_ARRAY) {
         dpctl_fail(DPCTL_EXIT_ERROR, "the daemon's answer has no records");
     }
 
-    struct dpctl_env env = o->env;
-    struct dpctl_plan plan;
-    env.ports = ports;
+    struct dpctl_env env = run->o->env;
     const struct json *generation = dpctl_json_member(state, "generation");
-    if (is_first && verb != DPCTL_REPLACE && state_is_lost(mark, generation)) {
+    env.ports = &run->ports;
+    if (!run->warned && run->verb != DPCTL_REPLACE
+        && state_is_lost(&run->mark, generation)) {
         dpctl_warn("the daemon has lost its state: it began anew after "
                    "objects were applied (at %s); apply all objects again",
-                   mark->since);
+                   run->mark.since);
     }
-    check(dpctl_plan_create(verb, input, records, &env, o->ignore_missing,
-                            &plan));
-    if (is_first) {
-        print_warnings(&plan);
-    }
+    check(dpctl_plan_create(run->verb, run->input, records, &env,
+                            run->o->ignore_missing, plan));
+    plan->generation = json_nullable_clone(generation);
+    json_destroy(state);
+}
 
+/* Carries the plan out.  Returns false if the state has changed meanwhile. */
+static bool
+carry_out(struct run *run, const struct dpctl_plan *plan)
+{
+    const struct dpctl_options *o = run->o;
     struct json *result = NULL;
     bool conflict = false;
+
     if (o->dry_run) {
-        struct json *param = plan_to_param(verb, &plan, generation);
+        struct json *param = plan_to_param(run->verb, plan);
         dpctl_print_json(o, param);
         json_destroy(param);
-    } else if (verb != DPCTL_REPLACE && dpctl_plan_is_empty(&plan)) {
-        print_outcome(&plan, NULL);
+    } else if (run->verb != DPCTL_REPLACE && dpctl_plan_is_empty(plan)) {
+        print_outcome(plan, NULL);
     } else {
-        struct dpctl_rpc_error *error = send_plan(rpc, o, verb, &plan,
-                                                  generation, &result);
+        struct dpctl_rpc_error *error = send_plan(run->rpc, o, run->verb,
+                                                  plan, &result);
         conflict = error && error->code && !strcmp(error->code, "conflict");
         if (error && !conflict) {
             dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);
         } else if (!conflict) {
-            print_outcome(&plan, result);
-            update_mark(o, mark, &plan, generation);
+            print_outcome(plan, result);
+            update_mark(o, &run->mark, plan, plan->generation);
         }
         dpctl_rpc_error_destroy(error);
     }
     json_destroy(result);
-    dpctl_plan_destroy(&plan);
-    json_destroy(state);
     return !conflict;
+}
+
+/* Makes one attempt.  Returns false if the state has changed meanwhile. */
+static bool
+try_verb(struct run *run)
+{
+    struct dpctl_plan plan;
+    enum dpctl_delta_result result = plan_some(run, &plan);
+
+    if (result == DPCTL_DELTA_STALE) {
+        return false;
+    } else if (result == DPCTL_DELTA_FULL) {
+        plan_all(run, &plan);
+    }
+    if (!run->warned) {
+        print_warnings(&plan);
+        run->warned = true;
+    }
+    bool done = carry_out(run, &plan);
+    dpctl_plan_destroy(&plan);
+    return done;
 }
 
 static void
 run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
          const struct dpctl_input *input)
 {
-    struct dpctl_rpc *rpc = dpctl_connect(o);
-    struct dpctl_ports ports;
-    struct dpctl_mark mark;
-    int attempts = 0;
+    struct run run = {
+        .rpc = dpctl_connect(o), .o = o, .verb = verb, .input = input,
+    };
 
-    read_ports(o, &ports, &mark);
-    while (!try_verb(rpc, o, verb, input, &ports, &mark, !attempts)) {
-        if (++attempts >= MAX_ATTEMPTS) {
+    dpctl_ports_init(&run.ports);
+    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, &run.ports, &run.mark);
+    while (!try_verb(&run)) {
+        if (++run.attempts >= MAX_ATTEMPTS) {
             dpctl_fail(DPCTL_EXIT_ERROR, "the state was changed by others "
-                       "all the time: gave up after %d attempts", attempts);
+                       "all the time: gave up after %d attempts",
+                       run.attempts);
         }
     }
-    dpctl_ports_destroy(&ports);
-    dpctl_mark_destroy(&mark);
-    dpctl_rpc_close(rpc);
+    dpctl_ports_destroy(&run.ports);
+    dpctl_mark_destroy(&run.mark);
+    dpctl_rpc_close(run.rpc);
 }
 
 static void
@@ -425,7 +490,9 @@ dpctl_cmd_resolve(const struct dpctl_command *c)
     }
     dpctl_input_init(&input);
     read_files(c->options, &input);
-    read_ports(c->options, &ports, &mark);
+    dpctl_ports_init(&ports);
+    dpctl_ovsdb_read(c->options->db, c->options->bridge,
+                     c->options->timeout_s, &ports, &mark);
     env.ports = &ports;
     check(dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false, &plan));
     print_warnings(&plan);

@@ -168,6 +168,9 @@ record_keys(const struct adp_record *record, struct svec *keys)
             svec_add(keys, json_string(list->array.elems[i]));
         }
         return list != NULL;
+    } else if (record->kind == ADP_KIND_NODE_CONFIG) {
+        svec_add(keys, "NodeConfig");
+        return true;
     }
 
     const struct adp_network_policy *policy
@@ -231,7 +234,8 @@ adp_index_destroy(struct adp_index *index)
 static bool
 bears_keys(enum adp_kind kind)
 {
-    return kind == ADP_KIND_MANIFEST || kind == ADP_KIND_NETWORK_POLICY;
+    return (kind == ADP_KIND_MANIFEST || kind == ADP_KIND_NETWORK_POLICY
+            || kind == ADP_KIND_NODE_CONFIG);
 }
 
 static void

@@ -9,7 +9,7 @@
  * without looking at all there are.  So a Manifest has "keys", words that mean
  * something to its writer and nothing here ("ns:default", "l:app=web"), and a
  * NetworkPolicy bears the groups that it refers to ("AddressGroup NAME",
- * "AppliedToGroup NAME").
+ * "AppliedToGroup NAME").  The NodeConfig bears "NodeConfig".
  *
  * The index follows the model: after a transaction it is told which records
  * changed, and looks them up.

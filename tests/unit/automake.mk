@@ -14,6 +14,7 @@ UNIT_TESTS = \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
+	tests/unit/test-dpctl-delta \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-load \
@@ -123,6 +124,12 @@ tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_desired_SOURCES = tests/unit/test-desired.c
 tests_unit_test_desired_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_dpctl_delta_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl-delta.c
+tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_html_SOURCES = tests/unit/test-dpctl-html.c
 tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
@@ -260,6 +267,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_control_conn_OBJECTS) \
 	$(tests_unit_test_decide_ct_OBJECTS) \
 	$(tests_unit_test_decide_OBJECTS) \
+	$(tests_unit_test_dpctl_delta_OBJECTS) \
 	$(tests_unit_test_dpctl_html_OBJECTS) \
 	$(tests_unit_test_dpctl_load_OBJECTS) \
 	$(tests_unit_test_dpctl_stats_OBJECTS) \

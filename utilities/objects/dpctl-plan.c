@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "dpctl-kind.h"
 #include "dpctl-node.h"
 #include "dpctl-surprise.h"
@@ -49,7 +50,7 @@ index_state(struct planner *p, const struct json *state)
 
 /* "pod/web created", as kubectl writes it. */
 static void
-report_manifest(struct planner *p, const char *manifest_name,
+report_manifest(struct dpctl_plan *plan, const char *manifest_name,
                 const char *what)
 {
     size_t len = strcspn(manifest_name, "/");
@@ -63,8 +64,7 @@ report_manifest(struct planner *p, const char *manifest_name,
     if (version && !version[3]) {
         *version = '\0';
     }
-    svec_add_nocopy(p->plan->messages, xasprintf("%s/%s %s", kind, name,
-                                                 what));
+    svec_add_nocopy(plan->messages, xasprintf("%s/%s %s", kind, name, what));
     free(kind);
 }
 
@@ -74,14 +74,14 @@ report_record(struct planner *p, const char *key, const char *what)
     svec_add_nocopy(p->plan->messages, xasprintf("%s %s", key, what));
 }
 
-static void
-plan_delete(struct planner *p, const char *kind, const char *name)
+void
+dpctl_plan_delete(struct dpctl_plan *plan, const char *kind, const char *name)
 {
     struct json *json = json_object_create();
 
     json_object_put_string(json, "kind", kind);
     json_object_put_string(json, "name", name);
-    json_array_add(p->plan->delete, json);
+    json_array_add(plan->delete, json);
 }
 
 static struct json *
@@ -92,7 +92,34 @@ manifest_record(const char *name, const struct json *object)
     json_object_put_string(record, "kind", "Manifest");
     json_object_put_string(record, "name", name);
     json_object_put(record, "object", json_clone(object));
+
+    const struct dpctl_kind *kind = dpctl_manifest_kind(name);
+    struct json *keys = kind ? dpctl_keys_of(kind, object) : NULL;
+    if (keys) {
+        json_object_put(record, "keys", keys);
+    }
     return record;
+}
+
+char *
+dpctl_plan_manifest(struct dpctl_plan *plan, enum dpctl_verb verb,
+                    const char *name, const struct json *old,
+                    const struct json *new, bool ignore_missing)
+{
+    if (verb != DPCTL_DELETE) {
+        bool same = old && json_equal(old, new);
+        if (!same || verb == DPCTL_REPLACE) {
+            json_array_add(plan->apply, manifest_record(name, new));
+        }
+        report_manifest(plan, name, (!old ? "created" : same ? "unchanged"
+                                     : "configured"));
+    } else if (old) {
+        dpctl_plan_delete(plan, "Manifest", name);
+        report_manifest(plan, name, "deleted");
+    } else if (!ignore_missing) {
+        return xasprintf("%s: there is none", name);
+    }
+    return NULL;
 }
 
 /* The set of manifests that there will be, and what changes in it. */
@@ -112,25 +139,15 @@ plan_manifests(struct planner *p, bool ignore_missing)
     for (size_t i = 0; i < n && !error; i++) {
         const char *name = nodes[i]->name;
         const struct json *object = nodes[i]->data;
-        const struct json *old = shash_find_data(&p->old_manifests, name);
 
+        error = dpctl_plan_manifest(p->plan, p->verb, name,
+                                    shash_find_data(&p->old_manifests, name),
+                                    object, ignore_missing);
         if (p->verb == DPCTL_DELETE) {
             shash_find_and_delete(&p->new_manifests, name);
-            if (old) {
-                plan_delete(p, "Manifest", name);
-                report_manifest(p, name, "deleted");
-            } else if (!ignore_missing) {
-                error = xasprintf("%s: there is none", name);
-            }
-            continue;
+        } else {
+            shash_replace(&p->new_manifests, name, object);
         }
-        shash_replace(&p->new_manifests, name, object);
-        bool same = old && json_equal(old, object);
-        if (!same || p->verb == DPCTL_REPLACE) {
-            json_array_add(p->plan->apply, manifest_record(name, object));
-        }
-        report_manifest(p, name, (!old ? "created" : same ? "unchanged"
-                                  : "configured"));
     }
     free(nodes);
     return error;
@@ -151,7 +168,7 @@ plan_given_records(struct planner *p, bool ignore_missing)
 
         if (p->verb == DPCTL_DELETE) {
             if (old) {
-                plan_delete(p, dpctl_json_str(record, "kind"),
+                dpctl_plan_delete(p->plan, dpctl_json_str(record, "kind"),
                             dpctl_json_str(record, "name"));
                 report_record(p, key, "deleted");
             } else if (!ignore_missing) {
@@ -194,16 +211,36 @@ plan_apply_records(struct planner *p)
     free(nodes);
 }
 
+/* The ports that Pods had when the records were made that there are.  They may
+ * have others by now, or none, and what follows from that may have gone with
+ * it. */
+static void
+old_ports(const struct planner *p, struct dpctl_ports *ports)
+{
+    const struct shash_node *node;
+
+    dpctl_ports_init(ports);
+    SHASH_FOR_EACH (node, &p->stored) {
+        if (!strncmp(node->name, "Pod ", 4)) {
+            dpctl_ports_add_record(ports, node->data);
+        }
+    }
+}
+
 /* Deletes what only the old manifests derive. */
 static void
 plan_delete_derived(struct planner *p)
 {
     struct shash old_records = SHASH_INITIALIZER(&old_records);
     struct dpctl_env env = *p->env;
+    struct dpctl_ports ports;
 
     env.keys_only = true;
     env.node = p->node_in_force ? p->node_in_force : env.node;
+    old_ports(p, &ports);
+    env.ports = &ports;
     free(dpctl_resolve(&p->old_manifests, &env, &old_records));
+    dpctl_ports_destroy(&ports);
 
     const struct shash_node **nodes = shash_sort(&old_records);
     for (size_t i = 0; i < shash_count(&old_records); i++) {
@@ -211,7 +248,7 @@ plan_delete_derived(struct planner *p)
         if (!shash_find(&p->new_records, key) && shash_find(&p->stored, key)
             && !(p->verb == DPCTL_DELETE
                  && shash_find(&p->input->records, key))) {
-            plan_delete(p, dpctl_json_str(nodes[i]->data, "kind"),
+            dpctl_plan_delete(p->plan, dpctl_json_str(nodes[i]->data, "kind"),
                         dpctl_json_str(nodes[i]->data, "name"));
         }
     }
@@ -386,6 +423,20 @@ count_records(const struct planner *p)
     return n;
 }
 
+void
+dpctl_plan_init(struct dpctl_plan *plan)
+{
+    *plan = (struct dpctl_plan) {
+        .apply = json_array_create_empty(),
+        .delete = json_array_create_empty(),
+        .patch = json_array_create_empty(),
+        .messages = xmalloc(sizeof *plan->messages),
+        .warnings = xmalloc(sizeof *plan->warnings),
+    };
+    svec_init(plan->messages);
+    svec_init(plan->warnings);
+}
+
 char *
 dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
                   const struct json *state, struct dpctl_env *env,
@@ -399,13 +450,7 @@ dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
         .new_records = SHASH_INITIALIZER(&p.new_records),
     };
 
-    plan->apply = json_array_create_empty();
-    plan->delete = json_array_create_empty();
-    plan->messages = xmalloc(sizeof *plan->messages);
-    svec_init(plan->messages);
-    plan->warnings = xmalloc(sizeof *plan->warnings);
-    svec_init(plan->warnings);
-
+    dpctl_plan_init(plan);
     index_state(&p, state);
     char *error = plan_all(&p, ignore_missing);
     plan->n_records = count_records(&p);
@@ -423,7 +468,8 @@ dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
 bool
 dpctl_plan_is_empty(const struct dpctl_plan *plan)
 {
-    return !json_array(plan->apply)->n && !json_array(plan->delete)->n;
+    return (!json_array(plan->apply)->n && !json_array(plan->delete)->n
+            && !json_array(plan->patch)->n);
 }
 
 void
@@ -431,6 +477,8 @@ dpctl_plan_destroy(struct dpctl_plan *plan)
 {
     json_destroy(plan->apply);
     json_destroy(plan->delete);
+    json_destroy(plan->patch);
+    json_destroy(plan->generation);
     svec_destroy(plan->messages);
     free(plan->messages);
     svec_destroy(plan->warnings);

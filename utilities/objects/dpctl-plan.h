@@ -27,9 +27,12 @@ enum dpctl_verb {
 struct dpctl_plan {
     struct json *apply;         /* Arrays for the control socket. */
     struct json *delete;
+    struct json *patch;         /* Of groups, by the incremental plan. */
     struct svec *messages;      /* "pod/web created", for the user. */
     struct svec *warnings;      /* What the user may not expect. */
     size_t n_records;           /* That there will be. */
+    struct json *generation;    /* Of the state that the plan is for, or
+                                 * NULL. */
 };
 
 /* 'state' is the daemon's array of records.  With DPCTL_REPLACE, plan->apply
@@ -37,6 +40,16 @@ struct dpctl_plan {
 char *dpctl_plan_create(enum dpctl_verb, const struct dpctl_input *,
                         const struct json *state, struct dpctl_env *,
                         bool ignore_missing, struct dpctl_plan *);
+/* For whoever makes a plan (dpctl-delta.h, too). */
+void dpctl_plan_init(struct dpctl_plan *);
+/* What becomes of one Manifest: 'old' is the object that there is, 'new' the one
+ * that was given; each may be NULL. */
+char *dpctl_plan_manifest(struct dpctl_plan *, enum dpctl_verb,
+                          const char *name, const struct json *old,
+                          const struct json *new, bool ignore_missing);
+void dpctl_plan_delete(struct dpctl_plan *, const char *kind,
+                       const char *name);
+
 bool dpctl_plan_is_empty(const struct dpctl_plan *);
 void dpctl_plan_destroy(struct dpctl_plan *);
 

@@ -214,13 +214,10 @@ resolve_policy(struct resolver *r, const struct json *object,
 {
     const struct json *source = dpctl_json_member(object, "sourceRef");
     const char *type = dpctl_json_str(source, "type");
-    const char *namespace_ = dpctl_json_str(source, "namespace");
     const struct json_array *rules = dpctl_json_array(object, "rules");
     char *error = NULL;
 
-    char *name = xasprintf("%s:%s%s%s", type, namespace_ ? namespace_ : "",
-                           namespace_ && namespace_[0] ? "/" : "",
-                           dpctl_json_str(source, "name"));
+    char *name = dpctl_policy_record_name(&dpctl_kinds[DPCTL_CP_NP], object);
     struct json *record = resolver_record("NetworkPolicy", name);
     free(name);
     json_object_put_string(record, "type", type);

@@ -32,6 +32,7 @@ struct policy {
     const struct json *object;
     const char *namespace_;         /* NULL: of the whole cluster. */
     const char *title;              /* For messages. */
+    const struct dpctl_kind *kind;
     bool is_k8s;
     struct group_list applied_to;   /* Of the policy. */
     struct json *rules;
@@ -467,7 +468,8 @@ resolve_rule(struct resolver *r, struct policy *p, const char *direction,
         for (size_t i = 0; i < protocols->n; i++) {
             rule_add_protocol(&rule, protocols->elems[i]);
         }
-        if (!rule.n_named || json_array(rule.services)->n) {
+        if (!rule.n_named || json_array(rule.services)->n
+            || r->env->everywhere) {
             add_rule(r, p, &rule, json_clone(rule.services), NULL, NULL);
         }
         if (rule.n_named) {
@@ -554,7 +556,7 @@ applies_here(struct resolver *r, struct policy *p, bool *here)
     static const char *const members[] = { "ingress", "egress" };
     const struct json *spec = dpctl_json_member(p->object, "spec");
 
-    *here = group_list_n_local(&p->applied_to) > 0;
+    *here |= group_list_n_local(&p->applied_to) > 0;
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         const struct json_array *rules = dpctl_json_array(spec, members[i]);
         for (size_t j = 0; j < rules->n; j++) {
@@ -566,6 +568,11 @@ applies_here(struct resolver *r, struct policy *p, bool *here)
                                      dpctl_json_array(rules->elems[j],
                                                       "appliedTo"), &groups);
             *here |= group_list_n_local(&groups) > 0;
+            for (size_t k = 0; k < groups.n && r->env->everywhere; k++) {
+                /* A rule may come to nothing; whom it is applied to matters
+                 * all the same. */
+                group_list_add(&p->applied_to, groups.groups[k]);
+            }
             free(groups.groups);
             free(field);
             if (error) {
@@ -618,15 +625,39 @@ resolve_policy_applied_to(struct resolver *r, struct policy *p)
                               &p->applied_to);
 }
 
-static char *
-resolve_policy(struct resolver *r, struct policy *p, const char *type)
+static const char *
+policy_type(const struct dpctl_kind *kind)
 {
-    const char *name = dpctl_json_str(p->object, "metadata.name");
-    char *record_name = (p->namespace_
-                         ? xasprintf("%s:%s/%s", type, p->namespace_, name)
-                         : xasprintf("%s:%s", type, name));
+    return (kind->id == DPCTL_K8S_NP ? "K8sNetworkPolicy"
+            : kind->id == DPCTL_ACNP ? "AntreaClusterNetworkPolicy"
+            : "AntreaNetworkPolicy");
+}
+
+char *
+dpctl_policy_record_name(const struct dpctl_kind *kind,
+                         const struct json *object)
+{
+    const struct json *source = dpctl_json_member(object, "sourceRef");
+    bool is_cp = kind->id == DPCTL_CP_NP;
+    const char *namespace_ = (is_cp ? dpctl_json_str(source, "namespace")
+                              : dpctl_json_str(object, "metadata.namespace"));
+    bool namespaced = namespace_ && namespace_[0];
+
+    return xasprintf("%s:%s%s%s",
+                     is_cp ? dpctl_json_str(source, "type")
+                     : policy_type(kind),
+                     namespaced ? namespace_ : "", namespaced ? "/" : "",
+                     is_cp ? dpctl_json_str(source, "name")
+                     : dpctl_json_str(object, "metadata.name"));
+}
+
+static char *
+resolve_policy(struct resolver *r, struct policy *p)
+{
+    const char *type = policy_type(p->kind);
+    char *record_name = dpctl_policy_record_name(p->kind, p->object);
     struct json *record = resolver_record("NetworkPolicy", record_name);
-    bool here = false;
+    bool here = r->env->everywhere;
 
     json_object_put_string(record, "type", type);
     p->rules = json_array_create_empty();
@@ -634,7 +665,7 @@ resolve_policy(struct resolver *r, struct policy *p, const char *type)
     if (!error) {
         error = applies_here(r, p, &here);
     }
-    if (!error && !p->is_k8s) {
+    if (!error && !p->is_k8s && !r->env->everywhere) {
         error = resolve_antrea_head(r, p, record);
     }
     if (!error && here) {
@@ -660,13 +691,8 @@ resolve_policy(struct resolver *r, struct policy *p, const char *type)
 char *
 resolve_policies(struct resolver *r)
 {
-    static const struct {
-        enum dpctl_kind_id id;
-        const char *type;
-    } kinds[] = {
-        { DPCTL_K8S_NP, "K8sNetworkPolicy" },
-        { DPCTL_ACNP, "AntreaClusterNetworkPolicy" },
-        { DPCTL_ANNP, "AntreaNetworkPolicy" },
+    static const enum dpctl_kind_id kinds[] = {
+        DPCTL_K8S_NP, DPCTL_ACNP, DPCTL_ANNP,
     };
 
     char *tiers_error = dpctl_tier_check_all(&r->objects[DPCTL_TIER]);
@@ -677,22 +703,23 @@ resolve_policies(struct resolver *r)
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         size_t n;
-        const struct shash_node **nodes = resolver_sorted(r, kinds[i].id, &n);
+        const struct shash_node **nodes = resolver_sorted(r, kinds[i], &n);
         char *error = NULL;
 
         for (size_t j = 0; j < n && !error; j++) {
-            char *title = dpctl_kind_title(&dpctl_kinds[kinds[i].id],
+            char *title = dpctl_kind_title(&dpctl_kinds[kinds[i]],
                                            nodes[j]->data, "");
             struct policy p = {
+                .kind = &dpctl_kinds[kinds[i]],
                 .object = nodes[j]->data,
                 .namespace_ = dpctl_json_str(nodes[j]->data,
                                              "metadata.namespace"),
                 .title = title,
-                .is_k8s = kinds[i].id == DPCTL_K8S_NP,
+                .is_k8s = kinds[i] == DPCTL_K8S_NP,
             };
-            error = resolve_policy(r, &p, kinds[i].type);
+            error = resolve_policy(r, &p);
             free(title);
-            if (error && r->env->keys_only) {
+            if (error && (r->env->keys_only || r->env->everywhere)) {
                 free(error);
                 error = NULL;
             }

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "dpctl-resolve-private.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,27 @@ dpctl_ports_destroy(struct dpctl_ports *ports)
     shash_destroy_free_data(&ports->by_pod);
     shash_destroy_free_data(&ports->interface_macs);
     free(ports->why);
+}
+
+void
+dpctl_ports_add_record(struct dpctl_ports *ports, const struct json *pod)
+{
+    const struct json_array *array = dpctl_json_array(pod, "ips");
+    struct dpctl_port *port = xmalloc(sizeof *port);
+    struct svec ips = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < array->n; i++) {
+        if (array->elems[i]->type == JSON_STRING) {
+            svec_add(&ips, json_string(array->elems[i]));
+        }
+    }
+    *port = (struct dpctl_port) {
+        nullable_xstrdup(dpctl_json_str(pod, "port")),
+        nullable_xstrdup(dpctl_json_str(pod, "mac")),
+        svec_join(&ips, ",", ""),
+    };
+    shash_add(&ports->by_pod, dpctl_json_str(pod, "name"), port);
+    svec_destroy(&ips);
 }
 
 /* Helpers. */
@@ -384,10 +406,19 @@ char *
 dpctl_resolve(const struct shash *manifests, const struct dpctl_env *env,
               struct shash *records)
 {
-    static char *(*const parts[])(struct resolver *) = {
-        resolve_node_name, resolve_pods, resolve_nodes, resolve_pod_records,
-        resolve_services, resolve_policies, resolve_controlplane,
+    static const struct {
+        char *(*resolve)(struct resolver *);
+        unsigned int part;      /* 0: all need it. */
+    } parts[] = {
+        { resolve_node_name, 0 },
+        { resolve_pods, 0 },
+        { resolve_nodes, DPCTL_PARTS_NODES },
+        { resolve_pod_records, DPCTL_PARTS_PODS },
+        { resolve_services, DPCTL_PARTS_SERVICES },
+        { resolve_policies, DPCTL_PARTS_POLICIES },
+        { resolve_controlplane, DPCTL_PARTS_CONTROLPLANE },
     };
+    unsigned int wanted = env->parts ? env->parts : UINT_MAX;
     struct resolver r = { .env = env, .records = records };
     char *error = NULL;
 
@@ -398,7 +429,9 @@ dpctl_resolve(const struct shash *manifests, const struct dpctl_env *env,
     }
     sort_by_kind(&r, manifests);
     for (size_t i = 0; i < ARRAY_SIZE(parts) && !error; i++) {
-        error = parts[i](&r);
+        if (!parts[i].part || parts[i].part & wanted) {
+            error = parts[i].resolve(&r);
+        }
         if (error && env->keys_only) {
             free(error);
             error = NULL;

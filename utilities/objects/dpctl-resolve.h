@@ -36,7 +36,17 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/types.h"
 
+struct dpctl_kind;
 struct json;
+
+/* Parts of the result. */
+enum {
+    DPCTL_PARTS_NODES = 1 << 0,
+    DPCTL_PARTS_PODS = 1 << 1,
+    DPCTL_PARTS_SERVICES = 1 << 2,
+    DPCTL_PARTS_POLICIES = 1 << 3,
+    DPCTL_PARTS_CONTROLPLANE = 1 << 4,
+};
 
 /* What OVSDB knows of ports. */
 struct dpctl_port {
@@ -55,6 +65,8 @@ struct dpctl_ports {
 
 void dpctl_ports_init(struct dpctl_ports *);
 void dpctl_ports_destroy(struct dpctl_ports *);
+/* Adds the port of a Pod as its record has it. */
+void dpctl_ports_add_record(struct dpctl_ports *, const struct json *pod);
 
 struct dpctl_env {
     const char *node;           /* NULL: the only Node there is. */
@@ -68,6 +80,13 @@ struct dpctl_env {
     const char *tunnel_port;    /* "none": no tunnel. */
     const char *service_cidr;
 
+    /* Only these records, if it isn't 0: of DPCTL_PARTS_*. */
+    unsigned int parts;
+    /* Policies become records whether they apply to a Pod of the node or not,
+     * without their Tiers' priorities: the groups then tell what the Pods that
+     * there are contribute to each.  Policies with an error become none. */
+    bool everywhere;
+
     /* Only the keys of the records matter: what can't be resolved (any more)
      * is left out, or is there with something missing. */
     bool keys_only;
@@ -79,6 +98,10 @@ struct dpctl_env {
  * that names the object; then 'records' has some of them. */
 char *dpctl_resolve(const struct shash *manifests, const struct dpctl_env *,
                     struct shash *records);
+
+/* The name of the NetworkPolicy record that a policy becomes. */
+char *dpctl_policy_record_name(const struct dpctl_kind *,
+                               const struct json *object);
 
 /* Frees the records too. */
 void dpctl_records_destroy(struct shash *records);

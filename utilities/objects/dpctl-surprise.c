@@ -225,10 +225,8 @@ warn_of_pods(struct shash *heaps, const char *what, struct svec *warnings)
 
 /* Policies. */
 
-/* "5 in Tier application", which policies may share; NULL if 'object' is none
- * of Antrea's policies. */
-static char *
-policy_rank(const struct dpctl_kind *kind, const struct json *object)
+char *
+dpctl_policy_rank(const struct dpctl_kind *kind, const struct json *object)
 {
     const struct json *priority = NULL;
     char *tier = NULL;
@@ -261,7 +259,7 @@ check_ranks(const struct dpctl_surprise *s, struct svec *warnings)
 
     for (size_t i = 0; i < shash_count(s->manifests); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
-        char *rank = kind ? policy_rank(kind, nodes[i]->data) : NULL;
+        char *rank = kind ? dpctl_policy_rank(kind, nodes[i]->data) : NULL;
 
         if (rank) {
             sort_into(&ranks, rank, dpctl_kind_title(kind, nodes[i]->data,

@@ -15,6 +15,8 @@
  * are named, so that there are never many lines.
  */
 
+struct dpctl_kind;
+struct json;
 struct shash;
 struct svec;
 
@@ -25,6 +27,10 @@ struct dpctl_surprise {
                                      * after.  Each may be NULL. */
     const char *node;           /* Ours, or NULL. */
 };
+
+/* "5 in Tier application", which policies may share; NULL if the object is none
+ * of Antrea's policies. */
+char *dpctl_policy_rank(const struct dpctl_kind *, const struct json *object);
 
 /* Appends a sentence for each. */
 void dpctl_surprises(const struct dpctl_surprise *, struct svec *warnings);

@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Random changes of a small cluster, each planned twice: from the objects that
+ * it concerns, and from all there are.  Both must come to the same state. */
+
+#include <config.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-delta.h"
+#include "dpctl-given.h"
+#include "dpctl-json.h"
+#include "flow.h"
+#include "model-index.h"
+#include "model-patch.h"
+#include "model.h"
+#include "openvswitch/dynamic-string.h"
+#include "random.h"
+#include "svec.h"
+#include "test-seed.h"
+#include "util.h"
+
+enum {
+    N_STEPS = 1500,
+    N_NAMESPACES = 3,
+    N_PODS = 14,
+    N_POLICIES = 4,             /* Of each kind. */
+    N_GROUPS = 3,
+    N_SERVICES = 3,
+};
+
+/* The daemon. */
+
+static struct adp_model *model;
+static struct adp_index *adp_index;
+static long long int generation;
+static struct dpctl_ports ports;
+static const char *change;      /* The one under way. */
+static enum dpctl_verb change_verb;
+
+/* What goes through a socket is text. */
+static struct json *
+through_socket(struct json *json)
+{
+    char *text = json_to_string(json, 0);
+    struct json *copy = json_from_string(text);
+
+    free(text);
+    json_destroy(json);
+    return copy;
+}
+
+static struct json *
+daemon_get(void *aux OVS_UNUSED, struct json *param)
+{
+    struct adp_query query = {
+        .names = dpctl_json_member(param, "names"),
+        .keys = dpctl_json_member(param, "keys"),
+        .brief = dpctl_json_bool(param, "brief", false),
+    };
+    struct json *reply = json_object_create();
+    struct json *records;
+
+    struct adp_error *error = adp_index_query(adp_index, model, &query,
+                                              &records);
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+    json_object_put(reply, "generation", json_integer_create(generation));
+    json_object_put(reply, "records", records);
+    json_object_put(reply, "total",
+                    json_integer_create(adp_model_count(model, NULL)));
+    json_object_put(reply, "unkeyed",
+                    json_integer_create(adp_index_n_unkeyed(adp_index)));
+    json_destroy(param);
+    return through_socket(reply);
+}
+
+static bool
+port_number(const char *name OVS_UNUSED, ofp_port_t *port,
+            void *aux OVS_UNUSED)
+{
+    *port = u16_to_ofp(1);
+    return true;
+}
+
+/* The state after the plan; '*error' becomes why it is refused, or NULL. */
+static struct adp_model *
+after(const struct dpctl_plan *plan, struct adp_error **error)
+{
+    const struct adp_model_env env = { .port_number = port_number };
+    struct adp_model *next = adp_model_clone(model);
+    struct json *patched;
+
+    *error = adp_model_patch(model, plan->patch, &patched);
+    if (!*error) {
+        *error = adp_model_delete(next, plan->delete, false, NULL);
+    }
+    if (!*error) {
+        *error = adp_model_apply(next, plan->apply, NULL);
+    }
+    if (!*error) {
+        *error = adp_model_apply(next, patched, NULL);
+    }
+    if (!*error) {
+        *error = adp_model_check(next, model, &env);
+    }
+    json_destroy(patched);
+    return next;
+}
+
+static void
+take(struct adp_model *next)
+{
+    adp_model_destroy(model);
+    model = next;
+    adp_index_rebuild(adp_index, model);
+    generation++;
+}
+
+/* Objects at random. */
+
+static int
+pick(int n)
+{
+    return random_range(n);
+}
+
+static bool
+one_in(int n)
+{
+    return !random_range(n);
+}
+
+static void
+put_labels(struct ds *ds)
+{
+    static const char *const names[] = { "app", "tier", "env" };
+    bool any = false;
+
+    ds_put_cstr(ds, "\"labels\":{");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        if (!one_in(3)) {
+            ds_put_format(ds, "%s\"%s\":\"%c\"", any ? "," : "", names[i],
+                          'a' + pick(3));
+            any = true;
+        }
+    }
+    ds_put_char(ds, '}');
+}
+
+static void
+put_selector(struct ds *ds)
+{
+    static const char *const names[] = { "app", "tier", "env" };
+    const char *name = names[pick(3)];
+    char value = 'a' + pick(3);
+
+    switch (pick(6)) {
+    case 0:
+        ds_put_cstr(ds, "{}");
+        break;
+    case 1:
+        ds_put_format(ds, "{\"matchExpressions\":[{\"key\":\"%s\","
+                      "\"operator\":\"In\",\"values\":[\"a\",\"%c\"]}]}",
+                      name, value);
+        break;
+    case 2:
+        ds_put_format(ds, "{\"matchExpressions\":[{\"key\":\"%s\","
+                      "\"operator\":\"%s\"}]}", name,
+                      one_in(2) ? "Exists" : "DoesNotExist");
+        break;
+    case 3:
+        ds_put_format(ds, "{\"matchExpressions\":[{\"key\":\"%s\","
+                      "\"operator\":\"NotIn\",\"values\":[\"%c\"]}],"
+                      "\"matchLabels\":{\"app\":\"%c\"}}", name, value,
+                      'a' + pick(3));
+        break;
+    default:
+        ds_put_format(ds, "{\"matchLabels\":{\"%s\":\"%c\"}}", name, value);
+        break;
+    }
+}
+
+static void
+put_namespace_selector(struct ds *ds)
+{
+    if (one_in(4)) {
+        ds_put_format(ds, "{\"matchLabels\":{\"kubernetes.io/metadata.name\":"
+                      "\"ns%d\"}}", pick(N_NAMESPACES));
+    } else {
+        put_selector(ds);
+    }
+}
+
+/* One element of "from", "to" or "appliedTo". */
+static void
+put_peer(struct ds *ds, const char *groups, bool blocks)
+{
+    switch (pick(6)) {
+    case 0:
+        ds_put_cstr(ds, "{\"namespaceSelector\":");
+        put_namespace_selector(ds);
+        ds_put_char(ds, '}');
+        break;
+    case 1:
+        ds_put_cstr(ds, "{\"namespaceSelector\":");
+        put_namespace_selector(ds);
+        ds_put_cstr(ds, ",\"podSelector\":");
+        put_selector(ds);
+        ds_put_char(ds, '}');
+        break;
+    case 2:
+        if (groups) {
+            ds_put_format(ds, "{\"group\":\"%s%d\"}", groups, pick(N_GROUPS));
+            break;
+        }
+        /* Fall through. */
+    case 3:
+        if (blocks) {
+            ds_put_format(ds, "{\"ipBlock\":{\"cidr\":\"10.%d.0.0/16\"}}",
+                          pick(4));
+            break;
+        }
+        /* Fall through. */
+    default:
+        ds_put_cstr(ds, "{\"podSelector\":");
+        put_selector(ds);
+        ds_put_char(ds, '}');
+        break;
+    }
+}
+
+static void
+put_peers(struct ds *ds, const char *member, const char *groups, bool blocks)
+{
+    ds_put_format(ds, ",\"%s\":[", member);
+    for (int i = 0, n = 1 + pick(2); i < n; i++) {
+        ds_put_cstr(ds, i ? "," : "");
+        put_peer(ds, groups, blocks);
+    }
+    ds_put_char(ds, ']');
+}
+
+static void
+put_ports(struct ds *ds)
+{
+    static const char *const ports_[] = {
+        "{\"port\":80}", "{\"port\":\"http\"}",
+        "{\"port\":\"dns\",\"protocol\":\"UDP\"}",
+        "{\"port\":\"http\"},{\"port\":443}", "{\"protocol\":\"TCP\"}",
+    };
+
+    if (one_in(2)) {
+        ds_put_format(ds, ",\"ports\":[%s]",
+                      ports_[one_in(3) ? pick(5) : 0]);
+    }
+}
+
+static void
+put_rules(struct ds *ds, bool antrea, const char *groups)
+{
+    static const char *const lists[][2] = {
+        { "ingress", "from" }, { "egress", "to" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        if (one_in(3)) {
+            continue;
+        }
+        ds_put_format(ds, ",\"%s\":[", lists[i][0]);
+        for (int j = 0, n = 1 + pick(2); j < n; j++) {
+            struct ds rule = DS_EMPTY_INITIALIZER;
+            ds_put_cstr(&rule, antrea ? ",\"action\":\"Allow\"" : "");
+            if (!one_in(4)) {
+                put_peers(&rule, lists[i][1], groups, true);
+            }
+            put_ports(&rule);
+            ds_put_format(ds, "%s{%s}", j ? "," : "",
+                          rule.length ? ds_cstr(&rule) + 1 : "");
+            ds_destroy(&rule);
+        }
+        ds_put_char(ds, ']');
+    }
+}
+
+static void
+put_head(struct ds *ds, const char *version, const char *kind,
+         const char *namespace_, const char *name, int number)
+{
+    ds_put_format(ds, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{"
+                  "\"name\":\"%s%d\"", version, kind, name, number);
+    if (namespace_) {
+        ds_put_format(ds, ",\"namespace\":\"%s\"", namespace_);
+    }
+}
+
+static void
+put_pod(struct ds *ds, const char *namespace_)
+{
+    static const char *const nodes[] = { "node1", "node1", "node2", NULL };
+    static const char *const phases[] = {
+        "Running", "Running", "Running", "Succeeded",
+    };
+    const char *node = nodes[pick(4)];
+
+    put_head(ds, "v1", "Pod", namespace_, "p", pick(N_PODS));
+    ds_put_char(ds, ',');
+    put_labels(ds);
+    if (one_in(2)) {
+        ds_put_format(ds, ",\"annotations\":{\"antrea-dp.io/port\":\"q%d\","
+                      "\"antrea-dp.io/mac\":\"0a:00:00:00:00:%02x\"}",
+                      pick(99), pick(99));
+    }
+    ds_put_cstr(ds, "},\"spec\":{");
+    if (node) {
+        ds_put_format(ds, "\"nodeName\":\"%s\",", node);
+    }
+    ds_put_format(ds, "\"hostNetwork\":%s,\"containers\":[{\"name\":\"c\","
+                  "\"ports\":[", one_in(8) ? "true" : "false");
+    if (!one_in(3)) {
+        ds_put_format(ds, "{\"name\":\"http\",\"containerPort\":%d}",
+                      80 + pick(2));
+    }
+    ds_put_cstr(ds, "]}]},\"status\":{");
+    ds_put_format(ds, "\"phase\":\"%s\",\"conditions\":[{\"type\":\"Ready\","
+                  "\"status\":\"%s\"}]", phases[pick(4)],
+                  one_in(4) ? "False" : "True");
+    if (!one_in(4)) {
+        ds_put_format(ds, ",\"podIP\":\"10.1.0.%d\"", 1 + pick(20));
+        if (one_in(4)) {
+            ds_put_format(ds, ",\"podIPs\":[{\"ip\":\"10.1.0.%d\"},"
+                          "{\"ip\":\"fd00::%d\"}]", 1 + pick(20), pick(9));
+        }
+    }
+    ds_put_cstr(ds, "}}");
+}
+
+static void
+put_k8s_policy(struct ds *ds, const char *namespace_)
+{
+    put_head(ds, "networking.k8s.io/v1", "NetworkPolicy", namespace_, "np",
+             pick(N_POLICIES));
+    ds_put_cstr(ds, "},\"spec\":{\"podSelector\":");
+    put_selector(ds);
+    put_rules(ds, false, NULL);
+    ds_put_cstr(ds, "}}");
+}
+
+static void
+put_antrea_policy(struct ds *ds, const char *namespace_)
+{
+    const char *groups = namespace_ ? "g" : "cg";
+
+    put_head(ds, "crd.antrea.io/v1beta1",
+             namespace_ ? "NetworkPolicy" : "ClusterNetworkPolicy",
+             namespace_, "ap", pick(N_POLICIES));
+    ds_put_format(ds, "},\"spec\":{\"priority\":%d,\"tier\":\"%s\"", 1 + pick(8),
+                  one_in(4) ? "own" : "application");
+    if (one_in(2)) {
+        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false);
+        put_rules(ds, true, one_in(2) ? groups : NULL);
+    } else {
+        /* Each rule says whom it is applied to. */
+        ds_put_format(ds, ",\"%s\":[{\"action\":\"Drop\"",
+                      one_in(2) ? "ingress" : "egress");
+        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false);
+        put_ports(ds);
+        ds_put_cstr(ds, "}]");
+    }
+    ds_put_cstr(ds, "}}");
+}
+
+static void
+put_group(struct ds *ds, const char *namespace_)
+{
+    int number = pick(N_GROUPS);
+
+    put_head(ds, "crd.antrea.io/v1beta1",
+             namespace_ ? "Group" : "ClusterGroup", namespace_,
+             namespace_ ? "g" : "cg", number);
+    ds_put_cstr(ds, "},\"spec\":{");
+    if (number && one_in(4)) {
+        ds_put_format(ds, "\"childGroups\":[\"%s%d\"]",
+                      namespace_ ? "g" : "cg", pick(number));
+    } else if (one_in(5)) {
+        ds_put_cstr(ds, "\"ipBlocks\":[{\"cidr\":\"10.9.0.0/16\"}]");
+    } else {
+        ds_put_cstr(ds, "\"podSelector\":");
+        put_selector(ds);
+        if (one_in(3)) {
+            ds_put_cstr(ds, ",\"namespaceSelector\":");
+            put_namespace_selector(ds);
+        }
+    }
+    ds_put_cstr(ds, "}}");
+}
+
+static void
+put_service(struct ds *ds, const char *namespace_)
+{
+    int number = pick(N_SERVICES);
+
+    put_head(ds, "v1", "Service", namespace_, "s", number);
+    ds_put_cstr(ds, "},\"spec\":{");
+    if (one_in(6)) {
+        ds_put_cstr(ds, "\"clusterIP\":\"None\"");
+    } else {
+        ds_put_format(ds, "\"clusterIP\":\"10.96.%s.%d\"", namespace_ + 2,
+                      number);
+    }
+    if (!one_in(5)) {
+        ds_put_format(ds, ",\"selector\":{\"app\":\"%c\"", 'a' + pick(3));
+        if (one_in(3)) {
+            ds_put_format(ds, ",\"tier\":\"%c\"", 'a' + pick(3));
+        }
+        ds_put_char(ds, '}');
+    }
+    ds_put_format(ds, ",\"ports\":[{\"port\":80%s}]}}",
+                  one_in(2) ? ",\"targetPort\":\"http\"" : "");
+}
+
+static void
+put_slice(struct ds *ds, const char *namespace_)
+{
+    put_head(ds, "discovery.k8s.io/v1", "EndpointSlice", namespace_, "e",
+             pick(N_SERVICES));
+    ds_put_format(ds, ",\"labels\":{\"kubernetes.io/service-name\":"
+                  "\"s%d\"}},\"addressType\":\"IPv4\",\"ports\":["
+                  "{\"port\":80}],\"endpoints\":[", pick(N_SERVICES));
+    for (int i = 0, n = pick(3); i < n; i++) {
+        ds_put_format(ds, "%s{\"addresses\":[\"10.1.0.%d\"]%s}",
+                      i ? "," : "", 1 + pick(20),
+                      one_in(2) ? "" : ",\"nodeName\":\"node1\"");
+    }
+    ds_put_cstr(ds, "]}");
+}
+
+static void
+put_endpoints(struct ds *ds, const char *namespace_)
+{
+    put_head(ds, "v1", "Endpoints", namespace_, "s", pick(N_SERVICES));
+    ds_put_format(ds, "},\"subsets\":[{\"addresses\":[{\"ip\":"
+                  "\"10.1.0.%d\"%s}],\"ports\":[{\"port\":80}]}]}",
+                  1 + pick(20), one_in(2) ? "" : ",\"nodeName\":\"node1\"");
+}
+
+static void
+put_object(struct ds *ds)
+{
+    char namespace_[] = "ns0";
+
+    namespace_[2] += pick(N_NAMESPACES);
+    switch (pick(20)) {
+    case 0:
+        put_head(ds, "v1", "Namespace", NULL, "ns", pick(N_NAMESPACES));
+        ds_put_char(ds, ',');
+        put_labels(ds);
+        ds_put_cstr(ds, "}}");
+        break;
+    case 1:
+        put_k8s_policy(ds, namespace_);
+        break;
+    case 2: case 3:
+        put_antrea_policy(ds, NULL);
+        break;
+    case 4: case 5:
+        put_antrea_policy(ds, namespace_);
+        break;
+    case 6:
+        put_group(ds, NULL);
+        break;
+    case 7:
+        put_group(ds, namespace_);
+        break;
+    case 8:
+        put_service(ds, namespace_);
+        break;
+    case 9:
+        put_slice(ds, namespace_);
+        break;
+    case 10:
+        put_endpoints(ds, namespace_);
+        break;
+    case 11:
+        if (one_in(5)) {
+            put_head(ds, "crd.antrea.io/v1beta1", "Tier", NULL, "own", 0);
+            ds_truncate(ds, ds->length - strlen("0\""));
+            ds_put_cstr(ds, "\"},\"spec\":{\"priority\":77}}");
+            break;
+        }
+        /* Fall through. */
+    default:
+        put_pod(ds, namespace_);
+        break;
+    }
+    ds_put_cstr(ds, "\n---\n");
+}
+
+static const char node1[] =
+"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node1\","
+"\"annotations\":{\"node.antrea.io/mac-address\":\"0a:00:00:00:00:01\"}},"
+"\"spec\":{\"podCIDR\":\"10.1.0.0/24\"},\"status\":{\"addresses\":[{\"type\":"
+"\"InternalIP\",\"address\":\"192.0.2.1\"}]}}\n";
+
+/* One change, planned twice. */
+
+struct tally {
+    int some, full, errors, refused, patches, deleted;
+};
+
+static char *
+join(const struct svec *lines)
+{
+    return svec_join(lines, "\n", "\n");
+}
+
+static void
+check_same_lines(const char *what, const struct svec *a, const struct svec *b)
+{
+    char *x = join(a);
+    char *y = join(b);
+
+    ck_assert_msg(!strcmp(x, y), "%s:\n%s\nand from all:\n%s", what, x, y);
+    free(x);
+    free(y);
+}
+
+/* Puts what 'a' has and 'b' hasn't into 'ds'. */
+static void
+put_difference(struct ds *ds, const char *title, const struct json *a,
+               const struct json *b)
+{
+    for (size_t i = 0; i < json_array(a)->n; i++) {
+        const struct json *record = json_array(a)->elems[i];
+        bool found = false;
+
+        for (size_t j = 0; j < json_array(b)->n && !found; j++) {
+            found = json_equal(record, json_array(b)->elems[j]);
+        }
+        if (!found) {
+            ds_put_format(ds, "%s: ", title);
+            json_to_ds(record, JSSF_SORT, ds);
+            ds_put_char(ds, '\n');
+        }
+    }
+}
+
+static void
+check_same_state(const struct adp_model *some, const struct adp_model *all)
+{
+    struct json *a = through_socket(adp_model_get(some, NULL, NULL));
+    struct json *b = through_socket(adp_model_get(all, NULL, NULL));
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    put_difference(&ds, "from some", a, b);
+    put_difference(&ds, "from all", b, a);
+    ck_assert_msg(!ds.length, "%s %s\n%s",
+                  change_verb == DPCTL_DELETE ? "delete" : "apply", change,
+                  ds_cstr(&ds));
+    ds_destroy(&ds);
+    json_destroy(a);
+    json_destroy(b);
+}
+
+/* Compares the plans' states and goes on with them. */
+static void
+take_both(struct dpctl_plan *some, struct dpctl_plan *all, struct tally *t)
+{
+    struct adp_error *some_error, *all_error;
+    struct adp_model *a = after(some, &some_error);
+    struct adp_model *b = after(all, &all_error);
+
+    ck_assert_msg(!some_error == !all_error, "refused: %s; from all: %s",
+                  some_error ? some_error->message : "no",
+                  all_error ? all_error->message : "no");
+    if (some_error) {
+        t->refused++;
+        adp_model_destroy(a);
+    } else {
+        check_same_state(a, b);
+        check_same_lines("messages", some->messages, all->messages);
+        check_same_lines("warnings", some->warnings, all->warnings);
+        ck_assert_int_eq(!some->n_records, !all->n_records);
+        t->patches += json_array(some->patch)->n;
+        t->deleted += json_array(some->delete)->n;
+        take(a);
+    }
+    adp_error_destroy(some_error);
+    adp_error_destroy(all_error);
+    adp_model_destroy(b);
+}
+
+static bool
+step(enum dpctl_verb verb, const char *text, struct tally *t)
+{
+    const struct dpctl_source source = { daemon_get, NULL };
+    struct dpctl_env env = { .ports = &ports };
+    struct dpctl_plan some, all;
+    struct dpctl_input input;
+    char *some_error;
+    bool taken = false;
+
+    change = text;
+    change_verb = verb;
+    dpctl_input_init(&input);
+    input.for_delete = verb == DPCTL_DELETE;
+    char *error = dpctl_given_text(&input, text);
+    if (error) {
+        /* The same object twice: not of interest here. */
+        ck_assert_msg(strstr(error, "given twice"), "%s: %s", error, text);
+        free(error);
+        dpctl_input_destroy(&input);
+        return false;
+    }
+
+    struct json *state = through_socket(adp_model_get(model, NULL, NULL));
+    long long int before = generation;
+    enum dpctl_delta_result result
+        = dpctl_delta_create(verb, &input, &source, &env, true, &some,
+                             &some_error);
+    char *all_error = dpctl_plan_create(verb, &input, state, &env, true,
+                                        &all);
+    ck_assert_int_ne(result, DPCTL_DELTA_STALE);
+    if (result == DPCTL_DELTA_FULL) {
+        t->full++;
+        if (!all_error) {
+            struct adp_error *refused;
+            struct adp_model *next = after(&all, &refused);
+            if (refused) {
+                adp_model_destroy(next);
+            } else {
+                take(next);
+            }
+            adp_error_destroy(refused);
+        }
+    } else if (some_error || all_error) {
+        ck_assert_msg(some_error && all_error, "error: %s; from all: %s",
+                      some_error ? some_error : "none",
+                      all_error ? all_error : "none");
+        t->errors++;
+    } else {
+        t->some++;
+        take_both(&some, &all, t);
+    }
+    taken = generation != before;
+    if (result == DPCTL_DELTA_DONE && !some_error) {
+        dpctl_plan_destroy(&some);
+    }
+    if (!all_error) {
+        dpctl_plan_destroy(&all);
+    }
+    free(some_error);
+    free(all_error);
+    json_destroy(state);
+    dpctl_input_destroy(&input);
+    return taken;
+}
+
+/* What OVSDB says of a Pod's port, at random. */
+static struct dpctl_port *
+random_port(void)
+{
+    struct dpctl_port *port = xmalloc(sizeof *port);
+
+    *port = (struct dpctl_port) {
+        .name = xasprintf("port%d", pick(90)),
+        .mac = xasprintf("0a:00:00:00:01:%02x", pick(99)),
+        .ips = one_in(2) ? xasprintf("10.1.0.%d", 1 + pick(20)) : NULL,
+    };
+    return port;
+}
+
+static void
+port_destroy(struct dpctl_port *port)
+{
+    if (port) {
+        free(port->name);
+        free(port->mac);
+        free(port->ips);
+        free(port);
+    }
+}
+
+/* A Pod changes together with its port. */
+static void
+step_pod(struct tally *t)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    put_pod(&ds, one_in(2) ? "ns0" : "ns1");
+    struct json *pod = json_from_string(ds_cstr(&ds));
+    char *name = xasprintf("%s/%s", dpctl_json_str(pod, "metadata.namespace"),
+                           dpctl_json_str(pod, "metadata.name"));
+    struct dpctl_port *old = shash_find_and_delete(&ports.by_pod, name);
+    if (!one_in(3)) {
+        shash_add(&ports.by_pod, name, random_port());
+    }
+    if (step(one_in(4) ? DPCTL_DELETE : DPCTL_APPLY, ds_cstr(&ds), t)) {
+        port_destroy(old);
+    } else {
+        port_destroy(shash_find_and_delete(&ports.by_pod, name));
+        if (old) {
+            shash_add(&ports.by_pod, name, old);
+        }
+    }
+    free(name);
+    json_destroy(pod);
+    ds_destroy(&ds);
+}
+
+START_TEST(test_random_changes)
+{
+    struct tally t = { 0 };
+
+    test_seed_random();
+    ck_assert(step(DPCTL_APPLY, node1, &t));
+    for (int i = 0; i < N_STEPS; i++) {
+        if (one_in(3)) {
+            step_pod(&t);
+            continue;
+        }
+        struct ds ds = DS_EMPTY_INITIALIZER;
+        for (int j = 0, n = one_in(3) ? 1 + pick(4) : 1; j < n; j++) {
+            put_object(&ds);
+        }
+        step(one_in(3) ? DPCTL_DELETE : DPCTL_APPLY, ds_cstr(&ds), &t);
+        ds_destroy(&ds);
+    }
+    printf("%d planned from some, %d from all; %d errors, %d refused, "
+           "%d patches, %d deleted\n", t.some, t.full, t.errors, t.refused,
+           t.patches, t.deleted);
+    ck_assert_int_gt(t.some, N_STEPS / 4);
+    ck_assert_int_gt(t.patches, N_STEPS / 100);
+    ck_assert_int_gt(t.deleted, N_STEPS / 20);
+}
+END_TEST
+
+static void
+setup(void)
+{
+    model = adp_model_create();
+    adp_index = adp_index_create();
+    dpctl_ports_init(&ports);
+    ports.available = true;
+}
+
+static void
+teardown(void)
+{
+    adp_index_destroy(adp_index);
+    adp_model_destroy(model);
+    dpctl_ports_destroy(&ports);
+}
+
+int
+main(void)
+{
+    Suite *suite = suite_create("dpctl-delta");
+    TCase *tc = tcase_create("all");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 300);
+    tcase_add_test(tc, test_random_changes);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_DELTA_PRIVATE_H
+#define DPCTL_DELTA_PRIVATE_H 1
+
+/* What the parts of the incremental plan share: see dpctl-delta.h. */
+
+#include "dpctl-delta.h"
+#include "dpctl-kind.h"
+#include "sset.h"
+
+struct delta {
+    enum dpctl_verb verb;
+    const struct dpctl_input *input;
+    const struct dpctl_env *env;
+    const struct json *node_config;
+    struct dpctl_plan *plan;
+    struct dpctl_world world;
+    bool full;                  /* Not handled. */
+
+    /* Names of Manifests. */
+    struct sset pods;           /* Given, in a Namespace whose labels change,
+                                 * or with an address of one of these. */
+    struct sset candidates;     /* Policies that may select some of these. */
+    struct sset dirty;          /* Policies to be resolved anew. */
+    struct sset services;       /* Likewise. */
+
+    struct shash patches;       /* Group's record key to struct delta_patch. */
+    struct shash outcome;       /* Record key to record: complete. */
+    struct sset gone;           /* Keys of records that don't follow from
+                                 * anything any more. */
+};
+
+/* Members that join a group, or leave it. */
+struct delta_patch {
+    struct sset add, remove;
+};
+
+/* The object as the daemon has it, and as it will be; or NULL. */
+const struct json *delta_old(const struct delta *, const char *manifest);
+const struct json *delta_new(const struct delta *, const char *manifest);
+bool delta_is_given(const struct delta *, const char *manifest);
+
+/* Is there nothing more to do? */
+bool delta_ended(const struct delta *);
+
+/* The name of a Manifest record if 'record_key' is that of one; or NULL. */
+const char *delta_manifest_name(const char *record_key);
+bool delta_is_policy(const struct dpctl_kind *);
+
+/* Adds the objects of these kinds (a set of 1 << enum dpctl_kind_id) that are
+ * known, as they were or will be, to 'manifests'. */
+void delta_collect(const struct delta *, bool new, unsigned int kinds,
+                   struct shash *manifests);
+/* The same for objects named. */
+void delta_collect_named(const struct delta *, bool new, const struct sset *,
+                         struct shash *manifests);
+
+/* Calls 'cb' for each group that a NetworkPolicy record refers to; 'kind' is
+ * that of the group's record. */
+void delta_each_group(const struct json *policy_record,
+                      void (*cb)(const char *kind, const char *group,
+                                 void *aux), void *aux);
+
+/* The parts; each returns an error or NULL. */
+char *delta_memberships(struct delta *);
+char *delta_policies(struct delta *);
+char *delta_services(struct delta *);
+
+/* Fetches the groups that these policies refer to, directly or not. */
+void delta_fetch_groups(struct delta *, const struct sset *policies);
+
+#endif /* dpctl-delta-private.h */

@@ -1,0 +1,832 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-delta-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "dpctl-keys.h"
+#include "dpctl-surprise.h"
+#include "svec.h"
+#include "util.h"
+
+/* Beyond that the full run is as good. */
+enum { MAX_GIVEN = 100, MAX_PODS = 2000 };
+
+/* Objects before and after. */
+
+const struct json *
+delta_old(const struct delta *d, const char *manifest)
+{
+    return dpctl_world_object(&d->world, manifest);
+}
+
+bool
+delta_is_given(const struct delta *d, const char *manifest)
+{
+    return shash_find(&d->input->manifests, manifest) != NULL;
+}
+
+const struct json *
+delta_new(const struct delta *d, const char *manifest)
+{
+    return (!delta_is_given(d, manifest) ? delta_old(d, manifest)
+            : d->verb == DPCTL_DELETE ? NULL
+            : shash_find_data(&d->input->manifests, manifest));
+}
+
+bool
+delta_ended(const struct delta *d)
+{
+    return d->full || d->world.stale;
+}
+
+const char *
+delta_manifest_name(const char *record_key)
+{
+    static const char prefix[] = "Manifest ";
+
+    return (strncmp(record_key, prefix, strlen(prefix)) ? NULL
+            : record_key + strlen(prefix));
+}
+
+bool
+delta_is_policy(const struct dpctl_kind *kind)
+{
+    return (kind->id == DPCTL_K8S_NP || kind->id == DPCTL_ACNP
+            || kind->id == DPCTL_ANNP);
+}
+
+static bool
+is_group(const struct dpctl_kind *kind)
+{
+    return kind->id == DPCTL_CLUSTER_GROUP || kind->id == DPCTL_GROUP;
+}
+
+static void
+collect_one(const struct delta *d, bool new, const char *manifest,
+            struct shash *manifests)
+{
+    const struct json *object = (new ? delta_new(d, manifest)
+                                 : delta_old(d, manifest));
+    if (object) {
+        shash_add_once(manifests, manifest, object);
+    }
+}
+
+void
+delta_collect(const struct delta *d, bool new, unsigned int kinds,
+              struct shash *manifests)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->world.records) {
+        const char *name = delta_manifest_name(node->name);
+        const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
+                                        : NULL;
+        if (kind && kinds & 1u << kind->id) {
+            collect_one(d, new, name, manifests);
+        }
+    }
+}
+
+void
+delta_collect_named(const struct delta *d, bool new, const struct sset *names,
+                    struct shash *manifests)
+{
+    const char *name;
+
+    SSET_FOR_EACH (name, names) {
+        collect_one(d, new, name, manifests);
+    }
+}
+
+static void
+each_name(const struct json_array *names, const char *kind,
+          void (*cb)(const char *kind, const char *group, void *aux),
+          void *aux)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        cb(kind, json_string(names->elems[i]), aux);
+    }
+}
+
+void
+delta_each_group(const struct json *policy,
+                 void (*cb)(const char *kind, const char *group, void *aux),
+                 void *aux)
+{
+    const struct json_array *rules = dpctl_json_array(policy, "rules");
+
+    each_name(dpctl_json_array(policy, "appliedToGroups"), "AppliedToGroup",
+              cb, aux);
+    for (size_t i = 0; i < rules->n; i++) {
+        const struct json *rule = rules->elems[i];
+        each_name(dpctl_json_array(rule, "appliedToGroups"), "AppliedToGroup",
+                  cb, aux);
+        each_name(dpctl_json_array(rule, "from.addressGroups"),
+                  "AddressGroup", cb, aux);
+        each_name(dpctl_json_array(rule, "to.addressGroups"), "AddressGroup",
+                  cb, aux);
+    }
+}
+
+/* What was given. */
+
+static bool
+is_handled(const struct delta *d)
+{
+    static const unsigned int kinds
+        = (1u << DPCTL_NAMESPACE | 1u << DPCTL_POD | 1u << DPCTL_SERVICE
+           | 1u << DPCTL_ENDPOINTS | 1u << DPCTL_ENDPOINT_SLICE
+           | 1u << DPCTL_K8S_NP | 1u << DPCTL_ACNP | 1u << DPCTL_ANNP
+           | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP);
+    const struct dpctl_env *env = d->env;
+    size_t n = shash_count(&d->input->manifests);
+    const struct shash_node *node;
+
+    if (d->verb == DPCTL_REPLACE || !shash_is_empty(&d->input->records)
+        || !n || n > MAX_GIVEN || env->change_node || env->gateway_port
+        || env->gateway_mac || env->tunnel_port || env->service_cidr) {
+        return false;
+    }
+    SHASH_FOR_EACH (node, &d->input->manifests) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
+        if (!kind || !(kinds & 1u << kind->id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
+static const char *
+name_part(const char *manifest)
+{
+    return strchr(manifest, '/') + 1;
+}
+
+static void
+want_namespace(struct delta *d, const char *namespace_)
+{
+    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NAMESPACE], NULL,
+                                         namespace_);
+
+    dpctl_world_want(&d->world, "Manifest", manifest);
+    free(manifest);
+}
+
+static void
+want_pod(struct delta *d, const char *manifest)
+{
+    char *namespace_ = xmemdup0(name_part(manifest),
+                                strcspn(name_part(manifest), "/"));
+
+    dpctl_world_want(&d->world, "Manifest", manifest);
+    dpctl_world_want(&d->world, "Pod", name_part(manifest));
+    want_namespace(d, namespace_);
+    free(namespace_);
+}
+
+/* What the warnings about a Pod need to know. */
+static void
+want_node_of(struct delta *d, const struct json *pod)
+{
+    const char *node = dpctl_json_str(pod, "spec.nodeName");
+
+    if (node && node[0]) {
+        char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
+                                             node);
+        dpctl_world_want(&d->world, "Manifest", manifest);
+        dpctl_world_want(&d->world, "PeerNode", node);
+        free(manifest);
+    }
+}
+
+static void
+want_rank_of(struct delta *d, const struct dpctl_kind *kind,
+             const struct json *object)
+{
+    char *rank = dpctl_policy_rank(kind, object);
+
+    if (rank) {
+        char *key = xasprintf("q:%s", rank);
+        dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
+        free(key);
+        free(rank);
+    }
+}
+
+static const struct json *
+find_node_config(const struct json *records)
+{
+    const struct json_array *array = records ? json_array(records) : NULL;
+
+    for (size_t i = 0; array && i < array->n; i++) {
+        if (!strcmp(dpctl_json_str(array->elems[i], "kind"), "NodeConfig")) {
+            return array->elems[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+fetch_given(struct delta *d)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->input->manifests) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
+
+        dpctl_world_want(&d->world, "Manifest", node->name);
+        if (kind->id == DPCTL_POD) {
+            want_pod(d, node->name);
+            want_node_of(d, node->data);
+        } else if (delta_is_policy(kind)) {
+            sset_add(&d->dirty, node->name);
+            if (d->verb != DPCTL_DELETE) {
+                want_rank_of(d, kind, node->data);
+            }
+        }
+    }
+    dpctl_keys_add(dpctl_world_want_keys(&d->world), "NodeConfig");
+
+    const struct json *records = dpctl_world_fetch(&d->world);
+    const struct json *config = find_node_config(records);
+    if (config) {
+        /* Borrowed from the world, which keeps it. */
+        d->node_config = dpctl_world_record(&d->world, "NodeConfig",
+                                            dpctl_json_str(config, "name"));
+    }
+    const char *node_name = dpctl_json_str(d->node_config, "name");
+    if (!d->world.stale
+        && (!node_name || !d->world.complete
+            || (d->env->node && strcmp(d->env->node, node_name)))) {
+        d->full = true;
+    }
+}
+
+/* The Manifest records and what to tell the user. */
+static char *
+plan_given(struct delta *d, bool ignore_missing)
+{
+    const struct shash_node **nodes = shash_sort(&d->input->manifests);
+    size_t n = shash_count(&d->input->manifests);
+    char *error = NULL;
+
+    for (size_t i = 0; i < n && !error; i++) {
+        error = dpctl_plan_manifest(d->plan, d->verb, nodes[i]->name,
+                                    delta_old(d, nodes[i]->name),
+                                    nodes[i]->data, ignore_missing);
+    }
+    free(nodes);
+    return error;
+}
+
+/* Pods. */
+
+static bool
+same_labels(const struct json *a, const struct json *b)
+{
+    const struct json *x = dpctl_json_get(a, "metadata.labels");
+    const struct json *y = dpctl_json_get(b, "metadata.labels");
+
+    return x && y ? json_equal(x, y) : x == y;
+}
+
+/* Adds the Pods among 'records' to those that matter, and asks for what tells
+ * how they were. */
+static void
+add_pods(struct delta *d, const struct json *records)
+{
+    const struct json_array *array = records ? json_array(records) : NULL;
+
+    for (size_t i = 0; array && i < array->n; i++) {
+        char *key = dpctl_record_key_of(array->elems[i]);
+        const char *name = delta_manifest_name(key);
+        const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
+                                        : NULL;
+        if (kind && kind->id == DPCTL_POD) {
+            sset_add(&d->pods, name);
+            want_pod(d, name);
+        }
+        free(key);
+    }
+}
+
+static void
+fetch_pods(struct delta *d)
+{
+    const struct shash_node *node;
+    bool any = false;
+
+    SHASH_FOR_EACH (node, &d->input->manifests) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
+
+        if (kind->id == DPCTL_POD) {
+            sset_add(&d->pods, node->name);
+        } else if (kind->id == DPCTL_NAMESPACE
+                   && !same_labels(delta_old(d, node->name),
+                                   delta_new(d, node->name))) {
+            char *key = xasprintf("ns:%s", name_part(node->name));
+            dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
+            free(key);
+            any = true;
+        }
+    }
+    if (any) {
+        add_pods(d, dpctl_world_fetch(&d->world));
+        if (!d->world.stale) {
+            dpctl_world_fetch(&d->world);
+        }
+    }
+    d->full |= sset_count(&d->pods) > MAX_PODS;
+}
+
+/* Who may be concerned by a Pod. */
+
+static void
+want_ip(struct delta *d, const char *ip, bool given, struct sset *ips)
+{
+    struct json *query = dpctl_world_want_keys(&d->world);
+    char *key = xasprintf("ip:%s", ip);
+
+    if (sset_add(ips, ip)) {
+        dpctl_keys_add(query, key);
+    }
+    free(key);
+    if (given) {
+        key = xasprintf("e:%s", ip);
+        dpctl_keys_add(query, key);
+        free(key);
+    }
+}
+
+static void
+want_ips(struct delta *d, const struct json *pod, const struct json *record,
+         bool given, struct sset *ips)
+{
+    const struct json_array *array = dpctl_json_array(pod, "status.podIPs");
+    const char *ip = dpctl_json_str(pod, "status.podIP");
+
+    if (ip) {
+        want_ip(d, ip, given, ips);
+    }
+    for (size_t i = 0; i < array->n; i++) {
+        want_ip(d, dpctl_json_str(array->elems[i], "ip"), given, ips);
+    }
+    array = dpctl_json_array(record, "ips");
+    for (size_t i = 0; i < array->n; i++) {
+        want_ip(d, json_string(array->elems[i]), given, ips);
+    }
+}
+
+/* The addresses that the CNI gave the Pod. */
+static void
+want_port_ips(struct delta *d, const char *manifest, struct sset *ips)
+{
+    const struct dpctl_port *port
+        = shash_find_data(&d->env->ports->by_pod, name_part(manifest));
+    struct sset own = SSET_INITIALIZER(&own);
+    const char *ip;
+
+    if (port && port->ips) {
+        sset_from_delimited_string(&own, port->ips, ", ");
+        SSET_FOR_EACH (ip, &own) {
+            want_ip(d, ip, true, ips);
+        }
+        sset_destroy(&own);
+    }
+}
+
+/* 'pod' is the Pod as it was, or as it will be; 'space' its Namespace. */
+static void
+want_concerned(struct delta *d, const struct json *pod,
+               const struct json *space, bool given)
+{
+    struct json *query = dpctl_world_want_keys(&d->world);
+    const char *namespace_ = dpctl_json_str(pod, "metadata.namespace");
+    const struct shash *labels = dpctl_json_object(pod, "metadata.labels");
+
+    if (pod) {
+        dpctl_keys_selecting(query, namespace_, labels,
+                             dpctl_json_object(space, "metadata.labels"));
+        if (given) {
+            dpctl_keys_services(query, namespace_, labels);
+        }
+    }
+}
+
+/* The CNI may have given a Pod an address that its object doesn't tell: such
+ * Pods are known by their ports. */
+static void
+want_port_owners(struct delta *d, const struct sset *ips)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->env->ports->by_pod) {
+        const struct dpctl_port *port = node->data;
+        struct sset own = SSET_INITIALIZER(&own);
+        const char *ip;
+
+        sset_from_delimited_string(&own, port->ips ? port->ips : "", ", ");
+        SSET_FOR_EACH (ip, &own) {
+            if (sset_contains(ips, ip)) {
+                char *manifest = xasprintf("Pod.v1/%s", node->name);
+                want_pod(d, manifest);
+                sset_add(&d->pods, manifest);
+                free(manifest);
+            }
+        }
+        sset_destroy(&own);
+    }
+}
+
+static void
+add_service_of(struct delta *d, const struct dpctl_kind *kind,
+               const struct json *object)
+{
+    const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
+    const char *name = dpctl_json_str(object, "metadata.name");
+
+    if (object && kind->id == DPCTL_ENDPOINT_SLICE) {
+        const struct json *label
+            = dpctl_json_member(dpctl_json_get(object, "metadata.labels"),
+                                "kubernetes.io/service-name");
+        name = label ? json_string(label) : NULL;
+    }
+    if (object && name) {
+        sset_add_and_free(&d->services,
+                          dpctl_manifest_name(&dpctl_kinds[DPCTL_SERVICE],
+                                              namespace_, name));
+    }
+}
+
+static bool
+is_about_service(const struct dpctl_kind *kind)
+{
+    return (kind->id == DPCTL_SERVICE || kind->id == DPCTL_ENDPOINTS
+            || kind->id == DPCTL_ENDPOINT_SLICE);
+}
+
+/* Sorts what was found into what is to be done; 'groups' gets those through
+ * which more policies may be concerned. */
+static void
+classify(struct delta *d, const struct json *records, struct sset *policies,
+         struct sset *groups)
+{
+    const struct json_array *array = records ? json_array(records) : NULL;
+
+    for (size_t i = 0; array && i < array->n; i++) {
+        char *key = dpctl_record_key_of(array->elems[i]);
+        const char *name = delta_manifest_name(key);
+        const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
+                                        : NULL;
+
+        if (kind && delta_is_policy(kind)) {
+            sset_add(policies, name);
+        } else if (kind && is_group(kind)) {
+            sset_add(groups, name);
+        } else if (kind && is_about_service(kind)) {
+            add_service_of(d, kind,
+                           dpctl_json_member(array->elems[i], "object"));
+        }
+        free(key);
+    }
+}
+
+/* Adds the policies that refer to 'groups', directly or by other groups. */
+static void
+follow_groups(struct delta *d, const struct sset *groups,
+              struct sset *policies)
+{
+    struct sset seen = SSET_INITIALIZER(&seen);
+    struct sset next;
+
+    sset_clone(&next, groups);
+    while (!sset_is_empty(&next) && !delta_ended(d)) {
+        const char *name;
+        SSET_FOR_EACH (name, &next) {
+            char *key = dpctl_ref_key(name);
+            dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
+            free(key);
+            sset_add(&seen, name);
+        }
+        sset_clear(&next);
+        classify(d, dpctl_world_fetch(&d->world), policies, &next);
+        SSET_FOR_EACH (name, &seen) {
+            sset_find_and_delete(&next, name);
+        }
+    }
+    sset_destroy(&next);
+    sset_destroy(&seen);
+}
+
+/* A Pod of no Node may have its address from one of ours: then the endpoint that
+ * it is counts as local. */
+static void
+want_services_of_homeless(struct delta *d)
+{
+    const char *manifest;
+
+    SSET_FOR_EACH (manifest, &d->pods) {
+        const struct json *pod = delta_old(d, manifest);
+        if (pod && !dpctl_json_str(pod, "spec.nodeName")) {
+            dpctl_keys_services(dpctl_world_want_keys(&d->world),
+                                dpctl_json_str(pod, "metadata.namespace"),
+                                dpctl_json_object(pod, "metadata.labels"));
+        }
+    }
+}
+
+static void
+fetch_concerned(struct delta *d)
+{
+    struct sset groups = SSET_INITIALIZER(&groups);
+    struct sset ips = SSET_INITIALIZER(&ips);
+    const struct shash_node *node;
+    const char *manifest;
+
+    /* By groups that change. */
+    SHASH_FOR_EACH (node, &d->input->manifests) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
+        if (is_group(kind)) {
+            sset_add(&groups, node->name);
+        } else if (is_about_service(kind)) {
+            add_service_of(d, kind, delta_old(d, node->name));
+            add_service_of(d, kind, delta_new(d, node->name));
+        }
+    }
+    follow_groups(d, &groups, &d->dirty);
+    sset_clear(&groups);
+
+    /* By Pods. */
+    SSET_FOR_EACH (manifest, &d->pods) {
+        const struct json *old = delta_old(d, manifest);
+        const struct json *new = delta_new(d, manifest);
+        char *space = xasprintf("Namespace.v1/%.*s",
+                                (int) strcspn(name_part(manifest), "/"),
+                                name_part(manifest));
+        bool given = delta_is_given(d, manifest);
+
+        want_concerned(d, old, delta_old(d, space), given);
+        want_concerned(d, new, delta_new(d, space), given);
+        want_ips(d, old, dpctl_world_record(&d->world, "Pod",
+                                            name_part(manifest)),
+                 given, &ips);
+        want_ips(d, new, NULL, given, &ips);
+        if (given) {
+            want_port_ips(d, manifest, &ips);
+        }
+        free(space);
+    }
+    want_port_owners(d, &ips);
+    const struct json *records = dpctl_world_fetch(&d->world);
+    classify(d, records, &d->candidates, &groups);
+    add_pods(d, records);
+    follow_groups(d, &groups, &d->candidates);
+    if (!d->world.stale) {
+        /* Those that were found are known only now. */
+        dpctl_world_fetch(&d->world);
+        want_services_of_homeless(d);
+        classify(d, dpctl_world_fetch(&d->world), &d->candidates, &groups);
+    }
+    sset_destroy(&groups);
+    sset_destroy(&ips);
+}
+
+void
+delta_fetch_groups(struct delta *d, const struct sset *policies)
+{
+    struct sset todo, seen = SSET_INITIALIZER(&seen);
+
+    sset_clone(&todo, policies);
+    while (!sset_is_empty(&todo) && !delta_ended(d)) {
+        struct svec refs = SVEC_EMPTY_INITIALIZER;
+        const char *name;
+        size_t i;
+
+        SSET_FOR_EACH (name, &todo) {
+            const struct dpctl_kind *kind = dpctl_manifest_kind(name);
+            dpctl_group_refs(kind, delta_old(d, name), &refs);
+            dpctl_group_refs(kind, delta_new(d, name), &refs);
+        }
+        sset_clear(&todo);
+        SVEC_FOR_EACH (i, name, &refs) {
+            dpctl_world_want(&d->world, "Manifest", name);
+            if (sset_add(&seen, name)) {
+                sset_add(&todo, name);
+            }
+        }
+        svec_destroy(&refs);
+        dpctl_world_fetch(&d->world);
+    }
+    sset_destroy(&todo);
+    sset_destroy(&seen);
+}
+
+/* The end. */
+
+static void
+plan_records(struct delta *d)
+{
+    const struct shash_node **nodes = shash_sort(&d->outcome);
+
+    for (size_t i = 0; i < shash_count(&d->outcome); i++) {
+        const struct json *old = shash_find_data(&d->world.records,
+                                                 nodes[i]->name);
+        if (!old || !json_equal(old, nodes[i]->data)) {
+            json_array_add(d->plan->apply, json_clone(nodes[i]->data));
+        }
+    }
+    free(nodes);
+}
+
+static void
+plan_gone(struct delta *d)
+{
+    const char **keys = sset_sort(&d->gone);
+
+    for (size_t i = 0; i < sset_count(&d->gone); i++) {
+        if (!shash_find(&d->outcome, keys[i])
+            && shash_find_data(&d->world.records, keys[i])) {
+            const char *space = strchr(keys[i], ' ');
+            char *kind = xmemdup0(keys[i], space - keys[i]);
+            dpctl_plan_delete(d->plan, kind, space + 1);
+            free(kind);
+        }
+    }
+    free(keys);
+}
+
+static void
+put_names(struct json *patch, const char *member, const struct sset *names)
+{
+    if (!sset_is_empty(names)) {
+        const char **sorted = sset_sort(names);
+        struct json *array = json_array_create_empty();
+
+        for (size_t i = 0; i < sset_count(names); i++) {
+            json_array_add(array, json_string_create(sorted[i]));
+        }
+        json_object_put(patch, member, array);
+        free(sorted);
+    }
+}
+
+/* Groups that are there, and are neither made anew nor go. */
+static void
+plan_patches(struct delta *d)
+{
+    struct sset wanted = SSET_INITIALIZER(&wanted);
+    struct sset there = SSET_INITIALIZER(&there);
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->patches) {
+        if (!shash_find(&d->outcome, node->name)
+            && !sset_contains(&d->gone, node->name)) {
+            sset_add(&wanted, node->name);
+        }
+    }
+    dpctl_world_which(&d->world, &wanted, &there);
+
+    const char **keys = sset_sort(&there);
+    for (size_t i = 0; i < sset_count(&there); i++) {
+        const struct delta_patch *p = shash_find_data(&d->patches, keys[i]);
+        const char *space = strchr(keys[i], ' ');
+        struct json *patch = json_object_create();
+        char *kind = xmemdup0(keys[i], space - keys[i]);
+
+        json_object_put_string(patch, "kind", kind);
+        json_object_put_string(patch, "name", space + 1);
+        put_names(patch, "add", &p->add);
+        put_names(patch, "remove", &p->remove);
+        json_array_add(d->plan->patch, patch);
+        free(kind);
+    }
+    free(keys);
+    sset_destroy(&wanted);
+    sset_destroy(&there);
+}
+
+static void
+plan_warnings(struct delta *d)
+{
+    struct shash manifests = SHASH_INITIALIZER(&manifests);
+    struct shash stored = SHASH_INITIALIZER(&stored);
+    const struct shash_node *node;
+
+    delta_collect(d, true, UINT_MAX, &manifests);
+    SHASH_FOR_EACH (node, &d->world.records) {
+        if (node->data) {
+            shash_add(&stored, node->name, node->data);
+        }
+    }
+    struct dpctl_surprise surprise = {
+        .given = &d->input->manifests,
+        .manifests = &manifests,
+        .records = { &stored, &d->outcome },
+        .node = dpctl_json_str(d->node_config, "name"),
+    };
+    dpctl_surprises(&surprise, d->plan->warnings);
+    shash_destroy(&manifests);
+    shash_destroy(&stored);
+}
+
+static char *
+make_plan(struct delta *d, bool ignore_missing)
+{
+    static char *(*const parts[])(struct delta *) = {
+        delta_memberships, delta_policies, delta_services,
+    };
+
+    fetch_given(d);
+    char *error = delta_ended(d) ? NULL : plan_given(d, ignore_missing);
+    if (!error && !delta_ended(d)) {
+        fetch_pods(d);
+    }
+    if (!error && !delta_ended(d)) {
+        fetch_concerned(d);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        if (!error && !delta_ended(d)) {
+            error = parts[i](d);
+        }
+    }
+    if (!error && !delta_ended(d)) {
+        plan_records(d);
+        plan_gone(d);
+        plan_patches(d);
+        if (d->verb != DPCTL_DELETE) {
+            plan_warnings(d);
+        }
+        d->plan->n_records = (d->world.total + json_array(d->plan->apply)->n
+                              - json_array(d->plan->delete)->n);
+        d->plan->generation = json_nullable_clone(d->world.generation);
+    }
+    return error;
+}
+
+static void
+patches_destroy(struct shash *patches)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, patches) {
+        struct delta_patch *patch = node->data;
+        sset_destroy(&patch->add);
+        sset_destroy(&patch->remove);
+    }
+    shash_destroy_free_data(patches);
+}
+
+enum dpctl_delta_result
+dpctl_delta_create(enum dpctl_verb verb, const struct dpctl_input *input,
+                   const struct dpctl_source *source,
+                   const struct dpctl_env *env, bool ignore_missing,
+                   struct dpctl_plan *plan, char **errorp)
+{
+    struct delta d = {
+        .verb = verb, .input = input, .env = env, .plan = plan,
+        .pods = SSET_INITIALIZER(&d.pods),
+        .candidates = SSET_INITIALIZER(&d.candidates),
+        .dirty = SSET_INITIALIZER(&d.dirty),
+        .services = SSET_INITIALIZER(&d.services),
+        .patches = SHASH_INITIALIZER(&d.patches),
+        .outcome = SHASH_INITIALIZER(&d.outcome),
+        .gone = SSET_INITIALIZER(&d.gone),
+    };
+
+    *errorp = NULL;
+    if (!is_handled(&d)) {
+        return DPCTL_DELTA_FULL;
+    }
+    dpctl_plan_init(plan);
+    dpctl_world_init(&d.world, source);
+    char *error = make_plan(&d, ignore_missing);
+    enum dpctl_delta_result result = (d.world.stale ? DPCTL_DELTA_STALE
+                                      : d.full ? DPCTL_DELTA_FULL
+                                      : DPCTL_DELTA_DONE);
+
+    /* An error in what doesn't fit together is none. */
+    if (result != DPCTL_DELTA_DONE) {
+        free(error);
+        error = NULL;
+    }
+    if (error || result != DPCTL_DELTA_DONE) {
+        dpctl_plan_destroy(plan);
+    }
+    *errorp = error;
+
+    dpctl_world_destroy(&d.world);
+    sset_destroy(&d.pods);
+    sset_destroy(&d.candidates);
+    sset_destroy(&d.dirty);
+    sset_destroy(&d.services);
+    patches_destroy(&d.patches);
+    dpctl_records_destroy(&d.outcome);
+    sset_destroy(&d.gone);
+    return result;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef DPCTL_KEYS_H
+#define DPCTL_KEYS_H 1
+
+/* By which keys the daemon finds objects (docs/control-socket.md, "keys").
+ *
+ * Each object bears keys for what others look for it by:
+ *
+ *   Namespace      kind:Namespace
+ *   Pod            ns:NAMESPACE, l:LABEL=VALUE, ip:ADDRESS
+ *   Service        v:NAMESPACE:LABEL=VALUE      one term of its selector
+ *   EndpointSlice  svc:NAMESPACE/SERVICE
+ *   EndpointSlice, Endpoints
+ *                  e:ADDRESS                    an endpoint of no known Node
+ *   policies and groups of Pods, for each selector
+ *                  s:NAMESPACE:LABEL=VALUE      it needs this label of a Pod,
+ *                  t:LABEL=VALUE                or else of a Namespace,
+ *                  s:NAMESPACE:*                or else none
+ *                  r:ClusterGroup/NAME, r:Group/NAMESPACE/NAME
+ *                                               what it refers to
+ *   Antrea's policies  q:RANK                   see dpctl_policy_rank()
+ *   NetworkPolicy of Antrea's controlplane API
+ *                  cp:RECORD                    the record's name
+ *
+ * NAMESPACE is empty in "s:" if the selector isn't bound to one.
+ *
+ * Keys find too much rather than too little: who asks looks at what he got.
+ */
+
+#include <stdbool.h>
+
+struct dpctl_kind;
+struct json;
+struct shash;
+struct svec;
+
+/* The keys of an object that was checked, as a JSON array; NULL if there would
+ * be more than a record may have. */
+struct json *dpctl_keys_of(const struct dpctl_kind *, const struct json *);
+
+/* What follows adds lists of keys, each a JSON array, to the JSON array
+ * 'query'. */
+void dpctl_keys_add(struct json *query, const char *key);
+
+/* Whatever may select a Pod with these labels in a Namespace with those. */
+void dpctl_keys_selecting(struct json *query, const char *namespace_,
+                          const struct shash *labels,
+                          const struct shash *namespace_labels);
+/* The Services that may select such a Pod. */
+void dpctl_keys_services(struct json *query, const char *namespace_,
+                         const struct shash *labels);
+
+/* A selector as it stands in an object. */
+struct dpctl_selection {
+    const char *own_namespace;  /* NULL: of the whole cluster. */
+    const struct json *pods;    /* Each may be NULL. */
+    const struct json *namespaces;
+};
+
+/* Calls 'cb' for each selector of a policy or a group. */
+void dpctl_each_selection(const struct dpctl_kind *, const struct json *,
+                          void (*cb)(const struct dpctl_selection *,
+                                     void *aux), void *aux);
+/* Adds the Manifests' names of the groups that a policy or group refers to. */
+void dpctl_group_refs(const struct dpctl_kind *, const struct json *,
+                      struct svec *);
+/* The key of those that refer to the group of that Manifest's name. */
+char *dpctl_ref_key(const char *manifest_name);
+/* Does a policy have ports given by name? */
+bool dpctl_has_named_ports(const struct json *policy);
+
+/* Adds lists of keys that find the Pods that a selection may select in a
+ * cluster of these Namespaces (Manifest's name to object).  Returns false if
+ * only all Pods there are would do. */
+bool dpctl_keys_selected(struct json *query, const struct dpctl_selection *,
+                         const struct shash *namespaces);
+
+#endif /* dpctl-keys.h */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "dpctl-world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-json.h"
+#include "openvswitch/json.h"
+#include "sset.h"
+#include "util.h"
+
+void
+dpctl_world_init(struct dpctl_world *w, const struct dpctl_source *source)
+{
+    *w = (struct dpctl_world) {
+        .source = source,
+        .records = SHASH_INITIALIZER(&w->records),
+        .names = json_array_create_empty(),
+        .keys = json_array_create_empty(),
+        .complete = true,
+    };
+}
+
+void
+dpctl_world_destroy(struct dpctl_world *w)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &w->records) {
+        json_destroy(node->data);
+    }
+    shash_destroy(&w->records);
+    json_destroy(w->names);
+    json_destroy(w->keys);
+    json_destroy(w->reply);
+    json_destroy(w->generation);
+}
+
+void
+dpctl_world_want(struct dpctl_world *w, const char *kind, const char *name)
+{
+    char *key = dpctl_record_key(kind, name);
+
+    /* Till it is found, it isn't there. */
+    if (shash_add_once(&w->records, key, NULL)) {
+        json_array_add(w->names, json_string_create(key));
+    }
+    free(key);
+}
+
+struct json *
+dpctl_world_want_keys(struct dpctl_world *w)
+{
+    return w->keys;
+}
+
+/* Asks; takes 'param'.  Returns NULL if the world is stale. */
+static struct json *
+ask(struct dpctl_world *w, struct json *param)
+{
+    struct json *reply = w->source->get(w->source->aux, param);
+    const struct json *generation = dpctl_json_member(reply, "generation");
+
+    w->complete = dpctl_json_int(reply, "unkeyed", 1) == 0;
+    w->total = dpctl_json_int(reply, "total", 0);
+    if (!w->generation) {
+        w->generation = json_nullable_clone(generation);
+    }
+    if (!generation || !json_equal(generation, w->generation)) {
+        w->stale = true;
+    }
+    if (w->stale) {
+        json_destroy(reply);
+        return NULL;
+    }
+    return reply;
+}
+
+const struct json *
+dpctl_world_fetch(struct dpctl_world *w)
+{
+    static const struct json nothing = { .type = JSON_ARRAY };
+    struct json *param = json_object_create();
+
+    if (!json_array(w->names)->n && !json_array(w->keys)->n) {
+        json_destroy(param);
+        return w->stale ? NULL : &nothing;
+    }
+    json_object_put(param, "names", w->names);
+    json_object_put(param, "keys", w->keys);
+    w->names = json_array_create_empty();
+    w->keys = json_array_create_empty();
+
+    struct json *reply = ask(w, param);
+    if (!reply) {
+        return NULL;
+    }
+    const struct json_array *records = dpctl_json_array(reply, "records");
+    for (size_t i = 0; i < records->n; i++) {
+        char *key = dpctl_record_key_of(records->elems[i]);
+        /* What is known stays where it is: others point to it. */
+        if (!shash_find_data(&w->records, key)) {
+            shash_replace(&w->records, key, json_clone(records->elems[i]));
+        }
+        free(key);
+    }
+    json_destroy(w->reply);
+    w->reply = reply;
+    return dpctl_json_get(reply, "records");
+}
+
+void
+dpctl_world_which(struct dpctl_world *w, const struct sset *names,
+                  struct sset *found)
+{
+    if (sset_is_empty(names) || w->stale) {
+        return;
+    }
+
+    struct json *param = json_object_create();
+    struct json *list = json_array_create_empty();
+    const char *name;
+    SSET_FOR_EACH (name, names) {
+        json_array_add(list, json_string_create(name));
+    }
+    json_object_put(param, "names", list);
+    json_object_put(param, "brief", json_boolean_create(true));
+
+    struct json *reply = ask(w, param);
+    const struct json_array *records = dpctl_json_array(reply, "records");
+    for (size_t i = 0; i < records->n; i++) {
+        char *key = dpctl_record_key_of(records->elems[i]);
+        sset_add_and_free(found, key);
+    }
+    json_destroy(reply);
+}
+
+const struct json *
+dpctl_world_record(const struct dpctl_world *w, const char *kind,
+                   const char *name)
+{
+    char *key = dpctl_record_key(kind, name);
+    const struct json *record = shash_find_data(&w->records, key);
+
+    free(key);
+    return record;
+}
+
+const struct json *
+dpctl_world_object(const struct dpctl_world *w, const char *manifest_name)
+{
+    return dpctl_json_member(dpctl_world_record(w, "Manifest", manifest_name),
+                             "object");
+}
