@@ -28,6 +28,7 @@ if !SANITIZERS
 TESTS += \
 	tests/static/bench.test \
 	tests/static/boot.test \
+	tests/static/bounds.test \
 	tests/static/dist.test \
 	tests/static/docs-names.test \
 	tests/static/dpdk-conf.test \
