@@ -26,6 +26,7 @@
 #include "random-records.h"
 #include "random.h"
 #include "svec.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -427,9 +428,5 @@ main(void)
     add_case(suite, "v1.15", setup_v115);
     add_case(suite, "early", setup_early);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }
