@@ -110,6 +110,9 @@ def main():
     room_of, includes, twice = read_sources(top)
     complaints = list(twice)
     n = 0
+    complaints += ["%s has no README.md" % room
+                   for room in sorted(set(room_of.values()))
+                   if not os.path.exists(os.path.join(top, room, "README.md"))]
     for name in sorted(room_of):
         room = room_of[name]
         if room not in allowed:
