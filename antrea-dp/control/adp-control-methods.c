@@ -15,6 +15,7 @@
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "model-index.h"
+#include "model-reader.h"
 #include "openvswitch/dynamic-string.h"
 #include "pipeline-builtin.h"
 #include "pipeline.h"
@@ -85,25 +86,33 @@ adp_control_find_bridge(const char *name, bool need_state,
 
 struct adp_control_call {
     struct adp_control_session *session;
-    const struct shash *params;
+    struct adp_reader reader;   /* Of the parameters, with the first error. */
+    struct adp_object params;
     uint64_t cost;              /* Of the parameters. */
-    struct adp_error *error;    /* The first one. */
 };
 
+/* An error of parameter 'field' or, if that is NULL, of the whole. */
 static void OVS_PRINTF_FORMAT(4, 5)
 call_error(struct adp_control_call *call, const char *code, const char *field,
            const char *format, ...)
 {
-    if (!call->error) {
+    if (!call->reader.error) {
         va_list args;
 
         va_start(args, format);
         char *text = xvasprintf(format, args);
         va_end(args);
-        call->error = adp_error_create(code, NULL, nullable_xstrdup(field),
-                                       "%s", text);
+        call->reader.error = adp_error_create(code, NULL,
+                                              nullable_xstrdup(field),
+                                              "%s", text);
         free(text);
     }
+}
+
+static bool
+call_has(const struct adp_control_call *call, const char *name)
+{
+    return shash_find(call->params.members, name) != NULL;
 }
 
 /* Returns parameter 'name', which must be of 'type', or NULL if it isn't
@@ -112,28 +121,17 @@ static const struct json *
 call_param(struct adp_control_call *call, const char *name,
            enum json_type type)
 {
-    const struct json *json = shash_find_data(call->params, name);
-
-    if (json && json->type != type) {
-        call_error(call, "invalid", name, "must be %s, not %s",
-                   json_type_to_string(type), json_type_to_string(json->type));
-        return NULL;
-    }
-    return json;
+    return adp_object_typed(&call->params, name, type, ADP_OPTIONAL);
 }
 
 static const struct json *
 call_required(struct adp_control_call *call, const char *name,
               enum json_type type)
 {
-    const struct json *json = call_param(call, name, type);
-
-    if (!json) {
-        call_error(call, "invalid", name, "is missing");
-    }
-    return json;
+    return adp_object_typed(&call->params, name, type, ADP_REQUIRED);
 }
 
+/* Of any length, unlike a record's strings. */
 static const char *
 call_string(struct adp_control_call *call, const char *name)
 {
@@ -145,14 +143,7 @@ call_string(struct adp_control_call *call, const char *name)
 static bool
 call_bool(struct adp_control_call *call, const char *name)
 {
-    const struct json *json = shash_find_data(call->params, name);
-
-    if (json && json->type != JSON_TRUE && json->type != JSON_FALSE) {
-        call_error(call, "invalid", name, "must be true or false, not %s",
-                   json_type_to_string(json->type));
-        return false;
-    }
-    return json && json_boolean(json);
+    return adp_object_bool(&call->params, name, false);
 }
 
 static struct adp_bridge *
@@ -160,9 +151,9 @@ call_bridge(struct adp_control_call *call, bool need_state)
 {
     const char *name = call_string(call, "bridge");
 
-    return (call->error
+    return (call->reader.error
             ? NULL
-            : adp_control_find_bridge(name, need_state, &call->error));
+            : adp_control_find_bridge(name, need_state, &call->reader.error));
 }
 
 /* Clients, and what they watch. */
@@ -268,7 +259,7 @@ transact(struct adp_control_call *call, bool clear,
     bool ignore_missing = call_bool(call, "ignore_missing");
     size_t n_applied, n_deleted;
 
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -282,9 +273,10 @@ transact(struct adp_control_call *call, bool clear,
         .if_generation = if_generation ? &generation : NULL,
     };
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
-    call->error = adp_state_transact(state, &change, &n_applied, &n_deleted);
+    call->reader.error = adp_state_transact(state, &change, &n_applied,
+                                            &n_deleted);
     adp_turn_leave(outer);
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -310,7 +302,7 @@ call_transact(struct adp_control_call *call, bool clear,
               const struct json *apply, const struct json *delete,
               const struct json *patch)
 {
-    if (!call_bool(call, "staged") || call->error) {
+    if (!call_bool(call, "staged") || call->reader.error) {
         return transact(call, clear, apply, delete, patch);
     }
 
@@ -335,7 +327,7 @@ method_stage(struct adp_control_call *call)
     struct adp_control_stage *stage = &call->session->stage;
 
     call_bridge(call, true);
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
     struct json *compact = apply ? adp_model_compact(apply) : NULL;
@@ -403,7 +395,7 @@ get_all(struct adp_control_call *call)
         call_error(call, "invalid", "kind", "\"%s\" is not a known kind",
                    kind);
     }
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -426,11 +418,11 @@ get_some(struct adp_control_call *call)
         .brief = call_bool(call, "brief"),
     };
 
-    if (shash_find(call->params, "name")) {
+    if (call_has(call, "name")) {
         call_error(call, "invalid", "name", "must not be given beside "
                    "\"names\" and \"keys\"");
     }
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -438,8 +430,8 @@ get_some(struct adp_control_call *call)
     const struct adp_model *model = adp_state_model(state);
     const struct adp_index *index = adp_state_index(state);
     struct json *records;
-    call->error = adp_index_query(index, model, &query, &records);
-    if (call->error) {
+    call->reader.error = adp_index_query(index, model, &query, &records);
+    if (call->reader.error) {
         return NULL;
     }
     struct json *result = generation_result(state);
@@ -454,10 +446,10 @@ get_some(struct adp_control_call *call)
 static struct json *
 method_get(struct adp_control_call *call)
 {
-    if (shash_find(call->params, "names")
-        || shash_find(call->params, "keys")) {
+    if (call_has(call, "names")
+        || call_has(call, "keys")) {
         return get_some(call);
-    } else if (shash_find(call->params, "brief")) {
+    } else if (call_has(call, "brief")) {
         call_error(call, "invalid", "brief", "goes with \"names\" or "
                    "\"keys\"");
         return NULL;
@@ -470,7 +462,7 @@ method_watch(struct adp_control_call *call)
 {
     struct adp_bridge *bridge = call_bridge(call, true);
 
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -490,7 +482,7 @@ method_stats(struct adp_control_call *call)
     struct adp_bridge *bridge = call_bridge(call, false);
     bool brief = call_bool(call, "brief");
 
-    return call->error ? NULL : adp_show_stats(bridge, !brief);
+    return call->reader.error ? NULL : adp_show_stats(bridge, !brief);
 }
 
 static struct json *
@@ -507,7 +499,7 @@ method_trace(struct adp_control_call *call)
                    flow ? "must not be given beside \"flow\""
                    : "is missing, as is \"packet\"");
     }
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -526,7 +518,7 @@ method_program(struct adp_control_call *call)
 {
     struct adp_bridge *bridge = call_bridge(call, false);
 
-    if (call->error) {
+    if (call->reader.error) {
         return NULL;
     }
 
@@ -608,8 +600,8 @@ method_has_param(const struct method *method, const char *name)
 static void
 check_params(struct adp_control_call *call, const struct method *method)
 {
-    const struct shash_node **nodes = shash_sort(call->params);
-    size_t n = shash_count(call->params);
+    const struct shash_node **nodes = shash_sort(call->params.members);
+    size_t n = shash_count(call->params.members);
 
     for (size_t i = 0; i < n; i++) {
         if (!method_has_param(method, nodes[i]->name)) {
@@ -629,20 +621,21 @@ call_run(struct adp_control_call *call, const char *method_name,
     if (!method) {
         call_error(call, "method", NULL, "there is no method \"%s\"",
                    method_name);
-    } else if (params->array.n != 1) {
+        return NULL;
+    }
+    if (params->array.n != 1) {
         call_error(call, "invalid", "params", "must hold one object, not "
                    "%"PRIuSIZE" values", params->array.n);
-    } else if (params->array.elems[0]->type != JSON_OBJECT) {
-        call_error(call, "invalid", "params", "must hold an object, not %s",
-                   json_type_to_string(params->array.elems[0]->type));
-    } else {
-        call->params = json_object(params->array.elems[0]);
-        check_params(call, method);
-        if (!call->error) {
-            return method->cb(call);
-        }
+        return NULL;
     }
-    return NULL;
+
+    size_t mark = adp_reader_enter(&call->reader, "params");
+    adp_object_open(&call->params, &call->reader, params->array.elems[0]);
+    adp_reader_leave(&call->reader, mark);
+    if (!call->reader.error) {
+        check_params(call, method);
+    }
+    return call->reader.error ? NULL : method->cb(call);
 }
 
 struct json *
@@ -651,12 +644,15 @@ adp_control_call_method(struct adp_control_session *session,
                         uint64_t cost, struct json **errorp)
 {
     struct adp_control_call call = { .session = session, .cost = cost };
+
+    adp_reader_init(&call.reader, NULL);
     struct json *result = call_run(&call, method, params);
+    struct adp_error *error = adp_reader_uninit(&call.reader);
 
     *errorp = NULL;
-    if (call.error) {
-        *errorp = adp_error_to_json(call.error);
-        adp_error_destroy(call.error);
+    if (error) {
+        *errorp = adp_error_to_json(error);
+        adp_error_destroy(error);
     }
     return result;
 }

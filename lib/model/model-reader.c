@@ -280,6 +280,21 @@ adp_object_member(struct adp_object *o, const char *name,
     return json;
 }
 
+const struct json *
+adp_object_typed(struct adp_object *o, const char *name, enum json_type type,
+                 enum adp_presence presence)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+    bool ok = false;
+
+    if (json) {
+        size_t mark = adp_reader_enter(o->reader, name);
+        ok = value_has_type(o->reader, json, type);
+        adp_reader_leave(o->reader, mark);
+    }
+    return ok ? json : NULL;
+}
+
 const char *
 adp_object_string(struct adp_object *o, const char *name,
                   enum adp_presence presence)
@@ -441,19 +456,10 @@ struct json **
 adp_object_array(struct adp_object *o, const char *name,
                  enum adp_presence presence, size_t *n)
 {
-    const struct json *json = adp_object_member(o, name, presence);
+    const struct json *json = adp_object_typed(o, name, JSON_ARRAY, presence);
 
-    *n = 0;
-    if (!json) {
-        return NULL;
-    }
-    if (json->type != JSON_ARRAY) {
-        adp_reader_error_at(o->reader, name, "must be array, not %s",
-                            json_type_to_string(json->type));
-        return NULL;
-    }
-    *n = json->array.n;
-    return json->array.elems;
+    *n = json ? json->array.n : 0;
+    return json ? json->array.elems : NULL;
 }
 
 void

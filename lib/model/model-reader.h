@@ -76,6 +76,9 @@ enum adp_presence { ADP_OPTIONAL, ADP_REQUIRED };
 /* The member as it stands, NULL if there is none. */
 const struct json *adp_object_member(struct adp_object *, const char *name,
                                      enum adp_presence);
+/* The same, if it is of 'type'. */
+const struct json *adp_object_typed(struct adp_object *, const char *name,
+                                    enum json_type type, enum adp_presence);
 const char *adp_object_string(struct adp_object *, const char *name,
                               enum adp_presence);
 bool adp_object_bool(struct adp_object *, const char *name, bool default_);
