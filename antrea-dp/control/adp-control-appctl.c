@@ -61,9 +61,14 @@ appctl_get(struct unixctl_conn *conn, int argc, const char *argv[],
     struct json *json
         = adp_model_get(adp_state_model(adp_bridge_state(bridge)),
                         args[1], args[2]);
-    char *text = json_to_string(json, JSSF_PRETTY | JSSF_SORT);
+    /* Some of it is text, which is to look like the rest. */
+    char *compact = json_to_string(json, 0);
+    struct json *whole = json_from_string(compact);
+    char *text = json_to_string(whole, JSSF_PRETTY | JSSF_SORT);
     unixctl_command_reply(conn, text);
     free(text);
+    json_destroy(whole);
+    free(compact);
     json_destroy(json);
 }
 

@@ -4,8 +4,11 @@
 #include "model-parse.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "packets.h"
+#include "sha1.h"
 #include "util.h"
 
 static void
@@ -164,6 +167,21 @@ parse_rule_services(struct adp_object *parent,
     adp_reader_leave(r, outer);
 }
 
+/* Equal JSON has equal hashes.  Should two rules of one policy have the same
+ * without being equal, they are told apart by their order, as equal ones are. */
+static char *
+hash_text(const struct json *json)
+{
+    uint8_t digest[SHA1_DIGEST_SIZE];
+    char hex[SHA1_HEX_DIGEST_LEN + 1];
+    char *text = json_to_string(json, JSSF_SORT);
+
+    sha1_bytes(text, strlen(text), digest);
+    sha1_to_hex(digest, hex);
+    free(text);
+    return xstrdup(hex);
+}
+
 static void
 parse_rule(struct adp_reader *r, const struct json *json,
            enum adp_policy_type type, struct adp_network_policy_rule *rule)
@@ -188,7 +206,7 @@ parse_rule(struct adp_reader *r, const struct json *json,
     adp_object_close(&o);
 
     if (!r->error) {
-        rule->identity = json_to_string(json, JSSF_SORT);
+        rule->identity = hash_text(json);
     }
 }
 
@@ -217,18 +235,12 @@ parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
 struct adp_record *
 adp_parse_network_policy(struct adp_object *o)
 {
-    static const char *const types[] = {
-        [ADP_POLICY_K8S] = "K8sNetworkPolicy",
-        [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",
-        [ADP_POLICY_ANP] = "AntreaNetworkPolicy",
-        NULL
-    };
     static const char *const antrea_members[] = {
         "tierPriority", "priority", NULL
     };
     struct adp_network_policy *policy = xzalloc(sizeof *policy);
 
-    policy->type = adp_object_choice(o, "type", types, -1);
+    policy->type = adp_object_choice(o, "type", adp_policy_types, -1);
     if (policy->type == ADP_POLICY_K8S) {
         refuse_members(o, antrea_members, "is not for a K8sNetworkPolicy");
     } else {

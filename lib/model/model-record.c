@@ -10,6 +10,13 @@
 #include "model-parse.h"
 #include "util.h"
 
+const char *const adp_policy_types[] = {
+    [ADP_POLICY_K8S] = "K8sNetworkPolicy",
+    [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",
+    [ADP_POLICY_ANP] = "AntreaNetworkPolicy",
+    NULL
+};
+
 static const struct adp_kind_class {
     const char *name;
     struct adp_record *(*parse)(struct adp_object *);
@@ -32,6 +39,12 @@ adp_protocol_to_string(uint8_t protocol)
 {
     return (protocol == IPPROTO_TCP ? "TCP"
             : protocol == IPPROTO_UDP ? "UDP" : "SCTP");
+}
+
+const char *
+adp_policy_type_to_string(enum adp_policy_type type)
+{
+    return adp_policy_types[type];
 }
 
 bool
@@ -93,9 +106,18 @@ adp_record_compact(const struct json *json)
     return compact;
 }
 
-struct adp_error *
-adp_record_parse(const struct json *json, size_t idx,
-                 struct adp_record **recordp)
+/* The record as a model keeps it.  Policies, of which nobody looks into the
+ * JSON, take a tenth of the memory as text. */
+static struct json *
+keep_json(enum adp_kind kind, const struct json *json)
+{
+    return (kind == ADP_KIND_NETWORK_POLICY
+            ? json_serialized_object_create(json)
+            : adp_record_compact(json));
+}
+
+static struct adp_error *
+parse_record(const struct json *json, size_t idx, struct adp_record **recordp)
 {
     struct adp_reader r;
     struct adp_object o;
@@ -114,7 +136,7 @@ adp_record_parse(const struct json *json, size_t idx,
         record = kinds[kind].parse(&o);
         record->kind = kind;
         record->name = xstrdup(name);
-        record->json = adp_record_compact(json);
+        record->json = keep_json(kind, json);
         record->n_refs = 1;
     }
     adp_object_close(&o);
@@ -125,6 +147,21 @@ adp_record_parse(const struct json *json, size_t idx,
         record = NULL;
     }
     *recordp = record;
+    return error;
+}
+
+struct adp_error *
+adp_record_parse(const struct json *json, size_t idx,
+                 struct adp_record **recordp)
+{
+    if (json->type != JSON_SERIALIZED_OBJECT) {
+        return parse_record(json, idx, recordp);
+    }
+
+    /* One that a model kept. */
+    struct json *whole = json_from_string(json_serialized_object(json));
+    struct adp_error *error = parse_record(whole, idx, recordp);
+    json_destroy(whole);
     return error;
 }
 

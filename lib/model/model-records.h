@@ -47,7 +47,8 @@ const char *adp_protocol_to_string(uint8_t protocol);
 struct adp_record {
     enum adp_kind kind;
     char *name;
-    struct json *json;          /* As it was given, compact. */
+    struct json *json;          /* As it was given, compact: of a
+                                 * NetworkPolicy the text. */
     size_t n_refs;
 };
 
@@ -129,6 +130,10 @@ enum adp_policy_type {
     ADP_POLICY_ANP              /* AntreaNetworkPolicy. */
 };
 
+/* The same, in the order of the enum, and NULL. */
+extern const char *const adp_policy_types[];
+const char *adp_policy_type_to_string(enum adp_policy_type);
+
 enum adp_action {
     ADP_ACTION_ALLOW,
     ADP_ACTION_DROP
@@ -166,7 +171,8 @@ struct adp_network_policy_rule {
     struct adp_peer peer;
     struct adp_network_policy_service *services;
     size_t n_services;
-    char *identity;             /* Text that equal rules share. */
+    char *identity;             /* Text that equal rules share: a hash that
+                                 * no two others have. */
 };
 
 struct adp_network_policy {

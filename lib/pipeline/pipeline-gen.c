@@ -170,8 +170,7 @@ adp_gen_check_policy(const struct adp_pipeline *pipeline,
                 "invalid", adp_record_describe(record), xstrdup("type"),
                 "pipeline %s has no tables for policies of type %s",
                 pipeline->name,
-                json_string(shash_find_data(json_object(record->json),
-                                            "type"))));
+                adp_policy_type_to_string(policy->type)));
 }
 
 static void
