@@ -50,10 +50,20 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-reads.h \
 	lib/flow/adp-rules.c \
 	lib/flow/adp-rules.h \
-	lib/session/adp-session-parse.c \
-	lib/session/adp-session-parse.h \
-	lib/session/adp-session.c \
-	lib/session/adp-session.h \
+	lib/store/adp-collect.c \
+	lib/store/adp-ingress.c \
+	lib/store/adp-ingress.h \
+	lib/store/adp-pace.h \
+	lib/store/adp-reserve.c \
+	lib/store/adp-reserve.h \
+	lib/store/adp-session-parse.c \
+	lib/store/adp-session-parse.h \
+	lib/store/adp-session.c \
+	lib/store/adp-session.h \
+	lib/store/adp-store-private.h \
+	lib/store/adp-store.c \
+	lib/store/adp-store.h \
+	lib/store/adp-token.h \
 	lib/flow/adp-stats.c \
 	lib/flow/adp-stats.h \
 	lib/decide/adp-trace.c \

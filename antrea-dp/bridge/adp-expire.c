@@ -66,8 +66,8 @@ has_passed_idle_timeout(const struct rule *rule_, long long int now)
 }
 
 static void
-sweep(struct adp_bridge *b, struct rule_collection *hard,
-      struct rule_collection *idle)
+sweep(struct adp_bridge *b, long long int known_until,
+      struct rule_collection *hard, struct rule_collection *idle)
     OVS_REQUIRES(ofproto_mutex)
 {
     long long int now = time_msec();
@@ -84,7 +84,7 @@ sweep(struct adp_bridge *b, struct rule_collection *hard,
         if (has_passed_hard_timeout(rule, now)) {
             rule_collection_add(hard, rule);
             due++;
-        } else if (has_passed_idle_timeout(rule, now)) {
+        } else if (has_passed_idle_timeout(rule, known_until)) {
             rule_collection_add(idle, rule);
             due++;
         }
@@ -92,7 +92,7 @@ sweep(struct adp_bridge *b, struct rule_collection *hard,
 }
 
 void
-adp_expire_run(struct adp_bridge *b)
+adp_expire_run(struct adp_bridge *b, long long int known_until)
 {
     uint64_t seqno = seq_read(udpif_dump_seq(b->dpif.backer->udpif));
     struct rule_collection hard, idle;
@@ -106,7 +106,7 @@ adp_expire_run(struct adp_bridge *b)
         b->own->expire_seqno = seqno;
         ovs_list_push_back_all(&b->own->unswept, &b->dpif.up.expirable);
     }
-    sweep(b, &hard, &idle);
+    sweep(b, known_until, &hard, &idle);
     size_t n = rule_collection_n(&hard) + rule_collection_n(&idle);
     if (n) {
         COVERAGE_ADD(adp_expired, n);

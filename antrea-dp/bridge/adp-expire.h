@@ -8,7 +8,9 @@
 struct adp_bridge;
 struct ovs_list;
 
-void adp_expire_run(struct adp_bridge *);       /* One slice of a sweep. */
+/* One slice of a sweep.  Of later packets than 'known_until_ms' the flows may
+ * not know yet. */
+void adp_expire_run(struct adp_bridge *, long long int known_until_ms);
 void adp_expire_wait(const struct adp_bridge *);
 /* Between the two the base class finds no flow to expire. */
 void adp_expire_hide(struct adp_bridge *, struct ovs_list *hidden);

@@ -8,28 +8,17 @@
 #include "adp-draft.h"
 #include "adp-memo.h"
 #include "adp-session-parse.h"
-#include "hash.h"
+#include "ovs-rcu.h"
 #include "ovs-thread.h"
 
 #define MAX_NESTING 8
 
-/* More kinds of packets out of tunnels are not told apart: they make no
- * sessions. */
-#define MAX_TUNNELS 65536
+/* Kinds of packets out of tunnels, verdicts. */
+#define MAX_KINDS 65536
+#define MAX_VERDICTS 65536
 
 /* Ingress numbers of packets out of tunnels have this bit. */
 #define INGRESS_TUNNEL (UINT32_C(1) << 31)
-
-/* Tunnel metadata that OpenFlow can see, as bytes.  The outer source port is
- * none of them. */
-#define TUNNEL_KEY_LEN offsetof(struct flow_tnl, metadata)
-
-struct tunnel_node {
-    struct hmap_node node;
-    struct adp_cache_tunnel up;
-    uint64_t ports_serial;              /* When 'up' was true. */
-    struct flow_tnl key;
-};
 
 struct thread_cache {
     struct adp_cache up;
@@ -40,14 +29,13 @@ struct thread_cache {
     int depth;                          /* Of 'walks'. */
     struct adp_walk walks[MAX_NESTING];
 
-    struct hmap tunnels;                /* struct tunnel_node. */
-    struct tunnel_node *last_tunnel;
-    uint32_t n_tunnels;                 /* Ever. */
+    struct adp_ingress_table *kinds;
 
     uint64_t capacity;                  /* That was asked for. */
-    atomic_uint64_t n_inserted, n_replayed;
+    atomic_uint64_t n_inserted, n_replayed, n_idle;
+    uint64_t n_evicted_before;          /* From earlier tables. */
     /* For adp_cache_stats_get(). */
-    atomic_uint64_t n_sessions, n_verdicts, n_bytes, real_capacity;
+    atomic_uint64_t n_sessions, n_bytes, real_capacity, n_evicted, n_memos;
 };
 
 static struct ovs_mutex caches_mutex = OVS_MUTEX_INITIALIZER;
@@ -63,12 +51,6 @@ thread_cache_cast(const struct adp_cache *cache)
 }
 
 static void
-evict(void *v, void *set)
-{
-    adp_cached_release(set, v);
-}
-
-static void
 publish_stats(struct thread_cache *tc)
 {
     const struct adp_sessions *sessions = tc->up.sessions;
@@ -77,17 +59,27 @@ publish_stats(struct thread_cache *tc)
     atomic_store_relaxed(&tc->n_bytes, adp_sessions_size(sessions));
     atomic_store_relaxed(&tc->real_capacity,
                          adp_sessions_capacity(sessions));
-    atomic_store_relaxed(&tc->n_verdicts,
-                         adp_cached_set_count(tc->up.verdicts));
+    atomic_store_relaxed(&tc->n_evicted,
+                         tc->n_evicted_before
+                         + adp_sessions_evicted(sessions));
+    atomic_store_relaxed(&tc->n_memos, adp_memos_count(tc->up.memos));
 }
 
+/* Sessions hold nothing: what is left of a table is its memory, and giving that
+ * back is not for a thread that has packets to handle. */
 static void
 create_sessions(struct thread_cache *tc)
 {
+    struct adp_sessions *old = tc->up.sessions;
+
     atomic_read_relaxed(&wanted_capacity, &tc->capacity);
-    adp_sessions_destroy(tc->up.sessions);
-    tc->up.sessions = adp_sessions_create(tc->capacity, evict,
-                                          tc->up.verdicts);
+    tc->up.sessions = adp_sessions_create(tc->capacity, NULL, NULL);
+    if (old) {
+        void *garbage = old;
+
+        tc->n_evicted_before += adp_sessions_evicted(old);
+        ovsrcu_postpone(adp_sessions_destroy, garbage);
+    }
     publish_stats(tc);
 }
 
@@ -95,7 +87,6 @@ static void
 thread_cache_destroy(void *tc_)
 {
     struct thread_cache *tc = tc_;
-    struct tunnel_node *node;
 
     ovs_mutex_lock(&caches_mutex);
     ovs_list_remove(&tc->list_node);
@@ -103,14 +94,11 @@ thread_cache_destroy(void *tc_)
 
     adp_memos_destroy(tc->up.memos);
     adp_sessions_destroy(tc->up.sessions);
-    adp_cached_set_destroy(tc->up.verdicts);
+    adp_store_destroy(tc->up.verdicts);
+    adp_ingress_table_destroy(tc->kinds);
     for (int i = 0; i < MAX_NESTING; i++) {
         adp_walk_uninit(&tc->walks[i]);
     }
-    HMAP_FOR_EACH_POP (node, node, &tc->tunnels) {
-        free(node);
-    }
-    hmap_destroy(&tc->tunnels);
     free(tc);
 }
 
@@ -123,8 +111,8 @@ thread_cache_create(void)
     for (int i = 0; i < MAX_NESTING; i++) {
         adp_walk_init(&tc->walks[i]);
     }
-    hmap_init(&tc->tunnels);
-    tc->up.verdicts = adp_cached_set_create();
+    tc->kinds = adp_ingress_table_create(MAX_KINDS);
+    tc->up.verdicts = adp_store_create(adp_cached_collector(), MAX_VERDICTS);
     tc->up.memos = adp_memos_create(tc->up.verdicts);
     create_sessions(tc);
 
@@ -145,9 +133,9 @@ adp_cache_init(void)
 struct adp_cache *
 adp_cache_begin_batch(void)
 {
+    struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
     uint64_t wanted;
 
-    struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
     if (!tc) {
         tc = thread_cache_create();
         ovsthread_setspecific(thread_cache_key, tc);
@@ -156,14 +144,32 @@ adp_cache_begin_batch(void)
     if (OVS_UNLIKELY(wanted != tc->capacity) && !tc->n_batches) {
         create_sessions(tc);
     }
-    tc->n_batches++;
+    if (!tc->n_batches++) {
+        adp_store_begin(tc->up.verdicts);
+    }
     return &tc->up;
 }
 
 void
 adp_cache_end_batch(struct adp_cache *cache)
 {
-    thread_cache_cast(cache)->n_batches--;
+    if (!--thread_cache_cast(cache)->n_batches) {
+        adp_store_end(cache->verdicts);
+    }
+}
+
+void
+adp_cache_age(long long int now)
+{
+    struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
+
+    if (tc && !tc->n_batches) {
+        adp_store_age(tc->up.verdicts, now);
+        adp_memos_age(tc->up.memos, now);
+        adp_ingress_age(tc->kinds, now);
+        adp_count_mine(&tc->n_idle, adp_sessions_age(tc->up.sessions, now));
+        publish_stats(tc);
+    }
 }
 
 struct adp_walk *
@@ -188,81 +194,29 @@ adp_cache_ingress(const struct adp_bridge *b, ofp_port_t ofp_port)
     return (b->serial << 16 | ofp_to_u16(ofp_port)) & ~INGRESS_TUNNEL;
 }
 
-static bool
-tunnel_key_init(struct flow_tnl *key, const struct flow_tnl *tnl)
+uint32_t
+adp_cache_ingress_of_kind(const struct adp_ingress *kind)
 {
-    if (tnl->metadata.present.map) {
-        return false;
-    }
-    memcpy(key, tnl, TUNNEL_KEY_LEN);
-    key->tp_src = 0;
-    return true;
+    return kind->number | INGRESS_TUNNEL;
 }
 
-static struct tunnel_node *
-find_tunnel_node(const struct thread_cache *tc, const struct flow_tnl *key,
-                 uint32_t hash)
+const struct adp_ingress *
+adp_cache_find_kind(struct adp_cache *cache, const struct flow_tnl *tnl,
+                    long long int now)
 {
-    struct tunnel_node *node;
+    struct adp_ingress_table *kinds = thread_cache_cast(cache)->kinds;
+    const struct adp_ingress *kind = adp_ingress_find(kinds, tnl, now);
 
-    HMAP_FOR_EACH_WITH_HASH (node, node, hash, &tc->tunnels) {
-        if (!memcmp(&node->key, key, TUNNEL_KEY_LEN)) {
-            return node;
-        }
-    }
-    return NULL;
+    return kind && kind->serial == adp_ports_map_serial() ? kind : NULL;
 }
 
-const struct adp_cache_tunnel *
-adp_cache_find_tunnel(struct adp_cache *cache, const struct flow_tnl *tnl)
+void
+adp_cache_add_kind(struct adp_cache *cache, const struct flow_tnl *tnl,
+                   struct adp_bridge *b, ofp_port_t ofp_port,
+                   long long int now)
 {
-    struct thread_cache *tc = thread_cache_cast(cache);
-    struct tunnel_node *node = tc->last_tunnel;
-    struct flow_tnl key;
-
-    if (!tunnel_key_init(&key, tnl)) {
-        return NULL;
-    }
-    if (!node || memcmp(&node->key, &key, TUNNEL_KEY_LEN)) {
-        node = find_tunnel_node(tc, &key, hash_bytes(&key, TUNNEL_KEY_LEN, 0));
-        if (!node) {
-            return NULL;
-        }
-        tc->last_tunnel = node;
-    }
-    return node->ports_serial == adp_ports_map_serial() ? &node->up : NULL;
-}
-
-const struct adp_cache_tunnel *
-adp_cache_add_tunnel(struct adp_cache *cache, const struct flow_tnl *tnl,
-                     struct adp_bridge *b, ofp_port_t ofp_port)
-{
-    struct thread_cache *tc = thread_cache_cast(cache);
-    struct tunnel_node *node;
-    struct flow_tnl key;
-
-    if (!tunnel_key_init(&key, tnl)) {
-        return NULL;
-    }
-    uint32_t hash = hash_bytes(&key, TUNNEL_KEY_LEN, 0);
-    node = find_tunnel_node(tc, &key, hash);
-    if (!node) {
-        if (hmap_count(&tc->tunnels) >= MAX_TUNNELS) {
-            return NULL;
-        }
-        node = xzalloc(sizeof *node);
-        memcpy(&node->key, &key, TUNNEL_KEY_LEN);
-        hmap_insert(&tc->tunnels, &node->node, hash);
-    }
-    if (!node->up.bridge || node->up.bridge != b
-        || node->up.ofp_port != ofp_port) {
-        /* Sessions of what it was before are never met again. */
-        node->up.ingress = INGRESS_TUNNEL | tc->n_tunnels++;
-    }
-    node->up.bridge = b;
-    node->up.ofp_port = ofp_port;
-    node->ports_serial = adp_ports_map_serial();
-    return &node->up;
+    adp_ingress_set(thread_cache_cast(cache)->kinds, tnl, b, ofp_port,
+                    adp_ports_map_serial(), now);
 }
 
 /* Sessions. */
@@ -349,14 +303,20 @@ set_nat(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
 }
 
 static void
-set_body(struct adp_session_body *body, struct adp_cached *v,
-         const struct conntrack_ref refs[], const struct adp_walk *w)
+set_body(struct adp_session_body *body, const struct adp_store *verdicts,
+         const struct adp_cached *v, const struct conntrack_ref refs[],
+         const struct adp_walk *w, long long int now)
 {
-    body->verdict = v;
-    body->generation = w->program->generation;
-    body->learn_seq = w->learn_serial;
+    adp_cached_token_init(&body->token, verdicts, v, w->program,
+                          w->learn_serial);
+    body->used = adp_session_age(now);
     body->n_conns = v->content.n_conns;
-    body->has_more = v->content.n_conns > 1 || v->content.nat;
+    if (v->content.n_conns > 1 || v->content.nat) {
+        body->more |= ADP_SESSION_MORE_LINE;
+    }
+    if (v->content.tunnel) {
+        body->more |= ADP_SESSION_MORE_TUNNEL;
+    }
     body->conn0 = refs[0].conn;
     body->epoch0 = refs[0].version;
     body->conn1 = refs[1].conn;
@@ -371,7 +331,8 @@ adp_cache_remember(struct adp_cache *cache,
                    const struct adp_walk *w,
                    const struct conntrack_peek_tuple *tuple,
                    const struct adp_cached_source *source,
-                   const struct adp_cached_content *content)
+                   const struct adp_cached_content *content,
+                   long long int now)
 {
     struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
     struct thread_cache *tc = thread_cache_cast(cache);
@@ -382,7 +343,7 @@ adp_cache_remember(struct adp_cache *cache,
     memset(refs, 0, sizeof refs);
     if (adp_draft_conns(&c, &w->ct.peek, refs)) {
         c.decided = false;
-        v = adp_cached_take(cache->verdicts, source, &c);
+        v = adp_cached_take(cache->verdicts, source, &c, now);
     }
 
     struct adp_session *old = adp_cache_find(cache, p);
@@ -392,7 +353,7 @@ adp_cache_remember(struct adp_cache *cache,
     if (v) {
         struct adp_session *s = insert(cache, p);
 
-        set_body(adp_session_body(s), v, refs, w);
+        set_body(adp_session_body(s), cache->verdicts, v, refs, w, now);
         set_nat(s, tuple, &v->content);
         adp_count_mine(&tc->n_inserted, 1);
     }
@@ -409,6 +370,21 @@ adp_cache_count_replay(struct adp_cache *cache)
 
 /* Main thread. */
 
+static void
+add_stats(const struct thread_cache *tc, struct adp_cache_stats *stats)
+{
+    stats->n_sessions += adp_counted(&tc->n_sessions);
+    stats->capacity += adp_counted(&tc->real_capacity);
+    stats->n_bytes += adp_counted(&tc->n_bytes);
+    stats->n_inserted += adp_counted(&tc->n_inserted);
+    stats->n_evicted += adp_counted(&tc->n_evicted);
+    stats->n_idle += adp_counted(&tc->n_idle);
+    stats->n_memos += adp_counted(&tc->n_memos);
+    stats->n_replayed += adp_counted(&tc->n_replayed);
+    adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
+    adp_ingress_add_counts(tc->kinds, &stats->kinds);
+}
+
 size_t
 adp_cache_threads_get(struct adp_cache_thread **threadsp)
 {
@@ -422,12 +398,7 @@ adp_cache_threads_get(struct adp_cache_thread **threadsp)
         struct adp_cache_thread *t = &threads[n++];
 
         ovs_strlcpy(t->name, tc->name, sizeof t->name);
-        t->stats.n_sessions = adp_counted(&tc->n_sessions);
-        t->stats.capacity = adp_counted(&tc->real_capacity);
-        t->stats.n_verdicts = adp_counted(&tc->n_verdicts);
-        t->stats.n_bytes = adp_counted(&tc->n_bytes);
-        t->stats.n_inserted = adp_counted(&tc->n_inserted);
-        t->stats.n_replayed = adp_counted(&tc->n_replayed);
+        add_stats(tc, &t->stats);
     }
     ovs_mutex_unlock(&caches_mutex);
     *threadsp = threads;
@@ -437,21 +408,14 @@ adp_cache_threads_get(struct adp_cache_thread **threadsp)
 void
 adp_cache_stats_get(struct adp_cache_stats *stats)
 {
-    struct adp_cache_thread *threads;
-    size_t n = adp_cache_threads_get(&threads);
+    const struct thread_cache *tc;
 
     memset(stats, 0, sizeof *stats);
-    for (size_t i = 0; i < n; i++) {
-        const struct adp_cache_stats *t = &threads[i].stats;
-
-        stats->n_sessions += t->n_sessions;
-        stats->capacity += t->capacity;
-        stats->n_verdicts += t->n_verdicts;
-        stats->n_bytes += t->n_bytes;
-        stats->n_inserted += t->n_inserted;
-        stats->n_replayed += t->n_replayed;
+    ovs_mutex_lock(&caches_mutex);
+    LIST_FOR_EACH (tc, list_node, &caches) {
+        add_stats(tc, stats);
     }
-    free(threads);
+    ovs_mutex_unlock(&caches_mutex);
 }
 
 void

@@ -15,11 +15,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "adp-ingress.h"
+#include "adp-store.h"
 #include "openvswitch/types.h"
 
 struct adp_bridge;
 struct adp_cached_content;
-struct adp_cached_set;
 struct adp_cached_source;
 struct adp_memos;
 struct adp_session;
@@ -31,7 +32,7 @@ struct flow_tnl;
 
 struct adp_cache {
     struct adp_sessions *sessions;
-    struct adp_cached_set *verdicts;
+    struct adp_store *verdicts;
     struct adp_memos *memos;
 };
 
@@ -50,22 +51,22 @@ void adp_cache_end_walk(struct adp_cache *);
 /* The ingress of packets from port 'ofp_port' of 'b'. */
 uint32_t adp_cache_ingress(const struct adp_bridge *b, ofp_port_t ofp_port);
 
-/* A kind of packets out of a tunnel. */
-struct adp_cache_tunnel {
-    uint32_t ingress;
-    struct adp_bridge *bridge;
-    ofp_port_t ofp_port;
-};
+/* The same for a kind of packets out of a tunnel. */
+uint32_t adp_cache_ingress_of_kind(const struct adp_ingress *);
 
 /* The kind of packets with tunnel metadata 'tnl', if
- * adp_cache_add_tunnel() has told which bridge and port they are for and that
+ * adp_cache_add_kind() has told which bridge and port they are for and that
  * is still so.  Otherwise NULL. */
-const struct adp_cache_tunnel *adp_cache_find_tunnel(struct adp_cache *,
-                                                     const struct flow_tnl *);
-const struct adp_cache_tunnel *adp_cache_add_tunnel(struct adp_cache *,
-                                                    const struct flow_tnl *,
-                                                    struct adp_bridge *,
-                                                    ofp_port_t);
+const struct adp_ingress *adp_cache_find_kind(struct adp_cache *,
+                                              const struct flow_tnl *tnl,
+                                              long long int now_ms);
+void adp_cache_add_kind(struct adp_cache *, const struct flow_tnl *tnl,
+                        struct adp_bridge *, ofp_port_t,
+                        long long int now_ms);
+
+/* When there is nothing else to do, and in between: looks for what nobody
+ * uses, a little at a time. */
+void adp_cache_age(long long int now_ms);
 
 struct adp_session *adp_cache_find(const struct adp_cache *,
                                    const struct adp_session_packet *);
@@ -78,7 +79,8 @@ void adp_cache_remember(struct adp_cache *, const struct adp_session_packet *,
                         const struct adp_walk *w,
                         const struct conntrack_peek_tuple *tuple,
                         const struct adp_cached_source *,
-                        const struct adp_cached_content *);
+                        const struct adp_cached_content *,
+                        long long int now_ms);
 
 /* Counts a packet that adp-memo.h knew the way of. */
 void adp_cache_count_replay(struct adp_cache *);
@@ -86,10 +88,12 @@ void adp_cache_count_replay(struct adp_cache *);
 /* Sums over all threads. */
 struct adp_cache_stats {
     uint64_t n_sessions, capacity;
-    uint64_t n_verdicts;
     uint64_t n_bytes;
-    uint64_t n_inserted;
+    uint64_t n_inserted, n_evicted, n_idle;
+    uint64_t n_memos;
     uint64_t n_replayed;                /* Packets, by adp-memo.h. */
+    struct adp_store_counts verdicts;
+    struct adp_ingress_counts kinds;    /* Of packets out of tunnels. */
 };
 void adp_cache_stats_get(struct adp_cache_stats *);
 

@@ -8,22 +8,8 @@
 #include "adp-tunnel.h"
 #include "bitmap.h"
 #include "hash.h"
-
-/* More verdicts than this are not kept, so that nobody can fill the memory
- * with them. */
-#define MAX_CACHED 65536
-
-/* How long a verdict that counts decided packets stays after the last. */
-#define DECIDED_IDLE_MS 5000
-
-struct adp_cached_set {
-    struct hmap all;                    /* struct adp_cached. */
-    struct ovs_list decided;            /* Of these, the oldest look first. */
-};
-
-/* New verdicts on their way to the main thread, and those that it knows. */
-static struct mpsc_queue newborn = MPSC_QUEUE_INITIALIZER(&newborn);
-static struct ovs_list known = OVS_LIST_INITIALIZER(&known);
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
 
 /* Hits hold references. */
 
@@ -62,26 +48,7 @@ hits_clone(const struct adp_hit *hits, size_t n)
     return copy;
 }
 
-/* Life and death. */
-
-/* Gives back what belongs to the bridge. */
-static void
-cached_strip(struct adp_cached *v)
-{
-    hits_unref(v->hits, v->content.n_hits);
-    v->content.n_hits = 0;
-    adp_tunnel_unref(v->content.tunnel);
-    v->content.tunnel = NULL;
-}
-
-static void
-cached_free(struct adp_cached *v)
-{
-    cached_strip(v);
-    free(CONST_CAST(struct adp_hit *, v->hits));
-    free(CONST_CAST(struct nlattr *, v->actions));
-    free_cacheline(v);
-}
+/* Coming. */
 
 static bool
 bytes_equal(const void *a, const void *b, size_t n)
@@ -90,14 +57,18 @@ bytes_equal(const void *a, const void *b, size_t n)
 }
 
 static struct adp_cached *
-cached_find(const struct adp_cached_set *set,
+cached_find(const struct adp_store *store,
             const struct adp_cached_source *source,
             const struct adp_cached_content *c, uint32_t hash)
 {
-    struct adp_cached *v;
+    struct adp_stored *up = NULL;
 
-    HMAP_FOR_EACH_WITH_HASH (v, hmap_node, hash, &set->all) {
-        if (!v->overtaken && v->bridge == source->bridge
+    while ((up = adp_store_next_with_hash(store, hash, up)) != NULL) {
+        struct adp_cached *v = adp_cached_cast(up);
+        void *owner;
+
+        atomic_read_relaxed(&up->owner, &owner);
+        if (owner == source->bridge
             && v->hits_hash == source->hits_hash
             && !memcmp(&v->content, c, sizeof *c)
             && bytes_equal(v->hits, source->hits, c->n_hits * sizeof *v->hits)
@@ -112,45 +83,52 @@ cached_find(const struct adp_cached_set *set,
 }
 
 static struct adp_cached *
-cached_create(struct adp_cached_set *set,
+cached_create(struct adp_store *store,
               const struct adp_cached_source *source,
-              const struct adp_cached_content *c, uint32_t hash)
+              const struct adp_cached_content *c, uint32_t hash,
+              long long int now)
 {
-    struct adp_hit *hits;
+    struct adp_hit *hits = hits_clone(source->hits, c->n_hits);
+    struct adp_stored *up;
 
-    if (hmap_count(&set->all) >= MAX_CACHED) {
-        return NULL;
-    }
-    hits = hits_clone(source->hits, c->n_hits);
     if (!hits) {
         return NULL;
     }
     if (c->tunnel && !adp_tunnel_try_ref(c->tunnel)) {
-        hits_unref(hits, c->n_hits);
-        free(hits);
-        return NULL;
+        goto no_tunnel;
+    }
+    /* If one has to leave, what 'source' points to stays within the grace
+     * period. */
+    up = adp_store_add(store, hash, source->bridge, now);
+    if (!up) {
+        goto no_room;
     }
 
-    struct adp_cached *v = xzalloc_cacheline(sizeof *v);
-    v->bridge = source->bridge;
+    struct adp_cached *v = adp_cached_cast(up);
     memcpy(&v->content, c, sizeof *c);
+    atomic_store_relaxed(&v->n_cycles, 0);
+    v->credited_cycles = 0;
     v->hits = hits;
     v->hits_hash = source->hits_hash;
-    if (c->actions_len) {
-        v->actions = xmemdup(source->actions, c->actions_len);
-    }
+    v->actions = (c->actions_len ? xmemdup(source->actions, c->actions_len)
+                  : NULL);
     v->n_ports = source->n_consulted;
     memcpy(v->ports, source->consulted, v->n_ports * sizeof *v->ports);
-    v->ports_serial = source->ports->serial;
-    hmap_insert(&set->all, &v->hmap_node, hash);
-    mpsc_queue_insert(&newborn, &v->queue_node);
+    up->ports_serial = source->ports->serial;
     return v;
+
+no_room:
+    adp_tunnel_unref(c->tunnel);
+no_tunnel:
+    hits_unref(hits, c->n_hits);
+    free(hits);
+    return NULL;
 }
 
 struct adp_cached *
-adp_cached_take(struct adp_cached_set *set,
+adp_cached_take(struct adp_store *store,
                 const struct adp_cached_source *source,
-                const struct adp_cached_content *c)
+                const struct adp_cached_content *c, long long int now)
 {
     struct adp_cached *v;
 
@@ -158,15 +136,39 @@ adp_cached_take(struct adp_cached_set *set,
     if (c->actions_len) {
         hash = hash_bytes(source->actions, c->actions_len, hash);
     }
-    v = cached_find(set, source, c, hash);
+    v = cached_find(store, source, c, hash);
     if (!v) {
-        v = cached_create(set, source, c, hash);
+        v = cached_create(store, source, c, hash, now);
     }
     if (v) {
         adp_cached_revalidate(v, source->program, source->ports);
-        v->n_sessions++;
+        adp_store_touch(&v->up, now);
     }
     return v;
+}
+
+void
+adp_cached_token_init(struct adp_token *token, const struct adp_store *store,
+                      const struct adp_cached *v,
+                      const struct adp_program *program,
+                      uint32_t learn_serial)
+{
+    *token = (struct adp_token) {
+        .slot = adp_store_slot(store, &v->up),
+        .life = v->up.life,
+        .generation = program->generation,
+        .learn_seq = learn_serial,
+    };
+}
+
+static struct adp_bridge *
+owner_of(const struct adp_cached *v)
+{
+    void *owner;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_cached *, v)->up.owner,
+                        &owner);
+    return owner;
 }
 
 void
@@ -176,7 +178,7 @@ adp_cached_source_init(struct adp_cached_source *source,
                        const struct adp_ports *ports)
 {
     *source = (struct adp_cached_source) {
-        .bridge = v->bridge,
+        .bridge = owner_of(v),
         .program = program,
         .ports = ports,
         .hits = v->hits,
@@ -187,41 +189,8 @@ adp_cached_source_init(struct adp_cached_source *source,
     };
 }
 
-void
-adp_cached_release(struct adp_cached_set *set, struct adp_cached *v)
-{
-    if (!--v->n_sessions) {
-        hmap_remove(&set->all, &v->hmap_node);
-        atomic_store_explicit(&v->dead, true, memory_order_release);
-    }
-}
-
-static void
-decided_release(struct adp_cached_set *set, struct adp_cached *v)
-{
-    ovs_list_remove(&v->decided_node);
-    adp_cached_release(set, v);
-}
-
-/* Looks whether the first is still in use. */
-static void
-decided_expire(struct adp_cached_set *set, long long int now)
-{
-    struct adp_cached *v = CONTAINER_OF(ovs_list_front(&set->decided),
-                                        struct adp_cached, decided_node);
-    long long int used;
-
-    atomic_read_relaxed(&v->used, &used);
-    if (now >= used + DECIDED_IDLE_MS) {
-        decided_release(set, v);
-    } else {
-        ovs_list_remove(&v->decided_node);
-        ovs_list_push_back(&set->decided, &v->decided_node);
-    }
-}
-
 struct adp_cached *
-adp_cached_for_decided(struct adp_cached_set *set,
+adp_cached_for_decided(struct adp_store *store,
                        const struct adp_cached_source *source_,
                        const struct adp_cached_content *content,
                        long long int now)
@@ -241,46 +210,8 @@ adp_cached_for_decided(struct adp_cached_set *set,
     c.n_hits = content->n_hits;
 
     uint32_t hash = source.hits_hash ^ c.ingress_tunnel;
-    struct adp_cached *v = cached_find(set, &source, &c, hash);
-    if (!v) {
-        v = cached_create(set, &source, &c, hash);
-        if (v) {
-            v->n_sessions++;
-            atomic_store_relaxed(&v->used, now);
-            ovs_list_push_back(&set->decided, &v->decided_node);
-            decided_expire(set, now);
-            decided_expire(set, now);
-        }
-    }
-    return v;
-}
-
-struct adp_cached_set *
-adp_cached_set_create(void)
-{
-    struct adp_cached_set *set = xmalloc(sizeof *set);
-
-    hmap_init(&set->all);
-    ovs_list_init(&set->decided);
-    return set;
-}
-
-void
-adp_cached_set_destroy(struct adp_cached_set *set)
-{
-    while (!ovs_list_is_empty(&set->decided)) {
-        decided_release(set, CONTAINER_OF(ovs_list_front(&set->decided),
-                                          struct adp_cached, decided_node));
-    }
-    ovs_assert(hmap_is_empty(&set->all));
-    hmap_destroy(&set->all);
-    free(set);
-}
-
-size_t
-adp_cached_set_count(const struct adp_cached_set *set)
-{
-    return hmap_count(&set->all);
+    struct adp_cached *v = cached_find(store, &source, &c, hash);
+    return v ? v : cached_create(store, &source, &c, hash, now);
 }
 
 /* Validity. */
@@ -319,134 +250,105 @@ void
 adp_cached_revalidate(struct adp_cached *v, const struct adp_program *program,
                       const struct adp_ports *ports)
 {
-    if (v->generation != program->generation) {
+    struct adp_stored *up = &v->up;
+
+    if (up->generation != (uint32_t) program->generation) {
+        uint64_t changed = 0;
+
         for (size_t i = 0; i < v->content.n_hits; i++) {
             const struct adp_hit *hit = &v->hits[i];
 
-            v->changed = MAX(v->changed, hit_changed(hit, program));
+            changed = MAX(changed, hit_changed(hit, program));
             if ((hit->kind == ADP_HIT_RULE || hit->kind == ADP_HIT_MISS)
                 && bitmap_is_set(program->learn_tables, hit->table_id)) {
-                v->on_learn = true;
+                up->on_learn = true;
             }
         }
-        v->generation = program->generation;
+        up->changed = changed;
+        up->generation = program->generation;
     }
-    if (v->ports_serial != ports->serial) {
-        v->overtaken |= ports_changed(v, ports);
-        v->ports_serial = ports->serial;
+    if (up->ports_serial != (uint32_t) ports->serial) {
+        up->overtaken |= ports_changed(v, ports);
+        up->ports_serial = ports->serial;
     }
 }
 
-/* Folding, in the main thread. */
+/* Collecting, in the main thread. */
 
 static void
-credit(struct adp_bridge *b, const struct adp_cached *v, uint64_t n_packets,
-       uint64_t n_bytes)
+credit_bridge(struct adp_bridge *b, const struct adp_cached_content *c,
+              uint64_t n_packets, uint64_t n_bytes)
 {
-    long long int used;
-    uint16_t tcp_flags;
-
-    atomic_read_relaxed(&CONST_CAST(struct adp_cached *, v)->used, &used);
-    atomic_read_relaxed(&CONST_CAST(struct adp_cached *, v)->tcp_flags,
-                        &tcp_flags);
-    for (size_t i = 0; i < v->content.n_hits; i++) {
-        adp_credit_hit(b, &v->hits[i], n_packets, n_bytes, used,
-                              tcp_flags);
+    if (c->tunnel) {
+        adp_tunnel_credit(c->tunnel, n_packets, n_bytes);
     }
-    if (v->content.tunnel) {
-        adp_tunnel_credit(v->content.tunnel, n_packets, n_bytes);
-    }
-    if (v->content.ingress_tunnel) {
-        adp_credit_tunnel_port(b, v->content.ingress_tunnel, n_packets,
-                                      n_bytes);
+    if (c->ingress_tunnel) {
+        adp_credit_tunnel_port(b, c->ingress_tunnel, n_packets, n_bytes);
     }
     adp_count(&b->counters.handled, n_packets);
     adp_count(&b->counters.handled_bytes, n_bytes);
-    adp_count(&b->counters.idle_passes,
-              n_packets * v->content.n_idle_passes);
-    adp_count(v->content.decided ? &b->counters.decides : &b->counters.hits,
+    adp_count(&b->counters.idle_passes, n_packets * c->n_idle_passes);
+    adp_count(c->decided ? &b->counters.decides : &b->counters.hits,
               n_packets);
-    if (v->content.dropped) {
-        adp_count(&b->counters.drops[v->content.ends_in_miss ? ADP_DROP_MISS
+    if (c->dropped) {
+        adp_count(&b->counters.drops[c->ends_in_miss ? ADP_DROP_MISS
                                      : ADP_DROP_FLOW], n_packets);
     }
 }
 
 static void
-cached_fold(struct adp_cached *v)
+cached_credit(struct adp_stored *up, uint64_t n_packets, uint64_t n_bytes)
 {
-    uint64_t n_packets = adp_counted(&v->n_packets);
-    uint64_t n_bytes = adp_counted(&v->n_bytes);
+    struct adp_cached *v = adp_cached_cast(up);
+    struct adp_bridge *b = owner_of(v);
     uint64_t n_cycles = adp_counted(&v->n_cycles);
+    long long int used;
+    uint16_t tcp_flags;
 
-    if (n_packets != v->folded_packets) {
-        credit(v->bridge, v, n_packets - v->folded_packets,
-               n_bytes - v->folded_bytes);
-        adp_count(&v->bridge->counters.decide_cycles,
-                  n_cycles - v->folded_cycles);
-        v->folded_cycles = n_cycles;
-        v->folded_packets = n_packets;
-        v->folded_bytes = n_bytes;
+    atomic_read_relaxed(&up->used, &used);
+    atomic_read_relaxed(&up->tcp_flags, &tcp_flags);
+    for (size_t i = 0; i < v->content.n_hits; i++) {
+        adp_credit_hit(b, &v->hits[i], n_packets, n_bytes, used, tcp_flags);
     }
+    credit_bridge(b, &v->content, n_packets, n_bytes);
+    adp_count(&b->counters.decide_cycles, n_cycles - v->credited_cycles);
+    v->credited_cycles = n_cycles;
 }
 
 static void
-take_newborn(void)
+cached_release(struct adp_stored *up)
 {
-    struct mpsc_queue_node *node;
+    struct adp_cached *v = adp_cached_cast(up);
 
-    mpsc_queue_acquire(&newborn);
-    MPSC_QUEUE_FOR_EACH_POP (node, &newborn) {
-        struct adp_cached *v = CONTAINER_OF(node, struct adp_cached,
-                                            queue_node);
-        ovs_list_push_back(&known, &v->list_node);
-    }
-    mpsc_queue_release(&newborn);
-}
-
-void
-adp_cached_fold(struct adp_bridge *b)
-{
-    struct adp_cached *v;
-
-    take_newborn();
-    LIST_FOR_EACH (v, list_node, &known) {
-        if (v->bridge == b) {
-            cached_fold(v);
-        }
+    hits_unref(v->hits, v->content.n_hits);
+    adp_tunnel_unref(v->content.tunnel);
+    /* When its bridge goes the owner may still compare them. */
+    ovsrcu_postpone(free, CONST_CAST(struct adp_hit *, v->hits));
+    if (v->actions) {
+        ovsrcu_postpone(free, CONST_CAST(struct nlattr *, v->actions));
     }
 }
 
-void
-adp_cached_reap(void)
+struct adp_collector *
+adp_cached_collector(void)
 {
-    struct adp_cached *v;
+    static const struct adp_store_class class = {
+        .size = sizeof(struct adp_cached),
+        .credit = cached_credit,
+        .release = cached_release,
+    };
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static struct adp_collector *collector;
 
-    take_newborn();
-    LIST_FOR_EACH_SAFE (v, list_node, &known) {
-        bool dead;
-
-        atomic_read_explicit(&v->dead, &dead, memory_order_acquire);
-        if (dead) {
-            if (v->bridge) {
-                cached_fold(v);
-            }
-            ovs_list_remove(&v->list_node);
-            ovsrcu_postpone(cached_free, v);
-        }
+    if (ovsthread_once_start(&once)) {
+        collector = adp_collector_create(&class);
+        ovsthread_once_done(&once);
     }
+    return collector;
 }
 
 void
 adp_cached_forget(struct adp_bridge *b)
 {
-    struct adp_cached *v;
-
-    adp_cached_fold(b);
-    LIST_FOR_EACH (v, list_node, &known) {
-        if (v->bridge == b) {
-            v->bridge = NULL;
-            cached_strip(v);
-        }
-    }
+    adp_collector_forget(adp_cached_collector(), b);
 }

@@ -20,18 +20,16 @@
  * into, at a priority that could have won; of a group that it took; of a port
  * that it asked for.  Other changes leave it and its sessions in force.
  *
+ * They live in the thread's store (adp-store.h), which says when they leave.
+ *
  * Thread-safety: belongs to the thread that made it, but for its counters,
- * which the main thread folds.  The owner writes them, never resets them.
- * When the owner drops the last session it marks the verdict as dead; the
- * main thread folds it a last time and frees it after a grace period.
+ * which the main thread collects.
  */
 
 #include "adp-ports.h"
+#include "adp-store.h"
 #include "adp-walk.h"
 #include "conntrack-track.h"
-#include "mpsc-queue.h"
-#include "openvswitch/hmap.h"
-#include "openvswitch/list.h"
 
 struct adp_bridge;
 struct adp_draft;
@@ -61,35 +59,14 @@ struct adp_cached_content {
     uint8_t n_idle_passes;              /* As in struct adp_verdict. */
 };
 
-/* Aligned: the first line and, of packets of one connection, the second are all
- * that a packet with a session needs. */
+/* The first line and, of packets of one connection, the second are all that a
+ * packet with a session needs. */
 struct adp_cached {
-    struct adp_bridge *bridge;          /* NULL once that is gone. */
+    struct adp_stored up;               /* Its owner is the bridge. */
+    struct adp_cached_content content OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
 
-    /* Validity: in generation 'generation' of the program the newest change
-     * that matters was in generation 'changed'. */
-    uint64_t generation, changed;
-    uint64_t ports_serial;
-    bool overtaken;                     /* Good for nothing any more. */
-    bool on_learn;                      /* A learned flow may matter. */
-
-    /* Counters.  Written by the owner. */
-    atomic_uint16_t tcp_flags;
-    atomic_uint64_t n_packets, n_bytes;
-    atomic_llong used;
-
-    struct adp_cached_content content;
-
-    struct hmap_node hmap_node;         /* In the owner's, by 'hash'. */
-    struct ovs_list decided_node;       /* In the owner's, if 'decided'. */
     atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
-    uint32_t n_sessions;
-    atomic_bool dead;
-
-    /* Main thread. */
-    struct mpsc_queue_node queue_node;  /* On its way there. */
-    struct ovs_list list_node;
-    uint64_t folded_packets, folded_bytes, folded_cycles;
+    uint64_t credited_cycles;           /* Main thread. */
 
     struct adp_walk_port ports[ADP_WALK_MAX_PORTS];
     size_t n_ports;
@@ -101,13 +78,14 @@ BUILD_ASSERT_DECL(offsetof(struct adp_cached, content) == CACHE_LINE_SIZE);
 BUILD_ASSERT_DECL(offsetof(struct adp_cached, content.conns[1])
                   <= 2 * CACHE_LINE_SIZE);
 
-/* The cached verdicts of one thread. */
-struct adp_cached_set;
+/* Of all threads. */
+struct adp_collector *adp_cached_collector(void);
 
-struct adp_cached_set *adp_cached_set_create(void);
-/* The caller has released all that it took. */
-void adp_cached_set_destroy(struct adp_cached_set *);
-size_t adp_cached_set_count(const struct adp_cached_set *);
+static inline struct adp_cached *
+adp_cached_cast(struct adp_stored *v)
+{
+    return (struct adp_cached *) (void *) v;
+}
 
 /* What a cached verdict is made from. */
 struct adp_cached_source {
@@ -121,92 +99,82 @@ struct adp_cached_source {
     size_t n_consulted;
 };
 
-/* Returns a cached verdict with the content, with a reference for one session,
- * or NULL if there is no room for it. */
-struct adp_cached *adp_cached_take(struct adp_cached_set *,
+/* Returns a cached verdict with the content, or NULL if there is no room for
+ * it. */
+struct adp_cached *adp_cached_take(struct adp_store *,
                                    const struct adp_cached_source *,
-                                   const struct adp_cached_content *);
+                                   const struct adp_cached_content *,
+                                   long long int now_ms);
 /* The source that 'v' was made from, with what is present now. */
 void adp_cached_source_init(struct adp_cached_source *,
                             const struct adp_cached *v,
                             const struct adp_program *,
                             const struct adp_ports *);
 /* Returns the one that counts packets without a session that have these
- * hits, or NULL.  It needs no release: it stays for some seconds after its
- * last packet. */
-struct adp_cached *adp_cached_for_decided(struct adp_cached_set *,
+ * hits, or NULL. */
+struct adp_cached *adp_cached_for_decided(struct adp_store *,
                                           const struct adp_cached_source *,
                                           const struct adp_cached_content *,
                                           long long int now_ms);
-void adp_cached_release(struct adp_cached_set *, struct adp_cached *);
 
 /* Starts to fetch what a packet with a session needs. */
 static inline void
-adp_cached_prefetch(const struct adp_cached *v)
+adp_cached_prefetch(const struct adp_store *store,
+                    const struct adp_token *token)
 {
+    const struct adp_cached *v = adp_cached_cast(adp_store_at(store,
+                                                              token->slot));
+
     OVS_PREFETCH_WRITE(v);
     OVS_PREFETCH(&v->content);
 }
 
-/* Counts a packet. */
-static inline void
-adp_cached_count(struct adp_cached *v, uint64_t n_bytes, uint16_t tcp_flags,
-                 long long int now_ms)
-{
-    uint64_t packets, bytes;
-    uint16_t flags;
-
-    atomic_read_relaxed(&v->n_packets, &packets);
-    atomic_store_relaxed(&v->n_packets, packets + 1);
-    atomic_read_relaxed(&v->n_bytes, &bytes);
-    atomic_store_relaxed(&v->n_bytes, bytes + n_bytes);
-    atomic_store_relaxed(&v->used, now_ms);
-    atomic_read_relaxed(&v->tcp_flags, &flags);
-    if (tcp_flags & ~flags) {
-        atomic_store_relaxed(&v->tcp_flags, flags | tcp_flags);
-    }
-}
+/* A token of 'v', which was decided on, or found right, just now. */
+void adp_cached_token_init(struct adp_token *, const struct adp_store *,
+                           const struct adp_cached *v,
+                           const struct adp_program *, uint32_t learn_serial);
 
 /* Brings the validity of 'v' up to 'program' and 'ports', which are present
  * ones of its bridge. */
 void adp_cached_revalidate(struct adp_cached *, const struct adp_program *,
                            const struct adp_ports *);
 
-/* True if what was decided with verdict 'v' when the program's generation had
- * the low bits '*generation' and learned flows the serial 'learn_seq' holds
- * now.  Then brings '*generation' up to date. */
-static inline bool
-adp_cached_is_current(struct adp_cached *v, const struct adp_bridge *b,
-                      const struct adp_program *program,
-                      const struct adp_ports *ports, uint32_t *generation,
-                      uint32_t learn_seq, uint32_t learn_serial)
+/* The verdict of 'token' if it is what a walk would find out now, or NULL.  Then
+ * brings the token up to date. */
+static inline struct adp_cached *
+adp_cached_get_current(const struct adp_store *store, struct adp_token *token,
+                       const struct adp_bridge *b,
+                       const struct adp_program *program,
+                       const struct adp_ports *ports, uint32_t learn_serial)
 {
+    struct adp_stored *v = adp_store_get(store, token);
     uint32_t now = program->generation;
+    void *owner;
 
-    if (OVS_UNLIKELY(v->bridge != b)) {
-        return false;
+    if (OVS_UNLIKELY(!v)) {
+        return NULL;
     }
-    if (OVS_UNLIKELY(v->generation != program->generation
-                     || v->ports_serial != ports->serial)) {
-        adp_cached_revalidate(v, program, ports);
+    atomic_read_relaxed(&v->owner, &owner);
+    if (OVS_UNLIKELY(owner != b)) {
+        return NULL;
+    }
+    if (OVS_UNLIKELY(v->generation != now
+                     || v->ports_serial != (uint32_t) ports->serial)) {
+        adp_cached_revalidate(adp_cached_cast(v), program, ports);
     }
     if (OVS_UNLIKELY(v->overtaken)) {
-        return false;
+        return NULL;
     }
-    if (OVS_UNLIKELY(*generation != now)) {
-        if ((int32_t) (*generation - (uint32_t) v->changed) < 0) {
-            return false;
+    if (OVS_UNLIKELY(token->generation != now)) {
+        if ((int32_t) (token->generation - v->changed) < 0) {
+            return NULL;
         }
-        *generation = now;
+        token->generation = now;
     }
-    return !v->on_learn || learn_seq == learn_serial;
+    return (!v->on_learn || token->learn_seq == learn_serial
+            ? adp_cached_cast(v) : NULL);
 }
 
-/* Main thread: credits flows, groups, tables and ports with all that bridge's
- * cached verdicts counted since the last time. */
-void adp_cached_fold(struct adp_bridge *);
-/* Frees the dead. */
-void adp_cached_reap(void);
 /* The bridge goes; packet threads have left it. */
 void adp_cached_forget(struct adp_bridge *);
 

@@ -25,7 +25,9 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     memset(&f->tx, 0, sizeof f->tx);
     dp_packet_batch_init(&f->waiting);
     f->way = NULL;
+    f->age = adp_session_age(f->now);
     f->has_more_conns = false;
+    f->has_tunnels = false;
     adp_behind_init(&f->behind);
 }
 
@@ -95,13 +97,15 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     }
 
     const struct adp_session_body *body = adp_session_body(s);
-    adp_cached_prefetch(body->verdict);
+    adp_cached_prefetch(f->cache->verdicts, &body->token);
     if (body->n_conns) {
         fetch_conn(body->conn0);
     }
-    if (body->has_more) {
+    if (body->more) {
         adp_session_fetch_more(s);
         f->has_more_conns = f->has_more_conns || body->n_conns > 1;
+        f->has_tunnels = (f->has_tunnels
+                          || body->more & ADP_SESSION_MORE_TUNNEL);
     }
 }
 
@@ -119,18 +123,56 @@ adp_fast_fetch_more_conns(struct adp_fast *f, size_t i)
     }
 }
 
+/* The tunnel that the packet's session leads into, or NULL. */
+static const struct adp_tunnel *
+tunnel_of(const struct adp_fast *f, size_t i)
+{
+    const struct adp_fast_packet *fp = &f->packets[i];
+    const struct adp_session_body *body;
+    const struct adp_stored *v;
+
+    if (!fp->is_parsed || !fp->candidate || follows(f, i)) {
+        return NULL;
+    }
+    body = adp_session_body(fp->candidate);
+    v = (body->more & ADP_SESSION_MORE_TUNNEL
+         ? adp_store_get(f->cache->verdicts, &body->token) : NULL);
+    return v ? ((const struct adp_cached *) v)->content.tunnel : NULL;
+}
+
+void
+adp_fast_fetch_tunnel(struct adp_fast *f, size_t i)
+{
+    const struct adp_tunnel *t = tunnel_of(f, i);
+
+    if (t) {
+        OVS_PREFETCH(t);
+    }
+}
+
+void
+adp_fast_fetch_way(struct adp_fast *f, size_t i)
+{
+    const struct adp_tunnel *t = tunnel_of(f, i);
+
+    if (t) {
+        adp_tunnel_prefetch_way(t);
+    }
+}
+
 /* Validity. */
 
-/* True if what 'body' remembers is what a walk would find out now, as far as
- * flows, groups and ports are concerned. */
-static bool
-session_is_current(struct adp_session_body *body, struct adp_bridge *b)
+/* The verdict that 'body' remembers if it is what a walk would find out now, as
+ * far as flows, groups and ports are concerned, or NULL. */
+static struct adp_cached *
+current_verdict(const struct adp_fast *f, struct adp_session_body *body,
+                struct adp_bridge *b)
 {
-    return adp_cached_is_current(body->verdict, b,
-                                 ovsrcu_get(struct adp_program *, &b->program),
-                                 ovsrcu_get(struct adp_ports *, &b->ports),
-                                 &body->generation, body->learn_seq,
-                                 adp_learn_table_serial(b->learn));
+    return adp_cached_get_current(
+        f->cache->verdicts, &body->token, b,
+        ovsrcu_get(struct adp_program *, &b->program),
+        ovsrcu_get(struct adp_ports *, &b->ports),
+        adp_learn_table_serial(b->learn));
 }
 
 /* The connections of a session in an array. */
@@ -319,10 +361,11 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
     }
 
     struct adp_session_body *body = (p->is_ipv6 ? &s->v6.body : &s->v4.body);
-    struct adp_cached *v = body->verdict;
-    if (!session_is_current(body, b)) {
+    struct adp_cached *v = current_verdict(f, body, b);
+    if (!v) {
         return false;
     }
+    adp_session_use(body, f->age);
     if (OVS_UNLIKELY(v->content.tunnel)) {
         way = adp_tunnel_actions(v->content.tunnel, f->now);
         if (!way || !way->size) {
@@ -337,7 +380,8 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         return false;
     }
 
-    adp_cached_count(v, dp_packet_size(packet), p->tcp_flags, f->now);
+    adp_store_count(f->cache->verdicts, &v->up, dp_packet_size(packet),
+                    p->tcp_flags, f->now);
     if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
         adp_fast_init_metadata(f, packet, p->is_ipv6);
     }

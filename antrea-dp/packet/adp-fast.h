@@ -46,10 +46,12 @@ struct adp_fast {
     struct conntrack_clock clock;
     struct dp_pmd_tx_cache tx;
     uint64_t serial;            /* Of the sessions that were fetched. */
+    uint8_t age;                /* By the clock of sessions. */
     /* Packets on their way into one tunnel. */
     struct dp_packet_batch waiting;
     const struct ofpbuf *way;   /* If any is waiting. */
     bool has_more_conns;        /* Some session has more than one. */
+    bool has_tunnels;           /* Some session's packets go into a tunnel. */
     struct adp_behind behind;   /* Punted packets. */
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
@@ -71,6 +73,9 @@ void adp_fast_fetch_session(struct adp_fast *, size_t i);
 void adp_fast_fetch_conns(struct adp_fast *, size_t i);
 /* Only if 'has_more_conns'. */
 void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
+/* Only if 'has_tunnels': the tunnel, then its way. */
+void adp_fast_fetch_tunnel(struct adp_fast *, size_t i);
+void adp_fast_fetch_way(struct adp_fast *, size_t i);
 
 /* Returns true if the packet was handled: it is gone, or waits for
  * adp_fast_flush(). */

@@ -3,8 +3,11 @@
 /* What packet threads leave for the main thread: counters.
  *
  * They are folded into OpenFlow's at every turn of the main loop before flows
- * expire and before OpenFlow requests are answered, so that what dump-flows
- * prints includes every packet handled before the request. */
+ * expire and before OpenFlow requests are answered.  Where much was counted
+ * that takes more than one turn; who asks for counters meanwhile has the rest
+ * folded first, so that what dump-flows prints includes every packet handled
+ * before the request, and flows expire by what was known when the last
+ * collection that is complete began. */
 
 #include <config.h>
 #include "adp-fold.h"
@@ -16,16 +19,75 @@
 #include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "openvswitch/poll-loop.h"
+#include "ovs-thread.h"
 #include "timeval.h"
 
 #define FOLD_INTERVAL_MS 1000
+
+/* Verdicts after which the clock is looked at: some 0.1 ms. */
+#define FOLD_STEP 64
+
+DEFINE_STATIC_PER_THREAD_DATA(bool, is_main_thread, false);
+
+/* The present collection, and the last that has come to an end. */
+static bool incomplete;              /* As of the last run. */
+static long long int collection_began_ms;
+static long long int collected_until_ms;
+
+/* Credits what packet threads counted, as far as a slice of time permits. */
+static void
+collect(void)
+{
+    struct adp_collector *c = adp_cached_collector();
+    struct adp_turn_slice slice;
+
+    if (!adp_collector_is_amid(c)) {
+        collection_began_ms = time_msec();
+    }
+    incomplete = true;
+    adp_turn_slice_init(&slice);
+    while (incomplete && adp_turn_slice_goes_on(&slice)) {
+        incomplete = !adp_collector_run(c, FOLD_STEP);
+    }
+    if (!incomplete) {
+        collected_until_ms = collection_began_ms;
+    }
+}
+
+long long int
+adp_fold_collected_until(void)
+{
+    return collected_until_ms;
+}
+
+void
+adp_fold_finish(void)
+{
+    struct adp_bridge *b;
+
+    /* Only the main thread answers requests; upstream reads counters in others,
+     * too, for flows that have gone. */
+    if (!*is_main_thread_get() || !incomplete) {
+        return;
+    }
+
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
+    incomplete = false;
+    collected_until_ms = time_msec();
+    adp_collector_finish(adp_cached_collector());
+    for (b = adp_bridge_next(NULL); b; b = adp_bridge_next(b)) {
+        adp_credit_run(b);
+    }
+    adp_turn_leave(outer);
+}
 
 void
 adp_fold_run(struct adp_bridge *b)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
 
-    adp_cached_fold(b);
+    *is_main_thread_get() = true;
+    collect();
     adp_install_run(b);                 /* They may have counters already. */
     adp_credit_run(b);
     adp_turn_enter(ADP_TURN_TUNNELS);
@@ -35,8 +97,18 @@ adp_fold_run(struct adp_bridge *b)
 }
 
 void
+adp_fold_run_all(struct adp_bridge *b)
+{
+    adp_fold_run(b);
+    adp_fold_finish();
+}
+
+void
 adp_fold_wait(struct adp_bridge *b)
 {
     adp_install_wait(b);
     poll_timer_wait_until(b->next_fold);
+    if (incomplete) {
+        poll_immediate_wake();
+    }
 }

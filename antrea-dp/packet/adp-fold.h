@@ -9,6 +9,13 @@
 struct adp_bridge;
 
 void adp_fold_run(struct adp_bridge *);
+/* The same, and holds what was counted until now. */
+void adp_fold_run_all(struct adp_bridge *);
 void adp_fold_wait(struct adp_bridge *);
+
+/* Any thread, before counters are read: folds what the last run has left. */
+void adp_fold_finish(void);
+/* All packets that were counted before then are folded: as time_msec(). */
+long long int adp_fold_collected_until(void);
 
 #endif /* adp-fold.h */

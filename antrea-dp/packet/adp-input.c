@@ -205,7 +205,8 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
                                    f->now);
     }
     if (v) {
-        adp_cached_count(v, n_bytes, tcp_flags, f->now);
+        adp_store_count(f->cache->verdicts, &v->up, n_bytes, tcp_flags,
+                        f->now);
         adp_count_mine(&v->n_cycles, cycles);
     } else {
         credit(b, w, n_bytes, tcp_flags, f->now);
@@ -229,7 +230,7 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
 
             adp_draft_source(d, &source);
             adp_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
-                               &source, &d->content);
+                               &source, &d->content, f->now);
         }
         adp_memos_note(f->cache->memos, &fp->parsed, d);
     }
@@ -311,12 +312,14 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         struct adp_cached_source source;
 
         adp_cached_source_init(&source, v, w->program, w->ports);
-        adp_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content);
+        adp_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
+                           f->now);
     }
     if (!execute_conntrack(f, w, &e)) {
         return false;
     }
-    adp_cached_count(v, dp_packet_size(packet), p->tcp_flags, f->now);
+    adp_store_count(f->cache->verdicts, &v->up, dp_packet_size(packet),
+                    p->tcp_flags, f->now);
     adp_count_mine(&v->n_cycles, cycles);
     adp_cache_count_replay(f->cache);
     adp_fast_init_metadata(f, packet, p->is_ipv6);
@@ -434,6 +437,14 @@ fetch_sessions(struct adp_fast *f, size_t n)
     if (f->has_more_conns) {
         for (size_t i = 0; i < n; i++) {
             adp_fast_fetch_more_conns(f, i);
+        }
+    }
+    if (f->has_tunnels) {
+        for (size_t i = 0; i < n; i++) {
+            adp_fast_fetch_tunnel(f, i);
+        }
+        for (size_t i = 0; i < n; i++) {
+            adp_fast_fetch_way(f, i);
         }
     }
 }
@@ -578,7 +589,7 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
 
     if (!f->packets[i].is_parsed) {
         /* Its like may take the fast path from now on. */
-        adp_cache_add_tunnel(f->cache, &tunnel, b, ofp_port);
+        adp_cache_add_kind(f->cache, &tunnel, b, ofp_port, f->now);
     }
     return handle(f, &f->packets[i], b, packet, &flow);
 }
@@ -587,7 +598,7 @@ void
 adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
                        struct dp_packet_batch *batch)
 {
-    const struct adp_cache_tunnel *tunnels[NETDEV_MAX_BURST];
+    const struct adp_ingress *kinds[NETDEV_MAX_BURST];
     const size_t n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
     size_t n_handled = 0, n_refused = 0, i;
@@ -595,20 +606,20 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
 
     adp_fast_init(&f, pmd, adp_cache_begin_batch(), ODPP_NONE);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        tunnels[i] = adp_cache_find_tunnel(f.cache, &packet->md.tunnel);
+        kinds[i] = adp_cache_find_kind(f.cache, &packet->md.tunnel, f.now);
         f.packets[i].is_parsed = false;
-        if (tunnels[i]) {
-            adp_fast_parse(&f, i, packet, tunnels[i]->ingress);
+        if (kinds[i]) {
+            adp_fast_parse(&f, i, packet, adp_cache_ingress_of_kind(kinds[i]));
         }
     }
     fetch_sessions(&f, n);
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+        struct adp_bridge *b = kinds[i] ? kinds[i]->owner : NULL;
         bool refused = false;
 
-        if ((tunnels[i]
-             && adp_bridge_mode(tunnels[i]->bridge) == ADP_MODE_COMPILED
-             && take(&f, i, tunnels[i]->bridge, packet))
+        if ((b && adp_bridge_mode(b) == ADP_MODE_COMPILED
+             && take(&f, i, b, packet))
             || decapsulated_one(&f, i, packet, &refused)) {
             n_handled += !refused;
             n_refused += refused;

@@ -17,22 +17,17 @@
 enum { KEY_PACKET = 1, KEY_BUCKET = 2, KEY_SYN = 4 };
 
 struct adp_memo {
-    /* Of 'verdict' when it was last looked at, which need not be while these
-     * and the generation are the present ones. */
-    const struct adp_bridge *bridge;
-    uint64_t ports_serial;
-    bool on_learn;
-
-    struct adp_cached *verdict;
-    struct adp_group *group;            /* That chooses next, or NULL. */
+    uint32_t epoch;                     /* Of adp_memos_invalidate(). */
+    const struct adp_group *group;      /* That chooses next, or NULL. */
     size_t n_steps;
     struct adp_ct_step steps[];         /* Before that. */
 };
 
+/* The token in the body of a memo's session is of its verdict, whose hits have
+ * a reference to the memo's group. */
 struct adp_memos {
-    struct adp_sessions *table;         /* Its verdicts are struct adp_memo. */
-    struct adp_cached_set *verdicts;
-    uint32_t epoch;
+    struct adp_sessions *table;         /* 'conn0' is the struct adp_memo. */
+    struct adp_store *verdicts;
     /* Keys met before, by hash, the latest of each hash first. */
     uint16_t sightings[N_SIGHTINGS][N_SIGHTING_WAYS];
 };
@@ -57,23 +52,18 @@ adp_memos_invalidate(void)
 }
 
 static void
-memo_free(void *memo_, void *memos_)
+memo_free(struct adp_session_body *body, void *aux)
 {
-    struct adp_memo *memo = memo_;
-    struct adp_memos *memos = memos_;
-
-    adp_cached_release(memos->verdicts, memo->verdict);
-    free(memo);
+    free(body->conn0);
 }
 
 struct adp_memos *
-adp_memos_create(struct adp_cached_set *verdicts)
+adp_memos_create(struct adp_store *verdicts)
 {
     struct adp_memos *memos = xzalloc(sizeof *memos);
 
-    memos->table = adp_sessions_create(N_MEMOS, memo_free, memos);
+    memos->table = adp_sessions_create(N_MEMOS, memo_free, NULL);
     memos->verdicts = verdicts;
-    memos->epoch = present_epoch();
     return memos;
 }
 
@@ -90,16 +80,10 @@ adp_memos_count(const struct adp_memos *memos)
     return adp_sessions_count(memos->table);
 }
 
-static void
-check_epoch(struct adp_memos *memos)
+void
+adp_memos_age(struct adp_memos *memos, long long int now)
 {
-    uint32_t now = present_epoch();
-
-    if (OVS_UNLIKELY(memos->epoch != now)) {
-        adp_sessions_destroy(memos->table);
-        memos->table = adp_sessions_create(N_MEMOS, memo_free, memos);
-        memos->epoch = now;
-    }
+    adp_sessions_age(memos->table, now);
 }
 
 /* Keys. */
@@ -159,9 +143,10 @@ find(const struct adp_memos *memos, const struct adp_session_packet *key)
 
 /* Replaying. */
 
-static struct adp_memo *
+/* The memo, and its verdict in '*verdictp', if they still hold. */
+static const struct adp_memo *
 find_current(struct adp_memos *memos, const struct adp_session_packet *key,
-             const struct adp_walk *w)
+             const struct adp_walk *w, struct adp_cached **verdictp)
 {
     struct adp_session *s = find(memos, key);
 
@@ -170,23 +155,17 @@ find_current(struct adp_memos *memos, const struct adp_session_packet *key,
     }
 
     struct adp_session_body *body = adp_session_body(s);
-    struct adp_memo *memo = body->verdict;
-    if (OVS_LIKELY(body->generation == (uint32_t) w->program->generation
-                   && memo->bridge == w->bridge
-                   && memo->ports_serial == w->ports->serial
-                   && (!memo->on_learn
-                       || body->learn_seq == w->learn_serial))) {
-        return memo;
+    const struct adp_memo *memo = body->conn0;
+    struct adp_cached *v
+        = adp_cached_get_current(memos->verdicts, &body->token, w->bridge,
+                                 w->program, w->ports, w->learn_serial);
+    if (OVS_UNLIKELY(!v || memo->epoch != present_epoch())) {
+        adp_sessions_remove(memos->table, s);
+        return NULL;
     }
-    if (adp_cached_is_current(memo->verdict, w->bridge, w->program, w->ports,
-                              &body->generation, body->learn_seq,
-                              w->learn_serial)) {
-        memo->ports_serial = w->ports->serial;
-        memo->on_learn = memo->verdict->on_learn;
-        return memo;
-    }
-    adp_sessions_remove(memos->table, s);
-    return NULL;
+    adp_session_use(body, adp_session_age(w->ct.peek.now));
+    *verdictp = v;
+    return memo;
 }
 
 static void
@@ -265,7 +244,7 @@ prefetch_lines(const void *p, size_t n)
 }
 
 static void
-fetch_memo(struct adp_memo_fetch *fetch)
+fetch_memo(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
 {
     const struct adp_session_packet *key = &fetch->key;
 
@@ -278,9 +257,10 @@ fetch_memo(struct adp_memo_fetch *fetch)
 
         /* What all packets of a batch need must fit into the first level of
          * the cache. */
-        fetch->memo = body->verdict;
-        prefetch_lines(body->verdict, 4);
-        prefetch_lines(body->conn0, 3);
+        fetch->memo = body->conn0;
+        fetch->token = &body->token;
+        prefetch_lines(fetch->memo, 4);
+        prefetch_lines(adp_store_at(memos->verdicts, body->token.slot), 3);
     }
 }
 
@@ -320,18 +300,28 @@ fetch_steps(const struct conntrack *tracker,
 /* On to what comes after the choice of a bucket.  It is the right one if
  * conntrack leaves the packet as it is, as it does with new connections. */
 
+/* The memo's group, or NULL.  It may have gone with the verdict. */
+static const struct adp_group *
+group_of(const struct adp_memos *memos, const struct adp_memo_fetch *fetch)
+{
+    return (fetch->memo && fetch->memo->group
+            && adp_store_get(memos->verdicts, fetch->token)
+            ? fetch->memo->group : NULL);
+}
+
 static void
-fetch_choice(const struct adp_session_packet *p,
+fetch_choice(const struct adp_memos *memos,
+             const struct adp_session_packet *p,
              const struct adp_memo_fetch *fetch)
 {
-    const struct adp_memo *memo = fetch->memo;
+    const struct adp_group *group = group_of(memos, fetch);
     struct conntrack_peek_tuple tuple;
     struct flow flow;
 
-    if (memo && memo->group) {
+    if (group) {
         tuple_from_packet(&tuple, p);
         flow_from_tuple(&flow, &tuple, p->nw_proto);
-        adp_group_prefetch(memo->group, &flow);
+        adp_group_prefetch(group, &flow);
     }
 }
 
@@ -339,14 +329,14 @@ static void
 fetch_next(const struct adp_memos *memos, const struct adp_session_packet *p,
            struct adp_memo_fetch *fetch)
 {
-    const struct adp_memo *memo = fetch->memo;
+    const struct adp_group *group = group_of(memos, fetch);
     struct conntrack_peek_tuple tuple;
 
     fetch->goes_on = false;
-    if (memo && memo->group) {
+    if (group) {
         tuple_from_packet(&tuple, p);
         fetch->goes_on = key_for_bucket(memos, &fetch->key,
-                                        choose_bucket(memo->group, &tuple,
+                                        choose_bucket(group, &tuple,
                                                       p->nw_proto));
         if (fetch->goes_on) {
             adp_sessions_prefetch(memos->table, fetch->key.hash);
@@ -384,11 +374,11 @@ adp_memos_fetch(const struct adp_memos *memos,
         break;
     case 2:
     case 6:
-        fetch_memo(fetch);
+        fetch_memo(memos, fetch);
         break;
     case 3:
         fetch_steps(tracker, p, fetch);
-        fetch_choice(p, fetch);
+        fetch_choice(memos, p, fetch);
         break;
     case 4:
         fetch_next(memos, p, fetch);
@@ -410,14 +400,14 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
 {
     struct conntrack_peek_tuple original;
     struct adp_session_packet key;
-    struct adp_memo *memo;
+    const struct adp_memo *memo;
+    struct adp_cached *v;
 
     if (!adp_sessions_count(memos->table)) {
         return NULL;
     }
-    check_epoch(memos);
     key_for_packet(memos, p, &key);
-    memo = find_current(memos, &key, w);
+    memo = find_current(memos, &key, w, &v);
     if (!memo) {
         return NULL;
     }
@@ -430,16 +420,19 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
     if (memo->group) {
         uint32_t bucket = choose_bucket(memo->group, tuple, p->nw_proto);
 
+        /* Packets are counted for what comes after the choice alone. */
+        adp_store_touch(&v->up, w->ct.peek.now);
+
         if (!key_for_bucket(memos, &key, bucket)) {
             return NULL;
         }
-        memo = find_current(memos, &key, w);
+        memo = find_current(memos, &key, w, &v);
         if (!memo || !repeat_steps(memo, w, tuple)) {
             return NULL;
         }
     }
     *nat = memcmp(tuple, &original, sizeof original) != 0;
-    return memo->verdict;
+    return v;
 }
 
 /* Writing down. */
@@ -528,19 +521,17 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
 
     content.decided = true;
     adp_draft_source(d, &source);
-    struct adp_cached *v = adp_cached_take(memos->verdicts, &source, &content);
+    struct adp_cached *v = adp_cached_take(memos->verdicts, &source, &content,
+                                           w->ct.peek.now);
     if (!v) {
         return;
     }
 
     size_t n = to - from;
     struct adp_memo *memo = xmalloc(sizeof *memo + n * sizeof *memo->steps);
-    memo->verdict = v;
-    memo->bridge = w->bridge;
-    memo->ports_serial = w->ports->serial;
-    memo->on_learn = v->on_learn;
+    memo->epoch = present_epoch();
     /* The verdict's hits have a reference to it. */
-    memo->group = CONST_CAST(struct adp_group *, group);
+    memo->group = group;
     memo->n_steps = n;
     memcpy(memo->steps, &w->ct.steps[from], n * sizeof *memo->steps);
 
@@ -548,10 +539,10 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
          ? adp_sessions_insert6(memos->table, key->hash, &key->key6)
          : adp_sessions_insert4(memos->table, key->hash, &key->key4));
     struct adp_session_body *body = adp_session_body(s);
-    body->verdict = memo;
-    body->conn0 = v;                    /* To be fetched together. */
-    body->generation = w->program->generation;
-    body->learn_seq = w->learn_serial;
+    body->conn0 = memo;
+    body->used = adp_session_age(w->ct.peek.now);
+    adp_cached_token_init(&body->token, memos->verdicts, v, w->program,
+                          w->learn_serial);
 }
 
 void
@@ -565,7 +556,6 @@ adp_memos_note(struct adp_memos *memos, const struct adp_session_packet *p,
     if (!may_be_noted(d, p)) {
         return;
     }
-    check_epoch(memos);
     key_for_packet(memos, p, &key);
     if (!was_sighted(memos, key.hash)) {
         return;

@@ -30,17 +30,19 @@
 struct adp_bridge;
 struct adp_cached;
 struct adp_cached_content;
-struct adp_cached_set;
 struct adp_draft;
 struct adp_memo;
 struct adp_memos;
+struct adp_store;
 struct adp_walk;
 struct conntrack;
 struct conntrack_peek_tuple;
 
-struct adp_memos *adp_memos_create(struct adp_cached_set *);
+struct adp_memos *adp_memos_create(struct adp_store *);
 void adp_memos_destroy(struct adp_memos *);
 size_t adp_memos_count(const struct adp_memos *);
+/* As adp_sessions_age(). */
+void adp_memos_age(struct adp_memos *, long long int now_ms);
 
 /* A packet's memos being fetched, in stages that a batch goes through one after
  * the other, so that waiting for memory overlaps. */
@@ -48,6 +50,7 @@ struct adp_memo_fetch {
     struct adp_session_packet key;      /* Of the memo to look at next. */
     struct adp_session *candidate;
     const struct adp_memo *memo;
+    const struct adp_token *token;      /* Of its verdict. */
     bool goes_on;                       /* There is a next one. */
 };
 #define ADP_MEMO_STAGES 8

@@ -67,14 +67,14 @@ nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
 }
 
 static void
-nat_ipv6(struct dp_packet *packet, const struct adp_session *s)
+nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
+         const struct adp_cached_content *c)
 {
     const struct adp_session_body *body = &s->v6.body;
-    const struct adp_cached *v = body->verdict;
     struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
 
     for (int i = 0; i < body->n_conns; i++) {
-        const struct conntrack_expect *expect = &v->content.conns[i];
+        const struct conntrack_expect *expect = &c->conns[i];
 
         if (expect->nat) {
             conntrack_track_nat(conns[i], expect->reply, packet);
@@ -136,7 +136,7 @@ adp_rewrite_by_session(struct dp_packet *packet, const struct adp_session *s,
     rewrite_ethernet(packet, c);
     if (s->is_ipv6) {
         if (c->nat) {
-            nat_ipv6(packet, s);
+            nat_ipv6(packet, s, c);
         }
         rewrite_ipv6(packet, c);
     } else if (c->nat) {

@@ -357,3 +357,9 @@ adp_tunnel_credit(struct adp_tunnel *t, uint64_t n_packets, uint64_t n_bytes)
     adp_count(&t->n_bytes, n_bytes);
     atomic_store_relaxed(&t->used, time_msec());
 }
+
+void
+adp_tunnel_prefetch_way(const struct adp_tunnel *t)
+{
+    OVS_PREFETCH(present_way(t));
+}

@@ -47,6 +47,9 @@ void adp_tunnel_unref(struct adp_tunnel *);         /* NULL is fine. */
 const struct ofpbuf *adp_tunnel_actions(const struct adp_tunnel *,
                                         long long int now_ms);
 
+/* Starts to fetch what adp_tunnel_actions() and who carries them out read. */
+void adp_tunnel_prefetch_way(const struct adp_tunnel *);
+
 /* Counts packets that took it. */
 void adp_tunnel_credit(struct adp_tunnel *, uint64_t n_packets,
                        uint64_t n_bytes);

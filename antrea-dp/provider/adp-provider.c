@@ -31,6 +31,7 @@
 #include "dpif.h"
 #include "smap.h"
 #include "sset.h"
+#include "timeval.h"
 #include "util.h"
 
 #define ADP_TYPE "antrea"
@@ -110,8 +111,6 @@ adp_class_type_run(const char *type OVS_UNUSED)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_CONNECTIONS);
     prepare_for_connections();
-    adp_turn_enter(ADP_TURN_REAP);
-    adp_cached_reap();
     adp_turn_enter(ADP_TURN_SOCKET);
     adp_control_run();
     adp_turn_leave(outer);
@@ -219,8 +218,10 @@ adp_class_run(struct ofproto *ofproto)
     struct ovs_list hidden;
 
     adp_journal_run(b);
+    adp_cache_age(time_msec());
     adp_fold_run(b);
-    adp_expire_run(b);                  /* Must see the flows' latest use. */
+    /* Must see the flows' latest use. */
+    adp_expire_run(b, adp_fold_collected_until());
     adp_expire_hide(b, &hidden);
     int error = base->run(ofproto);
     adp_expire_unhide(b, &hidden);
@@ -255,6 +256,33 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
     if (adp_bridge_is_constructed(b)) {
         adp_journal_close_version(b, version);
     }
+}
+
+/* Counters. */
+
+static void
+adp_class_rule_get_stats(struct rule *rule, struct pkt_stats *stats,
+                         long long int *used)
+{
+    adp_fold_finish();
+    base->rule_get_stats(rule, stats, used);
+}
+
+static enum ofperr
+adp_class_group_get_stats(const struct ofgroup *group,
+                          struct ofputil_group_stats *stats)
+{
+    adp_fold_finish();
+    return base->group_get_stats(group, stats);
+}
+
+static void
+adp_class_query_tables(struct ofproto *ofproto,
+                       struct ofputil_table_features *features,
+                       struct ofputil_table_stats *stats)
+{
+    adp_fold_finish();
+    base->query_tables(ofproto, features, stats);
 }
 
 static enum ofperr
@@ -420,6 +448,7 @@ hook_bridge_configured(struct ofproto *ofproto,
 static const struct dp_hooks hooks = {
     .received = adp_input_received,
     .decapsulated = adp_input_decapsulated,
+    .idle = adp_cache_age,
     .rule_inserted = hook_rule_inserted,
     .rule_removed = hook_rule_removed,
     .group_removed = hook_group_removed,
@@ -454,6 +483,9 @@ adp_provider_register(void)
     c->wait = adp_class_wait;
     c->set_tables_version = adp_class_set_tables_version;
     c->group_construct = adp_class_group_construct;
+    c->rule_get_stats = adp_class_rule_get_stats;
+    c->group_get_stats = adp_class_group_get_stats;
+    c->query_tables = adp_class_query_tables;
 
     c->port_construct = adp_class_port_construct;
     c->port_destruct = adp_class_port_destruct;

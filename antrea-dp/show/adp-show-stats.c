@@ -155,9 +155,20 @@ put_sessions(struct json *o, const struct adp_cache_stats *stats)
     put_count(o, "sessions", stats->n_sessions);
     put_count(o, "session_capacity", stats->capacity);
     put_count(o, "session_bytes", stats->n_bytes);
-    put_count(o, "session_verdicts", stats->n_verdicts);
+    put_count(o, "session_verdicts", stats->verdicts.n_verdicts);
     put_count(o, "sessions_inserted", stats->n_inserted);
+    put_count(o, "sessions_evicted", stats->n_evicted);
+    put_count(o, "sessions_idle", stats->n_idle);
+    put_count(o, "memos", stats->n_memos);
     put_count(o, "replays", stats->n_replayed);
+    put_count(o, "verdicts_leaving", stats->verdicts.n_leaving);
+    put_count(o, "verdict_bytes", stats->verdicts.n_bytes);
+    put_count(o, "verdicts_idle", stats->verdicts.n_idle);
+    put_count(o, "verdicts_evicted", stats->verdicts.n_evicted);
+    put_count(o, "verdicts_refused", stats->verdicts.n_refused);
+    put_count(o, "tunnel_kinds", stats->kinds.n);
+    put_count(o, "tunnel_kinds_idle", stats->kinds.n_idle);
+    put_count(o, "tunnel_kinds_evicted", stats->kinds.n_evicted);
 }
 
 static struct json *
@@ -342,7 +353,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     const struct adp_program *program;
     struct json *o = json_object_create();
 
-    adp_fold_run(b);                    /* All that was handled until now. */
+    adp_fold_run_all(b);
     program = ovsrcu_get(struct adp_program *, &b->program);
 
     json_object_put_string(o, "bridge", b->dpif.up.name);

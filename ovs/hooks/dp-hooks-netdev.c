@@ -43,6 +43,14 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
     return true;
 }
 
+void
+dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
+{
+    if (dp_hooks && dp_hooks->idle) {
+        dp_hooks->idle(dp_pmd_now_ms(pmd));
+    }
+}
+
 struct conntrack *
 dp_pmd_conntrack(const struct dp_netdev_pmd_thread *pmd)
 {

@@ -43,6 +43,10 @@ struct dp_hooks {
     void (*decapsulated)(struct dp_netdev_pmd_thread *,
                          struct dp_packet_batch *);
 
+    /* A packet thread, with no batch at hand, at least once in some thousand
+     * looks for packets; for what has to be done now and then. */
+    void (*idle)(long long int now_ms);
+
     /* Changes of OpenFlow tables before they are published with the next
      * table version; a failed transaction gives the inverse calls. */
     void (*rule_inserted)(struct ofproto *, struct rule *);
@@ -66,6 +70,7 @@ bool dp_hook_received(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
 /* Recirculates what is left of the batch; returns true. */
 bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
                           struct dp_packet_batch *);
+void dp_hook_idle(struct dp_netdev_pmd_thread *);
 void dp_hook_rule_inserted(struct ofproto *, struct rule *);
 void dp_hook_rule_removed(struct ofproto *, struct rule *);
 void dp_hook_group_removed(struct ofproto *, uint32_t group_id);

@@ -41,6 +41,7 @@ UNIT_TESTS = \
 	tests/unit/test-program \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
+	tests/unit/test-store \
 	tests/unit/test-state \
 	tests/unit/test-tunnel-template \
 	tests/unit/test-turn
@@ -238,6 +239,9 @@ tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
 tests_unit_test_session_SOURCES = tests/unit/test-session.c
 tests_unit_test_session_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_store_SOURCES = tests/unit/test-store.c
+tests_unit_test_store_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_state_SOURCES = \
 	tests/unit/classifier-model.c \
 	tests/unit/classifier-model.h \
@@ -291,6 +295,7 @@ ADP_TEST_OBJECTS = \
 	$(tests_unit_test_program_OBJECTS) \
 	$(tests_unit_test_session_parse_OBJECTS) \
 	$(tests_unit_test_session_OBJECTS) \
+	$(tests_unit_test_store_OBJECTS) \
 	$(tests_unit_test_state_OBJECTS) \
 	$(tests_unit_test_tunnel_template_OBJECTS) \
 	$(tests_unit_test_turn_OBJECTS) \

@@ -8,6 +8,7 @@
  * wrong one, nor one that has left. */
 
 #include <config.h>
+#include "adp-reserve.h"
 #include "adp-session.h"
 #include <check.h>
 #include <inttypes.h>
@@ -47,10 +48,10 @@ struct model {
 };
 
 static void
-evict(void *token_, void *model_)
+evict(struct adp_session_body *body, void *model_)
 {
     struct model *m = model_;
-    struct token *token = token_;
+    struct token *token = body->conn1;
 
     require(token->live);
     token->live = false;
@@ -153,8 +154,9 @@ fill(struct adp_session *s, struct token *token)
     struct adp_session_body *body = adp_session_body(s);
 
     require(is_all_zeros(body, sizeof *body));
-    body->verdict = token;
-    body->conn0 = &body->conn0;
+    body->token.life = token->key + 1;
+    body->conn1 = token;
+    body->conn0 = token;
     body->epoch0 = token->key;
     body->conn2 = token;
     body->epoch2 = ~token->key;
@@ -170,7 +172,7 @@ check_content(struct adp_session *s, const struct token *token)
     const struct adp_session_body *body = adp_session_body(s);
 
     require(s->is_ipv6 == is_ipv6(token->key));
-    require(body->conn0 == &body->conn0);
+    require(body->conn0 == token);
     require(body->epoch0 == token->key);
     require(body->conn2 == token);
     require(body->epoch2 == ~token->key);
@@ -211,7 +213,7 @@ find(struct model *m, uint32_t i)
     struct adp_session *s = find_in_table(m, i, hash);
 
     if (candidate) {
-        const struct token *token = adp_session_body(candidate)->verdict;
+        const struct token *token = adp_session_body(candidate)->conn1;
 
         require(token && token->live);
         require(hash_of(m, token->key) == hash);
@@ -222,7 +224,7 @@ find(struct model *m, uint32_t i)
         return NULL;
     }
 
-    const struct token *token = adp_session_body(s)->verdict;
+    const struct token *token = adp_session_body(s)->conn1;
     require(token && token->live);
     require(token->key == i);
     require(has_key(s, i));
@@ -260,7 +262,7 @@ insert_and_find(struct model *m, uint32_t i)
 static void
 remove_found(struct model *m, struct adp_session *s)
 {
-    const struct token *token = adp_session_body(s)->verdict;
+    const struct token *token = adp_session_body(s)->conn1;
 
     adp_sessions_remove(m->table, s);
     require(!token->live);
@@ -479,6 +481,90 @@ START_TEST(test_memory)
 }
 END_TEST
 
+/* Sessions that no packet uses leave within a minute, those in use stay where
+ * they are found, whatever is moved to give memory back. */
+START_TEST(test_age)
+{
+    enum { N = 60000, N_BUSY = 500, STEP_MS = 50 };
+    const long long int start = 1000000000;
+    struct model m;
+
+    model_init(&m, 2 * N, N, N + 1);
+    const size_t size = adp_sessions_size(m.table);
+    long long int now = start;
+    for (uint32_t i = 0; i < N; i++) {
+        insert_and_find(&m, i);
+        adp_session_body(find(&m, i))->used = adp_session_age(now);
+    }
+    const size_t full_size = adp_sessions_size(m.table);
+    ck_assert_uint_gt(resident_bytes(find(&m, N - 1)), 3 * ADP_RESERVE_PIECE);
+    for (; now < start + 60000; now += STEP_MS) {
+        adp_sessions_age(m.table, now);
+        for (uint32_t i = 0; i < N && now % 1000 == 0; i += N / N_BUSY) {
+            struct adp_session *s = find(&m, i);
+
+            if (s) {
+                adp_session_use(adp_session_body(s), adp_session_age(now));
+            }
+        }
+        if (now == start + 20000) {
+            ck_assert_uint_gt(m.n_live, N - N / 40);
+        }
+    }
+    ck_assert_uint_gt(m.n_live, N_BUSY - N_BUSY / 20);
+    ck_assert_uint_le(m.n_live, N_BUSY);
+    ck_assert_uint_lt(adp_sessions_size(m.table), full_size / 20);
+    size_t n_found = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        n_found += find(&m, i) != NULL;
+    }
+    ck_assert_uint_eq(n_found, m.n_live);
+
+    for (; now < start + 120000; now += STEP_MS) {
+        adp_sessions_age(m.table, now);
+    }
+    ck_assert_uint_eq(m.n_live, 0);
+    ck_assert_uint_eq(adp_sessions_size(m.table), size);
+    struct adp_session *s;
+    insert_and_find(&m, 0);
+    s = find(&m, 0);
+    ck_assert_uint_lt(resident_bytes(s), 2 * ADP_RESERVE_PIECE);
+    model_uninit(&m);
+}
+END_TEST
+
+/* The same among random steps. */
+START_TEST(test_random_age)
+{
+    enum { N = 300000 };
+    struct model m;
+    long long int now = 1000000000;
+
+    model_init(&m, 20000, 30000, N);
+    for (size_t i = 0; i < N; i++) {
+        uint32_t key = random_uint32() % (i / 10000 % 2 ? 300 : m.n_keys);
+        struct adp_session *s = find(&m, key);
+
+        now += random_range(20);
+        if (!s) {
+            insert_and_find(&m, key);
+            s = find(&m, key);
+        } else if (random_range(16) == 0) {
+            remove_found(&m, s);
+            s = NULL;
+        }
+        if (s) {
+            adp_session_use(adp_session_body(s), adp_session_age(now));
+        }
+        adp_sessions_age(m.table, now);
+        require(adp_sessions_count(m.table) == m.n_live);
+    }
+    ck_assert_uint_gt(m.n_found, N / 4);
+    ck_assert_uint_lt(m.n_overlooked, m.n_found / 20);
+    model_uninit(&m);
+}
+END_TEST
+
 /* Every bit of a key counts, and no two tables hash alike. */
 START_TEST(test_hash)
 {
@@ -525,6 +611,8 @@ main(void)
     tcase_add_test(tc, test_two_lines);
     tcase_add_test(tc, test_capacity);
     tcase_add_test(tc, test_memory);
+    tcase_add_test(tc, test_age);
+    tcase_add_test(tc, test_random_age);
     tcase_add_test(tc, test_hash);
     return test_run_nofork(s);
 }

@@ -5,7 +5,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
+#include "adp-pace.h"
+#include "adp-reserve.h"
 #include "openvswitch/vlog.h"
 #include "random.h"
 #include "util.h"
@@ -19,6 +20,9 @@ VLOG_DEFINE_THIS_MODULE(adp_session);
 /* The index is split when it holds more sessions for two lines than this. */
 #define FILL_OF_TWO 7
 
+/* Sessions and lines that are given back at once, at least. */
+#define SHRINK_MIN 64
+
 struct adp_sessions {
     struct adp_session_index index;
     struct adp_session_seeds seeds;
@@ -26,58 +30,36 @@ struct adp_sessions {
     uint32_t max_lines;
     uint32_t capacity;
     uint32_t n_used;            /* Of 'sessions', from the beginning. */
-    uint32_t free_head;         /* A chain through 'hash', plus 1. */
+    uint32_t free_head;         /* Position of a free one, or 0: a chain
+                                 * (struct free_link). */
     uint32_t hand;              /* Next to be looked at for eviction. */
+    uint32_t age_hand;          /* The same for aging. */
+    struct adp_pace pace;       /* Of that. */
+    /* What is beyond has no memory. */
+    uint32_t touched_sessions, touched_lines;
 
     size_t n;
     uint64_t serial;
-    void (*evict)(void *verdict, void *aux);
+    uint64_t n_evicted;
+    void (*evict)(struct adp_session_body *, void *aux);
     void *aux;
 };
 
 /* Memory. */
 
-static void *
-reserve(size_t size)
-{
-    void *p = mmap(NULL, size, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (p == MAP_FAILED) {
-        return NULL;
-    }
-    /* After mlockall() the whole would be taken at once otherwise. */
-    munlock(p, size);
-    if (mprotect(p, size, PROT_READ | PROT_WRITE)) {
-        munmap(p, size);
-        return NULL;
-    }
-#ifdef MADV_HUGEPAGE
-    madvise(p, size, MADV_HUGEPAGE);
-#endif
-    return p;
-}
-
-static void
-release(void *p, size_t size)
-{
-    if (p) {
-        munmap(p, size);
-    }
-}
-
 static void
 release_all(struct adp_sessions *t)
 {
-    release(t->index.lines, t->max_lines * sizeof *t->index.lines);
-    release(t->index.sessions, t->capacity * sizeof *t->index.sessions);
+    adp_unreserve(t->index.lines, t->max_lines * sizeof *t->index.lines);
+    adp_unreserve(t->index.sessions,
+                  t->capacity * sizeof *t->index.sessions);
 }
 
 static bool
 reserve_all(struct adp_sessions *t)
 {
-    t->index.lines = reserve(t->max_lines * sizeof *t->index.lines);
-    t->index.sessions = reserve(t->capacity * sizeof *t->index.sessions);
+    t->index.lines = adp_reserve(t->max_lines * sizeof *t->index.lines);
+    t->index.sessions = adp_reserve(t->capacity * sizeof *t->index.sessions);
     if (t->index.lines && t->index.sessions) {
         return true;
     }
@@ -86,7 +68,8 @@ reserve_all(struct adp_sessions *t)
 }
 
 struct adp_sessions *
-adp_sessions_create(size_t capacity, void (*evict)(void *verdict, void *aux),
+adp_sessions_create(size_t capacity,
+                    void (*evict)(struct adp_session_body *, void *aux),
                     void *aux)
 {
     struct adp_sessions *t = xzalloc(sizeof *t);
@@ -125,11 +108,12 @@ adp_sessions_destroy(struct adp_sessions *t)
     if (!t) {
         return;
     }
-    for (uint32_t i = 0; i < t->n_used; i++) {
-        void *verdict = adp_session_body(&t->index.sessions[i])->verdict;
+    for (uint32_t i = 0; t->evict && i < t->n_used; i++) {
+        struct adp_session_body *body
+            = adp_session_body(&t->index.sessions[i]);
 
-        if (verdict) {
-            t->evict(verdict, t->aux);
+        if (body->token.life) {
+            t->evict(body, t->aux);
         }
     }
     release_all(t);
@@ -190,6 +174,7 @@ split_line(struct adp_sessions *t)
 
     t->overflowed[x->n_lines] = t->overflowed[x->n_lines & x->mask];
     x->n_lines++;
+    t->touched_lines = MAX(t->touched_lines, x->n_lines);
     for (int i = 0; i < LINE_SLOTS; i++) {
         uint32_t hash = old->hashes[i];
 
@@ -291,31 +276,96 @@ adp_sessions_find6(const struct adp_sessions *t, uint32_t hash,
 
 /* Coming and going. */
 
-/* Takes 's' out of the index. */
-static void
-unindex(struct adp_sessions *t, const struct adp_session *s)
+/* Slot and, in '*linep', line of the session at 'position'. */
+static int
+find_slot(const struct adp_sessions *t, uint32_t hash, uint32_t position,
+          struct adp_session_line **linep)
 {
-    uint32_t position = s - t->index.sessions + 1;
-    struct adp_session_line *line = line_of(t, s->hash);
-    int slot = slot_in_line(line, position);
+    int slot;
 
+    *linep = line_of(t, hash);
+    slot = slot_in_line(*linep, position);
     if (slot < 0) {
-        line = line_of(t, other_hash(s->hash));
-        slot = slot_in_line(line, position);
+        *linep = line_of(t, other_hash(hash));
+        slot = slot_in_line(*linep, position);
     }
-    line->positions[slot] = 0;
+    return slot;
+}
+
+/* Where a session is not in use, the chain of such. */
+struct free_link {
+    uint32_t next, prev;        /* Positions, or 0. */
+};
+
+static struct adp_session *
+session_at(const struct adp_sessions *t, uint32_t position)
+{
+    return &t->index.sessions[position - 1];
+}
+
+static uint32_t
+position_of(const struct adp_sessions *t, const struct adp_session *s)
+{
+    return s - t->index.sessions + 1;
+}
+
+static struct free_link *
+free_link(const struct adp_sessions *t, uint32_t position)
+{
+    /* Its key isn't needed any more. */
+    return (struct free_link *) (void *) session_at(t, position);
+}
+
+static bool
+is_free(struct adp_session *s)
+{
+    return !adp_session_body(s)->token.life;
+}
+
+static void
+chain_push(struct adp_sessions *t, uint32_t position)
+{
+    struct free_link *link = free_link(t, position);
+
+    link->next = t->free_head;
+    link->prev = 0;
+    if (t->free_head) {
+        free_link(t, t->free_head)->prev = position;
+    }
+    t->free_head = position;
+}
+
+static void
+chain_remove(struct adp_sessions *t, uint32_t position)
+{
+    struct free_link *link = free_link(t, position);
+
+    if (link->prev) {
+        free_link(t, link->prev)->next = link->next;
+    } else {
+        t->free_head = link->next;
+    }
+    if (link->next) {
+        free_link(t, link->next)->prev = link->prev;
+    }
 }
 
 void
 adp_sessions_remove(struct adp_sessions *t, struct adp_session *s)
 {
     struct adp_session_body *body = adp_session_body(s);
+    uint32_t position = position_of(t, s);
+    struct adp_session_line *line;
 
-    t->evict(body->verdict, t->aux);
-    body->verdict = NULL;
-    unindex(t, s);
-    s->hash = t->free_head;
-    t->free_head = s - t->index.sessions + 1;
+    if (t->evict) {
+        t->evict(body, t->aux);
+    }
+    int slot = find_slot(t, s->hash, position, &line);
+    line->positions[slot] = 0;
+    /* As a reader that holds an old candidate may see it: none with any key,
+     * of either form. */
+    memset(s, 0, sizeof *s);
+    chain_push(t, position);
     t->n--;
     t->serial++;
 }
@@ -324,19 +374,23 @@ adp_sessions_remove(struct adp_sessions *t, struct adp_session *s)
 static struct adp_session *
 take_session(struct adp_sessions *t)
 {
-    struct adp_session *s;
+    uint32_t position;
 
     if (!t->free_head && t->n_used < t->capacity) {
-        return &t->index.sessions[t->n_used++];
+        t->n_used++;
+        t->touched_sessions = MAX(t->touched_sessions, t->n_used);
+        return session_at(t, t->n_used);
     }
     while (!t->free_head) {
-        s = &t->index.sessions[t->hand];
+        struct adp_session *s = &t->index.sessions[t->hand];
+
         t->hand = t->hand + 1 < t->n_used ? t->hand + 1 : 0;
         adp_sessions_remove(t, s);
+        t->n_evicted++;
     }
-    s = &t->index.sessions[t->free_head - 1];
-    t->free_head = s->hash;
-    return s;
+    position = t->free_head;
+    chain_remove(t, position);
+    return session_at(t, position);
 }
 
 static struct adp_session *
@@ -359,6 +413,7 @@ insert(struct adp_sessions *t, uint32_t hash)
     if (slot < 0) {
         slot = random_range(LINE_SLOTS);
         adp_sessions_remove(t, session_in_slot(t, line, slot));
+        t->n_evicted++;
     }
     line->hashes[slot] = hash;
     line->positions[slot] = s - t->index.sessions + 1;
@@ -387,6 +442,139 @@ adp_sessions_insert6(struct adp_sessions *t, uint32_t hash,
     s->v6.key = *key;
     s->is_ipv6 = true;
     return s;
+}
+
+/* Leaving unused, and giving memory back. */
+
+/* The last line gives its sessions to the one that it was split from.  What
+ * finds no room there leaves. */
+static void
+join_line(struct adp_sessions *t)
+{
+    struct adp_session_index *x = &t->index;
+    struct adp_session_line *last = &x->lines[x->n_lines - 1];
+    uint32_t mask = x->mask;
+
+    if (x->n_lines - 1 == x->mask) {
+        mask >>= 1;
+    }
+    struct adp_session_line *first = &x->lines[(x->n_lines - 1) & mask];
+
+    for (int i = 0; i < LINE_SLOTS; i++) {
+        if (last->positions[i] && slot_in_line(first, 0) < 0) {
+            adp_sessions_remove(t, session_in_slot(t, last, i));
+        }
+        if (last->positions[i]) {
+            int slot = slot_in_line(first, 0);
+
+            first->hashes[slot] = last->hashes[i];
+            first->positions[slot] = last->positions[i];
+            last->positions[i] = 0;
+        }
+    }
+    t->overflowed[first - x->lines] |= t->overflowed[x->n_lines - 1];
+    t->overflowed[x->n_lines - 1] = false;
+    x->n_lines--;
+    x->mask = mask;
+}
+
+static bool
+is_unused(struct adp_session *s, uint8_t age)
+{
+    return ((uint8_t) (age - adp_session_body(s)->used)
+            >= ADP_SESSION_MAX_AGE);
+}
+
+/* Takes the last place out of use, moving the session there to where there is
+ * room, unless it is to leave: where it goes the hand may have been
+ * already. */
+static void
+give_last_back(struct adp_sessions *t, uint8_t age)
+{
+    uint32_t position = t->n_used;
+    struct adp_session *s = session_at(t, position);
+
+    if (!is_free(s) && is_unused(s, age)) {
+        adp_sessions_remove(t, s);
+    }
+    if (is_free(s)) {
+        chain_remove(t, position);
+    } else {
+        uint32_t room = t->free_head;
+        struct adp_session_line *line;
+        int slot = find_slot(t, s->hash, position, &line);
+
+        chain_remove(t, room);
+        *session_at(t, room) = *s;
+        line->positions[slot] = room;
+        memset(s, 0, sizeof *s);
+        t->serial++;
+    }
+    t->n_used--;
+}
+
+/* Gives the last piece of memory of an array back, unless the first 'n_used'
+ * elements lie there.  Returns how many of 'n_touched' still have some. */
+static uint32_t
+drop_piece(void *array, size_t size, uint32_t n_used, uint32_t n_touched)
+{
+    size_t to = n_touched * size;
+    size_t from = MAX(ROUND_UP(n_used * size, ADP_RESERVE_PIECE),
+                      ROUND_DOWN(to - MIN(to, 1), ADP_RESERVE_PIECE));
+
+    if (from >= to) {
+        return n_touched;
+    }
+    adp_reserve_drop(array, from, to);
+    return from / size;
+}
+
+/* Gives back up to 'n' sessions, and lines, if few are in use. */
+static void
+shrink(struct adp_sessions *t, size_t n, uint8_t age)
+{
+    struct adp_session_index *x = &t->index;
+
+    for (size_t i = 0; i < n && t->n_used > 2 * t->n; i++) {
+        give_last_back(t, age);
+    }
+    for (size_t i = 0; i < n && x->n_lines > MIN_LINES
+         && (size_t) x->n_lines * FILL_OF_TWO > 8 * t->n; i++) {
+        join_line(t);
+    }
+    if (!t->n && x->n_lines == MIN_LINES) {
+        memset(t->overflowed, 0, MIN_LINES * sizeof *t->overflowed);
+    }
+    t->hand = t->hand < t->n_used ? t->hand : 0;
+    t->touched_sessions = drop_piece(x->sessions, sizeof *x->sessions,
+                                     t->n_used, t->touched_sessions);
+    t->touched_lines = drop_piece(x->lines, sizeof *x->lines, x->n_lines,
+                                  t->touched_lines);
+}
+
+size_t
+adp_sessions_age(struct adp_sessions *t, long long int now)
+{
+    size_t n = adp_pace(&t->pace, now, t->n_used, ADP_SESSION_MAX_LOOKS);
+    uint8_t age = adp_session_age(now);
+    size_t n_before = t->n;
+
+    for (size_t i = 0; i < n; i++) {
+        t->age_hand = t->age_hand < t->n_used ? t->age_hand : 0;
+        struct adp_session *s = &t->index.sessions[t->age_hand++];
+
+        if (!is_free(s) && is_unused(s, age)) {
+            adp_sessions_remove(t, s);
+        }
+    }
+    shrink(t, n + SHRINK_MIN, age);
+    return n_before - t->n;
+}
+
+uint64_t
+adp_sessions_evicted(const struct adp_sessions *t)
+{
+    return t->n_evicted;
 }
 
 uint64_t

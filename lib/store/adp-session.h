@@ -25,7 +25,10 @@
  *
  * Capacity is fixed.  When it is reached, or when a line is full, a new session
  * takes the place of an old one, which is as if the old one had never been
- * met.
+ * met.  A session that no packet used for some half a minute leaves
+ * (adp_sessions_age()), and when few are left the table gives its memory back,
+ * a piece at a time: the last session moves to where one is missing, the last
+ * line of the index joins the one that it was split from.
  *
  * Thread-safety: a table belongs to one thread.  adp_sessions_count() may be
  * called from any.
@@ -37,6 +40,7 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+#include "adp-token.h"
 #include "openvswitch/types.h"
 #include "packets.h"
 #include "util.h"
@@ -80,17 +84,22 @@ BUILD_ASSERT_DECL(sizeof(struct adp_session_key6) == 64);
 
 /* A session without its key.  The caller's to fill. */
 struct adp_session_body {
-    void *verdict;              /* NULL: no longer in the table. */
+    struct adp_token token;     /* 'life' 0: not in the table. */
     void *conn0;
     uint32_t epoch0;
-    uint32_t generation;
-    uint32_t learn_seq;
     uint8_t n_conns;
-    bool has_more;              /* Packets need the session's second line. */
-    uint8_t zero[2];
+    uint8_t more;               /* ADP_SESSION_MORE_*. */
+    uint8_t used;               /* See adp_session_use(). */
+    uint8_t zero;
 
     void *conn1, *conn2;
     uint32_t epoch1, epoch2;
+};
+
+/* What packets need beside the session's first line. */
+enum {
+    ADP_SESSION_MORE_LINE = 1 << 0,     /* Its second line. */
+    ADP_SESSION_MORE_TUNNEL = 1 << 1,   /* The tunnel that they go into. */
 };
 
 /* The parts that most packets need lie in one cache line with an IPv4 key, in
@@ -119,7 +128,7 @@ struct adp_session {
 } OVS_ALIGNED_VAR(128);
 BUILD_ASSERT_DECL(sizeof(struct adp_session) == 128);
 BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.conn1) == 64);
-BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.zero[1]) == 63);
+BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.zero) == 63);
 BUILD_ASSERT_DECL(offsetof(struct adp_session, v6.key.zero) == 60);
 
 static inline struct adp_session_body *
@@ -154,15 +163,43 @@ adp_session_is6(const struct adp_session *s,
 
 struct adp_sessions;
 
-/* For at least 'capacity' sessions.  'evict' is told of each session that
- * leaves to make room, before it does; a call must not change the table.
+/* For at least 'capacity' sessions.  'evict', unless it is NULL, is told of
+ * each session that leaves, before it does; a call must not change the table.
  * Where memory can't be reserved there is room for fewer, at least
  * some thousands. */
-struct adp_sessions *adp_sessions_create(size_t capacity,
-                                         void (*evict)(void *verdict,
-                                                       void *aux),
-                                         void *aux);
-void adp_sessions_destroy(struct adp_sessions *);   /* Evicts all. */
+struct adp_sessions *adp_sessions_create(
+    size_t capacity, void (*evict)(struct adp_session_body *, void *aux),
+    void *aux);
+/* Evicts all.  Costs as much as there are, if somebody wants to be told;
+ * otherwise what unmapping the memory costs. */
+void adp_sessions_destroy(struct adp_sessions *);
+
+/* The clock by which sessions age counts in steps of some seconds. */
+#define ADP_SESSION_AGE_SHIFT 13        /* 2**13 ms. */
+#define ADP_SESSION_MAX_AGE 4           /* Steps without a packet. */
+
+static inline uint8_t
+adp_session_age(long long int now_ms)
+{
+    return now_ms >> ADP_SESSION_AGE_SHIFT;
+}
+
+/* Notes that the session is in use.  Writes once in a step. */
+static inline void
+adp_session_use(struct adp_session_body *body, uint8_t age)
+{
+    if (OVS_UNLIKELY(body->used != age)) {
+        body->used = age;
+    }
+}
+
+/* Looks for sessions that nobody uses, at a pace that gets round in
+ * ADP_PACE_ROUND_MS (adp-pace.h); call it often, for a session leaves within
+ * that and ADP_SESSION_MAX_AGE steps only then.  Returns the number of those that
+ * left.  Cost: in proportion to the time since the last call and the number of
+ * sessions, at most ADP_SESSION_MAX_LOOKS looks. */
+#define ADP_SESSION_MAX_LOOKS 65536
+size_t adp_sessions_age(struct adp_sessions *, long long int now_ms);
 
 /* Secret numbers of a table, so that nobody can choose keys that meet in one
  * line of its index.  Immutable. */
@@ -345,13 +382,15 @@ struct adp_session *adp_sessions_insert6(struct adp_sessions *, uint32_t hash,
 
 void adp_sessions_remove(struct adp_sessions *, struct adp_session *);
 
-/* Changes whenever a session left the table. */
+/* Changes whenever a session left the table, or moved. */
 uint64_t adp_sessions_serial(const struct adp_sessions *);
 
 size_t adp_sessions_count(const struct adp_sessions *);
 size_t adp_sessions_capacity(const struct adp_sessions *);
-/* Bytes in use: of the sessions that were ever in use at once, and of the
- * index for them. */
+/* How many had to make room for others. */
+uint64_t adp_sessions_evicted(const struct adp_sessions *);
+/* Bytes in use: of the sessions, with those that were in use at once not long
+ * ago, and of the index for them. */
 size_t adp_sessions_size(const struct adp_sessions *);
 
 #endif /* adp-session.h */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Collecting what was counted in the stores, in one thread for all. */
+
+#include <config.h>
+#include "adp-store-private.h"
+
+/* Where all has to be done at once. */
+#define ALL SIZE_MAX
+
+struct adp_collector *
+adp_collector_create(const struct adp_store_class *class)
+{
+    struct adp_collector *c = xzalloc(sizeof *c);
+
+    c->class = class;
+    ovs_mutex_init(&c->mutex);
+    ovs_list_init(&c->stores);
+    mpsc_queue_init(&c->leaving);
+    return c;
+}
+
+void
+adp_collector_add(struct adp_collector *c, struct adp_store *store)
+{
+    ovs_mutex_lock(&c->mutex);
+    ovs_list_push_back(&c->stores, &store->list_node);
+    ovs_mutex_unlock(&c->mutex);
+}
+
+/* The store after 'store', or the first if that is NULL; or NULL. */
+static struct adp_store *
+next_store(struct adp_collector *c, const struct adp_store *store)
+{
+    ovs_mutex_lock(&c->mutex);
+    const struct ovs_list *next = (store ? store->list_node.next
+                                   : c->stores.next);
+    struct adp_store *s = (next == &c->stores ? NULL
+                           : CONTAINER_OF(next, struct adp_store, list_node));
+    ovs_mutex_unlock(&c->mutex);
+
+    return s;
+}
+
+/* One verdict. */
+
+static void
+credit(const struct adp_store *store, uint32_t slot)
+{
+    struct adp_store_record *record = adp_store_record(store, slot);
+    struct adp_stored *v = adp_store_at(store, slot);
+    uint64_t n_packets, n_bytes;
+    void *owner;
+
+    atomic_read_explicit(&v->n_packets, &n_packets, memory_order_acquire);
+    if (n_packets == record->n_packets) {
+        return;
+    }
+    atomic_read_relaxed(&v->n_bytes, &n_bytes);
+    atomic_read_relaxed(&v->owner, &owner);
+    if (owner) {
+        store->class->credit(v, n_packets - record->n_packets,
+                             n_bytes - record->n_bytes);
+    }
+    record->n_packets = n_packets;
+    record->n_bytes = n_bytes;
+}
+
+/* Credits the last of a verdict that has left. */
+static void
+release(const struct adp_store *store, uint32_t slot)
+{
+    struct adp_stored *v = adp_store_at(store, slot);
+    void *owner;
+
+    credit(store, slot);
+    atomic_read_explicit(&v->owner, &owner, memory_order_acquire);
+    if (owner) {
+        atomic_store_relaxed(&v->owner, NULL);
+        store->class->release(v);
+    }
+}
+
+static bool
+take_leaving(struct adp_collector *c, size_t *n)
+{
+    struct mpsc_queue_node *node = NULL;
+
+    mpsc_queue_acquire(&c->leaving);
+    while (*n && (node = mpsc_queue_pop(&c->leaving)) != NULL) {
+        struct adp_store_record *record
+            = CONTAINER_OF(node, struct adp_store_record, node);
+        struct adp_store *store = record->store;
+        uint64_t orig;
+
+        release(store, adp_store_slot(store, adp_store_of_record(record)));
+        mpsc_queue_insert(&store->returned, &record->node);
+        atomic_sub_relaxed(&store->n_leaving, 1, &orig);
+        --*n;
+    }
+    mpsc_queue_release(&c->leaving);
+    return *n > 0;
+}
+
+/* One store. */
+
+/* Begins with the list that is complete, if there is one. */
+static void
+begin_store(struct adp_collector *c, struct adp_store *store)
+{
+    atomic_read_explicit(&store->activity, &c->activity,
+                         memory_order_acquire);
+    atomic_read_explicit(&store->round, &c->round, memory_order_acquire);
+    c->at = store;
+    c->next = c->end = 0;
+    c->nothing_new = (!(c->activity & 1)
+                      && c->activity == store->seen_activity
+                      && c->round == store->seen_round);
+    if (c->nothing_new) {
+        c->list = c->round;
+        return;
+    }
+    c->list = store->closed_round + 1;
+    atomic_read_explicit(&store->n_listed[c->list & 1], &c->end,
+                         memory_order_acquire);
+}
+
+static void
+end_store(struct adp_collector *c)
+{
+    struct adp_store *store = c->at;
+
+    if (!c->nothing_new) {
+        store->closed_round = c->round - 1;
+        atomic_store_explicit(&store->wanted_round, c->round + 1,
+                              memory_order_release);
+        store->seen_activity = c->activity;
+        store->seen_round = c->round;
+    }
+    c->last = store;
+    c->at = NULL;
+}
+
+/* Returns false if 'n' was not enough. */
+static bool
+collect_store(struct adp_collector *c, size_t *n)
+{
+    for (;;) {
+        for (; c->next < c->end; c->next++) {
+            if (!*n) {
+                return false;
+            }
+            --*n;
+            credit(c->at, c->at->lists[c->list & 1][c->next]);
+        }
+        if (c->list == c->round) {
+            end_store(c);
+            return true;
+        }
+        c->list++;
+        c->next = 0;
+        atomic_read_explicit(&c->at->n_listed[c->list & 1], &c->end,
+                             memory_order_acquire);
+    }
+}
+
+/* Takes a store apart that its thread has left. */
+static void
+dissolve(struct adp_collector *c, struct adp_store *store)
+{
+    uint32_t n_used;
+
+    atomic_read_relaxed(&store->n_used, &n_used);
+    for (uint32_t slot = 0; slot < n_used; slot++) {
+        release(store, slot);
+    }
+    ovs_mutex_lock(&c->mutex);
+    ovs_list_remove(&store->list_node);
+    ovs_mutex_unlock(&c->mutex);
+    adp_store_free(store);
+}
+
+static void
+dissolve_abandoned(struct adp_collector *c)
+{
+    struct adp_store *store, *next;
+
+    for (store = next_store(c, NULL); store; store = next) {
+        bool abandoned;
+
+        next = next_store(c, store);
+        atomic_read_explicit(&store->abandoned, &abandoned,
+                             memory_order_acquire);
+        if (abandoned) {
+            size_t n = ALL;
+
+            take_leaving(c, &n);        /* None of its own is left there. */
+            dissolve(c, store);
+        }
+    }
+}
+
+/* All stores. */
+
+bool
+adp_collector_run(struct adp_collector *c, size_t n)
+{
+    if (!c->amid) {
+        dissolve_abandoned(c);
+        c->amid = true;
+        c->last = NULL;
+        c->at = NULL;
+    }
+    if (!take_leaving(c, &n)) {
+        return false;
+    }
+    for (;;) {
+        if (!c->at) {
+            struct adp_store *store = next_store(c, c->last);
+
+            if (!store) {
+                c->amid = false;
+                return true;
+            }
+            begin_store(c, store);
+        }
+        if (!collect_store(c, &n)) {
+            return false;
+        }
+    }
+}
+
+void
+adp_collector_finish(struct adp_collector *c)
+{
+    if (c->amid) {
+        adp_collector_run(c, ALL);
+    }
+    adp_collector_run(c, ALL);
+}
+
+bool
+adp_collector_is_amid(const struct adp_collector *c)
+{
+    return c->amid;
+}
+
+void
+adp_collector_forget(struct adp_collector *c, const void *owner)
+{
+    struct adp_store *store;
+
+    for (store = next_store(c, NULL); store; store = next_store(c, store)) {
+        uint32_t n_used;
+
+        atomic_read_explicit(&store->n_used, &n_used, memory_order_acquire);
+        for (uint32_t slot = 0; slot < n_used; slot++) {
+            void *its;
+
+            atomic_read_explicit(&adp_store_at(store, slot)->owner, &its,
+                                 memory_order_acquire);
+            if (its == owner) {
+                release(store, slot);
+            }
+        }
+    }
+}
+
+void
+adp_collector_destroy(struct adp_collector *c)
+{
+    dissolve_abandoned(c);
+    ovs_assert(ovs_list_is_empty(&c->stores));
+    mpsc_queue_destroy(&c->leaving);
+    ovs_mutex_destroy(&c->mutex);
+    free(c);
+}

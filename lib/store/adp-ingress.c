@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-ingress.h"
+
+#include "adp-pace.h"
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/packets.h"
+#include "ovs-atomic.h"
+#include "ovs-rcu.h"
+#include "packets.h"
+
+/* Looked at to find the one that leaves a full table. */
+#define EVICT_SAMPLE 8
+
+/* Tunnel metadata that OpenFlow can see, as bytes. */
+#define KEY_LEN offsetof(struct flow_tnl, metadata)
+
+struct ingress_node {
+    struct hmap_node node;
+    struct adp_ingress up;
+    long long int used;
+    struct flow_tnl key;
+};
+
+struct adp_ingress_table {
+    struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
+    size_t max;
+    struct ingress_node *last;          /* Found last, or NULL. */
+    uint32_t next_number;
+    struct hmap_position evict_hand, age_hand;
+    struct adp_pace pace;               /* Of 'age_hand'. */
+    atomic_uint64_t n, n_idle, n_evicted;
+};
+
+static void
+add_to(atomic_uint64_t *counter, int64_t n)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(counter, &value);
+    atomic_store_relaxed(counter, value + n);
+}
+
+struct adp_ingress_table *
+adp_ingress_table_create(size_t max)
+{
+    struct adp_ingress_table *t = xzalloc(sizeof *t);
+
+    hmap_init(&t->kinds);
+    t->max = max;
+    return t;
+}
+
+void
+adp_ingress_table_destroy(struct adp_ingress_table *t)
+{
+    struct ingress_node *node;
+
+    HMAP_FOR_EACH_POP (node, node, &t->kinds) {
+        free(node);
+    }
+    hmap_destroy(&t->kinds);
+    free(t);
+}
+
+static bool
+key_init(struct flow_tnl *key, const struct flow_tnl *tnl)
+{
+    if (tnl->metadata.present.map) {
+        return false;
+    }
+    memcpy(key, tnl, KEY_LEN);
+    key->tp_src = 0;
+    key->ip_ttl = 0;
+    key->ip_tos &= IP_ECN_MASK;
+    return true;
+}
+
+static bool
+has_key(const struct ingress_node *node, const struct flow_tnl *key)
+{
+    return !memcmp(&node->key, key, KEY_LEN);
+}
+
+static struct ingress_node *
+find(struct adp_ingress_table *t, const struct flow_tnl *key)
+{
+    struct ingress_node *node;
+
+    if (t->last && has_key(t->last, key)) {
+        return t->last;
+    }
+    HMAP_FOR_EACH_WITH_HASH (node, node, hash_bytes(key, KEY_LEN, 0),
+                             &t->kinds) {
+        if (has_key(node, key)) {
+            t->last = node;
+            return node;
+        }
+    }
+    return NULL;
+}
+
+struct adp_ingress *
+adp_ingress_find(struct adp_ingress_table *t, const struct flow_tnl *tnl,
+                 long long int now)
+{
+    struct ingress_node *node;
+    struct flow_tnl key;
+
+    if (!key_init(&key, tnl) || !(node = find(t, &key))) {
+        return NULL;
+    }
+    node->used = now;
+    return &node->up;
+}
+
+static void
+leave(struct adp_ingress_table *t, struct ingress_node *node,
+      atomic_uint64_t *counter)
+{
+    hmap_remove(&t->kinds, &node->node);
+    t->last = NULL;
+    add_to(&t->n, -1);
+    add_to(counter, 1);
+    ovsrcu_postpone(free, node);
+}
+
+/* The next in turn, or NULL at the end of a round. */
+static struct ingress_node *
+next_in_turn(struct adp_ingress_table *t, struct hmap_position *hand)
+{
+    struct hmap_node *node = hmap_at_position(&t->kinds, hand);
+
+    return node ? CONTAINER_OF(node, struct ingress_node, node) : NULL;
+}
+
+static void
+evict(struct adp_ingress_table *t)
+{
+    struct ingress_node *oldest = NULL;
+
+    for (int i = 0; i < EVICT_SAMPLE + 1; i++) {
+        struct ingress_node *node = next_in_turn(t, &t->evict_hand);
+
+        if (node && (!oldest || node->used < oldest->used)) {
+            oldest = node;
+        }
+    }
+    if (oldest) {
+        leave(t, oldest, &t->n_evicted);
+    }
+}
+
+static struct ingress_node *
+add(struct adp_ingress_table *t, const struct flow_tnl *key)
+{
+    if (hmap_is_empty(&t->kinds)) {
+        hmap_reserve(&t->kinds, t->max);        /* Never to grow again. */
+    } else if (hmap_count(&t->kinds) >= t->max) {
+        evict(t);
+    }
+
+    struct ingress_node *node = xzalloc(sizeof *node);
+    memcpy(&node->key, key, KEY_LEN);
+    hmap_insert(&t->kinds, &node->node, hash_bytes(key, KEY_LEN, 0));
+    add_to(&t->n, 1);
+    return node;
+}
+
+struct adp_ingress *
+adp_ingress_set(struct adp_ingress_table *t, const struct flow_tnl *tnl,
+                void *owner, ofp_port_t ofp_port, uint64_t serial,
+                long long int now)
+{
+    struct ingress_node *node;
+    struct flow_tnl key;
+
+    if (!key_init(&key, tnl)) {
+        return NULL;
+    }
+    node = find(t, &key);
+    if (!node) {
+        node = add(t, &key);
+    }
+    if (node->up.owner != owner || node->up.ofp_port != ofp_port) {
+        /* Sessions of what it was before are never met again. */
+        node->up.number = t->next_number++;
+    }
+    node->up.owner = owner;
+    node->up.ofp_port = ofp_port;
+    node->up.serial = serial;
+    node->used = now;
+    return &node->up;
+}
+
+void
+adp_ingress_age(struct adp_ingress_table *t, long long int now)
+{
+    size_t n_kinds = hmap_count(&t->kinds);
+    size_t n = adp_pace(&t->pace, now, n_kinds, SIZE_MAX);
+
+    for (size_t i = 0; i < n && !hmap_is_empty(&t->kinds); i++) {
+        struct ingress_node *node = next_in_turn(t, &t->age_hand);
+
+        if (node && now >= node->used + ADP_INGRESS_IDLE_MS) {
+            leave(t, node, &t->n_idle);
+        }
+    }
+    if (n_kinds && hmap_is_empty(&t->kinds)) {
+        hmap_shrink(&t->kinds);
+    }
+}
+
+static uint64_t
+value_of(const atomic_uint64_t *counter)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
+    return value;
+}
+
+void
+adp_ingress_add_counts(const struct adp_ingress_table *t,
+                       struct adp_ingress_counts *counts)
+{
+    counts->n += value_of(&t->n);
+    counts->n_idle += value_of(&t->n_idle);
+    counts->n_evicted += value_of(&t->n_evicted);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_INGRESS_H
+#define ADP_INGRESS_H 1
+
+/* Where packets out of tunnels came in, as numbers for sessions' keys.
+ *
+ * All packets with the same tunnel metadata are of one kind.  Outer source
+ * port, TTL and ToS, but for its congestion bits, are none of it: OpenFlow has
+ * no fields for them.  So who sends to a tunnel can't make kinds at will; source
+ * addresses and IDs, which he may forge, are as many as the table has room
+ * for, and then the kind leaves that was longest without a packet among some.  A kind without packets leaves
+ * after ADP_INGRESS_IDLE_MS, and the time that aging takes to get round.
+ *
+ * Thread-safety: a table belongs to one thread, an RCU reader, until which
+ * quiesces it may use a kind that it found; adp_ingress_get_counts() for any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "openvswitch/types.h"
+
+struct adp_ingress_table;
+struct flow_tnl;
+
+struct adp_ingress {
+    uint32_t number;            /* Of no other kind, nor of an earlier life. */
+    void *owner;                /* The bridge and port that packets are for, */
+    ofp_port_t ofp_port;
+    uint64_t serial;            /* as was known at this serial of the ports. */
+};
+
+#define ADP_INGRESS_IDLE_MS 30000
+
+/* For 'max' kinds. */
+struct adp_ingress_table *adp_ingress_table_create(size_t max);
+void adp_ingress_table_destroy(struct adp_ingress_table *);
+
+/* The kind of packets with metadata 'tnl', or NULL. */
+struct adp_ingress *adp_ingress_find(struct adp_ingress_table *,
+                                     const struct flow_tnl *tnl,
+                                     long long int now_ms);
+/* Makes it, or tells that it is somebody else's now.  NULL if there are no such
+ * kinds: 'tnl' has options. */
+struct adp_ingress *adp_ingress_set(struct adp_ingress_table *,
+                                    const struct flow_tnl *tnl, void *owner,
+                                    ofp_port_t ofp_port, uint64_t serial,
+                                    long long int now_ms);
+
+/* Looks for kinds that are out of use; to be called often. */
+void adp_ingress_age(struct adp_ingress_table *, long long int now_ms);
+
+struct adp_ingress_counts {
+    uint64_t n;
+    uint64_t n_idle, n_evicted; /* Left unused, for want of room; ever. */
+};
+/* Adds to '*counts'. */
+void adp_ingress_add_counts(const struct adp_ingress_table *,
+                            struct adp_ingress_counts *counts);
+
+#endif /* adp-ingress.h */

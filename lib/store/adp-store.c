@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-store-private.h"
+
+#include <errno.h>
+#include "adp-reserve.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "random.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_store);
+
+/* Looked at to find the one that leaves a full store. */
+#define EVICT_SAMPLE 8
+
+/* Slots that come back at a time. */
+#define RETURN_MAX 64
+
+/* Slots at the end that are given back at a time. */
+#define TRIM_MAX 64
+
+static void
+add_to(atomic_uint64_t *counter, int64_t n)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(counter, &value);
+    atomic_store_relaxed(counter, value + n);
+}
+
+static uint64_t
+value_of(const atomic_uint64_t *counter)
+{
+    uint64_t value;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
+    return value;
+}
+
+static uint32_t
+n_used(const struct adp_store *store)
+{
+    uint32_t n;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_store *, store)->n_used, &n);
+    return n;
+}
+
+/* Free slots. */
+
+static void
+set_free(struct adp_store *store, uint32_t slot)
+{
+    store->free_words[slot / 64] |= UINT64_C(1) << slot % 64;
+    store->free_summary[slot / 4096] |= UINT64_C(1) << slot / 64 % 64;
+}
+
+static void
+set_taken(struct adp_store *store, uint32_t slot)
+{
+    store->free_words[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    if (!store->free_words[slot / 64]) {
+        store->free_summary[slot / 4096] &= ~(UINT64_C(1) << slot / 64 % 64);
+    }
+}
+
+static bool
+is_free(const struct adp_store *store, uint32_t slot)
+{
+    return store->free_words[slot / 64] >> slot % 64 & 1;
+}
+
+/* The lowest free slot, or 'n_slots'. */
+static uint32_t
+lowest_free(const struct adp_store *store)
+{
+    for (uint32_t i = 0; i < DIV_ROUND_UP(store->n_slots, 4096); i++) {
+        if (store->free_summary[i]) {
+            uint32_t word = i * 64 + raw_ctz(store->free_summary[i]);
+
+            return word * 64 + raw_ctz(store->free_words[word]);
+        }
+    }
+    return store->n_slots;
+}
+
+/* Takes slots back that the collector is done with. */
+static void
+take_returned(struct adp_store *store)
+{
+    struct mpsc_queue_node *node;
+
+    mpsc_queue_acquire(&store->returned);
+    for (int i = 0; i < RETURN_MAX
+         && (node = mpsc_queue_pop(&store->returned)) != NULL; i++) {
+        struct adp_store_record *record
+            = CONTAINER_OF(node, struct adp_store_record, node);
+
+        set_free(store, adp_store_slot(store, adp_store_of_record(record)));
+    }
+    mpsc_queue_release(&store->returned);
+}
+
+/* The index. */
+
+uint32_t
+adp_store_slot(const struct adp_store *store, const struct adp_stored *v)
+{
+    return ((const char *) v - store->public.slots) / store->public.size;
+}
+
+static struct adp_stored *
+next_of_chain(const struct adp_store *store, uint32_t next, uint32_t hash)
+{
+    while (next) {
+        const struct adp_store_record *record
+            = adp_store_record(store, next - 1);
+        struct adp_stored *v = adp_store_at(store, next - 1);
+
+        if (record->hash == hash && !v->overtaken) {
+            return v;
+        }
+        next = record->next;
+    }
+    return NULL;
+}
+
+struct adp_stored *
+adp_store_next_with_hash(const struct adp_store *store, uint32_t hash,
+                         const struct adp_stored *prev)
+{
+    return next_of_chain(
+        store, prev ? adp_store_record(store,
+                                       adp_store_slot(store, prev))->next
+        : store->heads[hash & store->hash_mask], hash);
+}
+
+static void
+index_add(struct adp_store *store, uint32_t slot, uint32_t hash)
+{
+    struct adp_store_record *record = adp_store_record(store, slot);
+    uint32_t *head = &store->heads[hash & store->hash_mask];
+
+    record->hash = hash;
+    record->next = *head;
+    *head = slot + 1;
+}
+
+static void
+index_remove(struct adp_store *store, uint32_t slot)
+{
+    struct adp_store_record *record = adp_store_record(store, slot);
+    uint32_t *p = &store->heads[record->hash & store->hash_mask];
+
+    while (*p != slot + 1) {
+        p = &adp_store_record(store, *p - 1)->next;
+    }
+    *p = record->next;
+}
+
+/* Coming and going. */
+
+/* Nobody sees it any more. */
+static void
+pass_to_collector(struct adp_store_record *record)
+{
+    mpsc_queue_insert(&record->store->collector->leaving, &record->node);
+}
+
+static void
+leave(struct adp_store *store, struct adp_stored *v)
+{
+    uint32_t slot = adp_store_slot(store, v);
+    uint64_t orig;
+
+    index_remove(store, slot);
+    v->life = 0;
+    add_to(&store->n_live, -1);
+    atomic_add_relaxed(&store->n_leaving, 1, &orig);
+    ovsrcu_postpone(pass_to_collector, adp_store_record(store, slot));
+}
+
+static long long int
+last_use(const struct adp_stored *v)
+{
+    long long int used;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_stored *, v)->used, &used);
+    return used;
+}
+
+/* Of some, lets the one go that is good for nothing, or else was longest
+ * without a packet. */
+static void
+evict(struct adp_store *store)
+{
+    struct adp_stored *oldest = NULL;
+
+    for (int i = 0, seen = 0; seen < EVICT_SAMPLE && i < 8 * EVICT_SAMPLE;
+         i++) {
+        struct adp_stored *v = adp_store_at(store,
+                                            random_range(n_used(store)));
+
+        if (v->life) {
+            seen++;
+            if (v->overtaken) {
+                oldest = v;
+                break;
+            }
+            if (!oldest || last_use(v) < last_use(oldest)) {
+                oldest = v;
+            }
+        }
+    }
+    if (oldest) {
+        leave(store, oldest);
+        add_to(&store->n_evicted, 1);
+    }
+}
+
+static void
+note_touched(struct adp_store *store, uint32_t n)
+{
+    store->n_touched = n;
+    atomic_store_relaxed(&store->n_bytes,
+                         (uint64_t) n * store->public.size + sizeof *store);
+}
+
+struct adp_stored *
+adp_store_add(struct adp_store *store, uint32_t hash, void *owner,
+              long long int now)
+{
+    take_returned(store);
+    if (value_of(&store->n_live) >= store->max) {
+        evict(store);
+    }
+
+    uint32_t slot = lowest_free(store);
+    if (slot >= store->n_slots || value_of(&store->n_live) >= store->max) {
+        add_to(&store->n_refused, 1);
+        return NULL;
+    }
+    set_taken(store, slot);
+    if (slot >= n_used(store)) {
+        atomic_store_explicit(&store->n_used, slot + 1, memory_order_release);
+    }
+    if (slot >= store->n_touched) {
+        note_touched(store, slot + 1);
+    }
+
+    /* Its counters, and what of them was credited, go on. */
+    struct adp_stored *v = adp_store_at(store, slot);
+    adp_store_record(store, slot)->store = store;
+    index_add(store, slot, hash);
+    v->generation = v->changed = v->ports_serial = 0;
+    v->overtaken = v->on_learn = false;
+    v->life = store->next_life++;
+    if (!store->next_life) {
+        store->next_life = 1;
+    }
+    atomic_store_relaxed(&v->tcp_flags, 0);
+    atomic_store_relaxed(&v->used, now);
+    atomic_store_explicit(&v->owner, owner, memory_order_release);
+    add_to(&store->n_live, 1);
+    return v;
+}
+
+/* Rounds. */
+
+static void
+take_up_round(struct adp_store *store)
+{
+    uint32_t wanted;
+
+    atomic_read_explicit(&store->wanted_round, &wanted, memory_order_acquire);
+    if (OVS_UNLIKELY(wanted != store->public.round)) {
+        atomic_store_relaxed(&store->n_listed[wanted & 1], 0);
+        store->public.round = wanted;
+        atomic_store_explicit(&store->round, wanted, memory_order_release);
+    }
+}
+
+static void
+add_activity(struct adp_store *store)
+{
+    uint32_t activity;
+
+    atomic_read_relaxed(&store->activity, &activity);
+    atomic_store_explicit(&store->activity, activity + 1,
+                          memory_order_release);
+}
+
+void
+adp_store_begin(struct adp_store *store)
+{
+    add_activity(store);
+    take_up_round(store);
+}
+
+void
+adp_store_end(struct adp_store *store)
+{
+    add_activity(store);
+}
+
+void
+adp_store_list(struct adp_store *store, struct adp_stored *v)
+{
+    uint32_t round = store->public.round;
+    uint32_t n;
+
+    atomic_read_relaxed(&store->n_listed[round & 1], &n);
+    if (n < store->list_max) {
+        store->lists[round & 1][n] = adp_store_slot(store, v);
+        atomic_store_explicit(&store->n_listed[round & 1], n + 1,
+                              memory_order_release);
+        v->listed = round;
+    }
+}
+
+/* Growing old. */
+
+/* Gives back slots at the end that are free, and their memory once no list
+ * names them any more. */
+static void
+trim(struct adp_store *store)
+{
+    const size_t size = store->public.size;
+    uint32_t n = n_used(store);
+
+    for (int i = 0; i < TRIM_MAX && n && is_free(store, n - 1); i++) {
+        n--;
+    }
+    if (n != n_used(store)) {
+        atomic_store_relaxed(&store->n_used, n);
+        store->drop_round = store->public.round;
+    }
+
+    size_t from = ROUND_UP(n * size, ADP_RESERVE_PIECE);
+    size_t to = store->n_touched * size;
+    if (from < to && store->public.round - store->drop_round >= 2) {
+        from = MAX(from, ROUND_DOWN(to - 1, ADP_RESERVE_PIECE));
+        adp_reserve_drop(store->public.slots, from, to);
+        note_touched(store, from / size);
+        store->drop_round = store->public.round;
+    }
+}
+
+static bool
+is_of_use(const struct adp_stored *v, long long int now)
+{
+    void *owner;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_stored *, v)->owner, &owner);
+    return owner && !v->overtaken && now < last_use(v) + ADP_STORE_IDLE_MS;
+}
+
+void
+adp_store_age(struct adp_store *store, long long int now)
+{
+    size_t n = adp_pace(&store->pace, now, n_used(store), SIZE_MAX);
+
+    take_up_round(store);
+    take_returned(store);
+    for (size_t i = 0; i < n && n_used(store); i++) {
+        store->age_hand = store->age_hand < n_used(store) ? store->age_hand
+                          : 0;
+        struct adp_stored *v = adp_store_at(store, store->age_hand++);
+
+        if (v->life && !is_of_use(v, now)) {
+            leave(store, v);
+            add_to(&store->n_idle, 1);
+        }
+    }
+    trim(store);
+}
+
+/* The whole. */
+
+static void *
+reserve(size_t size)
+{
+    void *p = adp_reserve(size);
+
+    if (!p) {
+        VLOG_FATAL("no memory for verdicts (%s)", ovs_strerror(errno));
+    }
+    return p;
+}
+
+static size_t
+heads_size(const struct adp_store *store)
+{
+    return (store->hash_mask + UINT64_C(1)) * sizeof *store->heads;
+}
+
+static size_t
+list_size(const struct adp_store *store)
+{
+    return store->list_max * sizeof *store->lists[0];
+}
+
+struct adp_store *
+adp_store_create(struct adp_collector *collector, size_t max)
+{
+    struct adp_store *store = xzalloc_cacheline(sizeof *store);
+
+    store->collector = collector;
+    store->class = collector->class;
+    ovs_assert(store->class->size % CACHE_LINE_SIZE == 0);
+    store->max = max;
+    store->n_slots = max + max / 4 + 1;
+    store->public.size = (store->class->size
+                          + ROUND_UP(sizeof(struct adp_store_record),
+                                     CACHE_LINE_SIZE));
+    store->public.slots = reserve(store->n_slots * store->public.size);
+
+    store->hash_mask = (UINT64_C(1) << log_2_ceil(MAX(max, 2))) - 1;
+    store->heads = reserve(heads_size(store));
+
+    uint32_t n_words = DIV_ROUND_UP(store->n_slots, 64);
+    store->free_words = xcalloc(n_words, sizeof *store->free_words);
+    store->free_summary = xcalloc(DIV_ROUND_UP(n_words, 64),
+                                  sizeof *store->free_summary);
+    for (uint32_t i = 0; i < store->n_slots; i++) {
+        set_free(store, i);
+    }
+
+    /* A slot is listed twice in a round if it lost its memory in between. */
+    store->list_max = 2 * (size_t) store->n_slots;
+    store->lists[0] = reserve(list_size(store));
+    store->lists[1] = reserve(list_size(store));
+    store->public.round = 1;
+    atomic_init(&store->round, 1);
+    atomic_init(&store->wanted_round, 1);
+    store->next_life = 1;
+    mpsc_queue_init(&store->returned);
+    note_touched(store, 0);
+    adp_collector_add(collector, store);
+    return store;
+}
+
+static void
+abandon(struct adp_store *store)
+{
+    atomic_store_explicit(&store->abandoned, true, memory_order_release);
+}
+
+void
+adp_store_destroy(struct adp_store *store)
+{
+    /* Behind the verdicts that left before. */
+    ovsrcu_postpone(abandon, store);
+}
+
+void
+adp_store_free(struct adp_store *store)
+{
+    mpsc_queue_acquire(&store->returned);
+    while (mpsc_queue_pop(&store->returned)) {
+        continue;
+    }
+    mpsc_queue_release(&store->returned);
+    mpsc_queue_destroy(&store->returned);
+    adp_unreserve(store->public.slots, store->n_slots * store->public.size);
+    adp_unreserve(store->heads, heads_size(store));
+    adp_unreserve(store->lists[0], list_size(store));
+    adp_unreserve(store->lists[1], list_size(store));
+    free(store->free_words);
+    free(store->free_summary);
+    free_cacheline(store);
+}
+
+void
+adp_store_add_counts(const struct adp_store *store,
+                     struct adp_store_counts *counts)
+{
+    counts->n_verdicts += value_of(&store->n_live);
+    counts->n_leaving += value_of(&store->n_leaving);
+    counts->n_bytes += value_of(&store->n_bytes);
+    counts->n_idle += value_of(&store->n_idle);
+    counts->n_evicted += value_of(&store->n_evicted);
+    counts->n_refused += value_of(&store->n_refused);
+}
