@@ -128,3 +128,13 @@ adp_cow_free(void *node)
         free(header_of(node));
     }
 }
+
+void
+adp_cow_release(struct adp_cow *cow, void *node)
+{
+    if (cow) {
+        adp_cow_discard(cow, node);
+    } else {
+        adp_cow_free(node);
+    }
+}

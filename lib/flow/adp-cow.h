@@ -69,4 +69,8 @@ size_t adp_cow_size(const void *node);
 /* Frees a node of a version that nobody reads, and that has no next one. */
 void adp_cow_free(void *node);
 
+/* For structures that go in either way: adp_cow_discard() in a change,
+ * adp_cow_free() without (NULL). */
+void adp_cow_release(struct adp_cow *, void *node);
+
 #endif /* adp-cow.h */

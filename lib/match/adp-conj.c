@@ -4,16 +4,6 @@
 #include "adp-conj.h"
 #include "adp-cow.h"
 
-static void
-discard(void *node, struct adp_cow *cow)
-{
-    if (cow) {
-        adp_cow_discard(cow, node);
-    } else {
-        adp_cow_free(node);
-    }
-}
-
 /* Spaces. */
 
 /* Of blocks, to begin with; then they double. */
@@ -36,11 +26,11 @@ adp_conj_space_destroy(struct adp_conj_space *space, struct adp_cow *cow)
         struct adp_conj_page *page = space->pages[i].page;
 
         for (size_t j = 0; j < ADP_CONJ_PAGE_BLOCKS; j++) {
-            discard(page->blocks[j], cow);
+            adp_cow_release(cow, page->blocks[j]);
         }
-        discard(page, cow);
+        adp_cow_release(cow, page);
     }
-    discard(space, cow);
+    adp_cow_release(cow, space);
 }
 
 static uint16_t
@@ -348,9 +338,9 @@ static void
 destroy_bits(struct adp_conj_bits *bits, struct adp_cow *cow)
 {
     for (size_t i = 0; i < bits->n_pages; i++) {
-        discard(bits->pages[i].words, cow);
+        adp_cow_release(cow, bits->pages[i].words);
     }
-    discard(bits, cow);
+    adp_cow_release(cow, bits);
 }
 
 static void
@@ -485,6 +475,6 @@ adp_conj_set_destroy(struct adp_conj_set *set, struct adp_cow *cow)
     if (set->dense) {
         destroy_bits(set->bits, cow);
     } else if (set->n > ARRAY_SIZE(set->few)) {
-        discard(set->list, cow);
+        adp_cow_release(cow, set->list);
     }
 }

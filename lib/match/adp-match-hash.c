@@ -793,16 +793,6 @@ adp_hash_update(struct adp_cow *cow, struct adp_match *old,
     return &hash->match;
 }
 
-static void
-discard(void *node, struct adp_cow *cow)
-{
-    if (cow) {
-        adp_cow_discard(cow, node);
-    } else {
-        adp_cow_free(node);
-    }
-}
-
 struct destroy_aux {
     struct adp_cow *cow;
     size_t n_words;
@@ -819,9 +809,9 @@ destroy_entry(void *entry_, void *aux_)
                              aux->cow);
     }
     if (entry->n_rules > 1) {
-        discard(entry->rules, aux->cow);
+        adp_cow_release(aux->cow, entry->rules);
     }
-    discard(entry, aux->cow);
+    adp_cow_release(aux->cow, entry);
 }
 
 static void
@@ -833,17 +823,17 @@ destroy_subtables(struct adp_hash_subtables *subtables, struct adp_cow *cow)
 
         adp_trie_for_each(subtable->entries, destroy_entry, &aux);
         adp_trie_destroy(subtable->entries, cow);
-        discard(subtable->levels, cow);
-        discard(subtable->n_sets, cow);
-        discard(subtable, cow);
+        adp_cow_release(cow, subtable->levels);
+        adp_cow_release(cow, subtable->n_sets);
+        adp_cow_release(cow, subtable);
     }
-    discard(subtables->refs, cow);
+    adp_cow_release(cow, subtables->refs);
 }
 
 static void
 destroy_conj(void *conj, void *cow)
 {
-    discard(conj, cow);
+    adp_cow_release(cow, conj);
 }
 
 static void
@@ -859,8 +849,8 @@ hash_destroy__(struct adp_match *match, struct adp_cow *cow)
     for (size_t i = 0; i < hash->n_spaces; i++) {
         adp_conj_space_destroy(hash->spaces[i].space, cow);
     }
-    discard(hash->spaces, cow);
-    discard(hash, cow);
+    adp_cow_release(cow, hash->spaces);
+    adp_cow_release(cow, hash);
 }
 
 void

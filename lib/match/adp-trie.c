@@ -237,9 +237,5 @@ adp_trie_destroy(adp_trie slot, struct adp_cow *cow)
             adp_trie_destroy(slots[i], cow);
         }
     }
-    if (cow) {
-        adp_cow_discard(cow, slots);
-    } else {
-        adp_cow_free(slots);
-    }
+    adp_cow_release(cow, slots);
 }

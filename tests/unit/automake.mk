@@ -262,41 +262,9 @@ tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 tests_unit_gen_flows_SOURCES = tests/unit/gen-flows.c
 tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 
+# Of all that is built here: Automake's variables have the programs' names with
+# "_" for "/" and "-".
 ADP_TEST_OBJECTS = \
-	$(tests_unit_libunit_la_OBJECTS) \
-	$(tests_unit_test_changes_OBJECTS) \
-	$(tests_unit_test_conntrack_ahead_OBJECTS) \
-	$(tests_unit_test_conntrack_sctp_OBJECTS) \
-	$(tests_unit_test_conntrack_track_OBJECTS) \
-	$(tests_unit_test_control_conn_OBJECTS) \
-	$(tests_unit_test_decide_ct_OBJECTS) \
-	$(tests_unit_test_decide_OBJECTS) \
-	$(tests_unit_test_dpctl_delta_OBJECTS) \
-	$(tests_unit_test_dpctl_html_OBJECTS) \
-	$(tests_unit_test_dpctl_load_OBJECTS) \
-	$(tests_unit_test_dpctl_stats_OBJECTS) \
-	$(tests_unit_test_dpctl_walk_OBJECTS) \
-	$(tests_unit_test_dpctl_OBJECTS) \
-	$(tests_unit_test_engine_OBJECTS) \
-	$(tests_unit_test_execute_OBJECTS) \
-	$(tests_unit_test_group_OBJECTS) \
-	$(tests_unit_test_guide_OBJECTS) \
-	$(tests_unit_test_learn_OBJECTS) \
-	$(tests_unit_test_match_random_OBJECTS) \
-	$(tests_unit_test_match_OBJECTS) \
-	$(tests_unit_test_metrics_OBJECTS) \
-	$(tests_unit_test_model_index_OBJECTS) \
-	$(tests_unit_test_model_changes_OBJECTS) \
-	$(tests_unit_test_model_OBJECTS) \
-	$(tests_unit_test_pipeline_early_OBJECTS) \
-	$(tests_unit_test_pipeline_example_OBJECTS) \
-	$(tests_unit_test_pipeline_OBJECTS) \
-	$(tests_unit_test_policy_OBJECTS) \
-	$(tests_unit_test_program_OBJECTS) \
-	$(tests_unit_test_session_parse_OBJECTS) \
-	$(tests_unit_test_session_OBJECTS) \
-	$(tests_unit_test_store_OBJECTS) \
-	$(tests_unit_test_state_OBJECTS) \
-	$(tests_unit_test_tunnel_template_OBJECTS) \
-	$(tests_unit_test_turn_OBJECTS) \
-	$(tests_unit_gen_flows_OBJECTS)
+	$(foreach name,$(subst -,_,$(subst /,_,$(UNIT_TESTS))) \
+	               tests_unit_gen_flows tests_unit_libunit_la, \
+		$($(name)_OBJECTS))
