@@ -19,6 +19,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
 #include "svec.h"
+#include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -764,9 +765,5 @@ main(void)
     tcase_add_test(tc, test_random_changes);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }
