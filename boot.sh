@@ -138,6 +138,10 @@ build() {
 }
 
 demo() {
+    "$top/tests/demo/demo.sh" --only-parse "$@"
+    case ${1-} in
+    -h | --help) exec "$top/tests/demo/demo.sh" "$1" ;;
+    esac
     build
     as_root "$top/tests/demo/demo.sh" "$@"
 }

@@ -23,18 +23,36 @@ usage() {
     sed -n '/^# The demo/,/^$/{ s/^# \{0,1\}//; p }' "$0"
 }
 
+refuse() {
+    echo "demo: $*" >&2
+    echo "usage: tests/demo/demo.sh [--keep | --stop DIR]" >&2
+    exit 2
+}
+
+# --only-parse comes first: only checks what follows it.
+ONLY_PARSE=
+[ "${1:-}" != --only-parse ] || { ONLY_PARSE=1; shift; }
+case ${1:-} in
+'' | --keep | -h | --help)
+    [ $# -le 1 ] || refuse "too much: ${*:2}"
+    ;;
+--stop)
+    [ $# = 2 ] && [ -f "$2/netns" ] ||
+        refuse "--stop needs the folder that --keep told: ${*:2}"
+    ;;
+*) refuse "does not take: $*" ;;
+esac
+[ ! "$ONLY_PARSE" ] || exit 0
+
 KEEP=
 case ${1:-} in
-'') ;;
 --keep) KEEP=1 ;;
 --stop)
-    [ -f "${2:-}/netns" ] || { echo "usage: $0 --stop DIR" >&2; exit 2; }
     e2e_cleanup "${2%/}"
     say "stopped; $2 is gone"
     exit 0
     ;;
 -h | --help) usage; exit 0 ;;
-*) usage >&2; exit 2 ;;
 esac
 
 # --- the table --------------------------------------------------------------
