@@ -9,6 +9,8 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -435,6 +437,31 @@ option_name(int c)
     return o->name;
 }
 
+/* Did the reader of the output go away? */
+static bool
+output_is_closed(void)
+{
+    struct pollfd pollfd = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+    return poll(&pollfd, 1, 0) > 0 && pollfd.revents & POLLERR;
+}
+
+void
+dpctl_flush(void)
+{
+    if (!fflush(stdout) && !ferror(stdout)) {
+        return;
+    }
+    if (output_is_closed()) {
+        /* What anybody dies of who writes into a closed pipe.  The signal is
+         * ignored elsewhere: a server may go, too. */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    clearerr(stdout);
+    dpctl_fail(DPCTL_EXIT_ERROR, "can't write the output");
+}
+
 /* Fails if an option was given that 'command' doesn't take. */
 static void
 check_options(const struct command *command, const bool given[])
@@ -507,8 +534,6 @@ main(int argc, char *argv[])
     svec_destroy(&o.files);
     free(default_socket);
     free(default_db);
-    if (fflush(stdout) || ferror(stdout)) {
-        dpctl_fail(DPCTL_EXIT_ERROR, "can't write the output");
-    }
+    dpctl_flush();
     return DPCTL_EXIT_OK;
 }

@@ -91,6 +91,10 @@ struct dpctl_rpc_error *dpctl_try_call(struct dpctl_rpc *,
 struct json *dpctl_call_once(const struct dpctl_options *, const char *method,
                              struct json *param);
 
+/* Sees to it that what was printed is written.  Ends the program where it can't
+ * be: by SIGPIPE, as others do, where the reader went away. */
+void dpctl_flush(void);
+
 /* Prints JSON or YAML, as asked for. */
 void dpctl_print_json(const struct dpctl_options *, const struct json *);
 

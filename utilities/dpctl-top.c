@@ -120,7 +120,7 @@ redraw(const char *text)
     }
     ds_put_cstr(&s, "\033[J\033[?7h");
     fputs(ds_cstr(&s), stdout);
-    fflush(stdout);
+    dpctl_flush();
     ds_destroy(&s);
 }
 
@@ -131,7 +131,7 @@ show(const struct top *top, const char *text)
         redraw(text);
     } else {
         fputs(text, stdout);
-        fflush(stdout);
+        dpctl_flush();
     }
 }
 
@@ -196,7 +196,7 @@ show_problem(const struct top *top)
     if (top->live) {
         redraw(ds_cstr(&s));
     } else {
-        fflush(stdout);
+        dpctl_flush();
         fputs(ds_cstr(&s), stderr);
     }
     ds_destroy(&s);

@@ -281,6 +281,17 @@ expect_warnings(const char *text, const char *expected)
 START_TEST(warns_of_ipv6)
 {
     expect_warnings(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: "
+        "{clusterIP: 10.96.0.1, sessionAffinity: ClientIP, "
+        "sessionAffinityConfig: {clientIP: {timeoutSeconds: 65536}}}\n",
+        "Service default/s: spec.sessionAffinityConfig.clientIP."
+        "timeoutSeconds: 65536 becomes 65535: timeouts of OpenFlow go no "
+        "further");
+    expect_warnings(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: "
+        "{clusterIP: 10.96.0.1, sessionAffinity: ClientIP, "
+        "sessionAffinityConfig: {clientIP: {timeoutSeconds: 65535}}}\n", "");
+    expect_warnings(
         WORLD "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
         "spec: {clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1, 'fd00::1'], "
         "externalIPs: ['2001:db8::1', '2001:db8::2'], ports: [{port: 80}]}\n",

@@ -152,6 +152,16 @@ START_TEST(json_documents)
 }
 END_TEST
 
+/* YAML may begin as JSON does. */
+START_TEST(yaml_flow_style)
+{
+    expect_load("{kind: Pod, metadata: {name: a}}",
+                "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}");
+    expect_load("{\"a\": 1}\n---\nb: 2\n---\n[x, 'y']\n",
+                "{\"a\":1} | {\"b\":2} | [\"x\",\"y\"]");
+}
+END_TEST
+
 START_TEST(json_errors)
 {
     expect_load_error("{\"a\": 1,\n\"b\": ", "f:2:", "end of input");
@@ -358,6 +368,7 @@ main(void)
     tcase_add_test(tc, yaml_errors);
     tcase_add_test(tc, yaml_too_deep);
     tcase_add_test(tc, json_documents);
+    tcase_add_test(tc, yaml_flow_style);
     tcase_add_test(tc, json_errors);
     tcase_add_test(tc, too_large);
     tcase_add_test(tc, print_round_trip);

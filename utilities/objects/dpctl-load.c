@@ -18,13 +18,21 @@
 #include "svec.h"
 #include "util.h"
 
+/* Only the first 'n' stay. */
+static void
+docs_truncate(struct dpctl_docs *docs, size_t n)
+{
+    while (docs->n > n) {
+        docs->n--;
+        free(docs->docs[docs->n].file);
+        json_destroy(docs->docs[docs->n].json);
+    }
+}
+
 void
 dpctl_docs_destroy(struct dpctl_docs *docs)
 {
-    for (size_t i = 0; i < docs->n; i++) {
-        free(docs->docs[i].file);
-        json_destroy(docs->docs[i].json);
-    }
+    docs_truncate(docs, 0);
     free(docs->docs);
     *docs = (struct dpctl_docs) DPCTL_DOCS_INITIALIZER;
 }
@@ -572,9 +580,25 @@ dpctl_load_text(struct dpctl_docs *docs, const char *file,
     while (i < len && isspace((unsigned char) text[i])) {
         i++;
     }
-    return (i < len && (text[i] == '{' || text[i] == '[')
-            ? load_json(docs, file, text, len)
-            : load_yaml(docs, file, text, len));
+    if (i >= len || (text[i] != '{' && text[i] != '[')) {
+        return load_yaml(docs, file, text, len);
+    }
+
+    /* JSON, most likely.  YAML can be written in that way, too. */
+    size_t n_before = docs->n;
+    char *error = load_json(docs, file, text, len);
+    if (error) {
+        docs_truncate(docs, n_before);
+        char *yaml_error = load_yaml(docs, file, text, len);
+        if (yaml_error) {
+            docs_truncate(docs, n_before);
+            free(yaml_error);
+        } else {
+            free(error);
+            error = NULL;
+        }
+    }
+    return error;
 }
 
 /* Files. */

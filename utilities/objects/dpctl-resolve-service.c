@@ -286,14 +286,15 @@ put_options(const struct service *s, struct json *record)
     const char *affinity = dpctl_json_str(spec, "sessionAffinity");
 
     if (affinity && !strcmp(affinity, "ClientIP")) {
-        enum { DEFAULT_TIMEOUT = 10800, MAX_TIMEOUT = 65535 };
+        enum { DEFAULT_TIMEOUT = 10800 };
         long long int timeout
             = dpctl_json_int(spec,
                              "sessionAffinityConfig.clientIP.timeoutSeconds",
                              DEFAULT_TIMEOUT);
         struct json *json = json_object_create();
         json_object_put(json, "timeoutSeconds",
-                        json_integer_create(MIN(timeout, MAX_TIMEOUT)));
+                        json_integer_create(MIN(timeout,
+                                                DPCTL_MAX_AFFINITY_S)));
         json_object_put(record, "sessionAffinity", json);
     }
     for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {

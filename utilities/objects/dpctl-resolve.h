@@ -39,6 +39,10 @@
 struct dpctl_kind;
 struct json;
 
+/* How long session affinity lasts at the most: timeouts of OpenFlow have 16
+ * bits. */
+enum { DPCTL_MAX_AFFINITY_S = 65535 };
+
 /* Parts of the result. */
 enum {
     DPCTL_PARTS_NODES = 1 << 0,

@@ -8,6 +8,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-resolve.h"
 #include "dpctl-tier.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
@@ -223,6 +224,26 @@ warn_of_pods(struct shash *heaps, const char *what, struct svec *warnings)
     heaps_destroy(heaps);
 }
 
+/* Services. */
+
+static void
+check_affinity(const struct json *service, struct lines *lines)
+{
+    const char *path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
+    long long int timeout = dpctl_json_int(service, path, 0);
+    const char *affinity = dpctl_json_str(service, "spec.sessionAffinity");
+
+    if (timeout > DPCTL_MAX_AFFINITY_S && affinity
+        && !strcmp(affinity, "ClientIP")) {
+        char *title = dpctl_kind_title(&dpctl_kinds[DPCTL_SERVICE], service,
+                                       "");
+        lines_add(lines, xasprintf("%s: %s: %lld becomes %d: timeouts of "
+                                   "OpenFlow go no further", title, path,
+                                   timeout, DPCTL_MAX_AFFINITY_S));
+        free(title);
+    }
+}
+
 /* Policies. */
 
 char *
@@ -295,6 +316,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct shash pod_namespaces = SHASH_INITIALIZER(&pod_namespaces);
     struct shash pod_nodes = SHASH_INITIALIZER(&pod_nodes);
     struct lines ipv6 = { .to = warnings };
+    struct lines affinity = { .to = warnings };
 
     for (size_t i = 0; i < shash_count(s->given); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
@@ -302,6 +324,8 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
         check_ipv6(kind, nodes[i]->data, &ipv6);
         if (kind->id == DPCTL_POD) {
             check_pod(s, nodes[i]->data, &pod_namespaces, &pod_nodes);
+        } else if (kind->id == DPCTL_SERVICE) {
+            check_affinity(nodes[i]->data, &affinity);
         }
     }
     free(nodes);

@@ -9,6 +9,7 @@
  *   - IPv6 addresses, which are left out;
  *   - Pods whose Namespace or Node isn't known: no selector finds them by the
  *     Namespace's labels, and no packet finds the way to the Node;
+ *   - session affinity that is to last longer than OpenFlow's timeouts;
  *   - policies of one Tier with one priority, whose order nothing defines.
  *
  * An object is named once for each of these at most, and of each only a few
