@@ -7,6 +7,7 @@
  * those change a connection, these change a copy. */
 
 #include "cmap-ahead.h"
+#include "conntrack-track-private.h"
 #include "ovs-thread.h"
 
 BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
@@ -392,6 +393,18 @@ peek_note(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
     pc->is_new = is_new;
 }
 
+/* A connection that isn't open after the packet isn't worth remembering: it may
+ * be one of a flood, and the packets that open it are no ordinary ones. */
+static void
+peek_note_half_open(struct conntrack_peek *p,
+                    const struct conntrack_peek_conn *pc)
+{
+    if (pc->up->key.nw_proto == IPPROTO_TCP
+        && !conntrack_tcp_is_open(pc->up)) {
+        p->ordinary = false;
+    }
+}
+
 /* As conn_update_state().  Returns true if a new connection takes its
  * place. */
 static bool
@@ -420,6 +433,7 @@ peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
             p->ct_state |= CS_REPLY_DIR;
         }
         peek_note(p, pc, false);
+        peek_note_half_open(p, pc);
         return false;
     case CT_UPDATE_INVALID:
         p->ct_state = CS_INVALID;
@@ -432,6 +446,7 @@ peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
     case CT_UPDATE_VALID_NEW:
         p->ct_state |= CS_NEW;
         peek_note(p, pc, true);
+        peek_note_half_open(p, pc);
         return false;
     }
     OVS_NOT_REACHED();

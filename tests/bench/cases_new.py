@@ -9,6 +9,7 @@ import meter
 import node
 import traffic
 from case import Case, Sample
+from cases_memory import reported
 from results import OwnTimes, Times
 
 # A burst is short: there are only so many source ports, and a table that
@@ -62,6 +63,7 @@ class NewConnections(Case):
     def burst(self, switch, connections, ports):
         connections.program('syn')
         sent = -connections.sent()
+        made = -self.n_evicted(switch)
         window = meter.Window(switch, ports)
         switch.generator.start(*connections.ports)
         time.sleep(0.05)
@@ -71,11 +73,16 @@ class NewConnections(Case):
         switch.generator.stop()
         time.sleep(0.05)
         sent += connections.sent()
-        made = switch.n_connections()
+        made += switch.n_connections() + self.n_evicted(switch)
         rate = sum(window.counters[port]['rx'] for port in connections.ports)
         # Each packet opens a connection, unless source ports were used up.
         rate *= min(1, made / max(1, sent)) / window.seconds
         return self.sample(rate, window, connections=made, packets=sent)
+
+    @staticmethod
+    def n_evicted(switch):
+        """Connections that made room for others, as none is answered."""
+        return reported(switch, 'half_open_evicted') or 0
 
     def sample(self, rate, window, **details):
         return Sample(rate / 1e6, window.cycles_per_packet, **details,

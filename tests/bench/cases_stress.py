@@ -15,8 +15,7 @@ import pipeline
 import services
 import traffic
 from case import Case, Sample
-from cases_memory import resident_bytes
-from cases_new import SETTLE_SECONDS
+from cases_memory import reported, resident_bytes
 from results import Limit, NothingLost
 
 RULES = 10000
@@ -236,16 +235,15 @@ class AffinityFlood(Case):
     offered = 100000            # Of the established traffic beside it.
     networks = 256              # Sources: so many times 65,536.
     interval = 0.01             # Between replies of OpenFlow.
-    plain, affine = '10.96.1.0', services.AFFINITY_IP
+    service = services.AFFINITY_IP
 
     def run(self, switch):
         background = Background(switch, self.offered)
-        self.prepare(switch)
-        self.aim(switch, self.affine)
+        self.aim(switch)
         bridge = openflow.Connection(switch.dir + '/br-int.mgmt')
         bridge.barrier()
+        background.begin()              # Its probe takes memory, too.
         before = resident_bytes(switch)
-        background.begin()
         switch.generator.start(cluster.GATEWAY_PORT)
         slowest, grown = self.watch(switch, bridge, before)
         background.finish()
@@ -256,19 +254,11 @@ class AffinityFlood(Case):
                        grown_mb=grown / 1e6, lost=background.lost,
                        flood_pps=flood['rx'] / window.seconds,
                        connections=switch.n_connections(),
+                       evicted=reported(switch, 'half_open_evicted'),
                        learned=self.n_learned(switch), **window.summary())]
 
-    def prepare(self, switch):
-        """Has the switch take the memory that connections need anyway."""
-        self.aim(switch, self.plain)
-        switch.generator.start(cluster.GATEWAY_PORT)
-        time.sleep(self.seconds * 1.5)  # More than will be needed.
-        switch.generator[cluster.GATEWAY_PORT].run = 0
-        switch.control('dpctl/flush-conntrack')
-        time.sleep(SETTLE_SECONDS)
-
-    def aim(self, switch, service):
-        target = traffic.Target(service, cluster.GATEWAY_MAC, 80)
+    def aim(self, switch):
+        target = traffic.Target(self.service, cluster.GATEWAY_MAC, 80)
         packets = [traffic.packet('tcp', Source('20.%d.0.0' % i), target,
                                   'syn') for i in range(self.networks)]
         switch.generator.program(cluster.GATEWAY_PORT, packets,
@@ -304,13 +294,9 @@ class Source:
 
 
 class PlainFlood(AffinityFlood):
-    """The same to a Service without affinity, in a fresh switch: what
-    connections take."""
+    """The same to a Service without affinity: what connections take."""
 
-    affine = AffinityFlood.plain
-
-    def prepare(self, switch):
-        pass
+    service = '10.96.1.0'
 
 
 class Bounded(Limit):
@@ -333,5 +319,6 @@ def cases():
     yield DropFlow('drop-flow', Limit(5, '5 ms'))
     yield AffinityFlood('affinity-flood',
                         Bounded(300, 100, '0.3 s, 100 MB, none lost'))
-    yield PlainFlood('plain-flood')
+    yield PlainFlood('plain-flood',
+                     Bounded(300, 100, '0.3 s, 100 MB, none lost'))
     yield Replace('replace', NothingLost(95, '95 %, none lost'))

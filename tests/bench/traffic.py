@@ -16,7 +16,7 @@ MAX_SPORTS = 63000
 HANDSHAKE_RATE = 240000         # Of all clients together.
 HANDSHAKE_BACKLOG = 8
 # So many at a time: half open connections don't live long.
-HANDSHAKES = 100000
+HANDSHAKES = 50000
 
 
 class Target:
