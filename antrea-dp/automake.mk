@@ -67,12 +67,14 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/show/adp-show.h \
 	antrea-dp/state/adp-bridge-pipeline.c \
 	antrea-dp/state/adp-bridge-pipeline.h \
-	antrea-dp/state/adp-state-flows.c \
-	antrea-dp/state/adp-state-flows.h \
+	antrea-dp/state/adp-commit.c \
+	antrea-dp/state/adp-commit.h \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-order.h \
 	antrea-dp/state/adp-state.c \
-	antrea-dp/state/adp-state.h
+	antrea-dp/state/adp-state.h \
+	antrea-dp/state/adp-texts.c \
+	antrea-dp/state/adp-texts.h
 # Of these functions of upstream's, adp-turns.c has a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \

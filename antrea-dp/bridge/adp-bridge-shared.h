@@ -131,9 +131,8 @@ void adp_bridge_stop(struct adp_bridge *);      /* Before destruction. */
 void adp_bridge_uninit(struct adp_bridge *);    /* Behind adp_bridge_stop(). */
 /* Is there a journal?  With ofproto_mutex, or in the main thread. */
 bool adp_bridge_is_constructed(const struct adp_bridge *);
-/* Brings the ports up to date.  Returns true if flows that name some may be
- * out of date. */
-bool adp_bridge_run(struct adp_bridge *);
+/* Brings the ports up to date. */
+void adp_bridge_run(struct adp_bridge *);
 /* Lets packets in, unless flows have to be waited for or the bridge is to be
  * 'closed' for another reason. */
 void adp_bridge_set_mode(struct adp_bridge *, bool closed);

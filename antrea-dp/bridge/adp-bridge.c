@@ -222,7 +222,7 @@ adp_bridge_set_mode(struct adp_bridge *b, bool closed)
                           : ADP_MODE_COMPILED));
 }
 
-bool
+void
 adp_bridge_run(struct adp_bridge *b)
 {
     uint64_t seqno = seq_read(connectivity_seq_get());
@@ -237,7 +237,9 @@ adp_bridge_run(struct adp_bridge *b)
         b->own->tnl_conf_seqno = seqno;
         b->own->ports_dirty = true;
     }
-    return b->own->ports_dirty && adp_bridge_rebuild_ports(b);
+    if (b->own->ports_dirty) {
+        adp_bridge_rebuild_ports(b);
+    }
 }
 
 /* What the provider tells. */

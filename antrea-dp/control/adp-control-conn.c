@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jsonrpc.h"
 #include "openvswitch/json.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/poll-loop.h"
@@ -103,6 +104,7 @@ adp_control_conn_destroy(struct adp_control_conn *conn)
 {
     if (conn) {
         conn_forget_input(conn);
+        jsonrpc_msg_destroy(conn->waiting);
         ofpbuf_list_delete(&conn->output);
         stream_close(conn->stream);
         free(conn->name);

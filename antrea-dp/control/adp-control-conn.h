@@ -36,6 +36,7 @@
 #include "openvswitch/list.h"
 
 struct json;
+struct jsonrpc_msg;
 struct stream;
 
 struct adp_control_limits {
@@ -99,6 +100,8 @@ struct adp_control_conn {
     long long int last_input;   /* When the last byte came. */
     size_t discarded_len;       /* Thrown away since it began to close. */
     size_t message_cost;        /* Of the last whole message, as below. */
+    struct jsonrpc_msg *waiting; /* The last whole message, if the owner can't
+                                  * answer it yet.  NULL: none. */
 
     /* What the owner keeps of earlier messages for a later one. */
     uint64_t staged_cost;       /* 0: nothing. */

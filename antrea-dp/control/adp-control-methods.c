@@ -167,12 +167,18 @@ struct watch {
 struct adp_control_session {
     struct shash watches;       /* Bridge name to "struct watch". */
     struct adp_control_stage stage;
+
+    /* The transaction that the client waits for, and what its reply is to
+     * tell.  Its bridge and its state may be gone before it is done. */
+    struct adp_state_call *call;        /* NULL: none. */
+    bool tells_applied, tells_deleted;
+    long long int n_patched;            /* -1: not told. */
 };
 
 struct adp_control_session *
 adp_control_session_create(struct adp_control_stage_pool *pool)
 {
-    struct adp_control_session *session = xmalloc(sizeof *session);
+    struct adp_control_session *session = xzalloc(sizeof *session);
 
     shash_init(&session->watches);
     adp_control_stage_init(&session->stage, pool);
@@ -184,6 +190,7 @@ adp_control_session_destroy(struct adp_control_session *session)
 {
     if (session) {
         shash_destroy_free_data(&session->watches);
+        adp_state_call_unref(session->call);
         adp_control_stage_clear(&session->stage);
         free(session);
     }
@@ -245,6 +252,45 @@ generation_result(const struct adp_state *state)
     return result;
 }
 
+/* Answers the client's transaction.  Returns NULL without an error if it isn't
+ * done yet. */
+static struct json *
+transaction_result(struct adp_control_call *call)
+{
+    struct adp_control_session *session = call->session;
+    struct adp_state_call *transaction = session->call;
+    struct json *result = NULL;
+
+    if (!transaction->done) {
+        return NULL;
+    }
+    session->call = NULL;
+    if (transaction->error) {
+        call->reader.error = transaction->error;
+        transaction->error = NULL;
+    } else {
+        size_t n_applied = transaction->n_applied;
+
+        result = json_object_create();
+        json_object_put(result, "generation",
+                        json_integer_create(transaction->generation));
+        if (session->n_patched >= 0) {
+            json_object_put(result, "patched",
+                            json_integer_create(session->n_patched));
+            n_applied -= session->n_patched;
+        }
+        if (session->tells_applied) {
+            json_object_put(result, "applied", json_integer_create(n_applied));
+        }
+        if (session->tells_deleted) {
+            json_object_put(result, "deleted",
+                            json_integer_create(transaction->n_deleted));
+        }
+    }
+    adp_state_call_unref(transaction);
+    return result;
+}
+
 /* Makes a transaction of the parameters that are named here (NULL: the method
  * doesn't have it, or it isn't given). */
 static struct json *
@@ -257,13 +303,12 @@ transact(struct adp_control_call *call, bool clear,
                                                   JSON_INTEGER);
     uint64_t generation = if_generation ? json_integer(if_generation) : 0;
     bool ignore_missing = call_bool(call, "ignore_missing");
-    size_t n_applied, n_deleted;
+    struct adp_control_session *session = call->session;
 
     if (call->reader.error) {
         return NULL;
     }
 
-    struct adp_state *state = adp_bridge_state(bridge);
     struct adp_state_change change = {
         .clear = clear,
         .apply = apply,
@@ -273,26 +318,12 @@ transact(struct adp_control_call *call, bool clear,
         .if_generation = if_generation ? &generation : NULL,
     };
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
-    call->reader.error = adp_state_transact(state, &change, &n_applied,
-                                            &n_deleted);
+    session->call = adp_state_transact(adp_bridge_state(bridge), &change);
     adp_turn_leave(outer);
-    if (call->reader.error) {
-        return NULL;
-    }
-
-    struct json *result = generation_result(state);
-    if (patch) {
-        size_t n_patched = json_array(patch)->n;
-        json_object_put(result, "patched", json_integer_create(n_patched));
-        n_applied -= n_patched;
-    }
-    if (apply) {
-        json_object_put(result, "applied", json_integer_create(n_applied));
-    }
-    if (delete) {
-        json_object_put(result, "deleted", json_integer_create(n_deleted));
-    }
-    return result;
+    session->tells_applied = apply != NULL;
+    session->tells_deleted = delete != NULL;
+    session->n_patched = patch ? json_array(patch)->n : -1;
+    return transaction_result(call);
 }
 
 /* The same, with what is on the client's stage in front, if the parameter
@@ -557,22 +588,23 @@ static const struct method {
     const char *name;
     const char *params[MAX_PARAMS]; /* All that it knows. */
     struct json *(*cb)(struct adp_control_call *);
+    bool waits;                 /* For a transaction that is under way. */
 } methods[] = {
-    { "apply", { "bridge", "records", "if_generation" }, method_apply },
+    { "apply", { "bridge", "records", "if_generation" }, method_apply, true },
     { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
-      method_delete },
-    { "stage", { "bridge", "apply", "delete" }, method_stage },
+      method_delete, true },
+    { "stage", { "bridge", "apply", "delete" }, method_stage, false },
     { "transact", { "bridge", "apply", "delete", "patch", "if_generation",
-                    "ignore_missing", "staged" }, method_transact },
+                    "ignore_missing", "staged" }, method_transact, true },
     { "replace", { "bridge", "records", "if_generation", "staged" },
-      method_replace },
+      method_replace, true },
     { "get", { "bridge", "kind", "name", "names", "keys", "brief" },
-      method_get },
-    { "watch", { "bridge" }, method_watch },
-    { "stats", { "bridge", "brief" }, method_stats },
-    { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace },
-    { "program", { "bridge" }, method_program },
-    { "version", { NULL }, method_version },
+      method_get, true },
+    { "watch", { "bridge" }, method_watch, false },
+    { "stats", { "bridge", "brief" }, method_stats, false },
+    { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false },
+    { "program", { "bridge" }, method_program, false },
+    { "version", { NULL }, method_version, false },
 };
 
 static const struct method *
@@ -612,6 +644,21 @@ check_params(struct adp_control_call *call, const struct method *method)
     free(nodes);
 }
 
+/* Is the state of the call's bridge busy with a transaction?  What is wrong with
+ * the bridge's name, the method will say. */
+static bool
+must_wait(const struct adp_control_call *call)
+{
+    const struct json *name = shash_find_data(call->params.members, "bridge");
+    const struct adp_bridge *bridge
+        = (!name ? adp_bridge_only()
+           : name->type == JSON_STRING ? adp_bridge_lookup(json_string(name))
+           : NULL);
+    const struct adp_state *state = bridge ? adp_bridge_state(bridge) : NULL;
+
+    return state && adp_state_is_busy(state);
+}
+
 static struct json *
 call_run(struct adp_control_call *call, const char *method_name,
          const struct json *params)
@@ -635,7 +682,13 @@ call_run(struct adp_control_call *call, const char *method_name,
     if (!call->reader.error) {
         check_params(call, method);
     }
-    return call->reader.error ? NULL : method->cb(call);
+    if (call->reader.error) {
+        return NULL;
+    }
+    if (call->session->call) {
+        return transaction_result(call);
+    }
+    return method->waits && must_wait(call) ? NULL : method->cb(call);
 }
 
 struct json *

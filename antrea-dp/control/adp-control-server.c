@@ -168,9 +168,6 @@ server_reply(struct adp_control_server *server, struct adp_control_conn *conn,
              const struct json *id, struct json *result, struct json *error,
              long long int now)
 {
-    if (!result && !error) {
-        error = adp_control_error("internal", NULL, "no result");
-    }
     if (error) {
         conn->n_errors++;
     }
@@ -185,7 +182,8 @@ server_is_clogged(const struct adp_control_server *server)
     return server->backlog_len > server->limits->max_backlog_len;
 }
 
-static void
+/* Returns false if 'msg' can't be answered yet. */
+static bool
 server_handle_request(struct adp_control_server *server,
                       struct adp_control_conn *conn,
                       const struct jsonrpc_msg *msg, long long int now)
@@ -193,9 +191,12 @@ server_handle_request(struct adp_control_server *server,
     struct json *error = NULL;
     struct json *result;
 
-    conn->n_requests++;
     result = server->ops->request(conn, msg->method, msg->params, &error,
                                   server->aux);
+    if (!result && !error) {
+        return false;
+    }
+    conn->n_requests++;
     if (result && server_is_clogged(server)) {
         char *text = json_to_string(result, 0);
         bool is_small = strlen(text) <= SMALL_LEN;
@@ -209,6 +210,7 @@ server_handle_request(struct adp_control_server *server,
         }
     }
     server_reply(server, conn, msg->id, result, error, now);
+    return true;
 }
 
 /* Takes 'json'. */
@@ -241,8 +243,9 @@ server_handle_message(struct adp_control_server *server,
             server_reply(server, conn, msg->id, NULL,
                          adp_control_error("invalid", duplicate,
                                            "is given twice"), now);
-        } else {
-            server_handle_request(server, conn, msg, now);
+        } else if (!server_handle_request(server, conn, msg, now)) {
+            conn->waiting = msg;
+            msg = NULL;
         }
     }
     jsonrpc_msg_destroy(msg);
@@ -272,6 +275,9 @@ server_sum_up(struct adp_control_server *server)
         size_t cost = adp_control_conn_pending_cost(conn);
 
         server->pending_cost += cost;
+        if (conn->waiting) {
+            server->pending_cost += conn->message_cost;
+        }
         server->backlog_len += conn->backlog_len;
         server->staged_cost += conn->staged_cost;
         if (cost > SMALL_LEN
@@ -289,7 +295,12 @@ server_serve(struct adp_control_server *server, struct adp_control_conn *conn,
     size_t granted = MIN(*turn_budget, TURN_CLIENT_INPUT_LEN);
     size_t budget = granted;
 
-    if (server_holds_back(server, conn)) {
+    if (conn->waiting
+        && server_handle_request(server, conn, conn->waiting, now)) {
+        jsonrpc_msg_destroy(conn->waiting);
+        conn->waiting = NULL;
+    }
+    if (conn->waiting || server_holds_back(server, conn)) {
         adp_control_conn_excuse(conn, now);
         return;
     }
@@ -302,6 +313,9 @@ server_serve(struct adp_control_server *server, struct adp_control_conn *conn,
         }
         server_handle_message(server, conn, json, duplicate, now);
         free(duplicate);
+        if (conn->waiting) {
+            break;
+        }
     }
     *turn_budget -= granted - budget;
 }
@@ -348,7 +362,8 @@ adp_control_server_wait(const struct adp_control_server *server)
         pstream_wait(server->listener);
     }
     LIST_FOR_EACH (conn, node, &server->conns) {
-        adp_control_conn_wait(conn, !server_holds_back(server, conn));
+        adp_control_conn_wait(conn, (!conn->waiting
+                                     && !server_holds_back(server, conn)));
     }
 }
 
@@ -360,6 +375,7 @@ conn_activity(const struct adp_control_server *server,
 {
     return (conn->state != ADP_CONN_OPEN ? "closing"
             : conn->backlog_len ? "reply unread"
+            : conn->waiting ? "waiting for an answer"
             : server_holds_back(server, conn) ? "held back"
             : conn->parser ? "in a message"
             : conn->staged_cost ? "in a staged transaction"

@@ -225,9 +225,7 @@ adp_class_run(struct ofproto *ofproto)
     adp_expire_hide(b, &hidden);
     int error = base->run(ofproto);
     adp_expire_unhide(b, &hidden);
-    if (adp_bridge_run(b)) {
-        adp_bridge_pipeline_ports_changed(b);
-    }
+    adp_bridge_run(b);
     adp_bridge_set_mode(b, !adp_bridge_pipeline_run(b));
     return error;
 }

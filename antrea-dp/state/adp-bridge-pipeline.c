@@ -243,6 +243,7 @@ try_pipeline(struct adp_bridge *b)
 {
     reinstall(b);
     if (lacks_pipeline(b)) {
+        /* It doesn't come, or comes in slices. */
         keep_empty(b);
     }
     b->pipeline->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
@@ -257,6 +258,12 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
     struct adp_bridge_pipeline *bp = b->pipeline;
     struct adp_journal_flush flush;
 
+    if (bp->choice.pipeline) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
+
+        adp_state_run(bp->state);
+        adp_turn_leave(outer);
+    }
     adp_journal_take_flush(b, &flush);
     if (flush.emptied && bp->choice.pipeline) {
         VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
@@ -264,9 +271,11 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
         bp->bereft = true;
         try_pipeline(b);
     } else if (bp->bereft && lacks_pipeline(b)
+               && !adp_state_is_busy(bp->state)
                && time_msec() >= bp->next_reinstall) {
         try_pipeline(b);
-    } else if (bp->bereft && lacks_pipeline(b) && flush.filled) {
+    } else if (bp->bereft && lacks_pipeline(b) && flush.filled
+               && !adp_state_is_busy(bp->state)) {
         keep_empty(b);
     }
     bp->bereft = bp->bereft && lacks_pipeline(b);
@@ -281,16 +290,8 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
     } else if (b->pipeline->bereft) {
         poll_timer_wait_until(b->pipeline->next_reinstall);
     }
-}
-
-void
-adp_bridge_pipeline_ports_changed(struct adp_bridge *b)
-{
-    if (adp_bridge_pipeline(b)) {
-        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
-
-        adp_state_sync(b->pipeline->state, false);
-        adp_turn_leave(outer);
+    if (b->pipeline->choice.pipeline) {
+        adp_state_wait(b->pipeline->state);
     }
 }
 

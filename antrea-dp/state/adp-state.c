@@ -5,18 +5,37 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
-#include "adp-state-flows.h"
+#include "adp-commit.h"
+#include "adp-texts.h"
+#include "adp-turn.h"
 #include "model-index.h"
 #include "model-patch.h"
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "pipeline-desired.h"
 #include "pipeline-metrics.h"
 #include "pipeline.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_state);
+
+/* What becomes the state when its flows are in the bridge. */
+struct next_state {
+    struct adp_model *model;
+    struct adp_pipeline_state *ids;
+    uint64_t ports_seq;
+    uint16_t round;
+
+    /* NULL if no call asked for it but ports, round or pipeline. */
+    struct adp_state_call *call;
+    bool changes;               /* The generation. */
+    bool clear;
+    struct json *apply, *delete; /* May be NULL. */
+};
 
 struct adp_state {
     struct adp_bridge *bridge;
@@ -28,14 +47,21 @@ struct adp_state {
     struct adp_index *index;    /* Of 'model'. */
 
     /* What is in the bridge because of it. */
-    struct adp_installed installed;
-    uint64_t ports_seq;         /* Ports that 'installed' was made for, or
+    struct adp_desired *desired;
+    struct adp_texts texts;     /* Contributors to 'desired'. */
+    uint64_t ports_seq;         /* Ports that 'desired' was made for, or
                                  * UINT64_MAX before the first time. */
-    uint16_t round;             /* In the cookies of 'installed'. */
+    uint16_t round;             /* In the cookies of 'desired'. */
     bool synced;                /* False until there are flows, and after the
                                  * bridge refused a change: what is really
                                  * there is in doubt then, and the next change
                                  * installs everything. */
+
+    /* What is on its way into the bridge. */
+    struct adp_commit *commit;  /* NULL: nothing. */
+    struct next_state next;     /* While there is one. */
+    bool lost_flows;            /* Of those of 'commit': to be installed once
+                                 * more at the end. */
 };
 
 struct adp_state *
@@ -48,18 +74,36 @@ adp_state_create(struct adp_bridge *bridge)
     state->index = adp_index_create();
     state->ids = adp_pipeline_state_create();
     state->ports_seq = UINT64_MAX;
-    adp_installed_init(&state->installed);
+    state->desired = adp_desired_create();
+    adp_texts_init(&state->texts);
     return state;
+}
+
+static void
+next_state_uninit(struct adp_state *state)
+{
+    struct next_state *next = &state->next;
+
+    if (next->model != state->model) {
+        adp_model_destroy(next->model);
+    }
+    adp_pipeline_state_destroy(next->ids);
+    adp_state_call_unref(next->call);
+    json_destroy(next->apply);
+    json_destroy(next->delete);
+    memset(next, 0, sizeof *next);
 }
 
 void
 adp_state_destroy(struct adp_state *state)
 {
     if (state) {
+        adp_state_abort(state, "it was deleted");
         adp_model_destroy(state->model);
         adp_index_destroy(state->index);
         adp_pipeline_state_destroy(state->ids);
-        adp_installed_uninit(&state->installed);
+        adp_desired_destroy(state->desired);
+        adp_texts_uninit(&state->texts);
         free(state);
     }
 }
@@ -121,130 +165,186 @@ state_env(const struct adp_state *state)
     };
 }
 
-/* What goes into the bridge. */
-enum install {
-    INSTALL_DIFFERENCE,         /* What isn't believed to be there. */
-    INSTALL_ALL,                /* Everything. */
-    INSTALL_ALONE,              /* Everything, and everything else leaves. */
-};
+/* Calls. */
 
-/* Makes the bridge's flows those of 'set', beside 'installed', which becomes
- * what is there.  On error nothing has changed. */
-static struct adp_error *
-install_beside(struct adp_state *state, struct adp_installed *installed,
-               const struct adp_flow_set *set, enum install how)
+static struct adp_state_call *
+call_create(void)
 {
-    struct adp_install_plan plan;
-    struct adp_error *error;
+    struct adp_state_call *call = xzalloc(sizeof *call);
 
-    error = adp_install_plan_init(&plan, installed, set,
-                                  adp_bridge_port_map(state->bridge),
-                                  adp_bridge_table_map(state->bridge),
-                                  how != INSTALL_DIFFERENCE);
-    if (error) {
-        return error;
-    }
-
-    if (plan.n_flow_mods || plan.n_group_mods || how == INSTALL_ALONE) {
-        char *reason = adp_bridge_commit(state->bridge,
-                                         plan.flow_mods, plan.n_flow_mods,
-                                         plan.group_mods, plan.n_group_mods,
-                                         how == INSTALL_ALONE);
-        if (reason) {
-            /* Perhaps the bridge lacks what we believe to be there. */
-            state->synced = false;
-            error = adp_error_create("internal", NULL, NULL,
-                                     "bridge %s refused the flows: %s",
-                                     adp_bridge_name(state->bridge), reason);
-            free(reason);
-        }
-    }
-    if (!error) {
-        VLOG_DBG("bridge %s: %"PRIuSIZE" flow mods, %"PRIuSIZE" group mods",
-                 adp_bridge_name(state->bridge), plan.n_flow_mods,
-                 plan.n_group_mods);
-        adp_install_plan_take(&plan, installed);
-    }
-    adp_install_plan_uninit(&plan);
-    return error;
-}
-
-static struct adp_error *
-install_flow_set(struct adp_state *state, const struct adp_flow_set *set,
-                 enum install how)
-{
-    struct adp_installed nothing;
-
-    if (how != INSTALL_ALONE) {
-        return install_beside(state, &state->installed, set, how);
-    }
-
-    adp_installed_init(&nothing);
-    struct adp_error *error = install_beside(state, &nothing, set, how);
-    if (!error) {
-        adp_installed_swap(&state->installed, &nothing);
-    }
-    adp_installed_uninit(&nothing);
-    return error;
-}
-
-/* Makes the bridge's flows those that follow from 'model' with 'ids'.  On
- * error nothing has changed, except perhaps 'ids', which must be thrown
- * away. */
-static struct adp_error *
-install_model(struct adp_state *state, const struct adp_model *model,
-              struct adp_pipeline_state *ids, enum install how)
-{
-    const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
-    uint64_t ports_seq = adp_bridge_ports_seq(state->bridge);
-    struct adp_model_env env = state_env(state);
-    struct adp_flow_set set;
-
-    adp_flow_set_init(&set);
-    struct adp_error *error = adp_pipeline_generate(pipeline, model, ids, &env,
-                                                    &set);
-    if (!error) {
-        error = install_flow_set(state, &set, (how == INSTALL_DIFFERENCE
-                                               && !state->synced
-                                               ? INSTALL_ALL : how));
-    }
-    adp_flow_set_uninit(&set);
-
-    if (!error) {
-        state->ports_seq = ports_seq;
-        state->round = env.round;
-        state->synced = true;
-    }
-    return error;
-}
-
-static void
-take_model(struct adp_state *state, struct adp_model *model,
-           struct adp_pipeline_state *ids)
-{
-    if (model != state->model) {
-        adp_model_destroy(state->model);
-        state->model = model;
-    }
-    adp_pipeline_state_destroy(state->ids);
-    state->ids = ids;
+    call->n_refs = 1;
+    return call;
 }
 
 void
-adp_state_sync(struct adp_state *state, bool reinstall)
+adp_state_call_unref(struct adp_state_call *call)
 {
-    uint64_t ports_seq = adp_bridge_ports_seq(state->bridge);
-    uint16_t round = adp_bridge_round(state->bridge);
+    if (call && !--call->n_refs) {
+        adp_error_destroy(call->error);
+        free(call);
+    }
+}
 
-    if (!reinstall && ports_seq == state->ports_seq
-        && round == state->round) {
+/* Takes 'error'; NULL if all is well. */
+static void
+call_end(struct adp_state_call *call, struct adp_error *error,
+         const struct adp_state *state)
+{
+    call->done = true;
+    call->error = error;
+    call->generation = state->generation;
+    if (error) {
+        call->n_applied = call->n_deleted = 0;
+    }
+}
+
+/* The way of a transaction. */
+
+static void
+take_next(struct adp_state *state)
+{
+    struct next_state *next = &state->next;
+
+    if (next->model != state->model) {
+        adp_model_destroy(state->model);
+        state->model = next->model;
+    }
+    adp_pipeline_state_destroy(state->ids);
+    state->ids = next->ids;
+    next->ids = NULL;
+    state->ports_seq = next->ports_seq;
+    state->round = next->round;
+    state->generation += next->changes;
+    if (next->clear) {
+        adp_index_rebuild(state->index, state->model);
+    } else {
+        adp_index_update(state->index, state->model, next->delete);
+        adp_index_update(state->index, state->model, next->apply);
+    }
+}
+
+/* All is in the bridge, or nothing. */
+static struct adp_error *
+finish(struct adp_state *state)
+{
+    struct adp_error *error = adp_commit_take_error(state->commit);
+    struct adp_state_call *call = state->next.call;
+
+    if (!error) {
+        adp_desired_accept(state->desired);
+        adp_texts_accept(&state->texts);
+        take_next(state);
+        state->synced = !state->lost_flows;
+    } else {
+        adp_desired_revert(state->desired);
+        adp_texts_revert(&state->texts);
+        /* Perhaps the bridge lacks what we believe to be there. */
+        state->synced = false;
+    }
+    adp_commit_destroy(state->commit);
+    state->commit = NULL;
+    if (call) {
+        call_end(call, error, state);
+        error = NULL;
+    }
+    next_state_uninit(state);
+    return error;
+}
+
+void
+adp_state_abort(struct adp_state *state, const char *why)
+{
+    if (!state->commit) {
         return;
     }
+    if (state->next.call) {
+        call_end(state->next.call,
+                 adp_error_create("bridge", NULL, NULL, "bridge %s: %s while "
+                                  "the flows were on their way into it",
+                                  adp_bridge_name(state->bridge), why),
+                 state);
+    }
+    adp_desired_revert(state->desired);
+    adp_texts_revert(&state->texts);
+    adp_commit_destroy(state->commit);
+    state->commit = NULL;
+    state->synced = false;
+    state->lost_flows = false;
+    next_state_uninit(state);
+}
 
-    struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
-    struct adp_error *error = install_model(state, state->model, ids,
-                                            reinstall ? INSTALL_ALL
-                                            : INSTALL_DIFFERENCE);
+/* Sets out to make the bridge's flows those that follow from 'state->next',
+ * whose ports and round it fills in.  On error nothing has changed, and 'next'
+ * is empty. */
+static struct adp_error *
+set_out(struct adp_state *state, enum adp_commit_how how)
+{
+    struct next_state *next = &state->next;
+    struct adp_model_env env = state_env(state);
+    struct adp_flow_set set;
+
+    ovs_assert(!state->commit);
+    next->ports_seq = adp_bridge_ports_seq(state->bridge);
+    next->round = env.round;
+    if (how == ADP_COMMIT_DIFFERENCE && !state->synced) {
+        how = ADP_COMMIT_ALL;
+    }
+
+    adp_flow_set_init(&set);
+    struct adp_error *error = adp_pipeline_generate(
+        adp_bridge_pipeline(state->bridge), next->model, next->ids, &env,
+        &set);
+    if (!error) {
+        adp_texts_update(&state->texts, state->desired, &set,
+                         adp_bridge_table_map(state->bridge),
+                         how == ADP_COMMIT_ALONE);
+        state->commit = adp_commit_create(state->bridge, state->desired, how,
+                                          &error);
+        if (error) {
+            adp_desired_revert(state->desired);
+            adp_texts_revert(&state->texts);
+        }
+    }
+    adp_flow_set_uninit(&set);
+    if (error) {
+        next_state_uninit(state);
+    } else {
+        state->lost_flows = false;
+    }
+    return error;
+}
+
+/* Goes on with what is under way.  Returns an error if there is one that no
+ * call is told of. */
+static struct adp_error *
+go_on(struct adp_state *state, struct adp_turn_slice *slice)
+{
+    return (adp_commit_run(state->commit, slice) ? finish(state) : NULL);
+}
+
+/* Brings what is under way to its end. */
+static struct adp_error *
+go_to_the_end(struct adp_state *state)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init_whole(&slice);
+    return state->commit ? go_on(state, &slice) : NULL;
+}
+
+static void
+set_next_to_present(struct adp_state *state)
+{
+    state->next = (struct next_state) {
+        .model = state->model,
+        .ids = adp_pipeline_state_clone(state->ids),
+    };
+}
+
+/* Takes 'error' of a synchronization. */
+static void
+note_sync_error(struct adp_state *state, struct adp_error *error)
+{
     if (error) {
         static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
@@ -252,14 +352,73 @@ adp_state_sync(struct adp_state *state, bool reinstall)
                     "state: %s", adp_bridge_name(state->bridge),
                     error->message);
         adp_error_destroy(error);
-        adp_pipeline_state_destroy(ids);
 
         /* To try the same again would fail again: wait for a change. */
-        state->ports_seq = ports_seq;
-        state->round = round;
+        state->ports_seq = adp_bridge_ports_seq(state->bridge);
+        state->round = adp_bridge_round(state->bridge);
         state->synced = false;
-    } else {
-        take_model(state, state->model, ids);
+    }
+}
+
+static bool
+is_up_to_date(const struct adp_state *state)
+{
+    return (adp_bridge_ports_seq(state->bridge) == state->ports_seq
+            && adp_bridge_round(state->bridge) == state->round);
+}
+
+void
+adp_state_sync(struct adp_state *state, bool reinstall)
+{
+    struct adp_error *error;
+    size_t n_done;
+
+    if (state->commit) {
+        /* At its end we will see what else has changed. */
+        if (reinstall) {
+            state->lost_flows = true;
+            state->synced = false;
+        }
+        return;
+    }
+    if (!reinstall && is_up_to_date(state)) {
+        return;
+    }
+
+    set_next_to_present(state);
+    if (reinstall) {
+        state->synced = false;
+    }
+    error = set_out(state, reinstall ? ADP_COMMIT_ALL : ADP_COMMIT_DIFFERENCE);
+    if (!error
+        && adp_commit_count(state->commit, &n_done) <= ADP_COMMIT_WHOLE) {
+        error = go_to_the_end(state);
+    }
+    note_sync_error(state, error);
+}
+
+void
+adp_state_run(struct adp_state *state)
+{
+    struct adp_turn_slice slice;
+
+    if (state->commit) {
+        adp_turn_slice_init(&slice);
+        note_sync_error(state, go_on(state, &slice));
+    }
+    if (!state->commit) {
+        bool lost_flows = state->lost_flows;
+
+        state->lost_flows = false;
+        adp_state_sync(state, lost_flows);
+    }
+}
+
+void
+adp_state_wait(const struct adp_state *state)
+{
+    if (state->commit) {
+        poll_immediate_wake();
     }
 }
 
@@ -269,26 +428,28 @@ adp_state_is_synced(const struct adp_state *state)
     return state->synced;
 }
 
+bool
+adp_state_is_busy(const struct adp_state *state)
+{
+    return state->commit != NULL;
+}
+
 struct adp_error *
 adp_state_install(struct adp_state *state, bool replace)
 {
-    struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
-    struct adp_error *error = install_model(state, state->model, ids,
-                                            replace ? INSTALL_ALONE
-                                            : INSTALL_DIFFERENCE);
-    if (error) {
-        adp_pipeline_state_destroy(ids);
-    } else {
-        take_model(state, state->model, ids);
-    }
-    return error;
+    note_sync_error(state, go_to_the_end(state));
+    set_next_to_present(state);
+
+    struct adp_error *error = set_out(state, replace ? ADP_COMMIT_ALONE
+                                      : ADP_COMMIT_DIFFERENCE);
+    return error ? error : go_to_the_end(state);
 }
 
 void
 adp_state_forget_flows(struct adp_state *state)
 {
-    adp_installed_uninit(&state->installed);
-    adp_installed_init(&state->installed);
+    adp_state_abort(state, "its pipeline was taken away");
+    adp_desired_forget(state->desired);
     state->synced = false;
 }
 
@@ -313,40 +474,38 @@ change_model(struct adp_model *model, const struct adp_state_change *change,
     return error;
 }
 
-/* Carries out 'change', which has no patch (any more). */
+/* Carries out 'change', which has no patch (any more), for 'call'. */
 static struct adp_error *
 transact(struct adp_state *state, const struct adp_state_change *change,
-         size_t *n_appliedp, size_t *n_deletedp)
+         struct adp_state_call *call)
 {
-    size_t n_applied = 0;
-    size_t n_deleted = 0;
+    struct next_state *next = &state->next;
 
-    struct adp_model *model = adp_model_clone(state->model);
-    struct adp_pipeline_state *ids = adp_pipeline_state_clone(state->ids);
-    struct adp_error *error = change_model(model, change,
-                                           &n_applied, &n_deleted);
+    *next = (struct next_state) {
+        .model = adp_model_clone(state->model),
+        .ids = adp_pipeline_state_clone(state->ids),
+    };
+    struct adp_error *error = change_model(next->model, change,
+                                           &call->n_applied,
+                                           &call->n_deleted);
     if (!error) {
         struct adp_model_env env = state_env(state);
 
-        error = adp_model_check(model, change->clear ? NULL : state->model,
-                                &env);
-    }
-    if (!error) {
-        error = install_model(state, model, ids, INSTALL_DIFFERENCE);
+        error = adp_model_check(next->model,
+                                change->clear ? NULL : state->model, &env);
     }
     if (error) {
-        adp_model_destroy(model);
-        adp_pipeline_state_destroy(ids);
+        next_state_uninit(state);
         return error;
     }
 
-    take_model(state, model, ids);
-    if (change->clear || n_applied || n_deleted) {
-        state->generation++;
-    }
-    *n_appliedp = n_applied;
-    *n_deletedp = n_deleted;
-    return NULL;
+    next->changes = change->clear || call->n_applied || call->n_deleted;
+    next->clear = change->clear;
+    next->apply = json_nullable_clone(change->apply);
+    next->delete = json_nullable_clone(change->delete);
+    call->n_refs++;
+    next->call = call;
+    return set_out(state, ADP_COMMIT_DIFFERENCE);
 }
 
 /* Sets '*apply' to the patched groups and the records of the change. */
@@ -364,35 +523,37 @@ patch_apply(const struct adp_state *state,
     return error;
 }
 
-struct adp_error *
+struct adp_state_call *
 adp_state_transact(struct adp_state *state,
-                   const struct adp_state_change *change,
-                   size_t *n_applied, size_t *n_deleted)
+                   const struct adp_state_change *change)
 {
+    struct adp_state_call *call = call_create();
     struct adp_state_change whole = *change;
     struct json *patched = NULL;
     struct adp_error *error = NULL;
 
-    *n_applied = *n_deleted = 0;
+    ovs_assert(!state->commit);
     if (change->if_generation && *change->if_generation != state->generation) {
-        return adp_error_create("conflict", NULL, xstrdup("if_generation"),
-                                "the state is of generation %"PRIu64", not "
-                                "%"PRIu64, state->generation,
-                                *change->if_generation);
+        error = adp_error_create("conflict", NULL, xstrdup("if_generation"),
+                                 "the state is of generation %"PRIu64", not "
+                                 "%"PRIu64, state->generation,
+                                 *change->if_generation);
     }
-    if (change->patch) {
+    if (!error && change->patch) {
         error = patch_apply(state, change, &patched);
         whole.apply = patched;
     }
     if (!error) {
-        error = transact(state, &whole, n_applied, n_deleted);
-    }
-    if (!error && change->clear) {
-        adp_index_rebuild(state->index, state->model);
-    } else if (!error) {
-        adp_index_update(state->index, state->model, whole.delete);
-        adp_index_update(state->index, state->model, whole.apply);
+        error = transact(state, &whole, call);
     }
     json_destroy(patched);
-    return error;
+    if (error) {
+        call_end(call, error, state);
+    } else {
+        struct adp_turn_slice slice;
+
+        adp_turn_slice_init(&slice);
+        note_sync_error(state, go_on(state, &slice));
+    }
+    return call;
 }

@@ -5,11 +5,16 @@
 
 /* The typed state of one bridge, and its transactions.
  *
- * Holds the model, the pipeline's IDs and the flows and groups that are
- * installed for them.  Model and IDs outlive a change of the pipeline.  A transaction clones the model, changes and checks the
- * clone, makes its flows, applies the difference to the bridge in one table
- * version, and only then takes the clone as the state.  On any error nothing
- * has changed.
+ * Holds the model, the pipeline's IDs and the flows and groups that follow from
+ * them.  Model and IDs outlive a change of the pipeline.  A transaction clones
+ * the model, changes and checks the clone, has its flows made, puts what
+ * differs into the bridge (adp-commit.h), and only then takes the clone as the
+ * state.  On any error nothing has changed.
+ *
+ * A large transaction takes many turns of the main loop.  Meanwhile the state
+ * is busy: it is read as it was before, and takes no other transaction.  Who
+ * has one must wait; ports and rounds that change, and flows that somebody
+ * flushes, are taken into account at the end.
  *
  * For the main thread.
  */
@@ -28,12 +33,25 @@ void adp_state_destroy(struct adp_state *);
  * installs everything, otherwise only what differs, and nothing if neither
  * ports nor round changed: cheap enough for every turn of the main loop. */
 void adp_state_sync(struct adp_state *, bool reinstall);
-/* False if the bridge refused the flows, and may lack any of them. */
+/* False if the bridge refused the flows, and may lack any of them, or hasn't
+ * got all of them yet. */
 bool adp_state_is_synced(const struct adp_state *);
+
+/* One slice of what is under way; each turn. */
+void adp_state_run(struct adp_state *);
+void adp_state_wait(const struct adp_state *);
+/* Something is under way. */
+bool adp_state_is_busy(const struct adp_state *);
+/* What is under way never arrives, because of 'why': "it was deleted".  What is
+ * in the bridge is in doubt. */
+void adp_state_abort(struct adp_state *, const char *why);
 
 /* Makes the bridge's flows those of its pipeline with its options, which may
  * be others than the last time.  With 'replace' nothing else stays in the
- * bridge.  On an error nothing has changed. */
+ * bridge.  On an error nothing has changed.
+ *
+ * Brings what is under way to its end before, and this too: an operator who
+ * changes the pipeline of a bridge with a large state makes a long turn. */
 struct adp_error *adp_state_install(struct adp_state *, bool replace)
     OVS_WARN_UNUSED_RESULT;
 /* Somebody else cleared the bridge; it has no pipeline any more. */
@@ -59,8 +77,23 @@ struct adp_state_change {
     const uint64_t *if_generation;
 };
 /* '*n_applied' counts patches, too. */
-struct adp_error *adp_state_transact(struct adp_state *,
-                                     const struct adp_state_change *,
-                                     size_t *n_applied, size_t *n_deleted);
+
+/* A transaction and what came of it, shared between who asked for it and the
+ * state. */
+struct adp_state_call {
+    bool done;                  /* The rest is good only then. */
+    struct adp_error *error;    /* NULL: all is in force. */
+    size_t n_applied, n_deleted;
+    uint64_t generation;        /* Of the state, afterwards. */
+
+    unsigned int n_refs;        /* Private. */
+};
+
+/* Begins a transaction, and ends it if it isn't large.  The state must not be
+ * busy. */
+struct adp_state_call *adp_state_transact(struct adp_state *,
+                                          const struct adp_state_change *)
+    OVS_WARN_UNUSED_RESULT;
+void adp_state_call_unref(struct adp_state_call *);
 
 #endif /* adp-state.h */

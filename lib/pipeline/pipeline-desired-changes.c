@@ -58,9 +58,7 @@ is_modification(const struct desired_flow *a, const struct desired_flow *b)
     const struct desired_terms *bt
         = b->has_clauses ? &no_terms : &b->actions->terms;
 
-    return (at->idle_timeout == bt->idle_timeout
-            && at->hard_timeout == bt->hard_timeout
-            && at->importance == bt->importance && at->flags == bt->flags);
+    return adp_desired_terms_equal(at, bt);
 }
 
 /* Sets '*change' to what 'flow' makes necessary, if anything. */
@@ -250,7 +248,7 @@ flow_mod_restore(const struct adp_desired *desired,
                  const struct desired_flow *flow, enum adp_change_kind kind,
                  struct ofputil_flow_mod *fm)
 {
-    if (adp_desired_flow_was(desired, flow)) {
+    if (!desired->bare && adp_desired_flow_was(desired, flow)) {
         const struct desired_clauses *before
             = (flow->has_clauses ? adp_desired_clauses_before(desired, flow)
                : NULL);
@@ -261,6 +259,18 @@ flow_mod_restore(const struct adp_desired *desired,
     } else {
         flow_mod_delete(fm, flow);
     }
+}
+
+/* The clauses that the changed flow had. */
+static const struct desired_clauses *
+change_before(const struct adp_desired *desired,
+              const struct adp_change *change)
+{
+    const struct desired_flow *before
+        = change->twin ? change->twin : change->thing;
+
+    return (before->has_clauses
+            ? adp_desired_clauses_before(desired, before) : NULL);
 }
 
 void
@@ -279,8 +289,7 @@ adp_change_to_flow_mod(const struct adp_desired *desired,
         const struct desired_clauses *now
             = flow->has_clauses ? flow->clauses : NULL;
         const struct desired_clauses *before
-            = (flow->has_clauses && goal == ADP_GOAL_BOTH
-               ? adp_desired_clauses_before(desired, flow) : NULL);
+            = goal == ADP_GOAL_BOTH ? change_before(desired, change) : NULL;
 
         flow_mod_init(fm, flow, (change->kind == ADP_CHANGE_MODIFY
                                  ? OFPFC_MODIFY_STRICT : OFPFC_ADD));
@@ -295,21 +304,36 @@ adp_flow_mod_uninit(struct ofputil_flow_mod *fm)
     free(fm->ofpacts);
 }
 
-bool
-adp_change_has_both(const struct adp_desired *desired,
-                    const struct adp_change *change)
+enum adp_clause_change
+adp_change_clauses(const struct adp_desired *desired,
+                   const struct adp_change *change)
 {
     const struct desired_flow *flow = change->thing;
 
-    if (change->kind != ADP_CHANGE_MODIFY || !flow->has_clauses
-        || change->twin) {
-        return false;
+    if (change->kind != ADP_CHANGE_MODIFY || !flow->has_clauses) {
+        return ADP_CLAUSES_COME;
     }
 
-    const struct desired_clauses *before
-        = adp_desired_clauses_before(desired, flow);
-    return (!adp_desired_clauses_within(before, flow->clauses)
-            && !adp_desired_clauses_within(flow->clauses, before));
+    const struct desired_clauses *before = change_before(desired, change);
+    bool come = !adp_desired_clauses_within(flow->clauses, before);
+    bool go = !adp_desired_clauses_within(before, flow->clauses);
+    return come && go ? ADP_CLAUSES_BOTH : go ? ADP_CLAUSES_GO
+           : ADP_CLAUSES_COME;
+}
+
+void
+adp_change_for_each_conj(const struct adp_desired *desired,
+                         const struct adp_change *change, bool come,
+                         void (*cb)(uint32_t conj_id, void *aux), void *aux)
+{
+    const struct desired_flow *flow = change->thing;
+    const struct desired_clauses *now, *before;
+
+    now = (flow->has_clauses && change->kind != ADP_CHANGE_DELETE
+           ? flow->clauses : NULL);
+    before = change_before(desired, change);
+    adp_desired_clauses_subtract(come ? now : before, come ? before : now, cb,
+                                 aux);
 }
 
 struct adp_change_place
@@ -320,7 +344,9 @@ adp_change_place(const struct adp_change *change)
     return (struct adp_change_place) {
         .table_id = flow->table_id,
         .priority = flow->priority,
+        .match_hash = adp_desired_flow_match_hash(flow),
         .has_clauses = flow->has_clauses,
+        .conj_id = adp_desired_flow_conj_id(flow),
     };
 }
 

@@ -137,8 +137,9 @@ mask_unref(struct adp_desired *desired, struct desired_mask *mask)
 
 /* Actions. */
 
-static bool
-terms_equal(const struct desired_terms *a, const struct desired_terms *b)
+bool
+adp_desired_terms_equal(const struct desired_terms *a,
+                        const struct desired_terms *b)
 {
     return (a->idle_timeout == b->idle_timeout
             && a->hard_timeout == b->hard_timeout
@@ -164,7 +165,7 @@ adp_desired_actions_get(struct adp_desired *desired,
     HMAP_FOR_EACH_WITH_HASH (actions, node, hash, &desired->actions) {
         if (ofpacts_equal(actions->ofpacts, actions->len, ofpacts, len)
             && actions->tlv_bitmap == tlv_bitmap
-            && terms_equal(&actions->terms, terms)) {
+            && adp_desired_terms_equal(&actions->terms, terms)) {
             actions->n_refs++;
             return actions;
         }
@@ -316,6 +317,30 @@ adp_desired_flow_match(const struct desired_flow *flow,
     memcpy(miniflow_values(&match->mask->masks),
            miniflow_get_values(&mask->masks), data_size);
     match->tun_md = tun_metadata_allocation_clone(mask->tun_md);
+}
+
+uint32_t
+adp_desired_flow_match_hash(const struct desired_flow *flow)
+{
+    return key_hash(flow->mask, flow->values, 0, 0);
+}
+
+uint32_t
+adp_desired_flow_conj_id(const struct desired_flow *flow)
+{
+    const struct miniflow *masks = &flow->mask->masks;
+    const size_t idx = FLOW_U64_OFFSET(conj_id);
+
+    if (!MINIFLOW_GET_U32(masks, conj_id)) {
+        return 0;
+    }
+
+    /* The value is at the place where the mask has its own. */
+    const uint64_t *at = miniflow_get__(masks, idx);
+    uint32_t halves[2];
+    memcpy(halves, &flow->values[at - miniflow_get_values(masks)],
+           sizeof halves);
+    return halves[FLOW_U64_OFFREM(conj_id) / sizeof halves[0]];
 }
 
 char *
@@ -472,14 +497,16 @@ adp_desired_clauses_free(struct adp_desired *desired,
     }
 }
 
-bool
-adp_desired_clauses_within(const struct desired_clauses *a,
-                       const struct desired_clauses *b)
+void
+adp_desired_clauses_subtract(const struct desired_clauses *a,
+                             const struct desired_clauses *b,
+                             void (*cb)(uint32_t conj_id, void *aux),
+                             void *aux)
 {
     uint32_t n_a = a ? a->n : 0;
     uint32_t n_b = b ? b->n : 0;
 
-    for (uint32_t i = 0, j = 0; i < n_a; i++, j++) {
+    for (uint32_t i = 0, j = 0; i < n_a; i++) {
         const struct desired_clause *ac = &a->clauses[i];
 
         while (j < n_b && clause_compare(&b->clauses[j], ac->conj_id,
@@ -488,10 +515,27 @@ adp_desired_clauses_within(const struct desired_clauses *a,
         }
         if (j >= n_b || clause_compare(&b->clauses[j], ac->conj_id,
                                        ac->number, ac->n)) {
-            return false;
+            cb(ac->conj_id, aux);
         }
     }
-    return true;
+}
+
+static void
+note_difference(uint32_t conj_id OVS_UNUSED, void *any_)
+{
+    bool *any = any_;
+
+    *any = true;
+}
+
+bool
+adp_desired_clauses_within(const struct desired_clauses *a,
+                           const struct desired_clauses *b)
+{
+    bool any = false;
+
+    adp_desired_clauses_subtract(a, b, note_difference, &any);
+    return !any;
 }
 
 bool

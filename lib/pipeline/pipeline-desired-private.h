@@ -155,10 +155,16 @@ struct desired_flow *adp_desired_flow_twin(const struct adp_desired *,
 /* Initializes '*match' as the one of 'flow'. */
 void adp_desired_flow_match(const struct desired_flow *flow,
                         struct minimatch *match);
+/* Equal for equal matches, whatever the table and the priority. */
+uint32_t adp_desired_flow_match_hash(const struct desired_flow *);
+/* The conjunction ID that 'flow' matches, 0 if it matches none. */
+uint32_t adp_desired_flow_conj_id(const struct desired_flow *);
 /* "cookie=..., table=..., MATCH actions=..."; the caller frees it. */
 char *adp_desired_flow_to_string(const struct desired_flow *,
                              const struct ofputil_table_map *);
 
+bool adp_desired_terms_equal(const struct desired_terms *,
+                             const struct desired_terms *);
 struct desired_actions *adp_desired_actions_get(struct adp_desired *,
                                             const struct ofpact *, size_t len,
                                             uint64_t tlv_bitmap,
@@ -180,6 +186,11 @@ bool adp_desired_clauses_equal(const struct desired_clauses *,
 /* Has 'b' all conjunctions that 'a' has? */
 bool adp_desired_clauses_within(const struct desired_clauses *a,
                             const struct desired_clauses *b);
+/* Calls 'cb' for each clause that 'a' has and 'b' doesn't. */
+void adp_desired_clauses_subtract(const struct desired_clauses *a,
+                                  const struct desired_clauses *b,
+                                  void (*cb)(uint32_t conj_id, void *aux),
+                                  void *aux);
 /* Appends conjunction() actions for the clauses of both; either may be
  * NULL. */
 void adp_desired_clauses_put(const struct desired_clauses *,

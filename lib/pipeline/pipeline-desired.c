@@ -481,6 +481,31 @@ clear_padding(struct ofpact *ofpacts, size_t ofpacts_len)
     }
 }
 
+/* Adds the clauses of 'fm', if that is all it has. */
+static bool
+add_clauses(struct adp_desired *desired, struct adp_contributor *contributor,
+            const struct adp_flow_key *key, const struct ofputil_flow_mod *fm,
+            const struct desired_terms *terms)
+{
+    const struct ofpact *a;
+
+    if (!fm->ofpacts_len || !adp_desired_terms_equal(terms, &no_terms)) {
+        return false;
+    }
+    OFPACT_FOR_EACH (a, fm->ofpacts, fm->ofpacts_len) {
+        if (a->type != OFPACT_CONJUNCTION) {
+            return false;
+        }
+    }
+    OFPACT_FOR_EACH (a, fm->ofpacts, fm->ofpacts_len) {
+        const struct ofpact_conjunction *oc = ofpact_get_CONJUNCTION(a);
+
+        adp_desired_add_clause(desired, contributor, key, oc->id,
+                               oc->clause + 1, oc->n_clauses);
+    }
+    return true;
+}
+
 void
 adp_desired_add_text(struct adp_desired *desired,
                      struct adp_contributor *contributor, const char *text,
@@ -520,9 +545,12 @@ adp_desired_add_text(struct adp_desired *desired,
 
         clear_padding(fm.ofpacts, fm.ofpacts_len);
         minimatch_expand(&fm.match, &match);
-        add_flow(desired, contributor, &key,
-                 adp_desired_actions_get(desired, fm.ofpacts, fm.ofpacts_len,
-                                     fm.ofpacts_tlv_bitmap, &terms));
+        if (!add_clauses(desired, contributor, &key, &fm, &terms)) {
+            add_flow(desired, contributor, &key,
+                     adp_desired_actions_get(desired, fm.ofpacts,
+                                             fm.ofpacts_len,
+                                             fm.ofpacts_tlv_bitmap, &terms));
+        }
     }
     adp_flow_mod_uninit(&fm);
 }

@@ -113,7 +113,8 @@ void adp_desired_add_group(struct adp_desired *, struct adp_contributor *,
                            const struct ovs_list *buckets,
                            const struct ofputil_group_props *props);
 /* The same in the syntax of ovs-ofctl add-flow and add-group (OpenFlow 1.5).
- * The maps may be NULL.  A flow may have timeouts, flags and importance.  A
+ * The maps may be NULL.  A flow may have timeouts, flags and importance; one
+ * that has nothing but conjunction() actions adds these as clauses.  A
  * text that can't be parsed is an error, which adp_desired_get_changes() will
  * return. */
 void adp_desired_add_text(struct adp_desired *, struct adp_contributor *,
@@ -193,8 +194,8 @@ enum adp_goal {
     ADP_GOAL_OLD,               /* What was before the transaction. */
 };
 
-/* Makes the mod that 'change' takes.  ADP_GOAL_BOTH is for flows that
- * adp_change_has_both().  The caller frees match and actions with
+/* Makes the mod that 'change' takes.  ADP_GOAL_BOTH is for modifications of
+ * flows with clauses.  The caller frees match and actions with
  * adp_flow_mod_uninit(). */
 void adp_change_to_flow_mod(const struct adp_desired *,
                             const struct adp_change *, enum adp_goal,
@@ -205,15 +206,29 @@ void adp_change_to_group_mod(const struct adp_desired *,
                              const struct adp_change *, enum adp_goal,
                              struct ofputil_group_mod *);
 
-/* Clauses come, and others go, with a modification of one flow. */
-bool adp_change_has_both(const struct adp_desired *,
-                         const struct adp_change *);
+/* Which clauses a modification of a flow brings and takes away. */
+enum adp_clause_change {
+    ADP_CLAUSES_COME,           /* Or the flow has none, or changes otherwise. */
+    ADP_CLAUSES_GO,
+    ADP_CLAUSES_BOTH,
+};
+enum adp_clause_change adp_change_clauses(const struct adp_desired *,
+                                          const struct adp_change *);
+
+/* Calls 'cb' for each conjunction of which the changed flow gets clauses, or, if
+ * not 'come', loses some. */
+void adp_change_for_each_conj(const struct adp_desired *,
+                              const struct adp_change *, bool come,
+                              void (*cb)(uint32_t conj_id, void *aux),
+                              void *aux);
 
 /* Where a changed flow stands. */
 struct adp_change_place {
     uint8_t table_id;
     uint16_t priority;
+    uint16_t match_hash;        /* Equal for equal matches. */
     bool has_clauses;
+    uint32_t conj_id;           /* That it matches; 0: none. */
 };
 struct adp_change_place adp_change_place(const struct adp_change *);
 

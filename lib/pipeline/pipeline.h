@@ -162,6 +162,14 @@ struct adp_pipeline {
     const uint8_t *metric_tables;
     size_t n_metric_tables;
 
+    /* The tables of policy rules: in those of one direction the flow that a
+     * packet meets first decides.  And those that rules lead to, without
+     * which they would do something else. */
+    const uint8_t *rule_tables;
+    size_t n_rule_tables;
+    const uint8_t *verdict_tables;
+    size_t n_verdict_tables;
+
     /* What a flow of these tables counts, and for which conjunction ID or
      * group ID. */
     enum adp_flow_metric (*flow_metric)(uint8_t table_id, uint64_t cookie,

@@ -5,6 +5,7 @@
 UNIT_TESTS = \
 	tests/unit/test-changes \
 	tests/unit/test-classifier-seek \
+	tests/unit/test-commit \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-sctp \
@@ -42,6 +43,7 @@ UNIT_TESTS = \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
 	tests/unit/test-store \
+	tests/unit/test-state-slices \
 	tests/unit/test-state \
 	tests/unit/test-tunnel-template \
 	tests/unit/test-turn
@@ -87,6 +89,15 @@ tests_unit_test_changes_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_classifier_seek_SOURCES = tests/unit/test-classifier-seek.c
 tests_unit_test_classifier_seek_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_commit_SOURCES = \
+	tests/unit/classifier-model.c \
+	tests/unit/classifier-model.h \
+	tests/unit/test-commit.c \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/state/adp-commit.c \
+	antrea-dp/state/adp-state-order.c
+tests_unit_test_commit_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
@@ -242,13 +253,25 @@ tests_unit_test_session_LDADD = $(UNIT_LIBS)
 tests_unit_test_store_SOURCES = tests/unit/test-store.c
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_state_SOURCES = \
+STATE_WORLD = \
 	tests/unit/classifier-model.c \
 	tests/unit/classifier-model.h \
-	tests/unit/test-state.c \
-	antrea-dp/state/adp-state-flows.c \
+	tests/unit/state-world.c \
+	tests/unit/state-world.h \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-state-order.c \
-	antrea-dp/state/adp-state.c
+	antrea-dp/state/adp-state.c \
+	antrea-dp/state/adp-texts.c
+
+tests_unit_test_state_slices_SOURCES = \
+	$(STATE_WORLD) \
+	tests/unit/test-state-slices.c
+tests_unit_test_state_slices_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_state_SOURCES = \
+	$(STATE_WORLD) \
+	tests/unit/test-state.c
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c

@@ -314,6 +314,11 @@ generate(struct adp_generator *g)
     }
 }
 
+static const uint8_t rule_tables[] = {
+    ADP_EARLY_EgressRule_ID, ADP_EARLY_EgressDefault_ID,
+    ADP_EARLY_IngressRule_ID, ADP_EARLY_IngressDefault_ID,
+};
+
 const struct adp_pipeline adp_pipeline_early = {
     .name = "early",
     .tables = tables,
@@ -332,6 +337,8 @@ const struct adp_pipeline adp_pipeline_early = {
     .policy_types = 1u << ADP_POLICY_K8S,
     .generate = generate,
     .parts = &adp_early_parts,
+    .rule_tables = rule_tables,
+    .n_rule_tables = ARRAY_SIZE(rule_tables),
     .metric_tables = adp_early_metric_tables,
     .n_metric_tables = ADP_EARLY_N_METRIC_TABLES,
     .flow_metric = adp_early_flow_metric,

@@ -417,6 +417,16 @@ generate(struct adp_generator *g)
     }
 }
 
+static const uint8_t rule_tables[] = {
+    ADP_V115_AntreaPolicyEgressRule, ADP_V115_EgressRule,
+    ADP_V115_EgressDefaultRule, ADP_V115_AntreaPolicyIngressRule,
+    ADP_V115_IngressRule, ADP_V115_IngressDefaultRule,
+};
+
+static const uint8_t verdict_tables[] = {
+    ADP_V115_EgressMetric, ADP_V115_IngressMetric,
+};
+
 const struct adp_pipeline adp_pipeline_v115 = {
     .name = "v1.15",
     .tables = tables,
@@ -432,6 +442,10 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .policy_types = UINT_MAX,
     .generate = generate,
     .parts = &adp_v115_parts,
+    .rule_tables = rule_tables,
+    .n_rule_tables = ARRAY_SIZE(rule_tables),
+    .verdict_tables = verdict_tables,
+    .n_verdict_tables = ARRAY_SIZE(verdict_tables),
     .metric_tables = adp_v115_metric_tables,
     .n_metric_tables = ADP_V115_N_METRIC_TABLES,
     .flow_metric = adp_v115_flow_metric,

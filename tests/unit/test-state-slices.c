@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Large transactions on the typed state of a bridge, which take many turns: what
+ * happens meanwhile.
+ *
+ * The clock goes on by a second with each look, so that each slice is one
+ * version. */
+
+#include <config.h>
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adp-bridge.h"
+#include "adp-state.h"
+#include "adp-turn.h"
+#include "openvswitch/json.h"
+#include "openvswitch/vlog.h"
+#include "state-world.h"
+#include "test-run.h"
+#include "util.h"
+
+static long long int slow_clock;
+
+static long long int
+look_at_slow_clock(void)
+{
+    return slow_clock += 1000 * 1000;
+}
+
+enum { N_LARGE = 2500 };        /* Groups, each with a flow. */
+
+static struct adp_state_call *
+begin_large(int first, int last)
+{
+    char *text = many_groups(first, last);
+    struct json *apply = json_from_string(text);
+    struct adp_state_change change = { .apply = apply };
+    struct adp_state_call *call;
+
+    adp_turn_set_clock(look_at_slow_clock);
+    call = adp_state_transact(state, &change);
+    json_destroy(apply);
+    free(text);
+    return call;
+}
+
+/* Has some slices of 'call' go into the bridge, but not all. */
+static void
+run_some(const struct adp_state_call *call)
+{
+    for (int i = 0; i < 5; i++) {
+        ck_assert(!call->done);
+        ck_assert(adp_state_is_busy(state));
+        adp_state_run(state);
+    }
+    ck_assert(!call->done);
+}
+
+static void
+run_all(void)
+{
+    while (adp_state_is_busy(state)) {
+        adp_state_run(state);
+    }
+}
+
+/* Returns the error's code, or NULL. */
+static const char *
+end_call(struct adp_state_call *call)
+{
+    ck_assert(call->done);
+    const char *code = call->error ? call->error->code : NULL;
+    adp_state_call_unref(call);
+    return code;
+}
+
+static void
+expect_content(size_t n_flows, size_t n_groups)
+{
+    ck_assert_uint_eq(shash_count(&bridge.flows), n_flows);
+    ck_assert_uint_eq(shash_count(&bridge.groups), n_groups);
+}
+
+START_TEST(test_large_transaction_comes_in_slices)
+{
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    ck_assert_uint_ge(bridge.n_commits, 5);
+    ck_assert(shash_count(&bridge.groups) > 0);
+    ck_assert(shash_count(&bridge.flows) < N_LARGE);
+
+    /* The state is as it was. */
+    ck_assert_uint_eq(adp_state_generation(state), 0);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 0);
+    run_all();
+    ck_assert_uint_eq(call->generation, 1);
+    ck_assert_uint_eq(call->n_applied, N_LARGE);
+    ck_assert_ptr_null(end_call(call));
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    ck_assert(adp_state_is_synced(state));
+    expect_content(N_LARGE + 1, N_LARGE);
+
+    /* What comes next differs from that. */
+    svec_clear(&bridge.log);
+    transact(NULL, "[" KEY("AddressGroup", "7") "]");
+    expect_mods("delete group 7\ndelete table=2,priority=7");
+}
+END_TEST
+
+START_TEST(test_large_transaction_that_is_refused)
+{
+    transact("[" POD1 "]", NULL);
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    bridge.refusal = "no room";
+    adp_state_run(state);
+    bridge.refusal = NULL;
+    run_all();
+    ck_assert_str_eq(end_call(call), "internal");
+    expect_content(2, 0);
+    ck_assert(shash_find(&bridge.flows, FLOW1));
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+
+    call = begin_large(1, N_LARGE);
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    expect_content(N_LARGE + 2, N_LARGE);
+}
+END_TEST
+
+START_TEST(test_ports_that_change_meanwhile)
+{
+    transact("[" POD1 "]", NULL);
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    set_port("p1", 7);
+    adp_state_sync(state, false);
+    bridge.round = 2;
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    adp_state_run(state);
+    run_all();
+    ck_assert(shash_find(&bridge.flows, "table=1,priority=200,ip,in_port=7,"
+                         "nw_src=10.0.0.1"));
+    ck_assert(!shash_find(&bridge.flows, FLOW1));
+    ck_assert_str_eq(shash_find_data(&bridge.flows, FLOW0), "0x2 drop");
+    expect_content(N_LARGE + 2, N_LARGE);
+}
+END_TEST
+
+START_TEST(test_flush_meanwhile)
+{
+    transact("[" POD1 "]", NULL);
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    shash_clear_free_data(&bridge.flows);
+    shash_clear_free_data(&bridge.groups);
+    adp_state_sync(state, true);
+    ck_assert(!adp_state_is_synced(state));
+    while (!call->done) {
+        ck_assert(!adp_state_is_synced(state));
+        adp_state_run(state);
+    }
+    ck_assert_ptr_null(end_call(call));
+    run_all();
+    ck_assert(adp_state_is_synced(state));
+    ck_assert(shash_find(&bridge.flows, FLOW1));
+    expect_content(N_LARGE + 2, N_LARGE);
+}
+END_TEST
+
+/* A large state comes back in slices; until then it isn't synced. */
+START_TEST(test_flush_of_a_large_state)
+{
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    shash_clear_free_data(&bridge.flows);
+    shash_clear_free_data(&bridge.groups);
+    bridge.n_commits = 0;
+    adp_state_sync(state, true);
+    ck_assert_uint_eq(bridge.n_commits, 0);
+    ck_assert(adp_state_is_busy(state));
+    adp_state_run(state);
+    ck_assert(!adp_state_is_synced(state));
+    run_all();
+    ck_assert(adp_state_is_synced(state));
+    expect_content(N_LARGE + 1, N_LARGE);
+}
+END_TEST
+
+START_TEST(test_pipeline_that_changes_meanwhile)
+{
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    use_pipeline(&other_pipeline, 0, true);
+    ck_assert_ptr_null(end_call(call));
+    expect_content(2, 0);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), N_LARGE);
+    use_pipeline(&test_pipeline, 0, true);
+    expect_content(N_LARGE + 1, N_LARGE);
+
+    /* Or goes away. */
+    call = begin_large(N_LARGE + 1, 2 * N_LARGE);
+    run_some(call);
+    shash_clear_free_data(&bridge.flows);
+    shash_clear_free_data(&bridge.groups);
+    adp_state_forget_flows(state);
+    ck_assert(!adp_state_is_busy(state));
+    ck_assert_str_eq(call->error->message, "bridge br-test: its pipeline was "
+                     "taken away while the flows were on their way into it");
+    ck_assert_str_eq(end_call(call), "bridge");
+    use_pipeline(&test_pipeline, 0, true);
+    expect_content(N_LARGE + 1, N_LARGE);
+}
+END_TEST
+
+START_TEST(test_bridge_that_is_deleted_meanwhile)
+{
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    adp_state_destroy(state);
+    ck_assert_str_eq(end_call(call), "bridge");
+    state = adp_state_create(&bridge);
+}
+END_TEST
+
+/* Who asked doesn't wait for the end. */
+START_TEST(test_client_that_goes_meanwhile)
+{
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    run_some(call);
+    adp_state_call_unref(call);
+    run_all();
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    expect_content(N_LARGE + 1, N_LARGE);
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *s = suite_create("state-slices");
+    TCase *tc = tcase_create("state-slices");
+
+    tcase_add_checked_fixture(tc, state_world_setup, state_world_teardown);
+    tcase_add_test(tc, test_large_transaction_comes_in_slices);
+    tcase_add_test(tc, test_large_transaction_that_is_refused);
+    tcase_add_test(tc, test_ports_that_change_meanwhile);
+    tcase_add_test(tc, test_flush_meanwhile);
+    tcase_add_test(tc, test_flush_of_a_large_state);
+    tcase_add_test(tc, test_pipeline_that_changes_meanwhile);
+    tcase_add_test(tc, test_bridge_that_is_deleted_meanwhile);
+    tcase_add_test(tc, test_client_that_goes_meanwhile);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    set_program_name(argv[0]);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+
+    return test_run(suite());
+}
