@@ -378,11 +378,9 @@ find_manifests(const struct json_array *records, const char *kind,
     return n;
 }
 
-/* The same for a record given as such. */
-static size_t
-find_record(const struct json_array *records, const char *kind,
-            const char *namespace_, const char *name,
-            struct dpctl_input *input)
+/* The kind of record that the user may mean by 'kind'; NULL if none. */
+static const char *
+record_kind_of(const char *kind)
 {
     for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
         if (dpctl_kind_is_called(&dpctl_kinds[i], kind)) {
@@ -390,7 +388,16 @@ find_record(const struct json_array *records, const char *kind,
             break;
         }
     }
-    kind = dpctl_record_kind(kind);
+    return dpctl_record_kind(kind);
+}
+
+/* The same for a record given as such. */
+static size_t
+find_record(const struct json_array *records, const char *kind,
+            const char *namespace_, const char *name,
+            struct dpctl_input *input)
+{
+    kind = record_kind_of(kind);
     if (!kind) {
         return 0;
     }
@@ -413,12 +420,40 @@ find_record(const struct json_array *records, const char *kind,
     return n;
 }
 
+/* The names of the records that the user may mean. */
+static struct json *
+possible_names(const char *kind, const char *namespace_, const char *name)
+{
+    struct json *names = json_array_create_empty();
+
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
+        if (dpctl_kind_is_called(k, kind)) {
+            char *manifest = dpctl_manifest_name(k, namespace_, name);
+            json_array_add(names, json_string_create_nocopy(
+                               dpctl_record_key("Manifest", manifest)));
+            free(manifest);
+        }
+    }
+    const char *record_kind = record_kind_of(kind);
+    if (record_kind) {
+        json_array_add(names, json_string_create_nocopy(
+                           dpctl_record_key(record_kind, name)));
+        json_array_add(names, json_string_create_nocopy(
+                           xasprintf("%s %s/%s", record_kind, namespace_,
+                                     name)));
+    }
+    return names;
+}
+
 static void
 find_named(const struct dpctl_options *o, const char *kind, const char *name,
            struct dpctl_input *input)
 {
     const char *namespace_ = o->namespace_ ? o->namespace_ : "default";
-    struct json *state = dpctl_call_once(o, "get", json_object_create());
+    struct json *param = json_object_create();
+    json_object_put(param, "names", possible_names(kind, namespace_, name));
+    struct json *state = dpctl_call_once(o, "get", param);
     const struct json_array *records = dpctl_json_array(state, "records");
     size_t n = find_manifests(records, kind, namespace_, name, input);
 

@@ -291,6 +291,43 @@ object_matches(const struct query *q, const struct json *record)
                     && !strcmp(namespace_, q->options->namespace_))));
 }
 
+static bool
+prints_objects(const struct query *q)
+{
+    return (q->options->output == DPCTL_OUTPUT_JSON
+            || q->options->output == DPCTL_OUTPUT_YAML);
+}
+
+/* Adds the NodeConfig to all objects if it follows from one of them: it has what
+ * this doesn't say, such as --service-cidr, and "replace" takes it from there. */
+static void
+add_node_config(const struct query *q, const struct json_array *records,
+                struct json *found)
+{
+    const struct json *config = NULL;
+
+    if (!q->record_kind || strcmp(q->record_kind, "Manifest") || q->name
+        || q->options->namespace_ || !prints_objects(q)) {
+        return;
+    }
+    for (size_t i = 0; i < records->n && !config; i++) {
+        if (!strcmp(dpctl_json_str(records->elems[i], "kind"),
+                    "NodeConfig")) {
+            config = records->elems[i];
+        }
+    }
+    for (size_t i = 0; config && i < json_array(found)->n; i++) {
+        const struct json *object = json_array(found)->elems[i];
+        const char *kind = dpctl_json_str(object, "kind");
+        const char *name = dpctl_json_str(object, "metadata.name");
+        if (kind && !strcmp(kind, "Node") && name
+            && !strcmp(name, dpctl_json_str(config, "name"))) {
+            json_array_add(found, json_clone(config));
+            break;
+        }
+    }
+}
+
 /* The records, or objects, that the user asks for, as an array. */
 static struct json *
 select_records(const struct query *q, const struct json_array *records)
@@ -311,11 +348,7 @@ select_records(const struct query *q, const struct json_array *records)
                  : !strcmp(kind, q->record_kind))
                 && name_matches(q, name) && namespace_matches(q, name)) {
                 json_array_add(found,
-                               json_clone(is_manifest
-                                          && q->options->output
-                                             != DPCTL_OUTPUT_TABLE
-                                          && q->options->output
-                                             != DPCTL_OUTPUT_NAME
+                               json_clone(is_manifest && prints_objects(q)
                                           ? dpctl_json_member(record,
                                                               "object")
                                           : record));
@@ -325,6 +358,7 @@ select_records(const struct query *q, const struct json_array *records)
                                                                "object")));
         }
     }
+    add_node_config(q, records, found);
     return found;
 }
 

@@ -177,7 +177,9 @@ plan_given_records(struct planner *p, bool ignore_missing)
             continue;
         }
         const struct json *derived = shash_find_data(&p->new_records, key);
-        if (derived && !json_equal(derived, record)) {
+        if (derived && !json_equal(derived, record)
+            && !(p->verb == DPCTL_REPLACE
+                 && !strncmp(key, "NodeConfig ", 11))) {
             error = xasprintf("%s: %s: another one follows from the "
                               "Kubernetes objects",
                               (char *) shash_find_data(&p->input->origins,
@@ -375,7 +377,11 @@ plan_all(struct planner *p, bool ignore_missing)
     if (error) {
         return error;
     }
-    if (p->verb == DPCTL_REPLACE) {
+    const struct json *given = given_node_config(p->input);
+    if (given && p->verb != DPCTL_DELETE) {
+        /* It has what the Node's object doesn't say. */
+        env.node_config = given;
+    } else if (p->verb == DPCTL_REPLACE) {
         /* Nothing is kept, but the node is still the same. */
         env.node_config = NULL;
     }
