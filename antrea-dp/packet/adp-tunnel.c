@@ -256,6 +256,11 @@ translate(struct adp_bridge *b, ofp_port_t port, const struct flow *flow)
         way_free(way);
         return NULL;
     }
+    /* Upstream makes it an action of the packet that there is no way. */
+    if (way->actions.size
+        && nl_attr_type(way->actions.data) == OVS_ACTION_ATTR_DROP) {
+        ofpbuf_clear(&way->actions);
+    }
     return way;
 }
 

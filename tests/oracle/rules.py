@@ -6,6 +6,7 @@ somewhere: conntrack, Services, routing, output; all of them, and some others,
 have random flows above those.  No two flows of a table have one priority, but
 the clauses of conjunctions, as nobody says which of two gets a packet."""
 
+import traffic
 import tunnels
 from talk import Talk, World
 
@@ -68,6 +69,8 @@ class RuleSet:
                 self.add(n, self.match(n), self.actions)
         if self.learns:
             self.make_learn()
+        if rnd.random() < .3:
+            self.make_punts()
 
     def world(self):
         hosts = dict(HOSTS, **REMOTE) if self.tunnel else HOSTS
@@ -108,6 +111,14 @@ class RuleSet:
         if 'conj' in flow or not others:
             return 'drop'
         return self.rnd.choice(others)
+
+    def make_punts(self):
+        """Packets with some ToS are left to stock: those of a connection that
+        have another mustn't overtake them."""
+        for proto in 'ip', 'ipv6':
+            self.add(0, [proto, 'nw_tos=%d' % traffic.OTHER_TOS],
+                     'check_pkt_larger(700)->NXM_NX_REG15[0],resubmit(,%d)'
+                     % self.tables[1], low=900, high=910)
 
     # Purposes.
 

@@ -18,6 +18,7 @@ A step is a list, so that a run can be written down and repeated:
 import collections
 import re
 
+import order
 import tunnels
 
 
@@ -141,6 +142,8 @@ class Pair:
     def packets(self, port, frames):
         frames = [bytes.fromhex(frame) for frame in frames]
         self.n_packets += len(frames)
+        ordered = len(frames) > 1 and order.matters(frames)
+        punts = self.ours.n_punts() if ordered else 0
         for sw in self.both:
             sw.send(port, frames)
         self.turn()
@@ -154,6 +157,13 @@ class Pair:
             raise Mismatch(diff('packets on %s: %s' % (
                 port, ' '.join(f.hex() for f in frames)),
                 show(ours), show(stock)))
+        wrong = ordered and order.disorder(frames, ours, stock,
+                                           self.ours.n_punts() - punts)
+        if wrong:
+            raise Mismatch(
+                'packets on %s: %s\n  order of a connection on %s: antrea %s, '
+                'netdev %s' % (port, ' '.join(f.hex() for f in frames),
+                               *wrong))
         self.n_sent += len(stock)
         if self.learning:
             self.settle()

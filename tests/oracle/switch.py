@@ -196,6 +196,9 @@ class Switch:
     def stats(self):
         return json.loads(self.control('antrea-dp/stats-show', 'br0'))
 
+    def n_punts(self):
+        return self.stats()['punts']['total']
+
     def stop(self):
         for process in reversed(self.processes):
             process.terminate()

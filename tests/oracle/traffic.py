@@ -6,6 +6,10 @@ import tunnels
 from talk import Talk, vary
 
 
+# Of packets that rules.RuleSet.make_punts() leaves to stock.
+OTHER_TOS = 0xb8
+
+
 def crowd(packet):
     """Equal for packets that may belong to one connection, or want the same
     port from NAT."""
@@ -193,11 +197,14 @@ class Traffic:
         """More of 'packet' for the same batch.  In a batch, stock does a step
         of the way for all packets and then the next, so it shows whether
         one changes what becomes of the next: they mustn't any more."""
+        kinds = [packet, packet.but(tos=OTHER_TOS)]
         states = []
-        for _ in range(2):
-            self.send(port, [self.tagged(packet)])
+        for kind in [packet] + kinds:
+            self.send(port, [self.tagged(kind)])
             states.append(self.pair.stock.connections())
         if states[0] != states[1]:
             return []
-        return [self.tagged(packet)
+        if states[0] != states[2]:
+            kinds.pop()
+        return [self.tagged(self.rnd.choice(kinds))
                 for _ in range(self.rnd.choice([1, 3, 10]))]
