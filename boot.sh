@@ -34,6 +34,9 @@ usage: ./boot.sh [COMMAND [ARGUMENT]...]
   (none)                       prepare the source tree for ./configure
   build [--enable-sanitizers]  install what is needed, build, and leave a
                                tree to run in _install/ (_install-asan/)
+  build --enable-thread-sanitizer
+                               build the daemon that check-tsan runs, in
+                               _build-tsan/
   demo [ARGUMENT...]           build, then run the two-node demo
   check [SUITE...]             build, then run the tests (default: all suites
                                but upstream-full)
@@ -99,8 +102,8 @@ prepare_configure() {
     (cd "$top" && autoreconf --install --force)
 }
 
-# build_in SUFFIX CONFIGURE-OPTION...
-build_in() {
+# configure_in SUFFIX CONFIGURE-OPTION...
+configure_in() {
     local build=$top/_build$1 install=$top/_install$1
     shift
 
@@ -113,6 +116,13 @@ build_in() {
         (cd "$build" && ../configure --quiet --prefix="$install" \
             INSTALL="$(command -v install) -C" "$@")
     fi
+}
+
+# build_in SUFFIX CONFIGURE-OPTION...
+build_in() {
+    local build=$top/_build$1 install=$top/_install$1
+
+    configure_in "$@"
     make -C "$build" -s -j "$(nproc)" all </dev/null
     if ! make -C "$build" -s install </dev/null >"$build/install.log" 2>&1
     then
@@ -128,6 +138,13 @@ build() {
     1,--enable-sanitizers)
         install_packages
         build_in -asan --enable-sanitizers
+        ;;
+    1,--enable-thread-sanitizer)
+        install_packages
+        configure_in -tsan --enable-thread-sanitizer
+        make -C "$top/_build-tsan" -s -j "$(nproc)" \
+            tests/threads/ovs-vswitchd </dev/null
+        printf 'ready: %s\n' "$top/_build-tsan"
         ;;
     *)
         printf 'boot.sh: build does not take: %s\n' "$*" >&2
@@ -155,6 +172,9 @@ check() {
     esac
     build
     build --enable-sanitizers
+    case " $* " in
+    '  ' | *tsan* | *tests/threads/*) build --enable-thread-sanitizer ;;
+    esac
     exec "$top/tests/run" "$@"
 }
 
