@@ -35,6 +35,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-cache.h \
 	antrea-dp/packet/adp-cached.c \
 	antrea-dp/packet/adp-cached.h \
+	antrea-dp/packet/adp-csum.h \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-ct.h \
 	antrea-dp/packet/adp-draft.c \
@@ -51,6 +52,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-rewrite.h \
 	antrea-dp/packet/adp-tunnel.c \
 	antrea-dp/packet/adp-tunnel.h \
+	antrea-dp/packet/adp-tuple.h \
 	antrea-dp/packet/adp-walk.c \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \

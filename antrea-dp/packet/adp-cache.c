@@ -5,6 +5,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached.h"
+#include "adp-csum.h"
 #include "adp-draft.h"
 #include "adp-memo.h"
 #include "adp-session-parse.h"
@@ -238,39 +239,6 @@ insert(struct adp_cache *cache, const struct adp_session_packet *p)
             : adp_sessions_insert4(cache->sessions, p->hash, &p->key4));
 }
 
-/* Replacing 'old' by 'new' in the words of a checksum.  Nothing is added for
- * what stays, so that the checksum too stays as it is, one of the two zeros
- * of ones' complement. */
-static uint32_t
-csum_delta16(uint32_t delta, ovs_be16 old, ovs_be16 new)
-{
-    if (old == new) {
-        return delta;
-    }
-    return (delta + (uint16_t) ~(OVS_FORCE uint16_t) old
-            + (OVS_FORCE uint16_t) new);
-}
-
-static uint32_t
-csum_delta32(uint32_t delta, ovs_be32 old_, ovs_be32 new_)
-{
-    uint32_t old = (OVS_FORCE uint32_t) old_;
-    uint32_t new = (OVS_FORCE uint32_t) new_;
-
-    if (old == new) {
-        return delta;
-    }
-    return (delta + (uint16_t) ~old + (uint16_t) (~old >> 16)
-            + (uint16_t) new + (new >> 16));
-}
-
-static uint16_t
-csum_fold(uint32_t delta)
-{
-    delta = (delta & UINT16_MAX) + (delta >> 16);
-    return (delta & UINT16_MAX) + (delta >> 16);
-}
-
 /* NAT, and what it and the rest of the rewriting do to the checksums. */
 static void
 set_nat(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
@@ -287,19 +255,19 @@ set_nat(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
     s->v4.nat_tp_src = tuple->tp_src;
     s->v4.nat_tp_dst = tuple->tp_dst;
 
-    delta = csum_delta32(delta, key->nw_src, tuple->src.ipv4);
-    delta = csum_delta32(delta, key->nw_dst, tuple->dst.ipv4);
-    s->v4.l4_delta = csum_fold(csum_delta16(
-        csum_delta16(delta, key->l4.tp_src, tuple->tp_src),
+    delta = adp_csum_add32(delta, key->nw_src, tuple->src.ipv4);
+    delta = adp_csum_add32(delta, key->nw_dst, tuple->dst.ipv4);
+    s->v4.l4_delta = adp_csum_fold(adp_csum_add16(
+        adp_csum_add16(delta, key->l4.tp_src, tuple->tp_src),
         key->l4.tp_dst, tuple->tp_dst));
     if (c->set_tos) {
-        delta = csum_delta16(delta, htons(key->l4.nw_tos), htons(c->tos));
+        delta = adp_csum_add16(delta, htons(key->l4.nw_tos), htons(c->tos));
     }
     if (c->set_ttl) {
-        delta = csum_delta16(delta, htons(key->l4.nw_ttl << 8),
+        delta = adp_csum_add16(delta, htons(key->l4.nw_ttl << 8),
                              htons(c->ttl << 8));
     }
-    s->v4.l3_delta = csum_fold(delta);
+    s->v4.l3_delta = adp_csum_fold(delta);
 }
 
 static void

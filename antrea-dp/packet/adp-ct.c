@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-ct.h"
 
+#include "adp-tuple.h"
 #include "openvswitch/ofp-actions.h"
 #include "packets.h"
 
@@ -12,55 +13,6 @@ adp_ct_init(struct adp_ct *ct, struct conntrack *tracker,
 {
     conntrack_peek_init(&ct->peek, tracker, packet, now_ms);
     ct->n_steps = 0;
-}
-
-static bool
-is_ipv6(const struct flow *flow)
-{
-    return flow->dl_type == htons(ETH_TYPE_IPV6);
-}
-
-static bool
-has_ports(const struct flow *flow)
-{
-    return (flow->nw_proto == IPPROTO_TCP || flow->nw_proto == IPPROTO_UDP
-            || flow->nw_proto == IPPROTO_SCTP);
-}
-
-static void
-tuple_from_flow(struct conntrack_peek_tuple *tuple, const struct flow *flow)
-{
-    memset(tuple, 0, sizeof *tuple);
-    tuple->dl_type = flow->dl_type;
-    if (flow->dl_type == htons(ETH_TYPE_IP)) {
-        tuple->src.ipv4 = flow->nw_src;
-        tuple->dst.ipv4 = flow->nw_dst;
-    } else if (is_ipv6(flow)) {
-        tuple->src.ipv6 = flow->ipv6_src;
-        tuple->dst.ipv6 = flow->ipv6_dst;
-    }
-    if (has_ports(flow)) {
-        tuple->tp_src = flow->tp_src;
-        tuple->tp_dst = flow->tp_dst;
-    }
-}
-
-static void
-tuple_to_flow(const struct conntrack_peek_tuple *tuple, struct flow *flow)
-{
-    if (flow->dl_type == htons(ETH_TYPE_IP)) {
-        flow->nw_src = tuple->src.ipv4;
-        flow->nw_dst = tuple->dst.ipv4;
-    } else if (is_ipv6(flow)) {
-        flow->ipv6_src = tuple->src.ipv6;
-        flow->ipv6_dst = tuple->dst.ipv6;
-    } else {
-        return;
-    }
-    if (has_ports(flow)) {
-        flow->tp_src = tuple->tp_src;
-        flow->tp_dst = tuple->tp_dst;
-    }
 }
 
 /* The original direction tuple, as miniflow_extract() takes it from packet
@@ -208,7 +160,7 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
     if (req->nat) {
         nat_from_request(&nat, req);
     }
-    tuple_from_flow(&tuple, flow);
+    adp_tuple_from_flow(&tuple, flow);
     switch (conntrack_peek_ct(p, &preq, &tuple)) {
     case CT_PEEK_OK:
         break;
@@ -223,7 +175,7 @@ adp_ct_ask(struct adp_ct *ct, const struct adp_ct_request *req,
     }
 
     note_step(ct, &preq, &tuple, clear, req->rewritten);
-    tuple_to_flow(&tuple, flow);
+    adp_tuple_to_flow(&tuple, flow);
     flow->ct_state = p->ct_state;
     flow->ct_zone = p->ct_zone;
     flow->ct_mark = p->ct_mark;

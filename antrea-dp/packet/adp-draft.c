@@ -4,24 +4,9 @@
 #include "adp-draft.h"
 
 #include "adp-tunnel.h"
+#include "adp-tuple.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
-
-static void
-tuple_from_flow(struct conntrack_peek_tuple *tuple, const struct flow *flow)
-{
-    memset(tuple, 0, sizeof *tuple);
-    tuple->dl_type = flow->dl_type;
-    if (flow->dl_type == htons(ETH_TYPE_IPV6)) {
-        tuple->src.ipv6 = flow->ipv6_src;
-        tuple->dst.ipv6 = flow->ipv6_dst;
-    } else {
-        tuple->src.ipv4 = flow->nw_src;
-        tuple->dst.ipv4 = flow->nw_dst;
-    }
-    tuple->tp_src = flow->tp_src;
-    tuple->tp_dst = flow->tp_dst;
-}
 
 static bool
 draft_ethernet(struct adp_draft *d, const struct ovs_key_ethernet *key)
@@ -210,7 +195,7 @@ tuple_differs(const struct conntrack_peek_tuple *a, const struct flow *flow)
 {
     struct conntrack_peek_tuple b;
 
-    tuple_from_flow(&b, flow);
+    adp_tuple_from_flow(&b, flow);
     return (memcmp(&a->src, &b.src, sizeof a->src)
             || memcmp(&a->dst, &b.dst, sizeof a->dst)
             || a->tp_src != b.tp_src || a->tp_dst != b.tp_dst);
@@ -253,7 +238,7 @@ adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
     d->dl_src = flow->dl_src;
     d->tos = flow->nw_tos;
     d->ttl = flow->nw_ttl;
-    tuple_from_flow(&d->tuple, flow);
+    adp_tuple_from_flow(&d->tuple, flow);
     if (v->punt || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
         || w->n_tunnels > 1
         || !draft_actions(d, &v->actions)

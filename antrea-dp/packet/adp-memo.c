@@ -8,6 +8,7 @@
 #include "adp-draft.h"
 #include "adp-key.h"
 #include "adp-session-parse.h"
+#include "adp-tuple.h"
 
 #define N_MEMOS 16384
 #define N_SIGHTINGS 4096
@@ -168,26 +169,6 @@ find_current(struct adp_memos *memos, const struct adp_session_packet *key,
     return memo;
 }
 
-static void
-tuple_from_packet(struct conntrack_peek_tuple *tuple,
-                  const struct adp_session_packet *p)
-{
-    memset(tuple, 0, sizeof *tuple);
-    if (p->is_ipv6) {
-        tuple->dl_type = htons(ETH_TYPE_IPV6);
-        tuple->src.ipv6 = p->key6.ipv6_src;
-        tuple->dst.ipv6 = p->key6.ipv6_dst;
-        tuple->tp_src = p->key6.l4.tp_src;
-        tuple->tp_dst = p->key6.l4.tp_dst;
-    } else {
-        tuple->dl_type = htons(ETH_TYPE_IP);
-        tuple->src.ipv4 = p->key4.nw_src;
-        tuple->dst.ipv4 = p->key4.nw_dst;
-        tuple->tp_src = p->key4.l4.tp_src;
-        tuple->tp_dst = p->key4.l4.tp_dst;
-    }
-}
-
 static bool
 repeat_steps(const struct adp_memo *memo, struct adp_walk *w,
              struct conntrack_peek_tuple *tuple)
@@ -209,15 +190,7 @@ flow_from_tuple(struct flow *flow, const struct conntrack_peek_tuple *tuple,
     flow->dl_type = tuple->dl_type;
     flow->nw_frag = 0;
     flow->nw_proto = nw_proto;
-    flow->tp_src = tuple->tp_src;
-    flow->tp_dst = tuple->tp_dst;
-    if (tuple->dl_type == htons(ETH_TYPE_IPV6)) {
-        flow->ipv6_src = tuple->src.ipv6;
-        flow->ipv6_dst = tuple->dst.ipv6;
-    } else {
-        flow->nw_src = tuple->src.ipv4;
-        flow->nw_dst = tuple->dst.ipv4;
-    }
+    adp_tuple_to_flow(tuple, flow);
 }
 
 /* The bucket that the group chooses for a packet with this tuple. */
@@ -278,7 +251,7 @@ fetch_steps(const struct conntrack *tracker,
     if (!memo) {
         return;
     }
-    tuple_from_packet(&tuple, p);
+    adp_tuple_from_packet(&tuple, p);
     for (size_t i = 0; i < memo->n_steps; i++) {
         const struct adp_ct_step *step = &memo->steps[i];
         struct conntrack_peek_tuple after = step->tuple;
@@ -319,7 +292,7 @@ fetch_choice(const struct adp_memos *memos,
     struct flow flow;
 
     if (group) {
-        tuple_from_packet(&tuple, p);
+        adp_tuple_from_packet(&tuple, p);
         flow_from_tuple(&flow, &tuple, p->nw_proto);
         adp_group_prefetch(group, &flow);
     }
@@ -334,7 +307,7 @@ fetch_next(const struct adp_memos *memos, const struct adp_session_packet *p,
 
     fetch->goes_on = false;
     if (group) {
-        tuple_from_packet(&tuple, p);
+        adp_tuple_from_packet(&tuple, p);
         fetch->goes_on = key_for_bucket(memos, &fetch->key,
                                         choose_bucket(group, &tuple,
                                                       p->nw_proto));
@@ -412,7 +385,7 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
         return NULL;
     }
 
-    tuple_from_packet(&original, p);
+    adp_tuple_from_packet(&original, p);
     *tuple = original;
     if (!repeat_steps(memo, w, tuple)) {
         return NULL;
@@ -467,7 +440,7 @@ chose_by_tuple(const struct adp_draft *d,
     if (v->select.n_cts) {
         tuple = w->ct.peek.steps[v->select.n_cts - 1];
     } else {
-        tuple_from_packet(&tuple, p);
+        adp_tuple_from_packet(&tuple, p);
     }
     flow_from_tuple(&flow, &tuple, p->nw_proto);
     return adp_key_hash(&flow, 0) == v->select.key_hash;

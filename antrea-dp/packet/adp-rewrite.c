@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 #include "adp-cached.h"
+#include "adp-csum.h"
 #include "adp-session.h"
 #include "conntrack-sctp.h"
 #include "csum.h"
@@ -12,22 +13,12 @@
 #include "packets.h"
 #include "unaligned.h"
 
-/* Applies a difference, see csum.h.  Byte order doesn't matter. */
-static inline ovs_be16
-add_to_csum(ovs_be16 csum, uint16_t delta)
-{
-    uint32_t sum = (OVS_FORCE uint16_t) ~csum + delta;
-
-    sum = (sum & UINT16_MAX) + (sum >> 16);
-    return (OVS_FORCE ovs_be16) ~sum;
-}
-
 static void
 nat_ipv4_tcp(struct tcp_header *tcp, const struct adp_session *s)
 {
     tcp->tcp_src = s->v4.nat_tp_src;
     tcp->tcp_dst = s->v4.nat_tp_dst;
-    tcp->tcp_csum = add_to_csum(tcp->tcp_csum, s->v4.l4_delta);
+    tcp->tcp_csum = adp_csum_apply(tcp->tcp_csum, s->v4.l4_delta);
 }
 
 static void
@@ -36,7 +27,7 @@ nat_ipv4_udp(struct udp_header *udp, const struct adp_session *s)
     udp->udp_src = s->v4.nat_tp_src;
     udp->udp_dst = s->v4.nat_tp_dst;
     if (udp->udp_csum) {
-        udp->udp_csum = add_to_csum(udp->udp_csum, s->v4.l4_delta);
+        udp->udp_csum = adp_csum_apply(udp->udp_csum, s->v4.l4_delta);
         if (!udp->udp_csum) {
             udp->udp_csum = htons(0xffff);
         }
@@ -58,7 +49,7 @@ nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
     if (c->set_ttl) {
         ip->ip_ttl = c->ttl;
     }
-    ip->ip_csum = add_to_csum(ip->ip_csum, s->v4.l3_delta);
+    ip->ip_csum = adp_csum_apply(ip->ip_csum, s->v4.l3_delta);
     if (ip->ip_proto == IPPROTO_TCP) {
         nat_ipv4_tcp(dp_packet_l4(packet), s);
     } else {

@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-stage \
+	tests/unit/test-csum \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
@@ -127,6 +128,9 @@ tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_stage_SOURCES = tests/unit/test-control-stage.c
 tests_unit_test_control_stage_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
+
+tests_unit_test_csum_SOURCES = tests/unit/test-csum.c
+tests_unit_test_csum_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_decide_ct_SOURCES = tests/unit/test-decide-ct.c
 tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
