@@ -16,10 +16,14 @@
 #include "dpctl-pieces.h"
 #include "dpctl-rpc.h"
 #include "openvswitch/dynamic-string.h"
+#include "random.h"
 #include "timeval.h"
 #include "util.h"
 
-enum { MAX_ATTEMPTS = 10 };
+/* How often a change is planned anew because the state has changed meanwhile,
+ * and how long to wait before at the most, so that commands that came at the
+ * same time don't meet again. */
+enum { MAX_ATTEMPTS = 10, MAX_WAIT_MS = 64 };
 
 /* Fails with 'error', if there is one; takes it. */
 static void
@@ -291,6 +295,8 @@ run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
                        "all the time: gave up after %d attempts",
                        run.attempts);
         }
+        xnanosleep(random_range(MIN(1 << run.attempts, MAX_WAIT_MS))
+                   * 1000000ULL);
     }
     dpctl_ports_destroy(&run.ports);
     dpctl_mark_destroy(&run.mark);
