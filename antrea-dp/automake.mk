@@ -74,9 +74,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-order.h \
 	antrea-dp/state/adp-state.c \
-	antrea-dp/state/adp-state.h \
-	antrea-dp/state/adp-texts.c \
-	antrea-dp/state/adp-texts.h
+	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-turns.c has a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \

@@ -10,13 +10,13 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-commit.h"
-#include "adp-texts.h"
 #include "adp-turn.h"
 #include "model-index.h"
 #include "model-patch.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-desired.h"
+#include "pipeline-engine.h"
 #include "pipeline-metrics.h"
 #include "pipeline.h"
 #include "util.h"
@@ -25,8 +25,6 @@ VLOG_DEFINE_THIS_MODULE(adp_state);
 
 /* What becomes the state when its flows are in the bridge. */
 struct next_state {
-    struct adp_model *model;
-    struct adp_pipeline_state *ids;
     uint64_t ports_seq;
     uint16_t round;
 
@@ -41,17 +39,18 @@ struct adp_state {
     struct adp_bridge *bridge;
     uint64_t generation;
 
-    /* What was asked for.  Replaced as a pair. */
+    /* What was asked for; in the course of a transaction what it makes of
+     * it. */
     struct adp_model *model;
-    struct adp_pipeline_state *ids;
-    struct adp_index *index;    /* Of 'model'. */
+    struct adp_model *before;   /* The model as it was before a transaction that
+                                 * takes more than a turn; else NULL. */
+    struct adp_index *index;    /* Of 'model' when no transaction is open. */
 
     /* What is in the bridge because of it. */
-    struct adp_desired *desired;
-    struct adp_texts texts;     /* Contributors to 'desired'. */
-    uint64_t ports_seq;         /* Ports that 'desired' was made for, or
+    struct adp_engine *engine;
+    uint64_t ports_seq;         /* Ports that its flows were made for, or
                                  * UINT64_MAX before the first time. */
-    uint16_t round;             /* In the cookies of 'desired'. */
+    uint16_t round;             /* In the cookies of its flows. */
     bool synced;                /* False until there are flows, and after the
                                  * bridge refused a change: what is really
                                  * there is in doubt then, and the next change
@@ -72,10 +71,8 @@ adp_state_create(struct adp_bridge *bridge)
     state->bridge = bridge;
     state->model = adp_model_create();
     state->index = adp_index_create();
-    state->ids = adp_pipeline_state_create();
+    state->engine = adp_engine_create();
     state->ports_seq = UINT64_MAX;
-    state->desired = adp_desired_create();
-    adp_texts_init(&state->texts);
     return state;
 }
 
@@ -84,10 +81,6 @@ next_state_uninit(struct adp_state *state)
 {
     struct next_state *next = &state->next;
 
-    if (next->model != state->model) {
-        adp_model_destroy(next->model);
-    }
-    adp_pipeline_state_destroy(next->ids);
     adp_state_call_unref(next->call);
     json_destroy(next->apply);
     json_destroy(next->delete);
@@ -101,9 +94,7 @@ adp_state_destroy(struct adp_state *state)
         adp_state_abort(state, "it was deleted");
         adp_model_destroy(state->model);
         adp_index_destroy(state->index);
-        adp_pipeline_state_destroy(state->ids);
-        adp_desired_destroy(state->desired);
-        adp_texts_uninit(&state->texts);
+        adp_engine_destroy(state->engine);
         free(state);
     }
 }
@@ -117,7 +108,7 @@ adp_state_generation(const struct adp_state *state)
 const struct adp_model *
 adp_state_model(const struct adp_state *state)
 {
-    return state->model;
+    return state->before ? state->before : state->model;
 }
 
 const struct adp_index *
@@ -129,19 +120,19 @@ adp_state_index(const struct adp_state *state)
 char *
 adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
 {
-    return adp_pipeline_describe_conj(state->ids, conj_id);
+    return adp_pipeline_describe_conj(adp_engine_ids(state->engine), conj_id);
 }
 
 char *
 adp_state_describe_group(const struct adp_state *state, uint32_t group_id)
 {
-    return adp_pipeline_describe_group(state->ids, group_id);
+    return adp_pipeline_describe_group(adp_engine_ids(state->engine), group_id);
 }
 
 struct adp_metrics *
 adp_state_metrics(const struct adp_state *state)
 {
-    return adp_metrics_create(state->ids);
+    return adp_metrics_create(adp_engine_ids(state->engine));
 }
 
 /* Bringing flows into the bridge. */
@@ -200,18 +191,26 @@ call_end(struct adp_state_call *call, struct adp_error *error,
 
 /* The way of a transaction. */
 
+/* Ends the transaction: all that it did is undone, or stays. */
+static void
+end_transaction(struct adp_state *state, bool undo)
+{
+    if (undo) {
+        adp_engine_revert(state->engine);
+        adp_model_rollback(state->model);
+    } else {
+        adp_engine_accept(state->engine);
+        adp_model_commit(state->model);
+    }
+    adp_model_destroy(state->before);
+    state->before = NULL;
+}
+
 static void
 take_next(struct adp_state *state)
 {
-    struct next_state *next = &state->next;
+    const struct next_state *next = &state->next;
 
-    if (next->model != state->model) {
-        adp_model_destroy(state->model);
-        state->model = next->model;
-    }
-    adp_pipeline_state_destroy(state->ids);
-    state->ids = next->ids;
-    next->ids = NULL;
     state->ports_seq = next->ports_seq;
     state->round = next->round;
     state->generation += next->changes;
@@ -231,13 +230,11 @@ finish(struct adp_state *state)
     struct adp_state_call *call = state->next.call;
 
     if (!error) {
-        adp_desired_accept(state->desired);
-        adp_texts_accept(&state->texts);
+        end_transaction(state, false);
         take_next(state);
         state->synced = !state->lost_flows;
     } else {
-        adp_desired_revert(state->desired);
-        adp_texts_revert(&state->texts);
+        end_transaction(state, true);
         /* Perhaps the bridge lacks what we believe to be there. */
         state->synced = false;
     }
@@ -264,8 +261,7 @@ adp_state_abort(struct adp_state *state, const char *why)
                                   adp_bridge_name(state->bridge), why),
                  state);
     }
-    adp_desired_revert(state->desired);
-    adp_texts_revert(&state->texts);
+    end_transaction(state, true);
     adp_commit_destroy(state->commit);
     state->commit = NULL;
     state->synced = false;
@@ -273,15 +269,14 @@ adp_state_abort(struct adp_state *state, const char *why)
     next_state_uninit(state);
 }
 
-/* Sets out to make the bridge's flows those that follow from 'state->next',
- * whose ports and round it fills in.  On error nothing has changed, and 'next'
+/* Sets out to make the bridge's flows those that follow from the model; fills in
+ * ports and round of 'state->next'.  On error nothing has changed, and 'next'
  * is empty. */
 static struct adp_error *
 set_out(struct adp_state *state, enum adp_commit_how how)
 {
     struct next_state *next = &state->next;
     struct adp_model_env env = state_env(state);
-    struct adp_flow_set set;
 
     ovs_assert(!state->commit);
     next->ports_seq = adp_bridge_ports_seq(state->bridge);
@@ -290,23 +285,16 @@ set_out(struct adp_state *state, enum adp_commit_how how)
         how = ADP_COMMIT_ALL;
     }
 
-    adp_flow_set_init(&set);
-    struct adp_error *error = adp_pipeline_generate(
-        adp_bridge_pipeline(state->bridge), next->model, next->ids, &env,
-        &set);
+    struct adp_error *error = adp_engine_run(
+        state->engine, adp_bridge_pipeline(state->bridge), state->model, &env,
+        next->ports_seq != state->ports_seq);
     if (!error) {
-        adp_texts_update(&state->texts, state->desired, &set,
-                         adp_bridge_table_map(state->bridge),
-                         how == ADP_COMMIT_ALONE);
-        state->commit = adp_commit_create(state->bridge, state->desired, how,
-                                          &error);
-        if (error) {
-            adp_desired_revert(state->desired);
-            adp_texts_revert(&state->texts);
-        }
+        state->commit = adp_commit_create(state->bridge,
+                                          adp_engine_desired(state->engine),
+                                          how, &error);
     }
-    adp_flow_set_uninit(&set);
     if (error) {
+        end_transaction(state, true);
         next_state_uninit(state);
     } else {
         state->lost_flows = false;
@@ -330,15 +318,6 @@ go_to_the_end(struct adp_state *state)
 
     adp_turn_slice_init_whole(&slice);
     return state->commit ? go_on(state, &slice) : NULL;
-}
-
-static void
-set_next_to_present(struct adp_state *state)
-{
-    state->next = (struct next_state) {
-        .model = state->model,
-        .ids = adp_pipeline_state_clone(state->ids),
-    };
 }
 
 /* Takes 'error' of a synchronization. */
@@ -385,7 +364,6 @@ adp_state_sync(struct adp_state *state, bool reinstall)
         return;
     }
 
-    set_next_to_present(state);
     if (reinstall) {
         state->synced = false;
     }
@@ -438,7 +416,6 @@ struct adp_error *
 adp_state_install(struct adp_state *state, bool replace)
 {
     note_sync_error(state, go_to_the_end(state));
-    set_next_to_present(state);
 
     struct adp_error *error = set_out(state, replace ? ADP_COMMIT_ALONE
                                       : ADP_COMMIT_DIFFERENCE);
@@ -449,7 +426,7 @@ void
 adp_state_forget_flows(struct adp_state *state)
 {
     adp_state_abort(state, "its pipeline was taken away");
-    adp_desired_forget(state->desired);
+    adp_desired_forget(adp_engine_desired(state->engine));
     state->synced = false;
 }
 
@@ -481,21 +458,17 @@ transact(struct adp_state *state, const struct adp_state_change *change,
 {
     struct next_state *next = &state->next;
 
-    *next = (struct next_state) {
-        .model = adp_model_clone(state->model),
-        .ids = adp_pipeline_state_clone(state->ids),
-    };
-    struct adp_error *error = change_model(next->model, change,
+    adp_model_begin(state->model);
+    struct adp_error *error = change_model(state->model, change,
                                            &call->n_applied,
                                            &call->n_deleted);
     if (!error) {
         struct adp_model_env env = state_env(state);
 
-        error = adp_model_check(next->model,
-                                change->clear ? NULL : state->model, &env);
+        error = adp_model_check_changes(state->model, &env);
     }
     if (error) {
-        next_state_uninit(state);
+        adp_model_rollback(state->model);
         return error;
     }
 
@@ -554,6 +527,9 @@ adp_state_transact(struct adp_state *state,
 
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
+        if (state->commit) {
+            state->before = adp_model_clone(state->model);
+        }
     }
     return call;
 }

@@ -5,11 +5,12 @@
 
 /* The typed state of one bridge, and its transactions.
  *
- * Holds the model, the pipeline's IDs and the flows and groups that follow from
- * them.  Model and IDs outlive a change of the pipeline.  A transaction clones
- * the model, changes and checks the clone, has its flows made, puts what
- * differs into the bridge (adp-commit.h), and only then takes the clone as the
- * state.  On any error nothing has changed.
+ * Holds the model and an engine with the pipeline's IDs and the flows and groups
+ * that follow from it.  Model and IDs outlive a change of the pipeline.  A
+ * transaction changes the model in place and checks what it changed, has the
+ * engine make those flows anew that it concerns (pipeline-engine.h), and puts
+ * what differs into the bridge (adp-commit.h).  On any error all of it is
+ * undone, and nothing has changed.
  *
  * A large transaction takes many turns of the main loop.  Meanwhile the state
  * is busy: it is read as it was before, and takes no other transaction.  Who

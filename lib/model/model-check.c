@@ -20,7 +20,6 @@
 /* One run of the checks. */
 struct check {
     const struct adp_model *model;
-    const struct adp_model *origin; /* May be NULL. */
     const struct adp_model_env *env;
     const struct hmapx *scope;  /* The records to look at; NULL: all. */
     struct shash owners;        /* What only one may have, to its record. */
@@ -50,9 +49,7 @@ complain(struct check *c, const char *code, const struct adp_record *record,
 static bool
 is_unchanged(const struct check *c, const struct adp_record *record)
 {
-    return (c->origin
-            ? adp_model_find(c->origin, record->kind, record->name) == record
-            : adp_model_get_claims(c->model) && !adp_model_was_cleared(c->model)
+    return (adp_model_get_claims(c->model) && !adp_model_was_cleared(c->model)
             && !adp_model_find_change(c->model, record->kind, record->name));
 }
 
@@ -63,8 +60,7 @@ find_before(const struct check *c, enum adp_kind kind, const char *name)
     const struct adp_model_change *change
         = adp_model_find_change(c->model, kind, name);
 
-    return (c->origin ? adp_model_find(c->origin, kind, name)
-            : change ? change->old : NULL);
+    return change ? change->old : NULL;
 }
 
 /* Takes 'thing', a text such as "IP 10.0.0.1", for 'record', and 'field'.
@@ -429,14 +425,9 @@ check_all(struct check *c, bool pod_cidrs)
 
 struct adp_error *
 adp_model_check(const struct adp_model *model,
-                const struct adp_model *changed_since,
                 const struct adp_model_env *env)
 {
-    struct check c = {
-        .model = model,
-        .origin = changed_since,
-        .env = env,
-    };
+    struct check c = { .model = model, .env = env };
 
     check_all(&c, true);
     return c.error;
@@ -480,7 +471,7 @@ adp_model_check_changes(const struct adp_model *model,
 
     ovs_assert(adp_model_get_claims(model));
     if (adp_model_was_cleared(model)) {
-        return adp_model_check(model, NULL, env);
+        return adp_model_check(model, env);
     }
 
     for (size_t i = 0; i < n; i++) {

@@ -100,22 +100,6 @@ adp_model_create(void)
     return model;
 }
 
-struct adp_model *
-adp_model_clone(const struct adp_model *origin)
-{
-    struct adp_model *model = adp_model_create();
-
-    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
-        const struct shash_node *node;
-
-        SHASH_FOR_EACH (node, &origin->records[kind]) {
-            shash_add(&model->records[kind], node->name,
-                      adp_record_ref(node->data));
-        }
-    }
-    return model;
-}
-
 void
 adp_model_destroy(struct adp_model *model)
 {
@@ -231,6 +215,30 @@ model_set(struct adp_model *model, enum adp_kind kind, const char *name,
         adp_record_unref(old);
     }
     return existed;
+}
+
+struct adp_model *
+adp_model_clone(const struct adp_model *origin)
+{
+    struct adp_model *model = adp_model_create();
+
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        const struct shash_node *node;
+
+        SHASH_FOR_EACH (node, &origin->records[kind]) {
+            shash_add(&model->records[kind], node->name,
+                      adp_record_ref(node->data));
+        }
+    }
+
+    const struct change *change;
+    HMAP_FOR_EACH (change, node, &origin->changes) {
+        const struct adp_record *old = change->up.old;
+
+        model_set(model, change->up.kind, change->up.name,
+                  old ? adp_record_ref(old) : NULL);
+    }
+    return model;
 }
 
 static void

@@ -64,6 +64,7 @@ struct adp_model_env {
 #define ADP_MODEL_MAX_RECORDS 1000000
 
 struct adp_model *adp_model_create(void);
+/* The records of before the transaction, if one is under way. */
 struct adp_model *adp_model_clone(const struct adp_model *);
 void adp_model_destroy(struct adp_model *);
 
@@ -90,11 +91,9 @@ void adp_model_clear(struct adp_model *);
 struct adp_error *adp_model_check_changes(const struct adp_model *,
                                           const struct adp_model_env *);
 
-/* Checks all records.  'changed_since', if not NULL, is the clone's origin:
- * ports of records that are the same there aren't checked, nor those that a
- * transaction under way left alone. */
+/* Checks all records, except that the ports of those that a transaction under
+ * way left alone may have vanished. */
 struct adp_error *adp_model_check(const struct adp_model *,
-                                  const struct adp_model *changed_since,
                                   const struct adp_model_env *);
 
 /* The records of a JSON array in the form in which a model keeps them, which

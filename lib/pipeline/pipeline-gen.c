@@ -19,6 +19,19 @@ adp_gen_cookie(const struct adp_generator *g, uint8_t category,
             | object);
 }
 
+/* Takes 'flow'. */
+static void
+add_flow(struct adp_generator *g, char *flow)
+{
+    if (g->set) {
+        adp_flow_set_add_nocopy(g->set, flow);
+    } else {
+        adp_desired_add_text(g->desired, g->contributor, flow, NULL,
+                             g->tables);
+        free(flow);
+    }
+}
+
 void
 adp_gen_flow(struct adp_generator *g, uint8_t category, uint32_t object,
              size_t table, int priority, const char *format, ...)
@@ -37,13 +50,17 @@ adp_gen_flow(struct adp_generator *g, uint8_t category, uint32_t object,
                   strncmp(ds_cstr(&template), "actions=", 8) ? ',' : ' ');
     adp_text_expand(&flow, g->pipeline->vocabulary, ds_cstr(&template), false);
     ds_destroy(&template);
-    if (g->set) {
-        adp_flow_set_add_nocopy(g->set, ds_steal_cstr(&flow));
-    } else {
-        adp_desired_add_text(g->desired, g->contributor, ds_cstr(&flow), NULL,
-                             g->tables);
-        ds_destroy(&flow);
-    }
+    add_flow(g, ds_steal_cstr(&flow));
+}
+
+void
+adp_gen_flow_text(struct adp_generator *g, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_flow(g, xvasprintf(format, args));
+    va_end(args);
 }
 
 void

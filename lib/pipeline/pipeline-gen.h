@@ -67,6 +67,10 @@ void adp_gen_flow(struct adp_generator *, uint8_t category, uint32_t object,
                   size_t table, int priority, const char *format, ...)
     OVS_PRINTF_FORMAT(6, 7);
 
+/* Adds a flow as it is, with cookie and table, without a template. */
+void adp_gen_flow_text(struct adp_generator *, const char *format, ...)
+    OVS_PRINTF_FORMAT(2, 3);
+
 /* Adds a group.  'template' is one in the syntax of ovs-ofctl, all
  * of which is actions for a template's purposes. */
 void adp_gen_group(struct adp_generator *, const char *template);

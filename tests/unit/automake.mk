@@ -265,8 +265,7 @@ STATE_WORLD = \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-state-order.c \
-	antrea-dp/state/adp-state.c \
-	antrea-dp/state/adp-texts.c
+	antrea-dp/state/adp-state.c
 
 tests_unit_test_state_slices_SOURCES = \
 	$(STATE_WORLD) \

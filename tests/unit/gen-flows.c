@@ -220,7 +220,7 @@ generate(const struct adp_pipeline *pipeline, uint64_t pipeline_options,
     adp_flow_set_init(&set);
     error = adp_model_apply(model, records, NULL);
     if (!error) {
-        error = adp_model_check(model, NULL, &env);
+        error = adp_model_check(model, &env);
     }
     if (!error) {
         error = adp_pipeline_generate(pipeline, model, state, &env, &set);

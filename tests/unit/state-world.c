@@ -172,14 +172,13 @@ static void
 test_generate(struct adp_generator *g)
 {
     const struct adp_model_env *env = g->env;
-    struct adp_flow_set *set = g->set;
     struct json *pods = adp_model_get(g->model, "Pod", NULL);
     struct json *groups = adp_model_get(g->model, "AddressGroup", NULL);
 
-    adp_flow_set_add(set, "cookie=%#x, table=Out, priority=0 actions=drop",
+    adp_gen_flow_text(g, "cookie=%#x, table=Out, priority=0 actions=drop",
                      env->round);
     if (adp_gen_option(g, 0)) {
-        adp_flow_set_add(set, "cookie=%#x, table=Out, priority=1 actions=drop",
+        adp_gen_flow_text(g, "cookie=%#x, table=Out, priority=1 actions=drop",
                          env->round);
     }
     for (size_t i = 0; i < pods->array.n; i++) {
@@ -188,7 +187,7 @@ test_generate(struct adp_generator *g)
         ofp_port_t port;
 
         if (env->port_number(field(pod, "port"), &port, env->aux)) {
-            adp_flow_set_add(set, "cookie=%#x, table=In, priority=200,ip,"
+            adp_gen_flow_text(g, "cookie=%#x, table=In, priority=200,ip,"
                              "in_port=%d,nw_src=%s actions="
                              "set_field:%s->eth_dst,goto_table:Out",
                              env->round, ofp_to_u16(port),
@@ -210,8 +209,9 @@ test_generate(struct adp_generator *g)
             ds_put_format(&s, ",bucket=bucket_id:%"PRIuSIZE",actions=output:1",
                           j);
         }
-        adp_flow_set_add_group_nocopy(set, ds_steal_cstr(&s));
-        adp_flow_set_add(set, "cookie=%#x, table=Out, priority=%d actions=%s",
+        adp_gen_group(g, ds_cstr(&s));
+        ds_destroy(&s);
+        adp_gen_flow_text(g, "cookie=%#x, table=Out, priority=%d actions=%s",
                          env->round,
                          strchr(field(group, "name"), '*') ? 0 : id,
                          strchr(field(group, "name"), '!') ? "frobnicate"
@@ -225,8 +225,15 @@ static const struct adp_pipeline_option test_options[] = {
     { "extra", "there is another flow", NULL },
 };
 
+static const struct adp_pipeline_table test_tables[] = {
+    { "In", 1, NULL },
+    { "Out", 2, NULL },
+};
+
 const struct adp_pipeline test_pipeline = {
     .name = "test",
+    .tables = test_tables,
+    .n_tables = ARRAY_SIZE(test_tables),
     .options = test_options,
     .n_options = ARRAY_SIZE(test_options),
     .policy_types = UINT_MAX,
@@ -238,15 +245,17 @@ const struct adp_pipeline test_pipeline = {
 static void
 other_generate(struct adp_generator *g)
 {
-    adp_flow_set_add(g->set, "cookie=%#x, table=Out, priority=0 "
+    adp_gen_flow_text(g, "cookie=%#x, table=Out, priority=0 "
                      "actions=output:7", g->env->round);
-    adp_flow_set_add(g->set, "cookie=%#x, table=In, priority=1 "
+    adp_gen_flow_text(g, "cookie=%#x, table=In, priority=1 "
                      "actions=output:%"PRIuSIZE, g->env->round,
                      1 + adp_model_count(g->model, "Pod"));
 }
 
 const struct adp_pipeline other_pipeline = {
     .name = "other",
+    .tables = test_tables,
+    .n_tables = ARRAY_SIZE(test_tables),
     .generate = other_generate,
 };
 

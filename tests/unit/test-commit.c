@@ -32,6 +32,7 @@
 #include "pipeline.h"
 #include "random.h"
 #include "test-seed.h"
+#include "test-run.h"
 #include "util.h"
 
 enum { N_SOURCES = 4, N_PORTS = 3 };

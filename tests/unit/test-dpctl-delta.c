@@ -93,6 +93,7 @@ after(const struct dpctl_plan *plan, struct adp_error **error)
     struct adp_model *next = adp_model_clone(model);
     struct json *patched;
 
+    adp_model_begin(next);
     *error = adp_model_patch(model, plan->patch, &patched);
     if (!*error) {
         *error = adp_model_delete(next, plan->delete, false, NULL);
@@ -104,8 +105,9 @@ after(const struct dpctl_plan *plan, struct adp_error **error)
         *error = adp_model_apply(next, patched, NULL);
     }
     if (!*error) {
-        *error = adp_model_check(next, model, &env);
+        *error = adp_model_check_changes(next, &env);
     }
+    adp_model_commit(next);
     json_destroy(patched);
     return next;
 }

@@ -151,7 +151,7 @@ transact(const struct json *records, const struct json *keys, bool clear)
         error = adp_model_apply(model, records, NULL);
     }
     if (!error) {
-        struct adp_error *all = adp_model_check(model, NULL, &env);
+        struct adp_error *all = adp_model_check(model, &env);
 
         error = adp_model_check_changes(model, &env);
         expect_same_error(error, all);

@@ -74,7 +74,7 @@ setup(void)
     junk = json_array_create_empty();
     model = adp_model_create();
     ck_assert(!adp_model_apply(model, parse(ALL), NULL));
-    ck_assert(!adp_model_check(model, NULL, &env));
+    ck_assert(!adp_model_check(model, &env));
 }
 
 static void

@@ -571,7 +571,7 @@ change(struct adp_model *model, enum dpctl_verb verb, const char *text)
         refused = adp_model_apply(model, plan.apply, NULL);
     }
     if (!refused) {
-        refused = adp_model_check(model, NULL, &model_env);
+        refused = adp_model_check(model, &model_env);
     }
     ck_assert_msg(!refused, "%s", refused ? refused->message : NULL);
     dpctl_plan_destroy(&plan);
