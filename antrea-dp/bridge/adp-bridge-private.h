@@ -19,9 +19,14 @@
 #include "seq.h"
 #include "simap.h"
 
+/* Tables of rules.  Each grows on its own, not all rules' at once: that would
+ * take long where there are many. */
+#define ADP_JOURNAL_TABLES 64
+
 struct adp_bridge_own {
     /* adp-journal.c */
-    struct hmap rules OVS_GUARDED_BY(ofproto_mutex);
+    struct hmap rules[ADP_JOURNAL_TABLES] OVS_GUARDED_BY(ofproto_mutex);
+    size_t n_rules OVS_GUARDED_BY(ofproto_mutex);
     struct adp_delta *journal OVS_GUARDED_BY(ofproto_mutex);
     struct hmap dirty_groups OVS_GUARDED_BY(ofproto_mutex);
     bool keeps_pipeline OVS_GUARDED_BY(ofproto_mutex); /* Close it, then. */

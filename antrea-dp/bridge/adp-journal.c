@@ -36,7 +36,9 @@ void
 adp_journal_init(struct adp_bridge *b)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    hmap_init(&b->own->rules);
+    for (size_t i = 0; i < ARRAY_SIZE(b->own->rules); i++) {
+        hmap_init(&b->own->rules[i]);
+    }
     hmap_init(&b->own->dirty_groups);
     b->own->journal = adp_delta_create();
     b->own->empty = true;
@@ -59,11 +61,13 @@ adp_journal_uninit(struct adp_bridge *b)
     struct journal_rule *jr;
     struct dirty_group *dg;
 
-    HMAP_FOR_EACH_POP (jr, node, &b->own->rules) {
-        adp_rule_unref(jr->compiled);
-        free(jr);
+    for (size_t i = 0; i < ARRAY_SIZE(b->own->rules); i++) {
+        HMAP_FOR_EACH_POP (jr, node, &b->own->rules[i]) {
+            adp_rule_unref(jr->compiled);
+            free(jr);
+        }
+        hmap_destroy(&b->own->rules[i]);
     }
-    hmap_destroy(&b->own->rules);
     HMAP_FOR_EACH_POP (dg, node, &b->own->dirty_groups) {
         free(dg);
     }
@@ -87,13 +91,23 @@ release_group(void *group)
     ofproto_group_unref(group);
 }
 
+/* The table of rules with 'hash'. */
+static struct hmap *
+rules_with(const struct adp_bridge *b, uint32_t hash)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    BUILD_ASSERT(ADP_JOURNAL_TABLES == 1 << 6);
+    return &b->own->rules[hash >> 26];
+}
+
 static struct journal_rule *
 journal_find(const struct adp_bridge *b, const struct rule *rule)
     OVS_REQUIRES(ofproto_mutex)
 {
     struct journal_rule *jr;
 
-    HMAP_FOR_EACH_WITH_HASH (jr, node, hash_pointer(rule, 0), &b->own->rules) {
+    HMAP_FOR_EACH_WITH_HASH (jr, node, hash_pointer(rule, 0),
+                             rules_with(b, hash_pointer(rule, 0))) {
         if (jr->rule == rule) {
             return jr;
         }
@@ -167,7 +181,9 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
                                    actions->ofpacts, actions->ofpacts_len,
                                    rule, release_rule);
     jr->learner = find_learner(b, rule);
-    hmap_insert(&b->own->rules, &jr->node, hash_pointer(rule, 0));
+    hmap_insert(rules_with(b, hash_pointer(rule, 0)), &jr->node,
+                hash_pointer(rule, 0));
+    b->own->n_rules++;
     adp_delta_add_rule(b->own->journal, jr->compiled);
     adp_turn_leave(outer);
 }
@@ -198,7 +214,8 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
         if (jr->learner) {
             adp_learner_release(b->learn, jr->learner);
         }
-        hmap_remove(&b->own->rules, &jr->node);
+        hmap_remove(rules_with(b, jr->node.hash), &jr->node);
+        b->own->n_rules--;
         adp_rule_unref(jr->compiled);
         free(jr);
     }
@@ -295,7 +312,7 @@ static void
 note_emptiness(struct adp_bridge *b)
     OVS_REQUIRES(ofproto_mutex)
 {
-    bool empty = hmap_is_empty(&b->own->rules);
+    bool empty = !b->own->n_rules;
 
     if (empty && !b->own->empty && b->own->keeps_pipeline) {
         b->own->emptied = true;

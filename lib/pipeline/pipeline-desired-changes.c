@@ -164,10 +164,12 @@ adp_desired_get_changes(struct adp_desired *desired, enum adp_scope scope,
     }
 
     /* What stays as it is. */
-    HMAP_FOR_EACH (flow, node, &desired->flows) {
-        if (!flow->image && flow_change(desired, flow, scope, &change)) {
-            put_change(&changes->flows, &changes->n_flows, &allocated_flows,
-                       &change);
+    for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
+        HMAP_FOR_EACH (flow, node, &desired->flows[i]) {
+            if (!flow->image && flow_change(desired, flow, scope, &change)) {
+                put_change(&changes->flows, &changes->n_flows,
+                           &allocated_flows, &change);
+            }
         }
     }
     HMAP_FOR_EACH (group, node, &desired->groups) {

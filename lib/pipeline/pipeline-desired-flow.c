@@ -217,7 +217,8 @@ flow_find(const struct adp_desired *desired, uint32_t hash,
 {
     struct desired_flow *flow;
 
-    HMAP_FOR_EACH_WITH_HASH (flow, node, hash, &desired->flows) {
+    HMAP_FOR_EACH_WITH_HASH (flow, node, hash,
+                             adp_desired_flow_table(desired, hash)) {
         if (flow->mask == mask && flow->table_id == key->table_id
             && flow->priority == key->priority && flow->cookie == key->cookie
             && flow->has_clauses == !actions
@@ -228,6 +229,36 @@ flow_find(const struct adp_desired *desired, uint32_t hash,
         }
     }
     return NULL;
+}
+
+static struct hmap *
+flow_table(struct adp_desired *desired, uint32_t hash)
+{
+    return CONST_CAST(struct hmap *, adp_desired_flow_table(desired, hash));
+}
+
+static bool
+same_key(const struct desired_flow *a, const struct desired_flow *b)
+{
+    return (a->mask == b->mask && a->table_id == b->table_id
+            && a->priority == b->priority
+            && !memcmp(a->values, b->values,
+                       MINIFLOW_VALUES_SIZE(a->mask->n_values)));
+}
+
+static void
+flow_insert(struct adp_desired *desired, struct desired_flow *flow,
+            uint32_t hash)
+{
+    struct hmap *table = flow_table(desired, hash);
+    struct desired_flow *other;
+
+    HMAP_FOR_EACH_WITH_HASH (other, node, hash, table) {
+        if (same_key(other, flow)) {
+            other->is_contested = flow->is_contested = true;
+        }
+    }
+    hmap_insert(table, &flow->node, hash);
 }
 
 struct desired_flow *
@@ -258,7 +289,7 @@ adp_desired_flow_get(struct adp_desired *desired,
                 .has_clauses = !actions,
             };
             memcpy(flow->values, parts.values, MINIFLOW_VALUES_SIZE(parts.n));
-            hmap_insert(&desired->flows, &flow->node, hash);
+            flow_insert(desired, flow, hash);
             return flow;
         }
     }
@@ -276,7 +307,7 @@ adp_desired_flow_free(struct adp_desired *desired, struct desired_flow *flow)
 {
     unsigned int n_values = flow->mask->n_values;
 
-    hmap_remove(&desired->flows, &flow->node);
+    hmap_remove(flow_table(desired, flow->node.hash), &flow->node);
     mask_unref(desired, flow->mask);
     if (flow->has_clauses) {
         adp_desired_clauses_free(desired, flow->clauses);
@@ -292,12 +323,13 @@ adp_desired_flow_twin(const struct adp_desired *desired,
 {
     struct desired_flow *twin;
 
-    HMAP_FOR_EACH_WITH_HASH (twin, node, flow->node.hash, &desired->flows) {
-        if (twin != flow && twin->mask == flow->mask
-            && twin->table_id == flow->table_id
-            && twin->priority == flow->priority
-            && !memcmp(twin->values, flow->values,
-                       MINIFLOW_VALUES_SIZE(flow->mask->n_values))
+    if (!flow->is_contested) {
+        return NULL;
+    }
+    HMAP_FOR_EACH_WITH_HASH (twin, node, flow->node.hash,
+                             adp_desired_flow_table(desired,
+                                                    flow->node.hash)) {
+        if (twin != flow && same_key(twin, flow)
             && (is_desired ? twin->n_refs > 0
                 : adp_desired_flow_was(desired, twin))) {
             return twin;

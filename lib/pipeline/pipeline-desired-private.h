@@ -76,6 +76,7 @@ struct desired_flow {
     uint16_t priority;
     uint8_t table_id;
     bool has_clauses;
+    bool is_contested;          /* There may be another with its key. */
     uint64_t values[];          /* Of the match, one for each of the mask. */
 };
 
@@ -115,8 +116,12 @@ struct contributor_image {
     uint32_t n_claims;
 };
 
+/* Tables of flows.  Each grows on its own, not all flows' at once: that would
+ * take long where there are many. */
+#define DESIRED_N_TABLES 64
+
 struct adp_desired {
-    struct hmap flows;
+    struct hmap flows[DESIRED_N_TABLES]; /* By the hash's upper bits. */
     struct hmap groups;
     struct hmap masks;
     struct hmap actions;
@@ -136,6 +141,13 @@ struct adp_desired {
     size_t n_bytes;             /* Of flows with their masks, actions and
                                  * clauses, and claims. */
 };
+
+static inline const struct hmap *
+adp_desired_flow_table(const struct adp_desired *desired, uint32_t hash)
+{
+    BUILD_ASSERT(DESIRED_N_TABLES == 1 << 6);
+    return &desired->flows[hash >> 26];
+}
 
 /* pipeline-desired-flow.c */
 

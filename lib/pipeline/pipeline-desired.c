@@ -29,7 +29,9 @@ adp_desired_create(void)
 {
     struct adp_desired *desired = xzalloc(sizeof *desired);
 
-    hmap_init(&desired->flows);
+    for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
+        hmap_init(&desired->flows[i]);
+    }
     hmap_init(&desired->groups);
     hmap_init(&desired->masks);
     hmap_init(&desired->actions);
@@ -55,13 +57,15 @@ adp_desired_destroy(struct adp_desired *desired)
         return;
     }
     adp_desired_revert(desired);
-    HMAP_FOR_EACH_SAFE (flow, node, &desired->flows) {
-        adp_desired_flow_free(desired, flow);
+    for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
+        HMAP_FOR_EACH_SAFE (flow, node, &desired->flows[i]) {
+            adp_desired_flow_free(desired, flow);
+        }
+        hmap_destroy(&desired->flows[i]);
     }
     HMAP_FOR_EACH_SAFE (group, node, &desired->groups) {
         group_free(desired, group);
     }
-    hmap_destroy(&desired->flows);
     hmap_destroy(&desired->groups);
     hmap_destroy(&desired->masks);
     hmap_destroy(&desired->actions);
@@ -696,12 +700,17 @@ adp_desired_get_usage(const struct adp_desired *desired,
                       struct adp_desired_usage *usage)
 {
     *usage = (struct adp_desired_usage) {
-        .n_flows = hmap_count(&desired->flows),
         .n_groups = hmap_count(&desired->groups),
         .n_actions = hmap_count(&desired->actions),
         .n_masks = hmap_count(&desired->masks),
         .n_claims = desired->n_claims,
-        .n_bytes = desired->n_bytes + (hmap_capacity(&desired->flows)
-                                       * sizeof(struct hmap_node *)),
+        .n_bytes = desired->n_bytes,
     };
+    for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
+        const struct hmap *flows = &desired->flows[i];
+
+        usage->n_flows += hmap_count(flows);
+        usage->n_bytes += (hmap_capacity(flows)
+                           * sizeof(struct hmap_node *));
+    }
 }

@@ -72,7 +72,10 @@ check_PROGRAMS += \
 	tests/unit/gen-flows
 
 # Measures, checks nothing: "make bench-programs".
-EXTRA_PROGRAMS = tests/unit/bench-engine tests/unit/bench-match
+EXTRA_PROGRAMS = tests/unit/bench-engine tests/unit/bench-match \
+	tests/unit/bench-state
+tests_unit_bench_state_SOURCES = tests/unit/bench-state.c
+tests_unit_bench_state_LDADD = $(UNIT_LIBS)
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_unit_bench_engine_SOURCES = tests/unit/bench-engine.c
 tests_unit_bench_engine_LDADD = $(UNIT_LIBS)
