@@ -87,6 +87,14 @@ START_TEST(nothing_changes)
 }
 END_TEST
 
+/* A carry that makes another. */
+START_TEST(carries)
+{
+    ck_assert_uint_eq(adp_csum_fold(0x1ffff), 1);
+    ck_assert_uint_eq(adp_csum_fold(0xffff0000), 0xffff);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -96,6 +104,7 @@ main(void)
     test_seed_random();
     tcase_add_test(tc, random_changes);
     tcase_add_test(tc, nothing_changes);
+    tcase_add_test(tc, carries);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
