@@ -58,6 +58,7 @@ _antrea_dpctl()
             --gateway-port --gateway-mac --tunnel-port --service-cidr
             --ignore-unknown'
         [ "$command" = resolve ] || options+=' --dry-run'
+        [ "$command" != apply ] || options+=' --stream'
         ;;
     delete)
         options+=' --filename --namespace --node --change-node --db

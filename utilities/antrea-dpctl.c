@@ -36,6 +36,7 @@ enum option_set {
     SET_MISSING = 1 << 4,
     SET_TRACE = 1 << 5,
     SET_TOP = 1 << 6,           /* -d, -n COUNT */
+    SET_STREAM = 1 << 7,
 };
 
 enum {
@@ -49,6 +50,7 @@ enum {
     OPT_IGNORE_UNKNOWN,
     OPT_IGNORE_MISSING,
     OPT_DRY_RUN,
+    OPT_STREAM,
     OPT_PCAP,
     OPT_INDEX,
     OPT_IN_PORT,
@@ -74,6 +76,7 @@ static const struct option long_options[] = {
     { "ignore-unknown", no_argument, NULL, OPT_IGNORE_UNKNOWN },
     { "ignore-not-found", no_argument, NULL, OPT_IGNORE_MISSING },
     { "dry-run", no_argument, NULL, OPT_DRY_RUN },
+    { "stream", no_argument, NULL, OPT_STREAM },
     { "pcap", required_argument, NULL, OPT_PCAP },
     { "index", required_argument, NULL, OPT_INDEX },
     { "in-port", required_argument, NULL, OPT_IN_PORT },
@@ -96,6 +99,7 @@ static const struct {
     { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
     { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
     { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
+    { OPT_STREAM, SET_STREAM },
     { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
     { OPT_IN_PORT, SET_TRACE }, { OPT_HTML, SET_TRACE },
     { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
@@ -109,8 +113,9 @@ static const struct command {
     const char *usage;
     const char *help;
 } commands[] = {
-    { "apply", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
-      dpctl_cmd_apply, "apply -f FILE|DIR|-",
+    { "apply", 0, 0,
+      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_STREAM,
+      dpctl_cmd_apply, "apply -f FILE|DIR|- | apply --stream -f -",
       "add objects, or change those that are there" },
     { "replace", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
       dpctl_cmd_replace, "replace -f FILE|DIR|-",
@@ -277,6 +282,7 @@ usage(void)
            "      --ignore-unknown   leave out objects of unknown kinds\n"
            "      --ignore-not-found delete: it's fine if there is none\n"
            "      --dry-run          only print what would be sent\n"
+           "      --stream           apply: each JSON document as it comes\n"
            "      --pcap=FILE, --index=N, --in-port=PORT\n"
            "                         trace: packet N (default: 1) of a "
            "capture\n"
@@ -388,6 +394,9 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_IGNORE_MISSING:
         o->ignore_missing = true;
+        break;
+    case OPT_STREAM:
+        o->stream = true;
         break;
     case OPT_DRY_RUN:
         o->dry_run = true;

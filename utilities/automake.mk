@@ -63,6 +63,7 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-selector.h \
 	utilities/show/dpctl-stats.c \
 	utilities/show/dpctl-stats.h \
+	utilities/dpctl-stream.c \
 	utilities/objects/dpctl-surprise.c \
 	utilities/objects/dpctl-surprise.h \
 	utilities/objects/dpctl-tier.c \

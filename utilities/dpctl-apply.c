@@ -172,6 +172,7 @@ struct run {
     const struct dpctl_options *o;
     enum dpctl_verb verb;
     const struct dpctl_input *input;
+    bool ignore_missing;
     struct dpctl_ports ports;
     struct dpctl_mark mark;
     int attempts;               /* Before this one. */
@@ -188,22 +189,18 @@ source_get(void *run_, struct json *param)
 
 /* Makes the plan from the objects that the change concerns. */
 static enum dpctl_delta_result
-plan_some(struct run *run, struct dpctl_plan *plan)
+plan_some(struct run *run, struct dpctl_plan *plan, char **error)
 {
     struct dpctl_source source = { source_get, run };
     struct dpctl_env env = run->o->env;
-    char *error;
 
     env.ports = &run->ports;
-    enum dpctl_delta_result result
-        = dpctl_delta_create(run->verb, run->input, &source, &env,
-                             run->o->ignore_missing, plan, &error);
-    check(error);
-    return result;
+    return dpctl_delta_create(run->verb, run->input, &source, &env,
+                              run->ignore_missing, plan, error);
 }
 
 /* Makes the plan from all there is. */
-static void
+static char *
 plan_all(struct run *run, struct dpctl_plan *plan)
 {
     struct json *state = dpctl_call(run->rpc, run->o, "get",
@@ -222,19 +219,23 @@ plan_all(struct run *run, struct dpctl_plan *plan)
                    "objects were applied (at %s); apply all objects again",
                    run->mark.since);
     }
-    check(dpctl_plan_create(run->verb, run->input, records, &env,
-                            run->o->ignore_missing, plan));
-    plan->generation = json_nullable_clone(generation);
+    char *error = dpctl_plan_create(run->verb, run->input, records, &env,
+                                    run->ignore_missing, plan);
+    if (!error) {
+        plan->generation = json_nullable_clone(generation);
+    }
     json_destroy(state);
+    return error;
 }
 
-/* Carries the plan out.  Returns false if the state has changed meanwhile. */
-static bool
-carry_out(struct run *run, const struct dpctl_plan *plan)
+/* Carries the plan out.  Sets '*conflict' if the state has changed
+ * meanwhile. */
+static char *
+carry_out(struct run *run, const struct dpctl_plan *plan, bool *conflict)
 {
     const struct dpctl_options *o = run->o;
     struct json *result = NULL;
-    bool conflict = false;
+    char *message = NULL;
 
     if (o->dry_run) {
         struct json *param = plan_to_param(run->verb, plan);
@@ -245,62 +246,80 @@ carry_out(struct run *run, const struct dpctl_plan *plan)
     } else {
         struct dpctl_rpc_error *error = send_plan(run->rpc, o, run->verb,
                                                   plan, &result);
-        conflict = error && error->code && !strcmp(error->code, "conflict");
-        if (error && !conflict) {
-            dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);
-        } else if (!conflict) {
+        *conflict = error && error->code && !strcmp(error->code, "conflict");
+        if (error && !*conflict) {
+            message = xstrdup(error->message);
+        } else if (!error) {
             print_outcome(plan, result);
             update_mark(o, &run->mark, plan, plan->generation);
         }
         dpctl_rpc_error_destroy(error);
     }
     json_destroy(result);
-    return !conflict;
+    return message;
 }
 
-/* Makes one attempt.  Returns false if the state has changed meanwhile. */
-static bool
-try_verb(struct run *run)
+/* Makes one attempt.  Sets '*conflict' if the state has changed meanwhile. */
+static char *
+try_verb(struct run *run, bool *conflict)
 {
     struct dpctl_plan plan;
-    enum dpctl_delta_result result = plan_some(run, &plan);
+    char *error;
+    enum dpctl_delta_result result = plan_some(run, &plan, &error);
 
-    if (result == DPCTL_DELTA_STALE) {
-        return false;
-    } else if (result == DPCTL_DELTA_FULL) {
-        plan_all(run, &plan);
+    *conflict = result == DPCTL_DELTA_STALE;
+    if (result == DPCTL_DELTA_FULL) {
+        error = plan_all(run, &plan);
+    }
+    if (error || *conflict) {
+        return error;
     }
     if (!run->warned) {
         print_warnings(&plan);
         run->warned = true;
     }
-    bool done = carry_out(run, &plan);
+    error = carry_out(run, &plan, conflict);
     dpctl_plan_destroy(&plan);
-    return done;
+    return error;
+}
+
+char *
+dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+                 enum dpctl_verb verb, const struct dpctl_input *input,
+                 bool ignore_missing)
+{
+    struct run run = {
+        .rpc = rpc, .o = o, .verb = verb, .input = input,
+        .ignore_missing = ignore_missing,
+    };
+    bool conflict;
+
+    dpctl_ports_init(&run.ports);
+    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, &run.ports, &run.mark);
+    char *error = try_verb(&run, &conflict);
+    while (conflict && !error) {
+        if (++run.attempts >= MAX_ATTEMPTS) {
+            error = xasprintf("the state was changed by others all the time: "
+                              "gave up after %d attempts", run.attempts);
+        } else {
+            xnanosleep(random_range(MIN(1 << run.attempts, MAX_WAIT_MS))
+                       * 1000000ULL);
+            error = try_verb(&run, &conflict);
+        }
+    }
+    dpctl_ports_destroy(&run.ports);
+    dpctl_mark_destroy(&run.mark);
+    return error;
 }
 
 static void
 run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
          const struct dpctl_input *input)
 {
-    struct run run = {
-        .rpc = dpctl_connect(o), .o = o, .verb = verb, .input = input,
-    };
+    struct dpctl_rpc *rpc = dpctl_connect(o);
 
-    dpctl_ports_init(&run.ports);
-    dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, &run.ports, &run.mark);
-    while (!try_verb(&run)) {
-        if (++run.attempts >= MAX_ATTEMPTS) {
-            dpctl_fail(DPCTL_EXIT_ERROR, "the state was changed by others "
-                       "all the time: gave up after %d attempts",
-                       run.attempts);
-        }
-        xnanosleep(random_range(MIN(1 << run.attempts, MAX_WAIT_MS))
-                   * 1000000ULL);
-    }
-    dpctl_ports_destroy(&run.ports);
-    dpctl_mark_destroy(&run.mark);
-    dpctl_rpc_close(run.rpc);
+    check(dpctl_run_change(rpc, o, verb, input, o->ignore_missing));
+    dpctl_rpc_close(rpc);
 }
 
 static void
@@ -331,6 +350,10 @@ run_files(const struct dpctl_command *c, enum dpctl_verb verb)
 void
 dpctl_cmd_apply(const struct dpctl_command *c)
 {
+    if (c->options->stream) {
+        dpctl_run_stream(c->options);
+        return;
+    }
     run_files(c, DPCTL_APPLY);
 }
 

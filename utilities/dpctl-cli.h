@@ -37,6 +37,7 @@ struct dpctl_options {
     bool ignore_unknown;
     bool ignore_missing;
     bool dry_run;
+    bool stream;                /* apply: one document after the other. */
     struct dpctl_env env;       /* The node and its settings. */
     char *pcap;
     int index;
@@ -94,6 +95,14 @@ struct json *dpctl_call_once(const struct dpctl_options *, const char *method,
 /* Sees to it that what was printed is written.  Ends the program where it can't
  * be: by SIGPIPE, as others do, where the reader went away. */
 void dpctl_flush(void);
+
+/* Carries out one change, and says what it did; returns an error that names the
+ * object. */
+char *dpctl_run_change(struct dpctl_rpc *, const struct dpctl_options *,
+                       enum dpctl_verb, const struct dpctl_input *,
+                       bool ignore_missing);
+/* apply --stream. */
+void dpctl_run_stream(const struct dpctl_options *);
 
 /* Prints JSON or YAML, as asked for. */
 void dpctl_print_json(const struct dpctl_options *, const struct json *);

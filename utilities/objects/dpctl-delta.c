@@ -143,13 +143,11 @@ is_handled(const struct delta *d)
            | 1u << DPCTL_ENDPOINTS | 1u << DPCTL_ENDPOINT_SLICE
            | 1u << DPCTL_K8S_NP | 1u << DPCTL_ACNP | 1u << DPCTL_ANNP
            | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP);
-    const struct dpctl_env *env = d->env;
     size_t n = shash_count(&d->input->manifests);
     const struct shash_node *node;
 
     if (d->verb == DPCTL_REPLACE || !shash_is_empty(&d->input->records)
-        || !n || n > MAX_GIVEN || env->change_node || env->gateway_port
-        || env->gateway_mac || env->tunnel_port || env->service_cidr) {
+        || !n || n > MAX_GIVEN || d->env->change_node) {
         return false;
     }
     SHASH_FOR_EACH (node, &d->input->manifests) {
@@ -232,6 +230,29 @@ find_node_config(const struct json *records)
     return NULL;
 }
 
+/* A setting that wasn't given, or is in force. */
+static bool
+is_kept(const char *given, const char *in_force)
+{
+    return !given || (in_force && !strcmp(given, in_force));
+}
+
+static bool
+settings_are_kept(const struct delta *d)
+{
+    const struct json *config = d->node_config;
+    const char *tunnel = dpctl_json_str(config, "tunnel.port");
+
+    return (is_kept(d->env->node, dpctl_json_str(config, "name"))
+            && is_kept(d->env->gateway_port,
+                       dpctl_json_str(config, "gateway.port"))
+            && is_kept(d->env->gateway_mac,
+                       dpctl_json_str(config, "gateway.mac"))
+            && is_kept(d->env->tunnel_port, tunnel ? tunnel : "none")
+            && is_kept(d->env->service_cidr,
+                       dpctl_json_str(config, "serviceCIDR")));
+}
+
 static void
 fetch_given(struct delta *d)
 {
@@ -260,10 +281,8 @@ fetch_given(struct delta *d)
         d->node_config = dpctl_world_record(&d->world, "NodeConfig",
                                             dpctl_json_str(config, "name"));
     }
-    const char *node_name = dpctl_json_str(d->node_config, "name");
     if (!d->world.stale
-        && (!node_name || !d->world.complete
-            || (d->env->node && strcmp(d->env->node, node_name)))) {
+        && (!d->node_config || !d->world.complete || !settings_are_kept(d))) {
         d->full = true;
     }
 }
