@@ -74,7 +74,7 @@ select_by_slots(struct adp_decide_walk *w, const struct adp_group *group,
     }
     slot = hash % group->n_slots;
     for (n = 0; n < group->n_slots; n++) {
-        uint32_t i = group->slots[slot];
+        uint32_t i = adp_group_slot(group, slot);
 
         if (bucket_is_live(w, group, &group->buckets[i], 0)) {
             return i;
@@ -127,7 +127,8 @@ adp_group_select(const struct adp_group *group, const struct flow *flow,
     if (!group->n_slots) {
         return UINT32_MAX;
     }
-    i = group->slots[adp_group_hash(&group->hash, flow) % group->n_slots];
+    i = adp_group_slot(group, (adp_group_hash(&group->hash, flow)
+                               % group->n_slots));
     *watched = group->watches;
     return i;
 }
@@ -136,8 +137,10 @@ void
 adp_group_prefetch(const struct adp_group *group, const struct flow *flow)
 {
     if (group->n_slots) {
-        OVS_PREFETCH(&group->slots[adp_group_hash(&group->hash, flow)
-                                   % group->n_slots]);
+        size_t slot = adp_group_hash(&group->hash, flow) % group->n_slots;
+
+        OVS_PREFETCH((const char *) group->narrow_slots
+                     + slot * adp_group_slot_size(group));
     }
 }
 

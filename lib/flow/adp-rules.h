@@ -112,7 +112,10 @@ struct adp_group {
     struct adp_bucket *buckets;
     size_t n_buckets;
     struct adp_group_hash hash; /* select: what decides. */
-    uint32_t *slots;            /* select, by slots: bucket index of each. */
+    union {                     /* select, by slots: bucket index of each. */
+        uint16_t *narrow_slots; /* Up to ADP_MAX_NARROW_BUCKETS. */
+        uint32_t *wide_slots;
+    };
     size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
     bool watches;               /* A bucket watches a port or a group. */
     bool takes_pass;            /* Stock has the datapath hash the packet for
@@ -135,6 +138,23 @@ struct adp_group *adp_group_create(uint32_t group_id, uint8_t type,
                                    const struct ovs_list *ofputil_buckets,
                                    const struct ofputil_group_props *props,
                                    void *owner, void (*owner_free)(void *));
+#define ADP_MAX_NARROW_BUCKETS UINT16_MAX
+
+static inline size_t
+adp_group_slot_size(const struct adp_group *group)
+{
+    return (group->n_buckets > ADP_MAX_NARROW_BUCKETS ? sizeof(uint32_t)
+            : sizeof(uint16_t));
+}
+
+/* The index of the bucket in 'slot', which is below n_slots. */
+static inline uint32_t
+adp_group_slot(const struct adp_group *group, size_t slot)
+{
+    return (group->n_buckets > ADP_MAX_NARROW_BUCKETS
+            ? group->wide_slots[slot] : group->narrow_slots[slot]);
+}
+
 struct adp_group *adp_group_ref(const struct adp_group *);
 bool adp_group_try_ref(const struct adp_group *);
 void adp_group_unref(struct adp_group *);

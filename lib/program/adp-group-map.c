@@ -206,18 +206,19 @@ adp_group_map_format(const struct adp_group_map *map, struct ds *s)
     struct group_array array = {
         .groups = xmalloc(map->n_groups * sizeof *array.groups),
     };
-    size_t n_buckets = 0, n_slots = 0;
+    size_t n_buckets = 0, slots_size = 0;
 
     adp_trie_for_each(map->nodes, collect_group, &array);
     qsort(array.groups, array.n, sizeof *array.groups, compare_groups);
     for (size_t i = 0; i < array.n; i++) {
         n_buckets += array.groups[i]->n_buckets;
-        n_slots += array.groups[i]->n_slots;
+        slots_size += (array.groups[i]->n_slots
+                       * adp_group_slot_size(array.groups[i]));
     }
 
     ds_put_format(s, "groups: %"PRIuSIZE", %"PRIuSIZE" buckets, "
                   "%"PRIuSIZE" bytes of slots\n", array.n, n_buckets,
-                  n_slots * sizeof *array.groups[0]->slots);
+                  slots_size);
     for (size_t i = 0; i < array.n; i++) {
         format_group(array.groups[i], s);
     }

@@ -22,6 +22,7 @@
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-flow.h"
+#include "openvswitch/ofp-group.h"
 #include "ovs-rcu.h"
 #include "pipeline-desired.h"
 #include "random.h"
@@ -279,6 +280,47 @@ change_some(struct rule *rules, size_t n, bool k8s)
            find * 1000 / N_CHANGES, make * 1000 / N_CHANGES, longest);
 }
 
+/* What a "select" group of 1,000 endpoints takes each time that it changes. */
+static void
+make_groups(void)
+{
+    enum { N_BUCKETS = 1000, N = 20 };
+    struct ovs_list buckets = OVS_LIST_INITIALIZER(&buckets);
+
+    for (uint32_t i = 0; i < N_BUCKETS; i++) {
+        struct ofputil_bucket *bucket = xzalloc(sizeof *bucket);
+        ovs_be32 value = htonl(i);
+        struct ofpbuf ofpacts;
+
+        ofpbuf_init(&ofpacts, 0);
+        ofpact_put_set_field(&ofpacts, mf_from_id(MFF_REG3), &value, NULL);
+        *bucket = (struct ofputil_bucket) {
+            .weight = 100,
+            .watch_port = OFPP_ANY,
+            .watch_group = OFPG_ANY,
+            .bucket_id = i,
+            .ofpacts_len = ofpacts.size,
+            .ofpacts = ofpbuf_steal_data(&ofpacts),
+        };
+        ovs_list_push_back(&buckets, &bucket->list_node);
+    }
+
+    size_t before = mallinfo2().uordblks;
+    long long int start = time_usec();
+    struct adp_group *groups[N];
+    for (int i = 0; i < N; i++) {
+        groups[i] = adp_group_create(i, OFPGT11_SELECT, &buckets, NULL, NULL,
+                                     NULL);
+    }
+    printf("a group of %d endpoints: %.0f us to make, %"PRIuSIZE" bytes\n",
+           N_BUCKETS, ms_since(start) * 1000 / N,
+           (mallinfo2().uordblks + mallinfo2().hblkhd - before) / N);
+    for (int i = 0; i < N; i++) {
+        adp_group_unref(groups[i]);
+    }
+    ofputil_bucket_list_destroy(&buckets);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -306,5 +348,6 @@ main(int argc, char *argv[])
            (double) (mallinfo2().uordblks - before) / usage.n_flows);
     change_some(rules, n, false);
     change_some(rules, n, true);
+    make_groups();
     return 0;
 }

@@ -107,13 +107,48 @@ START_TEST(test_slots_are_fair)
     size_t counts[3] = { 0 };
 
     for (size_t i = 0; i < group->n_slots; i++) {
-        ck_assert_uint_lt(group->slots[i], 3);
-        counts[group->slots[i]]++;
+        ck_assert_uint_lt(adp_group_slot(group, i), 3);
+        counts[adp_group_slot(group, i)]++;
     }
     ck_assert_uint_eq(counts[0], 1);
     ck_assert_uint_le(MAX(counts[1], counts[2]) - MIN(counts[1], counts[2]),
                       1);
     adp_group_unref(group);
+}
+END_TEST
+
+/* The share of each of many equal buckets is even, and what they take is in
+ * proportion to their number; more than fit 16 bits do as well. */
+START_TEST(test_slots_of_many_buckets)
+{
+    static const size_t ns[] = { 1, 30, 1000, 70000 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ns); i++) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+        size_t *counts = xcalloc(ns[i], sizeof *counts);
+        size_t least = SIZE_MAX, most = 0;
+
+        ds_put_cstr(&s, "group_id=1,type=select");
+        for (size_t j = 0; j < ns[i]; j++) {
+            ds_put_format(&s, ",bucket=bucket_id:%"PRIuSIZE",weight:100,"
+                          "actions=load:%"PRIuSIZE"->NXM_NX_REG0[]", j, j);
+        }
+        struct adp_group *group = engine_parse_group(ds_cstr(&s));
+        for (size_t j = 0; j < group->n_slots; j++) {
+            ck_assert_uint_lt(adp_group_slot(group, j), ns[i]);
+            counts[adp_group_slot(group, j)]++;
+        }
+        for (size_t j = 0; j < ns[i]; j++) {
+            least = MIN(least, counts[j]);
+            most = MAX(most, counts[j]);
+        }
+        ck_assert_uint_ge(least, 32);
+        ck_assert_uint_le(most, least + 1);
+        ck_assert_uint_le(group->n_slots, MAX(1021, 32 * 4 * ns[i]));
+        adp_group_unref(group);
+        free(counts);
+        ds_destroy(&s);
+    }
 }
 END_TEST
 
@@ -464,6 +499,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_slots_are_fair);
+    tcase_add_test(tc, test_slots_of_many_buckets);
     tcase_add_test(tc, test_many_buckets);
     tcase_add_test(tc, test_ports_count);
     tcase_add_test(tc, test_stickiness);
