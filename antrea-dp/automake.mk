@@ -20,6 +20,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-journal.h \
 	antrea-dp/bridge/adp-ports.c \
 	antrea-dp/bridge/adp-ports.h \
+	antrea-dp/bridge/adp-removal.c \
+	antrea-dp/bridge/adp-removal.h \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/bridge/adp-turn.h \
 	antrea-dp/control/adp-appctl.c \
@@ -59,6 +61,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-configure.h \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-turns.c \
+	antrea-dp/provider/adp-turns.h \
 	antrea-dp/show/adp-show-names.c \
 	antrea-dp/show/adp-show-stats.c \
 	antrea-dp/show/adp-show-trace.c \

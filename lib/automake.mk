@@ -46,6 +46,8 @@ lib_libadp_la_SOURCES = \
 	lib/program/adp-program.h \
 	lib/flow/adp-punt.c \
 	lib/flow/adp-punt.h \
+	lib/flow/adp-rcu.c \
+	lib/flow/adp-rcu.h \
 	lib/flow/adp-reads.c \
 	lib/flow/adp-reads.h \
 	lib/flow/adp-rules.c \

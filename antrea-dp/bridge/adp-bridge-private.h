@@ -23,6 +23,15 @@
  * take long where there are many. */
 #define ADP_JOURNAL_TABLES 64
 
+/* Rules that were deleted: adp-removal.h.  From 'first' on they are still
+ * there. */
+struct adp_bridge_leaving {
+    struct rule **rules;
+    size_t first, n, allocated;
+    long long int next;                 /* When some more may go, ... */
+    uint64_t given;                     /* ... if this portion has gone. */
+};
+
 struct adp_bridge_own {
     /* adp-journal.c */
     struct hmap rules[ADP_JOURNAL_TABLES] OVS_GUARDED_BY(ofproto_mutex);
@@ -74,6 +83,9 @@ struct adp_bridge_own {
     struct ovs_list unswept OVS_GUARDED_BY(ofproto_mutex); /* struct rule. */
     uint64_t expire_seqno;
     bool expire_more;                   /* The sweep goes on. */
+
+    /* adp-removal.c */
+    struct adp_bridge_leaving leaving;
 
     /* adp-credit.c */
     uint64_t table_credit[ADP_N_TABLES][2]; /* Credited: matched, missed. */

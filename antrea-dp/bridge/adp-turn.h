@@ -58,7 +58,6 @@
     X(EXPIRY, "expiry", "removing flows whose timeout has passed")      \
     X(TUNNELS, "tunnels", "ways of packets into tunnels")               \
     X(PORTS, "ports", "ports that came or went")                        \
-    X(REAP, "reap", "freeing what packet threads dropped")              \
     X(CONNECTIONS, "connections", "room and memory for connections")    \
     X(STATE, "state", "calls that change typed state")                  \
     X(COMMIT, "commit", "their flows and groups on the way into "       \

@@ -24,8 +24,11 @@
 #include "adp-input.h"
 #include "adp-journal.h"
 #include "adp-memo.h"
+#include "adp-rcu.h"
+#include "adp-removal.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
+#include "adp-turns.h"
 #include "conntrack-pool.h"
 #include "dp-hooks.h"
 #include "dpif.h"
@@ -173,6 +176,7 @@ adp_class_alloc(void)
 static void
 stop(struct adp_bridge *b)
 {
+    adp_removal_stop(b);
     adp_bridge_stop(b);
     adp_cached_forget(b);
     adp_bridge_pipeline_uninit(b);
@@ -217,6 +221,7 @@ adp_class_run(struct ofproto *ofproto)
     struct adp_bridge *b = bridge_of(ofproto);
     struct ovs_list hidden;
 
+    adp_turns_expect_requests(b);
     adp_journal_run(b);
     adp_cache_age(time_msec());
     adp_fold_run(b);
@@ -241,6 +246,7 @@ adp_class_wait(struct ofproto *ofproto)
     base->wait(ofproto);
     adp_fold_wait(b);
     adp_expire_wait(b);
+    adp_removal_wait(b);
     adp_bridge_pipeline_wait(b);
 }
 
@@ -291,6 +297,13 @@ adp_class_group_construct(struct ofgroup *group)
 
     adp_journal_group_changed(b, group->group_id);
     return base->group_construct(group);
+}
+
+static void
+adp_class_rule_dealloc(struct rule *rule)
+{
+    base->rule_dealloc(rule);
+    adp_rcu_breathe();
 }
 
 /* Ports. */
@@ -481,6 +494,7 @@ adp_provider_register(void)
     c->wait = adp_class_wait;
     c->set_tables_version = adp_class_set_tables_version;
     c->group_construct = adp_class_group_construct;
+    c->rule_dealloc = adp_class_rule_dealloc;
     c->rule_get_stats = adp_class_rule_get_stats;
     c->group_get_stats = adp_class_group_get_stats;
     c->query_tables = adp_class_query_tables;

@@ -11,8 +11,10 @@
  * bridge_wait() was called before. */
 
 #include <config.h>
-#include "adp-turn.h"
+#include "adp-turns.h"
 
+#include "adp-removal.h"
+#include "adp-turn.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto.h"
 #include "openvswitch/poll-loop.h"
@@ -79,12 +81,26 @@ __wrap_ofproto_type_run(const char *type)
     return error;
 }
 
+/* Whose requests are handled next: upstream runs a bridge, then its
+ * connections.  NULL: not one of ours. */
+static struct adp_bridge *served;
+
+void
+adp_turns_expect_requests(struct adp_bridge *b)
+{
+    served = b;
+}
+
 void
 __wrap_connmgr_run(struct connmgr *mgr, handle_openflow *handle)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_OPENFLOW);
 
     __real_connmgr_run(mgr, handle);
+    if (served) {
+        adp_removal_run(served);
+        served = NULL;
+    }
     adp_turn_leave(outer);
 }
 

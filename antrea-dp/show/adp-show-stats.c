@@ -9,6 +9,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-cache.h"
 #include "adp-fold.h"
+#include "adp-removal.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
 #include "conntrack.h"
@@ -370,6 +371,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "packets", stats_packets(&b->counters));
     json_object_put(o, "learned", stats_learned(b));
     json_object_put(o, "connections", stats_connections(b));
+    put_count(o, "leaving_flows", adp_removal_count(b));
     json_object_put(o, "punts", stats_punts(&b->counters));
     json_object_put(o, "drops", stats_drops(&b->counters));
     json_object_put(o, "tables", stats_tables(b));

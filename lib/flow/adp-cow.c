@@ -2,6 +2,7 @@
 
 #include <config.h>
 #include "adp-cow.h"
+#include "adp-rcu.h"
 #include "ovs-atomic.h"
 #include "util.h"
 
@@ -32,6 +33,7 @@ adp_garbage_free(struct adp_garbage *garbage)
 {
     for (size_t i = 0; i < garbage->n; i++) {
         garbage->items[i].free_cb(garbage->items[i].p);
+        adp_rcu_breathe();
     }
     free(garbage->items);
     *garbage = (struct adp_garbage) { .items = NULL };

@@ -34,6 +34,7 @@ struct adp_garbage {
     size_t n, allocated;
 };
 
+/* In RCU's thread with quiescent states (adp-rcu.h). */
 void adp_garbage_free(struct adp_garbage *);
 
 struct adp_cow {

@@ -11,6 +11,7 @@
 
 #include <config.h>
 #include "adp-rules.h"
+#include "adp-rcu.h"
 #include "hash.h"
 #include "openvswitch/ofp-group.h"
 #include "ovs-rcu.h"
@@ -279,6 +280,7 @@ group_free(struct adp_group *group)
     free(group->buckets);
     free(group->narrow_slots);  /* Or the wide ones. */
     free(group);
+    adp_rcu_breathe();
 }
 
 void

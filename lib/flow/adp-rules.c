@@ -2,6 +2,7 @@
 
 #include <config.h>
 #include "adp-rules.h"
+#include "adp-rcu.h"
 #include "openvswitch/ofp-match.h"
 #include "openvswitch/ofp-print.h"
 #include "ovs-rcu.h"
@@ -132,6 +133,7 @@ rule_free(struct adp_rule *rule)
     adp_op_list_uninit(&rule->ops);
     free(rule->conjs);
     free(rule);
+    adp_rcu_breathe();
 }
 
 void

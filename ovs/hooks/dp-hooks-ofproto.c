@@ -354,6 +354,12 @@ ofproto_expire_rules(struct ofproto *ofproto, struct rule_collection *hard,
     ofmonitor_flush(ofproto->connmgr);
 }
 
+void
+ofproto_postpone_removals(struct ofproto *ofproto)
+{
+    remove_rules_postponed(ofproto->to_remove);
+}
+
 enum ofperr
 ofproto_ensure_meter(struct ofproto *ofproto,
                      const struct ofputil_meter_mod *mm)

@@ -29,6 +29,10 @@ void ofproto_expire_rules(struct ofproto *, struct rule_collection *hard,
                           struct rule_collection *idle)
     OVS_REQUIRES(ofproto_mutex);
 
+/* Has what is in 'to_remove' removed after a grace period. */
+void ofproto_postpone_removals(struct ofproto *)
+    OVS_REQUIRES(ofproto_mutex);
+
 /* Configures meter 'mm' unless the bridge has one of its number. */
 enum ofperr ofproto_ensure_meter(struct ofproto *,
                                  const struct ofputil_meter_mod *);

@@ -475,6 +475,67 @@ START_TEST(test_stats_slices)
 }
 END_TEST
 
+/* Rules that go, and who waits for a grace period meanwhile. */
+
+enum { N_GOING = 2000 };
+
+static atomic_bool going_waited = false;
+static atomic_int n_gone = 0;
+
+static bool
+has_waited(void)
+{
+    bool waited;
+
+    atomic_read(&going_waited, &waited);
+    return waited;
+}
+
+static void
+slow_owner_free(void *owner OVS_UNUSED)
+{
+    int orig;
+
+    atomic_add(&n_gone, 1, &orig);
+    if (!has_waited()) {
+        nanosleep(&(struct timespec) { .tv_nsec = 2000000 }, NULL);
+    }
+}
+
+static void *
+do_nothing(void *aux OVS_UNUSED)
+{
+    return NULL;
+}
+
+/* A grace period ends before all that RCU's thread was given is freed. */
+START_TEST(test_freeing_lets_others_go_on)
+{
+    struct adp_rule *model = engine_parse_flow("priority=7 actions=drop");
+    int n = 0;
+
+    for (int i = 0; i < N_GOING; i++) {
+        adp_rule_unref(adp_rule_create(0, 1, &model->match, 0, NULL, 0, NULL,
+                                       slow_owner_free));
+    }
+    /* From the first thread on RCU has one of its own, which takes all of them
+     * at once. */
+    xpthread_join(ovs_thread_create("first", do_nothing, NULL), NULL);
+    while (!n) {
+        ovsrcu_quiesce();
+        atomic_read(&n_gone, &n);
+    }
+    ovsrcu_synchronize();
+    atomic_read(&n_gone, &n);
+    atomic_store(&going_waited, true);
+    ck_assert_int_lt(n, N_GOING);
+    adp_rule_unref(model);
+    ovsrcu_barrier();
+    atomic_read(&n_gone, &n);
+    ck_assert_int_eq(n, N_GOING);
+}
+END_TEST
+
 enum { N_CREDITS = 100000, N_RULES = 10, N_THREADS = 3 };
 
 struct credit_job {
@@ -552,6 +613,7 @@ main(void)
     tcase_add_test(tc, test_format);
     tcase_add_test(tc, test_stats);
     tcase_add_test(tc, test_stats_slices);
+    tcase_add_test(tc, test_freeing_lets_others_go_on);
     tcase_add_test(tc, test_stats_threads);
     return test_run_nofork(s);
 }
