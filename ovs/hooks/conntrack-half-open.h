@@ -29,7 +29,7 @@
  * connection leaves the half-open ones by one exchange in its memory, which
  * makes its entry in the list void; the thread sweeps such entries out.
  *
- * Memory: 16 bytes for each entry, at most four times as many as the limit.
+ * Memory: 24 bytes for each entry, at most four times as many as the limit.
  * When the thread lags so far behind that the list is full, new connections stay
  * out of it and are counted: conntrack's limit is what bounds them.
  *

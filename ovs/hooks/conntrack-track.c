@@ -85,7 +85,7 @@ note_created(struct conntrack *ct, struct conn *conn,
     if (conn->nat_conn) {
         bump_hidden(ct, conn, &conn->rev_key, un_nat_hash);
     }
-    half_open_enter(ct, conn);
+    half_open_enter(ct, conn, hash, un_nat_hash);
 }
 
 void
