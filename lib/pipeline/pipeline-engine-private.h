@@ -26,6 +26,7 @@
  */
 
 #include "hmapx.h"
+#include "model-change.h"
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-table.h"
 #include "openvswitch/shash.h"
@@ -148,7 +149,11 @@ struct adp_engine {
     struct hmapx dirty_pods;
     struct hmapx dirty_records;
 
-    struct adp_generator g;     /* Of the run. */
+    struct adp_generator g;     /* Of the run, */
+    struct adp_model_env env;   /* and what it knows of the bridge. */
+    struct adp_model_change *done; /* What an incremental run handled: NULL if
+                                    * it was a full one. */
+    size_t n_done;
 };
 
 /* Sources. */

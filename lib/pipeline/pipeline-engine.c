@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model-change.h"
 #include "openvswitch/ofp-port.h"
 #include "util.h"
 
@@ -36,6 +35,7 @@ adp_engine_create(void)
 }
 
 static void clear_nodes(struct adp_engine *);
+static void forget_done(struct adp_engine *);
 
 static void
 free_dying(struct adp_engine *e)
@@ -56,6 +56,7 @@ adp_engine_destroy(struct adp_engine *e)
     }
 
     clear_nodes(e);
+    forget_done(e);
     adp_desired_destroy(e->desired);
     free_dying(e);
     adp_pipeline_state_destroy(e->ids);
@@ -306,12 +307,84 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
     }
 }
 
+/* The Pod CIDRs of the PeerNodes that there are. */
 static void
-finish(struct adp_engine *e)
+collect_remote(struct adp_engine *e)
 {
+    const struct shash *peers = &e->records[ADP_KIND_PEER_NODE];
+    const struct shash_node *node;
+
+    adp_remote_cidrs_uninit(&e->remote);
+    e->remote.cidrs = xmalloc((shash_count(peers) + 1)
+                              * sizeof *e->remote.cidrs);
+    e->remote.n = 0;
+    SHASH_FOR_EACH (node, peers) {
+        const struct engine_record *r = node->data;
+
+        e->remote.cidrs[e->remote.n++] = CONTAINER_OF(
+            r->record, struct adp_peer_node, up)->pod_cidr;
+    }
+    qsort(e->remote.cidrs, e->remote.n, sizeof *e->remote.cidrs,
+          adp_cidr_compare);
+}
+
+static void
+finish(struct adp_engine *e, bool peers_changed)
+{
+    if (peers_changed) {
+        collect_remote(e);
+    }
     adp_engine_finish_groups(e);
     adp_engine_finish_rules(e);
     finish_records(e);
+}
+
+/* Notes what a run handles, so that it can be undone. */
+static void
+note_done(struct adp_engine *e, const struct adp_model_change *const *changes,
+          size_t n)
+{
+    e->done = xmalloc((n + 1) * sizeof *e->done);
+    e->n_done = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_model_change *c = changes[i];
+
+        e->done[i] = (struct adp_model_change) {
+            .kind = c->kind,
+            .name = xstrdup(c->name),
+            .old = c->old ? adp_record_ref(c->old) : NULL,
+            .new = c->new ? adp_record_ref(c->new) : NULL,
+        };
+    }
+}
+
+static void
+forget_done(struct adp_engine *e)
+{
+    for (size_t i = 0; i < e->n_done; i++) {
+        free(CONST_CAST(char *, e->done[i].name));
+        adp_record_unref(CONST_CAST(struct adp_record *, e->done[i].old));
+        adp_record_unref(CONST_CAST(struct adp_record *, e->done[i].new));
+    }
+    free(e->done);
+    e->done = NULL;
+    e->n_done = 0;
+}
+
+/* Handles what was noted, or with 'undo' the contrary. */
+static void
+handle_done(struct adp_engine *e, bool undo)
+{
+    bool peers_changed = false;
+
+    for (size_t i = 0; i < e->n_done; i++) {
+        const struct adp_model_change *c = &e->done[i];
+
+        handle_change(e, c->kind, c->name, undo ? c->new : c->old,
+                      undo ? c->old : c->new);
+        peers_changed |= c->kind == ADP_KIND_PEER_NODE;
+    }
+    finish(e, peers_changed);
 }
 
 static void
@@ -321,23 +394,34 @@ run_incremental(struct adp_engine *e, const struct adp_model *model,
     size_t n;
     const struct adp_model_change *const *changes = adp_model_changes(model,
                                                                       &n);
-    bool peers_changed = false;
-
     if (ports_changed) {
         adp_engine_check_ports(e);
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct adp_model_change *c = changes[i];
-
-        handle_change(e, c->kind, c->name, c->old, c->new);
-        peers_changed |= c->kind == ADP_KIND_PEER_NODE;
-    }
-    if (peers_changed) {
-        adp_remote_cidrs_uninit(&e->remote);
-        adp_remote_cidrs_init(&e->remote, model);
-    }
-    finish(e);
+    note_done(e, changes, n);
+    handle_done(e, false);
     e->runs.n_incremental++;
+}
+
+/* Undoes an incremental run, when the IDs are as before it.  Returns true if
+ * all that was desired then is desired again. */
+static bool
+undo_incremental(struct adp_engine *e)
+{
+    struct adp_changes changes;
+
+    handle_done(e, true);
+    if (e->g.error) {
+        adp_error_destroy(e->g.error);
+        e->g.error = NULL;
+        return false;
+    }
+
+    struct adp_error *error = adp_desired_get_changes(
+        e->desired, ADP_CHANGES_ONLY, &e->tables, &changes);
+    bool undone = !error && !changes.n_flows && !changes.n_groups;
+    adp_error_destroy(error);
+    adp_changes_uninit(&changes);
+    return undone;
 }
 
 /* Full runs. */
@@ -419,7 +503,7 @@ add_records(struct adp_engine *e, const struct adp_model *model)
         }
         free(records);
     }
-    finish(e);
+    finish(e, true);
 }
 
 static ofp_port_t
@@ -440,7 +524,7 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
     adp_ids_release_all(&e->ids->groups);
     set_pipeline(e, pipeline);
     adp_remote_cidrs_uninit(&e->remote);
-    adp_remote_cidrs_init(&e->remote, model);
+    adp_remote_cidrs_init(&e->remote, model); /* For who has no parts. */
     e->round = e->g.env->round;
     e->options = e->g.env->options;
     e->gateway = e->tunnel = OFPP_NONE;
@@ -502,10 +586,11 @@ adp_engine_run(struct adp_engine *e, const struct adp_pipeline *pipeline,
 
     ovs_assert(!e->running);
     e->running = true;
+    e->env = *env;
     e->g = (struct adp_generator) {
         .pipeline = pipeline,
         .model = model,
-        .env = env,
+        .env = &e->env,
         .node = adp_model_node_config(model),
         .state = e->ids,
         .remote = &e->remote,
@@ -526,22 +611,39 @@ adp_engine_run(struct adp_engine *e, const struct adp_pipeline *pipeline,
     return error;
 }
 
+/* What is desired is what the nodes contribute. */
+static void
+end_run(struct adp_engine *e)
+{
+    adp_pipeline_state_commit(e->ids);
+    free_dying(e);
+    forget_done(e);
+    e->running = false;
+}
+
 void
 adp_engine_accept(struct adp_engine *e)
 {
     ovs_assert(e->running && e->valid);
     adp_desired_accept(e->desired);
-    adp_pipeline_state_commit(e->ids);
-    free_dying(e);
-    e->running = false;
+    end_run(e);
 }
 
-/* The nodes stay as they are until the next run, which sweeps them away. */
+/* Where a run can't be undone step by step the nodes stay as they are until the
+ * next one, which sweeps them away. */
 void
 adp_engine_revert(struct adp_engine *e)
 {
     ovs_assert(e->running);
-    adp_desired_revert(e->desired);
     adp_pipeline_state_rollback(e->ids);
-    e->running = e->valid = false;
+    if (e->valid && e->done && undo_incremental(e)) {
+        adp_desired_accept(e->desired);
+        end_run(e);
+        e->runs.n_undone++;
+    } else {
+        adp_desired_revert(e->desired);
+        adp_pipeline_state_rollback(e->ids);
+        forget_done(e);
+        e->running = e->valid = false;
+    }
 }

@@ -28,7 +28,8 @@
  *
  * Cost: a run is linear in the contributions of the nodes that run, and, where
  * rules with ranks of their own come or go, in the ranks of their table.  A
- * full run is linear in all flows; so is a run after one that was reverted.
+ * full run is linear in all flows; so is a run after one that failed, and after
+ * a full one that was reverted.
  */
 
 #include <stdbool.h>
@@ -71,6 +72,7 @@ const struct adp_pipeline_state *adp_engine_ids(const struct adp_engine *);
 struct adp_engine_runs {
     size_t n_full;
     size_t n_incremental;
+    size_t n_undone;            /* Of these: reverted step by step. */
 };
 struct adp_engine_runs adp_engine_get_runs(const struct adp_engine *);
 

@@ -344,10 +344,10 @@ random_surroundings(void)
 {
     switch (random_range(12)) {
     case 0:
-        ports[GATEWAY] = random_range(2) * 50;
+        ports[GATEWAY] = random_range(4) ? 50 + random_range(2) : 0;
         break;
     case 1:
-        ports[TUNNEL] = random_range(2) * 51;
+        ports[TUNNEL] = random_range(4) ? 60 + random_range(2) : 0;
         break;
     case 2:
         env.options = random_uint32() & ((1u << pipeline->n_options) - 1);
@@ -400,6 +400,7 @@ test_random(void)
     ck_assert_int_gt(n_accepted, N_STEPS / 10);
     ck_assert_uint_gt(runs.n_incremental, N_STEPS / 10);
     ck_assert_uint_gt(runs.n_full, N_STEPS / 100);
+    ck_assert_uint_gt(runs.n_undone, 0);
 }
 
 START_TEST(random_changes)
