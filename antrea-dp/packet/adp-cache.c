@@ -5,9 +5,9 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached.h"
-#include "adp-csum.h"
 #include "adp-draft.h"
 #include "adp-memo.h"
+#include "adp-rewrite.h"
 #include "adp-session-parse.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -239,37 +239,6 @@ insert(struct adp_cache *cache, const struct adp_session_packet *p)
             : adp_sessions_insert4(cache->sessions, p->hash, &p->key4));
 }
 
-/* NAT, and what it and the rest of the rewriting do to the checksums. */
-static void
-set_nat(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
-        const struct adp_cached_content *c)
-{
-    const struct adp_session_key4 *key = &s->v4.key;
-    uint32_t delta = 0;
-
-    if (s->is_ipv6) {
-        return;
-    }
-    s->v4.nat_src = tuple->src.ipv4;
-    s->v4.nat_dst = tuple->dst.ipv4;
-    s->v4.nat_tp_src = tuple->tp_src;
-    s->v4.nat_tp_dst = tuple->tp_dst;
-
-    delta = adp_csum_add32(delta, key->nw_src, tuple->src.ipv4);
-    delta = adp_csum_add32(delta, key->nw_dst, tuple->dst.ipv4);
-    s->v4.l4_delta = adp_csum_fold(adp_csum_add16(
-        adp_csum_add16(delta, key->l4.tp_src, tuple->tp_src),
-        key->l4.tp_dst, tuple->tp_dst));
-    if (c->set_tos) {
-        delta = adp_csum_add16(delta, htons(key->l4.nw_tos), htons(c->tos));
-    }
-    if (c->set_ttl) {
-        delta = adp_csum_add16(delta, htons(key->l4.nw_ttl << 8),
-                             htons(c->ttl << 8));
-    }
-    s->v4.l3_delta = adp_csum_fold(delta);
-}
-
 static void
 set_body(struct adp_session_body *body, const struct adp_store *verdicts,
          const struct adp_cached *v, const struct conntrack_ref refs[],
@@ -322,7 +291,7 @@ adp_cache_remember(struct adp_cache *cache,
         struct adp_session *s = insert(cache, p);
 
         set_body(adp_session_body(s), cache->verdicts, v, refs, w, now);
-        set_nat(s, tuple, &v->content);
+        adp_rewrite_session_init(s, tuple, &v->content);
         adp_count_mine(&tc->n_inserted, 1);
     }
     if (old || v) {

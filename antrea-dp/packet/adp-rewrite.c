@@ -121,6 +121,37 @@ rewrite_ethernet(struct dp_packet *packet, const struct adp_cached_content *c)
 }
 
 void
+adp_rewrite_session_init(struct adp_session *s,
+                         const struct conntrack_peek_tuple *tuple,
+                         const struct adp_cached_content *c)
+{
+    const struct adp_session_key4 *key = &s->v4.key;
+    uint32_t delta = 0;
+
+    if (s->is_ipv6) {
+        return;
+    }
+    s->v4.nat_src = tuple->src.ipv4;
+    s->v4.nat_dst = tuple->dst.ipv4;
+    s->v4.nat_tp_src = tuple->tp_src;
+    s->v4.nat_tp_dst = tuple->tp_dst;
+
+    delta = adp_csum_add32(delta, key->nw_src, tuple->src.ipv4);
+    delta = adp_csum_add32(delta, key->nw_dst, tuple->dst.ipv4);
+    s->v4.l4_delta = adp_csum_fold(adp_csum_add16(
+        adp_csum_add16(delta, key->l4.tp_src, tuple->tp_src),
+        key->l4.tp_dst, tuple->tp_dst));
+    if (c->set_tos) {
+        delta = adp_csum_add16(delta, htons(key->l4.nw_tos), htons(c->tos));
+    }
+    if (c->set_ttl) {
+        delta = adp_csum_add16(delta, htons(key->l4.nw_ttl << 8),
+                             htons(c->ttl << 8));
+    }
+    s->v4.l3_delta = adp_csum_fold(delta);
+}
+
+void
 adp_rewrite_by_session(struct dp_packet *packet, const struct adp_session *s,
                        const struct adp_cached_content *c)
 {

@@ -18,6 +18,12 @@ struct adp_session;
 struct conntrack_peek_tuple;
 struct dp_packet;
 
+/* Notes in session 's', whose key is set, that its packets are to have addresses
+ * and ports 'tuple': what that and the rest of the rewriting do to checksums. */
+void adp_rewrite_session_init(struct adp_session *s,
+                              const struct conntrack_peek_tuple *tuple,
+                              const struct adp_cached_content *c);
+
 /* For a packet of session 's', whose verdict has content 'c'. */
 void adp_rewrite_by_session(struct dp_packet *, const struct adp_session *s,
                             const struct adp_cached_content *c);

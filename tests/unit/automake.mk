@@ -41,6 +41,7 @@ UNIT_TESTS = \
 	tests/unit/test-policy \
 	tests/unit/test-priority \
 	tests/unit/test-program \
+	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
 	tests/unit/test-store \
@@ -250,6 +251,12 @@ tests_unit_test_priority_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_program_SOURCES = tests/unit/test-program.c
 tests_unit_test_program_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_rewrite_SOURCES = \
+	tests/unit/test-rewrite.c \
+	antrea-dp/packet/adp-draft.c \
+	antrea-dp/packet/adp-rewrite.c
+tests_unit_test_rewrite_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_session_parse_SOURCES = tests/unit/test-session-parse.c
 tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
