@@ -283,6 +283,20 @@ adp_draft_may_be_kept(const struct adp_draft *d)
             && !w->tunnel_lost && w->n_ports <= ADP_WALK_MAX_PORTS);
 }
 
+/* True if mark and label of the connection were as they are in the peek, and
+ * still are. */
+static bool
+has_same_metadata(const struct conntrack_peek_conn *pc)
+{
+    bool same;
+
+    ovs_mutex_lock(&pc->real->lock);
+    same = (pc->up->mark == pc->real->mark
+            && ovs_u128_equals(pc->up->label, pc->real->label));
+    ovs_mutex_unlock(&pc->real->lock);
+    return same;
+}
+
 bool
 adp_draft_conns(struct adp_cached_content *c, const struct conntrack_peek *p,
                 struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
@@ -294,8 +308,7 @@ adp_draft_conns(struct adp_cached_content *c, const struct conntrack_peek *p,
     for (size_t i = 0; i < p->n_conns; i++) {
         const struct conntrack_peek_conn *pc = &p->conns[i];
 
-        if (!pc->real || !pc->tracked || pc->up->mark != pc->real->mark
-            || !ovs_u128_equals(pc->up->label, pc->real->label)) {
+        if (!pc->real || !pc->tracked || !has_same_metadata(pc)) {
             return false;
         }
         c->conns[i].mark = pc->up->mark;

@@ -30,7 +30,7 @@ PODS = {
     'antrea-gw0': ('br-int', 'pod-main', None, GATEWAY, GLOBAL_MAC,
                    '10.10.0.1', ['tcp/192.168.77.150/80'] + SERVICES, 40),
     'p1': ('br-flows', 'pod', 0, '02:00:00:00:01:01', '02:00:00:00:01:02',
-           '10.20.0.1 10.20.0.2 10.20.0.3',
+           ' '.join('10.20.0.%d' % i for i in range(1, 41)),
            ['tcp/10.30.0.%d/%d' % (i, 80 + i) for i in range(1, 9)]
            + ['udp/10.30.0.1/53', 'udp/10.40.0.1/53'], 120),
     'p2': ('br-flows', 'pod', 1, '02:00:00:00:01:02', '02:00:00:00:01:01',
@@ -62,11 +62,14 @@ RECORDS = [
       'mac': PODS[name][3], 'ips': [PODS[name][5]]}
      for name in ('client', 'web', 'db')]
 
+# UDP's connections get another mark and label from each direction.
 FLOWS = """
 table=0,priority=10,arp actions=drop
 table=0,priority=10,udp,nw_dst=10.40.0.0/16 actions=NORMAL
 table=0,priority=5,ip,in_port=1 actions=ct(table=1,zone=7)
 table=0,priority=5,ip,in_port=2 actions=ct(table=2,zone=7)
+table=1,priority=25,udp,ct_state=+trk+est actions=ct(commit,zone=7,exec(load:1->NXM_NX_CT_MARK[],load:1->NXM_NX_CT_LABEL[0..15])),output:2
+table=2,priority=25,udp,ct_state=+trk+est actions=ct(commit,zone=7,exec(load:2->NXM_NX_CT_MARK[],load:2->NXM_NX_CT_LABEL[0..15])),output:1
 table=1,priority=20,ct_state=+trk+est actions=dec_ttl,resubmit(,4),output:2
 table=1,priority=10,tcp,ct_state=+trk+new actions=group:1
 table=1,priority=5,ip,ct_state=+trk actions=resubmit(,3),ct(commit,zone=7,exec(load:1->NXM_NX_CT_MARK[])),output:2

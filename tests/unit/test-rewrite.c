@@ -15,6 +15,7 @@
 #include "adp-session.h"
 #include "adp-tunnel.h"
 #include "adp-walk.h"
+#include "conntrack-private.h"
 #include "dp-packet.h"
 #include "netlink.h"
 #include "odp-execute.h"
@@ -600,6 +601,91 @@ START_TEST(what_is_kept)
 }
 END_TEST
 
+/* Connections that a verdict is for. */
+
+static struct conn_and_copy {
+    struct conn real, copy;
+} conns[ADP_CACHED_MAX_CONNS + 1];
+
+static void
+begin_conns(struct conntrack_peek *peek, size_t n)
+{
+    memset(peek, 0, sizeof *peek);
+    memset(conns, 0, sizeof conns);
+    peek->ordinary = true;
+    peek->n_steps = n;
+    for (size_t i = 0; i < n; i++) {
+        struct conntrack_peek_conn *pc = &peek->conns[peek->n_conns++];
+        struct conn_and_copy *c = &conns[i];
+
+        ovs_mutex_init(&c->real.lock);
+        c->real.mark = c->copy.mark = 5 + i;
+        c->real.label.u64.lo = c->copy.label.u64.lo = 7 + i;
+        pc->real = &c->real;
+        pc->up = &c->copy;
+        pc->ref.conn = &c->real;
+        pc->tracked = true;
+        pc->reply = i & 1;
+        pc->is_new = !(i & 1);
+        pc->natted = i == 1;
+    }
+}
+
+START_TEST(connections)
+{
+    static struct conntrack_peek peek;
+    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
+    struct adp_cached_content c;
+
+    for (size_t n = 0; n <= ADP_CACHED_MAX_CONNS; n++) {
+        memset(&c, 0, sizeof c);
+        begin_conns(&peek, n);
+        ck_assert(adp_draft_conns(&c, &peek, refs));
+        ck_assert_uint_eq(c.n_conns, n);
+        for (size_t i = 0; i < n; i++) {
+            const struct conntrack_expect *e = &c.conns[i];
+
+            ck_assert_uint_eq(e->mark, 5 + i);
+            ck_assert_uint_eq(e->label.u64.lo, 7 + i);
+            ck_assert(e->reply == (i & 1) && e->is_new == !(i & 1)
+                      && e->nat == (i == 1));
+            ck_assert_ptr_eq(refs[i].conn, &conns[i].real);
+        }
+    }
+}
+END_TEST
+
+START_TEST(connections_that_differ)
+{
+    static struct conntrack_peek peek;
+    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
+    struct adp_cached_content c;
+
+    begin_conns(&peek, 2);
+    conns[1].real.mark++;
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    begin_conns(&peek, 2);
+    conns[1].real.label.u64.hi++;
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    begin_conns(&peek, 2);
+    peek.conns[0].real = NULL;
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    begin_conns(&peek, 2);
+    peek.conns[1].tracked = false;
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    begin_conns(&peek, 2);
+    peek.ordinary = false;
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    begin_conns(&peek, ADP_CACHED_MAX_CONNS + 1);
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+
+    /* A ct(), and no connection. */
+    begin_conns(&peek, 0);
+    peek.n_steps = 1;
+    ck_assert(!adp_draft_conns(&c, &peek, refs));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -616,6 +702,8 @@ main(void)
     tcase_add_test(tc, addresses_that_are_set);
     tcase_add_test(tc, tunnels);
     tcase_add_test(tc, what_is_kept);
+    tcase_add_test(tc, connections);
+    tcase_add_test(tc, connections_that_differ);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
