@@ -88,6 +88,9 @@ struct adp_bridge_own {
     struct adp_bridge_leaving leaving;
 
     /* adp-credit.c */
+    bool credit_amid;                   /* Something is left for later. */
+    long long int credit_begins_with;   /* Collected when that began, ... */
+    long long int credited_until;       /* ... and when it last ended. */
     uint64_t table_credit[ADP_N_TABLES][2]; /* Credited: matched, missed. */
     uint64_t credited_idle_passes;
 };

@@ -7,9 +7,16 @@
 #include "adp-credit.h"
 
 #include "adp-bridge-private.h"
+#include "adp-turn.h"
 #include "dp-hooks.h"
 #include "netdev-vport.h"
 #include "ofproto/dp-hooks-ofproto.h"
+
+/* For the functions that get what was credited. */
+struct credit {
+    struct adp_bridge *b;
+    struct adp_turn_slice slice;
+};
 
 static bool
 is_inserted(const struct rule *rule)
@@ -49,9 +56,10 @@ credit_flow(struct rule *rule, const struct adp_stats_delta *delta)
 
 static void
 credit_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
-          void *b_)
+          void *credit_)
 {
-    struct adp_bridge *b = b_;
+    const struct credit *credit = credit_;
+    struct adp_bridge *b = credit->b;
     struct rule *twin = openflow_twin(b, rule);
 
     if (twin) {
@@ -95,9 +103,10 @@ find_bucket(const struct adp_bridge *b, const struct ofgroup *group,
 /* As for rules, the group that stands in the place of 'group' gets it. */
 static void
 credit_bucket(struct adp_group *group, uint32_t index,
-            const struct adp_stats_delta *delta, void *b_)
+            const struct adp_stats_delta *delta, void *credit_)
 {
-    struct adp_bridge *b = b_;
+    const struct credit *credit = credit_;
+    struct adp_bridge *b = credit->b;
     struct group_dpif *twin = group_dpif_lookup(&b->dpif, group->group_id,
                                                 OVS_VERSION_MAX, false);
     struct dpif_flow_stats stats = {
@@ -185,15 +194,67 @@ adp_credit_tunnel_port(const struct adp_bridge *b, ofp_port_t ofp_port,
     }
 }
 
+static bool
+goes_on(void *credit_)
+{
+    struct credit *credit = credit_;
+
+    return adp_turn_slice_goes_on(&credit->slice);
+}
+
+static bool
+credit_all(struct credit *credit, const struct adp_stats_drain_cbs *cbs,
+           long long int collected_until)
+{
+    struct adp_bridge *b = credit->b;
+    struct adp_bridge_own *own = b->own;
+
+    if (!own->credit_amid || !cbs->goes_on) {
+        own->credit_begins_with = collected_until;
+    }
+    own->credit_amid = !adp_stats_drain(b->sink, cbs, credit);
+    if (!own->credit_amid) {
+        own->credited_until = own->credit_begins_with;
+    }
+    credit_tables(b);
+    credit_drops(b);
+    return !own->credit_amid;
+}
+
+bool
+adp_credit_run(struct adp_bridge *b, long long int collected_until)
+{
+    static const struct adp_stats_drain_cbs cbs = {
+        .rule = credit_rule,
+        .bucket = credit_bucket,
+        .goes_on = goes_on,
+    };
+    struct credit credit = { .b = b };
+
+    adp_turn_slice_init(&credit.slice);
+    return credit_all(&credit, &cbs, collected_until);
+}
+
 void
-adp_credit_run(struct adp_bridge *b)
+adp_credit_finish(struct adp_bridge *b, long long int collected_until)
 {
     static const struct adp_stats_drain_cbs cbs = {
         .rule = credit_rule,
         .bucket = credit_bucket,
     };
+    struct credit credit = { .b = b };
 
-    adp_stats_drain(b->sink, &cbs, b);
-    credit_tables(b);
-    credit_drops(b);
+    credit_all(&credit, &cbs, collected_until);
+}
+
+bool
+adp_credit_is_amid(const struct adp_bridge *b)
+{
+    return b->own->credit_amid;
+}
+
+long long int
+adp_credit_known_until(const struct adp_bridge *b)
+{
+    return b->own->credited_until;
 }

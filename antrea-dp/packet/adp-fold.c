@@ -54,10 +54,18 @@ collect(void)
     }
 }
 
-long long int
-adp_fold_collected_until(void)
+/* Has the last run left something, to be collected or to be credited? */
+static bool
+something_is_left(void)
 {
-    return collected_until_ms;
+    const struct adp_bridge *b;
+
+    for (b = adp_bridge_next(NULL); b && !incomplete; b = adp_bridge_next(b)) {
+        if (adp_credit_is_amid(b)) {
+            return true;
+        }
+    }
+    return incomplete;
 }
 
 void
@@ -67,7 +75,7 @@ adp_fold_finish(void)
 
     /* Only the main thread answers requests; upstream reads counters in others,
      * too, for flows that have gone. */
-    if (!*is_main_thread_get() || !incomplete) {
+    if (!*is_main_thread_get() || !something_is_left()) {
         return;
     }
 
@@ -76,7 +84,7 @@ adp_fold_finish(void)
     collected_until_ms = time_msec();
     adp_collector_finish(adp_cached_collector());
     for (b = adp_bridge_next(NULL); b; b = adp_bridge_next(b)) {
-        adp_credit_run(b);
+        adp_credit_finish(b, collected_until_ms);
     }
     adp_turn_leave(outer);
 }
@@ -89,7 +97,7 @@ adp_fold_run(struct adp_bridge *b)
     *is_main_thread_get() = true;
     collect();
     adp_install_run(b);                 /* They may have counters already. */
-    adp_credit_run(b);
+    adp_credit_run(b, collected_until_ms);
     adp_turn_enter(ADP_TURN_TUNNELS);
     adp_tunnels_run(b->tunnels);
     adp_turn_leave(outer);
@@ -108,7 +116,7 @@ adp_fold_wait(struct adp_bridge *b)
 {
     adp_install_wait(b);
     poll_timer_wait_until(b->next_fold);
-    if (incomplete) {
+    if (incomplete || adp_credit_is_amid(b)) {
         poll_immediate_wake();
     }
 }

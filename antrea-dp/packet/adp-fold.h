@@ -15,7 +15,5 @@ void adp_fold_wait(struct adp_bridge *);
 
 /* Any thread, before counters are read: folds what the last run has left. */
 void adp_fold_finish(void);
-/* All packets that were counted before then are folded: as time_msec(). */
-long long int adp_fold_collected_until(void);
 
 #endif /* adp-fold.h */

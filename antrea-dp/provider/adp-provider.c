@@ -19,6 +19,7 @@
 #include "adp-cached.h"
 #include "adp-configure.h"
 #include "adp-control.h"
+#include "adp-credit.h"
 #include "adp-expire.h"
 #include "adp-fold.h"
 #include "adp-input.h"
@@ -226,7 +227,7 @@ adp_class_run(struct ofproto *ofproto)
     adp_cache_age(time_msec());
     adp_fold_run(b);
     /* Must see the flows' latest use. */
-    adp_expire_run(b, adp_fold_collected_until());
+    adp_expire_run(b, adp_credit_known_until(b));
     adp_expire_hide(b, &hidden);
     int error = base->run(ofproto);
     adp_expire_unhide(b, &hidden);
