@@ -27,26 +27,8 @@ cmap_impl_create_large(uint32_t mask)
     return impl;
 }
 
-/* As cmap_rehash(). */
-static void
-cmap_rehash_large(struct cmap *cmap, uint32_t mask)
-{
-    struct cmap_impl *old = cmap_get_impl(cmap);
-    struct cmap_impl *new = cmap_impl_create_large(mask);
-
-    while (!cmap_try_rehash(old, new)) {
-        memset(new->buckets, 0, (mask + 1) * sizeof *new->buckets);
-        new->basis = random_uint32();
-    }
-    new->n = old->n;
-    ovsrcu_set(&cmap->impl, new);
-    if (old != &empty_cmap) {
-        ovsrcu_postpone(free_cacheline, old);
-    }
-}
-
-void
-cmap_reserve(struct cmap *cmap, size_t n)
+struct cmap_impl *
+cmap_room_create(const struct cmap *cmap, size_t n)
 {
     const struct cmap_impl *impl = cmap_get_impl(cmap);
     uint32_t mask = impl->mask;
@@ -54,8 +36,30 @@ cmap_reserve(struct cmap *cmap, size_t n)
     while (calc_max_n(mask) <= n && mask < UINT32_MAX >> 1) {
         mask = mask << 1 | 1;
     }
-    if (mask != impl->mask) {
-        cmap_rehash_large(cmap, mask);
+    return mask != impl->mask ? cmap_impl_create_large(mask) : NULL;
+}
+
+/* As cmap_rehash(). */
+void
+cmap_move(struct cmap *cmap, struct cmap_impl *new)
+{
+    struct cmap_impl *old = cmap_get_impl(cmap);
+
+    if (!new) {
+        return;
+    }
+    if (new->mask <= old->mask) {
+        free_cacheline(new);            /* It has grown by itself. */
+        return;
+    }
+    while (!cmap_try_rehash(old, new)) {
+        memset(new->buckets, 0, (new->mask + 1) * sizeof *new->buckets);
+        new->basis = random_uint32();
+    }
+    new->n = old->n;
+    ovsrcu_set(&cmap->impl, new);
+    if (old != &empty_cmap) {
+        ovsrcu_postpone(free_cacheline, old);
     }
 }
 

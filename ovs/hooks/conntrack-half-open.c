@@ -479,6 +479,7 @@ half_open_main(void *h_)
     while (!latch_is_set(&h->exit)) {
         uint64_t seqno = seq_read(h->seq);
 
+        conntrack_table_prepare(h->ct);
         while (evict_from_chunk(h)) {
             prepare_chunks(h);
             ovsrcu_quiesce();
@@ -518,6 +519,12 @@ conntrack_half_open_start(struct conntrack *ct)
     ct->half_open = h;
     ovs_mutex_unlock(&ct->ct_lock);
     h->thread = ovs_thread_create("ct_evict", half_open_main, h);
+}
+
+void
+conntrack_half_open_wake(struct conntrack *ct)
+{
+    wake(ct->half_open);
 }
 
 static void

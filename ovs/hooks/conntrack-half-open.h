@@ -29,6 +29,9 @@
  * connection leaves the half-open ones by one exchange in its memory, which
  * makes its entry in the list void; the thread sweeps such entries out.
  *
+ * The thread also prepares the table for as many connections as there may be
+ * (conntrack-pool.h).
+ *
  * Memory: 24 bytes for each entry, at most four times as many as the limit.
  * When the thread lags so far behind that the list is full, new connections stay
  * out of it and are counted: conntrack's limit is what bounds them.
@@ -47,6 +50,9 @@ struct conntrack;
 /* From now on connections of 'ct' that begin are watched, unless they were
  * already. */
 void conntrack_half_open_start(struct conntrack *ct);
+
+/* Has the thread look for work soon. */
+void conntrack_half_open_wake(struct conntrack *ct);
 
 /* Upstream calls it when it destroys 'ct', before connections leave. */
 void conntrack_half_open_stop(struct conntrack *ct);

@@ -30,7 +30,7 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 
 /* The table has room from the start for all connections that conntrack will
  * track, up to this many, with two nodes each as those with NAT have. */
-#define POOL_TABLE_MAX_CONNS 4000000
+#define POOL_TABLE_MAX_CONNS 16000000
 
 /* A slot is fetched when so many more will be given out before it. */
 #define POOL_AHEAD 4
@@ -413,16 +413,30 @@ pool_main(void *aux OVS_UNUSED)
     return NULL;
 }
 
-static void
-pool_prepare_table(struct conntrack *ct)
+static size_t
+pool_table_nodes(const struct conntrack *ct)
 {
     unsigned int limit;
 
     atomic_read_relaxed(&ct->n_conn_limit, &limit);
-    size_t n_nodes = 2 * (size_t) MIN(limit, POOL_TABLE_MAX_CONNS);
-    if (!cmap_has_room(&ct->conns, n_nodes)) {
+    return 2 * (size_t) MIN(limit, POOL_TABLE_MAX_CONNS);
+}
+
+bool
+conntrack_table_is_ready(const struct conntrack *ct)
+{
+    return cmap_has_room(&ct->conns, pool_table_nodes(ct));
+}
+
+void
+conntrack_table_prepare(struct conntrack *ct)
+{
+    struct cmap_impl *room = cmap_room_create(&ct->conns,
+                                              pool_table_nodes(ct));
+
+    if (room) {
         ovs_mutex_lock(&ct->ct_lock);
-        cmap_reserve(&ct->conns, n_nodes);
+        cmap_move(&ct->conns, room);
         ovs_mutex_unlock(&ct->ct_lock);
     }
 }
@@ -432,8 +446,10 @@ conntrack_pool_run(struct conntrack *ct)
 {
     static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
 
-    pool_prepare_table(ct);
     conntrack_half_open_start(ct);
+    if (!conntrack_table_is_ready(ct)) {
+        conntrack_half_open_wake(ct);
+    }
     if (ovsthread_once_start(&once)) {
         pool_seq = seq_create();
         pool_reserve();

@@ -45,7 +45,7 @@ START_TEST(test_reserve_keeps_nodes)
         cmap_insert(&cmap, &elements[i].node, elements[i].hash);
     }
     ck_assert(!cmap_has_room(&cmap, 100000));
-    cmap_reserve(&cmap, 100000);
+    cmap_move(&cmap, cmap_room_create(&cmap, 100000));
     ck_assert(cmap_has_room(&cmap, 100000));
     ck_assert_uint_eq(cmap_count(&cmap), N);
     for (int i = 0; i < N; i++) {
@@ -68,10 +68,17 @@ START_TEST(test_reserve_empty)
 
     cmap_init(&cmap);
     cmap_prefetch(&cmap, 1);
-    cmap_reserve(&cmap, 0);
+    ck_assert_ptr_eq(cmap_room_create(&cmap, 0), NULL);
+    cmap_move(&cmap, NULL);
     ck_assert(cmap_is_empty(&cmap));
-    cmap_reserve(&cmap, 10);
+    cmap_move(&cmap, cmap_room_create(&cmap, 10));
     ck_assert(cmap_has_room(&cmap, 10));
+
+    /* Room that is too small when it comes is dropped. */
+    struct cmap_impl *small = cmap_room_create(&cmap, 100);
+    cmap_move(&cmap, cmap_room_create(&cmap, 1000));
+    cmap_move(&cmap, small);
+    ck_assert(cmap_has_room(&cmap, 1000));
     cmap_destroy(&cmap);
 }
 END_TEST
@@ -215,6 +222,16 @@ give_back_all(void *handover_)
     return NULL;
 }
 
+static void
+wait_for_table(struct conntrack *ct)
+{
+    conntrack_pool_run(ct);
+    for (int i = 0; i < 60000 && !conntrack_table_is_ready(ct); i++) {
+        xnanosleep(1000 * 1000);
+    }
+    ck_assert(conntrack_table_is_ready(ct));
+}
+
 /* The table needn't grow under load. */
 START_TEST(test_table)
 {
@@ -223,11 +240,16 @@ START_TEST(test_table)
 
     conntrack_get_maxconns(ct, &limit);
     ck_assert(!cmap_has_room(&ct->conns, limit));
-    conntrack_pool_run(ct);
+    wait_for_table(ct);
     ck_assert(cmap_has_room(&ct->conns, 2 * (size_t) limit));
-    conntrack_set_maxconns(ct, UINT32_MAX);
-    conntrack_pool_run(ct);
-    ck_assert(!cmap_has_room(&ct->conns, UINT32_MAX));
+
+    /* More are allowed; fewer. */
+    conntrack_set_maxconns(ct, 2 * limit);
+    ck_assert(!conntrack_table_is_ready(ct));
+    wait_for_table(ct);
+    ck_assert(cmap_has_room(&ct->conns, 4 * (size_t) limit));
+    conntrack_set_maxconns(ct, limit);
+    ck_assert(conntrack_table_is_ready(ct));
     conntrack_destroy(ct);
 }
 END_TEST

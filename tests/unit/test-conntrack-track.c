@@ -514,6 +514,9 @@ world_init(struct world *w)
      * walked through faster. */
     conntrack_set_maxconns(w->ours, 100);
     conntrack_pool_run(w->ours);
+    while (!conntrack_table_is_ready(w->ours)) {
+        xnanosleep(1000 * 1000);
+    }
     conntrack_set_maxconns(w->ours, 1000000);
     /* So far ahead that the threads that look for expired connections, which
      * go by the real clock, leave them alone. */
