@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/unit/test-execute \
 	tests/unit/test-group \
 	tests/unit/test-guide \
+	tests/unit/test-journal \
 	tests/unit/test-learn \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
@@ -196,6 +197,11 @@ tests_unit_test_group_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_journal_SOURCES = \
+	tests/unit/test-journal.c \
+	antrea-dp/bridge/adp-journal.c
+tests_unit_test_journal_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_learn_SOURCES = tests/unit/test-learn.c
 tests_unit_test_learn_LDADD = $(UNIT_LIBS)
