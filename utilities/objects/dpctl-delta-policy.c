@@ -77,7 +77,6 @@ contribute(const struct delta *d, bool new, struct shash *records)
 
     init_ports(d, new, &ports);
     env.node = dpctl_json_str(d->node_config, "name");
-    env.node_config = d->node_config;
     env.ports = &ports;
     env.parts = DPCTL_PARTS_PODS | DPCTL_PARTS_POLICIES;
     env.everywhere = true;
@@ -411,7 +410,6 @@ resolve_policies_anew(struct delta *d)
     collect_policies(d, &manifests);
     delta_collect(d, true, 1u << DPCTL_POD, &manifests);
     env.node = dpctl_json_str(d->node_config, "name");
-    env.node_config = d->node_config;
     env.parts = DPCTL_PARTS_POLICIES;
     char *error = dpctl_resolve(&manifests, &env, &d->outcome);
     shash_destroy(&manifests);

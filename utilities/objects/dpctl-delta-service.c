@@ -143,9 +143,7 @@ resolve(const struct delta *d, bool new, struct shash *records)
                       &manifests);
     }
     env.node = dpctl_json_str(d->node_config, "name");
-    env.node_config = d->node_config;
     env.parts = DPCTL_PARTS_SERVICES;
-    env.keys_only = !new;
     char *error = dpctl_resolve(&manifests, &env, records);
     shash_destroy(&manifests);
     return error;
