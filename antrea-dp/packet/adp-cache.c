@@ -255,11 +255,11 @@ set_body(struct adp_session_body *body, const struct adp_store *verdicts,
         body->more |= ADP_SESSION_MORE_TUNNEL;
     }
     body->conn0 = refs[0].conn;
-    body->epoch0 = refs[0].version;
+    body->version0 = refs[0].version;
     body->conn1 = refs[1].conn;
-    body->epoch1 = refs[1].version;
+    body->version1 = refs[1].version;
     body->conn2 = refs[2].conn;
-    body->epoch2 = refs[2].version;
+    body->version2 = refs[2].version;
 }
 
 void

@@ -75,12 +75,6 @@ adp_fast_fetch_session(struct adp_fast *f, size_t i)
     }
 }
 
-static inline void
-fetch_conn(const struct conn *conn)
-{
-    conntrack_track_prefetch(conn);
-}
-
 void
 adp_fast_fetch_conns(struct adp_fast *f, size_t i)
 {
@@ -99,7 +93,7 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     const struct adp_session_body *body = adp_session_body(s);
     adp_cached_prefetch(f->cache->verdicts, &body->token);
     if (body->n_conns) {
-        fetch_conn(body->conn0);
+        conntrack_track_prefetch(body->conn0);
     }
     if (body->more) {
         adp_session_fetch_more(s);
@@ -118,7 +112,7 @@ adp_fast_fetch_more_conns(struct adp_fast *f, size_t i)
         const struct adp_session_body *body = adp_session_body(fp->candidate);
 
         if (body->n_conns > 1) {
-            fetch_conn(body->conn1);
+            conntrack_track_prefetch(body->conn1);
         }
     }
 }
@@ -181,11 +175,11 @@ conns_of(const struct adp_session_body *body,
          struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
 {
     refs[0].conn = body->conn0;
-    refs[0].version = body->epoch0;
+    refs[0].version = body->version0;
     refs[1].conn = body->conn1;
-    refs[1].version = body->epoch1;
+    refs[1].version = body->version1;
     refs[2].conn = body->conn2;
-    refs[2].version = body->epoch2;
+    refs[2].version = body->version2;
 }
 
 /* Passes a packet that is not an ordinary one through its connections, if
@@ -216,10 +210,10 @@ track_unusual(struct adp_fast *f, const struct adp_session_body *body,
 static inline bool
 check_conn(struct adp_fast *f, const struct adp_session_packet *p,
            const struct conntrack_expect *expect, struct conn *conn,
-           uint32_t epoch, struct dp_packet *packet,
+           uint32_t version, struct dp_packet *packet,
            struct conntrack_step *step)
 {
-    return (conntrack_ref_is_valid(conn, epoch)
+    return (conntrack_ref_is_valid(conn, version)
             && conntrack_track_check(f->tracker, conn, expect, packet,
                                      p->nw_proto, f->now, step));
 }
@@ -240,11 +234,11 @@ track(struct adp_fast *f, const struct adp_session_packet *p,
     if (!conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)) {
         return false;
     }
-    if (!check_conn(f, p, &expect[0], body->conn0, body->epoch0, packet,
+    if (!check_conn(f, p, &expect[0], body->conn0, body->version0, packet,
                     &steps[0])
-        || (n > 1 && !check_conn(f, p, &expect[1], body->conn1, body->epoch1,
+        || (n > 1 && !check_conn(f, p, &expect[1], body->conn1, body->version1,
                                  packet, &steps[1]))
-        || (n > 2 && !check_conn(f, p, &expect[2], body->conn2, body->epoch2,
+        || (n > 2 && !check_conn(f, p, &expect[2], body->conn2, body->version2,
                                  packet, &steps[2]))) {
         return track_unusual(f, body, v, packet);
     }

@@ -86,14 +86,14 @@ BUILD_ASSERT_DECL(sizeof(struct adp_session_key6) == 64);
 struct adp_session_body {
     struct adp_token token;     /* 'life' 0: not in the table. */
     void *conn0;
-    uint32_t epoch0;
+    uint32_t version0;
     uint8_t n_conns;
     uint8_t more;               /* ADP_SESSION_MORE_*. */
     uint8_t used;               /* See adp_session_use(). */
     uint8_t zero;
 
     void *conn1, *conn2;
-    uint32_t epoch1, epoch2;
+    uint32_t version1, version2;
 };
 
 /* What packets need beside the session's first line. */

@@ -157,9 +157,9 @@ fill(struct adp_session *s, struct token *token)
     body->token.life = token->key + 1;
     body->conn1 = token;
     body->conn0 = token;
-    body->epoch0 = token->key;
+    body->version0 = token->key;
     body->conn2 = token;
-    body->epoch2 = ~token->key;
+    body->version2 = ~token->key;
     if (!s->is_ipv6) {
         s->v4.nat_src = htonl(token->key);
         s->v4.l4_delta = token->key;
@@ -173,9 +173,9 @@ check_content(struct adp_session *s, const struct token *token)
 
     require(s->is_ipv6 == is_ipv6(token->key));
     require(body->conn0 == token);
-    require(body->epoch0 == token->key);
+    require(body->version0 == token->key);
     require(body->conn2 == token);
-    require(body->epoch2 == ~token->key);
+    require(body->version2 == ~token->key);
     if (!s->is_ipv6) {
         require(ntohl(s->v4.nat_src) == token->key);
         require(s->v4.l4_delta == (uint16_t) token->key);
