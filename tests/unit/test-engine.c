@@ -365,6 +365,34 @@ random_surroundings(void)
     run_and_compare(true, false);
 }
 
+/* A change to another pipeline is refused: all stays, priorities too. */
+static void
+refused_pipeline(void)
+{
+    const struct adp_pipeline *other = adp_pipeline_find(
+        strcmp(pipeline->name, "early") ? "early" : "v1.15");
+    struct shash after = SHASH_INITIALIZER(&after);
+
+    adp_error_destroy(adp_engine_run(engine, other, model, &env, false));
+    adp_engine_revert(engine);
+    ck_assert(!read_desired(&after));
+    expect_same(&after, &accepted, "refused pipeline");
+    shash_destroy_free_data(&after);
+}
+
+/* What an engine doesn't see it is told of. */
+static void
+unseen_transaction(void)
+{
+    struct json *records = json_array_create_1(
+        random_record(ADP_KIND_ADDRESS_GROUP));
+    struct adp_error *error = adp_model_apply(model, records, NULL);
+
+    ck_assert(!error);
+    adp_engine_invalidate(engine);
+    json_destroy(records);
+}
+
 /* Without a NodeConfig there is nothing. */
 static void
 apply_node(void)
@@ -390,6 +418,12 @@ test_random(void)
             apply_node();
         }
         n_accepted += random_step();
+        if (!random_range(50)) {
+            refused_pipeline();
+        }
+        if (!random_range(100)) {
+            unseen_transaction();
+        }
         if (!random_range(10)) {
             random_surroundings();
         }
