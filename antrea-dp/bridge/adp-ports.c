@@ -78,7 +78,12 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
         port->info.kind = ADP_PORT_PUNT;
         port->info.punt = ADP_PUNT_PATCH;
     } else if (netdev_get_tunnel_config(netdev)) {
+        const struct netdev_tunnel_config *cfg
+            = netdev_get_tunnel_config(netdev);
+
         port->info.kind = ADP_PORT_TUNNEL;
+        port->tos_inherit = cfg->tos_inherit;
+        port->ttl_inherit = cfg->ttl_inherit;
         port->netdev = netdev_ref(netdev);
     } else if (netdev_get_pt_mode(netdev) != NETDEV_PT_LEGACY_L2) {
         port->info.kind = ADP_PORT_PUNT;

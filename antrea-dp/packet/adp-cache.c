@@ -36,7 +36,8 @@ struct thread_cache {
     atomic_uint64_t n_inserted, n_replayed, n_idle;
     uint64_t n_evicted_before;          /* From earlier tables. */
     /* For adp_cache_stats_get(). */
-    atomic_uint64_t n_sessions, n_bytes, real_capacity, n_evicted, n_memos;
+    atomic_uint64_t n_sessions, n_bytes, real_capacity, n_evicted;
+    atomic_uint64_t n_memos, n_memos_evicted;
 };
 
 static struct ovs_mutex caches_mutex = OVS_MUTEX_INITIALIZER;
@@ -64,6 +65,8 @@ publish_stats(struct thread_cache *tc)
                          tc->n_evicted_before
                          + adp_sessions_evicted(sessions));
     atomic_store_relaxed(&tc->n_memos, adp_memos_count(tc->up.memos));
+    atomic_store_relaxed(&tc->n_memos_evicted,
+                         adp_memos_evicted(tc->up.memos));
 }
 
 /* Sessions hold nothing: what is left of a table is its memory, and giving that
@@ -317,6 +320,7 @@ add_stats(const struct thread_cache *tc, struct adp_cache_stats *stats)
     stats->n_evicted += adp_counted(&tc->n_evicted);
     stats->n_idle += adp_counted(&tc->n_idle);
     stats->n_memos += adp_counted(&tc->n_memos);
+    stats->n_memos_evicted += adp_counted(&tc->n_memos_evicted);
     stats->n_replayed += adp_counted(&tc->n_replayed);
     adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
     adp_ingress_add_counts(tc->kinds, &stats->kinds);

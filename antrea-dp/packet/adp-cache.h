@@ -90,7 +90,7 @@ struct adp_cache_stats {
     uint64_t n_sessions, capacity;
     uint64_t n_bytes;
     uint64_t n_inserted, n_evicted, n_idle;
-    uint64_t n_memos;
+    uint64_t n_memos, n_memos_evicted;
     uint64_t n_replayed;                /* Packets, by adp-memo.h. */
     struct adp_store_counts verdicts;
     struct adp_ingress_counts kinds;    /* Of packets out of tunnels. */

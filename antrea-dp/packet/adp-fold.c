@@ -31,27 +31,33 @@ DEFINE_STATIC_PER_THREAD_DATA(bool, is_main_thread, false);
 
 /* The present collection, and the last that has come to an end. */
 static bool incomplete;              /* As of the last run. */
+static bool began_in_this_turn;
 static long long int collection_began_ms;
 static long long int collected_until_ms;
 
-/* Credits what packet threads counted, as far as a slice of time permits. */
+/* Credits what packet threads counted, as far as a slice of time permits: the
+ * rest of a collection that was begun in an earlier turn, then a whole one. */
 static void
 collect(void)
 {
     struct adp_collector *c = adp_cached_collector();
     struct adp_turn_slice slice;
 
-    if (!adp_collector_is_amid(c)) {
-        collection_began_ms = time_msec();
-    }
     incomplete = true;
     adp_turn_slice_init(&slice);
     while (incomplete && adp_turn_slice_goes_on(&slice)) {
-        incomplete = !adp_collector_run(c, FOLD_STEP);
+        bool is_rest = adp_collector_is_amid(c) && !began_in_this_turn;
+
+        if (!adp_collector_is_amid(c)) {
+            began_in_this_turn = true;
+            collection_began_ms = time_msec();
+        }
+        if (adp_collector_run(c, FOLD_STEP)) {
+            collected_until_ms = collection_began_ms;
+            incomplete = is_rest;
+        }
     }
-    if (!incomplete) {
-        collected_until_ms = collection_began_ms;
-    }
+    began_in_this_turn = false;
 }
 
 /* Has the last run left something, to be collected or to be credited? */
@@ -99,7 +105,7 @@ adp_fold_run(struct adp_bridge *b)
     adp_install_run(b);                 /* They may have counters already. */
     adp_credit_run(b, collected_until_ms);
     adp_turn_enter(ADP_TURN_TUNNELS);
-    adp_tunnels_run(b->tunnels);
+    adp_tunnels_run(b);
     adp_turn_leave(outer);
     b->next_fold = time_msec() + FOLD_INTERVAL_MS;
 }
@@ -115,6 +121,7 @@ void
 adp_fold_wait(struct adp_bridge *b)
 {
     adp_install_wait(b);
+    adp_tunnels_wait(b);
     poll_timer_wait_until(b->next_fold);
     if (incomplete || adp_credit_is_amid(b)) {
         poll_immediate_wake();

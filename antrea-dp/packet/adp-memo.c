@@ -81,6 +81,12 @@ adp_memos_count(const struct adp_memos *memos)
     return adp_sessions_count(memos->table);
 }
 
+uint64_t
+adp_memos_evicted(const struct adp_memos *memos)
+{
+    return adp_sessions_evicted(memos->table);
+}
+
 void
 adp_memos_age(struct adp_memos *memos, long long int now)
 {

@@ -41,6 +41,8 @@ struct conntrack_peek_tuple;
 struct adp_memos *adp_memos_create(struct adp_store *);
 void adp_memos_destroy(struct adp_memos *);
 size_t adp_memos_count(const struct adp_memos *);
+/* How many had to make room for others. */
+uint64_t adp_memos_evicted(const struct adp_memos *);
 /* As adp_sessions_age(). */
 void adp_memos_age(struct adp_memos *, long long int now_ms);
 

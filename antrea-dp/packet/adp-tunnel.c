@@ -4,24 +4,48 @@
 #include "adp-tunnel.h"
 
 #include "adp-bridge-shared.h"
+#include "adp-pace.h"
+#include "adp-turn.h"
 #include "cmap.h"
 #include "connectivity.h"
 #include "hash.h"
+#include "mpsc-queue.h"
 #include "netdev.h"
+#include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-xlate.h"
 #include "ofproto/ofproto-dpif-xlate-cache.h"
 #include "openvswitch/meta-flow.h"
+#include "openvswitch/poll-loop.h"
 #include "ovs-thread.h"
 #include "seq.h"
 #include "timeval.h"
 
-#define LIFETIME_MS 500         /* Of a way. */
-#define IDLE_MS 5000            /* Of a tunnel that nobody takes. */
-#define N_MAX 10000             /* More are translated anew each time. */
+#define GRACE_MS 500            /* Of a way when something has changed. */
+#define ASK_MS 500              /* Between questions for a neighbour. */
+#define IDLE_MS 20000           /* Of a tunnel that nobody takes. */
+#define N_MAX 65536
+#define EVICT_SAMPLE 8          /* Looked at to find the one that leaves. */
 
 struct adp_tunnels {
     struct cmap map;                    /* struct adp_tunnel. */
     struct ovs_mutex mutex;             /* Guards changes of 'map'. */
+    struct cmap_position evict_hand OVS_GUARDED_BY(mutex);
+
+    /* Ways that were made at this serial are up to date, those of earlier ones
+     * good for GRACE_MS after 'changed'.  Written by the main thread. */
+    atomic_uint64_t serial;
+    atomic_llong changed;
+
+    atomic_bool reads_own;              /* Some way leads through the tables
+                                         * of the bridge itself. */
+    struct mpsc_queue credited;         /* struct adp_tunnel, referenced. */
+    atomic_uint64_t n_translated, n_idle, n_evicted;
+
+    /* Main thread. */
+    uint64_t tnl_seqno, connectivity_seqno, versions; /* At 'serial'. */
+    bool renewing;                      /* A pass over all is under way. */
+    struct cmap_position renew_hand, age_hand;
+    struct adp_pace pace;               /* Of 'age_hand'. */
 };
 
 /* What upstream's translation of the output depends on.  No padding. */
@@ -29,30 +53,37 @@ struct tunnel_key {
     struct in6_addr ipv6_src, ipv6_dst;
     ovs_be64 tun_id;
     ovs_be32 ip_src, ip_dst;
-    uint32_t ofp_port, in_port;
+    uint32_t ofp_port;
     uint32_t pkt_mark, skb_priority;
     uint16_t flags;
-    ovs_be16 dl_type;
+    ovs_be16 dl_type;                   /* 0: not IP. */
     uint8_t ip_tos, ip_ttl;             /* Of the tunnel. */
-    uint8_t nw_tos, nw_ttl;             /* Of the packet. */
+    uint8_t nw_tos, nw_ttl;             /* Of the packet, as far as it
+                                         * matters. */
+    uint32_t zero;
 };
 BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 
-/* A translation, and under which conditions it was made.  Immutable but for
- * 'outdated'. */
+/* A translation.  Immutable but for 'serial', and 'xcache', which is the main
+ * thread's once the way is published. */
 struct tunnel_way {
-    long long int expires;
-    uint64_t tnl_seqno, connectivity_seqno;
-    atomic_bool outdated;               /* The main thread says so. */
-    struct ofpbuf actions;
+    atomic_uint64_t serial;             /* Of adp_tunnels. */
+    struct ofpbuf actions;              /* In 'data'. */
     struct xlate_cache *xcache;
+    /* Of a way that leads nowhere: */
+    long long int expires;
+    uint64_t tnl_seqno;
+    uint64_t data[];
 };
 
 struct adp_tunnel {
+    OVSRCU_TYPE(struct tunnel_way *) way;   /* Set with the map's mutex. */
+    struct adp_tunnels *tunnels;
     struct cmap_node node;
     struct ovs_refcount ref_cnt;        /* The map holds one. */
     struct tunnel_key key;
-    OVSRCU_TYPE(struct tunnel_way *) way;   /* Set with the map's mutex. */
+    struct mpsc_queue_node queue_node;  /* In 'credited' while 'queued'. */
+    atomic_bool queued;
     atomic_uint64_t n_packets, n_bytes; /* Since the last fold. */
     atomic_llong used;
 };
@@ -60,10 +91,12 @@ struct adp_tunnel {
 struct adp_tunnels *
 adp_tunnels_create(void)
 {
-    struct adp_tunnels *tunnels = xmalloc(sizeof *tunnels);
+    struct adp_tunnels *tunnels = xzalloc(sizeof *tunnels);
 
     cmap_init(&tunnels->map);
     ovs_mutex_init(&tunnels->mutex);
+    atomic_init(&tunnels->serial, 1);
+    mpsc_queue_init(&tunnels->credited);
     return tunnels;
 }
 
@@ -77,8 +110,7 @@ static void
 way_free(struct tunnel_way *way)
 {
     xlate_cache_delete(way->xcache);
-    ofpbuf_uninit(&way->actions);
-    free(way);
+    free_cacheline(way);
 }
 
 /* Upstream's counters for what went this way: the underlay's flows, the
@@ -103,7 +135,7 @@ tunnel_free(struct adp_tunnel *t)
 {
     tunnel_fold(t);
     way_free(ovsrcu_get_protected(struct tunnel_way *, &t->way));
-    free(t);
+    free_cacheline(t);
 }
 
 bool
@@ -134,11 +166,35 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     adp_tunnel_unref(t);
 }
 
+/* Takes those out of the queue that were credited, while the slice goes on, if
+ * there is one, and folds their counters. */
+static void
+fold_credited(struct adp_tunnels *tunnels, struct adp_turn_slice *slice)
+{
+    struct mpsc_queue_node *node;
+
+    mpsc_queue_acquire(&tunnels->credited);
+    while ((!slice || adp_turn_slice_goes_on(slice))
+           && (node = mpsc_queue_pop(&tunnels->credited)) != NULL) {
+        struct adp_tunnel *t = CONTAINER_OF(node, struct adp_tunnel,
+                                            queue_node);
+
+        /* Who credits from now on puts it on the queue again. */
+        atomic_store(&t->queued, false);
+        if (slice) {
+            tunnel_fold(t);
+        }
+        adp_tunnel_unref(t);
+    }
+    mpsc_queue_release(&tunnels->credited);
+}
+
 static void
 tunnels_destroy__(struct adp_tunnels *tunnels)
 {
     struct adp_tunnel *t;
 
+    fold_credited(tunnels, NULL);
     ovs_mutex_lock(&tunnels->mutex);
     CMAP_FOR_EACH (t, node, &tunnels->map) {
         tunnel_remove(tunnels, t);
@@ -146,6 +202,7 @@ tunnels_destroy__(struct adp_tunnels *tunnels)
     ovs_mutex_unlock(&tunnels->mutex);
     cmap_destroy(&tunnels->map);
     ovs_mutex_destroy(&tunnels->mutex);
+    mpsc_queue_destroy(&tunnels->credited);
     free(tunnels);
 }
 
@@ -153,37 +210,6 @@ void
 adp_tunnels_destroy(struct adp_tunnels *tunnels)
 {
     ovsrcu_postpone(tunnels_destroy__, tunnels);
-}
-
-static bool
-way_is_current(const struct tunnel_way *way, long long int now)
-{
-    return (now < way->expires
-            && way->tnl_seqno == seq_read(tnl_conf_seq)
-            && way->connectivity_seqno == seq_read(connectivity_seq_get()));
-}
-
-void
-adp_tunnels_run(struct adp_tunnels *tunnels)
-{
-    long long int now = time_msec();
-    struct adp_tunnel *t;
-
-    CMAP_FOR_EACH (t, node, &tunnels->map) {
-        struct tunnel_way *way = present_way(t);
-        long long int used;
-
-        tunnel_fold(t);
-        if (!way_is_current(way, now)) {
-            atomic_store_relaxed(&way->outdated, true);
-        }
-        atomic_read_relaxed(&t->used, &used);
-        if (now >= used + IDLE_MS) {
-            ovs_mutex_lock(&tunnels->mutex);
-            tunnel_remove(tunnels, t);
-            ovs_mutex_unlock(&tunnels->mutex);
-        }
-    }
 }
 
 /* Tunnel metadata that only stock translation knows how to set. */
@@ -222,45 +248,106 @@ put_output(struct ofpbuf *ofpacts, ofp_port_t port, const struct flow *flow)
     ofpact_put_OUTPUT(ofpacts)->port = port;
 }
 
+/* A flow that is to upstream as all that have the key. */
+static void
+flow_from_key(struct flow *flow, const struct tunnel_key *key)
+{
+    struct flow_tnl *tnl = &flow->tunnel;
+
+    memset(flow, 0, sizeof *flow);
+    flow->in_port.ofp_port = OFPP_NONE;
+    flow->packet_type = htonl(PT_ETH);
+    flow->dl_type = key->dl_type;
+    flow->nw_tos = key->nw_tos;
+    flow->nw_ttl = key->nw_ttl;
+    flow->pkt_mark = key->pkt_mark;
+    flow->skb_priority = key->skb_priority;
+    tnl->ipv6_src = key->ipv6_src;
+    tnl->ipv6_dst = key->ipv6_dst;
+    tnl->ip_src = key->ip_src;
+    tnl->ip_dst = key->ip_dst;
+    tnl->tun_id = key->tun_id;
+    tnl->flags = key->flags;
+    tnl->ip_tos = key->ip_tos;
+    tnl->ip_ttl = key->ip_ttl;
+}
+
+/* True if the translation looked into tables of 'b' itself. */
+static bool
+reads_tables_of(const struct xlate_cache *xcache, const struct adp_bridge *b)
+{
+    const struct xc_entry *entries = xcache->entries.data;
+
+    for (size_t i = 0; i < xcache->entries.size / sizeof *entries; i++) {
+        if (entries[i].type == XC_TABLE
+            && entries[i].table.ofproto == &b->dpif) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct tunnel_way *
+way_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
+           uint64_t serial)
+{
+    struct tunnel_way *way = xzalloc_cacheline(sizeof *way + actions->size);
+
+    way->expires = time_msec() + ASK_MS;
+    way->tnl_seqno = seq_read(tnl_conf_seq);
+    atomic_init(&way->serial, serial);
+    way->xcache = xcache;
+    memcpy(way->data, actions->data, actions->size);
+    ofpbuf_use_const(&way->actions, way->data, actions->size);
+    return way;
+}
+
 /* Returns NULL if stock translation wants to see each packet. */
 static struct tunnel_way *
-translate(struct adp_bridge *b, ofp_port_t port, const struct flow *flow)
+translate(struct adp_bridge *b, const struct tunnel_key *key)
 {
-    uint64_t stub[256 / 8];
+    struct adp_tunnels *tunnels = b->tunnels;
+    uint64_t stub[256 / 8], actions_stub[512 / 8];
     struct ofpbuf ofpacts = OFPBUF_STUB_INITIALIZER(stub);
-    struct tunnel_way *way = xzalloc(sizeof *way);
+    struct ofpbuf actions = OFPBUF_STUB_INITIALIZER(actions_stub);
+    struct xlate_cache *xcache = xlate_cache_new();
+    struct tunnel_way *way = NULL;
     struct xlate_out xout;
     struct xlate_in xin;
-    struct flow plain = *flow;
+    struct flow flow, plain;
+    uint64_t serial;
 
-    way->expires = time_msec() + LIFETIME_MS;
-    way->tnl_seqno = seq_read(tnl_conf_seq);
-    way->connectivity_seqno = seq_read(connectivity_seq_get());
-    way->xcache = xlate_cache_new();
-    ofpbuf_init(&way->actions, 256);
-
-    put_output(&ofpacts, port, flow);
+    /* What changes from here on comes with a later serial. */
+    atomic_read_explicit(&tunnels->serial, &serial, memory_order_acquire);
+    adp_count(&tunnels->n_translated, 1);
+    flow_from_key(&flow, key);
+    put_output(&ofpacts, u16_to_ofp(key->ofp_port), &flow);
+    plain = flow;
     memset(&plain.tunnel, 0, sizeof plain.tunnel);
     xlate_in_init(&xin, &b->dpif, ofproto_dpif_get_tables_version(&b->dpif),
-                  &plain, flow->in_port.ofp_port, NULL, 0, NULL, NULL,
-                  &way->actions);
+                  &plain, plain.in_port.ofp_port, NULL, 0, NULL, NULL,
+                  &actions);
     xin.ofpacts = ofpacts.data;
     xin.ofpacts_len = ofpacts.size;
-    xin.xcache = way->xcache;
+    xin.xcache = xcache;
 
     enum xlate_error error = xlate_actions(&xin, &xout);
-    bool usable = !error && !xout.slow && !xout.avoid_caching;
+    if (!error && !xout.slow && !xout.avoid_caching) {
+        if (reads_tables_of(xcache, b)) {
+            atomic_store_relaxed(&tunnels->reads_own, true);
+        }
+        /* Upstream makes it an action of the packet that there is no way. */
+        if (actions.size
+            && nl_attr_type(actions.data) == OVS_ACTION_ATTR_DROP) {
+            ofpbuf_clear(&actions);
+        }
+        way = way_create(&actions, xcache, serial);
+    } else {
+        xlate_cache_delete(xcache);
+    }
     xlate_out_uninit(&xout);
     ofpbuf_uninit(&ofpacts);
-    if (!usable) {
-        way_free(way);
-        return NULL;
-    }
-    /* Upstream makes it an action of the packet that there is no way. */
-    if (way->actions.size
-        && nl_attr_type(way->actions.data) == OVS_ACTION_ATTR_DROP) {
-        ofpbuf_clear(&way->actions);
-    }
+    ofpbuf_uninit(&actions);
     return way;
 }
 
@@ -277,6 +364,43 @@ tunnel_lookup(const struct adp_tunnels *tunnels, const struct tunnel_key *key)
     return NULL;
 }
 
+static long long int
+last_use(const struct adp_tunnel *t)
+{
+    long long int used;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_tunnel *, t)->used, &used);
+    return used;
+}
+
+/* The next in turn, or NULL at the end of a round. */
+static struct adp_tunnel *
+next_in_turn(const struct adp_tunnels *tunnels, struct cmap_position *hand)
+{
+    struct cmap_node *node = cmap_next_position(&tunnels->map, hand);
+
+    return node ? CONTAINER_OF(node, struct adp_tunnel, node) : NULL;
+}
+
+static void
+evict(struct adp_tunnels *tunnels)
+    OVS_REQUIRES(tunnels->mutex)
+{
+    struct adp_tunnel *oldest = NULL;
+
+    for (int i = 0; i < EVICT_SAMPLE + 1; i++) {
+        struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->evict_hand);
+
+        if (t && (!oldest || last_use(t) < last_use(oldest))) {
+            oldest = t;
+        }
+    }
+    if (oldest) {
+        tunnel_remove(tunnels, oldest);
+        adp_count(&tunnels->n_evicted, 1);
+    }
+}
+
 /* Gives the tunnel with 'key' a new way, and makes it if need be. */
 static struct adp_tunnel *
 tunnel_set_way(struct adp_tunnels *tunnels, const struct tunnel_key *key,
@@ -290,15 +414,16 @@ tunnel_set_way(struct adp_tunnels *tunnels, const struct tunnel_key *key,
         old = ovsrcu_get_protected(struct tunnel_way *, &t->way);
         ovsrcu_set(&t->way, way);
     } else {
-        t = xzalloc(sizeof *t);
+        if (cmap_count(&tunnels->map) >= N_MAX) {
+            evict(tunnels);
+        }
+        t = xzalloc_cacheline(sizeof *t);
         ovs_refcount_init(&t->ref_cnt);
+        t->tunnels = tunnels;
         t->key = *key;
         ovsrcu_init(&t->way, way);
         atomic_init(&t->used, time_msec());
         cmap_insert(&tunnels->map, &t->node, key_hash(key));
-        if (cmap_count(&tunnels->map) > N_MAX) {
-            tunnel_remove(tunnels, t);
-        }
     }
     ovs_mutex_unlock(&tunnels->mutex);
     if (old) {
@@ -307,38 +432,79 @@ tunnel_set_way(struct adp_tunnels *tunnels, const struct tunnel_key *key,
     return t;
 }
 
-struct adp_tunnel *
-adp_tunnel_find(struct adp_bridge *b, ofp_port_t port,
-                const struct flow *flow)
+static void
+key_init(struct tunnel_key *key, const struct adp_port *port,
+         const struct flow *flow)
 {
     const struct flow_tnl *tnl = &flow->tunnel;
-    struct adp_tunnels *tunnels = b->tunnels;
+    bool is_ip = is_ip_any(flow);
 
-    if (has_more_metadata(tnl)) {
-        return NULL;
-    }
-
-    struct tunnel_key key = {
+    *key = (struct tunnel_key) {
         .ipv6_src = tnl->ipv6_src,
         .ipv6_dst = tnl->ipv6_dst,
         .tun_id = tnl->tun_id,
         .ip_src = tnl->ip_src,
         .ip_dst = tnl->ip_dst,
-        .ofp_port = ofp_to_u16(port),
-        .in_port = ofp_to_u16(flow->in_port.ofp_port),
+        .ofp_port = ofp_to_u16(port->ofp_port),
         .pkt_mark = flow->pkt_mark,
         .skb_priority = flow->skb_priority,
         .flags = tnl->flags,
-        .dl_type = flow->dl_type,
+        .dl_type = is_ip ? flow->dl_type : 0,
         .ip_tos = tnl->ip_tos,
         .ip_ttl = tnl->ip_ttl,
-        .nw_tos = flow->nw_tos,
-        .nw_ttl = flow->nw_ttl,
+        .nw_tos = !is_ip ? 0 : port->tos_inherit ? flow->nw_tos
+                  : flow->nw_tos & IP_ECN_MASK,
+        .nw_ttl = is_ip && port->ttl_inherit ? flow->nw_ttl : 0,
     };
-    struct adp_tunnel *t = tunnel_lookup(tunnels, &key);
+}
 
-    if (!t || !way_is_current(present_way(t), time_msec())) {
-        struct tunnel_way *way = translate(b, port, flow);
+/* True if packets may go the way. */
+static bool
+way_is_good(const struct adp_tunnels *tunnels_, const struct tunnel_way *way_,
+            long long int now)
+{
+    struct adp_tunnels *tunnels = CONST_CAST(struct adp_tunnels *, tunnels_);
+    struct tunnel_way *way = CONST_CAST(struct tunnel_way *, way_);
+    uint64_t serial, its_serial;
+    long long int changed;
+
+    atomic_read_relaxed(&tunnels->serial, &serial);
+    atomic_read_relaxed(&way->serial, &its_serial);
+    if (OVS_LIKELY(serial == its_serial)) {
+        return true;
+    }
+    atomic_read_relaxed(&tunnels->changed, &changed);
+    return now < changed + GRACE_MS;
+}
+
+/* True if it is no use to translate again. */
+static bool
+way_is_current(const struct adp_tunnels *tunnels,
+               const struct tunnel_way *way, long long int now)
+{
+    return (way_is_good(tunnels, way, now)
+            && (way->actions.size
+                || (now < way->expires
+                    && way->tnl_seqno == seq_read(tnl_conf_seq))));
+}
+
+struct adp_tunnel *
+adp_tunnel_find(struct adp_bridge *b, ofp_port_t ofp_port,
+                const struct flow *flow)
+{
+    const struct adp_port *port = adp_ports_find(
+        ovsrcu_get(struct adp_ports *, &b->ports), ofp_port);
+    struct adp_tunnels *tunnels = b->tunnels;
+    struct tunnel_key key;
+
+    if (!port || has_more_metadata(&flow->tunnel)) {
+        return NULL;
+    }
+    key_init(&key, port, flow);
+
+    struct adp_tunnel *t = tunnel_lookup(tunnels, &key);
+    if (!t || !way_is_current(tunnels, present_way(t), time_msec())) {
+        struct tunnel_way *way = translate(b, &key);
 
         t = way ? tunnel_set_way(tunnels, &key, way) : NULL;
     }
@@ -348,23 +514,217 @@ adp_tunnel_find(struct adp_bridge *b, ofp_port_t port,
 const struct ofpbuf *
 adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 {
-    struct tunnel_way *way = present_way(t);
-    bool outdated;
+    const struct tunnel_way *way = present_way(t);
 
-    atomic_read_relaxed(&way->outdated, &outdated);
-    return outdated || now >= way->expires ? NULL : &way->actions;
-}
-
-void
-adp_tunnel_credit(struct adp_tunnel *t, uint64_t n_packets, uint64_t n_bytes)
-{
-    adp_count(&t->n_packets, n_packets);
-    adp_count(&t->n_bytes, n_bytes);
-    atomic_store_relaxed(&t->used, time_msec());
+    return way_is_good(t->tunnels, way, now) ? &way->actions : NULL;
 }
 
 void
 adp_tunnel_prefetch_way(const struct adp_tunnel *t)
 {
-    OVS_PREFETCH(present_way(t));
+    const char *way = (const char *) present_way(t);
+
+    for (size_t i = 0; i < 4 * CACHE_LINE_SIZE; i += CACHE_LINE_SIZE) {
+        OVS_PREFETCH(way + i);
+    }
+}
+
+void
+adp_tunnel_credit(struct adp_tunnel *t, uint64_t n_packets, uint64_t n_bytes)
+{
+    bool queued;
+
+    adp_count(&t->n_packets, n_packets);
+    adp_count(&t->n_bytes, n_bytes);
+    atomic_store_relaxed(&t->used, time_msec());
+    atomic_thread_fence(memory_order_seq_cst);
+    atomic_read_relaxed(&t->queued, &queued);
+    if (!queued && !atomic_exchange(&t->queued, true)) {
+        if (adp_tunnel_try_ref(t)) {
+            mpsc_queue_insert(&t->tunnels->credited, &t->queue_node);
+        }
+        /* Else it is about to be freed, and folded then. */
+    }
+}
+
+/* Main thread. */
+
+static void
+add_version(const struct ofproto *ofproto, void *sum_)
+{
+    uint64_t *sum = sum_;
+
+    if (ofproto->ofproto_class == &ofproto_dpif_class
+        || adp_bridge_cast(ofproto)) {
+        *sum += ofproto_dpif_get_tables_version(
+            CONST_CAST(struct ofproto_dpif *,
+                       CONTAINER_OF(ofproto, struct ofproto_dpif, up)));
+    }
+}
+
+/* A sum over the tables that ways lead through: all but those of 'b' itself,
+ * which change often and, as a rule, say nothing about the underlay. */
+static uint64_t
+tables_versions(const struct adp_bridge *b)
+{
+    uint64_t sum = 0, own = 0;
+    bool reads_own;
+
+    ofproto_for_each(add_version, &sum);
+    atomic_read_relaxed(&b->tunnels->reads_own, &reads_own);
+    if (!reads_own) {
+        add_version(&b->dpif.up, &own);
+    }
+    return sum - own;
+}
+
+static void
+set_outdated(struct adp_tunnels *tunnels)
+{
+    uint64_t serial;
+
+    atomic_store_relaxed(&tunnels->changed, time_msec());
+    atomic_read_relaxed(&tunnels->serial, &serial);
+    atomic_store_explicit(&tunnels->serial, serial + 1, memory_order_release);
+    tunnels->renewing = true;
+    memset(&tunnels->renew_hand, 0, sizeof tunnels->renew_hand);
+}
+
+/* Upstream says no more than that something needs to be looked at again, and
+ * why.  Of flow tables we know ourselves. */
+static bool
+upstream_revalidates(const struct adp_bridge *b)
+{
+    return (b->dpif.backer->need_revalidate
+            && b->dpif.backer->need_revalidate != REV_FLOW_TABLE);
+}
+
+static void
+check_changes(struct adp_bridge *b)
+{
+    struct adp_tunnels *tunnels = b->tunnels;
+    uint64_t tnl_seqno = seq_read(tnl_conf_seq);
+    uint64_t connectivity_seqno = seq_read(connectivity_seq_get());
+    uint64_t versions = tables_versions(b);
+
+    if (tunnels->tnl_seqno != tnl_seqno
+        || tunnels->connectivity_seqno != connectivity_seqno
+        || tunnels->versions != versions || upstream_revalidates(b)) {
+        tunnels->tnl_seqno = tnl_seqno;
+        tunnels->connectivity_seqno = connectivity_seqno;
+        tunnels->versions = versions;
+        if (cmap_count(&tunnels->map)) {
+            set_outdated(tunnels);
+        }
+    }
+}
+
+static void
+renew_way(struct adp_bridge *b, struct adp_tunnel *t)
+{
+    struct tunnel_way *old = present_way(t);
+    struct tunnel_way *way = translate(b, &t->key);
+
+    if (way && old->actions.size == way->actions.size
+        && !memcmp(old->actions.data, way->actions.data,
+                   way->actions.size)) {
+        /* The same way, which counts elsewhere perhaps. */
+        uint64_t serial;
+
+        struct xlate_cache *xcache = old->xcache;
+        old->xcache = way->xcache;
+        way->xcache = xcache;
+        atomic_read_relaxed(&way->serial, &serial);
+        atomic_store_relaxed(&old->serial, serial);
+        way_free(way);
+    } else if (way) {
+        tunnel_set_way(b->tunnels, &t->key, way);
+    }
+    /* Else packets will ask stock translation. */
+}
+
+/* Translates anew what is in use, and out of date. */
+static void
+renew(struct adp_bridge *b, struct adp_turn_slice *slice)
+{
+    struct adp_tunnels *tunnels = b->tunnels;
+    long long int now = time_msec();
+
+    while (tunnels->renewing && adp_turn_slice_goes_on(slice)) {
+        struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->renew_hand);
+        uint64_t serial, its_serial;
+
+        if (!t) {
+            tunnels->renewing = false;
+            break;
+        }
+        struct tunnel_way *way = present_way(t);
+        atomic_read_relaxed(&tunnels->serial, &serial);
+        atomic_read_relaxed(&way->serial, &its_serial);
+        if (serial != its_serial && way->actions.size
+            && now < last_use(t) + IDLE_MS) {
+            renew_way(b, t);
+        }
+    }
+}
+
+static void
+age(struct adp_tunnels *tunnels)
+{
+    long long int now = time_msec();
+    size_t n = adp_pace(&tunnels->pace, now, cmap_count(&tunnels->map),
+                        SIZE_MAX);
+
+    for (size_t i = 0; i < n; i++) {
+        struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->age_hand);
+
+        if (t && now >= last_use(t) + IDLE_MS) {
+            ovs_mutex_lock(&tunnels->mutex);
+            if (tunnel_lookup(tunnels, &t->key) == t) {
+                tunnel_remove(tunnels, t);
+                adp_count(&tunnels->n_idle, 1);
+            }
+            ovs_mutex_unlock(&tunnels->mutex);
+        }
+    }
+}
+
+void
+adp_tunnels_run(struct adp_bridge *b)
+{
+    struct adp_turn_slice slice;
+
+    check_changes(b);
+    adp_turn_slice_init(&slice);
+    renew(b, &slice);
+    adp_turn_slice_init(&slice);
+    fold_credited(b->tunnels, &slice);
+    age(b->tunnels);
+}
+
+void
+adp_tunnels_wait(struct adp_bridge *b)
+{
+    struct adp_tunnels *tunnels = b->tunnels;
+
+    if (upstream_revalidates(b) && cmap_count(&tunnels->map)) {
+        /* The next turn forgets why. */
+        set_outdated(tunnels);
+    }
+    if (tunnels->renewing) {
+        poll_immediate_wake();
+    } else if (cmap_count(&tunnels->map)) {
+        seq_wait(tnl_conf_seq, tunnels->tnl_seqno);
+        seq_wait(connectivity_seq_get(), tunnels->connectivity_seqno);
+    }
+}
+
+void
+adp_tunnels_get_counts(const struct adp_tunnels *tunnels,
+                       struct adp_tunnels_counts *counts)
+{
+    counts->n = cmap_count(&tunnels->map);
+    counts->n_translated = adp_counted(&tunnels->n_translated);
+    counts->n_idle = adp_counted(&tunnels->n_idle);
+    counts->n_evicted = adp_counted(&tunnels->n_evicted);
 }

@@ -8,17 +8,29 @@
  * What sends a packet through a tunnel (the header to push, the way through the
  * underlay's bridge) is upstream's translation of "output:PORT" for
  * the packet's tunnel metadata.  It is kept and used again as long as routes,
- * neighbours and ports stay as they are, at most half a second, after which
- * upstream too would look again.
+ * neighbours, ports and the tables of other bridges stay as they are.  When
+ * one of these changes the main thread translates anew what is in use, in
+ * slices; meanwhile packets go the old way, for at most half a second, as they
+ * do in stock until its revalidators have come round.  Then, and while a way
+ * leads nowhere, the packet's thread translates itself.
  *
  * A struct adp_tunnel stands for one kind of packet going to one tunnel; it
- * lives as long as somebody refers to it or packets take it.  Its way, the
- * actions, is made anew in place.  A way without actions says that the packet goes
+ * lives as long as somebody refers to it or packets take it.  Of the packet
+ * only what the outer header takes over makes a kind: congestion bits, and ToS
+ * and TTL where the port inherits them.  Its way, the actions, is made anew in
+ * place.  A way without actions says that the packet goes
  * nowhere: the neighbour's MAC is not known yet (upstream's translation has
  * asked for it), or there is no route.
  *
- * Thread-safety: find and actions from any RCU reader, references from any
- * thread; adp_tunnels_run() in the main thread.
+ * What bounds them: 65,536 for a bridge; when one more comes, of a few the one
+ * leaves that was longest without a packet.  One that no packet took for 20 s
+ * leaves.
+ *
+ * Cost: a packet reads two lines of its tunnel and way.  A turn of the main
+ * thread costs the ways that packets took since the last one, and what changed.
+ *
+ * Thread-safety: find and actions from any RCU reader, references and credit
+ * from any thread; the rest in the main thread.
  */
 
 #include "flow.h"
@@ -31,8 +43,18 @@ struct adp_tunnels;
 struct adp_tunnels *adp_tunnels_create(void);
 /* Behind a grace period: packet threads may still look at them. */
 void adp_tunnels_destroy(struct adp_tunnels *);
-/* Folds counters and drops what is out of date. */
-void adp_tunnels_run(struct adp_tunnels *);
+/* Folds counters, renews what is out of date, drops what nobody uses. */
+void adp_tunnels_run(struct adp_bridge *);
+/* After upstream's run(), before the loop sleeps. */
+void adp_tunnels_wait(struct adp_bridge *);
+
+struct adp_tunnels_counts {
+    uint64_t n;
+    uint64_t n_translated;              /* Ever, first ones included. */
+    uint64_t n_idle, n_evicted;         /* Left unused, for want of room. */
+};
+void adp_tunnels_get_counts(const struct adp_tunnels *,
+                            struct adp_tunnels_counts *);
 
 /* The tunnel for packets to tunnel port 'port' with the headers and tunnel
  * metadata of 'flow', or NULL if only stock translation knows.  Its way is up

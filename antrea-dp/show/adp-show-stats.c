@@ -12,6 +12,7 @@
 #include "adp-removal.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
+#include "adp-tunnel.h"
 #include "conntrack.h"
 #include "conntrack-half-open.h"
 #include "dp-hooks.h"
@@ -161,6 +162,7 @@ put_sessions(struct json *o, const struct adp_cache_stats *stats)
     put_count(o, "sessions_evicted", stats->n_evicted);
     put_count(o, "sessions_idle", stats->n_idle);
     put_count(o, "memos", stats->n_memos);
+    put_count(o, "memos_evicted", stats->n_memos_evicted);
     put_count(o, "replays", stats->n_replayed);
     put_count(o, "verdicts_leaving", stats->verdicts.n_leaving);
     put_count(o, "verdict_bytes", stats->verdicts.n_bytes);
@@ -170,6 +172,20 @@ put_sessions(struct json *o, const struct adp_cache_stats *stats)
     put_count(o, "tunnel_kinds", stats->kinds.n);
     put_count(o, "tunnel_kinds_idle", stats->kinds.n_idle);
     put_count(o, "tunnel_kinds_evicted", stats->kinds.n_evicted);
+}
+
+static struct json *
+stats_tunnels(const struct adp_bridge *b)
+{
+    struct json *o = json_object_create();
+    struct adp_tunnels_counts counts;
+
+    adp_tunnels_get_counts(b->tunnels, &counts);
+    put_count(o, "ways", counts.n);
+    put_count(o, "translated", counts.n_translated);
+    put_count(o, "idle", counts.n_idle);
+    put_count(o, "evicted", counts.n_evicted);
+    return o;
 }
 
 static struct json *
@@ -376,6 +392,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "drops", stats_drops(&b->counters));
     json_object_put(o, "tables", stats_tables(b));
     json_object_put(o, "cache", stats_cache());
+    json_object_put(o, "tunnels", stats_tunnels(b));
     put_threads(o, b);
     json_object_put(o, "turns", adp_show_turns(endpoints));
     if (pipeline) {

@@ -436,6 +436,16 @@ ofproto_name_table(struct ofproto *ofproto, uint8_t table_id, const char *name)
 }
 
 void
+ofproto_for_each(void (*cb)(const struct ofproto *, void *aux), void *aux)
+{
+    const struct ofproto *ofproto;
+
+    HMAP_FOR_EACH (ofproto, hmap_node, &all_ofprotos) {
+        cb(ofproto, aux);
+    }
+}
+
+void
 ofproto_credit_table(struct ofproto *ofproto, uint8_t table_id,
                      unsigned long matched, unsigned long missed)
 {
