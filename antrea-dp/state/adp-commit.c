@@ -21,7 +21,7 @@ VLOG_DEFINE_THIS_MODULE(adp_commit);
 
 /* Steps that go into one version, if there are more.  Each takes some 10 us,
  * and a version some 100 us. */
-#define SLICE 256
+#define SLICE_STEPS 256
 
 enum commit_stage {
     STAGE_NEW_GROUPS,
@@ -353,7 +353,7 @@ adp_commit_create(struct adp_bridge *bridge, struct adp_desired *desired,
         return NULL;
     }
     commit->slice = (commit->alone || count_changes(commit) <= ADP_COMMIT_WHOLE
-                     ? 0 : SLICE);
+                     ? 0 : SLICE_STEPS);
     return commit;
 }
 
