@@ -226,7 +226,7 @@ END_TEST
 
 START_TEST(a_whole_slice_goes_on)
 {
-    struct adp_turn_slice slice;
+    struct adp_turn_slice slice = { .begun = true };
 
     adp_turn_begin();
     adp_turn_slice_init_whole(&slice);
@@ -252,6 +252,8 @@ START_TEST(other_threads_sections_count_for_nothing)
 
     adp_turn_get_counts(&c, true);
     adp_turn_begin();
+    adp_turn_leave(adp_turn_enter(ADP_TURN_PORTS));
+    now += 40;                          /* The section without a name. */
     adp_turn_enter(ADP_TURN_EXPIRY);
     xpthread_join(ovs_thread_create("other", enter_in_another_thread, NULL),
                   NULL);
@@ -260,10 +262,11 @@ START_TEST(other_threads_sections_count_for_nothing)
     adp_turn_get_counts(&c, false);
     ck_assert_uint_eq(c.recent.section_us[ADP_TURN_EXPIRY], 300);
     ck_assert_uint_eq(c.recent.section_us[ADP_TURN_COMPILE], 0);
+    ck_assert_uint_eq(c.recent.section_us[ADP_TURN_OTHER], 40);
 
     /* Who only looks leaves it. */
     adp_turn_get_counts(&c, true);
-    ck_assert_uint_eq(c.recent.us, 300);
+    ck_assert_uint_eq(c.recent.us, 340);
     adp_turn_get_counts(&c, true);
     ck_assert_uint_eq(c.recent.us, 0);
 }
