@@ -71,6 +71,7 @@ static void
 adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
     choose_base_type();
+    get_page_size();        /* Upstream notes it at the first call. */
     adp_cache_init();
     /* The base class is initialised under its own type. */
     adp_control_init();
