@@ -83,6 +83,8 @@ lib_libadp_la_SOURCES = \
 	lib/model/model-parse.h \
 	lib/model/model-patch.c \
 	lib/model/model-patch.h \
+	lib/model/model-pause.c \
+	lib/model/model-pause.h \
 	lib/model/model-reader.c \
 	lib/model/model-reader.h \
 	lib/model/model-record.c \

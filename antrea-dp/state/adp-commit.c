@@ -10,6 +10,7 @@
 #include "adp-bridge.h"
 #include "adp-state-order.h"
 #include "adp-turn.h"
+#include "model-pause.h"
 #include "model.h"
 #include "openvswitch/ofp-flow.h"
 #include "openvswitch/ofp-group.h"
@@ -64,7 +65,7 @@ struct adp_commit {
     /* Slices. */
     struct conj_set new_conjs;  /* Whose verdict comes with this commit. */
     struct conj_set old_conjs;  /* Whose verdict goes. */
-    struct commit_step *steps;         /* NULL until the first slice. */
+    struct commit_step *steps;
     size_t n_steps, allocated_steps;
     size_t n_done;              /* Of them. */
     size_t slice;               /* How many go into one version; 0: all. */
@@ -146,6 +147,7 @@ find_conjs(struct adp_commit *commit)
         } else if (place.conj_id && change->kind == ADP_CHANGE_DELETE) {
             conj_set_add(&commit->old_conjs, place.conj_id);
         }
+        adp_pause();
     }
     conj_set_sort(&commit->new_conjs);
     conj_set_sort(&commit->old_conjs);
@@ -287,6 +289,9 @@ sort_steps(struct commit_step *steps, size_t n)
         }
         for (size_t i = 0; i < n; i++) {
             other[starts[(steps[i].key >> shift) & UINT16_MAX]++] = steps[i];
+            if (!(i % 1024)) {
+                adp_pause();
+            }
         }
 
         struct commit_step *tmp = steps;
@@ -321,6 +326,7 @@ make_steps(struct adp_commit *commit)
     }
     for (size_t i = 0; i < commit->changes.n_flows; i++) {
         add_flow_step(commit, i);
+        adp_pause();
     }
     if (commit->n_steps) {
         sort_steps(commit->steps, commit->n_steps);
@@ -354,6 +360,9 @@ adp_commit_create(struct adp_bridge *bridge, struct adp_desired *desired,
     }
     commit->slice = (commit->alone || count_changes(commit) <= ADP_COMMIT_WHOLE
                      ? 0 : SLICE_STEPS);
+    if (commit->slice) {
+        make_steps(commit);
+    }
     return commit;
 }
 

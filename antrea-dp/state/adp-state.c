@@ -10,9 +10,11 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-commit.h"
+#include "adp-job.h"
 #include "adp-turn.h"
 #include "model-index.h"
 #include "model-patch.h"
+#include "model-pause.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-desired.h"
@@ -23,15 +25,29 @@
 
 VLOG_DEFINE_THIS_MODULE(adp_state);
 
+/* What is under way, step by step. */
+enum state_phase {
+    PHASE_IDLE,
+    PHASE_PREPARE,              /* The model changes, is checked, flows are
+                                 * made.  Nobody else sees anything of it. */
+    PHASE_COMMIT,               /* Flows go into the bridge. */
+    PHASE_CLEAN,                /* All is in force: what was before goes. */
+    PHASE_UNDO,                 /* It failed: all becomes what it was. */
+};
+
 /* What becomes the state when its flows are in the bridge. */
 struct next_state {
+    enum adp_commit_how how;
+    struct adp_model_env env;
     uint64_t ports_seq;
-    uint16_t round;
+    bool large;                 /* Preparing, cleaning and undoing are jobs. */
+    bool made_flows;            /* The engine has run, */
+    struct adp_error *error;    /* or why not. */
 
     /* NULL if no call asked for it but ports, round or pipeline. */
     struct adp_state_call *call;
     bool changes;               /* The generation. */
-    bool clear;
+    bool clear, ignore_missing;
     struct json *apply, *delete; /* May be NULL. */
 };
 
@@ -42,8 +58,8 @@ struct adp_state {
     /* What was asked for; in the course of a transaction what it makes of
      * it. */
     struct adp_model *model;
-    struct adp_model *before;   /* The model as it was before a transaction that
-                                 * takes more than a turn; else NULL. */
+    struct adp_model *before;   /* The model as it was before the transaction
+                                 * under way, if somebody asked; else NULL. */
     struct adp_index *index;    /* Of 'model' when no transaction is open. */
 
     /* What is in the bridge because of it. */
@@ -56,9 +72,11 @@ struct adp_state {
                                  * there is in doubt then, and the next change
                                  * installs everything. */
 
-    /* What is on its way into the bridge. */
-    struct adp_commit *commit;  /* NULL: nothing. */
-    struct next_state next;     /* While there is one. */
+    /* What is under way: at most one transaction, and one job of it. */
+    enum state_phase phase;
+    struct next_state next;
+    struct adp_job *job;        /* NULL: none. */
+    struct adp_commit *commit;  /* While committing. */
     bool lost_flows;            /* Of those of 'commit': to be installed once
                                  * more at the end. */
 };
@@ -81,6 +99,7 @@ next_state_uninit(struct adp_state *state)
 {
     struct next_state *next = &state->next;
 
+    adp_error_destroy(next->error);
     adp_state_call_unref(next->call);
     json_destroy(next->apply);
     json_destroy(next->delete);
@@ -108,7 +127,14 @@ adp_state_generation(const struct adp_state *state)
 const struct adp_model *
 adp_state_model(const struct adp_state *state)
 {
-    return state->before ? state->before : state->model;
+    if (state->phase == PHASE_IDLE || state->phase == PHASE_CLEAN) {
+        return state->model;
+    }
+    if (!state->before) {
+        CONST_CAST(struct adp_state *, state)->before
+            = adp_model_clone(state->model);
+    }
+    return state->before;
 }
 
 const struct adp_index *
@@ -191,56 +217,172 @@ call_end(struct adp_state_call *call, struct adp_error *error,
 
 /* The way of a transaction. */
 
-/* Ends the transaction: all that it did is undone, or stays. */
-static void
-end_transaction(struct adp_state *state, bool undo)
+/* Records, and what these list, above which it is left to a job. */
+#define LARGE 100
+
+static struct adp_error *
+change_model(struct adp_model *model, const struct next_state *next)
 {
-    if (undo) {
-        adp_engine_revert(state->engine);
-        adp_model_rollback(state->model);
-    } else {
-        adp_engine_accept(state->engine);
-        adp_model_commit(state->model);
+    struct adp_state_call *call = next->call;
+    struct adp_error *error = NULL;
+
+    if (next->clear) {
+        adp_model_clear(model);
     }
-    adp_model_destroy(state->before);
-    state->before = NULL;
+    if (next->delete) {
+        error = adp_model_delete(model, next->delete, next->ignore_missing,
+                                 &call->n_deleted);
+    }
+    if (!error && next->apply) {
+        error = adp_model_apply(model, next->apply, &call->n_applied);
+    }
+    return error;
+}
+
+static struct adp_error *
+make_flows(struct adp_state *state)
+{
+    struct next_state *next = &state->next;
+    struct adp_error *error = NULL;
+
+    if (next->call) {
+        adp_model_begin(state->model);
+        error = change_model(state->model, next);
+        if (!error) {
+            error = adp_model_check_changes(state->model, &next->env);
+        }
+        next->changes = (next->clear || next->call->n_applied
+                         || next->call->n_deleted);
+    }
+    if (!error) {
+        next->made_flows = true;
+        error = adp_engine_run(state->engine,
+                               adp_bridge_pipeline(state->bridge),
+                               state->model, &next->env,
+                               next->ports_seq != state->ports_seq);
+    }
+    if (!error) {
+        state->commit = adp_commit_create(state->bridge,
+                                          adp_engine_desired(state->engine),
+                                          next->how, &error);
+    }
+    return error;
 }
 
 static void
+prepare(void *state_)
+{
+    struct adp_state *state = state_;
+
+    state->next.error = make_flows(state);
+}
+
+/* json_destroy() of an array, with pauses. */
+static void
+destroy_slowly(struct json *array)
+{
+    if (array && array->type == JSON_ARRAY && array->count == 1) {
+        while (array->array.n) {
+            json_destroy(array->array.elems[--array->array.n]);
+            adp_pause();
+        }
+    }
+    json_destroy(array);
+}
+
+static void
+clean(void *state_)
+{
+    struct adp_state *state = state_;
+
+    adp_commit_destroy(state->commit);
+    state->commit = NULL;
+    adp_engine_accept(state->engine);
+    adp_model_commit(state->model);
+    adp_model_destroy(state->before);
+    state->before = NULL;
+    destroy_slowly(state->next.apply);
+    destroy_slowly(state->next.delete);
+    state->next.apply = state->next.delete = NULL;
+}
+
+static void
+undo(void *state_)
+{
+    struct adp_state *state = state_;
+
+    adp_commit_destroy(state->commit);
+    state->commit = NULL;
+    if (state->next.made_flows) {
+        adp_engine_revert(state->engine);
+    }
+    adp_model_rollback(state->model);
+    destroy_slowly(state->next.apply);
+    destroy_slowly(state->next.delete);
+    state->next.apply = state->next.delete = NULL;
+}
+
+/* Goes on with 'work', until it ends or 'slice' is over.  Returns true at the
+ * end. */
+static bool
+run_work(struct adp_state *state, void (*work)(void *state),
+         struct adp_turn_slice *slice)
+{
+    if (!state->next.large) {
+        work(state);
+        return true;
+    }
+    if (!state->job) {
+        state->job = adp_job_create(work, state);
+    }
+    if (!adp_job_run(state->job, slice)) {
+        return false;
+    }
+    adp_job_destroy(state->job);
+    state->job = NULL;
+    return true;
+}
+
+static bool
+is_over(struct adp_turn_slice *slice, const struct next_state *next)
+{
+    return next->large && !adp_turn_slice_goes_on(slice);
+}
+
+/* All is in the bridge: it is the state from now on. */
+static void
 take_next(struct adp_state *state)
 {
-    const struct next_state *next = &state->next;
+    struct next_state *next = &state->next;
 
     state->ports_seq = next->ports_seq;
-    state->round = next->round;
+    state->round = next->env.round;
     state->generation += next->changes;
+    state->synced = !state->lost_flows;
     if (next->clear) {
         adp_index_rebuild(state->index, state->model);
     } else {
         adp_index_update(state->index, state->model, next->delete);
         adp_index_update(state->index, state->model, next->apply);
     }
+    if (next->call) {
+        call_end(next->call, NULL, state);
+    }
 }
 
-/* All is in the bridge, or nothing. */
+/* Ends what is under way.  Returns its error if there is one that no call is
+ * told of. */
 static struct adp_error *
-finish(struct adp_state *state)
+conclude(struct adp_state *state)
 {
-    struct adp_error *error = adp_commit_take_error(state->commit);
+    struct adp_error *error = state->next.error;
     struct adp_state_call *call = state->next.call;
 
-    if (!error) {
-        end_transaction(state, false);
-        take_next(state);
-        state->synced = !state->lost_flows;
-    } else {
-        end_transaction(state, true);
-        /* Perhaps the bridge lacks what we believe to be there. */
-        state->synced = false;
-    }
-    adp_commit_destroy(state->commit);
-    state->commit = NULL;
-    if (call) {
+    state->next.error = NULL;
+    state->phase = PHASE_IDLE;
+    adp_model_destroy(state->before);
+    state->before = NULL;
+    if (error && call) {
         call_end(call, error, state);
         error = NULL;
     }
@@ -248,58 +390,45 @@ finish(struct adp_state *state)
     return error;
 }
 
-void
-adp_state_abort(struct adp_state *state, const char *why)
-{
-    if (!state->commit) {
-        return;
-    }
-    if (state->next.call) {
-        call_end(state->next.call,
-                 adp_error_create("bridge", NULL, NULL, "bridge %s: %s while "
-                                  "the flows were on their way into it",
-                                  adp_bridge_name(state->bridge), why),
-                 state);
-    }
-    end_transaction(state, true);
-    adp_commit_destroy(state->commit);
-    state->commit = NULL;
-    state->synced = false;
-    state->lost_flows = false;
-    next_state_uninit(state);
-}
-
-/* Sets out to make the bridge's flows those that follow from the model; fills in
- * ports and round of 'state->next'.  On error nothing has changed, and 'next'
- * is empty. */
-static struct adp_error *
-set_out(struct adp_state *state, enum adp_commit_how how)
+/* Goes on with a phase.  Returns false if 'slice' is over. */
+static bool
+run_phase(struct adp_state *state, struct adp_turn_slice *slice)
 {
     struct next_state *next = &state->next;
-    struct adp_model_env env = state_env(state);
 
-    ovs_assert(!state->commit);
-    next->ports_seq = adp_bridge_ports_seq(state->bridge);
-    next->round = env.round;
-    if (how == ADP_COMMIT_DIFFERENCE && !state->synced) {
-        how = ADP_COMMIT_ALL;
-    }
+    switch (state->phase) {
+    case PHASE_PREPARE:
+        if (!run_work(state, prepare, slice)) {
+            return false;
+        }
+        state->phase = next->error ? PHASE_UNDO : PHASE_COMMIT;
+        return !is_over(slice, next);
 
-    struct adp_error *error = adp_engine_run(
-        state->engine, adp_bridge_pipeline(state->bridge), state->model, &env,
-        next->ports_seq != state->ports_seq);
-    if (!error) {
-        state->commit = adp_commit_create(state->bridge,
-                                          adp_engine_desired(state->engine),
-                                          how, &error);
+    case PHASE_COMMIT:
+        if (!adp_commit_run(state->commit, slice)) {
+            return false;
+        }
+        next->error = adp_commit_take_error(state->commit);
+        if (next->error) {
+            /* Perhaps the bridge lacks what we believe to be there. */
+            state->synced = false;
+            state->phase = PHASE_UNDO;
+        } else {
+            take_next(state);
+            state->phase = PHASE_CLEAN;
+        }
+        return !is_over(slice, next);
+
+    case PHASE_CLEAN:
+        return run_work(state, clean, slice);
+
+    case PHASE_UNDO:
+        return run_work(state, undo, slice);
+
+    case PHASE_IDLE:
+    default:
+        OVS_NOT_REACHED();
     }
-    if (error) {
-        end_transaction(state, true);
-        next_state_uninit(state);
-    } else {
-        state->lost_flows = false;
-    }
-    return error;
 }
 
 /* Goes on with what is under way.  Returns an error if there is one that no
@@ -307,7 +436,18 @@ set_out(struct adp_state *state, enum adp_commit_how how)
 static struct adp_error *
 go_on(struct adp_state *state, struct adp_turn_slice *slice)
 {
-    return (adp_commit_run(state->commit, slice) ? finish(state) : NULL);
+    while (state->phase != PHASE_IDLE) {
+        bool is_last = (state->phase == PHASE_CLEAN
+                        || state->phase == PHASE_UNDO);
+
+        if (!run_phase(state, slice)) {
+            return NULL;
+        }
+        if (is_last) {
+            return conclude(state);
+        }
+    }
+    return NULL;
 }
 
 /* Brings what is under way to its end. */
@@ -317,7 +457,55 @@ go_to_the_end(struct adp_state *state)
     struct adp_turn_slice slice;
 
     adp_turn_slice_init_whole(&slice);
-    return state->commit ? go_on(state, &slice) : NULL;
+    return go_on(state, &slice);
+}
+
+void
+adp_state_abort(struct adp_state *state, const char *why)
+{
+    struct next_state *next = &state->next;
+    struct adp_turn_slice slice;
+
+    if (state->phase == PHASE_IDLE) {
+        return;
+    }
+    adp_turn_slice_init_whole(&slice);
+    if (state->phase == PHASE_PREPARE) {
+        run_phase(state, &slice);
+    }
+    if (state->phase == PHASE_COMMIT) {
+        next->error = adp_error_create("bridge", NULL, NULL, "bridge %s: %s "
+                                       "while the flows were on their way "
+                                       "into it",
+                                       adp_bridge_name(state->bridge), why);
+        state->phase = PHASE_UNDO;
+    }
+    adp_error_destroy(go_on(state, &slice));
+    state->synced = false;
+    state->lost_flows = false;
+}
+
+/* Sets out to make the bridge's flows those that follow from the model, or from
+ * what 'state->next' makes of it. */
+static void
+set_out(struct adp_state *state, enum adp_commit_how how, bool large)
+{
+    struct next_state *next = &state->next;
+
+    ovs_assert(state->phase == PHASE_IDLE);
+    next->env = state_env(state);
+    next->ports_seq = adp_bridge_ports_seq(state->bridge);
+    next->how = (how == ADP_COMMIT_DIFFERENCE && !state->synced
+                 ? ADP_COMMIT_ALL : how);
+    next->large = large;
+    state->phase = PHASE_PREPARE;
+    state->lost_flows = false;
+}
+
+static bool
+is_large_state(const struct adp_state *state)
+{
+    return adp_model_count(state->model, NULL) > LARGE;
 }
 
 /* Takes 'error' of a synchronization. */
@@ -349,10 +537,7 @@ is_up_to_date(const struct adp_state *state)
 void
 adp_state_sync(struct adp_state *state, bool reinstall)
 {
-    struct adp_error *error;
-    size_t n_done;
-
-    if (state->commit) {
+    if (state->phase != PHASE_IDLE) {
         /* At its end we will see what else has changed. */
         if (reinstall) {
             state->lost_flows = true;
@@ -367,12 +552,20 @@ adp_state_sync(struct adp_state *state, bool reinstall)
     if (reinstall) {
         state->synced = false;
     }
-    error = set_out(state, reinstall ? ADP_COMMIT_ALL : ADP_COMMIT_DIFFERENCE);
-    if (!error
-        && adp_commit_count(state->commit, &n_done) <= ADP_COMMIT_WHOLE) {
-        error = go_to_the_end(state);
+    /* A port or two that changed are few flows, in a large state too. */
+    set_out(state, reinstall ? ADP_COMMIT_ALL : ADP_COMMIT_DIFFERENCE,
+            (is_large_state(state)
+             && (reinstall || !state->synced
+                 || adp_bridge_round(state->bridge) != state->round)));
+    if (!state->next.large) {
+        size_t n_done;
+
+        run_phase(state, NULL);
+        if (state->phase != PHASE_COMMIT
+            || adp_commit_count(state->commit, &n_done) <= ADP_COMMIT_WHOLE) {
+            note_sync_error(state, go_to_the_end(state));
+        }
     }
-    note_sync_error(state, error);
 }
 
 void
@@ -380,11 +573,11 @@ adp_state_run(struct adp_state *state)
 {
     struct adp_turn_slice slice;
 
-    if (state->commit) {
+    if (state->phase != PHASE_IDLE) {
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
     }
-    if (!state->commit) {
+    if (state->phase == PHASE_IDLE) {
         bool lost_flows = state->lost_flows;
 
         state->lost_flows = false;
@@ -395,7 +588,7 @@ adp_state_run(struct adp_state *state)
 void
 adp_state_wait(const struct adp_state *state)
 {
-    if (state->commit) {
+    if (state->phase != PHASE_IDLE) {
         poll_immediate_wake();
     }
 }
@@ -409,17 +602,15 @@ adp_state_is_synced(const struct adp_state *state)
 bool
 adp_state_is_busy(const struct adp_state *state)
 {
-    return state->commit != NULL;
+    return state->phase != PHASE_IDLE;
 }
 
 struct adp_error *
 adp_state_install(struct adp_state *state, bool replace)
 {
     note_sync_error(state, go_to_the_end(state));
-
-    struct adp_error *error = set_out(state, replace ? ADP_COMMIT_ALONE
-                                      : ADP_COMMIT_DIFFERENCE);
-    return error ? error : go_to_the_end(state);
+    set_out(state, replace ? ADP_COMMIT_ALONE : ADP_COMMIT_DIFFERENCE, false);
+    return go_to_the_end(state);
 }
 
 void
@@ -432,53 +623,49 @@ adp_state_forget_flows(struct adp_state *state)
 
 /* Transactions. */
 
-static struct adp_error *
-change_model(struct adp_model *model, const struct adp_state_change *change,
-             size_t *n_applied, size_t *n_deleted)
+/* How many records 'records' holds, and how much these list (rules, addresses,
+ * endpoints); not more than 'max'. */
+static size_t
+weigh(const struct json *records, size_t max)
 {
-    struct adp_error *error = NULL;
+    size_t weight = 0;
 
-    if (change->clear) {
-        adp_model_clear(model);
+    if (!records || records->type != JSON_ARRAY) {
+        return 0;
     }
-    if (change->delete) {
-        error = adp_model_delete(model, change->delete,
-                                 change->ignore_missing, n_deleted);
+    for (size_t i = 0; i < records->array.n && weight < max; i++) {
+        const struct json *record = records->array.elems[i];
+        const struct shash_node *node;
+
+        weight++;
+        if (record->type == JSON_OBJECT) {
+            SHASH_FOR_EACH (node, record->object) {
+                const struct json *member = node->data;
+
+                weight += member->type == JSON_ARRAY ? member->array.n : 0;
+            }
+        }
     }
-    if (!error && change->apply) {
-        error = adp_model_apply(model, change->apply, n_applied);
-    }
-    return error;
+    return MIN(weight, max);
 }
 
-/* Carries out 'change', which has no patch (any more), for 'call'. */
-static struct adp_error *
+/* Sets out to carry out 'change', which has no patch (any more), for 'call'. */
+static void
 transact(struct adp_state *state, const struct adp_state_change *change,
          struct adp_state_call *call)
 {
     struct next_state *next = &state->next;
 
-    adp_model_begin(state->model);
-    struct adp_error *error = change_model(state->model, change,
-                                           &call->n_applied,
-                                           &call->n_deleted);
-    if (!error) {
-        struct adp_model_env env = state_env(state);
-
-        error = adp_model_check_changes(state->model, &env);
-    }
-    if (error) {
-        adp_model_rollback(state->model);
-        return error;
-    }
-
-    next->changes = change->clear || call->n_applied || call->n_deleted;
-    next->clear = change->clear;
-    next->apply = json_nullable_clone(change->apply);
-    next->delete = json_nullable_clone(change->delete);
     call->n_refs++;
     next->call = call;
-    return set_out(state, ADP_COMMIT_DIFFERENCE);
+    next->clear = change->clear;
+    next->ignore_missing = change->ignore_missing;
+    next->apply = json_nullable_clone(change->apply);
+    next->delete = json_nullable_clone(change->delete);
+    set_out(state, ADP_COMMIT_DIFFERENCE,
+            ((change->clear || !state->synced) && is_large_state(state))
+            || weigh(change->apply, LARGE) + weigh(change->delete, LARGE)
+               >= LARGE);
 }
 
 /* Sets '*apply' to the patched groups and the records of the change. */
@@ -505,7 +692,7 @@ adp_state_transact(struct adp_state *state,
     struct json *patched = NULL;
     struct adp_error *error = NULL;
 
-    ovs_assert(!state->commit);
+    ovs_assert(state->phase == PHASE_IDLE);
     if (change->if_generation && *change->if_generation != state->generation) {
         error = adp_error_create("conflict", NULL, xstrdup("if_generation"),
                                  "the state is of generation %"PRIu64", not "
@@ -516,20 +703,15 @@ adp_state_transact(struct adp_state *state,
         error = patch_apply(state, change, &patched);
         whole.apply = patched;
     }
-    if (!error) {
-        error = transact(state, &whole, call);
-    }
-    json_destroy(patched);
     if (error) {
         call_end(call, error, state);
     } else {
         struct adp_turn_slice slice;
 
+        transact(state, &whole, call);
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
-        if (state->commit) {
-            state->before = adp_model_clone(state->model);
-        }
     }
+    json_destroy(patched);
     return call;
 }

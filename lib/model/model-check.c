@@ -13,6 +13,7 @@
 #include "hmapx.h"
 #include "model-change.h"
 #include "model-claims.h"
+#include "model-pause.h"
 #include "model-records.h"
 #include "packets.h"
 #include "util.h"
@@ -145,6 +146,7 @@ for_each_record(struct check *c, enum adp_kind kind,
             if (is_unchanged(c, records[i]) == unchanged) {
                 cb(c, records[i]);
             }
+            adp_pause();
         }
     }
     free(records);
@@ -478,6 +480,7 @@ adp_model_check_changes(const struct adp_model *model,
         add_touched(model, changes[i], &scope);
         pod_cidrs |= (changes[i]->kind == ADP_KIND_PEER_NODE
                       || changes[i]->kind == ADP_KIND_NODE_CONFIG);
+        adp_pause();
     }
     /* There is one, and the first is known by comparing names. */
     const struct adp_record **nodes = adp_model_sorted(

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "model-change.h"
 #include "model-claims.h"
+#include "model-pause.h"
 #include "model-reader.h"
 #include "model-records.h"
 #include "openvswitch/hmap.h"
@@ -182,6 +183,7 @@ forget_changes(struct adp_model *model)
         adp_record_unref(CONST_CAST(struct adp_record *, change->up.new));
         free(CONST_CAST(char *, change->up.name));
         free(change);
+        adp_pause();
     }
     hmap_shrink(&model->changes);
     free(model->order);
@@ -281,6 +283,7 @@ adp_model_rollback(struct adp_model *model)
 
         model_set(model, change->up.kind, change->up.name,
                   old ? adp_record_ref(old) : NULL);
+        adp_pause();
     }
     forget_changes(model);
 }
@@ -324,6 +327,7 @@ adp_model_clear(struct adp_model *model)
 
             model_set(model, kind, name, NULL);
             free(name);
+            adp_pause();
         }
     }
     model->cleared = model->in_transaction;
@@ -389,6 +393,7 @@ adp_model_apply(struct adp_model *model, const struct json *records,
         if (!error) {
             error = model_put(model, record, &seen);
         }
+        adp_pause();
     }
     sset_destroy(&seen);
     if (n) {
@@ -459,6 +464,7 @@ adp_model_delete(struct adp_model *model, const struct json *keys,
     for (size_t i = 0; i < n_keys && !error; i++) {
         error = model_delete_one(model, keys->array.elems[i], i,
                                  ignore_missing, &seen, &n);
+        adp_pause();
     }
     sset_destroy(&seen);
     if (np) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "byte-order.h"
+#include "model-pause.h"
 #include "model.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
@@ -151,6 +152,7 @@ adp_desired_get_changes(struct adp_desired *desired, enum adp_scope scope,
             put_change(&changes->flows, &changes->n_flows, &allocated_flows,
                        &change);
         }
+        adp_pause();
     }
     for (size_t i = 0; i < desired->n_group_images && !error; i++) {
         group = desired->group_images[i].group;
@@ -170,6 +172,7 @@ adp_desired_get_changes(struct adp_desired *desired, enum adp_scope scope,
                 put_change(&changes->flows, &changes->n_flows,
                            &allocated_flows, &change);
             }
+            adp_pause();
         }
     }
     HMAP_FOR_EACH (group, node, &desired->groups) {

@@ -12,6 +12,7 @@
 #include "bitmap.h"
 #include "byte-order.h"
 #include "hash.h"
+#include "model-pause.h"
 #include "model.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
@@ -603,6 +604,7 @@ forget_images(struct adp_desired *desired)
             adp_desired_flow_free(desired, image->flow);
         }
         adp_desired_clauses_free(desired, image->clauses);
+        adp_pause();
     }
     for (size_t i = 0; i < desired->n_group_images; i++) {
         struct group_image *image = &desired->group_images[i];
@@ -618,6 +620,7 @@ forget_images(struct adp_desired *desired)
         ovs_assert(!image->contributor->open);
         image->contributor->touched = false;
         free(image->claims);
+        adp_pause();
     }
     desired->n_flow_images = 0;
     desired->n_group_images = 0;
@@ -666,6 +669,7 @@ adp_desired_revert(struct adp_desired *desired)
             flow->clauses = image->clauses;
             image->clauses = now;
         }
+        adp_pause();
     }
     for (size_t i = 0; i < desired->n_group_images; i++) {
         const struct group_image *image = &desired->group_images[i];
@@ -684,6 +688,7 @@ adp_desired_revert(struct adp_desired *desired)
         c->claims = image->claims;
         c->n_claims = c->allocated_claims = image->n_claims;
         image->claims = now;
+        adp_pause();
     }
     forget_images(desired);
     trim_images(desired);

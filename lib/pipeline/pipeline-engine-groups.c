@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model-pause.h"
 #include "openvswitch/match.h"
 #include "pipeline-rule-match.h"
 #include "util.h"
@@ -447,6 +448,7 @@ adp_engine_finish_groups(struct adp_engine *e)
     HMAPX_FOR_EACH (node, &e->dirty_groups) {
         contribute_isolation(e, node->data, false);
         contribute_isolation(e, node->data, true);
+        adp_pause();
     }
     hmapx_clear(&e->dirty_groups);
 
@@ -458,6 +460,7 @@ adp_engine_finish_groups(struct adp_engine *e)
             e->parts->pod(&e->g, &pod->pod->up);
         }
         adp_engine_end(e);
+        adp_pause();
     }
     hmapx_clear(&e->dirty_pods);
 }
@@ -470,6 +473,7 @@ adp_engine_clear_groups(struct adp_engine *e)
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         SHASH_FOR_EACH (node, &e->groups[kind]) {
             free_group(e, node->data);
+            adp_pause();
         }
         shash_clear(&e->groups[kind]);
     }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model-pause.h"
 #include "openvswitch/match.h"
 #include "pipeline-clause.h"
 #include "pipeline-rule-match.h"
@@ -518,6 +519,7 @@ adp_engine_finish_rules(struct adp_engine *e)
                                       rules[i]->occurrence);
             join_rank(e, rules[i]);
         }
+        adp_pause();
     }
     free(rules);
 
@@ -535,6 +537,7 @@ adp_engine_finish_rules(struct adp_engine *e)
             rule->up.priority = rule->part->priority;
             contribute_rule(e, rule);
         }
+        adp_pause();
     }
     hmapx_clear(&e->dirty_rules);
 }
@@ -648,6 +651,7 @@ adp_engine_clear_rules(struct adp_engine *e)
 
     SHASH_FOR_EACH (node, &e->policies) {
         remove_policy(e, node->data);
+        adp_pause();
     }
     shash_clear(&e->policies);
     for (size_t i = 0; i < ARRAY_SIZE(e->ranks); i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model-pause.h"
 #include "openvswitch/ofp-port.h"
 #include "util.h"
 
@@ -265,6 +266,7 @@ finish_records(struct adp_engine *e)
     qsort(records, n, sizeof *records, compare_records);
     for (size_t i = 0; i < n; i++) {
         contribute_record(e, records[i]);
+        adp_pause();
     }
     hmapx_clear(&e->dirty_records);
     free(records);
@@ -365,6 +367,7 @@ forget_done(struct adp_engine *e)
         free(CONST_CAST(char *, e->done[i].name));
         adp_record_unref(CONST_CAST(struct adp_record *, e->done[i].old));
         adp_record_unref(CONST_CAST(struct adp_record *, e->done[i].new));
+        adp_pause();
     }
     free(e->done);
     e->done = NULL;
@@ -383,6 +386,7 @@ handle_done(struct adp_engine *e, bool undo)
         handle_change(e, c->kind, c->name, undo ? c->new : c->old,
                       undo ? c->old : c->new);
         peers_changed |= c->kind == ADP_KIND_PEER_NODE;
+        adp_pause();
     }
     finish(e, peers_changed);
 }
@@ -450,6 +454,7 @@ clear_nodes(struct adp_engine *e)
     /* Some may have got back what they had, when a run was reverted. */
     LIST_FOR_EACH (source, node, &e->dying) {
         adp_desired_remove(e->desired, &source->contributor);
+        adp_pause();
     }
     if (e->node) {
         adp_record_unref(CONST_CAST(struct adp_record *, &e->node->up));
@@ -500,6 +505,7 @@ add_records(struct adp_engine *e, const struct adp_model *model)
 
         for (size_t i = 0; i < n; i++) {
             handle_change(e, kind, records[i]->name, NULL, records[i]);
+            adp_pause();
         }
         free(records);
     }

@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/unit/test-execute \
 	tests/unit/test-group \
 	tests/unit/test-guide \
+	tests/unit/test-job \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
 	tests/unit/test-match-random \
@@ -198,6 +199,12 @@ tests_unit_test_group_LDADD = $(UNIT_LIBS)
 tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_job_SOURCES = \
+	tests/unit/test-job.c \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/state/adp-job.c
+tests_unit_test_job_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_journal_SOURCES = \
 	tests/unit/test-journal.c \
 	antrea-dp/bridge/adp-journal.c
@@ -284,6 +291,7 @@ STATE_WORLD = \
 	tests/unit/state-world.h \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-commit.c \
+	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state.c
 

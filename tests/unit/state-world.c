@@ -318,6 +318,9 @@ transact__(bool clear, const char *apply, const char *delete,
         ck_assert(adp_state_is_busy(state));
         adp_state_run(state);
     }
+    while (adp_state_is_busy(state)) {
+        adp_state_run(state);   /* What was before is freed. */
+    }
     ck_assert_uint_eq(call->generation, adp_state_generation(state));
     if (call->error) {
         code = call->error->code;

@@ -32,10 +32,10 @@ look_at_slow_clock(void)
 
 enum { N_LARGE = 2500 };        /* Groups, each with a flow. */
 
+/* As the first slice of such a call leaves it. */
 static struct adp_state_call *
-begin_large(int first, int last)
+begin_text(const char *text)
 {
-    char *text = many_groups(first, last);
     struct json *apply = json_from_string(text);
     struct adp_state_change change = { .apply = apply };
     struct adp_state_call *call;
@@ -43,6 +43,15 @@ begin_large(int first, int last)
     adp_turn_set_clock(look_at_slow_clock);
     call = adp_state_transact(state, &change);
     json_destroy(apply);
+    return call;
+}
+
+static struct adp_state_call *
+begin_large(int first, int last)
+{
+    char *text = many_groups(first, last);
+    struct adp_state_call *call = begin_text(text);
+
     free(text);
     return call;
 }
@@ -51,6 +60,12 @@ begin_large(int first, int last)
 static void
 run_some(const struct adp_state_call *call)
 {
+    size_t n_commits = bridge.n_commits;
+
+    while (bridge.n_commits == n_commits) {
+        ck_assert(!call->done);
+        adp_state_run(state);
+    }
     for (int i = 0; i < 5; i++) {
         ck_assert(!call->done);
         ck_assert(adp_state_is_busy(state));
@@ -235,6 +250,112 @@ START_TEST(test_bridge_that_is_deleted_meanwhile)
 }
 END_TEST
 
+/* Until the first flow goes into the bridge nobody sees anything of it. */
+START_TEST(test_state_while_a_transaction_is_prepared)
+{
+    transact("[" POD1 "]", NULL);
+    bridge.n_commits = 0;
+
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+    int n_turns = 0;
+
+    while (!bridge.n_commits) {
+        const struct adp_model *model = adp_state_model(state);
+
+        ck_assert(!call->done);
+        ck_assert_uint_eq(adp_model_count(model, NULL), 1);
+        ck_assert_uint_eq(adp_model_count(model, "Pod"), 1);
+        ck_assert_uint_eq(adp_state_generation(state), 1);
+        ck_assert(adp_state_is_synced(state));
+        expect_content(2, 0);
+        adp_state_run(state);
+        n_turns++;
+    }
+    ck_assert_int_gt(n_turns, N_LARGE); /* A record each, and more. */
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL),
+                      N_LARGE + 1);
+}
+END_TEST
+
+START_TEST(test_error_in_a_large_transaction)
+{
+    transact("[" POD1 "]", NULL);
+
+    char *text = many_groups(1, N_LARGE);
+    char *bad = xasprintf("%.*s,{\"kind\":\"Nonsense\"}]",
+                          (int) strlen(text) - 1, text);
+    struct adp_state_call *call = begin_text(bad);
+
+    while (adp_state_is_busy(state)) {
+        ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 1);
+        adp_state_run(state);
+    }
+    ck_assert_str_eq(end_call(call), "invalid");
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 1);
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    ck_assert(adp_state_is_synced(state));
+    expect_content(2, 0);
+    free(bad);
+    free(text);
+
+    call = begin_large(1, N_LARGE);
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    expect_content(N_LARGE + 2, N_LARGE);
+}
+END_TEST
+
+START_TEST(test_abort_while_a_transaction_is_prepared)
+{
+    transact("[" POD1 "]", NULL);
+
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+    for (int i = 0; i < 10; i++) {
+        adp_state_run(state);
+        ck_assert(!call->done);
+    }
+    adp_state_abort(state, "it was tried");
+    ck_assert(!adp_state_is_busy(state));
+    ck_assert(!adp_state_is_synced(state));
+    ck_assert_str_eq(end_call(call), "bridge");
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 1);
+    expect_content(2, 0);
+
+    /* Deleted while it is prepared. */
+    call = begin_large(1, N_LARGE);
+    adp_state_run(state);
+    adp_state_destroy(state);
+    ck_assert_str_eq(end_call(call), "bridge");
+    state = adp_state_create(&bridge);
+}
+END_TEST
+
+/* What was before is freed in slices, when the answer has gone out. */
+START_TEST(test_cleaning_comes_after_the_answer)
+{
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    while (!call->done) {
+        adp_state_run(state);
+    }
+    ck_assert(adp_state_is_busy(state));
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), N_LARGE);
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    expect_content(N_LARGE + 1, N_LARGE);
+
+    /* A change of the ports meanwhile is seen at the end. */
+    bridge.round = 3;
+    adp_state_sync(state, false);
+    run_all();
+    adp_state_run(state);
+    run_all();
+    ck_assert_str_eq(shash_find_data(&bridge.flows, FLOW0), "0x3 drop");
+    ck_assert_ptr_null(end_call(call));
+}
+END_TEST
+
 /* Who asked doesn't wait for the end. */
 START_TEST(test_client_that_goes_meanwhile)
 {
@@ -262,6 +383,10 @@ suite(void)
     tcase_add_test(tc, test_flush_of_a_large_state);
     tcase_add_test(tc, test_pipeline_that_changes_meanwhile);
     tcase_add_test(tc, test_bridge_that_is_deleted_meanwhile);
+    tcase_add_test(tc, test_state_while_a_transaction_is_prepared);
+    tcase_add_test(tc, test_error_in_a_large_transaction);
+    tcase_add_test(tc, test_abort_while_a_transaction_is_prepared);
+    tcase_add_test(tc, test_cleaning_comes_after_the_answer);
     tcase_add_test(tc, test_client_that_goes_meanwhile);
     suite_add_tcase(s, tc);
     return s;

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-job.h"
+
+#include <stdlib.h>
+
+#include "adp-turn.h"
+#include "model-pause.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+enum job_turn {
+    TURN_MAIN,                  /* The work stands still. */
+    TURN_WORK,                  /* The main thread waits. */
+    TURN_NOBODY,                /* The work has ended. */
+};
+
+struct adp_job {
+    void (*work)(void *aux);
+    void *aux;
+    pthread_t thread;
+
+    struct ovs_mutex mutex;
+    pthread_cond_t changed;
+    enum job_turn turn OVS_GUARDED;
+    struct adp_turn_slice *slice; /* While it is the work's turn. */
+};
+
+static void
+pass_turn(struct adp_job *job, enum job_turn turn)
+{
+    ovs_mutex_lock(&job->mutex);
+    job->turn = turn;
+    xpthread_cond_signal(&job->changed);
+    ovs_mutex_unlock(&job->mutex);
+}
+
+/* Waits while it is the turn of 'other'. */
+static enum job_turn
+wait_for_turn(struct adp_job *job, enum job_turn other)
+{
+    ovs_mutex_lock(&job->mutex);
+    while (job->turn == other) {
+        ovs_mutex_cond_wait(&job->changed, &job->mutex);
+    }
+    enum job_turn turn = job->turn;
+    ovs_mutex_unlock(&job->mutex);
+    return turn;
+}
+
+static void
+wait_for_main(struct adp_job *job)
+{
+    ovsrcu_quiesce_start();
+    wait_for_turn(job, TURN_MAIN);
+    ovsrcu_quiesce_end();
+}
+
+static void
+pause_job(void *job_)
+{
+    struct adp_job *job = job_;
+
+    if (!adp_turn_slice_goes_on(job->slice)) {
+        pass_turn(job, TURN_MAIN);
+        wait_for_main(job);
+    }
+}
+
+static void *
+job_main(void *job_)
+{
+    struct adp_job *job = job_;
+
+    wait_for_main(job);
+    adp_pause_set(pause_job, job);
+    job->work(job->aux);
+    pass_turn(job, TURN_NOBODY);
+    return NULL;
+}
+
+struct adp_job *
+adp_job_create(void (*work)(void *aux), void *aux)
+{
+    struct adp_job *job = xmalloc(sizeof *job);
+
+    *job = (struct adp_job) { .work = work, .aux = aux };
+    ovs_mutex_init(&job->mutex);
+    xpthread_cond_init(&job->changed, NULL);
+    ovs_mutex_lock(&job->mutex);
+    job->turn = TURN_MAIN;
+    ovs_mutex_unlock(&job->mutex);
+    job->thread = ovs_thread_create("adp_job", job_main, job);
+    return job;
+}
+
+bool
+adp_job_run(struct adp_job *job, struct adp_turn_slice *slice)
+{
+    job->slice = slice;
+    pass_turn(job, TURN_WORK);
+    return wait_for_turn(job, TURN_WORK) == TURN_NOBODY;
+}
+
+void
+adp_job_destroy(struct adp_job *job)
+{
+    if (job) {
+        xpthread_join(job->thread, NULL);
+        ovs_mutex_destroy(&job->mutex);
+        xpthread_cond_destroy(&job->changed);
+        free(job);
+    }
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Jobs: work in one piece that is done in slices, never beside the thread that
+ * runs it. */
+
+#include <config.h>
+#include <check.h>
+
+#include "adp-job.h"
+#include "adp-turn.h"
+#include "model-pause.h"
+#include "ovs-thread.h"
+#include "test-run.h"
+#include "util.h"
+
+static long long int now;
+
+static long long int
+get_now(void)
+{
+    return now;
+}
+
+static void
+setup(void)
+{
+    now = 1000000;
+    adp_turn_set_clock(get_now);
+}
+
+/* Work of 'n' items, of which each takes a tenth of a slice. */
+struct work {
+    int n, n_done;
+    bool is_its_turn;
+};
+
+static void
+do_work(void *work_)
+{
+    struct work *work = work_;
+
+    for (; work->n_done < work->n; work->n_done++) {
+        ck_assert(work->is_its_turn);
+        now += ADP_TURN_SLICE_MIN_US / 10;
+        adp_pause();
+        ck_assert(work->is_its_turn);
+    }
+}
+
+static bool
+run_slice(struct adp_job *job, struct work *work, bool whole)
+{
+    struct adp_turn_slice slice;
+
+    if (whole) {
+        adp_turn_slice_init_whole(&slice);
+    } else {
+        adp_turn_slice_init(&slice);
+    }
+    work->is_its_turn = true;
+    bool ended = adp_job_run(job, &slice);
+    work->is_its_turn = false;
+    return ended;
+}
+
+START_TEST(work_stands_still_between_slices)
+{
+    struct work work = { .n = 100 };
+    struct adp_job *job = adp_job_create(do_work, &work);
+    int n_slices = 0;
+
+    ck_assert_int_eq(work.n_done, 0);
+    while (!run_slice(job, &work, false)) {
+        int n_done = work.n_done;
+
+        ck_assert_int_gt(n_done, n_slices);
+        n_slices++;
+        ck_assert_int_le(n_done, n_slices * 20);
+    }
+    ck_assert_int_eq(work.n_done, 100);
+    ck_assert_int_ge(n_slices, 5);
+    adp_job_destroy(job);
+}
+END_TEST
+
+START_TEST(whole_slice_goes_to_the_end)
+{
+    struct work work = { .n = 1000 };
+    struct adp_job *job = adp_job_create(do_work, &work);
+
+    ck_assert(!run_slice(job, &work, false));
+    ck_assert(run_slice(job, &work, true));
+    ck_assert_int_eq(work.n_done, 1000);
+    adp_job_destroy(job);
+    adp_job_destroy(NULL);
+}
+END_TEST
+
+START_TEST(two_jobs_take_turns)
+{
+    struct work works[2] = { { .n = 50 }, { .n = 80 } };
+    struct adp_job *jobs[2];
+    bool ended[2] = { false, false };
+
+    for (int i = 0; i < 2; i++) {
+        jobs[i] = adp_job_create(do_work, &works[i]);
+    }
+    while (!ended[0] || !ended[1]) {
+        for (int i = 0; i < 2; i++) {
+            ended[i] = ended[i] || run_slice(jobs[i], &works[i], false);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(works[i].n_done, works[i].n);
+        adp_job_destroy(jobs[i]);
+    }
+}
+END_TEST
+
+START_TEST(pauses_elsewhere_do_nothing)
+{
+    struct work work = { .n = 3, .is_its_turn = true };
+
+    do_work(&work);
+    ck_assert_int_eq(work.n_done, 3);
+}
+END_TEST
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    set_program_name(argv[0]);
+
+    TCase *tc = tcase_create("job");
+    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_test(tc, work_stands_still_between_slices);
+    tcase_add_test(tc, whole_slice_goes_to_the_end);
+    tcase_add_test(tc, two_jobs_take_turns);
+    tcase_add_test(tc, pauses_elsewhere_do_nothing);
+
+    Suite *suite = suite_create("job");
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
