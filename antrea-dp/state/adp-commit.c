@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-state-order.h"
 #include "adp-turn.h"
@@ -57,6 +56,7 @@ struct conj_set {
 
 struct adp_commit {
     struct adp_bridge *bridge;
+    const struct adp_pipeline *pipeline;
     const struct adp_desired *desired;
     bool alone;
     enum table_role roles[UINT8_MAX + 1];
@@ -306,7 +306,7 @@ sort_steps(struct commit_step *steps, size_t n)
 static void
 set_roles(struct adp_commit *commit)
 {
-    const struct adp_pipeline *p = adp_bridge_pipeline(commit->bridge);
+    const struct adp_pipeline *p = commit->pipeline;
 
     for (size_t i = 0; i < p->n_verdict_tables; i++) {
         commit->roles[p->verdict_tables[i]] = ROLE_METRIC;
@@ -340,12 +340,15 @@ count_changes(const struct adp_commit *commit)
 }
 
 struct adp_commit *
-adp_commit_create(struct adp_bridge *bridge, struct adp_desired *desired,
-                  enum adp_commit_how how, struct adp_error **errorp)
+adp_commit_create(struct adp_bridge *bridge,
+                  const struct adp_pipeline *pipeline,
+                  struct adp_desired *desired, enum adp_commit_how how,
+                  struct adp_error **errorp)
 {
     struct adp_commit *commit = xzalloc(sizeof *commit);
 
     commit->bridge = bridge;
+    commit->pipeline = pipeline;
     commit->desired = desired;
     commit->alone = how == ADP_COMMIT_ALONE;
     commit->clean = true;

@@ -46,6 +46,7 @@
 
 struct adp_bridge;
 struct adp_commit;
+struct adp_pipeline;
 struct adp_turn_slice;
 
 /* A larger transaction goes in slices. */
@@ -60,9 +61,12 @@ enum adp_commit_how {
 };
 
 /* Finds out what to do to make the bridge's flows those of 'desired', in which
- * a transaction is open.  That must neither change nor end before the commit is
- * destroyed.  Returns NULL and an error if 'desired' contradicts itself. */
+ * a transaction is open and which were made for the pipeline (the bridge may
+ * have got another one since).  The transaction must neither change nor end
+ * before the commit is destroyed.  Returns NULL and an error if 'desired'
+ * contradicts itself. */
 struct adp_commit *adp_commit_create(struct adp_bridge *,
+                                     const struct adp_pipeline *,
                                      struct adp_desired *,
                                      enum adp_commit_how,
                                      struct adp_error **)

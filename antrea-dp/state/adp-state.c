@@ -38,9 +38,12 @@ enum state_phase {
 /* What becomes the state when its flows are in the bridge. */
 struct next_state {
     enum adp_commit_how how;
+    /* The bridge may get another one, or none, while it is prepared. */
+    const struct adp_pipeline *pipeline;
     struct adp_model_env env;
     uint64_t ports_seq;
     bool large;                 /* Preparing, cleaning and undoing are jobs. */
+    bool brings_back;           /* What was lost before there was a commit. */
     bool made_flows;            /* The engine has run, */
     struct adp_error *error;    /* or why not. */
 
@@ -77,8 +80,10 @@ struct adp_state {
     struct next_state next;
     struct adp_job *job;        /* NULL: none. */
     struct adp_commit *commit;  /* While committing. */
-    bool lost_flows;            /* Of those of 'commit': to be installed once
-                                 * more at the end. */
+    bool lost_flows;            /* To be installed by 'commit' or, if there is
+                                 * one already, once more at its end. */
+    uint64_t tried_ports_seq;   /* What the transaction under way, or the last */
+    uint16_t tried_round;       /* one, was made for. */
 };
 
 struct adp_state *
@@ -256,13 +261,17 @@ make_flows(struct adp_state *state)
     }
     if (!error) {
         next->made_flows = true;
-        error = adp_engine_run(state->engine,
-                               adp_bridge_pipeline(state->bridge),
-                               state->model, &next->env,
+        error = adp_engine_run(state->engine, next->pipeline, state->model,
+                               &next->env,
                                next->ports_seq != state->ports_seq);
     }
     if (!error) {
-        state->commit = adp_commit_create(state->bridge,
+        if (state->lost_flows) {
+            next->how = ADP_COMMIT_ALL;
+            next->brings_back = true;
+            state->lost_flows = false;
+        }
+        state->commit = adp_commit_create(state->bridge, next->pipeline,
                                           adp_engine_desired(state->engine),
                                           next->how, &error);
     }
@@ -380,6 +389,7 @@ conclude(struct adp_state *state)
 
     state->next.error = NULL;
     state->phase = PHASE_IDLE;
+    state->lost_flows |= error && state->next.brings_back;
     adp_model_destroy(state->before);
     state->before = NULL;
     if (error && call) {
@@ -493,8 +503,11 @@ set_out(struct adp_state *state, enum adp_commit_how how, bool large)
     struct next_state *next = &state->next;
 
     ovs_assert(state->phase == PHASE_IDLE);
+    next->pipeline = adp_bridge_pipeline(state->bridge);
     next->env = state_env(state);
     next->ports_seq = adp_bridge_ports_seq(state->bridge);
+    state->tried_ports_seq = next->ports_seq;
+    state->tried_round = next->env.round;
     next->how = (how == ADP_COMMIT_DIFFERENCE && !state->synced
                  ? ADP_COMMIT_ALL : how);
     next->large = large;
@@ -520,9 +533,10 @@ note_sync_error(struct adp_state *state, struct adp_error *error)
                     error->message);
         adp_error_destroy(error);
 
-        /* To try the same again would fail again: wait for a change. */
-        state->ports_seq = adp_bridge_ports_seq(state->bridge);
-        state->round = adp_bridge_round(state->bridge);
+        /* To try the same again would fail again: wait for a change.  There
+         * may have been one meanwhile. */
+        state->ports_seq = state->tried_ports_seq;
+        state->round = state->tried_round;
         state->synced = false;
     }
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-commit.h"
 #include "adp-state-order.h"
@@ -82,12 +81,6 @@ const char *
 adp_bridge_name(const struct adp_bridge *b OVS_UNUSED)
 {
     return "br-test";
-}
-
-const struct adp_pipeline *
-adp_bridge_pipeline(const struct adp_bridge *b OVS_UNUSED)
-{
-    return &pipeline;
 }
 
 const struct ofputil_table_map *
@@ -429,7 +422,7 @@ begin(size_t slice)
 {
     struct adp_error *error;
     struct adp_commit *commit = adp_commit_create(
-        &bridge, desired, ADP_COMMIT_DIFFERENCE, &error);
+        &bridge, &pipeline, desired, ADP_COMMIT_DIFFERENCE, &error);
 
     ck_assert_msg(commit, "%s", error ? error->message : "");
     if (slice) {

@@ -332,6 +332,124 @@ START_TEST(test_abort_while_a_transaction_is_prepared)
 }
 END_TEST
 
+/* Has 'call' begin, but nothing of it go into the bridge. */
+static void
+prepare_some(const struct adp_state_call *call)
+{
+    bridge.n_commits = 0;
+    for (int i = 0; i < 10; i++) {
+        adp_state_run(state);
+        ck_assert(!call->done);
+    }
+    ck_assert_uint_eq(bridge.n_commits, 0);
+}
+
+/* What is under way is made for the pipeline that it began with. */
+START_TEST(test_pipeline_while_a_transaction_is_prepared)
+{
+    transact("[" POD1 "]", NULL);
+
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+    prepare_some(call);
+    use_pipeline(&other_pipeline, 0, true);
+    ck_assert_ptr_null(end_call(call));
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL),
+                      N_LARGE + 1);
+    expect_content(2, 0);
+    use_pipeline(&test_pipeline, 0, true);
+    expect_content(N_LARGE + 2, N_LARGE);
+
+    /* There is none any more. */
+    call = begin_large(N_LARGE + 1, 2 * N_LARGE);
+    prepare_some(call);
+    bridge.pipeline = NULL;
+    shash_clear_free_data(&bridge.flows);
+    shash_clear_free_data(&bridge.groups);
+    adp_state_forget_flows(state);
+    ck_assert(!adp_state_is_busy(state));
+    ck_assert_str_eq(end_call(call), "bridge");
+    expect_content(0, 0);
+    use_pipeline(&test_pipeline, 0, true);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL),
+                      N_LARGE + 1);
+    expect_content(N_LARGE + 2, N_LARGE);
+}
+END_TEST
+
+static void
+flush(void)
+{
+    shash_clear_free_data(&bridge.flows);
+    shash_clear_free_data(&bridge.groups);
+    adp_state_sync(state, true);
+    ck_assert(!adp_state_is_synced(state));
+}
+
+/* What is flushed before the first slice comes back with the transaction, not
+ * after it. */
+START_TEST(test_flush_while_a_transaction_is_prepared)
+{
+    transact("[" POD1 "]", NULL);
+
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+    prepare_some(call);
+    flush();
+    while (!call->done) {
+        ck_assert(!adp_state_is_synced(state));
+        adp_state_run(state);
+    }
+    ck_assert(adp_state_is_synced(state));
+    expect_content(N_LARGE + 2, N_LARGE);
+    ck_assert_ptr_null(end_call(call));
+    run_all();
+
+    /* And also if that is refused. */
+    call = begin_large(N_LARGE + 1, 2 * N_LARGE);
+    prepare_some(call);
+    flush();
+    bridge.refusal = "no room";
+    while (!bridge.n_commits) {
+        adp_state_run(state);
+    }
+    bridge.refusal = NULL;
+    run_all();
+    ck_assert_str_eq(end_call(call), "internal");
+    ck_assert(adp_state_is_synced(state));
+    ck_assert(shash_find(&bridge.flows, FLOW1));
+    expect_content(N_LARGE + 2, N_LARGE);
+}
+END_TEST
+
+/* If the bridge refuses what follows from a round, it's tried again with what
+ * has changed meanwhile. */
+START_TEST(test_ports_that_change_while_all_is_refused)
+{
+    transact("[" POD1 "]", NULL);
+
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+
+    bridge.round = 2;
+    bridge.n_commits = 0;
+    adp_state_sync(state, false);
+    while (bridge.n_commits < 3) {
+        adp_state_run(state);
+    }
+    bridge.refusal = "no room";
+    set_port("p1", 7);
+    adp_state_run(state);
+    bridge.refusal = NULL;
+    run_all();
+    adp_state_run(state);
+    run_all();
+    ck_assert(adp_state_is_synced(state));
+    ck_assert(shash_find(&bridge.flows, "table=1,priority=200,ip,in_port=7,"
+                         "nw_src=10.0.0.1"));
+    ck_assert_str_eq(shash_find_data(&bridge.flows, FLOW0), "0x2 drop");
+}
+END_TEST
+
 /* What was before is freed in slices, when the answer has gone out. */
 START_TEST(test_cleaning_comes_after_the_answer)
 {
@@ -386,6 +504,9 @@ suite(void)
     tcase_add_test(tc, test_state_while_a_transaction_is_prepared);
     tcase_add_test(tc, test_error_in_a_large_transaction);
     tcase_add_test(tc, test_abort_while_a_transaction_is_prepared);
+    tcase_add_test(tc, test_pipeline_while_a_transaction_is_prepared);
+    tcase_add_test(tc, test_flush_while_a_transaction_is_prepared);
+    tcase_add_test(tc, test_ports_that_change_while_all_is_refused);
     tcase_add_test(tc, test_cleaning_comes_after_the_answer);
     tcase_add_test(tc, test_client_that_goes_meanwhile);
     suite_add_tcase(s, tc);
