@@ -63,7 +63,7 @@ struct adp_state {
     struct adp_model *model;
     struct adp_model *before;   /* The model as it was before the transaction
                                  * under way, if somebody asked; else NULL. */
-    struct adp_index *index;    /* Of 'model' when no transaction is open. */
+    struct adp_index *index;    /* Of 'model' while nothing is under way. */
 
     /* What is in the bridge because of it. */
     struct adp_engine *engine;
@@ -303,16 +303,23 @@ static void
 clean(void *state_)
 {
     struct adp_state *state = state_;
+    struct next_state *next = &state->next;
 
+    if (next->clear) {
+        adp_index_rebuild(state->index, state->model);
+    } else {
+        adp_index_update(state->index, state->model, next->delete);
+        adp_index_update(state->index, state->model, next->apply);
+    }
     adp_commit_destroy(state->commit);
     state->commit = NULL;
     adp_engine_accept(state->engine);
     adp_model_commit(state->model);
     adp_model_destroy(state->before);
     state->before = NULL;
-    destroy_slowly(state->next.apply);
-    destroy_slowly(state->next.delete);
-    state->next.apply = state->next.delete = NULL;
+    destroy_slowly(next->apply);
+    destroy_slowly(next->delete);
+    next->apply = next->delete = NULL;
 }
 
 static void
@@ -368,12 +375,6 @@ take_next(struct adp_state *state)
     state->round = next->env.round;
     state->generation += next->changes;
     state->synced = !state->lost_flows;
-    if (next->clear) {
-        adp_index_rebuild(state->index, state->model);
-    } else {
-        adp_index_update(state->index, state->model, next->delete);
-        adp_index_update(state->index, state->model, next->apply);
-    }
     if (next->call) {
         call_end(next->call, NULL, state);
     }

@@ -60,6 +60,7 @@ void adp_state_forget_flows(struct adp_state *);
 
 uint64_t adp_state_generation(const struct adp_state *);
 const struct adp_model *adp_state_model(const struct adp_state *);
+/* While the state is busy, neither of before nor of after. */
 const struct adp_index *adp_state_index(const struct adp_state *);
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
 char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);

@@ -9,6 +9,7 @@
 
 #include "hash.h"
 #include "hmapx.h"
+#include "model-pause.h"
 #include "model-records.h"
 #include "openvswitch/hmap.h"
 #include "svec.h"
@@ -217,6 +218,7 @@ index_clear(struct adp_index *index)
 
     HMAP_FOR_EACH_SAFE (entry, node, &index->entries) {
         entry_destroy(index, entry);
+        adp_pause();
     }
 }
 
@@ -266,6 +268,7 @@ adp_index_update(struct adp_index *index, const struct adp_model *model,
         if (adp_kind_from_string(kind_name, &kind) && bears_keys(kind)) {
             index_record(index, model, kind, name);
         }
+        adp_pause();
     }
 }
 
@@ -281,6 +284,7 @@ adp_index_rebuild(struct adp_index *index, const struct adp_model *model)
         const struct adp_record **records = adp_model_sorted(model, kind, &n);
         for (size_t i = 0; i < n; i++) {
             entry_create(index, records[i]);
+            adp_pause();
         }
         free(records);
     }

@@ -501,6 +501,7 @@ sort_dirty_rules(struct adp_engine *e, size_t *n)
         } else {
             retire_rule(e, rule);
         }
+        adp_pause();
     }
     qsort(rules, *n, sizeof *rules,
           e->parts->has_ranks ? compare_ranks : compare_names);

@@ -186,13 +186,22 @@ class StateLoad(StateCase):
 
     def measure(self, switch, state):
         load, before = Load(switch), resident_bytes(switch)
+        self.parts(switch)
         load.begin()
         seconds, turn = state.load()
         load.finish()
         return [Sample(turn * 1000, None, seconds=seconds, lost=load.lost,
                        grown_mb=(resident_bytes(switch) - before) / 1e6,
+                       parts=self.parts(switch),
                        flows=switch.ofctl('dump-flows').count('\n'),
                        **load.window.summary())]
+
+    @staticmethod
+    def parts(switch):
+        """What took the longest turn since the last call; nothing with a
+        daemon that doesn't tell."""
+        return json.loads(switch.control(
+            'antrea-dp/stats-show', 'br-int')).get('turns', {}).get('recent')
 
 
 class StateAddress(StateCase):
