@@ -497,7 +497,8 @@ START_TEST(test_age)
         adp_session_body(find(&m, i))->used = adp_session_age(now);
     }
     const size_t full_size = adp_sessions_size(m.table);
-    ck_assert_uint_gt(resident_bytes(find(&m, N - 1)), 3 * ADP_RESERVE_PIECE);
+    const size_t full_resident = resident_bytes(find(&m, N - 1));
+    ck_assert_uint_gt(full_resident, 3 * ADP_RESERVE_PIECE);
     for (; now < start + 60000; now += STEP_MS) {
         adp_sessions_age(m.table, now);
         for (uint32_t i = 0; i < N && now % 1000 == 0; i += N / N_BUSY) {
@@ -528,7 +529,9 @@ START_TEST(test_age)
     struct adp_session *s;
     insert_and_find(&m, 0);
     s = find(&m, 0);
-    ck_assert_uint_lt(resident_bytes(s), 2 * ADP_RESERVE_PIECE);
+    /* Other memory may be in the same mapping. */
+    ck_assert_uint_lt(resident_bytes(s) + full_size - size,
+                      full_resident + 2 * ADP_RESERVE_PIECE);
     model_uninit(&m);
 }
 END_TEST
