@@ -116,13 +116,17 @@ adp_store_at(const struct adp_store *store_, uint32_t slot)
     return (struct adp_stored *) (void *) (store->slots + slot * store->size);
 }
 
-/* The verdict that 'token' is of, or NULL. */
+/* The verdict that 'token' is of, or NULL.  What it refers to stays for the RCU
+ * period. */
 static inline struct adp_stored *
 adp_store_get(const struct adp_store *store, const struct adp_token *token)
 {
     struct adp_stored *v = adp_store_at(store, token->slot);
+    void *owner;
 
-    return OVS_LIKELY(v->life == token->life) ? v : NULL;
+    /* Without an owner it was released, and leaves. */
+    atomic_read_explicit(&v->owner, &owner, memory_order_acquire);
+    return OVS_LIKELY(v->life == token->life && owner) ? v : NULL;
 }
 
 uint32_t adp_store_slot(const struct adp_store *, const struct adp_stored *);

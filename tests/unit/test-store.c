@@ -316,6 +316,8 @@ START_TEST(test_owner_goes)
     adp_collector_forget(collector, &owner);
     require(mine.released && mine.credited_bytes == 5);
     require(!others.released);
+    /* Nobody may look at what it refers to, and nobody counts for it. */
+    require(!get(store, &mine) && get(store, &others));
     pass(store, &now, ADP_PACE_ROUND_MS + 1000);
     require(!get(store, &mine) && get(store, &others));
     collect();
