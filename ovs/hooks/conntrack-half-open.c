@@ -160,8 +160,9 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
     }
 
     h->last_tag += h->last_tag == UINT32_MAX ? 2 : 1;
-    atomic_store_explicit(&conn->half_open, h->last_tag, memory_order_release);
+    /* In this order: who sees the tag may take the connection off the count. */
     atomic_count_inc(&h->n);
+    atomic_store_explicit(&conn->half_open, h->last_tag, memory_order_release);
     atomic_read_relaxed(&chunk->n, &n);
     chunk->entries[n] = (struct half_open_entry) {
         .conn = conn, .tag = h->last_tag,
