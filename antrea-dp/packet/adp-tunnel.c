@@ -44,6 +44,7 @@ struct adp_tunnels {
     /* Main thread. */
     uint64_t tnl_seqno, connectivity_seqno, versions; /* At 'serial'. */
     bool renewing;                      /* A pass over all is under way. */
+    bool renew_again;                   /* Another one has to follow. */
     struct cmap_position renew_hand, age_hand;
     struct adp_pace pace;               /* Of 'age_hand'. */
 };
@@ -67,7 +68,8 @@ BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 /* A translation.  Immutable but for 'serial', and 'xcache', which is the main
  * thread's once the way is published. */
 struct tunnel_way {
-    atomic_uint64_t serial;             /* Of adp_tunnels. */
+    atomic_uint64_t serial;             /* Of adp_tunnels.  0: the tunnel has left
+                                         * the map, nobody renews it. */
     struct ofpbuf actions;              /* In 'data'. */
     struct xlate_cache *xcache;
     /* Of a way that leads nowhere: */
@@ -162,6 +164,11 @@ static void
 tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     OVS_REQUIRES(tunnels->mutex)
 {
+    struct tunnel_way *way = ovsrcu_get_protected(struct tunnel_way *,
+                                                  &t->way);
+
+    /* Verdicts may still refer to it, for longer than changes leave it right. */
+    atomic_store_relaxed(&way->serial, 0);
     cmap_remove(&tunnels->map, &t->node, key_hash(&t->key));
     adp_tunnel_unref(t);
 }
@@ -473,6 +480,9 @@ way_is_good(const struct adp_tunnels *tunnels_, const struct tunnel_way *way_,
     if (OVS_LIKELY(serial == its_serial)) {
         return true;
     }
+    if (!its_serial) {
+        return false;
+    }
     atomic_read_relaxed(&tunnels->changed, &changed);
     return now < changed + GRACE_MS;
 }
@@ -586,8 +596,14 @@ set_outdated(struct adp_tunnels *tunnels)
     atomic_store_relaxed(&tunnels->changed, time_msec());
     atomic_read_relaxed(&tunnels->serial, &serial);
     atomic_store_explicit(&tunnels->serial, serial + 1, memory_order_release);
-    tunnels->renewing = true;
-    memset(&tunnels->renew_hand, 0, sizeof tunnels->renew_hand);
+    /* A pass that is under way goes on, or changes without an end would keep it
+     * from ever getting to the last ones. */
+    if (tunnels->renewing) {
+        tunnels->renew_again = true;
+    } else {
+        tunnels->renewing = true;
+        memset(&tunnels->renew_hand, 0, sizeof tunnels->renew_hand);
+    }
 }
 
 /* Upstream says no more than that something needs to be looked at again, and
@@ -629,13 +645,16 @@ renew_way(struct adp_bridge *b, struct adp_tunnel *t)
         && !memcmp(old->actions.data, way->actions.data,
                    way->actions.size)) {
         /* The same way, which counts elsewhere perhaps. */
-        uint64_t serial;
+        uint64_t serial, its_serial;
 
         struct xlate_cache *xcache = old->xcache;
         old->xcache = way->xcache;
         way->xcache = xcache;
         atomic_read_relaxed(&way->serial, &serial);
-        atomic_store_relaxed(&old->serial, serial);
+        atomic_read_relaxed(&old->serial, &its_serial);
+        if (its_serial) {       /* Unless a packet thread has removed it. */
+            atomic_compare_exchange_strong(&old->serial, &its_serial, serial);
+        }
         way_free(way);
     } else if (way) {
         tunnel_set_way(b->tunnels, &t->key, way);
@@ -655,8 +674,10 @@ renew(struct adp_bridge *b, struct adp_turn_slice *slice)
         uint64_t serial, its_serial;
 
         if (!t) {
-            tunnels->renewing = false;
-            break;
+            memset(&tunnels->renew_hand, 0, sizeof tunnels->renew_hand);
+            tunnels->renewing = tunnels->renew_again;
+            tunnels->renew_again = false;
+            continue;
         }
         struct tunnel_way *way = present_way(t);
         atomic_read_relaxed(&tunnels->serial, &serial);
