@@ -607,7 +607,7 @@ set_outdated(struct adp_tunnels *tunnels)
 }
 
 /* Upstream says no more than that something needs to be looked at again, and
- * why.  Of flow tables we know ourselves. */
+ * why.  Of flow tables, which take no other reason's place, we know ourselves. */
 static bool
 upstream_revalidates(const struct adp_bridge *b)
 {

@@ -257,15 +257,8 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct adp_bridge *b = bridge_of(ofproto);
-    struct dpif_backer *backer = b->dpif.backer;
 
-    /* Upstream keeps the latest reason to look at everything again.  One that
-     * isn't about our flows is news for tunnels, too: it stays. */
-    enum revalidate_reason reason = backer->need_revalidate;
     base->set_tables_version(ofproto, version);
-    if (reason) {
-        backer->need_revalidate = reason;
-    }
     if (adp_bridge_is_constructed(b)) {
         adp_journal_close_version(b, version);
     }
