@@ -352,6 +352,25 @@ class Churned(Case):
         return windows
 
 
+class Many(Established):
+    """Between 20 Pods and 8 others: there are source ports for 10 million."""
+
+    clients, webs = 20, 8
+    room = 1.3                  # Of what is limited, for what is expiring.
+
+    def __init__(self, name, n, goal=None):
+        super().__init__(name, 'tcp', n, goal=goal)
+
+    def make_node(self):
+        return node.make(rules=self.rules, pods=self.clients + self.webs,
+                         clients=self.clients, webs=self.webs)
+
+    def run(self, switch):
+        switch.max_connections = int(self.room * self.n)
+        switch.max_sessions = 2 * switch.max_connections
+        return super().run(switch)
+
+
 class TwoThreads(Established):
     """A PMD thread on each core: many connections have one direction on one
     and the other on the other.  The main thread has no core of its own
@@ -377,5 +396,7 @@ def cases():
                        Unlost(10, '10 ms, none lost'))
     yield Ways('ways-100', 4)
     yield Ways('ways-20k', 800, goal=OwnTimes('ways-100', 0.9))
+    yield Many('many-1m', 1000000)
+    yield Many('many-10m', 10000000, goal=OwnTimes('many-1m', 0.9))
     yield Churned('churned', Limit(90, '90 %'))
     yield TwoThreads('two-threads', 'tcp', 100000)

@@ -14,11 +14,11 @@ class Node:
     """The cluster as this node sees it, its Services and its flows."""
 
     def __init__(self, rules=100, n_services=100, endpoints=10, seed=1,
-                 policy_seed=1, pods=20, clients=4, nodes=50):
+                 policy_seed=1, pods=20, clients=4, webs=4, nodes=50):
         rng = random.Random(seed)
         self.rules = rules
         self.cluster = cluster.Cluster(
-            pods, nodes, clients, remote_webs=max(60, endpoints, nodes))
+            pods, nodes, clients, webs, remote_webs=max(60, endpoints, nodes))
         self.flows = pipeline.Flows()
         pipeline.add_static(self.flows, self.cluster)
         tables = services.ServiceTables(self.flows, self.cluster, rng)

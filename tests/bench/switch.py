@@ -82,6 +82,8 @@ class Switch:
         self.side, self.machine = side, machine
         self.processes, self.vswitchd, self.control = [], None, None
         self.profiler = None            # Set to profile each window.
+        self.max_connections = MAX_CONNECTIONS
+        self.max_sessions = None        # The default.
 
     def __enter__(self):
         shm = '/dev/shm'        # Not a disk: the PMD thread writes there.
@@ -209,7 +211,9 @@ class Switch:
     def br_int_args(self):
         return self.bridge_args(
             'br-int', '02:00:00:00:00:01', self.side.datapath_type,
-            *('other_config:' + c for c in self.side.bridge_config))
+            *('other_config:' + c for c in self.side.bridge_config),
+            *(['other_config:antrea-dp-max-sessions=%d' % self.max_sessions]
+              if self.max_sessions else []))
 
     def port_args(self, bridge, name, slot, ofport=None, *settings):
         """A port whose generator has the slot of the same number."""
@@ -245,7 +249,7 @@ class Switch:
         if geneve_nodes:
             self.add_underlay(geneve_nodes)
         self.check_ports()
-        self.control('dpctl/ct-set-maxconns', str(MAX_CONNECTIONS))
+        self.control('dpctl/ct-set-maxconns', str(self.max_connections))
 
     def add_underlay(self, nodes):
         self.ofctl_bridge('br-phy', 'add-flow', 'actions=NORMAL')
