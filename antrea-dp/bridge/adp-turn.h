@@ -79,7 +79,7 @@ const char *adp_turn_section_name(enum adp_turn_section);
 extern const int adp_turn_bounds_ms[ADP_TURN_N_BOUNDS];
 
 struct adp_turn {
-    long long int began;                /* As time_usec(). */
+    long long int began;                /* As adp_turn_now(). */
     uint64_t us;
     uint64_t section_us[ADP_TURN_N_SECTIONS];
 };
@@ -92,7 +92,7 @@ struct adp_turn_counts {
     uint64_t n_longer[ADP_TURN_N_BOUNDS];
     uint64_t section_us[ADP_TURN_N_SECTIONS];   /* Of all turns. */
     struct adp_turn longest;
-    long long int recent_since;         /* As time_usec(). */
+    long long int recent_since;         /* As adp_turn_now(). */
     struct adp_turn recent;             /* The longest of these. */
 };
 
@@ -134,7 +134,7 @@ void adp_turn_leave(enum adp_turn_section outer);
 void adp_turn_get_counts(struct adp_turn_counts *, bool take);
 
 struct adp_turn_slice {
-    long long int ends;                 /* As time_usec(). */
+    long long int ends;                 /* As adp_turn_now(). */
     bool begun;                         /* It has had its first item. */
 };
 
@@ -144,7 +144,9 @@ void adp_turn_slice_init_whole(struct adp_turn_slice *);
 /* True if there may be one item more. */
 bool adp_turn_slice_goes_on(struct adp_turn_slice *);
 
-/* Unit tests: takes the place of time_usec() for the main loop's meter and for
+/* Microseconds of a clock that never stands still or jumps. */
+long long int adp_turn_now(void);
+/* Unit tests: takes the place of that clock for the main loop's meter and for
  * slices. */
 void adp_turn_set_clock(long long int (*clock)(void));
 

@@ -5,7 +5,6 @@
 
 #include "adp-turn.h"
 #include "openvswitch/json.h"
-#include "timeval.h"
 #include "util.h"
 
 static struct json *
@@ -39,7 +38,7 @@ turn_to_json(const struct adp_turn *turn, long long int now)
 struct json *
 adp_show_turns(bool take)
 {
-    long long int now = time_usec();
+    long long int now = adp_turn_now();
     struct json *o = json_object_create();
     struct json *longer = json_object_create();
     struct adp_turn_counts c;
