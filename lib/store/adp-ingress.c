@@ -19,6 +19,8 @@
 
 struct ingress_node {
     struct hmap_node node;
+    struct hmap_node number_node;       /* In 'numbers', once it has one. */
+    bool numbered;
     struct adp_ingress up;
     long long int used;
     struct flow_tnl key;
@@ -26,6 +28,7 @@ struct ingress_node {
 
 struct adp_ingress_table {
     struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
+    struct hmap numbers;                /* The same, by number. */
     size_t max;
     struct ingress_node *last;          /* Found last, or NULL. */
     uint32_t next_number;
@@ -49,6 +52,7 @@ adp_ingress_table_create(size_t max)
     struct adp_ingress_table *t = xzalloc(sizeof *t);
 
     hmap_init(&t->kinds);
+    hmap_init(&t->numbers);
     t->max = max;
     return t;
 }
@@ -62,6 +66,7 @@ adp_ingress_table_destroy(struct adp_ingress_table *t)
         free(node);
     }
     hmap_destroy(&t->kinds);
+    hmap_destroy(&t->numbers);
     free(t);
 }
 
@@ -121,6 +126,9 @@ leave(struct adp_ingress_table *t, struct ingress_node *node,
       atomic_uint64_t *counter)
 {
     hmap_remove(&t->kinds, &node->node);
+    if (node->numbered) {
+        hmap_remove(&t->numbers, &node->number_node);
+    }
     t->last = NULL;
     add_to(&t->n, -1);
     add_to(counter, 1);
@@ -158,6 +166,7 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key)
 {
     if (hmap_is_empty(&t->kinds)) {
         hmap_reserve(&t->kinds, t->max);        /* Never to grow again. */
+        hmap_reserve(&t->numbers, t->max);
     } else if (hmap_count(&t->kinds) >= t->max) {
         evict(t);
     }
@@ -167,6 +176,44 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key)
     hmap_insert(&t->kinds, &node->node, hash_bytes(key, KEY_LEN, 0));
     add_to(&t->n, 1);
     return node;
+}
+
+static bool
+is_in_use(const struct adp_ingress_table *t, uint32_t number)
+{
+    const struct ingress_node *node;
+
+    HMAP_FOR_EACH_IN_BUCKET (node, number_node, number, &t->numbers) {
+        if (node->up.number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Gives 'node' a number that no other kind has, nor had lately.  A stranger's
+ * packets can make so many kinds that numbers begin anew. */
+static void
+renumber(struct adp_ingress_table *t, struct ingress_node *node)
+{
+    uint32_t number;
+
+    do {
+        number = t->next_number++ & ADP_INGRESS_MAX_NUMBER;
+    } while (is_in_use(t, number));
+
+    if (node->numbered) {
+        hmap_remove(&t->numbers, &node->number_node);
+    }
+    node->numbered = true;
+    node->up.number = number;
+    hmap_insert(&t->numbers, &node->number_node, number);
+}
+
+void
+adp_ingress_set_next_number(struct adp_ingress_table *t, uint32_t number)
+{
+    t->next_number = number;
 }
 
 struct adp_ingress *
@@ -186,7 +233,7 @@ adp_ingress_set(struct adp_ingress_table *t, const struct flow_tnl *tnl,
     }
     if (node->up.owner != owner || node->up.ofp_port != ofp_port) {
         /* Sessions of what it was before are never met again. */
-        node->up.number = t->next_number++;
+        renumber(t, node);
     }
     node->up.owner = owner;
     node->up.ofp_port = ofp_port;
@@ -210,6 +257,7 @@ adp_ingress_age(struct adp_ingress_table *t, long long int now)
     }
     if (n_kinds && hmap_is_empty(&t->kinds)) {
         hmap_shrink(&t->kinds);
+        hmap_shrink(&t->numbers);
     }
 }
 

@@ -33,6 +33,9 @@ struct adp_ingress {
 
 #define ADP_INGRESS_IDLE_MS 30000
 
+/* Numbers have 31 bits. */
+#define ADP_INGRESS_MAX_NUMBER INT32_MAX
+
 /* For 'max' kinds. */
 struct adp_ingress_table *adp_ingress_table_create(size_t max);
 void adp_ingress_table_destroy(struct adp_ingress_table *);
@@ -50,6 +53,9 @@ struct adp_ingress *adp_ingress_set(struct adp_ingress_table *,
 
 /* Looks for kinds that are out of use; to be called often. */
 void adp_ingress_age(struct adp_ingress_table *, long long int now_ms);
+
+/* Unit tests: what number the next new kind gets, if no other has it. */
+void adp_ingress_set_next_number(struct adp_ingress_table *, uint32_t number);
 
 struct adp_ingress_counts {
     uint64_t n;

@@ -527,6 +527,36 @@ START_TEST(test_kinds_of_packets)
 }
 END_TEST
 
+/* No two kinds ever have one number, also when numbers begin anew. */
+START_TEST(test_kinds_numbers)
+{
+    enum { N = 20 };
+    struct adp_ingress_table *t = adp_ingress_table_create(1000);
+    struct flow_tnl first = tunnel_packet(N, 0, 64);
+
+    adp_ingress_set_next_number(t, 7);
+    ck_assert_uint_eq(adp_ingress_set(t, &first, &owner, 1, 1, 1)->number, 7);
+    adp_ingress_set_next_number(t, (uint32_t) ADP_INGRESS_MAX_NUMBER - 3);
+    for (int i = 0; i < N; i++) {
+        struct flow_tnl tnl = tunnel_packet(i, 0, 64);
+        uint32_t number = adp_ingress_set(t, &tnl, &owner, 1, 1, 1)->number;
+
+        ck_assert_uint_le(number, ADP_INGRESS_MAX_NUMBER);
+        ck_assert_uint_ne(number, 7);
+    }
+    /* Four below the end, seven before and the rest after that of 'first'. */
+    struct flow_tnl last = tunnel_packet(N - 1, 0, 64);
+    ck_assert_uint_eq(adp_ingress_find(t, &last, 1)->number, N - 4);
+
+    /* Another port's: its old number is free again. */
+    adp_ingress_set(t, &first, &owner, 2, 1, 1);
+    adp_ingress_set_next_number(t, 7);
+    struct flow_tnl more = tunnel_packet(N + 1, 0, 64);
+    ck_assert_uint_eq(adp_ingress_set(t, &more, &owner, 1, 1, 1)->number, 7);
+    adp_ingress_table_destroy(t);
+}
+END_TEST
+
 START_TEST(test_kinds_full)
 {
     enum { MAX = 1000, N_BUSY = 10, N = 20000 };
@@ -712,6 +742,7 @@ main(void)
     tcase_add_test(tc, test_random);
     tcase_add_test(tc, test_threads);
     tcase_add_test(tc, test_kinds_of_packets);
+    tcase_add_test(tc, test_kinds_numbers);
     tcase_add_test(tc, test_kinds_full);
     tcase_add_test(tc, test_month);
     srunner_set_fork_status(sr, CK_NOFORK);
