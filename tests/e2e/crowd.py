@@ -19,8 +19,14 @@ import time
 sys.path.insert(0, sys.path[0])
 from slices import NODE, pod
 
-REFUSALS = {"conflict", "missing", "invalid", "limit", "busy", "bridge",
-            "internal"}
+REFUSALS = {"conflict", "missing", "invalid", "limit", "busy", "bridge"}
+# The only reason for "internal".
+NO_GROUP = "OFPBAC_BAD_OUT_GROUP"
+
+
+def is_refusal(error):
+    return error["code"] in REFUSALS or (
+        error["code"] == "internal" and NO_GROUP in error["message"])
 
 
 class Gone(Exception):
@@ -171,7 +177,7 @@ class Crowd:
                     continue
                 error = c.reply()[1]
                 self.note(error["code"] if error else "done")
-                if error and error["code"] not in REFUSALS:
+                if error and not is_refusal(error):
                     self.faults.append("%s: %s" % (method, error))
         except Exception as e:
             self.faults.append("client %d: %r" % (number, e))
