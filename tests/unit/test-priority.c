@@ -190,10 +190,11 @@ next_higher(unsigned int i)
     return 301 - i / 1000.0;
 }
 
+/* Each rank is there once. */
 static double
-anywhere(unsigned int i OVS_UNUSED)
+anywhere(unsigned int i)
 {
-    return 1 + random_range(400 * 1000) / 1000.0;
+    return 1 + random_range(400 * 1000) / 1000.0 + i / 1e6;
 }
 
 static double (*const places[])(unsigned int i) = {
@@ -207,6 +208,7 @@ START_TEST(few_move)
     enum { N = 100, N_RULES = 10 };
     size_t n_moved = 0;
 
+    test_seed_random();
     for (unsigned int i = 1; i <= 400; i++) {
         add_ranks(i, N_RULES);
     }
