@@ -368,7 +368,7 @@ peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
     }
     if (req->mark_mask) {
         p->ct_mark = req->mark | (p->ct_mark & ~req->mark_mask);
-        pc->up->mark = p->ct_mark;
+        atomic_store_relaxed(&pc->up->mark, p->ct_mark);
         pc->changes_metadata = true;
     }
     if (req->label_mask.u64.lo || req->label_mask.u64.hi) {
@@ -924,7 +924,10 @@ apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
     }
     conntrack_note_tracked(p->ct, conn);
     if (pc->changes_metadata) {
-        conn->mark = pc->up->mark;
+        uint32_t mark;
+
+        atomic_read_relaxed(&pc->up->mark, &mark);
+        atomic_store_relaxed(&conn->mark, mark);
         conntrack_note_label(conn, pc->up->label);
         conn->label = pc->up->label;
     }
