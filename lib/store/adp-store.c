@@ -4,6 +4,7 @@
 #include "adp-store-private.h"
 
 #include <errno.h>
+#include <string.h>
 #include "adp-reserve.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
@@ -342,6 +343,9 @@ trim(struct adp_store *store)
     if (from < to && store->public.round - store->drop_round >= 2) {
         from = MAX(from, ROUND_DOWN(to - 1, ADP_RESERVE_PIECE));
         adp_reserve_drop(store->public.slots, from, to);
+        /* A slot across the edge loses all of what it holds: its counters
+         * would be credited anew without what of them was credited. */
+        memset(store->public.slots + from / size * size, 0, from % size);
         note_touched(store, from / size);
         store->drop_round = store->public.round;
     }

@@ -11,6 +11,7 @@
 
 #include "adp-ingress.h"
 #include "adp-pace.h"
+#include "adp-reserve.h"
 #include "adp-session.h"
 #include "adp-store.h"
 #include "openvswitch/packets.h"
@@ -323,6 +324,58 @@ START_TEST(test_owner_goes)
     collect();
     require(!others.released && others.credited_bytes == 6);
     adp_store_destroy(store);
+}
+END_TEST
+
+/* Slots lose their memory, and get some again: nothing of an earlier life is
+ * credited to a later one, in slots at the edges of pieces either. */
+START_TEST(test_memory_returns)
+{
+    enum { N = 25000, N_BUSY = 10 };
+    struct adp_store *store = adp_store_create(collector, N);
+    struct life *lives = xcalloc(N, sizeof *lives);
+    struct life *again = xcalloc(N, sizeof *again);
+    long long int now = 1000;
+
+    adp_store_begin(store);
+    for (int i = 0; i < N; i++) {
+        add(store, &lives[i], i, now);
+        count(store, &lives[i], 100, now);
+    }
+    adp_store_end(store);
+    uint64_t most = counts_of(store).n_bytes;
+
+    for (int i = 0; i < 100; i++) {
+        adp_store_begin(store);
+        for (int j = 0; j < N_BUSY; j++) {
+            count(store, &lives[j], 100, now);
+        }
+        adp_store_end(store);
+        pass(store, &now, 1000);
+        collect();
+    }
+    ck_assert_uint_eq(counts_of(store).n_verdicts, N_BUSY);
+    ck_assert_uint_eq(n_released, N - N_BUSY);
+    ck_assert_uint_le(counts_of(store).n_bytes, ADP_RESERVE_PIECE + 4096);
+    ck_assert_uint_gt(most, 2 * ADP_RESERVE_PIECE);
+
+    adp_store_begin(store);
+    for (int i = N_BUSY; i < N; i++) {
+        add(store, &again[i], i, now);
+        count(store, &again[i], 100, now);
+    }
+    adp_store_end(store);
+    collect();
+    for (int i = 0; i < N; i++) {
+        const struct life *life = i < N_BUSY ? &lives[i] : &again[i];
+
+        ck_assert_uint_eq(life->credited_packets, life->n_packets);
+        ck_assert_uint_eq(life->credited_bytes, life->n_bytes);
+    }
+    adp_store_destroy(store);
+    collect();
+    free(lives);
+    free(again);
 }
 END_TEST
 
@@ -739,6 +792,7 @@ main(void)
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_owner_goes);
+    tcase_add_test(tc, test_memory_returns);
     tcase_add_test(tc, test_random);
     tcase_add_test(tc, test_threads);
     tcase_add_test(tc, test_kinds_of_packets);
