@@ -264,8 +264,7 @@ adp_cached_revalidate(struct adp_cached *v, const struct adp_program *program,
                 up->on_learn = true;
             }
         }
-        up->changed = changed;
-        up->generation = program->generation;
+        adp_stored_set_changed(up, program->generation, changed);
     }
     if (up->ports_serial != (uint32_t) ports->serial) {
         up->overtaken |= ports_changed(v, ports);

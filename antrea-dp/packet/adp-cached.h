@@ -166,7 +166,7 @@ adp_cached_get_current(const struct adp_store *store, struct adp_token *token,
         return NULL;
     }
     if (OVS_UNLIKELY(token->generation != now)) {
-        if ((int32_t) (token->generation - v->changed) < 0) {
+        if (!adp_stored_is_unchanged(v, token)) {
             return NULL;
         }
         token->generation = now;

@@ -10,6 +10,7 @@
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "packets.h"
+#include "random.h"
 
 /* Looked at to find the one that leaves a full table. */
 #define EVICT_SAMPLE 8
@@ -28,6 +29,8 @@ struct ingress_node {
 
 struct adp_ingress_table {
     struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
+    uint32_t basis;                     /* Of their hashes: so nobody can choose
+                                         * metadata that meet in one chain. */
     struct hmap numbers;                /* The same, by number. */
     size_t max;
     struct ingress_node *last;          /* Found last, or NULL. */
@@ -53,6 +56,7 @@ adp_ingress_table_create(size_t max)
 
     hmap_init(&t->kinds);
     hmap_init(&t->numbers);
+    t->basis = random_uint32();
     t->max = max;
     return t;
 }
@@ -89,6 +93,12 @@ has_key(const struct ingress_node *node, const struct flow_tnl *key)
     return !memcmp(&node->key, key, KEY_LEN);
 }
 
+static uint32_t
+hash_of(const struct adp_ingress_table *t, const struct flow_tnl *key)
+{
+    return hash_bytes(key, KEY_LEN, t->basis);
+}
+
 static struct ingress_node *
 find(struct adp_ingress_table *t, const struct flow_tnl *key)
 {
@@ -97,8 +107,7 @@ find(struct adp_ingress_table *t, const struct flow_tnl *key)
     if (t->last && has_key(t->last, key)) {
         return t->last;
     }
-    HMAP_FOR_EACH_WITH_HASH (node, node, hash_bytes(key, KEY_LEN, 0),
-                             &t->kinds) {
+    HMAP_FOR_EACH_WITH_HASH (node, node, hash_of(t, key), &t->kinds) {
         if (has_key(node, key)) {
             t->last = node;
             return node;
@@ -173,7 +182,7 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key)
 
     struct ingress_node *node = xzalloc(sizeof *node);
     memcpy(&node->key, key, KEY_LEN);
-    hmap_insert(&t->kinds, &node->node, hash_bytes(key, KEY_LEN, 0));
+    hmap_insert(&t->kinds, &node->node, hash_of(t, key));
     add_to(&t->n, 1);
     return node;
 }

@@ -79,6 +79,28 @@ struct adp_stored {
 };
 BUILD_ASSERT_DECL(sizeof(struct adp_stored) <= CACHE_LINE_SIZE);
 
+/* Notes that in 'generation' of the program the newest change that matters was in
+ * generation 'changed'.  One that is long past counts as somewhat less so: no
+ * token is that old, and the low bits can be compared. */
+static inline void
+adp_stored_set_changed(struct adp_stored *v, uint64_t generation,
+                       uint64_t changed)
+{
+    const uint64_t longest = UINT32_C(1) << 30;
+
+    v->generation = generation;
+    v->changed = (generation > longest ? MAX(changed, generation - longest)
+                  : changed);
+}
+
+/* True if no change that matters came after 'token' was found right. */
+static inline bool
+adp_stored_is_unchanged(const struct adp_stored *v,
+                        const struct adp_token *token)
+{
+    return (int32_t) (token->generation - v->changed) >= 0;
+}
+
 #define ADP_STORE_IDLE_MS 20000
 
 /* What the collector does with verdicts. */

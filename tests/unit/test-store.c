@@ -225,6 +225,30 @@ START_TEST(test_idle_leave)
 }
 END_TEST
 
+/* A verdict that no change has touched is believed however many changes there
+ * have been, and one that some has isn't. */
+START_TEST(test_generations)
+{
+    const uint64_t first[] = { 1, UINT32_C(1) << 30, UINT32_C(1) << 31,
+                               UINT32_MAX - 5, UINT64_C(1) << 33 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+        for (uint64_t g = first[i]; g < first[i] + 20; g++) {
+            struct adp_token token = { .generation = g };
+            struct adp_stored v;
+
+            adp_stored_set_changed(&v, g + 9, 0);
+            require(adp_stored_is_unchanged(&v, &token));
+            adp_stored_set_changed(&v, g + 9, g);
+            require(adp_stored_is_unchanged(&v, &token));
+            adp_stored_set_changed(&v, g + 9, g + 1);
+            require(!adp_stored_is_unchanged(&v, &token));
+            ck_assert_uint_eq(v.generation, (uint32_t) (g + 9));
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_overtaken_leave)
 {
     struct adp_store *store = adp_store_create(collector, 100);
@@ -788,6 +812,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, test_idle_leave);
+    tcase_add_test(tc, test_generations);
     tcase_add_test(tc, test_overtaken_leave);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_refused);
