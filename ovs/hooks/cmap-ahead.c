@@ -39,25 +39,60 @@ cmap_room_create(const struct cmap *cmap, size_t n)
     return mask != impl->mask ? cmap_impl_create_large(mask) : NULL;
 }
 
-/* As cmap_rehash(). */
 void
-cmap_move(struct cmap *cmap, struct cmap_impl *new)
+cmap_room_destroy(struct cmap_impl *room)
+{
+    free_cacheline(room);
+}
+
+void
+cmap_room_clear(struct cmap_impl *room)
+{
+    memset(room->buckets, 0, (room->mask + 1) * sizeof *room->buckets);
+    room->basis = random_uint32();
+}
+
+/* The slot of 'room' with the nodes of 'hash', or NULL. */
+static struct cmap_node *
+cmap_room_find(struct cmap_impl *room, uint32_t hash, uint32_t h)
+{
+    struct cmap_bucket *b = &room->buckets[h & room->mask];
+    int slot = cmap_find_slot_protected(b, hash);
+
+    return slot < 0 ? NULL : &b->nodes[slot];
+}
+
+/* All nodes with one hash hang together, in the same chain whichever table one
+ * comes from: what differs is who points to the first. */
+bool
+cmap_room_follow(const struct cmap *cmap, struct cmap_impl *room,
+                 uint32_t hash)
+{
+    struct cmap_node *first = cmap_find_protected(cmap, hash);
+    uint32_t h = rehash(room, hash);
+    struct cmap_node *slot = cmap_room_find(room, hash, h);
+
+    if (!slot) {
+        slot = cmap_room_find(room, hash, other_hash(h));
+    }
+    if (slot) {
+        ovsrcu_set(&slot->next, first);
+        return true;
+    }
+    return !first || cmap_try_insert(room, first, hash);
+}
+
+void
+cmap_room_take(struct cmap *cmap, struct cmap_impl *room)
 {
     struct cmap_impl *old = cmap_get_impl(cmap);
 
-    if (!new) {
+    if (room->mask <= old->mask) {
+        cmap_room_destroy(room);        /* It has grown by itself. */
         return;
     }
-    if (new->mask <= old->mask) {
-        free_cacheline(new);            /* It has grown by itself. */
-        return;
-    }
-    while (!cmap_try_rehash(old, new)) {
-        memset(new->buckets, 0, (new->mask + 1) * sizeof *new->buckets);
-        new->basis = random_uint32();
-    }
-    new->n = old->n;
-    ovsrcu_set(&cmap->impl, new);
+    room->n = old->n;
+    ovsrcu_set(&cmap->impl, room);
     if (old != &empty_cmap) {
         ovsrcu_postpone(free_cacheline, old);
     }
@@ -70,11 +105,16 @@ cmap_has_room(const struct cmap *cmap, size_t n)
 }
 
 void
-cmap_prefetch(const struct cmap *cmap, uint32_t hash)
+cmap_room_prefetch(const struct cmap_impl *impl, uint32_t hash)
 {
-    const struct cmap_impl *impl = cmap_get_impl(cmap);
     uint32_t h1 = rehash(impl, hash);
 
     OVS_PREFETCH(&impl->buckets[h1 & impl->mask]);
     OVS_PREFETCH(&impl->buckets[other_hash(h1) & impl->mask]);
+}
+
+void
+cmap_prefetch(const struct cmap *cmap, uint32_t hash)
+{
+    cmap_room_prefetch(cmap_get_impl(cmap), hash);
 }

@@ -5,6 +5,7 @@
 #include "conntrack-half-open.h"
 
 #include "cmap-ahead.h"
+#include "conntrack-table.h"
 #include "conntrack-track-private.h"
 #include "latch.h"
 #include "ovs-thread.h"
@@ -57,6 +58,7 @@ struct conntrack_half_open {
     struct half_open_chunk *spares;
     unsigned int n_spares;
     uint32_t last_tag;
+    struct cmap_impl *room;     /* See conntrack-table.c. */
 
     /* The thread's.  It owns all chunks but the last, and takes entries from
      * 'first', at 'pos'. */
@@ -570,3 +572,5 @@ conntrack_half_open_get_stats(const struct conntrack *ct,
         atomic_read_relaxed(&h->n_unwatched, &stats->unwatched);
     }
 }
+
+#include "conntrack-table.c"

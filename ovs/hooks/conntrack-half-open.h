@@ -30,7 +30,7 @@
  * makes its entry in the list void; the thread sweeps such entries out.
  *
  * The thread also prepares the table for as many connections as there may be
- * (conntrack-pool.h).
+ * (conntrack-table.h).
  *
  * Memory: 24 bytes for each entry, at most four times as many as the limit.
  * When the thread lags so far behind that the list is full, new connections stay

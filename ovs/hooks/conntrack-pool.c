@@ -9,8 +9,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 #include <sys/mman.h>
-#include "cmap-ahead.h"
 #include "conntrack-half-open.h"
+#include "conntrack-table.h"
 #include "ovs-thread.h"
 #include "seq.h"
 
@@ -27,10 +27,6 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 
 /* How much lies ready. */
 #define POOL_READY (4 * POOL_STEP)
-
-/* The table has room from the start for all connections that conntrack will
- * track, up to this many, with two nodes each as those with NAT have. */
-#define POOL_TABLE_MAX_CONNS 16000000
 
 /* A slot is fetched when so many more will be given out before it. */
 #define POOL_AHEAD 4
@@ -411,34 +407,6 @@ pool_main(void *aux OVS_UNUSED)
         poll_block();
     }
     return NULL;
-}
-
-static size_t
-pool_table_nodes(const struct conntrack *ct)
-{
-    unsigned int limit;
-
-    atomic_read_relaxed(&ct->n_conn_limit, &limit);
-    return 2 * (size_t) MIN(limit, POOL_TABLE_MAX_CONNS);
-}
-
-bool
-conntrack_table_is_ready(const struct conntrack *ct)
-{
-    return cmap_has_room(&ct->conns, pool_table_nodes(ct));
-}
-
-void
-conntrack_table_prepare(struct conntrack *ct)
-{
-    struct cmap_impl *room = cmap_room_create(&ct->conns,
-                                              pool_table_nodes(ct));
-
-    if (room) {
-        ovs_mutex_lock(&ct->ct_lock);
-        cmap_move(&ct->conns, room);
-        ovs_mutex_unlock(&ct->ct_lock);
-    }
 }
 
 void

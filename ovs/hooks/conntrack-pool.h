@@ -47,17 +47,8 @@ bool conntrack_pool_owns(const void *p);
 /* Bytes that belong to 'p', which the above or malloc() returned. */
 size_t conntrack_pool_size(const void *p);
 
-/* Whether the table of 'ct' has room for as many connections as it may have, up to
- * 16 million, with their un-NAT twins, so that it needn't grow under load. */
-bool conntrack_table_is_ready(const struct conntrack *ct);
-
-/* Sees to it.  Not for a thread that has to answer soon: taking the memory, 64 bytes
- * for every four nodes, needs time; the table's lock is held only while nodes
- * that there are move. */
-void conntrack_table_prepare(struct conntrack *ct);
-
-/* Has a thread of 'ct' do that, starts its limit of half-open connections, and sees
- * to it that another thread keeps memory ready for connections, 8 MiB more than they
+/* Has a thread of 'ct' prepare its table (conntrack-table.h), starts its limit of
+ * half-open connections, and sees to it that another thread keeps memory ready for connections, 8 MiB more than they
  * take.  For the main loop of one thread.  Without it there is no pool. */
 void conntrack_pool_run(struct conntrack *ct);
 

@@ -3,6 +3,7 @@
 /* Included at the end of conntrack.c, see conntrack-track.h. */
 
 #include "conntrack-half-open.h"
+#include "conntrack-table.h"
 #include "conntrack-track-private.h"
 
 static void
@@ -17,6 +18,7 @@ void
 conntrack_note_removed(struct conntrack *ct, struct conn *conn)
 {
     bump_version(conn);
+    conntrack_table_note(ct, conn);
     half_open_leave(ct, conn);
 }
 
@@ -85,6 +87,7 @@ note_created(struct conntrack *ct, struct conn *conn,
     if (conn->nat_conn) {
         bump_hidden(ct, conn, &conn->rev_key, un_nat_hash);
     }
+    conntrack_table_note(ct, conn);
     half_open_enter(ct, conn, hash, un_nat_hash);
 }
 

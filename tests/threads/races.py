@@ -19,8 +19,8 @@ ACCESS = re.compile(r'  (Previous )?([Aa]tomic )?([Rr]ead|[Ww]rite) of size')
 LOCKING = re.compile(r'  Mutex M\d+ (previously )?acquired ')
 FRAME = re.compile(r' +#\d+ (\S+) (\S+)')
 # Source files that are ours, in upstream's tree or not.
-OURS = re.compile(r'(^|/)(adp-|model|pipeline|dp-hooks|conntrack-(peek|pool|'
-                  r'sctp|track)|cmap-ahead|classifier-seek|netdev-pod|'
+OURS = re.compile(r'(^|/)(adp-|model|pipeline|dp-hooks|conntrack-(half-open|'
+                  r'peek|pool|sctp|table|track)|cmap-ahead|classifier-seek|netdev-pod|'
                   r'talk-ring)[^/]*$')
 # Functions that do what their caller asks.
 LIBRARY = re.compile(r'^((nullable_)?mem(cpy|set|move|cmp)|str\w+|free|'

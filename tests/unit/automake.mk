@@ -10,6 +10,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-sctp \
+	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-stage \
@@ -126,6 +127,12 @@ tests_unit_test_conntrack_sctp_SOURCES = \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-sctp.c
 tests_unit_test_conntrack_sctp_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_table_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-table.c
+tests_unit_test_conntrack_table_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_track_SOURCES = \
 	tests/unit/talk.c \

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is prepared for new connections: cmap-ahead.h, conntrack-pool.h. */
+/* Memory for new connections: conntrack-pool.h. */
 
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
-#include "cmap.h"
-#include "cmap-ahead.h"
 #include "conntrack.h"
 #include "conntrack-pool.h"
 #include "conntrack-private.h"
@@ -14,76 +12,6 @@
 #include "ovs-thread.h"
 #include "test-run.h"
 #include "util.h"
-
-/* Room. */
-
-struct element {
-    struct cmap_node node;
-    uint32_t hash;
-};
-
-static const struct element *
-find(const struct cmap *cmap, uint32_t hash)
-{
-    const struct element *e;
-
-    CMAP_FOR_EACH_WITH_HASH (e, node, hash, cmap) {
-        return e;
-    }
-    return NULL;
-}
-
-START_TEST(test_reserve_keeps_nodes)
-{
-    enum { N = 1000 };
-    struct element elements[N];
-    struct cmap cmap;
-
-    cmap_init(&cmap);
-    for (int i = 0; i < N; i++) {
-        elements[i].hash = i * 2654435761u;
-        cmap_insert(&cmap, &elements[i].node, elements[i].hash);
-    }
-    ck_assert(!cmap_has_room(&cmap, 100000));
-    cmap_move(&cmap, cmap_room_create(&cmap, 100000));
-    ck_assert(cmap_has_room(&cmap, 100000));
-    ck_assert_uint_eq(cmap_count(&cmap), N);
-    for (int i = 0; i < N; i++) {
-        cmap_prefetch(&cmap, elements[i].hash);
-        ck_assert_ptr_eq(find(&cmap, elements[i].hash), &elements[i]);
-    }
-
-    for (int i = 0; i < N; i++) {
-        cmap_remove(&cmap, &elements[i].node, elements[i].hash);
-    }
-    ck_assert(cmap_is_empty(&cmap));
-    ck_assert(cmap_has_room(&cmap, 100000));
-    cmap_destroy(&cmap);
-}
-END_TEST
-
-START_TEST(test_reserve_empty)
-{
-    struct cmap cmap;
-
-    cmap_init(&cmap);
-    cmap_prefetch(&cmap, 1);
-    ck_assert_ptr_eq(cmap_room_create(&cmap, 0), NULL);
-    cmap_move(&cmap, NULL);
-    ck_assert(cmap_is_empty(&cmap));
-    cmap_move(&cmap, cmap_room_create(&cmap, 10));
-    ck_assert(cmap_has_room(&cmap, 10));
-
-    /* Room that is too small when it comes is dropped. */
-    struct cmap_impl *small = cmap_room_create(&cmap, 100);
-    cmap_move(&cmap, cmap_room_create(&cmap, 1000));
-    cmap_move(&cmap, small);
-    ck_assert(cmap_has_room(&cmap, 1000));
-    cmap_destroy(&cmap);
-}
-END_TEST
-
-/* Connections. */
 
 static bool
 is_pooled(void *p)
@@ -222,38 +150,6 @@ give_back_all(void *handover_)
     return NULL;
 }
 
-static void
-wait_for_table(struct conntrack *ct)
-{
-    conntrack_pool_run(ct);
-    for (int i = 0; i < 60000 && !conntrack_table_is_ready(ct); i++) {
-        xnanosleep(1000 * 1000);
-    }
-    ck_assert(conntrack_table_is_ready(ct));
-}
-
-/* The table needn't grow under load. */
-START_TEST(test_table)
-{
-    struct conntrack *ct = conntrack_init();
-    uint32_t limit;
-
-    conntrack_get_maxconns(ct, &limit);
-    ck_assert(!cmap_has_room(&ct->conns, limit));
-    wait_for_table(ct);
-    ck_assert(cmap_has_room(&ct->conns, 2 * (size_t) limit));
-
-    /* More are allowed; fewer. */
-    conntrack_set_maxconns(ct, 2 * limit);
-    ck_assert(!conntrack_table_is_ready(ct));
-    wait_for_table(ct);
-    ck_assert(cmap_has_room(&ct->conns, 4 * (size_t) limit));
-    conntrack_set_maxconns(ct, limit);
-    ck_assert(conntrack_table_is_ready(ct));
-    conntrack_destroy(ct);
-}
-END_TEST
-
 START_TEST(test_pool_other_thread)
 {
     struct conntrack *ct = conntrack_init();
@@ -290,11 +186,8 @@ main(void)
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 0);
-    tcase_add_test(tc, test_reserve_keeps_nodes);
-    tcase_add_test(tc, test_reserve_empty);
     tcase_add_test(tc, test_pool_unprepared);
     tcase_add_test(tc, test_pool);
-    tcase_add_test(tc, test_table);
     tcase_add_test(tc, test_pool_other_thread);
     return test_run_nofork(s);
 }

@@ -13,6 +13,7 @@
 #include "conntrack.h"
 #include "conntrack-pool.h"
 #include "conntrack-private.h"
+#include "conntrack-table.h"
 #include "conntrack-tp.h"
 #include "conntrack-track.h"
 #include "openvswitch/vlog.h"
