@@ -35,8 +35,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-behind.h \
 	antrea-dp/packet/adp-cache.c \
 	antrea-dp/packet/adp-cache.h \
-	antrea-dp/packet/adp-cached.c \
-	antrea-dp/packet/adp-cached.h \
+	antrea-dp/packet/adp-cached-verdict.c \
+	antrea-dp/packet/adp-cached-verdict.h \
 	antrea-dp/packet/adp-csum.h \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-ct.h \

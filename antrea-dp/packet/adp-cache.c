@@ -4,7 +4,7 @@
 #include "adp-cache.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-draft.h"
 #include "adp-memo.h"
 #include "adp-rewrite.h"
@@ -116,7 +116,8 @@ thread_cache_create(void)
         adp_walk_init(&tc->walks[i]);
     }
     tc->kinds = adp_ingress_table_create(MAX_KINDS);
-    tc->up.verdicts = adp_store_create(adp_cached_collector(), MAX_VERDICTS);
+    tc->up.verdicts = adp_store_create(adp_cached_verdict_collector(),
+                                       MAX_VERDICTS);
     tc->up.memos = adp_memos_create(tc->up.verdicts);
     create_sessions(tc);
 
@@ -244,11 +245,11 @@ insert(struct adp_cache *cache, const struct adp_session_packet *p)
 
 static void
 set_body(struct adp_session_body *body, const struct adp_store *verdicts,
-         const struct adp_cached *v, const struct conntrack_ref refs[],
+         const struct adp_cached_verdict *v, const struct conntrack_ref refs[],
          const struct adp_walk *w, long long int now)
 {
-    adp_cached_token_init(&body->token, verdicts, v, w->program,
-                          w->learn_serial);
+    adp_cached_verdict_token_init(&body->token, verdicts, v, w->program,
+                                  w->learn_serial);
     body->used = adp_session_age(now);
     body->n_conns = v->content.n_conns;
     if (v->content.n_conns > 1 || v->content.nat) {
@@ -270,20 +271,20 @@ adp_cache_remember(struct adp_cache *cache,
                    const struct adp_session_packet *p,
                    const struct adp_walk *w,
                    const struct conntrack_peek_tuple *tuple,
-                   const struct adp_cached_source *source,
-                   const struct adp_cached_content *content,
+                   const struct adp_cached_verdict_source *source,
+                   const struct adp_cached_verdict_content *content,
                    long long int now)
 {
-    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
+    struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS];
     struct thread_cache *tc = thread_cache_cast(cache);
-    struct adp_cached_content c;
-    struct adp_cached *v = NULL;
+    struct adp_cached_verdict_content c;
+    struct adp_cached_verdict *v = NULL;
 
     memcpy(&c, content, sizeof c);
     memset(refs, 0, sizeof refs);
     if (adp_draft_conns(&c, &w->ct.peek, refs)) {
         c.decided = false;
-        v = adp_cached_take(cache->verdicts, source, &c, now);
+        v = adp_cached_verdict_take(cache->verdicts, source, &c, now);
     }
 
     struct adp_session *old = adp_cache_find(cache, p);

@@ -20,8 +20,8 @@
 #include "openvswitch/types.h"
 
 struct adp_bridge;
-struct adp_cached_content;
-struct adp_cached_source;
+struct adp_cached_verdict_content;
+struct adp_cached_verdict_source;
 struct adp_memos;
 struct adp_session;
 struct adp_session_packet;
@@ -78,8 +78,8 @@ struct adp_session *adp_cache_find(const struct adp_cache *,
 void adp_cache_remember(struct adp_cache *, const struct adp_session_packet *,
                         const struct adp_walk *w,
                         const struct conntrack_peek_tuple *tuple,
-                        const struct adp_cached_source *,
-                        const struct adp_cached_content *,
+                        const struct adp_cached_verdict_source *,
+                        const struct adp_cached_verdict_content *,
                         long long int now_ms);
 
 /* Counts a packet that adp-memo.h knew the way of. */

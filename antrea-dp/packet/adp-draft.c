@@ -152,7 +152,7 @@ is_free_of_ct(const struct nlattr *actions, size_t len)
 static bool
 draft_actions(struct adp_draft *d, const struct ofpbuf *actions)
 {
-    struct adp_cached_content *c = &d->content;
+    struct adp_cached_verdict_content *c = &d->content;
     const struct nlattr *a;
     size_t left;
 
@@ -205,7 +205,7 @@ tuple_differs(const struct conntrack_peek_tuple *a, const struct flow *flow)
 static bool
 draft_tunnel(struct adp_draft *d)
 {
-    struct adp_cached_content *c = &d->content;
+    struct adp_cached_verdict_content *c = &d->content;
     const struct adp_walk *w = d->w;
 
     if (w->n_tunnels) {
@@ -226,7 +226,7 @@ bool
 adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
                const struct flow *flow)
 {
-    struct adp_cached_content *c = &d->content;
+    struct adp_cached_verdict_content *c = &d->content;
     const struct adp_verdict *v = &w->verdict;
 
     memset(c, 0, sizeof *c);
@@ -298,10 +298,11 @@ has_same_metadata(const struct conntrack_peek_conn *pc)
 }
 
 bool
-adp_draft_conns(struct adp_cached_content *c, const struct conntrack_peek *p,
-                struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
+adp_draft_conns(struct adp_cached_verdict_content *c,
+                const struct conntrack_peek *p,
+                struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS])
 {
-    if (p->n_conns > ADP_CACHED_MAX_CONNS
+    if (p->n_conns > ADP_CACHED_VERDICT_MAX_CONNS
         || (p->n_steps && (!p->ordinary || !p->n_conns))) {
         return false;
     }
@@ -323,11 +324,12 @@ adp_draft_conns(struct adp_cached_content *c, const struct conntrack_peek *p,
 }
 
 void
-adp_draft_source(const struct adp_draft *d, struct adp_cached_source *source)
+adp_draft_source(const struct adp_draft *d,
+                 struct adp_cached_verdict_source *source)
 {
     const struct adp_walk *w = d->w;
 
-    *source = (struct adp_cached_source) {
+    *source = (struct adp_cached_verdict_source) {
         .bridge = w->bridge,
         .program = w->program,
         .ports = w->ports,

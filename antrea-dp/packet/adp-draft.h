@@ -9,13 +9,13 @@
  * draft of such a verdict says what the packet looks like in the end and where
  * it goes, with conntrack left aside, so that it can be carried out without
  * upstream's executor, and be kept for the packets of a session
- * (adp-cached.h).
+ * (adp-cached-verdict.h).
  *
  * Thread-safety: a draft belongs to one thread, and lives as long as the walk
  * that it was made from stays as it is.
  */
 
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 
 struct adp_draft {
     const struct adp_walk *w;
@@ -27,7 +27,7 @@ struct adp_draft {
     struct eth_addr dl_dst, dl_src;
     uint8_t tos, ttl;
 
-    struct adp_cached_content content;
+    struct adp_cached_verdict_content content;
     const struct nlattr *actions;       /* Of 'content'; in the verdict. */
     size_t n_steps;
 };
@@ -43,9 +43,11 @@ bool adp_draft_may_be_kept(const struct adp_draft *);
 /* Completes the content for the packets that come after the one at hand on the
  * same connections, to which it makes references.  Returns false if these
  * packets may fare otherwise. */
-bool adp_draft_conns(struct adp_cached_content *, const struct conntrack_peek *,
-                     struct conntrack_ref refs[ADP_CACHED_MAX_CONNS]);
+bool adp_draft_conns(struct adp_cached_verdict_content *,
+                     const struct conntrack_peek *,
+                     struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS]);
 
-void adp_draft_source(const struct adp_draft *, struct adp_cached_source *);
+void adp_draft_source(const struct adp_draft *,
+                      struct adp_cached_verdict_source *);
 
 #endif /* adp-draft.h */

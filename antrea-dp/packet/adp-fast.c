@@ -5,7 +5,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cache.h"
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "dp-hooks.h"
@@ -91,7 +91,7 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     }
 
     const struct adp_session_body *body = adp_session_body(s);
-    adp_cached_prefetch(f->cache->verdicts, &body->token);
+    adp_cached_verdict_prefetch(f->cache->verdicts, &body->token);
     if (body->n_conns) {
         conntrack_track_prefetch(body->conn0);
     }
@@ -131,7 +131,7 @@ tunnel_of(const struct adp_fast *f, size_t i)
     body = adp_session_body(fp->candidate);
     v = (body->more & ADP_SESSION_MORE_TUNNEL
          ? adp_store_get(f->cache->verdicts, &body->token) : NULL);
-    return v ? ((const struct adp_cached *) v)->content.tunnel : NULL;
+    return v ? ((const struct adp_cached_verdict *) v)->content.tunnel : NULL;
 }
 
 void
@@ -158,11 +158,11 @@ adp_fast_fetch_way(struct adp_fast *f, size_t i)
 
 /* The verdict that 'body' remembers if it is what a walk would find out now, as
  * far as flows, groups and ports are concerned, or NULL. */
-static struct adp_cached *
+static struct adp_cached_verdict *
 current_verdict(const struct adp_fast *f, struct adp_session_body *body,
                 struct adp_bridge *b)
 {
-    return adp_cached_get_current(
+    return adp_cached_verdict_get_current(
         f->cache->verdicts, &body->token, b,
         ovsrcu_get(struct adp_program *, &b->program),
         ovsrcu_get(struct adp_ports *, &b->ports),
@@ -172,7 +172,7 @@ current_verdict(const struct adp_fast *f, struct adp_session_body *body,
 /* The connections of a session in an array. */
 static void
 conns_of(const struct adp_session_body *body,
-         struct conntrack_ref refs[ADP_CACHED_MAX_CONNS])
+         struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS])
 {
     refs[0].conn = body->conn0;
     refs[0].version = body->version0;
@@ -186,10 +186,10 @@ conns_of(const struct adp_session_body *body,
  * they take it as they take ordinary ones: all of them, or none. */
 static bool __attribute__((__noinline__))
 track_unusual(struct adp_fast *f, const struct adp_session_body *body,
-              const struct adp_cached *v, struct dp_packet *packet)
+              const struct adp_cached_verdict *v, struct dp_packet *packet)
 {
     const struct conntrack_expect *expect = v->content.conns;
-    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
+    struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS];
     int i, n = body->n_conns;
 
     conns_of(body, refs);
@@ -221,11 +221,11 @@ check_conn(struct adp_fast *f, const struct adp_session_packet *p,
 /* Passes the packet through its connections: all of them, or none. */
 static bool
 track(struct adp_fast *f, const struct adp_session_packet *p,
-      const struct adp_session_body *body, const struct adp_cached *v,
+      const struct adp_session_body *body, const struct adp_cached_verdict *v,
       struct dp_packet *packet)
 {
     const struct conntrack_expect *expect = v->content.conns;
-    struct conntrack_step steps[ADP_CACHED_MAX_CONNS];
+    struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS];
     int n = body->n_conns;
 
     if (!n) {
@@ -311,7 +311,7 @@ execute_way(struct adp_fast *f, struct dp_packet *packet,
 
 void
 adp_fast_leave(struct adp_fast *f, struct dp_packet *packet,
-               const struct adp_cached_content *c,
+               const struct adp_cached_verdict_content *c,
                const struct nlattr *actions, const struct ofpbuf *way)
 {
     if (OVS_LIKELY(c->odp_port != ODPP_NONE)) {
@@ -355,7 +355,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
     }
 
     struct adp_session_body *body = (p->is_ipv6 ? &s->v6.body : &s->v4.body);
-    struct adp_cached *v = current_verdict(f, body, b);
+    struct adp_cached_verdict *v = current_verdict(f, body, b);
     if (!v) {
         return false;
     }

@@ -24,7 +24,7 @@
 
 struct adp_bridge;
 struct adp_cache;
-struct adp_cached_content;
+struct adp_cached_verdict_content;
 struct adp_program;
 struct adp_ports;
 struct dp_netdev_pmd_thread;
@@ -86,7 +86,7 @@ bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
  * tunnel by 'way' if that isn't NULL, or by 'actions'.  A packet into a tunnel
  * waits for others that go there too. */
 void adp_fast_leave(struct adp_fast *, struct dp_packet *,
-                    const struct adp_cached_content *content,
+                    const struct adp_cached_verdict_content *content,
                     const struct nlattr *actions, const struct ofpbuf *way);
 
 /* Hands a packet, whose headers were those of 'flow', to upstream's executor,

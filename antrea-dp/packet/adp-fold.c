@@ -13,7 +13,7 @@
 #include "adp-fold.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-credit.h"
 #include "adp-install.h"
 #include "adp-tunnel.h"
@@ -40,7 +40,7 @@ static long long int collected_until_ms;
 static void
 collect(void)
 {
-    struct adp_collector *c = adp_cached_collector();
+    struct adp_collector *c = adp_cached_verdict_collector();
     struct adp_turn_slice slice;
 
     incomplete = true;
@@ -88,7 +88,7 @@ adp_fold_finish(void)
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
     incomplete = false;
     collected_until_ms = time_msec();
-    adp_collector_finish(adp_cached_collector());
+    adp_collector_finish(adp_cached_verdict_collector());
     for (b = adp_bridge_next(NULL); b; b = adp_bridge_next(b)) {
         adp_credit_finish(b, collected_until_ms);
     }

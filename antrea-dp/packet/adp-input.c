@@ -13,7 +13,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cache.h"
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-credit.h"
 #include "adp-draft.h"
 #include "adp-fast.h"
@@ -156,7 +156,7 @@ may_remember(const struct adp_walk *w, const struct flow *flow)
 
 /* A verdict without its ct()s, and the packet that it is for. */
 struct execution {
-    struct adp_cached_content content;
+    struct adp_cached_verdict_content content;
     const struct nlattr *actions;
     struct conntrack_peek_tuple tuple;  /* The packet's after NAT. */
     uint8_t nw_proto;
@@ -195,14 +195,14 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
               const struct flow *flow, uint64_t n_bytes, uint64_t cycles)
 {
     uint16_t tcp_flags = ntohs(flow->tcp_flags);
-    struct adp_cached *v = NULL;
+    struct adp_cached_verdict *v = NULL;
 
     if (d && !w->tunnel_lost) {
-        struct adp_cached_source source;
+        struct adp_cached_verdict_source source;
 
         adp_draft_source(d, &source);
-        v = adp_cached_for_decided(f->cache->verdicts, &source, &d->content,
-                                   f->now);
+        v = adp_cached_verdict_for_decided(f->cache->verdicts, &source,
+                                           &d->content, f->now);
     }
     if (v) {
         adp_store_count(f->cache->verdicts, &v->up, n_bytes, tcp_flags,
@@ -226,7 +226,7 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
 {
     if (fp->is_parsed && may_remember(d->w, flow)) {
         if (d->w->ct.peek.ordinary && adp_draft_may_be_kept(d)) {
-            struct adp_cached_source source;
+            struct adp_cached_verdict_source source;
 
             adp_draft_source(d, &source);
             adp_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
@@ -297,8 +297,8 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     uint64_t start = cycles_counter_update(perf);
     adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
                      f->now);
-    struct adp_cached *v = adp_memos_replay(f->cache->memos, p, w, &e.tuple,
-                                            &e.content.nat);
+    struct adp_cached_verdict *v = adp_memos_replay(f->cache->memos, p, w,
+                                                    &e.tuple, &e.content.nat);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
     if (!v || (v->content.missed && adp_bridge_sends_misses(b))) {
@@ -309,9 +309,9 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     e.content.nat = nat;
     e.actions = v->actions;
     if (w->ct.peek.ordinary) {
-        struct adp_cached_source source;
+        struct adp_cached_verdict_source source;
 
-        adp_cached_source_init(&source, v, w->program, w->ports);
+        adp_cached_verdict_source_init(&source, v, w->program, w->ports);
         adp_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
                            f->now);
     }

@@ -4,7 +4,7 @@
 #include "adp-memo.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-draft.h"
 #include "adp-key.h"
 #include "adp-session-parse.h"
@@ -153,7 +153,7 @@ find(const struct adp_memos *memos, const struct adp_session_packet *key)
 /* The memo, and its verdict in '*verdictp', if they still hold. */
 static const struct adp_memo *
 find_current(struct adp_memos *memos, const struct adp_session_packet *key,
-             const struct adp_walk *w, struct adp_cached **verdictp)
+             const struct adp_walk *w, struct adp_cached_verdict **verdictp)
 {
     struct adp_session *s = find(memos, key);
 
@@ -163,9 +163,10 @@ find_current(struct adp_memos *memos, const struct adp_session_packet *key,
 
     struct adp_session_body *body = adp_session_body(s);
     const struct adp_memo *memo = body->conn0;
-    struct adp_cached *v
-        = adp_cached_get_current(memos->verdicts, &body->token, w->bridge,
-                                 w->program, w->ports, w->learn_serial);
+    struct adp_cached_verdict *v
+        = adp_cached_verdict_get_current(memos->verdicts, &body->token,
+                                         w->bridge, w->program, w->ports,
+                                         w->learn_serial);
     if (OVS_UNLIKELY(!v || memo->epoch != present_epoch())) {
         adp_sessions_remove(memos->table, s);
         return NULL;
@@ -372,7 +373,7 @@ adp_memos_fetch(const struct adp_memos *memos,
     }
 }
 
-struct adp_cached *
+struct adp_cached_verdict *
 adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
                  struct adp_walk *w, struct conntrack_peek_tuple *tuple,
                  bool *nat)
@@ -380,7 +381,7 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
     struct conntrack_peek_tuple original;
     struct adp_session_packet key;
     const struct adp_memo *memo;
-    struct adp_cached *v;
+    struct adp_cached_verdict *v;
 
     if (!adp_sessions_count(memos->table)) {
         return NULL;
@@ -489,8 +490,8 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
     const struct adp_group *group)
 {
     const struct adp_walk *w = d->w;
-    struct adp_cached_content content;
-    struct adp_cached_source source;
+    struct adp_cached_verdict_content content;
+    struct adp_cached_verdict_source source;
     struct adp_session *s = find(memos, key);
 
     memcpy(&content, &d->content, sizeof content);
@@ -500,8 +501,9 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
 
     content.decided = true;
     adp_draft_source(d, &source);
-    struct adp_cached *v = adp_cached_take(memos->verdicts, &source, &content,
-                                           w->ct.peek.now);
+    struct adp_cached_verdict *v = adp_cached_verdict_take(memos->verdicts,
+                                                           &source, &content,
+                                                           w->ct.peek.now);
     if (!v) {
         return;
     }
@@ -520,8 +522,8 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
     struct adp_session_body *body = adp_session_body(s);
     body->conn0 = memo;
     body->used = adp_session_age(w->ct.peek.now);
-    adp_cached_token_init(&body->token, memos->verdicts, v, w->program,
-                          w->learn_serial);
+    adp_cached_verdict_token_init(&body->token, memos->verdicts, v, w->program,
+                                  w->learn_serial);
 }
 
 void

@@ -20,7 +20,7 @@
  * A memo is made of a walk when its key is met for the second time, so that packets to
  * random destinations leave none.  There are no memos while a flow reads
  * source ports, and none of walks with learn(), with two choices, or with
- * timeout policies.  The validity is that of sessions (adp-cached.h).
+ * timeout policies.  The validity is that of sessions (adp-cached-verdict.h).
  *
  * Thread-safety: belongs to one thread.
  */
@@ -28,8 +28,8 @@
 #include "adp-session-parse.h"
 
 struct adp_bridge;
-struct adp_cached;
-struct adp_cached_content;
+struct adp_cached_verdict;
+struct adp_cached_verdict_content;
 struct adp_draft;
 struct adp_memo;
 struct adp_memos;
@@ -65,11 +65,11 @@ void adp_memos_fetch(const struct adp_memos *, const struct conntrack *,
  * adp_walk_prepare(); afterwards its peek is that of a whole walk.  Returns
  * the verdict, and sets '*tuple' to the packet's addresses and ports after NAT
  * and '*nat' to whether these are others than before; or returns NULL. */
-struct adp_cached *adp_memos_replay(struct adp_memos *,
-                                    const struct adp_session_packet *,
-                                    struct adp_walk *w,
-                                    struct conntrack_peek_tuple *tuple,
-                                    bool *nat);
+struct adp_cached_verdict *adp_memos_replay(struct adp_memos *,
+                                            const struct adp_session_packet *,
+                                            struct adp_walk *w,
+                                            struct conntrack_peek_tuple *tuple,
+                                            bool *nat);
 
 /* Writes the walk down, if it is worth it. */
 void adp_memos_note(struct adp_memos *, const struct adp_session_packet *,

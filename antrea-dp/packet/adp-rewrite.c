@@ -4,7 +4,7 @@
 #include "adp-rewrite.h"
 
 #include <netinet/in.h>
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-csum.h"
 #include "adp-session.h"
 #include "conntrack-sctp.h"
@@ -37,7 +37,7 @@ nat_ipv4_udp(struct udp_header *udp, const struct adp_session *s)
 /* NAT together with the rest of the rewriting. */
 static void
 nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
-         const struct adp_cached_content *c)
+         const struct adp_cached_verdict_content *c)
 {
     struct ip_header *ip = dp_packet_l3(packet);
 
@@ -59,7 +59,7 @@ nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
 
 static void
 nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
-         const struct adp_cached_content *c)
+         const struct adp_cached_verdict_content *c)
 {
     const struct adp_session_body *body = &s->v6.body;
     struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
@@ -74,7 +74,8 @@ nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
 }
 
 static void
-rewrite_ipv4(struct dp_packet *packet, const struct adp_cached_content *c)
+rewrite_ipv4(struct dp_packet *packet,
+             const struct adp_cached_verdict_content *c)
 {
     struct ip_header *ip = dp_packet_l3(packet);
 
@@ -94,7 +95,8 @@ rewrite_ipv4(struct dp_packet *packet, const struct adp_cached_content *c)
 }
 
 static void
-rewrite_ipv6(struct dp_packet *packet, const struct adp_cached_content *c)
+rewrite_ipv6(struct dp_packet *packet,
+             const struct adp_cached_verdict_content *c)
 {
     struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
 
@@ -110,7 +112,8 @@ rewrite_ipv6(struct dp_packet *packet, const struct adp_cached_content *c)
 }
 
 static inline void
-rewrite_ethernet(struct dp_packet *packet, const struct adp_cached_content *c)
+rewrite_ethernet(struct dp_packet *packet,
+                 const struct adp_cached_verdict_content *c)
 {
     if (c->set_eth) {
         struct eth_header *eth = dp_packet_data(packet);
@@ -123,7 +126,7 @@ rewrite_ethernet(struct dp_packet *packet, const struct adp_cached_content *c)
 void
 adp_rewrite_session_init(struct adp_session *s,
                          const struct conntrack_peek_tuple *tuple,
-                         const struct adp_cached_content *c)
+                         const struct adp_cached_verdict_content *c)
 {
     const struct adp_session_key4 *key = &s->v4.key;
     uint32_t delta = 0;
@@ -153,7 +156,7 @@ adp_rewrite_session_init(struct adp_session *s,
 
 void
 adp_rewrite_by_session(struct dp_packet *packet, const struct adp_session *s,
-                       const struct adp_cached_content *c)
+                       const struct adp_cached_verdict_content *c)
 {
     rewrite_ethernet(packet, c);
     if (s->is_ipv6) {
@@ -192,7 +195,8 @@ set_address6(struct dp_packet *packet, uint8_t nw_proto,
 }
 
 void
-adp_rewrite_to(struct dp_packet *packet, const struct adp_cached_content *c,
+adp_rewrite_to(struct dp_packet *packet,
+               const struct adp_cached_verdict_content *c,
                const struct conntrack_peek_tuple *tuple, uint8_t nw_proto)
 {
     bool ipv6 = tuple->dl_type == htons(ETH_TYPE_IPV6);

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-struct adp_cached_content;
+struct adp_cached_verdict_content;
 struct adp_session;
 struct conntrack_peek_tuple;
 struct dp_packet;
@@ -22,14 +22,15 @@ struct dp_packet;
  * and ports 'tuple': what that and the rest of the rewriting do to checksums. */
 void adp_rewrite_session_init(struct adp_session *s,
                               const struct conntrack_peek_tuple *tuple,
-                              const struct adp_cached_content *c);
+                              const struct adp_cached_verdict_content *c);
 
 /* For a packet of session 's', whose verdict has content 'c'. */
 void adp_rewrite_by_session(struct dp_packet *, const struct adp_session *s,
-                            const struct adp_cached_content *c);
+                            const struct adp_cached_verdict_content *c);
 
 /* For a packet that is to have addresses and ports 'tuple'. */
-void adp_rewrite_to(struct dp_packet *, const struct adp_cached_content *c,
+void adp_rewrite_to(struct dp_packet *,
+                    const struct adp_cached_verdict_content *c,
                     const struct conntrack_peek_tuple *tuple,
                     uint8_t nw_proto);
 

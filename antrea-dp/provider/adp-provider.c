@@ -16,7 +16,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-cache.h"
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 #include "adp-configure.h"
 #include "adp-control.h"
 #include "adp-credit.h"
@@ -180,7 +180,7 @@ stop(struct adp_bridge *b)
 {
     adp_removal_stop(b);
     adp_bridge_stop(b);
-    adp_cached_forget(b);
+    adp_cached_verdict_forget(b);
     adp_bridge_pipeline_uninit(b);
     adp_tunnels_destroy(b->tunnels);
     adp_bridge_uninit(b);

@@ -605,7 +605,7 @@ END_TEST
 
 static struct conn_and_copy {
     struct conn real, copy;
-} conns[ADP_CACHED_MAX_CONNS + 1];
+} conns[ADP_CACHED_VERDICT_MAX_CONNS + 1];
 
 static void
 begin_conns(struct conntrack_peek *peek, size_t n)
@@ -634,10 +634,10 @@ begin_conns(struct conntrack_peek *peek, size_t n)
 START_TEST(connections)
 {
     static struct conntrack_peek peek;
-    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
-    struct adp_cached_content c;
+    struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS];
+    struct adp_cached_verdict_content c;
 
-    for (size_t n = 0; n <= ADP_CACHED_MAX_CONNS; n++) {
+    for (size_t n = 0; n <= ADP_CACHED_VERDICT_MAX_CONNS; n++) {
         memset(&c, 0, sizeof c);
         begin_conns(&peek, n);
         ck_assert(adp_draft_conns(&c, &peek, refs));
@@ -658,8 +658,8 @@ END_TEST
 START_TEST(connections_that_differ)
 {
     static struct conntrack_peek peek;
-    struct conntrack_ref refs[ADP_CACHED_MAX_CONNS];
-    struct adp_cached_content c;
+    struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS];
+    struct adp_cached_verdict_content c;
 
     begin_conns(&peek, 2);
     conns[1].real.mark++;
@@ -676,7 +676,7 @@ START_TEST(connections_that_differ)
     begin_conns(&peek, 2);
     peek.ordinary = false;
     ck_assert(!adp_draft_conns(&c, &peek, refs));
-    begin_conns(&peek, ADP_CACHED_MAX_CONNS + 1);
+    begin_conns(&peek, ADP_CACHED_VERDICT_MAX_CONNS + 1);
     ck_assert(!adp_draft_conns(&c, &peek, refs));
 
     /* A ct(), and no connection. */

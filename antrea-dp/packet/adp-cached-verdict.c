@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "adp-cached.h"
+#include "adp-cached-verdict.h"
 
 #include "adp-bridge-shared.h"
 #include "adp-credit.h"
@@ -56,15 +56,15 @@ bytes_equal(const void *a, const void *b, size_t n)
     return !n || !memcmp(a, b, n);
 }
 
-static struct adp_cached *
+static struct adp_cached_verdict *
 cached_find(const struct adp_store *store,
-            const struct adp_cached_source *source,
-            const struct adp_cached_content *c, uint32_t hash)
+            const struct adp_cached_verdict_source *source,
+            const struct adp_cached_verdict_content *c, uint32_t hash)
 {
     struct adp_stored *up = NULL;
 
     while ((up = adp_store_next_with_hash(store, hash, up)) != NULL) {
-        struct adp_cached *v = adp_cached_cast(up);
+        struct adp_cached_verdict *v = adp_cached_verdict_cast(up);
         void *owner;
 
         atomic_read_relaxed(&up->owner, &owner);
@@ -82,10 +82,10 @@ cached_find(const struct adp_store *store,
     return NULL;
 }
 
-static struct adp_cached *
+static struct adp_cached_verdict *
 cached_create(struct adp_store *store,
-              const struct adp_cached_source *source,
-              const struct adp_cached_content *c, uint32_t hash,
+              const struct adp_cached_verdict_source *source,
+              const struct adp_cached_verdict_content *c, uint32_t hash,
               long long int now)
 {
     struct adp_hit *hits = hits_clone(source->hits, c->n_hits);
@@ -104,7 +104,7 @@ cached_create(struct adp_store *store,
         goto no_room;
     }
 
-    struct adp_cached *v = adp_cached_cast(up);
+    struct adp_cached_verdict *v = adp_cached_verdict_cast(up);
     memcpy(&v->content, c, sizeof *c);
     atomic_store_relaxed(&v->n_cycles, 0);
     v->credited_cycles = 0;
@@ -125,12 +125,13 @@ no_tunnel:
     return NULL;
 }
 
-struct adp_cached *
-adp_cached_take(struct adp_store *store,
-                const struct adp_cached_source *source,
-                const struct adp_cached_content *c, long long int now)
+struct adp_cached_verdict *
+adp_cached_verdict_take(struct adp_store *store,
+                        const struct adp_cached_verdict_source *source,
+                        const struct adp_cached_verdict_content *c,
+                        long long int now)
 {
-    struct adp_cached *v;
+    struct adp_cached_verdict *v;
 
     uint32_t hash = hash_bytes(c, sizeof *c, source->hits_hash);
     if (c->actions_len) {
@@ -141,17 +142,18 @@ adp_cached_take(struct adp_store *store,
         v = cached_create(store, source, c, hash, now);
     }
     if (v) {
-        adp_cached_revalidate(v, source->program, source->ports);
+        adp_cached_verdict_revalidate(v, source->program, source->ports);
         adp_store_touch(&v->up, now);
     }
     return v;
 }
 
 void
-adp_cached_token_init(struct adp_token *token, const struct adp_store *store,
-                      const struct adp_cached *v,
-                      const struct adp_program *program,
-                      uint32_t learn_serial)
+adp_cached_verdict_token_init(struct adp_token *token,
+                              const struct adp_store *store,
+                              const struct adp_cached_verdict *v,
+                              const struct adp_program *program,
+                              uint32_t learn_serial)
 {
     *token = (struct adp_token) {
         .slot = adp_store_slot(store, &v->up),
@@ -162,22 +164,22 @@ adp_cached_token_init(struct adp_token *token, const struct adp_store *store,
 }
 
 static struct adp_bridge *
-owner_of(const struct adp_cached *v)
+owner_of(const struct adp_cached_verdict *v)
 {
     void *owner;
 
-    atomic_read_relaxed(&CONST_CAST(struct adp_cached *, v)->up.owner,
+    atomic_read_relaxed(&CONST_CAST(struct adp_cached_verdict *, v)->up.owner,
                         &owner);
     return owner;
 }
 
 void
-adp_cached_source_init(struct adp_cached_source *source,
-                       const struct adp_cached *v,
-                       const struct adp_program *program,
-                       const struct adp_ports *ports)
+adp_cached_verdict_source_init(struct adp_cached_verdict_source *source,
+                               const struct adp_cached_verdict *v,
+                               const struct adp_program *program,
+                               const struct adp_ports *ports)
 {
-    *source = (struct adp_cached_source) {
+    *source = (struct adp_cached_verdict_source) {
         .bridge = owner_of(v),
         .program = program,
         .ports = ports,
@@ -189,14 +191,13 @@ adp_cached_source_init(struct adp_cached_source *source,
     };
 }
 
-struct adp_cached *
-adp_cached_for_decided(struct adp_store *store,
-                       const struct adp_cached_source *source_,
-                       const struct adp_cached_content *content,
-                       long long int now)
+struct adp_cached_verdict *
+adp_cached_verdict_for_decided(
+    struct adp_store *store, const struct adp_cached_verdict_source *source_,
+    const struct adp_cached_verdict_content *content, long long int now)
 {
-    struct adp_cached_source source = *source_;
-    struct adp_cached_content c;
+    struct adp_cached_verdict_source source = *source_;
+    struct adp_cached_verdict_content c;
 
     /* What is rewritten and which ports were asked for doesn't matter. */
     source.n_consulted = 0;
@@ -210,7 +211,7 @@ adp_cached_for_decided(struct adp_store *store,
     c.n_hits = content->n_hits;
 
     uint32_t hash = source.hits_hash ^ c.ingress_tunnel;
-    struct adp_cached *v = cached_find(store, &source, &c, hash);
+    struct adp_cached_verdict *v = cached_find(store, &source, &c, hash);
     return v ? v : cached_create(store, &source, &c, hash, now);
 }
 
@@ -232,7 +233,8 @@ hit_changed(const struct adp_hit *hit, const struct adp_program *program)
 }
 
 static bool
-ports_changed(const struct adp_cached *v, const struct adp_ports *ports)
+ports_changed(const struct adp_cached_verdict *v,
+              const struct adp_ports *ports)
 {
     for (size_t i = 0; i < v->n_ports; i++) {
         struct adp_walk_port now;
@@ -247,8 +249,9 @@ ports_changed(const struct adp_cached *v, const struct adp_ports *ports)
 }
 
 void
-adp_cached_revalidate(struct adp_cached *v, const struct adp_program *program,
-                      const struct adp_ports *ports)
+adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
+                              const struct adp_program *program,
+                              const struct adp_ports *ports)
 {
     struct adp_stored *up = &v->up;
 
@@ -275,7 +278,7 @@ adp_cached_revalidate(struct adp_cached *v, const struct adp_program *program,
 /* Collecting, in the main thread. */
 
 static void
-credit_bridge(struct adp_bridge *b, const struct adp_cached_content *c,
+credit_bridge(struct adp_bridge *b, const struct adp_cached_verdict_content *c,
               uint64_t n_packets, uint64_t n_bytes)
 {
     if (c->tunnel) {
@@ -298,7 +301,7 @@ credit_bridge(struct adp_bridge *b, const struct adp_cached_content *c,
 static void
 cached_credit(struct adp_stored *up, uint64_t n_packets, uint64_t n_bytes)
 {
-    struct adp_cached *v = adp_cached_cast(up);
+    struct adp_cached_verdict *v = adp_cached_verdict_cast(up);
     struct adp_bridge *b = owner_of(v);
     uint64_t n_cycles = adp_counted(&v->n_cycles);
     long long int used;
@@ -317,7 +320,7 @@ cached_credit(struct adp_stored *up, uint64_t n_packets, uint64_t n_bytes)
 static void
 cached_release(struct adp_stored *up)
 {
-    struct adp_cached *v = adp_cached_cast(up);
+    struct adp_cached_verdict *v = adp_cached_verdict_cast(up);
 
     hits_unref(v->hits, v->content.n_hits);
     adp_tunnel_unref(v->content.tunnel);
@@ -329,10 +332,10 @@ cached_release(struct adp_stored *up)
 }
 
 struct adp_collector *
-adp_cached_collector(void)
+adp_cached_verdict_collector(void)
 {
     static const struct adp_store_class class = {
-        .size = sizeof(struct adp_cached),
+        .size = sizeof(struct adp_cached_verdict),
         .credit = cached_credit,
         .release = cached_release,
     };
@@ -347,7 +350,7 @@ adp_cached_collector(void)
 }
 
 void
-adp_cached_forget(struct adp_bridge *b)
+adp_cached_verdict_forget(struct adp_bridge *b)
 {
-    adp_collector_forget(adp_cached_collector(), b);
+    adp_collector_forget(adp_cached_verdict_collector(), b);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#ifndef ADP_CACHED_H
-#define ADP_CACHED_H 1
+#ifndef ADP_CACHED_VERDICT_H
+#define ADP_CACHED_VERDICT_H 1
 
 /* Cached verdicts.
  *
@@ -35,11 +35,11 @@ struct adp_bridge;
 struct adp_draft;
 struct adp_tunnel;
 
-#define ADP_CACHED_MAX_CONNS 3
+#define ADP_CACHED_VERDICT_MAX_CONNS 3
 
 /* What packets must agree on to share a verdict.  All bytes count: made by
  * memset() and assignments.  What packets with a session need comes first. */
-struct adp_cached_content {
+struct adp_cached_verdict_content {
     odp_port_t odp_port;                /* Or ODPP_NONE: see 'actions'. */
     uint8_t n_conns;
     bool nat;                           /* Addresses or ports change. */
@@ -48,7 +48,7 @@ struct adp_cached_content {
     bool missed;                        /* May become a packet-in. */
     struct eth_addr dl_dst, dl_src;
     struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
-    struct conntrack_expect conns[ADP_CACHED_MAX_CONNS];
+    struct conntrack_expect conns[ADP_CACHED_VERDICT_MAX_CONNS];
     uint32_t actions_len;
     ofp_port_t ingress_tunnel;          /* Tunnel port that it came from. */
     uint16_t n_hits;
@@ -61,9 +61,9 @@ struct adp_cached_content {
 
 /* The first line and, of packets of one connection, the second are all that a
  * packet with a session needs. */
-struct adp_cached {
+struct adp_cached_verdict {
     struct adp_stored up;               /* Its owner is the bridge. */
-    struct adp_cached_content content OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+    struct adp_cached_verdict_content content OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
 
     atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
     uint64_t credited_cycles;           /* Main thread. */
@@ -74,21 +74,22 @@ struct adp_cached {
     uint64_t hits_hash;
     const struct nlattr *actions;       /* After the rewriting. */
 };
-BUILD_ASSERT_DECL(offsetof(struct adp_cached, content) == CACHE_LINE_SIZE);
-BUILD_ASSERT_DECL(offsetof(struct adp_cached, content.conns[1])
+BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content)
+                  == CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content.conns[1])
                   <= 2 * CACHE_LINE_SIZE);
 
 /* Of all threads. */
-struct adp_collector *adp_cached_collector(void);
+struct adp_collector *adp_cached_verdict_collector(void);
 
-static inline struct adp_cached *
-adp_cached_cast(struct adp_stored *v)
+static inline struct adp_cached_verdict *
+adp_cached_verdict_cast(struct adp_stored *v)
 {
-    return (struct adp_cached *) (void *) v;
+    return (struct adp_cached_verdict *) (void *) v;
 }
 
 /* What a cached verdict is made from. */
-struct adp_cached_source {
+struct adp_cached_verdict_source {
     struct adp_bridge *bridge;
     const struct adp_program *program;
     const struct adp_ports *ports;
@@ -101,51 +102,54 @@ struct adp_cached_source {
 
 /* Returns a cached verdict with the content, or NULL if there is no room for
  * it. */
-struct adp_cached *adp_cached_take(struct adp_store *,
-                                   const struct adp_cached_source *,
-                                   const struct adp_cached_content *,
-                                   long long int now_ms);
+struct adp_cached_verdict *adp_cached_verdict_take(
+    struct adp_store *, const struct adp_cached_verdict_source *,
+    const struct adp_cached_verdict_content *, long long int now_ms);
 /* The source that 'v' was made from, with what is present now. */
-void adp_cached_source_init(struct adp_cached_source *,
-                            const struct adp_cached *v,
-                            const struct adp_program *,
-                            const struct adp_ports *);
+void adp_cached_verdict_source_init(struct adp_cached_verdict_source *,
+                                    const struct adp_cached_verdict *v,
+                                    const struct adp_program *,
+                                    const struct adp_ports *);
 /* Returns the one that counts packets without a session that have these
  * hits, or NULL. */
-struct adp_cached *adp_cached_for_decided(struct adp_store *,
-                                          const struct adp_cached_source *,
-                                          const struct adp_cached_content *,
-                                          long long int now_ms);
+struct adp_cached_verdict *adp_cached_verdict_for_decided(
+    struct adp_store *, const struct adp_cached_verdict_source *,
+    const struct adp_cached_verdict_content *, long long int now_ms);
 
 /* Starts to fetch what a packet with a session needs. */
 static inline void
-adp_cached_prefetch(const struct adp_store *store,
-                    const struct adp_token *token)
+adp_cached_verdict_prefetch(const struct adp_store *store,
+                            const struct adp_token *token)
 {
-    const struct adp_cached *v = adp_cached_cast(adp_store_at(store,
-                                                              token->slot));
+    const struct adp_cached_verdict *v
+        = adp_cached_verdict_cast(adp_store_at(store, token->slot));
 
     OVS_PREFETCH_WRITE(v);
     OVS_PREFETCH(&v->content);
 }
 
 /* A token of 'v', which was decided on, or found right, just now. */
-void adp_cached_token_init(struct adp_token *, const struct adp_store *,
-                           const struct adp_cached *v,
-                           const struct adp_program *, uint32_t learn_serial);
+void adp_cached_verdict_token_init(struct adp_token *,
+                                   const struct adp_store *,
+                                   const struct adp_cached_verdict *v,
+                                   const struct adp_program *,
+                                   uint32_t learn_serial);
 
 /* Brings the validity of 'v' up to 'program' and 'ports', which are present
  * ones of its bridge. */
-void adp_cached_revalidate(struct adp_cached *, const struct adp_program *,
-                           const struct adp_ports *);
+void adp_cached_verdict_revalidate(struct adp_cached_verdict *,
+                                   const struct adp_program *,
+                                   const struct adp_ports *);
 
 /* The verdict of 'token' if it is what a walk would find out now, or NULL.  Then
  * brings the token up to date. */
-static inline struct adp_cached *
-adp_cached_get_current(const struct adp_store *store, struct adp_token *token,
-                       const struct adp_bridge *b,
-                       const struct adp_program *program,
-                       const struct adp_ports *ports, uint32_t learn_serial)
+static inline struct adp_cached_verdict *
+adp_cached_verdict_get_current(const struct adp_store *store,
+                               struct adp_token *token,
+                               const struct adp_bridge *b,
+                               const struct adp_program *program,
+                               const struct adp_ports *ports,
+                               uint32_t learn_serial)
 {
     struct adp_stored *v = adp_store_get(store, token);
     uint32_t now = program->generation;
@@ -160,7 +164,8 @@ adp_cached_get_current(const struct adp_store *store, struct adp_token *token,
     }
     if (OVS_UNLIKELY(v->generation != now
                      || v->ports_serial != (uint32_t) ports->serial)) {
-        adp_cached_revalidate(adp_cached_cast(v), program, ports);
+        adp_cached_verdict_revalidate(adp_cached_verdict_cast(v), program,
+                                      ports);
     }
     if (OVS_UNLIKELY(v->overtaken)) {
         return NULL;
@@ -172,10 +177,10 @@ adp_cached_get_current(const struct adp_store *store, struct adp_token *token,
         token->generation = now;
     }
     return (!v->on_learn || token->learn_seq == learn_serial
-            ? adp_cached_cast(v) : NULL);
+            ? adp_cached_verdict_cast(v) : NULL);
 }
 
 /* The bridge goes; packet threads have left it. */
-void adp_cached_forget(struct adp_bridge *);
+void adp_cached_verdict_forget(struct adp_bridge *);
 
-#endif /* adp-cached.h */
+#endif /* adp-cached-verdict.h */
