@@ -33,8 +33,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
 	antrea-dp/packet/adp-behind.h \
-	antrea-dp/packet/adp-cache.c \
-	antrea-dp/packet/adp-cache.h \
+	antrea-dp/packet/adp-flow-cache.c \
+	antrea-dp/packet/adp-flow-cache.h \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-cached-verdict.h \
 	antrea-dp/packet/adp-csum.h \

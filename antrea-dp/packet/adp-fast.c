@@ -4,7 +4,7 @@
 #include "adp-fast.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-cache.h"
+#include "adp-flow-cache.h"
 #include "adp-cached-verdict.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
@@ -13,7 +13,7 @@
 
 void
 adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
-              struct adp_cache *cache, odp_port_t in_port)
+              struct adp_flow_cache *cache, odp_port_t in_port)
 {
     f->pmd = pmd;
     f->in_port = in_port;
@@ -338,7 +338,7 @@ find_session(const struct adp_fast *f, const struct adp_fast_packet *fp)
                        : adp_session_is4(s, &p->key4)))) {
         return s;
     }
-    return adp_cache_find(f->cache, p);
+    return adp_flow_cache_find(f->cache, p);
 }
 
 bool

@@ -23,7 +23,7 @@
 #include "dp-packet.h"
 
 struct adp_bridge;
-struct adp_cache;
+struct adp_flow_cache;
 struct adp_cached_verdict_content;
 struct adp_program;
 struct adp_ports;
@@ -39,7 +39,7 @@ struct adp_fast_packet {
 
 struct adp_fast {
     struct dp_netdev_pmd_thread *pmd;
-    struct adp_cache *cache;
+    struct adp_flow_cache *cache;
     odp_port_t in_port;
     struct conntrack *tracker;
     long long int now;
@@ -59,7 +59,7 @@ struct adp_fast {
 /* 'in_port': where the packets were received, or ODPP_NONE if they came out of
  * tunnels and have metadata. */
 void adp_fast_init(struct adp_fast *, struct dp_netdev_pmd_thread *,
-                   struct adp_cache *, odp_port_t in_port);
+                   struct adp_flow_cache *, odp_port_t in_port);
 
 /* Notes what upstream's executor wants to know of a packet that was parsed by
  * adp_fast_parse() alone. */

@@ -12,7 +12,7 @@
 #include "adp-input.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-cache.h"
+#include "adp-flow-cache.h"
 #include "adp-cached-verdict.h"
 #include "adp-credit.h"
 #include "adp-draft.h"
@@ -229,8 +229,8 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
             struct adp_cached_verdict_source source;
 
             adp_draft_source(d, &source);
-            adp_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
-                               &source, &d->content, f->now);
+            adp_flow_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
+                                    &source, &d->content, f->now);
         }
         adp_memos_note(f->cache->memos, &fp->parsed, d);
     }
@@ -312,8 +312,8 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         struct adp_cached_verdict_source source;
 
         adp_cached_verdict_source_init(&source, v, w->program, w->ports);
-        adp_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
-                           f->now);
+        adp_flow_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
+                                f->now);
     }
     if (!execute_conntrack(f, w, &e)) {
         return false;
@@ -321,7 +321,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_store_count(f->cache->verdicts, &v->up, dp_packet_size(packet),
                     p->tcp_flags, f->now);
     adp_count_mine(&v->n_cycles, cycles);
-    adp_cache_count_replay(f->cache);
+    adp_flow_cache_count_replay(f->cache);
     adp_fast_init_metadata(f, packet, p->is_ipv6);
     execute_content(f, &e, packet);
     return true;
@@ -334,9 +334,9 @@ replay(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct adp_walk *w;
     bool done = false;
 
-    if (fp->is_parsed && (w = adp_cache_begin_walk(f->cache)) != NULL) {
+    if (fp->is_parsed && (w = adp_flow_cache_begin_walk(f->cache)) != NULL) {
         done = replay_and_execute(f, fp, b, packet, w);
-        adp_cache_end_walk(f->cache);
+        adp_flow_cache_end_walk(f->cache);
     }
     return done;
 }
@@ -363,11 +363,11 @@ handle(struct adp_fast *f, const struct adp_fast_packet *fp,
     enum adp_punt punt = punt_early(f, b, flow);
 
     if (!punt) {
-        struct adp_walk *w = adp_cache_begin_walk(f->cache);
+        struct adp_walk *w = adp_flow_cache_begin_walk(f->cache);
 
         if (w) {
             punt = walk_and_execute(f, fp, b, packet, flow, w);
-            adp_cache_end_walk(f->cache);
+            adp_flow_cache_end_walk(f->cache);
         } else {
             punt = ADP_PUNT_DEPTH;
         }
@@ -517,8 +517,8 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     }
 
     bool compiled = mode == ADP_MODE_COMPILED;
-    adp_fast_init(&f, pmd, adp_cache_begin_batch(), odp_port);
-    fetch(&f, batch, adp_cache_ingress(b, ofp_port));
+    adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), odp_port);
+    fetch(&f, batch, adp_flow_cache_ingress(b, ofp_port));
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((compiled && take(&f, i, b, packet))
             || receive_one(&f, i, packet, b, odp_port, ofp_port)) {
@@ -528,7 +528,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
         }
     }
     adp_fast_flush(&f);
-    adp_cache_end_batch(f.cache);
+    adp_flow_cache_end_batch(f.cache);
     dp_pmd_count_compiled(pmd, true, n_handled);
 }
 
@@ -589,7 +589,7 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
 
     if (!f->packets[i].is_parsed) {
         /* Its like may take the fast path from now on. */
-        adp_cache_add_kind(f->cache, &tunnel, b, ofp_port, f->now);
+        adp_flow_cache_add_kind(f->cache, &tunnel, b, ofp_port, f->now);
     }
     return handle(f, &f->packets[i], b, packet, &flow);
 }
@@ -604,12 +604,14 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     size_t n_handled = 0, n_refused = 0, i;
     struct adp_fast f;
 
-    adp_fast_init(&f, pmd, adp_cache_begin_batch(), ODPP_NONE);
+    adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), ODPP_NONE);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        kinds[i] = adp_cache_find_kind(f.cache, &packet->md.tunnel, f.now);
+        kinds[i] = adp_flow_cache_find_kind(f.cache, &packet->md.tunnel,
+                                            f.now);
         f.packets[i].is_parsed = false;
         if (kinds[i]) {
-            adp_fast_parse(&f, i, packet, adp_cache_ingress_of_kind(kinds[i]));
+            adp_fast_parse(&f, i, packet,
+                           adp_flow_cache_ingress_of_kind(kinds[i]));
         }
     }
     fetch_sessions(&f, n);
@@ -628,7 +630,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
         }
     }
     adp_fast_flush(&f);
-    adp_cache_end_batch(f.cache);
+    adp_flow_cache_end_batch(f.cache);
     if (n_handled) {
         dp_pmd_count_compiled(pmd, false, n_handled);
     }

@@ -8,7 +8,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
-#include "adp-cache.h"
+#include "adp-flow-cache.h"
 #include "conntrack-half-open.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
@@ -27,7 +27,7 @@ set_max_sessions(void)
     LIST_FOR_EACH (b, list_node, &adp_bridges) {
         max = MAX(max, b->max_sessions);
     }
-    adp_cache_set_capacity(max ? max : ADP_CACHE_DEFAULT_CAPACITY);
+    adp_flow_cache_set_capacity(max ? max : ADP_FLOW_CACHE_DEFAULT_CAPACITY);
 }
 
 static void
@@ -36,12 +36,12 @@ configure_max_sessions(struct adp_bridge *b, const struct smap *other_config)
     const char *s = smap_get(other_config, "antrea-dp-max-sessions");
     unsigned long long int n = 0;
 
-    if (s && (!str_to_ullong(s, 10, &n) || n < ADP_CACHE_MIN_CAPACITY
-              || n > ADP_CACHE_MAX_CAPACITY)) {
+    if (s && (!str_to_ullong(s, 10, &n) || n < ADP_FLOW_CACHE_MIN_CAPACITY
+              || n > ADP_FLOW_CACHE_MAX_CAPACITY)) {
         VLOG_ERR("bridge %s: other_config:antrea-dp-max-sessions: must be a "
                  "number from %"PRIu64" to %"PRIu64", not \"%s\"",
-                 b->dpif.up.name, ADP_CACHE_MIN_CAPACITY,
-                 ADP_CACHE_MAX_CAPACITY, s);
+                 b->dpif.up.name, ADP_FLOW_CACHE_MIN_CAPACITY,
+                 ADP_FLOW_CACHE_MAX_CAPACITY, s);
         n = 0;
     }
     b->max_sessions = n;

@@ -15,7 +15,7 @@
 #include "adp-appctl.h"
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
-#include "adp-cache.h"
+#include "adp-flow-cache.h"
 #include "adp-cached-verdict.h"
 #include "adp-configure.h"
 #include "adp-control.h"
@@ -72,7 +72,7 @@ adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
     choose_base_type();
     get_page_size();        /* Upstream notes it at the first call. */
-    adp_cache_init();
+    adp_flow_cache_init();
     /* The base class is initialised under its own type. */
     adp_control_init();
     atexit(adp_control_exit);
@@ -225,7 +225,7 @@ adp_class_run(struct ofproto *ofproto)
 
     adp_turns_expect_requests(b);
     adp_journal_run(b);
-    adp_cache_age(time_msec());
+    adp_flow_cache_age(time_msec());
     adp_fold_run(b);
     /* Must see the flows' latest use. */
     adp_expire_run(b, adp_credit_known_until(b));
@@ -461,7 +461,7 @@ hook_bridge_configured(struct ofproto *ofproto,
 static const struct dp_hooks hooks = {
     .received = adp_input_received,
     .decapsulated = adp_input_decapsulated,
-    .idle = adp_cache_age,
+    .idle = adp_flow_cache_age,
     .rule_inserted = hook_rule_inserted,
     .rule_removed = hook_rule_removed,
     .group_removed = hook_group_removed,

@@ -7,7 +7,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
-#include "adp-cache.h"
+#include "adp-flow-cache.h"
 #include "adp-fold.h"
 #include "adp-removal.h"
 #include "adp-show-turns.h"
@@ -152,7 +152,7 @@ stats_tables(struct adp_bridge *b)
 /* Packet threads: of all bridges together. */
 
 static void
-put_sessions(struct json *o, const struct adp_cache_stats *stats)
+put_sessions(struct json *o, const struct adp_flow_cache_stats *stats)
 {
     put_count(o, "sessions", stats->n_sessions);
     put_count(o, "session_capacity", stats->capacity);
@@ -192,16 +192,16 @@ static struct json *
 stats_cache(void)
 {
     struct json *o = json_object_create();
-    struct adp_cache_stats stats;
+    struct adp_flow_cache_stats stats;
 
-    adp_cache_stats_get(&stats);
+    adp_flow_cache_stats_get(&stats);
     put_sessions(o, &stats);
     return o;
 }
 
 /* The cache of thread 'work', which tells its core by its name. */
-static const struct adp_cache_thread *
-find_cache(const struct adp_cache_thread *caches, size_t n,
+static const struct adp_flow_cache_thread *
+find_cache(const struct adp_flow_cache_thread *caches, size_t n,
            const struct dp_pmd_work *work)
 {
     for (size_t i = 0; i < n; i++) {
@@ -228,7 +228,7 @@ put_work(struct json *o, const struct dp_pmd_work *work)
 
 static struct json *
 thread_to_json(const struct dp_pmd_work *work,
-               const struct adp_cache_thread *cache)
+               const struct adp_flow_cache_thread *cache)
 {
     struct json *o = json_object_create();
 
@@ -253,10 +253,10 @@ put_threads(struct json *o, const struct adp_bridge *b)
 {
     struct json *array = json_array_create_empty();
     struct dp_pmd_work sum = { .n_packets = 0 };
-    struct adp_cache_thread *caches;
+    struct adp_flow_cache_thread *caches;
     struct dp_pmd_work *work;
 
-    size_t n_caches = adp_cache_threads_get(&caches);
+    size_t n_caches = adp_flow_cache_threads_get(&caches);
     size_t n = dp_dpif_work(b->dpif.backer->dpif, &work);
     for (size_t i = 0; i < n; i++) {
         json_array_add(array, thread_to_json(&work[i],

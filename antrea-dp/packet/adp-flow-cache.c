@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "adp-cache.h"
+#include "adp-flow-cache.h"
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
@@ -22,9 +22,9 @@
 #define INGRESS_TUNNEL (UINT32_C(1) << 31)
 
 struct thread_cache {
-    struct adp_cache up;
+    struct adp_flow_cache up;
     struct ovs_list list_node;          /* In 'caches'. */
-    char name[sizeof ((struct adp_cache_thread *) NULL)->name];
+    char name[sizeof ((struct adp_flow_cache_thread *) NULL)->name];
 
     int n_batches;                      /* That are being processed. */
     int depth;                          /* Of 'walks'. */
@@ -35,7 +35,7 @@ struct thread_cache {
     uint64_t capacity;                  /* That was asked for. */
     atomic_uint64_t n_inserted, n_replayed, n_idle;
     uint64_t n_evicted_before;          /* From earlier tables. */
-    /* For adp_cache_stats_get(). */
+    /* For adp_flow_cache_stats_get(). */
     atomic_uint64_t n_sessions, n_bytes, real_capacity, n_evicted;
     atomic_uint64_t n_memos, n_memos_evicted;
 };
@@ -44,10 +44,10 @@ static struct ovs_mutex caches_mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list caches OVS_GUARDED_BY(caches_mutex)
     = OVS_LIST_INITIALIZER(&caches);
 
-static atomic_uint64_t wanted_capacity = ADP_CACHE_DEFAULT_CAPACITY;
+static atomic_uint64_t wanted_capacity = ADP_FLOW_CACHE_DEFAULT_CAPACITY;
 
 static struct thread_cache *
-thread_cache_cast(const struct adp_cache *cache)
+thread_cache_cast(const struct adp_flow_cache *cache)
 {
     return CONTAINER_OF(cache, struct thread_cache, up);
 }
@@ -130,13 +130,13 @@ thread_cache_create(void)
 static ovsthread_key_t thread_cache_key;
 
 void
-adp_cache_init(void)
+adp_flow_cache_init(void)
 {
     ovsthread_key_create(&thread_cache_key, thread_cache_destroy);
 }
 
-struct adp_cache *
-adp_cache_begin_batch(void)
+struct adp_flow_cache *
+adp_flow_cache_begin_batch(void)
 {
     struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
     uint64_t wanted;
@@ -156,7 +156,7 @@ adp_cache_begin_batch(void)
 }
 
 void
-adp_cache_end_batch(struct adp_cache *cache)
+adp_flow_cache_end_batch(struct adp_flow_cache *cache)
 {
     if (!--thread_cache_cast(cache)->n_batches) {
         adp_store_end(cache->verdicts);
@@ -164,7 +164,7 @@ adp_cache_end_batch(struct adp_cache *cache)
 }
 
 void
-adp_cache_age(long long int now)
+adp_flow_cache_age(long long int now)
 {
     struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
 
@@ -178,7 +178,7 @@ adp_cache_age(long long int now)
 }
 
 struct adp_walk *
-adp_cache_begin_walk(struct adp_cache *cache)
+adp_flow_cache_begin_walk(struct adp_flow_cache *cache)
 {
     struct thread_cache *tc = thread_cache_cast(cache);
 
@@ -186,7 +186,7 @@ adp_cache_begin_walk(struct adp_cache *cache)
 }
 
 void
-adp_cache_end_walk(struct adp_cache *cache)
+adp_flow_cache_end_walk(struct adp_flow_cache *cache)
 {
     thread_cache_cast(cache)->depth--;
 }
@@ -194,20 +194,20 @@ adp_cache_end_walk(struct adp_cache *cache)
 /* Ingress. */
 
 uint32_t
-adp_cache_ingress(const struct adp_bridge *b, ofp_port_t ofp_port)
+adp_flow_cache_ingress(const struct adp_bridge *b, ofp_port_t ofp_port)
 {
     return (b->serial << 16 | ofp_to_u16(ofp_port)) & ~INGRESS_TUNNEL;
 }
 
 uint32_t
-adp_cache_ingress_of_kind(const struct adp_ingress *kind)
+adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind)
 {
     return kind->number | INGRESS_TUNNEL;
 }
 
 const struct adp_ingress *
-adp_cache_find_kind(struct adp_cache *cache, const struct flow_tnl *tnl,
-                    long long int now)
+adp_flow_cache_find_kind(struct adp_flow_cache *cache,
+                         const struct flow_tnl *tnl, long long int now)
 {
     struct adp_ingress_table *kinds = thread_cache_cast(cache)->kinds;
     const struct adp_ingress *kind = adp_ingress_find(kinds, tnl, now);
@@ -216,9 +216,10 @@ adp_cache_find_kind(struct adp_cache *cache, const struct flow_tnl *tnl,
 }
 
 void
-adp_cache_add_kind(struct adp_cache *cache, const struct flow_tnl *tnl,
-                   struct adp_bridge *b, ofp_port_t ofp_port,
-                   long long int now)
+adp_flow_cache_add_kind(struct adp_flow_cache *cache,
+                        const struct flow_tnl *tnl,
+                        struct adp_bridge *b, ofp_port_t ofp_port,
+                        long long int now)
 {
     adp_ingress_set(thread_cache_cast(cache)->kinds, tnl, b, ofp_port,
                     adp_ports_map_serial(), now);
@@ -227,8 +228,8 @@ adp_cache_add_kind(struct adp_cache *cache, const struct flow_tnl *tnl,
 /* Sessions. */
 
 struct adp_session *
-adp_cache_find(const struct adp_cache *cache,
-               const struct adp_session_packet *p)
+adp_flow_cache_find(const struct adp_flow_cache *cache,
+                    const struct adp_session_packet *p)
 {
     return (p->is_ipv6
             ? adp_sessions_find6(cache->sessions, p->hash, &p->key6)
@@ -236,7 +237,7 @@ adp_cache_find(const struct adp_cache *cache,
 }
 
 static struct adp_session *
-insert(struct adp_cache *cache, const struct adp_session_packet *p)
+insert(struct adp_flow_cache *cache, const struct adp_session_packet *p)
 {
     return (p->is_ipv6
             ? adp_sessions_insert6(cache->sessions, p->hash, &p->key6)
@@ -267,13 +268,13 @@ set_body(struct adp_session_body *body, const struct adp_store *verdicts,
 }
 
 void
-adp_cache_remember(struct adp_cache *cache,
-                   const struct adp_session_packet *p,
-                   const struct adp_walk *w,
-                   const struct conntrack_peek_tuple *tuple,
-                   const struct adp_cached_verdict_source *source,
-                   const struct adp_cached_verdict_content *content,
-                   long long int now)
+adp_flow_cache_remember(struct adp_flow_cache *cache,
+                        const struct adp_session_packet *p,
+                        const struct adp_walk *w,
+                        const struct conntrack_peek_tuple *tuple,
+                        const struct adp_cached_verdict_source *source,
+                        const struct adp_cached_verdict_content *content,
+                        long long int now)
 {
     struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS];
     struct thread_cache *tc = thread_cache_cast(cache);
@@ -287,7 +288,7 @@ adp_cache_remember(struct adp_cache *cache,
         v = adp_cached_verdict_take(cache->verdicts, source, &c, now);
     }
 
-    struct adp_session *old = adp_cache_find(cache, p);
+    struct adp_session *old = adp_flow_cache_find(cache, p);
     if (old) {
         adp_sessions_remove(cache->sessions, old);
     }
@@ -304,7 +305,7 @@ adp_cache_remember(struct adp_cache *cache,
 }
 
 void
-adp_cache_count_replay(struct adp_cache *cache)
+adp_flow_cache_count_replay(struct adp_flow_cache *cache)
 {
     adp_count_mine(&thread_cache_cast(cache)->n_replayed, 1);
 }
@@ -312,7 +313,7 @@ adp_cache_count_replay(struct adp_cache *cache)
 /* Main thread. */
 
 static void
-add_stats(const struct thread_cache *tc, struct adp_cache_stats *stats)
+add_stats(const struct thread_cache *tc, struct adp_flow_cache_stats *stats)
 {
     stats->n_sessions += adp_counted(&tc->n_sessions);
     stats->capacity += adp_counted(&tc->real_capacity);
@@ -328,16 +329,16 @@ add_stats(const struct thread_cache *tc, struct adp_cache_stats *stats)
 }
 
 size_t
-adp_cache_threads_get(struct adp_cache_thread **threadsp)
+adp_flow_cache_threads_get(struct adp_flow_cache_thread **threadsp)
 {
     const struct thread_cache *tc;
     size_t n = 0;
 
     ovs_mutex_lock(&caches_mutex);
-    struct adp_cache_thread *threads = xcalloc(ovs_list_size(&caches),
-                                               sizeof *threads);
+    struct adp_flow_cache_thread *threads = xcalloc(ovs_list_size(&caches),
+                                                    sizeof *threads);
     LIST_FOR_EACH (tc, list_node, &caches) {
-        struct adp_cache_thread *t = &threads[n++];
+        struct adp_flow_cache_thread *t = &threads[n++];
 
         ovs_strlcpy(t->name, tc->name, sizeof t->name);
         add_stats(tc, &t->stats);
@@ -348,7 +349,7 @@ adp_cache_threads_get(struct adp_cache_thread **threadsp)
 }
 
 void
-adp_cache_stats_get(struct adp_cache_stats *stats)
+adp_flow_cache_stats_get(struct adp_flow_cache_stats *stats)
 {
     const struct thread_cache *tc;
 
@@ -361,7 +362,7 @@ adp_cache_stats_get(struct adp_cache_stats *stats)
 }
 
 void
-adp_cache_set_capacity(uint64_t capacity)
+adp_flow_cache_set_capacity(uint64_t capacity)
 {
     atomic_store_relaxed(&wanted_capacity, capacity);
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_FLOW_CACHE_H
+#define ADP_FLOW_CACHE_H 1
+
+/* What a packet thread keeps from one packet to the next: its sessions and
+ * cached verdicts, and the numbers by which a session's key names the place
+ * where a packet came in.
+ *
+ * Thread-safety: an adp_flow_cache belongs to the thread that
+ * adp_flow_cache_begin_batch() returned it to, and goes when that ends.
+ * adp_flow_cache_stats_get(), adp_flow_cache_threads_get() and
+ * adp_flow_cache_set_capacity() are for the main thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "adp-ingress.h"
+#include "adp-store.h"
+#include "openvswitch/types.h"
+
+struct adp_bridge;
+struct adp_cached_verdict_content;
+struct adp_cached_verdict_source;
+struct adp_memos;
+struct adp_session;
+struct adp_session_packet;
+struct adp_sessions;
+struct adp_walk;
+struct conntrack_peek_tuple;
+struct flow_tnl;
+
+struct adp_flow_cache {
+    struct adp_sessions *sessions;
+    struct adp_store *verdicts;
+    struct adp_memos *memos;
+};
+
+/* Before there is any other thread. */
+void adp_flow_cache_init(void);
+
+/* For a batch of packets.  Batches nest: executing a verdict may decapsulate
+ * a packet. */
+struct adp_flow_cache *adp_flow_cache_begin_batch(void);
+void adp_flow_cache_end_batch(struct adp_flow_cache *);
+
+/* A walk for the next packet, or NULL if walks are nested too deep. */
+struct adp_walk *adp_flow_cache_begin_walk(struct adp_flow_cache *);
+void adp_flow_cache_end_walk(struct adp_flow_cache *);
+
+/* The ingress of packets from port 'ofp_port' of 'b'. */
+uint32_t adp_flow_cache_ingress(const struct adp_bridge *b,
+                                ofp_port_t ofp_port);
+
+/* The same for a kind of packets out of a tunnel. */
+uint32_t adp_flow_cache_ingress_of_kind(const struct adp_ingress *);
+
+/* The kind of packets with tunnel metadata 'tnl', if adp_flow_cache_add_kind()
+ * has told which bridge and port they are for and that is still so.  Otherwise
+ * NULL. */
+const struct adp_ingress *adp_flow_cache_find_kind(struct adp_flow_cache *,
+                                                   const struct flow_tnl *tnl,
+                                                   long long int now_ms);
+void adp_flow_cache_add_kind(struct adp_flow_cache *,
+                             const struct flow_tnl *tnl,
+                             struct adp_bridge *, ofp_port_t,
+                             long long int now_ms);
+
+/* When there is nothing else to do, and in between: looks for what nobody
+ * uses, a little at a time. */
+void adp_flow_cache_age(long long int now_ms);
+
+struct adp_session *adp_flow_cache_find(const struct adp_flow_cache *,
+                                        const struct adp_session_packet *);
+
+/* Makes a session of what was decided on the packet: a verdict with 'content'
+ * from 'source', for the packets after it, unless their verdict might be
+ * another.  'w' has the packet's way through conntrack, 'tuple' is the
+ * packet's after NAT. */
+void adp_flow_cache_remember(struct adp_flow_cache *,
+                             const struct adp_session_packet *,
+                             const struct adp_walk *w,
+                             const struct conntrack_peek_tuple *tuple,
+                             const struct adp_cached_verdict_source *,
+                             const struct adp_cached_verdict_content *,
+                             long long int now_ms);
+
+/* Counts a packet that adp-memo.h knew the way of. */
+void adp_flow_cache_count_replay(struct adp_flow_cache *);
+
+/* Sums over all threads. */
+struct adp_flow_cache_stats {
+    uint64_t n_sessions, capacity;
+    uint64_t n_bytes;
+    uint64_t n_inserted, n_evicted, n_idle;
+    uint64_t n_memos, n_memos_evicted;
+    uint64_t n_replayed;                /* Packets, by adp-memo.h. */
+    struct adp_store_counts verdicts;
+    struct adp_ingress_counts kinds;    /* Of packets out of tunnels. */
+};
+void adp_flow_cache_stats_get(struct adp_flow_cache_stats *);
+
+/* The same thread by thread.  Returns the number of threads; the caller frees
+ * the array. */
+struct adp_flow_cache_thread {
+    char name[32];                      /* "pmd-c01/id:8"; "" for the main
+                                         * thread. */
+    struct adp_flow_cache_stats stats;
+};
+size_t adp_flow_cache_threads_get(struct adp_flow_cache_thread **);
+
+/* Sessions that each thread may have.  Threads take it up with their next
+ * packet. */
+#define ADP_FLOW_CACHE_MIN_CAPACITY (UINT64_C(1) << 12)
+#define ADP_FLOW_CACHE_DEFAULT_CAPACITY (UINT64_C(1) << 21)
+#define ADP_FLOW_CACHE_MAX_CAPACITY (UINT64_C(1) << 28)
+void adp_flow_cache_set_capacity(uint64_t);
+
+#endif /* adp-flow-cache.h */
