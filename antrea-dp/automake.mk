@@ -48,8 +48,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-fold.h \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
-	antrea-dp/packet/adp-memo.c \
-	antrea-dp/packet/adp-memo.h \
+	antrea-dp/packet/adp-walk-cache.c \
+	antrea-dp/packet/adp-walk-cache.h \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
 	antrea-dp/packet/adp-tunnel.c \

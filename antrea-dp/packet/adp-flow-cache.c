@@ -6,7 +6,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
 #include "adp-draft.h"
-#include "adp-memo.h"
+#include "adp-walk-cache.h"
 #include "adp-rewrite.h"
 #include "adp-session-parse.h"
 #include "ovs-rcu.h"
@@ -37,7 +37,7 @@ struct thread_cache {
     uint64_t n_evicted_before;          /* From earlier tables. */
     /* For adp_flow_cache_stats_get(). */
     atomic_uint64_t n_sessions, n_bytes, real_capacity, n_evicted;
-    atomic_uint64_t n_memos, n_memos_evicted;
+    atomic_uint64_t n_walks, n_walks_evicted;
 };
 
 static struct ovs_mutex caches_mutex = OVS_MUTEX_INITIALIZER;
@@ -64,9 +64,10 @@ publish_stats(struct thread_cache *tc)
     atomic_store_relaxed(&tc->n_evicted,
                          tc->n_evicted_before
                          + adp_sessions_evicted(sessions));
-    atomic_store_relaxed(&tc->n_memos, adp_memos_count(tc->up.memos));
-    atomic_store_relaxed(&tc->n_memos_evicted,
-                         adp_memos_evicted(tc->up.memos));
+    atomic_store_relaxed(&tc->n_walks,
+                         adp_walk_cache_count(tc->up.walk_cache));
+    atomic_store_relaxed(&tc->n_walks_evicted,
+                         adp_walk_cache_evicted(tc->up.walk_cache));
 }
 
 /* Sessions hold nothing: what is left of a table is its memory, and giving that
@@ -96,7 +97,7 @@ thread_cache_destroy(void *tc_)
     ovs_list_remove(&tc->list_node);
     ovs_mutex_unlock(&caches_mutex);
 
-    adp_memos_destroy(tc->up.memos);
+    adp_walk_cache_destroy(tc->up.walk_cache);
     adp_sessions_destroy(tc->up.sessions);
     adp_store_destroy(tc->up.verdicts);
     adp_ingress_table_destroy(tc->kinds);
@@ -118,7 +119,7 @@ thread_cache_create(void)
     tc->kinds = adp_ingress_table_create(MAX_KINDS);
     tc->up.verdicts = adp_store_create(adp_cached_verdict_collector(),
                                        MAX_VERDICTS);
-    tc->up.memos = adp_memos_create(tc->up.verdicts);
+    tc->up.walk_cache = adp_walk_cache_create(tc->up.verdicts);
     create_sessions(tc);
 
     ovs_mutex_lock(&caches_mutex);
@@ -170,7 +171,7 @@ adp_flow_cache_age(long long int now)
 
     if (tc && !tc->n_batches) {
         adp_store_age(tc->up.verdicts, now);
-        adp_memos_age(tc->up.memos, now);
+        adp_walk_cache_age(tc->up.walk_cache, now);
         adp_ingress_age(tc->kinds, now);
         adp_count_mine(&tc->n_idle, adp_sessions_age(tc->up.sessions, now));
         publish_stats(tc);
@@ -321,8 +322,8 @@ add_stats(const struct thread_cache *tc, struct adp_flow_cache_stats *stats)
     stats->n_inserted += adp_counted(&tc->n_inserted);
     stats->n_evicted += adp_counted(&tc->n_evicted);
     stats->n_idle += adp_counted(&tc->n_idle);
-    stats->n_memos += adp_counted(&tc->n_memos);
-    stats->n_memos_evicted += adp_counted(&tc->n_memos_evicted);
+    stats->n_walks += adp_counted(&tc->n_walks);
+    stats->n_walks_evicted += adp_counted(&tc->n_walks_evicted);
     stats->n_replayed += adp_counted(&tc->n_replayed);
     adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
     adp_ingress_add_counts(tc->kinds, &stats->kinds);

@@ -23,7 +23,7 @@
 struct adp_bridge;
 struct adp_cached_verdict_content;
 struct adp_cached_verdict_source;
-struct adp_memos;
+struct adp_walk_cache;
 struct adp_session;
 struct adp_session_packet;
 struct adp_sessions;
@@ -34,7 +34,7 @@ struct flow_tnl;
 struct adp_flow_cache {
     struct adp_sessions *sessions;
     struct adp_store *verdicts;
-    struct adp_memos *memos;
+    struct adp_walk_cache *walk_cache;
 };
 
 /* Before there is any other thread. */
@@ -86,7 +86,7 @@ void adp_flow_cache_remember(struct adp_flow_cache *,
                              const struct adp_cached_verdict_content *,
                              long long int now_ms);
 
-/* Counts a packet that adp-memo.h knew the way of. */
+/* Counts a packet for which a cached walk was replayed. */
 void adp_flow_cache_count_replay(struct adp_flow_cache *);
 
 /* Sums over all threads. */
@@ -94,8 +94,8 @@ struct adp_flow_cache_stats {
     uint64_t n_sessions, capacity;
     uint64_t n_bytes;
     uint64_t n_inserted, n_evicted, n_idle;
-    uint64_t n_memos, n_memos_evicted;
-    uint64_t n_replayed;                /* Packets, by adp-memo.h. */
+    uint64_t n_walks, n_walks_evicted;
+    uint64_t n_replayed;                /* Packets, by cached walks. */
     struct adp_store_counts verdicts;
     struct adp_ingress_counts kinds;    /* Of packets out of tunnels. */
 };

@@ -18,7 +18,7 @@
 #include "adp-draft.h"
 #include "adp-fast.h"
 #include "adp-install.h"
-#include "adp-memo.h"
+#include "adp-walk-cache.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "adp-walk.h"
@@ -232,7 +232,7 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
             adp_flow_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
                                     &source, &d->content, f->now);
         }
-        adp_memos_note(f->cache->memos, &fp->parsed, d);
+        adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, d);
     }
 }
 
@@ -283,8 +283,8 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     return ADP_PUNT_NONE;
 }
 
-/* The same by a memo of an earlier walk.  Returns false, and has done nothing,
- * if there is none that fits. */
+/* The same by an earlier walk that is cached.  Returns false, and has done
+ * nothing, if there is none that fits. */
 static bool
 replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
                    struct adp_bridge *b, struct dp_packet *packet,
@@ -297,8 +297,9 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     uint64_t start = cycles_counter_update(perf);
     adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
                      f->now);
-    struct adp_cached_verdict *v = adp_memos_replay(f->cache->memos, p, w,
-                                                    &e.tuple, &e.content.nat);
+    struct adp_cached_verdict *v
+        = adp_walk_cache_replay(f->cache->walk_cache, p, w, &e.tuple,
+                                &e.content.nat);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
     if (!v || (v->content.missed && adp_bridge_sends_misses(b))) {
@@ -400,11 +401,11 @@ tunnel_options(const struct adp_bridge *b)
     return ofproto_get_tun_tab(&b->dpif.up);
 }
 
-/* Fetches memos for packets that have no session. */
+/* Fetches cached walks for packets that have no session. */
 static void
-fetch_memos(struct adp_fast *f, size_t n)
+fetch_walks(struct adp_fast *f, size_t n)
 {
-    struct adp_memo_fetch fetches[NETDEV_MAX_BURST];
+    struct adp_walk_fetch fetches[NETDEV_MAX_BURST];
     uint8_t packets[NETDEV_MAX_BURST];
     size_t n_fetches = 0;
 
@@ -413,13 +414,13 @@ fetch_memos(struct adp_fast *f, size_t n)
             packets[n_fetches++] = i;
         }
     }
-    if (n_fetches < 2 || !adp_memos_count(f->cache->memos)) {
+    if (n_fetches < 2 || !adp_walk_cache_count(f->cache->walk_cache)) {
         return;                 /* Nothing to overlap with. */
     }
-    for (int stage = 0; stage < ADP_MEMO_STAGES; stage++) {
+    for (int stage = 0; stage < ADP_WALK_FETCH_STAGES; stage++) {
         for (size_t i = 0; i < n_fetches; i++) {
-            adp_memos_fetch(f->cache->memos, f->tracker, stage,
-                            &f->packets[packets[i]].parsed, &fetches[i]);
+            adp_walk_cache_fetch(f->cache->walk_cache, f->tracker, stage,
+                                 &f->packets[packets[i]].parsed, &fetches[i]);
         }
     }
 }
@@ -462,7 +463,7 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
         adp_fast_parse(f, i, packet, ingress);
     }
     fetch_sessions(f, dp_packet_batch_size(batch));
-    fetch_memos(f, dp_packet_batch_size(batch));
+    fetch_walks(f, dp_packet_batch_size(batch));
 }
 
 /* A packet that the fast path did not take. */

@@ -24,7 +24,7 @@
 #include "adp-fold.h"
 #include "adp-input.h"
 #include "adp-journal.h"
-#include "adp-memo.h"
+#include "adp-walk-cache.h"
 #include "adp-rcu.h"
 #include "adp-removal.h"
 #include "adp-tunnel.h"
@@ -154,7 +154,7 @@ adp_class_ct_set_zone_timeout_policy(const char *type OVS_UNUSED,
                                      uint16_t zone, struct simap *tp)
 {
     base->ct_set_zone_timeout_policy(base_type, zone, tp);
-    adp_memos_invalidate();
+    adp_walk_cache_invalidate();
 }
 
 static void

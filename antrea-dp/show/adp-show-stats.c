@@ -161,8 +161,8 @@ put_sessions(struct json *o, const struct adp_flow_cache_stats *stats)
     put_count(o, "sessions_inserted", stats->n_inserted);
     put_count(o, "sessions_evicted", stats->n_evicted);
     put_count(o, "sessions_idle", stats->n_idle);
-    put_count(o, "memos", stats->n_memos);
-    put_count(o, "memos_evicted", stats->n_memos_evicted);
+    put_count(o, "memos", stats->n_walks);
+    put_count(o, "memos_evicted", stats->n_walks_evicted);
     put_count(o, "replays", stats->n_replayed);
     put_count(o, "verdicts_leaving", stats->verdicts.n_leaving);
     put_count(o, "verdict_bytes", stats->verdicts.n_bytes);

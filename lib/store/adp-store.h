@@ -12,8 +12,8 @@
  * A store has a fixed number of slots.  A verdict gets one, with the number of
  * its life, and is found again by the hash of its content, so that all packets
  * with that content share it.  Whoever wants to come back to it (sessions,
- * memos) keeps a token, struct adp_token, which holds nothing: when the verdict
- * leaves, its tokens are worth nothing any more.
+ * cached walks) keeps a token, struct adp_token, which holds nothing: when the
+ * verdict leaves, its tokens are worth nothing any more.
  *
  * It leaves
  *

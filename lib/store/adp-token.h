@@ -3,8 +3,8 @@
 #ifndef ADP_TOKEN_H
 #define ADP_TOKEN_H 1
 
-/* What sessions and memos hold of a verdict in the store (adp-store.h): which
- * one it is, and when it was found right.
+/* What sessions and cached walks hold of a verdict in the store (adp-store.h):
+ * which one it is, and when it was found right.
  *
  * A token keeps nothing alive.  When its verdict has left, another may have
  * come into the slot, but that has another life. */

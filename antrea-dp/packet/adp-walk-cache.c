@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "adp-memo.h"
+#include "adp-walk-cache.h"
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
@@ -10,24 +10,24 @@
 #include "adp-session-parse.h"
 #include "adp-tuple.h"
 
-#define N_MEMOS 16384
+#define N_WALKS 16384
 #define N_SIGHTINGS 4096
 #define N_SIGHTING_WAYS 4
 
 /* What a key's l4.zero is in this table, where it has no other meaning. */
 enum { KEY_PACKET = 1, KEY_BUCKET = 2, KEY_SYN = 4 };
 
-struct adp_memo {
-    uint32_t epoch;                     /* Of adp_memos_invalidate(). */
+struct adp_cached_walk {
+    uint32_t epoch;                     /* Of adp_walk_cache_invalidate(). */
     const struct adp_group *group;      /* That chooses next, or NULL. */
     size_t n_steps;
     struct adp_ct_step steps[];         /* Before that. */
 };
 
-/* The token in the body of a memo's session is of its verdict, whose hits have
- * a reference to the memo's group. */
-struct adp_memos {
-    struct adp_sessions *table;         /* 'conn0' is the struct adp_memo. */
+/* The token in the body of a walk's session is of its verdict, whose hits have
+ * a reference to the walk's group. */
+struct adp_walk_cache {
+    struct adp_sessions *table;         /* 'conn0' is the adp_cached_walk. */
     struct adp_store *verdicts;
     /* Keys met before, by hash, the latest of each hash first. */
     uint16_t sightings[N_SIGHTINGS][N_SIGHTING_WAYS];
@@ -45,7 +45,7 @@ present_epoch(void)
 }
 
 void
-adp_memos_invalidate(void)
+adp_walk_cache_invalidate(void)
 {
     uint32_t orig;
 
@@ -53,44 +53,44 @@ adp_memos_invalidate(void)
 }
 
 static void
-memo_free(struct adp_session_body *body, void *aux)
+walk_free(struct adp_session_body *body, void *aux)
 {
     free(body->conn0);
 }
 
-struct adp_memos *
-adp_memos_create(struct adp_store *verdicts)
+struct adp_walk_cache *
+adp_walk_cache_create(struct adp_store *verdicts)
 {
-    struct adp_memos *memos = xzalloc(sizeof *memos);
+    struct adp_walk_cache *cache = xzalloc(sizeof *cache);
 
-    memos->table = adp_sessions_create(N_MEMOS, memo_free, NULL);
-    memos->verdicts = verdicts;
-    return memos;
+    cache->table = adp_sessions_create(N_WALKS, walk_free, NULL);
+    cache->verdicts = verdicts;
+    return cache;
 }
 
 void
-adp_memos_destroy(struct adp_memos *memos)
+adp_walk_cache_destroy(struct adp_walk_cache *cache)
 {
-    adp_sessions_destroy(memos->table);
-    free(memos);
+    adp_sessions_destroy(cache->table);
+    free(cache);
 }
 
 size_t
-adp_memos_count(const struct adp_memos *memos)
+adp_walk_cache_count(const struct adp_walk_cache *cache)
 {
-    return adp_sessions_count(memos->table);
+    return adp_sessions_count(cache->table);
 }
 
 uint64_t
-adp_memos_evicted(const struct adp_memos *memos)
+adp_walk_cache_evicted(const struct adp_walk_cache *cache)
 {
-    return adp_sessions_evicted(memos->table);
+    return adp_sessions_evicted(cache->table);
 }
 
 void
-adp_memos_age(struct adp_memos *memos, long long int now)
+adp_walk_cache_age(struct adp_walk_cache *cache, long long int now)
 {
-    adp_sessions_age(memos->table, now);
+    adp_sessions_age(cache->table, now);
 }
 
 /* Keys. */
@@ -102,16 +102,17 @@ key_l4(struct adp_session_packet *key)
 }
 
 static void
-key_rehash(const struct adp_memos *memos, struct adp_session_packet *key)
+key_rehash(const struct adp_walk_cache *cache,
+           struct adp_session_packet *key)
 {
-    const struct adp_session_seeds *seeds = adp_sessions_seeds(memos->table);
+    const struct adp_session_seeds *seeds = adp_sessions_seeds(cache->table);
 
     key->hash = (key->is_ipv6 ? adp_session_hash6(seeds, &key->key6)
                  : adp_session_hash4(seeds, &key->key4));
 }
 
 static void
-key_for_packet(const struct adp_memos *memos,
+key_for_packet(const struct adp_walk_cache *cache,
                const struct adp_session_packet *p,
                struct adp_session_packet *key)
 {
@@ -122,66 +123,68 @@ key_for_packet(const struct adp_memos *memos,
     if ((p->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
         key_l4(key)->zero |= KEY_SYN;
     }
-    key_rehash(memos, key);
+    key_rehash(cache, key);
 }
 
 /* From the packet's key to the one that 'bucket' goes with.  False if there is
  * none. */
 static bool
-key_for_bucket(const struct adp_memos *memos, struct adp_session_packet *key,
-               uint32_t bucket)
+key_for_bucket(const struct adp_walk_cache *cache,
+               struct adp_session_packet *key, uint32_t bucket)
 {
     if (bucket > UINT16_MAX) {
         return false;
     }
     key_l4(key)->tp_src = htons(bucket);
     key_l4(key)->zero = KEY_BUCKET;
-    key_rehash(memos, key);
+    key_rehash(cache, key);
     return true;
 }
 
 static struct adp_session *
-find(const struct adp_memos *memos, const struct adp_session_packet *key)
+find(const struct adp_walk_cache *cache,
+     const struct adp_session_packet *key)
 {
     return (key->is_ipv6
-            ? adp_sessions_find6(memos->table, key->hash, &key->key6)
-            : adp_sessions_find4(memos->table, key->hash, &key->key4));
+            ? adp_sessions_find6(cache->table, key->hash, &key->key6)
+            : adp_sessions_find4(cache->table, key->hash, &key->key4));
 }
 
 /* Replaying. */
 
-/* The memo, and its verdict in '*verdictp', if they still hold. */
-static const struct adp_memo *
-find_current(struct adp_memos *memos, const struct adp_session_packet *key,
+/* The cached walk, and its verdict in '*verdictp', if they still hold. */
+static const struct adp_cached_walk *
+find_current(struct adp_walk_cache *cache,
+             const struct adp_session_packet *key,
              const struct adp_walk *w, struct adp_cached_verdict **verdictp)
 {
-    struct adp_session *s = find(memos, key);
+    struct adp_session *s = find(cache, key);
 
     if (!s) {
         return NULL;
     }
 
     struct adp_session_body *body = adp_session_body(s);
-    const struct adp_memo *memo = body->conn0;
+    const struct adp_cached_walk *cached = body->conn0;
     struct adp_cached_verdict *v
-        = adp_cached_verdict_get_current(memos->verdicts, &body->token,
+        = adp_cached_verdict_get_current(cache->verdicts, &body->token,
                                          w->bridge, w->program, w->ports,
                                          w->learn_serial);
-    if (OVS_UNLIKELY(!v || memo->epoch != present_epoch())) {
-        adp_sessions_remove(memos->table, s);
+    if (OVS_UNLIKELY(!v || cached->epoch != present_epoch())) {
+        adp_sessions_remove(cache->table, s);
         return NULL;
     }
     adp_session_use(body, adp_session_age(w->ct.peek.now));
     *verdictp = v;
-    return memo;
+    return cached;
 }
 
 static bool
-repeat_steps(const struct adp_memo *memo, struct adp_walk *w,
+repeat_steps(const struct adp_cached_walk *cached, struct adp_walk *w,
              struct conntrack_peek_tuple *tuple)
 {
-    for (size_t i = 0; i < memo->n_steps; i++) {
-        if (!adp_ct_repeat(&w->ct, &memo->steps[i], tuple)) {
+    for (size_t i = 0; i < cached->n_steps; i++) {
+        if (!adp_ct_repeat(&w->ct, &cached->steps[i], tuple)) {
             return false;
         }
     }
@@ -224,11 +227,12 @@ prefetch_lines(const void *p, size_t n)
 }
 
 static void
-fetch_memo(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
+fetch_walk(const struct adp_walk_cache *cache,
+           struct adp_walk_fetch *fetch)
 {
     const struct adp_session_packet *key = &fetch->key;
 
-    fetch->memo = NULL;
+    fetch->cached = NULL;
     if (fetch->candidate
         && (key->is_ipv6 ? adp_session_is6(fetch->candidate, &key->key6)
             : adp_session_is4(fetch->candidate, &key->key4))) {
@@ -237,30 +241,30 @@ fetch_memo(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
 
         /* What all packets of a batch need must fit into the first level of
          * the cache. */
-        fetch->memo = body->conn0;
+        fetch->cached = body->conn0;
         fetch->token = &body->token;
-        prefetch_lines(fetch->memo, 4);
-        prefetch_lines(adp_store_at(memos->verdicts, body->token.slot), 3);
+        prefetch_lines(fetch->cached, 4);
+        prefetch_lines(adp_store_at(cache->verdicts, body->token.slot), 3);
     }
 }
 
-/* What conntrack looks at in the steps of a memo, if it leaves the packet's
+/* What conntrack looks at in the steps of a walk, if it leaves the packet's
  * source port alone. */
 static void
 fetch_steps(const struct conntrack *tracker,
             const struct adp_session_packet *p,
-            const struct adp_memo_fetch *fetch)
+            const struct adp_walk_fetch *fetch)
 {
-    const struct adp_memo *memo = fetch->memo;
+    const struct adp_cached_walk *cached = fetch->cached;
     struct conntrack_peek_tuple tuple;
     int last_zone = -1;
 
-    if (!memo) {
+    if (!cached) {
         return;
     }
     adp_tuple_from_packet(&tuple, p);
-    for (size_t i = 0; i < memo->n_steps; i++) {
-        const struct adp_ct_step *step = &memo->steps[i];
+    for (size_t i = 0; i < cached->n_steps; i++) {
+        const struct adp_ct_step *step = &cached->steps[i];
         struct conntrack_peek_tuple after = step->tuple;
 
         if (step->req.zone != last_zone) {
@@ -280,21 +284,22 @@ fetch_steps(const struct conntrack *tracker,
 /* On to what comes after the choice of a bucket.  It is the right one if
  * conntrack leaves the packet as it is, as it does with new connections. */
 
-/* The memo's group, or NULL.  It may have gone with the verdict. */
+/* The walk's group, or NULL.  It may have gone with the verdict. */
 static const struct adp_group *
-group_of(const struct adp_memos *memos, const struct adp_memo_fetch *fetch)
+group_of(const struct adp_walk_cache *cache,
+         const struct adp_walk_fetch *fetch)
 {
-    return (fetch->memo && fetch->memo->group
-            && adp_store_get(memos->verdicts, fetch->token)
-            ? fetch->memo->group : NULL);
+    return (fetch->cached && fetch->cached->group
+            && adp_store_get(cache->verdicts, fetch->token)
+            ? fetch->cached->group : NULL);
 }
 
 static void
-fetch_choice(const struct adp_memos *memos,
+fetch_choice(const struct adp_walk_cache *cache,
              const struct adp_session_packet *p,
-             const struct adp_memo_fetch *fetch)
+             const struct adp_walk_fetch *fetch)
 {
-    const struct adp_group *group = group_of(memos, fetch);
+    const struct adp_group *group = group_of(cache, fetch);
     struct conntrack_peek_tuple tuple;
     struct flow flow;
 
@@ -306,29 +311,30 @@ fetch_choice(const struct adp_memos *memos,
 }
 
 static void
-fetch_next(const struct adp_memos *memos, const struct adp_session_packet *p,
-           struct adp_memo_fetch *fetch)
+fetch_next(const struct adp_walk_cache *cache,
+           const struct adp_session_packet *p, struct adp_walk_fetch *fetch)
 {
-    const struct adp_group *group = group_of(memos, fetch);
+    const struct adp_group *group = group_of(cache, fetch);
     struct conntrack_peek_tuple tuple;
 
     fetch->goes_on = false;
     if (group) {
         adp_tuple_from_packet(&tuple, p);
-        fetch->goes_on = key_for_bucket(memos, &fetch->key,
+        fetch->goes_on = key_for_bucket(cache, &fetch->key,
                                         choose_bucket(group, &tuple,
                                                       p->nw_proto));
         if (fetch->goes_on) {
-            adp_sessions_prefetch(memos->table, fetch->key.hash);
+            adp_sessions_prefetch(cache->table, fetch->key.hash);
         }
     }
 }
 
 static void
-fetch_candidate(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
+fetch_candidate(const struct adp_walk_cache *cache,
+                struct adp_walk_fetch *fetch)
 {
     fetch->candidate = (fetch->goes_on
-                        ? adp_sessions_candidate(memos->table,
+                        ? adp_sessions_candidate(cache->table,
                                                  fetch->key.hash)
                         : NULL);
     if (fetch->candidate && fetch->key.is_ipv6) {
@@ -337,31 +343,31 @@ fetch_candidate(const struct adp_memos *memos, struct adp_memo_fetch *fetch)
 }
 
 void
-adp_memos_fetch(const struct adp_memos *memos,
-                const struct conntrack *tracker, int stage,
-                const struct adp_session_packet *p,
-                struct adp_memo_fetch *fetch)
+adp_walk_cache_fetch(const struct adp_walk_cache *cache,
+                     const struct conntrack *tracker, int stage,
+                     const struct adp_session_packet *p,
+                     struct adp_walk_fetch *fetch)
 {
     switch (stage) {
     case 0:
-        key_for_packet(memos, p, &fetch->key);
-        adp_sessions_prefetch(memos->table, fetch->key.hash);
+        key_for_packet(cache, p, &fetch->key);
+        adp_sessions_prefetch(cache->table, fetch->key.hash);
         fetch->goes_on = true;
         break;
     case 1:
     case 5:
-        fetch_candidate(memos, fetch);
+        fetch_candidate(cache, fetch);
         break;
     case 2:
     case 6:
-        fetch_memo(memos, fetch);
+        fetch_walk(cache, fetch);
         break;
     case 3:
         fetch_steps(tracker, p, fetch);
-        fetch_choice(memos, p, fetch);
+        fetch_choice(cache, p, fetch);
         break;
     case 4:
-        fetch_next(memos, p, fetch);
+        fetch_next(cache, p, fetch);
         break;
     case 7:
         if (fetch->goes_on) {
@@ -374,40 +380,41 @@ adp_memos_fetch(const struct adp_memos *memos,
 }
 
 struct adp_cached_verdict *
-adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
-                 struct adp_walk *w, struct conntrack_peek_tuple *tuple,
-                 bool *nat)
+adp_walk_cache_replay(struct adp_walk_cache *cache,
+                      const struct adp_session_packet *p,
+                      struct adp_walk *w, struct conntrack_peek_tuple *tuple,
+                      bool *nat)
 {
     struct conntrack_peek_tuple original;
     struct adp_session_packet key;
-    const struct adp_memo *memo;
+    const struct adp_cached_walk *cached;
     struct adp_cached_verdict *v;
 
-    if (!adp_sessions_count(memos->table)) {
+    if (!adp_sessions_count(cache->table)) {
         return NULL;
     }
-    key_for_packet(memos, p, &key);
-    memo = find_current(memos, &key, w, &v);
-    if (!memo) {
+    key_for_packet(cache, p, &key);
+    cached = find_current(cache, &key, w, &v);
+    if (!cached) {
         return NULL;
     }
 
     adp_tuple_from_packet(&original, p);
     *tuple = original;
-    if (!repeat_steps(memo, w, tuple)) {
+    if (!repeat_steps(cached, w, tuple)) {
         return NULL;
     }
-    if (memo->group) {
-        uint32_t bucket = choose_bucket(memo->group, tuple, p->nw_proto);
+    if (cached->group) {
+        uint32_t bucket = choose_bucket(cached->group, tuple, p->nw_proto);
 
         /* Packets are counted for what comes after the choice alone. */
         adp_store_touch(&v->up, w->ct.peek.now);
 
-        if (!key_for_bucket(memos, &key, bucket)) {
+        if (!key_for_bucket(cache, &key, bucket)) {
             return NULL;
         }
-        memo = find_current(memos, &key, w, &v);
-        if (!memo || !repeat_steps(memo, w, tuple)) {
+        cached = find_current(cache, &key, w, &v);
+        if (!cached || !repeat_steps(cached, w, tuple)) {
             return NULL;
         }
     }
@@ -419,9 +426,9 @@ adp_memos_replay(struct adp_memos *memos, const struct adp_session_packet *p,
 
 /* True if the key was met before; it has been now. */
 static bool
-was_sighted(struct adp_memos *memos, uint32_t hash)
+was_sighted(struct adp_walk_cache *cache, uint32_t hash)
 {
-    uint16_t *ways = memos->sightings[hash % N_SIGHTINGS];
+    uint16_t *ways = cache->sightings[hash % N_SIGHTINGS];
     uint16_t tag = hash >> 16 | 1;
 
     for (int i = 0; i < N_SIGHTING_WAYS; i++) {
@@ -485,23 +492,23 @@ may_be_noted(const struct adp_draft *d, const struct adp_session_packet *p)
 }
 
 static void
-put(struct adp_memos *memos, const struct adp_session_packet *key,
+put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     const struct adp_draft *d, size_t from, size_t to,
     const struct adp_group *group)
 {
     const struct adp_walk *w = d->w;
     struct adp_cached_verdict_content content;
     struct adp_cached_verdict_source source;
-    struct adp_session *s = find(memos, key);
+    struct adp_session *s = find(cache, key);
 
     memcpy(&content, &d->content, sizeof content);
     if (s) {
-        adp_sessions_remove(memos->table, s);
+        adp_sessions_remove(cache->table, s);
     }
 
     content.decided = true;
     adp_draft_source(d, &source);
-    struct adp_cached_verdict *v = adp_cached_verdict_take(memos->verdicts,
+    struct adp_cached_verdict *v = adp_cached_verdict_take(cache->verdicts,
                                                            &source, &content,
                                                            w->ct.peek.now);
     if (!v) {
@@ -509,26 +516,28 @@ put(struct adp_memos *memos, const struct adp_session_packet *key,
     }
 
     size_t n = to - from;
-    struct adp_memo *memo = xmalloc(sizeof *memo + n * sizeof *memo->steps);
-    memo->epoch = present_epoch();
+    struct adp_cached_walk *cached
+        = xmalloc(sizeof *cached + n * sizeof *cached->steps);
+    cached->epoch = present_epoch();
     /* The verdict's hits have a reference to it. */
-    memo->group = group;
-    memo->n_steps = n;
-    memcpy(memo->steps, &w->ct.steps[from], n * sizeof *memo->steps);
+    cached->group = group;
+    cached->n_steps = n;
+    memcpy(cached->steps, &w->ct.steps[from], n * sizeof *cached->steps);
 
     s = (key->is_ipv6
-         ? adp_sessions_insert6(memos->table, key->hash, &key->key6)
-         : adp_sessions_insert4(memos->table, key->hash, &key->key4));
+         ? adp_sessions_insert6(cache->table, key->hash, &key->key6)
+         : adp_sessions_insert4(cache->table, key->hash, &key->key4));
     struct adp_session_body *body = adp_session_body(s);
-    body->conn0 = memo;
+    body->conn0 = cached;
     body->used = adp_session_age(w->ct.peek.now);
-    adp_cached_verdict_token_init(&body->token, memos->verdicts, v, w->program,
+    adp_cached_verdict_token_init(&body->token, cache->verdicts, v, w->program,
                                   w->learn_serial);
 }
 
 void
-adp_memos_note(struct adp_memos *memos, const struct adp_session_packet *p,
-               const struct adp_draft *d)
+adp_walk_cache_add(struct adp_walk_cache *cache,
+                   const struct adp_session_packet *p,
+                   const struct adp_draft *d)
 {
     const struct adp_walk *w = d->w;
     const struct adp_verdict *v = &w->verdict;
@@ -537,19 +546,19 @@ adp_memos_note(struct adp_memos *memos, const struct adp_session_packet *p,
     if (!may_be_noted(d, p)) {
         return;
     }
-    key_for_packet(memos, p, &key);
-    if (!was_sighted(memos, key.hash)) {
+    key_for_packet(cache, p, &key);
+    if (!was_sighted(cache, key.hash)) {
         return;
     }
 
     if (v->n_selects) {
         size_t n = v->select.n_cts;
 
-        put(memos, &key, d, 0, n, v->select.group);
-        if (key_for_bucket(memos, &key, v->select.bucket)) {
-            put(memos, &key, d, n, w->ct.n_steps, NULL);
+        put(cache, &key, d, 0, n, v->select.group);
+        if (key_for_bucket(cache, &key, v->select.bucket)) {
+            put(cache, &key, d, n, w->ct.n_steps, NULL);
         }
     } else {
-        put(memos, &key, d, 0, w->ct.n_steps, NULL);
+        put(cache, &key, d, 0, w->ct.n_steps, NULL);
     }
 }
