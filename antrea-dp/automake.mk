@@ -40,8 +40,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-csum.h \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-ct.h \
-	antrea-dp/packet/adp-draft.c \
-	antrea-dp/packet/adp-draft.h \
+	antrea-dp/packet/adp-summary.c \
+	antrea-dp/packet/adp-summary.h \
 	antrea-dp/packet/adp-fast.c \
 	antrea-dp/packet/adp-fast.h \
 	antrea-dp/packet/adp-fold.c \

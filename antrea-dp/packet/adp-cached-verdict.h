@@ -32,7 +32,7 @@
 #include "conntrack-track.h"
 
 struct adp_bridge;
-struct adp_draft;
+struct adp_summary;
 struct adp_tunnel;
 
 #define ADP_CACHED_VERDICT_MAX_CONNS 3

@@ -5,7 +5,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
-#include "adp-draft.h"
+#include "adp-summary.h"
 #include "adp-walk-cache.h"
 #include "adp-rewrite.h"
 #include "adp-session-parse.h"
@@ -284,7 +284,7 @@ adp_flow_cache_remember(struct adp_flow_cache *cache,
 
     memcpy(&c, content, sizeof c);
     memset(refs, 0, sizeof refs);
-    if (adp_draft_conns(&c, &w->ct.peek, refs)) {
+    if (adp_summary_conns(&c, &w->ct.peek, refs)) {
         c.decided = false;
         v = adp_cached_verdict_take(cache->verdicts, source, &c, now);
     }

@@ -15,7 +15,7 @@
 #include "adp-flow-cache.h"
 #include "adp-cached-verdict.h"
 #include "adp-credit.h"
-#include "adp-draft.h"
+#include "adp-summary.h"
 #include "adp-fast.h"
 #include "adp-install.h"
 #include "adp-walk-cache.h"
@@ -191,18 +191,18 @@ execute_content(struct adp_fast *f, const struct execution *e,
 /* Counts a packet that was decided on at the cost of 'cycles'. */
 static void
 count_decided(struct adp_fast *f, struct adp_bridge *b,
-              const struct adp_walk *w, const struct adp_draft *d,
+              const struct adp_walk *w, const struct adp_summary *sum,
               const struct flow *flow, uint64_t n_bytes, uint64_t cycles)
 {
     uint16_t tcp_flags = ntohs(flow->tcp_flags);
     struct adp_cached_verdict *v = NULL;
 
-    if (d && !w->tunnel_lost) {
+    if (sum && !w->tunnel_lost) {
         struct adp_cached_verdict_source source;
 
-        adp_draft_source(d, &source);
+        adp_summary_source(sum, &source);
         v = adp_cached_verdict_for_decided(f->cache->verdicts, &source,
-                                           &d->content, f->now);
+                                           &sum->content, f->now);
     }
     if (v) {
         adp_store_count(f->cache->verdicts, &v->up, n_bytes, tcp_flags,
@@ -222,17 +222,17 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
 /* Remembers a walk for packets to come. */
 static void
 remember(struct adp_fast *f, const struct adp_fast_packet *fp,
-         const struct adp_draft *d, const struct flow *flow)
+         const struct adp_summary *sum, const struct flow *flow)
 {
-    if (fp->is_parsed && may_remember(d->w, flow)) {
-        if (d->w->ct.peek.ordinary && adp_draft_may_be_kept(d)) {
+    if (fp->is_parsed && may_remember(sum->w, flow)) {
+        if (sum->w->ct.peek.ordinary && adp_summary_may_be_kept(sum)) {
             struct adp_cached_verdict_source source;
 
-            adp_draft_source(d, &source);
-            adp_flow_cache_remember(f->cache, &fp->parsed, d->w, &d->tuple,
-                                    &source, &d->content, f->now);
+            adp_summary_source(sum, &source);
+            adp_flow_cache_remember(f->cache, &fp->parsed, sum->w, &sum->tuple,
+                                    &source, &sum->content, f->now);
         }
-        adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, d);
+        adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, sum);
     }
 }
 
@@ -245,7 +245,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
 {
     struct pmd_perf_stats *perf = &f->pmd->perf_stats;
     struct flow flow = *original;
-    struct adp_draft draft;
+    struct adp_summary summary;
     enum adp_punt punt;
 
     uint64_t start = cycles_counter_update(perf);
@@ -259,22 +259,22 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         return punt;
     }
 
-    bool drafted = adp_draft_init(&draft, w, original);
-    count_decided(f, b, w, drafted ? &draft : NULL, original,
+    bool summed_up = adp_summary_init(&summary, w, original);
+    count_decided(f, b, w, summed_up ? &summary : NULL, original,
                   dp_packet_size(packet), cycles);
     learn(b, w);
-    if (drafted) {
-        remember(f, fp, &draft, original);
+    if (summed_up) {
+        remember(f, fp, &summary, original);
     }
 
     struct execution e;
-    if (drafted) {
-        memcpy(&e.content, &draft.content, sizeof e.content);
-        e.actions = draft.actions;
-        e.tuple = draft.tuple;
+    if (summed_up) {
+        memcpy(&e.content, &summary.content, sizeof e.content);
+        e.actions = summary.actions;
+        e.tuple = summary.tuple;
         e.nw_proto = original->nw_proto;
     }
-    if (drafted && execute_conntrack(f, w, &e)) {
+    if (summed_up && execute_conntrack(f, w, &e)) {
         execute_content(f, &e, packet);
     } else {
         adp_fast_execute(f, packet, original, w->verdict.actions.data,

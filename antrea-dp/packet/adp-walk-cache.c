@@ -5,7 +5,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
-#include "adp-draft.h"
+#include "adp-summary.h"
 #include "adp-key.h"
 #include "adp-session-parse.h"
 #include "adp-tuple.h"
@@ -443,10 +443,10 @@ was_sighted(struct adp_walk_cache *cache, uint32_t hash)
 
 /* True if the group chose by what conntrack had left of the packet. */
 static bool
-chose_by_tuple(const struct adp_draft *d,
+chose_by_tuple(const struct adp_summary *sum,
                const struct adp_session_packet *p)
 {
-    const struct adp_walk *w = d->w;
+    const struct adp_walk *w = sum->w;
     const struct adp_verdict *v = &w->verdict;
     struct conntrack_peek_tuple tuple;
     struct flow flow;
@@ -474,13 +474,13 @@ is_reply(const struct adp_walk *w)
 }
 
 static bool
-may_be_noted(const struct adp_draft *d, const struct adp_session_packet *p)
+may_be_noted(const struct adp_summary *sum, const struct adp_session_packet *p)
 {
-    const struct adp_walk *w = d->w;
+    const struct adp_walk *w = sum->w;
     const struct adp_verdict *v = &w->verdict;
 
     return (!(w->program->reads & ADP_READS_TP_SRC)
-            && adp_draft_may_be_kept(d)
+            && adp_summary_may_be_kept(sum)
             && w->ct.peek.applicable
             && w->ct.n_steps && w->ct.n_steps <= ADP_CT_MAX_STEPS
             && w->ct.n_steps == v->n_cts
@@ -488,26 +488,26 @@ may_be_noted(const struct adp_draft *d, const struct adp_session_packet *p)
             && !w->has_ct_timeout
             && v->n_selects <= 1
             && (!v->n_selects || (v->select.bucket != UINT32_MAX
-                                  && chose_by_tuple(d, p))));
+                                  && chose_by_tuple(sum, p))));
 }
 
 static void
 put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
-    const struct adp_draft *d, size_t from, size_t to,
+    const struct adp_summary *sum, size_t from, size_t to,
     const struct adp_group *group)
 {
-    const struct adp_walk *w = d->w;
+    const struct adp_walk *w = sum->w;
     struct adp_cached_verdict_content content;
     struct adp_cached_verdict_source source;
     struct adp_session *s = find(cache, key);
 
-    memcpy(&content, &d->content, sizeof content);
+    memcpy(&content, &sum->content, sizeof content);
     if (s) {
         adp_sessions_remove(cache->table, s);
     }
 
     content.decided = true;
-    adp_draft_source(d, &source);
+    adp_summary_source(sum, &source);
     struct adp_cached_verdict *v = adp_cached_verdict_take(cache->verdicts,
                                                            &source, &content,
                                                            w->ct.peek.now);
@@ -537,13 +537,13 @@ put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
 void
 adp_walk_cache_add(struct adp_walk_cache *cache,
                    const struct adp_session_packet *p,
-                   const struct adp_draft *d)
+                   const struct adp_summary *sum)
 {
-    const struct adp_walk *w = d->w;
+    const struct adp_walk *w = sum->w;
     const struct adp_verdict *v = &w->verdict;
     struct adp_session_packet key;
 
-    if (!may_be_noted(d, p)) {
+    if (!may_be_noted(sum, p)) {
         return;
     }
     key_for_packet(cache, p, &key);
@@ -554,11 +554,11 @@ adp_walk_cache_add(struct adp_walk_cache *cache,
     if (v->n_selects) {
         size_t n = v->select.n_cts;
 
-        put(cache, &key, d, 0, n, v->select.group);
+        put(cache, &key, sum, 0, n, v->select.group);
         if (key_for_bucket(cache, &key, v->select.bucket)) {
-            put(cache, &key, d, n, w->ct.n_steps, NULL);
+            put(cache, &key, sum, n, w->ct.n_steps, NULL);
         }
     } else {
-        put(cache, &key, d, 0, w->ct.n_steps, NULL);
+        put(cache, &key, sum, 0, w->ct.n_steps, NULL);
     }
 }

@@ -31,7 +31,7 @@
 struct adp_bridge;
 struct adp_cached_verdict;
 struct adp_cached_verdict_content;
-struct adp_draft;
+struct adp_summary;
 struct adp_cached_walk;
 struct adp_walk_cache;
 struct adp_store;
@@ -74,7 +74,7 @@ struct adp_cached_verdict *adp_walk_cache_replay(
 /* Writes the walk down, if it is worth it. */
 void adp_walk_cache_add(struct adp_walk_cache *,
                         const struct adp_session_packet *,
-                        const struct adp_draft *);
+                        const struct adp_summary *);
 
 /* Any thread: forgets all walks.  For what a walk depends on and a replay can't
  * see. */

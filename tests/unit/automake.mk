@@ -278,7 +278,7 @@ tests_unit_test_program_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_rewrite_SOURCES = \
 	tests/unit/test-rewrite.c \
-	antrea-dp/packet/adp-draft.c \
+	antrea-dp/packet/adp-summary.c \
 	antrea-dp/packet/adp-rewrite.c
 tests_unit_test_rewrite_LDADD = $(UNIT_LIBS)
 

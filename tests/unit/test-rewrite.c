@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Drafts of verdicts, and packets rewritten as they say, against upstream's
+/* Summaries of verdicts, and packets rewritten as they say, against upstream's
  * executor: random packets, random headers to set, and ct()s whose NAT the
  * executor does by setting addresses and ports.  What goes out must be the same
- * byte for byte.  And drafts of what needs the executor: none is made. */
+ * byte for byte.  And what needs the executor: it has no summary. */
 
 #include <config.h>
 
 #include <check.h>
 #include <netinet/in.h>
 
-#include "adp-draft.h"
+#include "adp-summary.h"
 #include "adp-rewrite.h"
 #include "adp-session.h"
 #include "adp-tunnel.h"
@@ -30,7 +30,7 @@
 #define N_ACTIONS 6
 #define OUTPUT 7
 
-/* What the draft asks a tunnel for. */
+/* What the summary asks a tunnel for. */
 static struct ofpbuf tunnel_actions;
 
 const struct ofpbuf *
@@ -347,7 +347,7 @@ ck_assert_packets_eq(const struct dp_packet *a, const struct dp_packet *b)
 
 static void
 check_session(const struct dp_packet *packet, const struct dp_packet *expected,
-              const struct adp_draft *d)
+              const struct adp_summary *sum)
 {
     struct dp_packet *p = dp_packet_clone(packet);
     struct adp_session s;
@@ -359,8 +359,8 @@ check_session(const struct dp_packet *packet, const struct dp_packet *expected,
     s.v4.key.l4.tp_dst = original.tp_dst;
     s.v4.key.l4.nw_tos = original.nw_tos;
     s.v4.key.l4.nw_ttl = original.nw_ttl;
-    adp_rewrite_session_init(&s, &d->tuple, &d->content);
-    adp_rewrite_by_session(p, &s, &d->content);
+    adp_rewrite_session_init(&s, &sum->tuple, &sum->content);
+    adp_rewrite_by_session(p, &s, &sum->content);
     ck_assert_packets_eq(p, expected);
     dp_packet_delete(p);
 }
@@ -410,15 +410,15 @@ random_case(void)
 
     struct dp_packet *expected = execute(packet);
     struct dp_packet *p = dp_packet_clone(packet);
-    struct adp_draft d;
-    ck_assert(adp_draft_init(&d, &walk, &original));
-    ck_assert_uint_eq(odp_to_u32(d.content.odp_port), OUTPUT);
-    ck_assert_uint_eq(d.content.actions_len, 0);
-    adp_rewrite_to(p, &d.content, &d.tuple, now.nw_proto);
+    struct adp_summary sum;
+    ck_assert(adp_summary_init(&sum, &walk, &original));
+    ck_assert_uint_eq(odp_to_u32(sum.content.odp_port), OUTPUT);
+    ck_assert_uint_eq(sum.content.actions_len, 0);
+    adp_rewrite_to(p, &sum.content, &sum.tuple, now.nw_proto);
     ck_assert_packets_eq(p, expected);
     if (now.nw_proto != IPPROTO_SCTP
         && now.dl_type == htons(ETH_TYPE_IP)) {
-        check_session(packet, expected, &d);
+        check_session(packet, expected, &sum);
     }
     dp_packet_delete(p);
     dp_packet_delete(expected);
@@ -434,12 +434,12 @@ START_TEST(random_verdicts)
 }
 END_TEST
 
-/* Drafts of what isn't only sets and one output. */
+/* Summaries of what isn't only sets and one output. */
 
 static bool
-draft(struct adp_draft *d)
+sum_up(struct adp_summary *sum)
 {
-    return adp_draft_init(d, &walk, &original);
+    return adp_summary_init(sum, &walk, &original);
 }
 
 static void
@@ -462,41 +462,41 @@ put_output(uint32_t port)
 
 START_TEST(nothing_to_do)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
-    ck_assert(draft(&d));
-    ck_assert(d.content.odp_port == ODPP_NONE && !d.content.actions_len);
-    ck_assert(!d.content.nat && !d.content.set_eth && !d.content.set_tos
-              && !d.content.set_ttl);
+    ck_assert(sum_up(&sum));
+    ck_assert(sum.content.odp_port == ODPP_NONE && !sum.content.actions_len);
+    ck_assert(!sum.content.nat && !sum.content.set_eth && !sum.content.set_tos
+              && !sum.content.set_ttl);
     end();
 }
 END_TEST
 
 START_TEST(several_outputs)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
     put_output(1);
     put_output(2);
-    ck_assert(draft(&d));
-    ck_assert(d.content.odp_port == ODPP_NONE);
-    ck_assert_uint_eq(d.content.actions_len, walk.verdict.actions.size);
-    ck_assert_ptr_eq(d.actions, walk.verdict.actions.data);
+    ck_assert(sum_up(&sum));
+    ck_assert(sum.content.odp_port == ODPP_NONE);
+    ck_assert_uint_eq(sum.content.actions_len, walk.verdict.actions.size);
+    ck_assert_ptr_eq(sum.actions, walk.verdict.actions.data);
     end();
 }
 END_TEST
 
 START_TEST(ct_behind_an_output)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
     put_output(1);
     put_ct();
     put_output(2);
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     end();
 
     begin_tcp();
@@ -505,22 +505,22 @@ START_TEST(ct_behind_an_output)
     nl_msg_put_flag(&walk.verdict.actions, OVS_ACTION_ATTR_CT_CLEAR);
     nl_msg_end_nested(&walk.verdict.actions, ofs);
     put_output(2);
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     end();
 }
 END_TEST
 
 START_TEST(ct_that_was_not_noted)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
     put_ct();
     put_ct();
     put_output(1);
-    ck_assert(draft(&d));
+    ck_assert(sum_up(&sum));
     walk.ct.peek.n_steps--;
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     end();
 }
 END_TEST
@@ -529,27 +529,27 @@ END_TEST
  * executor, and so do ports. */
 START_TEST(addresses_that_are_set)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
     now.nw_src = ~original.nw_src;
     put_ipv4(false);
     put_output(1);
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     end();
 
     begin_tcp();
     put_addresses();
     ofpbuf_put(&walk.verdict.actions, plain.data, plain.size);
     put_output(1);
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     end();
 }
 END_TEST
 
 START_TEST(tunnels)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
     ofpbuf_init(&tunnel_actions, 16);
@@ -561,18 +561,18 @@ START_TEST(tunnels)
     ofpbuf_put(&walk.verdict.actions, tunnel_actions.data,
                tunnel_actions.size);
     walk.tunnels[walk.n_tunnels++] = (struct adp_tunnel *) &tunnel_actions;
-    ck_assert(draft(&d));
-    ck_assert_ptr_eq(d.content.tunnel, walk.tunnels[0]);
-    ck_assert_uint_eq(d.content.actions_len, 0);
+    ck_assert(sum_up(&sum));
+    ck_assert_ptr_eq(sum.content.tunnel, walk.tunnels[0]);
+    ck_assert_uint_eq(sum.content.actions_len, 0);
 
     /* Renewed since, or one thing among others. */
     put_output(1);
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     walk.verdict.actions.size = 0;
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
 
     walk.tunnels[walk.n_tunnels++] = (struct adp_tunnel *) &tunnel_actions;
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     ofpbuf_uninit(&tunnel_actions);
     end();
 }
@@ -580,23 +580,23 @@ END_TEST
 
 START_TEST(what_is_kept)
 {
-    struct adp_draft d;
+    struct adp_summary sum;
 
     begin_tcp();
     put_output(1);
-    ck_assert(draft(&d));
-    ck_assert(adp_draft_may_be_kept(&d));
+    ck_assert(sum_up(&sum));
+    ck_assert(adp_summary_may_be_kept(&sum));
     walk.n_ports = ADP_WALK_MAX_PORTS + 1;
-    ck_assert(!adp_draft_may_be_kept(&d));
+    ck_assert(!adp_summary_may_be_kept(&sum));
     walk.n_ports = 0;
     walk.tunnel_lost = true;
-    ck_assert(!adp_draft_may_be_kept(&d));
+    ck_assert(!adp_summary_may_be_kept(&sum));
     walk.tunnel_lost = false;
     walk.verdict.n_learned = 1;
-    ck_assert(!adp_draft_may_be_kept(&d));
+    ck_assert(!adp_summary_may_be_kept(&sum));
 
     walk.verdict.punt = ADP_PUNT_ACTION;
-    ck_assert(!draft(&d));
+    ck_assert(!sum_up(&sum));
     end();
 }
 END_TEST
@@ -640,7 +640,7 @@ START_TEST(connections)
     for (size_t n = 0; n <= ADP_CACHED_VERDICT_MAX_CONNS; n++) {
         memset(&c, 0, sizeof c);
         begin_conns(&peek, n);
-        ck_assert(adp_draft_conns(&c, &peek, refs));
+        ck_assert(adp_summary_conns(&c, &peek, refs));
         ck_assert_uint_eq(c.n_conns, n);
         for (size_t i = 0; i < n; i++) {
             const struct conntrack_expect *e = &c.conns[i];
@@ -663,26 +663,26 @@ START_TEST(connections_that_differ)
 
     begin_conns(&peek, 2);
     conns[1].real.mark++;
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
     begin_conns(&peek, 2);
     conns[1].real.label.u64.hi++;
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
     begin_conns(&peek, 2);
     peek.conns[0].real = NULL;
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
     begin_conns(&peek, 2);
     peek.conns[1].tracked = false;
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
     begin_conns(&peek, 2);
     peek.ordinary = false;
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
     begin_conns(&peek, ADP_CACHED_VERDICT_MAX_CONNS + 1);
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
 
     /* A ct(), and no connection. */
     begin_conns(&peek, 0);
     peek.n_steps = 1;
-    ck_assert(!adp_draft_conns(&c, &peek, refs));
+    ck_assert(!adp_summary_conns(&c, &peek, refs));
 }
 END_TEST
 

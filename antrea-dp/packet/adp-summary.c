@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "adp-draft.h"
+#include "adp-summary.h"
 
 #include "adp-tunnel.h"
 #include "adp-tuple.h"
@@ -9,62 +9,62 @@
 #include "odp-util.h"
 
 static bool
-draft_ethernet(struct adp_draft *d, const struct ovs_key_ethernet *key)
+sum_up_ethernet(struct adp_summary *sum, const struct ovs_key_ethernet *key)
 {
-    d->dl_dst = key->eth_dst;
-    d->dl_src = key->eth_src;
+    sum->dl_dst = key->eth_dst;
+    sum->dl_src = key->eth_src;
     return true;
 }
 
 static bool
-draft_ipv4(struct adp_draft *d, const struct ovs_key_ipv4 *key)
+sum_up_ipv4(struct adp_summary *sum, const struct ovs_key_ipv4 *key)
 {
-    d->tos = key->ipv4_tos;
-    d->ttl = key->ipv4_ttl;
-    return (d->flow->dl_type == htons(ETH_TYPE_IP)
-            && key->ipv4_src == d->tuple.src.ipv4
-            && key->ipv4_dst == d->tuple.dst.ipv4);
+    sum->tos = key->ipv4_tos;
+    sum->ttl = key->ipv4_ttl;
+    return (sum->flow->dl_type == htons(ETH_TYPE_IP)
+            && key->ipv4_src == sum->tuple.src.ipv4
+            && key->ipv4_dst == sum->tuple.dst.ipv4);
 }
 
 static bool
-draft_ipv6(struct adp_draft *d, const struct ovs_key_ipv6 *key)
+sum_up_ipv6(struct adp_summary *sum, const struct ovs_key_ipv6 *key)
 {
-    d->tos = key->ipv6_tclass;
-    d->ttl = key->ipv6_hlimit;
-    return (d->flow->dl_type == htons(ETH_TYPE_IPV6)
-            && key->ipv6_label == d->flow->ipv6_label
-            && !memcmp(&key->ipv6_src, &d->tuple.src.ipv6,
+    sum->tos = key->ipv6_tclass;
+    sum->ttl = key->ipv6_hlimit;
+    return (sum->flow->dl_type == htons(ETH_TYPE_IPV6)
+            && key->ipv6_label == sum->flow->ipv6_label
+            && !memcmp(&key->ipv6_src, &sum->tuple.src.ipv6,
                        sizeof key->ipv6_src)
-            && !memcmp(&key->ipv6_dst, &d->tuple.dst.ipv6,
+            && !memcmp(&key->ipv6_dst, &sum->tuple.dst.ipv6,
                        sizeof key->ipv6_dst));
 }
 
 /* With a mask only the whole or nothing of what differs between packets. */
 static bool
-draft_ipv4_masked(struct adp_draft *d, const struct ovs_key_ipv4 *key,
-                  const struct ovs_key_ipv4 *mask)
+sum_up_ipv4_masked(struct adp_summary *sum, const struct ovs_key_ipv4 *key,
+                   const struct ovs_key_ipv4 *mask)
 {
-    d->tos = (d->tos & ~mask->ipv4_tos) | key->ipv4_tos;
-    d->ttl = (d->ttl & ~mask->ipv4_ttl) | key->ipv4_ttl;
-    return (d->flow->dl_type == htons(ETH_TYPE_IP)
+    sum->tos = (sum->tos & ~mask->ipv4_tos) | key->ipv4_tos;
+    sum->ttl = (sum->ttl & ~mask->ipv4_ttl) | key->ipv4_ttl;
+    return (sum->flow->dl_type == htons(ETH_TYPE_IP)
             && !mask->ipv4_src && !mask->ipv4_dst);
 }
 
 static bool
-draft_ipv6_masked(struct adp_draft *d, const struct ovs_key_ipv6 *key,
-                  const struct ovs_key_ipv6 *mask)
+sum_up_ipv6_masked(struct adp_summary *sum, const struct ovs_key_ipv6 *key,
+                   const struct ovs_key_ipv6 *mask)
 {
-    d->tos = (d->tos & ~mask->ipv6_tclass) | key->ipv6_tclass;
-    d->ttl = (d->ttl & ~mask->ipv6_hlimit) | key->ipv6_hlimit;
-    return (d->flow->dl_type == htons(ETH_TYPE_IPV6)
+    sum->tos = (sum->tos & ~mask->ipv6_tclass) | key->ipv6_tclass;
+    sum->ttl = (sum->ttl & ~mask->ipv6_hlimit) | key->ipv6_hlimit;
+    return (sum->flow->dl_type == htons(ETH_TYPE_IPV6)
             && !mask->ipv6_label
             && is_all_zeros(&mask->ipv6_src, sizeof mask->ipv6_src)
             && is_all_zeros(&mask->ipv6_dst, sizeof mask->ipv6_dst));
 }
 
 static void
-draft_address_masked(struct eth_addr *addr, const struct eth_addr *key,
-                     const struct eth_addr *mask)
+sum_up_address_masked(struct eth_addr *addr, const struct eth_addr *key,
+                      const struct eth_addr *mask)
 {
     for (size_t i = 0; i < ARRAY_SIZE(addr->be16); i++) {
         addr->be16[i] = (addr->be16[i] & ~mask->be16[i]) | key->be16[i];
@@ -72,22 +72,22 @@ draft_address_masked(struct eth_addr *addr, const struct eth_addr *key,
 }
 
 static bool
-draft_set(struct adp_draft *d, const struct nlattr *key)
+sum_up_set(struct adp_summary *sum, const struct nlattr *key)
 {
     switch (nl_attr_type(key)) {
     case OVS_KEY_ATTR_ETHERNET:
-        return draft_ethernet(d, nl_attr_get(key));
+        return sum_up_ethernet(sum, nl_attr_get(key));
     case OVS_KEY_ATTR_IPV4:
-        return draft_ipv4(d, nl_attr_get(key));
+        return sum_up_ipv4(sum, nl_attr_get(key));
     case OVS_KEY_ATTR_IPV6:
-        return draft_ipv6(d, nl_attr_get(key));
+        return sum_up_ipv6(sum, nl_attr_get(key));
     default:
         return false;
     }
 }
 
 static bool
-draft_set_masked(struct adp_draft *d, const struct nlattr *attr)
+sum_up_set_masked(struct adp_summary *sum, const struct nlattr *attr)
 {
     const struct ovs_key_ethernet *eth;
     const struct ovs_key_ipv4 *ipv4;
@@ -96,15 +96,15 @@ draft_set_masked(struct adp_draft *d, const struct nlattr *attr)
     switch (nl_attr_type(attr)) {
     case OVS_KEY_ATTR_ETHERNET:
         eth = nl_attr_get(attr);
-        draft_address_masked(&d->dl_dst, &eth[0].eth_dst, &eth[1].eth_dst);
-        draft_address_masked(&d->dl_src, &eth[0].eth_src, &eth[1].eth_src);
+        sum_up_address_masked(&sum->dl_dst, &eth[0].eth_dst, &eth[1].eth_dst);
+        sum_up_address_masked(&sum->dl_src, &eth[0].eth_src, &eth[1].eth_src);
         return true;
     case OVS_KEY_ATTR_IPV4:
         ipv4 = nl_attr_get(attr);
-        return draft_ipv4_masked(d, ipv4, ipv4 + 1);
+        return sum_up_ipv4_masked(sum, ipv4, ipv4 + 1);
     case OVS_KEY_ATTR_IPV6:
         ipv6 = nl_attr_get(attr);
-        return draft_ipv6_masked(d, ipv6, ipv6 + 1);
+        return sum_up_ipv6_masked(sum, ipv6, ipv6 + 1);
     default:
         return false;
     }
@@ -112,14 +112,14 @@ draft_set_masked(struct adp_draft *d, const struct nlattr *attr)
 
 /* The next ct(): what it does to the headers the walk has noted. */
 static bool
-draft_ct(struct adp_draft *d)
+sum_up_ct(struct adp_summary *sum)
 {
-    const struct conntrack_peek *p = &d->w->ct.peek;
+    const struct conntrack_peek *p = &sum->w->ct.peek;
 
-    if (d->n_steps >= p->n_steps) {
+    if (sum->n_steps >= p->n_steps) {
         return false;
     }
-    d->tuple = p->steps[d->n_steps++];
+    sum->tuple = p->steps[sum->n_steps++];
     return true;
 }
 
@@ -150,9 +150,9 @@ is_free_of_ct(const struct nlattr *actions, size_t len)
 }
 
 static bool
-draft_actions(struct adp_draft *d, const struct ofpbuf *actions)
+sum_up_actions(struct adp_summary *sum, const struct ofpbuf *actions)
 {
-    struct adp_cached_verdict_content *c = &d->content;
+    struct adp_cached_verdict_content *c = &sum->content;
     const struct nlattr *a;
     size_t left;
 
@@ -162,23 +162,23 @@ draft_actions(struct adp_draft *d, const struct ofpbuf *actions)
 
         switch (nl_attr_type(a)) {
         case OVS_ACTION_ATTR_CT:
-            ok = draft_ct(d);
+            ok = sum_up_ct(sum);
             break;
         case OVS_ACTION_ATTR_CT_CLEAR:
             ok = true;
             break;
         case OVS_ACTION_ATTR_SET:
-            ok = draft_set(d, nl_attr_get(a));
+            ok = sum_up_set(sum, nl_attr_get(a));
             break;
         case OVS_ACTION_ATTR_SET_MASKED:
-            ok = draft_set_masked(d, nl_attr_get(a));
+            ok = sum_up_set_masked(sum, nl_attr_get(a));
             break;
         default:
             if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT
                 && left == NLA_ALIGN(a->nla_len)) {
                 c->odp_port = nl_attr_get_odp_port(a);
             } else {
-                d->actions = a;
+                sum->actions = a;
                 c->actions_len = left;
             }
             return is_free_of_ct(a, left);
@@ -203,17 +203,17 @@ tuple_differs(const struct conntrack_peek_tuple *a, const struct flow *flow)
 
 /* What goes into a tunnel is the tunnel's to say. */
 static bool
-draft_tunnel(struct adp_draft *d)
+sum_up_tunnel(struct adp_summary *sum)
 {
-    struct adp_cached_verdict_content *c = &d->content;
-    const struct adp_walk *w = d->w;
+    struct adp_cached_verdict_content *c = &sum->content;
+    const struct adp_walk *w = sum->w;
 
     if (w->n_tunnels) {
         const struct ofpbuf *way = adp_tunnel_actions(w->tunnels[0],
                                                       w->ct.peek.now);
 
-        if (!way || !d->actions || way->size != c->actions_len
-            || memcmp(way->data, d->actions, way->size)) {
+        if (!way || !sum->actions || way->size != c->actions_len
+            || memcmp(way->data, sum->actions, way->size)) {
             return false;
         }
         c->tunnel = w->tunnels[0];
@@ -223,44 +223,44 @@ draft_tunnel(struct adp_draft *d)
 }
 
 bool
-adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
-               const struct flow *flow)
+adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
+                 const struct flow *flow)
 {
-    struct adp_cached_verdict_content *c = &d->content;
+    struct adp_cached_verdict_content *c = &sum->content;
     const struct adp_verdict *v = &w->verdict;
 
     memset(c, 0, sizeof *c);
-    d->w = w;
-    d->flow = flow;
-    d->actions = NULL;
-    d->n_steps = 0;
-    d->dl_dst = flow->dl_dst;
-    d->dl_src = flow->dl_src;
-    d->tos = flow->nw_tos;
-    d->ttl = flow->nw_ttl;
-    adp_tuple_from_flow(&d->tuple, flow);
+    sum->w = w;
+    sum->flow = flow;
+    sum->actions = NULL;
+    sum->n_steps = 0;
+    sum->dl_dst = flow->dl_dst;
+    sum->dl_src = flow->dl_src;
+    sum->tos = flow->nw_tos;
+    sum->ttl = flow->nw_ttl;
+    adp_tuple_from_flow(&sum->tuple, flow);
     if (v->punt || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
         || w->n_tunnels > 1
-        || !draft_actions(d, &v->actions)
-        || !draft_tunnel(d)) {
+        || !sum_up_actions(sum, &v->actions)
+        || !sum_up_tunnel(sum)) {
         return false;
     }
 
-    if (!eth_addr_equals(d->dl_dst, flow->dl_dst)
-        || !eth_addr_equals(d->dl_src, flow->dl_src)) {
+    if (!eth_addr_equals(sum->dl_dst, flow->dl_dst)
+        || !eth_addr_equals(sum->dl_src, flow->dl_src)) {
         c->set_eth = true;
-        c->dl_dst = d->dl_dst;
-        c->dl_src = d->dl_src;
+        c->dl_dst = sum->dl_dst;
+        c->dl_src = sum->dl_src;
     }
-    if (d->tos != flow->nw_tos) {
+    if (sum->tos != flow->nw_tos) {
         c->set_tos = true;
-        c->tos = d->tos;
+        c->tos = sum->tos;
     }
-    if (d->ttl != flow->nw_ttl) {
+    if (sum->ttl != flow->nw_ttl) {
         c->set_ttl = true;
-        c->ttl = d->ttl;
+        c->ttl = sum->ttl;
     }
-    c->nat = tuple_differs(&d->tuple, flow);
+    c->nat = tuple_differs(&sum->tuple, flow);
     c->dropped = v->dropped;
     c->missed = v->missed;
     c->n_idle_passes = v->n_idle_passes;
@@ -275,9 +275,9 @@ adp_draft_init(struct adp_draft *d, const struct adp_walk *w,
 }
 
 bool
-adp_draft_may_be_kept(const struct adp_draft *d)
+adp_summary_may_be_kept(const struct adp_summary *sum)
 {
-    const struct adp_walk *w = d->w;
+    const struct adp_walk *w = sum->w;
 
     return (!w->verdict.n_learned && !w->verdict.hit_learned
             && !w->tunnel_lost && w->n_ports <= ADP_WALK_MAX_PORTS);
@@ -298,9 +298,9 @@ has_same_metadata(const struct conntrack_peek_conn *pc)
 }
 
 bool
-adp_draft_conns(struct adp_cached_verdict_content *c,
-                const struct conntrack_peek *p,
-                struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS])
+adp_summary_conns(struct adp_cached_verdict_content *c,
+                  const struct conntrack_peek *p,
+                  struct conntrack_ref refs[ADP_CACHED_VERDICT_MAX_CONNS])
 {
     if (p->n_conns > ADP_CACHED_VERDICT_MAX_CONNS
         || (p->n_steps && (!p->ordinary || !p->n_conns))) {
@@ -324,10 +324,10 @@ adp_draft_conns(struct adp_cached_verdict_content *c,
 }
 
 void
-adp_draft_source(const struct adp_draft *d,
-                 struct adp_cached_verdict_source *source)
+adp_summary_source(const struct adp_summary *sum,
+                   struct adp_cached_verdict_source *source)
 {
-    const struct adp_walk *w = d->w;
+    const struct adp_walk *w = sum->w;
 
     *source = (struct adp_cached_verdict_source) {
         .bridge = w->bridge,
@@ -335,7 +335,7 @@ adp_draft_source(const struct adp_draft *d,
         .ports = w->ports,
         .hits = w->verdict.hits,
         .hits_hash = w->verdict.hits_hash,
-        .actions = d->actions,
+        .actions = sum->actions,
         .consulted = w->consulted,
         .n_consulted = w->n_ports,
     };
