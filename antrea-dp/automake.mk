@@ -44,8 +44,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-summary.h \
 	antrea-dp/packet/adp-fast.c \
 	antrea-dp/packet/adp-fast.h \
-	antrea-dp/packet/adp-fold.c \
-	antrea-dp/packet/adp-fold.h \
+	antrea-dp/packet/adp-push-stats.c \
+	antrea-dp/packet/adp-push-stats.h \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
 	antrea-dp/packet/adp-walk-cache.c \

@@ -107,7 +107,7 @@ struct adp_bridge {
     /* Main thread. */
     struct adp_bridge_pipeline *pipeline; /* antrea-dp/state's. */
     uint64_t max_sessions;              /* Asked for; 0: not. */
-    long long int next_fold;            /* Of counters. */
+    long long int next_push;            /* Of counters. */
 
     struct adp_bridge_own *own;         /* antrea-dp/bridge's. */
 };

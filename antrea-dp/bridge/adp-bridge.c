@@ -59,7 +59,7 @@ adp_bridge_init(struct adp_bridge *b)
     ofputil_table_map_init(&b->own->table_map);
     b->own->ports_dirty = true;
     b->own->ports_seq = 1;
-    b->next_fold = LLONG_MIN;
+    b->next_push = LLONG_MIN;
     b->own->constructed = true;
 }
 

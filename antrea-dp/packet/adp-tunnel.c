@@ -86,7 +86,7 @@ struct adp_tunnel {
     struct tunnel_key key;
     struct mpsc_queue_node queue_node;  /* In 'credited' while 'queued'. */
     atomic_bool queued;
-    atomic_uint64_t n_packets, n_bytes; /* Since the last fold. */
+    atomic_uint64_t n_packets, n_bytes; /* Not pushed yet. */
     atomic_llong used;
 };
 
@@ -118,7 +118,7 @@ way_free(struct tunnel_way *way)
 /* Upstream's counters for what went this way: the underlay's flows, the
  * interfaces, the life of the neighbour entry. */
 static void
-tunnel_fold(struct adp_tunnel *t)
+tunnel_push_stats(struct adp_tunnel *t)
 {
     struct dpif_flow_stats stats = { .n_packets = 0 };
     long long int used;
@@ -135,7 +135,7 @@ tunnel_fold(struct adp_tunnel *t)
 static void
 tunnel_free(struct adp_tunnel *t)
 {
-    tunnel_fold(t);
+    tunnel_push_stats(t);
     way_free(ovsrcu_get_protected(struct tunnel_way *, &t->way));
     free_cacheline(t);
 }
@@ -174,9 +174,9 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
 }
 
 /* Takes those out of the queue that were credited, while the slice goes on, if
- * there is one, and folds their counters. */
+ * there is one, and pushes their counters. */
 static void
-fold_credited(struct adp_tunnels *tunnels, struct adp_turn_slice *slice)
+push_credited(struct adp_tunnels *tunnels, struct adp_turn_slice *slice)
 {
     struct mpsc_queue_node *node;
 
@@ -189,7 +189,7 @@ fold_credited(struct adp_tunnels *tunnels, struct adp_turn_slice *slice)
         /* Who credits from now on puts it on the queue again. */
         atomic_store(&t->queued, false);
         if (slice) {
-            tunnel_fold(t);
+            tunnel_push_stats(t);
         }
         adp_tunnel_unref(t);
     }
@@ -201,7 +201,7 @@ tunnels_destroy__(struct adp_tunnels *tunnels)
 {
     struct adp_tunnel *t;
 
-    fold_credited(tunnels, NULL);
+    push_credited(tunnels, NULL);
     ovs_mutex_lock(&tunnels->mutex);
     CMAP_FOR_EACH (t, node, &tunnels->map) {
         tunnel_remove(tunnels, t);
@@ -553,7 +553,7 @@ adp_tunnel_credit(struct adp_tunnel *t, uint64_t n_packets, uint64_t n_bytes)
         if (adp_tunnel_try_ref(t)) {
             mpsc_queue_insert(&t->tunnels->credited, &t->queue_node);
         }
-        /* Else it is about to be freed, and folded then. */
+        /* Else it is about to be freed, and pushes them then. */
     }
 }
 
@@ -719,7 +719,7 @@ adp_tunnels_run(struct adp_bridge *b)
     adp_turn_slice_init(&slice);
     renew(b, &slice);
     adp_turn_slice_init(&slice);
-    fold_credited(b->tunnels, &slice);
+    push_credited(b->tunnels, &slice);
     age(b->tunnels);
 }
 

@@ -43,7 +43,7 @@ struct adp_tunnels;
 struct adp_tunnels *adp_tunnels_create(void);
 /* Behind a grace period: packet threads may still look at them. */
 void adp_tunnels_destroy(struct adp_tunnels *);
-/* Folds counters, renews what is out of date, drops what nobody uses. */
+/* Pushes counters, renews what is out of date, drops what nobody uses. */
 void adp_tunnels_run(struct adp_bridge *);
 /* After upstream's run(), before the loop sleeps. */
 void adp_tunnels_wait(struct adp_bridge *);

@@ -21,7 +21,7 @@
 #include "adp-control.h"
 #include "adp-credit.h"
 #include "adp-expire.h"
-#include "adp-fold.h"
+#include "adp-push-stats.h"
 #include "adp-input.h"
 #include "adp-journal.h"
 #include "adp-walk-cache.h"
@@ -226,7 +226,7 @@ adp_class_run(struct ofproto *ofproto)
     adp_turns_expect_requests(b);
     adp_journal_run(b);
     adp_flow_cache_age(time_msec());
-    adp_fold_run(b);
+    adp_push_stats_run(b);
     /* Must see the flows' latest use. */
     adp_expire_run(b, adp_credit_known_until(b));
     adp_expire_hide(b, &hidden);
@@ -246,7 +246,7 @@ adp_class_wait(struct ofproto *ofproto)
      * handled, and this thread will next look for packets. */
     adp_journal_read_misses(b);
     base->wait(ofproto);
-    adp_fold_wait(b);
+    adp_push_stats_wait(b);
     adp_expire_wait(b);
     adp_removal_wait(b);
     adp_bridge_pipeline_wait(b);
@@ -270,7 +270,7 @@ static void
 adp_class_rule_get_stats(struct rule *rule, struct pkt_stats *stats,
                          long long int *used)
 {
-    adp_fold_finish();
+    adp_push_stats_finish();
     base->rule_get_stats(rule, stats, used);
 }
 
@@ -278,7 +278,7 @@ static enum ofperr
 adp_class_group_get_stats(const struct ofgroup *group,
                           struct ofputil_group_stats *stats)
 {
-    adp_fold_finish();
+    adp_push_stats_finish();
     return base->group_get_stats(group, stats);
 }
 
@@ -287,7 +287,7 @@ adp_class_query_tables(struct ofproto *ofproto,
                        struct ofputil_table_features *features,
                        struct ofputil_table_stats *stats)
 {
-    adp_fold_finish();
+    adp_push_stats_finish();
     base->query_tables(ofproto, features, stats);
 }
 

@@ -8,7 +8,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
-#include "adp-fold.h"
+#include "adp-push-stats.h"
 #include "adp-removal.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
@@ -370,7 +370,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     const struct adp_program *program;
     struct json *o = json_object_create();
 
-    adp_fold_run_all(b);
+    adp_push_stats_run_all(b);
     program = ovsrcu_get(struct adp_program *, &b->program);
 
     json_object_put_string(o, "bridge", b->dpif.up.name);

@@ -250,7 +250,7 @@ flow_packets() {
         | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# flow_count_is NODE TABLE REGEX N: for wait_for, since counters are folded
+# flow_count_is NODE TABLE REGEX N: for wait_for, since counters are pushed
 # into OpenFlow's once a second.
 flow_count_is() {
     [ "$(flow_packets "$1" "$2" "$3")" = "$4" ]

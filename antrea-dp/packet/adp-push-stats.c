@@ -2,15 +2,15 @@
 
 /* What packet threads leave for the main thread: counters.
  *
- * They are folded into OpenFlow's at every turn of the main loop before flows
+ * They are pushed into OpenFlow's at every turn of the main loop before flows
  * expire and before OpenFlow requests are answered.  Where much was counted
  * that takes more than one turn; who asks for counters meanwhile has the rest
- * folded first, so that what dump-flows prints includes every packet handled
+ * pushed first, so that what dump-flows prints includes every packet handled
  * before the request, and flows expire by what was known when the last
  * collection that is complete began. */
 
 #include <config.h>
-#include "adp-fold.h"
+#include "adp-push-stats.h"
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
@@ -22,10 +22,10 @@
 #include "ovs-thread.h"
 #include "timeval.h"
 
-#define FOLD_INTERVAL_MS 1000
+#define PUSH_INTERVAL_MS 1000
 
 /* Verdicts after which the clock is looked at: some 0.1 ms. */
-#define FOLD_STEP 64
+#define PUSH_STEP 64
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, is_main_thread, false);
 
@@ -52,7 +52,7 @@ collect(void)
             began_in_this_turn = true;
             collection_began_ms = time_msec();
         }
-        if (adp_collector_run(c, FOLD_STEP)) {
+        if (adp_collector_run(c, PUSH_STEP)) {
             collected_until_ms = collection_began_ms;
             incomplete = is_rest;
         }
@@ -75,7 +75,7 @@ something_is_left(void)
 }
 
 void
-adp_fold_finish(void)
+adp_push_stats_finish(void)
 {
     struct adp_bridge *b;
 
@@ -96,7 +96,7 @@ adp_fold_finish(void)
 }
 
 void
-adp_fold_run(struct adp_bridge *b)
+adp_push_stats_run(struct adp_bridge *b)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
 
@@ -107,22 +107,22 @@ adp_fold_run(struct adp_bridge *b)
     adp_turn_enter(ADP_TURN_TUNNELS);
     adp_tunnels_run(b);
     adp_turn_leave(outer);
-    b->next_fold = time_msec() + FOLD_INTERVAL_MS;
+    b->next_push = time_msec() + PUSH_INTERVAL_MS;
 }
 
 void
-adp_fold_run_all(struct adp_bridge *b)
+adp_push_stats_run_all(struct adp_bridge *b)
 {
-    adp_fold_run(b);
-    adp_fold_finish();
+    adp_push_stats_run(b);
+    adp_push_stats_finish();
 }
 
 void
-adp_fold_wait(struct adp_bridge *b)
+adp_push_stats_wait(struct adp_bridge *b)
 {
     adp_install_wait(b);
     adp_tunnels_wait(b);
-    poll_timer_wait_until(b->next_fold);
+    poll_timer_wait_until(b->next_push);
     if (incomplete || adp_credit_is_amid(b)) {
         poll_immediate_wake();
     }
