@@ -24,7 +24,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     f->serial = adp_sessions_serial(cache->sessions);
     memset(&f->tx, 0, sizeof f->tx);
     dp_packet_batch_init(&f->waiting);
-    f->way = NULL;
+    f->tnl_actions = NULL;
     f->age = adp_session_age(f->now);
     f->has_more_conns = false;
     f->has_tunnels = false;
@@ -145,12 +145,12 @@ adp_fast_fetch_tunnel(struct adp_fast *f, size_t i)
 }
 
 void
-adp_fast_fetch_way(struct adp_fast *f, size_t i)
+adp_fast_fetch_tunnel_actions(struct adp_fast *f, size_t i)
 {
     const struct adp_tunnel *t = tunnel_of(f, i);
 
     if (t) {
-        adp_tunnel_prefetch_way(t);
+        adp_tunnel_prefetch_actions(t);
     }
 }
 
@@ -288,23 +288,24 @@ adp_fast_execute(struct adp_fast *f, struct dp_packet *packet,
 void
 adp_fast_flush(struct adp_fast *f)
 {
-    if (f->way) {
-        const struct ofpbuf *way = f->way;
+    if (f->tnl_actions) {
+        const struct ofpbuf *tnl_actions = f->tnl_actions;
 
-        f->way = NULL;
-        dp_pmd_execute(f->pmd, &f->waiting, &no_flow, way->data, way->size);
+        f->tnl_actions = NULL;
+        dp_pmd_execute(f->pmd, &f->waiting, &no_flow, tnl_actions->data,
+                       tnl_actions->size);
         dp_packet_batch_init(&f->waiting);
     }
 }
 
 /* Lets the packet wait for others that go into the same tunnel. */
 static void
-execute_way(struct adp_fast *f, struct dp_packet *packet,
-            const struct ofpbuf *way)
+execute_tunnel(struct adp_fast *f, struct dp_packet *packet,
+               const struct ofpbuf *tnl_actions)
 {
-    if (f->way != way) {
+    if (f->tnl_actions != tnl_actions) {
         adp_fast_flush(f);
-        f->way = way;
+        f->tnl_actions = tnl_actions;
     }
     dp_packet_batch_add(&f->waiting, packet);
 }
@@ -312,12 +313,12 @@ execute_way(struct adp_fast *f, struct dp_packet *packet,
 void
 adp_fast_leave(struct adp_fast *f, struct dp_packet *packet,
                const struct adp_cached_verdict_content *c,
-               const struct nlattr *actions, const struct ofpbuf *way)
+               const struct nlattr *actions, const struct ofpbuf *tnl_actions)
 {
     if (OVS_LIKELY(c->odp_port != ODPP_NONE)) {
         dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
-    } else if (way) {
-        execute_way(f, packet, way);
+    } else if (tnl_actions) {
+        execute_tunnel(f, packet, tnl_actions);
     } else if (c->actions_len) {
         adp_fast_execute(f, packet, &no_flow, actions, c->actions_len);
     } else {
@@ -346,7 +347,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
               struct adp_bridge *b)
 {
     const struct adp_session_packet *p = &f->packets[i].parsed;
-    const struct ofpbuf *way = NULL;
+    const struct ofpbuf *tnl_actions = NULL;
     struct adp_session *s;
 
     if (!f->packets[i].is_parsed
@@ -361,8 +362,8 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
     }
     adp_session_use(body, f->age);
     if (OVS_UNLIKELY(v->content.tunnel)) {
-        way = adp_tunnel_actions(v->content.tunnel, f->now);
-        if (!way || !way->size) {
+        tnl_actions = adp_tunnel_actions(v->content.tunnel, f->now);
+        if (!tnl_actions || !tnl_actions->size) {
             return false;
         }
     }
@@ -380,6 +381,6 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         adp_fast_init_metadata(f, packet, p->is_ipv6);
     }
     adp_rewrite_by_session(packet, s, &v->content);
-    adp_fast_leave(f, packet, &v->content, v->actions, way);
+    adp_fast_leave(f, packet, &v->content, v->actions, tnl_actions);
     return true;
 }

@@ -49,7 +49,7 @@ struct adp_fast {
     uint8_t age;                /* By the clock of sessions. */
     /* Packets on their way into one tunnel. */
     struct dp_packet_batch waiting;
-    const struct ofpbuf *way;   /* If any is waiting. */
+    const struct ofpbuf *tnl_actions;   /* If any is waiting. */
     bool has_more_conns;        /* Some session has more than one. */
     bool has_tunnels;           /* Some session's packets go into a tunnel. */
     struct adp_behind behind;   /* Punted packets. */
@@ -73,9 +73,9 @@ void adp_fast_fetch_session(struct adp_fast *, size_t i);
 void adp_fast_fetch_conns(struct adp_fast *, size_t i);
 /* Only if 'has_more_conns'. */
 void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
-/* Only if 'has_tunnels': the tunnel, then its way. */
+/* Only if 'has_tunnels': the tunnel, then its actions. */
 void adp_fast_fetch_tunnel(struct adp_fast *, size_t i);
-void adp_fast_fetch_way(struct adp_fast *, size_t i);
+void adp_fast_fetch_tunnel_actions(struct adp_fast *, size_t i);
 
 /* Returns true if the packet was handled: it is gone, or waits for
  * adp_fast_flush(). */
@@ -83,11 +83,12 @@ bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
                    struct adp_bridge *);
 
 /* Sends a packet on that was rewritten as 'content' says: to its port, into its
- * tunnel by 'way' if that isn't NULL, or by 'actions'.  A packet into a tunnel
- * waits for others that go there too. */
+ * tunnel by 'tnl_actions' if that isn't NULL, or by 'actions'.  A packet into a
+ * tunnel waits for others that go there too. */
 void adp_fast_leave(struct adp_fast *, struct dp_packet *,
                     const struct adp_cached_verdict_content *content,
-                    const struct nlattr *actions, const struct ofpbuf *way);
+                    const struct nlattr *actions,
+                    const struct ofpbuf *tnl_actions);
 
 /* Hands a packet, whose headers were those of 'flow', to upstream's executor,
  * after all that waits. */

@@ -160,7 +160,7 @@ struct execution {
     const struct nlattr *actions;
     struct conntrack_peek_tuple tuple;  /* The packet's after NAT. */
     uint8_t nw_proto;
-    const struct ofpbuf *way;           /* Of the content's tunnel. */
+    const struct ofpbuf *tnl_actions;   /* Of the content's tunnel. */
 };
 
 /* Does to conntrack what the walk 'w' found out.  Returns false, and has done
@@ -169,10 +169,10 @@ static bool
 execute_conntrack(struct adp_fast *f, struct adp_walk *w,
                   struct execution *e)
 {
-    e->way = NULL;
+    e->tnl_actions = NULL;
     if (e->content.tunnel) {
-        e->way = adp_tunnel_actions(e->content.tunnel, f->now);
-        if (!e->way || !e->way->size) {
+        e->tnl_actions = adp_tunnel_actions(e->content.tunnel, f->now);
+        if (!e->tnl_actions || !e->tnl_actions->size) {
             return false;
         }
     }
@@ -185,7 +185,7 @@ execute_content(struct adp_fast *f, const struct execution *e,
                 struct dp_packet *packet)
 {
     adp_rewrite_to(packet, &e->content, &e->tuple, e->nw_proto);
-    adp_fast_leave(f, packet, &e->content, e->actions, e->way);
+    adp_fast_leave(f, packet, &e->content, e->actions, e->tnl_actions);
 }
 
 /* Counts a packet that was decided on at the cost of 'cycles'. */
@@ -445,7 +445,7 @@ fetch_sessions(struct adp_fast *f, size_t n)
             adp_fast_fetch_tunnel(f, i);
         }
         for (size_t i = 0; i < n; i++) {
-            adp_fast_fetch_way(f, i);
+            adp_fast_fetch_tunnel_actions(f, i);
         }
     }
 }

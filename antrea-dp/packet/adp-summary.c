@@ -209,11 +209,12 @@ sum_up_tunnel(struct adp_summary *sum)
     const struct adp_walk *w = sum->w;
 
     if (w->n_tunnels) {
-        const struct ofpbuf *way = adp_tunnel_actions(w->tunnels[0],
-                                                      w->ct.peek.now);
+        const struct ofpbuf *tnl_actions = adp_tunnel_actions(w->tunnels[0],
+                                                              w->ct.peek.now);
 
-        if (!way || !sum->actions || way->size != c->actions_len
-            || memcmp(way->data, sum->actions, way->size)) {
+        if (!tnl_actions || !sum->actions
+            || tnl_actions->size != c->actions_len
+            || memcmp(tnl_actions->data, sum->actions, tnl_actions->size)) {
             return false;
         }
         c->tunnel = w->tunnels[0];

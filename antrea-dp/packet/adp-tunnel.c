@@ -20,7 +20,7 @@
 #include "seq.h"
 #include "timeval.h"
 
-#define GRACE_MS 500            /* Of a way when something has changed. */
+#define GRACE_MS 500            /* Of a translation when something changed. */
 #define ASK_MS 500              /* Between questions for a neighbour. */
 #define IDLE_MS 20000           /* Of a tunnel that nobody takes. */
 #define N_MAX 65536
@@ -31,12 +31,12 @@ struct adp_tunnels {
     struct ovs_mutex mutex;             /* Guards changes of 'map'. */
     struct cmap_position evict_hand OVS_GUARDED_BY(mutex);
 
-    /* Ways that were made at this serial are up to date, those of earlier ones
+    /* Translations made at this serial are up to date, those of earlier ones
      * good for GRACE_MS after 'changed'.  Written by the main thread. */
     atomic_uint64_t serial;
     atomic_llong changed;
 
-    atomic_bool reads_own;              /* Some way leads through the tables
+    atomic_bool reads_own;              /* Some leads through the tables
                                          * of the bridge itself. */
     struct mpsc_queue credited;         /* struct adp_tunnel, referenced. */
     atomic_uint64_t n_translated, n_idle, n_evicted;
@@ -66,20 +66,20 @@ struct tunnel_key {
 BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 
 /* A translation.  Immutable but for 'serial', and 'xcache', which is the main
- * thread's once the way is published. */
-struct tunnel_way {
+ * thread's once the translation is published. */
+struct tunnel_xlate {
     atomic_uint64_t serial;             /* Of adp_tunnels.  0: the tunnel has left
                                          * the map, nobody renews it. */
     struct ofpbuf actions;              /* In 'data'. */
     struct xlate_cache *xcache;
-    /* Of a way that leads nowhere: */
+    /* Of one that leads nowhere: */
     long long int expires;
     uint64_t tnl_seqno;
     uint64_t data[];
 };
 
 struct adp_tunnel {
-    OVSRCU_TYPE(struct tunnel_way *) way;   /* Set with the map's mutex. */
+    OVSRCU_TYPE(struct tunnel_xlate *) xlate;   /* Set with the map's mutex. */
     struct adp_tunnels *tunnels;
     struct cmap_node node;
     struct ovs_refcount ref_cnt;        /* The map holds one. */
@@ -102,17 +102,17 @@ adp_tunnels_create(void)
     return tunnels;
 }
 
-static struct tunnel_way *
-present_way(const struct adp_tunnel *t)
+static struct tunnel_xlate *
+present_xlate(const struct adp_tunnel *t)
 {
-    return ovsrcu_get(struct tunnel_way *, &t->way);
+    return ovsrcu_get(struct tunnel_xlate *, &t->xlate);
 }
 
 static void
-way_free(struct tunnel_way *way)
+tunnel_xlate_free(struct tunnel_xlate *xlate)
 {
-    xlate_cache_delete(way->xcache);
-    free_cacheline(way);
+    xlate_cache_delete(xlate->xcache);
+    free_cacheline(xlate);
 }
 
 /* Upstream's counters for what went this way: the underlay's flows, the
@@ -128,7 +128,7 @@ tunnel_push_stats(struct adp_tunnel *t)
     if (stats.n_packets) {
         atomic_read_relaxed(&t->used, &used);
         stats.used = used;
-        xlate_push_stats(present_way(t)->xcache, &stats, false);
+        xlate_push_stats(present_xlate(t)->xcache, &stats, false);
     }
 }
 
@@ -136,7 +136,7 @@ static void
 tunnel_free(struct adp_tunnel *t)
 {
     tunnel_push_stats(t);
-    way_free(ovsrcu_get_protected(struct tunnel_way *, &t->way));
+    tunnel_xlate_free(ovsrcu_get_protected(struct tunnel_xlate *, &t->xlate));
     free_cacheline(t);
 }
 
@@ -164,11 +164,11 @@ static void
 tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     OVS_REQUIRES(tunnels->mutex)
 {
-    struct tunnel_way *way = ovsrcu_get_protected(struct tunnel_way *,
-                                                  &t->way);
+    struct tunnel_xlate *xlate = ovsrcu_get_protected(struct tunnel_xlate *,
+                                                      &t->xlate);
 
     /* Verdicts may still refer to it, for longer than changes leave it right. */
-    atomic_store_relaxed(&way->serial, 0);
+    atomic_store_relaxed(&xlate->serial, 0);
     cmap_remove(&tunnels->map, &t->node, key_hash(&t->key));
     adp_tunnel_unref(t);
 }
@@ -294,23 +294,24 @@ reads_tables_of(const struct xlate_cache *xcache, const struct adp_bridge *b)
     return false;
 }
 
-static struct tunnel_way *
-way_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
-           uint64_t serial)
+static struct tunnel_xlate *
+tunnel_xlate_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
+                    uint64_t serial)
 {
-    struct tunnel_way *way = xzalloc_cacheline(sizeof *way + actions->size);
+    struct tunnel_xlate *xlate
+        = xzalloc_cacheline(sizeof *xlate + actions->size);
 
-    way->expires = time_msec() + ASK_MS;
-    way->tnl_seqno = seq_read(tnl_conf_seq);
-    atomic_init(&way->serial, serial);
-    way->xcache = xcache;
-    memcpy(way->data, actions->data, actions->size);
-    ofpbuf_use_const(&way->actions, way->data, actions->size);
-    return way;
+    xlate->expires = time_msec() + ASK_MS;
+    xlate->tnl_seqno = seq_read(tnl_conf_seq);
+    atomic_init(&xlate->serial, serial);
+    xlate->xcache = xcache;
+    memcpy(xlate->data, actions->data, actions->size);
+    ofpbuf_use_const(&xlate->actions, xlate->data, actions->size);
+    return xlate;
 }
 
 /* Returns NULL if stock translation wants to see each packet. */
-static struct tunnel_way *
+static struct tunnel_xlate *
 translate(struct adp_bridge *b, const struct tunnel_key *key)
 {
     struct adp_tunnels *tunnels = b->tunnels;
@@ -318,7 +319,7 @@ translate(struct adp_bridge *b, const struct tunnel_key *key)
     struct ofpbuf ofpacts = OFPBUF_STUB_INITIALIZER(stub);
     struct ofpbuf actions = OFPBUF_STUB_INITIALIZER(actions_stub);
     struct xlate_cache *xcache = xlate_cache_new();
-    struct tunnel_way *way = NULL;
+    struct tunnel_xlate *xlate = NULL;
     struct xlate_out xout;
     struct xlate_in xin;
     struct flow flow, plain;
@@ -348,14 +349,14 @@ translate(struct adp_bridge *b, const struct tunnel_key *key)
             && nl_attr_type(actions.data) == OVS_ACTION_ATTR_DROP) {
             ofpbuf_clear(&actions);
         }
-        way = way_create(&actions, xcache, serial);
+        xlate = tunnel_xlate_create(&actions, xcache, serial);
     } else {
         xlate_cache_delete(xcache);
     }
     xlate_out_uninit(&xout);
     ofpbuf_uninit(&ofpacts);
     ofpbuf_uninit(&actions);
-    return way;
+    return xlate;
 }
 
 static struct adp_tunnel *
@@ -408,18 +409,18 @@ evict(struct adp_tunnels *tunnels)
     }
 }
 
-/* Gives the tunnel with 'key' a new way, and makes it if need be. */
+/* Gives the tunnel with 'key' a new translation, and makes it if need be. */
 static struct adp_tunnel *
-tunnel_set_way(struct adp_tunnels *tunnels, const struct tunnel_key *key,
-               struct tunnel_way *way)
+tunnel_set_xlate(struct adp_tunnels *tunnels, const struct tunnel_key *key,
+                 struct tunnel_xlate *xlate)
 {
-    struct tunnel_way *old = NULL;
+    struct tunnel_xlate *old = NULL;
 
     ovs_mutex_lock(&tunnels->mutex);
     struct adp_tunnel *t = tunnel_lookup(tunnels, key);
     if (t) {
-        old = ovsrcu_get_protected(struct tunnel_way *, &t->way);
-        ovsrcu_set(&t->way, way);
+        old = ovsrcu_get_protected(struct tunnel_xlate *, &t->xlate);
+        ovsrcu_set(&t->xlate, xlate);
     } else {
         if (cmap_count(&tunnels->map) >= N_MAX) {
             evict(tunnels);
@@ -428,13 +429,13 @@ tunnel_set_way(struct adp_tunnels *tunnels, const struct tunnel_key *key,
         ovs_refcount_init(&t->ref_cnt);
         t->tunnels = tunnels;
         t->key = *key;
-        ovsrcu_init(&t->way, way);
+        ovsrcu_init(&t->xlate, xlate);
         atomic_init(&t->used, time_msec());
         cmap_insert(&tunnels->map, &t->node, key_hash(key));
     }
     ovs_mutex_unlock(&tunnels->mutex);
     if (old) {
-        ovsrcu_postpone(way_free, old);
+        ovsrcu_postpone(tunnel_xlate_free, old);
     }
     return t;
 }
@@ -465,18 +466,18 @@ key_init(struct tunnel_key *key, const struct adp_port *port,
     };
 }
 
-/* True if packets may go the way. */
+/* True if packets may go by it. */
 static bool
-way_is_good(const struct adp_tunnels *tunnels_, const struct tunnel_way *way_,
-            long long int now)
+tunnel_xlate_is_good(const struct adp_tunnels *tunnels_,
+                     const struct tunnel_xlate *xlate_, long long int now)
 {
     struct adp_tunnels *tunnels = CONST_CAST(struct adp_tunnels *, tunnels_);
-    struct tunnel_way *way = CONST_CAST(struct tunnel_way *, way_);
+    struct tunnel_xlate *xlate = CONST_CAST(struct tunnel_xlate *, xlate_);
     uint64_t serial, its_serial;
     long long int changed;
 
     atomic_read_relaxed(&tunnels->serial, &serial);
-    atomic_read_relaxed(&way->serial, &its_serial);
+    atomic_read_relaxed(&xlate->serial, &its_serial);
     if (OVS_LIKELY(serial == its_serial)) {
         return true;
     }
@@ -489,13 +490,13 @@ way_is_good(const struct adp_tunnels *tunnels_, const struct tunnel_way *way_,
 
 /* True if it is no use to translate again. */
 static bool
-way_is_current(const struct adp_tunnels *tunnels,
-               const struct tunnel_way *way, long long int now)
+tunnel_xlate_is_current(const struct adp_tunnels *tunnels,
+                        const struct tunnel_xlate *xlate, long long int now)
 {
-    return (way_is_good(tunnels, way, now)
-            && (way->actions.size
-                || (now < way->expires
-                    && way->tnl_seqno == seq_read(tnl_conf_seq))));
+    return (tunnel_xlate_is_good(tunnels, xlate, now)
+            && (xlate->actions.size
+                || (now < xlate->expires
+                    && xlate->tnl_seqno == seq_read(tnl_conf_seq))));
 }
 
 struct adp_tunnel *
@@ -513,10 +514,11 @@ adp_tunnel_find(struct adp_bridge *b, ofp_port_t ofp_port,
     key_init(&key, port, flow);
 
     struct adp_tunnel *t = tunnel_lookup(tunnels, &key);
-    if (!t || !way_is_current(tunnels, present_way(t), time_msec())) {
-        struct tunnel_way *way = translate(b, &key);
+    if (!t || !tunnel_xlate_is_current(tunnels, present_xlate(t),
+                                       time_msec())) {
+        struct tunnel_xlate *xlate = translate(b, &key);
 
-        t = way ? tunnel_set_way(tunnels, &key, way) : NULL;
+        t = xlate ? tunnel_set_xlate(tunnels, &key, xlate) : NULL;
     }
     return t;
 }
@@ -524,18 +526,19 @@ adp_tunnel_find(struct adp_bridge *b, ofp_port_t ofp_port,
 const struct ofpbuf *
 adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 {
-    const struct tunnel_way *way = present_way(t);
+    const struct tunnel_xlate *xlate = present_xlate(t);
 
-    return way_is_good(t->tunnels, way, now) ? &way->actions : NULL;
+    return (tunnel_xlate_is_good(t->tunnels, xlate, now)
+            ? &xlate->actions : NULL);
 }
 
 void
-adp_tunnel_prefetch_way(const struct adp_tunnel *t)
+adp_tunnel_prefetch_actions(const struct adp_tunnel *t)
 {
-    const char *way = (const char *) present_way(t);
+    const char *xlate = (const char *) present_xlate(t);
 
     for (size_t i = 0; i < 4 * CACHE_LINE_SIZE; i += CACHE_LINE_SIZE) {
-        OVS_PREFETCH(way + i);
+        OVS_PREFETCH(xlate + i);
     }
 }
 
@@ -572,7 +575,7 @@ add_version(const struct ofproto *ofproto, void *sum_)
     }
 }
 
-/* A sum over the tables that ways lead through: all but those of 'b' itself,
+/* A sum over the tables that they lead through: all but those of 'b' itself,
  * which change often and, as a rule, say nothing about the underlay. */
 static uint64_t
 tables_versions(const struct adp_bridge *b)
@@ -636,28 +639,28 @@ check_changes(struct adp_bridge *b)
 }
 
 static void
-renew_way(struct adp_bridge *b, struct adp_tunnel *t)
+renew_xlate(struct adp_bridge *b, struct adp_tunnel *t)
 {
-    struct tunnel_way *old = present_way(t);
-    struct tunnel_way *way = translate(b, &t->key);
+    struct tunnel_xlate *old = present_xlate(t);
+    struct tunnel_xlate *xlate = translate(b, &t->key);
 
-    if (way && old->actions.size == way->actions.size
-        && !memcmp(old->actions.data, way->actions.data,
-                   way->actions.size)) {
-        /* The same way, which counts elsewhere perhaps. */
+    if (xlate && old->actions.size == xlate->actions.size
+        && !memcmp(old->actions.data, xlate->actions.data,
+                   xlate->actions.size)) {
+        /* The same actions, which count elsewhere perhaps. */
         uint64_t serial, its_serial;
 
         struct xlate_cache *xcache = old->xcache;
-        old->xcache = way->xcache;
-        way->xcache = xcache;
-        atomic_read_relaxed(&way->serial, &serial);
+        old->xcache = xlate->xcache;
+        xlate->xcache = xcache;
+        atomic_read_relaxed(&xlate->serial, &serial);
         atomic_read_relaxed(&old->serial, &its_serial);
         if (its_serial) {       /* Unless a packet thread has removed it. */
             atomic_compare_exchange_strong(&old->serial, &its_serial, serial);
         }
-        way_free(way);
-    } else if (way) {
-        tunnel_set_way(b->tunnels, &t->key, way);
+        tunnel_xlate_free(xlate);
+    } else if (xlate) {
+        tunnel_set_xlate(b->tunnels, &t->key, xlate);
     }
     /* Else packets will ask stock translation. */
 }
@@ -679,12 +682,12 @@ renew(struct adp_bridge *b, struct adp_turn_slice *slice)
             tunnels->renew_again = false;
             continue;
         }
-        struct tunnel_way *way = present_way(t);
+        struct tunnel_xlate *xlate = present_xlate(t);
         atomic_read_relaxed(&tunnels->serial, &serial);
-        atomic_read_relaxed(&way->serial, &its_serial);
-        if (serial != its_serial && way->actions.size
+        atomic_read_relaxed(&xlate->serial, &its_serial);
+        if (serial != its_serial && xlate->actions.size
             && now < last_use(t) + IDLE_MS) {
-            renew_way(b, t);
+            renew_xlate(b, t);
         }
     }
 }

@@ -10,24 +10,25 @@
  * the packet's tunnel metadata.  It is kept and used again as long as routes,
  * neighbours, ports and the tables of other bridges stay as they are.  When
  * one of these changes the main thread translates anew what is in use, in
- * slices; meanwhile packets go the old way, for at most half a second, as they
- * do in stock until its revalidators have come round.  Then, and while a way
- * leads nowhere, the packet's thread translates itself.
+ * slices; meanwhile packets go by the old translation, for at most half a
+ * second, as they do in stock until its revalidators have come round.  After
+ * that, and while it leads nowhere, the packet's thread translates itself.
  *
  * A struct adp_tunnel stands for one kind of packet going to one tunnel; it
  * lives as long as somebody refers to it or packets take it.  Of the packet
  * only what the outer header takes over makes a kind: congestion bits, and ToS
- * and TTL where the port inherits them.  Its way, the actions, is made anew in
- * place.  A way without actions says that the packet goes
- * nowhere: the neighbour's MAC is not known yet (upstream's translation has
- * asked for it), or there is no route.
+ * and TTL where the port inherits them.  Its translation, the actions, is made
+ * anew in place.  One without actions says that the packet goes nowhere: the
+ * neighbour's MAC is not known yet (upstream's translation has asked for it),
+ * or there is no route.
  *
  * What bounds them: 65,536 for a bridge; when one more comes, of a few the one
  * leaves that was longest without a packet.  One that no packet took for 20 s
  * leaves.
  *
- * Cost: a packet reads two lines of its tunnel and way.  A turn of the main
- * thread costs the ways that packets took since the last one, and what changed.
+ * Cost: a packet reads two lines of its tunnel and translation.  A turn of the
+ * main thread costs the tunnels that packets took since the last one, and what
+ * changed.
  *
  * Thread-safety: find and actions from any RCU reader, references and credit
  * from any thread; the rest in the main thread.
@@ -57,20 +58,20 @@ void adp_tunnels_get_counts(const struct adp_tunnels *,
                             struct adp_tunnels_counts *);
 
 /* The tunnel for packets to tunnel port 'port' with the headers and tunnel
- * metadata of 'flow', or NULL if only stock translation knows.  Its way is up
+ * metadata of 'flow', or NULL if only stock translation knows.  Its own is up
  * to date.  Valid until the caller quiesces. */
 struct adp_tunnel *adp_tunnel_find(struct adp_bridge *, ofp_port_t port,
                                    const struct flow *);
 bool adp_tunnel_try_ref(struct adp_tunnel *);
 void adp_tunnel_unref(struct adp_tunnel *);         /* NULL is fine. */
 
-/* The actions of the tunnel's way, or NULL if somebody has to find it again
+/* The actions of its translation, or NULL if somebody has to find it again
  * first.  Valid until the caller quiesces. */
 const struct ofpbuf *adp_tunnel_actions(const struct adp_tunnel *,
                                         long long int now_ms);
 
 /* Starts to fetch what adp_tunnel_actions() and who carries them out read. */
-void adp_tunnel_prefetch_way(const struct adp_tunnel *);
+void adp_tunnel_prefetch_actions(const struct adp_tunnel *);
 
 /* Counts packets that took it. */
 void adp_tunnel_credit(struct adp_tunnel *, uint64_t n_packets,

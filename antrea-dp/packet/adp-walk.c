@@ -113,12 +113,12 @@ walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
     if (!t) {
         return ADP_PUNT_TUNNEL;
     }
-    const struct ofpbuf *way = adp_tunnel_actions(t, w->ct.peek.now);
-    if (!way) {
+    const struct ofpbuf *tnl_actions = adp_tunnel_actions(t, w->ct.peek.now);
+    if (!tnl_actions) {
         return ADP_PUNT_TUNNEL;         /* Out of date already. */
     }
-    if (way->size) {
-        ofpbuf_put(actions, way->data, way->size);
+    if (tnl_actions->size) {
+        ofpbuf_put(actions, tnl_actions->data, tnl_actions->size);
         w->tunnels[w->n_tunnels++] = t;
     } else {
         w->tunnel_lost = true;

@@ -6,7 +6,7 @@
 /* One packet's walk: decide() with the bridge and conntrack as environment.
  *
  * Packet threads and trace share it.  adp_walk() changes nothing in bridge or
- * conntrack, except that a tunnel's way may be looked up and kept.
+ * conntrack, except that output into a tunnel may be translated and kept.
  *
  * Thread-safety: a struct adp_walk belongs to one thread; its verdict is valid
  * until the thread quiesces.
