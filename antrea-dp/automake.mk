@@ -32,29 +32,29 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control-methods.h \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
-	antrea-dp/packet/adp-behind.h \
-	antrea-dp/packet/adp-flow-cache.c \
-	antrea-dp/packet/adp-flow-cache.h \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-cached-verdict.h \
 	antrea-dp/packet/adp-csum.h \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-ct.h \
-	antrea-dp/packet/adp-summary.c \
-	antrea-dp/packet/adp-summary.h \
 	antrea-dp/packet/adp-fast.c \
 	antrea-dp/packet/adp-fast.h \
-	antrea-dp/packet/adp-push-stats.c \
-	antrea-dp/packet/adp-push-stats.h \
+	antrea-dp/packet/adp-flow-cache.c \
+	antrea-dp/packet/adp-flow-cache.h \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
-	antrea-dp/packet/adp-walk-cache.c \
-	antrea-dp/packet/adp-walk-cache.h \
+	antrea-dp/packet/adp-punted.h \
+	antrea-dp/packet/adp-push-stats.c \
+	antrea-dp/packet/adp-push-stats.h \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
+	antrea-dp/packet/adp-summary.c \
+	antrea-dp/packet/adp-summary.h \
 	antrea-dp/packet/adp-tunnel.c \
 	antrea-dp/packet/adp-tunnel.h \
 	antrea-dp/packet/adp-tuple.h \
+	antrea-dp/packet/adp-walk-cache.c \
+	antrea-dp/packet/adp-walk-cache.h \
 	antrea-dp/packet/adp-walk.c \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \

@@ -4,8 +4,8 @@
 #include "adp-fast.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-flow-cache.h"
 #include "adp-cached-verdict.h"
+#include "adp-flow-cache.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "dp-hooks.h"
@@ -28,7 +28,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     f->age = adp_session_age(f->now);
     f->has_more_conns = false;
     f->has_tunnels = false;
-    adp_behind_init(&f->behind);
+    adp_punted_init(&f->punted);
 }
 
 /* Stages. */

@@ -16,7 +16,7 @@
  * Thread-safety: a struct adp_fast belongs to one thread and one batch.
  */
 
-#include "adp-behind.h"
+#include "adp-punted.h"
 #include "adp-session-parse.h"
 #include "conntrack-track.h"
 #include "dp-hooks.h"
@@ -52,7 +52,7 @@ struct adp_fast {
     const struct ofpbuf *tnl_actions;   /* If any is waiting. */
     bool has_more_conns;        /* Some session has more than one. */
     bool has_tunnels;           /* Some session's packets go into a tunnel. */
-    struct adp_behind behind;   /* Punted packets. */
+    struct adp_punted punted;   /* Punted packets. */
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
 

@@ -5,10 +5,10 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
-#include "adp-summary.h"
-#include "adp-walk-cache.h"
 #include "adp-rewrite.h"
 #include "adp-session-parse.h"
+#include "adp-summary.h"
+#include "adp-walk-cache.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 

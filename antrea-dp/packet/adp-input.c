@@ -12,15 +12,15 @@
 #include "adp-input.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-flow-cache.h"
 #include "adp-cached-verdict.h"
 #include "adp-credit.h"
-#include "adp-summary.h"
 #include "adp-fast.h"
+#include "adp-flow-cache.h"
 #include "adp-install.h"
-#include "adp-walk-cache.h"
 #include "adp-rewrite.h"
+#include "adp-summary.h"
 #include "adp-tunnel.h"
+#include "adp-walk-cache.h"
 #include "adp-walk.h"
 #include "dp-hooks.h"
 #include "dp-packet.h"
@@ -37,7 +37,7 @@ leave(struct adp_fast *f, struct adp_bridge *b, enum adp_punt punt,
       const struct flow *flow)
 {
     if (punt != ADP_PUNT_BRIDGE) {      /* Of which all packets stay. */
-        adp_behind_add(&f->behind, flow);
+        adp_punted_add(&f->punted, flow);
     }
     adp_count(&b->counters.punts[punt], 1);
     if (flow->dl_type == htons(ETH_TYPE_IP)
@@ -96,7 +96,7 @@ punt_early(const struct adp_fast *f, struct adp_bridge *b,
 {
     return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
-            : adp_behind_follows(&f->behind, flow) ? ADP_PUNT_BEHIND
+            : adp_punted_overtaken_by(&f->punted, flow) ? ADP_PUNT_BEHIND
             : ADP_PUNT_NONE);
 }
 
@@ -350,7 +350,7 @@ take(struct adp_fast *f, size_t i, struct adp_bridge *b,
     const struct adp_fast_packet *fp = &f->packets[i];
 
     return ((!fp->is_parsed
-             || !adp_behind_follows_parsed(&f->behind, &fp->parsed))
+             || !adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed))
             && (adp_fast_take(f, i, packet, b)
                 || replay(f, fp, b, packet)));
 }

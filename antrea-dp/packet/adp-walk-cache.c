@@ -5,9 +5,9 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
-#include "adp-summary.h"
 #include "adp-key.h"
 #include "adp-session-parse.h"
+#include "adp-summary.h"
 #include "adp-tuple.h"
 
 #define N_WALKS 16384

@@ -3,7 +3,7 @@
 # Unit tests: each a libcheck program on the engine library alone.
 
 UNIT_TESTS = \
-	tests/unit/test-behind \
+	tests/unit/test-punted \
 	tests/unit/test-changes \
 	tests/unit/test-classifier-seek \
 	tests/unit/test-commit \
@@ -93,8 +93,8 @@ tests_unit_bench_match_LDADD = $(UNIT_LIBS)
 bench-programs: $(EXTRA_PROGRAMS)
 .PHONY: bench-programs
 
-tests_unit_test_behind_SOURCES = tests/unit/test-behind.c
-tests_unit_test_behind_LDADD = $(UNIT_LIBS)
+tests_unit_test_punted_SOURCES = tests/unit/test-punted.c
+tests_unit_test_punted_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_changes_SOURCES = tests/unit/test-changes.c
 tests_unit_test_changes_LDADD = $(UNIT_LIBS)

@@ -10,9 +10,9 @@
 #include <check.h>
 #include <netinet/in.h>
 
-#include "adp-summary.h"
 #include "adp-rewrite.h"
 #include "adp-session.h"
+#include "adp-summary.h"
 #include "adp-tunnel.h"
 #include "adp-walk.h"
 #include "conntrack-private.h"

@@ -9,7 +9,7 @@
 #include <check.h>
 #include <netinet/in.h>
 
-#include "adp-behind.h"
+#include "adp-punted.h"
 #include "random.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -66,10 +66,10 @@ START_TEST(random_batches)
 {
     for (int i = 0; i < 5000; i++) {
         struct flow stayed[NETDEV_MAX_BURST];
-        struct adp_behind behind;
+        struct adp_punted punted;
         size_t n_stayed = 0;
 
-        adp_behind_init(&behind);
+        adp_punted_init(&punted);
         for (int j = 0; j < NETDEV_MAX_BURST; j++) {
             struct adp_session_packet p;
             struct flow flow;
@@ -80,13 +80,13 @@ START_TEST(random_batches)
             for (size_t k = 0; k < n_stayed; k++) {
                 follows |= have_same_addresses(&stayed[k], &flow);
             }
-            ck_assert_int_eq(adp_behind_follows(&behind, &flow), follows);
+            ck_assert_int_eq(adp_punted_overtaken_by(&punted, &flow), follows);
             if (flow.dl_type != htons(ETH_TYPE_ARP)) {
-                ck_assert_int_eq(adp_behind_follows_parsed(&behind, &p),
+                ck_assert_int_eq(adp_punted_overtaken_by_parsed(&punted, &p),
                                  follows);
             }
             if (follows || !random_range(4)) {
-                adp_behind_add(&behind, &flow);
+                adp_punted_add(&punted, &flow);
                 stayed[n_stayed++] = flow;
             }
         }
@@ -97,28 +97,28 @@ END_TEST
 /* The list has room for a whole batch. */
 START_TEST(all_stay)
 {
-    struct adp_behind behind;
+    struct adp_punted punted;
     struct flow flow;
 
-    adp_behind_init(&behind);
+    adp_punted_init(&punted);
     memset(&flow, 0, sizeof flow);
     flow.dl_type = htons(ETH_TYPE_IP);
     for (uint32_t i = 0; i < NETDEV_MAX_BURST; i++) {
         flow.nw_src = htonl(i);
-        ck_assert(!adp_behind_follows(&behind, &flow));
-        adp_behind_add(&behind, &flow);
-        adp_behind_add(&behind, &flow);
-        ck_assert(adp_behind_follows(&behind, &flow));
+        ck_assert(!adp_punted_overtaken_by(&punted, &flow));
+        adp_punted_add(&punted, &flow);
+        adp_punted_add(&punted, &flow);
+        ck_assert(adp_punted_overtaken_by(&punted, &flow));
     }
-    ck_assert_uint_eq(behind.n, NETDEV_MAX_BURST);
+    ck_assert_uint_eq(punted.n, NETDEV_MAX_BURST);
 }
 END_TEST
 
 int
 main(void)
 {
-    Suite *s = suite_create("behind");
-    TCase *tc = tcase_create("behind");
+    Suite *s = suite_create("punted");
+    TCase *tc = tcase_create("punted");
 
     test_seed_random();
     tcase_add_test(tc, random_batches);
