@@ -9,7 +9,6 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-bridge-shared.h \
 	antrea-dp/bridge/adp-bridge.c \
 	antrea-dp/bridge/adp-bridge.h \
-	antrea-dp/bridge/adp-count.h \
 	antrea-dp/bridge/adp-credit.c \
 	antrea-dp/bridge/adp-credit.h \
 	antrea-dp/bridge/adp-expire.c \

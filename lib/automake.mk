@@ -53,6 +53,7 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-rules.c \
 	lib/flow/adp-rules.h \
 	lib/store/adp-collect.c \
+	lib/store/adp-count.h \
 	lib/store/adp-ingress.c \
 	lib/store/adp-ingress.h \
 	lib/store/adp-pace.h \

@@ -5,6 +5,8 @@
 #include <config.h>
 #include "adp-store-private.h"
 
+#include "adp-count.h"
+
 /* Where all has to be done at once. */
 #define ALL SIZE_MAX
 
@@ -91,11 +93,10 @@ take_leaving(struct adp_collector *c, size_t *n)
         struct adp_store_record *record
             = CONTAINER_OF(node, struct adp_store_record, node);
         struct adp_store *store = record->store;
-        uint64_t orig;
 
         release(store, adp_store_slot(store, adp_store_of_record(record)));
         mpsc_queue_insert(&store->returned, &record->node);
-        atomic_sub_relaxed(&store->n_leaving, 1, &orig);
+        adp_count(&store->n_leaving, -1);
         --*n;
     }
     mpsc_queue_release(&c->leaving);

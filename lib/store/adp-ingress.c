@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-ingress.h"
 
+#include "adp-count.h"
 #include "adp-pace.h"
 #include "hash.h"
 #include "openvswitch/hmap.h"
@@ -39,15 +40,6 @@ struct adp_ingress_table {
     struct adp_pace pace;               /* Of 'age_hand'. */
     atomic_uint64_t n, n_idle, n_evicted;
 };
-
-static void
-add_to(atomic_uint64_t *counter, int64_t n)
-{
-    uint64_t value;
-
-    atomic_read_relaxed(counter, &value);
-    atomic_store_relaxed(counter, value + n);
-}
 
 struct adp_ingress_table *
 adp_ingress_table_create(size_t max)
@@ -139,8 +131,8 @@ leave(struct adp_ingress_table *t, struct ingress_node *node,
         hmap_remove(&t->numbers, &node->number_node);
     }
     t->last = NULL;
-    add_to(&t->n, -1);
-    add_to(counter, 1);
+    adp_count_mine(&t->n, -1);
+    adp_count_mine(counter, 1);
     ovsrcu_postpone(free, node);
 }
 
@@ -183,7 +175,7 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key)
     struct ingress_node *node = xzalloc(sizeof *node);
     memcpy(&node->key, key, KEY_LEN);
     hmap_insert(&t->kinds, &node->node, hash_of(t, key));
-    add_to(&t->n, 1);
+    adp_count_mine(&t->n, 1);
     return node;
 }
 
@@ -270,20 +262,11 @@ adp_ingress_age(struct adp_ingress_table *t, long long int now)
     }
 }
 
-static uint64_t
-value_of(const atomic_uint64_t *counter)
-{
-    uint64_t value;
-
-    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
-    return value;
-}
-
 void
 adp_ingress_add_counts(const struct adp_ingress_table *t,
                        struct adp_ingress_counts *counts)
 {
-    counts->n += value_of(&t->n);
-    counts->n_idle += value_of(&t->n_idle);
-    counts->n_evicted += value_of(&t->n_evicted);
+    counts->n += adp_counted(&t->n);
+    counts->n_idle += adp_counted(&t->n_idle);
+    counts->n_evicted += adp_counted(&t->n_evicted);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "adp-count.h"
 #include "adp-reserve.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
@@ -20,24 +21,6 @@ VLOG_DEFINE_THIS_MODULE(adp_store);
 
 /* Slots at the end that are given back at a time. */
 #define TRIM_MAX 64
-
-static void
-add_to(atomic_uint64_t *counter, int64_t n)
-{
-    uint64_t value;
-
-    atomic_read_relaxed(counter, &value);
-    atomic_store_relaxed(counter, value + n);
-}
-
-static uint64_t
-value_of(const atomic_uint64_t *counter)
-{
-    uint64_t value;
-
-    atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
-    return value;
-}
 
 static uint32_t
 n_used(const struct adp_store *store)
@@ -173,12 +156,11 @@ static void
 leave(struct adp_store *store, struct adp_stored *v)
 {
     uint32_t slot = adp_store_slot(store, v);
-    uint64_t orig;
 
     index_remove(store, slot);
     v->life = 0;
-    add_to(&store->n_live, -1);
-    atomic_add_relaxed(&store->n_leaving, 1, &orig);
+    adp_count_mine(&store->n_live, -1);
+    adp_count(&store->n_leaving, 1);
     ovsrcu_postpone(pass_to_collector, adp_store_record(store, slot));
 }
 
@@ -216,7 +198,7 @@ evict(struct adp_store *store)
     }
     if (oldest) {
         leave(store, oldest);
-        add_to(&store->n_evicted, 1);
+        adp_count_mine(&store->n_evicted, 1);
     }
 }
 
@@ -233,13 +215,13 @@ adp_store_add(struct adp_store *store, uint32_t hash, void *owner,
               long long int now)
 {
     take_returned(store);
-    if (value_of(&store->n_live) >= store->max) {
+    if (adp_counted(&store->n_live) >= store->max) {
         evict(store);
     }
 
     uint32_t slot = lowest_free(store);
-    if (slot >= store->n_slots || value_of(&store->n_live) >= store->max) {
-        add_to(&store->n_refused, 1);
+    if (slot >= store->n_slots || adp_counted(&store->n_live) >= store->max) {
+        adp_count_mine(&store->n_refused, 1);
         return NULL;
     }
     set_taken(store, slot);
@@ -263,7 +245,7 @@ adp_store_add(struct adp_store *store, uint32_t hash, void *owner,
     atomic_store_relaxed(&v->tcp_flags, 0);
     atomic_store_relaxed(&v->used, now);
     atomic_store_explicit(&v->owner, owner, memory_order_release);
-    add_to(&store->n_live, 1);
+    adp_count_mine(&store->n_live, 1);
     return v;
 }
 
@@ -374,7 +356,7 @@ adp_store_age(struct adp_store *store, long long int now)
 
         if (v->life && !is_of_use(v, now)) {
             leave(store, v);
-            add_to(&store->n_idle, 1);
+            adp_count_mine(&store->n_idle, 1);
         }
     }
     trim(store);
@@ -480,10 +462,10 @@ void
 adp_store_add_counts(const struct adp_store *store,
                      struct adp_store_counts *counts)
 {
-    counts->n_verdicts += value_of(&store->n_live);
-    counts->n_leaving += value_of(&store->n_leaving);
-    counts->n_bytes += value_of(&store->n_bytes);
-    counts->n_idle += value_of(&store->n_idle);
-    counts->n_evicted += value_of(&store->n_evicted);
-    counts->n_refused += value_of(&store->n_refused);
+    counts->n_verdicts += adp_counted(&store->n_live);
+    counts->n_leaving += adp_counted(&store->n_leaving);
+    counts->n_bytes += adp_counted(&store->n_bytes);
+    counts->n_idle += adp_counted(&store->n_idle);
+    counts->n_evicted += adp_counted(&store->n_evicted);
+    counts->n_refused += adp_counted(&store->n_refused);
 }

@@ -20,7 +20,8 @@ adp_count(atomic_uint64_t *counter, uint64_t n)
     atomic_add_relaxed(counter, n, &orig);
 }
 
-/* For a counter that no other thread writes. */
+/* For a counter that no other thread writes.  -1 takes one away: the sum
+ * wraps. */
 static inline void
 adp_count_mine(atomic_uint64_t *counter, uint64_t n)
 {
