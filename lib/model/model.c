@@ -25,7 +25,7 @@ struct change {
 };
 
 struct adp_model {
-    struct shash records[ADP_N_KINDS]; /* Contain struct adp_records. */
+    struct shash records[ADP_N_KINDS]; /* Contain struct adp_record. */
     struct adp_model_claims *claims; /* NULL before the first transaction. */
 
     /* The transaction under way.  Bounded by what it names and, if it clears

@@ -9,11 +9,12 @@
  * port, TTL and ToS, but for its congestion bits, are none of it: OpenFlow has
  * no fields for them.  So who sends to a tunnel can't make kinds at will; source
  * addresses and IDs, which he may forge, are as many as the table has room
- * for, and then the kind leaves that was longest without a packet among some.  A kind without packets leaves
- * after ADP_INGRESS_IDLE_MS, and the time that aging takes to get round.
+ * for, and then the kind leaves that was longest without a packet among some.
+ * A kind without packets leaves after ADP_INGRESS_IDLE_MS, and the time that
+ * aging takes to get round.
  *
  * Thread-safety: a table belongs to one thread, an RCU reader, until which
- * quiesces it may use a kind that it found; adp_ingress_get_counts() for any.
+ * quiesces it may use a kind that it found; adp_ingress_add_counts() for any.
  */
 
 #include <stdbool.h>

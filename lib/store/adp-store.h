@@ -48,7 +48,7 @@
  * memory as they are used; free slots at the end give it back.
  *
  * Thread-safety: functions of a store are its thread's, but for
- * adp_store_get_counts(); functions of the collector are for one thread.
+ * adp_store_add_counts(); functions of the collector are for one thread.
  * Whoever uses a store is an RCU reader.
  */
 
@@ -162,7 +162,7 @@ struct adp_stored *adp_store_next_with_hash(const struct adp_store *,
 /* A verdict with 'hash', about 'owner', used 'now_ms'; all but the first line
  * is undefined.  NULL if it is refused.  What the caller puts in is for the
  * collector from the first adp_store_count() on, and from
- * adp_store_forget_owner() of another thread, so the caller must not let go of
+ * adp_collector_forget() of another thread, so the caller must not let go of
  * the RCU period before it is complete. */
 struct adp_stored *adp_store_add(struct adp_store *, uint32_t hash,
                                  void *owner, long long int now_ms);

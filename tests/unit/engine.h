@@ -50,7 +50,7 @@ struct engine {
     uint32_t dead_ports;        /* Bitmap. */
     struct adp_trace_log trace;
     bool tracing;
-    struct ds text;             /* Result of engine_actions() and others. */
+    struct ds text;             /* What functions that return text return. */
 };
 
 struct engine *engine_create(void);
