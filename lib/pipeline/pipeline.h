@@ -13,24 +13,22 @@
  * by number: a port that comes back with another number makes other flows.
  *
  * A flow set holds the flows and groups that a model asks for.  Several
- * records may ask for the same flow.  adp_flow_set_diff() tells what to add
- * and what to delete to come from one set to the next.
+ * records may ask for the same flow.  A bridge gets its flows record by record
+ * (pipeline-engine.h), without the text; whole flow sets are for tools and
+ * tests, which compare the engine with them.
  *
  * IDs (conjunctions, groups) live in an adp_pipeline_state beside the model,
- * so that an object keeps its ID from one generation to the next.  The state
- * is cloned with the model for a transaction.
+ * so that an object keeps its ID from one generation to the next.
  *
  * Thread-safety: as the model.
  *
- * Cost: adp_pipeline_generate() is linear in the flows that it makes; a diff
- * is linear in the sizes of both sets.
+ * Cost: adp_pipeline_generate() is linear in the flows that it makes.
  */
 
 #include "model.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/shash.h"
-#include "svec.h"
 
 struct adp_generator;
 struct adp_pipeline_guide;
@@ -54,31 +52,9 @@ void adp_flow_set_uninit(struct adp_flow_set *);
 void adp_flow_set_swap(struct adp_flow_set *, struct adp_flow_set *);
 void adp_flow_set_add(struct adp_flow_set *, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
-void adp_flow_set_add_group(struct adp_flow_set *, const char *format, ...)
-    OVS_PRINTF_FORMAT(2, 3);
-/* As the above, taking the malloc()ed text. */
+/* These take the malloc()ed text. */
 void adp_flow_set_add_nocopy(struct adp_flow_set *, char *flow);
 void adp_flow_set_add_group_nocopy(struct adp_flow_set *, char *group);
-
-/* The way from one flow set to another.  All sorted.
- *
- * No flow is in both 'add_flows' and 'delete_flows': one whose actions or
- * cookie change is only added, which replaces it. */
-struct adp_flow_diff {
-    struct svec add_flows;      /* Whole flows, for OFPFC_ADD. */
-    struct svec delete_flows;   /* "table=T, priority=P,match", for
-                                 * OFPFC_DELETE_STRICT. */
-    struct svec add_groups;     /* Whole groups, for OFPGC11_ADD. */
-    struct svec modify_groups;  /* Whole groups, for OFPGC11_MODIFY. */
-    struct svec delete_groups;  /* "group_id=9", for OFPGC11_DELETE. */
-};
-
-/* Initializes '*diff'.  'old' may be NULL, as if it were empty. */
-void adp_flow_set_diff(const struct adp_flow_set *old,
-                       const struct adp_flow_set *new,
-                       struct adp_flow_diff *diff);
-void adp_flow_diff_uninit(struct adp_flow_diff *);
-bool adp_flow_diff_is_empty(const struct adp_flow_diff *);
 
 /* Pipelines. */
 

@@ -60,6 +60,8 @@ check_LTLIBRARIES = tests/unit/libunit.la
 tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine.c \
 	tests/unit/engine.h \
+	tests/unit/flow-diff.c \
+	tests/unit/flow-diff.h \
 	tests/unit/quoted-json.c \
 	tests/unit/quoted-json.h \
 	tests/unit/test-run.c \

@@ -15,6 +15,7 @@
 #include "packets.h"
 #include "pipeline-builtin.h"
 #include "pipeline-world.h"
+#include "svec.h"
 #include "test-run.h"
 #include "util.h"
 

@@ -7,6 +7,7 @@
 #include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include "flow-diff.h"
 #include "flow.h"
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
@@ -511,7 +512,7 @@ END_TEST
 START_TEST(differences)
 {
     struct adp_flow_set old;
-    struct adp_flow_diff diff;
+    struct flow_diff diff;
 
 #define WITH_EPS(EPS_) BASE "," K8S("p", RULE_B) "," \
     SVC("'clusterIP':'10.96.0.1','ports':[{'port':80,'endpoints':[" \
@@ -520,32 +521,32 @@ START_TEST(differences)
     adp_flow_set_init(&old);
     adp_flow_set_swap(&old, &pw.set);
 
-    adp_flow_set_diff(NULL, &old, &diff);
+    flow_set_diff(NULL, &old, &diff);
     ck_assert_uint_eq(diff.add_flows.n, shash_count(&old.flows));
     ck_assert_uint_eq(diff.add_groups.n, 1);
     ck_assert_uint_eq(diff.delete_flows.n, 0);
-    adp_flow_diff_uninit(&diff);
+    flow_diff_uninit(&diff);
 
     generate(WITH_EPS(EP_LOCAL));
-    adp_flow_set_diff(&old, &pw.set, &diff);
-    ck_assert(adp_flow_diff_is_empty(&diff));
-    adp_flow_diff_uninit(&diff);
+    flow_set_diff(&old, &pw.set, &diff);
+    ck_assert(flow_diff_is_empty(&diff));
+    flow_diff_uninit(&diff);
 
     /* A group changes, an endpoint's flow comes. */
     generate(WITH_EPS(EP_LOCAL "," EP_REMOTE));
-    adp_flow_set_diff(&old, &pw.set, &diff);
+    flow_set_diff(&old, &pw.set, &diff);
     ck_assert_uint_eq(diff.add_flows.n, 1);
     ck_assert_uint_eq(diff.delete_flows.n, 0);
     ck_assert_uint_eq(diff.add_groups.n, 0);
     ck_assert_uint_eq(diff.modify_groups.n, 1);
     ck_assert_str_eq(diff.modify_groups.names[0], find_group(1));
     ck_assert_uint_eq(diff.delete_groups.n, 0);
-    adp_flow_diff_uninit(&diff);
+    flow_diff_uninit(&diff);
 
     /* A flow whose actions change is replaced, not deleted; what is deleted
      * goes by its match. */
     generate(BASE "," K8S("p", RULE_B) "," K8S("q", RULE_A));
-    adp_flow_set_diff(&old, &pw.set, &diff);
+    flow_set_diff(&old, &pw.set, &diff);
     ck_assert(svec_contains(
         &diff.add_flows,
         "cookie=0x5020000000000, table=IngressRule, priority=200,ip,"
@@ -558,7 +559,7 @@ START_TEST(differences)
                             "tp_dst=80"));
     ck_assert_uint_eq(diff.delete_groups.n, 1);
     ck_assert_str_eq(diff.delete_groups.names[0], "group_id=1");
-    adp_flow_diff_uninit(&diff);
+    flow_diff_uninit(&diff);
     adp_flow_set_uninit(&old);
 }
 END_TEST

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow-diff.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-builtin.h"
@@ -319,27 +320,27 @@ START_TEST(policy_among_many)
     check_set();
     for (size_t i = 0; i < ARRAY_SIZE(where); i++) {
         struct adp_flow_set before, with;
-        struct adp_flow_diff diff;
+        struct flow_diff diff;
 
         adp_flow_set_init(&before);
         adp_flow_set_swap(&before, &pw.set);
         generate_policies(n, n_rules, where[i]);
-        adp_flow_set_diff(&before, &pw.set, &diff);
+        flow_set_diff(&before, &pw.set, &diff);
         printf("%d policies of %d rules: one of priority %g adds %"PRIuSIZE
                " flows and deletes %"PRIuSIZE"\n", n, n_rules, where[i],
                diff.add_flows.n, diff.delete_flows.n);
         ck_assert_uint_le(diff.add_flows.n, 20 * n_rules);
         ck_assert_uint_le(diff.delete_flows.n, 20 * n_rules);
-        adp_flow_diff_uninit(&diff);
+        flow_diff_uninit(&diff);
         adp_flow_set_uninit(&before);
 
         adp_flow_set_init(&with);
         adp_flow_set_swap(&with, &pw.set);
         generate_policies(n, n_rules, 0);
-        adp_flow_set_diff(&with, &pw.set, &diff);
+        flow_set_diff(&with, &pw.set, &diff);
         ck_assert_uint_eq(diff.add_flows.n, 0);
         ck_assert_uint_le(diff.delete_flows.n, 6 * n_rules);
-        adp_flow_diff_uninit(&diff);
+        flow_diff_uninit(&diff);
         adp_flow_set_uninit(&with);
     }
 }
@@ -350,7 +351,7 @@ START_TEST(many_equal_rules)
 {
     for (int n = 6000; n <= 6001; n++) {
         struct adp_flow_set before;
-        struct adp_flow_diff diff;
+        struct flow_diff diff;
         struct ds s = DS_EMPTY_INITIALIZER;
 
         adp_flow_set_init(&before);
@@ -365,12 +366,12 @@ START_TEST(many_equal_rules)
         generate(ds_cstr(&s));
         ds_destroy(&s);
 
-        adp_flow_set_diff(&before, &pw.set, &diff);
+        flow_set_diff(&before, &pw.set, &diff);
         if (n > 6000) {
             ck_assert_uint_le(diff.add_flows.n, 10);
             ck_assert_uint_eq(diff.delete_flows.n, 0);
         }
-        adp_flow_diff_uninit(&diff);
+        flow_diff_uninit(&diff);
         adp_flow_set_uninit(&before);
     }
     ck_assert_uint_eq(count_flows("table=IngressRule, priority=202,ip,"), 1);
