@@ -614,8 +614,10 @@ set_outdated(struct adp_tunnels *tunnels)
 static bool
 upstream_revalidates(const struct adp_bridge *b)
 {
-    return (b->dpif.backer->need_revalidate
-            && b->dpif.backer->need_revalidate != REV_FLOW_TABLE);
+    enum revalidate_reason reason;
+
+    atomic_read_relaxed(&b->dpif.backer->need_revalidate, &reason);
+    return reason && reason != REV_FLOW_TABLE;
 }
 
 static void
