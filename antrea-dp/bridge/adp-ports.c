@@ -82,6 +82,7 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
             = netdev_get_tunnel_config(netdev);
 
         port->info.kind = ADP_PORT_TUNNEL;
+        port->info.remote_by_flow = cfg->ip_dst_flow;
         port->tos_inherit = cfg->tos_inherit;
         port->ttl_inherit = cfg->ttl_inherit;
         port->netdev = netdev_ref(netdev);

@@ -60,6 +60,7 @@ adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *ports,
         wp->punt = port->info.punt;
         wp->live = port->live;
         wp->has_ip = port->has_ip;
+        wp->remote_by_flow = port->info.remote_by_flow;
     }
 }
 
@@ -85,6 +86,7 @@ walk_port(const struct adp_env *env, ofp_port_t ofp_port,
     info->kind = wp.kind;
     info->odp_port = wp.odp_port;
     info->punt = wp.punt;
+    info->remote_by_flow = wp.remote_by_flow;
     walk_of(env)->to_ip_port |= wp.has_ip;
 }
 

@@ -31,6 +31,7 @@ struct adp_walk_port {
     enum adp_punt punt;
     bool live;
     bool has_ip;
+    bool remote_by_flow;
 };
 
 void adp_walk_port_init(struct adp_walk_port *, const struct adp_ports *,

@@ -631,7 +631,9 @@ add_output(struct adp_show_trace *t, const struct adp_trace_event *event)
     json_object_put_string(t->step, "result",
                            what == ADP_TRACE_OUTPUT_DONE ? "sent"
                            : what == ADP_TRACE_OUTPUT_IN_PORT
-                           ? "is the input port" : "absent or down");
+                           ? "is the input port"
+                           : what == ADP_TRACE_OUTPUT_NO_REMOTE
+                           ? "no remote end" : "absent or down");
     if (what == ADP_TRACE_OUTPUT_DONE) {
         struct json *o = json_object_create();
 

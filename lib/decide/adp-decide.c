@@ -516,6 +516,11 @@ output(struct adp_decide_walk *w, ofp_port_t port, bool last)
                             info.odp_port);
         break;
     case ADP_PORT_TUNNEL:
+        if (info.remote_by_flow && !flow_tnl_dst_is_set(&w->flow->tunnel)) {
+            /* Stock gives up before it looks at what was rewritten. */
+            trace_output(w, port, ADP_TRACE_OUTPUT_NO_REMOTE);
+            return;
+        }
         adp_decide_commit(w);
         output_tunnel(w, port, last);
         break;

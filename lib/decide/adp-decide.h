@@ -57,6 +57,8 @@ struct adp_port_info {
     enum adp_port_kind kind;
     odp_port_t odp_port;
     enum adp_punt punt;
+    bool remote_by_flow;        /* A tunnel, whose remote end the packet's
+                                 * metadata say. */
 };
 
 struct adp_trace_event;            /* See adp-trace.h. */

@@ -163,6 +163,8 @@ format_output(const struct adp_trace_event *event,
         ds_put_cstr(s, ": it is the input port");
     } else if (event->output.what == ADP_TRACE_OUTPUT_ABSENT) {
         ds_put_cstr(s, ": it doesn't exist or is down");
+    } else if (event->output.what == ADP_TRACE_OUTPUT_NO_REMOTE) {
+        ds_put_cstr(s, ": nothing says where the tunnel ends");
     }
 }
 

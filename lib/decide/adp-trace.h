@@ -49,6 +49,7 @@ enum adp_trace_output {
     ADP_TRACE_OUTPUT_DONE,
     ADP_TRACE_OUTPUT_IN_PORT,   /* Suppressed: it is the input port. */
     ADP_TRACE_OUTPUT_ABSENT,    /* No such port, or it is down. */
+    ADP_TRACE_OUTPUT_NO_REMOTE, /* A tunnel, but nobody said where to. */
 };
 
 struct adp_trace_event {

@@ -102,6 +102,9 @@ env_port(const struct adp_env *env OVS_UNUSED, ofp_port_t port_,
         info->odp_port = u32_to_odp(99);
     } else if (port == 10) {
         info->kind = ADP_PORT_TUNNEL;
+    } else if (port == 12) {
+        info->kind = ADP_PORT_TUNNEL;
+        info->remote_by_flow = true;
     } else if (port == 11) {
         info->kind = ADP_PORT_PUNT;
         info->punt = ADP_PUNT_PATCH;

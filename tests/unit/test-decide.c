@@ -161,6 +161,13 @@ START_TEST(test_tunnel_output)
     expect("actions=set_field:1.1.1.1->tun_dst,output:10,output:2", TCP,
            "clone(500),102");
     expect("actions=output:11", TCP, "punt(patch)");
+
+    /* Without a remote end nothing comes of it, the packet's rewriting
+     * included. */
+    expect("actions=set_field:1.1.1.1->tun_dst,output:12", TCP, "500");
+    expect("actions=dec_ttl,output:12", TCP, "drop");
+    expect("actions=dec_ttl,output:12,output:2", TCP,
+           "set(ipv4(ttl=63)),102");
 }
 END_TEST
 
