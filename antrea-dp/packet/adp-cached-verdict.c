@@ -331,21 +331,23 @@ cached_release(struct adp_stored *up)
     }
 }
 
-struct adp_collector *
-adp_cached_verdict_collector(void)
+static struct adp_collector *collector; /* From adp_cached_verdict_init() on. */
+
+void
+adp_cached_verdict_init(void)
 {
     static const struct adp_store_class class = {
         .size = sizeof(struct adp_cached_verdict),
         .credit = cached_credit,
         .release = cached_release,
     };
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static struct adp_collector *collector;
 
-    if (ovsthread_once_start(&once)) {
-        collector = adp_collector_create(&class);
-        ovsthread_once_done(&once);
-    }
+    collector = adp_collector_create(&class);
+}
+
+struct adp_collector *
+adp_cached_verdict_collector(void)
+{
     return collector;
 }
 

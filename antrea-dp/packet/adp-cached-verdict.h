@@ -79,6 +79,9 @@ BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content)
 BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content.conns[1])
                   <= 2 * CACHE_LINE_SIZE);
 
+/* Before there are packet threads. */
+void adp_cached_verdict_init(void);
+
 /* Of all threads. */
 struct adp_collector *adp_cached_verdict_collector(void);
 

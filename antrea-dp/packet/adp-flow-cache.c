@@ -134,6 +134,7 @@ void
 adp_flow_cache_init(void)
 {
     ovsthread_key_create(&thread_cache_key, thread_cache_destroy);
+    adp_cached_verdict_init();
 }
 
 struct adp_flow_cache *

@@ -242,6 +242,12 @@ evict_all(struct conntrack *ct, struct eviction *x)
     }
     ovs_mutex_lock(&ct->ct_lock);
     for (size_t i = 0; i < x->n; i++) {
+        const struct rculist *node = &x->entries[i].conn->node;
+
+        OVS_PREFETCH_WRITE(node->prev);
+        OVS_PREFETCH_WRITE(rculist_next_protected(node));
+    }
+    for (size_t i = 0; i < x->n; i++) {
         const struct half_open_entry *e = &x->entries[i];
         struct conn *conn = e->conn;
 
@@ -300,8 +306,6 @@ evict(struct conntrack_half_open *h, const struct half_open_entry *e,
         cmap_prefetch(&ct->conns, e->un_nat_hash);
         OVS_PREFETCH(&conn->nat_conn->cm_node);
     }
-    OVS_PREFETCH_WRITE(conn->node.prev);
-    OVS_PREFETCH_WRITE(rculist_next_protected(&conn->node));
     if (++x->n == EVICT_BATCH) {
         evict_all(ct, x);
     }

@@ -63,6 +63,9 @@ static struct ovs_mutex pool_mutex = OVS_MUTEX_INITIALIZER;
 static char *pool_begin;
 static ATOMIC(char *) pool_end = NULL;
 
+/* Of struct pool_cache.  There once 'pool_end' isn't NULL. */
+static ovsthread_key_t pool_cache_key;
+
 /* Slots from 'pool_next' to 'pool_open' may be given out; beyond there is only
  * address space. */
 static char *pool_next OVS_GUARDED_BY(pool_mutex);
@@ -205,17 +208,11 @@ pool_cache_destroy(void *cache_)
 static struct pool_cache *
 pool_cache_get(void)
 {
-    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
-    static ovsthread_key_t key;
+    struct pool_cache *cache = ovsthread_getspecific(pool_cache_key);
 
-    if (ovsthread_once_start(&once)) {
-        ovsthread_key_create(&key, pool_cache_destroy);
-        ovsthread_once_done(&once);
-    }
-    struct pool_cache *cache = ovsthread_getspecific(key);
     if (!cache) {
         cache = xzalloc(sizeof *cache);
-        ovsthread_setspecific(key, cache);
+        ovsthread_setspecific(pool_cache_key, cache);
     }
     return cache;
 }
@@ -420,6 +417,7 @@ conntrack_pool_run(struct conntrack *ct)
     }
     if (ovsthread_once_start(&once)) {
         pool_seq = seq_create();
+        ovsthread_key_create(&pool_cache_key, pool_cache_destroy);
         pool_reserve();
         ovs_thread_create("ct_pool", pool_main, NULL);
         ovsthread_once_done(&once);
