@@ -92,9 +92,25 @@ class Churn:
                 if "'missing'" not in str(e):
                     raise
 
+        def crowd():
+            """Comes into the bridge in slices, and leaves it so."""
+            addresses = ['10.100.%d.%d' % divmod(n, 256) for n in range(2100)]
+            apply({'kind': 'AddressGroup', 'name': 'crowd',
+                   'addresses': addresses + [daemon.CLIENT]},
+                  {'kind': 'NetworkPolicy',
+                   'name': 'AntreaNetworkPolicy:default/crowd',
+                   'type': 'AntreaNetworkPolicy', 'tierPriority': 100,
+                   'priority': 1, 'appliedToGroups': ['web'], 'rules': [{
+                       'direction': 'In', 'action': 'Allow',
+                       'from': {'addressGroups': ['crowd']}}]})
+            call('delete', {'bridge': 'br-int', 'records': [
+                {'kind': 'NetworkPolicy',
+                 'name': 'AntreaNetworkPolicy:default/crowd'},
+                {'kind': 'AddressGroup', 'name': 'crowd'}]})
+
         while True:
-            step, = rnd.choices([group, service, policy, pod, replace],
-                                [8, 4, 4, 2, 1])
+            step, = rnd.choices([group, service, policy, pod, replace, crowd],
+                                [16, 8, 8, 4, 2, 1])
             step()
             yield 'records: ' + step.__name__
             time.sleep(rnd.random() * .1)
@@ -165,9 +181,40 @@ class Churn:
             vsctl(*self.daemon.tunnel_args()[1:])
 
         def bridge():
-            vsctl('add-br', 'br-more', '--', 'set', 'Bridge', 'br-more',
-                  'datapath_type=antrea')
             vsctl('del-br', 'br-more')
+            time.sleep(rnd.random() * .2)
+            self.daemon.add_more()
+
+        def underlay():
+            vsctl('del-br', 'br-phy')
+            time.sleep(rnd.random() * .2)
+            self.daemon.add_underlay(control)
+
+        def way():
+            """How packets get to the other node."""
+            kind = rnd.choice(['neighbour', 'unknown', 'route', 'flows'])
+            if kind == 'neighbour':
+                control('tnl/neigh/set', 'br-phy', daemon.PEER_IP,
+                        '02:00:00:00:aa:%02x' % rnd.randrange(3, 6))
+            elif kind == 'unknown':
+                control('tnl/neigh/flush', 'br-phy')
+            elif kind == 'route':
+                control('ovs/route/del', '192.168.50.0/24')
+            else:
+                self.daemon.ofctl('mod-flows', 'br-phy',
+                                  'in_port=LOCAL actions=' + rnd.choice(
+                                      ['drop', 'dec_ttl,output:1']))
+            time.sleep(rnd.random() * .3)
+            self.daemon.ofctl('mod-flows', 'br-phy',
+                              'in_port=LOCAL actions=output:1')
+            if kind == 'route':
+                self.daemon.route(control)
+            self.daemon.neighbours(control)
+
+        def half_open():
+            vsctl('set', 'Open_vSwitch', '.',
+                  'other_config:antrea-dp-max-half-open=%s'
+                  % rnd.choice(['3', '10', '50', '65536', 'unlimited']))
 
         def sessions():
             vsctl('set', 'Bridge', rnd.choice(['br-int', 'br-flows']),
@@ -187,11 +234,12 @@ class Churn:
             vsctl('set', 'Open_vSwitch', '.', 'other_config:pmd-cpu-mask=0x3')
 
         while True:
-            step, = rnd.choices([port, tunnel, bridge, sessions, learned,
-                                 rebalance, cores], [6, 2, 1, 2, 1, 1, 1])
+            step, = rnd.choices([port, tunnel, bridge, underlay, way,
+                                 half_open, sessions, learned, rebalance,
+                                 cores], [6, 2, 2, 1, 6, 4, 3, 1, 1, 1])
             step()
             yield 'ports: ' + step.__name__
-            time.sleep(rnd.random())
+            time.sleep(rnd.random() * .5)
 
     def look(self, rnd):
         """Time that passes, connections that go, and whatever can be asked."""
@@ -241,7 +289,7 @@ class Churn:
 
         while True:
             step, = rnd.choices([later, flush, limits, purge, stats, trace,
-                                 dumps, reinstall], [5, 1, 1, 1, 4, 2, 3, 1])
+                                 dumps, reinstall], [5, 2, 1, 1, 4, 2, 3, 1])
             step()
             yield 'look: ' + step.__name__
             time.sleep(rnd.random() * .3)

@@ -35,9 +35,14 @@ PODS = {
            + ['udp/10.30.0.1/53', 'udp/10.40.0.1/53'], 120),
     'p2': ('br-flows', 'pod', 1, '02:00:00:00:01:02', '02:00:00:00:01:01',
            '10.30.0.9', ['tcp/10.20.0.1/80', 'udp/10.20.0.2/53'], 60),
+    # On a bridge that comes and goes.
+    'm1': ('br-more', 'pod', 0, '02:00:00:00:02:01', '02:00:00:00:02:02',
+           '10.50.0.1', ['tcp/10.60.0.1/80', 'udp/10.60.0.1/53'], 100),
+    'm2': ('br-more', 'pod', 1, '02:00:00:00:02:02', '02:00:00:00:02:01',
+           '10.60.0.1', ['tcp/10.50.0.1/80', 'udp/10.50.0.1/53'], 100),
 }
 NUMBERS = {'antrea-gw0': 2, 'client': 36, 'web': 37, 'db': 38, 'p1': 1,
-           'p2': 2}
+           'p2': 2, 'm1': 1, 'm2': 2}
 
 RECORDS = [
     {'kind': 'NodeConfig', 'name': 'node',
@@ -76,6 +81,13 @@ table=1,priority=5,ip,ct_state=+trk actions=resubmit(,3),ct(commit,zone=7,exec(l
 table=2,priority=10,ct_state=+trk+est actions=dec_ttl,output:1
 table=2,priority=5,ip,ct_state=+trk actions=ct(commit,zone=7),output:1
 table=3,priority=5,ip actions=learn(table=4,idle_timeout=5,hard_timeout=20,priority=100,eth_type=0x800,nw_proto=6,NXM_OF_IP_SRC[],load:1->NXM_NX_REG0[])
+"""
+MORE_FLOWS = """
+table=0,priority=5,ip actions=ct(table=1,zone=9)
+table=1,priority=10,ip,ct_state=+trk+new,in_port=1 actions=ct(commit,zone=9,nat(src=10.50.0.100)),learn(table=2,idle_timeout=5,priority=100,eth_type=0x800,NXM_OF_IP_SRC[],load:1->NXM_NX_REG0[]),output:2
+table=1,priority=9,ip,ct_state=+trk+new actions=ct(commit,zone=9),output:1
+table=1,priority=5,ip,in_port=1 actions=resubmit(,2),output:2
+table=1,priority=5,ip,in_port=2 actions=output:1
 """
 GROUP = ('group_id=1,type=select,bucket=bucket_id:1,weight:100,'
          'actions=set_field:10.30.0.8->ip_dst,resubmit(,3),'
@@ -118,7 +130,8 @@ class Daemon:
                    'other_config:pmd-cpu-mask=0x3',
                    'other_config:pmd-maxsleep=200',
                    'other_config:n-handler-threads=2',
-                   'other_config:n-revalidator-threads=2')
+                   'other_config:n-revalidator-threads=2',
+                   'other_config:antrea-dp-max-half-open=20')
         control = workdir + '/vswitchd.ctl'
         self.env['TSAN_OPTIONS'] = ('log_path=%s/races exitcode=0 '
                                     'history_size=7 second_deadlock_stack=1'
@@ -192,7 +205,7 @@ class Daemon:
                 'ofport_request=1', 'options:remote_ip=flow',
                 'options:key=flow']
 
-    def configure(self):
+    def add_underlay(self, control):
         outer = '/'.join([OUR_MAC, PEER_MAC, OUR_IP, PEER_IP])
         self.vsctl(
             'add-br', 'br-phy', '--', 'set', 'Bridge', 'br-phy',
@@ -207,26 +220,38 @@ class Daemon:
                                                                    CLIENT),
             'options:pod-rate=80', 'options:pod-outer="%s"' % outer,
             'other_config:pmd-rxq-affinity="0:0"')
-        self.vsctl('add-br', 'br-int', '--', 'set', 'Bridge', 'br-int',
-                   'datapath_type=antrea', 'fail_mode=secure',
-                   *self.tunnel_args(),
-                   *(arg for name in PODS if PODS[name][0] == 'br-int'
-                     for arg in self.pod_args(name)))
-        self.vsctl('add-br', 'br-flows', '--', 'set', 'Bridge', 'br-flows',
-                   'datapath_type=antrea', 'fail_mode=secure',
-                   'other_config:antrea-dp-pipeline=none',
-                   *(arg for name in PODS if PODS[name][0] == 'br-flows'
-                     for arg in self.pod_args(name)))
-        self.control('netdev-dummy/ip4addr', 'br-phy', OUR_IP + '/24')
-        self.control('ovs/route/add', OUR_IP + '/24', 'br-phy')
-        self.neighbours(self.control)
+        control('netdev-dummy/ip4addr', 'br-phy', OUR_IP + '/24')
+        self.route(control)
+        self.neighbours(control)
         self.ofctl('add-flows', 'br-phy', '-', stdin=(
             'in_port=LOCAL actions=output:1\n'
             'in_port=1,udp,tp_dst=6081 actions=LOCAL\n'))
+
+    def add_bridge(self, bridge, *settings):
+        """With its Pods."""
+        self.vsctl('add-br', bridge, '--', 'set', 'Bridge', bridge,
+                   'datapath_type=antrea', 'fail_mode=secure', *settings,
+                   *(arg for name in PODS if PODS[name][0] == bridge
+                     for arg in self.pod_args(name)))
+
+    def add_more(self):
+        """The bridge that comes and goes."""
+        self.add_bridge('br-more', 'other_config:antrea-dp-pipeline=none')
+        self.ofctl('add-flows', 'br-more', '-', stdin=MORE_FLOWS)
+
+    def configure(self):
+        self.add_underlay(self.control)
+        self.add_bridge('br-int', *self.tunnel_args())
+        self.add_bridge('br-flows', 'other_config:antrea-dp-pipeline=none')
+        self.add_more()
         self.ofctl('add-group', 'br-flows', GROUP)
         self.ofctl('add-flows', 'br-flows', '-', stdin=FLOWS)
         self.records()('replace', {'bridge': 'br-int', 'records':
                                    RECORDS + [service(2, True)]})
+
+    @staticmethod
+    def route(control):
+        control('ovs/route/add', OUR_IP + '/24', 'br-phy')
 
     @staticmethod
     def neighbours(control):

@@ -18,10 +18,18 @@ BEGIN, LINE = 'WARNING: ThreadSanitizer: ', '=' * 18
 ACCESS = re.compile(r'  (Previous )?([Aa]tomic )?([Rr]ead|[Ww]rite) of size')
 LOCKING = re.compile(r'  Mutex M\d+ (previously )?acquired ')
 FRAME = re.compile(r' +#\d+ (\S+) (\S+)')
+
+
+def our_hooks():
+    """The files that we add to upstream's tree."""
+    with open(os.path.join(here, '../../ovs/hooks/FILES')) as f:
+        return [re.escape(os.path.basename(line.split()[1]))
+                for line in f if line.strip()]
+
+
 # Source files that are ours, in upstream's tree or not.
-OURS = re.compile(r'(^|/)(adp-|model|pipeline|dp-hooks|conntrack-(half-open|'
-                  r'peek|pool|sctp|table|track)|cmap-ahead|classifier-seek|netdev-pod|'
-                  r'talk-ring)[^/]*$')
+OURS = re.compile(r'(^|/)(adp-|model|pipeline|netdev-pod|talk-ring|%s)[^/]*$'
+                  % '|'.join(our_hooks()))
 # Functions that do what their caller asks.
 LIBRARY = re.compile(r'^((nullable_)?mem(cpy|set|move|cmp)|str\w+|free|'
                      r'x?(m|c|z|re)alloc\w*|xmemdup|__tsan_\w+|'

@@ -65,6 +65,10 @@ def was_busy(check, switch):
     hits = switch.control('coverage/read-counter',
                           'datapath_tunnel_template_hit')
     check(int(hits) > 100, 'packets came out of tunnels', hits)
+    check(stats['tunnels']['translated'] > 10, 'ways into tunnels were renewed',
+          stats['tunnels'])
+    check(stats['connections']['half_open_evicted'] > 0,
+          'half-open connections left for want of room', stats['connections'])
     print('# br-int: %s\n# br-flows: %s\n# tunnel: %s' % (
         stats['packets'], flows['packets'], hits.strip()))
 
