@@ -66,13 +66,16 @@ def init_chunk(kind, tag):
 
 
 def arp(op, sha, spa, tha, tpa, dst='ff:ff:ff:ff:ff:ff'):
-    body = struct.pack('!HHBBH', 1, IPV4, 6, 4, op)
-    body += mac_bytes(sha) + ip_bytes(spa) + mac_bytes(tha) + ip_bytes(tpa)
-    return ethernet(sha, dst, ARP, body)
+    return ethernet(sha, dst, ARP, arp_body(op, sha, spa, tha, tpa))
 
 
-def ethernet(src, dst, ethertype, payload, vlans=()):
-    tags = b''.join(struct.pack('!HH', VLAN, tci) for tci in vlans)
+def arp_body(op, sha, spa, tha, tpa):
+    return struct.pack('!HHBBH', 1, IPV4, 6, 4, op) + mac_bytes(sha) \
+        + ip_bytes(spa) + mac_bytes(tha) + ip_bytes(tpa)
+
+
+def ethernet(src, dst, ethertype, payload, vlans=(), tpid=VLAN):
+    tags = b''.join(struct.pack('!HH', tpid, tci) for tci in vlans)
     return mac_bytes(dst) + mac_bytes(src) + tags \
         + struct.pack('!H', ethertype) + payload
 
@@ -100,6 +103,12 @@ class Packet:
         self.trailer = b''              # Behind the IP packet.
         self.bad_ip_sum = self.bad_sum = self.no_sum = False
         self.raw = None                 # In place of a transport header.
+        self.tpid = VLAN
+        self.extensions = ()            # IPv6: (type, content) of each header.
+        self.more_len = 0               # Longer than it is, says the IP header.
+        self.first_byte = None          # Of the IP header, if it isn't right.
+        self.l4_changes = {}            # Offset: byte.  Before the checksum.
+        self.other = None               # (Ethertype, payload): it isn't IP.
         for name, value in fields.items():
             setattr(self, name, value)
 
@@ -142,6 +151,8 @@ class Packet:
         if self.raw is not None:
             return self.raw
         segment, offset = self.transport()
+        for place, byte in self.l4_changes.items():
+            segment = segment[:place] + bytes([byte]) + segment[place + 1:]
         if offset is None or self.no_sum:
             return segment
         if self.proto == SCTP:
@@ -164,21 +175,34 @@ class Packet:
     def ip(self):
         segment = self.segment()
         if self.v6:
-            return struct.pack('!IHBB', 6 << 28 | self.tos << 20 | self.tag,
-                               len(segment), self.proto, self.ttl) \
+            proto = self.proto
+            for kind, content in reversed(self.extensions):
+                segment = bytes([proto]) + content + segment
+                proto = kind
+            first = self.first_byte or 0x60
+            return struct.pack('!IHBB',
+                               (first << 24) | self.tos << 20 | self.tag,
+                               max(0, len(segment) + self.more_len) & 0xffff,
+                               proto, self.ttl) \
                 + ip_bytes(self.src) + ip_bytes(self.dst) + segment
-        header = struct.pack('!BBHHHBBH', 0x45 + len(self.ip_options) // 4,
+        header = struct.pack('!BBHHHBBH',
+                             self.first_byte
+                             or 0x45 + len(self.ip_options) // 4,
                              self.tos,
-                             20 + len(self.ip_options) + len(segment),
+                             max(0, 20 + len(self.ip_options) + len(segment)
+                                 + self.more_len) & 0xffff,
                              self.tag, self.frag, self.ttl, self.proto, 0)
         header += ip_bytes(self.src) + ip_bytes(self.dst) + self.ip_options
         value = checksum(header) ^ (0x1234 if self.bad_ip_sum else 0)
         return header[:10] + struct.pack('!H', value) + header[12:] + segment
 
     def frame(self):
+        if self.other:
+            return ethernet(self.eth_src, self.eth_dst, *self.other,
+                            self.vlans, self.tpid) + self.trailer
         return ethernet(self.eth_src, self.eth_dst,
                         IPV6 if self.v6 else IPV4, self.ip(),
-                        self.vlans) + self.trailer
+                        self.vlans, self.tpid) + self.trailer
 
 
 def parse(frame):

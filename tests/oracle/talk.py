@@ -7,7 +7,8 @@ answers from the port that it came out of and with the addresses that
 it shows there, so conversations go on through whatever NAT the flows do."""
 
 from packets import ACK, FIN, ICMP, ICMP6, PSH, RST, SCTP, SYN, TCP, UDP, URG
-from packets import Packet, chunk, init_chunk, ip_bytes
+from packets import ARP, Packet, arp_body, chunk, init_chunk, ip_bytes
+from packets import mac_bytes
 import struct
 
 
@@ -33,7 +34,8 @@ class World:
 
 
 class Talk:
-    KINDS = {'tcp': 8, 'udp': 5, 'sctp': 3, 'ping': 2, 'odd': 2}
+    KINDS = {'tcp': 8, 'udp': 5, 'sctp': 3, 'ping': 2, 'odd': 2,
+             'strange_tcp': 4, 'errors': 1, 'neighbours': 1}
 
     def __init__(self, rnd, world, kinds=None):
         self.rnd, self.world = rnd, world
@@ -126,6 +128,50 @@ class Talk:
             yield from self.reply(flags=SYN | ACK, seq=b, ack=a + 1)
             yield from self.request(flags=ACK, seq=a + 1, ack=b + 1)
 
+    def strange_tcp(self):
+        """Both ends say what they like, in and around the windows."""
+        rnd = self.rnd
+        self.near.proto = TCP
+        near = rnd.choice([rnd.randrange(1 << 32), (1 << 32) - 20])
+        far = rnd.choice([rnd.randrange(1 << 32), (1 << 32) - 20])
+        scale = rnd.choice([0, 0, 1, 7, 14, 15])
+        options = rnd.choice([b'', b'\3\3' + bytes([scale]),
+                              b'\1\3\3' + bytes([scale]), b'\3\2\7'])
+        orderly = rnd.random() < .6
+
+        heard = yield from self.request(flags=SYN, seq=near, options=options,
+                                        window=rnd.choice([0, 100, 65535]))
+        if orderly and heard:
+            near += 1
+            yield from self.reply(flags=SYN | ACK, seq=far, ack=near,
+                                  window=rnd.choice([0, 100, 65535]),
+                                  options=rnd.choice([b'', options]))
+            far += 1
+            yield from self.request(flags=ACK, seq=near, ack=far)
+        for _ in range(rnd.choice([3, 10, 25])):
+            data = self.some(30) if rnd.random() < .6 else b''
+            flags = rnd.choices(
+                [ACK, ACK | PSH, SYN, SYN | ACK, FIN | ACK, FIN, RST,
+                 RST | ACK, 0, ACK | URG, ACK | 0xc0, SYN | FIN, FIN | RST,
+                 SYN | PSH], [12, 8, 2, 2, 2, 1, 1, 1, 1, 1, 1, .3, .3, .3])[0]
+            from_near = rnd.random() < .55
+            ours, theirs = (near, far) if from_near else (far, near)
+            off, ack_off = (rnd.choice(
+                [0, 0, 0, 0, 1, -1, -30, 100, 65535, 66000, -66000, 1 << 20,
+                 1 << 31, rnd.randrange(1 << 32)]) for _ in range(2))
+            say = self.request if from_near else self.reply
+            yield from say(
+                flags=flags, seq=ours + off, data=data,
+                ack=theirs + (ack_off if flags & ACK else 0),
+                window=rnd.choice([0, 1, 100, 8192, 65535]),
+                options=rnd.choice([b'', b'', options]))
+            if off == 0:
+                step = len(data) + bool(flags & (SYN | FIN))
+                if from_near:
+                    near += step
+                else:
+                    far += step
+
     def udp(self):
         rnd = self.rnd
         self.near.proto = UDP
@@ -194,6 +240,72 @@ class Talk:
             answer = answer.but(proto=ICMP, sport=3, dport=3)
         yield port, answer
 
+    def errors(self):
+        """ICMP errors of all kinds, about packets of connections and others,
+        from those who got them and those who didn't."""
+        rnd = self.rnd
+        self.near.proto = rnd.choice([TCP, UDP, SCTP])
+        heard = yield from self.request(flags=SYN,
+                                        data=init_chunk(INIT, 7)
+                                        if self.near.proto == SCTP else b'')
+        if heard and rnd.random() < .5:
+            yield from self.reply(flags=SYN | ACK, ack=1)
+        for _ in range(rnd.choice([1, 3])):
+            if self.far and rnd.random() < .7:
+                port, about = self.far
+            else:
+                port, about = self.client, self.near.mirror()
+            about = about.but(trailer=b'')
+            kind = rnd.randrange(6)
+            if kind == 0:
+                about = about.but(sport=about.sport ^ 1)
+            elif kind == 1:
+                about = about.but(src=about.dst, dst=about.src)
+            elif kind == 2:
+                about = about.but(proto=rnd.choice([TCP, UDP, 47]))
+            elif kind == 3:
+                about = about.but(frag=rnd.choice([0x2000, 3]))
+            inner = about.ip()[:rnd.choice([0, 8, 20, 24, 28, 40, 48, 60,
+                                            200])]
+            answer = about.mirror(data=inner, rest=rnd.choice([0, 1400]))
+            if about.v6:
+                answer = answer.but(proto=ICMP6, sport=rnd.choice(
+                    [1, 2, 3, 4, 5, 127]), dport=rnd.randrange(4))
+            else:
+                answer = answer.but(proto=ICMP, sport=rnd.choice(
+                    [3, 3, 4, 5, 11, 12]), dport=rnd.randrange(5))
+            if rnd.random() < .2:
+                answer = answer.but(bad_sum=True)
+            yield port, answer
+
+    def neighbours(self):
+        """ARP and neighbour discovery, true and forged."""
+        rnd = self.rnd
+        macs = [mac for mac, _ in self.world.hosts.values()]
+        for _ in range(rnd.choice([1, 3])):
+            dst = rnd.choice(macs + ['ff:ff:ff:ff:ff:ff'])
+            if self.near.v6:
+                kind = rnd.choice([133, 134, 135, 136, 137])
+                target = rnd.choice([self.near.src, self.near.dst])
+                yield self.client, self.near.but(
+                    proto=ICMP6, sport=kind, dport=rnd.choice([0, 0, 1]),
+                    ttl=rnd.choice([255, 255, 64]), eth_dst=dst,
+                    rest=rnd.choice([0, 0x60000000]),
+                    data=(ip_bytes(target)
+                          + rnd.choice([b'', b'\1\1', b'\2\1', b'\1\0'])
+                          + mac_bytes(rnd.choice(macs)))[
+                              :rnd.choice([4, 16, 24, 24])])
+            else:
+                body = arp_body(rnd.choice([1, 1, 2, 2, 3, 256]),
+                                rnd.choice(macs), rnd.choice(
+                                    [self.near.src, self.near.dst]),
+                                rnd.choice(macs), self.near.dst)
+                yield self.client, self.near.but(
+                    eth_dst=dst, other=rnd.choice(
+                        [(ARP, body), (ARP, body), (ARP, body[:20]),
+                         (0x8035, body), (0x88cc, body), (0x600, body),
+                         (46, body), (0x8847, body)]))
+
     def ping(self):
         v6 = self.near.v6
         self.near.proto = ICMP6 if v6 else ICMP
@@ -233,6 +345,17 @@ class Talk:
             yield from self.request(data=self.some(30))
 
 
+# IPv6's: hop by hop, destination options, routing, fragment (whole, first, last),
+# authentication, no next header, one that isn't known.  The contents lack the
+# first byte.
+EXTENSIONS = [(0, bytes([0, 1, 4, 0, 0, 0, 0])),
+              (60, bytes([1, 1, 12]) + bytes(12)),
+              (43, bytes([0, 0, 0, 0, 0, 0, 0])),
+              (44, bytes([0, 0, 0, 0, 0, 0, 7])),
+              (51, bytes([4]) + bytes(22)),
+              (0, bytes([200, 1, 4, 0, 0, 0, 0])),
+              (59, bytes(7)), (253, bytes(7)), (135, bytes([0]) + bytes(6))]
+
 TCP_FLAGS = [0, SYN, SYN | FIN, ACK, ACK | URG | PSH, RST, FIN,
              ACK | 0x40, SYN | ACK, 0xff]
 TCP_OPTIONS = [b'', b'\1\1\1\1', b'\2\4\5\xb4\3\3\7\0',
@@ -243,7 +366,7 @@ def vary(rnd, world, port, packet):
     """A packet that a careless cache would take for one of the same kind as
     'packet'."""
     what = rnd.choice([0, 1, 2, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 8, 9, 10,
-                       11, 12, 13, 14, 15])
+                       11, 12, 13, 14, 15, 16, 16, 17, 18, 19, 20, 21])
     p = packet
     if what == 0:
         port = rnd.choice(list(world.hosts))
@@ -278,4 +401,20 @@ def vary(rnd, world, port, packet):
     elif what == 15 and p.proto in (TCP, UDP):
         # Less than it says.
         p = p.but(raw=p.segment()[:rnd.choice([0, 4, 7, 12])])
+    elif what == 16 and p.v6:
+        p = p.but(extensions=rnd.choices(EXTENSIONS, k=rnd.choice([1, 1, 2])))
+    elif what == 17:
+        p = p.but(more_len=rnd.choice([-1, -8, -20, -60, 1, 4, 100]))
+    elif what == 18:
+        p = p.but(first_byte=rnd.choice([0x40, 0x44, 0x46, 0x4f, 0x55, 0x65,
+                                         0x75]))
+    elif what == 19 and p.proto in (TCP, UDP, SCTP):
+        # TCP: the header's length.  UDP: the packet's.  SCTP: a chunk's.
+        place = {TCP: 12, UDP: 5, SCTP: 15}[p.proto]
+        p = p.but(l4_changes={place: rnd.choice([0, 0x40, 0x50, 0x60, 0xf0,
+                                                 7, 8, 9, 255])})
+    elif what == 20:
+        p = p.but(vlans=[10], tpid=rnd.choice([0x88a8, 0x9100]))
+    elif what == 21 and p.proto in (TCP, UDP):
+        p = p.but(**{rnd.choice(['sport', 'dport']): 0})
     return port, p

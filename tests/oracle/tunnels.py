@@ -17,7 +17,15 @@ GENEVE, TEB = 6081, 0x6558
 
 def wrap(rnd, frame):
     """'frame' as another node sends it."""
-    header = struct.pack('!BBHI', 0, 0, TEB, rnd.choice(VNIS) << 8)
+    options = b''
+    for _ in range(rnd.choice([0, 0, 0, 0, 1, 2])):
+        # None that is critical: for such a one stock drops what comes from the
+        # same peer afterwards, too.
+        content = bytes(4 * rnd.randrange(4))
+        options += struct.pack('!HBB', 0x102, rnd.randrange(3),
+                               len(content) // 4) + content
+    header = struct.pack('!BBHI', len(options) // 4, 0, TEB,
+                         rnd.choice(VNIS) << 8) + options
     return packets.Packet(
         eth_src=PEER_MAC, eth_dst=OUR_MAC, src=rnd.choice(PEERS), dst=OUR_IP,
         sport=rnd.choice([50000, 60000]), dport=GENEVE, no_sum=True,
