@@ -90,6 +90,8 @@ lib_libadp_la_SOURCES = \
 	lib/model/model-reader.h \
 	lib/model/model-record.c \
 	lib/model/model-records.h \
+	lib/model/model-sort.c \
+	lib/model/model-sort.h \
 	lib/model/model.c \
 	lib/model/model.h \
 	lib/pipeline/pipeline-clause.c \
@@ -110,6 +112,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-engine-groups.c \
 	lib/pipeline/pipeline-engine-private.h \
 	lib/pipeline/pipeline-engine-rules.c \
+	lib/pipeline/pipeline-engine-set.c \
+	lib/pipeline/pipeline-engine-set.h \
 	lib/pipeline/pipeline-engine.c \
 	lib/pipeline/pipeline-engine.h \
 	lib/pipeline/pipeline-gen.c \

@@ -14,6 +14,7 @@
 #include "model-pause.h"
 #include "model-reader.h"
 #include "model-records.h"
+#include "model-sort.h"
 #include "openvswitch/hmap.h"
 #include "sset.h"
 #include "util.h"
@@ -503,7 +504,7 @@ adp_model_sorted(const struct adp_model *model, enum adp_kind kind, size_t *n)
     SHASH_FOR_EACH (node, records) {
         array[i++] = node->data;
     }
-    qsort(array, i, sizeof *array, compare_records);
+    adp_sort_pointers(array, i, compare_records);
     *n = i;
     return array;
 }

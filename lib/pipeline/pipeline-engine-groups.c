@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hmapx.h"
 #include "model-pause.h"
 #include "openvswitch/match.h"
 #include "pipeline-rule-match.h"
@@ -28,7 +29,7 @@ adp_engine_use_group(struct adp_engine *e, enum adp_kind kind,
         group = xzalloc(sizeof *group);
         group->kind = kind;
         group->name = xstrdup(name);
-        hmapx_init(&group->users);
+        adp_engine_set_init(&group->users);
         shash_add(&e->groups[kind], name, group);
     }
     return group;
@@ -42,8 +43,8 @@ free_group(struct adp_engine *e, struct engine_group *group)
             adp_engine_source_kill(e, group->isolation[i]);
         }
     }
-    hmapx_find_and_delete(&e->dirty_groups, group);
-    hmapx_destroy(&group->users);
+    adp_engine_unmark(&e->dirty_groups, &group->dirty);
+    adp_engine_set_destroy(&group->users);
     adp_record_unref(CONST_CAST(struct adp_record *, group->record));
     free(group->pods);
     free(group->name);
@@ -53,7 +54,7 @@ free_group(struct adp_engine *e, struct engine_group *group)
 void
 adp_engine_check_group(struct adp_engine *e, struct engine_group *group)
 {
-    if (!group->record && hmapx_is_empty(&group->users)
+    if (!group->record && adp_engine_set_is_empty(&group->users)
         && !group->n_isolating[0] && !group->n_isolating[1]) {
         ovs_assert(!group->n_pods);
         shash_find_and_delete(&e->groups[group->kind], group->name);
@@ -72,7 +73,7 @@ use_pod(struct adp_engine *e, const char *name)
         pod = xzalloc(sizeof *pod);
         adp_engine_source_init(e, &pod->source);
         pod->name = xstrdup(name);
-        hmapx_init(&pod->groups);
+        adp_engine_set_init(&pod->groups);
         shash_add(&e->pods, name, pod);
     }
     return pod;
@@ -81,8 +82,8 @@ use_pod(struct adp_engine *e, const char *name)
 static void
 free_pod(struct adp_engine *e, struct engine_pod *pod)
 {
-    hmapx_find_and_delete(&e->dirty_pods, pod);
-    hmapx_destroy(&pod->groups);
+    adp_engine_unmark(&e->dirty_pods, &pod->dirty);
+    adp_engine_set_destroy(&pod->groups);
     if (pod->pod) {
         adp_record_unref(CONST_CAST(struct adp_record *, &pod->pod->up));
     }
@@ -93,7 +94,7 @@ free_pod(struct adp_engine *e, struct engine_pod *pod)
 static void
 check_pod(struct adp_engine *e, struct engine_pod *pod)
 {
-    if (!pod->pod && hmapx_is_empty(&pod->groups)) {
+    if (!pod->pod && adp_engine_set_is_empty(&pod->groups)) {
         shash_find_and_delete(&e->pods, pod->name);
         free_pod(e, pod);
     }
@@ -116,14 +117,14 @@ change_target(struct adp_engine *e, struct engine_group *group,
               const struct engine_pod *pod, const struct target_change *what,
               bool add)
 {
-    const struct hmapx_node *node;
+    const struct engine_member *user;
 
     if (!pod->pod) {
         return;
     }
 
-    HMAPX_FOR_EACH (node, &group->users) {
-        struct engine_rule *rule = node->data;
+    ENGINE_SET_FOR_EACH (user, &group->users) {
+        struct engine_rule *rule = user->data;
 
         if (what->targets[rule->up.rule->ingress]
             && adp_engine_rule_is_current(e, rule)) {
@@ -134,7 +135,7 @@ change_target(struct adp_engine *e, struct engine_group *group,
     }
     if ((what->targets[0] && group->n_isolating[0])
         || (what->targets[1] && group->n_isolating[1])) {
-        hmapx_add(&e->dirty_groups, group);
+        adp_engine_mark(&e->dirty_groups, &group->dirty);
     }
 
     /* A rule is in force if it applies to a Pod of this Node. */
@@ -143,8 +144,10 @@ change_target(struct adp_engine *e, struct engine_group *group,
 
         group->n_here += add ? 1 : -1;
         if (!before || !group->n_here) {
-            HMAPX_FOR_EACH (node, &group->users) {
-                hmapx_add(&e->dirty_rules, node->data);
+            ENGINE_SET_FOR_EACH (user, &group->users) {
+                struct engine_rule *rule = user->data;
+
+                adp_engine_mark(&e->dirty_rules, &rule->dirty);
             }
         }
     }
@@ -154,11 +157,11 @@ static void
 change_targets(struct adp_engine *e, const struct engine_pod *pod,
                const struct target_change *what, bool add)
 {
-    const struct hmapx_node *node;
+    const struct engine_member *named_by;
 
     if (what->targets[0] || what->targets[1]) {
-        HMAPX_FOR_EACH (node, &pod->groups) {
-            change_target(e, node->data, pod, what, add);
+        ENGINE_SET_FOR_EACH (named_by, &pod->groups) {
+            change_target(e, named_by->data, pod, what, add);
         }
     }
 }
@@ -212,7 +215,7 @@ adp_engine_set_pod(struct adp_engine *e, const char *name,
     if (old) {
         adp_record_unref(CONST_CAST(struct adp_record *, &old->up));
     }
-    hmapx_add(&e->dirty_pods, pod);
+    adp_engine_mark(&e->dirty_pods, &pod->dirty);
     check_pod(e, pod);
 }
 
@@ -253,13 +256,13 @@ set_members(struct adp_engine *e, struct engine_group *group,
 
         group->pods[i] = pod;
         hmapx_add(&stay, pod);
-        if (hmapx_add(&pod->groups, group)) {
+        if (adp_engine_set_add(&pod->groups, group)) {
             change_target(e, group, pod, &whole_target, true);
         }
     }
     for (size_t i = 0; i < n_old; i++) {
         if (!hmapx_contains(&stay, old[i])) {
-            hmapx_find_and_delete(&old[i]->groups, group);
+            adp_engine_set_remove(&old[i]->groups, group);
             change_target(e, group, old[i], &whole_target, false);
             check_pod(e, old[i]);
         }
@@ -274,10 +277,10 @@ static void
 change_peer(struct adp_engine *e, const struct engine_group *group,
             const struct adp_cidr *cidr, bool add)
 {
-    const struct hmapx_node *node;
+    const struct engine_member *user;
 
-    HMAPX_FOR_EACH (node, &group->users) {
-        struct engine_rule *rule = node->data;
+    ENGINE_SET_FOR_EACH (user, &group->users) {
+        struct engine_rule *rule = user->data;
 
         if (adp_engine_rule_is_current(e, rule)) {
             adp_desired_amend(e->desired, &rule->source.contributor);
@@ -443,18 +446,17 @@ contribute_isolation(struct adp_engine *e, struct engine_group *group,
 void
 adp_engine_finish_groups(struct adp_engine *e)
 {
-    struct hmapx_node *node;
+    struct engine_group *group;
+    struct engine_pod *pod;
 
-    HMAPX_FOR_EACH (node, &e->dirty_groups) {
-        contribute_isolation(e, node->data, false);
-        contribute_isolation(e, node->data, true);
+    ENGINE_MARKS_FOR_EACH (group, dirty, &e->dirty_groups) {
+        contribute_isolation(e, group, false);
+        contribute_isolation(e, group, true);
         adp_pause();
     }
-    hmapx_clear(&e->dirty_groups);
+    adp_engine_marks_clear(&e->dirty_groups);
 
-    HMAPX_FOR_EACH (node, &e->dirty_pods) {
-        struct engine_pod *pod = node->data;
-
+    ENGINE_MARKS_FOR_EACH (pod, dirty, &e->dirty_pods) {
         adp_engine_begin(e, &pod->source);
         if (pod->pod && e->parts->pod) {
             e->parts->pod(&e->g, &pod->pod->up);
@@ -462,7 +464,7 @@ adp_engine_finish_groups(struct adp_engine *e)
         adp_engine_end(e);
         adp_pause();
     }
-    hmapx_clear(&e->dirty_pods);
+    adp_engine_marks_clear(&e->dirty_pods);
 }
 
 void

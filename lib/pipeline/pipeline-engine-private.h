@@ -25,13 +25,13 @@
  * Thread-safety: as the model.
  */
 
-#include "hmapx.h"
 #include "model-change.h"
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-table.h"
 #include "openvswitch/shash.h"
 #include "pipeline-desired.h"
 #include "pipeline-engine.h"
+#include "pipeline-engine-set.h"
 #include "pipeline-parts.h"
 
 /* What contributes flows: the first member of each node that does.  It stays
@@ -47,7 +47,8 @@ struct engine_pod {
     const struct adp_pod *pod;  /* With a reference; NULL if it isn't there. */
     bool has_port;
     ofp_port_t port;
-    struct hmapx groups;        /* "struct engine_group"s that name it. */
+    struct engine_set groups;   /* "struct engine_group"s that name it. */
+    struct engine_mark dirty;
 };
 
 /* A Service or a PeerNode. */
@@ -56,13 +57,15 @@ struct engine_record {
     const struct adp_record *record; /* With a reference. */
     uint32_t *group_ids;
     size_t n_group_ids;
+    struct engine_mark dirty;
 };
 
 struct engine_group {
     enum adp_kind kind;         /* AddressGroup or AppliedToGroup. */
     char *name;
     const struct adp_record *record; /* With a reference, or NULL. */
-    struct hmapx users;         /* "struct engine_rule"s. */
+    struct engine_set users;    /* "struct engine_rule"s. */
+    struct engine_mark dirty;
 
     /* AppliedToGroup. */
     struct engine_pod **pods;
@@ -80,6 +83,7 @@ struct engine_rule {
     size_t n_applied_to;
     struct engine_group **peers;
     size_t n_peers;
+    struct engine_mark dirty;
 
     /* In force: it applies to a Pod that is there. */
     struct engine_part *part;   /* NULL if it isn't. */
@@ -144,10 +148,10 @@ struct adp_engine {
     struct adp_remote_cidrs remote;
 
     /* To contribute anew. */
-    struct hmapx dirty_rules;
-    struct hmapx dirty_groups;  /* Their isolation. */
-    struct hmapx dirty_pods;
-    struct hmapx dirty_records;
+    struct engine_marks dirty_rules;
+    struct engine_marks dirty_groups; /* Their isolation. */
+    struct engine_marks dirty_pods;
+    struct engine_marks dirty_records;
 
     struct adp_generator g;     /* Of the run, */
     struct adp_model_env env;   /* and what it knows of the bridge. */

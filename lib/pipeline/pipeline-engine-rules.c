@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "model-pause.h"
+#include "model-sort.h"
 #include "openvswitch/match.h"
 #include "pipeline-clause.h"
 #include "pipeline-rule-match.h"
@@ -173,7 +174,7 @@ bool
 adp_engine_rule_is_current(const struct adp_engine *e,
                            const struct engine_rule *rule)
 {
-    return rule->part && !hmapx_contains(&e->dirty_rules, rule);
+    return rule->part && !adp_engine_is_marked(&rule->dirty);
 }
 
 /* Ranks. */
@@ -367,7 +368,7 @@ assign_priorities(struct adp_engine *e, size_t list)
 
                 parts[i]->priority = ranked[i].priority;
                 LIST_FOR_EACH (rule, part_node, &parts[i]->rules) {
-                    hmapx_add(&e->dirty_rules, rule);
+                    adp_engine_mark(&e->dirty_rules, &rule->dirty);
                 }
             }
         }
@@ -388,7 +389,7 @@ use_groups(struct adp_engine *e, enum adp_kind kind,
 
     for (size_t i = 0; i < names->n; i++) {
         groups[i] = adp_engine_use_group(e, kind, names->names[i]);
-        hmapx_add(&groups[i]->users, rule);
+        adp_engine_set_add(&groups[i]->users, rule);
     }
     return groups;
 }
@@ -398,7 +399,7 @@ drop_groups(struct adp_engine *e, struct engine_group **groups, size_t n,
             struct engine_rule *rule)
 {
     for (size_t i = 0; i < n; i++) {
-        hmapx_find_and_delete(&groups[i]->users, rule);
+        adp_engine_set_remove(&groups[i]->users, rule);
         adp_engine_check_group(e, groups[i]);
     }
     free(groups);
@@ -422,7 +423,7 @@ add_rule(struct adp_engine *e, const struct adp_policy_rule *up,
     rule->peers = use_groups(e, ADP_KIND_ADDRESS_GROUP, peers, rule);
     rule->n_peers = peers->n;
     e->parts->rank(&rule->up, &rule->rank);
-    hmapx_add(&e->dirty_rules, rule);
+    adp_engine_mark(&e->dirty_rules, &rule->dirty);
     return rule;
 }
 
@@ -441,7 +442,7 @@ static void
 remove_rule(struct adp_engine *e, struct engine_rule *rule)
 {
     retire_rule(e, rule);
-    hmapx_find_and_delete(&e->dirty_rules, rule);
+    adp_engine_unmark(&e->dirty_rules, &rule->dirty);
     drop_groups(e, rule->applied_to, rule->n_applied_to, rule);
     drop_groups(e, rule->peers, rule->n_peers, rule);
     adp_engine_source_kill(e, &rule->source);
@@ -489,13 +490,11 @@ static struct engine_rule **
 sort_dirty_rules(struct adp_engine *e, size_t *n)
 {
     struct engine_rule **rules
-        = xmalloc((hmapx_count(&e->dirty_rules) + 1) * sizeof *rules);
-    const struct hmapx_node *node;
+        = xmalloc((e->dirty_rules.n + 1) * sizeof *rules);
+    struct engine_rule *rule;
 
     *n = 0;
-    HMAPX_FOR_EACH (node, &e->dirty_rules) {
-        struct engine_rule *rule = node->data;
-
+    ENGINE_MARKS_FOR_EACH (rule, dirty, &e->dirty_rules) {
         if (applies_here(rule)) {
             rules[(*n)++] = rule;
         } else {
@@ -503,8 +502,8 @@ sort_dirty_rules(struct adp_engine *e, size_t *n)
         }
         adp_pause();
     }
-    qsort(rules, *n, sizeof *rules,
-          e->parts->has_ranks ? compare_ranks : compare_names);
+    adp_sort_pointers(rules, *n, (e->parts->has_ranks
+                                  ? compare_ranks : compare_names));
     return rules;
 }
 
@@ -530,17 +529,15 @@ adp_engine_finish_rules(struct adp_engine *e)
         }
     }
 
-    struct hmapx_node *node;
-    HMAPX_FOR_EACH (node, &e->dirty_rules) {
-        struct engine_rule *rule = node->data;
-
+    struct engine_rule *rule;
+    ENGINE_MARKS_FOR_EACH (rule, dirty, &e->dirty_rules) {
         if (rule->part && !e->g.error) {
             rule->up.priority = rule->part->priority;
             contribute_rule(e, rule);
         }
         adp_pause();
     }
-    hmapx_clear(&e->dirty_rules);
+    adp_engine_marks_clear(&e->dirty_rules);
 }
 
 /* Policies. */
@@ -555,7 +552,7 @@ isolate_groups(struct adp_engine *e, const struct adp_names *names,
             e, ADP_KIND_APPLIED_TO_GROUP, names->names[i]);
 
         group->n_isolating[ingress] += add ? 1 : -1;
-        hmapx_add(&e->dirty_groups, group);
+        adp_engine_mark(&e->dirty_groups, &group->dirty);
         adp_engine_check_group(e, group);
     }
 }

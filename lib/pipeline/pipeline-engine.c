@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model-pause.h"
+#include "model-sort.h"
 #include "openvswitch/ofp-port.h"
 #include "util.h"
 
@@ -28,10 +29,6 @@ adp_engine_create(void)
         shash_init(&e->groups[kind]);
     }
     shash_init(&e->policies);
-    hmapx_init(&e->dirty_rules);
-    hmapx_init(&e->dirty_groups);
-    hmapx_init(&e->dirty_pods);
-    hmapx_init(&e->dirty_records);
     return e;
 }
 
@@ -69,10 +66,10 @@ adp_engine_destroy(struct adp_engine *e)
         shash_destroy(&e->groups[kind]);
     }
     shash_destroy(&e->policies);
-    hmapx_destroy(&e->dirty_rules);
-    hmapx_destroy(&e->dirty_groups);
-    hmapx_destroy(&e->dirty_pods);
-    hmapx_destroy(&e->dirty_records);
+    adp_engine_marks_clear(&e->dirty_rules);
+    adp_engine_marks_clear(&e->dirty_groups);
+    adp_engine_marks_clear(&e->dirty_pods);
+    adp_engine_marks_clear(&e->dirty_records);
     free(e->g.group_ids);
     free(e);
 }
@@ -149,7 +146,7 @@ static void
 free_record(struct adp_engine *e, struct engine_record *r)
 {
     release_group_ids(e, r);
-    hmapx_find_and_delete(&e->dirty_records, r);
+    adp_engine_unmark(&e->dirty_records, &r->dirty);
     adp_record_unref(CONST_CAST(struct adp_record *, r->record));
     adp_engine_source_kill(e, &r->source);
 }
@@ -177,7 +174,7 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
     }
     adp_record_unref(CONST_CAST(struct adp_record *, r->record));
     r->record = adp_record_ref(new);
-    hmapx_add(&e->dirty_records, r);
+    adp_engine_mark(&e->dirty_records, &r->dirty);
 }
 
 /* Is one of the Service's endpoints in 'cidr'? */
@@ -216,7 +213,7 @@ mark_services(struct adp_engine *e, const struct adp_record *peer)
         if (has_endpoint_in(r->record, &CONTAINER_OF(peer,
                                                      struct adp_peer_node,
                                                      up)->pod_cidr)) {
-            hmapx_add(&e->dirty_records, r);
+            adp_engine_mark(&e->dirty_records, &r->dirty);
         }
     }
 }
@@ -256,19 +253,19 @@ static void
 finish_records(struct adp_engine *e)
 {
     struct engine_record **records
-        = xmalloc((hmapx_count(&e->dirty_records) + 1) * sizeof *records);
-    const struct hmapx_node *node;
+        = xmalloc((e->dirty_records.n + 1) * sizeof *records);
+    struct engine_record *r;
     size_t n = 0;
 
-    HMAPX_FOR_EACH (node, &e->dirty_records) {
-        records[n++] = node->data;
+    ENGINE_MARKS_FOR_EACH (r, dirty, &e->dirty_records) {
+        records[n++] = r;
     }
-    qsort(records, n, sizeof *records, compare_records);
+    adp_sort_pointers(records, n, compare_records);
     for (size_t i = 0; i < n; i++) {
         contribute_record(e, records[i]);
         adp_pause();
     }
-    hmapx_clear(&e->dirty_records);
+    adp_engine_marks_clear(&e->dirty_records);
     free(records);
 }
 
@@ -449,7 +446,7 @@ clear_nodes(struct adp_engine *e)
         e->fixed = NULL;
     }
     ovs_assert(ovs_list_is_empty(&e->sources));
-    hmapx_clear(&e->dirty_groups);
+    adp_engine_marks_clear(&e->dirty_groups);
 
     /* Some may have got back what they had, when a run was reverted. */
     LIST_FOR_EACH (source, node, &e->dying) {

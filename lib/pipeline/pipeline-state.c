@@ -4,9 +4,16 @@
 #include "pipeline-state.h"
 
 #include "hash.h"
+#include "model-pause.h"
 #include "model-records.h"
 #include "openvswitch/ofp-group.h"
 #include "util.h"
+
+/* What an ID stood for at the last commit. */
+struct id_before {
+    struct adp_id_part part;    /* With a reference to its record. */
+    char *description;
+};
 
 struct adp_id {
     struct hmap_node by_id;     /* In struct adp_ids's 'by_id'. */
@@ -19,6 +26,7 @@ struct adp_id {
     struct ovs_list touched;    /* In struct adp_ids's 'touched' or empty. */
     struct adp_id_part part;    /* With a reference to its record. */
     char *description;
+    struct id_before *before;   /* NULL: the same. */
 };
 
 static void
@@ -34,10 +42,49 @@ ids_init(struct adp_ids *ids, uint32_t max)
 }
 
 static void
+id_forget_before(struct adp_id *id)
+{
+    if (id->before) {
+        adp_record_unref(CONST_CAST(struct adp_record *,
+                                    id->before->part.record));
+        free(id->before->description);
+        free(id->before);
+        id->before = NULL;
+    }
+}
+
+/* Keeps what the ID stands for, which will change, until the next commit. */
+static void
+id_keep_before(struct adp_id *id)
+{
+    id->before = xmalloc(sizeof *id->before);
+    *id->before = (struct id_before) {
+        .part = id->part,
+        .description = id->description,
+    };
+    id->part.record = NULL;
+    id->description = NULL;
+}
+
+static void
+id_restore(struct adp_id *id)
+{
+    if (id->before) {
+        struct id_before now = { id->part, id->description };
+
+        id->part = id->before->part;
+        id->description = id->before->description;
+        *id->before = now;
+        id_forget_before(id);
+    }
+}
+
+static void
 ids_drop(struct adp_ids *ids, struct shash_node *node)
 {
     struct adp_id *id = node->data;
 
+    id_forget_before(id);
     ovs_list_remove(&id->touched);
     hmap_remove(&ids->by_id, &id->by_id);
     shash_delete(&ids->by_key, node);
@@ -132,6 +179,10 @@ adp_ids_get(struct adp_ids *ids, const char *key,
     struct adp_id *id = shash_find_data(&ids->by_key, key);
 
     if (id) {
+        if (!id->is_new && !id->before) {
+            id_keep_before(id);
+            ids_touch(ids, id);
+        }
         free(id->description);
         id->description = description;
         id->generation = ids->generation;
@@ -207,10 +258,16 @@ ids_end(struct adp_ids *ids, bool undo)
         if (undo ? id->is_new : id->released) {
             ids_drop(ids, id->key_node);
         } else {
+            if (undo) {
+                id_restore(id);
+            } else {
+                id_forget_before(id);
+            }
             id->is_new = id->released = false;
             ovs_list_remove(&id->touched);
             ovs_list_init(&id->touched);
         }
+        adp_pause();
     }
     if (undo) {
         ids->next = ids->old_next;
@@ -227,7 +284,9 @@ adp_ids_for_each(const struct adp_ids *ids,
     const struct adp_id *id;
 
     HMAP_FOR_EACH (id, by_id, &ids->by_id) {
-        cb(id->id, &id->part, aux);
+        if (!id->is_new) {
+            cb(id->id, id->before ? &id->before->part : &id->part, aux);
+        }
     }
 }
 
@@ -373,7 +432,9 @@ describe(const struct adp_ids *ids, uint32_t value)
 {
     const struct adp_id *id = ids_find(ids, value);
 
-    return id ? xstrdup(id->description) : NULL;
+    return (!id || id->is_new ? NULL
+            : xstrdup(id->before ? id->before->description
+                      : id->description));
 }
 
 char *

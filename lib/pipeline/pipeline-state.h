@@ -14,7 +14,8 @@
  * Who makes no generations, but changes, asks for IDs and gives them back with
  * adp_ids_release() until adp_pipeline_state_commit(); up to then an ID that
  * was given back stays its key's, and adp_pipeline_state_rollback() undoes
- * all, the priorities too.
+ * all, the priorities too.  Who asks what IDs stand for is told what they
+ * stood for at the last commit.
  *
  * Thread-safety: as the model.
  * Cost: a request is one look-up in a hash table; a clone copies everything.
@@ -43,7 +44,8 @@ struct adp_ids {
     unsigned int generation;
 
     /* Since the last commit or rollback. */
-    struct ovs_list touched;    /* IDs that were new or given back. */
+    struct ovs_list touched;    /* IDs that are new, were given back, or stand
+                                 * for something else. */
     uint32_t old_next;
 };
 
@@ -92,7 +94,8 @@ void adp_ids_release_all(struct adp_ids *);
 unsigned int adp_ids_get_note(const struct adp_ids *, uint32_t id);
 void adp_ids_set_note(struct adp_ids *, uint32_t id, unsigned int note);
 
-/* Calls 'cb' for each ID; the parts live as long as 'ids' is unchanged. */
+/* Calls 'cb' for each ID with what it stood for at the last commit; the parts
+ * live as long as 'ids' is unchanged. */
 void adp_ids_for_each(const struct adp_ids *,
                       void (*cb)(uint32_t id, const struct adp_id_part *,
                                  void *aux),

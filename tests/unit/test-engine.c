@@ -36,6 +36,7 @@ static const struct adp_pipeline *pipeline;
 static struct ofputil_table_map tables;
 static struct adp_model *model;
 static struct adp_engine *engine;
+static struct adp_engine *twin; /* Is told the same, and lies elsewhere. */
 static struct adp_pipeline_state *ids; /* The oracle's. */
 
 /* Numbers of "p0" and so on, of "gw0" and "tun0"; 0: the bridge lacks it. */
@@ -65,6 +66,7 @@ setup_with(const char *pipeline_name)
     }
     model = adp_model_create();
     engine = adp_engine_create();
+    twin = adp_engine_create();
     ids = adp_pipeline_state_create();
     for (int i = 0; i < N_PORTS; i++) {
         ports[i] = i == 8 ? 0 : i + 1;
@@ -90,6 +92,7 @@ teardown(void)
 {
     ofputil_table_map_destroy(&tables);
     adp_engine_destroy(engine);
+    adp_engine_destroy(twin);
     adp_model_destroy(model);
     adp_pipeline_state_destroy(ids);
 }
@@ -243,6 +246,93 @@ expect_same(const struct shash *got, const struct shash *expected,
     }
 }
 
+/* What 'e' would do to the bridge, in that order. */
+static char *
+steps_of(struct adp_engine *e)
+{
+    struct adp_desired *desired = adp_engine_desired(e);
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct adp_changes changes;
+    struct adp_error *error = adp_desired_get_changes(
+        desired, ADP_CHANGES_ONLY, &tables, &changes);
+
+    for (size_t i = 0; i < changes.n_flows; i++) {
+        struct ofputil_flow_mod fm;
+        struct match match;
+
+        adp_change_to_flow_mod(desired, &changes.flows[i], ADP_GOAL_NEW, &fm);
+        minimatch_expand(&fm.match, &match);
+        ds_put_format(&s, "command %d table=%d ", fm.command, fm.table_id);
+        match_format(&match, NULL, &s, fm.priority);
+        ds_put_char(&s, ' ');
+        put_actions(&s, fm.ofpacts, fm.ofpacts_len);
+        ds_put_char(&s, '\n');
+        adp_flow_mod_uninit(&fm);
+    }
+    for (size_t i = 0; i < changes.n_groups; i++) {
+        struct ofputil_group_mod gm;
+
+        adp_change_to_group_mod(desired, &changes.groups[i], ADP_GOAL_NEW,
+                                &gm);
+        ds_put_format(&s, "command %d group %"PRIu32"\n", gm.command,
+                      gm.group_id);
+        ofputil_uninit_group_mod(&gm);
+    }
+    adp_changes_uninit(&changes);
+    adp_error_destroy(error);
+    return ds_steal_cstr(&s);
+}
+
+/* What comes of a seed doesn't depend on where malloc() puts things. */
+static void
+expect_same_steps(void)
+{
+    char *steps = steps_of(engine);
+    char *others = steps_of(twin);
+
+    ck_assert_str_eq(steps, others);
+    free(steps);
+    free(others);
+}
+
+/* Who asks what IDs stand for. */
+
+static void
+put_id(uint32_t id, const struct adp_id_part *part, void *lines)
+{
+    svec_add_nocopy(lines, xasprintf("%"PRIu32" is %s %p, %"PRIuSIZE, id,
+                                     part->record->name,
+                                     (const void *) part->record,
+                                     part->index));
+}
+
+static char *
+what_ids_mean(void)
+{
+    const struct adp_pipeline_state *state = adp_engine_ids(engine);
+    struct svec conjs = SVEC_EMPTY_INITIALIZER;
+    struct svec groups = SVEC_EMPTY_INITIALIZER;
+
+    adp_ids_for_each(&state->conjs, put_id, &conjs);
+    adp_ids_for_each(&state->groups, put_id, &groups);
+    for (size_t i = 0; i < conjs.n; i++) {
+        char *text = adp_pipeline_describe_conj(state, atoi(conjs.names[i]));
+
+        ck_assert(text);
+        svec_add_nocopy(&groups, text);
+    }
+    svec_sort(&conjs);
+    svec_sort(&groups);
+    char *ids_s = svec_join(&conjs, "\n", "\n");
+    char *rest = svec_join(&groups, "\n", "\n");
+    char *all = xasprintf("%s%s", ids_s, rest);
+    free(ids_s);
+    free(rest);
+    svec_destroy(&conjs);
+    svec_destroy(&groups);
+    return all;
+}
+
 /* Steps. */
 
 static struct shash accepted;   /* What was there after the last step. */
@@ -258,8 +348,11 @@ run_and_compare(bool ports_changed, bool refuse)
     struct adp_flow_set set;
 
     adp_flow_set_init(&set);
+    char *meant = what_ids_mean();
     struct adp_error *error = adp_engine_run(engine, pipeline, model, &env,
                                              ports_changed);
+    adp_error_destroy(adp_engine_run(twin, pipeline, model, &env,
+                                     ports_changed));
     struct adp_error *oracle_error = adp_pipeline_generate(
         pipeline, model, new_ids, &env, &set);
     ck_assert_str_eq(error ? error->message : "none",
@@ -267,10 +360,15 @@ run_and_compare(bool ports_changed, bool refuse)
     if (!error) {
         bool consistent = read_set(&set, &expected);
 
+        expect_same_steps();
         error = read_desired(&got);
         ck_assert_msg(consistent == !error, "%s",
                       error ? error->message : "a contradiction isn't seen");
     }
+
+    char *mean = what_ids_mean();
+    ck_assert_str_eq(meant, mean);
+    free(mean);
 
     bool ok = !error && !refuse;
     if (!error) {
@@ -278,6 +376,7 @@ run_and_compare(bool ports_changed, bool refuse)
     }
     if (ok) {
         adp_engine_accept(engine);
+        adp_engine_accept(twin);
         adp_pipeline_state_destroy(ids);
         ids = new_ids;
         shash_swap(&accepted, &got);
@@ -285,13 +384,18 @@ run_and_compare(bool ports_changed, bool refuse)
         struct shash after = SHASH_INITIALIZER(&after);
 
         adp_engine_revert(engine);
+        adp_engine_revert(twin);
         adp_pipeline_state_destroy(new_ids);
         ck_assert(!read_desired(&after));
+        mean = what_ids_mean();
+        ck_assert_str_eq(meant, mean);
+        free(mean);
         expect_same(&after, &accepted, "revert");
         shash_destroy_free_data(&after);
     }
     shash_destroy_free_data(&got);
     shash_destroy_free_data(&expected);
+    free(meant);
     adp_flow_set_uninit(&set);
     adp_error_destroy(error);
     adp_error_destroy(oracle_error);
@@ -375,6 +479,8 @@ refused_pipeline(void)
 
     adp_error_destroy(adp_engine_run(engine, other, model, &env, false));
     adp_engine_revert(engine);
+    adp_error_destroy(adp_engine_run(twin, other, model, &env, false));
+    adp_engine_revert(twin);
     ck_assert(!read_desired(&after));
     expect_same(&after, &accepted, "refused pipeline");
     shash_destroy_free_data(&after);
@@ -390,6 +496,7 @@ unseen_transaction(void)
 
     ck_assert(!error);
     adp_engine_invalidate(engine);
+    adp_engine_invalidate(twin);
     json_destroy(records);
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "model-sort.h"
+
+#include <string.h>
+
+#include "model-pause.h"
+#include "util.h"
+
+/* Merges the sorted 'from[first]' to 'from[middle]' and 'from[middle]' to
+ * 'from[end]' into the same places of 'to'. */
+static void
+merge(void *const *from, void **to, size_t first, size_t middle, size_t end,
+      int (*compare)(const void *, const void *))
+{
+    size_t i = first, j = middle;
+
+    for (size_t k = first; k < end; k++) {
+        to[k] = (i < middle && (j >= end || compare(&from[i], &from[j]) <= 0)
+                 ? from[i++] : from[j++]);
+        if (!(k % 16)) {
+            adp_pause();
+        }
+    }
+}
+
+void
+adp_sort_pointers(void *pointers, size_t n,
+                  int (*compare)(const void *, const void *))
+{
+    void **from = pointers;
+    void **other = xmalloc((n + 1) * sizeof *other);
+    void **to = other;
+
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t first = 0; first < n; first += 2 * width) {
+            merge(from, to, first, MIN(first + width, n),
+                  MIN(first + 2 * width, n), compare);
+        }
+
+        void **tmp = from;
+        from = to;
+        to = tmp;
+    }
+    if (n && from != pointers) {
+        memcpy(pointers, from, n * sizeof *from);
+    }
+    free(other);
+}
