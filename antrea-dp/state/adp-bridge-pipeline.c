@@ -258,12 +258,6 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
     struct adp_bridge_pipeline *bp = b->pipeline;
     struct adp_journal_flush flush;
 
-    if (bp->choice.pipeline) {
-        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
-
-        adp_state_run(bp->state);
-        adp_turn_leave(outer);
-    }
     adp_journal_take_flush(b, &flush);
     if (flush.emptied && bp->choice.pipeline) {
         VLOG_INFO("bridge %s: flows were flushed, installing pipeline %s "
@@ -277,6 +271,12 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
     } else if (bp->bereft && lacks_pipeline(b) && flush.filled
                && !adp_state_is_busy(bp->state)) {
         keep_empty(b);
+    }
+    if (bp->choice.pipeline) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
+
+        adp_state_run(bp->state);
+        adp_turn_leave(outer);
     }
     bp->bereft = bp->bereft && lacks_pipeline(b);
     return !bp->bereft;

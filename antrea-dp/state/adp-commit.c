@@ -585,6 +585,12 @@ adp_commit_take_error(struct adp_commit *commit)
 }
 
 bool
+adp_commit_is_taken_back(const struct adp_commit *commit)
+{
+    return commit->error != NULL;
+}
+
+bool
 adp_commit_is_clean(const struct adp_commit *commit)
 {
     return commit->clean;

@@ -82,6 +82,8 @@ bool adp_commit_run(struct adp_commit *, struct adp_turn_slice *);
 
 /* NULL, or why the bridge refused.  The caller takes it. */
 struct adp_error *adp_commit_take_error(struct adp_commit *);
+/* True from when the bridge refused until all is taken back. */
+bool adp_commit_is_taken_back(const struct adp_commit *);
 /* False if the bridge also refused what was to be taken back: then nobody
  * knows what is in it. */
 bool adp_commit_is_clean(const struct adp_commit *);

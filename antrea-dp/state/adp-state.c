@@ -31,6 +31,8 @@ enum state_phase {
     PHASE_PREPARE,              /* The model changes, is checked, flows are
                                  * made.  Nobody else sees anything of it. */
     PHASE_COMMIT,               /* Flows go into the bridge. */
+    PHASE_AGAIN,                /* Somebody flushed it meanwhile: all flows
+                                 * are to go into it. */
     PHASE_CLEAN,                /* All is in force: what was before goes. */
     PHASE_UNDO,                 /* It failed: all becomes what it was. */
 };
@@ -278,6 +280,20 @@ make_flows(struct adp_state *state)
     return error;
 }
 
+/* Somebody flushed the bridge: a commit that begins anew brings all. */
+static void
+begin_commit_again(void *state_)
+{
+    struct adp_state *state = state_;
+    struct next_state *next = &state->next;
+
+    adp_commit_destroy(state->commit);
+    state->commit = adp_commit_create(state->bridge, next->pipeline,
+                                      adp_engine_desired(state->engine),
+                                      ADP_COMMIT_ALL, &next->error);
+    next->brings_back = true;
+}
+
 static void
 prepare(void *state_)
 {
@@ -415,6 +431,13 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
         state->phase = next->error ? PHASE_UNDO : PHASE_COMMIT;
         return !is_over(slice, next);
 
+    case PHASE_AGAIN:
+        if (!run_work(state, begin_commit_again, slice)) {
+            return false;
+        }
+        state->phase = next->error ? PHASE_UNDO : PHASE_COMMIT;
+        return !is_over(slice, next);
+
     case PHASE_COMMIT:
         if (!adp_commit_run(state->commit, slice)) {
             return false;
@@ -481,7 +504,7 @@ adp_state_abort(struct adp_state *state, const char *why)
         return;
     }
     adp_turn_slice_init_whole(&slice);
-    if (state->phase == PHASE_PREPARE) {
+    if (state->phase == PHASE_PREPARE || state->phase == PHASE_AGAIN) {
         run_phase(state, &slice);
     }
     if (state->phase == PHASE_COMMIT) {
@@ -549,14 +572,28 @@ is_up_to_date(const struct adp_state *state)
             && adp_bridge_round(state->bridge) == state->round);
 }
 
+/* Somebody flushed the bridge while something is under way. */
+static void
+note_lost_flows(struct adp_state *state)
+{
+    state->synced = false;
+    if (state->phase == PHASE_COMMIT
+        && !adp_commit_is_taken_back(state->commit)) {
+        /* What comes may refer to groups that came, and went. */
+        state->phase = PHASE_AGAIN;
+        state->next.large |= is_large_state(state);
+    } else if (state->phase != PHASE_AGAIN) {
+        state->lost_flows = true;
+    }
+}
+
 void
 adp_state_sync(struct adp_state *state, bool reinstall)
 {
     if (state->phase != PHASE_IDLE) {
         /* At its end we will see what else has changed. */
         if (reinstall) {
-            state->lost_flows = true;
-            state->synced = false;
+            note_lost_flows(state);
         }
         return;
     }

@@ -14,8 +14,9 @@
  *
  * A large transaction takes many turns of the main loop.  Meanwhile the state
  * is busy: it is read as it was before, and takes no other transaction.  Who
- * has one must wait; ports and rounds that change, and flows that somebody
- * flushes, are taken into account at the end.
+ * has one must wait; ports and rounds that change are taken into account at the
+ * end.  When somebody flushes the bridge while flows go into it, that begins
+ * anew, with all of them.
  *
  * For the main thread.
  */
