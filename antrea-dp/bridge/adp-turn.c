@@ -202,6 +202,12 @@ adp_turn_enter(enum adp_turn_section section)
             : ADP_TURN_OTHER);
 }
 
+bool
+adp_turn_is_mine(void)
+{
+    return *is_main_get();
+}
+
 void
 adp_turn_leave(enum adp_turn_section outer)
 {

@@ -130,6 +130,8 @@ void adp_turn_end(void);
 /* Returns the section that was under way, for adp_turn_leave(). */
 enum adp_turn_section adp_turn_enter(enum adp_turn_section);
 void adp_turn_leave(enum adp_turn_section outer);
+/* Is this the loop's thread? */
+bool adp_turn_is_mine(void);
 /* As adp_turn_meter_get(). */
 void adp_turn_get_counts(struct adp_turn_counts *, bool take);
 

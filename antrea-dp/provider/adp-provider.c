@@ -31,12 +31,16 @@
 #include "adp-turns.h"
 #include "adp-walk-cache.h"
 #include "conntrack-pool.h"
+#include "coverage.h"
 #include "dp-hooks.h"
 #include "dpif.h"
+#include "ofproto/ofproto-dpif-upcall.h"
 #include "smap.h"
 #include "sset.h"
 #include "timeval.h"
 #include "util.h"
+
+COVERAGE_DEFINE(adp_revalidate);
 
 #define ADP_TYPE "antrea"
 #define DUMMY_TYPE "dummy"
@@ -237,6 +241,20 @@ adp_class_run(struct ofproto *ofproto)
     return error;
 }
 
+/* Flows or groups have changed since megaflows were last looked at.  Main
+ * thread. */
+static bool flows_changed;
+
+static void
+revalidate(struct adp_bridge *b)
+{
+    if (flows_changed) {
+        flows_changed = false;
+        COVERAGE_INC(adp_revalidate);
+        udpif_revalidate(b->dpif.backer->udpif);
+    }
+}
+
 static void
 adp_class_wait(struct ofproto *ofproto)
 {
@@ -245,6 +263,7 @@ adp_class_wait(struct ofproto *ofproto)
     /* Nobody tells of a table that was modified.  Here requests have been
      * handled, and this thread will next look for packets. */
     adp_journal_read_misses(b);
+    revalidate(b);
     base->wait(ofproto);
     adp_push_stats_wait(b);
     adp_expire_wait(b);
@@ -257,8 +276,20 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     struct adp_bridge *b = bridge_of(ofproto);
+    struct dpif_backer *backer = b->dpif.backer;
+
+    /* Flows are no part of the configuration with which packets are translated,
+     * yet upstream makes that anew for each version, and then the main thread
+     * waits until no thread uses the old one any more: up to 10 ms while packets
+     * come.  Megaflows have to be looked at, and nothing else. */
+    enum revalidate_reason flows = REV_FLOW_TABLE;
 
     base->set_tables_version(ofproto, version);
+    if (adp_turn_is_mine()
+        && atomic_compare_exchange_strong(&backer->need_revalidate, &flows,
+                                          0)) {
+        flows_changed = true;
+    }
     if (adp_bridge_is_constructed(b)) {
         adp_journal_close_version(b, version);
     }

@@ -26,6 +26,7 @@ STAGED = 500                    # Records in one message.
 CHANGES = 20                    # That are measured one by one.
 CHANGE_RATE, CHANGE_SECONDS = 1000, 60
 SLOWLY = 40000                  # Handshakes, where each makes a tunnel way.
+CALM_SECONDS = 20
 SPARED_PODS = 8                 # Clients and servers of the load beside it.
 
 
@@ -162,6 +163,15 @@ class Load(Background):
         self.connections.send(rate=1000000)
         self.running = [self.client.port]
 
+    def calm(self):
+        """What the machine takes without a change, as details of a Sample."""
+        self.begin()
+        time.sleep(CALM_SECONDS)
+        self.finish()
+        self.resume()
+        return {'calm_lost': self.lost,
+                'calm_away_percent': self.window.away_percent}
+
 
 class StateCase(Case):
     unit = 'ms'
@@ -186,6 +196,7 @@ class StateLoad(StateCase):
 
     def measure(self, switch, state):
         load, before = Load(switch), resident_bytes(switch)
+        calm = load.calm()
         self.parts(switch)
         load.begin()
         seconds, turn = state.load()
@@ -194,7 +205,7 @@ class StateLoad(StateCase):
                        grown_mb=(resident_bytes(switch) - before) / 1e6,
                        parts=self.parts(switch),
                        flows=switch.ofctl('dump-flows').count('\n'),
-                       **load.window.summary())]
+                       **calm, **load.window.summary())]
 
     @staticmethod
     def parts(switch):
@@ -236,6 +247,8 @@ class StateChanges(StateCase):
         load = Load(switch)
         state.load()
         time.sleep(2)
+        calm = load.calm()
+        StateLoad.parts(switch)
         load.begin()
         with Turns(switch) as turns:
             latencies = self.changes(state)
@@ -244,7 +257,9 @@ class StateChanges(StateCase):
         return [Sample(latencies[len(latencies) * 99 // 100], None,
                        median_ms=statistics.median(latencies),
                        most_ms=latencies[-1], changes=len(latencies),
-                       turn_ms=turns.longest * 1000, lost=load.lost)]
+                       turn_ms=turns.longest * 1000, lost=load.lost,
+                       parts=StateLoad.parts(switch), **calm,
+                       **load.window.summary())]
 
     @staticmethod
     def changes(state):
