@@ -104,5 +104,7 @@ antrea_dp_libcontrol_la_SOURCES = \
 	antrea-dp/control/adp-control-scan.h \
 	antrea-dp/control/adp-control-server.c \
 	antrea-dp/control/adp-control-server.h \
+	antrea-dp/control/adp-control-hold.c \
+	antrea-dp/control/adp-control-hold.h \
 	antrea-dp/control/adp-control-stage.c \
 	antrea-dp/control/adp-control-stage.h

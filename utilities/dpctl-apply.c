@@ -25,6 +25,9 @@
  * same time don't meet again. */
 enum { MAX_ATTEMPTS = 10, MAX_WAIT_MS = 64 };
 
+/* After so many attempts others have to wait. */
+enum { PATIENCE = 2 };
+
 /* Fails with 'error', if there is one; takes it. */
 static void
 check(char *error)
@@ -179,12 +182,20 @@ struct run {
     bool warned;
 };
 
+/* Takes 'param'. */
+static struct json *
+get(const struct run *run, struct json *param)
+{
+    if (run->attempts >= PATIENCE && !run->o->dry_run) {
+        json_object_put(param, "hold", json_boolean_create(true));
+    }
+    return dpctl_call(run->rpc, run->o, "get", param);
+}
+
 static struct json *
 source_get(void *run_, struct json *param)
 {
-    struct run *run = run_;
-
-    return dpctl_call(run->rpc, run->o, "get", param);
+    return get(run_, param);
 }
 
 /* Makes the plan from the objects that the change concerns. */
@@ -203,8 +214,7 @@ plan_some(struct run *run, struct dpctl_plan *plan, char **error)
 static char *
 plan_all(struct run *run, struct dpctl_plan *plan)
 {
-    struct json *state = dpctl_call(run->rpc, run->o, "get",
-                                    json_object_create());
+    struct json *state = get(run, json_object_create());
     const struct json *records = dpctl_json_member(state, "records");
     if (!records || records->type != JSON_ARRAY) {
         dpctl_fail(DPCTL_EXIT_ERROR, "the daemon's answer has no records");

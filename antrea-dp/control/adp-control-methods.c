@@ -10,6 +10,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
+#include "adp-control-hold.h"
 #include "adp-control-stage.h"
 #include "adp-show.h"
 #include "adp-state.h"
@@ -19,6 +20,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "pipeline-builtin.h"
 #include "pipeline.h"
+#include "timeval.h"
 #include "util.h"
 
 /* Bridges. */
@@ -156,6 +158,15 @@ call_bridge(struct adp_control_call *call, bool need_state)
             : adp_control_find_bridge(name, need_state, &call->reader.error));
 }
 
+/* Who holds a state. */
+static struct adp_control_hold hold;
+
+void
+adp_control_methods_wait(void)
+{
+    adp_control_hold_wait(&hold);
+}
+
 /* Clients, and what they watch. */
 
 /* What a client was last told about a bridge. */
@@ -189,6 +200,7 @@ void
 adp_control_session_destroy(struct adp_control_session *session)
 {
     if (session) {
+        adp_control_hold_end(&hold, session, time_msec());
         shash_destroy_free_data(&session->watches);
         adp_state_call_unref(session->call);
         adp_control_stage_clear(&session->stage);
@@ -317,6 +329,7 @@ transact(struct adp_control_call *call, bool clear,
         .ignore_missing = ignore_missing,
         .if_generation = if_generation ? &generation : NULL,
     };
+    adp_control_hold_end(&hold, session, time_msec());
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
     session->call = adp_state_transact(adp_bridge_state(bridge), &change);
     adp_turn_leave(outer);
@@ -414,6 +427,16 @@ method_replace(struct adp_control_call *call)
     return call_transact(call, true, records, NULL, NULL);
 }
 
+/* If the client wants to hold the state, that begins.  Returns false if it has to
+ * wait for that. */
+static bool
+begin_hold(struct adp_control_call *call, const struct adp_state *state)
+{
+    return (!call_bool(call, "hold")
+            || adp_control_hold_take(&hold, call->session, state,
+                                     time_msec()));
+}
+
 /* All records, or those of one kind or of one name. */
 static struct json *
 get_all(struct adp_control_call *call)
@@ -431,6 +454,10 @@ get_all(struct adp_control_call *call)
     }
 
     struct adp_state *state = adp_bridge_state(bridge);
+    if (!begin_hold(call, state)) {
+        return NULL;
+    }
+
     struct json *result = generation_result(state);
     json_object_put(result, "records",
                     adp_model_get(adp_state_model(state), kind, name));
@@ -461,6 +488,9 @@ get_some(struct adp_control_call *call)
     const struct adp_model *model = adp_state_model(state);
     const struct adp_index *index = adp_state_index(state);
     struct json *records;
+    if (!begin_hold(call, state)) {
+        return NULL;
+    }
     call->reader.error = adp_index_query(index, model, &query, &records);
     if (call->reader.error) {
         return NULL;
@@ -589,22 +619,23 @@ static const struct method {
     const char *params[MAX_PARAMS]; /* All that it knows. */
     struct json *(*cb)(struct adp_control_call *);
     bool waits;                 /* For a transaction that is under way. */
+    bool changes;               /* Waits for who holds the state, too. */
 } methods[] = {
-    { "apply", { "bridge", "records", "if_generation" }, method_apply, true },
+    { "apply", { "bridge", "records", "if_generation" }, method_apply, true, true },
     { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
-      method_delete, true },
-    { "stage", { "bridge", "apply", "delete" }, method_stage, false },
+      method_delete, true, true },
+    { "stage", { "bridge", "apply", "delete" }, method_stage, false, false },
     { "transact", { "bridge", "apply", "delete", "patch", "if_generation",
-                    "ignore_missing", "staged" }, method_transact, true },
+                    "ignore_missing", "staged" }, method_transact, true, true },
     { "replace", { "bridge", "records", "if_generation", "staged" },
-      method_replace, true },
-    { "get", { "bridge", "kind", "name", "names", "keys", "brief" },
-      method_get, true },
-    { "watch", { "bridge" }, method_watch, false },
-    { "stats", { "bridge", "brief" }, method_stats, false },
-    { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false },
-    { "program", { "bridge" }, method_program, false },
-    { "version", { NULL }, method_version, false },
+      method_replace, true, true },
+    { "get", { "bridge", "kind", "name", "names", "keys", "brief", "hold" },
+      method_get, true, false },
+    { "watch", { "bridge" }, method_watch, false, false },
+    { "stats", { "bridge", "brief" }, method_stats, false, false },
+    { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false, false },
+    { "program", { "bridge" }, method_program, false, false },
+    { "version", { NULL }, method_version, false, false },
 };
 
 static const struct method *
@@ -644,10 +675,10 @@ check_params(struct adp_control_call *call, const struct method *method)
     free(nodes);
 }
 
-/* Is the state of the call's bridge busy with a transaction?  What is wrong with
- * the bridge's name, the method will say. */
+/* Is the state of the call's bridge busy with a transaction, or held?  What is
+ * wrong with the bridge's name, the method will say. */
 static bool
-must_wait(const struct adp_control_call *call)
+must_wait(const struct adp_control_call *call, const struct method *method)
 {
     const struct json *name = shash_find_data(call->params.members, "bridge");
     const struct adp_bridge *bridge
@@ -656,7 +687,11 @@ must_wait(const struct adp_control_call *call)
            : NULL);
     const struct adp_state *state = bridge ? adp_bridge_state(bridge) : NULL;
 
-    return state && adp_state_is_busy(state);
+    return (state
+            && ((method->waits && adp_state_is_busy(state))
+                || (method->changes
+                    && adp_control_hold_stops(&hold, call->session, state,
+                                              time_msec()))));
 }
 
 static struct json *
@@ -688,7 +723,7 @@ call_run(struct adp_control_call *call, const char *method_name,
     if (call->session->call) {
         return transaction_result(call);
     }
-    return method->waits && must_wait(call) ? NULL : method->cb(call);
+    return must_wait(call, method) ? NULL : method->cb(call);
 }
 
 struct json *

@@ -39,6 +39,9 @@ struct json *adp_control_call_method(struct adp_control_session *,
                                      const struct json *params, uint64_t cost,
                                      struct json **errorp);
 
+/* Wakes the poll loop when a call that has to be repeated may get further. */
+void adp_control_methods_wait(void);
+
 /* The bridge named 'name', or, if that is NULL, the only one there is.  With
  * 'need_state' it must have a built-in pipeline.  On error returns NULL and
  * sets '*errorp'. */

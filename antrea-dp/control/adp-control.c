@@ -127,6 +127,7 @@ adp_control_wait(void)
 {
     if (server) {
         adp_control_server_wait(server);
+        adp_control_methods_wait();
     }
 }
 

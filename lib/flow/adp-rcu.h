@@ -7,7 +7,7 @@
  *
  * That thread runs all that was postponed before it looks up: meanwhile no
  * grace period ends, and who waits for one, as the main thread does when ports
- * or flows changed, waits for all of them.  So callbacks that may be many say
+ * changed, waits for all of them.  So callbacks that may be many say
  * when they have done one.
  *
  * Thread-safety: any thread; in others than RCU's it does nothing.

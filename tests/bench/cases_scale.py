@@ -229,15 +229,17 @@ class StateAddress(StateCase):
         group = state.cluster.group(index % state.cluster.n_groups,
                                     ADDRESSES + 1 + index
                                     // state.cluster.n_groups)
+        StateLoad.parts(switch)
         load.begin()
         with Turns(switch) as turns:
             time.sleep(0.1)
             took = state.change(group)
             time.sleep(0.2)
         load.finish()
+        parts = StateLoad.parts(switch)
         load.resume()
         return Sample(took, None, turn_ms=turns.longest * 1000,
-                      lost=load.lost)
+                      lost=load.lost, parts=parts, **load.window.summary())
 
 
 class StateChanges(StateCase):

@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-control-conn \
+	tests/unit/test-control-hold \
 	tests/unit/test-control-stage \
 	tests/unit/test-csum \
 	tests/unit/test-decide-ct \
@@ -144,6 +145,9 @@ tests_unit_test_conntrack_track_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
 tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
+
+tests_unit_test_control_hold_SOURCES = tests/unit/test-control-hold.c
+tests_unit_test_control_hold_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_stage_SOURCES = tests/unit/test-control-stage.c
 tests_unit_test_control_stage_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CONTROL_HOLD_H
+#define ADP_CONTROL_HOLD_H 1
+
+/* Who asks for records, makes something of them and changes others needs that
+ * nobody changes the state meanwhile ("if_generation").  Beside a client that
+ * changes something a thousand times a second that would never come true: so a
+ * client may hold a bridge's state while it thinks.  The changes of others wait.
+ *
+ * A hold ends with the holder's next change, when it leaves, and in any case
+ * after ADP_CONTROL_HOLD_MS.  The next one, whoever wants it, begins at the
+ * earliest after as much time as the last one took: so others' changes get half
+ * of the time at the least.  There is one hold at a time, for all bridges.
+ *
+ * Thread-safety: a plain value, main thread.
+ */
+
+#include <stdbool.h>
+
+#define ADP_CONTROL_HOLD_MS 2000
+
+struct adp_control_hold {
+    const void *holder;         /* NULL: nobody. */
+    const void *state;          /* What is held; an address to compare. */
+    long long int since, until;
+    long long int next;         /* When another may begin. */
+};
+
+/* 'holder' wants 'state'.  Returns false if that has to wait. */
+bool adp_control_hold_take(struct adp_control_hold *, const void *holder,
+                           const void *state, long long int now_ms);
+/* The hold of 'holder', if it is its, is over. */
+void adp_control_hold_end(struct adp_control_hold *, const void *holder,
+                          long long int now_ms);
+/* Must a change of 'state' by 'client' wait? */
+bool adp_control_hold_stops(struct adp_control_hold *, const void *client,
+                            const void *state, long long int now_ms);
+/* Wakes the poll loop when who waits may go on. */
+void adp_control_hold_wait(const struct adp_control_hold *);
+
+#endif /* adp-control-hold.h */
