@@ -9,6 +9,7 @@
 #include "adp-job.h"
 #include "adp-turn.h"
 #include "model-pause.h"
+#include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "test-run.h"
 #include "util.h"
@@ -117,6 +118,20 @@ START_TEST(two_jobs_take_turns)
 }
 END_TEST
 
+/* Nobody's grace period waits for work that stands still. */
+START_TEST(pause_holds_nobody_up)
+{
+    struct work work = { .n = 100 };
+    struct adp_job *job = adp_job_create(do_work, &work);
+
+    ovsrcu_synchronize();
+    ck_assert(!run_slice(job, &work, false));
+    ovsrcu_synchronize();
+    ck_assert(run_slice(job, &work, true));
+    adp_job_destroy(job);
+}
+END_TEST
+
 START_TEST(pauses_elsewhere_do_nothing)
 {
     struct work work = { .n = 3, .is_its_turn = true };
@@ -136,6 +151,7 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, work_stands_still_between_slices);
     tcase_add_test(tc, whole_slice_goes_to_the_end);
     tcase_add_test(tc, two_jobs_take_turns);
+    tcase_add_test(tc, pause_holds_nobody_up);
     tcase_add_test(tc, pauses_elsewhere_do_nothing);
 
     Suite *suite = suite_create("job");

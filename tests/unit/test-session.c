@@ -384,6 +384,7 @@ START_TEST(test_two_lines)
             insert_and_find(&m, hash + 21 * i);
         }
         ck_assert_uint_eq(m.n_evicted, 1);
+        ck_assert_uint_eq(adp_sessions_evicted(m.table), 1);
         ck_assert(i == LINE_SLOTS + 1 || i == 2 * LINE_SLOTS + 1);
 
         m.n_found = 0;
@@ -413,6 +414,7 @@ START_TEST(test_capacity)
     }
     ck_assert_uint_le(m.n_live, capacity);
     ck_assert_uint_gt(m.n_live, capacity - capacity / 100);
+    ck_assert_uint_eq(adp_sessions_evicted(m.table), m.n_evicted);
 
     /* Room that was made is used. */
     size_t n = m.n_live;
