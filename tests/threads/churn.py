@@ -197,7 +197,7 @@ class Churn:
                 control('tnl/neigh/set', 'br-phy', daemon.PEER_IP,
                         '02:00:00:00:aa:%02x' % rnd.randrange(3, 6))
             elif kind == 'unknown':
-                control('tnl/neigh/flush', 'br-phy')
+                control('tnl/neigh/flush')
             elif kind == 'route':
                 control('ovs/route/del', '192.168.50.0/24')
             else:
