@@ -43,11 +43,33 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
     return true;
 }
 
+/* By the clock: how long an iteration of a thread's loop takes depends on its load,
+ * and on 'pmd-maxsleep'. */
+#define IDLE_INTERVAL_US 2000
+DEFINE_STATIC_PER_THREAD_DATA(long long int, idle_next, 0);
+
 void
 dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
 {
-    if (dp_hooks && dp_hooks->idle) {
+    long long int *next = idle_next_get();
+
+    if (OVS_UNLIKELY(pmd->ctx.now >= *next)
+        && dp_hooks && dp_hooks->idle) {
+        *next = pmd->ctx.now + IDLE_INTERVAL_US;
         dp_hooks->idle(dp_pmd_now_ms(pmd));
+    }
+}
+
+/* So often a thread that has nothing to poll wakes up. */
+#define UNUSED_INTERVAL_MS 1000
+
+void
+dp_hook_unused(struct dp_netdev_pmd_thread *pmd)
+{
+    if (dp_hooks && dp_hooks->idle) {
+        pmd_thread_ctx_time_update(pmd);
+        dp_hook_idle(pmd);
+        poll_timer_wait(UNUSED_INTERVAL_MS);
     }
 }
 

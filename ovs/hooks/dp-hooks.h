@@ -43,8 +43,9 @@ struct dp_hooks {
     void (*decapsulated)(struct dp_netdev_pmd_thread *,
                          struct dp_packet_batch *);
 
-    /* A packet thread, with no batch at hand, at least once in some thousand
-     * looks for packets; for what has to be done now and then. */
+    /* A PMD thread, with no batch at hand, every few milliseconds, once in an
+     * iteration that takes longer, and every second if it has no ports; for what has
+     * to be done now and then. */
     void (*idle)(long long int now_ms);
 
     /* Changes of OpenFlow tables before they are published with the next
@@ -70,7 +71,10 @@ bool dp_hook_received(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
 /* Recirculates what is left of the batch; returns true. */
 bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
                           struct dp_packet_batch *);
+/* At each iteration of a PMD thread's loop. */
 void dp_hook_idle(struct dp_netdev_pmd_thread *);
+/* Before a PMD thread without ports waits for some. */
+void dp_hook_unused(struct dp_netdev_pmd_thread *);
 void dp_hook_rule_inserted(struct ofproto *, struct rule *);
 void dp_hook_rule_removed(struct ofproto *, struct rule *);
 void dp_hook_group_removed(struct ofproto *, uint32_t group_id);
