@@ -529,6 +529,14 @@ conntrack_half_open_start(struct conntrack *ct)
 }
 
 void
+conntrack_half_open_run(struct conntrack *ct)
+{
+    if (has_too_many(ct->half_open)) {
+        wake(ct->half_open);
+    }
+}
+
+void
 conntrack_half_open_wake(struct conntrack *ct)
 {
     wake(ct->half_open);

@@ -51,6 +51,10 @@ struct conntrack;
  * already. */
 void conntrack_half_open_start(struct conntrack *ct);
 
+/* Has the thread look for work soon if there are more than the limit permits: who
+ * lowers that doesn't wait for the next connection.  Often, in the main loop. */
+void conntrack_half_open_run(struct conntrack *ct);
+
 /* Has the thread look for work soon. */
 void conntrack_half_open_wake(struct conntrack *ct);
 

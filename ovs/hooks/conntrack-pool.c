@@ -412,6 +412,7 @@ conntrack_pool_run(struct conntrack *ct)
     static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
 
     conntrack_half_open_start(ct);
+    conntrack_half_open_run(ct);
     if (!conntrack_table_is_ready(ct)) {
         conntrack_half_open_wake(ct);
     }
