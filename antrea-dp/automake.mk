@@ -107,4 +107,6 @@ antrea_dp_libcontrol_la_SOURCES = \
 	antrea-dp/control/adp-control-hold.c \
 	antrea-dp/control/adp-control-hold.h \
 	antrea-dp/control/adp-control-stage.c \
-	antrea-dp/control/adp-control-stage.h
+	antrea-dp/control/adp-control-stage.h \
+	antrea-dp/control/adp-control-text.c \
+	antrea-dp/control/adp-control-text.h

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-control-text.h"
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
 #include "openvswitch/ofpbuf.h"
@@ -23,6 +24,9 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
 /* Read at once.  Limits may be exceeded by what one such portion holds. */
 #define INPUT_LEN (16 * 1024)
+
+/* Text of a reply that is made at once. */
+#define OUTPUT_LEN (64 * 1024)
 
 /* How long a client that failed must be silent to be closed. */
 #define LINGER_MS 1000
@@ -99,13 +103,22 @@ conn_forget_input(struct adp_control_conn *conn)
     conn->message_len = 0;
 }
 
+static void
+conn_forget_output(struct adp_control_conn *conn)
+{
+    ofpbuf_list_delete(&conn->output);
+    adp_control_text_destroy(conn->text);
+    conn->text = NULL;
+    conn->output_len = conn->backlog_len = 0;
+}
+
 void
 adp_control_conn_destroy(struct adp_control_conn *conn)
 {
     if (conn) {
         conn_forget_input(conn);
         jsonrpc_msg_destroy(conn->waiting);
-        ofpbuf_list_delete(&conn->output);
+        conn_forget_output(conn);
         stream_close(conn->stream);
         free(conn->name);
         free(conn);
@@ -117,8 +130,7 @@ conn_die(struct adp_control_conn *conn)
 {
     conn->state = ADP_CONN_DEAD;
     conn_forget_input(conn);
-    ofpbuf_list_delete(&conn->output);
-    conn->backlog_len = 0;
+    conn_forget_output(conn);
 }
 
 void
@@ -143,7 +155,34 @@ adp_control_conn_fail(struct adp_control_conn *conn, const struct json *id,
 /* Output. */
 
 static void
-conn_flush(struct adp_control_conn *conn, long long int now)
+conn_update_backlog(struct adp_control_conn *conn)
+{
+    conn->backlog_len = (conn->output_len
+                         + (conn->text ? adp_control_text_left(conn->text)
+                            : 0));
+}
+
+/* Makes 'len' bytes of the reply, or what is left of it, ready to be sent. */
+static void
+conn_write(struct adp_control_conn *conn, size_t len)
+{
+    struct ofpbuf *buf = xmalloc(sizeof *buf);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (adp_control_text_put(conn->text, &ds, len)) {
+        ds_put_char(&ds, '\n');
+        adp_control_text_destroy(conn->text);
+        conn->text = NULL;
+    }
+    conn->output_len += ds.length;
+    ofpbuf_use_ds(buf, &ds);
+    ovs_list_push_back(&conn->output, &buf->list_node);
+}
+
+/* Sends what is in 'conn->output'.  Returns false if the client must read
+ * first, or has gone. */
+static bool
+conn_send_output(struct adp_control_conn *conn, long long int now)
 {
     while (!ovs_list_is_empty(&conn->output)) {
         struct ofpbuf *buf = ofpbuf_from_list(conn->output.next);
@@ -154,11 +193,11 @@ conn_flush(struct adp_control_conn *conn, long long int now)
                 VLOG_DBG("%s: send: %s", conn->name, ovs_strerror(-retval));
                 conn_die(conn);
             }
-            return;
+            return false;
         }
 
         conn->n_tx_bytes += retval;
-        conn->backlog_len -= retval;
+        conn->output_len -= retval;
         conn->last_output = now;
         ofpbuf_pull(buf, retval);
         if (!buf->size) {
@@ -166,28 +205,42 @@ conn_flush(struct adp_control_conn *conn, long long int now)
             ofpbuf_delete(buf);
         }
     }
+    return true;
+}
+
+static void
+conn_flush(struct adp_control_conn *conn, long long int now, size_t *budget)
+{
+    while (conn_send_output(conn, now) && conn->text && *budget) {
+        size_t len = MIN(*budget, OUTPUT_LEN);
+
+        conn_write(conn, len);
+        *budget -= len;
+    }
+    conn_update_backlog(conn);
 }
 
 void
 adp_control_conn_send(struct adp_control_conn *conn, struct json *json,
                       long long int now)
 {
-    if (conn->state != ADP_CONN_DEAD) {
-        struct ofpbuf *buf = xmalloc(sizeof *buf);
-        struct ds ds = DS_EMPTY_INITIALIZER;
+    size_t budget = 0;
 
-        json_to_ds(json, 0, &ds);
-        ds_put_char(&ds, '\n');
-
-        if (ovs_list_is_empty(&conn->output)) {
-            conn->last_output = now;
-        }
-        conn->backlog_len += ds.length;
-        ofpbuf_use_ds(buf, &ds);
-        ovs_list_push_back(&conn->output, &buf->list_node);
-        conn_flush(conn, now);
+    if (conn->state == ADP_CONN_DEAD) {
+        json_destroy(json);
+        return;
     }
-    json_destroy(json);
+
+    if (conn->text) {
+        /* What came before comes first. */
+        conn_write(conn, SIZE_MAX / 2);
+    }
+    if (!conn->output_len) {
+        conn->last_output = now;
+    }
+    conn->text = adp_control_text_create(json);
+    conn_write(conn, OUTPUT_LEN);
+    conn_flush(conn, now, &budget);
 }
 
 /* Input. */
@@ -456,11 +509,12 @@ conn_is_finished(const struct adp_control_conn *conn, long long int now)
 }
 
 void
-adp_control_conn_run(struct adp_control_conn *conn, long long int now)
+adp_control_conn_run(struct adp_control_conn *conn, long long int now,
+                     size_t *budget)
 {
     if (conn->state != ADP_CONN_DEAD) {
         stream_run(conn->stream);
-        conn_flush(conn, now);
+        conn_flush(conn, now, budget);
     }
     if (conn->state != ADP_CONN_DEAD) {
         conn_check_clock(conn, now);

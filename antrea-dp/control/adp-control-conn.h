@@ -12,11 +12,13 @@
  *     silence and a longest time to arrive.  So has a sequence of messages
  *     that belong together (adp-control-stage.h).
  *
- *   - Input is read and parsed in portions that the caller grants.
+ *   - Input is read and parsed, and replies are made into text, in portions
+ *     that the caller grants.
  *
  *   - While a reply waits for the client to read it, no further message is
- *     taken, so that at most one reply is buffered; a client that takes
- *     nothing of it for too long is disconnected.
+ *     taken, so that at most one reply is kept, of which little is text
+ *     (adp-control-text.h); a client that takes nothing of it for too long is
+ *     disconnected.
  *
  *   - A connection that failed says why: an error reply is sent, and what the
  *     client still sends is thrown away for a moment, because closing at once
@@ -35,6 +37,7 @@
 #include "adp-control-scan.h"
 #include "openvswitch/list.h"
 
+struct adp_control_text;
 struct json;
 struct jsonrpc_msg;
 struct stream;
@@ -109,7 +112,10 @@ struct adp_control_conn {
 
     /* Output. */
     struct ovs_list output;     /* Contains "struct ofpbuf"s. */
-    size_t backlog_len;         /* Bytes in 'output'. */
+    size_t output_len;          /* Bytes in 'output'. */
+    struct adp_control_text *text; /* The rest of the reply.  NULL: nothing. */
+    size_t backlog_len;         /* 'output_len', and an estimate of the rest.
+                                 * 0: the client has read everything. */
     long long int last_output;  /* When the client last took some. */
 
     /* Statistics. */
@@ -122,8 +128,10 @@ struct adp_control_conn *adp_control_conn_create(
     struct stream *, const struct adp_control_limits *, long long int now);
 void adp_control_conn_destroy(struct adp_control_conn *);
 
-/* Sends what can be sent, and looks at the clock. */
-void adp_control_conn_run(struct adp_control_conn *, long long int now);
+/* Sends what can be sent, and looks at the clock.  Makes up to '*budget' bytes
+ * of text, which it reduces, and a piece more. */
+void adp_control_conn_run(struct adp_control_conn *, long long int now,
+                          size_t *budget);
 /* Arranges for the poll loop to wake up when there is something to do.  With
  * 'may_receive' that includes taking a message. */
 void adp_control_conn_wait(const struct adp_control_conn *, bool may_receive);
@@ -148,7 +156,8 @@ size_t adp_control_conn_pending_cost(const struct adp_control_conn *);
 void adp_control_conn_set_staged(struct adp_control_conn *, uint64_t cost,
                                  long long int now);
 
-/* Queues 'json', which it takes, and sends what can be sent. */
+/* Queues 'json', which it takes, and sends what can be sent of its
+ * beginning. */
 void adp_control_conn_send(struct adp_control_conn *, struct json *json,
                            long long int now);
 /* Sends an error reply (taking 'error') and closes.  'id' may be NULL. */

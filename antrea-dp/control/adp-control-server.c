@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-control-text.h"
 #include "jsonrpc.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -25,6 +26,7 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 #define TURN_ACCEPTS 16
 #define TURN_INPUT_LEN (1024 * 1024)        /* All clients. */
 #define TURN_CLIENT_INPUT_LEN (256 * 1024)  /* One client. */
+#define TURN_OUTPUT_LEN (1024 * 1024)       /* All clients, as text. */
 #define TURN_CLIENT_REQUESTS 8              /* One client. */
 #define TURN_REQUESTS_MS 20                 /* All clients. */
 
@@ -182,6 +184,20 @@ server_is_clogged(const struct adp_control_server *server)
     return server->backlog_len > server->limits->max_backlog_len;
 }
 
+static bool
+is_small(struct json *result)
+{
+    struct adp_control_text *text
+        = adp_control_text_create(json_clone(result));
+    struct ds s = DS_EMPTY_INITIALIZER;
+    bool small = (adp_control_text_put(text, &s, SMALL_LEN)
+                  && s.length <= SMALL_LEN);
+
+    adp_control_text_destroy(text);
+    ds_destroy(&s);
+    return small;
+}
+
 /* Returns false if 'msg' can't be answered yet. */
 static bool
 server_handle_request(struct adp_control_server *server,
@@ -197,17 +213,11 @@ server_handle_request(struct adp_control_server *server,
         return false;
     }
     conn->n_requests++;
-    if (result && server_is_clogged(server)) {
-        char *text = json_to_string(result, 0);
-        bool is_small = strlen(text) <= SMALL_LEN;
-
-        free(text);
-        if (!is_small) {
-            json_destroy(result);
-            result = NULL;
-            error = adp_control_error("limit", NULL, "too many replies are "
-                                      "waiting for clients to read them");
-        }
+    if (result && server_is_clogged(server) && !is_small(result)) {
+        json_destroy(result);
+        result = NULL;
+        error = adp_control_error("limit", NULL, "too many replies are "
+                                  "waiting for clients to read them");
     }
     server_reply(server, conn, msg->id, result, error, now);
     return true;
@@ -327,16 +337,19 @@ adp_control_server_run(struct adp_control_server *server, long long int now)
     struct ovs_list served = OVS_LIST_INITIALIZER(&served);
     struct adp_control_conn *conn;
     size_t budget = TURN_INPUT_LEN;
+    size_t output_budget = TURN_OUTPUT_LEN;
 
     server_accept(server, now);
     server_sum_up(server);
 
     LIST_FOR_EACH_SAFE (conn, node, &server->conns) {
-        adp_control_conn_run(conn, now);
+        bool has_turn = budget && output_budget && time_msec() <= deadline;
+
+        adp_control_conn_run(conn, now, &output_budget);
         if (conn->state == ADP_CONN_OPEN && !conn->backlog_len) {
             server->ops->idle(conn, now, server->aux);
         }
-        if (budget && time_msec() <= deadline) {
+        if (has_turn) {
             server_serve(server, conn, now, deadline, &budget);
             ovs_list_remove(&conn->node);
             ovs_list_push_back(&served, &conn->node);
@@ -392,12 +405,14 @@ adp_control_server_format(const struct adp_control_server *server,
     uint64_t n_errors = server->n_errors;
     uint64_t n_rx_bytes = server->n_rx_bytes;
     uint64_t n_tx_bytes = server->n_tx_bytes;
+    size_t output_len = 0;
 
     LIST_FOR_EACH (conn, node, &server->conns) {
         n_requests += conn->n_requests;
         n_errors += conn->n_errors;
         n_rx_bytes += conn->n_rx_bytes;
         n_tx_bytes += conn->n_tx_bytes;
+        output_len += conn->output_len;
     }
 
     ds_put_format(s, "%s\n", pstream_get_name(server->listener));
@@ -414,8 +429,8 @@ adp_control_server_format(const struct adp_control_server *server,
     ds_put_format(s, "  staged: %"PRIu64" bytes of memory (limit %"PRIu64
                   ")\n", server->staged_cost, limits->max_staged_cost);
     ds_put_format(s, "  unread replies: %"PRIuSIZE" bytes "
-                  "(limit %"PRIuSIZE")\n", server->backlog_len,
-                  limits->max_backlog_len);
+                  "(limit %"PRIuSIZE"), %"PRIuSIZE" of them made\n",
+                  server->backlog_len, limits->max_backlog_len, output_len);
     ds_put_format(s, "  one message: limits %"PRIuSIZE" bytes, %"PRIuSIZE
                   " values, %"PRIuSIZE" levels, %lld s of silence\n",
                   limits->max_message_len, limits->max_values,

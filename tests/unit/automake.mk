@@ -15,6 +15,7 @@ UNIT_TESTS = \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-hold \
 	tests/unit/test-control-stage \
+	tests/unit/test-control-text \
 	tests/unit/test-csum \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
@@ -151,6 +152,9 @@ tests_unit_test_control_hold_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_stage_SOURCES = tests/unit/test-control-stage.c
 tests_unit_test_control_stage_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
+
+tests_unit_test_control_text_SOURCES = tests/unit/test-control-text.c
+tests_unit_test_control_text_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_csum_SOURCES = tests/unit/test-csum.c
 tests_unit_test_csum_LDADD = $(UNIT_LIBS)

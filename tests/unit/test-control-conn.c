@@ -35,7 +35,7 @@ static struct adp_control_server *server;
 static long long int now;
 static size_t n_handled;        /* Requests that came to the handler. */
 
-/* "echo" returns its parameter, "big" a string of as many bytes as its
+/* "echo" returns its parameter, "big" strings of as many bytes as its
  * parameter says, "stage" pretends to keep as many bytes until "stage" keeps
  * 0, anything else is an error. */
 static struct json *
@@ -49,12 +49,14 @@ handle_request(struct adp_control_conn *conn, const char *method,
     if (param && !strcmp(method, "echo")) {
         return json_clone(param);
     } else if (param && !strcmp(method, "big")) {
-        size_t len = json_integer(param);
-        char *s = xmalloc(len + 1);
+        struct json *strings = json_array_create_empty();
 
-        memset(s, 'x', len);
-        s[len] = '\0';
-        return json_string_create_nocopy(s);
+        for (long long int len = 0; len < json_integer(param); len += 100) {
+            char *s = xasprintf("%098lld", len);
+
+            json_array_add(strings, json_string_create_nocopy(s));
+        }
+        return strings;
     } else if (param && !strcmp(method, "stage")) {
         adp_control_conn_set_staged(conn, json_integer(param), now);
         return json_clone(param);
@@ -662,11 +664,20 @@ START_TEST(test_client_that_does_not_read_is_disconnected)
         ds_put_cstr(&s, "{\"method\":\"big\",\"params\":[20000000],\"id\":1}");
     }
     client_send_n(client, ds_cstr(&s), s.length);
-    ds_destroy(&s);
+    ds_clear(&s);
     turns(100);
 
-    /* One reply is made, no more. */
+    /* One reply is begun, no more. */
     ck_assert_uint_eq(n_handled, 1);
+    adp_control_server_format(server, now, &s);
+    int n_made = 0;
+    ck_assert(ovs_scan(strstr(ds_cstr(&s), "unread replies: "), "unread "
+                       "replies: %*d bytes (limit %*d), %d of them made",
+                       &n_made));
+    ck_assert_int_gt(n_made, 0);
+    ck_assert_int_le(n_made, 2 * 65536);
+    ds_destroy(&s);
+
     now += 29999;
     turns(2);
     ck_assert_uint_eq(adp_control_server_n_clients(server), 2);
