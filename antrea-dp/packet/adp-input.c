@@ -68,6 +68,9 @@ credit(struct adp_bridge *b, const struct adp_walk *w, uint64_t n_bytes,
     for (size_t i = 0; i < w->n_tunnels; i++) {
         adp_tunnel_credit(w->tunnels[i], 1, n_bytes);
     }
+    for (size_t i = 0; i < w->n_lost; i++) {
+        adp_tunnel_credit(w->lost[i], 1, n_bytes);
+    }
     adp_count(&b->counters.handled, 1);
     adp_count(&b->counters.handled_bytes, n_bytes);
     if (v->n_idle_passes) {

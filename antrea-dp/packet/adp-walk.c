@@ -107,7 +107,8 @@ walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
 
     /* Stock refuses to send a packet back to where its tunnel ended, which
      * takes the tunnel metadata that it came with. */
-    if (w->from_tunnel || w->n_tunnels >= ARRAY_SIZE(w->tunnels)) {
+    if (w->from_tunnel || w->n_tunnels >= ARRAY_SIZE(w->tunnels)
+        || w->n_lost >= ARRAY_SIZE(w->lost)) {
         return ADP_PUNT_TUNNEL;
     }
 
@@ -123,7 +124,9 @@ walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
         ofpbuf_put(actions, tnl_actions->data, tnl_actions->size);
         w->tunnels[w->n_tunnels++] = t;
     } else {
+        /* The tunnel's port counts it as sent all the same. */
         w->tunnel_lost = true;
+        w->lost[w->n_lost++] = t;
     }
     return ADP_PUNT_NONE;
 }
@@ -179,6 +182,7 @@ adp_walk_prepare(struct adp_walk *w, struct adp_bridge *b,
     w->ports = ovsrcu_get(struct adp_ports *, &b->ports);
     w->n_tunnels = 0;
     w->tunnel_lost = false;
+    w->n_lost = 0;
     w->to_ip_port = false;
     w->has_ct_timeout = false;
     w->from_tunnel = from_tunnel;

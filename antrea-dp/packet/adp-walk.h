@@ -50,7 +50,9 @@ struct adp_walk {
     struct adp_ct ct;
     struct adp_tunnel *tunnels[ADP_WALK_MAX_TUNNELS];
     size_t n_tunnels;
-    bool tunnel_lost;           /* A tunnel led nowhere. */
+    bool tunnel_lost;           /* A tunnel led nowhere: */
+    struct adp_tunnel *lost[ADP_WALK_MAX_TUNNELS];  /* these. */
+    size_t n_lost;
     bool from_tunnel;
     bool to_ip_port;            /* Output to a port that may end a tunnel. */
     bool has_ct_timeout;        /* A ct() with a timeout policy. */
