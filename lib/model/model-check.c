@@ -15,6 +15,7 @@
 #include "model-claims.h"
 #include "model-pause.h"
 #include "model-records.h"
+#include "model-sort.h"
 #include "packets.h"
 #include "util.h"
 
@@ -127,8 +128,9 @@ records_in_scope(const struct check *c, enum adp_kind kind, size_t *n)
         if (record->kind == kind) {
             records[(*n)++] = record;
         }
+        adp_pause();
     }
-    qsort(records, *n, sizeof *records, compare_names);
+    adp_sort_pointers(records, *n, compare_names);
     return records;
 }
 

@@ -29,7 +29,8 @@ adp_engine_use_group(struct adp_engine *e, enum adp_kind kind,
         group = xzalloc(sizeof *group);
         group->kind = kind;
         group->name = xstrdup(name);
-        adp_engine_set_init(&group->users);
+        adp_engine_set_init(&group->users[0]);
+        adp_engine_set_init(&group->users[1]);
         shash_add(&e->groups[kind], name, group);
     }
     return group;
@@ -44,7 +45,8 @@ free_group(struct adp_engine *e, struct engine_group *group)
         }
     }
     adp_engine_unmark(&e->dirty_groups, &group->dirty);
-    adp_engine_set_destroy(&group->users);
+    adp_engine_set_destroy(&group->users[0]);
+    adp_engine_set_destroy(&group->users[1]);
     adp_record_unref(CONST_CAST(struct adp_record *, group->record));
     free(group->pods);
     free(group->name);
@@ -54,7 +56,8 @@ free_group(struct adp_engine *e, struct engine_group *group)
 void
 adp_engine_check_group(struct adp_engine *e, struct engine_group *group)
 {
-    if (!group->record && adp_engine_set_is_empty(&group->users)
+    if (!group->record && adp_engine_set_is_empty(&group->users[0])
+        && adp_engine_set_is_empty(&group->users[1])
         && !group->n_isolating[0] && !group->n_isolating[1]) {
         ovs_assert(!group->n_pods);
         shash_find_and_delete(&e->groups[group->kind], group->name);
@@ -110,6 +113,40 @@ static const struct target_change whole_target = {
     .presence = true, .targets = { true, true }
 };
 
+/* Tells the rules of one direction that use 'group' that 'pod', as it is now, is
+ * one of it or isn't any more. */
+static void
+change_target_of_rules(struct adp_engine *e, struct engine_group *group,
+                       const struct engine_pod *pod, bool ingress, bool add)
+{
+    const struct engine_member *user;
+
+    ENGINE_SET_FOR_EACH (user, &group->users[ingress]) {
+        struct engine_rule *rule = user->data;
+
+        if (adp_engine_rule_is_current(e, rule)) {
+            adp_desired_amend(e->desired, &rule->source.contributor);
+            adp_engine_rule_change_target(e, rule, pod, add);
+            adp_desired_end(e->desired, &rule->source.contributor);
+        }
+    }
+}
+
+/* The rules that use 'group' come into force, or cease to be. */
+static void
+mark_users(struct adp_engine *e, const struct engine_group *group)
+{
+    const struct engine_member *user;
+
+    for (size_t i = 0; i < ARRAY_SIZE(group->users); i++) {
+        ENGINE_SET_FOR_EACH (user, &group->users[i]) {
+            struct engine_rule *rule = user->data;
+
+            adp_engine_mark(&e->dirty_rules, &rule->dirty);
+        }
+    }
+}
+
 /* Tells who uses 'group' that 'pod', as it is now, is one of it or isn't any
  * more, as far as 'what' goes. */
 static void
@@ -117,25 +154,16 @@ change_target(struct adp_engine *e, struct engine_group *group,
               const struct engine_pod *pod, const struct target_change *what,
               bool add)
 {
-    const struct engine_member *user;
-
     if (!pod->pod) {
         return;
     }
-
-    ENGINE_SET_FOR_EACH (user, &group->users) {
-        struct engine_rule *rule = user->data;
-
-        if (what->targets[rule->up.rule->ingress]
-            && adp_engine_rule_is_current(e, rule)) {
-            adp_desired_amend(e->desired, &rule->source.contributor);
-            adp_engine_rule_change_target(e, rule, pod, add);
-            adp_desired_end(e->desired, &rule->source.contributor);
+    for (int ingress = 0; ingress < 2; ingress++) {
+        if (what->targets[ingress]) {
+            change_target_of_rules(e, group, pod, ingress, add);
+            if (group->n_isolating[ingress]) {
+                adp_engine_mark(&e->dirty_groups, &group->dirty);
+            }
         }
-    }
-    if ((what->targets[0] && group->n_isolating[0])
-        || (what->targets[1] && group->n_isolating[1])) {
-        adp_engine_mark(&e->dirty_groups, &group->dirty);
     }
 
     /* A rule is in force if it applies to a Pod of this Node. */
@@ -144,11 +172,7 @@ change_target(struct adp_engine *e, struct engine_group *group,
 
         group->n_here += add ? 1 : -1;
         if (!before || !group->n_here) {
-            ENGINE_SET_FOR_EACH (user, &group->users) {
-                struct engine_rule *rule = user->data;
-
-                adp_engine_mark(&e->dirty_rules, &rule->dirty);
-            }
+            mark_users(e, group);
         }
     }
 }
@@ -279,13 +303,15 @@ change_peer(struct adp_engine *e, const struct engine_group *group,
 {
     const struct engine_member *user;
 
-    ENGINE_SET_FOR_EACH (user, &group->users) {
-        struct engine_rule *rule = user->data;
+    for (size_t i = 0; i < ARRAY_SIZE(group->users); i++) {
+        ENGINE_SET_FOR_EACH (user, &group->users[i]) {
+            struct engine_rule *rule = user->data;
 
-        if (adp_engine_rule_is_current(e, rule)) {
-            adp_desired_amend(e->desired, &rule->source.contributor);
-            adp_engine_rule_change_peer(e, rule, cidr, add);
-            adp_desired_end(e->desired, &rule->source.contributor);
+            if (adp_engine_rule_is_current(e, rule)) {
+                adp_desired_amend(e->desired, &rule->source.contributor);
+                adp_engine_rule_change_peer(e, rule, cidr, add);
+                adp_desired_end(e->desired, &rule->source.contributor);
+            }
         }
     }
 }

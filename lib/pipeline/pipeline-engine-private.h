@@ -64,7 +64,8 @@ struct engine_group {
     enum adp_kind kind;         /* AddressGroup or AppliedToGroup. */
     char *name;
     const struct adp_record *record; /* With a reference, or NULL. */
-    struct engine_set users;    /* "struct engine_rule"s. */
+    struct engine_set users[2]; /* "struct engine_rule"s, by direction: [1]
+                                 * for ingress. */
     struct engine_mark dirty;
 
     /* AppliedToGroup. */

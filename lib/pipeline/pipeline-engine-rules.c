@@ -380,6 +380,13 @@ assign_priorities(struct adp_engine *e, size_t list)
 
 /* Rules. */
 
+/* Those of the rule's direction. */
+static struct engine_set *
+users_of(struct engine_group *group, const struct engine_rule *rule)
+{
+    return &group->users[rule->up.rule->ingress];
+}
+
 static struct engine_group **
 use_groups(struct adp_engine *e, enum adp_kind kind,
            const struct adp_names *names, struct engine_rule *rule)
@@ -389,7 +396,7 @@ use_groups(struct adp_engine *e, enum adp_kind kind,
 
     for (size_t i = 0; i < names->n; i++) {
         groups[i] = adp_engine_use_group(e, kind, names->names[i]);
-        adp_engine_set_add(&groups[i]->users, rule);
+        adp_engine_set_add(users_of(groups[i], rule), rule);
     }
     return groups;
 }
@@ -399,7 +406,7 @@ drop_groups(struct adp_engine *e, struct engine_group **groups, size_t n,
             struct engine_rule *rule)
 {
     for (size_t i = 0; i < n; i++) {
-        adp_engine_set_remove(&groups[i]->users, rule);
+        adp_engine_set_remove(users_of(groups[i], rule), rule);
         adp_engine_check_group(e, groups[i]);
     }
     free(groups);

@@ -354,6 +354,7 @@ note_done(struct adp_engine *e, const struct adp_model_change *const *changes,
             .old = c->old ? adp_record_ref(c->old) : NULL,
             .new = c->new ? adp_record_ref(c->new) : NULL,
         };
+        adp_pause();
     }
 }
 
@@ -484,6 +485,7 @@ check_policies(struct adp_engine *e, const struct adp_model *model)
 
     for (size_t i = 0; i < n && !e->g.error; i++) {
         e->g.error = adp_gen_check_policy(e->pipeline, records[i]);
+        adp_pause();
     }
     free(records);
 }

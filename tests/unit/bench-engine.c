@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "model-pause.h"
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -164,9 +165,28 @@ must(struct adp_error *error)
     }
 }
 
+/* The longest step of a transaction: from one pause to the next. */
+static struct {
+    double began, longest, at;
+    double start;               /* Of the transaction. */
+} steps;
+
+static void
+end_step(void *aux OVS_UNUSED)
+{
+    double now = now_ms();
+
+    if (now - steps.began > steps.longest) {
+        steps.longest = now - steps.began;
+        steps.at = steps.began - steps.start;
+    }
+    steps.began = now;
+}
+
 /* Where the time goes, in ms. */
 struct cost {
     double model, engine, changes, all;
+    double step, step_at;       /* The longest, and when it began. */
     size_t n_flows;
 };
 
@@ -179,6 +199,9 @@ transact(const char *text, bool delete)
     double start = now_ms();
 
     struct json *records = json_from_string(text);
+    steps.start = steps.began = now_ms();
+    steps.longest = 0;
+    adp_pause_set(end_step, NULL);
     adp_model_begin(model);
     must(delete ? adp_model_delete(model, records, false, NULL)
          : adp_model_apply(model, records, NULL));
@@ -194,6 +217,10 @@ transact(const char *text, bool delete)
     adp_changes_uninit(&changes);
     adp_engine_accept(engine);
     adp_model_commit(model);
+    end_step(NULL);
+    adp_pause_set(NULL, NULL);
+    cost.step = steps.longest;
+    cost.step_at = steps.at + steps.start - start;
     json_destroy(records);
     cost.all = now_ms() - start;
     cost.changes = cost.all - cost.engine - cost.model;
@@ -306,9 +333,10 @@ bench(int n_rules)
     struct adp_desired_usage usage;
     adp_desired_get_usage(adp_engine_desired(engine), &usage);
     printf("%d rules: %"PRIuSIZE" flows in %.0f ms (model %.0f, nodes %.0f, "
-           "flows %.0f); %.0f bytes a flow, %.0f of them for the flow\n",
+           "flows %.0f), longest step %.1f ms, after %.0f; %.0f bytes a flow, "
+           "%.0f of them for the flow\n",
            n_rules, usage.n_flows, load.all, load.model, load.engine,
-           load.changes, (double) (used_bytes() - before) / usage.n_flows,
+           load.changes, load.step, load.step_at, (double) (used_bytes() - before) / usage.n_flows,
            (double) usage.n_bytes / usage.n_flows);
     measure("an address of a group", change_group, n_groups, false);
     measure("a Pod's address", change_pod, n_groups, false);
