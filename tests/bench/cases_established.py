@@ -17,6 +17,7 @@ class Established(Case):
     in_turn = True
     geneve = False
     handshakes = traffic.HANDSHAKE_RATE
+    at_once = traffic.HANDSHAKES
 
     def __init__(self, name, protocol, n, rules=100, goal=None):
         super().__init__(name, goal)
@@ -30,6 +31,10 @@ class Established(Case):
 
     def share(self, targets):
         return len(targets)
+
+    def talking(self, connections):
+        """Those that packets are measured of."""
+        return connections
 
     def sample(self, window, connections):
         return Sample(window.rate('rx') / 1e6, window.cycles_per_packet,
@@ -45,7 +50,8 @@ class Established(Case):
         connections = traffic.Connections(switch, n.cluster.clients, targets,
                                           self.protocol, self.n,
                                           self.share(targets))
-        connections.establish(self.handshakes)
+        connections.establish(self.handshakes, self.at_once)
+        connections = self.talking(connections)
         connections.send()
         yield None
         for _ in range(WINDOWS):

@@ -370,21 +370,32 @@ class Churned(Case):
 
 
 class Many(Established):
-    """Between 20 Pods and 8 others: there are source ports for 10 million."""
+    """Between 20 Pods and 8 others: there are source ports for 10 million.  'n_talking'
+    of them, or all, send packets, and the others are there."""
 
     clients, webs = 20, 8
     room = 1.3                  # Of what is limited, for what is expiring.
+    # As many as there is time for.  The servers' answers don't get lost, as each looks
+    # for more packets at a time than the clients' backlogs have for it.
+    handshakes, at_once = 4000000, 500000
 
-    def __init__(self, name, n, goal=None):
+    def __init__(self, name, n, n_talking=None, goal=None):
         super().__init__(name, 'tcp', n, goal=goal)
+        self.n_talking = n_talking
 
     def make_node(self):
         return node.make(rules=self.rules, pods=self.clients + self.webs,
                          clients=self.clients, webs=self.webs)
 
+    def talking(self, connections):
+        return (connections.some(self.n_talking) if self.n_talking
+                else connections)
+
     def run(self, switch):
         switch.max_connections = int(self.room * self.n)
         switch.max_sessions = 2 * switch.max_connections
+        switch.vsctl('set', 'Open_vSwitch', '.',
+                     'other_config:antrea-dp-max-half-open=unlimited')
         return super().run(switch)
 
 
@@ -414,6 +425,8 @@ def cases():
     yield Ways('ways-100', 4)
     yield Ways('ways-20k', 800, goal=OwnTimes('ways-100', 0.9))
     yield Many('many-1m', 1000000)
+    yield Many('many-1m-of-10m', 10000000, 1000000,
+               goal=OwnTimes('many-1m', 0.9))
     yield Many('many-10m', 10000000, goal=OwnTimes('many-1m', 0.9))
     yield Churned('churned', Limit(90, '90 %'))
     yield TwoThreads('two-threads', 'tcp', 100000)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs between the Pods: connections, old and new."""
 
+import copy
 import time
 
 import cluster
@@ -17,6 +18,7 @@ HANDSHAKE_RATE = 240000         # Of all clients together.
 HANDSHAKE_BACKLOG = 8
 # So many at a time: half open connections don't live long.
 HANDSHAKES = 50000
+SLOWEST = 100000                # Packets a second, when all is new.
 
 
 class Target:
@@ -83,12 +85,18 @@ class Connections:
             self.generator.program(client.port, packets, sports, self.share,
                                    **limits)
 
-    def establish(self, rate=HANDSHAKE_RATE):
+    def some(self, n):
+        """About 'n' of them."""
+        part = copy.copy(self)
+        part.n_sports = max(1, round(self.n_sports * n / len(self)))
+        return part
+
+    def establish(self, rate=HANDSHAKE_RATE, at_once=HANDSHAKES):
         """Returns when every connection has seen packets both ways."""
         step = max(1, len(self.targets) // self.share)
         per_sport = self.share * len(self.clients)
         answers = -sum(self.generator[port].tx for port in self.ports)
-        part = max(1, HANDSHAKES // per_sport // step) * step
+        part = max(1, at_once // per_sport // step) * step
         for first in range(0, self.n_sports, part):
             self.shake_hands(first, min(part, self.n_sports - first), rate)
         self.generator.stop()
@@ -116,10 +124,11 @@ class Connections:
         self.wait_turn()
         time.sleep(max(0, started + 1 - time.monotonic()))
 
-    def wait_turn(self, timeout=20):
+    def wait_turn(self):
         """Returns when each connection had its turn."""
         before = self.sent()
         started = time.monotonic()
+        timeout = 20 + len(self) / SLOWEST
         while (self.sent() - before < len(self)
                and time.monotonic() - started < timeout):
             time.sleep(0.02)
