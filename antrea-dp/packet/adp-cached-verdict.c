@@ -233,6 +233,13 @@ hit_changed(const struct adp_hit *hit, const struct adp_program *program)
 }
 
 static bool
+is_learn_hit(const struct adp_hit *hit, const struct adp_program *program)
+{
+    return ((hit->kind == ADP_HIT_RULE || hit->kind == ADP_HIT_MISS)
+            && bitmap_is_set(program->learn_tables, hit->table_id));
+}
+
+static bool
 ports_changed(const struct adp_cached_verdict *v,
               const struct adp_ports *ports)
 {
@@ -262,10 +269,7 @@ adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
             const struct adp_hit *hit = &v->hits[i];
 
             changed = MAX(changed, hit_changed(hit, program));
-            if ((hit->kind == ADP_HIT_RULE || hit->kind == ADP_HIT_MISS)
-                && bitmap_is_set(program->learn_tables, hit->table_id)) {
-                up->on_learn = true;
-            }
+            up->on_learn |= is_learn_hit(hit, program);
         }
         adp_stored_set_changed(up, program->generation, changed);
     }
@@ -273,6 +277,66 @@ adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
         up->overtaken |= ports_changed(v, ports);
         up->ports_serial = ports->serial;
     }
+}
+
+/* True if the look-up gets what 'hit' says, which depended on flows of the
+ * priority that it says and above. */
+static bool
+is_hit_again(const struct adp_hit *hit, const struct adp_program *program,
+             const struct adp_learn_table *learn,
+             struct adp_learn_lookup *at, struct adp_match_scratch *scratch)
+{
+    const struct adp_rule *rule;
+    bool learned;
+
+    if (hit->table_id != at->table_id) {
+        return false;
+    }
+    rule = adp_decide_lookup(program, learn, at->table_id, &at->flow, scratch,
+                             &learned);
+    return (hit->kind == ADP_HIT_MISS ? !rule : rule == hit->rule)
+           && scratch->priority == hit->priority;
+}
+
+struct adp_cached_verdict *
+adp_cached_verdict_renew(const struct adp_store *store,
+                         struct adp_token *token, const struct adp_bridge *b,
+                         const struct adp_program *program,
+                         uint32_t learn_serial,
+                         struct adp_cached_verdict_at *at,
+                         struct adp_match_scratch *scratch)
+{
+    struct adp_stored *up = adp_store_get(store, token);
+    struct adp_cached_verdict *v = up ? adp_cached_verdict_cast(up) : NULL;
+    uint64_t changed = 0;
+    size_t n_learn_hits = 0;
+
+    if (!v || owner_of(v) != b || up->overtaken
+        || program->reads & ~at->reads) {
+        return NULL;
+    }
+    for (size_t i = 0; i < v->content.n_hits; i++) {
+        const struct adp_hit *hit = &v->hits[i];
+
+        if (!is_learn_hit(hit, program)) {
+            changed = MAX(changed, hit_changed(hit, program));
+        } else if (n_learn_hits >= at->n
+                   || !is_hit_again(hit, program, b->learn,
+                                    &at->lookups[n_learn_hits++], scratch)) {
+            return NULL;
+        }
+    }
+    if (n_learn_hits != at->n) {
+        return NULL;
+    }
+    /* Both less than two billion generations ago. */
+    if (program->generation - changed
+        < (uint32_t) (program->generation - token->generation)) {
+        return NULL;
+    }
+    token->generation = program->generation;
+    token->learn_seq = learn_serial;
+    return v;
 }
 
 /* Collecting, in the main thread. */

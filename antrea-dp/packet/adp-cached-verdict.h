@@ -183,6 +183,24 @@ adp_cached_verdict_get_current(const struct adp_store *store,
             ? adp_cached_verdict_cast(v) : NULL);
 }
 
+/* For who knows what packets of the verdict look like in the tables that learn()s
+ * fill: all look-ups there of one of the packets, and what the program read of it
+ * beyond the usual (enum adp_reads): in nothing else may they differ. */
+struct adp_cached_verdict_at {
+    uint32_t reads;
+    size_t n;
+    struct adp_learn_lookup lookups[];
+};
+
+/* When adp_cached_verdict_get_current() has returned NULL: the verdict all the same,
+ * and brings the token up to date, if only these tables have changed, and the packet
+ * hits the same flows there as before.  Flows are learned, and expire, often, and
+ * nearly all of them are those of other clients. */
+struct adp_cached_verdict *adp_cached_verdict_renew(
+    const struct adp_store *, struct adp_token *, const struct adp_bridge *,
+    const struct adp_program *, uint32_t learn_serial,
+    struct adp_cached_verdict_at *, struct adp_match_scratch *);
+
 /* The bridge goes; packet threads have left it. */
 void adp_cached_verdict_forget(struct adp_bridge *);
 

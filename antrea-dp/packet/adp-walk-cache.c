@@ -20,6 +20,7 @@ enum { KEY_PACKET = 1, KEY_BUCKET = 2, KEY_SYN = 4 };
 struct adp_cached_walk {
     uint32_t epoch;                     /* Of adp_walk_cache_invalidate(). */
     const struct adp_group *group;      /* That chooses next, or NULL. */
+    struct adp_cached_verdict_at *at;   /* Or NULL.  Owned. */
     size_t n_steps;
     struct adp_ct_step steps[];         /* Before that. */
 };
@@ -55,7 +56,10 @@ adp_walk_cache_invalidate(void)
 static void
 walk_free(struct adp_session_body *body, void *aux)
 {
-    free(body->conn0);
+    struct adp_cached_walk *cached = body->conn0;
+
+    free(cached->at);
+    free(cached);
 }
 
 struct adp_walk_cache *
@@ -156,7 +160,7 @@ find(const struct adp_walk_cache *cache,
 static const struct adp_cached_walk *
 find_current(struct adp_walk_cache *cache,
              const struct adp_session_packet *key,
-             const struct adp_walk *w, struct adp_cached_verdict **verdictp)
+             struct adp_walk *w, struct adp_cached_verdict **verdictp)
 {
     struct adp_session *s = find(cache, key);
 
@@ -170,6 +174,11 @@ find_current(struct adp_walk_cache *cache,
         = adp_cached_verdict_get_current(cache->verdicts, &body->token,
                                          w->bridge, w->program, w->ports,
                                          w->learn_serial);
+    if (OVS_UNLIKELY(!v) && cached->at) {
+        v = adp_cached_verdict_renew(cache->verdicts, &body->token, w->bridge,
+                                     w->program, w->learn_serial, cached->at,
+                                     &w->verdict.scratch);
+    }
     if (OVS_UNLIKELY(!v || cached->epoch != present_epoch())) {
         adp_sessions_remove(cache->table, s);
         return NULL;
@@ -491,6 +500,31 @@ may_be_noted(const struct adp_summary *sum, const struct adp_session_packet *p)
                                   && chose_by_tuple(sum, p))));
 }
 
+/* Where 'w' has met tables that learn()s fill, or NULL. */
+static struct adp_cached_verdict_at *
+at_learn_table(const struct adp_walk *w)
+{
+    const struct adp_verdict *v = &w->verdict;
+    struct adp_cached_verdict_at *at;
+
+    size_t n = v->n_learn_lookups;
+    size_t size = n * sizeof *at->lookups;
+
+    if (!n || n > ARRAY_SIZE(v->learn_lookups)
+        || flow_tnl_dst_is_set(&v->learn_lookups[0].flow.tunnel)) {
+        return NULL;
+    }
+    at = xmalloc(sizeof *at + size);
+    at->reads = w->program->reads;
+    at->n = n;
+    memcpy(at->lookups, v->learn_lookups, size);
+    for (size_t i = 0; i < n; i++) {
+        /* It may go, and matching has no need of it. */
+        at->lookups[i].flow.tunnel.metadata.tab = NULL;
+    }
+    return at;
+}
+
 static void
 put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     const struct adp_summary *sum, size_t from, size_t to,
@@ -521,6 +555,7 @@ put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     cached->epoch = present_epoch();
     /* The verdict's hits have a reference to it. */
     cached->group = group;
+    cached->at = at_learn_table(w);
     cached->n_steps = n;
     memcpy(cached->steps, &w->ct.steps[from], n * sizeof *cached->steps);
 

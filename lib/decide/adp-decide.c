@@ -4,6 +4,7 @@
 #include "adp-decide.h"
 #include "adp-decide-private.h"
 #include "adp-match.h"
+#include "bitmap.h"
 #include "learn.h"
 #include "netlink.h"
 #include "odp-netlink.h"
@@ -42,6 +43,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
+    v->n_learn_lookups = 0;
     v->n_selects = v->n_cts = 0;
     while (v->n_learned) {
         adp_learned_uninit(&v->learned[--v->n_learned]);
@@ -198,31 +200,42 @@ adp_decide_may_go_on(struct adp_decide_walk *w)
 
 /* Tables. */
 
-/* Sets '*priority' to what struct adp_hit tells. */
-static struct adp_rule *
-lookup(struct adp_decide_walk *w, uint8_t table_id, int *priority,
-       bool *learned)
+struct adp_rule *
+adp_decide_lookup(const struct adp_program *program,
+                  const struct adp_learn_table *learn, uint8_t table_id,
+                  struct flow *flow, struct adp_match_scratch *scratch,
+                  bool *learned)
 {
-    const struct adp_table *table = w->program->tables[table_id];
+    const struct adp_table *table = program->tables[table_id];
     struct adp_rule *rule = NULL;
 
     *learned = false;
-    *priority = ADP_PRIORITY_NONE;
+    scratch->priority = ADP_PRIORITY_NONE;
     if (table) {
-        rule = adp_match_lookup(table->match, w->flow, &w->verdict->scratch);
-        *priority = w->verdict->scratch.priority;
+        rule = adp_match_lookup(table->match, flow, scratch);
     }
-    if (w->learn) {
+    if (learn) {
         struct adp_rule *other = adp_learn_table_lookup(
-            w->learn, table_id, w->flow, w->program->generation);
+            learn, table_id, flow, program->generation);
 
         if (other && (!rule || other->priority >= rule->priority)) {
             rule = other;
             *learned = true;
-            w->verdict->hit_learned = true;
         }
     }
     return rule;
+}
+
+static void
+note_learn_lookup(struct adp_decide_walk *w, uint8_t table_id)
+{
+    struct adp_verdict *v = w->verdict;
+    size_t i = v->n_learn_lookups++;
+
+    if (i < ARRAY_SIZE(v->learn_lookups)) {
+        v->learn_lookups[i].table_id = table_id;
+        v->learn_lookups[i].flow = *w->flow;
+    }
 }
 
 /* Looks up in one table, as if the packet came from 'in_port'.  Returns the op
@@ -233,10 +246,14 @@ enter(struct adp_decide_walk *w, uint8_t table_id, ofp_port_t in_port)
     ofp_port_t saved_in_port = w->flow->in_port.ofp_port;
     struct adp_rule *rule;
     bool learned;
-    int priority;
 
     w->flow->in_port.ofp_port = in_port;
-    rule = lookup(w, table_id, &priority, &learned);
+    if (bitmap_is_set(w->program->learn_tables, table_id)) {
+        note_learn_lookup(w, table_id);
+    }
+    rule = adp_decide_lookup(w->program, w->learn, table_id, w->flow,
+                             &w->verdict->scratch, &learned);
+    w->verdict->hit_learned |= learned;
     w->flow->in_port.ofp_port = saved_in_port;
 
     w->place.table_id = w->last_table_id = table_id;
@@ -244,7 +261,7 @@ enter(struct adp_decide_walk *w, uint8_t table_id, ofp_port_t in_port)
     adp_decide_add_hit(w, &(struct adp_hit) {
         .kind = rule ? ADP_HIT_RULE : ADP_HIT_MISS,
         .table_id = table_id,
-        .priority = priority,
+        .priority = w->verdict->scratch.priority,
         .rule = rule,
     });
     if (adp_decide_traces(w)) {

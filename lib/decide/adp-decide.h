@@ -127,6 +127,13 @@ struct adp_hit {
 };
 BUILD_ASSERT_DECL(sizeof(struct adp_hit) == 24 || sizeof(void *) != 8);
 
+/* A look-up in a table that learn()s fill, and what the packet looked like there. */
+struct adp_learn_lookup {
+    uint8_t table_id;
+    struct flow flow;
+};
+#define ADP_MAX_LEARN_LOOKUPS 2
+
 struct adp_verdict {
     enum adp_punt punt;
     const struct adp_rule *punt_rule;   /* Whose op punts; may be NULL. */
@@ -154,6 +161,9 @@ struct adp_verdict {
     } select;
 
     bool hit_learned;                   /* A hit is not in the program yet. */
+    /* Look-ups in tables that learn()s fill: how many, and the first ones. */
+    size_t n_learn_lookups;
+    struct adp_learn_lookup learn_lookups[ADP_MAX_LEARN_LOOKUPS];
     bool missed;                        /* In a table whose misses controllers
                                          * of old OpenFlow versions want. */
 
@@ -166,6 +176,14 @@ struct adp_verdict {
 void adp_verdict_init(struct adp_verdict *);
 void adp_verdict_clear(struct adp_verdict *);
 void adp_verdict_uninit(struct adp_verdict *);
+
+/* The rule that a walk would hit with 'flow' in table 'table_id', or NULL for a miss.
+ * Sets 'scratch->priority' to what struct adp_hit tells, and '*learned' to whether the
+ * rule is one of 'learn', which may be NULL. */
+struct adp_rule *adp_decide_lookup(const struct adp_program *,
+                                   const struct adp_learn_table *learn,
+                                   uint8_t table_id, struct flow *flow,
+                                   struct adp_match_scratch *, bool *learned);
 
 /* The bucket that a "select" group that has slots chooses for packets like
  * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX: none.  Sets '*watched'
