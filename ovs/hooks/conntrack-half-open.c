@@ -44,16 +44,25 @@ struct half_open_chunk {
 /* How many connections leave under one hold of the lock. */
 #define EVICT_BATCH 8
 
+/* At most so many enter before somebody looks whether the thread sleeps though
+ * there are too many. */
+#define MAX_UNCHECKED 32
+
 /* Connections are fetched when so many more entries will be looked at first. */
 #define SWEEP_AHEAD 8
 
 struct conntrack_half_open {
     struct conntrack *ct;
-    atomic_count n;
     atomic_uint64_t n_evicted;
     atomic_uint64_t n_unwatched;
+    atomic_uint32_t n_left;     /* Connections that were half-open. */
 
-    /* Under ct_lock.  Who creates a connection appends to 'last'. */
+    /* Under ct_lock.  Who creates a connection appends to 'last', and looks
+     * again whether there are too many at 'check_at'.  Others may read
+     * 'n_entered': those of 'n_left' among them. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) atomic_uint32_t n_entered;
+    uint32_t check_at;
+    uint32_t checked_limit;
     struct half_open_chunk *last;
     struct half_open_chunk *spares;
     unsigned int n_spares;
@@ -89,13 +98,26 @@ conntrack_half_open_set_limit(uint32_t limit)
     atomic_store_relaxed(&half_open_limit, limit);
 }
 
+/* How many are half-open. */
+static uint32_t
+count(const struct conntrack_half_open *h)
+{
+    uint32_t n_left, n_entered;
+
+    /* In this order: who leaves has entered. */
+    atomic_read_explicit(&h->n_left, &n_left, memory_order_acquire);
+    atomic_read_relaxed(&h->n_entered, &n_entered);
+    return n_entered - n_left;
+}
+
+/* True if there are too many, not counting 'n_leaving'. */
 static bool
-has_too_many(const struct conntrack_half_open *h)
+has_too_many(const struct conntrack_half_open *h, uint32_t n_leaving)
 {
     uint32_t limit = get_limit();
 
     return (limit != CONNTRACK_HALF_OPEN_UNLIMITED
-            && atomic_count_get(CONST_CAST(atomic_count *, &h->n)) > limit);
+            && count(h) - n_leaving > limit);
 }
 
 /* Coming and going, in the threads that track packets. */
@@ -139,6 +161,29 @@ chunk_to_append(struct conntrack_half_open *h)
     return chunk;
 }
 
+/* One more has entered, the 'n_entered'th.  Wakes the thread if there are too
+ * many.  Who leaves does so in other threads, whose cache line it is: it is read
+ * as soon as there may be too many, and then for each of some (1.5 % of the
+ * limit). */
+static void
+check_limit(struct conntrack_half_open *h, uint32_t n_entered)
+    OVS_REQUIRES(h->ct->ct_lock)
+{
+    uint32_t limit = get_limit(), n;
+
+    if (limit == h->checked_limit && (int32_t) (n_entered - h->check_at) < 0) {
+        return;
+    }
+    n = count(h);
+    if (n > limit) {
+        wake(h);
+        h->check_at = n_entered + MIN(1 + limit / 64, MAX_UNCHECKED);
+    } else {
+        h->check_at = n_entered + (limit - n) + 1;
+    }
+    h->checked_limit = limit;
+}
+
 /* 'conn' has begun.  The hashes are those of its key and its un-NAT twin's. */
 static void
 half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
@@ -147,8 +192,8 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
 {
     struct conntrack_half_open *h = ct->half_open;
     struct half_open_chunk *chunk;
+    uint32_t n, n_entered;
     uint64_t orig;
-    uint32_t n;
 
     if (!h || conn->key.nw_proto != IPPROTO_TCP
         || get_limit() == CONNTRACK_HALF_OPEN_UNLIMITED) {
@@ -163,7 +208,8 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
 
     h->last_tag += h->last_tag == UINT32_MAX ? 2 : 1;
     /* In this order: who sees the tag may take the connection off the count. */
-    atomic_count_inc(&h->n);
+    atomic_read_relaxed(&h->n_entered, &n_entered);
+    atomic_store_relaxed(&h->n_entered, ++n_entered);
     atomic_store_explicit(&conn->half_open, h->last_tag, memory_order_release);
     atomic_read_relaxed(&chunk->n, &n);
     chunk->entries[n] = (struct half_open_entry) {
@@ -171,24 +217,35 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
         .hash = hash, .un_nat_hash = un_nat_hash,
     };
     atomic_store_explicit(&chunk->n, n + 1, memory_order_release);
-    if (OVS_UNLIKELY(has_too_many(h))) {
-        wake(h);
-    }
+    check_limit(h, n_entered);
+}
+
+/* Makes 'conn''s entry void.  Returns true if it was none before: the caller
+ * takes it off the count. */
+static bool
+half_open_end(struct conn *conn)
+{
+    uint32_t tag;
+
+    atomic_read_explicit(&conn->half_open, &tag, memory_order_acquire);
+    return tag && atomic_exchange_explicit(&conn->half_open, 0,
+                                           memory_order_acq_rel);
+}
+
+static void
+count_left(struct conntrack_half_open *h, uint32_t n)
+{
+    uint32_t orig;
+
+    atomic_add_explicit(&h->n_left, n, &orig, memory_order_release);
 }
 
 /* 'conn' is no longer half-open, or no longer there. */
 static void
 half_open_leave(struct conntrack *ct, struct conn *conn)
 {
-    uint32_t tag;
-
-    atomic_read_explicit(&conn->half_open, &tag, memory_order_acquire);
-    if (tag) {
-        tag = atomic_exchange_explicit(&conn->half_open, 0,
-                                       memory_order_acq_rel);
-        if (tag && ct->half_open) {
-            atomic_count_dec(&ct->half_open->n);
-        }
+    if (half_open_end(conn) && ct->half_open) {
+        count_left(ct->half_open, 1);
     }
 }
 
@@ -217,6 +274,7 @@ entry_is_void(const struct half_open_entry *e)
 /* Connections on their way out. */
 struct eviction {
     size_t n;
+    uint32_t n_left;            /* To be taken off the count. */
     struct half_open_entry entries[EVICT_BATCH];
 };
 
@@ -230,13 +288,14 @@ evict_free(struct conntrack *ct, struct conn *conn)
         atomic_count_dec(&zl->czl.count);
     }
     ovsrcu_postpone(delete_conn, conn);
-    atomic_count_dec(&ct->n_conn);
 }
 
 /* Takes the connections of 'x' out of the table. */
 static void
 evict_all(struct conntrack *ct, struct eviction *x)
 {
+    unsigned int orig;
+
     if (!x->n) {
         return;
     }
@@ -267,7 +326,10 @@ evict_all(struct conntrack *ct, struct eviction *x)
     for (size_t i = 0; i < x->n; i++) {
         evict_free(ct, x->entries[i].conn);
     }
-    x->n = 0;
+    /* What packet threads count too is changed once for all. */
+    atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
+    count_left(ct->half_open, x->n_left);
+    x->n = x->n_left = 0;
 }
 
 /* True if 'conn' of 'e' has to leave, and is this thread's to take out. */
@@ -295,7 +357,7 @@ evict(struct conntrack_half_open *h, const struct half_open_entry *e,
     if (!evict_claim(h, e)) {
         return;
     }
-    half_open_leave(ct, conn);
+    x->n_left += half_open_end(conn);
     if (!conn_expired(conn, now)) {
         COVERAGE_INC(conntrack_half_open_evicted);
         atomic_add_relaxed(&h->n_evicted, 1, &orig);
@@ -332,7 +394,7 @@ static bool
 evict_from_chunk(struct conntrack_half_open *h)
 {
     struct half_open_chunk *chunk = h->first, *next;
-    struct eviction x = { .n = 0 };
+    struct eviction x = { .n = 0, .n_left = 0 };
     long long int now = time_msec();
     uint32_t n;
 
@@ -342,7 +404,7 @@ evict_from_chunk(struct conntrack_half_open *h)
     for (uint32_t i = h->pos; i < MIN(n, h->pos + SWEEP_AHEAD); i++) {
         prefetch_conn(&chunk->entries[i]);
     }
-    while (h->pos < n && has_too_many(h)) {
+    while (h->pos < n && has_too_many(h, x.n_left)) {
         if (h->pos + SWEEP_AHEAD < n) {
             prefetch_conn(&chunk->entries[h->pos + SWEEP_AHEAD]);
         }
@@ -412,7 +474,7 @@ sweep(struct conntrack_half_open *h)
 static bool
 is_mostly_void(const struct conntrack_half_open *h)
 {
-    size_t n = atomic_count_get(CONST_CAST(atomic_count *, &h->n));
+    size_t n = count(h);
 
     return h->n_chunks > N_SPARES + SWEEP_CHUNKS + 2 * n / CHUNK_ENTRIES;
 }
@@ -464,11 +526,11 @@ half_open_sleep(struct conntrack_half_open *h, uint64_t seqno)
 {
     uint32_t limit = get_limit();
 
-    if (limit && atomic_count_get(&h->n) > limit - limit / 8) {
+    if (limit && count(h) > limit - limit / 8) {
         poll_timer_wait(1);
     } else {
         atomic_store(&h->asleep, true);
-        if (has_too_many(h)) {
+        if (has_too_many(h, 0)) {
             poll_immediate_wake();
         }
     }
@@ -510,9 +572,10 @@ conntrack_half_open_start(struct conntrack *ct)
         return;
     }
 
-    struct conntrack_half_open *h = xzalloc(sizeof *h);
+    struct conntrack_half_open *h = xzalloc_cacheline(sizeof *h);
     h->ct = ct;
-    atomic_count_init(&h->n, 0);
+    atomic_init(&h->n_left, 0);
+    atomic_init(&h->n_entered, 0);
     atomic_init(&h->n_evicted, 0);
     atomic_init(&h->n_unwatched, 0);
     atomic_init(&h->asleep, false);
@@ -531,7 +594,7 @@ conntrack_half_open_start(struct conntrack *ct)
 void
 conntrack_half_open_run(struct conntrack *ct)
 {
-    if (has_too_many(ct->half_open)) {
+    if (has_too_many(ct->half_open, 0)) {
         wake(ct->half_open);
     }
 }
@@ -566,7 +629,7 @@ conntrack_half_open_stop(struct conntrack *ct)
         seq_destroy(h->seq);
         free_chunks(h->first);
         free_chunks(h->spares);
-        free(h);
+        free_cacheline(h);
     }
 }
 
@@ -579,7 +642,7 @@ conntrack_half_open_get_stats(const struct conntrack *ct,
     memset(stats, 0, sizeof *stats);
     stats->limit = get_limit();
     if (h) {
-        stats->n = atomic_count_get(&h->n);
+        stats->n = count(h);
         atomic_read_relaxed(&h->n_evicted, &stats->evicted);
         atomic_read_relaxed(&h->n_unwatched, &stats->unwatched);
     }

@@ -25,7 +25,9 @@
  * Who creates a connection enters it into a list, in the order of age, under
  * ct_lock, and does no more.  A thread ("ct_evict") does the rest, every
  * millisecond while there are too many, in small batches under the lock.  So for
- * a moment there may be more than the limit, by what came in meanwhile.  A
+ * a moment there may be more than the limit, by what came in meanwhile.  Each side
+ * counts for itself, who came and who left, so that a new connection needs no
+ * cache line of the other.  A
  * connection leaves the half-open ones by one exchange in its memory, which
  * makes its entry in the list void; the thread sweeps such entries out.
  *

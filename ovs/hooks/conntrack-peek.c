@@ -14,12 +14,21 @@ BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, fragments_bypassed, false);
 
-/* How many connections any table has got so far.  While it stays the same and
- * the lock of a table is held, no tuple of that table that was free has been
- * taken.  Defined in conntrack-track.c, as is note_created(). */
-static uint64_t conntrack_n_created(void);
-static void note_created(struct conntrack *, struct conn *,
-                         uint32_t hash, uint32_t un_nat_hash);
+/* How many connections the table has got so far.  While it stays the same and
+ * the table's lock is held, no tuple that was free has been taken.  Defined in
+ * conntrack-track.c, as is note_created(). */
+static uint64_t conntrack_n_created(const struct conntrack *);
+static void note_created(struct conntrack *, struct conn *, uint32_t hash,
+                         uint32_t un_nat_hash, bool alone);
+
+/* True once any table has had an expectation. */
+static atomic_bool expected_anything = false;
+
+void
+conntrack_note_expectation(void)
+{
+    atomic_store_relaxed(&expected_anything, true);
+}
 
 bool
 conntrack_bypasses_fragments(void)
@@ -44,7 +53,7 @@ conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
     p->ct = ct;
     p->packet = packet;
     p->now = now;
-    p->n_created = conntrack_n_created();
+    p->n_created = conntrack_n_created(ct);
     p->extracted = false;
     p->rewritten = false;
     p->ct_state = 0;
@@ -209,7 +218,7 @@ peek_known(struct conntrack_peek *p, const struct conn_key *key)
     struct conntrack_peek_hash *h = &p->hashes[n % CT_PEEK_MAX_HASHES];
     h->key = *key;
     h->hash = conn_key_hash(key, p->ct->hash_basis);
-    h->missed = false;
+    h->missed = h->alone = false;
     p->n_hashes = n + 1;
     return h;
 }
@@ -221,15 +230,31 @@ peek_hash(struct conntrack_peek *p, const struct conn_key *key)
     return peek_known(p, key)->hash;
 }
 
+/* True if 'conn' has 'key' in any direction. */
+static bool
+conn_has_key(const struct conn *conn, const struct conn_key *key)
+{
+    struct conn_key reversed = *key;
+
+    conn_key_reverse(&reversed);
+    return (!conn_key_cmp(&conn->key, key)
+            || !conn_key_cmp(&conn->rev_key, key)
+            || !conn_key_cmp(&conn->key, &reversed)
+            || !conn_key_cmp(&conn->rev_key, &reversed));
+}
+
 /* As conn_key_lookup(), but without the connections that the packet has
- * ended. */
+ * ended.  If there is nothing at all with 'key' in any direction, not even what
+ * has expired, '*alone' becomes true. */
 static struct conn *
 peek_lookup_real(const struct conntrack_peek *p, const struct conn_key *key,
-                 uint32_t hash, bool *reply)
+                 uint32_t hash, bool *reply, bool *alone)
 {
     struct conn *conn;
 
+    *alone = true;
     CMAP_FOR_EACH_WITH_HASH (conn, cm_node, hash, &p->ct->conns) {
+        *alone = *alone && !conn_has_key(conn, key);
         *reply = conn_key_cmp(&conn->key, key) != 0;
         if ((!*reply || !conn_key_cmp(&conn->rev_key, key))
             && !conn_expired(conn, p->now) && !peek_has_ended(p, conn)) {
@@ -239,12 +264,26 @@ peek_lookup_real(const struct conntrack_peek *p, const struct conn_key *key,
     return NULL;
 }
 
+/* True if there is no connection for the key of 'known', other than those that
+ * the packet creates. */
+static bool
+peek_misses(const struct conntrack_peek *p, struct conntrack_peek_hash *known)
+{
+    bool reply;
+
+    if (!known->missed) {
+        known->missed = !peek_lookup_real(p, &known->key, known->hash, &reply,
+                                          &known->alone);
+    }
+    return known->missed;
+}
+
 static void
 peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
             struct peek_found *f)
 {
     struct conn *conn;
-    bool reply = false;
+    bool reply = false, alone;
 
     memset(f, 0, sizeof *f);
     peek_lookup_created(p, key, f);
@@ -256,7 +295,7 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     if (known->missed) {
         return;
     }
-    conn = peek_lookup_real(p, key, known->hash, &reply);
+    conn = peek_lookup_real(p, key, known->hash, &reply, &known->alone);
     if (!conn) {
         known->missed = true;
         return;
@@ -265,7 +304,7 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     if (conn->conn_type == CT_CONN_TYPE_UN_NAT) {
         f->un_nat = true;
         uint32_t hash = peek_hash(p, &conn->rev_key);
-        conn = peek_lookup_real(p, key, hash, &reply);
+        conn = peek_lookup_real(p, key, hash, &reply, &alone);
         if (!conn) {
             f->orphan = true;
             return;
@@ -281,11 +320,11 @@ static bool
 peek_is_taken(struct conntrack_peek *p, const struct conn_key *key)
 {
     struct peek_found f;
-    bool reply;
+    bool reply, alone;
 
     memset(&f, 0, sizeof f);
     peek_lookup_created(p, key, &f);
-    return f.pc || peek_lookup_real(p, key, peek_hash(p, key), &reply);
+    return f.pc || peek_lookup_real(p, key, peek_hash(p, key), &reply, &alone);
 }
 
 static bool
@@ -466,6 +505,52 @@ peek_has_room(struct conntrack_peek *p, uint16_t zone)
     return atomic_count_get(&p->ct->n_conn) < limit;
 }
 
+/* True if 'nat' leaves no choice: one address and one port for those that the
+ * packet of 'key' came to. */
+static bool
+nat_has_one_target(const struct nat_action_info_t *nat,
+                   const struct conn_key *key)
+{
+    const union ct_addr none = { .ipv6 = in6addr_any };
+
+    return (nat->nat_action == (NAT_ACTION_DST | NAT_ACTION_DST_PORT)
+            && nat->min_port == nat->max_port
+            && !memcmp(&nat->min_addr, &nat->max_addr, sizeof nat->min_addr)
+            && memcmp(&nat->min_addr, &none, sizeof none)
+            && key_has_ports(key));
+}
+
+/* Sets the reverse key of 'conn' to one that nobody has.  Returns false if there
+ * is none. */
+static bool
+peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
+                  const struct nat_action_info_t *nat)
+{
+    struct conn nat_conn;
+
+    if (nat_has_one_target(nat, &conn->key)) {
+        /* The first that nat_get_unique_tuple() would try. */
+        struct conn_key key = conn->rev_key;
+
+        key.src.addr = nat->min_addr;
+        key.src.port = htons(nat->min_port);
+
+        struct conntrack_peek_hash *known = peek_known(p, &key);
+
+        if (peek_misses(p, known) && known->alone) {
+            conn->rev_key = key;
+            return true;
+        }
+    }
+
+    memcpy(&nat_conn, conn, sizeof nat_conn);
+    if (!nat_get_unique_tuple(p->ct, conn, &nat_conn, nat)) {
+        return false;
+    }
+    conn->rev_key = nat_conn.rev_key;
+    return true;
+}
+
 /* As conn_not_found(): a packet without a connection.  Sets '*pcp' to the
  * connection that it creates, if it does. */
 static enum conntrack_peek_result
@@ -501,17 +586,13 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     conn_key_reverse(&pc->up->rev_key);
 
     if (req->nat) {
-        struct conn nat_conn;
-
         pc->up->nat_action = req->nat->nat_action;
-        memcpy(&nat_conn, pc->up, sizeof nat_conn);
-        if (!nat_get_unique_tuple(p->ct, pc->up, &nat_conn, req->nat)) {
+        if (!peek_choose_tuple(p, pc->up, req->nat)) {
             conntrack_pool_free(pc->up);
             p->n_conns--;
             p->applicable = false;
             return CT_PEEK_OK;
         }
-        pc->up->rev_key = nat_conn.rev_key;
         pc->un_nat_key = pc->up->rev_key;
         peek_nat(p, pc, false, tuple);
     }
@@ -572,9 +653,12 @@ static bool
 peek_has_expectations(struct conntrack_peek *p)
 {
     if (!p->knows_expectations) {
-        ovs_rwlock_rdlock(&p->ct->resources_lock);
-        p->has_expectations = !hmap_is_empty(&p->ct->alg_expectations);
-        ovs_rwlock_unlock(&p->ct->resources_lock);
+        atomic_read_relaxed(&expected_anything, &p->has_expectations);
+        if (p->has_expectations) {
+            ovs_rwlock_rdlock(&p->ct->resources_lock);
+            p->has_expectations = !hmap_is_empty(&p->ct->alg_expectations);
+            ovs_rwlock_unlock(&p->ct->resources_lock);
+        }
         p->knows_expectations = true;
     }
     return p->has_expectations;
@@ -781,181 +865,6 @@ conntrack_peek_ct(struct conntrack_peek *p,
     return result;
 }
 
-/* Applying. */
-
-/* As conn_not_found() does it: the table's and the zone's limit. */
-static bool
-apply_has_room(struct conntrack_peek *p, unsigned int n_new)
-{
-    unsigned int limit;
-
-    atomic_read_relaxed(&p->ct->n_conn_limit, &limit);
-    return atomic_count_get(&p->ct->n_conn) + n_new <= limit;
-}
-
-/* True if nobody has taken the tuples of 'pc' meanwhile. */
-static bool
-apply_is_free(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
-    OVS_REQUIRES(p->ct->ct_lock)
-{
-    if (peek_known(p, &pc->up->key)->missed
-        && p->n_created == conntrack_n_created()) {
-        return true;            /* nat_get_unique_tuple() found the other. */
-    }
-    return (!conn_key_lookup(p->ct, &pc->up->key, peek_hash(p, &pc->up->key),
-                             p->now, NULL, NULL)
-            && (!pc->has_un_nat
-                || !conn_key_lookup(p->ct, &pc->un_nat_key,
-                                    peek_hash(p, &pc->un_nat_key), p->now,
-                                    NULL, NULL)));
-}
-
-static bool
-apply_may_create(struct conntrack_peek *p, unsigned int n_new)
-{
-    if (!apply_has_room(p, n_new)
-        || (n_new > 1 && !cmap_is_empty(&p->ct->zone_limits))) {
-        return false;
-    }
-    for (size_t i = 0; i < p->n_conns; i++) {
-        const struct conntrack_peek_conn *pc = &p->conns[i];
-
-        if (!pc->real && (!peek_has_room(p, pc->up->key.zone)
-                          || !apply_is_free(p, pc))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Makes '*twin', which is the pool's, a copy of '*conn', but for what anybody may
- * look at at any time. */
-static void
-copy_to_twin(struct conn *twin, const struct conn *conn)
-{
-    const size_t parts[] = {
-        0, offsetof(struct conn, half_open),
-        offsetof(struct conn, half_open) + sizeof conn->half_open,
-        offsetof(struct conn, version),
-        offsetof(struct conn, version) + sizeof conn->version, sizeof *conn,
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i += 2) {
-        memcpy((char *) twin + parts[i], (const char *) conn + parts[i],
-               parts[i + 1] - parts[i]);
-    }
-}
-
-static struct conn *
-apply_create_un_nat(struct conntrack *ct, const struct conn *conn,
-                    uint32_t hash)
-    OVS_REQUIRES(ct->ct_lock)
-{
-    struct conn *twin = conntrack_pool_alloc(sizeof *twin);
-
-    copy_to_twin(twin, conn);
-    twin->key = conn->rev_key;
-    twin->rev_key = conn->key;
-    twin->conn_type = CT_CONN_TYPE_UN_NAT;
-    twin->nat_action = 0;
-    twin->alg = NULL;
-    twin->nat_conn = NULL;
-    cmap_insert(&ct->conns, &twin->cm_node, hash);
-    return twin;
-}
-
-static void
-apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
-    OVS_REQUIRES(p->ct->ct_lock)
-{
-    struct conntrack *ct = p->ct;
-    struct conn *conn = pc->up;
-    struct zone_limit *zl = zone_limit_lookup_or_default(ct, conn->key.zone);
-    uint32_t hash = peek_hash(p, &conn->key);
-    uint32_t un_nat_hash = (pc->has_un_nat ? peek_hash(p, &pc->un_nat_key)
-                            : 0);
-
-    conn->nat_conn = (pc->has_un_nat
-                      ? apply_create_un_nat(ct, conn, un_nat_hash) : NULL);
-    ovs_mutex_init_adaptive(&conn->lock);
-    conn->conn_type = CT_CONN_TYPE_DEFAULT;
-    atomic_flag_clear(&conn->reclaimed);
-    if (zl) {
-        conn->admit_zone = zl->czl.zone;
-        conn->zone_limit_seq = zl->czl.zone_limit_seq;
-        atomic_count_inc(&zl->czl.count);
-    } else {
-        conn->admit_zone = INVALID_ZONE;
-    }
-    cmap_insert(&ct->conns, &conn->cm_node, hash);
-    note_created(ct, conn, hash, un_nat_hash);
-    conn_expire_push_front(ct, conn);
-    atomic_count_inc(&ct->n_conn);
-    pc->real = conn;
-    pc->n_updates = 0;
-    pc->changes_metadata = false;
-}
-
-static bool
-apply_create_all(struct conntrack_peek *p, unsigned int n_new)
-{
-    bool ok;
-
-    ovs_mutex_lock(&p->ct->ct_lock);
-    ok = apply_may_create(p, n_new);
-    for (size_t i = 0; ok && i < p->n_conns; i++) {
-        if (!p->conns[i].real) {
-            apply_create(p, &p->conns[i]);
-        }
-    }
-    ovs_mutex_unlock(&p->ct->ct_lock);
-    return ok;
-}
-
-static void
-apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
-{
-    struct conn *conn = pc->real;
-
-    ovs_mutex_lock(&conn->lock);
-    for (unsigned int i = 0; i < pc->n_updates; i++) {
-        l4_protos[conn->key.nw_proto]->conn_update(p->ct, conn, p->packet,
-                                                   pc->reply, p->now);
-    }
-    conntrack_note_tracked(p->ct, conn);
-    if (pc->changes_metadata) {
-        uint32_t mark;
-
-        atomic_read_relaxed(&pc->up->mark, &mark);
-        atomic_store_relaxed(&conn->mark, mark);
-        conntrack_note_label(conn, pc->up->label);
-        conn->label = pc->up->label;
-    }
-    ovs_mutex_unlock(&conn->lock);
-}
-
-bool
-conntrack_peek_apply(struct conntrack_peek *p)
-{
-    unsigned int n_new = 0;
-
-    if (!p->applicable) {
-        return false;
-    }
-    for (size_t i = 0; i < p->n_conns; i++) {
-        n_new += !p->conns[i].real;
-    }
-    if (n_new && !apply_create_all(p, n_new)) {
-        return false;
-    }
-    for (size_t i = 0; i < p->n_conns; i++) {
-        if (p->conns[i].n_updates || p->conns[i].changes_metadata) {
-            apply_update(p, &p->conns[i]);
-        }
-    }
-    return true;
-}
-
 void
 conntrack_peek_uninit(struct conntrack_peek *p)
 {
@@ -966,3 +875,5 @@ conntrack_peek_uninit(struct conntrack_peek *p)
     }
     p->n_conns = 0;
 }
+
+#include "conntrack-peek-apply.c"

@@ -75,6 +75,7 @@ struct conntrack_peek_hash {
     struct conn_key key;
     uint32_t hash;
     bool missed;                /* There was no connection. */
+    bool alone;                 /* Nothing had this key. */
 };
 #define CT_PEEK_MAX_HASHES 4
 
@@ -149,6 +150,10 @@ conntrack_peek_ct(struct conntrack_peek *, const struct conntrack_peek_request *
  * takes fragments in nor lets them go.  Returns the previous setting. */
 bool conntrack_bypass_fragments(bool);
 bool conntrack_bypasses_fragments(void);
+
+/* Upstream calls it when it has made an expectation, with the lock held that
+ * guards those. */
+void conntrack_note_expectation(void);
 
 /* ct_clear. */
 void conntrack_peek_clear(struct conntrack_peek *);

@@ -42,16 +42,11 @@ static void
 bump_hidden(struct conntrack *ct, const struct conn *conn,
             const struct conn_key *key, uint32_t hash)
 {
-    struct conn_key reversed = *key;
     struct conn *other;
 
-    conn_key_reverse(&reversed);
     CMAP_FOR_EACH_WITH_HASH (other, cm_node, hash, &ct->conns) {
         if (other == conn || other == conn->nat_conn
-            || (conn_key_cmp(&other->key, key)
-                && conn_key_cmp(&other->key, &reversed)
-                && conn_key_cmp(&other->rev_key, key)
-                && conn_key_cmp(&other->rev_key, &reversed))) {
+            || !conn_has_key(other, key)) {
             continue;
         }
         if (other->conn_type == CT_CONN_TYPE_UN_NAT) {
@@ -62,30 +57,29 @@ bump_hidden(struct conntrack *ct, const struct conn *conn,
     }
 }
 
-static atomic_uint64_t n_created = 0;
-
 static uint64_t
-conntrack_n_created(void)
+conntrack_n_created(const struct conntrack *ct)
 {
     uint64_t n;
 
-    atomic_read_explicit(&n_created, &n, memory_order_acquire);
+    atomic_read_explicit(&ct->n_created, &n, memory_order_acquire);
     return n;
 }
 
 /* As conntrack_note_created(), with the hashes of the key and, if there is an
- * un-NAT twin, of its key. */
+ * un-NAT twin, of its key.  'alone' says that no other connection has them. */
 static void
 note_created(struct conntrack *ct, struct conn *conn,
-             uint32_t hash, uint32_t un_nat_hash)
+             uint32_t hash, uint32_t un_nat_hash, bool alone)
     OVS_REQUIRES(ct->ct_lock)
 {
-    uint64_t orig;
-
-    atomic_add_explicit(&n_created, 1, &orig, memory_order_release);
-    bump_hidden(ct, conn, &conn->key, hash);
-    if (conn->nat_conn) {
-        bump_hidden(ct, conn, &conn->rev_key, un_nat_hash);
+    atomic_store_explicit(&ct->n_created, conntrack_n_created(ct) + 1,
+                          memory_order_release);
+    if (!alone) {
+        bump_hidden(ct, conn, &conn->key, hash);
+        if (conn->nat_conn) {
+            bump_hidden(ct, conn, &conn->rev_key, un_nat_hash);
+        }
     }
     conntrack_table_note(ct, conn);
     half_open_enter(ct, conn, hash, un_nat_hash);
@@ -97,7 +91,7 @@ conntrack_note_created(struct conntrack *ct, struct conn *conn)
 {
     note_created(ct, conn, conn_key_hash(&conn->key, ct->hash_basis),
                  conn->nat_conn ? conn_key_hash(&conn->rev_key,
-                                                ct->hash_basis) : 0);
+                                                ct->hash_basis) : 0, false);
 }
 
 void
