@@ -11,15 +11,15 @@ No reply may be missing.  Some calls are in vain: for what is in them, or
 
 import json
 import random
-import socket
 import sys
 import threading
 import time
 
-sys.path.insert(0, sys.path[0])
+from rpc import Client, Gone
 from slices import NODE, pod
 
 REFUSALS = {"conflict", "missing", "invalid", "limit", "busy", "bridge"}
+TIMEOUT = 20                    # Seconds.
 # The only reason for "internal".
 NO_GROUP = "OFPBAC_BAD_OUT_GROUP"
 
@@ -27,42 +27,6 @@ NO_GROUP = "OFPBAC_BAD_OUT_GROUP"
 def is_refusal(error):
     return error["code"] in REFUSALS or (
         error["code"] == "internal" and NO_GROUP in error["message"])
-
-
-class Gone(Exception):
-    pass
-
-
-class Client:
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(20)
-        self.socket.connect(path)
-        self.decoder, self.text = json.JSONDecoder(), ""
-
-    def send(self, method, **params):
-        self.socket.sendall(json.dumps(
-            {"method": method, "id": 7, "params": [params]}).encode())
-
-    def reply(self):
-        """Result and error of the call; notifications of a watch are left
-        out."""
-        while True:
-            try:
-                message, end = self.decoder.raw_decode(self.text)
-                self.text = self.text[end:].lstrip()
-            except ValueError:
-                data = self.socket.recv(65536)
-                if not data:
-                    raise Gone()
-                self.text += data.decode()
-                continue
-            if message.get("id") == 7 and "method" not in message:
-                return message["result"], message["error"]
-
-    def call(self, method, **params):
-        self.send(method, **params)
-        return self.reply()
 
 
 def policy(rng, name, n_rules):
@@ -162,7 +126,7 @@ class Crowd:
 
     def client(self, number):
         rng = random.Random(self.seed * 100 + number)
-        c = Client(self.path)
+        c = Client(self.path, TIMEOUT)
         try:
             while time.monotonic() < self.end:
                 method, params = random_call(rng)
@@ -170,7 +134,7 @@ class Crowd:
                 if not rng.randrange(6):
                     time.sleep(rng.random() * 0.2)
                     c.socket.close()
-                    c = Client(self.path)
+                    c = Client(self.path, TIMEOUT)
                     self.note("left")
                     if rng.randrange(2):
                         c.call("watch")
@@ -194,14 +158,16 @@ class Crowd:
 def main():
     path, what = sys.argv[1:3]
     if what == "dump":
-        result, error = Client(path).call("get")
+        result, error = Client(path, TIMEOUT).call("get")
         json.dump(result["records"], sys.stdout)
     elif what == "load":
-        error = Client(path).call("replace", records=json.load(sys.stdin))[1]
+        error = Client(path, TIMEOUT).call(
+            "replace", records=json.load(sys.stdin))[1]
     else:
         seed = int(sys.argv[3])
         rng = random.Random(seed)
-        error = Client(path).call("replace", records=base() + groups(rng))[1]
+        error = Client(path, TIMEOUT).call(
+            "replace", records=base() + groups(rng))[1]
         crowd = Crowd(path, time.monotonic() + float(what), seed)
         crowd.run()
         print("seed %d: %s" % (seed, crowd.n))

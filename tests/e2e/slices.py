@@ -8,11 +8,11 @@ Prints the generation that the load made, whether a client who asked meanwhile
 got the Pods of before or after another client's change, and the generation of
 that.  What it took goes to stderr."""
 
-import json
 import random
-import socket
 import sys
 import time
+
+from rpc import Client
 
 RULES_OF_POLICY, STAGED = 10, 500
 NODE = {"kind": "NodeConfig", "name": "node", "podCIDR": "10.10.0.0/24",
@@ -22,34 +22,12 @@ NODE = {"kind": "NodeConfig", "name": "node", "podCIDR": "10.10.0.0/24",
         "transportIP": "192.168.1.1"}
 
 
-class Client:
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.decoder, self.text = json.JSONDecoder(), ""
-
-    def send(self, method, **params):
-        self.socket.sendall(json.dumps(
-            {"method": method, "id": 0, "params": [params]}).encode())
-
-    def reply(self):
-        while True:
-            try:
-                message, end = self.decoder.raw_decode(self.text)
-                self.text = self.text[end:].lstrip()
-            except ValueError:
-                data = self.socket.recv(65536)
-                if not data:
-                    sys.exit("disconnected")
-                self.text += data.decode()
-                continue
-            if message["error"]:
-                sys.exit(message["error"]["message"])
-            return message["result"]
-
-    def call(self, method, **params):
-        self.send(method, **params)
-        return self.reply()
+def result(reply):
+    """Of a call that has to succeed."""
+    value, error = reply
+    if error:
+        sys.exit(error["message"])
+    return value
 
 
 def pod(index):
@@ -78,30 +56,30 @@ def main():
     path, n_rules = sys.argv[1], int(sys.argv[2])
     loader, reader, writer = (Client(path) for _ in range(3))
 
-    loader.call("apply", records=[NODE, pod(1), {
+    result(loader.call("apply", records=[NODE, pod(1), {
         "kind": "AppliedToGroup", "name": "pods",
-        "pods": ["default/pod1"]}])
+        "pods": ["default/pod1"]}]))
     records = list(policies(n_rules))
     for first in range(0, len(records), STAGED):
-        loader.call("stage", apply=records[first:first + STAGED])
+        result(loader.call("stage", apply=records[first:first + STAGED]))
 
     started = time.monotonic()
     loader.send("transact", staged=True)
     time.sleep(0.05)
     reader.send("get", kind="Pod")
     writer.send("apply", records=[pod(2)])
-    print(loader.reply()["generation"])
+    print(result(loader.reply())["generation"])
     seconds = time.monotonic() - started
-    print(len(reader.reply()["records"]) in (1, 2))
-    print(writer.reply()["generation"])
+    print(len(result(reader.reply())["records"]) in (1, 2))
+    print(result(writer.reply())["generation"])
     print("%d rules in %.2f s, the others' replies after %.2f s" % (
         n_rules, seconds, time.monotonic() - started), file=sys.stderr)
 
     took = []
     for i in range(10):
         started = time.monotonic()
-        writer.call("apply", records=list(policies(RULES_OF_POLICY,
-                                                   "more%d-" % i)))
+        result(writer.call("apply", records=list(
+            policies(RULES_OF_POLICY, "more%d-" % i))))
         took.append((time.monotonic() - started) * 1000)
     print("%d rules more in %.1f to %.1f ms" % (
         RULES_OF_POLICY, min(took), max(took)), file=sys.stderr)

@@ -30,6 +30,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl \
 	tests/unit/test-engine \
 	tests/unit/test-execute \
+	tests/unit/test-fast \
 	tests/unit/test-group \
 	tests/unit/test-guide \
 	tests/unit/test-job \
@@ -47,12 +48,14 @@ UNIT_TESTS = \
 	tests/unit/test-policy \
 	tests/unit/test-priority \
 	tests/unit/test-program \
+	tests/unit/test-push-stats \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
 	tests/unit/test-store \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
+	tests/unit/test-tunnel \
 	tests/unit/test-tunnel-template \
 	tests/unit/test-turn
 check_PROGRAMS += $(UNIT_TESTS)
@@ -210,6 +213,26 @@ tests_unit_test_engine_LDADD = $(UNIT_LIBS)
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_fast_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-fast.c \
+	antrea-dp/packet/adp-cached-verdict.c \
+	antrea-dp/packet/adp-fast.c
+tests_unit_test_fast_LDADD = $(UNIT_LIBS)
+tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=conntrack_checksums_are_valid \
+	-Wl,--wrap=conntrack_clock_init \
+	-Wl,--wrap=conntrack_track_check \
+	-Wl,--wrap=conntrack_track_commit \
+	-Wl,--wrap=conntrack_track_predict \
+	-Wl,--wrap=conntrack_track_prefetch \
+	-Wl,--wrap=conntrack_track_update \
+	-Wl,--wrap=dp_pmd_conntrack \
+	-Wl,--wrap=dp_pmd_execute \
+	-Wl,--wrap=dp_pmd_now_ms \
+	-Wl,--wrap=dp_pmd_send
+
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)
 
@@ -218,6 +241,7 @@ tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_job_SOURCES = \
 	tests/unit/test-job.c \
+	tests/unit/turn-clock.h \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-job.c
 tests_unit_test_job_LDADD = $(UNIT_LIBS)
@@ -286,6 +310,15 @@ tests_unit_test_priority_LDADD = $(UNIT_LIBS)
 tests_unit_test_program_SOURCES = tests/unit/test-program.c
 tests_unit_test_program_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_push_stats_SOURCES = \
+	tests/unit/test-push-stats.c \
+	antrea-dp/packet/adp-push-stats.c
+tests_unit_test_push_stats_LDADD = $(UNIT_LIBS)
+tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=poll_immediate_wake_at \
+	-Wl,--wrap=poll_timer_wait_until_at \
+	-Wl,--wrap=time_msec
+
 tests_unit_test_rewrite_SOURCES = \
 	tests/unit/test-rewrite.c \
 	antrea-dp/packet/adp-summary.c \
@@ -322,11 +355,18 @@ tests_unit_test_state_SOURCES = \
 	tests/unit/test-state.c
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_tunnel_SOURCES = \
+	tests/unit/test-tunnel.c \
+	antrea-dp/packet/adp-tunnel.c
+tests_unit_test_tunnel_LDADD = $(UNIT_LIBS)
+tests_unit_test_tunnel_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
+
 tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c
 tests_unit_test_tunnel_template_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_turn_SOURCES = \
 	tests/unit/test-turn.c \
+	tests/unit/turn-clock.h \
 	antrea-dp/bridge/adp-turn.c
 tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 

@@ -7,27 +7,12 @@
 #include <check.h>
 
 #include "adp-job.h"
-#include "adp-turn.h"
 #include "model-pause.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "test-run.h"
+#include "turn-clock.h"
 #include "util.h"
-
-static long long int now;
-
-static long long int
-get_now(void)
-{
-    return now;
-}
-
-static void
-setup(void)
-{
-    now = 1000000;
-    adp_turn_set_clock(get_now);
-}
 
 /* Work of 'n' items, of which each takes a tenth of a slice. */
 struct work {
@@ -147,7 +132,7 @@ main(int argc OVS_UNUSED, char *argv[])
     set_program_name(argv[0]);
 
     TCase *tc = tcase_create("job");
-    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_checked_fixture(tc, start_clock, NULL);
     tcase_add_test(tc, work_stands_still_between_slices);
     tcase_add_test(tc, whole_slice_goes_to_the_end);
     tcase_add_test(tc, two_jobs_take_turns);

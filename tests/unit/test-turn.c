@@ -6,26 +6,10 @@
 #include <config.h>
 #include <check.h>
 
-#include "adp-turn.h"
 #include "ovs-thread.h"
 #include "test-run.h"
+#include "turn-clock.h"
 #include "util.h"
-
-/* The clock. */
-static long long int now;
-
-static long long int
-get_now(void)
-{
-    return now;
-}
-
-static void
-setup(void)
-{
-    now = 1000000;
-    adp_turn_set_clock(get_now);
-}
 
 /* A turn that works on each section in turn for so many microseconds. */
 static void
@@ -290,7 +274,7 @@ main(int argc OVS_UNUSED, char *argv[])
     set_program_name(argv[0]);
 
     TCase *tc = tcase_create("turn");
-    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_checked_fixture(tc, start_clock, NULL);
     tcase_add_test(tc, sections_add_up_to_the_turn);
     tcase_add_test(tc, sections_left_open_end_with_the_turn);
     tcase_add_test(tc, the_longest_is_kept_since_the_start_and_since_last_asked);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Counters on their way from packet threads to OpenFlow, turn by turn: what
+ * comes first, what a slice leaves for the next turn, and that who asks for
+ * counters gets all. */
+
+#include <config.h>
+#include <check.h>
+#include <pthread.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-cached-verdict.h"
+#include "adp-credit.h"
+#include "adp-install.h"
+#include "adp-push-stats.h"
+#include "adp-tunnel.h"
+#include "adp-turn.h"
+#include "openvswitch/poll-loop.h"
+#include "test-run.h"
+#include "timeval.h"
+#include "util.h"
+
+/* What the linker calls instead of upstream's library. */
+__typeof__(time_msec) __wrap_time_msec;
+__typeof__(poll_immediate_wake_at) __wrap_poll_immediate_wake_at;
+__typeof__(poll_timer_wait_until_at) __wrap_poll_timer_wait_until_at;
+
+static long long int now;
+
+long long int
+__wrap_time_msec(void)
+{
+    return now;
+}
+
+static bool wakes_at_once;
+static long long int wakes_at;
+
+void
+__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
+{
+    wakes_at_once = true;
+}
+
+void
+__wrap_poll_timer_wait_until_at(long long int ms,
+                                const char *where OVS_UNUSED)
+{
+    wakes_at = ms;
+}
+
+/* What is called, in order: a letter each. */
+static char calls[64];
+
+static void
+note(char c)
+{
+    size_t n = strlen(calls);
+
+    ck_assert_uint_lt(n, sizeof calls - 1);
+    calls[n] = c;
+}
+
+static void
+expect(const char *expected)
+{
+    ck_assert_str_eq(calls, expected);
+    memset(calls, 0, sizeof calls);
+}
+
+/* A collection, of so many steps. */
+
+static int steps, steps_left;
+
+struct adp_collector *
+adp_cached_verdict_collector(void)
+{
+    return NULL;
+}
+
+bool
+adp_collector_is_amid(const struct adp_collector *c OVS_UNUSED)
+{
+    return steps_left > 0;
+}
+
+bool
+adp_collector_run(struct adp_collector *c OVS_UNUSED, size_t n)
+{
+    ck_assert_uint_gt(n, 0);
+    note('c');
+    if (!steps_left) {
+        steps_left = steps;
+    }
+    return !--steps_left;
+}
+
+void
+adp_collector_finish(struct adp_collector *c OVS_UNUSED)
+{
+    note('C');
+    steps_left = 0;
+}
+
+/* Slices: so many steps in a turn. */
+
+static int slice_size;
+
+void
+adp_turn_slice_init(struct adp_turn_slice *slice)
+{
+    slice->ends = slice_size;
+}
+
+bool
+adp_turn_slice_goes_on(struct adp_turn_slice *slice)
+{
+    return slice->ends-- > 0;
+}
+
+static enum adp_turn_section section;
+
+enum adp_turn_section
+adp_turn_enter(enum adp_turn_section new)
+{
+    enum adp_turn_section old = section;
+
+    section = new;
+    return old;
+}
+
+void
+adp_turn_leave(enum adp_turn_section outer)
+{
+    section = outer;
+}
+
+/* Bridges. */
+
+enum { N_BRIDGES = 2 };
+
+static struct adp_bridge *bridges[N_BRIDGES];
+static bool amid[N_BRIDGES];
+static long long int known_until[N_BRIDGES];
+
+static size_t
+index_of(const struct adp_bridge *b)
+{
+    ck_assert(b == bridges[0] || b == bridges[1]);
+    return b == bridges[1];
+}
+
+struct adp_bridge *
+adp_bridge_next(const struct adp_bridge *prev)
+{
+    size_t i = prev ? index_of(prev) + 1 : 0;
+
+    return i < N_BRIDGES ? bridges[i] : NULL;
+}
+
+bool
+adp_credit_run(struct adp_bridge *b, long long int collected_until)
+{
+    ck_assert_int_eq(section, ADP_TURN_COUNTERS);
+    note('r');
+    known_until[index_of(b)] = collected_until;
+    return !amid[index_of(b)];
+}
+
+void
+adp_credit_finish(struct adp_bridge *b, long long int collected_until)
+{
+    ck_assert_int_eq(section, ADP_TURN_COUNTERS);
+    note('R');
+    known_until[index_of(b)] = collected_until;
+    amid[index_of(b)] = false;
+}
+
+bool
+adp_credit_is_amid(const struct adp_bridge *b)
+{
+    return amid[index_of(b)];
+}
+
+void
+adp_install_run(struct adp_bridge *b OVS_UNUSED)
+{
+    note('i');
+}
+
+void
+adp_install_wait(struct adp_bridge *b OVS_UNUSED)
+{
+    note('w');
+}
+
+void
+adp_tunnels_run(struct adp_bridge *b OVS_UNUSED)
+{
+    ck_assert_int_eq(section, ADP_TURN_TUNNELS);
+    note('t');
+}
+
+void
+adp_tunnels_wait(struct adp_bridge *b OVS_UNUSED)
+{
+    note('W');
+}
+
+static void
+setup(void)
+{
+    now = 1000;
+    steps = 1;
+    slice_size = 100;
+    section = ADP_TURN_OTHER;
+    for (size_t i = 0; i < N_BRIDGES; i++) {
+        bridges[i] = xzalloc(sizeof *bridges[i]);
+    }
+}
+
+/* Runs in a turn at 'at'. */
+static void
+turn(long long int at)
+{
+    now = at;
+    adp_push_stats_run(bridges[0]);
+    ck_assert_int_eq(section, ADP_TURN_OTHER);
+}
+
+static bool
+wakes(void)
+{
+    wakes_at_once = false;
+    adp_push_stats_wait(bridges[0]);
+    return wakes_at_once;
+}
+
+/* Learned flows are there before their counters are given to them. */
+START_TEST(all_in_one_turn)
+{
+    steps = 3;
+    turn(2000);
+    expect("cccirt");
+    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert(!wakes());
+    expect("wW");
+    ck_assert_int_eq(wakes_at, 3000);
+}
+END_TEST
+
+START_TEST(in_slices)
+{
+    turn(1500);
+    expect("cirt");
+    steps = 5;
+    slice_size = 2;
+    turn(2000);
+    expect("ccirt");
+    ck_assert_int_eq(known_until[0], 1500);
+    ck_assert(wakes());
+    expect("wW");
+    turn(2100);
+    expect("ccirt");
+    ck_assert_int_eq(known_until[0], 1500);
+
+    /* The rest, and what was counted since it began has to follow. */
+    slice_size = 4;
+    turn(2200);
+    expect("ccccirt");
+    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert(wakes());
+    expect("wW");
+    slice_size = 100;
+    turn(2300);
+    expect("cc" "ccccc" "irt");
+    ck_assert_int_eq(known_until[0], 2300);
+    ck_assert(!wakes());
+}
+END_TEST
+
+/* A whole collection that began in this turn is enough. */
+START_TEST(not_twice)
+{
+    steps = 2;
+    slice_size = 2;
+    turn(2000);
+    expect("ccirt");
+    ck_assert_int_eq(known_until[0], 2000);
+    ck_assert(!wakes());
+}
+END_TEST
+
+START_TEST(finished)
+{
+    steps = 5;
+    slice_size = 2;
+    turn(2000);
+    expect("ccirt");
+    now = 2001;
+    adp_push_stats_finish();
+    expect("CRR");
+    ck_assert_int_eq(known_until[0], 2001);
+    ck_assert_int_eq(known_until[1], 2001);
+    ck_assert_int_eq(section, ADP_TURN_OTHER);
+    ck_assert(!wakes());
+    expect("wW");
+
+    /* Nothing is left. */
+    adp_push_stats_finish();
+    expect("");
+}
+END_TEST
+
+START_TEST(finished_crediting)
+{
+    turn(2000);
+    expect("cirt");
+    adp_push_stats_finish();
+    expect("");
+    amid[1] = true;
+    adp_push_stats_finish();
+    expect("CRR");
+    amid[0] = true;
+    ck_assert(wakes());
+    expect("wW");
+    adp_push_stats_run_all(bridges[1]);
+    expect("cirtCRR");
+}
+END_TEST
+
+static void *
+other_thread(void *aux OVS_UNUSED)
+{
+    adp_push_stats_finish();
+    return NULL;
+}
+
+/* Upstream reads counters in other threads, too. */
+START_TEST(not_the_main_thread)
+{
+    pthread_t thread;
+
+    steps = 5;
+    slice_size = 2;
+    turn(2000);
+    expect("ccirt");
+    ck_assert(!pthread_create(&thread, NULL, other_thread, NULL));
+    ck_assert(!pthread_join(thread, NULL));
+    expect("");
+    adp_push_stats_finish();
+    expect("CRR");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("push-stats");
+    TCase *tc = tcase_create("push-stats");
+
+    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_test(tc, all_in_one_turn);
+    tcase_add_test(tc, in_slices);
+    tcase_add_test(tc, not_twice);
+    tcase_add_test(tc, finished);
+    tcase_add_test(tc, finished_crediting);
+    tcase_add_test(tc, not_the_main_thread);
+    suite_add_tcase(s, tc);
+    return test_run(s);
+}

@@ -1,0 +1,838 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Output into tunnels: what makes a translation of its own, how long one is
+ * used, when it is made anew, and who leaves.  Upstream's translation is a
+ * function here that says where the packets go, and the clock is the test's. */
+
+#include <config.h>
+#include <check.h>
+#include <netinet/in.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-tunnel.h"
+#include "adp-turn.h"
+#include "connectivity.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "ofproto/dp-hooks-ofproto.h"
+#include "ofproto/ofproto-dpif-xlate.h"
+#include "ofproto/ofproto-dpif-xlate-cache.h"
+#include "openvswitch/ofp-actions.h"
+#include "ovs-rcu.h"
+#include "packets.h"
+#include "seq.h"
+#include "test-run.h"
+#include "timeval.h"
+#include "util.h"
+
+enum {
+    GRACE_MS = 500,             /* As adp-tunnel.h says. */
+    IDLE_MS = 20000,
+    N_MAX = 65536,
+    PEER = 0x0a000001,          /* The first one's address. */
+};
+
+/* What the linker calls instead of upstream's library. */
+__typeof__(time_msec) __wrap_time_msec;
+
+static long long int now;
+
+long long int
+__wrap_time_msec(void)
+{
+    return now;
+}
+
+/* Upstream. */
+
+struct ofproto_class adp_ofproto_class;
+const struct ofproto_class ofproto_dpif_class;
+
+static struct adp_bridge *b;
+static struct dpif_backer backer;
+static struct ofproto_dpif other;       /* Another bridge. */
+static ovs_version_t versions[2];       /* Of the tables of 'b', 'other'. */
+
+/* What a translation gives. */
+static struct {
+    enum xlate_error error;
+    enum slow_path_reason slow;
+    bool avoid_caching;
+    bool drops;
+    bool reads_own;             /* Through the tables of 'b'. */
+    uint32_t output;
+} says;
+
+static struct {
+    size_t n;
+    struct flow flow;
+    char *actions;
+} translated;
+
+static int n_xcaches;           /* That there are. */
+
+/* What was pushed last. */
+static struct {
+    size_t n;
+    const struct xlate_cache *xcache;
+    struct dpif_flow_stats stats;
+} pushed;
+
+void
+ofproto_for_each(void (*cb)(const struct ofproto *, void *aux), void *aux)
+{
+    cb(&b->dpif.up, aux);
+    cb(&other.up, aux);
+}
+
+ovs_version_t
+ofproto_dpif_get_tables_version(struct ofproto_dpif *ofproto)
+{
+    return versions[ofproto == &other];
+}
+
+struct xlate_cache *
+xlate_cache_new(void)
+{
+    struct xlate_cache *xcache = xmalloc(sizeof *xcache);
+
+    ofpbuf_init(&xcache->entries, 0);
+    n_xcaches++;
+    return xcache;
+}
+
+void
+xlate_cache_delete(struct xlate_cache *xcache)
+{
+    ofpbuf_uninit(&xcache->entries);
+    free(xcache);
+    n_xcaches--;
+}
+
+void
+xlate_push_stats(struct xlate_cache *xcache, struct dpif_flow_stats *stats,
+                 bool offloaded)
+{
+    ck_assert(!offloaded);
+    pushed.n++;
+    pushed.xcache = xcache;
+    pushed.stats = *stats;
+}
+
+void
+xlate_in_init(struct xlate_in *xin, struct ofproto_dpif *ofproto,
+              ovs_version_t version, const struct flow *flow,
+              ofp_port_t in_port, struct rule_dpif *rule, uint16_t tcp_flags,
+              const struct dp_packet *packet, struct flow_wildcards *wc,
+              struct ofpbuf *odp_actions)
+{
+    ck_assert_ptr_eq(ofproto, &b->dpif);
+    ck_assert_uint_eq(version, versions[0]);
+    ck_assert_uint_eq(in_port, OFPP_NONE);
+    ck_assert(!rule && !tcp_flags && !packet && !wc);
+    memset(xin, 0, sizeof *xin);
+    xin->flow = *flow;
+    xin->odp_actions = odp_actions;
+}
+
+void
+xlate_out_uninit(struct xlate_out *xout OVS_UNUSED)
+{
+}
+
+enum xlate_error
+xlate_actions(struct xlate_in *xin, struct xlate_out *xout)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct ofpact_format_params fp = { .s = &s };
+
+    ofpacts_format(xin->ofpacts, xin->ofpacts_len, &fp);
+    free(translated.actions);
+    translated.actions = ds_steal_cstr(&s);
+    translated.flow = xin->flow;
+    translated.n++;
+
+    struct xc_entry *entry = ofpbuf_put_zeros(&xin->xcache->entries,
+                                              sizeof *entry);
+    entry->type = XC_TABLE;
+    entry->table.ofproto = says.reads_own ? &b->dpif : &other;
+    if (says.drops) {
+        nl_msg_put_u32(xin->odp_actions, OVS_ACTION_ATTR_DROP, 1);
+    } else {
+        nl_msg_put_u32(xin->odp_actions, OVS_ACTION_ATTR_OUTPUT,
+                       says.output);
+    }
+    memset(xout, 0, sizeof *xout);
+    xout->slow = says.slow;
+    xout->avoid_caching = says.avoid_caching;
+    return says.error;
+}
+
+/* Ports. */
+
+static struct adp_port port;
+
+const struct adp_port *
+adp_ports_find(const struct adp_ports *ports OVS_UNUSED, ofp_port_t ofp_port)
+{
+    return ofp_port == port.ofp_port ? &port : NULL;
+}
+
+/* Slices of a turn: so many items, each. */
+
+static size_t slice_size;
+
+void
+adp_turn_slice_init(struct adp_turn_slice *slice)
+{
+    slice->ends = slice_size;
+}
+
+bool
+adp_turn_slice_goes_on(struct adp_turn_slice *slice)
+{
+    return slice->ends-- > 0;
+}
+
+/* World. */
+
+static struct flow flow;        /* Of packets. */
+
+static void
+setup(void)
+{
+    tnl_conf_seq = seq_create();
+    now = 1000000;
+    slice_size = SIZE_MAX / 2;
+    b = xzalloc(sizeof *b);
+    b->dpif.up.ofproto_class = &adp_ofproto_class;
+    b->dpif.backer = &backer;
+    other.up.ofproto_class = &ofproto_dpif_class;
+    port.ofp_port = u16_to_ofp(7);
+    says.output = 1;
+    b->tunnels = adp_tunnels_create();
+    adp_tunnels_run(b);         /* What is news to it is none. */
+
+    flow.packet_type = htonl(PT_ETH);
+    flow.dl_type = htons(ETH_TYPE_IP);
+    flow.nw_tos = 0x20;
+    flow.nw_ttl = 64;
+    flow.nw_src = htonl(1);
+    flow.tunnel.ip_dst = htonl(PEER);
+}
+
+static void
+teardown(void)
+{
+    struct adp_tunnels *tunnels = b->tunnels;
+
+    adp_tunnels_destroy(tunnels);
+    ovsrcu_quiesce();
+    ovsrcu_barrier();
+    ck_assert_int_eq(n_xcaches, 0);
+}
+
+static struct adp_tunnel *
+find(void)
+{
+    return adp_tunnel_find(b, port.ofp_port, &flow);
+}
+
+static struct adp_tunnels_counts
+counts(void)
+{
+    struct adp_tunnels_counts c;
+
+    adp_tunnels_get_counts(b->tunnels, &c);
+    return c;
+}
+
+/* Where packets go by 't': a port, 0 for nowhere, -1 if it has to be found
+ * again. */
+static int
+leads_to(const struct adp_tunnel *t)
+{
+    const struct ofpbuf *actions = adp_tunnel_actions(t, now);
+
+    return (!actions ? -1
+            : !actions->size ? 0
+            : nl_attr_get_u32(actions->data));
+}
+
+/* Keys. */
+
+START_TEST(kept)
+{
+    struct adp_tunnel *t = find();
+
+    ck_assert_uint_eq(translated.n, 1);
+    ck_assert_int_eq(leads_to(t), 1);
+    ck_assert_ptr_eq(find(), t);
+    ck_assert_uint_eq(translated.n, 1);
+    ck_assert_uint_eq(counts().n, 1);
+    ck_assert_uint_eq(counts().n_translated, 1);
+}
+END_TEST
+
+/* The packet is to upstream a plain one with the headers that matter, and
+ * actions set the tunnel's metadata. */
+START_TEST(request)
+{
+    flow.tunnel.tun_id = htonll(5);
+    flow.tunnel.ip_src = htonl(0x0a000002);
+    flow.tunnel.ip_ttl = 9;
+    flow.tunnel.flags = FLOW_TNL_F_KEY;
+    flow.pkt_mark = 3;
+    flow.skb_priority = 4;
+    find();
+    ck_assert_str_eq(translated.actions,
+                     "set_field:0x5->tun_id,set_field:10.0.0.2->tun_src,"
+                     "set_field:10.0.0.1->tun_dst,set_field:9->tun_ttl,"
+                     "output:7");
+    ck_assert_uint_eq(translated.flow.in_port.ofp_port, OFPP_NONE);
+    ck_assert_uint_eq(translated.flow.packet_type, htonl(PT_ETH));
+    ck_assert_uint_eq(translated.flow.dl_type, htons(ETH_TYPE_IP));
+    ck_assert_uint_eq(translated.flow.pkt_mark, 3);
+    ck_assert_uint_eq(translated.flow.skb_priority, 4);
+    ck_assert(is_all_zeros(&translated.flow.tunnel,
+                           sizeof translated.flow.tunnel));
+}
+END_TEST
+
+START_TEST(request_ipv6)
+{
+    flow.tunnel.ip_dst = 0;
+    flow.tunnel.ipv6_src.s6_addr[15] = 1;
+    flow.tunnel.ipv6_dst.s6_addr[15] = 2;
+    flow.tunnel.ip_tos = 4;
+    find();
+    ck_assert_str_eq(translated.actions,
+                     "set_field:::1->tun_ipv6_src,set_field:::2->tun_ipv6_dst,"
+                     "set_field:4->tun_tos,output:7");
+}
+END_TEST
+
+/* Fields of which each value has a translation of its own. */
+static const size_t fields[] = {
+    offsetof(struct flow, tunnel.ipv6_src),
+    offsetof(struct flow, tunnel.ipv6_dst),
+    offsetof(struct flow, tunnel.tun_id),
+    offsetof(struct flow, tunnel.ip_src),
+    offsetof(struct flow, tunnel.ip_dst),
+    offsetof(struct flow, tunnel.flags),
+    offsetof(struct flow, tunnel.ip_tos),
+    offsetof(struct flow, tunnel.ip_ttl),
+    offsetof(struct flow, pkt_mark),
+    offsetof(struct flow, skb_priority),
+};
+
+START_TEST(own_translation)
+{
+    struct adp_tunnel *t = find();
+    uint8_t *byte = (uint8_t *) &flow + fields[_i];
+
+    *byte ^= 1;
+    ck_assert_ptr_ne(find(), t);
+    ck_assert_uint_eq(counts().n, 2);
+    *byte ^= 1;
+    ck_assert_ptr_eq(find(), t);
+}
+END_TEST
+
+/* Of the packet just what the outer header takes over. */
+START_TEST(inheritance)
+{
+    struct adp_tunnel *t = find();
+
+    ck_assert_uint_eq(translated.flow.nw_tos, 0);
+    ck_assert_uint_eq(translated.flow.nw_ttl, 0);
+    flow.nw_tos = 0x40;
+    flow.nw_ttl = 63;
+    flow.nw_src = htonl(2);
+    ck_assert_ptr_eq(find(), t);
+    flow.nw_tos = 0x41;                 /* A congestion bit. */
+    ck_assert_ptr_ne(find(), t);
+    ck_assert_uint_eq(translated.flow.nw_tos, 1);
+
+    port.tos_inherit = true;
+    find();
+    ck_assert_uint_eq(translated.flow.nw_tos, 0x41);
+    port.ttl_inherit = true;
+    find();
+    ck_assert_uint_eq(translated.flow.nw_ttl, 63);
+    ck_assert_uint_eq(counts().n, 4);
+
+    flow.dl_type = htons(ETH_TYPE_IPV6);
+    find();
+    ck_assert_uint_eq(counts().n, 5);
+    ck_assert_uint_eq(translated.flow.dl_type, htons(ETH_TYPE_IPV6));
+
+    /* ARP's operation is no ToS. */
+    flow.dl_type = htons(ETH_TYPE_ARP);
+    t = find();
+    ck_assert_uint_eq(translated.flow.nw_tos, 0);
+    ck_assert_uint_eq(translated.flow.nw_ttl, 0);
+    ck_assert_uint_eq(translated.flow.dl_type, 0);
+    flow.nw_tos = 2;
+    flow.nw_ttl = 1;
+    ck_assert_ptr_eq(find(), t);
+}
+END_TEST
+
+/* What only stock translation knows. */
+
+START_TEST(more_metadata)
+{
+    struct flow_tnl *tnl = &flow.tunnel;
+
+    switch (_i) {
+    case 0: tnl->metadata.present.map = 1; break;
+    case 1: tnl->gbp_id = htons(1); break;
+    case 2: tnl->gbp_flags = 1; break;
+    case 3: tnl->erspan_ver = 1; break;
+    case 4: tnl->gtpu_flags = 1; break;
+    case 5: tnl->gtpu_msgtype = 1; break;
+    }
+    ck_assert_ptr_null(find());
+    ck_assert_uint_eq(translated.n, 0);
+}
+END_TEST
+
+START_TEST(no_port)
+{
+    ck_assert_ptr_null(adp_tunnel_find(b, u16_to_ofp(8), &flow));
+    ck_assert_uint_eq(translated.n, 0);
+}
+END_TEST
+
+START_TEST(not_cacheable)
+{
+    switch (_i) {
+    case 0: says.error = XLATE_RECURSION_TOO_DEEP; break;
+    case 1: says.slow = SLOW_CFM; break;
+    case 2: says.avoid_caching = true; break;
+    }
+    ck_assert_ptr_null(find());
+    ck_assert_uint_eq(translated.n, 1);
+    ck_assert_uint_eq(counts().n, 0);
+}
+END_TEST
+
+/* Nowhere. */
+
+START_TEST(no_route)
+{
+    says.drops = true;
+    struct adp_tunnel *t = find();
+
+    ck_assert_int_eq(leads_to(t), 0);
+    now += GRACE_MS - 1;
+    ck_assert_ptr_eq(find(), t);
+    ck_assert_uint_eq(translated.n, 1);
+
+    /* Asks again. */
+    now++;
+    says.drops = false;
+    ck_assert_ptr_eq(find(), t);
+    ck_assert_uint_eq(translated.n, 2);
+    ck_assert_int_eq(leads_to(t), 1);
+}
+END_TEST
+
+START_TEST(neighbour_came)
+{
+    says.drops = true;
+    struct adp_tunnel *t = find();
+
+    seq_change(tnl_conf_seq);
+    says.drops = false;
+    ck_assert_ptr_eq(find(), t);
+    ck_assert_int_eq(leads_to(t), 1);
+}
+END_TEST
+
+/* Changes. */
+
+/* Something changes, '_i', of which the underlay may depend. */
+static void
+change(int i)
+{
+    switch (i) {
+    case 0: seq_change(tnl_conf_seq); break;
+    case 1: seq_change(connectivity_seq_get()); break;
+    case 2: versions[1]++; break;
+    case 3: backer.need_revalidate = REV_RECONFIGURE; break;
+    }
+}
+
+enum { N_CHANGES = 4 };
+
+START_TEST(renewed)
+{
+    struct adp_tunnel *t = find();
+
+    change(_i);
+    says.output = 2;
+    adp_tunnels_run(b);
+    backer.need_revalidate = 0;
+    ck_assert_uint_eq(translated.n, 2);
+    ck_assert_int_eq(leads_to(t), 2);
+    now += 10 * GRACE_MS;
+    ck_assert_int_eq(leads_to(t), 2);
+    ck_assert_ptr_eq(find(), t);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 2);
+}
+END_TEST
+
+/* Upstream forgets why before the next turn. */
+START_TEST(renewed_before_sleeping)
+{
+    find();
+    change(3);
+    adp_tunnels_wait(b);
+    backer.need_revalidate = 0;
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 2);
+}
+END_TEST
+
+START_TEST(other_changes)
+{
+    find();
+    versions[0]++;              /* The tables of 'b' itself. */
+    backer.need_revalidate = REV_FLOW_TABLE;
+    adp_tunnels_run(b);
+    adp_tunnels_wait(b);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 1);
+}
+END_TEST
+
+START_TEST(own_tables)
+{
+    says.reads_own = true;
+    find();
+    adp_tunnels_run(b);
+    size_t n = translated.n;
+    versions[0]++;
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, n + 1);
+}
+END_TEST
+
+/* While the main thread has no time. */
+START_TEST(grace)
+{
+    struct adp_tunnel *t = find();
+
+    slice_size = 0;
+    change(0);
+    adp_tunnels_run(b);
+    says.output = 2;
+    now += GRACE_MS - 1;
+    ck_assert_int_eq(leads_to(t), 1);
+    ck_assert_ptr_eq(find(), t);
+    ck_assert_uint_eq(translated.n, 1);
+    now++;
+    ck_assert_int_eq(leads_to(t), -1);
+
+    /* The packet's thread does it itself. */
+    ck_assert_ptr_eq(find(), t);
+    ck_assert_uint_eq(translated.n, 2);
+    ck_assert_int_eq(leads_to(t), 2);
+}
+END_TEST
+
+static size_t
+n_that_lead_to(struct adp_tunnel *const tunnels[], size_t n, int output)
+{
+    size_t n_found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        n_found += leads_to(tunnels[i]) == output;
+    }
+    return n_found;
+}
+
+enum { N_TUNNELS = 10 };
+
+static void
+find_all(struct adp_tunnel *tunnels[N_TUNNELS])
+{
+    for (size_t i = 0; i < N_TUNNELS; i++) {
+        flow.tunnel.ip_dst = htonl(PEER + i);
+        tunnels[i] = find();
+    }
+}
+
+START_TEST(in_slices)
+{
+    struct adp_tunnel *tunnels[N_TUNNELS];
+
+    find_all(tunnels);
+    slice_size = 4;
+    change(0);
+    says.output = 2;
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(n_that_lead_to(tunnels, N_TUNNELS, 2), 4);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(n_that_lead_to(tunnels, N_TUNNELS, 2), 8);
+
+    /* A change amid the pass: it goes on, and another one follows. */
+    change(0);
+    says.output = 3;
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(n_that_lead_to(tunnels, N_TUNNELS, 1), 0);
+    ck_assert_uint_gt(n_that_lead_to(tunnels, N_TUNNELS, 2), 0);
+    for (int i = 0; i < 4; i++) {
+        adp_tunnels_run(b);
+    }
+    ck_assert_uint_eq(n_that_lead_to(tunnels, N_TUNNELS, 3), N_TUNNELS);
+    size_t n = translated.n;
+    adp_tunnels_run(b);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, n);
+}
+END_TEST
+
+/* What nobody uses, and what leads nowhere, isn't renewed. */
+START_TEST(not_renewed)
+{
+    find();
+    says.drops = true;
+    flow.tunnel.ip_dst = htonl(PEER + 1);
+    find();
+    ck_assert_uint_eq(translated.n, 2);
+    change(0);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 3);
+    says.drops = false;
+    now += IDLE_MS;
+    change(0);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 3);
+}
+END_TEST
+
+/* One that stock translation knows alone from now on. */
+START_TEST(renewed_in_vain)
+{
+    struct adp_tunnel *t = find();
+
+    says.slow = SLOW_BFD;
+    change(0);
+    adp_tunnels_run(b);
+    ck_assert_int_eq(leads_to(t), 1);
+    now += GRACE_MS;
+    ck_assert_int_eq(leads_to(t), -1);
+    ck_assert_ptr_null(find());
+}
+END_TEST
+
+/* The same actions stay where they are, for who waits to go there; their
+ * counters may be others'. */
+START_TEST(same_actions)
+{
+    struct adp_tunnel *t = find();
+    const struct ofpbuf *actions = adp_tunnel_actions(t, now);
+
+    adp_tunnel_credit(t, 1, 100);
+    adp_tunnels_run(b);
+    const struct xlate_cache *xcache = pushed.xcache;
+    change(0);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 2);
+    now += GRACE_MS;
+    ck_assert_ptr_eq(adp_tunnel_actions(t, now), actions);
+    adp_tunnel_credit(t, 1, 100);
+    adp_tunnels_run(b);
+    ck_assert_ptr_ne(pushed.xcache, xcache);
+}
+END_TEST
+
+/* Counters. */
+
+START_TEST(counters)
+{
+    struct adp_tunnel *t = find();
+
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 0);
+    now += 5;
+    adp_tunnel_credit(t, 2, 300);
+    adp_tunnel_credit(t, 1, 50);
+    ck_assert_uint_eq(pushed.n, 0);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 1);
+    ck_assert_uint_eq(pushed.stats.n_packets, 3);
+    ck_assert_uint_eq(pushed.stats.n_bytes, 350);
+    ck_assert_int_eq(pushed.stats.used, now);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 1);
+    adp_tunnel_credit(t, 1, 60);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 2);
+    ck_assert_uint_eq(pushed.stats.n_packets, 1);
+    ck_assert_uint_eq(pushed.stats.n_bytes, 60);
+}
+END_TEST
+
+START_TEST(counters_in_slices)
+{
+    struct adp_tunnel *tunnels[N_TUNNELS];
+
+    find_all(tunnels);
+    for (size_t i = 0; i < N_TUNNELS; i++) {
+        adp_tunnel_credit(tunnels[i], 1, 1);
+    }
+    slice_size = 4;
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 4);
+    adp_tunnels_run(b);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, N_TUNNELS);
+}
+END_TEST
+
+/* Nothing that was counted gets lost with its tunnel. */
+START_TEST(counters_at_the_end)
+{
+    struct adp_tunnel *t = find();
+
+    adp_tunnel_credit(t, 4, 400);
+    adp_tunnels_destroy(b->tunnels);
+    ovsrcu_quiesce();
+    ovsrcu_barrier();
+    ck_assert_uint_eq(pushed.n, 1);
+    ck_assert_uint_eq(pushed.stats.n_packets, 4);
+    b->tunnels = adp_tunnels_create();
+}
+END_TEST
+
+/* Who leaves. */
+
+static void
+run_for(long long int ms)
+{
+    for (long long int end = now + ms; now < end; now += 100) {
+        adp_tunnels_run(b);
+    }
+}
+
+START_TEST(idle)
+{
+    struct adp_tunnel *used = find();
+
+    flow.tunnel.ip_dst = htonl(PEER + 1);
+    struct adp_tunnel *unused = find();
+    ck_assert(adp_tunnel_try_ref(unused));
+    for (int i = 0; i < 19; i++) {
+        run_for(1000);
+        adp_tunnel_credit(used, 1, 1);
+    }
+    ck_assert_uint_eq(counts().n, 2);
+    for (int i = 0; i < 30; i++) {
+        run_for(1000);
+        adp_tunnel_credit(used, 1, 1);
+    }
+    ck_assert_uint_eq(counts().n, 1);
+    ck_assert_uint_eq(counts().n_idle, 1);
+    ck_assert_uint_eq(counts().n_evicted, 0);
+    ck_assert_int_eq(leads_to(used), 1);
+
+    /* Who still refers to it has to find it again. */
+    ck_assert_int_eq(leads_to(unused), -1);
+    ck_assert_ptr_ne(find(), unused);
+    adp_tunnel_unref(unused);
+    adp_tunnel_unref(NULL);
+}
+END_TEST
+
+START_TEST(full)
+{
+    struct adp_tunnel *first = find();
+
+    now++;
+    for (size_t i = 1; i < N_MAX; i++) {
+        flow.tunnel.ip_dst = htonl(PEER + i);
+        find();
+    }
+    ck_assert_uint_eq(counts().n, N_MAX);
+    ck_assert_uint_eq(counts().n_evicted, 0);
+    adp_tunnel_credit(first, 1, 1);
+    for (size_t i = 0; i < 100; i++) {
+        flow.tunnel.ip_dst = htonl(PEER + N_MAX + i);
+        find();
+        ck_assert_uint_eq(counts().n, N_MAX);
+        ck_assert_uint_eq(counts().n_evicted, i + 1);
+    }
+}
+END_TEST
+
+/* The one that leaves is the oldest of those that are looked at: old ones are
+ * every second, so that each look sees some. */
+START_TEST(full_of_old_and_new)
+{
+    static struct adp_tunnel *tunnels[N_MAX];
+    size_t n_gone = 0;
+
+    for (size_t i = 0; i < N_MAX; i++) {
+        flow.tunnel.ip_dst = htonl(PEER + i);
+        tunnels[i] = find();
+        ck_assert(adp_tunnel_try_ref(tunnels[i]));
+    }
+    now += 100;
+    for (size_t i = 0; i < N_MAX; i += 2) {
+        adp_tunnel_credit(tunnels[i], 1, 1);
+    }
+    for (size_t i = 0; i < 1000; i++) {
+        flow.tunnel.ip_dst = htonl(PEER + N_MAX + i);
+        find();
+    }
+    for (size_t i = 0; i < N_MAX; i++) {
+        if (leads_to(tunnels[i]) < 0) {
+            n_gone += !(i & 1);
+        }
+        adp_tunnel_unref(tunnels[i]);
+    }
+    /* One in 512, if places in the table are random. */
+    ck_assert_uint_lt(n_gone, 50);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("tunnel");
+    TCase *tc = tcase_create("tunnel");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, kept);
+    tcase_add_test(tc, request);
+    tcase_add_test(tc, request_ipv6);
+    tcase_add_loop_test(tc, own_translation, 0, ARRAY_SIZE(fields));
+    tcase_add_test(tc, inheritance);
+    tcase_add_loop_test(tc, more_metadata, 0, 6);
+    tcase_add_test(tc, no_port);
+    tcase_add_loop_test(tc, not_cacheable, 0, 3);
+    tcase_add_test(tc, no_route);
+    tcase_add_test(tc, neighbour_came);
+    tcase_add_loop_test(tc, renewed, 0, N_CHANGES);
+    tcase_add_test(tc, renewed_before_sleeping);
+    tcase_add_test(tc, other_changes);
+    tcase_add_test(tc, own_tables);
+    tcase_add_test(tc, grace);
+    tcase_add_test(tc, in_slices);
+    tcase_add_test(tc, not_renewed);
+    tcase_add_test(tc, renewed_in_vain);
+    tcase_add_test(tc, same_actions);
+    tcase_add_test(tc, counters);
+    tcase_add_test(tc, counters_in_slices);
+    tcase_add_test(tc, counters_at_the_end);
+    tcase_add_test(tc, idle);
+    tcase_add_test(tc, full);
+    tcase_add_test(tc, full_of_old_and_new);
+    suite_add_tcase(s, tc);
+    return test_run(s);
+}
