@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	tests/unit/test-fast \
 	tests/unit/test-group \
 	tests/unit/test-guide \
+	tests/unit/test-input \
 	tests/unit/test-job \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
@@ -238,6 +239,18 @@ tests_unit_test_group_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_input_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-input.c \
+	antrea-dp/packet/adp-input.c
+tests_unit_test_input_LDADD = $(UNIT_LIBS)
+tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=conntrack_peek_apply \
+	-Wl,--wrap=dp_pmd_count_compiled \
+	-Wl,--wrap=dp_pmd_count_lost \
+	-Wl,--wrap=tnl_port_map_lookup
 
 tests_unit_test_job_SOURCES = \
 	tests/unit/test-job.c \

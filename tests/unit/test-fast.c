@@ -487,6 +487,7 @@ setup(void)
     add_flow("table=0,priority=50,actions=output:1");
     ovsrcu_set(&other_bridge->program, program);
     rule = engine_parse_flow("table=0,priority=50,actions=output:1");
+    adp_cached_verdict_init();
     cache.sessions = adp_sessions_create(4096, NULL, NULL);
     cache.verdicts = adp_store_create(adp_cached_verdict_collector(), 1024);
     adp_store_begin(cache.verdicts);
@@ -902,10 +903,13 @@ take(size_t i)
 
 START_TEST(executed)
 {
+    tuple.ipv6 = _i;
     wanted.actions = "whatever";
     make_session();
     begin_batch();
-    take(0);
+    struct dp_packet *p = receive(0);
+    p->md.in_port.odp_port = 77;
+    ck_assert(try(p, bridge));
     ck_assert_uint_eq(n_done, 1);
     ck_assert_uint_eq(done[0].port, ODPP_NONE);
     ck_assert_uint_eq(done[0].actions_len, 8);
@@ -1106,7 +1110,7 @@ main(void)
     tcase_add_test(tc, refused_unparsed);
     tcase_add_test(tc, wrong_candidate);
     tcase_add_test(tc, table_changed);
-    tcase_add_test(tc, executed);
+    tcase_add_loop_test(tc, executed, 0, 2);
     tcase_add_test(tc, dropped);
     tcase_add_test(tc, into_tunnel);
     tcase_add_test(tc, flushed);

@@ -2,7 +2,7 @@
 
 /* Output into tunnels: what makes a translation of its own, how long one is
  * used, when it is made anew, and who leaves.  Upstream's translation is a
- * function here that says where the packets go, and the clock is the test's. */
+ * function here that says where packets go, and the clock is the test's. */
 
 #include <config.h>
 #include <check.h>

@@ -1,0 +1,810 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which way a packet goes from its batch: by its session, by a replayed walk,
+ * by a walk of its own, or that of stock; and that of the conditions for each
+ * way every one counts.  What the ways do is other tests' matter: here they
+ * are functions that note that they were called. */
+
+#include <config.h>
+#include <check.h>
+#include <netinet/in.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-cached-verdict.h"
+#include "adp-credit.h"
+#include "adp-fast.h"
+#include "adp-flow-cache.h"
+#include "adp-input.h"
+#include "adp-install.h"
+#include "adp-rewrite.h"
+#include "adp-summary.h"
+#include "adp-tunnel.h"
+#include "adp-walk-cache.h"
+#include "dpif-netdev-private.h"
+#include "ofproto/tunnel.h"
+#include "packets.h"
+#include "talk.h"
+#include "test-run.h"
+#include "tnl-ports.h"
+#include "util.h"
+
+enum { PORT = 3, N = 4 };
+
+/* What the linker calls instead of upstream's library. */
+__typeof__(conntrack_peek_apply) __wrap_conntrack_peek_apply;
+__typeof__(dp_pmd_count_compiled) __wrap_dp_pmd_count_compiled;
+__typeof__(dp_pmd_count_lost) __wrap_dp_pmd_count_lost;
+__typeof__(tnl_port_map_lookup) __wrap_tnl_port_map_lookup;
+
+static struct adp_bridge *b;
+static struct adp_program program;
+static struct dp_netdev_pmd_thread *pmd;
+static struct adp_flow_cache cache;
+static struct adp_walk walk;
+static struct adp_cached_verdict verdict;
+static struct tuple tuple;
+
+/* What the ways say, and what was done, a letter each. */
+static struct {
+    bool has_session, is_parsed, has_cached_walk, has_room;
+    bool sums_up, may_be_kept, is_applied, is_tunnels;
+    enum adp_punt punt;
+    uint16_t frag;
+    const struct ofpbuf *tnl_actions;
+} says;
+
+static char calls[64];
+
+static void
+note(char c)
+{
+    size_t n = strlen(calls);
+
+    ck_assert_uint_lt(n, sizeof calls - 1);
+    calls[n] = c;
+}
+
+static void
+expect(const char *expected)
+{
+    ck_assert_str_eq(calls, expected);
+    memset(calls, 0, sizeof calls);
+}
+
+/* Counters of the datapath. */
+static uint64_t n_compiled, n_lost;
+
+void
+__wrap_dp_pmd_count_compiled(struct dp_netdev_pmd_thread *t OVS_UNUSED,
+                             bool received, uint64_t n)
+{
+    ck_assert(received);
+    n_compiled += n;
+}
+
+void
+__wrap_dp_pmd_count_lost(struct dp_netdev_pmd_thread *t OVS_UNUSED,
+                         bool received, uint64_t n)
+{
+    ck_assert(received);
+    n_lost += n;
+}
+
+bool
+__wrap_conntrack_peek_apply(struct conntrack_peek *peek)
+{
+    ck_assert_ptr_eq(peek, &walk.ct.peek);
+    note('a');
+    return says.is_applied;
+}
+
+odp_port_t
+__wrap_tnl_port_map_lookup(struct flow *flow OVS_UNUSED,
+                           struct flow_wildcards *wc OVS_UNUSED)
+{
+    return says.is_tunnels ? 1 : ODPP_NONE;
+}
+
+/* The rooms around. */
+
+struct adp_bridge *
+adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
+{
+    *ofp_port = u16_to_ofp(PORT);
+    return odp_to_u32(odp_port) == PORT ? b : NULL;
+}
+
+struct adp_bridge *
+adp_ports_input_tunnel(const struct flow *flow OVS_UNUSED,
+                       ofp_port_t *ofp_port OVS_UNUSED)
+{
+    return NULL;
+}
+
+struct adp_flow_cache *
+adp_flow_cache_begin_batch(void)
+{
+    note('(');
+    return &cache;
+}
+
+void
+adp_flow_cache_end_batch(struct adp_flow_cache *c OVS_UNUSED)
+{
+    note(')');
+}
+
+struct adp_walk *
+adp_flow_cache_begin_walk(struct adp_flow_cache *c OVS_UNUSED)
+{
+    return says.has_room ? &walk : NULL;
+}
+
+void
+adp_flow_cache_end_walk(struct adp_flow_cache *c OVS_UNUSED)
+{
+}
+
+uint32_t
+adp_flow_cache_ingress(const struct adp_bridge *bridge OVS_UNUSED,
+                       ofp_port_t ofp_port OVS_UNUSED)
+{
+    return 1;
+}
+
+uint32_t
+adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind OVS_UNUSED)
+{
+    return 1;
+}
+
+const struct adp_ingress *
+adp_flow_cache_find_kind(struct adp_flow_cache *c OVS_UNUSED,
+                         const struct flow_tnl *tnl OVS_UNUSED,
+                         long long int now OVS_UNUSED)
+{
+    return NULL;
+}
+
+void
+adp_flow_cache_add_kind(struct adp_flow_cache *c OVS_UNUSED,
+                        const struct flow_tnl *tnl OVS_UNUSED,
+                        struct adp_bridge *bridge OVS_UNUSED,
+                        ofp_port_t ofp_port OVS_UNUSED,
+                        long long int now OVS_UNUSED)
+{
+}
+
+void
+adp_flow_cache_remember(struct adp_flow_cache *c OVS_UNUSED,
+                        const struct adp_session_packet *p OVS_UNUSED,
+                        const struct adp_walk *w,
+                        const struct conntrack_peek_tuple *t OVS_UNUSED,
+                        const struct adp_cached_verdict_source *s OVS_UNUSED,
+                        const struct adp_cached_verdict_content *content
+                        OVS_UNUSED, long long int now OVS_UNUSED)
+{
+    ck_assert_ptr_eq(w, &walk);
+    note('S');
+}
+
+void
+adp_flow_cache_count_replay(struct adp_flow_cache *c OVS_UNUSED)
+{
+    note('r');
+}
+
+/* The fast path. */
+
+void
+adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *t,
+              struct adp_flow_cache *c, odp_port_t in_port)
+{
+    memset(f, 0, sizeof *f);
+    f->pmd = t;
+    f->cache = c;
+    f->in_port = in_port;
+}
+
+void
+adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *p,
+               uint32_t ingress)
+{
+    struct adp_fast_packet *fp = &f->packets[i];
+
+    fp->is_parsed = (says.is_parsed
+                     && adp_session_parse(p, ingress,
+                                          adp_sessions_seeds(cache.sessions),
+                                          &fp->parsed));
+}
+
+void
+adp_fast_fetch_session(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_conns(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_more_conns(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_tunnel(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_tunnel_actions(struct adp_fast *f OVS_UNUSED,
+                              size_t i OVS_UNUSED)
+{
+}
+
+bool
+adp_fast_take(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED,
+              struct dp_packet *p, struct adp_bridge *bridge)
+{
+    ck_assert_ptr_eq(bridge, b);
+    note('f');
+    if (says.has_session) {
+        dp_packet_delete(p);
+    }
+    return says.has_session;
+}
+
+void
+adp_fast_init_metadata(const struct adp_fast *f OVS_UNUSED,
+                       struct dp_packet *p OVS_UNUSED, bool ipv6 OVS_UNUSED)
+{
+}
+
+void
+adp_rewrite_to(struct dp_packet *p OVS_UNUSED,
+               const struct adp_cached_verdict_content *c OVS_UNUSED,
+               const struct conntrack_peek_tuple *t OVS_UNUSED,
+               uint8_t nw_proto)
+{
+    ck_assert_uint_eq(nw_proto, tuple.nw_proto);
+    note('t');
+}
+
+void
+adp_fast_leave(struct adp_fast *f OVS_UNUSED, struct dp_packet *p,
+               const struct adp_cached_verdict_content *c OVS_UNUSED,
+               const struct nlattr *actions OVS_UNUSED,
+               const struct ofpbuf *tnl_actions)
+{
+    ck_assert_ptr_eq(tnl_actions, says.tnl_actions);
+    note('o');
+    dp_packet_delete(p);
+}
+
+void
+adp_fast_execute(struct adp_fast *f OVS_UNUSED, struct dp_packet *p,
+                 const struct flow *flow OVS_UNUSED,
+                 const struct nlattr *actions OVS_UNUSED,
+                 size_t actions_len OVS_UNUSED)
+{
+    note('x');
+    dp_packet_delete(p);
+}
+
+void
+adp_fast_flush(struct adp_fast *f OVS_UNUSED)
+{
+    note('.');
+}
+
+/* Replays. */
+
+size_t
+adp_walk_cache_count(const struct adp_walk_cache *c OVS_UNUSED)
+{
+    return 0;
+}
+
+void
+adp_walk_cache_fetch(const struct adp_walk_cache *c OVS_UNUSED,
+                     const struct conntrack *ct OVS_UNUSED,
+                     int stage OVS_UNUSED,
+                     const struct adp_session_packet *p OVS_UNUSED,
+                     struct adp_walk_fetch *fetch OVS_UNUSED)
+{
+}
+
+struct adp_cached_verdict *
+adp_walk_cache_replay(struct adp_walk_cache *c OVS_UNUSED,
+                      const struct adp_session_packet *p OVS_UNUSED,
+                      struct adp_walk *w OVS_UNUSED,
+                      struct conntrack_peek_tuple *t OVS_UNUSED, bool *nat)
+{
+    note('R');
+    *nat = false;
+    return says.has_cached_walk ? &verdict : NULL;
+}
+
+void
+adp_walk_cache_add(struct adp_walk_cache *c OVS_UNUSED,
+                   const struct adp_session_packet *p OVS_UNUSED,
+                   const struct adp_summary *sum OVS_UNUSED)
+{
+    note('W');
+}
+
+/* Walks. */
+
+void
+adp_walk_prepare(struct adp_walk *w OVS_UNUSED,
+                 struct adp_bridge *bridge OVS_UNUSED,
+                 struct conntrack *ct OVS_UNUSED,
+                 struct dp_packet *p OVS_UNUSED, bool from_tunnel,
+                 long long int now OVS_UNUSED)
+{
+    ck_assert(!from_tunnel);
+}
+
+void
+adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
+         struct conntrack *ct OVS_UNUSED, struct dp_packet *p OVS_UNUSED,
+         struct flow *flow, long long int now OVS_UNUSED)
+{
+    ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
+    note('w');
+    w->verdict.punt = says.punt;
+}
+
+bool
+adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
+                 const struct flow *flow)
+{
+    memset(sum, 0, sizeof *sum);
+    sum->w = w;
+    sum->flow = flow;
+    sum->content.tunnel = verdict.content.tunnel;
+    return says.sums_up;
+}
+
+bool
+adp_summary_may_be_kept(const struct adp_summary *sum OVS_UNUSED)
+{
+    return says.may_be_kept;
+}
+
+void
+adp_summary_source(const struct adp_summary *sum OVS_UNUSED,
+                   struct adp_cached_verdict_source *source OVS_UNUSED)
+{
+}
+
+void
+adp_cached_verdict_source_init(struct adp_cached_verdict_source *s OVS_UNUSED,
+                               const struct adp_cached_verdict *v OVS_UNUSED,
+                               const struct adp_program *p OVS_UNUSED,
+                               const struct adp_ports *ports OVS_UNUSED)
+{
+}
+
+struct adp_cached_verdict *
+adp_cached_verdict_for_decided(
+    struct adp_store *store OVS_UNUSED,
+    const struct adp_cached_verdict_source *source OVS_UNUSED,
+    const struct adp_cached_verdict_content *content OVS_UNUSED,
+    long long int now OVS_UNUSED)
+{
+    return NULL;
+}
+
+const struct ofpbuf *
+adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
+                   long long int now OVS_UNUSED)
+{
+    return says.tnl_actions;
+}
+
+void
+adp_tunnel_credit(struct adp_tunnel *t OVS_UNUSED, uint64_t n_packets
+                  OVS_UNUSED, uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+void
+adp_credit_hit(struct adp_bridge *bridge OVS_UNUSED,
+               const struct adp_hit *hit OVS_UNUSED,
+               uint64_t n_packets OVS_UNUSED, uint64_t n_bytes OVS_UNUSED,
+               long long int used OVS_UNUSED, uint16_t tcp_flags OVS_UNUSED)
+{
+    note('h');
+}
+
+void
+adp_credit_tunnel_port(const struct adp_bridge *bridge OVS_UNUSED,
+                       ofp_port_t ofp_port OVS_UNUSED,
+                       uint64_t n_packets OVS_UNUSED,
+                       uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+void
+adp_install_learned(struct adp_bridge *bridge OVS_UNUSED,
+                    const struct adp_learned *learned OVS_UNUSED,
+                    uint64_t generation OVS_UNUSED)
+{
+    note('l');
+}
+
+bool
+tnl_process_ecn(struct flow *flow OVS_UNUSED)
+{
+    return true;
+}
+
+/* A batch. */
+
+static struct dp_packet_batch batch;
+
+static void
+set_mode(enum adp_mode mode)
+{
+    atomic_store_relaxed(&b->mode, mode);
+}
+
+static void
+setup(void)
+{
+    memset(&says, 0, sizeof says);
+    says.is_parsed = says.has_room = says.sums_up = true;
+    says.may_be_kept = says.is_applied = true;
+    b = xzalloc(sizeof *b);
+    set_mode(ADP_MODE_COMPILED);
+    pmd = xzalloc_cacheline(sizeof *pmd);
+    cache.sessions = adp_sessions_create(4096, NULL, NULL);
+    walk.program = &program;
+    walk.ct.peek.ordinary = true;
+    tuple = (struct tuple) { .nw_proto = IPPROTO_UDP, .tp_src = 1,
+                             .tp_dst = 2 };
+    in6_addr_set_mapped_ipv4(&tuple.src, htonl(1));
+    in6_addr_set_mapped_ipv4(&tuple.dst, htonl(2));
+}
+
+static void
+add_packet(void)
+{
+    static const struct segment segment = { .flags = TCP_ACK, .wscale = -1 };
+    struct dp_packet *p = talk_compose(&tuple, &segment, 0);
+
+    if (says.frag) {
+        struct ip_header *ip = dp_packet_l3(p);
+
+        ip->ip_frag_off = htons(says.frag);
+    }
+    dp_packet_batch_add(&batch, p);
+}
+
+/* Receives 'n' packets, of which 'n_left' stay with stock. */
+static void
+receive(size_t n, odp_port_t port, size_t n_left)
+{
+    dp_packet_batch_init(&batch);
+    for (size_t i = 0; i < n; i++) {
+        add_packet();
+    }
+    n_compiled = n_lost = 0;
+    adp_input_received(pmd, &batch, port);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), n_left);
+    dp_packet_delete_batch(&batch, true);
+}
+
+static void
+expect_punts(enum adp_punt punt, uint64_t n)
+{
+    ck_assert_uint_eq(adp_counted(&b->counters.punts[punt]), n);
+}
+
+START_TEST(not_ours)
+{
+    receive(N, PORT + 1, N);
+    expect("");
+    ck_assert_uint_eq(n_compiled, 0);
+}
+END_TEST
+
+START_TEST(closed)
+{
+    set_mode(ADP_MODE_CLOSED);
+    receive(N, PORT, 0);
+    expect("");
+    ck_assert_uint_eq(n_lost, N);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_RESTORE]), N);
+}
+END_TEST
+
+/* Packets that stock handles keep nobody behind them: all are its. */
+START_TEST(stock)
+{
+    set_mode(ADP_MODE_STOCK);
+    says.has_session = true;
+    receive(2, PORT, 2);
+    expect("(.)");
+    expect_punts(ADP_PUNT_BRIDGE, 2);
+    expect_punts(ADP_PUNT_BEHIND, 0);
+    ck_assert_uint_eq(adp_counted(&b->counters.ip_punts), 2);
+    ck_assert_uint_eq(n_compiled, 0);
+}
+END_TEST
+
+START_TEST(session)
+{
+    says.has_session = true;
+    receive(2, PORT, 0);
+    expect("(ff.)");
+    ck_assert_uint_eq(n_compiled, 2);
+}
+END_TEST
+
+START_TEST(walked)
+{
+    receive(1, PORT, 0);
+    expect("(fRwSWato.)");
+    ck_assert_uint_eq(n_compiled, 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.handled), 1);
+}
+END_TEST
+
+START_TEST(unparsed)
+{
+    says.is_parsed = false;
+    receive(1, PORT, 0);
+    expect("(fwato.)");
+}
+END_TEST
+
+/* What keeps a walk from becoming a session, or from being cached. */
+START_TEST(not_remembered)
+{
+    switch (_i) {
+    case 0:
+        walk.ct.peek.ordinary = false;
+        break;
+    case 1:
+        says.may_be_kept = false;
+        break;
+    case 2:
+        program.reads = ADP_READS_OTHER;
+        break;
+    case 3:
+        tuple.nw_proto = IPPROTO_TCP;
+        program.reads = ADP_READS_TCP_FLAGS;
+        break;
+    }
+    receive(1, PORT, 0);
+    expect(_i < 2 ? "(fRwWato.)" : "(fRwato.)");
+}
+END_TEST
+
+START_TEST(no_tcp_flags)
+{
+    program.reads = ADP_READS_TCP_FLAGS;
+    receive(1, PORT, 0);
+    expect("(fRwSWato.)");
+}
+END_TEST
+
+/* What takes upstream's executor. */
+START_TEST(executor)
+{
+    static struct ofpbuf nowhere;
+
+    switch (_i) {
+    case 0:
+        says.sums_up = false;
+        break;
+    case 1:
+        says.is_applied = false;
+        break;
+    case 2:
+        walk.has_ct_timeout = true;
+        break;
+    case 3:
+        verdict.content.tunnel = (struct adp_tunnel *) (void *) &nowhere;
+        break;
+    case 4:
+        verdict.content.tunnel = (struct adp_tunnel *) (void *) &nowhere;
+        says.tnl_actions = &nowhere;
+        break;
+    }
+    receive(1, PORT, 0);
+    expect(_i == 0 ? "(fRwx.)" : _i == 1 ? "(fRwSWax.)" : "(fRwSWx.)");
+}
+END_TEST
+
+START_TEST(learned)
+{
+    walk.verdict.n_learned = 2;
+    walk.verdict.learned = xcalloc(2, sizeof *walk.verdict.learned);
+    receive(1, PORT, 0);
+    expect("(fRwllSWato.)");
+}
+END_TEST
+
+/* Replays. */
+
+START_TEST(replayed)
+{
+    static char slot[4096] OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+    static struct adp_store_public store = { .slots = slot };
+
+    cache.verdicts = (struct adp_store *) (void *) &store;
+    says.has_cached_walk = true;
+    receive(1, PORT, 0);
+    expect("(fRSarto.)");
+    uint64_t n;
+    atomic_read_relaxed(&verdict.up.n_packets, &n);
+    ck_assert_uint_eq(n, 1);
+
+    walk.ct.peek.ordinary = false;
+    receive(1, PORT, 0);
+    expect("(fRarto.)");
+}
+END_TEST
+
+START_TEST(not_replayed)
+{
+    says.has_cached_walk = true;
+    walk.ct.peek.ordinary = false;
+    switch (_i) {
+    case 0:
+        says.is_applied = false;
+        break;
+    case 1:
+        walk.has_ct_timeout = true;
+        break;
+    case 2:
+        verdict.content.missed = true;
+        atomic_store_relaxed(&b->miss_to_controller, true);
+        break;
+    }
+    receive(1, PORT, 0);
+    expect(_i == 0 ? "(fRawWax.)" : _i == 1 ? "(fRwWx.)" : "(fRwWato.)");
+}
+END_TEST
+
+/* Punts. */
+
+START_TEST(punted)
+{
+    tuple.ipv6 = _i;
+    says.punt = ADP_PUNT_NORMAL;
+    receive(3, PORT, 3);
+    /* The others aren't even tried. */
+    expect("(fRw.)");
+    expect_punts(ADP_PUNT_NORMAL, 1);
+    expect_punts(ADP_PUNT_BEHIND, 2);
+    ck_assert_uint_eq(adp_counted(&b->counters.ip_punts), 3);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
+    ck_assert_uint_eq(n_compiled, 0);
+
+    /* The next batch has none to stay behind. */
+    says.punt = ADP_PUNT_NONE;
+    receive(1, PORT, 0);
+    expect("(fRwSWato.)");
+}
+END_TEST
+
+START_TEST(fragment)
+{
+    says.is_parsed = false;
+    says.frag = IP_MORE_FRAGMENTS;
+    receive(2, PORT, 2);
+    expect("(ff.)");
+    expect_punts(ADP_PUNT_FRAGMENT, 2);
+}
+END_TEST
+
+START_TEST(too_deep)
+{
+    says.has_room = false;
+    receive(1, PORT, 1);
+    expect("(f.)");
+    expect_punts(ADP_PUNT_DEPTH, 1);
+}
+END_TEST
+
+START_TEST(miss_for_a_controller)
+{
+    walk.verdict.missed = true;
+    receive(1, PORT, 0);
+    expect("(fRwSWato.)");
+    atomic_store_relaxed(&b->miss_to_controller, true);
+    receive(1, PORT, 1);
+    expect("(fRw.)");
+    expect_punts(ADP_PUNT_CONTROLLER, 1);
+}
+END_TEST
+
+/* A tunnel's packet ends at a port with an address of ours, if it gets
+ * there. */
+START_TEST(tunnels_own)
+{
+    says.is_tunnels = true;
+    receive(1, PORT, 0);
+    walk.to_ip_port = true;
+    walk.verdict.dropped = true;
+    receive(1, PORT, 0);
+    walk.verdict.dropped = false;
+    expect_punts(ADP_PUNT_TUNNEL, 0);
+    receive(1, PORT, 1);
+    expect_punts(ADP_PUNT_TUNNEL, 1);
+    says.is_tunnels = false;
+    receive(1, PORT, 0);
+}
+END_TEST
+
+/* Why nothing goes out. */
+START_TEST(drops)
+{
+    static const struct adp_rule rule;
+
+    walk.verdict.dropped = true;
+    receive(1, PORT, 0);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_MISS]), 1);
+    walk.verdict.drop_rule = &rule;
+    receive(1, PORT, 0);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_FLOW]), 1);
+    walk.verdict.dropped = false;
+    walk.tunnel_lost = true;
+    receive(1, PORT, 0);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_TUNNEL]), 1);
+    walk.n_tunnels = 1;         /* Another copy found one. */
+    receive(1, PORT, 0);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_TUNNEL]), 1);
+}
+END_TEST
+
+/* Too short for an Ethernet header. */
+START_TEST(runt)
+{
+    dp_packet_batch_init(&batch);
+    says.is_parsed = false;
+    add_packet();
+    dp_packet_set_size(batch.packets[0], ETH_HEADER_LEN - 1);
+    adp_input_received(pmd, &batch, PORT);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 1);
+    expect("(f.)");
+    dp_packet_delete_batch(&batch, true);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("input");
+    TCase *tc = tcase_create("input");
+
+    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_test(tc, not_ours);
+    tcase_add_test(tc, closed);
+    tcase_add_test(tc, stock);
+    tcase_add_test(tc, session);
+    tcase_add_test(tc, walked);
+    tcase_add_test(tc, unparsed);
+    tcase_add_loop_test(tc, not_remembered, 0, 4);
+    tcase_add_test(tc, no_tcp_flags);
+    tcase_add_loop_test(tc, executor, 0, 5);
+    tcase_add_test(tc, learned);
+    tcase_add_test(tc, replayed);
+    tcase_add_loop_test(tc, not_replayed, 0, 3);
+    tcase_add_loop_test(tc, punted, 0, 2);
+    tcase_add_test(tc, fragment);
+    tcase_add_test(tc, too_deep);
+    tcase_add_test(tc, miss_for_a_controller);
+    tcase_add_test(tc, tunnels_own);
+    tcase_add_test(tc, drops);
+    tcase_add_test(tc, runt);
+    suite_add_tcase(s, tc);
+    return test_run(s);
+}
