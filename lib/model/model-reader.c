@@ -462,61 +462,95 @@ adp_object_array(struct adp_object *o, const char *name,
     return json ? json->array.elems : NULL;
 }
 
+/* The elements of an array of strings, no two of which may be equal. */
+struct list {
+    struct adp_reader *r;
+    struct json **elems;
+    size_t n, i;                /* There are; read so far. */
+    size_t outer, mark;         /* Of the reader. */
+    struct sset seen;
+};
+
+static void
+list_begin(struct list *l, struct adp_object *o, const char *name,
+           enum adp_presence presence)
+{
+    l->r = o->reader;
+    l->elems = adp_object_array(o, name, presence, &l->n);
+    l->i = 0;
+    l->outer = adp_reader_enter(l->r, name);
+    sset_init(&l->seen);
+}
+
+/* The next element, or NULL at the end or after an error. */
+static const struct json *
+list_next(struct list *l)
+{
+    if (l->i) {
+        adp_reader_leave(l->r, l->mark);
+    }
+    if (l->i >= l->n || l->r->error) {
+        return NULL;
+    }
+    l->mark = adp_reader_enter_index(l->r, l->i);
+    return l->elems[l->i++];
+}
+
+/* Notes an error if an element before was 's', too. */
+static bool
+list_is_new(struct list *l, const char *s)
+{
+    bool is_new = sset_add(&l->seen, s) != NULL;
+
+    if (!is_new) {
+        adp_reader_error(l->r, "\"%s\" is listed twice", s);
+    }
+    return is_new;
+}
+
+static void
+list_end(struct list *l)
+{
+    adp_reader_leave(l->r, l->outer);
+    sset_destroy(&l->seen);
+}
+
 void
 adp_object_names(struct adp_object *o, const char *name,
                  enum adp_presence presence, struct adp_names *out)
 {
-    struct adp_reader *r = o->reader;
-    size_t n;
-    struct json **elems = adp_object_array(o, name, presence, &n);
+    const struct json *json;
+    struct list l;
 
-    out->names = n ? xmalloc(n * sizeof *out->names) : NULL;
+    list_begin(&l, o, name, presence);
+    out->names = l.n ? xmalloc(l.n * sizeof *out->names) : NULL;
     out->n = 0;
+    while ((json = list_next(&l)) != NULL) {
+        const char *s = adp_value_string(l.r, json);
 
-    struct sset seen = SSET_INITIALIZER(&seen);
-    size_t outer = adp_reader_enter(r, name);
-    for (size_t i = 0; i < n && !r->error; i++) {
-        size_t mark = adp_reader_enter_index(r, i);
-        const char *s = adp_value_string(r, elems[i]);
-        if (s && !sset_add(&seen, s)) {
-            adp_reader_error(r, "\"%s\" is listed twice", s);
-        } else if (s) {
+        if (s && list_is_new(&l, s)) {
             out->names[out->n++] = xstrdup(s);
         }
-        adp_reader_leave(r, mark);
     }
-    adp_reader_leave(r, outer);
-    sset_destroy(&seen);
+    list_end(&l);
 }
 
 void
 adp_object_host_ips(struct adp_object *o, const char *name,
                     enum adp_presence presence, struct adp_ips *out)
 {
-    struct adp_reader *r = o->reader;
-    size_t n;
-    struct json **elems = adp_object_array(o, name, presence, &n);
+    const struct json *json;
+    struct list l;
 
-    out->ips = n ? xmalloc(n * sizeof *out->ips) : NULL;
+    list_begin(&l, o, name, presence);
+    out->ips = l.n ? xmalloc(l.n * sizeof *out->ips) : NULL;
     out->n = 0;
-
-    /* An IP has one spelling only, so that equal IPs are equal strings. */
-    struct sset seen = SSET_INITIALIZER(&seen);
-    size_t outer = adp_reader_enter(r, name);
-    for (size_t i = 0; i < n && !r->error; i++) {
-        size_t mark = adp_reader_enter_index(r, i);
-        if (adp_value_host_ip(r, elems[i], &out->ips[out->n])) {
-            if (!sset_add(&seen, json_string(elems[i]))) {
-                adp_reader_error(r, "%s is listed twice",
-                                 json_string(elems[i]));
-            } else {
-                out->n++;
-            }
-        }
-        adp_reader_leave(r, mark);
+    while ((json = list_next(&l)) != NULL) {
+        /* An IP has one spelling only, so that equal IPs are equal strings. */
+        out->n += (adp_value_host_ip(l.r, json, &out->ips[out->n])
+                   && list_is_new(&l, json_string(json)));
     }
-    adp_reader_leave(r, outer);
-    sset_destroy(&seen);
+    list_end(&l);
 }
 
 void

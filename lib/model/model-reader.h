@@ -16,6 +16,9 @@
  *
  * Strings that come back are borrowed from the JSON.
  *
+ * Upstream's ovsdb-parser.h reads one object, too, but its errors don't say
+ * where in a record they are, and its values have no ranges.
+ *
  * Thread-safety: a reader belongs to one thread.
  */
 
