@@ -58,6 +58,7 @@ void adp_control_server_wait(const struct adp_control_server *);
 /* Clients, what they sent and got, and the limits, for people. */
 void adp_control_server_format(const struct adp_control_server *,
                                long long int now, struct ds *);
+/* Unit tests. */
 size_t adp_control_server_n_clients(const struct adp_control_server *);
 
 #endif /* adp-control-server.h */

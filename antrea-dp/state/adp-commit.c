@@ -72,7 +72,6 @@ struct adp_commit {
     bool over;
 
     struct adp_error *error;    /* If there is one, we are on the way back. */
-    bool clean;
 };
 
 /* Conjunctions. */
@@ -351,7 +350,6 @@ adp_commit_create(struct adp_bridge *bridge,
     commit->pipeline = pipeline;
     commit->desired = desired;
     commit->alone = how == ADP_COMMIT_ALONE;
-    commit->clean = true;
     *errorp = adp_desired_get_changes(
         desired, (how == ADP_COMMIT_ALONE ? ADP_CHANGES_AFRESH
                   : how == ADP_COMMIT_ALL ? ADP_CHANGES_ALL
@@ -472,7 +470,6 @@ note_refusal(struct adp_commit *commit, char *reason)
         VLOG_ERR_RL(&rl, "bridge %s: can't take back a part of a "
                     "transaction: %s", adp_bridge_name(commit->bridge),
                     reason);
-        commit->clean = false;
     }
     free(reason);
 }
@@ -588,12 +585,6 @@ bool
 adp_commit_is_taken_back(const struct adp_commit *commit)
 {
     return commit->error != NULL;
-}
-
-bool
-adp_commit_is_clean(const struct adp_commit *commit)
-{
-    return commit->clean;
 }
 
 size_t

@@ -80,13 +80,11 @@ void adp_commit_slice(struct adp_commit *, size_t n);
  * all is in the bridge or, if there is an error, all is as it was. */
 bool adp_commit_run(struct adp_commit *, struct adp_turn_slice *);
 
-/* NULL, or why the bridge refused.  The caller takes it. */
+/* NULL, or why the bridge refused.  The caller takes it.  If the bridge also
+ * refused what was to be taken back, that is in the log. */
 struct adp_error *adp_commit_take_error(struct adp_commit *);
 /* True from when the bridge refused until all is taken back. */
 bool adp_commit_is_taken_back(const struct adp_commit *);
-/* False if the bridge also refused what was to be taken back: then nobody
- * knows what is in it. */
-bool adp_commit_is_clean(const struct adp_commit *);
 /* Changes, and how many of them are done. */
 size_t adp_commit_count(const struct adp_commit *, size_t *n_done);
 

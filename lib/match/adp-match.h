@@ -85,7 +85,8 @@ struct adp_match *adp_match_update(struct adp_cow *, struct adp_match *old,
                                    const struct adp_match_change *changes,
                                    size_t n);
 
-/* The same from nothing.  'rules' are as adp_rules_sort() sorts them. */
+/* Unit tests: the same from nothing.  'rules' are as adp_rules_sort() sorts
+ * them. */
 struct adp_match *adp_match_create(struct adp_rule *const *rules, size_t n);
 void adp_match_destroy(struct adp_match *);
 

@@ -239,6 +239,7 @@ struct adp_desired_usage {
     size_t n_claims;            /* Of all contributors. */
     size_t n_bytes;             /* As given to malloc(), all together. */
 };
+/* Unit tests and benchmarks. */
 void adp_desired_get_usage(const struct adp_desired *,
                            struct adp_desired_usage *);
 

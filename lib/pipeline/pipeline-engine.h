@@ -62,7 +62,7 @@ struct adp_error *adp_engine_run(struct adp_engine *engine,
 /* Ends a run, and the transaction of the "struct adp_desired". */
 void adp_engine_accept(struct adp_engine *);
 void adp_engine_revert(struct adp_engine *);
-/* The next run makes everything anew. */
+/* The next run makes everything anew.  (The daemon's engines see all.) */
 void adp_engine_invalidate(struct adp_engine *);
 
 struct adp_desired *adp_engine_desired(struct adp_engine *);
@@ -74,6 +74,7 @@ struct adp_engine_runs {
     size_t n_incremental;
     size_t n_undone;            /* Of these: reverted step by step. */
 };
+/* Unit tests. */
 struct adp_engine_runs adp_engine_get_runs(const struct adp_engine *);
 
 #endif /* pipeline-engine.h */

@@ -182,6 +182,7 @@ struct adp_error *adp_pipeline_generate(const struct adp_pipeline *pipeline,
 /* IDs. */
 
 struct adp_pipeline_state *adp_pipeline_state_create(void);
+/* Unit tests: for who makes flows twice from the same IDs. */
 struct adp_pipeline_state *adp_pipeline_state_clone(
     const struct adp_pipeline_state *);
 void adp_pipeline_state_destroy(struct adp_pipeline_state *);

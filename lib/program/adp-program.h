@@ -76,7 +76,7 @@ void adp_delta_set_miss(struct adp_delta *, uint8_t table_id,
 struct adp_program *adp_program_create(void);   /* Empty, generation 1. */
 struct adp_program *adp_compile(const struct adp_program *,
                                 const struct adp_delta *);
-struct adp_program *adp_program_ref(const struct adp_program *);
+struct adp_program *adp_program_ref(const struct adp_program *); /* Tests. */
 void adp_program_unref(struct adp_program *);   /* RCU-postponed free. */
 
 const struct adp_group *adp_program_get_group(const struct adp_program *,

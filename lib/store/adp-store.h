@@ -223,7 +223,7 @@ void adp_store_add_counts(const struct adp_store *, struct adp_store_counts *);
 /* Collecting. */
 
 struct adp_collector *adp_collector_create(const struct adp_store_class *);
-/* All stores have been destroyed. */
+/* Unit tests.  All stores have been destroyed. */
 void adp_collector_destroy(struct adp_collector *);
 
 /* Goes on with the present collection, or begins one.  Looks at some 'n'
