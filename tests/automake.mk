@@ -40,7 +40,8 @@ TESTS += \
 	tests/static/layers.test \
 	tests/static/pipelines-doc.test \
 	tests/static/rebuild.test \
-	tests/static/style.test
+	tests/static/style.test \
+	tests/static/thread-safety.test
 endif
 
 TEST_EXTENSIONS = .test

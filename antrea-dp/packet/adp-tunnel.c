@@ -29,7 +29,7 @@
 struct adp_tunnels {
     struct cmap map;                    /* struct adp_tunnel. */
     struct ovs_mutex mutex;             /* Guards changes of 'map'. */
-    struct cmap_position evict_hand OVS_GUARDED_BY(mutex);
+    struct cmap_position evict_hand OVS_GUARDED;
 
     /* Translations made at this serial are up to date, those of earlier ones
      * good for GRACE_MS after 'changed'.  Written by the main thread. */

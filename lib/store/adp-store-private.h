@@ -69,7 +69,7 @@ struct adp_store {
 struct adp_collector {
     const struct adp_store_class *class;
     struct ovs_mutex mutex;
-    struct ovs_list stores OVS_GUARDED_BY(mutex);
+    struct ovs_list stores OVS_GUARDED;
     struct mpsc_queue leaving;          /* struct adp_store_record. */
 
     /* The present collection. */
