@@ -215,6 +215,7 @@ tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_fast_SOURCES = \
+	tests/unit/fast-world.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-fast.c \

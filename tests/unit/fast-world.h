@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef TESTS_FAST_WORLD_H
+#define TESTS_FAST_WORLD_H 1
+
+/* The world of test-fast: a bridge, its program and ports, a thread's cache
+ * with one session and its verdict, and conntrack and the datapath as functions
+ * that say what the test wants them to, and note what they were called for. */
+
+#include <check.h>
+#include <netinet/in.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-cached-verdict.h"
+#include "adp-credit.h"
+#include "adp-fast.h"
+#include "adp-flow-cache.h"
+#include "adp-rewrite.h"
+#include "adp-tunnel.h"
+#include "engine.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "ovs-rcu.h"
+#include "talk.h"
+#include "util.h"
+
+enum {
+    MAX_CONNS = ADP_CACHED_VERDICT_MAX_CONNS,
+    INGRESS = 3,
+    OUTPUT = 7,
+    TABLE = 0,
+    PRIORITY = 50,
+    GROUP = 9,
+    A_PORT = 4,
+    MARK = 5,
+    NOW = 1000000,
+};
+
+/* What the linker calls instead of upstream's library. */
+__typeof__(conntrack_checksums_are_valid) __wrap_conntrack_checksums_are_valid;
+__typeof__(conntrack_clock_init) __wrap_conntrack_clock_init;
+__typeof__(conntrack_track_prefetch) __wrap_conntrack_track_prefetch;
+__typeof__(conntrack_track_check) __wrap_conntrack_track_check;
+__typeof__(conntrack_track_commit) __wrap_conntrack_track_commit;
+__typeof__(conntrack_track_predict) __wrap_conntrack_track_predict;
+__typeof__(conntrack_track_update) __wrap_conntrack_track_update;
+__typeof__(dp_pmd_conntrack) __wrap_dp_pmd_conntrack;
+__typeof__(dp_pmd_now_ms) __wrap_dp_pmd_now_ms;
+__typeof__(dp_pmd_send) __wrap_dp_pmd_send;
+__typeof__(dp_pmd_execute) __wrap_dp_pmd_execute;
+
+/* What is there: a bridge, its program and ports, the thread's cache, and one
+ * session with its verdict. */
+static struct adp_bridge *bridge, *other_bridge;
+static struct adp_program *program;
+static struct adp_ports ports[2];
+static struct adp_flow_cache cache;
+static struct adp_cached_verdict *verdict;
+static struct adp_session *session;
+static struct tuple tuple;
+static struct segment segment;
+static struct adp_fast fast;
+
+/* The thread and its connection tracker, which nobody looks into. */
+static struct dp_netdev_pmd_thread *const a_pmd = (void *) &fast.packets[0];
+static struct conntrack *const a_tracker = (void *) &fast.packets[1];
+
+/* Conntrack. */
+
+static struct conn conns[MAX_CONNS];
+static struct {
+    bool is_ordinary, is_predicted;     /* What it says of the packet. */
+    int n_committed, n_updated;
+} tracked[MAX_CONNS];
+static bool checksums_are_valid;
+
+static size_t
+index_of(const struct conn *conn)
+{
+    ck_assert(conn >= conns && conn < &conns[MAX_CONNS]);
+    return conn - conns;
+}
+
+bool
+__wrap_conntrack_checksums_are_valid(struct dp_packet *p OVS_UNUSED,
+                                     bool ipv6, uint8_t nw_proto)
+{
+    ck_assert(ipv6 == tuple.ipv6 && nw_proto == tuple.nw_proto);
+    return checksums_are_valid;
+}
+
+void
+__wrap_conntrack_clock_init(struct conntrack_clock *clock,
+                            long long int now)
+{
+    clock->now = now;
+}
+
+static unsigned int prefetched;         /* Connections, a bit each. */
+
+void
+__wrap_conntrack_track_prefetch(const struct conn *conn)
+{
+    prefetched |= 1 << index_of(conn);
+}
+
+static void
+check_expectation(const struct conn *conn,
+                  const struct conntrack_expect *expect)
+{
+    ck_assert_uint_eq(expect->mark, MARK + index_of(conn));
+}
+
+bool
+__wrap_conntrack_track_check(struct conntrack *ct,
+                             struct conn *conn,
+                             const struct conntrack_expect *expect,
+                             struct dp_packet *p OVS_UNUSED, uint8_t nw_proto,
+                             long long int now, struct conntrack_step *step)
+{
+    ck_assert_ptr_eq(ct, a_tracker);
+    check_expectation(conn, expect);
+    ck_assert_uint_eq(nw_proto, tuple.nw_proto);
+    ck_assert_int_eq(now, NOW);
+    step->conn = conn;
+    return tracked[index_of(conn)].is_ordinary;
+}
+
+void
+__wrap_conntrack_track_commit(struct conntrack *ct,
+                              const struct conntrack_step *step,
+                              struct conntrack_clock *clock)
+{
+    ck_assert_ptr_eq(ct, a_tracker);
+    ck_assert_int_eq(clock->now, NOW);
+    tracked[index_of(step->conn)].n_committed++;
+}
+
+bool
+__wrap_conntrack_track_predict(struct conntrack *ct,
+                               struct conn *conn,
+                               const struct conntrack_expect *expect,
+                               struct dp_packet *p OVS_UNUSED,
+                               long long int now)
+{
+    ck_assert_ptr_eq(ct, a_tracker);
+    check_expectation(conn, expect);
+    ck_assert_int_eq(now, NOW);
+    return tracked[index_of(conn)].is_predicted;
+}
+
+void
+__wrap_conntrack_track_update(struct conntrack *ct,
+                              struct conn *conn,
+                              bool reply, struct dp_packet *p OVS_UNUSED,
+                              long long int now)
+{
+    ck_assert_ptr_eq(ct, a_tracker);
+    ck_assert_int_eq(now, NOW);
+    ck_assert(reply == (index_of(conn) & 1));
+    tracked[index_of(conn)].n_updated++;
+}
+
+/* The datapath. */
+
+/* What became of packets, in the order in which it happened. */
+static struct {
+    size_t n_packets;           /* In one batch. */
+    odp_port_t port;            /* Sent there, or ODPP_NONE: executed. */
+    const void *actions;
+    size_t actions_len;
+} done[NETDEV_MAX_BURST];
+static size_t n_done;
+static struct dp_packet *last_packet;
+
+struct conntrack *
+__wrap_dp_pmd_conntrack(const struct dp_netdev_pmd_thread *pmd)
+{
+    ck_assert_ptr_eq(pmd, a_pmd);
+    return a_tracker;
+}
+
+long long int
+__wrap_dp_pmd_now_ms(const struct dp_netdev_pmd_thread *pmd)
+{
+    ck_assert_ptr_eq(pmd, a_pmd);
+    return NOW;
+}
+
+static void
+keep_last(struct dp_packet *p)
+{
+    dp_packet_delete(last_packet);
+    last_packet = p;
+}
+
+void
+__wrap_dp_pmd_send(struct dp_netdev_pmd_thread *pmd,
+                   struct dp_pmd_tx_cache *tx, struct dp_packet *p,
+                   odp_port_t port)
+{
+    ck_assert_ptr_eq(pmd, a_pmd);
+    ck_assert(is_all_zeros(tx, sizeof *tx));
+    keep_last(p);
+    done[n_done].n_packets = 1;
+    done[n_done++].port = port;
+}
+
+void
+__wrap_dp_pmd_execute(struct dp_netdev_pmd_thread *pmd,
+                      struct dp_packet_batch *batch, const struct flow *flow,
+                      const struct nlattr *actions, size_t actions_len)
+{
+    struct dp_packet *p;
+
+    ck_assert_ptr_eq(pmd, a_pmd);
+    ck_assert_ptr_nonnull(flow);
+    done[n_done].n_packets = dp_packet_batch_size(batch);
+    done[n_done].port = ODPP_NONE;
+    done[n_done].actions = actions;
+    done[n_done++].actions_len = actions_len;
+    DP_PACKET_BATCH_FOR_EACH (i, p, batch) {
+        keep_last(p);
+    }
+}
+
+/* What else the code under test knows. */
+
+static struct ofpbuf tunnel_actions[2];
+static const struct ofpbuf *present_actions;    /* Or NULL: none. */
+static int a_tunnel;
+
+const struct ofpbuf *
+adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
+{
+    ck_assert_ptr_eq(t, &a_tunnel);
+    ck_assert_int_eq(now, NOW);
+    return present_actions;
+}
+
+static int n_prefetched_actions;
+
+void
+adp_tunnel_prefetch_actions(const struct adp_tunnel *t)
+{
+    ck_assert_ptr_eq(t, &a_tunnel);
+    n_prefetched_actions++;
+}
+
+bool
+adp_tunnel_try_ref(struct adp_tunnel *t OVS_UNUSED)
+{
+    return true;
+}
+
+void
+adp_tunnel_unref(struct adp_tunnel *t OVS_UNUSED)
+{
+}
+
+void
+adp_tunnel_credit(struct adp_tunnel *t OVS_UNUSED, uint64_t n_packets
+                  OVS_UNUSED, uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+void
+adp_credit_hit(struct adp_bridge *b OVS_UNUSED,
+               const struct adp_hit *hit OVS_UNUSED,
+               uint64_t n_packets OVS_UNUSED, uint64_t n_bytes OVS_UNUSED,
+               long long int used OVS_UNUSED, uint16_t tcp_flags OVS_UNUSED)
+{
+}
+
+void
+adp_credit_tunnel_port(const struct adp_bridge *b OVS_UNUSED,
+                       ofp_port_t ofp_port OVS_UNUSED,
+                       uint64_t n_packets OVS_UNUSED,
+                       uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+/* The second struct adp_ports may have another kind of port. */
+static enum adp_port_kind second_kind;
+
+void
+adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *p,
+                   ofp_port_t ofp_port)
+{
+    memset(wp, 0, sizeof *wp);
+    wp->ofp_port = ofp_port;
+    wp->kind = p == &ports[1] ? second_kind : ADP_PORT_PLAIN;
+}
+
+struct adp_session *
+adp_flow_cache_find(const struct adp_flow_cache *c,
+                    const struct adp_session_packet *p)
+{
+    return (p->is_ipv6
+            ? adp_sessions_find6(c->sessions, p->hash, &p->key6)
+            : adp_sessions_find4(c->sessions, p->hash, &p->key4));
+}
+
+static int n_rewritten;
+
+void
+adp_rewrite_by_session(struct dp_packet *p, const struct adp_session *s,
+                       const struct adp_cached_verdict_content *c)
+{
+    ck_assert_ptr_eq(s, session);
+    ck_assert_ptr_eq(c, &verdict->content);
+    /* Before it is on its way. */
+    ck_assert_uint_eq(n_done, 0);
+    ck_assert_ptr_ne(p, last_packet);
+    n_rewritten++;
+}
+
+/* A world with a session. */
+
+/* What the session is to be like. */
+static struct {
+    int n_conns;
+    bool tunnel, missed, to_ip_port, is_dropped;
+    const char *actions;        /* As bytes; NULL: goes to OUTPUT. */
+} wanted;
+
+static struct adp_hit hits[2];
+static struct adp_rule *rule;
+
+static void
+commit(struct adp_delta *delta)
+{
+    struct adp_program *old = program;
+
+    program = adp_compile(old, delta);
+    adp_delta_destroy(delta);
+    adp_program_unref(old);
+    ovsrcu_set(&bridge->program, program);
+}
+
+/* Adds a flow. */
+static void
+add_flow(const char *text)
+{
+    struct adp_delta *delta = adp_delta_create();
+    struct adp_rule *r = engine_parse_flow(text);
+
+    adp_delta_add_rule(delta, r);
+    adp_rule_unref(r);
+    commit(delta);
+}
+
+static void
+set_group(const char *text)
+{
+    struct adp_delta *delta = adp_delta_create();
+    struct adp_group *group = engine_parse_group(text);
+
+    adp_delta_set_group(delta, group);
+    adp_group_unref(group);
+    commit(delta);
+}
+
+/* The packet that the session is for, parsed as packet 'i'. */
+static struct dp_packet *
+receive(size_t i)
+{
+    struct dp_packet *p = talk_compose(&tuple, &segment, 10);
+
+    adp_fast_parse(&fast, i, p, INGRESS);
+    return p;
+}
+
+static void
+fill_content(struct adp_cached_verdict_content *c)
+{
+    memset(c, 0, sizeof *c);
+    c->odp_port = (wanted.actions || wanted.tunnel || wanted.is_dropped
+                   ? ODPP_NONE : OUTPUT);
+    c->n_conns = wanted.n_conns;
+    c->actions_len = wanted.actions ? strlen(wanted.actions) : 0;
+    c->tunnel = wanted.tunnel ? (struct adp_tunnel *) &a_tunnel : NULL;
+    c->missed = wanted.missed;
+    c->to_ip_port = wanted.to_ip_port;
+    c->dropped = wanted.is_dropped;
+    c->n_hits = ARRAY_SIZE(hits);
+    for (int i = 0; i < wanted.n_conns; i++) {
+        c->conns[i].mark = MARK + i;
+        c->conns[i].reply = i & 1;
+    }
+}
+
+static void
+fill_body(struct adp_session_body *body)
+{
+    adp_cached_verdict_token_init(&body->token, cache.verdicts, verdict,
+                                  program, 0);
+    body->n_conns = wanted.n_conns;
+    body->more = ((wanted.n_conns > 1 ? ADP_SESSION_MORE_LINE : 0)
+                  | (wanted.tunnel ? ADP_SESSION_MORE_TUNNEL : 0));
+    body->conn0 = &conns[0];
+    body->conn1 = &conns[1];
+    body->conn2 = &conns[2];
+    atomic_read_relaxed(&conns[0].version, &body->version0);
+    atomic_read_relaxed(&conns[1].version, &body->version1);
+    atomic_read_relaxed(&conns[2].version, &body->version2);
+}
+
+static void
+make_session(void)
+{
+    static struct adp_walk_port consulted;
+    struct adp_cached_verdict_content content;
+    struct adp_session_packet parsed;
+    struct dp_packet *p = talk_compose(&tuple, &segment, 10);
+
+    hits[0] = (struct adp_hit) { .rule = rule, .priority = PRIORITY,
+                                 .kind = ADP_HIT_RULE, .table_id = TABLE };
+    hits[1] = (struct adp_hit) { .bucket = GROUP, .kind = ADP_HIT_GROUP };
+    adp_walk_port_init(&consulted, &ports[0], A_PORT);
+    fill_content(&content);
+
+    struct adp_cached_verdict_source source = {
+        .bridge = bridge,
+        .program = program,
+        .ports = &ports[0],
+        .hits = hits,
+        .actions = (const struct nlattr *) (const void *) wanted.actions,
+        .consulted = &consulted,
+        .n_consulted = 1,
+    };
+    verdict = adp_cached_verdict_take(cache.verdicts, &source, &content, NOW);
+    ck_assert_ptr_nonnull(verdict);
+    ck_assert(adp_session_parse(p, INGRESS,
+                                adp_sessions_seeds(cache.sessions), &parsed));
+    dp_packet_delete(p);
+    session = (parsed.is_ipv6
+               ? adp_sessions_insert6(cache.sessions, parsed.hash,
+                                      &parsed.key6)
+               : adp_sessions_insert4(cache.sessions, parsed.hash,
+                                      &parsed.key4));
+    fill_body(adp_session_body(session));
+}
+
+static void
+begin_batch(void)
+{
+    memset(&fast, 0xa5, sizeof fast);
+    adp_fast_init(&fast, a_pmd, &cache, 1);
+    n_done = n_rewritten = n_prefetched_actions = 0;
+    prefetched = 0;
+    for (size_t i = 0; i < MAX_CONNS; i++) {
+        tracked[i].n_committed = tracked[i].n_updated = 0;
+    }
+}
+
+static void
+setup(void)
+{
+    tuple = (struct tuple) { .nw_proto = IPPROTO_TCP, .tp_src = 40000,
+                             .tp_dst = 80 };
+    in6_addr_set_mapped_ipv4(&tuple.src, htonl(0x0a000001));
+    in6_addr_set_mapped_ipv4(&tuple.dst, htonl(0x0a000002));
+    segment = (struct segment) { .flags = TCP_ACK | TCP_PSH, .wscale = -1 };
+    memset(&wanted, 0, sizeof wanted);
+    wanted.n_conns = MAX_CONNS;
+    for (size_t i = 0; i < MAX_CONNS; i++) {
+        atomic_init(&conns[i].version, 10 * i);
+        tracked[i].is_ordinary = true;
+        tracked[i].is_predicted = true;
+    }
+    checksums_are_valid = true;
+    for (size_t i = 0; i < 2; i++) {
+        ofpbuf_init(&tunnel_actions[i], 16);
+        nl_msg_put_odp_port(&tunnel_actions[i], OVS_ACTION_ATTR_OUTPUT, 99);
+    }
+    present_actions = &tunnel_actions[0];
+
+    bridge = xzalloc(sizeof *bridge);
+    other_bridge = xzalloc(sizeof *other_bridge);
+    bridge->learn = other_bridge->learn = adp_learn_table_create();
+    ports[0].serial = 1;
+    ports[1].serial = 2;
+    second_kind = ADP_PORT_PLAIN;
+    ovsrcu_set(&bridge->ports, &ports[0]);
+    ovsrcu_set(&other_bridge->ports, &ports[0]);
+    program = adp_program_create();
+    add_flow("table=0,priority=50,actions=output:1");
+    ovsrcu_set(&other_bridge->program, program);
+    rule = engine_parse_flow("table=0,priority=50,actions=output:1");
+    adp_cached_verdict_init();
+    cache.sessions = adp_sessions_create(4096, NULL, NULL);
+    cache.verdicts = adp_store_create(adp_cached_verdict_collector(), 1024);
+    adp_store_begin(cache.verdicts);
+}
+
+/* Tries the packet, after all stages, as packet 0. */
+static bool
+try(struct dp_packet *p, struct adp_bridge *b)
+{
+    adp_fast_fetch_session(&fast, 0);
+    adp_fast_fetch_conns(&fast, 0);
+    adp_fast_fetch_more_conns(&fast, 0);
+    adp_fast_fetch_tunnel(&fast, 0);
+    adp_fast_fetch_tunnel_actions(&fast, 0);
+    return adp_fast_take(&fast, 0, p, b);
+}
+
+static uint64_t
+n_counted(void)
+{
+    uint64_t n;
+
+    atomic_read_relaxed(&verdict->up.n_packets, &n);
+    return n;
+}
+
+static bool
+is_untouched(void)
+{
+    bool yes = !n_done && !n_rewritten && !n_counted();
+
+    for (size_t i = 0; i < MAX_CONNS; i++) {
+        yes = yes && !tracked[i].n_committed && !tracked[i].n_updated;
+    }
+    return yes;
+}
+
+#endif /* fast-world.h */
