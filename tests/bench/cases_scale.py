@@ -305,7 +305,7 @@ class Unlost(Limit):
 
 class Ways(ToRemote):
     """100,000 connections of 25 Pods with Pods on so many Nodes: for each of
-    the pairs there is a tunnel way."""
+    the pairs there is a verdict, for each of the Nodes a tunnel way."""
 
     clients = 25                # DPDK has room for 32 ports.
     handshakes = SLOWLY

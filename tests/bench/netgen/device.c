@@ -32,6 +32,7 @@
 
 #define MAX_RX_QUEUES 8
 #define ECHO_RING_LEN 4096
+#define FETCH_AHEAD 8u          /* Templates. */
 
 struct net_gen;
 
@@ -119,6 +120,9 @@ generate(struct net_gen *g, struct rte_mbuf **bufs, uint16_t max)
     if (!n) {
         return 0;
     }
+    for (unsigned int i = 0; i < RTE_MIN(n, FETCH_AHEAD); i++) {
+        net_gen_frame_fetch(c, &g->cursor, i);
+    }
     if (rte_pktmbuf_alloc_bulk(g->mempool, bufs, n)) {
         c->no_mbuf++;
         return 0;
@@ -126,6 +130,9 @@ generate(struct net_gen *g, struct rte_mbuf **bufs, uint16_t max)
     for (unsigned int i = 0; i < n; i++) {
         struct rte_mbuf *m = bufs[i];
 
+        if (i + FETCH_AHEAD < n) {
+            net_gen_frame_fetch(c, &g->cursor, FETCH_AHEAD);
+        }
         m->data_len = net_gen_frame_make(c, &g->cursor,
                                          rte_pktmbuf_mtod(m, uint8_t *));
         m->pkt_len = m->data_len;

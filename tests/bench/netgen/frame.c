@@ -6,6 +6,7 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_memcpy.h>
+#include <rte_prefetch.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
@@ -76,6 +77,20 @@ cursor_advance(const struct net_gen_control *c, struct net_gen_cursor *cursor)
         if (++cursor->sport >= c->n_sports) {
             cursor->sport = 0;
         }
+    }
+}
+
+void
+net_gen_frame_fetch(const struct net_gen_control *c,
+                    const struct net_gen_cursor *cursor, uint32_t ahead)
+{
+    uint32_t i = cursor->template + ahead;
+
+    if (i < c->n_templates || (i -= c->n_templates) < c->n_templates) {
+        const uint8_t *t = (const uint8_t *) &c->templates[i];
+
+        rte_prefetch0(t);
+        rte_prefetch0(t + RTE_CACHE_LINE_SIZE);
     }
 }
 

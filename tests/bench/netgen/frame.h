@@ -19,6 +19,11 @@ struct net_gen_cursor {
     uint64_t random;            /* State of the generator, not zero. */
 };
 
+/* Starts to fetch the template of the packet that is 'ahead' of the next one: with
+ * many templates waiting for them would cost more than the switch. */
+void net_gen_frame_fetch(const struct net_gen_control *,
+                         const struct net_gen_cursor *, uint32_t ahead);
+
 /* Writes the next packet of the program to 'frame', which has room for it, and
  * returns its length. */
 uint16_t net_gen_frame_make(const struct net_gen_control *,
