@@ -96,7 +96,9 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
         conntrack_track_prefetch(body->conn0);
     }
     if (body->more) {
-        adp_session_fetch_more(s);
+        if (body->more & ADP_SESSION_MORE_LINE) {
+            adp_session_fetch_more(s);
+        }
         f->has_more_conns = f->has_more_conns || body->n_conns > 1;
         f->has_tunnels = (f->has_tunnels
                           || body->more & ADP_SESSION_MORE_TUNNEL);
@@ -342,6 +344,16 @@ find_session(const struct adp_fast *f, const struct adp_fast_packet *fp)
     return adp_flow_cache_find(f->cache, p);
 }
 
+/* The actions of a verdict, which lie apart from what ordinary packets need, if
+ * they are what sends the packet on. */
+static inline const struct nlattr *
+actions_of(const struct adp_cached_verdict *v,
+           const struct ofpbuf *tnl_actions)
+{
+    return (OVS_LIKELY(v->content.odp_port != ODPP_NONE || tnl_actions)
+            ? NULL : v->actions);
+}
+
 bool
 adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
               struct adp_bridge *b)
@@ -381,6 +393,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         adp_fast_init_metadata(f, packet, p->is_ipv6);
     }
     adp_rewrite_by_session(packet, s, &v->content);
-    adp_fast_leave(f, packet, &v->content, v->actions, tnl_actions);
+    adp_fast_leave(f, packet, &v->content, actions_of(v, tnl_actions),
+                   tnl_actions);
     return true;
 }
