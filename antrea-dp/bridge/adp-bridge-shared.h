@@ -20,9 +20,9 @@
  *     struct leads to belongs to the room that the comment names.
  *
  * Life cycle: adp_bridge_alloc(), adp_bridge_init(), adp_bridge_start(),
- * adp_bridge_stop(), adp_bridge_uninit(), all called by the provider.  From adp_bridge_stop() on no packet thread is in the bridge; what it
- * might still look at goes after a grace period.  Upstream frees the structure
- * itself.
+ * adp_bridge_stop(), adp_bridge_uninit(), all called by the provider.  From
+ * adp_bridge_stop() on no packet thread is in the bridge; what it might still
+ * look at goes after a grace period.  Upstream frees the structure itself.
  */
 
 #include "adp-bridge.h"

@@ -186,8 +186,9 @@ struct adp_rule *adp_decide_lookup(const struct adp_program *,
                                    struct adp_match_scratch *, bool *learned);
 
 /* The bucket that a "select" group that has slots chooses for packets like
- * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX: none.  Sets '*watched'
- * if that depends on what buckets watch: then the answer may be wrong. */
+ * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX: none.
+ * Sets '*watched' if that depends on what buckets watch: then the answer may be
+ * wrong. */
 uint32_t adp_group_select(const struct adp_group *, const struct flow *flow,
                           bool *watched);
 /* Starts to fetch what adp_group_select() reads. */

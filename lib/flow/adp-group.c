@@ -214,7 +214,8 @@ bucket_init(struct adp_bucket *bucket, struct adp_group *group,
 struct adp_group *
 adp_group_create(uint32_t group_id, uint8_t type,
                  const struct ovs_list *ofputil_buckets,
-                 const struct ofputil_group_props *props, void *owner, void (*owner_free)(void *))
+                 const struct ofputil_group_props *props, void *owner,
+                 void (*owner_free)(void *))
 {
     struct adp_group *group = xzalloc(sizeof *group);
     const struct ofputil_bucket *src;

@@ -187,8 +187,8 @@ struct adp_pipeline_state *adp_pipeline_state_clone(
     const struct adp_pipeline_state *);
 void adp_pipeline_state_destroy(struct adp_pipeline_state *);
 
-/* What a conjunction ID belonged to at the last commit, in words: "ClusterNetworkPolicy web, rule
- * 2 (Drop)".  NULL if unknown.  Caller frees. */
+/* What a conjunction ID belonged to at the last commit, in words:
+ * "ClusterNetworkPolicy web, rule 2 (Drop)".  NULL if unknown.  Caller frees. */
 char *adp_pipeline_describe_conj(const struct adp_pipeline_state *,
                                  uint32_t conj_id);
 /* The same for a group: "Service default/web, port 80/TCP".  NULL if

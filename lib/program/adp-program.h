@@ -101,7 +101,8 @@ uint64_t adp_program_group_changed(const struct adp_program *,
                                    uint32_t group_id);
 
 /* Per table: number of flows, the matcher and its size, what a miss does unless
- * that is the default; then each flow that became a punt, with the reason.  'table_name' may return NULL. */
+ * that is the default; then each flow that became a punt, with the reason.
+ * 'table_name' may return NULL. */
 void adp_program_format(const struct adp_program *, struct ds *,
                         const char *(*table_name)(uint8_t id, void *aux),
                         void *aux);

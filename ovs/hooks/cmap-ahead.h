@@ -37,7 +37,8 @@ void cmap_room_clear(struct cmap_impl *room);
  * nodes there are. */
 void cmap_room_take(struct cmap *cmap, struct cmap_impl *room);
 
-/* True if there is room for 'n' nodes in all.  Room that was taken stays when nodes are removed, unless the cmap has grown beyond it. */
+/* True if there is room for 'n' nodes in all.  Room that was taken stays when
+ * nodes are removed, unless the cmap has grown beyond it. */
 bool cmap_has_room(const struct cmap *, size_t n);
 
 /* Fetches what cmap_find() and cmap_insert() will look at.  Any thread. */

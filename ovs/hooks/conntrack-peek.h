@@ -104,7 +104,8 @@ struct conntrack_peek {
     size_t n_conns;
 
     /* Whether the packet was an ordinary one, in each ct() so far, of a
-     * connection that lives on, and is open if it is TCP's; and what it looked like after each. */
+     * connection that lives on, and is open if it is TCP's; and what it looked
+     * like after each. */
     bool ordinary;
     bool applicable;            /* By conntrack_peek_apply(). */
     struct conntrack_peek_conn *last_natted;
