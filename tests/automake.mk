@@ -39,6 +39,7 @@ TESTS += \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \
 	tests/static/pipelines-doc.test \
+	tests/static/prefetch.test \
 	tests/static/rebuild.test \
 	tests/static/style.test \
 	tests/static/thread-safety.test

@@ -104,8 +104,10 @@ cmap_has_room(const struct cmap *cmap, size_t n)
     return calc_max_n(cmap_get_impl(cmap)->mask) > n;
 }
 
-void
-cmap_room_prefetch(const struct cmap_impl *impl, uint32_t hash)
+/* In each caller itself: GCC leaves a call out that does nothing but prefetch, as it
+ * takes it for one without an effect (tests/static/prefetch.test). */
+static inline __attribute__((always_inline)) void
+prefetch_buckets(const struct cmap_impl *impl, uint32_t hash)
 {
     uint32_t h1 = rehash(impl, hash);
 
@@ -114,7 +116,13 @@ cmap_room_prefetch(const struct cmap_impl *impl, uint32_t hash)
 }
 
 void
+cmap_room_prefetch(const struct cmap_impl *impl, uint32_t hash)
+{
+    prefetch_buckets(impl, hash);
+}
+
+void
 cmap_prefetch(const struct cmap *cmap, uint32_t hash)
 {
-    cmap_room_prefetch(cmap_get_impl(cmap), hash);
+    prefetch_buckets(cmap_get_impl(cmap), hash);
 }
