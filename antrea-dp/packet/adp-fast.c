@@ -291,7 +291,7 @@ void
 adp_fast_flush(struct adp_fast *f)
 {
     if (f->tnl_actions) {
-        const struct ofpbuf *tnl_actions = f->tnl_actions;
+        const struct adp_tunnel_actions *tnl_actions = f->tnl_actions;
 
         f->tnl_actions = NULL;
         dp_pmd_execute(f->pmd, &f->waiting, &no_flow, tnl_actions->data,
@@ -300,22 +300,29 @@ adp_fast_flush(struct adp_fast *f)
     }
 }
 
-/* Lets the packet wait for others that go into the same tunnel. */
+/* Sends the packet into a tunnel, or lets it wait for others that go there
+ * too. */
 static void
 execute_tunnel(struct adp_fast *f, struct dp_packet *packet,
-               const struct ofpbuf *tnl_actions)
+               const struct adp_tunnel_actions *tnl_actions)
 {
     if (f->tnl_actions != tnl_actions) {
         adp_fast_flush(f);
-        f->tnl_actions = tnl_actions;
     }
-    dp_packet_batch_add(&f->waiting, packet);
+    if (OVS_LIKELY(tnl_actions->push)) {
+        dp_pmd_send_into_tunnel(f->pmd, &f->tx, packet, tnl_actions->push,
+                                tnl_actions->odp_port);
+    } else {
+        f->tnl_actions = tnl_actions;
+        dp_packet_batch_add(&f->waiting, packet);
+    }
 }
 
 void
 adp_fast_leave(struct adp_fast *f, struct dp_packet *packet,
                const struct adp_cached_verdict_content *c,
-               const struct nlattr *actions, const struct ofpbuf *tnl_actions)
+               const struct nlattr *actions,
+               const struct adp_tunnel_actions *tnl_actions)
 {
     if (OVS_LIKELY(c->odp_port != ODPP_NONE)) {
         dp_pmd_send(f->pmd, &f->tx, packet, c->odp_port);
@@ -348,7 +355,7 @@ find_session(const struct adp_fast *f, const struct adp_fast_packet *fp)
  * they are what sends the packet on. */
 static inline const struct nlattr *
 actions_of(const struct adp_cached_verdict *v,
-           const struct ofpbuf *tnl_actions)
+           const struct adp_tunnel_actions *tnl_actions)
 {
     return (OVS_LIKELY(v->content.odp_port != ODPP_NONE || tnl_actions)
             ? NULL : v->actions);
@@ -359,7 +366,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
               struct adp_bridge *b)
 {
     const struct adp_session_packet *p = &f->packets[i].parsed;
-    const struct ofpbuf *tnl_actions = NULL;
+    const struct adp_tunnel_actions *tnl_actions = NULL;
     struct adp_session *s;
 
     if (!f->packets[i].is_parsed

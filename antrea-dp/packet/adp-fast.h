@@ -27,9 +27,9 @@ struct adp_flow_cache;
 struct adp_cached_verdict_content;
 struct adp_program;
 struct adp_ports;
+struct adp_tunnel_actions;
 struct dp_netdev_pmd_thread;
 struct nlattr;
-struct ofpbuf;
 
 struct adp_fast_packet {
     struct adp_session_packet parsed;
@@ -47,9 +47,10 @@ struct adp_fast {
     struct dp_pmd_tx_cache tx;
     uint64_t serial;            /* Of the sessions that were fetched. */
     uint8_t age;                /* By the clock of sessions. */
-    /* Packets on their way into one tunnel. */
+    /* Packets on their way into one tunnel by actions that do more than push a
+     * header and send them out. */
     struct dp_packet_batch waiting;
-    const struct ofpbuf *tnl_actions;   /* If any is waiting. */
+    const struct adp_tunnel_actions *tnl_actions; /* If any is waiting. */
     bool has_more_conns;        /* Some session has more than one. */
     bool has_tunnels;           /* Some session's packets go into a tunnel. */
     struct adp_punted punted;   /* Punted packets. */
@@ -84,11 +85,11 @@ bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
 
 /* Sends a packet on that was rewritten as 'content' says: to its port, into its
  * tunnel by 'tnl_actions' if that isn't NULL, or by 'actions'.  A packet into a
- * tunnel waits for others that go there too. */
+ * tunnel may wait for others that go there too. */
 void adp_fast_leave(struct adp_fast *, struct dp_packet *,
                     const struct adp_cached_verdict_content *content,
                     const struct nlattr *actions,
-                    const struct ofpbuf *tnl_actions);
+                    const struct adp_tunnel_actions *tnl_actions);
 
 /* Hands a packet, whose headers were those of 'flow', to upstream's executor,
  * after all that waits. */

@@ -163,7 +163,8 @@ struct execution {
     const struct nlattr *actions;
     struct conntrack_peek_tuple tuple;  /* The packet's after NAT. */
     uint8_t nw_proto;
-    const struct ofpbuf *tnl_actions;   /* Of the content's tunnel. */
+    /* Of the content's tunnel. */
+    const struct adp_tunnel_actions *tnl_actions;
 };
 
 /* Does to conntrack what the walk 'w' found out.  Returns false, and has done

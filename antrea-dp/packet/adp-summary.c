@@ -209,8 +209,8 @@ sum_up_tunnel(struct adp_summary *sum)
     const struct adp_walk *w = sum->w;
 
     if (w->n_tunnels) {
-        const struct ofpbuf *tnl_actions = adp_tunnel_actions(w->tunnels[0],
-                                                              w->ct.peek.now);
+        const struct adp_tunnel_actions *tnl_actions
+            = adp_tunnel_actions(w->tunnels[0], w->ct.peek.now);
 
         if (!tnl_actions || !sum->actions
             || tnl_actions->size != c->actions_len

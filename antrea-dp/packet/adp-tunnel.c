@@ -11,12 +11,15 @@
 #include "hash.h"
 #include "mpsc-queue.h"
 #include "netdev.h"
+#include "netlink.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-xlate.h"
 #include "ofproto/ofproto-dpif-xlate-cache.h"
 #include "openvswitch/meta-flow.h"
+#include "openvswitch/ofpbuf.h"
 #include "openvswitch/poll-loop.h"
 #include "ovs-thread.h"
+#include "packets.h"
 #include "seq.h"
 #include "timeval.h"
 
@@ -68,15 +71,24 @@ BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 /* A translation.  Immutable but for 'serial', and 'xcache', which is the main
  * thread's once the translation is published. */
 struct tunnel_xlate {
-    atomic_uint64_t serial;             /* Of adp_tunnels.  0: the tunnel has left
-                                         * the map, nobody renews it. */
-    struct ofpbuf actions;              /* In 'data'. */
     struct xlate_cache *xcache;
     /* Of one that leads nowhere: */
     long long int expires;
     uint64_t tnl_seqno;
+
+    /* From here on two lines are all that a packet needs, up to Geneve's header
+     * over IPv4.  'serial' is of adp_tunnels; 0: the tunnel has left the map,
+     * nobody renews it. */
+    atomic_uint64_t serial OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+    struct adp_tunnel_actions actions;  /* In 'data'. */
     uint64_t data[];
 };
+BUILD_ASSERT_DECL(offsetof(struct tunnel_xlate, data) + 2 * NLA_HDRLEN
+                  + offsetof(struct ovs_action_push_tnl, header)
+                  + ETH_HEADER_LEN + IP_HEADER_LEN + UDP_HEADER_LEN
+                  + sizeof(struct genevehdr)
+                  <= offsetof(struct tunnel_xlate, serial)
+                     + 2 * CACHE_LINE_SIZE);
 
 struct adp_tunnel {
     OVSRCU_TYPE(struct tunnel_xlate *) xlate;   /* Set with the map's mutex. */
@@ -294,6 +306,34 @@ reads_tables_of(const struct xlate_cache *xcache, const struct adp_bridge *b)
     return false;
 }
 
+/* Looks whether all that 'data' does is to push a header and to send the packet
+ * out. */
+static void
+find_push(struct adp_tunnel_actions *actions, const struct nlattr *data,
+          size_t size)
+{
+    const struct nlattr *next;
+
+    actions->odp_port = ODPP_NONE;
+    actions->push = NULL;
+    if (!nl_attr_is_valid(data, size)) {
+        return;
+    }
+    size -= nl_attr_len_pad(data, size);
+    if (nl_attr_type(data) == OVS_ACTION_ATTR_CLONE && !size) {
+        find_push(actions, nl_attr_get(data), nl_attr_get_size(data));
+        return;
+    }
+    next = nl_attr_next(data);
+    if (nl_attr_type(data) == OVS_ACTION_ATTR_TUNNEL_PUSH
+        && nl_attr_is_valid(next, size)
+        && nl_attr_len_pad(next, size) == size
+        && nl_attr_type(next) == OVS_ACTION_ATTR_OUTPUT) {
+        actions->odp_port = nl_attr_get_odp_port(next);
+        actions->push = data;
+    }
+}
+
 static struct tunnel_xlate *
 tunnel_xlate_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
                     uint64_t serial)
@@ -306,7 +346,9 @@ tunnel_xlate_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
     atomic_init(&xlate->serial, serial);
     xlate->xcache = xcache;
     memcpy(xlate->data, actions->data, actions->size);
-    ofpbuf_use_const(&xlate->actions, xlate->data, actions->size);
+    xlate->actions.data = ALIGNED_CAST(const struct nlattr *, xlate->data);
+    xlate->actions.size = actions->size;
+    find_push(&xlate->actions, xlate->actions.data, xlate->actions.size);
     return xlate;
 }
 
@@ -523,7 +565,7 @@ adp_tunnel_find(struct adp_bridge *b, ofp_port_t ofp_port,
     return t;
 }
 
-const struct ofpbuf *
+const struct adp_tunnel_actions *
 adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 {
     const struct tunnel_xlate *xlate = present_xlate(t);
@@ -535,11 +577,10 @@ adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 void
 adp_tunnel_prefetch_actions(const struct adp_tunnel *t)
 {
-    const char *xlate = (const char *) present_xlate(t);
+    const char *line = (const char *) &present_xlate(t)->serial;
 
-    for (size_t i = 0; i < 4 * CACHE_LINE_SIZE; i += CACHE_LINE_SIZE) {
-        OVS_PREFETCH(xlate + i);
-    }
+    OVS_PREFETCH(line);
+    OVS_PREFETCH(line + CACHE_LINE_SIZE);
 }
 
 void

@@ -26,20 +26,20 @@
  * leaves that was longest without a packet.  One that no packet took for 20 s
  * leaves.
  *
- * Cost: a packet reads two lines of its tunnel and translation.  A turn of the
- * main thread costs the tunnels that packets took since the last one, and what
- * changed.
+ * Cost: a packet reads a line of its tunnel and two of its translation.  A turn
+ * of the main thread costs the tunnels that packets took since the last one, and
+ * what changed.
  *
  * Thread-safety: find and actions from any RCU reader, references and credit
  * from any thread; the rest in the main thread.
  */
 
 #include "flow.h"
-#include "openvswitch/ofpbuf.h"
 
 struct adp_bridge;
 struct adp_tunnel;
 struct adp_tunnels;
+struct nlattr;
 
 struct adp_tunnels *adp_tunnels_create(void);
 /* Behind a grace period: packet threads may still look at them. */
@@ -65,12 +65,23 @@ struct adp_tunnel *adp_tunnel_find(struct adp_bridge *, ofp_port_t port,
 bool adp_tunnel_try_ref(struct adp_tunnel *);
 void adp_tunnel_unref(struct adp_tunnel *);         /* NULL is fine. */
 
+/* What sends a packet through a tunnel. */
+struct adp_tunnel_actions {
+    const struct nlattr *data;
+    uint32_t size;                      /* 0: it leads nowhere. */
+
+    /* If they do no more than to push a header and to send the packet out: by
+     * which port, otherwise ODPP_NONE; and the first of the two. */
+    odp_port_t odp_port;
+    const struct nlattr *push;
+};
+
 /* The actions of its translation, or NULL if somebody has to find it again
  * first.  Valid until the caller quiesces. */
-const struct ofpbuf *adp_tunnel_actions(const struct adp_tunnel *,
-                                        long long int now_ms);
+const struct adp_tunnel_actions *adp_tunnel_actions(const struct adp_tunnel *,
+                                                    long long int now_ms);
 
-/* Starts to fetch what adp_tunnel_actions() and who carries them out read. */
+/* Starts to fetch what adp_tunnel_actions() and who pushes the header read. */
 void adp_tunnel_prefetch_actions(const struct adp_tunnel *);
 
 /* Counts packets that took it. */

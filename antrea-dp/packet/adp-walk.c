@@ -116,7 +116,8 @@ walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
     if (!t) {
         return ADP_PUNT_TUNNEL;
     }
-    const struct ofpbuf *tnl_actions = adp_tunnel_actions(t, w->ct.peek.now);
+    const struct adp_tunnel_actions *tnl_actions
+        = adp_tunnel_actions(t, w->ct.peek.now);
     if (!tnl_actions) {
         return ADP_PUNT_TUNNEL;         /* Out of date already. */
     }

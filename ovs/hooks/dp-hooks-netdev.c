@@ -171,6 +171,22 @@ dp_pmd_send(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
 }
 
 void
+dp_pmd_send_into_tunnel(struct dp_netdev_pmd_thread *pmd,
+                        struct dp_pmd_tx_cache *cache,
+                        struct dp_packet *packet, const struct nlattr *push,
+                        odp_port_t port)
+{
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, packet);
+    if (push_tnl_action(pmd, push, &batch)) {
+        COVERAGE_INC(datapath_drop_tunnel_push_error);
+    } else if (OVS_LIKELY(!dp_packet_batch_is_empty(&batch))) {
+        dp_pmd_send(pmd, cache, packet, port);
+    }
+}
+
+void
 dp_pmd_execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
                const struct flow *flow, const struct nlattr *actions,
                size_t actions_len)

@@ -119,6 +119,12 @@ struct dp_pmd_tx_cache {
  * latest at the end of the batch that was received. */
 void dp_pmd_send(struct dp_netdev_pmd_thread *, struct dp_pmd_tx_cache *,
                  struct dp_packet *packet, odp_port_t port);
+/* The same, with the header of 'push' (OVS_ACTION_ATTR_TUNNEL_PUSH) put before
+ * the packet. */
+void dp_pmd_send_into_tunnel(struct dp_netdev_pmd_thread *,
+                             struct dp_pmd_tx_cache *,
+                             struct dp_packet *packet,
+                             const struct nlattr *push, odp_port_t port);
 /* As upstream's, and takes the packets. */
 void dp_pmd_execute(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
                     const struct flow *, const struct nlattr *actions,

@@ -57,6 +57,7 @@ UNIT_TESTS = \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
 	tests/unit/test-tunnel \
+	tests/unit/test-tunnel-push \
 	tests/unit/test-tunnel-template \
 	tests/unit/test-turn
 check_PROGRAMS += $(UNIT_TESTS)
@@ -233,7 +234,8 @@ tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_conntrack \
 	-Wl,--wrap=dp_pmd_execute \
 	-Wl,--wrap=dp_pmd_now_ms \
-	-Wl,--wrap=dp_pmd_send
+	-Wl,--wrap=dp_pmd_send \
+	-Wl,--wrap=dp_pmd_send_into_tunnel
 
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)
@@ -374,6 +376,9 @@ tests_unit_test_tunnel_SOURCES = \
 	antrea-dp/packet/adp-tunnel.c
 tests_unit_test_tunnel_LDADD = $(UNIT_LIBS)
 tests_unit_test_tunnel_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
+
+tests_unit_test_tunnel_push_SOURCES = tests/unit/test-tunnel-push.c
+tests_unit_test_tunnel_push_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c
 tests_unit_test_tunnel_template_LDADD = $(UNIT_LIBS)

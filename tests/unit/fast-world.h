@@ -47,6 +47,7 @@ __typeof__(conntrack_track_update) __wrap_conntrack_track_update;
 __typeof__(dp_pmd_conntrack) __wrap_dp_pmd_conntrack;
 __typeof__(dp_pmd_now_ms) __wrap_dp_pmd_now_ms;
 __typeof__(dp_pmd_send) __wrap_dp_pmd_send;
+__typeof__(dp_pmd_send_into_tunnel) __wrap_dp_pmd_send_into_tunnel;
 __typeof__(dp_pmd_execute) __wrap_dp_pmd_execute;
 
 /* What is there: a bridge, its program and ports, the thread's cache, and one
@@ -167,6 +168,7 @@ __wrap_conntrack_track_update(struct conntrack *ct,
 static struct {
     size_t n_packets;           /* In one batch. */
     odp_port_t port;            /* Sent there, or ODPP_NONE: executed. */
+    const struct nlattr *push;  /* The header that was put before, or NULL. */
     const void *actions;
     size_t actions_len;
 } done[NETDEV_MAX_BURST];
@@ -203,7 +205,18 @@ __wrap_dp_pmd_send(struct dp_netdev_pmd_thread *pmd,
     ck_assert(is_all_zeros(tx, sizeof *tx));
     keep_last(p);
     done[n_done].n_packets = 1;
+    done[n_done].push = NULL;
     done[n_done++].port = port;
+}
+
+void
+__wrap_dp_pmd_send_into_tunnel(struct dp_netdev_pmd_thread *pmd,
+                               struct dp_pmd_tx_cache *tx,
+                               struct dp_packet *p, const struct nlattr *push,
+                               odp_port_t port)
+{
+    __wrap_dp_pmd_send(pmd, tx, p, port);
+    done[n_done - 1].push = push;
 }
 
 void
@@ -217,6 +230,7 @@ __wrap_dp_pmd_execute(struct dp_netdev_pmd_thread *pmd,
     ck_assert_ptr_nonnull(flow);
     done[n_done].n_packets = dp_packet_batch_size(batch);
     done[n_done].port = ODPP_NONE;
+    done[n_done].push = NULL;
     done[n_done].actions = actions;
     done[n_done++].actions_len = actions_len;
     DP_PACKET_BATCH_FOR_EACH (i, p, batch) {
@@ -226,11 +240,11 @@ __wrap_dp_pmd_execute(struct dp_netdev_pmd_thread *pmd,
 
 /* What else the code under test knows. */
 
-static struct ofpbuf tunnel_actions[2];
-static const struct ofpbuf *present_actions;    /* Or NULL: none. */
+static struct adp_tunnel_actions tunnel_actions[2];
+static const struct adp_tunnel_actions *present_actions;    /* NULL: none. */
 static int a_tunnel;
 
-const struct ofpbuf *
+const struct adp_tunnel_actions *
 adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 {
     ck_assert_ptr_eq(t, &a_tunnel);
@@ -471,8 +485,13 @@ setup(void)
     }
     checksums_are_valid = true;
     for (size_t i = 0; i < 2; i++) {
-        ofpbuf_init(&tunnel_actions[i], 16);
-        nl_msg_put_odp_port(&tunnel_actions[i], OVS_ACTION_ATTR_OUTPUT, 99);
+        static struct nlattr actions[2];    /* Nobody here looks into them. */
+
+        tunnel_actions[i] = (struct adp_tunnel_actions) {
+            .data = &actions[i],
+            .size = sizeof actions[i],
+            .odp_port = ODPP_NONE,
+        };
     }
     present_actions = &tunnel_actions[0];
 

@@ -324,7 +324,7 @@ START_TEST(refused_by_tunnel)
     present_actions = NULL;
     expect_refusal(bridge, "no actions");
     present_actions = &tunnel_actions[0];
-    ofpbuf_clear(&tunnel_actions[0]);
+    tunnel_actions[0].size = 0;
     expect_refusal(bridge, "actions that lead nowhere");
 }
 END_TEST
@@ -416,7 +416,64 @@ START_TEST(dropped)
 }
 END_TEST
 
-/* Packets into one tunnel wait for each other, and for nobody else. */
+/* Lets the actions of a tunnel be to push a header and to send by OUTPUT. */
+static void
+do_push(struct adp_tunnel_actions *actions)
+{
+    actions->push = actions->data;
+    actions->odp_port = OUTPUT;
+}
+
+/* A packet that a header is put before waits for nobody. */
+START_TEST(pushed)
+{
+    wanted.tunnel = true;
+    do_push(&tunnel_actions[0]);
+    make_session();
+    begin_batch();
+    for (size_t i = 0; i < 2; i++) {
+        n_rewritten = n_done = 0;
+        take(i);
+        ck_assert_int_eq(n_rewritten, 1);
+        ck_assert_uint_eq(n_done, 1);
+        ck_assert_uint_eq(done[0].n_packets, 1);
+        ck_assert_uint_eq(done[0].port, OUTPUT);
+        ck_assert_ptr_eq(done[0].push, tunnel_actions[0].push);
+
+        /* The header's source port is from the hash. */
+        ck_assert(dp_packet_rss_valid(last_packet));
+        ck_assert_uint_eq(n_counted(), i + 1);
+    }
+    adp_fast_flush(&fast);
+    ck_assert_uint_eq(n_done, 1);
+}
+END_TEST
+
+/* Nor does it overtake who waits. */
+START_TEST(pushed_after_others)
+{
+    wanted.tunnel = true;
+    make_session();
+    begin_batch();
+    take(0);
+    take(1);
+    ck_assert_uint_eq(n_done, 0);
+    do_push(&tunnel_actions[1]);
+    adp_fast_leave(&fast, receive(2), &verdict->content, NULL,
+                   &tunnel_actions[1]);
+    ck_assert_uint_eq(n_done, 2);
+    ck_assert_uint_eq(done[0].n_packets, 2);
+    ck_assert_uint_eq(done[0].port, ODPP_NONE);
+    ck_assert_ptr_eq(done[0].actions, tunnel_actions[0].data);
+    ck_assert_uint_eq(done[1].port, OUTPUT);
+    ck_assert_ptr_eq(done[1].push, tunnel_actions[1].push);
+    adp_fast_flush(&fast);
+    ck_assert_uint_eq(n_done, 2);
+}
+END_TEST
+
+/* Packets into one tunnel by other actions wait for each other, and for nobody
+ * else. */
 START_TEST(into_tunnel)
 {
     wanted.tunnel = true;
@@ -597,6 +654,8 @@ main(void)
     tcase_add_test(tc, table_changed);
     tcase_add_loop_test(tc, executed, 0, 2);
     tcase_add_test(tc, dropped);
+    tcase_add_test(tc, pushed);
+    tcase_add_test(tc, pushed_after_others);
     tcase_add_test(tc, into_tunnel);
     tcase_add_test(tc, flushed);
     tcase_add_test(tc, metadata);

@@ -50,7 +50,7 @@ static struct {
     bool sums_up, may_be_kept, is_applied, is_tunnels;
     enum adp_punt punt;
     uint16_t frag;
-    const struct ofpbuf *tnl_actions;
+    const struct adp_tunnel_actions *tnl_actions;
 } says;
 
 static char calls[64];
@@ -276,7 +276,7 @@ void
 adp_fast_leave(struct adp_fast *f OVS_UNUSED, struct dp_packet *p,
                const struct adp_cached_verdict_content *c OVS_UNUSED,
                const struct nlattr *actions OVS_UNUSED,
-               const struct ofpbuf *tnl_actions)
+               const struct adp_tunnel_actions *tnl_actions)
 {
     ck_assert_ptr_eq(tnl_actions, says.tnl_actions);
     note('o');
@@ -398,7 +398,7 @@ adp_cached_verdict_for_decided(
     return NULL;
 }
 
-const struct ofpbuf *
+const struct adp_tunnel_actions *
 adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
                    long long int now OVS_UNUSED)
 {
@@ -594,10 +594,24 @@ START_TEST(no_tcp_flags)
 }
 END_TEST
 
+/* A tunnel. */
+static int a_tunnel;
+
+START_TEST(into_tunnel)
+{
+    static const struct adp_tunnel_actions somewhere = { .size = 8 };
+
+    verdict.content.tunnel = (struct adp_tunnel *) (void *) &a_tunnel;
+    says.tnl_actions = &somewhere;
+    receive(1, PORT, 0);
+    expect("(fRwSWato.)");
+}
+END_TEST
+
 /* What takes upstream's executor. */
 START_TEST(executor)
 {
-    static struct ofpbuf nowhere;
+    static const struct adp_tunnel_actions nowhere;
 
     switch (_i) {
     case 0:
@@ -610,10 +624,10 @@ START_TEST(executor)
         walk.has_ct_timeout = true;
         break;
     case 3:
-        verdict.content.tunnel = (struct adp_tunnel *) (void *) &nowhere;
+        verdict.content.tunnel = (struct adp_tunnel *) (void *) &a_tunnel;
         break;
     case 4:
-        verdict.content.tunnel = (struct adp_tunnel *) (void *) &nowhere;
+        verdict.content.tunnel = (struct adp_tunnel *) (void *) &a_tunnel;
         says.tnl_actions = &nowhere;
         break;
     }
@@ -794,6 +808,7 @@ main(void)
     tcase_add_test(tc, unparsed);
     tcase_add_loop_test(tc, not_remembered, 0, 4);
     tcase_add_test(tc, no_tcp_flags);
+    tcase_add_test(tc, into_tunnel);
     tcase_add_loop_test(tc, executor, 0, 5);
     tcase_add_test(tc, learned);
     tcase_add_test(tc, replayed);

@@ -33,11 +33,18 @@
 /* What the summary asks a tunnel for. */
 static struct ofpbuf tunnel_actions;
 
-const struct ofpbuf *
+const struct adp_tunnel_actions *
 adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
                    long long int now OVS_UNUSED)
 {
-    return &tunnel_actions;
+    static struct adp_tunnel_actions actions;
+
+    actions = (struct adp_tunnel_actions) {
+        .data = tunnel_actions.data,
+        .size = tunnel_actions.size,
+        .odp_port = ODPP_NONE,
+    };
+    return &actions;
 }
 
 /* A verdict, and the same without conntrack. */

@@ -14,6 +14,7 @@
 #include "connectivity.h"
 #include "netlink.h"
 #include "odp-netlink.h"
+#include "odp-util.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-xlate.h"
 #include "ofproto/ofproto-dpif-xlate-cache.h"
@@ -61,6 +62,7 @@ static struct {
     bool drops;
     bool reads_own;             /* Through the tables of 'b'. */
     uint32_t output;
+    const char *actions;        /* A letter each, or NULL: goes to 'output'. */
 } says;
 
 static struct {
@@ -140,6 +142,47 @@ xlate_out_uninit(struct xlate_out *xout OVS_UNUSED)
 {
 }
 
+/* Puts an action for each letter up to the ')' that ends the list.  Returns
+ * what follows. */
+static const char *
+put_actions(struct ofpbuf *buf, const char *letters)
+{
+    struct ovs_action_push_tnl push = {
+        .tnl_port = ODP_PORT_C(5), .out_port = ODP_PORT_C(6),
+        .header_len = 50,
+    };
+    size_t start;
+
+    while (*letters && *letters != ')') {
+        switch (*letters++) {
+        case 'p':
+            odp_put_tnl_push_action(buf, &push);
+            break;
+        case 'o':
+            nl_msg_put_u32(buf, OVS_ACTION_ATTR_OUTPUT, says.output);
+            break;
+        case 't':
+            nl_msg_put_u32(buf, OVS_ACTION_ATTR_TRUNC, 100);
+            break;
+        case 'r':
+            nl_msg_put_u32(buf, OVS_ACTION_ATTR_RECIRC, 1);
+            break;
+        case 'e':
+            nl_msg_put_u32(buf, OVS_ACTION_ATTR_TUNNEL_POP, 5);
+            break;
+        case '(':
+            start = nl_msg_start_nested(buf, OVS_ACTION_ATTR_CLONE);
+            letters = put_actions(buf, letters);
+            ck_assert(*letters++ == ')');
+            nl_msg_end_nested(buf, start);
+            break;
+        default:
+            ck_abort();
+        }
+    }
+    return letters;
+}
+
 enum xlate_error
 xlate_actions(struct xlate_in *xin, struct xlate_out *xout)
 {
@@ -159,8 +202,7 @@ xlate_actions(struct xlate_in *xin, struct xlate_out *xout)
     if (says.drops) {
         nl_msg_put_u32(xin->odp_actions, OVS_ACTION_ATTR_DROP, 1);
     } else {
-        nl_msg_put_u32(xin->odp_actions, OVS_ACTION_ATTR_OUTPUT,
-                       says.output);
+        put_actions(xin->odp_actions, says.actions ? says.actions : "o");
     }
     memset(xout, 0, sizeof *xout);
     xout->slow = says.slow;
@@ -252,7 +294,7 @@ counts(void)
 static int
 leads_to(const struct adp_tunnel *t)
 {
-    const struct ofpbuf *actions = adp_tunnel_actions(t, now);
+    const struct adp_tunnel_actions *actions = adp_tunnel_actions(t, now);
 
     return (!actions ? -1
             : !actions->size ? 0
@@ -635,7 +677,7 @@ END_TEST
 START_TEST(same_actions)
 {
     struct adp_tunnel *t = find();
-    const struct ofpbuf *actions = adp_tunnel_actions(t, now);
+    const struct adp_tunnel_actions *actions = adp_tunnel_actions(t, now);
 
     adp_tunnel_credit(t, 1, 100);
     adp_tunnels_run(b);
@@ -648,6 +690,72 @@ START_TEST(same_actions)
     adp_tunnel_credit(t, 1, 100);
     adp_tunnels_run(b);
     ck_assert_ptr_ne(pushed.xcache, xcache);
+}
+END_TEST
+
+/* What needs no executor: a header and a port, and nothing else. */
+
+START_TEST(pushes)
+{
+    static const char *const letters[] = { "po", "(po)", "((po))" };
+
+    says.actions = letters[_i];
+    says.output = 9;
+    const struct adp_tunnel_actions *actions = adp_tunnel_actions(find(), now);
+
+    ck_assert_ptr_nonnull(actions->push);
+    ck_assert_int_eq(nl_attr_type(actions->push), OVS_ACTION_ATTR_TUNNEL_PUSH);
+    const struct ovs_action_push_tnl *push = nl_attr_get(actions->push);
+    ck_assert_uint_eq(push->tnl_port, 5);
+    ck_assert_uint_eq(push->header_len, 50);
+    ck_assert_uint_eq(actions->odp_port, 9);
+    ck_assert((const char *) actions->push >= (const char *) actions->data
+              && ((const char *) actions->push
+                  < (const char *) actions->data + actions->size));
+
+    /* By another port. */
+    says.output = 10;
+    change(0);
+    adp_tunnels_run(b);
+    actions = adp_tunnel_actions(find(), now);
+    ck_assert_ptr_nonnull(actions->push);
+    ck_assert_uint_eq(actions->odp_port, 10);
+
+    /* And no longer. */
+    says.actions = "o";
+    change(0);
+    adp_tunnels_run(b);
+    actions = adp_tunnel_actions(find(), now);
+    ck_assert_ptr_null(actions->push);
+}
+END_TEST
+
+static const char *const more_than_push[] = {
+    "o", "p", "op", "oo", "poo", "ppo", "tpo", "pto", "pot", "opo", "por",
+    "pr", "pe", "rpo", "()", "(p)", "(p)o", "p(o)", "()po", "(po)o", "o(po)",
+    "(po)(po)", "(poo)", "(tpo)", "(pe)", "((po)o)", "(()po)", "t(po)",
+    "(po)t",
+};
+
+START_TEST(does_more_than_push)
+{
+    says.actions = more_than_push[_i];
+    const struct adp_tunnel_actions *actions = adp_tunnel_actions(find(), now);
+
+    ck_assert_uint_gt(actions->size, 0);
+    ck_assert_msg(!actions->push, "%s", says.actions);
+    ck_assert_uint_eq(actions->odp_port, ODPP_NONE);
+}
+END_TEST
+
+START_TEST(pushes_nothing)
+{
+    says.drops = true;
+    const struct adp_tunnel_actions *actions = adp_tunnel_actions(find(), now);
+
+    ck_assert_uint_eq(actions->size, 0);
+    ck_assert_ptr_null(actions->push);
+    ck_assert_uint_eq(actions->odp_port, ODPP_NONE);
 }
 END_TEST
 
@@ -827,6 +935,10 @@ main(void)
     tcase_add_test(tc, not_renewed);
     tcase_add_test(tc, renewed_in_vain);
     tcase_add_test(tc, same_actions);
+    tcase_add_loop_test(tc, pushes, 0, 3);
+    tcase_add_loop_test(tc, does_more_than_push, 0,
+                        ARRAY_SIZE(more_than_push));
+    tcase_add_test(tc, pushes_nothing);
     tcase_add_test(tc, counters);
     tcase_add_test(tc, counters_in_slices);
     tcase_add_test(tc, counters_at_the_end);

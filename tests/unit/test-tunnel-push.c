@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Packets into tunnels without upstream's executor (dp_pmd_send_into_tunnel()),
+ * in a datapath of type "dummy": what leaves, in which batches, and what is
+ * counted is the same as when the executor has the two actions. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include "coverage.h"
+#include "dp-hooks.h"
+#include "dp-packet.h"
+#include "dpif.h"
+#include "dummy.h"
+#include "flow.h"
+#include "netdev-provider.h"
+#include "netdev.h"
+#include "netlink.h"
+#include "odp-util.h"
+#include "packets.h"
+#include "test-run.h"
+#include "util.h"
+
+extern struct coverage_counter counter_datapath_drop_tunnel_push_error;
+extern struct coverage_counter counter_datapath_drop_invalid_port;
+extern struct coverage_counter counter_netdev_push_header_drops;
+
+enum { N = 9 };                 /* Packets at a time. */
+
+/* A device that receives a batch which lies ready, and notes what it sends. */
+
+static struct dp_packet_batch ready;
+
+/* What became of packets. */
+struct outcome {
+    struct {
+        char device[16];
+        size_t n_before;        /* In the same call. */
+        struct dp_packet *packet;
+    } sent[N + 1];
+    size_t n;
+    unsigned int push_errors, invalid_ports, push_drops;
+};
+static struct outcome *outcome;
+
+static struct netdev *
+device_alloc(void)
+{
+    return xzalloc(sizeof(struct netdev));
+}
+
+static void
+device_dealloc(struct netdev *netdev)
+{
+    free(netdev);
+}
+
+static int
+device_construct(struct netdev *netdev OVS_UNUSED)
+{
+    return 0;
+}
+
+static void
+device_destruct(struct netdev *netdev OVS_UNUSED)
+{
+}
+
+static int
+device_get_etheraddr(const struct netdev *netdev OVS_UNUSED,
+                     struct eth_addr *mac)
+{
+    *mac = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,01);
+    return 0;
+}
+
+static int
+device_update_flags(struct netdev *netdev OVS_UNUSED,
+                    enum netdev_flags off OVS_UNUSED,
+                    enum netdev_flags on OVS_UNUSED, enum netdev_flags *old)
+{
+    *old = NETDEV_UP | NETDEV_PROMISC;
+    return 0;
+}
+
+static int
+device_send(struct netdev *netdev, int qid OVS_UNUSED,
+            struct dp_packet_batch *batch, bool concurrent OVS_UNUSED)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        ck_assert_uint_lt(outcome->n, ARRAY_SIZE(outcome->sent));
+        ovs_strzcpy(outcome->sent[outcome->n].device, netdev_get_name(netdev),
+                    sizeof outcome->sent[0].device);
+        outcome->sent[outcome->n].n_before = i;
+        outcome->sent[outcome->n++].packet = packet;
+    }
+    return 0;
+}
+
+static struct netdev_rxq *
+device_rxq_alloc(void)
+{
+    return xzalloc(sizeof(struct netdev_rxq));
+}
+
+static void
+device_rxq_dealloc(struct netdev_rxq *rxq)
+{
+    free(rxq);
+}
+
+static int
+device_rxq_construct(struct netdev_rxq *rxq OVS_UNUSED)
+{
+    return 0;
+}
+
+static void
+device_rxq_destruct(struct netdev_rxq *rxq OVS_UNUSED)
+{
+}
+
+static int
+device_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
+                int *qfill OVS_UNUSED)
+{
+    struct dp_packet *packet;
+
+    if (dp_packet_batch_is_empty(&ready)
+        || strcmp(netdev_get_name(rxq->netdev), "in0")) {
+        return EAGAIN;
+    }
+    DP_PACKET_BATCH_FOR_EACH (i, packet, &ready) {
+        dp_packet_batch_add(batch, packet);
+    }
+    dp_packet_batch_init(&ready);
+    return 0;
+}
+
+static const struct netdev_class device_class = {
+    .type = "noted",
+    .alloc = device_alloc,
+    .construct = device_construct,
+    .destruct = device_destruct,
+    .dealloc = device_dealloc,
+    .get_etheraddr = device_get_etheraddr,
+    .update_flags = device_update_flags,
+    .send = device_send,
+    .rxq_alloc = device_rxq_alloc,
+    .rxq_construct = device_rxq_construct,
+    .rxq_destruct = device_rxq_destruct,
+    .rxq_dealloc = device_rxq_dealloc,
+    .rxq_recv = device_rxq_recv,
+};
+
+/* The datapath. */
+
+static struct dpif *dpif;
+static odp_port_t out_port;
+
+/* What becomes of the packets. */
+static struct ofpbuf actions;   /* A header, and a port. */
+static bool by_executor;
+static bool has_company;        /* A packet without a header before them. */
+
+static void
+received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
+         odp_port_t port OVS_UNUSED)
+{
+    static const struct flow flow;
+    struct dp_pmd_tx_cache tx = { 0 };
+    const struct nlattr *push = actions.data;
+    const struct nlattr *output = nl_attr_next(push);
+    struct dp_packet_batch rest;
+    struct dp_packet *packet;
+
+    dp_packet_batch_init(&rest);
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        if (has_company && !i) {
+            dp_pmd_send(pmd, &tx, packet, out_port);
+        } else if (by_executor) {
+            dp_packet_batch_add(&rest, packet);
+        } else {
+            dp_pmd_send_into_tunnel(pmd, &tx, packet, push,
+                                    nl_attr_get_odp_port(output));
+        }
+    }
+    if (!dp_packet_batch_is_empty(&rest)) {
+        dp_pmd_execute(pmd, &rest, &flow, actions.data, actions.size);
+    }
+    dp_packet_batch_init(batch);
+}
+
+static const struct dp_hooks hooks = { .received = received };
+
+static odp_port_t
+add_port(const char *name, const char *type)
+{
+    odp_port_t port = ODPP_NONE;
+    struct netdev *netdev;
+
+    ck_assert_int_eq(netdev_open(name, type, &netdev), 0);
+    ck_assert_int_eq(dpif_port_add(dpif, netdev, &port), 0);
+    netdev_close(netdev);
+    return port;
+}
+
+static void
+setup(void)
+{
+    if (!dp_hooks) {
+        dummy_enable("");
+        ck_assert_int_eq(netdev_register_provider(&device_class), 0);
+        dp_hooks = &hooks;
+    }
+    ck_assert_int_eq(dpif_create("push", "dummy", &dpif), 0);
+    add_port("in0", "noted");
+    out_port = add_port("out0", "noted");
+    ofpbuf_init(&actions, 0);
+    has_company = false;
+}
+
+static void
+teardown(void)
+{
+    ofpbuf_uninit(&actions);
+    ck_assert_int_eq(dpif_delete(dpif), 0);
+    dpif_close(dpif);
+}
+
+static const struct tunnel {
+    const char *type;
+    bool ipv6, csum;
+} tunnels[] = {
+    { "geneve", false, false },
+    { "geneve", false, true },
+    { "geneve", true, true },
+    { "vxlan", false, false },
+    { "vxlan", true, true },
+    { "gre", false, true },
+};
+
+/* Lets packets go into the tunnel 't' and out by 'port'. */
+static void
+set_actions(const struct tunnel *t, odp_port_t port)
+{
+    static const struct eth_addr mac = ETH_ADDR_C(aa,55,00,00,00,02);
+    struct netdev_tnl_build_header_params params;
+    struct ovs_action_push_tnl data;
+    struct in6_addr src = { .s6_addr = { 0xfd, [15] = 1 } };
+    struct flow flow = { .tunnel.tun_id = htonll(7), .tunnel.ip_ttl = 64 };
+    odp_port_t tunnel_port = add_port("tunnel0", t->type);
+    struct netdev *netdev;
+
+    if (t->ipv6) {
+        flow.tunnel.ipv6_dst = src;
+        flow.tunnel.ipv6_dst.s6_addr[15] = 2;
+    } else {
+        in6_addr_set_mapped_ipv4(&src, htonl(0x0a000001));
+        flow.tunnel.ip_dst = htonl(0x0a000002);
+    }
+    flow.tunnel.flags = FLOW_TNL_F_KEY | (t->csum ? FLOW_TNL_F_CSUM : 0);
+    netdev_init_tnl_build_header_params(&params, &flow, &src, mac, mac);
+    ck_assert_int_eq(netdev_open("tunnel0", t->type, &netdev), 0);
+    memset(&data, 0, sizeof data);
+    ck_assert_int_eq(netdev_build_header(netdev, &data, &params), 0);
+    netdev_close(netdev);
+    data.tnl_port = tunnel_port;
+    data.out_port = port;
+    odp_put_tnl_push_action(&actions, &data);
+    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_OUTPUT, port);
+}
+
+/* Packet 'i': of its own size and hash, some of them with no room before. */
+static struct dp_packet *
+make_packet(size_t i)
+{
+    struct dp_packet *p = dp_packet_new_with_headroom(1000, i % 3 ? 128 : 0);
+    uint8_t *data = dp_packet_put_zeros(p, 60 + 17 * i);
+
+    for (size_t j = 0; j < dp_packet_size(p); j++) {
+        data[j] = i + j;
+    }
+    p->packet_type = htonl(PT_ETH);
+    dp_packet_set_rss_hash(p, 1000 * i + 7);
+    return p;
+}
+
+/* Sends packets, of which 'offload' are those that a device is to complete. */
+static void
+run(struct outcome *o, bool executor, unsigned int offload)
+{
+    memset(o, 0, sizeof *o);
+    outcome = o;
+    by_executor = executor;
+    counter_datapath_drop_tunnel_push_error.count();
+    counter_datapath_drop_invalid_port.count();
+    counter_netdev_push_header_drops.count();
+    for (size_t i = 0; i < N; i++) {
+        struct dp_packet *p = make_packet(i);
+
+        if (offload & (1u << i)) {
+            dp_packet_hwol_set_csum_tcp(p);
+        }
+        dp_packet_batch_add(&ready, p);
+    }
+    dpif_run(dpif);
+    ck_assert(dp_packet_batch_is_empty(&ready));
+    o->push_errors = counter_datapath_drop_tunnel_push_error.count();
+    o->invalid_ports = counter_datapath_drop_invalid_port.count();
+    o->push_drops = counter_netdev_push_header_drops.count();
+}
+
+static void
+outcome_uninit(struct outcome *o)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        dp_packet_delete(o->sent[i].packet);
+    }
+}
+
+/* Both ways come to the same, of which 'o' is set to the one that is tested. */
+static void
+compare(struct outcome *o, unsigned int offload)
+{
+    struct outcome stock;
+
+    run(&stock, true, offload);
+    run(o, false, offload);
+    ck_assert_uint_eq(o->n, stock.n);
+    for (size_t i = 0; i < o->n; i++) {
+        struct dp_packet *p = o->sent[i].packet, *q = stock.sent[i].packet;
+
+        ck_assert_str_eq(o->sent[i].device, stock.sent[i].device);
+        ck_assert_uint_eq(o->sent[i].n_before, stock.sent[i].n_before);
+        ck_assert(dp_packet_equal(p, q));
+        ck_assert_uint_eq(p->l3_ofs, q->l3_ofs);
+        ck_assert_uint_eq(p->l4_ofs, q->l4_ofs);
+        ck_assert_uint_eq(p->md.in_port.odp_port, q->md.in_port.odp_port);
+        ck_assert_uint_eq(dp_packet_get_rss_hash(p),
+                          dp_packet_get_rss_hash(q));
+    }
+    ck_assert_uint_eq(o->push_errors, stock.push_errors);
+    ck_assert_uint_eq(o->invalid_ports, stock.invalid_ports);
+    ck_assert_uint_eq(o->push_drops, stock.push_drops);
+    outcome_uninit(&stock);
+}
+
+/* The first 'n' packets but the first 'n_plain' have a header, and all left in
+ * one batch. */
+static void
+check_sent(const struct outcome *o, size_t n, size_t n_plain)
+{
+    const struct ovs_action_push_tnl *data = nl_attr_get(actions.data);
+
+    ck_assert_uint_eq(o->n, n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t header_len = i < n_plain ? 0 : data->header_len;
+
+        ck_assert_str_eq(o->sent[i].device, "out0");
+        ck_assert_uint_eq(o->sent[i].n_before, i);
+        ck_assert_uint_eq(dp_packet_size(o->sent[i].packet),
+                          60 + 17 * i + header_len);
+    }
+    ck_assert_uint_eq(o->push_errors + o->invalid_ports + o->push_drops, 0);
+}
+
+START_TEST(pushed)
+{
+    struct outcome o;
+
+    set_actions(&tunnels[_i], out_port);
+    compare(&o, 0);
+    check_sent(&o, N, 0);
+    outcome_uninit(&o);
+
+    /* With a packet that leaves by the same port as it is. */
+    has_company = true;
+    compare(&o, 0);
+    check_sent(&o, N, 1);
+    outcome_uninit(&o);
+}
+END_TEST
+
+/* A header isn't put before what a device would have to complete. */
+START_TEST(offloaded)
+{
+    struct outcome o;
+
+    set_actions(&tunnels[0], out_port);
+    compare(&o, 1u << 0 | 1u << 4);
+    ck_assert_uint_eq(o.n, N - 2);
+    ck_assert_uint_eq(o.push_drops, 2);
+    ck_assert_uint_eq(o.push_errors, 0);
+    outcome_uninit(&o);
+}
+END_TEST
+
+START_TEST(no_port)
+{
+    struct outcome o;
+
+    set_actions(&tunnels[0], u32_to_odp(99));
+    compare(&o, 0);
+    ck_assert_uint_eq(o.n, 0);
+    ck_assert_uint_eq(o.invalid_ports, N);
+}
+END_TEST
+
+START_TEST(no_tunnel)
+{
+    struct outcome o;
+
+    set_actions(&tunnels[0], out_port);
+    struct ovs_action_push_tnl *data
+        = CONST_CAST(void *, nl_attr_get(actions.data));
+    ck_assert_int_eq(dpif_port_del(dpif, data->tnl_port, false), 0);
+    compare(&o, 0);
+    ck_assert_uint_eq(o.n, 0);
+    ck_assert_uint_eq(o.push_errors, N);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("tunnel-push");
+    TCase *tc = tcase_create("tunnel-push");
+
+    suite_add_tcase(s, tc);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, pushed, 0, ARRAY_SIZE(tunnels));
+    tcase_add_test(tc, offloaded);
+    tcase_add_test(tc, no_port);
+    tcase_add_test(tc, no_tunnel);
+    return test_run(s);
+}
