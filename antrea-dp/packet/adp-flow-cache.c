@@ -9,6 +9,7 @@
 #include "adp-session-parse.h"
 #include "adp-summary.h"
 #include "adp-walk-cache.h"
+#include "dp-packet.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 
@@ -205,6 +206,21 @@ uint32_t
 adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind)
 {
     return kind->number | INGRESS_TUNNEL;
+}
+
+void
+adp_flow_cache_fetch_kinds(const struct adp_flow_cache *cache,
+                           const struct dp_packet_batch *batch)
+{
+    const struct adp_ingress_table *kinds = thread_cache_cast(cache)->kinds;
+    uint32_t hashes[NETDEV_MAX_BURST];
+    struct dp_packet *packet;
+
+    for (int stage = 0; stage < ADP_INGRESS_STAGES; stage++) {
+        DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+            adp_ingress_fetch(kinds, &packet->md.tunnel, stage, &hashes[i]);
+        }
+    }
 }
 
 const struct adp_ingress *

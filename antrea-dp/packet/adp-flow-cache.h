@@ -29,6 +29,7 @@ struct adp_session_packet;
 struct adp_sessions;
 struct adp_walk;
 struct conntrack_peek_tuple;
+struct dp_packet_batch;
 struct flow_tnl;
 
 struct adp_flow_cache {
@@ -55,6 +56,10 @@ uint32_t adp_flow_cache_ingress(const struct adp_bridge *b,
 
 /* The same for a kind of packets out of a tunnel. */
 uint32_t adp_flow_cache_ingress_of_kind(const struct adp_ingress *);
+
+/* Starts to fetch the kinds of a batch of packets out of tunnels. */
+void adp_flow_cache_fetch_kinds(const struct adp_flow_cache *,
+                                const struct dp_packet_batch *);
 
 /* The kind of packets with tunnel metadata 'tnl', if adp_flow_cache_add_kind()
  * has told which bridge and port they are for and that is still so.  Otherwise

@@ -610,6 +610,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     struct adp_fast f;
 
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), ODPP_NONE);
+    adp_flow_cache_fetch_kinds(f.cache, batch);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         kinds[i] = adp_flow_cache_find_kind(f.cache, &packet->md.tunnel,
                                             f.now);

@@ -19,14 +19,18 @@
 /* Tunnel metadata that OpenFlow can see, as bytes. */
 #define KEY_LEN offsetof(struct flow_tnl, metadata)
 
+/* Two lines are all that a packet needs. */
 struct ingress_node {
     struct hmap_node node;
-    struct hmap_node number_node;       /* In 'numbers', once it has one. */
-    bool numbered;
+    uint8_t key[KEY_LEN];
     struct adp_ingress up;
     long long int used;
-    struct flow_tnl key;
+
+    struct hmap_node number_node;       /* In 'numbers', once it has one. */
+    bool numbered;
 };
+BUILD_ASSERT_DECL(offsetof(struct ingress_node, number_node)
+                  <= 2 * CACHE_LINE_SIZE);
 
 struct adp_ingress_table {
     struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
@@ -59,7 +63,7 @@ adp_ingress_table_destroy(struct adp_ingress_table *t)
     struct ingress_node *node;
 
     HMAP_FOR_EACH_POP (node, node, &t->kinds) {
-        free(node);
+        free_cacheline(node);
     }
     hmap_destroy(&t->kinds);
     hmap_destroy(&t->numbers);
@@ -82,7 +86,7 @@ key_init(struct flow_tnl *key, const struct flow_tnl *tnl)
 static bool
 has_key(const struct ingress_node *node, const struct flow_tnl *key)
 {
-    return !memcmp(&node->key, key, KEY_LEN);
+    return !memcmp(node->key, key, KEY_LEN);
 }
 
 static uint32_t
@@ -106,6 +110,29 @@ find(struct adp_ingress_table *t, const struct flow_tnl *key)
         }
     }
     return NULL;
+}
+
+void
+adp_ingress_fetch(const struct adp_ingress_table *t,
+                  const struct flow_tnl *tnl, int stage, uint32_t *hash)
+{
+    struct hmap_node *const *bucket;
+    struct flow_tnl key;
+
+    if (!stage) {
+        *hash = key_init(&key, tnl) ? hash_of(t, &key) : 0;
+    }
+    bucket = &t->kinds.buckets[*hash & t->kinds.mask];
+    if (!stage) {
+        OVS_PREFETCH(bucket);
+    } else if (*bucket) {
+        const char *node = (const char *) CONTAINER_OF(*bucket,
+                                                       struct ingress_node,
+                                                       node);
+
+        OVS_PREFETCH_WRITE(node);
+        OVS_PREFETCH_WRITE(node + CACHE_LINE_SIZE);
+    }
 }
 
 struct adp_ingress *
@@ -133,7 +160,7 @@ leave(struct adp_ingress_table *t, struct ingress_node *node,
     t->last = NULL;
     adp_count_mine(&t->n, -1);
     adp_count_mine(counter, 1);
-    ovsrcu_postpone(free, node);
+    ovsrcu_postpone(free_cacheline, node);
 }
 
 /* The next in turn, or NULL at the end of a round. */
@@ -172,8 +199,8 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key)
         evict(t);
     }
 
-    struct ingress_node *node = xzalloc(sizeof *node);
-    memcpy(&node->key, key, KEY_LEN);
+    struct ingress_node *node = xzalloc_cacheline(sizeof *node);
+    memcpy(node->key, key, KEY_LEN);
     hmap_insert(&t->kinds, &node->node, hash_of(t, key));
     adp_count_mine(&t->n, 1);
     return node;

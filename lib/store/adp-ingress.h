@@ -41,6 +41,13 @@ struct adp_ingress {
 struct adp_ingress_table *adp_ingress_table_create(size_t max);
 void adp_ingress_table_destroy(struct adp_ingress_table *);
 
+/* Starts to fetch what adp_ingress_find() reads for 'tnl', in stages of which
+ * each is to be done for a whole batch: 0, then 1.  '*hash' is kept in
+ * between. */
+#define ADP_INGRESS_STAGES 2
+void adp_ingress_fetch(const struct adp_ingress_table *,
+                       const struct flow_tnl *tnl, int stage, uint32_t *hash);
+
 /* The kind of packets with metadata 'tnl', or NULL. */
 struct adp_ingress *adp_ingress_find(struct adp_ingress_table *,
                                      const struct flow_tnl *tnl,

@@ -158,6 +158,12 @@ adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind OVS_UNUSED)
     return 1;
 }
 
+void
+adp_flow_cache_fetch_kinds(const struct adp_flow_cache *c OVS_UNUSED,
+                           const struct dp_packet_batch *batch OVS_UNUSED)
+{
+}
+
 const struct adp_ingress *
 adp_flow_cache_find_kind(struct adp_flow_cache *c OVS_UNUSED,
                          const struct flow_tnl *tnl OVS_UNUSED,

@@ -702,10 +702,15 @@ talk(struct node *n, uint32_t pod, long long int now)
         uint32_t hash = adp_session_hash4(adp_sessions_seeds(n->sessions),
                                           &key);
         struct flow_tnl tnl = tunnel_packet(pod * PEERS + peer, 0, 64);
+        uint32_t kind_hash;
         struct adp_session *s = adp_sessions_find4(n->sessions, hash, &key);
         struct adp_stored *v
             = s ? adp_store_get(n->store, &adp_session_body(s)->token) : NULL;
 
+        /* As for a batch. */
+        for (int stage = 0; stage < ADP_INGRESS_STAGES; stage++) {
+            adp_ingress_fetch(n->kinds, &tnl, stage, &kind_hash);
+        }
         if (!adp_ingress_find(n->kinds, &tnl, now)) {
             adp_ingress_set(n->kinds, &tnl, &owner, 1, 1, now);
         }
