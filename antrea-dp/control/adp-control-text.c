@@ -68,7 +68,8 @@ open_level(struct adp_control_text *text, struct json *json, bool is_ours,
 static void
 drop_written(struct text_level *level)
 {
-    if (level->is_ours && level->json->type == JSON_ARRAY) {
+    if (level->is_ours && level->json->type == JSON_ARRAY
+        && level->n_written) {
         struct json_array *array = &level->json->array;
 
         for (size_t i = 0; i < level->n_written; i++) {

@@ -513,6 +513,17 @@ setup(void)
     adp_store_begin(cache.verdicts);
 }
 
+static void
+teardown(void)
+{
+    adp_sessions_destroy(cache.sessions);
+    adp_store_destroy(cache.verdicts);
+    adp_program_unref(program);
+    ovsrcu_quiesce();
+    ovsrcu_barrier();
+    adp_collector_destroy(adp_cached_verdict_collector());
+}
+
 /* Tries the packet, after all stages, as packet 0. */
 static bool
 try(struct dp_packet *p, struct adp_bridge *b)

@@ -637,7 +637,7 @@ main(void)
     Suite *s = suite_create("fast");
     TCase *tc = tcase_create("fast");
 
-    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, hit, 0, 4 * (MAX_CONNS + 1));
     tcase_add_test(tc, other_changes);
     tcase_add_loop_test(tc, unusual, 0, MAX_CONNS);
