@@ -34,8 +34,14 @@ def run(pair, rnd, n_packets):
     changes = Changes(rnd, pair, rule_set.flows, rule_set.groups,
                       rule_set.tables, rule_set.zones, rule_set.other_actions,
                       rule_set.source_ports)
+    world = rule_set.world()
+    # Stock hashes the addresses, which such packets lack, and takes the result,
+    # 0, for none: they recirculate for a hash until they are dropped.
+    world.unparsable = not any('type=select' in group
+                               and 'selection_method=hash' not in group
+                               for group in rule_set.groups)
     # What a packet learns, stock lets the next batch know.  And who gets the
     # last port of a range, is open in a batch.
-    Traffic(rnd, pair, rule_set.world(), changes, rule_set.kinds(),
+    Traffic(rnd, pair, world, changes, rule_set.kinds(),
             batches=not (rule_set.learns or rule_set.ranges),
             expire=rule_set.times_out).run(n_packets)

@@ -23,7 +23,10 @@ class World:
 
     hosts           {port: (MAC, [IP address, ...])}
     destinations    function of a port: [(MAC, IP address), ...] to talk to
+    unparsable      whether there are packets of IP without a sound IP header
     """
+
+    unparsable = True
 
     # Far apart: NAT looks for a free one from there on.
     sports = [1025, 20000, 40000, 50000] + list(range(22000, 38000, 2000))
@@ -403,9 +406,9 @@ def vary(rnd, world, port, packet):
         p = p.but(raw=p.segment()[:rnd.choice([0, 4, 7, 12])])
     elif what == 16 and p.v6:
         p = p.but(extensions=rnd.choices(EXTENSIONS, k=rnd.choice([1, 1, 2])))
-    elif what == 17:
+    elif what == 17 and world.unparsable:
         p = p.but(more_len=rnd.choice([-1, -8, -20, -60, 1, 4, 100]))
-    elif what == 18:
+    elif what == 18 and world.unparsable:
         p = p.but(first_byte=rnd.choice([0x40, 0x44, 0x46, 0x4f, 0x55, 0x65,
                                          0x75]))
     elif what == 19 and p.proto in (TCP, UDP, SCTP):
