@@ -244,6 +244,7 @@ tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_input_SOURCES = \
+	tests/unit/call-notes.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-input.c \
@@ -327,6 +328,8 @@ tests_unit_test_program_SOURCES = tests/unit/test-program.c
 tests_unit_test_program_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_push_stats_SOURCES = \
+	tests/unit/call-notes.h \
+	tests/unit/turn-slices.h \
 	tests/unit/test-push-stats.c \
 	antrea-dp/packet/adp-push-stats.c
 tests_unit_test_push_stats_LDADD = $(UNIT_LIBS)
@@ -372,15 +375,20 @@ tests_unit_test_state_SOURCES = \
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tunnel_SOURCES = \
+	tests/unit/turn-slices.h \
 	tests/unit/test-tunnel.c \
 	antrea-dp/packet/adp-tunnel.c
 tests_unit_test_tunnel_LDADD = $(UNIT_LIBS)
 tests_unit_test_tunnel_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 
-tests_unit_test_tunnel_push_SOURCES = tests/unit/test-tunnel-push.c
+tests_unit_test_tunnel_push_SOURCES = \
+	tests/unit/test-tunnel-push.c \
+	tests/unit/train.h
 tests_unit_test_tunnel_push_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_tunnel_template_SOURCES = tests/unit/test-tunnel-template.c
+tests_unit_test_tunnel_template_SOURCES = \
+	tests/unit/test-tunnel-template.c \
+	tests/unit/train.h
 tests_unit_test_tunnel_template_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_turn_SOURCES = \

@@ -20,6 +20,7 @@
 #include "adp-summary.h"
 #include "adp-tunnel.h"
 #include "adp-walk-cache.h"
+#include "call-notes.h"
 #include "dpif-netdev-private.h"
 #include "ofproto/tunnel.h"
 #include "packets.h"
@@ -44,7 +45,7 @@ static struct adp_walk walk;
 static struct adp_cached_verdict verdict;
 static struct tuple tuple;
 
-/* What the ways say, and what was done, a letter each. */
+/* What the ways say. */
 static struct {
     bool has_session, is_parsed, has_cached_walk, has_room;
     bool sums_up, may_be_kept, is_applied, is_tunnels;
@@ -52,24 +53,6 @@ static struct {
     uint16_t frag;
     const struct adp_tunnel_actions *tnl_actions;
 } says;
-
-static char calls[64];
-
-static void
-note(char c)
-{
-    size_t n = strlen(calls);
-
-    ck_assert_uint_lt(n, sizeof calls - 1);
-    calls[n] = c;
-}
-
-static void
-expect(const char *expected)
-{
-    ck_assert_str_eq(calls, expected);
-    memset(calls, 0, sizeof calls);
-}
 
 /* Counters of the datapath. */
 static uint64_t n_compiled, n_lost;

@@ -15,9 +15,11 @@
 #include "adp-push-stats.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
+#include "call-notes.h"
 #include "openvswitch/poll-loop.h"
 #include "test-run.h"
 #include "timeval.h"
+#include "turn-slices.h"
 #include "util.h"
 
 /* What the linker calls instead of upstream's library. */
@@ -47,25 +49,6 @@ __wrap_poll_timer_wait_until_at(long long int ms,
                                 const char *where OVS_UNUSED)
 {
     wakes_at = ms;
-}
-
-/* What is called, in order: a letter each. */
-static char calls[64];
-
-static void
-note(char c)
-{
-    size_t n = strlen(calls);
-
-    ck_assert_uint_lt(n, sizeof calls - 1);
-    calls[n] = c;
-}
-
-static void
-expect(const char *expected)
-{
-    ck_assert_str_eq(calls, expected);
-    memset(calls, 0, sizeof calls);
 }
 
 /* A collection, of so many steps. */
@@ -100,22 +83,6 @@ adp_collector_finish(struct adp_collector *c OVS_UNUSED)
 {
     note('C');
     steps_left = 0;
-}
-
-/* Slices: so many steps in a turn. */
-
-static int slice_size;
-
-void
-adp_turn_slice_init(struct adp_turn_slice *slice)
-{
-    slice->ends = slice_size;
-}
-
-bool
-adp_turn_slice_goes_on(struct adp_turn_slice *slice)
-{
-    return slice->ends-- > 0;
 }
 
 static enum adp_turn_section section;

@@ -19,6 +19,7 @@
 #include "odp-util.h"
 #include "packets.h"
 #include "test-run.h"
+#include "train.h"
 #include "util.h"
 
 extern struct coverage_counter counter_datapath_drop_tunnel_push_error;
@@ -26,10 +27,6 @@ extern struct coverage_counter counter_datapath_drop_invalid_port;
 extern struct coverage_counter counter_netdev_push_header_drops;
 
 enum { N = 9 };                 /* Packets at a time. */
-
-/* A device that receives a batch which lies ready, and notes what it sends. */
-
-static struct dp_packet_batch ready;
 
 /* What became of packets. */
 struct outcome {
@@ -43,49 +40,8 @@ struct outcome {
 };
 static struct outcome *outcome;
 
-static struct netdev *
-device_alloc(void)
-{
-    return xzalloc(sizeof(struct netdev));
-}
-
 static void
-device_dealloc(struct netdev *netdev)
-{
-    free(netdev);
-}
-
-static int
-device_construct(struct netdev *netdev OVS_UNUSED)
-{
-    return 0;
-}
-
-static void
-device_destruct(struct netdev *netdev OVS_UNUSED)
-{
-}
-
-static int
-device_get_etheraddr(const struct netdev *netdev OVS_UNUSED,
-                     struct eth_addr *mac)
-{
-    *mac = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,01);
-    return 0;
-}
-
-static int
-device_update_flags(struct netdev *netdev OVS_UNUSED,
-                    enum netdev_flags off OVS_UNUSED,
-                    enum netdev_flags on OVS_UNUSED, enum netdev_flags *old)
-{
-    *old = NETDEV_UP | NETDEV_PROMISC;
-    return 0;
-}
-
-static int
-device_send(struct netdev *netdev, int qid OVS_UNUSED,
-            struct dp_packet_batch *batch, bool concurrent OVS_UNUSED)
+train_sent(struct netdev *netdev, struct dp_packet_batch *batch)
 {
     struct dp_packet *packet;
 
@@ -96,68 +52,8 @@ device_send(struct netdev *netdev, int qid OVS_UNUSED,
         outcome->sent[outcome->n].n_before = i;
         outcome->sent[outcome->n++].packet = packet;
     }
-    return 0;
 }
 
-static struct netdev_rxq *
-device_rxq_alloc(void)
-{
-    return xzalloc(sizeof(struct netdev_rxq));
-}
-
-static void
-device_rxq_dealloc(struct netdev_rxq *rxq)
-{
-    free(rxq);
-}
-
-static int
-device_rxq_construct(struct netdev_rxq *rxq OVS_UNUSED)
-{
-    return 0;
-}
-
-static void
-device_rxq_destruct(struct netdev_rxq *rxq OVS_UNUSED)
-{
-}
-
-static int
-device_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
-                int *qfill OVS_UNUSED)
-{
-    struct dp_packet *packet;
-
-    if (dp_packet_batch_is_empty(&ready)
-        || strcmp(netdev_get_name(rxq->netdev), "in0")) {
-        return EAGAIN;
-    }
-    DP_PACKET_BATCH_FOR_EACH (i, packet, &ready) {
-        dp_packet_batch_add(batch, packet);
-    }
-    dp_packet_batch_init(&ready);
-    return 0;
-}
-
-static const struct netdev_class device_class = {
-    .type = "noted",
-    .alloc = device_alloc,
-    .construct = device_construct,
-    .destruct = device_destruct,
-    .dealloc = device_dealloc,
-    .get_etheraddr = device_get_etheraddr,
-    .update_flags = device_update_flags,
-    .send = device_send,
-    .rxq_alloc = device_rxq_alloc,
-    .rxq_construct = device_rxq_construct,
-    .rxq_destruct = device_rxq_destruct,
-    .rxq_dealloc = device_rxq_dealloc,
-    .rxq_recv = device_rxq_recv,
-};
-
-/* The datapath. */
-
-static struct dpif *dpif;
 static odp_port_t out_port;
 
 /* What becomes of the packets. */
@@ -195,29 +91,17 @@ received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
 
 static const struct dp_hooks hooks = { .received = received };
 
-static odp_port_t
-add_port(const char *name, const char *type)
-{
-    odp_port_t port = ODPP_NONE;
-    struct netdev *netdev;
-
-    ck_assert_int_eq(netdev_open(name, type, &netdev), 0);
-    ck_assert_int_eq(dpif_port_add(dpif, netdev, &port), 0);
-    netdev_close(netdev);
-    return port;
-}
-
 static void
 setup(void)
 {
     if (!dp_hooks) {
         dummy_enable("");
-        ck_assert_int_eq(netdev_register_provider(&device_class), 0);
+        ck_assert_int_eq(netdev_register_provider(&train_class), 0);
         dp_hooks = &hooks;
     }
     ck_assert_int_eq(dpif_create("push", "dummy", &dpif), 0);
-    add_port("in0", "noted");
-    out_port = add_port("out0", "noted");
+    add_port("in0", "train");
+    out_port = add_port("out0", "train");
     ofpbuf_init(&actions, 0);
     has_company = false;
 }
@@ -304,10 +188,10 @@ run(struct outcome *o, bool executor, unsigned int offload)
         if (offload & (1u << i)) {
             dp_packet_hwol_set_csum_tcp(p);
         }
-        dp_packet_batch_add(&ready, p);
+        dp_packet_batch_add(&train, p);
     }
     dpif_run(dpif);
-    ck_assert(dp_packet_batch_is_empty(&ready));
+    ck_assert(dp_packet_batch_is_empty(&train));
     o->push_errors = counter_datapath_drop_tunnel_push_error.count();
     o->invalid_ports = counter_datapath_drop_invalid_port.count();
     o->push_drops = counter_netdev_push_header_drops.count();

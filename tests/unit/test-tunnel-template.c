@@ -21,133 +21,18 @@
 #include "test-run.h"
 #include "test-seed.h"
 #include "timeval.h"
+#include "train.h"
 #include "util.h"
 
 extern struct coverage_counter counter_datapath_tunnel_template_hit;
 
-/* A device that receives a batch which lies ready. */
-
-static struct dp_packet_batch train;
-
-static struct netdev *
-train_alloc(void)
-{
-    return xzalloc(sizeof(struct netdev));
-}
-
 static void
-train_dealloc(struct netdev *netdev)
-{
-    free(netdev);
-}
-
-static int
-train_construct(struct netdev *netdev OVS_UNUSED)
-{
-    return 0;
-}
-
-static void
-train_destruct(struct netdev *netdev OVS_UNUSED)
-{
-}
-
-static int
-train_get_etheraddr(const struct netdev *netdev OVS_UNUSED,
-                    struct eth_addr *mac)
-{
-    *mac = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,01);
-    return 0;
-}
-
-static int
-train_update_flags(struct netdev *netdev OVS_UNUSED,
-                   enum netdev_flags off OVS_UNUSED,
-                   enum netdev_flags on OVS_UNUSED, enum netdev_flags *old)
-{
-    *old = NETDEV_UP | NETDEV_PROMISC;
-    return 0;
-}
-
-static int
-train_send(struct netdev *netdev OVS_UNUSED, int qid OVS_UNUSED,
-           struct dp_packet_batch *batch, bool concurrent OVS_UNUSED)
+train_sent(struct netdev *netdev OVS_UNUSED, struct dp_packet_batch *batch)
 {
     dp_packet_delete_batch(batch, true);
-    return 0;
 }
 
-static struct netdev_rxq *
-train_rxq_alloc(void)
-{
-    return xzalloc(sizeof(struct netdev_rxq));
-}
-
-static void
-train_rxq_dealloc(struct netdev_rxq *rxq)
-{
-    free(rxq);
-}
-
-static int
-train_rxq_construct(struct netdev_rxq *rxq OVS_UNUSED)
-{
-    return 0;
-}
-
-static void
-train_rxq_destruct(struct netdev_rxq *rxq OVS_UNUSED)
-{
-}
-
-static int
-train_rxq_recv(struct netdev_rxq *rxq OVS_UNUSED,
-               struct dp_packet_batch *batch, int *qfill OVS_UNUSED)
-{
-    struct dp_packet *packet;
-
-    if (dp_packet_batch_is_empty(&train)) {
-        return EAGAIN;
-    }
-    DP_PACKET_BATCH_FOR_EACH (i, packet, &train) {
-        dp_packet_batch_add(batch, packet);
-    }
-    dp_packet_batch_init(&train);
-    return 0;
-}
-
-static const struct netdev_class train_class = {
-    .type = "train",
-    .alloc = train_alloc,
-    .construct = train_construct,
-    .destruct = train_destruct,
-    .dealloc = train_dealloc,
-    .get_etheraddr = train_get_etheraddr,
-    .update_flags = train_update_flags,
-    .send = train_send,
-    .rxq_alloc = train_rxq_alloc,
-    .rxq_construct = train_rxq_construct,
-    .rxq_destruct = train_rxq_destruct,
-    .rxq_dealloc = train_rxq_dealloc,
-    .rxq_recv = train_rxq_recv,
-};
-
-/* The datapath. */
-
-static struct dpif *dpif;
 static odp_port_t train_port, geneve_port, vxlan_port;
-
-static odp_port_t
-add_port(const char *name, const char *type)
-{
-    odp_port_t port = ODPP_NONE;
-    struct netdev *netdev;
-
-    ck_assert_int_eq(netdev_open(name, type, &netdev), 0);
-    ck_assert_int_eq(dpif_port_add(dpif, netdev, &port), 0);
-    netdev_close(netdev);
-    return port;
-}
 
 /* A tunnel's packets that the underlay sends to 'pop'. */
 struct peer {
@@ -340,7 +225,7 @@ setup(void)
         dp_hooks = &hooks;
     }
     ck_assert_int_eq(dpif_create("templates", "dummy", &dpif), 0);
-    train_port = add_port("train0", "train");
+    train_port = add_port("in0", "train");
     geneve_port = add_port("geneve0", "geneve");
     vxlan_port = add_port("vxlan0", "vxlan");
     memset(peers, 0, sizeof peers);

@@ -24,6 +24,7 @@
 #include "seq.h"
 #include "test-run.h"
 #include "timeval.h"
+#include "turn-slices.h"
 #include "util.h"
 
 enum {
@@ -218,22 +219,6 @@ const struct adp_port *
 adp_ports_find(const struct adp_ports *ports OVS_UNUSED, ofp_port_t ofp_port)
 {
     return ofp_port == port.ofp_port ? &port : NULL;
-}
-
-/* Slices of a turn: so many items, each. */
-
-static size_t slice_size;
-
-void
-adp_turn_slice_init(struct adp_turn_slice *slice)
-{
-    slice->ends = slice_size;
-}
-
-bool
-adp_turn_slice_goes_on(struct adp_turn_slice *slice)
-{
-    return slice->ends-- > 0;
 }
 
 /* World. */
