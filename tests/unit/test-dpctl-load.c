@@ -170,6 +170,21 @@ START_TEST(json_errors)
 }
 END_TEST
 
+/* Of two members of a name one would be lost. */
+START_TEST(json_member_twice)
+{
+    expect_load_error("{\"a\": 1,\n \"b\": 2, \"a\": 3}", "f:2:10:",
+                      "key \"a\" is given twice");
+    expect_load_error("[{\"c\": {\"a\": [], \"a\": [{\"d\": {}}]}}]", "f:1:",
+                      "key \"a\" is given twice");
+    /* YAML wants a line between the two values, so it can't say which. */
+    expect_load_error("[1]\n{\"a\": 1, \"a\": 1}", "f:2:",
+                      "a member of an object is given twice");
+    expect_load("{\"a:\": \"x:\\\":\", \"a\": {\"a\": [\":\\\\\", {}]}}",
+                "{\"a\":{\"a\":[\":\\\\\",{}]},\"a:\":\"x:\\\":\"}");
+}
+END_TEST
+
 START_TEST(too_large)
 {
     struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
@@ -370,6 +385,7 @@ main(void)
     tcase_add_test(tc, json_documents);
     tcase_add_test(tc, yaml_flow_style);
     tcase_add_test(tc, json_errors);
+    tcase_add_test(tc, json_member_twice);
     tcase_add_test(tc, too_large);
     tcase_add_test(tc, print_round_trip);
     tcase_add_test(tc, print_round_trip_random);

@@ -91,6 +91,44 @@ json_skip_separator(const char *text, size_t len, size_t ofs, int *line)
     return ofs;
 }
 
+/* Members of objects in 'json', however deep. */
+static size_t
+json_count_members(const struct json *json)
+{
+    size_t n = 0;
+
+    if (json->type == JSON_ARRAY) {
+        for (size_t i = 0; i < json->array.n; i++) {
+            n += json_count_members(json->array.elems[i]);
+        }
+    } else if (json->type == JSON_OBJECT) {
+        const struct shash_node *node;
+        SHASH_FOR_EACH (node, json->object) {
+            n += 1 + json_count_members(node->data);
+        }
+    }
+    return n;
+}
+
+/* Members of objects in 'text', which is valid JSON: each has a colon. */
+static size_t
+json_text_count_members(const char *text, size_t len)
+{
+    bool quoted = false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (quoted && text[i] == '\\') {
+            i++;
+        } else if (text[i] == '"') {
+            quoted = !quoted;
+        } else {
+            n += !quoted && text[i] == ':';
+        }
+    }
+    return n;
+}
+
 static char *
 load_json(struct dpctl_docs *docs, const char *file,
           const char *text, size_t len)
@@ -109,6 +147,14 @@ load_json(struct dpctl_docs *docs, const char *file,
             char *error = json_error_text(file, line, json_string(json));
             json_destroy(json);
             return error;
+        }
+        if (json_count_members(json)
+            != json_text_count_members(text + ofs, used)) {
+            /* Of two members of a name the parser keeps the last.  Which one
+             * it is the other parser says, if it takes the text at all. */
+            json_destroy(json);
+            return xasprintf("%s:%d: a member of an object is given twice",
+                             file, line);
         }
         docs_add(docs, file, index++, line, json);
         for (size_t i = 0; i < used; i++) {
@@ -592,7 +638,9 @@ dpctl_load_text(struct dpctl_docs *docs, const char *file,
         char *yaml_error = load_yaml(docs, file, text, len);
         if (yaml_error) {
             docs_truncate(docs, n_before);
-            free(yaml_error);
+            bool twice = strstr(yaml_error, "is given twice");
+            free(twice ? error : yaml_error);
+            error = twice ? yaml_error : error;
         } else {
             free(error);
             error = NULL;
