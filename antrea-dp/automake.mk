@@ -61,6 +61,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-turns.c \
 	antrea-dp/provider/adp-turns.h \
+	antrea-dp/show/adp-show-meaning.c \
+	antrea-dp/show/adp-show-meaning.h \
 	antrea-dp/show/adp-show-names.c \
 	antrea-dp/show/adp-show-stats.c \
 	antrea-dp/show/adp-show-trace.c \

@@ -38,6 +38,7 @@ TESTS += \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \
+	tests/static/names-doc.test \
 	tests/static/pipelines-doc.test \
 	tests/static/prefetch.test \
 	tests/static/rebuild.test \

@@ -139,6 +139,8 @@ static const struct command {
     { "stats", 0, 0, 0, dpctl_cmd_stats, "stats", "show counters" },
     { "top", 0, 0, SET_TOP, dpctl_cmd_top, "top [-d SECONDS] [-n COUNT]",
       "show how counters grow, live" },
+    { "explain", 0, INT_MAX, 0, dpctl_cmd_explain, "explain [WHAT...]",
+      "tell what reg0=0x3, a cookie, a table means" },
     { "program", 0, 0, 0, dpctl_cmd_program, "program",
       "show the compiled tables" },
     { "version", 0, 0, 0, dpctl_cmd_version, "version",

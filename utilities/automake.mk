@@ -17,6 +17,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-get.c \
+	utilities/show/dpctl-explain.c \
+	utilities/show/dpctl-explain.h \
 	utilities/show/dpctl-html-draw.c \
 	utilities/show/dpctl-html-style.c \
 	utilities/show/dpctl-html.c \

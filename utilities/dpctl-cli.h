@@ -65,6 +65,7 @@ void dpctl_cmd_describe(const struct dpctl_command *);
 void dpctl_cmd_stats(const struct dpctl_command *);
 void dpctl_cmd_top(const struct dpctl_command *);
 void dpctl_cmd_trace(const struct dpctl_command *);
+void dpctl_cmd_explain(const struct dpctl_command *);
 void dpctl_cmd_program(const struct dpctl_command *);
 void dpctl_cmd_version(const struct dpctl_command *);
 

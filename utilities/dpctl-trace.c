@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dpctl-explain.h"
 #include "dpctl-html.h"
 #include "dpctl-json.h"
 #include "dpctl-print.h"
@@ -203,6 +204,31 @@ dpctl_cmd_trace(const struct dpctl_command *c)
     }
     if (!o->html || strcmp(o->html, "-")) {
         print_trace(o, result);
+    }
+    json_destroy(result);
+}
+
+void
+dpctl_cmd_explain(const struct dpctl_command *c)
+{
+    struct json *param = json_object_create();
+
+    if (c->argc) {
+        struct json *what = json_array_create_empty();
+        for (int i = 0; i < c->argc; i++) {
+            json_array_add(what, json_string_create(c->argv[i]));
+        }
+        json_object_put(param, "what", what);
+    }
+    struct json *result = dpctl_call_once(c->options, "explain", param);
+    if (c->options->output == DPCTL_OUTPUT_TABLE) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        dpctl_explain_format(result, &s);
+        fputs(ds_cstr(&s), stdout);
+        ds_destroy(&s);
+    } else {
+        dpctl_print_json(c->options, result);
     }
     json_destroy(result);
 }

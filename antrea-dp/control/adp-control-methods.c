@@ -12,6 +12,7 @@
 #include "adp-bridge.h"
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
+#include "adp-show-meaning.h"
 #include "adp-show.h"
 #include "adp-state.h"
 #include "adp-turn.h"
@@ -22,6 +23,9 @@
 #include "pipeline.h"
 #include "timeval.h"
 #include "util.h"
+
+/* Strings in a call of "explain". */
+#define MAX_EXPLAINED 1000
 
 /* Bridges. */
 
@@ -574,6 +578,70 @@ method_trace(struct adp_control_call *call)
     return result;
 }
 
+/* What each of the strings 'what' means. */
+static struct json *
+explain_all(struct adp_control_call *call, struct adp_bridge *bridge,
+            const struct json_array *what)
+{
+    struct json *answers = json_array_create_empty();
+
+    if (what->n > MAX_EXPLAINED) {
+        call_error(call, "limit", "what", "must hold at most %d strings",
+                   MAX_EXPLAINED);
+    }
+    for (size_t i = 0; i < what->n && !call->reader.error; i++) {
+        char *field = xasprintf("what[%"PRIuSIZE"]", i);
+        struct json *answer;
+        char *reason = NULL;
+
+        if (what->elems[i]->type != JSON_STRING) {
+            call_error(call, "invalid", field, "must be a string");
+        } else {
+            reason = adp_show_explain(bridge, json_string(what->elems[i]),
+                                      &answer);
+            if (reason) {
+                call_error(call, "invalid", field, "%s", reason);
+            } else {
+                json_array_add(answers, answer);
+            }
+        }
+        free(reason);
+        free(field);
+    }
+    return answers;
+}
+
+static struct json *
+method_explain(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, false);
+    const struct json *what = call_param(call, "what", JSON_ARRAY);
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(bridge);
+    struct json *result = what ? json_object_create()
+                          : adp_show_vocabulary(bridge);
+    if (!result) {
+        call_error(call, "bridge", "bridge", "bridge \"%s\" has no built-in "
+                   "pipeline", adp_bridge_name(bridge));
+        return NULL;
+    }
+    json_object_put_string(result, "pipeline",
+                           pipeline ? pipeline->name : "none");
+    if (what) {
+        json_object_put(result, "explained",
+                        explain_all(call, bridge, json_array(what)));
+    }
+    if (call->reader.error) {
+        json_destroy(result);
+        return NULL;
+    }
+    return result;
+}
+
 static struct json *
 method_program(struct adp_control_call *call)
 {
@@ -634,6 +702,7 @@ static const struct method {
     { "watch", { "bridge" }, method_watch, false, false },
     { "stats", { "bridge", "brief" }, method_stats, false, false },
     { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false, false },
+    { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },
     { "version", { NULL }, method_version, false, false },
 };

@@ -8,7 +8,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-match.h"
-#include "adp-state.h"
+#include "adp-show-meaning.h"
 #include "odp-util.h"
 #include "openvswitch/json.h"
 #include "openvswitch/meta-flow.h"
@@ -65,34 +65,7 @@ static void
 put_port(struct adp_show_trace *t, struct json *o, const char *name,
          ofp_port_t port)
 {
-    struct ds s = DS_EMPTY_INITIALIZER;
-
-    ofputil_format_port(port, NULL, &s);
-    const char *port_name
-        = ofputil_port_map_get_name(adp_bridge_port_map(t->bridge), port);
-    if (port_name) {
-        ds_clear(&s);
-        ds_put_cstr(&s, port_name);
-        sset_add(&t->mentioned, port_name);
-    }
-    put_ds(o, name, &s);
-    ds_destroy(&s);
-}
-
-static char *
-describe_rule(const struct adp_bridge *b, uint32_t conj_id)
-{
-    const struct adp_state *state = adp_bridge_state(b);
-
-    return state ? adp_state_describe_conj(state, conj_id) : NULL;
-}
-
-static char *
-describe_group(const struct adp_bridge *b, uint32_t group_id)
-{
-    const struct adp_state *state = adp_bridge_state(b);
-
-    return state ? adp_state_describe_group(state, group_id) : NULL;
+    adp_show_put_port(t->bridge, o, name, port, &t->mentioned);
 }
 
 /* Takes 'text', which may be NULL. */
@@ -143,39 +116,6 @@ adp_show_trace_headers(struct adp_show_trace *t, const struct flow *flow)
 
 /* What values mean. */
 
-static void
-put_meaning_value(struct adp_show_trace *t,
-                  const struct adp_guide_meaning *m, struct json *o)
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-
-    if (m->bits->is_mark) {
-        return;
-    }
-    switch (m->words->kind) {
-    case ADP_GUIDE_IPV4:
-        ds_put_format(&s, IP_FMT, IP_ARGS(htonl(m->value)));
-        sset_add(&t->mentioned, ds_cstr(&s));
-        put_ds(o, "value", &s);
-        break;
-    case ADP_GUIDE_OFPORT:
-        put_port(t, o, "value", u16_to_ofp(m->value));
-        break;
-    case ADP_GUIDE_RULE:
-        put_text(o, "object", describe_rule(t->bridge, m->value));
-        json_object_put_format(o, "value", "%"PRIu64, m->value);
-        break;
-    case ADP_GUIDE_GROUP:
-        put_text(o, "object", describe_group(t->bridge, m->value));
-        json_object_put_format(o, "value", "%"PRIu64, m->value);
-        break;
-    case ADP_GUIDE_NUMBER:
-        json_object_put_format(o, "value", "%"PRIu64, m->value);
-        break;
-    }
-    ds_destroy(&s);
-}
-
 /* Adds to the latest step's "means" what 'value' and 'mask' mean. */
 static void
 put_meanings(struct adp_show_trace *t, const char *storage,
@@ -191,12 +131,8 @@ put_meanings(struct adp_show_trace *t, const char *storage,
         json_object_put(t->step, "means", means);
     }
     for (size_t i = 0; i < n; i++) {
-        struct json *o = json_object_create();
-
-        json_object_put_string(o, "name", meanings[i].bits->name);
-        json_object_put_string(o, "about", meanings[i].words->about);
-        put_meaning_value(t, &meanings[i], o);
-        json_array_add(means, o);
+        json_array_add(means, adp_show_meaning(t->bridge, &meanings[i],
+                                               &t->mentioned));
     }
 }
 
@@ -210,7 +146,7 @@ adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
     enum adp_flow_metric metric = ADP_METRIC_NONE;
 
     if (id) {
-        return describe_rule(b, id);
+        return adp_show_rule(b, id);
     }
     if (p && p->flow_metric) {
         metric = p->flow_metric(rule->table_id, ntohll(rule->cookie),
@@ -219,10 +155,10 @@ adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
     switch (metric) {
     case ADP_METRIC_RULE_FIRST:
     case ADP_METRIC_RULE_LATER:
-        return describe_rule(b, id);
+        return adp_show_rule(b, id);
     case ADP_METRIC_SERVICE:
     case ADP_METRIC_AFFINITY:
-        return describe_group(b, id);
+        return adp_show_group(b, id);
     case ADP_METRIC_NONE:
     default:
         return NULL;
@@ -433,7 +369,7 @@ begin_action(struct adp_show_trace *t, const struct adp_trace_event *event)
         uint32_t id = ofpact_get_GROUP(a)->group_id;
 
         json_object_put(t->step, "group", json_integer_create(id));
-        put_text(t->step, "object", describe_group(t->bridge, id));
+        put_text(t->step, "object", adp_show_group(t->bridge, id));
     } else if (a->type == OFPACT_DEC_TTL) {
         /* The event comes before the deed. */
         json_object_put(t->step, "ttl",

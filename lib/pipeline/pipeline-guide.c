@@ -7,6 +7,7 @@
 
 #include "pipeline-text.h"
 #include "pipeline.h"
+#include "util.h"
 
 const struct adp_guide_table *
 adp_guide_table_find(const struct adp_pipeline *pipeline, uint8_t table_id)
@@ -29,6 +30,19 @@ adp_guide_words_find(const struct adp_pipeline *pipeline, const char *name)
     for (size_t i = 0; guide && i < guide->n_words; i++) {
         if (!strcmp(guide->words[i].name, name)) {
             return &guide->words[i];
+        }
+    }
+    return NULL;
+}
+
+const struct adp_guide_cookie *
+adp_guide_cookie_find(const struct adp_pipeline *pipeline, uint8_t category)
+{
+    const struct adp_pipeline_guide *guide = pipeline ? pipeline->guide : NULL;
+
+    for (size_t i = 0; guide && i < guide->n_cookies; i++) {
+        if (guide->cookies[i].category == category) {
+            return &guide->cookies[i];
         }
     }
     return NULL;
@@ -116,4 +130,114 @@ adp_guide_decode(const struct adp_pipeline *pipeline, const char *storage,
         explain(&d, false, true);
     }
     return d.n;
+}
+
+/* The bits of 'bits' within their storage. */
+static ovs_u128
+storage_mask(const struct adp_text_bits *bits)
+{
+    ovs_u128 mask = OVS_U128_ZERO;
+
+    for (unsigned int i = bits->first; i <= bits->last; i++) {
+        if (i < 64) {
+            mask.u64.lo |= UINT64_C(1) << i;
+        } else {
+            mask.u64.hi |= UINT64_C(1) << (i - 64);
+        }
+    }
+    return mask;
+}
+
+/* 'value' of 'bits', which are all in one half of their storage. */
+static uint64_t
+storage_value(const struct adp_text_bits *bits, ovs_u128 value)
+{
+    ovs_u128 own = ovs_u128_and(value, storage_mask(bits));
+
+    return (bits->first < 64 ? own.u64.lo >> bits->first
+            : own.u64.hi >> (bits->first - 64));
+}
+
+/* What somebody asks about, and what is told. */
+struct explanation {
+    const struct adp_pipeline *pipeline;
+    const char *storage;
+    ovs_u128 value;
+    const ovs_u128 *maskp;
+    struct adp_guide_meaning *meanings;
+    size_t n, max;
+    ovs_u128 rest;
+};
+
+/* Is 'bits' part of the answer? */
+static bool
+is_told(const struct explanation *e, const struct adp_text_bits *bits,
+        const struct adp_guide_words *words)
+{
+    ovs_u128 mask = storage_mask(bits);
+    uint64_t value = storage_value(bits, e->value);
+
+    if (strcmp(bits->storage, e->storage)
+        || (e->maskp
+            && !ovs_u128_equals(ovs_u128_and(*e->maskp, mask), mask))) {
+        return false;
+    } else if (bits->is_mark) {
+        return value == bits->value && (value || e->maskp);
+    }
+    /* A field of marks, or one that nobody has words for, is worth telling as
+     * far as these don't. */
+    return (value
+            && (words && words->kind != ADP_GUIDE_NUMBER
+                ? true : !ovs_u128_is_zero(ovs_u128_and(e->rest, mask))));
+}
+
+static void
+tell(struct explanation *e, bool marks, bool with_words)
+{
+    const struct adp_vocabulary *vocabulary = e->pipeline->vocabulary;
+    ovs_u128 rest = e->rest;
+
+    for (size_t i = 0; i < vocabulary->n_bits; i++) {
+        const struct adp_text_bits *bits = &vocabulary->bits[i];
+        const struct adp_guide_words *words
+            = adp_guide_words_find(e->pipeline, bits->name);
+
+        if (bits->is_mark != marks || !words == with_words
+            || !is_told(e, bits, words)) {
+            continue;
+        }
+        if (e->n < e->max) {
+            e->meanings[e->n] = (struct adp_guide_meaning) {
+                .bits = bits, .words = words,
+                .value = storage_value(bits, e->value),
+            };
+        }
+        e->n++;
+
+        ovs_u128 mask = storage_mask(bits);
+        rest.u64.lo &= ~mask.u64.lo;
+        rest.u64.hi &= ~mask.u64.hi;
+    }
+    e->rest = rest;
+}
+
+size_t
+adp_guide_explain(const struct adp_pipeline *pipeline, const char *storage,
+                  ovs_u128 value, const ovs_u128 *maskp,
+                  struct adp_guide_meaning meanings[], size_t max,
+                  ovs_u128 *rest)
+{
+    struct explanation e = {
+        .pipeline = pipeline, .storage = storage, .value = value,
+        .maskp = maskp, .meanings = meanings, .max = max, .rest = value,
+    };
+
+    if (pipeline) {
+        tell(&e, true, true);
+        tell(&e, false, true);
+        tell(&e, true, false);
+        tell(&e, false, false);
+    }
+    *rest = e.rest;
+    return e.n;
 }

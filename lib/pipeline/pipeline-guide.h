@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "openvswitch/types.h"
 
 struct adp_pipeline;
 struct adp_text_bits;
@@ -40,8 +41,8 @@ enum adp_guide_kind {
     ADP_GUIDE_GROUP,            /* ID of a Service's group. */
 };
 
-/* The words for a field, "the port to leave by", or for a mark, "the packet
- * comes from a local Pod". */
+/* The words for a field, "the port to leave by", for a mark, "the packet
+ * comes from a local Pod", or for a constant, "the zone of all connections". */
 struct adp_guide_words {
     const char *name;
     const char *about;
@@ -51,11 +52,22 @@ struct adp_guide_words {
                                  * NULL: anywhere. */
 };
 
+/* A category of cookies, what flows bear it, "local Pods", and what the object
+ * is that their low bits may name. */
+struct adp_guide_cookie {
+    uint8_t category;
+    const char *name;           /* "NETWORK_POLICY". */
+    const char *about;
+    enum adp_guide_kind object; /* ADP_GUIDE_NUMBER: none. */
+};
+
 struct adp_pipeline_guide {
     const struct adp_guide_table *tables;
     size_t n_tables;
     const struct adp_guide_words *words;
     size_t n_words;
+    const struct adp_guide_cookie *cookies;
+    size_t n_cookies;
 };
 
 /* The pipeline may be NULL everywhere, for a bridge without one. */
@@ -66,6 +78,10 @@ const struct adp_guide_table *adp_guide_table_find(const struct adp_pipeline *,
 /* NULL if there are none for 'name'. */
 const struct adp_guide_words *adp_guide_words_find(const struct adp_pipeline *,
                                                    const char *name);
+
+/* NULL if the guide doesn't know the category. */
+const struct adp_guide_cookie *adp_guide_cookie_find(
+    const struct adp_pipeline *, uint8_t category);
 
 /* What writing 'value' to the bits 'mask' of 'storage' means: first the marks
  * that it sets, then what is left of it as a field.  'shift' is the number of
@@ -81,6 +97,19 @@ size_t adp_guide_decode(const struct adp_pipeline *, const char *storage,
                         unsigned int shift, uint64_t value, uint64_t mask,
                         const char *stage,
                         struct adp_guide_meaning[ADP_GUIDE_MAX_MEANINGS]);
+
+/* What a packet, or a connection, has in 'storage' when 'value' is there: all
+ * marks, then fields with a value.  Fields that share bits are alternatives,
+ * each for its stage of the pipeline.  If 'maskp' is nonnull only its bits are
+ * asked about, and a zero may be a mark; else it is rather the absence of one.
+ *
+ * Returns how many there are, of which the first 'max' are put into
+ * 'meanings', with 'words' NULL where the guide has none.  Sets '*rest' to
+ * those bits of 'value' that nothing tells of. */
+size_t adp_guide_explain(const struct adp_pipeline *, const char *storage,
+                         ovs_u128 value, const ovs_u128 *maskp,
+                         struct adp_guide_meaning meanings[], size_t max,
+                         ovs_u128 *rest);
 
 /* The guides. */
 extern const struct adp_pipeline_guide adp_early_guide;

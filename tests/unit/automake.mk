@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
 	tests/unit/test-dpctl-delta \
+	tests/unit/test-dpctl-explain \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-load \
@@ -83,7 +84,8 @@ UNIT_LIBS = \
 
 # Programs that tests call.
 check_PROGRAMS += \
-	tests/unit/gen-flows
+	tests/unit/gen-flows \
+	tests/unit/gen-names
 
 # Measures, checks nothing: "make bench-programs".
 EXTRA_PROGRAMS = tests/unit/bench-engine tests/unit/bench-match \
@@ -178,6 +180,9 @@ tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-given.h \
 	tests/unit/test-dpctl-delta.c
 tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_explain_SOURCES = tests/unit/test-dpctl-explain.c
+tests_unit_test_dpctl_explain_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_html_SOURCES = tests/unit/test-dpctl-html.c
 tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
@@ -400,9 +405,13 @@ tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 tests_unit_gen_flows_SOURCES = tests/unit/gen-flows.c
 tests_unit_gen_flows_LDADD = $(UNIT_LIBS)
 
+tests_unit_gen_names_SOURCES = tests/unit/gen-names.c
+tests_unit_gen_names_LDADD = $(UNIT_LIBS)
+
 # Of all that is built here: Automake's variables have the programs' names with
 # "_" for "/" and "-".
 ADP_TEST_OBJECTS = \
 	$(foreach name,$(subst -,_,$(subst /,_,$(UNIT_TESTS))) \
-	               tests_unit_gen_flows tests_unit_libunit_la, \
+	               tests_unit_gen_flows tests_unit_gen_names \
+	               tests_unit_libunit_la, \
 		$($(name)_OBJECTS))

@@ -64,6 +64,10 @@ START_TEST(all_marks_have_words)
                       || adp_guide_words_find(p, v->bits[i].name),
                       "%s", v->bits[i].name);
     }
+    for (size_t i = 0; i < v->n_consts; i++) {
+        ck_assert_msg(adp_guide_words_find(p, v->consts[i].name),
+                      "%s", v->consts[i].name);
+    }
     for (size_t i = 0; i < p->guide->n_words; i++) {
         bool known = false;
 
@@ -71,6 +75,7 @@ START_TEST(all_marks_have_words)
         for (size_t j = 0; j < v->n_bits; j++) {
             known |= !strcmp(p->guide->words[i].name, v->bits[j].name);
         }
+        known |= adp_text_const(v, p->guide->words[i].name) != NULL;
         ck_assert_msg(known, "%s", p->guide->words[i].name);
     }
 }
@@ -142,6 +147,100 @@ START_TEST(labels)
 }
 END_TEST
 
+/* Each category of cookies is the one that flows bear. */
+START_TEST(cookies)
+{
+    const struct adp_pipeline *p = adp_pipeline_find(pipelines[_i]);
+    size_t n = 0;
+
+    for (unsigned int category = 0; category <= UINT8_MAX; category++) {
+        const struct adp_guide_cookie *c = adp_guide_cookie_find(p, category);
+
+        if (c) {
+            ck_assert_uint_eq(c->category, category);
+            ck_assert(isupper((unsigned char) c->name[0]));
+            ck_assert(*c->about);
+            n++;
+        }
+    }
+    ck_assert_uint_eq(n, p->guide->n_cookies);
+    ck_assert_uint_ge(n, 5);
+    ck_assert_ptr_null(adp_guide_cookie_find(NULL, 0));
+}
+END_TEST
+
+/* Expects that 'storage' with 'hi' and 'lo' in it means 'names', and that
+ * 'rest' of the lower half has none. */
+static void
+expect_explanation(const char *storage, uint64_t hi, uint64_t lo,
+                   const ovs_u128 *maskp, const char *names, uint64_t rest_lo)
+{
+    const struct adp_pipeline *p = adp_pipeline_find("v1.15");
+    ovs_u128 value = { .u64 = { .hi = hi, .lo = lo } };
+    struct adp_guide_meaning meanings[16];
+    ovs_u128 rest;
+    size_t n = adp_guide_explain(p, storage, value, maskp, meanings,
+                                 ARRAY_SIZE(meanings), &rest);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ck_assert_uint_le(n, ARRAY_SIZE(meanings));
+    for (size_t i = 0; i < n; i++) {
+        ds_put_format(&s, "%s%s", i ? "," : "", meanings[i].bits->name);
+        if (!meanings[i].bits->is_mark) {
+            ds_put_format(&s, "=%"PRIu64, meanings[i].value);
+        }
+        ck_assert_ptr_eq(meanings[i].words,
+                         adp_guide_words_find(p, meanings[i].bits->name));
+    }
+    ck_assert_str_eq(ds_cstr(&s), names);
+    ck_assert_uint_eq(rest.u64.hi, 0);
+    ck_assert_uint_eq(rest.u64.lo, rest_lo);
+    ds_destroy(&s);
+
+    /* There is room for fewer. */
+    struct adp_guide_meaning one[2] = { { .value = 1 }, { .value = 4711 } };
+    ck_assert_uint_eq(adp_guide_explain(p, storage, value, maskp, one, 1,
+                                        &rest), n);
+    ck_assert_uint_eq(one[1].value, 4711);
+}
+
+START_TEST(explained_registers)
+{
+    ovs_u128 mask = { .u64 = { .lo = 0x200 } };
+
+    /* Marks from the lowest to the highest; no field that they fill. */
+    expect_explanation("reg0", 0, 0x200622, NULL,
+                       "FromGatewayRegMark,ToGatewayRegMark,RewriteMACRegMark,"
+                       "APDenyRegMark,OutputToOFPortRegMark", 0);
+    /* A value that no mark has is the field's; a bit without a name. */
+    expect_explanation("reg0", 0, 0x1000f, NULL, "PktSourceField=15",
+                       0x10000);
+    /* What nobody asks for; a zero that somebody asks for. */
+    expect_explanation("reg0", 0, 0, NULL, "", 0);
+    expect_explanation("reg0", 0, 0, &mask, "NotRewriteMACRegMark", 0);
+    /* Several uses of the same bits. */
+    expect_explanation("reg3", 0, 7, NULL,
+                       "EndpointIPField=7,APConjIDField=7", 0);
+    /* The union of two fields is of interest to no one who sees them. */
+    expect_explanation("reg4", 0, 0x10050, NULL,
+                       "EpToSelectRegMark,EndpointPortField=80", 0);
+    /* Fields without words. */
+    expect_explanation("reg8", 0, 0x2000, NULL,
+                       "CtZoneTypeField=2,CtZoneField=8192", 0);
+}
+END_TEST
+
+START_TEST(explained_labels)
+{
+    expect_explanation("ct_label", 9, UINT64_C(5) << 32 | 4, NULL,
+                       "IngressRuleCTLabel=4,EgressRuleCTLabel=5,"
+                       "L7NPRuleVlanIDCTLabel=9", 0);
+    expect_explanation("ct_mark", 0, 0x113, NULL,
+                       "ServiceCTMark,ConnSourceCTMarkField=3", 0x100);
+    expect_explanation("reg15", 0, 0x3, NULL, "", 0x3);
+}
+END_TEST
+
 START_TEST(no_guide)
 {
     struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
@@ -164,6 +263,9 @@ main(void)
     tcase_add_test(tc, marks);
     tcase_add_test(tc, fields);
     tcase_add_test(tc, labels);
+    tcase_add_loop_test(tc, cookies, 0, ARRAY_SIZE(pipelines));
+    tcase_add_test(tc, explained_registers);
+    tcase_add_test(tc, explained_labels);
     tcase_add_test(tc, no_guide);
     suite_add_tcase(suite, tc);
 

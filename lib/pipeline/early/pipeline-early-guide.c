@@ -49,6 +49,10 @@ static const struct adp_guide_table tables[] = {
 };
 
 static const struct adp_guide_words words[] = {
+    { "CtZone", "conntrack's zone of all connections", ADP_GUIDE_NUMBER,
+      NULL },
+    { "GlobalVirtualMAC", "the destination MAC of everything in tunnels",
+      ADP_GUIDE_NUMBER, NULL },
     { "FromTunnel", "the packet comes from the tunnel",
       ADP_GUIDE_NUMBER, NULL },
     { "FromGateway", "the packet comes from the gateway",
@@ -66,9 +70,22 @@ static const struct adp_guide_words words[] = {
       ADP_GUIDE_NUMBER, NULL },
 };
 
+static const struct adp_guide_cookie cookies[] = {
+#define COOKIE(NAME, ABOUT) \
+    { ADP_EARLY_COOKIE_##NAME, #NAME, ABOUT, ADP_GUIDE_NUMBER },
+    COOKIE(DEFAULT, "the gateway, and what is always there")
+    COOKIE(NODE, "peer Nodes")
+    COOKIE(POD, "local Pods")
+    COOKIE(SERVICE, "Services")
+    COOKIE(POLICY, "policies")
+#undef COOKIE
+};
+
 const struct adp_pipeline_guide adp_early_guide = {
     .tables = tables,
     .n_tables = ARRAY_SIZE(tables),
     .words = words,
     .n_words = ARRAY_SIZE(words),
+    .cookies = cookies,
+    .n_cookies = ARRAY_SIZE(cookies),
 };

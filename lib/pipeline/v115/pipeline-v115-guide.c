@@ -95,6 +95,7 @@ static const struct adp_guide_table tables[] = {
 
 static const struct adp_guide_words words[] = {
 #define MARK(NAME, ABOUT) { #NAME, ABOUT, ADP_GUIDE_NUMBER, NULL },
+#define CONST(NAME, ABOUT) { #NAME, ABOUT, ADP_GUIDE_NUMBER, NULL },
 #define FIELD(NAME, KIND, STAGE, ABOUT) \
     { #NAME, ABOUT, ADP_GUIDE_##KIND, STAGE },
     FIELD(PktSourceField, NUMBER, NULL, "where the packet comes from")
@@ -118,6 +119,14 @@ static const struct adp_guide_words words[] = {
     FIELD(IngressRuleCTLabel, RULE, NULL, "the ingress rule")
     FIELD(EgressRuleCTLabel, RULE, NULL, "the egress rule")
     FIELD(L7NPRuleVlanIDCTLabel, NUMBER, NULL, "the VLAN of an L7 rule")
+
+    CONST(CtZone, "conntrack's zone of all connections")
+    CONST(SNATCtZone, "conntrack's zone of connections that got SNAT")
+    CONST(VirtualServiceIP, "the source of what Services send back to where it came from")
+    CONST(VirtualNodePortDNATIP, "the NodePorts' address on the way to the host")
+    CONST(GlobalVirtualMAC, "the destination MAC of everything in tunnels")
+    CONST(ControllerID, "the agent's connection, for packet-ins")
+    CONST(PacketInMeter, "the meter of policies' packet-ins")
 
     MARK(FromTunnelRegMark, "the packet comes from the tunnel")
     MARK(FromGatewayRegMark, "the packet comes from the gateway")
@@ -172,6 +181,18 @@ static const struct adp_guide_words words[] = {
     MARK(L7NPRedirectCTMark, "an L7 rule redirects the connection")
 #undef MARK
 #undef FIELD
+#undef CONST
+};
+
+static const struct adp_guide_cookie cookies[] = {
+#define COOKIE(NAME, OBJECT, ABOUT) \
+    { ADP_V115_COOKIE_##NAME, #NAME, ABOUT, ADP_GUIDE_##OBJECT },
+    COOKIE(DEFAULT, NUMBER, "the Node, its peers, and what is always there")
+    COOKIE(POD, NUMBER, "local Pods")
+    COOKIE(NETWORK_POLICY, RULE, "policies")
+    COOKIE(SERVICE, GROUP, "Services")
+    COOKIE(EGRESS, NUMBER, "Egress")
+#undef COOKIE
 };
 
 const struct adp_pipeline_guide adp_v115_guide = {
@@ -179,4 +200,6 @@ const struct adp_pipeline_guide adp_v115_guide = {
     .n_tables = ARRAY_SIZE(tables),
     .words = words,
     .n_words = ARRAY_SIZE(words),
+    .cookies = cookies,
+    .n_cookies = ARRAY_SIZE(cookies),
 };
