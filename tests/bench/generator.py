@@ -11,6 +11,7 @@ import frames
 N_SLOTS = 128
 N_TEMPLATES = 1024
 TEMPLATE_LEN = 252
+LINE = 64
 N_HISTORY = 4000
 HISTORY_MS = 10
 SINK, GENERATE, ECHO = range(3)
@@ -29,13 +30,27 @@ class Slot(ctypes.Structure):
         + [(name, ctypes.c_uint64) for name in ('count', 'rate')]
         + [(name, ctypes.c_uint32) for name in (
             'sport_base', 'n_sports', 'share', 'n_dports', 'random',
-            'checksum_good', 'backlog', 'record', 'probe', 'pad')]
+            'checksum_good', 'backlog', 'record', 'probe', 'stride')]
         + [(name, ctypes.c_uint64) for name in (
             'rx', 'tx', 'tx_bytes', 'missed', 'echo_dropped', 'no_mbuf',
             'done', 'last_tx_ns', 'probe_alu_cycles', 'probe_memory_cycles',
             'n_history')]
         + [('history', ctypes.c_uint64 * N_HISTORY),
+           ('pad', ctypes.c_uint8 * 32),
            ('templates', Template * N_TEMPLATES)])
+
+    def set_templates(self, packets):
+        """As close to each other as whole cache lines permit."""
+        header = ctypes.sizeof(Template) - TEMPLATE_LEN
+        kept = [packet[:TEMPLATE_LEN] for packet in packets]
+        longest = header + max(len(packet) for packet in kept)
+        self.stride = (longest + LINE - 1) // LINE * LINE
+        first = ctypes.addressof(self.templates)
+        for i, packet in enumerate(kept):
+            t = Template.from_address(first + i * self.stride)
+            t.len, t.l4_ofs = len(packets[i]), frames.L4_OFS
+            ctypes.memmove(t.bytes, packet, len(packet))
+        self.n_templates = len(packets)
 
 
 SLOT_LEN = (ctypes.sizeof(Slot) + 4095) // 4096 * 4096
@@ -74,11 +89,8 @@ class Generator:
         s = self.slots[slot]
         s.run = 0
         time.sleep(0.002)               # Until the last burst is out.
-        for template, packet in zip(s.templates, packets):
-            template.len, template.l4_ofs = len(packet), frames.L4_OFS
-            kept = packet[:TEMPLATE_LEN]
-            ctypes.memmove(template.bytes, kept, len(kept))
-        s.n_templates, s.count, s.rate = len(packets), count, rate
+        s.set_templates(packets)
+        s.count, s.rate = count, rate
         s.sport_base, s.n_sports = sports
         s.share, s.n_dports, s.random, s.backlog = (share, n_dports, random,
                                                     backlog)

@@ -13,12 +13,14 @@
 #ifndef NET_GEN_CONTROL_H
 #define NET_GEN_CONTROL_H 1
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
     NET_GEN_N_SLOTS = 128,
     NET_GEN_N_TEMPLATES = 1024,
     NET_GEN_TEMPLATE_LEN = 252,
+    NET_GEN_LINE = 64,          /* Bytes, of a cache line. */
     NET_GEN_N_HISTORY = 4000,
     NET_GEN_HISTORY_MS = 10,
 };
@@ -64,7 +66,10 @@ struct net_gen_control {
                                  * more than that is missed. */
     uint32_t record;            /* Keep 'history' and 'last_tx_ns'. */
     uint32_t probe;             /* 1: measure noise; cleared when done. */
-    uint32_t pad;
+    uint32_t stride;            /* From one template to the next, in bytes:
+                                 * as many whole cache lines as the longest
+                                 * needs, as many of them are in use at
+                                 * once. */
 
     /* Written by the polling thread. */
     uint64_t rx;                /* Packets handed to the switch... */
@@ -80,8 +85,12 @@ struct net_gen_control {
     uint64_t n_history;         /* Values in 'history'. */
     uint64_t history[NET_GEN_N_HISTORY]; /* 'rx' every 10 ms. */
 
+    uint8_t pad[32];            /* Up to a whole line. */
     struct net_gen_template templates[NET_GEN_N_TEMPLATES];
 };
+
+_Static_assert(offsetof(struct net_gen_control, templates) % NET_GEN_LINE == 0,
+               "templates must begin with a cache line");
 
 /* Of a slot in the file: whole pages. */
 enum {

@@ -32,7 +32,7 @@
 
 #define MAX_RX_QUEUES 8
 #define ECHO_RING_LEN 4096
-#define FETCH_AHEAD 8u          /* Templates. */
+#define FETCH_AHEAD 32u         /* Templates. */
 
 struct net_gen;
 
@@ -149,6 +149,16 @@ echo(struct net_gen *g, struct rte_mbuf **bufs, uint16_t max)
                                                NULL);
     uint16_t kept = 0;
 
+    /* They lay in the ring for a while. */
+    for (unsigned int i = 0; i < n; i++) {
+        rte_prefetch0(bufs[i]);
+    }
+    for (unsigned int i = 0; i < n; i++) {
+        const uint8_t *frame = rte_pktmbuf_mtod(bufs[i], const uint8_t *);
+
+        rte_prefetch0(frame);
+        rte_prefetch0(frame + NET_GEN_LINE);
+    }
     for (unsigned int i = 0; i < n; i++) {
         struct rte_mbuf *m = bufs[i];
 

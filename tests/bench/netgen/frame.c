@@ -80,6 +80,13 @@ cursor_advance(const struct net_gen_control *c, struct net_gen_cursor *cursor)
     }
 }
 
+static inline const struct net_gen_template *
+template_at(const struct net_gen_control *c, uint32_t i)
+{
+    return (const void *) ((const uint8_t *) c->templates
+                           + (size_t) i * c->stride);
+}
+
 void
 net_gen_frame_fetch(const struct net_gen_control *c,
                     const struct net_gen_cursor *cursor, uint32_t ahead)
@@ -87,10 +94,12 @@ net_gen_frame_fetch(const struct net_gen_control *c,
     uint32_t i = cursor->template + ahead;
 
     if (i < c->n_templates || (i -= c->n_templates) < c->n_templates) {
-        const uint8_t *t = (const uint8_t *) &c->templates[i];
+        const uint8_t *t = (const uint8_t *) template_at(c, i);
 
         rte_prefetch0(t);
-        rte_prefetch0(t + RTE_CACHE_LINE_SIZE);
+        if (c->stride > NET_GEN_LINE) {
+            rte_prefetch0(t + NET_GEN_LINE);
+        }
     }
 }
 
@@ -98,7 +107,7 @@ uint16_t
 net_gen_frame_make(const struct net_gen_control *c,
                    struct net_gen_cursor *cursor, uint8_t *frame)
 {
-    const struct net_gen_template *t = &c->templates[cursor->template];
+    const struct net_gen_template *t = template_at(c, cursor->template);
     struct rte_ipv4_hdr *ip = (void *) (frame + RTE_ETHER_HDR_LEN);
     uint16_t *ports = (void *) (frame + t->l4_ofs);
     uint16_t *l4_checksum, old, new;
