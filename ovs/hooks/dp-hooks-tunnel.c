@@ -12,8 +12,12 @@
  * been found in the classifier; with those of other peers, as the action is the
  * same.
  *
- * The megaflow is looked up again for each batch, by its UFID, so that it needs
- * no reference: the template is good while match and action are the same.
+ * A template holds no reference: it is good as long as nobody has removed the
+ * megaflow or changed its actions, which its stamp tells.
+ *
+ * With many peers nothing of all this is in a near cache.  So what a packet needs
+ * is one line of its template and one of the megaflow, and both are fetched for the
+ * whole batch.
  *
  * Only ports are looked at from which packets lately went into tunnels whose
  * packets dp_hooks->decapsulated() took, and only those tunnels' megaflows
@@ -31,6 +35,10 @@
 #include "packets.h"
 
 COVERAGE_DEFINE(datapath_tunnel_template_hit);
+COVERAGE_DEFINE(datapath_tunnel_template_new);
+COVERAGE_DEFINE(datapath_tunnel_template_idle);
+COVERAGE_DEFINE(datapath_tunnel_template_evicted);
+COVERAGE_DEFINE(datapath_tunnel_template_refused);
 
 /* From the Ethernet header to UDP's destination port, in whole words. */
 #define OUTER_WORDS 5
@@ -38,22 +46,48 @@ COVERAGE_DEFINE(datapath_tunnel_template_hit);
 BUILD_ASSERT_DECL(OUTER_WORDS * 8 <= OUTER_LEN);
 BUILD_ASSERT_DECL(OUTER_WORDS * 8 >= OUTER_LEN - 4);
 
-#define OUTER_SEARCH_INTERVAL 10000     /* Microseconds. */
+#define OUTER_SEARCH_INTERVAL 10        /* Ticks, of a set. */
 #define OUTER_NOTE_AGE 1000000          /* Microseconds. */
+#define OUTER_IDLE 60000                /* Ticks without a packet. */
+#define OUTER_SWEEP_INTERVAL 4          /* Ticks, from set to set. */
+
+/* What bounds the templates of a thread: in a full set another one takes the place
+ * of the one that was longest without a packet.  One without packets leaves after
+ * a minute, as long as there are packets at all. */
+enum {
+    OUTER_WAYS = 8,
+    OUTER_SETS = 512,                   /* A power of 2. */
+    OUTER_SHAPES = 32,
+};
+BUILD_ASSERT_DECL(OUTER_WAYS <= 8);     /* Bits of 'ways'. */
+
+/* What many templates have in common, however many peers there are. */
+struct outer_shape {
+    uint64_t bits[OUTER_WORDS];
+    const struct dp_netdev_pmd_thread *pmd;
+    odp_port_t port;                    /* That packets come from. */
+    uint32_t n;                         /* Templates.  0: free. */
+};
 
 struct outer {
-    bool valid;
-    odp_port_t port;                    /* That packets come from. */
-    long long int next_search;          /* Microseconds. */
-    uint64_t want[OUTER_WORDS], bits[OUTER_WORDS];
+    uint64_t want[OUTER_WORDS];
+    struct dp_netdev_flow *flow;        /* Not to be touched before the stamp
+                                         * was compared. */
+    odp_port_t pop_port;                /* Of its only action. */
+    uint32_t stamp, used;
+    uint16_t stamp_index;
+    uint8_t shape;
+} OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(sizeof(struct outer) == CACHE_LINE_SIZE);
 
-    ovs_u128 ufid;
-    struct netdev_flow_key flow, mask;  /* The megaflow's match. */
-
-    /* For one batch. */
-    uint64_t batch;
-    struct dp_netdev_flow *current;     /* NULL: has changed. */
-    uint64_t left_batch;                /* A packet went the stock way. */
+/* Templates by port, source and kind: that hash names a set and a tag in it. */
+struct outer_table {
+    struct outer places[OUTER_SETS][OUTER_WAYS];
+    uint16_t tags[OUTER_SETS][OUTER_WAYS];  /* 0: the place is free. */
+    uint32_t next_search[OUTER_SETS];   /* Ticks. */
+    struct outer_shape shapes[OUTER_SHAPES];
+    uint32_t next_sweep;                /* Ticks. */
+    uint32_t hand;                      /* The next set to be swept. */
 };
 
 /* That a port was met, not longer than OUTER_NOTE_AGE ago. */
@@ -64,14 +98,84 @@ struct outer_note {
 enum { OUTER_NOTES = 32 };              /* A power of 2. */
 
 struct outers {
-    uint64_t batch;                     /* Counts them. */
     /* By port.  A later port takes another's place: that one does without
      * templates until it is met again. */
     struct outer_note from[OUTER_NOTES];    /* Received on... */
     struct outer_note into[OUTER_NOTES];    /* ...for this tunnel. */
-    struct outer slots[64];             /* By port, source and kind. */
+    struct outer_table *table;          /* Once there is a note. */
 };
-DEFINE_STATIC_PER_THREAD_DATA(struct outers, outers, { 0 });
+static ovsthread_key_t outers_key;
+
+/* Stamps of megaflows, by UFID.  Each moves on when a megaflow that has it was
+ * removed or got other actions, and before its memory is free for another one. */
+enum { OUTER_STAMPS = 1024 };           /* A power of 2. */
+static atomic_uint32_t outer_stamps[OUTER_STAMPS];
+
+static inline uint16_t
+outer_stamp_index(const ovs_u128 *ufid)
+{
+    return ufid->u32[1] % OUTER_STAMPS;
+}
+
+static inline uint32_t
+outer_stamp(uint16_t index)
+{
+    uint32_t stamp;
+
+    atomic_read_explicit(&outer_stamps[index], &stamp, memory_order_acquire);
+    return stamp;
+}
+
+void
+dp_hook_flow_changed(const ovs_u128 *ufid)
+{
+    uint32_t orig;
+
+    atomic_add_explicit(&outer_stamps[outer_stamp_index(ufid)], 1, &orig,
+                        memory_order_release);
+}
+
+/* Of some milliseconds. */
+static inline uint32_t
+outer_ticks(const struct dp_netdev_pmd_thread *pmd)
+{
+    return pmd->ctx.now >> 10;
+}
+
+static void
+outers_destroy(void *outers_)
+{
+    struct outers *outers = outers_;
+
+    free_cacheline(outers->table);
+    free(outers);
+}
+
+/* Those of the thread, or NULL if it has had nothing to note. */
+static inline struct outers *
+outers_get(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+
+    if (ovsthread_once_start(&once)) {
+        ovsthread_key_create(&outers_key, outers_destroy);
+        ovsthread_once_done(&once);
+    }
+    return ovsthread_getspecific(outers_key);
+}
+
+static struct outers *
+outers_make(void)
+{
+    struct outers *outers = outers_get();
+
+    if (!outers) {
+        outers = xzalloc(sizeof *outers);
+        outers->table = xzalloc_cacheline(sizeof *outers->table);
+        ovsthread_setspecific(outers_key, outers);
+    }
+    return outers;
+}
 
 static inline struct outer_note *
 outer_note(struct outer_note notes[OUTER_NOTES], odp_port_t port)
@@ -104,15 +208,16 @@ outer_note_ours(struct dp_netdev_pmd_thread *pmd, odp_port_t port)
     const struct dp_netdev_rxq *rxq = pmd->ctx.last_rxq;
 
     if (rxq) {
-        struct outers *outers = outers_get();
+        struct outers *outers = outers_make();
 
         outer_take_note(outers->from, rxq->port->port_no, pmd->ctx.now);
         outer_take_note(outers->into, port, pmd->ctx.now);
     }
 }
 
-static inline struct outer *
-outer_slot(struct outers *outers, odp_port_t port, const uint8_t *data)
+/* Of what templates are found by.  The size of the packet has been checked. */
+static inline uint32_t
+outer_hash(odp_port_t port, const uint8_t *data)
 {
     uint32_t mac, ip;
     uint16_t udp_dst;
@@ -122,16 +227,19 @@ outer_slot(struct outers *outers, odp_port_t port, const uint8_t *data)
            sizeof ip);
     memcpy(&udp_dst, data + ETH_HEADER_LEN + IP_HEADER_LEN
                      + offsetof(struct udp_header, udp_dst), sizeof udp_dst);
-    return &outers->slots[hash_3words(mac, ip, (uint32_t) udp_dst << 16
-                                               ^ odp_to_u32(port))
-                          % ARRAY_SIZE(outers->slots)];
+    return hash_3words(mac, ip, (uint32_t) udp_dst << 16 ^ odp_to_u32(port));
 }
 
-static bool
-outer_key_equal(const struct netdev_flow_key *a,
-                const struct netdev_flow_key *b)
+static inline uint32_t
+outer_set(uint32_t hash)
 {
-    return a->len == b->len && !memcmp(&a->mf, &b->mf, a->len);
+    return hash % OUTER_SETS;
+}
+
+static inline uint16_t
+outer_tag(uint32_t hash)
+{
+    return hash >> 16 | 1;
 }
 
 static odp_port_t
@@ -155,11 +263,11 @@ outer_only_pops(const struct dp_netdev_flow *flow)
 /* Wants 'n' bytes of a header, at offset 'ofs', to be as 'value' where 'mask'
  * has ones. */
 static void
-outer_want(struct outer *o, size_t ofs, const void *value_, const void *mask_,
-           size_t n)
+outer_want(struct outer *o, struct outer_shape *shape, size_t ofs,
+           const void *value_, const void *mask_, size_t n)
 {
     const uint8_t *value = value_, *mask = mask_;
-    uint8_t *want = (uint8_t *) o->want, *bits = (uint8_t *) o->bits;
+    uint8_t *want = (uint8_t *) o->want, *bits = (uint8_t *) shape->bits;
 
     for (size_t i = 0; i < n; i++) {
         want[ofs + i] = value[i] & mask[i];
@@ -168,13 +276,15 @@ outer_want(struct outer *o, size_t ofs, const void *value_, const void *mask_,
 }
 
 /* Moves a field of 'value', in the caller, to offset 'OFS' of the template. */
-#define OUTER_FIELD(O, OFS, FIELD)                                      \
-    (outer_want(O, OFS, &value.FIELD, &mask.FIELD, sizeof value.FIELD), \
+#define OUTER_FIELD(OFS, FIELD)                                         \
+    (outer_want(o, shape, OFS, &value.FIELD, &mask.FIELD,               \
+                sizeof value.FIELD),                                    \
      memset(&value.FIELD, 0, sizeof value.FIELD))
 
-/* Makes a template of 'flow'.  Returns false if that can't be. */
+/* Makes a template of 'flow', and its mask.  Returns false if that can't be. */
 static bool
-outer_compose(struct outer *o, const struct dp_netdev_flow *flow)
+outer_compose(struct outer *o, struct outer_shape *shape,
+              const struct dp_netdev_flow *flow)
 {
     const ovs_be16 fragment_bits = htons(IP_MORE_FRAGMENTS
                                          | IP_FRAG_OFF_MASK);
@@ -186,7 +296,7 @@ outer_compose(struct outer *o, const struct dp_netdev_flow *flow)
 
     miniflow_expand(&flow->cr.flow.mf, &value);
     miniflow_expand(&flow->cr.mask->mf, &mask);
-    if (flow->flow.in_port.odp_port != o->port
+    if (flow->flow.in_port.odp_port != shape->port
         || value.dl_type != htons(ETH_TYPE_IP)
         || mask.dl_type != OVS_BE16_MAX
         || value.nw_proto != IPPROTO_UDP || mask.nw_proto != UINT8_MAX) {
@@ -194,22 +304,22 @@ outer_compose(struct outer *o, const struct dp_netdev_flow *flow)
     }
 
     memset(o->want, 0, sizeof o->want);
-    memset(o->bits, 0, sizeof o->bits);
-    outer_want(o, ip + offsetof(struct ip_header, ip_ihl_ver),
+    memset(shape->bits, 0, sizeof shape->bits);
+    outer_want(o, shape, ip + offsetof(struct ip_header, ip_ihl_ver),
                &ip_ihl_ver, &ones, 1);
-    outer_want(o, ip + offsetof(struct ip_header, ip_frag_off),
+    outer_want(o, shape, ip + offsetof(struct ip_header, ip_frag_off),
                &no_fragment, &fragment_bits, sizeof fragment_bits);
 
-    OUTER_FIELD(o, eth + offsetof(struct eth_header, eth_dst), dl_dst);
-    OUTER_FIELD(o, eth + offsetof(struct eth_header, eth_src), dl_src);
-    OUTER_FIELD(o, eth + offsetof(struct eth_header, eth_type), dl_type);
-    OUTER_FIELD(o, ip + offsetof(struct ip_header, ip_tos), nw_tos);
-    OUTER_FIELD(o, ip + offsetof(struct ip_header, ip_ttl), nw_ttl);
-    OUTER_FIELD(o, ip + offsetof(struct ip_header, ip_proto), nw_proto);
-    OUTER_FIELD(o, ip + offsetof(struct ip_header, ip_src), nw_src);
-    OUTER_FIELD(o, ip + offsetof(struct ip_header, ip_dst), nw_dst);
-    OUTER_FIELD(o, udp + offsetof(struct udp_header, udp_src), tp_src);
-    OUTER_FIELD(o, udp + offsetof(struct udp_header, udp_dst), tp_dst);
+    OUTER_FIELD(eth + offsetof(struct eth_header, eth_dst), dl_dst);
+    OUTER_FIELD(eth + offsetof(struct eth_header, eth_src), dl_src);
+    OUTER_FIELD(eth + offsetof(struct eth_header, eth_type), dl_type);
+    OUTER_FIELD(ip + offsetof(struct ip_header, ip_tos), nw_tos);
+    OUTER_FIELD(ip + offsetof(struct ip_header, ip_ttl), nw_ttl);
+    OUTER_FIELD(ip + offsetof(struct ip_header, ip_proto), nw_proto);
+    OUTER_FIELD(ip + offsetof(struct ip_header, ip_src), nw_src);
+    OUTER_FIELD(ip + offsetof(struct ip_header, ip_dst), nw_dst);
+    OUTER_FIELD(udp + offsetof(struct udp_header, udp_src), tp_src);
+    OUTER_FIELD(udp + offsetof(struct udp_header, udp_dst), tp_dst);
 
     /* A classifier holds the megaflows of one port.  All else is zero in a
      * packet that was just received and looks like this. */
@@ -217,61 +327,142 @@ outer_compose(struct outer *o, const struct dp_netdev_flow *flow)
     return is_all_zeros(&value, sizeof value);
 }
 
-/* Looks for a template for packets like 'packet' from 'port', to replace
- * '*o'. */
-static void
-outer_search(struct outer *o, struct dp_netdev_pmd_thread *pmd,
-             odp_port_t port, struct dp_packet *packet)
+/* Has the table hold 'shape', too.  Returns its place, or -1 if there is no room. */
+static int
+outer_shape_place(struct outer_table *t, const struct outer_shape *shape)
 {
-    struct netdev_flow_key key;
-    struct dp_netdev_flow *flow;
+    int place = -1;
 
-    o->next_search = pmd->ctx.now + OUTER_SEARCH_INTERVAL;
+    for (int i = 0; i < OUTER_SHAPES; i++) {
+        const struct outer_shape *other = &t->shapes[i];
+
+        if (!other->n) {
+            place = place < 0 ? i : place;
+        } else if (other->pmd == shape->pmd && other->port == shape->port
+                   && !memcmp(other->bits, shape->bits, sizeof shape->bits)) {
+            return i;
+        }
+    }
+    if (place >= 0) {
+        t->shapes[place] = *shape;
+        t->shapes[place].n = 0;
+    }
+    return place;
+}
+
+static void
+outer_leave(struct outer_table *t, uint32_t set, int way)
+{
+    t->tags[set][way] = 0;
+    t->shapes[t->places[set][way].shape].n--;
+}
+
+/* A free place of the set, which may be that of the one longest unused. */
+static int
+outer_make_room(struct outer_table *t, uint32_t set, uint32_t ticks)
+{
+    const struct outer *places = t->places[set];
+    int oldest = 0;
+
+    for (int way = 0; way < OUTER_WAYS; way++) {
+        if (!t->tags[set][way]) {
+            return way;
+        }
+        if (ticks - places[way].used > ticks - places[oldest].used) {
+            oldest = way;
+        }
+    }
+    outer_leave(t, set, oldest);
+    COVERAGE_INC(datapath_tunnel_template_evicted);
+    return oldest;
+}
+
+/* True if 'flow' is what the thread's table of megaflows has and does nothing but to
+ * take off a tunnel's headers. */
+static bool
+outer_is_present(const struct dp_netdev_pmd_thread *pmd,
+                 const struct dp_netdev_flow *flow)
+{
+    return (dp_netdev_pmd_find_flow(pmd, &flow->ufid, NULL, 0) == flow
+            && outer_only_pops(flow));
+}
+
+/* Looks for a template for packets like 'packet' from 'port', with 'hash'. */
+static void
+outer_search(struct outer_table *t, struct dp_netdev_pmd_thread *pmd,
+             odp_port_t port, struct dp_packet *packet, uint32_t hash)
+{
+    struct outer_shape shape = { .pmd = pmd, .port = port };
+    const uint32_t ticks = outer_ticks(pmd), set = outer_set(hash);
+    struct netdev_flow_key key;
+    struct outer o;
+    int place, way;
+
+    t->next_search[set] = ticks + OUTER_SEARCH_INTERVAL;
     pkt_metadata_init(&packet->md, port);
     miniflow_extract(packet, &key.mf);
-    flow = dp_netdev_pmd_lookup_flow(pmd, &key, NULL);
-    if (flow && outer_only_pops(flow)) {
-        o->port = port;
-        o->ufid = flow->ufid;
-        netdev_flow_key_clone(&o->flow, &flow->cr.flow);
-        netdev_flow_key_clone(&o->mask, flow->cr.mask);
-        o->valid = outer_compose(o, flow);
+    o.flow = dp_netdev_pmd_lookup_flow(pmd, &key, NULL);
+    if (!o.flow) {
+        return;
+    }
+    /* The stamp first: what changes from here on has a later one. */
+    o.stamp_index = outer_stamp_index(&o.flow->ufid);
+    o.stamp = outer_stamp(o.stamp_index);
+    if (!outer_is_present(pmd, o.flow)
+        || !outer_compose(&o, &shape, o.flow)) {
+        return;
+    }
+    place = outer_shape_place(t, &shape);
+    if (place < 0) {
+        COVERAGE_INC(datapath_tunnel_template_refused);
+        return;
+    }
+    way = outer_make_room(t, set, ticks);
+    o.pop_port = outer_pop_port(o.flow);
+    o.used = ticks;
+    o.shape = place;
+    t->places[set][way] = o;
+    t->tags[set][way] = outer_tag(hash);
+    t->shapes[place].n++;
+    COVERAGE_INC(datapath_tunnel_template_new);
+}
+
+/* Now and then looks whether the templates of another set are out of use. */
+static void
+outer_sweep(struct outer_table *t, uint32_t ticks)
+{
+    const uint32_t set = t->hand;
+
+    if (OVS_LIKELY((int32_t) (ticks - t->next_sweep) < 0)) {
+        return;
+    }
+    t->next_sweep = ticks + OUTER_SWEEP_INTERVAL;
+    t->hand = (set + 1) % OUTER_SETS;
+    for (int way = 0; way < OUTER_WAYS; way++) {
+        if (t->tags[set][way]
+            && ticks - t->places[set][way].used >= OUTER_IDLE) {
+            outer_leave(t, set, way);
+            COVERAGE_INC(datapath_tunnel_template_idle);
+        }
     }
 }
 
-/* The template's megaflow, or NULL if that is not what it was, or its tunnel
- * not one of ours any more. */
-static struct dp_netdev_flow *
-outer_flow(struct outers *outers, const struct outer *o,
-           const struct dp_netdev_pmd_thread *pmd)
-{
-    struct dp_netdev_flow *flow = dp_netdev_pmd_find_flow(pmd, &o->ufid,
-                                                          NULL, 0);
-
-    return (flow
-            && outer_key_equal(&o->flow, &flow->cr.flow)
-            && outer_key_equal(&o->mask, flow->cr.mask)
-            && outer_only_pops(flow)
-            && outer_is_noted(outers->into, outer_pop_port(flow),
-                              pmd->ctx.now)
-            ? flow : NULL);
-}
-
 static inline bool
-outer_fits(const struct outer *o, odp_port_t port, const uint8_t *data,
-           size_t size)
+outer_fits(const struct outer *o, const struct outer_shape *shape,
+           const struct dp_netdev_pmd_thread *pmd, odp_port_t port,
+           const uint8_t *data, size_t size)
 {
     const struct ip_header *ip;
     uint64_t differs = 0;
 
-    if (!o->valid || o->port != port) {
+    if (shape->port != port || shape->pmd != pmd) {
         return false;
     }
     for (size_t i = 0; i < OUTER_WORDS; i++) {
         uint64_t word;
 
         memcpy(&word, data + i * sizeof word, sizeof word);
-        differs |= (word & o->bits[i]) ^ o->want[i];
+        differs |= (word & shape->bits[i]) ^ o->want[i];
     }
     ip = ALIGNED_CAST(const struct ip_header *, data + ETH_HEADER_LEN);
     return (!differs
@@ -294,63 +485,144 @@ outer_prepare(struct dp_packet *packet, odp_port_t port)
                                       - ntohs(ip->ip_tot_len));
 }
 
-/* The megaflow that 'packet' from 'port' hits, if there is a template of
- * it, and no packet of 'o' was left to the stock way in this batch. */
-static inline struct dp_netdev_flow *
-outer_find(struct dp_netdev_pmd_thread *pmd, struct outers *outers,
-           struct outer *o, odp_port_t port, struct dp_packet *packet)
+/* A batch, stage by stage. */
+struct outer_batch {
+    struct dp_netdev_pmd_thread *pmd;
+    struct outer_table *table;
+    odp_port_t port;
+    /* Of each packet: */
+    uint32_t hashes[NETDEV_MAX_BURST];
+    uint8_t ways[NETDEV_MAX_BURST];     /* See outer_ways(). */
+    struct outer *found[NETDEV_MAX_BURST];
+    /* Of packets that went the stock way. */
+    uint32_t left[NETDEV_MAX_BURST];
+    size_t n_left;
+};
+
+/* The places of the set that 'packet's template may have, a bit each. */
+static inline unsigned int
+outer_ways(const struct outer_table *t, uint32_t hash)
 {
-    if (OVS_UNLIKELY(o->left_batch == outers->batch)) {
-        return NULL;
+    const uint16_t *tags = t->tags[outer_set(hash)];
+    const uint16_t tag = outer_tag(hash);
+    unsigned int ways = 0;              /* No branch that can't be foreseen. */
+
+    for (int way = 0; way < OUTER_WAYS; way++) {
+        ways |= (unsigned int) (tags[way] == tag) << way;
     }
-    if (OVS_UNLIKELY(!outer_fits(o, port, dp_packet_data(packet),
-                                 dp_packet_size(packet)))) {
-        if (pmd->ctx.now >= o->next_search) {
-            outer_search(o, pmd, port, packet);
+    return ways;
+}
+
+/* Starts to fetch the templates that 'packet' may fit. */
+static inline void
+outer_fetch(struct outer_batch *ob, size_t i, struct dp_packet *packet)
+{
+    uint32_t hash;
+
+    if (OVS_UNLIKELY(dp_packet_size(packet) < OUTER_LEN)) {
+        ob->ways[i] = 0;
+        return;
+    }
+    hash = outer_hash(ob->port, dp_packet_data(packet));
+    ob->hashes[i] = hash;
+    ob->ways[i] = outer_ways(ob->table, hash);
+    for (unsigned int ways = ob->ways[i]; ways;
+         ways = zero_rightmost_1bit(ways)) {
+        OVS_PREFETCH(&ob->table->places[outer_set(hash)][raw_ctz(ways)]);
+    }
+}
+
+/* Finds the template that 'packet' fits, and starts to fetch what it counts for. */
+static inline void
+outer_find(struct outer_batch *ob, size_t i, struct dp_packet *packet)
+{
+    struct outer_table *t = ob->table;
+
+    ob->found[i] = NULL;
+    for (unsigned int ways = ob->ways[i]; ways;
+         ways = zero_rightmost_1bit(ways)) {
+        const uint32_t set = outer_set(ob->hashes[i]);
+        const int way = raw_ctz(ways);
+        struct outer *o = &t->places[set][way];
+
+        if (!t->tags[set][way]          /* Has left just now. */
+            || !outer_fits(o, &t->shapes[o->shape], ob->pmd, ob->port,
+                           dp_packet_data(packet), dp_packet_size(packet))) {
+            continue;
         }
-        return NULL;
+        if (OVS_UNLIKELY(o->stamp != outer_stamp(o->stamp_index))) {
+            outer_leave(t, set, way);
+            t->next_search[set] = outer_ticks(ob->pmd);
+            continue;
+        }
+        OVS_PREFETCH_WRITE(&o->flow->stats.used);
+        OVS_PREFETCH_WRITE(&o->flow->stats.tcp_flags);
+        ob->found[i] = o;
+        return;
     }
-    if (o->batch != outers->batch) {
-        o->batch = outers->batch;
-        o->current = outer_flow(outers, o, pmd);
-        o->valid = o->current != NULL;
+}
+
+static inline bool
+outer_has_left(const struct outer_batch *ob, uint32_t hash)
+{
+    for (size_t i = 0; i < ob->n_left; i++) {
+        if (ob->left[i] == hash) {
+            return true;
+        }
     }
-    return o->current;
+    return false;
 }
 
 /* Moves packets from 'batch' to 'taken' for whose headers there is a template,
- * all of one action, and credits their megaflows.  Returns the first one's. */
+ * all for one tunnel, '*pop_port', and credits their megaflows.  Returns the
+ * first one's. */
 static const struct dp_netdev_flow *
-outer_sort(struct dp_netdev_pmd_thread *pmd, struct outers *outers,
-           struct dp_packet_batch *batch, odp_port_t port,
-           struct dp_packet_batch *taken)
+outer_sort(struct outer_batch *ob, struct outers *outers,
+           struct dp_packet_batch *batch, struct dp_packet_batch *taken,
+           odp_port_t *pop_port)
 {
+    struct dp_netdev_pmd_thread *pmd = ob->pmd;
     const size_t n = dp_packet_batch_size(batch);
+    const uint32_t ticks = outer_ticks(pmd);
     const struct dp_netdev_flow *first = NULL;
+    struct dp_packet *unknown = NULL;
     struct dp_packet *packet;
+    uint32_t unknown_hash = 0;
     size_t i;
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        struct dp_netdev_flow *flow;
-        struct outer *o;
+        const uint32_t hash = ob->hashes[i];
+        struct outer *o = ob->found[i];
 
         if (OVS_UNLIKELY(dp_packet_size(packet) < OUTER_LEN)) {
             dp_packet_batch_refill(batch, packet, i);
             continue;
         }
-        o = outer_slot(outers, port, dp_packet_data(packet));
-        flow = outer_find(pmd, outers, o, port, packet);
-        first = first ? first : flow;
-        if (flow && (flow == first
-                     || outer_pop_port(flow) == outer_pop_port(first))) {
-            outer_prepare(packet, port);
-            dp_netdev_flow_used(flow, 1, dp_packet_size(packet), 0,
+        if (OVS_LIKELY(o)
+            && OVS_LIKELY(!outer_has_left(ob, hash))
+            && OVS_LIKELY(first ? o->pop_port == *pop_port
+                          : outer_is_noted(outers->into, o->pop_port,
+                                           pmd->ctx.now))) {
+            first = first ? first : o->flow;
+            *pop_port = o->pop_port;
+            o->used = ticks;
+            outer_prepare(packet, ob->port);
+            dp_netdev_flow_used(o->flow, 1, dp_packet_size(packet), 0,
                                 pmd->ctx.now / 1000);
             dp_packet_batch_add(taken, packet);
         } else {
-            o->left_batch = outers->batch;
+            if (!o && !unknown
+                && (int32_t) (ticks - ob->table->next_search[outer_set(hash)])
+                   >= 0) {
+                unknown = packet;
+                unknown_hash = hash;
+            }
+            ob->left[ob->n_left++] = hash;
             dp_packet_batch_refill(batch, packet, i);
         }
+    }
+    if (OVS_UNLIKELY(unknown)) {
+        outer_search(ob->table, pmd, ob->port, unknown, unknown_hash);
     }
     return first;
 }
@@ -365,28 +637,44 @@ outer_take(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
     const struct dp_netdev_flow *first;
     struct dp_packet_batch taken;
     struct dp_packet *packet;
+    struct outer_batch ob;
+    odp_port_t pop_port;
 
-    if (!outer_is_noted(outers->from, port, pmd->ctx.now)) {
+    if (!outers || !outer_is_noted(outers->from, port, pmd->ctx.now)) {
         return;
     }
+    ob.pmd = pmd;
+    ob.table = outers->table;
+    ob.port = port;
+    ob.n_left = 0;
+    outer_sweep(ob.table, outer_ticks(pmd));
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         OVS_PREFETCH(dp_packet_data(packet));
     }
-    outers->batch++;
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        outer_fetch(&ob, i, packet);
+    }
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        outer_find(&ob, i, packet);
+    }
     dp_packet_batch_init(&taken);
-    first = outer_sort(pmd, outers, batch, port, &taken);
+    first = outer_sort(&ob, outers, batch, &taken, &pop_port);
 
     const size_t n_taken = dp_packet_batch_size(&taken);
     if (n_taken) {
         struct pmd_perf_stats *perf = &pmd->perf_stats;
-        const struct dp_netdev_actions *actions
-            = dp_netdev_flow_get_actions(first);
+        /* The megaflow's may be others by now, and aren't those of all. */
+        const struct {
+            struct nlattr nla;
+            odp_port_t port;
+        } pop = { { sizeof pop, OVS_ACTION_ATTR_TUNNEL_POP }, pop_port };
+        BUILD_ASSERT_DECL(sizeof pop == NLA_HDRLEN + sizeof(odp_port_t));
 
         pmd_perf_update_counter(perf, PMD_STAT_RECV, n_taken);
         pmd_perf_update_counter(perf, PMD_STAT_MASKED_HIT, n_taken);
         pmd_perf_update_counter(perf, PMD_STAT_MASKED_LOOKUP, n_taken);
         COVERAGE_ADD(datapath_tunnel_template_hit, n_taken);
         dp_netdev_execute_actions(pmd, &taken, true, &first->flow,
-                                  actions->actions, actions->size);
+                                  &pop.nla, sizeof pop);
     }
 }

@@ -75,6 +75,8 @@ bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
 void dp_hook_idle(struct dp_netdev_pmd_thread *);
 /* Before a PMD thread without ports waits for some. */
 void dp_hook_unused(struct dp_netdev_pmd_thread *);
+/* A megaflow of a thread was removed from its table, or got other actions. */
+void dp_hook_flow_changed(const ovs_u128 *ufid);
 void dp_hook_rule_inserted(struct ofproto *, struct rule *);
 void dp_hook_rule_removed(struct ofproto *, struct rule *);
 void dp_hook_group_removed(struct ofproto *, uint32_t group_id);

@@ -395,6 +395,7 @@ tests_unit_test_tunnel_template_SOURCES = \
 	tests/unit/test-tunnel-template.c \
 	tests/unit/train.h
 tests_unit_test_tunnel_template_LDADD = $(UNIT_LIBS)
+tests_unit_test_tunnel_template_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_usec
 
 tests_unit_test_turn_SOURCES = \
 	tests/unit/test-turn.c \

@@ -20,11 +20,33 @@
 #include "random.h"
 #include "test-run.h"
 #include "test-seed.h"
-#include "timeval.h"
 #include "train.h"
 #include "util.h"
 
 extern struct coverage_counter counter_datapath_tunnel_template_hit;
+extern struct coverage_counter counter_datapath_tunnel_template_new;
+extern struct coverage_counter counter_datapath_tunnel_template_idle;
+extern struct coverage_counter counter_datapath_tunnel_template_evicted;
+extern struct coverage_counter counter_datapath_tunnel_template_refused;
+
+enum {
+    N_PLACES = 4096,                    /* Templates of a thread. */
+    N_SHAPES = 32,                      /* Masks that they may have. */
+    IDLE_MS = 63000,                    /* After which they leave; and a round */
+    SWEEP_MS = 3000                     /* of who looks for those. */
+};
+
+/* The clock of packet threads. */
+static long long int ahead_us;
+
+long long int __real_time_usec(void);
+long long int __wrap_time_usec(void);
+
+long long int
+__wrap_time_usec(void)
+{
+    return __real_time_usec() + ahead_us;
+}
 
 static void
 train_sent(struct netdev *netdev OVS_UNUSED, struct dp_packet_batch *batch)
@@ -34,11 +56,14 @@ train_sent(struct netdev *netdev OVS_UNUSED, struct dp_packet_batch *batch)
 
 static odp_port_t train_port, geneve_port, vxlan_port;
 
+#define TTL 64                          /* Outside. */
+
 /* A tunnel's packets that the underlay sends to 'pop'. */
 struct peer {
     ovs_be32 src, dst;
     uint16_t udp_dst;
-    odp_port_t pop;
+    odp_port_t pop;                     /* ODPP_NONE: drops them. */
+    uint8_t ttl_mask;                   /* Of 64, which all have. */
     ovs_u128 ufid;
     uint64_t n_sent;
     uint32_t next_sent, next_seen;      /* Numbers in packets. */
@@ -54,6 +79,7 @@ peer_flow(const struct peer *p, struct flow *flow, struct flow *mask)
     flow->nw_dst = p->dst;
     flow->nw_proto = IPPROTO_UDP;
     flow->tp_dst = htons(p->udp_dst);
+    flow->nw_ttl = TTL & p->ttl_mask;
 
     memset(mask, 0, sizeof *mask);
     mask->in_port.odp_port = u32_to_odp(UINT32_MAX);
@@ -62,11 +88,12 @@ peer_flow(const struct peer *p, struct flow *flow, struct flow *mask)
     mask->nw_proto = UINT8_MAX;
     mask->nw_frag = FLOW_NW_FRAG_MASK;
     mask->tp_dst = OVS_BE16_MAX;
+    mask->nw_ttl = p->ttl_mask;
 }
 
-/* The megaflow that the underlay's bridge would have made. */
+/* Makes, or changes, the megaflow that the underlay's bridge would have made. */
 static void
-peer_install(struct peer *p)
+peer_put(struct peer *p, enum dpif_flow_put_flags flags)
 {
     struct odputil_keybuf key_buf, mask_buf;
     struct odp_flow_key_parms parms;
@@ -83,14 +110,39 @@ peer_install(struct peer *p)
     parms.key_buf = &key;
     odp_flow_key_from_mask(&parms, &mask);
     ofpbuf_use_stub(&actions, actions_stub, sizeof actions_stub);
-    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_TUNNEL_POP, p->pop);
+    if (p->pop != ODPP_NONE) {
+        nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_TUNNEL_POP, p->pop);
+    }
 
     odp_flow_key_hash(key.data, key.size, &p->ufid);
-    ck_assert_int_eq(dpif_flow_put(dpif, DPIF_FP_CREATE, key.data, key.size,
+    ck_assert_int_eq(dpif_flow_put(dpif, flags, key.data, key.size,
                                    mask.data, mask.size, actions.data,
                                    actions.size, &p->ufid,
                                    PMD_ID_NULL, NULL), 0);
     ofpbuf_uninit(&actions);
+}
+
+static void
+peer_delete(const struct peer *p)
+{
+    struct dpif_op op = { .type = DPIF_OP_FLOW_DEL };
+    struct odputil_keybuf key_buf;
+    struct odp_flow_key_parms parms;
+    struct dpif_op *ops = &op;
+    struct flow flow, wc;
+    struct ofpbuf key;
+
+    peer_flow(p, &flow, &wc);
+    parms = (struct odp_flow_key_parms) { .flow = &flow, .mask = &wc,
+        .support = { .max_vlan_headers = 1, .recirc = true } };
+    ofpbuf_use_stack(&key, &key_buf, sizeof key_buf);
+    odp_flow_key_from_flow(&parms, &key);
+    op.flow_del.key = key.data;
+    op.flow_del.key_len = key.size;
+    op.flow_del.ufid = &p->ufid;
+    op.flow_del.pmd_id = PMD_ID_NULL;
+    dpif_operate(dpif, &ops, 1, DPIF_OFFLOAD_AUTO);
+    ck_assert_int_eq(op.error, 0);
 }
 
 static uint64_t
@@ -136,7 +188,7 @@ peer_packet(struct peer *p, uint32_t index, uint8_t tos)
     ip->ip_ihl_ver = IP_IHL_VER(5, 4);
     ip->ip_tos = tos;
     ip->ip_tot_len = htons(IP_HEADER_LEN + udp_len);
-    ip->ip_ttl = 64;
+    ip->ip_ttl = TTL;
     ip->ip_proto = IPPROTO_UDP;
     put_16aligned_be32(&ip->ip_src, p->src);
     put_16aligned_be32(&ip->ip_dst, p->dst);
@@ -164,7 +216,7 @@ peer_packet(struct peer *p, uint32_t index, uint8_t tos)
 
 /* Hooks. */
 
-static struct peer peers[8];
+static struct peer peers[5000];
 static bool ours;                       /* Is the bridge behind the tunnels? */
 static bool vxlan_ours;                 /* Also behind VXLAN? */
 static size_t n_disorder, n_mistaken, n_decapsulated;
@@ -232,6 +284,10 @@ setup(void)
     ours = vxlan_ours = true;
     n_disorder = n_mistaken = n_decapsulated = 0;
     template_hits();
+    counter_datapath_tunnel_template_new.count();
+    counter_datapath_tunnel_template_idle.count();
+    counter_datapath_tunnel_template_evicted.count();
+    counter_datapath_tunnel_template_refused.count();
 }
 
 static void
@@ -248,12 +304,12 @@ add_peer(size_t i, uint32_t src, uint32_t dst, uint16_t udp_dst,
     peers[i] = (struct peer) { .src = htonl(0x0a000000 + src),
                                .dst = htonl(0x0a000000 + dst),
                                .udp_dst = udp_dst, .pop = pop };
-    peer_install(&peers[i]);
+    peer_put(&peers[i], DPIF_FP_CREATE);
 }
 
 /* Receives a batch of the packets of 'indexes'. */
 static void
-receive(const uint8_t *indexes, size_t n, uint8_t tos)
+receive(const uint16_t *indexes, size_t n, uint8_t tos)
 {
     for (size_t i = 0; i < n; i++) {
         dp_packet_batch_add(&train, peer_packet(&peers[indexes[i]],
@@ -261,7 +317,7 @@ receive(const uint8_t *indexes, size_t n, uint8_t tos)
     }
     dpif_run(dpif);
     ck_assert(dp_packet_batch_is_empty(&train));
-    xnanosleep(1000 * 1000);            /* Searches are at least 10 ms apart. */
+    ahead_us += 1000;                   /* Searches are some 10 ms apart. */
 }
 
 enum { MANY = 200 };                    /* Batches. */
@@ -269,7 +325,7 @@ enum { MANY = 200 };                    /* Batches. */
 /* As long as there is no template, and after. */
 START_TEST(test_keeps_order)
 {
-    static const uint8_t four[] = { 0, 0, 0, 0 };
+    static const uint16_t four[] = { 0, 0, 0, 0 };
     size_t hits = 0;
     int i;
 
@@ -287,7 +343,7 @@ END_TEST
 /* Megaflows that share a peer, tunnels of two kinds. */
 START_TEST(test_tells_apart)
 {
-    static const uint8_t mixed[] = { 0, 1, 1, 2, 0, 1, 2, 2 };
+    static const uint16_t mixed[] = { 0, 1, 1, 2, 0, 1, 2, 2 };
     size_t hits = 0;
 
     add_peer(0, 1, 2, 6081, geneve_port);
@@ -309,7 +365,7 @@ END_TEST
 /* Tunnels whose packets nobody takes here, then somebody, then nobody. */
 START_TEST(test_ours_alone)
 {
-    static const uint8_t two[] = { 0, 0 };
+    static const uint16_t two[] = { 0, 0 };
     int i;
 
     ours = false;
@@ -341,7 +397,7 @@ END_TEST
 /* Of two tunnels from the same port. */
 START_TEST(test_one_of_two)
 {
-    static const uint8_t geneve[] = { 0, 0 }, vxlan[] = { 1, 1 };
+    static const uint16_t geneve[] = { 0, 0 }, vxlan[] = { 1, 1 };
     size_t hits = 0;
 
     vxlan_ours = false;
@@ -360,7 +416,7 @@ END_TEST
 /* A peer's two tunnels don't drive each other out. */
 START_TEST(test_side_by_side)
 {
-    static const uint8_t geneve[] = { 0 }, vxlan[] = { 1 };
+    static const uint16_t geneve[] = { 0 }, vxlan[] = { 1 };
     size_t n_in_a_row = 0;
 
     add_peer(0, 1, 2, 6081, geneve_port);
@@ -373,30 +429,257 @@ START_TEST(test_side_by_side)
 }
 END_TEST
 
+static void
+check_counts(size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_uint_eq(peer_count(&peers[i]), peers[i].n_sent);
+    }
+}
+
 START_TEST(test_random)
 {
+    enum { N_RANDOM = 8 };
+
     test_seed_random();
-    for (int i = 0; i < ARRAY_SIZE(peers); i++) {
+    for (int i = 0; i < N_RANDOM; i++) {
         /* Destinations differ, or else megaflows would overlap. */
         add_peer(i, random_range(2), 16 + i,
                  random_range(2) ? 6081 : 4789,
                  random_range(2) ? geneve_port : vxlan_port);
     }
     for (int i = 0; i < MANY; i++) {
-        uint8_t indexes[NETDEV_MAX_BURST];
+        uint16_t indexes[NETDEV_MAX_BURST];
         size_t n = 1 + random_range(ARRAY_SIZE(indexes));
 
         for (size_t j = 0; j < n; j++) {
-            indexes[j] = random_range(ARRAY_SIZE(peers));
+            indexes[j] = random_range(N_RANDOM);
         }
         receive(indexes, n, random_range(3) ? 0 : 0x20);
     }
     ck_assert_uint_gt(template_hits(), 0);
     ck_assert_uint_eq(n_mistaken, 0);
     ck_assert_uint_eq(n_disorder, 0);
-    for (int i = 0; i < ARRAY_SIZE(peers); i++) {
-        ck_assert_uint_eq(peer_count(&peers[i]), peers[i].n_sent);
+    check_counts(N_RANDOM);
+}
+END_TEST
+
+/* Flows that change while there is a template of them, and those beside them. */
+START_TEST(test_changes_bite)
+{
+    static const uint16_t three[] = { 0, 1, 2 };
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        add_peer(i, 1 + i, 20, 6081, geneve_port);
     }
+    for (i = 0; i < MANY && template_hits() < 3; i++) {
+        receive(three, 3, 0);
+    }
+    ck_assert_int_lt(i, MANY);
+
+    n_decapsulated = 0;
+    peers[1].pop = ODPP_NONE;
+    peer_put(&peers[1], DPIF_FP_MODIFY);
+    receive(three, 3, 0);
+    ck_assert_uint_eq(template_hits(), 2);
+    ck_assert_uint_eq(n_decapsulated, 2);
+
+    peers[0].pop = vxlan_port;
+    peer_put(&peers[0], DPIF_FP_MODIFY);
+    receive(three, 1, 0);
+    ck_assert_uint_eq(template_hits(), 0);
+
+    n_decapsulated = 0;
+    peer_delete(&peers[2]);
+    receive(&three[2], 1, 0);
+    ck_assert_uint_eq(template_hits(), 0);
+    ck_assert_uint_eq(n_decapsulated, 0);
+
+    /* Another flow, which the old one's template would fit. */
+    peers[2].pop = ODPP_NONE;
+    peer_put(&peers[2], DPIF_FP_CREATE);
+    for (i = 0; i < MANY; i++) {
+        receive(&three[2], 1, 0);
+    }
+    ck_assert_uint_eq(n_decapsulated, 0);
+    ck_assert_uint_eq(template_hits(), 0);
+}
+END_TEST
+
+/* One that isn't as it was any more is looked for again at once, not only after
+ * as long as one that there is none of. */
+START_TEST(test_comes_back)
+{
+    static const uint16_t one[] = { 0 };
+    int i;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    for (i = 0; i < MANY && !template_hits(); i++) {
+        receive(one, 1, 0);
+    }
+    ck_assert_int_lt(i, MANY);
+    for (i = 0; i < 3; i++) {
+        peer_put(&peers[0], DPIF_FP_MODIFY);
+        receive(one, 1, 0);
+        ck_assert_uint_eq(template_hits(), 0);
+        receive(one, 1, 0);
+        ck_assert_uint_eq(template_hits(), 1);
+    }
+}
+END_TEST
+
+/* Packets of all of 'n' peers, in turn. */
+static void
+receive_round(size_t n)
+{
+    uint16_t indexes[NETDEV_MAX_BURST];
+
+    for (size_t first = 0; first < n; first += ARRAY_SIZE(indexes)) {
+        size_t i;
+
+        for (i = 0; i < ARRAY_SIZE(indexes) && first + i < n; i++) {
+            indexes[i] = first + i;
+        }
+        receive(indexes, i, 0);
+    }
+}
+
+/* Time passes, and batches of the first peer with it, which let sets be swept. */
+static void
+pass_ms(long long int ms)
+{
+    static const uint16_t one[] = { 0 };
+
+    for (long long int i = 0; i < ms; i++) {
+        receive(one, 1, 0);
+    }
+}
+
+/* All templates but the first peer's leave. */
+static void
+forget_others(void)
+{
+    pass_ms(IDLE_MS + SWEEP_MS);
+    counter_datapath_tunnel_template_new.count();
+    counter_datapath_tunnel_template_idle.count();
+    counter_datapath_tunnel_template_evicted.count();
+    template_hits();
+}
+
+/* Each batch is of other peers, as it is where many Pods talk to many Nodes. */
+START_TEST(test_many_peers)
+{
+    enum { N = 800 };
+    size_t hits = 0;
+    int i;
+
+    for (i = 0; i < N; i++) {
+        add_peer(i, 1 + i, 2000, 6081, geneve_port);
+        if (!i) {
+            forget_others();
+        }
+    }
+    for (i = 0; i < 10 * MANY && hits < N; i++) {
+        receive_round(N);
+        hits = template_hits();
+    }
+    ck_assert_uint_eq(hits, N);
+    ck_assert_uint_eq(counter_datapath_tunnel_template_evicted.count(), 0);
+    ck_assert_uint_eq(n_disorder, 0);
+    ck_assert_uint_eq(n_mistaken, 0);
+    check_counts(N);
+}
+END_TEST
+
+START_TEST(test_full)
+{
+    static const uint16_t kept[] = { 0 };
+    size_t n_evicted = 0;
+
+    for (int i = 0; i < ARRAY_SIZE(peers); i++) {
+        add_peer(i, 1 + i, 8000, 6081, geneve_port);
+    }
+    for (int i = 0; i < MANY; i++) {
+        receive(kept, 1, 0);
+    }
+    ck_assert_uint_gt(template_hits(), 0);
+    for (size_t i = 1; i < ARRAY_SIZE(peers); i++) {
+        const uint16_t other[] = { i };
+
+        receive(other, 1, 0);
+        n_evicted += counter_datapath_tunnel_template_evicted.count();
+        /* Who is in use stays. */
+        template_hits();
+        receive(kept, 1, 0);
+        ck_assert_uint_eq(template_hits(), 1);
+    }
+    ck_assert_uint_ge(n_evicted, ARRAY_SIZE(peers) - N_PLACES);
+    ck_assert_uint_eq(n_disorder, 0);
+    ck_assert_uint_eq(n_mistaken, 0);
+    check_counts(ARRAY_SIZE(peers));
+}
+END_TEST
+
+START_TEST(test_idle)
+{
+    static const uint16_t other[] = { 1 };
+    int i;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    add_peer(1, 3, 4, 6081, geneve_port);
+    forget_others();
+    for (i = 0; i < MANY && !template_hits(); i++) {
+        receive(other, 1, 0);
+    }
+    ck_assert_int_lt(i, MANY);
+    pass_ms(IDLE_MS - 2 * SWEEP_MS);
+    ck_assert_uint_eq(counter_datapath_tunnel_template_idle.count(), 0);
+    template_hits();
+    receive(other, 1, 0);
+    ck_assert_uint_eq(template_hits(), 1);
+
+    pass_ms(IDLE_MS + SWEEP_MS);
+    ck_assert_uint_eq(counter_datapath_tunnel_template_idle.count(), 1);
+    template_hits();
+    receive(other, 1, 0);
+    ck_assert_uint_eq(template_hits(), 0);
+}
+END_TEST
+
+START_TEST(test_masks)
+{
+    enum { N = N_SHAPES + 1 };
+    size_t n_made;
+
+    for (int i = 0; i < N; i++) {
+        add_peer(i, 1 + i, 100, 6081, geneve_port);
+        if (i) {
+            peer_delete(&peers[i]);
+            peers[i].ttl_mask = i;
+            peer_put(&peers[i], DPIF_FP_CREATE);
+        } else {
+            forget_others();
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        receive_round(N);
+    }
+    n_made = counter_datapath_tunnel_template_new.count();
+    ck_assert_uint_eq(n_made, N_SHAPES - 1);    /* The first one is there. */
+    ck_assert_uint_gt(counter_datapath_tunnel_template_refused.count(), 0);
+    ck_assert_uint_eq(counter_datapath_tunnel_template_evicted.count(), 0);
+
+    /* A mask that none has any more makes room. */
+    peer_delete(&peers[0]);
+    for (int i = 0; i < MANY; i++) {
+        receive_round(N);
+    }
+    ck_assert_uint_eq(counter_datapath_tunnel_template_new.count(), 1);
+    template_hits();
+    receive_round(N);
+    ck_assert_uint_eq(template_hits(), N_SHAPES);
+    ck_assert_uint_eq(n_mistaken, 0);
 }
 END_TEST
 
@@ -416,5 +699,11 @@ main(void)
     tcase_add_test(tc, test_tells_apart);
     tcase_add_test(tc, test_side_by_side);
     tcase_add_test(tc, test_random);
+    tcase_add_test(tc, test_changes_bite);
+    tcase_add_test(tc, test_comes_back);
+    tcase_add_test(tc, test_many_peers);
+    tcase_add_test(tc, test_full);
+    tcase_add_test(tc, test_idle);
+    tcase_add_test(tc, test_masks);
     return test_run_nofork(s);
 }
