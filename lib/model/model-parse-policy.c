@@ -58,9 +58,36 @@ parse_ip_blocks(struct adp_object *parent, struct adp_peer *peer)
     adp_reader_leave(r, outer);
 }
 
+/* Complains if one of 'names' (which NULL ends) is a member of 'o'. */
+static void
+refuse_members(struct adp_object *o, const char *const names[],
+               const char *reason)
+{
+    for (size_t i = 0; names[i]; i++) {
+        if (o->members && shash_find(o->members, names[i])) {
+            adp_reader_error_at(o->reader, names[i], "%s", reason);
+        }
+    }
+}
+
+/* Which Service a packet was for tells a register of Antrea's tables. */
+static void
+parse_to_services(struct adp_object *o, enum adp_policy_type type,
+                  bool ingress, struct adp_peer *peer)
+{
+    static const char *const members[] = { "toServices", NULL };
+
+    if (ingress) {
+        refuse_members(o, members, "doesn't go with the rule's direction");
+    } else if (type == ADP_POLICY_K8S) {
+        refuse_members(o, members, "is not for a K8sNetworkPolicy");
+    }
+    adp_object_names(o, "toServices", ADP_OPTIONAL, &peer->to_services);
+}
+
 static void
 parse_peer(struct adp_object *parent, const char *name, bool allowed,
-           struct adp_peer *peer)
+           enum adp_policy_type type, bool ingress, struct adp_peer *peer)
 {
     struct adp_reader *r = parent->reader;
     const struct json *json = adp_object_member(parent, name, ADP_OPTIONAL);
@@ -79,34 +106,24 @@ parse_peer(struct adp_object *parent, const char *name, bool allowed,
     adp_object_open(&o, r, json);
     adp_object_names(&o, "addressGroups", ADP_OPTIONAL, &peer->address_groups);
     parse_ip_blocks(&o, peer);
+    parse_to_services(&o, type, ingress, peer);
     adp_object_close(&o);
     adp_reader_leave(r, mark);
 }
 
-/* Complains if one of 'names' (which NULL ends) is a member of 'o'. */
+/* The range of ports from member 'first' to member 'last'. */
 static void
-refuse_members(struct adp_object *o, const char *const names[],
-               const char *reason)
+parse_ports(struct adp_object *o, const char *first, const char *last,
+            uint16_t *port, uint16_t *end_port)
 {
-    for (size_t i = 0; names[i]; i++) {
-        if (o->members && shash_find(o->members, names[i])) {
-            adp_reader_error_at(o->reader, names[i], "%s", reason);
-        }
-    }
-}
-
-static void
-parse_ports(struct adp_object *o, struct adp_network_policy_service *service)
-{
-    service->port = adp_object_integer(o, "port", 1, 65535, ADP_OPTIONAL, 0);
-    service->end_port = adp_object_integer(o, "endPort", 1, 65535,
-                                           ADP_OPTIONAL, service->port);
-    if (service->end_port && !service->port) {
-        adp_reader_error_at(o->reader, "endPort", "needs port");
-    } else if (service->end_port < service->port) {
-        adp_reader_error_at(o->reader, "endPort",
-                            "%"PRIu16" is less than port %"PRIu16,
-                            service->end_port, service->port);
+    *port = adp_object_integer(o, first, 1, 65535, ADP_OPTIONAL, 0);
+    *end_port = adp_object_integer(o, last, 1, 65535, ADP_OPTIONAL, *port);
+    if (*end_port && !*port) {
+        adp_reader_error_at(o->reader, last, "needs %s", first);
+    } else if (*end_port < *port) {
+        adp_reader_error_at(o->reader, last,
+                            "%"PRIu16" is less than %s %"PRIu16, *end_port,
+                            first, *port);
     }
 }
 
@@ -131,7 +148,9 @@ parse_rule_service(struct adp_reader *r, const struct json *json,
         IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ICMP
     };
     static const char *const icmp_members[] = { "icmpType", "icmpCode", NULL };
-    static const char *const port_members[] = { "port", "endPort", NULL };
+    static const char *const port_members[] = {
+        "port", "endPort", "srcPort", "srcEndPort", NULL
+    };
     struct adp_object o;
 
     adp_object_open(&o, r, json);
@@ -143,7 +162,10 @@ parse_rule_service(struct adp_reader *r, const struct json *json,
         parse_icmp(&o, service);
     } else {
         refuse_members(&o, icmp_members, "is for ICMP only");
-        parse_ports(&o, service);
+        parse_ports(&o, "port", "endPort", &service->port,
+                    &service->end_port);
+        parse_ports(&o, "srcPort", "srcEndPort", &service->src_port,
+                    &service->src_end_port);
     }
     adp_object_close(&o);
 }
@@ -200,8 +222,8 @@ parse_rule(struct adp_reader *r, const struct json *json,
                             "a K8sNetworkPolicy can only allow");
     }
     adp_object_names(&o, "appliedToGroups", ADP_OPTIONAL, &rule->applied_to);
-    parse_peer(&o, "from", rule->ingress, &rule->peer);
-    parse_peer(&o, "to", !rule->ingress, &rule->peer);
+    parse_peer(&o, "from", rule->ingress, type, rule->ingress, &rule->peer);
+    parse_peer(&o, "to", !rule->ingress, type, rule->ingress, &rule->peer);
     parse_rule_services(&o, rule);
     adp_object_close(&o);
 
@@ -246,8 +268,9 @@ adp_parse_network_policy(struct adp_object *o)
     } else {
         policy->tier_priority = adp_object_integer(o, "tierPriority", 0, 255,
                                                    ADP_REQUIRED, 0);
-        policy->priority = adp_object_number(o, "priority", 1, 10000,
-                                             ADP_REQUIRED);
+        policy->priority = adp_object_number(
+            o, "priority", policy->type == ADP_POLICY_ADMIN ? 0 : 1, 10000,
+            ADP_REQUIRED);
     }
     adp_object_names(o, "appliedToGroups", ADP_OPTIONAL, &policy->applied_to);
     parse_rules(o, policy);
@@ -267,6 +290,7 @@ adp_free_network_policy(struct adp_record *record)
         free(rule->name);
         adp_names_uninit(&rule->applied_to);
         adp_names_uninit(&rule->peer.address_groups);
+        adp_names_uninit(&rule->peer.to_services);
         for (size_t j = 0; j < rule->peer.n_ip_blocks; j++) {
             free(rule->peer.ip_blocks[j].excepts);
         }

@@ -14,6 +14,8 @@ const char *const adp_policy_types[] = {
     [ADP_POLICY_K8S] = "K8sNetworkPolicy",
     [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",
     [ADP_POLICY_ANP] = "AntreaNetworkPolicy",
+    [ADP_POLICY_ADMIN] = "AdminNetworkPolicy",
+    [ADP_POLICY_BASELINE_ADMIN] = "BaselineAdminNetworkPolicy",
     NULL
 };
 

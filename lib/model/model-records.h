@@ -127,7 +127,9 @@ struct adp_service {
 enum adp_policy_type {
     ADP_POLICY_K8S,
     ADP_POLICY_ACNP,            /* AntreaClusterNetworkPolicy. */
-    ADP_POLICY_ANP              /* AntreaNetworkPolicy. */
+    ADP_POLICY_ANP,             /* AntreaNetworkPolicy. */
+    ADP_POLICY_ADMIN,           /* AdminNetworkPolicy. */
+    ADP_POLICY_BASELINE_ADMIN   /* BaselineAdminNetworkPolicy. */
 };
 
 /* The same, in the order of the enum, and NULL. */
@@ -139,6 +141,7 @@ enum adp_action {
     ADP_ACTION_DROP
 };
 
+/* From this tier on policies come after those of Kubernetes. */
 #define ADP_TIER_BASELINE 253
 
 struct adp_ip_block {
@@ -153,11 +156,14 @@ struct adp_peer {
     struct adp_names address_groups;
     struct adp_ip_block *ip_blocks;
     size_t n_ip_blocks;
+    struct adp_names to_services; /* Egress: Services, as long as they are
+                                   * there. */
 };
 
 struct adp_network_policy_service {
     uint8_t protocol;           /* IPPROTO_*. */
     uint16_t port, end_port;    /* 0 to 0: all ports. */
+    uint16_t src_port, src_end_port; /* The same of the packet's source. */
     int16_t icmp_type;          /* -1: all. */
     int16_t icmp_code;          /* -1: all. */
 };

@@ -69,3 +69,46 @@ adp_port_range_to_masks(uint16_t first, uint16_t last,
         port += size;
     }
 }
+
+struct masked_ports {
+    const struct adp_network_policy_service *service;
+    struct adp_masked_port src;
+    adp_masked_ports_cb *cb;
+    void *aux;
+};
+
+static void
+mask_destination(uint16_t port, uint16_t mask, void *mp_)
+{
+    const struct masked_ports *mp = mp_;
+
+    mp->cb(&mp->src, &(struct adp_masked_port) { port, mask }, mp->aux);
+}
+
+static void
+mask_source(uint16_t port, uint16_t mask, void *mp_)
+{
+    struct masked_ports *mp = mp_;
+
+    mp->src = (struct adp_masked_port) { port, mask };
+    if (mp->service->port) {
+        adp_port_range_to_masks(mp->service->port, mp->service->end_port,
+                                mask_destination, mp);
+    } else {
+        mask_destination(0, 0, mp);
+    }
+}
+
+void
+adp_policy_service_to_masks(const struct adp_network_policy_service *service,
+                            adp_masked_ports_cb *cb, void *aux)
+{
+    struct masked_ports mp = { .service = service, .cb = cb, .aux = aux };
+
+    if (service->src_port) {
+        adp_port_range_to_masks(service->src_port, service->src_end_port,
+                                mask_source, &mp);
+    } else {
+        mask_source(0, 0, &mp);
+    }
+}

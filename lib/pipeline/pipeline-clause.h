@@ -24,4 +24,15 @@ typedef void adp_masked_port_cb(uint16_t port, uint16_t mask, void *aux);
 void adp_port_range_to_masks(uint16_t first, uint16_t last,
                              adp_masked_port_cb *cb, void *aux);
 
+/* The pairs of source and destination that make up a service with ports, at
+ * most 900.  Where all will do the mask is 0. */
+struct adp_masked_port {
+    uint16_t port, mask;
+};
+typedef void adp_masked_ports_cb(const struct adp_masked_port *src,
+                                 const struct adp_masked_port *dst,
+                                 void *aux);
+void adp_policy_service_to_masks(const struct adp_network_policy_service *,
+                                 adp_masked_ports_cb *cb, void *aux);
+
 #endif /* pipeline-clause.h */

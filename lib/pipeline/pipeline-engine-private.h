@@ -11,8 +11,10 @@
  *    │ used by         ^ as long as a K8s NetworkPolicy isolates them
  *   rule ─────────> its clauses and what it does
  *    ^ used by
- *   AddressGroup           Service ──> its flows and groups
- *                          PeerNode ─> its flows
+ *   AddressGroup, groups of a Service
+ *
+ *   Service ──────> its flows and groups
+ *   PeerNode ─────> its flows
  *
  * A handler brings nodes from one consistent state to the next.  What changes
  * little, such as the members of a group, goes into the contributions of those
@@ -76,6 +78,12 @@ struct engine_group {
     struct engine_source *isolation[2];
 };
 
+/* What rules know of a Service: its groups. */
+struct engine_service {
+    char *name;
+    struct engine_set users;    /* "struct engine_rule"s. */
+};
+
 struct engine_rule {
     struct engine_source source;
     struct adp_policy_rule up;
@@ -84,6 +92,7 @@ struct engine_rule {
     size_t n_applied_to;
     struct engine_group **peers;
     size_t n_peers;
+    struct engine_service **to_services; /* As many as the record has. */
     struct engine_mark dirty;
 
     /* In force: it applies to a Pod that is there. */
@@ -145,6 +154,7 @@ struct adp_engine {
     struct shash records[ADP_N_KINDS]; /* "struct engine_record"s. */
     struct shash groups[ADP_N_KINDS]; /* "struct engine_group"s. */
     struct shash policies;      /* Contains "struct engine_policy"s. */
+    struct shash services;      /* "struct engine_service"s in use. */
     struct engine_ranks ranks[ADP_MAX_RANKED_TABLES];
     struct adp_remote_cidrs remote;
 
@@ -192,6 +202,9 @@ void adp_engine_clear_rules(struct adp_engine *);
 /* Is what the rule reads in its contributions? */
 bool adp_engine_rule_is_current(const struct adp_engine *,
                                 const struct engine_rule *);
+/* The rules that ask for the Service contribute anew: its groups have other
+ * IDs. */
+void adp_engine_mark_users(struct adp_engine *, const char *service);
 /* Adds a target, or an address of the peers, to the rule's contributions, or
  * takes it away; between adp_desired_amend() or adp_desired_begin() and
  * adp_desired_end(). */

@@ -116,6 +116,23 @@ contribute_service(const struct match *match, void *c_)
                   adp_policy_rule_n_clauses(&c->rule->up), true);
 }
 
+/* Packets for the Service of that name: for each group that chooses among its
+ * endpoints. */
+static void
+contribute_to_service(const struct contributing *c, const char *name)
+{
+    const struct engine_record *r
+        = shash_find_data(&c->e->records[ADP_KIND_SERVICE], name);
+
+    for (size_t i = 0; r && i < r->n_group_ids; i++) {
+        struct match match;
+
+        adp_rule_match_service_group(c->e->parts->style, r->group_ids[i],
+                                     &match);
+        change_clause(c->e, c->rule, &match, peer_number(&c->rule->up), true);
+    }
+}
+
 static void
 contribute_peers(struct contributing *c)
 {
@@ -142,6 +159,9 @@ contribute_peers(struct contributing *c)
     }
     for (size_t i = 0; i < peer->n_ip_blocks; i++) {
         adp_ip_block_to_cidrs(&peer->ip_blocks[i], contribute_cidr, c);
+    }
+    for (size_t i = 0; i < peer->to_services.n; i++) {
+        contribute_to_service(c, peer->to_services.names[i]);
     }
 }
 
@@ -412,6 +432,61 @@ drop_groups(struct adp_engine *e, struct engine_group **groups, size_t n,
     free(groups);
 }
 
+static struct engine_service **
+use_services(struct adp_engine *e, const struct adp_names *names,
+             struct engine_rule *rule)
+{
+    struct engine_service **services
+        = names->n ? xmalloc(names->n * sizeof *services) : NULL;
+
+    for (size_t i = 0; i < names->n; i++) {
+        struct engine_service *s = shash_find_data(&e->services,
+                                                   names->names[i]);
+        if (!s) {
+            s = xmalloc(sizeof *s);
+            s->name = xstrdup(names->names[i]);
+            adp_engine_set_init(&s->users);
+            shash_add(&e->services, s->name, s);
+        }
+        adp_engine_set_add(&s->users, rule);
+        services[i] = s;
+    }
+    return services;
+}
+
+static void
+drop_services(struct adp_engine *e, struct engine_service **services,
+              size_t n, struct engine_rule *rule)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct engine_service *s = services[i];
+
+        adp_engine_set_remove(&s->users, rule);
+        if (adp_engine_set_is_empty(&s->users)) {
+            shash_find_and_delete(&e->services, s->name);
+            adp_engine_set_destroy(&s->users);
+            free(s->name);
+            free(s);
+        }
+    }
+    free(services);
+}
+
+void
+adp_engine_mark_users(struct adp_engine *e, const char *service)
+{
+    const struct engine_service *s = shash_find_data(&e->services, service);
+    const struct engine_member *user;
+
+    if (s) {
+        ENGINE_SET_FOR_EACH (user, &s->users) {
+            struct engine_rule *rule = user->data;
+
+            adp_engine_mark(&e->dirty_rules, &rule->dirty);
+        }
+    }
+}
+
 static struct engine_rule *
 add_rule(struct adp_engine *e, const struct adp_policy_rule *up,
          unsigned int occurrence)
@@ -429,6 +504,7 @@ add_rule(struct adp_engine *e, const struct adp_policy_rule *up,
     rule->n_applied_to = applied_to->n;
     rule->peers = use_groups(e, ADP_KIND_ADDRESS_GROUP, peers, rule);
     rule->n_peers = peers->n;
+    rule->to_services = use_services(e, &up->rule->peer.to_services, rule);
     e->parts->rank(&rule->up, &rule->rank);
     adp_engine_mark(&e->dirty_rules, &rule->dirty);
     return rule;
@@ -452,6 +528,8 @@ remove_rule(struct adp_engine *e, struct engine_rule *rule)
     adp_engine_unmark(&e->dirty_rules, &rule->dirty);
     drop_groups(e, rule->applied_to, rule->n_applied_to, rule);
     drop_groups(e, rule->peers, rule->n_peers, rule);
+    drop_services(e, rule->to_services, rule->up.rule->peer.to_services.n,
+                  rule);
     adp_engine_source_kill(e, &rule->source);
 }
 

@@ -29,6 +29,7 @@ adp_engine_create(void)
         shash_init(&e->groups[kind]);
     }
     shash_init(&e->policies);
+    shash_init(&e->services);
     return e;
 }
 
@@ -66,6 +67,7 @@ adp_engine_destroy(struct adp_engine *e)
         shash_destroy(&e->groups[kind]);
     }
     shash_destroy(&e->policies);
+    shash_destroy(&e->services);
     adp_engine_marks_clear(&e->dirty_rules);
     adp_engine_marks_clear(&e->dirty_groups);
     adp_engine_marks_clear(&e->dirty_pods);
@@ -161,6 +163,9 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
     if (!new) {
         r = shash_find_and_delete(records, name);
         if (r) {
+            if (r->n_group_ids) {
+                adp_engine_mark_users(e, name);
+            }
             free_record(e, r);
         }
         return;
@@ -221,7 +226,14 @@ mark_services(struct adp_engine *e, const struct adp_record *peer)
 static void
 contribute_record(struct adp_engine *e, struct engine_record *r)
 {
-    release_group_ids(e, r);
+    uint32_t *old_ids = r->group_ids;
+    size_t n_old = r->n_group_ids;
+
+    for (size_t i = 0; i < n_old; i++) {
+        adp_ids_release(&e->ids->groups, old_ids[i]);
+    }
+    r->group_ids = NULL;
+    r->n_group_ids = 0;
     e->g.n_group_ids = 0;
     adp_engine_begin(e, &r->source);
     if (r->record->kind == ADP_KIND_PEER_NODE) {
@@ -237,6 +249,11 @@ contribute_record(struct adp_engine *e, struct engine_record *r)
         r->group_ids = xmemdup(e->g.group_ids,
                                r->n_group_ids * sizeof *r->group_ids);
     }
+    if (n_old != r->n_group_ids
+        || (n_old && memcmp(old_ids, r->group_ids, n_old * sizeof *old_ids))) {
+        adp_engine_mark_users(e, r->record->name);
+    }
+    free(old_ids);
 }
 
 static int
@@ -334,8 +351,8 @@ finish(struct adp_engine *e, bool peers_changed)
         collect_remote(e);
     }
     adp_engine_finish_groups(e);
+    finish_records(e);          /* Rules need the IDs of their groups. */
     adp_engine_finish_rules(e);
-    finish_records(e);
 }
 
 /* Notes what a run handles, so that it can be undone. */

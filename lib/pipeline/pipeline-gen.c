@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "pipeline-desired.h"
 #include "util.h"
 
@@ -84,7 +85,15 @@ adp_gen_group_id(struct adp_generator *g, const char *key,
 {
     uint32_t id = adp_ids_get(&g->state->groups, key, part, description);
 
-    if (id && !g->set) {
+    if (id && g->set) {
+        struct adp_group_id *group_id = xmalloc(sizeof *group_id);
+
+        *group_id = (struct adp_group_id) {
+            .service = part->record->name, .id = id
+        };
+        hmap_insert(&g->service_groups, &group_id->hmap_node,
+                    hash_string(group_id->service, 0));
+    } else if (id) {
         if (g->n_group_ids >= g->allocated_group_ids) {
             g->group_ids = x2nrealloc(g->group_ids, &g->allocated_group_ids,
                                       sizeof *g->group_ids);
@@ -233,7 +242,9 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
         .state = state,
         .remote = &remote,
         .set = set,
+        .service_groups = HMAP_INITIALIZER(&g.service_groups),
     };
+    struct adp_group_id *group_id;
 
     adp_gen_for_each(&g, ADP_KIND_NETWORK_POLICY, check_policy);
     if (!g.error) {
@@ -244,5 +255,9 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
         adp_remote_cidrs_uninit(&remote);
         adp_pipeline_state_end(state);
     }
+    HMAP_FOR_EACH_POP (group_id, hmap_node, &g.service_groups) {
+        free(group_id);
+    }
+    hmap_destroy(&g.service_groups);
     return g.error;
 }

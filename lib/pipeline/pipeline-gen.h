@@ -35,6 +35,12 @@ void adp_remote_cidrs_init(struct adp_remote_cidrs *,
                            const struct adp_model *);
 void adp_remote_cidrs_uninit(struct adp_remote_cidrs *);
 
+struct adp_group_id {
+    struct hmap_node hmap_node; /* By the hash of 'service'. */
+    const char *service;        /* The record's name. */
+    uint32_t id;
+};
+
 struct adp_generator {
     const struct adp_pipeline *pipeline;
     const struct adp_model *model;
@@ -49,6 +55,10 @@ struct adp_generator {
     struct adp_desired *desired;
     struct adp_contributor *contributor;
     const struct ofputil_table_map *tables;
+
+    /* All group IDs that were asked for, by the Services that they are for:
+     * "struct adp_group_id"s, with 'set' only. */
+    struct hmap service_groups;
 
     /* Group IDs that were asked for, if 'contributor' is to know them. */
     uint32_t *group_ids;

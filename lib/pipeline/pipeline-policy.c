@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "packets.h"
 #include "pipeline-clause.h"
 #include "util.h"
@@ -129,6 +130,9 @@ describe_rule(const struct adp_policy_rule *r)
         [ADP_POLICY_ACNP] = { "ClusterNetworkPolicy",
                               "AntreaClusterNetworkPolicy:" },
         [ADP_POLICY_ANP] = { "Antrea NetworkPolicy", "AntreaNetworkPolicy:" },
+        [ADP_POLICY_ADMIN] = { "AdminNetworkPolicy", "AdminNetworkPolicy:" },
+        [ADP_POLICY_BASELINE_ADMIN] = { "BaselineAdminNetworkPolicy",
+                                        "BaselineAdminNetworkPolicy:" },
     };
     const char *prefix = types[r->policy->type].prefix;
     const char *name = r->policy->up.name;
@@ -274,6 +278,21 @@ add_peer_clause(const struct adp_cidr *cidr, void *clause_)
     }
 }
 
+/* Packets for which a group of the Service chose the endpoint. */
+static void
+add_to_service_clauses(struct clause *clause, const char *service)
+{
+    const struct adp_group_id *id;
+
+    HMAP_FOR_EACH_WITH_HASH (id, hmap_node, hash_string(service, 0),
+                             &clause->ps->g->service_groups) {
+        if (!strcmp(id->service, service)) {
+            add_clause(clause, "reg%u=0x%"PRIx32,
+                       clause->ps->style->service_reg, id->id);
+        }
+    }
+}
+
 static void
 add_peer_clauses(struct clause *clause)
 {
@@ -302,6 +321,9 @@ add_peer_clauses(struct clause *clause)
     for (size_t i = 0; i < peer->n_ip_blocks; i++) {
         adp_ip_block_to_cidrs(&peer->ip_blocks[i], add_peer_clause, clause);
     }
+    for (size_t i = 0; i < peer->to_services.n; i++) {
+        add_to_service_clauses(clause, peer->to_services.names[i]);
+    }
 }
 
 static const char *
@@ -317,17 +339,32 @@ struct port_clause {
     const char *protocol;
 };
 
+/* ",FIELD=PORT", or "" for all ports. */
+static const char *
+port_match(const char *field, const struct adp_masked_port *port,
+           char *buffer, size_t size)
+{
+    if (port->mask == UINT16_MAX) {
+        snprintf(buffer, size, ",%s=%"PRIu16, field, port->port);
+    } else if (port->mask) {
+        snprintf(buffer, size, ",%s=0x%"PRIx16"/0x%"PRIx16, field,
+                 port->port, port->mask);
+    } else {
+        buffer[0] = '\0';
+    }
+    return buffer;
+}
+
 static void
-add_port_clause(uint16_t port, uint16_t mask, void *pc_)
+add_port_clause(const struct adp_masked_port *src,
+                const struct adp_masked_port *dst, void *pc_)
 {
     const struct port_clause *pc = pc_;
+    char src_text[32], dst_text[32];
 
-    if (mask == UINT16_MAX) {
-        add_clause(pc->clause, "%s,tp_dst=%"PRIu16, pc->protocol, port);
-    } else {
-        add_clause(pc->clause, "%s,tp_dst=0x%"PRIx16"/0x%"PRIx16,
-                   pc->protocol, port, mask);
-    }
+    add_clause(pc->clause, "%s%s%s", pc->protocol,
+               port_match("tp_src", src, src_text, sizeof src_text),
+               port_match("tp_dst", dst, dst_text, sizeof dst_text));
 }
 
 static void
@@ -355,11 +392,8 @@ add_service_clauses(struct clause *clause)
 
         if (service->protocol == IPPROTO_ICMP) {
             add_icmp_clause(clause, service);
-        } else if (!service->port) {
-            add_clause(clause, "%s", pc.protocol);
         } else {
-            adp_port_range_to_masks(service->port, service->end_port,
-                                    add_port_clause, &pc);
+            adp_policy_service_to_masks(service, add_port_clause, &pc);
         }
     }
 }

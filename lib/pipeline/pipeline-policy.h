@@ -30,6 +30,8 @@ struct adp_policy_style {
     unsigned int port_reg;      /* Has the number of the port that a packet is
                                  * to leave through. */
     bool port_needs_ip;         /* Matches on it say that it's IPv4. */
+    unsigned int service_reg;   /* Has the ID of the group that chose the
+                                 * Service's endpoint; 0: none has. */
     uint8_t clause_cookie;      /* Categories of cookies. */
     uint8_t isolation_cookie;
     size_t isolation_tables[2]; /* Indexed by 'ingress' of a rule. */

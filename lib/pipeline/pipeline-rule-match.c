@@ -43,6 +43,14 @@ adp_rule_match_destination(const struct adp_cidr *cidr, struct match *match)
     match_set_nw_dst_masked(match, cidr->ip, be32_prefix_mask(cidr->plen));
 }
 
+void
+adp_rule_match_service_group(const struct adp_policy_style *style,
+                             uint32_t group_id, struct match *match)
+{
+    match_init_catchall(match);
+    match_set_reg(match, style->service_reg, group_id);
+}
+
 /* Services. */
 
 struct service_match {
@@ -52,32 +60,32 @@ struct service_match {
 };
 
 static void
-match_ports(uint16_t port, uint16_t mask, void *sm_)
+match_ports(const struct adp_masked_port *src,
+            const struct adp_masked_port *dst, void *sm_)
 {
     const struct service_match *sm = sm_;
     struct match match;
 
     init_ip(&match);
     match_set_nw_proto(&match, sm->protocol);
-    match_set_tp_dst_masked(&match, htons(port), htons(mask));
+    match_set_tp_src_masked(&match, htons(src->port), htons(src->mask));
+    match_set_tp_dst_masked(&match, htons(dst->port), htons(dst->mask));
     sm->cb(&match, sm->aux);
 }
 
 static void
-match_protocol(const struct adp_network_policy_service *service,
-               const struct service_match *sm)
+match_icmp(const struct adp_network_policy_service *service,
+           const struct service_match *sm)
 {
     struct match match;
 
     init_ip(&match);
     match_set_nw_proto(&match, service->protocol);
-    if (service->protocol == IPPROTO_ICMP) {
-        if (service->icmp_type >= 0) {
-            match_set_icmp_type(&match, service->icmp_type);
-        }
-        if (service->icmp_code >= 0) {
-            match_set_icmp_code(&match, service->icmp_code);
-        }
+    if (service->icmp_type >= 0) {
+        match_set_icmp_type(&match, service->icmp_type);
+    }
+    if (service->icmp_code >= 0) {
+        match_set_icmp_code(&match, service->icmp_code);
     }
     sm->cb(&match, sm->aux);
 }
@@ -90,11 +98,10 @@ adp_rule_match_services(const struct adp_network_policy_rule *rule,
         const struct adp_network_policy_service *service = &rule->services[i];
         struct service_match sm = { cb, aux, service->protocol };
 
-        if (service->port) {
-            adp_port_range_to_masks(service->port, service->end_port,
-                                    match_ports, &sm);
+        if (service->protocol == IPPROTO_ICMP) {
+            match_icmp(service, &sm);
         } else {
-            match_protocol(service, &sm);
+            adp_policy_service_to_masks(service, match_ports, &sm);
         }
     }
 }

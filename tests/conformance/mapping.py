@@ -148,6 +148,8 @@ PLACES = (
     (r"(?P<pre>set_field:)" + HEXA + r"(?P<post>->reg[56]\b)", "conj", 16, 0),
     (r"(?P<pre>load:)" + HEXA + r"(?P<post>->NXM_NX_REG[56]\[\])",
      "conj", 16, 0),
+    (r"(?P<pre>load:)" + HEXA + r"(?P<post>->NXM_NX_REG7\[\])",
+     "group", 16, 0),
     (r"(?P<pre>set_field:)" + HEXA + r"(?P<post>/0xffffffff->ct_label)",
      "conj", 16, 0),
     (r"(?P<pre>set_field:)" + HEXA

@@ -10,7 +10,9 @@
 
 unsigned int random_policy_types = (1u << ADP_POLICY_K8S
                                     | 1u << ADP_POLICY_ACNP
-                                    | 1u << ADP_POLICY_ANP);
+                                    | 1u << ADP_POLICY_ANP
+                                    | 1u << ADP_POLICY_ADMIN
+                                    | 1u << ADP_POLICY_BASELINE_ADMIN);
 
 /* How many names there are of each kind. */
 static const int n_names[ADP_N_KINDS] = {
@@ -184,6 +186,8 @@ put_rule_services(struct ds *s)
         "{'protocol':'ICMP','icmpType':8,'icmpCode':0}",
         "{'protocol':'ICMP','icmpType':3},{'protocol':'SCTP','port':5}",
         "{'protocol':'TCP','port':80},{'protocol':'TCP','port':80}",
+        "{'protocol':'UDP','srcPort':67,'srcEndPort':69}",
+        "{'protocol':'SCTP','srcPort':6,'port':5,'endPort':8}",
     };
 
     if (one_in(2)) {
@@ -212,6 +216,10 @@ put_rule(struct ds *s, enum adp_policy_type type)
             ds_put_cstr(s, ",'ipBlocks':[{'cidr':'10.0.1.0/24',"
                         "'except':['10.0.1.4/30']}]");
         }
+        if (!ingress && type != ADP_POLICY_K8S && one_in(2)) {
+            ds_put_char(s, ',');
+            put_list(s, "toServices", "'d/n%d'", 4);
+        }
         ds_put_char(s, '}');
     }
     put_rule_services(s);
@@ -225,8 +233,10 @@ put_network_policy(struct ds *s)
         [ADP_POLICY_K8S] = "K8sNetworkPolicy",
         [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",
         [ADP_POLICY_ANP] = "AntreaNetworkPolicy",
+        [ADP_POLICY_ADMIN] = "AdminNetworkPolicy",
+        [ADP_POLICY_BASELINE_ADMIN] = "BaselineAdminNetworkPolicy",
     };
-    static const int tiers[] = { 50, 250, ADP_TIER_BASELINE };
+    static const int tiers[] = { 50, 250, ADP_TIER_BASELINE, 254 };
     enum adp_policy_type type;
     int n = random_range(4);
 

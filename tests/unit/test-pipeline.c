@@ -211,7 +211,8 @@ START_TEST(session_affinity)
     ck_assert(strstr(learn, "hard_timeout=10800,"));
     ck_assert(strstr(learn, "nw_proto=132,OXM_OF_SCTP_DST[]"));
     ck_assert(strstr(learn, "cookie=0x5030000000001,"));
-    ck_assert(strstr(learn, "load:0x1->NXM_NX_REG4[21])"));
+    ck_assert(strstr(learn, "load:0x1->NXM_NX_REG4[21],"
+                     "load:0x1->NXM_NX_REG7[])"));
     ck_assert(find_flow("priority=190,sctp,reg4=0x30000/0x70000,"
                         "nw_dst=1.1.1.1,tp_dst=80 "));
     ck_assert(strstr(find_group(1), "resubmit(,ServiceLB)"));
@@ -394,6 +395,71 @@ START_TEST(baseline_comes_after_isolation)
 }
 END_TEST
 
+/* Groups tell which Service a packet was for; one that isn't there has none. */
+START_TEST(to_services)
+{
+#define TO_SERVICES BASE "," ACNP("p", 250, 5, \
+        "{'direction':'Out','action':'Drop','to':{'addressGroups':['g']," \
+        "'toServices':['d/s','d/none']}}") \
+        ",{'kind':'AddressGroup','name':'g','addresses':['10.9.9.9']}"
+
+    generate(TO_SERVICES);
+    check_set();
+    ck_assert_uint_eq(count_flows("reg7=0x1 actions=conj"), 0);
+
+    generate(TO_SERVICES ",{'kind':'Service','name':'d/s',"
+             "'clusterIP':'10.96.0.1','externalIPs':['172.16.0.1'],"
+             "'externalTrafficPolicy':'Local','ports':["
+             "{'port':80,'endpoints':[{'ip':'10.0.0.7','port':80}]}]},"
+             "{'kind':'Service','name':'d/t','clusterIP':'10.96.0.2',"
+             "'ports':[{'port':80}]}");
+    check_set();
+    expect_flow("table=AntreaPolicyEgressRule, priority=14500,ip,"
+                "nw_dst=10.9.9.9 actions=conjunction(1,2/2)");
+    expect_flow("table=AntreaPolicyEgressRule, priority=14500,reg7=0x1 "
+                "actions=conjunction(1,2/2)");
+    expect_flow("table=AntreaPolicyEgressRule, priority=14500,reg7=0x2 "
+                "actions=conjunction(1,2/2)");
+    ck_assert_uint_eq(count_flows("reg7=0x3 actions=conj"), 0);
+}
+END_TEST
+
+START_TEST(source_ports)
+{
+    generate(BASE "," ACNP("p", 250, 5,
+        "{'direction':'In','services':[{'protocol':'UDP','srcPort':67,"
+        "'srcEndPort':69,'port':68},{'protocol':'TCP','srcPort':9}]}"));
+    check_set();
+    expect_flow("table=AntreaPolicyIngressRule, priority=14500,udp,tp_src=67,"
+                "tp_dst=68 actions=conjunction(1,2/2)");
+    expect_flow("table=AntreaPolicyIngressRule, priority=14500,udp,"
+                "tp_src=0x44/0xfffe,tp_dst=68 actions=conjunction(1,2/2)");
+    expect_flow("table=AntreaPolicyIngressRule, priority=14500,tcp,tp_src=9 "
+                "actions=conjunction(1,2/2)");
+}
+END_TEST
+
+/* An AdminNetworkPolicy goes before Kubernetes', its baseline after it. */
+START_TEST(admin_policies)
+{
+    generate(BASE ",{'kind':'NetworkPolicy','name':'AdminNetworkPolicy:a',"
+             "'type':'AdminNetworkPolicy','tierPriority':251,'priority':0,"
+             "'appliedToGroups':['a'],'rules':[{'direction':'In'}]},"
+             "{'kind':'NetworkPolicy','name':'x','type':"
+             "'BaselineAdminNetworkPolicy','tierPriority':254,'priority':1,"
+             "'appliedToGroups':['a'],'rules':[{'direction':'In'}]}");
+    check_set();
+    ck_assert(find_flow("table=AntreaPolicyIngressRule, priority=14800,"
+                        "conj_id=1,ip "));
+    ck_assert(find_flow("table=IngressDefaultRule, priority=170,"
+                        "conj_id=2,ip "));
+
+    char *text = adp_pipeline_describe_conj(pw.state, 1);
+    ck_assert_str_eq(text, "AdminNetworkPolicy a, rule 1 (Allow)");
+    free(text);
+}
+END_TEST
+
 /* The priority of the rule that the only flow with 'conj_id=ID' enforces. */
 static int
 rule_priority(uint32_t id)
@@ -421,7 +487,7 @@ START_TEST(priorities_keep_their_order)
     static const struct { int tier; double priority; int n_rules; } policies[]
         = { { 0, 1, 30 }, { 0, 1.01, 30 }, { 0, 1.02, 1 }, { 249, 10000, 3 },
             { 250, 1, 50 }, { 250, 1.001, 5 }, { 250, 10000, 200 },
-            { 252, 1, 3 }, { 254, 9999, 2 }, { 255, 10000, 2 } };
+            { 251, 9999, 2 }, { 252, 1, 3 } };
 
     ds_put_cstr(&s, "[" BASE);
     for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
@@ -704,6 +770,9 @@ main(void)
     tcase_add_test(tc, any_peer);
     tcase_add_test(tc, rules_for_pods_elsewhere_make_no_flows);
     tcase_add_test(tc, baseline_comes_after_isolation);
+    tcase_add_test(tc, to_services);
+    tcase_add_test(tc, source_ports);
+    tcase_add_test(tc, admin_policies);
     tcase_add_test(tc, priorities_keep_their_order);
     tcase_add_test(tc, runs_out_of_baseline_priorities);
     tcase_add_test(tc, ids_are_stable);

@@ -39,6 +39,7 @@ static const struct priority_range {
 
 static const struct adp_policy_style style = {
     .port_reg = 1,
+    .service_reg = 7,
     .clause_cookie = ADP_V115_COOKIE_NETWORK_POLICY,
     .isolation_cookie = ADP_V115_COOKIE_NETWORK_POLICY,
     .isolation_tables = {
@@ -80,7 +81,7 @@ static enum stage
 policy_stage(const struct adp_network_policy *policy)
 {
     return (policy->type == ADP_POLICY_K8S ? STAGE_K8S
-            : policy->tier_priority == ADP_TIER_BASELINE ? STAGE_BASELINE
+            : policy->tier_priority >= ADP_TIER_BASELINE ? STAGE_BASELINE
             : STAGE_ANTREA);
 }
 

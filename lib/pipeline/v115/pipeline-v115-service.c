@@ -164,8 +164,8 @@ generate_select(struct adp_generator *g, const struct frontend *fe,
     free(match);
 }
 
-/* Remembers the endpoint that was selected, for the client's next
- * connections. */
+/* Remembers the endpoint that was selected, for the client's next connections,
+ * and by which group, for policies. */
 static void
 generate_learn(struct adp_generator *g, const struct frontend *fe,
                const struct address *address, uint32_t group)
@@ -180,12 +180,14 @@ generate_learn(struct adp_generator *g, const struct frontend *fe,
         "load:{EndpointPortField[]}->{EndpointPortField[]},"
         "load:{RemoteEndpointRegMark[]}->{RemoteEndpointRegMark[]},"
         "load:{EndpointIPField[]}->{EndpointIPField[]},"
-        "load:0x2->{ServiceEPStateField[]},load:0x1->{RewriteMACRegMark[]}%s),"
+        "load:0x2->{ServiceEPStateField[]},load:0x1->{RewriteMACRegMark[]}%s,"
+        "load:0x%"PRIx32"->{ServiceGroupIDField[]}),"
         "{EpSelectedRegMark},goto_table:EndpointDNAT",
         match, fe->svc->affinity_timeout,
         adp_gen_cookie(g, ADP_V115_COOKIE_SERVICE, group),
         fe->protocol->number, fe->protocol->dst_field,
-        address->external ? ",load:0x1->{ToExternalAddressRegMark[]}" : "");
+        address->external ? ",load:0x1->{ToExternalAddressRegMark[]}" : "",
+        group);
     free(match);
 }
 
