@@ -5,7 +5,7 @@ _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
     local commands='apply replace delete resync resolve get describe trace
-        stats top explain program version'
+        stats top explain program version help'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp tiers clustergroups
         groups nodeconfigs peernodes addressgroups appliedtogroups'

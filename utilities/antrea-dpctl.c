@@ -22,6 +22,7 @@
 #include "dpctl-json.h"
 #include "dpctl-print.h"
 #include "dpctl-rpc.h"
+#include "dpctl-similar.h"
 #include "fatal-signal.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
@@ -105,46 +106,90 @@ static const struct {
     { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
 };
 
+/* Formats that a command prints. */
+enum {
+    AS_TABLE = 1 << DPCTL_OUTPUT_TABLE,
+    AS_DOCUMENT = 1 << DPCTL_OUTPUT_JSON | 1 << DPCTL_OUTPUT_YAML,
+    AS_NAME = 1 << DPCTL_OUTPUT_NAME,
+    AS_CHANGE = 1 << 8,         /* AS_DOCUMENT, with --dry-run. */
+};
+
 static const struct command {
     const char *name;
     int min_args, max_args;
     unsigned int sets;
+    unsigned int formats;
     void (*run)(const struct dpctl_command *);
     const char *usage;
     const char *help;
 } commands[] = {
     { "apply", 0, 0,
       SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_STREAM,
-      dpctl_cmd_apply, "apply -f FILE|DIR|- | apply --stream -f -",
+      AS_TABLE | AS_CHANGE, dpctl_cmd_apply,
+      "apply -f FILE|DIR|- | apply --stream -f -",
       "add objects, or change those that are there" },
-    { "replace", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
-      dpctl_cmd_replace, "replace -f FILE|DIR|-",
+    { "replace", 0, 0,
+      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
+      AS_TABLE | AS_CHANGE, dpctl_cmd_replace,
+      "replace -f FILE|DIR|-",
       "make these objects all there is" },
     { "delete", 0, INT_MAX,
       SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_MISSING,
-      dpctl_cmd_delete, "delete -f FILE|DIR|- | delete KIND NAME...",
+      AS_TABLE | AS_CHANGE, dpctl_cmd_delete,
+      "delete -f FILE|DIR|- | delete KIND NAME...",
       "take objects away" },
-    { "resync", 0, 0, SET_NODE | SET_DRY_RUN, dpctl_cmd_resync, "resync",
+    { "resync", 0, 0,
+      SET_NODE | SET_DRY_RUN,
+      AS_TABLE | AS_CHANGE, dpctl_cmd_resync,
+      "resync",
       "resolve the objects that are there anew" },
-    { "resolve", 0, 0, SET_FILES | SET_NODE | SET_NAMESPACE,
-      dpctl_cmd_resolve, "resolve -f FILE|DIR|-",
+    { "resolve", 0, 0,
+      SET_FILES | SET_NODE | SET_NAMESPACE,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_resolve,
+      "resolve -f FILE|DIR|-",
       "print what apply would make of objects" },
-    { "get", 0, 2, SET_NAMESPACE, dpctl_cmd_get, "get [KIND [NAME]]",
+    { "get", 0, 2,
+      SET_NAMESPACE,
+      AS_TABLE | AS_DOCUMENT | AS_NAME, dpctl_cmd_get,
+      "get [KIND [NAME]]",
       "list records or objects" },
-    { "describe", 1, 2, SET_NAMESPACE, dpctl_cmd_describe,
-      "describe KIND [NAME]", "show records in full" },
-    { "trace", 0, INT_MAX, SET_TRACE, dpctl_cmd_trace,
+    { "describe", 1, 2,
+      SET_NAMESPACE,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_describe,
+      "describe KIND [NAME]",
+      "show records in full" },
+    { "trace", 0, INT_MAX,
+      SET_TRACE,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_trace,
       "trace FLOW | trace --pcap FILE",
       "walk a packet through the tables" },
-    { "stats", 0, 0, 0, dpctl_cmd_stats, "stats", "show counters" },
-    { "top", 0, 0, SET_TOP, dpctl_cmd_top, "top [-d SECONDS] [-n COUNT]",
+    { "stats", 0, 0,
+      0,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_stats,
+      "stats",
+      "show counters" },
+    { "top", 0, 0,
+      SET_TOP,
+      AS_TABLE, dpctl_cmd_top,
+      "top [-d SECONDS] [-n COUNT]",
       "show how counters grow, live" },
-    { "explain", 0, INT_MAX, 0, dpctl_cmd_explain, "explain [WHAT...]",
+    { "explain", 0, INT_MAX,
+      0,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_explain,
+      "explain [WHAT...]",
       "tell what reg0=0x3, a cookie, a table means" },
-    { "program", 0, 0, 0, dpctl_cmd_program, "program",
+    { "program", 0, 0,
+      0,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_program,
+      "program",
       "show the compiled tables" },
-    { "version", 0, 0, 0, dpctl_cmd_version, "version",
+    { "version", 0, 0,
+      0,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_version,
+      "version",
       "show our and the daemon's version" },
+    { "help", 0, 1, 0, AS_TABLE, NULL, "help [COMMAND]",
+      "tell about a command" },
 };
 
 /* Prints "antrea-dpctl:KIND TEXT" to stderr. */
@@ -254,6 +299,74 @@ dpctl_print_json(const struct dpctl_options *o, const struct json *json)
 
 /* Options. */
 
+/* Options in words; each goes on to the end of its text.  Those of one text
+ * belong to the same commands. */
+static const struct {
+    int option;                 /* That says which commands take it. */
+    const char *text;
+} option_help[] = {
+    { 's', "  -s, --socket=PATH      the control socket (default: "
+           "antrea-dp.sock in the\n"
+           "                         run directory)" },
+    { 'b', "  -b, --bridge=BRIDGE    the bridge, if there are several" },
+    { 'o', "  -o, --output=FORMAT    table, json, yaml or name" },
+    { 't', "  -t, --timeout=SECONDS  how long to wait for an answer "
+           "(default: 30, 0: for ever)" },
+    { 'f', "  -f, --filename=FILE    a file, a folder, or - for stdin; "
+           "may be repeated" },
+    { OPT_NAMESPACE, "  -n, --namespace=NS     of objects that don't name "
+                     "one; get: only this one" },
+    { OPT_NODE, "      --node=NAME        the Node that this is\n"
+                "      --change-node      even if it was another one "
+                "before\n"
+                "      --db=REMOTE        OVSDB, which knows the Pods' ports "
+                "(default: db.sock in\n"
+                "                         the run directory)\n"
+                "      --gateway-port=PORT, --gateway-mac=MAC, "
+                "--tunnel-port=PORT|none,\n"
+                "      --service-cidr=CIDR  of this Node" },
+    { OPT_IGNORE_UNKNOWN, "      --ignore-unknown   leave out objects of "
+                          "unknown kinds" },
+    { OPT_IGNORE_MISSING, "      --ignore-not-found delete: it's fine if "
+                          "there is none" },
+    { OPT_DRY_RUN, "      --dry-run          only print what would be "
+                   "sent" },
+    { OPT_STREAM, "      --stream           apply: each JSON document as it "
+                  "comes" },
+    { OPT_PCAP, "      --pcap=FILE, --index=N, --in-port=PORT\n"
+                "                         trace: packet N (default: 1) of a "
+                "capture\n"
+                "      --html=FILE        trace: draw the packet's way on a "
+                "page" },
+    { 'd', "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
+           "  -n, --count=COUNT      top: end after so many" },
+    { 'h', "  -h, --help             this text, or that of a command\n"
+           "  -V, --version          our version" },
+};
+
+static bool
+takes_option(const struct command *command, int c)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(option_sets); i++) {
+        if (option_sets[i].option == c) {
+            return option_sets[i].set & command->sets;
+        }
+    }
+    return true;
+}
+
+/* The options of 'command', or of all commands. */
+static void
+print_options(const struct command *command)
+{
+    puts("\nOptions:");
+    for (size_t i = 0; i < ARRAY_SIZE(option_help); i++) {
+        if (!command || takes_option(command, option_help[i].option)) {
+            puts(option_help[i].text);
+        }
+    }
+}
+
 static void
 usage(void)
 {
@@ -263,48 +376,29 @@ usage(void)
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
         printf("  %-48s %s\n", commands[i].usage, commands[i].help);
     }
-    printf("\nOptions:\n"
-           "  -s, --socket=PATH      the control socket (default: "
-           "%s/antrea-dp.sock)\n"
-           "  -b, --bridge=BRIDGE    the bridge, if there are several\n"
-           "  -o, --output=FORMAT    table, json, yaml or name\n"
-           "  -t, --timeout=SECONDS  how long to wait for an answer "
-           "(default: 30, 0: for ever)\n"
-           "  -f, --filename=FILE    a file, a folder, or - for stdin; "
-           "may be repeated\n"
-           "  -n, --namespace=NS     of objects that don't name one; get: "
-           "only this one\n"
-           "      --node=NAME        the Node that this is\n"
-           "      --change-node      even if it was another one before\n"
-           "      --db=REMOTE        OVSDB, which knows the Pods' ports "
-           "(default: %s/db.sock)\n"
-           "      --gateway-port=PORT, --gateway-mac=MAC, "
-           "--tunnel-port=PORT|none,\n"
-           "      --service-cidr=CIDR  of this Node\n"
-           "      --ignore-unknown   leave out objects of unknown kinds\n"
-           "      --ignore-not-found delete: it's fine if there is none\n"
-           "      --dry-run          only print what would be sent\n"
-           "      --stream           apply: each JSON document as it comes\n"
-           "      --pcap=FILE, --index=N, --in-port=PORT\n"
-           "                         trace: packet N (default: 1) of a "
-           "capture\n"
-           "      --html=FILE        trace: draw the packet's way on a page\n"
-           "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
-           "  -n, --count=COUNT      top: end after so many\n"
-           "  -h, --help             this text\n"
-           "  -V, --version          our version\n"
-           "\nExit status: 0 done, 1 refused or wrong input, 2 usage, "
-           "3 the daemon can't be reached\n",
-           ovs_rundir(), ovs_rundir());
+    print_options(NULL);
+    printf("\nThe run directory is %s.\n", ovs_rundir());
+    puts("Exit status: 0 done, 1 refused or wrong input, 2 usage, "
+         "3 the daemon can't be reached\n"
+         "antrea-dpctl(8) has the rest.");
 }
+
+static void
+command_usage(const struct command *command)
+{
+    printf("antrea-dpctl %s: %s\nusage: antrea-dpctl %s\n", command->name,
+           command->help, command->usage);
+    print_options(command);
+    printf("\nantrea-dpctl(8) has the rest.\n");
+}
+
+static const char *const output_words[] = { "table", "json", "yaml", "name" };
 
 static enum dpctl_output
 parse_output(const char *word)
 {
-    static const char *const words[] = { "table", "json", "yaml", "name" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        if (!strcmp(word, words[i])) {
+    for (size_t i = 0; i < ARRAY_SIZE(output_words); i++) {
+        if (!strcmp(word, output_words[i])) {
             return i;
         }
     }
@@ -416,8 +510,8 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         o->html = arg;
         break;
     case 'h':
-        usage();
-        exit(DPCTL_EXIT_OK);
+        o->help = true;
+        break;
     case 'V':
         printf("antrea-dpctl %s\n", ADP_VERSION);
         exit(DPCTL_EXIT_OK);
@@ -494,7 +588,38 @@ find_command(const char *name)
             return &commands[i];
         }
     }
+
+    const char *similar[ARRAY_SIZE(commands)];
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        similar[i] = commands[i].name;
+    }
+    const char *meant = dpctl_similar(name, similar, ARRAY_SIZE(similar));
+    if (meant) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "unknown command %s; did you mean %s?",
+                   name, meant);
+    }
     dpctl_fail(DPCTL_EXIT_USAGE, "unknown command %s; see --help", name);
+}
+
+/* Fails if 'command' doesn't print in the form that is asked for. */
+static void
+check_output(const struct command *command, const struct dpctl_options *o)
+{
+    unsigned int format = 1u << o->output;
+
+    if (command->formats & format) {
+        return;
+    }
+    if (command->formats & AS_CHANGE && format & AS_DOCUMENT) {
+        if (!o->dry_run) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "%s prints json and yaml only of "
+                       "what it would send; see --dry-run", command->name);
+        }
+        return;
+    }
+    dpctl_fail(DPCTL_EXIT_USAGE, "%s prints %s, not -o %s", command->name,
+               (command->formats & AS_DOCUMENT ? "tables, json or yaml"
+                : "tables only"), output_words[o->output]);
 }
 
 int
@@ -522,10 +647,23 @@ main(int argc, char *argv[])
         }
     }
 
-    if (optind >= argc) {
+    if (o.help && optind >= argc) {
+        usage();
+        dpctl_flush();
+        return DPCTL_EXIT_OK;
+    } else if (optind >= argc) {
         dpctl_fail(DPCTL_EXIT_USAGE, "which command?  See --help");
     }
     const struct command *command = find_command(argv[optind]);
+    if (o.help || !command->run) {
+        if (!o.help && optind + 1 >= argc) {
+            usage();
+        } else {
+            command_usage(o.help ? command : find_command(argv[optind + 1]));
+        }
+        dpctl_flush();
+        return DPCTL_EXIT_OK;
+    }
     if (n) {
         int c = command->sets & SET_TOP ? OPT_COUNT : OPT_NAMESPACE;
 
@@ -540,6 +678,7 @@ main(int argc, char *argv[])
                    command->usage);
     }
     check_options(command, given);
+    check_output(command, &o);
     command->run(&c);
 
     svec_destroy(&o.files);

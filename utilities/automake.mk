@@ -59,6 +59,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-resolve.h \
 	utilities/dpctl-rpc.c \
 	utilities/dpctl-rpc.h \
+	utilities/dpctl-similar.c \
+	utilities/dpctl-similar.h \
 	utilities/objects/dpctl-schema.c \
 	utilities/objects/dpctl-schema.h \
 	utilities/objects/dpctl-selector.c \

@@ -534,8 +534,7 @@ dpctl_cmd_delete(const struct dpctl_command *c)
     } else if (c->argc < 2) {
         dpctl_fail(DPCTL_EXIT_USAGE, "delete: give -f FILE, or KIND NAME");
     } else if (!is_known_kind(c->argv[0])) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "delete: there is no kind %s",
-                   c->argv[0]);
+        dpctl_fail_kind(c->argv[0]);
     }
 
     dpctl_input_init(&input);

@@ -37,6 +37,7 @@ struct dpctl_options {
     bool ignore_unknown;
     bool ignore_missing;
     bool dry_run;
+    bool help;
     bool stream;                /* apply: one document after the other. */
     struct dpctl_env env;       /* The node and its settings. */
     char *pcap;
@@ -72,6 +73,9 @@ void dpctl_cmd_version(const struct dpctl_command *);
 /* Prints "antrea-dpctl: ..." and ends the program. */
 OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
+
+/* There is no kind 'word', which somebody typed. */
+OVS_NO_RETURN void dpctl_fail_kind(const char *word);
 
 /* Prints "antrea-dpctl: warning: ..." and goes on. */
 void dpctl_warn(const char *format, ...) OVS_PRINTF_FORMAT(1, 2);

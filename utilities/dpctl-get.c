@@ -12,6 +12,7 @@
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-print.h"
+#include "dpctl-similar.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -362,6 +363,19 @@ select_records(const struct query *q, const struct json_array *records)
     return found;
 }
 
+void
+dpctl_fail_kind(const char *word)
+{
+    struct svec words = SVEC_EMPTY_INITIALIZER;
+
+    dpctl_kind_words(&words);
+    const char *meant = dpctl_similar(word, (const char *const *) words.names,
+                                      words.n);
+    dpctl_fail(DPCTL_EXIT_USAGE, "there is no kind %s%s%s%s", word,
+               meant ? "; did you mean " : "", meant ? meant : "",
+               meant ? "?" : "");
+}
+
 static void
 query_init(struct query *q, const struct dpctl_options *options,
            const char *word, const char *name)
@@ -386,7 +400,7 @@ query_init(struct query *q, const struct dpctl_options *options,
         }
     }
     if (!known && !q->record_kind) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "there is no kind %s", word);
+        dpctl_fail_kind(word);
     }
 }
 
@@ -496,6 +510,17 @@ query_run(const struct query *q)
     return found;
 }
 
+/* Takes 'found'. */
+static void
+print_document(const struct dpctl_options *o, struct json *found)
+{
+    struct json *json = wrap_objects(found);
+
+    dpctl_print_json(o, json);
+    json_destroy(json);
+    json_destroy(found);
+}
+
 void
 dpctl_cmd_get(const struct dpctl_command *c)
 {
@@ -509,9 +534,7 @@ dpctl_cmd_get(const struct dpctl_command *c)
     if (c->options->output == DPCTL_OUTPUT_NAME) {
         print_names(array);
     } else if (c->options->output != DPCTL_OUTPUT_TABLE) {
-        struct json *json = wrap_objects(found);
-        dpctl_print_json(c->options, json);
-        json_destroy(json);
+        print_document(c->options, json_clone(found));
     } else if (q.all_records && (!q.word || strcmp(q.word, "records"))) {
         print_all(array);
     } else if (q.all_records) {
@@ -531,6 +554,10 @@ dpctl_cmd_describe(const struct dpctl_command *c)
 
     query_init(&q, c->options, c->argv[0], c->argc > 1 ? c->argv[1] : NULL);
     struct json *found = query_run(&q);
+    if (c->options->output != DPCTL_OUTPUT_TABLE) {
+        print_document(c->options, found);
+        return;
+    }
     for (size_t i = 0; i < json_array(found)->n; i++) {
         const struct json *record = json_array(found)->elems[i];
         const char *name = dpctl_json_str(record, "name");

@@ -283,10 +283,6 @@ dpctl_cmd_top(const struct dpctl_command *c)
     struct top top = { .options = c->options, .keys = -1 };
     int n_shown = 0;
 
-    if (c->options->output != DPCTL_OUTPUT_TABLE) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "top prints tables only; see stats for "
-                   "other forms");
-    }
     fatal_signal_init();
 
     /* Only a daemon that was there is waited for. */

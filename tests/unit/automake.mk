@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
+	tests/unit/test-dpctl-similar \
 	tests/unit/test-dpctl-stats \
 	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
@@ -198,6 +199,9 @@ tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIB
 
 tests_unit_test_dpctl_pieces_SOURCES = tests/unit/test-dpctl-pieces.c
 tests_unit_test_dpctl_pieces_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_similar_SOURCES = tests/unit/test-dpctl-similar.c
+tests_unit_test_dpctl_similar_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_stats_SOURCES = tests/unit/test-dpctl-stats.c
 tests_unit_test_dpctl_stats_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

@@ -8,6 +8,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-policy-check.h"
+#include "svec.h"
 #include "util.h"
 
 /* Schemas.  The order of the initializers: name, type, flags, sub, values,
@@ -412,6 +413,22 @@ dpctl_kind_is_called(const struct dpctl_kind *k, const char *word)
     return (list_has(k->names, word, len)
             && (!word[len] || !strcmp(word + len + 1, k->group)
                 || (!k->group[0] && !strcmp(word + len, ".v1"))));
+}
+
+void
+dpctl_kind_words(struct svec *words)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(record_kinds); i++) {
+        svec_add(words, record_kinds[i][1]);
+    }
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        for (const char *p = dpctl_kinds[i].names; *p; ) {
+            size_t n = strcspn(p, ",");
+
+            svec_add_nocopy(words, xmemdup0(p, n));
+            p += n + (p[n] == ',');
+        }
+    }
 }
 
 const char *

@@ -42,6 +42,8 @@ enum dpctl_kind_id {
     DPCTL_N_KINDS
 };
 
+struct svec;
+
 struct dpctl_kind {
     enum dpctl_kind_id id;
     const char *kind;           /* "NetworkPolicy" */
@@ -62,6 +64,9 @@ const struct dpctl_kind *dpctl_kind_find(const char *api_version,
 /* Does a user who types 'word' ("po", "pods", "networkpolicies.crd.antrea.io")
  * mean this kind? */
 bool dpctl_kind_is_called(const struct dpctl_kind *, const char *word);
+
+/* All words for kinds that users may type, records' included. */
+void dpctl_kind_words(struct svec *);
 
 /* The kinds of records, Manifest included; NULL if 'word' isn't one. */
 const char *dpctl_record_kind(const char *word);
