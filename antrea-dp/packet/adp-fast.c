@@ -139,17 +139,18 @@ tunnel_of(const struct adp_fast *f, size_t i)
 void
 adp_fast_fetch_tunnel(struct adp_fast *f, size_t i)
 {
-    const struct adp_tunnel *t = tunnel_of(f, i);
+    struct adp_fast_packet *fp = &f->packets[i];
 
-    if (t) {
-        OVS_PREFETCH(t);
+    fp->tunnel = tunnel_of(f, i);
+    if (fp->tunnel) {
+        OVS_PREFETCH(fp->tunnel);
     }
 }
 
 void
 adp_fast_fetch_tunnel_actions(struct adp_fast *f, size_t i)
 {
-    const struct adp_tunnel *t = tunnel_of(f, i);
+    const struct adp_tunnel *t = f->packets[i].tunnel;
 
     if (t) {
         adp_tunnel_prefetch_actions(t);

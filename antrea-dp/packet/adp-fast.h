@@ -27,6 +27,7 @@ struct adp_flow_cache;
 struct adp_cached_verdict_content;
 struct adp_program;
 struct adp_ports;
+struct adp_tunnel;
 struct adp_tunnel_actions;
 struct dp_netdev_pmd_thread;
 struct nlattr;
@@ -34,6 +35,7 @@ struct nlattr;
 struct adp_fast_packet {
     struct adp_session_packet parsed;
     struct adp_session *candidate;
+    const struct adp_tunnel *tunnel;    /* Being fetched, between the two stages. */
     bool is_parsed;
 };
 

@@ -210,10 +210,10 @@ adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind)
 
 void
 adp_flow_cache_fetch_kinds(const struct adp_flow_cache *cache,
-                           const struct dp_packet_batch *batch)
+                           const struct dp_packet_batch *batch,
+                           uint32_t hashes[])
 {
     const struct adp_ingress_table *kinds = thread_cache_cast(cache)->kinds;
-    uint32_t hashes[NETDEV_MAX_BURST];
     struct dp_packet *packet;
 
     for (int stage = 0; stage < ADP_INGRESS_STAGES; stage++) {
@@ -225,10 +225,11 @@ adp_flow_cache_fetch_kinds(const struct adp_flow_cache *cache,
 
 const struct adp_ingress *
 adp_flow_cache_find_kind(struct adp_flow_cache *cache,
-                         const struct flow_tnl *tnl, long long int now)
+                         const struct flow_tnl *tnl, uint32_t hash,
+                         long long int now)
 {
     struct adp_ingress_table *kinds = thread_cache_cast(cache)->kinds;
-    const struct adp_ingress *kind = adp_ingress_find(kinds, tnl, now);
+    const struct adp_ingress *kind = adp_ingress_find(kinds, tnl, hash, now);
 
     return kind && kind->serial == adp_ports_map_serial() ? kind : NULL;
 }

@@ -57,15 +57,18 @@ uint32_t adp_flow_cache_ingress(const struct adp_bridge *b,
 /* The same for a kind of packets out of a tunnel. */
 uint32_t adp_flow_cache_ingress_of_kind(const struct adp_ingress *);
 
-/* Starts to fetch the kinds of a batch of packets out of tunnels. */
+/* Starts to fetch the kinds of a batch of packets out of tunnels, and sets the hash
+ * of each. */
 void adp_flow_cache_fetch_kinds(const struct adp_flow_cache *,
-                                const struct dp_packet_batch *);
+                                const struct dp_packet_batch *,
+                                uint32_t hashes[]);
 
-/* The kind of packets with tunnel metadata 'tnl', if adp_flow_cache_add_kind()
+/* The kind of packets with tunnel metadata 'tnl' and its hash, if adp_flow_cache_add_kind()
  * has told which bridge and port they are for and that is still so.  Otherwise
  * NULL. */
 const struct adp_ingress *adp_flow_cache_find_kind(struct adp_flow_cache *,
                                                    const struct flow_tnl *tnl,
+                                                   uint32_t hash,
                                                    long long int now_ms);
 void adp_flow_cache_add_kind(struct adp_flow_cache *,
                              const struct flow_tnl *tnl,

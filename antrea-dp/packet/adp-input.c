@@ -604,16 +604,17 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
                        struct dp_packet_batch *batch)
 {
     const struct adp_ingress *kinds[NETDEV_MAX_BURST];
+    uint32_t hashes[NETDEV_MAX_BURST];
     const size_t n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
     size_t n_handled = 0, n_refused = 0, i;
     struct adp_fast f;
 
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), ODPP_NONE);
-    adp_flow_cache_fetch_kinds(f.cache, batch);
+    adp_flow_cache_fetch_kinds(f.cache, batch, hashes);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         kinds[i] = adp_flow_cache_find_kind(f.cache, &packet->md.tunnel,
-                                            f.now);
+                                            hashes[i], f.now);
         f.packets[i].is_parsed = false;
         if (kinds[i]) {
             adp_fast_parse(&f, i, packet,

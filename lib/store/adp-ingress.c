@@ -95,15 +95,16 @@ hash_of(const struct adp_ingress_table *t, const struct flow_tnl *key)
     return hash_bytes(key, KEY_LEN, t->basis);
 }
 
+/* 'hash' is that of 'key'. */
 static struct ingress_node *
-find(struct adp_ingress_table *t, const struct flow_tnl *key)
+find(struct adp_ingress_table *t, const struct flow_tnl *key, uint32_t hash)
 {
     struct ingress_node *node;
 
     if (t->last && has_key(t->last, key)) {
         return t->last;
     }
-    HMAP_FOR_EACH_WITH_HASH (node, node, hash_of(t, key), &t->kinds) {
+    HMAP_FOR_EACH_WITH_HASH (node, node, hash, &t->kinds) {
         if (has_key(node, key)) {
             t->last = node;
             return node;
@@ -137,12 +138,12 @@ adp_ingress_fetch(const struct adp_ingress_table *t,
 
 struct adp_ingress *
 adp_ingress_find(struct adp_ingress_table *t, const struct flow_tnl *tnl,
-                 long long int now)
+                 uint32_t hash, long long int now)
 {
     struct ingress_node *node;
     struct flow_tnl key;
 
-    if (!key_init(&key, tnl) || !(node = find(t, &key))) {
+    if (!key_init(&key, tnl) || !(node = find(t, &key, hash))) {
         return NULL;
     }
     node->used = now;
@@ -190,7 +191,7 @@ evict(struct adp_ingress_table *t)
 }
 
 static struct ingress_node *
-add(struct adp_ingress_table *t, const struct flow_tnl *key)
+add(struct adp_ingress_table *t, const struct flow_tnl *key, uint32_t hash)
 {
     if (hmap_is_empty(&t->kinds)) {
         hmap_reserve(&t->kinds, t->max);        /* Never to grow again. */
@@ -201,7 +202,7 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key)
 
     struct ingress_node *node = xzalloc_cacheline(sizeof *node);
     memcpy(node->key, key, KEY_LEN);
-    hmap_insert(&t->kinds, &node->node, hash_of(t, key));
+    hmap_insert(&t->kinds, &node->node, hash);
     adp_count_mine(&t->n, 1);
     return node;
 }
@@ -255,9 +256,10 @@ adp_ingress_set(struct adp_ingress_table *t, const struct flow_tnl *tnl,
     if (!key_init(&key, tnl)) {
         return NULL;
     }
-    node = find(t, &key);
+    uint32_t hash = hash_of(t, &key);
+    node = find(t, &key, hash);
     if (!node) {
-        node = add(t, &key);
+        node = add(t, &key, hash);
     }
     if (node->up.owner != owner || node->up.ofp_port != ofp_port) {
         /* Sessions of what it was before are never met again. */

@@ -43,14 +43,15 @@ void adp_ingress_table_destroy(struct adp_ingress_table *);
 
 /* Starts to fetch what adp_ingress_find() reads for 'tnl', in stages of which
  * each is to be done for a whole batch: 0, then 1.  '*hash' is kept in
- * between. */
+ * between, and for adp_ingress_find(). */
 #define ADP_INGRESS_STAGES 2
 void adp_ingress_fetch(const struct adp_ingress_table *,
                        const struct flow_tnl *tnl, int stage, uint32_t *hash);
 
-/* The kind of packets with metadata 'tnl', or NULL. */
+/* The kind of packets with metadata 'tnl', of which adp_ingress_fetch() has set
+ * 'hash', or NULL. */
 struct adp_ingress *adp_ingress_find(struct adp_ingress_table *,
-                                     const struct flow_tnl *tnl,
+                                     const struct flow_tnl *tnl, uint32_t hash,
                                      long long int now_ms);
 /* Makes it, or tells that it is somebody else's now.  NULL if there are no such
  * kinds: 'tnl' has options. */

@@ -143,13 +143,16 @@ adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind OVS_UNUSED)
 
 void
 adp_flow_cache_fetch_kinds(const struct adp_flow_cache *c OVS_UNUSED,
-                           const struct dp_packet_batch *batch OVS_UNUSED)
+                           const struct dp_packet_batch *batch OVS_UNUSED,
+                           uint32_t hashes[])
 {
+    memset(hashes, 0, NETDEV_MAX_BURST * sizeof *hashes);
 }
 
 const struct adp_ingress *
 adp_flow_cache_find_kind(struct adp_flow_cache *c OVS_UNUSED,
                          const struct flow_tnl *tnl OVS_UNUSED,
+                         uint32_t hash OVS_UNUSED,
                          long long int now OVS_UNUSED)
 {
     return NULL;

@@ -580,6 +580,19 @@ kinds_of(const struct adp_ingress_table *t)
     return counts;
 }
 
+/* As for a batch. */
+static struct adp_ingress *
+find_kind(struct adp_ingress_table *t, const struct flow_tnl *tnl,
+          long long int now)
+{
+    uint32_t hash;
+
+    for (int stage = 0; stage < ADP_INGRESS_STAGES; stage++) {
+        adp_ingress_fetch(t, tnl, stage, &hash);
+    }
+    return adp_ingress_find(t, tnl, hash, now);
+}
+
 /* ToS and TTL tell no kinds apart; congestion bits do. */
 START_TEST(test_kinds_of_packets)
 {
@@ -587,12 +600,12 @@ START_TEST(test_kinds_of_packets)
     struct flow_tnl a = tunnel_packet(1, 0, 64), b = tunnel_packet(1, 4, 63);
     struct flow_tnl ce = tunnel_packet(1, 3, 64), other = tunnel_packet(2, 0, 64);
 
-    require(!adp_ingress_find(t, &a, 1));
+    require(!find_kind(t, &a, 1));
     struct adp_ingress *kind = adp_ingress_set(t, &a, &owner, 1, 1, 1);
-    require(adp_ingress_find(t, &a, 1) == kind);
-    require(adp_ingress_find(t, &b, 1) == kind);
-    require(!adp_ingress_find(t, &ce, 1));
-    require(!adp_ingress_find(t, &other, 1));
+    require(find_kind(t, &a, 1) == kind);
+    require(find_kind(t, &b, 1) == kind);
+    require(!find_kind(t, &ce, 1));
+    require(!find_kind(t, &other, 1));
 
     /* Another port's packets have another number. */
     uint32_t number = kind->number;
@@ -623,7 +636,7 @@ START_TEST(test_kinds_numbers)
     }
     /* Four below the end, seven before and the rest after that of 'first'. */
     struct flow_tnl last = tunnel_packet(N - 1, 0, 64);
-    ck_assert_uint_eq(adp_ingress_find(t, &last, 1)->number, N - 4);
+    ck_assert_uint_eq(find_kind(t, &last, 1)->number, N - 4);
 
     /* Another port's: its old number is free again. */
     adp_ingress_set(t, &first, &owner, 2, 1, 1);
@@ -646,7 +659,7 @@ START_TEST(test_kinds_full)
         for (int j = 0; j < MIN(i, N_BUSY); j++) {
             struct flow_tnl busy = tunnel_packet(j, 0, 64);
 
-            require(adp_ingress_find(t, &busy, i));
+            require(find_kind(t, &busy, i));
         }
     }
     ck_assert_uint_eq(kinds_of(t).n, MAX);
@@ -702,16 +715,11 @@ talk(struct node *n, uint32_t pod, long long int now)
         uint32_t hash = adp_session_hash4(adp_sessions_seeds(n->sessions),
                                           &key);
         struct flow_tnl tnl = tunnel_packet(pod * PEERS + peer, 0, 64);
-        uint32_t kind_hash;
         struct adp_session *s = adp_sessions_find4(n->sessions, hash, &key);
         struct adp_stored *v
             = s ? adp_store_get(n->store, &adp_session_body(s)->token) : NULL;
 
-        /* As for a batch. */
-        for (int stage = 0; stage < ADP_INGRESS_STAGES; stage++) {
-            adp_ingress_fetch(n->kinds, &tnl, stage, &kind_hash);
-        }
-        if (!adp_ingress_find(n->kinds, &tnl, now)) {
+        if (!find_kind(n->kinds, &tnl, now)) {
             adp_ingress_set(n->kinds, &tnl, &owner, 1, 1, now);
         }
         if (s && !v) {
