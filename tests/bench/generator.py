@@ -32,11 +32,11 @@ class Slot(ctypes.Structure):
             'sport_base', 'n_sports', 'share', 'n_dports', 'random',
             'checksum_good', 'backlog', 'record', 'probe', 'stride')]
         + [(name, ctypes.c_uint64) for name in (
-            'rx', 'tx', 'tx_bytes', 'missed', 'echo_dropped', 'no_mbuf',
-            'done', 'last_tx_ns', 'probe_alu_cycles', 'probe_memory_cycles',
-            'n_history')]
+            'rx', 'tx', 'tx_bytes', 'missed', 'missed_away', 'echo_dropped',
+            'no_mbuf', 'done', 'last_tx_ns', 'probe_alu_cycles',
+            'probe_memory_cycles', 'n_history')]
         + [('history', ctypes.c_uint64 * N_HISTORY),
-           ('pad', ctypes.c_uint8 * 32),
+           ('pad', ctypes.c_uint8 * 24),
            ('templates', Template * N_TEMPLATES)])
 
     def set_templates(self, packets):
@@ -54,7 +54,7 @@ class Slot(ctypes.Structure):
 
 
 SLOT_LEN = (ctypes.sizeof(Slot) + 4095) // 4096 * 4096
-COUNTERS = ('rx', 'tx', 'missed', 'echo_dropped', 'no_mbuf')
+COUNTERS = ('rx', 'tx', 'missed', 'missed_away', 'echo_dropped', 'no_mbuf')
 
 
 class Generator:

@@ -105,6 +105,7 @@ class Window:
             'mpps_in': self.rate('rx') / 1e6,
             'mpps_out': self.rate('tx') / 1e6,
             'missed': self.total('missed'),
+            'missed_away': self.total('missed_away'),
             'echo_dropped': self.total('echo_dropped'),
             'upcalls': self.upcalls,
             'passes': self.pmd.get('avg. datapath passes per packet', 0),

@@ -76,6 +76,8 @@ struct net_gen_control {
     uint64_t tx;                /* ...and sent by it to this port. */
     uint64_t tx_bytes;
     uint64_t missed;
+    uint64_t missed_away;       /* Of these, while the kernel ran somebody else
+                                 * in the polling thread's place. */
     uint64_t echo_dropped;      /* The echo came too slowly. */
     uint64_t no_mbuf;
     uint64_t done;              /* All 'count' packets have been sent. */
@@ -85,7 +87,7 @@ struct net_gen_control {
     uint64_t n_history;         /* Values in 'history'. */
     uint64_t history[NET_GEN_N_HISTORY]; /* 'rx' every 10 ms. */
 
-    uint8_t pad[32];            /* Up to a whole line. */
+    uint8_t pad[24];            /* Up to a whole line. */
     struct net_gen_template templates[NET_GEN_N_TEMPLATES];
 };
 

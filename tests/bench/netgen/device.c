@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,6 +55,8 @@ struct net_gen {
     uint64_t hz;
     uint64_t start_tsc;         /* Of this epoch... */
     uint64_t start_missed;      /* ...and what was missed in it. */
+    uint64_t waited_ns;         /* As waited_ns(), ... */
+    uint64_t waited_tsc;        /* ...when it was asked. */
     uint64_t history_tsc;       /* When the next value is due. */
 };
 
@@ -80,6 +83,38 @@ start_epoch(struct net_gen *g)
     c->done = 0;
 }
 
+/* For how long the thread could have run, but the kernel ran another one. */
+static uint64_t
+waited_ns(void)
+{
+    static __thread int fd = -1;
+    unsigned long long waited = 0;
+    char text[100];
+    ssize_t n;
+
+    if (fd < 0) {
+        fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    }
+    n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    if (n > 0) {
+        text[n] = '\0';
+        sscanf(text, "%*u %llu", &waited);
+    }
+    return waited;
+}
+
+/* Packets that came while the thread waited for its core since the last call. */
+static uint64_t
+packets_away(struct net_gen *g)
+{
+    uint64_t before = g->waited_ns;
+
+    g->waited_ns = waited_ns();
+    g->waited_tsc = rte_rdtsc();
+    return ((unsigned __int128) (g->waited_ns - before) * g->control->rate
+            / 1000000000);
+}
+
 /* How many packets a NIC's ring would hold by now, at a limited rate. */
 static uint64_t
 packets_due(struct net_gen *g)
@@ -91,9 +126,14 @@ packets_due(struct net_gen *g)
     uint64_t due = all > taken ? all - taken : 0;
 
     if (due > c->backlog) {
-        g->start_missed += due - c->backlog;
-        c->missed += due - c->backlog;
+        uint64_t n = due - c->backlog;
+
+        c->missed += n;
+        c->missed_away += RTE_MIN(n, packets_away(g));
+        g->start_missed += n;
         due = c->backlog;
+    } else if (rte_rdtsc() - g->waited_tsc > g->hz / 100) {
+        packets_away(g);        /* So that it is of the last moments. */
     }
     return due;
 }
