@@ -48,6 +48,8 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-punt.h \
 	lib/flow/adp-rcu.c \
 	lib/flow/adp-rcu.h \
+	lib/flow/adp-metadata.c \
+	lib/flow/adp-metadata.h \
 	lib/flow/adp-reads.c \
 	lib/flow/adp-reads.h \
 	lib/flow/adp-rules.c \

@@ -56,6 +56,19 @@ bytes_equal(const void *a, const void *b, size_t n)
     return !n || !memcmp(a, b, n);
 }
 
+static bool
+lookups_equal(const struct adp_metadata_lookup *a,
+              const struct adp_metadata_lookup *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (a[i].hit != b[i].hit
+            || !adp_metadata_equal(&a[i].metadata, &b[i].metadata)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static struct adp_cached_verdict *
 cached_find(const struct adp_store *store,
             const struct adp_cached_verdict_source *source,
@@ -72,6 +85,8 @@ cached_find(const struct adp_store *store,
             && v->hits_hash == source->hits_hash
             && !memcmp(&v->content, c, sizeof *c)
             && bytes_equal(v->hits, source->hits, c->n_hits * sizeof *v->hits)
+            && v->n_lookups == source->n_lookups
+            && lookups_equal(v->lookups, source->lookups, v->n_lookups)
             && bytes_equal(v->actions, source->actions, c->actions_len)
             && v->n_ports == source->n_consulted
             && bytes_equal(v->ports, source->consulted,
@@ -112,6 +127,11 @@ cached_create(struct adp_store *store,
     v->hits_hash = source->hits_hash;
     v->actions = (c->actions_len ? xmemdup(source->actions, c->actions_len)
                   : NULL);
+    v->n_lookups = source->n_lookups;
+    v->lookups = (v->n_lookups
+                  ? xmemdup(source->lookups,
+                            v->n_lookups * sizeof *v->lookups) : NULL);
+    v->lookups_hold = source->program->generation;
     v->n_ports = source->n_consulted;
     memcpy(v->ports, source->consulted, v->n_ports * sizeof *v->ports);
     up->ports_serial = source->ports->serial;
@@ -136,6 +156,9 @@ adp_cached_verdict_take(struct adp_store *store,
     uint32_t hash = hash_bytes(c, sizeof *c, source->hits_hash);
     if (c->actions_len) {
         hash = hash_bytes(source->actions, c->actions_len, hash);
+    }
+    for (size_t i = 0; i < source->n_lookups; i++) {
+        hash = adp_metadata_hash(&source->lookups[i].metadata, hash);
     }
     v = cached_find(store, source, c, hash);
     if (!v) {
@@ -185,6 +208,8 @@ adp_cached_verdict_source_init(struct adp_cached_verdict_source *source,
         .ports = ports,
         .hits = v->hits,
         .hits_hash = v->hits_hash,
+        .lookups = v->lookups,
+        .n_lookups = v->n_lookups,
         .actions = v->actions,
         .consulted = v->ports,
         .n_consulted = v->n_ports,
@@ -199,8 +224,10 @@ adp_cached_verdict_for_decided(
     struct adp_cached_verdict_source source = *source_;
     struct adp_cached_verdict_content c;
 
-    /* What is rewritten and which ports were asked for doesn't matter. */
+    /* What is rewritten, which ports were asked for and what packets had in
+     * common doesn't matter. */
     source.n_consulted = 0;
+    source.n_lookups = 0;
     memset(&c, 0, sizeof c);
     c.decided = true;
     c.dropped = content->dropped;
@@ -239,6 +266,41 @@ is_learn_hit(const struct adp_hit *hit, const struct adp_program *program)
             && bitmap_is_set(program->learn_tables, hit->table_id));
 }
 
+/* The newest generation in which something changed that may matter to hits of 'v',
+ * without those in tables that learn()s fill if 'but_learned'. */
+static uint64_t
+newest_change(struct adp_cached_verdict *v, const struct adp_program *program,
+              bool but_learned)
+{
+    uint64_t newest = 0;
+    bool all_hold = true;
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->content.n_hits; i++) {
+        const struct adp_hit *hit = &v->hits[i];
+        const struct adp_metadata_lookup *at = NULL;
+        uint64_t changed;
+
+        if (n < v->n_lookups && v->lookups[n].hit == i) {
+            at = &v->lookups[n++];
+        }
+        if (but_learned && is_learn_hit(hit, program)) {
+            continue;
+        }
+        changed = hit_changed(hit, program);
+        if (at && (changed <= v->lookups_hold
+                   || adp_metadata_lookup_holds(at, hit, program))) {
+            continue;
+        }
+        all_hold &= !at;
+        newest = MAX(newest, changed);
+    }
+    if (all_hold) {
+        v->lookups_hold = program->generation;
+    }
+    return newest;
+}
+
 static bool
 ports_changed(const struct adp_cached_verdict *v,
               const struct adp_ports *ports)
@@ -263,15 +325,11 @@ adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
     struct adp_stored *up = &v->up;
 
     if (up->generation != (uint32_t) program->generation) {
-        uint64_t changed = 0;
-
         for (size_t i = 0; i < v->content.n_hits; i++) {
-            const struct adp_hit *hit = &v->hits[i];
-
-            changed = MAX(changed, hit_changed(hit, program));
-            up->on_learn |= is_learn_hit(hit, program);
+            up->on_learn |= is_learn_hit(&v->hits[i], program);
         }
-        adp_stored_set_changed(up, program->generation, changed);
+        adp_stored_set_changed(up, program->generation,
+                               newest_change(v, program, false));
     }
     if (up->ports_serial != (uint32_t) ports->serial) {
         up->overtaken |= ports_changed(v, ports);
@@ -308,7 +366,6 @@ adp_cached_verdict_renew(const struct adp_store *store,
 {
     struct adp_stored *up = adp_store_get(store, token);
     struct adp_cached_verdict *v = up ? adp_cached_verdict_cast(up) : NULL;
-    uint64_t changed = 0;
     size_t n_learn_hits = 0;
 
     if (!v || owner_of(v) != b || up->overtaken
@@ -318,11 +375,10 @@ adp_cached_verdict_renew(const struct adp_store *store,
     for (size_t i = 0; i < v->content.n_hits; i++) {
         const struct adp_hit *hit = &v->hits[i];
 
-        if (!is_learn_hit(hit, program)) {
-            changed = MAX(changed, hit_changed(hit, program));
-        } else if (n_learn_hits >= at->n
-                   || !is_hit_again(hit, program, b->learn,
-                                    &at->lookups[n_learn_hits++], scratch)) {
+        if (is_learn_hit(hit, program)
+            && (n_learn_hits >= at->n
+                || !is_hit_again(hit, program, b->learn,
+                                 &at->lookups[n_learn_hits++], scratch))) {
             return NULL;
         }
     }
@@ -330,7 +386,7 @@ adp_cached_verdict_renew(const struct adp_store *store,
         return NULL;
     }
     /* Both less than two billion generations ago. */
-    if (program->generation - changed
+    if (program->generation - newest_change(v, program, true)
         < (uint32_t) (program->generation - token->generation)) {
         return NULL;
     }
@@ -390,6 +446,8 @@ cached_release(struct adp_stored *up)
     adp_tunnel_unref(v->content.tunnel);
     /* When its bridge goes the owner may still compare them. */
     ovsrcu_postpone(free, CONST_CAST(struct adp_hit *, v->hits));
+    ovsrcu_postpone(free, CONST_CAST(struct adp_metadata_lookup *,
+                                     v->lookups));
     if (v->actions) {
         ovsrcu_postpone(free, CONST_CAST(struct nlattr *, v->actions));
     }

@@ -73,6 +73,13 @@ struct adp_cached_verdict {
     const struct adp_hit *hits;         /* References to rules and groups. */
     uint64_t hits_hash;
     const struct nlattr *actions;       /* After the rewriting. */
+
+    /* Those of the hits whose tables look at nothing but what all packets of the
+     * verdict have in common. */
+    const struct adp_metadata_lookup *lookups;
+    size_t n_lookups;
+    uint64_t lookups_hold;              /* When all were last found to: a
+                                         * generation of the program. */
 };
 BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content)
                   == CACHE_LINE_SIZE);
@@ -98,6 +105,8 @@ struct adp_cached_verdict_source {
     const struct adp_ports *ports;
     const struct adp_hit *hits;
     uint64_t hits_hash;
+    const struct adp_metadata_lookup *lookups;
+    size_t n_lookups;
     const struct nlattr *actions;
     const struct adp_walk_port *consulted;
     size_t n_consulted;

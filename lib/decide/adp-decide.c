@@ -44,6 +44,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
     v->n_learn_lookups = 0;
+    v->n_metadata_lookups = 0;
     v->n_selects = v->n_cts = 0;
     while (v->n_learned) {
         adp_learned_uninit(&v->learned[--v->n_learned]);
@@ -238,6 +239,48 @@ note_learn_lookup(struct adp_decide_walk *w, uint8_t table_id)
     }
 }
 
+bool
+adp_metadata_lookup_holds(const struct adp_metadata_lookup *at,
+                          const struct adp_hit *hit,
+                          const struct adp_program *program)
+{
+    uint32_t words = (bitmap_is_set(program->learn_tables, hit->table_id) ? 0
+                      : adp_program_metadata(program, hit->table_id));
+    struct adp_match_scratch scratch = { .words = NULL };
+    const struct adp_rule *rule;
+    int priority;
+    struct flow flow;
+    bool learned;
+
+    /* More may count now than was noted. */
+    if (!words || words & ~at->metadata.words) {
+        return false;
+    }
+    adp_metadata_to_flow(&at->metadata, &flow);
+    rule = adp_decide_lookup(program, NULL, hit->table_id, &flow, &scratch,
+                             &learned);
+    priority = scratch.priority;
+    adp_match_scratch_uninit(&scratch);
+    return (rule == (hit->kind == ADP_HIT_MISS ? NULL : hit->rule)
+            && priority == hit->priority);
+}
+
+/* To be called before the hit is added. */
+static void
+note_metadata_lookup(struct adp_decide_walk *w, uint8_t table_id)
+{
+    struct adp_verdict *v = w->verdict;
+    uint32_t words = adp_program_metadata(w->program, table_id);
+
+    if (words && v->n_metadata_lookups < ARRAY_SIZE(v->metadata_lookups)) {
+        struct adp_metadata_lookup *at
+            = &v->metadata_lookups[v->n_metadata_lookups++];
+
+        at->hit = v->n_hits;
+        adp_metadata_from_flow(&at->metadata, words, w->flow);
+    }
+}
+
 /* Looks up in one table, as if the packet came from 'in_port'.  Returns the op
  * list of the rule that was found, or NULL. */
 static const struct adp_op_list *
@@ -250,6 +293,8 @@ enter(struct adp_decide_walk *w, uint8_t table_id, ofp_port_t in_port)
     w->flow->in_port.ofp_port = in_port;
     if (bitmap_is_set(w->program->learn_tables, table_id)) {
         note_learn_lookup(w, table_id);
+    } else {
+        note_metadata_lookup(w, table_id);
     }
     rule = adp_decide_lookup(w->program, w->learn, table_id, w->flow,
                              &w->verdict->scratch, &learned);

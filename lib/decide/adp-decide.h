@@ -134,6 +134,13 @@ struct adp_learn_lookup {
 };
 #define ADP_MAX_LEARN_LOOKUPS 2
 
+/* A look-up in a table whose answers depend on metadata alone, and these. */
+struct adp_metadata_lookup {
+    size_t hit;                 /* Which hit it is. */
+    struct adp_metadata metadata;
+};
+#define ADP_MAX_METADATA_LOOKUPS 4
+
 struct adp_verdict {
     enum adp_punt punt;
     const struct adp_rule *punt_rule;   /* Whose op punts; may be NULL. */
@@ -164,6 +171,9 @@ struct adp_verdict {
     /* Look-ups in tables that learn()s fill: how many, and the first ones. */
     size_t n_learn_lookups;
     struct adp_learn_lookup learn_lookups[ADP_MAX_LEARN_LOOKUPS];
+    /* Look-ups that depend on metadata alone: the first ones. */
+    size_t n_metadata_lookups;
+    struct adp_metadata_lookup metadata_lookups[ADP_MAX_METADATA_LOOKUPS];
     bool missed;                        /* In a table whose misses controllers
                                          * of old OpenFlow versions want. */
 
@@ -184,6 +194,12 @@ struct adp_rule *adp_decide_lookup(const struct adp_program *,
                                    const struct adp_learn_table *learn,
                                    uint8_t table_id, struct flow *flow,
                                    struct adp_match_scratch *, bool *learned);
+
+/* True if the look-up still gets 'hit', the one that it is of, in the same way:
+ * also if the table has changed. */
+bool adp_metadata_lookup_holds(const struct adp_metadata_lookup *,
+                               const struct adp_hit *,
+                               const struct adp_program *);
 
 /* The bucket that a "select" group that has slots chooses for packets like
  * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX: none.

@@ -2,6 +2,7 @@
 
 #include <config.h>
 #include "adp-rules.h"
+#include "adp-metadata.h"
 #include "adp-rcu.h"
 #include "openvswitch/ofp-match.h"
 #include "openvswitch/ofp-print.h"
@@ -89,9 +90,11 @@ adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
     minimatch_clone(&rule->match, match);
     rule->match_hash = minimatch_hash(match, 0);
     rule->reads = adp_reads_of_match(match);
+    rule->metadata = adp_metadata_of_match(match);
     atomic_add_relaxed(&next_seq, 1, &rule->seq);
     rule_init_conjs(rule, ofpacts, ofpacts_len);
     if (rule->n_conjs) {
+        rule->metadata |= ADP_METADATA_BEYOND;  /* Other flows have a part. */
         adp_op_list_init_inert(&rule->ops, ofpacts, ofpacts_len);
     } else {
         adp_op_list_init(&rule->ops, ofpacts, ofpacts_len);

@@ -52,6 +52,7 @@ struct adp_rule {
     struct minimatch match;
     uint32_t match_hash;        /* minimatch_hash() of it. */
     uint32_t reads;             /* ADP_READS_*. */
+    uint32_t metadata;          /* That it matches on: adp-metadata.h. */
     uint64_t seq;               /* Rises from rule to rule created. */
 
     /* Either clauses of conjunctions (then 'ops' is empty), in the order of

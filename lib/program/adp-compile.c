@@ -254,6 +254,40 @@ count_group(struct adp_program *program, const struct adp_group *group,
     }
 }
 
+static void
+count_metadata(struct adp_table *table, uint32_t metadata, int delta)
+{
+    for (int i = 0; i < ADP_N_METADATA_WORDS; i++) {
+        table->n_metadata[i] += metadata & 1u << i ? delta : 0;
+    }
+    table->n_beyond += metadata & ADP_METADATA_BEYOND ? delta : 0;
+}
+
+/* What the table's rules match on: as in 'old', which may be NULL, but for what
+ * 'tc' changes. */
+static void
+count_matches(struct adp_table *table, const struct adp_table *old,
+              const struct table_changes *tc)
+{
+    if (old) {
+        memcpy(table->n_metadata, old->n_metadata, sizeof table->n_metadata);
+        table->n_beyond = old->n_beyond;
+    } else {
+        memset(table->n_metadata, 0, sizeof table->n_metadata);
+        table->n_beyond = 0;
+    }
+    for (size_t i = 0; i < tc->n; i++) {
+        const struct adp_match_change *change = &tc->changes[i];
+
+        if (change->new) {
+            count_metadata(table, change->new->metadata, 1);
+        }
+        if (change->old) {
+            count_metadata(table, change->old->metadata, -1);
+        }
+    }
+}
+
 /* Compiling. */
 
 static void
@@ -303,15 +337,16 @@ compile_table(struct adp_program *program, struct adp_cow *cow,
                       + tc->added.n - tc->removed.n);
     int priority;
 
-    adp_cow_discard(cow, old);
     program->tables[table_id] = NULL;
     if (match) {
         struct adp_table *table = adp_cow_alloc(cow, sizeof *table);
 
         table->match = match;
         table->n_rules = n_rules;
+        count_matches(table, old, tc);
         program->tables[table_id] = table;
     }
+    adp_cow_discard(cow, old);
 
     account_rules(program, cow, tc);
     if (find_top_change(tc, &priority)) {

@@ -2,6 +2,7 @@
 
 #include <config.h>
 #include "adp-program.h"
+#include "adp-match-direct.h"
 #include "adp-match.h"
 #include "adp-program-private.h"
 #include "ovs-rcu.h"
@@ -112,6 +113,23 @@ adp_program_changed(const struct adp_program *program, uint8_t table_id,
                                         ? program->logs[table_id] : NULL);
 
     return log ? adp_change_log_latest(log, priority) : 0;
+}
+
+uint32_t
+adp_program_metadata(const struct adp_program *program, uint8_t table_id)
+{
+    const struct adp_table *table = program->tables[table_id];
+    uint32_t words = 0;
+
+    /* Tables of a few rules seldom change. */
+    if (!table || table->n_beyond
+        || table->match->class == &adp_match_direct_class) {
+        return 0;
+    }
+    for (int i = 0; i < ADP_N_METADATA_WORDS; i++) {
+        words |= table->n_metadata[i] ? 1u << i : 0;
+    }
+    return words;
 }
 
 uint64_t

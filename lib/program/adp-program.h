@@ -24,6 +24,7 @@
 
 #include "adp-change-log.h"
 #include "adp-cow.h"
+#include "adp-metadata.h"
 #include "adp-reads.h"
 #include "adp-rules.h"
 #include "openvswitch/dynamic-string.h"
@@ -37,6 +38,10 @@ struct adp_match;               /* A matcher, see adp-match.h. */
 struct adp_table {
     struct adp_match *match;
     size_t n_rules;
+
+    /* How many rules match on each word of metadata, and on more than that. */
+    uint32_t n_metadata[ADP_N_METADATA_WORDS];
+    uint32_t n_beyond;
 };
 
 struct adp_program {
@@ -95,6 +100,9 @@ size_t adp_program_size(const struct adp_program *);
  * scratch: that of the rule is not always low enough. */
 uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
                              int priority);
+/* If the table has many rules, and what it answers depends on nothing but metadata
+ * of packets (adp-metadata.h): the words of them, at least one.  0 otherwise. */
+uint32_t adp_program_metadata(const struct adp_program *, uint8_t table_id);
 /* The latest generation in which the group came, changed or went, 0 if never.
  * What is said of a group that isn't there may be too late, not too early. */
 uint64_t adp_program_group_changed(const struct adp_program *,

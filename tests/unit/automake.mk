@@ -41,6 +41,7 @@ UNIT_TESTS = \
 	tests/unit/test-learn \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
+	tests/unit/test-metadata \
 	tests/unit/test-metrics \
 	tests/unit/test-model-index \
 	tests/unit/test-model-changes \
@@ -288,6 +289,9 @@ tests_unit_test_match_random_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_match_SOURCES = tests/unit/test-match.c
 tests_unit_test_match_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_metadata_SOURCES = tests/unit/test-metadata.c
+tests_unit_test_metadata_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_metrics_SOURCES = tests/unit/test-metrics.c
 tests_unit_test_metrics_LDADD = $(UNIT_LIBS)

@@ -336,6 +336,8 @@ static struct {
     int n_conns;
     bool tunnel, missed, to_ip_port, is_dropped;
     const char *actions;        /* As bytes; NULL: goes to OUTPUT. */
+    struct adp_metadata_lookup *lookup; /* How it hits the flow, if it depends
+                                         * on metadata alone. */
 } wanted;
 
 static struct adp_hit hits[2];
@@ -439,6 +441,8 @@ make_session(void)
         .program = program,
         .ports = &ports[0],
         .hits = hits,
+        .lookups = wanted.lookup,
+        .n_lookups = wanted.lookup ? 1 : 0,
         .actions = (const struct nlattr *) (const void *) wanted.actions,
         .consulted = &consulted,
         .n_consulted = 1,

@@ -260,6 +260,95 @@ expect_refusal(struct adp_bridge *b, const char *why)
     dp_packet_delete(copy);
 }
 
+/* The session hits, with reg1=5, the flow for all packets of a table of many that
+ * look at reg1 alone. */
+static void
+make_session_by_metadata(void)
+{
+    static struct adp_metadata_lookup at;
+    struct adp_match_scratch scratch = { .words = NULL };
+    struct flow flow = { .regs[1] = 5 };
+    bool learned;
+
+    for (int i = 10; i < 30; i++) {
+        char *text = xasprintf("table=0,priority=60,reg1=%d,actions=drop", i);
+
+        add_flow(text);
+        free(text);
+    }
+    adp_rule_unref(rule);
+    rule = adp_rule_ref(adp_decide_lookup(program, NULL, 0, &flow, &scratch,
+                                          &learned));
+    ck_assert_int_eq(scratch.priority, PRIORITY);
+    at.hit = 0;
+    adp_metadata_from_flow(&at.metadata, adp_program_metadata(program, 0),
+                           &flow);
+    wanted.lookup = &at;
+    make_session();
+}
+
+static void
+expect_no_hit(void)
+{
+    begin_batch();
+    struct dp_packet *p = receive(0);
+
+    ck_assert(!try(p, bridge));
+    dp_packet_delete(p);
+}
+
+START_TEST(changes_for_others)
+{
+    make_session_by_metadata();
+    expect_hit();
+    add_flow("table=0,priority=60,reg1=7,actions=output:2");
+    expect_hit();
+    add_flow("table=0,priority=70,reg1=8,actions=output:2");
+    add_flow("table=0,priority=70,reg1=9,actions=output:2");
+    expect_hit();
+    add_flow("table=0,priority=70,reg1=5,actions=output:2");
+    expect_no_hit();
+    add_flow("table=0,priority=60,reg1=4,actions=output:2");
+    expect_no_hit();
+}
+END_TEST
+
+/* Flows match on more than was noted. */
+START_TEST(changes_of_more)
+{
+    static const char *const flows[] = {
+        "table=0,priority=60,reg1=7,ct_mark=7,actions=output:2",
+        "table=0,priority=60,reg1=7,dl_src=00:00:00:00:00:01,actions=output:2",
+        "table=0,priority=60,reg1=7,actions=conjunction(1,1/2)",
+    };
+
+    make_session_by_metadata();
+    add_flow(flows[_i]);
+    expect_refusal(bridge, flows[_i]);
+}
+END_TEST
+
+/* Other metadata, or none: another verdict. */
+START_TEST(shared_by_metadata)
+{
+    struct adp_cached_verdict *first;
+
+    make_session_by_metadata();
+    first = verdict;
+    adp_sessions_remove(cache.sessions, session);
+    make_session();
+    ck_assert_ptr_eq(verdict, first);
+    adp_sessions_remove(cache.sessions, session);
+    wanted.lookup->metadata.values[0]++;
+    make_session();
+    ck_assert_ptr_ne(verdict, first);
+    adp_sessions_remove(cache.sessions, session);
+    wanted.lookup = NULL;
+    make_session();
+    ck_assert_ptr_ne(verdict, first);
+}
+END_TEST
+
 START_TEST(refused)
 {
     make_session();
@@ -640,6 +729,9 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, hit, 0, 4 * (MAX_CONNS + 1));
     tcase_add_test(tc, other_changes);
+    tcase_add_test(tc, changes_for_others);
+    tcase_add_loop_test(tc, changes_of_more, 0, 3);
+    tcase_add_test(tc, shared_by_metadata);
     tcase_add_loop_test(tc, unusual, 0, MAX_CONNS);
     tcase_add_test(tc, without_checksum);
     tcase_add_loop_test(tc, refused, 0, ARRAY_SIZE(refusals));
