@@ -7,7 +7,7 @@ _antrea_dpctl()
     local commands='apply replace delete resync resolve get describe trace
         stats top explain program version help'
     local kinds='all records manifests nodes namespaces pods services
-        endpoints endpointslices networkpolicies acnp annp tiers clustergroups
+        endpoints endpointslices networkpolicies acnp annp anp banp tiers clustergroups
         groups nodeconfigs peernodes addressgroups appliedtogroups'
     local options='--socket --bridge --output --timeout --help --version'
 

@@ -196,6 +196,43 @@ put_namespace_selector(struct ds *ds)
     }
 }
 
+/* A ServiceAccount of any namespace, or of 'own'. */
+static void
+put_account(struct ds *ds, const char *own)
+{
+    ds_put_format(ds, "{\"serviceAccount\":{\"name\":\"%s\",\"namespace\":",
+                  one_in(2) ? "default" : "robot");
+    if (own) {
+        ds_put_format(ds, "\"%s\"}}", own);
+    } else {
+        ds_put_format(ds, "\"ns%d\"}}", pick(N_NAMESPACES));
+    }
+}
+
+/* Peers that only rules of Antrea's have; some only those of the cluster. */
+static void
+put_antrea_peer(struct ds *ds, bool cluster)
+{
+    switch (pick(cluster ? 4 : 2)) {
+    case 0:
+        put_account(ds, NULL);
+        break;
+    case 1:
+        ds_put_cstr(ds, "{\"nodeSelector\":");
+        put_selector(ds);
+        ds_put_char(ds, '}');
+        break;
+    default:
+        ds_put_cstr(ds, "{\"podSelector\":");
+        put_selector(ds);
+        ds_put_format(ds, ",\"namespaces\":{%s}}",
+                      one_in(2) ? "\"match\":\"Self\""
+                      : one_in(2) ? "\"sameLabels\":[\"env\"]"
+                      : "\"sameLabels\":[\"env\",\"tier\"]");
+        break;
+    }
+}
+
 /* One element of "from", "to" or "appliedTo". */
 static void
 put_peer(struct ds *ds, const char *groups, bool blocks)
@@ -245,6 +282,32 @@ put_peers(struct ds *ds, const char *member, const char *groups, bool blocks)
     ds_put_char(ds, ']');
 }
 
+/* The same of Antrea's policies. */
+static void
+put_antrea_peers(struct ds *ds, const char *member, const char *groups,
+                 bool cluster)
+{
+    put_peers(ds, member, groups, true);
+    if (one_in(2)) {
+        ds_chomp(ds, ']');
+        ds_put_char(ds, ',');
+        put_antrea_peer(ds, cluster);
+        ds_put_char(ds, ']');
+    }
+}
+
+static void
+put_applied_to(struct ds *ds, const char *groups, const char *namespace_)
+{
+    if (one_in(4)) {
+        ds_put_cstr(ds, ",\"appliedTo\":[");
+        put_account(ds, namespace_);
+        ds_put_char(ds, ']');
+    } else {
+        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false);
+    }
+}
+
 static void
 put_ports(struct ds *ds)
 {
@@ -261,7 +324,7 @@ put_ports(struct ds *ds)
 }
 
 static void
-put_rules(struct ds *ds, bool antrea, const char *groups)
+put_rules(struct ds *ds, bool antrea, bool cluster, const char *groups)
 {
     static const char *const lists[][2] = {
         { "ingress", "from" }, { "egress", "to" },
@@ -275,10 +338,17 @@ put_rules(struct ds *ds, bool antrea, const char *groups)
         for (int j = 0, n = 1 + pick(2); j < n; j++) {
             struct ds rule = DS_EMPTY_INITIALIZER;
             ds_put_cstr(&rule, antrea ? ",\"action\":\"Allow\"" : "");
-            if (!one_in(4)) {
-                put_peers(&rule, lists[i][1], groups, true);
+            if (antrea && i && one_in(5)) {
+                ds_put_format(&rule, ",\"toServices\":[{\"name\":\"s%d\","
+                              "\"namespace\":\"ns0\"}]", pick(N_SERVICES));
+            } else {
+                if (antrea && !one_in(3)) {
+                    put_antrea_peers(&rule, lists[i][1], groups, cluster);
+                } else if (!one_in(4)) {
+                    put_peers(&rule, lists[i][1], groups, true);
+                }
+                put_ports(&rule);
             }
-            put_ports(&rule);
             ds_put_format(ds, "%s{%s}", j ? "," : "",
                           rule.length ? ds_cstr(&rule) + 1 : "");
             ds_destroy(&rule);
@@ -319,6 +389,9 @@ put_pod(struct ds *ds, const char *namespace_)
     if (node) {
         ds_put_format(ds, "\"nodeName\":\"%s\",", node);
     }
+    if (one_in(3)) {
+        ds_put_cstr(ds, "\"serviceAccountName\":\"robot\",");
+    }
     ds_put_format(ds, "\"hostNetwork\":%s,\"containers\":[{\"name\":\"c\","
                   "\"ports\":[", one_in(8) ? "true" : "false");
     if (!one_in(3)) {
@@ -346,7 +419,7 @@ put_k8s_policy(struct ds *ds, const char *namespace_)
              pick(N_POLICIES));
     ds_put_cstr(ds, "},\"spec\":{\"podSelector\":");
     put_selector(ds);
-    put_rules(ds, false, NULL);
+    put_rules(ds, false, false, NULL);
     ds_put_cstr(ds, "}}");
 }
 
@@ -361,17 +434,71 @@ put_antrea_policy(struct ds *ds, const char *namespace_)
     ds_put_format(ds, "},\"spec\":{\"priority\":%d,\"tier\":\"%s\"", 1 + pick(8),
                   one_in(4) ? "own" : "application");
     if (one_in(2)) {
-        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false);
-        put_rules(ds, true, one_in(2) ? groups : NULL);
+        put_applied_to(ds, groups, namespace_);
+        put_rules(ds, true, !namespace_, one_in(2) ? groups : NULL);
     } else {
         /* Each rule says whom it is applied to. */
+        bool in = one_in(2);
+
         ds_put_format(ds, ",\"%s\":[{\"action\":\"Drop\"",
-                      one_in(2) ? "ingress" : "egress");
-        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false);
+                      in ? "ingress" : "egress");
+        put_applied_to(ds, groups, namespace_);
+        if (one_in(2)) {
+            put_antrea_peers(ds, in ? "from" : "to", groups, !namespace_);
+        }
         put_ports(ds);
         ds_put_cstr(ds, "}]");
     }
     ds_put_cstr(ds, "}}");
+}
+
+static void
+put_admin_selection(struct ds *ds)
+{
+    if (one_in(2)) {
+        ds_put_cstr(ds, "{\"namespaces\":");
+        put_namespace_selector(ds);
+    } else {
+        ds_put_cstr(ds, "{\"pods\":{\"namespaceSelector\":");
+        put_namespace_selector(ds);
+        ds_put_cstr(ds, ",\"podSelector\":");
+        put_selector(ds);
+        ds_put_char(ds, '}');
+    }
+    ds_put_char(ds, '}');
+}
+
+static void
+put_admin_policy(struct ds *ds)
+{
+    static const char *const ports_[] = {
+        "", ",\"ports\":[{\"namedPort\":\"http\"}]",
+        ",\"ports\":[{\"portNumber\":{\"port\":80}}]",
+        ",\"ports\":[{\"portRange\":{\"start\":80,\"end\":89}}]",
+    };
+    bool baseline = one_in(4);
+
+    put_head(ds, "policy.networking.k8s.io/v1alpha1",
+             baseline ? "BaselineAdminNetworkPolicy" : "AdminNetworkPolicy",
+             NULL, baseline ? "default" : "an", pick(N_POLICIES));
+    if (baseline) {
+        ds_truncate(ds, ds->length - strlen("0\""));
+        ds_put_char(ds, '"');
+    }
+    ds_put_cstr(ds, "},\"spec\":{");
+    if (!baseline) {
+        ds_put_format(ds, "\"priority\":%d,", pick(3));
+    }
+    ds_put_cstr(ds, "\"subject\":");
+    put_admin_selection(ds);
+    ds_put_cstr(ds, ",\"ingress\":[{\"action\":\"Deny\",\"from\":[");
+    put_admin_selection(ds);
+    ds_put_format(ds, "]%s}],\"egress\":[{\"action\":\"Allow\",\"to\":[",
+                  ports_[pick(ARRAY_SIZE(ports_))]);
+    put_admin_selection(ds);
+    ds_put_cstr(ds, one_in(2) ? ",{\"nodes\":{}}" :
+                ",{\"networks\":[\"10.2.0.0/16\",\"10.3.0.0/16\"]}");
+    ds_put_format(ds, "]%s}]}}", ports_[pick(ARRAY_SIZE(ports_))]);
 }
 
 static void
@@ -388,6 +515,10 @@ put_group(struct ds *ds, const char *namespace_)
                       namespace_ ? "g" : "cg", pick(number));
     } else if (one_in(5)) {
         ds_put_cstr(ds, "\"ipBlocks\":[{\"cidr\":\"10.9.0.0/16\"}]");
+    } else if (one_in(3)) {
+        ds_put_format(ds, "\"serviceReference\":{\"name\":\"s%d\","
+                      "\"namespace\":\"%s\"}", pick(N_SERVICES),
+                      namespace_ ? namespace_ : "ns1");
     } else {
         ds_put_cstr(ds, "\"podSelector\":");
         put_selector(ds);
@@ -454,7 +585,10 @@ put_object(struct ds *ds)
     char namespace_[] = "ns0";
 
     namespace_[2] += pick(N_NAMESPACES);
-    switch (pick(20)) {
+    switch (pick(22)) {
+    case 20:
+        put_admin_policy(ds);
+        break;
     case 0:
         put_head(ds, "v1", "Namespace", NULL, "ns", pick(N_NAMESPACES));
         ds_put_char(ds, ',');
@@ -502,6 +636,7 @@ put_object(struct ds *ds)
 
 static const char node1[] =
 "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node1\","
+"\"labels\":{\"app\":\"a\",\"env\":\"b\"},"
 "\"annotations\":{\"node.antrea.io/mac-address\":\"0a:00:00:00:00:01\"}},"
 "\"spec\":{\"podCIDR\":\"10.1.0.0/24\"},\"status\":{\"addresses\":[{\"type\":"
 "\"InternalIP\",\"address\":\"192.0.2.1\"}]}}\n";

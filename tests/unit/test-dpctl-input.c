@@ -78,7 +78,8 @@ START_TEST(only_what_is_read_is_kept)
                      "\"p0\"},\"labels\":{\"a\":\"b\"},\"name\":\"p\","
                      "\"namespace\":\"default\"},\"spec\":{\"containers\":"
                      "[{\"name\":\"c\",\"ports\":[{\"containerPort\":80,"
-                     "\"name\":\"http\"}]}],\"nodeName\":\"n\"},\"status\":"
+                     "\"name\":\"http\"}]}],\"nodeName\":\"n\","
+                     "\"serviceAccountName\":\"s\"},\"status\":"
                      "{\"conditions\":[{\"status\":\"True\",\"type\":"
                      "\"Ready\"}],\"phase\":\"Running\",\"podIP\":"
                      "\"10.0.0.1\"}}");

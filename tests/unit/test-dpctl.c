@@ -501,6 +501,64 @@ START_TEST(controlplane_objects)
 }
 END_TEST
 
+START_TEST(services_and_source_ports)
+{
+    expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                      "{app: client}}}], egress: [{action: Drop, toServices: "
+                      "[{name: s, namespace: x}]}, {action: Allow, ports: "
+                      "[{protocol: UDP, sourcePort: 67, sourceEndPort: "
+                      "68}]}]}"), "Antrea",
+                 "{\"action\":\"Drop\",\"direction\":\"Out\",\"to\":"
+                 "{\"addressGroups\":[],\"toServices\":[\"x/s\"]}}\n"
+                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"
+                 "[{\"protocol\":\"UDP\",\"srcEndPort\":68,"
+                 "\"srcPort\":67}]}\n");
+}
+END_TEST
+
+/* A rule for each Namespace that it is applied to here. */
+START_TEST(own_namespace)
+{
+    expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                      "{app: client}}}], ingress: [{action: Allow, from: "
+                      "[{namespaces: {match: Self}}]}]}"), "Antrea",
+                 "{\"action\":\"Allow\",\"appliedToGroups\":"
+                 "[\"*/app=client (in default)\"],\"direction\":\"In\","
+                 "\"from\":{\"addressGroups\":[\"default/*\"]}}\n");
+}
+END_TEST
+
+#define ANP(SPEC) \
+    "apiVersion: policy.networking.k8s.io/v1alpha1\n" \
+    "kind: AdminNetworkPolicy\nmetadata: {name: a}\nspec: " SPEC "\n"
+#define BANP(NAME, SPEC) \
+    "apiVersion: policy.networking.k8s.io/v1alpha1\n" \
+    "kind: BaselineAdminNetworkPolicy\nmetadata: {name: " NAME "}\n" \
+    "spec: " SPEC "\n"
+
+START_TEST(admin_policies)
+{
+    expect_records(ANP("{priority: 0, subject: {namespaces: {}}, egress: "
+                       "[{name: e, action: Deny, to: [{networks: "
+                       "[198.51.100.0/24, 203.0.113.0/24]}], ports: "
+                       "[{portRange: {start: 5, end: 9}}]}]}"),
+                   "NetworkPolicy",
+                   "kind: NetworkPolicy\nname: AdminNetworkPolicy:a\n"
+                   "appliedToGroups:\n- '*/*'\npriority: 0\nrules:\n"
+                   "- name: e\n  action: Drop\n  direction: Out\n"
+                   "  services:\n  - endPort: 9\n    port: 5\n"
+                   "    protocol: TCP\n"
+                   "  to:\n    addressGroups: []\n    ipBlocks:\n"
+                   "    - cidr: 198.51.100.0/24\n"
+                   "    - cidr: 203.0.113.0/24\n"
+                   "tierPriority: 251\ntype: AdminNetworkPolicy\n");
+}
+END_TEST
+
+#define P "f, document 1 (line 1): ClusterNetworkPolicy p: spec."
+#define A "f, document 1 (line 1): AdminNetworkPolicy a: spec."
+#define APPLIED "{priority: 1, appliedTo: [{podSelector: {}}], "
+
 /* What is refused, and how. */
 static const struct {
     const char *text;
@@ -564,6 +622,60 @@ static const struct {
            "[{action: Drop, from: [{group: g}]}]}"),
       "ClusterNetworkPolicy p: spec.ingress[0].from: there is no "
       "ClusterGroup g" },
+    { ACNP("{priority: 1, appliedTo: [{nodeSelector: {}}]}"),
+      P "appliedTo[0].nodeSelector: is not supported by this version" },
+    { ACNP("{priority: 1, appliedTo: [{serviceAccount: {name: s}}]}"),
+      P "appliedTo[0].serviceAccount.namespace: is missing" },
+    { ACNP(APPLIED "egress: [{action: Drop, to: [{podSelector: {}, scope: "
+           "ClusterSet}]}]}"),
+      P "egress[0].to[0].scope: ClusterSet is not supported by this version" },
+    { ACNP(APPLIED "egress: [{action: Drop, to: [{podSelector: {}, "
+           "serviceAccount: {name: a, namespace: b}}]}]}"),
+      P "egress[0].to[0]: selectors, ipBlock, group, serviceAccount and "
+      "nodeSelector exclude each other" },
+    { ACNP(APPLIED "egress: [{action: Drop, to: [{namespaces: {}}]}]}"),
+      P "egress[0].to[0].namespaces: needs one of match and sameLabels" },
+    { ACNP(APPLIED "ingress: [{action: Drop, protocols: [{igmp: {}}]}]}"),
+      P "ingress[0].protocols[0].igmp: is not supported by this version" },
+    { ACNP(APPLIED "ingress: [{action: Drop, ports: [{sourceEndPort: 5}]}]}"),
+      P "ingress[0].ports[0].sourceEndPort: needs a sourcePort to go with" },
+    { ACNP(APPLIED "egress: [{action: Drop, toServices: [{name: s, namespace: "
+           "x}], ports: [{port: 5}]}]}"),
+      P "egress[0].toServices: excludes ports" },
+    { ACNP(APPLIED "egress: [{action: Drop, toServices: [{name: s}]}]}"),
+      P "egress[0].toServices[0].namespace: is missing" },
+    { ACNP(APPLIED "ingress: [{action: Drop, toServices: [{name: s, "
+           "namespace: x}]}]}"),
+      P "ingress[0].toServices: has no place in an ingress rule" },
+    { "apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n"
+      "metadata: {name: p, namespace: x}\nspec: " APPLIED
+      "egress: [{action: Drop, to: [{namespaces: {match: Self}}]}]}\n",
+      "f, document 1 (line 1): NetworkPolicy x/p: spec.egress[0].to[0]."
+      "namespaces: is for ClusterNetworkPolicies" },
+    { "apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n"
+      "metadata: {name: p, namespace: x}\nspec: {priority: 1, appliedTo: "
+      "[{serviceAccount: {name: a, namespace: y}}]}\n",
+      "f, document 1 (line 1): NetworkPolicy x/p: spec.appliedTo[0]."
+      "serviceAccount.namespace: must be that of the policy" },
+    { ANP("{priority: 1001, subject: {namespaces: {}}}"),
+      A "priority: must be an integer from 0 to 1000, not 1001" },
+    { ANP("{priority: 1, subject: {}}"),
+      A "subject.namespaces: must be the only one of namespaces and pods" },
+    { ANP("{priority: 1, subject: {namespaces: {}}, ingress: [{action: Deny, "
+          "from: []}]}"), A "ingress[0].from: must name a peer" },
+    { ANP("{priority: 1, subject: {namespaces: {}}, egress: [{action: Deny, "
+          "to: [{domainNames: [a.b]}]}]}"),
+      A "egress[0].to[0].domainNames: is not supported by this version" },
+    { ANP("{priority: 1, subject: {namespaces: {}}, egress: [{action: Deny, "
+          "to: [{nodes: {}}], ports: [{portRange: {start: 5, end: 4}}]}]}"),
+      A "egress[0].ports[0].portRange.end: 4 is below start 5" },
+    { BANP("b", "{subject: {namespaces: {}}}"),
+      "f, document 1 (line 1): BaselineAdminNetworkPolicy b: metadata.name: "
+      "must be \"default\", not \"b\": there is only one" },
+    { BANP("default", "{subject: {namespaces: {}}, ingress: [{action: Pass, "
+           "from: [{namespaces: {}}]}]}"),
+      "f, document 1 (line 1): BaselineAdminNetworkPolicy default: "
+      "spec.ingress[0].action: must be one of Allow,Deny, not \"Pass\"" },
     { "apiVersion: crd.antrea.io/v1beta1\nkind: Egress\n"
       "metadata: {name: e}\n",
       "f, document 1 (line 1): Egress e: kind Egress is not supported by "
@@ -862,6 +974,9 @@ main(void)
     tcase_add_test(tc, named_ports);
     tcase_add_test(tc, antrea_policy);
     tcase_add_test(tc, antrea_policy_tier_and_group);
+    tcase_add_test(tc, services_and_source_ports);
+    tcase_add_test(tc, own_namespace);
+    tcase_add_test(tc, admin_policies);
     tcase_add_test(tc, controlplane_objects);
     tcase_add_test(tc, samples);
     tcase_add_loop_test(tc, refusal, 0, ARRAY_SIZE(refused));

@@ -33,6 +33,7 @@ enum { GATEWAY_PORT = 2, FIRST_POD_PORT = 3, TUNNEL_PORT = 10 };
 
 static const char *const namespaces[] = { "x", "y" };
 static const char *const apps[] = { "a", "b" };
+static const char *const accounts[] = { "default", "robot" };
 static const char *const port_names[] = { "web", "dns", "alt" };
 static const char *const protocols[] = { "TCP", "UDP", "SCTP", "ICMP" };
 enum { ICMP = 3 };
@@ -53,7 +54,7 @@ enum pod_kind { LOCAL, REMOTE, HOST, ENDED };
 
 struct pod {
     enum pod_kind kind;
-    int namespace_, app;
+    int namespace_, app, account;
     ovs_be32 ip;
     struct pod_port ports[2 * ARRAY_SIZE(port_names)];
     size_t n_ports;
@@ -61,6 +62,8 @@ struct pod {
 
 struct peer {
     bool is_block;
+    bool is_self;               /* Of whom the policy applies to. */
+    bool is_account;            /* 'app' is a ServiceAccount. */
     int namespace_, app;        /* ANY; OWN namespace. */
     ovs_be32 ip, except;
     unsigned int plen, except_plen; /* 0: no exception. */
@@ -70,6 +73,7 @@ struct rule_port {
     int protocol;
     int name;                   /* ANY: by number, */
     int number, end;            /* ANY: all of the protocol. */
+    int src, src_end;           /* Likewise of the sender. */
 };
 
 struct rule {
@@ -122,6 +126,7 @@ random_pod(size_t i, int namespace_)
         .kind = kinds[i],
         .namespace_ = namespace_,
         .app = one_of(ARRAY_SIZE(apps)),
+        .account = one_of(ARRAY_SIZE(accounts)),
         .ip = htonl(0x0a000002 + i + (kinds[i] == REMOTE ? 0x100 : 0)),
     };
     if (pod->kind == HOST) {
@@ -178,6 +183,32 @@ random_rule_port(struct rule_port *port)
         .number = one_of(4) ? 80 + one_of(3) : ANY,
     };
     port->end = port->number == ANY ? ANY : port->number + one_of(2);
+    port->src = port->src_end = ANY;
+}
+
+/* What only Antrea's policies can say. */
+static void
+make_peer_antreas(struct peer *peer)
+{
+    if (peer->namespace_ == OWN) {
+        peer->namespace_ = ANY;
+    }
+    if (!peer->is_block && !one_of(3)) {
+        peer->is_account = true;
+        peer->namespace_ = one_of(ARRAY_SIZE(namespaces));
+        peer->app = one_of(ARRAY_SIZE(accounts));
+    } else if (!peer->is_block && !one_of(3)) {
+        peer->is_self = true;
+    }
+}
+
+static void
+make_port_antreas(struct rule_port *port)
+{
+    if (!one_of(3)) {
+        port->src = 1000 + one_of(3);
+        port->src_end = port->src + one_of(2);
+    }
 }
 
 static void
@@ -200,13 +231,16 @@ random_policy(struct policy *policy, bool antrea, int namespace_)
             rule->n_peers = one_of(MAX_PEERS + 1);
             for (size_t j = 0; j < rule->n_peers; j++) {
                 random_peer(&rule->peers[j]);
-                if (policy->antrea && rule->peers[j].namespace_ == OWN) {
-                    rule->peers[j].namespace_ = ANY;
+                if (policy->antrea) {
+                    make_peer_antreas(&rule->peers[j]);
                 }
             }
             rule->n_ports = one_of(MAX_PORTS + 1);
             for (size_t j = 0; j < rule->n_ports; j++) {
                 random_rule_port(&rule->ports[j]);
+                if (policy->antrea) {
+                    make_port_antreas(&rule->ports[j]);
+                }
             }
         }
     }
@@ -228,9 +262,10 @@ put_pod(struct ds *s, size_t i)
                   PRIuSIZE", namespace: %s, labels: {app: %s}, annotations: "
                   "{antrea-dp.io/port: p%"PRIuSIZE", antrea-dp.io/mac: "
                   "'00:00:00:00:01:%02"PRIxSIZE"'}}\n"
-                  "spec: {nodeName: %s, hostNetwork: %s, containers: [",
+                  "spec: {serviceAccountName: %s, nodeName: %s, "
+                  "hostNetwork: %s, containers: [",
                   i, namespaces[pod->namespace_], apps[pod->app], i, i,
-                  pod->kind == REMOTE ? "n2" : "n1",
+                  accounts[pod->account], pod->kind == REMOTE ? "n2" : "n1",
                   pod->kind == HOST ? "true" : "false");
     for (size_t j = 0; j < pod->n_ports; j++) {
         const struct pod_port *port = &pod->ports[j];
@@ -274,6 +309,12 @@ put_peer(struct ds *s, const struct peer *peer)
                           IP_ARGS(peer->except), peer->except_plen);
         }
         ds_put_char(s, '}');
+    } else if (peer->is_account) {
+        ds_put_format(s, "serviceAccount: {name: %s, namespace: %s}",
+                      accounts[peer->app], namespaces[peer->namespace_]);
+    } else if (peer->is_self) {
+        ds_put_cstr(s, "namespaces: {match: Self}, ");
+        put_selectors(s, OWN, peer->app);
     } else {
         put_selectors(s, peer->namespace_, peer->app);
     }
@@ -288,6 +329,10 @@ put_rule_port(struct ds *s, const struct rule_port *port)
         ds_put_format(s, ", port: %s", port_names[port->name]);
     } else if (port->number != ANY) {
         ds_put_format(s, ", port: %d, endPort: %d", port->number, port->end);
+    }
+    if (port->src != ANY) {
+        ds_put_format(s, ", sourcePort: %d, sourceEndPort: %d", port->src,
+                      port->src_end);
     }
     ds_put_cstr(s, "}, ");
 }
@@ -376,7 +421,7 @@ struct packet {
     bool by_tunnel;             /* Or, if not of our Pods, by the gateway. */
     ovs_be32 src, dst;
     int protocol;
-    int port;
+    int port, src_port;
 };
 
 static bool
@@ -392,10 +437,17 @@ is_selected(const struct pod *pod, int namespace_, int app)
             && (app == ANY || app == pod->app));
 }
 
+/* 'own' is whom the policy applies to. */
 static bool
 peer_fits(const struct policy *policy, const struct peer *peer,
-          const struct pod *pod, ovs_be32 ip)
+          const struct pod *own, const struct pod *pod, ovs_be32 ip)
 {
+    if (peer->is_account) {
+        return (pod && pod->namespace_ == peer->namespace_
+                && pod->account == peer->app);
+    } else if (peer->is_self) {
+        return is_selected(pod, own->namespace_, peer->app);
+    }
     if (peer->is_block) {
         return (in_network(ip, peer->ip, peer->plen)
                 && !(peer->except_plen
@@ -408,7 +460,9 @@ peer_fits(const struct policy *policy, const struct peer *peer,
 static bool
 port_fits(const struct rule_port *port, const struct packet *packet)
 {
-    if (port->protocol != packet->protocol) {
+    if (port->protocol != packet->protocol
+        || (port->src != ANY && (packet->src_port < port->src
+                                 || packet->src_port > port->src_end))) {
         return false;
     } else if (port->name == ANY) {
         return (port->number == ANY || (packet->port >= port->number
@@ -431,6 +485,7 @@ peer_and_port_fit(const struct policy *policy, const struct rule *rule,
                   const struct packet *packet)
 {
     if (peer && !peer_fits(policy, peer,
+                           in ? packet->dst_pod : packet->src_pod,
                            in ? packet->src_pod : packet->dst_pod,
                            in ? packet->src : packet->dst)) {
         return false;
@@ -621,8 +676,9 @@ packet_text(const struct packet *packet)
     if (packet->protocol == ICMP) {
         ds_put_cstr(&s, ",icmp_type=8,icmp_code=0");
     } else {
-        ds_put_format(&s, ",%s_src=1000,%s_dst=%d", names[packet->protocol],
-                      names[packet->protocol], packet->port);
+        ds_put_format(&s, ",%s_src=%d,%s_dst=%d", names[packet->protocol],
+                      packet->src_port, names[packet->protocol],
+                      packet->port);
     }
     if (is_ours(packet->src_pod)) {
         ds_put_format(&s, ",in_port=%"PRIuSIZE",dl_src=00:00:00:00:01:%02"
@@ -661,6 +717,7 @@ random_packet(struct packet *packet, bool with_spoofed)
         .dst_pod = dst < N_LOCAL + 3 ? &pods[dst] : NULL,
         .protocol = one_of(ARRAY_SIZE(protocols)),
         .port = 79 + one_of(5),
+        .src_port = 999 + one_of(5),
     };
     ip_parse(addresses[one_of(ARRAY_SIZE(addresses))], &packet->src);
     packet->dst = packet->src;

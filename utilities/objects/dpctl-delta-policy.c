@@ -16,7 +16,7 @@
 
 enum {
     SELECTING = (1u << DPCTL_NAMESPACE | 1u << DPCTL_CLUSTER_GROUP
-                 | 1u << DPCTL_GROUP),
+                 | 1u << DPCTL_GROUP | 1u << DPCTL_SERVICE),
 };
 
 /* Ports. */
@@ -217,7 +217,9 @@ find_dirty(struct delta *d, const struct shash *before,
         }
         /* One that can't be resolved may not have to be, on this node. */
         if (!records[0] || !records[1] || q.turns_up
-            || (q.contributes && dpctl_has_named_ports(object))) {
+            || (q.contributes && dpctl_has_named_ports(kind, object))
+            || (q.contributes && d->relabels
+                && dpctl_has_same_labels(object))) {
             sset_add(&d->dirty, manifest);
         }
         free(key);
@@ -318,8 +320,11 @@ fetch_policies(struct delta *d)
         dpctl_keys_add(dpctl_world_want_keys(&d->world), cp_key);
         free(cp_key);
         free(name);
-        if (new && kind->id != DPCTL_K8S_NP) {
+        if (new && (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP)) {
             want_tier(d, new);
+        }
+        if (new && dpctl_has_nodes(kind, new)) {
+            dpctl_keys_add(dpctl_world_want_keys(&d->world), "kind:Node");
         }
     }
     dpctl_keys_add(dpctl_world_want_keys(&d->world), "kind:Namespace");
@@ -354,7 +359,8 @@ select_pods(const struct dpctl_selection *selection, void *s_)
 static void
 collect_policies(const struct delta *d, struct shash *manifests)
 {
-    delta_collect(d, true, SELECTING | 1u << DPCTL_TIER, manifests);
+    delta_collect(d, true, SELECTING | 1u << DPCTL_TIER | 1u << DPCTL_NODE,
+                  manifests);
     delta_collect_named(d, true, &d->dirty, manifests);
 }
 

@@ -17,6 +17,8 @@ struct delta {
     struct dpctl_plan *plan;
     struct dpctl_world world;
     bool full;                  /* Not handled. */
+    bool relabels;              /* Does a Namespace with Pods get other
+                                 * labels? */
 
     /* Names of Manifests. */
     struct sset pods;           /* Given, in a Namespace whose labels change,

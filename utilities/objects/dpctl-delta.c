@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
 #include "dpctl-surprise.h"
@@ -56,7 +57,7 @@ bool
 delta_is_policy(const struct dpctl_kind *kind)
 {
     return (kind->id == DPCTL_K8S_NP || kind->id == DPCTL_ACNP
-            || kind->id == DPCTL_ANNP);
+            || kind->id == DPCTL_ANNP || dpctl_is_admin_policy(kind));
 }
 
 static bool
@@ -142,6 +143,7 @@ is_handled(const struct delta *d)
         = (1u << DPCTL_NAMESPACE | 1u << DPCTL_POD | 1u << DPCTL_SERVICE
            | 1u << DPCTL_ENDPOINTS | 1u << DPCTL_ENDPOINT_SLICE
            | 1u << DPCTL_K8S_NP | 1u << DPCTL_ACNP | 1u << DPCTL_ANNP
+           | 1u << DPCTL_ADMIN_NP | 1u << DPCTL_BASELINE_ADMIN_NP
            | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP);
     size_t n = shash_count(&d->input->manifests);
     const struct shash_node *node;
@@ -307,10 +309,10 @@ plan_given(struct delta *d, bool ignore_missing)
 /* Pods. */
 
 static bool
-same_labels(const struct json *a, const struct json *b)
+same_member(const struct json *a, const struct json *b, const char *path)
 {
-    const struct json *x = dpctl_json_get(a, "metadata.labels");
-    const struct json *y = dpctl_json_get(b, "metadata.labels");
+    const struct json *x = dpctl_json_get(a, path);
+    const struct json *y = dpctl_json_get(b, path);
 
     return x && y ? json_equal(x, y) : x == y;
 }
@@ -347,8 +349,9 @@ fetch_pods(struct delta *d)
         if (kind->id == DPCTL_POD) {
             sset_add(&d->pods, node->name);
         } else if (kind->id == DPCTL_NAMESPACE
-                   && !same_labels(delta_old(d, node->name),
-                                   delta_new(d, node->name))) {
+                   && !same_member(delta_old(d, node->name),
+                                   delta_new(d, node->name),
+                                   "metadata.labels")) {
             char *key = xasprintf("ns:%s", name_part(node->name));
             dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
             free(key);
@@ -361,6 +364,7 @@ fetch_pods(struct delta *d)
             dpctl_world_fetch(&d->world);
         }
     }
+    d->relabels = any;
     d->full |= sset_count(&d->pods) > MAX_PODS;
 }
 
@@ -426,14 +430,14 @@ want_concerned(struct delta *d, const struct json *pod,
                const struct json *space, bool given)
 {
     struct json *query = dpctl_world_want_keys(&d->world);
-    const char *namespace_ = dpctl_json_str(pod, "metadata.namespace");
-    const struct shash *labels = dpctl_json_object(pod, "metadata.labels");
 
     if (pod) {
-        dpctl_keys_selecting(query, namespace_, labels,
+        dpctl_keys_selecting(query, pod,
                              dpctl_json_object(space, "metadata.labels"));
         if (given) {
-            dpctl_keys_services(query, namespace_, labels);
+            dpctl_keys_services(query,
+                                dpctl_json_str(pod, "metadata.namespace"),
+                                dpctl_json_object(pod, "metadata.labels"));
         }
     }
 }
@@ -511,6 +515,10 @@ classify(struct delta *d, const struct json *records, struct sset *policies,
         } else if (kind && is_about_service(kind)) {
             add_service_of(d, kind,
                            dpctl_json_member(array->elems[i], "object"));
+            if (kind->id == DPCTL_SERVICE) {
+                /* A group may be what it selects. */
+                sset_add(groups, name);
+            }
         }
         free(key);
     }
@@ -576,6 +584,11 @@ fetch_concerned(struct delta *d)
         } else if (is_about_service(kind)) {
             add_service_of(d, kind, delta_old(d, node->name));
             add_service_of(d, kind, delta_new(d, node->name));
+            if (kind->id == DPCTL_SERVICE
+                && !same_member(delta_old(d, node->name),
+                                delta_new(d, node->name), "spec.selector")) {
+                sset_add(&groups, node->name);
+            }
         }
     }
     follow_groups(d, &groups, &d->dirty);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-resolve.h"
@@ -74,7 +75,9 @@ add_selection_keys(const struct dpctl_selection *s, void *keys_)
     size_t i;
     const char *label;
 
-    if (needed_labels(s->pods, &labels)) {
+    if (s->account) {
+        add_key(keys, "a:%s/%s", s->own_namespace, s->account);
+    } else if (needed_labels(s->pods, &labels)) {
         SVEC_FOR_EACH (i, label, &labels) {
             add_key(keys, "s:%s:%s", bound_to(s), label);
         }
@@ -96,14 +99,22 @@ static void
 visit_peer(const struct json *peer, const char *namespace_, selection_cb *cb,
            void *aux)
 {
+    const struct json *account = dpctl_json_member(peer, "serviceAccount");
     struct dpctl_selection s = {
         .own_namespace = namespace_,
         .pods = dpctl_json_member(peer, "podSelector"),
         .namespaces = dpctl_json_member(peer, "namespaceSelector"),
     };
 
-    if (!dpctl_json_member(peer, "ipBlock")
-        && !dpctl_json_member(peer, "group")) {
+    if (account) {
+        const char *given = dpctl_json_str(account, "namespace");
+
+        s.own_namespace = given ? given : namespace_;
+        s.account = dpctl_json_str(account, "name");
+        cb(&s, aux);
+    } else if (!dpctl_json_member(peer, "ipBlock")
+               && !dpctl_json_member(peer, "group")
+               && !dpctl_json_member(peer, "nodeSelector")) {
         cb(&s, aux);
     }
 }
@@ -135,19 +146,80 @@ static const char egress_list[] = "spec.egress";
 static const char *const rule_lists[] = { "spec.ingress", egress_list };
 static const char *const peer_lists[] = { "from", "to", "appliedTo" };
 
-bool
-dpctl_has_named_ports(const struct json *policy)
+/* Is there a rule of which 'test' is true? */
+static bool
+any_rule(const struct json *policy, bool (*test)(const struct json *rule))
 {
     for (size_t i = 0; i < ARRAY_SIZE(rule_lists); i++) {
         const struct json_array *rules = dpctl_json_array(policy,
                                                           rule_lists[i]);
         for (size_t j = 0; j < rules->n; j++) {
-            if (has_named_port(rules->elems[j])) {
+            if (test(rules->elems[j])) {
                 return true;
             }
         }
     }
     return false;
+}
+
+static bool
+any_rule_of(const struct dpctl_kind *kind, const struct json *policy,
+            bool (*test)(const struct json *rule))
+{
+    if (dpctl_is_admin_policy(kind)) {
+        struct json *antreas = dpctl_admin_to_antrea(kind, policy);
+        bool any = any_rule(antreas, test);
+
+        json_destroy(antreas);
+        return any;
+    }
+    return any_rule(policy, test);
+}
+
+bool
+dpctl_has_named_ports(const struct dpctl_kind *kind,
+                      const struct json *policy)
+{
+    return any_rule_of(kind, policy, has_named_port);
+}
+
+static bool
+any_peer(const struct json *rule, const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(peer_lists); i++) {
+        const struct json_array *peers = dpctl_json_array(rule,
+                                                          peer_lists[i]);
+        for (size_t j = 0; j < peers->n; j++) {
+            if (dpctl_json_get(peers->elems[j], path)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool
+has_same_labels(const struct json *rule)
+{
+    return any_peer(rule, "namespaces.sameLabels");
+}
+
+static bool
+has_nodes(const struct json *rule)
+{
+    return any_peer(rule, "nodeSelector");
+}
+
+bool
+dpctl_has_same_labels(const struct json *policy)
+{
+    return any_rule(policy, has_same_labels);
+}
+
+bool
+dpctl_has_nodes(const struct dpctl_kind *kind, const struct json *policy)
+{
+    return any_rule_of(kind, policy, has_nodes);
 }
 
 static void
@@ -192,6 +264,23 @@ dpctl_each_selection(const struct dpctl_kind *kind,
     } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
         visit_peers(dpctl_json_array(spec, "appliedTo"), namespace_, cb, aux);
         visit_rules(object, namespace_, cb, aux);
+    } else if (dpctl_is_admin_policy(kind)) {
+        struct json *antreas = dpctl_admin_to_antrea(kind, object);
+
+        dpctl_each_selection(&dpctl_kinds[DPCTL_ACNP], antreas, cb, aux);
+        json_destroy(antreas);
+    } else if (kind->id == DPCTL_SERVICE) {
+        const struct json *selector = dpctl_json_member(spec, "selector");
+
+        if (selector && !shash_is_empty(json_object(selector))) {
+            struct json *pods = json_object_create();
+            struct dpctl_selection s = {
+                .own_namespace = namespace_, .pods = pods
+            };
+            json_object_put(pods, "matchLabels", json_clone(selector));
+            cb(&s, aux);
+            json_destroy(pods);
+        }
     } else if (kind->id == DPCTL_CLUSTER_GROUP || kind->id == DPCTL_GROUP) {
         struct dpctl_selection s = {
             .own_namespace = namespace_,
@@ -236,6 +325,16 @@ dpctl_group_refs(const struct dpctl_kind *kind, const struct json *object,
             = dpctl_json_array(object, "spec.childGroups");
         for (size_t i = 0; i < children->n; i++) {
             add_ref(namespace_, json_string(children->elems[i]), refs);
+        }
+        const struct json *service = dpctl_json_get(object,
+                                                    "spec.serviceReference");
+        if (service) {
+            const char *given = dpctl_json_str(service, "namespace");
+
+            svec_add_nocopy(refs, dpctl_manifest_name(
+                                &dpctl_kinds[DPCTL_SERVICE],
+                                given ? given : namespace_,
+                                dpctl_json_str(service, "name")));
         }
     } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
         add_peer_refs(dpctl_json_array(object, "spec.appliedTo"), namespace_,
@@ -293,6 +392,8 @@ add_pod_keys(const struct json *pod, struct svec *keys)
     const struct shash_node *node;
 
     add_key(keys, "ns:%s", dpctl_json_str(pod, "metadata.namespace"));
+    add_key(keys, "sa:%s/%s", dpctl_json_str(pod, "metadata.namespace"),
+            dpctl_service_account(pod));
     SHASH_FOR_EACH (node, dpctl_json_object(pod, "metadata.labels")) {
         add_key(keys, "l:%s=%s", node->name, json_string(node->data));
     }
@@ -366,6 +467,9 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
     case DPCTL_NAMESPACE:
         add_key(&keys, "kind:Namespace");
         break;
+    case DPCTL_NODE:
+        add_key(&keys, "kind:Node");
+        break;
     case DPCTL_POD:
         add_pod_keys(object, &keys);
         break;
@@ -381,6 +485,8 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
     case DPCTL_K8S_NP:
     case DPCTL_ACNP:
     case DPCTL_ANNP:
+    case DPCTL_ADMIN_NP:
+    case DPCTL_BASELINE_ADMIN_NP:
     case DPCTL_CLUSTER_GROUP:
     case DPCTL_GROUP:
         add_policy_keys(kind, object, &keys);
@@ -396,7 +502,6 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
         free(rank);
         break;
     }
-    case DPCTL_NODE:
     case DPCTL_TIER:
     case DPCTL_CP_ADDRESS_GROUP:
     case DPCTL_CP_APPLIED_TO_GROUP:
@@ -439,10 +544,11 @@ query_format(struct json *query, const char *format, ...)
 }
 
 void
-dpctl_keys_selecting(struct json *query, const char *namespace_,
-                     const struct shash *labels,
+dpctl_keys_selecting(struct json *query, const struct json *pod,
                      const struct shash *namespace_labels)
 {
+    const char *namespace_ = dpctl_json_str(pod, "metadata.namespace");
+    const struct shash *labels = dpctl_json_object(pod, "metadata.labels");
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, labels) {
@@ -450,6 +556,7 @@ dpctl_keys_selecting(struct json *query, const char *namespace_,
         query_format(query, "s:%s:%s=%s", namespace_, node->name, value);
         query_format(query, "s::%s=%s", node->name, value);
     }
+    query_format(query, "a:%s/%s", namespace_, dpctl_service_account(pod));
     query_format(query, "s:%s:*", namespace_);
     dpctl_keys_add(query, "s::*");
     SHASH_FOR_EACH (node, namespace_labels) {
@@ -528,7 +635,9 @@ dpctl_keys_selected(struct json *query, const struct dpctl_selection *s,
     const char *bound = bound_to(s);
     bool ok = true;
 
-    if (needed_labels(s->pods, &labels)) {
+    if (s->account) {
+        query_format(query, "sa:%s/%s", s->own_namespace, s->account);
+    } else if (needed_labels(s->pods, &labels)) {
         for (size_t i = 0; i < labels.n; i++) {
             struct json *list = json_array_create_empty();
             json_array_add(list, json_string_create_nocopy(

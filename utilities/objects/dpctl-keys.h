@@ -8,7 +8,9 @@
  * Each object bears keys for what others look for it by:
  *
  *   Namespace      kind:Namespace
- *   Pod            ns:NAMESPACE, l:LABEL=VALUE, ip:ADDRESS
+ *   Node           kind:Node
+ *   Pod            ns:NAMESPACE, l:LABEL=VALUE, ip:ADDRESS,
+ *                  sa:NAMESPACE/SERVICEACCOUNT
  *   Service        v:NAMESPACE:LABEL=VALUE      one term of its selector
  *   EndpointSlice  svc:NAMESPACE/SERVICE
  *   EndpointSlice, Endpoints
@@ -17,8 +19,9 @@
  *                  s:NAMESPACE:LABEL=VALUE      it needs this label of a Pod,
  *                  t:LABEL=VALUE                or else of a Namespace,
  *                  s:NAMESPACE:*                or else none
- *                  r:ClusterGroup/NAME, r:Group/NAMESPACE/NAME
- *                                               what it refers to
+ *                  a:NAMESPACE/NAME             a ServiceAccount in place of that
+ *                  r:ClusterGroup/NAME, r:Group/NAMESPACE/NAME,
+ *                  r:Service/NAMESPACE/NAME     what it refers to
  *   Antrea's policies  q:RANK                   see dpctl_policy_rank()
  *   NetworkPolicy of Antrea's controlplane API
  *                  cp:RECORD                    the record's name
@@ -43,9 +46,9 @@ struct json *dpctl_keys_of(const struct dpctl_kind *, const struct json *);
  * 'query'. */
 void dpctl_keys_add(struct json *query, const char *key);
 
-/* Whatever may select a Pod with these labels in a Namespace with those. */
-void dpctl_keys_selecting(struct json *query, const char *namespace_,
-                          const struct shash *labels,
+/* Whatever may select a Pod, or one like it, in a Namespace with these
+ * labels. */
+void dpctl_keys_selecting(struct json *query, const struct json *pod,
                           const struct shash *namespace_labels);
 /* The Services that may select such a Pod. */
 void dpctl_keys_services(struct json *query, const char *namespace_,
@@ -56,19 +59,26 @@ struct dpctl_selection {
     const char *own_namespace;  /* NULL: of the whole cluster. */
     const struct json *pods;    /* Each may be NULL. */
     const struct json *namespaces;
+    const char *account;        /* A ServiceAccount of 'own_namespace';
+                                 * otherwise NULL. */
 };
 
 /* Calls 'cb' for each selector of a policy or a group. */
 void dpctl_each_selection(const struct dpctl_kind *, const struct json *,
                           void (*cb)(const struct dpctl_selection *,
                                      void *aux), void *aux);
-/* Adds the Manifests' names of the groups that a policy or group refers to. */
+/* Adds the Manifests' names of the groups that a policy or group refers to, and
+ * of the Service by which a group selects Pods. */
 void dpctl_group_refs(const struct dpctl_kind *, const struct json *,
                       struct svec *);
 /* The key of those that refer to the group of that Manifest's name. */
 char *dpctl_ref_key(const char *manifest_name);
-/* Does a policy have ports given by name? */
-bool dpctl_has_named_ports(const struct json *policy);
+/* Does a policy have ports given by name?  Peers that depend on labels of the
+ * Namespace that it applies to?  Nodes among its peers? */
+bool dpctl_has_named_ports(const struct dpctl_kind *,
+                           const struct json *policy);
+bool dpctl_has_same_labels(const struct json *policy);
+bool dpctl_has_nodes(const struct dpctl_kind *, const struct json *policy);
 
 /* Adds lists of keys that find the Pods that a selection may select in a
  * cluster of these Namespaces (Manifest's name to object).  Returns false if

@@ -76,7 +76,7 @@ static const struct dpctl_field container[] = {
     F("name", STR), F_SUB("ports", OBJS, DPCTL_OPEN, container_port), F_END
 };
 static const struct dpctl_field pod_spec[] = {
-    F("nodeName", STR), F("hostNetwork", BOOL),
+    F("nodeName", STR), F("hostNetwork", BOOL), F("serviceAccountName", STR),
     F_SUB("containers", OBJS, DPCTL_OPEN, container), F_END
 };
 static const struct dpctl_field pod_ip[] = { F_REQ("ip", IP), F_END };
@@ -211,22 +211,32 @@ static const struct dpctl_field np_schema[] = {
 
 /* Antrea's policies, tiers and groups. */
 
+static const struct dpctl_field namespaced_name[] = {
+    F_REQ("name", STR), F("namespace", STR), F_END
+};
 static const struct dpctl_field ap_applied_to[] = {
     F_SUB("podSelector", OBJ, 0, selector),
     F_SUB("namespaceSelector", OBJ, 0, selector), F("group", STR),
-    F_NOT("externalEntitySelector"), F_NOT("serviceAccount"),
-    F_NOT("service"), F_NOT("nodeSelector"), F_END
+    F_SUB("serviceAccount", OBJ, 0, namespaced_name),
+    F_NOT("externalEntitySelector"), F_NOT("service"),
+    F_NOT("nodeSelector"), F_END
+};
+static const struct dpctl_field ap_namespaces[] = {
+    F_ENUM("match", 0, "Self", NULL), F("sameLabels", STRS), F_END
 };
 static const struct dpctl_field ap_peer[] = {
     F_SUB("podSelector", OBJ, 0, selector),
     F_SUB("namespaceSelector", OBJ, 0, selector),
     F_SUB("ipBlock", OBJ, 0, ip_block), F("group", STR),
-    F_NOT("namespaces"), F_NOT("externalEntitySelector"), F_NOT("fqdn"),
-    F_NOT("serviceAccount"), F_NOT("nodeSelector"), F_NOT("scope"), F_END
+    F_SUB("namespaces", OBJ, 0, ap_namespaces),
+    F_SUB("serviceAccount", OBJ, 0, namespaced_name),
+    F_SUB("nodeSelector", OBJ, 0, selector),
+    F_ENUM("scope", 0, "Cluster", "ClusterSet"),
+    F_NOT("externalEntitySelector"), F_NOT("fqdn"), F_END
 };
 static const struct dpctl_field ap_port[] = {
     F_ENUM("protocol", 0, PROTOCOLS, NULL), F_INT_OR_STR("port"),
-    F_PORT("endPort"), F_NOT("sourcePort"), F_NOT("sourceEndPort"), F_END
+    F_PORT("endPort"), F_PORT("sourcePort"), F_PORT("sourceEndPort"), F_END
 };
 static const struct dpctl_field ap_icmp[] = {
     F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255), F_END
@@ -234,13 +244,18 @@ static const struct dpctl_field ap_icmp[] = {
 static const struct dpctl_field ap_protocol[] = {
     F_SUB("icmp", OBJ, 0, ap_icmp), F_NOT("igmp"), F_END
 };
+static const struct dpctl_field ap_to_service[] = {
+    F_REQ("name", STR), F("namespace", STR),
+    F_ENUM("scope", 0, "Cluster", "ClusterSet"), F_END
+};
 static const struct dpctl_field ap_rule[] = {
     F_ENUM("action", DPCTL_REQUIRED, "Allow,Drop", "Reject,Pass"),
     F("name", STR), F_SUB("from", OBJS, 0, ap_peer),
     F_SUB("to", OBJS, 0, ap_peer), F_SUB("ports", OBJS, 0, ap_port),
     F_SUB("protocols", OBJS, 0, ap_protocol),
     F_SUB("appliedTo", OBJS, 0, ap_applied_to),
-    F_NOT("toServices"), F_NOT("l7Protocols"), F_NOT("enableLogging"),
+    F_SUB("toServices", OBJS, 0, ap_to_service),
+    F_NOT("l7Protocols"), F_NOT("enableLogging"),
     F("logLabel", STR), F_END
 };
 static const struct dpctl_field ap_spec[] = {
@@ -265,11 +280,87 @@ static const struct dpctl_field group_spec[] = {
     F_SUB("podSelector", OBJ, 0, selector),
     F_SUB("namespaceSelector", OBJ, 0, selector),
     F_SUB("ipBlock", OBJ, 0, ip_block), F_SUB("ipBlocks", OBJS, 0, ip_block),
-    F("childGroups", STRS), F_NOT("serviceReference"),
+    F("childGroups", STRS),
+    F_SUB("serviceReference", OBJ, 0, namespaced_name),
     F_NOT("externalEntitySelector"), F_END
 };
 static const struct dpctl_field group_schema[] = {
     F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, group_spec),
+    F("status", ANY), F_END
+};
+
+/* The policies of a cluster's administrators.  Namespaces are selected by
+ * "namespaces" itself; version 0.1.1 of the API had a namespaceSelector in it. */
+
+static const struct dpctl_field anp_namespaces[] = {
+    F("matchLabels", LABELS), F_SUB("matchExpressions", OBJS, 0, expression),
+    F_SUB("namespaceSelector", OBJ, 0, selector),
+    F_NOT("sameLabels"), F_NOT("notSameLabels"), F_END
+};
+static const struct dpctl_field anp_pods[] = {
+    F_SUB("namespaces", OBJ, 0, anp_namespaces),
+    F_SUB("namespaceSelector", OBJ, 0, selector),
+    F_SUB("podSelector", OBJ, 0, selector), F_END
+};
+static const struct dpctl_field anp_subject[] = {
+    F_SUB("namespaces", OBJ, 0, selector), F_SUB("pods", OBJ, 0, anp_pods),
+    F_END
+};
+static const struct dpctl_field anp_from[] = {
+    F_SUB("namespaces", OBJ, 0, anp_namespaces),
+    F_SUB("pods", OBJ, 0, anp_pods), F_END
+};
+static const struct dpctl_field anp_to[] = {
+    F_SUB("namespaces", OBJ, 0, anp_namespaces),
+    F_SUB("pods", OBJ, 0, anp_pods), F_SUB("nodes", OBJ, 0, selector),
+    F("networks", CIDRS), F_NOT("domainNames"), F_END
+};
+static const struct dpctl_field anp_port_number[] = {
+    F_ENUM("protocol", 0, PROTOCOLS, NULL), F_INT_REQ("port", 1, 65535), F_END
+};
+static const struct dpctl_field anp_port_range[] = {
+    F_ENUM("protocol", 0, PROTOCOLS, NULL), F_INT_REQ("start", 1, 65535),
+    F_INT_REQ("end", 1, 65535), F_END
+};
+static const struct dpctl_field anp_port[] = {
+    F_SUB("portNumber", OBJ, 0, anp_port_number),
+    F_SUB("portRange", OBJ, 0, anp_port_range), F("namedPort", STR), F_END
+};
+
+#define ADMIN_RULE(PEER_NAME, PEER, ACTIONS, UNSUPPORTED)                   \
+    F("name", STR), F_ENUM("action", DPCTL_REQUIRED, ACTIONS, UNSUPPORTED), \
+    F_SUB(PEER_NAME, OBJS, DPCTL_REQUIRED, PEER),                           \
+    F_SUB("ports", OBJS, 0, anp_port), F_END
+
+static const struct dpctl_field anp_ingress[] = {
+    ADMIN_RULE("from", anp_from, "Allow,Deny", "Pass")
+};
+static const struct dpctl_field anp_egress[] = {
+    ADMIN_RULE("to", anp_to, "Allow,Deny", "Pass")
+};
+static const struct dpctl_field banp_ingress[] = {
+    ADMIN_RULE("from", anp_from, "Allow,Deny", NULL)
+};
+static const struct dpctl_field banp_egress[] = {
+    ADMIN_RULE("to", anp_to, "Allow,Deny", NULL)
+};
+static const struct dpctl_field anp_spec[] = {
+    F_INT_REQ("priority", 0, 1000),
+    F_SUB("subject", OBJ, DPCTL_REQUIRED, anp_subject),
+    F_SUB("ingress", OBJS, 0, anp_ingress),
+    F_SUB("egress", OBJS, 0, anp_egress), F_END
+};
+static const struct dpctl_field banp_spec[] = {
+    F_SUB("subject", OBJ, DPCTL_REQUIRED, anp_subject),
+    F_SUB("ingress", OBJS, 0, banp_ingress),
+    F_SUB("egress", OBJS, 0, banp_egress), F_END
+};
+static const struct dpctl_field anp_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, anp_spec),
+    F("status", ANY), F_END
+};
+static const struct dpctl_field banp_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, banp_spec),
     F("status", ANY), F_END
 };
 
@@ -282,15 +373,19 @@ static const struct dpctl_field cp_block[] = {
     F_SUB("cidr", OBJ, DPCTL_REQUIRED, cp_net),
     F_SUB("except", OBJS, 0, cp_net), F_END
 };
+static const struct dpctl_field cp_to_service[] = {
+    F_REQ("name", STR), F_REQ("namespace", STR), F_END
+};
 static const struct dpctl_field cp_peer[] = {
     F("addressGroups", STRS), F_SUB("ipBlocks", OBJS, 0, cp_block),
-    F_NOT("fqdns"), F_NOT("toServices"), F_NOT("labelIdentities"), F_END
+    F_SUB("toServices", OBJS, 0, cp_to_service),
+    F_NOT("fqdns"), F_NOT("labelIdentities"), F_END
 };
 static const struct dpctl_field cp_service[] = {
     F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP", "IGMP"), F_INT_OR_STR("port"),
     F_PORT("endPort"), F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255),
-    F_NOT("igmpType"), F_NOT("groupAddress"), F_NOT("srcPort"),
-    F_NOT("srcEndPort"), F_END
+    F_PORT("srcPort"), F_PORT("srcEndPort"), F_NOT("igmpType"),
+    F_NOT("groupAddress"), F_END
 };
 static const struct dpctl_field cp_rule[] = {
     F_ENUM("direction", DPCTL_REQUIRED, "In,Out", NULL),
@@ -303,8 +398,8 @@ static const struct dpctl_field cp_rule[] = {
 };
 static const struct dpctl_field cp_source[] = {
     F_ENUM("type", DPCTL_REQUIRED,
-           "K8sNetworkPolicy,AntreaClusterNetworkPolicy,AntreaNetworkPolicy",
-           "AdminNetworkPolicy,BaselineAdminNetworkPolicy"),
+           "K8sNetworkPolicy,AntreaClusterNetworkPolicy,AntreaNetworkPolicy,"
+           "AdminNetworkPolicy,BaselineAdminNetworkPolicy", NULL),
     F("namespace", STR), F_REQ("name", STR), F("uid", STR), F_END
 };
 static const struct dpctl_field cp_policy_schema[] = {
@@ -327,6 +422,7 @@ static const struct dpctl_field cp_group_schema[] = {
 
 #define CRD "crd.antrea.io"
 #define CP "controlplane.antrea.io"
+#define ADMIN "policy.networking.k8s.io"
 
 const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
     { DPCTL_NODE, "Node", "", "v1", "node,nodes,no", false, node_schema },
@@ -345,6 +441,11 @@ const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
       "clusternetworkpolicy,clusternetworkpolicies,acnp", false, ap_schema },
     { DPCTL_ANNP, "NetworkPolicy", CRD, "v1beta1,v1alpha1",
       "networkpolicy,networkpolicies,netpol,annp", true, ap_schema },
+    { DPCTL_ADMIN_NP, "AdminNetworkPolicy", ADMIN, "v1alpha1",
+      "adminnetworkpolicy,adminnetworkpolicies,anp", false, anp_schema },
+    { DPCTL_BASELINE_ADMIN_NP, "BaselineAdminNetworkPolicy", ADMIN,
+      "v1alpha1", "baselineadminnetworkpolicy,baselineadminnetworkpolicies,"
+      "banp", false, banp_schema },
     { DPCTL_TIER, "Tier", CRD, "v1beta1,v1alpha1", "tier,tiers,tr", false,
       tier_schema },
     { DPCTL_CLUSTER_GROUP, "ClusterGroup", CRD, "v1beta1,v1alpha3",

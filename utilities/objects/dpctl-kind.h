@@ -31,6 +31,8 @@ enum dpctl_kind_id {
     DPCTL_K8S_NP,
     DPCTL_ACNP,
     DPCTL_ANNP,
+    DPCTL_ADMIN_NP,
+    DPCTL_BASELINE_ADMIN_NP,
     DPCTL_TIER,
     DPCTL_CLUSTER_GROUP,
     DPCTL_GROUP,

@@ -12,6 +12,7 @@
 #include "dpctl-kind.h"
 #include "dpctl-node.h"
 #include "dpctl-surprise.h"
+#include "dpctl-tier.h"
 #include "svec.h"
 #include "util.h"
 
@@ -113,6 +114,10 @@ dpctl_plan_manifest(struct dpctl_plan *plan, enum dpctl_verb verb,
         }
         report_manifest(plan, name, (!old ? "created" : same ? "unchanged"
                                      : "configured"));
+    } else if (dpctl_manifest_kind(name) == &dpctl_kinds[DPCTL_TIER]
+               && dpctl_tier_is_builtin(strchr(name, '/') + 1)) {
+        return xasprintf("Tier %s: is built in, and can't be deleted",
+                         strchr(name, '/') + 1);
     } else if (old) {
         dpctl_plan_delete(plan, "Manifest", name);
         report_manifest(plan, name, "deleted");

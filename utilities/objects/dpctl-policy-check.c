@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-selector.h"
 #include "dpctl-tier.h"
@@ -71,23 +72,49 @@ check_ip_block(const struct json *block)
     return NULL;
 }
 
+static char *
+check_namespaces(const struct json *peer)
+{
+    const struct json *namespaces = dpctl_json_member(peer, "namespaces");
+    size_t n_labels = dpctl_json_array(namespaces, "sameLabels")->n;
+
+    if (namespaces && (!!dpctl_json_member(namespaces, "match")
+                       + (n_labels > 0) != 1)) {
+        return xstrdup("namespaces: needs one of match and sameLabels");
+    } else if (namespaces && dpctl_json_member(peer, "namespaceSelector")) {
+        return xstrdup("namespaces: excludes namespaceSelector");
+    }
+    return NULL;
+}
+
 /* A peer or an applied-to: either selectors, or one of the other forms. */
 static char *
 check_peer(const struct json *peer)
 {
     const struct json *block = dpctl_json_member(peer, "ipBlock");
     bool has_selector = (dpctl_json_member(peer, "podSelector")
-                         || dpctl_json_member(peer, "namespaceSelector"));
+                         || dpctl_json_member(peer, "namespaceSelector")
+                         || dpctl_json_member(peer, "namespaces"));
     int n_forms = (has_selector + !!block
-                   + !!dpctl_json_member(peer, "group"));
+                   + !!dpctl_json_member(peer, "group")
+                   + !!dpctl_json_member(peer, "serviceAccount")
+                   + !!dpctl_json_member(peer, "nodeSelector"));
 
     if (!n_forms) {
         return xstrdup("selects nothing; give a selector, an ipBlock or a "
                        "group");
     } else if (n_forms > 1) {
-        return xstrdup("selectors, ipBlock and group exclude each other");
+        return xstrdup("selectors, ipBlock, group, serviceAccount and "
+                       "nodeSelector exclude each other");
     }
     char *error = check_selectors(peer);
+    if (!error) {
+        error = check_namespaces(peer);
+    }
+    if (!error) {
+        error = prefixed("nodeSelector", ".", dpctl_selector_check(
+                             dpctl_json_member(peer, "nodeSelector")));
+    }
     return error || !block ? error : prefixed("ipBlock", ".",
                                               check_ip_block(block));
 }
@@ -97,8 +124,15 @@ check_port(const struct json *port)
 {
     const struct json *number = dpctl_json_member(port, "port");
     long long int end = dpctl_json_int(port, "endPort", 0);
+    long long int source = dpctl_json_int(port, "sourcePort", 0);
+    long long int source_end = dpctl_json_int(port, "sourceEndPort", 0);
 
-    if (!end) {
+    if (source_end && !source) {
+        return xstrdup("sourceEndPort: needs a sourcePort to go with");
+    } else if (source_end && source_end < source) {
+        return xasprintf("sourceEndPort: %lld is below sourcePort %lld",
+                         source_end, source);
+    } else if (!end) {
         return NULL;
     } else if (!number || number->type != JSON_INTEGER) {
         return xstrdup("endPort: needs a numeric port to go with");
@@ -162,13 +196,98 @@ check_rule(const struct json *rule)
     return NULL;
 }
 
+/* Names of Services and ServiceAccounts, of which a policy of a Namespace finds
+ * the former in its own, and applies to none of the latter elsewhere. */
+static char *
+check_names(const struct json_array *list, const char *member,
+            const char *own_namespace, bool only_own)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct json *named = (member
+                                    ? dpctl_json_member(list->elems[i], member)
+                                    : list->elems[i]);
+        const char *namespace_ = dpctl_json_str(named, "namespace");
+        const char *error
+            = (!named ? NULL
+               : !namespace_ && !own_namespace ? "is missing"
+               : only_own && own_namespace && namespace_
+                 && strcmp(namespace_, own_namespace)
+               ? "must be that of the policy" : NULL);
+        if (error) {
+            return xasprintf("[%"PRIuSIZE"]%s%s.namespace: %s", i,
+                             member ? "." : "", member ? member : "", error);
+        }
+    }
+    return NULL;
+}
+
+static char *
+check_rule_names(const struct json *rule, const char *own_namespace)
+{
+    static const struct {
+        const char *list, *member;
+    } lists[] = {
+        { "from", "serviceAccount" }, { "to", "serviceAccount" },
+        { "appliedTo", "serviceAccount" }, { "toServices", NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        char *error = check_names(dpctl_json_array(rule, lists[i].list),
+                                  lists[i].member, own_namespace,
+                                  !strcmp(lists[i].list, "appliedTo"));
+        if (error) {
+            return prefixed(lists[i].list, "", error);
+        }
+    }
+    return NULL;
+}
+
+/* What goes with what in a rule of Antrea's. */
+static char *
+check_combination(const struct json *rule, const char *direction,
+                  const char *own_namespace)
+{
+    static const char *const excluded[] = { "to", "ports", "protocols" };
+    static const char *const peers[] = { "from", "to" };
+
+    if (dpctl_json_array(rule, "toServices")->n) {
+        if (strcmp(direction, "egress")) {
+            return xasprintf("toServices: has no place in an %s rule",
+                             direction);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(excluded); i++) {
+            if (dpctl_json_array(rule, excluded[i])->n) {
+                return xasprintf("toServices: excludes %s", excluded[i]);
+            }
+        }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(peers) && own_namespace; i++) {
+        const struct json_array *list = dpctl_json_array(rule, peers[i]);
+        for (size_t j = 0; j < list->n; j++) {
+            if (dpctl_json_member(list->elems[j], "namespaces")) {
+                return xasprintf("%s[%"PRIuSIZE"].namespaces: is for "
+                                 "ClusterNetworkPolicies", peers[i], j);
+            }
+        }
+    }
+    return check_rule_names(rule, own_namespace);
+}
+
 static char *
 check_direction(const struct json *spec, const char *direction,
-                const char *wrong_peer, bool policy_is_applied)
+                const char *wrong_peer, bool policy_is_applied,
+                const char *own_namespace)
 {
     const struct json_array *rules = dpctl_json_array(spec, direction);
 
     for (size_t i = 0; i < rules->n; i++) {
+        char *error = check_combination(rules->elems[i], direction,
+                                        own_namespace);
+        if (error) {
+            char *where = xasprintf("%s[%"PRIuSIZE"]", direction, i);
+            error = prefixed(where, ".", error);
+            free(where);
+            return error;
+        }
         if (dpctl_json_array(rules->elems[i], wrong_peer)->n) {
             return xasprintf("%s[%"PRIuSIZE"].%s: has no place in an %s rule",
                              direction, i, wrong_peer, direction);
@@ -186,7 +305,7 @@ check_direction(const struct json *spec, const char *direction,
 }
 
 static char *
-check_antrea_spec(const struct json *spec)
+check_antrea_spec(const struct json *spec, const char *own_namespace)
 {
     const struct json *priority = dpctl_json_member(spec, "priority");
     double value = (priority->type == JSON_INTEGER
@@ -198,9 +317,16 @@ check_antrea_spec(const struct json *spec)
     bool applied = dpctl_json_array(spec, "appliedTo")->n > 0;
     char *error = check_each(spec, "appliedTo", check_peer);
     if (!error) {
-        error = check_direction(spec, "ingress", "to", applied);
+        error = prefixed("appliedTo", "",
+                         check_names(dpctl_json_array(spec, "appliedTo"),
+                                     "serviceAccount", own_namespace, true));
     }
-    return error ? error : check_direction(spec, "egress", "from", applied);
+    if (!error) {
+        error = check_direction(spec, "ingress", "to", applied,
+                                own_namespace);
+    }
+    return error ? error : check_direction(spec, "egress", "from", applied,
+                                           own_namespace);
 }
 
 static char *
@@ -223,17 +349,25 @@ check_k8s_spec(const struct json *spec)
 }
 
 static char *
-check_group_spec(const struct json *spec)
+check_group_spec(const struct json *spec, const char *own_namespace)
 {
+    const struct json *service = dpctl_json_member(spec, "serviceReference");
+    const char *namespace_ = dpctl_json_str(service, "namespace");
     bool has_selector = (dpctl_json_member(spec, "podSelector")
                          || dpctl_json_member(spec, "namespaceSelector"));
     bool has_blocks = (dpctl_json_member(spec, "ipBlock")
                        || dpctl_json_array(spec, "ipBlocks")->n);
 
-    if (has_selector + has_blocks
+    if (has_selector + has_blocks + !!service
         + !!dpctl_json_array(spec, "childGroups")->n > 1) {
-        return xstrdup("podSelector: selectors, ipBlocks and childGroups "
-                       "exclude each other");
+        return xstrdup("podSelector: selectors, ipBlocks, serviceReference "
+                       "and childGroups exclude each other");
+    } else if (service && !namespace_ && !own_namespace) {
+        return xstrdup("serviceReference.namespace: is missing");
+    } else if (namespace_ && own_namespace
+               && strcmp(namespace_, own_namespace)) {
+        return xstrdup("serviceReference.namespace: must be that of the "
+                       "Group");
     }
     char *error = check_selectors(spec);
     return error ? error : check_each(spec, "ipBlocks", check_ip_block);
@@ -243,18 +377,27 @@ char *
 dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
 {
     const struct json *spec = dpctl_json_member(object, "spec");
+    const char *namespace_ = (dpctl_kinds[id].namespaced
+                              ? dpctl_json_str(object, "metadata.namespace")
+                              : NULL);
 
+    if (dpctl_kinds[id].namespaced && !namespace_) {
+        namespace_ = "";        /* The default one, whichever that is. */
+    }
     switch ((int) id) {
     case DPCTL_K8S_NP:
         return prefixed("spec", ".", check_k8s_spec(spec));
     case DPCTL_ACNP:
     case DPCTL_ANNP:
-        return prefixed("spec", ".", check_antrea_spec(spec));
+        return prefixed("spec", ".", check_antrea_spec(spec, namespace_));
+    case DPCTL_ADMIN_NP:
+    case DPCTL_BASELINE_ADMIN_NP:
+        return dpctl_admin_check(&dpctl_kinds[id], object);
     case DPCTL_TIER:
         return dpctl_tier_check(object);
     case DPCTL_CLUSTER_GROUP:
     case DPCTL_GROUP:
-        return prefixed("spec", ".", check_group_spec(spec));
+        return prefixed("spec", ".", check_group_spec(spec, namespace_));
     default:
         return NULL;
     }

@@ -131,6 +131,7 @@ resolve_peer(const char *title, const char *field, const struct json *peer,
              struct json *rule, const char *member)
 {
     const struct json_array *blocks = dpctl_json_array(peer, "ipBlocks");
+    const struct json_array *services = dpctl_json_array(peer, "toServices");
     const struct json *groups = dpctl_json_member(peer, "addressGroups");
     struct json *json = json_object_create();
     struct json *array = json_array_create_empty();
@@ -142,6 +143,18 @@ resolve_peer(const char *title, const char *field, const struct json *peer,
     json_object_put(json, "addressGroups",
                     groups ? json_clone(groups) : json_array_create_empty());
     json_object_put(json, "ipBlocks", array);
+    if (services->n) {
+        array = json_array_create_empty();
+        for (size_t i = 0; i < services->n; i++) {
+            json_array_add(array, json_string_create_nocopy(
+                               xasprintf("%s/%s",
+                                         dpctl_json_str(services->elems[i],
+                                                        "namespace"),
+                                         dpctl_json_str(services->elems[i],
+                                                        "name"))));
+        }
+        json_object_put(json, "toServices", array);
+    }
     json_object_put(rule, member, json);
     return error;
 }
@@ -151,7 +164,7 @@ resolve_service(const char *title, const char *field,
                 const struct json *service, struct json *services)
 {
     static const char *const members[] = {
-        "port", "endPort", "icmpType", "icmpCode"
+        "port", "endPort", "srcPort", "srcEndPort", "icmpType", "icmpCode"
     };
     const char *protocol = dpctl_json_str(service, "protocol");
     const struct json *port = dpctl_json_member(service, "port");
@@ -193,7 +206,8 @@ resolve_rule(const char *title, const char *field, const struct json *in,
     }
     /* An empty peer object is how the API leaves the peer out. */
     if (peer && (dpctl_json_array(peer, "addressGroups")->n
-                 || dpctl_json_array(peer, "ipBlocks")->n)) {
+                 || dpctl_json_array(peer, "ipBlocks")->n
+                 || dpctl_json_array(peer, "toServices")->n)) {
         error = resolve_peer(title, field, peer, rule, peer_name);
     }
     struct json *array = json_array_create_empty();

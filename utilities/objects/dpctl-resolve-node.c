@@ -94,6 +94,29 @@ node_transport_ip(const struct json *node)
     return ip;
 }
 
+void
+resolver_node_addresses(const struct json *node, struct svec *ips)
+{
+    const struct json_array *addresses
+        = dpctl_json_array(node, "status.addresses");
+    const char *cidr = node_pod_cidr(node);
+
+    for (size_t i = 0; i < addresses->n; i++) {
+        const char *address = dpctl_json_str(addresses->elems[i], "address");
+        if (resolver_is_ipv4(address)) {
+            svec_add(ips, address);
+        }
+    }
+    char *ip = node_transport_ip(node);
+    if (ip) {
+        svec_add_nocopy(ips, ip);
+    }
+    ip = cidr ? resolver_first_address(cidr) : NULL;
+    if (ip) {
+        svec_add_nocopy(ips, ip);
+    }
+}
+
 static const char *
 first_given(const char *a, const char *b, const char *c, const char *d)
 {

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-admin.h"
 #include "dpctl-json.h"
+#include "dpctl-selector.h"
 #include "dpctl-tier.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
@@ -26,6 +28,7 @@ struct peers {
     bool any;                       /* Everybody: no list was given. */
     struct group_list groups;
     struct json *blocks;            /* An array. */
+    struct json *services;          /* Names of Services; may be NULL. */
 };
 
 struct policy {
@@ -112,6 +115,39 @@ add_block(struct peers *peers, const struct json *block)
     free(error);
 }
 
+/* The namespace that 'named', which has a name, is in. */
+static const char *
+namespace_of(const struct policy *p, const struct json *named)
+{
+    const char *namespace_ = dpctl_json_str(named, "namespace");
+
+    return namespace_ ? namespace_ : p->namespace_;
+}
+
+/* Adds the Pods that the Service selects, if there is such a Service. */
+static void
+add_service_pods(struct resolver *r, const struct policy *p,
+                 const struct json *reference, struct peers *peers)
+{
+    const char *namespace_ = namespace_of(p, reference);
+    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_SERVICE],
+                                         namespace_,
+                                         dpctl_json_str(reference, "name"));
+    const struct json *service = shash_find_data(&r->objects[DPCTL_SERVICE],
+                                                 manifest);
+    const struct json *selector = dpctl_json_get(service, "spec.selector");
+
+    if (selector && !shash_is_empty(json_object(selector))) {
+        struct json *pods = json_object_create();
+
+        json_object_put(pods, "matchLabels", json_clone(selector));
+        group_list_add(&peers->groups, resolver_group(r, namespace_, pods,
+                                                      NULL));
+        json_destroy(pods);
+    }
+    free(manifest);
+}
+
 /* Adds what the (Cluster)Group 'name' stands for. */
 static char *
 add_named_group(struct resolver *r, const struct policy *p, const char *field,
@@ -146,6 +182,10 @@ add_named_group(struct resolver *r, const struct policy *p, const char *field,
     for (size_t i = 0; i < blocks->n; i++) {
         add_block(peers, blocks->elems[i]);
     }
+    if (dpctl_json_member(spec, "serviceReference")) {
+        add_service_pods(r, p, dpctl_json_member(spec, "serviceReference"),
+                         peers);
+    }
     const struct json_array *children = dpctl_json_array(spec, "childGroups");
     for (size_t i = 0; i < children->n; i++) {
         char *error = add_named_group(r, p, field, children->elems[i]->string,
@@ -163,8 +203,17 @@ add_peer(struct resolver *r, const struct policy *p, const char *field,
 {
     const struct json *block = dpctl_json_member(peer, "ipBlock");
     const char *group = dpctl_json_str(peer, "group");
+    const struct json *account = dpctl_json_member(peer, "serviceAccount");
+    const struct json *nodes = dpctl_json_member(peer, "nodeSelector");
 
-    if (group) {
+    if (account) {
+        group_list_add(&peers->groups,
+                       resolver_account_group(r, namespace_of(p, account),
+                                              dpctl_json_str(account,
+                                                             "name")));
+    } else if (nodes) {
+        group_list_add(&peers->groups, resolver_node_group(r, nodes));
+    } else if (group) {
         return add_named_group(r, p, field, group, peers, 0);
     } else if (block) {
         add_block(peers, block);
@@ -178,14 +227,71 @@ add_peer(struct resolver *r, const struct policy *p, const char *field,
     return NULL;
 }
 
+/* Does the peer mean something else for each Namespace of the Pods that the
+ * policy is applied to? */
+static bool
+is_per_namespace(const struct json *peer)
+{
+    return dpctl_json_member(peer, "namespaces") != NULL;
+}
+
+/* Adds what such a peer means to Pods of 'own'. */
+static void
+add_peer_for_namespace(struct resolver *r, const struct json *peer,
+                       const char *own, struct peers *peers)
+{
+    const struct json *pods = dpctl_json_member(peer, "podSelector");
+    const struct json_array *same
+        = dpctl_json_array(peer, "namespaces.sameLabels");
+    struct pod_group *group = NULL;
+
+    if (!same->n) {
+        group = resolver_group(r, own, pods, NULL);
+    } else {
+        struct json *labels = resolver_namespace_labels(r, own);
+        struct json *selector = json_object_create();
+        struct json *match = json_object_create();
+        bool has_all = true;
+
+        for (size_t i = 0; i < same->n; i++) {
+            const char *name = json_string(same->elems[i]);
+            const struct json *value = dpctl_json_member(labels, name);
+
+            has_all &= value != NULL;
+            if (value) {
+                json_object_put(match, name, json_clone(value));
+            }
+        }
+        json_object_put(selector, "matchLabels", match);
+        if (has_all) {
+            group = resolver_group(r, NULL, pods, selector);
+        }
+        json_destroy(selector);
+        json_destroy(labels);
+    }
+    if (group) {
+        group_list_add(&peers->groups, group);
+    }
+}
+
+/* The peers of 'list' that are the same for all that the policy is applied to;
+ * or, with 'own', the others for Pods of that Namespace. */
 static char *
 resolve_peers(struct resolver *r, const struct policy *p, const char *field,
-              const struct json_array *list, struct peers *peers)
+              const struct json_array *list, const char *own,
+              struct peers *peers)
 {
     peers->any = !list->n;
     peers->blocks = json_array_create_empty();
     for (size_t i = 0; i < list->n; i++) {
-        char *error = add_peer(r, p, field, list->elems[i], peers);
+        const struct json *peer = list->elems[i];
+        char *error = NULL;
+
+        if (is_per_namespace(peer) && own) {
+            add_peer_for_namespace(r, peer, own, peers);
+        } else if (!is_per_namespace(peer) && !own) {
+            error = add_peer(r, p, field, peer, peers);
+        }
         if (error) {
             return error;
         }
@@ -194,10 +300,28 @@ resolve_peers(struct resolver *r, const struct policy *p, const char *field,
 }
 
 static void
+resolve_to_services(const struct policy *p, const struct json_array *list,
+                    struct peers *peers)
+{
+    if (!list->n) {
+        return;
+    }
+    peers->any = false;
+    peers->services = json_array_create_empty();
+    for (size_t i = 0; i < list->n; i++) {
+        json_array_add(peers->services, json_string_create_nocopy(
+                           xasprintf("%s/%s", namespace_of(p, list->elems[i]),
+                                     dpctl_json_str(list->elems[i],
+                                                    "name"))));
+    }
+}
+
+static void
 peers_uninit(struct peers *peers)
 {
     free(peers->groups.groups);
     json_destroy(peers->blocks);
+    json_destroy(peers->services);
 }
 
 static char *
@@ -206,7 +330,7 @@ resolve_applied_to(struct resolver *r, const struct policy *p,
                    struct group_list *groups)
 {
     struct peers peers = { .any = false };
-    char *error = resolve_peers(r, p, field, list, &peers);
+    char *error = resolve_peers(r, p, field, list, NULL, &peers);
 
     if (!error && json_array(peers.blocks)->n) {
         error = xasprintf("%s: %s: an ipBlock can't be applied to", p->title,
@@ -240,6 +364,9 @@ peers_to_json(struct resolver *r, const struct policy *p,
                     group_list_names(r, list, resolver_address_group));
     if (!groups && json_array(peers->blocks)->n) {
         json_object_put(json, "ipBlocks", json_clone(peers->blocks));
+    }
+    if (!groups && peers->services) {
+        json_object_put(json, "toServices", json_clone(peers->services));
     }
     return json;
 }
@@ -286,6 +413,20 @@ struct port_set {
     size_t n, allocated;
 };
 
+static void
+put_source_ports(struct json *service, const struct json *port)
+{
+    static const char *const members[][2] = {
+        { "sourcePort", "srcPort" }, { "sourceEndPort", "srcEndPort" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const struct json *value = dpctl_json_member(port, members[i][0]);
+        if (value) {
+            json_object_put(service, members[i][1], json_clone(value));
+        }
+    }
+}
+
 /* Puts 'pod' where those are whose ports have the same numbers. */
 static void
 classify_pod(const struct rule *rule, const struct resolved_pod *pod,
@@ -304,6 +445,7 @@ classify_pod(const struct rule *rule, const struct resolved_pod *pod,
             struct json *service = json_object_create();
             json_object_put_string(service, "protocol", protocol);
             json_object_put(service, "port", json_integer_create(port));
+            put_source_ports(service, rule->named[i]);
             json_array_add(services, service);
         }
         /* Names without a number are in the key too: it names a group, whose
@@ -409,6 +551,7 @@ rule_add_port(struct rule *rule, const struct json *port)
     if (end) {
         json_object_put(service, "endPort", json_integer_create(end));
     }
+    put_source_ports(service, port);
     json_array_add(rule->services, service);
 }
 
@@ -427,6 +570,99 @@ rule_add_protocol(struct rule *rule, const struct json *protocol)
         }
     }
     json_array_add(rule->services, service);
+}
+
+/* Adds a rule whose peers and applied-to are known. */
+static void
+add_resolved_rule(struct resolver *r, struct policy *p,
+                  const struct rule *rule)
+{
+    if (!rule->n_named || json_array(rule->services)->n
+        || r->env->everywhere) {
+        add_rule(r, p, rule, json_clone(rule->services), NULL, NULL);
+    }
+    if (rule->n_named) {
+        add_named_rules(r, p, rule);
+    }
+}
+
+/* The Namespaces for which a rule with such peers is to be had: those in which
+ * it is applied to Pods of this node.  Whose Pods join and leave groups asks for
+ * all in which there are some. */
+static void
+affected_namespaces(const struct resolver *r, const struct group_list *list,
+                    struct svec *namespaces)
+{
+    for (size_t i = 0; i < r->n_pods && r->env->everywhere; i++) {
+        svec_add(namespaces, r->pods[i].namespace_);
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        const struct pod_group *group = list->groups[i];
+
+        for (size_t j = 0; j < group->n_pods; j++) {
+            if (group->pods[j]->local) {
+                svec_add(namespaces, group->pods[j]->namespace_);
+            }
+        }
+    }
+    svec_sort_unique(namespaces);
+}
+
+/* The part of the groups' Pods that is in 'namespace_'. */
+static void
+narrow_groups(struct resolver *r, const struct group_list *list,
+              const char *namespace_, struct group_list *part)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct pod_group *group = list->groups[i];
+        const struct resolved_pod **pods = xmalloc((group->n_pods + 1)
+                                                   * sizeof *pods);
+        char *what = xasprintf("in %s", namespace_);
+        size_t n = 0;
+
+        for (size_t j = 0; j < group->n_pods; j++) {
+            if (!strcmp(group->pods[j]->namespace_, namespace_)) {
+                pods[n++] = group->pods[j];
+            }
+        }
+        group_list_add(part, resolver_subgroup(r, group->name, what, pods,
+                                               n));
+        free(what);
+        free(pods);
+    }
+}
+
+/* Adds a rule for each Namespace that is affected, for the peers that depend on
+ * it. */
+static char *
+add_rules_per_namespace(struct resolver *r, struct policy *p,
+                        const struct rule *rule, const char *field,
+                        const struct json_array *peers)
+{
+    const struct group_list *applied_to = (rule->applied_to
+                                           ? rule->applied_to
+                                           : &p->applied_to);
+    struct svec namespaces = SVEC_EMPTY_INITIALIZER;
+    char *error = NULL;
+
+    affected_namespaces(r, applied_to, &namespaces);
+    for (size_t i = 0; i < namespaces.n && !error; i++) {
+        struct group_list part = { .groups = NULL };
+        struct rule own = *rule;
+
+        own.peers = (struct peers) { .any = false };
+        narrow_groups(r, applied_to, namespaces.names[i], &part);
+        own.applied_to = &part;
+        error = resolve_peers(r, p, field, peers, namespaces.names[i],
+                              &own.peers);
+        if (!error && own.peers.groups.n) {
+            add_resolved_rule(r, p, &own);
+        }
+        peers_uninit(&own.peers);
+        free(part.groups);
+    }
+    svec_destroy(&namespaces);
+    return error;
 }
 
 /* Resolves one rule as the user wrote it. */
@@ -448,10 +684,15 @@ resolve_rule(struct resolver *r, struct policy *p, const char *direction,
         .named = xcalloc(ports->n + 1, sizeof *rule.named),
     };
 
+    const struct json_array *peers = dpctl_json_array(json, peer_name);
+    size_t n_per_namespace = 0;
+
+    for (size_t i = 0; i < peers->n; i++) {
+        n_per_namespace += is_per_namespace(peers->elems[i]);
+    }
     char *field = xasprintf("%s.%s", path, peer_name);
-    char *error = resolve_peers(r, p, field, dpctl_json_array(json,
-                                                              peer_name),
-                                &rule.peers);
+    char *error = resolve_peers(r, p, field, peers, NULL, &rule.peers);
+    resolve_to_services(p, dpctl_json_array(json, "toServices"), &rule.peers);
     free(field);
     if (!error && dpctl_json_array(json, "appliedTo")->n) {
         field = xasprintf("%s.appliedTo", path);
@@ -468,12 +709,11 @@ resolve_rule(struct resolver *r, struct policy *p, const char *direction,
         for (size_t i = 0; i < protocols->n; i++) {
             rule_add_protocol(&rule, protocols->elems[i]);
         }
-        if (!rule.n_named || json_array(rule.services)->n
-            || r->env->everywhere) {
-            add_rule(r, p, &rule, json_clone(rule.services), NULL, NULL);
+        if (!peers->n || n_per_namespace < peers->n) {
+            add_resolved_rule(r, p, &rule);
         }
-        if (rule.n_named) {
-            add_named_rules(r, p, &rule);
+        if (n_per_namespace) {
+            error = add_rules_per_namespace(r, p, &rule, peer_name, peers);
         }
     }
     peers_uninit(&rule.peers);
@@ -589,7 +829,10 @@ resolve_antrea_head(struct resolver *r, struct policy *p, struct json *record)
     const char *tier = dpctl_json_str(p->object, "spec.tier");
     long long int priority;
 
-    if (!dpctl_tier_priority(&r->objects[DPCTL_TIER], tier, &priority)) {
+    if (dpctl_is_admin_policy(p->kind)) {
+        priority = (p->kind->id == DPCTL_ADMIN_NP ? DPCTL_ADMIN_TIER
+                    : DPCTL_BASELINE_ADMIN_TIER);
+    } else if (!dpctl_tier_priority(&r->objects[DPCTL_TIER], tier, &priority)) {
         return xasprintf("%s: spec.tier: there is no Tier %s", p->title, tier);
     }
     json_object_put(record, "tierPriority", json_integer_create(priority));
@@ -630,6 +873,7 @@ policy_type(const struct dpctl_kind *kind)
 {
     return (kind->id == DPCTL_K8S_NP ? "K8sNetworkPolicy"
             : kind->id == DPCTL_ACNP ? "AntreaClusterNetworkPolicy"
+            : dpctl_is_admin_policy(kind) ? kind->kind
             : "AntreaNetworkPolicy");
 }
 
@@ -692,7 +936,8 @@ char *
 resolve_policies(struct resolver *r)
 {
     static const enum dpctl_kind_id kinds[] = {
-        DPCTL_K8S_NP, DPCTL_ACNP, DPCTL_ANNP,
+        DPCTL_K8S_NP, DPCTL_ACNP, DPCTL_ANNP, DPCTL_ADMIN_NP,
+        DPCTL_BASELINE_ADMIN_NP,
     };
 
     char *tiers_error = dpctl_tier_check_all(&r->objects[DPCTL_TIER]);
@@ -709,15 +954,20 @@ resolve_policies(struct resolver *r)
         for (size_t j = 0; j < n && !error; j++) {
             char *title = dpctl_kind_title(&dpctl_kinds[kinds[i]],
                                            nodes[j]->data, "");
+            struct json *antreas
+                = (dpctl_is_admin_policy(&dpctl_kinds[kinds[i]])
+                   ? dpctl_admin_to_antrea(&dpctl_kinds[kinds[i]],
+                                           nodes[j]->data) : NULL);
             struct policy p = {
                 .kind = &dpctl_kinds[kinds[i]],
-                .object = nodes[j]->data,
+                .object = antreas ? antreas : nodes[j]->data,
                 .namespace_ = dpctl_json_str(nodes[j]->data,
                                              "metadata.namespace"),
                 .title = title,
                 .is_k8s = kinds[i] == DPCTL_K8S_NP,
             };
             error = resolve_policy(r, &p);
+            json_destroy(antreas);
             free(title);
             if (error && (r->env->keys_only || r->env->everywhere)) {
                 free(error);

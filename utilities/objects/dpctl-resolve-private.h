@@ -29,6 +29,7 @@ struct pod_group {
                                          * network, in the order of names. */
     size_t n_pods, allocated_pods;
     size_t n_local;
+    struct svec addresses;      /* Others than Pods'. */
 };
 
 struct resolver {
@@ -61,6 +62,18 @@ void resolver_sort_addresses(struct svec *);
 struct pod_group *resolver_group(struct resolver *, const char *own_namespace,
                                  const struct json *pod_selector,
                                  const struct json *namespace_selector);
+/* The Pods that run as that ServiceAccount. */
+struct pod_group *resolver_account_group(struct resolver *,
+                                         const char *namespace_,
+                                         const char *name);
+/* No Pods, but the addresses of these Nodes. */
+struct pod_group *resolver_node_group(struct resolver *,
+                                      const struct json *node_selector);
+/* Adds the addresses of a Node, its gateway's among them. */
+void resolver_node_addresses(const struct json *node, struct svec *);
+/* The Namespace's labels, its name among them; caller frees. */
+struct json *resolver_namespace_labels(struct resolver *,
+                                       const char *namespace_);
 /* A group of given Pods, named after another one. */
 struct pod_group *resolver_subgroup(struct resolver *, const char *base,
                                     const char *what,

@@ -201,23 +201,32 @@ namespace_labels(struct resolver *r, const char *namespace_)
     return dpctl_json_object(object, "metadata.labels");
 }
 
+#define NAME_LABEL "kubernetes.io/metadata.name"
+
+struct json *
+resolver_namespace_labels(struct resolver *r, const char *namespace_)
+{
+    struct json *labels = json_object_create();
+    const struct shash_node *node;
+
+    json_object_put_string(labels, NAME_LABEL, namespace_);
+    SHASH_FOR_EACH (node, namespace_labels(r, namespace_)) {
+        json_object_put(labels, node->name, json_clone(node->data));
+    }
+    return labels;
+}
+
 /* Every Namespace bears its own name as a label. */
 static bool
 namespace_matches(struct resolver *r, const struct json *selector,
                   const char *namespace_)
 {
-    const char *const name_label = "kubernetes.io/metadata.name";
     const struct shash *given = namespace_labels(r, namespace_);
-    if (shash_find(given, name_label)) {
+    if (shash_find(given, NAME_LABEL)) {
         return dpctl_selector_matches(selector, given);
     }
 
-    struct json *labels = json_object_create();
-    const struct shash_node *node;
-    SHASH_FOR_EACH (node, given) {
-        json_object_put(labels, node->name, json_clone(node->data));
-    }
-    json_object_put_string(labels, name_label, namespace_);
+    struct json *labels = resolver_namespace_labels(r, namespace_);
     bool matches = dpctl_selector_matches(selector, json_object(labels));
     json_destroy(labels);
     return matches;
@@ -230,6 +239,7 @@ group_create(struct resolver *r, char *name)
     struct pod_group *group = xzalloc(sizeof *group);
 
     group->name = name;
+    svec_init(&group->addresses);
     shash_add_assert(&r->groups, name, group);
     return group;
 }
@@ -313,6 +323,56 @@ resolver_subgroup(struct resolver *r, const char *base, const char *what,
     return group;
 }
 
+struct pod_group *
+resolver_account_group(struct resolver *r, const char *namespace_,
+                       const char *account)
+{
+    char *name = group_name(xasprintf("%s/(serviceAccount %s)", namespace_,
+                                      account));
+    struct pod_group *group = shash_find_data(&r->groups, name);
+
+    if (group) {
+        free(name);
+        return group;
+    }
+    group = group_create(r, name);
+    for (size_t i = 0; i < r->n_pods; i++) {
+        const struct resolved_pod *pod = &r->pods[i];
+
+        if (!pod->host_network && !pod->ended && pod->ips.n
+            && !strcmp(pod->namespace_, namespace_)
+            && !strcmp(dpctl_service_account(pod->object), account)) {
+            group_add_pod(group, pod);
+        }
+    }
+    return group;
+}
+
+struct pod_group *
+resolver_node_group(struct resolver *r, const struct json *node_selector)
+{
+    char *text = dpctl_selector_text(node_selector);
+    char *name = group_name(xasprintf("nodes/{%s}", text));
+    struct pod_group *group = shash_find_data(&r->groups, name);
+
+    free(text);
+    if (group) {
+        free(name);
+        return group;
+    }
+
+    const struct shash_node *node;
+    group = group_create(r, name);
+    SHASH_FOR_EACH (node, &r->objects[DPCTL_NODE]) {
+        if (dpctl_selector_matches(node_selector,
+                                   dpctl_json_object(node->data,
+                                                     "metadata.labels"))) {
+            resolver_node_addresses(node->data, &group->addresses);
+        }
+    }
+    return group;
+}
+
 static void
 groups_destroy(struct resolver *r)
 {
@@ -320,6 +380,7 @@ groups_destroy(struct resolver *r)
 
     SHASH_FOR_EACH (node, &r->groups) {
         struct pod_group *group = node->data;
+        svec_destroy(&group->addresses);
         free(group->name);
         free(group->pods);
     }
@@ -344,6 +405,7 @@ resolver_address_group(struct resolver *r, const struct pod_group *group)
         for (size_t i = 0; i < group->n_pods; i++) {
             svec_append(&addresses, &group->pods[i]->ips);
         }
+        svec_append(&addresses, &group->addresses);
         resolver_sort_addresses(&addresses);
 
         struct json *record = resolver_record("AddressGroup", group->name);

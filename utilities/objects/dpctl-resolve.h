@@ -27,6 +27,9 @@
  *     stand for in the Pods concerned; it means no Pod without a port of such
  *     a name, and no address of an ipBlock.  Whom a Kubernetes policy isolates
  *     follows from the policy, not from what is left of its rules.
+ *     A rule whose peers depend on the Namespace that it is applied to becomes
+ *     one for each Namespace with such Pods on this node.  AdminNetworkPolicies
+ *     are read as ClusterNetworkPolicies (dpctl-admin.h).
  *   - Objects of Antrea's controlplane API are taken as they are.
  *
  * Cost: distinct selectors times Pods.

@@ -128,3 +128,11 @@ dpctl_selector_text(const struct json *selector)
     svec_destroy(&terms);
     return text;
 }
+
+const char *
+dpctl_service_account(const struct json *pod)
+{
+    const char *name = dpctl_json_str(pod, "spec.serviceAccountName");
+
+    return name && name[0] ? name : "default";
+}

@@ -23,4 +23,7 @@ bool dpctl_selector_matches(const struct json *selector,
  * everything.  Equal texts mean equal selectors. */
 char *dpctl_selector_text(const struct json *selector);
 
+/* The name of the ServiceAccount that a Pod runs as. */
+const char *dpctl_service_account(const struct json *pod);
+
 #endif /* dpctl-selector.h */

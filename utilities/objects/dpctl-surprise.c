@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-resolve.h"
@@ -256,6 +257,9 @@ dpctl_policy_rank(const struct dpctl_kind *kind, const struct json *object)
         const char *name = dpctl_json_str(object, "spec.tier");
         priority = dpctl_json_get(object, "spec.priority");
         tier = xstrdup(dpctl_tier_name(name));
+    } else if (kind->id == DPCTL_ADMIN_NP) {
+        priority = dpctl_json_get(object, "spec.priority");
+        tier = xasprintf("%d", DPCTL_ADMIN_TIER);
     } else if (kind->id == DPCTL_CP_NP) {
         priority = dpctl_json_get(object, "priority");
         tier = xasprintf("%lld", dpctl_json_int(object, "tierPriority", -1));

@@ -33,6 +33,12 @@ find_builtin(const char *name)
     return NULL;
 }
 
+bool
+dpctl_tier_is_builtin(const char *name)
+{
+    return find_builtin(name) != NULL;
+}
+
 char *
 dpctl_tier_check(const struct json *object)
 {

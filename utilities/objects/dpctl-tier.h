@@ -17,6 +17,9 @@ struct shash;
 /* NULL or what is wrong with a Tier that follows its schema. */
 char *dpctl_tier_check(const struct json *object);
 
+/* Antrea's own, which are there whether there are objects of them or not. */
+bool dpctl_tier_is_builtin(const char *name);
+
 /* NULL or what is wrong between the Tiers among the objects (Manifest's name
  * to object). */
 char *dpctl_tier_check_all(const struct shash *manifests);
