@@ -42,6 +42,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-flow-cache.h \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
+	antrea-dp/packet/adp-packet-in.c \
+	antrea-dp/packet/adp-packet-in.h \
 	antrea-dp/packet/adp-punted.h \
 	antrea-dp/packet/adp-push-stats.c \
 	antrea-dp/packet/adp-push-stats.h \

@@ -12,6 +12,7 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-cow.c \
 	lib/flow/adp-cow.h \
 	lib/decide/adp-decide-ct.c \
+	lib/decide/adp-decide-break.c \
 	lib/decide/adp-decide-group.c \
 	lib/decide/adp-decide-private.h \
 	lib/decide/adp-decide.c \

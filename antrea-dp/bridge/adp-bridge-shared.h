@@ -14,7 +14,8 @@
  *   - 'learn', 'sink', 'tunnels', 'counters': written by packet threads, emptied
  *     by the main thread.
  *
- *   - 'mode', 'miss_to_controller': written by this room, read by any thread.
+ *   - 'mode', 'miss_to_controller': written by this room, read by any thread;
+ *     'controller_meter': by the provider, which hears of meters.
  *
  *   - the rest belongs to the main thread, and what a pointer to an unknown
  *     struct leads to belongs to the room that the comment names.
@@ -103,6 +104,8 @@ struct adp_bridge {
     struct adp_bridge_counters counters;
     ATOMIC(enum adp_mode) mode;
     atomic_bool miss_to_controller;     /* A table miss is a packet-in. */
+    atomic_uint32_t controller_meter;   /* The datapath's, of packets to
+                                         * controllers, or UINT32_MAX. */
 
     /* Main thread. */
     struct adp_bridge_pipeline *pipeline; /* antrea-dp/state's. */
@@ -177,6 +180,16 @@ adp_bridge_sends_misses(const struct adp_bridge *b)
     atomic_read_relaxed(&CONST_CAST(struct adp_bridge *, b)->miss_to_controller,
                         &sends);
     return sends;
+}
+
+static inline uint32_t
+adp_bridge_controller_meter(const struct adp_bridge *b)
+{
+    uint32_t meter_id;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_bridge *, b)->controller_meter,
+                        &meter_id);
+    return meter_id;
 }
 
 #endif /* adp-bridge-shared.h */

@@ -52,6 +52,7 @@ adp_bridge_init(struct adp_bridge *b)
     atomic_init(&b->mode, ADP_MODE_CLOSED);
     atomic_init(&b->own->stopped, false);
     atomic_init(&b->miss_to_controller, false);
+    atomic_init(&b->controller_meter, UINT32_MAX);
     ovs_list_init(&b->own->unswept);
     b->own->round = 1;
     simap_init(&b->own->special_ports);

@@ -46,10 +46,12 @@ struct adp_cached_verdict_content {
     bool set_eth, set_tos, set_ttl;
     uint8_t tos, ttl;
     bool missed;                        /* May become a packet-in. */
+    bool metered;                       /* By 'meter_id', behind all ct()s. */
     struct eth_addr dl_dst, dl_src;
     struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
     struct conntrack_expect conns[ADP_CACHED_VERDICT_MAX_CONNS];
     uint32_t actions_len;
+    uint32_t meter_id;                  /* The datapath's. */
     ofp_port_t ingress_tunnel;          /* Tunnel port that it came from. */
     uint16_t n_hits;
     bool decided;                       /* For packets without a session. */

@@ -400,6 +400,10 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
     if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
         adp_fast_init_metadata(f, packet, p->is_ipv6);
     }
+    if (OVS_UNLIKELY(v->content.metered)
+        && !dp_pmd_meter(f->pmd, packet, v->content.meter_id)) {
+        return true;
+    }
     adp_rewrite_by_session(packet, s, &v->content);
     adp_fast_leave(f, packet, &v->content, actions_of(v, tnl_actions),
                    tnl_actions);

@@ -17,6 +17,7 @@
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
 #include "adp-install.h"
+#include "adp-packet-in.h"
 #include "adp-rewrite.h"
 #include "adp-summary.h"
 #include "adp-tunnel.h"
@@ -56,37 +57,62 @@ count_drop(struct adp_bridge *b, const struct adp_walk *w)
     adp_count(&b->counters.drops[why], 1);
 }
 
+/* The break at or behind 'i' where another pass begins, or NULL. */
+static const struct adp_break *
+next_pass(const struct adp_verdict *v, size_t i)
+{
+    for (; i < v->n_breaks; i++) {
+        if (v->breaks[i].packet_in == SIZE_MAX) {
+            return &v->breaks[i];
+        }
+    }
+    return NULL;
+}
+
+/* Counts a packet in, and learns of, what the walk met between two breaks: NULL
+ * for its beginning and end. */
 static void
-credit(struct adp_bridge *b, const struct adp_walk *w, uint64_t n_bytes,
-       uint16_t tcp_flags, long long int now)
+credit(struct adp_bridge *b, const struct adp_walk *w,
+       const struct adp_break *from, const struct adp_break *to,
+       uint64_t n_bytes, uint16_t tcp_flags, long long int now)
 {
     const struct adp_verdict *v = &w->verdict;
 
-    for (size_t i = 0; i < v->n_hits; i++) {
+    for (size_t i = from ? from->n_hits : 0; i < (to ? to->n_hits : v->n_hits);
+         i++) {
         adp_credit_hit(b, &v->hits[i], 1, n_bytes, now, tcp_flags);
     }
-    for (size_t i = 0; i < w->n_tunnels; i++) {
-        adp_tunnel_credit(w->tunnels[i], 1, n_bytes);
+    size_t n_idle_passes = ((to ? to->n_idle_passes : v->n_idle_passes)
+                            - (from ? from->n_idle_passes : 0));
+    if (n_idle_passes) {
+        adp_count(&b->counters.idle_passes, n_idle_passes);
     }
-    for (size_t i = 0; i < w->n_lost; i++) {
-        adp_tunnel_credit(w->lost[i], 1, n_bytes);
+    if (!from) {
+        adp_count(&b->counters.handled, 1);
+        adp_count(&b->counters.handled_bytes, n_bytes);
     }
-    adp_count(&b->counters.handled, 1);
-    adp_count(&b->counters.handled_bytes, n_bytes);
-    if (v->n_idle_passes) {
-        adp_count(&b->counters.idle_passes, v->n_idle_passes);
-    }
-    if (v->dropped || (w->tunnel_lost && !w->n_tunnels)) {
-        count_drop(b, w);
+    if (!to) {
+        for (size_t i = 0; i < w->n_tunnels; i++) {
+            adp_tunnel_credit(w->tunnels[i], 1, n_bytes);
+        }
+        for (size_t i = 0; i < w->n_lost; i++) {
+            adp_tunnel_credit(w->lost[i], 1, n_bytes);
+        }
+        if (v->dropped || (w->tunnel_lost && !w->n_tunnels)) {
+            count_drop(b, w);
+        }
     }
 }
 
 static void
-learn(struct adp_bridge *b, const struct adp_walk *w)
+learn(struct adp_bridge *b, const struct adp_walk *w,
+      const struct adp_break *from, const struct adp_break *to)
 {
-    for (size_t i = 0; i < w->verdict.n_learned; i++) {
-        adp_install_learned(b, &w->verdict.learned[i],
-                            w->program->generation);
+    const struct adp_verdict *v = &w->verdict;
+
+    for (size_t i = from ? from->n_learned : 0;
+         i < (to ? to->n_learned : v->n_learned); i++) {
+        adp_install_learned(b, &v->learned[i], w->program->generation);
     }
 }
 
@@ -188,6 +214,10 @@ static void
 execute_content(struct adp_fast *f, const struct execution *e,
                 struct dp_packet *packet)
 {
+    if (e->content.metered
+        && !dp_pmd_meter(f->pmd, packet, e->content.meter_id)) {
+        return;
+    }
     adp_rewrite_to(packet, &e->content, &e->tuple, e->nw_proto);
     adp_fast_leave(f, packet, &e->content, e->actions, e->tnl_actions);
 }
@@ -213,7 +243,8 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
                         f->now);
         adp_count_mine(&v->n_cycles, cycles);
     } else {
-        credit(b, w, n_bytes, tcp_flags, f->now);
+        credit(b, w, NULL, next_pass(&w->verdict, 0), n_bytes, tcp_flags,
+               f->now);
         if (w->from_tunnel) {
             adp_credit_tunnel_port(b, flow->in_port.ofp_port, 1,
                                           n_bytes);
@@ -238,6 +269,47 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
         }
         adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, sum);
     }
+}
+
+/* Executes the actions of a verdict that has breaks. */
+static void
+execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
+                    const struct adp_walk *w, struct dp_packet *packet,
+                    const struct flow *flow)
+{
+    const struct adp_verdict *v = &w->verdict;
+    const char *actions = v->actions.data;
+    const uint64_t n_bytes = dp_packet_size(packet);
+    struct dp_packet_batch batch;
+    size_t at = 0;
+
+    adp_fast_flush(f);
+    dp_packet_batch_init_packet(&batch, packet);
+    for (size_t i = 0; i < v->n_breaks; i++) {
+        const struct adp_break *brk = &v->breaks[i];
+
+        if (brk->start > at) {
+            dp_pmd_execute_and_keep(f->pmd, &batch, flow,
+                                    (const struct nlattr *) &actions[at],
+                                    brk->start - at);
+        }
+        if (dp_packet_batch_is_empty(&batch)) {
+            return;                     /* A meter has dropped it. */
+        }
+        at = brk->end;
+        if (brk->packet_in != SIZE_MAX) {
+            adp_packet_in_send(b, f->pmd, &v->packet_ins[brk->packet_in],
+                               batch.packets[0], at == v->actions.size);
+        } else {
+            const struct adp_break *to = next_pass(v, i + 1);
+
+            credit(b, w, brk, to, n_bytes, ntohs(flow->tcp_flags), f->now);
+            learn(b, w, brk, to);
+        }
+    }
+    adp_fast_execute(f, batch.packets[0], flow,
+                     (const struct nlattr *) &actions[at],
+                     v->actions.size - at);
 }
 
 /* Decides and, unless the packet is punted, does what the verdict says.  'fp'
@@ -266,7 +338,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     bool summed_up = adp_summary_init(&summary, w, original);
     count_decided(f, b, w, summed_up ? &summary : NULL, original,
                   dp_packet_size(packet), cycles);
-    learn(b, w);
+    learn(b, w, NULL, next_pass(&w->verdict, 0));
     if (summed_up) {
         remember(f, fp, &summary, original);
     }
@@ -280,6 +352,8 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     }
     if (summed_up && execute_conntrack(f, w, &e)) {
         execute_content(f, &e, packet);
+    } else if (w->verdict.n_breaks) {
+        execute_with_breaks(f, b, w, packet, original);
     } else {
         adp_fast_execute(f, packet, original, w->verdict.actions.data,
                          w->verdict.actions.size);

@@ -110,17 +110,25 @@ sum_up_set_masked(struct adp_summary *sum, const struct nlattr *attr)
     }
 }
 
-/* The next ct(): what it does to the headers the walk has noted. */
+/* The next ct(): what it does to the headers the walk has noted.  Behind a meter
+ * not all packets get there. */
 static bool
 sum_up_ct(struct adp_summary *sum)
 {
     const struct conntrack_peek *p = &sum->w->ct.peek;
 
-    if (sum->n_steps >= p->n_steps) {
+    if (sum->n_steps >= p->n_steps || sum->content.metered) {
         return false;
     }
     sum->tuple = p->steps[sum->n_steps++];
     return true;
+}
+
+static void
+sum_up_meter(struct adp_summary *sum, const struct nlattr *a)
+{
+    sum->content.metered = true;
+    sum->content.meter_id = nl_attr_get_u32(a);
 }
 
 /* True if executing 'actions' leaves conntrack and upcalls alone. */
@@ -173,6 +181,13 @@ sum_up_actions(struct adp_summary *sum, const struct ofpbuf *actions)
         case OVS_ACTION_ATTR_SET_MASKED:
             ok = sum_up_set_masked(sum, nl_attr_get(a));
             break;
+        case OVS_ACTION_ATTR_METER:
+            if (!c->metered) {
+                sum_up_meter(sum, a);
+                ok = true;
+                break;
+            }
+            /* Fall through. */
         default:
             if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT
                 && left == NLA_ALIGN(a->nla_len)) {
@@ -240,7 +255,7 @@ adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
     sum->tos = flow->nw_tos;
     sum->ttl = flow->nw_ttl;
     adp_tuple_from_flow(&sum->tuple, flow);
-    if (v->punt || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
+    if (v->punt || v->n_breaks || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
         || w->n_tunnels > 1
         || !sum_up_actions(sum, &v->actions)
         || !sum_up_tunnel(sum)) {

@@ -90,6 +90,12 @@ walk_port(const struct adp_env *env, ofp_port_t ofp_port,
     walk_of(env)->to_ip_port |= wp.has_ip;
 }
 
+static uint32_t
+walk_controller_meter(const struct adp_env *env)
+{
+    return adp_bridge_controller_meter(walk_of(env)->bridge);
+}
+
 static bool
 walk_port_is_live(const struct adp_env *env, ofp_port_t ofp_port)
 {
@@ -145,6 +151,7 @@ static const struct adp_env_class walk_class = {
     .ct_timeout = walk_ct_timeout,
     .port = walk_port,
     .output_tunnel = walk_output_tunnel,
+    .controller_meter = walk_controller_meter,
     .port_is_live = walk_port_is_live,
 };
 
@@ -153,6 +160,7 @@ static const struct adp_env_class traced_walk_class = {
     .ct_timeout = walk_ct_timeout,
     .port = walk_port,
     .output_tunnel = walk_output_tunnel,
+    .controller_meter = walk_controller_meter,
     .port_is_live = walk_port_is_live,
     .trace = walk_trace,
 };

@@ -433,6 +433,30 @@ adp_class_bundle_set(struct ofproto *ofproto, void *aux,
     return base->bundle_set(ofproto, aux, s);
 }
 
+static enum ofperr
+adp_class_meter_set(struct ofproto *ofproto, ofproto_meter_id *meter_id,
+                    struct ofputil_meter_config *config)
+{
+    enum ofperr error = base->meter_set(ofproto, meter_id, config);
+
+    if (!error && config->meter_id == OFPM13_CONTROLLER) {
+        atomic_store_relaxed(&bridge_of(ofproto)->controller_meter,
+                             meter_id->uint32);
+    }
+    return error;
+}
+
+static void
+adp_class_meter_del(struct ofproto *ofproto, ofproto_meter_id meter_id)
+{
+    struct adp_bridge *b = bridge_of(ofproto);
+
+    if (adp_bridge_controller_meter(b) == meter_id.uint32) {
+        atomic_store_relaxed(&b->controller_meter, UINT32_MAX);
+    }
+    base->meter_del(ofproto, meter_id);
+}
+
 /* Hooks. */
 
 static void
@@ -541,6 +565,8 @@ adp_provider_register(void)
     c->set_lldp = adp_class_set_lldp;
     c->set_queues = adp_class_set_queues;
     c->bundle_set = adp_class_bundle_set;
+    c->meter_set = adp_class_meter_set;
+    c->meter_del = adp_class_meter_del;
 
     dp_hooks = &hooks;
     ofproto_class_register(c);

@@ -392,6 +392,7 @@ ct_fork(struct adp_decide_walk *w, const struct adp_ct_request *req,
     bool hashed = w->hashed;
     int n_passes = w->n_passes;
     bool retyped = w->retyped;
+    bool metered = w->metered;
     struct adp_ct_md saved_md;
     bool nat;
 
@@ -424,6 +425,7 @@ ct_fork(struct adp_decide_walk *w, const struct adp_ct_request *req,
         w->n_passes = n_passes;
         w->pass_start = pass_start;
         w->hashed = hashed;
+        w->metered = metered;
         w->resubmits = resubmits;
         w->place = place;
         w->base = saved_base;
@@ -456,6 +458,9 @@ adp_decide_ct(struct adp_decide_walk *w, const struct adp_op *op, bool last)
     adp_decide_commit(w);
     if (w->retyped || (has_table && has_hidden_headers(w))) {
         adp_decide_punt(w, ADP_PUNT_ACTION, op->ofpact);
+        return false;
+    }
+    if (has_table && !adp_decide_break_pass(w, !last, op->ofpact)) {
         return false;
     }
     request_init(&req, w, ct);

@@ -255,6 +255,9 @@ adp_decide_group(struct adp_decide_walk *w, const struct adp_op *op, bool last)
     }
 
     if (group->takes_pass && !w->hashed) {
+        if (!adp_decide_break_pass(w, false, op->ofpact)) {
+            return true;
+        }
         w->hashed = true;       /* For later groups, too. */
         adp_decide_begin_pass(w);
     }

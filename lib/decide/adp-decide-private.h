@@ -70,6 +70,10 @@ struct adp_decide_walk {
     bool retyped;               /* Was ICMP's type or code set?  Conntrack
                                  * would be asked about the original one. */
     bool clone_tracked;             /* Did a clone meet ct()? */
+    bool metered;                   /* Is there a meter before, since the latest
+                                     * break for another pass? */
+    int n_clones;                   /* Of the datapath's, one in another. */
+    bool sent_into_tunnel;          /* Any output so far? */
     bool dirty;                 /* May 'flow' differ from 'base'? */
 
     bool output;                    /* Was there any? */
@@ -99,6 +103,17 @@ void adp_decide_end_pass(struct adp_decide_walk *);
 /* A datapath clone action around what is appended between the two. */
 size_t adp_decide_begin_clone(struct adp_decide_walk *);
 void adp_decide_end_clone(struct adp_decide_walk *, size_t offset);
+
+/* adp-decide-break.c. */
+/* Sends a copy of the packet to the controller that 'op' says.  'userdata' may be
+ * NULL. */
+void adp_decide_controller(struct adp_decide_walk *, const struct adp_op *,
+                           const struct ofpact_controller *userdata);
+/* Before another pass begins, for the packet itself or for a 'fork' of it: if
+ * a meter may have dropped the packet, has execution find out.  Returns false
+ * after a punt. */
+bool adp_decide_break_pass(struct adp_decide_walk *, bool fork,
+                           const struct ofpact *);
 
 /* adp-decide-ct.c. */
 void adp_decide_ct_init(struct adp_decide_walk *);

@@ -39,6 +39,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->dropped = false;
     v->drop_table = 0;
     v->drop_rule = NULL;
+    v->n_breaks = v->n_packet_ins = 0;
     v->n_idle_passes = 0;
     v->n_hits = 0;
     v->hits_hash = 0;
@@ -58,6 +59,7 @@ adp_verdict_uninit(struct adp_verdict *v)
     ofpbuf_uninit(&v->actions);
     free(v->hits);
     free(v->learned);
+    free(v->packet_ins);
     adp_match_scratch_uninit(&v->scratch);
 }
 
@@ -153,6 +155,7 @@ adp_decide_end_pass(struct adp_decide_walk *w)
 size_t
 adp_decide_begin_clone(struct adp_decide_walk *w)
 {
+    w->n_clones++;
     return nl_msg_start_nested(&w->verdict->actions, OVS_ACTION_ATTR_CLONE);
 }
 
@@ -161,6 +164,7 @@ adp_decide_end_clone(struct adp_decide_walk *w, size_t offset)
 {
     struct ofpbuf *actions = &w->verdict->actions;
 
+    w->n_clones--;
     if (w->verdict->punt) {
         return;
     }
@@ -514,18 +518,45 @@ op_modify(struct adp_decide_walk *w, const struct adp_op *op)
     }
 }
 
-static void
+/* Returns false if the packet's time is up, of which controllers hear. */
+static bool
 op_dec_ttl(struct adp_decide_walk *w, const struct adp_op *op)
 {
-    if (is_ip_any(w->flow)) {
-        if (w->flow->nw_ttl > 1) {
-            w->flow->nw_ttl--;
-            w->dirty = true;
-        } else {
-            /* Controllers want to hear of it. */
-            adp_decide_punt(w, ADP_PUNT_CONTROLLER, op->ofpact);
-        }
+    const struct ofpact_cnt_ids *ids = ofpact_get_DEC_TTL(op->ofpact);
+
+    if (!is_ip_any(w->flow)) {
+        return true;
     }
+    if (w->flow->nw_ttl > 1) {
+        w->flow->nw_ttl--;
+        w->dirty = true;
+        return true;
+    }
+    for (size_t i = 0; i < ids->n_controllers; i++) {
+        adp_decide_controller(w, &(struct adp_op) {
+            .code = ADP_OP_CONTROLLER,
+            .controller_id = ids->cnt_ids[i],
+            .max_len = UINT16_MAX,
+            .reason = OFPR_INVALID_TTL,
+            .ofpact = op->ofpact,
+        }, NULL);
+    }
+    return false;
+}
+
+static void
+op_meter(struct adp_decide_walk *w, const struct adp_op *op)
+{
+    nl_msg_put_u32(&w->verdict->actions, OVS_ACTION_ATTR_METER, op->meter_id);
+    w->metered = true;
+}
+
+static void
+op_controller(struct adp_decide_walk *w, const struct adp_op *op)
+{
+    adp_decide_controller(w, op, (op->ofpact->type == OFPACT_CONTROLLER
+                                  ? ofpact_get_CONTROLLER(op->ofpact)
+                                  : NULL));
 }
 
 /* Output. */
@@ -549,6 +580,7 @@ output_tunnel(struct adp_decide_walk *w, ofp_port_t port, bool last)
     struct ofpbuf *actions = &w->verdict->actions;
     enum adp_punt punt;
 
+    w->sent_into_tunnel = true;
     if (last) {
         punt = class->output_tunnel(w->env, port, w->flow, actions);
     } else {
@@ -611,10 +643,13 @@ op_output_reg(struct adp_decide_walk *w, const struct adp_op *op_, bool last)
     uint64_t port = mf_get_subfield(&reg->src, w->flow);
     struct adp_op op = { .ofpact = op_->ofpact };
 
-    if (port > UINT16_MAX || !adp_op_init_output(&op, u16_to_ofp(port))) {
+    if (port > UINT16_MAX
+        || !adp_op_init_output(&op, u16_to_ofp(port), reg->max_len)) {
         return;
     }
-    if (op.code == ADP_OP_OUTPUT) {
+    if (op.code == ADP_OP_CONTROLLER) {
+        op_controller(w, &op);
+    } else if (op.code == ADP_OP_OUTPUT) {
         op_output(w, &op, last);
     } else if (op.code == ADP_OP_OUTPUT_IN_PORT) {
         output(w, w->flow->in_port.ofp_port, last);
@@ -625,6 +660,8 @@ op_output_reg(struct adp_decide_walk *w, const struct adp_op *op_, bool last)
 
 /* clone(). */
 
+/* A meter can't stand in a clone, only in tables that it leads to: there stock's
+ * drops the packet itself. */
 static bool
 has_ct(const struct adp_op_list *ops)
 {
@@ -647,6 +684,7 @@ clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
     size_t pass_start = w->pass_start;
     int n_passes = w->n_passes;
     bool hashed = w->hashed;
+    bool metered = w->metered;
     struct flow saved_base;
     bool rewritten, retyped;
     size_t offset;
@@ -664,6 +702,7 @@ clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
     adp_decide_end_clone(w, offset);
     w->pass_start = pass_start;
     w->hashed = hashed;
+    w->metered = metered;
     w->base = saved_base;
     w->md = saved_md;
     w->conntracked = conntracked;
@@ -758,8 +797,7 @@ walk_op(struct adp_decide_walk *w, const struct adp_op *op, bool last)
         op_modify(w, op);
         break;
     case ADP_OP_DEC_TTL:
-        op_dec_ttl(w, op);
-        break;
+        return op_dec_ttl(w, op);
     case ADP_OP_OUTPUT:
         op_output(w, op, last);
         break;
@@ -782,6 +820,12 @@ walk_op(struct adp_decide_walk *w, const struct adp_op *op, bool last)
         break;
     case ADP_OP_LEARN:
         op_learn(w, op);
+        break;
+    case ADP_OP_METER:
+        op_meter(w, op);
+        break;
+    case ADP_OP_CONTROLLER:
+        op_controller(w, op);
         break;
     case ADP_OP_EXIT:
         w->stop = true;
@@ -854,6 +898,9 @@ walk_init(struct adp_decide_walk *w)
     w->hashed = false;
     w->level = 0;
     w->stop = false;
+    w->metered = false;
+    w->n_clones = 0;
+    w->sent_into_tunnel = false;
     w->dirty = false;
     w->output = false;
     w->last_table_id = 0;

@@ -14,7 +14,8 @@
  * ofproto-dpif would emit them if a datapath could walk on after ct() without
  * recirculation: header rewrites, ct() with commit, NAT, mark and label,
  * outputs.  Executed in order on the packet they have the same effect as
- * stock's passes.
+ * stock's passes.  For a controller the list has upstream's userspace action, which
+ * does nothing by itself: execution pauses there ('breaks').
  *
  * A punt (enum adp_punt) means that nothing of the verdict holds, and that the
  * packet must go the stock way, from the start.
@@ -97,6 +98,10 @@ struct adp_env_class {
                                    const struct flow *,
                                    struct ofpbuf *actions);
 
+    /* The datapath's meter for packets to controllers that have no other, or
+     * UINT32_MAX.  May be NULL: there is none. */
+    uint32_t (*controller_meter)(const struct adp_env *);
+
     /* True if bucket's watch port is usable. */
     bool (*port_is_live)(const struct adp_env *, ofp_port_t);
 
@@ -141,6 +146,32 @@ struct adp_metadata_lookup {
 };
 #define ADP_MAX_METADATA_LOOKUPS 4
 
+/* A copy of the packet for the controller, with what it is told beside the
+ * packet. */
+struct adp_packet_in {
+    uint16_t controller_id;
+    uint16_t max_len;
+    uint8_t reason;             /* OFPR_*. */
+    uint8_t table_id;
+    ovs_be64 cookie;
+    uint32_t meter_id;          /* UINT32_MAX: none.  Drops the copy alone. */
+    const void *userdata;       /* The rule's. */
+    size_t userdata_len;
+    struct flow flow;           /* Metadata as they are there. */
+};
+
+/* Where the execution of a verdict's actions pauses: for 'packet_in' if that is
+ * not NULL; otherwise where stock would begin another pass for a packet that a
+ * meter may have dropped.  That one is not counted, nor learned of, in what comes
+ * behind. */
+struct adp_break {
+    size_t start, end;          /* Of 'actions': what is executed before ends,
+                                 * what is executed behind starts there. */
+    size_t packet_in;           /* Index, or SIZE_MAX. */
+    size_t n_hits, n_learned, n_idle_passes;    /* Before. */
+};
+#define ADP_MAX_BREAKS 4
+
 struct adp_verdict {
     enum adp_punt punt;
     const struct adp_rule *punt_rule;   /* Whose op punts; may be NULL. */
@@ -149,6 +180,10 @@ struct adp_verdict {
     bool dropped;               /* No output at all. */
     uint8_t drop_table;         /* Table where the walk ended. */
     const struct adp_rule *drop_rule;   /* NULL: table miss. */
+    struct adp_break breaks[ADP_MAX_BREAKS];    /* In order. */
+    size_t n_breaks;
+    struct adp_packet_in *packet_ins;
+    size_t n_packet_ins, allocated_packet_ins;
     size_t n_idle_passes;       /* Of stock's passes through the datapath,
                                  * those without an action: it counts each as
                                  * a dropped packet. */

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-op.h"
 #include "flow.h"
+#include "openflow/openflow-common.h"
 #include "openvswitch/meta-flow.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofpbuf.h"
@@ -29,8 +30,30 @@ op_table(struct adp_op *op, uint8_t table_id, ofp_port_t in_port,
     op->with_ct_orig = with_ct_orig;
 }
 
+static void
+op_controller(struct adp_op *op, const struct ofpact_controller *controller)
+{
+    if (controller->pause) {
+        op_punt(op, ADP_PUNT_CONTROLLER);
+    } else {
+        op->code = ADP_OP_CONTROLLER;
+        op->controller_id = controller->controller_id;
+        op->max_len = controller->max_len;
+        op->reason = controller->reason;
+    }
+}
+
+/* A meter that OpenFlow could not find one of the datapath for lets all pass. */
+static bool
+op_meter(struct adp_op *op, const struct ofpact_meter *meter)
+{
+    op->code = ADP_OP_METER;
+    op->meter_id = meter->provider_meter_id;
+    return op->meter_id != UINT32_MAX;
+}
+
 bool
-adp_op_init_output(struct adp_op *op, ofp_port_t port)
+adp_op_init_output(struct adp_op *op, ofp_port_t port, uint16_t max_len)
 {
     switch (port) {
     case OFPP_IN_PORT:
@@ -42,7 +65,10 @@ adp_op_init_output(struct adp_op *op, ofp_port_t port)
         op_punt(op, ADP_PUNT_NORMAL);
         return true;
     case OFPP_CONTROLLER:
-        op_punt(op, ADP_PUNT_CONTROLLER);
+        op->code = ADP_OP_CONTROLLER;
+        op->controller_id = 0;
+        op->max_len = max_len;
+        op->reason = OFPR_ACTION;
         return true;
     case OFPP_TABLE:
         op_punt(op, ADP_PUNT_ACTION);
@@ -133,7 +159,8 @@ op_init(struct adp_op *op, const struct ofpact *a)
         return true;
 
     case OFPACT_OUTPUT:
-        return adp_op_init_output(op, ofpact_get_OUTPUT(a)->port);
+        return adp_op_init_output(op, ofpact_get_OUTPUT(a)->port,
+                                  ofpact_get_OUTPUT(a)->max_len);
 
     case OFPACT_OUTPUT_REG:
         op->code = ADP_OP_OUTPUT_REG;
@@ -180,12 +207,11 @@ op_init(struct adp_op *op, const struct ofpact *a)
         return false;
 
     case OFPACT_CONTROLLER:
-        op_punt(op, ADP_PUNT_CONTROLLER);
+        op_controller(op, ofpact_get_CONTROLLER(a));
         return true;
 
     case OFPACT_METER:
-        op_punt(op, ADP_PUNT_METER);
-        return true;
+        return op_meter(op, ofpact_get_METER(a));
 
     case OFPACT_ENQUEUE:
     case OFPACT_BUNDLE:
@@ -281,6 +307,14 @@ adp_op_list_init_set(struct adp_op_list *list, const struct ofpact *ofpacts,
     ofpbuf_init(&ordered, ofpacts_len);
     ofpacts_execute_action_set(&ordered, &set);
     adp_op_list_init(list, ordered.data, ordered.size);
+    for (size_t i = 0; i < list->n_ops; i++) {
+        struct adp_op *op = &list->ops[i];
+
+        if (op->code == ADP_OP_CONTROLLER
+            && op->ofpact->type == OFPACT_OUTPUT) {
+            op->reason = OFPR_GROUP;
+        }
+    }
     ofpbuf_uninit(&ordered);
 }
 

@@ -40,6 +40,8 @@ struct ofpact;
     X(CT_CLEAR, "forget what conntrack said")                               \
     X(CLONE, "do the nested ops on a copy of the packet")                   \
     X(LEARN, "ask for a new flow")                                          \
+    X(METER, "drop the packet if it exceeds a meter")                       \
+    X(CONTROLLER, "send a copy to the controller")                          \
     X(EXIT, "do nothing more with the packet")                              \
     X(PUNT, "leave the packet to the stock path")
 
@@ -67,6 +69,12 @@ struct adp_op {
             ofp_port_t in_port;     /* OFPP_IN_PORT: as it is. */
         };
         ofp_port_t port;            /* OUTPUT. */
+        uint32_t meter_id;          /* METER: the datapath's number. */
+        struct {                    /* CONTROLLER. */
+            uint16_t controller_id;
+            uint16_t max_len;
+            uint8_t reason;         /* OFPR_*. */
+        };
         struct {                    /* SET_WORD. */
             uint16_t word;          /* Of struct flow, as uint32_ts. */
             uint32_t value, mask;
@@ -94,9 +102,9 @@ void adp_op_list_init_inert(struct adp_op_list *, const struct ofpact *,
                             size_t ofpacts_len);
 void adp_op_list_uninit(struct adp_op_list *);
 
-/* Makes 'op' the one for output to 'port'.  Returns false if that does
- * nothing. */
-bool adp_op_init_output(struct adp_op *, ofp_port_t);
+/* Makes 'op' the one for output to 'port', of at most 'max_len' bytes if that is
+ * the controller.  Returns false if that does nothing. */
+bool adp_op_init_output(struct adp_op *, ofp_port_t, uint16_t max_len);
 
 /* If 'a' sets bits in one 32-bit word of what OpenFlow keeps beside the packet,
  * sets 'op' to that and returns true. */

@@ -15,7 +15,7 @@
 #define ADP_PUNT_REASONS                                                    \
     X(NORMAL, "normal", "action NORMAL or FLOOD")                           \
     X(CONTROLLER, "controller", "packet-in to a controller")                \
-    X(METER, "meter", "OpenFlow meter")                                     \
+    X(METER, "meter", "conntrack passes behind a meter, in a corner")       \
     X(ACTION, "action", "an action that has no compiled form")              \
     X(FRAGMENT, "fragment", "IP fragment")                                  \
     X(ALG, "alg", "connection with an application-layer gateway")           \

@@ -196,3 +196,46 @@ dp_pmd_execute(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
     dp_netdev_execute_actions(pmd, batch, true, flow, actions, actions_len);
     conntrack_bypass_fragments(bypass);
 }
+
+void
+dp_pmd_execute_and_keep(struct dp_netdev_pmd_thread *pmd,
+                        struct dp_packet_batch *batch, const struct flow *flow,
+                        const struct nlattr *actions, size_t actions_len)
+{
+    bool bypass = conntrack_bypass_fragments(true);
+
+    dp_netdev_execute_actions(pmd, batch, false, flow, actions, actions_len);
+    conntrack_bypass_fragments(bypass);
+}
+
+bool
+dp_pmd_meter(struct dp_netdev_pmd_thread *pmd, struct dp_packet *packet,
+             uint32_t meter_id)
+{
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, packet);
+    dp_netdev_run_meter(pmd->dp, &batch, meter_id, pmd->ctx.now);
+    return !dp_packet_batch_is_empty(&batch);
+}
+
+bool
+dp_pmd_meter_copy(struct dp_netdev_pmd_thread *pmd,
+                  const struct dp_packet *packet, uint32_t meter_id)
+{
+    /* Meters look at nothing but the size. */
+    struct dp_packet *stand_in = dp_packet_new(0);
+
+    dp_packet_set_size(stand_in, dp_packet_size(packet));
+    if (!dp_pmd_meter(pmd, stand_in, meter_id)) {
+        return false;
+    }
+    dp_packet_delete(stand_in);
+    return true;
+}
+
+void
+dp_count_sent_to_controller(void)
+{
+    COVERAGE_INC(datapath_drop_userspace_action_error);
+}

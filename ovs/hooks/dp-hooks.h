@@ -132,6 +132,23 @@ void dp_pmd_execute(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
                     const struct flow *, const struct nlattr *actions,
                     size_t actions_len);
 
+/* The same, but leaves the packets in the batch, except those that a meter
+ * drops. */
+void dp_pmd_execute_and_keep(struct dp_netdev_pmd_thread *,
+                             struct dp_packet_batch *, const struct flow *,
+                             const struct nlattr *actions,
+                             size_t actions_len);
+/* Runs 'packet' through the datapath's meter 'meter_id'.  Returns false if that
+ * has dropped it.  The meter's lock is taken; one that there isn't lets pass. */
+bool dp_pmd_meter(struct dp_netdev_pmd_thread *, struct dp_packet *packet,
+                  uint32_t meter_id);
+/* The same for a copy of 'packet' that need not be made: returns true if it would
+ * have passed. */
+bool dp_pmd_meter_copy(struct dp_netdev_pmd_thread *,
+                       const struct dp_packet *packet, uint32_t meter_id);
+/* Counts a packet that ended with a controller, as upstream does. */
+void dp_count_sent_to_controller(void);
+
 /* Counts packets that OpenFlow tables dropped, in the event counter that
  * upstream's drop action counts them in. */
 void dp_count_drops(unsigned int n);

@@ -17,6 +17,7 @@ UNIT_TESTS = \
 	tests/unit/test-control-stage \
 	tests/unit/test-control-text \
 	tests/unit/test-csum \
+	tests/unit/test-decide-break \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
@@ -168,6 +169,9 @@ tests_unit_test_control_text_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 tests_unit_test_csum_SOURCES = tests/unit/test-csum.c
 tests_unit_test_csum_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_decide_break_SOURCES = tests/unit/test-decide-break.c
+tests_unit_test_decide_break_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_decide_ct_SOURCES = tests/unit/test-decide-ct.c
 tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 
@@ -243,6 +247,7 @@ tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=conntrack_track_update \
 	-Wl,--wrap=dp_pmd_conntrack \
 	-Wl,--wrap=dp_pmd_execute \
+	-Wl,--wrap=dp_pmd_meter \
 	-Wl,--wrap=dp_pmd_now_ms \
 	-Wl,--wrap=dp_pmd_send \
 	-Wl,--wrap=dp_pmd_send_into_tunnel
@@ -264,6 +269,8 @@ tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=conntrack_peek_apply \
 	-Wl,--wrap=dp_pmd_count_compiled \
 	-Wl,--wrap=dp_pmd_count_lost \
+	-Wl,--wrap=dp_pmd_execute_and_keep \
+	-Wl,--wrap=dp_pmd_meter \
 	-Wl,--wrap=tnl_port_map_lookup
 
 tests_unit_test_job_SOURCES = \

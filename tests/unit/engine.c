@@ -139,12 +139,21 @@ env_trace(const struct adp_env *env, const struct adp_trace_event *event)
     adp_trace_log_append(&e->trace, event);
 }
 
+static uint32_t
+env_controller_meter(const struct adp_env *env)
+{
+    const struct engine *e = env->aux;
+
+    return e->controller_meter ? e->controller_meter : UINT32_MAX;
+}
+
 static const struct adp_env_class env_class = {
     .ct = env_ct,
     .ct_timeout = env_ct_timeout,
     .port = env_port,
     .output_tunnel = env_output_tunnel,
     .port_is_live = env_port_is_live,
+    .controller_meter = env_controller_meter,
 };
 
 static const struct adp_env_class tracing_env_class = {
@@ -186,6 +195,27 @@ engine_destroy(struct engine *e)
     ovsrcu_barrier();
 }
 
+/* Gives meters the datapath's numbers, as OpenFlow does when a flow comes. */
+static void
+find_meters(struct ofpact *ofpacts, size_t ofpacts_len)
+{
+    struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, ofpacts, ofpacts_len) {
+        if (a->type == OFPACT_METER) {
+            struct ofpact_meter *meter = ofpact_get_METER(a);
+
+            meter->provider_meter_id = (meter->meter_id == ENGINE_NO_METER
+                                        ? UINT32_MAX : meter->meter_id + 200);
+        } else if (a->type == OFPACT_CONTROLLER) {
+            struct ofpact_controller *c = ofpact_get_CONTROLLER(a);
+
+            c->provider_meter_id = (c->meter_id == NX_CTLR_NO_METER
+                                    ? UINT32_MAX : c->meter_id + 200);
+        }
+    }
+}
+
 static struct adp_rule *
 parse_flow(const char *text, const struct ofputil_table_map *tables)
 {
@@ -195,6 +225,7 @@ parse_flow(const char *text, const struct ofputil_table_map *tables)
 
     check_error(parse_ofp_flow_mod_str(&fm, text, NULL, tables, OFPFC_ADD,
                                        &usable_protocols), text);
+    find_meters(CONST_CAST(struct ofpact *, fm.ofpacts), fm.ofpacts_len);
     rule = adp_rule_create(fm.table_id == 0xff ? 0 : fm.table_id, fm.priority,
                            &fm.match, fm.new_cookie, fm.ofpacts,
                            fm.ofpacts_len, NULL, NULL);

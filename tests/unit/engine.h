@@ -12,6 +12,9 @@
  * LOCAL with datapath port 99; others don't exist.  Ports in 'dead_ports' have
  * no link.
  *
+ * The datapath's number of a meter is OpenFlow's + 200.  ENGINE_NO_METER doesn't
+ * exist.
+ *
  * Conntrack is a list of what to answer per zone; see engine_set_ct().
  */
 
@@ -22,7 +25,7 @@
 struct adp_flow_set;
 struct ofputil_table_map;
 
-enum { ENGINE_N_ZONES = 8 };
+enum { ENGINE_N_ZONES = 8, ENGINE_NO_METER = 9000 };
 
 struct engine_ct {
     bool set;
@@ -48,6 +51,7 @@ struct engine {
     size_t n_requests;
 
     uint32_t dead_ports;        /* Bitmap. */
+    uint32_t controller_meter;  /* The datapath's number; 0: none. */
     struct adp_trace_log trace;
     bool tracing;
     struct ds text;             /* What functions that return text return. */

@@ -49,6 +49,7 @@ __typeof__(dp_pmd_now_ms) __wrap_dp_pmd_now_ms;
 __typeof__(dp_pmd_send) __wrap_dp_pmd_send;
 __typeof__(dp_pmd_send_into_tunnel) __wrap_dp_pmd_send_into_tunnel;
 __typeof__(dp_pmd_execute) __wrap_dp_pmd_execute;
+__typeof__(dp_pmd_meter) __wrap_dp_pmd_meter;
 
 /* What is there: a bridge, its program and ports, the thread's cache, and one
  * session with its verdict. */
@@ -194,6 +195,23 @@ keep_last(struct dp_packet *p)
 {
     dp_packet_delete(last_packet);
     last_packet = p;
+}
+
+enum { METER = 77 };
+static bool meter_drops;
+static size_t n_metered;
+
+bool
+__wrap_dp_pmd_meter(struct dp_netdev_pmd_thread *pmd, struct dp_packet *p,
+                    uint32_t meter_id)
+{
+    ck_assert_ptr_eq(pmd, a_pmd);
+    ck_assert_uint_eq(meter_id, METER);
+    n_metered++;
+    if (meter_drops) {
+        dp_packet_delete(p);
+    }
+    return !meter_drops;
 }
 
 void

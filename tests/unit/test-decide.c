@@ -144,8 +144,6 @@ START_TEST(test_output_reg)
            TCP, "102");
     expect("actions=load:0xfffa->NXM_NX_REG1[],output:NXM_NX_REG1[]", TCP,
            "punt(normal)");
-    expect("actions=load:0xfffd->NXM_NX_REG1[],output:NXM_NX_REG1[]", TCP,
-           "punt(controller)");
     expect("actions=load:0xffff->NXM_NX_REG1[],output:NXM_NX_REG1[]", TCP,
            "drop");
 }
@@ -305,9 +303,6 @@ START_TEST(test_dec_ttl)
     expect("actions=dec_ttl,output:2", TCP, "set(ipv4(ttl=63)),102");
     expect("actions=dec_ttl,output:2", TCP6, "set(ipv6(hlimit=63)),102");
     expect("actions=dec_ttl,output:2", ARP, "102");
-    /* The controller is to hear of it. */
-    expect("actions=dec_ttl,output:2", "in_port=1,ip,nw_ttl=1",
-           "punt(controller)");
 }
 END_TEST
 
@@ -316,10 +311,7 @@ START_TEST(test_punts)
     expect("actions=NORMAL", TCP, "punt(normal)");
     expect("actions=FLOOD", TCP, "punt(normal)");
     expect("actions=ALL", TCP, "punt(normal)");
-    expect("actions=controller", TCP, "punt(controller)");
-    expect("actions=controller(reason=no_match,id=62373,userdata=01.02)", TCP,
-           "punt(controller)");
-    expect("actions=meter:1,output:2", TCP, "punt(meter)");
+    expect("actions=controller(pause)", TCP, "punt(controller)");
     expect("actions=enqueue:2:1", TCP, "punt(action)");
     expect("actions=set_queue:1,output:2", TCP, "punt(action)");
     expect("actions=output(port=2,max_len=100)", TCP, "punt(action)");
@@ -339,7 +331,7 @@ START_TEST(test_punt_undoes_all)
     expect("table=0,ip actions=learn(table=3,eth_type=0x800),"
            "ct(commit,zone=1,table=1)\n"
            "table=1,priority=7 actions=output:2,goto_table:2\n"
-           "table=2,priority=9,tcp actions=output:3,controller", TCP,
+           "table=2,priority=9,tcp actions=output:3,controller(pause)", TCP,
            "punt(controller)");
     ck_assert_uint_eq(e->verdict.actions.size, 0);
     ck_assert_uint_eq(e->verdict.n_hits, 0);
@@ -547,7 +539,7 @@ START_TEST(test_clone)
            TCP, "clone(ct(commit,zone=1),102),103");
     expect("table=0,ip actions=clone(ct(table=1,zone=1)),output:3\n"
            "table=1 actions=output:2", TCP, "clone(ct(zone=1),102),103");
-    expect("table=0 actions=clone(controller),output:3", TCP,
+    expect("table=0 actions=clone(controller(pause)),output:3", TCP,
            "punt(controller)");
 }
 END_TEST

@@ -101,6 +101,27 @@ START_TEST(without_checksum)
 }
 END_TEST
 
+/* What the meter drops has been through conntrack, and is counted. */
+START_TEST(metered)
+{
+    make_session();
+    verdict->content.metered = true;
+    verdict->content.meter_id = METER;
+    expect_hit();
+    expect_committed(wanted.n_conns);
+    ck_assert_uint_eq(n_metered, 1);
+
+    meter_drops = true;
+    begin_batch();
+    ck_assert(try(receive(0), bridge));
+    ck_assert_uint_eq(n_done, 0);
+    ck_assert_int_eq(n_rewritten, 0);
+    ck_assert_uint_eq(n_metered, 2);
+    ck_assert_uint_eq(n_counted(), 2);
+    expect_committed(wanted.n_conns);
+}
+END_TEST
+
 /* Refusals: each condition, broken alone. */
 
 static void
@@ -734,6 +755,7 @@ main(void)
     tcase_add_test(tc, shared_by_metadata);
     tcase_add_loop_test(tc, unusual, 0, MAX_CONNS);
     tcase_add_test(tc, without_checksum);
+    tcase_add_test(tc, metered);
     tcase_add_loop_test(tc, refused, 0, ARRAY_SIZE(refusals));
     tcase_add_loop_test(tc, refused_unusual, 0, ARRAY_SIZE(refusals));
     tcase_add_test(tc, refused_elsewhere);

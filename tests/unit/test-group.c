@@ -483,8 +483,8 @@ END_TEST
 START_TEST(test_bucket_punt)
 {
     engine_add_flows(e, "table=0,ip actions=output:2,group:1");
-    engine_add_group(e, "group_id=1,type=indirect,bucket=controller");
-    ck_assert_str_eq(engine_run(e, TCP), "punt(controller)");
+    engine_add_group(e, "group_id=1,type=indirect,bucket=normal");
+    ck_assert_str_eq(engine_run(e, TCP), "punt(normal)");
 }
 END_TEST
 

@@ -16,6 +16,7 @@
 #include "adp-flow-cache.h"
 #include "adp-input.h"
 #include "adp-install.h"
+#include "adp-packet-in.h"
 #include "adp-rewrite.h"
 #include "adp-summary.h"
 #include "adp-tunnel.h"
@@ -35,6 +36,8 @@ enum { PORT = 3, N = 4 };
 __typeof__(conntrack_peek_apply) __wrap_conntrack_peek_apply;
 __typeof__(dp_pmd_count_compiled) __wrap_dp_pmd_count_compiled;
 __typeof__(dp_pmd_count_lost) __wrap_dp_pmd_count_lost;
+__typeof__(dp_pmd_execute_and_keep) __wrap_dp_pmd_execute_and_keep;
+__typeof__(dp_pmd_meter) __wrap_dp_pmd_meter;
 __typeof__(tnl_port_map_lookup) __wrap_tnl_port_map_lookup;
 
 static struct adp_bridge *b;
@@ -48,6 +51,7 @@ static struct tuple tuple;
 /* What the ways say. */
 static struct {
     bool has_session, is_parsed, has_cached_walk, has_room;
+    int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels;
     enum adp_punt punt;
     uint16_t frag;
@@ -71,6 +75,54 @@ __wrap_dp_pmd_count_lost(struct dp_netdev_pmd_thread *t OVS_UNUSED,
 {
     ck_assert(received);
     n_lost += n;
+}
+
+/* Pieces of actions that were executed, and where the last one began and ended. */
+static size_t n_pieces, piece_start, piece_len;
+
+void
+__wrap_dp_pmd_execute_and_keep(struct dp_netdev_pmd_thread *t,
+                               struct dp_packet_batch *packets,
+                               const struct flow *flow OVS_UNUSED,
+                               const struct nlattr *actions,
+                               size_t actions_len)
+{
+    ck_assert_ptr_eq(t, pmd);
+    ck_assert_uint_eq(dp_packet_batch_size(packets), 1);
+    note('k');
+    piece_start = (const char *) actions
+                  - (const char *) walk.verdict.actions.data;
+    piece_len = actions_len;
+    if (++n_pieces == says.dropped_by_meter) {
+        dp_packet_delete_batch(packets, true);
+        dp_packet_batch_init(packets);
+    }
+}
+
+bool
+__wrap_dp_pmd_meter(struct dp_netdev_pmd_thread *t, struct dp_packet *p,
+                    uint32_t meter_id)
+{
+    ck_assert_ptr_eq(t, pmd);
+    ck_assert_uint_eq(meter_id, verdict.content.meter_id);
+    note('m');
+    if (says.dropped_by_meter) {
+        dp_packet_delete(p);
+    }
+    return !says.dropped_by_meter;
+}
+
+static const struct adp_packet_in *sent_in;
+
+void
+adp_packet_in_send(struct adp_bridge *bridge, struct dp_netdev_pmd_thread *t,
+                   const struct adp_packet_in *pin,
+                   const struct dp_packet *p OVS_UNUSED, bool last)
+{
+    ck_assert_ptr_eq(bridge, b);
+    ck_assert_ptr_eq(t, pmd);
+    sent_in = pin;
+    note(last ? 'C' : 'c');
 }
 
 bool
@@ -357,6 +409,8 @@ adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
     sum->w = w;
     sum->flow = flow;
     sum->content.tunnel = verdict.content.tunnel;
+    sum->content.metered = verdict.content.metered;
+    sum->content.meter_id = verdict.content.meter_id;
     return says.sums_up;
 }
 
@@ -732,6 +786,120 @@ START_TEST(miss_for_a_controller)
 }
 END_TEST
 
+/* The meter of a verdict that was summed up, of a walk and of a replay: behind
+ * conntrack, before anything is rewritten. */
+START_TEST(metered)
+{
+    static char slot[4096] OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+    static struct adp_store_public store = { .slots = slot };
+
+    cache.verdicts = (struct adp_store *) (void *) &store;
+    verdict.content.metered = true;
+    verdict.content.meter_id = 5;
+    receive(1, PORT, 0);
+    expect("(fRwSWamto.)");
+    says.dropped_by_meter = 1;
+    receive(1, PORT, 0);
+    expect("(fRwSWam.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.handled), 2);
+    says.has_cached_walk = true;
+    receive(1, PORT, 0);
+    expect("(fRSarm.)");
+    says.dropped_by_meter = 0;
+    receive(1, PORT, 0);
+    expect("(fRSarmto.)");
+}
+END_TEST
+
+/* A verdict with 'n' hits and learned flows and a pass without an action. */
+static void
+give_verdict_with_breaks(size_t n)
+{
+    struct adp_verdict *v = &walk.verdict;
+
+    says.sums_up = false;
+    ofpbuf_init(&v->actions, 64);
+    ofpbuf_put_zeros(&v->actions, 40);
+    v->hits = xcalloc(n, sizeof *v->hits);
+    v->learned = xcalloc(n, sizeof *v->learned);
+    v->packet_ins = xcalloc(2, sizeof *v->packet_ins);
+    v->n_hits = v->n_learned = n;
+    v->n_idle_passes = 1;
+}
+
+static void
+take_verdict_with_breaks(void)
+{
+    struct adp_verdict *v = &walk.verdict;
+
+    ofpbuf_uninit(&v->actions);
+    free(v->hits);
+    free(v->learned);
+    free(v->packet_ins);
+    memset(v, 0, sizeof *v);
+}
+
+/* To the controller, and on, and to the controller: all is counted before. */
+START_TEST(to_controllers)
+{
+    struct adp_verdict *v = &walk.verdict;
+
+    give_verdict_with_breaks(2);
+    v->n_breaks = 2;
+    v->breaks[0] = (struct adp_break) { .start = 0, .end = 8 };
+    v->breaks[1] = (struct adp_break) { .start = 20, .end = 36,
+                                        .packet_in = 1 };
+    receive(1, PORT, 0);
+    expect("(fRwhhll.ckcx.)");
+    ck_assert_uint_eq(piece_start, 8);
+    ck_assert_uint_eq(piece_len, 12);
+    ck_assert_ptr_eq(sent_in, &v->packet_ins[1]);
+    ck_assert_uint_eq(adp_counted(&b->counters.idle_passes), 1);
+
+    /* The last of all actions. */
+    v->breaks[1].end = 40;
+    receive(1, PORT, 0);
+    expect("(fRwhhll.ckCx.)");
+
+    /* A meter between the two drops it. */
+    n_pieces = 0;
+    says.dropped_by_meter = 1;
+    receive(1, PORT, 0);
+    expect("(fRwhhll.ck.)");
+    take_verdict_with_breaks();
+}
+END_TEST
+
+/* What is behind a meter and a pass counts if the packet gets there. */
+START_TEST(metered_before_a_pass)
+{
+    struct adp_verdict *v = &walk.verdict;
+
+    give_verdict_with_breaks(3);
+    v->n_breaks = 2;
+    v->dropped = true;
+    v->breaks[0] = (struct adp_break) {
+        .start = 16, .end = 16, .packet_in = SIZE_MAX,
+        .n_hits = 1, .n_learned = 2, .n_idle_passes = 0,
+    };
+    v->breaks[1] = (struct adp_break) { .start = 20, .end = 36 };
+    receive(1, PORT, 0);
+    expect("(fRwhll.khhlkcx.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.idle_passes), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.handled), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_MISS]), 1);
+
+    n_pieces = 0;
+    says.dropped_by_meter = 1;
+    receive(1, PORT, 0);
+    expect("(fRwhll.k.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.idle_passes), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.handled), 2);
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_MISS]), 1);
+    take_verdict_with_breaks();
+}
+END_TEST
+
 /* A tunnel's packet ends at a port with an address of ours, if it gets
  * there. */
 START_TEST(tunnels_own)
@@ -809,6 +977,9 @@ main(void)
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, miss_for_a_controller);
+    tcase_add_test(tc, metered);
+    tcase_add_test(tc, to_controllers);
+    tcase_add_test(tc, metered_before_a_pass);
     tcase_add_test(tc, tunnels_own);
     tcase_add_test(tc, drops);
     tcase_add_test(tc, runt);

@@ -287,10 +287,10 @@ START_TEST(test_format)
     engine_add_flows(e,
         "table=4,priority=190,arp actions=NORMAL\n"
         "table=4,priority=0 actions=drop\n"
-        "table=7,priority=5,ip actions=meter:3,dec_ttl,output:2\n"
-        "table=7,ip actions=clone(controller),output:2");
+        "table=7,priority=5,ip actions=NORMAL\n"
+        "table=7,ip actions=clone(controller(pause)),output:2");
     engine_add_group(e, "group_id=9,type=all,bucket=bucket_id:3,"
-                     "actions=controller,bucket=bucket_id:4,output:1");
+                     "actions=normal,bucket=bucket_id:4,output:1");
     adp_program_format(e->program, &s, table_name, NULL);
     hide_sizes(&s);
     ck_assert_str_eq(ds_cstr(&s),
@@ -299,12 +299,11 @@ START_TEST(test_format)
         "  punt (normal): table=4, priority=190,arp actions=NORMAL\n"
         "table 7: 2 flows, direct, N bytes\n"
         "  punt (controller): table=7, priority=32768,ip "
-        "actions=clone(CONTROLLER:65535),output:2\n"
-        "  punt (meter): table=7, priority=5,ip "
-        "actions=meter:3,dec_ttl,output:2\n"
+        "actions=clone(controller(pause)),output:2\n"
+        "  punt (normal): table=7, priority=5,ip actions=NORMAL\n"
         "groups: 1, 2 buckets, 0 bytes of slots\n"
-        "  punt (controller): group_id=9,bucket_id=3 "
-        "actions=CONTROLLER:65535\n");
+        "  punt (normal): group_id=9,bucket_id=3 "
+        "actions=NORMAL\n");
 
     engine_destroy(e);
     e = engine_create();

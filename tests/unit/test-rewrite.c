@@ -517,6 +517,65 @@ START_TEST(ct_behind_an_output)
 }
 END_TEST
 
+static void
+put_meter(uint32_t meter_id)
+{
+    nl_msg_put_u32(&walk.verdict.actions, OVS_ACTION_ATTR_METER, meter_id);
+}
+
+START_TEST(meter)
+{
+    struct adp_summary sum;
+
+    begin_tcp();
+    put_ct();
+    put_meter(7);
+    put_output(1);
+    ck_assert(sum_up(&sum));
+    ck_assert(sum.content.metered);
+    ck_assert_uint_eq(sum.content.meter_id, 7);
+    ck_assert_uint_eq(sum.content.odp_port, 1);
+    ck_assert_uint_eq(sum.content.actions_len, 0);
+    end();
+
+    /* A second one is left to the executor, as is one behind an output. */
+    begin_tcp();
+    put_meter(7);
+    size_t rest = walk.verdict.actions.size;
+    put_meter(8);
+    put_output(1);
+    ck_assert(sum_up(&sum));
+    ck_assert_uint_eq(sum.content.meter_id, 7);
+    ck_assert_uint_eq(sum.content.odp_port, ODPP_NONE);
+    ck_assert_uint_eq(sum.content.actions_len,
+                      walk.verdict.actions.size - rest);
+    end();
+    begin_tcp();
+    put_output(1);
+    put_meter(7);
+    put_output(2);
+    ck_assert(sum_up(&sum));
+    ck_assert(!sum.content.metered);
+    ck_assert_uint_eq(sum.content.actions_len, walk.verdict.actions.size);
+    end();
+
+    /* Not all packets get to what is behind it. */
+    begin_tcp();
+    put_meter(7);
+    put_ct();
+    put_output(1);
+    ck_assert(!sum_up(&sum));
+    end();
+
+    begin_tcp();
+    put_output(1);
+    walk.verdict.n_breaks = 1;
+    ck_assert(!sum_up(&sum));
+    walk.verdict.n_breaks = 0;
+    end();
+}
+END_TEST
+
 START_TEST(ct_that_was_not_noted)
 {
     struct adp_summary sum;
@@ -705,6 +764,7 @@ main(void)
     tcase_add_test(tc, nothing_to_do);
     tcase_add_test(tc, several_outputs);
     tcase_add_test(tc, ct_behind_an_output);
+    tcase_add_test(tc, meter);
     tcase_add_test(tc, ct_that_was_not_noted);
     tcase_add_test(tc, addresses_that_are_set);
     tcase_add_test(tc, tunnels);

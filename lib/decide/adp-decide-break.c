@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Where the execution of a verdict pauses: packets to controllers, and meters
+ * that stand before a pass.
+ *
+ * Stock's userspace action names a frozen state, from which the upcall takes
+ * what the controller is told.  Here the verdict has it, so that a packet-in takes
+ * neither a state nor an upcall, and nothing at all if its meter drops it.
+ *
+ * A packet that a meter drops counts for the flows of the pass that the meter is
+ * in, and for none of later ones.  So there execution finds out whether the packet
+ * is still there. */
+
+#include <config.h>
+#include "adp-decide-private.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openflow/openflow-common.h"
+#include "openvswitch/ofp-actions.h"
+#include "unaligned.h"
+#include "util.h"
+
+/* Begins a break at the end of the actions.  Returns NULL after a punt. */
+static struct adp_break *
+add_break(struct adp_decide_walk *w, enum adp_punt why,
+          const struct ofpact *a)
+{
+    struct adp_verdict *v = w->verdict;
+    struct adp_break *b;
+
+    if (w->n_clones || v->n_breaks >= ARRAY_SIZE(v->breaks)) {
+        adp_decide_punt(w, why, a);
+        return NULL;
+    }
+    b = &v->breaks[v->n_breaks++];
+    *b = (struct adp_break) {
+        .start = v->actions.size,
+        .end = v->actions.size,
+        .packet_in = SIZE_MAX,
+    };
+    return b;
+}
+
+bool
+adp_decide_break_pass(struct adp_decide_walk *w, bool fork,
+                      const struct ofpact *a)
+{
+    struct adp_verdict *v = w->verdict;
+    struct adp_break *b;
+
+    if (!w->metered) {
+        return true;
+    }
+    if (fork || w->sent_into_tunnel) {
+        /* Not all that counts from now on is behind the break. */
+        adp_decide_punt(w, ADP_PUNT_METER, a);
+        return false;
+    }
+    b = add_break(w, ADP_PUNT_METER, a);
+    if (!b) {
+        return false;
+    }
+    b->n_hits = v->n_hits;
+    b->n_learned = v->n_learned;
+    b->n_idle_passes = v->n_idle_passes;
+    w->metered = false;
+    return true;
+}
+
+static bool
+is_table_miss(const struct adp_rule *rule)
+{
+    return (rule && !rule->priority
+            && minimask_is_catchall(rule->match.mask));
+}
+
+static void
+packet_in_init(struct adp_packet_in *pin, const struct adp_decide_walk *w,
+               const struct adp_op *op,
+               const struct ofpact_controller *controller)
+{
+    const struct adp_env_class *class = w->env->class;
+    const struct adp_rule *rule = w->place.rule;
+
+    memset(pin, 0, offsetof(struct adp_packet_in, flow));
+    pin->controller_id = op->controller_id;
+    pin->max_len = op->max_len;
+    pin->reason = (op->reason == OFPR_ACTION && is_table_miss(rule)
+                   ? OFPR_EXPLICIT_MISS : op->reason);
+    pin->table_id = w->place.table_id;
+    pin->cookie = rule ? rule->cookie : OVS_BE64_MAX;
+    pin->meter_id = controller ? controller->provider_meter_id : UINT32_MAX;
+    if (pin->meter_id == UINT32_MAX && class->controller_meter) {
+        pin->meter_id = class->controller_meter(w->env);
+    }
+    if (controller) {
+        pin->userdata = controller->userdata;
+        pin->userdata_len = controller->userdata_len;
+    }
+    pin->flow = *w->flow;
+    if (!w->conntracked) {
+        flow_clear_conntrack(&pin->flow);
+    }
+}
+
+/* As upstream's translation does it, but for the frozen state. */
+static void
+put_userspace(struct ofpbuf *actions, const struct adp_packet_in *pin)
+{
+    struct user_action_cookie cookie;
+    size_t sample = 0, nested = 0;
+
+    memset(&cookie, 0, sizeof cookie);
+    cookie.type = USER_ACTION_COOKIE_CONTROLLER;
+    cookie.ofp_in_port = OFPP_NONE;
+    cookie.controller.reason = pin->reason;
+    put_32aligned_be64(&cookie.controller.rule_cookie, pin->cookie);
+    cookie.controller.controller_id = pin->controller_id;
+    cookie.controller.max_len = pin->max_len;
+
+    if (pin->meter_id != UINT32_MAX) {
+        sample = nl_msg_start_nested(actions, OVS_ACTION_ATTR_SAMPLE);
+        nl_msg_put_u32(actions, OVS_SAMPLE_ATTR_PROBABILITY, UINT32_MAX);
+        nested = nl_msg_start_nested(actions, OVS_SAMPLE_ATTR_ACTIONS);
+        nl_msg_put_u32(actions, OVS_ACTION_ATTR_METER, pin->meter_id);
+    }
+    odp_put_userspace_action(0, &cookie, sizeof cookie, ODPP_NONE, false,
+                             actions, NULL);
+    if (pin->meter_id != UINT32_MAX) {
+        nl_msg_end_nested(actions, nested);
+        nl_msg_end_nested(actions, sample);
+    }
+}
+
+void ADP_OUT_OF_LINE
+adp_decide_controller(struct adp_decide_walk *w, const struct adp_op *op,
+                      const struct ofpact_controller *controller)
+{
+    struct adp_verdict *v = w->verdict;
+    struct adp_break *b;
+
+    adp_decide_commit(w);
+    b = add_break(w, ADP_PUNT_CONTROLLER, op->ofpact);
+    if (!b) {
+        return;
+    }
+    if (v->n_packet_ins >= v->allocated_packet_ins) {
+        v->packet_ins = x2nrealloc(v->packet_ins, &v->allocated_packet_ins,
+                                   sizeof *v->packet_ins);
+    }
+    b->packet_in = v->n_packet_ins++;
+    packet_in_init(&v->packet_ins[b->packet_in], w, op, controller);
+    put_userspace(&v->actions, &v->packet_ins[b->packet_in]);
+    b->end = v->actions.size;
+    w->output = true;
+}
