@@ -6,6 +6,8 @@ somewhere: conntrack, Services, routing, output; all of them, and some others,
 have random flows above those.  No two flows of a table have one priority, but
 the clauses of conjunctions, as nobody says which of two gets a packet."""
 
+import random
+
 import traffic
 import tunnels
 from talk import Talk, World
@@ -22,6 +24,11 @@ VIPS = ['10.9.0.1', '10.9.0.2', 'fd09::1']
 OUTSIDE = ['192.168.7.1', 'fd07::1']
 SNAT = {4: '10.8.0.', 6: 'fd08::'}
 L4_PORTS = [80, 443, 8080, 53, 3306]
+# None drops: stock meters a batch flow by flow, so who exceeds one is open.
+METERS = ['meter=1,pktps,burst,stats,band=type=drop,rate=1000000,'
+          'burst_size=1000000',
+          'meter=2,kbps,burst,stats,bands=type=drop,rate=4000000,'
+          'burst_size=4000000,type=drop,rate=3000000,burst_size=4000000']
 
 
 def destinations(hosts):
@@ -71,6 +78,7 @@ class RuleSet:
             self.make_learn()
         if rnd.random() < .3:
             self.make_punts()
+        self.make_meters(random.Random('\n'.join(self.flows)))
 
     def world(self):
         hosts = dict(HOSTS, **REMOTE) if self.tunnel else HOSTS
@@ -119,6 +127,29 @@ class RuleSet:
             self.add(0, [proto, 'nw_tos=%d' % traffic.OTHER_TOS],
                      'check_pkt_larger(700)->NXM_NX_REG15[0],resubmit(,%d)'
                      % self.tables[1], low=900, high=910)
+
+    def make_meters(self, rnd):
+        """Meters and controllers in some flows of some sets; each set is drawn as
+        it would be without them."""
+        self.meters = METERS if rnd.random() < .4 else []
+        if not self.meters:
+            return
+        for i, flow in enumerate(self.flows):
+            match, actions = flow.split('actions=', 1)
+            if 'conjunction(' in actions:
+                continue
+            first = []
+            if rnd.random() < .1:
+                first.append('meter:%d' % rnd.choice([1, 2]))
+            if rnd.random() < .08:
+                first.append(rnd.choice([
+                    'controller', 'controller(max_len=40,id=2)',
+                    'controller(reason=no_match,userdata=01.02,meter_id=1)',
+                    'controller(meter_id=2)']))
+            if first:
+                if actions != 'drop':
+                    first.append(actions)
+                self.flows[i] = match + 'actions=' + ','.join(first)
 
     # Purposes.
 

@@ -10,6 +10,7 @@ from traffic import Traffic
 def clear(pair):
     """As after the start."""
     pair.do(['ofctl', ['bundle', '-'], 'flow delete\ngroup delete\n'])
+    pair.do(['ofctl', ['del-meters']])
     pair.do(['appctl', ['dpctl/flush-conntrack']])
     if tunnels.PORT in pair.ours.ports:
         # How long they live depends on when they were last looked up.
@@ -19,6 +20,8 @@ def clear(pair):
 
 
 def load(pair, rule_set):
+    for meter in rule_set.meters:
+        pair.do(['ofctl', ['add-meter', meter]])
     if rule_set.groups:
         pair.do(['ofctl', ['add-groups', '-'], '\n'.join(rule_set.groups)])
     pair.do(['ofctl', ['add-flows', '-', '--bundle'],

@@ -30,7 +30,7 @@ DROPS = ['drop_action_' + why for why in (
     'datapath_drop_' + why for why in (
         'upcall_error', 'lock_error', 'recirc_error', 'invalid_port',
         'tunnel_push_error', 'tunnel_pop_error', 'invalid_tnl_port',
-        'rx_invalid_packet')]
+        'rx_invalid_packet', 'meter', 'userspace_action_error')]
 
 NOBODY = '0e:00:00:00:00:01'
 
@@ -279,6 +279,9 @@ class Pair:
             ours, stock = self.control('bridge/dump-flows', 'br0')
             self.compare('flows', *(counted(self.comparable(text[0]))
                                     for text in (ours, stock)))
+            self.compare('meters', *(
+                re.sub(r' \(xid=\S+|duration:\S+', '', text).splitlines()
+                for _, text, _ in self.ofctl_both(['meter-stats'])))
             self.compare('drops', *zip(*map(self.event_counter, DROPS)))
         if 'all' in what:
             for command in 'group-stats', 'ports', 'tables':
