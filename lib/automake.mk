@@ -82,6 +82,7 @@ lib_libadp_la_SOURCES = \
 	lib/model/model-claims.h \
 	lib/model/model-index.c \
 	lib/model/model-index.h \
+	lib/model/model-parse-applied.c \
 	lib/model/model-parse-policy.c \
 	lib/model/model-parse.c \
 	lib/model/model-parse.h \
@@ -97,6 +98,8 @@ lib_libadp_la_SOURCES = \
 	lib/model/model-sort.h \
 	lib/model/model.c \
 	lib/model/model.h \
+	lib/pipeline/pipeline-applied.c \
+	lib/pipeline/pipeline-applied.h \
 	lib/pipeline/pipeline-clause.c \
 	lib/pipeline/pipeline-clause.h \
 	lib/builtin/pipeline-builtin.c \
@@ -112,6 +115,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-desired-private.h \
 	lib/pipeline/pipeline-desired.c \
 	lib/pipeline/pipeline-desired.h \
+	lib/pipeline/pipeline-engine-applied.c \
 	lib/pipeline/pipeline-engine-groups.c \
 	lib/pipeline/pipeline-engine-private.h \
 	lib/pipeline/pipeline-engine-rules.c \
@@ -136,6 +140,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-state.h \
 	lib/pipeline/pipeline-text.c \
 	lib/pipeline/pipeline-text.h \
+	lib/pipeline/v115/pipeline-v115-applied.c \
 	lib/pipeline/v115/pipeline-v115-guide.c \
 	lib/pipeline/v115/pipeline-v115-metrics.c \
 	lib/pipeline/v115/pipeline-v115-policy.c \

@@ -54,6 +54,7 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/show/dpctl-print.h \
 	utilities/objects/dpctl-resolve-controlplane.c \
 	utilities/objects/dpctl-resolve-node.c \
+	utilities/objects/dpctl-resolve-applied.c \
 	utilities/objects/dpctl-resolve-policy.c \
 	utilities/objects/dpctl-resolve-private.h \
 	utilities/objects/dpctl-resolve-service.c \

@@ -219,6 +219,15 @@ static const struct layout layouts[] = {
       { { "NAME", "name", NULL }, { "ADDRESSES", NULL, cell_addresses } } },
     { "AppliedToGroup",
       { { "NAME", "name", NULL }, { "PODS", NULL, cell_pods } } },
+    { "Egress",
+      { { "NAME", "name", NULL }, { "EGRESS-IP", "egressIP", NULL },
+        { "NODE", "egressNode", NULL },
+        { "APPLIED-TO", NULL, cell_applied_to } } },
+    { "TrafficControl",
+      { { "NAME", "name", NULL }, { "DIRECTION", "direction", NULL },
+        { "ACTION", "action", NULL }, { "TARGET-PORT", "targetPort", NULL },
+        { "RETURN-PORT", "returnPort", NULL },
+        { "APPLIED-TO", NULL, cell_applied_to } } },
     { "Manifest", { { "NAME", "name", NULL } } },
 };
 

@@ -34,6 +34,14 @@ adp_show_group(const struct adp_bridge *b, uint32_t group_id)
     return state ? adp_state_describe_group(state, group_id) : NULL;
 }
 
+char *
+adp_show_applied(const struct adp_bridge *b, uint32_t id)
+{
+    const struct adp_state *state = adp_bridge_state(b);
+
+    return state ? adp_state_describe_applied(state, id) : NULL;
+}
+
 /* Takes 'text', which may be NULL. */
 static void
 put_text(struct json *o, const char *name, char *text)

@@ -16,10 +16,11 @@ struct adp_guide_meaning;
 struct json;
 struct sset;
 
-/* The policy rule of a conjunction, or the port of a Service of a group, in
- * words; NULL if unknown.  The caller frees it. */
+/* The policy rule of a conjunction, the port of a Service of a group, or what
+ * applies to Pods by its ID, in words; NULL if unknown.  The caller frees it. */
 char *adp_show_rule(const struct adp_bridge *, uint32_t conj_id);
 char *adp_show_group(const struct adp_bridge *, uint32_t group_id);
+char *adp_show_applied(const struct adp_bridge *, uint32_t id);
 
 /* Puts the name of 'port', or its number, into 'o' as 'name'.  What is named
  * goes into 'mentioned', which may be NULL; below, too. */

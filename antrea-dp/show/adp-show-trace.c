@@ -159,6 +159,9 @@ adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
     case ADP_METRIC_SERVICE:
     case ADP_METRIC_AFFINITY:
         return adp_show_group(b, id);
+    case ADP_METRIC_APPLIED_FIRST:
+    case ADP_METRIC_APPLIED:
+        return adp_show_applied(b, id);
     case ADP_METRIC_NONE:
     default:
         return NULL;

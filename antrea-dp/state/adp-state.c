@@ -162,6 +162,12 @@ adp_state_describe_group(const struct adp_state *state, uint32_t group_id)
     return adp_pipeline_describe_group(adp_engine_ids(state->engine), group_id);
 }
 
+char *
+adp_state_describe_applied(const struct adp_state *state, uint32_t id)
+{
+    return adp_pipeline_describe_applied(adp_engine_ids(state->engine), id);
+}
+
 struct adp_metrics *
 adp_state_metrics(const struct adp_state *state)
 {

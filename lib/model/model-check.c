@@ -88,6 +88,21 @@ claim(struct check *c, const struct adp_record *record, char *field,
     free(thing);
 }
 
+/* The same for a thing that records of one kind may have in common. */
+static void
+claim_shared(struct check *c, const struct adp_record *record, char *field,
+             char *thing)
+{
+    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+
+    if (owner && owner->kind == record->kind) {
+        free(field);
+        free(thing);
+    } else {
+        claim(c, record, field, thing);
+    }
+}
+
 static void
 check_port(struct check *c, const struct adp_record *record,
            const char *field, const char *port)
@@ -371,8 +386,8 @@ check_groups(struct check *c, const struct adp_record *record,
             = is_unchanged(c, record) ? find_before(c, kind, name) : NULL;
         if (deleted) {
             complain(c, "invalid", deleted, NULL,
-                     "can't be deleted: NetworkPolicy %s uses it",
-                     record->name);
+                     "can't be deleted: %s %s uses it",
+                     adp_kind_to_string(record->kind), record->name);
         } else {
             complain(c, "missing", record,
                      xasprintf("%s[%"PRIuSIZE"]", field, i),
@@ -404,6 +419,46 @@ check_network_policy(struct check *c, const struct adp_record *record)
     }
 }
 
+/* What applies to Pods and is no policy. */
+
+static void
+check_applied(struct check *c, const struct adp_record *record)
+{
+    check_groups(c, record, "appliedToGroups", ADP_KIND_APPLIED_TO_GROUP,
+                 adp_record_applied_to(record));
+}
+
+/* Whatever a Node sends to another one goes to its transport IP: it would be
+ * taken for what the Egress's Pods send. */
+static void
+check_egress(struct check *c, const struct adp_record *record)
+{
+    const struct adp_egress *egress = CONTAINER_OF(record, struct adp_egress,
+                                                   up);
+
+    check_applied(c, record);
+    claim_shared(c, record, xstrdup("egressIP"), ip_thing(egress->ip));
+    claim_shared(c, record, xstrdup("egressIP"),
+                 xasprintf("transport IP "IP_FMT, IP_ARGS(egress->ip)));
+}
+
+/* A Pod's port or the gateway's would get what isn't meant for it, or have what
+ * it sends taken for what comes back. */
+static void
+check_traffic_control(struct check *c, const struct adp_record *record)
+{
+    static const char *const fields[] = { "targetPort", "returnPort" };
+    const char *ports[ADP_RECORD_MAX_PORTS];
+    size_t n = adp_record_ports(record, ports);
+
+    check_applied(c, record);
+    for (size_t i = 0; i < n; i++) {
+        check_port(c, record, fields[i], ports[i]);
+        claim_shared(c, record, xstrdup(fields[i]),
+                     xasprintf("port \"%s\"", ports[i]));
+    }
+}
+
 static void
 check_all(struct check *c, bool pod_cidrs)
 {
@@ -424,6 +479,8 @@ check_all(struct check *c, bool pod_cidrs)
     }
     for_each_record(c, ADP_KIND_SERVICE, check_service);
     for_each_record(c, ADP_KIND_NETWORK_POLICY, check_network_policy);
+    for_each_record(c, ADP_KIND_EGRESS, check_egress);
+    for_each_record(c, ADP_KIND_TRAFFIC_CONTROL, check_traffic_control);
     shash_destroy(&c->owners);
 }
 

@@ -33,7 +33,7 @@ struct claim {
 struct adp_model_claims {
     struct hmap by_thing;       /* Contains "struct claim"s. */
     struct shash users[ADP_N_KINDS]; /* By a group's name: struct hmapx with
-                                      * NetworkPolicies.  Empty ones go. */
+                                      * records.  Empty ones go. */
 };
 
 struct adp_model_claims *
@@ -170,6 +170,23 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
     case ADP_KIND_SERVICE:
         claim_service(&c, CONTAINER_OF(record, struct adp_service, up));
         break;
+    case ADP_KIND_EGRESS: {
+        const struct adp_egress *egress
+            = CONTAINER_OF(record, struct adp_egress, up);
+
+        claim_number(&c, THING_IP, ntohl(egress->ip));
+        claim_number(&c, THING_TRANSPORT_IP, ntohl(egress->ip));
+        break;
+    }
+    case ADP_KIND_TRAFFIC_CONTROL: {
+        const char *ports[ADP_RECORD_MAX_PORTS];
+        size_t n = adp_record_ports(record, ports);
+
+        for (size_t i = 0; i < n; i++) {
+            claim_name(&c, THING_PORT, ports[i]);
+        }
+        break;
+    }
     case ADP_KIND_ADDRESS_GROUP:
     case ADP_KIND_APPLIED_TO_GROUP:
     case ADP_KIND_MANIFEST:
@@ -218,6 +235,13 @@ struct rivals {
     void *aux;
 };
 
+/* TrafficControls may have ports in common, Egresses addresses. */
+static bool
+may_share(const struct adp_record *a, const struct adp_record *b)
+{
+    return a->kind == b->kind && adp_record_applied_to(a);
+}
+
 static void
 find_rivals(const struct claim *claim, void *rivals_)
 {
@@ -225,7 +249,8 @@ find_rivals(const struct claim *claim, void *rivals_)
     const struct claim *other;
 
     HMAP_FOR_EACH_WITH_HASH (other, node, claim->node.hash, rivals->claims) {
-        if (other->record != claim->record && same_thing(other, claim)) {
+        if (other->record != claim->record && same_thing(other, claim)
+            && !may_share(other->record, claim->record)) {
             rivals->cb(other->record, rivals->aux);
         }
     }
@@ -241,11 +266,11 @@ adp_model_claims_rivals(const struct adp_model_claims *claims,
     for_each_claim(record, find_rivals, &rivals);
 }
 
-/* Whom a policy uses. */
+/* Whom a policy, or what else applies to Pods, uses. */
 
 static void
 change_users(struct shash *users, const struct adp_names *groups,
-             const struct adp_record *policy, bool add)
+             const struct adp_record *user, bool add)
 {
     for (size_t i = 0; i < groups->n; i++) {
         const char *name = groups->names[i];
@@ -253,14 +278,14 @@ change_users(struct shash *users, const struct adp_names *groups,
 
         if (add) {
             if (!node) {
-                struct hmapx *policies = xmalloc(sizeof *policies);
+                struct hmapx *records = xmalloc(sizeof *records);
 
-                hmapx_init(policies);
-                node = shash_add(users, name, policies);
+                hmapx_init(records);
+                node = shash_add(users, name, records);
             }
-            hmapx_add(node->data, CONST_CAST(struct adp_record *, policy));
+            hmapx_add(node->data, CONST_CAST(struct adp_record *, user));
         } else if (node) {
-            hmapx_find_and_delete(node->data, policy);
+            hmapx_find_and_delete(node->data, user);
             if (hmapx_is_empty(node->data)) {
                 hmapx_destroy(node->data);
                 free(node->data);
@@ -271,14 +296,22 @@ change_users(struct shash *users, const struct adp_names *groups,
 }
 
 static void
-change_policy(struct adp_model_claims *claims, const struct adp_record *record,
-              bool add)
+change_user(struct adp_model_claims *claims, const struct adp_record *record,
+            bool add)
 {
-    const struct adp_network_policy *policy
-        = CONTAINER_OF(record, struct adp_network_policy, up);
     struct shash *applied_to = &claims->users[ADP_KIND_APPLIED_TO_GROUP];
     struct shash *addresses = &claims->users[ADP_KIND_ADDRESS_GROUP];
+    const struct adp_names *groups = adp_record_applied_to(record);
 
+    if (groups) {
+        change_users(applied_to, groups, record, add);
+    }
+    if (record->kind != ADP_KIND_NETWORK_POLICY) {
+        return;
+    }
+
+    const struct adp_network_policy *policy
+        = CONTAINER_OF(record, struct adp_network_policy, up);
     change_users(applied_to, &policy->applied_to, record, add);
     for (size_t i = 0; i < policy->n_rules; i++) {
         const struct adp_network_policy_rule *rule = &policy->rules[i];
@@ -293,12 +326,12 @@ adp_model_claims_users(const struct adp_model_claims *claims,
                        enum adp_kind kind, const char *name,
                        adp_model_claims_cb *cb, void *aux)
 {
-    const struct hmapx *policies = shash_find_data(&claims->users[kind], name);
+    const struct hmapx *users = shash_find_data(&claims->users[kind], name);
 
-    if (policies) {
+    if (users) {
         const struct hmapx_node *node;
 
-        HMAPX_FOR_EACH (node, policies) {
+        HMAPX_FOR_EACH (node, users) {
             cb(node->data, aux);
         }
     }
@@ -309,9 +342,7 @@ adp_model_claims_add(struct adp_model_claims *claims,
                      const struct adp_record *record)
 {
     for_each_claim(record, add_claim, &claims->by_thing);
-    if (record->kind == ADP_KIND_NETWORK_POLICY) {
-        change_policy(claims, record, true);
-    }
+    change_user(claims, record, true);
 }
 
 void
@@ -319,7 +350,5 @@ adp_model_claims_remove(struct adp_model_claims *claims,
                         const struct adp_record *record)
 {
     for_each_claim(record, remove_claim, &claims->by_thing);
-    if (record->kind == ADP_KIND_NETWORK_POLICY) {
-        change_policy(claims, record, false);
-    }
+    change_user(claims, record, false);
 }

@@ -7,7 +7,7 @@
  *
  * Claims tell, for a record, the others that claim what only one record may
  * have (an IP, a MAC, a port, a Service's address), and, for a group, the
- * policies that name it.  With them the checks across records look at what a
+ * policies, and what else applies to Pods, that name it.  With them the checks across records look at what a
  * transaction touched, and at nothing else.
  *
  * Memory: refers to the records, which must be taken out before they go; about
@@ -36,7 +36,7 @@ typedef void adp_model_claims_cb(const struct adp_record *, void *aux);
 void adp_model_claims_rivals(const struct adp_model_claims *,
                              const struct adp_record *record,
                              adp_model_claims_cb *cb, void *aux);
-/* Calls 'cb' for each NetworkPolicy that names the group. */
+/* Calls 'cb' for each record that names the group. */
 void adp_model_claims_users(const struct adp_model_claims *, enum adp_kind,
                             const char *name, adp_model_claims_cb *cb,
                             void *aux);

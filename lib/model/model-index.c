@@ -174,6 +174,12 @@ record_keys(const struct adp_record *record, struct svec *keys)
         return true;
     }
 
+    const struct adp_names *applied_to = adp_record_applied_to(record);
+    if (applied_to) {
+        add_group_keys(keys, "AppliedToGroup", applied_to);
+        return true;
+    }
+
     const struct adp_network_policy *policy
         = CONTAINER_OF(record, struct adp_network_policy, up);
     add_group_keys(keys, "AppliedToGroup", &policy->applied_to);
@@ -237,7 +243,8 @@ static bool
 bears_keys(enum adp_kind kind)
 {
     return (kind == ADP_KIND_MANIFEST || kind == ADP_KIND_NETWORK_POLICY
-            || kind == ADP_KIND_NODE_CONFIG);
+            || kind == ADP_KIND_NODE_CONFIG || kind == ADP_KIND_EGRESS
+            || kind == ADP_KIND_TRAFFIC_CONTROL);
 }
 
 static void

@@ -199,6 +199,32 @@ adp_network_policy_applied_to(const struct adp_network_policy *policy,
     return rule->applied_to.n ? &rule->applied_to : &policy->applied_to;
 }
 
+const struct adp_names *
+adp_record_applied_to(const struct adp_record *record)
+{
+    return (record->kind == ADP_KIND_EGRESS
+            ? &CONTAINER_OF(record, struct adp_egress, up)->applied_to
+            : record->kind == ADP_KIND_TRAFFIC_CONTROL
+            ? &CONTAINER_OF(record, struct adp_traffic_control,
+                            up)->applied_to
+            : NULL);
+}
+
+size_t
+adp_record_ports(const struct adp_record *record,
+                 const char *ports[ADP_RECORD_MAX_PORTS])
+{
+    if (record->kind != ADP_KIND_TRAFFIC_CONTROL) {
+        return 0;
+    }
+
+    const struct adp_traffic_control *tc
+        = CONTAINER_OF(record, struct adp_traffic_control, up);
+    ports[0] = tc->target_port;
+    ports[1] = tc->return_port;
+    return tc->return_port ? 2 : 1;
+}
+
 bool
 adp_cidr_contains(const struct adp_cidr *a, const struct adp_cidr *b)
 {

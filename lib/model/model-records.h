@@ -24,12 +24,14 @@
 #define ADP_KINDS                                                   \
     KIND(ADDRESS_GROUP, "AddressGroup", address_group)              \
     KIND(APPLIED_TO_GROUP, "AppliedToGroup", applied_to_group)      \
+    KIND(EGRESS, "Egress", egress)                                  \
     KIND(MANIFEST, "Manifest", manifest)                            \
     KIND(NETWORK_POLICY, "NetworkPolicy", network_policy)           \
     KIND(NODE_CONFIG, "NodeConfig", node_config)                    \
     KIND(PEER_NODE, "PeerNode", peer_node)                          \
     KIND(POD, "Pod", pod)                                           \
-    KIND(SERVICE, "Service", service)
+    KIND(SERVICE, "Service", service)                               \
+    KIND(TRAFFIC_CONTROL, "TrafficControl", traffic_control)
 
 enum adp_kind {
 #define KIND(ENUM, NAME, FUNC) ADP_KIND_##ENUM,
@@ -202,6 +204,26 @@ struct adp_applied_to_group {
     struct adp_names pods;
 };
 
+/* What Pods send out of the cluster leaves with this address.  Of several that
+ * apply to a Pod the first by name does. */
+struct adp_egress {
+    struct adp_record up;
+    struct adp_names applied_to;
+    ovs_be32 ip;
+    char *node;                 /* That has the address; NULL: none yet. */
+};
+
+/* What Pods send, or are sent, is copied to a port, or goes there instead.  Of
+ * several that apply to a Pod the first by name does. */
+struct adp_traffic_control {
+    struct adp_record up;
+    struct adp_names applied_to;
+    bool directions[2];         /* [true]: what Pods are sent. */
+    bool redirect;              /* Otherwise: mirror. */
+    char *target_port;
+    char *return_port;          /* NULL: nothing comes back. */
+};
+
 /* Its "keys" stand in its JSON: model-index.h. */
 #define ADP_MANIFEST_MAX_KEYS 1024
 struct adp_manifest {
@@ -231,6 +253,15 @@ const struct adp_record **adp_model_sorted(const struct adp_model *,
 /* The groups to which 'rule' of 'policy' applies. */
 const struct adp_names *adp_network_policy_applied_to(
     const struct adp_network_policy *, const struct adp_network_policy_rule *);
+
+/* The groups to which an Egress or a TrafficControl applies; NULL for records
+ * of other kinds. */
+const struct adp_names *adp_record_applied_to(const struct adp_record *);
+/* Sets 'ports' to the names of the ports that a TrafficControl needs, and
+ * returns how many there are: 0 for records of other kinds. */
+#define ADP_RECORD_MAX_PORTS 2
+size_t adp_record_ports(const struct adp_record *,
+                        const char *ports[ADP_RECORD_MAX_PORTS]);
 
 /* Do 'a' and 'b' have an address in common? */
 bool adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b);

@@ -31,6 +31,7 @@ adp_engine_use_group(struct adp_engine *e, enum adp_kind kind,
         group->name = xstrdup(name);
         adp_engine_set_init(&group->users[0]);
         adp_engine_set_init(&group->users[1]);
+        adp_engine_set_init(&group->applied);
         shash_add(&e->groups[kind], name, group);
     }
     return group;
@@ -47,6 +48,7 @@ free_group(struct adp_engine *e, struct engine_group *group)
     adp_engine_unmark(&e->dirty_groups, &group->dirty);
     adp_engine_set_destroy(&group->users[0]);
     adp_engine_set_destroy(&group->users[1]);
+    adp_engine_set_destroy(&group->applied);
     adp_record_unref(CONST_CAST(struct adp_record *, group->record));
     free(group->pods);
     free(group->name);
@@ -58,6 +60,7 @@ adp_engine_check_group(struct adp_engine *e, struct engine_group *group)
 {
     if (!group->record && adp_engine_set_is_empty(&group->users[0])
         && adp_engine_set_is_empty(&group->users[1])
+        && adp_engine_set_is_empty(&group->applied)
         && !group->n_isolating[0] && !group->n_isolating[1]) {
         ovs_assert(!group->n_pods);
         shash_find_and_delete(&e->groups[group->kind], group->name);
@@ -190,6 +193,17 @@ change_targets(struct adp_engine *e, const struct engine_pod *pod,
     }
 }
 
+/* The Pod joins 'group', or leaves it: it asks for what applies to the
+ * group. */
+static void
+change_applied(struct adp_engine *e, const struct engine_group *group,
+               struct engine_pod *pod)
+{
+    if (!adp_engine_set_is_empty(&group->applied)) {
+        adp_engine_mark(&e->dirty_pods, &pod->dirty);
+    }
+}
+
 static bool
 same_ips(const struct adp_ips *a, const struct adp_ips *b)
 {
@@ -281,12 +295,14 @@ set_members(struct adp_engine *e, struct engine_group *group,
         group->pods[i] = pod;
         hmapx_add(&stay, pod);
         if (adp_engine_set_add(&pod->groups, group)) {
+            change_applied(e, group, pod);
             change_target(e, group, pod, &whole_target, true);
         }
     }
     for (size_t i = 0; i < n_old; i++) {
         if (!hmapx_contains(&stay, old[i])) {
             adp_engine_set_remove(&old[i]->groups, group);
+            change_applied(e, group, old[i]);
             change_target(e, group, old[i], &whole_target, false);
             check_pod(e, old[i]);
         }
@@ -486,6 +502,9 @@ adp_engine_finish_groups(struct adp_engine *e)
         adp_engine_begin(e, &pod->source);
         if (pod->pod && e->parts->pod) {
             e->parts->pod(&e->g, &pod->pod->up);
+        }
+        if (pod->pod) {
+            adp_engine_contribute_to_pod(e, pod);
         }
         adp_engine_end(e);
         adp_pause();

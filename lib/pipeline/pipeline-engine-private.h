@@ -15,6 +15,8 @@
  *
  *   Service ──────> its flows and groups
  *   PeerNode ─────> its flows
+ *   Egress, TrafficControl ─> its flows, and those for the Pods of its
+ *                    AppliedToGroups, which contribute them
  *
  * A handler brings nodes from one consistent state to the next.  What changes
  * little, such as the members of a group, goes into the contributions of those
@@ -31,6 +33,7 @@
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-table.h"
 #include "openvswitch/shash.h"
+#include "pipeline-applied.h"
 #include "pipeline-desired.h"
 #include "pipeline-engine.h"
 #include "pipeline-engine-set.h"
@@ -62,6 +65,17 @@ struct engine_record {
     struct engine_mark dirty;
 };
 
+/* An Egress or a TrafficControl. */
+struct engine_applied {
+    struct engine_source source;
+    struct adp_applied up;      /* With a reference to its record. */
+    struct engine_group **groups;
+    size_t n_groups;
+    ofp_port_t ports[ADP_RECORD_MAX_PORTS]; /* OFPP_NONE: isn't there. */
+    bool is_local;              /* An Egress: is its address on this Node? */
+    struct engine_mark dirty;
+};
+
 struct engine_group {
     enum adp_kind kind;         /* AddressGroup or AppliedToGroup. */
     char *name;
@@ -71,6 +85,7 @@ struct engine_group {
     struct engine_mark dirty;
 
     /* AppliedToGroup. */
+    struct engine_set applied;  /* "struct engine_applied"s that name it. */
     struct engine_pod **pods;
     size_t n_pods;
     size_t n_here;              /* How many of 'pods' are there. */
@@ -155,6 +170,8 @@ struct adp_engine {
     struct shash groups[ADP_N_KINDS]; /* "struct engine_group"s. */
     struct shash policies;      /* Contains "struct engine_policy"s. */
     struct shash services;      /* "struct engine_service"s in use. */
+    struct shash applied[ADP_N_KINDS]; /* "struct engine_applied"s. */
+    struct shash egress_ips;    /* Of the Egresses: who uses which IDs. */
     struct engine_ranks ranks[ADP_MAX_RANKED_TABLES];
     struct adp_remote_cidrs remote;
 
@@ -162,6 +179,7 @@ struct adp_engine {
     struct engine_marks dirty_rules;
     struct engine_marks dirty_groups; /* Their isolation. */
     struct engine_marks dirty_pods;
+    struct engine_marks dirty_applied;
     struct engine_marks dirty_records;
 
     struct adp_generator g;     /* Of the run, */
@@ -170,6 +188,10 @@ struct adp_engine {
                                     * it was a full one. */
     size_t n_done;
 };
+
+/* The port's number; OFPP_NONE if there is none, or 'name' is NULL. */
+ofp_port_t adp_engine_port_or_none(const struct adp_engine *,
+                                   const char *name);
 
 /* Sources. */
 void adp_engine_source_init(struct adp_engine *, struct engine_source *);
@@ -193,6 +215,18 @@ struct engine_group *adp_engine_use_group(struct adp_engine *, enum adp_kind,
 void adp_engine_check_group(struct adp_engine *, struct engine_group *);
 void adp_engine_finish_groups(struct adp_engine *);
 void adp_engine_clear_groups(struct adp_engine *);
+
+/* Egresses and TrafficControls: pipeline-engine-applied.c.  'new' may be
+ * NULL. */
+void adp_engine_set_applied(struct adp_engine *, enum adp_kind,
+                            const char *name, const struct adp_record *new);
+/* Looks up their ports. */
+void adp_engine_check_applied_ports(struct adp_engine *);
+void adp_engine_finish_applied(struct adp_engine *);
+/* Adds what they ask for the Pod to what it contributes. */
+void adp_engine_contribute_to_pod(struct adp_engine *,
+                                  const struct engine_pod *);
+void adp_engine_clear_applied(struct adp_engine *);
 
 /* Policies and their rules: pipeline-engine-rules.c. */
 void adp_engine_set_policy(struct adp_engine *, const char *name,

@@ -716,7 +716,7 @@ adp_engine_set_policy(struct adp_engine *e, const char *name,
     struct engine_policy *old = shash_find_and_delete(&e->policies, name);
 
     if (new && !e->g.error) {
-        e->g.error = adp_gen_check_policy(e->pipeline, new);
+        e->g.error = adp_gen_check_record(e->pipeline, new);
     }
     /* In this order: what both use stays. */
     if (new && !e->g.error) {

@@ -27,9 +27,11 @@ adp_engine_create(void)
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         shash_init(&e->records[kind]);
         shash_init(&e->groups[kind]);
+        shash_init(&e->applied[kind]);
     }
     shash_init(&e->policies);
     shash_init(&e->services);
+    shash_init(&e->egress_ips);
     return e;
 }
 
@@ -65,12 +67,15 @@ adp_engine_destroy(struct adp_engine *e)
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         shash_destroy(&e->records[kind]);
         shash_destroy(&e->groups[kind]);
+        shash_destroy(&e->applied[kind]);
     }
     shash_destroy(&e->policies);
     shash_destroy(&e->services);
+    shash_destroy(&e->egress_ips);
     adp_engine_marks_clear(&e->dirty_rules);
     adp_engine_marks_clear(&e->dirty_groups);
     adp_engine_marks_clear(&e->dirty_pods);
+    adp_engine_marks_clear(&e->dirty_applied);
     adp_engine_marks_clear(&e->dirty_records);
     free(e->g.group_ids);
     free(e);
@@ -307,6 +312,10 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
     case ADP_KIND_NETWORK_POLICY:
         adp_engine_set_policy(e, name, new);
         break;
+    case ADP_KIND_EGRESS:
+    case ADP_KIND_TRAFFIC_CONTROL:
+        adp_engine_set_applied(e, kind, name, new);
+        break;
     case ADP_KIND_PEER_NODE:
         set_record(e, kind, name, new);
         mark_services(e, old);
@@ -350,6 +359,7 @@ finish(struct adp_engine *e, bool peers_changed)
     if (peers_changed) {
         collect_remote(e);
     }
+    adp_engine_finish_applied(e);
     adp_engine_finish_groups(e);
     finish_records(e);          /* Rules need the IDs of their groups. */
     adp_engine_finish_rules(e);
@@ -415,6 +425,7 @@ run_incremental(struct adp_engine *e, const struct adp_model *model,
                                                                       &n);
     if (ports_changed) {
         adp_engine_check_ports(e);
+        adp_engine_check_applied_ports(e);
     }
     note_done(e, changes, n);
     handle_done(e, false);
@@ -452,6 +463,7 @@ clear_nodes(struct adp_engine *e)
     struct shash_node *node;
 
     adp_engine_clear_rules(e);
+    adp_engine_clear_applied(e);
     adp_engine_clear_groups(e);
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         SHASH_FOR_EACH (node, &e->records[kind]) {
@@ -494,17 +506,22 @@ set_pipeline(struct adp_engine *e, const struct adp_pipeline *pipeline)
 }
 
 static void
-check_policies(struct adp_engine *e, const struct adp_model *model)
+check_records(struct adp_engine *e, const struct adp_model *model)
 {
-    size_t n;
-    const struct adp_record **records = adp_model_sorted(
-        model, ADP_KIND_NETWORK_POLICY, &n);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        if (!adp_gen_checks_kind(kind)) {
+            continue;
+        }
 
-    for (size_t i = 0; i < n && !e->g.error; i++) {
-        e->g.error = adp_gen_check_policy(e->pipeline, records[i]);
-        adp_pause();
+        size_t n;
+        const struct adp_record **records = adp_model_sorted(model, kind, &n);
+
+        for (size_t i = 0; i < n && !e->g.error; i++) {
+            e->g.error = adp_gen_check_record(e->pipeline, records[i]);
+            adp_pause();
+        }
+        free(records);
     }
-    free(records);
 }
 
 /* The contributions of all records. */
@@ -528,8 +545,8 @@ add_records(struct adp_engine *e, const struct adp_model *model)
     finish(e, true);
 }
 
-static ofp_port_t
-port_or_none(const struct adp_engine *e, const char *name)
+ofp_port_t
+adp_engine_port_or_none(const struct adp_engine *e, const char *name)
 {
     ofp_port_t port;
 
@@ -544,6 +561,8 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
     /* Also what nodes knew nothing of any more when a run was reverted. */
     adp_ids_release_all(&e->ids->conjs);
     adp_ids_release_all(&e->ids->groups);
+    adp_ids_release_all(&e->ids->applied);
+    adp_ids_release_all(&e->ids->marks);
     set_pipeline(e, pipeline);
     adp_remote_cidrs_uninit(&e->remote);
     adp_remote_cidrs_init(&e->remote, model); /* For who has no parts. */
@@ -554,11 +573,11 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
     e->g.pipeline = pipeline;
     if (e->node) {
         adp_record_ref(&e->node->up);
-        e->gateway = port_or_none(e, e->node->gateway_port);
-        e->tunnel = port_or_none(e, e->node->tunnel_port);
+        e->gateway = adp_engine_port_or_none(e, e->node->gateway_port);
+        e->tunnel = adp_engine_port_or_none(e, e->node->tunnel_port);
     }
 
-    check_policies(e, model);
+    check_records(e, model);
     if (!e->g.error) {
         e->fixed = xzalloc(sizeof *e->fixed);
         adp_engine_source_init(e, e->fixed);
@@ -594,8 +613,8 @@ is_handled(const struct adp_engine *e, const struct adp_pipeline *pipeline,
             && env->round == e->round && env->options == e->options
             && e->g.node == e->node
             && !adp_model_was_cleared(model)
-            && port_or_none(e, e->node->gateway_port) == e->gateway
-            && port_or_none(e, e->node->tunnel_port) == e->tunnel);
+            && adp_engine_port_or_none(e, e->node->gateway_port) == e->gateway
+            && adp_engine_port_or_none(e, e->node->tunnel_port) == e->tunnel);
 }
 
 struct adp_error *

@@ -183,10 +183,26 @@ adp_gen_for_each(struct adp_generator *g, enum adp_kind kind,
     free(records);
 }
 
+bool
+adp_gen_checks_kind(enum adp_kind kind)
+{
+    return (kind == ADP_KIND_NETWORK_POLICY || kind == ADP_KIND_EGRESS
+            || kind == ADP_KIND_TRAFFIC_CONTROL);
+}
+
 struct adp_error *
-adp_gen_check_policy(const struct adp_pipeline *pipeline,
+adp_gen_check_record(const struct adp_pipeline *pipeline,
                      const struct adp_record *record)
 {
+    if (record->kind != ADP_KIND_NETWORK_POLICY) {
+        return (pipeline->kinds & 1u << record->kind
+                ? NULL
+                : adp_error_create(
+                    "invalid", adp_record_describe(record), NULL,
+                    "pipeline %s has no tables for records of this kind",
+                    pipeline->name));
+    }
+
     const struct adp_network_policy *policy
         = CONTAINER_OF(record, struct adp_network_policy, up);
 
@@ -200,10 +216,10 @@ adp_gen_check_policy(const struct adp_pipeline *pipeline,
 }
 
 static void
-check_policy(struct adp_generator *g, const struct adp_record *record)
+check_record(struct adp_generator *g, const struct adp_record *record)
 {
     if (!g->error) {
-        g->error = adp_gen_check_policy(g->pipeline, record);
+        g->error = adp_gen_check_record(g->pipeline, record);
     }
 }
 
@@ -246,7 +262,11 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
     };
     struct adp_group_id *group_id;
 
-    adp_gen_for_each(&g, ADP_KIND_NETWORK_POLICY, check_policy);
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        if (adp_gen_checks_kind(kind)) {
+            adp_gen_for_each(&g, kind, check_record);
+        }
+    }
     if (!g.error) {
         adp_pipeline_state_begin(state, pipeline);
         adp_remote_cidrs_init(&remote, model);

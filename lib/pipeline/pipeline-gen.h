@@ -95,10 +95,11 @@ bool adp_gen_is_remote(const struct adp_generator *, ovs_be32 ip);
 /* Adds the flows that no record asks for. */
 void adp_gen_static(struct adp_generator *);
 
-/* NULL, or why the pipeline can't have the NetworkPolicy 'record', which it
- * would silently not enforce. */
-struct adp_error *adp_gen_check_policy(const struct adp_pipeline *,
+/* NULL, or why the pipeline can't have 'record', which it would silently not
+ * enforce; and whether there can be such a reason for records of a kind. */
+struct adp_error *adp_gen_check_record(const struct adp_pipeline *,
                                        const struct adp_record *record);
+bool adp_gen_checks_kind(enum adp_kind);
 
 /* The name of the table at index 'table'. */
 const char *adp_gen_table(const struct adp_generator *, size_t table);

@@ -26,6 +26,8 @@ struct metrics_entry {
 struct adp_metrics {
     struct hmap rules;          /* struct metrics_entry, by conjunction ID. */
     struct hmap groups;         /* struct metrics_entry, by group ID. */
+    struct hmap applied;        /* struct metrics_entry, by ID of what applies
+                                 * to Pods. */
 };
 
 static struct metrics_entry *
@@ -70,8 +72,10 @@ adp_metrics_create(const struct adp_pipeline_state *state)
 
     hmap_init(&m->rules);
     hmap_init(&m->groups);
+    hmap_init(&m->applied);
     adp_ids_for_each(&state->conjs, entry_add, &m->rules);
     adp_ids_for_each(&state->groups, entry_add, &m->groups);
+    adp_ids_for_each(&state->applied, entry_add, &m->applied);
     return m;
 }
 
@@ -81,19 +85,36 @@ adp_metrics_destroy(struct adp_metrics *m)
     if (m) {
         entries_destroy(&m->rules);
         entries_destroy(&m->groups);
+        entries_destroy(&m->applied);
         free(m);
     }
 }
 
 /* Counting. */
 
+static const struct hmap *
+entries_of(const struct adp_metrics *m, enum adp_flow_metric metric)
+{
+    switch (metric) {
+    case ADP_METRIC_RULE_FIRST:
+    case ADP_METRIC_RULE_LATER:
+        return &m->rules;
+    case ADP_METRIC_APPLIED_FIRST:
+    case ADP_METRIC_APPLIED:
+        return &m->applied;
+    case ADP_METRIC_NONE:
+    case ADP_METRIC_SERVICE:
+    case ADP_METRIC_AFFINITY:
+    default:
+        return &m->groups;
+    }
+}
+
 void
 adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
                      uint32_t id, uint64_t n_packets, uint64_t n_bytes)
 {
-    bool is_rule = (metric == ADP_METRIC_RULE_FIRST
-                    || metric == ADP_METRIC_RULE_LATER);
-    struct metrics_entry *e = entry_find(is_rule ? &m->rules : &m->groups, id);
+    struct metrics_entry *e = entry_find(entries_of(m, metric), id);
 
     if (!e) {
         return;
@@ -101,6 +122,7 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
     switch (metric) {
     case ADP_METRIC_RULE_FIRST:
     case ADP_METRIC_SERVICE:
+    case ADP_METRIC_APPLIED_FIRST:
         e->n_sessions += n_packets;
         break;
     case ADP_METRIC_AFFINITY:
@@ -108,6 +130,7 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
         break;
     case ADP_METRIC_NONE:
     case ADP_METRIC_RULE_LATER:
+    case ADP_METRIC_APPLIED:
         break;
     }
     e->n_packets += n_packets;
@@ -291,4 +314,66 @@ adp_metrics_services(const struct adp_metrics *m, bool endpoints)
     }
     free(sorted);
     return array;
+}
+
+/* An object for each entry of a record of 'kind'. */
+static struct json *
+applied_to_json(const struct adp_metrics *m, enum adp_kind kind,
+                struct json *(*to_json)(const struct metrics_entry *))
+{
+    const struct metrics_entry **sorted = entries_sorted(&m->applied);
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < hmap_count(&m->applied); i++) {
+        if (sorted[i]->part->record->kind == kind) {
+            json_array_add(array, to_json(sorted[i]));
+        }
+    }
+    free(sorted);
+    return array;
+}
+
+static struct json *
+egress_to_json(const struct metrics_entry *e)
+{
+    const struct adp_egress *egress = CONTAINER_OF(e->part->record,
+                                                   struct adp_egress, up);
+    struct json *o = json_object_create();
+
+    json_object_put_format(o, "egress_ip", IP_FMT, IP_ARGS(egress->ip));
+    if (egress->node) {
+        json_object_put_string(o, "node", egress->node);
+    }
+    put_count(o, "sessions", e->n_sessions);
+    put_count(o, "packets", e->n_packets);
+    put_count(o, "bytes", e->n_bytes);
+    return o;
+}
+
+struct json *
+adp_metrics_egresses(const struct adp_metrics *m)
+{
+    return applied_to_json(m, ADP_KIND_EGRESS, egress_to_json);
+}
+
+static struct json *
+traffic_control_to_json(const struct metrics_entry *e)
+{
+    const struct adp_traffic_control *tc
+        = CONTAINER_OF(e->part->record, struct adp_traffic_control, up);
+    struct json *o = json_object_create();
+
+    json_object_put_string(o, "traffic_control", tc->up.name);
+    json_object_put_string(o, "action", tc->redirect ? "Redirect" : "Mirror");
+    json_object_put_string(o, "port", tc->target_port);
+    put_count(o, "packets", e->n_packets);
+    put_count(o, "bytes", e->n_bytes);
+    return o;
+}
+
+struct json *
+adp_metrics_traffic_controls(const struct adp_metrics *m)
+{
+    return applied_to_json(m, ADP_KIND_TRAFFIC_CONTROL,
+                           traffic_control_to_json);
 }

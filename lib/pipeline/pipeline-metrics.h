@@ -3,7 +3,7 @@
 #ifndef ADP_PIPELINE_METRICS_H
 #define ADP_PIPELINE_METRICS_H 1
 
-/* Counters of policy rules and Services, out of those of flows and groups.
+/* Counters of policy rules, Services and what applies to Pods, out of those of flows and groups.
  *
  * Whoever has the flows feeds them in with what they count according to their
  * pipeline (adp_pipeline's 'flow_metric'); here they are summed up by what the
@@ -44,5 +44,7 @@ void adp_metrics_add_group(struct adp_metrics *, uint32_t group_id,
  * Without 'endpoints' Services don't list theirs. */
 struct json *adp_metrics_rules(const struct adp_metrics *);
 struct json *adp_metrics_services(const struct adp_metrics *, bool endpoints);
+struct json *adp_metrics_egresses(const struct adp_metrics *);
+struct json *adp_metrics_traffic_controls(const struct adp_metrics *);
 
 #endif /* pipeline-metrics.h */

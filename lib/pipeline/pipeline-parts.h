@@ -16,6 +16,8 @@
 #include "pipeline-gen.h"
 #include "pipeline-policy.h"
 
+struct adp_applied;
+
 /* Where a policy rule stands among others. */
 struct adp_policy_rank {
     size_t list;                /* Which of struct adp_pipeline_state's
@@ -37,6 +39,13 @@ struct adp_pipeline_parts {
     void (*peer_node)(struct adp_generator *, const struct adp_record *);
     void (*pod)(struct adp_generator *, const struct adp_record *);
     void (*service)(struct adp_generator *, const struct adp_record *);
+
+    /* What applies to Pods: flows of an Egress or a TrafficControl itself, and
+     * those for one of the Pods of this Node.  They may depend on the
+     * NodeConfig, both records and their ports.  Each may be NULL. */
+    void (*applied)(struct adp_generator *, const struct adp_applied *);
+    void (*applied_to_pod)(struct adp_generator *, const struct adp_applied *,
+                           const struct adp_pod *);
 
     /* Policies: what all rules of the direction of a K8s NetworkPolicy isolate
      * has flows as 'style' says, and a rule its clauses. */

@@ -353,6 +353,8 @@ adp_pipeline_state_commit(struct adp_pipeline_state *state)
 {
     ids_end(&state->conjs, false);
     ids_end(&state->groups, false);
+    ids_end(&state->applied, false);
+    ids_end(&state->marks, false);
     priorities_end(state, false);
 }
 
@@ -361,6 +363,8 @@ adp_pipeline_state_rollback(struct adp_pipeline_state *state)
 {
     ids_end(&state->conjs, true);
     ids_end(&state->groups, true);
+    ids_end(&state->applied, true);
+    ids_end(&state->marks, true);
     priorities_end(state, true);
 }
 
@@ -376,6 +380,8 @@ adp_pipeline_state_begin(struct adp_pipeline_state *state,
     }
     state->conjs.generation++;
     state->groups.generation++;
+    state->applied.generation++;
+    state->marks.generation++;
 }
 
 void
@@ -383,6 +389,8 @@ adp_pipeline_state_end(struct adp_pipeline_state *state)
 {
     ids_sweep(&state->conjs);
     ids_sweep(&state->groups);
+    ids_sweep(&state->applied);
+    ids_sweep(&state->marks);
     adp_pipeline_state_commit(state);
 }
 
@@ -393,6 +401,8 @@ adp_pipeline_state_create(void)
 
     ids_init(&state->conjs, UINT32_MAX);
     ids_init(&state->groups, OFPG_MAX);
+    ids_init(&state->applied, UINT32_MAX);
+    ids_init(&state->marks, ADP_MAX_EGRESS_MARKS);
     for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
         adp_priorities_init(&state->priorities[i]);
     }
@@ -406,6 +416,8 @@ adp_pipeline_state_clone(const struct adp_pipeline_state *origin)
 
     ids_clone(&state->conjs, &origin->conjs);
     ids_clone(&state->groups, &origin->groups);
+    ids_clone(&state->applied, &origin->applied);
+    ids_clone(&state->marks, &origin->marks);
     for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
         adp_priorities_clone(&state->priorities[i], &origin->priorities[i]);
     }
@@ -419,6 +431,8 @@ adp_pipeline_state_destroy(struct adp_pipeline_state *state)
     if (state) {
         ids_uninit(&state->conjs);
         ids_uninit(&state->groups);
+        ids_uninit(&state->applied);
+        ids_uninit(&state->marks);
         for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
             adp_priorities_uninit(&state->priorities[i]);
             adp_priorities_uninit(&state->old_priorities[i]);
@@ -449,4 +463,11 @@ adp_pipeline_describe_group(const struct adp_pipeline_state *state,
                             uint32_t group_id)
 {
     return describe(&state->groups, group_id);
+}
+
+char *
+adp_pipeline_describe_applied(const struct adp_pipeline_state *state,
+                              uint32_t id)
+{
+    return describe(&state->applied, id);
 }

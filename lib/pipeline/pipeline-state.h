@@ -31,7 +31,8 @@ struct adp_record;
 
 /* What an ID stands for. */
 struct adp_id_part {
-    const struct adp_record *record; /* A NetworkPolicy or a Service, */
+    const struct adp_record *record; /* A NetworkPolicy or a Service, or what
+                                      * applies to Pods, */
     size_t index;                    /* and which of its rules or ports. */
     bool local;                      /* Group: local endpoints only. */
 };
@@ -49,12 +50,18 @@ struct adp_ids {
     uint32_t old_next;
 };
 
+/* Egress IPs of a Node: their marks have eight bits. */
+#define ADP_MAX_EGRESS_MARKS 255
+
 /* As many tables of a pipeline may have rules with priorities of their own. */
 #define ADP_MAX_RANKED_TABLES 8
 
 struct adp_pipeline_state {
     struct adp_ids conjs;
     struct adp_ids groups;
+    struct adp_ids applied;     /* Of TrafficControls and egress IPs. */
+    struct adp_ids marks;       /* Of egress IPs of this Node, in packets'
+                                 * marks. */
 
     /* Which table has which is up to the pipeline. */
     struct adp_priorities priorities[ADP_MAX_RANKED_TABLES];

@@ -97,6 +97,10 @@ enum adp_flow_metric {
     ADP_METRIC_SERVICE,         /* First packets to a Service. */
     ADP_METRIC_AFFINITY,        /* The same, where session affinity knows the
                                  * endpoint. */
+    ADP_METRIC_APPLIED_FIRST,   /* First packets of connections to which an
+                                 * Egress applies, */
+    ADP_METRIC_APPLIED,         /* all packets to which it, or a
+                                 * TrafficControl, does. */
 };
 
 struct adp_pipeline {
@@ -123,8 +127,9 @@ struct adp_pipeline {
     const struct adp_pipeline_option_set *option_sets;
     size_t n_option_sets;
 
-    /* What it has tables for.  Policies of other types are refused; records of
-     * other kinds may be in the model and make no flows. */
+    /* What it has tables for.  Policies of other types are refused, and so are
+     * Egresses and TrafficControls; records of other kinds may be in the model
+     * and make no flows. */
     unsigned int kinds;         /* Bits 1 << enum adp_kind. */
     unsigned int policy_types;  /* Bits 1 << enum adp_policy_type. */
 
@@ -146,8 +151,8 @@ struct adp_pipeline {
     const uint8_t *verdict_tables;
     size_t n_verdict_tables;
 
-    /* What a flow of these tables counts, and for which conjunction ID or
-     * group ID. */
+    /* What a flow of these tables counts, and for which conjunction ID, group
+     * ID, or ID of what applies to Pods. */
     enum adp_flow_metric (*flow_metric)(uint8_t table_id, uint64_t cookie,
                                         const struct minimatch *,
                                         uint32_t *id);
@@ -195,5 +200,9 @@ char *adp_pipeline_describe_conj(const struct adp_pipeline_state *,
  * unknown.  Caller frees. */
 char *adp_pipeline_describe_group(const struct adp_pipeline_state *,
                                   uint32_t group_id);
+/* The same for what applies to Pods and is no policy: "TrafficControl web",
+ * "Egress with 192.168.77.112".  NULL if unknown.  Caller frees. */
+char *adp_pipeline_describe_applied(const struct adp_pipeline_state *,
+                                    uint32_t id);
 
 #endif /* pipeline.h */

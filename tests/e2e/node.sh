@@ -210,6 +210,20 @@ pod_external_ids() {
         "container-id=$(printf '%s' "$1" | sha256sum | cut -d ' ' -f 1)"
 }
 
+# tap_add NODE NS PORT IFACE OFPORT: a veth as port_add makes it, for what isn't
+# a Pod: in namespace NS it is IFACE, and nobody but a raw socket uses it.
+tap_add() {
+    local node=$1 box=$2 port=$3 iface=$4 ofport=$5
+    ip link add "$port" netns "$(ns "$node")" mtu 1500 type veth \
+        peer name "$iface" netns "$(ns "$box")" mtu 1500 \
+        || fail "can't make veth $port"
+    in_ns "$node" ip link set "$port" arp off up
+    in_ns "$box" sh -c "echo 1 > /proc/sys/net/ipv6/conf/$iface/disable_ipv6"
+    in_ns "$box" ip link set "$iface" arp off promisc on up
+    NODE_PORTS[$node]+=" -- --may-exist add-port ${E2E_BRIDGE:-br-int} $port"
+    NODE_PORTS[$node]+=" -- set Interface $port ofport_request=$ofport"
+}
+
 # node_commit NODE: creates the queued ports and waits until they are open.
 node_commit() {
     local node=$1

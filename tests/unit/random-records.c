@@ -3,6 +3,8 @@
 #include <config.h>
 #include "random-records.h"
 
+#include <limits.h>
+
 #include "openvswitch/dynamic-string.h"
 #include "quoted-json.h"
 #include "random.h"
@@ -14,16 +16,20 @@ unsigned int random_policy_types = (1u << ADP_POLICY_K8S
                                     | 1u << ADP_POLICY_ADMIN
                                     | 1u << ADP_POLICY_BASELINE_ADMIN);
 
+unsigned int random_kinds = UINT_MAX;
+
 /* How many names there are of each kind. */
 static const int n_names[ADP_N_KINDS] = {
     [ADP_KIND_ADDRESS_GROUP] = 5,
     [ADP_KIND_APPLIED_TO_GROUP] = 5,
+    [ADP_KIND_EGRESS] = 4,
     [ADP_KIND_MANIFEST] = 1,
     [ADP_KIND_NETWORK_POLICY] = 8,
     [ADP_KIND_NODE_CONFIG] = 1,
     [ADP_KIND_PEER_NODE] = 4,
     [ADP_KIND_POD] = 8,
     [ADP_KIND_SERVICE] = 4,
+    [ADP_KIND_TRAFFIC_CONTROL] = 4,
 };
 
 static bool
@@ -81,10 +87,9 @@ put_node_config(struct ds *s)
 static void
 put_pod(struct ds *s, int i)
 {
-    int n_ports = RANDOM_N_PORTS - 1;
-
     ds_put_format(s, "'port':'p%d','mac':'00:00:00:00:00:%02d',"
-                  "'ips':['10.0.0.1%d'", mostly(i, n_ports), mostly(i, 10),
+                  "'ips':['10.0.0.1%d'",
+                  mostly(i, RANDOM_N_POD_PORTS), mostly(i, 10),
                   mostly(i, 10));
     if (one_in(4)) {
         ds_put_format(s, ",'10.0.0.2%d'", mostly(i, 10));
@@ -173,6 +178,33 @@ put_address_group(struct ds *s)
         ds_put_format(s, "%s'0.0.0.0/0'", ds_last(s) == '[' ? "" : ",");
     }
     ds_put_char(s, ']');
+}
+
+static void
+put_egress(struct ds *s)
+{
+    put_list(s, "appliedToGroups", "'n%d'", 5);
+    ds_put_format(s, ",'egressIP':'172.18.0.%d'", 1 + random_range(3));
+    if (!one_in(4)) {
+        ds_put_format(s, ",'egressNode':'n%d'", random_range(2));
+    }
+}
+
+static void
+put_traffic_control(struct ds *s)
+{
+    static const char *const directions[] = { "Ingress", "Egress", "Both" };
+    int target = mostly(RANDOM_N_POD_PORTS + random_range(2), RANDOM_N_PORTS);
+
+    put_list(s, "appliedToGroups", "'n%d'", 5);
+    ds_put_format(s, ",'direction':'%s','targetPort':'p%d'",
+                  directions[random_range(ARRAY_SIZE(directions))], target);
+    if (one_in(2)) {
+        ds_put_format(s, ",'action':'Redirect','returnPort':'p%d'",
+                      mostly(RANDOM_N_PORTS - 1, RANDOM_N_PORTS));
+    } else {
+        ds_put_cstr(s, ",'action':'Mirror'");
+    }
 }
 
 static void
@@ -274,6 +306,9 @@ random_record(enum adp_kind kind)
     case ADP_KIND_APPLIED_TO_GROUP:
         put_list(&s, "pods", "'d/n%d'", 9);
         break;
+    case ADP_KIND_EGRESS:
+        put_egress(&s);
+        break;
     case ADP_KIND_MANIFEST:
         ds_put_cstr(&s, "'object':{}");
         break;
@@ -291,6 +326,9 @@ random_record(enum adp_kind kind)
         break;
     case ADP_KIND_SERVICE:
         put_service(&s, i);
+        break;
+    case ADP_KIND_TRAFFIC_CONTROL:
+        put_traffic_control(&s);
         break;
     case ADP_N_KINDS:
     default:
@@ -312,11 +350,16 @@ random_kind(void)
 {
     static const enum adp_kind often[] = {
         ADP_KIND_POD, ADP_KIND_ADDRESS_GROUP, ADP_KIND_APPLIED_TO_GROUP,
-        ADP_KIND_NETWORK_POLICY, ADP_KIND_SERVICE,
+        ADP_KIND_NETWORK_POLICY, ADP_KIND_SERVICE, ADP_KIND_EGRESS,
+        ADP_KIND_TRAFFIC_CONTROL,
     };
+    enum adp_kind kind;
 
-    return (one_in(3) ? random_range(ADP_N_KINDS)
-            : often[random_range(ARRAY_SIZE(often))]);
+    do {
+        kind = (one_in(3) ? random_range(ADP_N_KINDS)
+                : often[random_range(ARRAY_SIZE(often))]);
+    } while (!(random_kinds & 1u << kind));
+    return kind;
 }
 
 void

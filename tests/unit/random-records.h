@@ -11,11 +11,16 @@
 #include "model-records.h"
 #include "openvswitch/json.h"
 
-/* The bridge has "gw0", "tun0" and "p0" to "p7"; Pods also ask for "p8". */
-#define RANDOM_N_PORTS 10
+/* The bridge has "gw0", "tun0" and "p0" to "p11" without "p8".  Pods ask for
+ * those up to "p8", TrafficControls for those behind it and now and then for
+ * one of a Pod. */
+#define RANDOM_N_PORTS 12
+#define RANDOM_N_POD_PORTS 9
 
 /* Types of policies that come: bits 1 << enum adp_policy_type. */
 extern unsigned int random_policy_types;
+/* Kinds that come: bits 1 << enum adp_kind. */
+extern unsigned int random_kinds;
 
 struct json *random_record(enum adp_kind);
 /* A transaction: '*apply' and '*delete' become arrays. */

@@ -530,6 +530,60 @@ put_group(struct ds *ds, const char *namespace_)
     ds_put_cstr(ds, "}}");
 }
 
+/* The "appliedTo" of an Egress or a TrafficControl. */
+static void
+put_selected(struct ds *ds)
+{
+    ds_put_cstr(ds, "\"appliedTo\":{");
+    switch (pick(3)) {
+    case 0:
+        ds_put_format(ds, "\"groups\":[\"cg%d\"]", pick(N_GROUPS));
+        break;
+    case 1:
+        ds_put_cstr(ds, "\"namespaceSelector\":");
+        put_namespace_selector(ds);
+        if (one_in(2)) {
+            break;
+        }
+        ds_put_char(ds, ',');
+        /* Fall through. */
+    default:
+        ds_put_cstr(ds, "\"podSelector\":");
+        put_selector(ds);
+        break;
+    }
+    ds_put_char(ds, '}');
+}
+
+static void
+put_egress(struct ds *ds)
+{
+    put_head(ds, "crd.antrea.io/v1beta1", "Egress", NULL, "eg", pick(3));
+    ds_put_cstr(ds, "},\"spec\":{");
+    put_selected(ds);
+    if (!one_in(6)) {
+        ds_put_format(ds, ",\"egressIP\":\"%s%d\"",
+                      one_in(4) ? "fd00::" : "192.0.2.1", pick(3));
+    }
+    ds_put_format(ds, "}%s}", (one_in(3) ? "" : ",\"status\":{\"egressNode\":"
+                               "\"node1\"}"));
+}
+
+static void
+put_traffic_control(struct ds *ds)
+{
+    put_head(ds, "crd.antrea.io/v1alpha2", "TrafficControl", NULL, "tc",
+             pick(3));
+    ds_put_cstr(ds, "},\"spec\":{");
+    put_selected(ds);
+    ds_put_format(ds, ",\"direction\":\"%s\",\"targetPort\":{\"%s\":{\"name\":"
+                  "\"tap0\"}},\"action\":%s}}",
+                  one_in(2) ? "Both" : "Ingress",
+                  one_in(2) ? "ovsInternal" : "device",
+                  (one_in(2) ? "\"Mirror\"" : "\"Redirect\",\"returnPort\":"
+                   "{\"device\":{\"name\":\"tap1\"}}"));
+}
+
 static void
 put_service(struct ds *ds, const char *namespace_)
 {
@@ -585,7 +639,7 @@ put_object(struct ds *ds)
     char namespace_[] = "ns0";
 
     namespace_[2] += pick(N_NAMESPACES);
-    switch (pick(22)) {
+    switch (pick(27)) {
     case 20:
         put_admin_policy(ds);
         break;
@@ -618,6 +672,12 @@ put_object(struct ds *ds)
         break;
     case 10:
         put_endpoints(ds, namespace_);
+        break;
+    case 22: case 23:
+        put_egress(ds);
+        break;
+    case 24: case 25:
+        put_traffic_control(ds);
         break;
     case 11:
         if (one_in(5)) {

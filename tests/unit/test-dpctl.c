@@ -426,6 +426,12 @@ START_TEST(named_ports)
 }
 END_TEST
 
+#define EGRESS(SPEC) \
+    "apiVersion: crd.antrea.io/v1beta1\nkind: Egress\n" \
+    "metadata: {name: e}\nspec: " SPEC "\n"
+#define TC(SPEC) \
+    "apiVersion: crd.antrea.io/v1alpha2\nkind: TrafficControl\n" \
+    "metadata: {name: t}\nspec: " SPEC "\n"
 #define ACNP(SPEC) \
     "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterNetworkPolicy\n" \
     "metadata: {name: p}\nspec: " SPEC "\n"
@@ -676,10 +682,45 @@ static const struct {
            "from: [{namespaces: {}}]}]}"),
       "f, document 1 (line 1): BaselineAdminNetworkPolicy default: "
       "spec.ingress[0].action: must be one of Allow,Deny, not \"Pass\"" },
-    { "apiVersion: crd.antrea.io/v1beta1\nkind: Egress\n"
-      "metadata: {name: e}\n",
-      "f, document 1 (line 1): Egress e: kind Egress is not supported by "
+    { EGRESS("{egressIP: 192.0.2.1}"),
+      "f, document 1 (line 1): Egress e: spec.appliedTo: is missing" },
+    { EGRESS("{egressIP: 192.0.2.1, appliedTo: {}}"),
+      "f, document 1 (line 1): Egress e: spec.appliedTo: selects nothing; "
+      "give a selector or a group" },
+    { EGRESS("{egressIP: 192.0.2, appliedTo: {podSelector: {}}}"),
+      "f, document 1 (line 1): Egress e: spec.egressIP: must be an IP "
+      "address, not \"192.0.2\"" },
+    { EGRESS("{egressIP: 192.0.2.1, appliedTo: {podSelector: {}}, "
+             "bandwidth: {rate: 10M, burst: 20M}}"),
+      "f, document 1 (line 1): Egress e: spec.bandwidth: is not supported by "
       "this version" },
+    { EGRESS("{egressIP: 192.0.2.1, appliedTo: {groups: [g]}}"),
+      "Egress e: spec.appliedTo: there is no ClusterGroup g" },
+    { TC("{appliedTo: {podSelector: {}}, direction: Out, action: Mirror, "
+         "targetPort: {device: {name: t}}}"),
+      "f, document 1 (line 1): TrafficControl t: spec.direction: must be one "
+      "of Ingress,Egress,Both, not \"Out\"" },
+    { TC("{appliedTo: {podSelector: {}}, direction: Both, action: Mirror, "
+         "targetPort: {vxlan: {remoteIP: 192.0.2.1}}}"),
+      "f, document 1 (line 1): TrafficControl t: spec.targetPort.vxlan: is "
+      "not supported by this version" },
+    { TC("{appliedTo: {podSelector: {}}, direction: Both, action: Mirror, "
+         "targetPort: {device: {name: t}, ovsInternal: {name: u}}}"),
+      "f, document 1 (line 1): TrafficControl t: spec.targetPort: must be "
+      "either ovsInternal or device" },
+    { TC("{appliedTo: {podSelector: {}}, direction: Both, action: Mirror, "
+         "targetPort: {}}"),
+      "f, document 1 (line 1): TrafficControl t: spec.targetPort: must be "
+      "either ovsInternal or device" },
+    { TC("{appliedTo: {podSelector: {}}, direction: Both, action: Redirect, "
+         "targetPort: {device: {name: t}}}"),
+      "f, document 1 (line 1): TrafficControl t: spec.returnPort: is missing: "
+      "what is redirected must come back" },
+    { TC("{appliedTo: {podSelector: {}}, direction: Both, action: Mirror, "
+         "targetPort: {device: {name: t}}, "
+         "returnPort: {device: {name: u}}}"),
+      "f, document 1 (line 1): TrafficControl t: spec.returnPort: goes with "
+      "the action Redirect only" },
     { "a: 1\n---\napiVersion: apps/v1\nkind: Deployment\n",
       "f, document 1 (line 1): kind: is missing" },
     { "---\n---\napiVersion: apps/v1\nkind: Deployment\n"

@@ -7,6 +7,7 @@
 #include <config.h>
 #include <check.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,11 @@ setup_with(const char *pipeline_name)
     }
     env = (struct adp_model_env) { .port_number = port_number, .round = 1 };
     random_policy_types = pipeline->policy_types;
+    random_kinds = UINT_MAX;
+    if (!(pipeline->kinds & 1u << ADP_KIND_EGRESS)) {
+        random_kinds &= ~(1u << ADP_KIND_EGRESS
+                          | 1u << ADP_KIND_TRAFFIC_CONTROL);
+    }
 }
 
 static void
@@ -315,6 +321,8 @@ what_ids_mean(void)
 
     adp_ids_for_each(&state->conjs, put_id, &conjs);
     adp_ids_for_each(&state->groups, put_id, &groups);
+    adp_ids_for_each(&state->applied, put_id, &groups);
+    adp_ids_for_each(&state->marks, put_id, &groups);
     for (size_t i = 0; i < conjs.n; i++) {
         char *text = adp_pipeline_describe_conj(state, atoi(conjs.names[i]));
 

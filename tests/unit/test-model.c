@@ -540,6 +540,109 @@ START_TEST(refuses_bad_groups)
 }
 END_TEST
 
+#define EG(NAME, REST) "{'kind':'Egress','name':'" NAME "'," REST "}"
+#define EG_AT(REST) EG("e", "'appliedToGroups':['at']," REST)
+#define TC(NAME, REST) "{'kind':'TrafficControl','name':'" NAME "'," REST "}"
+#define TC_AT(REST) TC("t", "'appliedToGroups':['at']," REST)
+
+START_TEST(refuses_bad_egresses)
+{
+    static const struct bad_case cases[] = {
+        { EG("e", "'egressIP':'9.9.9.9'"),
+          "invalid", "Egress e", "appliedToGroups" },
+        { EG_AT("'egressNode':'n'"), "invalid", "Egress e", "egressIP" },
+        { EG_AT("'egressIP':'9.9.9'"), "invalid", "Egress e", "egressIP" },
+        { EG_AT("'egressIP':'224.0.0.1'"),
+          "invalid", "Egress e", "egressIP" },
+        { EG_AT("'egressIP':'9.9.9.9','egressNode':''"),
+          "invalid", "Egress e", "egressNode" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':1"),
+          "invalid", "Egress e", "bandwidth" },
+        { EG("e", "'appliedToGroups':['at','no'],'egressIP':'9.9.9.9'"),
+          "missing", "Egress e", "appliedToGroups[1]" },
+        /* That of a Pod, of the gateway, of both Nodes. */
+        { EG_AT("'egressIP':'10.0.0.10'"), "invalid", "Egress e", "egressIP" },
+        { EG_AT("'egressIP':'10.0.0.1'"), "invalid", "Egress e", "egressIP" },
+        { EG_AT("'egressIP':'192.168.0.1'"),
+          "invalid", "Egress e", "egressIP" },
+        { EG_AT("'egressIP':'192.168.0.2'"),
+          "invalid", "Egress e", "egressIP" },
+    };
+
+    EXPECT_ERRORS(cases);
+
+    /* Several may have one address, which nobody else gets then. */
+    ck_assert(!transact(EG_AT("'egressIP':'9.9.9.9'") ","
+                        EG("f", "'appliedToGroups':[],'egressIP':'9.9.9.9'"),
+                        NULL));
+    struct adp_error *error = transact(
+        "{'kind':'Pod','name':'default/b','port':'b',"
+        "'mac':'00:00:00:00:00:0b','ips':['9.9.9.9']}", NULL);
+    ck_assert(error);
+    ck_assert(strstr(error->message,
+                     "IP 9.9.9.9 is already that of Pod default/b"));
+    adp_error_destroy(error);
+}
+END_TEST
+
+START_TEST(refuses_bad_traffic_controls)
+{
+    static const struct bad_case cases[] = {
+        { TC_AT("'direction':'In','action':'Mirror','targetPort':'b'"),
+          "invalid", "TrafficControl t", "direction" },
+        { TC_AT("'action':'Mirror','targetPort':'b'"),
+          "invalid", "TrafficControl t", "direction" },
+        { TC_AT("'direction':'Both','action':'Drop','targetPort':'b'"),
+          "invalid", "TrafficControl t", "action" },
+        { TC_AT("'direction':'Both','action':'Mirror'"),
+          "invalid", "TrafficControl t", "targetPort" },
+        { TC_AT("'direction':'Both','action':'Redirect','targetPort':'b'"),
+          "invalid", "TrafficControl t", "returnPort" },
+        { TC_AT("'direction':'Both','action':'Redirect','targetPort':'b',"
+                "'returnPort':'b'"),
+          "invalid", "TrafficControl t", "returnPort" },
+        { TC_AT("'direction':'Both','action':'Mirror','targetPort':'b',"
+                "'returnPort':'c'"),
+          "invalid", "TrafficControl t", "returnPort" },
+        { TC_AT("'direction':'Both','action':'Redirect','targetPort':'b',"
+                "'returnPort':'no'"),
+          "missing", "TrafficControl t", "returnPort" },
+        { TC_AT("'direction':'Both','action':'Mirror','targetPort':'a'"),
+          "invalid", "TrafficControl t", "targetPort" },
+        { TC_AT("'direction':'Both','action':'Mirror','targetPort':'gw0'"),
+          "invalid", "TrafficControl t", "targetPort" },
+        { TC_AT("'direction':'Both','action':'Redirect','targetPort':'b',"
+                "'returnPort':'tun0'"),
+          "invalid", "TrafficControl t", "returnPort" },
+        { TC("t", "'appliedToGroups':['no'],'direction':'Both',"
+             "'action':'Mirror','targetPort':'b'"),
+          "missing", "TrafficControl t", "appliedToGroups[0]" },
+    };
+
+    EXPECT_ERRORS(cases);
+
+    /* Several may have one port, which no Pod gets then. */
+    ck_assert(!transact(
+        TC_AT("'direction':'Both','action':'Mirror','targetPort':'b'") ","
+        TC("u", "'appliedToGroups':[],'direction':'Egress',"
+           "'action':'Mirror','targetPort':'b'"), NULL));
+    struct adp_error *error = transact(
+        "{'kind':'Pod','name':'default/b','port':'b',"
+        "'mac':'00:00:00:00:00:0b','ips':['10.0.0.11']}", NULL);
+    ck_assert(error);
+    ck_assert_str_eq(error->code, "invalid");
+    adp_error_destroy(error);
+
+    /* The group that they use stays. */
+    error = transact(NULL, "{'kind':'NetworkPolicy','name':'np'},"
+                     "{'kind':'AppliedToGroup','name':'at'}");
+    ck_assert(error);
+    ck_assert(strstr(error->message,
+                     "can't be deleted: TrafficControl t uses it"));
+    adp_error_destroy(error);
+}
+END_TEST
+
 START_TEST(refuses_bad_deletions)
 {
     expect_error(transact(NULL, "{'kind':'Pod','name':'default/x'}"),
@@ -731,6 +834,8 @@ main(void)
     tcase_add_test(tc, refuses_bad_services);
     tcase_add_test(tc, refuses_bad_policies);
     tcase_add_test(tc, refuses_bad_groups);
+    tcase_add_test(tc, refuses_bad_egresses);
+    tcase_add_test(tc, refuses_bad_traffic_controls);
     tcase_add_test(tc, refuses_bad_deletions);
     tcase_add_test(tc, gives_back_what_it_took);
     tcase_add_test(tc, compact_records_are_the_same);

@@ -207,8 +207,7 @@ find_dirty(struct delta *d, const struct shash *before,
         }
 
         struct question q = { d, before, after, turns, false, false };
-        char *name = dpctl_policy_record_name(kind, object);
-        char *key = dpctl_record_key("NetworkPolicy", name);
+        char *key = dpctl_policy_record_key(kind, object);
         const struct json *records[] = {
             shash_find_data(before, key), shash_find_data(after, key)
         };
@@ -223,7 +222,6 @@ find_dirty(struct delta *d, const struct shash *before,
             sset_add(&d->dirty, manifest);
         }
         free(key);
-        free(name);
     }
 }
 
@@ -316,7 +314,7 @@ fetch_policies(struct delta *d)
 
         char *name = dpctl_policy_record_name(kind, new ? new : old);
         char *cp_key = xasprintf("cp:%s", name);
-        dpctl_world_want(&d->world, "NetworkPolicy", name);
+        dpctl_world_want(&d->world, dpctl_policy_record_kind(kind), name);
         dpctl_keys_add(dpctl_world_want_keys(&d->world), cp_key);
         free(cp_key);
         free(name);
@@ -449,17 +447,33 @@ old_policies(const struct delta *d, struct sset *keys, struct sset *groups)
     SSET_FOR_EACH (manifest, &d->dirty) {
         const struct json *object = delta_old(d, manifest);
         if (object) {
-            char *name = dpctl_policy_record_name(
-                dpctl_manifest_kind(manifest), object);
-            const struct json *record
-                = dpctl_world_record(&d->world, "NetworkPolicy", name);
+            char *key = dpctl_policy_record_key(dpctl_manifest_kind(manifest),
+                                                object);
+            const struct json *record = shash_find_data(&d->world.records,
+                                                        key);
             if (record) {
-                sset_add_and_free(keys, dpctl_record_key_of(record));
+                sset_add(keys, key);
                 delta_each_group(record, note_group, groups);
             }
-            free(name);
+            free(key);
         }
     }
+}
+
+/* Is it the key of a record of such a kind? */
+static bool
+refers_to_groups(const char *key)
+{
+    static const char *const kinds[] = {
+        "NetworkPolicy ", "Egress ", "TrafficControl ",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (!strncmp(key, kinds[i], strlen(kinds[i]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void
@@ -479,7 +493,7 @@ find_gone(struct delta *d)
     }
     dpctl_world_fetch(&d->world);
     SHASH_FOR_EACH (node, &d->world.records) {
-        if (!strncmp(node->name, "NetworkPolicy ", 14) && node->data
+        if (refers_to_groups(node->name) && node->data
             && !sset_contains(&policies, node->name)) {
             delta_each_group(node->data, drop_group, &groups);
         }

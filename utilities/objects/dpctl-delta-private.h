@@ -48,6 +48,8 @@ bool delta_ended(const struct delta *);
 
 /* The name of a Manifest record if 'record_key' is that of one; or NULL. */
 const char *delta_manifest_name(const char *record_key);
+/* A policy, or an Egress or a TrafficControl, whose records refer to groups as
+ * those of policies do. */
 bool delta_is_policy(const struct dpctl_kind *);
 
 /* Adds the objects of these kinds (a set of 1 << enum dpctl_kind_id) that are
@@ -58,7 +60,7 @@ void delta_collect(const struct delta *, bool new, unsigned int kinds,
 void delta_collect_named(const struct delta *, bool new, const struct sset *,
                          struct shash *manifests);
 
-/* Calls 'cb' for each group that a NetworkPolicy record refers to; 'kind' is
+/* Calls 'cb' for each group that such a record refers to; 'kind' is
  * that of the group's record. */
 void delta_each_group(const struct json *policy_record,
                       void (*cb)(const char *kind, const char *group,

@@ -57,7 +57,9 @@ bool
 delta_is_policy(const struct dpctl_kind *kind)
 {
     return (kind->id == DPCTL_K8S_NP || kind->id == DPCTL_ACNP
-            || kind->id == DPCTL_ANNP || dpctl_is_admin_policy(kind));
+            || kind->id == DPCTL_ANNP || dpctl_is_admin_policy(kind)
+            || kind->id == DPCTL_EGRESS
+            || kind->id == DPCTL_TRAFFIC_CONTROL);
 }
 
 static bool
@@ -144,7 +146,8 @@ is_handled(const struct delta *d)
            | 1u << DPCTL_ENDPOINTS | 1u << DPCTL_ENDPOINT_SLICE
            | 1u << DPCTL_K8S_NP | 1u << DPCTL_ACNP | 1u << DPCTL_ANNP
            | 1u << DPCTL_ADMIN_NP | 1u << DPCTL_BASELINE_ADMIN_NP
-           | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP);
+           | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP
+           | 1u << DPCTL_EGRESS | 1u << DPCTL_TRAFFIC_CONTROL);
     size_t n = shash_count(&d->input->manifests);
     const struct shash_node *node;
 

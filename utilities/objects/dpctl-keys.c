@@ -290,6 +290,16 @@ dpctl_each_selection(const struct dpctl_kind *kind,
         if (s.pods || s.namespaces) {
             cb(&s, aux);
         }
+    } else if (kind->id == DPCTL_EGRESS
+               || kind->id == DPCTL_TRAFFIC_CONTROL) {
+        const struct json *applied_to = dpctl_json_member(spec, "appliedTo");
+        struct dpctl_selection s = {
+            .pods = dpctl_json_member(applied_to, "podSelector"),
+            .namespaces = dpctl_json_member(applied_to, "namespaceSelector"),
+        };
+        if (s.pods || s.namespaces) {
+            cb(&s, aux);
+        }
     }
 }
 
@@ -335,6 +345,13 @@ dpctl_group_refs(const struct dpctl_kind *kind, const struct json *object,
                                 &dpctl_kinds[DPCTL_SERVICE],
                                 given ? given : namespace_,
                                 dpctl_json_str(service, "name")));
+        }
+    } else if (kind->id == DPCTL_EGRESS
+               || kind->id == DPCTL_TRAFFIC_CONTROL) {
+        const struct json_array *groups
+            = dpctl_json_array(object, "spec.appliedTo.groups");
+        for (size_t i = 0; i < groups->n; i++) {
+            add_ref(NULL, json_string(groups->elems[i]), refs);
         }
     } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
         add_peer_refs(dpctl_json_array(object, "spec.appliedTo"), namespace_,
@@ -489,6 +506,8 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
     case DPCTL_BASELINE_ADMIN_NP:
     case DPCTL_CLUSTER_GROUP:
     case DPCTL_GROUP:
+    case DPCTL_EGRESS:
+    case DPCTL_TRAFFIC_CONTROL:
         add_policy_keys(kind, object, &keys);
         break;
     case DPCTL_CP_NP: {
@@ -505,8 +524,6 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
     case DPCTL_TIER:
     case DPCTL_CP_ADDRESS_GROUP:
     case DPCTL_CP_APPLIED_TO_GROUP:
-    case DPCTL_EGRESS:
-    case DPCTL_TRAFFIC_CONTROL:
     case DPCTL_N_KINDS:
         break;
     }

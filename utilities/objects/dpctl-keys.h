@@ -15,7 +15,7 @@
  *   EndpointSlice  svc:NAMESPACE/SERVICE
  *   EndpointSlice, Endpoints
  *                  e:ADDRESS                    an endpoint of no known Node
- *   policies and groups of Pods, for each selector
+ *   policies, Egresses, TrafficControls and groups of Pods, for each selector
  *                  s:NAMESPACE:LABEL=VALUE      it needs this label of a Pod,
  *                  t:LABEL=VALUE                or else of a Namespace,
  *                  s:NAMESPACE:*                or else none

@@ -418,6 +418,47 @@ static const struct dpctl_field cp_group_schema[] = {
     F_HEAD, F_SUB("groupMembers", OBJS, 0, cp_member), F_END
 };
 
+/* Antrea's Egress and TrafficControl. */
+
+static const struct dpctl_field applied_to[] = {
+    F_SUB("podSelector", OBJ, 0, selector),
+    F_SUB("namespaceSelector", OBJ, 0, selector), F("groups", STRS), F_END
+};
+
+static const struct dpctl_field egress_spec[] = {
+    F_SUB("appliedTo", OBJ, DPCTL_REQUIRED, applied_to), F("egressIP", IP),
+    F("externalIPPool", STR), F_NOT("egressIPs"), F_NOT("externalIPPools"),
+    F_NOT("bandwidth"), F_END
+};
+static const struct dpctl_field egress_status[] = {
+    F("egressNode", STR), F_END
+};
+static const struct dpctl_field egress_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, egress_spec),
+    F_SUB("status", OBJ, DPCTL_OPEN, egress_status), F_END
+};
+
+static const struct dpctl_field named_port[] = { F_REQ("name", STR), F_END };
+static const struct dpctl_field target_port[] = {
+    F_SUB("ovsInternal", OBJ, 0, named_port),
+    F_SUB("device", OBJ, 0, named_port), F_NOT("geneve"), F_NOT("vxlan"),
+    F_NOT("gre"), F_NOT("erspan"), F_END
+};
+static const struct dpctl_field return_port[] = {
+    F_SUB("ovsInternal", OBJ, 0, named_port),
+    F_SUB("device", OBJ, 0, named_port), F_END
+};
+static const struct dpctl_field tc_spec[] = {
+    F_SUB("appliedTo", OBJ, DPCTL_REQUIRED, applied_to),
+    F_ENUM("direction", DPCTL_REQUIRED, "Ingress,Egress,Both", NULL),
+    F_ENUM("action", DPCTL_REQUIRED, "Mirror,Redirect", NULL),
+    F_SUB("targetPort", OBJ, DPCTL_REQUIRED, target_port),
+    F_SUB("returnPort", OBJ, 0, return_port), F_END
+};
+static const struct dpctl_field tc_schema[] = {
+    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, tc_spec), F_END
+};
+
 /* Kinds. */
 
 #define CRD "crd.antrea.io"
@@ -458,10 +499,10 @@ const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
       "addressgroup,addressgroups", false, cp_group_schema },
     { DPCTL_CP_APPLIED_TO_GROUP, "AppliedToGroup", CP, "v1beta2",
       "appliedtogroup,appliedtogroups", false, cp_group_schema },
-    { DPCTL_EGRESS, "Egress", CRD, "v1beta1,v1alpha2", "egress,egresses",
-      false, NULL },
+    { DPCTL_EGRESS, "Egress", CRD, "v1beta1,v1alpha2", "egress,egresses,eg",
+      false, egress_schema },
     { DPCTL_TRAFFIC_CONTROL, "TrafficControl", CRD, "v1alpha2",
-      "trafficcontrol,trafficcontrols", false, NULL },
+      "trafficcontrol,trafficcontrols,tc", false, tc_schema },
 };
 
 static const char *const record_kinds[][2] = {
@@ -469,7 +510,8 @@ static const char *const record_kinds[][2] = {
     { "PeerNode", "peernodes" }, { "Service", "services" },
     { "NetworkPolicy", "networkpolicies" },
     { "AddressGroup", "addressgroups" },
-    { "AppliedToGroup", "appliedtogroups" }, { "Manifest", "manifests" },
+    { "AppliedToGroup", "appliedtogroups" }, { "Egress", "egresses" },
+    { "TrafficControl", "trafficcontrols" }, { "Manifest", "manifests" },
 };
 
 static bool
@@ -602,11 +644,6 @@ dpctl_kind_identity(const struct json *object)
 char *
 dpctl_kind_check(const struct dpctl_kind *k, const struct json *object)
 {
-    if (!k->schema) {
-        return xasprintf("kind %s is not supported by this version",
-                         k->kind);
-    }
-
     char *error = dpctl_schema_check(object, k->schema, false);
     if (!error) {
         error = dpctl_kind_check_identity(k, object);

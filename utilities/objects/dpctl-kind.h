@@ -39,7 +39,7 @@ enum dpctl_kind_id {
     DPCTL_CP_NP,                /* controlplane.antrea.io. */
     DPCTL_CP_ADDRESS_GROUP,
     DPCTL_CP_APPLIED_TO_GROUP,
-    DPCTL_EGRESS,               /* Known, but not supported: no schema. */
+    DPCTL_EGRESS,
     DPCTL_TRAFFIC_CONTROL,
     DPCTL_N_KINDS
 };

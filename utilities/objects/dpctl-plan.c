@@ -316,7 +316,8 @@ static bool
 is_about_packets(const char *key)
 {
     static const char *const kinds[] = {
-        "Pod ", "Service ", "NetworkPolicy ", "PeerNode ",
+        "Pod ", "Service ", "NetworkPolicy ", "PeerNode ", "Egress ",
+        "TrafficControl ",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {

@@ -373,6 +373,51 @@ check_group_spec(const struct json *spec, const char *own_namespace)
     return error ? error : check_each(spec, "ipBlocks", check_ip_block);
 }
 
+static char *
+check_applied_to(const struct json *spec)
+{
+    const struct json *applied_to = dpctl_json_member(spec, "appliedTo");
+
+    if (!dpctl_json_member(applied_to, "podSelector")
+        && !dpctl_json_member(applied_to, "namespaceSelector")
+        && !dpctl_json_array(applied_to, "groups")->n) {
+        return xstrdup("appliedTo: selects nothing; give a selector or a "
+                       "group");
+    }
+    return prefixed("appliedTo", ".", check_selectors(applied_to));
+}
+
+/* A "targetPort" or "returnPort". */
+static char *
+check_tc_port(const struct json *spec, const char *name)
+{
+    const struct json *port = dpctl_json_member(spec, name);
+
+    return (!dpctl_json_member(port, "ovsInternal")
+            == !dpctl_json_member(port, "device")
+            ? xasprintf("%s: must be either ovsInternal or device", name)
+            : NULL);
+}
+
+static char *
+check_tc_spec(const struct json *spec)
+{
+    bool redirects = !strcmp(dpctl_json_str(spec, "action"), "Redirect");
+    char *error = check_applied_to(spec);
+
+    if (!error) {
+        error = check_tc_port(spec, "targetPort");
+    }
+    if (!error && dpctl_json_member(spec, "returnPort")) {
+        error = (redirects ? check_tc_port(spec, "returnPort")
+                 : xstrdup("returnPort: goes with the action Redirect only"));
+    } else if (!error && redirects) {
+        error = xstrdup("returnPort: is missing: what is redirected must "
+                        "come back");
+    }
+    return error;
+}
+
 char *
 dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
 {
@@ -398,6 +443,10 @@ dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
     case DPCTL_CLUSTER_GROUP:
     case DPCTL_GROUP:
         return prefixed("spec", ".", check_group_spec(spec, namespace_));
+    case DPCTL_EGRESS:
+        return prefixed("spec", ".", check_applied_to(spec));
+    case DPCTL_TRAFFIC_CONTROL:
+        return prefixed("spec", ".", check_tc_spec(spec));
     default:
         return NULL;
     }

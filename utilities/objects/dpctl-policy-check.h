@@ -3,8 +3,8 @@
 #ifndef DPCTL_POLICY_CHECK_H
 #define DPCTL_POLICY_CHECK_H 1
 
-/* What a schema can't say about policies, Tiers and groups: members that exclude each
- * other or belong together.  The object follows its schema already.  Returns
+/* What a schema can't say about policies, Tiers, groups, Egresses and
+ * TrafficControls: members that exclude each other or belong together.  The object follows its schema already.  Returns
  * NULL or a malloc()ed "path.of.field: what is wrong". */
 
 #include "dpctl-kind.h"

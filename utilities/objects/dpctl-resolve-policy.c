@@ -344,6 +344,21 @@ resolve_applied_to(struct resolver *r, const struct policy *p,
     return error;
 }
 
+char *
+resolver_applied_to(struct resolver *r, const char *title, const char *field,
+                    const struct json_array *peers, struct json **groups)
+{
+    const struct policy p = { .title = title };
+    struct group_list list = { .groups = NULL };
+    char *error = resolve_applied_to(r, &p, field, peers, &list);
+
+    if (!error) {
+        *groups = group_list_names(r, &list, resolver_applied_to_group);
+    }
+    free(list.groups);
+    return error;
+}
+
 static struct json *
 peers_to_json(struct resolver *r, const struct policy *p,
               const struct peers *peers, const struct group_list *groups)
@@ -883,6 +898,10 @@ dpctl_policy_record_name(const struct dpctl_kind *kind,
 {
     const struct json *source = dpctl_json_member(object, "sourceRef");
     bool is_cp = kind->id == DPCTL_CP_NP;
+
+    if (kind->id == DPCTL_EGRESS || kind->id == DPCTL_TRAFFIC_CONTROL) {
+        return xstrdup(dpctl_json_str(object, "metadata.name"));
+    }
     const char *namespace_ = (is_cp ? dpctl_json_str(source, "namespace")
                               : dpctl_json_str(object, "metadata.namespace"));
     bool namespaced = namespace_ && namespace_[0];

@@ -84,6 +84,12 @@ const char *resolver_address_group(struct resolver *,
 const char *resolver_applied_to_group(struct resolver *,
                                       const struct pod_group *);
 
+/* Sets '*groups' to the names of the AppliedToGroups, which it makes, of a list
+ * of peers of an object of the whole cluster. */
+char *resolver_applied_to(struct resolver *, const char *title,
+                          const char *field, const struct json_array *peers,
+                          struct json **groups);
+
 /* The number of the Pod's port of that name and protocol; 0 if none. */
 int resolver_named_port(const struct resolved_pod *, const char *name,
                         const char *protocol);
@@ -95,6 +101,7 @@ char *resolve_pods(struct resolver *);      /* Fills r->pods. */
 char *resolve_pod_records(struct resolver *);
 char *resolve_services(struct resolver *);
 char *resolve_policies(struct resolver *);
+char *resolve_applied(struct resolver *);
 char *resolve_controlplane(struct resolver *);
 
 #endif /* dpctl-resolve-private.h */

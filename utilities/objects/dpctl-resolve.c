@@ -478,6 +478,7 @@ dpctl_resolve(const struct shash *manifests, const struct dpctl_env *env,
         { resolve_pod_records, DPCTL_PARTS_PODS },
         { resolve_services, DPCTL_PARTS_SERVICES },
         { resolve_policies, DPCTL_PARTS_POLICIES },
+        { resolve_applied, DPCTL_PARTS_POLICIES },
         { resolve_controlplane, DPCTL_PARTS_CONTROLPLANE },
     };
     unsigned int wanted = env->parts ? env->parts : UINT_MAX;

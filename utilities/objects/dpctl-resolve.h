@@ -30,6 +30,9 @@
  *     A rule whose peers depend on the Namespace that it is applied to becomes
  *     one for each Namespace with such Pods on this node.  AdminNetworkPolicies
  *     are read as ClusterNetworkPolicies (dpctl-admin.h).
+ *   - An Egress with an IPv4 address and a TrafficControl become records of
+ *     these kinds, with their AppliedToGroups.  A port is named as "ovsInternal"
+ *     or "device", which makes no difference.
  *   - Objects of Antrea's controlplane API are taken as they are.
  *
  * Cost: distinct selectors times Pods.
@@ -106,9 +109,13 @@ struct dpctl_env {
 char *dpctl_resolve(const struct shash *manifests, const struct dpctl_env *,
                     struct shash *records);
 
-/* The name of the NetworkPolicy record that a policy becomes. */
+/* The kind, the name and the key of the record that a policy, an Egress or a
+ * TrafficControl becomes. */
+const char *dpctl_policy_record_kind(const struct dpctl_kind *);
 char *dpctl_policy_record_name(const struct dpctl_kind *,
                                const struct json *object);
+char *dpctl_policy_record_key(const struct dpctl_kind *,
+                              const struct json *object);
 
 /* Frees the records too. */
 void dpctl_records_destroy(struct shash *records);

@@ -454,6 +454,52 @@ format_endpoints(const struct json *stats, struct ds *s)
     put_table(s, &t);
 }
 
+static void
+format_egresses(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "EGRESS-IP", "NODE", "SESSIONS", "PACKETS", "BYTES"
+    };
+    const struct json_array *egresses = dpctl_json_array(stats, "egresses");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0x1c;
+    for (size_t i = 0; i < egresses->n; i++) {
+        const struct json *egress = egresses->elems[i];
+
+        dpctl_table_add(&t, text_cell(egress, "egress_ip"));
+        dpctl_table_add(&t, text_cell(egress, "node"));
+        dpctl_table_add(&t, count_cell(egress, "sessions"));
+        dpctl_table_add(&t, count_cell(egress, "packets"));
+        dpctl_table_add(&t, count_cell(egress, "bytes"));
+    }
+    put_table(s, &t);
+}
+
+static void
+format_traffic_controls(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "TRAFFIC-CONTROL", "ACTION", "PORT", "PACKETS", "BYTES"
+    };
+    const struct json_array *tcs = dpctl_json_array(stats, "traffic_controls");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0x18;
+    for (size_t i = 0; i < tcs->n; i++) {
+        const struct json *tc = tcs->elems[i];
+
+        dpctl_table_add(&t, text_cell(tc, "traffic_control"));
+        dpctl_table_add(&t, text_cell(tc, "action"));
+        dpctl_table_add(&t, text_cell(tc, "port"));
+        dpctl_table_add(&t, count_cell(tc, "packets"));
+        dpctl_table_add(&t, count_cell(tc, "bytes"));
+    }
+    put_table(s, &t);
+}
+
 void
 dpctl_stats_format(const struct json *stats, struct ds *s)
 {
@@ -473,6 +519,8 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
         format_rules(stats, s);
         format_services(stats, s);
         format_endpoints(stats, s);
+        format_egresses(stats, s);
+        format_traffic_controls(stats, s);
     }
 }
 

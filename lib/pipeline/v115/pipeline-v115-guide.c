@@ -114,6 +114,7 @@ static const struct adp_guide_words words[] = {
     FIELD(VLANIDField, NUMBER, NULL, "the VLAN")
     FIELD(TrafficControlTargetOFPortField, OFPORT, NULL,
           "the port to mirror or redirect to")
+    FIELD(SNATIPMarkField, NUMBER, NULL, "which of the Node's egress IPs")
     FIELD(ConnSourceCTMarkField, NUMBER, NULL,
           "where the connection comes from")
     FIELD(IngressRuleCTLabel, RULE, NULL, "the ingress rule")

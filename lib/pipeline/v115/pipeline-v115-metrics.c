@@ -19,6 +19,7 @@ enum {
 const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES] = {
     ADP_V115_SessionAffinity, ADP_V115_ServiceLB,
     ADP_V115_EgressMetric, ADP_V115_IngressMetric,
+    ADP_V115_EgressMark, ADP_V115_TrafficControl,
 };
 
 /* Is this the metric of packets after the first ones of a connection? */
@@ -65,6 +66,13 @@ adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                 ? ADP_METRIC_SERVICE : ADP_METRIC_NONE);
     case ADP_V115_SessionAffinity:
         return (category == ADP_V115_COOKIE_SERVICE ? ADP_METRIC_AFFINITY
+                : ADP_METRIC_NONE);
+    case ADP_V115_EgressMark:
+        return (category != ADP_V115_COOKIE_EGRESS ? ADP_METRIC_NONE
+                : MINIFLOW_GET_U8(&match->mask->masks, ct_state) & CS_NEW
+                ? ADP_METRIC_APPLIED_FIRST : ADP_METRIC_APPLIED);
+    case ADP_V115_TrafficControl:
+        return (category == ADP_V115_COOKIE_POD ? ADP_METRIC_APPLIED
                 : ADP_METRIC_NONE);
     default:
         return ADP_METRIC_NONE;

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "packets.h"
+#include "pipeline-applied.h"
 #include "pipeline-guide.h"
 #include "util.h"
 
@@ -414,6 +415,7 @@ generate(struct adp_generator *g)
         adp_gen_for_each(g, ADP_KIND_POD, adp_v115_generate_pod);
         adp_gen_for_each(g, ADP_KIND_SERVICE, adp_v115_generate_service);
         adp_v115_generate_policies(g);
+        adp_applied_generate(g, &adp_v115_parts);
     }
 }
 

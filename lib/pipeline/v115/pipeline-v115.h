@@ -9,10 +9,13 @@
  * pipeline-v115.c            tables, static flows, Nodes and Pods
  * pipeline-v115-service.c    Services
  * pipeline-v115-policy.c     policies
+ * pipeline-v115-applied.c    Egresses and TrafficControls
  * pipeline-v115-metrics.c    which flows count what
  */
 
 #include "pipeline-gen.h"
+
+struct adp_applied;
 
 extern const struct adp_pipeline adp_pipeline_v115;
 
@@ -41,10 +44,15 @@ void adp_v115_generate_peer_node(struct adp_generator *,
 void adp_v115_generate_pod(struct adp_generator *, const struct adp_record *);
 void adp_v115_generate_service(struct adp_generator *,
                                const struct adp_record *);
+void adp_v115_generate_applied(struct adp_generator *,
+                               const struct adp_applied *);
+void adp_v115_generate_applied_to_pod(struct adp_generator *,
+                                      const struct adp_applied *,
+                                      const struct adp_pod *);
 void adp_v115_generate_policies(struct adp_generator *);
 
 /* For struct adp_pipeline. */
-#define ADP_V115_N_METRIC_TABLES 4
+#define ADP_V115_N_METRIC_TABLES 6
 extern const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES];
 enum adp_flow_metric adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                                           const struct minimatch *,

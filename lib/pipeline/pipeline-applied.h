@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_APPLIED_H
+#define ADP_PIPELINE_APPLIED_H 1
+
+/* What applies to Pods and is no policy: Egresses and TrafficControls.
+ *
+ * Each has flows of its own, and flows for each of the Pods of this Node that
+ * it applies to.  Of several of one kind that apply to a Pod the first by name
+ * has the Pod.
+ *
+ * A TrafficControl has an ID, and an egress IP one, which is that of all
+ * Egresses with this address.  An egress IP of this Node has a mark as well, of
+ * which there are ADP_MAX_EGRESS_MARKS.
+ *
+ * Thread-safety: as the model.
+ */
+
+#include "pipeline-gen.h"
+
+struct adp_pipeline_parts;
+
+struct adp_applied {
+    const struct adp_record *record;
+    uint32_t id;                /* The object of its flows' cookies. */
+    uint32_t mark;              /* Of an Egress; 0: not of this Node. */
+};
+
+/* The kinds, in the order in which their records get IDs. */
+#define ADP_APPLIED_KINDS { ADP_KIND_EGRESS, ADP_KIND_TRAFFIC_CONTROL }
+#define ADP_N_APPLIED_KINDS 2
+extern const enum adp_kind adp_applied_kinds[ADP_N_APPLIED_KINDS];
+
+/* Sets the ID and the mark.  Without one left notes an error. */
+void adp_applied_assign(struct adp_generator *, struct adp_applied *);
+
+/* Adds the flows of all of them. */
+void adp_applied_generate(struct adp_generator *,
+                          const struct adp_pipeline_parts *);
+
+/* Is the address on this Node? */
+bool adp_egress_is_local(const struct adp_generator *,
+                         const struct adp_egress *);
+
+#endif /* pipeline-applied.h */
