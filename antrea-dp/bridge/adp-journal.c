@@ -246,10 +246,11 @@ journal_read_group(struct adp_bridge *b, uint32_t group_id,
     struct ofgroup *group = ofproto_group_lookup(&b->dpif.up, group_id,
                                                  version, true);
     if (group) {
-        struct adp_group *compiled = adp_group_create(group_id, group->type,
-                                                      &group->buckets,
-                                                      &group->props, group,
-                                                      release_group);
+        const struct adp_program *program
+            = ovsrcu_get_protected(struct adp_program *, &b->program);
+        struct adp_group *compiled = adp_group_create(
+            group_id, group->type, &group->buckets, &group->props,
+            adp_program_get_group(program, group_id), group, release_group);
         adp_delta_set_group(b->own->journal, compiled);
         adp_group_unref(compiled);
     } else {

@@ -4,10 +4,13 @@
  *
  * Each bucket has its own order in which it wants slots, a permutation of all
  * of them.  Buckets take turns, the heavier ones more often, and take the
- * first slot on their list that is still free, until all are taken.  When a
- * bucket goes, the others take over what it had and keep nearly all of their
- * own, provided that the number of slots stays: it only depends on the order
- * of magnitude of the number of buckets. */
+ * first slot on their list that is still free, until all have their share.
+ *
+ * A group that takes another's place begins with the other's slots: who has
+ * more than its share of them gives up what those want first who have less,
+ * and nothing else changes hands.  The number of slots follows the number of
+ * buckets in steps by four, so that a larger table can begin as copies of the
+ * smaller one. */
 
 #include <config.h>
 #include "adp-rules.h"
@@ -21,30 +24,43 @@
  * each keep the shares even to 3 %, less than what chance makes of them with
  * 1,000 connections for each. */
 #define SLOTS_PER_BUCKET 32
-static const uint32_t slot_counts[] = {
-    1021, 4093, 16381, 65521, 262139, 1048573, 4194301,
-};
+enum { MIN_SLOTS = 1 << 10, MAX_SLOTS = 1 << 22 };
+
+/* How many times the slots that it needs a group keeps when buckets leave: to
+ * go back to fewer moves nearly everybody. */
+#define MAX_SPARE_SLOTS 16
 
 static uint32_t
-choose_n_slots(size_t n_buckets)
+choose_n_slots(size_t n_buckets, const struct adp_group *old)
 {
-    size_t i = 0;
+    uint32_t n_slots = MIN_SLOTS;
 
-    while (i < ARRAY_SIZE(slot_counts) - 1
-           && slot_counts[i] < n_buckets * SLOTS_PER_BUCKET) {
-        i++;
+    while (n_slots < MAX_SLOTS && n_slots < n_buckets * SLOTS_PER_BUCKET) {
+        n_slots *= 4;
     }
-    return slot_counts[i];
+    return (old && old->n_slots > n_slots
+            && old->n_slots <= n_slots * MAX_SPARE_SLOTS
+            ? old->n_slots : n_slots);
 }
 
 /* A bucket on its way through the slots. */
 struct taker {
     uint32_t bucket;            /* Index. */
-    uint32_t identity;          /* Hash of the actions. */
+    uint32_t identity;          /* The bucket's. */
     uint32_t next;              /* The slot that it wants next. */
-    uint32_t skip;              /* Then this further, modulo n_slots. */
+    uint32_t skip;              /* Then this further, modulo n_slots: odd. */
     uint32_t weight;
     uint32_t credit;            /* A slot costs as much as the top weight. */
+    uint32_t share;             /* How many slots it is due, */
+    uint32_t n_had;             /* and how many it has. */
+};
+
+struct takers {
+    struct taker *takers;       /* In an order that doesn't depend on that of
+                                 * the buckets. */
+    size_t n;
+    uint32_t top_weight;
+    uint32_t *by_bucket;        /* Index in 'takers', of those with weight. */
 };
 
 /* The text of the actions, since their binary form has pointers in it. */
@@ -71,36 +87,90 @@ compare_takers(const void *a_, const void *b_)
             : a->bucket < b->bucket ? -1 : a->bucket > b->bucket);
 }
 
-/* Returns the takers for the buckets that have a weight, in an order that
- * doesn't depend on the order of the buckets. */
-static struct taker *
-create_takers(const struct adp_group *group, uint32_t n_slots, size_t *n)
+/* The buckets of 'group' that have a weight. */
+static void
+takers_init(struct takers *ts, const struct adp_group *group)
 {
-    struct taker *takers = xmalloc(group->n_buckets * sizeof *takers);
-    uint32_t n_same = 0;
-
-    *n = 0;
+    *ts = (struct takers) {
+        .takers = xmalloc(group->n_buckets * sizeof *ts->takers),
+        .by_bucket = xmalloc(group->n_buckets * sizeof *ts->by_bucket),
+    };
     for (size_t i = 0; i < group->n_buckets; i++) {
         const struct adp_bucket *bucket = &group->buckets[i];
 
         if (bucket->weight) {
-            takers[(*n)++] = (struct taker) {
+            ts->takers[ts->n++] = (struct taker) {
                 .bucket = i,
-                .identity = hash_actions(&bucket->ops),
+                .identity = bucket->identity,
                 .weight = bucket->weight,
             };
+            ts->top_weight = MAX(ts->top_weight, bucket->weight);
         }
     }
-    qsort(takers, *n, sizeof *takers, compare_takers);
-
-    for (size_t i = 0; i < *n; i++) {
-        struct taker *t = &takers[i];
-
-        n_same = i && t->identity == takers[i - 1].identity ? n_same + 1 : 0;
-        t->next = hash_2words(t->identity, n_same) % n_slots;
-        t->skip = hash_2words(n_same, t->identity) % (n_slots - 1) + 1;
+    qsort(ts->takers, ts->n, sizeof *ts->takers, compare_takers);
+    for (size_t i = 0; i < ts->n; i++) {
+        ts->by_bucket[ts->takers[i].bucket] = i;
     }
-    return takers;
+}
+
+static void
+takers_uninit(struct takers *ts)
+{
+    free(ts->takers);
+    free(ts->by_bucket);
+}
+
+/* What each wants, and in which order. */
+static void
+takers_set_order(struct takers *ts, uint32_t n_slots)
+{
+    uint32_t n_same = 0;
+
+    for (size_t i = 0; i < ts->n; i++) {
+        struct taker *t = &ts->takers[i];
+
+        n_same = (i && t->identity == ts->takers[i - 1].identity
+                  ? n_same + 1 : 0);
+        t->next = hash_2words(t->identity, n_same) & (n_slots - 1);
+        t->skip = (hash_2words(n_same, t->identity) & (n_slots - 1)) | 1;
+    }
+}
+
+/* Everybody has a turn in the first round, however light. */
+static void
+takers_begin_turns(struct takers *ts)
+{
+    for (size_t i = 0; i < ts->n; i++) {
+        ts->takers[i].credit = ts->top_weight - ts->takers[i].weight;
+    }
+}
+
+/* Is it the taker's turn in this round? */
+static bool
+taker_has_turn(struct taker *t, uint32_t top_weight)
+{
+    t->credit += t->weight;
+    if (t->credit < top_weight) {
+        return false;
+    }
+    t->credit -= top_weight;
+    return true;
+}
+
+static void
+takers_set_shares(struct takers *ts, uint32_t n_slots)
+{
+    takers_begin_turns(ts);
+    while (n_slots) {
+        for (size_t i = 0; i < ts->n && n_slots; i++) {
+            struct taker *t = &ts->takers[i];
+
+            if (taker_has_turn(t, ts->top_weight)) {
+                t->share++;
+                n_slots--;
+            }
+        }
+    }
 }
 
 static size_t
@@ -109,12 +179,11 @@ slots_size(const struct adp_group *group)
     return group->n_slots * adp_group_slot_size(group);
 }
 
-static bool
-slot_is_free(const struct adp_group *group, size_t slot)
+static uint32_t
+free_slot(const struct adp_group *group)
 {
     return (adp_group_slot_size(group) == sizeof(uint16_t)
-            ? group->narrow_slots[slot] == UINT16_MAX
-            : group->wide_slots[slot] == UINT32_MAX);
+            ? UINT16_MAX : UINT32_MAX);
 }
 
 static void
@@ -127,54 +196,111 @@ slot_set(struct adp_group *group, size_t slot, uint32_t bucket)
     }
 }
 
-static void
-fill_slots(struct adp_group *group, struct taker *takers, size_t n)
+/* The buckets of 'ts' that are, under other numbers, buckets of 'old'. */
+static uint32_t *
+map_old_buckets(const struct takers *ts, const struct adp_group *old)
 {
-    size_t n_slots = group->n_slots;
-    uint32_t top_weight = 0;
-    size_t n_free = n_slots;
+    uint32_t *map = xmalloc(old->n_buckets * sizeof *map);
+    struct takers olds;
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        top_weight = MAX(top_weight, takers[i].weight);
+    memset(map, 0xff, old->n_buckets * sizeof *map);
+    takers_init(&olds, old);
+    for (size_t j = 0; j < olds.n; j++) {
+        while (i < ts->n
+               && ts->takers[i].identity < olds.takers[j].identity) {
+            i++;
+        }
+        if (i < ts->n && ts->takers[i].identity == olds.takers[j].identity) {
+            map[olds.takers[j].bucket] = ts->takers[i++].bucket;
+        }
     }
-    /* Everybody gets one slot in the first round, however light. */
-    for (size_t i = 0; i < n; i++) {
-        takers[i].credit = top_weight - takers[i].weight;
+    takers_uninit(&olds);
+    return map;
+}
+
+/* Gives buckets that were there before the slots that they had. */
+static void
+copy_slots(struct adp_group *group, struct takers *ts,
+           const struct adp_group *old)
+{
+    uint32_t *map = map_old_buckets(ts, old);
+
+    for (size_t i = 0; i < group->n_slots; i++) {
+        uint32_t bucket = map[adp_group_slot(old, i & (old->n_slots - 1))];
+
+        if (bucket != UINT32_MAX) {
+            slot_set(group, i, bucket);
+            ts->takers[ts->by_bucket[bucket]].n_had++;
+        }
     }
+    free(map);
+}
 
-    memset(group->narrow_slots, 0xff, slots_size(group));
-    while (n_free) {
-        for (size_t i = 0; i < n && n_free; i++) {
-            struct taker *t = &takers[i];
+/* The slot that 't' wants most among those that are free or somebody has beyond
+ * his share.  Who gave up what he had too much never has too much again, so
+ * slots that were passed by need no second look. */
+static void
+take_slot(struct adp_group *group, struct takers *ts, struct taker *t)
+{
+    for (;;) {
+        uint32_t bucket = adp_group_slot(group, t->next);
+        struct taker *owner = (bucket == free_slot(group) ? NULL
+                               : &ts->takers[ts->by_bucket[bucket]]);
 
-            t->credit += t->weight;
-            if (t->credit < top_weight) {
-                continue;
-            }
-            t->credit -= top_weight;
-            while (!slot_is_free(group, t->next)) {
-                t->next += t->skip;
-                t->next -= t->next >= n_slots ? n_slots : 0;
+        if (!owner || owner->n_had > owner->share) {
+            if (owner) {
+                owner->n_had--;
             }
             slot_set(group, t->next, t->bucket);
-            n_free--;
+            t->n_had++;
+            return;
+        }
+        t->next = (t->next + t->skip) & (group->n_slots - 1);
+    }
+}
+
+static void
+fill_slots(struct adp_group *group, struct takers *ts)
+{
+    uint32_t n_lacking = 0;
+
+    for (size_t i = 0; i < ts->n; i++) {
+        const struct taker *t = &ts->takers[i];
+
+        n_lacking += t->share > t->n_had ? t->share - t->n_had : 0;
+    }
+    takers_begin_turns(ts);
+    while (n_lacking) {
+        for (size_t i = 0; i < ts->n && n_lacking; i++) {
+            struct taker *t = &ts->takers[i];
+
+            if (taker_has_turn(t, ts->top_weight) && t->n_had < t->share) {
+                take_slot(group, ts, t);
+                n_lacking--;
+            }
         }
     }
 }
 
 static void
-group_init_slots(struct adp_group *group)
+group_init_slots(struct adp_group *group, const struct adp_group *old)
 {
-    uint32_t n_slots = choose_n_slots(group->n_buckets);
-    size_t n;
-    struct taker *takers = create_takers(group, n_slots, &n);
+    struct takers ts;
 
-    if (n) {
-        group->n_slots = n_slots;
+    takers_init(&ts, group);
+    if (ts.n) {
+        group->n_slots = choose_n_slots(group->n_buckets, old);
         group->narrow_slots = xmalloc(slots_size(group));
-        fill_slots(group, takers, n);
+        memset(group->narrow_slots, 0xff, slots_size(group));
+        takers_set_order(&ts, group->n_slots);
+        takers_set_shares(&ts, group->n_slots);
+        if (old && old->n_slots && old->n_slots <= group->n_slots) {
+            copy_slots(group, &ts, old);
+        }
+        fill_slots(group, &ts);
     }
-    free(takers);
+    takers_uninit(&ts);
 }
 
 /* Stock does if 256 hash values suffice to give the lightest bucket one. */
@@ -208,13 +334,17 @@ bucket_init(struct adp_bucket *bucket, struct adp_group *group,
         .source = CONST_CAST(struct ofputil_bucket *, src),
     };
     adp_op_list_init_set(&bucket->ops, src->ofpacts, src->ofpacts_len);
+    if (group->type == OFPGT11_SELECT) {
+        bucket->identity = hash_actions(&bucket->ops);
+    }
     adp_counters_init(&bucket->counters, ADP_COUNTED_BUCKET);
 }
 
 struct adp_group *
 adp_group_create(uint32_t group_id, uint8_t type,
                  const struct ovs_list *ofputil_buckets,
-                 const struct ofputil_group_props *props, void *owner,
+                 const struct ofputil_group_props *props,
+                 const struct adp_group *old, void *owner,
                  void (*owner_free)(void *))
 {
     struct adp_group *group = xzalloc(sizeof *group);
@@ -239,7 +369,7 @@ adp_group_create(uint32_t group_id, uint8_t type,
         adp_group_hash_init(&group->hash, group_id, props);
         group->reads |= adp_group_hash_reads(&group->hash);
         if (adp_group_hash_is_by_slots(&group->hash)) {
-            group_init_slots(group);
+            group_init_slots(group, old);
             group->takes_pass = takes_pass(group);
         }
     }

@@ -99,6 +99,7 @@ struct adp_bucket {
                                  * from: the caller's, as 'owner' is. */
     ofp_port_t watch_port;      /* OFPP_ANY if none. */
     uint32_t watch_group;       /* OFPG_ANY if none. */
+    uint32_t identity;          /* select: hash of the actions. */
     struct adp_op_list ops;
     struct adp_counters counters;
 };
@@ -117,7 +118,8 @@ struct adp_group {
         uint16_t *narrow_slots; /* Up to ADP_MAX_NARROW_BUCKETS. */
         uint32_t *wide_slots;
     };
-    size_t n_slots;             /* Prime, or 0 if no bucket has a weight. */
+    size_t n_slots;             /* A power of 4, or 0 if no bucket has a
+                                 * weight. */
     bool watches;               /* A bucket watches a port or a group. */
     bool takes_pass;            /* Stock has the datapath hash the packet for
                                  * it, and begins another pass. */
@@ -128,16 +130,20 @@ struct adp_group {
     void (*owner_free)(void *owner);
 };
 
-/* 'props' may be NULL: none.
+/* 'props' may be NULL: none.  'old' is the group whose place this one takes, or
+ * NULL: it is only read.
  *
  * The n_slots of a "select" group for 'n' buckets and the bucket for a packet
  * are decided once, here: a slot table in the manner of Maglev (Eisenbud et
  * al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI
- * 2016), with weights.  A bucket is known by its actions, not by its number,
- * so that buckets keep their slots when others come and go. */
+ * 2016), with weights.  A bucket is known by its actions, not by its number, so
+ * that buckets keep what they had in 'old': when one of N equal ones comes or
+ * goes, 1/N of all slots change hands.  Without 'old' the slots depend on the
+ * buckets alone, and are the same in any daemon. */
 struct adp_group *adp_group_create(uint32_t group_id, uint8_t type,
                                    const struct ovs_list *ofputil_buckets,
                                    const struct ofputil_group_props *props,
+                                   const struct adp_group *old,
                                    void *owner, void (*owner_free)(void *));
 #define ADP_MAX_NARROW_BUCKETS UINT16_MAX
 

@@ -310,7 +310,7 @@ make_groups(void)
     struct adp_group *groups[N];
     for (int i = 0; i < N; i++) {
         groups[i] = adp_group_create(i, OFPGT11_SELECT, &buckets, NULL, NULL,
-                                     NULL);
+                                     NULL, NULL);
     }
     printf("a group of %d endpoints: %.0f us to make, %"PRIuSIZE" bytes\n",
            N_BUCKETS, ms_since(start) * 1000 / N,

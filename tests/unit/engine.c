@@ -270,7 +270,8 @@ engine_add_flows(struct engine *e, const char *text_)
 }
 
 static struct adp_group *
-parse_group(const char *text, const struct ofputil_table_map *tables)
+parse_group(const char *text, const struct adp_program *program,
+            const struct ofputil_table_map *tables)
 {
     enum ofputil_protocol usable_protocols;
     struct ofputil_group_mod gm;
@@ -279,7 +280,9 @@ parse_group(const char *text, const struct ofputil_table_map *tables)
     check_error(parse_ofp_group_mod_str(&gm, OFPGC15_ADD, text, NULL, tables,
                                         &usable_protocols), text);
     group = adp_group_create(gm.group_id, gm.type, &gm.buckets, &gm.props,
-                             NULL, NULL);
+                             (program
+                              ? adp_program_get_group(program, gm.group_id)
+                              : NULL), NULL, NULL);
     ofputil_uninit_group_mod(&gm);
     return group;
 }
@@ -287,7 +290,7 @@ parse_group(const char *text, const struct ofputil_table_map *tables)
 struct adp_group *
 engine_parse_group(const char *text)
 {
-    return parse_group(text, NULL);
+    return parse_group(text, NULL, NULL);
 }
 
 void
@@ -298,7 +301,7 @@ engine_add_flow_set(struct engine *e, const struct adp_flow_set *set,
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, &set->groups) {
-        struct adp_group *group = parse_group(node->name, tables);
+        struct adp_group *group = parse_group(node->name, e->program, tables);
 
         adp_delta_set_group(delta, group);
         adp_group_unref(group);
@@ -316,7 +319,7 @@ void
 engine_add_group(struct engine *e, const char *text)
 {
     struct adp_delta *delta = adp_delta_create();
-    struct adp_group *group = engine_parse_group(text);
+    struct adp_group *group = parse_group(text, e->program, NULL);
 
     adp_delta_set_group(delta, group);
     adp_group_unref(group);

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include "engine.h"
+#include "hash.h"
 #include "packets.h"
 #include "test-run.h"
 #include "util.h"
@@ -144,7 +145,7 @@ START_TEST(test_slots_of_many_buckets)
         }
         ck_assert_uint_ge(least, 32);
         ck_assert_uint_le(most, least + 1);
-        ck_assert_uint_le(group->n_slots, MAX(1021, 32 * 4 * ns[i]));
+        ck_assert_uint_le(group->n_slots, MAX(1024, 32 * 4 * ns[i]));
         adp_group_unref(group);
         free(counts);
         ds_destroy(&s);
@@ -194,39 +195,136 @@ START_TEST(test_ports_count)
 }
 END_TEST
 
-/* When a bucket goes, its connections move, and hardly any other. */
-START_TEST(test_stickiness)
+/* How many of the choices for 'n' hashes differ between the groups, which both
+ * know the buckets by number. */
+static size_t
+count_moved(const struct adp_group *a, const struct adp_group *b, uint32_t n)
 {
-    enum { N_CONNS = 10000, N = 8 };
-    static int before[N_CONNS];
-    int weights[N] = { 100, 100, 100, 100, 100, 100, 100, 100 };
-    int n_moved = 0, n_others = 0;
+    size_t n_moved = 0;
 
-    add_flows();
-    add_select_group(weights, N);
-    for (int i = 0; i < N_CONNS; i++) {
-        before[i] = bucket_of(i);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t hash = hash_int(i, 0);
+        uint32_t x = adp_group_slot(a, hash % a->n_slots);
+        uint32_t y = adp_group_slot(b, hash % b->n_slots);
+
+        n_moved += a->buckets[x].bucket_id != b->buckets[y].bucket_id;
     }
+    return n_moved;
+}
 
-    weights[3] = -1;
-    add_select_group(weights, N);
-    for (int i = 0; i < N_CONNS; i++) {
-        int bucket = bucket_of(i);
+/* Sets group 1 to 'n' buckets, of which 'heavy' has twice the others' weight
+ * and 'none' isn't there, and returns a reference to it. */
+static struct adp_group *
+set_buckets(size_t n, size_t heavy, size_t none)
+{
+    int *weights = xmalloc(n * sizeof *weights);
 
-        ck_assert_int_ne(bucket, 3);
-        if (before[i] != 3) {
-            n_others++;
-            n_moved += bucket != before[i];
+    for (size_t i = 0; i < n; i++) {
+        weights[i] = i == none ? -1 : i == heavy ? 200 : 100;
+    }
+    add_select_group(weights, n);
+    free(weights);
+    return adp_group_ref(adp_program_get_group(e->program, 1));
+}
+
+/* Its shares are those of the weights, to a slot. */
+static void
+check_shares(const struct adp_group *group)
+{
+    size_t *counts = xcalloc(group->n_buckets, sizeof *counts);
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < group->n_slots; i++) {
+        counts[adp_group_slot(group, i)]++;
+    }
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        total += group->buckets[i].weight;
+    }
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        uint64_t due = group->n_slots * (uint64_t) group->buckets[i].weight;
+
+        ck_assert_uint_ge((counts[i] + 1) * total, due);
+        ck_assert_uint_le(counts[i] * total, due + 2 * total);
+    }
+    free(counts);
+}
+
+/* When one of N buckets goes or comes, 1/N of the clients' choices move; when
+ * the slots must become more for it, too. */
+START_TEST(test_moves)
+{
+    enum { N_CLIENTS = 200000 };
+    static const size_t ns[] = { 2, 3, 5, 8, 16, 31, 32, 33, 100, 128, 129,
+                                 500 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ns); i++) {
+        size_t n = ns[i];
+        struct adp_group *with, *without, *again;
+        size_t gone, come;
+
+        with = set_buckets(n, SIZE_MAX, SIZE_MAX);
+        without = set_buckets(n, SIZE_MAX, n / 2);
+        again = set_buckets(n, SIZE_MAX, SIZE_MAX);
+        gone = count_moved(with, without, N_CLIENTS);
+        come = count_moved(without, again, N_CLIENTS);
+        ck_assert_uint_le(gone * n * 5, N_CLIENTS * 6);
+        ck_assert_uint_le(come * n * 5, N_CLIENTS * 6);
+        ck_assert_uint_ge(come * n * 5, N_CLIENTS * 4);
+        check_shares(with);
+        check_shares(without);
+        check_shares(again);
+        adp_group_unref(with);
+        adp_group_unref(without);
+        adp_group_unref(again);
+    }
+}
+END_TEST
+
+/* A bucket that becomes heavier takes what it is due, and no others' choices
+ * move. */
+START_TEST(test_moves_by_weight)
+{
+    enum { N_CLIENTS = 100000 };
+    struct adp_group *equal = set_buckets(9, SIZE_MAX, SIZE_MAX);
+    struct adp_group *heavy = set_buckets(9, 4, SIZE_MAX);
+    size_t n_moved = count_moved(equal, heavy, N_CLIENTS);
+
+    /* From 1/9 to 2/10. */
+    ck_assert_uint_ge(n_moved, N_CLIENTS * 8 / 100);
+    ck_assert_uint_le(n_moved, N_CLIENTS * 10 / 100);
+    check_shares(heavy);
+    adp_group_unref(equal);
+    adp_group_unref(heavy);
+}
+END_TEST
+
+/* Over many changes the shares stay exact, each change moves no more than it
+ * must, and a group that became small gives its memory back. */
+START_TEST(test_moves_in_a_row)
+{
+    enum { N_CLIENTS = 20000, MAX = 300 };
+    struct adp_group *group = set_buckets(MAX, SIZE_MAX, SIZE_MAX);
+
+    ck_assert_uint_eq(group->n_slots, 16384);
+    for (size_t n = MAX - 1; n > 0; n--) {
+        struct adp_group *next = set_buckets(n, SIZE_MAX, SIZE_MAX);
+
+        if (next->n_slots >= group->n_slots) {
+            ck_assert_uint_le(count_moved(group, next, N_CLIENTS) * (n + 1),
+                              N_CLIENTS + N_CLIENTS / 2);
         }
+        check_shares(next);
+        adp_group_unref(group);
+        group = next;
     }
-    ck_assert_int_le(n_moved, n_others / 20);
+    ck_assert_uint_eq(group->n_slots, 16384);
+    adp_group_unref(group);
 
-    /* When it comes back, so do they. */
-    weights[3] = 100;
-    add_select_group(weights, N);
-    for (int i = 0; i < N_CONNS; i++) {
-        ck_assert_int_eq(bucket_of(i), before[i]);
-    }
+    adp_group_unref(set_buckets(600, SIZE_MAX, SIZE_MAX));
+    group = set_buckets(32, SIZE_MAX, SIZE_MAX);
+    ck_assert_uint_eq(group->n_slots, 1024);
+    check_shares(group);
+    adp_group_unref(group);
 }
 END_TEST
 
@@ -502,7 +600,9 @@ main(void)
     tcase_add_test(tc, test_slots_of_many_buckets);
     tcase_add_test(tc, test_many_buckets);
     tcase_add_test(tc, test_ports_count);
-    tcase_add_test(tc, test_stickiness);
+    tcase_add_test(tc, test_moves);
+    tcase_add_test(tc, test_moves_by_weight);
+    tcase_add_test(tc, test_moves_in_a_row);
     tcase_add_test(tc, test_order);
     tcase_add_test(tc, test_dead_buckets);
     tcase_add_test(tc, test_hash_of_fields);
