@@ -141,6 +141,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-text.c \
 	lib/pipeline/pipeline-text.h \
 	lib/pipeline/v115/pipeline-v115-applied.c \
+	lib/pipeline/pipeline-vips.c \
+	lib/pipeline/pipeline-vips.h \
 	lib/pipeline/v115/pipeline-v115-guide.c \
 	lib/pipeline/v115/pipeline-v115-metrics.c \
 	lib/pipeline/v115/pipeline-v115-policy.c \

@@ -158,6 +158,7 @@ adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
         return adp_show_rule(b, id);
     case ADP_METRIC_SERVICE:
     case ADP_METRIC_AFFINITY:
+    case ADP_METRIC_REFUSED:
         return adp_show_group(b, id);
     case ADP_METRIC_APPLIED_FIRST:
     case ADP_METRIC_APPLIED:

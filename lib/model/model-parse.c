@@ -168,7 +168,26 @@ parse_endpoint(struct adp_reader *r, const struct json *json,
     ep->port = adp_object_integer(&o, "port", 1, 65535, ADP_REQUIRED, 0);
     ep->local = adp_object_bool(&o, "local", false);
     ep->weight = adp_object_integer(&o, "weight", 1, 65535, ADP_OPTIONAL, 100);
+    ep->terminating = adp_object_bool(&o, "terminating", false);
+    ep->local_only = adp_object_bool(&o, "localOnly", false);
     adp_object_close(&o);
+    if (ep->local_only && !ep->local) {
+        adp_reader_error_at(r, "localOnly", "the endpoint isn't local");
+    }
+}
+
+static bool
+is_candidate(const struct adp_endpoint *ep, bool local)
+{
+    return local ? ep->local : !ep->local_only;
+}
+
+bool
+adp_service_port_selects(const struct adp_service_port *port,
+                         const struct adp_endpoint *ep, bool local)
+{
+    return (is_candidate(ep, local)
+            && ep->terminating == !port->has_ready[local]);
 }
 
 static void
@@ -187,6 +206,10 @@ parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
         size_t mark = adp_reader_enter_index(r, i);
 
         parse_endpoint(r, elems[i], ep);
+        for (int local = 0; local < 2; local++) {
+            port->has_ready[local] |= (!ep->terminating
+                                       && is_candidate(ep, local));
+        }
 
         char *key = xasprintf(IP_FMT":%"PRIu16, IP_ARGS(ep->ip), ep->port);
         if (!r->error && !sset_add(&seen, key)) {
@@ -266,6 +289,35 @@ parse_service_ports(struct adp_object *parent, struct adp_service *svc)
     sset_destroy(&seen);
 }
 
+static void
+parse_source_ranges(struct adp_object *parent, struct adp_service *svc)
+{
+    struct adp_reader *r = parent->reader;
+    size_t n;
+    struct json **elems = adp_object_array(parent, "loadBalancerSourceRanges",
+                                           ADP_OPTIONAL, &n);
+    struct sset seen = SSET_INITIALIZER(&seen);
+    size_t outer = adp_reader_enter(r, "loadBalancerSourceRanges");
+
+    svc->source_ranges = n ? xcalloc(n, sizeof *svc->source_ranges) : NULL;
+    for (size_t i = 0; i < n && !r->error; i++) {
+        struct adp_cidr *range = &svc->source_ranges[svc->n_source_ranges++];
+        size_t mark = adp_reader_enter_index(r, i);
+
+        adp_value_cidr(r, elems[i], range);
+
+        char *key = xasprintf(IP_FMT"/%"PRIu8, IP_ARGS(range->ip),
+                              range->plen);
+        if (!r->error && !sset_add(&seen, key)) {
+            adp_reader_error(r, "%s is listed twice", key);
+        }
+        free(key);
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+    sset_destroy(&seen);
+}
+
 static uint16_t
 parse_session_affinity(struct adp_object *parent)
 {
@@ -295,6 +347,7 @@ adp_parse_service(struct adp_object *o)
     adp_object_host_ip(o, "clusterIP", ADP_OPTIONAL, &svc->cluster_ip);
     adp_object_host_ips(o, "loadBalancerIPs", ADP_OPTIONAL,
                         &svc->load_balancer_ips);
+    parse_source_ranges(o, svc);
     adp_object_host_ips(o, "externalIPs", ADP_OPTIONAL, &svc->external_ips);
     parse_service_ports(o, svc);
     svc->affinity_timeout = parse_session_affinity(o);
@@ -312,6 +365,7 @@ adp_free_service(struct adp_record *record)
 
     adp_ips_uninit(&svc->load_balancer_ips);
     adp_ips_uninit(&svc->external_ips);
+    free(svc->source_ranges);
     for (size_t i = 0; i < svc->n_ports; i++) {
         free(svc->ports[i].endpoints);
     }

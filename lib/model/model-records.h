@@ -104,6 +104,8 @@ struct adp_endpoint {
     uint16_t port;
     uint16_t weight;
     bool local;
+    bool terminating;           /* It ends, and serves until then. */
+    bool local_only;            /* For traffic policy Local only; 'local'. */
 };
 
 struct adp_service_port {
@@ -112,6 +114,8 @@ struct adp_service_port {
     uint16_t node_port;         /* 0 if there is none. */
     struct adp_endpoint *endpoints;
     size_t n_endpoints;
+    bool has_ready[2];          /* For traffic policy Cluster and Local: some
+                                 * that don't terminate? */
 };
 
 struct adp_service {
@@ -119,6 +123,8 @@ struct adp_service {
     ovs_be32 cluster_ip;        /* 0 if there is none. */
     struct adp_ips load_balancer_ips;
     struct adp_ips external_ips;
+    struct adp_cidr *source_ranges; /* Of clients of 'load_balancer_ips'. */
+    size_t n_source_ranges;     /* 0: all. */
     struct adp_service_port *ports;
     size_t n_ports;
     uint16_t affinity_timeout;  /* Seconds; 0: no session affinity. */
@@ -262,6 +268,11 @@ const struct adp_names *adp_record_applied_to(const struct adp_record *);
 #define ADP_RECORD_MAX_PORTS 2
 size_t adp_record_ports(const struct adp_record *,
                         const char *ports[ADP_RECORD_MAX_PORTS]);
+/* May 'ep', one of the port's endpoints, be selected where the traffic policy
+ * is Local ('local') or Cluster?  Those that terminate only while there is no
+ * other one. */
+bool adp_service_port_selects(const struct adp_service_port *,
+                              const struct adp_endpoint *ep, bool local);
 
 /* Do 'a' and 'b' have an address in common? */
 bool adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b);

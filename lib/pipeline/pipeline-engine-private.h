@@ -13,7 +13,8 @@
  *    ^ used by
  *   AddressGroup, groups of a Service
  *
- *   Service ──────> its flows and groups
+ *   Service ──────> its flows and groups, and a flow of each Service of
+ *                   which it is an endpoint
  *   PeerNode ─────> its flows
  *   Egress, TrafficControl ─> its flows, and those for the Pods of its
  *                    AppliedToGroups, which contribute them
@@ -38,6 +39,7 @@
 #include "pipeline-engine.h"
 #include "pipeline-engine-set.h"
 #include "pipeline-parts.h"
+#include "sset.h"
 
 /* What contributes flows: the first member of each node that does.  It stays
  * when the node goes, until the transaction is over. */
@@ -174,6 +176,8 @@ struct adp_engine {
     struct shash egress_ips;    /* Of the Egresses: who uses which IDs. */
     struct engine_ranks ranks[ADP_MAX_RANKED_TABLES];
     struct adp_remote_cidrs remote;
+    struct adp_vips vips;       /* Of Services in 'records'. */
+    struct sset nested;         /* Names of Services with nested endpoints. */
 
     /* To contribute anew. */
     struct engine_marks dirty_rules;

@@ -32,6 +32,8 @@ adp_engine_create(void)
     shash_init(&e->policies);
     shash_init(&e->services);
     shash_init(&e->egress_ips);
+    adp_vips_init(&e->vips);
+    sset_init(&e->nested);
     return e;
 }
 
@@ -72,6 +74,8 @@ adp_engine_destroy(struct adp_engine *e)
     shash_destroy(&e->policies);
     shash_destroy(&e->services);
     shash_destroy(&e->egress_ips);
+    adp_vips_uninit(&e->vips);
+    sset_destroy(&e->nested);
     adp_engine_marks_clear(&e->dirty_rules);
     adp_engine_marks_clear(&e->dirty_groups);
     adp_engine_marks_clear(&e->dirty_pods);
@@ -149,9 +153,20 @@ release_group_ids(struct adp_engine *e, struct engine_record *r)
     r->n_group_ids = 0;
 }
 
+/* Forgets what is known of a Service's addresses, before it goes or changes. */
+static void
+forget_service(struct adp_engine *e, const struct engine_record *r)
+{
+    if (r->record && r->record->kind == ADP_KIND_SERVICE) {
+        adp_vips_remove(&e->vips, r->record);
+        sset_find_and_delete(&e->nested, r->record->name);
+    }
+}
+
 static void
 free_record(struct adp_engine *e, struct engine_record *r)
 {
+    forget_service(e, r);
     release_group_ids(e, r);
     adp_engine_unmark(&e->dirty_records, &r->dirty);
     adp_record_unref(CONST_CAST(struct adp_record *, r->record));
@@ -182,9 +197,17 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
         adp_engine_source_init(e, &r->source);
         shash_add(records, name, r);
     }
+    forget_service(e, r);
     adp_record_unref(CONST_CAST(struct adp_record *, r->record));
     r->record = adp_record_ref(new);
     adp_engine_mark(&e->dirty_records, &r->dirty);
+    if (kind == ADP_KIND_SERVICE) {
+        adp_vips_add(&e->vips, new);
+        if (adp_service_is_nested(e->node, CONTAINER_OF(
+                                      new, struct adp_service, up))) {
+            sset_add(&e->nested, new->name);
+        }
+    }
 }
 
 /* Is one of the Service's endpoints in 'cidr'? */
@@ -223,6 +246,29 @@ mark_services(struct adp_engine *e, const struct adp_record *peer)
         if (has_endpoint_in(r->record, &CONTAINER_OF(peer,
                                                      struct adp_peer_node,
                                                      up)->pod_cidr)) {
+            adp_engine_mark(&e->dirty_records, &r->dirty);
+        }
+    }
+}
+
+/* Services of which the Service is an endpoint. */
+static void
+mark_nesting(struct adp_engine *e, const struct adp_record *record)
+{
+    const struct adp_service *service
+        = record ? CONTAINER_OF(record, struct adp_service, up) : NULL;
+    const char *name;
+
+    if (!service || !service->cluster_ip) {
+        return;
+    }
+    SSET_FOR_EACH (name, &e->nested) {
+        struct engine_record *r
+            = shash_find_data(&e->records[ADP_KIND_SERVICE], name);
+
+        if (adp_service_has_endpoint(CONTAINER_OF(r->record,
+                                                  struct adp_service, up),
+                                     service->cluster_ip)) {
             adp_engine_mark(&e->dirty_records, &r->dirty);
         }
     }
@@ -323,6 +369,8 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         break;
     case ADP_KIND_SERVICE:
         set_record(e, kind, name, new);
+        mark_nesting(e, old);
+        mark_nesting(e, new);
         break;
     case ADP_KIND_MANIFEST:     /* Means nothing here. */
     case ADP_KIND_NODE_CONFIG:  /* Everything runs. */
@@ -635,6 +683,7 @@ adp_engine_run(struct adp_engine *e, const struct adp_pipeline *pipeline,
         .node = adp_model_node_config(model),
         .state = e->ids,
         .remote = &e->remote,
+        .vips = &e->vips,
         .desired = e->desired,
         .tables = &e->tables,
         .group_ids = group_ids,

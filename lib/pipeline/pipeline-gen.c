@@ -103,6 +103,13 @@ adp_gen_group_id(struct adp_generator *g, const char *key,
     return id;
 }
 
+uint32_t
+adp_gen_other_group_id(struct adp_generator *g, const char *key,
+                       const struct adp_id_part *part, char *description)
+{
+    return adp_ids_get(&g->state->groups, key, part, description);
+}
+
 /* Other Nodes. */
 
 void
@@ -242,6 +249,19 @@ adp_gen_static(struct adp_generator *g)
     }
 }
 
+static void
+add_vips(struct adp_vips *vips, const struct adp_model *model)
+{
+    size_t n;
+    const struct adp_record **records = adp_model_sorted(
+        model, ADP_KIND_SERVICE, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        adp_vips_add(vips, records[i]);
+    }
+    free(records);
+}
+
 struct adp_error *
 adp_pipeline_generate(const struct adp_pipeline *pipeline,
                       const struct adp_model *model,
@@ -250,6 +270,7 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
                       struct adp_flow_set *set)
 {
     struct adp_remote_cidrs remote;
+    struct adp_vips vips;
     struct adp_generator g = {
         .pipeline = pipeline,
         .model = model,
@@ -257,6 +278,7 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
         .node = adp_model_node_config(model),
         .state = state,
         .remote = &remote,
+        .vips = &vips,
         .set = set,
         .service_groups = HMAP_INITIALIZER(&g.service_groups),
     };
@@ -270,8 +292,11 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
     if (!g.error) {
         adp_pipeline_state_begin(state, pipeline);
         adp_remote_cidrs_init(&remote, model);
+        adp_vips_init(&vips);
+        add_vips(&vips, model);
         adp_gen_static(&g);
         pipeline->generate(&g);
+        adp_vips_uninit(&vips);
         adp_remote_cidrs_uninit(&remote);
         adp_pipeline_state_end(state);
     }

@@ -17,6 +17,7 @@
 #include "pipeline.h"
 #include "pipeline-state.h"
 #include "pipeline-text.h"
+#include "pipeline-vips.h"
 
 /* The category of flows that no record asks for, in every pipeline. */
 #define ADP_COOKIE_DEFAULT 0
@@ -48,6 +49,7 @@ struct adp_generator {
     const struct adp_node_config *node; /* NULL if there is none yet. */
     struct adp_pipeline_state *state;
     const struct adp_remote_cidrs *remote;
+    const struct adp_vips *vips;
     struct adp_error *error;    /* The first one. */
 
     /* Where flows go: 'set', or, if it is NULL, to 'contributor'. */
@@ -88,6 +90,11 @@ void adp_gen_group(struct adp_generator *, const char *template);
 /* Returns the ID of a group as adp_ids_get() does. */
 uint32_t adp_gen_group_id(struct adp_generator *, const char *key,
                           const struct adp_id_part *part, char *description);
+
+/* The same of a group that another record's flows make, and give back. */
+uint32_t adp_gen_other_group_id(struct adp_generator *, const char *key,
+                                const struct adp_id_part *part,
+                                char *description);
 
 /* Is 'ip' a Pod's on another Node? */
 bool adp_gen_is_remote(const struct adp_generator *, ovs_be32 ip);

@@ -20,6 +20,7 @@ struct metrics_entry {
     const struct adp_id_part *part;
     uint64_t n_sessions, n_packets, n_bytes;
     uint64_t n_affine;          /* Sessions by session affinity. */
+    uint64_t n_refused;         /* Packets of clients that may not. */
     uint64_t *n_chosen;         /* Of a group: by endpoint of the port. */
 };
 
@@ -128,6 +129,9 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
     case ADP_METRIC_AFFINITY:
         e->n_affine += n_packets;
         break;
+    case ADP_METRIC_REFUSED:
+        e->n_refused += n_packets;
+        break;
     case ADP_METRIC_NONE:
     case ADP_METRIC_RULE_LATER:
     case ADP_METRIC_APPLIED:
@@ -162,7 +166,8 @@ adp_metrics_add_group(struct adp_metrics *m, uint32_t group_id,
         e->n_chosen = xcalloc(port->n_endpoints + 1, sizeof *e->n_chosen);
     }
     for (size_t i = 0; i < port->n_endpoints && bucket < n; i++) {
-        if (port->endpoints[i].local || !e->part->local) {
+        if (adp_service_port_selects(port, &port->endpoints[i],
+                                     e->part->local)) {
             e->n_chosen[i] += n_packets[bucket++];
         }
     }
@@ -274,11 +279,14 @@ port_to_json(const struct metrics_entry *const *e, size_t n, bool endpoints)
 {
     const struct adp_service_port *port = entry_port(e[0]);
     struct json *o = json_object_create();
-    uint64_t n_sessions = 0, n_affine = 0;
+    const struct adp_service *svc
+        = CONTAINER_OF(e[0]->part->record, struct adp_service, up);
+    uint64_t n_sessions = 0, n_affine = 0, n_refused = 0;
 
     for (size_t i = 0; i < n; i++) {
         n_sessions += e[i]->n_sessions;
         n_affine += e[i]->n_affine;
+        n_refused += e[i]->n_refused;
     }
     json_object_put_string(o, "service", e[0]->part->record->name);
     put_count(o, "port", port->port);
@@ -286,6 +294,9 @@ port_to_json(const struct metrics_entry *const *e, size_t n, bool endpoints)
                            adp_protocol_to_string(port->protocol));
     put_count(o, "sessions", n_sessions);
     put_count(o, "affinity_sessions", n_affine);
+    if (svc->n_source_ranges) {
+        put_count(o, "refused", n_refused);
+    }
     if (endpoints) {
         json_object_put(o, "endpoints", endpoints_to_json(e, n));
     }

@@ -35,7 +35,9 @@ struct adp_pipeline_parts {
 
     /* With a NodeConfig, the flows of one record.  They may depend on the
      * NodeConfig, the record and its port; a Service's groups also on
-     * adp_gen_is_remote() of its endpoints.  Each may be NULL. */
+     * adp_gen_is_remote() of its endpoints, and its flows on the Services of
+     * which endpoints in the serviceCIDR are ClusterIPs (pipeline-vips.h).
+     * Each may be NULL. */
     void (*peer_node)(struct adp_generator *, const struct adp_record *);
     void (*pod)(struct adp_generator *, const struct adp_record *);
     void (*service)(struct adp_generator *, const struct adp_record *);

@@ -101,6 +101,8 @@ enum adp_flow_metric {
                                  * Egress applies, */
     ADP_METRIC_APPLIED,         /* all packets to which it, or a
                                  * TrafficControl, does. */
+    ADP_METRIC_REFUSED,         /* Packets to a Service of clients outside its
+                                 * source ranges. */
 };
 
 struct adp_pipeline {

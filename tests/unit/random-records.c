@@ -115,9 +115,21 @@ put_endpoints(struct ds *s)
     for (int i = 0; i < n; i++) {
         int net = random_range(5);
 
+        if (one_in(8)) {
+            /* Another Service, or itself. */
+            ds_put_format(s, "%s{'ip':'10.96.0.%d','port':80}", i ? "," : "",
+                          1 + (first + i) % 4);
+            continue;
+        }
         ds_put_format(s, "%s{'ip':'10.0.%d.1%d','port':%d,'local':%s",
                       i ? "," : "", net, first + i, 80 + random_range(2),
                       net ? "false" : "true");
+        if (one_in(3)) {
+            ds_put_cstr(s, ",'terminating':true");
+        }
+        if (!net && one_in(4)) {
+            ds_put_cstr(s, ",'localOnly':true");
+        }
         if (one_in(4)) {
             ds_put_cstr(s, ",'weight':7");
         }
@@ -135,6 +147,10 @@ put_service(struct ds *s, int i)
     if (one_in(3)) {
         ds_put_format(s, "'loadBalancerIPs':['172.16.0.%d'],",
                       1 + mostly(i, 4));
+    }
+    if (one_in(3)) {
+        put_list(s, "loadBalancerSourceRanges", "'192.0.%d.0/24'", 3);
+        ds_put_char(s, ',');
     }
     if (one_in(3)) {
         ds_put_format(s, "'externalIPs':['172.17.0.%d'],", 1 + mostly(i, 4));

@@ -385,6 +385,9 @@ put_pod(struct ds *ds, const char *namespace_)
                       "\"antrea-dp.io/mac\":\"0a:00:00:00:00:%02x\"}",
                       pick(99), pick(99));
     }
+    if (one_in(4)) {
+        ds_put_cstr(ds, ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"");
+    }
     ds_put_cstr(ds, "},\"spec\":{");
     if (node) {
         ds_put_format(ds, "\"nodeName\":\"%s\",", node);
@@ -604,8 +607,20 @@ put_service(struct ds *ds, const char *namespace_)
         }
         ds_put_char(ds, '}');
     }
-    ds_put_format(ds, ",\"ports\":[{\"port\":80%s}]}}",
-                  one_in(2) ? ",\"targetPort\":\"http\"" : "");
+    if (one_in(3)) {
+        ds_put_cstr(ds, ",\"externalTrafficPolicy\":\"Local\"");
+    }
+    if (one_in(3)) {
+        ds_put_cstr(ds, ",\"publishNotReadyAddresses\":true");
+    }
+    if (one_in(3)) {
+        ds_put_cstr(ds, ",\"type\":\"LoadBalancer\","
+                    "\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]");
+    }
+    ds_put_format(ds, ",\"ports\":[{\"port\":80%s}]},\"status\":"
+                  "{\"loadBalancer\":{\"ingress\":[{\"ip\":\"172.16.%s.%d\"}"
+                  "]}}}", one_in(2) ? ",\"targetPort\":\"http\"" : "",
+                  namespace_ + 2, number);
 }
 
 static void
@@ -617,9 +632,19 @@ put_slice(struct ds *ds, const char *namespace_)
                   "\"s%d\"}},\"addressType\":\"IPv4\",\"ports\":["
                   "{\"port\":80}],\"endpoints\":[", pick(N_SERVICES));
     for (int i = 0, n = pick(3); i < n; i++) {
-        ds_put_format(ds, "%s{\"addresses\":[\"10.1.0.%d\"]%s}",
+        ds_put_format(ds, "%s{\"addresses\":[\"10.1.0.%d\"]%s",
                       i ? "," : "", 1 + pick(20),
                       one_in(2) ? "" : ",\"nodeName\":\"node1\"");
+        if (one_in(3)) {
+            ds_put_format(ds, ",\"conditions\":{\"ready\":false,"
+                          "\"serving\":%s,\"terminating\":true}",
+                          one_in(3) ? "false" : "true");
+        }
+        if (!one_in(3)) {
+            ds_put_format(ds, ",\"hints\":{\"forZones\":[{\"name\":"
+                          "\"zone-%c\"}]}", 'a' + pick(2));
+        }
+        ds_put_char(ds, '}');
     }
     ds_put_cstr(ds, "]}");
 }
@@ -696,7 +721,8 @@ put_object(struct ds *ds)
 
 static const char node1[] =
 "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node1\","
-"\"labels\":{\"app\":\"a\",\"env\":\"b\"},"
+"\"labels\":{\"app\":\"a\",\"env\":\"b\","
+"\"topology.kubernetes.io/zone\":\"zone-a\"},"
 "\"annotations\":{\"node.antrea.io/mac-address\":\"0a:00:00:00:00:01\"}},"
 "\"spec\":{\"podCIDR\":\"10.1.0.0/24\"},\"status\":{\"addresses\":[{\"type\":"
 "\"InternalIP\",\"address\":\"192.0.2.1\"}]}}\n";

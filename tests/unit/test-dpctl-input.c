@@ -293,6 +293,23 @@ START_TEST(warns_of_ipv6)
         "{clusterIP: 10.96.0.1, sessionAffinity: ClientIP, "
         "sessionAffinityConfig: {clientIP: {timeoutSeconds: 65535}}}\n", "");
     expect_warnings(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: "
+        "{service.antrea.io/load-balancer-mode: DSR}}\nspec: "
+        "{clusterIP: 10.96.0.1}\n",
+        "Service default/s: metadata.annotations: service.antrea.io/"
+        "load-balancer-mode: dsr isn't supported by this version: endpoints "
+        "on other Nodes answer through this one, as with nat");
+    expect_warnings(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: "
+        "{service.antrea.io/load-balancer-mode: nat}}\nspec: "
+        "{clusterIP: 10.96.0.1}\n", "");
+    expect_warnings(
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
+        "metadata: {name: s}\naddressType: FQDN\nendpoints: "
+        "[{addresses: [a.example]}]\n",
+        "EndpointSlice default/s: addressType: FQDN: its endpoints are left "
+        "out: a name is no destination");
+    expect_warnings(
         WORLD "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
         "spec: {clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1, 'fd00::1'], "
         "externalIPs: ['2001:db8::1', '2001:db8::2'], ports: [{port: 80}]}\n",

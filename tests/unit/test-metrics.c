@@ -309,6 +309,29 @@ START_TEST(service_with_affinity)
 }
 END_TEST
 
+/* What clients outside the source ranges send is counted. */
+START_TEST(service_with_ranges)
+{
+    load(BASE "," SERVICE(
+             "'loadBalancerIPs':['1.1.1.1'],"
+             "'loadBalancerSourceRanges':['192.0.2.0/24'],"
+             "'ports':[{'port':80,'endpoints':["
+             "{'ip':'10.0.1.1','port':8080,'terminating':true},"
+             "{'ip':'10.0.1.2','port':8080}]}]"));
+    static const uint64_t chosen[] = { 5 };
+
+    count_by("table=ServiceLB, priority=180,tcp,nw_dst=1.1.1.1,", 7);
+    count_by("priority=200,tcp,reg4=0x10000/0x70000,nw_dst=1.1.1.1,", 5);
+    adp_metrics_add_group(metrics, 1, chosen, 1);
+    expect_json(
+        adp_metrics_services(metrics, true),
+        "[{'service':'d/s','port':80,'protocol':'TCP','sessions':5,"
+        "'affinity_sessions':0,'refused':7,'endpoints':["
+        "{'ip':'10.0.1.1','port':8080,'sessions':0},"
+        "{'ip':'10.0.1.2','port':8080,'sessions':5}]}]");
+}
+END_TEST
+
 /* More buckets than endpoints, and what nobody knows: left out. */
 START_TEST(strange_groups_and_flows)
 {
@@ -345,6 +368,7 @@ main(void)
     tcase_add_test(tc, rules_move);
     tcase_add_test(tc, service);
     tcase_add_test(tc, service_with_affinity);
+    tcase_add_test(tc, service_with_ranges);
     tcase_add_test(tc, strange_groups_and_flows);
     suite_add_tcase(suite, tc);
 

@@ -187,6 +187,153 @@ START_TEST(traffic_policies)
 }
 END_TEST
 
+/* The group to which the flow that begins so leads. */
+static const char *
+group_of(const char *flow)
+{
+    return find_group(atoi(strstr(find_flow(flow), "group:") + 6));
+}
+
+/* Endpoints that end are selected where no other is, on this Node and in all;
+ * those for traffic policy Local only by that. */
+START_TEST(terminating_and_local_only_endpoints)
+{
+#define EP(IP, MORE) "{'ip':'" IP "','port':80" MORE "}"
+#define OUTSIDE "priority=200,tcp,reg4=0x10000/0x70000,nw_dst=1.1.1.1,"
+#define ENDING ",'local':true,'terminating':true"
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+                          "'externalTrafficPolicy':'Local',"
+                          "'ports':[{'port':80,'endpoints':["
+                          EP("10.0.0.10", ENDING) "," EP("10.0.1.10", "")
+                          "," EP("10.0.1.11", ",'terminating':true") "]}]"));
+    check_set();
+    ck_assert(!strstr(group_of("nw_dst=10.96.0.1,"), "0xa00000a->"));
+    ck_assert(strstr(group_of("nw_dst=10.96.0.1,"), "0xa00010a->"));
+    ck_assert(!strstr(group_of("nw_dst=10.96.0.1,"), "0xa00010b->"));
+    ck_assert(strstr(group_of(OUTSIDE), "0xa00000a->"));
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=200,tcp"), 2);
+
+    /* The same without an address for which the policy is Local. */
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1',"
+                          "'ports':[{'port':80,'endpoints':["
+                          EP("10.0.0.10", ENDING) "," EP("10.0.1.10", "")
+                          "]}]"));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=200,tcp"), 1);
+
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+                          "'externalTrafficPolicy':'Local',"
+                          "'ports':[{'port':80,'endpoints':["
+                          EP("10.0.0.10", ENDING) ","
+                          EP("10.0.1.11", ",'terminating':true") "]}]"));
+    check_set();
+    ck_assert(strstr(group_of("nw_dst=10.96.0.1,"), "0xa00000a->"));
+    ck_assert(strstr(group_of("nw_dst=10.96.0.1,"), "0xa00010b->"));
+    ck_assert(strstr(group_of(OUTSIDE), "0xa00000a->"));
+    ck_assert(!strstr(group_of(OUTSIDE), "0xa00010b->"));
+
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1','externalIPs':['1.1.1.1'],"
+                          "'externalTrafficPolicy':'Local',"
+                          "'ports':[{'port':80,'endpoints':["
+                          EP("10.0.0.10", ",'local':true,'localOnly':true")
+                          "," EP("10.0.1.10", "") "]}]"));
+    check_set();
+    ck_assert(!strstr(group_of("nw_dst=10.96.0.1,"), "0xa00000a->"));
+    ck_assert(strstr(group_of("nw_dst=10.96.0.1,"), "0xa00010a->"));
+    ck_assert(strstr(group_of(OUTSIDE), "0xa00000a->"));
+}
+END_TEST
+
+/* Clients outside are dropped, also those that session affinity remembers; the
+ * Node itself and other kinds of addresses aren't concerned. */
+START_TEST(source_ranges)
+{
+    generate(BASE "," SVC("'clusterIP':'10.96.0.1',"
+                          "'loadBalancerIPs':['1.1.1.2'],"
+                          "'externalIPs':['1.1.1.1'],"
+                          "'loadBalancerSourceRanges':['192.0.2.0/24',"
+                          "'198.51.100.7/32'],"
+                          "'externalTrafficPolicy':'Local',"
+                          "'ports':[{'port':80,'nodePort':30000," EPS "}]"));
+    check_set();
+#define LB(STATE) "tcp,reg4=" STATE ",nw_dst=1.1.1.2,tp_dst=80"
+    ck_assert(strstr(find_flow("priority=200," LB("0x10000/0x70000")
+                               ",nw_src=192.0.2.0/24 "), "group:2"));
+    ck_assert(strstr(find_flow("priority=200," LB("0x10000/0x70000")
+                               ",nw_src=198.51.100.7/32 "), "group:2"));
+    ck_assert(strstr(find_flow("priority=210," LB("0x10010000/0x10070000")
+                               ",nw_src=192.0.2.0/24 "), "group:1"));
+    ck_assert(strstr(find_flow("priority=220,tcp,reg4=0x10010000/0x10070000,"
+                               "reg0=0x2/0xf,nw_dst=1.1.1.2,tp_dst=80 "),
+                     "group:1"));
+    ck_assert(strstr(find_flow("priority=200," LB("0x20000/0x70000")
+                               ",nw_src=192.0.2.0/24 "),
+                     "actions=goto_table:EndpointDNAT"));
+    ck_assert(strstr(find_flow("table=ServiceLB, priority=180,tcp,"
+                               "nw_dst=1.1.1.2,tp_dst=80 "), "actions=drop"));
+    ck_assert_uint_eq(count_flows("table=ServiceLB, priority=180"), 1);
+    ck_assert_uint_eq(count_flows("nw_dst=1.1.1.2"), 9);
+    ck_assert_uint_eq(count_flows("nw_dst=1.1.1.1"), 2);
+}
+END_TEST
+
+/* An endpoint that is a ClusterIP leads to the group of that, but only one step
+ * far. */
+START_TEST(nested_services)
+{
+#define INNER(MORE) \
+    "{'kind':'Service','name':'d/inner','clusterIP':'10.96.0.2'," MORE \
+    "'ports':[{'port':80," EPS "}]}"
+#define OUTER(MORE, IPS) SVC("'clusterIP':'10.96.0.1'," MORE \
+                             "'ports':[{'port':80,'endpoints':[" IPS "]}]")
+#define SERVICES NODE_WITH("'serviceCIDR':'10.96.0.0/16',")
+#define NESTED "table=EndpointDNAT, priority=210,tcp,reg3=0xa600002,"
+    generate(SERVICES "," INNER("") "," OUTER("", EP("10.96.0.2", "") ","
+                                              EP("10.0.1.10", "")));
+    check_set();
+    /* d/inner has group 1. */
+    ck_assert_str_eq(find_flow(NESTED),
+                     NESTED "reg4=0x1020050/0x107ffff actions=group:1");
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=210"), 1);
+    ck_assert(strstr(find_flow("nw_dst=10.96.0.1,"),
+                     "set_field:0x1000000/0x1000000->reg4"));
+    ck_assert(!strstr(find_flow("nw_dst=10.96.0.2,"), "0x1000000->reg4"));
+
+    /* Session affinity remembers it. */
+    generate(SERVICES "," INNER("") ","
+             OUTER("'sessionAffinity':{'timeoutSeconds':9},",
+                   EP("10.96.0.2", "")));
+    check_set();
+    ck_assert(strstr(find_flow("table=ServiceLB, priority=190"),
+                     "load:0x1->NXM_NX_REG4[24]"));
+
+    /* The traffic policy of the inner one counts. */
+    generate(SERVICES "," INNER("'internalTrafficPolicy':'Local',") ","
+             OUTER("", EP("10.96.0.2", "")));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=210"), 1);
+    ck_assert(!strstr(group_of("nw_dst=10.96.0.2,"), "0xa00010a->"));
+
+    /* Nobody is there, a port that isn't, nobody knows which addresses are
+     * ClusterIPs, and two that are each other's endpoints. */
+    generate(SERVICES "," OUTER("", EP("10.96.0.2", "")));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=210"), 0);
+    generate(SERVICES "," INNER("") ","
+             OUTER("", "{'ip':'10.96.0.2','port':81}"));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=210"), 0);
+    generate(BASE "," INNER("") "," OUTER("", EP("10.96.0.2", "")));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=210"), 0);
+    generate(SERVICES ",{'kind':'Service','name':'d/inner',"
+             "'clusterIP':'10.96.0.2','ports':[{'port':80,'endpoints':["
+             EP("10.96.0.1", "") "]}]}," OUTER("", EP("10.96.0.2", "")));
+    check_set();
+    ck_assert_uint_eq(count_flows("table=EndpointDNAT, priority=210"), 0);
+}
+END_TEST
+
 START_TEST(without_proxy_all_only_cluster_ips)
 {
     generate(NODE_WITH("'proxyAll':false,") ","
@@ -760,6 +907,9 @@ main(void)
     tcase_add_test(tc, service_group_and_dnat);
     tcase_add_test(tc, services_share_endpoints);
     tcase_add_test(tc, traffic_policies);
+    tcase_add_test(tc, terminating_and_local_only_endpoints);
+    tcase_add_test(tc, source_ranges);
+    tcase_add_test(tc, nested_services);
     tcase_add_test(tc, without_proxy_all_only_cluster_ips);
     tcase_add_test(tc, session_affinity);
     tcase_add_test(tc, equal_clauses_are_shared);

@@ -22,7 +22,12 @@ static void
 fetch_services(struct delta *d)
 {
     const char *manifest;
+    char *node = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
+                                     dpctl_json_str(d->node_config, "name"));
 
+    /* It says in which zone we are. */
+    dpctl_world_want(&d->world, "Manifest", node);
+    free(node);
     SSET_FOR_EACH (manifest, &d->services) {
         char *endpoints = xasprintf("Endpoints.v1/%s",
                                     service_name(manifest));
@@ -139,8 +144,8 @@ resolve(const struct delta *d, bool new, struct shash *records)
     delta_collect_named(d, new, &d->services, &manifests);
     if (new) {
         delta_collect(d, true, (1u << DPCTL_ENDPOINT_SLICE
-                                | 1u << DPCTL_ENDPOINTS | 1u << DPCTL_POD),
-                      &manifests);
+                                | 1u << DPCTL_ENDPOINTS | 1u << DPCTL_POD
+                                | 1u << DPCTL_NODE), &manifests);
     }
     env.node = dpctl_json_str(d->node_config, "name");
     env.parts = DPCTL_PARTS_SERVICES;

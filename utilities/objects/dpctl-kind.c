@@ -41,9 +41,10 @@ static const struct dpctl_field metadata[] = {
     F_END
 };
 
-#define F_HEAD                                                          \
+#define F_HEAD_WITH(METADATA)                                           \
     F("apiVersion", STR), F("kind", STR),                               \
-    F_SUB("metadata", OBJ, DPCTL_REQUIRED | DPCTL_OPEN, metadata)
+    F_SUB("metadata", OBJ, DPCTL_REQUIRED | DPCTL_OPEN, METADATA)
+#define F_HEAD F_HEAD_WITH(metadata)
 
 static const struct dpctl_field no_fields[] = { F_END };
 
@@ -87,8 +88,13 @@ static const struct dpctl_field pod_status[] = {
     F("phase", STR), F("podIP", IP), F_SUB("podIPs", OBJS, 0, pod_ip),
     F_SUB("conditions", OBJS, DPCTL_OPEN, pod_condition), F_END
 };
+static const struct dpctl_field pod_metadata[] = {
+    F_REQ("name", STR), F("namespace", STR), F("labels", LABELS),
+    { "annotations", DPCTL_LABELS, DPCTL_ANTREAS, NULL, NULL, NULL, 0, 0 },
+    F("deletionTimestamp", STR), F_END
+};
 static const struct dpctl_field pod_schema[] = {
-    F_HEAD, F_SUB("spec", OBJ, DPCTL_OPEN, pod_spec),
+    F_HEAD_WITH(pod_metadata), F_SUB("spec", OBJ, DPCTL_OPEN, pod_spec),
     F_SUB("status", OBJ, DPCTL_OPEN, pod_status), F_END
 };
 
@@ -110,7 +116,7 @@ static const struct dpctl_field service_spec[] = {
     F("selector", LABELS), F_SUB("ports", OBJS, 0, service_port),
     F("clusterIP", STR), F("clusterIPs", STRS), F("externalIPs", IPS),
     F("externalName", STR), F("loadBalancerIP", STR),
-    F("loadBalancerClass", STR), F_NOT("loadBalancerSourceRanges"),
+    F("loadBalancerClass", STR), F("loadBalancerSourceRanges", CIDRS),
     F("allocateLoadBalancerNodePorts", BOOL),
     F_INT("healthCheckNodePort", 0, 65535),
     F_ENUM("externalTrafficPolicy", 0, "Cluster,Local", NULL),
@@ -157,9 +163,14 @@ static const struct dpctl_field endpoints_schema[] = {
 static const struct dpctl_field slice_conditions[] = {
     F("ready", BOOL), F("serving", BOOL), F("terminating", BOOL), F_END
 };
+static const struct dpctl_field slice_zone[] = { F_REQ("name", STR), F_END };
+static const struct dpctl_field slice_hints[] = {
+    F_SUB("forZones", OBJS, DPCTL_OPEN, slice_zone), F_END
+};
 static const struct dpctl_field slice_endpoint[] = {
     F_REQ("addresses", STRS), F_SUB("conditions", OBJ, 0, slice_conditions),
-    F("nodeName", STR), F("hostname", STR), F("zone", STR), F("hints", ANY),
+    F("nodeName", STR), F("hostname", STR), F("zone", STR),
+    F_SUB("hints", OBJ, DPCTL_OPEN, slice_hints),
     F("deprecatedTopology", ANY), F("topology", ANY),
     F_SUB("targetRef", OBJ, DPCTL_OPEN, object_ref), F_END
 };

@@ -226,6 +226,23 @@ resolve_own_node(struct resolver *r, const struct json *node,
     return error;
 }
 
+const char *
+resolver_zone(const struct resolver *r)
+{
+    char *name = (r->node
+                  ? dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
+                                        r->node)
+                  : NULL);
+    const struct json *node
+        = name ? shash_find_data(&r->objects[DPCTL_NODE], name) : NULL;
+    const struct json *zone
+        = shash_find_data(dpctl_json_object(node, "metadata.labels"),
+                          "topology.kubernetes.io/zone");
+
+    free(name);
+    return zone && json_string(zone)[0] ? json_string(zone) : NULL;
+}
+
 /* A Node that has no Pod CIDR or no address yet is not a peer yet. */
 static void
 resolve_peer(struct resolver *r, const struct json *node, const char *name)
@@ -337,6 +354,7 @@ pod_init(const struct resolver *r, struct resolved_pod *pod,
     pod->ended = phase && (!strcmp(phase, "Succeeded")
                            || !strcmp(phase, "Failed"));
     pod->ready = pod_is_ready(object);
+    pod->terminating = dpctl_json_str(object, "metadata.deletionTimestamp");
     pod->node = dpctl_json_str(object, "spec.nodeName");
     /* A Pod of no Node is here if it has a port here. */
     pod->local = (pod->node

@@ -19,7 +19,8 @@ struct resolved_pod {
     bool local;
     bool host_network;
     bool ended;
-    bool ready;
+    bool ready;                 /* Or serving, if it's terminating. */
+    bool terminating;
 };
 
 /* The Pods that a selector selects, made once for each distinct selector. */
@@ -57,6 +58,9 @@ char *resolver_first_address(const char *cidr);
 struct json *resolver_strings(const struct svec *);
 /* Sorts addresses by value and drops duplicates. */
 void resolver_sort_addresses(struct svec *);
+
+/* The label of this Node that says in which zone it is, or NULL. */
+const char *resolver_zone(const struct resolver *);
 
 /* 'own_namespace' is NULL for objects of the whole cluster. */
 struct pod_group *resolver_group(struct resolver *, const char *own_namespace,

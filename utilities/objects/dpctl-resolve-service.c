@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Services and where their endpoints are. */
+/* Services and where their endpoints are.
+ *
+ * Which of them a Node uses is what kube-proxy would say: those that are ready,
+ * of these the ones hinted for the Node's zone if all have hints and one is for
+ * that zone, and those that terminate but serve where no other is left. */
 
 #include <config.h>
 #include "dpctl-resolve-private.h"
@@ -11,6 +15,7 @@
 #include "dpctl-json.h"
 #include "dpctl-selector.h"
 #include "openvswitch/dynamic-string.h"
+#include "packets.h"
 #include "util.h"
 
 struct service {
@@ -21,11 +26,20 @@ struct service {
     const struct json *endpoints;       /* The Endpoints object, or NULL. */
 };
 
+struct endpoint {
+    const char *ip;
+    long long int port;
+    bool local;
+    bool terminating;                   /* And serving. */
+    bool hinted;                        /* It has hints for zones, */
+    bool here;                          /* and one is for this Node's. */
+};
+
 /* One Service port, while its endpoints are gathered. */
 struct port_endpoints {
     const char *name;                   /* "" if it has none. */
     const char *protocol;
-    struct shash endpoints;             /* "IP:PORT" to JSON. */
+    struct shash endpoints;             /* "IP:PORT" to struct endpoint. */
 };
 
 static bool
@@ -53,20 +67,72 @@ endpoint_is_local(const struct resolver *r, const char *node, const char *ip)
 
 static void
 add_endpoint(const struct resolver *r, struct port_endpoints *pe,
-             const char *ip, long long int port, const char *node)
+             const char *ip, long long int port, const char *node,
+             const struct endpoint *is)
 {
     char *key = xasprintf("%s:%lld", ip, port);
+    struct endpoint *known = shash_find_data(&pe->endpoints, key);
 
-    if (resolver_is_ipv4(ip) && port && !shash_find(&pe->endpoints, key)) {
-        struct json *endpoint = json_object_create();
-        json_object_put_string(endpoint, "ip", ip);
-        json_object_put(endpoint, "port", json_integer_create(port));
-        if (endpoint_is_local(r, node, ip)) {
-            json_object_put(endpoint, "local", json_boolean_create(true));
-        }
+    if (!resolver_is_ipv4(ip) || !port) {
+        /* Not for us. */
+    } else if (!known) {
+        struct endpoint *endpoint = xmemdup(is, sizeof *is);
+
+        endpoint->ip = ip;
+        endpoint->port = port;
+        endpoint->local = endpoint_is_local(r, node, ip);
         shash_add(&pe->endpoints, key, endpoint);
+    } else if (known->terminating && !is->terminating) {
+        known->terminating = false;
+        known->hinted = is->hinted;
+        known->here = is->here;
     }
     free(key);
+}
+
+/* Are the hints to be followed? */
+static bool
+uses_zone(const struct port_endpoints *pe)
+{
+    const struct shash_node *node;
+    bool any = false;
+
+    SHASH_FOR_EACH (node, &pe->endpoints) {
+        const struct endpoint *endpoint = node->data;
+
+        if (!endpoint->terminating) {
+            if (!endpoint->hinted) {
+                return false;
+            }
+            any |= endpoint->here;
+        }
+    }
+    return any;
+}
+
+/* NULL if nobody asks for the endpoint here. */
+static struct json *
+endpoint_to_json(const struct endpoint *endpoint, bool zone, bool any_local)
+{
+    bool elsewhere = zone && !endpoint->terminating && !endpoint->here;
+
+    if (elsewhere && !(any_local && endpoint->local)) {
+        return NULL;
+    }
+
+    struct json *json = json_object_create();
+    json_object_put_string(json, "ip", endpoint->ip);
+    json_object_put(json, "port", json_integer_create(endpoint->port));
+    if (endpoint->local) {
+        json_object_put(json, "local", json_boolean_create(true));
+    }
+    if (endpoint->terminating) {
+        json_object_put(json, "terminating", json_boolean_create(true));
+    }
+    if (elsewhere) {
+        json_object_put(json, "localOnly", json_boolean_create(true));
+    }
+    return json;
 }
 
 /* The number of the port in 'ports' that belongs to the Service's port. */
@@ -86,6 +152,34 @@ matching_port(const struct json_array *ports, const struct port_endpoints *pe)
 }
 
 static void
+get_hints(const struct resolver *r, const struct json *e,
+          struct endpoint *endpoint)
+{
+    const struct json_array *zones = dpctl_json_array(e, "hints.forZones");
+    const char *own = resolver_zone(r);
+
+    endpoint->hinted = zones->n > 0;
+    for (size_t i = 0; i < zones->n; i++) {
+        const char *zone = dpctl_json_str(zones->elems[i], "name");
+
+        endpoint->here |= own && !strcmp(zone, own);
+    }
+}
+
+/* Conditions that aren't given are the default.  Returns false if the endpoint
+ * is of no use. */
+static bool
+get_conditions(const struct json *e, struct endpoint *endpoint)
+{
+    bool ready = dpctl_json_bool(e, "conditions.ready", true);
+    bool serving = dpctl_json_bool(e, "conditions.serving", true);
+    bool terminating = dpctl_json_bool(e, "conditions.terminating", false);
+
+    endpoint->terminating = !ready;
+    return ready || (serving && terminating);
+}
+
+static void
 endpoints_from_slice(const struct resolver *r, const struct json *slice,
                      struct port_endpoints *pe)
 {
@@ -101,9 +195,11 @@ endpoints_from_slice(const struct resolver *r, const struct json *slice,
 
         /* Several addresses of one endpoint are the same thing: the first
          * will do. */
-        if (dpctl_json_bool(e, "conditions.ready", true) && addresses->n) {
+        struct endpoint is = { .ip = NULL };
+        if (get_conditions(e, &is) && addresses->n) {
+            get_hints(r, e, &is);
             add_endpoint(r, pe, addresses->elems[0]->string, port,
-                         dpctl_json_str(e, "nodeName"));
+                         dpctl_json_str(e, "nodeName"), &is);
         }
     }
 }
@@ -113,6 +209,7 @@ endpoints_from_object(const struct resolver *r, const struct json *object,
                       struct port_endpoints *pe)
 {
     const struct json_array *subsets = dpctl_json_array(object, "subsets");
+    const struct endpoint ready = { .ip = NULL };
 
     for (size_t i = 0; i < subsets->n; i++) {
         const struct json *subset = subsets->elems[i];
@@ -123,7 +220,7 @@ endpoints_from_object(const struct resolver *r, const struct json *object,
         for (size_t j = 0; j < addresses->n; j++) {
             add_endpoint(r, pe, dpctl_json_str(addresses->elems[j], "ip"),
                          port, dpctl_json_str(addresses->elems[j],
-                                              "nodeName"));
+                                              "nodeName"), &ready);
         }
     }
 }
@@ -155,16 +252,20 @@ endpoints_from_pods(const struct resolver *r, const struct service *s,
                : target->type == JSON_INTEGER ? target->integer
                : resolver_named_port(pod, json_string(target),
                                      pe->protocol));
+        const struct endpoint is = {
+            .terminating = pod->terminating && !not_ready,
+        };
         add_endpoint(r, pe, pod->ips.names[0], port,
                      pod->node ? pod->node
-                     : pod->local ? r->node : NULL);
+                     : pod->local ? r->node : NULL, &is);
     }
     json_destroy(match);
 }
 
 static struct json *
 resolve_port(const struct resolver *r, const struct service *s,
-             const struct json *service_port, bool has_node_port)
+             const struct json *service_port, bool has_node_port,
+             bool any_local)
 {
     const char *name = dpctl_json_str(service_port, "name");
     const char *protocol = dpctl_json_str(service_port, "protocol");
@@ -205,13 +306,17 @@ resolve_port(const struct resolver *r, const struct service *s,
     }
     svec_sort(&keys);
     struct json *endpoints = json_array_create_empty();
+    bool zone = uses_zone(&pe);
     for (size_t i = 0; i < keys.n; i++) {
-        json_array_add(endpoints, shash_find_data(&pe.endpoints,
-                                                  keys.names[i]));
+        struct json *endpoint = endpoint_to_json(
+            shash_find_data(&pe.endpoints, keys.names[i]), zone, any_local);
+        if (endpoint) {
+            json_array_add(endpoints, endpoint);
+        }
     }
     json_object_put(port, "endpoints", endpoints);
     svec_destroy(&keys);
-    shash_destroy(&pe.endpoints);
+    shash_destroy_free_data(&pe.endpoints);
     return port;
 }
 
@@ -227,6 +332,34 @@ put_addresses(struct json *record, const char *member, struct svec *ips)
     }
     svec_destroy(ips);
     return any;
+}
+
+static void
+put_source_ranges(const struct service *s, struct json *record)
+{
+    const struct json_array *ranges
+        = dpctl_json_array(s->object, "spec.loadBalancerSourceRanges");
+    struct svec cidrs = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < ranges->n; i++) {
+        ovs_be32 ip;
+        unsigned int plen;
+        char *error = ip_parse_cidr(ranges->elems[i]->string, &ip, &plen);
+
+        if (error) {
+            free(error);        /* IPv6. */
+        } else {
+            ip &= be32_prefix_mask(plen);
+            svec_add_nocopy(&cidrs, xasprintf(IP_FMT"/%u", IP_ARGS(ip),
+                                              plen));
+        }
+    }
+    if (cidrs.n) {
+        svec_sort_unique(&cidrs);
+        json_object_put(record, "loadBalancerSourceRanges",
+                        resolver_strings(&cidrs));
+    }
+    svec_destroy(&cidrs);
 }
 
 static bool
@@ -263,6 +396,9 @@ put_frontends(const struct service *s, struct json *record)
             }
         }
     }
+    if (lb.n) {
+        put_source_ranges(s, record);
+    }
     any |= put_addresses(record, "loadBalancerIPs", &lb);
 
     struct svec external = SVEC_EMPTY_INITIALIZER;
@@ -276,12 +412,21 @@ put_frontends(const struct service *s, struct json *record)
     return put_addresses(record, "externalIPs", &external) || any;
 }
 
+static const char *const policies[] = {
+    "externalTrafficPolicy", "internalTrafficPolicy"
+};
+
+static bool
+is_local(const struct service *s, const char *policy)
+{
+    const char *value = dpctl_json_str(dpctl_json_get(s->object, "spec"),
+                                       policy);
+    return value && !strcmp(value, "Local");
+}
+
 static void
 put_options(const struct service *s, struct json *record)
 {
-    static const char *const policies[] = {
-        "externalTrafficPolicy", "internalTrafficPolicy"
-    };
     const struct json *spec = dpctl_json_get(s->object, "spec");
     const char *affinity = dpctl_json_str(spec, "sessionAffinity");
 
@@ -298,9 +443,8 @@ put_options(const struct service *s, struct json *record)
         json_object_put(record, "sessionAffinity", json);
     }
     for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
-        const char *policy = dpctl_json_str(spec, policies[i]);
-        if (policy && !strcmp(policy, "Local")) {
-            json_object_put_string(record, policies[i], policy);
+        if (is_local(s, policies[i])) {
+            json_object_put_string(record, policies[i], "Local");
         }
     }
 }
@@ -324,9 +468,10 @@ resolve_service(struct resolver *r, const struct service *s)
     const struct json_array *ports = dpctl_json_array(s->object,
                                                       "spec.ports");
     struct json *array = json_array_create_empty();
+    bool any_local = is_local(s, policies[0]) || is_local(s, policies[1]);
     for (size_t i = 0; i < ports->n; i++) {
         struct json *port = resolve_port(r, s, ports->elems[i],
-                                         has_node_port);
+                                         has_node_port, any_local);
         reachable |= dpctl_json_member(port, "nodePort") != NULL;
         json_array_add(array, port);
     }

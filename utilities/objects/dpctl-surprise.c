@@ -245,6 +245,39 @@ check_affinity(const struct json *service, struct lines *lines)
     }
 }
 
+/* Direct server return would let the endpoint's Node answer the client. */
+static void
+check_dsr(const struct json *service, struct lines *lines)
+{
+    static const char name[] = "service.antrea.io/load-balancer-mode";
+    const struct json *mode
+        = shash_find_data(dpctl_json_object(service, "metadata.annotations"),
+                          name);
+
+    if (mode && !strcasecmp(json_string(mode), "dsr")) {
+        char *title = dpctl_kind_title(&dpctl_kinds[DPCTL_SERVICE], service,
+                                       "");
+        lines_add(lines, xasprintf("%s: metadata.annotations: %s: dsr isn't "
+                                   "supported by this version: endpoints on "
+                                   "other Nodes answer through this one, as "
+                                   "with nat", title, name));
+        free(title);
+    }
+}
+
+static void
+check_slice(const struct json *slice, struct lines *lines)
+{
+    if (!strcmp(dpctl_json_str(slice, "addressType"), "FQDN")) {
+        char *title = dpctl_kind_title(&dpctl_kinds[DPCTL_ENDPOINT_SLICE],
+                                       slice, "");
+        lines_add(lines, xasprintf("%s: addressType: FQDN: its endpoints are "
+                                   "left out: a name is no destination",
+                                   title));
+        free(title);
+    }
+}
+
 /* Policies. */
 
 char *
@@ -321,6 +354,8 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct shash pod_nodes = SHASH_INITIALIZER(&pod_nodes);
     struct lines ipv6 = { .to = warnings };
     struct lines affinity = { .to = warnings };
+    struct lines dsr = { .to = warnings };
+    struct lines fqdn = { .to = warnings };
 
     for (size_t i = 0; i < shash_count(s->given); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
@@ -330,6 +365,9 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
             check_pod(s, nodes[i]->data, &pod_namespaces, &pod_nodes);
         } else if (kind->id == DPCTL_SERVICE) {
             check_affinity(nodes[i]->data, &affinity);
+            check_dsr(nodes[i]->data, &dsr);
+        } else if (kind->id == DPCTL_ENDPOINT_SLICE) {
+            check_slice(nodes[i]->data, &fqdn);
         }
     }
     free(nodes);

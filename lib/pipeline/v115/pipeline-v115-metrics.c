@@ -32,17 +32,20 @@ is_for_old_connections(const struct minimatch *match)
     return mask & CS_NEW && !(state & CS_NEW);
 }
 
-/* Does the flow select an endpoint?  In ServiceLB there are others that
- * remember the endpoint selected. */
-static bool
-selects_endpoint(const struct minimatch *match)
+/* What packets of ServiceLB's flow are: for some an endpoint is selected,
+ * others remember it, and those whatever the state of the selection drop. */
+static enum adp_flow_metric
+service_metric(const struct minimatch *match)
 {
     uint32_t bits = (UINT32_MAX >> (31 - EpToSelectRegMark_LAST)
                      & UINT32_MAX << EpToSelectRegMark_FIRST);
     uint32_t value = MINIFLOW_GET_U32(match->flow, regs[4]);
+    uint32_t mask = MINIFLOW_GET_U32(&match->mask->masks, regs[4]);
 
-    return ((value & bits) >> EpToSelectRegMark_FIRST
-            == EpToSelectRegMark_VALUE);
+    return (!(mask & bits) ? ADP_METRIC_REFUSED
+            : ((value & bits) >> EpToSelectRegMark_FIRST
+               == EpToSelectRegMark_VALUE) ? ADP_METRIC_SERVICE
+            : ADP_METRIC_NONE);
 }
 
 enum adp_flow_metric
@@ -62,8 +65,8 @@ adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                 : is_for_old_connections(match) ? ADP_METRIC_RULE_LATER
                 : ADP_METRIC_RULE_FIRST);
     case ADP_V115_ServiceLB:
-        return (category == ADP_V115_COOKIE_SERVICE && selects_endpoint(match)
-                ? ADP_METRIC_SERVICE : ADP_METRIC_NONE);
+        return (category == ADP_V115_COOKIE_SERVICE ? service_metric(match)
+                : ADP_METRIC_NONE);
     case ADP_V115_SessionAffinity:
         return (category == ADP_V115_COOKIE_SERVICE ? ADP_METRIC_AFFINITY
                 : ADP_METRIC_NONE);

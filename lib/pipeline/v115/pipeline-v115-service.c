@@ -5,7 +5,12 @@
  *
  * Each port of a Service has up to two groups, one with all endpoints and one
  * with those of this Node only; which of them an address uses follows from the
- * traffic policies. */
+ * traffic policies.
+ *
+ * An endpoint that is another Service's ClusterIP is no destination: once it
+ * is selected, EndpointDNAT goes on to the group of that ClusterIP.  That goes
+ * one step only, so that Services that are each other's endpoints make no
+ * loop. */
 
 #include <config.h>
 #include "pipeline-v115.h"
@@ -43,6 +48,7 @@ struct frontend {
     const struct adp_service *svc;
     const struct adp_service_port *port;
     const struct protocol *protocol;
+    bool nested;                /* Other Services are among the endpoints. */
     uint32_t groups[2];         /* IDs, by "local endpoints only"; 0: not made
                                  * yet. */
 };
@@ -73,7 +79,7 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
     for (size_t i = 0; i < fe->port->n_endpoints; i++) {
         const struct adp_endpoint *ep = &fe->port->endpoints[i];
 
-        if (ep->local || !local) {
+        if (adp_service_port_selects(fe->port, ep, local)) {
             put_bucket(&template, fe, ep, n_buckets++,
                        !ep->local && adp_gen_is_remote(g, ep->ip));
         }
@@ -87,6 +93,28 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
     ds_destroy(&template);
 }
 
+static uint32_t
+get_group_id(struct adp_generator *g, const struct adp_service *svc,
+             const struct adp_service_port *port, bool local, bool own)
+{
+    const char *protocol = protocol_find(port->protocol)->match;
+    char *key = xasprintf("%s %s/%"PRIu16" %s", svc->up.name, protocol,
+                          port->port, local ? "local" : "cluster");
+    const struct adp_id_part part = {
+        .record = &svc->up,
+        .index = port - svc->ports,
+        .local = local,
+    };
+    char *description = xasprintf("Service %s, port %"PRIu16"/%s%s",
+                                  svc->up.name, port->port, protocol,
+                                  local ? ", local endpoints" : "");
+    uint32_t id = (own ? adp_gen_group_id(g, key, &part, description)
+                   : adp_gen_other_group_id(g, key, &part, description));
+
+    free(key);
+    return id;
+}
+
 /* Returns the ID of the group of all or of the local endpoints, making the
  * group if nobody asked for it before. */
 static uint32_t
@@ -96,21 +124,7 @@ frontend_group(struct adp_generator *g, struct frontend *fe, bool local)
         return fe->groups[local];
     }
 
-    const char *protocol = fe->protocol->match;
-    char *key = xasprintf("%s %s/%"PRIu16" %s", fe->svc->up.name, protocol,
-                          fe->port->port, local ? "local" : "cluster");
-    const struct adp_id_part part = {
-        .record = &fe->svc->up,
-        .index = fe->port - fe->svc->ports,
-        .local = local,
-    };
-    uint32_t id = adp_gen_group_id(
-        g, key, &part,
-        xasprintf("Service %s, port %"PRIu16"/%s%s", fe->svc->up.name,
-                  fe->port->port, protocol,
-                  local ? ", local endpoints" : ""));
-    free(key);
-
+    uint32_t id = get_group_id(g, fe->svc, fe->port, local, true);
     if (id) {
         generate_group(g, fe, id, local);
     } else if (!g->error) {
@@ -128,6 +142,7 @@ frontend_group(struct adp_generator *g, struct frontend *fe, bool local)
 struct address {
     ovs_be32 ip;                /* 0: NodePort. */
     bool external;              /* Not a ClusterIP. */
+    bool ranges;                /* For clients in the source ranges only. */
 };
 
 /* The match of ServiceLB on packets for 'address' whose endpoint selection is
@@ -145,23 +160,71 @@ address_match(const struct frontend *fe, const struct address *address,
                         fe->port->node_port));
 }
 
+/* 'client' is more of the match, in its own words: ",nw_src=..." or "". */
 static void
 generate_select(struct adp_generator *g, const struct frontend *fe,
                 const struct address *address, int priority,
-                const char *extra, uint32_t group)
+                const char *extra, const char *client, uint32_t group)
 {
     char *match = address_match(fe, address, "EpToSelectRegMark", extra);
 
     adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB,
                  priority,
-                 "%s actions={RewriteMACRegMark},{%s},%s"
+                 "%s%s actions={RewriteMACRegMark},{%s},%s%s"
                  "{ServiceGroupIDField=0x%"PRIx32"},group:%"PRIu32,
-                 match,
+                 match, client,
                  fe->svc->affinity_timeout ? "EpToLearnRegMark"
                                            : "EpSelectedRegMark",
                  address->external ? "{ToExternalAddressRegMark}," : "",
-                 group, group);
+                 fe->nested ? "{NestedServiceRegMark}," : "", group, group);
     free(match);
+}
+
+/* Lets packets pass that session affinity has selected an endpoint for. */
+static void
+generate_pass(struct adp_generator *g, const struct frontend *fe,
+              const struct address *address, int priority, const char *extra,
+              const char *client, uint32_t group)
+{
+    char *match = address_match(fe, address, "EpSelectedRegMark", extra);
+
+    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB,
+                 priority, "%s%s actions=goto_table:EndpointDNAT", match,
+                 client);
+    free(match);
+}
+
+/* The Node itself may use a load balancer's address wherever its clients must
+ * be. */
+#define FROM_NODE "+FromLocalRegMark},{FromGatewayRegMark"
+
+/* Drops packets for 'address' of clients outside the source ranges, new ones
+ * and those that session affinity remembers. */
+static void
+generate_refusal(struct adp_generator *g, struct frontend *fe,
+                 const struct address *address, bool local)
+{
+    uint32_t all = frontend_group(g, fe, false);
+    uint32_t group = frontend_group(g, fe, local);
+
+    generate_select(g, fe, address, 220, FROM_NODE, "", all);
+    generate_pass(g, fe, address, 220, FROM_NODE, "", group);
+    for (size_t i = 0; i < fe->svc->n_source_ranges; i++) {
+        const struct adp_cidr *range = &fe->svc->source_ranges[i];
+        char *client = xasprintf(",nw_src="IP_FMT"/%"PRIu8,
+                                 IP_ARGS(range->ip), range->plen);
+
+        if (local) {
+            generate_select(g, fe, address, 210, "+FromLocalRegMark", client,
+                            all);
+        }
+        generate_select(g, fe, address, 200, "", client, group);
+        generate_pass(g, fe, address, 200, "", client, group);
+        free(client);
+    }
+    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB, 180,
+                 "%s,nw_dst="IP_FMT",tp_dst=%"PRIu16" actions=drop",
+                 fe->protocol->match, IP_ARGS(address->ip), fe->port->port);
 }
 
 /* Remembers the endpoint that was selected, for the client's next connections,
@@ -180,14 +243,14 @@ generate_learn(struct adp_generator *g, const struct frontend *fe,
         "load:{EndpointPortField[]}->{EndpointPortField[]},"
         "load:{RemoteEndpointRegMark[]}->{RemoteEndpointRegMark[]},"
         "load:{EndpointIPField[]}->{EndpointIPField[]},"
-        "load:0x2->{ServiceEPStateField[]},load:0x1->{RewriteMACRegMark[]}%s,"
-        "load:0x%"PRIx32"->{ServiceGroupIDField[]}),"
+        "load:0x2->{ServiceEPStateField[]},load:0x1->{RewriteMACRegMark[]}%s"
+        "%s,load:0x%"PRIx32"->{ServiceGroupIDField[]}),"
         "{EpSelectedRegMark},goto_table:EndpointDNAT",
         match, fe->svc->affinity_timeout,
         adp_gen_cookie(g, ADP_V115_COOKIE_SERVICE, group),
         fe->protocol->number, fe->protocol->dst_field,
         address->external ? ",load:0x1->{ToExternalAddressRegMark[]}" : "",
-        group);
+        fe->nested ? ",load:0x1->{NestedServiceRegMark[]}" : "", group);
     free(match);
 }
 
@@ -199,15 +262,39 @@ generate_address(struct adp_generator *g, struct frontend *fe,
                   : fe->svc->internal_local);
     uint32_t group;
 
-    if (local && address->external) {
-        /* Who is on this Node may use all endpoints. */
-        generate_select(g, fe, address, 210, "+FromLocalRegMark",
-                        frontend_group(g, fe, false));
+    if (address->ranges && fe->svc->n_source_ranges) {
+        generate_refusal(g, fe, address, local);
+    } else {
+        if (local && address->external) {
+            /* Who is on this Node may use all endpoints. */
+            generate_select(g, fe, address, 210, "+FromLocalRegMark", "",
+                            frontend_group(g, fe, false));
+        }
+        generate_select(g, fe, address, 200, "", "",
+                        frontend_group(g, fe, local));
     }
     group = frontend_group(g, fe, local);
-    generate_select(g, fe, address, 200, "", group);
     if (fe->svc->affinity_timeout) {
         generate_learn(g, fe, address, group);
+    }
+}
+
+/* Goes on to the endpoints of the Service that 'ep' is, if there is one. */
+static void
+generate_nested(struct adp_generator *g, const struct frontend *fe,
+                const struct adp_endpoint *ep)
+{
+    const struct adp_service *svc;
+    const struct adp_service_port *port
+        = adp_vips_find(g->vips, ep->ip, ep->port, fe->port->protocol, &svc);
+
+    if (port && !adp_service_port_is_nested(g->node, port)) {
+        adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 210,
+                     "%s,{EndpointIPField=0x%"PRIx32"},"
+                     "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16
+                     "+NestedServiceRegMark} actions=group:%"PRIu32,
+                     fe->protocol->match, ntohl(ep->ip), ep->port,
+                     get_group_id(g, svc, port, svc->internal_local, false));
     }
 }
 
@@ -215,6 +302,9 @@ static void
 generate_endpoint(struct adp_generator *g, const struct frontend *fe,
                   const struct adp_endpoint *ep)
 {
+    if (adp_endpoint_is_nested(g->node, ep)) {
+        generate_nested(g, fe, ep);
+    }
     adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 200,
                  "%s,{EndpointIPField=0x%"PRIx32"},"
                  "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16"} "
@@ -241,27 +331,35 @@ generate_port(struct adp_generator *g, const struct adp_service *svc,
         .svc = svc,
         .port = port,
         .protocol = protocol_find(port->protocol),
+        .nested = adp_service_port_is_nested(g->node, port),
     };
+
+    bool any_local = svc->external_local || svc->internal_local;
 
     if (svc->cluster_ip) {
         generate_address(g, &fe,
-                         &(struct address) { svc->cluster_ip, false });
+                         &(struct address) { .ip = svc->cluster_ip });
     }
     if (g->node->proxy_all) {
         if (port->node_port) {
-            generate_address(g, &fe, &(struct address) { 0, true });
+            generate_address(g, &fe, &(struct address) { .external = true });
         }
         for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
             generate_address(g, &fe, &(struct address) {
-                                 svc->load_balancer_ips.ips[i], true });
+                                 svc->load_balancer_ips.ips[i], true, true });
         }
         for (size_t i = 0; i < svc->external_ips.n; i++) {
             generate_address(g, &fe, &(struct address) {
-                                 svc->external_ips.ips[i], true });
+                                 svc->external_ips.ips[i], true, false });
         }
     }
     for (size_t i = 0; i < port->n_endpoints; i++) {
-        generate_endpoint(g, &fe, &port->endpoints[i]);
+        const struct adp_endpoint *ep = &port->endpoints[i];
+
+        if (adp_service_port_selects(port, ep, false)
+            || (any_local && adp_service_port_selects(port, ep, true))) {
+            generate_endpoint(g, &fe, ep);
+        }
     }
 }
 

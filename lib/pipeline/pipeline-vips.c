@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "pipeline-vips.h"
+
+#include <stdlib.h>
+
+#include "hash.h"
+#include "util.h"
+
+struct vip {
+    struct hmap_node node;
+    const struct adp_service *service;
+    const struct adp_service_port *port;
+};
+
+void
+adp_vips_init(struct adp_vips *vips)
+{
+    hmap_init(&vips->hmap);
+}
+
+void
+adp_vips_clear(struct adp_vips *vips)
+{
+    struct vip *vip;
+
+    HMAP_FOR_EACH_POP (vip, node, &vips->hmap) {
+        free(vip);
+    }
+}
+
+void
+adp_vips_uninit(struct adp_vips *vips)
+{
+    adp_vips_clear(vips);
+    hmap_destroy(&vips->hmap);
+}
+
+static uint32_t
+hash_vip(ovs_be32 ip, uint16_t port, uint8_t protocol)
+{
+    return hash_2words((OVS_FORCE uint32_t) ip, port << 8 | protocol);
+}
+
+static uint32_t
+hash_port(const struct adp_service *service,
+          const struct adp_service_port *port)
+{
+    return hash_vip(service->cluster_ip, port->port, port->protocol);
+}
+
+void
+adp_vips_add(struct adp_vips *vips, const struct adp_record *record)
+{
+    const struct adp_service *service
+        = CONTAINER_OF(record, struct adp_service, up);
+
+    for (size_t i = 0; service->cluster_ip && i < service->n_ports; i++) {
+        struct vip *vip = xmalloc(sizeof *vip);
+
+        vip->service = service;
+        vip->port = &service->ports[i];
+        hmap_insert(&vips->hmap, &vip->node, hash_port(service, vip->port));
+    }
+}
+
+void
+adp_vips_remove(struct adp_vips *vips, const struct adp_record *record)
+{
+    const struct adp_service *service
+        = CONTAINER_OF(record, struct adp_service, up);
+
+    for (size_t i = 0; service->cluster_ip && i < service->n_ports; i++) {
+        const struct adp_service_port *port = &service->ports[i];
+        struct vip *vip;
+
+        HMAP_FOR_EACH_WITH_HASH (vip, node, hash_port(service, port),
+                                 &vips->hmap) {
+            if (vip->port == port) {
+                hmap_remove(&vips->hmap, &vip->node);
+                free(vip);
+                break;
+            }
+        }
+    }
+}
+
+const struct adp_service_port *
+adp_vips_find(const struct adp_vips *vips, ovs_be32 ip, uint16_t port,
+              uint8_t protocol, const struct adp_service **service)
+{
+    const struct vip *vip;
+
+    HMAP_FOR_EACH_WITH_HASH (vip, node, hash_vip(ip, port, protocol),
+                             &vips->hmap) {
+        if (vip->service->cluster_ip == ip && vip->port->port == port
+            && vip->port->protocol == protocol) {
+            *service = vip->service;
+            return vip->port;
+        }
+    }
+    return NULL;
+}
+
+bool
+adp_endpoint_is_nested(const struct adp_node_config *node,
+                       const struct adp_endpoint *ep)
+{
+    const struct adp_cidr host = { ep->ip, 32 };
+
+    return (node->has_service_cidr
+            && adp_cidr_contains(&node->service_cidr, &host));
+}
+
+bool
+adp_service_port_is_nested(const struct adp_node_config *node,
+                           const struct adp_service_port *port)
+{
+    for (size_t i = 0; i < port->n_endpoints; i++) {
+        if (adp_endpoint_is_nested(node, &port->endpoints[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+adp_service_is_nested(const struct adp_node_config *node,
+                      const struct adp_service *service)
+{
+    for (size_t i = 0; i < service->n_ports; i++) {
+        if (adp_service_port_is_nested(node, &service->ports[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+adp_service_has_endpoint(const struct adp_service *service, ovs_be32 ip)
+{
+    for (size_t i = 0; i < service->n_ports; i++) {
+        const struct adp_service_port *port = &service->ports[i];
+
+        for (size_t j = 0; j < port->n_endpoints; j++) {
+            if (port->endpoints[j].ip == ip) {
+                return true;
+            }
+        }
+    }
+    return false;
+}

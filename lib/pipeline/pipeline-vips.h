@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PIPELINE_VIPS_H
+#define ADP_PIPELINE_VIPS_H 1
+
+/* Services by ClusterIP, port and protocol: for Services whose endpoints are
+ * other Services' ClusterIPs.
+ *
+ * Such an endpoint is known by the NodeConfig's serviceCIDR, which it is in.
+ *
+ * Thread-safety: as the model.
+ * Memory: borrows the records, which the caller removes before they go.
+ * Bounded by the ports of the Services that there are.
+ */
+
+#include "model-records.h"
+#include "openvswitch/hmap.h"
+
+struct adp_vips {
+    struct hmap hmap;
+};
+
+void adp_vips_init(struct adp_vips *);
+void adp_vips_uninit(struct adp_vips *);
+void adp_vips_clear(struct adp_vips *);
+
+void adp_vips_add(struct adp_vips *, const struct adp_record *service);
+void adp_vips_remove(struct adp_vips *, const struct adp_record *service);
+
+/* The port of the Service whose ClusterIP 'ip' is, or NULL; sets '*service'. */
+const struct adp_service_port *adp_vips_find(const struct adp_vips *,
+                                             ovs_be32 ip, uint16_t port,
+                                             uint8_t protocol,
+                                             const struct adp_service **);
+
+/* Is the endpoint another Service's ClusterIP? */
+bool adp_endpoint_is_nested(const struct adp_node_config *,
+                            const struct adp_endpoint *);
+/* Is one of the port's? */
+bool adp_service_port_is_nested(const struct adp_node_config *,
+                                const struct adp_service_port *);
+/* Is one of the Service's? */
+bool adp_service_is_nested(const struct adp_node_config *,
+                           const struct adp_service *);
+/* Is one of the Service's endpoints 'ip'? */
+bool adp_service_has_endpoint(const struct adp_service *, ovs_be32 ip);
+
+#endif /* pipeline-vips.h */
