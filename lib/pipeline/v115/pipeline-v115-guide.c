@@ -49,8 +49,7 @@ static const struct adp_guide_table tables[] = {
     TABLE(SessionAffinity, PRE_ROUTING,
           "looks up the endpoint that session affinity remembers", NULL)
     TABLE(ServiceLB, PRE_ROUTING,
-          "finds the Service and selects an endpoint of it",
-          "the client is in none of the load balancer's source ranges")
+          "finds the Service and selects an endpoint of it", NULL)
     TABLE(EndpointDNAT, PRE_ROUTING,
           "makes the selected endpoint the destination", NULL)
     TABLE(AntreaPolicyEgressRule, EGRESS,
