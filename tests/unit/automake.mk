@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
 	tests/unit/test-dpctl-similar \
+	tests/unit/test-dpctl-services \
 	tests/unit/test-dpctl-stats \
 	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
@@ -198,6 +199,11 @@ tests_unit_test_dpctl_input_SOURCES = \
 	tests/unit/dpctl-given.h \
 	tests/unit/test-dpctl-input.c
 tests_unit_test_dpctl_input_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+tests_unit_test_dpctl_services_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl-services.c
+tests_unit_test_dpctl_services_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
