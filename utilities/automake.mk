@@ -55,6 +55,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-resolve-controlplane.c \
 	utilities/objects/dpctl-resolve-node.c \
 	utilities/objects/dpctl-resolve-applied.c \
+	utilities/objects/dpctl-resolve-peers.c \
+	utilities/objects/dpctl-resolve-peers.h \
 	utilities/objects/dpctl-resolve-policy.c \
 	utilities/objects/dpctl-resolve-private.h \
 	utilities/objects/dpctl-resolve-service.c \

@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
+	tests/unit/test-dpctl-plan \
 	tests/unit/test-dpctl-similar \
 	tests/unit/test-dpctl-services \
 	tests/unit/test-dpctl-stats \
@@ -207,6 +208,12 @@ tests_unit_test_dpctl_services_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML
 
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_plan_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl-plan.c
+tests_unit_test_dpctl_plan_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_pieces_SOURCES = tests/unit/test-dpctl-pieces.c
 tests_unit_test_dpctl_pieces_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

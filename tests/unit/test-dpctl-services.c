@@ -18,8 +18,6 @@
 #include "test-run.h"
 #include "util.h"
 
-#define OUR_NODE "node1"
-
 static const char cluster[] =
 "apiVersion: v1\n"
 "kind: Node\n"
@@ -28,69 +26,13 @@ static const char cluster[] =
 "spec: {podCIDR: 10.1.0.0/24}\n"
 "status: {addresses: [{type: InternalIP, address: 192.0.2.1}]}\n";
 
-/* What resolve() has beside its text. */
+/* What is given beside a text. */
 static const char *resolve_with = cluster;
-
-struct planned {
-    struct dpctl_plan plan;
-    char *error;
-};
-
-static struct planned
-make_plan(enum dpctl_verb verb, const struct json *state, const char *a,
-          const char *b)
-{
-    struct planned p;
-    struct dpctl_input input;
-    struct dpctl_ports ports;
-    struct dpctl_env env = { .node = OUR_NODE, .ports = &ports };
-
-    dpctl_ports_init(&ports);
-    dpctl_input_init(&input);
-    p.error = dpctl_given_text(&input, a);
-    if (!p.error && b) {
-        p.error = dpctl_given_text(&input, b);
-    }
-    if (!p.error) {
-        p.error = dpctl_plan_create(verb, &input, state, &env, false,
-                                    &p.plan);
-    }
-    dpctl_input_destroy(&input);
-    dpctl_ports_destroy(&ports);
-    return p;
-}
-
-/* The records that follow from the Node and 'text' whose key begins with
- * 'key', as YAML; or the error. */
-static char *
-resolve(const char *text, const char *key)
-{
-    struct json *state = json_array_create_empty();
-    struct planned p = make_plan(DPCTL_APPLY, state, resolve_with, text);
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    json_destroy(state);
-    if (p.error) {
-        return p.error;
-    }
-    for (size_t i = 0; i < json_array(p.plan.apply)->n; i++) {
-        const struct json *record = json_array(p.plan.apply)->elems[i];
-        char *record_key = dpctl_record_key_of(record);
-        if (strncmp(record_key, "Manifest", 8)
-            && !strncmp(record_key, key, strlen(key))) {
-            char *yaml_text = dpctl_print_yaml(record);
-            ds_put_and_free_cstr(&ds, yaml_text);
-        }
-        free(record_key);
-    }
-    dpctl_plan_destroy(&p.plan);
-    return ds_steal_cstr(&ds);
-}
 
 static void
 expect_records(const char *text, const char *key, const char *expected)
 {
-    char *got = resolve(text, key);
+    char *got = dpctl_given_resolve(resolve_with, text, key);
 
     ck_assert_str_eq(got, expected);
     free(got);

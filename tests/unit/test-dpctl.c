@@ -20,8 +20,6 @@
 #include "dpctl-plan.h"
 #include "dpctl-print.h"
 
-#define OUR_NODE "node1"
-
 static struct json *
 yaml(const char *text)
 {
@@ -37,121 +35,10 @@ yaml(const char *text)
 
 /* Objects to records. */
 
-/* A cluster of two Nodes.  Of the Pods, web and client are on ours. */
-static const char cluster[] =
-"apiVersion: v1\n"
-"kind: Node\n"
-"metadata: {name: node1, annotations: {node.antrea.io/mac-address: "
-    "'0a:00:00:00:00:01'}}\n"
-"spec: {podCIDR: 10.1.0.0/24}\n"
-"status: {addresses: [{type: Hostname, address: n}, "
-    "{type: InternalIP, address: 192.0.2.1}]}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Pod\n"
-"metadata: {name: web, labels: {app: web}, annotations: "
-    "{antrea-dp.io/port: p-web, antrea-dp.io/mac: '0a:00:00:00:00:02'}}\n"
-"spec: {nodeName: node1, containers: [{name: c, ports: "
-    "[{name: http, containerPort: 8080}]}]}\n"
-"status: {phase: Running, podIP: 10.1.0.2}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Pod\n"
-"metadata: {name: client, labels: {app: client}, annotations: "
-    "{antrea-dp.io/port: p-client, antrea-dp.io/mac: '0a:00:00:00:00:03'}}\n"
-"spec: {nodeName: node1}\n"
-"status: {phase: Running, podIP: 10.1.0.3}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Pod\n"
-"metadata: {name: web2, labels: {app: web}}\n"
-"spec: {nodeName: node2, containers: [{name: c, ports: "
-    "[{name: http, containerPort: 9090}]}]}\n"
-"status: {phase: Running, podIP: 10.1.1.2}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Pod\n"
-"metadata: {name: done, labels: {app: web}}\n"
-"spec: {nodeName: node1}\n"
-"status: {phase: Succeeded, podIP: 10.1.0.2}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Pod\n"
-"metadata: {name: host, labels: {app: web}}\n"
-"spec: {nodeName: node1, hostNetwork: true}\n"
-"status: {phase: Running, podIP: 192.0.2.1}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Pod\n"
-"metadata: {name: db, namespace: prod, labels: {app: db}}\n"
-"spec: {nodeName: node2}\n"
-"status: {phase: Running, podIP: 10.1.1.3}\n"
-"---\n"
-"apiVersion: v1\n"
-"kind: Namespace\n"
-"metadata: {name: prod, labels: {env: prod}}\n"
-"---\n";
-
-struct planned {
-    struct dpctl_plan plan;
-    char *error;
-};
-
-static struct planned
-make_plan(enum dpctl_verb verb, const struct json *state, const char *a,
-          const char *b)
-{
-    struct planned p;
-    struct dpctl_input input;
-    struct dpctl_ports ports;
-    struct dpctl_env env = { .node = OUR_NODE, .ports = &ports };
-
-    dpctl_ports_init(&ports);
-    dpctl_input_init(&input);
-    p.error = dpctl_given_text(&input, a);
-    if (!p.error && b) {
-        p.error = dpctl_given_text(&input, b);
-    }
-    if (!p.error) {
-        p.error = dpctl_plan_create(verb, &input, state, &env, false,
-                                    &p.plan);
-    }
-    dpctl_input_destroy(&input);
-    dpctl_ports_destroy(&ports);
-    return p;
-}
-
-/* The records that follow from the cluster and 'text' whose key begins with
- * 'key', as YAML; or the error. */
-static char *
-resolve(const char *text, const char *key)
-{
-    struct json *state = json_array_create_empty();
-    struct planned p = make_plan(DPCTL_APPLY, state, cluster, text);
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    json_destroy(state);
-    if (p.error) {
-        return p.error;
-    }
-    for (size_t i = 0; i < json_array(p.plan.apply)->n; i++) {
-        const struct json *record = json_array(p.plan.apply)->elems[i];
-        char *record_key = dpctl_record_key_of(record);
-        if (strncmp(record_key, "Manifest", 8)
-            && !strncmp(record_key, key, strlen(key))) {
-            char *yaml_text = dpctl_print_yaml(record);
-            ds_put_and_free_cstr(&ds, yaml_text);
-        }
-        free(record_key);
-    }
-    dpctl_plan_destroy(&p.plan);
-    return ds_steal_cstr(&ds);
-}
-
 static void
 expect_records(const char *text, const char *key, const char *expected)
 {
-    char *got = resolve(text, key);
+    char *got = dpctl_given_resolve(dpctl_given_cluster, text, key);
 
     ck_assert_str_eq(got, expected);
     free(got);
@@ -163,7 +50,7 @@ static void
 expect_rules(const char *text, const char *type, const char *expected)
 {
     char *key = xasprintf("NetworkPolicy %s", type);
-    char *got = resolve(text, key);
+    char *got = dpctl_given_resolve(dpctl_given_cluster, text, key);
     struct json *record = yaml(got);
     const struct json_array *rules = dpctl_json_array(record, "rules");
     struct ds ds = DS_EMPTY_INITIALIZER;
@@ -205,9 +92,10 @@ END_TEST
 
 START_TEST(pod_without_port)
 {
-    char *got = resolve("apiVersion: v1\nkind: Pod\n"
-                        "metadata: {name: lost}\nspec: {nodeName: node1}\n"
-                        "status: {podIP: 10.1.0.9}\n", "");
+    char *got = dpctl_given_resolve(
+        dpctl_given_cluster, "apiVersion: v1\nkind: Pod\n"
+        "metadata: {name: lost}\nspec: {nodeName: node1}\n"
+        "status: {podIP: 10.1.0.9}\n", "");
 
     ck_assert_msg(!strncmp(got, "Pod default/lost: no port: OVSDB can't be "
                            "read", 46), "%s", got);
@@ -755,7 +643,7 @@ static const struct {
 
 START_TEST(refusal)
 {
-    char *got = resolve(refused[_i].text, "");
+    char *got = dpctl_given_resolve(dpctl_given_cluster, refused[_i].text, "");
 
     ck_assert_str_eq(got, refused[_i].error);
     free(got);
@@ -812,196 +700,6 @@ START_TEST(samples)
 }
 END_TEST
 
-/* Changes. */
-
-/* "+KEY -KEY": what the plan applies and deletes. */
-static char *
-plan_text(const struct dpctl_plan *plan)
-{
-    struct svec words = SVEC_EMPTY_INITIALIZER;
-
-    for (size_t i = 0; i < json_array(plan->apply)->n; i++) {
-        char *key = dpctl_record_key_of(json_array(plan->apply)->elems[i]);
-        svec_add_nocopy(&words, xasprintf("+%s", key));
-        free(key);
-    }
-    for (size_t i = 0; i < json_array(plan->delete)->n; i++) {
-        char *key = dpctl_record_key_of(json_array(plan->delete)->elems[i]);
-        svec_add_nocopy(&words, xasprintf("-%s", key));
-        free(key);
-    }
-    char *text = svec_join(&words, " ", "");
-    svec_destroy(&words);
-    return text;
-}
-
-/* Does what the daemon would do to 'state'. */
-static struct json *
-carry_out(const struct json *state, const struct dpctl_plan *plan)
-{
-    struct shash records = SHASH_INITIALIZER(&records);
-    struct json *result = json_array_create_empty();
-
-    for (size_t i = 0; i < json_array(state)->n; i++) {
-        struct json *record = json_array(state)->elems[i];
-        shash_add_nocopy(&records, dpctl_record_key_of(record), record);
-    }
-    for (size_t i = 0; i < json_array(plan->delete)->n; i++) {
-        char *key = dpctl_record_key_of(json_array(plan->delete)->elems[i]);
-        ck_assert_msg(shash_find(&records, key), "no %s to delete", key);
-        shash_find_and_delete(&records, key);
-        free(key);
-    }
-    for (size_t i = 0; i < json_array(plan->apply)->n; i++) {
-        struct json *record = json_array(plan->apply)->elems[i];
-        shash_replace_nocopy(&records, dpctl_record_key_of(record), record);
-    }
-    const struct shash_node **nodes = shash_sort(&records);
-    for (size_t i = 0; i < shash_count(&records); i++) {
-        json_array_add(result, json_clone(nodes[i]->data));
-    }
-    free(nodes);
-    shash_destroy(&records);
-    return result;
-}
-
-/* Plans, compares with 'expected', and carries it out. */
-static void
-step(struct json **state, enum dpctl_verb verb, const char *text,
-     const char *expected)
-{
-    struct planned p = make_plan(verb, *state, text, NULL);
-    ck_assert_msg(!p.error, "%s", p.error);
-
-    char *got = plan_text(&p.plan);
-    if (expected) {
-        ck_assert_str_eq(got, expected);
-    }
-    free(got);
-
-    struct json *next = carry_out(*state, &p.plan);
-    json_destroy(*state);
-    *state = next;
-    dpctl_plan_destroy(&p.plan);
-}
-
-#define WEB_POLICY NP("{podSelector: {matchLabels: {app: web}}, ingress: " \
-                      "[{from: [{podSelector: {matchLabels: " \
-                      "{app: client}}}]}]}")
-
-START_TEST(plan_changes)
-{
-    struct json *state = json_array_create_empty();
-
-    step(&state, DPCTL_APPLY, cluster, NULL);
-    step(&state, DPCTL_APPLY, WEB_POLICY,
-         "+Manifest NetworkPolicy.networking.k8s.io/default/p "
-         "+AddressGroup default/app=client "
-         "+AppliedToGroup default/app=web "
-         "+NetworkPolicy K8sNetworkPolicy:default/p");
-    /* The same again changes nothing. */
-    step(&state, DPCTL_APPLY, WEB_POLICY, "");
-    /* A new client changes the group alone. */
-    step(&state, DPCTL_APPLY,
-         "apiVersion: v1\nkind: Pod\nmetadata: {name: c2, labels: "
-         "{app: client}}\nspec: {nodeName: node2}\n"
-         "status: {podIP: 10.1.1.9}\n",
-         "+Manifest Pod.v1/default/c2 +AddressGroup default/app=client");
-    /* Records given as such stay when objects go. */
-    step(&state, DPCTL_APPLY, "{\"kind\": \"AddressGroup\", "
-         "\"name\": \"mine\", \"addresses\": []}", "+AddressGroup mine");
-    step(&state, DPCTL_DELETE, WEB_POLICY,
-         "-Manifest NetworkPolicy.networking.k8s.io/default/p "
-         "-AddressGroup default/app=client "
-         "-AppliedToGroup default/app=web "
-         "-NetworkPolicy K8sNetworkPolicy:default/p");
-    step(&state, DPCTL_DELETE, "{\"kind\": \"AddressGroup\", "
-         "\"name\": \"mine\"}", "-AddressGroup mine");
-    json_destroy(state);
-}
-END_TEST
-
-START_TEST(plan_moved_pod)
-{
-    struct json *state = json_array_create_empty();
-
-    step(&state, DPCTL_APPLY, cluster, NULL);
-    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
-    /* The only local Pod of the policy ends: the policy goes with it. */
-    step(&state, DPCTL_APPLY,
-         "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: "
-         "{app: web}}\nspec: {nodeName: node1}\n"
-         "status: {phase: Failed, podIP: 10.1.0.2}\n",
-         "+Manifest Pod.v1/default/web "
-         "-AddressGroup default/app=client "
-         "-AppliedToGroup default/app=web "
-         "-NetworkPolicy K8sNetworkPolicy:default/p "
-         "-Pod default/web");
-    json_destroy(state);
-}
-END_TEST
-
-START_TEST(plan_missing)
-{
-    struct json *state = json_array_create_empty();
-    struct planned p = make_plan(DPCTL_DELETE, state, WEB_POLICY, NULL);
-
-    ck_assert_str_eq(p.error, "NetworkPolicy.networking.k8s.io/default/p: "
-                     "there is none");
-    free(p.error);
-    json_destroy(state);
-}
-END_TEST
-
-START_TEST(plan_replace)
-{
-    struct json *state = json_array_create_empty();
-
-    step(&state, DPCTL_APPLY, cluster, NULL);
-    struct planned p = make_plan(DPCTL_REPLACE, state, WEB_POLICY, NULL);
-    ck_assert_msg(!p.error, "%s", p.error);
-    char *text = plan_text(&p.plan);
-    /* No Pods any more, so the policy isn't in force anywhere. */
-    ck_assert_str_eq(text, "+Manifest NetworkPolicy.networking.k8s.io/"
-                     "default/p");
-    free(text);
-    dpctl_plan_destroy(&p.plan);
-    json_destroy(state);
-}
-END_TEST
-
-/* What "get records" and "get manifests" print can be applied again. */
-START_TEST(plan_backup)
-{
-    struct json *state = json_array_create_empty();
-
-    step(&state, DPCTL_APPLY, cluster, NULL);
-    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
-    char *backup = json_to_string(state, 0);
-    struct json *empty = json_array_create_empty();
-    step(&empty, DPCTL_APPLY, backup, NULL);
-    ck_assert(json_equal(state, empty));
-    free(backup);
-    json_destroy(empty);
-    json_destroy(state);
-}
-END_TEST
-
-START_TEST(plan_contradiction)
-{
-    struct json *state = json_array_create_empty();
-    char *text = xasprintf("%s{kind: Pod, name: default/web, port: other, "
-                           "mac: '0a:00:00:00:00:09', ips: []}\n", cluster);
-    struct planned p = make_plan(DPCTL_APPLY, state, text, NULL);
-
-    ck_assert_str_eq(p.error, "f, document 9 (line 47): Pod default/web: "
-                     "another one follows from the Kubernetes objects");
-    free(p.error);
-    free(text);
-    json_destroy(state);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -1026,15 +724,6 @@ main(void)
     tcase_add_test(tc, controlplane_objects);
     tcase_add_test(tc, samples);
     tcase_add_loop_test(tc, refusal, 0, ARRAY_SIZE(refused));
-    suite_add_tcase(suite, tc);
-
-    tc = tcase_create("plan");
-    tcase_add_test(tc, plan_changes);
-    tcase_add_test(tc, plan_moved_pod);
-    tcase_add_test(tc, plan_missing);
-    tcase_add_test(tc, plan_replace);
-    tcase_add_test(tc, plan_backup);
-    tcase_add_test(tc, plan_contradiction);
     suite_add_tcase(suite, tc);
 
     return test_run(suite);

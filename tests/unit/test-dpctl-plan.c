@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which records change when objects do. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpctl-given.h"
+#include "dpctl-json.h"
+#include "openvswitch/json.h"
+#include "svec.h"
+#include "test-run.h"
+#include "util.h"
+
+#define NP(SPEC) \
+    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
+    "metadata: {name: p}\nspec: " SPEC "\n"
+
+/* "+KEY -KEY": what the plan applies and deletes. */
+static char *
+plan_text(const struct dpctl_plan *plan)
+{
+    struct svec words = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < json_array(plan->apply)->n; i++) {
+        char *key = dpctl_record_key_of(json_array(plan->apply)->elems[i]);
+        svec_add_nocopy(&words, xasprintf("+%s", key));
+        free(key);
+    }
+    for (size_t i = 0; i < json_array(plan->delete)->n; i++) {
+        char *key = dpctl_record_key_of(json_array(plan->delete)->elems[i]);
+        svec_add_nocopy(&words, xasprintf("-%s", key));
+        free(key);
+    }
+    char *text = svec_join(&words, " ", "");
+    svec_destroy(&words);
+    return text;
+}
+
+/* Does what the daemon would do to 'state'. */
+static struct json *
+carry_out(const struct json *state, const struct dpctl_plan *plan)
+{
+    struct shash records = SHASH_INITIALIZER(&records);
+    struct json *result = json_array_create_empty();
+
+    for (size_t i = 0; i < json_array(state)->n; i++) {
+        struct json *record = json_array(state)->elems[i];
+        shash_add_nocopy(&records, dpctl_record_key_of(record), record);
+    }
+    for (size_t i = 0; i < json_array(plan->delete)->n; i++) {
+        char *key = dpctl_record_key_of(json_array(plan->delete)->elems[i]);
+        ck_assert_msg(shash_find(&records, key), "no %s to delete", key);
+        shash_find_and_delete(&records, key);
+        free(key);
+    }
+    for (size_t i = 0; i < json_array(plan->apply)->n; i++) {
+        struct json *record = json_array(plan->apply)->elems[i];
+        shash_replace_nocopy(&records, dpctl_record_key_of(record), record);
+    }
+    const struct shash_node **nodes = shash_sort(&records);
+    for (size_t i = 0; i < shash_count(&records); i++) {
+        json_array_add(result, json_clone(nodes[i]->data));
+    }
+    free(nodes);
+    shash_destroy(&records);
+    return result;
+}
+
+/* Plans, compares with 'expected', and carries it out. */
+static void
+step(struct json **state, enum dpctl_verb verb, const char *text,
+     const char *expected)
+{
+    struct dpctl_given_plan p = dpctl_given_plan(verb, *state, text, NULL);
+    ck_assert_msg(!p.error, "%s", p.error);
+
+    char *got = plan_text(&p.plan);
+    if (expected) {
+        ck_assert_str_eq(got, expected);
+    }
+    free(got);
+
+    struct json *next = carry_out(*state, &p.plan);
+    json_destroy(*state);
+    *state = next;
+    dpctl_plan_destroy(&p.plan);
+}
+
+#define WEB_POLICY NP("{podSelector: {matchLabels: {app: web}}, ingress: " \
+                      "[{from: [{podSelector: {matchLabels: " \
+                      "{app: client}}}]}]}")
+
+START_TEST(plan_changes)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY,
+         "+Manifest NetworkPolicy.networking.k8s.io/default/p "
+         "+AddressGroup default/app=client "
+         "+AppliedToGroup default/app=web "
+         "+NetworkPolicy K8sNetworkPolicy:default/p");
+    /* The same again changes nothing. */
+    step(&state, DPCTL_APPLY, WEB_POLICY, "");
+    /* A new client changes the group alone. */
+    step(&state, DPCTL_APPLY,
+         "apiVersion: v1\nkind: Pod\nmetadata: {name: c2, labels: "
+         "{app: client}}\nspec: {nodeName: node2}\n"
+         "status: {podIP: 10.1.1.9}\n",
+         "+Manifest Pod.v1/default/c2 +AddressGroup default/app=client");
+    /* Records given as such stay when objects go. */
+    step(&state, DPCTL_APPLY, "{\"kind\": \"AddressGroup\", "
+         "\"name\": \"mine\", \"addresses\": []}", "+AddressGroup mine");
+    step(&state, DPCTL_DELETE, WEB_POLICY,
+         "-Manifest NetworkPolicy.networking.k8s.io/default/p "
+         "-AddressGroup default/app=client "
+         "-AppliedToGroup default/app=web "
+         "-NetworkPolicy K8sNetworkPolicy:default/p");
+    step(&state, DPCTL_DELETE, "{\"kind\": \"AddressGroup\", "
+         "\"name\": \"mine\"}", "-AddressGroup mine");
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_moved_pod)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
+    /* The only local Pod of the policy ends: the policy goes with it. */
+    step(&state, DPCTL_APPLY,
+         "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: "
+         "{app: web}}\nspec: {nodeName: node1}\n"
+         "status: {phase: Failed, podIP: 10.1.0.2}\n",
+         "+Manifest Pod.v1/default/web "
+         "-AddressGroup default/app=client "
+         "-AppliedToGroup default/app=web "
+         "-NetworkPolicy K8sNetworkPolicy:default/p "
+         "-Pod default/web");
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_missing)
+{
+    struct json *state = json_array_create_empty();
+    struct dpctl_given_plan p = dpctl_given_plan(DPCTL_DELETE, state,
+                                                 WEB_POLICY, NULL);
+
+    ck_assert_str_eq(p.error, "NetworkPolicy.networking.k8s.io/default/p: "
+                     "there is none");
+    free(p.error);
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_replace)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    struct dpctl_given_plan p = dpctl_given_plan(DPCTL_REPLACE, state,
+                                                 WEB_POLICY, NULL);
+    ck_assert_msg(!p.error, "%s", p.error);
+    char *text = plan_text(&p.plan);
+    /* No Pods any more, so the policy isn't in force anywhere. */
+    ck_assert_str_eq(text, "+Manifest NetworkPolicy.networking.k8s.io/"
+                     "default/p");
+    free(text);
+    dpctl_plan_destroy(&p.plan);
+    json_destroy(state);
+}
+END_TEST
+
+/* What "get records" and "get manifests" print can be applied again. */
+START_TEST(plan_backup)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
+    char *backup = json_to_string(state, 0);
+    struct json *empty = json_array_create_empty();
+    step(&empty, DPCTL_APPLY, backup, NULL);
+    ck_assert(json_equal(state, empty));
+    free(backup);
+    json_destroy(empty);
+    json_destroy(state);
+}
+END_TEST
+
+START_TEST(plan_contradiction)
+{
+    struct json *state = json_array_create_empty();
+    char *text = xasprintf("%s{kind: Pod, name: default/web, port: other, "
+                           "mac: '0a:00:00:00:00:09', ips: []}\n",
+                           dpctl_given_cluster);
+    struct dpctl_given_plan p = dpctl_given_plan(DPCTL_APPLY, state, text,
+                                                 NULL);
+
+    ck_assert_str_eq(p.error, "f, document 9 (line 47): Pod default/web: "
+                     "another one follows from the Kubernetes objects");
+    free(p.error);
+    free(text);
+    json_destroy(state);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("dpctl-plan");
+    TCase *tc = tcase_create("plan");
+
+    tcase_add_test(tc, plan_changes);
+    tcase_add_test(tc, plan_moved_pod);
+    tcase_add_test(tc, plan_missing);
+    tcase_add_test(tc, plan_replace);
+    tcase_add_test(tc, plan_backup);
+    tcase_add_test(tc, plan_contradiction);
+    suite_add_tcase(suite, tc);
+
+    return test_run(suite);
+}
