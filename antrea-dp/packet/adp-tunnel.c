@@ -745,6 +745,10 @@ age(struct adp_tunnels *tunnels)
     for (size_t i = 0; i < n; i++) {
         struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->age_hand);
 
+        if (!t) {               /* The end of a round is none of 'n'. */
+            memset(&tunnels->age_hand, 0, sizeof tunnels->age_hand);
+            t = next_in_turn(tunnels, &tunnels->age_hand);
+        }
         if (t && now >= last_use(t) + IDLE_MS) {
             ovs_mutex_lock(&tunnels->mutex);
             if (tunnel_lookup(tunnels, &t->key) == t) {

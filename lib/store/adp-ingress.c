@@ -281,8 +281,15 @@ adp_ingress_age(struct adp_ingress_table *t, long long int now)
     for (size_t i = 0; i < n && !hmap_is_empty(&t->kinds); i++) {
         struct ingress_node *node = next_in_turn(t, &t->age_hand);
 
+        if (!node) {            /* The end of a round is none of 'n'. */
+            node = next_in_turn(t, &t->age_hand);
+        }
         if (node && now >= node->used + ADP_INGRESS_IDLE_MS) {
             leave(t, node, &t->n_idle);
+            if (t->age_hand.offset) {
+                /* The rest of its chain moves up. */
+                t->age_hand.offset--;
+            }
         }
     }
     if (n_kinds && hmap_is_empty(&t->kinds)) {

@@ -647,6 +647,27 @@ START_TEST(test_kinds_numbers)
 }
 END_TEST
 
+/* The hand gets round in time however few there are. */
+START_TEST(test_few_kinds)
+{
+    for (int n = 1; n <= 40; n++) {
+        struct adp_ingress_table *t = adp_ingress_table_create(1000);
+
+        for (int i = 0; i < n; i++) {
+            struct flow_tnl tnl = tunnel_packet(i, 0, 64);
+
+            adp_ingress_set(t, &tnl, &owner, 1, 1, 1000);
+        }
+        for (long long int now = 1000; now <= 55200; now += 100) {
+            adp_ingress_age(t, now);
+        }
+        ck_assert_uint_eq(kinds_of(t).n, 0);
+        ck_assert_uint_eq(kinds_of(t).n_idle, n);
+        adp_ingress_table_destroy(t);
+    }
+}
+END_TEST
+
 START_TEST(test_kinds_full)
 {
     enum { MAX = 1000, N_BUSY = 10, N = 20000 };
@@ -664,7 +685,9 @@ START_TEST(test_kinds_full)
     }
     ck_assert_uint_eq(kinds_of(t).n, MAX);
     ck_assert_uint_eq(kinds_of(t).n_evicted, N - MAX);
-    for (long long int now = N; now < N + 60000; now += 100) {
+    /* Two rounds of the hand after they are idle take all, also those that
+     * share a chain with many others that leave. */
+    for (long long int now = N; now < N + 54100; now += 100) {
         adp_ingress_age(t, now);
     }
     ck_assert_uint_eq(kinds_of(t).n, 0);
@@ -835,6 +858,7 @@ main(void)
     tcase_add_test(tc, test_threads);
     tcase_add_test(tc, test_kinds_of_packets);
     tcase_add_test(tc, test_kinds_numbers);
+    tcase_add_test(tc, test_few_kinds);
     tcase_add_test(tc, test_kinds_full);
     tcase_add_test(tc, test_month);
     srunner_set_fork_status(sr, CK_NOFORK);
