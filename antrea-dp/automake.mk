@@ -47,6 +47,10 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-punted.h \
 	antrea-dp/packet/adp-push-stats.c \
 	antrea-dp/packet/adp-push-stats.h \
+	antrea-dp/packet/adp-refusal.c \
+	antrea-dp/packet/adp-refusal.h \
+	antrea-dp/packet/adp-refuse.c \
+	antrea-dp/packet/adp-refuse.h \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
 	antrea-dp/packet/adp-summary.c \

@@ -4,6 +4,8 @@
 
 noinst_LTLIBRARIES += lib/libadp.la
 lib_libadp_la_SOURCES = \
+	lib/flow/adp-answer.c \
+	lib/flow/adp-answer.h \
 	lib/flow/adp-change-log.c \
 	lib/flow/adp-change-log.h \
 	lib/program/adp-compile.c \

@@ -45,6 +45,7 @@ struct adp_tunnels;
 /* Reasons why the compiled pipeline sends a packet nowhere. */
 #define ADP_DROP_REASONS                                                \
     X(FLOW, "flow", "a flow without an output")                         \
+    X(REJECT, "reject", "rejected, by a rule or for want of endpoints") \
     X(MISS, "miss", "no flow in the table")                             \
     X(TUNNEL, "tunnel", "no neighbour or route for a tunnel")           \
     X(RESTORE, "restore", "the bridge's flows are still to be restored")
@@ -75,6 +76,10 @@ struct adp_bridge_counters {
     atomic_uint64_t punts[ADP_N_PUNTS];
     atomic_uint64_t ip_punts;           /* Of these, IPv4 and IPv6. */
     atomic_uint64_t drops[ADP_N_DROPS];
+    /* Of ADP_DROP_REJECT: */
+    atomic_uint64_t rejected;           /* Answered; */
+    atomic_uint64_t reject_limited;     /* not, for there were too many; */
+    atomic_uint64_t reject_silent;      /* not, for nobody answers such. */
     atomic_uint64_t idle_passes;        /* See struct adp_verdict. */
     atomic_uint64_t learned;
     atomic_uint64_t unlearned;          /* There were too many already. */

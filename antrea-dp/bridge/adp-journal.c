@@ -365,6 +365,21 @@ adp_journal_read_misses(struct adp_bridge *b)
 }
 
 void
+adp_journal_set_answers(struct adp_bridge *b,
+                        const struct adp_answers *answers)
+{
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+
+    if (memcmp(&program->answers, answers, sizeof *answers)) {
+        adp_bridge_lock_tables();
+        adp_delta_set_answers(b->own->journal, answers);
+        journal_publish(b);
+        ovs_mutex_unlock(&ofproto_mutex);
+    }
+}
+
+void
 adp_journal_keep_pipeline(struct adp_bridge *b, bool keeps)
 {
     adp_bridge_lock_tables();

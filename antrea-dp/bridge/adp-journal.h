@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "ofproto/ofproto-provider.h"
 
+struct adp_answers;
 struct adp_bridge;
 
 void adp_journal_rule_inserted(struct adp_bridge *, struct rule *)
@@ -33,6 +34,9 @@ void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
 void adp_journal_run(struct adp_bridge *);
 /* Takes over what table-mods said of misses, if anything is new. */
 void adp_journal_read_misses(struct adp_bridge *);
+
+/* From now on these packet-ins are answered, not sent. */
+void adp_journal_set_answers(struct adp_bridge *, const struct adp_answers *);
 
 /* Has somebody who puts all flows back when they were flushed?  Then the
  * version that has none closes the bridge. */

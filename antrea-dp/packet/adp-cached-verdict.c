@@ -233,6 +233,7 @@ adp_cached_verdict_for_decided(
     c.dropped = content->dropped;
     c.n_idle_passes = content->n_idle_passes;
     c.ends_in_miss = content->ends_in_miss;
+    c.answer = content->answer;
     c.tunnel = content->tunnel;
     c.ingress_tunnel = content->ingress_tunnel;
     c.n_hits = content->n_hits;
@@ -413,7 +414,8 @@ credit_bridge(struct adp_bridge *b, const struct adp_cached_verdict_content *c,
     adp_count(c->decided ? &b->counters.decides : &b->counters.hits,
               n_packets);
     if (c->dropped) {
-        adp_count(&b->counters.drops[c->ends_in_miss ? ADP_DROP_MISS
+        adp_count(&b->counters.drops[c->answer ? ADP_DROP_REJECT
+                                     : c->ends_in_miss ? ADP_DROP_MISS
                                      : ADP_DROP_FLOW], n_packets);
     }
 }

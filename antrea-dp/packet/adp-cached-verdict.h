@@ -58,6 +58,7 @@ struct adp_cached_verdict_content {
     bool to_ip_port;                    /* Sent to where a tunnel may end. */
     bool dropped;
     bool ends_in_miss;
+    uint8_t answer;                     /* enum adp_answer. */
     uint8_t n_idle_passes;              /* As in struct adp_verdict. */
 };
 

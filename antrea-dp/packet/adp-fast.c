@@ -6,6 +6,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
 #include "adp-flow-cache.h"
+#include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "dp-hooks.h"
@@ -399,6 +400,10 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
                     p->tcp_flags, f->now);
     if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
         adp_fast_init_metadata(f, packet, p->is_ipv6);
+        if (v->content.answer) {
+            adp_refuse(f, b, packet, v->content.answer,
+                       v->content.ingress_tunnel);
+        }
     }
     if (OVS_UNLIKELY(v->content.metered)
         && !dp_pmd_meter(f->pmd, packet, v->content.meter_id)) {

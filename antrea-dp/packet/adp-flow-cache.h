@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "adp-ingress.h"
+#include "adp-refusal.h"
 #include "adp-store.h"
 #include "openvswitch/types.h"
 
@@ -36,6 +37,7 @@ struct adp_flow_cache {
     struct adp_sessions *sessions;
     struct adp_store *verdicts;
     struct adp_walk_cache *walk_cache;
+    struct adp_refusal_limit refusals;
 };
 
 /* Before there is any other thread. */

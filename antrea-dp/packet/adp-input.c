@@ -18,6 +18,7 @@
 #include "adp-flow-cache.h"
 #include "adp-install.h"
 #include "adp-packet-in.h"
+#include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-summary.h"
 #include "adp-tunnel.h"
@@ -51,6 +52,7 @@ static void
 count_drop(struct adp_bridge *b, const struct adp_walk *w)
 {
     enum adp_drop why = (w->tunnel_lost ? ADP_DROP_TUNNEL
+                         : w->verdict.answer ? ADP_DROP_REJECT
                          : w->verdict.drop_rule ? ADP_DROP_FLOW
                          : ADP_DROP_MISS);
 
@@ -342,6 +344,10 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (summed_up) {
         remember(f, fp, &summary, original);
     }
+    if (w->verdict.answer) {
+        adp_refuse(f, b, packet, w->verdict.answer,
+                   original->in_port.ofp_port);
+    }
 
     struct execution e;
     if (summed_up) {
@@ -402,6 +408,9 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_count_mine(&v->n_cycles, cycles);
     adp_flow_cache_count_replay(f->cache);
     adp_fast_init_metadata(f, packet, p->is_ipv6);
+    if (e.content.answer) {
+        adp_refuse(f, b, packet, e.content.answer, e.content.ingress_tunnel);
+    }
     execute_content(f, &e, packet);
     return true;
 }

@@ -279,6 +279,7 @@ adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
     c->nat = tuple_differs(&sum->tuple, flow);
     c->dropped = v->dropped;
     c->missed = v->missed;
+    c->answer = v->answer;
     c->n_idle_passes = v->n_idle_passes;
     c->ends_in_miss = (v->n_hits
                        && v->hits[v->n_hits - 1].kind == ADP_HIT_MISS);

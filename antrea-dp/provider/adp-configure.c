@@ -9,6 +9,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
+#include "adp-refusal.h"
 #include "conntrack-half-open.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
@@ -92,6 +93,20 @@ adp_configure(struct adp_bridge *b, const struct smap *other_config,
     adp_bridge_pipeline_configure(b, other_config);
 }
 
+static void
+configure_reject_rate(const struct smap *other_config)
+{
+    const char *s = smap_get(other_config, "antrea-dp-reject-rate");
+    unsigned int n = ADP_REFUSAL_DEFAULT_RATE;
+
+    if (s && (!str_to_uint(s, 10, &n) || n > ADP_REFUSAL_MAX_RATE)) {
+        VLOG_ERR("Open_vSwitch: other_config:antrea-dp-reject-rate: must be a "
+                 "number from 0 to %d, not \"%s\"", ADP_REFUSAL_MAX_RATE, s);
+        n = ADP_REFUSAL_DEFAULT_RATE;
+    }
+    adp_refusal_set_rate(n);
+}
+
 void
 adp_configure_daemon(const struct smap *other_config)
 {
@@ -107,4 +122,5 @@ adp_configure_daemon(const struct smap *other_config)
         n = CONNTRACK_MAX_HALF_OPEN;
     }
     conntrack_half_open_set_limit(n);
+    configure_reject_rate(other_config);
 }

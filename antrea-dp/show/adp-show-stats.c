@@ -48,6 +48,9 @@ stats_packets(const struct adp_bridge_counters *c)
     put_count(o, "decide_cycles", adp_counted(&c->decide_cycles));
     put_ratio(o, "cycles_per_decide", adp_counted(&c->decide_cycles),
               decides);
+    put_count(o, "rejected", adp_counted(&c->rejected));
+    put_count(o, "reject_limited", adp_counted(&c->reject_limited));
+    put_count(o, "reject_silent", adp_counted(&c->reject_silent));
     put_count(o, "learned", adp_counted(&c->learned));
     put_count(o, "unlearned", adp_counted(&c->unlearned));
     put_count(o, "learned_late", adp_counted(&c->learned_late));
@@ -330,6 +333,10 @@ put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
 
     for (size_t i = 0; i < pipeline->n_metric_tables; i++) {
         read_flows(b, pipeline->metric_tables[i], m);
+    }
+    for (size_t i = 0; (i < pipeline->n_pass_tables
+                        && adp_metrics_has_passes(m)); i++) {
+        read_flows(b, pipeline->pass_tables[i], m);
     }
     if (endpoints) {
         const struct ofgroup *group;

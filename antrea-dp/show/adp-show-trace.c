@@ -155,6 +155,7 @@ adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
     switch (metric) {
     case ADP_METRIC_RULE_FIRST:
     case ADP_METRIC_RULE_LATER:
+    case ADP_METRIC_RULE_PASS:
         return adp_show_rule(b, id);
     case ADP_METRIC_SERVICE:
     case ADP_METRIC_AFFINITY:
@@ -627,6 +628,9 @@ adp_show_trace_event(struct adp_show_trace *t,
         break;
     case ADP_TRACE_OUTPUT:
         add_output(t, event);
+        break;
+    case ADP_TRACE_ANSWER:
+        json_object_put_string(t->step, "reply", event->reply);
         break;
     case ADP_TRACE_PUNT:
         add_punt(t, event);

@@ -121,6 +121,7 @@ static const char *
 trace_outcome(const struct adp_walk *w)
 {
     return (w->verdict.punt ? "punted"
+            : w->verdict.dropped && w->verdict.answer ? "rejected"
             : w->verdict.dropped || (w->tunnel_lost && !w->n_tunnels)
             ? "dropped" : "forwarded");
 }
@@ -179,6 +180,29 @@ drop_reason(struct adp_bridge *b, const struct adp_walk *w,
     return nullable_xstrdup(guide ? guide->drop : NULL);
 }
 
+/* Why the packet is rejected: what the last flow that belongs to something
+ * belongs to.  The caller frees it. */
+static char *
+reject_reason(const struct adp_bridge *b, const struct adp_verdict *v)
+{
+    char *object = NULL;
+
+    for (size_t i = v->n_hits; i-- > 0 && !object; ) {
+        if (v->hits[i].kind == ADP_HIT_RULE) {
+            object = adp_show_trace_object(b, v->hits[i].rule);
+        }
+    }
+    if (!object) {
+        return xstrdup("a flow says so");
+    }
+
+    char *reason = (v->answer == ADP_ANSWER_UNREACHABLE
+                    ? xasprintf("no endpoint for %s", object)
+                    : xasprintf("by %s", object));
+    free(object);
+    return reason;
+}
+
 /* Adds what became of the packet to 'result': in parts, and as a text. */
 static void
 put_verdict(struct adp_bridge *b, const struct adp_walk *w,
@@ -193,6 +217,9 @@ put_verdict(struct adp_bridge *b, const struct adp_walk *w,
     if (v->punt) {
         reason = xstrdup(adp_punt_text(v->punt));
         ds_put_cstr(&s, "taken by stock translation");
+    } else if (!strcmp(outcome, "rejected")) {
+        reason = reject_reason(b, v);
+        ds_put_cstr(&s, outcome);
     } else if (!strcmp(outcome, "dropped")) {
         const char *table = adp_bridge_pipeline_table_name(v->drop_table, b);
 

@@ -297,6 +297,25 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
 
 /* Changing. */
 
+/* Tells packet threads which packet-ins are theirs to answer. */
+static void
+set_answers(struct adp_bridge *b, const struct choice *choice)
+{
+    const struct adp_pipeline *p = choice->pipeline;
+    struct adp_answers answers;
+
+    memset(&answers, 0, sizeof answers);
+    for (size_t i = 0; (p && !(choice->options & p->options_against_refusals)
+                        && i < p->n_refusals); i++) {
+        const struct adp_pipeline_refusal *refusal = &p->refusals[i];
+
+        adp_answers_add(&answers, refusal->userdata, refusal->userdata_len,
+                        refusal->unreachable ? ADP_ANSWER_UNREACHABLE
+                        : ADP_ANSWER_PROHIBITED);
+    }
+    adp_journal_set_answers(b, &answers);
+}
+
 static void
 set_choice(struct adp_bridge *b, const struct choice *choice)
 {
@@ -308,6 +327,7 @@ set_choice(struct adp_bridge *b, const struct choice *choice)
         adp_bridge_name_table(b, p->tables[i].id, p->tables[i].name);
     }
     adp_journal_keep_pipeline(b, p != NULL);
+    set_answers(b, choice);
 }
 
 /* Empties the bridge, for a controller or, if there is none, for what upstream

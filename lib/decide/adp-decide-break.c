@@ -155,3 +155,21 @@ adp_decide_controller(struct adp_decide_walk *w, const struct adp_op *op,
     b->end = v->actions.size;
     w->output = true;
 }
+
+bool ADP_OUT_OF_LINE
+adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
+{
+    enum adp_answer answer = adp_answers_find(&w->program->answers,
+                                              op->ofpact);
+    if (!answer) {
+        return false;
+    }
+    w->verdict->answer = answer;
+    if (adp_decide_traces(w)) {
+        adp_decide_trace(w, &(struct adp_trace_event) {
+            .type = ADP_TRACE_ANSWER,
+            .reply = adp_answer_text(answer, w->flow),
+        });
+    }
+    return true;
+}

@@ -41,6 +41,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->drop_rule = NULL;
     v->n_breaks = v->n_packet_ins = 0;
     v->n_idle_passes = 0;
+    v->answer = ADP_ANSWER_NONE;
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
@@ -554,9 +555,21 @@ op_meter(struct adp_decide_walk *w, const struct adp_op *op)
 static void
 op_controller(struct adp_decide_walk *w, const struct adp_op *op)
 {
-    adp_decide_controller(w, op, (op->ofpact->type == OFPACT_CONTROLLER
-                                  ? ofpact_get_CONTROLLER(op->ofpact)
-                                  : NULL));
+    if (!adp_decide_answer(w, op)) {
+        adp_decide_controller(w, op, (op->ofpact->type == OFPACT_CONTROLLER
+                                      ? ofpact_get_CONTROLLER(op->ofpact)
+                                      : NULL));
+    }
+}
+
+/* A meter right before a packet-in protects the controller: who answers instead
+ * has a limit of his own. */
+static bool
+is_meter_of_answer(const struct adp_decide_walk *w, const struct adp_op *op,
+                   bool at_end)
+{
+    return (op->code == ADP_OP_METER && !at_end
+            && adp_answers_find(&w->program->answers, op[1].ofpact));
 }
 
 /* Output. */
@@ -861,7 +874,8 @@ adp_decide_ops(struct adp_decide_walk *w, const struct adp_op_list *list,
                 continue;
             }
             list = adp_decide_enter(w, table_id);
-        } else if (walk_op(w, op, last && at_end)) {
+        } else if (is_meter_of_answer(w, op, at_end)
+                   || walk_op(w, op, last && at_end)) {
             continue;
         } else {
             return;
@@ -923,7 +937,10 @@ finish(struct adp_decide_walk *w)
         return;
     }
 
-    adp_decide_end_pass(w);
+    if (!v->answer) {
+        /* To stock a packet-in is an action. */
+        adp_decide_end_pass(w);
+    }
     if (!w->output) {
         v->dropped = true;
         v->drop_table = w->last_table_id;

@@ -188,6 +188,8 @@ struct adp_verdict {
                                  * those without an action: it counts each as
                                  * a dropped packet. */
 
+    enum adp_answer answer;     /* Tell the sender that it is refused. */
+
     struct adp_hit *hits;
     size_t n_hits, allocated_hits;
     uint64_t hits_hash;                 /* Of 'hits'. */

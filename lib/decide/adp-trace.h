@@ -41,6 +41,7 @@ enum adp_trace_type {
     ADP_TRACE_BUCKET,           /* A bucket begins. */
     ADP_TRACE_LEARN,            /* A new flow is asked for. */
     ADP_TRACE_OUTPUT,           /* Output to a port, or not. */
+    ADP_TRACE_ANSWER,           /* The packet's sender gets an answer. */
     ADP_TRACE_DROP,             /* The walk ended without output. */
     ADP_TRACE_PUNT,             /* The walk ended in a punt. */
 };
@@ -84,6 +85,7 @@ struct adp_trace_event {
             uint32_t bucket;                /* BUCKET: index. */
         } group;
         const struct adp_learned *learned;  /* LEARN: during the call only. */
+        const char *reply;                  /* ANSWER: "a TCP reset". */
         struct {                /* OUTPUT. */
             ofp_port_t port;
             enum adp_trace_output what;

@@ -206,24 +206,33 @@ hash_text(const struct json *json)
 
 static void
 parse_rule(struct adp_reader *r, const struct json *json,
-           enum adp_policy_type type, struct adp_network_policy_rule *rule)
+           const struct adp_network_policy *policy,
+           struct adp_network_policy_rule *rule)
 {
     static const char *const directions[] = { "In", "Out", NULL };
-    static const char *const actions[] = { "Allow", "Drop", NULL };
     struct adp_object o;
 
     adp_object_open(&o, r, json);
     rule->name = nullable_xstrdup(adp_object_string(&o, "name",
                                                     ADP_OPTIONAL));
     rule->ingress = !adp_object_choice(&o, "direction", directions, -1);
-    rule->action = adp_object_choice(&o, "action", actions, ADP_ACTION_ALLOW);
-    if (type == ADP_POLICY_K8S && rule->action != ADP_ACTION_ALLOW) {
+    rule->action = adp_object_choice(&o, "action", adp_actions,
+                                     ADP_ACTION_ALLOW);
+    if (policy->type == ADP_POLICY_K8S && rule->action != ADP_ACTION_ALLOW) {
         adp_reader_error_at(r, "action",
                             "a K8sNetworkPolicy can only allow");
+    } else if (policy->type != ADP_POLICY_K8S
+               && policy->tier_priority >= ADP_TIER_BASELINE
+               && rule->action == ADP_ACTION_PASS) {
+        adp_reader_error_at(r, "action",
+                            "nothing is left to pass to behind the baseline "
+                            "tier");
     }
     adp_object_names(&o, "appliedToGroups", ADP_OPTIONAL, &rule->applied_to);
-    parse_peer(&o, "from", rule->ingress, type, rule->ingress, &rule->peer);
-    parse_peer(&o, "to", !rule->ingress, type, rule->ingress, &rule->peer);
+    parse_peer(&o, "from", rule->ingress, policy->type, rule->ingress,
+               &rule->peer);
+    parse_peer(&o, "to", !rule->ingress, policy->type, rule->ingress,
+               &rule->peer);
     parse_rule_services(&o, rule);
     adp_object_close(&o);
 
@@ -247,7 +256,7 @@ parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
             = &policy->rules[policy->n_rules++];
         size_t mark = adp_reader_enter_index(r, i);
 
-        parse_rule(r, elems[i], policy->type, rule);
+        parse_rule(r, elems[i], policy, rule);
         rule->index = rule->ingress ? n_in++ : n_out++;
         adp_reader_leave(r, mark);
     }

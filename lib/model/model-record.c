@@ -10,6 +10,14 @@
 #include "model-parse.h"
 #include "util.h"
 
+const char *const adp_actions[] = {
+    [ADP_ACTION_ALLOW] = "Allow",
+    [ADP_ACTION_DROP] = "Drop",
+    [ADP_ACTION_REJECT] = "Reject",
+    [ADP_ACTION_PASS] = "Pass",
+    NULL
+};
+
 const char *const adp_policy_types[] = {
     [ADP_POLICY_K8S] = "K8sNetworkPolicy",
     [ADP_POLICY_ACNP] = "AntreaClusterNetworkPolicy",

@@ -146,8 +146,13 @@ const char *adp_policy_type_to_string(enum adp_policy_type);
 
 enum adp_action {
     ADP_ACTION_ALLOW,
-    ADP_ACTION_DROP
+    ADP_ACTION_DROP,
+    ADP_ACTION_REJECT,          /* Drop, and tell the sender. */
+    ADP_ACTION_PASS             /* Leave it to Kubernetes' policies. */
 };
+
+/* The same, in the order of the enum, and NULL. */
+extern const char *const adp_actions[];
 
 /* From this tier on policies come after those of Kubernetes. */
 #define ADP_TIER_BASELINE 253

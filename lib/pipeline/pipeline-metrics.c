@@ -99,6 +99,7 @@ entries_of(const struct adp_metrics *m, enum adp_flow_metric metric)
     switch (metric) {
     case ADP_METRIC_RULE_FIRST:
     case ADP_METRIC_RULE_LATER:
+    case ADP_METRIC_RULE_PASS:
         return &m->rules;
     case ADP_METRIC_APPLIED_FIRST:
     case ADP_METRIC_APPLIED:
@@ -111,17 +112,39 @@ entries_of(const struct adp_metrics *m, enum adp_flow_metric metric)
     }
 }
 
+static const struct adp_network_policy_rule *
+entry_rule(const struct metrics_entry *e)
+{
+    return &CONTAINER_OF(e->part->record, struct adp_network_policy,
+                         up)->rules[e->part->index];
+}
+
+bool
+adp_metrics_has_passes(const struct adp_metrics *m)
+{
+    const struct metrics_entry *e;
+
+    HMAP_FOR_EACH (e, by_id, &m->rules) {
+        if (entry_rule(e)->action == ADP_ACTION_PASS) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
                      uint32_t id, uint64_t n_packets, uint64_t n_bytes)
 {
     struct metrics_entry *e = entry_find(entries_of(m, metric), id);
 
-    if (!e) {
+    if (!e || (metric == ADP_METRIC_RULE_PASS
+               && entry_rule(e)->action != ADP_ACTION_PASS)) {
         return;
     }
     switch (metric) {
     case ADP_METRIC_RULE_FIRST:
+    case ADP_METRIC_RULE_PASS:
     case ADP_METRIC_SERVICE:
     case ADP_METRIC_APPLIED_FIRST:
         e->n_sessions += n_packets;
@@ -217,8 +240,7 @@ rule_to_json(const struct metrics_entry *e)
 {
     const struct adp_network_policy *policy
         = CONTAINER_OF(e->part->record, struct adp_network_policy, up);
-    const struct adp_network_policy_rule *rule
-        = &policy->rules[e->part->index];
+    const struct adp_network_policy_rule *rule = entry_rule(e);
     struct json *o = json_object_create();
 
     put_count(o, "id", e->id);
@@ -228,8 +250,7 @@ rule_to_json(const struct metrics_entry *e)
     if (rule->name) {
         json_object_put_string(o, "rule", rule->name);
     }
-    json_object_put_string(o, "action", (rule->action == ADP_ACTION_DROP
-                                         ? "Drop" : "Allow"));
+    json_object_put_string(o, "action", adp_actions[rule->action]);
     put_count(o, "sessions", e->n_sessions);
     put_count(o, "packets", e->n_packets);
     put_count(o, "bytes", e->n_bytes);

@@ -9,8 +9,9 @@
  * pipeline (adp_pipeline's 'flow_metric'); here they are summed up by what the
  * pipeline's IDs stand for.
  *
- * As in Antrea's statistics, a rule that drops has as many sessions as
- * packets, because no connection comes of them.
+ * As in Antrea's statistics, a rule that drops or rejects has as many
+ * sessions as packets, because no connection comes of them.  So has one that
+ * passes: the packets that it passes on are the first of their connections.
  *
  * Thread-safety: as the model.
  *
@@ -20,6 +21,7 @@
  * Cost: a hash look-up for each flow and group; the results are sorted.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "openvswitch/json.h"
@@ -34,6 +36,9 @@ void adp_metrics_destroy(struct adp_metrics *);
  * of is left out. */
 void adp_metrics_add_flow(struct adp_metrics *, enum adp_flow_metric metric,
                           uint32_t id, uint64_t n_packets, uint64_t n_bytes);
+
+/* Does a rule pass packets on? */
+bool adp_metrics_has_passes(const struct adp_metrics *);
 
 /* Adds the counters of a group: how many packets each of its 'n' buckets was
  * chosen for. */

@@ -144,7 +144,7 @@ describe_rule(const struct adp_policy_rule *r)
                      name, r->rule->index + 1,
                      r->rule->name ? " " : "",
                      r->rule->name ? r->rule->name : "",
-                     r->rule->action == ADP_ACTION_DROP ? "Drop" : "Allow");
+                     adp_actions[r->rule->action]);
 }
 
 /* A rule keeps its ID as long as it reads the same, wherever in its policy it

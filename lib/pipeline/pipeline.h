@@ -88,12 +88,24 @@ struct adp_pipeline_option_set {
     uint64_t options;
 };
 
+/* Packet-ins by which the flows have an agent refuse packets: to their senders
+ * with what a rule that rejects tells or, if 'unreachable', with what is told when
+ * nobody is there.  The datapath does that itself. */
+struct adp_pipeline_refusal {
+    uint8_t userdata[2];
+    uint8_t userdata_len;
+    bool unreachable;
+};
+
 /* What a flow's counters are about. */
 enum adp_flow_metric {
     ADP_METRIC_NONE,
     ADP_METRIC_RULE_FIRST,      /* First packets of the connections that a
-                                 * policy rule allows; all that it drops. */
+                                 * policy rule allows; all that it drops or
+                                 * rejects. */
     ADP_METRIC_RULE_LATER,      /* All later ones. */
+    ADP_METRIC_RULE_PASS,       /* What a policy rule passes on, if it is one that
+                                 * does. */
     ADP_METRIC_SERVICE,         /* First packets to a Service. */
     ADP_METRIC_AFFINITY,        /* The same, where session affinity knows the
                                  * endpoint. */
@@ -123,6 +135,10 @@ struct adp_pipeline {
     const char *const *meters;
     size_t n_meters;
 
+    const struct adp_pipeline_refusal *refusals;
+    size_t n_refusals;
+    uint64_t options_against_refusals;  /* With one of these it doesn't. */
+
     /* At most 64: the option at index I is bit I of a set of options. */
     const struct adp_pipeline_option *options;
     size_t n_options;
@@ -144,6 +160,11 @@ struct adp_pipeline {
     /* The tables with flows that tell of policy rules and Services, by ID. */
     const uint8_t *metric_tables;
     size_t n_metric_tables;
+
+    /* The same for rules that pass, whose flows stand among those of all
+     * others: read only if there is such a rule. */
+    const uint8_t *pass_tables;
+    size_t n_pass_tables;
 
     /* The tables of policy rules: in those of one direction the flow that a
      * packet meets first decides.  And those that rules lead to, without

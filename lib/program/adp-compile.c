@@ -3,6 +3,7 @@
 /* The next program from the present one and a delta. */
 
 #include <config.h>
+#include <limits.h>
 #include "adp-match.h"
 #include "adp-program-private.h"
 #include "adp-program.h"
@@ -367,6 +368,22 @@ compile_misses(struct adp_program *program, struct adp_cow *cow,
     }
 }
 
+/* Any packet may be one that is answered. */
+static void
+compile_answers(struct adp_program *program, struct adp_cow *cow,
+                const struct adp_delta *delta)
+{
+    if (delta->has_answers && memcmp(&delta->answers, &program->answers,
+                                     sizeof delta->answers)) {
+        program->answers = delta->answers;
+        for (size_t i = 0; i < ADP_N_TABLES; i++) {
+            if (program->tables[i]) {
+                log_change(program, cow, i, INT_MAX);
+            }
+        }
+    }
+}
+
 static void
 compile_group(struct adp_program *program, struct adp_cow *cow,
               const struct adp_group_change *gc)
@@ -427,6 +444,7 @@ adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
     }
     free_changes(tables);
     compile_misses(program, &cow, delta);
+    compile_answers(program, &cow, delta);
     HMAP_FOR_EACH (gc, hmap_node, &delta->groups) {
         compile_group(program, &cow, gc);
     }

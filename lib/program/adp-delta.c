@@ -15,7 +15,7 @@ adp_delta_create(void)
 
     hmap_init(&delta->rules);
     hmap_init(&delta->groups);
-    delta->has_misses = false;
+    delta->has_misses = delta->has_answers = false;
     memset(delta->misses, -1, sizeof delta->misses);
     return delta;
 }
@@ -46,7 +46,7 @@ bool
 adp_delta_is_empty(const struct adp_delta *delta)
 {
     return (hmap_is_empty(&delta->rules) && hmap_is_empty(&delta->groups)
-            && !delta->has_misses);
+            && !delta->has_misses && !delta->has_answers);
 }
 
 static struct adp_rule_change *
@@ -132,4 +132,12 @@ adp_delta_set_miss(struct adp_delta *delta, uint8_t table_id,
 {
     delta->misses[table_id] = miss;
     delta->has_misses = true;
+}
+
+void
+adp_delta_set_answers(struct adp_delta *delta,
+                      const struct adp_answers *answers)
+{
+    delta->answers = *answers;
+    delta->has_answers = true;
 }

@@ -37,6 +37,8 @@ struct adp_delta {
     bool has_misses;
     int8_t misses[ADP_N_TABLES];    /* enum ofputil_table_miss, -1: as it
                                      * was. */
+    bool has_answers;
+    struct adp_answers answers;
 };
 
 /* What there is of something in a program, to know when the last goes. */

@@ -22,6 +22,7 @@
  * adp_program_unref() leaves the work to the thread that runs RCU callbacks.
  */
 
+#include "adp-answer.h"
 #include "adp-change-log.h"
 #include "adp-cow.h"
 #include "adp-metadata.h"
@@ -49,6 +50,7 @@ struct adp_program {
     uint64_t generation;        /* 1, 2, 3, ... */
     struct adp_table *tables[ADP_N_TABLES]; /* NULL if empty. */
     uint8_t misses[ADP_N_TABLES];   /* enum ofputil_table_miss. */
+    struct adp_answers answers; /* Packet-ins that are answered here. */
     struct adp_group_map *groups;
 
     uint32_t reads;             /* ADP_READS_* of all rules and groups. */
@@ -77,6 +79,8 @@ void adp_delta_remove_group(struct adp_delta *, uint32_t group_id);
 /* What becomes of packets that no rule of the table matches. */
 void adp_delta_set_miss(struct adp_delta *, uint8_t table_id,
                         enum ofputil_table_miss);
+/* Which packet-ins are answered in place of controllers. */
+void adp_delta_set_answers(struct adp_delta *, const struct adp_answers *);
 
 struct adp_program *adp_program_create(void);   /* Empty, generation 1. */
 struct adp_program *adp_compile(const struct adp_program *,

@@ -75,7 +75,7 @@ claims_counters() {
     claim "pmd-stats-show counts the packets of the compiled pipeline" \
         c_pmd_stats n1
     # Last, since it is a packet-in by nature and counts as such.
-    claim "A Service without endpoints answers nobody" c_no_endpoint
+    claim "A Service without endpoints refuses at once" c_no_endpoint
 }
 
 # The end of the walk of a denied packet.

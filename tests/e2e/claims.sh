@@ -176,8 +176,11 @@ c_hairpin_gateway() {
 }
 
 c_no_endpoint() {
-    cannot_get client "http://$SVC_NO_ENDPOINT/" || return 1
-    say "no answer"
+    local answer
+    answer=$(in_ns client "$E2E_PYTHON" "$E2E_SRC/refused.py" tcp \
+             $SVC_NO_ENDPOINT 80 2>&1)
+    say "$answer"
+    [ "$answer" = "ECONNREFUSED: TCP RST|ACK, ttl 128" ]
 }
 
 # --- policies ---------------------------------------------------------------

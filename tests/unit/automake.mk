@@ -56,6 +56,7 @@ UNIT_TESTS = \
 	tests/unit/test-priority \
 	tests/unit/test-program \
 	tests/unit/test-push-stats \
+	tests/unit/test-refusal \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
@@ -273,6 +274,7 @@ tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_input_SOURCES = \
 	tests/unit/call-notes.h \
+	tests/unit/input-world.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-input.c \
@@ -370,6 +372,13 @@ tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=time_msec
+
+tests_unit_test_refusal_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-refusal.c \
+	antrea-dp/packet/adp-refusal.c
+tests_unit_test_refusal_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_rewrite_SOURCES = \
 	tests/unit/test-rewrite.c \

@@ -336,6 +336,17 @@ engine_set_miss(struct engine *e, uint8_t table_id,
     commit(e, delta);
 }
 
+void
+engine_set_answer(struct engine *e, uint8_t userdata, enum adp_answer answer)
+{
+    struct adp_delta *delta = adp_delta_create();
+    struct adp_answers answers = e->program->answers;
+
+    adp_answers_add(&answers, &userdata, 1, answer);
+    adp_delta_set_answers(delta, &answers);
+    commit(e, delta);
+}
+
 struct engine_ct *
 engine_set_ct(struct engine *e, uint16_t zone, uint32_t ct_state)
 {

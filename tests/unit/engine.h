@@ -69,6 +69,8 @@ void engine_add_flow_set(struct engine *, const struct adp_flow_set *,
 void engine_add_group(struct engine *, const char *);
 struct adp_group *engine_parse_group(const char *);
 
+/* From now on packet-ins with the one byte of userdata are answered so. */
+void engine_set_answer(struct engine *, uint8_t userdata, enum adp_answer);
 void engine_set_miss(struct engine *, uint8_t table_id,
                      enum ofputil_table_miss);
 

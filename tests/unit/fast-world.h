@@ -15,6 +15,7 @@
 #include "adp-credit.h"
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
+#include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
 #include "engine.h"
@@ -333,6 +334,19 @@ adp_flow_cache_find(const struct adp_flow_cache *c,
             : adp_sessions_find4(c->sessions, p->hash, &p->key4));
 }
 
+static int n_refused;
+
+void
+adp_refuse(struct adp_fast *f, struct adp_bridge *b OVS_UNUSED,
+           const struct dp_packet *p, enum adp_answer answer,
+           ofp_port_t tunnel_port OVS_UNUSED)
+{
+    ck_assert_ptr_eq(f, &fast);
+    ck_assert_ptr_ne(p, last_packet);
+    ck_assert_int_eq(answer, ADP_ANSWER_PROHIBITED);
+    n_refused++;
+}
+
 static int n_rewritten;
 
 void
@@ -352,7 +366,7 @@ adp_rewrite_by_session(struct dp_packet *p, const struct adp_session *s,
 /* What the session is to be like. */
 static struct {
     int n_conns;
-    bool tunnel, missed, to_ip_port, is_dropped;
+    bool tunnel, missed, to_ip_port, is_dropped, is_answered;
     const char *actions;        /* As bytes; NULL: goes to OUTPUT. */
     struct adp_metadata_lookup *lookup; /* How it hits the flow, if it depends
                                          * on metadata alone. */
@@ -417,6 +431,7 @@ fill_content(struct adp_cached_verdict_content *c)
     c->missed = wanted.missed;
     c->to_ip_port = wanted.to_ip_port;
     c->dropped = wanted.is_dropped;
+    c->answer = wanted.is_answered ? ADP_ANSWER_PROHIBITED : ADP_ANSWER_NONE;
     c->n_hits = ARRAY_SIZE(hits);
     for (int i = 0; i < wanted.n_conns; i++) {
         c->conns[i].mark = MARK + i;

@@ -245,13 +245,15 @@ put_rule_services(struct ds *s)
 }
 
 static void
-put_rule(struct ds *s, enum adp_policy_type type)
+put_rule(struct ds *s, enum adp_policy_type type, int tier)
 {
+    static const char *const actions[] = { "Allow", "Drop", "Reject", "Pass" };
+    size_t n_actions = ARRAY_SIZE(actions) - (tier >= ADP_TIER_BASELINE);
     bool ingress = one_in(2);
 
     ds_put_format(s, "{'direction':'%s'", ingress ? "In" : "Out");
-    if (type != ADP_POLICY_K8S && one_in(2)) {
-        ds_put_cstr(s, ",'action':'Drop'");
+    if (type != ADP_POLICY_K8S && !one_in(4)) {
+        ds_put_format(s, ",'action':'%s'", actions[random_range(n_actions)]);
     }
     if (one_in(3)) {
         ds_put_char(s, ',');
@@ -285,6 +287,7 @@ put_network_policy(struct ds *s)
         [ADP_POLICY_BASELINE_ADMIN] = "BaselineAdminNetworkPolicy",
     };
     static const int tiers[] = { 50, 250, ADP_TIER_BASELINE, 254 };
+    int tier = tiers[random_range(ARRAY_SIZE(tiers))];
     enum adp_policy_type type;
     int n = random_range(4);
 
@@ -294,14 +297,13 @@ put_network_policy(struct ds *s)
     ds_put_format(s, "'type':'%s',", types[type]);
     if (type != ADP_POLICY_K8S) {
         ds_put_format(s, "'tierPriority':%d,'priority':%d.%d,",
-                      tiers[random_range(ARRAY_SIZE(tiers))],
-                      5 + random_range(2), random_range(3));
+                      tier, 5 + random_range(2), random_range(3));
     }
     put_list(s, "appliedToGroups", "'n%d'", 5);
     ds_put_cstr(s, ",'rules':[");
     for (int i = 0; i < n; i++) {
         ds_put_cstr(s, i ? "," : "");
-        put_rule(s, type);
+        put_rule(s, type, tier);
     }
     ds_put_char(s, ']');
 }

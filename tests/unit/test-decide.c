@@ -6,6 +6,7 @@
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 #include "engine.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-match.h"
@@ -303,6 +304,81 @@ START_TEST(test_dec_ttl)
     expect("actions=dec_ttl,output:2", TCP, "set(ipv4(ttl=63)),102");
     expect("actions=dec_ttl,output:2", TCP6, "set(ipv6(hlimit=63)),102");
     expect("actions=dec_ttl,output:2", ARP, "102");
+}
+END_TEST
+
+/* What a packet does where packet-ins with userdata 04 and 05 are answered. */
+static const char *
+run_answering(const char *flows)
+{
+    engine_destroy(e);
+    e = engine_create();
+    engine_add_flows(e, flows);
+    engine_set_answer(e, 4, ADP_ANSWER_UNREACHABLE);
+    engine_set_answer(e, 5, ADP_ANSWER_PROHIBITED);
+    return engine_run(e, TCP);
+}
+
+static void
+expect_answer(const char *flows, const char *expected, enum adp_answer answer)
+{
+    ck_assert_str_eq(run_answering(flows), expected);
+    ck_assert_int_eq(e->verdict.answer, answer);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 0);
+    ck_assert_uint_eq(e->verdict.n_breaks, 0);
+}
+
+/* 'before' is what the datapath does until a controller is told. */
+static void
+expect_packet_in(const char *flows, const char *before)
+{
+    const char *actions = run_answering(flows);
+
+    ck_assert_int_eq(strncmp(actions, before, strlen(before)), 0);
+    ck_assert_int_eq(strncmp(&actions[strlen(before)], "userspace(", 10), 0);
+    ck_assert_int_eq(e->verdict.answer, ADP_ANSWER_NONE);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 1);
+}
+
+/* Packet-ins that we answer ourselves, and those that we don't. */
+START_TEST(test_answers)
+{
+    const enum adp_answer none = ADP_ANSWER_NONE;
+
+    expect_answer("actions=controller(reason=no_match,id=1,userdata=04)",
+                  "drop", ADP_ANSWER_UNREACHABLE);
+    ck_assert(e->verdict.dropped && !e->verdict.n_idle_passes);
+    ck_assert_str_eq(engine_run(e, "in_port=1,tcp"), "drop");
+
+    /* The meter protects the controller only, unless something is between. */
+    expect_answer("actions=meter:1,controller(userdata=05)", "drop",
+                  ADP_ANSWER_PROHIBITED);
+    expect_answer("actions=meter:1,set_field:1->reg0,controller(userdata=05)",
+                  "meter(201)", ADP_ANSWER_PROHIBITED);
+    expect_packet_in("actions=meter:1,controller(userdata=06)", "meter(201),");
+
+    /* The packet may go on. */
+    expect_answer("actions=controller(userdata=05),output:2", "102",
+                  ADP_ANSWER_PROHIBITED);
+    ck_assert(!e->verdict.dropped);
+    expect_answer("actions=output:2", "102", none);
+    expect_answer("actions=controller(userdata=05),NORMAL", "punt(normal)",
+                  none);
+
+    /* An answer and a packet-in. */
+    ck_assert_int_eq(strncmp(run_answering("actions=controller(userdata=05),"
+                                           "controller(userdata=06)"),
+                             "userspace(", 10), 0);
+    ck_assert_int_eq(e->verdict.answer, ADP_ANSWER_PROHIBITED);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 1);
+
+    expect_packet_in("actions=controller(userdata=04.05)", "");
+    expect_packet_in("actions=controller", "");
+    /* Who pauses a packet wants to go on with it. */
+    expect_answer("actions=controller(userdata=04,pause)", "punt(controller)",
+                  none);
+    expect_answer("actions=meter:1,controller(userdata=04,pause)",
+                  "punt(controller)", none);
 }
 END_TEST
 
@@ -641,6 +717,7 @@ main(void)
     tcase_add_test(tc, test_arp_reply);
     tcase_add_test(tc, test_vlan);
     tcase_add_test(tc, test_dec_ttl);
+    tcase_add_test(tc, test_answers);
     tcase_add_test(tc, test_punts);
     tcase_add_test(tc, test_punt_undoes_all);
     tcase_add_test(tc, test_tables);

@@ -497,9 +497,15 @@ static const struct {
       "spec.podSelector.matchExpressions[0].values: operator In needs "
       "values" },
     { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
-           "[{action: Reject}]}"),
+           "[{action: Refuse}]}"),
       "f, document 1 (line 1): ClusterNetworkPolicy p: "
-      "spec.ingress[0].action: Reject is not supported by this version" },
+      "spec.ingress[0].action: must be one of Allow,Drop,Reject,Pass, not "
+      "\"Refuse\"" },
+    { ACNP("{priority: 1, tier: Baseline, appliedTo: [{podSelector: {}}], "
+           "ingress: [{action: Reject}], egress: [{action: Drop}, "
+           "{action: Pass}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.egress[1].action: Pass has no place in the baseline tier" },
     { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
            "[{action: allow}]}"),
       "f, document 1 (line 1): ClusterNetworkPolicy p: "

@@ -526,6 +526,19 @@ START_TEST(dropped)
 }
 END_TEST
 
+START_TEST(rejected)
+{
+    wanted.is_dropped = wanted.is_answered = true;
+    make_session();
+    begin_batch();
+    n_refused = 0;
+    take(0);
+    ck_assert_uint_eq(n_done, 0);
+    ck_assert_int_eq(n_refused, 1);
+    ck_assert_uint_eq(n_counted(), 1);
+}
+END_TEST
+
 /* Lets the actions of a tunnel be to push a header and to send by OUTPUT. */
 static void
 do_push(struct adp_tunnel_actions *actions)
@@ -768,6 +781,7 @@ main(void)
     tcase_add_test(tc, table_changed);
     tcase_add_loop_test(tc, executed, 0, 2);
     tcase_add_test(tc, dropped);
+    tcase_add_test(tc, rejected);
     tcase_add_test(tc, pushed);
     tcase_add_test(tc, pushed_after_others);
     tcase_add_test(tc, into_tunnel);

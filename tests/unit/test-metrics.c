@@ -114,8 +114,11 @@ flow_metric(const char *flow, uint32_t *id)
     enum adp_flow_metric metric
         = pipeline->flow_metric(fm.table_id, ntohll(fm.new_cookie), &fm.match,
                                 id);
-    bool listed = memchr(pipeline->metric_tables, fm.table_id,
-                         pipeline->n_metric_tables);
+    bool listed = (metric == ADP_METRIC_RULE_PASS
+                   ? memchr(pipeline->pass_tables, fm.table_id,
+                            pipeline->n_pass_tables)
+                   : memchr(pipeline->metric_tables, fm.table_id,
+                            pipeline->n_metric_tables));
     ck_assert_msg(!metric || listed, "%s", flow);
     minimatch_destroy(&fm.match);
     free(fm.ofpacts);
@@ -150,7 +153,7 @@ count_by(const char *part, uint64_t n_packets)
     count(found, n_packets);
 }
 
-/* How many flows count something. */
+/* How many flows count something, for rules that don't pass. */
 static size_t
 n_counting(void)
 {
@@ -160,7 +163,8 @@ n_counting(void)
     SHASH_FOR_EACH (node, &set.flows) {
         uint32_t id;
 
-        n += flow_metric(node->name, &id) != ADP_METRIC_NONE;
+        enum adp_flow_metric metric = flow_metric(node->name, &id);
+        n += metric != ADP_METRIC_NONE && metric != ADP_METRIC_RULE_PASS;
     }
     return n;
 }
@@ -209,6 +213,33 @@ START_TEST(rules)
         "{'id':1,'policy':'z','direction':'In','number':1,'rule':'NoX',"
         "'action':'Drop','sessions':5,'packets':5,'bytes':500}]");
     expect_json(adp_metrics_services(metrics, true), "[]");
+}
+END_TEST
+
+/* What a rule passes on its own flow counts, among those that others have, too:
+ * those of Allow have counters elsewhere. */
+START_TEST(passes)
+{
+    load(BASE "," ACNP("z", RULE("")));
+    ck_assert(!adp_metrics_has_passes(metrics));
+
+    load(BASE "," ACNP("y", RULE(",'action':'Pass'") ","
+                       RULE(",'action':'Reject'")
+                       "," RULE(",'services':[{'protocol':'UDP'}]")));
+    ck_assert(adp_metrics_has_passes(metrics));
+    count_by("table=AntreaPolicyIngressRule, priority=44980,conj_id=2 ", 4);
+    count_by("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x3 ",
+             5);
+    count_by("table=AntreaPolicyIngressRule, priority=44978,conj_id=4,ip ",
+             6);
+    expect_json(
+        adp_metrics_rules(metrics),
+        "[{'id':2,'policy':'y','direction':'In','number':1,'action':'Pass',"
+        "'sessions':4,'packets':4,'bytes':400},"
+        "{'id':3,'policy':'y','direction':'In','number':2,'action':'Reject',"
+        "'sessions':5,'packets':5,'bytes':500},"
+        "{'id':4,'policy':'y','direction':'In','number':3,'action':'Allow',"
+        "'sessions':0,'packets':0,'bytes':0}]");
 }
 END_TEST
 
@@ -363,6 +394,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, nothing_counts_without_records);
     tcase_add_test(tc, rules);
+    tcase_add_test(tc, passes);
     tcase_add_test(tc, egress_rules);
     tcase_add_test(tc, rules_without_flows);
     tcase_add_test(tc, rules_move);

@@ -459,7 +459,12 @@ START_TEST(refuses_bad_policies)
           "invalid", X, "rules[0].direction" },
         { K8S "{'direction':'In','action':'Drop'}]}",
           "invalid", X, "rules[0].action" },
-        { ANP "{'direction':'In','action':'Reject'}]}",
+        { ANP "{'direction':'In','action':'Refuse'}]}",
+          "invalid", X, "rules[0].action" },
+        { K8S "{'direction':'In','action':'Pass'}]}",
+          "invalid", X, "rules[0].action" },
+        { NP "'type':'AntreaNetworkPolicy','tierPriority':253,'priority':1,"
+          "'rules':[{'direction':'In','action':'Pass'}]}",
           "invalid", X, "rules[0].action" },
         { K8S "{'direction':'In','to':{}}]}", "invalid", X, "rules[0].to" },
         { K8S "{'direction':'Out','from':{}}]}",

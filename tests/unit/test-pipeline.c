@@ -510,6 +510,50 @@ START_TEST(any_peer)
 }
 END_TEST
 
+/* As Drop, plus a packet-in that says what is to be done, and where that was
+ * decided. */
+START_TEST(reject)
+{
+    generate(BASE "," ACNP("p", 100, 1,
+        "{'direction':'In','action':'Reject'},"
+        "{'direction':'Out','action':'Reject'}")
+             "," ACNP("q", 253, 1, "{'direction':'In','action':'Reject'}"));
+    check_set();
+    expect_flow("table=AntreaPolicyEgressRule, priority=44980,conj_id=1 "
+                "actions=set_field:0x1->reg3,set_field:0x400/0x400->reg0,"
+                "set_field:0x1000/0x1800->reg0,"
+                "set_field:0x400000/0x600000->reg0,"
+                "set_field:0x4000000/0xfe000000->reg0,"
+                "set_field:0xd/0xff->reg2,goto_table:EgressMetric");
+    expect_flow("table=EgressMetric, priority=200,reg0=0x400/0x400,reg3=0x1 "
+                "actions=goto_table:Output");
+    ck_assert(find_flow("table=AntreaPolicyIngressRule, priority=44980,"
+                        "conj_id=2 actions=set_field:0x2->reg3,"));
+    expect_flow("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x2 "
+                "actions=goto_table:Output");
+    expect_flow("table=IngressDefaultRule, priority=170,conj_id=3 "
+                "actions=set_field:0x3->reg3,set_field:0x400/0x400->reg0,"
+                "set_field:0x1000/0x1800->reg0,"
+                "set_field:0x400000/0x600000->reg0,"
+                "set_field:0x4000000/0xfe000000->reg0,"
+                "set_field:0x1b/0xff->reg2,goto_table:IngressMetric");
+}
+END_TEST
+
+START_TEST(pass)
+{
+    generate(BASE "," ACNP("p", 100, 1,
+        "{'direction':'In','action':'Pass'},"
+        "{'direction':'Out','action':'Pass'}"));
+    check_set();
+    expect_flow("table=AntreaPolicyEgressRule, priority=44980,conj_id=1 "
+                "actions=set_field:0x1->reg5,goto_table:EgressRule");
+    expect_flow("table=AntreaPolicyIngressRule, priority=44980,conj_id=2 "
+                "actions=set_field:0x2->reg6,goto_table:IngressRule");
+    ck_assert_uint_eq(count_flows("table=IngressMetric, priority=200"), 0);
+}
+END_TEST
+
 START_TEST(rules_for_pods_elsewhere_make_no_flows)
 {
     generate(BASE);
@@ -918,6 +962,8 @@ main(void)
     tcase_add_test(tc, k8s_policy_isolates_all_its_pods);
     tcase_add_test(tc, peers_and_services);
     tcase_add_test(tc, any_peer);
+    tcase_add_test(tc, reject);
+    tcase_add_test(tc, pass);
     tcase_add_test(tc, rules_for_pods_elsewhere_make_no_flows);
     tcase_add_test(tc, baseline_comes_after_isolation);
     tcase_add_test(tc, to_services);

@@ -76,8 +76,12 @@ struct rule_port {
     int src, src_end;           /* Likewise of the sender. */
 };
 
+/* The first two are those of Kubernetes' policies, too. */
+enum action { ALLOW, DROP, REJECT, PASS, N_ACTIONS };
+static const char *const actions[] = { "Allow", "Drop", "Reject", "Pass" };
+
 struct rule {
-    bool drop;
+    enum action action;
     struct peer peers[MAX_PEERS];
     size_t n_peers;
     struct rule_port ports[MAX_PORTS];
@@ -227,7 +231,7 @@ random_policy(struct policy *policy, bool antrea, int namespace_)
         for (size_t i = 0; i < d->n_rules; i++) {
             struct rule *rule = &d->rules[i];
 
-            rule->drop = policy->antrea && one_of(2);
+            rule->action = policy->antrea ? one_of(N_ACTIONS) : ALLOW;
             rule->n_peers = one_of(MAX_PEERS + 1);
             for (size_t j = 0; j < rule->n_peers; j++) {
                 random_peer(&rule->peers[j]);
@@ -348,7 +352,7 @@ put_rules(struct ds *s, const struct policy *policy, bool in)
 
         ds_put_char(s, '{');
         if (policy->antrea) {
-            ds_put_format(s, "action: %s, ", rule->drop ? "Drop" : "Allow");
+            ds_put_format(s, "action: %s, ", actions[rule->action]);
         }
         ds_put_format(s, "%s: [", in ? "from" : "to");
         for (size_t j = 0; j < rule->n_peers; j++) {
@@ -519,19 +523,23 @@ rule_fits(const struct policy *policy, const struct rule *rule, bool in,
 static bool
 is_let_through(const struct pod *pod, bool in, const struct packet *packet)
 {
-    bool isolated = false, allowed = false;
+    bool isolated = false, allowed = false, passed = false;
 
-    /* Antrea's: the first rule decides. */
-    for (size_t i = 0; i < n_policies; i++) {
+    /* Antrea's: the first rule decides, or leaves it to Kubernetes'. */
+    for (size_t i = 0; i < n_policies && !passed; i++) {
         const struct policy *policy = &policies[i];
         const struct direction *d = &policy->directions[in];
 
         if (!is_selected(pod, policy->namespace_, policy->app)) {
             continue;
         }
-        for (size_t j = 0; policy->antrea && j < d->n_rules; j++) {
+        for (size_t j = 0; (policy->antrea && !passed
+                            && j < d->n_rules); j++) {
             if (rule_fits(policy, &d->rules[j], in, packet)) {
-                return !d->rules[j].drop;
+                passed = d->rules[j].action == PASS;
+                if (!passed) {
+                    return d->rules[j].action == ALLOW;
+                }
             }
         }
     }

@@ -288,7 +288,9 @@ START_TEST(test_format)
         "table=4,priority=190,arp actions=NORMAL\n"
         "table=4,priority=0 actions=drop\n"
         "table=7,priority=5,ip actions=NORMAL\n"
-        "table=7,ip actions=clone(controller(pause)),output:2");
+        "table=7,ip actions=clone(controller(pause)),output:2\n"
+        /* No punt, whatever its members are. */
+        "table=7,udp actions=controller(id=3,userdata=05)");
     engine_add_group(e, "group_id=9,type=all,bucket=bucket_id:3,"
                      "actions=normal,bucket=bucket_id:4,output:1");
     adp_program_format(e->program, &s, table_name, NULL);
@@ -297,7 +299,7 @@ START_TEST(test_format)
         "generation 3\n"
         "table 4 ARPResponder: 2 flows, direct, N bytes\n"
         "  punt (normal): table=4, priority=190,arp actions=NORMAL\n"
-        "table 7: 2 flows, direct, N bytes\n"
+        "table 7: 3 flows, direct, N bytes\n"
         "  punt (controller): table=7, priority=32768,ip "
         "actions=clone(controller(pause)),output:2\n"
         "  punt (normal): table=7, priority=5,ip actions=NORMAL\n"

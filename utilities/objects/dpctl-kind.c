@@ -260,7 +260,7 @@ static const struct dpctl_field ap_to_service[] = {
     F_ENUM("scope", 0, "Cluster", "ClusterSet"), F_END
 };
 static const struct dpctl_field ap_rule[] = {
-    F_ENUM("action", DPCTL_REQUIRED, "Allow,Drop", "Reject,Pass"),
+    F_ENUM("action", DPCTL_REQUIRED, "Allow,Drop,Reject,Pass", NULL),
     F("name", STR), F_SUB("from", OBJS, 0, ap_peer),
     F_SUB("to", OBJS, 0, ap_peer), F_SUB("ports", OBJS, 0, ap_port),
     F_SUB("protocols", OBJS, 0, ap_protocol),
@@ -403,7 +403,7 @@ static const struct dpctl_field cp_rule[] = {
     F_SUB("from", OBJ, 0, cp_peer), F_SUB("to", OBJ, 0, cp_peer),
     F_SUB("services", OBJS, 0, cp_service),
     F_INT("priority", -1, 1000000),
-    F_ENUM("action", 0, "Allow,Drop", "Reject,Pass"),
+    F_ENUM("action", 0, "Allow,Drop,Reject,Pass", NULL),
     F_NOT("enableLogging"), F("appliedToGroups", STRS), F("name", STR),
     F_NOT("l7Protocols"), F("logLabel", STR), F_END
 };

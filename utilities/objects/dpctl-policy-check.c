@@ -304,6 +304,24 @@ check_direction(const struct json *spec, const char *direction,
     return check_each(spec, direction, check_rule);
 }
 
+/* Behind the baseline tier nothing is left that could decide. */
+static char *
+check_passes(const struct json *spec, const char *direction)
+{
+    const struct json_array *rules = dpctl_json_array(spec, direction);
+    const char *tier = dpctl_tier_name(dpctl_json_str(spec, "tier"));
+
+    for (size_t i = 0; i < rules->n && !strcmp(tier, "baseline"); i++) {
+        const char *action = dpctl_json_str(rules->elems[i], "action");
+
+        if (!strcmp(action, "Pass")) {
+            return xasprintf("%s[%"PRIuSIZE"].action: Pass has no place in "
+                             "the baseline tier", direction, i);
+        }
+    }
+    return NULL;
+}
+
 static char *
 check_antrea_spec(const struct json *spec, const char *own_namespace)
 {
@@ -325,8 +343,14 @@ check_antrea_spec(const struct json *spec, const char *own_namespace)
         error = check_direction(spec, "ingress", "to", applied,
                                 own_namespace);
     }
-    return error ? error : check_direction(spec, "egress", "from", applied,
-                                           own_namespace);
+    if (!error) {
+        error = check_direction(spec, "egress", "from", applied,
+                                own_namespace);
+    }
+    if (!error) {
+        error = check_passes(spec, "ingress");
+    }
+    return error ? error : check_passes(spec, "egress");
 }
 
 static char *

@@ -151,7 +151,8 @@ static void
 draw_table(const struct drawing *d, const struct drawn_row *row)
 {
     const char *about = dpctl_json_str(row->table, "about");
-    bool dropped = row->last && is_outcome(d, "dropped");
+    bool dropped = row->last && (is_outcome(d, "dropped")
+                                 || is_outcome(d, "rejected"));
     bool punted = row->last && is_outcome(d, "punted");
 
     ds_put_format(d->s, "<g class=\"table%s%s\" data-table=\"%d\">",
@@ -176,7 +177,7 @@ draw_stop(const struct drawing *d, const struct drawn_row *row)
 {
     if (row->last && !is_outcome(d, "forwarded")) {
         ds_put_format(d->s, "<g class=\"end %s\"><circle cx=\"%d\" cy=\"%d\" "
-                      "r=\"8\"/>", is_outcome(d, "dropped") ? "dropped"
+                      "r=\"8\"/>", !is_outcome(d, "punted") ? "dropped"
                       : "punted", RAIL_X, row->y);
         ds_put_format(d->s, "<path d=\"M%d %dl7 7m0 -7l-7 7\"/></g>\n",
                       RAIL_X - 3, row->y - 3);

@@ -114,7 +114,9 @@ static const char *
 outcome_class(const struct json *trace)
 {
     return (dpctl_walk_is_outcome(trace, "forwarded") ? "forwarded"
-            : dpctl_walk_is_outcome(trace, "dropped") ? "dropped" : "punted");
+            : dpctl_walk_is_outcome(trace, "dropped")
+              || dpctl_walk_is_outcome(trace, "rejected") ? "dropped"
+            : "punted");
 }
 
 static void
@@ -136,6 +138,7 @@ put_verdict(const struct json *trace, struct ds *s)
         }
     } else {
         ds_put_cstr(s, dpctl_walk_is_outcome(trace, "dropped") ? "Dropped"
+                    : dpctl_walk_is_outcome(trace, "rejected") ? "Rejected"
                     : "Left to stock translation");
         if (n_visits) {
             char *title = dpctl_walk_title(trace, n_visits - 1);

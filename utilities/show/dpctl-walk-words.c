@@ -347,7 +347,12 @@ tell_drop(struct teller *t)
 static void
 tell_action(struct teller *t)
 {
-    if (has(t, "action")) {
+    if (has(t, "reply")) {
+        const char *reason = dpctl_json_str(t->trace, "reason");
+
+        ds_put_format(&t->s, "Rejects the packet, with %s to its sender: %s.",
+                      str(t, "reply"), reason ? reason : "?");
+    } else if (has(t, "action")) {
         ds_put_format(&t->s, "Does %s.", str(t, "action"));
     }
 }

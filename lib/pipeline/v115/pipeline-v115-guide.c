@@ -145,6 +145,7 @@ static const struct adp_guide_words words[] = {
     MARK(APDenyRegMark, "a policy denies the packet")
     MARK(DispositionAllowRegMark, "the rule allows")
     MARK(DispositionDropRegMark, "the rule drops")
+    MARK(DispositionRejectRegMark, "the rule rejects")
     MARK(DispositionPassRegMark, "the rule passes on to later ones")
     MARK(GeneratedRejectPacketOutRegMark,
          "the packet is a reject that was made here")

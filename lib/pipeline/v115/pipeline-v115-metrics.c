@@ -22,6 +22,10 @@ const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES] = {
     ADP_V115_EgressMark, ADP_V115_TrafficControl,
 };
 
+const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES] = {
+    ADP_V115_AntreaPolicyEgressRule, ADP_V115_AntreaPolicyIngressRule,
+};
+
 /* Is this the metric of packets after the first ones of a connection? */
 static bool
 is_for_old_connections(const struct minimatch *match)
@@ -59,6 +63,11 @@ adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
         return ADP_METRIC_NONE;
     }
     switch (table_id) {
+    case ADP_V115_AntreaPolicyEgressRule:
+    case ADP_V115_AntreaPolicyIngressRule:
+        return (category == ADP_V115_COOKIE_NETWORK_POLICY
+                && MINIFLOW_GET_U32(match->flow, conj_id) == *id
+                ? ADP_METRIC_RULE_PASS : ADP_METRIC_NONE);
     case ADP_V115_EgressMetric:
     case ADP_V115_IngressMetric:
         return (category != ADP_V115_COOKIE_NETWORK_POLICY ? ADP_METRIC_NONE

@@ -54,6 +54,7 @@ static const struct v115_direction {
     enum adp_v115_table stages[N_STAGES];
     enum adp_v115_table metric;
     const char *after_metric;
+    enum adp_v115_table k8s_rules;      /* Where rules pass packets to. */
     const char *label;
     const char *conj_field;
 } directions[2] = {
@@ -63,7 +64,7 @@ static const struct v115_direction {
             [STAGE_K8S] = ADP_V115_EgressRule,
             [STAGE_BASELINE] = ADP_V115_EgressDefaultRule,
         },
-        ADP_V115_EgressMetric, "L3Forwarding",
+        ADP_V115_EgressMetric, "L3Forwarding", ADP_V115_EgressRule,
         "EgressRuleCTLabel", "TFEgressConjIDField"
     },
     [true] = {                  /* Ingress. */
@@ -72,7 +73,7 @@ static const struct v115_direction {
             [STAGE_K8S] = ADP_V115_IngressRule,
             [STAGE_BASELINE] = ADP_V115_IngressDefaultRule,
         },
-        ADP_V115_IngressMetric, "ConntrackCommit",
+        ADP_V115_IngressMetric, "ConntrackCommit", ADP_V115_IngressRule,
         "IngressRuleCTLabel", "TFIngressConjIDField"
     },
 };
@@ -277,21 +278,48 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
     }
 }
 
+/* What the agent shall do with a packet-in: bits of PacketInOperationField. */
+#define OPERATION_REJECT 2
+
 static void
-generate_drop(struct adp_generator *g, const struct adp_policy_rule *r)
+generate_deny(struct adp_generator *g, const struct adp_policy_rule *r)
+{
+    const struct v115_direction *dir = &directions[r->rule->ingress];
+    bool reject = r->rule->action == ADP_ACTION_REJECT;
+    uint32_t id = r->conj_id;
+    char *packet_in = xstrdup("");
+
+    if (reject) {
+        free(packet_in);
+        packet_in = xasprintf("{DispositionRejectRegMark},"
+                              "{OutputToControllerRegMark},"
+                              "{PacketInOperationField=0x%x},"
+                              "{PacketInTableField=0x%"PRIxSIZE"},",
+                              OPERATION_REJECT, r->table);
+    }
+    adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
+                 r->table, r->priority,
+                 "conj_id=%"PRIu32" actions={APConjIDField=0x%"PRIx32"},"
+                 "{APDenyRegMark},%sgoto_table:%s",
+                 id, id, packet_in, adp_gen_table(g, dir->metric));
+    adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, dir->metric,
+                 METRIC_PRIORITY,
+                 "{APDenyRegMark},{APConjIDField=0x%"PRIx32"} actions=%s",
+                 id, reject ? "goto_table:Output" : "drop");
+    free(packet_in);
+}
+
+/* Antrea's other rules don't matter any more; what isn't for Kubernetes'
+ * policies to decide is for the baseline tier. */
+static void
+generate_pass(struct adp_generator *g, const struct adp_policy_rule *r)
 {
     const struct v115_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
 
-    adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
-                 r->table, r->priority,
-                 "conj_id=%"PRIu32" actions={APConjIDField=0x%"PRIx32"},"
-                 "{APDenyRegMark},goto_table:%s",
-                 id, id, adp_gen_table(g, dir->metric));
-    adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, dir->metric,
-                 METRIC_PRIORITY,
-                 "{APDenyRegMark},{APConjIDField=0x%"PRIx32"} actions=drop",
-                 id);
+    adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table, r->priority,
+                 "conj_id=%"PRIu32" actions={%s=0x%"PRIx32"},goto_table:%s",
+                 id, dir->conj_field, id, adp_gen_table(g, dir->k8s_rules));
 }
 
 static bool
@@ -339,10 +367,17 @@ get_rank(const struct adp_policy_rule *r, struct adp_policy_rank *rank)
 static void
 act(struct adp_generator *g, const struct adp_policy_rule *r)
 {
-    if (r->rule->action == ADP_ACTION_DROP) {
-        generate_drop(g, r);
-    } else {
+    switch (r->rule->action) {
+    case ADP_ACTION_ALLOW:
         generate_allow(g, r);
+        break;
+    case ADP_ACTION_DROP:
+    case ADP_ACTION_REJECT:
+        generate_deny(g, r);
+        break;
+    case ADP_ACTION_PASS:
+        generate_pass(g, r);
+        break;
     }
 }
 

@@ -44,6 +44,11 @@ static const char *const meters[] = {
     "meter=256,pktps,burst,bands=type=drop,rate=100,burst_size=200",
 };
 
+static const struct adp_pipeline_refusal refusals[] = {
+    { .userdata = { 1, 2 }, .userdata_len = 2 },
+    { .userdata = { 4 }, .userdata_len = 1, .unreachable = true },
+};
+
 static const struct adp_static_flow static_flows[] = {
 #define FLOW(TABLE, PRIORITY, TEMPLATE) \
     { ADP_V115_##TABLE, PRIORITY, TEMPLATE },
@@ -438,6 +443,9 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .n_static_flows = ARRAY_SIZE(static_flows),
     .meters = meters,
     .n_meters = ARRAY_SIZE(meters),
+    .refusals = refusals,
+    .n_refusals = ARRAY_SIZE(refusals),
+    .options_against_refusals = UINT64_C(1) << ADP_V115_PACKET_IN,
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .kinds = UINT_MAX,
@@ -450,6 +458,8 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .n_verdict_tables = ARRAY_SIZE(verdict_tables),
     .metric_tables = adp_v115_metric_tables,
     .n_metric_tables = ADP_V115_N_METRIC_TABLES,
+    .pass_tables = adp_v115_pass_tables,
+    .n_pass_tables = ADP_V115_N_PASS_TABLES,
     .flow_metric = adp_v115_flow_metric,
     .guide = &adp_v115_guide,
 };

@@ -53,6 +53,8 @@ void adp_v115_generate_policies(struct adp_generator *);
 
 /* For struct adp_pipeline. */
 #define ADP_V115_N_METRIC_TABLES 6
+#define ADP_V115_N_PASS_TABLES 2
+extern const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES];
 extern const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES];
 enum adp_flow_metric adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                                           const struct minimatch *,

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_ANSWER_H
+#define ADP_ANSWER_H 1
+
+/* Packets that are refused, and told so: which packet-ins mean that.
+ *
+ * Antrea's agent answers for the datapath: flows send it the packet, userdata
+ * says what to do with it, and it makes a TCP reset or an ICMP error, which it
+ * injects.  Where nobody but us makes the flows we answer ourselves.  The flows
+ * stay what they are: a program says of which userdata it takes care.
+ *
+ * Thread-safety: values.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flow;
+struct ofpact;
+
+/* X(SYMBOL, ICMP type, code, ICMPv6 type, code); TCP gets a reset. */
+#define ADP_ANSWERS                                                         \
+    /* A policy forbids it: administratively prohibited. */                 \
+    X(PROHIBITED, 3, 10, 1, 1)                                              \
+    /* Nobody is there: port unreachable. */                                \
+    X(UNREACHABLE, 3, 3, 1, 4)
+
+enum adp_answer {
+    ADP_ANSWER_NONE,
+#define X(SYMBOL, TYPE4, CODE4, TYPE6, CODE6) ADP_ANSWER_##SYMBOL,
+    ADP_ANSWERS
+#undef X
+};
+
+#define ADP_ANSWERS_MAX 4
+#define ADP_ANSWER_USERDATA_MAX 2
+
+/* The packet-ins that are answered.  All bytes count. */
+struct adp_answers {
+    struct {
+        uint8_t userdata[ADP_ANSWER_USERDATA_MAX];
+        uint8_t userdata_len;
+        uint8_t answer;                 /* enum adp_answer. */
+    } list[ADP_ANSWERS_MAX];
+    uint8_t n;
+};
+
+void adp_answers_add(struct adp_answers *, const uint8_t *userdata,
+                     size_t userdata_len, enum adp_answer);
+
+/* What is to be done in place of 'a', a controller action. */
+enum adp_answer adp_answers_find(const struct adp_answers *,
+                                 const struct ofpact *a);
+
+/* Sets '*type' and '*code' to those of the ICMP error that 'answer' is for a
+ * packet that isn't TCP. */
+void adp_answer_icmp(enum adp_answer, bool ipv6, uint8_t *type, uint8_t *code);
+
+/* What a packet like 'flow' is answered with, for people: "a TCP reset".  Whether
+ * it may be answered at all, the packet tells. */
+const char *adp_answer_text(enum adp_answer, const struct flow *);
+
+#endif /* adp-answer.h */

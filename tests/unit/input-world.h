@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef TESTS_INPUT_WORLD_H
+#define TESTS_INPUT_WORLD_H 1
+
+/* The world of test-input: a bridge, a packet thread and the ways that a packet may
+ * go, as functions that say what the test wants them to, and note that they were
+ * called. */
+
+#include <check.h>
+#include <netinet/in.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-cached-verdict.h"
+#include "adp-credit.h"
+#include "adp-fast.h"
+#include "adp-flow-cache.h"
+#include "adp-install.h"
+#include "adp-packet-in.h"
+#include "adp-refuse.h"
+#include "adp-rewrite.h"
+#include "adp-summary.h"
+#include "adp-tunnel.h"
+#include "adp-walk-cache.h"
+#include "call-notes.h"
+#include "dpif-netdev-private.h"
+#include "ofproto/tunnel.h"
+#include "packets.h"
+#include "talk.h"
+#include "tnl-ports.h"
+#include "util.h"
+
+enum { PORT = 3, N = 4 };
+
+/* What the linker calls instead of upstream's library. */
+__typeof__(conntrack_peek_apply) __wrap_conntrack_peek_apply;
+__typeof__(dp_pmd_count_compiled) __wrap_dp_pmd_count_compiled;
+__typeof__(dp_pmd_count_lost) __wrap_dp_pmd_count_lost;
+__typeof__(dp_pmd_execute_and_keep) __wrap_dp_pmd_execute_and_keep;
+__typeof__(dp_pmd_meter) __wrap_dp_pmd_meter;
+__typeof__(tnl_port_map_lookup) __wrap_tnl_port_map_lookup;
+
+static struct adp_bridge *b;
+static struct adp_program program;
+static struct dp_netdev_pmd_thread *pmd;
+static struct adp_flow_cache cache;
+static struct adp_walk walk;
+static struct adp_cached_verdict verdict;
+static struct tuple tuple;
+
+/* What the ways say. */
+static struct {
+    bool has_session, is_parsed, has_cached_walk, has_room;
+    int dropped_by_meter;       /* In this piece of actions, from 1. */
+    bool sums_up, may_be_kept, is_applied, is_tunnels;
+    enum adp_punt punt;
+    uint16_t frag;
+    const struct adp_tunnel_actions *tnl_actions;
+} says;
+
+/* Counters of the datapath. */
+static uint64_t n_compiled, n_lost;
+
+void
+__wrap_dp_pmd_count_compiled(struct dp_netdev_pmd_thread *t OVS_UNUSED,
+                             bool received, uint64_t n)
+{
+    ck_assert(received);
+    n_compiled += n;
+}
+
+void
+__wrap_dp_pmd_count_lost(struct dp_netdev_pmd_thread *t OVS_UNUSED,
+                         bool received, uint64_t n)
+{
+    ck_assert(received);
+    n_lost += n;
+}
+
+/* Pieces of actions that were executed, and where the last one began and ended. */
+static size_t n_pieces, piece_start, piece_len;
+
+void
+__wrap_dp_pmd_execute_and_keep(struct dp_netdev_pmd_thread *t,
+                               struct dp_packet_batch *packets,
+                               const struct flow *flow OVS_UNUSED,
+                               const struct nlattr *actions,
+                               size_t actions_len)
+{
+    ck_assert_ptr_eq(t, pmd);
+    ck_assert_uint_eq(dp_packet_batch_size(packets), 1);
+    note('k');
+    piece_start = (const char *) actions
+                  - (const char *) walk.verdict.actions.data;
+    piece_len = actions_len;
+    if (++n_pieces == says.dropped_by_meter) {
+        dp_packet_delete_batch(packets, true);
+        dp_packet_batch_init(packets);
+    }
+}
+
+bool
+__wrap_dp_pmd_meter(struct dp_netdev_pmd_thread *t, struct dp_packet *p,
+                    uint32_t meter_id)
+{
+    ck_assert_ptr_eq(t, pmd);
+    ck_assert_uint_eq(meter_id, verdict.content.meter_id);
+    note('m');
+    if (says.dropped_by_meter) {
+        dp_packet_delete(p);
+    }
+    return !says.dropped_by_meter;
+}
+
+static const struct adp_packet_in *sent_in;
+
+void
+adp_packet_in_send(struct adp_bridge *bridge, struct dp_netdev_pmd_thread *t,
+                   const struct adp_packet_in *pin,
+                   const struct dp_packet *p OVS_UNUSED, bool last)
+{
+    ck_assert_ptr_eq(bridge, b);
+    ck_assert_ptr_eq(t, pmd);
+    sent_in = pin;
+    note(last ? 'C' : 'c');
+}
+
+bool
+__wrap_conntrack_peek_apply(struct conntrack_peek *peek)
+{
+    ck_assert_ptr_eq(peek, &walk.ct.peek);
+    note('a');
+    return says.is_applied;
+}
+
+odp_port_t
+__wrap_tnl_port_map_lookup(struct flow *flow OVS_UNUSED,
+                           struct flow_wildcards *wc OVS_UNUSED)
+{
+    return says.is_tunnels ? 1 : ODPP_NONE;
+}
+
+/* The rooms around. */
+
+struct adp_bridge *
+adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
+{
+    *ofp_port = u16_to_ofp(PORT);
+    return odp_to_u32(odp_port) == PORT ? b : NULL;
+}
+
+struct adp_bridge *
+adp_ports_input_tunnel(const struct flow *flow OVS_UNUSED,
+                       ofp_port_t *ofp_port OVS_UNUSED)
+{
+    return NULL;
+}
+
+struct adp_flow_cache *
+adp_flow_cache_begin_batch(void)
+{
+    note('(');
+    return &cache;
+}
+
+void
+adp_flow_cache_end_batch(struct adp_flow_cache *c OVS_UNUSED)
+{
+    note(')');
+}
+
+struct adp_walk *
+adp_flow_cache_begin_walk(struct adp_flow_cache *c OVS_UNUSED)
+{
+    return says.has_room ? &walk : NULL;
+}
+
+void
+adp_flow_cache_end_walk(struct adp_flow_cache *c OVS_UNUSED)
+{
+}
+
+uint32_t
+adp_flow_cache_ingress(const struct adp_bridge *bridge OVS_UNUSED,
+                       ofp_port_t ofp_port OVS_UNUSED)
+{
+    return 1;
+}
+
+uint32_t
+adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind OVS_UNUSED)
+{
+    return 1;
+}
+
+void
+adp_flow_cache_fetch_kinds(const struct adp_flow_cache *c OVS_UNUSED,
+                           const struct dp_packet_batch *batch OVS_UNUSED,
+                           uint32_t hashes[])
+{
+    memset(hashes, 0, NETDEV_MAX_BURST * sizeof *hashes);
+}
+
+const struct adp_ingress *
+adp_flow_cache_find_kind(struct adp_flow_cache *c OVS_UNUSED,
+                         const struct flow_tnl *tnl OVS_UNUSED,
+                         uint32_t hash OVS_UNUSED,
+                         long long int now OVS_UNUSED)
+{
+    return NULL;
+}
+
+void
+adp_flow_cache_add_kind(struct adp_flow_cache *c OVS_UNUSED,
+                        const struct flow_tnl *tnl OVS_UNUSED,
+                        struct adp_bridge *bridge OVS_UNUSED,
+                        ofp_port_t ofp_port OVS_UNUSED,
+                        long long int now OVS_UNUSED)
+{
+}
+
+void
+adp_flow_cache_remember(struct adp_flow_cache *c OVS_UNUSED,
+                        const struct adp_session_packet *p OVS_UNUSED,
+                        const struct adp_walk *w,
+                        const struct conntrack_peek_tuple *t OVS_UNUSED,
+                        const struct adp_cached_verdict_source *s OVS_UNUSED,
+                        const struct adp_cached_verdict_content *content
+                        OVS_UNUSED, long long int now OVS_UNUSED)
+{
+    ck_assert_ptr_eq(w, &walk);
+    note('S');
+}
+
+void
+adp_flow_cache_count_replay(struct adp_flow_cache *c OVS_UNUSED)
+{
+    note('r');
+}
+
+/* The fast path. */
+
+void
+adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *t,
+              struct adp_flow_cache *c, odp_port_t in_port)
+{
+    memset(f, 0, sizeof *f);
+    f->pmd = t;
+    f->cache = c;
+    f->in_port = in_port;
+}
+
+void
+adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *p,
+               uint32_t ingress)
+{
+    struct adp_fast_packet *fp = &f->packets[i];
+
+    fp->is_parsed = (says.is_parsed
+                     && adp_session_parse(p, ingress,
+                                          adp_sessions_seeds(cache.sessions),
+                                          &fp->parsed));
+}
+
+void
+adp_fast_fetch_session(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_conns(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_more_conns(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_tunnel(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+{
+}
+
+void
+adp_fast_fetch_tunnel_actions(struct adp_fast *f OVS_UNUSED,
+                              size_t i OVS_UNUSED)
+{
+}
+
+bool
+adp_fast_take(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED,
+              struct dp_packet *p, struct adp_bridge *bridge)
+{
+    ck_assert_ptr_eq(bridge, b);
+    note('f');
+    if (says.has_session) {
+        dp_packet_delete(p);
+    }
+    return says.has_session;
+}
+
+void
+adp_fast_init_metadata(const struct adp_fast *f OVS_UNUSED,
+                       struct dp_packet *p OVS_UNUSED, bool ipv6 OVS_UNUSED)
+{
+}
+
+void
+adp_rewrite_to(struct dp_packet *p OVS_UNUSED,
+               const struct adp_cached_verdict_content *c OVS_UNUSED,
+               const struct conntrack_peek_tuple *t OVS_UNUSED,
+               uint8_t nw_proto)
+{
+    ck_assert_uint_eq(nw_proto, tuple.nw_proto);
+    note('t');
+}
+
+void
+adp_fast_leave(struct adp_fast *f OVS_UNUSED, struct dp_packet *p,
+               const struct adp_cached_verdict_content *c OVS_UNUSED,
+               const struct nlattr *actions OVS_UNUSED,
+               const struct adp_tunnel_actions *tnl_actions)
+{
+    ck_assert_ptr_eq(tnl_actions, says.tnl_actions);
+    note('o');
+    dp_packet_delete(p);
+}
+
+void
+adp_refuse(struct adp_fast *f OVS_UNUSED, struct adp_bridge *bridge,
+           const struct dp_packet *p OVS_UNUSED, enum adp_answer answer,
+           ofp_port_t tunnel_port OVS_UNUSED)
+{
+    ck_assert_ptr_eq(bridge, b);
+    ck_assert_int_eq(answer, ADP_ANSWER_PROHIBITED);
+    note('j');
+}
+
+void
+adp_fast_execute(struct adp_fast *f OVS_UNUSED, struct dp_packet *p,
+                 const struct flow *flow OVS_UNUSED,
+                 const struct nlattr *actions OVS_UNUSED,
+                 size_t actions_len OVS_UNUSED)
+{
+    note('x');
+    dp_packet_delete(p);
+}
+
+void
+adp_fast_flush(struct adp_fast *f OVS_UNUSED)
+{
+    note('.');
+}
+
+/* Replays. */
+
+size_t
+adp_walk_cache_count(const struct adp_walk_cache *c OVS_UNUSED)
+{
+    return 0;
+}
+
+void
+adp_walk_cache_fetch(const struct adp_walk_cache *c OVS_UNUSED,
+                     const struct conntrack *ct OVS_UNUSED,
+                     int stage OVS_UNUSED,
+                     const struct adp_session_packet *p OVS_UNUSED,
+                     struct adp_walk_fetch *fetch OVS_UNUSED)
+{
+}
+
+struct adp_cached_verdict *
+adp_walk_cache_replay(struct adp_walk_cache *c OVS_UNUSED,
+                      const struct adp_session_packet *p OVS_UNUSED,
+                      struct adp_walk *w OVS_UNUSED,
+                      struct conntrack_peek_tuple *t OVS_UNUSED, bool *nat)
+{
+    note('R');
+    *nat = false;
+    return says.has_cached_walk ? &verdict : NULL;
+}
+
+void
+adp_walk_cache_add(struct adp_walk_cache *c OVS_UNUSED,
+                   const struct adp_session_packet *p OVS_UNUSED,
+                   const struct adp_summary *sum OVS_UNUSED)
+{
+    note('W');
+}
+
+/* Walks. */
+
+void
+adp_walk_prepare(struct adp_walk *w OVS_UNUSED,
+                 struct adp_bridge *bridge OVS_UNUSED,
+                 struct conntrack *ct OVS_UNUSED,
+                 struct dp_packet *p OVS_UNUSED, bool from_tunnel,
+                 long long int now OVS_UNUSED)
+{
+    ck_assert(!from_tunnel);
+}
+
+void
+adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
+         struct conntrack *ct OVS_UNUSED, struct dp_packet *p OVS_UNUSED,
+         struct flow *flow, long long int now OVS_UNUSED)
+{
+    ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
+    note('w');
+    w->verdict.punt = says.punt;
+}
+
+bool
+adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
+                 const struct flow *flow)
+{
+    memset(sum, 0, sizeof *sum);
+    sum->w = w;
+    sum->flow = flow;
+    sum->content.tunnel = verdict.content.tunnel;
+    sum->content.metered = verdict.content.metered;
+    sum->content.meter_id = verdict.content.meter_id;
+    return says.sums_up;
+}
+
+bool
+adp_summary_may_be_kept(const struct adp_summary *sum OVS_UNUSED)
+{
+    return says.may_be_kept;
+}
+
+void
+adp_summary_source(const struct adp_summary *sum OVS_UNUSED,
+                   struct adp_cached_verdict_source *source OVS_UNUSED)
+{
+}
+
+void
+adp_cached_verdict_source_init(struct adp_cached_verdict_source *s OVS_UNUSED,
+                               const struct adp_cached_verdict *v OVS_UNUSED,
+                               const struct adp_program *p OVS_UNUSED,
+                               const struct adp_ports *ports OVS_UNUSED)
+{
+}
+
+struct adp_cached_verdict *
+adp_cached_verdict_for_decided(
+    struct adp_store *store OVS_UNUSED,
+    const struct adp_cached_verdict_source *source OVS_UNUSED,
+    const struct adp_cached_verdict_content *content OVS_UNUSED,
+    long long int now OVS_UNUSED)
+{
+    return NULL;
+}
+
+const struct adp_tunnel_actions *
+adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
+                   long long int now OVS_UNUSED)
+{
+    return says.tnl_actions;
+}
+
+void
+adp_tunnel_credit(struct adp_tunnel *t OVS_UNUSED, uint64_t n_packets
+                  OVS_UNUSED, uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+void
+adp_credit_hit(struct adp_bridge *bridge OVS_UNUSED,
+               const struct adp_hit *hit OVS_UNUSED,
+               uint64_t n_packets OVS_UNUSED, uint64_t n_bytes OVS_UNUSED,
+               long long int used OVS_UNUSED, uint16_t tcp_flags OVS_UNUSED)
+{
+    note('h');
+}
+
+void
+adp_credit_tunnel_port(const struct adp_bridge *bridge OVS_UNUSED,
+                       ofp_port_t ofp_port OVS_UNUSED,
+                       uint64_t n_packets OVS_UNUSED,
+                       uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+void
+adp_install_learned(struct adp_bridge *bridge OVS_UNUSED,
+                    const struct adp_learned *learned OVS_UNUSED,
+                    uint64_t generation OVS_UNUSED)
+{
+    note('l');
+}
+
+bool
+tnl_process_ecn(struct flow *flow OVS_UNUSED)
+{
+    return true;
+}
+
+#endif /* input-world.h */
