@@ -5,6 +5,8 @@
 
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
 #include <string.h>
 #include "csum.h"
 #include "dp-packet.h"

@@ -435,7 +435,8 @@ START_TEST(admin_policies)
     expect_records(ANP("{priority: 0, subject: {namespaces: {}}, egress: "
                        "[{name: e, action: Deny, to: [{networks: "
                        "[198.51.100.0/24, 203.0.113.0/24]}], ports: "
-                       "[{portRange: {start: 5, end: 9}}]}]}"),
+                       "[{portRange: {start: 5, end: 9}}]}, {action: Pass, "
+                       "to: [{networks: [192.0.2.0/24]}]}]}"),
                    "NetworkPolicy",
                    "kind: NetworkPolicy\nname: AdminNetworkPolicy:a\n"
                    "appliedToGroups:\n- '*/*'\npriority: 0\nrules:\n"
@@ -445,6 +446,9 @@ START_TEST(admin_policies)
                    "  to:\n    addressGroups: []\n    ipBlocks:\n"
                    "    - cidr: 198.51.100.0/24\n"
                    "    - cidr: 203.0.113.0/24\n"
+                   "- action: Pass\n  direction: Out\n"
+                   "  to:\n    addressGroups: []\n    ipBlocks:\n"
+                   "    - cidr: 192.0.2.0/24\n"
                    "tierPriority: 251\ntype: AdminNetworkPolicy\n");
 }
 END_TEST

@@ -338,22 +338,22 @@ static const struct dpctl_field anp_port[] = {
     F_SUB("portRange", OBJ, 0, anp_port_range), F("namedPort", STR), F_END
 };
 
-#define ADMIN_RULE(PEER_NAME, PEER, ACTIONS, UNSUPPORTED)                   \
-    F("name", STR), F_ENUM("action", DPCTL_REQUIRED, ACTIONS, UNSUPPORTED), \
-    F_SUB(PEER_NAME, OBJS, DPCTL_REQUIRED, PEER),                           \
+#define ADMIN_RULE(PEER_NAME, PEER, ACTIONS)                         \
+    F("name", STR), F_ENUM("action", DPCTL_REQUIRED, ACTIONS, NULL), \
+    F_SUB(PEER_NAME, OBJS, DPCTL_REQUIRED, PEER),                    \
     F_SUB("ports", OBJS, 0, anp_port), F_END
 
 static const struct dpctl_field anp_ingress[] = {
-    ADMIN_RULE("from", anp_from, "Allow,Deny", "Pass")
+    ADMIN_RULE("from", anp_from, "Allow,Deny,Pass")
 };
 static const struct dpctl_field anp_egress[] = {
-    ADMIN_RULE("to", anp_to, "Allow,Deny", "Pass")
+    ADMIN_RULE("to", anp_to, "Allow,Deny,Pass")
 };
 static const struct dpctl_field banp_ingress[] = {
-    ADMIN_RULE("from", anp_from, "Allow,Deny", NULL)
+    ADMIN_RULE("from", anp_from, "Allow,Deny")
 };
 static const struct dpctl_field banp_egress[] = {
-    ADMIN_RULE("to", anp_to, "Allow,Deny", NULL)
+    ADMIN_RULE("to", anp_to, "Allow,Deny")
 };
 static const struct dpctl_field anp_spec[] = {
     F_INT_REQ("priority", 0, 1000),
