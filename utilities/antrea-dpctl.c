@@ -394,6 +394,17 @@ command_usage(const struct command *command)
 
 static const char *const output_words[] = { "table", "json", "yaml", "name" };
 
+/* About 'command', or all if that is NULL. */
+static void
+help(const struct command *command)
+{
+    if (command) {
+        command_usage(command);
+    } else {
+        usage();
+    }
+}
+
 static enum dpctl_output
 parse_output(const char *word)
 {
@@ -622,6 +633,21 @@ check_output(const struct command *command, const struct dpctl_options *o)
                 : "tables only"), output_words[o->output]);
 }
 
+static void
+run_command(const struct command *command, const struct dpctl_options *o,
+            const bool given[], int argc, char *argv[])
+{
+    struct dpctl_command c = { .options = o, .argc = argc, .argv = argv };
+
+    if (c.argc < command->min_args || c.argc > command->max_args) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "usage: antrea-dpctl %s",
+                   command->usage);
+    }
+    check_options(command, given);
+    check_output(command, o);
+    command->run(&c);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -647,39 +673,22 @@ main(int argc, char *argv[])
         }
     }
 
-    if (o.help && optind >= argc) {
-        usage();
-        dpctl_flush();
-        return DPCTL_EXIT_OK;
-    } else if (optind >= argc) {
+    const struct command *command
+        = optind < argc ? find_command(argv[optind]) : NULL;
+    if (o.help || (command && !command->run)) {
+        help(o.help ? command
+             : optind + 1 < argc ? find_command(argv[optind + 1]) : NULL);
+    } else if (!command) {
         dpctl_fail(DPCTL_EXIT_USAGE, "which command?  See --help");
-    }
-    const struct command *command = find_command(argv[optind]);
-    if (o.help || !command->run) {
-        if (!o.help && optind + 1 >= argc) {
-            usage();
-        } else {
-            command_usage(o.help ? command : find_command(argv[optind + 1]));
-        }
-        dpctl_flush();
-        return DPCTL_EXIT_OK;
-    }
-    if (n) {
-        int c = command->sets & SET_TOP ? OPT_COUNT : OPT_NAMESPACE;
+    } else {
+        if (n) {
+            int c = command->sets & SET_TOP ? OPT_COUNT : OPT_NAMESPACE;
 
-        parse_option(c, n, &o);
-        note_option(c, given);
+            parse_option(c, n, &o);
+            note_option(c, given);
+        }
+        run_command(command, &o, given, argc - optind - 1, argv + optind + 1);
     }
-    struct dpctl_command c = {
-        .options = &o, .argc = argc - optind - 1, .argv = argv + optind + 1,
-    };
-    if (c.argc < command->min_args || c.argc > command->max_args) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "usage: antrea-dpctl %s",
-                   command->usage);
-    }
-    check_options(command, given);
-    check_output(command, &o);
-    command->run(&c);
 
     svec_destroy(&o.files);
     free(default_socket);
