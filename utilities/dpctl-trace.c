@@ -61,6 +61,17 @@ read_pcap(const char *file, int index)
 }
 
 static void
+print_formatted(const struct json *result,
+                void (*format)(const struct json *, struct ds *))
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    format(result, &s);
+    fputs(ds_cstr(&s), stdout);
+    ds_destroy(&s);
+}
+
+static void
 print_text(const struct dpctl_options *o, const struct json *result)
 {
     const char *text = dpctl_json_str(result, "text");
@@ -163,11 +174,7 @@ print_trace(const struct dpctl_options *o, const struct json *trace)
     } else if (o->html) {
         printf("Verdict: %s\n", dpctl_json_str(trace, "verdict"));
     } else {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        dpctl_walk_format(trace, &s);
-        fputs(ds_cstr(&s), stdout);
-        ds_destroy(&s);
+        print_formatted(trace, dpctl_walk_format);
     }
 }
 
@@ -222,11 +229,7 @@ dpctl_cmd_explain(const struct dpctl_command *c)
     }
     struct json *result = dpctl_call_once(c->options, "explain", param);
     if (c->options->output == DPCTL_OUTPUT_TABLE) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        dpctl_explain_format(result, &s);
-        fputs(ds_cstr(&s), stdout);
-        ds_destroy(&s);
+        print_formatted(result, dpctl_explain_format);
     } else {
         dpctl_print_json(c->options, result);
     }
@@ -248,11 +251,7 @@ dpctl_cmd_stats(const struct dpctl_command *c)
     struct json *result = dpctl_call_once(c->options, "stats",
                                           json_object_create());
     if (c->options->output == DPCTL_OUTPUT_TABLE) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        dpctl_stats_format(result, &s);
-        fputs(ds_cstr(&s), stdout);
-        ds_destroy(&s);
+        print_formatted(result, dpctl_stats_format);
     } else {
         dpctl_print_json(c->options, result);
     }

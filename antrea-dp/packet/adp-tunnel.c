@@ -746,7 +746,6 @@ age(struct adp_tunnels *tunnels)
         struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->age_hand);
 
         if (!t) {               /* The end of a round is none of 'n'. */
-            memset(&tunnels->age_hand, 0, sizeof tunnels->age_hand);
             t = next_in_turn(tunnels, &tunnels->age_hand);
         }
         if (t && now >= last_use(t) + IDLE_MS) {

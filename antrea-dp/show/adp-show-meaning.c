@@ -42,9 +42,8 @@ adp_show_applied(const struct adp_bridge *b, uint32_t id)
     return state ? adp_state_describe_applied(state, id) : NULL;
 }
 
-/* Takes 'text', which may be NULL. */
-static void
-put_text(struct json *o, const char *name, char *text)
+void
+adp_show_put_text(struct json *o, const char *name, char *text)
 {
     if (text) {
         json_object_put_string(o, name, text);
@@ -83,11 +82,11 @@ put_value(struct adp_bridge *b, enum adp_guide_kind kind, uint64_t value,
         if (mentioned) {
             sset_add(mentioned, ip);
         }
-        put_text(o, "value", ip);
+        adp_show_put_text(o, "value", ip);
     } else if (kind == ADP_GUIDE_OFPORT) {
         adp_show_put_port(b, o, "value", u16_to_ofp(value), mentioned);
     } else {
-        put_text(o, "object",
+        adp_show_put_text(o, "object",
                  (kind == ADP_GUIDE_RULE ? adp_show_rule(b, value)
                   : kind == ADP_GUIDE_GROUP ? adp_show_group(b, value)
                   : NULL));
@@ -114,19 +113,28 @@ adp_show_meaning(struct adp_bridge *b, const struct adp_guide_meaning *m,
 
 /* Everything that has a name. */
 
-static struct json *
-table_json(const struct adp_pipeline *p, const struct adp_pipeline_table *table)
+struct json *
+adp_show_table(uint8_t id, const char *name,
+               const struct adp_guide_table *guide)
 {
-    const struct adp_guide_table *guide = adp_guide_table_find(p, table->id);
     struct json *o = json_object_create();
 
-    json_object_put(o, "id", json_integer_create(table->id));
-    json_object_put_string(o, "table", table->name);
+    json_object_put(o, "id", json_integer_create(id));
+    if (name) {
+        json_object_put_string(o, "table", name);
+    }
     if (guide) {
         json_object_put_string(o, "stage", guide->stage);
         json_object_put_string(o, "about", guide->about);
     }
     return o;
+}
+
+static struct json *
+table_json(const struct adp_pipeline *p, const struct adp_pipeline_table *table)
+{
+    return adp_show_table(table->id, table->name,
+                          adp_guide_table_find(p, table->id));
 }
 
 static void
@@ -159,7 +167,7 @@ bits_json(const struct adp_pipeline *p, const struct adp_text_bits *bits)
     struct json *o = json_object_create();
 
     put_about(p, bits->name, o);
-    put_text(o, "part", bits_part(bits));
+    adp_show_put_text(o, "part", bits_part(bits));
     if (bits->is_mark) {
         json_object_put_format(o, "value", "0x%"PRIx32, bits->value);
     }
@@ -298,7 +306,7 @@ explain_bits(struct inquiry *q)
     for (size_t i = 0; i < n; i++) {
         struct json *o = adp_show_meaning(q->b, &meanings[i], NULL);
 
-        put_text(o, "part", bits_part(meanings[i].bits));
+        adp_show_put_text(o, "part", bits_part(meanings[i].bits));
         if (meanings[i].words && meanings[i].words->stage) {
             json_object_put_string(o, "stage", meanings[i].words->stage);
         }
@@ -364,7 +372,7 @@ explain_zone(struct inquiry *q)
             put_about(q->p, v->consts[i].name, q->o);
         }
     }
-    put_text(q->o, "value", zone);
+    adp_show_put_text(q->o, "value", zone);
     return ok ? NULL : xstrdup("a zone is a number from 0 to 65535");
 }
 

@@ -68,16 +68,6 @@ put_port(struct adp_show_trace *t, struct json *o, const char *name,
     adp_show_put_port(t->bridge, o, name, port, &t->mentioned);
 }
 
-/* Takes 'text', which may be NULL. */
-static void
-put_text(struct json *o, const char *name, char *text)
-{
-    if (text) {
-        json_object_put_string(o, name, text);
-        free(text);
-    }
-}
-
 /* Headers. */
 
 struct json *
@@ -237,7 +227,8 @@ put_flow(struct adp_show_trace *t, const struct adp_trace_event *event,
     adp_rule_format_match(rule, adp_bridge_port_map(t->bridge), &s);
     put_ds(o, "flow", &s);
     json_object_put_format(o, "cookie", "%#"PRIx64, ntohll(rule->cookie));
-    put_text(o, "object", adp_show_trace_object(t->bridge, rule));
+    adp_show_put_text(o, "object",
+                      adp_show_trace_object(t->bridge, rule));
     if (conj_id) {
         put_clauses(t, event->table_id, conj_id, o);
     }
@@ -374,7 +365,8 @@ begin_action(struct adp_show_trace *t, const struct adp_trace_event *event)
         uint32_t id = ofpact_get_GROUP(a)->group_id;
 
         json_object_put(t->step, "group", json_integer_create(id));
-        put_text(t->step, "object", adp_show_group(t->bridge, id));
+        adp_show_put_text(t->step, "object",
+                          adp_show_group(t->bridge, id));
     } else if (a->type == OFPACT_DEC_TTL) {
         /* The event comes before the deed. */
         json_object_put(t->step, "ttl",

@@ -10,6 +10,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
+#include "adp-show-meaning.h"
 #include "adp-show-trace.h"
 #include "adp-trace.h"
 #include "adp-walk.h"
@@ -268,23 +269,6 @@ put_text(struct adp_bridge *b, const struct trace *t,
     ds_destroy(&actions);
 }
 
-static void
-put_pipeline_table(uint8_t id, const char *name,
-                   const struct adp_guide_table *guide, struct json *tables)
-{
-    struct json *o = json_object_create();
-
-    json_object_put(o, "id", json_integer_create(id));
-    if (name) {
-        json_object_put_string(o, "table", name);
-    }
-    if (guide) {
-        json_object_put_string(o, "stage", guide->stage);
-        json_object_put_string(o, "about", guide->about);
-    }
-    json_array_add(tables, o);
-}
-
 /* All tables in the order of the pipeline; without one, those that hold flows
  * or that the packet came to. */
 static void
@@ -306,13 +290,13 @@ put_pipeline(struct adp_bridge *b, const struct adp_walk *w,
     for (size_t i = 0; p && i < p->n_tables; i++) {
         uint8_t id = p->tables[i].id;
 
-        put_pipeline_table(id, p->tables[i].name,
-                           adp_guide_table_find(p, id), tables);
+        json_array_add(tables, adp_show_table(id, p->tables[i].name,
+                                              adp_guide_table_find(p, id)));
         shown[id] = false;
     }
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
         if (shown[i]) {
-            put_pipeline_table(i, NULL, NULL, tables);
+            json_array_add(tables, adp_show_table(i, NULL, NULL));
         }
     }
     json_object_put_string(result, "pipeline", p ? p->name : "none");

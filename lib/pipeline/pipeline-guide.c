@@ -187,8 +187,8 @@ is_told(const struct explanation *e, const struct adp_text_bits *bits,
     /* A field of marks, or one that nobody has words for, is worth telling as
      * far as these don't. */
     return (value
-            && (words && words->kind != ADP_GUIDE_NUMBER
-                ? true : !ovs_u128_is_zero(ovs_u128_and(e->rest, mask))));
+            && ((words && words->kind != ADP_GUIDE_NUMBER)
+                || !ovs_u128_is_zero(ovs_u128_and(e->rest, mask))));
 }
 
 static void

@@ -6,7 +6,7 @@
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
-#include "engine.h"
+#include "engine-fixture.h"
 #include "openflow/openflow-common.h"
 #include "openvswitch/ofp-actions.h"
 #include "test-run.h"
@@ -23,20 +23,6 @@
     ",max_len=" #MAX_LEN "))"
 #define METERED(ID, ACTION) \
     "sample(sample=100.0%,actions(meter(" #ID ")," ACTION "))"
-
-static struct engine *e;
-
-static void
-setup(void)
-{
-    e = engine_create();
-}
-
-static void
-teardown(void)
-{
-    engine_destroy(e);
-}
 
 static void
 expect(const char *flows, const char *packet, const char *expected)

@@ -6,27 +6,13 @@
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
-#include "engine.h"
+#include "engine-fixture.h"
 #include "packets.h"
 #include "test-run.h"
 #include "util.h"
 
 #define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
     "tp_src=1000,tp_dst=80"
-
-static struct engine *e;
-
-static void
-setup(void)
-{
-    e = engine_create();
-}
-
-static void
-teardown(void)
-{
-    engine_destroy(e);
-}
 
 static void
 expect(const char *flows, const char *expected)

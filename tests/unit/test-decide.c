@@ -7,7 +7,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine.h"
+#include "engine-fixture.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-match.h"
 #include "packets.h"
@@ -28,20 +28,6 @@
     ",nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64,icmp_type=8,icmp_code=0"
 #define ARP "in_port=1,arp," ETH ",arp_op=1,arp_spa=10.0.0.1," \
     "arp_tpa=10.0.0.2,arp_sha=00:00:00:00:00:01,arp_tha=00:00:00:00:00:00"
-
-static struct engine *e;
-
-static void
-setup(void)
-{
-    e = engine_create();
-}
-
-static void
-teardown(void)
-{
-    engine_destroy(e);
-}
 
 /* With a new bridge of 'flows', 'packet' gets datapath actions 'expected'. */
 static void
