@@ -90,7 +90,10 @@ class Packet:
         self.src = self.dst = None
         self.proto = UDP
         self.tos, self.ttl = 0, 64
-        self.tag = 0                    # IPv4 identification, IPv6 label.
+        # What a packet is known by: IPv4 identification, IPv6 flow label.  With
+        # a 'label', TCP's urgent pointer or the end of UDP's data instead.
+        self.tag = 0
+        self.label = None
         self.frag = 0                   # IPv4 flags and offset.
         self.ip_options = b''
         self.sport = self.dport = 0     # Of ICMP: type and code.
@@ -123,6 +126,11 @@ class Packet:
     def v6(self):
         return ':' in self.src
 
+    @property
+    def has_label(self):
+        """True if all packets of the connection may have the same one."""
+        return self.label is not None and self.proto in (TCP, UDP)
+
     def mirror(self, **fields):
         """What whoever got this packet would answer from."""
         return Packet(eth_src=self.eth_dst, eth_dst=self.eth_src,
@@ -137,10 +145,14 @@ class Packet:
             return struct.pack(
                 '!HHIIBBHHH', self.sport, self.dport, self.seq & 0xffffffff,
                 self.ack & 0xffffffff, (5 + len(options) // 4) << 4,
-                self.flags, self.window, 0, 0) + options + self.data, 16
+                self.flags, self.window, 0,
+                self.tag if self.has_label else 0) + options + self.data, 16
         if self.proto == UDP:
+            data = self.data
+            if self.has_label:
+                data += struct.pack('!H', self.tag)
             return struct.pack('!HHHH', self.sport, self.dport,
-                               8 + len(self.data), 0) + self.data, 6
+                               8 + len(data), 0) + data, 6
         if self.proto in (ICMP, ICMP6):
             return struct.pack('!BBHI', self.sport, self.dport, 0,
                                self.rest) + self.data, 2
@@ -181,7 +193,8 @@ class Packet:
                 proto = kind
             first = self.first_byte or 0x60
             return struct.pack('!IHBB',
-                               (first << 24) | self.tos << 20 | self.tag,
+                               (first << 24) | self.tos << 20 | (
+                                   self.label if self.has_label else self.tag),
                                max(0, len(segment) + self.more_len) & 0xffff,
                                proto, self.ttl) \
                 + ip_bytes(self.src) + ip_bytes(self.dst) + segment
@@ -205,6 +218,9 @@ class Packet:
                         self.vlans, self.tpid) + self.trailer
 
 
+LABELS = [0, 0x80001, 0xfffff]  # None is a tag.
+
+
 def parse(frame):
     """The Packet in 'frame', as far as an answer or a match needs it, or None
     if it isn't IP."""
@@ -224,10 +240,10 @@ def parse(frame):
             p.src, p.dst = ip_text(ip[12:16]), ip_text(ip[16:20])
             segment = ip[size:int.from_bytes(ip[2:4], 'big')]
         elif ethertype == IPV6:
-            word, _, p.proto, p.ttl = struct.unpack_from('!IHBB', ip)
+            word, size, p.proto, p.ttl = struct.unpack_from('!IHBB', ip)
             p.tos, p.tag = word >> 20 & 0xff, word & 0xfffff
             p.src, p.dst = ip_text(ip[8:24]), ip_text(ip[24:40])
-            segment = ip[40:]
+            segment = ip[40:40 + size]
         else:
             return None
         if p.proto in (ICMP, ICMP6):
@@ -236,6 +252,10 @@ def parse(frame):
             p.sport, p.dport = struct.unpack_from('!HH', segment)
         if p.proto == TCP:
             p.flags = segment[13]
+        if p.v6 and p.tag in LABELS and p.proto in (TCP, UDP):
+            p.label = p.tag
+            p.tag, = struct.unpack('!H', segment[18:20] if p.proto == TCP
+                                   else segment[-2:])
     except (struct.error, IndexError, ValueError):
         return None if p.dst is None else p
     return p

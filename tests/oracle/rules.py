@@ -6,6 +6,7 @@ somewhere: conntrack, Services, routing, output; all of them, and some others,
 have random flows above those.  No two flows of a table have one priority, but
 the clauses of conjunctions, as nobody says which of two gets a packet."""
 
+import ipaddress
 import random
 
 import traffic
@@ -20,7 +21,7 @@ HOSTS = {port: ('02:00:00:00:00:0' + port[1],
          for port in PORTS}
 HOSTS['p5'][1].extend(['192.168.7.1', 'fd07::1'])
 REMOTE = {tunnels.PORT: ('02:00:00:00:00:09', ['10.0.9.1', 'fd00:9::1'])}
-VIPS = ['10.9.0.1', '10.9.0.2', 'fd09::1']
+VIPS = ['10.9.0.1', '10.9.0.2', 'fd09::1', 'fd09::2']
 OUTSIDE = ['192.168.7.1', 'fd07::1']
 SNAT = {4: '10.8.0.', 6: 'fd08::'}
 L4_PORTS = [80, 443, 8080, 53, 3306]
@@ -61,7 +62,7 @@ class RuleSet:
         self.tables = [0] + sorted(rnd.sample(range(1, 60),
                                               rnd.randrange(5, 10)))
         # The first is used most, so that what is committed is found again.
-        self.zones = rnd.sample([0, 1, 65520, 65521],
+        self.zones = rnd.sample([0, 1, 65510, 65520, 65521],
                                 rnd.choice([1, 1, 1, 2, 3]))
         self.learns = rnd.random() < .15
         # Matches on source ports are rare in pipelines, and keep some of what
@@ -358,8 +359,31 @@ class RuleSet:
                              rnd.choice(tunnels.VNIS), self.go(n, 0)),
                          900, 1000)
 
+    def discovery(self, n):
+        """Answers to neighbour solicitations, made of them."""
+        rnd = self.rnd
+        mac = rnd.choice([ROUTER] + [mac for mac, _ in HOSTS.values()])
+        target = rnd.choice(HOSTS[rnd.choice(list(HOSTS))][1][1::2])
+        actions = ['move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
+                   'set_field:%s->eth_src' % mac,
+                   'move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[]',
+                   rnd.choice(['move:NXM_NX_ND_TARGET[]->NXM_NX_IPV6_SRC[]',
+                               'set_field:%s->ipv6_src' % target]),
+                   'set_field:136->icmpv6_type', 'set_field:0->icmpv6_code',
+                   rnd.choice(['set_field:2->nd_options_type', 'note:00']),
+                   'set_field:0xe0000000->nd_reserved',
+                   rnd.choice(['set_field:%s->nd_sll' % mac,
+                               'set_field:%s->nd_target' % target,
+                               'set_field:255->nw_ttl', 'dec_ttl']),
+                   'in_port']
+        self.add(n, ['icmp6', 'icmp_type=135', 'icmp_code=0']
+                 + ['nd_target=' + target][:rnd.randrange(2)],
+                 ','.join(actions), 950, 1000)
+
     def output(self, n):
         rnd = self.rnd
+        if rnd.random() < .4:
+            self.discovery(n)
         if self.tunnel:
             self.add(n, ['', 'dl_dst=' + REMOTE[tunnels.PORT][0]],
                      'output:%d' % PORTS_WITH_TUNNEL[tunnels.PORT], 1000, 1010)
@@ -419,6 +443,9 @@ class RuleSet:
                                'in_port=9', 'tun_id=0x1/0x1'])
         return rnd.choice([
             'in_port=%d' % rnd.choice(list(PORTS.values())),
+            'xxreg3=0x%x' % int(ipaddress.ip_address(
+                rnd.choice(['fd00::1', 'fd00::2', 'fd00::4']))),
+            'xxreg0=0x%x00000000/0x300000000' % rnd.randrange(4),
             'reg%d=0x%x/0x%x' % (rnd.randrange(4), rnd.randrange(4),
                                  rnd.choice([3, 0xff, 0xffffffff])),
             'reg%d=0x%x' % (rnd.randrange(4), rnd.randrange(4)),
@@ -442,13 +469,29 @@ class RuleSet:
         if proto in ('ipv6', 'tcp6', 'udp6', 'sctp6', 'icmp6'):
             address = 'ipv6_%s=%s' % (way, rnd.choice(
                 ['fd00::1', 'fd00::2', 'fd00::4/126', 'fd00::/16', 'fd09::/32',
-                 'fd07::1', 'fd08::/64']))
+                 'fd07::1', 'fd08::/64', '::1/::1', 'fd00::/ff00::5']))
+            if rnd.random() < .2:
+                address = self.odd6(proto)
         else:
             address = 'nw_%s=%s' % (way, rnd.choice(
                 ['10.0.0.1', '10.0.0.2', '10.0.0.4/31', '10.0.0.0/24',
                  '10.9.0.0/16', '192.168.7.1', '10.8.0.0/24',
                  '0.0.0.1/0.0.0.1']))
         return address if rnd.random() < .6 else self.odd(proto)
+
+    def odd6(self, proto):
+        rnd = self.rnd
+        fields = ['ipv6_label=%s' % rnd.choice(['0', '0x80001',
+                                                '0x80000/0x80000']),
+                  'ip_frag=no']
+        if proto == 'icmp6':
+            fields = ['icmp_type=%d' % rnd.choice([128, 129, 1, 135, 136]),
+                      'icmp_type=135,icmp_code=0,nd_target=%s' % rnd.choice(
+                          ['fd00::1', 'fd00::2', 'fd00::/64']),
+                      'icmp_type=136,nd_target=fd00::3',
+                      'icmp_type=135,nd_sll=02:00:00:00:00:01',
+                      'icmp_type=136,nd_tll=02:00:00:00:00:02']
+        return rnd.choice(fields)
 
     def odd(self, proto):
         rnd = self.rnd
@@ -554,12 +597,22 @@ class RuleSet:
         if proto in ('ip', 'tcp', 'udp', 'sctp'):
             moves += ['move:NXM_OF_IP_SRC[0..7]->NXM_NX_REG3[0..7]',
                       'move:NXM_NX_CT_MARK[0..7]->NXM_NX_REG2[0..7]']
+        if proto in ('ipv6', 'tcp6', 'udp6', 'sctp6', 'icmp6'):
+            moves = ['move:NXM_NX_IPV6_SRC[0..7]->NXM_NX_REG3[0..7]',
+                     'move:NXM_NX_IPV6_DST[]->NXM_NX_XXREG3[]',
+                     'move:NXM_NX_IPV6_SRC[]->NXM_NX_XXREG3[]',
+                     'move:NXM_NX_XXREG3[0..15]->NXM_NX_REG1[16..31]',
+                     'move:NXM_NX_XXREG3[96..127]->NXM_NX_REG2[]',
+                     'move:NXM_NX_CT_LABEL[32..39]->NXM_NX_REG2[0..7]']
         return rnd.choice([
             'set_field:0x%x->reg%d' % (rnd.randrange(4), reg),
             'set_field:0x%x/0x3->reg%d' % (rnd.randrange(4), reg),
             'load:0x%x->NXM_NX_REG%d[4..7]' % (rnd.randrange(4), reg),
             'set_field:0x%x/0xf->metadata' % rnd.randrange(3),
             'set_field:0x%x00000001->xreg1' % rnd.randrange(3),
+            'set_field:0x%x->xxreg3' % int(ipaddress.ip_address(
+                rnd.choice(['fd00::1', 'fd00::2', 'fd00::4']))),
+            'load:0x%x->NXM_NX_XXREG0[30..65]' % rnd.randrange(1 << 36),
             rnd.choice(moves),
         ])
 
@@ -583,6 +636,11 @@ class RuleSet:
                 rnd.choice(list(HOSTS.values()))[1][v6],
                 rnd.choice(['ipv6_dst', 'ipv6_src'] if v6
                            else ['ip_dst', 'ip_src'])))
+        if rnd.random() < .3 and late and v6:
+            choices += ['move:NXM_NX_XXREG3[]->NXM_NX_IPV6_DST[]',
+                        'load:0x%x->NXM_NX_IPV6_SRC[0..15]'
+                        % rnd.randrange(6),
+                        'set_field:0x80001->ipv6_label']
         name = proto.rstrip('6')
         if name in ('tcp', 'udp', 'sctp') and rnd.random() < .5 and late:
             choices.append('set_field:%d->%s_%s' % (
@@ -607,9 +665,10 @@ class RuleSet:
 
     def conjunction(self, n):
         rnd = self.rnd
-        v6 = rnd.random() < .3
+        v6 = rnd.random() < .5
         ip, nw = ('ipv6', 'ipv6') if v6 else ('ip', 'nw')
-        addresses = (['fd00::1', 'fd00::2', 'fd00::4/126', 'fd09::/32'] if v6
+        addresses = (['fd00::1', 'fd00::2', 'fd00::4/126', 'fd09::/32',
+                      'fd00::2/127', 'fd00::/113', 'fd07::/64'] if v6
                      else ['10.0.0.1', '10.0.0.2', '10.0.0.4/31',
                            '10.0.0.3', '192.168.7.0/24'])
         clauses = [
@@ -621,6 +680,8 @@ class RuleSet:
                 ['in_port=%d' % p
                  for p in rnd.sample(list(PORTS.values()), 3)],
                 ['reg0=%d' % r for r in rnd.sample(range(4), 2)],
+                ['xxreg3=0x%x' % int(ipaddress.ip_address(a))
+                 for a in rnd.sample(['fd00::1', 'fd00::2', 'fd00::4'], 2)],
             ]),
         ]
         # Two that share clauses differ in the service.
@@ -665,8 +726,11 @@ class RuleSet:
                 elif kind == 'ff':
                     text += ',watch_port:%d' % rnd.choice(
                         list(PORTS.values()))
-                text += ',actions=set_field:%d->reg%d,%s' % (
-                    rnd.randrange(4), rnd.randrange(4),
+                text += ',actions=%s,%s' % (
+                    rnd.choice(['set_field:%d->reg%d' % (
+                        rnd.randrange(4), rnd.randrange(4)),
+                        'set_field:0x%x->xxreg3' % int(ipaddress.ip_address(
+                            'fd00::%d' % rnd.randrange(1, 5)))]),
                     'resubmit(,%d)' % rnd.choice(self.tables[least:])
                     if rnd.random() < .85 else
                     'output:%d' % rnd.choice(list(PORTS.values())))
@@ -675,9 +739,9 @@ class RuleSet:
     def method(self):
         rnd = self.rnd
         fields = ['ip_src', rnd.choice(['ip_dst', 'ip_dst=255.255.255.254']),
-                  'ipv6_src', 'ipv6_dst', 'tcp_dst', 'udp_dst', 'nw_proto',
+                  'ipv6_src', 'ipv6_dst=ffff::ff', 'ipv6_label', 'tcp_dst', 'udp_dst', 'nw_proto',
                   'eth_src', 'in_port', 'reg0', 'metadata', 'ct_mark',
-                  'ct_nw_dst', 'ct_state']
+                  'ct_nw_dst', 'ct_ipv6_src', 'xxreg3', 'ct_state']
         if self.source_ports:
             fields += ['tcp_src', 'udp_src']
         fields = rnd.sample(fields, rnd.randrange(0, 5))
@@ -692,19 +756,24 @@ class RuleSet:
         shows them to the same packet behind the next ct(), too."""
         rnd = self.rnd
         n = rnd.randrange(len(self.tables) - 3)
-        for proto, number in ('tcp', 6), ('udp', 17):
+        for proto, number in ('tcp', 6), ('udp', 17), ('tcp6', 6), ('udp6', 17):
             at = rnd.randrange(n + 1, len(self.tables) - 1)
-            learn = ('learn(table=%d,priority=%d,%s=%d%s,eth_type=0x800,'
-                     'ip_proto=%d,NXM_OF_IP_SRC[],%s,'
-                     'load:0x%x->NXM_NX_REG%d[0..3])' % (
+            v6 = proto.endswith('6')
+            field = 'NXM_NX_IPV6_%s[]' if v6 else 'NXM_OF_IP_%s[]'
+            learn = ('learn(table=%d,priority=%d,%s=%d%s,eth_type=%s,'
+                     'ip_proto=%d,%s,%s,%s)' % (
                          self.tables[n], self.priority(n, 900, 1000),
                          rnd.choice(['idle_timeout', 'hard_timeout']),
                          rnd.choice([3, 10, 60]),
                          rnd.choice(['', ',delete_learned', ',cookie=0x7']),
-                         number,
-                         rnd.choice(['NXM_OF_IP_DST[]', 'NXM_OF_ETH_SRC[]',
-                                     'NXM_OF_%s_DST[]' % proto.upper()]),
-                         rnd.randrange(1, 16), rnd.randrange(4)))
+                         '0x86dd' if v6 else '0x800', number, field % 'SRC',
+                         rnd.choice([field % 'DST', 'NXM_OF_ETH_SRC[]',
+                                     'NXM_OF_%s_DST[]'
+                                     % proto.rstrip('6').upper()]),
+                         'load:NXM_NX_XXREG3[]->NXM_NX_XXREG3[]'
+                         if v6 and rnd.random() < .6 else
+                         'load:0x%x->NXM_NX_REG%d[0..3]' % (
+                             rnd.randrange(1, 16), rnd.randrange(4))))
             self.add(at, [proto] + ([self.l3(proto)] if rnd.random() < .5
                                     else []),
                      learn + ',' + self.go(at, 0))

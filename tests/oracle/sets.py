@@ -28,12 +28,14 @@ def load(pair, rule_set):
              '\n'.join(rule_set.flows)])
 
 
-def run(pair, rnd, n_packets):
+def run(pair, rnd, n_packets, fragments=False):
+    """With IP fragments flows stay as they are, as in pipeline.Pipeline."""
     rule_set = rules.RuleSet(rnd, tunnels.PORT in pair.ours.ports,
                              pair.same_random)
     clear(pair)
     load(pair, rule_set)
     pair.do(['learns', rule_set.learns])
+    pair.with_fragments = not fragments
     changes = Changes(rnd, pair, rule_set.flows, rule_set.groups,
                       rule_set.tables, rule_set.zones, rule_set.other_actions,
                       rule_set.source_ports)
@@ -45,6 +47,11 @@ def run(pair, rnd, n_packets):
                                for group in rule_set.groups)
     # What a packet learns, stock lets the next batch know.  And who gets the
     # last port of a range, is open in a batch.
-    Traffic(rnd, pair, world, changes, rule_set.kinds(),
-            batches=not (rule_set.learns or rule_set.ranges),
-            expire=rule_set.times_out).run(n_packets)
+    kinds = rule_set.kinds()
+    if fragments:
+        changes, kinds = None, dict(kinds, fragments=8)
+    Traffic(rnd, pair, world, changes, kinds,
+            batches=not (fragments or rule_set.learns or rule_set.ranges),
+            expire=rule_set.times_out,
+            compared='connections' if fragments else 'connections counters'
+            ).run(n_packets)

@@ -7,8 +7,8 @@ answers from the port that it came out of and with the addresses that
 it shows there, so conversations go on through whatever NAT the flows do."""
 
 from packets import ACK, FIN, ICMP, ICMP6, PSH, RST, SCTP, SYN, TCP, UDP, URG
-from packets import ARP, Packet, arp_body, chunk, init_chunk, ip_bytes
-from packets import mac_bytes
+from packets import ARP, LABELS, Packet, arp_body, chunk, init_chunk
+from packets import ip_bytes, mac_bytes
 import struct
 
 
@@ -324,9 +324,15 @@ class Talk:
     def fragments(self):
         """Two of one datagram."""
         whole = self.near.but(data=bytes(40)).segment()
-        part = self.near.but(tag=self.rnd.randrange(1 << 16))
-        yield self.client, part.but(raw=whole[:24], frag=0x2000)
-        yield self.client, part.but(raw=whole[24:], frag=3)
+        tag = self.rnd.randrange(1 << 16)
+        part = self.near.but(tag=tag)
+        first, last = part.but(raw=whole[:24], frag=0x2000), part.but(
+            raw=whole[24:], frag=3)
+        if part.v6:
+            first.extensions = [fragment(0, True, tag)]
+            last.extensions = [fragment(3, False, tag)]
+        yield self.client, first
+        yield self.client, last
 
     def odd(self):
         rnd = self.rnd
@@ -346,6 +352,11 @@ class Talk:
                                         # what SCTP has to be.
             self.near.proto = rnd.choice([SCTP, 47, 2])
             yield from self.request(data=self.some(30))
+
+
+def fragment(offset, more, tag):
+    """IPv6's header of a fragment at 'offset', in 8 bytes."""
+    return 44, struct.pack('!BHI', 0, offset << 3 | more, tag)
 
 
 # IPv6's: hop by hop, destination options, routing, fragment (whole, first, last),
@@ -369,7 +380,7 @@ def vary(rnd, world, port, packet):
     """A packet that a careless cache would take for one of the same kind as
     'packet'."""
     what = rnd.choice([0, 1, 2, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 8, 9, 10,
-                       11, 12, 13, 14, 15, 16, 16, 17, 18, 19, 20, 21])
+                       11, 12, 13, 14, 15, 16, 16, 17, 18, 19, 20, 21, 22])
     p = packet
     if what == 0:
         port = rnd.choice(list(world.hosts))
@@ -420,4 +431,6 @@ def vary(rnd, world, port, packet):
         p = p.but(vlans=[10], tpid=rnd.choice([0x88a8, 0x9100]))
     elif what == 21 and p.proto in (TCP, UDP):
         p = p.but(**{rnd.choice(['sport', 'dport']): 0})
+    elif what == 22:
+        p = p.but(label=rnd.choice(LABELS))
     return port, p

@@ -91,7 +91,12 @@ class Traffic:
         if packet.frag:
             return packet               # Its parts go by the same tag.
         self.tag = self.tag % 0xffff + 1
-        return packet.but(tag=self.tag)
+        label = packet.label
+        if label is None and self.rnd.random() < .9:
+            # Both directions of a connection have one of their own.
+            label = packets.LABELS[(packet.sport * 3 + packet.dport)
+                                   % len(packets.LABELS)]
+        return packet.but(tag=self.tag, label=label)
 
     def is_certain(self, packet):
         """Stock tracks SCTP, unless the daemon is ours, without ports, tags and
