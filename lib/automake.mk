@@ -84,6 +84,8 @@ lib_libadp_la_SOURCES = \
 	lib/model/model-claims.h \
 	lib/model/model-index.c \
 	lib/model/model-index.h \
+	lib/model/model-ip.c \
+	lib/model/model-ip.h \
 	lib/model/model-parse-applied.c \
 	lib/model/model-parse-policy.c \
 	lib/model/model-parse.c \

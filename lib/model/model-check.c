@@ -172,9 +172,9 @@ for_each_record(struct check *c, enum adp_kind kind,
 /* Nodes and Pods. */
 
 static char *
-ip_thing(ovs_be32 ip)
+ip_thing(const struct in6_addr *ip)
 {
-    return xasprintf("IP "IP_FMT, IP_ARGS(ip));
+    return xasprintf("IP %s", adp_ip_text(ip).s);
 }
 
 static char *
@@ -201,7 +201,7 @@ check_node_config(struct check *c, const struct adp_record *record)
     claim(c, record, xstrdup("gateway.port"),
           xasprintf("port \"%s\"", node->gateway_port));
     claim(c, record, xstrdup("gateway.mac"), mac_thing(node->gateway_mac));
-    claim(c, record, xstrdup("gateway.ip"), ip_thing(node->gateway_ip));
+    claim(c, record, xstrdup("gateway.ip"), ip_thing(&node->gateway_ip));
     if (node->tunnel_port) {
         check_port(c, record, "tunnel.port", node->tunnel_port);
         claim(c, record, xstrdup("tunnel.port"),
@@ -219,7 +219,7 @@ check_pod(struct check *c, const struct adp_record *record)
     claim(c, record, xstrdup("mac"), mac_thing(pod->mac));
     for (size_t i = 0; i < pod->ips.n; i++) {
         claim(c, record, xasprintf("ips[%"PRIuSIZE"]", i),
-              ip_thing(pod->ips.ips[i]));
+              ip_thing(&pod->ips.ips[i]));
     }
 }
 
@@ -254,9 +254,9 @@ check_peer_node(struct check *c, const struct adp_record *record)
     const struct adp_peer_node *peer = CONTAINER_OF(record,
                                                     struct adp_peer_node, up);
 
-    claim(c, record, xstrdup("gatewayIP"), ip_thing(peer->gateway_ip));
+    claim(c, record, xstrdup("gatewayIP"), ip_thing(&peer->gateway_ip));
     claim(c, record, xstrdup("transportIP"),
-          xasprintf("transport IP "IP_FMT, IP_ARGS(peer->transport_ip)));
+          xasprintf("transport IP %s", adp_ip_text(&peer->transport_ip).s));
 }
 
 /* Where any two prefixes overlap, two that are neighbours in order do. */
@@ -299,10 +299,11 @@ check_pod_cidrs(struct check *c)
 
 static void
 claim_vip(struct check *c, const struct adp_record *record, char *field,
-          const char *role, ovs_be32 ip, const struct adp_service_port *port)
+          const char *role, const struct in6_addr *ip,
+          const struct adp_service_port *port)
 {
     claim(c, record, field,
-          xasprintf("%s"IP_FMT":%"PRIu16"/%s", role, IP_ARGS(ip), port->port,
+          xasprintf("%s%s:%"PRIu16"/%s", role, adp_ip_text(ip).s, port->port,
                     adp_protocol_to_string(port->protocol)));
 }
 
@@ -312,16 +313,16 @@ check_service_port(struct check *c, const struct adp_service *svc,
 {
     const struct adp_record *record = &svc->up;
 
-    if (svc->cluster_ip) {
-        claim_vip(c, record, xstrdup("clusterIP"), "", svc->cluster_ip, port);
+    if (ipv6_addr_is_set(&svc->cluster_ip)) {
+        claim_vip(c, record, xstrdup("clusterIP"), "", &svc->cluster_ip, port);
     }
     for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
         claim_vip(c, record, xasprintf("loadBalancerIPs[%"PRIuSIZE"]", i), "",
-                  svc->load_balancer_ips.ips[i], port);
+                  &svc->load_balancer_ips.ips[i], port);
     }
     for (size_t i = 0; i < svc->external_ips.n; i++) {
         claim_vip(c, record, xasprintf("externalIPs[%"PRIuSIZE"]", i), "",
-                  svc->external_ips.ips[i], port);
+                  &svc->external_ips.ips[i], port);
     }
     if (port->node_port) {
         claim(c, record,
@@ -346,11 +347,11 @@ check_service_roles(struct check *c, const struct adp_service *svc)
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         for (size_t j = 0; j < lists[i].ips->n; j++) {
-            if (lists[i].ips->ips[j] == svc->cluster_ip) {
+            if (ipv6_addr_equals(&lists[i].ips->ips[j], &svc->cluster_ip)) {
                 complain(c, "invalid", &svc->up,
                          xasprintf("%s[%"PRIuSIZE"]", lists[i].name, j),
-                         IP_FMT" is the clusterIP",
-                         IP_ARGS(svc->cluster_ip));
+                         "%s is the clusterIP",
+                         adp_ip_text(&svc->cluster_ip).s);
             }
         }
     }
@@ -437,9 +438,9 @@ check_egress(struct check *c, const struct adp_record *record)
                                                    up);
 
     check_applied(c, record);
-    claim_shared(c, record, xstrdup("egressIP"), ip_thing(egress->ip));
+    claim_shared(c, record, xstrdup("egressIP"), ip_thing(&egress->ip));
     claim_shared(c, record, xstrdup("egressIP"),
-                 xasprintf("transport IP "IP_FMT, IP_ARGS(egress->ip)));
+                 xasprintf("transport IP %s", adp_ip_text(&egress->ip).s));
 }
 
 /* A Pod's port or the gateway's would get what isn't meant for it, or have what
@@ -467,8 +468,9 @@ check_all(struct check *c, bool pod_cidrs)
     shash_init(&c->owners);
     if (node) {
         shash_add_nocopy(&c->owners,
-                         xasprintf("transport IP "IP_FMT,
-                                   IP_ARGS(node->transport_ip)), &node->up);
+                         xasprintf("transport IP %s",
+                                   adp_ip_text(&node->transport_ip).s),
+                         &node->up);
     }
     for_each_record(c, ADP_KIND_NODE_CONFIG, check_node_config);
     for_each_record(c, ADP_KIND_POD, check_pod);

@@ -27,6 +27,7 @@ struct claim {
     const struct adp_record *record;
     const char *name;           /* In the record; NULL if it's a number. */
     uint64_t number;
+    struct in6_addr ip;
     enum thing thing;
 };
 
@@ -104,12 +105,24 @@ claim_number(const struct claims *c, enum thing thing, uint64_t number)
 }
 
 static void
+claim_ip(const struct claims *c, enum thing thing, const struct in6_addr *ip,
+         uint64_t number)
+{
+    const struct claim claim = {
+        .node = { .hash = hash_bytes(ip, sizeof *ip,
+                                     hash_uint64_basis(number, thing)) },
+        .record = c->record, .thing = thing, .number = number, .ip = *ip,
+    };
+
+    c->cb(&claim, c->aux);
+}
+
+static void
 claim_vips(const struct claims *c, const struct adp_service_port *port,
-           const ovs_be32 *ips, size_t n)
+           const struct in6_addr *ips, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        claim_number(c, THING_VIP, ((uint64_t) ntohl(ips[i]) << 32
-                                    | port->port << 8 | port->protocol));
+        claim_ip(c, THING_VIP, &ips[i], port->port << 8 | port->protocol);
     }
 }
 
@@ -119,7 +132,8 @@ claim_service(const struct claims *c, const struct adp_service *svc)
     for (size_t i = 0; i < svc->n_ports; i++) {
         const struct adp_service_port *port = &svc->ports[i];
 
-        claim_vips(c, port, &svc->cluster_ip, svc->cluster_ip != 0);
+        claim_vips(c, port, &svc->cluster_ip,
+                   ipv6_addr_is_set(&svc->cluster_ip));
         claim_vips(c, port, svc->load_balancer_ips.ips,
                    svc->load_balancer_ips.n);
         claim_vips(c, port, svc->external_ips.ips, svc->external_ips.n);
@@ -145,8 +159,8 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
             claim_name(&c, THING_PORT, node->tunnel_port);
         }
         claim_number(&c, THING_MAC, eth_addr_to_uint64(node->gateway_mac));
-        claim_number(&c, THING_IP, ntohl(node->gateway_ip));
-        claim_number(&c, THING_TRANSPORT_IP, ntohl(node->transport_ip));
+        claim_ip(&c, THING_IP, &node->gateway_ip, 0);
+        claim_ip(&c, THING_TRANSPORT_IP, &node->transport_ip, 0);
         break;
     }
     case ADP_KIND_POD: {
@@ -155,7 +169,7 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
         claim_name(&c, THING_PORT, pod->port);
         claim_number(&c, THING_MAC, eth_addr_to_uint64(pod->mac));
         for (size_t i = 0; i < pod->ips.n; i++) {
-            claim_number(&c, THING_IP, ntohl(pod->ips.ips[i]));
+            claim_ip(&c, THING_IP, &pod->ips.ips[i], 0);
         }
         break;
     }
@@ -163,8 +177,8 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
         const struct adp_peer_node *peer
             = CONTAINER_OF(record, struct adp_peer_node, up);
 
-        claim_number(&c, THING_IP, ntohl(peer->gateway_ip));
-        claim_number(&c, THING_TRANSPORT_IP, ntohl(peer->transport_ip));
+        claim_ip(&c, THING_IP, &peer->gateway_ip, 0);
+        claim_ip(&c, THING_TRANSPORT_IP, &peer->transport_ip, 0);
         break;
     }
     case ADP_KIND_SERVICE:
@@ -174,8 +188,8 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
         const struct adp_egress *egress
             = CONTAINER_OF(record, struct adp_egress, up);
 
-        claim_number(&c, THING_IP, ntohl(egress->ip));
-        claim_number(&c, THING_TRANSPORT_IP, ntohl(egress->ip));
+        claim_ip(&c, THING_IP, &egress->ip, 0);
+        claim_ip(&c, THING_TRANSPORT_IP, &egress->ip, 0);
         break;
     }
     case ADP_KIND_TRAFFIC_CONTROL: {
@@ -201,6 +215,7 @@ static bool
 same_thing(const struct claim *a, const struct claim *b)
 {
     return (a->thing == b->thing && a->number == b->number
+            && ipv6_addr_equals(&a->ip, &b->ip)
             && nullable_string_is_equal(a->name, b->name));
 }
 

@@ -211,7 +211,7 @@ parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
                                        && is_candidate(ep, local));
         }
 
-        char *key = xasprintf(IP_FMT":%"PRIu16, IP_ARGS(ep->ip), ep->port);
+        char *key = xasprintf("%s:%"PRIu16, adp_ip_text(&ep->ip).s, ep->port);
         if (!r->error && !sset_add(&seen, key)) {
             adp_reader_error(r, "%s is listed twice", key);
         }
@@ -306,12 +306,10 @@ parse_source_ranges(struct adp_object *parent, struct adp_service *svc)
 
         adp_value_cidr(r, elems[i], range);
 
-        char *key = xasprintf(IP_FMT"/%"PRIu8, IP_ARGS(range->ip),
-                              range->plen);
-        if (!r->error && !sset_add(&seen, key)) {
-            adp_reader_error(r, "%s is listed twice", key);
+        struct adp_ip_text text = adp_cidr_text(range);
+        if (!r->error && !sset_add(&seen, text.s)) {
+            adp_reader_error(r, "%s is listed twice", text.s);
         }
-        free(key);
         adp_reader_leave(r, mark);
     }
     adp_reader_leave(r, outer);
@@ -390,8 +388,8 @@ check_duplicate_addresses(struct adp_reader *r, struct adp_address_group *ag)
                 last--;
             }
             size_t mark = adp_reader_enter_index(r, last);
-            adp_reader_error(r, IP_FMT"/%"PRIu8" is listed twice",
-                             IP_ARGS(sorted[i].ip), sorted[i].plen);
+            adp_reader_error(r, "%s is listed twice",
+                             adp_cidr_text(&sorted[i]).s);
             adp_reader_leave(r, mark);
             break;
         }

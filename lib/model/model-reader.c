@@ -127,35 +127,42 @@ adp_value_string(struct adp_reader *r, const struct json *json)
     return s;
 }
 
-bool
-adp_value_ip(struct adp_reader *r, const struct json *json, ovs_be32 *out)
+static bool
+parse_ip(const char *s, struct in6_addr *ip)
 {
-    const char *s = adp_value_string(r, json);
-    struct in_addr addr;
+    struct in_addr in4;
 
-    if (!s) {
+    if (inet_pton(AF_INET, s, &in4) != 1) {
         return false;
     }
-    if (inet_pton(AF_INET, s, &addr) != 1) {
-        adp_reader_error(r, "\"%s\" is not an IPv4 address", s);
-        return false;
-    }
-    *out = addr.s_addr;
+    *ip = in6_addr_mapped_ipv4(in4.s_addr);
     return true;
+}
+
+static bool
+is_host_ip(const struct in6_addr *ip)
+{
+    ovs_be32 in4 = in6_addr_get_mapped_ipv4(ip);
+
+    return in4 && !ip_is_multicast(in4) && in4 != htonl(UINT32_MAX);
 }
 
 bool
 adp_value_host_ip(struct adp_reader *r, const struct json *json,
-                  ovs_be32 *out)
+                  struct in6_addr *out)
 {
-    ovs_be32 ip;
+    const char *s = adp_value_string(r, json);
+    struct in6_addr ip;
 
-    if (!adp_value_ip(r, json, &ip)) {
+    if (!s) {
         return false;
     }
-    if (!ip || ip_is_multicast(ip) || ip == htonl(UINT32_MAX)) {
-        adp_reader_error(r, "%s is not the address of a host",
-                         json_string(json));
+    if (!parse_ip(s, &ip)) {
+        adp_reader_error(r, "\"%s\" is not an IPv4 address", s);
+        return false;
+    }
+    if (!is_host_ip(&ip)) {
+        adp_reader_error(r, "%s is not the address of a host", s);
         return false;
     }
     *out = ip;
@@ -185,9 +192,9 @@ value_cidr__(struct adp_reader *r, const struct json *json,
 
     const char *slash = strchr(s, '/');
     char *ip_s = slash ? xmemdup0(s, slash - s) : xstrdup(s);
-    struct in_addr addr;
+    struct adp_cidr cidr;
     uint8_t plen = 32;
-    bool ok = (inet_pton(AF_INET, ip_s, &addr) == 1
+    bool ok = (parse_ip(ip_s, &cidr.ip)
                && (slash ? parse_plen(slash + 1, &plen) : allow_ip));
     free(ip_s);
 
@@ -196,12 +203,15 @@ value_cidr__(struct adp_reader *r, const struct json *json,
                          allow_ip ? "address or CIDR" : "CIDR");
         return false;
     }
-    if (addr.s_addr & ~be32_prefix_mask(plen)) {
+    cidr.plen = 96 + plen;
+
+    struct in6_addr mask = ipv6_create_mask(cidr.plen);
+    struct in6_addr start = ipv6_addr_bitand(&cidr.ip, &mask);
+    if (!ipv6_addr_equals(&start, &cidr.ip)) {
         adp_reader_error(r, "\"%s\" has bits set beyond its prefix length", s);
         return false;
     }
-    out->ip = addr.s_addr;
-    out->plen = plen;
+    *out = cidr;
     return true;
 }
 
@@ -400,7 +410,7 @@ adp_object_choice(struct adp_object *o, const char *name,
 
 bool
 adp_object_host_ip(struct adp_object *o, const char *name,
-                   enum adp_presence presence, ovs_be32 *ip)
+                   enum adp_presence presence, struct in6_addr *ip)
 {
     const struct json *json = adp_object_member(o, name, presence);
     bool ok = false;

@@ -51,10 +51,9 @@ void adp_reader_leave(struct adp_reader *, size_t mark);
 
 /* Values.  On error '*out' is left alone. */
 const char *adp_value_string(struct adp_reader *, const struct json *);
-bool adp_value_ip(struct adp_reader *, const struct json *, ovs_be32 *out);
 /* Not 0.0.0.0, not multicast, not broadcast. */
 bool adp_value_host_ip(struct adp_reader *, const struct json *,
-                       ovs_be32 *out);
+                       struct in6_addr *out);
 bool adp_value_cidr(struct adp_reader *, const struct json *,
                     struct adp_cidr *out);
 /* As adp_value_cidr(); also a single address. */
@@ -96,7 +95,7 @@ double adp_object_number(struct adp_object *, const char *name,
 int adp_object_choice(struct adp_object *, const char *name,
                       const char *const choices[], int default_);
 bool adp_object_host_ip(struct adp_object *, const char *name,
-                        enum adp_presence, ovs_be32 *);
+                        enum adp_presence, struct in6_addr *);
 bool adp_object_cidr(struct adp_object *, const char *name,
                      enum adp_presence, struct adp_cidr *);
 /* A unicast address other than 00:00:00:00:00:00. */

@@ -232,28 +232,3 @@ adp_record_ports(const struct adp_record *record,
     ports[1] = tc->return_port;
     return tc->return_port ? 2 : 1;
 }
-
-bool
-adp_cidr_contains(const struct adp_cidr *a, const struct adp_cidr *b)
-{
-    return (a->plen <= b->plen
-            && !((a->ip ^ b->ip) & be32_prefix_mask(a->plen)));
-}
-
-bool
-adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b)
-{
-    return adp_cidr_contains(a, b) || adp_cidr_contains(b, a);
-}
-
-int
-adp_cidr_compare(const void *a_, const void *b_)
-{
-    const struct adp_cidr *a = a_;
-    const struct adp_cidr *b = b_;
-    uint32_t a_ip = ntohl(a->ip);
-    uint32_t b_ip = ntohl(b->ip);
-
-    return (a_ip != b_ip ? (a_ip < b_ip ? -1 : 1)
-            : a->plen - b->plen);
-}

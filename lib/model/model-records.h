@@ -15,6 +15,7 @@
  */
 
 #include <netinet/in.h>
+#include "model-ip.h"
 #include "model.h"
 #include "openvswitch/types.h"
 #include "openvswitch/util.h"
@@ -54,20 +55,9 @@ struct adp_record {
     size_t n_refs;
 };
 
-/* An IPv4 prefix.  Bits of 'ip' below 'plen' are zero. */
-struct adp_cidr {
-    ovs_be32 ip;
-    uint8_t plen;               /* 0..32. */
-};
-
 /* A list of names, as they stand in the record. */
 struct adp_names {
     char **names;
-    size_t n;
-};
-
-struct adp_ips {
-    ovs_be32 *ips;
     size_t n;
 };
 
@@ -75,12 +65,12 @@ struct adp_node_config {
     struct adp_record up;
     char *gateway_port;
     struct eth_addr gateway_mac;
-    ovs_be32 gateway_ip;
+    struct in6_addr gateway_ip;
     char *tunnel_port;          /* NULL if there is no tunnel. */
     struct adp_cidr pod_cidr;
     bool has_service_cidr;
     struct adp_cidr service_cidr;
-    ovs_be32 transport_ip;
+    struct in6_addr transport_ip;
     struct adp_ips node_port_addresses;
     bool proxy_all;
 };
@@ -95,12 +85,12 @@ struct adp_pod {
 struct adp_peer_node {
     struct adp_record up;
     struct adp_cidr pod_cidr;
-    ovs_be32 gateway_ip;
-    ovs_be32 transport_ip;
+    struct in6_addr gateway_ip;
+    struct in6_addr transport_ip;
 };
 
 struct adp_endpoint {
-    ovs_be32 ip;
+    struct in6_addr ip;
     uint16_t port;
     uint16_t weight;
     bool local;
@@ -120,7 +110,7 @@ struct adp_service_port {
 
 struct adp_service {
     struct adp_record up;
-    ovs_be32 cluster_ip;        /* 0 if there is none. */
+    struct in6_addr cluster_ip; /* May be none. */
     struct adp_ips load_balancer_ips;
     struct adp_ips external_ips;
     struct adp_cidr *source_ranges; /* Of clients of 'load_balancer_ips'. */
@@ -220,7 +210,7 @@ struct adp_applied_to_group {
 struct adp_egress {
     struct adp_record up;
     struct adp_names applied_to;
-    ovs_be32 ip;
+    struct in6_addr ip;
     char *node;                 /* That has the address; NULL: none yet. */
 };
 
@@ -278,12 +268,5 @@ size_t adp_record_ports(const struct adp_record *,
  * other one. */
 bool adp_service_port_selects(const struct adp_service_port *,
                               const struct adp_endpoint *ep, bool local);
-
-/* Do 'a' and 'b' have an address in common? */
-bool adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b);
-/* Is all of 'b' in 'a'? */
-bool adp_cidr_contains(const struct adp_cidr *a, const struct adp_cidr *b);
-/* By address, the shorter prefix first: for qsort(). */
-int adp_cidr_compare(const void *, const void *);
 
 #endif /* model-records.h */

@@ -28,10 +28,11 @@ assign_egress(struct adp_generator *g, struct adp_applied *a)
     const struct adp_id_part part = { .record = a->record };
     const struct adp_egress *egress = CONTAINER_OF(a->record,
                                                    struct adp_egress, up);
-    char *key = xasprintf("Egress "IP_FMT, IP_ARGS(egress->ip));
+    char *key = xasprintf("Egress %s", adp_ip_text(&egress->ip).s);
 
     a->id = adp_ids_get(&g->state->applied, key, &part,
-                        xasprintf("Egress with "IP_FMT, IP_ARGS(egress->ip)));
+                        xasprintf("Egress with %s",
+                                  adp_ip_text(&egress->ip).s));
     a->mark = 0;
     if (adp_egress_is_local(g, egress)) {
         a->mark = adp_ids_get(&g->state->marks, key, &part, xstrdup(key));

@@ -4,6 +4,7 @@
 #include "pipeline-clause.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util.h"
 
@@ -23,11 +24,12 @@ subtract(struct adp_cidr cidr, const struct adp_cidr *excepts, size_t n,
 
     /* Each exception is longer than 'cidr', so that it is within one half. */
     struct adp_cidr lower = { cidr.ip, cidr.plen + 1 };
-    struct adp_cidr upper = {
-        cidr.ip | htonl(UINT32_C(1) << (31 - cidr.plen)), cidr.plen + 1
-    };
+    struct adp_cidr upper = lower;
+    adp_ip_set_bit(&upper.ip, cidr.plen);
+
     size_t n_lower = 0;
-    while (n_lower < n && ntohl(excepts[n_lower].ip) < ntohl(upper.ip)) {
+    while (n_lower < n && memcmp(&excepts[n_lower].ip, &upper.ip,
+                                 sizeof upper.ip) < 0) {
         n_lower++;
     }
     subtract(lower, excepts, n_lower, cb, aux);

@@ -62,14 +62,14 @@ find_ip(const struct adp_engine *e, const struct engine_applied *applied,
     const struct adp_egress *egress = CONTAINER_OF(applied->up.record,
                                                    struct adp_egress, up);
 
-    snprintf(key, size, "%08x", ntohl(egress->ip));
+    ovs_strlcpy(key, adp_ip_text(&egress->ip).s, size);
     return shash_find(&e->egress_ips, key);
 }
 
 static void
 use_ip(struct adp_engine *e, struct engine_applied *applied)
 {
-    char key[16];
+    char key[INET6_ADDRSTRLEN];
     struct shash_node *node = find_ip(e, applied, key, sizeof key);
     struct egress_ip *ip = node ? node->data : xzalloc(sizeof *ip);
 
@@ -85,7 +85,7 @@ use_ip(struct adp_engine *e, struct engine_applied *applied)
 static void
 drop_ip(struct adp_engine *e, const struct engine_applied *applied)
 {
-    char key[16];
+    char key[INET6_ADDRSTRLEN];
     struct shash_node *node = find_ip(e, applied, key, sizeof key);
     struct egress_ip *ip = node->data;
 
@@ -106,7 +106,7 @@ drop_ip(struct adp_engine *e, const struct engine_applied *applied)
 static void
 note_ip(struct adp_engine *e, const struct engine_applied *applied)
 {
-    char key[16];
+    char key[INET6_ADDRSTRLEN];
     struct egress_ip *ip = find_ip(e, applied, key, sizeof key)->data;
 
     ip->id = applied->up.id;

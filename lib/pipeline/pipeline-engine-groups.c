@@ -356,7 +356,7 @@ sorted_addresses(const struct adp_address_group *group, size_t first,
 static bool
 same_cidr(const struct adp_cidr *a, const struct adp_cidr *b)
 {
-    return a->ip == b->ip && a->plen == b->plen;
+    return !adp_cidr_compare(a, b);
 }
 
 /* What differs between two lists, which mostly is little: the ends that they
@@ -452,7 +452,8 @@ isolate_pod(struct adp_engine *e, struct adp_contributor *c, bool ingress,
 
     if (!ingress) {
         for (size_t i = 0; i < pod->pod->ips.n; i++) {
-            const struct adp_cidr host = { pod->pod->ips.ips[i], 32 };
+            const struct adp_cidr host
+                = adp_cidr_host(&pod->pod->ips.ips[i]);
 
             adp_rule_match_source(&host, &match);
             isolate(e, c, ingress, &match);

@@ -68,7 +68,8 @@ adp_engine_rule_change_target(struct adp_engine *e, struct engine_rule *rule,
 
     if (!rule->up.rule->ingress) {
         for (size_t i = 0; i < pod->pod->ips.n; i++) {
-            const struct adp_cidr host = { pod->pod->ips.ips[i], 32 };
+            const struct adp_cidr host
+                = adp_cidr_host(&pod->pod->ips.ips[i]);
 
             adp_rule_match_source(&host, &match);
             change_clause(e, rule, &match, number, add);
@@ -136,7 +137,7 @@ contribute_to_service(const struct contributing *c, const char *name)
 static void
 contribute_peers(struct contributing *c)
 {
-    static const struct adp_cidr any;
+    const struct adp_cidr any = adp_cidr_any(true);
     const struct adp_peer *peer = &c->rule->up.rule->peer;
 
     if (!peer->present) {

@@ -221,7 +221,8 @@ has_endpoint_in(const struct adp_record *record, const struct adp_cidr *cidr)
         const struct adp_service_port *port = &svc->ports[i];
 
         for (size_t j = 0; j < port->n_endpoints; j++) {
-            const struct adp_cidr host = { port->endpoints[j].ip, 32 };
+            const struct adp_cidr host
+                = adp_cidr_host(&port->endpoints[j].ip);
 
             if (adp_cidr_contains(cidr, &host)) {
                 return true;
@@ -259,7 +260,7 @@ mark_nesting(struct adp_engine *e, const struct adp_record *record)
         = record ? CONTAINER_OF(record, struct adp_service, up) : NULL;
     const char *name;
 
-    if (!service || !service->cluster_ip) {
+    if (!service || !ipv6_addr_is_set(&service->cluster_ip)) {
         return;
     }
     SSET_FOR_EACH (name, &e->nested) {
@@ -268,7 +269,7 @@ mark_nesting(struct adp_engine *e, const struct adp_record *record)
 
         if (adp_service_has_endpoint(CONTAINER_OF(r->record,
                                                   struct adp_service, up),
-                                     service->cluster_ip)) {
+                                     &service->cluster_ip)) {
             adp_engine_mark(&e->dirty_records, &r->dirty);
         }
     }

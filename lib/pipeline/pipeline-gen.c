@@ -137,10 +137,10 @@ adp_remote_cidrs_uninit(struct adp_remote_cidrs *remote)
 /* The CIDRs don't overlap: only the last one that starts at or before 'ip' can
  * hold it. */
 bool
-adp_gen_is_remote(const struct adp_generator *g, ovs_be32 ip)
+adp_gen_is_remote(const struct adp_generator *g, const struct in6_addr *ip)
 {
     const struct adp_remote_cidrs *remote = g->remote;
-    struct adp_cidr host = { ip, 32 };
+    struct adp_cidr host = adp_cidr_host(ip);
     size_t lo = 0, hi = remote->n;
 
     while (lo < hi) {

@@ -97,7 +97,8 @@ uint32_t adp_gen_other_group_id(struct adp_generator *, const char *key,
                                 char *description);
 
 /* Is 'ip' a Pod's on another Node? */
-bool adp_gen_is_remote(const struct adp_generator *, ovs_be32 ip);
+bool adp_gen_is_remote(const struct adp_generator *,
+                       const struct in6_addr *ip);
 
 /* Adds the flows that no record asks for. */
 void adp_gen_static(struct adp_generator *);

@@ -286,7 +286,8 @@ endpoints_to_json(const struct metrics_entry *const *e, size_t n)
         for (size_t j = 0; j < n; j++) {
             n_chosen += e[j]->n_chosen ? e[j]->n_chosen[i] : 0;
         }
-        json_object_put_format(o, "ip", IP_FMT, IP_ARGS(ep->ip));
+        json_object_put_string(o, "ip",
+                               adp_ip_text(&ep->ip).s);
         put_count(o, "port", ep->port);
         put_count(o, "sessions", n_chosen);
         json_array_add(array, o);
@@ -372,7 +373,8 @@ egress_to_json(const struct metrics_entry *e)
                                                    struct adp_egress, up);
     struct json *o = json_object_create();
 
-    json_object_put_format(o, "egress_ip", IP_FMT, IP_ARGS(egress->ip));
+    json_object_put_string(o, "egress_ip",
+                               adp_ip_text(&egress->ip).s);
     if (egress->node) {
         json_object_put_string(o, "node", egress->node);
     }

@@ -248,7 +248,8 @@ add_target_clause(const struct adp_pod *pod, void *clause_)
         }
     } else {
         for (size_t i = 0; i < pod->ips.n; i++) {
-            add_clause(clause, "ip,nw_src="IP_FMT, IP_ARGS(pod->ips.ips[i]));
+            add_clause(clause, "ip,nw_src=%s",
+                       adp_ip_text(&pod->ips.ips[i]).s);
         }
     }
 }
@@ -268,13 +269,12 @@ add_peer_clause(const struct adp_cidr *cidr, void *clause_)
     const struct clause *clause = clause_;
     const char *field = clause->r->rule->ingress ? "nw_src" : "nw_dst";
 
-    if (!cidr->plen) {
+    if (cidr->plen == 96) {
         add_clause(clause, "ip");
-    } else if (cidr->plen == 32) {
-        add_clause(clause, "ip,%s="IP_FMT, field, IP_ARGS(cidr->ip));
+    } else if (cidr->plen == 128) {
+        add_clause(clause, "ip,%s=%s", field, adp_ip_text(&cidr->ip).s);
     } else {
-        add_clause(clause, "ip,%s="IP_FMT"/%"PRIu8, field, IP_ARGS(cidr->ip),
-                   cidr->plen);
+        add_clause(clause, "ip,%s=%s", field, adp_cidr_text(cidr).s);
     }
 }
 
@@ -472,8 +472,8 @@ isolate_egress(const struct adp_pod *pod, void *ps_)
         adp_gen_flow(ps->g, style->isolation_cookie, 0,
                      style->isolation_tables[false],
                      style->isolation_priority,
-                     "ip,nw_src="IP_FMT" actions=drop",
-                     IP_ARGS(pod->ips.ips[i]));
+                     "ip,nw_src=%s actions=drop",
+                     adp_ip_text(&pod->ips.ips[i]).s);
     }
 }
 

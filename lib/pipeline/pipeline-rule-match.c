@@ -33,14 +33,16 @@ void
 adp_rule_match_source(const struct adp_cidr *cidr, struct match *match)
 {
     init_ip(match);
-    match_set_nw_src_masked(match, cidr->ip, be32_prefix_mask(cidr->plen));
+    match_set_nw_src_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
+                            be32_prefix_mask(adp_cidr_plen(cidr)));
 }
 
 void
 adp_rule_match_destination(const struct adp_cidr *cidr, struct match *match)
 {
     init_ip(match);
-    match_set_nw_dst_masked(match, cidr->ip, be32_prefix_mask(cidr->plen));
+    match_set_nw_dst_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
+                            be32_prefix_mask(adp_cidr_plen(cidr)));
 }
 
 void

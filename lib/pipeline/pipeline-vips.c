@@ -38,16 +38,16 @@ adp_vips_uninit(struct adp_vips *vips)
 }
 
 static uint32_t
-hash_vip(ovs_be32 ip, uint16_t port, uint8_t protocol)
+hash_vip(const struct in6_addr *ip, uint16_t port, uint8_t protocol)
 {
-    return hash_2words((OVS_FORCE uint32_t) ip, port << 8 | protocol);
+    return hash_bytes(ip, sizeof *ip, port << 8 | protocol);
 }
 
 static uint32_t
 hash_port(const struct adp_service *service,
           const struct adp_service_port *port)
 {
-    return hash_vip(service->cluster_ip, port->port, port->protocol);
+    return hash_vip(&service->cluster_ip, port->port, port->protocol);
 }
 
 void
@@ -56,7 +56,8 @@ adp_vips_add(struct adp_vips *vips, const struct adp_record *record)
     const struct adp_service *service
         = CONTAINER_OF(record, struct adp_service, up);
 
-    for (size_t i = 0; service->cluster_ip && i < service->n_ports; i++) {
+    for (size_t i = 0;
+         i < service->n_ports && ipv6_addr_is_set(&service->cluster_ip); i++) {
         struct vip *vip = xmalloc(sizeof *vip);
 
         vip->service = service;
@@ -71,7 +72,8 @@ adp_vips_remove(struct adp_vips *vips, const struct adp_record *record)
     const struct adp_service *service
         = CONTAINER_OF(record, struct adp_service, up);
 
-    for (size_t i = 0; service->cluster_ip && i < service->n_ports; i++) {
+    for (size_t i = 0;
+         i < service->n_ports && ipv6_addr_is_set(&service->cluster_ip); i++) {
         const struct adp_service_port *port = &service->ports[i];
         struct vip *vip;
 
@@ -87,14 +89,16 @@ adp_vips_remove(struct adp_vips *vips, const struct adp_record *record)
 }
 
 const struct adp_service_port *
-adp_vips_find(const struct adp_vips *vips, ovs_be32 ip, uint16_t port,
-              uint8_t protocol, const struct adp_service **service)
+adp_vips_find(const struct adp_vips *vips, const struct in6_addr *ip,
+              uint16_t port, uint8_t protocol,
+              const struct adp_service **service)
 {
     const struct vip *vip;
 
     HMAP_FOR_EACH_WITH_HASH (vip, node, hash_vip(ip, port, protocol),
                              &vips->hmap) {
-        if (vip->service->cluster_ip == ip && vip->port->port == port
+        if (ipv6_addr_equals(&vip->service->cluster_ip, ip)
+            && vip->port->port == port
             && vip->port->protocol == protocol) {
             *service = vip->service;
             return vip->port;
@@ -107,7 +111,7 @@ bool
 adp_endpoint_is_nested(const struct adp_node_config *node,
                        const struct adp_endpoint *ep)
 {
-    const struct adp_cidr host = { ep->ip, 32 };
+    const struct adp_cidr host = adp_cidr_host(&ep->ip);
 
     return (node->has_service_cidr
             && adp_cidr_contains(&node->service_cidr, &host));
@@ -138,13 +142,14 @@ adp_service_is_nested(const struct adp_node_config *node,
 }
 
 bool
-adp_service_has_endpoint(const struct adp_service *service, ovs_be32 ip)
+adp_service_has_endpoint(const struct adp_service *service,
+                         const struct in6_addr *ip)
 {
     for (size_t i = 0; i < service->n_ports; i++) {
         const struct adp_service_port *port = &service->ports[i];
 
         for (size_t j = 0; j < port->n_endpoints; j++) {
-            if (port->endpoints[j].ip == ip) {
+            if (ipv6_addr_equals(&port->endpoints[j].ip, ip)) {
                 return true;
             }
         }

@@ -29,8 +29,8 @@ void adp_vips_remove(struct adp_vips *, const struct adp_record *service);
 
 /* The port of the Service whose ClusterIP 'ip' is, or NULL; sets '*service'. */
 const struct adp_service_port *adp_vips_find(const struct adp_vips *,
-                                             ovs_be32 ip, uint16_t port,
-                                             uint8_t protocol,
+                                             const struct in6_addr *ip,
+                                             uint16_t port, uint8_t protocol,
                                              const struct adp_service **);
 
 /* Is the endpoint another Service's ClusterIP? */
@@ -43,6 +43,7 @@ bool adp_service_port_is_nested(const struct adp_node_config *,
 bool adp_service_is_nested(const struct adp_node_config *,
                            const struct adp_service *);
 /* Is one of the Service's endpoints 'ip'? */
-bool adp_service_has_endpoint(const struct adp_service *, ovs_be32 ip);
+bool adp_service_has_endpoint(const struct adp_service *,
+                              const struct in6_addr *ip);
 
 #endif /* pipeline-vips.h */

@@ -47,6 +47,7 @@ UNIT_TESTS = \
 	tests/unit/test-metadata \
 	tests/unit/test-metrics \
 	tests/unit/test-model-index \
+	tests/unit/test-model-ip \
 	tests/unit/test-model-changes \
 	tests/unit/test-model \
 	tests/unit/test-pipeline-early \
@@ -321,6 +322,9 @@ tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_index_SOURCES = tests/unit/test-model-index.c
 tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_model_ip_SOURCES = tests/unit/test-model-ip.c
+tests_unit_test_model_ip_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_changes_SOURCES = \
 	tests/unit/random-records.c \

@@ -68,8 +68,8 @@ generate_gateway(struct adp_generator *g)
                  "ip,in_port=%"PRIu32" actions={FromGateway},goto_table:Track",
                  port);
     adp_gen_flow(g, COOKIE_NODE, 0, DELIVER, 100,
-                 "ip,nw_dst="IP_FMT" actions=output:%"PRIu32,
-                 IP_ARGS(g->node->gateway_ip), port);
+                 "ip,nw_dst=%s actions=output:%"PRIu32,
+                 adp_ip_text(&g->node->gateway_ip).s, port);
     if (adp_gen_option(g, OPTION_PROBES)) {
         adp_gen_flow(g, COOKIE_NODE, 0, FILTER, 100,
                      "ct_state=+new+trk,ip,{FromGateway} "
@@ -89,12 +89,13 @@ generate_pod(struct adp_generator *g, const struct adp_record *record)
     for (size_t i = 0; i < pod->ips.n; i++) {
         adp_gen_flow(g, COOKIE_POD, 0, ADMIT, 100,
                      "ip,in_port=%"PRIu32",dl_src="ETH_ADDR_FMT","
-                     "nw_src="IP_FMT" actions={FromPod},goto_table:Track",
-                     port, ETH_ADDR_ARGS(pod->mac), IP_ARGS(pod->ips.ips[i]));
+                     "nw_src=%s actions={FromPod},goto_table:Track",
+                     port, ETH_ADDR_ARGS(pod->mac),
+                     adp_ip_text(&pod->ips.ips[i]).s);
         adp_gen_flow(g, COOKIE_POD, 0, DELIVER, 100,
-                     "ip,nw_dst="IP_FMT" actions={Port=0x%"PRIx32"},"
+                     "ip,nw_dst=%s actions={Port=0x%"PRIx32"},"
                      "set_field:"ETH_ADDR_FMT"->eth_dst,output:{Port[]}",
-                     IP_ARGS(pod->ips.ips[i]), port,
+                     adp_ip_text(&pod->ips.ips[i]).s, port,
                      ETH_ADDR_ARGS(pod->mac));
     }
 }

@@ -879,14 +879,16 @@ keep_cidr(const struct adp_cidr *cidr, void *set_)
     struct cidr_set *cs = set_;
 
     ck_assert_uint_lt(cs->n, ARRAY_SIZE(cs->cidrs));
-    ck_assert_uint_eq(cidr->ip & ~be32_prefix_mask(cidr->plen), 0);
+    struct in6_addr mask = ipv6_create_mask(cidr->plen);
+    struct in6_addr start = ipv6_addr_bitand(&cidr->ip, &mask);
+    ck_assert(ipv6_addr_equals(&start, &cidr->ip));
     cs->cidrs[cs->n++] = *cidr;
 }
 
 static size_t
-n_containing(const struct adp_cidr *cidrs, size_t n, ovs_be32 ip)
+n_containing(const struct adp_cidr *cidrs, size_t n, uint32_t ip)
 {
-    struct adp_cidr host = { ip, 32 };
+    struct adp_cidr host = { in6_addr_mapped_ipv4(htonl(ip)), 128 };
     size_t count = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -904,30 +906,33 @@ START_TEST(ip_blocks)
     for (int i = 0; i < 500; i++) {
         struct adp_cidr excepts[4];
         struct adp_ip_block block = {
-            .cidr = { htonl(0x0a000000), 24 },
+            .cidr = { in6_addr_mapped_ipv4(htonl(0x0a000000)), 96 + 24 },
             .excepts = excepts,
             .n_excepts = random_range(5),
         };
         struct cidr_set cs = { .n = 0 };
 
         for (size_t j = 0; j < block.n_excepts; j++) {
-            excepts[j].plen = 24 + random_range(9);
-            excepts[j].ip = (block.cidr.ip | htonl(random_range(256)))
-                            & be32_prefix_mask(excepts[j].plen);
+            unsigned int plen = 24 + random_range(9);
+            ovs_be32 ip = (htonl(0x0a000000 | random_range(256))
+                           & be32_prefix_mask(plen));
+
+            excepts[j] = (struct adp_cidr) { in6_addr_mapped_ipv4(ip),
+                                             96 + plen };
         }
         adp_ip_block_to_cidrs(&block, keep_cidr, &cs);
         for (uint32_t ip = 0x09ffffff; ip <= 0x0a000100; ip++) {
-            bool in = (n_containing(&block.cidr, 1, htonl(ip))
-                       && !n_containing(excepts, block.n_excepts, htonl(ip)));
-            if (n_containing(cs.cidrs, cs.n, htonl(ip)) != in) {
+            bool in = (n_containing(&block.cidr, 1, ip)
+                       && !n_containing(excepts, block.n_excepts, ip));
+            if (n_containing(cs.cidrs, cs.n, ip) != in) {
                 ck_abort_msg("%08"PRIx32" in round %d", ip, i);
             }
         }
     }
 
     /* All of IPv4 but one address. */
-    struct adp_cidr one = { htonl(0xffffffff), 32 };
-    struct adp_ip_block all = { { 0, 0 }, &one, 1 };
+    struct adp_cidr one = { in6_addr_mapped_ipv4(htonl(0xffffffff)), 128 };
+    struct adp_ip_block all = { adp_cidr_any(true), &one, 1 };
     struct cidr_set cs = { .n = 0 };
     adp_ip_block_to_cidrs(&all, keep_cidr, &cs);
     ck_assert_uint_eq(cs.n, 32);

@@ -105,12 +105,12 @@ generate_l2_forwarding(struct adp_generator *g, enum adp_early_cookie category,
 static void
 generate_arp_spoof_guard(struct adp_generator *g,
                          enum adp_early_cookie category, ofp_port_t port,
-                         struct eth_addr mac, ovs_be32 ip)
+                         struct eth_addr mac, const struct in6_addr *ip)
 {
     adp_gen_flow(g, category, 0, ADP_EARLY_SpoofGuard, 200,
-                 "arp,in_port=%"PRIu32",arp_spa="IP_FMT","
+                 "arp,in_port=%"PRIu32",arp_spa=%s,"
                  "arp_sha="ETH_ADDR_FMT" actions=resubmit(,ARPResponder)",
-                 port, IP_ARGS(ip), ETH_ADDR_ARGS(mac));
+                 port, adp_ip_text(ip).s, ETH_ADDR_ARGS(mac));
 }
 
 /* Packets to Services pass by the rules for egress: these are enforced on them
@@ -129,9 +129,9 @@ generate_service_cidr(struct adp_generator *g, ofp_port_t gateway)
                            ETH_ADDR_ARGS(node->gateway_mac))
                : xstrdup(""));
     adp_gen_flow(g, SERVICE(DNAT), 200,
-                 "ip,nw_dst="IP_FMT"/%"PRIu8" actions=%s"
+                 "ip,nw_dst=%s actions=%s"
                  "{Port=0x%"PRIx32"},{PortFound},resubmit(,ConntrackCommit)",
-                 IP_ARGS(node->service_cidr.ip), node->service_cidr.plen,
+                 adp_cidr_text(&node->service_cidr).s,
                  set_mac, gateway);
     free(set_mac);
 }
@@ -151,7 +151,7 @@ generate_gateway_port(struct adp_generator *g)
     adp_gen_flow(g, DEFAULT(SpoofGuard), 200, "ip,in_port=%"PRIu32" "
                  "actions=resubmit(,Conntrack)", port);
     generate_arp_spoof_guard(g, ADP_EARLY_COOKIE_DEFAULT, port,
-                             node->gateway_mac, node->gateway_ip);
+                             node->gateway_mac, &node->gateway_ip);
     generate_service_cidr(g, port);
     generate_l2_forwarding(g, ADP_EARLY_COOKIE_DEFAULT, node->gateway_mac,
                            port);
@@ -163,20 +163,20 @@ generate_gateway_routes(struct adp_generator *g)
 {
     const struct adp_node_config *node = g->node;
     struct eth_addr mac = node->gateway_mac;
-    ovs_be32 ip = node->gateway_ip;
+    struct in6_addr ip = node->gateway_ip;
 
     adp_gen_flow(g, DEFAULT(ConntrackState), 200,
                  "ct_state=-new+trk,{GatewayCTMark},ip "
                  "actions=load:0x%"PRIx64"->NXM_OF_ETH_DST[],"
                  "resubmit(,DNAT)", eth_addr_to_uint64(mac));
     adp_gen_flow(g, DEFAULT(L3Forwarding), 200,
-                 "ip,dl_dst={GlobalVirtualMAC},nw_dst="IP_FMT" "
+                 "ip,dl_dst={GlobalVirtualMAC},nw_dst=%s "
                  "actions=mod_dl_dst:"ETH_ADDR_FMT","
                  "resubmit(,L2ForwardingCalc)",
-                 IP_ARGS(ip), ETH_ADDR_ARGS(mac));
+                 adp_ip_text(&ip).s, ETH_ADDR_ARGS(mac));
     adp_gen_flow(g, DEFAULT(IngressRule), 210,
-                 "ip,nw_src="IP_FMT" actions=resubmit(,ConntrackCommit)",
-                 IP_ARGS(ip));
+                 "ip,nw_src=%s actions=resubmit(,ConntrackCommit)",
+                 adp_ip_text(&ip).s);
 }
 
 void
@@ -230,26 +230,26 @@ adp_early_generate_peer_node(struct adp_generator *g,
     }
 
     adp_gen_flow(g, NODE(ARPResponder), 200,
-                 "arp,arp_tpa="IP_FMT",arp_op=1 "
+                 "arp,arp_tpa=%s,arp_op=1 "
                  "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
                  "mod_dl_src:{GlobalVirtualMAC},load:0x2->NXM_OF_ARP_OP[],"
                  "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
                  "load:0x%"PRIx64"->NXM_NX_ARP_SHA[],"
                  "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
                  "load:0x%"PRIx32"->NXM_OF_ARP_SPA[],IN_PORT",
-                 IP_ARGS(peer->gateway_ip),
+                 adp_ip_text(&peer->gateway_ip).s,
                  eth_addr_to_uint64(global_virtual_mac()),
-                 ntohl(peer->gateway_ip));
+                 ntohl(in6_addr_get_mapped_ipv4(&peer->gateway_ip)));
     if (tunnel_port(g, &port)) {
         adp_gen_flow(g, NODE(L3Forwarding), 200,
-                     "ip,nw_dst="IP_FMT"/%"PRIu8" actions=dec_ttl,"
+                     "ip,nw_dst=%s actions=dec_ttl,"
                      "mod_dl_src:"ETH_ADDR_FMT","
                      "mod_dl_dst:{GlobalVirtualMAC},{Port=0x%"PRIx32"},"
                      "{PortFound},load:0x%"PRIx32"->NXM_NX_TUN_IPV4_DST[],"
                      "resubmit(,ConntrackCommit)",
-                     IP_ARGS(peer->pod_cidr.ip), peer->pod_cidr.plen,
+                     adp_cidr_text(&peer->pod_cidr).s,
                      ETH_ADDR_ARGS(g->node->gateway_mac), port,
-                     ntohl(peer->transport_ip));
+                     ntohl(in6_addr_get_mapped_ipv4(&peer->transport_ip)));
     }
 }
 
@@ -267,10 +267,11 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
     for (size_t i = 0; i < pod->ips.n; i++) {
         adp_gen_flow(g, POD(SpoofGuard), 200,
                      "ip,in_port=%"PRIu32",dl_src="ETH_ADDR_FMT","
-                     "nw_src="IP_FMT" actions=resubmit(,Conntrack)",
-                     port, ETH_ADDR_ARGS(pod->mac), IP_ARGS(pod->ips.ips[i]));
+                     "nw_src=%s actions=resubmit(,Conntrack)",
+                     port, ETH_ADDR_ARGS(pod->mac),
+                     adp_ip_text(&pod->ips.ips[i]).s);
         generate_arp_spoof_guard(g, ADP_EARLY_COOKIE_POD, port, pod->mac,
-                                 pod->ips.ips[i]);
+                                 &pod->ips.ips[i]);
     }
     generate_l2_forwarding(g, ADP_EARLY_COOKIE_POD, pod->mac, port);
 }
@@ -284,11 +285,11 @@ adp_early_generate_pod(struct adp_generator *g,
     generate_pod_port(g, pod);
     for (size_t i = 0; i < pod->ips.n; i++) {
         adp_gen_flow(g, POD(L3Forwarding), 200,
-                     "ip,dl_dst={GlobalVirtualMAC},nw_dst="IP_FMT" "
+                     "ip,dl_dst={GlobalVirtualMAC},nw_dst=%s "
                      "actions=mod_dl_src:"ETH_ADDR_FMT","
                      "mod_dl_dst:"ETH_ADDR_FMT",dec_ttl,"
                      "resubmit(,L2ForwardingCalc)",
-                     IP_ARGS(pod->ips.ips[i]),
+                     adp_ip_text(&pod->ips.ips[i]).s,
                      ETH_ADDR_ARGS(g->node->gateway_mac),
                      ETH_ADDR_ARGS(pod->mac));
     }

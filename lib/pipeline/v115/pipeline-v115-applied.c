@@ -75,8 +75,9 @@ generate_egress(struct adp_generator *g, const struct adp_applied *a,
 {
     if (a->mark) {
         adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                     "ct_state=+new+trk,ip,tun_dst="IP_FMT" "
-                     "actions="MARK_EGRESS, IP_ARGS(egress->ip), a->mark);
+                     "ct_state=+new+trk,ip,tun_dst=%s "
+                     "actions="MARK_EGRESS, adp_ip_text(&egress->ip).s,
+                     a->mark);
     }
 }
 
@@ -101,10 +102,10 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
                      "ip,in_port=%"PRIu32" "
                      "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
                      "set_field:{GlobalVirtualMAC}->eth_dst,"
-                     "set_field:"IP_FMT"->tun_dst,{ToTunnelRegMark},"
+                     "set_field:%s->tun_dst,{ToTunnelRegMark},"
                      "{RemoteSNATRegMark},goto_table:L2ForwardingCalc",
                      port, ETH_ADDR_ARGS(g->node->gateway_mac),
-                     IP_ARGS(egress->ip));
+                     adp_ip_text(&egress->ip).s);
     }
 }
 

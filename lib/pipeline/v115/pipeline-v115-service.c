@@ -53,6 +53,12 @@ struct frontend {
                                  * yet. */
 };
 
+static uint32_t
+endpoint_ip(const struct adp_endpoint *ep)
+{
+    return ntohl(in6_addr_get_mapped_ipv4(&ep->ip));
+}
+
 /* Groups. */
 
 static void
@@ -64,7 +70,7 @@ put_bucket(struct ds *group, const struct frontend *fe,
                   "{EndpointPortField=0x%"PRIx16"},resubmit(,%s)",
                   bucket_id, ep->weight,
                   remote ? "{RemoteEndpointRegMark}," : "",
-                  ntohl(ep->ip), ep->port,
+                  endpoint_ip(ep), ep->port,
                   fe->svc->affinity_timeout ? "ServiceLB" : "EndpointDNAT");
 }
 
@@ -81,7 +87,7 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
 
         if (adp_service_port_selects(fe->port, ep, local)) {
             put_bucket(&template, fe, ep, n_buckets++,
-                       !ep->local && adp_gen_is_remote(g, ep->ip));
+                       !ep->local && adp_gen_is_remote(g, &ep->ip));
         }
     }
     if (!n_buckets) {
@@ -140,7 +146,7 @@ frontend_group(struct adp_generator *g, struct frontend *fe, bool local)
 
 /* Where a Service is reached: an address, or any NodePort address. */
 struct address {
-    ovs_be32 ip;                /* 0: NodePort. */
+    struct in6_addr ip;         /* None: NodePort. */
     bool external;              /* Not a ClusterIP. */
     bool ranges;                /* For clients in the source ranges only. */
 };
@@ -151,10 +157,10 @@ static char *
 address_match(const struct frontend *fe, const struct address *address,
               const char *ep_state, const char *extra)
 {
-    return (address->ip
-            ? xasprintf("%s,{%s%s},nw_dst="IP_FMT",tp_dst=%"PRIu16,
+    return (ipv6_addr_is_set(&address->ip)
+            ? xasprintf("%s,{%s%s},nw_dst=%s,tp_dst=%"PRIu16,
                         fe->protocol->match, ep_state, extra,
-                        IP_ARGS(address->ip), fe->port->port)
+                        adp_ip_text(&address->ip).s, fe->port->port)
             : xasprintf("%s,{%s+ToNodePortAddressRegMark%s},tp_dst=%"PRIu16,
                         fe->protocol->match, ep_state, extra,
                         fe->port->node_port));
@@ -211,8 +217,8 @@ generate_refusal(struct adp_generator *g, struct frontend *fe,
     generate_pass(g, fe, address, 220, FROM_NODE, "", group);
     for (size_t i = 0; i < fe->svc->n_source_ranges; i++) {
         const struct adp_cidr *range = &fe->svc->source_ranges[i];
-        char *client = xasprintf(",nw_src="IP_FMT"/%"PRIu8,
-                                 IP_ARGS(range->ip), range->plen);
+        char *client = xasprintf(",nw_src=%s",
+                                 adp_cidr_text(range).s);
 
         if (local) {
             generate_select(g, fe, address, 210, "+FromLocalRegMark", client,
@@ -223,8 +229,9 @@ generate_refusal(struct adp_generator *g, struct frontend *fe,
         free(client);
     }
     adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB, 180,
-                 "%s,nw_dst="IP_FMT",tp_dst=%"PRIu16" actions=drop",
-                 fe->protocol->match, IP_ARGS(address->ip), fe->port->port);
+                 "%s,nw_dst=%s,tp_dst=%"PRIu16" actions=drop",
+                 fe->protocol->match, adp_ip_text(&address->ip).s,
+                 fe->port->port);
 }
 
 /* Remembers the endpoint that was selected, for the client's next connections,
@@ -286,14 +293,14 @@ generate_nested(struct adp_generator *g, const struct frontend *fe,
 {
     const struct adp_service *svc;
     const struct adp_service_port *port
-        = adp_vips_find(g->vips, ep->ip, ep->port, fe->port->protocol, &svc);
+        = adp_vips_find(g->vips, &ep->ip, ep->port, fe->port->protocol, &svc);
 
     if (port && !adp_service_port_is_nested(g->node, port)) {
         adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 210,
                      "%s,{EndpointIPField=0x%"PRIx32"},"
                      "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16
                      "+NestedServiceRegMark} actions=group:%"PRIu32,
-                     fe->protocol->match, ntohl(ep->ip), ep->port,
+                     fe->protocol->match, endpoint_ip(ep), ep->port,
                      get_group_id(g, svc, port, svc->internal_local, false));
     }
 }
@@ -309,17 +316,17 @@ generate_endpoint(struct adp_generator *g, const struct frontend *fe,
                  "%s,{EndpointIPField=0x%"PRIx32"},"
                  "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16"} "
                  "actions=ct(commit,table=AntreaPolicyEgressRule,"
-                 "zone={CtZone},nat(dst="IP_FMT":%"PRIu16"),"
+                 "zone={CtZone},nat(dst=%s:%"PRIu16"),"
                  "exec({ServiceCTMark},"
                  "move:{PktSourceField[]}->{ConnSourceCTMarkField[]}))",
-                 fe->protocol->match, ntohl(ep->ip), ep->port,
-                 IP_ARGS(ep->ip), ep->port);
+                 fe->protocol->match, endpoint_ip(ep), ep->port,
+                 adp_ip_text(&ep->ip).s, ep->port);
     if (ep->local) {
         adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_SNATMark, 190,
-                     "ct_state=+new+trk,ip,nw_src="IP_FMT",nw_dst="IP_FMT" "
+                     "ct_state=+new+trk,ip,nw_src=%s,nw_dst=%s "
                      "actions=ct(commit,table=SNAT,zone={CtZone},"
                      "exec({ConnSNATCTMark},{HairpinCTMark}))",
-                     IP_ARGS(ep->ip), IP_ARGS(ep->ip));
+                     adp_ip_text(&ep->ip).s, adp_ip_text(&ep->ip).s);
     }
 }
 
@@ -336,7 +343,7 @@ generate_port(struct adp_generator *g, const struct adp_service *svc,
 
     bool any_local = svc->external_local || svc->internal_local;
 
-    if (svc->cluster_ip) {
+    if (ipv6_addr_is_set(&svc->cluster_ip)) {
         generate_address(g, &fe,
                          &(struct address) { .ip = svc->cluster_ip });
     }

@@ -181,15 +181,15 @@ generate_gateway_port(struct adp_generator *g,
     }
 
     adp_gen_flow(g, POD(ARPSpoofGuard), 200,
-                 "arp,in_port=%"PRIu32",arp_spa="IP_FMT","
+                 "arp,in_port=%"PRIu32",arp_spa=%s,"
                  "arp_sha="ETH_ADDR_FMT" actions=goto_table:ARPResponder",
-                 port, IP_ARGS(node->gateway_ip),
+                 port, adp_ip_text(&node->gateway_ip).s,
                  ETH_ADDR_ARGS(node->gateway_mac));
     adp_gen_flow(g, POD(Classifier), 210,
-                 "ip,in_port=%"PRIu32",nw_src="IP_FMT" "
+                 "ip,in_port=%"PRIu32",nw_src=%s "
                  "actions={FromGatewayRegMark},{FromLocalRegMark},"
                  "goto_table:SpoofGuard",
-                 port, IP_ARGS(node->gateway_ip));
+                 port, adp_ip_text(&node->gateway_ip).s);
     adp_gen_flow(g, POD(Classifier), 200,
                  "in_port=%"PRIu32" "
                  "actions={FromGatewayRegMark},{FromExternalRegMark},"
@@ -227,23 +227,23 @@ generate_gateway_routes(struct adp_generator *g,
 {
 #define TO_GATEWAY "set_field:"ETH_ADDR_FMT"->eth_dst"
     struct eth_addr mac = node->gateway_mac;
-    ovs_be32 ip = node->gateway_ip;
+    struct in6_addr ip = node->gateway_ip;
 
-    adp_gen_flow(g, SERVICE(UnSNAT), 200, "ip,nw_dst="IP_FMT" "
+    adp_gen_flow(g, SERVICE(UnSNAT), 200, "ip,nw_dst=%s "
                  "actions=ct(table=ConntrackZone,zone={SNATCtZone},nat)",
-                 IP_ARGS(ip));
+                 adp_ip_text(&ip).s);
     adp_gen_flow(g, POD(L3Forwarding), 210,
-                 "ip,nw_dst="IP_FMT" actions="TO_GATEWAY","
+                 "ip,nw_dst=%s actions="TO_GATEWAY","
                  "{ToGatewayRegMark},goto_table:L3DecTTL",
-                 IP_ARGS(ip), ETH_ADDR_ARGS(mac));
+                 adp_ip_text(&ip).s, ETH_ADDR_ARGS(mac));
     adp_gen_flow(g, POD(L3Forwarding), 210,
                  "ct_state=+rpl+trk,{FromGatewayCTMark},ip "
                  "actions="TO_GATEWAY",{ToGatewayRegMark},"
                  "goto_table:L3DecTTL", ETH_ADDR_ARGS(mac));
     adp_gen_flow(g, POD(L3Forwarding), 200,
-                 "ip,{NotRewriteMACRegMark},nw_dst="IP_FMT"/%"PRIu8" "
+                 "ip,{NotRewriteMACRegMark},nw_dst=%s "
                  "actions=goto_table:L2ForwardingCalc",
-                 IP_ARGS(node->pod_cidr.ip), node->pod_cidr.plen);
+                 adp_cidr_text(&node->pod_cidr).s);
     adp_gen_flow(g, EGRESS(L3Forwarding), 190,
                  "ct_state=-rpl+trk,ip,{FromTunnelRegMark} "
                  "actions="TO_GATEWAY",goto_table:EgressMark",
@@ -255,25 +255,25 @@ generate_gateway_routes(struct adp_generator *g,
     adp_gen_flow(g, SERVICE(SNAT), 200,
                  "ct_state=+new+trk,{HairpinCTMark},ip,{FromPodRegMark} "
                  "actions=ct(commit,table=L2ForwardingCalc,"
-                 "zone={SNATCtZone},nat(src="IP_FMT"),"
-                 "exec({ServiceCTMark},{HairpinCTMark}))", IP_ARGS(ip));
+                 "zone={SNATCtZone},nat(src=%s),"
+                 "exec({ServiceCTMark},{HairpinCTMark}))", adp_ip_text(&ip).s);
     adp_gen_flow(g, SERVICE(SNAT), 190,
                  "ct_state=+new+trk,{ConnSNATCTMark},ip,"
                  "{FromGatewayRegMark} "
                  "actions=ct(commit,table=L2ForwardingCalc,"
-                 "zone={SNATCtZone},nat(src="IP_FMT"),"
-                 "exec({ServiceCTMark}))", IP_ARGS(ip));
+                 "zone={SNATCtZone},nat(src=%s),"
+                 "exec({ServiceCTMark}))", adp_ip_text(&ip).s);
 #undef TO_GATEWAY
 }
 
 /* Traffic to 'cidr' leaves through the gateway without an Egress. */
 static void
-generate_egress_bypass(struct adp_generator *g, ovs_be32 ip, uint8_t plen)
+generate_egress_bypass(struct adp_generator *g, const struct adp_cidr *cidr)
 {
     adp_gen_flow(g, EGRESS(EgressMark), 210,
-                 "ip,nw_dst="IP_FMT"/%"PRIu8" "
+                 "ip,nw_dst=%s "
                  "actions={ToGatewayRegMark},goto_table:L2ForwardingCalc",
-                 IP_ARGS(ip), plen);
+                 adp_cidr_text(cidr).s);
 }
 
 static void
@@ -282,8 +282,8 @@ generate_node_port_addresses(struct adp_generator *g,
 {
     for (size_t i = 0; i < node->node_port_addresses.n; i++) {
         adp_gen_flow(g, SERVICE(NodePortMark), 200,
-                     "ip,nw_dst="IP_FMT" actions={ToNodePortAddressRegMark}",
-                     IP_ARGS(node->node_port_addresses.ips[i]));
+                     "ip,nw_dst=%s actions={ToNodePortAddressRegMark}",
+                     adp_ip_text(&node->node_port_addresses.ips[i]).s);
     }
     adp_gen_flow(g, SERVICE(NodePortMark), 200,
                  "ip,nw_dst={VirtualNodePortDNATIP} "
@@ -307,9 +307,9 @@ generate_node_source(struct adp_generator *g,
     } else {
         adp_gen_flow(g, POD(IngressSecurityClassifier), 210,
                      "ct_state=-rpl+trk,{NotServiceCTMark},ip,"
-                     "{FromGatewayRegMark},nw_src="IP_FMT" "
+                     "{FromGatewayRegMark},nw_src=%s "
                      "actions=goto_table:ConntrackCommit",
-                     IP_ARGS(node->gateway_ip));
+                     adp_ip_text(&node->gateway_ip).s);
     }
 }
 
@@ -317,15 +317,15 @@ void
 adp_v115_generate_node(struct adp_generator *g)
 {
     const struct adp_node_config *node = g->node;
+    struct adp_cidr transport = adp_cidr_host(&node->transport_ip);
 
     generate_gateway_port(g, node);
     generate_node_source(g, node);
     generate_tunnel_port(g, node);
     generate_gateway_routes(g, node);
-    generate_egress_bypass(g, node->transport_ip, 32);
+    generate_egress_bypass(g, &transport);
     if (node->has_service_cidr) {
-        generate_egress_bypass(g, node->service_cidr.ip,
-                               node->service_cidr.plen);
+        generate_egress_bypass(g, &node->service_cidr);
     }
     if (node->proxy_all) {
         generate_node_port_addresses(g, node);
@@ -338,31 +338,33 @@ adp_v115_generate_peer_node(struct adp_generator *g,
 {
     const struct adp_peer_node *peer = CONTAINER_OF(record,
                                                     struct adp_peer_node, up);
+    struct adp_cidr transport = adp_cidr_host(&peer->transport_ip);
 
-    generate_egress_bypass(g, peer->transport_ip, 32);
+    generate_egress_bypass(g, &transport);
     if (!g->node->tunnel_port) {
         return;                 /* The host routes to it. */
     }
 
     adp_gen_flow(g, POD(ARPResponder), 200,
-                 "arp,arp_tpa="IP_FMT",arp_op=1 "
+                 "arp,arp_tpa=%s,arp_op=1 "
                  "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
                  "set_field:{GlobalVirtualMAC}->eth_src,"
                  "set_field:2->arp_op,"
                  "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
                  "set_field:{GlobalVirtualMAC}->arp_sha,"
                  "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
-                 "set_field:"IP_FMT"->arp_spa,IN_PORT",
-                 IP_ARGS(peer->gateway_ip), IP_ARGS(peer->gateway_ip));
+                 "set_field:%s->arp_spa,IN_PORT",
+                 adp_ip_text(&peer->gateway_ip).s,
+                 adp_ip_text(&peer->gateway_ip).s);
     adp_gen_flow(g, POD(L3Forwarding), 200,
-                 "ip,nw_dst="IP_FMT"/%"PRIu8" "
+                 "ip,nw_dst=%s "
                  "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
                  "set_field:{GlobalVirtualMAC}->eth_dst,"
-                 "set_field:"IP_FMT"->tun_dst,{ToTunnelRegMark},"
+                 "set_field:%s->tun_dst,{ToTunnelRegMark},"
                  "goto_table:L3DecTTL",
-                 IP_ARGS(peer->pod_cidr.ip), peer->pod_cidr.plen,
+                 adp_cidr_text(&peer->pod_cidr).s,
                  ETH_ADDR_ARGS(g->node->gateway_mac),
-                 IP_ARGS(peer->transport_ip));
+                 adp_ip_text(&peer->transport_ip).s);
 }
 
 static void
@@ -377,13 +379,13 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
     char *mac = xasprintf(ETH_ADDR_FMT, ETH_ADDR_ARGS(pod->mac));
     for (size_t i = 0; i < pod->ips.n; i++) {
         adp_gen_flow(g, POD(ARPSpoofGuard), 200,
-                     "arp,in_port=%"PRIu32",arp_spa="IP_FMT",arp_sha=%s "
+                     "arp,in_port=%"PRIu32",arp_spa=%s,arp_sha=%s "
                      "actions=goto_table:ARPResponder",
-                     port, IP_ARGS(pod->ips.ips[i]), mac);
+                     port, adp_ip_text(&pod->ips.ips[i]).s, mac);
         adp_gen_flow(g, POD(SpoofGuard), 200,
-                     "ip,in_port=%"PRIu32",dl_src=%s,nw_src="IP_FMT" "
+                     "ip,in_port=%"PRIu32",dl_src=%s,nw_src=%s "
                      "actions=goto_table:UnSNAT",
-                     port, mac, IP_ARGS(pod->ips.ips[i]));
+                     port, mac, adp_ip_text(&pod->ips.ips[i]).s);
     }
     adp_gen_flow(g, POD(Classifier), 190,
                  "in_port=%"PRIu32" "
@@ -401,11 +403,11 @@ adp_v115_generate_pod(struct adp_generator *g, const struct adp_record *record)
     generate_pod_port(g, pod);
     for (size_t i = 0; i < pod->ips.n; i++) {
         adp_gen_flow(g, POD(L3Forwarding), 200,
-                     "ip,{RewriteMACRegMark},nw_dst="IP_FMT" "
+                     "ip,{RewriteMACRegMark},nw_dst=%s "
                      "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
                      "set_field:"ETH_ADDR_FMT"->eth_dst,"
                      "goto_table:L3DecTTL",
-                     IP_ARGS(pod->ips.ips[i]),
+                     adp_ip_text(&pod->ips.ips[i]).s,
                      ETH_ADDR_ARGS(g->node->gateway_mac),
                      ETH_ADDR_ARGS(pod->mac));
     }
