@@ -77,8 +77,8 @@ struct tunnel_xlate {
     uint64_t tnl_seqno;
 
     /* From here on two lines are all that a packet needs, up to Geneve's header
-     * over IPv4.  'serial' is of adp_tunnels; 0: the tunnel has left the map,
-     * nobody renews it. */
+     * over IPv4; three, over IPv6.  'serial' is of adp_tunnels; 0: the tunnel has
+     * left the map, nobody renews it. */
     atomic_uint64_t serial OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
     struct adp_tunnel_actions actions;  /* In 'data'. */
     uint64_t data[];
@@ -89,9 +89,16 @@ BUILD_ASSERT_DECL(offsetof(struct tunnel_xlate, data) + 2 * NLA_HDRLEN
                   + sizeof(struct genevehdr)
                   <= offsetof(struct tunnel_xlate, serial)
                      + 2 * CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(offsetof(struct tunnel_xlate, data) + 2 * NLA_HDRLEN
+                  + offsetof(struct ovs_action_push_tnl, header)
+                  + ETH_HEADER_LEN + IPV6_HEADER_LEN + UDP_HEADER_LEN
+                  + sizeof(struct genevehdr)
+                  <= offsetof(struct tunnel_xlate, serial)
+                     + 3 * CACHE_LINE_SIZE);
 
 struct adp_tunnel {
     OVSRCU_TYPE(struct tunnel_xlate *) xlate;   /* Set with the map's mutex. */
+    bool is_ipv6;                       /* As far as the key tells. */
     struct adp_tunnels *tunnels;
     struct cmap_node node;
     struct ovs_refcount ref_cnt;        /* The map holds one. */
@@ -471,6 +478,7 @@ tunnel_set_xlate(struct adp_tunnels *tunnels, const struct tunnel_key *key,
         ovs_refcount_init(&t->ref_cnt);
         t->tunnels = tunnels;
         t->key = *key;
+        t->is_ipv6 = ipv6_addr_is_set(&key->ipv6_dst);
         ovsrcu_init(&t->xlate, xlate);
         atomic_init(&t->used, time_msec());
         cmap_insert(&tunnels->map, &t->node, key_hash(key));
@@ -581,6 +589,9 @@ adp_tunnel_prefetch_actions(const struct adp_tunnel *t)
 
     OVS_PREFETCH(line);
     OVS_PREFETCH(line + CACHE_LINE_SIZE);
+    if (t->is_ipv6) {
+        OVS_PREFETCH(line + 2 * CACHE_LINE_SIZE);
+    }
 }
 
 void

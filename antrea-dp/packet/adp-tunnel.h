@@ -26,9 +26,9 @@
  * leaves that was longest without a packet.  One that no packet took for 20 s
  * leaves.
  *
- * Cost: a packet reads a line of its tunnel and two of its translation.  A turn
- * of the main thread costs the tunnels that packets took since the last one, and
- * what changed.
+ * Cost: a packet reads a line of its tunnel and two (over IPv6, three) of its
+ * translation.  A turn of the main thread costs the tunnels that packets took
+ * since the last one, and what changed.
  *
  * Thread-safety: find and actions from any RCU reader, references and credit
  * from any thread; the rest in the main thread.

@@ -16,8 +16,8 @@
  * megaflow or changed its actions, which its stamp tells.
  *
  * With many peers nothing of all this is in a near cache.  So what a packet needs
- * is one line of its template and one of the megaflow, and both are fetched for the
- * whole batch.
+ * is one line of its template, for IPv6 a part of another one, and one of the
+ * megaflow, and all are fetched for the whole batch.
  *
  * Only ports are looked at from which packets lately went into tunnels whose
  * packets dp_hooks->decapsulated() took, and only those tunnels' megaflows
@@ -26,7 +26,8 @@
  * No packet goes ahead of one from the same peer into the same tunnel: once one
  * goes the stock way, those behind it in the batch do, too.
  *
- * Outer IPv6, options and fragments of IPv4, and VLANs go the stock way. */
+ * Options of IPv4, extension headers of IPv6, fragments and VLANs go the stock
+ * way. */
 
 #include "coverage.h"
 #include "hash.h"
@@ -40,11 +41,15 @@ COVERAGE_DEFINE(datapath_tunnel_template_idle);
 COVERAGE_DEFINE(datapath_tunnel_template_evicted);
 COVERAGE_DEFINE(datapath_tunnel_template_refused);
 
-/* From the Ethernet header to UDP's destination port, in whole words. */
+/* From the Ethernet header to UDP's destination port, in whole words.  Those over
+ * IPv6 take in a part of the tunnel's header, which doesn't matter. */
 #define OUTER_WORDS 5
+#define OUTER6_WORDS 8
 #define OUTER_LEN (ETH_HEADER_LEN + IP_HEADER_LEN + UDP_HEADER_LEN)
+#define OUTER6_LEN (ETH_HEADER_LEN + IPV6_HEADER_LEN + UDP_HEADER_LEN)
 BUILD_ASSERT_DECL(OUTER_WORDS * 8 <= OUTER_LEN);
 BUILD_ASSERT_DECL(OUTER_WORDS * 8 >= OUTER_LEN - 4);
+BUILD_ASSERT_DECL(OUTER6_WORDS * 8 >= OUTER6_LEN - 4);
 
 #define OUTER_SEARCH_INTERVAL 10        /* Ticks, of a set. */
 #define OUTER_NOTE_AGE 1000000          /* Microseconds. */
@@ -63,14 +68,15 @@ BUILD_ASSERT_DECL(OUTER_WAYS <= 8);     /* Bits of 'ways'. */
 
 /* What many templates have in common, however many peers there are. */
 struct outer_shape {
-    uint64_t bits[OUTER_WORDS];
+    uint64_t bits[OUTER6_WORDS];
+    bool ipv6;
     const struct dp_netdev_pmd_thread *pmd;
     odp_port_t port;                    /* That packets come from. */
     uint32_t n;                         /* Templates.  0: free. */
 };
 
 struct outer {
-    uint64_t want[OUTER_WORDS];
+    uint64_t want[OUTER_WORDS];         /* The first ones. */
     struct dp_netdev_flow *flow;        /* Not to be touched before the stamp
                                          * was compared. */
     odp_port_t pop_port;                /* Of its only action. */
@@ -80,9 +86,17 @@ struct outer {
 } OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
 BUILD_ASSERT_DECL(sizeof(struct outer) == CACHE_LINE_SIZE);
 
+/* The other words of a template over IPv6. */
+struct outer_more {
+    uint64_t want[OUTER6_WORDS - OUTER_WORDS];
+    uint64_t zero;
+};
+BUILD_ASSERT_DECL(CACHE_LINE_SIZE % sizeof(struct outer_more) == 0);
+
 /* Templates by port, source and kind: that hash names a set and a tag in it. */
 struct outer_table {
     struct outer places[OUTER_SETS][OUTER_WAYS];
+    struct outer_more more[OUTER_SETS][OUTER_WAYS];
     uint16_t tags[OUTER_SETS][OUTER_WAYS];  /* 0: the place is free. */
     uint32_t next_search[OUTER_SETS];   /* Ticks. */
     struct outer_shape shapes[OUTER_SHAPES];
@@ -215,17 +229,43 @@ outer_note_ours(struct dp_netdev_pmd_thread *pmd, odp_port_t port)
     }
 }
 
+static inline bool
+outer_is_ipv6(const uint8_t *data)
+{
+    ovs_be16 eth_type;
+
+    memcpy(&eth_type, data + offsetof(struct eth_header, eth_type),
+           sizeof eth_type);
+    return eth_type == htons(ETH_TYPE_IPV6);
+}
+
+/* True if a packet of so many bytes may have a template. */
+static inline bool
+outer_is_long_enough(const uint8_t *data, size_t size)
+{
+    return (size >= OUTER_LEN
+            && (!outer_is_ipv6(data) || size >= OUTER6_WORDS * 8));
+}
+
 /* Of what templates are found by.  The size of the packet has been checked. */
 static inline uint32_t
 outer_hash(odp_port_t port, const uint8_t *data)
 {
+    const bool ipv6 = outer_is_ipv6(data);
+    const uint8_t *l3 = data + ETH_HEADER_LEN;
+    uint64_t words[2];
     uint32_t mac, ip;
     uint16_t udp_dst;
 
     memcpy(&mac, data + ETH_ADDR_LEN + 2, sizeof mac);
-    memcpy(&ip, data + ETH_HEADER_LEN + offsetof(struct ip_header, ip_src),
-           sizeof ip);
-    memcpy(&udp_dst, data + ETH_HEADER_LEN + IP_HEADER_LEN
+    if (ipv6) {
+        memcpy(words, l3 + offsetof(struct ovs_16aligned_ip6_hdr, ip6_src),
+               sizeof words);
+        ip = hash_add64(hash_add64(0, words[0]), words[1]);
+    } else {
+        memcpy(&ip, l3 + offsetof(struct ip_header, ip_src), sizeof ip);
+    }
+    memcpy(&udp_dst, l3 + (ipv6 ? IPV6_HEADER_LEN : IP_HEADER_LEN)
                      + offsetof(struct udp_header, udp_dst), sizeof udp_dst);
     return hash_3words(mac, ip, (uint32_t) udp_dst << 16 ^ odp_to_u32(port));
 }
@@ -263,11 +303,11 @@ outer_only_pops(const struct dp_netdev_flow *flow)
 /* Wants 'n' bytes of a header, at offset 'ofs', to be as 'value' where 'mask'
  * has ones. */
 static void
-outer_want(struct outer *o, struct outer_shape *shape, size_t ofs,
+outer_want(uint64_t want_[OUTER6_WORDS], struct outer_shape *shape, size_t ofs,
            const void *value_, const void *mask_, size_t n)
 {
     const uint8_t *value = value_, *mask = mask_;
-    uint8_t *want = (uint8_t *) o->want, *bits = (uint8_t *) shape->bits;
+    uint8_t *want = (uint8_t *) want_, *bits = (uint8_t *) shape->bits;
 
     for (size_t i = 0; i < n; i++) {
         want[ofs + i] = value[i] & mask[i];
@@ -275,56 +315,104 @@ outer_want(struct outer *o, struct outer_shape *shape, size_t ofs,
     }
 }
 
-/* Moves a field of 'value', in the caller, to offset 'OFS' of the template. */
+/* Moves a field of '*value', in the caller, to offset 'OFS' of the template. */
 #define OUTER_FIELD(OFS, FIELD)                                         \
-    (outer_want(o, shape, OFS, &value.FIELD, &mask.FIELD,               \
-                sizeof value.FIELD),                                    \
-     memset(&value.FIELD, 0, sizeof value.FIELD))
+    (outer_want(want, shape, OFS, &value->FIELD, &mask->FIELD,          \
+                sizeof value->FIELD),                                   \
+     memset(&value->FIELD, 0, sizeof value->FIELD))
 
-/* Makes a template of 'flow', and its mask.  Returns false if that can't be. */
-static bool
-outer_compose(struct outer *o, struct outer_shape *shape,
-              const struct dp_netdev_flow *flow)
+static void
+outer_compose_ipv4(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
+                   struct flow *value, const struct flow *mask)
 {
     const ovs_be16 fragment_bits = htons(IP_MORE_FRAGMENTS
                                          | IP_FRAG_OFF_MASK);
     const ovs_be16 no_fragment = 0;
     const uint8_t ip_ihl_ver = IP_IHL_VER(5, 4);
     const uint8_t ones = UINT8_MAX;
-    const size_t eth = 0, ip = ETH_HEADER_LEN, udp = ip + IP_HEADER_LEN;
-    struct flow value, mask;
+    const size_t ip = ETH_HEADER_LEN;
 
-    miniflow_expand(&flow->cr.flow.mf, &value);
-    miniflow_expand(&flow->cr.mask->mf, &mask);
-    if (flow->flow.in_port.odp_port != shape->port
-        || value.dl_type != htons(ETH_TYPE_IP)
-        || mask.dl_type != OVS_BE16_MAX
-        || value.nw_proto != IPPROTO_UDP || mask.nw_proto != UINT8_MAX) {
-        return false;
-    }
-
-    memset(o->want, 0, sizeof o->want);
-    memset(shape->bits, 0, sizeof shape->bits);
-    outer_want(o, shape, ip + offsetof(struct ip_header, ip_ihl_ver),
+    outer_want(want, shape, ip + offsetof(struct ip_header, ip_ihl_ver),
                &ip_ihl_ver, &ones, 1);
-    outer_want(o, shape, ip + offsetof(struct ip_header, ip_frag_off),
+    outer_want(want, shape, ip + offsetof(struct ip_header, ip_frag_off),
                &no_fragment, &fragment_bits, sizeof fragment_bits);
-
-    OUTER_FIELD(eth + offsetof(struct eth_header, eth_dst), dl_dst);
-    OUTER_FIELD(eth + offsetof(struct eth_header, eth_src), dl_src);
-    OUTER_FIELD(eth + offsetof(struct eth_header, eth_type), dl_type);
     OUTER_FIELD(ip + offsetof(struct ip_header, ip_tos), nw_tos);
     OUTER_FIELD(ip + offsetof(struct ip_header, ip_ttl), nw_ttl);
     OUTER_FIELD(ip + offsetof(struct ip_header, ip_proto), nw_proto);
     OUTER_FIELD(ip + offsetof(struct ip_header, ip_src), nw_src);
     OUTER_FIELD(ip + offsetof(struct ip_header, ip_dst), nw_dst);
+}
+
+static ovs_be32
+outer_ip6_word(uint8_t version, const struct flow *flow)
+{
+    return (htonl((uint32_t) version << 28 | (uint32_t) flow->nw_tos << 20)
+            | flow->ipv6_label);
+}
+
+/* The next header has to be UDP's, so packets with extension headers, fragments
+ * among them, don't fit. */
+static void
+outer_compose_ipv6(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
+                   struct flow *value, const struct flow *mask)
+{
+    const ovs_be32 first = outer_ip6_word(6, value);
+    const ovs_be32 first_bits = outer_ip6_word(0xf, mask);
+    const size_t ip = ETH_HEADER_LEN;
+
+    outer_want(want, shape,
+               ip + offsetof(struct ovs_16aligned_ip6_hdr, ip6_flow),
+               &first, &first_bits, sizeof first);
+    value->nw_tos = 0;
+    value->ipv6_label = 0;
+    OUTER_FIELD(ip + offsetof(struct ovs_16aligned_ip6_hdr, ip6_hlim), nw_ttl);
+    OUTER_FIELD(ip + offsetof(struct ovs_16aligned_ip6_hdr, ip6_nxt),
+                nw_proto);
+    OUTER_FIELD(ip + offsetof(struct ovs_16aligned_ip6_hdr, ip6_src),
+                ipv6_src);
+    OUTER_FIELD(ip + offsetof(struct ovs_16aligned_ip6_hdr, ip6_dst),
+                ipv6_dst);
+}
+
+/* Sums up what 'flow' says about packets that it matches as the words 'want'
+ * of their headers, and those of '*shape', which of their bits matter.  Returns
+ * false if that can't be. */
+static bool
+outer_compose(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
+              const struct dp_netdev_flow *flow)
+{
+    struct flow flow_value, flow_mask;
+    struct flow *value = &flow_value, *mask = &flow_mask;
+
+    miniflow_expand(&flow->cr.flow.mf, value);
+    miniflow_expand(&flow->cr.mask->mf, mask);
+    if (flow->flow.in_port.odp_port != shape->port
+        || !is_ip_any(value) || mask->dl_type != OVS_BE16_MAX
+        || value->nw_proto != IPPROTO_UDP || mask->nw_proto != UINT8_MAX) {
+        return false;
+    }
+
+    const bool ipv6 = value->dl_type == htons(ETH_TYPE_IPV6);
+    const size_t udp = (ETH_HEADER_LEN
+                        + (ipv6 ? IPV6_HEADER_LEN : IP_HEADER_LEN));
+    memset(want, 0, OUTER6_WORDS * sizeof *want);
+    memset(shape->bits, 0, sizeof shape->bits);
+    shape->ipv6 = ipv6;
+    if (ipv6) {
+        outer_compose_ipv6(want, shape, value, mask);
+    } else {
+        outer_compose_ipv4(want, shape, value, mask);
+    }
+    OUTER_FIELD(offsetof(struct eth_header, eth_dst), dl_dst);
+    OUTER_FIELD(offsetof(struct eth_header, eth_src), dl_src);
+    OUTER_FIELD(offsetof(struct eth_header, eth_type), dl_type);
     OUTER_FIELD(udp + offsetof(struct udp_header, udp_src), tp_src);
     OUTER_FIELD(udp + offsetof(struct udp_header, udp_dst), tp_dst);
 
     /* A classifier holds the megaflows of one port.  All else is zero in a
      * packet that was just received and looks like this. */
-    value.in_port.odp_port = 0;
-    return is_all_zeros(&value, sizeof value);
+    value->in_port.odp_port = 0;
+    return is_all_zeros(value, sizeof *value);
 }
 
 /* Has the table hold 'shape', too.  Returns its place, or -1 if there is no room. */
@@ -394,6 +482,7 @@ outer_search(struct outer_table *t, struct dp_netdev_pmd_thread *pmd,
 {
     struct outer_shape shape = { .pmd = pmd, .port = port };
     const uint32_t ticks = outer_ticks(pmd), set = outer_set(hash);
+    uint64_t want[OUTER6_WORDS];
     struct netdev_flow_key key;
     struct outer o;
     int place, way;
@@ -409,7 +498,7 @@ outer_search(struct outer_table *t, struct dp_netdev_pmd_thread *pmd,
     o.stamp_index = outer_stamp_index(&o.flow->ufid);
     o.stamp = outer_stamp(o.stamp_index);
     if (!outer_is_present(pmd, o.flow)
-        || !outer_compose(&o, &shape, o.flow)) {
+        || !outer_compose(want, &shape, o.flow)) {
         return;
     }
     place = outer_shape_place(t, &shape);
@@ -418,10 +507,13 @@ outer_search(struct outer_table *t, struct dp_netdev_pmd_thread *pmd,
         return;
     }
     way = outer_make_room(t, set, ticks);
+    memcpy(o.want, want, sizeof o.want);
     o.pop_port = outer_pop_port(o.flow);
     o.used = ticks;
     o.shape = place;
     t->places[set][way] = o;
+    memcpy(t->more[set][way].want, &want[OUTER_WORDS],
+           sizeof t->more[set][way].want);
     t->tags[set][way] = outer_tag(hash);
     t->shapes[place].n++;
     COVERAGE_INC(datapath_tunnel_template_new);
@@ -447,42 +539,72 @@ outer_sweep(struct outer_table *t, uint32_t ticks)
     }
 }
 
-static inline bool
-outer_fits(const struct outer *o, const struct outer_shape *shape,
-           const struct dp_netdev_pmd_thread *pmd, odp_port_t port,
-           const uint8_t *data, size_t size)
+/* The bits among those that matter in which 'n' words of a packet are others
+ * than a template wants. */
+static inline uint64_t
+outer_difference(const uint8_t *data, const uint64_t *bits,
+                 const uint64_t *want, size_t n)
 {
-    const struct ip_header *ip;
     uint64_t differs = 0;
 
-    if (shape->port != port || shape->pmd != pmd) {
-        return false;
-    }
-    for (size_t i = 0; i < OUTER_WORDS; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint64_t word;
 
         memcpy(&word, data + i * sizeof word, sizeof word);
-        differs |= (word & shape->bits[i]) ^ o->want[i];
+        differs |= (word & bits[i]) ^ want[i];
     }
-    ip = ALIGNED_CAST(const struct ip_header *, data + ETH_HEADER_LEN);
-    return (!differs
-            && ntohs(ip->ip_tot_len) >= OUTER_LEN - ETH_HEADER_LEN
-            && ntohs(ip->ip_tot_len) <= size - ETH_HEADER_LEN);
+    return differs;
+}
+
+/* The length of the IP packet in a packet whose first words fit. */
+static inline size_t
+outer_ip_len(const uint8_t *l3, bool ipv6)
+{
+    const struct ovs_16aligned_ip6_hdr *ip6
+        = ALIGNED_CAST(const struct ovs_16aligned_ip6_hdr *, l3);
+    const struct ip_header *ip = ALIGNED_CAST(const struct ip_header *, l3);
+
+    return (ipv6 ? IPV6_HEADER_LEN + ntohs(ip6->ip6_plen)
+            : ntohs(ip->ip_tot_len));
+}
+
+/* Of a packet of so many bytes, which outer_is_long_enough() took. */
+static inline bool
+outer_fits(const struct outer *o, const struct outer_more *more,
+           const struct outer_shape *shape,
+           const struct dp_netdev_pmd_thread *pmd, odp_port_t port,
+           const uint8_t *data, size_t size)
+{
+    const bool ipv6 = shape->ipv6;
+    size_t len;
+
+    /* The type of the packet is among the first words. */
+    if (shape->port != port || shape->pmd != pmd
+        || outer_difference(data, shape->bits, o->want, OUTER_WORDS)
+        || (ipv6 && outer_difference(data + OUTER_WORDS * 8,
+                                     &shape->bits[OUTER_WORDS], more->want,
+                                     OUTER6_WORDS - OUTER_WORDS))) {
+        return false;
+    }
+    len = outer_ip_len(data + ETH_HEADER_LEN, ipv6);
+    return (len >= (ipv6 ? OUTER6_LEN : OUTER_LEN) - ETH_HEADER_LEN
+            && len <= size - ETH_HEADER_LEN);
 }
 
 /* Readies 'packet' for actions, as miniflow_extract() would. */
 static inline void
 outer_prepare(struct dp_packet *packet, odp_port_t port)
 {
-    const struct ip_header *ip;
+    const bool ipv6 = outer_is_ipv6(dp_packet_data(packet));
 
     pkt_metadata_init(&packet->md, port);
     dp_packet_reset_offsets(packet);
     packet->l3_ofs = ETH_HEADER_LEN;
-    packet->l4_ofs = ETH_HEADER_LEN + IP_HEADER_LEN;
-    ip = dp_packet_l3(packet);
+    packet->l4_ofs = (ETH_HEADER_LEN
+                      + (ipv6 ? IPV6_HEADER_LEN : IP_HEADER_LEN));
     dp_packet_set_l2_pad_size(packet, dp_packet_size(packet) - ETH_HEADER_LEN
-                                      - ntohs(ip->ip_tot_len));
+                                      - outer_ip_len(dp_packet_l3(packet),
+                                                     ipv6));
 }
 
 /* A batch, stage by stage. */
@@ -517,18 +639,25 @@ outer_ways(const struct outer_table *t, uint32_t hash)
 static inline void
 outer_fetch(struct outer_batch *ob, size_t i, struct dp_packet *packet)
 {
+    const uint8_t *data = dp_packet_data(packet);
     uint32_t hash;
 
-    if (OVS_UNLIKELY(dp_packet_size(packet) < OUTER_LEN)) {
+    if (OVS_UNLIKELY(!outer_is_long_enough(data, dp_packet_size(packet)))) {
         ob->ways[i] = 0;
         return;
     }
-    hash = outer_hash(ob->port, dp_packet_data(packet));
+    hash = outer_hash(ob->port, data);
     ob->hashes[i] = hash;
     ob->ways[i] = outer_ways(ob->table, hash);
     for (unsigned int ways = ob->ways[i]; ways;
          ways = zero_rightmost_1bit(ways)) {
-        OVS_PREFETCH(&ob->table->places[outer_set(hash)][raw_ctz(ways)]);
+        const uint32_t set = outer_set(hash);
+        const int way = raw_ctz(ways);
+
+        OVS_PREFETCH(&ob->table->places[set][way]);
+        if (outer_is_ipv6(data)) {
+            OVS_PREFETCH(&ob->table->more[set][way]);
+        }
     }
 }
 
@@ -546,8 +675,9 @@ outer_find(struct outer_batch *ob, size_t i, struct dp_packet *packet)
         struct outer *o = &t->places[set][way];
 
         if (!t->tags[set][way]          /* Has left just now. */
-            || !outer_fits(o, &t->shapes[o->shape], ob->pmd, ob->port,
-                           dp_packet_data(packet), dp_packet_size(packet))) {
+            || !outer_fits(o, &t->more[set][way], &t->shapes[o->shape],
+                           ob->pmd, ob->port, dp_packet_data(packet),
+                           dp_packet_size(packet))) {
             continue;
         }
         if (OVS_UNLIKELY(o->stamp != outer_stamp(o->stamp_index))) {
@@ -594,7 +724,8 @@ outer_sort(struct outer_batch *ob, struct outers *outers,
         const uint32_t hash = ob->hashes[i];
         struct outer *o = ob->found[i];
 
-        if (OVS_UNLIKELY(dp_packet_size(packet) < OUTER_LEN)) {
+        if (OVS_UNLIKELY(!outer_is_long_enough(dp_packet_data(packet),
+                                               dp_packet_size(packet)))) {
             dp_packet_batch_refill(batch, packet, i);
             continue;
         }

@@ -51,10 +51,12 @@ class RuleSet:
     """flows, groups, tables, zones     for changes.Changes
     learns, times_out                   has flows that do
     tunnel                              some hosts are behind tunnels
+    interface                           columns of the tunnel's Interface
     ranges                              NAT chooses among some"""
 
     def __init__(self, rnd, tunnel=False, ranges=False):
         self.rnd, self.tunnel = rnd, tunnel
+        self.interface = tunnels.interface(rnd) if tunnel else None
         self.ranges = ranges and rnd.random() < .25
         self.flows, self.groups = [], []
         self.used = {}                  # Table: priorities.
@@ -350,12 +352,13 @@ class RuleSet:
         if self.tunnel:
             mac, ips = REMOTE[tunnels.PORT]
             for ip in ips:
+                peer = rnd.choice(tunnels.PEERS)
                 self.add(n, ['ipv6', 'ipv6_dst=' + ip] if ':' in ip else
                          ['ip', 'nw_dst=' + ip],
-                         'set_field:%s->eth_dst,%sset_field:%s->tun_dst,'
+                         'set_field:%s->eth_dst,%sset_field:%s->%s,'
                          'set_field:%d->tun_id,%s' % (
-                             mac, rnd.choice(['', 'dec_ttl,']),
-                             rnd.choice(tunnels.PEERS),
+                             mac, rnd.choice(['', 'dec_ttl,']), peer,
+                             tunnels.field('dst', peer),
                              rnd.choice(tunnels.VNIS), self.go(n, 0)),
                          900, 1000)
 
@@ -437,9 +440,11 @@ class RuleSet:
     def meta(self, proto):
         rnd = self.rnd
         if self.tunnel and rnd.random() < .3:
+            peer = rnd.choice(tunnels.PEERS)
             return rnd.choice(['tun_id=%d' % rnd.choice(tunnels.VNIS),
-                               'tun_src=%s' % rnd.choice(tunnels.PEERS),
+                               '%s=%s' % (tunnels.field('src', peer), peer),
                                'tun_dst=' + tunnels.OUR_IP,
+                               'tun_ipv6_dst=' + tunnels.OUR_IP6,
                                'in_port=9', 'tun_id=0x1/0x1'])
         return rnd.choice([
             'in_port=%d' % rnd.choice(list(PORTS.values())),

@@ -20,6 +20,8 @@ def clear(pair):
 
 
 def load(pair, rule_set):
+    if rule_set.tunnel:
+        pair.do(['tunnel', rule_set.interface])
     for meter in rule_set.meters:
         pair.do(['ofctl', ['add-meter', meter]])
     if rule_set.groups:

@@ -10,6 +10,7 @@ A step is a list, so that a run can be written down and repeated:
     ['add-port', PORT, NUMBER]          also gives a new number
     ['del-port', PORT]
     ['vsctl', [COMMAND, ...]]           change the configuration
+    ['tunnel', [COLUMN, ...]]           what the tunnel's Interface is
     ['learns', BOOL]                    whether packets change flows
     ['expire']                          let flows expire that have timed out
     ['check', WHAT]                     compare connections and counters
@@ -86,6 +87,7 @@ class Pair:
         self.n_packets = self.n_sent = 0
         self.with_fragments = True      # Compares them, too.
         self.learning = self.fdb = False
+        self.tunnel_kind = 'geneve'
         self.since_sweep = 0
         self.warp(self.SWEEP_MS + 1000)    # From now on both sweep together.
 
@@ -260,6 +262,12 @@ class Pair:
         for sw in self.both:
             del sw.ports[port]
         self.vsctl(['del-port', port])
+
+    def tunnel(self, columns):
+        self.tunnel_kind = columns[0].split('=')[1]
+        self.vsctl(['clear', 'interface', tunnels.PORT, 'options', '--', 'set',
+                    'interface', tunnels.PORT, 'options:remote_ip=flow',
+                    'options:key=flow', *columns])
 
     def learns(self, learning):
         self.learning = learning

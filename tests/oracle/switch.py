@@ -137,10 +137,14 @@ class Switch:
         self.wire.up(port)
         # The local port of a dummy bridge has no device.
         self.control('netdev-dummy/ip4addr', bridge, tunnels.OUR_IP + '/24')
-        self.control('ovs/route/add', tunnels.OUR_IP + '/24', bridge)
+        self.control('netdev-dummy/ip6addr', bridge, tunnels.OUR_IP6 + '/64')
+        for net in tunnels.NETS:
+            self.control('ovs/route/add', net, bridge)
         self.tool('ovs-ofctl', 'add-flows', '%s/%s.mgmt' % (self.dir, bridge),
-                  '-', stdin='in_port=LOCAL actions=output:1\n'
-                  'in_port=1,udp,tp_dst=6081 actions=LOCAL\n')
+                  '-', stdin='in_port=LOCAL actions=output:1\n' + ''.join(
+                      'in_port=1,%s,tp_dst=%d actions=LOCAL\n' % (proto, port)
+                      for proto in ('udp', 'udp6')
+                      for port in tunnels.DPORTS.values()))
         for i in tunnels.PEERS:
             self.control('tnl/neigh/set', bridge, i, tunnels.PEER_MAC)
 

@@ -121,7 +121,8 @@ class Traffic:
         frames = [p.frame() for p in batch]
         if port == tunnels.PORT:
             port = tunnels.UNDERLAY
-            frames = [tunnels.wrap(self.rnd, frame) for frame in frames]
+            frames = [tunnels.wrap(self.rnd, self.pair.tunnel_kind, frame)
+                      for frame in frames]
         sent = self.pair.do(['packets', port,
                              [frame.hex() for frame in frames]])
         for to, frame in sent:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geneve tunnels to other nodes: what is on the wire.
+"""Tunnels to other nodes, over IPv4 and IPv6: what is on the wire.
 
 The port PORT of the bridge under test is the tunnel; its packets leave and
 enter through UNDERLAY, a port of the stock bridge BRIDGE."""
@@ -9,14 +9,34 @@ import struct
 import packets
 
 PORT, BRIDGE, UNDERLAY = 'gnv0', 'br-phy', 'phy'
-OUR_MAC, OUR_IP = '02:00:00:00:aa:01', '192.168.50.1'
-PEER_MAC, PEERS = '02:00:00:00:aa:02', ['192.168.50.2', '192.168.50.3']
+OUR_MAC, OUR_IP, OUR_IP6 = '02:00:00:00:aa:01', '192.168.50.1', 'fd50::1'
+PEER_MAC, PEERS = '02:00:00:00:aa:02', ['192.168.50.2', '192.168.50.3',
+                                        'fd50::2', 'fd50::3']
+NETS = ['192.168.50.0/24', 'fd50::/64']
 VNIS = [0, 1, 77]
-GENEVE, TEB = 6081, 0x6558
+DPORTS = {'geneve': 6081, 'vxlan': 4789}
+TEB = 0x6558
 
 
-def wrap(rnd, frame):
-    """'frame' as another node sends it."""
+def field(name, address):
+    """The field "src" or "dst" of a tunnel that has such an address."""
+    return ('tun_ipv6_' if ':' in address else 'tun_') + name
+
+
+def interface(rnd):
+    """What the tunnel's port is, but for where it leads: columns of its
+    Interface."""
+    choices = {'tos': ['inherit', '0x20', None], 'ttl': ['inherit', '9', None],
+               'csum': ['true', 'false', None]}
+    columns = ['type=' + rnd.choice(['geneve', 'geneve', 'vxlan'])]
+    for name, values in choices.items():
+        value = rnd.choice(values)
+        if value:
+            columns.append('options:%s=%s' % (name, value))
+    return columns
+
+
+def geneve(rnd):
     options = b''
     for _ in range(rnd.choice([0, 0, 0, 0, 1, 2])):
         # None that is critical: for such a one stock drops what comes from the
@@ -24,18 +44,34 @@ def wrap(rnd, frame):
         content = bytes(4 * rnd.randrange(4))
         options += struct.pack('!HBB', 0x102, rnd.randrange(3),
                                len(content) // 4) + content
-    header = struct.pack('!BBHI', len(options) // 4, 0, TEB,
-                         rnd.choice(VNIS) << 8) + options
+    return struct.pack('!BBHI', len(options) // 4, 0, TEB,
+                       rnd.choice(VNIS) << 8) + options
+
+
+def vxlan(rnd):
+    return struct.pack('!II', 8 << 24, rnd.choice(VNIS) << 8)
+
+
+def wrap(rnd, kind, frame):
+    """'frame' as another node sends it."""
+    peer = rnd.choice(PEERS)
+    header = geneve(rnd) if kind == 'geneve' else vxlan(rnd)
     return packets.Packet(
-        eth_src=PEER_MAC, eth_dst=OUR_MAC, src=rnd.choice(PEERS), dst=OUR_IP,
-        sport=rnd.choice([50000, 60000]), dport=GENEVE, no_sum=True,
+        eth_src=PEER_MAC, eth_dst=OUR_MAC, src=peer,
+        dst=OUR_IP6 if ':' in peer else OUR_IP,
+        sport=rnd.choice([50000, 60000]), dport=DPORTS[kind],
+        no_sum=rnd.random() < .6, bad_sum=rnd.random() < .02,
+        tag=rnd.choice([1, 1, 2, 0xffff]),
         tos=rnd.choice([0, 0, 0, 1, 2, 3]), data=header + frame).frame()
 
 
 def unwrap(frame):
     """The frame inside 'frame', or 'frame' if it is no tunnel's."""
     outer = packets.parse(frame)
-    if not outer or outer.v6 or outer.dport != GENEVE:
+    if not outer or outer.proto != packets.UDP \
+            or outer.dport not in DPORTS.values():
         return frame
-    start = 14 + 20 + 8
-    return frame[start + 8 + (frame[start] & 0x3f) * 4:]
+    start = 14 + (40 if outer.v6 else 20) + 8
+    if outer.dport == DPORTS['geneve']:
+        start += (frame[start] & 0x3f) * 4
+    return frame[start + 8:]

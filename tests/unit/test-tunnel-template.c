@@ -5,6 +5,7 @@
 
 #include <config.h>
 #include <check.h>
+#include <netinet/ip6.h>
 #include <stdlib.h>
 #include "coverage.h"
 #include "csum.h"
@@ -33,7 +34,8 @@ enum {
     N_PLACES = 4096,                    /* Templates of a thread. */
     N_SHAPES = 32,                      /* Masks that they may have. */
     IDLE_MS = 63000,                    /* After which they leave; and a round */
-    SWEEP_MS = 3000                     /* of who looks for those. */
+    SWEEP_MS = 3000,                    /* of who looks for those. */
+    FORGET_US = 3000000                 /* After which ports aren't known. */
 };
 
 /* The clock of packet threads. */
@@ -58,25 +60,47 @@ static odp_port_t train_port, geneve_port, vxlan_port;
 
 #define TTL 64                          /* Outside. */
 
+/* The underlays that all tests are done with. */
+static enum { IPV4, IPV6, DUAL } underlay;
+
 /* A tunnel's packets that the underlay sends to 'pop'. */
 struct peer {
-    ovs_be32 src, dst;
+    bool ipv6;
+    ovs_be32 src, dst;                  /* Also the ends of IPv6 addresses. */
     uint16_t udp_dst;
     odp_port_t pop;                     /* ODPP_NONE: drops them. */
     uint8_t ttl_mask;                   /* Of 64, which all have. */
+    uint8_t tos, tos_mask;
+    uint32_t label, label_mask;
     ovs_u128 ufid;
     uint64_t n_sent;
     uint32_t next_sent, next_seen;      /* Numbers in packets. */
 };
 
 static void
+ipv6_of(ovs_be32 end, struct in6_addr *address)
+{
+    memset(address, 0, sizeof *address);
+    address->s6_addr[0] = 0xfd;
+    memcpy(&address->s6_addr[12], &end, sizeof end);
+}
+
+static void
 peer_flow(const struct peer *p, struct flow *flow, struct flow *mask)
 {
     memset(flow, 0, sizeof *flow);
     flow->in_port.odp_port = train_port;
-    flow->dl_type = htons(ETH_TYPE_IP);
-    flow->nw_src = p->src;
-    flow->nw_dst = p->dst;
+    if (p->ipv6) {
+        flow->dl_type = htons(ETH_TYPE_IPV6);
+        ipv6_of(p->src, &flow->ipv6_src);
+        ipv6_of(p->dst, &flow->ipv6_dst);
+        flow->ipv6_label = htonl(p->label & p->label_mask);
+    } else {
+        flow->dl_type = htons(ETH_TYPE_IP);
+        flow->nw_src = p->src;
+        flow->nw_dst = p->dst;
+    }
+    flow->nw_tos = p->tos & p->tos_mask;
     flow->nw_proto = IPPROTO_UDP;
     flow->tp_dst = htons(p->udp_dst);
     flow->nw_ttl = TTL & p->ttl_mask;
@@ -84,7 +108,13 @@ peer_flow(const struct peer *p, struct flow *flow, struct flow *mask)
     memset(mask, 0, sizeof *mask);
     mask->in_port.odp_port = u32_to_odp(UINT32_MAX);
     mask->dl_type = OVS_BE16_MAX;
-    mask->nw_src = mask->nw_dst = OVS_BE32_MAX;
+    if (p->ipv6) {
+        mask->ipv6_src = mask->ipv6_dst = in6addr_exact;
+        mask->ipv6_label = htonl(p->label_mask);
+    } else {
+        mask->nw_src = mask->nw_dst = OVS_BE32_MAX;
+    }
+    mask->nw_tos = p->tos_mask;
     mask->nw_proto = UINT8_MAX;
     mask->nw_frag = FLOW_NW_FRAG_MASK;
     mask->tp_dst = OVS_BE16_MAX;
@@ -171,6 +201,34 @@ enum {
     INNER_LEN = ETH_HEADER_LEN + sizeof(struct note)
 };
 
+static void
+put_ipv4(struct dp_packet *b, const struct peer *p, size_t len, uint8_t tos)
+{
+    struct ip_header *ip = dp_packet_put_zeros(b, sizeof *ip);
+
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tos = tos;
+    ip->ip_tot_len = htons(IP_HEADER_LEN + len);
+    ip->ip_ttl = TTL;
+    ip->ip_proto = IPPROTO_UDP;
+    put_16aligned_be32(&ip->ip_src, p->src);
+    put_16aligned_be32(&ip->ip_dst, p->dst);
+    ip->ip_csum = csum(ip, sizeof *ip);
+}
+
+static void
+put_ipv6(struct dp_packet *b, const struct peer *p, size_t len, uint8_t tos)
+{
+    struct ip6_hdr *ip6 = dp_packet_put_zeros(b, sizeof *ip6);
+
+    ip6->ip6_flow = htonl(6u << 28 | tos << 20 | p->label);
+    ip6->ip6_plen = htons(len);
+    ip6->ip6_nxt = IPPROTO_UDP;
+    ip6->ip6_hlim = TTL;
+    ipv6_of(p->src, &ip6->ip6_src);
+    ipv6_of(p->dst, &ip6->ip6_dst);
+}
+
 /* The next packet of 'p', with 'tos' outside. */
 static struct dp_packet *
 peer_packet(struct peer *p, uint32_t index, uint8_t tos)
@@ -182,17 +240,12 @@ peer_packet(struct peer *p, uint32_t index, uint8_t tos)
     struct eth_header *eth = dp_packet_put_zeros(b, sizeof *eth);
     eth->eth_dst = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,01);
     eth->eth_src = (struct eth_addr) ETH_ADDR_C(aa,55,00,00,00,02);
-    eth->eth_type = htons(ETH_TYPE_IP);
-
-    struct ip_header *ip = dp_packet_put_zeros(b, sizeof *ip);
-    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
-    ip->ip_tos = tos;
-    ip->ip_tot_len = htons(IP_HEADER_LEN + udp_len);
-    ip->ip_ttl = TTL;
-    ip->ip_proto = IPPROTO_UDP;
-    put_16aligned_be32(&ip->ip_src, p->src);
-    put_16aligned_be32(&ip->ip_dst, p->dst);
-    ip->ip_csum = csum(ip, sizeof *ip);
+    eth->eth_type = htons(p->ipv6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+    if (p->ipv6) {
+        put_ipv6(b, p, udp_len, tos);
+    } else {
+        put_ipv4(b, p, udp_len, tos);
+    }
 
     struct udp_header *udp = dp_packet_put_zeros(b, sizeof *udp);
     udp->udp_src = htons(random_range(UINT16_MAX));
@@ -281,6 +334,7 @@ setup(void)
     geneve_port = add_port("geneve0", "geneve");
     vxlan_port = add_port("vxlan0", "vxlan");
     memset(peers, 0, sizeof peers);
+    ahead_us += FORGET_US;
     ours = vxlan_ours = true;
     n_disorder = n_mistaken = n_decapsulated = 0;
     template_hits();
@@ -288,6 +342,27 @@ setup(void)
     counter_datapath_tunnel_template_idle.count();
     counter_datapath_tunnel_template_evicted.count();
     counter_datapath_tunnel_template_refused.count();
+}
+
+static void
+setup_ipv4(void)
+{
+    underlay = IPV4;
+    setup();
+}
+
+static void
+setup_ipv6(void)
+{
+    underlay = IPV6;
+    setup();
+}
+
+static void
+setup_dual(void)
+{
+    underlay = DUAL;
+    setup();
 }
 
 static void
@@ -301,7 +376,9 @@ static void
 add_peer(size_t i, uint32_t src, uint32_t dst, uint16_t udp_dst,
          odp_port_t pop)
 {
-    peers[i] = (struct peer) { .src = htonl(0x0a000000 + src),
+    peers[i] = (struct peer) { .ipv6 = (underlay == IPV6
+                                        || (underlay == DUAL && i % 2)),
+                               .src = htonl(0x0a000000 + src),
                                .dst = htonl(0x0a000000 + dst),
                                .udp_dst = udp_dst, .pop = pop };
     peer_put(&peers[i], DPIF_FP_CREATE);
@@ -680,18 +757,116 @@ START_TEST(test_masks)
     receive_round(N);
     ck_assert_uint_eq(template_hits(), N_SHAPES);
     ck_assert_uint_eq(n_mistaken, 0);
+
+    /* Room for other tests. */
+    peer_put(&peers[0], DPIF_FP_CREATE);
+    forget_others();
 }
 END_TEST
 
-int
-main(void)
+/* ToS and label in megaflows and in packets. */
+START_TEST(test_ipv6_fields)
 {
-    Suite *s = suite_create("tunnel-template");
-    TCase *tc = tcase_create("tunnel-template");
+    static const uint16_t one[] = { 0 };
+    struct peer *p = &peers[0];
+    int i;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    peer_delete(p);
+    p->tos = 0xa7;
+    p->tos_mask = 0xf3;
+    p->label = 0x12345;
+    p->label_mask = 0xf0ff0;
+    peer_put(p, DPIF_FP_CREATE);
+    for (i = 0; i < MANY && !template_hits(); i++) {
+        receive(one, 1, 0xa7);
+    }
+    ck_assert_int_lt(i, MANY);
+
+    receive(one, 1, 0xab);              /* As far as it matters the same. */
+    p->label ^= 0x0f00f;
+    receive(one, 1, 0xa3);
+    ck_assert_uint_eq(template_hits(), 2);
+
+    uint64_t n = peer_count(p);
+    receive(one, 1, 0xb7);
+    receive(one, 1, 0xa6);
+    p->label ^= 0x10;
+    receive(one, 1, 0xa7);
+    p->label ^= 0x80010;
+    receive(one, 1, 0xa7);
+    ck_assert_uint_eq(template_hits(), 0);
+    ck_assert_uint_eq(peer_count(p), n);
+    ck_assert_uint_eq(n_mistaken, 0);
+}
+END_TEST
+
+/* Receives a packet of the first peer, in which byte 'ofs' is another one. */
+static void
+receive_with(size_t ofs, uint8_t byte, size_t size)
+{
+    struct dp_packet *b = peer_packet(&peers[0], 0, 0);
+
+    ((uint8_t *) dp_packet_data(b))[ofs] = byte;
+    dp_packet_set_size(b, MIN(size, dp_packet_size(b)));
+    dp_packet_batch_add(&train, b);
+    dp_packet_batch_add(&train, peer_packet(&peers[1], 1, 0));
+    dpif_run(dpif);
+    ahead_us += 1000;
+}
+
+/* Packets of the peer that a template isn't good for. */
+START_TEST(test_ipv6_others)
+{
+    static const uint16_t two[] = { 0, 1 };
+    const size_t ip = ETH_HEADER_LEN;
+    const struct {
+        size_t ofs;
+        uint8_t byte;
+        size_t size;
+    } others[] = {
+        { ip, 0x50, SIZE_MAX },                 /* Another version. */
+        { ip + 4, 1, SIZE_MAX },                /* Longer than it is. */
+        { ip + 5, UDP_HEADER_LEN - 1, SIZE_MAX },   /* No UDP header. */
+        { ip + 6, IPPROTO_DSTOPTS, SIZE_MAX },
+        { ip + 6, IPPROTO_FRAGMENT, SIZE_MAX },
+        { ip + 8, 0xfe, SIZE_MAX },             /* Each word of addresses. */
+        { ip + 16, 1, SIZE_MAX },
+        { ip + 23, 0xff, SIZE_MAX },
+        { ip + 24, 0xfe, SIZE_MAX },
+        { ip + 32, 1, SIZE_MAX },
+        { ip + 39, 0xff, SIZE_MAX },
+        { ip + IPV6_HEADER_LEN + 2, 0xff, SIZE_MAX },   /* UDP's port. */
+        { ip + 6, IPPROTO_UDP, 63 },            /* Cut short. */
+        { ip + 6, IPPROTO_UDP, 41 },
+        { ip + 6, IPPROTO_UDP, ETH_HEADER_LEN },
+    };
+    int i;
+
+    add_peer(0, 1, 2, 6081, geneve_port);
+    add_peer(1, 3, 2, 6081, geneve_port);
+    for (i = 0; i < MANY && template_hits() < 2; i++) {
+        receive(two, 2, 0);
+    }
+    ck_assert_int_lt(i, MANY);
+    for (i = 0; i < ARRAY_SIZE(others); i++) {
+        receive_with(others[i].ofs, others[i].byte, others[i].size);
+        ck_assert_msg(template_hits() == 1, "case %d", i);
+    }
+    /* The same bytes as before: nothing else was wrong. */
+    receive_with(ip + 6, IPPROTO_UDP, SIZE_MAX);
+    ck_assert_uint_eq(template_hits(), 2);
+}
+END_TEST
+
+static void
+add_tests(Suite *s, const char *name, void (*prepare)(void))
+{
+    TCase *tc = tcase_create(name);
 
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 0);
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, prepare, teardown);
     /* First, while nothing is known of either tunnel, of VXLAN. */
     tcase_add_test(tc, test_ours_alone);
     tcase_add_test(tc, test_one_of_two);
@@ -705,5 +880,19 @@ main(void)
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_idle);
     tcase_add_test(tc, test_masks);
+    if (prepare == setup_ipv6) {
+        tcase_add_test(tc, test_ipv6_fields);
+        tcase_add_test(tc, test_ipv6_others);
+    }
+}
+
+int
+main(void)
+{
+    Suite *s = suite_create("tunnel-template");
+
+    add_tests(s, "ipv4", setup_ipv4);
+    add_tests(s, "ipv6", setup_ipv6);
+    add_tests(s, "dual", setup_dual);
     return test_run_nofork(s);
 }
