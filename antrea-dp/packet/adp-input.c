@@ -120,13 +120,15 @@ learn(struct adp_bridge *b, const struct adp_walk *w,
 
 /* Deciding. */
 
-/* Why the packet can't be decided on at all. */
+/* Why the packet can't be decided on at all.  One that comes behind a punted
+ * one can if it has no session: it may have to be refused. */
 static enum adp_punt
-punt_early(const struct adp_fast *f, struct adp_bridge *b,
-           const struct flow *flow)
+punt_early(const struct adp_fast *f, const struct adp_fast_packet *fp,
+           struct adp_bridge *b, const struct flow *flow)
 {
     return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
+            : !fp->candidate ? ADP_PUNT_NONE
             : adp_punted_overtaken_by(&f->punted, flow) ? ADP_PUNT_BEHIND
             : ADP_PUNT_NONE);
 }
@@ -158,10 +160,17 @@ concerns_tunnel(const struct adp_walk *w, struct flow *flow)
 }
 
 static enum adp_punt
-punt_late(struct adp_bridge *b, const struct adp_walk *w, struct flow *flow)
+punt_late(const struct adp_fast *f, struct adp_bridge *b,
+          const struct adp_walk *w, const struct flow *original,
+          struct flow *flow)
 {
     const struct adp_verdict *v = &w->verdict;
 
+    /* A packet that is refused overtakes nobody, and upstream would tell its
+     * sender nothing. */
+    if (!v->answer && adp_punted_overtaken_by(&f->punted, original)) {
+        return ADP_PUNT_BEHIND;
+    }
     if (v->punt) {
         return v->punt;
     }
@@ -330,7 +339,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
-    punt = punt_late(b, w, &flow);
+    punt = punt_late(f, b, w, original, &flow);
     if (punt) {
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
@@ -448,7 +457,7 @@ handle(struct adp_fast *f, const struct adp_fast_packet *fp,
        struct adp_bridge *b, struct dp_packet *packet,
        const struct flow *flow)
 {
-    enum adp_punt punt = punt_early(f, b, flow);
+    enum adp_punt punt = punt_early(f, fp, b, flow);
 
     if (!punt) {
         struct adp_walk *w = adp_flow_cache_begin_walk(f->cache);

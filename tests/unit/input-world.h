@@ -54,6 +54,7 @@ static struct {
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels;
     enum adp_punt punt;
+    bool refuses_next;          /* All but the first, which is punted. */
     uint16_t frag;
     const struct adp_tunnel_actions *tnl_actions;
 } says;
@@ -409,6 +410,12 @@ adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
     ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
     note('w');
     w->verdict.punt = says.punt;
+    if (says.refuses_next) {
+        if (!says.punt) {
+            w->verdict.answer = ADP_ANSWER_PROHIBITED;
+        }
+        says.punt = ADP_PUNT_NONE;
+    }
 }
 
 bool

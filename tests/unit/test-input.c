@@ -286,18 +286,31 @@ START_TEST(punted)
     tuple.ipv6 = _i;
     says.punt = ADP_PUNT_NORMAL;
     receive(3, PORT, 3);
-    /* The others aren't even tried. */
-    expect("(fRw.)");
+    /* Of the others it is only asked whether they are refused. */
+    expect("(fRwww.)");
     expect_punts(ADP_PUNT_NORMAL, 1);
     expect_punts(ADP_PUNT_BEHIND, 2);
     ck_assert_uint_eq(adp_counted(&b->counters.ip_punts), 3);
-    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 3);
     ck_assert_uint_eq(n_compiled, 0);
 
     /* The next batch has none to stay behind. */
     says.punt = ADP_PUNT_NONE;
     receive(1, PORT, 0);
     expect("(fRwSWato.)");
+}
+END_TEST
+
+/* Upstream would tell the senders nothing. */
+START_TEST(refused_behind_punted)
+{
+    says.is_parsed = _i;
+    says.punt = ADP_PUNT_NORMAL;
+    says.refuses_next = true;
+    receive(3, PORT, 1);
+    expect(_i ? "(fRwwSWjatowSWjato.)" : "(fwfwjatofwjato.)");
+    expect_punts(ADP_PUNT_NORMAL, 1);
+    expect_punts(ADP_PUNT_BEHIND, 0);
 }
 END_TEST
 
@@ -521,6 +534,7 @@ main(void)
     tcase_add_test(tc, replayed);
     tcase_add_loop_test(tc, not_replayed, 0, 3);
     tcase_add_loop_test(tc, punted, 0, 2);
+    tcase_add_loop_test(tc, refused_behind_punted, 0, 2);
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, miss_for_a_controller);
