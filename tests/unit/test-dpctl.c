@@ -399,9 +399,9 @@ START_TEST(services_and_source_ports)
 {
     expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
                       "{app: client}}}], egress: [{action: Drop, toServices: "
-                      "[{name: s, namespace: x}]}, {action: Allow, ports: "
-                      "[{protocol: UDP, sourcePort: 67, sourceEndPort: "
-                      "68}]}]}"), "Antrea",
+                      "[{name: s, namespace: x}, {name: s, namespace: x}]}, "
+                      "{action: Allow, ports: [{protocol: UDP, sourcePort: "
+                      "67, sourceEndPort: 68}]}]}"), "Antrea",
                  "{\"action\":\"Drop\",\"direction\":\"Out\",\"to\":"
                  "{\"addressGroups\":[],\"toServices\":[\"x/s\"]}}\n"
                  "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"

@@ -10,6 +10,7 @@
 #include "dpctl-selector.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
+#include "sset.h"
 #include "util.h"
 
 enum { MAX_GROUP_DEPTH = 8 };
@@ -268,14 +269,20 @@ dpctl_peers_resolve_services(const struct dpctl_policy *p,
     if (!list->n) {
         return;
     }
+    struct sset names = SSET_INITIALIZER(&names);
+
     peers->any = false;
     peers->services = json_array_create_empty();
     for (size_t i = 0; i < list->n; i++) {
-        json_array_add(peers->services, json_string_create_nocopy(
-                           xasprintf("%s/%s", namespace_of(p, list->elems[i]),
-                                     dpctl_json_str(list->elems[i],
-                                                    "name"))));
+        char *name = xasprintf("%s/%s", namespace_of(p, list->elems[i]),
+                               dpctl_json_str(list->elems[i], "name"));
+
+        if (sset_add(&names, name)) {
+            json_array_add(peers->services, json_string_create(name));
+        }
+        free(name);
     }
+    sset_destroy(&names);
 }
 
 void
