@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	tests/demo \
 	tests/dpctl \
 	tests/e2e \
+	tests/mesh \
 	tests/oracle \
 	tests/static \
 	tests/unixctl.py \
@@ -73,6 +74,15 @@ soak-oracle: tests/unit/gen-flows
 		$(top_srcdir)/tests/oracle/oracle.test
 
 .PHONY: check-oracle soak-oracle
+
+# The mesh of policies for long: a quarter of an hour or so; as root.
+#   make soak-mesh [SEED=...] [SETS=...] [STEPS=...]
+soak-mesh:
+	@ADP_PREFIX='$(prefix)' $(if $(SEED),SEED=$(SEED)) \
+	SETS=$(or $(SETS),200) STEPS=$(or $(STEPS),12) \
+		$(top_srcdir)/tests/mesh/mesh.test
+
+.PHONY: soak-mesh
 
 # The pages of `antrea-dpctl trace --html` in a browser.  With PICTURE=FILE,
 # that for the README is made anew.
