@@ -83,6 +83,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-commit.h \
 	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-job.h \
+	antrea-dp/state/adp-state-meters.c \
+	antrea-dp/state/adp-state-meters.h \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-order.h \
 	antrea-dp/state/adp-state.c \

@@ -50,6 +50,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-plan.h \
 	utilities/objects/dpctl-policy-check.c \
 	utilities/objects/dpctl-policy-check.h \
+	utilities/objects/dpctl-quantity.c \
+	utilities/objects/dpctl-quantity.h \
 	utilities/show/dpctl-print.c \
 	utilities/show/dpctl-print.h \
 	utilities/objects/dpctl-resolve-controlplane.c \

@@ -413,3 +413,29 @@ adp_bridge_commit(struct adp_bridge *b,
     free(s);
     return text;
 }
+
+char *
+adp_bridge_set_meter(struct adp_bridge *b, uint32_t meter_id, uint32_t rate,
+                     uint32_t burst)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_DROP, .rate = rate, .burst_size = burst,
+    };
+    const struct ofputil_meter_mod mm = {
+        .meter = {
+            .meter_id = meter_id,
+            .flags = OFPMF13_KBPS | OFPMF13_BURST | OFPMF13_STATS,
+            .n_bands = 1,
+            .bands = &band,
+        },
+    };
+    enum ofperr error = ofproto_set_meter(&b->dpif.up, &mm);
+
+    return error ? xstrdup(ofperr_to_string(error)) : NULL;
+}
+
+void
+adp_bridge_delete_meter(struct adp_bridge *b, uint32_t meter_id)
+{
+    ofproto_delete_meter(&b->dpif.up, meter_id);
+}

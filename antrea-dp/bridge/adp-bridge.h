@@ -51,4 +51,12 @@ char *adp_bridge_commit(struct adp_bridge *, const struct ofputil_flow_mod *,
                         size_t n_flow_mods, const struct ofputil_group_mod *,
                         size_t n_group_mods, bool replace);
 
+/* Has meter 'meter_id' drop what exceeds 'rate' kilobits a second and, after a
+ * pause, 'burst' kilobits at once; it begins anew if there is one.  Returns NULL
+ * or a malloc()ed text. */
+char *adp_bridge_set_meter(struct adp_bridge *, uint32_t meter_id,
+                           uint32_t rate, uint32_t burst);
+/* Deletes a meter that no flow needs, if there is one. */
+void adp_bridge_delete_meter(struct adp_bridge *, uint32_t meter_id);
+
 #endif /* adp-bridge.h */

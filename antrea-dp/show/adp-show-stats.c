@@ -17,6 +17,7 @@
 #include "conntrack-half-open.h"
 #include "dp-hooks.h"
 #include "dpif-netdev.h"
+#include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/json.h"
 #include "pipeline-metrics.h"
 #include "timeval.h"
@@ -326,6 +327,24 @@ read_group(struct adp_bridge *b, const struct ofgroup *group,
 }
 
 static void
+read_meters(struct adp_bridge *b, struct adp_metrics *m)
+{
+    const struct adp_meters *meters = adp_state_meters(adp_bridge_state(b));
+    struct ofproto_meter_count n;
+
+    for (uint32_t id = 1; id < ADP_N_METERS; id++) {
+        if (meters->limits[id].rate
+            && ofproto_count_meter(&b->dpif.up, id, &n)) {
+            const struct adp_meter_count count = {
+                n.n_packets, n.n_bytes, n.n_dropped_packets, n.n_dropped_bytes
+            };
+
+            adp_metrics_add_meter(m, id, &meters->limits[id], &count);
+        }
+    }
+}
+
+static void
 put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
 {
     struct adp_metrics *m = adp_state_metrics(adp_bridge_state(b));
@@ -345,6 +364,7 @@ put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
             read_group(b, group, m);
         }
     }
+    read_meters(b, m);
     json_object_put(o, "rules", adp_metrics_rules(m));
     json_object_put(o, "services", adp_metrics_services(m, endpoints));
     json_object_put(o, "egresses", adp_metrics_egresses(m));

@@ -11,6 +11,7 @@
 #include "adp-bridge.h"
 #include "adp-commit.h"
 #include "adp-job.h"
+#include "adp-state-meters.h"
 #include "adp-turn.h"
 #include "model-index.h"
 #include "model-patch.h"
@@ -48,6 +49,7 @@ struct next_state {
     bool brings_back;           /* What was lost before there was a commit. */
     bool made_flows;            /* The engine has run, */
     struct adp_error *error;    /* or why not. */
+    bool has_meters;            /* The bridge has those of the engine. */
 
     /* NULL if no call asked for it but ports, round or pipeline. */
     struct adp_state_call *call;
@@ -69,6 +71,7 @@ struct adp_state {
 
     /* What is in the bridge because of it. */
     struct adp_engine *engine;
+    struct adp_meters meters;
     uint64_t ports_seq;         /* Ports that its flows were made for, or
                                  * UINT64_MAX before the first time. */
     uint16_t round;             /* In the cookies of its flows. */
@@ -117,6 +120,7 @@ void
 adp_state_destroy(struct adp_state *state)
 {
     if (state) {
+        state->next.has_meters = false; /* They go with the bridge. */
         adp_state_abort(state, "it was deleted");
         adp_model_destroy(state->model);
         adp_index_destroy(state->index);
@@ -166,6 +170,12 @@ char *
 adp_state_describe_applied(const struct adp_state *state, uint32_t id)
 {
     return adp_pipeline_describe_applied(adp_engine_ids(state->engine), id);
+}
+
+const struct adp_meters *
+adp_state_meters(const struct adp_state *state)
+{
+    return &state->meters;
 }
 
 struct adp_metrics *
@@ -393,6 +403,9 @@ take_next(struct adp_state *state)
 {
     struct next_state *next = &state->next;
 
+    adp_state_meters_shrink(state->bridge, &state->meters,
+                            adp_engine_meters(state->engine));
+    state->meters = *adp_engine_meters(state->engine);
     state->ports_seq = next->ports_seq;
     state->round = next->env.round;
     state->generation += next->changes;
@@ -423,6 +436,23 @@ conclude(struct adp_state *state)
     return error;
 }
 
+/* What flows need to be there before them. */
+static struct adp_error *
+grow_meters(struct adp_state *state)
+{
+    struct next_state *next = &state->next;
+    struct adp_error *error = NULL;
+
+    if (!next->has_meters) {
+        error = adp_state_meters_grow(state->bridge, &state->meters,
+                                      adp_engine_meters(state->engine),
+                                      (next->how != ADP_COMMIT_DIFFERENCE
+                                       || next->brings_back));
+        next->has_meters = !error;
+    }
+    return error;
+}
+
 /* Goes on with a phase.  Returns false if 'slice' is over. */
 static bool
 run_phase(struct adp_state *state, struct adp_turn_slice *slice)
@@ -445,6 +475,11 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
         return !is_over(slice, next);
 
     case PHASE_COMMIT:
+        next->error = grow_meters(state);
+        if (next->error) {
+            state->phase = PHASE_UNDO;
+            return !is_over(slice, next);
+        }
         if (!adp_commit_run(state->commit, slice)) {
             return false;
         }
@@ -463,6 +498,11 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
         return run_work(state, clean, slice);
 
     case PHASE_UNDO:
+        if (next->has_meters) {
+            adp_state_meters_undo(state->bridge, &state->meters,
+                                  adp_engine_meters(state->engine));
+            next->has_meters = false;
+        }
         return run_work(state, undo, slice);
 
     case PHASE_IDLE:
@@ -587,6 +627,7 @@ note_lost_flows(struct adp_state *state)
         && !adp_commit_is_taken_back(state->commit)) {
         /* What comes may refer to groups that came, and went. */
         state->phase = PHASE_AGAIN;
+        state->next.has_meters = false;
         state->next.large |= is_large_state(state);
     } else if (state->phase != PHASE_AGAIN) {
         state->lost_flows = true;
@@ -676,6 +717,7 @@ adp_state_forget_flows(struct adp_state *state)
 {
     adp_state_abort(state, "its pipeline was taken away");
     adp_desired_forget(adp_engine_desired(state->engine));
+    memset(&state->meters, 0, sizeof state->meters);
     state->synced = false;
 }
 

@@ -66,6 +66,8 @@ const struct adp_index *adp_state_index(const struct adp_state *);
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
 char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);
 char *adp_state_describe_applied(const struct adp_state *, uint32_t id);
+/* The meters in force. */
+const struct adp_meters *adp_state_meters(const struct adp_state *);
 /* For counters by policy rule and Service (pipeline-metrics.h); to be
  * destroyed before the state changes. */
 struct adp_metrics *adp_state_metrics(const struct adp_state *);

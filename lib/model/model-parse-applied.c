@@ -12,6 +12,30 @@
 
 /* Egress. */
 
+/* With a smaller burst no frame of a common size would ever pass. */
+#define MIN_BURST_KBITS 12
+
+static void
+parse_bandwidth(struct adp_object *o, struct adp_bandwidth *bandwidth)
+{
+    const struct json *json = adp_object_typed(o, "bandwidth", JSON_OBJECT,
+                                               ADP_OPTIONAL);
+    struct adp_object b;
+
+    if (json) {
+        size_t mark = adp_reader_enter(o->reader, "bandwidth");
+
+        adp_object_open(&b, o->reader, json);
+        bandwidth->rate = adp_object_integer(&b, "rateKbps", 1, UINT32_MAX,
+                                             ADP_REQUIRED, 0);
+        bandwidth->burst = adp_object_integer(&b, "burstKbits",
+                                              MIN_BURST_KBITS, UINT32_MAX,
+                                              ADP_REQUIRED, 0);
+        adp_object_close(&b);
+        adp_reader_leave(o->reader, mark);
+    }
+}
+
 struct adp_record *
 adp_parse_egress(struct adp_object *o)
 {
@@ -21,6 +45,7 @@ adp_parse_egress(struct adp_object *o)
     adp_object_host_ip(o, "egressIP", ADP_REQUIRED, &egress->ip);
     egress->node = nullable_xstrdup(adp_object_string(o, "egressNode",
                                                       ADP_OPTIONAL));
+    parse_bandwidth(o, &egress->bandwidth);
     return &egress->up;
 }
 

@@ -205,6 +205,13 @@ struct adp_applied_to_group {
     struct adp_names pods;
 };
 
+/* How much may pass: 'rate' kilobits a second, after a pause 'burst' kilobits at
+ * once. */
+struct adp_bandwidth {
+    uint32_t rate;              /* 0: as much as there is. */
+    uint32_t burst;
+};
+
 /* What Pods send out of the cluster leaves with this address.  Of several that
  * apply to a Pod the first by name does. */
 struct adp_egress {
@@ -212,6 +219,7 @@ struct adp_egress {
     struct adp_names applied_to;
     struct in6_addr ip;
     char *node;                 /* That has the address; NULL: none yet. */
+    struct adp_bandwidth bandwidth; /* Of all that leaves with the address. */
 };
 
 /* What Pods send, or are sent, is copied to a port, or goes there instead.  Of

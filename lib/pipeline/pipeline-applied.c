@@ -44,6 +44,17 @@ assign_egress(struct adp_generator *g, struct adp_applied *a)
         }
     }
     free(key);
+
+    struct adp_bandwidth *limit = &g->meters->limits[a->mark];
+    if (a->mark && !limit->rate) {
+        *limit = egress->bandwidth;
+    }
+}
+
+void
+adp_applied_find_limit(const struct adp_generator *g, struct adp_applied *a)
+{
+    a->limited = a->mark && g->meters->limits[a->mark].rate;
 }
 
 void
@@ -90,20 +101,22 @@ generate_kind(struct adp_generator *g, const struct adp_pipeline_parts *parts,
     struct sset taken = SSET_INITIALIZER(&taken);
     size_t n;
     const struct adp_record **records = adp_model_sorted(g->model, kind, &n);
+    struct adp_applied *all = xcalloc(n + 1, sizeof *all);
 
     for (size_t i = 0; i < n && !g->error; i++) {
+        all[i].record = records[i];
+        adp_applied_assign(g, &all[i]);
+    }
+    for (size_t i = 0; i < n && !g->error; i++) {
         const struct adp_names *groups = adp_record_applied_to(records[i]);
-        struct adp_applied a = { .record = records[i] };
 
-        adp_applied_assign(g, &a);
-        if (g->error) {
-            break;
-        }
-        parts->applied(g, &a);
+        adp_applied_find_limit(g, &all[i]);
+        parts->applied(g, &all[i]);
         for (size_t j = 0; j < groups->n; j++) {
-            generate_for_group(g, parts, &a, groups->names[j], &taken);
+            generate_for_group(g, parts, &all[i], groups->names[j], &taken);
         }
     }
+    free(all);
     free(records);
     sset_destroy(&taken);
 }

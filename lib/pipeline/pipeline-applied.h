@@ -24,6 +24,8 @@ struct adp_applied {
     const struct adp_record *record;
     uint32_t id;                /* The object of its flows' cookies. */
     uint32_t mark;              /* Of an Egress; 0: not of this Node. */
+    bool limited;               /* The meter 'mark' limits what leaves with its
+                                 * address. */
 };
 
 /* The kinds, in the order in which their records get IDs. */
@@ -31,8 +33,14 @@ struct adp_applied {
 #define ADP_N_APPLIED_KINDS 2
 extern const enum adp_kind adp_applied_kinds[ADP_N_APPLIED_KINDS];
 
-/* Sets the ID and the mark.  Without one left notes an error. */
+/* Sets the ID and the mark.  Without one left notes an error.
+ *
+ * An egress IP's meter is as the first by name of its Egresses says that has a
+ * bandwidth: records are to be assigned in order, and after all those of one
+ * address adp_applied_find_limit() tells of each whether it is limited. */
 void adp_applied_assign(struct adp_generator *, struct adp_applied *);
+void adp_applied_find_limit(const struct adp_generator *,
+                            struct adp_applied *);
 
 /* Adds the flows of all of them. */
 void adp_applied_generate(struct adp_generator *,

@@ -24,18 +24,24 @@ mark_pods(struct adp_engine *e, const struct engine_group *group)
 }
 
 static void
-mark_applied(struct adp_engine *e, struct engine_applied *applied)
+mark_all_pods(struct adp_engine *e, const struct engine_applied *applied)
 {
-    adp_engine_mark(&e->dirty_applied, &applied->dirty);
     for (size_t i = 0; i < applied->n_groups; i++) {
         mark_pods(e, applied->groups[i]);
     }
 }
 
+static void
+mark_applied(struct adp_engine *e, struct engine_applied *applied)
+{
+    adp_engine_mark(&e->dirty_applied, &applied->dirty);
+    mark_all_pods(e, applied);
+}
+
 /* IDs.  That of an egress IP is released with the last Egress that has it, its
- * mark with the last one by which it is on this Node.  What an ID stands for is
- * the last of them by name, whoever came last: when one comes or goes, all ask
- * for their IDs again. */
+ * mark and its meter with the last one by which it is on this Node.  What an ID
+ * stands for is the last of them by name, and what the meter lets pass is up to
+ * the first, whoever came last: when one comes or goes, all ask again. */
 
 struct egress_ip {
     struct engine_set users;    /* Contains "struct engine_applied"s. */
@@ -47,6 +53,8 @@ static void
 mark_users_of_ip(struct adp_engine *e, const struct egress_ip *ip)
 {
     const struct engine_member *user;
+
+    e->meters.limits[ip->mark] = (struct adp_bandwidth) { .rate = 0 };
 
     ENGINE_SET_FOR_EACH (user, &ip->users) {
         struct engine_applied *applied = user->data;
@@ -90,11 +98,12 @@ drop_ip(struct adp_engine *e, const struct engine_applied *applied)
     struct egress_ip *ip = node->data;
 
     ip->n_local -= applied->is_local;
-    if (!ip->n_local) {
-        adp_ids_release(&e->ids->marks, ip->mark);
-    }
     adp_engine_set_remove(&ip->users, applied);
     mark_users_of_ip(e, ip);
+    if (!ip->n_local) {
+        adp_ids_release(&e->ids->marks, ip->mark);
+        ip->mark = 0;
+    }
     if (adp_engine_set_is_empty(&ip->users)) {
         adp_ids_release(&e->ids->applied, ip->id);
         shash_find_and_delete(&e->egress_ips, key);
@@ -213,7 +222,7 @@ compare_applied(const void *a_, const void *b_)
 }
 
 static void
-contribute_applied(struct adp_engine *e, struct engine_applied *applied)
+assign_applied(struct adp_engine *e, struct engine_applied *applied)
 {
     const char *names[ADP_RECORD_MAX_PORTS];
     size_t n = adp_record_ports(applied->up.record, names);
@@ -224,6 +233,17 @@ contribute_applied(struct adp_engine *e, struct engine_applied *applied)
     adp_applied_assign(&e->g, &applied->up);
     if (applied->up.record->kind == ADP_KIND_EGRESS) {
         note_ip(e, applied);
+    }
+}
+
+static void
+contribute_applied(struct adp_engine *e, struct engine_applied *applied)
+{
+    bool was_limited = applied->up.limited;
+
+    adp_applied_find_limit(&e->g, &applied->up);
+    if (applied->up.limited != was_limited) {
+        mark_all_pods(e, applied);
     }
     adp_engine_begin(e, &applied->source);
     if (!e->g.error && e->parts->applied) {
@@ -245,6 +265,10 @@ adp_engine_finish_applied(struct adp_engine *e)
         dirty[n++] = applied;
     }
     adp_sort_pointers(dirty, n, compare_applied);
+    for (size_t i = 0; i < n; i++) {
+        assign_applied(e, dirty[i]);
+        adp_pause();
+    }
     for (size_t i = 0; i < n; i++) {
         contribute_applied(e, dirty[i]);
         adp_pause();
@@ -305,4 +329,5 @@ adp_engine_clear_applied(struct adp_engine *e)
         }
         shash_clear(all);
     }
+    memset(&e->meters, 0, sizeof e->meters);
 }

@@ -174,6 +174,7 @@ struct adp_engine {
     struct shash services;      /* "struct engine_service"s in use. */
     struct shash applied[ADP_N_KINDS]; /* "struct engine_applied"s. */
     struct shash egress_ips;    /* Of the Egresses: who uses which IDs. */
+    struct adp_meters meters;   /* The same. */
     struct engine_ranks ranks[ADP_MAX_RANKED_TABLES];
     struct adp_remote_cidrs remote;
     struct adp_vips vips;       /* Of Services in 'records'. */

@@ -91,6 +91,12 @@ adp_engine_desired(struct adp_engine *e)
     return e->desired;
 }
 
+const struct adp_meters *
+adp_engine_meters(const struct adp_engine *e)
+{
+    return &e->meters;
+}
+
 const struct adp_pipeline_state *
 adp_engine_ids(const struct adp_engine *e)
 {
@@ -687,6 +693,7 @@ adp_engine_run(struct adp_engine *e, const struct adp_pipeline *pipeline,
         .vips = &e->vips,
         .desired = e->desired,
         .tables = &e->tables,
+        .meters = &e->meters,
         .group_ids = group_ids,
         .allocated_group_ids = allocated_group_ids,
     };

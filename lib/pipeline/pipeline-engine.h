@@ -39,6 +39,7 @@
 struct adp_desired;
 struct adp_engine;
 struct adp_error;
+struct adp_meters;
 struct adp_model;
 struct adp_model_env;
 struct adp_pipeline;
@@ -66,6 +67,8 @@ void adp_engine_revert(struct adp_engine *);
 void adp_engine_invalidate(struct adp_engine *);
 
 struct adp_desired *adp_engine_desired(struct adp_engine *);
+/* Which meters the flows need. */
+const struct adp_meters *adp_engine_meters(const struct adp_engine *);
 const struct adp_pipeline_state *adp_engine_ids(const struct adp_engine *);
 
 /* How many runs there were. */

@@ -280,6 +280,7 @@ adp_pipeline_generate(const struct adp_pipeline *pipeline,
         .remote = &remote,
         .vips = &vips,
         .set = set,
+        .meters = &set->meters,
         .service_groups = HMAP_INITIALIZER(&g.service_groups),
     };
     struct adp_group_id *group_id;

@@ -58,6 +58,8 @@ struct adp_generator {
     struct adp_contributor *contributor;
     const struct ofputil_table_map *tables;
 
+    struct adp_meters *meters;  /* Beside the flows. */
+
     /* All group IDs that were asked for, by the Services that they are for:
      * "struct adp_group_id"s, with 'set' only. */
     struct hmap service_groups;

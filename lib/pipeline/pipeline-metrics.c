@@ -22,6 +22,9 @@ struct metrics_entry {
     uint64_t n_affine;          /* Sessions by session affinity. */
     uint64_t n_refused;         /* Packets of clients that may not. */
     uint64_t *n_chosen;         /* Of a group: by endpoint of the port. */
+    bool has_meter;             /* Of an egress IP. */
+    struct adp_bandwidth limit;
+    struct adp_meter_count metered;
 };
 
 struct adp_metrics {
@@ -29,6 +32,8 @@ struct adp_metrics {
     struct hmap groups;         /* struct metrics_entry, by group ID. */
     struct hmap applied;        /* struct metrics_entry, by ID of what applies
                                  * to Pods. */
+    struct hmap marks;          /* struct metrics_entry, by mark of an egress
+                                 * IP: its meter. */
 };
 
 static struct metrics_entry *
@@ -74,9 +79,11 @@ adp_metrics_create(const struct adp_pipeline_state *state)
     hmap_init(&m->rules);
     hmap_init(&m->groups);
     hmap_init(&m->applied);
+    hmap_init(&m->marks);
     adp_ids_for_each(&state->conjs, entry_add, &m->rules);
     adp_ids_for_each(&state->groups, entry_add, &m->groups);
     adp_ids_for_each(&state->applied, entry_add, &m->applied);
+    adp_ids_for_each(&state->marks, entry_add, &m->marks);
     return m;
 }
 
@@ -87,6 +94,7 @@ adp_metrics_destroy(struct adp_metrics *m)
         entries_destroy(&m->rules);
         entries_destroy(&m->groups);
         entries_destroy(&m->applied);
+        entries_destroy(&m->marks);
         free(m);
     }
 }
@@ -193,6 +201,20 @@ adp_metrics_add_group(struct adp_metrics *m, uint32_t group_id,
                                      e->part->local)) {
             e->n_chosen[i] += n_packets[bucket++];
         }
+    }
+}
+
+void
+adp_metrics_add_meter(struct adp_metrics *m, uint32_t meter_id,
+                      const struct adp_bandwidth *limit,
+                      const struct adp_meter_count *count)
+{
+    struct metrics_entry *e = entry_find(&m->marks, meter_id);
+
+    if (e) {
+        e->has_meter = true;
+        e->limit = *limit;
+        e->metered = *count;
     }
 }
 
@@ -352,25 +374,63 @@ adp_metrics_services(const struct adp_metrics *m, bool endpoints)
 /* An object for each entry of a record of 'kind'. */
 static struct json *
 applied_to_json(const struct adp_metrics *m, enum adp_kind kind,
-                struct json *(*to_json)(const struct metrics_entry *))
+                struct json *(*to_json)(const struct adp_metrics *,
+                                        const struct metrics_entry *))
 {
     const struct metrics_entry **sorted = entries_sorted(&m->applied);
     struct json *array = json_array_create_empty();
 
     for (size_t i = 0; i < hmap_count(&m->applied); i++) {
         if (sorted[i]->part->record->kind == kind) {
-            json_array_add(array, to_json(sorted[i]));
+            json_array_add(array, to_json(m, sorted[i]));
         }
     }
     free(sorted);
     return array;
 }
 
-static struct json *
-egress_to_json(const struct metrics_entry *e)
+static const struct adp_egress *
+entry_egress(const struct metrics_entry *e)
 {
-    const struct adp_egress *egress = CONTAINER_OF(e->part->record,
-                                                   struct adp_egress, up);
+    return CONTAINER_OF(e->part->record, struct adp_egress, up);
+}
+
+/* The meter of an egress IP, of which a Node has few; NULL: it has none. */
+static const struct metrics_entry *
+find_meter(const struct adp_metrics *m, const struct adp_egress *egress)
+{
+    const struct metrics_entry *e;
+
+    HMAP_FOR_EACH (e, by_id, &m->marks) {
+        if (e->has_meter
+            && ipv6_addr_equals(&entry_egress(e)->ip, &egress->ip)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static struct json *
+meter_to_json(const struct metrics_entry *e)
+{
+    const struct adp_meter_count *n = &e->metered;
+    struct json *o = json_object_create();
+
+    put_count(o, "meter", e->id);
+    put_count(o, "rate_kbps", e->limit.rate);
+    put_count(o, "burst_kbits", e->limit.burst);
+    put_count(o, "passed_packets", n->n_packets - n->n_dropped_packets);
+    put_count(o, "passed_bytes", n->n_bytes - n->n_dropped_bytes);
+    put_count(o, "dropped_packets", n->n_dropped_packets);
+    put_count(o, "dropped_bytes", n->n_dropped_bytes);
+    return o;
+}
+
+static struct json *
+egress_to_json(const struct adp_metrics *m, const struct metrics_entry *e)
+{
+    const struct adp_egress *egress = entry_egress(e);
+    const struct metrics_entry *meter = find_meter(m, egress);
     struct json *o = json_object_create();
 
     json_object_put_string(o, "egress_ip",
@@ -381,6 +441,9 @@ egress_to_json(const struct metrics_entry *e)
     put_count(o, "sessions", e->n_sessions);
     put_count(o, "packets", e->n_packets);
     put_count(o, "bytes", e->n_bytes);
+    if (meter) {
+        json_object_put(o, "bandwidth", meter_to_json(meter));
+    }
     return o;
 }
 
@@ -391,7 +454,8 @@ adp_metrics_egresses(const struct adp_metrics *m)
 }
 
 static struct json *
-traffic_control_to_json(const struct metrics_entry *e)
+traffic_control_to_json(const struct adp_metrics *m OVS_UNUSED,
+                        const struct metrics_entry *e)
 {
     const struct adp_traffic_control *tc
         = CONTAINER_OF(e->part->record, struct adp_traffic_control, up);

@@ -45,6 +45,18 @@ bool adp_metrics_has_passes(const struct adp_metrics *);
 void adp_metrics_add_group(struct adp_metrics *, uint32_t group_id,
                            const uint64_t *n_packets, size_t n);
 
+/* What came to a meter, and what of it was dropped. */
+struct adp_meter_count {
+    uint64_t n_packets, n_bytes;
+    uint64_t n_dropped_packets, n_dropped_bytes;
+};
+
+/* Adds what the meter of an egress IP, 'meter_id', has counted, and to what it
+ * limits. */
+void adp_metrics_add_meter(struct adp_metrics *, uint32_t meter_id,
+                           const struct adp_bandwidth *,
+                           const struct adp_meter_count *);
+
 /* Arrays of objects, ordered by name: see docs/control-socket.md, "stats".
  * Without 'endpoints' Services don't list theirs. */
 struct json *adp_metrics_rules(const struct adp_metrics *);

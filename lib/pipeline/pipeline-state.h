@@ -50,8 +50,8 @@ struct adp_ids {
     uint32_t old_next;
 };
 
-/* Egress IPs of a Node: their marks have eight bits. */
-#define ADP_MAX_EGRESS_MARKS 255
+/* Egress IPs of a Node: their marks have eight bits, and number meters. */
+#define ADP_MAX_EGRESS_MARKS (ADP_N_METERS - 1)
 
 /* As many tables of a pipeline may have rules with priorities of their own. */
 #define ADP_MAX_RANKED_TABLES 8

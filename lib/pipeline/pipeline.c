@@ -95,6 +95,7 @@ adp_flow_set_init(struct adp_flow_set *set)
 {
     shash_init(&set->flows);
     shash_init(&set->groups);
+    memset(&set->meters, 0, sizeof set->meters);
 }
 
 void
@@ -109,6 +110,10 @@ adp_flow_set_swap(struct adp_flow_set *a, struct adp_flow_set *b)
 {
     shash_swap(&a->flows, &b->flows);
     shash_swap(&a->groups, &b->groups);
+
+    struct adp_meters meters = a->meters;
+    a->meters = b->meters;
+    b->meters = meters;
 }
 
 static void

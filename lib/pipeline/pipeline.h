@@ -25,7 +25,7 @@
  * Cost: adp_pipeline_generate() is linear in the flows that it makes.
  */
 
-#include "model.h"
+#include "model-records.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/shash.h"
@@ -37,6 +37,13 @@ struct adp_pipeline_state;
 struct adp_vocabulary;
 struct minimatch;
 
+/* Meters that the records ask for, by number: the one of an egress IP is its mark.
+ * All drop what is too much. */
+#define ADP_N_METERS 256
+struct adp_meters {
+    struct adp_bandwidth limits[ADP_N_METERS];
+};
+
 /* Flow sets. */
 
 struct adp_flow_set {
@@ -44,6 +51,7 @@ struct adp_flow_set {
                                  * priority=200,... actions=...".  No data. */
     struct shash groups;        /* Name: "group_id=9,type=select,bucket=...".
                                  * No data. */
+    struct adp_meters meters;
 };
 
 void adp_flow_set_init(struct adp_flow_set *);

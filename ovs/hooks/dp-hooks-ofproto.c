@@ -374,6 +374,47 @@ ofproto_ensure_meter(struct ofproto *ofproto,
     return error;
 }
 
+enum ofperr
+ofproto_set_meter(struct ofproto *ofproto, const struct ofputil_meter_mod *mm)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    struct ofputil_meter_mod copy = *mm;
+
+    return (ofproto_get_meter(ofproto, mm->meter.meter_id)
+            ? handle_modify_meter(ofproto, &copy)
+            : handle_add_meter(ofproto, &copy));
+}
+
+void
+ofproto_delete_meter(struct ofproto *ofproto, uint32_t meter_id)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    ovs_mutex_lock(&ofproto_mutex);
+    meter_delete(ofproto, meter_id);
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
+bool
+ofproto_count_meter(const struct ofproto *ofproto, uint32_t meter_id,
+                    struct ofproto_meter_count *count)
+{
+    const struct meter *meter = ofproto_get_meter(ofproto, meter_id);
+    struct ofputil_meter_band_stats band = { .packet_count = 0 };
+    struct ofputil_meter_stats stats = { .bands = &band };
+
+    if (!meter || ofproto->ofproto_class->meter_get(
+            ofproto, meter->provider_meter_id, &stats, 1)) {
+        return false;
+    }
+    *count = (struct ofproto_meter_count) {
+        .n_packets = stats.packet_in_count,
+        .n_bytes = stats.byte_in_count,
+        .n_dropped_packets = band.packet_count,
+        .n_dropped_bytes = band.byte_count,
+    };
+    return true;
+}
+
 /* Does 'ofproto' map everything as 'ttm' wants it? */
 static bool
 has_tlv_maps(const struct ofproto *ofproto,

@@ -37,6 +37,22 @@ void ofproto_postpone_removals(struct ofproto *)
 enum ofperr ofproto_ensure_meter(struct ofproto *,
                                  const struct ofputil_meter_mod *);
 
+/* Configures meter 'mm', which the bridge may have. */
+enum ofperr ofproto_set_meter(struct ofproto *,
+                              const struct ofputil_meter_mod *);
+
+/* Deletes the meter, and flows that use it, if there is one. */
+void ofproto_delete_meter(struct ofproto *, uint32_t meter_id);
+
+/* Sets '*stats' to what the meter and its first band have counted.  Returns
+ * false if there is no such meter. */
+struct ofproto_meter_count {
+    uint64_t n_packets, n_bytes;                /* That came to it. */
+    uint64_t n_dropped_packets, n_dropped_bytes;
+};
+bool ofproto_count_meter(const struct ofproto *, uint32_t meter_id,
+                         struct ofproto_meter_count *);
+
 /* Maps tunnel options to fields as 'ttm' (a NXTTMC_ADD) says, unless they
  * are. */
 enum ofperr ofproto_ensure_tlv_map(struct ofproto *,

@@ -408,6 +408,7 @@ STATE_WORLD = \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-job.c \
+	antrea-dp/state/adp-state-meters.c \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state.c
 

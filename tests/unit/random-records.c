@@ -204,6 +204,10 @@ put_egress(struct ds *s)
     if (!one_in(4)) {
         ds_put_format(s, ",'egressNode':'n%d'", random_range(2));
     }
+    if (one_in(3)) {
+        ds_put_format(s, ",'bandwidth':{'rateKbps':%d,'burstKbits':%d}",
+                      1 + random_range(3), 12 + random_range(2));
+    }
 }
 
 static void

@@ -182,12 +182,44 @@ adp_bridge_commit(struct adp_bridge *b, const struct ofputil_flow_mod *fms,
     return NULL;
 }
 
+char *
+adp_bridge_set_meter(struct adp_bridge *b, uint32_t meter_id, uint32_t rate,
+                     uint32_t burst)
+{
+    if (b->refused_meter && meter_id == b->refused_meter) {
+        return xstrdup("OFPMMFC_OUT_OF_METERS");
+    }
+    svec_add_nocopy(&b->log, xasprintf("meter %"PRIu32" %"PRIu32"/%"PRIu32,
+                                       meter_id, rate, burst));
+    return NULL;
+}
+
+void
+adp_bridge_delete_meter(struct adp_bridge *b, uint32_t meter_id)
+{
+    svec_add_nocopy(&b->log, xasprintf("delete meter %"PRIu32, meter_id));
+}
+
 /* The pipeline. */
 
 static const char *
 field(const struct json *record, const char *name)
 {
     return json_string(shash_find_data(json_object(record), name));
+}
+
+/* Its name is the number of its meter, and the priority of the flow that uses
+ * it. */
+static void
+generate_egress(struct adp_generator *g, const struct adp_record *record)
+{
+    int id = atoi(record->name);
+
+    g->meters->limits[id] = CONTAINER_OF(record, struct adp_egress,
+                                         up)->bandwidth;
+    adp_gen_flow_text(g, "cookie=%#x, table=In, priority=%d "
+                      "actions=meter:%d,goto_table:Out", g->env->round, id,
+                      id);
 }
 
 static void
@@ -241,6 +273,7 @@ test_generate(struct adp_generator *g)
     }
     json_destroy(pods);
     json_destroy(groups);
+    adp_gen_for_each(g, ADP_KIND_EGRESS, generate_egress);
 }
 
 static const struct adp_pipeline_option test_options[] = {
@@ -258,6 +291,7 @@ const struct adp_pipeline test_pipeline = {
     .n_tables = ARRAY_SIZE(test_tables),
     .options = test_options,
     .n_options = ARRAY_SIZE(test_options),
+    .kinds = UINT_MAX,
     .policy_types = UINT_MAX,
     .generate = test_generate,
 };
@@ -278,6 +312,7 @@ const struct adp_pipeline other_pipeline = {
     .name = "other",
     .tables = test_tables,
     .n_tables = ARRAY_SIZE(test_tables),
+    .kinds = UINT_MAX,
     .generate = other_generate,
 };
 
@@ -294,6 +329,7 @@ state_world_setup(void)
     bridge.ports_seq = 1;
     bridge.round = 1;
     bridge.refusal = NULL;
+    bridge.refused_meter = 0;
     bridge.n_commits = 0;
     shash_init(&bridge.flows);
     shash_init(&bridge.groups);

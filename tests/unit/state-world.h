@@ -5,7 +5,8 @@
 
 /* What transactions on the typed state are tested with: a bridge of our own that
  * shows which flow mods reach it, and a small pipeline: each Pod has a flow, each
- * AddressGroup a group and a flow to it. */
+ * AddressGroup a group and a flow to it, each Egress a meter and one that uses
+ * it. */
 
 #include <stdbool.h>
 #include "adp-state.h"
@@ -22,6 +23,7 @@ struct adp_bridge {
     uint64_t ports_seq;
     uint16_t round;
     char *refusal;              /* What the next commit returns, if nonnull. */
+    uint32_t refused_meter;     /* 0: none. */
 
     /* What is in it: "table=T,priority=P,MATCH" to "COOKIE ACTIONS", and
      * group id to number of buckets. */

@@ -568,6 +568,10 @@ put_egress(struct ds *ds)
         ds_put_format(ds, ",\"egressIP\":\"%s%d\"",
                       one_in(4) ? "fd00::" : "192.0.2.1", pick(3));
     }
+    if (one_in(3)) {
+        ds_put_format(ds, ",\"bandwidth\":{\"rate\":\"%dM\",\"burst\":"
+                      "\"1M\"}", 1 + pick(2));
+    }
     ds_put_format(ds, "}%s}", (one_in(3) ? "" : ",\"status\":{\"egressNode\":"
                                "\"node1\"}"));
 }

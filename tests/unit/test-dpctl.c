@@ -324,6 +324,32 @@ END_TEST
     "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterNetworkPolicy\n" \
     "metadata: {name: p}\nspec: " SPEC "\n"
 
+START_TEST(egress_bandwidth)
+{
+    static const char *const cases[][2] = {
+        { "rate: 500M, burst: 10M",
+          "  burstKbits: 10000\n  rateKbps: 500000\n" },
+        { "rate: '1999', burst: 12k",
+          "  burstKbits: 12\n  rateKbps: 1\n" },
+        { "rate: 1.5Gi, burst: 4294967295k",
+          "  burstKbits: 4294967295\n  rateKbps: 1610612\n" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *objects = xasprintf(
+            EGRESS("{egressIP: 192.0.2.1, appliedTo: {podSelector: {}}, "
+                   "bandwidth: {%s}}"), cases[i][0]);
+        char *records = xasprintf(
+            "kind: Egress\nname: e\nappliedToGroups:\n- '*/*'\nbandwidth:\n%s"
+            "egressIP: 192.0.2.1\n", cases[i][1]);
+
+        expect_records(objects, "Egress", records);
+        free(records);
+        free(objects);
+    }
+}
+END_TEST
+
 START_TEST(antrea_policy)
 {
     expect_records(ACNP("{priority: 5.5, tier: SecurityOps, appliedTo: "
@@ -594,9 +620,20 @@ static const struct {
       "f, document 1 (line 1): Egress e: spec.egressIP: must be an IP "
       "address, not \"192.0.2\"" },
     { EGRESS("{egressIP: 192.0.2.1, appliedTo: {podSelector: {}}, "
-             "bandwidth: {rate: 10M, burst: 20M}}"),
-      "f, document 1 (line 1): Egress e: spec.bandwidth: is not supported by "
-      "this version" },
+             "bandwidth: {rate: 10M}}"),
+      "f, document 1 (line 1): Egress e: spec.bandwidth.burst: is missing" },
+#define BANDWIDTH(RATE, BURST) \
+    EGRESS("{egressIP: 192.0.2.1, appliedTo: {podSelector: {}}, " \
+           "bandwidth: {rate: " RATE ", burst: " BURST "}}")
+    { BANDWIDTH("10Q", "1M"),
+      "f, document 1 (line 1): Egress e: spec.bandwidth.rate: must be a "
+      "quantity, such as \"500M\", not \"10Q\"" },
+    { BANDWIDTH("10M", "11k"),
+      "f, document 1 (line 1): Egress e: spec.bandwidth.burst: must be from "
+      "12k to 4294967295k bits, not \"11k\"" },
+    { BANDWIDTH("5T", "1M"),
+      "f, document 1 (line 1): Egress e: spec.bandwidth.rate: must be from "
+      "1k to 4294967295k bits, not \"5T\"" },
     { EGRESS("{egressIP: 192.0.2.1, appliedTo: {groups: [g]}}"),
       "Egress e: spec.appliedTo: there is no ClusterGroup g" },
     { TC("{appliedTo: {podSelector: {}}, direction: Out, action: Mirror, "
@@ -726,6 +763,7 @@ main(void)
     tcase_add_test(tc, k8s_policy_groups);
     tcase_add_test(tc, group_address_order);
     tcase_add_test(tc, named_ports);
+    tcase_add_test(tc, egress_bandwidth);
     tcase_add_test(tc, antrea_policy);
     tcase_add_test(tc, antrea_policy_tier_and_group);
     tcase_add_test(tc, services_and_source_ports);

@@ -368,6 +368,9 @@ run_and_compare(bool ports_changed, bool refuse)
     if (!error) {
         bool consistent = read_set(&set, &expected);
 
+        ck_assert_mem_eq(adp_engine_meters(engine), &set.meters,
+                         sizeof set.meters);
+
         expect_same_steps();
         error = read_desired(&got);
         ck_assert_msg(consistent == !error, "%s",

@@ -577,6 +577,22 @@ START_TEST(refuses_bad_egresses)
           "invalid", "Egress e", "egressNode" },
         { EG_AT("'egressIP':'9.9.9.9','bandwidth':1"),
           "invalid", "Egress e", "bandwidth" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':{'rateKbps':1}"),
+          "invalid", "Egress e", "bandwidth.burstKbits" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':{'burstKbits':12}"),
+          "invalid", "Egress e", "bandwidth.rateKbps" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':{'rateKbps':0,"
+                "'burstKbits':12}"),
+          "invalid", "Egress e", "bandwidth.rateKbps" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':{'rateKbps':4294967296,"
+                "'burstKbits':12}"),
+          "invalid", "Egress e", "bandwidth.rateKbps" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':{'rateKbps':1,"
+                "'burstKbits':11}"),
+          "invalid", "Egress e", "bandwidth.burstKbits" },
+        { EG_AT("'egressIP':'9.9.9.9','bandwidth':{'rateKbps':1,"
+                "'burstKbits':12,'x':1}"),
+          "invalid", "Egress e", "bandwidth.x" },
         { EG("e", "'appliedToGroups':['at','no'],'egressIP':'9.9.9.9'"),
           "missing", "Egress e", "appliedToGroups[1]" },
         /* That of a Pod, of the gateway, of both Nodes. */

@@ -350,6 +350,72 @@ START_TEST(test_pipeline_after_none)
 }
 END_TEST
 
+#define EGRESS(NAME, RATE, BURST) "{\"kind\":\"Egress\",\"name\":\"" NAME \
+    "\",\"appliedToGroups\":[],\"egressIP\":\"192.0.2." NAME "\"," \
+    "\"bandwidth\":{\"rateKbps\":" #RATE ",\"burstKbits\":" #BURST "}}"
+
+/* The same, in this order. */
+static void
+expect_log(const char *expected)
+{
+    char *log = svec_join(&bridge.log, "\n", "");
+
+    ck_assert_str_eq(log, expected);
+    free(log);
+    svec_clear(&bridge.log);
+}
+
+START_TEST(test_meters_come_before_flows_and_go_after)
+{
+    transact("[" EGRESS("7", 100, 200) "]", NULL);
+    expect_log("meter 7 100/200\nadd table=1,priority=7");
+
+    /* Another rate changes no flow, and what is the same is left alone. */
+    transact("[" EGRESS("7", 100, 300) "," EGRESS("8", 1, 12) "]", NULL);
+    expect_log("meter 7 100/300\nmeter 8 1/12\nadd table=1,priority=8");
+    transact("[" POD1 "]", NULL);
+    expect_log("add " FLOW1);
+    transact(NULL, "[" KEY("Egress", "7") "]");
+    expect_log("delete table=1,priority=7\ndelete meter 7");
+
+    /* They are lost with the flows. */
+    adp_state_sync(state, true);
+    ck_assert_str_eq(bridge.log.names[0], "meter 8 1/12");
+    svec_clear(&bridge.log);
+
+    use_pipeline(&other_pipeline, 0, true);
+    ck_assert_str_eq(svec_back(&bridge.log), "delete meter 8");
+}
+END_TEST
+
+START_TEST(test_refused_meters_and_flows_change_none)
+{
+    transact("[" EGRESS("7", 100, 200) "]", NULL);
+    svec_clear(&bridge.log);
+
+    bridge.refused_meter = 9;
+    expect_failure("[" EGRESS("7", 1, 12) "," EGRESS("8", 2, 12) ","
+                   EGRESS("9", 3, 12) "]", NULL, "internal",
+                   "bridge br-test refused meter 9: OFPMMFC_OUT_OF_METERS");
+    expect_log("meter 7 1/12\nmeter 8 2/12\nmeter 7 100/200\n"
+               "delete meter 8");
+    bridge.refused_meter = 0;
+
+    bridge.refusal = "table is full";
+    expect_failure("[" EGRESS("7", 1, 12) "," EGRESS("8", 2, 12) "]", NULL,
+                   "internal", "bridge br-test refused the flows: "
+                   "table is full");
+    expect_log("meter 7 1/12\nmeter 8 2/12\nmeter 7 100/200\n"
+               "delete meter 8");
+    bridge.refusal = NULL;
+
+    /* What the bridge has is in doubt then. */
+    transact("[" EGRESS("8", 2, 12) "]", NULL);
+    ck_assert_str_eq(bridge.log.names[0], "meter 7 100/200");
+    ck_assert_str_eq(bridge.log.names[1], "meter 8 2/12");
+}
+END_TEST
+
 START_TEST(test_many_records)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
@@ -431,6 +497,8 @@ suite(void)
     tcase_add_test(tc, test_another_pipeline_takes_the_bridge);
     tcase_add_test(tc, test_pipeline_that_cannot_is_refused);
     tcase_add_test(tc, test_pipeline_after_none);
+    tcase_add_test(tc, test_meters_come_before_flows_and_go_after);
+    tcase_add_test(tc, test_refused_meters_and_flows_change_none);
     tcase_add_test(tc, test_many_records);
     tcase_add_test(tc, test_equal_matches_take_few_steps);
     suite_add_tcase(s, tc);

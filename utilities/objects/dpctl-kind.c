@@ -436,10 +436,13 @@ static const struct dpctl_field applied_to[] = {
     F_SUB("namespaceSelector", OBJ, 0, selector), F("groups", STRS), F_END
 };
 
+static const struct dpctl_field bandwidth[] = {
+    F_REQ("rate", STR), F_REQ("burst", STR), F_END
+};
 static const struct dpctl_field egress_spec[] = {
     F_SUB("appliedTo", OBJ, DPCTL_REQUIRED, applied_to), F("egressIP", IP),
     F("externalIPPool", STR), F_NOT("egressIPs"), F_NOT("externalIPPools"),
-    F_NOT("bandwidth"), F_END
+    F_SUB("bandwidth", OBJ, 0, bandwidth), F_END
 };
 static const struct dpctl_field egress_status[] = {
     F("egressNode", STR), F_END

@@ -3,11 +3,13 @@
 #include <config.h>
 #include "dpctl-policy-check.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
+#include "dpctl-quantity.h"
 #include "dpctl-selector.h"
 #include "dpctl-tier.h"
 #include "packets.h"
@@ -411,6 +413,38 @@ check_applied_to(const struct json *spec)
     return prefixed("appliedTo", ".", check_selectors(applied_to));
 }
 
+/* An Egress's "rate" or "burst", in bits, of which the record has thousands. */
+static char *
+check_bits(const struct json *bandwidth, const char *name, double min)
+{
+    const char *text = dpctl_json_str(bandwidth, name);
+    double bits;
+
+    if (!dpctl_quantity(text, &bits)) {
+        return xasprintf("bandwidth.%s: must be a quantity, such as \"500M\", "
+                         "not \"%s\"", name, text);
+    }
+    return (bits < min || bits >= (UINT32_MAX + 1.0) * 1000
+            ? xasprintf("bandwidth.%s: must be from %.0fk to %"PRIu32"k bits, "
+                        "not \"%s\"", name, min / 1000, UINT32_MAX, text)
+            : NULL);
+}
+
+static char *
+check_egress_spec(const struct json *spec)
+{
+    const struct json *bandwidth = dpctl_json_member(spec, "bandwidth");
+    char *error = check_applied_to(spec);
+
+    if (!error && bandwidth) {
+        error = check_bits(bandwidth, "rate", 1000);
+    }
+    if (!error && bandwidth) {
+        error = check_bits(bandwidth, "burst", 12000);
+    }
+    return error;
+}
+
 /* A "targetPort" or "returnPort". */
 static char *
 check_tc_port(const struct json *spec, const char *name)
@@ -468,7 +502,7 @@ dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
     case DPCTL_GROUP:
         return prefixed("spec", ".", check_group_spec(spec, namespace_));
     case DPCTL_EGRESS:
-        return prefixed("spec", ".", check_applied_to(spec));
+        return prefixed("spec", ".", check_egress_spec(spec));
     case DPCTL_TRAFFIC_CONTROL:
         return prefixed("spec", ".", check_tc_spec(spec));
     default:

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-quantity.h"
 #include "util.h"
 
 const char *
@@ -82,14 +83,32 @@ put_traffic_control(const struct json *object, struct json *record)
 }
 
 static void
+put_kilobits(const struct json *bandwidth, const char *from,
+             struct json *record, const char *to)
+{
+    double bits = 0;
+
+    dpctl_quantity(dpctl_json_str(bandwidth, from), &bits); /* Was checked. */
+    json_object_put(record, to, json_integer_create(bits / 1000));
+}
+
+static void
 put_egress(const struct json *object, struct json *record)
 {
     const char *node = dpctl_json_str(object, "status.egressNode");
+    const struct json *bandwidth = dpctl_json_get(object, "spec.bandwidth");
 
     json_object_put_string(record, "egressIP",
                            dpctl_json_str(object, "spec.egressIP"));
     if (node && node[0]) {
         json_object_put_string(record, "egressNode", node);
+    }
+    if (bandwidth) {
+        struct json *limit = json_object_create();
+
+        put_kilobits(bandwidth, "rate", limit, "rateKbps");
+        put_kilobits(bandwidth, "burst", limit, "burstKbits");
+        json_object_put(record, "bandwidth", limit);
     }
 }
 

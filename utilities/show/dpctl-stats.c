@@ -458,21 +458,30 @@ static void
 format_egresses(const struct json *stats, struct ds *s)
 {
     static const char *const headings[] = {
-        "EGRESS-IP", "NODE", "SESSIONS", "PACKETS", "BYTES"
+        "EGRESS-IP", "NODE", "SESSIONS", "PACKETS", "BYTES", "KBPS", "PASSED",
+        "DROPPED"
+    };
+    static const char *const meter_counts[] = {
+        "rate_kbps", "passed_packets", "dropped_packets"
     };
     const struct json_array *egresses = dpctl_json_array(stats, "egresses");
     struct dpctl_table t;
 
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
-    t.numbers = 0x1c;
+    t.numbers = 0xfc;
     for (size_t i = 0; i < egresses->n; i++) {
         const struct json *egress = egresses->elems[i];
+        const struct json *meter = dpctl_json_member(egress, "bandwidth");
 
         dpctl_table_add(&t, text_cell(egress, "egress_ip"));
         dpctl_table_add(&t, text_cell(egress, "node"));
         dpctl_table_add(&t, count_cell(egress, "sessions"));
         dpctl_table_add(&t, count_cell(egress, "packets"));
         dpctl_table_add(&t, count_cell(egress, "bytes"));
+        for (size_t j = 0; j < ARRAY_SIZE(meter_counts); j++) {
+            dpctl_table_add(&t, (meter ? count_cell(meter, meter_counts[j])
+                                 : xstrdup("-")));
+        }
     }
     put_table(s, &t);
 }

@@ -6,6 +6,7 @@
 #include "pipeline-v115.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "packets.h"
 #include "pipeline-applied.h"
@@ -64,9 +65,27 @@ generate_pod_traffic_control(struct adp_generator *g,
 
 /* Egress. */
 
-#define MARK_EGRESS                                                     \
-    "{SNATIPMarkField=0x%"PRIx32"},{ToGatewayRegMark},"                 \
-    "goto_table:L2ForwardingCalc"
+/* What is to leave from here, of 'whom'.  With a meter all packets of a
+ * connection meet it, not the first one alone. */
+static void
+generate_local_egress(struct adp_generator *g, const struct adp_applied *a,
+                      const char *whom)
+{
+    char *meter = a->limited ? xasprintf("meter:%"PRIu32",", a->mark) : NULL;
+
+    adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
+                 "ct_state=+new+trk,ip,%s "
+                 "actions=%s{SNATIPMarkField=0x%"PRIx32"},{ToGatewayRegMark},"
+                 "goto_table:L2ForwardingCalc",
+                 whom, meter ? meter : "", a->mark);
+    if (meter) {
+        adp_gen_flow(g, EGRESS(a->id, EgressMark), 195,
+                     "ct_state=-new+trk,ip,%s "
+                     "actions=%s{ToGatewayRegMark},"
+                     "goto_table:L2ForwardingCalc", whom, meter);
+    }
+    free(meter);
+}
 
 /* Other Nodes send what is to leave with an address of this one to it. */
 static void
@@ -74,10 +93,10 @@ generate_egress(struct adp_generator *g, const struct adp_applied *a,
                 const struct adp_egress *egress)
 {
     if (a->mark) {
-        adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                     "ct_state=+new+trk,ip,tun_dst=%s "
-                     "actions="MARK_EGRESS, adp_ip_text(&egress->ip).s,
-                     a->mark);
+        char *whom = xasprintf("tun_dst=%s", adp_ip_text(&egress->ip).s);
+
+        generate_local_egress(g, a, whom);
+        free(whom);
     }
 }
 
@@ -94,9 +113,10 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
         return;
     }
     if (a->mark) {
-        adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                     "ct_state=+new+trk,ip,in_port=%"PRIu32" "
-                     "actions="MARK_EGRESS, port, a->mark);
+        char *whom = xasprintf("in_port=%"PRIu32, port);
+
+        generate_local_egress(g, a, whom);
+        free(whom);
     } else {
         adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
                      "ip,in_port=%"PRIu32" "

@@ -81,7 +81,7 @@ adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                 : ADP_METRIC_NONE);
     case ADP_V115_EgressMark:
         return (category != ADP_V115_COOKIE_EGRESS ? ADP_METRIC_NONE
-                : MINIFLOW_GET_U8(&match->mask->masks, ct_state) & CS_NEW
+                : MINIFLOW_GET_U8(match->flow, ct_state) & CS_NEW
                 ? ADP_METRIC_APPLIED_FIRST : ADP_METRIC_APPLIED);
     case ADP_V115_TrafficControl:
         return (category == ADP_V115_COOKIE_POD ? ADP_METRIC_APPLIED
