@@ -245,11 +245,16 @@ adp_cached_verdict_for_decided(
 
 /* Validity. */
 
+/* When something last changed that may matter to 'hit', which was right in
+ * generation 'since'; if nothing has since then, anything up to 'since'. */
 static uint64_t
-hit_changed(const struct adp_hit *hit, const struct adp_program *program)
+hit_changed(const struct adp_hit *hit, const struct adp_program *program,
+            uint64_t since)
 {
     switch (hit->kind) {
     case ADP_HIT_RULE:
+        return adp_program_changed_for(program, hit->priority, hit->rule,
+                                       since);
     case ADP_HIT_MISS:
         return adp_program_changed(program, hit->table_id, hit->priority);
     case ADP_HIT_BUCKET:
@@ -267,11 +272,12 @@ is_learn_hit(const struct adp_hit *hit, const struct adp_program *program)
             && bitmap_is_set(program->learn_tables, hit->table_id));
 }
 
-/* The newest generation in which something changed that may matter to hits of 'v',
- * without those in tables that learn()s fill if 'but_learned'. */
+/* The newest generation after 'since' in which something changed that may matter to
+ * hits of 'v', without those in tables that learn()s fill if 'but_learned'.  If
+ * there is none, anything up to 'since'. */
 static uint64_t
 newest_change(struct adp_cached_verdict *v, const struct adp_program *program,
-              bool but_learned)
+              uint64_t since, bool but_learned)
 {
     uint64_t newest = 0;
     bool all_hold = true;
@@ -288,7 +294,7 @@ newest_change(struct adp_cached_verdict *v, const struct adp_program *program,
         if (but_learned && is_learn_hit(hit, program)) {
             continue;
         }
-        changed = hit_changed(hit, program);
+        changed = hit_changed(hit, program, at ? v->lookups_hold : since);
         if (at && (changed <= v->lookups_hold
                    || adp_metadata_lookup_holds(at, hit, program))) {
             continue;
@@ -318,6 +324,15 @@ ports_changed(const struct adp_cached_verdict *v,
     return v->content.to_ip_port;
 }
 
+/* A generation of which the low bits are kept: one that is less than four billion
+ * before the present one. */
+static uint64_t
+in_full(const struct adp_program *program, uint32_t generation)
+{
+    return (program->generation
+            - (uint32_t) (program->generation - generation));
+}
+
 void
 adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
                               const struct adp_program *program,
@@ -326,11 +341,15 @@ adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
     struct adp_stored *up = &v->up;
 
     if (up->generation != (uint32_t) program->generation) {
+        uint64_t since = in_full(program, up->generation);
+
         for (size_t i = 0; i < v->content.n_hits; i++) {
             up->on_learn |= is_learn_hit(&v->hits[i], program);
         }
-        adp_stored_set_changed(up, program->generation,
-                               newest_change(v, program, false));
+        adp_stored_set_changed(
+            up, program->generation,
+            MAX(in_full(program, up->changed),
+                newest_change(v, program, since, false)));
     }
     if (up->ports_serial != (uint32_t) ports->serial) {
         up->overtaken |= ports_changed(v, ports);
@@ -367,6 +386,7 @@ adp_cached_verdict_renew(const struct adp_store *store,
 {
     struct adp_stored *up = adp_store_get(store, token);
     struct adp_cached_verdict *v = up ? adp_cached_verdict_cast(up) : NULL;
+    uint64_t since = in_full(program, token->generation);
     size_t n_learn_hits = 0;
 
     if (!v || owner_of(v) != b || up->overtaken
@@ -386,9 +406,7 @@ adp_cached_verdict_renew(const struct adp_store *store,
     if (n_learn_hits != at->n) {
         return NULL;
     }
-    /* Both less than two billion generations ago. */
-    if (program->generation - newest_change(v, program, true)
-        < (uint32_t) (program->generation - token->generation)) {
+    if (newest_change(v, program, since, true) > since) {
         return NULL;
     }
     token->generation = program->generation;

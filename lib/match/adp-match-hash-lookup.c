@@ -669,6 +669,8 @@ lookup(const struct adp_match *match, struct flow *flow,
             if (rule) {
                 return rule;
             }
+            /* With 'plain' out of sight any rule would have been seen. */
+            floor = ADP_PRIORITY_NONE;
         }
     }
     scratch->priority = floor;

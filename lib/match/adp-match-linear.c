@@ -269,10 +269,11 @@ note_clauses(const struct linear_entry *entry, unsigned int n_matched,
     }
 }
 
-/* Looks up with the conj_id of the conjunctions of 'entry' that are met. */
+/* Looks up with the conj_id of the conjunctions of 'entry' that are met.  Sets
+ * '*led_nowhere' if there is one, but no rule for it. */
 static struct adp_rule *
 lookup_met(const struct linear *linear, const struct linear_entry *entry,
-           const uint64_t *clauses, struct flow *flow)
+           const uint64_t *clauses, struct flow *flow, bool *led_nowhere)
 {
     uint32_t saved_conj_id = flow->conj_id;
     struct adp_rule *rule = NULL;
@@ -281,6 +282,7 @@ lookup_met(const struct linear *linear, const struct linear_entry *entry,
         if (clauses[entry->conjs[i]] == UINT64_MAX) {
             flow->conj_id = entry->rule->conjs[i].id;
             rule = lookup_by_conj_id(linear, flow);
+            *led_nowhere |= !rule;
         }
     }
     flow->conj_id = saved_conj_id;
@@ -290,7 +292,8 @@ lookup_met(const struct linear *linear, const struct linear_entry *entry,
 /* Looks for a conjunction of 'level' that is met and leads to a rule. */
 static struct adp_rule *
 lookup_conjs(const struct linear *linear, const struct level *level,
-             struct flow *flow, struct adp_match_scratch *scratch)
+             struct flow *flow, struct adp_match_scratch *scratch,
+             bool *led_nowhere)
 {
     size_t n_soft = level->n_entries - level->n_plain;
     uint64_t *clauses = adp_match_scratch_get(scratch,
@@ -313,7 +316,8 @@ lookup_conjs(const struct linear *linear, const struct level *level,
         note_clauses(&level->entries[matched[i]], n_matched, clauses);
     }
     for (size_t i = 0; !rule && i < n_matched; i++) {
-        rule = lookup_met(linear, &level->entries[matched[i]], clauses, flow);
+        rule = lookup_met(linear, &level->entries[matched[i]], clauses, flow,
+                          led_nowhere);
     }
     if (rule) {
         scratch->priority = MIN(rule->priority,
@@ -328,18 +332,21 @@ linear_lookup(const struct adp_match *match, struct flow *flow,
 {
     const struct linear *linear = linear_cast(match);
     const struct level *level = linear->levels;
+    bool led_nowhere = false;
 
     for (; level < &linear->levels[linear->n_levels]; level++) {
         for (size_t i = 0; i < level->n_plain; i++) {
             struct adp_rule *rule = level->entries[i].rule;
 
             if (minimatch_matches_flow(&rule->match, flow)) {
-                scratch->priority = rule->priority;
+                scratch->priority = (led_nowhere ? ADP_PRIORITY_NONE
+                                     : rule->priority);
                 return rule;
             }
         }
         if (level->n_entries > level->n_plain) {
-            struct adp_rule *rule = lookup_conjs(linear, level, flow, scratch);
+            struct adp_rule *rule = lookup_conjs(linear, level, flow, scratch,
+                                                 &led_nowhere);
 
             if (rule) {
                 return rule;

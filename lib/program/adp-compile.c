@@ -121,26 +121,6 @@ changes_meaning(const struct adp_match_change *change)
             || !adp_rule_same_actions(change->old, change->new));
 }
 
-/* Finds the priority of the topmost change in meaning. */
-static bool
-find_top_change(const struct table_changes *tc, int *priority)
-{
-    bool found = false;
-
-    *priority = INT_MIN;
-    for (size_t i = 0; i < tc->n; i++) {
-        const struct adp_match_change *change = &tc->changes[i];
-        const struct adp_rule *rule = change->old ? change->old : change->new;
-
-        if ((!found || rule->priority > *priority)
-            && changes_meaning(change)) {
-            *priority = rule->priority;
-            found = true;
-        }
-    }
-    return found;
-}
-
 static struct table_changes *
 sort_delta(const struct adp_delta *delta)
 {
@@ -316,15 +296,59 @@ account_rules(struct adp_program *program, struct adp_cow *cow,
     }
 }
 
-static void
-log_change(struct adp_program *program, struct adp_cow *cow,
-           uint8_t table_id, int priority)
+static struct adp_table_log *
+own_log(struct adp_program *program, struct adp_cow *cow, uint8_t table_id)
 {
-    struct adp_change_log *log = program->logs[table_id];
+    struct adp_table_log *log = program->logs[table_id];
 
     log = log ? adp_cow_own(cow, log) : adp_cow_alloc(cow, sizeof *log);
-    adp_change_log_add(log, priority, program->generation);
     program->logs[table_id] = log;
+    return log;
+}
+
+/* Logs those of the changes that have a meaning. */
+static void
+log_changes(struct adp_program *program, struct adp_cow *cow,
+            uint8_t table_id, const struct table_changes *tc)
+{
+    uint64_t generation = program->generation;
+    struct adp_table_log *log = NULL;
+    int top = INT_MIN;
+
+    for (size_t i = 0; i < tc->n; i++) {
+        const struct adp_match_change *change = &tc->changes[i];
+        const struct adp_rule *rule = change->old ? change->old : change->new;
+
+        if (!changes_meaning(change)) {
+            continue;
+        }
+        if (!log) {
+            log = own_log(program, cow, table_id);
+        }
+        if (tc->n <= ADP_RECENT_MAX) {
+            adp_recent_add(&log->recent, cow, rule->priority, &rule->match,
+                           generation);
+        }
+        top = MAX(top, rule->priority);
+    }
+    if (log) {
+        adp_change_log_add(&log->changes, top, generation);
+        if (tc->n > ADP_RECENT_MAX) {
+            adp_recent_forget(&log->recent, cow, generation);
+        }
+    }
+}
+
+/* Logs a change of what happens to any packet of the table whose answer was below
+ * 'priority'. */
+static void
+log_change_for_all(struct adp_program *program, struct adp_cow *cow,
+                   uint8_t table_id, int priority)
+{
+    struct adp_table_log *log = own_log(program, cow, table_id);
+
+    adp_change_log_add(&log->changes, priority, program->generation);
+    adp_recent_forget(&log->recent, cow, program->generation);
 }
 
 static void
@@ -336,7 +360,6 @@ compile_table(struct adp_program *program, struct adp_cow *cow,
                                                tc->changes, tc->n);
     size_t n_rules = ((old ? old->n_rules : 0)
                       + tc->added.n - tc->removed.n);
-    int priority;
 
     program->tables[table_id] = NULL;
     if (match) {
@@ -350,9 +373,7 @@ compile_table(struct adp_program *program, struct adp_cow *cow,
     adp_cow_discard(cow, old);
 
     account_rules(program, cow, tc);
-    if (find_top_change(tc, &priority)) {
-        log_change(program, cow, table_id, priority);
-    }
+    log_changes(program, cow, table_id, tc);
 }
 
 static void
@@ -363,7 +384,7 @@ compile_misses(struct adp_program *program, struct adp_cow *cow,
         if (delta->misses[i] >= 0
             && delta->misses[i] != program->misses[i]) {
             program->misses[i] = delta->misses[i];
-            log_change(program, cow, i, ADP_PRIORITY_NONE);
+            log_change_for_all(program, cow, i, ADP_PRIORITY_NONE);
         }
     }
 }
@@ -378,7 +399,7 @@ compile_answers(struct adp_program *program, struct adp_cow *cow,
         program->answers = delta->answers;
         for (size_t i = 0; i < ADP_N_TABLES; i++) {
             if (program->tables[i]) {
-                log_change(program, cow, i, INT_MAX);
+                log_change_for_all(program, cow, i, INT_MAX);
             }
         }
     }

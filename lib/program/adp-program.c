@@ -53,7 +53,10 @@ free_parts(struct adp_program *program)
             adp_match_destroy(table->match);
             adp_cow_free(table);
         }
-        adp_cow_free(program->logs[i]);
+        if (program->logs[i]) {
+            adp_recent_clear(&program->logs[i]->recent, NULL);
+            adp_cow_free(program->logs[i]);
+        }
     }
     adp_group_map_destroy(program->groups);
     adp_cow_free(program->counts);
@@ -109,10 +112,22 @@ uint64_t
 adp_program_changed(const struct adp_program *program, uint8_t table_id,
                     int priority)
 {
-    const struct adp_change_log *log = (table_id < ADP_N_TABLES
-                                        ? program->logs[table_id] : NULL);
+    const struct adp_table_log *log = (table_id < ADP_N_TABLES
+                                       ? program->logs[table_id] : NULL);
 
-    return log ? adp_change_log_latest(log, priority) : 0;
+    return log ? adp_change_log_latest(&log->changes, priority) : 0;
+}
+
+uint64_t
+adp_program_changed_for(const struct adp_program *program, int priority,
+                        const struct adp_rule *rule, uint64_t since)
+{
+    uint64_t changed = adp_program_changed(program, rule->table_id, priority);
+
+    return (changed > since
+            && adp_recent_touches(&program->logs[rule->table_id]->recent,
+                                  priority, &rule->match, since)
+            ? changed : 0);
 }
 
 uint32_t

@@ -27,6 +27,7 @@
 #include "adp-cow.h"
 #include "adp-metadata.h"
 #include "adp-reads.h"
+#include "adp-recent.h"
 #include "adp-rules.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/hmap.h"
@@ -45,6 +46,12 @@ struct adp_table {
     uint32_t n_beyond;
 };
 
+/* What happened to a table. */
+struct adp_table_log {
+    struct adp_change_log changes;
+    struct adp_recent recent;
+};
+
 struct adp_program {
     struct ovs_refcount ref_cnt;
     uint64_t generation;        /* 1, 2, 3, ... */
@@ -56,7 +63,7 @@ struct adp_program {
     uint32_t reads;             /* ADP_READS_* of all rules and groups. */
     unsigned long learn_tables[ADP_TABLE_SET_LONGS]; /* That learn()s fill. */
 
-    struct adp_change_log *logs[ADP_N_TABLES]; /* NULL if never changed. */
+    struct adp_table_log *logs[ADP_N_TABLES]; /* NULL if never changed. */
     struct adp_program_counts *counts;
 
     /* Freed, together with 'garbage', when neither readers nor the program
@@ -104,6 +111,11 @@ size_t adp_program_size(const struct adp_program *);
  * scratch: that of the rule is not always low enough. */
 uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
                              int priority);
+/* The same for packets that got 'rule' at 'priority' and had the right answer in
+ * generation 'since': 0 if, as far as is known, nothing has changed after it that
+ * such packets may match. */
+uint64_t adp_program_changed_for(const struct adp_program *, int priority,
+                                 const struct adp_rule *rule, uint64_t since);
 /* If the table has many rules, and what it answers depends on nothing but metadata
  * of packets (adp-metadata.h): the words of them, at least one.  0 otherwise. */
 uint32_t adp_program_metadata(const struct adp_program *, uint8_t table_id);

@@ -57,6 +57,7 @@ UNIT_TESTS = \
 	tests/unit/test-priority \
 	tests/unit/test-program \
 	tests/unit/test-push-stats \
+	tests/unit/test-recent \
 	tests/unit/test-refusal \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
@@ -377,6 +378,9 @@ tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=time_msec
+
+tests_unit_test_recent_SOURCES = tests/unit/test-recent.c
+tests_unit_test_recent_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_refusal_SOURCES = \
 	tests/unit/talk.c \

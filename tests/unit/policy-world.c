@@ -564,10 +564,12 @@ collect_met(struct adp_rule *const *rules, size_t i, size_t end,
 }
 
 /* May 'answer' be the one, for the sake of a conjunction among rules[] from
- * 'i' up to 'end'?  Sets '*decided' if there must be one. */
+ * 'i' up to 'end'?  Sets '*decided' if there must be one, and '*led_nowhere' if
+ * one is met that gives none. */
 static bool
 check_conjs(struct adp_rule *const *rules, size_t n, size_t i, size_t end,
-            struct flow *flow, const struct adp_rule *answer, bool *decided)
+            struct flow *flow, const struct adp_rule *answer, bool *decided,
+            bool *led_nowhere)
 {
     struct met *met;
     size_t n_met;
@@ -586,6 +588,7 @@ check_conjs(struct adp_rule *const *rules, size_t n, size_t i, size_t end,
             flow->conj_id = m->id;
             best = best_by_id(rules, n, flow);
             *decided |= best != INT_MIN;
+            *led_nowhere |= best == INT_MIN;
             ok = (best != INT_MIN && answer && answer->priority == best
                   && !answer->n_conjs
                   && minimatch_matches_flow(&answer->match, flow)
@@ -601,6 +604,8 @@ void
 check_answer(struct adp_rule *const *rules, size_t n, struct flow *flow,
              const struct adp_rule *answer, int priority, const char *who)
 {
+    bool led_nowhere = false;
+
     for (size_t i = 0, end; i < n; i = end) {
         int level = rules[i]->priority;
         bool plain = false, decided;
@@ -616,11 +621,12 @@ check_answer(struct adp_rule *const *rules, size_t n, struct flow *flow,
                           && !answer->n_conjs
                           && minimatch_matches_flow(&answer->match, flow),
                           "%s: not a rule of priority %d", who, level);
-            ck_assert_msg(priority == level, "%s: priority %d, not %d", who,
-                          priority, level);
+            ck_assert_msg(priority == (led_nowhere ? ADP_PRIORITY_NONE : level),
+                          "%s: priority %d, not %d", who, priority, level);
             return;
         }
-        if (check_conjs(rules, n, i, end, flow, answer, &decided)) {
+        if (check_conjs(rules, n, i, end, flow, answer, &decided,
+                        &led_nowhere)) {
             ck_assert_msg(priority == MIN(level, answer->priority),
                           "%s: priority %d", who, priority);
             return;

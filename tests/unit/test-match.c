@@ -423,6 +423,21 @@ START_TEST(test_hidden_rule)
 }
 END_TEST
 
+START_TEST(test_led_nowhere)
+{
+    /* Only because nothing else can be seen there the hidden rule is the answer
+     * after all: any rule of a low priority would be another one. */
+    ADD_CONJ(300, 1, -1, CONJ(5, 1, 2));
+    ADD_CONJ(300, -1, 80, CONJ(5, 2, 2));
+    add(50, 1, -1, 0, NULL, 0);
+    table_compile(&t);
+    ck_assert_int_eq(hit(1, 80), 50);
+    ck_assert_int_eq(t.scratch.priority, ADP_PRIORITY_NONE);
+    ck_assert_int_eq(hit(1, 81), 50);
+    ck_assert_int_eq(t.scratch.priority, 50);
+}
+END_TEST
+
 /* The matcher that suits, and that it takes more room with more rules. */
 static void
 check_match(const char *name, size_t *size)
@@ -470,6 +485,7 @@ main(void)
     tcase_add_test(tc, test_clauses_of_one_rule);
     tcase_add_test(tc, test_missing_conj_id_rule);
     tcase_add_test(tc, test_hidden_rule);
+    tcase_add_test(tc, test_led_nowhere);
     tcase_add_test(tc, test_size_and_name);
     suite_add_tcase(s, tc_random);
     tcase_add_test(tc_random, test_random);
