@@ -88,7 +88,8 @@ parse_ipv6(struct refused *r)
     size_t len = sizeof *ip6 + ntohs(ip6->ip6_plen);
     if (len > r->l3_len || IN6_IS_ADDR_UNSPECIFIED(&src)
         || IN6_IS_ADDR_LOOPBACK(&src) || ipv6_addr_is_multicast(&src)
-        || IN6_IS_ADDR_UNSPECIFIED(&dst) || ipv6_addr_is_multicast(&dst)) {
+        || IN6_IS_ADDR_UNSPECIFIED(&dst) || IN6_IS_ADDR_LOOPBACK(&dst)
+        || ipv6_addr_is_multicast(&dst)) {
         return false;
     }
     r->l3_len = len;

@@ -27,7 +27,8 @@ def ask_http(host, port, timeout, source):
 
 
 def ask_udp(host, port, timeout, source):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
         sock.settimeout(timeout)
         sock.bind(("", source))
         sock.connect((host, port))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server for a Pod: answers who it is and whom it sees.
 
-    pod-server.py --name NAME PORT... [udp:PORT...]
+    pod-server.py --name NAME [--bind ADDRESS] PORT... [udp:PORT...]
 
 Every HTTP request is answered by one line "NAME CLIENT-IP CLIENT-PORT", every
 datagram likewise.  Connections stay open (HTTP/1.1) until the client closes.
@@ -47,24 +47,30 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         pass            # a client that went away is no news
 
 
-def serve_http(name, port):
+def family_of(address):
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def serve_http(name, address, port):
     Handler.name = name
     Server.name = name
-    server = Server(("0.0.0.0", port), Handler)
+    Server.address_family = family_of(address)
+    server = Server((address, port), Handler)
     server.serve_forever()
 
 
-def serve_udp(name, port):
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.bind(("0.0.0.0", port))
+def serve_udp(name, address, port):
+    sock = socket.socket(family_of(address), socket.SOCK_DGRAM)
+    sock.bind((address, port))
     while True:
         _, client = sock.recvfrom(2048)
-        sock.sendto(("%s %s %d\n" % (name, *client)).encode(), client)
+        sock.sendto(("%s %s %d\n" % (name, *client[:2])).encode(), client)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--name", required=True)
+    parser.add_argument("--bind", default="0.0.0.0")
     parser.add_argument("ports", nargs="+")
     args = parser.parse_args()
     threads = []
@@ -74,7 +80,8 @@ def main():
         else:
             target, number = serve_http, int(port)
         threads.append(threading.Thread(target=target,
-                                        args=(args.name, number)))
+                                        args=(args.name, args.bind,
+                                              number)))
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -315,7 +315,7 @@ END_TEST
 
 START_TEST(not_from_host_to_host6)
 {
-    static const char *const odd[] = { "::", "ff02::1" };
+    static const char *const odd[] = { "::", "::1", "ff02::1" };
 
     use_ipv6();
     ck_assert(ipv6_parse(odd[_i / 2], _i & 1 ? &tuple.src : &tuple.dst));
@@ -492,7 +492,7 @@ main(void)
     tcase_add_test(tc, vlan);
     tcase_add_loop_test(tc, reset, 0, 2);
     tcase_add_loop_test(tc, not_from_host_to_host, 0, 10);
-    tcase_add_loop_test(tc, not_from_host_to_host6, 0, 4);
+    tcase_add_loop_test(tc, not_from_host_to_host6, 0, 6);
     tcase_add_loop_test(tc, on_the_link, 0, 3);
     tcase_add_test(tc, fragment);
     tcase_add_loop_test(tc, cut_short, 0, 9);
