@@ -67,6 +67,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-turns.c \
 	antrea-dp/provider/adp-turns.h \
+	antrea-dp/show/adp-show-l7.c \
 	antrea-dp/show/adp-show-meaning.c \
 	antrea-dp/show/adp-show-meaning.h \
 	antrea-dp/show/adp-show-names.c \

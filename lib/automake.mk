@@ -89,6 +89,7 @@ lib_libadp_la_SOURCES = \
 	lib/model/model-ip.c \
 	lib/model/model-ip.h \
 	lib/model/model-parse-applied.c \
+	lib/model/model-parse-l7.c \
 	lib/model/model-parse-policy.c \
 	lib/model/model-parse.c \
 	lib/model/model-parse.h \
@@ -133,6 +134,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-gen.h \
 	lib/pipeline/pipeline-guide.c \
 	lib/pipeline/pipeline-guide.h \
+	lib/pipeline/pipeline-l7.c \
+	lib/pipeline/pipeline-l7.h \
 	lib/pipeline/pipeline-metrics.c \
 	lib/pipeline/pipeline-metrics.h \
 	lib/pipeline/pipeline-parts.h \
@@ -150,6 +153,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-vips.c \
 	lib/pipeline/pipeline-vips.h \
 	lib/pipeline/v115/pipeline-v115-guide.c \
+	lib/pipeline/v115/pipeline-v115-l7.c \
 	lib/pipeline/v115/pipeline-v115-metrics.c \
 	lib/pipeline/v115/pipeline-v115-policy.c \
 	lib/pipeline/v115/pipeline-v115-service.c \

@@ -17,6 +17,7 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-get.c \
+	utilities/dpctl-l7.c \
 	utilities/show/dpctl-explain.c \
 	utilities/show/dpctl-explain.h \
 	utilities/show/dpctl-html-draw.c \

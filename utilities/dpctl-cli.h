@@ -70,6 +70,10 @@ void dpctl_cmd_explain(const struct dpctl_command *);
 void dpctl_cmd_program(const struct dpctl_command *);
 void dpctl_cmd_version(const struct dpctl_command *);
 
+/* get l7rules. */
+bool dpctl_is_l7_rules(const char *word);
+void dpctl_get_l7_rules(const struct dpctl_options *);
+
 /* Prints "antrea-dpctl: ..." and ends the program. */
 OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);

@@ -535,6 +535,10 @@ dpctl_cmd_get(const struct dpctl_command *c)
 {
     struct query q;
 
+    if (c->argc == 1 && dpctl_is_l7_rules(c->argv[0])) {
+        dpctl_get_l7_rules(c->options);
+        return;
+    }
     query_init(&q, c->options, c->argc > 0 ? c->argv[0] : NULL,
                c->argc > 1 ? c->argv[1] : NULL);
     struct json *found = query_run(&q);

@@ -551,6 +551,20 @@ method_stats(struct adp_control_call *call)
 }
 
 static struct json *
+method_l7_rules(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    struct json *result = generation_result(adp_bridge_state(bridge));
+    adp_show_l7_rules(bridge, result);
+    return result;
+}
+
+static struct json *
 method_trace(struct adp_control_call *call)
 {
     struct adp_bridge *bridge = call_bridge(call, false);
@@ -701,6 +715,7 @@ static const struct method {
       method_get, true, false },
     { "watch", { "bridge" }, method_watch, false, false },
     { "stats", { "bridge", "brief" }, method_stats, false, false },
+    { "l7_rules", { "bridge" }, method_l7_rules, true, false },
     { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false, false },
     { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },

@@ -42,6 +42,15 @@ adp_show_applied(const struct adp_bridge *b, uint32_t id)
     return state ? adp_state_describe_applied(state, id) : NULL;
 }
 
+/* The L7 rule of a VLAN. */
+static char *
+describe_l7_rule(const struct adp_bridge *b, uint32_t vlan)
+{
+    const struct adp_state *state = adp_bridge_state(b);
+
+    return state ? adp_state_describe_vlan(state, vlan) : NULL;
+}
+
 void
 adp_show_put_text(struct json *o, const char *name, char *text)
 {
@@ -89,6 +98,7 @@ put_value(struct adp_bridge *b, enum adp_guide_kind kind, uint64_t value,
         adp_show_put_text(o, "object",
                  (kind == ADP_GUIDE_RULE ? adp_show_rule(b, value)
                   : kind == ADP_GUIDE_GROUP ? adp_show_group(b, value)
+                  : kind == ADP_GUIDE_L7_RULE ? describe_l7_rule(b, value)
                   : NULL));
         json_object_put_format(o, "value", "%"PRIu64, value);
     }

@@ -369,6 +369,7 @@ put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
     json_object_put(o, "services", adp_metrics_services(m, endpoints));
     json_object_put(o, "egresses", adp_metrics_egresses(m));
     json_object_put(o, "traffic_controls", adp_metrics_traffic_controls(m));
+    json_object_put(o, "l7", adp_metrics_l7(m));
     adp_metrics_destroy(m);
 }
 

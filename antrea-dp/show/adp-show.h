@@ -15,6 +15,9 @@ struct json;
 /* Counters, for the "stats" method; 'endpoints': also those of each endpoint
  * of each Service. */
 struct json *adp_show_stats(struct adp_bridge *, bool endpoints);
+/* Puts the L7 rules in force and the ports of their engine into an object, for
+ * the "l7_rules" method.  The bridge has a built-in pipeline. */
+void adp_show_l7_rules(const struct adp_bridge *, struct json *);
 /* The compiled program in words (program-show). */
 void adp_show_program(struct adp_bridge *, struct ds *);
 /* Walks 'packet' (hex) or 'flow' (ovs-ofctl syntax; exactly one is given) that

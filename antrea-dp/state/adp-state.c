@@ -16,10 +16,12 @@
 #include "model-index.h"
 #include "model-patch.h"
 #include "model-pause.h"
+#include "model-records.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-desired.h"
 #include "pipeline-engine.h"
+#include "pipeline-l7.h"
 #include "pipeline-metrics.h"
 #include "pipeline.h"
 #include "util.h"
@@ -85,6 +87,8 @@ struct adp_state {
     struct next_state next;
     struct adp_job *job;        /* NULL: none. */
     struct adp_commit *commit;  /* While committing. */
+    bool lacks_l7_port;         /* L7 rules let nothing pass, which is said in
+                                 * the log. */
     bool lost_flows;            /* To be installed by 'commit' or, if there is
                                  * one already, once more at its end. */
     uint64_t tried_ports_seq;   /* What the transaction under way, or the last */
@@ -176,6 +180,18 @@ const struct adp_meters *
 adp_state_meters(const struct adp_state *state)
 {
     return &state->meters;
+}
+
+char *
+adp_state_describe_vlan(const struct adp_state *state, uint32_t vlan)
+{
+    return adp_pipeline_describe_vlan(adp_engine_ids(state->engine), vlan);
+}
+
+struct json *
+adp_state_l7_rules(const struct adp_state *state)
+{
+    return adp_l7_rules(adp_engine_ids(state->engine));
 }
 
 struct adp_metrics *
@@ -415,6 +431,32 @@ take_next(struct adp_state *state)
     }
 }
 
+/* Logs when L7 rules begin to let nothing pass for want of a port, and when that
+ * is over. */
+static void
+note_l7_ports(struct adp_state *state)
+{
+    const struct adp_node_config *node = adp_model_node_config(state->model);
+    const struct adp_bridge *b = state->bridge;
+    const char *lacking = NULL;
+    ofp_port_t port;
+
+    if (node && adp_l7_n_rules(adp_engine_ids(state->engine))) {
+        lacking = (!adp_bridge_port_number(b, node->l7_target_port, &port)
+                   ? node->l7_target_port
+                   : !adp_bridge_port_number(b, node->l7_return_port, &port)
+                   ? node->l7_return_port : NULL);
+    }
+    if (lacking && !state->lacks_l7_port) {
+        VLOG_WARN("bridge %s has L7 rules, but no port \"%s\": what they "
+                  "allow is dropped", adp_bridge_name(b), lacking);
+    } else if (!lacking && state->lacks_l7_port) {
+        VLOG_INFO("no L7 rule of bridge %s lacks a port any more",
+                  adp_bridge_name(b));
+    }
+    state->lacks_l7_port = lacking != NULL;
+}
+
 /* Ends what is under way.  Returns its error if there is one that no call is
  * told of. */
 static struct adp_error *
@@ -425,6 +467,7 @@ conclude(struct adp_state *state)
 
     state->next.error = NULL;
     state->phase = PHASE_IDLE;
+    note_l7_ports(state);
     state->lost_flows |= error && state->next.brings_back;
     adp_model_destroy(state->before);
     state->before = NULL;

@@ -68,6 +68,9 @@ char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);
 char *adp_state_describe_applied(const struct adp_state *, uint32_t id);
 /* The meters in force. */
 const struct adp_meters *adp_state_meters(const struct adp_state *);
+char *adp_state_describe_vlan(const struct adp_state *, uint32_t vlan);
+/* The L7 rules in force (pipeline-l7.h). */
+struct json *adp_state_l7_rules(const struct adp_state *);
 /* For counters by policy rule and Service (pipeline-metrics.h); to be
  * destroyed before the state changes. */
 struct adp_metrics *adp_state_metrics(const struct adp_state *);

@@ -207,6 +207,11 @@ check_node_config(struct check *c, const struct adp_record *record)
         claim(c, record, xstrdup("tunnel.port"),
               xasprintf("port \"%s\"", node->tunnel_port));
     }
+    /* These may come later: until then L7 rules let nothing pass. */
+    claim(c, record, xstrdup("l7.targetPort"),
+          xasprintf("port \"%s\"", node->l7_target_port));
+    claim(c, record, xstrdup("l7.returnPort"),
+          xasprintf("port \"%s\"", node->l7_return_port));
 }
 
 static void

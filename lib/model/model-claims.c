@@ -158,6 +158,8 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
         if (node->tunnel_port) {
             claim_name(&c, THING_PORT, node->tunnel_port);
         }
+        claim_name(&c, THING_PORT, node->l7_target_port);
+        claim_name(&c, THING_PORT, node->l7_return_port);
         claim_number(&c, THING_MAC, eth_addr_to_uint64(node->gateway_mac));
         claim_ip(&c, THING_IP, &node->gateway_ip, 0);
         claim_ip(&c, THING_TRANSPORT_IP, &node->transport_ip, 0);

@@ -234,6 +234,7 @@ parse_rule(struct adp_reader *r, const struct json *json,
     parse_peer(&o, "to", !rule->ingress, policy->type, rule->ingress,
                &rule->peer);
     parse_rule_services(&o, rule);
+    adp_parse_l7_protocols(&o, policy, rule);
     adp_object_close(&o);
 
     if (!r->error) {
@@ -305,6 +306,7 @@ adp_free_network_policy(struct adp_record *record)
         }
         free(rule->peer.ip_blocks);
         free(rule->services);
+        json_destroy(rule->l7_protocols);
         free(rule->identity);
     }
     free(policy->rules);

@@ -66,6 +66,7 @@ adp_parse_node_config(struct adp_object *o)
     if (json) {
         parse_tunnel(o->reader, json, node);
     }
+    adp_parse_l7_ports(o, node);
     adp_object_cidr(o, "podCIDR", ADP_REQUIRED, &node->pod_cidr);
     node->has_service_cidr = adp_object_cidr(o, "serviceCIDR", ADP_OPTIONAL,
                                              &node->service_cidr);
@@ -89,6 +90,8 @@ adp_free_node_config(struct adp_record *record)
                                                 up);
     free(node->gateway_port);
     free(node->tunnel_port);
+    free(node->l7_target_port);
+    free(node->l7_return_port);
     adp_ips_uninit(&node->node_port_addresses);
     free(node);
 }

@@ -18,6 +18,13 @@
 ADP_KINDS
 #undef KIND
 
+/* Of a NodeConfig, whose other ports are known, and of a rule, which is known as
+ * far as its other members go: model-parse-l7.c. */
+void adp_parse_l7_ports(struct adp_object *, struct adp_node_config *);
+void adp_parse_l7_protocols(struct adp_object *,
+                            const struct adp_network_policy *,
+                            struct adp_network_policy_rule *);
+
 /* The protocols that Services and policy rules may name. */
 #define ADP_L4_PROTOCOLS "TCP", "UDP", "SCTP"
 

@@ -67,6 +67,8 @@ struct adp_node_config {
     struct eth_addr gateway_mac;
     struct in6_addr gateway_ip;
     char *tunnel_port;          /* NULL if there is no tunnel. */
+    char *l7_target_port;       /* What L7 rules allow leaves by this one, */
+    char *l7_return_port;       /* and comes back by that one. */
     struct adp_cidr pod_cidr;
     bool has_service_cidr;
     struct adp_cidr service_cidr;
@@ -180,6 +182,8 @@ struct adp_network_policy_rule {
     struct adp_peer peer;
     struct adp_network_policy_service *services;
     size_t n_services;
+    struct json *l7_protocols;  /* NULL, or an array: what an engine is to let
+                                 * pass of what the rule allows. */
     char *identity;             /* Text that equal rules share: a hash that
                                  * no two others have. */
 };

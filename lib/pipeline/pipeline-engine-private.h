@@ -159,12 +159,14 @@ struct adp_engine {
     struct ofputil_table_map tables;
     const struct adp_node_config *node; /* With a reference, or NULL. */
     ofp_port_t gateway, tunnel; /* OFPP_NONE if there is none. */
+    ofp_port_t l7_target, l7_return; /* The same; only 'l7' depends on them. */
     uint16_t round;
     uint64_t options;
 
     struct ovs_list sources;    /* Contains "struct engine_source"s. */
     struct ovs_list dying;      /* To be freed when they ask for nothing. */
     struct engine_source *fixed; /* Static flows and the NodeConfig's. */
+    struct engine_source *l7;   /* The way to the engine of L7 rules. */
 
     /* By name. */
     struct shash pods;          /* Contains "struct engine_pod"s. */

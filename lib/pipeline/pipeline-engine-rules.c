@@ -517,7 +517,8 @@ retire_rule(struct adp_engine *e, struct engine_rule *rule)
     if (rule->part) {
         leave_rank(e, rule);
         adp_ids_release(&e->ids->conjs, rule->up.conj_id);
-        rule->up.conj_id = 0;
+        adp_ids_release(&e->ids->vlans, rule->up.vlan);
+        rule->up.conj_id = rule->up.vlan = 0;
         adp_desired_remove(e->desired, &rule->source.contributor);
     }
 }

@@ -471,6 +471,29 @@ handle_done(struct adp_engine *e, bool undo)
     finish(e, peers_changed);
 }
 
+/* The way to the engine of L7 rules. */
+
+static void
+contribute_l7(struct adp_engine *e)
+{
+    e->l7_target = adp_engine_port_or_none(e, e->node->l7_target_port);
+    e->l7_return = adp_engine_port_or_none(e, e->node->l7_return_port);
+    adp_engine_begin(e, e->l7);
+    e->parts->l7(&e->g);
+    adp_engine_end(e);
+}
+
+static void
+check_l7_ports(struct adp_engine *e)
+{
+    if (e->l7
+        && (adp_engine_port_or_none(e, e->node->l7_target_port) != e->l7_target
+            || (adp_engine_port_or_none(e, e->node->l7_return_port)
+                != e->l7_return))) {
+        contribute_l7(e);
+    }
+}
+
 static void
 run_incremental(struct adp_engine *e, const struct adp_model *model,
                 bool ports_changed)
@@ -481,6 +504,7 @@ run_incremental(struct adp_engine *e, const struct adp_model *model,
     if (ports_changed) {
         adp_engine_check_ports(e);
         adp_engine_check_applied_ports(e);
+        check_l7_ports(e);
     }
     note_done(e, changes, n);
     handle_done(e, false);
@@ -529,6 +553,10 @@ clear_nodes(struct adp_engine *e)
     if (e->fixed) {
         adp_engine_source_kill(e, e->fixed);
         e->fixed = NULL;
+    }
+    if (e->l7) {
+        adp_engine_source_kill(e, e->l7);
+        e->l7 = NULL;
     }
     ovs_assert(ovs_list_is_empty(&e->sources));
     adp_engine_marks_clear(&e->dirty_groups);
@@ -618,6 +646,7 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
     adp_ids_release_all(&e->ids->groups);
     adp_ids_release_all(&e->ids->applied);
     adp_ids_release_all(&e->ids->marks);
+    adp_ids_release_all(&e->ids->vlans);
     set_pipeline(e, pipeline);
     adp_remote_cidrs_uninit(&e->remote);
     adp_remote_cidrs_init(&e->remote, model); /* For who has no parts. */
@@ -651,6 +680,11 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
         adp_engine_end(e);
     }
     if (!e->g.error && e->parts && e->node) {
+        if (e->parts->l7) {
+            e->l7 = xzalloc(sizeof *e->l7);
+            adp_engine_source_init(e, e->l7);
+            contribute_l7(e);
+        }
         add_records(e, model);
     }
     e->runs.n_full++;

@@ -39,6 +39,7 @@ enum adp_guide_kind {
     ADP_GUIDE_OFPORT,
     ADP_GUIDE_RULE,             /* Conjunction ID. */
     ADP_GUIDE_GROUP,            /* ID of a Service's group. */
+    ADP_GUIDE_L7_RULE,          /* VLAN of an L7 rule. */
 };
 
 /* The words for a field, "the port to leave by", for a mark, "the packet

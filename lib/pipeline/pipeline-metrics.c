@@ -34,6 +34,7 @@ struct adp_metrics {
                                  * to Pods. */
     struct hmap marks;          /* struct metrics_entry, by mark of an egress
                                  * IP: its meter. */
+    uint64_t n_l7_redirected, n_l7_returned, n_l7_dropped; /* Packets. */
 };
 
 static struct metrics_entry *
@@ -74,7 +75,7 @@ entries_destroy(struct hmap *entries)
 struct adp_metrics *
 adp_metrics_create(const struct adp_pipeline_state *state)
 {
-    struct adp_metrics *m = xmalloc(sizeof *m);
+    struct adp_metrics *m = xzalloc(sizeof *m);
 
     hmap_init(&m->rules);
     hmap_init(&m->groups);
@@ -144,8 +145,17 @@ void
 adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
                      uint32_t id, uint64_t n_packets, uint64_t n_bytes)
 {
-    struct metrics_entry *e = entry_find(entries_of(m, metric), id);
+    uint64_t *n_l7 = (metric == ADP_METRIC_L7_REDIRECTED ? &m->n_l7_redirected
+                      : metric == ADP_METRIC_L7_RETURNED ? &m->n_l7_returned
+                      : metric == ADP_METRIC_L7_DROPPED ? &m->n_l7_dropped
+                      : NULL);
 
+    if (n_l7) {
+        *n_l7 += n_packets;
+        return;
+    }
+
+    struct metrics_entry *e = entry_find(entries_of(m, metric), id);
     if (!e || (metric == ADP_METRIC_RULE_PASS
                && entry_rule(e)->action != ADP_ACTION_PASS)) {
         return;
@@ -166,6 +176,9 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
     case ADP_METRIC_NONE:
     case ADP_METRIC_RULE_LATER:
     case ADP_METRIC_APPLIED:
+    case ADP_METRIC_L7_REDIRECTED:
+    case ADP_METRIC_L7_RETURNED:
+    case ADP_METRIC_L7_DROPPED:
         break;
     }
     e->n_packets += n_packets;
@@ -474,4 +487,15 @@ adp_metrics_traffic_controls(const struct adp_metrics *m)
 {
     return applied_to_json(m, ADP_KIND_TRAFFIC_CONTROL,
                            traffic_control_to_json);
+}
+
+struct json *
+adp_metrics_l7(const struct adp_metrics *m)
+{
+    struct json *o = json_object_create();
+
+    put_count(o, "redirected", m->n_l7_redirected);
+    put_count(o, "returned", m->n_l7_returned);
+    put_count(o, "dropped", m->n_l7_dropped);
+    return o;
 }

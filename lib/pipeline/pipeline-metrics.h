@@ -63,5 +63,7 @@ struct json *adp_metrics_rules(const struct adp_metrics *);
 struct json *adp_metrics_services(const struct adp_metrics *, bool endpoints);
 struct json *adp_metrics_egresses(const struct adp_metrics *);
 struct json *adp_metrics_traffic_controls(const struct adp_metrics *);
+/* An object, of all L7 rules together. */
+struct json *adp_metrics_l7(const struct adp_metrics *);
 
 #endif /* pipeline-metrics.h */

@@ -32,6 +32,9 @@ struct adp_pipeline_parts {
      * that it asks for itself.  'always' may be NULL. */
     void (*always)(struct adp_generator *);
     void (*node)(struct adp_generator *);
+    /* With a NodeConfig, flows that depend on its ports for L7 rules, which may
+     * come and go.  May be NULL. */
+    void (*l7)(struct adp_generator *);
 
     /* With a NodeConfig, the flows of one record.  They may depend on the
      * NodeConfig, the record and its port; a Service's groups also on

@@ -147,6 +147,24 @@ describe_rule(const struct adp_policy_rule *r)
                      adp_actions[r->rule->action]);
 }
 
+static void
+assign_vlan(struct adp_generator *g, struct adp_policy_rule *r,
+            const char *key, const struct adp_id_part *part)
+{
+    r->vlan = 0;
+    if (!r->rule->l7_protocols) {
+        return;
+    }
+    r->vlan = adp_ids_get(&g->state->vlans, key, part, describe_rule(r));
+    if (!r->vlan && !g->error) {
+        g->error = adp_error_create(
+            "limit", adp_record_describe(&r->policy->up),
+            xasprintf("rules[%"PRIuSIZE"].l7Protocols", part->index),
+            "more than %d L7 rules are in force on this Node, one for each "
+            "VLAN", ADP_MAX_L7_VLANS);
+    }
+}
+
 /* A rule keeps its ID as long as it reads the same, wherever in its policy it
  * stands. */
 void
@@ -166,6 +184,7 @@ adp_policy_rule_assign_id(struct adp_generator *g, struct adp_policy_rule *r,
                                     adp_record_describe(&r->policy->up), NULL,
                                     "no conjunction ID is left");
     }
+    assign_vlan(g, r, key, &part);
     free(key);
 }
 

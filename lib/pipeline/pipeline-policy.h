@@ -48,6 +48,7 @@ struct adp_policy_rule {
                                  * if it names none, it is for "any peer", */
     bool nobody;                /* or, with this, for none at all. */
     uint32_t conj_id;
+    uint32_t vlan;              /* Of an L7 rule; 0 of all others. */
 };
 
 /* A rule whose clauses are in the table at index 'table'. */
@@ -56,7 +57,8 @@ void adp_policy_rule_init(struct adp_policy_rule *,
                           const struct adp_network_policy_rule *,
                           size_t table);
 /* Gives the rule, which is number 'occurrence' (from 0) of the equal ones of
- * its policy that are in force, its ID.  Without one left notes an error. */
+ * its policy that are in force, its ID, and its VLAN.  Without one left notes an
+ * error. */
 void adp_policy_rule_assign_id(struct adp_generator *,
                                struct adp_policy_rule *,
                                unsigned int occurrence);

@@ -355,6 +355,7 @@ adp_pipeline_state_commit(struct adp_pipeline_state *state)
     ids_end(&state->groups, false);
     ids_end(&state->applied, false);
     ids_end(&state->marks, false);
+    ids_end(&state->vlans, false);
     priorities_end(state, false);
 }
 
@@ -365,6 +366,7 @@ adp_pipeline_state_rollback(struct adp_pipeline_state *state)
     ids_end(&state->groups, true);
     ids_end(&state->applied, true);
     ids_end(&state->marks, true);
+    ids_end(&state->vlans, true);
     priorities_end(state, true);
 }
 
@@ -382,6 +384,7 @@ adp_pipeline_state_begin(struct adp_pipeline_state *state,
     state->groups.generation++;
     state->applied.generation++;
     state->marks.generation++;
+    state->vlans.generation++;
 }
 
 void
@@ -391,6 +394,7 @@ adp_pipeline_state_end(struct adp_pipeline_state *state)
     ids_sweep(&state->groups);
     ids_sweep(&state->applied);
     ids_sweep(&state->marks);
+    ids_sweep(&state->vlans);
     adp_pipeline_state_commit(state);
 }
 
@@ -403,6 +407,7 @@ adp_pipeline_state_create(void)
     ids_init(&state->groups, OFPG_MAX);
     ids_init(&state->applied, UINT32_MAX);
     ids_init(&state->marks, ADP_MAX_EGRESS_MARKS);
+    ids_init(&state->vlans, ADP_MAX_L7_VLANS);
     for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
         adp_priorities_init(&state->priorities[i]);
     }
@@ -418,6 +423,7 @@ adp_pipeline_state_clone(const struct adp_pipeline_state *origin)
     ids_clone(&state->groups, &origin->groups);
     ids_clone(&state->applied, &origin->applied);
     ids_clone(&state->marks, &origin->marks);
+    ids_clone(&state->vlans, &origin->vlans);
     for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
         adp_priorities_clone(&state->priorities[i], &origin->priorities[i]);
     }
@@ -433,6 +439,7 @@ adp_pipeline_state_destroy(struct adp_pipeline_state *state)
         ids_uninit(&state->groups);
         ids_uninit(&state->applied);
         ids_uninit(&state->marks);
+        ids_uninit(&state->vlans);
         for (size_t i = 0; i < ADP_MAX_RANKED_TABLES; i++) {
             adp_priorities_uninit(&state->priorities[i]);
             adp_priorities_uninit(&state->old_priorities[i]);
@@ -470,4 +477,11 @@ adp_pipeline_describe_applied(const struct adp_pipeline_state *state,
                               uint32_t id)
 {
     return describe(&state->applied, id);
+}
+
+char *
+adp_pipeline_describe_vlan(const struct adp_pipeline_state *state,
+                           uint32_t vlan)
+{
+    return describe(&state->vlans, vlan);
 }

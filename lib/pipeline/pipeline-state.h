@@ -53,6 +53,9 @@ struct adp_ids {
 /* Egress IPs of a Node: their marks have eight bits, and number meters. */
 #define ADP_MAX_EGRESS_MARKS (ADP_N_METERS - 1)
 
+/* L7 rules in force on a Node: the VLANs that there are. */
+#define ADP_MAX_L7_VLANS 4094
+
 /* As many tables of a pipeline may have rules with priorities of their own. */
 #define ADP_MAX_RANKED_TABLES 8
 
@@ -62,6 +65,7 @@ struct adp_pipeline_state {
     struct adp_ids applied;     /* Of TrafficControls and egress IPs. */
     struct adp_ids marks;       /* Of egress IPs of this Node, in packets'
                                  * marks. */
+    struct adp_ids vlans;       /* Of L7 rules. */
 
     /* Which table has which is up to the pipeline. */
     struct adp_priorities priorities[ADP_MAX_RANKED_TABLES];

@@ -72,28 +72,35 @@ put_subfield(struct ds *s, const struct adp_text_bits *bits)
 struct value {
     const char *storage;
     uint64_t value, mask;
+    bool high;                  /* Of bits 64 to 127. */
 };
 
 static void
 add_term(struct value *v, const struct adp_text_bits *bits, uint64_t value)
 {
     uint64_t mask = UINT64_MAX >> (63 - (bits->last - bits->first));
+    bool high = bits->first >= 64;
+    unsigned int shift = bits->first % 64;
 
-    ovs_assert(bits->last < 64 && !(value & ~mask));
-    ovs_assert(!v->storage || !strcmp(v->storage, bits->storage));
-    ovs_assert(!(v->mask & (mask << bits->first)));
+    ovs_assert(bits->last / 64 == high && !(value & ~mask));
+    ovs_assert(!v->storage || (!strcmp(v->storage, bits->storage)
+                               && v->high == high));
+    ovs_assert(!(v->mask & (mask << shift)));
     v->storage = bits->storage;
-    v->value |= value << bits->first;
-    v->mask |= mask << bits->first;
+    v->high = high;
+    v->value |= value << shift;
+    v->mask |= mask << shift;
 }
 
 /* "0x3/0xf", or without the mask if that is all of it. */
 static void
 put_masked(struct ds *s, const struct value *v)
 {
-    ds_put_format(s, "0x%"PRIx64, v->value);
+    const char *low = v->high ? "0000000000000000" : "";
+
+    ds_put_format(s, "0x%"PRIx64"%s", v->value, v->value ? low : "");
     if (storage_width(v->storage) != 32 || v->mask != UINT32_MAX) {
-        ds_put_format(s, "/0x%"PRIx64, v->mask);
+        ds_put_format(s, "/0x%"PRIx64"%s", v->mask, low);
     }
 }
 

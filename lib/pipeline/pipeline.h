@@ -121,6 +121,9 @@ enum adp_flow_metric {
                                  * Egress applies, */
     ADP_METRIC_APPLIED,         /* all packets to which it, or a
                                  * TrafficControl, does. */
+    ADP_METRIC_L7_REDIRECTED,   /* Packets that went to the engine of L7 rules, */
+    ADP_METRIC_L7_RETURNED,     /* came back from it, */
+    ADP_METRIC_L7_DROPPED,      /* or didn't get there for want of a port. */
     ADP_METRIC_REFUSED,         /* Packets to a Service of clients outside its
                                  * source ranges. */
 };
@@ -235,5 +238,8 @@ char *adp_pipeline_describe_group(const struct adp_pipeline_state *,
  * "Egress with 192.168.77.112".  NULL if unknown.  Caller frees. */
 char *adp_pipeline_describe_applied(const struct adp_pipeline_state *,
                                     uint32_t id);
+/* The same for the VLAN of an L7 rule. */
+char *adp_pipeline_describe_vlan(const struct adp_pipeline_state *,
+                                 uint32_t vlan);
 
 #endif /* pipeline.h */

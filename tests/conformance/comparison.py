@@ -15,8 +15,7 @@ from mapping import find_mapping, split, substitute, substitute_group
 class Deviation:
     """What CASE-deviations.txt says of one flow.
 
-    kind 'later'   belongs to something that the pipeline doesn't do yet
-         'absent'  the document shows something that isn't in the state
+    kind 'absent'  the document shows something that isn't in the state
          'slip'    should read as 'texts', in the document's own numbers
          'extra'   flows of ours, given by 'texts', that the document doesn't
                    show"""
@@ -38,7 +37,7 @@ def read_deviations(case, doc):
                 continue
             if not line.startswith(" "):
                 kind, name = line.split(" ", 1)
-                if kind not in ("later", "absent", "slip", "extra"):
+                if kind not in ("absent", "slip", "extra"):
                     die("%s:%d: unknown kind of deviation" % (path, n))
                 deviations.append(Deviation(kind, name))
             elif line.startswith("  > "):
@@ -126,21 +125,19 @@ class Report:
         self.errors.append(format_ % args)
 
     def show(self):
-        print("%-27s %9s %6s %6s %6s %6s" % (self.case.name, "matched",
-                                             "slips", "absent", "extra",
-                                             "later"))
+        print("%-27s %9s %6s %6s %6s" % (self.case.name, "matched",
+                                         "slips", "absent", "extra"))
         total = collections.Counter()
         for table, c in self.rows.items():
-            print("%-27s %4d /%3d %6d %6d %6d %6d"
+            print("%-27s %4d /%3d %6d %6d %6d"
                   % (table, c["matched"], c["total"], c["slip"], c["absent"],
-                     c["extra"], c["later"]))
+                     c["extra"]))
             total.update(c)
-        print("%-27s %4d /%3d %6d %6d %6d %6d"
+        print("%-27s %4d /%3d %6d %6d %6d"
               % ("all", total["matched"], total["total"], total["slip"],
-                 total["absent"], total["extra"], total["later"]))
+                 total["absent"], total["extra"]))
         if self.notes:
-            print("\nDeviations (total counts what the pipeline covers: "
-                  "without \"later\"):")
+            print("\nDeviations:")
         for note in self.notes:
             print("  " + note)
         for error in self.errors:
@@ -159,13 +156,6 @@ def compare(expected, ours, by_name, extras, row_of, report):
         row = report.row(name.rsplit(" ", 1)[0])
         deviation = by_name.get(name)
         kind = deviation.kind if deviation else None
-        if kind == "later":
-            deviation.used += 1
-            row["later"] += 1
-            if mapped in left:
-                report.error("%s is said to come later, but is here", name)
-            continue
-
         row["total"] += 1
         found = left.pop(mapped, None)
         if kind == "absent":

@@ -194,7 +194,7 @@ def verify_walk(case, text):
 def cases():
     every = (
         Case("v115", "v1.15", "probe-mark", ["000_"], extract_v115, [""],
-             {"port", "group", "conj"}),
+             {"port", "group", "conj", "vlan"}),
         Case("early", "early", "", ["002_"], extract_early,
              ["coredns", "nginx"], {"conj"}),
         Case("walk", "early", "walk", ["003_", "004_"], extract_walk,

@@ -2,7 +2,7 @@
 """Flows as text that can be compared: in one form, and without the numbers
 that differ from bridge to bridge.
 
-IDs of conjunctions and groups, and numbers of ports, are replaced by what
+IDs of conjunctions and groups, VLANs of L7 rules, and numbers of ports, are replaced by what
 they stand for, which is found in the flows themselves.  The mapping has to be
 a bijection; what is unknown stays unequal to everything else.
 """
@@ -69,6 +69,10 @@ class Normalizer:
         return [cookie + line for cookie, line in zip(cookies, lines)]
 
 
+HEXA = r"0x(?P<id>[0-9a-f]+)"
+L7_LABEL = r"(?P<post>/0xfff0000000000000000->ct_label)"
+
+
 def split(flow):
     """(table, priority, match, actions) of a normalized flow."""
     m = re.match(r"(?:cookie=0x[0-9a-f]+, *)?table=(\w+), "
@@ -124,15 +128,27 @@ def find_conjs(flows, ports):
     return conjs
 
 
+def find_vlans(flows, conjs):
+    """VLANs of L7 rules, from the rules' flows: "the one of that
+    conjunction"."""
+    vlans = {}
+    for _, _, match, actions in map(split, flows):
+        m = re.search(r"set_field:" + HEXA + L7_LABEL, actions)
+        conj = re.search(r"\bconj_id=(\d+)", match)
+        if m and conj:
+            vlans[int(m.group("id"), 16) >> 64] = (
+                "<VLAN of %s>" % conjs[int(conj.group(1))])
+    return vlans
+
+
 def find_mapping(flows, ids):
     """The mapping of the kinds of numbers in 'ids', from normalized flows."""
     ports = find_ports(flows) if "port" in ids else {}
-    mapping = {"port": ports, "group": find_groups(flows),
-               "conj": find_conjs(flows, ports)}
+    conjs = find_conjs(flows, ports)
+    mapping = {"port": ports, "group": find_groups(flows), "conj": conjs,
+               "vlan": find_vlans(flows, conjs)}
     return {kind: mapping[kind] for kind in ids}
 
-
-HEXA = r"0x(?P<id>[0-9a-f]+)"
 
 # Where numbers stand in a normalized flow: pattern, kind, base, and by how
 # many bits the number is shifted to the left there.
@@ -154,6 +170,7 @@ PLACES = (
      "conj", 16, 0),
     (r"(?P<pre>set_field:)" + HEXA
      + r"(?P<post>/0xffffffff00000000->ct_label)", "conj", 16, 32),
+    (r"(?P<pre>set_field:)" + HEXA + L7_LABEL, "vlan", 16, 64),
     (r"(?P<pre>ct_label=)" + HEXA + r"(?P<post>/0xffffffff\b)",
      "conj", 16, 0),
     (r"(?P<pre>ct_label=)" + HEXA + r"(?P<post>/0xffffffff00000000)",

@@ -28,7 +28,7 @@ def main():
             try:
                 if error:
                     raise error
-                conn.request("GET", "/")
+                conn.request("GET", url.path or "/")
                 text = conn.getresponse().read().decode().strip()
             except (OSError, http.client.HTTPException) as e:
                 text = "failed %s" % type(e).__name__

@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test-model-index \
 	tests/unit/test-model-ip \
 	tests/unit/test-model-changes \
+	tests/unit/test-model-l7 \
 	tests/unit/test-model \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-example \
@@ -332,6 +333,9 @@ tests_unit_test_model_changes_SOURCES = \
 	tests/unit/random-records.h \
 	tests/unit/test-model-changes.c
 tests_unit_test_model_changes_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_model_l7_SOURCES = tests/unit/test-model-l7.c
+tests_unit_test_model_l7_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)

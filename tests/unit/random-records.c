@@ -80,6 +80,10 @@ put_node_config(struct ds *s)
     if (one_in(2)) {
         ds_put_cstr(s, "'serviceCIDR':'10.96.0.0/16',");
     }
+    if (one_in(2)) {
+        ds_put_format(s, "'l7':{'targetPort':'l7a','returnPort':'l7%c'},",
+                      one_in(8) ? 'a' : 'b');
+    }
     ds_put_format(s, "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1',"
                   "'proxyAll':%s", one_in(3) ? "false" : "true");
 }
@@ -253,11 +257,14 @@ put_rule(struct ds *s, enum adp_policy_type type, int tier)
 {
     static const char *const actions[] = { "Allow", "Drop", "Reject", "Pass" };
     size_t n_actions = ARRAY_SIZE(actions) - (tier >= ADP_TIER_BASELINE);
-    bool ingress = one_in(2);
+    bool ingress = one_in(2), may_be_l7 = true;
 
     ds_put_format(s, "{'direction':'%s'", ingress ? "In" : "Out");
     if (type != ADP_POLICY_K8S && !one_in(4)) {
-        ds_put_format(s, ",'action':'%s'", actions[random_range(n_actions)]);
+        int action = random_range(n_actions);
+
+        ds_put_format(s, ",'action':'%s'", actions[action]);
+        may_be_l7 = !action;
     }
     if (one_in(3)) {
         ds_put_char(s, ',');
@@ -273,10 +280,16 @@ put_rule(struct ds *s, enum adp_policy_type type, int tier)
         if (!ingress && type != ADP_POLICY_K8S && one_in(2)) {
             ds_put_char(s, ',');
             put_list(s, "toServices", "'d/n%d'", 4);
+            may_be_l7 = false;
         }
         ds_put_char(s, '}');
     }
     put_rule_services(s);
+    if ((type == ADP_POLICY_ACNP || type == ADP_POLICY_ANP) && one_in(2)
+        && (may_be_l7 || one_in(32))) {
+        ds_put_format(s, ",'l7Protocols':[{'%s':{}}]",
+                      one_in(16) ? "http" : "tls");
+    }
     ds_put_char(s, '}');
 }
 

@@ -348,6 +348,9 @@ put_rules(struct ds *ds, bool antrea, bool cluster, const char *groups)
                     put_peers(&rule, lists[i][1], groups, true);
                 }
                 put_ports(&rule);
+                if (antrea && one_in(4)) {
+                    ds_put_cstr(&rule, ",\"l7Protocols\":[{\"tls\":{}}]");
+                }
             }
             ds_put_format(ds, "%s{%s}", j ? "," : "",
                           rule.length ? ds_cstr(&rule) + 1 : "");

@@ -367,6 +367,21 @@ START_TEST(antrea_policy)
 }
 END_TEST
 
+START_TEST(l7_rule)
+{
+    expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {}}], "
+                      "ingress: [{action: Allow, ports: [{port: 80}], "
+                      "l7Protocols: [{http: {path: '/a/*', method: GET, "
+                      "host: a.b}}, {tls: {sni: b.c}}, {http: {}}]}]}"),
+                 "Antrea",
+                 "{\"action\":\"Allow\",\"direction\":\"In\","
+                 "\"l7Protocols\":[{\"http\":{\"host\":\"a.b\","
+                 "\"method\":\"GET\",\"path\":\"/a/*\"}},"
+                 "{\"tls\":{\"sni\":\"b.c\"}},{\"http\":{}}],"
+                 "\"services\":[{\"port\":80,\"protocol\":\"TCP\"}]}\n");
+}
+END_TEST
+
 START_TEST(antrea_policy_tier_and_group)
 {
     const char *text =
@@ -572,6 +587,27 @@ static const struct {
       P "egress[0].to[0].namespaces: needs one of match and sameLabels" },
     { ACNP(APPLIED "ingress: [{action: Drop, protocols: [{igmp: {}}]}]}"),
       P "ingress[0].protocols[0].igmp: is not supported by this version" },
+    { ACNP(APPLIED "ingress: [{action: Allow, l7Protocols: [{}]}]}"),
+      P "ingress[0].l7Protocols[0]: must be either http or tls" },
+    { ACNP(APPLIED "ingress: [{action: Allow, l7Protocols: [{http: {}, tls: "
+           "{}}]}]}"),
+      P "ingress[0].l7Protocols[0]: must be either http or tls" },
+    { ACNP(APPLIED "ingress: [{action: Allow, l7Protocols: [{http: {method: "
+           "get}}]}]}"),
+      P "ingress[0].l7Protocols[0].http.method: must be one of "
+      "GET,POST,PUT,HEAD,DELETE,TRACE,OPTIONS,CONNECT,PATCH, not \"get\"" },
+    { ACNP(APPLIED "ingress: [{action: Drop, l7Protocols: [{tls: {}}]}]}"),
+      P "ingress[0].l7Protocols: goes with the action Allow only" },
+    { ACNP(APPLIED "egress: [{action: Allow, toServices: [{name: s, "
+           "namespace: x}], l7Protocols: [{tls: {}}]}]}"),
+      P "egress[0].l7Protocols: doesn't go with toServices" },
+    { ACNP(APPLIED "ingress: [{action: Allow, protocols: [{icmp: {}}], "
+           "l7Protocols: [{tls: {}}, {http: {}}]}]}"),
+      P "ingress[0].l7Protocols: http doesn't go with protocols" },
+    { ACNP(APPLIED "ingress: [{action: Allow, ports: [{port: 1}, {protocol: "
+           "UDP, port: 5}], l7Protocols: [{http: {}}]}]}"),
+      P "ingress[0].ports[1].protocol: http in l7Protocols goes with TCP "
+      "only" },
     { ACNP(APPLIED "ingress: [{action: Drop, ports: [{sourceEndPort: 5}]}]}"),
       P "ingress[0].ports[0].sourceEndPort: needs a sourcePort to go with" },
     { ACNP(APPLIED "egress: [{action: Drop, toServices: [{name: s, namespace: "
@@ -765,6 +801,7 @@ main(void)
     tcase_add_test(tc, named_ports);
     tcase_add_test(tc, egress_bandwidth);
     tcase_add_test(tc, antrea_policy);
+    tcase_add_test(tc, l7_rule);
     tcase_add_test(tc, antrea_policy_tier_and_group);
     tcase_add_test(tc, services_and_source_ports);
     tcase_add_test(tc, own_namespace);

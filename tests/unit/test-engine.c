@@ -40,16 +40,23 @@ static struct adp_engine *engine;
 static struct adp_engine *twin; /* Is told the same, and lies elsewhere. */
 static struct adp_pipeline_state *ids; /* The oracle's. */
 
-/* Numbers of "p0" and so on, of "gw0" and "tun0"; 0: the bridge lacks it. */
-enum { GATEWAY = RANDOM_N_PORTS, TUNNEL, N_PORTS };
+/* Numbers of "p0" and so on, of "gw0", "tun0", "l7a" and "l7b"; 0: the bridge
+ * lacks it. */
+enum { GATEWAY = RANDOM_N_PORTS, TUNNEL, L7_TARGET, L7_RETURN, N_PORTS };
 static uint16_t ports[N_PORTS];
 
 static bool
 port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
 {
     int i = (name[0] == 'p' ? atoi(name + 1)
-             : strcmp(name, "gw0") ? TUNNEL : GATEWAY);
+             : !strcmp(name, "gw0") ? GATEWAY
+             : !strcmp(name, "tun0") ? TUNNEL
+             : !strcmp(name, "l7a") ? L7_TARGET
+             : !strcmp(name, "l7b") ? L7_RETURN : N_PORTS);
 
+    if (i == N_PORTS) {
+        return false;
+    }
     *port = u16_to_ofp(ports[i]);
     return ports[i] != 0;
 }
@@ -323,6 +330,7 @@ what_ids_mean(void)
     adp_ids_for_each(&state->groups, put_id, &groups);
     adp_ids_for_each(&state->applied, put_id, &groups);
     adp_ids_for_each(&state->marks, put_id, &groups);
+    adp_ids_for_each(&state->vlans, put_id, &groups);
     for (size_t i = 0; i < conjs.n; i++) {
         char *text = adp_pipeline_describe_conj(state, atoi(conjs.names[i]));
 
@@ -457,7 +465,7 @@ random_step(void)
 static void
 random_surroundings(void)
 {
-    switch (random_range(12)) {
+    switch (random_range(16)) {
     case 0:
         ports[GATEWAY] = random_range(4) ? 50 + random_range(2) : 0;
         break;
@@ -465,9 +473,15 @@ random_surroundings(void)
         ports[TUNNEL] = random_range(4) ? 60 + random_range(2) : 0;
         break;
     case 2:
-        env.options = random_uint32() & ((1u << pipeline->n_options) - 1);
+        ports[L7_TARGET] = random_range(3) ? 70 + random_range(2) : 0;
         break;
     case 3:
+        ports[L7_RETURN] = random_range(3) ? 80 + random_range(2) : 0;
+        break;
+    case 4:
+        env.options = random_uint32() & ((1u << pipeline->n_options) - 1);
+        break;
+    case 5:
         env.round++;
         break;
     default:

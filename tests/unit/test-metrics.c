@@ -17,6 +17,7 @@
 #include "openvswitch/vlog.h"
 #include "packets.h"
 #include "pipeline-builtin.h"
+#include "pipeline-l7.h"
 #include "pipeline-metrics.h"
 #include "quoted-json.h"
 #include "test-run.h"
@@ -28,11 +29,13 @@ static struct adp_flow_set set;
 static struct adp_metrics *metrics;
 static struct ofputil_table_map tables;
 
+static bool has_l7_ports;
+
 static bool
 port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
 {
     *port = u16_to_ofp(name[0]);
-    return true;
+    return !strstr(name, "l7") || has_l7_ports;
 }
 
 static const struct adp_model_env env = {
@@ -153,7 +156,8 @@ count_by(const char *part, uint64_t n_packets)
     count(found, n_packets);
 }
 
-/* How many flows count something, for rules that don't pass. */
+/* How many flows count something, for rules that don't pass and have no L7
+ * protocols. */
 static size_t
 n_counting(void)
 {
@@ -164,7 +168,8 @@ n_counting(void)
         uint32_t id;
 
         enum adp_flow_metric metric = flow_metric(node->name, &id);
-        n += metric != ADP_METRIC_NONE && metric != ADP_METRIC_RULE_PASS;
+        n += (metric != ADP_METRIC_NONE && metric != ADP_METRIC_RULE_PASS
+              && metric != ADP_METRIC_L7_DROPPED);
     }
     return n;
 }
@@ -363,6 +368,46 @@ START_TEST(service_with_ranges)
 }
 END_TEST
 
+/* VLANs in the order of the rules' priorities. */
+START_TEST(l7_rules)
+{
+    static const char records[] = BASE "," ACNP(
+        "z", RULE(",'action':'Drop'") "," RULE(
+            ",'name':'Ask','services':[{'protocol':'TCP','port':80}],"
+            "'l7Protocols':[{'http':{'path':'/a*'}},{'tls':{}}]") ","
+        "{'direction':'Out','l7Protocols':[{'tls':{'sni':'x'}}]}");
+
+    load(records);
+    expect_json(
+        adp_l7_rules(state),
+        "[{'vlan':1,'policy':'z','direction':'Out','number':1,"
+        "'protocols':[{'tls':{'sni':'x'}}]},"
+        "{'vlan':2,'policy':'z','direction':'In','number':2,'rule':'Ask',"
+        "'protocols':[{'http':{'path':'/a*'}},{'tls':{}}]}]");
+    ck_assert_uint_eq(adp_l7_n_rules(state), 2);
+    char *text = adp_pipeline_describe_vlan(state, 2);
+    ck_assert_str_eq(text, "ClusterNetworkPolicy z, rule 2 Ask (Allow)");
+    free(text);
+    ck_assert(!adp_pipeline_describe_vlan(state, 3));
+
+    count_by("table=Output, priority=213,", 7);
+    expect_json(adp_metrics_l7(metrics),
+                "{'redirected':0,'returned':0,'dropped':7}");
+
+    has_l7_ports = true;
+    load(records);
+    count_by("table=Output, priority=212,", 5);
+    count_by("vlan_tci=0x1000/0x1000", 3);
+    expect_json(adp_metrics_l7(metrics),
+                "{'redirected':5,'returned':3,'dropped':0}");
+    has_l7_ports = false;
+
+    load(BASE);
+    expect_json(adp_l7_rules(state), "[]");
+    ck_assert_uint_eq(adp_l7_n_rules(state), 0);
+}
+END_TEST
+
 /* More buckets than endpoints, and what nobody knows: left out. */
 START_TEST(strange_groups_and_flows)
 {
@@ -401,6 +446,7 @@ main(void)
     tcase_add_test(tc, service);
     tcase_add_test(tc, service_with_affinity);
     tcase_add_test(tc, service_with_ranges);
+    tcase_add_test(tc, l7_rules);
     tcase_add_test(tc, strange_groups_and_flows);
     suite_add_tcase(suite, tc);
 

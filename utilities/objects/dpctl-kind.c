@@ -259,6 +259,16 @@ static const struct dpctl_field ap_to_service[] = {
     F_REQ("name", STR), F("namespace", STR),
     F_ENUM("scope", 0, "Cluster", "ClusterSet"), F_END
 };
+static const struct dpctl_field l7_http[] = {
+    F("host", STR),
+    F_ENUM("method", 0, "GET,POST,PUT,HEAD,DELETE,TRACE,OPTIONS,CONNECT,PATCH",
+           NULL),
+    F("path", STR), F_END
+};
+static const struct dpctl_field l7_tls[] = { F("sni", STR), F_END };
+static const struct dpctl_field l7_protocol[] = {
+    F_SUB("http", OBJ, 0, l7_http), F_SUB("tls", OBJ, 0, l7_tls), F_END
+};
 static const struct dpctl_field ap_rule[] = {
     F_ENUM("action", DPCTL_REQUIRED, "Allow,Drop,Reject,Pass", NULL),
     F("name", STR), F_SUB("from", OBJS, 0, ap_peer),
@@ -266,7 +276,7 @@ static const struct dpctl_field ap_rule[] = {
     F_SUB("protocols", OBJS, 0, ap_protocol),
     F_SUB("appliedTo", OBJS, 0, ap_applied_to),
     F_SUB("toServices", OBJS, 0, ap_to_service),
-    F_NOT("l7Protocols"), F_NOT("enableLogging"),
+    F_SUB("l7Protocols", OBJS, 0, l7_protocol), F_NOT("enableLogging"),
     F("logLabel", STR), F_END
 };
 static const struct dpctl_field ap_spec[] = {
@@ -405,7 +415,7 @@ static const struct dpctl_field cp_rule[] = {
     F_INT("priority", -1, 1000000),
     F_ENUM("action", 0, "Allow,Drop,Reject,Pass", NULL),
     F_NOT("enableLogging"), F("appliedToGroups", STRS), F("name", STR),
-    F_NOT("l7Protocols"), F("logLabel", STR), F_END
+    F_SUB("l7Protocols", OBJS, 0, l7_protocol), F("logLabel", STR), F_END
 };
 static const struct dpctl_field cp_source[] = {
     F_ENUM("type", DPCTL_REQUIRED,

@@ -159,6 +159,55 @@ check_protocol(const struct json *protocol)
     return NULL;
 }
 
+static char *
+check_l7_protocol(const struct json *protocol)
+{
+    return (!dpctl_json_member(protocol, "http")
+            == !dpctl_json_member(protocol, "tls")
+            ? xstrdup("must be either http or tls") : NULL);
+}
+
+static bool
+is_http(const struct json_array *l7)
+{
+    for (size_t i = 0; i < l7->n; i++) {
+        if (dpctl_json_member(l7->elems[i], "http")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What goes with L7 protocols, and what doesn't. */
+static char *
+check_l7_rule(const struct json *rule)
+{
+    const struct json_array *l7 = dpctl_json_array(rule, "l7Protocols");
+    const struct json_array *ports = dpctl_json_array(rule, "ports");
+    const char *action = dpctl_json_str(rule, "action");
+
+    if (!l7->n) {
+        return NULL;
+    } else if (action && strcmp(action, "Allow")) {
+        return xstrdup("l7Protocols: goes with the action Allow only");
+    } else if (dpctl_json_array(rule, "toServices")->n) {
+        return xstrdup("l7Protocols: doesn't go with toServices");
+    } else if (!is_http(l7)) {
+        return NULL;
+    } else if (dpctl_json_array(rule, "protocols")->n) {
+        return xstrdup("l7Protocols: http doesn't go with protocols");
+    }
+    for (size_t i = 0; i < ports->n; i++) {
+        const char *protocol = dpctl_json_str(ports->elems[i], "protocol");
+
+        if (protocol && strcmp(protocol, "TCP")) {
+            return xasprintf("ports[%"PRIuSIZE"].protocol: http in "
+                             "l7Protocols goes with TCP only", i);
+        }
+    }
+    return NULL;
+}
+
 /* Checks every element of the array 'name' of 'object'. */
 static char *
 check_each(const struct json *object, const char *name,
@@ -188,6 +237,7 @@ check_rule(const struct json *rule)
     } parts[] = {
         { "from", check_peer }, { "to", check_peer }, { "ports", check_port },
         { "protocols", check_protocol }, { "appliedTo", check_peer },
+        { "l7Protocols", check_l7_protocol },
     };
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         char *error = check_each(rule, parts[i].name, parts[i].check);
@@ -195,7 +245,7 @@ check_rule(const struct json *rule)
             return error;
         }
     }
-    return NULL;
+    return check_l7_rule(rule);
 }
 
 /* Names of Services and ServiceAccounts, of which a policy of a Namespace finds

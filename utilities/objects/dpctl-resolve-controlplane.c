@@ -190,7 +190,7 @@ resolve_rule(const char *title, const char *field, const struct json *in,
              struct json *rule)
 {
     static const char *const members[] = {
-        "name", "direction", "action", "appliedToGroups"
+        "name", "direction", "action", "appliedToGroups", "l7Protocols"
     };
     const struct json_array *services = dpctl_json_array(in, "services");
     const char *peer_name

@@ -213,7 +213,9 @@ resolve_own_node(struct resolver *r, const struct json *node,
     json_object_put_string(record, "transportIP", transport_ip);
 
     /* What no Node object says is kept. */
-    static const char *const kept[] = { "nodePortAddresses", "proxyAll" };
+    static const char *const kept[] = {
+        "nodePortAddresses", "proxyAll", "l7"
+    };
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
         const struct json *value = dpctl_json_member(old, kept[i]);
         if (value) {

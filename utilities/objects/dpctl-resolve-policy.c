@@ -22,6 +22,7 @@ struct rule {
     const char *direction;          /* "In" or "Out". */
     const char *action;
     const char *name;               /* Or NULL. */
+    const struct json *l7_protocols; /* An array, or NULL. */
     const struct dpctl_groups *applied_to;    /* The rule's own, or NULL. */
     struct dpctl_peers peers;
     struct json *services;          /* An array; numbers only. */
@@ -60,6 +61,9 @@ add_rule(struct resolver *r, struct dpctl_policy *p, const struct rule *rule,
         json_object_put(json, "services", services);
     } else {
         json_destroy(services);
+    }
+    if (rule->l7_protocols) {
+        json_object_put(json, "l7Protocols", json_clone(rule->l7_protocols));
     }
     json_array_add(p->rules, json);
 }
@@ -339,6 +343,7 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
         .direction = direction,
         .action = action ? action : "Allow",
         .name = dpctl_json_str(json, "name"),
+        .l7_protocols = dpctl_json_member(json, "l7Protocols"),
         .services = json_array_create_empty(),
         .named = xcalloc(ports->n + 1, sizeof *rule.named),
     };

@@ -509,6 +509,32 @@ format_traffic_controls(const struct json *stats, struct ds *s)
     put_table(s, &t);
 }
 
+/* What went to the engine of L7 rules, if any did. */
+static void
+format_l7(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = { "L7", "PACKETS" };
+    static const char *const members[] = {
+        "redirected", "returned", "dropped"
+    };
+    const struct json *l7 = dpctl_json_member(stats, "l7");
+    struct dpctl_table t;
+    bool any = false;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 2;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        any |= dpctl_json_int(l7, members[i], 0) != 0;
+        dpctl_table_add(&t, xstrdup(members[i]));
+        dpctl_table_add(&t, count_cell(l7, members[i]));
+    }
+    if (any) {
+        put_table(s, &t);
+    } else {
+        dpctl_table_destroy(&t);
+    }
+}
+
 void
 dpctl_stats_format(const struct json *stats, struct ds *s)
 {
@@ -530,6 +556,7 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
         format_endpoints(stats, s);
         format_egresses(stats, s);
         format_traffic_controls(stats, s);
+        format_l7(stats, s);
     }
 }
 

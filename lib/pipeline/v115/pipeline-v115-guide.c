@@ -119,7 +119,7 @@ static const struct adp_guide_words words[] = {
           "where the connection comes from")
     FIELD(IngressRuleCTLabel, RULE, NULL, "the ingress rule")
     FIELD(EgressRuleCTLabel, RULE, NULL, "the egress rule")
-    FIELD(L7NPRuleVlanIDCTLabel, NUMBER, NULL, "the VLAN of an L7 rule")
+    FIELD(L7NPRuleVlanIDCTLabel, L7_RULE, NULL, "the VLAN of an L7 rule")
 
     CONST(CtZone, "conntrack's zone of all connections")
     CONST(SNATCtZone, "conntrack's zone of connections that got SNAT")

@@ -20,6 +20,7 @@ const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES] = {
     ADP_V115_SessionAffinity, ADP_V115_ServiceLB,
     ADP_V115_EgressMetric, ADP_V115_IngressMetric,
     ADP_V115_EgressMark, ADP_V115_TrafficControl,
+    ADP_V115_Classifier, ADP_V115_Output,
 };
 
 const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES] = {
@@ -52,6 +53,18 @@ service_metric(const struct minimatch *match)
             : ADP_METRIC_NONE);
 }
 
+/* What the flows of L7 rules together count; they are no object's.  The one that
+ * drops is for all packets of a marked connection, whatever is to be done with
+ * them. */
+static enum adp_flow_metric
+l7_metric(uint8_t table_id, const struct minimatch *match)
+{
+    return (table_id == ADP_V115_Classifier ? ADP_METRIC_L7_RETURNED
+            : table_id != ADP_V115_Output ? ADP_METRIC_NONE
+            : MINIFLOW_GET_U32(&match->mask->masks, regs[0])
+            ? ADP_METRIC_L7_REDIRECTED : ADP_METRIC_L7_DROPPED);
+}
+
 enum adp_flow_metric
 adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                      const struct minimatch *match, uint32_t *id)
@@ -60,7 +73,8 @@ adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
 
     *id = cookie;
     if (!*id) {
-        return ADP_METRIC_NONE;
+        return (category == ADP_V115_COOKIE_NETWORK_POLICY
+                ? l7_metric(table_id, match) : ADP_METRIC_NONE);
     }
     switch (table_id) {
     case ADP_V115_AntreaPolicyEgressRule:

@@ -261,15 +261,21 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
     static const char *const states[] = { "+new", "-new" };
     const struct v115_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
+    char *l7 = (r->vlan
+                ? xasprintf(",{L7NPRedirectCTMark},"
+                            "{L7NPRuleVlanIDCTLabel=0x%"PRIx32"}", r->vlan)
+                : xstrdup(""));
 
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
                  r->table,
                  (stage_of(r) == STAGE_K8S ? K8S_ACTION_PRIORITY
                   : r->priority),
                  "conj_id=%"PRIu32",ip actions={%s=0x%"PRIx32"},"
-                 "ct(commit,table=%s,zone={CtZone},exec({%s=0x%"PRIx32"}))",
+                 "ct(commit,table=%s,zone={CtZone},"
+                 "exec({%s=0x%"PRIx32"}%s))",
                  id, dir->conj_field, id,
-                 adp_gen_table(g, dir->metric), dir->label, id);
+                 adp_gen_table(g, dir->metric), dir->label, id, l7);
+    free(l7);
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
         adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, dir->metric,
                      METRIC_PRIORITY,
@@ -401,6 +407,7 @@ adp_v115_generate_policies(struct adp_generator *g)
 
 const struct adp_pipeline_parts adp_v115_parts = {
     .node = adp_v115_generate_node,
+    .l7 = adp_v115_generate_l7,
     .peer_node = adp_v115_generate_peer_node,
     .pod = adp_v115_generate_pod,
     .service = adp_v115_generate_service,

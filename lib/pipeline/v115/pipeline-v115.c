@@ -140,6 +140,9 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(Output, 211,
          "{OutputToOFPortRegMark},{TrafficControlRedirectRegMark} "
          "actions=output:{TrafficControlTargetOFPortField[]}")
+    /* Its requests bear the marks of another zone, and don't go to the engine of
+     * L7 rules: no more do its replies. */
+    FLOW(Output, 214, "{HairpinCTMark+L7NPRedirectCTMark} actions=IN_PORT")
     FLOW(Output, 210, "{HairpinCTMark} actions=IN_PORT")
     FLOW(Output, 200, "{OutputToOFPortRegMark} "
          "actions=output:{TargetOFPortField[]}")
@@ -418,6 +421,7 @@ generate(struct adp_generator *g)
 {
     if (g->node) {
         adp_v115_generate_node(g);
+        adp_v115_generate_l7(g);
         adp_gen_for_each(g, ADP_KIND_PEER_NODE, adp_v115_generate_peer_node);
         adp_gen_for_each(g, ADP_KIND_POD, adp_v115_generate_pod);
         adp_gen_for_each(g, ADP_KIND_SERVICE, adp_v115_generate_service);

@@ -10,6 +10,7 @@
  * pipeline-v115-service.c    Services
  * pipeline-v115-policy.c     policies
  * pipeline-v115-applied.c    Egresses and TrafficControls
+ * pipeline-v115-l7.c         the way to the engine of L7 rules
  * pipeline-v115-metrics.c    which flows count what
  */
 
@@ -50,9 +51,10 @@ void adp_v115_generate_applied_to_pod(struct adp_generator *,
                                       const struct adp_applied *,
                                       const struct adp_pod *);
 void adp_v115_generate_policies(struct adp_generator *);
+void adp_v115_generate_l7(struct adp_generator *);
 
 /* For struct adp_pipeline. */
-#define ADP_V115_N_METRIC_TABLES 6
+#define ADP_V115_N_METRIC_TABLES 8
 #define ADP_V115_N_PASS_TABLES 2
 extern const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES];
 extern const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES];
