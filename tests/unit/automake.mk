@@ -52,6 +52,7 @@ UNIT_TESTS = \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model \
 	tests/unit/test-pipeline-early \
+	tests/unit/test-pipeline-egress \
 	tests/unit/test-pipeline-example \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
@@ -345,6 +346,12 @@ tests_unit_test_pipeline_early_SOURCES = \
 	tests/unit/pipeline-world.h \
 	tests/unit/test-pipeline-early.c
 tests_unit_test_pipeline_early_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_egress_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-egress.c
+tests_unit_test_pipeline_egress_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_pipeline_example_SOURCES = \
 	tests/unit/example-pipeline.c \

@@ -65,26 +65,113 @@ generate_pod_traffic_control(struct adp_generator *g,
 
 /* Egress. */
 
-/* What is to leave from here, of 'whom'.  With a meter all packets of a
- * connection meet it, not the first one alone. */
-static void
-generate_local_egress(struct adp_generator *g, const struct adp_applied *a,
-                      const char *whom)
+static char *
+meter_text(const struct adp_applied *a)
 {
-    char *meter = a->limited ? xasprintf("meter:%"PRIu32",", a->mark) : NULL;
+    return a->limited ? xasprintf("meter:%"PRIu32",", a->mark) : xstrdup("");
+}
 
+/* Leaves with 'ip' from the datapath.  Packets that are to do so do it or end: an
+ * address and a port may be lacking, and a connection may have got its address
+ * before the Egress got another. */
+static void
+generate_egress_source(struct adp_generator *g, const struct adp_applied *a,
+                       const char *ip, const char *meter)
+{
+    ofp_port_t port;
+
+    adp_gen_flow(g, EGRESS(a->id, SNATMark), 200,
+                 "ct_state=+new+trk,ip,{EgressIPField=0x%"PRIx32"} "
+                 "actions=ct(commit,table=SNAT,zone={CtZone},"
+                 "exec({ConnSNATCTMark}))", a->mark);
+    adp_gen_flow(g, EGRESS(a->id, SNAT), 200,
+                 "ct_state=+new+trk,{ConnSNATCTMark},ip,"
+                 "{EgressIPField=0x%"PRIx32"} "
+                 "actions=ct(commit,table=L2ForwardingCalc,"
+                 "zone={SNATCtZone},nat(src=%s))", a->mark, ip);
+    if (adp_gen_port(g, g->node->gateway_port, &port)) {
+        adp_gen_flow(g, EGRESS(a->id, L2ForwardingCalc), 220,
+                     "ip,{EgressIPField=0x%"PRIx32"},nw_src=%s "
+                     "actions=%s{TargetOFPortField=0x%"PRIx32"},"
+                     "{OutputToOFPortRegMark},goto_table:TrafficControl",
+                     a->mark, ip, meter, port);
+    }
+    adp_gen_flow(g, EGRESS(a->id, L2ForwardingCalc), 210,
+                 "ip,{EgressIPField=0x%"PRIx32"} actions=drop", a->mark);
+}
+
+/* What is to leave from here, of 'whom', with an address from the datapath.
+ * Connections that are older than the Egress go on as they did. */
+static void
+generate_translated_egress(struct adp_generator *g,
+                           const struct adp_applied *a, const char *whom)
+{
+    adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
+                 "ct_state=+new+trk,ip,%s "
+                 "actions={EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
+                 "goto_table:SNATMark", whom, a->mark);
+    adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
+                 "ct_state=-new+trk,{ConnSNATCTMark},ip,%s "
+                 "actions={EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
+                 "goto_table:SNAT", whom, a->mark);
+}
+
+/* The same, with one from the host, which has the mark. */
+static void
+generate_marked_egress(struct adp_generator *g, const struct adp_applied *a,
+                       const char *whom, const char *meter)
+{
     adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
                  "ct_state=+new+trk,ip,%s "
                  "actions=%s{SNATIPMarkField=0x%"PRIx32"},{ToGatewayRegMark},"
-                 "goto_table:L2ForwardingCalc",
-                 whom, meter ? meter : "", a->mark);
-    if (meter) {
+                 "goto_table:L2ForwardingCalc", whom, meter, a->mark);
+}
+
+/* What is to leave from here.  With a meter all packets of a connection meet it,
+ * not the first one alone, but behind their ct()s. */
+static void
+generate_local_egress(struct adp_generator *g, const struct adp_applied *a,
+                      const char *whom, const char *meter)
+{
+    if (adp_gen_option(g, ADP_V115_EGRESS_SNAT)) {
+        generate_translated_egress(g, a, whom);
+    } else {
+        generate_marked_egress(g, a, whom, meter);
+    }
+    if (meter[0]) {
         adp_gen_flow(g, EGRESS(a->id, EgressMark), 195,
                      "ct_state=-new+trk,ip,%s "
                      "actions=%s{ToGatewayRegMark},"
                      "goto_table:L2ForwardingCalc", whom, meter);
     }
-    free(meter);
+}
+
+/* What comes back to 'ip', which the host sends to the gateway port: it gets the
+ * address that the Pod has.  What isn't an answer to anything ends there, before
+ * it becomes a connection. */
+static void
+generate_egress_answers(struct adp_generator *g, const struct adp_applied *a,
+                        const char *ip)
+{
+    ofp_port_t port;
+
+    if (adp_gen_port(g, g->node->gateway_port, &port)) {
+        adp_gen_flow(g, EGRESS(a->id, ARPResponder), 200,
+                     "arp,in_port=%"PRIu32",arp_tpa=%s,arp_op=1 "
+                     "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
+                     "set_field:{GlobalVirtualMAC}->eth_src,"
+                     "set_field:2->arp_op,"
+                     "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
+                     "set_field:{GlobalVirtualMAC}->arp_sha,"
+                     "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
+                     "set_field:%s->arp_spa,IN_PORT", port, ip, ip);
+    }
+    adp_gen_flow(g, EGRESS(a->id, UnSNAT), 200,
+                 "ip,{FromGatewayRegMark},nw_dst=%s "
+                 "actions={RewriteMACRegMark},"
+                 "ct(table=ConntrackZone,zone={SNATCtZone},nat)", ip);
+    adp_gen_flow(g, EGRESS(a->id, ConntrackZone), 210,
+                 "ip,{FromGatewayRegMark},nw_dst=%s actions=drop", ip);
 }
 
 /* Other Nodes send what is to leave with an address of this one to it. */
@@ -93,9 +180,16 @@ generate_egress(struct adp_generator *g, const struct adp_applied *a,
                 const struct adp_egress *egress)
 {
     if (a->mark) {
-        char *whom = xasprintf("tun_dst=%s", adp_ip_text(&egress->ip).s);
+        const struct adp_ip_text ip = adp_ip_text(&egress->ip);
+        char *whom = xasprintf("tun_dst=%s", ip.s);
+        char *meter = meter_text(a);
 
-        generate_local_egress(g, a, whom);
+        generate_local_egress(g, a, whom, meter);
+        if (adp_gen_option(g, ADP_V115_EGRESS_SNAT)) {
+            generate_egress_source(g, a, ip.s, meter);
+            generate_egress_answers(g, a, ip.s);
+        }
+        free(meter);
         free(whom);
     }
 }
@@ -114,8 +208,10 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
     }
     if (a->mark) {
         char *whom = xasprintf("in_port=%"PRIu32, port);
+        char *meter = meter_text(a);
 
-        generate_local_egress(g, a, whom);
+        generate_local_egress(g, a, whom, meter);
+        free(meter);
         free(whom);
     } else {
         adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,

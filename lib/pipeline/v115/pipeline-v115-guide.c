@@ -112,6 +112,7 @@ static const struct adp_guide_words words[] = {
     FIELD(TFIngressConjIDField, RULE, NULL, "the ingress rule")
     FIELD(ServiceGroupIDField, GROUP, NULL, "the Service's group")
     FIELD(VLANIDField, NUMBER, NULL, "the VLAN")
+    FIELD(EgressIPField, NUMBER, NULL, "which of the Node's egress IPs")
     FIELD(TrafficControlTargetOFPortField, OFPORT, NULL,
           "the port to mirror or redirect to")
     FIELD(SNATIPMarkField, NUMBER, NULL, "which of the Node's egress IPs")
