@@ -155,6 +155,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/v115/pipeline-v115-guide.c \
 	lib/pipeline/v115/pipeline-v115-l7.c \
 	lib/pipeline/v115/pipeline-v115-metrics.c \
+	lib/pipeline/v115/pipeline-v115-nd.c \
 	lib/pipeline/v115/pipeline-v115-policy.c \
 	lib/pipeline/v115/pipeline-v115-service.c \
 	lib/pipeline/v115/pipeline-v115.c \

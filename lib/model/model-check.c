@@ -184,6 +184,18 @@ mac_thing(struct eth_addr mac)
 }
 
 static void
+claim_nets(struct check *c, const struct adp_record *record, const char *field,
+           const struct adp_node_net nets[ADP_N_FAMILIES])
+{
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_node_net_is_set(&nets[family])) {
+            claim(c, record, xstrdup(field),
+                  ip_thing(&nets[family].gateway_ip));
+        }
+    }
+}
+
+static void
 check_node_config(struct check *c, const struct adp_record *record)
 {
     const struct adp_node_config *node
@@ -201,7 +213,7 @@ check_node_config(struct check *c, const struct adp_record *record)
     claim(c, record, xstrdup("gateway.port"),
           xasprintf("port \"%s\"", node->gateway_port));
     claim(c, record, xstrdup("gateway.mac"), mac_thing(node->gateway_mac));
-    claim(c, record, xstrdup("gateway.ip"), ip_thing(&node->gateway_ip));
+    claim_nets(c, record, "gateway.ip", node->net);
     if (node->tunnel_port) {
         check_port(c, record, "tunnel.port", node->tunnel_port);
         claim(c, record, xstrdup("tunnel.port"),
@@ -259,9 +271,22 @@ check_peer_node(struct check *c, const struct adp_record *record)
     const struct adp_peer_node *peer = CONTAINER_OF(record,
                                                     struct adp_peer_node, up);
 
-    claim(c, record, xstrdup("gatewayIP"), ip_thing(&peer->gateway_ip));
+    claim_nets(c, record, "gatewayIP", peer->net);
     claim(c, record, xstrdup("transportIP"),
           xasprintf("transport IP %s", adp_ip_text(&peer->transport_ip).s));
+}
+
+static void
+put_pod_cidrs(struct owned_cidr *cidrs, size_t *n,
+              const struct adp_record *record,
+              const struct adp_node_net nets[ADP_N_FAMILIES])
+{
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_node_net_is_set(&nets[family])) {
+            cidrs[(*n)++] = (struct owned_cidr) { nets[family].pod_cidr,
+                                                  record };
+        }
+    }
 }
 
 /* Where any two prefixes overlap, two that are neighbours in order do. */
@@ -272,17 +297,16 @@ check_pod_cidrs(struct check *c)
     size_t n_peers;
     const struct adp_record **peers = adp_model_sorted(
         c->model, ADP_KIND_PEER_NODE, &n_peers);
-    struct owned_cidr *cidrs = xmalloc((n_peers + 1) * sizeof *cidrs);
+    struct owned_cidr *cidrs = xmalloc((n_peers + 1) * ADP_N_FAMILIES
+                                       * sizeof *cidrs);
     size_t n = 0;
 
     for (size_t i = 0; i < n_peers; i++) {
-        cidrs[n++] = (struct owned_cidr) {
-            CONTAINER_OF(peers[i], struct adp_peer_node, up)->pod_cidr,
-            peers[i]
-        };
+        put_pod_cidrs(cidrs, &n, peers[i],
+                      CONTAINER_OF(peers[i], struct adp_peer_node, up)->net);
     }
     if (node) {
-        cidrs[n++] = (struct owned_cidr) { node->pod_cidr, &node->up };
+        put_pod_cidrs(cidrs, &n, &node->up, node->net);
     }
     qsort(cidrs, n, sizeof *cidrs, adp_cidr_compare);
     for (size_t i = 1; i < n; i++) {
@@ -308,7 +332,8 @@ claim_vip(struct check *c, const struct adp_record *record, char *field,
           const struct adp_service_port *port)
 {
     claim(c, record, field,
-          xasprintf("%s%s:%"PRIu16"/%s", role, adp_ip_text(ip).s, port->port,
+          xasprintf("%s%s:%"PRIu16"/%s", role, adp_ip_host_text(ip).s,
+                    port->port,
                     adp_protocol_to_string(port->protocol)));
 }
 
@@ -318,8 +343,12 @@ check_service_port(struct check *c, const struct adp_service *svc,
 {
     const struct adp_record *record = &svc->up;
 
-    if (ipv6_addr_is_set(&svc->cluster_ip)) {
-        claim_vip(c, record, xstrdup("clusterIP"), "", &svc->cluster_ip, port);
+    ADP_FOR_EACH_FAMILY (family) {
+        const struct in6_addr *ip = &svc->cluster_ip[family];
+
+        if (ipv6_addr_is_set(ip)) {
+            claim_vip(c, record, xstrdup("clusterIP"), "", ip, port);
+        }
     }
     for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
         claim_vip(c, record, xasprintf("loadBalancerIPs[%"PRIuSIZE"]", i), "",
@@ -352,11 +381,13 @@ check_service_roles(struct check *c, const struct adp_service *svc)
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         for (size_t j = 0; j < lists[i].ips->n; j++) {
-            if (ipv6_addr_equals(&lists[i].ips->ips[j], &svc->cluster_ip)) {
+            const struct in6_addr *ip = &lists[i].ips->ips[j];
+
+            if (ipv6_addr_equals(ip, &svc->cluster_ip[adp_ip_family(ip)])) {
                 complain(c, "invalid", &svc->up,
                          xasprintf("%s[%"PRIuSIZE"]", lists[i].name, j),
                          "%s is the clusterIP",
-                         adp_ip_text(&svc->cluster_ip).s);
+                         adp_ip_text(ip).s);
             }
         }
     }

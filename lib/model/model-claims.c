@@ -127,13 +127,26 @@ claim_vips(const struct claims *c, const struct adp_service_port *port,
 }
 
 static void
+claim_nets(const struct claims *c,
+           const struct adp_node_net nets[ADP_N_FAMILIES])
+{
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_node_net_is_set(&nets[family])) {
+            claim_ip(c, THING_IP, &nets[family].gateway_ip, 0);
+        }
+    }
+}
+
+static void
 claim_service(const struct claims *c, const struct adp_service *svc)
 {
     for (size_t i = 0; i < svc->n_ports; i++) {
         const struct adp_service_port *port = &svc->ports[i];
 
-        claim_vips(c, port, &svc->cluster_ip,
-                   ipv6_addr_is_set(&svc->cluster_ip));
+        ADP_FOR_EACH_FAMILY (family) {
+            claim_vips(c, port, &svc->cluster_ip[family],
+                       ipv6_addr_is_set(&svc->cluster_ip[family]));
+        }
         claim_vips(c, port, svc->load_balancer_ips.ips,
                    svc->load_balancer_ips.n);
         claim_vips(c, port, svc->external_ips.ips, svc->external_ips.n);
@@ -161,7 +174,7 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
         claim_name(&c, THING_PORT, node->l7_target_port);
         claim_name(&c, THING_PORT, node->l7_return_port);
         claim_number(&c, THING_MAC, eth_addr_to_uint64(node->gateway_mac));
-        claim_ip(&c, THING_IP, &node->gateway_ip, 0);
+        claim_nets(&c, node->net);
         claim_ip(&c, THING_TRANSPORT_IP, &node->transport_ip, 0);
         break;
     }
@@ -179,7 +192,7 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
         const struct adp_peer_node *peer
             = CONTAINER_OF(record, struct adp_peer_node, up);
 
-        claim_ip(&c, THING_IP, &peer->gateway_ip, 0);
+        claim_nets(&c, peer->net);
         claim_ip(&c, THING_TRANSPORT_IP, &peer->transport_ip, 0);
         break;
     }

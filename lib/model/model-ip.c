@@ -11,9 +11,10 @@
 #include "util.h"
 
 struct adp_cidr
-adp_cidr_any(bool v4)
+adp_cidr_any(enum adp_family family)
 {
-    return (v4 ? (struct adp_cidr) { in6_addr_mapped_ipv4(0), 96 }
+    return (family == ADP_IPV4
+            ? (struct adp_cidr) { in6_addr_mapped_ipv4(0), 96 }
             : (struct adp_cidr) { .plen = 0 });
 }
 
@@ -74,5 +75,20 @@ adp_cidr_text(const struct adp_cidr *cidr)
     size_t n = strlen(text.s);
 
     snprintf(text.s + n, sizeof text.s - n, "/%"PRIu8, adp_cidr_plen(cidr));
+    return text;
+}
+
+struct adp_ip_text
+adp_ip_host_text(const struct in6_addr *ip)
+{
+    struct adp_ip_text text = adp_ip_text(ip);
+
+    if (!adp_ip_is_v4(ip)) {
+        size_t n = strlen(text.s);
+
+        memmove(text.s + 1, text.s, n);
+        text.s[0] = '[';
+        ovs_strlcpy(text.s + 1 + n, "]", sizeof text.s - 1 - n);
+    }
     return text;
 }

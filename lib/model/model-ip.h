@@ -29,6 +29,15 @@ struct adp_ips {
     size_t n;
 };
 
+enum adp_family {
+    ADP_IPV4,
+    ADP_IPV6,
+    ADP_N_FAMILIES
+};
+
+#define ADP_FOR_EACH_FAMILY(FAMILY) \
+    for (enum adp_family FAMILY = 0; FAMILY < ADP_N_FAMILIES; FAMILY++)
+
 static inline bool
 adp_ip_is_v4(const struct in6_addr *ip)
 {
@@ -39,6 +48,18 @@ static inline bool
 adp_cidr_is_v4(const struct adp_cidr *cidr)
 {
     return adp_ip_is_v4(&cidr->ip) && cidr->plen >= 96;
+}
+
+static inline enum adp_family
+adp_ip_family(const struct in6_addr *ip)
+{
+    return adp_ip_is_v4(ip) ? ADP_IPV4 : ADP_IPV6;
+}
+
+static inline enum adp_family
+adp_cidr_family(const struct adp_cidr *cidr)
+{
+    return adp_cidr_is_v4(cidr) ? ADP_IPV4 : ADP_IPV6;
 }
 
 /* The prefix length as it is written in the prefix's own family. */
@@ -56,7 +77,7 @@ adp_cidr_host(const struct in6_addr *ip)
 }
 
 /* The prefix of all of a family. */
-struct adp_cidr adp_cidr_any(bool v4);
+struct adp_cidr adp_cidr_any(enum adp_family);
 
 /* Have 'a' and 'b' an address in common? */
 bool adp_cidr_overlaps(const struct adp_cidr *a, const struct adp_cidr *b);
@@ -67,13 +88,15 @@ int adp_cidr_compare(const void *, const void *);
 /* Sets the bit of 'ip' behind the first 'plen' ones. */
 void adp_ip_set_bit(struct in6_addr *ip, unsigned int plen);
 
-/* "10.10.0.1", "fd00::1"; "10.10.0.0/24", "fd00::/64".  By value, for use in
- * the expression that asks for it. */
+/* "10.10.0.1", "fd00::1"; "10.10.0.0/24", "fd00::/64"; "10.10.0.1",
+ * "[fd00::1]", for a port to follow.  By value, for use in the expression that asks for
+ * it. */
 struct adp_ip_text {
-    char s[INET6_ADDRSTRLEN + sizeof "/128"];
+    char s[64];
 };
 
 struct adp_ip_text adp_ip_text(const struct in6_addr *);
 struct adp_ip_text adp_cidr_text(const struct adp_cidr *);
+struct adp_ip_text adp_ip_host_text(const struct in6_addr *);
 
 #endif /* model-ip.h */

@@ -19,7 +19,8 @@ static const uint8_t l4_protocols[] = {
 
 static void
 parse_gateway(struct adp_reader *r, const struct json *json,
-              struct adp_node_config *node)
+              struct adp_node_config *node,
+              struct in6_addr ips[ADP_N_FAMILIES])
 {
     struct adp_object o;
     size_t mark = adp_reader_enter(r, "gateway");
@@ -28,9 +29,32 @@ parse_gateway(struct adp_reader *r, const struct json *json,
     node->gateway_port = nullable_xstrdup(
         adp_object_string(&o, "port", ADP_REQUIRED));
     adp_object_mac(&o, "mac", ADP_REQUIRED, &node->gateway_mac);
-    adp_object_host_ip(&o, "ip", ADP_REQUIRED, &node->gateway_ip);
+    adp_object_family_ips(&o, "ip", ADP_REQUIRED, ips);
     adp_object_close(&o);
     adp_reader_leave(r, mark);
+}
+
+/* A family that a Node has is one of gateway and Pods. */
+static void
+parse_nets(struct adp_object *o, const struct in6_addr ips[ADP_N_FAMILIES],
+           struct adp_node_net nets[ADP_N_FAMILIES])
+{
+    struct adp_cidr cidrs[ADP_N_FAMILIES];
+    bool has[ADP_N_FAMILIES];
+
+    adp_object_family_cidrs(o, "podCIDR", ADP_REQUIRED, cidrs, has);
+    ADP_FOR_EACH_FAMILY (family) {
+        if (!o->reader->error
+            && ipv6_addr_is_set(&ips[family]) != has[family]) {
+            adp_reader_error_at(o->reader, "podCIDR",
+                                "and the gateway's address must be of the "
+                                "same families");
+        }
+        if (has[family]) {
+            nets[family] = (struct adp_node_net) { ips[family],
+                                                   cidrs[family] };
+        }
+    }
 }
 
 static void
@@ -56,20 +80,21 @@ struct adp_record *
 adp_parse_node_config(struct adp_object *o)
 {
     struct adp_node_config *node = xzalloc(sizeof *node);
+    struct in6_addr ips[ADP_N_FAMILIES] = { IN6ADDR_ANY_INIT };
     const struct json *json;
 
     json = adp_object_member(o, "gateway", ADP_REQUIRED);
     if (json) {
-        parse_gateway(o->reader, json, node);
+        parse_gateway(o->reader, json, node, ips);
     }
     json = adp_object_member(o, "tunnel", ADP_OPTIONAL);
     if (json) {
         parse_tunnel(o->reader, json, node);
     }
     adp_parse_l7_ports(o, node);
-    adp_object_cidr(o, "podCIDR", ADP_REQUIRED, &node->pod_cidr);
-    node->has_service_cidr = adp_object_cidr(o, "serviceCIDR", ADP_OPTIONAL,
-                                             &node->service_cidr);
+    parse_nets(o, ips, node->net);
+    adp_object_family_cidrs(o, "serviceCIDR", ADP_OPTIONAL, node->service_cidr,
+                            node->has_service_cidr);
     adp_object_host_ip(o, "transportIP", ADP_REQUIRED, &node->transport_ip);
     node->proxy_all = adp_object_bool(o, "proxyAll", true);
 
@@ -146,8 +171,10 @@ adp_parse_peer_node(struct adp_object *o)
 {
     struct adp_peer_node *peer = xzalloc(sizeof *peer);
 
-    adp_object_cidr(o, "podCIDR", ADP_REQUIRED, &peer->pod_cidr);
-    adp_object_host_ip(o, "gatewayIP", ADP_REQUIRED, &peer->gateway_ip);
+    struct in6_addr ips[ADP_N_FAMILIES] = { IN6ADDR_ANY_INIT };
+
+    adp_object_family_ips(o, "gatewayIP", ADP_REQUIRED, ips);
+    parse_nets(o, ips, peer->net);
     adp_object_host_ip(o, "transportIP", ADP_REQUIRED, &peer->transport_ip);
     return &peer->up;
 }
@@ -186,11 +213,32 @@ is_candidate(const struct adp_endpoint *ep, bool local)
 }
 
 bool
+adp_service_has_family(const struct adp_service *svc, enum adp_family family)
+{
+    if (ipv6_addr_is_set(&svc->cluster_ip[ADP_IPV4])
+        || ipv6_addr_is_set(&svc->cluster_ip[ADP_IPV6])) {
+        return ipv6_addr_is_set(&svc->cluster_ip[family]);
+    }
+
+    bool has = family == ADP_IPV4;
+    for (size_t i = 0; i < svc->n_ports && !has; i++) {
+        const struct adp_service_port *port = &svc->ports[i];
+
+        for (size_t j = 0; j < port->n_endpoints && !has; j++) {
+            has = adp_ip_family(&port->endpoints[j].ip) == family;
+        }
+    }
+    return has;
+}
+
+bool
 adp_service_port_selects(const struct adp_service_port *port,
                          const struct adp_endpoint *ep, bool local)
 {
+    enum adp_family family = adp_ip_family(&ep->ip);
+
     return (is_candidate(ep, local)
-            && ep->terminating == !port->has_ready[local]);
+            && ep->terminating == !port->has_ready[family][local]);
 }
 
 static void
@@ -210,11 +258,12 @@ parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
 
         parse_endpoint(r, elems[i], ep);
         for (int local = 0; local < 2; local++) {
-            port->has_ready[local] |= (!ep->terminating
-                                       && is_candidate(ep, local));
+            port->has_ready[adp_ip_family(&ep->ip)][local]
+                |= !ep->terminating && is_candidate(ep, local);
         }
 
-        char *key = xasprintf("%s:%"PRIu16, adp_ip_text(&ep->ip).s, ep->port);
+        char *key = xasprintf("%s:%"PRIu16, adp_ip_host_text(&ep->ip).s,
+                              ep->port);
         if (!r->error && !sset_add(&seen, key)) {
             adp_reader_error(r, "%s is listed twice", key);
         }
@@ -345,7 +394,7 @@ adp_parse_service(struct adp_object *o)
     struct adp_service *svc = xzalloc(sizeof *svc);
 
     check_namespaced(o);
-    adp_object_host_ip(o, "clusterIP", ADP_OPTIONAL, &svc->cluster_ip);
+    adp_object_family_ips(o, "clusterIP", ADP_OPTIONAL, svc->cluster_ip);
     adp_object_host_ips(o, "loadBalancerIPs", ADP_OPTIONAL,
                         &svc->load_balancer_ips);
     parse_source_ranges(o, svc);

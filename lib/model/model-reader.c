@@ -132,11 +132,12 @@ parse_ip(const char *s, struct in6_addr *ip)
 {
     struct in_addr in4;
 
-    if (inet_pton(AF_INET, s, &in4) != 1) {
-        return false;
+    if (inet_pton(AF_INET, s, &in4) == 1) {
+        *ip = in6_addr_mapped_ipv4(in4.s_addr);
+        return true;
     }
-    *ip = in6_addr_mapped_ipv4(in4.s_addr);
-    return true;
+    /* IPv4 has one spelling only. */
+    return inet_pton(AF_INET6, s, ip) == 1 && !adp_ip_is_v4(ip);
 }
 
 static bool
@@ -144,6 +145,9 @@ is_host_ip(const struct in6_addr *ip)
 {
     ovs_be32 in4 = in6_addr_get_mapped_ipv4(ip);
 
+    if (!adp_ip_is_v4(ip)) {
+        return ipv6_addr_is_set(ip) && !ipv6_addr_is_multicast(ip);
+    }
     return in4 && !ip_is_multicast(in4) && in4 != htonl(UINT32_MAX);
 }
 
@@ -158,7 +162,7 @@ adp_value_host_ip(struct adp_reader *r, const struct json *json,
         return false;
     }
     if (!parse_ip(s, &ip)) {
-        adp_reader_error(r, "\"%s\" is not an IPv4 address", s);
+        adp_reader_error(r, "\"%s\" is not an IP address", s);
         return false;
     }
     if (!is_host_ip(&ip)) {
@@ -169,12 +173,12 @@ adp_value_host_ip(struct adp_reader *r, const struct json *json,
     return true;
 }
 
-/* Parses "0" to "32", nothing else. */
+/* Parses "0" to what 'max' is, nothing else. */
 static bool
-parse_plen(const char *s, uint8_t *plen)
+parse_plen(const char *s, unsigned int max, unsigned int *plen)
 {
     size_t n = strspn(s, "0123456789");
-    if (!n || n > 2 || s[n] || (s[0] == '0' && n > 1) || atoi(s) > 32) {
+    if (!n || n > 3 || s[n] || (s[0] == '0' && n > 1) || atoi(s) > max) {
         return false;
     }
     *plen = atoi(s);
@@ -193,17 +197,21 @@ value_cidr__(struct adp_reader *r, const struct json *json,
     const char *slash = strchr(s, '/');
     char *ip_s = slash ? xmemdup0(s, slash - s) : xstrdup(s);
     struct adp_cidr cidr;
-    uint8_t plen = 32;
-    bool ok = (parse_ip(ip_s, &cidr.ip)
-               && (slash ? parse_plen(slash + 1, &plen) : allow_ip));
+    unsigned int plen = 0;
+    bool ok = parse_ip(ip_s, &cidr.ip);
     free(ip_s);
+    if (ok) {
+        unsigned int width = adp_ip_is_v4(&cidr.ip) ? 32 : 128;
+
+        ok = slash ? parse_plen(slash + 1, width, &plen) : allow_ip;
+        cidr.plen = 128 - width + (slash ? plen : width);
+    }
 
     if (!ok) {
-        adp_reader_error(r, "\"%s\" is not an IPv4 %s", s,
-                         allow_ip ? "address or CIDR" : "CIDR");
+        adp_reader_error(r, "\"%s\" is not %s", s,
+                         allow_ip ? "an IP address or CIDR" : "a CIDR");
         return false;
     }
-    cidr.plen = 96 + plen;
 
     struct in6_addr mask = ipv6_create_mask(cidr.plen);
     struct in6_addr start = ipv6_addr_bitand(&cidr.ip, &mask);
@@ -438,6 +446,103 @@ adp_object_cidr(struct adp_object *o, const char *name,
     return ok;
 }
 
+/* Calls 'read' for the member, if it is no list, or for each element. */
+static void
+object_families(struct adp_object *o, const char *name,
+                enum adp_presence presence,
+                void (*read)(struct adp_reader *, const struct json *,
+                             void *aux), void *aux)
+{
+    const struct json *json = adp_object_member(o, name, presence);
+    struct adp_reader *r = o->reader;
+
+    if (!json) {
+        return;
+    }
+
+    size_t outer = adp_reader_enter(r, name);
+    if (json->type != JSON_ARRAY) {
+        read(r, json, aux);
+    } else if (!json->array.n) {
+        adp_reader_error(r, "must not be empty");
+    } else {
+        for (size_t i = 0; i < json->array.n && !r->error; i++) {
+            size_t mark = adp_reader_enter_index(r, i);
+            read(r, json->array.elems[i], aux);
+            adp_reader_leave(r, mark);
+        }
+    }
+    adp_reader_leave(r, outer);
+}
+
+static bool
+family_is_new(struct adp_reader *r, enum adp_family family, bool *has)
+{
+    if (*has) {
+        adp_reader_error(r, "is the second one of %s",
+                         family == ADP_IPV4 ? "IPv4" : "IPv6");
+        return false;
+    }
+    *has = true;
+    return true;
+}
+
+static void
+read_family_ip(struct adp_reader *r, const struct json *json, void *ips_)
+{
+    struct in6_addr *ips = ips_;
+    struct in6_addr ip;
+
+    if (adp_value_host_ip(r, json, &ip)) {
+        enum adp_family family = adp_ip_family(&ip);
+        bool has = ipv6_addr_is_set(&ips[family]);
+
+        if (family_is_new(r, family, &has)) {
+            ips[family] = ip;
+        }
+    }
+}
+
+void
+adp_object_family_ips(struct adp_object *o, const char *name,
+                      enum adp_presence presence,
+                      struct in6_addr ips[ADP_N_FAMILIES])
+{
+    object_families(o, name, presence, read_family_ip, ips);
+}
+
+struct family_cidrs {
+    struct adp_cidr *cidrs;
+    bool *has;
+};
+
+static void
+read_family_cidr(struct adp_reader *r, const struct json *json, void *fc_)
+{
+    const struct family_cidrs *fc = fc_;
+    struct adp_cidr cidr;
+
+    if (adp_value_cidr(r, json, &cidr)) {
+        enum adp_family family = adp_cidr_family(&cidr);
+
+        if (family_is_new(r, family, &fc->has[family])) {
+            fc->cidrs[family] = cidr;
+        }
+    }
+}
+
+void
+adp_object_family_cidrs(struct adp_object *o, const char *name,
+                        enum adp_presence presence,
+                        struct adp_cidr cidrs[ADP_N_FAMILIES],
+                        bool has[ADP_N_FAMILIES])
+{
+    struct family_cidrs fc = { cidrs, has };
+
+    memset(has, 0, ADP_N_FAMILIES * sizeof *has);
+    object_families(o, name, presence, read_family_cidr, &fc);
+}
+
 bool
 adp_object_mac(struct adp_object *o, const char *name,
                enum adp_presence presence, struct eth_addr *mac)
@@ -556,9 +661,10 @@ adp_object_host_ips(struct adp_object *o, const char *name,
     out->ips = l.n ? xmalloc(l.n * sizeof *out->ips) : NULL;
     out->n = 0;
     while ((json = list_next(&l)) != NULL) {
-        /* An IP has one spelling only, so that equal IPs are equal strings. */
-        out->n += (adp_value_host_ip(l.r, json, &out->ips[out->n])
-                   && list_is_new(&l, json_string(json)));
+        struct in6_addr *ip = &out->ips[out->n];
+
+        out->n += (adp_value_host_ip(l.r, json, ip)
+                   && list_is_new(&l, adp_ip_text(ip).s));
     }
     list_end(&l);
 }

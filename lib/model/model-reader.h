@@ -98,6 +98,15 @@ bool adp_object_host_ip(struct adp_object *, const char *name,
                         enum adp_presence, struct in6_addr *);
 bool adp_object_cidr(struct adp_object *, const char *name,
                      enum adp_presence, struct adp_cidr *);
+/* One address or prefix, or a list with at most one of each family.  Of a
+ * family without one, 'ips' stays as it is, and 'has' is false. */
+void adp_object_family_ips(struct adp_object *, const char *name,
+                           enum adp_presence,
+                           struct in6_addr ips[ADP_N_FAMILIES]);
+void adp_object_family_cidrs(struct adp_object *, const char *name,
+                             enum adp_presence,
+                             struct adp_cidr cidrs[ADP_N_FAMILIES],
+                             bool has[ADP_N_FAMILIES]);
 /* A unicast address other than 00:00:00:00:00:00. */
 bool adp_object_mac(struct adp_object *, const char *name, enum adp_presence,
                     struct eth_addr *);

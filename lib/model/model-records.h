@@ -61,17 +61,28 @@ struct adp_names {
     size_t n;
 };
 
+/* What a Node has of a family. */
+struct adp_node_net {
+    struct in6_addr gateway_ip; /* None: nothing. */
+    struct adp_cidr pod_cidr;
+};
+
+static inline bool
+adp_node_net_is_set(const struct adp_node_net *net)
+{
+    return ipv6_addr_is_set(&net->gateway_ip);
+}
+
 struct adp_node_config {
     struct adp_record up;
     char *gateway_port;
     struct eth_addr gateway_mac;
-    struct in6_addr gateway_ip;
+    struct adp_node_net net[ADP_N_FAMILIES];
     char *tunnel_port;          /* NULL if there is no tunnel. */
     char *l7_target_port;       /* What L7 rules allow leaves by this one, */
     char *l7_return_port;       /* and comes back by that one. */
-    struct adp_cidr pod_cidr;
-    bool has_service_cidr;
-    struct adp_cidr service_cidr;
+    bool has_service_cidr[ADP_N_FAMILIES];
+    struct adp_cidr service_cidr[ADP_N_FAMILIES];
     struct in6_addr transport_ip;
     struct adp_ips node_port_addresses;
     bool proxy_all;
@@ -86,8 +97,7 @@ struct adp_pod {
 
 struct adp_peer_node {
     struct adp_record up;
-    struct adp_cidr pod_cidr;
-    struct in6_addr gateway_ip;
+    struct adp_node_net net[ADP_N_FAMILIES];
     struct in6_addr transport_ip;
 };
 
@@ -106,13 +116,14 @@ struct adp_service_port {
     uint16_t node_port;         /* 0 if there is none. */
     struct adp_endpoint *endpoints;
     size_t n_endpoints;
-    bool has_ready[2];          /* For traffic policy Cluster and Local: some
-                                 * that don't terminate? */
+    bool has_ready[ADP_N_FAMILIES][2]; /* For traffic policy Cluster and
+                                        * Local: some that don't
+                                        * terminate? */
 };
 
 struct adp_service {
     struct adp_record up;
-    struct in6_addr cluster_ip; /* May be none. */
+    struct in6_addr cluster_ip[ADP_N_FAMILIES]; /* Each may be none. */
     struct adp_ips load_balancer_ips;
     struct adp_ips external_ips;
     struct adp_cidr *source_ranges; /* Of clients of 'load_balancer_ips'. */
@@ -275,9 +286,12 @@ const struct adp_names *adp_record_applied_to(const struct adp_record *);
 #define ADP_RECORD_MAX_PORTS 2
 size_t adp_record_ports(const struct adp_record *,
                         const char *ports[ADP_RECORD_MAX_PORTS]);
+/* Is the Service one of 'family'?  Those of its ClusterIPs, or, if it has
+ * none, IPv4 and those of its endpoints. */
+bool adp_service_has_family(const struct adp_service *, enum adp_family);
 /* May 'ep', one of the port's endpoints, be selected where the traffic policy
  * is Local ('local') or Cluster?  Those that terminate only while there is no
- * other one. */
+ * other one of their family. */
 bool adp_service_port_selects(const struct adp_service_port *,
                               const struct adp_endpoint *ep, bool local);
 

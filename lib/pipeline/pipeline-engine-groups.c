@@ -455,8 +455,10 @@ isolate_pod(struct adp_engine *e, struct adp_contributor *c, bool ingress,
             const struct adp_cidr host
                 = adp_cidr_host(&pod->pod->ips.ips[i]);
 
-            adp_rule_match_source(&host, &match);
-            isolate(e, c, ingress, &match);
+            if (adp_gen_has_family(&e->g, adp_cidr_family(&host))) {
+                adp_rule_match_source(&host, &match);
+                isolate(e, c, ingress, &match);
+            }
         }
     } else if (pod->has_port) {
         adp_rule_match_port(e->parts->style, pod->port, &match);

@@ -71,8 +71,10 @@ adp_engine_rule_change_target(struct adp_engine *e, struct engine_rule *rule,
             const struct adp_cidr host
                 = adp_cidr_host(&pod->pod->ips.ips[i]);
 
-            adp_rule_match_source(&host, &match);
-            change_clause(e, rule, &match, number, add);
+            if (adp_gen_has_family(&e->g, adp_cidr_family(&host))) {
+                adp_rule_match_source(&host, &match);
+                change_clause(e, rule, &match, number, add);
+            }
         }
     } else if (pod->has_port) {
         adp_rule_match_port(e->parts->style, pod->port, &match);
@@ -86,6 +88,9 @@ adp_engine_rule_change_peer(struct adp_engine *e, struct engine_rule *rule,
 {
     struct match match;
 
+    if (!adp_gen_has_family(&e->g, adp_cidr_family(cidr))) {
+        return;
+    }
     if (rule->up.rule->ingress) {
         adp_rule_match_source(cidr, &match);
     } else {
@@ -137,12 +142,15 @@ contribute_to_service(const struct contributing *c, const char *name)
 static void
 contribute_peers(struct contributing *c)
 {
-    const struct adp_cidr any = adp_cidr_any(true);
     const struct adp_peer *peer = &c->rule->up.rule->peer;
 
     if (!peer->present) {
         if (!c->rule->up.nobody) {
-            contribute_cidr(&any, c);
+            ADP_FOR_EACH_FAMILY (family) {
+                const struct adp_cidr any = adp_cidr_any(family);
+
+                contribute_cidr(&any, c);
+            }
         }
         return;
     }
@@ -185,7 +193,12 @@ contribute_rule(struct adp_engine *e, struct engine_rule *rule)
         contribute_peers(&c);
     }
     if (!rule->up.nobody) {
-        adp_rule_match_services(rule->up.rule, contribute_service, &c);
+        ADP_FOR_EACH_FAMILY (family) {
+            if (adp_gen_has_family(&e->g, family)) {
+                adp_rule_match_services(rule->up.rule, family,
+                                        contribute_service, &c);
+            }
+        }
     }
     e->parts->act(&e->g, &rule->up);
     adp_engine_end(e);

@@ -216,9 +216,10 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
     }
 }
 
-/* Is one of the Service's endpoints in 'cidr'? */
+/* Is one of the Service's endpoints a Pod's of the PeerNode? */
 static bool
-has_endpoint_in(const struct adp_record *record, const struct adp_cidr *cidr)
+has_endpoint_on(const struct adp_record *record,
+                const struct adp_peer_node *peer)
 {
     const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
                                                  up);
@@ -227,10 +228,12 @@ has_endpoint_in(const struct adp_record *record, const struct adp_cidr *cidr)
         const struct adp_service_port *port = &svc->ports[i];
 
         for (size_t j = 0; j < port->n_endpoints; j++) {
-            const struct adp_cidr host
-                = adp_cidr_host(&port->endpoints[j].ip);
+            const struct in6_addr *ip = &port->endpoints[j].ip;
+            const struct adp_node_net *net = &peer->net[adp_ip_family(ip)];
+            const struct adp_cidr host = adp_cidr_host(ip);
 
-            if (adp_cidr_contains(cidr, &host)) {
+            if (adp_node_net_is_set(net)
+                && adp_cidr_contains(&net->pod_cidr, &host)) {
                 return true;
             }
         }
@@ -250,9 +253,9 @@ mark_services(struct adp_engine *e, const struct adp_record *peer)
     SHASH_FOR_EACH (node, &e->records[ADP_KIND_SERVICE]) {
         struct engine_record *r = node->data;
 
-        if (has_endpoint_in(r->record, &CONTAINER_OF(peer,
-                                                     struct adp_peer_node,
-                                                     up)->pod_cidr)) {
+        if (has_endpoint_on(r->record, CONTAINER_OF(peer,
+                                                    struct adp_peer_node,
+                                                    up))) {
             adp_engine_mark(&e->dirty_records, &r->dirty);
         }
     }
@@ -266,7 +269,7 @@ mark_nesting(struct adp_engine *e, const struct adp_record *record)
         = record ? CONTAINER_OF(record, struct adp_service, up) : NULL;
     const char *name;
 
-    if (!service || !ipv6_addr_is_set(&service->cluster_ip)) {
+    if (!service) {
         return;
     }
     SSET_FOR_EACH (name, &e->nested) {
@@ -275,7 +278,7 @@ mark_nesting(struct adp_engine *e, const struct adp_record *record)
 
         if (adp_service_has_endpoint(CONTAINER_OF(r->record,
                                                   struct adp_service, up),
-                                     &service->cluster_ip)) {
+                                     service)) {
             adp_engine_mark(&e->dirty_records, &r->dirty);
         }
     }
@@ -392,20 +395,19 @@ static void
 collect_remote(struct adp_engine *e)
 {
     const struct shash *peers = &e->records[ADP_KIND_PEER_NODE];
+    const struct adp_record **records
+        = xmalloc((shash_count(peers) + 1) * sizeof *records);
     const struct shash_node *node;
+    size_t n = 0;
 
     adp_remote_cidrs_uninit(&e->remote);
-    e->remote.cidrs = xmalloc((shash_count(peers) + 1)
-                              * sizeof *e->remote.cidrs);
-    e->remote.n = 0;
     SHASH_FOR_EACH (node, peers) {
         const struct engine_record *r = node->data;
 
-        e->remote.cidrs[e->remote.n++] = CONTAINER_OF(
-            r->record, struct adp_peer_node, up)->pod_cidr;
+        records[n++] = r->record;
     }
-    qsort(e->remote.cidrs, e->remote.n, sizeof *e->remote.cidrs,
-          adp_cidr_compare);
+    adp_remote_cidrs_set(&e->remote, records, n);
+    free(records);
 }
 
 static void

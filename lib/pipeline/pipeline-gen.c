@@ -33,25 +33,57 @@ add_flow(struct adp_generator *g, char *flow)
     }
 }
 
-void
-adp_gen_flow(struct adp_generator *g, uint8_t category, uint32_t object,
-             size_t table, int priority, const char *format, ...)
+static void OVS_PRINTF_FORMAT(7, 0)
+add_flow_valist(struct adp_generator *g, const struct adp_vocabulary *voc,
+                uint8_t category, uint32_t object, size_t table, int priority,
+                const char *format, va_list args)
 {
     struct ds template = DS_EMPTY_INITIALIZER;
     struct ds flow = DS_EMPTY_INITIALIZER;
-    va_list args;
 
-    va_start(args, format);
     ds_put_format_valist(&template, format, args);
-    va_end(args);
 
     ds_put_format(&flow, "cookie=0x%"PRIx64", table=%s, priority=%d%c",
                   adp_gen_cookie(g, category, object),
                   adp_gen_table(g, table), priority,
                   strncmp(ds_cstr(&template), "actions=", 8) ? ',' : ' ');
-    adp_text_expand(&flow, g->pipeline->vocabulary, ds_cstr(&template), false);
+    adp_text_expand(&flow, voc, ds_cstr(&template), false);
     ds_destroy(&template);
     add_flow(g, ds_steal_cstr(&flow));
+}
+
+void
+adp_gen_flow(struct adp_generator *g, uint8_t category, uint32_t object,
+             size_t table, int priority, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_flow_valist(g, g->pipeline->vocabulary, category, object, table,
+                    priority, format, args);
+    va_end(args);
+}
+
+void
+adp_gen_ip_flow(struct adp_generator *g, enum adp_family family,
+                uint8_t category, uint32_t object, size_t table, int priority,
+                const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_flow_valist(g, (family == ADP_IPV4 ? g->pipeline->vocabulary
+                        : g->pipeline->vocabulary6),
+                    category, object, table, priority, format, args);
+    va_end(args);
+}
+
+bool
+adp_gen_has_family(const struct adp_generator *g, enum adp_family family)
+{
+    return (family == ADP_IPV4
+            || (g->pipeline->vocabulary6 && g->node
+                && adp_node_net_is_set(&g->node->net[family])));
 }
 
 void
@@ -116,15 +148,30 @@ void
 adp_remote_cidrs_init(struct adp_remote_cidrs *remote,
                       const struct adp_model *model)
 {
+    size_t n;
     const struct adp_record **records
-        = adp_model_sorted(model, ADP_KIND_PEER_NODE, &remote->n);
+        = adp_model_sorted(model, ADP_KIND_PEER_NODE, &n);
 
-    remote->cidrs = xmalloc((remote->n + 1) * sizeof *remote->cidrs);
-    for (size_t i = 0; i < remote->n; i++) {
-        remote->cidrs[i] = CONTAINER_OF(records[i], struct adp_peer_node,
-                                        up)->pod_cidr;
-    }
+    adp_remote_cidrs_set(remote, records, n);
     free(records);
+}
+
+void
+adp_remote_cidrs_set(struct adp_remote_cidrs *remote,
+                     const struct adp_record *const *peers, size_t n)
+{
+    remote->n = 0;
+    remote->cidrs = xmalloc((n + 1) * ADP_N_FAMILIES * sizeof *remote->cidrs);
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_peer_node *peer
+            = CONTAINER_OF(peers[i], struct adp_peer_node, up);
+
+        ADP_FOR_EACH_FAMILY (family) {
+            if (adp_node_net_is_set(&peer->net[family])) {
+                remote->cidrs[remote->n++] = peer->net[family].pod_cidr;
+            }
+        }
+    }
     qsort(remote->cidrs, remote->n, sizeof *remote->cidrs, adp_cidr_compare);
 }
 
@@ -194,13 +241,50 @@ bool
 adp_gen_checks_kind(enum adp_kind kind)
 {
     return (kind == ADP_KIND_NETWORK_POLICY || kind == ADP_KIND_EGRESS
-            || kind == ADP_KIND_TRAFFIC_CONTROL);
+            || kind == ADP_KIND_TRAFFIC_CONTROL || kind == ADP_KIND_NODE_CONFIG
+            || kind == ADP_KIND_PEER_NODE);
+}
+
+/* What a Node needs of a family that the pipeline has no flows for.  Pods'
+ * addresses of such a one are left out. */
+static struct adp_error *
+check_families(const struct adp_pipeline *pipeline,
+               const struct adp_record *record)
+{
+    const struct in6_addr *ip = NULL;
+    const char *field = "transportIP";
+
+    if (pipeline->vocabulary6) {
+        return NULL;
+    }
+    if (record->kind == ADP_KIND_NODE_CONFIG) {
+        const struct adp_node_config *node
+            = CONTAINER_OF(record, struct adp_node_config, up);
+
+        if (adp_node_net_is_set(&node->net[ADP_IPV6])) {
+            ip = &node->net[ADP_IPV6].gateway_ip;
+            field = "gateway.ip";
+        } else {
+            ip = &node->transport_ip;
+        }
+    } else if (record->kind == ADP_KIND_PEER_NODE) {
+        ip = &CONTAINER_OF(record, struct adp_peer_node, up)->transport_ip;
+    }
+    return (!ip || adp_ip_is_v4(ip) ? NULL
+            : adp_error_create("invalid", adp_record_describe(record),
+                               xstrdup(field),
+                               "pipeline %s has no flows for IPv6",
+                               pipeline->name));
 }
 
 struct adp_error *
 adp_gen_check_record(const struct adp_pipeline *pipeline,
                      const struct adp_record *record)
 {
+    if (record->kind == ADP_KIND_NODE_CONFIG
+        || record->kind == ADP_KIND_PEER_NODE) {
+        return check_families(pipeline, record);
+    }
     if (record->kind != ADP_KIND_NETWORK_POLICY) {
         return (pipeline->kinds & 1u << record->kind
                 ? NULL
@@ -246,6 +330,10 @@ adp_gen_static(struct adp_generator *g)
 
         adp_gen_flow(g, ADP_COOKIE_DEFAULT, 0, f->table, f->priority,
                      "%s", f->template);
+        if (strstr(f->template, "{ip}") && adp_gen_has_family(g, ADP_IPV6)) {
+            adp_gen_ip_flow(g, ADP_IPV6, ADP_COOKIE_DEFAULT, 0, f->table,
+                            f->priority, "%s", f->template);
+        }
     }
 }
 

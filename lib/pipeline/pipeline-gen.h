@@ -34,6 +34,9 @@ struct adp_remote_cidrs {
 
 void adp_remote_cidrs_init(struct adp_remote_cidrs *,
                            const struct adp_model *);
+/* Those of 'n' records of PeerNodes. */
+void adp_remote_cidrs_set(struct adp_remote_cidrs *,
+                          const struct adp_record *const *peers, size_t n);
 void adp_remote_cidrs_uninit(struct adp_remote_cidrs *);
 
 struct adp_group_id {
@@ -80,6 +83,16 @@ uint64_t adp_gen_cookie(const struct adp_generator *, uint8_t category,
 void adp_gen_flow(struct adp_generator *, uint8_t category, uint32_t object,
                   size_t table, int priority, const char *format, ...)
     OVS_PRINTF_FORMAT(6, 7);
+
+/* The same in the words of 'family' (struct adp_vocabulary). */
+void adp_gen_ip_flow(struct adp_generator *, enum adp_family,
+                     uint8_t category, uint32_t object, size_t table,
+                     int priority, const char *format, ...)
+    OVS_PRINTF_FORMAT(7, 8);
+
+/* Are there flows for 'family'?  For IPv4 always, for IPv6 if the pipeline has
+ * such and the Node addresses for them. */
+bool adp_gen_has_family(const struct adp_generator *, enum adp_family);
 
 /* Adds a flow as it is, with cookie and table, without a template. */
 void adp_gen_flow_text(struct adp_generator *, const char *format, ...)

@@ -210,8 +210,10 @@ adp_metrics_add_group(struct adp_metrics *m, uint32_t group_id,
         e->n_chosen = xcalloc(port->n_endpoints + 1, sizeof *e->n_chosen);
     }
     for (size_t i = 0; i < port->n_endpoints && bucket < n; i++) {
-        if (adp_service_port_selects(port, &port->endpoints[i],
-                                     e->part->local)) {
+        const struct adp_endpoint *ep = &port->endpoints[i];
+
+        if (adp_ip_family(&ep->ip) == e->part->family
+            && adp_service_port_selects(port, ep, e->part->local)) {
             e->n_chosen[i] += n_packets[bucket++];
         }
     }
@@ -244,6 +246,9 @@ compare_entries(const void *a_, const void *b_)
 
     if (!cmp) {
         cmp = a->index < b->index ? -1 : a->index > b->index;
+    }
+    if (!cmp) {
+        cmp = (int) a->family - (int) b->family;
     }
     return cmp ? cmp : (int) a->local - (int) b->local;
 }

@@ -250,6 +250,18 @@ add_clause(const struct clause *clause, const char *format, ...)
                   r->conj_id, clause->number, clause->n);
 }
 
+static const char *
+ip_match(enum adp_family family)
+{
+    return family == ADP_IPV4 ? "ip" : "ipv6";
+}
+
+/* By family and whether it is the destination. */
+static const char *const ip_fields[ADP_N_FAMILIES][2] = {
+    [ADP_IPV4] = { "nw_src", "nw_dst" },
+    [ADP_IPV6] = { "ipv6_src", "ipv6_dst" },
+};
+
 static void
 add_target_clause(const struct adp_pod *pod, void *clause_)
 {
@@ -267,8 +279,13 @@ add_target_clause(const struct adp_pod *pod, void *clause_)
         }
     } else {
         for (size_t i = 0; i < pod->ips.n; i++) {
-            add_clause(clause, "ip,nw_src=%s",
-                       adp_ip_text(&pod->ips.ips[i]).s);
+            const struct in6_addr *ip = &pod->ips.ips[i];
+
+            if (adp_gen_has_family(clause->ps->g, adp_ip_family(ip))) {
+                add_clause(clause, "%s,%s=%s", ip_match(adp_ip_family(ip)),
+                           ip_fields[adp_ip_family(ip)][false],
+                           adp_ip_text(ip).s);
+            }
         }
     }
 }
@@ -286,14 +303,19 @@ static void
 add_peer_clause(const struct adp_cidr *cidr, void *clause_)
 {
     const struct clause *clause = clause_;
-    const char *field = clause->r->rule->ingress ? "nw_src" : "nw_dst";
+    enum adp_family family = adp_cidr_family(cidr);
+    const char *field = ip_fields[family][!clause->r->rule->ingress];
+    const char *ip = ip_match(family);
 
-    if (cidr->plen == 96) {
-        add_clause(clause, "ip");
+    if (!adp_gen_has_family(clause->ps->g, family)) {
+        return;
+    }
+    if (!adp_cidr_plen(cidr)) {
+        add_clause(clause, "%s", ip);
     } else if (cidr->plen == 128) {
-        add_clause(clause, "ip,%s=%s", field, adp_ip_text(&cidr->ip).s);
+        add_clause(clause, "%s,%s=%s", ip, field, adp_ip_text(&cidr->ip).s);
     } else {
-        add_clause(clause, "ip,%s=%s", field, adp_cidr_text(cidr).s);
+        add_clause(clause, "%s,%s=%s", ip, field, adp_cidr_text(cidr).s);
     }
 }
 
@@ -319,7 +341,11 @@ add_peer_clauses(struct clause *clause)
 
     if (!peer->present) {
         if (!clause->r->nobody) {
-            add_clause(clause, "ip");
+            ADP_FOR_EACH_FAMILY (family) {
+                const struct adp_cidr any = adp_cidr_any(family);
+
+                add_peer_clause(&any, clause);
+            }
         }
         return;
     }
@@ -346,11 +372,14 @@ add_peer_clauses(struct clause *clause)
 }
 
 static const char *
-protocol_match(uint8_t protocol)
+protocol_match(uint8_t protocol, enum adp_family family)
 {
-    return (protocol == IPPROTO_TCP ? "tcp"
-            : protocol == IPPROTO_UDP ? "udp"
-            : protocol == IPPROTO_SCTP ? "sctp" : "icmp");
+    bool v6 = family == ADP_IPV6;
+
+    return (protocol == IPPROTO_TCP ? (v6 ? "tcp6" : "tcp")
+            : protocol == IPPROTO_UDP ? (v6 ? "udp6" : "udp")
+            : protocol == IPPROTO_SCTP ? (v6 ? "sctp6" : "sctp")
+            : v6 ? "icmp6" : "icmp");
 }
 
 struct port_clause {
@@ -387,30 +416,32 @@ add_port_clause(const struct adp_masked_port *src,
 }
 
 static void
-add_icmp_clause(struct clause *clause,
+add_icmp_clause(struct clause *clause, const char *protocol,
                 const struct adp_network_policy_service *service)
 {
     if (service->icmp_type < 0) {
-        add_clause(clause, "icmp");
+        add_clause(clause, "%s", protocol);
     } else if (service->icmp_code < 0) {
-        add_clause(clause, "icmp,icmp_type=%d", service->icmp_type);
+        add_clause(clause, "%s,icmp_type=%d", protocol, service->icmp_type);
     } else {
-        add_clause(clause, "icmp,icmp_type=%d,icmp_code=%d",
+        add_clause(clause, "%s,icmp_type=%d,icmp_code=%d", protocol,
                    service->icmp_type, service->icmp_code);
     }
 }
 
 static void
-add_service_clauses(struct clause *clause)
+add_service_clauses(struct clause *clause, enum adp_family family)
 {
     const struct adp_network_policy_rule *rule = clause->r->rule;
 
     for (size_t i = 0; i < rule->n_services; i++) {
         const struct adp_network_policy_service *service = &rule->services[i];
-        struct port_clause pc = { clause, protocol_match(service->protocol) };
+        struct port_clause pc = {
+            clause, protocol_match(service->protocol, family)
+        };
 
         if (service->protocol == IPPROTO_ICMP) {
-            add_icmp_clause(clause, service);
+            add_icmp_clause(clause, pc.protocol, service);
         } else {
             adp_policy_service_to_masks(service, add_port_clause, &pc);
         }
@@ -440,7 +471,11 @@ adp_policies_add_clauses(struct adp_policies *ps,
         clause.number++;
     }
     if (clause.number <= clause.n) {
-        add_service_clauses(&clause);
+        ADP_FOR_EACH_FAMILY (family) {
+            if (adp_gen_has_family(ps->g, family)) {
+                add_service_clauses(&clause, family);
+            }
+        }
     }
 }
 
@@ -488,11 +523,16 @@ isolate_egress(const struct adp_pod *pod, void *ps_)
     const struct adp_policy_style *style = ps->style;
 
     for (size_t i = 0; i < pod->ips.n; i++) {
-        adp_gen_flow(ps->g, style->isolation_cookie, 0,
-                     style->isolation_tables[false],
-                     style->isolation_priority,
-                     "ip,nw_src=%s actions=drop",
-                     adp_ip_text(&pod->ips.ips[i]).s);
+        const struct in6_addr *ip = &pod->ips.ips[i];
+
+        if (adp_gen_has_family(ps->g, adp_ip_family(ip))) {
+            adp_gen_flow(ps->g, style->isolation_cookie, 0,
+                         style->isolation_tables[false],
+                         style->isolation_priority, "%s,%s=%s actions=drop",
+                         ip_match(adp_ip_family(ip)),
+                         ip_fields[adp_ip_family(ip)][false],
+                         adp_ip_text(ip).s);
+        }
     }
 }
 

@@ -11,10 +11,11 @@
 #include "pipeline-clause.h"
 
 static void
-init_ip(struct match *match)
+init_ip(enum adp_family family, struct match *match)
 {
     match_init_catchall(match);
-    match_set_dl_type(match, htons(ETH_TYPE_IP));
+    match_set_dl_type(match, htons(family == ADP_IPV4 ? ETH_TYPE_IP
+                                   : ETH_TYPE_IPV6));
 }
 
 void
@@ -22,7 +23,7 @@ adp_rule_match_port(const struct adp_policy_style *style, ofp_port_t port,
                     struct match *match)
 {
     if (style->port_needs_ip) {
-        init_ip(match);
+        init_ip(ADP_IPV4, match);
     } else {
         match_init_catchall(match);
     }
@@ -32,17 +33,33 @@ adp_rule_match_port(const struct adp_policy_style *style, ofp_port_t port,
 void
 adp_rule_match_source(const struct adp_cidr *cidr, struct match *match)
 {
-    init_ip(match);
-    match_set_nw_src_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
-                            be32_prefix_mask(adp_cidr_plen(cidr)));
+    enum adp_family family = adp_cidr_family(cidr);
+
+    init_ip(family, match);
+    if (family == ADP_IPV4) {
+        match_set_nw_src_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
+                                be32_prefix_mask(adp_cidr_plen(cidr)));
+    } else {
+        struct in6_addr mask = ipv6_create_mask(cidr->plen);
+
+        match_set_ipv6_src_masked(match, &cidr->ip, &mask);
+    }
 }
 
 void
 adp_rule_match_destination(const struct adp_cidr *cidr, struct match *match)
 {
-    init_ip(match);
-    match_set_nw_dst_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
-                            be32_prefix_mask(adp_cidr_plen(cidr)));
+    enum adp_family family = adp_cidr_family(cidr);
+
+    init_ip(family, match);
+    if (family == ADP_IPV4) {
+        match_set_nw_dst_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
+                                be32_prefix_mask(adp_cidr_plen(cidr)));
+    } else {
+        struct in6_addr mask = ipv6_create_mask(cidr->plen);
+
+        match_set_ipv6_dst_masked(match, &cidr->ip, &mask);
+    }
 }
 
 void
@@ -58,6 +75,7 @@ adp_rule_match_service_group(const struct adp_policy_style *style,
 struct service_match {
     adp_rule_match_cb *cb;
     void *aux;
+    enum adp_family family;
     uint8_t protocol;
 };
 
@@ -68,7 +86,7 @@ match_ports(const struct adp_masked_port *src,
     const struct service_match *sm = sm_;
     struct match match;
 
-    init_ip(&match);
+    init_ip(sm->family, &match);
     match_set_nw_proto(&match, sm->protocol);
     match_set_tp_src_masked(&match, htons(src->port), htons(src->mask));
     match_set_tp_dst_masked(&match, htons(dst->port), htons(dst->mask));
@@ -81,8 +99,9 @@ match_icmp(const struct adp_network_policy_service *service,
 {
     struct match match;
 
-    init_ip(&match);
-    match_set_nw_proto(&match, service->protocol);
+    init_ip(sm->family, &match);
+    match_set_nw_proto(&match, (sm->family == ADP_IPV4 ? IPPROTO_ICMP
+                                : IPPROTO_ICMPV6));
     if (service->icmp_type >= 0) {
         match_set_icmp_type(&match, service->icmp_type);
     }
@@ -94,11 +113,12 @@ match_icmp(const struct adp_network_policy_service *service,
 
 void
 adp_rule_match_services(const struct adp_network_policy_rule *rule,
-                        adp_rule_match_cb *cb, void *aux)
+                        enum adp_family family, adp_rule_match_cb *cb,
+                        void *aux)
 {
     for (size_t i = 0; i < rule->n_services; i++) {
         const struct adp_network_policy_service *service = &rule->services[i];
-        struct service_match sm = { cb, aux, service->protocol };
+        struct service_match sm = { cb, aux, family, service->protocol };
 
         if (service->protocol == IPPROTO_ICMP) {
             match_icmp(service, &sm);

@@ -25,9 +25,9 @@ void adp_rule_match_destination(const struct adp_cidr *, struct match *);
 void adp_rule_match_service_group(const struct adp_policy_style *,
                                   uint32_t group_id, struct match *);
 
-/* Calls 'cb' for each match of the rule's services. */
+/* Calls 'cb' for each match of the rule's services in packets of 'family'. */
 typedef void adp_rule_match_cb(const struct match *, void *aux);
 void adp_rule_match_services(const struct adp_network_policy_rule *,
-                             adp_rule_match_cb *, void *aux);
+                             enum adp_family, adp_rule_match_cb *, void *aux);
 
 #endif /* pipeline-rule-match.h */

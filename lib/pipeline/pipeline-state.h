@@ -21,6 +21,7 @@
  * Cost: a request is one look-up in a hash table; a clone copies everything.
  */
 
+#include "model-ip.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "openvswitch/shash.h"
@@ -34,7 +35,8 @@ struct adp_id_part {
     const struct adp_record *record; /* A NetworkPolicy or a Service, or what
                                       * applies to Pods, */
     size_t index;                    /* and which of its rules or ports. */
-    bool local;                      /* Group: local endpoints only. */
+    enum adp_family family;          /* Group: of its endpoints, */
+    bool local;                      /* and local ones only? */
 };
 
 struct adp_ids {

@@ -31,6 +31,11 @@ find_bits(const struct adp_vocabulary *voc, const char *s, size_t len)
 static const char *
 find_const(const struct adp_vocabulary *voc, const char *s, size_t len)
 {
+    for (size_t i = 0; i < voc->n_words; i++) {
+        if (name_equals(voc->words[i].name, s, len)) {
+            return voc->words[i].text;
+        }
+    }
     for (size_t i = 0; i < voc->n_consts; i++) {
         if (name_equals(voc->consts[i].name, s, len)) {
             return voc->consts[i].text;
@@ -48,7 +53,7 @@ adp_text_const(const struct adp_vocabulary *voc, const char *name)
 static unsigned int
 storage_width(const char *storage)
 {
-    return strcmp(storage, "ct_label") ? 32 : 128;
+    return strcmp(storage, "ct_label") && storage[0] != 'x' ? 32 : 128;
 }
 
 /* "NXM_NX_REG0[0..3]". */

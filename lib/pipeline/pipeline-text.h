@@ -14,6 +14,7 @@
  *   {EndpointIPField=0x1}  the same for a field and a value of one's own
  *   {EndpointPortField[]}  the field as such: "NXM_NX_REG4[0..15]"
  *   {CtZone}               the constant's text
+ *   {ip_src}               "nw_src", or "ipv6_src" where the flow is for IPv6
  *
  * Actions begin at "actions=".
  *
@@ -45,6 +46,9 @@ struct adp_vocabulary {
     size_t n_bits;
     const struct adp_text_const *consts;
     size_t n_consts;
+    const struct adp_text_const *words; /* Names that stand for other text in
+                                         * each family of addresses. */
+    size_t n_words;
     bool loads;                 /* Actions read "load:0x3->NXM_NX_REG0[0..3]"
                                  * instead of "set_field:0x3/0xf->reg0". */
 };

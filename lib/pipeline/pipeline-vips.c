@@ -12,6 +12,7 @@ struct vip {
     struct hmap_node node;
     const struct adp_service *service;
     const struct adp_service_port *port;
+    enum adp_family family;
 };
 
 void
@@ -45,46 +46,66 @@ hash_vip(const struct in6_addr *ip, uint16_t port, uint8_t protocol)
 
 static uint32_t
 hash_port(const struct adp_service *service,
-          const struct adp_service_port *port)
+          const struct adp_service_port *port, enum adp_family family)
 {
-    return hash_vip(&service->cluster_ip, port->port, port->protocol);
+    return hash_vip(&service->cluster_ip[family], port->port, port->protocol);
+}
+
+static size_t
+n_vips(const struct adp_service *service, enum adp_family family)
+{
+    return (ipv6_addr_is_set(&service->cluster_ip[family])
+            ? service->n_ports : 0);
+}
+
+static void
+add_vips(struct adp_vips *vips, const struct adp_service *service,
+         enum adp_family family)
+{
+    for (size_t i = 0; i < n_vips(service, family); i++) {
+        struct vip *vip = xmalloc(sizeof *vip);
+
+        vip->service = service;
+        vip->port = &service->ports[i];
+        vip->family = family;
+        hmap_insert(&vips->hmap, &vip->node,
+                    hash_port(service, vip->port, family));
+    }
 }
 
 void
 adp_vips_add(struct adp_vips *vips, const struct adp_record *record)
 {
-    const struct adp_service *service
-        = CONTAINER_OF(record, struct adp_service, up);
+    ADP_FOR_EACH_FAMILY (family) {
+        add_vips(vips, CONTAINER_OF(record, struct adp_service, up), family);
+    }
+}
 
-    for (size_t i = 0;
-         i < service->n_ports && ipv6_addr_is_set(&service->cluster_ip); i++) {
-        struct vip *vip = xmalloc(sizeof *vip);
+static void
+remove_vips(struct adp_vips *vips, const struct adp_service *service,
+            enum adp_family family)
+{
+    for (size_t i = 0; i < n_vips(service, family); i++) {
+        const struct adp_service_port *port = &service->ports[i];
+        struct vip *vip;
 
-        vip->service = service;
-        vip->port = &service->ports[i];
-        hmap_insert(&vips->hmap, &vip->node, hash_port(service, vip->port));
+        HMAP_FOR_EACH_WITH_HASH (vip, node, hash_port(service, port, family),
+                                 &vips->hmap) {
+            if (vip->port == port && vip->family == family) {
+                hmap_remove(&vips->hmap, &vip->node);
+                free(vip);
+                break;
+            }
+        }
     }
 }
 
 void
 adp_vips_remove(struct adp_vips *vips, const struct adp_record *record)
 {
-    const struct adp_service *service
-        = CONTAINER_OF(record, struct adp_service, up);
-
-    for (size_t i = 0;
-         i < service->n_ports && ipv6_addr_is_set(&service->cluster_ip); i++) {
-        const struct adp_service_port *port = &service->ports[i];
-        struct vip *vip;
-
-        HMAP_FOR_EACH_WITH_HASH (vip, node, hash_port(service, port),
-                                 &vips->hmap) {
-            if (vip->port == port) {
-                hmap_remove(&vips->hmap, &vip->node);
-                free(vip);
-                break;
-            }
-        }
+    ADP_FOR_EACH_FAMILY (family) {
+        remove_vips(vips, CONTAINER_OF(record, struct adp_service, up),
+                    family);
     }
 }
 
@@ -97,7 +118,7 @@ adp_vips_find(const struct adp_vips *vips, const struct in6_addr *ip,
 
     HMAP_FOR_EACH_WITH_HASH (vip, node, hash_vip(ip, port, protocol),
                              &vips->hmap) {
-        if (ipv6_addr_equals(&vip->service->cluster_ip, ip)
+        if (ipv6_addr_equals(&vip->service->cluster_ip[vip->family], ip)
             && vip->port->port == port
             && vip->port->protocol == protocol) {
             *service = vip->service;
@@ -113,8 +134,10 @@ adp_endpoint_is_nested(const struct adp_node_config *node,
 {
     const struct adp_cidr host = adp_cidr_host(&ep->ip);
 
-    return (node->has_service_cidr
-            && adp_cidr_contains(&node->service_cidr, &host));
+    enum adp_family family = adp_ip_family(&ep->ip);
+
+    return (node->has_service_cidr[family]
+            && adp_cidr_contains(&node->service_cidr[family], &host));
 }
 
 bool
@@ -143,13 +166,15 @@ adp_service_is_nested(const struct adp_node_config *node,
 
 bool
 adp_service_has_endpoint(const struct adp_service *service,
-                         const struct in6_addr *ip)
+                         const struct adp_service *other)
 {
     for (size_t i = 0; i < service->n_ports; i++) {
         const struct adp_service_port *port = &service->ports[i];
 
         for (size_t j = 0; j < port->n_endpoints; j++) {
-            if (ipv6_addr_equals(&port->endpoints[j].ip, ip)) {
+            const struct in6_addr *ip = &port->endpoints[j].ip;
+
+            if (ipv6_addr_equals(&other->cluster_ip[adp_ip_family(ip)], ip)) {
                 return true;
             }
         }

@@ -74,7 +74,8 @@ struct adp_pipeline_table {
                                  * no such flow. */
 };
 
-/* A flow that no record has to ask for. */
+/* A flow that no record has to ask for.  One with the word {ip} is there for
+ * each family of addresses that the Node has. */
 struct adp_static_flow {
     size_t table;               /* Index into the pipeline's tables. */
     int priority;
@@ -138,6 +139,8 @@ struct adp_pipeline {
     /* The names in its flow templates. */
     const struct adp_vocabulary *vocabulary;
 
+    /* The same where flows are for IPv6, or NULL: there are none. */
+    const struct adp_vocabulary *vocabulary6;
     const struct adp_static_flow *static_flows;
     size_t n_static_flows;
 

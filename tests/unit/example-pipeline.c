@@ -69,7 +69,7 @@ generate_gateway(struct adp_generator *g)
                  port);
     adp_gen_flow(g, COOKIE_NODE, 0, DELIVER, 100,
                  "ip,nw_dst=%s actions=output:%"PRIu32,
-                 adp_ip_text(&g->node->gateway_ip).s, port);
+                 adp_ip_text(&g->node->net[ADP_IPV4].gateway_ip).s, port);
     if (adp_gen_option(g, OPTION_PROBES)) {
         adp_gen_flow(g, COOKIE_NODE, 0, FILTER, 100,
                      "ct_state=+new+trk,ip,{FromGateway} "

@@ -18,6 +18,8 @@ unsigned int random_policy_types = (1u << ADP_POLICY_K8S
 
 unsigned int random_kinds = UINT_MAX;
 
+bool random_ipv6 = true;
+
 /* How many names there are of each kind. */
 static const int n_names[ADP_N_KINDS] = {
     [ADP_KIND_ADDRESS_GROUP] = 5,
@@ -72,20 +74,30 @@ put_list(struct ds *s, const char *name, const char *format, int n)
 static void
 put_node_config(struct ds *s)
 {
+    bool v6 = random_ipv6 && !one_in(4);
+
     ds_put_format(s, "'gateway':{'port':'gw0','mac':'00:00:00:00:01:%02d',"
-                  "'ip':'10.0.0.1'},", random_range(2));
+                  "'ip':%s},", random_range(2),
+                  v6 ? "['10.0.0.1','fd00::1']" : "'10.0.0.1'");
     if (!one_in(4)) {
         ds_put_cstr(s, "'tunnel':{'port':'tun0'},");
     }
     if (one_in(2)) {
-        ds_put_cstr(s, "'serviceCIDR':'10.96.0.0/16',");
+        ds_put_format(s, "'serviceCIDR':%s,",
+                      one_in(2) ? "'10.96.0.0/16'"
+                      : "['fd96::/112','10.96.0.0/16']");
     }
     if (one_in(2)) {
         ds_put_format(s, "'l7':{'targetPort':'l7a','returnPort':'l7%c'},",
                       one_in(8) ? 'a' : 'b');
     }
-    ds_put_format(s, "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1',"
-                  "'proxyAll':%s", one_in(3) ? "false" : "true");
+    if (one_in(4)) {
+        ds_put_cstr(s, "'nodePortAddresses':['192.168.0.1','fd0f::1'],");
+    }
+    ds_put_format(s, "'podCIDR':%s,'transportIP':'%s','proxyAll':%s",
+                  v6 ? "['10.0.0.0/24','fd00::/64']" : "'10.0.0.0/24'",
+                  v6 && one_in(4) ? "fd0f::1" : "192.168.0.1",
+                  one_in(3) ? "false" : "true");
 }
 
 static void
@@ -98,15 +110,32 @@ put_pod(struct ds *s, int i)
     if (one_in(4)) {
         ds_put_format(s, ",'10.0.0.2%d'", mostly(i, 10));
     }
+    if (one_in(2)) {
+        ds_put_format(s, ",'fd00::1%d'", mostly(i, 10));
+    }
     ds_put_char(s, ']');
 }
 
 static void
 put_peer_node(struct ds *s, int i)
 {
-    ds_put_format(s, "'podCIDR':'10.0.%d.0/%d','gatewayIP':'10.0.%d.1',"
-                  "'transportIP':'192.168.0.1%d'", 1 + mostly(i, 4),
-                  one_in(4) ? 25 : 24, 1 + mostly(i, 4), mostly(i, 4));
+    bool v4 = !random_ipv6 || !one_in(4);
+    int net = 1 + mostly(i, 4);
+
+    if (v4 && one_in(2)) {
+        ds_put_format(s, "'podCIDR':'10.0.%d.0/%d','gatewayIP':'10.0.%d.1',",
+                      net, one_in(4) ? 25 : 24, 1 + mostly(i, 4));
+    } else if (v4) {
+        ds_put_format(s, "'podCIDR':['10.0.%d.0/%d','fd00:0:0:%d::/64'],"
+                      "'gatewayIP':['10.0.%d.1','fd00:0:0:%d::1'],",
+                      net, one_in(4) ? 25 : 24, net, net, net);
+    } else {
+        ds_put_format(s, "'podCIDR':'fd00:0:0:%d::/64',"
+                      "'gatewayIP':'fd00:0:0:%d::1',", net, net);
+    }
+    ds_put_format(s, "'transportIP':'%s%d'",
+                  random_ipv6 && one_in(4) ? "fd0f::1" : "192.168.0.1",
+                  mostly(i, 4));
 }
 
 static void
@@ -121,12 +150,15 @@ put_endpoints(struct ds *s)
 
         if (one_in(8)) {
             /* Another Service, or itself. */
-            ds_put_format(s, "%s{'ip':'10.96.0.%d','port':80}", i ? "," : "",
+            ds_put_format(s, "%s{'ip':'%s%d','port':80}", i ? "," : "",
+                          one_in(2) ? "10.96.0." : "fd96::",
                           1 + (first + i) % 4);
             continue;
         }
-        ds_put_format(s, "%s{'ip':'10.0.%d.1%d','port':%d,'local':%s",
-                      i ? "," : "", net, first + i, 80 + random_range(2),
+        ds_put_format(s, one_in(3) ? "%s{'ip':'fd00:0:0:%d::1%d'"
+                      : "%s{'ip':'10.0.%d.1%d'", i ? "," : "", net,
+                      first + i);
+        ds_put_format(s, ",'port':%d,'local':%s", 80 + random_range(2),
                       net ? "false" : "true");
         if (one_in(3)) {
             ds_put_cstr(s, ",'terminating':true");
@@ -146,18 +178,32 @@ static void
 put_service(struct ds *s, int i)
 {
     if (!one_in(4)) {
-        ds_put_format(s, "'clusterIP':'10.96.0.%d',", 1 + mostly(i, 4));
+        int last = 1 + mostly(i, 4);
+
+        if (one_in(2)) {
+            ds_put_format(s, "'clusterIP':['10.96.0.%d','fd96::%d'],", last,
+                          last);
+        } else {
+            ds_put_format(s, "'clusterIP':'%s%d',",
+                          one_in(4) ? "fd96::" : "10.96.0.", last);
+        }
     }
     if (one_in(3)) {
-        ds_put_format(s, "'loadBalancerIPs':['172.16.0.%d'],",
+        ds_put_format(s, "'loadBalancerIPs':['172.16.0.%d'",
                       1 + mostly(i, 4));
+        if (one_in(2)) {
+            ds_put_format(s, ",'fd16::%d'", 1 + mostly(i, 4));
+        }
+        ds_put_cstr(s, "],");
     }
     if (one_in(3)) {
-        put_list(s, "loadBalancerSourceRanges", "'192.0.%d.0/24'", 3);
+        put_list(s, "loadBalancerSourceRanges",
+                 one_in(2) ? "'192.0.%d.0/24'" : "'fd92:0:%d::/48'", 3);
         ds_put_char(s, ',');
     }
     if (one_in(3)) {
-        ds_put_format(s, "'externalIPs':['172.17.0.%d'],", 1 + mostly(i, 4));
+        ds_put_format(s, "'externalIPs':['%s%d'],",
+                      one_in(2) ? "172.17.0." : "fd17::", 1 + mostly(i, 4));
     }
     if (one_in(3)) {
         ds_put_cstr(s, "'sessionAffinity':{'timeoutSeconds':60},");
@@ -190,12 +236,13 @@ put_address_group(struct ds *s)
     ds_chomp(s, ']');
     for (int i = 0; i < 6; i++) {
         if (one_in(2)) {
-            ds_put_format(s, "%s'10.0.1.%d'",
-                          ds_last(s) == '[' ? "" : ",", i);
+            ds_put_format(s, "%s'%s%d'", ds_last(s) == '[' ? "" : ",",
+                          one_in(3) ? "fd00:0:0:1::" : "10.0.1.", i);
         }
     }
     if (one_in(12)) {
-        ds_put_format(s, "%s'0.0.0.0/0'", ds_last(s) == '[' ? "" : ",");
+        ds_put_format(s, "%s'%s'", ds_last(s) == '[' ? "" : ",",
+                      one_in(2) ? "0.0.0.0/0" : "::/0");
     }
     ds_put_char(s, ']');
 }
@@ -204,7 +251,8 @@ static void
 put_egress(struct ds *s)
 {
     put_list(s, "appliedToGroups", "'n%d'", 5);
-    ds_put_format(s, ",'egressIP':'172.18.0.%d'", 1 + random_range(3));
+    ds_put_format(s, ",'egressIP':'%s%d'",
+                  one_in(3) ? "fd18::" : "172.18.0.", 1 + random_range(3));
     if (!one_in(4)) {
         ds_put_format(s, ",'egressNode':'n%d'", random_range(2));
     }
@@ -275,7 +323,9 @@ put_rule(struct ds *s, enum adp_policy_type type, int tier)
         put_list(s, "addressGroups", "'n%d'", random_range(4));
         if (one_in(3)) {
             ds_put_cstr(s, ",'ipBlocks':[{'cidr':'10.0.1.0/24',"
-                        "'except':['10.0.1.4/30']}]");
+                        "'except':['10.0.1.4/30']},"
+                        "{'cidr':'fd00:0:0:1::/64',"
+                        "'except':['fd00:0:0:1::4/126']}]");
         }
         if (!ingress && type != ADP_POLICY_K8S && one_in(2)) {
             ds_put_char(s, ',');

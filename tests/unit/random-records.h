@@ -22,6 +22,9 @@ extern unsigned int random_policy_types;
 /* Kinds that come: bits 1 << enum adp_kind. */
 extern unsigned int random_kinds;
 
+/* Has the Node IPv6 now and then?  All else has, with it and without. */
+extern bool random_ipv6;
+
 struct json *random_record(enum adp_kind);
 /* A transaction: '*apply' and '*delete' become arrays. */
 void random_transaction(struct json **apply, struct json **delete);

@@ -82,6 +82,7 @@ setup_with(const char *pipeline_name)
     env = (struct adp_model_env) { .port_number = port_number, .round = 1 };
     random_policy_types = pipeline->policy_types;
     random_kinds = UINT_MAX;
+    random_ipv6 = pipeline->vocabulary6 != NULL;
     if (!(pipeline->kinds & 1u << ADP_KIND_EGRESS)) {
         random_kinds &= ~(1u << ADP_KIND_EGRESS
                           | 1u << ADP_KIND_TRAFFIC_CONTROL);

@@ -275,7 +275,7 @@ START_TEST(test_patch_errors)
 {
     apply(AD("'addresses':['10.0.0.2']"));
     PATCHED_AD("'add':['1.2.3.4','junk']", "invalid: AddressGroup ad: add[1]: "
-               "\"junk\" is not an IPv4 address or CIDR");
+               "\"junk\" is not an IP address or CIDR");
     PATCHED_AD("'add':['1.2.3.4','1.2.3.4/32']", "invalid: AddressGroup ad: "
                "add: \"1.2.3.4/32\" is listed twice");
     PATCHED_AD("'add':['1.2.3.4'],'remove':['1.2.3.4']",

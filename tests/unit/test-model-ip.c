@@ -105,7 +105,7 @@ END_TEST
 START_TEST(halves_and_all)
 {
     struct adp_cidr c = cidr("fd00::/63");
-    struct adp_cidr v4 = adp_cidr_any(true), v6 = adp_cidr_any(false);
+    struct adp_cidr v4 = adp_cidr_any(ADP_IPV4), v6 = adp_cidr_any(ADP_IPV6);
 
     adp_ip_set_bit(&c.ip, 63);
     ck_assert_str_eq(adp_ip_text(&c.ip).s, "fd00:0:0:1::");
@@ -116,6 +116,9 @@ START_TEST(halves_and_all)
     ck_assert_str_eq(adp_cidr_text(&v6).s, "::/0");
     c = adp_cidr_host(&c.ip);
     ck_assert_str_eq(adp_cidr_text(&c).s, "10.128.0.0/32");
+    ck_assert_str_eq(adp_ip_host_text(&c.ip).s, "10.128.0.0");
+    c = cidr("fd00::1/128");
+    ck_assert_str_eq(adp_ip_host_text(&c.ip).s, "[fd00::1]");
 }
 END_TEST
 

@@ -932,7 +932,7 @@ START_TEST(ip_blocks)
 
     /* All of IPv4 but one address. */
     struct adp_cidr one = { in6_addr_mapped_ipv4(htonl(0xffffffff)), 128 };
-    struct adp_ip_block all = { adp_cidr_any(true), &one, 1 };
+    struct adp_ip_block all = { adp_cidr_any(ADP_IPV4), &one, 1 };
     struct cidr_set cs = { .n = 0 };
     adp_ip_block_to_cidrs(&all, keep_cidr, &cs);
     ck_assert_uint_eq(cs.n, 32);

@@ -121,7 +121,7 @@ generate_service_cidr(struct adp_generator *g, ofp_port_t gateway)
     const struct adp_node_config *node = g->node;
     char *set_mac;
 
-    if (!node->has_service_cidr) {
+    if (!node->has_service_cidr[ADP_IPV4]) {
         return;
     }
     set_mac = (adp_gen_option(g, ADP_EARLY_SERVICE_MAC)
@@ -131,7 +131,7 @@ generate_service_cidr(struct adp_generator *g, ofp_port_t gateway)
     adp_gen_flow(g, SERVICE(DNAT), 200,
                  "ip,nw_dst=%s actions=%s"
                  "{Port=0x%"PRIx32"},{PortFound},resubmit(,ConntrackCommit)",
-                 adp_cidr_text(&node->service_cidr).s,
+                 adp_cidr_text(&node->service_cidr[ADP_IPV4]).s,
                  set_mac, gateway);
     free(set_mac);
 }
@@ -151,7 +151,8 @@ generate_gateway_port(struct adp_generator *g)
     adp_gen_flow(g, DEFAULT(SpoofGuard), 200, "ip,in_port=%"PRIu32" "
                  "actions=resubmit(,Conntrack)", port);
     generate_arp_spoof_guard(g, ADP_EARLY_COOKIE_DEFAULT, port,
-                             node->gateway_mac, &node->gateway_ip);
+                             node->gateway_mac,
+                             &node->net[ADP_IPV4].gateway_ip);
     generate_service_cidr(g, port);
     generate_l2_forwarding(g, ADP_EARLY_COOKIE_DEFAULT, node->gateway_mac,
                            port);
@@ -163,7 +164,7 @@ generate_gateway_routes(struct adp_generator *g)
 {
     const struct adp_node_config *node = g->node;
     struct eth_addr mac = node->gateway_mac;
-    struct in6_addr ip = node->gateway_ip;
+    struct in6_addr ip = node->net[ADP_IPV4].gateway_ip;
 
     adp_gen_flow(g, DEFAULT(ConntrackState), 200,
                  "ct_state=-new+trk,{GatewayCTMark},ip "
@@ -225,10 +226,12 @@ adp_early_generate_peer_node(struct adp_generator *g,
                                                     struct adp_peer_node, up);
     ofp_port_t port;
 
-    if (!g->node->tunnel_port) {
-        return;                 /* The host routes to it. */
+    if (!g->node->tunnel_port     /* The host routes to it. */
+        || !adp_node_net_is_set(&peer->net[ADP_IPV4])) {
+        return;
     }
 
+    const struct in6_addr *gateway_ip = &peer->net[ADP_IPV4].gateway_ip;
     adp_gen_flow(g, NODE(ARPResponder), 200,
                  "arp,arp_tpa=%s,arp_op=1 "
                  "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
@@ -237,9 +240,9 @@ adp_early_generate_peer_node(struct adp_generator *g,
                  "load:0x%"PRIx64"->NXM_NX_ARP_SHA[],"
                  "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
                  "load:0x%"PRIx32"->NXM_OF_ARP_SPA[],IN_PORT",
-                 adp_ip_text(&peer->gateway_ip).s,
+                 adp_ip_text(gateway_ip).s,
                  eth_addr_to_uint64(global_virtual_mac()),
-                 ntohl(in6_addr_get_mapped_ipv4(&peer->gateway_ip)));
+                 ntohl(in6_addr_get_mapped_ipv4(gateway_ip)));
     if (tunnel_port(g, &port)) {
         adp_gen_flow(g, NODE(L3Forwarding), 200,
                      "ip,nw_dst=%s actions=dec_ttl,"
@@ -247,7 +250,7 @@ adp_early_generate_peer_node(struct adp_generator *g,
                      "mod_dl_dst:{GlobalVirtualMAC},{Port=0x%"PRIx32"},"
                      "{PortFound},load:0x%"PRIx32"->NXM_NX_TUN_IPV4_DST[],"
                      "resubmit(,ConntrackCommit)",
-                     adp_cidr_text(&peer->pod_cidr).s,
+                     adp_cidr_text(&peer->net[ADP_IPV4].pod_cidr).s,
                      ETH_ADDR_ARGS(g->node->gateway_mac), port,
                      ntohl(in6_addr_get_mapped_ipv4(&peer->transport_ip)));
     }
@@ -265,6 +268,9 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
     adp_gen_flow(g, POD(Classifier), 190, "in_port=%"PRIu32" "
                  "actions={FromPod},resubmit(,SpoofGuard)", port);
     for (size_t i = 0; i < pod->ips.n; i++) {
+        if (!adp_ip_is_v4(&pod->ips.ips[i])) {
+            continue;
+        }
         adp_gen_flow(g, POD(SpoofGuard), 200,
                      "ip,in_port=%"PRIu32",dl_src="ETH_ADDR_FMT","
                      "nw_src=%s actions=resubmit(,Conntrack)",
@@ -284,6 +290,9 @@ adp_early_generate_pod(struct adp_generator *g,
 
     generate_pod_port(g, pod);
     for (size_t i = 0; i < pod->ips.n; i++) {
+        if (!adp_ip_is_v4(&pod->ips.ips[i])) {
+            continue;
+        }
         adp_gen_flow(g, POD(L3Forwarding), 200,
                      "ip,dl_dst={GlobalVirtualMAC},nw_dst=%s "
                      "actions=mod_dl_src:"ETH_ADDR_FMT","

@@ -65,6 +65,13 @@ generate_pod_traffic_control(struct adp_generator *g,
 
 /* Egress. */
 
+/* What has to do with an Egress is of the family of its address. */
+static enum adp_family
+egress_family(const struct adp_applied *a)
+{
+    return adp_ip_family(&CONTAINER_OF(a->record, struct adp_egress, up)->ip);
+}
+
 static char *
 meter_text(const struct adp_applied *a)
 {
@@ -80,24 +87,25 @@ generate_egress_source(struct adp_generator *g, const struct adp_applied *a,
 {
     ofp_port_t port;
 
-    adp_gen_flow(g, EGRESS(a->id, SNATMark), 200,
-                 "ct_state=+new+trk,ip,{EgressIPField=0x%"PRIx32"} "
-                 "actions=ct(commit,table=SNAT,zone={CtZone},"
-                 "exec({ConnSNATCTMark}))", a->mark);
-    adp_gen_flow(g, EGRESS(a->id, SNAT), 200,
-                 "ct_state=+new+trk,{ConnSNATCTMark},ip,"
-                 "{EgressIPField=0x%"PRIx32"} "
-                 "actions=ct(commit,table=L2ForwardingCalc,"
-                 "zone={SNATCtZone},nat(src=%s))", a->mark, ip);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, SNATMark), 200,
+                    "ct_state=+new+trk,{ip},{EgressIPField=0x%"PRIx32"} "
+                    "actions=ct(commit,table=SNAT,zone={CtZone},"
+                    "exec({ConnSNATCTMark}))", a->mark);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, SNAT), 200,
+                    "ct_state=+new+trk,{ConnSNATCTMark},{ip},"
+                    "{EgressIPField=0x%"PRIx32"} "
+                    "actions=ct(commit,table=L2ForwardingCalc,"
+                    "zone={SNATCtZone},nat(src=%s))", a->mark, ip);
     if (adp_gen_port(g, g->node->gateway_port, &port)) {
-        adp_gen_flow(g, EGRESS(a->id, L2ForwardingCalc), 220,
-                     "ip,{EgressIPField=0x%"PRIx32"},nw_src=%s "
-                     "actions=%s{TargetOFPortField=0x%"PRIx32"},"
-                     "{OutputToOFPortRegMark},goto_table:TrafficControl",
-                     a->mark, ip, meter, port);
+        adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, L2ForwardingCalc),
+                        220,
+                        "{ip},{EgressIPField=0x%"PRIx32"},{ip_src}=%s "
+                        "actions=%s{TargetOFPortField=0x%"PRIx32"},"
+                        "{OutputToOFPortRegMark},goto_table:TrafficControl",
+                        a->mark, ip, meter, port);
     }
-    adp_gen_flow(g, EGRESS(a->id, L2ForwardingCalc), 210,
-                 "ip,{EgressIPField=0x%"PRIx32"} actions=drop", a->mark);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, L2ForwardingCalc), 210,
+                    "{ip},{EgressIPField=0x%"PRIx32"} actions=drop", a->mark);
 }
 
 /* What is to leave from here, of 'whom', with an address from the datapath.
@@ -106,14 +114,14 @@ static void
 generate_translated_egress(struct adp_generator *g,
                            const struct adp_applied *a, const char *whom)
 {
-    adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                 "ct_state=+new+trk,ip,%s "
-                 "actions={EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
-                 "goto_table:SNATMark", whom, a->mark);
-    adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                 "ct_state=-new+trk,{ConnSNATCTMark},ip,%s "
-                 "actions={EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
-                 "goto_table:SNAT", whom, a->mark);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark), 200,
+                    "ct_state=+new+trk,{ip},%s "
+                    "actions={EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
+                    "goto_table:SNATMark", whom, a->mark);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark), 200,
+                    "ct_state=-new+trk,{ConnSNATCTMark},{ip},%s "
+                    "actions={EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
+                    "goto_table:SNAT", whom, a->mark);
 }
 
 /* The same, with one from the host, which has the mark. */
@@ -121,10 +129,10 @@ static void
 generate_marked_egress(struct adp_generator *g, const struct adp_applied *a,
                        const char *whom, const char *meter)
 {
-    adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                 "ct_state=+new+trk,ip,%s "
-                 "actions=%s{SNATIPMarkField=0x%"PRIx32"},{ToGatewayRegMark},"
-                 "goto_table:L2ForwardingCalc", whom, meter, a->mark);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark), 200,
+                    "ct_state=+new+trk,{ip},%s "
+                    "actions=%s{SNATIPMarkField=0x%"PRIx32"},"
+                    "{ToGatewayRegMark},goto_table:L2ForwardingCalc", whom, meter, a->mark);
 }
 
 /* What is to leave from here.  With a meter all packets of a connection meet it,
@@ -139,10 +147,10 @@ generate_local_egress(struct adp_generator *g, const struct adp_applied *a,
         generate_marked_egress(g, a, whom, meter);
     }
     if (meter[0]) {
-        adp_gen_flow(g, EGRESS(a->id, EgressMark), 195,
-                     "ct_state=-new+trk,ip,%s "
-                     "actions=%s{ToGatewayRegMark},"
-                     "goto_table:L2ForwardingCalc", whom, meter);
+        adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark), 195,
+                        "ct_state=-new+trk,{ip},%s "
+                        "actions=%s{ToGatewayRegMark},"
+                        "goto_table:L2ForwardingCalc", whom, meter);
     }
 }
 
@@ -155,7 +163,9 @@ generate_egress_answers(struct adp_generator *g, const struct adp_applied *a,
 {
     ofp_port_t port;
 
-    if (adp_gen_port(g, g->node->gateway_port, &port)) {
+    if (!adp_gen_port(g, g->node->gateway_port, &port)) {
+        /* Nobody asks. */
+    } else if (egress_family(a) == ADP_IPV4) {
         adp_gen_flow(g, EGRESS(a->id, ARPResponder), 200,
                      "arp,in_port=%"PRIu32",arp_tpa=%s,arp_op=1 "
                      "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
@@ -165,13 +175,17 @@ generate_egress_answers(struct adp_generator *g, const struct adp_applied *a,
                      "set_field:{GlobalVirtualMAC}->arp_sha,"
                      "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
                      "set_field:%s->arp_spa,IN_PORT", port, ip, ip);
+    } else {
+        adp_v115_answer_nd(g, EGRESS(a->id, NDResponder), port,
+                           &CONTAINER_OF(a->record, struct adp_egress,
+                                         up)->ip);
     }
-    adp_gen_flow(g, EGRESS(a->id, UnSNAT), 200,
-                 "ip,{FromGatewayRegMark},nw_dst=%s "
-                 "actions={RewriteMACRegMark},"
-                 "ct(table=ConntrackZone,zone={SNATCtZone},nat)", ip);
-    adp_gen_flow(g, EGRESS(a->id, ConntrackZone), 210,
-                 "ip,{FromGatewayRegMark},nw_dst=%s actions=drop", ip);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, UnSNAT), 200,
+                    "{ip},{FromGatewayRegMark},{ip_dst}=%s "
+                    "actions={RewriteMACRegMark},"
+                    "ct(table=ConntrackZone,zone={SNATCtZone},nat)", ip);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, ConntrackZone), 210,
+                    "{ip},{FromGatewayRegMark},{ip_dst}=%s actions=drop", ip);
 }
 
 /* Other Nodes send what is to leave with an address of this one to it. */
@@ -179,9 +193,9 @@ static void
 generate_egress(struct adp_generator *g, const struct adp_applied *a,
                 const struct adp_egress *egress)
 {
-    if (a->mark) {
+    if (a->mark && adp_gen_has_family(g, adp_ip_family(&egress->ip))) {
         const struct adp_ip_text ip = adp_ip_text(&egress->ip);
-        char *whom = xasprintf("tun_dst=%s", ip.s);
+        char *whom = xasprintf("%s=%s", adp_v115_tun_dst(&egress->ip), ip.s);
         char *meter = meter_text(a);
 
         generate_local_egress(g, a, whom, meter);
@@ -203,7 +217,10 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
                                                    struct adp_egress, up);
     ofp_port_t port;
 
-    if (!adp_gen_port(g, pod->port, &port)) {
+    enum adp_family family = adp_ip_family(&egress->ip);
+
+    if (!adp_gen_port(g, pod->port, &port)
+        || !adp_gen_has_family(g, family)) {
         return;
     }
     if (a->mark) {
@@ -214,14 +231,15 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
         free(meter);
         free(whom);
     } else {
-        adp_gen_flow(g, EGRESS(a->id, EgressMark), 200,
-                     "ip,in_port=%"PRIu32" "
-                     "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
-                     "set_field:{GlobalVirtualMAC}->eth_dst,"
-                     "set_field:%s->tun_dst,{ToTunnelRegMark},"
-                     "{RemoteSNATRegMark},goto_table:L2ForwardingCalc",
-                     port, ETH_ADDR_ARGS(g->node->gateway_mac),
-                     adp_ip_text(&egress->ip).s);
+        adp_gen_ip_flow(g, family, EGRESS(a->id, EgressMark), 200,
+                        "{ip},in_port=%"PRIu32" "
+                        "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
+                        "set_field:{GlobalVirtualMAC}->eth_dst,"
+                        "set_field:%s->%s,{ToTunnelRegMark},"
+                        "{RemoteSNATRegMark},goto_table:L2ForwardingCalc",
+                        port, ETH_ADDR_ARGS(g->node->gateway_mac),
+                        adp_ip_text(&egress->ip).s,
+                        adp_v115_tun_dst(&egress->ip));
     }
 }
 

@@ -10,6 +10,7 @@
 
 #define STAGE_ENTRY "Entry"
 #define STAGE_ARP "ARP"
+#define STAGE_ND "Neighbour discovery"
 #define STAGE_CLASSIFICATION "Classification"
 #define STAGE_CONNTRACK "Conntrack state"
 #define STAGE_PRE_ROUTING "Pre-routing"
@@ -90,6 +91,11 @@ static const struct adp_guide_table tables[] = {
           NULL)
     TABLE(Output, OUTPUT, "sends the packet out",
           "no port was found that leads to its destination")
+    TABLE(IPv6, ND,
+          "checks that neighbour discovery names the addresses of its port",
+          "the packet names addresses that aren't those of its port")
+    TABLE(NDResponder, ND,
+          "answers neighbour solicitations for peer gateways itself", NULL)
 #undef TABLE
 };
 
@@ -124,6 +130,10 @@ static const struct adp_guide_words words[] = {
 
     CONST(CtZone, "conntrack's zone of all connections")
     CONST(SNATCtZone, "conntrack's zone of connections that got SNAT")
+    CONST(CtZoneV6, "the zone of all connections over IPv6")
+    CONST(SNATCtZoneV6, "the zone of those over IPv6 that got SNAT")
+    CONST(VirtualServiceIPv6, "the same source over IPv6")
+    CONST(VirtualNodePortDNATIPv6, "the same address over IPv6")
     CONST(VirtualServiceIP, "the source of what Services send back to where it came from")
     CONST(VirtualNodePortDNATIP, "the NodePorts' address on the way to the host")
     CONST(GlobalVirtualMAC, "the destination MAC of everything in tunnels")

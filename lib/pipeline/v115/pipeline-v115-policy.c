@@ -256,7 +256,8 @@ assign_all_priorities(struct adp_policies *ps)
 /* What a rule does, and its metrics. */
 
 static void
-generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
+generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
+               enum adp_family family)
 {
     static const char *const states[] = { "+new", "-new" };
     const struct v115_direction *dir = &directions[r->rule->ingress];
@@ -266,21 +267,21 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r)
                             "{L7NPRuleVlanIDCTLabel=0x%"PRIx32"}", r->vlan)
                 : xstrdup(""));
 
-    adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
-                 r->table,
-                 (stage_of(r) == STAGE_K8S ? K8S_ACTION_PRIORITY
-                  : r->priority),
-                 "conj_id=%"PRIu32",ip actions={%s=0x%"PRIx32"},"
-                 "ct(commit,table=%s,zone={CtZone},"
-                 "exec({%s=0x%"PRIx32"}%s))",
-                 id, dir->conj_field, id,
-                 adp_gen_table(g, dir->metric), dir->label, id, l7);
+    adp_gen_ip_flow(g, family, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table,
+                    (stage_of(r) == STAGE_K8S ? K8S_ACTION_PRIORITY
+                     : r->priority),
+                    "conj_id=%"PRIu32",{ip} actions={%s=0x%"PRIx32"},"
+                    "ct(commit,table=%s,zone={CtZone},"
+                    "exec({%s=0x%"PRIx32"}%s))",
+                    id, dir->conj_field, id,
+                    adp_gen_table(g, dir->metric), dir->label, id, l7);
     free(l7);
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-        adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, dir->metric,
-                     METRIC_PRIORITY,
-                     "ct_state=%s,{%s=0x%"PRIx32"},ip actions=goto_table:%s",
-                     states[i], dir->label, id, dir->after_metric);
+        adp_gen_ip_flow(g, family, ADP_V115_COOKIE_NETWORK_POLICY, id,
+                        dir->metric, METRIC_PRIORITY,
+                        "ct_state=%s,{%s=0x%"PRIx32"},{ip} "
+                        "actions=goto_table:%s",
+                        states[i], dir->label, id, dir->after_metric);
     }
 }
 
@@ -375,7 +376,11 @@ act(struct adp_generator *g, const struct adp_policy_rule *r)
 {
     switch (r->rule->action) {
     case ADP_ACTION_ALLOW:
-        generate_allow(g, r);
+        ADP_FOR_EACH_FAMILY (family) {
+            if (adp_gen_has_family(g, family)) {
+                generate_allow(g, r, family);
+            }
+        }
         break;
     case ADP_ACTION_DROP:
     case ADP_ACTION_REJECT:

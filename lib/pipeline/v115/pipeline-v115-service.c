@@ -3,9 +3,9 @@
 /* Services: endpoint selection (ServiceLB and its groups), session affinity
  * and DNAT.
  *
- * Each port of a Service has up to two groups, one with all endpoints and one
- * with those of this Node only; which of them an address uses follows from the
- * traffic policies.
+ * Each port of a Service has up to two groups for each family of addresses,
+ * one with all endpoints and one with those of this Node only; which of them an
+ * address uses follows from the traffic policies.
  *
  * An endpoint that is another Service's ClusterIP is no destination: once it
  * is selected, EndpointDNAT goes on to the group of that ClusterIP.  That goes
@@ -16,6 +16,7 @@
 #include "pipeline-v115.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "packets.h"
@@ -24,12 +25,13 @@
 /* What differs between protocols. */
 static const struct protocol {
     uint8_t number;
+    const char *name;
     const char *match;
     const char *dst_field;
 } protocols[] = {
-    { IPPROTO_TCP, "tcp", "NXM_OF_TCP_DST[]" },
-    { IPPROTO_UDP, "udp", "NXM_OF_UDP_DST[]" },
-    { IPPROTO_SCTP, "sctp", "OXM_OF_SCTP_DST[]" },
+    { IPPROTO_TCP, "tcp", "{tcp}", "NXM_OF_TCP_DST[]" },
+    { IPPROTO_UDP, "udp", "{udp}", "NXM_OF_UDP_DST[]" },
+    { IPPROTO_SCTP, "sctp", "{sctp}", "OXM_OF_SCTP_DST[]" },
 };
 
 static const struct protocol *
@@ -49,14 +51,34 @@ struct frontend {
     const struct adp_service_port *port;
     const struct protocol *protocol;
     bool nested;                /* Other Services are among the endpoints. */
-    uint32_t groups[2];         /* IDs, by "local endpoints only"; 0: not made
-                                 * yet. */
+    uint32_t groups[ADP_N_FAMILIES][2]; /* IDs, by "local endpoints only"; 0:
+                                         * not made yet. */
 };
 
-static uint32_t
-endpoint_ip(const struct adp_endpoint *ep)
+/* The field with the endpoint's address, and the address, in a match or among
+ * actions.  By value, for use in the expression that asks for it. */
+struct endpoint_text {
+    char s[64];
+};
+
+static struct endpoint_text
+endpoint_text(const struct adp_endpoint *ep, bool actions)
 {
-    return ntohl(in6_addr_get_mapped_ipv4(&ep->ip));
+    struct endpoint_text text;
+    char *p = text.s;
+
+    if (adp_ip_is_v4(&ep->ip)) {
+        snprintf(text.s, sizeof text.s, "{EndpointIPField=0x%"PRIx32"}",
+                 ntohl(in6_addr_get_mapped_ipv4(&ep->ip)));
+        return text;
+    }
+
+    p += sprintf(p, actions ? "set_field:0x" : "xxreg3=0x");
+    for (size_t i = 0; i < sizeof ep->ip; i++) {
+        p += sprintf(p, "%02"PRIx8, ep->ip.s6_addr[i]);
+    }
+    sprintf(p, actions ? "->xxreg3" : "");
+    return text;
 }
 
 /* Groups. */
@@ -66,17 +88,17 @@ put_bucket(struct ds *group, const struct frontend *fe,
            const struct adp_endpoint *ep, size_t bucket_id, bool remote)
 {
     ds_put_format(group, ",bucket=bucket_id:%"PRIuSIZE",weight:%"PRIu16
-                  ",actions=%s{EndpointIPField=0x%"PRIx32"},"
+                  ",actions=%s%s,"
                   "{EndpointPortField=0x%"PRIx16"},resubmit(,%s)",
                   bucket_id, ep->weight,
                   remote ? "{RemoteEndpointRegMark}," : "",
-                  endpoint_ip(ep), ep->port,
+                  endpoint_text(ep, true).s, ep->port,
                   fe->svc->affinity_timeout ? "ServiceLB" : "EndpointDNAT");
 }
 
 static void
 generate_group(struct adp_generator *g, const struct frontend *fe,
-               uint32_t id, bool local)
+               enum adp_family family, uint32_t id, bool local)
 {
     struct ds template = DS_EMPTY_INITIALIZER;
     size_t n_buckets = 0;
@@ -85,7 +107,8 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
     for (size_t i = 0; i < fe->port->n_endpoints; i++) {
         const struct adp_endpoint *ep = &fe->port->endpoints[i];
 
-        if (adp_service_port_selects(fe->port, ep, local)) {
+        if (adp_ip_family(&ep->ip) == family
+            && adp_service_port_selects(fe->port, ep, local)) {
             put_bucket(&template, fe, ep, n_buckets++,
                        !ep->local && adp_gen_is_remote(g, &ep->ip));
         }
@@ -101,18 +124,22 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
 
 static uint32_t
 get_group_id(struct adp_generator *g, const struct adp_service *svc,
-             const struct adp_service_port *port, bool local, bool own)
+             const struct adp_service_port *port, enum adp_family family,
+             bool local, bool own)
 {
-    const char *protocol = protocol_find(port->protocol)->match;
-    char *key = xasprintf("%s %s/%"PRIu16" %s", svc->up.name, protocol,
-                          port->port, local ? "local" : "cluster");
+    const char *protocol = protocol_find(port->protocol)->name;
+    char *key = xasprintf("%s %s/%"PRIu16" %s%s", svc->up.name, protocol,
+                          port->port, local ? "local" : "cluster",
+                          family == ADP_IPV4 ? "" : " IPv6");
     const struct adp_id_part part = {
         .record = &svc->up,
         .index = port - svc->ports,
+        .family = family,
         .local = local,
     };
-    char *description = xasprintf("Service %s, port %"PRIu16"/%s%s",
+    char *description = xasprintf("Service %s, port %"PRIu16"/%s%s%s",
                                   svc->up.name, port->port, protocol,
+                                  family == ADP_IPV4 ? "" : ", IPv6",
                                   local ? ", local endpoints" : "");
     uint32_t id = (own ? adp_gen_group_id(g, key, &part, description)
                    : adp_gen_other_group_id(g, key, &part, description));
@@ -124,21 +151,23 @@ get_group_id(struct adp_generator *g, const struct adp_service *svc,
 /* Returns the ID of the group of all or of the local endpoints, making the
  * group if nobody asked for it before. */
 static uint32_t
-frontend_group(struct adp_generator *g, struct frontend *fe, bool local)
+frontend_group(struct adp_generator *g, struct frontend *fe,
+               enum adp_family family, bool local)
 {
-    if (fe->groups[local]) {
-        return fe->groups[local];
+    uint32_t *group = &fe->groups[family][local];
+    if (*group) {
+        return *group;
     }
 
-    uint32_t id = get_group_id(g, fe->svc, fe->port, local, true);
+    uint32_t id = get_group_id(g, fe->svc, fe->port, family, local, true);
     if (id) {
-        generate_group(g, fe, id, local);
+        generate_group(g, fe, family, id, local);
     } else if (!g->error) {
         g->error = adp_error_create("limit",
                                     adp_record_describe(&fe->svc->up), NULL,
                                     "no group ID is left");
     }
-    fe->groups[local] = id;
+    *group = id;
     return id;
 }
 
@@ -146,6 +175,7 @@ frontend_group(struct adp_generator *g, struct frontend *fe, bool local)
 
 /* Where a Service is reached: an address, or any NodePort address. */
 struct address {
+    enum adp_family family;
     struct in6_addr ip;         /* None: NodePort. */
     bool external;              /* Not a ClusterIP. */
     bool ranges;                /* For clients in the source ranges only. */
@@ -158,7 +188,7 @@ address_match(const struct frontend *fe, const struct address *address,
               const char *ep_state, const char *extra)
 {
     return (ipv6_addr_is_set(&address->ip)
-            ? xasprintf("%s,{%s%s},nw_dst=%s,tp_dst=%"PRIu16,
+            ? xasprintf("%s,{%s%s},{ip_dst}=%s,tp_dst=%"PRIu16,
                         fe->protocol->match, ep_state, extra,
                         adp_ip_text(&address->ip).s, fe->port->port)
             : xasprintf("%s,{%s+ToNodePortAddressRegMark%s},tp_dst=%"PRIu16,
@@ -174,15 +204,15 @@ generate_select(struct adp_generator *g, const struct frontend *fe,
 {
     char *match = address_match(fe, address, "EpToSelectRegMark", extra);
 
-    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB,
-                 priority,
-                 "%s%s actions={RewriteMACRegMark},{%s},%s%s"
-                 "{ServiceGroupIDField=0x%"PRIx32"},group:%"PRIu32,
-                 match, client,
-                 fe->svc->affinity_timeout ? "EpToLearnRegMark"
-                                           : "EpSelectedRegMark",
-                 address->external ? "{ToExternalAddressRegMark}," : "",
-                 fe->nested ? "{NestedServiceRegMark}," : "", group, group);
+    adp_gen_ip_flow(g, address->family, ADP_V115_COOKIE_SERVICE, group,
+                    ADP_V115_ServiceLB, priority,
+                    "%s%s actions={RewriteMACRegMark},{%s},%s%s"
+                    "{ServiceGroupIDField=0x%"PRIx32"},group:%"PRIu32,
+                    match, client,
+                    fe->svc->affinity_timeout ? "EpToLearnRegMark"
+                                              : "EpSelectedRegMark",
+                    address->external ? "{ToExternalAddressRegMark}," : "",
+                    fe->nested ? "{NestedServiceRegMark}," : "", group, group);
     free(match);
 }
 
@@ -194,9 +224,9 @@ generate_pass(struct adp_generator *g, const struct frontend *fe,
 {
     char *match = address_match(fe, address, "EpSelectedRegMark", extra);
 
-    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB,
-                 priority, "%s%s actions=goto_table:EndpointDNAT", match,
-                 client);
+    adp_gen_ip_flow(g, address->family, ADP_V115_COOKIE_SERVICE, group,
+                    ADP_V115_ServiceLB, priority,
+                    "%s%s actions=goto_table:EndpointDNAT", match, client);
     free(match);
 }
 
@@ -210,16 +240,18 @@ static void
 generate_refusal(struct adp_generator *g, struct frontend *fe,
                  const struct address *address, bool local)
 {
-    uint32_t all = frontend_group(g, fe, false);
-    uint32_t group = frontend_group(g, fe, local);
+    uint32_t all = frontend_group(g, fe, address->family, false);
+    uint32_t group = frontend_group(g, fe, address->family, local);
 
     generate_select(g, fe, address, 220, FROM_NODE, "", all);
     generate_pass(g, fe, address, 220, FROM_NODE, "", group);
     for (size_t i = 0; i < fe->svc->n_source_ranges; i++) {
         const struct adp_cidr *range = &fe->svc->source_ranges[i];
-        char *client = xasprintf(",nw_src=%s",
-                                 adp_cidr_text(range).s);
+        if (adp_cidr_family(range) != address->family) {
+            continue;
+        }
 
+        char *client = xasprintf(",{ip_src}=%s", adp_cidr_text(range).s);
         if (local) {
             generate_select(g, fe, address, 210, "+FromLocalRegMark", client,
                             all);
@@ -228,10 +260,11 @@ generate_refusal(struct adp_generator *g, struct frontend *fe,
         generate_pass(g, fe, address, 200, "", client, group);
         free(client);
     }
-    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB, 180,
-                 "%s,nw_dst=%s,tp_dst=%"PRIu16" actions=drop",
-                 fe->protocol->match, adp_ip_text(&address->ip).s,
-                 fe->port->port);
+    adp_gen_ip_flow(g, address->family, ADP_V115_COOKIE_SERVICE, group,
+                    ADP_V115_ServiceLB, 180,
+                    "%s,{ip_dst}=%s,tp_dst=%"PRIu16" actions=drop",
+                    fe->protocol->match, adp_ip_text(&address->ip).s,
+                    fe->port->port);
 }
 
 /* Remembers the endpoint that was selected, for the client's next connections,
@@ -242,14 +275,15 @@ generate_learn(struct adp_generator *g, const struct frontend *fe,
 {
     char *match = address_match(fe, address, "EpToLearnRegMark", "");
 
-    adp_gen_flow(
-        g, ADP_V115_COOKIE_SERVICE, group, ADP_V115_ServiceLB, 190,
+    adp_gen_ip_flow(
+        g, address->family, ADP_V115_COOKIE_SERVICE, group,
+        ADP_V115_ServiceLB, 190,
         "%s actions=learn(table=SessionAffinity,hard_timeout=%"PRIu16","
-        "priority=200,delete_learned,cookie=0x%"PRIx64",eth_type=0x800,"
-        "nw_proto=%"PRIu8",%s,NXM_OF_IP_DST[],NXM_OF_IP_SRC[],"
+        "priority=200,delete_learned,cookie=0x%"PRIx64",eth_type={eth_type},"
+        "nw_proto=%"PRIu8",%s,{IP_DST[]},{IP_SRC[]},"
         "load:{EndpointPortField[]}->{EndpointPortField[]},"
         "load:{RemoteEndpointRegMark[]}->{RemoteEndpointRegMark[]},"
-        "load:{EndpointIPField[]}->{EndpointIPField[]},"
+        "load:{EndpointIP[]}->{EndpointIP[]},"
         "load:0x2->{ServiceEPStateField[]},load:0x1->{RewriteMACRegMark[]}%s"
         "%s,load:0x%"PRIx32"->{ServiceGroupIDField[]}),"
         "{EpSelectedRegMark},goto_table:EndpointDNAT",
@@ -261,6 +295,17 @@ generate_learn(struct adp_generator *g, const struct frontend *fe,
     free(match);
 }
 
+static bool
+has_ranges(const struct adp_service *svc, enum adp_family family)
+{
+    for (size_t i = 0; i < svc->n_source_ranges; i++) {
+        if (adp_cidr_family(&svc->source_ranges[i]) == family) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 generate_address(struct adp_generator *g, struct frontend *fe,
                  const struct address *address)
@@ -269,18 +314,18 @@ generate_address(struct adp_generator *g, struct frontend *fe,
                   : fe->svc->internal_local);
     uint32_t group;
 
-    if (address->ranges && fe->svc->n_source_ranges) {
+    if (address->ranges && has_ranges(fe->svc, address->family)) {
         generate_refusal(g, fe, address, local);
     } else {
         if (local && address->external) {
             /* Who is on this Node may use all endpoints. */
             generate_select(g, fe, address, 210, "+FromLocalRegMark", "",
-                            frontend_group(g, fe, false));
+                            frontend_group(g, fe, address->family, false));
         }
         generate_select(g, fe, address, 200, "", "",
-                        frontend_group(g, fe, local));
+                        frontend_group(g, fe, address->family, local));
     }
-    group = frontend_group(g, fe, local);
+    group = frontend_group(g, fe, address->family, local);
     if (fe->svc->affinity_timeout) {
         generate_learn(g, fe, address, group);
     }
@@ -296,12 +341,16 @@ generate_nested(struct adp_generator *g, const struct frontend *fe,
         = adp_vips_find(g->vips, &ep->ip, ep->port, fe->port->protocol, &svc);
 
     if (port && !adp_service_port_is_nested(g->node, port)) {
-        adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 210,
-                     "%s,{EndpointIPField=0x%"PRIx32"},"
-                     "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16
-                     "+NestedServiceRegMark} actions=group:%"PRIu32,
-                     fe->protocol->match, endpoint_ip(ep), ep->port,
-                     get_group_id(g, svc, port, svc->internal_local, false));
+        enum adp_family family = adp_ip_family(&ep->ip);
+
+        adp_gen_ip_flow(g, family, ADP_V115_COOKIE_SERVICE, 0,
+                        ADP_V115_EndpointDNAT, 210,
+                        "%s,%s,{EpSelectedRegMark+EndpointPortField=0x%"PRIx16
+                        "+NestedServiceRegMark} actions=group:%"PRIu32,
+                        fe->protocol->match, endpoint_text(ep, false).s,
+                        ep->port,
+                        get_group_id(g, svc, port, family,
+                                     svc->internal_local, false));
     }
 }
 
@@ -309,25 +358,65 @@ static void
 generate_endpoint(struct adp_generator *g, const struct frontend *fe,
                   const struct adp_endpoint *ep)
 {
+    enum adp_family family = adp_ip_family(&ep->ip);
+
     if (adp_endpoint_is_nested(g->node, ep)) {
         generate_nested(g, fe, ep);
     }
-    adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_EndpointDNAT, 200,
-                 "%s,{EndpointIPField=0x%"PRIx32"},"
-                 "{EpSelectedRegMark+EndpointPortField=0x%"PRIx16"} "
-                 "actions=ct(commit,table=AntreaPolicyEgressRule,"
-                 "zone={CtZone},nat(dst=%s:%"PRIu16"),"
-                 "exec({ServiceCTMark},"
-                 "move:{PktSourceField[]}->{ConnSourceCTMarkField[]}))",
-                 fe->protocol->match, endpoint_ip(ep), ep->port,
-                 adp_ip_text(&ep->ip).s, ep->port);
+    adp_gen_ip_flow(g, family, ADP_V115_COOKIE_SERVICE, 0,
+                    ADP_V115_EndpointDNAT, 200,
+                    "%s,%s,{EpSelectedRegMark+EndpointPortField=0x%"PRIx16"} "
+                    "actions=ct(commit,table=AntreaPolicyEgressRule,"
+                    "zone={CtZone},nat(dst=%s:%"PRIu16"),"
+                    "exec({ServiceCTMark},"
+                    "move:{PktSourceField[]}->{ConnSourceCTMarkField[]}))",
+                    fe->protocol->match, endpoint_text(ep, false).s, ep->port,
+                    adp_ip_host_text(&ep->ip).s, ep->port);
     if (ep->local) {
-        adp_gen_flow(g, ADP_V115_COOKIE_SERVICE, 0, ADP_V115_SNATMark, 190,
-                     "ct_state=+new+trk,ip,nw_src=%s,nw_dst=%s "
-                     "actions=ct(commit,table=SNAT,zone={CtZone},"
-                     "exec({ConnSNATCTMark},{HairpinCTMark}))",
-                     adp_ip_text(&ep->ip).s, adp_ip_text(&ep->ip).s);
+        adp_gen_ip_flow(g, family, ADP_V115_COOKIE_SERVICE, 0,
+                        ADP_V115_SNATMark, 190,
+                        "ct_state=+new+trk,{ip},{ip_src}=%s,{ip_dst}=%s "
+                        "actions=ct(commit,table=SNAT,zone={CtZone},"
+                        "exec({ConnSNATCTMark},{HairpinCTMark}))",
+                        adp_ip_text(&ep->ip).s, adp_ip_text(&ep->ip).s);
     }
+}
+
+/* The addresses of a list that are of 'family', as such of 'like'. */
+static void
+generate_addresses(struct adp_generator *g, struct frontend *fe,
+                   const struct adp_ips *ips, struct address like)
+{
+    for (size_t i = 0; i < ips->n; i++) {
+        if (adp_ip_family(&ips->ips[i]) == like.family) {
+            like.ip = ips->ips[i];
+            generate_address(g, fe, &like);
+        }
+    }
+}
+
+static void
+generate_family(struct adp_generator *g, struct frontend *fe,
+                enum adp_family family)
+{
+    const struct adp_service *svc = fe->svc;
+    struct address address = { .family = family };
+
+    if (ipv6_addr_is_set(&svc->cluster_ip[family])) {
+        address.ip = svc->cluster_ip[family];
+        generate_address(g, fe, &address);
+    }
+    if (!g->node->proxy_all) {
+        return;
+    }
+
+    address = (struct address) { .family = family, .external = true };
+    if (fe->port->node_port && adp_service_has_family(svc, family)) {
+        generate_address(g, fe, &address);
+    }
+    generate_addresses(g, fe, &svc->external_ips, address);
+    address.ranges = true;
+    generate_addresses(g, fe, &svc->load_balancer_ips, address);
 }
 
 static void
@@ -343,28 +432,17 @@ generate_port(struct adp_generator *g, const struct adp_service *svc,
 
     bool any_local = svc->external_local || svc->internal_local;
 
-    if (ipv6_addr_is_set(&svc->cluster_ip)) {
-        generate_address(g, &fe,
-                         &(struct address) { .ip = svc->cluster_ip });
-    }
-    if (g->node->proxy_all) {
-        if (port->node_port) {
-            generate_address(g, &fe, &(struct address) { .external = true });
-        }
-        for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
-            generate_address(g, &fe, &(struct address) {
-                                 svc->load_balancer_ips.ips[i], true, true });
-        }
-        for (size_t i = 0; i < svc->external_ips.n; i++) {
-            generate_address(g, &fe, &(struct address) {
-                                 svc->external_ips.ips[i], true, false });
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_gen_has_family(g, family)) {
+            generate_family(g, &fe, family);
         }
     }
     for (size_t i = 0; i < port->n_endpoints; i++) {
         const struct adp_endpoint *ep = &port->endpoints[i];
 
-        if (adp_service_port_selects(port, ep, false)
-            || (any_local && adp_service_port_selects(port, ep, true))) {
+        if (adp_gen_has_family(g, adp_ip_family(&ep->ip))
+            && (adp_service_port_selects(port, ep, false)
+                || (any_local && adp_service_port_selects(port, ep, true)))) {
             generate_endpoint(g, &fe, ep);
         }
     }

@@ -27,12 +27,29 @@ static const struct adp_text_const consts[] = {
 #include "pipeline-v115.def"
 };
 
-static const struct adp_vocabulary vocabulary = {
-    .bits = bits,
-    .n_bits = ARRAY_SIZE(bits),
-    .consts = consts,
-    .n_consts = ARRAY_SIZE(consts),
+static const struct adp_text_const words[] = {
+#define ADP_WORD(NAME, TEXT, TEXT6) { #NAME, TEXT },
+#include "pipeline-v115.def"
 };
+
+static const struct adp_text_const words6[] = {
+#define ADP_WORD(NAME, TEXT, TEXT6) { #NAME, TEXT6 },
+#define ADP_DUAL(NAME, TEXT, NAME6, TEXT6) { #NAME, TEXT6 },
+#include "pipeline-v115.def"
+};
+
+#define VOCABULARY(WORDS)               \
+    {                                   \
+        .bits = bits,                   \
+        .n_bits = ARRAY_SIZE(bits),     \
+        .consts = consts,               \
+        .n_consts = ARRAY_SIZE(consts), \
+        .words = WORDS,                 \
+        .n_words = ARRAY_SIZE(WORDS),   \
+    }
+static const struct adp_vocabulary vocabulary = VOCABULARY(words);
+static const struct adp_vocabulary vocabulary6 = VOCABULARY(words6);
+#undef VOCABULARY
 
 static const struct adp_pipeline_option options[] = {
 #define ADP_OPTION(SYMBOL, NAME, TEXT) { NAME, TEXT, NULL },
@@ -54,23 +71,23 @@ static const struct adp_static_flow static_flows[] = {
     { ADP_V115_##TABLE, PRIORITY, TEMPLATE },
 
     FLOW(PipelineRootClassifier, 200, "arp actions=goto_table:ARPSpoofGuard")
-    FLOW(PipelineRootClassifier, 200, "ip actions=goto_table:Classifier")
+    FLOW(PipelineRootClassifier, 200, "{ip} actions=goto_table:Classifier")
 
     FLOW(ARPResponder, 190, "arp actions=NORMAL")
 
-    FLOW(UnSNAT, 200, "ip,nw_dst={VirtualServiceIP} "
+    FLOW(UnSNAT, 200, "{ip},{ip_dst}={VirtualServiceIP} "
          "actions=ct(table=ConntrackZone,zone={SNATCtZone},nat)")
 
-    FLOW(ConntrackZone, 200, "ip "
+    FLOW(ConntrackZone, 200, "{ip} "
          "actions=ct(table=ConntrackState,zone={CtZone},nat)")
 
-    FLOW(ConntrackState, 200, "ct_state=+inv+trk,ip actions=drop")
-    FLOW(ConntrackState, 190, "ct_state=-new+trk,{NotServiceCTMark},ip "
+    FLOW(ConntrackState, 200, "ct_state=+inv+trk,{ip} actions=drop")
+    FLOW(ConntrackState, 190, "ct_state=-new+trk,{NotServiceCTMark},{ip} "
          "actions=goto_table:AntreaPolicyEgressRule")
-    FLOW(ConntrackState, 190, "ct_state=-new+trk,{ServiceCTMark},ip "
+    FLOW(ConntrackState, 190, "ct_state=-new+trk,{ServiceCTMark},{ip} "
          "actions={RewriteMACRegMark},goto_table:AntreaPolicyEgressRule")
 
-    FLOW(PreRoutingClassifier, 200, "ip "
+    FLOW(PreRoutingClassifier, 200, "{ip} "
          "actions=resubmit(,NodePortMark),resubmit(,SessionAffinity),"
          "resubmit(,ServiceLB)")
 
@@ -79,35 +96,36 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(EndpointDNAT, 190, "{EpSelectedRegMark} "
          "actions={EpToSelectRegMark},resubmit(,ServiceLB)")
 
-    FLOW(AntreaPolicyEgressRule, 64990, "ct_state=-new+est,ip "
+    FLOW(AntreaPolicyEgressRule, 64990, "ct_state=-new+est,{ip} "
          "actions=goto_table:EgressMetric")
-    FLOW(AntreaPolicyEgressRule, 64990, "ct_state=-new+rel,ip "
+    FLOW(AntreaPolicyEgressRule, 64990, "ct_state=-new+rel,{ip} "
          "actions=goto_table:EgressMetric")
 
-    FLOW(L3Forwarding, 190, "ct_state=-rpl+trk,ip,{FromPodRegMark},"
+    FLOW(L3Forwarding, 190, "ct_state=-rpl+trk,{ip},{FromPodRegMark},"
          "{NotAntreaFlexibleIPAMRegMark} actions=goto_table:EgressMark")
 
-    FLOW(EgressMark, 190, "ct_state=+new+trk,ip,{FromTunnelRegMark} "
+    FLOW(EgressMark, 190, "ct_state=+new+trk,{ip},{FromTunnelRegMark} "
          "actions=drop")
 
-    FLOW(L3DecTTL, 210, "ip,{FromGatewayRegMark} actions=goto_table:SNATMark")
-    FLOW(L3DecTTL, 200, "ip actions=dec_ttl,goto_table:SNATMark")
+    FLOW(L3DecTTL, 210,
+         "{ip},{FromGatewayRegMark} actions=goto_table:SNATMark")
+    FLOW(L3DecTTL, 200, "{ip} actions=dec_ttl,goto_table:SNATMark")
 
     FLOW(SNATMark, 200,
-         "ct_state=+new+trk,ip,{FromGatewayRegMark+ToGatewayRegMark} "
+         "ct_state=+new+trk,{ip},{FromGatewayRegMark+ToGatewayRegMark} "
          "actions=ct(commit,table=SNAT,zone={CtZone},"
          "exec({ConnSNATCTMark},{HairpinCTMark}))")
     FLOW(SNATMark, 200,
-         "ct_state=+new+trk,ip,{FromGatewayRegMark+ToTunnelRegMark},"
+         "ct_state=+new+trk,{ip},{FromGatewayRegMark+ToTunnelRegMark},"
          "{ToExternalAddressRegMark+NotDSRServiceRegMark} "
          "actions=ct(commit,table=SNAT,zone={CtZone},"
          "exec({ConnSNATCTMark}))")
 
     FLOW(SNAT, 200,
-         "ct_state=+new+trk,{HairpinCTMark},ip,{FromGatewayRegMark} "
+         "ct_state=+new+trk,{HairpinCTMark},{ip},{FromGatewayRegMark} "
          "actions=ct(commit,table=L2ForwardingCalc,zone={SNATCtZone},"
          "nat(src={VirtualServiceIP}),exec({ServiceCTMark},{HairpinCTMark}))")
-    FLOW(SNAT, 200, "ct_state=-new-rpl+trk,{ConnSNATCTMark},ip "
+    FLOW(SNAT, 200, "ct_state=-new-rpl+trk,{ConnSNATCTMark},{ip} "
          "actions=ct(table=L2ForwardingCalc,zone={SNATCtZone},nat)")
 
     FLOW(TrafficControl, 210, "{OutputToOFPortRegMark+FromTCReturnRegMark} "
@@ -124,13 +142,13 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(IngressSecurityClassifier, 200, "{HairpinCTMark} "
          "actions=goto_table:ConntrackCommit")
 
-    FLOW(AntreaPolicyIngressRule, 64990, "ct_state=-new+est,ip "
+    FLOW(AntreaPolicyIngressRule, 64990, "ct_state=-new+est,{ip} "
          "actions=goto_table:IngressMetric")
-    FLOW(AntreaPolicyIngressRule, 64990, "ct_state=-new+rel,ip "
+    FLOW(AntreaPolicyIngressRule, 64990, "ct_state=-new+rel,{ip} "
          "actions=goto_table:IngressMetric")
 
     FLOW(ConntrackCommit, 200,
-         "ct_state=+new+trk-snat,{NotServiceCTMark},ip "
+         "ct_state=+new+trk-snat,{NotServiceCTMark},{ip} "
          "actions=ct(commit,table=Output,zone={CtZone},"
          "exec(move:{PktSourceField[]}->{ConnSourceCTMarkField[]}))")
 
@@ -173,6 +191,30 @@ generate_l2_forwarding(struct adp_generator *g, const char *mac,
                  mac, port);
 }
 
+/* What the gateway sends with its addresses of 'family' is the Node's. */
+static void
+generate_gateway_family(struct adp_generator *g, enum adp_family family,
+                        ofp_port_t port)
+{
+    const struct adp_node_config *node = g->node;
+    struct adp_ip_text ip = adp_ip_text(&node->net[family].gateway_ip);
+
+    if (family == ADP_IPV4) {
+        adp_gen_flow(g, POD(ARPSpoofGuard), 200,
+                     "arp,in_port=%"PRIu32",arp_spa=%s,"
+                     "arp_sha="ETH_ADDR_FMT" actions=goto_table:ARPResponder",
+                     port, ip.s, ETH_ADDR_ARGS(node->gateway_mac));
+    } else {
+        adp_v115_generate_gateway_nd(g, port);
+    }
+    adp_gen_ip_flow(g, family, POD(Classifier), 210,
+                    "{ip},in_port=%"PRIu32",{ip_src}=%s "
+                    "actions={FromGatewayRegMark},{FromLocalRegMark},"
+                    "goto_table:SpoofGuard", port, ip.s);
+    adp_gen_ip_flow(g, family, POD(SpoofGuard), 200,
+                    "{ip},in_port=%"PRIu32" actions=goto_table:UnSNAT", port);
+}
+
 static void
 generate_gateway_port(struct adp_generator *g,
                       const struct adp_node_config *node)
@@ -183,22 +225,15 @@ generate_gateway_port(struct adp_generator *g,
         return;
     }
 
-    adp_gen_flow(g, POD(ARPSpoofGuard), 200,
-                 "arp,in_port=%"PRIu32",arp_spa=%s,"
-                 "arp_sha="ETH_ADDR_FMT" actions=goto_table:ARPResponder",
-                 port, adp_ip_text(&node->gateway_ip).s,
-                 ETH_ADDR_ARGS(node->gateway_mac));
-    adp_gen_flow(g, POD(Classifier), 210,
-                 "ip,in_port=%"PRIu32",nw_src=%s "
-                 "actions={FromGatewayRegMark},{FromLocalRegMark},"
-                 "goto_table:SpoofGuard",
-                 port, adp_ip_text(&node->gateway_ip).s);
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_node_net_is_set(&node->net[family])) {
+            generate_gateway_family(g, family, port);
+        }
+    }
     adp_gen_flow(g, POD(Classifier), 200,
                  "in_port=%"PRIu32" "
                  "actions={FromGatewayRegMark},{FromExternalRegMark},"
                  "goto_table:SpoofGuard", port);
-    adp_gen_flow(g, POD(SpoofGuard), 200,
-                 "ip,in_port=%"PRIu32" actions=goto_table:UnSNAT", port);
 
     char *mac = xasprintf(ETH_ADDR_FMT, ETH_ADDR_ARGS(node->gateway_mac));
     generate_l2_forwarding(g, mac, port);
@@ -225,47 +260,48 @@ generate_tunnel_port(struct adp_generator *g,
 
 /* The flows that route to the gateway or name its addresses. */
 static void
-generate_gateway_routes(struct adp_generator *g,
-                        const struct adp_node_config *node)
+generate_gateway_routes(struct adp_generator *g, enum adp_family family)
 {
 #define TO_GATEWAY "set_field:"ETH_ADDR_FMT"->eth_dst"
+    const struct adp_node_config *node = g->node;
+    const struct adp_node_net *net = &node->net[family];
+    struct adp_ip_text ip = adp_ip_text(&net->gateway_ip);
     struct eth_addr mac = node->gateway_mac;
-    struct in6_addr ip = node->gateway_ip;
 
-    adp_gen_flow(g, SERVICE(UnSNAT), 200, "ip,nw_dst=%s "
-                 "actions=ct(table=ConntrackZone,zone={SNATCtZone},nat)",
-                 adp_ip_text(&ip).s);
-    adp_gen_flow(g, POD(L3Forwarding), 210,
-                 "ip,nw_dst=%s actions="TO_GATEWAY","
-                 "{ToGatewayRegMark},goto_table:L3DecTTL",
-                 adp_ip_text(&ip).s, ETH_ADDR_ARGS(mac));
-    adp_gen_flow(g, POD(L3Forwarding), 210,
-                 "ct_state=+rpl+trk,{FromGatewayCTMark},ip "
-                 "actions="TO_GATEWAY",{ToGatewayRegMark},"
-                 "goto_table:L3DecTTL", ETH_ADDR_ARGS(mac));
-    adp_gen_flow(g, POD(L3Forwarding), 200,
-                 "ip,{NotRewriteMACRegMark},nw_dst=%s "
-                 "actions=goto_table:L2ForwardingCalc",
-                 adp_cidr_text(&node->pod_cidr).s);
-    adp_gen_flow(g, EGRESS(L3Forwarding), 190,
-                 "ct_state=-rpl+trk,ip,{FromTunnelRegMark} "
-                 "actions="TO_GATEWAY",goto_table:EgressMark",
-                 ETH_ADDR_ARGS(mac));
+    adp_gen_ip_flow(g, family, SERVICE(UnSNAT), 200, "{ip},{ip_dst}=%s "
+                    "actions=ct(table=ConntrackZone,zone={SNATCtZone},nat)",
+                    ip.s);
+    adp_gen_ip_flow(g, family, POD(L3Forwarding), 210,
+                    "{ip},{ip_dst}=%s actions="TO_GATEWAY","
+                    "{ToGatewayRegMark},goto_table:L3DecTTL",
+                    ip.s, ETH_ADDR_ARGS(mac));
+    adp_gen_ip_flow(g, family, POD(L3Forwarding), 210,
+                    "ct_state=+rpl+trk,{FromGatewayCTMark},{ip} "
+                    "actions="TO_GATEWAY",{ToGatewayRegMark},"
+                    "goto_table:L3DecTTL", ETH_ADDR_ARGS(mac));
+    adp_gen_ip_flow(g, family, POD(L3Forwarding), 200,
+                    "{ip},{NotRewriteMACRegMark},{ip_dst}=%s "
+                    "actions=goto_table:L2ForwardingCalc",
+                    adp_cidr_text(&net->pod_cidr).s);
+    adp_gen_ip_flow(g, family, EGRESS(L3Forwarding), 190,
+                    "ct_state=-rpl+trk,{ip},{FromTunnelRegMark} "
+                    "actions="TO_GATEWAY",goto_table:EgressMark",
+                    ETH_ADDR_ARGS(mac));
     adp_gen_flow(g, SERVICE(L3Forwarding), 190,
                  "{ServiceCTMark},{FromGatewayRegMark+RewriteMACRegMark} "
                  "actions="TO_GATEWAY",{ToGatewayRegMark},"
                  "goto_table:L3DecTTL", ETH_ADDR_ARGS(mac));
-    adp_gen_flow(g, SERVICE(SNAT), 200,
-                 "ct_state=+new+trk,{HairpinCTMark},ip,{FromPodRegMark} "
-                 "actions=ct(commit,table=L2ForwardingCalc,"
-                 "zone={SNATCtZone},nat(src=%s),"
-                 "exec({ServiceCTMark},{HairpinCTMark}))", adp_ip_text(&ip).s);
-    adp_gen_flow(g, SERVICE(SNAT), 190,
-                 "ct_state=+new+trk,{ConnSNATCTMark},ip,"
-                 "{FromGatewayRegMark} "
-                 "actions=ct(commit,table=L2ForwardingCalc,"
-                 "zone={SNATCtZone},nat(src=%s),"
-                 "exec({ServiceCTMark}))", adp_ip_text(&ip).s);
+    adp_gen_ip_flow(g, family, SERVICE(SNAT), 200,
+                    "ct_state=+new+trk,{HairpinCTMark},{ip},{FromPodRegMark} "
+                    "actions=ct(commit,table=L2ForwardingCalc,"
+                    "zone={SNATCtZone},nat(src=%s),"
+                    "exec({ServiceCTMark},{HairpinCTMark}))", ip.s);
+    adp_gen_ip_flow(g, family, SERVICE(SNAT), 190,
+                    "ct_state=+new+trk,{ConnSNATCTMark},{ip},"
+                    "{FromGatewayRegMark} "
+                    "actions=ct(commit,table=L2ForwardingCalc,"
+                    "zone={SNATCtZone},nat(src=%s),"
+                    "exec({ServiceCTMark}))", ip.s);
 #undef TO_GATEWAY
 }
 
@@ -273,10 +309,14 @@ generate_gateway_routes(struct adp_generator *g,
 static void
 generate_egress_bypass(struct adp_generator *g, const struct adp_cidr *cidr)
 {
-    adp_gen_flow(g, EGRESS(EgressMark), 210,
-                 "ip,nw_dst=%s "
-                 "actions={ToGatewayRegMark},goto_table:L2ForwardingCalc",
-                 adp_cidr_text(cidr).s);
+    enum adp_family family = adp_cidr_family(cidr);
+
+    if (adp_gen_has_family(g, family)) {
+        adp_gen_ip_flow(g, family, EGRESS(EgressMark), 210,
+                        "{ip},{ip_dst}=%s "
+                        "actions={ToGatewayRegMark},"
+                        "goto_table:L2ForwardingCalc", adp_cidr_text(cidr).s);
+    }
 }
 
 static void
@@ -284,13 +324,22 @@ generate_node_port_addresses(struct adp_generator *g,
                              const struct adp_node_config *node)
 {
     for (size_t i = 0; i < node->node_port_addresses.n; i++) {
-        adp_gen_flow(g, SERVICE(NodePortMark), 200,
-                     "ip,nw_dst=%s actions={ToNodePortAddressRegMark}",
-                     adp_ip_text(&node->node_port_addresses.ips[i]).s);
+        const struct in6_addr *ip = &node->node_port_addresses.ips[i];
+
+        if (adp_gen_has_family(g, adp_ip_family(ip))) {
+            adp_gen_ip_flow(g, adp_ip_family(ip), SERVICE(NodePortMark), 200,
+                            "{ip},{ip_dst}=%s "
+                            "actions={ToNodePortAddressRegMark}",
+                            adp_ip_text(ip).s);
+        }
     }
-    adp_gen_flow(g, SERVICE(NodePortMark), 200,
-                 "ip,nw_dst={VirtualNodePortDNATIP} "
-                 "actions={ToNodePortAddressRegMark}");
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_gen_has_family(g, family)) {
+            adp_gen_ip_flow(g, family, SERVICE(NodePortMark), 200,
+                            "{ip},{ip_dst}={VirtualNodePortDNATIP} "
+                            "actions={ToNodePortAddressRegMark}");
+        }
+    }
 }
 
 /* The node reaches its Pods whatever isolates them: the kubelet probes them.
@@ -300,19 +349,18 @@ generate_node_port_addresses(struct adp_generator *g,
  * clients of Services, by SNAT; what comes from elsewhere is held to its own
  * address by the spoof guard, or, if it's from the tunnel, by nobody here. */
 static void
-generate_node_source(struct adp_generator *g,
-                     const struct adp_node_config *node)
+generate_node_source(struct adp_generator *g, enum adp_family family)
 {
     if (adp_gen_option(g, ADP_V115_PROBE_MARK)) {
-        adp_gen_flow(g, POD(IngressSecurityClassifier), 210,
-                     "{HostLocalSourceMark},ct_state=-rpl+trk,ip "
-                     "actions=goto_table:ConntrackCommit");
+        adp_gen_ip_flow(g, family, POD(IngressSecurityClassifier), 210,
+                        "{HostLocalSourceMark},ct_state=-rpl+trk,{ip} "
+                        "actions=goto_table:ConntrackCommit");
     } else {
-        adp_gen_flow(g, POD(IngressSecurityClassifier), 210,
-                     "ct_state=-rpl+trk,{NotServiceCTMark},ip,"
-                     "{FromGatewayRegMark},nw_src=%s "
-                     "actions=goto_table:ConntrackCommit",
-                     adp_ip_text(&node->gateway_ip).s);
+        adp_gen_ip_flow(g, family, POD(IngressSecurityClassifier), 210,
+                        "ct_state=-rpl+trk,{NotServiceCTMark},{ip},"
+                        "{FromGatewayRegMark},{ip_src}=%s "
+                        "actions=goto_table:ConntrackCommit",
+                        adp_ip_text(&g->node->net[family].gateway_ip).s);
     }
 }
 
@@ -323,16 +371,62 @@ adp_v115_generate_node(struct adp_generator *g)
     struct adp_cidr transport = adp_cidr_host(&node->transport_ip);
 
     generate_gateway_port(g, node);
-    generate_node_source(g, node);
     generate_tunnel_port(g, node);
-    generate_gateway_routes(g, node);
     generate_egress_bypass(g, &transport);
-    if (node->has_service_cidr) {
-        generate_egress_bypass(g, &node->service_cidr);
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_node_net_is_set(&node->net[family])) {
+            generate_node_source(g, family);
+            generate_gateway_routes(g, family);
+        }
+        if (node->has_service_cidr[family]) {
+            generate_egress_bypass(g, &node->service_cidr[family]);
+        }
+    }
+    if (adp_gen_has_family(g, ADP_IPV6)) {
+        adp_v115_generate_nd(g);
     }
     if (node->proxy_all) {
         generate_node_port_addresses(g, node);
     }
+}
+
+/* Sends what goes to Pods of the peer into the tunnel, and answers for its
+ * gateway. */
+static void
+generate_peer_family(struct adp_generator *g, const struct adp_peer_node *peer,
+                     enum adp_family family)
+{
+    struct adp_ip_text ip = adp_ip_text(&peer->net[family].gateway_ip);
+
+    if (family == ADP_IPV4) {
+        adp_gen_flow(g, POD(ARPResponder), 200,
+                     "arp,arp_tpa=%s,arp_op=1 "
+                     "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
+                     "set_field:{GlobalVirtualMAC}->eth_src,"
+                     "set_field:2->arp_op,"
+                     "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
+                     "set_field:{GlobalVirtualMAC}->arp_sha,"
+                     "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
+                     "set_field:%s->arp_spa,IN_PORT", ip.s, ip.s);
+    } else {
+        adp_v115_answer_nd(g, POD(NDResponder), OFPP_ANY,
+                           &peer->net[family].gateway_ip);
+    }
+    adp_gen_ip_flow(g, family, POD(L3Forwarding), 200,
+                    "{ip},{ip_dst}=%s "
+                    "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
+                    "set_field:{GlobalVirtualMAC}->eth_dst,"
+                    "set_field:%s->%s,{ToTunnelRegMark},goto_table:L3DecTTL",
+                    adp_cidr_text(&peer->net[family].pod_cidr).s,
+                    ETH_ADDR_ARGS(g->node->gateway_mac),
+                    adp_ip_text(&peer->transport_ip).s,
+                    adp_v115_tun_dst(&peer->transport_ip));
+}
+
+const char *
+adp_v115_tun_dst(const struct in6_addr *ip)
+{
+    return adp_ip_is_v4(ip) ? "tun_dst" : "tun_ipv6_dst";
 }
 
 void
@@ -348,26 +442,31 @@ adp_v115_generate_peer_node(struct adp_generator *g,
         return;                 /* The host routes to it. */
     }
 
-    adp_gen_flow(g, POD(ARPResponder), 200,
-                 "arp,arp_tpa=%s,arp_op=1 "
-                 "actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
-                 "set_field:{GlobalVirtualMAC}->eth_src,"
-                 "set_field:2->arp_op,"
-                 "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
-                 "set_field:{GlobalVirtualMAC}->arp_sha,"
-                 "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
-                 "set_field:%s->arp_spa,IN_PORT",
-                 adp_ip_text(&peer->gateway_ip).s,
-                 adp_ip_text(&peer->gateway_ip).s);
-    adp_gen_flow(g, POD(L3Forwarding), 200,
-                 "ip,nw_dst=%s "
-                 "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
-                 "set_field:{GlobalVirtualMAC}->eth_dst,"
-                 "set_field:%s->tun_dst,{ToTunnelRegMark},"
-                 "goto_table:L3DecTTL",
-                 adp_cidr_text(&peer->pod_cidr).s,
-                 ETH_ADDR_ARGS(g->node->gateway_mac),
-                 adp_ip_text(&peer->transport_ip).s);
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_node_net_is_set(&peer->net[family])
+            && adp_gen_has_family(g, family)) {
+            generate_peer_family(g, peer, family);
+        }
+    }
+}
+
+/* Lets a Pod send from 'ip', and nothing else. */
+static void
+generate_pod_source(struct adp_generator *g, ofp_port_t port,
+                    struct eth_addr mac, const struct in6_addr *ip)
+{
+    if (adp_ip_is_v4(ip)) {
+        adp_gen_flow(g, POD(ARPSpoofGuard), 200,
+                     "arp,in_port=%"PRIu32",arp_spa=%s,arp_sha="ETH_ADDR_FMT
+                     " actions=goto_table:ARPResponder",
+                     port, adp_ip_text(ip).s, ETH_ADDR_ARGS(mac));
+    } else {
+        adp_v115_generate_pod_nd(g, port, mac, ip);
+    }
+    adp_gen_ip_flow(g, adp_ip_family(ip), POD(SpoofGuard), 200,
+                    "{ip},in_port=%"PRIu32",dl_src="ETH_ADDR_FMT",{ip_src}=%s "
+                    "actions=goto_table:UnSNAT",
+                    port, ETH_ADDR_ARGS(mac), adp_ip_text(ip).s);
 }
 
 static void
@@ -379,21 +478,17 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
         return;
     }
 
-    char *mac = xasprintf(ETH_ADDR_FMT, ETH_ADDR_ARGS(pod->mac));
     for (size_t i = 0; i < pod->ips.n; i++) {
-        adp_gen_flow(g, POD(ARPSpoofGuard), 200,
-                     "arp,in_port=%"PRIu32",arp_spa=%s,arp_sha=%s "
-                     "actions=goto_table:ARPResponder",
-                     port, adp_ip_text(&pod->ips.ips[i]).s, mac);
-        adp_gen_flow(g, POD(SpoofGuard), 200,
-                     "ip,in_port=%"PRIu32",dl_src=%s,nw_src=%s "
-                     "actions=goto_table:UnSNAT",
-                     port, mac, adp_ip_text(&pod->ips.ips[i]).s);
+        if (adp_gen_has_family(g, adp_ip_family(&pod->ips.ips[i]))) {
+            generate_pod_source(g, port, pod->mac, &pod->ips.ips[i]);
+        }
     }
     adp_gen_flow(g, POD(Classifier), 190,
                  "in_port=%"PRIu32" "
                  "actions={FromPodRegMark},{FromLocalRegMark},"
                  "goto_table:SpoofGuard", port);
+
+    char *mac = xasprintf(ETH_ADDR_FMT, ETH_ADDR_ARGS(pod->mac));
     generate_l2_forwarding(g, mac, port);
     free(mac);
 }
@@ -405,14 +500,17 @@ adp_v115_generate_pod(struct adp_generator *g, const struct adp_record *record)
 
     generate_pod_port(g, pod);
     for (size_t i = 0; i < pod->ips.n; i++) {
-        adp_gen_flow(g, POD(L3Forwarding), 200,
-                     "ip,{RewriteMACRegMark},nw_dst=%s "
-                     "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
-                     "set_field:"ETH_ADDR_FMT"->eth_dst,"
-                     "goto_table:L3DecTTL",
-                     adp_ip_text(&pod->ips.ips[i]).s,
-                     ETH_ADDR_ARGS(g->node->gateway_mac),
-                     ETH_ADDR_ARGS(pod->mac));
+        const struct in6_addr *ip = &pod->ips.ips[i];
+
+        if (adp_gen_has_family(g, adp_ip_family(ip))) {
+            adp_gen_ip_flow(g, adp_ip_family(ip), POD(L3Forwarding), 200,
+                            "{ip},{RewriteMACRegMark},{ip_dst}=%s "
+                            "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
+                            "set_field:"ETH_ADDR_FMT"->eth_dst,"
+                            "goto_table:L3DecTTL", adp_ip_text(ip).s,
+                            ETH_ADDR_ARGS(g->node->gateway_mac),
+                            ETH_ADDR_ARGS(pod->mac));
+        }
     }
 }
 
@@ -445,6 +543,7 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .tables = tables,
     .n_tables = ARRAY_SIZE(tables),
     .vocabulary = &vocabulary,
+    .vocabulary6 = &vocabulary6,
     .static_flows = static_flows,
     .n_static_flows = ARRAY_SIZE(static_flows),
     .meters = meters,

@@ -7,6 +7,7 @@
  *
  * pipeline-v115.def          names, numbers and options
  * pipeline-v115.c            tables, static flows, Nodes and Pods
+ * pipeline-v115-nd.c         neighbour discovery
  * pipeline-v115-service.c    Services
  * pipeline-v115-policy.c     policies
  * pipeline-v115-applied.c    Egresses and TrafficControls
@@ -43,6 +44,19 @@ void adp_v115_generate_node(struct adp_generator *);
 void adp_v115_generate_peer_node(struct adp_generator *,
                                  const struct adp_record *);
 void adp_v115_generate_pod(struct adp_generator *, const struct adp_record *);
+/* The field of a tunnel's end. */
+const char *adp_v115_tun_dst(const struct in6_addr *);
+
+/* Neighbour discovery: what is always there; who may send it with which
+ * addresses; the answers for what is behind the pipeline, to whoever asks on a
+ * port, or with OFPP_ANY on all. */
+void adp_v115_generate_nd(struct adp_generator *);
+void adp_v115_generate_gateway_nd(struct adp_generator *, ofp_port_t);
+void adp_v115_generate_pod_nd(struct adp_generator *, ofp_port_t,
+                              struct eth_addr, const struct in6_addr *);
+void adp_v115_answer_nd(struct adp_generator *, uint8_t category,
+                        uint32_t object, size_t table, ofp_port_t,
+                        const struct in6_addr *);
 void adp_v115_generate_service(struct adp_generator *,
                                const struct adp_record *);
 void adp_v115_generate_applied(struct adp_generator *,
