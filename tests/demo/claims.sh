@@ -51,7 +51,8 @@ claims_cluster_network_policy() {
         c_policy_denies_egress
     claim "Trace of a denied packet names the rule (Drop)" c_trace_denied \
         'denied by ClusterNetworkPolicy web-app-db-network-policy.*Drop'
-    show_trace
+    claim "Its walk shows the rule's flows, table by table" c_walk_end
+    show_walk_end
     claim "Policy metrics count sessions, packets and denied ones" c_metrics
 }
 
@@ -78,13 +79,30 @@ claims_counters() {
     claim "A Service without endpoints refuses at once" c_no_endpoint
 }
 
-# The end of the walk of a denied packet.
-show_trace() {
-    printf '\n    $ antrea-dpctl trace --in-port other-1-b1c2d3 tcp,...,%s\n' \
-        "nw_src=10.10.0.27,nw_dst=10.10.0.24,tp_dst=80"
+# walk_end: what the walk of a denied packet says from the policies' tables on.
+walk_end() {
     trace_tcp n1 other-1-b1c2d3 0a:58:0a:0a:00:1b 10.10.0.27 \
         $WEB_MAC 10.10.0.24 80 2>&1 \
-        | sed -n '/^24\. /,$p' | sed 's/^/    /'
+        | sed -n '/^ *Table [0-9]* AntreaPolicyIngressRule/,$p'
+}
+
+# Where the rule's flow was hit and where its packets are counted and dropped, in that
+# order.
+c_walk_end() {
+    local text tables
+    text=$(walk_end)
+    say "$text"
+    tables=$(printf '%s\n' "$text" \
+        | sed -n 's/^ *Table [0-9]* \([A-Za-z]*\).*/\1/p' | xargs)
+    printf '%s\n' "$text" | grep -q 'conj_id=' || return 1
+    say "$tables"
+    [ "$tables" = "AntreaPolicyIngressRule IngressMetric" ]
+}
+
+show_walk_end() {
+    printf '\n    $ antrea-dpctl trace --in-port other-1-b1c2d3 tcp,...,%s\n' \
+        "nw_src=10.10.0.27,nw_dst=10.10.0.24,tp_dst=80"
+    walk_end | sed 's/^/    /'
     printf '\n'
 }
 

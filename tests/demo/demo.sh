@@ -89,24 +89,48 @@ print_table() {
     printf '\n'
 }
 
+# A cluster that is left running has policies in force, and for each Node a file that
+# lets a shell's commands find that Node's daemons, as README's commands expect.
+keep() {
+    local node d
+    cluster_apply "$CLUSTER_MANIFESTS/networkpolicy.yaml" \
+        "$CLUSTER_MANIFESTS/clusternetworkpolicy.yaml"
+    for node in n1 n2; do
+        d=$E2E_DIR/$node
+        # Where ovs-appctl looks.
+        ln -s ovs-vswitchd.ctl \
+            "$d/ovs-vswitchd.$(cat "$d/ovs-vswitchd.pid").ctl"
+        cat > "$d/env" <<END
+# The shell's commands are about $(node_name "$node"): ovs-vsctl, ovs-ofctl,
+# ovs-appctl, antrea-dpctl.
+export PATH=$ADP_PREFIX/bin:$ADP_PREFIX/sbin:\$PATH
+export OVS_RUNDIR=$d OVS_DBDIR=$d OVS_LOGDIR=$d
+END
+    done
+}
+
 # How to look at a cluster that is left running.
 print_how_to_look() {
-    local node
-    say "It keeps running. To look at it:"
+    local node pod
+    say "It keeps running, with a NetworkPolicy and a ClusterNetworkPolicy in" \
+        "force. To look at it:"
     for node in n1 n2; do
         say ""
-        say "  # node $(node_name "$node")"
-        say "  export PATH=$ADP_PREFIX/bin:$ADP_PREFIX/sbin:\$PATH" \
-            "OVS_RUNDIR=$E2E_DIR/$node"
+        say "  . $E2E_DIR/$node/env    # $(node_name "$node")"
+        say "  antrea-dpctl get networkpolicies"
         say "  antrea-dpctl stats"
         say "  ovs-ofctl -O OpenFlow15 --names dump-flows br-int"
-        say "  ovs-vsctl --db=unix:$E2E_DIR/$node/db.sock show"
-        say "  ovs-appctl -t $E2E_DIR/$node/ovs-vswitchd.ctl" \
-            "dpif-netdev/pmd-stats-show"
+        say "  ovs-vsctl show"
+        say "  ovs-appctl dpif-netdev/pmd-stats-show"
     done
     say ""
-    say "  # Namespaces: $(sed 's/.*-//' "$E2E_DIR/netns" | tr '\n' ' ')"
+    say "  # Pods and their network namespaces"
+    for pod in "${!POD_NAME[@]}"; do
+        printf '  %-20s %s\n' "${POD_NAME[$pod]}" "$(ns "$pod")"
+    done | sort
     say "  ip netns exec $(ns client) curl http://10.105.31.235/"
+    say "  # Denied, as \`antrea-dpctl stats\` counts:"
+    say "  ip netns exec $(ns other) curl --max-time 3 http://10.105.31.235/"
     say ""
     say "To stop it:"
     say "  $E2E_TOP/tests/demo/demo.sh --stop $E2E_DIR"
@@ -150,6 +174,7 @@ else
     say "All ${#CLAIMS[@]} lines hold ($SECONDS s)."
 fi
 if [ -n "$KEEP" ]; then
+    keep
     print_how_to_look
     E2E_KEEP=1
     E2E_DONE=1

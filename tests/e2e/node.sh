@@ -13,7 +13,7 @@
 #     node_commit n1            # pods become ports in one OVSDB transaction
 #     in_ns web curl ...
 
-declare -A NODE_PORTS=() NODE_GW=()
+declare -A NODE_PORTS=() NODE_GW=() POD_NAME=()
 E2E_PORT_SEQ=0
 
 # Path of a file of node NODE.
@@ -191,6 +191,7 @@ pod_add() {
     local node=$1 pod=$2 name=$3 port=$4 mac=$5 ip=$6
     local kind=${7:-dpdk} ofport=${8:-} gw=${6%.*}.1
     netns_add "$pod" || fail "can't make the namespace of Pod $name"
+    POD_NAME[$pod]=$name
     # shellcheck disable=SC2046
     port_add "$node" "$pod" "$port" "$mac" "$kind" \
         $(pod_external_ids "$name" "$mac" "$ip")
