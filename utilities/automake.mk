@@ -67,8 +67,6 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-resolve.h \
 	utilities/dpctl-rpc.c \
 	utilities/dpctl-rpc.h \
-	utilities/dpctl-similar.c \
-	utilities/dpctl-similar.h \
 	utilities/objects/dpctl-schema.c \
 	utilities/objects/dpctl-schema.h \
 	utilities/objects/dpctl-selector.c \
@@ -76,6 +74,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/show/dpctl-stats.c \
 	utilities/show/dpctl-stats.h \
 	utilities/dpctl-stream.c \
+	utilities/objects/dpctl-similar.c \
+	utilities/objects/dpctl-similar.h \
 	utilities/objects/dpctl-surprise.c \
 	utilities/objects/dpctl-surprise.h \
 	utilities/objects/dpctl-tier.c \

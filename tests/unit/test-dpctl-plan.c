@@ -125,6 +125,28 @@ START_TEST(plan_changes)
 }
 END_TEST
 
+/* What follows from an object goes with it, or not at all. */
+START_TEST(plan_derived)
+{
+    static const char *record = "{\"kind\": \"Pod\", \"name\": \"default/client\"}";
+    struct json *state = json_array_create_empty();
+    struct dpctl_given_plan p;
+
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    p = dpctl_given_plan(DPCTL_DELETE, state, record, NULL);
+    ck_assert_str_eq(p.error, "Pod default/client: it follows from the "
+                     "Kubernetes objects; delete or change those (get manifests)");
+    free(p.error);
+    /* Both at once. */
+    char *both = xasprintf("apiVersion: v1\nkind: Pod\nmetadata: "
+                           "{name: client}\n---\n%s\n", record);
+    step(&state, DPCTL_DELETE, both,
+         "-Manifest Pod.v1/default/client -Pod default/client");
+    free(both);
+    json_destroy(state);
+}
+END_TEST
+
 START_TEST(plan_moved_pod)
 {
     struct json *state = json_array_create_empty();
@@ -217,6 +239,7 @@ main(void)
     TCase *tc = tcase_create("plan");
 
     tcase_add_test(tc, plan_changes);
+    tcase_add_test(tc, plan_derived);
     tcase_add_test(tc, plan_moved_pod);
     tcase_add_test(tc, plan_missing);
     tcase_add_test(tc, plan_replace);

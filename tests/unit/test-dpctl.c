@@ -506,8 +506,13 @@ static const struct {
     { SERVICE("{ports: [{port: http}]}"),
       "f, document 1 (line 1): Service default/s: spec.ports[0].port: must be "
       "an integer from 1 to 65535, not \"http\"" },
+    { "apiVersion: v1\nkind: Service\nmetadata: {name: s, nmespace: x}\n"
+      "spec: {}\n",
+      "f, document 1 (line 1): Service default/s: metadata.nmespace: unknown "
+      "field; did you mean namespace?" },
     { SERVICE("{port: 80}"),
-      "f, document 1 (line 1): Service default/s: spec.port: unknown field" },
+      "f, document 1 (line 1): Service default/s: spec.port: unknown field; "
+      "did you mean ports?" },
     { SERVICE("{loadBalancerSourceRanges: [10.0.0.1]}"),
       "f, document 1 (line 1): Service default/s: "
       "spec.loadBalancerSourceRanges[0]: must be a CIDR (ADDRESS/LENGTH), not "
@@ -524,7 +529,8 @@ static const struct {
       "a string (quote it), not 1" },
     { NP("{podSelector: {matchLabel: {a: b}}}"),
       "f, document 1 (line 1): NetworkPolicy default/p: "
-      "spec.podSelector.matchLabel: unknown field" },
+      "spec.podSelector.matchLabel: unknown field; did you mean "
+      "matchLabels?" },
     { NP("{podSelector: {}, ingress: [{from: [{}]}]}"),
       "f, document 1 (line 1): NetworkPolicy default/p: "
       "spec.ingress[0].from[0]: selects nothing; give a selector, an ipBlock "

@@ -34,16 +34,23 @@
 
 #define PROTOCOLS "TCP,UDP,SCTP"
 
+/* Kubernetes' ObjectMeta: what nobody looks at, and all. */
+#define F_META_REST                                                     \
+    F("creationTimestamp", ANY), F("deletionGracePeriodSeconds", ANY),  \
+    F("finalizers", ANY), F("generateName", ANY), F("generation", ANY), \
+    F("managedFields", ANY), F("ownerReferences", ANY),                 \
+    F("resourceVersion", ANY), F("selfLink", ANY), F("uid", ANY)
+#define F_META                                                          \
+    F_REQ("name", STR), F("namespace", STR), F("labels", LABELS),       \
+    { "annotations", DPCTL_LABELS, DPCTL_ANTREAS, NULL, NULL, NULL, 0, 0 }, \
+    F_META_REST
 static const struct dpctl_field metadata[] = {
-    F_REQ("name", STR), F("namespace", STR),
-    F("labels", LABELS),
-    { "annotations", DPCTL_LABELS, DPCTL_ANTREAS, NULL, NULL, NULL, 0, 0 },
-    F_END
+    F_META, F("deletionTimestamp", ANY), F_END
 };
 
 #define F_HEAD_WITH(METADATA)                                           \
     F("apiVersion", STR), F("kind", STR),                               \
-    F_SUB("metadata", OBJ, DPCTL_REQUIRED | DPCTL_OPEN, METADATA)
+    F_SUB("metadata", OBJ, DPCTL_REQUIRED, METADATA)
 #define F_HEAD F_HEAD_WITH(metadata)
 
 static const struct dpctl_field no_fields[] = { F_END };
@@ -89,9 +96,7 @@ static const struct dpctl_field pod_status[] = {
     F_SUB("conditions", OBJS, DPCTL_OPEN, pod_condition), F_END
 };
 static const struct dpctl_field pod_metadata[] = {
-    F_REQ("name", STR), F("namespace", STR), F("labels", LABELS),
-    { "annotations", DPCTL_LABELS, DPCTL_ANTREAS, NULL, NULL, NULL, 0, 0 },
-    F("deletionTimestamp", STR), F_END
+    F_META, F("deletionTimestamp", STR), F_END
 };
 static const struct dpctl_field pod_schema[] = {
     F_HEAD_WITH(pod_metadata), F_SUB("spec", OBJ, DPCTL_OPEN, pod_spec),
@@ -627,11 +632,11 @@ is_object_name(const char *name)
 }
 
 static const struct dpctl_field identity_metadata[] = {
-    F_REQ("name", STR), F("namespace", STR), F_END
+    F_REQ("name", STR), F("namespace", STR), F("labels", ANY),
+    F("annotations", ANY), F("deletionTimestamp", ANY), F_META_REST, F_END
 };
 static const struct dpctl_field identity[] = {
-    F_SUB("metadata", OBJ, DPCTL_REQUIRED | DPCTL_OPEN, identity_metadata),
-    F_END
+    F_SUB("metadata", OBJ, DPCTL_REQUIRED, identity_metadata), F_END
 };
 
 char *

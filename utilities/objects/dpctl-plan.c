@@ -170,9 +170,14 @@ plan_given_records(struct planner *p, bool ignore_missing)
         const char *key = nodes[i]->name;
         struct json *record = nodes[i]->data;
         const struct json *old = shash_find_data(&p->stored, key);
+        const struct json *derived = shash_find_data(&p->new_records, key);
 
         if (p->verb == DPCTL_DELETE) {
-            if (old) {
+            if (derived) {
+                error = xasprintf("%s: it follows from the Kubernetes "
+                                  "objects; delete or change those (get "
+                                  "manifests)", key);
+            } else if (old) {
                 dpctl_plan_delete(p->plan, dpctl_json_str(record, "kind"),
                             dpctl_json_str(record, "name"));
                 report_record(p, key, "deleted");
@@ -181,7 +186,6 @@ plan_given_records(struct planner *p, bool ignore_missing)
             }
             continue;
         }
-        const struct json *derived = shash_find_data(&p->new_records, key);
         if (derived && !json_equal(derived, record)
             && !(p->verb == DPCTL_REPLACE
                  && !strncmp(key, "NodeConfig ", 11))) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-similar.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
@@ -284,6 +285,24 @@ check_value(struct checker *c, const struct json *value,
     }
 }
 
+/* The one of 'fields' that 'name' may be meant for, or NULL. */
+static const char *
+similar_field(const char *name, const struct dpctl_field *fields)
+{
+    const char **names = NULL;
+    size_t n = 0, allocated = 0;
+
+    for (const struct dpctl_field *f = fields; f->name; f++) {
+        if (n >= allocated) {
+            names = x2nrealloc(names, &allocated, sizeof *names);
+        }
+        names[n++] = f->name;
+    }
+    const char *similar = dpctl_similar(name, names, n);
+    free(names);
+    return similar;
+}
+
 /* Unknown fields in the order of their names, so that the message doesn't
  * depend on a hash. */
 static void
@@ -298,10 +317,14 @@ check_unknown(struct checker *c, const struct json *object,
             f++;
         }
         if (!f->name) {
+            const char *meant = similar_field(nodes[i]->name, fields);
             size_t length = c->path.length;
+
             ds_put_format(&c->path, "%s%s", length ? "." : "",
                           nodes[i]->name);
-            check_error(c, "unknown field");
+            check_error(c, "unknown field%s%s%s",
+                        meant ? "; did you mean " : "", meant ? meant : "",
+                        meant ? "?" : "");
             ds_truncate(&c->path, length);
             break;
         }
