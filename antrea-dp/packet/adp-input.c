@@ -64,7 +64,7 @@ static const struct adp_break *
 next_pass(const struct adp_verdict *v, size_t i)
 {
     for (; i < v->n_breaks; i++) {
-        if (v->breaks[i].packet_in == SIZE_MAX) {
+        if (v->breaks[i].packet_in == SIZE_MAX && !v->breaks[i].answers) {
             return &v->breaks[i];
         }
     }
@@ -291,6 +291,9 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
     const struct adp_verdict *v = &w->verdict;
     const char *actions = v->actions.data;
     const uint64_t n_bytes = dp_packet_size(packet);
+    /* The sender gets his answer to the packet as it came. */
+    struct dp_packet *as_it_came = (v->answers_late
+                                    ? dp_packet_clone(packet) : NULL);
     struct dp_packet_batch batch;
     size_t at = 0;
 
@@ -305,12 +308,15 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
                                     brk->start - at);
         }
         if (dp_packet_batch_is_empty(&batch)) {
+            dp_packet_delete(as_it_came);
             return;                     /* A meter has dropped it. */
         }
         at = brk->end;
         if (brk->packet_in != SIZE_MAX) {
             adp_packet_in_send(b, f->pmd, &v->packet_ins[brk->packet_in],
                                batch.packets[0], at == v->actions.size);
+        } else if (brk->answers) {
+            adp_refuse(f, b, as_it_came, v->answer, flow->in_port.ofp_port);
         } else {
             const struct adp_break *to = next_pass(v, i + 1);
 
@@ -318,6 +324,7 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
             learn(b, w, brk, to);
         }
     }
+    dp_packet_delete(as_it_came);
     adp_fast_execute(f, batch.packets[0], flow,
                      (const struct nlattr *) &actions[at],
                      v->actions.size - at);
@@ -353,7 +360,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (summed_up) {
         remember(f, fp, &summary, original);
     }
-    if (w->verdict.answer) {
+    if (w->verdict.answer && !w->verdict.answers_late) {
         adp_refuse(f, b, packet, w->verdict.answer,
                    original->in_port.ofp_port);
     }

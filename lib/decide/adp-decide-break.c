@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Where the execution of a verdict pauses: packets to controllers, and meters
- * that stand before a pass.
+ * that stand before a pass or an answer.
  *
  * Stock's userspace action names a frozen state, from which the upcall takes
  * what the controller is told.  Here the verdict has it, so that a packet-in takes
@@ -164,7 +164,17 @@ adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
     if (!answer) {
         return false;
     }
+    if (w->verdict->answer) {
+        return true;            /* The sender has been told. */
+    }
     w->verdict->answer = answer;
+    if (w->was_metered) {
+        struct adp_break *b = add_break(w, ADP_PUNT_METER, op->ofpact);
+
+        if (b) {
+            b->answers = w->verdict->answers_late = true;
+        }
+    }
     if (adp_decide_traces(w)) {
         adp_decide_trace(w, &(struct adp_trace_event) {
             .type = ADP_TRACE_ANSWER,

@@ -393,6 +393,7 @@ ct_fork(struct adp_decide_walk *w, const struct adp_ct_request *req,
     int n_passes = w->n_passes;
     bool retyped = w->retyped;
     bool metered = w->metered;
+    bool was_metered = w->was_metered;
     struct adp_ct_md saved_md;
     bool nat;
 
@@ -426,6 +427,7 @@ ct_fork(struct adp_decide_walk *w, const struct adp_ct_request *req,
         w->pass_start = pass_start;
         w->hashed = hashed;
         w->metered = metered;
+        w->was_metered = was_metered;
         w->resubmits = resubmits;
         w->place = place;
         w->base = saved_base;

@@ -72,6 +72,7 @@ struct adp_decide_walk {
     bool clone_tracked;             /* Did a clone meet ct()? */
     bool metered;                   /* Is there a meter before, since the latest
                                      * break for another pass? */
+    bool was_metered;               /* Is there one at all? */
     int n_clones;                   /* Of the datapath's, one in another. */
     bool sent_into_tunnel;          /* Any output so far? */
     bool dirty;                 /* May 'flow' differ from 'base'? */

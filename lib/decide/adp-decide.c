@@ -42,6 +42,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_breaks = v->n_packet_ins = 0;
     v->n_idle_passes = 0;
     v->answer = ADP_ANSWER_NONE;
+    v->answers_late = false;
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
@@ -549,7 +550,7 @@ static void
 op_meter(struct adp_decide_walk *w, const struct adp_op *op)
 {
     nl_msg_put_u32(&w->verdict->actions, OVS_ACTION_ATTR_METER, op->meter_id);
-    w->metered = true;
+    w->metered = w->was_metered = true;
 }
 
 static void
@@ -698,6 +699,7 @@ clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
     int n_passes = w->n_passes;
     bool hashed = w->hashed;
     bool metered = w->metered;
+    bool was_metered = w->was_metered;
     struct flow saved_base;
     bool rewritten, retyped;
     size_t offset;
@@ -716,6 +718,7 @@ clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
     w->pass_start = pass_start;
     w->hashed = hashed;
     w->metered = metered;
+    w->was_metered = was_metered;
     w->base = saved_base;
     w->md = saved_md;
     w->conntracked = conntracked;
@@ -912,7 +915,7 @@ walk_init(struct adp_decide_walk *w)
     w->hashed = false;
     w->level = 0;
     w->stop = false;
-    w->metered = false;
+    w->metered = w->was_metered = false;
     w->n_clones = 0;
     w->sent_into_tunnel = false;
     w->dirty = false;

@@ -168,6 +168,8 @@ struct adp_break {
     size_t start, end;          /* Of 'actions': what is executed before ends,
                                  * what is executed behind starts there. */
     size_t packet_in;           /* Index, or SIZE_MAX. */
+    bool answers;               /* With SIZE_MAX: the sender is told, and no
+                                 * pass begins. */
     size_t n_hits, n_learned, n_idle_passes;    /* Before. */
 };
 #define ADP_MAX_BREAKS 4
@@ -188,7 +190,8 @@ struct adp_verdict {
                                  * those without an action: it counts each as
                                  * a dropped packet. */
 
-    enum adp_answer answer;     /* Tell the sender that it is refused. */
+    enum adp_answer answer;     /* Tell the sender that it is refused, */
+    bool answers_late;          /* at the break for that, behind a meter. */
 
     struct adp_hit *hits;
     size_t n_hits, allocated_hits;

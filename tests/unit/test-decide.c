@@ -326,6 +326,24 @@ expect_packet_in(const char *flows, const char *before)
     ck_assert_uint_eq(e->verdict.n_packet_ins, 1);
 }
 
+/* The answer waits for the meter, behind 'n' breaks. */
+static void
+expect_late_answer(size_t n)
+{
+    const struct adp_verdict *v = &e->verdict;
+
+    ck_assert_int_eq(v->answer, ADP_ANSWER_PROHIBITED);
+    ck_assert(v->answers_late);
+    ck_assert_uint_eq(v->n_packet_ins, 0);
+    ck_assert_uint_eq(v->n_breaks, n + 1);
+    for (size_t i = 0; i <= n; i++) {
+        ck_assert_uint_eq(v->breaks[i].packet_in, SIZE_MAX);
+        ck_assert(v->breaks[i].answers == (i == n));
+        ck_assert_uint_gt(v->breaks[i].start, 0);
+    }
+    ck_assert(!v->n_idle_passes);
+}
+
 /* Packet-ins that we answer ourselves, and those that we don't. */
 START_TEST(test_answers)
 {
@@ -339,8 +357,29 @@ START_TEST(test_answers)
     /* The meter protects the controller only, unless something is between. */
     expect_answer("actions=meter:1,controller(userdata=05)", "drop",
                   ADP_ANSWER_PROHIBITED);
-    expect_answer("actions=meter:1,set_field:1->reg0,controller(userdata=05)",
-                  "meter(201)", ADP_ANSWER_PROHIBITED);
+    ck_assert_str_eq(run_answering("actions=meter:1,set_field:1->reg0,"
+                                   "controller(userdata=05)"), "meter(201)");
+    expect_late_answer(0);
+    ck_assert_str_eq(run_answering("table=0,ip,actions=meter:1,"
+                                   "ct(table=1,zone=1)\n"
+                                   "table=1,actions=meter:2,"
+                                   "controller(userdata=05),output:2"),
+                     "meter(201),ct(zone=1),102");
+    expect_late_answer(1);
+    /* One that stands behind is none of the answer's. */
+    expect_answer("table=0,actions=controller(userdata=05),goto_table:1\n"
+                  "table=1,actions=meter:1,output:2",
+                  "meter(201),102", ADP_ANSWER_PROHIBITED);
+    /* Nor is one in a clone of the datapath's, which drops that alone. */
+    expect_answer("table=0,ip,actions=clone(ct(commit,zone=1),resubmit(,1)),"
+                  "controller(userdata=05)\ntable=1,actions=meter:1,output:2",
+                  "clone(ct(commit,zone=1),meter(201),102)",
+                  ADP_ANSWER_PROHIBITED);
+    ck_assert_str_eq(run_answering("table=0,actions=clone(resubmit(,1)),"
+                                   "controller(userdata=05)\n"
+                                   "table=1,actions=meter:1,output:2"),
+                     "meter(201),102");
+    expect_late_answer(0);
     expect_packet_in("actions=meter:1,controller(userdata=06)", "meter(201),");
 
     /* The packet may go on. */

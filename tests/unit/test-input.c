@@ -459,6 +459,29 @@ START_TEST(metered_before_a_pass)
 }
 END_TEST
 
+/* Whom a meter drops gets no answer, others as they came. */
+START_TEST(metered_before_an_answer)
+{
+    struct adp_verdict *v = &walk.verdict;
+
+    give_verdict_with_breaks(2);
+    v->n_breaks = 1;
+    v->answer = ADP_ANSWER_PROHIBITED;
+    v->answers_late = true;
+    v->breaks[0] = (struct adp_break) {
+        .start = 16, .end = 16, .packet_in = SIZE_MAX, .answers = true,
+    };
+    receive(1, PORT, 0);
+    expect("(fRwhhll.kjx.)");
+
+    n_pieces = 0;
+    says.dropped_by_meter = 1;
+    receive(1, PORT, 0);
+    expect("(fRwhhll.k.)");
+    take_verdict_with_breaks();
+}
+END_TEST
+
 /* A tunnel's packet ends at a port with an address of ours, if it gets
  * there. */
 START_TEST(tunnels_own)
@@ -541,6 +564,7 @@ main(void)
     tcase_add_test(tc, metered);
     tcase_add_test(tc, to_controllers);
     tcase_add_test(tc, metered_before_a_pass);
+    tcase_add_test(tc, metered_before_an_answer);
     tcase_add_test(tc, tunnels_own);
     tcase_add_test(tc, drops);
     tcase_add_test(tc, runt);
