@@ -203,6 +203,11 @@ class Objects:
         return (obj['apiVersion'].split('/')[0], obj['kind'],
                 obj['metadata'].get('namespace'), obj['metadata']['name'])
 
+    @staticmethod
+    def title(obj):
+        """namespace/name, or the name."""
+        return '/'.join(filter(None, Objects.key(obj)[2:]))
+
     def put(self, obj):
         self.by_key[self.key(obj)] = obj
 

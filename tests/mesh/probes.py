@@ -17,7 +17,8 @@ NOBODY = 'nobody'               # A Service without endpoints.
 
 class Probe:
     __slots__ = ('number', 'source', 'sender', 'target', 'service', 'src',
-                 'dst', 'protocol', 'sport', 'dport', 'expected', 'seen')
+                 'dst', 'protocol', 'sport', 'dport', 'expected', 'seen',
+                 'is_answered')
 
     def kind(self):
         """What it has in common with those of other steps."""
@@ -35,11 +36,13 @@ class Probe:
 
 
 class Round:
-    """What is sent at one step.  'step' makes source ports new ones."""
+    """What is sent at one step.  'step' makes source ports new ones, but for
+    probes of a kind() in 'kept', which have the port that is there."""
 
-    def __init__(self, world, step, only=None):
+    def __init__(self, world, step, kept, only=None):
         self.world = world
         self.step = step
+        self.kept = kept
         self.generation = step & 0x7fff
         self.probes = []
         self.by_key = {}
@@ -81,7 +84,9 @@ class Round:
         # for the other.
         p.sport = (SOURCE_PORTS[(index + self.step) % 2] + bool(service)
                    + 2 * ((self.step * 7 + index) % 5000))
+        p.sport = self.kept.get(p.kind(), p.sport)
         p.seen = []
+        p.is_answered = False
         self.probes.append(p)
 
     def key(self, p):
@@ -179,6 +184,7 @@ class Round:
             sent.append((at, prober.frame(at, target, frame.dst, frame.src,
                                           *answer)))
             waiting.append(p)
+            p.is_answered = True
         for place, frame in prober.burst(sent):
             self.note(place, frame, strange)
         for p in waiting:
@@ -186,6 +192,13 @@ class Round:
                 p.seen.remove(('answer', p.sender.name))
             except ValueError:
                 p.seen.append(('the answer to it was lost', p.sender.name))
+
+    def keep(self):
+        """What nobody answered, and comes once more from the same port, is a
+        new connection still, allowed or not: {kind: port} of a half of it.
+        (Behind a Service it would be the endpoint of before.)"""
+        return {p.kind(): p.sport for p in self.probes
+                if p.number % 2 and not p.service and not p.is_answered}
 
     def compare(self):
         """The Probes of which came what must not."""

@@ -6,7 +6,7 @@ Tier, or names of ports at addresses that may be no Pod's."""
 
 import copy
 
-from cluster import CIDRS, Objects, base_objects
+from cluster import CIDRS, Objects, base_objects, port_objects
 
 NAMESPACES = ('x', 'y', 'z')
 PODS = ('a', 'b', 'c')
@@ -20,8 +20,9 @@ KINDS = (['K8s'] * 4 + ['ClusterNetworkPolicy'] * 5 + ['Antrea'] * 3
          + ['AdminNetworkPolicy'] * 2 + ['BaselineAdminNetworkPolicy'])
 # What a step does.
 CHANGES = (['add'] * 4 + ['change'] * 4 + ['remove'] * 3 + ['pod'] * 3
-           + ['namespace'] * 3 + ['group'] * 2 + ['service'] + ['node']
-           + ['tier'])
+           + ['recreate'] * 2 + ['namespace'] * 3 + ['group'] * 2
+           + ['service', 'port', 'node', 'tier'])
+MOST_POLICIES = 12
 
 
 class Generator:
@@ -397,30 +398,31 @@ class Generator:
                                          name=self.name('tier')))
         for namespace in (None, self.choice(NAMESPACES)):
             self.make_groups(namespace)
-        for _ in range(self.random.randint(1, 7)):
+        for _ in range(self.random.randint(2, 9)):
             self.objects.put(self.any_policy())
         return self.objects
 
     def step(self):
-        """Changes one object: ('apply' or 'delete', object, what in words)."""
+        """Changes one object: [('apply' or 'delete', object)], and what in
+        words."""
         while True:
             found = getattr(self, 'step_' + self.choice(CHANGES))()
             if found:
-                verb, obj = found
-                (self.objects.put if verb == 'apply'
-                 else self.objects.remove)(obj)
-                meta = obj['metadata']
-                return verb, obj, '%s %s %s' % (verb, obj['kind'], '/'.join(
-                    filter(None, (meta.get('namespace'), meta['name']))))
+                for verb, obj in found:
+                    (self.objects.put if verb == 'apply'
+                     else self.objects.remove)(obj)
+                return found, ', '.join(
+                    '%s %s %s' % (verb, obj['kind'], self.objects.title(obj))
+                    for verb, obj in found)
 
     def step_add(self):
-        if len(self.objects.policies()) < 10:
-            return 'apply', self.any_policy()
+        if len(self.objects.policies()) < MOST_POLICIES:
+            return [('apply', self.any_policy())]
 
     def step_remove(self):
         policies = self.objects.policies()
         if len(policies) > 1:
-            return 'delete', self.choice(policies)
+            return [('delete', self.choice(policies))]
 
     def step_change(self):
         """Another policy of the same name, or one rule of it."""
@@ -443,7 +445,7 @@ class Generator:
                 rules = spec.get(direction)
                 if rules and self.one_in(2):
                     self.change_rules(rules, old['apiVersion'] == ADMIN)
-                    return 'apply', changed
+                    return [('apply', changed)]
             return None
         if 'priority' in spec and self.one_in(2):
             if 'tier' in other:
@@ -453,9 +455,9 @@ class Generator:
             spec['priority'] = other['priority']
             if self.passes_in_baseline(spec):
                 return None
-            return 'apply', changed
+            return [('apply', changed)]
         changed['spec'] = other
-        return 'apply', changed
+        return [('apply', changed)]
 
     def passes_in_baseline(self, spec):
         return spec.get('tier') == 'baseline' and any(
@@ -486,10 +488,21 @@ class Generator:
             del labels[key]
         else:
             labels[key] = value
-        return 'apply', obj
+        return [('apply', obj)]
 
     def step_pod(self):
         return self.relabelled('Pod', {'pod': PODS, 'app': ('shop', 'till')})
+
+    def step_recreate(self):
+        """A Pod that is another one from now on, at the same address."""
+        old = self.choice(self.objects.of_kind('Pod'))
+        new = copy.deepcopy(old)
+        new['metadata']['labels'] = {'pod': self.choice(PODS),
+                                     'app': self.choice(('shop', 'till'))}
+        new['spec']['serviceAccountName'] = self.choice(('default', 'robot'))
+        new['spec']['containers'][0]['ports'] = port_objects(
+            self.choice(PODS))
+        return [('delete', old), ('apply', new)]
 
     def step_namespace(self):
         return self.relabelled('Namespace', {'ns': NAMESPACES,
@@ -506,13 +519,22 @@ class Generator:
         obj = copy.deepcopy(self.choice(groups))
         form = obj['metadata']['name'].split('-')[1]
         obj['spec'] = self.group_spec(obj['metadata'].get('namespace'), form)
-        return 'apply', obj
+        return [('apply', obj)]
 
     def step_service(self):
         obj = copy.deepcopy(self.choice(self.objects.of_kind('Service')))
         obj['spec']['selector'] = self.choice((
             {'pod': 'a'}, {'pod': 'b'}, {'app': 'shop'}, {'app': 'till'}))
-        return 'apply', obj
+        return [('apply', obj)]
+
+    def step_port(self):
+        """Another target of a Service's port."""
+        obj = copy.deepcopy(self.choice(self.objects.of_kind('Service')))
+        port = self.choice(obj['spec']['ports'])
+        port['targetPort'] = self.choice(
+            {'TCP': (80, 81, 8080, 'web', 'alt'), 'UDP': (80, 81, 'dns'),
+             'SCTP': (80, 81, 'sig')}[port.get('protocol', 'TCP')])
+        return [('apply', obj)]
 
     def step_tier(self):
         tiers = self.objects.of_kind('Tier')
@@ -521,4 +543,4 @@ class Generator:
         if tiers and free:
             obj = copy.deepcopy(self.choice(tiers))
             obj['spec']['priority'] = self.choice(free)
-            return 'apply', obj
+            return [('apply', obj)]
