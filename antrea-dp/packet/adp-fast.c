@@ -353,6 +353,19 @@ find_session(const struct adp_fast *f, const struct adp_fast_packet *fp)
     return adp_flow_cache_find(f->cache, p);
 }
 
+enum adp_fast_known
+adp_fast_known(const struct adp_fast *f, const struct adp_fast_packet *fp,
+               struct adp_bridge *b)
+{
+    struct adp_session *s = fp->is_parsed ? find_session(f, fp) : NULL;
+    struct adp_cached_verdict *v
+        = s ? current_verdict(f, adp_session_body(s), b) : NULL;
+
+    return (!v ? ADP_FAST_UNKNOWN
+            : v->content.answer ? ADP_FAST_REFUSED
+            : ADP_FAST_NOT_REFUSED);
+}
+
 /* The actions of a verdict, which lie apart from what ordinary packets need, if
  * they are what sends the packet on. */
 static inline const struct nlattr *

@@ -80,6 +80,16 @@ void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
 void adp_fast_fetch_tunnel(struct adp_fast *, size_t i);
 void adp_fast_fetch_tunnel_actions(struct adp_fast *, size_t i);
 
+/* What a packet's session, if it has one, says would become of it. */
+enum adp_fast_known {
+    ADP_FAST_UNKNOWN,           /* No session, or not as things are now. */
+    ADP_FAST_NOT_REFUSED,
+    ADP_FAST_REFUSED
+};
+enum adp_fast_known adp_fast_known(const struct adp_fast *,
+                                   const struct adp_fast_packet *,
+                                   struct adp_bridge *);
+
 /* Returns true if the packet was handled: it is gone, or waits for
  * adp_fast_flush(). */
 bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,

@@ -121,16 +121,16 @@ learn(struct adp_bridge *b, const struct adp_walk *w,
 /* Deciding. */
 
 /* Why the packet can't be decided on at all.  One that comes behind a punted
- * one can if it has no session: it may have to be refused. */
+ * one can unless it is known that it isn't refused. */
 static enum adp_punt
 punt_early(const struct adp_fast *f, const struct adp_fast_packet *fp,
            struct adp_bridge *b, const struct flow *flow)
 {
     return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
-            : !fp->candidate ? ADP_PUNT_NONE
-            : adp_punted_overtaken_by(&f->punted, flow) ? ADP_PUNT_BEHIND
-            : ADP_PUNT_NONE);
+            : (adp_punted_overtaken_by(&f->punted, flow)
+               && adp_fast_known(f, fp, b) == ADP_FAST_NOT_REFUSED)
+            ? ADP_PUNT_BEHIND : ADP_PUNT_NONE);
 }
 
 /* True if upstream may learn from the packet where a tunnel's neighbour is. */
@@ -452,10 +452,12 @@ take(struct adp_fast *f, size_t i, struct adp_bridge *b,
 {
     const struct adp_fast_packet *fp = &f->packets[i];
 
-    return ((!fp->is_parsed
-             || !adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed))
-            && (adp_fast_take(f, i, packet, b)
-                || replay(f, fp, b, packet)));
+    if (fp->is_parsed
+        && adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed)) {
+        return (adp_fast_known(f, fp, b) == ADP_FAST_REFUSED
+                && adp_fast_take(f, i, packet, b));
+    }
+    return adp_fast_take(f, i, packet, b) || replay(f, fp, b, packet);
 }
 
 /* Returns true if the packet was handled, and is gone. */

@@ -54,6 +54,7 @@ static struct {
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels;
     enum adp_punt punt;
+    enum adp_fast_known known;
     bool refuses_next;          /* All but the first, which is punted. */
     uint16_t frag;
     const struct adp_tunnel_actions *tnl_actions;
@@ -287,6 +288,14 @@ void
 adp_fast_fetch_tunnel_actions(struct adp_fast *f OVS_UNUSED,
                               size_t i OVS_UNUSED)
 {
+}
+
+enum adp_fast_known
+adp_fast_known(const struct adp_fast *f OVS_UNUSED,
+               const struct adp_fast_packet *fp OVS_UNUSED,
+               struct adp_bridge *bridge OVS_UNUSED)
+{
+    return says.known;
 }
 
 bool

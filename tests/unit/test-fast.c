@@ -331,6 +331,8 @@ START_TEST(changes_for_others)
     expect_no_hit();
     add_flow("table=0,priority=60,reg1=4,actions=output:2");
     expect_no_hit();
+    ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge),
+                     ADP_FAST_UNKNOWN);
 }
 END_TEST
 
@@ -515,6 +517,33 @@ START_TEST(executed)
 }
 END_TEST
 
+/* What the session says of packet 0. */
+static void
+expect_known(enum adp_fast_known known)
+{
+    struct dp_packet *p = receive(0);
+
+    adp_fast_fetch_session(&fast, 0);
+    ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge), known);
+    dp_packet_delete(p);
+}
+
+START_TEST(known)
+{
+    make_session();
+    begin_batch();
+    expect_known(ADP_FAST_NOT_REFUSED);
+    tuple.tp_src++;
+    expect_known(ADP_FAST_UNKNOWN);
+    tuple.tp_src--;
+    struct dp_packet *p = receive(0);
+    fast.packets[0].is_parsed = false;
+    ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge),
+                     ADP_FAST_UNKNOWN);
+    dp_packet_delete(p);
+}
+END_TEST
+
 START_TEST(dropped)
 {
     wanted.is_dropped = true;
@@ -532,6 +561,7 @@ START_TEST(rejected)
     make_session();
     begin_batch();
     n_refused = 0;
+    expect_known(ADP_FAST_REFUSED);
     take(0);
     ck_assert_uint_eq(n_done, 0);
     ck_assert_int_eq(n_refused, 1);
@@ -780,6 +810,7 @@ main(void)
     tcase_add_test(tc, wrong_candidate);
     tcase_add_test(tc, table_changed);
     tcase_add_loop_test(tc, executed, 0, 2);
+    tcase_add_test(tc, known);
     tcase_add_test(tc, dropped);
     tcase_add_test(tc, rejected);
     tcase_add_test(tc, pushed);

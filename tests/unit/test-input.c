@@ -314,6 +314,17 @@ START_TEST(refused_behind_punted)
 }
 END_TEST
 
+/* What sessions know needs no walk. */
+START_TEST(known_behind_punted)
+{
+    says.punt = ADP_PUNT_NORMAL;
+    says.known = _i;
+    receive(2, PORT, 2);
+    expect(_i == ADP_FAST_REFUSED ? "(fRwfw.)" : "(fRw.)");
+    expect_punts(ADP_PUNT_BEHIND, 1);
+}
+END_TEST
+
 START_TEST(fragment)
 {
     says.is_parsed = false;
@@ -558,6 +569,8 @@ main(void)
     tcase_add_loop_test(tc, not_replayed, 0, 3);
     tcase_add_loop_test(tc, punted, 0, 2);
     tcase_add_loop_test(tc, refused_behind_punted, 0, 2);
+    tcase_add_loop_test(tc, known_behind_punted, ADP_FAST_NOT_REFUSED,
+                        ADP_FAST_REFUSED + 1);
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, miss_for_a_controller);
