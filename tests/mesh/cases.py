@@ -480,6 +480,34 @@ simple('Antrea: what is passed on Kubernetes decides, then the baseline',
               ingress=[rule([{'podSelector': A, 'namespaceSelector':
                               labels(ns='z')}], action='Reject'),
                        rule(action='Allow')]))
+
+
+@case('Antrea: what was allowed and not answered is denied by a rule that comes')
+def denied_later(_):
+    to_y = [namespaces(labels(ns='y'))]
+    of_x = {'podSelector': A, 'namespaceSelector': labels(ns='x')}
+    return [
+        step(everything,
+             antrea('allow', 5, [namespaces(labels(ns='x'))],
+                    egress=[to(to_y, action='Allow')]),
+             antrea('let-in', 6, [namespaces(labels(ns='z'))],
+                    ingress=[rule([pods(C)], action='Allow')])),
+        step(lambda s, d, *_: (
+            False if s == 'x/a' and ns(d) == 'y' or d == 'z/b' and pod(s)
+            == 'c' else True),
+             antrea('drop', 1, [of_x], egress=[to(to_y, action='Drop')]),
+             antrea('drop-in', 2, [{'podSelector': B, 'namespaceSelector':
+                                    labels(ns='z')}],
+                    ingress=[rule([pods(C)], action='Drop')])),
+        step(lambda s, d, *_: (
+            'reject' if s == 'x/a' and ns(d) == 'y' or d == 'z/b' and pod(s)
+            == 'c' else True),
+             antrea('drop', 1, [of_x], egress=[to(to_y, action='Reject')]),
+             antrea('drop-in', 2, [{'podSelector': B, 'namespaceSelector':
+                                    labels(ns='z')}],
+                    ingress=[rule([pods(C)], action='Reject')]))]
+
+
 simple('Antrea: each Namespace to itself',
        lambda s, d, *_: ns(s) == ns(d),
        antrea('self', 1, [namespaces({})],

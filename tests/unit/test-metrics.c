@@ -207,7 +207,7 @@ START_TEST(rules)
 
     count_by("ct_state=+new,ct_label=0x2/0xffffffff,ip ", 3);
     count_by("ct_state=-new,ct_label=0x2/0xffffffff,ip ", 7);
-    count_by("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x1 ",
+    count_by("table=IngressMetric, priority=210,reg0=0x400/0x400,reg3=0x1 ",
              5);
     expect_json(
         adp_metrics_rules(metrics),
@@ -233,7 +233,7 @@ START_TEST(passes)
                        "," RULE(",'services':[{'protocol':'UDP'}]")));
     ck_assert(adp_metrics_has_passes(metrics));
     count_by("table=AntreaPolicyIngressRule, priority=44980,conj_id=2 ", 4);
-    count_by("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x3 ",
+    count_by("table=IngressMetric, priority=210,reg0=0x400/0x400,reg3=0x3 ",
              5);
     count_by("table=AntreaPolicyIngressRule, priority=44978,conj_id=4,ip ",
              6);

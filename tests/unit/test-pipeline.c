@@ -500,7 +500,7 @@ START_TEST(any_peer)
                 "actions=conjunction(2,1/2)");
     expect_flow("table=AntreaPolicyIngressRule, priority=44979,tcp,tp_dst=1 "
                 "actions=conjunction(2,2/2)");
-    expect_flow("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x1 "
+    expect_flow("table=IngressMetric, priority=210,reg0=0x400/0x400,reg3=0x1 "
                 "actions=drop");
 
     char *text = adp_pipeline_describe_conj(pw.state, 1);
@@ -525,11 +525,11 @@ START_TEST(reject)
                 "set_field:0x400000/0x600000->reg0,"
                 "set_field:0x4000000/0xfe000000->reg0,"
                 "set_field:0xd/0xff->reg2,goto_table:EgressMetric");
-    expect_flow("table=EgressMetric, priority=200,reg0=0x400/0x400,reg3=0x1 "
+    expect_flow("table=EgressMetric, priority=210,reg0=0x400/0x400,reg3=0x1 "
                 "actions=goto_table:Output");
     ck_assert(find_flow("table=AntreaPolicyIngressRule, priority=44980,"
                         "conj_id=2 actions=set_field:0x2->reg3,"));
-    expect_flow("table=IngressMetric, priority=200,reg0=0x400/0x400,reg3=0x2 "
+    expect_flow("table=IngressMetric, priority=210,reg0=0x400/0x400,reg3=0x2 "
                 "actions=goto_table:Output");
     expect_flow("table=IngressDefaultRule, priority=170,conj_id=3 "
                 "actions=set_field:0x3->reg3,set_field:0x400/0x400->reg0,"

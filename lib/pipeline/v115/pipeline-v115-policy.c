@@ -36,6 +36,9 @@ static const struct priority_range {
 
 #define K8S_ACTION_PRIORITY 190
 #define METRIC_PRIORITY 200
+/* Above those of what is allowed: a connection that nobody has answered bears
+ * the label of a rule that allowed it before. */
+#define DENIED_METRIC_PRIORITY 210
 
 static const struct adp_policy_style style = {
     .port_reg = 1,
@@ -310,7 +313,7 @@ generate_deny(struct adp_generator *g, const struct adp_policy_rule *r)
                  "{APDenyRegMark},%sgoto_table:%s",
                  id, id, packet_in, adp_gen_table(g, dir->metric));
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, dir->metric,
-                 METRIC_PRIORITY,
+                 DENIED_METRIC_PRIORITY,
                  "{APDenyRegMark},{APConjIDField=0x%"PRIx32"} actions=%s",
                  id, reject ? "goto_table:Output" : "drop");
     free(packet_in);
