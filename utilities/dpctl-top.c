@@ -96,18 +96,25 @@ read_keys(struct top *top)
     }
 }
 
+static struct winsize
+terminal_size(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row
+        || !size.ws_col) {
+        size = (struct winsize) { .ws_row = 24, .ws_col = 80 };
+    }
+    return size;
+}
+
 /* Shows 'text' from the upper left corner on, as much of it as there is room
  * for. */
 static void
 redraw(const char *text)
 {
-    struct winsize size;
-    int n_rows = 24;
+    int n_rows = terminal_size().ws_row;
     struct ds s = DS_EMPTY_INITIALIZER;
-
-    if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row) {
-        n_rows = size.ws_row;
-    }
 
     /* Long lines are cut, not wrapped. */
     ds_put_cstr(&s, "\033[?7l\033[H");
@@ -211,7 +218,8 @@ show_rates(const struct top *top, const struct json *now)
     long long int ms = (dpctl_json_int(now, "time_ms", 0)
                         - dpctl_json_int(top->before, "time_ms", 0));
 
-    dpctl_rates_format(top->before, now, MAX_ROWS, &rates);
+    dpctl_rates_format(top->before, now, MAX_ROWS,
+                       top->live ? terminal_size().ws_col : 0, &rates);
     ds_put_format(&s, "bridge %s, %lld.%lld s%s\n\n%s%s",
                   bridge ? bridge : "?", ms / 1000, ms / 100 % 10,
                   top->live ? " (q: quit)" : "", ds_cstr(&rates),

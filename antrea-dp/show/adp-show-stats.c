@@ -139,6 +139,7 @@ stats_tables(struct adp_bridge *b)
             const char *name = adp_bridge_pipeline_table_name(i, b);
             struct json *t = json_object_create();
 
+            put_count(t, "id", i);
             put_count(t, "flows",
                       program->tables[i] ? program->tables[i]->n_rules : 0);
             put_count(t, "matched", matched);

@@ -45,7 +45,7 @@ expect_rates(const char *before_s, const char *now_s, size_t max_rows,
     struct ds s = DS_EMPTY_INITIALIZER;
 
     ck_assert(dpctl_rates_known(before, now));
-    dpctl_rates_format(before, now, max_rows, &s);
+    dpctl_rates_format(before, now, max_rows, 0, &s);
     ck_assert_str_eq(ds_cstr(&s), expected);
     ds_destroy(&s);
     json_destroy(before);
@@ -180,6 +180,52 @@ START_TEST(counters_that_began_anew)
 }
 END_TEST
 
+/* On a narrow terminal long names lose their middle, and no number is out of
+ * sight. */
+START_TEST(narrow)
+{
+    struct json *before = parse(
+        "{'time_ms':1000,'rules':["
+        RULE(1, "default/a-policy-with-a-very-long-name-1", 1) "," RULE(2, "b", 1) "],'services':["
+        SERVICE("default/s-with-a-very-long-name-of-its-own", 80, 0) "]}");
+    struct json *now = parse(
+        "{'time_ms':2000,'rules':["
+        RULE(1, "default/a-policy-with-a-very-long-name-1", 10) "," RULE(2, "b", 9) "],'services':["
+        SERVICE("default/s-with-a-very-long-name-of-its-own", 80, 7) "]}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_rates_format(before, now, 9, 80, &s);
+    ck_assert_msg(
+        strstr(ds_cstr(&s),
+               "POLICY              DIRECTION   RULE   ACTION   SESSIONS/s   "
+               "PACKETS/s   BYTES/s\n"
+               "default...-name-1   In          #1     Allow             0   "
+               "        9        90\n"), "%s", ds_cstr(&s));
+    ds_destroy(&s);
+    json_destroy(before);
+    json_destroy(now);
+}
+END_TEST
+
+START_TEST(tables_in_order)
+{
+    struct json *stats = parse(
+        "{'tables':{'B':{'id':0,'flows':1,'matched':2,'missed':3},"
+        "'A':{'id':10,'flows':1,'matched':2,'missed':3},"
+        "'C':{'id':9,'flows':1,'matched':2,'missed':3}}}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert_msg(strstr(ds_cstr(&s), "ID   TABLE   FLOWS   MATCHED   MISSED\n"
+                         " 0   B           1         2        3\n"
+                         " 9   C           1         2        3\n"
+                         "10   A           1         2        3\n"),
+                  "%s", ds_cstr(&s));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 /* A daemon that knows nothing of what we ask for. */
 START_TEST(stats_of_another_version)
 {
@@ -301,6 +347,8 @@ main(void)
     Suite *suite = suite_create("dpctl-stats");
     TCase *tc = tcase_create("dpctl-stats");
 
+    tcase_add_test(tc, narrow);
+    tcase_add_test(tc, tables_in_order);
     tcase_add_test(tc, packet_rates);
     tcase_add_test(tc, idle);
     tcase_add_test(tc, busiest);

@@ -173,6 +173,7 @@ dpctl_table_init(struct dpctl_table *table, const char *const *headings,
     svec_init(&table->cells);
     table->n_columns = n;
     table->numbers = 0;
+    table->max_width = 0;
     for (size_t i = 0; i < n; i++) {
         svec_add(&table->cells, headings[i]);
     }
@@ -184,20 +185,71 @@ dpctl_table_add(struct dpctl_table *table, char *text)
     svec_add_nocopy(&table->cells, text ? text : xstrdup("-"));
 }
 
+#define COLUMN_GAP "   "
+
+/* No text gets shorter than this. */
+#define MIN_TEXT_WIDTH 9
+
+static bool
+is_number(const struct dpctl_table *table, size_t column)
+{
+    return column < 64 && table->numbers >> column & 1;
+}
+
+/* Takes from the widest texts what the table has too much. */
+static void
+fit(const struct dpctl_table *table, int widths[])
+{
+    int excess = ((int) strlen(COLUMN_GAP) * ((int) table->n_columns - 1)
+                  - table->max_width);
+
+    for (size_t i = 0; i < table->n_columns; i++) {
+        excess += widths[i];
+    }
+    for (; table->max_width && excess > 0; excess--) {
+        int *widest = NULL;
+
+        for (size_t i = 0; i < table->n_columns; i++) {
+            if (!is_number(table, i) && widths[i] > MIN_TEXT_WIDTH
+                && (!widest || widths[i] > *widest)) {
+                widest = &widths[i];
+            }
+        }
+        if (!widest) {
+            break;
+        }
+        --*widest;
+    }
+}
+
+/* 'text' without as much of its middle as it takes to be 'width' long: names
+ * often differ in their ends. */
+static char *
+shorten(const char *text, int width)
+{
+    int len = strlen(text);
+    int head = (width - 3) / 2, tail = width - 3 - head;
+
+    return (len <= width ? xstrdup(text)
+            : xasprintf("%.*s...%s", head, text, text + len - tail));
+}
+
 static void
 format_cell(const struct dpctl_table *table, size_t column, int width,
-            const char *text, struct ds *s)
+            const char *text_, struct ds *s)
 {
     bool is_last = column == table->n_columns - 1;
+    char *text = shorten(text_, width);
 
-    if (column < 64 && table->numbers >> column & 1) {
+    if (is_number(table, column)) {
         ds_put_format(s, "%*s", width, text);
     } else if (is_last) {
         ds_put_cstr(s, text);
     } else {
         ds_put_format(s, "%-*s", width, text);
     }
-    ds_put_cstr(s, is_last ? "\n" : "   ");
+    ds_put_cstr(s, is_last ? "\n" : COLUMN_GAP);
+    free(text);
 }
 
 void
@@ -210,6 +262,7 @@ dpctl_table_format(const struct dpctl_table *table, struct ds *s)
         int *width = &widths[i % n_columns];
         *width = MAX(*width, (int) strlen(table->cells.names[i]));
     }
+    fit(table, widths);
     ds_put_cstr(s, dpctl_bold());
     for (size_t i = 0; i < table->cells.n; i++) {
         if (i == n_columns) {

@@ -354,19 +354,33 @@ format_reasons(const struct json *stats, const char *name,
     free(nodes);
 }
 
+static int
+compare_tables(const void *a_, const void *b_)
+{
+    const struct shash_node *const *a = a_;
+    const struct shash_node *const *b = b_;
+    long long int a_id = dpctl_json_int((*a)->data, "id", 0);
+    long long int b_id = dpctl_json_int((*b)->data, "id", 0);
+
+    return a_id < b_id ? -1 : a_id > b_id;
+}
+
+/* In the pipeline's order. */
 static void
 format_tables(const struct json *stats, struct ds *s)
 {
     static const char *const headings[] = {
-        "TABLE", "FLOWS", "MATCHED", "MISSED"
+        "ID", "TABLE", "FLOWS", "MATCHED", "MISSED"
     };
     const struct shash *tables = dpctl_json_object(stats, "tables");
     const struct shash_node **nodes = shash_sort(tables);
     struct dpctl_table t;
 
+    qsort(nodes, shash_count(tables), sizeof *nodes, compare_tables);
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
-    t.numbers = ~UINT64_C(1);
+    t.numbers = ~UINT64_C(2);
     for (size_t i = 0; i < shash_count(tables); i++) {
+        dpctl_table_add(&t, count_cell(nodes[i]->data, "id"));
         dpctl_table_add(&t, xstrdup(nodes[i]->name));
         dpctl_table_add(&t, count_cell(nodes[i]->data, "flows"));
         dpctl_table_add(&t, count_cell(nodes[i]->data, "matched"));
@@ -713,7 +727,8 @@ service_key(const struct json *service)
 }
 
 static void
-format_busiest_rules(const struct interval *iv, size_t max_rows, struct ds *s)
+format_busiest_rules(const struct interval *iv, size_t max_rows,
+                     int max_width, struct ds *s)
 {
     static const char *const headings[] = {
         "POLICY", "DIRECTION", "RULE", "ACTION", "SESSIONS/s", "PACKETS/s",
@@ -725,6 +740,7 @@ format_busiest_rules(const struct interval *iv, size_t max_rows, struct ds *s)
 
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
     t.numbers = 0x70;
+    t.max_width = max_width;
     for (size_t i = 0; i < MIN(n, max_rows); i++) {
         add_rule_name(&t, rows[i].json);
         dpctl_table_add(&t, number_cell(per_second(iv, rows[i].sessions)));
@@ -737,7 +753,7 @@ format_busiest_rules(const struct interval *iv, size_t max_rows, struct ds *s)
 
 static void
 format_busiest_services(const struct interval *iv, size_t max_rows,
-                        struct ds *s)
+                        int max_width, struct ds *s)
 {
     static const char *const headings[] = { "SERVICE", "PORT", "SESSIONS/s" };
     size_t n;
@@ -746,6 +762,7 @@ format_busiest_services(const struct interval *iv, size_t max_rows,
 
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
     t.numbers = 4;
+    t.max_width = max_width;
     for (size_t i = 0; i < MIN(n, max_rows); i++) {
         dpctl_table_add(&t, text_cell(rows[i].json, "service"));
         dpctl_table_add(&t, port_cell(rows[i].json));
@@ -757,7 +774,7 @@ format_busiest_services(const struct interval *iv, size_t max_rows,
 
 void
 dpctl_rates_format(const struct json *before, const struct json *now,
-                   size_t max_rows, struct ds *s)
+                   size_t max_rows, int max_width, struct ds *s)
 {
     struct interval iv = {
         before, now,
@@ -767,7 +784,7 @@ dpctl_rates_format(const struct json *before, const struct json *now,
 
     format_packet_rates(&iv, s);
     if (dpctl_json_member(now, "rules")) {
-        format_busiest_rules(&iv, max_rows, s);
-        format_busiest_services(&iv, max_rows, s);
+        format_busiest_rules(&iv, max_rows, max_width, s);
+        format_busiest_services(&iv, max_rows, max_width, s);
     }
 }
