@@ -91,7 +91,10 @@ adp_v115_generate_pod_nd(struct adp_generator *g, ofp_port_t port,
 }
 
 /* Turns the solicitation into the answer: a router (R) that was solicited (S),
- * whatever was known before (O). */
+ * whatever was known before (O).  The option of an answer can only be written
+ * where it is known to be one, in another flow; no answer that comes from
+ * elsewhere gets to that, because nobody but its owner may advertise an
+ * address. */
 void
 adp_v115_answer_nd(struct adp_generator *g, uint8_t category, uint32_t object,
                    size_t table, ofp_port_t port, const struct in6_addr *ip_)
@@ -108,8 +111,11 @@ adp_v115_answer_nd(struct adp_generator *g, uint8_t category, uint32_t object,
                  "set_field:%s->ipv6_src,"
                  "set_field:2->nd_options_type,"
                  "set_field:0xe0000000->nd_reserved,"
-                 "set_field:{GlobalVirtualMAC}->nd_sll,"
-                 "set_field:%d->icmpv6_type,IN_PORT",
+                 "set_field:%d->icmpv6_type,resubmit(,NDResponder)",
                  whom, ND_NEIGHBOR_SOLICIT, ip.s, ip.s, ND_NEIGHBOR_ADVERT);
+    adp_gen_flow(g, category, object, table, 200,
+                 "icmp6%s,icmp_type=%d,icmp_code=0,nd_target=%s "
+                 "actions=set_field:{GlobalVirtualMAC}->nd_tll,IN_PORT",
+                 whom, ND_NEIGHBOR_ADVERT, ip.s);
     free(whom);
 }
