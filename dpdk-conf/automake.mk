@@ -41,6 +41,7 @@ SUFFIXES += .service.in .service
 	$(AM_V_GEN)sed -e 's|@confdir[@]|$(confdir)|g' \
 		-e 's|@bindir[@]|$(bindir)|g' \
 		-e 's|@sbindir[@]|$(sbindir)|g' \
+		-e 's|@sysconfdir[@]|$(sysconfdir)|g' \
 		-e 's|@ovspkgdatadir[@]|$(ovspkgdatadir)|g' $< >$@
 
 INSTALL_DATA_LOCAL += dpdk-conf-install
@@ -57,8 +58,17 @@ dpdk-conf-install:
 			"$(DESTDIR)$(pkgdatadir)/$$f" || exit 1; \
 	done
 
+	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(sysconfdir)/default"
+	$(AM_V_at)test -e "$(DESTDIR)$(sysconfdir)/default/antrea-dp" || \
+		$(INSTALL_DATA) $(srcdir)/dpdk-conf/systemd/antrea-dp.default \
+			"$(DESTDIR)$(sysconfdir)/default/antrea-dp"
+
+# What the administrator changed stays.
 UNINSTALL_LOCAL += dpdk-conf-uninstall
 dpdk-conf-uninstall:
 	for f in $(PROFILE_FILES) $(PROFILE_TOOLS); do \
 		rm -f "$(DESTDIR)$(pkgdatadir)/$$f"; \
 	done
+	! cmp -s $(srcdir)/dpdk-conf/systemd/antrea-dp.default \
+		"$(DESTDIR)$(sysconfdir)/default/antrea-dp" || \
+		rm -f "$(DESTDIR)$(sysconfdir)/default/antrea-dp"
