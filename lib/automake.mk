@@ -152,6 +152,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/v115/pipeline-v115-applied.c \
 	lib/pipeline/pipeline-vips.c \
 	lib/pipeline/pipeline-vips.h \
+	lib/pipeline/v115/pipeline-v115-dsr.c \
 	lib/pipeline/v115/pipeline-v115-guide.c \
 	lib/pipeline/v115/pipeline-v115-l7.c \
 	lib/pipeline/v115/pipeline-v115-metrics.c \

@@ -391,6 +391,7 @@ struct adp_record *
 adp_parse_service(struct adp_object *o)
 {
     static const char *const traffic_policies[] = { "Cluster", "Local", NULL };
+    static const char *const modes[] = { "NAT", "DSR", NULL };
     struct adp_service *svc = xzalloc(sizeof *svc);
 
     check_namespaced(o);
@@ -405,6 +406,7 @@ adp_parse_service(struct adp_object *o)
                                             traffic_policies, 0);
     svc->internal_local = adp_object_choice(o, "internalTrafficPolicy",
                                             traffic_policies, 0);
+    svc->dsr = adp_object_choice(o, "loadBalancerMode", modes, 0);
     return &svc->up;
 }
 

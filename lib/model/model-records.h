@@ -132,6 +132,8 @@ struct adp_service {
     size_t n_ports;
     uint16_t affinity_timeout;  /* Seconds; 0: no session affinity. */
     bool external_local;        /* externalTrafficPolicy is Local. */
+    bool dsr;                   /* Endpoints are to answer clients outside
+                                 * straight. */
     bool internal_local;        /* internalTrafficPolicy is Local. */
 };
 

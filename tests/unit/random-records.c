@@ -214,6 +214,9 @@ put_service(struct ds *s, int i)
     if (one_in(3)) {
         ds_put_cstr(s, "'internalTrafficPolicy':'Local',");
     }
+    if (one_in(3)) {
+        ds_put_cstr(s, "'loadBalancerMode':'DSR',");
+    }
     ds_put_cstr(s, "'ports':[{'port':80,");
     put_endpoints(s);
     if (one_in(2)) {

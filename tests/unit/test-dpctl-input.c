@@ -297,8 +297,8 @@ START_TEST(warns_of_ipv6)
         "{service.antrea.io/load-balancer-mode: DSR}}\nspec: "
         "{clusterIP: 10.96.0.1}\n",
         "Service default/s: metadata.annotations: service.antrea.io/"
-        "load-balancer-mode: dsr isn't supported by this version: endpoints "
-        "on other Nodes answer through this one, as with nat");
+        "load-balancer-mode: without the pipeline's option dsr endpoints on "
+        "other Nodes answer through this one, as with nat");
     expect_warnings(
         "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: "
         "{service.antrea.io/load-balancer-mode: nat}}\nspec: "

@@ -201,6 +201,23 @@ START_TEST(service_source_ranges)
 }
 END_TEST
 
+START_TEST(service_mode)
+{
+    expect_records("apiVersion: v1\nkind: Service\nmetadata: {name: s, "
+                   "annotations: {service.antrea.io/load-balancer-mode: DSR}}\n"
+                   "spec: {clusterIP: 10.96.0.1, ports: [{port: 80}]}\n",
+                   "Service", SERVICE_RECORD "clusterIP: 10.96.0.1\n"
+                   "loadBalancerMode: DSR\nports:\n- endpoints: []\n"
+                   "  port: 80\n  protocol: TCP\n");
+    expect_records("apiVersion: v1\nkind: Service\nmetadata: {name: s, "
+                   "annotations: {service.antrea.io/load-balancer-mode: nat}}\n"
+                   "spec: {clusterIP: 10.96.0.1, ports: [{port: 80}]}\n",
+                   "Service", SERVICE_RECORD "clusterIP: 10.96.0.1\n"
+                   "ports:\n- endpoints: []\n"
+                   "  port: 80\n  protocol: TCP\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -208,6 +225,7 @@ main(void)
     TCase *tc = tcase_create("services");
 
     tcase_add_test(tc, service_terminating_endpoints);
+    tcase_add_test(tc, service_mode);
     tcase_add_test(tc, service_hints);
     tcase_add_test(tc, service_terminating_pods);
     tcase_add_test(tc, service_source_ranges);

@@ -399,6 +399,8 @@ START_TEST(refuses_bad_services)
           "invalid", "Service default/t", "sessionAffinity.timeoutSeconds" },
         { S "'ports':[],'sessionAffinity':'ClientIP'}",
           "invalid", "Service default/t", "sessionAffinity" },
+        { S "'ports':[],'loadBalancerMode':'dsr'}",
+          "invalid", "Service default/t", "loadBalancerMode" },
         { S "'ports':[],'externalTrafficPolicy':'local'}",
           "invalid", "Service default/t", "externalTrafficPolicy" },
         { S "'ports':[],'internalTrafficPolicy':true}",

@@ -416,6 +416,17 @@ static const char *const policies[] = {
     "externalTrafficPolicy", "internalTrafficPolicy"
 };
 
+/* Direct server return. */
+static bool
+is_dsr(const struct service *s)
+{
+    const struct json *mode
+        = shash_find_data(dpctl_json_object(s->object, "metadata.annotations"),
+                          "service.antrea.io/load-balancer-mode");
+
+    return mode && !strcasecmp(json_string(mode), "dsr");
+}
+
 static bool
 is_local(const struct service *s, const char *policy)
 {
@@ -447,6 +458,9 @@ put_options(const struct service *s, struct json *record)
             json_object_put_string(record, policies[i], "Local");
         }
     }
+    if (is_dsr(s)) {
+        json_object_put_string(record, "loadBalancerMode", "DSR");
+    }
 }
 
 static void
@@ -468,7 +482,8 @@ resolve_service(struct resolver *r, const struct service *s)
     const struct json_array *ports = dpctl_json_array(s->object,
                                                       "spec.ports");
     struct json *array = json_array_create_empty();
-    bool any_local = is_local(s, policies[0]) || is_local(s, policies[1]);
+    bool any_local = (is_local(s, policies[0]) || is_local(s, policies[1])
+                      || is_dsr(s));
     for (size_t i = 0; i < ports->n; i++) {
         struct json *port = resolve_port(r, s, ports->elems[i],
                                          has_node_port, any_local);

@@ -257,8 +257,8 @@ check_dsr(const struct json *service, struct lines *lines)
     if (mode && !strcasecmp(json_string(mode), "dsr")) {
         char *title = dpctl_kind_title(&dpctl_kinds[DPCTL_SERVICE], service,
                                        "");
-        lines_add(lines, xasprintf("%s: metadata.annotations: %s: dsr isn't "
-                                   "supported by this version: endpoints on "
+        lines_add(lines, xasprintf("%s: metadata.annotations: %s: without "
+                                   "the pipeline's option dsr endpoints on "
                                    "other Nodes answer through this one, as "
                                    "with nat", title, name));
         free(title);

@@ -27,11 +27,12 @@ static const struct protocol {
     uint8_t number;
     const char *name;
     const char *match;
-    const char *dst_field;
+    const char *src_field, *dst_field;
 } protocols[] = {
-    { IPPROTO_TCP, "tcp", "{tcp}", "NXM_OF_TCP_DST[]" },
-    { IPPROTO_UDP, "udp", "{udp}", "NXM_OF_UDP_DST[]" },
-    { IPPROTO_SCTP, "sctp", "{sctp}", "OXM_OF_SCTP_DST[]" },
+    { IPPROTO_TCP, "tcp", "{tcp}", "NXM_OF_TCP_SRC[]", "NXM_OF_TCP_DST[]" },
+    { IPPROTO_UDP, "udp", "{udp}", "NXM_OF_UDP_SRC[]", "NXM_OF_UDP_DST[]" },
+    { IPPROTO_SCTP, "sctp", "{sctp}", "OXM_OF_SCTP_SRC[]",
+      "OXM_OF_SCTP_DST[]" },
 };
 
 static const struct protocol *
@@ -306,6 +307,24 @@ has_ranges(const struct adp_service *svc, enum adp_family family)
     return false;
 }
 
+/* Direct server return to 'address': what comes out of the tunnel was balanced
+ * by another Node, and is for an endpoint of this one. */
+static void
+generate_dsr(struct adp_generator *g, struct frontend *fe,
+             const struct address *address, uint32_t group)
+{
+    char *match = address_match(fe, address, "EpSelectedRegMark",
+                                "+NotDSRServiceRegMark+RemoteEndpointRegMark"
+                                "+FromExternalRegMark");
+
+    generate_select(g, fe, address, 210, "", ",{FromTunnelRegMark}",
+                    frontend_group(g, fe, address->family, true));
+    adp_v115_generate_dsr_mark(g, match, fe->protocol->src_field,
+                               fe->protocol->dst_field, fe->protocol->number,
+                               group);
+    free(match);
+}
+
 static void
 generate_address(struct adp_generator *g, struct frontend *fe,
                  const struct address *address)
@@ -328,6 +347,10 @@ generate_address(struct adp_generator *g, struct frontend *fe,
     group = frontend_group(g, fe, address->family, local);
     if (fe->svc->affinity_timeout) {
         generate_learn(g, fe, address, group);
+    }
+    if (address->external && adp_ip_is_v4(&address->ip)
+        && adp_v115_is_dsr(g, fe->svc)) {
+        generate_dsr(g, fe, address, group);
     }
 }
 
@@ -430,7 +453,8 @@ generate_port(struct adp_generator *g, const struct adp_service *svc,
         .nested = adp_service_port_is_nested(g->node, port),
     };
 
-    bool any_local = svc->external_local || svc->internal_local;
+    bool any_local = (svc->external_local || svc->internal_local
+                      || adp_v115_is_dsr(g, svc));
 
     ADP_FOR_EACH_FAMILY (family) {
         if (adp_gen_has_family(g, family)) {

@@ -388,6 +388,7 @@ adp_v115_generate_node(struct adp_generator *g)
     if (node->proxy_all) {
         generate_node_port_addresses(g, node);
     }
+    adp_v115_generate_dsr_node(g);
 }
 
 /* Sends what goes to Pods of the peer into the tunnel, and answers for its
@@ -448,6 +449,7 @@ adp_v115_generate_peer_node(struct adp_generator *g,
             generate_peer_family(g, peer, family);
         }
     }
+    adp_v115_generate_dsr_peer(g, peer);
 }
 
 /* Lets a Pod send from 'ip', and nothing else. */

@@ -11,6 +11,7 @@
  * pipeline-v115-service.c    Services
  * pipeline-v115-policy.c     policies
  * pipeline-v115-applied.c    Egresses and TrafficControls
+ * pipeline-v115-dsr.c        Services with direct server return
  * pipeline-v115-l7.c         the way to the engine of L7 rules
  * pipeline-v115-metrics.c    which flows count what
  */
@@ -66,6 +67,17 @@ void adp_v115_generate_applied_to_pod(struct adp_generator *,
                                       const struct adp_pod *);
 void adp_v115_generate_policies(struct adp_generator *);
 void adp_v115_generate_l7(struct adp_generator *);
+
+/* Direct server return: what the NodeConfig and a PeerNode ask for, and a Service
+ * for which it is in force, for packets of 'match' that were not marked yet, to
+ * group 'group'. */
+void adp_v115_generate_dsr_node(struct adp_generator *);
+void adp_v115_generate_dsr_peer(struct adp_generator *,
+                                const struct adp_peer_node *);
+bool adp_v115_is_dsr(const struct adp_generator *, const struct adp_service *);
+void adp_v115_generate_dsr_mark(struct adp_generator *, const char *match,
+                                const char *src_field, const char *dst_field,
+                                uint8_t nw_proto, uint32_t group);
 
 /* For struct adp_pipeline. */
 #define ADP_V115_N_METRIC_TABLES 8

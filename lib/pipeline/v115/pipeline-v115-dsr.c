@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Services with direct server return.
+ *
+ * What a client outside sends to such a Service goes to the endpoint's Node as it
+ * is, with the Service's address: there a local endpoint is selected, which
+ * answers the client straight.  So this Node sees one direction only, which is
+ * nothing that conntrack can follow: no connection is committed, and each packet
+ * is as new as the first one.  A learned flow keeps the connection's endpoint, and
+ * its marks.
+ *
+ * Antrea has a table of its own for this, DSRServiceMark, between ServiceLB and
+ * EndpointDNAT.  Here its flow stands in EndpointDNAT, above all others.  And
+ * Antrea does commit the connections; the kernel's conntrack then has their packets
+ * invalid, by which Antrea knows them.  That of this datapath has them
+ * established. */
+
+#include <config.h>
+#include "pipeline-v115.h"
+
+#include <inttypes.h>
+
+#include "packets.h"
+#include "util.h"
+
+#define SERVICE(TABLE) ADP_V115_COOKIE_SERVICE, 0, ADP_V115_##TABLE
+
+enum { MARK_PRIORITY = 230, SEND_PRIORITY = 220 };
+
+/* A connection is forgotten after so many seconds without a packet. */
+#define IDLE_TIMEOUT 160
+
+void
+adp_v115_generate_dsr_node(struct adp_generator *g)
+{
+    if (!adp_gen_option(g, ADP_V115_DSR)) {
+        return;
+    }
+    adp_gen_flow(g, SERVICE(EndpointDNAT), SEND_PRIORITY,
+                 "ip,{DSRServiceRegMark} "
+                 "actions=goto_table:AntreaPolicyEgressRule");
+    adp_gen_flow(g, SERVICE(ConntrackCommit), 210,
+                 "ip,{DSRServiceRegMark} actions=goto_table:Output");
+}
+
+/* The endpoint, not the destination, says to which Node a packet goes. */
+void
+adp_v115_generate_dsr_peer(struct adp_generator *g,
+                           const struct adp_peer_node *peer)
+{
+    const struct adp_node_net *net = &peer->net[ADP_IPV4];
+    const struct adp_cidr *cidr = &net->pod_cidr;
+
+    if (!adp_gen_option(g, ADP_V115_DSR) || !adp_node_net_is_set(net)) {
+        return;
+    }
+    adp_gen_flow(g, ADP_V115_COOKIE_POD, 0, ADP_V115_L3Forwarding, 200,
+                 "ip,{DSRServiceRegMark},reg3=0x%"PRIx32"/0x%"PRIx32" "
+                 "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
+                 "set_field:{GlobalVirtualMAC}->eth_dst,"
+                 "set_field:%s->%s,{ToTunnelRegMark},"
+                 "goto_table:L3DecTTL",
+                 ntohl(in6_addr_get_mapped_ipv4(&cidr->ip)),
+                 ntohl(be32_prefix_mask(adp_cidr_plen(cidr))),
+                 ETH_ADDR_ARGS(g->node->gateway_mac),
+                 adp_ip_text(&peer->transport_ip).s,
+                 adp_v115_tun_dst(&peer->transport_ip));
+}
+
+bool
+adp_v115_is_dsr(const struct adp_generator *g, const struct adp_service *svc)
+{
+    return (svc->dsr && !svc->external_local && g->node->tunnel_port
+            && adp_gen_option(g, ADP_V115_DSR));
+}
+
+void
+adp_v115_generate_dsr_mark(struct adp_generator *g, const char *match,
+                           const char *src_field, const char *dst_field,
+                           uint8_t nw_proto, uint32_t group)
+{
+    adp_gen_ip_flow(
+        g, ADP_IPV4, ADP_V115_COOKIE_SERVICE, group, ADP_V115_EndpointDNAT,
+        MARK_PRIORITY,
+        "%s actions=learn(table=SessionAffinity,idle_timeout=%d,"
+        "priority=210,delete_learned,cookie=0x%"PRIx64",eth_type=0x800,"
+        "nw_proto=%"PRIu8",%s,%s,NXM_OF_IP_DST[],NXM_OF_IP_SRC[],"
+        "load:{EndpointPortField[]}->{EndpointPortField[]},"
+        "load:{EndpointIPField[]}->{EndpointIPField[]},"
+        "load:0x2->{ServiceEPStateField[]},"
+        "load:0x1->{DSRServiceRegMark[]}),"
+        "{DSRServiceRegMark},resubmit(,EndpointDNAT)",
+        match, IDLE_TIMEOUT,
+        adp_gen_cookie(g, ADP_V115_COOKIE_SERVICE, group), nw_proto,
+        src_field, dst_field);
+}
