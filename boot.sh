@@ -42,7 +42,8 @@ usage: ./boot.sh [COMMAND [ARGUMENT]...]
                                but upstream-full)
   bench [OPTION...] [CASE...]  build, then measure beside stock Open vSwitch
 
-All of it works offline once the packages are installed.
+Once the packages are installed all of it works offline, but for the first run
+of bench, which fetches the source package of DPDK.
 USAGE
 }
 
@@ -51,14 +52,48 @@ die() {
     exit 1
 }
 
-as_root() {
+# How to become root: nothing, sudo, or sudo that may ask for a password where
+# somebody can answer.  Fails if there is no way.
+root_prefix() {
     if [ "$(id -u)" = 0 ]; then
-        "$@"
+        :
+    elif sudo -n true 2>/dev/null; then
+        echo sudo -n
+    elif [ -t 0 ] && command -v sudo >/dev/null; then
+        echo sudo
     else
-        sudo -n true || die "this needs root: run as root, or as a user who" \
-            "may use sudo without a password"
-        sudo -n "$@"
+        return 1
     fi
+}
+
+as_root() {
+    local prefix
+
+    prefix=$(root_prefix) ||
+        die "this needs root, and sudo doesn't give it; as root run: $*"
+    # shellcheck disable=SC2086 # Words, or nothing.
+    $prefix "$@"
+}
+
+# Other systems have another openvswitch-source, or none.
+check_system() {
+    local file=${ADP_OS_RELEASE:-/etc/os-release} name
+
+    if ! grep -qs '^VERSION_CODENAME=bookworm$' "$file"; then
+        name=$(sed -n 's/^PRETTY_NAME="\(.*\)"$/\1/p' "$file" 2>/dev/null || :)
+        die "this needs Debian 12, whose package openvswitch-source it builds" \
+            "from; this is ${name:-another system}"
+    fi
+}
+
+# Nodes and Pods of the demo and of tests are network namespaces.
+check_namespaces() {
+    local name=adp-probe-$$ said
+
+    if ! said=$(as_root ip netns add "$name" 2>&1); then
+        die "this needs network namespaces, and can't make one: $said"
+    fi
+    as_root ip netns delete "$name"
 }
 
 # missing_packages NAME...
@@ -75,13 +110,17 @@ missing_packages() {
 install_packages() {
     local missing
 
-    command -v dpkg-query >/dev/null || die 'this needs Debian 12 or later'
+    check_system
     mapfile -t missing < <(missing_packages "${packages[@]}" "$@")
     if [ ${#missing[@]} -gt 0 ]; then
+        root_prefix >/dev/null ||
+            die "packages are missing; as root run: apt-get update &&" \
+                "apt-get install -y --no-install-recommends ${missing[*]}"
         printf 'installing %s\n' "${missing[*]}"
-        as_root apt-get update
+        # Another apt may be at work.
+        as_root apt-get -o DPkg::Lock::Timeout=600 update
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
-            --no-install-recommends "${missing[@]}"
+            -o DPkg::Lock::Timeout=600 --no-install-recommends "${missing[@]}"
     fi
 }
 
@@ -159,6 +198,8 @@ demo() {
     case ${1-} in
     -h | --help) exec "$top/tests/demo/demo.sh" "$1" ;;
     esac
+    install_packages
+    check_namespaces
     build
     as_root "$top/tests/demo/demo.sh" "$@"
 }
@@ -168,6 +209,12 @@ check() {
     case " $* " in
     *' upstream-full '* | *tests/upstream-full/*)
         install_packages "${upstream_full_packages[@]}"
+        ;;
+    esac
+    case " $* " in
+    '  ' | *' e2e '* | *tests/e2e/* | *' oracle '*)
+        install_packages
+        check_namespaces
         ;;
     esac
     build
