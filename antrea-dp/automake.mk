@@ -13,6 +13,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-credit.h \
 	antrea-dp/bridge/adp-expire.c \
 	antrea-dp/bridge/adp-expire.h \
+	antrea-dp/bridge/adp-held.c \
+	antrea-dp/bridge/adp-held.h \
 	antrea-dp/bridge/adp-install.c \
 	antrea-dp/bridge/adp-install.h \
 	antrea-dp/bridge/adp-journal.c \
@@ -82,6 +84,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-bridge-pipeline.h \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-commit.h \
+	antrea-dp/state/adp-fqdns.c \
+	antrea-dp/state/adp-fqdns.h \
 	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-job.h \
 	antrea-dp/state/adp-state-meters.c \

@@ -59,6 +59,10 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-reads.h \
 	lib/flow/adp-rules.c \
 	lib/flow/adp-rules.h \
+	lib/names/adp-dns.c \
+	lib/names/adp-dns.h \
+	lib/names/adp-names.c \
+	lib/names/adp-names.h \
 	lib/store/adp-collect.c \
 	lib/store/adp-count.h \
 	lib/store/adp-ingress.c \

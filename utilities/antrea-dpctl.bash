@@ -8,7 +8,7 @@ _antrea_dpctl()
         stats top explain program version help'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp anp banp tiers clustergroups
-        groups nodeconfigs peernodes addressgroups appliedtogroups l7rules'
+        groups nodeconfigs peernodes addressgroups appliedtogroups l7rules fqdns'
     local options='--socket --bridge --output --timeout --help --version'
 
     COMPREPLY=()

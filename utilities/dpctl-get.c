@@ -80,6 +80,32 @@ cell_addresses(const struct json *record)
     return list_text(dpctl_json_array(record, "addresses"));
 }
 
+/* Of a name: "10.0.0.1 (60s)"... */
+static char *
+cell_resolved(const struct json *record)
+{
+    const struct json_array *addresses = dpctl_json_array(record,
+                                                          "addresses");
+    struct json *texts = json_array_create_empty();
+
+    for (size_t i = 0; i < addresses->n; i++) {
+        const struct json *a = addresses->elems[i];
+
+        json_array_add(texts, json_string_create_nocopy(
+                           xasprintf("%s (%llds)", dpctl_json_str(a, "ip"),
+                                     dpctl_json_int(a, "ttl", 0))));
+    }
+    char *text = list_text(json_array(texts));
+    json_destroy(texts);
+    return text;
+}
+
+static char *
+cell_fqdns(const struct json *record)
+{
+    return list_text(dpctl_json_array(record, "fqdns"));
+}
+
 static char *
 cell_pods(const struct json *record)
 {
@@ -228,6 +254,9 @@ static const struct layout layouts[] = {
         { "ACTION", "action", NULL }, { "TARGET-PORT", "targetPort", NULL },
         { "RETURN-PORT", "returnPort", NULL },
         { "APPLIED-TO", NULL, cell_applied_to } } },
+    { "FQDN",
+      { { "NAME", "name", NULL }, { "FQDNS", NULL, cell_fqdns },
+        { "ADDRESSES", NULL, cell_resolved } } },
     { "Manifest", { { "NAME", "name", NULL } } },
 };
 
@@ -504,11 +533,34 @@ wrap_objects(const struct json *records)
     return list;
 }
 
+/* The records that there are; names and their addresses, which no record has in
+ * full, have a method of their own. */
+static struct json *
+call_for_records(const struct query *q)
+{
+    bool names = q->record_kind && !strcmp(q->record_kind, "FQDN");
+    struct json *state = dpctl_call_once(q->options, names ? "fqdns" : "get",
+                                         json_object_create());
+
+    if (names) {
+        const struct json_array *array = dpctl_json_array(state, "names");
+        struct json *records = json_array_create_empty();
+
+        for (size_t i = 0; i < array->n; i++) {
+            struct json *record = json_deep_clone(array->elems[i]);
+
+            json_object_put_string(record, "kind", "FQDN");
+            json_array_add(records, record);
+        }
+        json_object_put(state, "records", records);
+    }
+    return state;
+}
+
 static struct json *
 query_run(const struct query *q)
 {
-    struct json *state = dpctl_call_once(q->options, "get",
-                                         json_object_create());
+    struct json *state = call_for_records(q);
     struct json *found = select_records(q, dpctl_json_array(state,
                                                             "records"));
     json_destroy(state);

@@ -11,8 +11,8 @@
  *   - 'program', 'ports': published with OVSRCU by this room, read by any
  *     thread.
  *
- *   - 'learn', 'sink', 'tunnels', 'counters': written by packet threads, emptied
- *     by the main thread.
+ *   - 'learn', 'sink', 'tunnels', 'held', 'counters': written by packet threads,
+ *     emptied by the main thread.
  *
  *   - 'mode', 'miss_to_controller': written by this room, read by any thread;
  *     'controller_meter': by the provider, which hears of meters.
@@ -40,6 +40,7 @@
 
 struct adp_bridge_own;
 struct adp_bridge_pipeline;
+struct adp_held_queue;
 struct adp_tunnels;
 
 /* Reasons why the compiled pipeline sends a packet nowhere. */
@@ -84,6 +85,8 @@ struct adp_bridge_counters {
     atomic_uint64_t learned;
     atomic_uint64_t unlearned;          /* There were too many already. */
     atomic_uint64_t learned_late;       /* The flow with learn() was gone. */
+    atomic_uint64_t held;               /* Until the main thread read them: */
+    atomic_uint64_t held_lost;          /* others that found no room. */
     struct {
         atomic_uint64_t matched;
         atomic_uint64_t missed;
@@ -106,6 +109,7 @@ struct adp_bridge {
     struct adp_learn_table *learn;
     struct adp_stats_sink *sink;
     struct adp_tunnels *tunnels;        /* antrea-dp/packet's. */
+    struct adp_held_queue *held;        /* adp-held.h. */
     struct adp_bridge_counters counters;
     ATOMIC(enum adp_mode) mode;
     atomic_bool miss_to_controller;     /* A table miss is a packet-in. */

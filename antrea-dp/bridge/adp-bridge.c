@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-held.h"
 #include "adp-turn.h"
 #include "connectivity.h"
 #include "hash.h"
@@ -48,6 +49,7 @@ adp_bridge_init(struct adp_bridge *b)
     b->learn = adp_learn_table_create();
     adp_learn_table_set_limits(b->learn, &default_limits);
     b->own->learn_seq = seq_create();
+    b->held = adp_held_queue_create();
     b->sink = adp_stats_sink_create();
     atomic_init(&b->mode, ADP_MODE_CLOSED);
     atomic_init(&b->own->stopped, false);
@@ -69,6 +71,7 @@ struct adp_bridge_parts {
     struct adp_ports *ports;
     struct adp_learn_table *learn;
     struct adp_stats_sink *sink;
+    struct adp_held_queue *held;
 };
 
 static void
@@ -77,6 +80,7 @@ free_parts(struct adp_bridge_parts *parts)
     adp_ports_destroy(parts->ports);
     adp_learn_table_destroy(parts->learn);
     adp_stats_sink_destroy(parts->sink);
+    adp_held_queue_destroy(parts->held);
     free(parts);
 }
 
@@ -109,6 +113,7 @@ adp_bridge_uninit(struct adp_bridge *b)
     parts->ports = ovsrcu_get_protected(struct adp_ports *, &b->ports);
     parts->learn = b->learn;
     parts->sink = b->sink;
+    parts->held = b->held;
 
     /* Threads of upstream's that translate packets may learn until the base
      * class has taken the bridge away from them. */

@@ -62,6 +62,7 @@
     X(STATE, "state", "calls that change typed state")                  \
     X(COMMIT, "commit", "their flows and groups on the way into "       \
       "OpenFlow's tables, without compiling")                           \
+    X(NAMES, "names", "DNS answers for the names of policy rules")      \
     X(SOCKET, "socket", "the control socket's other work")
 
 enum adp_turn_section {

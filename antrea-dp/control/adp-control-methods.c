@@ -12,6 +12,7 @@
 #include "adp-bridge.h"
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
+#include "adp-fqdns.h"
 #include "adp-show-meaning.h"
 #include "adp-show.h"
 #include "adp-state.h"
@@ -674,6 +675,20 @@ method_program(struct adp_control_call *call)
 }
 
 static struct json *
+method_fqdns(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    struct json *result = json_object_create();
+    json_object_put(result, "names", adp_fqdns_get(adp_bridge_fqdns(bridge)));
+    return result;
+}
+
+static struct json *
 method_version(struct adp_control_call *call OVS_UNUSED)
 {
     struct json *result = json_object_create();
@@ -719,6 +734,7 @@ static const struct method {
     { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false, false },
     { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },
+    { "fqdns", { "bridge" }, method_fqdns, false, false },
     { "version", { NULL }, method_version, false, false },
 };
 

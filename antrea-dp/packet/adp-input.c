@@ -16,6 +16,7 @@
 #include "adp-credit.h"
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
+#include "adp-held.h"
 #include "adp-install.h"
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
@@ -173,6 +174,9 @@ punt_late(const struct adp_fast *f, struct adp_bridge *b,
     }
     if (v->punt) {
         return v->punt;
+    }
+    if (v->held && v->n_breaks) {
+        return ADP_PUNT_CONTROLLER;     /* Who waits can't pause. */
     }
     if (concerns_tunnel(w, flow)) {
         return ADP_PUNT_TUNNEL;
@@ -372,7 +376,9 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         e.tuple = summary.tuple;
         e.nw_proto = original->nw_proto;
     }
-    if (summed_up && execute_conntrack(f, w, &e)) {
+    if (w->verdict.held && adp_held_wants(packet, original)) {
+        adp_held_add(b, packet, original, &w->verdict.actions);
+    } else if (summed_up && execute_conntrack(f, w, &e)) {
         execute_content(f, &e, packet);
     } else if (w->verdict.n_breaks) {
         execute_with_breaks(f, b, w, packet, original);

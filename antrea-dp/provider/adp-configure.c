@@ -9,6 +9,8 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
+#include "adp-fqdns.h"
+#include "adp-names.h"
 #include "adp-refusal.h"
 #include "conntrack-half-open.h"
 #include "openvswitch/vlog.h"
@@ -82,6 +84,15 @@ configure_max_learned(struct adp_bridge *b, const struct smap *other_config)
     adp_learn_table_set_limits(b->learn, &limits);
 }
 
+static void
+configure_names(struct adp_bridge *b, const struct smap *other_config)
+{
+    adp_fqdns_set_min_ttl(adp_bridge_fqdns(b),
+                          configured_number(b, other_config,
+                                            "antrea-dp-fqdn-min-ttl",
+                                            ADP_NAMES_DEFAULT_MIN_TTL));
+}
+
 void
 adp_configure(struct adp_bridge *b, const struct smap *other_config,
               const struct smap *external_ids)
@@ -90,6 +101,7 @@ adp_configure(struct adp_bridge *b, const struct smap *other_config,
     adp_decide_set_vlan_limit(flow_vlan_limit);
     configure_max_sessions(b, other_config);
     configure_max_learned(b, other_config);
+    configure_names(b, other_config);
     adp_bridge_pipeline_configure(b, other_config);
 }
 

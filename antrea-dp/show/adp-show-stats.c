@@ -8,6 +8,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
+#include "adp-fqdns.h"
 #include "adp-push-stats.h"
 #include "adp-removal.h"
 #include "adp-show-turns.h"
@@ -417,6 +418,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     }
     json_object_put(o, "packets", stats_packets(&b->counters));
     json_object_put(o, "learned", stats_learned(b));
+    json_object_put(o, "names", adp_fqdns_stats(adp_bridge_fqdns(b)));
     json_object_put(o, "connections", stats_connections(b));
     put_count(o, "leaving_flows", adp_removal_count(b));
     json_object_put(o, "punts", stats_punts(&b->counters));

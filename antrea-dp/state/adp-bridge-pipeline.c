@@ -13,6 +13,7 @@
 #include "adp-bridge-pipeline.h"
 
 #include "adp-bridge-shared.h"
+#include "adp-fqdns.h"
 #include "adp-journal.h"
 #include "adp-state.h"
 #include "adp-turn.h"
@@ -46,6 +47,7 @@ struct adp_bridge_pipeline {
                                          * is configured. */
     struct adp_state *state;            /* Once there was a pipeline; not in
                                          * the tables while there is none. */
+    struct adp_fqdns *fqdns;            /* From the beginning. */
     bool bereft;                        /* The pipeline was flushed, and isn't
                                          * back yet. */
     long long int next_reinstall;       /* Of the pipeline, while 'bereft'. */
@@ -55,11 +57,13 @@ void
 adp_bridge_pipeline_init(struct adp_bridge *b)
 {
     b->pipeline = xzalloc(sizeof *b->pipeline);
+    b->pipeline->fqdns = adp_fqdns_create(b);
 }
 
 void
 adp_bridge_pipeline_uninit(struct adp_bridge *b)
 {
+    adp_fqdns_destroy(b->pipeline->fqdns);
     adp_state_destroy(b->pipeline->state);
     free(b->pipeline->error);
     free(b->pipeline);
@@ -88,6 +92,12 @@ struct adp_state *
 adp_bridge_state(const struct adp_bridge *b)
 {
     return adp_bridge_pipeline(b) ? b->pipeline->state : NULL;
+}
+
+struct adp_fqdns *
+adp_bridge_fqdns(const struct adp_bridge *b)
+{
+    return b->pipeline->fqdns;
 }
 
 const char *
@@ -278,6 +288,7 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
         adp_state_run(bp->state);
         adp_turn_leave(outer);
     }
+    adp_fqdns_run(bp->fqdns, adp_bridge_state(b));
     bp->bereft = bp->bereft && lacks_pipeline(b);
     return !bp->bereft;
 }
@@ -293,11 +304,12 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
     if (b->pipeline->choice.pipeline) {
         adp_state_wait(b->pipeline->state);
     }
+    adp_fqdns_wait(b->pipeline->fqdns);
 }
 
 /* Changing. */
 
-/* Tells packet threads which packet-ins are theirs to answer. */
+/* Tells packet threads which packet-ins are theirs to take care of. */
 static void
 set_answers(struct adp_bridge *b, const struct choice *choice)
 {
@@ -312,6 +324,10 @@ set_answers(struct adp_bridge *b, const struct choice *choice)
         adp_answers_add(&answers, refusal->userdata, refusal->userdata_len,
                         refusal->unreachable ? ADP_ANSWER_UNREACHABLE
                         : ADP_ANSWER_PROHIBITED);
+    }
+    if (p && p->names.userdata_len) {
+        adp_answers_add(&answers, p->names.userdata, p->names.userdata_len,
+                        ADP_ANSWER_HOLD);
     }
     adp_journal_set_answers(b, &answers);
 }

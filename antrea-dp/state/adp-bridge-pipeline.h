@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct adp_bridge;
+struct adp_fqdns;               /* adp-fqdns.h. */
 struct adp_pipeline;
 struct adp_state;               /* adp-state.h. */
 struct smap;
@@ -21,6 +22,7 @@ uint64_t adp_bridge_pipeline_options(const struct adp_bridge *);
 const char *adp_bridge_pipeline_error(const struct adp_bridge *);
 /* NULL if pipeline is "none". */
 struct adp_state *adp_bridge_state(const struct adp_bridge *);
+struct adp_fqdns *adp_bridge_fqdns(const struct adp_bridge *);
 /* The pipeline's name for table 'id', or NULL. */
 const char *adp_bridge_pipeline_table_name(uint8_t id, void *bridge);
 

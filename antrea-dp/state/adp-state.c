@@ -56,6 +56,7 @@ struct next_state {
     /* NULL if no call asked for it but ports, round or pipeline. */
     struct adp_state_call *call;
     bool changes;               /* The generation. */
+    bool own;                   /* The records are the daemon's own. */
     bool clear, ignore_missing;
     struct json *apply, *delete; /* May be NULL. */
 };
@@ -265,6 +266,10 @@ change_model(struct adp_model *model, const struct next_state *next)
     struct adp_state_call *call = next->call;
     struct adp_error *error = NULL;
 
+    if (next->own) {
+        error = adp_model_delete_own(model, next->delete);
+        return error ? error : adp_model_apply_own(model, next->apply);
+    }
     if (next->clear) {
         adp_model_clear(model);
     }
@@ -756,6 +761,18 @@ adp_state_install(struct adp_state *state, bool replace)
 }
 
 void
+adp_state_get_fqdns(const struct adp_state *state, struct sset *names)
+{
+    adp_engine_get_fqdns(state->engine, names);
+}
+
+uint64_t
+adp_state_fqdns_seq(const struct adp_state *state)
+{
+    return adp_engine_fqdns_seq(state->engine);
+}
+
+void
 adp_state_forget_flows(struct adp_state *state)
 {
     adp_state_abort(state, "its pipeline was taken away");
@@ -801,6 +818,7 @@ transact(struct adp_state *state, const struct adp_state_change *change,
 
     call->n_refs++;
     next->call = call;
+    next->own = change->own;
     next->clear = change->clear;
     next->ignore_missing = change->ignore_missing;
     next->apply = json_nullable_clone(change->apply);

@@ -26,6 +26,7 @@
 struct adp_bridge;
 struct adp_index;
 struct adp_state;
+struct sset;
 
 struct adp_state *adp_state_create(struct adp_bridge *);
 void adp_state_destroy(struct adp_state *);
@@ -75,9 +76,19 @@ struct json *adp_state_l7_rules(const struct adp_state *);
  * destroyed before the state changes. */
 struct adp_metrics *adp_state_metrics(const struct adp_state *);
 
+/* The names that rules ask for, and a number that changes when these may have.
+ * The state must not be busy. */
+void adp_state_get_fqdns(const struct adp_state *, struct sset *names);
+uint64_t adp_state_fqdns_seq(const struct adp_state *);
+
 /* Each may be NULL.  'clear' starts from an empty state (replace).  'patch'
- * (model-patch.h) is about the records that were there before. */
+ * (model-patch.h) is about the records that were there before.
+ *
+ * With 'own' it is about records that are the daemon's own (adp_kind_is_own()),
+ * 'apply' and 'delete' are given, and nothing else.  It makes no new
+ * generation. */
 struct adp_state_change {
+    bool own;
     bool clear;
     const struct json *apply;
     const struct json *delete;

@@ -164,20 +164,24 @@ adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
     if (!answer) {
         return false;
     }
-    if (w->verdict->answer) {
+    if (answer == ADP_ANSWER_HOLD) {
+        w->verdict->held = true;
+    } else if (w->verdict->answer) {
         return true;            /* The sender has been told. */
-    }
-    w->verdict->answer = answer;
-    if (w->was_metered) {
-        struct adp_break *b = add_break(w, ADP_PUNT_METER, op->ofpact);
+    } else {
+        w->verdict->answer = answer;
+        if (w->was_metered) {
+            struct adp_break *b = add_break(w, ADP_PUNT_METER, op->ofpact);
 
-        if (b) {
-            b->answers = w->verdict->answers_late = true;
+            if (b) {
+                b->answers = w->verdict->answers_late = true;
+            }
         }
     }
     if (adp_decide_traces(w)) {
         adp_decide_trace(w, &(struct adp_trace_event) {
-            .type = ADP_TRACE_ANSWER,
+            .type = (answer == ADP_ANSWER_HOLD ? ADP_TRACE_HOLD
+                     : ADP_TRACE_ANSWER),
             .reply = adp_answer_text(answer, w->flow),
         });
     }

@@ -110,8 +110,9 @@ void adp_decide_end_clone(struct adp_decide_walk *, size_t offset);
  * NULL. */
 void adp_decide_controller(struct adp_decide_walk *, const struct adp_op *,
                            const struct ofpact_controller *userdata);
-/* If the packet-in that 'op' makes asks for a refusal that the program takes care
- * of, says so in the verdict and returns true.  One answer is enough. */
+/* If the packet-in that 'op' makes, or can't, asks for something that the program
+ * takes care of, says so in the verdict and returns true.  One answer is
+ * enough. */
 bool adp_decide_answer(struct adp_decide_walk *, const struct adp_op *);
 /* Before another pass begins, for the packet itself or for a 'fork' of it: if
  * a meter may have dropped the packet, has execution find out.  Returns false

@@ -43,6 +43,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_idle_passes = 0;
     v->answer = ADP_ANSWER_NONE;
     v->answers_late = false;
+    v->held = false;
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
@@ -847,7 +848,10 @@ walk_op(struct adp_decide_walk *w, const struct adp_op *op, bool last)
         w->stop = true;
         break;
     case ADP_OP_PUNT:
-        adp_decide_punt(w, op->punt, op->ofpact);
+        if (op->ofpact->type != OFPACT_CONTROLLER
+            || !adp_decide_answer(w, op)) {
+            adp_decide_punt(w, op->punt, op->ofpact);
+        }
         break;
     case ADP_OP_CT:
     default:

@@ -192,6 +192,7 @@ struct adp_verdict {
 
     enum adp_answer answer;     /* Tell the sender that it is refused, */
     bool answers_late;          /* at the break for that, behind a meter. */
+    bool held;                  /* The packet waits until it was read. */
 
     struct adp_hit *hits;
     size_t n_hits, allocated_hits;

@@ -266,6 +266,9 @@ format_text(const struct adp_trace_event *event,
     case ADP_TRACE_ANSWER:
         ds_put_format(s, "answered with %s", event->reply);
         break;
+    case ADP_TRACE_HOLD:
+        ds_put_cstr(s, event->reply);
+        break;
     case ADP_TRACE_DROP:
         ds_put_cstr(s, "Dropped: no output.");
         break;
@@ -300,6 +303,7 @@ indentation(enum adp_trace_type type)
     case ADP_TRACE_LEARN:
     case ADP_TRACE_OUTPUT:
     case ADP_TRACE_ANSWER:
+    case ADP_TRACE_HOLD:
     default:
         return 5;
     }

@@ -42,6 +42,7 @@ enum adp_trace_type {
     ADP_TRACE_LEARN,            /* A new flow is asked for. */
     ADP_TRACE_OUTPUT,           /* Output to a port, or not. */
     ADP_TRACE_ANSWER,           /* The packet's sender gets an answer. */
+    ADP_TRACE_HOLD,             /* The packet waits until it was read. */
     ADP_TRACE_DROP,             /* The walk ended without output. */
     ADP_TRACE_PUNT,             /* The walk ended in a punt. */
 };

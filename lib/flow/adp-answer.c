@@ -28,10 +28,11 @@ adp_answers_find(const struct adp_answers *answers, const struct ofpact *a)
     }
 
     const struct ofpact_controller *controller = ofpact_get_CONTROLLER(a);
-    for (size_t i = 0; i < answers->n && !controller->pause; i++) {
+    for (size_t i = 0; i < answers->n; i++) {
         size_t len = answers->list[i].userdata_len;
+        bool hold = answers->list[i].answer == ADP_ANSWER_HOLD;
 
-        if (controller->userdata_len == len
+        if (controller->pause == hold && controller->userdata_len == len
             && !memcmp(controller->userdata, answers->list[i].userdata, len)) {
             return answers->list[i].answer;
         }
@@ -61,7 +62,9 @@ adp_answer_text(enum adp_answer answer, const struct flow *flow)
 {
     bool ipv6 = flow->dl_type == htons(ETH_TYPE_IPV6);
 
-    if (flow->nw_proto == IPPROTO_TCP) {
+    if (answer == ADP_ANSWER_HOLD) {
+        return "waits until the addresses that it tells are in force";
+    } else if (flow->nw_proto == IPPROTO_TCP) {
         return "a TCP reset";
     } else if (answer == ADP_ANSWER_UNREACHABLE) {
         return (ipv6 ? "ICMPv6 \"port unreachable\""

@@ -3,12 +3,15 @@
 #ifndef ADP_ANSWER_H
 #define ADP_ANSWER_H 1
 
-/* Packets that are refused, and told so: which packet-ins mean that.
+/* Packet-ins that the datapath takes care of: packets that are refused, and told
+ * so, and packets that are held until somebody has read them.
  *
  * Antrea's agent answers for the datapath: flows send it the packet, userdata
  * says what to do with it, and it makes a TCP reset or an ICMP error, which it
- * injects.  Where nobody but us makes the flows we answer ourselves.  The flows
- * stay what they are: a program says of which userdata it takes care.
+ * injects.  Packets with DNS answers are paused for it until the addresses that
+ * they tell are in force.  Where nobody but us makes the flows we do both
+ * ourselves.  The flows stay what they are: a program says of which userdata it
+ * takes care.
  *
  * Thread-safety: values.
  */
@@ -32,6 +35,7 @@ enum adp_answer {
 #define X(SYMBOL, TYPE4, CODE4, TYPE6, CODE6) ADP_ANSWER_##SYMBOL,
     ADP_ANSWERS
 #undef X
+    ADP_ANSWER_HOLD,            /* None, but the packet waits, as if paused. */
 };
 
 #define ADP_ANSWERS_MAX 4
@@ -59,7 +63,8 @@ enum adp_answer adp_answers_find(const struct adp_answers *,
 void adp_answer_icmp(enum adp_answer, bool ipv6, uint8_t *type, uint8_t *code);
 
 /* What a packet like 'flow' is answered with, for people: "a TCP reset".  Whether
- * it may be answered at all, the packet tells. */
+ * it may be answered at all, the packet tells.  Of a packet that is held, why it
+ * waits. */
 const char *adp_answer_text(enum adp_answer, const struct flow *);
 
 #endif /* adp-answer.h */

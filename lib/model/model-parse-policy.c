@@ -85,6 +85,41 @@ parse_to_services(struct adp_object *o, enum adp_policy_type type,
     adp_object_names(o, "toServices", ADP_OPTIONAL, &peer->to_services);
 }
 
+/* What Antrea allows in a name. */
+#define FQDN_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-.*"
+#define FQDN_MAX_LEN 253
+
+/* A clause of addresses says no name, and Antrea learns addresses for its own
+ * policies only. */
+static void
+parse_fqdns(struct adp_object *o, enum adp_policy_type type, bool ingress,
+            struct adp_peer *peer)
+{
+    static const char *const members[] = { "fqdns", NULL };
+    struct adp_reader *r = o->reader;
+
+    if (ingress) {
+        refuse_members(o, members, "doesn't go with the rule's direction");
+    } else if (type != ADP_POLICY_ACNP && type != ADP_POLICY_ANP) {
+        refuse_members(o, members, "is for Antrea's policies only");
+    }
+    adp_object_names(o, "fqdns", ADP_OPTIONAL, &peer->fqdns);
+
+    size_t outer = adp_reader_enter(r, "fqdns");
+    for (size_t i = 0; i < peer->fqdns.n && !r->error; i++) {
+        const char *name = peer->fqdns.names[i];
+        size_t mark = adp_reader_enter_index(r, i);
+
+        if (name[strspn(name, FQDN_CHARACTERS)]
+            || strlen(name) > FQDN_MAX_LEN) {
+            adp_reader_error(r, "\"%s\" is not a domain name in lower case, "
+                             "with or without \"*\"", name);
+        }
+        adp_reader_leave(r, mark);
+    }
+    adp_reader_leave(r, outer);
+}
+
 static void
 parse_peer(struct adp_object *parent, const char *name, bool allowed,
            enum adp_policy_type type, bool ingress, struct adp_peer *peer)
@@ -107,6 +142,7 @@ parse_peer(struct adp_object *parent, const char *name, bool allowed,
     adp_object_names(&o, "addressGroups", ADP_OPTIONAL, &peer->address_groups);
     parse_ip_blocks(&o, peer);
     parse_to_services(&o, type, ingress, peer);
+    parse_fqdns(&o, type, ingress, peer);
     adp_object_close(&o);
     adp_reader_leave(r, mark);
 }
@@ -301,6 +337,7 @@ adp_free_network_policy(struct adp_record *record)
         adp_names_uninit(&rule->applied_to);
         adp_names_uninit(&rule->peer.address_groups);
         adp_names_uninit(&rule->peer.to_services);
+        adp_names_uninit(&rule->peer.fqdns);
         for (size_t j = 0; j < rule->peer.n_ip_blocks; j++) {
             free(rule->peer.ip_blocks[j].excepts);
         }

@@ -483,6 +483,20 @@ adp_free_address_group(struct adp_record *record)
     free(ag);
 }
 
+/* FQDN. */
+
+struct adp_record *
+adp_parse_fqdn(struct adp_object *o)
+{
+    return adp_parse_address_group(o);
+}
+
+void
+adp_free_fqdn(struct adp_record *record)
+{
+    adp_free_address_group(record);
+}
+
 /* AppliedToGroup. */
 
 struct adp_record *

@@ -58,6 +58,12 @@ adp_policy_type_to_string(enum adp_policy_type type)
 }
 
 bool
+adp_kind_is_own(enum adp_kind kind)
+{
+    return kind == ADP_KIND_FQDN;
+}
+
+bool
 adp_kind_from_string(const char *s, enum adp_kind *kind)
 {
     for (enum adp_kind i = 0; i < ADP_N_KINDS; i++) {

@@ -26,6 +26,7 @@
     KIND(ADDRESS_GROUP, "AddressGroup", address_group)              \
     KIND(APPLIED_TO_GROUP, "AppliedToGroup", applied_to_group)      \
     KIND(EGRESS, "Egress", egress)                                  \
+    KIND(FQDN, "FQDN", fqdn)                                        \
     KIND(MANIFEST, "Manifest", manifest)                            \
     KIND(NETWORK_POLICY, "NetworkPolicy", network_policy)           \
     KIND(NODE_CONFIG, "NodeConfig", node_config)                    \
@@ -43,6 +44,9 @@ enum adp_kind {
 
 const char *adp_kind_to_string(enum adp_kind);
 bool adp_kind_from_string(const char *, enum adp_kind *);
+/* Records of the kind are made by the daemon, which is what adp_model_*_own()
+ * are for: nobody else changes them or lists them with all others. */
+bool adp_kind_is_own(enum adp_kind);
 
 /* The name of a protocol that a port of a Service may have. */
 const char *adp_protocol_to_string(uint8_t protocol);
@@ -176,6 +180,8 @@ struct adp_peer {
     size_t n_ip_blocks;
     struct adp_names to_services; /* Egress: Services, as long as they are
                                    * there. */
+    struct adp_names fqdns;     /* Egress: names in lower case, perhaps with
+                                 * "*"s: what FQDN records know of them. */
 };
 
 struct adp_network_policy_service {
@@ -211,6 +217,8 @@ struct adp_network_policy {
     size_t n_rules;
 };
 
+/* Or an FQDN: its name is one that rules give, perhaps with "*"s, its addresses
+ * are those that such names have, as far as DNS answers told. */
 struct adp_address_group {
     struct adp_record up;
     struct adp_cidr *addresses;

@@ -323,6 +323,9 @@ adp_model_clear(struct adp_model *model)
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         struct shash_node *node, *next;
 
+        if (adp_kind_is_own(kind)) {
+            continue;
+        }
         SHASH_FOR_EACH_SAFE (node, next, &model->records[kind]) {
             char *name = xstrdup(node->name);
 
@@ -379,9 +382,21 @@ model_put(struct adp_model *model, struct adp_record *record,
     return NULL;
 }
 
-struct adp_error *
-adp_model_apply(struct adp_model *model, const struct json *records,
-                size_t *n)
+/* Complains of a record that isn't for whom 'own' says. */
+static struct adp_error *
+check_owner(enum adp_kind kind, const char *name, bool own)
+{
+    return (adp_kind_is_own(kind) == own ? NULL
+            : adp_error_create("invalid",
+                               xasprintf("%s %s", adp_kind_to_string(kind),
+                                         name),
+                               xstrdup("kind"),
+                               "records of this kind are the datapath's own"));
+}
+
+static struct adp_error *
+model_apply(struct adp_model *model, const struct json *records, bool own,
+            size_t *n)
 {
     struct sset seen = SSET_INITIALIZER(&seen);
     struct adp_error *error = check_is_array(records);
@@ -392,7 +407,12 @@ adp_model_apply(struct adp_model *model, const struct json *records,
 
         error = adp_record_parse(records->array.elems[i], i, &record);
         if (!error) {
-            error = model_put(model, record, &seen);
+            error = check_owner(record->kind, record->name, own);
+            if (error) {
+                adp_record_unref(record);
+            } else {
+                error = model_put(model, record, &seen);
+            }
         }
         adp_pause();
     }
@@ -401,6 +421,19 @@ adp_model_apply(struct adp_model *model, const struct json *records,
         *n = error ? 0 : n_records;
     }
     return error;
+}
+
+struct adp_error *
+adp_model_apply(struct adp_model *model, const struct json *records,
+                size_t *n)
+{
+    return model_apply(model, records, false, n);
+}
+
+struct adp_error *
+adp_model_apply_own(struct adp_model *model, const struct json *records)
+{
+    return model_apply(model, records, true, NULL);
 }
 
 struct json *
@@ -417,7 +450,7 @@ adp_model_compact(const struct json *records)
 /* Deletes what the 'idx'th key says. */
 static struct adp_error *
 model_delete_one(struct adp_model *model, const struct json *key, size_t idx,
-                 bool ignore_missing, struct sset *seen, size_t *n)
+                 bool own, bool ignore_missing, struct sset *seen, size_t *n)
 {
     struct adp_reader r;
     struct adp_object o;
@@ -434,6 +467,9 @@ model_delete_one(struct adp_model *model, const struct json *key, size_t idx,
     adp_object_close(&o);
 
     struct adp_error *error = adp_reader_uninit(&r);
+    if (!error) {
+        error = check_owner(kind, name, own);
+    }
     if (error) {
         return error;
     }
@@ -453,9 +489,9 @@ model_delete_one(struct adp_model *model, const struct json *key, size_t idx,
     return NULL;
 }
 
-struct adp_error *
-adp_model_delete(struct adp_model *model, const struct json *keys,
-                 bool ignore_missing, size_t *np)
+static struct adp_error *
+model_delete(struct adp_model *model, const struct json *keys, bool own,
+             bool ignore_missing, size_t *np)
 {
     struct sset seen = SSET_INITIALIZER(&seen);
     struct adp_error *error = check_is_array(keys);
@@ -463,7 +499,7 @@ adp_model_delete(struct adp_model *model, const struct json *keys,
     size_t n = 0;
 
     for (size_t i = 0; i < n_keys && !error; i++) {
-        error = model_delete_one(model, keys->array.elems[i], i,
+        error = model_delete_one(model, keys->array.elems[i], i, own,
                                  ignore_missing, &seen, &n);
         adp_pause();
     }
@@ -472,6 +508,19 @@ adp_model_delete(struct adp_model *model, const struct json *keys,
         *np = n;
     }
     return error;
+}
+
+struct adp_error *
+adp_model_delete(struct adp_model *model, const struct json *keys,
+                 bool ignore_missing, size_t *n)
+{
+    return model_delete(model, keys, false, ignore_missing, n);
+}
+
+struct adp_error *
+adp_model_delete_own(struct adp_model *model, const struct json *keys)
+{
+    return model_delete(model, keys, true, true, NULL);
 }
 
 /* Queries. */
@@ -532,7 +581,8 @@ adp_model_get(const struct adp_model *model, const char *kind_name,
     struct json *json = json_array_create_empty();
 
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
-        if (kind_name && strcmp(kind_name, adp_kind_to_string(kind))) {
+        if (kind_name ? strcmp(kind_name, adp_kind_to_string(kind)) != 0
+            : adp_kind_is_own(kind)) {
             continue;
         }
         if (name) {

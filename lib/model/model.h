@@ -84,6 +84,13 @@ struct adp_error *adp_model_apply(struct adp_model *,
 struct adp_error *adp_model_delete(struct adp_model *,
                                    const struct json *keys,
                                    bool ignore_missing, size_t *n);
+/* The same for records that are the daemon's own (adp_kind_is_own()), which the
+ * two above refuse, and which needn't be there to be deleted. */
+struct adp_error *adp_model_apply_own(struct adp_model *,
+                                      const struct json *records);
+struct adp_error *adp_model_delete_own(struct adp_model *,
+                                       const struct json *keys);
+/* Deletes all but the daemon's own. */
 void adp_model_clear(struct adp_model *);
 
 /* Checks what the transaction under way has changed.  The records were checked
@@ -101,8 +108,9 @@ struct adp_error *adp_model_check(const struct adp_model *,
  * as text.  Records that can't be read are left as they are. */
 struct json *adp_model_compact(const struct json *records);
 
-/* A JSON array of the records of 'kind' and 'name' (each may be NULL: all), in
- * the form they were given, ordered by kind and name. */
+/* A JSON array of the records of 'kind' and 'name' (each may be NULL: all, 'kind'
+ * all but the daemon's own), in the form they were given, ordered by kind and
+ * name. */
 struct json *adp_model_get(const struct adp_model *, const char *kind,
                            const char *name);
 size_t adp_model_count(const struct adp_model *, const char *kind);

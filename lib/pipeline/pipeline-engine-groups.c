@@ -109,7 +109,8 @@ check_pod(struct adp_engine *e, struct engine_pod *pod)
 /* What of a Pod changes for the rules that apply to it. */
 struct target_change {
     bool presence;              /* Is it there? */
-    bool targets[2];            /* Its port (ingress), its IPs (egress). */
+    bool targets[2];            /* Its port (ingress), its IPs (egress); and its
+                                 * port, if it has answers read. */
 };
 
 static const struct target_change whole_target = {
@@ -212,17 +213,21 @@ same_ips(const struct adp_ips *a, const struct adp_ips *b)
 
 /* The difference between 'node' and what it is to be. */
 static struct target_change
-compare_target(const struct engine_pod *node, const struct adp_pod *pod,
-               bool has_port, ofp_port_t port)
+compare_target(const struct adp_engine *e, const struct engine_pod *node,
+               const struct adp_pod *pod, bool has_port, ofp_port_t port)
 {
     if (!node->pod || !pod) {
         return whole_target;
     }
+
+    bool port_differs = (node->has_port != has_port
+                         || (has_port && node->port != port));
     return (struct target_change) {
         .targets = {
-            [false] = !same_ips(&node->pod->ips, &pod->ips),
-            [true] = (node->has_port != has_port
-                      || (has_port && node->port != port)),
+            [false] = (!same_ips(&node->pod->ips, &pod->ips)
+                       || (port_differs
+                           && !shash_is_empty(&e->groups[ADP_KIND_FQDN]))),
+            [true] = port_differs,
         },
     };
 }
@@ -240,7 +245,8 @@ adp_engine_set_pod(struct adp_engine *e, const char *name,
         return;
     }
 
-    struct target_change what = compare_target(pod, new, has_port, port);
+    struct target_change what = compare_target(e, pod, new, has_port,
+                                                 port);
     const struct adp_pod *old = pod->pod;
     change_targets(e, pod, &what, false);
     pod->pod = new;
@@ -413,7 +419,7 @@ adp_engine_set_group(struct adp_engine *e, enum adp_kind kind,
 
     const struct adp_record *old = group->record;
     group->record = new ? adp_record_ref(new) : NULL;
-    if (kind == ADP_KIND_ADDRESS_GROUP) {
+    if (kind != ADP_KIND_APPLIED_TO_GROUP) {
         change_addresses(
             e, group,
             old ? CONTAINER_OF(old, struct adp_address_group, up) : NULL,
@@ -425,6 +431,28 @@ adp_engine_set_group(struct adp_engine *e, enum adp_kind kind,
     }
     adp_record_unref(CONST_CAST(struct adp_record *, old));
     adp_engine_check_group(e, group);
+}
+
+/* FQDNs. */
+
+void
+adp_engine_get_fqdns(const struct adp_engine *e, struct sset *names)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &e->groups[ADP_KIND_FQDN]) {
+        const struct engine_group *group = node->data;
+
+        if (!adp_engine_set_is_empty(&group->users[false])) {
+            sset_add(names, group->name);
+        }
+    }
+}
+
+uint64_t
+adp_engine_fqdns_seq(const struct adp_engine *e)
+{
+    return e->fqdns_seq;
 }
 
 /* Isolation. */

@@ -79,7 +79,7 @@ struct engine_applied {
 };
 
 struct engine_group {
-    enum adp_kind kind;         /* AddressGroup or AppliedToGroup. */
+    enum adp_kind kind;         /* AddressGroup, AppliedToGroup or FQDN. */
     char *name;
     const struct adp_record *record; /* With a reference, or NULL. */
     struct engine_set users[2]; /* "struct engine_rule"s, by direction: [1]
@@ -109,7 +109,8 @@ struct engine_rule {
     size_t n_applied_to;
     struct engine_group **peers;
     size_t n_peers;
-    struct engine_service **to_services; /* As many as the record has. */
+    struct engine_group **fqdns; /* As many as the record has, */
+    struct engine_service **to_services; /* the same. */
     struct engine_mark dirty;
 
     /* In force: it applies to a Pod that is there. */
@@ -172,6 +173,7 @@ struct adp_engine {
     struct shash pods;          /* Contains "struct engine_pod"s. */
     struct shash records[ADP_N_KINDS]; /* "struct engine_record"s. */
     struct shash groups[ADP_N_KINDS]; /* "struct engine_group"s. */
+    uint64_t fqdns_seq;         /* Users of FQDNs among these came or went. */
     struct shash policies;      /* Contains "struct engine_policy"s. */
     struct shash services;      /* "struct engine_service"s in use. */
     struct shash applied[ADP_N_KINDS]; /* "struct engine_applied"s. */

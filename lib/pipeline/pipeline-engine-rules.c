@@ -25,12 +25,25 @@
 /* Clauses. */
 
 static void
+change_clause_of(struct adp_engine *e, struct engine_rule *rule,
+                 const struct adp_flow_key *key, uint32_t conj_id,
+                 unsigned int number, unsigned int n, bool add)
+{
+    struct adp_contributor *c = &rule->source.contributor;
+
+    if (add) {
+        adp_desired_add_clause(e->desired, c, key, conj_id, number, n);
+    } else {
+        ovs_assert(adp_desired_drop_clause(e->desired, c, key, conj_id,
+                                           number, n));
+    }
+}
+
+static void
 change_clause(struct adp_engine *e, struct engine_rule *rule,
               const struct match *match, unsigned int number, bool add)
 {
     const struct adp_policy_rule *r = &rule->up;
-    struct adp_contributor *c = &rule->source.contributor;
-    unsigned int n = adp_policy_rule_n_clauses(r);
     const struct adp_flow_key key = {
         .table_id = e->pipeline->tables[r->table].id,
         .priority = r->priority,
@@ -38,12 +51,27 @@ change_clause(struct adp_engine *e, struct engine_rule *rule,
         .match = match,
     };
 
-    if (add) {
-        adp_desired_add_clause(e->desired, c, &key, r->conj_id, number, n);
-    } else {
-        ovs_assert(adp_desired_drop_clause(e->desired, c, &key, r->conj_id,
-                                           number, n));
-    }
+    change_clause_of(e, rule, &key, r->conj_id, number,
+                     adp_policy_rule_n_clauses(r), add);
+}
+
+/* DNS answers to a target of the rule are read, or no longer for its sake. */
+static void
+change_names_clause(struct adp_engine *e, struct engine_rule *rule,
+                    ofp_port_t port, bool add)
+{
+    const struct adp_policy_style *style = e->parts->style;
+    struct match match;
+    const struct adp_flow_key key = {
+        .table_id = e->pipeline->tables[style->names_table].id,
+        .priority = style->names_priority,
+        .cookie = adp_gen_cookie(&e->g, style->clause_cookie, 0),
+        .match = &match,
+    };
+
+    adp_rule_match_port(style, port, &match);
+    change_clause_of(e, rule, &key, ADP_NAMES_CONJ_ID, ADP_NAMES_PODS_CLAUSE,
+                     ADP_NAMES_N_CLAUSES, add);
 }
 
 /* Clauses are numbered in the order From, To, Service. */
@@ -75,6 +103,9 @@ adp_engine_rule_change_target(struct adp_engine *e, struct engine_rule *rule,
                 adp_rule_match_source(&host, &match);
                 change_clause(e, rule, &match, number, add);
             }
+        }
+        if (rule->up.rule->peer.fqdns.n && pod->has_port) {
+            change_names_clause(e, rule, pod->port, add);
         }
     } else if (pod->has_port) {
         adp_rule_match_port(e->parts->style, pod->port, &match);
@@ -140,6 +171,22 @@ contribute_to_service(const struct contributing *c, const char *name)
 }
 
 static void
+contribute_groups(struct contributing *c, struct engine_group *const groups[],
+                  size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (groups[i]->record) {
+            const struct adp_address_group *group = CONTAINER_OF(
+                groups[i]->record, struct adp_address_group, up);
+
+            for (size_t j = 0; j < group->n_addresses; j++) {
+                contribute_cidr(&group->addresses[j], c);
+            }
+        }
+    }
+}
+
+static void
 contribute_peers(struct contributing *c)
 {
     const struct adp_peer *peer = &c->rule->up.rule->peer;
@@ -154,18 +201,8 @@ contribute_peers(struct contributing *c)
         }
         return;
     }
-    for (size_t i = 0; i < c->rule->n_peers; i++) {
-        const struct adp_record *record = c->rule->peers[i]->record;
-
-        if (record) {
-            const struct adp_address_group *group
-                = CONTAINER_OF(record, struct adp_address_group, up);
-
-            for (size_t j = 0; j < group->n_addresses; j++) {
-                contribute_cidr(&group->addresses[j], c);
-            }
-        }
-    }
+    contribute_groups(c, c->rule->peers, peer->address_groups.n);
+    contribute_groups(c, c->rule->fqdns, peer->fqdns.n);
     for (size_t i = 0; i < peer->n_ip_blocks; i++) {
         adp_ip_block_to_cidrs(&peer->ip_blocks[i], contribute_cidr, c);
     }
@@ -431,6 +468,7 @@ use_groups(struct adp_engine *e, enum adp_kind kind,
     for (size_t i = 0; i < names->n; i++) {
         groups[i] = adp_engine_use_group(e, kind, names->names[i]);
         adp_engine_set_add(users_of(groups[i], rule), rule);
+        e->fqdns_seq += kind == ADP_KIND_FQDN;
     }
     return groups;
 }
@@ -440,6 +478,7 @@ drop_groups(struct adp_engine *e, struct engine_group **groups, size_t n,
             struct engine_rule *rule)
 {
     for (size_t i = 0; i < n; i++) {
+        e->fqdns_seq += groups[i]->kind == ADP_KIND_FQDN;
         adp_engine_set_remove(users_of(groups[i], rule), rule);
         adp_engine_check_group(e, groups[i]);
     }
@@ -518,6 +557,7 @@ add_rule(struct adp_engine *e, const struct adp_policy_rule *up,
     rule->n_applied_to = applied_to->n;
     rule->peers = use_groups(e, ADP_KIND_ADDRESS_GROUP, peers, rule);
     rule->n_peers = peers->n;
+    rule->fqdns = use_groups(e, ADP_KIND_FQDN, &up->rule->peer.fqdns, rule);
     rule->to_services = use_services(e, &up->rule->peer.to_services, rule);
     e->parts->rank(&rule->up, &rule->rank);
     adp_engine_mark(&e->dirty_rules, &rule->dirty);
@@ -543,6 +583,7 @@ remove_rule(struct adp_engine *e, struct engine_rule *rule)
     adp_engine_unmark(&e->dirty_rules, &rule->dirty);
     drop_groups(e, rule->applied_to, rule->n_applied_to, rule);
     drop_groups(e, rule->peers, rule->n_peers, rule);
+    drop_groups(e, rule->fqdns, rule->up.rule->peer.fqdns.n, rule);
     drop_services(e, rule->to_services, rule->up.rule->peer.to_services.n,
                   rule);
     adp_engine_source_kill(e, &rule->source);

@@ -363,6 +363,7 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         break;
     case ADP_KIND_ADDRESS_GROUP:
     case ADP_KIND_APPLIED_TO_GROUP:
+    case ADP_KIND_FQDN:
         adp_engine_set_group(e, kind, name, new);
         break;
     case ADP_KIND_NETWORK_POLICY:

@@ -34,6 +34,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "openvswitch/compiler.h"
 
 struct adp_desired;
@@ -44,6 +45,7 @@ struct adp_model;
 struct adp_model_env;
 struct adp_pipeline;
 struct adp_pipeline_state;
+struct sset;
 
 struct adp_engine *adp_engine_create(void);
 void adp_engine_destroy(struct adp_engine *);
@@ -65,6 +67,11 @@ void adp_engine_accept(struct adp_engine *);
 void adp_engine_revert(struct adp_engine *);
 /* The next run makes everything anew.  (The daemon's engines see all.) */
 void adp_engine_invalidate(struct adp_engine *);
+
+/* The names, perhaps with "*"s, that rules of the last run ask for; 'names' must be
+ * empty.  And a number that changes when they may have. */
+void adp_engine_get_fqdns(const struct adp_engine *, struct sset *names);
+uint64_t adp_engine_fqdns_seq(const struct adp_engine *);
 
 struct adp_desired *adp_engine_desired(struct adp_engine *);
 /* Which meters the flows need. */

@@ -220,14 +220,14 @@ struct clause {
     unsigned int n;             /* of so many. */
 };
 
-static void OVS_PRINTF_FORMAT(2, 3)
-add_clause(const struct clause *clause, const char *format, ...)
+static void OVS_PRINTF_FORMAT(7, 8)
+add_clause_of(struct adp_policies *ps, size_t table, int priority,
+              uint32_t conj_id, unsigned int number, unsigned int n,
+              const char *format, ...)
 {
-    const struct adp_policy_rule *r = clause->r;
     char key[256];
     int len = snprintf(key, sizeof key, "table=%s, priority=%d,",
-                       adp_gen_table(clause->ps->g, r->table),
-                       r->priority);
+                       adp_gen_table(ps->g, table), priority);
     va_list args;
 
     va_start(args, format);
@@ -235,20 +235,25 @@ add_clause(const struct clause *clause, const char *format, ...)
     va_end(args);
     ovs_assert(len < sizeof key);
 
-    struct clause_flow *flow = shash_find_data(&clause->ps->clauses, key);
+    struct clause_flow *flow = shash_find_data(&ps->clauses, key);
     if (!flow) {
         flow = xzalloc(sizeof *flow);
         ds_init(&flow->actions);
-        shash_add(&clause->ps->clauses, key, flow);
-    } else if (flow->last_conj_id == r->conj_id) {
+        shash_add(&ps->clauses, key, flow);
+    } else if (flow->last_conj_id == conj_id) {
         return;                 /* Listed twice, in two groups. */
     } else {
         ds_put_char(&flow->actions, ',');
     }
-    flow->last_conj_id = r->conj_id;
+    flow->last_conj_id = conj_id;
     ds_put_format(&flow->actions, "conjunction(%"PRIu32",%u/%u)",
-                  r->conj_id, clause->number, clause->n);
+                  conj_id, number, n);
 }
+
+#define add_clause(CLAUSE, ...)                                         \
+    add_clause_of((CLAUSE)->ps, (CLAUSE)->r->table,                     \
+                  (CLAUSE)->r->priority, (CLAUSE)->r->conj_id,          \
+                  (CLAUSE)->number, (CLAUSE)->n, __VA_ARGS__)
 
 static const char *
 ip_match(enum adp_family family)
@@ -287,6 +292,21 @@ add_target_clause(const struct adp_pod *pod, void *clause_)
                            adp_ip_text(ip).s);
             }
         }
+    }
+}
+
+/* DNS answers to the Pod are read. */
+static void
+add_names_clause(const struct adp_pod *pod, void *ps_)
+{
+    struct adp_policies *ps = ps_;
+    ofp_port_t port;
+
+    if (adp_gen_port(ps->g, pod->port, &port)) {
+        add_clause_of(ps, ps->style->names_table, ps->style->names_priority,
+                      ADP_NAMES_CONJ_ID, ADP_NAMES_PODS_CLAUSE,
+                      ADP_NAMES_N_CLAUSES, "reg%u=0x%"PRIx32,
+                      ps->style->port_reg, port);
     }
 }
 
@@ -334,6 +354,26 @@ add_to_service_clauses(struct clause *clause, const char *service)
     }
 }
 
+/* The addresses of groups of 'kind'. */
+static void
+add_group_clauses(struct clause *clause, enum adp_kind kind,
+                  const struct adp_names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        const struct adp_record *record = adp_model_find(
+            clause->ps->g->model, kind, names->names[i]);
+        if (!record) {
+            continue;
+        }
+
+        const struct adp_address_group *group
+            = CONTAINER_OF(record, struct adp_address_group, up);
+        for (size_t j = 0; j < group->n_addresses; j++) {
+            add_peer_clause(&group->addresses[j], clause);
+        }
+    }
+}
+
 static void
 add_peer_clauses(struct clause *clause)
 {
@@ -349,20 +389,8 @@ add_peer_clauses(struct clause *clause)
         }
         return;
     }
-    for (size_t i = 0; i < peer->address_groups.n; i++) {
-        const struct adp_record *record = adp_model_find(
-            clause->ps->g->model, ADP_KIND_ADDRESS_GROUP,
-            peer->address_groups.names[i]);
-        if (!record) {
-            continue;
-        }
-
-        const struct adp_address_group *group
-            = CONTAINER_OF(record, struct adp_address_group, up);
-        for (size_t j = 0; j < group->n_addresses; j++) {
-            add_peer_clause(&group->addresses[j], clause);
-        }
-    }
+    add_group_clauses(clause, ADP_KIND_ADDRESS_GROUP, &peer->address_groups);
+    add_group_clauses(clause, ADP_KIND_FQDN, &peer->fqdns);
     for (size_t i = 0; i < peer->n_ip_blocks; i++) {
         adp_ip_block_to_cidrs(&peer->ip_blocks[i], add_peer_clause, clause);
     }
@@ -465,6 +493,10 @@ adp_policies_add_clauses(struct adp_policies *ps,
         clause.number++;
     }
     add_target_clauses(&clause);
+    if (r->rule->peer.fqdns.n) {
+        for_each_pod(ps->g, adp_network_policy_applied_to(r->policy, r->rule),
+                     add_names_clause, ps);
+    }
     clause.number++;
     if (!r->rule->ingress && r->has_peer) {
         add_peer_clauses(&clause);

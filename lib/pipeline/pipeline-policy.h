@@ -36,7 +36,14 @@ struct adp_policy_style {
     uint8_t isolation_cookie;
     size_t isolation_tables[2]; /* Indexed by 'ingress' of a rule. */
     int isolation_priority;
+    size_t names_table;         /* Where DNS answers to Pods whose rules have */
+    int names_priority;         /* names are met; 0: nowhere. */
 };
+
+/* The conjunction ADP_NAMES_CONJ_ID of these answers. */
+#define ADP_NAMES_SERVICE_CLAUSE 1
+#define ADP_NAMES_PODS_CLAUSE 2
+#define ADP_NAMES_N_CLAUSES 2
 
 /* A rule that is in force on this Node. */
 struct adp_policy_rule {

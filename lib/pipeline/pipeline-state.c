@@ -403,7 +403,7 @@ adp_pipeline_state_create(void)
 {
     struct adp_pipeline_state *state = xzalloc(sizeof *state);
 
-    ids_init(&state->conjs, UINT32_MAX);
+    ids_init(&state->conjs, ADP_NAMES_CONJ_ID - 1);
     ids_init(&state->groups, OFPG_MAX);
     ids_init(&state->applied, UINT32_MAX);
     ids_init(&state->marks, ADP_MAX_EGRESS_MARKS);
@@ -462,6 +462,9 @@ char *
 adp_pipeline_describe_conj(const struct adp_pipeline_state *state,
                            uint32_t conj_id)
 {
+    if (conj_id == ADP_NAMES_CONJ_ID) {
+        return xstrdup("DNS answers to Pods whose rules have names");
+    }
     return describe(&state->conjs, conj_id);
 }
 

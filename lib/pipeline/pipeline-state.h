@@ -58,6 +58,10 @@ struct adp_ids {
 /* L7 rules in force on a Node: the VLANs that there are. */
 #define ADP_MAX_L7_VLANS 4094
 
+/* The conjunction of DNS answers that are read for the names of rules: no rule
+ * gets this ID. */
+#define ADP_NAMES_CONJ_ID UINT32_MAX
+
 /* As many tables of a pipeline may have rules with priorities of their own. */
 #define ADP_MAX_RANKED_TABLES 8
 

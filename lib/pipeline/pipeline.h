@@ -106,6 +106,13 @@ struct adp_pipeline_refusal {
     bool unreachable;
 };
 
+/* Packet-ins by which packets with DNS answers wait for an agent.  The datapath
+ * reads them itself, always: FQDN records are its own. */
+struct adp_pipeline_names {
+    uint8_t userdata[2];
+    uint8_t userdata_len;       /* 0: there are none. */
+};
+
 /* What a flow's counters are about. */
 enum adp_flow_metric {
     ADP_METRIC_NONE,
@@ -152,6 +159,7 @@ struct adp_pipeline {
     const struct adp_pipeline_refusal *refusals;
     size_t n_refusals;
     uint64_t options_against_refusals;  /* With one of these it doesn't. */
+    struct adp_pipeline_names names;
 
     /* At most 64: the option at index I is bit I of a set of options. */
     const struct adp_pipeline_option *options;

@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
+	tests/unit/test-dns \
 	tests/unit/test-dpctl-delta \
 	tests/unit/test-dpctl-explain \
 	tests/unit/test-dpctl-html \
@@ -51,9 +52,11 @@ UNIT_TESTS = \
 	tests/unit/test-model-changes \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model \
+	tests/unit/test-names \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-egress \
 	tests/unit/test-pipeline-example \
+	tests/unit/test-pipeline-names \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
 	tests/unit/test-priority \
@@ -347,6 +350,12 @@ tests_unit_test_pipeline_early_SOURCES = \
 	tests/unit/test-pipeline-early.c
 tests_unit_test_pipeline_early_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_pipeline_names_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-names.c
+tests_unit_test_pipeline_names_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_pipeline_egress_SOURCES = \
 	tests/unit/pipeline-world.c \
 	tests/unit/pipeline-world.h \
@@ -460,6 +469,12 @@ tests_unit_test_turn_SOURCES = \
 	tests/unit/turn-clock.h \
 	antrea-dp/bridge/adp-turn.c
 tests_unit_test_turn_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_dns_SOURCES = tests/unit/test-dns.c
+tests_unit_test_dns_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_names_SOURCES = tests/unit/test-names.c
+tests_unit_test_names_LDADD = $(UNIT_LIBS)
 
 tests_unit_gen_flows_SOURCES = tests/unit/gen-flows.c
 tests_unit_gen_flows_LDADD = $(UNIT_LIBS)

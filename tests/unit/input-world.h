@@ -15,6 +15,7 @@
 #include "adp-credit.h"
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
+#include "adp-held.h"
 #include "adp-install.h"
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
@@ -52,7 +53,7 @@ static struct tuple tuple;
 static struct {
     bool has_session, is_parsed, has_cached_walk, has_room;
     int dropped_by_meter;       /* In this piece of actions, from 1. */
-    bool sums_up, may_be_kept, is_applied, is_tunnels;
+    bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
     enum adp_punt punt;
     enum adp_fast_known known;
     bool refuses_next;          /* All but the first, which is punted. */
@@ -345,6 +346,23 @@ adp_refuse(struct adp_fast *f OVS_UNUSED, struct adp_bridge *bridge,
     ck_assert_ptr_eq(bridge, b);
     ck_assert_int_eq(answer, ADP_ANSWER_PROHIBITED);
     note('j');
+}
+
+bool
+adp_held_wants(const struct dp_packet *p OVS_UNUSED,
+               const struct flow *flow OVS_UNUSED)
+{
+    return says.is_wanted;
+}
+
+void
+adp_held_add(struct adp_bridge *bridge, struct dp_packet *p,
+             const struct flow *flow OVS_UNUSED, const struct ofpbuf *actions)
+{
+    ck_assert_ptr_eq(bridge, b);
+    ck_assert_ptr_eq(actions, &walk.verdict.actions);
+    note('H');
+    dp_packet_delete(p);
 }
 
 void

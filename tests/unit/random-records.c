@@ -25,6 +25,7 @@ static const int n_names[ADP_N_KINDS] = {
     [ADP_KIND_ADDRESS_GROUP] = 5,
     [ADP_KIND_APPLIED_TO_GROUP] = 5,
     [ADP_KIND_EGRESS] = 4,
+    [ADP_KIND_FQDN] = 3,
     [ADP_KIND_MANIFEST] = 1,
     [ADP_KIND_NETWORK_POLICY] = 8,
     [ADP_KIND_NODE_CONFIG] = 1,
@@ -335,6 +336,11 @@ put_rule(struct ds *s, enum adp_policy_type type, int tier)
             put_list(s, "toServices", "'d/n%d'", 4);
             may_be_l7 = false;
         }
+        if (!ingress && one_in(2)
+            && (type == ADP_POLICY_ACNP || type == ADP_POLICY_ANP)) {
+            ds_put_char(s, ',');
+            put_list(s, "fqdns", "'n%d'", 3);
+        }
         ds_put_char(s, '}');
     }
     put_rule_services(s);
@@ -389,6 +395,7 @@ random_record(enum adp_kind kind)
                   name);
     switch (kind) {
     case ADP_KIND_ADDRESS_GROUP:
+    case ADP_KIND_FQDN:
         put_address_group(&s);
         break;
     case ADP_KIND_APPLIED_TO_GROUP:
@@ -446,8 +453,27 @@ random_kind(void)
     do {
         kind = (one_in(3) ? random_range(ADP_N_KINDS)
                 : often[random_range(ARRAY_SIZE(often))]);
-    } while (!(random_kinds & 1u << kind));
+    } while (!(random_kinds & 1u << kind) || adp_kind_is_own(kind));
     return kind;
+}
+
+void
+random_own_transaction(struct json **apply, struct json **delete)
+{
+    *apply = json_array_create_empty();
+    *delete = json_array_create_empty();
+    for (int i = 0; i < n_names[ADP_KIND_FQDN]; i++) {
+        struct json *record = random_record(ADP_KIND_FQDN);
+
+        json_array_add(one_in(3) ? *delete : *apply, record);
+        if (one_in(2)) {
+            break;              /* Two of one name are refused. */
+        }
+    }
+    for (size_t i = 0; i < (*delete)->array.n; i++) {
+        shash_find_and_delete(json_object((*delete)->array.elems[i]),
+                              "addresses");
+    }
 }
 
 void

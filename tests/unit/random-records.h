@@ -26,7 +26,9 @@ extern unsigned int random_kinds;
 extern bool random_ipv6;
 
 struct json *random_record(enum adp_kind);
-/* A transaction: '*apply' and '*delete' become arrays. */
+/* A transaction: '*apply' and '*delete' become arrays.  One of those that are the
+ * daemon's own has only records of these. */
+void random_own_transaction(struct json **apply, struct json **delete);
 void random_transaction(struct json **apply, struct json **delete);
 
 #endif /* random-records.h */

@@ -56,6 +56,31 @@ START_TEST(meters)
 }
 END_TEST
 
+/* A packet that waits for the daemon, not for a controller, goes on where it would
+ * when resumed; what else is paused does not. */
+START_TEST(held)
+{
+    static const char flows[] =
+        "actions=meter:1,controller(userdata=02,pause),output:2";
+
+    expect(flows, TCP, "punt(controller)");
+    ck_assert_int_eq(e->verdict.punt, ADP_PUNT_CONTROLLER);
+    engine_set_answer(e, 2, ADP_ANSWER_HOLD);
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+    ck_assert(e->verdict.held && !e->verdict.punt && !e->verdict.answer);
+
+    engine_add_flows(e, "priority=40000,tcp actions=controller(userdata=02),"
+                     "output:2");
+    engine_run(e, TCP);
+    ck_assert(!e->verdict.held);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 1);
+    engine_add_flows(e, "priority=40001,tcp actions="
+                     "controller(userdata=03,pause),output:2");
+    engine_run(e, TCP);
+    ck_assert_int_eq(e->verdict.punt, ADP_PUNT_CONTROLLER);
+}
+END_TEST
+
 /* A clone is one to the datapath where conntrack is in it. */
 START_TEST(meter_in_clone)
 {
@@ -316,6 +341,7 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, meters);
+    tcase_add_test(tc, held);
     tcase_add_test(tc, meter_in_clone);
     tcase_add_test(tc, meter_and_ct);
     tcase_add_test(tc, meter_punts);

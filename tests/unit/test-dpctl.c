@@ -436,6 +436,17 @@ START_TEST(controlplane_objects)
 }
 END_TEST
 
+START_TEST(names)
+{
+    expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                      "{app: client}}}], egress: [{action: Allow, to: "
+                      "[{fqdn: '*.B'}, {fqdn: a.b}, {fqdn: '*.b'}]}]}"),
+                 "Antrea",
+                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"to\":"
+                 "{\"addressGroups\":[],\"fqdns\":[\"*.b\",\"a.b\"]}}\n");
+}
+END_TEST
+
 START_TEST(services_and_source_ports)
 {
     expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
@@ -563,9 +574,23 @@ static const struct {
       "spec.ingress[0].action: must be one of Allow,Drop,Reject,Pass, not "
       "\"allow\"" },
     { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], egress: "
-           "[{action: Drop, to: [{fqdn: a.b}]}]}"),
+           "[{action: Drop, to: [{fqdn: a_b}]}]}"),
       "f, document 1 (line 1): ClusterNetworkPolicy p: "
-      "spec.egress[0].to[0].fqdn: is not supported by this version" },
+      "spec.egress[0].to[0].fqdn: must be a domain name, in which * may stand "
+      "for any text, not \"a_b\"" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], egress: "
+           "[{action: Drop, to: [{fqdn: a.b, podSelector: {}}]}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.egress[0].to[0]: selectors, ipBlock, group, fqdn, serviceAccount "
+      "and nodeSelector exclude each other" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
+           "[{action: Drop, from: [{fqdn: a.b}]}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.ingress[0].from[0].fqdn: is for to of an egress rule" },
+    { ACNP("{priority: 1, appliedTo: [{fqdn: a.b}], ingress: "
+           "[{action: Drop}]}"),
+      "f, document 1 (line 1): ClusterNetworkPolicy p: "
+      "spec.appliedTo[0].fqdn: unknown field" },
     { ACNP("{priority: 1, ingress: [{action: Drop}]}"),
       "f, document 1 (line 1): ClusterNetworkPolicy p: "
       "spec.ingress[0].appliedTo: is missing, and the policy has none" },
@@ -587,8 +612,8 @@ static const struct {
       P "egress[0].to[0].scope: ClusterSet is not supported by this version" },
     { ACNP(APPLIED "egress: [{action: Drop, to: [{podSelector: {}, "
            "serviceAccount: {name: a, namespace: b}}]}]}"),
-      P "egress[0].to[0]: selectors, ipBlock, group, serviceAccount and "
-      "nodeSelector exclude each other" },
+      P "egress[0].to[0]: selectors, ipBlock, group, fqdn, serviceAccount "
+      "and nodeSelector exclude each other" },
     { ACNP(APPLIED "egress: [{action: Drop, to: [{namespaces: {}}]}]}"),
       P "egress[0].to[0].namespaces: needs one of match and sameLabels" },
     { ACNP(APPLIED "ingress: [{action: Drop, protocols: [{igmp: {}}]}]}"),
@@ -809,6 +834,7 @@ main(void)
     tcase_add_test(tc, antrea_policy);
     tcase_add_test(tc, l7_rule);
     tcase_add_test(tc, antrea_policy_tier_and_group);
+    tcase_add_test(tc, names);
     tcase_add_test(tc, services_and_source_ports);
     tcase_add_test(tc, own_namespace);
     tcase_add_test(tc, admin_policies);

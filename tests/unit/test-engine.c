@@ -26,6 +26,7 @@
 #include "quoted-json.h"
 #include "random-records.h"
 #include "random.h"
+#include "sset.h"
 #include "svec.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -422,19 +423,34 @@ run_and_compare(bool ports_changed, bool refuse)
     return ok;
 }
 
+static struct adp_error *
+change_records(const struct json *records, const struct json *keys)
+{
+    struct adp_error *error = adp_model_delete(model, keys, true, NULL);
+
+    return error ? error : adp_model_apply(model, records, NULL);
+}
+
+static struct adp_error *
+change_own_records(const struct json *records, const struct json *keys)
+{
+    struct adp_error *error = adp_model_delete_own(model, keys);
+
+    return error ? error : adp_model_apply_own(model, records);
+}
+
 /* Returns true if the transaction is accepted. */
 static bool
-transact(const struct json *records, const struct json *keys, bool clear,
-         bool refuse)
+transact_with(struct adp_error *(*change)(const struct json *records,
+                                          const struct json *keys),
+              const struct json *records, const struct json *keys, bool clear,
+              bool refuse)
 {
     adp_model_begin(model);
     if (clear) {
         adp_model_clear(model);
     }
-    struct adp_error *error = adp_model_delete(model, keys, true, NULL);
-    if (!error) {
-        error = adp_model_apply(model, records, NULL);
-    }
+    struct adp_error *error = change(records, keys);
     if (!error) {
         error = adp_model_check_changes(model, &env);
     }
@@ -450,13 +466,67 @@ transact(const struct json *records, const struct json *keys, bool clear,
 }
 
 static bool
+transact(const struct json *records, const struct json *keys, bool clear,
+         bool refuse)
+{
+    return transact_with(change_records, records, keys, clear, refuse);
+}
+
+/* What the engine says of names is what the rules of the model say; it says when
+ * they are others than before. */
+static void
+expect_fqdns(void)
+{
+    static struct sset last = SSET_INITIALIZER(&last);
+    static uint64_t last_seq = UINT64_MAX;
+    struct sset expected = SSET_INITIALIZER(&expected);
+    struct sset got = SSET_INITIALIZER(&got);
+    size_t n;
+    const struct adp_record **records
+        = adp_model_sorted(model, ADP_KIND_NETWORK_POLICY, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_network_policy *policy
+            = CONTAINER_OF(records[i], struct adp_network_policy, up);
+
+        for (size_t j = 0; j < policy->n_rules; j++) {
+            const struct adp_names *fqdns = &policy->rules[j].peer.fqdns;
+
+            for (size_t k = 0; k < fqdns->n; k++) {
+                sset_add(&expected, fqdns->names[k]);
+            }
+        }
+    }
+    free(records);
+    adp_engine_get_fqdns(engine, &got);
+    ck_assert(sset_equals(&expected, &got));
+    if (last_seq == adp_engine_fqdns_seq(engine)) {
+        ck_assert(sset_equals(&last, &got));
+    }
+    last_seq = adp_engine_fqdns_seq(engine);
+    sset_swap(&last, &got);
+    sset_destroy(&expected);
+    sset_destroy(&got);
+}
+
+static bool
 random_step(void)
 {
+    bool own = !random_range(6);
     struct json *records, *keys;
     bool ok;
 
-    random_transaction(&records, &keys);
-    ok = transact(records, keys, !random_range(200), !random_range(30));
+    if (own) {
+        random_own_transaction(&records, &keys);
+        ok = transact_with(change_own_records, records, keys, false,
+                           !random_range(30));
+    } else {
+        random_transaction(&records, &keys);
+        ok = transact(records, keys, !random_range(200), !random_range(30));
+    }
+    if (ok && adp_model_node_config(model)) {
+        expect_fqdns();
+    }
     json_destroy(records);
     json_destroy(keys);
     return ok;

@@ -325,6 +325,24 @@ START_TEST(known_behind_punted)
 }
 END_TEST
 
+/* Who is held gets no verdict executed; what nobody can read goes on, and what
+ * pauses elsewhere can't wait. */
+START_TEST(held)
+{
+    walk.verdict.held = true;
+    says.sums_up = false;
+    receive(1, PORT, 0);
+    expect("(fRwx.)");
+    says.is_wanted = true;
+    receive(1, PORT, 0);
+    expect("(fRwH.)");
+    walk.verdict.n_breaks = 1;
+    receive(1, PORT, 1);
+    expect("(fRw.)");
+    expect_punts(ADP_PUNT_CONTROLLER, 1);
+}
+END_TEST
+
 START_TEST(fragment)
 {
     says.is_parsed = false;
@@ -571,6 +589,7 @@ main(void)
     tcase_add_loop_test(tc, refused_behind_punted, 0, 2);
     tcase_add_loop_test(tc, known_behind_punted, ADP_FAST_NOT_REFUSED,
                         ADP_FAST_REFUSED + 1);
+    tcase_add_test(tc, held);
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, miss_for_a_controller);

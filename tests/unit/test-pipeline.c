@@ -66,10 +66,10 @@ START_TEST(meters_parse)
                                               OFPMC13_ADD, &usable);
 
         ck_assert_msg(!error, "%s", error);
-        ck_assert_uint_eq(mm.meter.meter_id, 256);
+        ck_assert_uint_eq(mm.meter.meter_id, i ? 258 : 256);
         free(mm.meter.bands);
     }
-    ck_assert_uint_eq(pw.pipeline->n_meters, 1);
+    ck_assert_uint_eq(pw.pipeline->n_meters, 2);
     ck_assert(!adp_pipeline_find("v0"));
     ck_assert_str_eq(adp_pipeline_names(), "v1.15, early");
 }

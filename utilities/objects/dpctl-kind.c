@@ -248,7 +248,7 @@ static const struct dpctl_field ap_peer[] = {
     F_SUB("serviceAccount", OBJ, 0, namespaced_name),
     F_SUB("nodeSelector", OBJ, 0, selector),
     F_ENUM("scope", 0, "Cluster", "ClusterSet"),
-    F_NOT("externalEntitySelector"), F_NOT("fqdn"), F_END
+    F("fqdn", STR), F_NOT("externalEntitySelector"), F_END
 };
 static const struct dpctl_field ap_port[] = {
     F_ENUM("protocol", 0, PROTOCOLS, NULL), F_INT_OR_STR("port"),
@@ -405,7 +405,7 @@ static const struct dpctl_field cp_to_service[] = {
 static const struct dpctl_field cp_peer[] = {
     F("addressGroups", STRS), F_SUB("ipBlocks", OBJS, 0, cp_block),
     F_SUB("toServices", OBJS, 0, cp_to_service),
-    F_NOT("fqdns"), F_NOT("labelIdentities"), F_END
+    F("fqdns", STRS), F_NOT("labelIdentities"), F_END
 };
 static const struct dpctl_field cp_service[] = {
     F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP", "IGMP"), F_INT_OR_STR("port"),
@@ -541,6 +541,7 @@ static const char *const record_kinds[][2] = {
     { "AddressGroup", "addressgroups" },
     { "AppliedToGroup", "appliedtogroups" }, { "Egress", "egresses" },
     { "TrafficControl", "trafficcontrols" }, { "Manifest", "manifests" },
+    { "FQDN", "fqdns" },
 };
 
 static bool

@@ -89,6 +89,19 @@ check_namespaces(const struct json *peer)
     return NULL;
 }
 
+static char *
+check_fqdn(const char *fqdn)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.*";
+
+    return (!fqdn || (*fqdn && strlen(fqdn) <= 253
+                      && !fqdn[strspn(fqdn, allowed)])
+            ? NULL
+            : xasprintf("fqdn: must be a domain name, in which * may stand "
+                        "for any text, not \"%s\"", fqdn));
+}
+
 /* A peer or an applied-to: either selectors, or one of the other forms. */
 static char *
 check_peer(const struct json *peer)
@@ -99,6 +112,7 @@ check_peer(const struct json *peer)
                          || dpctl_json_member(peer, "namespaces"));
     int n_forms = (has_selector + !!block
                    + !!dpctl_json_member(peer, "group")
+                   + !!dpctl_json_member(peer, "fqdn")
                    + !!dpctl_json_member(peer, "serviceAccount")
                    + !!dpctl_json_member(peer, "nodeSelector"));
 
@@ -106,10 +120,13 @@ check_peer(const struct json *peer)
         return xstrdup("selects nothing; give a selector, an ipBlock or a "
                        "group");
     } else if (n_forms > 1) {
-        return xstrdup("selectors, ipBlock, group, serviceAccount and "
+        return xstrdup("selectors, ipBlock, group, fqdn, serviceAccount and "
                        "nodeSelector exclude each other");
     }
     char *error = check_selectors(peer);
+    if (!error) {
+        error = check_fqdn(dpctl_json_str(peer, "fqdn"));
+    }
     if (!error) {
         error = check_namespaces(peer);
     }
@@ -300,7 +317,14 @@ check_combination(const struct json *rule, const char *direction,
 {
     static const char *const excluded[] = { "to", "ports", "protocols" };
     static const char *const peers[] = { "from", "to" };
+    const struct json_array *from = dpctl_json_array(rule, "from");
 
+    for (size_t i = 0; i < from->n; i++) {
+        if (dpctl_json_member(from->elems[i], "fqdn")) {
+            return xasprintf("from[%"PRIuSIZE"].fqdn: is for to of an egress "
+                             "rule", i);
+        }
+    }
     if (dpctl_json_array(rule, "toServices")->n) {
         if (strcmp(direction, "egress")) {
             return xasprintf("toServices: has no place in an %s rule",

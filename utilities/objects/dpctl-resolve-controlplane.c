@@ -4,7 +4,7 @@
  * already.  Addresses are base64 there: 4 or 16 bytes in network order. */
 
 #include <config.h>
-#include "dpctl-resolve-private.h"
+#include "dpctl-resolve-peers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +132,7 @@ resolve_peer(const char *title, const char *field, const struct json *peer,
 {
     const struct json_array *blocks = dpctl_json_array(peer, "ipBlocks");
     const struct json_array *services = dpctl_json_array(peer, "toServices");
+    const struct json_array *fqdns = dpctl_json_array(peer, "fqdns");
     const struct json *groups = dpctl_json_member(peer, "addressGroups");
     struct json *json = json_object_create();
     struct json *array = json_array_create_empty();
@@ -154,6 +155,14 @@ resolve_peer(const char *title, const char *field, const struct json *peer,
                                                         "name"))));
         }
         json_object_put(json, "toServices", array);
+    }
+    if (fqdns->n) {
+        struct json *names = NULL;
+
+        for (size_t i = 0; i < fqdns->n; i++) {
+            dpctl_add_fqdn(&names, json_string(fqdns->elems[i]));
+        }
+        json_object_put(json, "fqdns", names);
     }
     json_object_put(rule, member, json);
     return error;
@@ -207,7 +216,8 @@ resolve_rule(const char *title, const char *field, const struct json *in,
     /* An empty peer object is how the API leaves the peer out. */
     if (peer && (dpctl_json_array(peer, "addressGroups")->n
                  || dpctl_json_array(peer, "ipBlocks")->n
-                 || dpctl_json_array(peer, "toServices")->n)) {
+                 || dpctl_json_array(peer, "toServices")->n
+                 || dpctl_json_array(peer, "fqdns")->n)) {
         error = resolve_peer(title, field, peer, rule, peer_name);
     }
     struct json *array = json_array_create_empty();

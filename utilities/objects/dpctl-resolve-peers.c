@@ -3,6 +3,7 @@
 #include <config.h>
 #include "dpctl-resolve-peers.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,26 @@ add_named_group(struct resolver *r, const struct dpctl_policy *p,
     return NULL;
 }
 
+void
+dpctl_add_fqdn(struct json **names, const char *fqdn)
+{
+    char *name = xstrdup(fqdn);
+
+    for (char *c = name; *c; c++) {
+        *c = tolower((unsigned char) *c);
+    }
+    if (!*names) {
+        *names = json_array_create_empty();
+    }
+    for (size_t i = 0; i < (*names)->array.n; i++) {
+        if (!strcmp(json_string((*names)->array.elems[i]), name)) {
+            free(name);
+            return;
+        }
+    }
+    json_array_add(*names, json_string_create_nocopy(name));
+}
+
 static char *
 add_peer(struct resolver *r, const struct dpctl_policy *p, const char *field,
          const struct json *peer, struct dpctl_peers *peers)
@@ -168,7 +189,11 @@ add_peer(struct resolver *r, const struct dpctl_policy *p, const char *field,
     const struct json *account = dpctl_json_member(peer, "serviceAccount");
     const struct json *nodes = dpctl_json_member(peer, "nodeSelector");
 
-    if (account) {
+    const char *fqdn = dpctl_json_str(peer, "fqdn");
+
+    if (fqdn) {
+        dpctl_add_fqdn(&peers->fqdns, fqdn);
+    } else if (account) {
         dpctl_groups_add(&peers->groups,
                        resolver_account_group(r, namespace_of(p, account),
                                               dpctl_json_str(account,
@@ -291,6 +316,7 @@ dpctl_peers_uninit(struct dpctl_peers *peers)
     free(peers->groups.groups);
     json_destroy(peers->blocks);
     json_destroy(peers->services);
+    json_destroy(peers->fqdns);
 }
 
 char *
@@ -354,6 +380,9 @@ dpctl_peers_to_json(struct resolver *r, const struct dpctl_policy *p,
     }
     if (!groups && peers->services) {
         json_object_put(json, "toServices", json_clone(peers->services));
+    }
+    if (!groups && peers->fqdns) {
+        json_object_put(json, "fqdns", json_clone(peers->fqdns));
     }
     return json;
 }

@@ -20,6 +20,7 @@ struct dpctl_peers {
     struct dpctl_groups groups;
     struct json *blocks;            /* An array. */
     struct json *services;          /* Names of Services; may be NULL. */
+    struct json *fqdns;             /* Domain names; may be NULL. */
 };
 
 struct dpctl_policy {
@@ -53,6 +54,9 @@ char *dpctl_peers_resolve(struct resolver *, const struct dpctl_policy *,
 void dpctl_peers_resolve_services(const struct dpctl_policy *,
                                   const struct json_array *list,
                                   struct dpctl_peers *);
+/* Adds 'fqdn' as records have it to '*names', which may be NULL, unless it is
+ * there. */
+void dpctl_add_fqdn(struct json **names, const char *fqdn);
 void dpctl_peers_uninit(struct dpctl_peers *);
 
 /* An "appliedTo". */

@@ -139,6 +139,7 @@ static const struct adp_guide_words words[] = {
     CONST(GlobalVirtualMAC, "the destination MAC of everything in tunnels")
     CONST(ControllerID, "the agent's connection, for packet-ins")
     CONST(PacketInMeter, "the meter of policies' packet-ins")
+    CONST(DNSPacketInMeter, "the meter of packet-ins with DNS answers")
 
     MARK(FromTunnelRegMark, "the packet comes from the tunnel")
     MARK(FromGatewayRegMark, "the packet comes from the gateway")

@@ -50,6 +50,8 @@ static const struct adp_policy_style style = {
         [true] = ADP_V115_IngressDefaultRule,
     },
     .isolation_priority = 200,
+    .names_table = ADP_V115_AntreaPolicyIngressRule,
+    .names_priority = 64991,    /* Above established connections. */
 };
 
 /* What differs between the directions. */
@@ -332,6 +334,35 @@ generate_pass(struct adp_generator *g, const struct adp_policy_rule *r)
                  id, dir->conj_field, id, adp_gen_table(g, dir->k8s_rules));
 }
 
+/* Answers of DNS servers to the Pods that a rule with names applies to, which
+ * nobody gets who hasn't asked for them, wait until their addresses are in
+ * force. */
+static void
+generate_names(struct adp_generator *g)
+{
+    static const char *const protocols[ADP_N_FAMILIES][2] = {
+        [ADP_IPV4] = { "tcp", "udp" },
+        [ADP_IPV6] = { "tcp6", "udp6" },
+    };
+
+    ADP_FOR_EACH_FAMILY (family) {
+        for (size_t i = 0; i < 2 && adp_gen_has_family(g, family); i++) {
+            adp_gen_flow(g, style.clause_cookie, 0, style.names_table,
+                         style.names_priority,
+                         "ct_state=+rpl+trk,%s,tp_src=53 "
+                         "actions=conjunction(%"PRIu32",%d/%d)",
+                         protocols[family][i], ADP_NAMES_CONJ_ID,
+                         ADP_NAMES_SERVICE_CLAUSE, ADP_NAMES_N_CLAUSES);
+        }
+    }
+    adp_gen_flow(g, style.clause_cookie, 0, style.names_table,
+                 style.names_priority,
+                 "conj_id=%"PRIu32" actions=meter:{DNSPacketInMeter},"
+                 "controller(reason=no_match,id={ControllerID},userdata=02,"
+                 "pause),goto_table:%s", ADP_NAMES_CONJ_ID,
+                 adp_gen_table(g, directions[true].metric));
+}
+
 static bool
 collect(const struct adp_generator *g OVS_UNUSED,
         const struct adp_network_policy *policy,
@@ -377,6 +408,9 @@ get_rank(const struct adp_policy_rule *r, struct adp_policy_rank *rank)
 static void
 act(struct adp_generator *g, const struct adp_policy_rule *r)
 {
+    if (r->rule->peer.fqdns.n) {
+        generate_names(g);
+    }
     switch (r->rule->action) {
     case ADP_ACTION_ALLOW:
         ADP_FOR_EACH_FAMILY (family) {

@@ -59,6 +59,7 @@ static const struct adp_pipeline_option options[] = {
 static const char *const meters[] = {
     /* Protects whoever gets the packet-ins. */
     "meter=256,pktps,burst,bands=type=drop,rate=100,burst_size=200",
+    "meter=258,pktps,burst,bands=type=drop,rate=100,burst_size=200",
 };
 
 static const struct adp_pipeline_refusal refusals[] = {
@@ -553,6 +554,7 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .refusals = refusals,
     .n_refusals = ARRAY_SIZE(refusals),
     .options_against_refusals = UINT64_C(1) << ADP_V115_PACKET_IN,
+    .names = { .userdata = { 2 }, .userdata_len = 1 },
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .kinds = UINT_MAX,

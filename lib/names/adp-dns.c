@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-dns.h"
+
+#include <arpa/nameser.h>
+#include <ctype.h>
+#include <resolv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/util.h"
+#include "packets.h"
+#include "unaligned.h"
+#include "util.h"
+
+/* Bits of the header's second word. */
+#define FLAG_RESPONSE 0x8000
+#define MASK_OPCODE 0x7800
+#define MASK_RCODE 0x000f
+
+/* What follows a record's name: type, class, TTL, length of its data. */
+#define RECORD_FIXED_LEN 10
+
+struct message {
+    const uint8_t *start, *end;
+    const uint8_t *answers;     /* Where the first record begins. */
+    size_t n_answers;
+};
+
+struct record {
+    char owner[ADP_DNS_NAME_SIZE];
+    uint16_t type, class;
+    uint32_t ttl;
+    const uint8_t *data;
+    size_t data_len;
+};
+
+static uint16_t
+get_16(const uint8_t *p)
+{
+    return ntohs(get_unaligned_be16((const ovs_be16 *) p));
+}
+
+static uint32_t
+get_32(const uint8_t *p)
+{
+    return ntohl(get_unaligned_be32((const ovs_be32 *) p));
+}
+
+void
+adp_dns_answer_init(struct adp_dns_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+}
+
+void
+adp_dns_answer_uninit(struct adp_dns_answer *answer)
+{
+    free(answer->addresses);
+}
+
+/* Reads the name at 'p' into 'name', in lower case.  Returns how many bytes it
+ * takes there, 0 if it is none that anybody should have. */
+static size_t
+read_name(const struct message *msg, const uint8_t *p,
+          char name[ADP_DNS_NAME_SIZE])
+{
+    int len = dn_expand(msg->start, msg->end, p, name, ADP_DNS_NAME_SIZE);
+
+    if (len <= 0 || strchr(name, '\\')) {
+        return 0;
+    }
+    for (char *c = name; *c; c++) {
+        *c = tolower((unsigned char) *c);
+    }
+    return len;
+}
+
+/* Reads the record at '*p', and moves that behind it.  Returns false if there is
+ * no whole one. */
+static bool
+read_record(const struct message *msg, const uint8_t **p, struct record *r)
+{
+    int name_len = dn_skipname(*p, msg->end);
+
+    if (name_len < 0 || msg->end - *p - name_len < RECORD_FIXED_LEN) {
+        return false;
+    }
+
+    const uint8_t *fixed = *p + name_len;
+    r->type = get_16(fixed);
+    r->class = get_16(fixed + 2);
+    r->ttl = get_32(fixed + 4);
+    r->data_len = get_16(fixed + 8);
+    r->data = fixed + RECORD_FIXED_LEN;
+    if (msg->end - r->data < r->data_len) {
+        return false;
+    }
+    if (!read_name(msg, *p, r->owner)) {
+        r->owner[0] = '\0';     /* Nobody's. */
+        r->type = ns_t_invalid;
+    }
+    if (r->ttl > INT32_MAX) {
+        r->ttl = 0;             /* RFC 2181, section 8. */
+    }
+    *p = r->data + r->data_len;
+    return true;
+}
+
+/* Goes through all answers.  Where CNAMEs, in the order in which they stand,
+ * lead on from 'target', moves that there, and lowers '*ttl'.  Returns how many
+ * they were; '*whole' tells whether all records are there. */
+static size_t
+follow(const struct message *msg, char target[ADP_DNS_NAME_SIZE],
+       uint32_t *ttl, bool *whole)
+{
+    const uint8_t *p = msg->answers;
+    size_t n_cnames = 0;
+    struct record r;
+
+    *whole = true;
+    for (size_t i = 0; i < msg->n_answers; i++) {
+        char next[ADP_DNS_NAME_SIZE];
+
+        if (!read_record(msg, &p, &r)) {
+            *whole = false;
+            break;
+        }
+        if (r.type == ns_t_cname && r.class == ns_c_in
+            && !strcmp(r.owner, target) && read_name(msg, r.data, next)) {
+            ovs_strlcpy(target, next, ADP_DNS_NAME_SIZE);
+            *ttl = MIN(*ttl, r.ttl);
+            if (++n_cnames >= ADP_DNS_MAX_CNAMES) {
+                break;
+            }
+        }
+    }
+    return n_cnames;
+}
+
+static void
+add_address(struct adp_dns_answer *answer, const struct record *r,
+            uint32_t ttl)
+{
+    struct in6_addr ip;
+
+    if (r->class != ns_c_in) {
+        return;
+    }
+    if (r->type == ns_t_a && r->data_len == sizeof(ovs_be32)) {
+        ovs_be32 ip4 = get_unaligned_be32((const ovs_be32 *) r->data);
+
+        if (!ip4) {
+            return;             /* How some servers say that there is none. */
+        }
+        in6_addr_set_mapped_ipv4(&ip, ip4);
+    } else if (r->type == ns_t_aaaa && r->data_len == sizeof ip) {
+        memcpy(&ip, r->data, sizeof ip);
+        if (IN6_IS_ADDR_V4MAPPED(&ip) || IN6_IS_ADDR_UNSPECIFIED(&ip)) {
+            return;             /* The first is in no packet. */
+        }
+    } else {
+        return;
+    }
+    if (answer->n_addresses >= answer->allocated_addresses) {
+        answer->addresses = x2nrealloc(answer->addresses,
+                                       &answer->allocated_addresses,
+                                       sizeof *answer->addresses);
+    }
+    answer->addresses[answer->n_addresses++] = (struct adp_dns_address) {
+        .ip = ip,
+        .ttl = MIN(ttl, r->ttl),
+    };
+}
+
+static void
+collect(const struct message *msg, const char *target, uint32_t ttl,
+        struct adp_dns_answer *answer)
+{
+    const uint8_t *p = msg->answers;
+    struct record r;
+
+    for (size_t i = 0; i < msg->n_answers && read_record(msg, &p, &r); i++) {
+        if (!strcmp(r.owner, target)) {
+            add_address(answer, &r, ttl);
+        }
+    }
+}
+
+/* Sets 'msg' to the answers, and 'name' to what they are about. */
+static enum adp_dns_result
+read_head(const uint8_t *data, size_t len, struct message *msg, char *name)
+{
+    if (len < NS_HFIXEDSZ) {
+        return ADP_DNS_MALFORMED;
+    }
+
+    uint16_t flags = get_16(data + 2);
+    if (!(flags & FLAG_RESPONSE) || flags & MASK_OPCODE) {
+        return ADP_DNS_OTHER;
+    }
+    if (flags & MASK_RCODE) {
+        return ADP_DNS_OTHER;   /* An error has no addresses. */
+    }
+    if (get_16(data + 4) != 1) {
+        return ADP_DNS_OTHER;   /* Nobody asks two questions. */
+    }
+    *msg = (struct message) { .start = data, .end = data + len };
+
+    const uint8_t *question = data + NS_HFIXEDSZ;
+    size_t name_len = read_name(msg, question, name);
+    if (!name_len || msg->end - question - name_len < NS_QFIXEDSZ) {
+        return ADP_DNS_MALFORMED;
+    }
+    if (get_16(question + name_len + 2) != ns_c_in) {
+        return ADP_DNS_OTHER;
+    }
+    msg->answers = question + name_len + NS_QFIXEDSZ;
+    msg->n_answers = MIN(get_16(data + 6), ADP_DNS_MAX_RECORDS);
+    return ADP_DNS_ANSWER;
+}
+
+enum adp_dns_result
+adp_dns_parse(const void *data, size_t len, bool partial,
+              struct adp_dns_answer *answer)
+{
+    struct message msg;
+    char target[ADP_DNS_NAME_SIZE];
+    uint32_t ttl = UINT32_MAX;
+    size_t n_cnames = 0, n;
+    bool whole;
+
+    answer->n_addresses = 0;
+    enum adp_dns_result result = read_head(data, len, &msg, answer->name);
+    if (result != ADP_DNS_ANSWER) {
+        return result;
+    }
+
+    ovs_strlcpy(target, answer->name, sizeof target);
+    do {
+        n = follow(&msg, target, &ttl, &whole);
+        n_cnames += n;
+    } while (n && n_cnames < ADP_DNS_MAX_CNAMES);
+    if (!whole && !partial) {
+        return ADP_DNS_MALFORMED;
+    }
+    collect(&msg, target, ttl, answer);
+    return ADP_DNS_ANSWER;
+}
+
+const void *
+adp_dns_next_of_segment(const void *segment_, size_t len, size_t *offset,
+                        size_t *msg_len, bool *partial)
+{
+    const uint8_t *segment = segment_;
+    size_t left = len - *offset;
+
+    if (left <= NS_INT16SZ) {
+        return NULL;
+    }
+    *msg_len = get_16(segment + *offset);
+    left -= NS_INT16SZ;
+    *offset += NS_INT16SZ;
+    *partial = *msg_len > left;
+    *msg_len = MIN(*msg_len, left);
+
+    const void *msg = segment + *offset;
+    *offset += *msg_len;
+    return msg;
+}
