@@ -76,6 +76,16 @@ adp_fast_fetch_session(struct adp_fast *f, size_t i)
     }
 }
 
+static void __attribute__((__noinline__))
+fetch_nat(const struct adp_session_body *body)
+{
+    struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
+
+    for (int i = 0; i < body->n_conns; i++) {
+        conntrack_track_prefetch_nat(conns[i]);
+    }
+}
+
 void
 adp_fast_fetch_conns(struct adp_fast *f, size_t i)
 {
@@ -103,6 +113,9 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
         f->has_more_conns = f->has_more_conns || body->n_conns > 1;
         f->has_tunnels = (f->has_tunnels
                           || body->more & ADP_SESSION_MORE_TUNNEL);
+        if (body->more & ADP_SESSION_MORE_NAT) {
+            fetch_nat(body);
+        }
     }
 }
 

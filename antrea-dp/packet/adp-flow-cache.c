@@ -264,7 +264,8 @@ insert(struct adp_flow_cache *cache, const struct adp_session_packet *p)
 }
 
 static void
-set_body(struct adp_session_body *body, const struct adp_store *verdicts,
+set_body(struct adp_session_body *body, bool is_ipv6,
+         const struct adp_store *verdicts,
          const struct adp_cached_verdict *v, const struct conntrack_ref refs[],
          const struct adp_walk *w, long long int now)
 {
@@ -274,6 +275,9 @@ set_body(struct adp_session_body *body, const struct adp_store *verdicts,
     body->n_conns = v->content.n_conns;
     if (v->content.n_conns > 1 || v->content.nat) {
         body->more |= ADP_SESSION_MORE_LINE;
+    }
+    if (v->content.nat && is_ipv6) {
+        body->more |= ADP_SESSION_MORE_NAT;
     }
     if (v->content.tunnel) {
         body->more |= ADP_SESSION_MORE_TUNNEL;
@@ -314,7 +318,8 @@ adp_flow_cache_remember(struct adp_flow_cache *cache,
     if (v) {
         struct adp_session *s = insert(cache, p);
 
-        set_body(adp_session_body(s), cache->verdicts, v, refs, w, now);
+        set_body(adp_session_body(s), s->is_ipv6, cache->verdicts, v, refs, w,
+                 now);
         adp_rewrite_session_init(s, tuple, &v->content);
         adp_count_mine(&tc->n_inserted, 1);
     }

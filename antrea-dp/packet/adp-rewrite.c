@@ -13,23 +13,27 @@
 #include "packets.h"
 #include "unaligned.h"
 
-static void
-nat_ipv4_tcp(struct tcp_header *tcp, const struct adp_session *s)
+/* Sets ports and checksum, to which 'delta' is what all of NAT does. */
+static inline void
+nat_l4(void *l4, uint8_t nw_proto, ovs_be16 tp_src, ovs_be16 tp_dst,
+       uint16_t delta)
 {
-    tcp->tcp_src = s->v4.nat_tp_src;
-    tcp->tcp_dst = s->v4.nat_tp_dst;
-    tcp->tcp_csum = adp_csum_apply(tcp->tcp_csum, s->v4.l4_delta);
-}
+    if (nw_proto == IPPROTO_TCP) {
+        struct tcp_header *tcp = l4;
 
-static void
-nat_ipv4_udp(struct udp_header *udp, const struct adp_session *s)
-{
-    udp->udp_src = s->v4.nat_tp_src;
-    udp->udp_dst = s->v4.nat_tp_dst;
-    if (udp->udp_csum) {
-        udp->udp_csum = adp_csum_apply(udp->udp_csum, s->v4.l4_delta);
-        if (!udp->udp_csum) {
-            udp->udp_csum = htons(0xffff);
+        tcp->tcp_src = tp_src;
+        tcp->tcp_dst = tp_dst;
+        tcp->tcp_csum = adp_csum_apply(tcp->tcp_csum, delta);
+    } else {
+        struct udp_header *udp = l4;
+
+        udp->udp_src = tp_src;
+        udp->udp_dst = tp_dst;
+        if (udp->udp_csum) {
+            udp->udp_csum = adp_csum_apply(udp->udp_csum, delta);
+            if (!udp->udp_csum) {
+                udp->udp_csum = htons(0xffff);
+            }
         }
     }
 }
@@ -50,11 +54,8 @@ nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
         ip->ip_ttl = c->ttl;
     }
     ip->ip_csum = adp_csum_apply(ip->ip_csum, s->v4.l3_delta);
-    if (ip->ip_proto == IPPROTO_TCP) {
-        nat_ipv4_tcp(dp_packet_l4(packet), s);
-    } else {
-        nat_ipv4_udp(dp_packet_l4(packet), s);
-    }
+    nat_l4(dp_packet_l4(packet), ip->ip_proto, s->v4.nat_tp_src,
+           s->v4.nat_tp_dst, s->v4.l4_delta);
 }
 
 static void
@@ -62,14 +63,27 @@ nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
          const struct adp_cached_verdict_content *c)
 {
     const struct adp_session_body *body = &s->v6.body;
-    struct conn *const conns[] = { body->conn0, body->conn1, body->conn2 };
+    const struct conn *const conns[] = {
+        body->conn0, body->conn1, body->conn2
+    };
+    struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
+    const struct conn_key *key = NULL;  /* Of the last one. */
 
     for (int i = 0; i < body->n_conns; i++) {
         const struct conntrack_expect *expect = &c->conns[i];
 
         if (expect->nat) {
-            conntrack_track_nat(conns[i], expect->reply, packet);
+            key = conntrack_track_nat_key(conns[i], expect->reply);
+            if (expect->nat == CONNTRACK_NAT_SRC) {
+                memcpy(&ip6->ip6_src, &key->dst.addr, sizeof ip6->ip6_src);
+            } else {
+                memcpy(&ip6->ip6_dst, &key->src.addr, sizeof ip6->ip6_dst);
+            }
         }
+    }
+    if (key) {
+        nat_l4(dp_packet_l4(packet), ip6->ip6_nxt, key->dst.port,
+               key->src.port, s->v6_l4_delta);
     }
 }
 
@@ -123,6 +137,33 @@ rewrite_ethernet(struct dp_packet *packet,
     }
 }
 
+/* 'delta' and the replacing of one address by another. */
+static uint32_t
+add_address(uint32_t delta, const struct in6_addr *old_,
+            const struct in6_addr *new_)
+{
+    ovs_be32 old[4], new[4];
+
+    memcpy(old, old_, sizeof old);
+    memcpy(new, new_, sizeof new);
+    for (int i = 0; i < ARRAY_SIZE(old); i++) {
+        delta = adp_csum_add32(delta, old[i], new[i]);
+    }
+    return delta;
+}
+
+static void
+init_ipv6(struct adp_session *s, const struct conntrack_peek_tuple *tuple)
+{
+    const struct adp_session_key6 *key = &s->v6.key;
+    uint32_t delta = add_address(0, &key->ipv6_src, &tuple->src.ipv6);
+
+    delta = add_address(delta, &key->ipv6_dst, &tuple->dst.ipv6);
+    s->v6_l4_delta = adp_csum_fold(adp_csum_add16(
+        adp_csum_add16(delta, key->l4.tp_src, tuple->tp_src),
+        key->l4.tp_dst, tuple->tp_dst));
+}
+
 void
 adp_rewrite_session_init(struct adp_session *s,
                          const struct conntrack_peek_tuple *tuple,
@@ -132,6 +173,7 @@ adp_rewrite_session_init(struct adp_session *s,
     uint32_t delta = 0;
 
     if (s->is_ipv6) {
+        init_ipv6(s, tuple);
         return;
     }
     s->v4.nat_src = tuple->src.ipv4;

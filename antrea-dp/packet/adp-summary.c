@@ -333,7 +333,9 @@ adp_summary_conns(struct adp_cached_verdict_content *c,
         c->conns[i].label = pc->up->label;
         c->conns[i].reply = pc->reply;
         c->conns[i].is_new = pc->is_new;
-        c->conns[i].nat = pc->natted;
+        c->conns[i].nat = (pc->natted
+                           ? conntrack_track_nat(pc->up, pc->reply)
+                           : CONNTRACK_NAT_NONE);
         refs[i] = pc->ref;
     }
     c->n_conns = p->n_conns;

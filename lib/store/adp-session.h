@@ -100,6 +100,7 @@ struct adp_session_body {
 enum {
     ADP_SESSION_MORE_LINE = 1 << 0,     /* Its second line. */
     ADP_SESSION_MORE_TUNNEL = 1 << 1,   /* The tunnel that they go into. */
+    ADP_SESSION_MORE_NAT = 1 << 2,      /* The connections' addresses. */
 };
 
 /* The parts that most packets need lie in one cache line with an IPv4 key, in
@@ -118,6 +119,7 @@ struct adp_session {
         struct {
             struct adp_session_key6 key;
             struct adp_session_body body;
+            /* What NAT makes of addresses and ports is the connections'. */
         } v6;
         struct {
             uint8_t first_line[CACHE_LINE_SIZE - 1];
@@ -125,6 +127,7 @@ struct adp_session {
         };
     };
     uint32_t hash;
+    uint16_t v6_l4_delta;       /* As v4.l4_delta. */
 } OVS_ALIGNED_VAR(128);
 BUILD_ASSERT_DECL(sizeof(struct adp_session) == 128);
 BUILD_ASSERT_DECL(offsetof(struct adp_session, v4.body.conn1) == 64);

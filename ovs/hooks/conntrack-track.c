@@ -336,10 +336,13 @@ conntrack_checksums_are_valid(struct dp_packet *packet, bool ipv6,
             && l4_checksum_is_valid(packet, ipv6, nw_proto));
 }
 
-void
-conntrack_track_nat(struct conn *conn, bool reply, struct dp_packet *packet)
+enum conntrack_nat
+conntrack_track_nat(const struct conn *conn, bool reply)
 {
-    if (conn->nat_action) {
-        nat_packet(packet, conn, reply, false);
-    }
+    uint16_t action = (reply ? nat_action_reverse(conn->nat_action)
+                       : conn->nat_action);
+
+    return (action & NAT_ACTION_SRC ? CONNTRACK_NAT_SRC
+            : action & NAT_ACTION_DST ? CONNTRACK_NAT_DST
+            : CONNTRACK_NAT_NONE);
 }

@@ -80,13 +80,20 @@ conntrack_ref_is_valid(struct conn *conn, uint32_t version)
  * address will do. */
 void conntrack_track_prefetch(const struct conn *);
 
+/* Which address of packets of one direction a connection's NAT changes. */
+enum conntrack_nat {
+    CONNTRACK_NAT_NONE,
+    CONNTRACK_NAT_SRC,
+    CONNTRACK_NAT_DST
+};
+
 /* The fixed part of what a connection must look like. */
 struct conntrack_expect {
     ovs_u128 label;
     uint32_t mark;
     bool reply;                 /* Direction of the packet. */
     bool is_new;                /* ct_state +new, otherwise +est. */
-    bool nat;                   /* Its NAT is applied. */
+    uint8_t nat;                /* enum conntrack_nat, as it is applied. */
 };
 
 /* What the two steps share for one packet and connection. */
@@ -128,8 +135,23 @@ bool conntrack_track_predict(struct conntrack *, struct conn *,
 void conntrack_track_update(struct conntrack *, struct conn *, bool reply,
                             struct dp_packet *, long long int now);
 
-/* Rewrites the packet as the connection's NAT says for this direction. */
-void conntrack_track_nat(struct conn *, bool reply, struct dp_packet *);
+enum conntrack_nat conntrack_track_nat(const struct conn *, bool reply);
+
+/* Where packets of this direction get addresses and ports from, if the
+ * connection has NAT: what answers to them look like. */
+static inline const struct conn_key *
+conntrack_track_nat_key(const struct conn *conn, bool reply)
+{
+    return reply ? &conn->key : &conn->rev_key;
+}
+
+/* Fetches what that reads.  Any address will do. */
+static inline void
+conntrack_track_prefetch_nat(const struct conn *conn)
+{
+    OVS_PREFETCH(&conn->key);
+    OVS_PREFETCH(&conn->rev_key.dst);
+}
 
 /* The part of the checks on a packet's headers that conntrack_execute() makes
  * before it looks a connection up, for a TCP or UDP packet with layer offsets

@@ -310,6 +310,32 @@ may_be_fast(struct world *w, const struct talk *k, int dir,
             && info.tcp.state_reply == CT_DPIF_TCPS_ESTABLISHED);
 }
 
+static void
+translate(struct dp_packet *p, const struct tuple *t, const struct memo *memo)
+{
+    const struct conntrack_expect *e = &memo->expect;
+    const struct conn_key *key = conntrack_track_nat_key(memo->ref.conn,
+                                                         e->reply);
+    const bool src = e->nat == CONNTRACK_NAT_SRC;
+    const union ct_addr *new = src ? &key->dst.addr : &key->src.addr;
+
+    if (t->ipv6) {
+        struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(p);
+
+        packet_set_ipv6_addr(p, t->nw_proto, src ? ip6->ip6_src.be32
+                             : ip6->ip6_dst.be32, &new->ipv6, true);
+    } else {
+        struct ip_header *ip = dp_packet_l3(p);
+
+        packet_set_ipv4_addr(p, src ? &ip->ip_src : &ip->ip_dst, new->ipv4);
+    }
+    if (t->nw_proto == IPPROTO_TCP) {
+        packet_set_tcp_port(p, key->dst.port, key->src.port);
+    } else {
+        packet_set_udp_port(p, key->dst.port, key->src.port);
+    }
+}
+
 /* As a cached verdict does it.  Returns false if the packet has to be
  * executed. */
 static bool
@@ -335,7 +361,9 @@ track(struct world *w, const struct talk *k, int dir, struct dp_packet *p)
         return false;
     }
     conntrack_track_commit(w->ours, &step, &w->clock);
-    conntrack_track_nat(memo->ref.conn, memo->expect.reply, p);
+    if (memo->expect.nat) {
+        translate(p, t, memo);
+    }
     return true;
 }
 
@@ -379,7 +407,8 @@ remember(struct world *w, const struct talk *k, int dir,
         memo->expect.label = p->md.ct_label;
         memo->expect.reply = reply;
         memo->expect.is_new = state & CS_NEW;
-        memo->expect.nat = k->nat;
+        memo->expect.nat = conntrack_track_nat(conn, reply);
+        require(k->nat || !memo->expect.nat);
     }
 }
 

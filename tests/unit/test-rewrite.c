@@ -352,22 +352,59 @@ ck_assert_packets_eq(const struct dp_packet *a, const struct dp_packet *b)
     ck_assert_mem_eq(dp_packet_data(a), dp_packet_data(b), dp_packet_size(b));
 }
 
+/* Two connections whose NAT makes of the packet what it is in the end: one that
+ * goes to somebody else, one that is answered for somebody. */
+static void
+session_of_ipv6(struct adp_session *s, const struct adp_summary *sum,
+                struct adp_cached_verdict_content *c)
+{
+    static struct conn translated[2];
+
+    s->v6.key.ipv6_src = original.ipv6_src;
+    s->v6.key.ipv6_dst = original.ipv6_dst;
+    s->v6.key.l4.tp_src = original.tp_src;
+    s->v6.key.l4.tp_dst = original.tp_dst;
+    s->is_ipv6 = true;
+    memset(translated, 0xee, sizeof translated);
+    translated[0].rev_key.src.addr = sum->tuple.dst;
+    translated[1].key.dst.addr = sum->tuple.src;
+    translated[1].key.dst.port = sum->tuple.tp_src;
+    translated[1].key.src.port = sum->tuple.tp_dst;
+    s->v6.body.conn0 = &translated[0];
+    s->v6.body.conn1 = &translated[1];
+    s->v6.body.n_conns = 2;
+    c->conns[0].nat = CONNTRACK_NAT_DST;
+    c->conns[1].nat = CONNTRACK_NAT_SRC;
+    c->conns[1].reply = true;
+}
+
+static void
+session_of_ipv4(struct adp_session *s)
+{
+    s->v4.key.nw_src = original.nw_src;
+    s->v4.key.nw_dst = original.nw_dst;
+    s->v4.key.l4.tp_src = original.tp_src;
+    s->v4.key.l4.tp_dst = original.tp_dst;
+    s->v4.key.l4.nw_tos = original.nw_tos;
+    s->v4.key.l4.nw_ttl = original.nw_ttl;
+}
+
 static void
 check_session(const struct dp_packet *packet, const struct dp_packet *expected,
               const struct adp_summary *sum)
 {
+    struct adp_cached_verdict_content c = sum->content;
     struct dp_packet *p = dp_packet_clone(packet);
     struct adp_session s;
 
     memset(&s, 0, sizeof s);
-    s.v4.key.nw_src = original.nw_src;
-    s.v4.key.nw_dst = original.nw_dst;
-    s.v4.key.l4.tp_src = original.tp_src;
-    s.v4.key.l4.tp_dst = original.tp_dst;
-    s.v4.key.l4.nw_tos = original.nw_tos;
-    s.v4.key.l4.nw_ttl = original.nw_ttl;
-    adp_rewrite_session_init(&s, &sum->tuple, &sum->content);
-    adp_rewrite_by_session(p, &s, &sum->content);
+    if (original.dl_type == htons(ETH_TYPE_IPV6)) {
+        session_of_ipv6(&s, sum, &c);
+    } else {
+        session_of_ipv4(&s);
+    }
+    adp_rewrite_session_init(&s, &sum->tuple, &c);
+    adp_rewrite_by_session(p, &s, &c);
     ck_assert_packets_eq(p, expected);
     dp_packet_delete(p);
 }
@@ -423,8 +460,7 @@ random_case(void)
     ck_assert_uint_eq(sum.content.actions_len, 0);
     adp_rewrite_to(p, &sum.content, &sum.tuple, now.nw_proto);
     ck_assert_packets_eq(p, expected);
-    if (now.nw_proto != IPPROTO_SCTP
-        && now.dl_type == htons(ETH_TYPE_IP)) {
+    if (now.nw_proto != IPPROTO_SCTP) {
         check_session(packet, expected, &sum);
     }
     dp_packet_delete(p);
@@ -694,6 +730,7 @@ begin_conns(struct conntrack_peek *peek, size_t n)
         pc->reply = i & 1;
         pc->is_new = !(i & 1);
         pc->natted = i == 1;
+        c->copy.nat_action = NAT_ACTION_DST;
     }
 }
 
@@ -714,7 +751,8 @@ START_TEST(connections)
             ck_assert_uint_eq(e->mark, 5 + i);
             ck_assert_uint_eq(e->label.u64.lo, 7 + i);
             ck_assert(e->reply == (i & 1) && e->is_new == !(i & 1)
-                      && e->nat == (i == 1));
+                      && e->nat == (i == 1 ? CONNTRACK_NAT_SRC
+                                    : CONNTRACK_NAT_NONE));
             ck_assert_ptr_eq(refs[i].conn, &conns[i].real);
         }
     }
