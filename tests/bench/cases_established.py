@@ -10,6 +10,7 @@ from results import OwnTimes, Times
 
 WINDOWS, SECONDS = 8, 0.25
 N_SERVICES = 20                 # That the clients talk to.
+IPV6_SHARE = 0.85               # Of the rate of IPv4.
 NUMBERS = {'1': 1, '1k': 1000, '10k': 10000, '100k': 100000, '1m': 1000000}
 
 
@@ -23,8 +24,10 @@ class Established(Case):
         super().__init__(name, goal)
         self.protocol, self.n, self.rules = protocol, n, rules
 
+    is_ipv6 = False
+
     def make_node(self):
-        return node.make(rules=self.rules)
+        return node.make(rules=self.rules, is_ipv6=self.is_ipv6)
 
     def targets(self, n):
         return traffic.web_targets(n)
@@ -77,6 +80,14 @@ class ToService(Established):
         return len(cluster.TARGET_PORTS)
 
 
+class Ipv6(Established):
+    is_ipv6 = True
+
+
+class Ipv6ToService(ToService):
+    is_ipv6 = True
+
+
 class Cost(Established):
     """In cycles, as it is compared over the number of rules."""
 
@@ -104,6 +115,9 @@ def cases():
                                  ('est-svc-tcp', 'tcp', ToService)):
         yield make(name + '-1m', protocol, NUMBERS['1m'],
                    goal=OwnTimes(name + '-100k', 0.5))
+    for name, make in ('est-pp-tcp', Ipv6), ('est-svc-tcp', Ipv6ToService):
+        yield make('ipv6-%s-100k' % name, 'tcp', NUMBERS['100k'],
+                   goal=OwnTimes(name + '-100k', IPV6_SHARE))
     for protocol in 'udp', 'tcp':
         yield ToRemote('est-remote-%s-100k' % protocol, protocol,
                        NUMBERS['100k'], goal=Times(3))

@@ -9,6 +9,7 @@ import meter
 import node
 import traffic
 from case import Case, Sample
+from cases_established import IPV6_SHARE
 from cases_memory import reported
 from results import OwnTimes, Times
 
@@ -118,6 +119,8 @@ class Cost(NewConnections):
 
 def cases():
     yield NewConnections('new-pp', Times(2))
+    yield NewConnections('ipv6-new-pp', OwnTimes('new-pp', IPV6_SHARE),
+                         is_ipv6=True)
     yield ToService('new-svc', Times(5))
     yield ToService('new-svc-cold', Times(10), warm=False)
     base = 'rules-new-100'

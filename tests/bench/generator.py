@@ -48,7 +48,7 @@ class Slot(ctypes.Structure):
         first = ctypes.addressof(self.templates)
         for i, packet in enumerate(kept):
             t = Template.from_address(first + i * self.stride)
-            t.len, t.l4_ofs = len(packets[i]), frames.L4_OFS
+            t.len, t.l4_ofs = len(packets[i]), frames.l4_ofs(packet)
             ctypes.memmove(t.bytes, packet, len(packet))
         self.n_templates = len(packets)
 

@@ -4,6 +4,7 @@
 Encapsulating mode, with proxyAll, TrafficControl and L7NetworkPolicy.  Here
 are the tables that don't depend on Services and policies."""
 
+import ipv6
 from cluster import (GATEWAY_IP, GATEWAY_MAC, GATEWAY_PORT, L7_IN_PORT,
                      L7_OUT_PORT, NODE_IP, SERVICE_NET,
                      TRAFFIC_CONTROL_PORTS, TRAFFIC_CONTROL_RETURN_PORT,
@@ -49,13 +50,19 @@ def ct(name, *args, zone=ZONE):
 
 
 class Flows:
-    """Flows and groups as text, as ovs-ofctl reads them."""
+    """Flows and groups as text, as ovs-ofctl reads them; added for IPv4,
+    and made IPv6's if there is that in its place."""
 
-    def __init__(self):
+    def __init__(self, is_ipv6=False):
+        self.is_ipv6 = is_ipv6
         self.flows, self.groups = [], []
         self.more_buckets = []          # As for "ovs-ofctl insert-buckets".
 
     def add(self, table, priority, match, *actions):
+        if self.is_ipv6 and not match.startswith('arp'):
+            endpoint = table == 'EndpointDNAT'
+            match = ipv6.match(match, endpoint)
+            actions = [ipv6.actions(action) for action in actions]
         self.flows.append('table=%d,priority=%d%s,actions=%s' % (
             NUMBERS[table], priority, match and ',' + match,
             ','.join(actions)))
@@ -66,6 +73,8 @@ class Flows:
     def add_group(self, buckets):
         """Returns the new group's number."""
         group = 10 + len(self.groups)
+        if self.is_ipv6:
+            buckets = [ipv6.actions(bucket, True) for bucket in buckets]
         texts = ['bucket=bucket_id:%d,weight:100,actions=%s' % bucket
                  for bucket in enumerate(buckets)]
         self.groups.append('group_id=%d,type=select,%s' % (

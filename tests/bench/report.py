@@ -19,8 +19,13 @@ def number(value):
 
 
 def verdict(results, name):
-    return {True: 'reached', False: 'not reached', None: ''}[
+    """With the share of another case that was reached, if that is the goal."""
+    text = {True: 'reached', False: 'not reached', None: ''}[
         results.reached(name)]
+    share = getattr(results.cases[name].goal, 'share', None)
+    if text and share:
+        text += ': %.2f' % share(results, name)
+    return text
 
 
 def rows(results, name):

@@ -99,13 +99,19 @@ class OwnTimes:
         self.other, self.factor = other, factor
         self.text = '%.3gx own %s' % (factor, other)
 
-    def reached(self, results, name):
+    def share(self, results, name):
+        """Ours of the other case's; None if one of them wasn't measured."""
         ours, other = results.ours(name), results.ours(self.other)
-        if ours is None or other is None:
+        if ours is None or other is None or not other.median:
             return None
-        limit = self.factor * other.median
-        return (ours.median >= limit if results.cases[name].more_is_better
-                else ours.median <= limit)
+        return ours.median / other.median
+
+    def reached(self, results, name):
+        share = self.share(results, name)
+        if share is None:
+            return None
+        return (share >= self.factor if results.cases[name].more_is_better
+                else share <= self.factor)
 
 
 class Limit:

@@ -7,6 +7,7 @@ import time
 import cluster
 import frames
 import generator
+import ipv6
 import switch
 
 WEB_PORT = 80
@@ -29,22 +30,24 @@ class Target:
 
 
 def web_targets(node):
-    return [Target(web.ip, web.mac, WEB_PORT) for web in node.cluster.webs]
+    return [Target(node.address(web.ip), web.mac, WEB_PORT)
+            for web in node.cluster.webs]
 
 
 def remote_targets(node, n=4):
-    return [Target(ip, cluster.GATEWAY_MAC, WEB_PORT)
+    return [Target(node.address(ip), cluster.GATEWAY_MAC, WEB_PORT)
             for ip in node.cluster.remote_webs[:n]]
 
 
 def service_targets(node, protocol, n):
-    return [Target(s.ip, cluster.GATEWAY_MAC, s.port)
+    return [Target(node.address(s.ip), cluster.GATEWAY_MAC, s.port)
             for s in node.services_of(protocol)[:n]]
 
 
 def packet(protocol, client, target, phase='data', sport=FIRST_SPORT,
            size=frames.MIN_LEN):
-    args = (client.mac, target.mac, client.ip, target.ip, sport, target.port)
+    ip = ipv6.address(client.ip) if ':' in target.ip else client.ip
+    args = client.mac, target.mac, ip, target.ip, sport, target.port
     if protocol == 'udp':
         return frames.udp(*args, size)
     return frames.tcp(*args, phase, size)

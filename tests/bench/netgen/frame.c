@@ -109,6 +109,8 @@ net_gen_frame_make(const struct net_gen_control *c,
 {
     const struct net_gen_template *t = template_at(c, cursor->template);
     struct rte_ipv4_hdr *ip = (void *) (frame + RTE_ETHER_HDR_LEN);
+    struct rte_ipv6_hdr *ip6 = (void *) ip;
+    bool ipv6 = t->l4_ofs == RTE_ETHER_HDR_LEN + sizeof *ip6;
     uint16_t *ports = (void *) (frame + t->l4_ofs);
     uint16_t *l4_checksum, old, new;
     uint16_t len = t->len;
@@ -118,9 +120,10 @@ net_gen_frame_make(const struct net_gen_control *c,
         memset(frame + NET_GEN_TEMPLATE_LEN, 0, len - NET_GEN_TEMPLATE_LEN);
     }
     l4_checksum = (void *) (frame + t->l4_ofs
-                            + (ip->next_proto_id == IPPROTO_TCP ? 16 : 6));
+                            + ((ipv6 ? ip6->proto : ip->next_proto_id)
+                               == IPPROTO_TCP ? 16 : 6));
 
-    if (c->random & NET_GEN_RANDOM_SADDR) {
+    if (c->random & NET_GEN_RANDOM_SADDR && !ipv6) {
         uint32_t address = rte_be_to_cpu_32(ip->src_addr);
         uint32_t low = random_u64(&cursor->random) & 0xffff;
 
@@ -152,8 +155,9 @@ net_gen_frame_make(const struct net_gen_control *c,
     return len;
 }
 
+/* 'len': of header and data. */
 static bool
-turn_tcp(const struct rte_ipv4_hdr *ip, struct rte_tcp_hdr *tcp)
+turn_tcp(struct rte_tcp_hdr *tcp, size_t len)
 {
     uint32_t seq = tcp->sent_seq;
     uint32_t ack = tcp->recv_ack;
@@ -176,8 +180,31 @@ turn_tcp(const struct rte_ipv4_hdr *ip, struct rte_tcp_hdr *tcp)
 
     tcp->sent_seq = ack;
     tcp->recv_ack = seq;
-    return (rte_be_to_cpu_16(ip->total_length)
-            > rte_ipv4_hdr_len(ip) + (tcp->data_off >> 4) * 4);
+    return len > (tcp->data_off >> 4) * 4u;
+}
+
+/* Swaps the ports of TCP or UDP, whose header and data have 'len' bytes. */
+static bool
+turn_l4(struct rte_udp_hdr *udp, uint8_t proto, size_t len)
+{
+    uint16_t port = udp->src_port;      /* At the same place in TCP. */
+
+    udp->src_port = udp->dst_port;
+    udp->dst_port = port;
+    return proto != IPPROTO_TCP || turn_tcp((void *) udp, len);
+}
+
+static bool
+turn_ipv6(struct rte_ipv6_hdr *ip)
+{
+    uint8_t address[sizeof ip->src_addr];
+
+    memcpy(address, ip->src_addr, sizeof address);
+    memcpy(ip->src_addr, ip->dst_addr, sizeof address);
+    memcpy(ip->dst_addr, address, sizeof address);
+    ip->hop_limits = ECHO_TTL;
+    return turn_l4((void *) (ip + 1), ip->proto,
+                   rte_be_to_cpu_16(ip->payload_len));
 }
 
 bool
@@ -188,10 +215,12 @@ net_gen_frame_turn(uint8_t *frame)
     struct rte_ether_addr mac = eth->src_addr;
     struct rte_udp_hdr *udp;
     uint32_t address;
-    uint16_t port;
 
     eth->src_addr = eth->dst_addr;
     eth->dst_addr = mac;
+    if (eth->ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6)) {
+        return turn_ipv6((void *) ip);
+    }
     if (eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4)) {
         return false;
     }
@@ -217,8 +246,6 @@ net_gen_frame_turn(uint8_t *frame)
                                   + (geneve->ver_opt_len & 0x3f) * 4);
     }
 
-    port = udp->src_port;       /* At the same place in TCP. */
-    udp->src_port = udp->dst_port;
-    udp->dst_port = port;
-    return ip->next_proto_id != IPPROTO_TCP || turn_tcp(ip, (void *) udp);
+    return turn_l4(udp, ip->next_proto_id,
+                   rte_be_to_cpu_16(ip->total_length) - rte_ipv4_hdr_len(ip));
 }
