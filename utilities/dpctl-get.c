@@ -31,6 +31,19 @@ struct layout {
     struct column columns[MAX_COLUMNS];
 };
 
+static char *list_text(const struct json_array *);
+
+/* The string at 'path', or the strings: what a Node has of both families is a
+ * list. */
+static char *
+text_at(const struct json *record, const char *path)
+{
+    const struct json *value = dpctl_json_get(record, path);
+
+    return (value && value->type == JSON_ARRAY ? list_text(&value->array)
+            : nullable_xstrdup(dpctl_json_str(record, path)));
+}
+
 static char *
 cell_namespace(const struct json *record)
 {
@@ -460,8 +473,7 @@ print_table(const struct layout *layout, const struct json_array *records)
             const struct json *record = records->elems[i];
             dpctl_table_add(&table,
                             (c->cell ? c->cell(record)
-                             : nullable_xstrdup(dpctl_json_str(record,
-                                                               c->path))));
+                             : text_at(record, c->path)));
         }
     }
     dpctl_table_print(&table);

@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test-metrics \
 	tests/unit/test-model-index \
 	tests/unit/test-model-ip \
+	tests/unit/test-pipeline-ipv6 \
 	tests/unit/test-model-changes \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model \
@@ -343,6 +344,12 @@ tests_unit_test_model_l7_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_ipv6_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-ipv6.c
+tests_unit_test_pipeline_ipv6_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_pipeline_early_SOURCES = \
 	tests/unit/pipeline-world.c \

@@ -304,6 +304,16 @@ START_TEST(refuses_bad_nodes)
           "invalid", "NodeConfig n", "podCIDR" },
         { N GATEWAY ",'serviceCIDR':'10.96.0.1/12'," REST,
           "invalid", "NodeConfig n", "serviceCIDR" },
+        { N GATEWAY ",'podCIDR':['10.0.0.0/24','fd00::/64'],"
+          "'transportIP':'192.168.0.1'}",
+          "invalid", "NodeConfig n", "podCIDR" },
+        { N GATEWAY ",'podCIDR':['10.0.0.0/24','10.0.9.0/24'],"
+          "'transportIP':'192.168.0.1'}",
+          "invalid", "NodeConfig n", "podCIDR[1]" },
+        { N GATEWAY ",'podCIDR':[],'transportIP':'192.168.0.1'}",
+          "invalid", "NodeConfig n", "podCIDR" },
+        { N GATEWAY ",'serviceCIDR':['10.96.0.0/12','fd00::1/64']," REST,
+          "invalid", "NodeConfig n", "serviceCIDR[1]" },
         { N GATEWAY ",'proxyAll':'yes'," REST,
           "invalid", "NodeConfig n", "proxyAll" },
         { N GATEWAY ",'nodePortAddresses':['x']," REST,
@@ -325,6 +335,9 @@ START_TEST(refuses_bad_nodes)
         { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
           "'gatewayIP':'10.0.1.1','transportIP':'192.168.0.3'}",
           "invalid", "PeerNode q", "gatewayIP" },
+        { "{'kind':'PeerNode','name':'q','podCIDR':'fd00:2::/64',"
+          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.3'}",
+          "invalid", "PeerNode q", "podCIDR" },
         { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
           "'transportIP':'192.168.0.3'}",
           "invalid", "PeerNode q", "gatewayIP" },
@@ -345,6 +358,10 @@ START_TEST(refuses_bad_services)
           "invalid", "Service default/t", "ports" },
         { S "'clusterIP':'None','ports':[]}",
           "invalid", "Service default/t", "clusterIP" },
+        { S "'clusterIP':['10.96.0.2','10.96.0.3'],'ports':[]}",
+          "invalid", "Service default/t", "clusterIP[1]" },
+        { S "'clusterIP':['fd96::2','fd96::3'],'ports':[]}",
+          "invalid", "Service default/t", "clusterIP[1]" },
         { ONE_PORT("80"), "invalid", "Service default/t", "ports[0]" },
         { ONE_PORT("{}"), "invalid", "Service default/t", "ports[0].port" },
         { ONE_PORT("{'port':0}"),
