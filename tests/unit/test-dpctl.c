@@ -462,6 +462,17 @@ START_TEST(services_and_source_ports)
 }
 END_TEST
 
+/* A policy that names no namespace may name the default one elsewhere. */
+START_TEST(default_namespace)
+{
+    expect_rules("apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n"
+                 "metadata: {name: p}\nspec: {priority: 1, appliedTo: "
+                 "[{podSelector: {}}, {serviceAccount: {name: a, namespace: "
+                 "default}}], ingress: [{action: Drop}]}\n", "Antrea",
+                 "{\"action\":\"Drop\",\"direction\":\"In\"}\n");
+}
+END_TEST
+
 /* A rule for each Namespace that it is applied to here. */
 START_TEST(own_namespace)
 {
@@ -659,6 +670,21 @@ static const struct {
       "[{serviceAccount: {name: a, namespace: y}}]}\n",
       "f, document 1 (line 1): NetworkPolicy x/p: spec.appliedTo[0]."
       "serviceAccount.namespace: must be that of the policy" },
+    { "apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n"
+      "metadata: {name: p}\nspec: {priority: 1, appliedTo: "
+      "[{serviceAccount: {name: a, namespace: y}}]}\n",
+      "f, document 1 (line 1): NetworkPolicy default/p: spec.appliedTo[0]."
+      "serviceAccount.namespace: must be that of the policy" },
+    { "apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n"
+      "metadata: {name: p}\nspec: {priority: 1, appliedTo: "
+      "[{podSelector: {}}, {namespaceSelector: {}}]}\n",
+      "f, document 1 (line 1): NetworkPolicy default/p: spec.appliedTo[1]."
+      "namespaceSelector: is for ClusterNetworkPolicies" },
+    { "apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n"
+      "metadata: {name: p, namespace: x}\nspec: {priority: 1, ingress: "
+      "[{action: Drop, appliedTo: [{namespaceSelector: {}}]}]}\n",
+      "f, document 1 (line 1): NetworkPolicy x/p: spec.ingress[0].appliedTo[0]."
+      "namespaceSelector: is for ClusterNetworkPolicies" },
     { ANP("{priority: 1001, subject: {namespaces: {}}}"),
       A "priority: must be an integer from 0 to 1000, not 1001" },
     { ANP("{priority: 1, subject: {}}"),
@@ -836,6 +862,7 @@ main(void)
     tcase_add_test(tc, antrea_policy_tier_and_group);
     tcase_add_test(tc, names);
     tcase_add_test(tc, services_and_source_ports);
+    tcase_add_test(tc, default_namespace);
     tcase_add_test(tc, own_namespace);
     tcase_add_test(tc, admin_policies);
     tcase_add_test(tc, controlplane_objects);

@@ -68,7 +68,8 @@ add_manifest(struct reader *reader, const struct dpctl_kind *kind,
     bool for_delete = reader->input->for_delete;
     char *title = dpctl_kind_title(kind, object, reader->default_namespace);
     char *error = (for_delete ? dpctl_kind_check_identity(kind, object)
-                   : dpctl_kind_check(kind, object));
+                   : dpctl_kind_check(kind, object,
+                                      reader->default_namespace));
 
     if (error) {
         char *text = xasprintf("%s: %s: %s", origin, title, error);

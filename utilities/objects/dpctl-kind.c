@@ -672,13 +672,15 @@ dpctl_kind_identity(const struct json *object)
 }
 
 char *
-dpctl_kind_check(const struct dpctl_kind *k, const struct json *object)
+dpctl_kind_check(const struct dpctl_kind *k, const struct json *object,
+                 const char *default_namespace)
 {
     char *error = dpctl_schema_check(object, k->schema, false);
     if (!error) {
         error = dpctl_kind_check_identity(k, object);
     }
-    return error ? error : dpctl_policy_check(k->id, object);
+    return error ? error : dpctl_policy_check(k->id, object,
+                                              default_namespace);
 }
 
 char *

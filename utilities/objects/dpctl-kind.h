@@ -74,8 +74,10 @@ void dpctl_kind_words(struct svec *);
 const char *dpctl_record_kind(const char *word);
 bool dpctl_is_record_kind(const char *kind);
 
-/* Checks an object of this kind: its metadata and its schema. */
-char *dpctl_kind_check(const struct dpctl_kind *, const struct json *object);
+/* Checks an object of this kind: its metadata and its schema.  If it names no
+ * namespace, it belongs into the default one. */
+char *dpctl_kind_check(const struct dpctl_kind *, const struct json *object,
+                       const char *default_namespace);
 
 /* Only what identifies the object: its name and namespace. */
 char *dpctl_kind_check_identity(const struct dpctl_kind *,

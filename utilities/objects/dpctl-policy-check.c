@@ -310,6 +310,21 @@ check_rule_names(const struct json *rule, const char *own_namespace)
     return NULL;
 }
 
+/* A NetworkPolicy of Antrea's applies to Pods of its namespace alone. */
+static char *
+check_applied_to_namespace(const struct json *spec, const char *own_namespace)
+{
+    const struct json_array *applied_to = dpctl_json_array(spec, "appliedTo");
+
+    for (size_t i = 0; i < applied_to->n && own_namespace; i++) {
+        if (dpctl_json_member(applied_to->elems[i], "namespaceSelector")) {
+            return xasprintf("appliedTo[%"PRIuSIZE"].namespaceSelector: is "
+                             "for ClusterNetworkPolicies", i);
+        }
+    }
+    return NULL;
+}
+
 /* What goes with what in a rule of Antrea's. */
 static char *
 check_combination(const struct json *rule, const char *direction,
@@ -345,7 +360,8 @@ check_combination(const struct json *rule, const char *direction,
             }
         }
     }
-    return check_rule_names(rule, own_namespace);
+    char *error = check_applied_to_namespace(rule, own_namespace);
+    return error ? error : check_rule_names(rule, own_namespace);
 }
 
 static char *
@@ -410,6 +426,9 @@ check_antrea_spec(const struct json *spec, const char *own_namespace)
 
     bool applied = dpctl_json_array(spec, "appliedTo")->n > 0;
     char *error = check_each(spec, "appliedTo", check_peer);
+    if (!error) {
+        error = check_applied_to_namespace(spec, own_namespace);
+    }
     if (!error) {
         error = prefixed("appliedTo", "",
                          check_names(dpctl_json_array(spec, "appliedTo"),
@@ -551,7 +570,8 @@ check_tc_spec(const struct json *spec)
 }
 
 char *
-dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
+dpctl_policy_check(enum dpctl_kind_id id, const struct json *object,
+                   const char *default_namespace)
 {
     const struct json *spec = dpctl_json_member(object, "spec");
     const char *namespace_ = (dpctl_kinds[id].namespaced
@@ -559,7 +579,7 @@ dpctl_policy_check(enum dpctl_kind_id id, const struct json *object)
                               : NULL);
 
     if (dpctl_kinds[id].namespaced && !namespace_) {
-        namespace_ = "";        /* The default one, whichever that is. */
+        namespace_ = default_namespace;
     }
     switch ((int) id) {
     case DPCTL_K8S_NP:
