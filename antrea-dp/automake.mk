@@ -44,6 +44,10 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-flow-cache.h \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
+	antrea-dp/show/adp-show-log.c \
+	antrea-dp/show/adp-show-log.h \
+	antrea-dp/packet/adp-log-packet.c \
+	antrea-dp/packet/adp-log-packet.h \
 	antrea-dp/packet/adp-packet-in.c \
 	antrea-dp/packet/adp-packet-in.h \
 	antrea-dp/packet/adp-punted.h \

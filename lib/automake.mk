@@ -23,6 +23,18 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-group-hash.c \
 	lib/flow/adp-group-hash.h \
 	lib/program/adp-group-map.c \
+	lib/flow/adp-log-item.c \
+	lib/flow/adp-log-item.h \
+	lib/log/adp-log-dedup.c \
+	lib/log/adp-log-dedup.h \
+	lib/log/adp-log-file.c \
+	lib/log/adp-log-file.h \
+	lib/log/adp-log-history.c \
+	lib/log/adp-log-history.h \
+	lib/log/adp-log-line.c \
+	lib/log/adp-log-line.h \
+	lib/log/adp-log-ring.c \
+	lib/log/adp-log-ring.h \
 	lib/flow/adp-group.c \
 	lib/flow/adp-key.c \
 	lib/flow/adp-key.h \

@@ -5,7 +5,7 @@ _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
     local commands='apply replace delete resync resolve get describe trace
-        stats top explain program version help'
+        stats top logs explain program version help'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp anp banp tiers clustergroups
         groups nodeconfigs peernodes addressgroups appliedtogroups l7rules fqdns'
@@ -26,7 +26,7 @@ _antrea_dpctl()
         ;;
     -b | --bridge | -n | --namespace | -t | --timeout | --node | --index | \
     -d | --delay | --count | --in-port | --gateway-port | --gateway-mac | \
-    --tunnel-port | --service-cidr)
+    --tunnel-port | --service-cidr | --since | --policy)
         return
         ;;
     esac
@@ -38,7 +38,7 @@ _antrea_dpctl()
         -s | -b | -o | -t | -f | -n | -d | --socket | --bridge | --output | \
         --timeout | --delay | --count | --filename | --namespace | --node | --db | --pcap | \
         --html | --index | --in-port | --gateway-port | --gateway-mac | \
-        --tunnel-port | --service-cidr)
+        --tunnel-port | --service-cidr | --since | --policy)
             i=$((i + 1))
             ;;
         -*) ;;
@@ -72,6 +72,7 @@ _antrea_dpctl()
     get | describe) options+=' --namespace' ;;
     trace) options+=' --pcap --index --in-port --html' ;;
     top) options+=' --delay --count' ;;
+    logs) options+=' --follow --since --policy --namespace' ;;
     esac
 
     if [[ $cur == -* ]]; then

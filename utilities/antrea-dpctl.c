@@ -38,6 +38,7 @@ enum option_set {
     SET_TRACE = 1 << 5,
     SET_TOP = 1 << 6,           /* -d, -n COUNT */
     SET_STREAM = 1 << 7,
+    SET_LOGS = 1 << 8,
 };
 
 enum {
@@ -58,6 +59,8 @@ enum {
     OPT_HTML,
     OPT_NAMESPACE,
     OPT_COUNT,
+    OPT_SINCE,
+    OPT_POLICY,
 };
 
 static const struct option long_options[] = {
@@ -84,6 +87,9 @@ static const struct option long_options[] = {
     { "html", required_argument, NULL, OPT_HTML },
     { "delay", required_argument, NULL, 'd' },
     { "count", required_argument, NULL, OPT_COUNT },
+    { "follow", no_argument, NULL, 'F' },
+    { "since", required_argument, NULL, OPT_SINCE },
+    { "policy", required_argument, NULL, OPT_POLICY },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
     { NULL, 0, NULL, 0 },
@@ -104,6 +110,7 @@ static const struct {
     { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
     { OPT_IN_PORT, SET_TRACE }, { OPT_HTML, SET_TRACE },
     { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
+    { 'F', SET_LOGS }, { OPT_SINCE, SET_LOGS }, { OPT_POLICY, SET_LOGS },
 };
 
 /* Formats that a command prints. */
@@ -173,6 +180,11 @@ static const struct command {
       AS_TABLE, dpctl_cmd_top,
       "top [-d SECONDS] [-n COUNT]",
       "show how counters grow, live" },
+    { "logs", 0, 0,
+      SET_LOGS | SET_NAMESPACE,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_logs,
+      "logs [--follow] [--since=SECONDS] [--policy=NAME]",
+      "show what policies have logged" },
     { "explain", 0, INT_MAX,
       0,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_explain,
@@ -315,7 +327,7 @@ static const struct {
     { 'f', "  -f, --filename=FILE    a file, a folder, or - for stdin; "
            "may be repeated" },
     { OPT_NAMESPACE, "  -n, --namespace=NS     of objects that don't name "
-                     "one; get: only this one" },
+                     "one; get, logs: only this one" },
     { OPT_NODE, "      --node=NAME        the Node that this is\n"
                 "      --change-node      even if it was another one "
                 "before\n"
@@ -340,6 +352,10 @@ static const struct {
                 "page" },
     { 'd', "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
            "  -n, --count=COUNT      top: end after so many" },
+    { 'F', "  -F, --follow           logs: go on with those that come\n"
+           "      --since=SECONDS    logs: only those of the last so many "
+           "seconds\n"
+           "      --policy=NAME      logs: only those of this policy" },
     { 'h', "  -h, --help             this text, or that of a command\n"
            "  -V, --version          our version" },
 };
@@ -471,6 +487,15 @@ parse_option(int c, char *arg, struct dpctl_options *o)
     case 'd':
         o->delay_ms = parse_delay(arg);
         break;
+    case 'F':
+        o->follow = true;
+        break;
+    case OPT_SINCE:
+        o->since_s = parse_number("--since", arg, 0);
+        break;
+    case OPT_POLICY:
+        o->policy = arg;
+        break;
     case OPT_NODE:
         o->env.node = arg;
         break;
@@ -563,17 +588,23 @@ output_is_closed(void)
 }
 
 void
-dpctl_flush(void)
+dpctl_check_reader(void)
 {
-    if (!fflush(stdout) && !ferror(stdout)) {
-        return;
-    }
     if (output_is_closed()) {
         /* What anybody dies of who writes into a closed pipe.  The signal is
          * ignored elsewhere: a server may go, too. */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
+}
+
+void
+dpctl_flush(void)
+{
+    if (!fflush(stdout) && !ferror(stdout)) {
+        return;
+    }
+    dpctl_check_reader();
     clearerr(stdout);
     dpctl_fail(DPCTL_EXIT_ERROR, "can't write the output");
 }
@@ -656,6 +687,7 @@ main(int argc, char *argv[])
     struct dpctl_options o = {
         .socket = default_socket, .db = default_db, .timeout_s = 30,
         .files = SVEC_EMPTY_INITIALIZER, .index = 1, .delay_ms = 1000,
+        .since_s = -1,
     };
     bool given[ARRAY_SIZE(option_sets)] = { false };
     char *n = NULL;             /* -n, whose meaning the command knows. */
@@ -663,7 +695,7 @@ main(int argc, char *argv[])
     ovs_set_program_name(argv[0], ADP_VERSION);
     fatal_ignore_sigpipe();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:hV", long_options,
+    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:FhV", long_options,
                                  NULL)) != -1; ) {
         if (c == 'n') {
             n = optarg;

@@ -82,6 +82,7 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-tier.h \
 	utilities/objects/dpctl-world.c \
 	utilities/objects/dpctl-world.h \
+	utilities/dpctl-logs.c \
 	utilities/dpctl-top.c \
 	utilities/dpctl-trace.c \
 	utilities/show/dpctl-walk-words.c \

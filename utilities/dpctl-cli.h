@@ -46,6 +46,9 @@ struct dpctl_options {
     char *html;                 /* trace: file for the page. */
     int delay_ms;               /* top: between two blocks. */
     int count;                  /* top: how many; 0: on and on. */
+    bool follow;                /* logs: go on. */
+    int since_s;                /* logs: how old they may be; -1: any. */
+    char *policy;               /* logs: whose; NULL: all. */
 };
 
 /* The options, and the words after the command's name. */
@@ -66,6 +69,7 @@ void dpctl_cmd_describe(const struct dpctl_command *);
 void dpctl_cmd_stats(const struct dpctl_command *);
 void dpctl_cmd_top(const struct dpctl_command *);
 void dpctl_cmd_trace(const struct dpctl_command *);
+void dpctl_cmd_logs(const struct dpctl_command *);
 void dpctl_cmd_explain(const struct dpctl_command *);
 void dpctl_cmd_program(const struct dpctl_command *);
 void dpctl_cmd_version(const struct dpctl_command *);
@@ -104,6 +108,8 @@ struct json *dpctl_call_once(const struct dpctl_options *, const char *method,
 /* Sees to it that what was printed is written.  Ends the program where it can't
  * be: by SIGPIPE, as others do, where the reader went away. */
 void dpctl_flush(void);
+/* Ends the program in that way where it is known already. */
+void dpctl_check_reader(void);
 
 /* Carries out one change, and says what it did; returns an error that names the
  * object. */

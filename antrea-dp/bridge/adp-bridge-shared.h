@@ -81,6 +81,10 @@ struct adp_bridge_counters {
     atomic_uint64_t rejected;           /* Answered; */
     atomic_uint64_t reject_limited;     /* not, for there were too many; */
     atomic_uint64_t reject_silent;      /* not, for nobody answers such. */
+    /* Of packets that policies log: */
+    atomic_uint64_t logged;             /* Told the main thread; */
+    atomic_uint64_t log_limited;        /* not, for their rule had too many; */
+    atomic_uint64_t log_lost;           /* not, for all had too many. */
     atomic_uint64_t idle_passes;        /* See struct adp_verdict. */
     atomic_uint64_t learned;
     atomic_uint64_t unlearned;          /* There were too many already. */

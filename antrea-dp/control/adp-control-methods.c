@@ -13,6 +13,7 @@
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
 #include "adp-fqdns.h"
+#include "adp-show-log.h"
 #include "adp-show-meaning.h"
 #include "adp-show.h"
 #include "adp-state.h"
@@ -20,6 +21,7 @@
 #include "model-index.h"
 #include "model-reader.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/poll-loop.h"
 #include "pipeline-builtin.h"
 #include "pipeline.h"
 #include "timeval.h"
@@ -189,6 +191,8 @@ struct adp_control_session {
     struct adp_state_call *call;        /* NULL: none. */
     bool tells_applied, tells_deleted;
     long long int n_patched;            /* -1: not told. */
+
+    long long int logs_deadline;        /* Of "logs" that waits; 0: none does. */
 };
 
 struct adp_control_session *
@@ -551,6 +555,50 @@ method_stats(struct adp_control_call *call)
     return call->reader.error ? NULL : adp_show_stats(bridge, !brief);
 }
 
+/* Nothing is there yet: has the call waited long enough? */
+static bool
+logs_time_is_up(struct adp_control_session *session, unsigned int wait_ms)
+{
+    long long int now = time_msec();
+
+    if (!session->logs_deadline) {
+        session->logs_deadline = now + wait_ms;
+    }
+    if (now < session->logs_deadline) {
+        poll_timer_wait_until(session->logs_deadline);
+        return false;
+    }
+    return true;
+}
+
+static struct json *
+method_logs(struct adp_control_call *call)
+{
+    long long int after = adp_object_integer(&call->params, "after", 0,
+                                             INT64_MAX, ADP_OPTIONAL, 0);
+    long long int max = adp_object_integer(&call->params, "max", 1, 1000,
+                                           ADP_OPTIONAL, 100);
+    long long int wait_ms = adp_object_integer(&call->params, "wait_ms", 0,
+                                               30000, ADP_OPTIONAL, 0);
+    const struct adp_bridge *bridge = (call_has(call, "bridge")
+                                       ? call_bridge(call, false) : NULL);
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    struct adp_control_session *session = call->session;
+    struct json *result = adp_show_log_lines(
+        bridge ? adp_bridge_name(bridge) : NULL, after, max);
+    if (json_integer(shash_find_data(json_object(result), "last")) == after
+        && !logs_time_is_up(session, wait_ms)) {
+        json_destroy(result);
+        return NULL;
+    }
+    session->logs_deadline = 0;
+    return result;
+}
+
 static struct json *
 method_l7_rules(struct adp_control_call *call)
 {
@@ -731,6 +779,7 @@ static const struct method {
     { "watch", { "bridge" }, method_watch, false, false },
     { "stats", { "bridge", "brief" }, method_stats, false, false },
     { "l7_rules", { "bridge" }, method_l7_rules, true, false },
+    { "logs", { "bridge", "after", "max", "wait_ms" }, method_logs, false, false },
     { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false, false },
     { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },

@@ -59,7 +59,9 @@ struct adp_cached_verdict_content {
     bool dropped;
     bool ends_in_miss;
     uint8_t answer;                     /* enum adp_answer. */
+    uint8_t n_logs;
     uint8_t n_idle_passes;              /* As in struct adp_verdict. */
+    struct adp_log_item logs[ADP_MAX_LOG_ITEMS];
 };
 
 /* The first line and, of packets of one connection, the second are all that a

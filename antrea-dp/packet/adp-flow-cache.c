@@ -5,6 +5,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
+#include "adp-log-ring.h"
 #include "adp-rewrite.h"
 #include "adp-session-parse.h"
 #include "adp-summary.h"
@@ -98,6 +99,7 @@ thread_cache_destroy(void *tc_)
     ovs_list_remove(&tc->list_node);
     ovs_mutex_unlock(&caches_mutex);
 
+    adp_log_ring_close(tc->up.log);
     adp_walk_cache_destroy(tc->up.walk_cache);
     adp_sessions_destroy(tc->up.sessions);
     adp_store_destroy(tc->up.verdicts);
@@ -121,6 +123,7 @@ thread_cache_create(void)
     tc->up.verdicts = adp_store_create(adp_cached_verdict_collector(),
                                        MAX_VERDICTS);
     tc->up.walk_cache = adp_walk_cache_create(tc->up.verdicts);
+    tc->up.log = adp_log_ring_create();
     create_sessions(tc);
 
     ovs_mutex_lock(&caches_mutex);
@@ -136,6 +139,7 @@ adp_flow_cache_init(void)
 {
     ovsthread_key_create(&thread_cache_key, thread_cache_destroy);
     adp_cached_verdict_init();
+    adp_log_rings_init();
 }
 
 struct adp_flow_cache *

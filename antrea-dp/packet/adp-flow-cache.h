@@ -24,6 +24,7 @@
 struct adp_bridge;
 struct adp_cached_verdict_content;
 struct adp_cached_verdict_source;
+struct adp_log_ring;
 struct adp_walk_cache;
 struct adp_session;
 struct adp_session_packet;
@@ -38,6 +39,7 @@ struct adp_flow_cache {
     struct adp_store *verdicts;
     struct adp_walk_cache *walk_cache;
     struct adp_refusal_limit refusals;
+    struct adp_log_ring *log;
 };
 
 /* Before there is any other thread. */

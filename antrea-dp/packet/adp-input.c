@@ -18,11 +18,13 @@
 #include "adp-flow-cache.h"
 #include "adp-held.h"
 #include "adp-install.h"
+#include "adp-log-packet.h"
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-summary.h"
 #include "adp-tunnel.h"
+#include "adp-tuple.h"
 #include "adp-walk-cache.h"
 #include "adp-walk.h"
 #include "dp-hooks.h"
@@ -275,7 +277,8 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
          const struct adp_summary *sum, const struct flow *flow)
 {
     if (fp->is_parsed && may_remember(sum->w, flow)) {
-        if (sum->w->ct.peek.ordinary && adp_summary_may_be_kept(sum)) {
+        if (sum->w->ct.peek.ordinary && adp_summary_may_be_kept(sum)
+            && adp_log_allows_session(&sum->content)) {
             struct adp_cached_verdict_source source;
 
             adp_summary_source(sum, &source);
@@ -284,6 +287,26 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
         }
         adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, sum);
     }
+}
+
+/* Logs a packet that was decided on.  'sum' may be NULL. */
+static void
+log_decided(struct adp_fast *f, struct adp_bridge *b,
+            const struct dp_packet *packet, const struct flow *original,
+            const struct adp_walk *w, const struct adp_summary *sum)
+{
+    struct conntrack_peek_tuple tuple;
+
+    adp_tuple_from_flow(&tuple, original);
+    adp_log_packet(f, b, &(struct adp_log_packet) {
+        .packet = packet,
+        .original = &tuple,
+        .nw_proto = original->nw_proto,
+        .in_port = original->in_port.ofp_port,
+        .w = w,
+        .content = sum ? &sum->content : NULL,
+        .is_first = adp_log_packet_is_first(w),
+    }, w->verdict.logs, w->verdict.n_logs);
 }
 
 /* Executes the actions of a verdict that has breaks. */
@@ -364,6 +387,9 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (summed_up) {
         remember(f, fp, &summary, original);
     }
+    if (w->verdict.n_logs) {
+        log_decided(f, b, packet, original, w, summed_up ? &summary : NULL);
+    }
     if (w->verdict.answer && !w->verdict.answers_late) {
         adp_refuse(f, b, packet, w->verdict.answer,
                    original->in_port.ofp_port);
@@ -387,6 +413,31 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
                          w->verdict.actions.size);
     }
     return ADP_PUNT_NONE;
+}
+
+/* Logs a packet for which a cached walk was replayed. */
+static void
+log_replayed(struct adp_fast *f, struct adp_bridge *b,
+             const struct dp_packet *packet,
+             const struct adp_session_packet *p, const struct adp_walk *w,
+             const struct adp_cached_verdict_content *content, bool is_first)
+{
+    struct conntrack_peek_tuple tuple;
+    ofp_port_t in_port = content->ingress_tunnel;
+
+    if (f->in_port != ODPP_NONE) {
+        adp_ports_input(f->in_port, &in_port);
+    }
+    adp_tuple_from_packet(&tuple, p);
+    adp_log_packet(f, b, &(struct adp_log_packet) {
+        .packet = packet,
+        .original = &tuple,
+        .nw_proto = p->nw_proto,
+        .in_port = in_port,
+        .w = w,
+        .content = content,
+        .is_first = is_first,
+    }, content->logs, content->n_logs);
 }
 
 /* The same by an earlier walk that is cached.  Returns false, and has done
@@ -415,13 +466,14 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     memcpy(&e.content, &v->content, sizeof e.content);
     e.content.nat = nat;
     e.actions = v->actions;
-    if (w->ct.peek.ordinary) {
+    if (w->ct.peek.ordinary && adp_log_allows_session(&e.content)) {
         struct adp_cached_verdict_source source;
 
         adp_cached_verdict_source_init(&source, v, w->program, w->ports);
         adp_flow_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
                                 f->now);
     }
+    bool is_first = adp_log_packet_is_first(w);
     if (!execute_conntrack(f, w, &e)) {
         return false;
     }
@@ -430,6 +482,9 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_count_mine(&v->n_cycles, cycles);
     adp_flow_cache_count_replay(f->cache);
     adp_fast_init_metadata(f, packet, p->is_ipv6);
+    if (e.content.n_logs) {
+        log_replayed(f, b, packet, p, w, &e.content, is_first);
+    }
     if (e.content.answer) {
         adp_refuse(f, b, packet, e.content.answer, e.content.ingress_tunnel);
     }

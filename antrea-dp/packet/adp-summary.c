@@ -280,6 +280,8 @@ adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
     c->dropped = v->dropped;
     c->missed = v->missed;
     c->answer = v->answer;
+    c->n_logs = v->n_logs;
+    memcpy(c->logs, v->logs, v->n_logs * sizeof *v->logs);
     c->n_idle_passes = v->n_idle_passes;
     c->ends_in_miss = (v->n_hits
                        && v->hits[v->n_hits - 1].kind == ADP_HIT_MISS);

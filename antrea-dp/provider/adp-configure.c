@@ -10,8 +10,11 @@
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
 #include "adp-fqdns.h"
+#include "adp-log-file.h"
+#include "adp-log-ring.h"
 #include "adp-names.h"
 #include "adp-refusal.h"
+#include "adp-show-log.h"
 #include "conntrack-half-open.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
@@ -105,18 +108,41 @@ adp_configure(struct adp_bridge *b, const struct smap *other_config,
     adp_bridge_pipeline_configure(b, other_config);
 }
 
-static void
-configure_reject_rate(const struct smap *other_config)
+/* The number that other_config:'key' of the daemon gives, or 'def'. */
+static unsigned int
+daemon_number(const struct smap *other_config, const char *key,
+              unsigned int min, unsigned int max, unsigned int def)
 {
-    const char *s = smap_get(other_config, "antrea-dp-reject-rate");
-    unsigned int n = ADP_REFUSAL_DEFAULT_RATE;
+    const char *s = smap_get(other_config, key);
+    unsigned int n;
 
-    if (s && (!str_to_uint(s, 10, &n) || n > ADP_REFUSAL_MAX_RATE)) {
-        VLOG_ERR("Open_vSwitch: other_config:antrea-dp-reject-rate: must be a "
-                 "number from 0 to %d, not \"%s\"", ADP_REFUSAL_MAX_RATE, s);
-        n = ADP_REFUSAL_DEFAULT_RATE;
+    if (!s) {
+        return def;
     }
-    adp_refusal_set_rate(n);
+    if (!str_to_uint(s, 10, &n) || n < min || n > max) {
+        VLOG_ERR("Open_vSwitch: other_config:%s: must be a number from %u to "
+                 "%u, not \"%s\"", key, min, max, s);
+        return def;
+    }
+    return n;
+}
+
+static void
+configure_log(const struct smap *other_config)
+{
+    const unsigned int mib = 1024 * 1024;
+
+    adp_log_ring_set_rate(daemon_number(other_config, "antrea-dp-log-rate", 0,
+                                        ADP_LOG_MAX_RATE,
+                                        ADP_LOG_DEFAULT_RATE));
+    adp_show_log_configure(
+        smap_get(other_config, "antrea-dp-log-file"),
+        (uint64_t) daemon_number(other_config, "antrea-dp-log-size", 1,
+                                 1024 * 1024,
+                                 ADP_LOG_FILE_DEFAULT_SIZE / mib) * mib,
+        daemon_number(other_config, "antrea-dp-log-backups", 0,
+                      ADP_LOG_FILE_MAX_BACKUPS,
+                      ADP_LOG_FILE_DEFAULT_BACKUPS));
 }
 
 void
@@ -134,5 +160,8 @@ adp_configure_daemon(const struct smap *other_config)
         n = CONNTRACK_MAX_HALF_OPEN;
     }
     conntrack_half_open_set_limit(n);
-    configure_reject_rate(other_config);
+    adp_refusal_set_rate(daemon_number(other_config, "antrea-dp-reject-rate",
+                                       0, ADP_REFUSAL_MAX_RATE,
+                                       ADP_REFUSAL_DEFAULT_RATE));
+    configure_log(other_config);
 }

@@ -24,6 +24,7 @@
 #include "adp-input.h"
 #include "adp-journal.h"
 #include "adp-push-stats.h"
+#include "adp-show-log.h"
 #include "adp-rcu.h"
 #include "adp-removal.h"
 #include "adp-tunnel.h"
@@ -77,6 +78,8 @@ adp_class_init(const struct shash *iface_hints OVS_UNUSED)
     choose_base_type();
     get_page_size();        /* Upstream notes it at the first call. */
     adp_flow_cache_init();
+    adp_show_log_init();
+    atexit(adp_show_log_exit);
     /* The base class is initialised under its own type. */
     adp_control_init();
     atexit(adp_control_exit);
@@ -120,6 +123,8 @@ adp_class_type_run(const char *type OVS_UNUSED)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_CONNECTIONS);
     prepare_for_connections();
+    adp_turn_enter(ADP_TURN_LOG);
+    adp_show_log_run();
     adp_turn_enter(ADP_TURN_SOCKET);
     adp_control_run();
     adp_turn_leave(outer);
@@ -130,6 +135,7 @@ static void
 adp_class_type_wait(const char *type OVS_UNUSED)
 {
     adp_control_wait();
+    adp_show_log_wait();
 }
 
 static void

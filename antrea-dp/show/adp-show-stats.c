@@ -11,6 +11,7 @@
 #include "adp-fqdns.h"
 #include "adp-push-stats.h"
 #include "adp-removal.h"
+#include "adp-show-log.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
 #include "adp-tunnel.h"
@@ -53,6 +54,9 @@ stats_packets(const struct adp_bridge_counters *c)
     put_count(o, "rejected", adp_counted(&c->rejected));
     put_count(o, "reject_limited", adp_counted(&c->reject_limited));
     put_count(o, "reject_silent", adp_counted(&c->reject_silent));
+    put_count(o, "logged", adp_counted(&c->logged));
+    put_count(o, "log_limited", adp_counted(&c->log_limited));
+    put_count(o, "log_lost", adp_counted(&c->log_lost));
     put_count(o, "learned", adp_counted(&c->learned));
     put_count(o, "unlearned", adp_counted(&c->unlearned));
     put_count(o, "learned_late", adp_counted(&c->learned_late));
@@ -426,6 +430,7 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "tables", stats_tables(b));
     json_object_put(o, "cache", stats_cache());
     json_object_put(o, "tunnels", stats_tunnels(b));
+    json_object_put(o, "log", adp_show_log_stats());
     put_threads(o, b);
     json_object_put(o, "turns", adp_show_turns(endpoints));
     if (pipeline) {

@@ -627,6 +627,9 @@ adp_show_trace_event(struct adp_show_trace *t,
     case ADP_TRACE_HOLD:
         json_object_put_string(t->step, "held", event->reply);
         break;
+    case ADP_TRACE_LOG:
+        json_object_put_string(t->step, "log", event->log);
+        break;
     case ADP_TRACE_PUNT:
         add_punt(t, event);
         break;

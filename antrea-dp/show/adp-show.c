@@ -148,6 +148,32 @@ failed_step(const struct json *step)
                      json_string(result));
 }
 
+/* Who denied the packet and had that logged, or NULL: its flow says nothing, for
+ * the last one that the packet hit is that of all packet-ins.  The caller frees
+ * it. */
+static char *
+logged_denial(struct adp_bridge *b, const struct adp_verdict *v)
+{
+    for (size_t i = v->n_logs; i-- > 0; ) {
+        const struct adp_log_item *item = &v->logs[i];
+        const struct adp_guide_table *guide
+            = adp_guide_table_find(adp_bridge_pipeline(b), item->table_id);
+
+        if (!adp_log_item_denies(item)) {
+            continue;
+        }
+
+        char *object = item->rule ? adp_show_rule(b, item->rule) : NULL;
+        if (!object) {
+            return nullable_xstrdup(guide ? guide->drop : NULL);
+        }
+        char *reason = xasprintf("denied by %s", object);
+        free(object);
+        return reason;
+    }
+    return NULL;
+}
+
 /* Why the packet is dropped, in words; NULL if there is no telling.  The
  * caller frees it. */
 static char *
@@ -168,6 +194,10 @@ drop_reason(struct adp_bridge *b, const struct adp_walk *w,
         return reason;
     }
 
+    reason = logged_denial(b, v);
+    if (reason) {
+        return reason;
+    }
     object = (v->drop_rule->ops.n_ops ? NULL
               : adp_show_trace_object(b, v->drop_rule));
     if (object) {

@@ -309,6 +309,29 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
 
 /* Changing. */
 
+static struct adp_log_bits
+log_bits(const struct adp_pipeline_bits *bits)
+{
+    return (struct adp_log_bits) {
+        .reg = bits->reg,
+        .first = bits->first,
+        .n = bits->last - bits->first + 1,
+    };
+}
+
+static void
+set_log_layout(struct adp_log_layout *layout,
+               const struct adp_pipeline_log *log)
+{
+    layout->table = log_bits(&log->table);
+    layout->disposition = log_bits(&log->disposition);
+    layout->denied = log_bits(&log->denied);
+    layout->denied_rule = log->denied_rule;
+    layout->rule[0] = log->rule[0];
+    layout->rule[1] = log->rule[1];
+    layout->first_ingress_table = log->first_ingress_table;
+}
+
 /* Tells packet threads which packet-ins are theirs to take care of. */
 static void
 set_answers(struct adp_bridge *b, const struct choice *choice)
@@ -317,17 +340,21 @@ set_answers(struct adp_bridge *b, const struct choice *choice)
     struct adp_answers answers;
 
     memset(&answers, 0, sizeof answers);
-    for (size_t i = 0; (p && !(choice->options & p->options_against_refusals)
-                        && i < p->n_refusals); i++) {
-        const struct adp_pipeline_refusal *refusal = &p->refusals[i];
+    for (size_t i = 0; (p && !(choice->options & p->options_for_packet_ins)
+                        && i < p->n_packet_ins); i++) {
+        const struct adp_pipeline_packet_in *pin = &p->packet_ins[i];
 
-        adp_answers_add(&answers, refusal->userdata, refusal->userdata_len,
-                        refusal->unreachable ? ADP_ANSWER_UNREACHABLE
-                        : ADP_ANSWER_PROHIBITED);
+        adp_answers_add(&answers, pin->userdata, pin->userdata_len,
+                        pin->unreachable ? ADP_ANSWER_UNREACHABLE
+                        : pin->reject ? ADP_ANSWER_PROHIBITED
+                        : ADP_ANSWER_NONE, pin->log);
+    }
+    if (answers.n && p->log) {
+        set_log_layout(&answers.log_layout, p->log);
     }
     if (p && p->names.userdata_len) {
         adp_answers_add(&answers, p->names.userdata, p->names.userdata_len,
-                        ADP_ANSWER_HOLD);
+                        ADP_ANSWER_HOLD, false);
     }
     adp_journal_set_answers(b, &answers);
 }

@@ -159,6 +159,15 @@ adp_state_index(const struct adp_state *state)
     return state->index;
 }
 
+bool
+adp_state_find_rule(const struct adp_state *state, uint32_t conj_id,
+                    const struct adp_network_policy **policyp,
+                    const struct adp_network_policy_rule **rulep)
+{
+    return adp_pipeline_find_rule(adp_engine_ids(state->engine), conj_id,
+                                  policyp, rulep);
+}
+
 char *
 adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
 {

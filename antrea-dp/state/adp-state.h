@@ -25,6 +25,8 @@
 
 struct adp_bridge;
 struct adp_index;
+struct adp_network_policy;
+struct adp_network_policy_rule;
 struct adp_state;
 struct sset;
 
@@ -64,6 +66,10 @@ uint64_t adp_state_generation(const struct adp_state *);
 const struct adp_model *adp_state_model(const struct adp_state *);
 /* While the state is busy, neither of before nor of after. */
 const struct adp_index *adp_state_index(const struct adp_state *);
+/* As adp_pipeline_find_rule(). */
+bool adp_state_find_rule(const struct adp_state *, uint32_t conj_id,
+                         const struct adp_network_policy **,
+                         const struct adp_network_policy_rule **);
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
 char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);
 char *adp_state_describe_applied(const struct adp_state *, uint32_t id);

@@ -156,20 +156,130 @@ adp_decide_controller(struct adp_decide_walk *w, const struct adp_op *op,
     w->output = true;
 }
 
+/* The priority of the flow that the packet has hit last in the table. */
+static uint16_t
+hit_priority(const struct adp_verdict *v, uint8_t table_id)
+{
+    for (size_t i = v->n_hits; i-- > 0; ) {
+        const struct adp_hit *hit = &v->hits[i];
+
+        if (hit->kind == ADP_HIT_RULE && hit->table_id == table_id) {
+            return hit->rule->priority;
+        }
+    }
+    return 0;
+}
+
+static void
+add_log_item(struct adp_decide_walk *w)
+{
+    struct adp_verdict *v = w->verdict;
+
+    if (v->n_logs < ARRAY_SIZE(v->logs)) {
+        struct adp_log_item *item = &v->logs[v->n_logs++];
+
+        adp_log_item_init(item, &w->program->answers.log_layout, w->flow);
+        item->priority = hit_priority(v, item->table_id);
+        item->n_cts = v->n_cts;
+        if (adp_decide_traces(w)) {
+            adp_decide_trace(w, &(struct adp_trace_event) {
+                .type = ADP_TRACE_LOG,
+                .log = adp_log_disposition_to_string(item->disposition),
+            });
+        }
+    }
+}
+
+/* The op of 'rule' for a packet-in that the program takes care of, if it does
+ * nothing else but to meter it, or NULL. */
+static const struct adp_op *
+only_answer(const struct adp_decide_walk *w, const struct adp_rule *rule)
+{
+    const struct adp_op_list *list = rule ? &rule->ops : NULL;
+    size_t i = list && list->n_ops && list->ops[0].code == ADP_OP_METER;
+
+    return (list && list->n_ops == i + 1
+            && list->ops[i].code == ADP_OP_CONTROLLER
+            && adp_answers_find(&w->program->answers, list->ops[i].ofpact)
+            ? &list->ops[i] : NULL);
+}
+
+/* A copy of the packet for the agent beside one that goes on behind ct() needs no
+ * clone where nobody sends it. */
+static bool ADP_OUT_OF_LINE
+answer_ahead(struct adp_decide_walk *w, const struct adp_op_list *list,
+             size_t first)
+{
+    const struct adp_op *to = &list->ops[list->n_ops - 1];
+    struct adp_decide_place place = w->place;
+    struct flow saved_flow = *w->flow;
+    const struct adp_op *answer;
+    bool learned;
+
+    for (size_t i = first; &list->ops[i] < to; i++) {
+        uint32_t *word = (uint32_t *) w->flow + list->ops[i].word;
+
+        *word = (*word & ~list->ops[i].mask) | list->ops[i].value;
+    }
+    answer = only_answer(w, adp_decide_lookup(w->program, w->learn,
+                                              to->table_id, w->flow,
+                                              &w->verdict->scratch, &learned));
+    if (answer) {
+        w->level++;
+        adp_decide_enter(w, to->table_id);
+        if (adp_decide_traces(w)) {
+            adp_decide_trace(w, &(struct adp_trace_event) {
+                .type = ADP_TRACE_ACTION,
+                .action = answer->ofpact,
+            });
+        }
+        adp_decide_answer(w, answer);
+        w->level--;
+    }
+    *w->flow = saved_flow;
+    w->place = place;
+    return answer != NULL;
+}
+
+bool
+adp_decide_answers_ahead(struct adp_decide_walk *w,
+                         const struct adp_op_list *list, size_t first)
+{
+    const struct adp_op *last = &list->ops[list->n_ops - 1];
+
+    if (!w->program->answers.n || first >= list->n_ops
+        || last->code != ADP_OP_TABLE || last->table_id == ADP_OP_TABLE_SAME
+        || last->with_ct_orig || last->in_port != OFPP_IN_PORT) {
+        return false;
+    }
+    for (size_t i = first; &list->ops[i] < last; i++) {
+        if (list->ops[i].code != ADP_OP_SET_WORD) {
+            return false;
+        }
+    }
+    return answer_ahead(w, list, first);
+}
+
 bool ADP_OUT_OF_LINE
 adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
 {
-    enum adp_answer answer = adp_answers_find(&w->program->answers,
-                                              op->ofpact);
-    if (!answer) {
+    const struct adp_answer_rule *rule
+        = adp_answers_find(&w->program->answers, op->ofpact);
+
+    if (!rule) {
         return false;
     }
-    if (answer == ADP_ANSWER_HOLD) {
+    /* To stock a packet-in is an action. */
+    w->pass_start = SIZE_MAX;
+    if (rule->log) {
+        add_log_item(w);
+    }
+    if (rule->answer == ADP_ANSWER_HOLD) {
         w->verdict->held = true;
-    } else if (w->verdict->answer) {
-        return true;            /* The sender has been told. */
+    } else if (!rule->answer || w->verdict->answer) {
+        return true;            /* The sender has been told, or needn't be. */
     } else {
-        w->verdict->answer = answer;
+        w->verdict->answer = rule->answer;
         if (w->was_metered) {
             struct adp_break *b = add_break(w, ADP_PUNT_METER, op->ofpact);
 
@@ -180,9 +290,9 @@ adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
     }
     if (adp_decide_traces(w)) {
         adp_decide_trace(w, &(struct adp_trace_event) {
-            .type = (answer == ADP_ANSWER_HOLD ? ADP_TRACE_HOLD
+            .type = (rule->answer == ADP_ANSWER_HOLD ? ADP_TRACE_HOLD
                      : ADP_TRACE_ANSWER),
-            .reply = adp_answer_text(answer, w->flow),
+            .reply = adp_answer_text(rule->answer, w->flow),
         });
     }
     return true;

@@ -110,10 +110,14 @@ void adp_decide_end_clone(struct adp_decide_walk *, size_t offset);
  * NULL. */
 void adp_decide_controller(struct adp_decide_walk *, const struct adp_op *,
                            const struct ofpact_controller *userdata);
-/* If the packet-in that 'op' makes, or can't, asks for something that the program
- * takes care of, says so in the verdict and returns true.  One answer is
- * enough. */
+/* If the packet-in that 'op' makes, or can't, asks for what the program takes care
+ * of (a refusal, a line in the log, or to be held), says so in the verdict and
+ * returns true.  One refusal is enough. */
 bool adp_decide_answer(struct adp_decide_walk *, const struct adp_op *);
+/* If 'ops', from number 'first' on, lead to nothing but such a packet-in, has it
+ * done, leaves the packet as it is, and returns true. */
+bool adp_decide_answers_ahead(struct adp_decide_walk *,
+                              const struct adp_op_list *ops, size_t first);
 /* Before another pass begins, for the packet itself or for a 'fork' of it: if
  * a meter may have dropped the packet, has execution find out.  Returns false
  * after a punt. */

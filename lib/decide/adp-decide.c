@@ -44,6 +44,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->answer = ADP_ANSWER_NONE;
     v->answers_late = false;
     v->held = false;
+    v->n_logs = 0;
     v->n_hits = 0;
     v->hits_hash = 0;
     v->hit_learned = v->missed = false;
@@ -869,7 +870,9 @@ adp_decide_ops(struct adp_decide_walk *w, const struct adp_op_list *list,
     trace_ops(w, list);
     while (i < list->n_ops && !w->stop) {
         const struct adp_op *op = &list->ops[i++];
-        bool at_end = i == list->n_ops;
+        bool at_end = (i == list->n_ops
+                       || (op->code == ADP_OP_CT
+                           && adp_decide_answers_ahead(w, list, i)));
 
         trace_op(w, op);
         if (op->code == ADP_OP_TABLE && at_end) {
@@ -944,10 +947,7 @@ finish(struct adp_decide_walk *w)
         return;
     }
 
-    if (!v->answer) {
-        /* To stock a packet-in is an action. */
-        adp_decide_end_pass(w);
-    }
+    adp_decide_end_pass(w);
     if (!w->output) {
         v->dropped = true;
         v->drop_table = w->last_table_id;

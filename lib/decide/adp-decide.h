@@ -193,6 +193,8 @@ struct adp_verdict {
     enum adp_answer answer;     /* Tell the sender that it is refused, */
     bool answers_late;          /* at the break for that, behind a meter. */
     bool held;                  /* The packet waits until it was read. */
+    struct adp_log_item logs[ADP_MAX_LOG_ITEMS]; /* To be logged. */
+    size_t n_logs;
 
     struct adp_hit *hits;
     size_t n_hits, allocated_hits;

@@ -269,6 +269,9 @@ format_text(const struct adp_trace_event *event,
     case ADP_TRACE_HOLD:
         ds_put_cstr(s, event->reply);
         break;
+    case ADP_TRACE_LOG:
+        ds_put_format(s, "logged as %s", event->log);
+        break;
     case ADP_TRACE_DROP:
         ds_put_cstr(s, "Dropped: no output.");
         break;
@@ -304,6 +307,7 @@ indentation(enum adp_trace_type type)
     case ADP_TRACE_OUTPUT:
     case ADP_TRACE_ANSWER:
     case ADP_TRACE_HOLD:
+    case ADP_TRACE_LOG:
     default:
         return 5;
     }

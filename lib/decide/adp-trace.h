@@ -43,6 +43,7 @@ enum adp_trace_type {
     ADP_TRACE_OUTPUT,           /* Output to a port, or not. */
     ADP_TRACE_ANSWER,           /* The packet's sender gets an answer. */
     ADP_TRACE_HOLD,             /* The packet waits until it was read. */
+    ADP_TRACE_LOG,              /* It is logged. */
     ADP_TRACE_DROP,             /* The walk ended without output. */
     ADP_TRACE_PUNT,             /* The walk ended in a punt. */
 };
@@ -87,6 +88,7 @@ struct adp_trace_event {
         } group;
         const struct adp_learned *learned;  /* LEARN: during the call only. */
         const char *reply;                  /* ANSWER: "a TCP reset". */
+        const char *log;                    /* LOG: "Allow". */
         struct {                /* OUTPUT. */
             ofp_port_t port;
             enum adp_trace_output what;

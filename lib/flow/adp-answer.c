@@ -10,21 +10,22 @@
 
 void
 adp_answers_add(struct adp_answers *answers, const uint8_t *userdata,
-                size_t userdata_len, enum adp_answer answer)
+                size_t userdata_len, enum adp_answer answer, bool log)
 {
     ovs_assert(answers->n < ADP_ANSWERS_MAX
                && userdata_len <= ADP_ANSWER_USERDATA_MAX);
     memcpy(answers->list[answers->n].userdata, userdata, userdata_len);
     answers->list[answers->n].userdata_len = userdata_len;
     answers->list[answers->n].answer = answer;
+    answers->list[answers->n].log = log;
     answers->n++;
 }
 
-enum adp_answer
+const struct adp_answer_rule *
 adp_answers_find(const struct adp_answers *answers, const struct ofpact *a)
 {
     if (a->type != OFPACT_CONTROLLER) {
-        return ADP_ANSWER_NONE;
+        return NULL;
     }
 
     const struct ofpact_controller *controller = ofpact_get_CONTROLLER(a);
@@ -34,10 +35,10 @@ adp_answers_find(const struct adp_answers *answers, const struct ofpact *a)
 
         if (controller->pause == hold && controller->userdata_len == len
             && !memcmp(controller->userdata, answers->list[i].userdata, len)) {
-            return answers->list[i].answer;
+            return &answers->list[i];
         }
     }
-    return ADP_ANSWER_NONE;
+    return NULL;
 }
 
 void

@@ -3,15 +3,15 @@
 #ifndef ADP_ANSWER_H
 #define ADP_ANSWER_H 1
 
-/* Packet-ins that the datapath takes care of: packets that are refused, and told
- * so, and packets that are held until somebody has read them.
+/* Packet-ins that the datapath takes care of: packets that are refused and told
+ * so, or logged, and packets that are held until somebody has read them.
  *
  * Antrea's agent answers for the datapath: flows send it the packet, userdata
  * says what to do with it, and it makes a TCP reset or an ICMP error, which it
- * injects.  Packets with DNS answers are paused for it until the addresses that
- * they tell are in force.  Where nobody but us makes the flows we do both
- * ourselves.  The flows stay what they are: a program says of which userdata it
- * takes care.
+ * injects, or writes a line into a file.  Packets with DNS answers are paused for
+ * it until the addresses that they tell are in force.  Where nobody but us makes
+ * the flows we do all that ourselves.  The flows stay what they are: a program
+ * says of which userdata it takes care.
  *
  * Thread-safety: values.
  */
@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "adp-log-item.h"
 
 struct flow;
 struct ofpact;
@@ -38,25 +39,31 @@ enum adp_answer {
     ADP_ANSWER_HOLD,            /* None, but the packet waits, as if paused. */
 };
 
-#define ADP_ANSWERS_MAX 4
+#define ADP_ANSWERS_MAX 5
 #define ADP_ANSWER_USERDATA_MAX 2
+
+/* What is done in place of a packet-in. */
+struct adp_answer_rule {
+    uint8_t userdata[ADP_ANSWER_USERDATA_MAX];
+    uint8_t userdata_len;
+    uint8_t answer;                     /* enum adp_answer. */
+    bool log;
+};
 
 /* The packet-ins that are answered.  All bytes count. */
 struct adp_answers {
-    struct {
-        uint8_t userdata[ADP_ANSWER_USERDATA_MAX];
-        uint8_t userdata_len;
-        uint8_t answer;                 /* enum adp_answer. */
-    } list[ADP_ANSWERS_MAX];
+    struct adp_answer_rule list[ADP_ANSWERS_MAX];
     uint8_t n;
+    struct adp_log_layout log_layout;
 };
 
 void adp_answers_add(struct adp_answers *, const uint8_t *userdata,
-                     size_t userdata_len, enum adp_answer);
+                     size_t userdata_len, enum adp_answer, bool log);
 
-/* What is to be done in place of 'a', a controller action. */
-enum adp_answer adp_answers_find(const struct adp_answers *,
-                                 const struct ofpact *a);
+/* What is to be done in place of 'a'; NULL: nothing, or it is no controller
+ * action. */
+const struct adp_answer_rule *adp_answers_find(const struct adp_answers *,
+                                               const struct ofpact *a);
 
 /* Sets '*type' and '*code' to those of the ICMP error that 'answer' is for a
  * packet that isn't TCP. */

@@ -11,6 +11,11 @@
 #include "sha1.h"
 #include "util.h"
 
+/* As Antrea has it: a Kubernetes label's value. */
+#define ADP_MAX_LOG_LABEL 63
+#define ADP_LOG_LABEL_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+    "abcdefghijklmnopqrstuvwxyz0123456789-_."
+
 static void
 parse_excepts(struct adp_object *parent, struct adp_ip_block *block)
 {
@@ -225,6 +230,31 @@ parse_rule_services(struct adp_object *parent,
     adp_reader_leave(r, outer);
 }
 
+/* A label is a word of a line in a file: it must not look like several. */
+static void
+check_log_label(struct adp_reader *r, const char *label)
+{
+    if (!label) {
+        return;
+    }
+    if (!label[0] || strlen(label) > ADP_MAX_LOG_LABEL) {
+        adp_reader_error_at(r, "logLabel", "must have 1 to %d characters",
+                            ADP_MAX_LOG_LABEL);
+    } else if (label[strspn(label, ADP_LOG_LABEL_CHARS)]) {
+        adp_reader_error_at(r, "logLabel", "\"%s\" may have letters, digits, "
+                            "\"-\", \"_\" and \".\" only", label);
+    }
+}
+
+static void
+parse_logging(struct adp_object *o, struct adp_network_policy_rule *rule)
+{
+    rule->logs = adp_object_bool(o, "enableLogging", false);
+    rule->log_label = nullable_xstrdup(adp_object_string(o, "logLabel",
+                                                         ADP_OPTIONAL));
+    check_log_label(o->reader, rule->log_label);
+}
+
 /* Equal JSON has equal hashes.  Should two rules of one policy have the same
  * without being equal, they are told apart by their order, as equal ones are. */
 static char *
@@ -271,6 +301,7 @@ parse_rule(struct adp_reader *r, const struct json *json,
                &rule->peer);
     parse_rule_services(&o, rule);
     adp_parse_l7_protocols(&o, policy, rule);
+    parse_logging(&o, rule);
     adp_object_close(&o);
 
     if (!r->error) {
@@ -344,6 +375,7 @@ adp_free_network_policy(struct adp_record *record)
         free(rule->peer.ip_blocks);
         free(rule->services);
         json_destroy(rule->l7_protocols);
+        free(rule->log_label);
         free(rule->identity);
     }
     free(policy->rules);

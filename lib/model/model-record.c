@@ -213,6 +213,18 @@ adp_network_policy_applied_to(const struct adp_network_policy *policy,
     return rule->applied_to.n ? &rule->applied_to : &policy->applied_to;
 }
 
+bool
+adp_network_policy_logs_isolation(const struct adp_network_policy *policy,
+                                  bool ingress)
+{
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        if (policy->rules[i].ingress == ingress && policy->rules[i].logs) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct adp_names *
 adp_record_applied_to(const struct adp_record *record)
 {

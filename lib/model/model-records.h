@@ -203,6 +203,9 @@ struct adp_network_policy_rule {
     size_t n_services;
     struct json *l7_protocols;  /* NULL, or an array: what an engine is to let
                                  * pass of what the rule allows. */
+    bool logs;                  /* What it decides, and of a K8sNetworkPolicy
+                                 * what its isolation drops, is to be logged, */
+    char *log_label;            /* with this; may be NULL. */
     char *identity;             /* Text that equal rules share: a hash that
                                  * no two others have. */
 };
@@ -287,6 +290,11 @@ const struct adp_record **adp_model_sorted(const struct adp_model *,
 /* The groups to which 'rule' of 'policy' applies. */
 const struct adp_names *adp_network_policy_applied_to(
     const struct adp_network_policy *, const struct adp_network_policy_rule *);
+
+/* Is what the isolation of a K8sNetworkPolicy drops in this direction to be
+ * logged? */
+bool adp_network_policy_logs_isolation(const struct adp_network_policy *,
+                                       bool ingress);
 
 /* The groups to which an Egress or a TrafficControl applies; NULL for records
  * of other kinds. */

@@ -507,13 +507,21 @@ contribute_isolation(struct adp_engine *e, struct engine_group *group,
     }
 
     struct adp_contributor *c = &group->isolation[ingress]->contributor;
-    adp_desired_begin(e->desired, c);
-    for (size_t i = 0; group->n_isolating[ingress] && i < group->n_pods; i++) {
-        if (group->pods[i]->pod) {
-            isolate_pod(e, c, ingress, group->pods[i]);
+    bool plain = group->n_isolating[ingress] > group->n_logging[ingress];
+    bool logs = group->n_logging[ingress] > 0;
+    adp_engine_begin(e, group->isolation[ingress]);
+    for (size_t i = 0; (plain || logs) && i < group->n_pods; i++) {
+        const struct engine_pod *pod = group->pods[i];
+
+        if (pod->pod && plain) {
+            isolate_pod(e, c, ingress, pod);
+        }
+        if (pod->pod && logs) {
+            adp_policy_isolate_and_log(&e->g, e->parts->style, pod->pod,
+                                       ingress);
         }
     }
-    adp_desired_end(e->desired, c);
+    adp_engine_end(e);
 }
 
 void

@@ -91,7 +91,8 @@ struct engine_group {
     struct engine_pod **pods;
     size_t n_pods;
     size_t n_here;              /* How many of 'pods' are there. */
-    unsigned int n_isolating[2]; /* How many rules isolate, by direction. */
+    unsigned int n_isolating[2]; /* How many rules isolate, by direction, */
+    unsigned int n_logging[2];   /* and how many of these log it. */
     struct engine_source *isolation[2];
 };
 

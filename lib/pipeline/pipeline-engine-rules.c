@@ -686,13 +686,16 @@ adp_engine_finish_rules(struct adp_engine *e)
 /* The Pods of 'names' begin, or cease, to be isolated by a rule. */
 static void
 isolate_groups(struct adp_engine *e, const struct adp_names *names,
-               bool ingress, bool add)
+               bool ingress, bool logs, bool add)
 {
     for (size_t i = 0; i < names->n; i++) {
         struct engine_group *group = adp_engine_use_group(
             e, ADP_KIND_APPLIED_TO_GROUP, names->names[i]);
 
         group->n_isolating[ingress] += add ? 1 : -1;
+        if (logs) {
+            group->n_logging[ingress] += add ? 1 : -1;
+        }
         adp_engine_mark(&e->dirty_groups, &group->dirty);
         adp_engine_check_group(e, group);
     }
@@ -707,11 +710,13 @@ isolate(struct adp_engine *e, const struct adp_network_policy *policy,
 {
     for (size_t i = 0; i < policy->n_rules; i++) {
         const struct adp_network_policy_rule *rule = &policy->rules[i];
+        bool logs = adp_policy_logs_isolation(e->parts->style, policy,
+                                              rule->ingress);
 
         if (!rule->index) {
-            isolate_groups(e, &policy->applied_to, rule->ingress, add);
+            isolate_groups(e, &policy->applied_to, rule->ingress, logs, add);
         }
-        isolate_groups(e, &rule->applied_to, rule->ingress, add);
+        isolate_groups(e, &rule->applied_to, rule->ingress, logs, add);
     }
 }
 

@@ -568,12 +568,67 @@ isolate_egress(const struct adp_pod *pod, void *ps_)
     }
 }
 
+bool
+adp_policy_logs_isolation(const struct adp_policy_style *style,
+                          const struct adp_network_policy *policy,
+                          bool ingress)
+{
+    return (style->isolate_and_log
+            && adp_network_policy_logs_isolation(policy, ingress));
+}
+
+void
+adp_policy_isolate_and_log(struct adp_generator *g,
+                           const struct adp_policy_style *style,
+                           const struct adp_pod *pod, bool ingress)
+{
+    char match[96];
+    ofp_port_t port;
+
+    if (!ingress) {
+        for (size_t i = 0; i < pod->ips.n; i++) {
+            const struct in6_addr *ip = &pod->ips.ips[i];
+
+            if (adp_gen_has_family(g, adp_ip_family(ip))) {
+                snprintf(match, sizeof match, "%s,%s=%s",
+                         ip_match(adp_ip_family(ip)),
+                         ip_fields[adp_ip_family(ip)][false],
+                         adp_ip_text(ip).s);
+                style->isolate_and_log(g, ingress, match);
+            }
+        }
+    } else if (adp_gen_port(g, pod->port, &port)) {
+        snprintf(match, sizeof match, "%sreg%u=0x%"PRIx32,
+                 style->port_needs_ip ? "ip," : "", style->port_reg, port);
+        style->isolate_and_log(g, ingress, match);
+    }
+}
+
+static void
+log_ingress(const struct adp_pod *pod, void *ps_)
+{
+    const struct adp_policies *ps = ps_;
+
+    adp_policy_isolate_and_log(ps->g, ps->style, pod, true);
+}
+
+static void
+log_egress(const struct adp_pod *pod, void *ps_)
+{
+    const struct adp_policies *ps = ps_;
+
+    adp_policy_isolate_and_log(ps->g, ps->style, pod, false);
+}
+
 void
 adp_policies_isolate(struct adp_policies *ps,
                      const struct adp_network_policy *policy,
                      const struct adp_network_policy_rule *rule)
 {
-    pod_cb *isolate = rule->ingress ? isolate_ingress : isolate_egress;
+    pod_cb *isolate
+        = (adp_policy_logs_isolation(ps->style, policy, rule->ingress)
+           ? (rule->ingress ? log_ingress : log_egress)
+           : (rule->ingress ? isolate_ingress : isolate_egress));
 
     /* One rule of the direction says all of it about the policy's Pods. */
     if (!rule->index) {

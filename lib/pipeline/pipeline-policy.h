@@ -38,6 +38,10 @@ struct adp_policy_style {
     int isolation_priority;
     size_t names_table;         /* Where DNS answers to Pods whose rules have */
     int names_priority;         /* names are met; 0: nowhere. */
+    /* Adds the flow by which packets with 'match' are dropped and logged: beside
+     * that without logging, before which it comes.  NULL: nothing is logged. */
+    void (*isolate_and_log)(struct adp_generator *, bool ingress,
+                            const char *match);
 };
 
 /* The conjunction ADP_NAMES_CONJ_ID of these answers. */
@@ -109,5 +113,14 @@ void adp_policies_add_clauses(struct adp_policies *,
 void adp_policies_isolate(struct adp_policies *,
                           const struct adp_network_policy *,
                           const struct adp_network_policy_rule *rule);
+
+/* Is what the policy's isolation drops logged in this style? */
+bool adp_policy_logs_isolation(const struct adp_policy_style *,
+                               const struct adp_network_policy *,
+                               bool ingress);
+/* Adds the flows that isolate one Pod and log what they drop. */
+void adp_policy_isolate_and_log(struct adp_generator *,
+                                const struct adp_policy_style *,
+                                const struct adp_pod *, bool ingress);
 
 #endif /* pipeline-policy.h */

@@ -448,6 +448,15 @@ adp_pipeline_state_destroy(struct adp_pipeline_state *state)
     }
 }
 
+const struct adp_id_part *
+adp_ids_find(const struct adp_ids *ids, uint32_t value)
+{
+    const struct adp_id *id = ids_find(ids, value);
+
+    return (!id || id->is_new ? NULL
+            : id->before ? &id->before->part : &id->part);
+}
+
 static char *
 describe(const struct adp_ids *ids, uint32_t value)
 {
@@ -456,6 +465,22 @@ describe(const struct adp_ids *ids, uint32_t value)
     return (!id || id->is_new ? NULL
             : xstrdup(id->before ? id->before->description
                       : id->description));
+}
+
+bool
+adp_pipeline_find_rule(const struct adp_pipeline_state *state,
+                       uint32_t conj_id,
+                       const struct adp_network_policy **policyp,
+                       const struct adp_network_policy_rule **rulep)
+{
+    const struct adp_id_part *part = adp_ids_find(&state->conjs, conj_id);
+
+    if (!part) {
+        return false;
+    }
+    *policyp = CONTAINER_OF(part->record, struct adp_network_policy, up);
+    *rulep = &(*policyp)->rules[part->index];
+    return true;
 }
 
 char *

@@ -111,6 +111,10 @@ void adp_ids_release_all(struct adp_ids *);
 unsigned int adp_ids_get_note(const struct adp_ids *, uint32_t id);
 void adp_ids_set_note(struct adp_ids *, uint32_t id, unsigned int note);
 
+/* What the ID stood for at the last commit, as long as 'ids' is unchanged, or
+ * NULL. */
+const struct adp_id_part *adp_ids_find(const struct adp_ids *, uint32_t id);
+
 /* Calls 'cb' for each ID with what it stood for at the last commit; the parts
  * live as long as 'ids' is unchanged. */
 void adp_ids_for_each(const struct adp_ids *,

@@ -31,6 +31,8 @@
 #include "openvswitch/shash.h"
 
 struct adp_generator;
+struct adp_network_policy;
+struct adp_network_policy_rule;
 struct adp_pipeline_guide;
 struct adp_pipeline_parts;
 struct adp_pipeline_state;
@@ -97,13 +99,29 @@ struct adp_pipeline_option_set {
     uint64_t options;
 };
 
-/* Packet-ins by which the flows have an agent refuse packets: to their senders
- * with what a rule that rejects tells or, if 'unreachable', with what is told when
- * nobody is there.  The datapath does that itself. */
-struct adp_pipeline_refusal {
+/* Packet-ins by which the flows have an agent do something that the datapath does
+ * itself.  To refuse a packet: its sender is told what a rule that rejects tells
+ * or, if 'unreachable', what is told when nobody is there.  To log it. */
+struct adp_pipeline_packet_in {
     uint8_t userdata[2];
     uint8_t userdata_len;
-    bool unreachable;
+    bool reject, unreachable, log;
+};
+
+/* Bits of a register. */
+struct adp_pipeline_bits {
+    uint8_t reg, first, last;
+};
+
+/* Where a packet that is to be logged says what there is to log. */
+struct adp_pipeline_log {
+    struct adp_pipeline_bits table;     /* That decided. */
+    struct adp_pipeline_bits disposition; /* 0 Allow, 1 Drop, 2 Reject, 3 Pass. */
+    struct adp_pipeline_bits denied;    /* By a rule, not by isolation. */
+    uint8_t denied_rule;                /* Registers with conjunction IDs: of
+                                         * rules that deny, and that let pass, */
+    uint8_t rule[2];                    /* by direction ([1]: ingress). */
+    uint8_t first_ingress_table;        /* Tables before are for egress. */
 };
 
 /* Packet-ins by which packets with DNS answers wait for an agent.  The datapath
@@ -156,9 +174,10 @@ struct adp_pipeline {
     const char *const *meters;
     size_t n_meters;
 
-    const struct adp_pipeline_refusal *refusals;
-    size_t n_refusals;
-    uint64_t options_against_refusals;  /* With one of these it doesn't. */
+    const struct adp_pipeline_packet_in *packet_ins;
+    size_t n_packet_ins;
+    uint64_t options_for_packet_ins;    /* With one of these an agent does. */
+    const struct adp_pipeline_log *log; /* NULL: none of them is for the log. */
     struct adp_pipeline_names names;
 
     /* At most 64: the option at index I is bit I of a set of options. */
@@ -237,7 +256,13 @@ struct adp_pipeline_state *adp_pipeline_state_clone(
     const struct adp_pipeline_state *);
 void adp_pipeline_state_destroy(struct adp_pipeline_state *);
 
-/* What a conjunction ID belonged to at the last commit, in words:
+/* The policy to whose rule a conjunction ID belonged at the last commit, and the
+ * rule, as long as 'state' is unchanged.  False if unknown. */
+bool adp_pipeline_find_rule(const struct adp_pipeline_state *,
+                            uint32_t conj_id,
+                            const struct adp_network_policy **,
+                            const struct adp_network_policy_rule **);
+/* The same in words:
  * "ClusterNetworkPolicy web, rule 2 (Drop)".  NULL if unknown.  Caller frees. */
 char *adp_pipeline_describe_conj(const struct adp_pipeline_state *,
                                  uint32_t conj_id);

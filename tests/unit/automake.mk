@@ -41,6 +41,7 @@ UNIT_TESTS = \
 	tests/unit/test-guide \
 	tests/unit/test-input \
 	tests/unit/test-job \
+	tests/unit/test-log \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
 	tests/unit/test-match-random \
@@ -287,7 +288,8 @@ tests_unit_test_input_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-input.c \
-	antrea-dp/packet/adp-input.c
+	antrea-dp/packet/adp-input.c \
+	antrea-dp/packet/adp-log-packet.c
 tests_unit_test_input_LDADD = $(UNIT_LIBS)
 tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=conntrack_peek_apply \
@@ -296,6 +298,9 @@ tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_execute_and_keep \
 	-Wl,--wrap=dp_pmd_meter \
 	-Wl,--wrap=tnl_port_map_lookup
+
+tests_unit_test_log_SOURCES = tests/unit/test-log.c
+tests_unit_test_log_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_job_SOURCES = \
 	tests/unit/test-job.c \

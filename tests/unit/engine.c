@@ -336,15 +336,32 @@ engine_set_miss(struct engine *e, uint8_t table_id,
     commit(e, delta);
 }
 
-void
-engine_set_answer(struct engine *e, uint8_t userdata, enum adp_answer answer)
+static void
+add_answer(struct engine *e, uint8_t userdata, enum adp_answer answer,
+           const struct adp_log_layout *layout)
 {
     struct adp_delta *delta = adp_delta_create();
     struct adp_answers answers = e->program->answers;
 
-    adp_answers_add(&answers, &userdata, 1, answer);
+    adp_answers_add(&answers, &userdata, 1, answer, layout != NULL);
+    if (layout) {
+        answers.log_layout = *layout;
+    }
     adp_delta_set_answers(delta, &answers);
     commit(e, delta);
+}
+
+void
+engine_set_answer(struct engine *e, uint8_t userdata, enum adp_answer answer)
+{
+    add_answer(e, userdata, answer, NULL);
+}
+
+void
+engine_set_log(struct engine *e, uint8_t userdata, enum adp_answer answer,
+               const struct adp_log_layout *layout)
+{
+    add_answer(e, userdata, answer, layout);
 }
 
 struct engine_ct *

@@ -71,6 +71,9 @@ struct adp_group *engine_parse_group(const char *);
 
 /* From now on packet-ins with the one byte of userdata are answered so. */
 void engine_set_answer(struct engine *, uint8_t userdata, enum adp_answer);
+/* The same, and they are logged. */
+void engine_set_log(struct engine *, uint8_t userdata, enum adp_answer,
+                    const struct adp_log_layout *);
 void engine_set_miss(struct engine *, uint8_t table_id,
                      enum ofputil_table_miss);
 

@@ -349,6 +349,12 @@ put_rule(struct ds *s, enum adp_policy_type type, int tier)
         ds_put_format(s, ",'l7Protocols':[{'%s':{}}]",
                       one_in(16) ? "http" : "tls");
     }
+    if (one_in(3)) {
+        ds_put_format(s, ",'enableLogging':%s", one_in(4) ? "false" : "true");
+    }
+    if (one_in(4)) {
+        ds_put_format(s, ",'logLabel':'l%"PRIu32"'", random_range(3));
+    }
     ds_put_char(s, '}');
 }
 

@@ -344,6 +344,91 @@ expect_late_answer(size_t n)
     ck_assert(!v->n_idle_passes);
 }
 
+/* Packet-ins that are for the log. */
+
+static const struct adp_log_layout log_layout = {
+    .table = { 2, 0, 8 },
+    .disposition = { 0, 11, 2 },
+    .denied = { 0, 10, 1 },
+    .denied_rule = 3,
+    .rule = { 5, 6 },
+    .first_ingress_table = 2,
+};
+
+/* Flows whose table 9 sends packets with reg1=1 to the log. */
+static void
+expect_logged(const char *flows, const char *expected, size_t n_logs)
+{
+    engine_destroy(e);
+    e = engine_create();
+    engine_set_ct(e, 1, CS_NEW);
+    engine_add_flows(e, "table=9,reg1=1 actions=meter:1,controller(userdata=06)");
+    engine_add_flows(e, "table=9,priority=1 actions=output:3");
+    engine_add_flows(e, "table=9,reg1=2 actions=controller(userdata=07)");
+    engine_add_flows(e, "table=3 actions=output:2");
+    engine_add_flows(e, flows);
+    engine_set_log(e, 6, ADP_ANSWER_NONE, &log_layout);
+    engine_set_log(e, 7, ADP_ANSWER_PROHIBITED, &log_layout);
+    ck_assert_str_eq(engine_run(e, TCP), expected);
+    ck_assert_uint_eq(e->verdict.n_logs, n_logs);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 0);
+}
+
+static void
+expect_item(size_t i, uint32_t rule, int priority, uint8_t table_id,
+            enum adp_log_disposition disposition, size_t n_cts)
+{
+    const struct adp_log_item *item = &e->verdict.logs[i];
+
+    ck_assert_uint_eq(item->rule, rule);
+    ck_assert_int_eq(item->priority, priority);
+    ck_assert_int_eq(item->table_id, table_id);
+    ck_assert_int_eq(item->disposition, disposition);
+    ck_assert_uint_eq(item->n_cts, n_cts);
+}
+
+START_TEST(test_logs)
+{
+    /* Dropped: to stock a packet-in is an action, so the pass isn't idle. */
+    expect_logged("priority=77 actions=set_field:0xc00->reg0,set_field:7->reg3,"
+                  "set_field:1->reg1,goto_table:9", "drop", 1);
+    expect_item(0, 7, 77, 0, ADP_LOG_DROP, 0);
+    ck_assert_uint_eq(e->verdict.n_idle_passes, 0);
+    ck_assert_int_eq(e->verdict.answer, ADP_ANSWER_NONE);
+    expect_logged("actions=set_field:0x1400->reg0,set_field:7->reg3,"
+                  "set_field:2->reg1,goto_table:9", "drop", 1);
+    ck_assert_int_eq(e->verdict.answer, ADP_ANSWER_PROHIBITED);
+
+    /* Passed on by a packet-in of its own. */
+    expect_logged("actions=set_field:0x1800->reg0,set_field:5->reg5,"
+                  "controller(userdata=06),output:2", "102", 1);
+    expect_item(0, 5, 32768, 0, ADP_LOG_PASS, 0);
+
+    /* Allowed: what goes on behind ct() is no clone.  What was set for the log
+     * isn't set there. */
+    expect_logged("tcp actions=set_field:5->reg5,ct(commit,table=3,zone=1),"
+                  "set_field:1->reg1,set_field:3->reg2,goto_table:9",
+                  "ct(commit,zone=1),102", 1);
+    expect_item(0, 0, 0, 3, ADP_LOG_ALLOW, 0);
+    expect_logged("tcp actions=set_field:5->reg5,ct(commit,table=9,zone=1),"
+                  "set_field:1->reg1,goto_table:9", "ct(commit,zone=1),103", 1);
+    expect_item(0, 5, 32768, 0, ADP_LOG_ALLOW, 0);
+    ck_assert_uint_eq(e->verdict.n_hits, 3);
+
+    /* But it is one if the rest does anything else. */
+    expect_logged("tcp actions=ct(commit,table=3,zone=1),goto_table:9",
+                  "ct(commit,zone=1),clone(102),103", 0);
+    expect_logged("tcp actions=ct(commit,table=3,zone=1),set_field:1->reg1,"
+                  "resubmit(,9),output:4",
+                  "ct(commit,zone=1),clone(102),104", 1);
+
+    /* No more than there is room for. */
+    expect_logged("actions=controller(userdata=06),controller(userdata=06),"
+                  "controller(userdata=06),controller(userdata=06),"
+                  "controller(userdata=06)", "drop", ADP_MAX_LOG_ITEMS);
+}
+END_TEST
+
 /* Packet-ins that we answer ourselves, and those that we don't. */
 START_TEST(test_answers)
 {
@@ -743,6 +828,7 @@ main(void)
     tcase_add_test(tc, test_vlan);
     tcase_add_test(tc, test_dec_ttl);
     tcase_add_test(tc, test_answers);
+    tcase_add_test(tc, test_logs);
     tcase_add_test(tc, test_punts);
     tcase_add_test(tc, test_punt_undoes_all);
     tcase_add_test(tc, test_tables);

@@ -529,6 +529,12 @@ START_TEST(refuses_bad_policies)
           "invalid", X, "rules[0].to.fqdns" },
         { "{'kind':'FQDN','name':'a.b','addresses':['10.0.0.1']}",
           "invalid", "FQDN a.b", "kind" },
+        { ANP "{'direction':'In','logLabel':'a b'}]}",
+          "invalid", X, "rules[0].logLabel" },
+        { ANP "{'direction':'In','logLabel':''}]}",
+          "invalid", X, "rules[0].logLabel" },
+        { K8S "{'direction':'In','enableLogging':'true'}]}",
+          "invalid", X, "rules[0].enableLogging" },
         { ANP "{'direction':'Out','to':{'toServices':[1]}}]}",
           "invalid", X, "rules[0].to.toServices[0]" },
         { NP "'type':'BaselineAdminNetworkPolicy','tierPriority':254,"

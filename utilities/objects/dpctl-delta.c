@@ -340,6 +340,23 @@ add_pods(struct delta *d, const struct json *records)
     }
 }
 
+/* Does a Namespace begin, or cease, to have its policies logged?  All of them then
+ * change. */
+static bool
+changes_logging(struct delta *d)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->input->manifests) {
+        if (dpctl_manifest_kind(node->name)->id == DPCTL_NAMESPACE
+            && (dpctl_namespace_logs(delta_old(d, node->name))
+                != dpctl_namespace_logs(delta_new(d, node->name)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 fetch_pods(struct delta *d)
 {
@@ -368,6 +385,7 @@ fetch_pods(struct delta *d)
         }
     }
     d->relabels = any;
+    d->full |= changes_logging(d);
     d->full |= sset_count(&d->pods) > MAX_PODS;
 }
 

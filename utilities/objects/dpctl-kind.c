@@ -281,7 +281,7 @@ static const struct dpctl_field ap_rule[] = {
     F_SUB("protocols", OBJS, 0, ap_protocol),
     F_SUB("appliedTo", OBJS, 0, ap_applied_to),
     F_SUB("toServices", OBJS, 0, ap_to_service),
-    F_SUB("l7Protocols", OBJS, 0, l7_protocol), F_NOT("enableLogging"),
+    F_SUB("l7Protocols", OBJS, 0, l7_protocol), F("enableLogging", BOOL),
     F("logLabel", STR), F_END
 };
 static const struct dpctl_field ap_spec[] = {
@@ -419,7 +419,7 @@ static const struct dpctl_field cp_rule[] = {
     F_SUB("services", OBJS, 0, cp_service),
     F_INT("priority", -1, 1000000),
     F_ENUM("action", 0, "Allow,Drop,Reject,Pass", NULL),
-    F_NOT("enableLogging"), F("appliedToGroups", STRS), F("name", STR),
+    F("enableLogging", BOOL), F("appliedToGroups", STRS), F("name", STR),
     F_SUB("l7Protocols", OBJS, 0, l7_protocol), F("logLabel", STR), F_END
 };
 static const struct dpctl_field cp_source[] = {

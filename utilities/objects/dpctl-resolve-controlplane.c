@@ -199,7 +199,8 @@ resolve_rule(const char *title, const char *field, const struct json *in,
              struct json *rule)
 {
     static const char *const members[] = {
-        "name", "direction", "action", "appliedToGroups", "l7Protocols"
+        "name", "direction", "action", "appliedToGroups", "l7Protocols",
+        "enableLogging", "logLabel"
     };
     const struct json_array *services = dpctl_json_array(in, "services");
     const char *peer_name

@@ -29,6 +29,7 @@ struct dpctl_policy {
     const char *title;              /* For messages. */
     const struct dpctl_kind *kind;
     bool is_k8s;
+    bool logs;                      /* All of its rules do. */
     struct dpctl_groups applied_to; /* Of the policy. */
     struct json *rules;
 };

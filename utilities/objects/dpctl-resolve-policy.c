@@ -23,6 +23,8 @@ struct rule {
     const char *action;
     const char *name;               /* Or NULL. */
     const struct json *l7_protocols; /* An array, or NULL. */
+    bool logs;
+    const char *log_label;          /* Or NULL. */
     const struct dpctl_groups *applied_to;    /* The rule's own, or NULL. */
     struct dpctl_peers peers;
     struct json *services;          /* An array; numbers only. */
@@ -47,6 +49,12 @@ add_rule(struct resolver *r, struct dpctl_policy *p, const struct rule *rule,
     }
     json_object_put_string(json, "direction", rule->direction);
     json_object_put_string(json, "action", rule->action);
+    if (rule->logs) {
+        json_object_put(json, "enableLogging", json_boolean_create(true));
+    }
+    if (rule->log_label) {
+        json_object_put_string(json, "logLabel", rule->log_label);
+    }
     applied_to = applied_to ? applied_to : rule->applied_to;
     if (applied_to) {
         json_object_put(json, "appliedToGroups",
@@ -344,6 +352,8 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
         .action = action ? action : "Allow",
         .name = dpctl_json_str(json, "name"),
         .l7_protocols = dpctl_json_member(json, "l7Protocols"),
+        .logs = p->logs || dpctl_json_bool(json, "enableLogging", false),
+        .log_label = dpctl_json_str(json, "logLabel"),
         .services = json_array_create_empty(),
         .named = xcalloc(ports->n + 1, sizeof *rule.named),
     };
@@ -432,6 +442,9 @@ resolve_k8s_direction(struct resolver *r, struct dpctl_policy *p,
         /* Nothing is allowed: a rule without a peer isolates the Pods. */
         struct json *rule = json_object_create();
         json_object_put_string(rule, "direction", direction);
+        if (p->logs) {
+            json_object_put(rule, "enableLogging", json_boolean_create(true));
+        }
         json_array_add(p->rules, rule);
     }
     return error;
@@ -635,6 +648,8 @@ resolve_policies(struct resolver *r)
                                              "metadata.namespace"),
                 .title = title,
                 .is_k8s = kinds[i] == DPCTL_K8S_NP,
+                .logs = (kinds[i] == DPCTL_K8S_NP
+                         && resolver_namespace_logs(r, nodes[j]->data)),
             };
             error = resolve_policy(r, &p);
             json_destroy(antreas);

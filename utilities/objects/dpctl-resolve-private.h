@@ -75,6 +75,9 @@ struct pod_group *resolver_node_group(struct resolver *,
                                       const struct json *node_selector);
 /* Adds the addresses of a Node, its gateway's among them. */
 void resolver_node_addresses(const struct json *node, struct svec *);
+/* Are the K8s NetworkPolicies of the Namespace of 'object' to be logged? */
+bool resolver_namespace_logs(const struct resolver *,
+                             const struct json *object);
 /* The Namespace's labels, its name among them; caller frees. */
 struct json *resolver_namespace_labels(struct resolver *,
                                        const char *namespace_);

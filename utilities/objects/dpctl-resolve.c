@@ -201,6 +201,32 @@ namespace_labels(struct resolver *r, const char *namespace_)
     return dpctl_json_object(object, "metadata.labels");
 }
 
+#define LOGGING_ANNOTATION "networkpolicy.antrea.io/enable-logging"
+
+bool
+dpctl_namespace_logs(const struct json *namespace_)
+{
+    const struct json *value
+        = shash_find_data(dpctl_json_object(namespace_,
+                                            "metadata.annotations"),
+                          LOGGING_ANNOTATION);
+
+    return value && !strcasecmp(json_string(value), "true");
+}
+
+bool
+resolver_namespace_logs(const struct resolver *r, const struct json *object)
+{
+    char *name = dpctl_manifest_name(
+        &dpctl_kinds[DPCTL_NAMESPACE], NULL,
+        dpctl_json_str(object, "metadata.namespace"));
+    const struct json *namespace_
+        = shash_find_data(&r->objects[DPCTL_NAMESPACE], name);
+
+    free(name);
+    return dpctl_namespace_logs(namespace_);
+}
+
 #define NAME_LABEL "kubernetes.io/metadata.name"
 
 struct json *

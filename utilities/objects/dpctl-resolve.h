@@ -102,6 +102,9 @@ struct dpctl_env {
     bool keys_only;
 };
 
+/* Does the Namespace have its K8s NetworkPolicies logged?  NULL doesn't. */
+bool dpctl_namespace_logs(const struct json *namespace_);
+
 /* 'manifests' maps names as in dpctl-kind.h to objects, which were checked and
  * have their namespace.  Puts the records into 'records' (an initialized shash
  * of struct json *, keyed by dpctl_record_key()).  Returns NULL or an error

@@ -352,6 +352,8 @@ tell_action(struct teller *t)
 
         ds_put_format(&t->s, "Rejects the packet, with %s to its sender: %s.",
                       str(t, "reply"), reason ? reason : "?");
+    } else if (has(t, "log")) {
+        ds_put_format(&t->s, "Logs the packet: %s.", str(t, "log"));
     } else if (has(t, "action")) {
         ds_put_format(&t->s, "Does %s.", str(t, "action"));
     }

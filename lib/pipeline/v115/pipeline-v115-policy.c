@@ -40,6 +40,13 @@ static const struct priority_range {
  * the label of a rule that allowed it before. */
 #define DENIED_METRIC_PRIORITY 210
 
+/* What the agent shall do with a packet-in: bits of PacketInOperationField. */
+#define OPERATION_LOG 1
+#define OPERATION_REJECT 2
+
+static void isolate_and_log(struct adp_generator *, bool ingress,
+                            const char *match);
+
 static const struct adp_policy_style style = {
     .port_reg = 1,
     .service_reg = 7,
@@ -52,6 +59,7 @@ static const struct adp_policy_style style = {
     .isolation_priority = 200,
     .names_table = ADP_V115_AntreaPolicyIngressRule,
     .names_priority = 64991,    /* Above established connections. */
+    .isolate_and_log = isolate_and_log,
 };
 
 /* What differs between the directions. */
@@ -260,12 +268,43 @@ assign_all_priorities(struct adp_policies *ps)
 
 /* What a rule does, and its metrics. */
 
+/* What tells the agent of a packet, but for where it goes: to Output, or on with a
+ * copy for the agent. */
+#define PACKET_IN_FORMAT "{PacketInOperationField=0x%x}," \
+    "{PacketInTableField=0x%"PRIxSIZE"}"
+
+/* Packets that isolation drops.  Who sees to it that a Pod is isolated without
+ * logging, too, makes the flow at the priority below. */
+static void
+isolate_and_log(struct adp_generator *g, bool ingress, const char *match)
+{
+    size_t table = style.isolation_tables[ingress];
+
+    adp_gen_flow(g, style.isolation_cookie, 0, table,
+                 style.isolation_priority + 1,
+                 "%s actions={DispositionDropRegMark},"
+                 "{OutputToControllerRegMark},"PACKET_IN_FORMAT","
+                 "goto_table:Output", match, OPERATION_LOG, table);
+}
+
+/* The first packet goes on behind ct(), and to the agent. */
+static char *
+format_allow_packet_in(const struct adp_policy_rule *r)
+{
+    return (r->rule->logs
+            ? xasprintf(",{DispositionAllowRegMark},"
+                        "{OutputToControllerRegMark},"PACKET_IN_FORMAT","
+                        "goto_table:Output", OPERATION_LOG, r->table)
+            : xstrdup(""));
+}
+
 static void
 generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
                enum adp_family family)
 {
     static const char *const states[] = { "+new", "-new" };
     const struct v115_direction *dir = &directions[r->rule->ingress];
+    char *packet_in = format_allow_packet_in(r);
     uint32_t id = r->conj_id;
     char *l7 = (r->vlan
                 ? xasprintf(",{L7NPRedirectCTMark},"
@@ -277,9 +316,10 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
                      : r->priority),
                     "conj_id=%"PRIu32",{ip} actions={%s=0x%"PRIx32"},"
                     "ct(commit,table=%s,zone={CtZone},"
-                    "exec({%s=0x%"PRIx32"}%s))",
+                    "exec({%s=0x%"PRIx32"}%s))%s",
                     id, dir->conj_field, id,
-                    adp_gen_table(g, dir->metric), dir->label, id, l7);
+                    adp_gen_table(g, dir->metric), dir->label, id, l7,
+                    packet_in);
     free(l7);
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
         adp_gen_ip_flow(g, family, ADP_V115_COOKIE_NETWORK_POLICY, id,
@@ -288,27 +328,30 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
                         "actions=goto_table:%s",
                         states[i], dir->label, id, dir->after_metric);
     }
+    free(packet_in);
 }
 
-/* What the agent shall do with a packet-in: bits of PacketInOperationField. */
-#define OPERATION_REJECT 2
+static char *
+format_deny_packet_in(const struct adp_policy_rule *r)
+{
+    bool reject = r->rule->action == ADP_ACTION_REJECT;
+    int operations = ((r->rule->logs ? OPERATION_LOG : 0)
+                      | (reject ? OPERATION_REJECT : 0));
+
+    return (operations
+            ? xasprintf("{Disposition%sRegMark},{OutputToControllerRegMark},"
+                        PACKET_IN_FORMAT",", reject ? "Reject" : "Drop",
+                        operations, r->table)
+            : xstrdup(""));
+}
 
 static void
 generate_deny(struct adp_generator *g, const struct adp_policy_rule *r)
 {
     const struct v115_direction *dir = &directions[r->rule->ingress];
-    bool reject = r->rule->action == ADP_ACTION_REJECT;
+    char *packet_in = format_deny_packet_in(r);
     uint32_t id = r->conj_id;
-    char *packet_in = xstrdup("");
 
-    if (reject) {
-        free(packet_in);
-        packet_in = xasprintf("{DispositionRejectRegMark},"
-                              "{OutputToControllerRegMark},"
-                              "{PacketInOperationField=0x%x},"
-                              "{PacketInTableField=0x%"PRIxSIZE"},",
-                              OPERATION_REJECT, r->table);
-    }
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id,
                  r->table, r->priority,
                  "conj_id=%"PRIu32" actions={APConjIDField=0x%"PRIx32"},"
@@ -317,21 +360,32 @@ generate_deny(struct adp_generator *g, const struct adp_policy_rule *r)
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, dir->metric,
                  DENIED_METRIC_PRIORITY,
                  "{APDenyRegMark},{APConjIDField=0x%"PRIx32"} actions=%s",
-                 id, reject ? "goto_table:Output" : "drop");
+                 id, packet_in[0] ? "goto_table:Output" : "drop");
     free(packet_in);
 }
 
 /* Antrea's other rules don't matter any more; what isn't for Kubernetes'
- * policies to decide is for the baseline tier. */
+ * policies to decide is for the baseline tier.  The packet goes on, so the agent
+ * gets a copy, which alone is metered. */
 static void
 generate_pass(struct adp_generator *g, const struct adp_policy_rule *r)
 {
     const struct v115_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
+    char *packet_in = xstrdup("");
 
+    if (r->rule->logs) {
+        free(packet_in);
+        packet_in = xasprintf("{DispositionPassRegMark},"PACKET_IN_FORMAT","
+                              "controller(reason=no_match,id={ControllerID},"
+                              "userdata=01.01,meter_id={PacketInMeter}),",
+                              OPERATION_LOG, r->table);
+    }
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table, r->priority,
-                 "conj_id=%"PRIu32" actions={%s=0x%"PRIx32"},goto_table:%s",
-                 id, dir->conj_field, id, adp_gen_table(g, dir->k8s_rules));
+                 "conj_id=%"PRIu32" actions={%s=0x%"PRIx32"},%sgoto_table:%s",
+                 id, dir->conj_field, id, packet_in,
+                 adp_gen_table(g, dir->k8s_rules));
+    free(packet_in);
 }
 
 /* Answers of DNS servers to the Pods that a rule with names applies to, which

@@ -62,9 +62,22 @@ static const char *const meters[] = {
     "meter=258,pktps,burst,bands=type=drop,rate=100,burst_size=200",
 };
 
-static const struct adp_pipeline_refusal refusals[] = {
-    { .userdata = { 1, 2 }, .userdata_len = 2 },
+static const struct adp_pipeline_packet_in packet_ins[] = {
+    { .userdata = { 1, 1 }, .userdata_len = 2, .log = true },
+    { .userdata = { 1, 2 }, .userdata_len = 2, .reject = true },
+    { .userdata = { 1, 3 }, .userdata_len = 2, .reject = true, .log = true },
     { .userdata = { 4 }, .userdata_len = 1, .unreachable = true },
+};
+
+/* PacketInTableField, APDispositionField, APDenyRegMark, APConjIDField and
+ * TF*ConjIDField. */
+static const struct adp_pipeline_log log_layout = {
+    .table = { 2, 0, 7 },
+    .disposition = { 0, 11, 12 },
+    .denied = { 0, 10, 10 },
+    .denied_rule = 3,
+    .rule = { 5, 6 },
+    .first_ingress_table = ADP_V115_AntreaPolicyIngressRule,
 };
 
 static const struct adp_static_flow static_flows[] = {
@@ -173,6 +186,10 @@ static const struct adp_static_flow static_flows[] = {
          "{OutputToControllerRegMark+PacketInOperationField=2} "
          "actions=meter:{PacketInMeter},"
          "controller(reason=no_match,id={ControllerID},userdata=01.02)")
+    FLOW(Output, 200,
+         "{OutputToControllerRegMark+PacketInOperationField=3} "
+         "actions=meter:{PacketInMeter},"
+         "controller(reason=no_match,id={ControllerID},userdata=01.03)")
 #undef FLOW
 };
 
@@ -551,9 +568,10 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .n_static_flows = ARRAY_SIZE(static_flows),
     .meters = meters,
     .n_meters = ARRAY_SIZE(meters),
-    .refusals = refusals,
-    .n_refusals = ARRAY_SIZE(refusals),
-    .options_against_refusals = UINT64_C(1) << ADP_V115_PACKET_IN,
+    .packet_ins = packet_ins,
+    .n_packet_ins = ARRAY_SIZE(packet_ins),
+    .options_for_packet_ins = UINT64_C(1) << ADP_V115_PACKET_IN,
+    .log = &log_layout,
     .names = { .userdata = { 2 }, .userdata_len = 1 },
     .options = options,
     .n_options = ARRAY_SIZE(options),
