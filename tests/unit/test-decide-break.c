@@ -56,6 +56,21 @@ START_TEST(meters)
 }
 END_TEST
 
+/* What is logged and waits does both, and to wait is no idle pass. */
+static void
+expect_held_and_logged(void)
+{
+    static const struct adp_log_layout layout = { .table = { 2, 0, 8 } };
+
+    engine_set_log(e, 1, ADP_ANSWER_NONE, &layout);
+    engine_add_flows(e, "priority=39999,tcp actions=controller(userdata=01),"
+                     "controller(userdata=02,pause)");
+    engine_run(e, TCP);
+    ck_assert(e->verdict.held && e->verdict.dropped);
+    ck_assert_uint_eq(e->verdict.n_logs, 1);
+    ck_assert_uint_eq(e->verdict.n_idle_passes, 0);
+}
+
 /* A packet that waits for the daemon, not for a controller, goes on where it would
  * when resumed; what else is paused does not. */
 START_TEST(held)
@@ -68,6 +83,7 @@ START_TEST(held)
     engine_set_answer(e, 2, ADP_ANSWER_HOLD);
     ck_assert_str_eq(engine_run(e, TCP), "102");
     ck_assert(e->verdict.held && !e->verdict.punt && !e->verdict.answer);
+    expect_held_and_logged();
 
     engine_add_flows(e, "priority=40000,tcp actions=controller(userdata=02),"
                      "output:2");
