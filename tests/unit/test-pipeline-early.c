@@ -183,7 +183,7 @@ START_TEST(option_lists)
     free(error);
     error = adp_pipeline_parse_options(v115, "walk", &options);
     ck_assert_str_eq(error, "pipeline v1.15 has no option \"walk\" (there are: "
-                     "probe-mark, packet-in)");
+                     "probe-mark, packet-in, egress-snat, dsr)");
     free(error);
 
     struct adp_pipeline bare = *v115;
