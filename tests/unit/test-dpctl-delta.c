@@ -233,21 +233,19 @@ put_antrea_peer(struct ds *ds, bool cluster)
     }
 }
 
-/* One element of "from", "to" or "appliedTo". */
+/* One element of "from", "to" or "appliedTo"; 'own': of this Namespace. */
 static void
-put_peer(struct ds *ds, const char *groups, bool blocks)
+put_peer(struct ds *ds, const char *groups, bool blocks, bool own)
 {
-    switch (pick(6)) {
+    switch (own ? 2 + pick(4) : pick(6)) {
     case 0:
-        ds_put_cstr(ds, "{\"namespaceSelector\":");
-        put_namespace_selector(ds);
-        ds_put_char(ds, '}');
-        break;
     case 1:
         ds_put_cstr(ds, "{\"namespaceSelector\":");
         put_namespace_selector(ds);
-        ds_put_cstr(ds, ",\"podSelector\":");
-        put_selector(ds);
+        if (one_in(2)) {
+            ds_put_cstr(ds, ",\"podSelector\":");
+            put_selector(ds);
+        }
         ds_put_char(ds, '}');
         break;
     case 2:
@@ -272,12 +270,13 @@ put_peer(struct ds *ds, const char *groups, bool blocks)
 }
 
 static void
-put_peers(struct ds *ds, const char *member, const char *groups, bool blocks)
+put_peers(struct ds *ds, const char *member, const char *groups, bool blocks,
+          bool own)
 {
     ds_put_format(ds, ",\"%s\":[", member);
     for (int i = 0, n = 1 + pick(2); i < n; i++) {
         ds_put_cstr(ds, i ? "," : "");
-        put_peer(ds, groups, blocks);
+        put_peer(ds, groups, blocks, own);
     }
     ds_put_char(ds, ']');
 }
@@ -287,7 +286,7 @@ static void
 put_antrea_peers(struct ds *ds, const char *member, const char *groups,
                  bool cluster)
 {
-    put_peers(ds, member, groups, true);
+    put_peers(ds, member, groups, true, false);
     if (one_in(2)) {
         ds_chomp(ds, ']');
         ds_put_char(ds, ',');
@@ -304,7 +303,8 @@ put_applied_to(struct ds *ds, const char *groups, const char *namespace_)
         put_account(ds, namespace_);
         ds_put_char(ds, ']');
     } else {
-        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false);
+        put_peers(ds, "appliedTo", one_in(3) ? groups : NULL, false,
+                  namespace_ != NULL);
     }
 }
 
@@ -345,7 +345,7 @@ put_rules(struct ds *ds, bool antrea, bool cluster, const char *groups)
                 if (antrea && !one_in(3)) {
                     put_antrea_peers(&rule, lists[i][1], groups, cluster);
                 } else if (!one_in(4)) {
-                    put_peers(&rule, lists[i][1], groups, true);
+                    put_peers(&rule, lists[i][1], groups, true, false);
                 }
                 put_ports(&rule);
                 if (antrea && one_in(4)) {
