@@ -336,7 +336,7 @@ static const struct {
                 "                         the run directory)\n"
                 "      --gateway-port=PORT, --gateway-mac=MAC, "
                 "--tunnel-port=PORT|none,\n"
-                "      --service-cidr=CIDR  of this Node" },
+                "      --service-cidr=CIDR[,CIDR]  of this Node" },
     { OPT_IGNORE_UNKNOWN, "      --ignore-unknown   leave out objects of "
                           "unknown kinds" },
     { OPT_IGNORE_MISSING, "      --ignore-not-found delete: it's fine if "

@@ -24,6 +24,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/show/dpctl-html-style.c \
 	utilities/show/dpctl-html.c \
 	utilities/show/dpctl-html.h \
+	utilities/objects/dpctl-address.c \
+	utilities/objects/dpctl-address.h \
 	utilities/objects/dpctl-admin.c \
 	utilities/objects/dpctl-admin.h \
 	utilities/objects/dpctl-delta-policy.c \

@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-explain \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-input \
+	tests/unit/test-dpctl-ipv6 \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
 	tests/unit/test-dpctl-plan \
@@ -197,6 +198,8 @@ tests_unit_test_desired_LDADD = $(UNIT_LIBS)
 tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-given.c \
 	tests/unit/dpctl-given.h \
+	tests/unit/dpctl-random-families.c \
+	tests/unit/dpctl-random-families.h \
 	tests/unit/test-dpctl-delta.c
 tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
@@ -216,6 +219,12 @@ tests_unit_test_dpctl_services_SOURCES = \
 	tests/unit/dpctl-given.h \
 	tests/unit/test-dpctl-services.c
 tests_unit_test_dpctl_services_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_ipv6_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl-ipv6.c
+tests_unit_test_dpctl_ipv6_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

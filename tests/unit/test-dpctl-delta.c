@@ -12,6 +12,7 @@
 #include "dpctl-delta.h"
 #include "dpctl-given.h"
 #include "dpctl-json.h"
+#include "dpctl-random-families.h"
 #include "flow.h"
 #include "model-index.h"
 #include "model-patch.h"
@@ -726,14 +727,6 @@ put_object(struct ds *ds)
     ds_put_cstr(ds, "\n---\n");
 }
 
-static const char node1[] =
-"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node1\","
-"\"labels\":{\"app\":\"a\",\"env\":\"b\","
-"\"topology.kubernetes.io/zone\":\"zone-a\"},"
-"\"annotations\":{\"node.antrea.io/mac-address\":\"0a:00:00:00:00:01\"}},"
-"\"spec\":{\"podCIDR\":\"10.1.0.0/24\"},\"status\":{\"addresses\":[{\"type\":"
-"\"InternalIP\",\"address\":\"192.0.2.1\"}]}}\n";
-
 /* One change, planned twice. */
 
 struct tally {
@@ -897,7 +890,7 @@ random_port(void)
     *port = (struct dpctl_port) {
         .name = xasprintf("port%d", pick(90)),
         .mac = xasprintf("0a:00:00:00:01:%02x", pick(99)),
-        .ips = one_in(2) ? xasprintf("10.1.0.%d", 1 + pick(20)) : NULL,
+        .ips = one_in(2) ? dpctl_random_ips() : NULL,
     };
     return port;
 }
@@ -920,6 +913,7 @@ step_pod(struct tally *t)
     struct ds ds = DS_EMPTY_INITIALIZER;
 
     put_pod(&ds, one_in(2) ? "ns0" : "ns1");
+    dpctl_random_families(&ds);
     struct json *pod = json_from_string(ds_cstr(&ds));
     char *name = xasprintf("%s/%s", dpctl_json_str(pod, "metadata.namespace"),
                            dpctl_json_str(pod, "metadata.name"));
@@ -945,7 +939,7 @@ START_TEST(test_random_changes)
     struct tally t = { 0 };
 
     test_seed_random();
-    ck_assert(step(DPCTL_APPLY, node1, &t));
+    ck_assert(step(DPCTL_APPLY, dpctl_random_node, &t));
     for (int i = 0; i < N_STEPS; i++) {
         if (one_in(3)) {
             step_pod(&t);
@@ -955,6 +949,7 @@ START_TEST(test_random_changes)
         for (int j = 0, n = one_in(3) ? 1 + pick(4) : 1; j < n; j++) {
             put_object(&ds);
         }
+        dpctl_random_families(&ds);
         step(one_in(3) ? DPCTL_DELETE : DPCTL_APPLY, ds_cstr(&ds), &t);
         ds_destroy(&ds);
     }

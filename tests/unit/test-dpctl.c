@@ -83,8 +83,10 @@ START_TEST(node_and_pods)
                    "spec: {podCIDRs: ['fd00::/64', 10.1.1.0/24]}\n"
                    "status: {addresses: [{type: InternalIP, "
                    "address: 192.0.2.2}]}\n", "PeerNode",
-                   "kind: PeerNode\nname: node2\ngatewayIP: 10.1.1.1\n"
-                   "podCIDR: 10.1.1.0/24\ntransportIP: 192.0.2.2\n");
+                   "kind: PeerNode\nname: node2\n"
+                   "gatewayIP:\n- 10.1.1.1\n- fd00::1\n"
+                   "podCIDR:\n- 10.1.1.0/24\n- fd00::/64\n"
+                   "transportIP: 192.0.2.2\n");
     expect_records("apiVersion: v1\nkind: Node\nmetadata: {name: node3}\n",
                    "PeerNode", "");
 }
@@ -222,11 +224,12 @@ START_TEST(k8s_policy_defaults)
                  "{\"protocol\":\"UDP\"}],\"to\":{\"addressGroups\":[],"
                  "\"ipBlocks\":[{\"cidr\":\"10.0.0.0/8\","
                  "\"except\":[\"10.1.0.0/16\"]}]}}\n");
-    /* A peer that can match nothing doesn't become "anybody". */
+    /* A peer that can match nothing here doesn't become "anybody". */
     expect_rules(NP("{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: "
                     "'fd00::/8'}}]}]}"), "K8s",
                  "{\"action\":\"Allow\",\"direction\":\"In\",\"from\":"
-                 "{\"addressGroups\":[]}}\n");
+                 "{\"addressGroups\":[],\"ipBlocks\":[{\"cidr\":"
+                 "\"fd00::/8\"}]}}\n");
 }
 END_TEST
 

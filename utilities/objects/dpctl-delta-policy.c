@@ -414,6 +414,7 @@ resolve_policies_anew(struct delta *d)
     collect_policies(d, &manifests);
     delta_collect(d, true, 1u << DPCTL_POD, &manifests);
     env.node = dpctl_json_str(d->node_config, "name");
+    env.node_config = d->node_config;
     env.parts = DPCTL_PARTS_POLICIES;
     char *error = dpctl_resolve(&manifests, &env, &d->outcome);
     shash_destroy(&manifests);

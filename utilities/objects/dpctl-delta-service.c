@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
+#include "svec.h"
 #include "util.h"
 
 static const char *
@@ -76,11 +78,15 @@ want_address(struct delta *d, const char *ip)
     dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
     SHASH_FOR_EACH (node, &d->env->ports->by_pod) {
         const struct dpctl_port *port = node->data;
-        if (port->ips && strstr(port->ips, ip)) {
+        struct svec own = SVEC_EMPTY_INITIALIZER;
+
+        dpctl_address_words(port->ips, &own);
+        if (svec_contains_unsorted(&own, ip)) {
             char *pod = xasprintf("Pod.v1/%s", node->name);
             dpctl_world_want(&d->world, "Manifest", pod);
             free(pod);
         }
+        svec_destroy(&own);
     }
     free(key);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
@@ -243,6 +244,16 @@ is_kept(const char *given, const char *in_force)
 }
 
 static bool
+same_service_cidr(const char *given, const struct json *in_force)
+{
+    struct json *json = given ? dpctl_service_cidr(given) : NULL;
+    bool same = !json || (in_force && json_equal(json, in_force));
+
+    json_destroy(json);
+    return same;
+}
+
+static bool
 settings_are_kept(const struct delta *d)
 {
     const struct json *config = d->node_config;
@@ -254,8 +265,8 @@ settings_are_kept(const struct delta *d)
             && is_kept(d->env->gateway_mac,
                        dpctl_json_str(config, "gateway.mac"))
             && is_kept(d->env->tunnel_port, tunnel ? tunnel : "none")
-            && is_kept(d->env->service_cidr,
-                       dpctl_json_str(config, "serviceCIDR")));
+            && same_service_cidr(d->env->service_cidr,
+                                 dpctl_json_member(config, "serviceCIDR")));
 }
 
 static void
@@ -392,20 +403,27 @@ fetch_pods(struct delta *d)
 /* Who may be concerned by a Pod. */
 
 static void
-want_ip(struct delta *d, const char *ip, bool given, struct sset *ips)
+want_words(struct delta *d, const char *words, bool given, struct sset *ips)
 {
     struct json *query = dpctl_world_want_keys(&d->world);
-    char *key = xasprintf("ip:%s", ip);
+    struct svec own = SVEC_EMPTY_INITIALIZER;
+    const char *ip;
+    size_t i;
 
-    if (sset_add(ips, ip)) {
-        dpctl_keys_add(query, key);
-    }
-    free(key);
-    if (given) {
-        key = xasprintf("e:%s", ip);
-        dpctl_keys_add(query, key);
+    dpctl_address_words(words, &own);
+    SVEC_FOR_EACH (i, ip, &own) {
+        char *key = xasprintf("ip:%s", ip);
+        if (sset_add(ips, ip)) {
+            dpctl_keys_add(query, key);
+        }
         free(key);
+        if (given) {
+            key = xasprintf("e:%s", ip);
+            dpctl_keys_add(query, key);
+            free(key);
+        }
     }
+    svec_destroy(&own);
 }
 
 static void
@@ -413,17 +431,14 @@ want_ips(struct delta *d, const struct json *pod, const struct json *record,
          bool given, struct sset *ips)
 {
     const struct json_array *array = dpctl_json_array(pod, "status.podIPs");
-    const char *ip = dpctl_json_str(pod, "status.podIP");
 
-    if (ip) {
-        want_ip(d, ip, given, ips);
-    }
+    want_words(d, dpctl_json_str(pod, "status.podIP"), given, ips);
     for (size_t i = 0; i < array->n; i++) {
-        want_ip(d, dpctl_json_str(array->elems[i], "ip"), given, ips);
+        want_words(d, dpctl_json_str(array->elems[i], "ip"), given, ips);
     }
     array = dpctl_json_array(record, "ips");
     for (size_t i = 0; i < array->n; i++) {
-        want_ip(d, json_string(array->elems[i]), given, ips);
+        want_words(d, json_string(array->elems[i]), given, ips);
     }
 }
 
@@ -433,16 +448,8 @@ want_port_ips(struct delta *d, const char *manifest, struct sset *ips)
 {
     const struct dpctl_port *port
         = shash_find_data(&d->env->ports->by_pod, name_part(manifest));
-    struct sset own = SSET_INITIALIZER(&own);
-    const char *ip;
 
-    if (port && port->ips) {
-        sset_from_delimited_string(&own, port->ips, ", ");
-        SSET_FOR_EACH (ip, &own) {
-            want_ip(d, ip, true, ips);
-        }
-        sset_destroy(&own);
-    }
+    want_words(d, port ? port->ips : NULL, true, ips);
 }
 
 /* 'pod' is the Pod as it was, or as it will be; 'space' its Namespace. */
@@ -472,11 +479,12 @@ want_port_owners(struct delta *d, const struct sset *ips)
 
     SHASH_FOR_EACH (node, &d->env->ports->by_pod) {
         const struct dpctl_port *port = node->data;
-        struct sset own = SSET_INITIALIZER(&own);
+        struct svec own = SVEC_EMPTY_INITIALIZER;
         const char *ip;
+        size_t i;
 
-        sset_from_delimited_string(&own, port->ips ? port->ips : "", ", ");
-        SSET_FOR_EACH (ip, &own) {
+        dpctl_address_words(port->ips, &own);
+        SVEC_FOR_EACH (i, ip, &own) {
             if (sset_contains(ips, ip)) {
                 char *manifest = xasprintf("Pod.v1/%s", node->name);
                 want_pod(d, manifest);
@@ -484,7 +492,7 @@ want_port_owners(struct delta *d, const struct sset *ips)
                 free(manifest);
             }
         }
-        sset_destroy(&own);
+        svec_destroy(&own);
     }
 }
 

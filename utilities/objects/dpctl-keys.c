@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
@@ -402,6 +403,17 @@ add_policy_keys(const struct dpctl_kind *kind, const struct json *object,
 /* Other kinds. */
 
 static void
+add_address_key(struct svec *keys, const char *prefix, const char *given)
+{
+    char *ip = dpctl_address_text(given);
+
+    if (ip) {
+        add_key(keys, "%s:%s", prefix, ip);
+        free(ip);
+    }
+}
+
+static void
 add_pod_keys(const struct json *pod, struct svec *keys)
 {
     const struct json_array *ips = dpctl_json_array(pod, "status.podIPs");
@@ -414,11 +426,9 @@ add_pod_keys(const struct json *pod, struct svec *keys)
     SHASH_FOR_EACH (node, dpctl_json_object(pod, "metadata.labels")) {
         add_key(keys, "l:%s=%s", node->name, json_string(node->data));
     }
-    if (ip) {
-        add_key(keys, "ip:%s", ip);
-    }
+    add_address_key(keys, "ip", ip);
     for (size_t i = 0; i < ips->n; i++) {
-        add_key(keys, "ip:%s", dpctl_json_str(ips->elems[i], "ip"));
+        add_address_key(keys, "ip", dpctl_json_str(ips->elems[i], "ip"));
     }
 }
 
@@ -453,7 +463,7 @@ add_slice_keys(const struct json *slice, struct svec *keys)
         const struct json *e = endpoints->elems[i];
         const struct json_array *addresses = dpctl_json_array(e, "addresses");
         if (!dpctl_json_str(e, "nodeName") && addresses->n) {
-            add_key(keys, "e:%s", json_string(addresses->elems[0]));
+            add_address_key(keys, "e", json_string(addresses->elems[0]));
         }
     }
 }
@@ -468,8 +478,8 @@ add_endpoints_keys(const struct json *object, struct svec *keys)
             = dpctl_json_array(subsets->elems[i], "addresses");
         for (size_t j = 0; j < addresses->n; j++) {
             if (!dpctl_json_str(addresses->elems[j], "nodeName")) {
-                add_key(keys, "e:%s", dpctl_json_str(addresses->elems[j],
-                                                     "ip"));
+                add_address_key(keys, "e",
+                                dpctl_json_str(addresses->elems[j], "ip"));
             }
         }
     }

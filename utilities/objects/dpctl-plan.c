@@ -373,6 +373,19 @@ warn_without_node_config(struct planner *p, const char *name)
     }
 }
 
+/* The object that the NodeConfig in force follows from, or NULL. */
+static const struct json *
+old_node(const struct planner *p)
+{
+    const char *name = dpctl_json_str(p->env->node_config, "name");
+    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
+                                         name ? name : "");
+    const struct json *node = shash_find_data(&p->old_manifests, manifest);
+
+    free(manifest);
+    return node;
+}
+
 static char *
 plan_all(struct planner *p, bool ignore_missing)
 {
@@ -394,6 +407,8 @@ plan_all(struct planner *p, bool ignore_missing)
     } else if (p->verb == DPCTL_REPLACE) {
         /* Nothing is kept, but the node is still the same. */
         env.node_config = NULL;
+    } else {
+        env.old_node = old_node(p);
     }
     error = dpctl_resolve(&p->new_manifests, &env, &p->new_records);
     if (!error) {

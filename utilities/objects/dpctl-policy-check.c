@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dpctl-admin.h"
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-quantity.h"
 #include "dpctl-selector.h"
@@ -41,12 +42,23 @@ check_selectors(const struct json *peer)
     return NULL;
 }
 
+/* An IPv4 network is no part of one of IPv6, though it is mapped into that. */
 static bool
-block_contains(ovs_be32 ip, unsigned int plen,
-               ovs_be32 inner_ip, unsigned int inner_plen)
+block_contains(const char *block, const char *inner)
 {
-    return (inner_plen >= plen
-            && !((ip ^ inner_ip) & be32_prefix_mask(plen)));
+    struct in6_addr ip, inner_ip;
+    unsigned int plen, inner_plen;
+
+    if (dpctl_family_of(block) != dpctl_family_of(inner)
+        || !dpctl_network_parse(block, &ip, &plen)
+        || !dpctl_network_parse(inner, &inner_ip, &inner_plen)
+        || inner_plen < plen) {
+        return false;
+    }
+
+    struct in6_addr mask = ipv6_create_mask(plen);
+    struct in6_addr start = ipv6_addr_bitand(&inner_ip, &mask);
+    return ipv6_addr_equals(&start, &ip);
 }
 
 static char *
@@ -54,19 +66,11 @@ check_ip_block(const struct json *block)
 {
     const char *cidr = dpctl_json_str(block, "cidr");
     const struct json_array *excepts = dpctl_json_array(block, "except");
-    ovs_be32 ip, inner_ip;
-    unsigned int plen, inner_plen;
 
-    if (strchr(cidr, ':')) {
-        return NULL;
-    }
-    free(ip_parse_cidr(cidr, &ip, &plen));
     for (size_t i = 0; i < excepts->n; i++) {
         const char *except = excepts->elems[i]->string;
-        char *error = ip_parse_cidr(except, &inner_ip, &inner_plen);
-        bool ok = !error && block_contains(ip, plen, inner_ip, inner_plen);
-        free(error);
-        if (!ok) {
+
+        if (!block_contains(cidr, except)) {
             return xasprintf("except[%"PRIuSIZE"]: %s is no part of %s", i,
                              except, cidr);
         }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-quantity.h"
 #include "util.h"
@@ -98,8 +99,9 @@ put_egress(const struct json *object, struct json *record)
     const char *node = dpctl_json_str(object, "status.egressNode");
     const struct json *bandwidth = dpctl_json_get(object, "spec.bandwidth");
 
-    json_object_put_string(record, "egressIP",
-                           dpctl_json_str(object, "spec.egressIP"));
+    json_object_put(record, "egressIP", json_string_create_nocopy(
+                        dpctl_address_text(dpctl_json_str(object,
+                                                          "spec.egressIP"))));
     if (node && node[0]) {
         json_object_put_string(record, "egressNode", node);
     }
@@ -116,8 +118,7 @@ static char *
 resolve_object(struct resolver *r, const struct dpctl_kind *kind,
                const struct json *object)
 {
-    if (kind->id == DPCTL_EGRESS
-        && !resolver_is_ipv4(dpctl_json_str(object, "spec.egressIP"))) {
+    if (kind->id == DPCTL_EGRESS && !dpctl_json_str(object, "spec.egressIP")) {
         return NULL;            /* It has no address (yet) that we know of. */
     }
 

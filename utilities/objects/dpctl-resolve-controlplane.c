@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "packets.h"
 #include "util.h"
@@ -49,54 +50,51 @@ base64_decode(const char *s, uint8_t *bytes, size_t size)
     return s[strspn(s, "=")] ? -1 : n;
 }
 
-/* An address as text or base64.  Returns false if it's neither; sets '*ipv4'
- * to false if it's an IPv6 address. */
+/* An address as text or base64.  Returns false if it's neither. */
 static bool
-parse_address(const char *s, ovs_be32 *ip, bool *ipv4)
+parse_address(const char *s, struct in6_addr *ip)
 {
-    static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-    uint8_t bytes[16];
-    struct in6_addr in6;
+    uint8_t bytes[sizeof *ip];
 
-    *ipv4 = true;
-    if (ip_parse(s, ip)) {
-        return true;
-    } else if (ipv6_parse(s, &in6)) {
-        *ipv4 = false;
+    if (dpctl_address_parse(s, ip)) {
         return true;
     }
 
     int n = base64_decode(s, bytes, sizeof bytes);
-    if (n == 4) {
+    if (n == sizeof(ovs_be32)) {
+        ovs_be32 ip4;
+
+        memcpy(&ip4, bytes, sizeof ip4);
+        *ip = in6_addr_mapped_ipv4(ip4);
+    } else if (n == sizeof *ip) {
         memcpy(ip, bytes, sizeof *ip);
-    } else if (n == 16 && !memcmp(bytes, mapped, sizeof mapped)) {
-        memcpy(ip, bytes + sizeof mapped, sizeof *ip);
-    } else if (n == 16) {
-        *ipv4 = false;
-    } else {
-        return false;
     }
-    return true;
+    return n == sizeof(ovs_be32) || n == sizeof *ip;
 }
 
-/* Sets '*cidr' to the network, or to NULL if it is IPv6. */
+/* Sets '*cidr' to the network, or to NULL if there is an error. */
 static char *
 net_to_cidr(const char *title, const char *field, const struct json *net,
             char **cidr)
 {
     long long int plen = dpctl_json_int(net, "prefixLength", 0);
-    ovs_be32 ip = 0;
-    bool ipv4;
+    struct in6_addr ip;
 
     *cidr = NULL;
-    if (!parse_address(dpctl_json_str(net, "ip"), &ip, &ipv4)) {
+    if (!parse_address(dpctl_json_str(net, "ip"), &ip)) {
         return xasprintf("%s: %s.ip: is no address", title, field);
-    } else if (ipv4 && plen > 32) {
-        return xasprintf("%s: %s.prefixLength: is above 32", title, field);
-    } else if (ipv4) {
-        *cidr = xasprintf(IP_FMT"/%lld",
-                          IP_ARGS(ip & be32_prefix_mask(plen)), plen);
     }
+
+    int max_plen = IN6_IS_ADDR_V4MAPPED(&ip) ? 32 : 128;
+    if (plen > max_plen) {
+        return xasprintf("%s: %s.prefixLength: is above %d", title, field,
+                         max_plen);
+    }
+    plen += 128 - max_plen;
+
+    struct in6_addr mask = ipv6_create_mask(plen);
+    ip = ipv6_addr_bitand(&ip, &mask);
+    *cidr = dpctl_network_format(&ip, plen);
     return NULL;
 }
 
@@ -108,7 +106,7 @@ resolve_block(const char *title, const char *field, const struct json *block,
     char *cidr;
     char *error = net_to_cidr(title, field, dpctl_json_member(block, "cidr"),
                               &cidr);
-    if (error || !cidr) {
+    if (error) {
         return error;
     }
 
@@ -286,14 +284,13 @@ resolve_address_group(struct resolver *r, const struct json *object,
         const struct json_array *ips = dpctl_json_array(members->elems[i],
                                                         "ips");
         for (size_t j = 0; j < ips->n && !error; j++) {
-            ovs_be32 ip;
-            bool ipv4;
-            if (!parse_address(ips->elems[j]->string, &ip, &ipv4)) {
+            struct in6_addr ip;
+            if (!parse_address(ips->elems[j]->string, &ip)) {
                 error = xasprintf("%s: groupMembers[%"PRIuSIZE"].ips"
                                   "[%"PRIuSIZE"]: is no address", title, i,
                                   j);
-            } else if (ipv4) {
-                svec_add_nocopy(&addresses, xasprintf(IP_FMT, IP_ARGS(ip)));
+            } else {
+                svec_add_nocopy(&addresses, dpctl_address_format(&ip));
             }
         }
     }

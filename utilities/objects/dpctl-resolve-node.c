@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
-#include "packets.h"
 #include "util.h"
 
 #define GATEWAY_PORT "antrea-gw0"
@@ -47,21 +47,91 @@ annotation(const struct json *object, const char *name)
 
 /* Nodes. */
 
-static const char *
-node_pod_cidr(const struct json *node)
+/* The object of this Node, or NULL. */
+static const struct json *
+own_node(const struct resolver *r)
 {
-    const struct json_array *cidrs = dpctl_json_array(node, "spec.podCIDRs");
+    if (!r->node) {
+        return NULL;
+    }
+
+    char *name = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL, r->node);
+    const struct json *node = shash_find_data(&r->objects[DPCTL_NODE], name);
+
+    free(name);
+    return node;
+}
+
+/* The first Pod CIDR of each family, or NULL; the caller frees them. */
+static void
+node_pod_cidrs(const struct json *node, char *cidrs[DPCTL_N_FAMILIES])
+{
+    const struct json_array *array = dpctl_json_array(node, "spec.podCIDRs");
     const char *cidr = dpctl_json_str(node, "spec.podCIDR");
 
-    if (cidr && !strchr(cidr, ':')) {
-        return cidr;
+    if (cidr) {
+        cidrs[dpctl_family_of(cidr)] = xstrdup(cidr);
     }
-    for (size_t i = 0; i < cidrs->n; i++) {
-        if (!strchr(cidrs->elems[i]->string, ':')) {
-            return cidrs->elems[i]->string;
+    for (size_t i = 0; i < array->n; i++) {
+        cidr = array->elems[i]->string;
+        if (!cidrs[dpctl_family_of(cidr)]) {
+            cidrs[dpctl_family_of(cidr)] = xstrdup(cidr);
         }
     }
-    return NULL;
+}
+
+/* The first address of each Pod CIDR: the gateway's. */
+static void
+gateway_ips(char *const cidrs[DPCTL_N_FAMILIES],
+            char *ips[DPCTL_N_FAMILIES])
+{
+    for (size_t i = 0; i < DPCTL_N_FAMILIES; i++) {
+        ips[i] = cidrs[i] ? dpctl_network_first(cidrs[i]) : NULL;
+    }
+}
+
+static void
+first_of_families(const struct svec *from, char *ips[DPCTL_N_FAMILIES])
+{
+    for (size_t i = 0; i < from->n; i++) {
+        enum dpctl_family family = dpctl_family_of(from->names[i]);
+
+        if (!ips[family]) {
+            ips[family] = xstrdup(from->names[i]);
+        }
+    }
+}
+
+/* The first InternalIP of each family, or NULL; the caller frees them. */
+static void
+node_internal_ips(const struct json *node, char *ips[DPCTL_N_FAMILIES])
+{
+    const struct json_array *addresses
+        = dpctl_json_array(node, "status.addresses");
+    struct svec internal = SVEC_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < addresses->n; i++) {
+        const struct json *a = addresses->elems[i];
+        char *ip = dpctl_address_text(dpctl_json_str(a, "address"));
+
+        if (ip && !strcmp(dpctl_json_str(a, "type"), "InternalIP")) {
+            svec_add(&internal, ip);
+        }
+        free(ip);
+    }
+    first_of_families(&internal, ips);
+    svec_destroy(&internal);
+}
+
+/* Takes the values of 'ips': the IPv4 address, if there is one. */
+static char *
+one_of_families(char *ips[DPCTL_N_FAMILIES])
+{
+    char *ip = nullable_xstrdup(ips[DPCTL_IPV4] ? ips[DPCTL_IPV4]
+                                : ips[DPCTL_IPV6]);
+
+    dpctl_families_uninit(ips);
+    return ip;
 }
 
 /* The address that peers send tunnelled packets to; the caller frees it. */
@@ -69,29 +139,75 @@ static char *
 node_transport_ip(const struct json *node)
 {
     const char *given = annotation(node, "node.antrea.io/transport-addresses");
-    char *ip = NULL;
+    char *ips[DPCTL_N_FAMILIES] = { NULL };
+    struct svec words = SVEC_EMPTY_INITIALIZER;
 
-    if (given) {
-        char *copy = xstrdup(given);
-        char *save = NULL;
-        for (char *word = strtok_r(copy, ", ", &save); word && !ip;
-             word = strtok_r(NULL, ", ", &save)) {
-            ip = resolver_is_ipv4(word) ? xstrdup(word) : NULL;
-        }
-        free(copy);
-    }
+    dpctl_address_words(given, &words);
+    first_of_families(&words, ips);
+    svec_destroy(&words);
 
-    const struct json_array *addresses
-        = dpctl_json_array(node, "status.addresses");
-    for (size_t i = 0; i < addresses->n && !ip; i++) {
-        const struct json *a = addresses->elems[i];
-        const char *address = dpctl_json_str(a, "address");
-        if (!strcmp(dpctl_json_str(a, "type"), "InternalIP")
-            && resolver_is_ipv4(address)) {
-            ip = xstrdup(address);
-        }
+    char *ip = one_of_families(ips);
+    if (!ip) {
+        node_internal_ips(node, ips);
+        ip = one_of_families(ips);
     }
     return ip;
+}
+
+/* The addresses at which a Node with Pods of IPv6 has NodePorts, or NULL if
+ * there is nothing to say: then it is the transport IP. */
+static struct json *
+node_port_addresses(const struct json *node)
+{
+    char *cidrs[DPCTL_N_FAMILIES] = { NULL };
+    char *internal[DPCTL_N_FAMILIES] = { NULL };
+    char *transport_ip = node_transport_ip(node);
+    struct json *list = json_array_create_empty();
+    bool any = false;
+
+    node_pod_cidrs(node, cidrs);
+    node_internal_ips(node, internal);
+    for (enum dpctl_family i = 0; cidrs[DPCTL_IPV6] && transport_ip
+         && i < DPCTL_N_FAMILIES; i++) {
+        const char *ip = (dpctl_family_of(transport_ip) == i ? transport_ip
+                          : internal[i]);
+        if (cidrs[i] && ip) {
+            json_array_add(list, json_string_create(ip));
+            any |= ip != transport_ip;
+        }
+    }
+    dpctl_families_uninit(cidrs);
+    dpctl_families_uninit(internal);
+    free(transport_ip);
+    if (!any) {
+        json_destroy(list);
+        return NULL;
+    }
+    return list;
+}
+
+bool
+resolver_has_ipv6(const struct resolver *r)
+{
+    const struct json *own = own_node(r);
+    const struct json_array *configured
+        = dpctl_json_array(r->env->node_config, "podCIDR");
+    const char *only = dpctl_json_str(r->env->node_config, "podCIDR");
+    char *cidrs[DPCTL_N_FAMILIES] = { NULL };
+
+    if (own) {
+        node_pod_cidrs(own, cidrs);
+        bool has = cidrs[DPCTL_IPV6] != NULL;
+        dpctl_families_uninit(cidrs);
+        return has;
+    }
+    for (size_t i = 0; i < configured->n; i++) {
+        if (dpctl_family_of(json_string(configured->elems[i]))
+            == DPCTL_IPV6) {
+            return true;
+        }
+    }
+    return only && dpctl_family_of(only) == DPCTL_IPV6;
 }
 
 void
@@ -99,22 +215,29 @@ resolver_node_addresses(const struct json *node, struct svec *ips)
 {
     const struct json_array *addresses
         = dpctl_json_array(node, "status.addresses");
-    const char *cidr = node_pod_cidr(node);
+    char *cidrs[DPCTL_N_FAMILIES] = { NULL };
+    char *gateways[DPCTL_N_FAMILIES];
 
     for (size_t i = 0; i < addresses->n; i++) {
-        const char *address = dpctl_json_str(addresses->elems[i], "address");
-        if (resolver_is_ipv4(address)) {
-            svec_add(ips, address);
+        char *ip = dpctl_address_text(dpctl_json_str(addresses->elems[i],
+                                                     "address"));
+        if (ip) {
+            svec_add_nocopy(ips, ip);
         }
     }
     char *ip = node_transport_ip(node);
     if (ip) {
         svec_add_nocopy(ips, ip);
     }
-    ip = cidr ? resolver_first_address(cidr) : NULL;
-    if (ip) {
-        svec_add_nocopy(ips, ip);
+    node_pod_cidrs(node, cidrs);
+    gateway_ips(cidrs, gateways);
+    for (size_t i = 0; i < DPCTL_N_FAMILIES; i++) {
+        if (gateways[i]) {
+            svec_add(ips, gateways[i]);
+        }
     }
+    dpctl_families_uninit(cidrs);
+    dpctl_families_uninit(gateways);
 }
 
 static const char *
@@ -166,18 +289,81 @@ tunnel_port(const struct resolver *r, const struct json *node)
     return strcmp(port, "none") ? port : NULL;
 }
 
+/* The Service CIDR as the record has it, or NULL; the caller frees it. */
+static struct json *
+service_cidr(const struct resolver *r, const struct json *node)
+{
+    const char *given = r->env->service_cidr;
+    const struct json *old = dpctl_json_member(r->env->node_config,
+                                               "serviceCIDR");
+
+    if (!given) {
+        given = annotation(node, "antrea-dp.io/service-cidr");
+    }
+    return given ? dpctl_service_cidr(given) : json_nullable_clone(old);
+}
+
+/* What no Node object says is kept. */
+static void
+put_kept(const struct resolver *r, const struct json *node,
+         struct json *record)
+{
+    static const char node_ports[] = "nodePortAddresses";
+    static const char *const kept[] = { node_ports, "proxyAll", "l7" };
+    const struct json *old = r->env->node_config;
+    struct json *derived = node_port_addresses(node);
+    struct json *before = (r->env->old_node
+                           ? node_port_addresses(r->env->old_node) : NULL);
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        const struct json *value = dpctl_json_member(old, kept[i]);
+
+        if (kept[i] == node_ports
+            && (!value || (before && json_equal(before, value)))) {
+            value = derived;
+        }
+        if (value) {
+            json_object_put(record, kept[i], json_clone(value));
+        }
+    }
+    json_destroy(derived);
+    json_destroy(before);
+}
+
+static void
+put_gateway(const char *port, const char *mac,
+            char *const ips[DPCTL_N_FAMILIES], struct json *record)
+{
+    struct json *gateway = json_object_create();
+    struct json *ip = dpctl_families_to_json(ips);
+
+    json_object_put_string(gateway, "port", port);
+    json_object_put_string(gateway, "mac", mac ? mac : "");
+    json_object_put(gateway, "ip", ip ? ip : json_string_create(""));
+    json_object_put(record, "gateway", gateway);
+}
+
 static char *
 resolve_own_node(struct resolver *r, const struct json *node,
                  const char *name)
 {
     const struct json *old = r->env->node_config;
-    const char *cidr = node_pod_cidr(node);
-    if (!cidr) {
-        return xasprintf("Node %s: spec.podCIDR: no IPv4 Pod CIDR", name);
+    char *cidrs[DPCTL_N_FAMILIES] = { NULL };
+    char *gateways[DPCTL_N_FAMILIES];
+
+    node_pod_cidrs(node, cidrs);
+    struct json *pod_cidr = dpctl_families_to_json(cidrs);
+    if (!pod_cidr) {
+        return xasprintf("Node %s: spec.podCIDR: no Pod CIDR", name);
     }
+    gateway_ips(cidrs, gateways);
+    dpctl_families_uninit(cidrs);
+
     char *transport_ip = node_transport_ip(node);
     if (!transport_ip) {
-        return xasprintf("Node %s: status.addresses: no IPv4 address of type "
+        json_destroy(pod_cidr);
+        dpctl_families_uninit(gateways);
+        return xasprintf("Node %s: status.addresses: no address of type "
                          "InternalIP", name);
     }
 
@@ -189,41 +375,23 @@ resolve_own_node(struct resolver *r, const struct json *node,
                                    GATEWAY_PORT);
     const char *mac;
     char *error = gateway_mac(r, node, name, port, &mac);
-    char *gateway_ip = resolver_first_address(cidr);
     const char *tunnel = tunnel_port(r, node);
-    const char *service_cidr
-        = first_given(r->env->service_cidr,
-                      annotation(node, "antrea-dp.io/service-cidr"),
-                      dpctl_json_str(old, "serviceCIDR"), NULL);
+    struct json *service = service_cidr(r, node);
 
-    struct json *gateway = json_object_create();
-    json_object_put_string(gateway, "port", port);
-    json_object_put_string(gateway, "mac", mac ? mac : "");
-    json_object_put_string(gateway, "ip", gateway_ip ? gateway_ip : "");
-    json_object_put(record, "gateway", gateway);
+    put_gateway(port, mac, gateways, record);
     if (tunnel) {
         struct json *t = json_object_create();
         json_object_put_string(t, "port", tunnel);
         json_object_put(record, "tunnel", t);
     }
-    json_object_put_string(record, "podCIDR", cidr);
-    if (service_cidr) {
-        json_object_put_string(record, "serviceCIDR", service_cidr);
+    json_object_put(record, "podCIDR", pod_cidr);
+    if (service) {
+        json_object_put(record, "serviceCIDR", service);
     }
     json_object_put_string(record, "transportIP", transport_ip);
-
-    /* What no Node object says is kept. */
-    static const char *const kept[] = {
-        "nodePortAddresses", "proxyAll", "l7"
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-        const struct json *value = dpctl_json_member(old, kept[i]);
-        if (value) {
-            json_object_put(record, kept[i], json_clone(value));
-        }
-    }
+    put_kept(r, node, record);
     resolver_put(r, record);
-    free(gateway_ip);
+    dpctl_families_uninit(gateways);
     free(transport_ip);
     return error;
 }
@@ -231,17 +399,10 @@ resolve_own_node(struct resolver *r, const struct json *node,
 const char *
 resolver_zone(const struct resolver *r)
 {
-    char *name = (r->node
-                  ? dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
-                                        r->node)
-                  : NULL);
-    const struct json *node
-        = name ? shash_find_data(&r->objects[DPCTL_NODE], name) : NULL;
     const struct json *zone
-        = shash_find_data(dpctl_json_object(node, "metadata.labels"),
+        = shash_find_data(dpctl_json_object(own_node(r), "metadata.labels"),
                           "topology.kubernetes.io/zone");
 
-    free(name);
     return zone && json_string(zone)[0] ? json_string(zone) : NULL;
 }
 
@@ -249,18 +410,25 @@ resolver_zone(const struct resolver *r)
 static void
 resolve_peer(struct resolver *r, const struct json *node, const char *name)
 {
-    const char *cidr = node_pod_cidr(node);
+    char *cidrs[DPCTL_N_FAMILIES] = { NULL };
+    char *gateways[DPCTL_N_FAMILIES];
     char *transport_ip = node_transport_ip(node);
-    char *gateway_ip = cidr ? resolver_first_address(cidr) : NULL;
 
+    node_pod_cidrs(node, cidrs);
+    gateway_ips(cidrs, gateways);
+    struct json *pod_cidr = dpctl_families_to_json(cidrs);
+    struct json *gateway_ip = dpctl_families_to_json(gateways);
     if (gateway_ip && transport_ip) {
         struct json *record = resolver_record("PeerNode", name);
-        json_object_put_string(record, "podCIDR", cidr);
-        json_object_put_string(record, "gatewayIP", gateway_ip);
+        json_object_put(record, "podCIDR", json_clone(pod_cidr));
+        json_object_put(record, "gatewayIP", json_clone(gateway_ip));
         json_object_put_string(record, "transportIP", transport_ip);
         resolver_put(r, record);
     }
-    free(gateway_ip);
+    json_destroy(pod_cidr);
+    json_destroy(gateway_ip);
+    dpctl_families_uninit(cidrs);
+    dpctl_families_uninit(gateways);
     free(transport_ip);
 }
 
@@ -296,34 +464,18 @@ pod_ips(const struct resolver *r, struct resolved_pod *pod)
 {
     const struct json_array *ips = dpctl_json_array(pod->object,
                                                     "status.podIPs");
-    const char *ip = dpctl_json_str(pod->object, "status.podIP");
-
-    if (resolver_is_ipv4(ip)) {
-        svec_add(&pod->ips, ip);
-    }
+    dpctl_address_words(dpctl_json_str(pod->object, "status.podIP"),
+                        &pod->ips);
     for (size_t i = 0; i < ips->n; i++) {
-        ip = dpctl_json_str(ips->elems[i], "ip");
-        if (resolver_is_ipv4(ip) && !svec_contains_unsorted(&pod->ips, ip)) {
-            svec_add(&pod->ips, ip);
-        }
+        dpctl_address_words(dpctl_json_str(ips->elems[i], "ip"), &pod->ips);
     }
 
     /* The CNI knows a Pod's address before the API server does. */
     const struct dpctl_port *port
         = shash_find_data(&r->env->ports->by_pod, pod->name);
-    if (pod->ips.n || !pod->local || pod->host_network || !port
-        || !port->ips) {
-        return;
+    if (!pod->ips.n && pod->local && !pod->host_network && port) {
+        dpctl_address_words(port->ips, &pod->ips);
     }
-    char *copy = xstrdup(port->ips);
-    char *save = NULL;
-    for (char *word = strtok_r(copy, ", ", &save); word;
-         word = strtok_r(NULL, ", ", &save)) {
-        if (resolver_is_ipv4(word)) {
-            svec_add(&pod->ips, word);
-        }
-    }
-    free(copy);
 }
 
 static bool

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-selector.h"
 #include "openvswitch/dynamic-string.h"
-#include "packets.h"
 #include "sset.h"
 #include "util.h"
 
@@ -57,25 +57,30 @@ dpctl_groups_names(struct resolver *r, const struct dpctl_groups *list,
 
 /* Peers and applied-to. */
 
-/* Only IPv4 can be matched; an IPv6 block matches nothing that there is. */
+static struct json *
+network_to_json(const char *cidr)
+{
+    return json_string_create_nocopy(dpctl_network_text(cidr));
+}
+
 static void
 add_block(struct dpctl_peers *peers, const struct json *block)
 {
-    ovs_be32 ip;
-    unsigned int plen;
-    char *error = ip_parse_cidr(dpctl_json_str(block, "cidr"), &ip, &plen);
+    const struct json_array *excepts = dpctl_json_array(block, "except");
+    struct json *json = json_object_create();
 
-    if (!error) {
-        struct json *json = json_object_create();
-        json_object_put_format(json, "cidr", IP_FMT"/%u",
-                               IP_ARGS(ip & be32_prefix_mask(plen)), plen);
-        if (dpctl_json_array(block, "except")->n) {
-            json_object_put(json, "except",
-                            json_clone(dpctl_json_member(block, "except")));
+    json_object_put(json, "cidr",
+                    network_to_json(dpctl_json_str(block, "cidr")));
+    if (excepts->n) {
+        struct json *array = json_array_create_empty();
+
+        for (size_t i = 0; i < excepts->n; i++) {
+            json_array_add(array,
+                           network_to_json(json_string(excepts->elems[i])));
         }
-        json_array_add(peers->blocks, json);
+        json_object_put(json, "except", array);
     }
-    free(error);
+    json_array_add(peers->blocks, json);
 }
 
 /* The namespace that 'named', which has a name, is in. */
@@ -356,6 +361,15 @@ resolver_applied_to(struct resolver *r, const char *title, const char *field,
     return error;
 }
 
+static struct json *
+block_to_json(const char *cidr)
+{
+    struct json *block = json_object_create();
+
+    json_object_put_string(block, "cidr", cidr);
+    return block;
+}
+
 struct json *
 dpctl_peers_to_json(struct resolver *r, const struct dpctl_policy *p,
                     const struct dpctl_peers *peers,
@@ -367,9 +381,12 @@ dpctl_peers_to_json(struct resolver *r, const struct dpctl_policy *p,
         /* Antrea's policies say "anybody" by saying nothing; Kubernetes'
          * records would mean "nobody". */
         ovs_assert(p->is_k8s);
-        struct json *block = json_object_create();
-        json_object_put_string(block, "cidr", "0.0.0.0/0");
-        json_object_put(json, "ipBlocks", json_array_create_1(block));
+        struct json *blocks = json_array_create_empty();
+        json_array_add(blocks, block_to_json("0.0.0.0/0"));
+        if (resolver_has_ipv6(r)) {
+            json_array_add(blocks, block_to_json("::/0"));
+        }
+        json_object_put(json, "ipBlocks", blocks);
         return json;
     }
     const struct dpctl_groups *list = groups ? groups : &peers->groups;

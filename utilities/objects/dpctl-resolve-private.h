@@ -15,7 +15,7 @@ struct resolved_pod {
     const char *node;           /* May be NULL. */
     const struct shash *labels;
     const struct json *object;
-    struct svec ips;            /* IPv4 only. */
+    struct svec ips;            /* In dpctl_address_text()'s spelling. */
     bool local;
     bool host_network;
     bool ended;
@@ -52,13 +52,12 @@ struct json *resolver_record(const char *kind, const char *name);
 const struct shash_node **resolver_sorted(const struct resolver *,
                                           enum dpctl_kind_id, size_t *n);
 
-bool resolver_is_ipv4(const char *);
-/* The first address of a network ("10.10.0.0/24" -> "10.10.0.1"). */
-char *resolver_first_address(const char *cidr);
 struct json *resolver_strings(const struct svec *);
-/* Sorts addresses by value and drops duplicates. */
+/* Sorts addresses by value, those of IPv4 first, and drops duplicates. */
 void resolver_sort_addresses(struct svec *);
 
+/* Have Pods of this Node IPv6 addresses? */
+bool resolver_has_ipv6(const struct resolver *);
 /* The label of this Node that says in which zone it is, or NULL. */
 const char *resolver_zone(const struct resolver *);
 

@@ -12,22 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-selector.h"
 #include "openvswitch/dynamic-string.h"
-#include "packets.h"
 #include "util.h"
 
 struct service {
     const struct json *object;
     const char *namespace_;
     const char *name;
+    bool families[DPCTL_N_FAMILIES];    /* Which it has. */
     const struct json_array *slices;    /* Of this Service. */
     const struct json *endpoints;       /* The Endpoints object, or NULL. */
 };
 
 struct endpoint {
-    const char *ip;
+    char *ip;
     long long int port;
     bool local;
     bool terminating;                   /* And serving. */
@@ -39,6 +40,7 @@ struct endpoint {
 struct port_endpoints {
     const char *name;                   /* "" if it has none. */
     const char *protocol;
+    const bool *families;
     struct shash endpoints;             /* "IP:PORT" to struct endpoint. */
 };
 
@@ -67,18 +69,23 @@ endpoint_is_local(const struct resolver *r, const char *node, const char *ip)
 
 static void
 add_endpoint(const struct resolver *r, struct port_endpoints *pe,
-             const char *ip, long long int port, const char *node,
+             const char *given, long long int port, const char *node,
              const struct endpoint *is)
 {
-    char *key = xasprintf("%s:%lld", ip, port);
-    struct endpoint *known = shash_find_data(&pe->endpoints, key);
+    char *ip = dpctl_address_text(given);
 
-    if (!resolver_is_ipv4(ip) || !port) {
-        /* Not for us. */
-    } else if (!known) {
+    if (!ip || !port || !pe->families[dpctl_family_of(ip)]) {
+        free(ip);
+        return;
+    }
+
+    char *key = xasprintf(strchr(ip, ':') ? "[%s]:%lld" : "%s:%lld", ip,
+                          port);
+    struct endpoint *known = shash_find_data(&pe->endpoints, key);
+    if (!known) {
         struct endpoint *endpoint = xmemdup(is, sizeof *is);
 
-        endpoint->ip = ip;
+        endpoint->ip = xstrdup(ip);
         endpoint->port = port;
         endpoint->local = endpoint_is_local(r, node, ip);
         shash_add(&pe->endpoints, key, endpoint);
@@ -88,11 +95,25 @@ add_endpoint(const struct resolver *r, struct port_endpoints *pe,
         known->here = is->here;
     }
     free(key);
+    free(ip);
 }
 
-/* Are the hints to be followed? */
+static void
+endpoints_destroy(struct port_endpoints *pe)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &pe->endpoints) {
+        struct endpoint *endpoint = node->data;
+
+        free(endpoint->ip);
+    }
+    shash_destroy_free_data(&pe->endpoints);
+}
+
+/* Are the hints of the endpoints of that family to be followed? */
 static bool
-uses_zone(const struct port_endpoints *pe)
+uses_zone(const struct port_endpoints *pe, enum dpctl_family family)
 {
     const struct shash_node *node;
     bool any = false;
@@ -100,7 +121,8 @@ uses_zone(const struct port_endpoints *pe)
     SHASH_FOR_EACH (node, &pe->endpoints) {
         const struct endpoint *endpoint = node->data;
 
-        if (!endpoint->terminating) {
+        if (!endpoint->terminating
+            && dpctl_family_of(endpoint->ip) == family) {
             if (!endpoint->hinted) {
                 return false;
             }
@@ -186,9 +208,11 @@ endpoints_from_slice(const struct resolver *r, const struct json *slice,
     const struct json_array *endpoints = dpctl_json_array(slice, "endpoints");
     long long int port = matching_port(dpctl_json_array(slice, "ports"), pe);
 
-    if (strcmp(dpctl_json_str(slice, "addressType"), "IPv4")) {
+    const char *type = dpctl_json_str(slice, "addressType");
+    if (!strcmp(type, "FQDN")) {
         return;
     }
+    enum dpctl_family family = strcmp(type, "IPv4") ? DPCTL_IPV6 : DPCTL_IPV4;
     for (size_t i = 0; i < endpoints->n; i++) {
         const struct json *e = endpoints->elems[i];
         const struct json_array *addresses = dpctl_json_array(e, "addresses");
@@ -196,7 +220,8 @@ endpoints_from_slice(const struct resolver *r, const struct json *slice,
         /* Several addresses of one endpoint are the same thing: the first
          * will do. */
         struct endpoint is = { .ip = NULL };
-        if (get_conditions(e, &is) && addresses->n) {
+        if (get_conditions(e, &is) && addresses->n
+            && dpctl_family_of(addresses->elems[0]->string) == family) {
             get_hints(r, e, &is);
             add_endpoint(r, pe, addresses->elems[0]->string, port,
                          dpctl_json_str(e, "nodeName"), &is);
@@ -221,6 +246,26 @@ endpoints_from_object(const struct resolver *r, const struct json *object,
             add_endpoint(r, pe, dpctl_json_str(addresses->elems[j], "ip"),
                          port, dpctl_json_str(addresses->elems[j],
                                               "nodeName"), &ready);
+        }
+    }
+}
+
+/* The Pod's first address of each family. */
+static void
+add_pod_endpoints(const struct resolver *r, struct port_endpoints *pe,
+                  const struct resolved_pod *pod, long long int port,
+                  const struct endpoint *is)
+{
+    const char *node = (pod->node ? pod->node
+                        : pod->local ? r->node : NULL);
+    bool seen[DPCTL_N_FAMILIES] = { false };
+
+    for (size_t i = 0; i < pod->ips.n; i++) {
+        enum dpctl_family family = dpctl_family_of(pod->ips.names[i]);
+
+        if (!seen[family]) {
+            seen[family] = true;
+            add_endpoint(r, pe, pod->ips.names[i], port, node, is);
         }
     }
 }
@@ -255,9 +300,7 @@ endpoints_from_pods(const struct resolver *r, const struct service *s,
         const struct endpoint is = {
             .terminating = pod->terminating && !not_ready,
         };
-        add_endpoint(r, pe, pod->ips.names[0], port,
-                     pod->node ? pod->node
-                     : pod->local ? r->node : NULL, &is);
+        add_pod_endpoints(r, pe, pod, port, &is);
     }
     json_destroy(match);
 }
@@ -273,6 +316,7 @@ resolve_port(const struct resolver *r, const struct service *s,
     struct port_endpoints pe = {
         .name = name ? name : "",
         .protocol = protocol ? protocol : "TCP",
+        .families = s->families,
         .endpoints = SHASH_INITIALIZER(&pe.endpoints),
     };
 
@@ -306,21 +350,38 @@ resolve_port(const struct resolver *r, const struct service *s,
     }
     svec_sort(&keys);
     struct json *endpoints = json_array_create_empty();
-    bool zone = uses_zone(&pe);
+    bool zone[DPCTL_N_FAMILIES];
+    for (enum dpctl_family i = 0; i < DPCTL_N_FAMILIES; i++) {
+        zone[i] = uses_zone(&pe, i);
+    }
     for (size_t i = 0; i < keys.n; i++) {
-        struct json *endpoint = endpoint_to_json(
-            shash_find_data(&pe.endpoints, keys.names[i]), zone, any_local);
+        const struct endpoint *e = shash_find_data(&pe.endpoints,
+                                                   keys.names[i]);
+        struct json *endpoint
+            = endpoint_to_json(e, zone[dpctl_family_of(e->ip)], any_local);
         if (endpoint) {
             json_array_add(endpoints, endpoint);
         }
     }
     json_object_put(port, "endpoints", endpoints);
     svec_destroy(&keys);
-    shash_destroy_free_data(&pe.endpoints);
+    endpoints_destroy(&pe);
     return port;
 }
 
-/* Puts the IPv4 addresses of a list under 'member', if there are any. */
+/* Adds the address, if the Service has its family. */
+static void
+add_frontend(const struct service *s, const char *given, struct svec *ips)
+{
+    char *ip = dpctl_address_text(given);
+
+    if (ip && s->families[dpctl_family_of(ip)]) {
+        svec_add(ips, ip);
+    }
+    free(ip);
+}
+
+/* Puts the addresses of a list under 'member', if there are any. */
 static bool
 put_addresses(struct json *record, const char *member, struct svec *ips)
 {
@@ -342,17 +403,12 @@ put_source_ranges(const struct service *s, struct json *record)
     struct svec cidrs = SVEC_EMPTY_INITIALIZER;
 
     for (size_t i = 0; i < ranges->n; i++) {
-        ovs_be32 ip;
-        unsigned int plen;
-        char *error = ip_parse_cidr(ranges->elems[i]->string, &ip, &plen);
+        char *cidr = dpctl_network_text(ranges->elems[i]->string);
 
-        if (error) {
-            free(error);        /* IPv6. */
-        } else {
-            ip &= be32_prefix_mask(plen);
-            svec_add_nocopy(&cidrs, xasprintf(IP_FMT"/%u", IP_ARGS(ip),
-                                              plen));
+        if (cidr && s->families[dpctl_family_of(cidr)]) {
+            svec_add(&cidrs, cidr);
         }
+        free(cidr);
     }
     if (cidrs.n) {
         svec_sort_unique(&cidrs);
@@ -362,26 +418,61 @@ put_source_ranges(const struct service *s, struct json *record)
     svec_destroy(&cidrs);
 }
 
+/* The first ClusterIP of each family, or NULL; the caller frees them. */
+static void
+get_cluster_ips(const struct json *object, char *ips[DPCTL_N_FAMILIES])
+{
+    const struct json_array *array = dpctl_json_array(object,
+                                                      "spec.clusterIPs");
+    char *ip = dpctl_address_text(dpctl_json_str(object, "spec.clusterIP"));
+
+    if (ip) {
+        ips[dpctl_family_of(ip)] = ip;
+    }
+    for (size_t i = 0; i < array->n; i++) {
+        ip = dpctl_address_text(array->elems[i]->string);
+        if (ip && !ips[dpctl_family_of(ip)]) {
+            ips[dpctl_family_of(ip)] = ip;
+        } else {
+            free(ip);
+        }
+    }
+}
+
+/* Those of its ClusterIPs and those that it names; both if there are none. */
+static void
+get_families(const struct json *object, bool families[DPCTL_N_FAMILIES])
+{
+    const struct json_array *named = dpctl_json_array(object,
+                                                      "spec.ipFamilies");
+    char *ips[DPCTL_N_FAMILIES] = { NULL };
+
+    get_cluster_ips(object, ips);
+    for (size_t i = 0; i < DPCTL_N_FAMILIES; i++) {
+        families[i] = ips[i] != NULL;
+    }
+    dpctl_families_uninit(ips);
+    for (size_t i = 0; i < named->n; i++) {
+        families[DPCTL_IPV4] |= !strcmp(named->elems[i]->string, "IPv4");
+        families[DPCTL_IPV6] |= !strcmp(named->elems[i]->string, "IPv6");
+    }
+    if (!families[DPCTL_IPV4] && !families[DPCTL_IPV6]) {
+        families[DPCTL_IPV4] = families[DPCTL_IPV6] = true;
+    }
+}
+
 static bool
 put_frontends(const struct service *s, struct json *record)
 {
     const char *type = dpctl_json_str(s->object, "spec.type");
-    const char *cluster_ip = dpctl_json_str(s->object, "spec.clusterIP");
-    bool any = false;
+    char *cluster_ips[DPCTL_N_FAMILIES] = { NULL };
 
-    if (!resolver_is_ipv4(cluster_ip)) {
-        const struct json_array *ips = dpctl_json_array(s->object,
-                                                        "spec.clusterIPs");
-        cluster_ip = NULL;
-        for (size_t i = 0; i < ips->n && !cluster_ip; i++) {
-            if (resolver_is_ipv4(ips->elems[i]->string)) {
-                cluster_ip = ips->elems[i]->string;
-            }
-        }
-    }
-    if (cluster_ip) {
-        json_object_put_string(record, "clusterIP", cluster_ip);
-        any = true;
+    get_cluster_ips(s->object, cluster_ips);
+    struct json *cluster_ip = dpctl_families_to_json(cluster_ips);
+    dpctl_families_uninit(cluster_ips);
+    bool any = cluster_ip != NULL;
+    if (any) {
+        json_object_put(record, "clusterIP", cluster_ip);
     }
 
     struct svec lb = SVEC_EMPTY_INITIALIZER;
@@ -391,8 +482,8 @@ put_frontends(const struct service *s, struct json *record)
         for (size_t i = 0; i < ingress->n; i++) {
             const char *ip = dpctl_json_str(ingress->elems[i], "ip");
             const char *mode = dpctl_json_str(ingress->elems[i], "ipMode");
-            if (resolver_is_ipv4(ip) && (!mode || strcmp(mode, "Proxy"))) {
-                svec_add(&lb, ip);
+            if (!mode || strcmp(mode, "Proxy")) {
+                add_frontend(s, ip, &lb);
             }
         }
     }
@@ -405,9 +496,7 @@ put_frontends(const struct service *s, struct json *record)
     const struct json_array *ips = dpctl_json_array(s->object,
                                                     "spec.externalIPs");
     for (size_t i = 0; i < ips->n; i++) {
-        if (resolver_is_ipv4(ips->elems[i]->string)) {
-            svec_add(&external, ips->elems[i]->string);
-        }
+        add_frontend(s, ips->elems[i]->string, &external);
     }
     return put_addresses(record, "externalIPs", &external) || any;
 }
@@ -551,6 +640,7 @@ resolve_services(struct resolver *r)
         char *endpoints = dpctl_manifest_name(&dpctl_kinds[DPCTL_ENDPOINTS],
                                               s.namespace_, s.name);
 
+        get_families(s.object, s.families);
         s.slices = array ? json_array(array) : NULL;
         s.endpoints = shash_find_data(&r->objects[DPCTL_ENDPOINTS],
                                       endpoints);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-selector.h"
-#include "packets.h"
 #include "sha1.h"
 #include "util.h"
 
@@ -87,29 +87,6 @@ resolver_sorted(const struct resolver *r, enum dpctl_kind_id id, size_t *n)
     return shash_sort(&r->objects[id]);
 }
 
-bool
-resolver_is_ipv4(const char *s)
-{
-    ovs_be32 ip;
-
-    return s && ip_parse(s, &ip);
-}
-
-char *
-resolver_first_address(const char *cidr)
-{
-    ovs_be32 ip;
-    unsigned int plen;
-    char *error = ip_parse_cidr(cidr, &ip, &plen);
-
-    if (error) {
-        free(error);
-        return NULL;
-    }
-    return xasprintf(IP_FMT,
-                     IP_ARGS(htonl(ntohl(ip & be32_prefix_mask(plen)) + 1)));
-}
-
 struct json *
 resolver_strings(const struct svec *svec)
 {
@@ -126,10 +103,14 @@ compare_addresses(const void *a_, const void *b_)
 {
     const char *a = *(const char *const *) a_;
     const char *b = *(const char *const *) b_;
-    ovs_be32 x, y;
+    enum dpctl_family x_family = dpctl_family_of(a);
+    enum dpctl_family y_family = dpctl_family_of(b);
+    struct in6_addr x, y;
 
-    if (ip_parse(a, &x) && ip_parse(b, &y) && x != y) {
-        return ntohl(x) < ntohl(y) ? -1 : 1;
+    if (x_family != y_family) {
+        return x_family == DPCTL_IPV4 ? -1 : 1;
+    } else if (dpctl_address_parse(a, &x) && dpctl_address_parse(b, &y)) {
+        return memcmp(&x, &y, sizeof x);
     }
     return strcmp(a, b);
 }

@@ -30,10 +30,11 @@
  *     A rule whose peers depend on the Namespace that it is applied to becomes
  *     one for each Namespace with such Pods on this node.  AdminNetworkPolicies
  *     are read as ClusterNetworkPolicies (dpctl-admin.h).
- *   - An Egress with an IPv4 address and a TrafficControl become records of
+ *   - An Egress with an address and a TrafficControl become records of
  *     these kinds, with their AppliedToGroups.  A port is named as "ovsInternal"
  *     or "device", which makes no difference.
  *   - Objects of Antrea's controlplane API are taken as they are.
+ *   - Addresses of both families are, wherever they stand.
  *
  * Cost: distinct selectors times Pods.
  */
@@ -84,11 +85,13 @@ struct dpctl_env {
     const struct dpctl_ports *ports;
     const struct json *node_config; /* The NodeConfig in force, or NULL: what
                                      * is given nowhere else is kept. */
+    const struct json *old_node; /* The Node object that this was made of, or
+                                  * NULL. */
     /* The user's settings; each may be NULL. */
     const char *gateway_port;
     const char *gateway_mac;
     const char *tunnel_port;    /* "none": no tunnel. */
-    const char *service_cidr;
+    const char *service_cidr;   /* Or two, with a comma between them. */
 
     /* Only these records, if it isn't 0: of DPCTL_PARTS_*. */
     unsigned int parts;

@@ -12,7 +12,6 @@
 #include "dpctl-resolve.h"
 #include "dpctl-tier.h"
 #include "openvswitch/dynamic-string.h"
-#include "packets.h"
 #include "svec.h"
 #include "util.h"
 
@@ -81,87 +80,6 @@ heaps_destroy(struct shash *heaps)
         svec_destroy(node->data);
     }
     shash_destroy_free_data(heaps);
-}
-
-/* IPv6. */
-
-struct ipv6_search {
-    struct ds path;
-    char *where;                /* Path of the first one. */
-    const char *what;
-    size_t n;
-};
-
-/* In text, with or without a length, or as the 16 bytes of Antrea's
- * controlplane API in base64 (unless it is an IPv4 address in these). */
-static bool
-is_ipv6(const char *s)
-{
-    static const char mapped[] = "AAAAAAAAAAAAAP//";
-    size_t len = strcspn(s, "/");
-    struct in6_addr ip;
-
-    if (strlen(s) == 24 && !strcmp(s + 22, "==")) {
-        return strncmp(s, mapped, strlen(mapped)) != 0;
-    } else if (!memchr(s, ':', len) || len >= INET6_ADDRSTRLEN) {
-        return false;
-    }
-    char *address = xmemdup0(s, len);
-    bool ok = ipv6_parse(address, &ip);
-    free(address);
-    return ok;
-}
-
-static void
-search_ipv6(struct ipv6_search *search, const struct json *json)
-{
-    size_t length = search->path.length;
-
-    if (json->type == JSON_STRING && is_ipv6(json_string(json))) {
-        if (!search->n++) {
-            search->where = xstrdup(ds_cstr(&search->path));
-            search->what = json_string(json);
-        }
-    } else if (json->type == JSON_ARRAY) {
-        for (size_t i = 0; i < json->array.n; i++) {
-            ds_put_format(&search->path, "[%"PRIuSIZE"]", i);
-            search_ipv6(search, json->array.elems[i]);
-            ds_truncate(&search->path, length);
-        }
-    } else if (json->type == JSON_OBJECT) {
-        const struct shash_node **nodes = shash_sort(json_object(json));
-        for (size_t i = 0; i < shash_count(json_object(json)); i++) {
-            if (strcmp(nodes[i]->name, "metadata")) {
-                ds_put_format(&search->path, "%s%s", length ? "." : "",
-                              nodes[i]->name);
-                search_ipv6(search, nodes[i]->data);
-                ds_truncate(&search->path, length);
-            }
-        }
-        free(nodes);
-    }
-}
-
-static void
-check_ipv6(const struct dpctl_kind *kind, const struct json *object,
-           struct lines *lines)
-{
-    struct ipv6_search search = { .path = DS_EMPTY_INITIALIZER };
-
-    search_ipv6(&search, object);
-    if (search.n) {
-        char *title = dpctl_kind_title(kind, object, "");
-        char *more = (search.n > 1
-                      ? xasprintf(", with %"PRIuSIZE" more", search.n - 1)
-                      : xstrdup(""));
-        lines_add(lines, xasprintf("%s: %s: %s is left out%s: this version "
-                                   "handles IPv4 only", title, search.where,
-                                   search.what, more));
-        free(more);
-        free(title);
-    }
-    free(search.where);
-    ds_destroy(&search.path);
 }
 
 /* Pods. */
@@ -352,7 +270,6 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     const struct shash_node **nodes = shash_sort(s->given);
     struct shash pod_namespaces = SHASH_INITIALIZER(&pod_namespaces);
     struct shash pod_nodes = SHASH_INITIALIZER(&pod_nodes);
-    struct lines ipv6 = { .to = warnings };
     struct lines affinity = { .to = warnings };
     struct lines dsr = { .to = warnings };
     struct lines fqdn = { .to = warnings };
@@ -360,7 +277,6 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     for (size_t i = 0; i < shash_count(s->given); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
 
-        check_ipv6(kind, nodes[i]->data, &ipv6);
         if (kind->id == DPCTL_POD) {
             check_pod(s, nodes[i]->data, &pod_namespaces, &pod_nodes);
         } else if (kind->id == DPCTL_SERVICE) {

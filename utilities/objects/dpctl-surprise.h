@@ -6,7 +6,6 @@
 /* What is no error in the objects that a user gives, and may yet not do what
  * he expects:
  *
- *   - IPv6 addresses, which are left out;
  *   - Pods whose Namespace or Node isn't known: no selector finds them by the
  *     Namespace's labels, and no packet finds the way to the Node;
  *   - session affinity that is to last longer than OpenFlow's timeouts;
