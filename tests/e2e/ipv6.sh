@@ -13,6 +13,7 @@
 IP6_WEB=fd10:10::24 IP6_CLIENT=fd10:10::26 IP6_OTHER=fd10:10::27
 IP6_WEB2=fd10:10:0:1::6 IP6_CLIENT2=fd10:10:0:1::7
 IP6_NET1=fd10:10::/64 IP6_NET2=fd10:10:0:1::/64
+GW1_IP6=fd10:10::1 GW2_IP6=fd10:10:0:1::1
 IP6_SERVICE=fd10:96::80 IP6_NOBODY=fd10:96::77
 NODE1_IP6=fd77::102 NODE2_IP6=fd77::103
 CLIENT2_MAC=0a:58:0a:0a:01:07
@@ -176,4 +177,36 @@ END
     } > "$E2E_DIR/$node.flows6"
     ofctl "$node" --names add-flows br-int "$E2E_DIR/$node.flows6" \
         || fail "$node: can't add flows"
+}
+
+# ipv6_address NS IFACE ADDRESS [GATEWAY]: without any neighbour.
+ipv6_address() {
+    ipv6_on "$1" "$2"
+    in_ns "$1" ip addr add "$3/64" dev "$2" nodad
+    [ -z "${4:-}" ] || in_ns "$1" ip -6 route add default via "$4" dev "$2"
+}
+
+# ipv6_dual_stack: addresses of IPv6 for the Pods and gateways of cluster_start,
+# whose bridges have their flows.
+ipv6_dual_stack() {
+    local pod name ip gw node
+    for pod in "web $IP6_WEB $GW1_IP6" "client $IP6_CLIENT $GW1_IP6" \
+               "other $IP6_OTHER $GW1_IP6" "web2 $IP6_WEB2 $GW2_IP6" \
+               "client2 $IP6_CLIENT2 $GW2_IP6"; do
+        read -r name ip gw <<<"$pod"
+        ipv6_address "$name" eth0 "$ip" "$gw"
+    done
+    ipv6_address n1 antrea-gw0 $GW1_IP6
+    ipv6_address n2 antrea-gw0 $GW2_IP6
+    for node in n1 n2; do
+        in_ns $node sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'
+    done
+    in_ns n1 ip -6 route add $IP6_NET2 via $GW2_IP6 dev antrea-gw0 onlink
+    in_ns n2 ip -6 route add $IP6_NET1 via $GW1_IP6 dev antrea-gw0 onlink
+    ipv6_serve web web-7975 $IP6_WEB
+    ipv6_serve web2 web-8210 $IP6_WEB2
+    ipv6_serve client client-6 $IP6_CLIENT
+    # What gateways say about themselves while they come up is over.
+    must_wait_for 10 "the gateway over IPv6" \
+        in_ns client ping -c 1 -W 1 $GW1_IP6
 }
