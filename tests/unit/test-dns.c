@@ -181,7 +181,7 @@ START_TEST(cnames)
     expect("a.x:");
     begin(0x8180, "n0", ADP_DNS_MAX_CNAMES + 2);
     for (int i = 0; i <= ADP_DNS_MAX_CNAMES; i++) {
-        char from[8], to[8];
+        char from[16], to[16];
 
         snprintf(from, sizeof from, "n%d", i);
         snprintf(to, sizeof to, "n%d", i + 1);
