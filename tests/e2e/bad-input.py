@@ -143,7 +143,7 @@ def test_records():
             "Pod default/x", "mac")
     refused("no address", [changed(POD, ips=["10.10.0.300"])],
             "Pod default/x", "ips[0]")
-    refused("an IPv6 address", [changed(POD, ips=["fd00::1"])],
+    refused("no IPv6 address", [changed(POD, ips=["fd00::1::2"])],
             "Pod default/x", "ips[0]")
     refused("no address at all", [changed(POD, ips=[])],
             "Pod default/x", "ips")

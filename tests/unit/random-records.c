@@ -477,8 +477,8 @@ random_own_transaction(struct json **apply, struct json **delete)
         }
     }
     for (size_t i = 0; i < (*delete)->array.n; i++) {
-        shash_find_and_delete(json_object((*delete)->array.elems[i]),
-                              "addresses");
+        json_destroy(shash_find_and_delete(
+            json_object((*delete)->array.elems[i]), "addresses"));
     }
 }
 

@@ -219,14 +219,16 @@ put_ipv4(struct dp_packet *b, const struct peer *p, size_t len, uint8_t tos)
 static void
 put_ipv6(struct dp_packet *b, const struct peer *p, size_t len, uint8_t tos)
 {
-    struct ip6_hdr *ip6 = dp_packet_put_zeros(b, sizeof *ip6);
+    struct ip6_hdr ip6 = {
+        .ip6_flow = htonl(6u << 28 | tos << 20 | p->label),
+        .ip6_plen = htons(len),
+        .ip6_nxt = IPPROTO_UDP,
+        .ip6_hlim = TTL,
+    };
 
-    ip6->ip6_flow = htonl(6u << 28 | tos << 20 | p->label);
-    ip6->ip6_plen = htons(len);
-    ip6->ip6_nxt = IPPROTO_UDP;
-    ip6->ip6_hlim = TTL;
-    ipv6_of(p->src, &ip6->ip6_src);
-    ipv6_of(p->dst, &ip6->ip6_dst);
+    ipv6_of(p->src, &ip6.ip6_src);
+    ipv6_of(p->dst, &ip6.ip6_dst);
+    dp_packet_put(b, &ip6, sizeof ip6);
 }
 
 /* The next packet of 'p', with 'tos' outside. */

@@ -376,7 +376,9 @@ format_tables(const struct json *stats, struct ds *s)
     const struct shash_node **nodes = shash_sort(tables);
     struct dpctl_table t;
 
-    qsort(nodes, shash_count(tables), sizeof *nodes, compare_tables);
+    if (nodes) {
+        qsort(nodes, shash_count(tables), sizeof *nodes, compare_tables);
+    }
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
     t.numbers = ~UINT64_C(2);
     for (size_t i = 0; i < shash_count(tables); i++) {
