@@ -7,6 +7,7 @@ and addresses outside; what of it is objects, and who sends to whom.
 
 import collections
 import copy
+import ipaddress
 
 NODES = ('n1', 'n2')
 NODE_NAMES = {'n1': 'k8s-node-control-plane', 'n2': 'k8s-node-worker-1'}
@@ -25,7 +26,8 @@ Place = collections.namedtuple(
 
 
 def address(family, node, host):
-    return NETS[family] % (NODES.index(node), host)
+    """In the spelling that records have."""
+    return str(ipaddress.ip_address(NETS[family] % (NODES.index(node), host)))
 
 
 def make_places():
