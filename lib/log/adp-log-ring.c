@@ -77,7 +77,7 @@ rouse(void)
 {
     bool was_roused;
 
-    atomic_read_relaxed(&roused, &was_roused);
+    atomic_read(&roused, &was_roused);
     if (!was_roused) {
         atomic_store(&roused, true);
         latch_set(&latch);
@@ -151,7 +151,7 @@ drain(struct adp_log_ring *ring,
     uint32_t head, tail;
     size_t n;
 
-    atomic_read_explicit(&ring->head, &head, memory_order_acquire);
+    atomic_read(&ring->head, &head);
     atomic_read_relaxed(&ring->tail, &tail);
     for (n = 0; tail != head && n < max; n++) {
         cb(&ring->records[tail % ADP_LOG_RING_SIZE], aux);
