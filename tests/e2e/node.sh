@@ -108,7 +108,7 @@ node_spawn_vswitchd() {
     local node=$1 d=$E2E_DIR/$1
     shift
     spawn "$node.ovs-vswitchd" ip netns exec "$(ns "$node")" env \
-        OVS_RUNDIR="$d" RUNTIME_DIRECTORY="$d" \
+        OVS_RUNDIR="$d" OVS_LOGDIR="$d" RUNTIME_DIRECTORY="$d" \
         ASAN_OPTIONS="detect_leaks=0:log_path=$d/sanitizer:${ASAN_OPTIONS:-}" \
         UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/sanitizer:${UBSAN_OPTIONS:-}" \
         ovs-vswitchd "unix:$d/db.sock" --unixctl="$d/ovs-vswitchd.ctl" \

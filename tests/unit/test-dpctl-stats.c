@@ -314,6 +314,35 @@ START_TEST(connections)
 }
 END_TEST
 
+/* What policies have logged, and that the file can't be written. */
+START_TEST(logged)
+{
+    struct json *stats = parse(
+        "{'packets':{'logged':7,'log_limited':20,'log_lost':1},'log':"
+        "{'lines':5,'written':4,'unwritten':1,'file':'/v/np.log','error':"
+        "'/v: No space left'}}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert_msg(
+        strstr(ds_cstr(&s),
+               "\n\nLOGGED   LIMITED   LOST   LINES   WRITTEN   UNWRITTEN   "
+               "FILE\n"
+               "     7        20      1       5         4           1   "
+               "/v/np.log\n"
+               "The log isn't written: /v: No space left\n"), "%s",
+        ds_cstr(&s));
+    json_destroy(stats);
+
+    ds_clear(&s);
+    stats = parse("{'packets':{'logged':0},'log':{'lines':0}}");
+    dpctl_stats_format(stats, &s);
+    ck_assert(!strstr(ds_cstr(&s), "LOGGED"));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 /* Of a turn the three largest parts are named, equal ones by name. */
 START_TEST(turns)
 {
@@ -347,6 +376,7 @@ main(void)
     Suite *suite = suite_create("dpctl-stats");
     TCase *tc = tcase_create("dpctl-stats");
 
+    tcase_add_test(tc, logged);
     tcase_add_test(tc, narrow);
     tcase_add_test(tc, tables_in_order);
     tcase_add_test(tc, packet_rates);

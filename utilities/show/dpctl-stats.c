@@ -551,6 +551,33 @@ format_l7(const struct json *stats, struct ds *s)
     }
 }
 
+/* Where something was to be logged. */
+static void
+format_log(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "LOGGED", "LIMITED", "LOST", "LINES", "WRITTEN", "UNWRITTEN", "FILE"
+    };
+    struct dpctl_table t;
+
+    if (dpctl_json_int(stats, "packets.logged", 0)
+        + dpctl_json_int(stats, "packets.log_limited", 0)
+        + dpctl_json_int(stats, "packets.log_lost", 0) == 0) {
+        return;
+    }
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = 0x3f;
+    dpctl_table_add(&t, count_cell(stats, "packets.logged"));
+    dpctl_table_add(&t, count_cell(stats, "packets.log_limited"));
+    dpctl_table_add(&t, count_cell(stats, "packets.log_lost"));
+    dpctl_table_add(&t, count_cell(stats, "log.lines"));
+    dpctl_table_add(&t, count_cell(stats, "log.written"));
+    dpctl_table_add(&t, count_cell(stats, "log.unwritten"));
+    dpctl_table_add(&t, text_cell(stats, "log.file"));
+    put_table(s, &t);
+    put_line(s, "The log isn't written", dpctl_json_str(stats, "log.error"));
+}
+
 void
 dpctl_stats_format(const struct json *stats, struct ds *s)
 {
@@ -565,6 +592,7 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
     }
     format_reasons(stats, "punts", "PUNT", s);
     format_reasons(stats, "drops", "DROP", s);
+    format_log(stats, s);
     format_tables(stats, s);
     if (dpctl_json_member(stats, "rules")) {
         format_rules(stats, s);
