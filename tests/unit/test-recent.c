@@ -139,6 +139,7 @@ static const struct {
     /* Of other fields. */
     { "priority=200,ip,nw_src=10.0.0.1", "priority=200,ip,nw_dst=10.0.0.7",
       true },
+    { "priority=200,metadata=1", "priority=200,metadata=2", false },
     { "priority=200,reg0=0x1/0xf", "priority=200,reg0=0x2/0xf", false },
     { "priority=200,reg0=0x1/0xf", "priority=200,reg0=0x20/0xf0", true },
     { "priority=0", "priority=200,ip,nw_dst=10.0.0.7", true },
@@ -194,6 +195,7 @@ START_TEST(test_forgotten)
         add_addresses(1, 300 + i);
     }
     ck_assert(!touched(0, first));
+    ck_assert(touched(0, first - 1));
     add_addresses(1, 200 + 2 * ADP_RECENT_MAX);
     ck_assert(touched(0, first));
     ck_assert(!touched(0, second));
@@ -204,21 +206,41 @@ START_TEST(test_forgotten)
 }
 END_TEST
 
+/* The oldest one that isn't forgotten counts. */
+START_TEST(test_oldest)
+{
+    uint64_t before;
+
+    set_flow(0, "priority=200,ip,nw_src=10.0.0.1 actions=output:1");
+    before = e->program->generation;
+    set_flow(1, "priority=300,ip actions=output:2");
+    for (int i = 1; i < ADP_RECENT_MAX; i++) {
+        add_addresses(1, 300 + i);
+    }
+    ck_assert(touched(0, before));
+    ck_assert(!touched(0, before + 1));
+}
+END_TEST
+
 /* Very many at once are too many to tell them apart. */
 START_TEST(test_many_at_once)
 {
     uint64_t before;
 
     set_flow(0, "priority=200,ip,nw_src=10.0.0.1 actions=output:1");
+    set_flow(1, "priority=150,ip,nw_src=10.1.0.5 actions=output:1");
     before = e->program->generation;
     add_addresses(ADP_RECENT_MAX, 200);
-    ck_assert(!touched(0, before));
+    ck_assert(!touched(0, before) && touched(1, before));
     before = e->program->generation;
     add_addresses(ADP_RECENT_MAX + 1, 201);
     ck_assert(touched(0, before));
-    before = e->program->generation;
-    add_addresses(1, 202);
-    ck_assert(!touched(0, before));
+    for (int i = 0; i < ADP_RECENT_MAX; i++) {
+        ck_assert(!touched(0, e->program->generation));
+        add_addresses(1, 202 + i);
+        ck_assert(touched(0, before));
+    }
+    ck_assert(!touched(0, before + 1));
 }
 END_TEST
 
@@ -386,6 +408,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, test_pairs, 0, ARRAY_SIZE(pairs));
     tcase_add_test(tc, test_forgotten);
+    tcase_add_test(tc, test_oldest);
     tcase_add_test(tc, test_many_at_once);
     tcase_add_test(tc, test_for_all);
     tcase_add_test(tc, test_random);
