@@ -65,6 +65,7 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-rcu.h \
 	lib/flow/adp-metadata.c \
 	lib/flow/adp-metadata.h \
+	lib/flow/adp-rate-limit.h \
 	lib/flow/adp-recent.c \
 	lib/flow/adp-recent.h \
 	lib/flow/adp-reads.c \

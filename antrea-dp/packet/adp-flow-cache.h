@@ -38,7 +38,7 @@ struct adp_flow_cache {
     struct adp_sessions *sessions;
     struct adp_store *verdicts;
     struct adp_walk_cache *walk_cache;
-    struct adp_refusal_limit refusals;
+    struct adp_rate_limit refusals;
     struct adp_log_ring *log;
 };
 

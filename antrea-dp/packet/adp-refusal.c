@@ -293,26 +293,17 @@ adp_refusal_set_rate(uint32_t new_rate)
 }
 
 static bool
-may_send(struct adp_refusal_limit *limit, long long int now)
+may_send(struct adp_rate_limit *limit, long long int now)
 {
     uint32_t per_second;
 
     atomic_read_relaxed(&rate, &per_second);
-    uint64_t full = UINT64_C(2000) * per_second;
-    uint64_t elapsed_ms = MIN(MAX(now - limit->filled_ms, 0), 2000);
-    limit->thousandths = MIN(limit->thousandths + elapsed_ms * per_second,
-                             full);
-    limit->filled_ms = now;
-    if (limit->thousandths < 1000) {
-        return false;
-    }
-    limit->thousandths -= 1000;
-    return true;
+    return adp_rate_limit_take(limit, per_second, now);
 }
 
 struct dp_packet *
 adp_refusal_make(const struct dp_packet *packet, enum adp_answer kind,
-                 struct adp_refusal_limit *limit, long long int now,
+                 struct adp_rate_limit *limit, long long int now,
                  bool *limited)
 {
     struct refused r;

@@ -17,23 +17,18 @@
  * discovery, fragments beyond the first, what isn't from one host to one host,
  * and packets that are cut short.
  *
- * Thread-safety: a struct adp_refusal_limit belongs to one thread.
+ * Thread-safety: a struct adp_rate_limit belongs to one thread.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "adp-answer.h"
+#include "adp-rate-limit.h"
 
 struct dp_packet;
 
-/* A thread's token bucket: it holds the refusals of two seconds, and is full at
- * first. */
-struct adp_refusal_limit {
-    long long int filled_ms;
-    uint64_t thousandths;               /* Of tokens. */
-};
-
-/* Refusals a second that each packet thread may send. */
+/* Refusals a second that each packet thread may send; those of two seconds at
+ * once. */
 #define ADP_REFUSAL_DEFAULT_RATE 100
 #define ADP_REFUSAL_MAX_RATE 1000000
 /* Any thread; in force with the next refusal. */
@@ -44,7 +39,7 @@ void adp_refusal_set_rate(uint32_t);
  * the limit. */
 struct dp_packet *adp_refusal_make(const struct dp_packet *packet,
                                    enum adp_answer,
-                                   struct adp_refusal_limit *,
+                                   struct adp_rate_limit *,
                                    long long int now_ms, bool *limited);
 
 #endif /* adp-refusal.h */

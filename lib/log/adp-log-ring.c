@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-log-ring.h"
 
+#include "adp-rate-limit.h"
 #include "latch.h"
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
@@ -10,13 +11,6 @@
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "util.h"
-
-#define FULL_SECONDS 2
-
-struct bucket {
-    long long int filled_ms;
-    uint64_t thousandths;               /* Of tokens. */
-};
 
 struct adp_log_ring {
     struct ovs_list list_node;          /* In 'rings'. */
@@ -31,7 +25,7 @@ struct adp_log_ring {
         atomic_uint32_t tail;           /* Written by the main thread. */
     );
 
-    struct bucket buckets[ADP_LOG_N_BUCKETS + 2];
+    struct adp_rate_limit limits[ADP_LOG_N_BUCKETS + 2];
     struct adp_log_record records[ADP_LOG_RING_SIZE];
 };
 BUILD_ASSERT_DECL(IS_POW2(ADP_LOG_RING_SIZE));
@@ -93,31 +87,21 @@ adp_log_ring_close(struct adp_log_ring *ring)
 
 /* Packet threads. */
 
-static struct bucket *
-bucket_of(struct adp_log_ring *ring, const struct adp_log_item *item)
+static struct adp_rate_limit *
+limit_of(struct adp_log_ring *ring, const struct adp_log_item *item)
 {
-    return &ring->buckets[item->rule ? item->rule % ADP_LOG_N_BUCKETS
-                          : ADP_LOG_N_BUCKETS + item->ingress];
+    return &ring->limits[item->rule ? item->rule % ADP_LOG_N_BUCKETS
+                         : ADP_LOG_N_BUCKETS + item->ingress];
 }
 
 bool
 adp_log_ring_may_put(struct adp_log_ring *ring,
                      const struct adp_log_item *item, long long int now)
 {
-    struct bucket *b = bucket_of(ring, item);
     uint32_t per_second;
 
     atomic_read_relaxed(&rate, &per_second);
-
-    uint64_t full = UINT64_C(1000) * FULL_SECONDS * per_second;
-    uint64_t elapsed_ms = MIN(MAX(now - b->filled_ms, 0), 1000 * FULL_SECONDS);
-    b->thousandths = MIN(b->thousandths + elapsed_ms * per_second, full);
-    b->filled_ms = now;
-    if (b->thousandths < 1000) {
-        return false;
-    }
-    b->thousandths -= 1000;
-    return true;
+    return adp_rate_limit_take(limit_of(ring, item), per_second, now);
 }
 
 bool

@@ -84,6 +84,7 @@ check_LTLIBRARIES = tests/unit/libunit.la
 tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine.c \
 	tests/unit/engine-fixture.h \
+	tests/unit/engine-places.h \
 	tests/unit/engine.h \
 	tests/unit/flow-diff.c \
 	tests/unit/flow-diff.h \

@@ -7,55 +7,13 @@
 #include <check.h>
 #include "adp-metadata.h"
 #include "adp-program.h"
-#include "engine.h"
-#include "ovs-rcu.h"
 #include "random.h"
 #include "test-run.h"
-#include "test-seed.h"
 #include "util.h"
 
 enum { N_FLOWS = 20, N_ROUNDS = 3000 };
 
-static struct engine *e;
-static struct adp_rule *rules[N_FLOWS];
-
-static void
-setup(void)
-{
-    test_seed_random();
-    e = engine_create();
-}
-
-static void
-teardown(void)
-{
-    engine_destroy(e);
-    for (size_t i = 0; i < N_FLOWS; i++) {
-        adp_rule_unref(rules[i]);
-        rules[i] = NULL;
-    }
-    ovsrcu_quiesce();
-}
-
-/* Puts 'text' in place of flow 'i', or nothing if it is NULL. */
-static void
-set_flow(size_t i, const char *text)
-{
-    struct adp_program *old = e->program;
-    struct adp_delta *delta = adp_delta_create();
-
-    if (rules[i]) {
-        adp_delta_remove_rule(delta, rules[i]);
-        adp_rule_unref(rules[i]);
-    }
-    rules[i] = text ? engine_parse_flow(text) : NULL;
-    if (rules[i]) {
-        adp_delta_add_rule(delta, rules[i]);
-    }
-    e->program = adp_compile(old, delta);
-    adp_delta_destroy(delta);
-    adp_program_unref(old);
-}
+#include "engine-places.h"
 
 static void
 set_flowf(size_t i, const char *format, ...)

@@ -6,85 +6,13 @@
 #include <config.h>
 #include <check.h>
 #include "adp-program.h"
-#include "engine.h"
-#include "ovs-rcu.h"
 #include "random.h"
 #include "test-run.h"
-#include "test-seed.h"
 #include "util.h"
 
 enum { N_FLOWS = 24, N_ROUNDS = 4000 };
 
-static struct engine *e;
-static struct adp_rule *rules[N_FLOWS];
-
-static void
-setup(void)
-{
-    test_seed_random();
-    e = engine_create();
-}
-
-static void
-teardown(void)
-{
-    engine_destroy(e);
-    for (size_t i = 0; i < N_FLOWS; i++) {
-        adp_rule_unref(rules[i]);
-        rules[i] = NULL;
-    }
-    ovsrcu_quiesce();
-}
-
-static void
-commit(struct adp_delta *delta)
-{
-    struct adp_program *old = e->program;
-
-    e->program = adp_compile(old, delta);
-    adp_delta_destroy(delta);
-    adp_program_unref(old);
-}
-
-static bool
-has_place(const struct adp_rule *rule)
-{
-    for (size_t i = 0; i < N_FLOWS; i++) {
-        if (rules[i] && adp_rule_same_place(rules[i], rule)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of two flows with the same priority and match the second isn't taken. */
-static void
-change_flow(struct adp_delta *delta, size_t i, const char *text)
-{
-    struct adp_rule *new = text ? engine_parse_flow(text) : NULL;
-
-    if (rules[i]) {
-        adp_delta_remove_rule(delta, rules[i]);
-        adp_rule_unref(rules[i]);
-        rules[i] = NULL;
-    }
-    if (new && has_place(new)) {
-        adp_rule_unref(new);
-    } else if (new) {
-        adp_delta_add_rule(delta, new);
-        rules[i] = new;
-    }
-}
-
-/* Puts 'text' in place of flow 'i', or nothing if it is NULL. */
-static void
-set_flow(size_t i, const char *text)
-{
-    struct adp_delta *delta = adp_delta_create();
-
-    change_flow(delta, i, text);
-    commit(delta);
-}
+#include "engine-places.h"
 
 /* Adds 'n' flows of one table at once, each with an address of its own. */
 static void
@@ -298,6 +226,25 @@ random_flow(void)
                      match, n, 1 + (int) random_range(2));
 }
 
+/* A flow, or NULL, for place 'i': of two flows with the same priority and match
+ * a table has but one. */
+static char *
+random_new_flow(size_t i)
+{
+    char *text = random_range(3) ? random_flow() : NULL;
+    struct adp_rule *rule = text ? engine_parse_flow(text) : NULL;
+
+    for (size_t j = 0; rule && j < N_FLOWS; j++) {
+        if (j != i && rules[j] && adp_rule_same_place(rules[j], rule)) {
+            free(text);
+            text = NULL;
+            break;
+        }
+    }
+    adp_rule_unref(rule);
+    return text;
+}
+
 struct had {
     char *packet;
     struct adp_hit hit;                 /* Of a rule: with a reference. */
@@ -365,9 +312,10 @@ START_TEST(test_random)
         struct adp_delta *delta = adp_delta_create();
 
         for (int n = random_range(8) ? 1 : 5; n; n--) {
-            char *flow = random_range(3) ? random_flow() : NULL;
+            size_t place = random_range(N_FLOWS);
+            char *flow = random_new_flow(place);
 
-            change_flow(delta, random_range(N_FLOWS), flow);
+            change_flow(delta, place, flow);
             free(flow);
         }
         commit(delta);

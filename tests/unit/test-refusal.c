@@ -22,7 +22,7 @@ enum { NOW = 1000000 };
 
 static struct tuple tuple;
 static struct segment segment;
-static struct adp_refusal_limit limit;
+static struct adp_rate_limit limit;
 static struct dp_packet *packet, *answer;
 static enum adp_answer kind;
 static bool limited;
