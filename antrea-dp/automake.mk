@@ -15,6 +15,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-expire.h \
 	antrea-dp/bridge/adp-held.c \
 	antrea-dp/bridge/adp-held.h \
+	antrea-dp/bridge/adp-igmp-queue.c \
+	antrea-dp/bridge/adp-igmp-queue.h \
 	antrea-dp/bridge/adp-install.c \
 	antrea-dp/bridge/adp-install.h \
 	antrea-dp/bridge/adp-journal.c \
@@ -56,6 +58,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-refusal.c \
 	antrea-dp/packet/adp-refusal.h \
 	antrea-dp/packet/adp-refuse.c \
+	antrea-dp/packet/adp-truncate.c \
+	antrea-dp/packet/adp-truncate.h \
 	antrea-dp/packet/adp-refuse.h \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
@@ -90,8 +94,14 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-commit.h \
 	antrea-dp/state/adp-fqdns.c \
 	antrea-dp/state/adp-fqdns.h \
+	antrea-dp/state/adp-multicast.c \
+	antrea-dp/state/adp-multicast.h \
+	antrea-dp/state/adp-multicast-send.c \
+	antrea-dp/state/adp-multicast-send.h \
 	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-job.h \
+	antrea-dp/state/adp-state-call.c \
+	antrea-dp/state/adp-state-call.h \
 	antrea-dp/state/adp-state-meters.c \
 	antrea-dp/state/adp-state-meters.h \
 	antrea-dp/state/adp-state-order.c \
@@ -127,5 +137,7 @@ antrea_dp_libcontrol_la_SOURCES = \
 	antrea-dp/control/adp-control-hold.h \
 	antrea-dp/control/adp-control-stage.c \
 	antrea-dp/control/adp-control-stage.h \
+	antrea-dp/control/adp-control-stats.c \
+	antrea-dp/control/adp-control-stats.h \
 	antrea-dp/control/adp-control-text.c \
 	antrea-dp/control/adp-control-text.h

@@ -72,6 +72,10 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-reads.h \
 	lib/flow/adp-rules.c \
 	lib/flow/adp-rules.h \
+	lib/igmp/adp-igmp.c \
+	lib/igmp/adp-igmp.h \
+	lib/igmp/adp-members.c \
+	lib/igmp/adp-members.h \
 	lib/names/adp-dns.c \
 	lib/names/adp-dns.h \
 	lib/names/adp-names.c \
@@ -141,6 +145,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-desired.h \
 	lib/pipeline/pipeline-engine-applied.c \
 	lib/pipeline/pipeline-engine-groups.c \
+	lib/pipeline/pipeline-engine-igmp.c \
 	lib/pipeline/pipeline-engine-private.h \
 	lib/pipeline/pipeline-engine-rules.c \
 	lib/pipeline/pipeline-engine-set.c \
@@ -172,6 +177,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/v115/pipeline-v115-dsr.c \
 	lib/pipeline/v115/pipeline-v115-guide.c \
 	lib/pipeline/v115/pipeline-v115-l7.c \
+	lib/pipeline/v115/pipeline-v115-multicast.c \
 	lib/pipeline/v115/pipeline-v115-metrics.c \
 	lib/pipeline/v115/pipeline-v115-nd.c \
 	lib/pipeline/v115/pipeline-v115-policy.c \

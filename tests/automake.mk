@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	tests/mesh \
 	tests/oracle \
 	tests/static \
+	tests/openflow.py \
 	tests/unixctl.py \
 	tests/upstream \
 	tests/upstream-full
@@ -35,6 +36,7 @@ TESTS += \
 	tests/static/dist.test \
 	tests/static/docs-names.test \
 	tests/static/dpdk-conf.test \
+	tests/static/features.test \
 	tests/static/headers.test \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \

@@ -63,6 +63,11 @@ print_outcome(const struct dpctl_plan *plan, const struct json *result)
         puts(plan->messages->names[i]);
     }
     if (result) {
+        const char *warning = dpctl_json_str(result, "warning");
+
+        if (warning) {
+            dpctl_warn("%s", warning);
+        }
         printf("generation %lld: %"PRIuSIZE" records applied, %"PRIuSIZE
                " deleted\n",
                dpctl_json_int(result, "generation", 0),

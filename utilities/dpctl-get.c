@@ -114,6 +114,12 @@ cell_resolved(const struct json *record)
 }
 
 static char *
+cell_nodes(const struct json *record)
+{
+    return list_text(dpctl_json_array(record, "nodes"));
+}
+
+static char *
 cell_fqdns(const struct json *record)
 {
     return list_text(dpctl_json_array(record, "fqdns"));
@@ -212,7 +218,18 @@ cell_rules(const struct json *record)
 static char *
 cell_applied_to(const struct json *record)
 {
-    return list_text(dpctl_json_array(record, "appliedToGroups"));
+    const struct json_array *services = dpctl_json_array(record,
+                                                         "appliedToServices");
+    char *text = list_text(services->n ? services
+                           : dpctl_json_array(record, "appliedToGroups"));
+
+    if (services->n) {
+        char *said = xasprintf("Service %s", text);
+
+        free(text);
+        return said;
+    }
+    return text;
 }
 
 static char *
@@ -270,6 +287,9 @@ static const struct layout layouts[] = {
     { "FQDN",
       { { "NAME", "name", NULL }, { "FQDNS", NULL, cell_fqdns },
         { "ADDRESSES", NULL, cell_resolved } } },
+    { "MulticastGroup",
+      { { "NAME", "name", NULL }, { "PODS", NULL, cell_pods },
+        { "NODES", NULL, cell_nodes } } },
     { "Manifest", { { "NAME", "name", NULL } } },
 };
 
@@ -550,18 +570,32 @@ wrap_objects(const struct json *records)
 static struct json *
 call_for_records(const struct query *q)
 {
-    bool names = q->record_kind && !strcmp(q->record_kind, "FQDN");
-    struct json *state = dpctl_call_once(q->options, names ? "fqdns" : "get",
-                                         json_object_create());
+    static const struct {
+        const char *kind, *method, *member;
+    } own[] = {
+        { "FQDN", "fqdns", "names" },
+        { "MulticastGroup", "multicast_groups", "groups" },
+    };
+    size_t i = 0;
 
-    if (names) {
-        const struct json_array *array = dpctl_json_array(state, "names");
+    while (i < ARRAY_SIZE(own)
+           && !(q->record_kind && !strcmp(q->record_kind, own[i].kind))) {
+        i++;
+    }
+
+    bool is_own = i < ARRAY_SIZE(own);
+    struct json *state = dpctl_call_once(q->options,
+                                         is_own ? own[i].method : "get",
+                                         json_object_create());
+    if (is_own) {
+        const struct json_array *array = dpctl_json_array(state,
+                                                          own[i].member);
         struct json *records = json_array_create_empty();
 
-        for (size_t i = 0; i < array->n; i++) {
-            struct json *record = json_deep_clone(array->elems[i]);
+        for (size_t j = 0; j < array->n; j++) {
+            struct json *record = json_deep_clone(array->elems[j]);
 
-            json_object_put_string(record, "kind", "FQDN");
+            json_object_put_string(record, "kind", own[i].kind);
             json_array_add(records, record);
         }
         json_object_put(state, "records", records);

@@ -15,13 +15,14 @@
  */
 
 #include "adp-bridge-shared.h"
+#include "adp-journal.h"
 #include "openvswitch/hmap.h"
 #include "seq.h"
 #include "simap.h"
 
 /* Tables of rules.  Each grows on its own, not all rules' at once: that would
  * take long where there are many. */
-#define ADP_JOURNAL_TABLES 64
+#define ADP_JOURNAL_TABLES ADP_JOURNAL_PARTS
 
 /* Rules that were deleted: adp-removal.h.  From 'first' on they are still
  * there. */

@@ -41,6 +41,7 @@
 struct adp_bridge_own;
 struct adp_bridge_pipeline;
 struct adp_held_queue;
+struct adp_igmp_queue;
 struct adp_tunnels;
 
 /* Reasons why the compiled pipeline sends a packet nowhere. */
@@ -90,7 +91,10 @@ struct adp_bridge_counters {
     atomic_uint64_t unlearned;          /* There were too many already. */
     atomic_uint64_t learned_late;       /* The flow with learn() was gone. */
     atomic_uint64_t held;               /* Until the main thread read them: */
+    atomic_uint64_t dns_truncated;      /* in place of fragments of one; */
     atomic_uint64_t held_lost;          /* others that found no room. */
+    atomic_uint64_t igmp;               /* Messages for the main thread: */
+    atomic_uint64_t igmp_lost;          /* others that found no room. */
     struct {
         atomic_uint64_t matched;
         atomic_uint64_t missed;
@@ -114,6 +118,7 @@ struct adp_bridge {
     struct adp_stats_sink *sink;
     struct adp_tunnels *tunnels;        /* antrea-dp/packet's. */
     struct adp_held_queue *held;        /* adp-held.h. */
+    struct adp_igmp_queue *igmp;        /* adp-igmp-queue.h. */
     struct adp_bridge_counters counters;
     ATOMIC(enum adp_mode) mode;
     atomic_bool miss_to_controller;     /* A table miss is a packet-in. */

@@ -4,6 +4,7 @@
 #include "adp-bridge-private.h"
 
 #include "adp-held.h"
+#include "adp-igmp-queue.h"
 #include "adp-turn.h"
 #include "connectivity.h"
 #include "hash.h"
@@ -50,6 +51,7 @@ adp_bridge_init(struct adp_bridge *b)
     adp_learn_table_set_limits(b->learn, &default_limits);
     b->own->learn_seq = seq_create();
     b->held = adp_held_queue_create();
+    b->igmp = adp_igmp_queue_create();
     b->sink = adp_stats_sink_create();
     atomic_init(&b->mode, ADP_MODE_CLOSED);
     atomic_init(&b->own->stopped, false);
@@ -72,6 +74,7 @@ struct adp_bridge_parts {
     struct adp_learn_table *learn;
     struct adp_stats_sink *sink;
     struct adp_held_queue *held;
+    struct adp_igmp_queue *igmp;
 };
 
 static void
@@ -81,6 +84,7 @@ free_parts(struct adp_bridge_parts *parts)
     adp_learn_table_destroy(parts->learn);
     adp_stats_sink_destroy(parts->sink);
     adp_held_queue_destroy(parts->held);
+    adp_igmp_queue_destroy(parts->igmp);
     free(parts);
 }
 
@@ -114,6 +118,7 @@ adp_bridge_uninit(struct adp_bridge *b)
     parts->learn = b->learn;
     parts->sink = b->sink;
     parts->held = b->held;
+    parts->igmp = b->igmp;
 
     /* Threads of upstream's that translate packets may learn until the base
      * class has taken the bridge away from them. */

@@ -115,6 +115,19 @@ journal_find(const struct adp_bridge *b, const struct rule *rule)
     return NULL;
 }
 
+void
+adp_journal_for_each(const struct adp_bridge *b, size_t part,
+                     void (*cb)(const struct rule *, void *aux), void *aux)
+{
+    const struct journal_rule *jr;
+
+    adp_bridge_lock_tables();
+    HMAP_FOR_EACH (jr, node, &b->own->rules[part]) {
+        cb(jr->rule, aux);
+    }
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
 static uint32_t
 hash_place(const struct rule *rule)
 {

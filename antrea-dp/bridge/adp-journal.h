@@ -35,6 +35,14 @@ void adp_journal_run(struct adp_bridge *);
 /* Takes over what table-mods said of misses, if anything is new. */
 void adp_journal_read_misses(struct adp_bridge *);
 
+/* Calls 'cb' for each flow that OpenFlow has and that is in part 'part' of
+ * ADP_JOURNAL_PARTS, which are of about the same size; a flow stays in its
+ * part. */
+#define ADP_JOURNAL_PARTS 64
+void adp_journal_for_each(const struct adp_bridge *, size_t part,
+                          void (*cb)(const struct rule *, void *aux),
+                          void *aux);
+
 /* From now on these packet-ins are answered, not sent. */
 void adp_journal_set_answers(struct adp_bridge *, const struct adp_answers *);
 

@@ -73,6 +73,7 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
     port->live = ofport->may_enable
                  && !(ofport->pp.config & OFPUTIL_PC_PORT_DOWN)
                  && !(ofport->pp.state & OFPUTIL_PS_LINK_DOWN);
+    port->no_packet_in = ofport->pp.config & OFPUTIL_PC_NO_PACKET_IN;
     port->info.odp_port = ODPP_NONE;
     if (netdev_vport_is_patch(netdev)) {
         port->info.kind = ADP_PORT_PUNT;

@@ -25,6 +25,7 @@ struct adp_port {
     struct adp_port_info info;
     bool live;
     bool has_ip;                        /* May end a tunnel. */
+    bool no_packet_in;                  /* Controllers don't hear of misses. */
     bool tos_inherit, ttl_inherit;      /* A tunnel's outer header takes these
                                          * from the packet. */
     /* Owned reference, of tunnel ports alone: a device would stay open

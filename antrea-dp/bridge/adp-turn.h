@@ -63,6 +63,7 @@
     X(COMMIT, "commit", "their flows and groups on the way into "       \
       "OpenFlow's tables, without compiling")                           \
     X(NAMES, "names", "DNS answers for the names of policy rules")      \
+    X(MULTICAST, "multicast", "messages of IGMP")                       \
     X(LOG, "log", "what policies log")                                  \
     X(SOCKET, "socket", "the control socket's other work")
 

@@ -3,12 +3,16 @@
 #include <config.h>
 #include "adp-appctl.h"
 
+#include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-show.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "unixctl.h"
 #include "util.h"
+
+/* Flows that a command reads: all at once, some 0.2 us each. */
+#define MAX_FLOWS_READ 20000
 
 /* The bridge that 'name' (may be NULL) means.  Otherwise replies with an
  * error and returns NULL. */
@@ -55,6 +59,15 @@ stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
 
     if (b) {
         struct json *stats = adp_show_stats(b, true);
+
+        if (adp_show_n_flows(b) > MAX_FLOWS_READ) {
+            json_object_put_string(stats, "left_out", "rules, services, "
+                                   "egresses, traffic_controls and l7: see "
+                                   "\"antrea-dpctl stats\"");
+        } else if (adp_bridge_pipeline(b)) {
+            adp_show_metrics(b, true, stats);
+        }
+
         char *s = json_to_string(stats, JSSF_PRETTY | JSSF_SORT);
 
         unixctl_command_reply(conn, s);

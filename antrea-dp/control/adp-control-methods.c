@@ -12,7 +12,9 @@
 #include "adp-bridge.h"
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
+#include "adp-control-stats.h"
 #include "adp-fqdns.h"
+#include "adp-multicast.h"
 #include "adp-show-log.h"
 #include "adp-show-meaning.h"
 #include "adp-show.h"
@@ -192,6 +194,7 @@ struct adp_control_session {
     bool tells_applied, tells_deleted;
     long long int n_patched;            /* -1: not told. */
 
+    struct adp_control_stats *stats;    /* That it waits for, or NULL. */
     long long int logs_deadline;        /* Of "logs" that waits; 0: none does. */
 };
 
@@ -212,6 +215,7 @@ adp_control_session_destroy(struct adp_control_session *session)
         adp_control_hold_end(&hold, session, time_msec());
         shash_destroy_free_data(&session->watches);
         adp_state_call_unref(session->call);
+        adp_control_stats_unref(session->stats);
         adp_control_stage_clear(&session->stage);
         free(session);
     }
@@ -263,6 +267,19 @@ adp_control_session_run(struct adp_control_session *session)
 
 /* Methods. */
 
+/* NULL as long as they are under way. */
+static struct json *
+stats_result(struct adp_control_session *session)
+{
+    struct json *result = adp_control_stats_get(session->stats);
+
+    if (result) {
+        adp_control_stats_unref(session->stats);
+        session->stats = NULL;
+    }
+    return result;
+}
+
 static struct json *
 generation_result(const struct adp_state *state)
 {
@@ -295,6 +312,9 @@ transaction_result(struct adp_control_call *call)
         result = json_object_create();
         json_object_put(result, "generation",
                         json_integer_create(transaction->generation));
+        if (transaction->warning) {
+            json_object_put_string(result, "warning", transaction->warning);
+        }
         if (session->n_patched >= 0) {
             json_object_put(result, "patched",
                             json_integer_create(session->n_patched));
@@ -552,7 +572,11 @@ method_stats(struct adp_control_call *call)
     struct adp_bridge *bridge = call_bridge(call, false);
     bool brief = call_bool(call, "brief");
 
-    return call->reader.error ? NULL : adp_show_stats(bridge, !brief);
+    if (call->reader.error) {
+        return NULL;
+    }
+    call->session->stats = adp_control_stats_create(bridge, !brief);
+    return stats_result(call->session);
 }
 
 /* Nothing is there yet: has the call waited long enough? */
@@ -737,6 +761,21 @@ method_fqdns(struct adp_control_call *call)
 }
 
 static struct json *
+method_multicast_groups(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    struct json *result = json_object_create();
+    json_object_put(result, "groups",
+                    adp_multicast_get(adp_bridge_multicast(bridge)));
+    return result;
+}
+
+static struct json *
 method_version(struct adp_control_call *call OVS_UNUSED)
 {
     struct json *result = json_object_create();
@@ -784,6 +823,7 @@ static const struct method {
     { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },
     { "fqdns", { "bridge" }, method_fqdns, false, false },
+    { "multicast_groups", { "bridge" }, method_multicast_groups, false, false },
     { "version", { NULL }, method_version, false, false },
 };
 
@@ -871,6 +911,9 @@ call_run(struct adp_control_call *call, const char *method_name,
     }
     if (call->session->call) {
         return transaction_result(call);
+    }
+    if (call->session->stats) {
+        return stats_result(call->session);
     }
     return must_wait(call, method) ? NULL : method->cb(call);
 }

@@ -47,6 +47,7 @@ struct adp_cached_verdict_content {
     uint8_t tos, ttl;
     bool missed;                        /* May become a packet-in. */
     bool metered;                       /* By 'meter_id', behind all ct()s. */
+    uint8_t answer;                     /* enum adp_answer. */
     struct eth_addr dl_dst, dl_src;
     struct adp_tunnel *tunnel;          /* Of 'actions'; referenced. */
     struct conntrack_expect conns[ADP_CACHED_VERDICT_MAX_CONNS];
@@ -58,7 +59,6 @@ struct adp_cached_verdict_content {
     bool to_ip_port;                    /* Sent to where a tunnel may end. */
     bool dropped;
     bool ends_in_miss;
-    uint8_t answer;                     /* enum adp_answer. */
     uint8_t n_logs;
     uint8_t n_idle_passes;              /* As in struct adp_verdict. */
     struct adp_log_item logs[ADP_MAX_LOG_ITEMS];
@@ -88,6 +88,8 @@ struct adp_cached_verdict {
 };
 BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content)
                   == CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content.answer)
+                  < 2 * CACHE_LINE_SIZE);
 BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content.conns[1])
                   <= 2 * CACHE_LINE_SIZE);
 

@@ -39,7 +39,12 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
                uint32_t ingress)
 {
     struct adp_fast_packet *fp = &f->packets[i];
+    ovs_be16 tci;
 
+    if (OVS_UNLIKELY(adp_session_tag(packet, &tci))) {
+        ingress = adp_flow_cache_ingress_of_vlan(f->cache, ingress, tci,
+                                                 f->now);
+    }
     fp->is_parsed = adp_session_parse(
         packet, ingress, adp_sessions_seeds(f->cache->sessions), &fp->parsed);
     if (fp->is_parsed) {

@@ -16,8 +16,9 @@
 
 #define MAX_NESTING 8
 
-/* Kinds of packets out of tunnels, verdicts. */
+/* Kinds of packets out of tunnels, VLAN tags of each ingress, verdicts. */
 #define MAX_KINDS 65536
+#define MAX_VLANS 16384
 #define MAX_VERDICTS 65536
 
 /* Ingress numbers of packets out of tunnels have this bit. */
@@ -32,7 +33,7 @@ struct thread_cache {
     int depth;                          /* Of 'walks'. */
     struct adp_walk walks[MAX_NESTING];
 
-    struct adp_ingress_table *kinds;
+    struct adp_ingress_table *kinds, *vlans;
 
     uint64_t capacity;                  /* That was asked for. */
     atomic_uint64_t n_inserted, n_replayed, n_idle;
@@ -104,6 +105,7 @@ thread_cache_destroy(void *tc_)
     adp_sessions_destroy(tc->up.sessions);
     adp_store_destroy(tc->up.verdicts);
     adp_ingress_table_destroy(tc->kinds);
+    adp_ingress_table_destroy(tc->vlans);
     for (int i = 0; i < MAX_NESTING; i++) {
         adp_walk_uninit(&tc->walks[i]);
     }
@@ -120,6 +122,7 @@ thread_cache_create(void)
         adp_walk_init(&tc->walks[i]);
     }
     tc->kinds = adp_ingress_table_create(MAX_KINDS);
+    tc->vlans = adp_ingress_table_create(MAX_VLANS);
     tc->up.verdicts = adp_store_create(adp_cached_verdict_collector(),
                                        MAX_VERDICTS);
     tc->up.walk_cache = adp_walk_cache_create(tc->up.verdicts);
@@ -179,6 +182,7 @@ adp_flow_cache_age(long long int now)
         adp_store_age(tc->up.verdicts, now);
         adp_walk_cache_age(tc->up.walk_cache, now);
         adp_ingress_age(tc->kinds, now);
+        adp_ingress_age(tc->vlans, now);
         adp_count_mine(&tc->n_idle, adp_sessions_age(tc->up.sessions, now));
         publish_stats(tc);
     }
@@ -210,6 +214,17 @@ uint32_t
 adp_flow_cache_ingress_of_kind(const struct adp_ingress *kind)
 {
     return kind->number | INGRESS_TUNNEL;
+}
+
+uint32_t
+adp_flow_cache_ingress_of_vlan(struct adp_flow_cache *cache, uint32_t ingress,
+                               ovs_be16 tci, long long int now)
+{
+    struct thread_cache *tc = thread_cache_cast(cache);
+    struct flow_tnl key;
+
+    adp_ingress_vlan_key(&key, ingress, tci);
+    return adp_ingress_set(tc->vlans, &key, tc, 0, 0, now)->number;
 }
 
 void
@@ -277,10 +292,10 @@ set_body(struct adp_session_body *body, bool is_ipv6,
                                   w->learn_serial);
     body->used = adp_session_age(now);
     body->n_conns = v->content.n_conns;
-    if (v->content.n_conns > 1 || v->content.nat) {
+    if (!is_ipv6 && (v->content.n_conns > 1 || v->content.nat)) {
         body->more |= ADP_SESSION_MORE_LINE;
     }
-    if (v->content.nat && is_ipv6) {
+    if (v->content.nat && is_ipv6 && v->content.n_conns > 1) {
         body->more |= ADP_SESSION_MORE_NAT;
     }
     if (v->content.tunnel) {
@@ -354,6 +369,7 @@ add_stats(const struct thread_cache *tc, struct adp_flow_cache_stats *stats)
     stats->n_replayed += adp_counted(&tc->n_replayed);
     adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
     adp_ingress_add_counts(tc->kinds, &stats->kinds);
+    adp_ingress_add_counts(tc->vlans, &stats->vlans);
 }
 
 size_t

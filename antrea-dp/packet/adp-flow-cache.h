@@ -61,6 +61,11 @@ uint32_t adp_flow_cache_ingress(const struct adp_bridge *b,
 /* The same for a kind of packets out of a tunnel. */
 uint32_t adp_flow_cache_ingress_of_kind(const struct adp_ingress *);
 
+/* The same for those of 'ingress' that have the VLAN tag 'tci'. */
+uint32_t adp_flow_cache_ingress_of_vlan(struct adp_flow_cache *,
+                                        uint32_t ingress, ovs_be16 tci,
+                                        long long int now_ms);
+
 /* Starts to fetch the kinds of a batch of packets out of tunnels, and sets the hash
  * of each. */
 void adp_flow_cache_fetch_kinds(const struct adp_flow_cache *,
@@ -110,6 +115,7 @@ struct adp_flow_cache_stats {
     uint64_t n_replayed;                /* Packets, by cached walks. */
     struct adp_store_counts verdicts;
     struct adp_ingress_counts kinds;    /* Of packets out of tunnels. */
+    struct adp_ingress_counts vlans;    /* VLAN tags and where they come in. */
 };
 void adp_flow_cache_stats_get(struct adp_flow_cache_stats *);
 

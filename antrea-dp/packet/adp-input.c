@@ -17,12 +17,14 @@
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
 #include "adp-held.h"
+#include "adp-igmp-queue.h"
 #include "adp-install.h"
 #include "adp-log-packet.h"
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-summary.h"
+#include "adp-truncate.h"
 #include "adp-tunnel.h"
 #include "adp-tuple.h"
 #include "adp-walk-cache.h"
@@ -121,6 +123,22 @@ learn(struct adp_bridge *b, const struct adp_walk *w,
     }
 }
 
+/* Parsing. */
+
+static void
+parse(struct dp_packet *packet, struct flow *flow)
+{
+    struct {
+        struct miniflow mf;
+        uint64_t buf[FLOW_U64S];
+    } m;
+
+    miniflow_extract(packet, &m.mf);
+    /* Tunnels take the outer source port from it. */
+    dpif_netdev_packet_get_rss_hash_orig_pkt(packet, &m.mf);
+    miniflow_expand(&m.mf, flow);
+}
+
 /* Deciding. */
 
 /* Why the packet can't be decided on at all.  One that comes behind a punted
@@ -163,15 +181,15 @@ concerns_tunnel(const struct adp_walk *w, struct flow *flow)
 }
 
 static enum adp_punt
-punt_late(const struct adp_fast *f, struct adp_bridge *b,
-          const struct adp_walk *w, const struct flow *original,
-          struct flow *flow)
+punt_late(const struct adp_fast *f, const struct adp_walk *w,
+          const struct flow *original, struct flow *flow)
 {
     const struct adp_verdict *v = &w->verdict;
 
-    /* A packet that is refused overtakes nobody, and upstream would tell its
-     * sender nothing. */
-    if (!v->answer && adp_punted_overtaken_by(&f->punted, original)) {
+    /* A packet that goes nowhere overtakes nobody, and upstream would neither
+     * tell its sender nor log it. */
+    if (!v->answer && !(v->dropped && v->n_logs)
+        && adp_punted_overtaken_by(&f->punted, original)) {
         return ADP_PUNT_BEHIND;
     }
     if (v->punt) {
@@ -180,11 +198,7 @@ punt_late(const struct adp_fast *f, struct adp_bridge *b,
     if (v->held && v->n_breaks) {
         return ADP_PUNT_CONTROLLER;     /* Who waits can't pause. */
     }
-    if (concerns_tunnel(w, flow)) {
-        return ADP_PUNT_TUNNEL;
-    }
-    return (v->missed && adp_bridge_sends_misses(b) ? ADP_PUNT_CONTROLLER
-            : ADP_PUNT_NONE);
+    return concerns_tunnel(w, flow) ? ADP_PUNT_TUNNEL : ADP_PUNT_NONE;
 }
 
 /* True if the packets that have the session key of this one look the same to
@@ -373,7 +387,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
-    punt = punt_late(f, b, w, original, &flow);
+    punt = punt_late(f, w, original, &flow);
     if (punt) {
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
@@ -393,6 +407,10 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (w->verdict.answer && !w->verdict.answers_late) {
         adp_refuse(f, b, packet, w->verdict.answer,
                    original->in_port.ofp_port);
+    }
+
+    if (w->verdict.read) {
+        adp_igmp_queue_add(b, packet, original);
     }
 
     struct execution e;
@@ -521,6 +539,41 @@ take(struct adp_fast *f, size_t i, struct adp_bridge *b,
     return adp_fast_take(f, i, packet, b) || replay(f, fp, b, packet);
 }
 
+/* The packet is a fragment.  If whole it would be held until it was read, it
+ * isn't worth anything: in its place an answer is held that has nothing to read,
+ * so that who asked asks again by TCP.  Returns false, and has done nothing, if
+ * that can't be. */
+static bool
+hold_truncated(struct adp_fast *f, struct adp_bridge *b,
+               struct dp_packet *packet, const struct flow *original)
+{
+    struct dp_packet *answer = adp_truncated_answer(packet, original);
+    struct adp_walk *w = answer ? adp_flow_cache_begin_walk(f->cache) : NULL;
+    struct flow came, flow;
+    bool held = false;
+
+    if (w) {
+        parse(answer, &came);
+        came.in_port = original->in_port;
+        came.tunnel = original->tunnel;
+        flow = came;
+        adp_walk(w, b, f->tracker, answer, &flow, f->now);
+        held = (w->verdict.held && !w->verdict.punt
+                && !w->verdict.n_breaks);
+        if (held) {
+            count_decided(f, b, w, NULL, &came, dp_packet_size(packet), 0);
+            adp_count(&b->counters.dns_truncated, 1);
+            adp_held_add(b, answer, &came, &w->verdict.actions);
+            dp_packet_delete(packet);
+        }
+        adp_flow_cache_end_walk(f->cache);
+    }
+    if (!held) {
+        dp_packet_delete(answer);
+    }
+    return held;
+}
+
 /* Returns true if the packet was handled, and is gone. */
 static bool
 handle(struct adp_fast *f, const struct adp_fast_packet *fp,
@@ -539,26 +592,13 @@ handle(struct adp_fast *f, const struct adp_fast_packet *fp,
             punt = ADP_PUNT_DEPTH;
         }
     }
+    if (punt == ADP_PUNT_FRAGMENT && hold_truncated(f, b, packet, flow)) {
+        return true;
+    }
     if (punt) {
         leave(f, b, punt, flow);
     }
     return !punt;
-}
-
-/* Parsing. */
-
-static void
-parse(struct dp_packet *packet, struct flow *flow)
-{
-    struct {
-        struct miniflow mf;
-        uint64_t buf[FLOW_U64S];
-    } m;
-
-    miniflow_extract(packet, &m.mf);
-    /* Tunnels take the outer source port from it. */
-    dpif_netdev_packet_get_rss_hash_orig_pkt(packet, &m.mf);
-    miniflow_expand(&m.mf, flow);
 }
 
 static const struct tun_table *
@@ -569,8 +609,10 @@ tunnel_options(const struct adp_bridge *b)
 
 /* Fetches cached walks for packets that have no session. */
 static void
-fetch_walks(struct adp_fast *f, size_t n)
+fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
 {
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
     struct adp_walk_fetch fetches[NETDEV_MAX_BURST];
     uint8_t packets[NETDEV_MAX_BURST];
     size_t n_fetches = 0;
@@ -586,6 +628,7 @@ fetch_walks(struct adp_fast *f, size_t n)
     for (int stage = 0; stage < ADP_WALK_FETCH_STAGES; stage++) {
         for (size_t i = 0; i < n_fetches; i++) {
             adp_walk_cache_fetch(f->cache->walk_cache, f->tracker, stage,
+                                 program->reads,
                                  &f->packets[packets[i]].parsed, &fetches[i]);
         }
     }
@@ -618,8 +661,10 @@ fetch_sessions(struct adp_fast *f, size_t n)
 
 /* The first stages of the fast path for a batch from one port. */
 static void
-fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
+fetch(struct adp_fast *f, struct dp_packet_batch *batch,
+      const struct adp_bridge *b, ofp_port_t ofp_port)
 {
+    const uint32_t ingress = adp_flow_cache_ingress(b, ofp_port);
     struct dp_packet *packet;
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
@@ -629,7 +674,7 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, uint32_t ingress)
         adp_fast_parse(f, i, packet, ingress);
     }
     fetch_sessions(f, dp_packet_batch_size(batch));
-    fetch_walks(f, dp_packet_batch_size(batch));
+    fetch_walks(f, b, dp_packet_batch_size(batch));
 }
 
 /* A packet that the fast path did not take. */
@@ -685,7 +730,7 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
 
     bool compiled = mode == ADP_MODE_COMPILED;
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), odp_port);
-    fetch(&f, batch, adp_flow_cache_ingress(b, ofp_port));
+    fetch(&f, batch, b, ofp_port);
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((compiled && take(&f, i, b, packet))
             || receive_one(&f, i, packet, b, odp_port, ofp_port)) {

@@ -58,9 +58,18 @@ nat_ipv4(struct dp_packet *packet, const struct adp_session *s,
            s->v4.nat_tp_dst, s->v4.l4_delta);
 }
 
+/* The address that NAT of kind 'nat' sets. */
+static inline ovs_16aligned_be32 *
+nat_address6(struct ovs_16aligned_ip6_hdr *ip6, uint8_t nat)
+{
+    return (nat == CONNTRACK_NAT_SRC ? ip6->ip6_src.be32
+            : ip6->ip6_dst.be32);
+}
+
+/* NAT of several connections, as they have it. */
 static void
-nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
-         const struct adp_cached_verdict_content *c)
+nat_ipv6_conns(struct dp_packet *packet, const struct adp_session *s,
+               const struct adp_cached_verdict_content *c)
 {
     const struct adp_session_body *body = &s->v6.body;
     const struct conn *const conns[] = {
@@ -74,17 +83,32 @@ nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
 
         if (expect->nat) {
             key = conntrack_track_nat_key(conns[i], expect->reply);
-            if (expect->nat == CONNTRACK_NAT_SRC) {
-                memcpy(&ip6->ip6_src, &key->dst.addr, sizeof ip6->ip6_src);
-            } else {
-                memcpy(&ip6->ip6_dst, &key->src.addr, sizeof ip6->ip6_dst);
-            }
+            memcpy(nat_address6(ip6, expect->nat),
+                   expect->nat == CONNTRACK_NAT_SRC ? &key->dst.addr
+                   : &key->src.addr, sizeof key->src.addr);
         }
     }
     if (key) {
         nat_l4(dp_packet_l4(packet), ip6->ip6_nxt, key->dst.port,
                key->src.port, s->v6_l4_delta);
     }
+}
+
+static void
+nat_ipv6(struct dp_packet *packet, const struct adp_session *s,
+         const struct adp_cached_verdict_content *c)
+{
+    const struct adp_session_body *body = &s->v6.body;
+    struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
+
+    if (OVS_UNLIKELY(body->n_conns != 1)) {
+        nat_ipv6_conns(packet, s, c);
+        return;
+    }
+    memcpy(nat_address6(ip6, c->conns[0].nat), &body->nat_addr,
+           sizeof body->nat_addr);
+    nat_l4(dp_packet_l4(packet), ip6->ip6_nxt, body->nat_tp_src,
+           body->nat_tp_dst, s->v6_l4_delta);
 }
 
 static void
@@ -153,15 +177,23 @@ add_address(uint32_t delta, const struct in6_addr *old_,
 }
 
 static void
-init_ipv6(struct adp_session *s, const struct conntrack_peek_tuple *tuple)
+init_ipv6(struct adp_session *s, const struct conntrack_peek_tuple *tuple,
+          const struct adp_cached_verdict_content *c)
 {
     const struct adp_session_key6 *key = &s->v6.key;
+    struct adp_session_body *body = &s->v6.body;
     uint32_t delta = add_address(0, &key->ipv6_src, &tuple->src.ipv6);
 
     delta = add_address(delta, &key->ipv6_dst, &tuple->dst.ipv6);
     s->v6_l4_delta = adp_csum_fold(adp_csum_add16(
         adp_csum_add16(delta, key->l4.tp_src, tuple->tp_src),
         key->l4.tp_dst, tuple->tp_dst));
+    if (c->nat && body->n_conns == 1) {
+        body->nat_addr = (c->conns[0].nat == CONNTRACK_NAT_SRC
+                          ? tuple->src.ipv6 : tuple->dst.ipv6);
+        body->nat_tp_src = tuple->tp_src;
+        body->nat_tp_dst = tuple->tp_dst;
+    }
 }
 
 void
@@ -173,7 +205,7 @@ adp_rewrite_session_init(struct adp_session *s,
     uint32_t delta = 0;
 
     if (s->is_ipv6) {
-        init_ipv6(s, tuple);
+        init_ipv6(s, tuple, c);
         return;
     }
     s->v4.nat_src = tuple->src.ipv4;

@@ -14,8 +14,9 @@
 #define N_SIGHTINGS 4096
 #define N_SIGHTING_WAYS 4
 
-/* What a key's l4.zero is in this table, where it has no other meaning. */
-enum { KEY_PACKET = 1, KEY_BUCKET = 2, KEY_SYN = 4 };
+/* What a key's l4.tagged has in this table beside whether there is a VLAN tag. */
+enum { KEY_TAGGED = 1, KEY_PACKET = 2, KEY_BUCKET = 4, KEY_SYN = 8,
+       KEY_TP_SRC = 16 };
 
 struct adp_cached_walk {
     uint32_t epoch;                     /* Of adp_walk_cache_invalidate(). */
@@ -116,16 +117,20 @@ key_rehash(const struct adp_walk_cache *cache,
 }
 
 static void
-key_for_packet(const struct adp_walk_cache *cache,
+key_for_packet(const struct adp_walk_cache *cache, uint32_t reads,
                const struct adp_session_packet *p,
                struct adp_session_packet *key)
 {
     *key = *p;
-    key_l4(key)->tp_src = 0;
     /* Conntrack says different things of the first packet and of others. */
-    key_l4(key)->zero = KEY_PACKET;
+    key_l4(key)->tagged |= KEY_PACKET;
+    if (reads & ADP_READS_TP_SRC) {
+        key_l4(key)->tagged |= KEY_TP_SRC;
+    } else {
+        key_l4(key)->tp_src = 0;
+    }
     if ((p->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
-        key_l4(key)->zero |= KEY_SYN;
+        key_l4(key)->tagged |= KEY_SYN;
     }
     key_rehash(cache, key);
 }
@@ -140,7 +145,7 @@ key_for_bucket(const struct adp_walk_cache *cache,
         return false;
     }
     key_l4(key)->tp_src = htons(bucket);
-    key_l4(key)->zero = KEY_BUCKET;
+    key_l4(key)->tagged = (key_l4(key)->tagged & KEY_TAGGED) | KEY_BUCKET;
     key_rehash(cache, key);
     return true;
 }
@@ -192,8 +197,14 @@ static bool
 repeat_steps(const struct adp_cached_walk *cached, struct adp_walk *w,
              struct conntrack_peek_tuple *tuple)
 {
+    /* A source port that nobody reads may differ, also after NAT. */
+    bool reads_tp_src = w->program->reads & ADP_READS_TP_SRC;
+
     for (size_t i = 0; i < cached->n_steps; i++) {
-        if (!adp_ct_repeat(&w->ct, &cached->steps[i], tuple)) {
+        const struct adp_ct_step *step = &cached->steps[i];
+
+        if (!adp_ct_repeat(&w->ct, step, tuple)
+            || (reads_tp_src && tuple->tp_src != step->tuple.tp_src)) {
             return false;
         }
     }
@@ -354,12 +365,12 @@ fetch_candidate(const struct adp_walk_cache *cache,
 void
 adp_walk_cache_fetch(const struct adp_walk_cache *cache,
                      const struct conntrack *tracker, int stage,
-                     const struct adp_session_packet *p,
+                     uint32_t reads, const struct adp_session_packet *p,
                      struct adp_walk_fetch *fetch)
 {
     switch (stage) {
     case 0:
-        key_for_packet(cache, p, &fetch->key);
+        key_for_packet(cache, reads, p, &fetch->key);
         adp_sessions_prefetch(cache->table, fetch->key.hash);
         fetch->goes_on = true;
         break;
@@ -402,7 +413,7 @@ adp_walk_cache_replay(struct adp_walk_cache *cache,
     if (!adp_sessions_count(cache->table)) {
         return NULL;
     }
-    key_for_packet(cache, p, &key);
+    key_for_packet(cache, w->program->reads, p, &key);
     cached = find_current(cache, &key, w, &v);
     if (!cached) {
         return NULL;
@@ -488,8 +499,7 @@ may_be_noted(const struct adp_summary *sum, const struct adp_session_packet *p)
     const struct adp_walk *w = sum->w;
     const struct adp_verdict *v = &w->verdict;
 
-    return (!(w->program->reads & ADP_READS_TP_SRC)
-            && adp_summary_may_be_kept(sum)
+    return (adp_summary_may_be_kept(sum)
             && w->ct.peek.applicable
             && w->ct.n_steps && w->ct.n_steps <= ADP_CT_MAX_STEPS
             && w->ct.n_steps == v->n_cts
@@ -497,6 +507,7 @@ may_be_noted(const struct adp_summary *sum, const struct adp_session_packet *p)
             && !w->has_ct_timeout
             && v->n_selects <= 1
             && (!v->n_selects || (v->select.bucket != UINT32_MAX
+                                  && !(w->program->reads & ADP_READS_TP_SRC)
                                   && chose_by_tuple(sum, p))));
 }
 
@@ -581,7 +592,7 @@ adp_walk_cache_add(struct adp_walk_cache *cache,
     if (!may_be_noted(sum, p)) {
         return;
     }
-    key_for_packet(cache, p, &key);
+    key_for_packet(cache, w->program->reads, p, &key);
     if (!was_sighted(cache, key.hash)) {
         return;
     }

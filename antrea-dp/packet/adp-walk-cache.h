@@ -18,10 +18,14 @@
  * A cached walk is for one choice of bucket: what comes before the choice is
  * kept under the packet's key, what comes after under key and bucket.
  *
+ * While a flow reads source ports, the key has the packet's: a walk is then for
+ * later packets of the same kind of one connection, which helps where none is
+ * ever committed (direct server return), and has no choice of bucket.
+ *
  * A walk is cached when its key is met for the second time, so that packets to
- * random destinations leave none.  None is while a flow reads source ports, and
- * no walk with learn(), with two choices, or with timeout policies.  The
- * validity is that of sessions (adp-cached-verdict.h).
+ * random destinations leave none.  None is with learn(), with two choices, or
+ * with timeout policies.  The validity is that of sessions
+ * (adp-cached-verdict.h).
  *
  * Thread-safety: belongs to one thread.
  */
@@ -57,9 +61,9 @@ struct adp_walk_fetch {
     bool goes_on;                       /* There is a next one. */
 };
 #define ADP_WALK_FETCH_STAGES 8
-/* Stage 0 sets 'fetch' up. */
+/* Stage 0 sets 'fetch' up.  'reads' is what the program does. */
 void adp_walk_cache_fetch(const struct adp_walk_cache *,
-                          const struct conntrack *, int stage,
+                          const struct conntrack *, int stage, uint32_t reads,
                           const struct adp_session_packet *,
                           struct adp_walk_fetch *fetch);
 

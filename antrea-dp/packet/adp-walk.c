@@ -54,12 +54,14 @@ adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *ports,
     memset(wp, 0, sizeof *wp);
     wp->ofp_port = ofp_port;
     wp->kind = ADP_PORT_ABSENT;
+    wp->no_packet_in = true;
     if (port) {
         wp->kind = port->info.kind;
         wp->odp_port = port->info.odp_port;
         wp->punt = port->info.punt;
         wp->live = port->live;
         wp->has_ip = port->has_ip;
+        wp->no_packet_in = port->no_packet_in;
         wp->remote_by_flow = port->info.remote_by_flow;
     }
 }
@@ -94,6 +96,19 @@ static uint32_t
 walk_controller_meter(const struct adp_env *env)
 {
     return adp_bridge_controller_meter(walk_of(env)->bridge);
+}
+
+static bool
+walk_tells_miss(const struct adp_env *env, ofp_port_t ofp_port,
+                bool by_default)
+{
+    struct adp_walk_port wp;
+
+    if (by_default) {
+        return adp_bridge_sends_misses(walk_of(env)->bridge);
+    }
+    consult_port(walk_of(env), ofp_port, &wp);
+    return !wp.no_packet_in;
 }
 
 static bool
@@ -152,6 +167,7 @@ static const struct adp_env_class walk_class = {
     .port = walk_port,
     .output_tunnel = walk_output_tunnel,
     .controller_meter = walk_controller_meter,
+    .tells_miss = walk_tells_miss,
     .port_is_live = walk_port_is_live,
 };
 
@@ -161,6 +177,7 @@ static const struct adp_env_class traced_walk_class = {
     .port = walk_port,
     .output_tunnel = walk_output_tunnel,
     .controller_meter = walk_controller_meter,
+    .tells_miss = walk_tells_miss,
     .port_is_live = walk_port_is_live,
     .trace = walk_trace,
 };

@@ -31,6 +31,7 @@ struct adp_walk_port {
     enum adp_punt punt;
     bool live;
     bool has_ip;
+    bool no_packet_in;
     bool remote_by_flow;
 };
 

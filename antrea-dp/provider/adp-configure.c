@@ -10,6 +10,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
 #include "adp-fqdns.h"
+#include "adp-multicast.h"
 #include "adp-log-file.h"
 #include "adp-log-ring.h"
 #include "adp-names.h"
@@ -96,6 +97,16 @@ configure_names(struct adp_bridge *b, const struct smap *other_config)
                                             ADP_NAMES_DEFAULT_MIN_TTL));
 }
 
+static void
+configure_multicast(struct adp_bridge *b, const struct smap *other_config)
+{
+    unsigned int interval
+        = configured_number(b, other_config, "antrea-dp-igmp-query-interval",
+                            ADP_MULTICAST_DEFAULT_INTERVAL);
+
+    adp_multicast_set_interval(adp_bridge_multicast(b), MAX(interval, 1));
+}
+
 void
 adp_configure(struct adp_bridge *b, const struct smap *other_config,
               const struct smap *external_ids)
@@ -105,6 +116,7 @@ adp_configure(struct adp_bridge *b, const struct smap *other_config,
     configure_max_sessions(b, other_config);
     configure_max_learned(b, other_config);
     configure_names(b, other_config);
+    configure_multicast(b, other_config);
     adp_bridge_pipeline_configure(b, other_config);
 }
 

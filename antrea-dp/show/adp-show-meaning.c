@@ -80,13 +80,32 @@ adp_show_put_port(struct adp_bridge *b, struct json *o, const char *name,
     ds_destroy(&s);
 }
 
+static char *
+address_text(enum adp_guide_kind kind, ovs_u128 value)
+{
+    ovs_be128 be = hton128(value);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (kind == ADP_GUIDE_IPV4) {
+        ds_put_format(&s, IP_FMT, IP_ARGS(htonl(value.u64.lo)));
+    } else {
+        struct in6_addr address;
+
+        memcpy(&address, &be, sizeof address);
+        ipv6_format_addr(&address, &s);
+    }
+    return ds_steal_cstr(&s);
+}
+
 /* Puts the value of a field into 'o', as its guide says. */
 static void
-put_value(struct adp_bridge *b, enum adp_guide_kind kind, uint64_t value,
+put_value(struct adp_bridge *b, enum adp_guide_kind kind, ovs_u128 value128,
           struct json *o, struct sset *mentioned)
 {
-    if (kind == ADP_GUIDE_IPV4) {
-        char *ip = xasprintf(IP_FMT, IP_ARGS(htonl(value)));
+    uint64_t value = value128.u64.lo;
+
+    if (kind == ADP_GUIDE_IPV4 || kind == ADP_GUIDE_IPV6) {
+        char *ip = address_text(kind, value128);
 
         if (mentioned) {
             sset_add(mentioned, ip);
@@ -99,6 +118,7 @@ put_value(struct adp_bridge *b, enum adp_guide_kind kind, uint64_t value,
                  (kind == ADP_GUIDE_RULE ? adp_show_rule(b, value)
                   : kind == ADP_GUIDE_GROUP ? adp_show_group(b, value)
                   : kind == ADP_GUIDE_L7_RULE ? describe_l7_rule(b, value)
+                  : kind == ADP_GUIDE_APPLIED ? adp_show_applied(b, value)
                   : NULL));
         json_object_put_format(o, "value", "%"PRIu64, value);
     }
@@ -297,7 +317,7 @@ is_storage(const struct adp_pipeline *p, const char *name)
 static char *
 explain_bits(struct inquiry *q)
 {
-    unsigned int width = strcmp(q->name, "ct_label") ? 32 : 128;
+    unsigned int width = mf_from_name(q->name)->n_bits;
     struct json *bits = json_array_create_empty();
     struct adp_guide_meaning *meanings;
     ovs_u128 rest;
@@ -340,7 +360,7 @@ explain_id(struct inquiry *q, enum adp_guide_kind kind)
     if (!is_small(q, UINT32_MAX)) {
         return xasprintf("%s must be a number of 32 bits", q->name);
     }
-    put_value(q->b, kind, q->value.u64.lo, q->o, NULL);
+    put_value(q->b, kind, q->value, q->o, NULL);
     return NULL;
 }
 
@@ -363,7 +383,7 @@ explain_cookie(struct inquiry *q)
     }
     if ((uint32_t) cookie) {
         put_value(q->b, guide ? guide->object : ADP_GUIDE_NUMBER,
-                  (uint32_t) cookie, q->o, NULL);
+                  (ovs_u128) { .u64.lo = (uint32_t) cookie }, q->o, NULL);
     }
     return NULL;
 }
@@ -376,8 +396,7 @@ explain_zone(struct inquiry *q)
     bool ok = is_small(q, UINT16_MAX);
 
     for (size_t i = 0; v && ok && i < v->n_consts; i++) {
-        size_t len = strlen(v->consts[i].name);
-        if (len >= 6 && !strcmp(v->consts[i].name + len - 6, "CtZone")
+        if (strstr(v->consts[i].name, "CtZone")
             && !strcmp(v->consts[i].text, zone)) {
             put_about(q->p, v->consts[i].name, q->o);
         }

@@ -9,6 +9,8 @@
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
 #include "adp-fqdns.h"
+#include "adp-journal.h"
+#include "adp-multicast.h"
 #include "adp-push-stats.h"
 #include "adp-removal.h"
 #include "adp-show-log.h"
@@ -19,6 +21,7 @@
 #include "conntrack-half-open.h"
 #include "dp-hooks.h"
 #include "dpif-netdev.h"
+#include "model-pause.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/json.h"
 #include "pipeline-metrics.h"
@@ -129,6 +132,19 @@ stats_drops(const struct adp_bridge_counters *c)
     return o;
 }
 
+size_t
+adp_show_n_flows(const struct adp_bridge *b)
+{
+    const struct adp_program *program = ovsrcu_get(struct adp_program *,
+                                                   &b->program);
+    size_t n = 0;
+
+    for (int i = 0; i < ADP_N_TABLES; i++) {
+        n += program->tables[i] ? program->tables[i]->n_rules : 0;
+    }
+    return n;
+}
+
 static struct json *
 stats_tables(struct adp_bridge *b)
 {
@@ -182,6 +198,9 @@ put_sessions(struct json *o, const struct adp_flow_cache_stats *stats)
     put_count(o, "tunnel_kinds", stats->kinds.n);
     put_count(o, "tunnel_kinds_idle", stats->kinds.n_idle);
     put_count(o, "tunnel_kinds_evicted", stats->kinds.n_evicted);
+    put_count(o, "vlans", stats->vlans.n);
+    put_count(o, "vlans_idle", stats->vlans.n_idle);
+    put_count(o, "vlans_evicted", stats->vlans.n_evicted);
 }
 
 static struct json *
@@ -289,33 +308,72 @@ put_threads(struct json *o, const struct adp_bridge *b)
 
 /* Policy rules and Services. */
 
+struct flow_reading {
+    struct adp_bridge *b;
+    struct adp_metrics *metrics;
+    bool tables[UINT8_MAX + 1]; /* That are to be read. */
+};
+
 static void
-read_flows(struct adp_bridge *b, uint8_t table_id, struct adp_metrics *m)
+read_flow(const struct rule *rule, void *reading_)
 {
-    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
-    const struct rule *rule;
+    const struct flow_reading *reading = reading_;
+    struct adp_bridge *b = reading->b;
+    long long int used;
+    struct pkt_stats stats;
+    uint32_t id;
 
-    CLS_FOR_EACH (rule, cr, &b->dpif.up.tables[table_id].cls) {
-        long long int used;
-        struct pkt_stats stats;
-        uint32_t id;
-        enum adp_flow_metric metric
-            = pipeline->flow_metric(table_id, ntohll(rule->flow_cookie),
-                                    &rule->cr.match, &id);
+    if (!reading->tables[rule->table_id]) {
+        return;
+    }
 
-        if (metric) {
-            b->dpif.up.ofproto_class->rule_get_stats(
-                CONST_CAST(struct rule *, rule), &stats, &used);
-            adp_metrics_add_flow(m, metric, id, stats.n_packets,
-                                 stats.n_bytes);
-        }
+    enum adp_flow_metric metric = adp_bridge_pipeline(b)->flow_metric(
+        rule->table_id, ntohll(rule->flow_cookie), &rule->cr.match, &id);
+    if (metric) {
+        b->dpif.up.ofproto_class->rule_get_stats(
+            CONST_CAST(struct rule *, rule), &stats, &used);
+        adp_metrics_add_flow(reading->metrics, metric, id, stats.n_packets,
+                             stats.n_bytes);
     }
 }
 
 static void
-read_group(struct adp_bridge *b, const struct ofgroup *group,
-           struct adp_metrics *m)
+read_flows(struct adp_bridge *b, struct adp_metrics *m)
 {
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
+    struct flow_reading reading = { .b = b, .metrics = m };
+
+    for (size_t i = 0; i < pipeline->n_metric_tables; i++) {
+        reading.tables[pipeline->metric_tables[i]] = true;
+    }
+    if (adp_metrics_has_passes(m)) {
+        for (size_t i = 0; i < pipeline->n_pass_tables; i++) {
+            reading.tables[pipeline->pass_tables[i]] = true;
+        }
+    }
+    for (size_t part = 0; part < ADP_JOURNAL_PARTS; part++) {
+        adp_journal_for_each(b, part, read_flow, &reading);
+        adp_pause();
+    }
+}
+
+struct group_reading {
+    struct adp_bridge *b;
+    struct adp_metrics *metrics;
+};
+
+static void
+read_group(uint32_t group_id, void *reading_)
+{
+    const struct group_reading *reading = reading_;
+    struct adp_bridge *b = reading->b;
+    const struct ofgroup *group = ofproto_group_lookup(
+        &b->dpif.up, group_id, OVS_VERSION_MAX, false);
+
+    if (!group) {
+        return;
+    }
+
     size_t n = group->n_buckets;
     struct ofputil_group_stats stats = {
         .bucket_stats = xcalloc(n, sizeof *stats.bucket_stats),
@@ -326,7 +384,7 @@ read_group(struct adp_bridge *b, const struct ofgroup *group,
         for (size_t i = 0; i < n; i++) {
             n_packets[i] = stats.bucket_stats[i].packet_count;
         }
-        adp_metrics_add_group(m, group->group_id, n_packets, n);
+        adp_metrics_add_group(reading->metrics, group_id, n_packets, n);
     }
     free(n_packets);
     free(stats.bucket_stats);
@@ -350,32 +408,77 @@ read_meters(struct adp_bridge *b, struct adp_metrics *m)
     }
 }
 
+/* What rules decide that have no flows. */
 static void
-put_metrics(struct json *o, struct adp_bridge *b, bool endpoints)
+read_igmp_rules(struct adp_bridge *b, struct adp_metrics *m)
 {
-    struct adp_metrics *m = adp_state_metrics(adp_bridge_state(b));
-    const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
+    struct adp_multicast_counts counts;
 
-    for (size_t i = 0; i < pipeline->n_metric_tables; i++) {
-        read_flows(b, pipeline->metric_tables[i], m);
+    adp_multicast_counts_init(&counts, adp_bridge_multicast(b));
+    while (adp_multicast_counts_next(&counts)) {
+        adp_metrics_add_flow(m, ADP_METRIC_RULE_LATER, counts.conj_id,
+                             counts.n_packets, counts.n_bytes);
     }
-    for (size_t i = 0; (i < pipeline->n_pass_tables
-                        && adp_metrics_has_passes(m)); i++) {
-        read_flows(b, pipeline->pass_tables[i], m);
-    }
-    if (endpoints) {
-        const struct ofgroup *group;
+}
 
-        CMAP_FOR_EACH (group, cmap_node, &b->dpif.up.groups) {
-            read_group(b, group, m);
+static struct json *
+multicast_pod(const struct adp_pod *pod,
+              const struct adp_metrics_multicast *count)
+{
+    struct json *o = json_object_create();
+
+    json_object_put_string(o, "pod", pod->up.name);
+    put_count(o, "packets_sent", count->n_packets[false]);
+    put_count(o, "bytes_sent", count->n_bytes[false]);
+    put_count(o, "packets_received", count->n_packets[true]);
+    put_count(o, "bytes_received", count->n_bytes[true]);
+    return o;
+}
+
+/* Pods with multicast; IGMP doesn't count. */
+static struct json *
+multicast_pods(const struct adp_bridge *b, const struct adp_metrics *m)
+{
+    struct json *array = json_array_create_empty();
+    size_t n;
+    const struct adp_record **records = adp_model_sorted(
+        adp_state_model(adp_bridge_state(b)), ADP_KIND_POD, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_pod *pod = CONTAINER_OF(records[i], struct adp_pod,
+                                                 up);
+        const struct adp_metrics_multicast *count = NULL;
+        ofp_port_t port;
+
+        if (adp_bridge_port_number(b, pod->port, &port)) {
+            count = adp_metrics_multicast(m, ofp_to_u16(port));
+        }
+        if (count && (count->n_packets[false] || count->n_packets[true])) {
+            json_array_add(array, multicast_pod(pod, count));
         }
     }
+    free(records);
+    return array;
+}
+
+void
+adp_show_metrics(struct adp_bridge *b, bool endpoints, struct json *o)
+{
+    struct adp_metrics *m = adp_state_metrics(adp_bridge_state(b));
+    struct group_reading groups = { .b = b, .metrics = m };
+
+    read_flows(b, m);
+    if (endpoints) {
+        adp_metrics_for_each_group(m, read_group, &groups);
+    }
     read_meters(b, m);
+    read_igmp_rules(b, m);
     json_object_put(o, "rules", adp_metrics_rules(m));
     json_object_put(o, "services", adp_metrics_services(m, endpoints));
     json_object_put(o, "egresses", adp_metrics_egresses(m));
     json_object_put(o, "traffic_controls", adp_metrics_traffic_controls(m));
     json_object_put(o, "l7", adp_metrics_l7(m));
+    json_object_put(o, "multicast_pods", multicast_pods(b, m));
     adp_metrics_destroy(m);
 }
 
@@ -384,7 +487,7 @@ static void
 put_pipeline_details(struct json *o, const struct adp_bridge *b)
 {
     const char *error = adp_bridge_pipeline_error(b);
-
+    const struct adp_state *state = adp_bridge_state(b);
     uint64_t options = adp_bridge_pipeline_options(b);
 
     if (options) {
@@ -397,10 +500,17 @@ put_pipeline_details(struct json *o, const struct adp_bridge *b)
     if (error) {
         json_object_put_string(o, "pipeline_error", error);
     }
+
+    char *warning = state ? adp_state_warning(state) : NULL;
+
+    if (warning) {
+        json_object_put_string(o, "pipeline_warning", warning);
+        free(warning);
+    }
 }
 
 struct json *
-adp_show_stats(struct adp_bridge *b, bool endpoints)
+adp_show_stats(struct adp_bridge *b, bool all)
 {
     const struct adp_pipeline *pipeline = adp_bridge_pipeline(b);
     const struct adp_program *program;
@@ -423,6 +533,8 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "packets", stats_packets(&b->counters));
     json_object_put(o, "learned", stats_learned(b));
     json_object_put(o, "names", adp_fqdns_stats(adp_bridge_fqdns(b)));
+    json_object_put(o, "multicast",
+                    adp_multicast_stats(adp_bridge_multicast(b)));
     json_object_put(o, "connections", stats_connections(b));
     put_count(o, "leaving_flows", adp_removal_count(b));
     json_object_put(o, "punts", stats_punts(&b->counters));
@@ -432,9 +544,6 @@ adp_show_stats(struct adp_bridge *b, bool endpoints)
     json_object_put(o, "tunnels", stats_tunnels(b));
     json_object_put(o, "log", adp_show_log_stats());
     put_threads(o, b);
-    json_object_put(o, "turns", adp_show_turns(endpoints));
-    if (pipeline) {
-        put_metrics(o, b, endpoints);
-    }
+    json_object_put(o, "turns", adp_show_turns(all));
     return o;
 }

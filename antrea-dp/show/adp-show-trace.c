@@ -108,12 +108,12 @@ adp_show_trace_headers(struct adp_show_trace *t, const struct flow *flow)
 
 /* Adds to the latest step's "means" what 'value' and 'mask' mean. */
 static void
-put_meanings(struct adp_show_trace *t, const char *storage,
-             unsigned int shift, uint64_t value, uint64_t mask)
+put_meanings(struct adp_show_trace *t, const char *storage, ovs_u128 value,
+             ovs_u128 mask)
 {
     struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
-    size_t n = adp_guide_decode(adp_bridge_pipeline(t->bridge), storage, shift, value,
-                                mask, t->stage, meanings);
+    size_t n = adp_guide_decode(adp_bridge_pipeline(t->bridge), storage,
+                                value, mask, t->stage, meanings);
     struct json *means = shash_find_data(json_object(t->step), "means");
 
     if (n && !means) {
@@ -374,20 +374,33 @@ begin_action(struct adp_show_trace *t, const struct adp_trace_event *event)
     }
 }
 
-/* The bits of a 32-bit field that an action has written. */
-static uint32_t
-written_bits(const struct ofpact *a)
+/* The value of a register of 32 or 128 bits. */
+static ovs_u128
+register_value(const struct mf_field *mf, const union mf_value *value)
 {
+    return (mf->n_bytes == sizeof value->be128 ? ntoh128(value->be128)
+            : (ovs_u128) { .u64.lo = ntohl(value->be32) });
+}
+
+/* The bits of such a register that an action has written. */
+static ovs_u128
+written_bits(const struct mf_field *mf, const struct ofpact *a)
+{
+    union mf_value mask;
+
+    memset(&mask, 0xff, sizeof mask);
     if (a->type == OFPACT_SET_FIELD) {
         const struct ofpact_set_field *sf = ofpact_get_SET_FIELD(a);
 
-        return ntohl(ofpact_set_field_mask(sf)->be32);
+        /* An action has no more of the union than its field takes. */
+        memcpy(&mask, ofpact_set_field_mask(sf), sf->field->n_bytes);
     } else if (a->type == OFPACT_REG_MOVE) {
         const struct ofpact_reg_move *move = ofpact_get_REG_MOVE(a);
 
-        return (UINT32_MAX >> (32 - move->dst.n_bits)) << move->dst.ofs;
+        memset(&mask, 0, sizeof mask);
+        bitwise_one(&mask, mf->n_bytes, move->dst.ofs, move->dst.n_bits);
     }
-    return UINT32_MAX;
+    return register_value(mf, &mask);
 }
 
 /* "reg0[0..3]", if it isn't all of the field nor scattered. */
@@ -428,12 +441,14 @@ add_change(struct adp_show_trace *t, const struct adp_trace_event *event)
               adp_bridge_port_map(t->bridge), &s);
     put_ds(t->step, "value", &s);
     ds_destroy(&s);
-    if (mf_is_register(mf->id) && mf->n_bytes == 4 && t->action) {
-        uint32_t value = ntohl(event->change.value.be32);
-        uint32_t mask = written_bits(t->action);
+    if (mf_is_register(mf->id) && mf->n_bytes != 8 && t->action) {
+        ovs_u128 value = register_value(mf, &event->change.value);
+        ovs_u128 mask = written_bits(mf, t->action);
 
-        put_part(t, mf->name, value, mask);
-        put_meanings(t, mf->name, 0, value, mask);
+        if (mf->n_bytes == 4) {
+            put_part(t, mf->name, value.u64.lo, mask.u64.lo);
+        }
+        put_meanings(t, mf->name, value, mask);
     }
 }
 
@@ -468,13 +483,15 @@ add_ct(struct adp_show_trace *t, const struct adp_trace_event *event)
     if (req->mark_mask) {
         json_object_put_format(t->step, "set_mark", "%#"PRIx32"/%#"PRIx32,
                                req->mark, req->mark_mask);
-        put_meanings(t, "ct_mark", 0, req->mark, req->mark_mask);
+        put_meanings(t, "ct_mark", (ovs_u128) { .u64.lo = req->mark },
+                     (ovs_u128) { .u64.lo = req->mark_mask });
     }
     put_label(t->step, "set_label", req->label);
     put_label(t->step, "set_label_mask", req->label_mask);
-    put_meanings(t, "ct_label", 0, req->label.u64.lo, req->label_mask.u64.lo);
-    put_meanings(t, "ct_label", 64, req->label.u64.hi,
-                 req->label_mask.u64.hi);
+    put_meanings(t, "ct_label", req->label,
+                 (ovs_u128) { .u64.lo = req->label_mask.u64.lo });
+    put_meanings(t, "ct_label", req->label,
+                 (ovs_u128) { .u64.hi = req->label_mask.u64.hi });
 }
 
 static void

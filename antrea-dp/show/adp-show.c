@@ -119,12 +119,14 @@ trace_event(const struct adp_trace_event *event, void *t_)
 
 /* What became of the packet. */
 static const char *
-trace_outcome(const struct adp_walk *w)
+trace_outcome(const struct adp_walk *w, const struct adp_show_trace *show)
 {
-    return (w->verdict.punt ? "punted"
-            : w->verdict.dropped && w->verdict.answer ? "rejected"
-            : w->verdict.dropped || (w->tunnel_lost && !w->n_tunnels)
-            ? "dropped" : "forwarded");
+    const struct adp_verdict *v = &w->verdict;
+
+    return (v->punt ? "punted"
+            : v->dropped && v->answer ? "rejected"
+            : json_array(show->outputs)->n > w->n_lost ? "forwarded"
+            : v->n_packet_ins ? "to controller" : "dropped");
 }
 
 /* Why the last step of the walk sent the packet nowhere: an output that was
@@ -240,7 +242,7 @@ put_verdict(struct adp_bridge *b, const struct adp_walk *w,
             const struct adp_show_trace *show, struct json *result)
 {
     const struct adp_verdict *v = &w->verdict;
-    const char *outcome = trace_outcome(w);
+    const char *outcome = trace_outcome(w, show);
     struct ds s = DS_EMPTY_INITIALIZER;
     char *reason = NULL;
 

@@ -7,14 +7,22 @@
  * thread. */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct adp_bridge;
 struct ds;
 struct json;
 
-/* Counters, for the "stats" method; 'endpoints': also those of each endpoint
- * of each Service. */
-struct json *adp_show_stats(struct adp_bridge *, bool endpoints);
+/* Counters, for the "stats" method, but for those of rules and Services.  With
+ * 'all' takes the longest turn since the last such call. */
+struct json *adp_show_stats(struct adp_bridge *, bool all);
+/* Flows of the bridge, of all tables. */
+size_t adp_show_n_flows(const struct adp_bridge *);
+/* Puts those of rules, Services and what applies to Pods into them; 'endpoints':
+ * also those of each endpoint of each Service.  The bridge has a built-in
+ * pipeline.  Looks at each flow; with pauses (model-pause.h), in which the state
+ * must not change. */
+void adp_show_metrics(struct adp_bridge *, bool endpoints, struct json *);
 /* Puts the L7 rules in force and the ports of their engine into an object, for
  * the "l7_rules" method.  The bridge has a built-in pipeline. */
 void adp_show_l7_rules(const struct adp_bridge *, struct json *);

@@ -2,9 +2,9 @@
 
 /* Which pipeline a bridge runs.
  *
- * A bridge goes from one pipeline to another, from one set of options to
- * another, or to none, in one table version: a packet meets the old tables or
- * the new ones.  A pipeline owns its bridge: what was in the tables before
+ * A bridge goes from one pipeline to another, or to none, in one table version: a
+ * packet meets the old tables or the new ones.  From one set of options to another
+ * it goes as it does from one state to the next: in slices if that is large.  A pipeline owns its bridge: what was in the tables before
  * leaves with that version, whoever put it there.  The typed state stays.
  *
  * When a change is refused the bridge keeps the pipeline that it has. */
@@ -14,6 +14,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-fqdns.h"
+#include "adp-multicast.h"
 #include "adp-journal.h"
 #include "adp-state.h"
 #include "adp-turn.h"
@@ -45,9 +46,12 @@ struct adp_bridge_pipeline {
     struct choice choice;               /* That is in force. */
     char *error;                        /* NULL, or why it is not the one that
                                          * is configured. */
+    struct choice wanted;               /* By the configuration, while ... */
+    bool wants;                         /* ... that isn't in force yet. */
     struct adp_state *state;            /* Once there was a pipeline; not in
                                          * the tables while there is none. */
     struct adp_fqdns *fqdns;            /* From the beginning. */
+    struct adp_multicast *multicast;    /* The same. */
     bool bereft;                        /* The pipeline was flushed, and isn't
                                          * back yet. */
     long long int next_reinstall;       /* Of the pipeline, while 'bereft'. */
@@ -58,12 +62,14 @@ adp_bridge_pipeline_init(struct adp_bridge *b)
 {
     b->pipeline = xzalloc(sizeof *b->pipeline);
     b->pipeline->fqdns = adp_fqdns_create(b);
+    b->pipeline->multicast = adp_multicast_create(b);
 }
 
 void
 adp_bridge_pipeline_uninit(struct adp_bridge *b)
 {
     adp_fqdns_destroy(b->pipeline->fqdns);
+    adp_multicast_destroy(b->pipeline->multicast);
     adp_state_destroy(b->pipeline->state);
     free(b->pipeline->error);
     free(b->pipeline);
@@ -98,6 +104,21 @@ struct adp_fqdns *
 adp_bridge_fqdns(const struct adp_bridge *b)
 {
     return b->pipeline->fqdns;
+}
+
+struct adp_multicast *
+adp_bridge_multicast(const struct adp_bridge *b)
+{
+    return b->pipeline->multicast;
+}
+
+static bool
+has_multicast(const struct choice *choice)
+{
+    const struct adp_pipeline *p = choice->pipeline;
+
+    return (p && p->igmp.userdata_len
+            && choice->options & p->options_for_igmp);
 }
 
 const char *
@@ -198,9 +219,8 @@ ensure_tlv_map(struct adp_bridge *b, const char *tlv_map)
 }
 
 static char *
-ensure_needs(struct adp_bridge *b)
+ensure_needs(struct adp_bridge *b, const struct choice *choice)
 {
-    const struct choice *choice = &b->pipeline->choice;
     const struct adp_pipeline *p = choice->pipeline;
     char *error = NULL;
 
@@ -215,13 +235,15 @@ ensure_needs(struct adp_bridge *b)
     return error;
 }
 
+static void pursue(struct adp_bridge *);
+
 /* When it was flushed. */
 
 /* Puts everything back. */
 static void
 reinstall(struct adp_bridge *b)
 {
-    char *error = ensure_needs(b);
+    char *error = ensure_needs(b, &b->pipeline->choice);
 
     if (error) {
         VLOG_ERR("bridge %s: %s", adp_bridge_name(b), error);
@@ -288,7 +310,10 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
         adp_state_run(bp->state);
         adp_turn_leave(outer);
     }
+    pursue(b);
     adp_fqdns_run(bp->fqdns, adp_bridge_state(b));
+    adp_multicast_run(bp->multicast, adp_bridge_state(b),
+                      has_multicast(&bp->choice));
     bp->bereft = bp->bereft && lacks_pipeline(b);
     return !bp->bereft;
 }
@@ -305,6 +330,7 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
         adp_state_wait(b->pipeline->state);
     }
     adp_fqdns_wait(b->pipeline->fqdns);
+    adp_multicast_wait(b->pipeline->multicast);
 }
 
 /* Changing. */
@@ -356,6 +382,10 @@ set_answers(struct adp_bridge *b, const struct choice *choice)
         adp_answers_add(&answers, p->names.userdata, p->names.userdata_len,
                         ADP_ANSWER_HOLD, false);
     }
+    if (has_multicast(choice)) {
+        adp_answers_add(&answers, p->igmp.userdata, p->igmp.userdata_len,
+                        ADP_ANSWER_READ, false);
+    }
     adp_journal_set_answers(b, &answers);
 }
 
@@ -392,7 +422,7 @@ install_none(struct adp_bridge *b)
 static char *
 install_pipeline(struct adp_bridge *b, bool replace)
 {
-    char *text = ensure_needs(b);
+    char *text = ensure_needs(b, &b->pipeline->choice);
 
     if (text) {
         return text;
@@ -442,32 +472,119 @@ note_error(struct adp_bridge *b, char *error)
     b->pipeline->error = error;
 }
 
+static bool
+choice_equal(const struct choice *a, const struct choice *b)
+{
+    return a->pipeline == b->pipeline && a->options == b->options;
+}
+
+void
+adp_bridge_pipeline_set_options(struct adp_bridge *b, uint64_t options)
+{
+    struct choice choice = b->pipeline->choice;
+
+    choice.options = options;
+    set_choice(b, &choice);
+}
+
+static void
+log_choice(const struct adp_bridge *b)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    choice_format(&b->pipeline->choice, &s);
+    VLOG_INFO("bridge %s: pipeline %s", b->dpif.up.name, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
+/* Only the options change, of a state that makes many flows. */
+static bool
+changes_slowly(const struct adp_bridge *b)
+{
+    const struct adp_bridge_pipeline *bp = b->pipeline;
+
+    return (bp->choice.pipeline && bp->wanted.pipeline == bp->choice.pipeline
+            && adp_state_is_large(bp->state));
+}
+
+static void
+end_pursuit(struct adp_bridge *b, char *error)
+{
+    b->pipeline->wants = false;
+    if (!error) {
+        log_choice(b);
+    }
+    note_error(b, error);
+}
+
+/* Goes on with what the configuration asks for. */
+static void
+pursue(struct adp_bridge *b)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+    char *error;
+
+    if (!bp->wants || (bp->state && adp_state_changes_options(bp->state))) {
+        return;
+    }
+
+    error = bp->state ? adp_state_take_options_error(bp->state) : NULL;
+    if (error || choice_equal(&bp->wanted, &bp->choice)) {
+        end_pursuit(b, error);
+    } else if (!changes_slowly(b)) {
+        end_pursuit(b, change_choice(b, &bp->wanted));
+    } else if (!adp_state_is_busy(bp->state)) {
+        error = ensure_needs(b, &bp->wanted);
+        if (error) {
+            end_pursuit(b, error);
+        } else {
+            adp_state_change_options(bp->state, bp->wanted.options);
+        }
+    }
+}
+
+/* What is wanted from now on.  A change of options that is under way ends
+ * before. */
+static void
+want(struct adp_bridge *b, const struct choice *choice)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+    bool under_way = bp->state && adp_state_changes_options(bp->state);
+
+    if (under_way && choice->pipeline != bp->choice.pipeline) {
+        adp_state_finish(bp->state);
+        free(adp_state_take_options_error(bp->state));
+        under_way = false;
+    }
+    bp->wanted = *choice;
+    bp->wants = under_way || !choice_equal(choice, &bp->choice);
+    if (bp->wants) {
+        pursue(b);
+    } else {
+        note_error(b, NULL);
+    }
+}
+
 void
 adp_bridge_pipeline_configure(struct adp_bridge *b,
                               const struct smap *other_config)
 {
-    bool ignored_options = b->pipeline->choice.ignores_options;
+    struct adp_bridge_pipeline *bp = b->pipeline;
+    bool ignored_options = bp->choice.ignores_options;
     struct choice choice;
     char *error = choice_parse(&choice, other_config);
 
-    if (!error && (choice.pipeline != b->pipeline->choice.pipeline
-                   || choice.options != b->pipeline->choice.options)) {
-        error = change_choice(b, &choice);
-        if (!error) {
-            struct ds s = DS_EMPTY_INITIALIZER;
-
-            choice_format(&choice, &s);
-            VLOG_INFO("bridge %s: pipeline %s", b->dpif.up.name, ds_cstr(&s));
-            ds_destroy(&s);
-        }
+    if (error) {
+        note_error(b, error);
+        return;
     }
-    if (!error) {
+    want(b, &choice);
+    if (!bp->error) {
         if (choice.ignores_options && !ignored_options) {
             VLOG_WARN("bridge %s: other_config:antrea-dp-pipeline-options is "
                       "ignored while there is no pipeline",
                       adp_bridge_name(b));
         }
-        b->pipeline->choice.ignores_options = choice.ignores_options;
+        bp->choice.ignores_options = choice.ignores_options;
     }
-    note_error(b, error);
 }

@@ -10,6 +10,7 @@
 
 struct adp_bridge;
 struct adp_fqdns;               /* adp-fqdns.h. */
+struct adp_multicast;           /* adp-multicast.h. */
 struct adp_pipeline;
 struct adp_state;               /* adp-state.h. */
 struct smap;
@@ -23,8 +24,12 @@ const char *adp_bridge_pipeline_error(const struct adp_bridge *);
 /* NULL if pipeline is "none". */
 struct adp_state *adp_bridge_state(const struct adp_bridge *);
 struct adp_fqdns *adp_bridge_fqdns(const struct adp_bridge *);
+struct adp_multicast *adp_bridge_multicast(const struct adp_bridge *);
 /* The pipeline's name for table 'id', or NULL. */
 const char *adp_bridge_pipeline_table_name(uint8_t id, void *bridge);
+
+/* For the state: the flows are those of these options from now on. */
+void adp_bridge_pipeline_set_options(struct adp_bridge *, uint64_t options);
 
 /* For the provider. */
 void adp_bridge_pipeline_init(struct adp_bridge *);

@@ -11,6 +11,7 @@
 #include "adp-bridge.h"
 #include "adp-commit.h"
 #include "adp-job.h"
+#include "adp-state-call.h"
 #include "adp-state-meters.h"
 #include "adp-turn.h"
 #include "model-index.h"
@@ -21,6 +22,7 @@
 #include "openvswitch/vlog.h"
 #include "pipeline-desired.h"
 #include "pipeline-engine.h"
+#include "pipeline-gen.h"
 #include "pipeline-l7.h"
 #include "pipeline-metrics.h"
 #include "pipeline.h"
@@ -52,6 +54,11 @@ struct next_state {
     bool made_flows;            /* The engine has run, */
     struct adp_error *error;    /* or why not. */
     bool has_meters;            /* The bridge has those of the engine. */
+
+    /* Of a change of options, which 'env' has as they become. */
+    bool sets_options;
+    bool has_options;           /* The bridge has them. */
+    uint64_t old_options;
 
     /* NULL if no call asked for it but ports, round or pipeline. */
     struct adp_state_call *call;
@@ -88,8 +95,17 @@ struct adp_state {
     struct next_state next;
     struct adp_job *job;        /* NULL: none. */
     struct adp_commit *commit;  /* While committing. */
+    struct state_reading {
+        struct adp_job *job;    /* NULL: nobody reads in slices. */
+        void (*end)(void *aux);
+        void *aux;
+        bool rests;             /* One has ended: others have their turn. */
+    } reading;
+    char *options_error;        /* Of the last change of options; NULL: none. */
     bool lacks_l7_port;         /* L7 rules let nothing pass, which is said in
                                  * the log. */
+    bool leaves_out;            /* As adp_state_warning() says, which was
+                                 * logged. */
     bool lost_flows;            /* To be installed by 'commit' or, if there is
                                  * one already, once more at its end. */
     uint64_t tried_ports_seq;   /* What the transaction under way, or the last */
@@ -130,6 +146,7 @@ adp_state_destroy(struct adp_state *state)
         adp_model_destroy(state->model);
         adp_index_destroy(state->index);
         adp_engine_destroy(state->engine);
+        free(state->options_error);
         free(state);
     }
 }
@@ -138,6 +155,18 @@ uint64_t
 adp_state_generation(const struct adp_state *state)
 {
     return state->generation;
+}
+
+char *
+adp_state_warning(const struct adp_state *state)
+{
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
+
+    return (pipeline && adp_gen_leaves_out_ipv6(pipeline, state->model)
+            ? xasprintf("pipeline %s has no flows for IPv6: what this Node and "
+                        "its Pods have of it is left out, and such packets "
+                        "are dropped", pipeline->name)
+            : NULL);
 }
 
 const struct adp_model *
@@ -229,39 +258,6 @@ state_env(const struct adp_state *state)
         .options = adp_bridge_pipeline_options(state->bridge),
         .aux = state->bridge,
     };
-}
-
-/* Calls. */
-
-static struct adp_state_call *
-call_create(void)
-{
-    struct adp_state_call *call = xzalloc(sizeof *call);
-
-    call->n_refs = 1;
-    return call;
-}
-
-void
-adp_state_call_unref(struct adp_state_call *call)
-{
-    if (call && !--call->n_refs) {
-        adp_error_destroy(call->error);
-        free(call);
-    }
-}
-
-/* Takes 'error'; NULL if all is well. */
-static void
-call_end(struct adp_state_call *call, struct adp_error *error,
-         const struct adp_state *state)
-{
-    call->done = true;
-    call->error = error;
-    call->generation = state->generation;
-    if (error) {
-        call->n_applied = call->n_deleted = 0;
-    }
 }
 
 /* The way of a transaction. */
@@ -441,7 +437,7 @@ take_next(struct adp_state *state)
     state->generation += next->changes;
     state->synced = !state->lost_flows;
     if (next->call) {
-        call_end(next->call, NULL, state);
+        adp_state_call_end(next->call, NULL, state);
     }
 }
 
@@ -471,6 +467,19 @@ note_l7_ports(struct adp_state *state)
     state->lacks_l7_port = lacking != NULL;
 }
 
+/* Logs when the pipeline begins to leave records' parts out. */
+static void
+note_warning(struct adp_state *state)
+{
+    char *warning = adp_state_warning(state);
+
+    if (warning && !state->leaves_out) {
+        VLOG_WARN("bridge %s: %s", adp_bridge_name(state->bridge), warning);
+    }
+    state->leaves_out = warning != NULL;
+    free(warning);
+}
+
 /* Ends what is under way.  Returns its error if there is one that no call is
  * told of. */
 static struct adp_error *
@@ -482,11 +491,16 @@ conclude(struct adp_state *state)
     state->next.error = NULL;
     state->phase = PHASE_IDLE;
     note_l7_ports(state);
+    note_warning(state);
     state->lost_flows |= error && state->next.brings_back;
     adp_model_destroy(state->before);
     state->before = NULL;
     if (error && call) {
-        call_end(call, error, state);
+        adp_state_call_end(call, error, state);
+        error = NULL;
+    } else if (error && state->next.sets_options) {
+        state->options_error = xstrdup(error->message);
+        adp_error_destroy(error);
         error = NULL;
     }
     next_state_uninit(state);
@@ -510,12 +524,63 @@ grow_meters(struct adp_state *state)
     return error;
 }
 
+/* Reading in slices. */
+
+/* Goes on until 'slice' is over. */
+static void
+run_reading(struct adp_state *state, struct adp_turn_slice *slice)
+{
+    struct state_reading *reading = &state->reading;
+
+    if (reading->job && adp_job_run(reading->job, slice)) {
+        adp_job_destroy(reading->job);
+        reading->job = NULL;
+        reading->rests = true;
+        reading->end(reading->aux);
+    }
+}
+
+static void
+end_reading(struct adp_state *state)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init_whole(&slice);
+    run_reading(state, &slice);
+}
+
+bool
+adp_state_read(struct adp_state *state, void (*read)(void *aux),
+               void (*end)(void *aux), void *aux)
+{
+    struct state_reading *reading = &state->reading;
+
+    if (reading->job || reading->rests
+        || (state->phase != PHASE_IDLE && state->phase != PHASE_COMMIT)) {
+        return false;
+    }
+    reading->job = adp_job_create(read, aux);
+    reading->end = end;
+    reading->aux = aux;
+    return true;
+}
+
+/* While somebody reads, flows may go into the bridge, and nothing else. */
+static bool
+must_stand_still(const struct adp_state *state)
+{
+    return state->reading.job && state->phase != PHASE_COMMIT;
+}
+
 /* Goes on with a phase.  Returns false if 'slice' is over. */
 static bool
 run_phase(struct adp_state *state, struct adp_turn_slice *slice)
 {
     struct next_state *next = &state->next;
 
+    if (must_stand_still(state)) {
+        return false;
+    }
     switch (state->phase) {
     case PHASE_PREPARE:
         if (!run_work(state, prepare, slice)) {
@@ -537,7 +602,11 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
             state->phase = PHASE_UNDO;
             return !is_over(slice, next);
         }
-        if (!adp_commit_run(state->commit, slice)) {
+        if (next->sets_options && !next->has_options) {
+            adp_bridge_pipeline_set_options(state->bridge, next->env.options);
+            next->has_options = true;
+        }
+        if (!adp_commit_run(state->commit, slice) || state->reading.job) {
             return false;
         }
         next->error = adp_commit_take_error(state->commit);
@@ -559,6 +628,10 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
             adp_state_meters_undo(state->bridge, &state->meters,
                                   adp_engine_meters(state->engine));
             next->has_meters = false;
+        }
+        if (next->has_options) {
+            adp_bridge_pipeline_set_options(state->bridge, next->old_options);
+            next->has_options = false;
         }
         return run_work(state, undo, slice);
 
@@ -593,6 +666,7 @@ go_to_the_end(struct adp_state *state)
 {
     struct adp_turn_slice slice;
 
+    end_reading(state);
     adp_turn_slice_init_whole(&slice);
     return go_on(state, &slice);
 }
@@ -603,6 +677,7 @@ adp_state_abort(struct adp_state *state, const char *why)
     struct next_state *next = &state->next;
     struct adp_turn_slice slice;
 
+    end_reading(state);
     if (state->phase == PHASE_IDLE) {
         return;
     }
@@ -642,12 +717,6 @@ set_out(struct adp_state *state, enum adp_commit_how how, bool large)
     state->lost_flows = false;
 }
 
-static bool
-is_large_state(const struct adp_state *state)
-{
-    return adp_model_count(state->model, NULL) > LARGE;
-}
-
 /* Takes 'error' of a synchronization. */
 static void
 note_sync_error(struct adp_state *state, struct adp_error *error)
@@ -685,7 +754,7 @@ note_lost_flows(struct adp_state *state)
         /* What comes may refer to groups that came, and went. */
         state->phase = PHASE_AGAIN;
         state->next.has_meters = false;
-        state->next.large |= is_large_state(state);
+        state->next.large |= adp_state_is_large(state);
     } else if (state->phase != PHASE_AGAIN) {
         state->lost_flows = true;
     }
@@ -694,7 +763,7 @@ note_lost_flows(struct adp_state *state)
 void
 adp_state_sync(struct adp_state *state, bool reinstall)
 {
-    if (state->phase != PHASE_IDLE) {
+    if (adp_state_is_busy(state)) {
         /* At its end we will see what else has changed. */
         if (reinstall) {
             note_lost_flows(state);
@@ -710,7 +779,7 @@ adp_state_sync(struct adp_state *state, bool reinstall)
     }
     /* A port or two that changed are few flows, in a large state too. */
     set_out(state, reinstall ? ADP_COMMIT_ALL : ADP_COMMIT_DIFFERENCE,
-            (is_large_state(state)
+            (adp_state_is_large(state)
              && (reinstall || !state->synced
                  || adp_bridge_round(state->bridge) != state->round)));
     if (!state->next.large) {
@@ -729,11 +798,19 @@ adp_state_run(struct adp_state *state)
 {
     struct adp_turn_slice slice;
 
+    state->reading.rests = false;
+    if (state->reading.job) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_SOCKET);
+
+        adp_turn_slice_init(&slice);
+        run_reading(state, &slice);
+        adp_turn_leave(outer);
+    }
     if (state->phase != PHASE_IDLE) {
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
     }
-    if (state->phase == PHASE_IDLE) {
+    if (!adp_state_is_busy(state)) {
         bool lost_flows = state->lost_flows;
 
         state->lost_flows = false;
@@ -744,7 +821,7 @@ adp_state_run(struct adp_state *state)
 void
 adp_state_wait(const struct adp_state *state)
 {
-    if (state->phase != PHASE_IDLE) {
+    if (adp_state_is_busy(state) || state->reading.rests) {
         poll_immediate_wake();
     }
 }
@@ -758,15 +835,54 @@ adp_state_is_synced(const struct adp_state *state)
 bool
 adp_state_is_busy(const struct adp_state *state)
 {
-    return state->phase != PHASE_IDLE;
+    return state->phase != PHASE_IDLE || state->reading.job;
+}
+
+bool
+adp_state_is_large(const struct adp_state *state)
+{
+    return adp_model_count(state->model, NULL) > LARGE;
+}
+
+void
+adp_state_finish(struct adp_state *state)
+{
+    note_sync_error(state, go_to_the_end(state));
 }
 
 struct adp_error *
 adp_state_install(struct adp_state *state, bool replace)
 {
-    note_sync_error(state, go_to_the_end(state));
+    adp_state_finish(state);
     set_out(state, replace ? ADP_COMMIT_ALONE : ADP_COMMIT_DIFFERENCE, false);
     return go_to_the_end(state);
+}
+
+void
+adp_state_change_options(struct adp_state *state, uint64_t options)
+{
+    ovs_assert(!adp_state_is_busy(state));
+    set_out(state, ADP_COMMIT_DIFFERENCE, true);
+    state->next.sets_options = true;
+    state->next.old_options = state->next.env.options;
+    state->next.env.options = options;
+    free(state->options_error);
+    state->options_error = NULL;
+}
+
+bool
+adp_state_changes_options(const struct adp_state *state)
+{
+    return state->next.sets_options;
+}
+
+char *
+adp_state_take_options_error(struct adp_state *state)
+{
+    char *error = state->options_error;
+
+    state->options_error = NULL;
+    return error;
 }
 
 void
@@ -781,6 +897,19 @@ adp_state_fqdns_seq(const struct adp_state *state)
     return adp_engine_fqdns_seq(state->engine);
 }
 
+bool
+adp_state_knows_rules(const struct adp_state *state)
+{
+    return adp_engine_is_valid(state->engine);
+}
+
+bool
+adp_state_allows_igmp(const struct adp_state *state, const char *pod,
+                      uint8_t type, ovs_be32 group, uint32_t *conj_id)
+{
+    return adp_engine_allows_igmp(state->engine, pod, type, group, conj_id);
+}
+
 void
 adp_state_forget_flows(struct adp_state *state)
 {
@@ -791,32 +920,6 @@ adp_state_forget_flows(struct adp_state *state)
 }
 
 /* Transactions. */
-
-/* How many records 'records' holds, and how much these list (rules, addresses,
- * endpoints); not more than 'max'. */
-static size_t
-weigh(const struct json *records, size_t max)
-{
-    size_t weight = 0;
-
-    if (!records || records->type != JSON_ARRAY) {
-        return 0;
-    }
-    for (size_t i = 0; i < records->array.n && weight < max; i++) {
-        const struct json *record = records->array.elems[i];
-        const struct shash_node *node;
-
-        weight++;
-        if (record->type == JSON_OBJECT) {
-            SHASH_FOR_EACH (node, record->object) {
-                const struct json *member = node->data;
-
-                weight += member->type == JSON_ARRAY ? member->array.n : 0;
-            }
-        }
-    }
-    return MIN(weight, max);
-}
 
 /* Sets out to carry out 'change', which has no patch (any more), for 'call'. */
 static void
@@ -833,9 +936,9 @@ transact(struct adp_state *state, const struct adp_state_change *change,
     next->apply = json_nullable_clone(change->apply);
     next->delete = json_nullable_clone(change->delete);
     set_out(state, ADP_COMMIT_DIFFERENCE,
-            ((change->clear || !state->synced) && is_large_state(state))
-            || weigh(change->apply, LARGE) + weigh(change->delete, LARGE)
-               >= LARGE);
+            ((change->clear || !state->synced) && adp_state_is_large(state))
+            || adp_model_weigh(change->apply, LARGE)
+               + adp_model_weigh(change->delete, LARGE) >= LARGE);
 }
 
 /* Sets '*apply' to the patched groups and the records of the change. */
@@ -857,12 +960,12 @@ struct adp_state_call *
 adp_state_transact(struct adp_state *state,
                    const struct adp_state_change *change)
 {
-    struct adp_state_call *call = call_create();
+    struct adp_state_call *call = adp_state_call_create();
     struct adp_state_change whole = *change;
     struct json *patched = NULL;
     struct adp_error *error = NULL;
 
-    ovs_assert(state->phase == PHASE_IDLE);
+    ovs_assert(!adp_state_is_busy(state));
     if (change->if_generation && *change->if_generation != state->generation) {
         error = adp_error_create("conflict", NULL, xstrdup("if_generation"),
                                  "the state is of generation %"PRIu64", not "
@@ -874,7 +977,7 @@ adp_state_transact(struct adp_state *state,
         whole.apply = patched;
     }
     if (error) {
-        call_end(call, error, state);
+        adp_state_call_end(call, error, state);
     } else {
         struct adp_turn_slice slice;
 

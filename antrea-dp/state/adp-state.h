@@ -47,6 +47,20 @@ void adp_state_run(struct adp_state *);
 void adp_state_wait(const struct adp_state *);
 /* Something is under way. */
 bool adp_state_is_busy(const struct adp_state *);
+/* More than a hundred records. */
+bool adp_state_is_large(const struct adp_state *);
+
+/* Has 'read' run with 'aux', as a job (adp-job.h), a slice in each turn.  In its
+ * pauses the state stands still: it is busy, and what would change it waits, but
+ * flows that are on their way into the bridge go on.  In the end calls 'end',
+ * whatever becomes of the state.
+ *
+ * One at a time, and none while a change is prepared, or one has waited for
+ * another: returns false, to be tried again in the next turn. */
+bool adp_state_read(struct adp_state *, void (*read)(void *aux),
+                    void (*end)(void *aux), void *aux)
+    OVS_WARN_UNUSED_RESULT;
+
 /* What is under way never arrives, because of 'why': "it was deleted".  What is
  * in the bridge is in doubt. */
 void adp_state_abort(struct adp_state *, const char *why);
@@ -59,10 +73,24 @@ void adp_state_abort(struct adp_state *, const char *why);
  * changes the pipeline of a bridge with a large state makes a long turn. */
 struct adp_error *adp_state_install(struct adp_state *, bool replace)
     OVS_WARN_UNUSED_RESULT;
+/* The same in slices, for options alone: begins to make the bridge's flows those
+ * of its pipeline with 'options'.  The bridge gets them
+ * (adp_bridge_pipeline_set_options()) when the flows begin to go into it, and the
+ * old ones again if it refuses these.  The state must not be busy. */
+void adp_state_change_options(struct adp_state *, uint64_t options);
+/* Is that under way? */
+bool adp_state_changes_options(const struct adp_state *);
+/* NULL, or why the last such change has failed.  The caller frees it. */
+char *adp_state_take_options_error(struct adp_state *);
+/* Brings what is under way to its end, all at once. */
+void adp_state_finish(struct adp_state *);
 /* Somebody else cleared the bridge; it has no pipeline any more. */
 void adp_state_forget_flows(struct adp_state *);
 
 uint64_t adp_state_generation(const struct adp_state *);
+/* What of the records the pipeline leaves out, as a sentence, or NULL.  Caller
+ * frees. */
+char *adp_state_warning(const struct adp_state *);
 const struct adp_model *adp_state_model(const struct adp_state *);
 /* While the state is busy, neither of before nor of after. */
 const struct adp_index *adp_state_index(const struct adp_state *);
@@ -86,6 +114,11 @@ struct adp_metrics *adp_state_metrics(const struct adp_state *);
  * The state must not be busy. */
 void adp_state_get_fqdns(const struct adp_state *, struct sset *names);
 uint64_t adp_state_fqdns_seq(const struct adp_state *);
+/* As adp_engine_is_valid(), and adp_engine_allows_igmp().  The state must not be
+ * busy. */
+bool adp_state_knows_rules(const struct adp_state *);
+bool adp_state_allows_igmp(const struct adp_state *, const char *pod,
+                           uint8_t type, ovs_be32 group, uint32_t *conj_id);
 
 /* Each may be NULL.  'clear' starts from an empty state (replace).  'patch'
  * (model-patch.h) is about the records that were there before.
@@ -111,6 +144,7 @@ struct adp_state_call {
     struct adp_error *error;    /* NULL: all is in force. */
     size_t n_applied, n_deleted;
     uint64_t generation;        /* Of the state, afterwards. */
+    char *warning;              /* As adp_state_warning() then. */
 
     unsigned int n_refs;        /* Private. */
 };

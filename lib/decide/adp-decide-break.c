@@ -89,7 +89,9 @@ packet_in_init(struct adp_packet_in *pin, const struct adp_decide_walk *w,
     pin->reason = (op->reason == OFPR_ACTION && is_table_miss(rule)
                    ? OFPR_EXPLICIT_MISS : op->reason);
     pin->table_id = w->place.table_id;
-    pin->cookie = rule ? rule->cookie : OVS_BE64_MAX;
+    /* Upstream has a flow of its own for misses, with cookie 0. */
+    pin->cookie = (op->reason == OFPR_IMPLICIT_MISS ? 0
+                   : rule ? rule->cookie : OVS_BE64_MAX);
     pin->meter_id = controller ? controller->provider_meter_id : UINT32_MAX;
     if (pin->meter_id == UINT32_MAX && class->controller_meter) {
         pin->meter_id = class->controller_meter(w->env);
@@ -154,6 +156,33 @@ adp_decide_controller(struct adp_decide_walk *w, const struct adp_op *op,
     put_userspace(&v->actions, &v->packet_ins[b->packet_in]);
     b->end = v->actions.size;
     w->output = true;
+}
+
+void ADP_OUT_OF_LINE
+adp_decide_heed_miss(struct adp_decide_walk *w)
+{
+    const struct adp_env_class *class = w->env->class;
+    bool by_default = false;
+
+    switch ((enum ofputil_table_miss) w->program->misses[w->place.table_id]) {
+    case OFPUTIL_TABLE_MISS_DEFAULT:
+        w->verdict->missed = by_default = true;
+        break;
+    case OFPUTIL_TABLE_MISS_CONTINUE:           /* There is no next table. */
+    case OFPUTIL_TABLE_MISS_CONTROLLER:
+        break;
+    case OFPUTIL_TABLE_MISS_DROP:
+        return;
+    }
+    if (class->tells_miss
+        ? class->tells_miss(w->env, w->flow->in_port.ofp_port, by_default)
+        : !by_default) {
+        adp_decide_controller(w, &(struct adp_op) {
+            .code = ADP_OP_CONTROLLER,
+            .max_len = UINT16_MAX,
+            .reason = OFPR_IMPLICIT_MISS,
+        }, NULL);
+    }
 }
 
 /* The priority of the flow that the packet has hit last in the table. */
@@ -276,6 +305,8 @@ adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
     }
     if (rule->answer == ADP_ANSWER_HOLD) {
         w->verdict->held = true;
+    } else if (rule->answer == ADP_ANSWER_READ) {
+        w->verdict->read = true;
     } else if (!rule->answer || w->verdict->answer) {
         return true;            /* The sender has been told, or needn't be. */
     } else {
@@ -290,7 +321,8 @@ adp_decide_answer(struct adp_decide_walk *w, const struct adp_op *op)
     }
     if (adp_decide_traces(w)) {
         adp_decide_trace(w, &(struct adp_trace_event) {
-            .type = (rule->answer == ADP_ANSWER_HOLD ? ADP_TRACE_HOLD
+            .type = (rule->answer == ADP_ANSWER_HOLD
+                     || rule->answer == ADP_ANSWER_READ ? ADP_TRACE_HOLD
                      : ADP_TRACE_ANSWER),
             .reply = adp_answer_text(rule->answer, w->flow),
         });

@@ -110,6 +110,9 @@ void adp_decide_end_clone(struct adp_decide_walk *, size_t offset);
  * NULL. */
 void adp_decide_controller(struct adp_decide_walk *, const struct adp_op *,
                            const struct ofpact_controller *userdata);
+/* Does what the table where the walk is says about packets that no flow
+ * matches. */
+void adp_decide_heed_miss(struct adp_decide_walk *);
 /* If the packet-in that 'op' makes, or can't, asks for what the program takes care
  * of (a refusal, a line in the log, or to be held), says so in the verdict and
  * returns true.  One refusal is enough. */

@@ -43,7 +43,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_idle_passes = 0;
     v->answer = ADP_ANSWER_NONE;
     v->answers_late = false;
-    v->held = false;
+    v->held = v->read = false;
     v->n_logs = 0;
     v->n_hits = 0;
     v->hits_hash = 0;
@@ -343,17 +343,7 @@ enter_heeding_miss(struct adp_decide_walk *w, uint8_t table_id,
         ops = enter(w, ++table_id, in_port);
     }
     if (!ops) {
-        switch ((enum ofputil_table_miss) w->program->misses[table_id]) {
-        case OFPUTIL_TABLE_MISS_CONTINUE:       /* There is no next table. */
-        case OFPUTIL_TABLE_MISS_CONTROLLER:
-            adp_decide_punt(w, ADP_PUNT_CONTROLLER, NULL);
-            break;
-        case OFPUTIL_TABLE_MISS_DEFAULT:
-            w->verdict->missed = true;
-            break;
-        case OFPUTIL_TABLE_MISS_DROP:
-            break;
-        }
+        adp_decide_heed_miss(w);
     }
     return ops;
 }

@@ -102,6 +102,11 @@ struct adp_env_class {
      * UINT32_MAX.  May be NULL: there is none. */
     uint32_t (*controller_meter)(const struct adp_env *);
 
+    /* True if controllers hear of a packet from the port that no flow matches:
+     * 'by_default' if the table leaves that to their versions of OpenFlow, else
+     * because it says so.  May be NULL: in the latter case. */
+    bool (*tells_miss)(const struct adp_env *, ofp_port_t, bool by_default);
+
     /* True if bucket's watch port is usable. */
     bool (*port_is_live)(const struct adp_env *, ofp_port_t);
 
@@ -193,6 +198,7 @@ struct adp_verdict {
     enum adp_answer answer;     /* Tell the sender that it is refused, */
     bool answers_late;          /* at the break for that, behind a meter. */
     bool held;                  /* The packet waits until it was read. */
+    bool read;                  /* The main thread reads a copy. */
     struct adp_log_item logs[ADP_MAX_LOG_ITEMS]; /* To be logged. */
     size_t n_logs;
 

@@ -65,6 +65,8 @@ adp_answer_text(enum adp_answer answer, const struct flow *flow)
 
     if (answer == ADP_ANSWER_HOLD) {
         return "waits until the addresses that it tells are in force";
+    } else if (answer == ADP_ANSWER_READ) {
+        return "is read: who joins or leaves which group";
     } else if (flow->nw_proto == IPPROTO_TCP) {
         return "a TCP reset";
     } else if (answer == ADP_ANSWER_UNREACHABLE) {

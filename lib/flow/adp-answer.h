@@ -37,9 +37,10 @@ enum adp_answer {
     ADP_ANSWERS
 #undef X
     ADP_ANSWER_HOLD,            /* None, but the packet waits, as if paused. */
+    ADP_ANSWER_READ,            /* None, but the main thread reads a copy. */
 };
 
-#define ADP_ANSWERS_MAX 5
+#define ADP_ANSWERS_MAX 6
 #define ADP_ANSWER_USERDATA_MAX 2
 
 /* What is done in place of a packet-in. */

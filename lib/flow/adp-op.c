@@ -261,21 +261,24 @@ count_ofpacts(const struct ofpact *ofpacts, size_t ofpacts_len)
 
 void
 adp_op_list_init_inert(struct adp_op_list *list, const struct ofpact *ofpacts,
-                       size_t ofpacts_len)
+                       size_t ofpacts_len, bool borrows)
 {
     *list = (struct adp_op_list) {
-        .ofpacts = ofpacts_len ? xmemdup(ofpacts, ofpacts_len) : NULL,
+        .ofpacts = (!ofpacts_len ? NULL
+                    : borrows ? CONST_CAST(struct ofpact *, ofpacts)
+                    : xmemdup(ofpacts, ofpacts_len)),
         .ofpacts_len = ofpacts_len,
+        .borrows = borrows,
     };
 }
 
-void
-adp_op_list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
-                 size_t ofpacts_len)
+static void
+list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
+          size_t ofpacts_len, bool borrows)
 {
     const struct ofpact *a;
 
-    adp_op_list_init_inert(list, ofpacts, ofpacts_len);
+    adp_op_list_init_inert(list, ofpacts, ofpacts_len, borrows);
     if (!ofpacts_len) {
         return;
     }
@@ -295,6 +298,20 @@ adp_op_list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
             list->n_ops++;
         }
     }
+}
+
+void
+adp_op_list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
+                 size_t ofpacts_len)
+{
+    list_init(list, ofpacts, ofpacts_len, false);
+}
+
+void
+adp_op_list_init_borrowed(struct adp_op_list *list,
+                          const struct ofpact *ofpacts, size_t ofpacts_len)
+{
+    list_init(list, ofpacts, ofpacts_len, true);
 }
 
 void
@@ -328,5 +345,7 @@ adp_op_list_uninit(struct adp_op_list *list)
         }
     }
     free(list->ops);
-    free(list->ofpacts);
+    if (!list->borrows) {
+        free(list->ofpacts);
+    }
 }

@@ -85,11 +85,12 @@ struct adp_op {
 };
 
 struct adp_op_list {
-    struct ofpact *ofpacts;         /* Copy of all actions. */
+    struct ofpact *ofpacts;         /* All actions. */
     size_t ofpacts_len;
     struct adp_op *ops;
     size_t n_ops;                   /* Actions without effect have no op. */
     enum adp_punt punt;             /* Of the first PUNT within, if any. */
+    bool borrows;                   /* The actions are somebody else's. */
 };
 
 void adp_op_list_init(struct adp_op_list *, const struct ofpact *,
@@ -97,9 +98,12 @@ void adp_op_list_init(struct adp_op_list *, const struct ofpact *,
 /* The same for an action set, such as a bucket's. */
 void adp_op_list_init_set(struct adp_op_list *, const struct ofpact *,
                           size_t ofpacts_len);
-/* Keeps the actions, but no op. */
+/* The same without a copy of the actions, which must outlive the list. */
+void adp_op_list_init_borrowed(struct adp_op_list *, const struct ofpact *,
+                               size_t ofpacts_len);
+/* Keeps the actions, but no op.  With 'borrows' without a copy. */
 void adp_op_list_init_inert(struct adp_op_list *, const struct ofpact *,
-                            size_t ofpacts_len);
+                            size_t ofpacts_len, bool borrows);
 void adp_op_list_uninit(struct adp_op_list *);
 
 /* Makes 'op' the one for output to 'port', of at most 'max_len' bytes if that is

@@ -87,7 +87,11 @@ adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
     rule->table_id = table_id;
     rule->priority = priority;
     rule->cookie = cookie;
-    minimatch_clone(&rule->match, match);
+    if (owner) {
+        rule->match = *match;
+    } else {
+        minimatch_clone(&rule->match, match);
+    }
     rule->match_hash = minimatch_hash(match, 0);
     rule->reads = adp_reads_of_match(match);
     rule->metadata = adp_metadata_of_match(match);
@@ -95,9 +99,14 @@ adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
     rule_init_conjs(rule, ofpacts, ofpacts_len);
     if (rule->n_conjs) {
         rule->metadata |= ADP_METADATA_BEYOND;  /* Other flows have a part. */
-        adp_op_list_init_inert(&rule->ops, ofpacts, ofpacts_len);
+        adp_op_list_init_inert(&rule->ops, ofpacts, ofpacts_len,
+                               owner != NULL);
     } else {
-        adp_op_list_init(&rule->ops, ofpacts, ofpacts_len);
+        if (owner) {
+            adp_op_list_init_borrowed(&rule->ops, ofpacts, ofpacts_len);
+        } else {
+            adp_op_list_init(&rule->ops, ofpacts, ofpacts_len);
+        }
         rule->reads |= adp_reads_of_actions(ofpacts, ofpacts_len);
     }
     adp_counters_init(&rule->counters, ADP_COUNTED_RULE);
@@ -129,11 +138,13 @@ adp_rule_try_ref(const struct adp_rule *rule_)
 static void
 rule_free(struct adp_rule *rule)
 {
+    if (!rule->owner) {
+        minimatch_destroy(&rule->match);
+    }
+    adp_op_list_uninit(&rule->ops);
     if (rule->owner_free) {
         rule->owner_free(rule->owner);
     }
-    minimatch_destroy(&rule->match);
-    adp_op_list_uninit(&rule->ops);
     free(rule->conjs);
     free(rule);
     adp_rcu_breathe();

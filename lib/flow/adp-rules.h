@@ -67,7 +67,8 @@ struct adp_rule {
     void (*owner_free)(void *owner);
 };
 
-/* Copies the match and the actions.  'owner' passes to the rule. */
+/* 'owner' passes to the rule.  With one, match and actions are taken to be its, and
+ * to stay until 'owner_free'; without, they are copied. */
 struct adp_rule *adp_rule_create(uint8_t table_id, int priority,
                                  const struct minimatch *, ovs_be64 cookie,
                                  const struct ofpact *, size_t ofpacts_len,

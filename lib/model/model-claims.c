@@ -220,6 +220,7 @@ for_each_claim(const struct adp_record *record, claim_cb *cb, void *aux)
     case ADP_KIND_APPLIED_TO_GROUP:
     case ADP_KIND_FQDN:
     case ADP_KIND_MANIFEST:
+    case ADP_KIND_MULTICAST_GROUP:
     case ADP_KIND_NETWORK_POLICY:
     case ADP_N_KINDS:
     default:

@@ -181,14 +181,34 @@ parse_icmp(struct adp_object *o, struct adp_network_policy_service *service)
 }
 
 static void
+parse_igmp(struct adp_object *o, struct adp_network_policy_service *service)
+{
+    struct adp_reader *r = o->reader;
+    const char *group = adp_object_string(o, "groupAddress", ADP_OPTIONAL);
+
+    service->igmp_type = adp_object_integer(o, "igmpType", 0, 255,
+                                            ADP_OPTIONAL, -1);
+    if (group && (!ip_parse(group, &service->group_address)
+                  || !ip_is_multicast(service->group_address))) {
+        adp_reader_error_at(r, "groupAddress", "\"%s\" is not an IPv4 multicast "
+                            "address", group);
+    }
+}
+
+static void
 parse_rule_service(struct adp_reader *r, const struct json *json,
                    struct adp_network_policy_service *service)
 {
-    static const char *const names[] = { ADP_L4_PROTOCOLS, "ICMP", NULL };
+    static const char *const names[] = {
+        ADP_L4_PROTOCOLS, "ICMP", "IGMP", NULL
+    };
     static const uint8_t protocols[] = {
-        IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ICMP
+        IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ICMP, IPPROTO_IGMP
     };
     static const char *const icmp_members[] = { "icmpType", "icmpCode", NULL };
+    static const char *const igmp_members[] = {
+        "igmpType", "groupAddress", NULL
+    };
     static const char *const port_members[] = {
         "port", "endPort", "srcPort", "srcEndPort", NULL
     };
@@ -197,12 +217,18 @@ parse_rule_service(struct adp_reader *r, const struct json *json,
     adp_object_open(&o, r, json);
     service->protocol = protocols[adp_object_choice(&o, "protocol", names,
                                                     -1)];
-    service->icmp_type = service->icmp_code = -1;
+    service->icmp_type = service->icmp_code = service->igmp_type = -1;
     if (service->protocol == IPPROTO_ICMP) {
         refuse_members(&o, port_members, "ICMP has no ports");
+        refuse_members(&o, igmp_members, "is for IGMP only");
         parse_icmp(&o, service);
+    } else if (service->protocol == IPPROTO_IGMP) {
+        refuse_members(&o, port_members, "IGMP has no ports");
+        refuse_members(&o, icmp_members, "is for ICMP only");
+        parse_igmp(&o, service);
     } else {
         refuse_members(&o, icmp_members, "is for ICMP only");
+        refuse_members(&o, igmp_members, "is for IGMP only");
         parse_ports(&o, "port", "endPort", &service->port,
                     &service->end_port);
         parse_ports(&o, "srcPort", "srcEndPort", &service->src_port,
@@ -228,6 +254,89 @@ parse_rule_services(struct adp_object *parent,
         adp_reader_leave(r, mark);
     }
     adp_reader_leave(r, outer);
+}
+
+/* Whom the policy, or one of its rules, is applied to. */
+static void
+parse_applied_to(struct adp_object *o, enum adp_policy_type type,
+                 struct adp_names *groups, struct adp_names *services)
+{
+    static const char *const members[] = { "appliedToServices", NULL };
+
+    if (type != ADP_POLICY_ACNP) {
+        refuse_members(o, members, "is for an AntreaClusterNetworkPolicy "
+                       "only");
+    }
+    adp_object_names(o, "appliedToGroups", ADP_OPTIONAL, groups);
+    adp_object_names(o, "appliedToServices", ADP_OPTIONAL, services);
+    if (groups->n && services->n) {
+        adp_reader_error_at(o->reader, "appliedToServices",
+                            "excludes appliedToGroups");
+    }
+}
+
+/* At a Service's door there are clients with addresses and nobody else. */
+static void
+check_service_rule(struct adp_reader *r,
+                   const struct adp_network_policy *policy,
+                   const struct adp_network_policy_rule *rule)
+{
+    const char *field = (!rule->ingress ? "direction"
+                         : rule->peer.address_groups.n ? "from.addressGroups"
+                         : rule->l7_protocols ? "l7Protocols" : NULL);
+
+    if (field && !r->error
+        && adp_network_policy_applied_to_services(policy, rule)->n) {
+        adp_reader_error_at(r, field, "a rule that is applied to Services %s",
+                            !rule->ingress ? "must be one of In"
+                            : rule->l7_protocols ? "has no place for these"
+                            : "can only have ipBlocks");
+    }
+}
+
+/* Messages of IGMP are let pass or dropped, and have no peer but the group; rules
+ * of Kubernetes know nothing of them. */
+static void
+check_igmp(struct adp_reader *r, const struct adp_network_policy *policy,
+           const struct adp_network_policy_rule *rule)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rule->n_services; i++) {
+        n += rule->services[i].protocol == IPPROTO_IGMP;
+    }
+    if (!n || r->error) {
+        return;
+    }
+    if (n < rule->n_services) {
+        adp_reader_error_at(r, "services", "IGMP and other protocols don't go "
+                            "into one rule");
+    } else if (policy->type != ADP_POLICY_ACNP
+               && policy->type != ADP_POLICY_ANP) {
+        adp_reader_error_at(r, "services", "IGMP is for Antrea's policies "
+                            "only");
+    } else if (rule->action != ADP_ACTION_ALLOW
+               && rule->action != ADP_ACTION_DROP) {
+        adp_reader_error_at(r, "action", "a rule for IGMP can only allow and "
+                            "drop");
+    } else if (!rule->ingress && rule->peer.present) {
+        adp_reader_error_at(r, "to", "doesn't go with IGMP: groupAddress says "
+                            "which group");
+    } else if (rule->l7_protocols) {
+        adp_reader_error_at(r, "l7Protocols", "doesn't go with IGMP");
+    } else if (rule->logs) {
+        adp_reader_error_at(r, "enableLogging", "doesn't go with IGMP");
+    } else if (adp_network_policy_applied_to_services(policy, rule)->n) {
+        adp_reader_error_at(r, "services", "a rule that is applied to Services "
+                            "has no IGMP");
+    }
+    for (size_t i = 0; rule->ingress && i < rule->n_services; i++) {
+        if (rule->services[i].igmp_type != ADP_IGMP_QUERY
+            && rule->services[i].igmp_type >= 0) {
+            adp_reader_error_at(r, "services", "Pods get no messages of IGMP "
+                                "but queries (igmpType %d)", ADP_IGMP_QUERY);
+        }
+    }
 }
 
 /* A label is a word of a line in a file: it must not look like several. */
@@ -294,7 +403,8 @@ parse_rule(struct adp_reader *r, const struct json *json,
                             "nothing is left to pass to behind the baseline "
                             "tier");
     }
-    adp_object_names(&o, "appliedToGroups", ADP_OPTIONAL, &rule->applied_to);
+    parse_applied_to(&o, policy->type, &rule->applied_to,
+                     &rule->applied_to_services);
     parse_peer(&o, "from", rule->ingress, policy->type, rule->ingress,
                &rule->peer);
     parse_peer(&o, "to", !rule->ingress, policy->type, rule->ingress,
@@ -302,6 +412,8 @@ parse_rule(struct adp_reader *r, const struct json *json,
     parse_rule_services(&o, rule);
     adp_parse_l7_protocols(&o, policy, rule);
     parse_logging(&o, rule);
+    check_service_rule(r, policy, rule);
+    check_igmp(r, policy, rule);
     adp_object_close(&o);
 
     if (!r->error) {
@@ -349,7 +461,8 @@ adp_parse_network_policy(struct adp_object *o)
             o, "priority", policy->type == ADP_POLICY_ADMIN ? 0 : 1, 10000,
             ADP_REQUIRED);
     }
-    adp_object_names(o, "appliedToGroups", ADP_OPTIONAL, &policy->applied_to);
+    parse_applied_to(o, policy->type, &policy->applied_to,
+                     &policy->applied_to_services);
     parse_rules(o, policy);
     return &policy->up;
 }
@@ -361,11 +474,13 @@ adp_free_network_policy(struct adp_record *record)
         = CONTAINER_OF(record, struct adp_network_policy, up);
 
     adp_names_uninit(&policy->applied_to);
+    adp_names_uninit(&policy->applied_to_services);
     for (size_t i = 0; i < policy->n_rules; i++) {
         struct adp_network_policy_rule *rule = &policy->rules[i];
 
         free(rule->name);
         adp_names_uninit(&rule->applied_to);
+        adp_names_uninit(&rule->applied_to_services);
         adp_names_uninit(&rule->peer.address_groups);
         adp_names_uninit(&rule->peer.to_services);
         adp_names_uninit(&rule->peer.fqdns);

@@ -213,6 +213,17 @@ is_candidate(const struct adp_endpoint *ep, bool local)
 }
 
 bool
+adp_service_has_node_port(const struct adp_service *svc)
+{
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        if (svc->ports[i].node_port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
 adp_service_has_family(const struct adp_service *svc, enum adp_family family)
 {
     if (ipv6_addr_is_set(&svc->cluster_ip[ADP_IPV4])
@@ -495,6 +506,35 @@ void
 adp_free_fqdn(struct adp_record *record)
 {
     adp_free_address_group(record);
+}
+
+/* MulticastGroup. */
+
+struct adp_record *
+adp_parse_multicast_group(struct adp_object *o)
+{
+    struct adp_multicast_group *group = xzalloc(sizeof *group);
+    const char *name = adp_object_string(o, "name", ADP_REQUIRED);
+
+    if (name && (!ip_parse(name, &group->ip)
+                 || !ip_is_multicast(group->ip))) {
+        adp_reader_error_at(o->reader, "name", "must be an IPv4 multicast "
+                            "address");
+    }
+    adp_object_names(o, "ports", ADP_REQUIRED, &group->ports);
+    adp_object_host_ips(o, "nodes", ADP_OPTIONAL, &group->nodes);
+    return &group->up;
+}
+
+void
+adp_free_multicast_group(struct adp_record *record)
+{
+    struct adp_multicast_group *group
+        = CONTAINER_OF(record, struct adp_multicast_group, up);
+
+    adp_names_uninit(&group->ports);
+    adp_ips_uninit(&group->nodes);
+    free(group);
 }
 
 /* AppliedToGroup. */

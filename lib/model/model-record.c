@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model-parse.h"
+#include "packets.h"
 #include "util.h"
 
 const char *const adp_actions[] = {
@@ -60,7 +61,7 @@ adp_policy_type_to_string(enum adp_policy_type type)
 bool
 adp_kind_is_own(enum adp_kind kind)
 {
-    return kind == ADP_KIND_FQDN;
+    return kind == ADP_KIND_FQDN || kind == ADP_KIND_MULTICAST_GROUP;
 }
 
 bool
@@ -210,7 +211,17 @@ const struct adp_names *
 adp_network_policy_applied_to(const struct adp_network_policy *policy,
                               const struct adp_network_policy_rule *rule)
 {
-    return rule->applied_to.n ? &rule->applied_to : &policy->applied_to;
+    return (rule->applied_to.n || rule->applied_to_services.n
+            ? &rule->applied_to : &policy->applied_to);
+}
+
+const struct adp_names *
+adp_network_policy_applied_to_services(
+    const struct adp_network_policy *policy,
+    const struct adp_network_policy_rule *rule)
+{
+    return (rule->applied_to.n || rule->applied_to_services.n
+            ? &rule->applied_to_services : &policy->applied_to_services);
 }
 
 bool
@@ -223,6 +234,32 @@ adp_network_policy_logs_isolation(const struct adp_network_policy *policy,
         }
     }
     return false;
+}
+
+bool
+adp_network_policy_rule_is_igmp(const struct adp_network_policy_rule *rule)
+{
+    return rule->n_services && rule->services[0].protocol == IPPROTO_IGMP;
+}
+
+bool
+adp_network_policy_rule_is_multicast(const struct adp_network_policy_rule *rule,
+                                     const struct adp_ip_block **other)
+{
+    bool multicast = false;
+
+    *other = NULL;
+    for (size_t i = 0; !rule->ingress && i < rule->peer.n_ip_blocks; i++) {
+        const struct adp_ip_block *block = &rule->peer.ip_blocks[i];
+
+        if (adp_cidr_family(&block->cidr) == ADP_IPV4
+            && ip_is_multicast(in6_addr_get_mapped_ipv4(&block->cidr.ip))) {
+            multicast = true;
+        } else {
+            *other = block;
+        }
+    }
+    return multicast;
 }
 
 const struct adp_names *

@@ -28,6 +28,7 @@
     KIND(EGRESS, "Egress", egress)                                  \
     KIND(FQDN, "FQDN", fqdn)                                        \
     KIND(MANIFEST, "Manifest", manifest)                            \
+    KIND(MULTICAST_GROUP, "MulticastGroup", multicast_group)        \
     KIND(NETWORK_POLICY, "NetworkPolicy", network_policy)           \
     KIND(NODE_CONFIG, "NodeConfig", node_config)                    \
     KIND(PEER_NODE, "PeerNode", peer_node)                          \
@@ -190,14 +191,20 @@ struct adp_network_policy_service {
     uint16_t src_port, src_end_port; /* The same of the packet's source. */
     int16_t icmp_type;          /* -1: all. */
     int16_t icmp_code;          /* -1: all. */
+    int16_t igmp_type;          /* -1: all. */
+    ovs_be32 group_address;     /* IGMP: 0 is all. */
 };
+
+/* The one type of IGMP that Pods get. */
+#define ADP_IGMP_QUERY 0x11
 
 struct adp_network_policy_rule {
     char *name;                 /* May be NULL. */
     bool ingress;
     unsigned int index;         /* Among the policy's of that direction. */
     enum adp_action action;
-    struct adp_names applied_to; /* If empty the policy's holds. */
+    struct adp_names applied_to; /* If this and the next are empty the */
+    struct adp_names applied_to_services; /* policy's hold. */
     struct adp_peer peer;
     struct adp_network_policy_service *services;
     size_t n_services;
@@ -216,6 +223,8 @@ struct adp_network_policy {
     uint8_t tier_priority;      /* Antrea's types only. */
     double priority;            /* Antrea's types only. */
     struct adp_names applied_to;
+    struct adp_names applied_to_services; /* Instead: Services, as long as they
+                                           * have NodePorts. */
     struct adp_network_policy_rule *rules;
     size_t n_rules;
 };
@@ -226,6 +235,15 @@ struct adp_address_group {
     struct adp_record up;
     struct adp_cidr *addresses;
     size_t n_addresses;
+};
+
+/* Who receives what is sent to a group, as far as messages of IGMP told: its name
+ * is the group's address. */
+struct adp_multicast_group {
+    struct adp_record up;
+    ovs_be32 ip;
+    struct adp_names ports;     /* Of this Node's Pods. */
+    struct adp_ips nodes;       /* Transport addresses of others' Nodes. */
 };
 
 struct adp_applied_to_group {
@@ -241,7 +259,7 @@ struct adp_bandwidth {
 };
 
 /* What Pods send out of the cluster leaves with this address.  Of several that
- * apply to a Pod the first by name does. */
+ * apply to a Pod the first of each family by name does. */
 struct adp_egress {
     struct adp_record up;
     struct adp_names applied_to;
@@ -287,12 +305,20 @@ const struct adp_node_config *adp_model_node_config(const struct adp_model *);
 const struct adp_record **adp_model_sorted(const struct adp_model *,
                                            enum adp_kind, size_t *n);
 
-/* The groups to which 'rule' of 'policy' applies. */
+/* The groups to which 'rule' of 'policy' applies, and the Services: one of the
+ * two is empty. */
 const struct adp_names *adp_network_policy_applied_to(
+    const struct adp_network_policy *, const struct adp_network_policy_rule *);
+const struct adp_names *adp_network_policy_applied_to_services(
     const struct adp_network_policy *, const struct adp_network_policy_rule *);
 
 /* Is what the isolation of a K8sNetworkPolicy drops in this direction to be
  * logged? */
+/* Is the rule about messages of IGMP?  Is it about what is sent to multicast
+ * addresses?  Then '*other' is one of its blocks that has none, if there is one. */
+bool adp_network_policy_rule_is_igmp(const struct adp_network_policy_rule *);
+bool adp_network_policy_rule_is_multicast(
+    const struct adp_network_policy_rule *, const struct adp_ip_block **other);
 bool adp_network_policy_logs_isolation(const struct adp_network_policy *,
                                        bool ingress);
 
@@ -307,6 +333,7 @@ size_t adp_record_ports(const struct adp_record *,
 /* Is the Service one of 'family'?  Those of its ClusterIPs, or, if it has
  * none, IPv4 and those of its endpoints. */
 bool adp_service_has_family(const struct adp_service *, enum adp_family);
+bool adp_service_has_node_port(const struct adp_service *);
 /* May 'ep', one of the port's endpoints, be selected where the traffic policy
  * is Local ('local') or Cluster?  Those that terminate only while there is no
  * other one of their family. */

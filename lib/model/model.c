@@ -621,3 +621,27 @@ adp_model_is_kind(const char *kind_name)
 
     return adp_kind_from_string(kind_name, &kind);
 }
+
+size_t
+adp_model_weigh(const struct json *records, size_t max)
+{
+    size_t weight = 0;
+
+    if (!records || records->type != JSON_ARRAY) {
+        return 0;
+    }
+    for (size_t i = 0; i < records->array.n && weight < max; i++) {
+        const struct json *record = records->array.elems[i];
+        const struct shash_node *node;
+
+        weight++;
+        if (record->type == JSON_OBJECT) {
+            SHASH_FOR_EACH (node, record->object) {
+                const struct json *member = node->data;
+
+                weight += member->type == JSON_ARRAY ? member->array.n : 0;
+            }
+        }
+    }
+    return MIN(weight, max);
+}

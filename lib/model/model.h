@@ -118,4 +118,8 @@ size_t adp_model_count(const struct adp_model *, const char *kind);
 /* Is 'kind' one of the kinds of records? */
 bool adp_model_is_kind(const char *kind);
 
+/* How many records 'records' holds, and how much these list (rules, addresses,
+ * endpoints); not more than 'max'. */
+size_t adp_model_weigh(const struct json *records, size_t max);
+
 #endif /* model.h */

@@ -14,6 +14,14 @@
 const enum adp_kind adp_applied_kinds[ADP_N_APPLIED_KINDS]
     = ADP_APPLIED_KINDS;
 
+enum adp_family
+adp_applied_family(const struct adp_record *record)
+{
+    return (record->kind == ADP_KIND_EGRESS
+            ? adp_ip_family(&CONTAINER_OF(record, struct adp_egress, up)->ip)
+            : ADP_IPV4);
+}
+
 bool
 adp_egress_is_local(const struct adp_generator *g,
                     const struct adp_egress *egress)
@@ -98,11 +106,14 @@ static void
 generate_kind(struct adp_generator *g, const struct adp_pipeline_parts *parts,
               enum adp_kind kind)
 {
-    struct sset taken = SSET_INITIALIZER(&taken);
+    struct sset taken[ADP_N_FAMILIES];
     size_t n;
     const struct adp_record **records = adp_model_sorted(g->model, kind, &n);
     struct adp_applied *all = xcalloc(n + 1, sizeof *all);
 
+    ADP_FOR_EACH_FAMILY (family) {
+        sset_init(&taken[family]);
+    }
     for (size_t i = 0; i < n && !g->error; i++) {
         all[i].record = records[i];
         adp_applied_assign(g, &all[i]);
@@ -113,12 +124,15 @@ generate_kind(struct adp_generator *g, const struct adp_pipeline_parts *parts,
         adp_applied_find_limit(g, &all[i]);
         parts->applied(g, &all[i]);
         for (size_t j = 0; j < groups->n; j++) {
-            generate_for_group(g, parts, &all[i], groups->names[j], &taken);
+            generate_for_group(g, parts, &all[i], groups->names[j],
+                               &taken[adp_applied_family(records[i])]);
         }
     }
     free(all);
     free(records);
-    sset_destroy(&taken);
+    ADP_FOR_EACH_FAMILY (family) {
+        sset_destroy(&taken[family]);
+    }
 }
 
 void

@@ -7,7 +7,7 @@
  *
  * Each has flows of its own, and flows for each of the Pods of this Node that
  * it applies to.  Of several of one kind that apply to a Pod the first by name
- * has the Pod.
+ * has the Pod; of Egresses the first of each family.
  *
  * A TrafficControl has an ID, and an egress IP one, which is that of all
  * Egresses with this address.  An egress IP of this Node has a mark as well, of
@@ -45,6 +45,10 @@ void adp_applied_find_limit(const struct adp_generator *,
 /* Adds the flows of all of them. */
 void adp_applied_generate(struct adp_generator *,
                           const struct adp_pipeline_parts *);
+
+/* Records of one kind rival for a Pod only in one family: an Egress in that of its
+ * address, a TrafficControl, which has both, always in the same. */
+enum adp_family adp_applied_family(const struct adp_record *);
 
 /* Is the address on this Node? */
 bool adp_egress_is_local(const struct adp_generator *,

@@ -177,7 +177,7 @@ adp_engine_set_applied(struct adp_engine *e, enum adp_kind kind,
     struct engine_applied *old = shash_find_and_delete(all, name);
 
     if (new && !e->g.error) {
-        e->g.error = adp_gen_check_record(e->pipeline, new);
+        e->g.error = adp_gen_check_record(e->pipeline, e->options, new);
     }
     /* In this order: what both use stays. */
     if (new && !e->g.error) {
@@ -277,9 +277,11 @@ adp_engine_finish_applied(struct adp_engine *e)
     free(dirty);
 }
 
-/* The first by name of those of 'kind' that apply to the Pod, or NULL. */
+/* The first by name of those of 'kind' for 'family' that apply to the Pod, or
+ * NULL. */
 static const struct engine_applied *
-find_for_pod(const struct engine_pod *pod, enum adp_kind kind)
+find_for_pod(const struct engine_pod *pod, enum adp_kind kind,
+             enum adp_family family)
 {
     const struct engine_member *group_member, *member;
     const struct engine_applied *first = NULL;
@@ -292,6 +294,7 @@ find_for_pod(const struct engine_pod *pod, enum adp_kind kind)
             const struct adp_record *record = applied->up.record;
 
             if (record->kind == kind
+                && adp_applied_family(record) == family
                 && (!first
                     || strcmp(record->name, first->up.record->name) < 0)) {
                 first = applied;
@@ -301,18 +304,27 @@ find_for_pod(const struct engine_pod *pod, enum adp_kind kind)
     return first;
 }
 
+static void
+contribute_kind_to_pod(struct adp_engine *e, const struct engine_pod *pod,
+                       enum adp_kind kind)
+{
+    ADP_FOR_EACH_FAMILY (family) {
+        const struct engine_applied *applied = find_for_pod(pod, kind,
+                                                            family);
+
+        if (applied && !e->g.error) {
+            e->parts->applied_to_pod(&e->g, &applied->up, pod->pod);
+        }
+    }
+}
+
 void
 adp_engine_contribute_to_pod(struct adp_engine *e,
                              const struct engine_pod *pod)
 {
     for (size_t i = 0; e->parts->applied_to_pod && i < ADP_N_APPLIED_KINDS;
          i++) {
-        const struct engine_applied *applied
-            = find_for_pod(pod, adp_applied_kinds[i]);
-
-        if (applied && !e->g.error) {
-            e->parts->applied_to_pod(&e->g, &applied->up, pod->pod);
-        }
+        contribute_kind_to_pod(e, pod, adp_applied_kinds[i]);
     }
 }
 

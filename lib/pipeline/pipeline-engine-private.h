@@ -58,12 +58,13 @@ struct engine_pod {
     struct engine_mark dirty;
 };
 
-/* A Service or a PeerNode. */
+/* A Service, a PeerNode or a MulticastGroup. */
 struct engine_record {
     struct engine_source source;
     const struct adp_record *record; /* With a reference. */
     uint32_t *group_ids;
     size_t n_group_ids;
+    bool has_rules;             /* A Service: can rules apply to it? */
     struct engine_mark dirty;
 };
 
@@ -111,10 +112,11 @@ struct engine_rule {
     struct engine_group **peers;
     size_t n_peers;
     struct engine_group **fqdns; /* As many as the record has, */
-    struct engine_service **to_services; /* the same. */
+    struct engine_service **to_services; /* the same, */
+    struct engine_service **services; /* and that it is applied to. */
     struct engine_mark dirty;
 
-    /* In force: it applies to a Pod that is there. */
+    /* In force: it applies to a Pod, or to a Service, that is there. */
     struct engine_part *part;   /* NULL if it isn't. */
     struct ovs_list part_node;  /* In 'part'. */
     struct adp_policy_rank rank;
@@ -169,6 +171,8 @@ struct adp_engine {
     struct ovs_list dying;      /* To be freed when they ask for nothing. */
     struct engine_source *fixed; /* Static flows and the NodeConfig's. */
     struct engine_source *l7;   /* The way to the engine of L7 rules. */
+    struct engine_source *all_pods; /* What goes to all of them. */
+    bool all_pods_dirty;
 
     /* By name. */
     struct shash pods;          /* Contains "struct engine_pod"s. */
@@ -246,8 +250,8 @@ void adp_engine_clear_rules(struct adp_engine *);
 /* Is what the rule reads in its contributions? */
 bool adp_engine_rule_is_current(const struct adp_engine *,
                                 const struct engine_rule *);
-/* The rules that ask for the Service contribute anew: its groups have other
- * IDs. */
+/* The rules that ask for the Service, or apply to it, contribute anew: its
+ * groups have other IDs, or they may apply to it now, or not any more. */
 void adp_engine_mark_users(struct adp_engine *, const char *service);
 /* Adds a target, or an address of the peers, to the rule's contributions, or
  * takes it away; between adp_desired_amend() or adp_desired_begin() and

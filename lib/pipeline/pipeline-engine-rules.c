@@ -94,6 +94,10 @@ adp_engine_rule_change_target(struct adp_engine *e, struct engine_rule *rule,
     unsigned int number = target_number(&rule->up);
     struct match match;
 
+    if (rule->up.has_no_flows) {
+        return;
+    }
+
     if (!rule->up.rule->ingress) {
         for (size_t i = 0; i < pod->pod->ips.n; i++) {
             const struct adp_cidr host
@@ -122,7 +126,9 @@ adp_engine_rule_change_peer(struct adp_engine *e, struct engine_rule *rule,
     if (!adp_gen_has_family(&e->g, adp_cidr_family(cidr))) {
         return;
     }
-    if (rule->up.rule->ingress) {
+    if (adp_policy_rule_services(&rule->up)->n) {
+        adp_rule_match_client(cidr, &match);
+    } else if (rule->up.rule->ingress) {
         adp_rule_match_source(cidr, &match);
     } else {
         adp_rule_match_destination(cidr, &match);
@@ -153,20 +159,24 @@ contribute_service(const struct match *match, void *c_)
                   adp_policy_rule_n_clauses(&c->rule->up), true);
 }
 
-/* Packets for the Service of that name: for each group that chooses among its
- * endpoints. */
-static void
-contribute_to_service(const struct contributing *c, const char *name)
+static const struct engine_record *
+find_service(const struct adp_engine *e, const char *name)
 {
-    const struct engine_record *r
-        = shash_find_data(&c->e->records[ADP_KIND_SERVICE], name);
+    return shash_find_data(&e->records[ADP_KIND_SERVICE], name);
+}
 
+/* Packets for the Service 'r', which may be NULL: for each group that chooses
+ * among its endpoints a clause of that number. */
+static void
+contribute_groups_of(const struct contributing *c,
+                     const struct engine_record *r, unsigned int number)
+{
     for (size_t i = 0; r && i < r->n_group_ids; i++) {
         struct match match;
 
         adp_rule_match_service_group(c->e->parts->style, r->group_ids[i],
                                      &match);
-        change_clause(c->e, c->rule, &match, peer_number(&c->rule->up), true);
+        change_clause(c->e, c->rule, &match, number, true);
     }
 }
 
@@ -207,15 +217,21 @@ contribute_peers(struct contributing *c)
         adp_ip_block_to_cidrs(&peer->ip_blocks[i], contribute_cidr, c);
     }
     for (size_t i = 0; i < peer->to_services.n; i++) {
-        contribute_to_service(c, peer->to_services.names[i]);
+        contribute_groups_of(c, find_service(c->e,
+                                             peer->to_services.names[i]),
+                             peer_number(&c->rule->up));
     }
 }
 
 static void
 contribute_rule(struct adp_engine *e, struct engine_rule *rule)
 {
+    const struct adp_names *services = adp_policy_rule_services(&rule->up);
     struct contributing c = { e, rule };
 
+    if (rule->up.has_no_flows) {
+        return;
+    }
     adp_engine_begin(e, &rule->source);
     for (size_t i = 0; i < rule->n_applied_to; i++) {
         const struct engine_group *group = rule->applied_to[i];
@@ -224,6 +240,13 @@ contribute_rule(struct adp_engine *e, struct engine_rule *rule)
             if (group->pods[j]->pod) {
                 adp_engine_rule_change_target(e, rule, group->pods[j], true);
             }
+        }
+    }
+    for (size_t i = 0; i < services->n; i++) {
+        const struct engine_record *r = find_service(e, services->names[i]);
+
+        if (r && r->has_rules) {
+            contribute_groups_of(&c, r, target_number(&rule->up));
         }
     }
     if (rule->up.has_peer) {
@@ -559,6 +582,7 @@ add_rule(struct adp_engine *e, const struct adp_policy_rule *up,
     rule->n_peers = peers->n;
     rule->fqdns = use_groups(e, ADP_KIND_FQDN, &up->rule->peer.fqdns, rule);
     rule->to_services = use_services(e, &up->rule->peer.to_services, rule);
+    rule->services = use_services(e, adp_policy_rule_services(up), rule);
     e->parts->rank(&rule->up, &rule->rank);
     adp_engine_mark(&e->dirty_rules, &rule->dirty);
     return rule;
@@ -586,15 +610,26 @@ remove_rule(struct adp_engine *e, struct engine_rule *rule)
     drop_groups(e, rule->fqdns, rule->up.rule->peer.fqdns.n, rule);
     drop_services(e, rule->to_services, rule->up.rule->peer.to_services.n,
                   rule);
+    drop_services(e, rule->services, adp_policy_rule_services(&rule->up)->n,
+                  rule);
     adp_engine_source_kill(e, &rule->source);
 }
 
-/* Does the rule apply to a Pod of this Node? */
+/* Does the rule apply to a Pod of this Node, or to a Service? */
 static bool
-applies_here(const struct engine_rule *rule)
+applies_here(const struct adp_engine *e, const struct engine_rule *rule)
 {
+    const struct adp_names *services = adp_policy_rule_services(&rule->up);
+
     for (size_t i = 0; i < rule->n_applied_to; i++) {
         if (rule->applied_to[i]->n_here) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < services->n; i++) {
+        const struct engine_record *r = find_service(e, services->names[i]);
+
+        if (r && r->has_rules) {
             return true;
         }
     }
@@ -625,7 +660,7 @@ compare_ranks(const void *a_, const void *b_)
     return cmp ? cmp : compare_names(a_, b_);
 }
 
-/* Returns the dirty rules that apply to a Pod here, in the order in which they
+/* Returns the dirty rules that apply to something here, in the order in which they
  * get IDs; the others leave. */
 static struct engine_rule **
 sort_dirty_rules(struct adp_engine *e, size_t *n)
@@ -636,7 +671,7 @@ sort_dirty_rules(struct adp_engine *e, size_t *n)
 
     *n = 0;
     ENGINE_MARKS_FOR_EACH (rule, dirty, &e->dirty_rules) {
-        if (applies_here(rule)) {
+        if (applies_here(e, rule)) {
             rules[(*n)++] = rule;
         } else {
             retire_rule(e, rule);
@@ -777,7 +812,7 @@ adp_engine_set_policy(struct adp_engine *e, const char *name,
     struct engine_policy *old = shash_find_and_delete(&e->policies, name);
 
     if (new && !e->g.error) {
-        e->g.error = adp_gen_check_record(e->pipeline, new);
+        e->g.error = adp_gen_check_record(e->pipeline, e->options, new);
     }
     /* In this order: what both use stays. */
     if (new && !e->g.error) {

@@ -41,6 +41,12 @@ find(const struct engine_set *set, const void *data)
 }
 
 bool
+adp_engine_set_contains(const struct engine_set *set, const void *data)
+{
+    return find(set, data) != NULL;
+}
+
+bool
 adp_engine_set_add(struct engine_set *set, void *data)
 {
     if (find(set, data)) {

@@ -35,6 +35,7 @@ void adp_engine_set_destroy(struct engine_set *);
 /* Return false if it was there, or wasn't. */
 bool adp_engine_set_add(struct engine_set *, void *);
 bool adp_engine_set_remove(struct engine_set *, const void *);
+bool adp_engine_set_contains(const struct engine_set *, const void *);
 
 static inline bool
 adp_engine_set_is_empty(const struct engine_set *set)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow.h"
 #include "model-pause.h"
 #include "model-sort.h"
 #include "openvswitch/ofp-port.h"
@@ -289,6 +290,7 @@ contribute_record(struct adp_engine *e, struct engine_record *r)
 {
     uint32_t *old_ids = r->group_ids;
     size_t n_old = r->n_group_ids;
+    bool had_rules = r->has_rules;
 
     for (size_t i = 0; i < n_old; i++) {
         adp_ids_release(&e->ids->groups, old_ids[i]);
@@ -301,6 +303,10 @@ contribute_record(struct adp_engine *e, struct engine_record *r)
         if (e->parts->peer_node) {
             e->parts->peer_node(&e->g, r->record);
         }
+    } else if (r->record->kind == ADP_KIND_MULTICAST_GROUP) {
+        if (e->parts->multicast_group) {
+            e->parts->multicast_group(&e->g, r->record);
+        }
     } else if (e->parts->service) {
         e->parts->service(&e->g, r->record);
     }
@@ -310,7 +316,11 @@ contribute_record(struct adp_engine *e, struct engine_record *r)
         r->group_ids = xmemdup(e->g.group_ids,
                                r->n_group_ids * sizeof *r->group_ids);
     }
-    if (n_old != r->n_group_ids
+    r->has_rules = (r->record->kind == ADP_KIND_SERVICE
+                    && adp_policy_applies_to_service(
+                        e->node, CONTAINER_OF(r->record, struct adp_service,
+                                              up)));
+    if (n_old != r->n_group_ids || r->has_rules != had_rules
         || (n_old && memcmp(old_ids, r->group_ids, n_old * sizeof *old_ids))) {
         adp_engine_mark_users(e, r->record->name);
     }
@@ -323,10 +333,12 @@ compare_records(const void *a_, const void *b_)
     const struct engine_record *a = *(const struct engine_record *const *) a_;
     const struct engine_record *b = *(const struct engine_record *const *) b_;
 
-    return strcmp(a->record->name, b->record->name);
+    return (a->record->kind != b->record->kind
+            ? (a->record->kind < b->record->kind ? -1 : 1)
+            : strcmp(a->record->name, b->record->name));
 }
 
-/* In the order of names, in which groups get IDs. */
+/* In the order of kinds and names, in which groups get IDs. */
 static void
 finish_records(struct adp_engine *e)
 {
@@ -360,6 +372,7 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         adp_engine_set_pod(e, name, (new
                                      ? CONTAINER_OF(new, struct adp_pod, up)
                                      : NULL));
+        e->all_pods_dirty = true;
         break;
     case ADP_KIND_ADDRESS_GROUP:
     case ADP_KIND_APPLIED_TO_GROUP:
@@ -377,6 +390,9 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         set_record(e, kind, name, new);
         mark_services(e, old);
         mark_services(e, new);
+        break;
+    case ADP_KIND_MULTICAST_GROUP:
+        set_record(e, kind, name, new);
         break;
     case ADP_KIND_SERVICE:
         set_record(e, kind, name, new);
@@ -411,6 +427,61 @@ collect_remote(struct adp_engine *e)
     free(records);
 }
 
+static int
+compare_ports(const void *a_, const void *b_)
+{
+    const ofp_port_t *a = a_, *b = b_;
+
+    return (ofp_to_u16(*a) < ofp_to_u16(*b) ? -1
+            : ofp_to_u16(*a) > ofp_to_u16(*b));
+}
+
+/* What is for all Pods. */
+static void
+contribute_all_pods(struct adp_engine *e)
+{
+    ofp_port_t *ports;
+    const struct shash_node *node;
+    size_t n = 0;
+
+    if (!e->all_pods_dirty || !e->parts->all_pods
+        || !(e->options & e->parts->options_for_all_pods)) {
+        return;
+    }
+    if (!e->all_pods) {
+        e->all_pods = xzalloc(sizeof *e->all_pods);
+        adp_engine_source_init(e, e->all_pods);
+    }
+    ports = xmalloc((shash_count(&e->pods) + 1) * sizeof *ports);
+    SHASH_FOR_EACH (node, &e->pods) {
+        const struct engine_pod *pod = node->data;
+
+        if (pod->pod && pod->has_port) {
+            ports[n++] = pod->port;
+        }
+    }
+    qsort(ports, n, sizeof *ports, compare_ports);
+    adp_engine_begin(e, e->all_pods);
+    e->parts->all_pods(&e->g, ports, n);
+    adp_engine_end(e);
+    e->all_pods_dirty = false;
+    free(ports);
+}
+
+/* Groups whose members' ports may have got other numbers. */
+static void
+check_multicast_ports(struct adp_engine *e)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &e->records[ADP_KIND_MULTICAST_GROUP]) {
+        struct engine_record *r = node->data;
+
+        adp_engine_mark(&e->dirty_records, &r->dirty);
+    }
+    e->all_pods_dirty = true;
+}
+
 static void
 finish(struct adp_engine *e, bool peers_changed)
 {
@@ -420,6 +491,7 @@ finish(struct adp_engine *e, bool peers_changed)
     adp_engine_finish_applied(e);
     adp_engine_finish_groups(e);
     finish_records(e);          /* Rules need the IDs of their groups. */
+    contribute_all_pods(e);
     adp_engine_finish_rules(e);
 }
 
@@ -508,6 +580,7 @@ run_incremental(struct adp_engine *e, const struct adp_model *model,
         adp_engine_check_ports(e);
         adp_engine_check_applied_ports(e);
         check_l7_ports(e);
+        check_multicast_ports(e);
     }
     note_done(e, changes, n);
     handle_done(e, false);
@@ -561,6 +634,10 @@ clear_nodes(struct adp_engine *e)
         adp_engine_source_kill(e, e->l7);
         e->l7 = NULL;
     }
+    if (e->all_pods) {
+        adp_engine_source_kill(e, e->all_pods);
+        e->all_pods = NULL;
+    }
     ovs_assert(ovs_list_is_empty(&e->sources));
     adp_engine_marks_clear(&e->dirty_groups);
 
@@ -603,7 +680,8 @@ check_records(struct adp_engine *e, const struct adp_model *model)
         const struct adp_record **records = adp_model_sorted(model, kind, &n);
 
         for (size_t i = 0; i < n && !e->g.error; i++) {
-            e->g.error = adp_gen_check_record(e->pipeline, records[i]);
+            e->g.error = adp_gen_check_record(e->pipeline, e->options,
+                                              records[i]);
             adp_pause();
         }
         free(records);
@@ -618,6 +696,7 @@ add_records(struct adp_engine *e, const struct adp_model *model)
     for (size_t i = 0; i < ARRAY_SIZE(e->ranks); i++) {
         e->ranks[i].dirty = true;
     }
+    e->all_pods_dirty = true;
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         size_t n;
         const struct adp_record **records = adp_model_sorted(model, kind, &n);

@@ -36,6 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "openvswitch/compiler.h"
+#include "openvswitch/types.h"
 
 struct adp_desired;
 struct adp_engine;
@@ -72,6 +73,16 @@ void adp_engine_invalidate(struct adp_engine *);
  * empty.  And a number that changes when they may have. */
 void adp_engine_get_fqdns(const struct adp_engine *, struct sset *names);
 uint64_t adp_engine_fqdns_seq(const struct adp_engine *);
+
+/* Does the engine know the rules in force?  After a run that failed and couldn't be
+ * undone it does when the next one has been accepted. */
+bool adp_engine_is_valid(const struct adp_engine *);
+
+/* May the Pod send a message of IGMP of that type about 'group'?  '*conj_id' is
+ * the ID of the rule that says so, 0 if none does.  Not within a run, and if it is valid.  Cost: a
+ * look at each rule about IGMP that is in force. */
+bool adp_engine_allows_igmp(const struct adp_engine *, const char *pod,
+                            uint8_t type, ovs_be32 group, uint32_t *conj_id);
 
 struct adp_desired *adp_engine_desired(struct adp_engine *);
 /* Which meters the flows need. */

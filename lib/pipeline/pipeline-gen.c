@@ -245,8 +245,19 @@ adp_gen_checks_kind(enum adp_kind kind)
             || kind == ADP_KIND_PEER_NODE);
 }
 
-/* What a Node needs of a family that the pipeline has no flows for.  Pods'
- * addresses of such a one are left out. */
+bool
+adp_gen_leaves_out_ipv6(const struct adp_pipeline *pipeline,
+                        const struct adp_model *model)
+{
+    const struct adp_node_config *node = adp_model_node_config(model);
+
+    return (node && !pipeline->vocabulary6
+            && adp_node_net_is_set(&node->net[ADP_IPV6]));
+}
+
+/* What a Node can't do without: Pods of IPv4, and tunnels over it, where the
+ * pipeline has flows for nothing else.  What there is of IPv6 beside is left
+ * out. */
 static struct adp_error *
 check_families(const struct adp_pipeline *pipeline,
                const struct adp_record *record)
@@ -261,7 +272,7 @@ check_families(const struct adp_pipeline *pipeline,
         const struct adp_node_config *node
             = CONTAINER_OF(record, struct adp_node_config, up);
 
-        if (adp_node_net_is_set(&node->net[ADP_IPV6])) {
+        if (!adp_node_net_is_set(&node->net[ADP_IPV4])) {
             ip = &node->net[ADP_IPV6].gateway_ip;
             field = "gateway.ip";
         } else {
@@ -278,7 +289,7 @@ check_families(const struct adp_pipeline *pipeline,
 }
 
 struct adp_error *
-adp_gen_check_record(const struct adp_pipeline *pipeline,
+adp_gen_check_record(const struct adp_pipeline *pipeline, uint64_t options,
                      const struct adp_record *record)
 {
     if (record->kind == ADP_KIND_NODE_CONFIG
@@ -298,7 +309,8 @@ adp_gen_check_record(const struct adp_pipeline *pipeline,
         = CONTAINER_OF(record, struct adp_network_policy, up);
 
     return (pipeline->policy_types & 1u << policy->type
-            ? NULL
+            ? (pipeline->check_policy
+               ? pipeline->check_policy(policy, options) : NULL)
             : adp_error_create(
                 "invalid", adp_record_describe(record), xstrdup("type"),
                 "pipeline %s has no tables for policies of type %s",
@@ -310,7 +322,7 @@ static void
 check_record(struct adp_generator *g, const struct adp_record *record)
 {
     if (!g->error) {
-        g->error = adp_gen_check_record(g->pipeline, record);
+        g->error = adp_gen_check_record(g->pipeline, g->env->options, record);
     }
 }
 

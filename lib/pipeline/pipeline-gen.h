@@ -118,11 +118,15 @@ bool adp_gen_is_remote(const struct adp_generator *,
 /* Adds the flows that no record asks for. */
 void adp_gen_static(struct adp_generator *);
 
-/* NULL, or why the pipeline can't have 'record', which it would silently not
+/* NULL, or why the pipeline with 'options' can't have 'record', which it would silently not
  * enforce; and whether there can be such a reason for records of a kind. */
 struct adp_error *adp_gen_check_record(const struct adp_pipeline *,
+                                       uint64_t options,
                                        const struct adp_record *record);
 bool adp_gen_checks_kind(enum adp_kind);
+/* Is this a Node with both families, of which the pipeline knows one? */
+bool adp_gen_leaves_out_ipv6(const struct adp_pipeline *,
+                             const struct adp_model *);
 
 /* The name of the table at index 'table'. */
 const char *adp_gen_table(const struct adp_generator *, size_t table);

@@ -52,85 +52,11 @@ adp_guide_cookie_find(const struct adp_pipeline *pipeline, uint8_t category)
 struct decoding {
     const struct adp_pipeline *pipeline;
     const char *storage;
-    unsigned int shift;
-    uint64_t value, mask;
+    ovs_u128 value, mask;
     const char *stage;
     struct adp_guide_meaning *meanings;
     size_t n;
 };
-
-/* The bits of 'bits' in terms of the write's; 0 if they aren't among them. */
-static uint64_t
-mask_of(const struct decoding *d, const struct adp_text_bits *bits)
-{
-    if (strcmp(bits->storage, d->storage) || bits->first < d->shift
-        || bits->last - d->shift > 63) {
-        return 0;
-    }
-    return (UINT64_MAX >> (63 - (bits->last - bits->first))
-            << (bits->first - d->shift));
-}
-
-/* Can 'bits', of which there are 'mask', be what is written? */
-static bool
-is_meant(const struct decoding *d, const struct adp_text_bits *bits,
-         const struct adp_guide_words *words, uint64_t mask, uint64_t value)
-{
-    if (bits->is_mark) {
-        /* In a write of more bits, a zero is rather the absence of a mark. */
-        return value == bits->value && (value || mask == d->mask);
-    }
-    return (!words->stage
-            || (d->stage && !strcmp(words->stage, d->stage)));
-}
-
-/* Looks for marks, or for a field, that are all that is left, or for marks
- * that are part of it. */
-static void
-explain(struct decoding *d, bool marks, bool all)
-{
-    const struct adp_vocabulary *vocabulary = d->pipeline->vocabulary;
-
-    for (size_t i = 0; i < vocabulary->n_bits; i++) {
-        const struct adp_text_bits *bits = &vocabulary->bits[i];
-        uint64_t mask = mask_of(d, bits);
-
-        if (bits->is_mark != marks || !mask || d->n >= ADP_GUIDE_MAX_MEANINGS
-            || (all ? mask != d->mask : mask & ~d->mask)) {
-            continue;
-        }
-
-        const struct adp_guide_words *words
-            = adp_guide_words_find(d->pipeline, bits->name);
-        uint64_t value = (d->value & mask) >> (bits->first - d->shift);
-
-        if (words && is_meant(d, bits, words, mask, value)) {
-            d->meanings[d->n++] = (struct adp_guide_meaning) {
-                .bits = bits, .words = words, .value = value,
-            };
-            d->mask &= ~mask;
-        }
-    }
-}
-
-size_t
-adp_guide_decode(const struct adp_pipeline *pipeline, const char *storage,
-                 unsigned int shift, uint64_t value, uint64_t mask,
-                 const char *stage,
-                 struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS])
-{
-    struct decoding d = {
-        .pipeline = pipeline, .storage = storage, .shift = shift,
-        .value = value, .mask = mask, .stage = stage, .meanings = meanings,
-    };
-
-    if (pipeline && pipeline->guide) {
-        explain(&d, true, true);
-        explain(&d, true, false);
-        explain(&d, false, true);
-    }
-    return d.n;
-}
 
 /* The bits of 'bits' within their storage. */
 static ovs_u128
@@ -148,14 +74,99 @@ storage_mask(const struct adp_text_bits *bits)
     return mask;
 }
 
-/* 'value' of 'bits', which are all in one half of their storage. */
-static uint64_t
+/* 'value' of 'bits', which are all of their storage, or in one half of it. */
+static ovs_u128
 storage_value(const struct adp_text_bits *bits, ovs_u128 value)
 {
     ovs_u128 own = ovs_u128_and(value, storage_mask(bits));
 
-    return (bits->first < 64 ? own.u64.lo >> bits->first
-            : own.u64.hi >> (bits->first - 64));
+    return (bits->first >= 64
+            ? (ovs_u128) { .u64.lo = own.u64.hi >> (bits->first - 64) }
+            : (ovs_u128) { .u64.hi = own.u64.hi,
+                           .u64.lo = own.u64.lo >> bits->first });
+}
+
+/* A mark's, which is of 32 bits. */
+static bool
+is_value_of(const struct adp_text_bits *mark, ovs_u128 value)
+{
+    return !value.u64.hi && value.u64.lo == mark->value;
+}
+
+static ovs_u128
+without(ovs_u128 value, ovs_u128 mask)
+{
+    return (ovs_u128) { .u64.hi = value.u64.hi & ~mask.u64.hi,
+                        .u64.lo = value.u64.lo & ~mask.u64.lo };
+}
+
+static bool
+contains(ovs_u128 all, ovs_u128 mask)
+{
+    return ovs_u128_is_zero(without(mask, all));
+}
+
+/* Can 'bits', of which there are 'mask', be what is written? */
+static bool
+is_meant(const struct decoding *d, const struct adp_text_bits *bits,
+         const struct adp_guide_words *words, ovs_u128 mask, ovs_u128 value)
+{
+    if (bits->is_mark) {
+        /* In a write of more bits, a zero is rather the absence of a mark. */
+        return (is_value_of(bits, value)
+                && (bits->value || ovs_u128_equals(mask, d->mask)));
+    }
+    return (!words->stage
+            || (d->stage && !strcmp(words->stage, d->stage)));
+}
+
+/* Looks for marks, or for a field, that are all that is left, or for marks
+ * that are part of it. */
+static void
+explain(struct decoding *d, bool marks, bool all)
+{
+    const struct adp_vocabulary *vocabulary = d->pipeline->vocabulary;
+
+    for (size_t i = 0; i < vocabulary->n_bits; i++) {
+        const struct adp_text_bits *bits = &vocabulary->bits[i];
+        ovs_u128 mask = storage_mask(bits);
+
+        if (bits->is_mark != marks || strcmp(bits->storage, d->storage)
+            || d->n >= ADP_GUIDE_MAX_MEANINGS
+            || (all ? !ovs_u128_equals(mask, d->mask)
+                : !contains(d->mask, mask))) {
+            continue;
+        }
+
+        const struct adp_guide_words *words
+            = adp_guide_words_find(d->pipeline, bits->name);
+        ovs_u128 value = storage_value(bits, d->value);
+
+        if (words && is_meant(d, bits, words, mask, value)) {
+            d->meanings[d->n++] = (struct adp_guide_meaning) {
+                .bits = bits, .words = words, .value = value,
+            };
+            d->mask = without(d->mask, mask);
+        }
+    }
+}
+
+size_t
+adp_guide_decode(const struct adp_pipeline *pipeline, const char *storage,
+                 ovs_u128 value, ovs_u128 mask, const char *stage,
+                 struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS])
+{
+    struct decoding d = {
+        .pipeline = pipeline, .storage = storage, .value = value,
+        .mask = mask, .stage = stage, .meanings = meanings,
+    };
+
+    if (pipeline && pipeline->guide) {
+        explain(&d, true, true);
+        explain(&d, true, false);
+        explain(&d, false, true);
+    }
+    return d.n;
 }
 
 /* What somebody asks about, and what is told. */
@@ -175,18 +186,17 @@ is_told(const struct explanation *e, const struct adp_text_bits *bits,
         const struct adp_guide_words *words)
 {
     ovs_u128 mask = storage_mask(bits);
-    uint64_t value = storage_value(bits, e->value);
+    ovs_u128 value = storage_value(bits, e->value);
 
     if (strcmp(bits->storage, e->storage)
-        || (e->maskp
-            && !ovs_u128_equals(ovs_u128_and(*e->maskp, mask), mask))) {
+        || (e->maskp && !contains(*e->maskp, mask))) {
         return false;
     } else if (bits->is_mark) {
-        return value == bits->value && (value || e->maskp);
+        return is_value_of(bits, value) && (bits->value || e->maskp);
     }
     /* A field of marks, or one that nobody has words for, is worth telling as
      * far as these don't. */
-    return (value
+    return (!ovs_u128_is_zero(value)
             && ((words && words->kind != ADP_GUIDE_NUMBER)
                 || !ovs_u128_is_zero(ovs_u128_and(e->rest, mask))));
 }
@@ -214,9 +224,7 @@ tell(struct explanation *e, bool marks, bool with_words)
         }
         e->n++;
 
-        ovs_u128 mask = storage_mask(bits);
-        rest.u64.lo &= ~mask.u64.lo;
-        rest.u64.hi &= ~mask.u64.hi;
+        rest = without(rest, storage_mask(bits));
     }
     e->rest = rest;
 }

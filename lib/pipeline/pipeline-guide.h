@@ -36,10 +36,12 @@ struct adp_guide_table {
 enum adp_guide_kind {
     ADP_GUIDE_NUMBER,
     ADP_GUIDE_IPV4,
+    ADP_GUIDE_IPV6,
     ADP_GUIDE_OFPORT,
     ADP_GUIDE_RULE,             /* Conjunction ID. */
     ADP_GUIDE_GROUP,            /* ID of a Service's group. */
     ADP_GUIDE_L7_RULE,          /* VLAN of an L7 rule. */
+    ADP_GUIDE_APPLIED,          /* ID of a TrafficControl or an egress IP. */
 };
 
 /* The words for a field, "the port to leave by", for a mark, "the packet
@@ -85,18 +87,17 @@ const struct adp_guide_cookie *adp_guide_cookie_find(
     const struct adp_pipeline *, uint8_t category);
 
 /* What writing 'value' to the bits 'mask' of 'storage' means: first the marks
- * that it sets, then what is left of it as a field.  'shift' is the number of
- * the first bit of both in 'storage', 'stage' the one of the table where it
- * happens, which may be NULL.  Returns how many meanings there are. */
+ * that it sets, then what is left of it as a field.  'stage' is the one of the
+ * table where it happens, which may be NULL.  Returns how many meanings there
+ * are. */
 struct adp_guide_meaning {
     const struct adp_text_bits *bits;
     const struct adp_guide_words *words;    /* Never NULL. */
-    uint64_t value;
+    ovs_u128 value;
 };
 #define ADP_GUIDE_MAX_MEANINGS 8
 size_t adp_guide_decode(const struct adp_pipeline *, const char *storage,
-                        unsigned int shift, uint64_t value, uint64_t mask,
-                        const char *stage,
+                        ovs_u128 value, ovs_u128 mask, const char *stage,
                         struct adp_guide_meaning[ADP_GUIDE_MAX_MEANINGS]);
 
 /* What a packet, or a connection, has in 'storage' when 'value' is there: all

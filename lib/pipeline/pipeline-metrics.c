@@ -7,11 +7,18 @@
 #include <string.h>
 
 #include "hash.h"
+#include "model-pause.h"
 #include "model-records.h"
 #include "openvswitch/hmap.h"
 #include "packets.h"
 #include "pipeline-state.h"
 #include "util.h"
+
+/* The multicast of one port. */
+struct metrics_port {
+    struct hmap_node by_port;
+    struct adp_metrics_multicast count;
+};
 
 /* What was counted for one ID. */
 struct metrics_entry {
@@ -35,6 +42,7 @@ struct adp_metrics {
     struct hmap marks;          /* struct metrics_entry, by mark of an egress
                                  * IP: its meter. */
     uint64_t n_l7_redirected, n_l7_returned, n_l7_dropped; /* Packets. */
+    struct hmap ports;          /* struct metrics_port. */
 };
 
 static struct metrics_entry *
@@ -58,6 +66,16 @@ entry_add(uint32_t id, const struct adp_id_part *part, void *entries)
     e->id = id;
     e->part = part;
     hmap_insert(entries, &e->by_id, hash_int(id, 0));
+    adp_pause();
+}
+
+/* Group IDs that are Services'. */
+static void
+service_add(uint32_t id, const struct adp_id_part *part, void *entries)
+{
+    if (part->record->kind == ADP_KIND_SERVICE) {
+        entry_add(id, part, entries);
+    }
 }
 
 static void
@@ -68,6 +86,7 @@ entries_destroy(struct hmap *entries)
     HMAP_FOR_EACH_POP (e, by_id, entries) {
         free(e->n_chosen);
         free(e);
+        adp_pause();
     }
     hmap_destroy(entries);
 }
@@ -81,8 +100,9 @@ adp_metrics_create(const struct adp_pipeline_state *state)
     hmap_init(&m->groups);
     hmap_init(&m->applied);
     hmap_init(&m->marks);
+    hmap_init(&m->ports);
     adp_ids_for_each(&state->conjs, entry_add, &m->rules);
-    adp_ids_for_each(&state->groups, entry_add, &m->groups);
+    adp_ids_for_each(&state->groups, service_add, &m->groups);
     adp_ids_for_each(&state->applied, entry_add, &m->applied);
     adp_ids_for_each(&state->marks, entry_add, &m->marks);
     return m;
@@ -91,7 +111,13 @@ adp_metrics_create(const struct adp_pipeline_state *state)
 void
 adp_metrics_destroy(struct adp_metrics *m)
 {
+    struct metrics_port *port;
+
     if (m) {
+        HMAP_FOR_EACH_POP (port, by_port, &m->ports) {
+            free(port);
+        }
+        hmap_destroy(&m->ports);
         entries_destroy(&m->rules);
         entries_destroy(&m->groups);
         entries_destroy(&m->applied);
@@ -128,6 +154,39 @@ entry_rule(const struct metrics_entry *e)
                          up)->rules[e->part->index];
 }
 
+static void
+add_multicast(struct adp_metrics *m, uint32_t port, bool in,
+              uint64_t n_packets, uint64_t n_bytes)
+{
+    struct metrics_port *p;
+
+    HMAP_FOR_EACH_WITH_HASH (p, by_port, hash_int(port, 0), &m->ports) {
+        if (p->count.port == port) {
+            break;
+        }
+    }
+    if (!p) {
+        p = xzalloc(sizeof *p);
+        p->count.port = port;
+        hmap_insert(&m->ports, &p->by_port, hash_int(port, 0));
+    }
+    p->count.n_packets[in] += n_packets;
+    p->count.n_bytes[in] += n_bytes;
+}
+
+const struct adp_metrics_multicast *
+adp_metrics_multicast(const struct adp_metrics *m, uint32_t port)
+{
+    const struct metrics_port *p;
+
+    HMAP_FOR_EACH_WITH_HASH (p, by_port, hash_int(port, 0), &m->ports) {
+        if (p->count.port == port) {
+            return &p->count;
+        }
+    }
+    return NULL;
+}
+
 bool
 adp_metrics_has_passes(const struct adp_metrics *m)
 {
@@ -137,6 +196,7 @@ adp_metrics_has_passes(const struct adp_metrics *m)
         if (entry_rule(e)->action == ADP_ACTION_PASS) {
             return true;
         }
+        adp_pause();
     }
     return false;
 }
@@ -152,6 +212,13 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
 
     if (n_l7) {
         *n_l7 += n_packets;
+        return;
+    }
+
+    if (metric == ADP_METRIC_MULTICAST_OUT
+        || metric == ADP_METRIC_MULTICAST_IN) {
+        add_multicast(m, id, metric == ADP_METRIC_MULTICAST_IN, n_packets,
+                      n_bytes);
         return;
     }
 
@@ -179,10 +246,25 @@ adp_metrics_add_flow(struct adp_metrics *m, enum adp_flow_metric metric,
     case ADP_METRIC_L7_REDIRECTED:
     case ADP_METRIC_L7_RETURNED:
     case ADP_METRIC_L7_DROPPED:
+    case ADP_METRIC_MULTICAST_OUT:
+    case ADP_METRIC_MULTICAST_IN:
         break;
     }
     e->n_packets += n_packets;
     e->n_bytes += n_bytes;
+}
+
+void
+adp_metrics_for_each_group(const struct adp_metrics *m,
+                           void (*cb)(uint32_t group_id, void *aux),
+                           void *aux)
+{
+    const struct metrics_entry *e;
+
+    HMAP_FOR_EACH (e, by_id, &m->groups) {
+        cb(e->id, aux);
+        adp_pause();
+    }
 }
 
 static const struct adp_service_port *
@@ -242,6 +324,8 @@ compare_entries(const void *a_, const void *b_)
     const struct metrics_entry *const *bp = b_;
     const struct adp_id_part *a = (*ap)->part;
     const struct adp_id_part *b = (*bp)->part;
+
+    adp_pause();
     int cmp = strcmp(a->record->name, b->record->name);
 
     if (!cmp) {
@@ -264,9 +348,19 @@ entries_sorted(const struct hmap *entries)
 
     HMAP_FOR_EACH (e, by_id, entries) {
         sorted[n++] = e;
+        adp_pause();
     }
     qsort(sorted, n, sizeof *sorted, compare_entries);
     return sorted;
+}
+
+/* Takes 'o'. */
+static void
+add_compact(struct json *array, struct json *o)
+{
+    json_array_add(array, json_serialized_object_create(o));
+    json_destroy(o);
+    adp_pause();
 }
 
 static void
@@ -304,7 +398,7 @@ adp_metrics_rules(const struct adp_metrics *m)
     struct json *array = json_array_create_empty();
 
     for (size_t i = 0; i < hmap_count(&m->rules); i++) {
-        json_array_add(array, rule_to_json(sorted[i]));
+        add_compact(array, rule_to_json(sorted[i]));
     }
     free(sorted);
     return array;
@@ -383,7 +477,7 @@ adp_metrics_services(const struct adp_metrics *m, bool endpoints)
         for (end = i + 1; end < n && same_port(sorted[i], sorted[end]); ) {
             end++;
         }
-        json_array_add(array, port_to_json(&sorted[i], end - i, endpoints));
+        add_compact(array, port_to_json(&sorted[i], end - i, endpoints));
     }
     free(sorted);
     return array;

@@ -18,7 +18,8 @@
  * Memory: refers to the pipeline's state and the records in it; to be
  * destroyed before they change.
  *
- * Cost: a hash look-up for each flow and group; the results are sorted.
+ * Cost: a hash look-up for each flow and group; the results are sorted.  What is
+ * linear in rules or groups calls adp_pause() (model-pause.h).
  */
 
 #include <stdbool.h>
@@ -37,8 +38,21 @@ void adp_metrics_destroy(struct adp_metrics *);
 void adp_metrics_add_flow(struct adp_metrics *, enum adp_flow_metric metric,
                           uint32_t id, uint64_t n_packets, uint64_t n_bytes);
 
+/* The multicast that a port's Pod sent, and [1] got; NULL: nothing is known. */
+struct adp_metrics_multicast {
+    uint32_t port;
+    uint64_t n_packets[2], n_bytes[2];
+};
+const struct adp_metrics_multicast *adp_metrics_multicast(
+    const struct adp_metrics *, uint32_t port);
+
 /* Does a rule pass packets on? */
 bool adp_metrics_has_passes(const struct adp_metrics *);
+
+/* Calls 'cb' for each group whose counters are to be added. */
+void adp_metrics_for_each_group(const struct adp_metrics *,
+                                void (*cb)(uint32_t group_id, void *aux),
+                                void *aux);
 
 /* Adds the counters of a group: how many packets each of its 'n' buckets was
  * chosen for. */
@@ -57,7 +71,8 @@ void adp_metrics_add_meter(struct adp_metrics *, uint32_t meter_id,
                            const struct adp_bandwidth *,
                            const struct adp_meter_count *);
 
-/* Arrays of objects, ordered by name: see docs/control-socket.md, "stats".
+/* Arrays of objects, ordered by name: see docs/control-socket.md, "stats".  The
+ * objects are serialized ones, which take a tenth of the memory.
  * Without 'endpoints' Services don't list theirs. */
 struct json *adp_metrics_rules(const struct adp_metrics *);
 struct json *adp_metrics_services(const struct adp_metrics *, bool endpoints);

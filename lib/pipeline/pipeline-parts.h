@@ -44,6 +44,14 @@ struct adp_pipeline_parts {
     void (*peer_node)(struct adp_generator *, const struct adp_record *);
     void (*pod)(struct adp_generator *, const struct adp_record *);
     void (*service)(struct adp_generator *, const struct adp_record *);
+    /* May depend on numbers of ports, too. */
+    void (*multicast_group)(struct adp_generator *, const struct adp_record *);
+
+    /* With a NodeConfig, flows for all ports of this Node's Pods, in order.  May
+     * be NULL. */
+    void (*all_pods)(struct adp_generator *, const ofp_port_t *ports,
+                     size_t n);
+    uint64_t options_for_all_pods; /* Only with one of these. */
 
     /* What applies to Pods: flows of an Egress or a TrafficControl itself, and
      * those for one of the Pods of this Node.  They may depend on the
@@ -62,6 +70,9 @@ struct adp_pipeline_parts {
                     const struct adp_network_policy_rule *,
                     struct adp_policy_rule *r);
     void (*rank)(const struct adp_policy_rule *, struct adp_policy_rank *);
+    /* The list of the rules of which the datapath itself sees to it that they are
+     * kept; 0: none. */
+    size_t igmp_list;
     /* Do ranks differ?  Otherwise rules are in the order of their names. */
     bool has_ranks;
     /* Adds the flows of a rule that say what it does. */

@@ -60,13 +60,43 @@ note_pod(const struct adp_pod *pod OVS_UNUSED, void *any_)
     *any = true;
 }
 
-/* Does a rule that applies to 'groups' concern a Pod of this Node? */
-static bool
-applies_here(const struct adp_generator *g, const struct adp_names *groups)
+const struct adp_names *
+adp_policy_rule_services(const struct adp_policy_rule *r)
 {
+    return adp_network_policy_applied_to_services(r->policy, r->rule);
+}
+
+bool
+adp_policy_applies_to_service(const struct adp_node_config *node,
+                              const struct adp_service *svc)
+{
+    return node && node->proxy_all && adp_service_has_node_port(svc);
+}
+
+/* The Service of that name if rules apply to it. */
+static const struct adp_service *
+find_service(const struct adp_generator *g, const char *name)
+{
+    const struct adp_record *record = adp_model_find(g->model,
+                                                     ADP_KIND_SERVICE, name);
+    const struct adp_service *svc
+        = record ? CONTAINER_OF(record, struct adp_service, up) : NULL;
+
+    return svc && adp_policy_applies_to_service(g->node, svc) ? svc : NULL;
+}
+
+/* Does the rule concern a Pod of this Node, or a Service? */
+static bool
+applies_here(const struct adp_generator *g, const struct adp_policy_rule *r)
+{
+    const struct adp_names *services = adp_policy_rule_services(r);
     bool any = false;
 
-    for_each_pod(g, groups, note_pod, &any);
+    for_each_pod(g, adp_network_policy_applied_to(r->policy, r->rule),
+                 note_pod, &any);
+    for (size_t i = 0; i < services->n && !any; i++) {
+        any = find_service(g, services->names[i]) != NULL;
+    }
     return any;
 }
 
@@ -100,14 +130,15 @@ adp_policy_rule_init(struct adp_policy_rule *r,
         /* There are at least two dimensions: "any peer" counts where it would
          * be the second. */
         .has_peer = rule->peer.present || !rule->n_services,
+        .has_no_flows = (!rule->ingress
+                         && adp_network_policy_rule_is_igmp(rule)),
     };
 }
 
 void
 adp_policies_collect(struct adp_policies *ps, const struct adp_policy_rule *r)
 {
-    if (applies_here(ps->g, adp_network_policy_applied_to(r->policy,
-                                                          r->rule))) {
+    if (applies_here(ps->g, r)) {
         if (ps->n_rules >= ps->allocated_rules) {
             ps->rules = x2nrealloc(ps->rules, &ps->allocated_rules,
                                    sizeof *ps->rules);
@@ -267,6 +298,18 @@ static const char *const ip_fields[ADP_N_FAMILIES][2] = {
     [ADP_IPV6] = { "ipv6_src", "ipv6_dst" },
 };
 
+/* Who began a connection to a Service, whatever became of his address since. */
+static const char *const client_fields[ADP_N_FAMILIES] = {
+    [ADP_IPV4] = "ct_nw_src", [ADP_IPV6] = "ct_ipv6_src",
+};
+
+static const char *
+client_match(enum adp_family family)
+{
+    return (family == ADP_IPV4 ? "ct_state=+new+trk,ip"
+            : "ct_state=+new+trk,ipv6");
+}
+
 static void
 add_target_clause(const struct adp_pod *pod, void *clause_)
 {
@@ -311,21 +354,14 @@ add_names_clause(const struct adp_pod *pod, void *ps_)
 }
 
 static void
-add_target_clauses(struct clause *clause)
-{
-    for_each_pod(clause->ps->g,
-                 adp_network_policy_applied_to(clause->r->policy,
-                                               clause->r->rule),
-                 add_target_clause, clause);
-}
-
-static void
 add_peer_clause(const struct adp_cidr *cidr, void *clause_)
 {
     const struct clause *clause = clause_;
     enum adp_family family = adp_cidr_family(cidr);
-    const char *field = ip_fields[family][!clause->r->rule->ingress];
-    const char *ip = ip_match(family);
+    bool client = adp_policy_rule_services(clause->r)->n > 0;
+    const char *field = (client ? client_fields[family]
+                         : ip_fields[family][!clause->r->rule->ingress]);
+    const char *ip = (client ? client_match(family) : ip_match(family));
 
     if (!adp_gen_has_family(clause->ps->g, family)) {
         return;
@@ -341,7 +377,7 @@ add_peer_clause(const struct adp_cidr *cidr, void *clause_)
 
 /* Packets for which a group of the Service chose the endpoint. */
 static void
-add_to_service_clauses(struct clause *clause, const char *service)
+add_group_id_clauses(struct clause *clause, const char *service)
 {
     const struct adp_group_id *id;
 
@@ -350,6 +386,22 @@ add_to_service_clauses(struct clause *clause, const char *service)
         if (!strcmp(id->service, service)) {
             add_clause(clause, "reg%u=0x%"PRIx32,
                        clause->ps->style->service_reg, id->id);
+        }
+    }
+}
+
+static void
+add_target_clauses(struct clause *clause)
+{
+    const struct adp_names *services = adp_policy_rule_services(clause->r);
+
+    for_each_pod(clause->ps->g,
+                 adp_network_policy_applied_to(clause->r->policy,
+                                               clause->r->rule),
+                 add_target_clause, clause);
+    for (size_t i = 0; i < services->n; i++) {
+        if (find_service(clause->ps->g, services->names[i])) {
+            add_group_id_clauses(clause, services->names[i]);
         }
     }
 }
@@ -395,7 +447,7 @@ add_peer_clauses(struct clause *clause)
         adp_ip_block_to_cidrs(&peer->ip_blocks[i], add_peer_clause, clause);
     }
     for (size_t i = 0; i < peer->to_services.n; i++) {
-        add_to_service_clauses(clause, peer->to_services.names[i]);
+        add_group_id_clauses(clause, peer->to_services.names[i]);
     }
 }
 
@@ -457,6 +509,22 @@ add_icmp_clause(struct clause *clause, const char *protocol,
     }
 }
 
+/* Its type is no field: queries are all that Pods get.  Their destination is the
+ * group, or that of all hosts. */
+static void
+add_igmp_clause(struct clause *clause, enum adp_family family,
+                const struct adp_network_policy_service *service)
+{
+    if (family != ADP_IPV4) {
+        return;
+    } else if (service->group_address) {
+        add_clause(clause, "ip,nw_proto=%d,nw_dst="IP_FMT, IPPROTO_IGMP,
+                   IP_ARGS(service->group_address));
+    } else {
+        add_clause(clause, "ip,nw_proto=%d", IPPROTO_IGMP);
+    }
+}
+
 static void
 add_service_clauses(struct clause *clause, enum adp_family family)
 {
@@ -468,7 +536,9 @@ add_service_clauses(struct clause *clause, enum adp_family family)
             clause, protocol_match(service->protocol, family)
         };
 
-        if (service->protocol == IPPROTO_ICMP) {
+        if (service->protocol == IPPROTO_IGMP) {
+            add_igmp_clause(clause, family, service);
+        } else if (service->protocol == IPPROTO_ICMP) {
             add_icmp_clause(clause, pc.protocol, service);
         } else {
             adp_policy_service_to_masks(service, add_port_clause, &pc);
@@ -487,6 +557,10 @@ adp_policies_add_clauses(struct adp_policies *ps,
                          const struct adp_policy_rule *r)
 {
     struct clause clause = { ps, r, 1, adp_policy_rule_n_clauses(r) };
+
+    if (r->has_no_flows) {
+        return;
+    }
 
     if (r->rule->ingress && r->has_peer) {
         add_peer_clauses(&clause);

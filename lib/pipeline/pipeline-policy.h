@@ -60,7 +60,16 @@ struct adp_policy_rule {
     bool nobody;                /* or, with this, for none at all. */
     uint32_t conj_id;
     uint32_t vlan;              /* Of an L7 rule; 0 of all others. */
+    bool has_no_flows;          /* For messages that the datapath reads. */
 };
+
+/* The names of the Services that it applies to; none if it applies to Pods. */
+const struct adp_names *adp_policy_rule_services(
+    const struct adp_policy_rule *);
+/* Do rules apply to the Service?  To NodePorts alone, and where there are
+ * flows for these. */
+bool adp_policy_applies_to_service(const struct adp_node_config *,
+                                   const struct adp_service *);
 
 /* A rule whose clauses are in the table at index 'table'. */
 void adp_policy_rule_init(struct adp_policy_rule *,
@@ -95,7 +104,8 @@ typedef void adp_policy_rule_cb(struct adp_policies *,
                                 const struct adp_network_policy_rule *);
 void adp_policies_for_each_rule(struct adp_policies *, adp_policy_rule_cb *);
 
-/* Adds 'rule' to 'rules' if it applies to a Pod of this Node. */
+/* Adds 'rule' to 'rules' if it applies to a Pod of this Node, or to a
+ * Service. */
 void adp_policies_collect(struct adp_policies *,
                           const struct adp_policy_rule *rule);
 

@@ -63,6 +63,24 @@ adp_rule_match_destination(const struct adp_cidr *cidr, struct match *match)
 }
 
 void
+adp_rule_match_client(const struct adp_cidr *cidr, struct match *match)
+{
+    enum adp_family family = adp_cidr_family(cidr);
+
+    init_ip(family, match);
+    match_set_ct_state_masked(match, CS_NEW | CS_TRACKED,
+                              CS_NEW | CS_TRACKED);
+    if (family == ADP_IPV4) {
+        match_set_ct_nw_src_masked(match, in6_addr_get_mapped_ipv4(&cidr->ip),
+                                   be32_prefix_mask(adp_cidr_plen(cidr)));
+    } else {
+        struct in6_addr mask = ipv6_create_mask(cidr->plen);
+
+        match_set_ct_ipv6_src_masked(match, &cidr->ip, &mask);
+    }
+}
+
+void
 adp_rule_match_service_group(const struct adp_policy_style *style,
                              uint32_t group_id, struct match *match)
 {
@@ -111,6 +129,22 @@ match_icmp(const struct adp_network_policy_service *service,
     sm->cb(&match, sm->aux);
 }
 
+static void
+match_igmp(const struct adp_network_policy_service *service,
+           const struct service_match *sm)
+{
+    struct match match;
+
+    if (sm->family == ADP_IPV4) {
+        init_ip(sm->family, &match);
+        match_set_nw_proto(&match, IPPROTO_IGMP);
+        if (service->group_address) {
+            match_set_nw_dst(&match, service->group_address);
+        }
+        sm->cb(&match, sm->aux);
+    }
+}
+
 void
 adp_rule_match_services(const struct adp_network_policy_rule *rule,
                         enum adp_family family, adp_rule_match_cb *cb,
@@ -120,7 +154,9 @@ adp_rule_match_services(const struct adp_network_policy_rule *rule,
         const struct adp_network_policy_service *service = &rule->services[i];
         struct service_match sm = { cb, aux, family, service->protocol };
 
-        if (service->protocol == IPPROTO_ICMP) {
+        if (service->protocol == IPPROTO_IGMP) {
+            match_igmp(service, &sm);
+        } else if (service->protocol == IPPROTO_ICMP) {
             match_icmp(service, &sm);
         } else {
             adp_policy_service_to_masks(service, match_ports, &sm);

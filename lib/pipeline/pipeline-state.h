@@ -63,7 +63,7 @@ struct adp_ids {
 #define ADP_NAMES_CONJ_ID UINT32_MAX
 
 /* As many tables of a pipeline may have rules with priorities of their own. */
-#define ADP_MAX_RANKED_TABLES 8
+#define ADP_MAX_RANKED_TABLES 10
 
 struct adp_pipeline_state {
     struct adp_ids conjs;

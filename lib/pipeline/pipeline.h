@@ -30,6 +30,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/shash.h"
 
+struct adp_error;
 struct adp_generator;
 struct adp_network_policy;
 struct adp_network_policy_rule;
@@ -131,6 +132,14 @@ struct adp_pipeline_names {
     uint8_t userdata_len;       /* 0: there are none. */
 };
 
+/* Packet-ins by which messages of IGMP come to an agent.  The datapath reads them
+ * itself, always: MulticastGroup records are its own.  What the rules on them
+ * decide is no flow's. */
+struct adp_pipeline_igmp {
+    uint8_t userdata[2];
+    uint8_t userdata_len;       /* 0: there are none. */
+};
+
 /* What a flow's counters are about. */
 enum adp_flow_metric {
     ADP_METRIC_NONE,
@@ -150,6 +159,8 @@ enum adp_flow_metric {
     ADP_METRIC_L7_REDIRECTED,   /* Packets that went to the engine of L7 rules, */
     ADP_METRIC_L7_RETURNED,     /* came back from it, */
     ADP_METRIC_L7_DROPPED,      /* or didn't get there for want of a port. */
+    ADP_METRIC_MULTICAST_OUT,   /* Multicast that a Pod sent, */
+    ADP_METRIC_MULTICAST_IN,    /* and got.  The ID is its port's number. */
     ADP_METRIC_REFUSED,         /* Packets to a Service of clients outside its
                                  * source ranges. */
 };
@@ -179,6 +190,8 @@ struct adp_pipeline {
     uint64_t options_for_packet_ins;    /* With one of these an agent does. */
     const struct adp_pipeline_log *log; /* NULL: none of them is for the log. */
     struct adp_pipeline_names names;
+    struct adp_pipeline_igmp igmp;
+    uint64_t options_for_igmp;  /* Only with one of these. */
 
     /* At most 64: the option at index I is bit I of a set of options. */
     const struct adp_pipeline_option *options;
@@ -191,6 +204,11 @@ struct adp_pipeline {
      * and make no flows. */
     unsigned int kinds;         /* Bits 1 << enum adp_kind. */
     unsigned int policy_types;  /* Bits 1 << enum adp_policy_type. */
+
+    /* NULL, or why a policy can't be had with these options, which would
+     * silently not enforce it.  May be NULL. */
+    struct adp_error *(*check_policy)(const struct adp_network_policy *,
+                                      uint64_t options);
 
     /* Adds the flows and groups that the records ask for (pipeline-gen.h). */
     void (*generate)(struct adp_generator *);

@@ -236,16 +236,18 @@ count_group(struct adp_program *program, const struct adp_group *group,
 }
 
 static void
-count_metadata(struct adp_table *table, uint32_t metadata, int delta)
+count_in_table(struct adp_table *table, const struct adp_rule *rule,
+               int delta)
 {
     for (int i = 0; i < ADP_N_METADATA_WORDS; i++) {
-        table->n_metadata[i] += metadata & 1u << i ? delta : 0;
+        table->n_metadata[i] += rule->metadata & 1u << i ? delta : 0;
     }
-    table->n_beyond += metadata & ADP_METADATA_BEYOND ? delta : 0;
+    table->n_beyond += rule->metadata & ADP_METADATA_BEYOND ? delta : 0;
+    table->n_punts += adp_rule_punt(rule) ? delta : 0;
 }
 
-/* What the table's rules match on: as in 'old', which may be NULL, but for what
- * 'tc' changes. */
+/* What the table's rules match on, and which punt: as in 'old', which may be
+ * NULL, but for what 'tc' changes. */
 static void
 count_matches(struct adp_table *table, const struct adp_table *old,
               const struct table_changes *tc)
@@ -253,18 +255,20 @@ count_matches(struct adp_table *table, const struct adp_table *old,
     if (old) {
         memcpy(table->n_metadata, old->n_metadata, sizeof table->n_metadata);
         table->n_beyond = old->n_beyond;
+        table->n_punts = old->n_punts;
     } else {
         memset(table->n_metadata, 0, sizeof table->n_metadata);
         table->n_beyond = 0;
+        table->n_punts = 0;
     }
     for (size_t i = 0; i < tc->n; i++) {
         const struct adp_match_change *change = &tc->changes[i];
 
         if (change->new) {
-            count_metadata(table, change->new->metadata, 1);
+            count_in_table(table, change->new, 1);
         }
         if (change->old) {
-            count_metadata(table, change->old->metadata, -1);
+            count_in_table(table, change->old, -1);
         }
     }
 }
@@ -279,7 +283,7 @@ unref_rule(void *rule)
 
 /* Takes and gives the references that go with 'changes'. */
 static void
-account_rules(struct adp_program *program, struct adp_cow *cow,
+account_matches(struct adp_program *program, struct adp_cow *cow,
               const struct table_changes *tc)
 {
     for (size_t i = 0; i < tc->n; i++) {
@@ -372,7 +376,7 @@ compile_table(struct adp_program *program, struct adp_cow *cow,
     }
     adp_cow_discard(cow, old);
 
-    account_rules(program, cow, tc);
+    account_matches(program, cow, tc);
     log_changes(program, cow, table_id, tc);
 }
 

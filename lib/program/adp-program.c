@@ -197,7 +197,9 @@ format_table(const struct adp_table *table, enum ofputil_table_miss miss,
         return;
     }
 
-    adp_match_for_each(table->match, collect_punts, &punts);
+    if (table->n_punts) {
+        adp_match_for_each(table->match, collect_punts, &punts);
+    }
     adp_rules_sort(punts.rules, punts.n);
     for (size_t i = 0; i < punts.n; i++) {
         ds_put_format(s, "  punt (%s): ",

@@ -44,6 +44,7 @@ struct adp_table {
     /* How many rules match on each word of metadata, and on more than that. */
     uint32_t n_metadata[ADP_N_METADATA_WORDS];
     uint32_t n_beyond;
+    uint32_t n_punts;           /* Rules whose actions punt. */
 };
 
 /* What happened to a table. */

@@ -240,6 +240,13 @@ renumber(struct adp_ingress_table *t, struct ingress_node *node)
 }
 
 void
+adp_ingress_vlan_key(struct flow_tnl *key, uint32_t ingress, ovs_be16 tci)
+{
+    memset(key, 0, sizeof *key);
+    key->tun_id = htonll((uint64_t) ingress << 16 | ntohs(tci));
+}
+
+void
 adp_ingress_set_next_number(struct adp_ingress_table *t, uint32_t number)
 {
     t->next_number = number;

@@ -63,6 +63,11 @@ struct adp_ingress *adp_ingress_set(struct adp_ingress_table *,
 /* Looks for kinds that are out of use; to be called often. */
 void adp_ingress_age(struct adp_ingress_table *, long long int now_ms);
 
+/* VLAN tags as kinds, in a table of their own: sets '*key' to what stands for
+ * packets with 'tci' among those that come in at 'ingress'. */
+void adp_ingress_vlan_key(struct flow_tnl *key, uint32_t ingress,
+                          ovs_be16 tci);
+
 /* Unit tests: what number the next new kind gets, if no other has it. */
 void adp_ingress_set_next_number(struct adp_ingress_table *, uint32_t number);
 

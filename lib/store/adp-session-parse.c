@@ -6,9 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/ip6.h>
 
-#include "dp-packet.h"
-#include "packets.h"
-#include "unaligned.h"
+#include "flow.h"
 
 /* The key is put together in whole words: what is stored in pieces could not
  * be loaded as words right away. */
@@ -51,7 +49,8 @@ half_from_bytes(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 /* The words of struct adp_session_l4. */
 static inline void
 l4_words(uint64_t words[3], const struct eth_header *eth, const void *l4,
-         uint32_t ingress, uint8_t nw_proto, uint8_t nw_tos, uint8_t nw_ttl)
+         uint32_t ingress, uint8_t nw_proto, uint8_t nw_tos, uint8_t nw_ttl,
+         bool tagged)
 {
     BUILD_ASSERT_DECL(offsetof(struct adp_session_l4, ingress) == 4);
     BUILD_ASSERT_DECL(offsetof(struct adp_session_l4, dl_dst) == 8);
@@ -61,7 +60,7 @@ l4_words(uint64_t words[3], const struct eth_header *eth, const void *l4,
     words[1] = load64(eth);
     words[2] = word_from_halves(load32((const char *) eth + 8),
                                 half_from_bytes(nw_proto, nw_tos, nw_ttl,
-                                                0));
+                                                tagged));
 }
 
 /* Checks the header at 'l4', where 'size' bytes belong to the packet. */
@@ -92,12 +91,10 @@ check_l4(const void *l4, size_t size, uint8_t nw_proto, uint16_t *tcp_flags)
 
 static inline bool
 parse_ipv4(struct dp_packet *packet, const struct eth_header *eth,
-           size_t size, uint32_t ingress,
+           const struct ip_header *ip, size_t size, uint32_t ingress,
            const struct adp_session_seeds *seeds,
            struct adp_session_packet *p)
 {
-    const struct ip_header *ip = (const void *) (eth + 1);
-
     if (size < IP_HEADER_LEN || ip->ip_ihl_ver != IP_IHL_VER(5, 4)
         || IP_IS_FRAGMENT(ip->ip_frag_off)) {
         return false;
@@ -111,24 +108,23 @@ parse_ipv4(struct dp_packet *packet, const struct eth_header *eth,
 
     p->key4.words[0] = load64(&ip->ip_src);
     l4_words(&p->key4.words[1], eth, ip + 1, ingress, ip->ip_proto,
-             ip->ip_tos, ip->ip_ttl);
+             ip->ip_tos, ip->ip_ttl, (const void *) ip != eth + 1);
     p->hash = adp_session_hash4(seeds, &p->key4);
     p->nw_proto = ip->ip_proto;
     p->is_ipv6 = false;
 
     dp_packet_set_l2_pad_size(packet, size - tot_len);
-    packet->l4_ofs = ETH_HEADER_LEN + IP_HEADER_LEN;
+    packet->l4_ofs = packet->l3_ofs + IP_HEADER_LEN;
     return true;
 }
 
 static inline bool
 parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
-           size_t size, uint32_t ingress,
+           const struct ovs_16aligned_ip6_hdr *ip6, size_t size,
+           uint32_t ingress,
            const struct adp_session_seeds *seeds,
            struct adp_session_packet *p)
 {
-    const struct ovs_16aligned_ip6_hdr *ip6 = (const void *) (eth + 1);
-
     if (size < IPV6_HEADER_LEN) {
         return false;
     }
@@ -141,7 +137,7 @@ parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
 
     memcpy(p->key6.words, &ip6->ip6_src, 2 * sizeof(struct in6_addr));
     l4_words(&p->key6.words[4], eth, ip6 + 1, ingress, ip6->ip6_nxt,
-             flow >> 20, ip6->ip6_hlim);
+             flow >> 20, ip6->ip6_hlim, (const void *) ip6 != eth + 1);
     p->key6.words[7] = word_from_halves(
         (OVS_FORCE uint32_t) htonl(flow & IPV6_LABEL_MASK), 0);
     p->hash = adp_session_hash6(seeds, &p->key6);
@@ -149,7 +145,7 @@ parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
     p->is_ipv6 = true;
 
     dp_packet_set_l2_pad_size(packet, size - IPV6_HEADER_LEN - plen);
-    packet->l4_ofs = ETH_HEADER_LEN + IPV6_HEADER_LEN;
+    packet->l4_ofs = packet->l3_ofs + IPV6_HEADER_LEN;
     return true;
 }
 
@@ -164,15 +160,27 @@ adp_session_parse(struct dp_packet *packet, uint32_t ingress,
     if (size < ETH_HEADER_LEN || packet->packet_type != htonl(PT_ETH)) {
         return false;
     }
-    size -= ETH_HEADER_LEN;
+
+    size_t l2_len = ETH_HEADER_LEN;
+    ovs_be16 eth_type = eth->eth_type, tci;
+    if (OVS_UNLIKELY(adp_session_tag(packet, &tci))) {
+        if (!flow_vlan_limit) {
+            return false;       /* Nobody looks behind the tag. */
+        }
+        l2_len += VLAN_HEADER_LEN;
+        eth_type = get_unaligned_be16((const ovs_be16 *) (eth + 1) + 1);
+    }
+    size -= l2_len;
     if (size > UINT16_MAX) {
         return false;
     }
+
+    const void *l3 = (const char *) eth + l2_len;
     dp_packet_reset_offsets(packet);
-    packet->l3_ofs = ETH_HEADER_LEN;
-    return (eth->eth_type == htons(ETH_TYPE_IP)
-            ? parse_ipv4(packet, eth, size, ingress, seeds, p)
-            : eth->eth_type == htons(ETH_TYPE_IPV6)
-            ? parse_ipv6(packet, eth, size, ingress, seeds, p)
+    packet->l3_ofs = l2_len;
+    return (eth_type == htons(ETH_TYPE_IP)
+            ? parse_ipv4(packet, eth, l3, size, ingress, seeds, p)
+            : eth_type == htons(ETH_TYPE_IPV6)
+            ? parse_ipv6(packet, eth, l3, size, ingress, seeds, p)
             : false);
 }

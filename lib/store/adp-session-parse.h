@@ -5,17 +5,18 @@
 
 /* From a packet to a session's key.
  *
- * Takes the packets that most packets are: untagged Ethernet, IPv4 without
- * options or IPv6 without extension headers, TCP or UDP, no fragment, all
- * lengths right.  Their layer offsets and padding are set as
+ * Takes the packets that most packets are: Ethernet without or with one tag of
+ * 802.1Q, IPv4 without options or IPv6 without extension headers, TCP or UDP, no
+ * fragment, all lengths right.  Their layer offsets and padding are set as
  * miniflow_extract() sets them.
  *
  * Thread-safety: the packet is the caller's.
  */
 
 #include "adp-session.h"
-
-struct dp_packet;
+#include "dp-packet.h"
+#include "packets.h"
+#include "unaligned.h"
 
 /* A packet that was parsed. */
 struct adp_session_packet {
@@ -29,7 +30,24 @@ struct adp_session_packet {
     bool is_ipv6;
 };
 
-/* Returns false, with undefined content of 'p', if the packet is none of
+/* True if the packet has a VLAN tag, of which it sets '*tci' to what flows may
+ * see. */
+static inline bool
+adp_session_tag(const struct dp_packet *packet, ovs_be16 *tci)
+{
+    const struct eth_header *eth = dp_packet_data(packet);
+
+    if (OVS_LIKELY(dp_packet_size(packet)
+                   < ETH_HEADER_LEN + VLAN_HEADER_LEN
+                   || eth->eth_type != htons(ETH_TYPE_VLAN_8021Q))) {
+        return false;
+    }
+    *tci = (get_unaligned_be16((const ovs_be16 *) (eth + 1))
+            | htons(VLAN_CFI));
+    return true;
+}
+
+/* 'ingress' must be another for each VLAN tag.  Returns false, with undefined content of 'p', if the packet is none of
  * these. */
 bool adp_session_parse(struct dp_packet *, uint32_t ingress,
                        const struct adp_session_seeds *,

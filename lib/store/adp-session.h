@@ -50,12 +50,13 @@
 /* Keys.  They have no padding. */
 struct adp_session_l4 {
     ovs_be16 tp_src, tp_dst;
-    uint32_t ingress;           /* Where it came in, as the caller says. */
+    uint32_t ingress;           /* Where it came in, and with which VLAN tag if
+                                 * 'tagged', as the caller says. */
     struct eth_addr dl_dst, dl_src;
     uint8_t nw_proto;
     uint8_t nw_tos;
     uint8_t nw_ttl;
-    uint8_t zero;
+    uint8_t tagged;             /* 1: it has a VLAN tag. */
 };
 
 struct adp_session_key4 {
@@ -92,13 +93,24 @@ struct adp_session_body {
     uint8_t used;               /* See adp_session_use(). */
     uint8_t zero;
 
-    void *conn1, *conn2;
-    uint32_t version1, version2;
+    union {
+        struct {
+            void *conn1, *conn2;
+            uint32_t version1, version2;
+        };
+        /* Of IPv6, if NAT is that of 'conn0' and there is no other: the address
+         * that it sets, and the ports. */
+        struct {
+            struct in6_addr nat_addr;
+            ovs_be16 nat_tp_src, nat_tp_dst;
+        };
+    };
 };
+BUILD_ASSERT_DECL(sizeof(struct adp_session_body) == 56);
 
 /* What packets need beside the session's first line. */
 enum {
-    ADP_SESSION_MORE_LINE = 1 << 0,     /* Its second line. */
+    ADP_SESSION_MORE_LINE = 1 << 0,     /* Its second line, if of IPv4. */
     ADP_SESSION_MORE_TUNNEL = 1 << 1,   /* The tunnel that they go into. */
     ADP_SESSION_MORE_NAT = 1 << 2,      /* The connections' addresses. */
 };
@@ -119,7 +131,8 @@ struct adp_session {
         struct {
             struct adp_session_key6 key;
             struct adp_session_body body;
-            /* What NAT makes of addresses and ports is the connections'. */
+            /* What NAT makes of addresses and ports, if there is more than
+             * one connection, is the connections'. */
         } v6;
         struct {
             uint8_t first_line[CACHE_LINE_SIZE - 1];

@@ -481,9 +481,12 @@ ofproto_for_each(void (*cb)(const struct ofproto *, void *aux), void *aux)
 {
     const struct ofproto *ofproto;
 
+    /* One that is destroyed leaves in another thread, and is freed by it. */
+    ovs_mutex_lock(&ofproto_mutex);
     HMAP_FOR_EACH (ofproto, hmap_node, &all_ofprotos) {
         cb(ofproto, aux);
     }
+    ovs_mutex_unlock(&ofproto_mutex);
 }
 
 void

@@ -61,9 +61,9 @@ enum ofperr ofproto_ensure_tlv_map(struct ofproto *,
 /* Gives table 'table_id' its name unless OpenFlow or the database named it. */
 void ofproto_name_table(struct ofproto *, uint8_t table_id, const char *name);
 
-/* Calls 'cb' with each bridge of any type. */
+/* Calls 'cb', with the mutex, for each bridge of any type. */
 void ofproto_for_each(void (*cb)(const struct ofproto *, void *aux),
-                      void *aux);
+                      void *aux) OVS_EXCLUDED(ofproto_mutex);
 
 /* Adds to the counters of table 'table_id'. */
 void ofproto_credit_table(struct ofproto *, uint8_t table_id,

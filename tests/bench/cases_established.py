@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Established connections: packets per second, both directions together."""
 
+import re
+
 import cluster
 import meter
 import node
+import pipeline
 import traffic
 from case import Case, Sample
 from results import OwnTimes, Times
@@ -11,6 +14,7 @@ from results import OwnTimes, Times
 WINDOWS, SECONDS = 8, 0.25
 N_SERVICES = 20                 # That the clients talk to.
 IPV6_SHARE = 0.85               # Of the rate of IPv4.
+METER_RATE = 100000000          # Packets a second: more than anybody sends.
 NUMBERS = {'1': 1, '1k': 1000, '10k': 10000, '100k': 100000, '1m': 1000000}
 
 
@@ -28,6 +32,9 @@ class Established(Case):
 
     def make_node(self):
         return node.make(rules=self.rules, is_ipv6=self.is_ipv6)
+
+    def prepare(self, switch):
+        """Before flows are there."""
 
     def targets(self, n):
         return traffic.web_targets(n)
@@ -47,6 +54,7 @@ class Established(Case):
         n = self.make_node()
         pods = n.cluster.clients + n.cluster.webs
         switch.add_bridge(pods, n.cluster.nodes if self.geneve else ())
+        self.prepare(switch)
         switch.load(n.flows)
         traffic.serve(switch, n)
         targets = self.targets(n)
@@ -63,6 +71,25 @@ class Established(Case):
                                         SECONDS)
             yield self.sample(window, connections)
         switch.generator.stop()
+
+
+class Metered(Established):
+    """Each packet meets a meter on its way, which lets all pass."""
+
+    def make_node(self):
+        return node.make(rules=self.rules, is_metered=True)
+
+    def prepare(self, switch):
+        switch.ofctl('add-meter', 'meter=%d,pktps,stats,band=type=drop,'
+                     'rate=%d' % (pipeline.METER, METER_RATE))
+
+    def run(self, switch):
+        yield from super().run(switch)
+        text = switch.ofctl('meter-stats', 'meter=%d' % pipeline.METER)
+        passed, dropped = (int(n) for n in re.findall(
+            r'packet(?:_in)?_count:(\d+)', text))
+        if passed < self.n or dropped:
+            raise RuntimeError('the meter is not on the way: ' + text)
 
 
 class ToRemote(Established):
@@ -88,6 +115,10 @@ class Ipv6ToService(ToService):
     is_ipv6 = True
 
 
+class Ipv6ToRemote(ToRemote):
+    is_ipv6 = True
+
+
 class Cost(Established):
     """In cycles, as it is compared over the number of rules."""
 
@@ -107,6 +138,7 @@ def cases():
             for n, ratio in ratios.items():
                 yield make('est-%s-%s-%s' % (kind, protocol, n), protocol,
                            NUMBERS[n], goal=Times(ratio))
+    yield Metered('est-metered-tcp-100k', 'tcp', NUMBERS['100k'])
     for name, protocol, make in (('est-pp-udp', 'udp', Established),
                                  ('est-svc-tcp', 'tcp', ToService)):
         yield make(name + '-10k', protocol, NUMBERS['10k'])
@@ -115,7 +147,8 @@ def cases():
                                  ('est-svc-tcp', 'tcp', ToService)):
         yield make(name + '-1m', protocol, NUMBERS['1m'],
                    goal=OwnTimes(name + '-100k', 0.5))
-    for name, make in ('est-pp-tcp', Ipv6), ('est-svc-tcp', Ipv6ToService):
+    for name, make in (('est-pp-tcp', Ipv6), ('est-svc-tcp', Ipv6ToService),
+                       ('est-remote-tcp', Ipv6ToRemote)):
         yield make('ipv6-%s-100k' % name, 'tcp', NUMBERS['100k'],
                    goal=OwnTimes(name + '-100k', IPV6_SHARE))
     for protocol in 'udp', 'tcp':

@@ -135,6 +135,41 @@ class Calm(Flood):
         pass
 
 
+class ToController(Flood):
+    """The flood is for a controller, as packets that policy logs or rejects
+    are, behind the meter of those."""
+
+    priority = 60000
+
+    def run(self, switch):
+        background = Background(switch)
+        flows = pipeline.Flows()
+        flows.add('AntreaPolicyEgressRule', self.priority,
+                  'udp,in_port=%d' % background.flooder.port,
+                  pipeline.load('0x2400000/0xfe600000', 'reg0'),
+                  pipeline.goto('Output'))
+        switch.ofctl('add-flows', '-', stdin='\n'.join(flows.flows) + '\n')
+        self.bridge = openflow.Connection(switch.dir + '/br-int.mgmt')
+        self.bridge.take_packets(pipeline.CONTROLLER_ID)
+        background.start_flood()
+        time.sleep(FLOOD_SECONDS)
+        samples = [self.window(switch, background)
+                   for _ in range(self.windows)]
+        self.bridge.close()
+        return samples
+
+    def window(self, switch, background):
+        self.bridge.barrier()           # Reads what came before.
+        got = -self.bridge.n_packet_ins
+        sample = super().window(switch, background)
+        self.bridge.barrier()
+        got += self.bridge.n_packet_ins
+        if not got:
+            raise RuntimeError('the controller gets no packets')
+        sample.details['packet_ins'] = got
+        return sample
+
+
 class DropFlow(Case):
     """From the moment at which the flow is sent to the last packet that it
     should have dropped."""
@@ -316,6 +351,7 @@ class Bounded(Limit):
 def cases():
     yield Flood('flood', Limit(0, 'none lost'))
     yield Calm('calm')
+    yield ToController('to-controller', Limit(0, 'none lost'))
     yield DropFlow('drop-flow', Limit(5, '5 ms'))
     yield AffinityFlood('affinity-flood',
                         Bounded(300, 100, '0.3 s, 100 MB, none lost'))

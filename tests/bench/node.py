@@ -17,13 +17,13 @@ class Node:
 
     def __init__(self, rules=100, n_services=100, endpoints=10, seed=1,
                  policy_seed=1, pods=20, clients=4, webs=4, nodes=50,
-                 is_ipv6=False):
+                 is_ipv6=False, is_metered=False):
         rng = random.Random(seed)
         self.rules, self.is_ipv6 = rules, is_ipv6
         self.cluster = cluster.Cluster(
             pods, nodes, clients, webs, remote_webs=max(60, endpoints, nodes))
         self.flows = pipeline.Flows(is_ipv6)
-        pipeline.add_static(self.flows, self.cluster)
+        pipeline.add_static(self.flows, self.cluster, is_metered)
         tables = services.ServiceTables(self.flows, self.cluster, rng)
         tables.add_all(n_services, endpoints)
         self.services = tables.cluster_ips

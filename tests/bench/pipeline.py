@@ -26,6 +26,8 @@ ZONE, SNAT_ZONE = 65520, 65521
 VIRTUAL_NODEPORT_IP = '169.254.0.252'
 VIRTUAL_SNAT_IP = '169.254.0.253'
 EGRESS_IP = '192.168.77.112'
+CONTROLLER_ID = 62373
+METER = 1                       # Of what is_metered.
 MAX_BUCKETS = 400               # More don't fit into an OpenFlow message.
 
 
@@ -285,7 +287,8 @@ def add_switching(flows, cluster):
     flows.miss('TrafficControl', goto('IngressSecurityClassifier'))
 
 
-def add_output(flows):
+def add_output(flows, is_metered):
+    meter = ['meter:%d' % METER] * is_metered
     found = 'reg0=0x200000/0x600000'
     flows.add('Output', 212, 'ct_mark=0x80/0x80,' + found,
               'push_vlan:0x8100',
@@ -296,15 +299,17 @@ def add_output(flows):
     flows.add('Output', 211, found + ',reg4=0x800000/0xc00000',
               'output:NXM_NX_REG9[]')
     flows.add('Output', 210, 'ct_mark=0x40/0x40', 'IN_PORT')
-    flows.add('Output', 200, found, 'output:NXM_NX_REG1[]')
+    flows.add('Output', 200, found, *meter, 'output:NXM_NX_REG1[]')
     for reason, userdata in (2, '01.01'), (4, '01.02'):
         flows.add('Output', 200, 'reg0=0x%x/0xfe600000' % (
             reason << 24 | 0x400000), 'meter:256',
-            'controller(reason=no_match,id=62373,userdata=%s)' % userdata)
+            'controller(reason=no_match,id=%d,userdata=%s)' % (
+                CONTROLLER_ID, userdata))
     flows.miss('Output', 'drop')
 
 
-def add_static(flows, cluster):
+def add_static(flows, cluster, is_metered=False):
+    """'is_metered': packets pass METER, which others configure, to ports."""
     add_classification(flows, cluster)
     add_arp(flows, cluster)
     add_conntrack(flows)
@@ -312,4 +317,4 @@ def add_static(flows, cluster):
     add_egress(flows, cluster)
     add_snat(flows, cluster)
     add_switching(flows, cluster)
-    add_output(flows)
+    add_output(flows, is_metered)

@@ -83,7 +83,7 @@ class PolicyTables:
             flows.add(table, priority, 'conj_id=%d' % rule,
                       load('0x%x' % rule, 'reg3'),
                       load('0x400/0x400', 'reg0'), goto(metric))
-            flows.add(metric, 200, 'reg0=0x400/0x400,reg3=0x%x' % rule,
+            flows.add(metric, 210, 'reg0=0x400/0x400,reg3=0x%x' % rule,
                       'drop')
             return
         label = direction.label(rule)

@@ -303,6 +303,14 @@ stat_of() {
     dpctl "$1" stats -o json | json_get "$2"
 }
 
+# walks_of NODE: packets that walked the tables, which replays are counted among.
+walks_of() {
+    dpctl "$1" stats -o json | "$E2E_PYTHON" -c '
+import json, sys
+stats = json.load(sys.stdin)
+print(stats["packets"]["decides"] - stats["cache"]["replays"])'
+}
+
 # c_no_ip_punt NODE: nothing of IP left the compiled pipeline, and a lot of it
 # passed there.
 c_no_ip_punt() {
@@ -311,6 +319,26 @@ c_no_ip_punt() {
         || { say "no counters: $punts $handled"; return 1; }
     say "$handled packets handled, $punts punts of IP packets"
     [ "$punts" = 0 ] && [ "$handled" -gt 100 ]
+}
+
+# assert_no_punts NODE [REASON...]: nothing of IP left the compiled pipeline but ICMP
+# errors, what must stay behind them, what waits for a tunnel's neighbour, and what
+# was punted for REASON.
+assert_no_punts() {
+    local out
+    out=$(dpctl "$1" stats -o json | "$E2E_PYTHON" -c '
+import json, sys
+punts = json.load(sys.stdin)["punts"]
+others = {"icmp-error", "behind", "tunnel", *sys.argv[1:]}
+# These may be ARP.
+known = others | {"normal", "ip", "total"}
+wrong = {name: n for name, n in punts.items() if n and name not in known}
+total = sum(n for name, n in punts.items() if name in others)
+print(*("%s %d" % item for item in wrong.items()), end="")
+if punts["ip"] > total + sum(wrong.values()):
+    print("%d of IP, not all of them for a reason that is known" % punts["ip"])
+' "${@:2}") || fail "$1: no counters"
+    assert_eq "$1: nothing of IP was punted" "" "$out"
 }
 
 # pmd_stat NODE REGEX: a counter of pmd-stats-show, over all threads.

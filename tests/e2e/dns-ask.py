@@ -3,7 +3,9 @@
 """Asks a DNS server for a name, or sends an answer that nobody asked for.
 
     dns-ask.py [--tcp] SERVER NAME      prints how many bytes came back, or
-                                        "none" after three seconds
+                                        "none" after three seconds;
+                                        "truncated" and how many by TCP if
+                                        the answer was
     dns-ask.py --forge NAME IP CLIENT PORT
                                         tells PORT of CLIENT, from port 53,
                                         that NAME has address IP
@@ -34,7 +36,7 @@ def forge(name, ip, client, port):
 
 def ask(tcp, server, name):
     query = message(0x0100, name)
-    sock = socket.socket(socket.AF_INET,
+    sock = socket.socket(socket.AF_INET6 if ":" in server else socket.AF_INET,
                          socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
     sock.settimeout(3)
     try:
@@ -43,9 +45,18 @@ def ask(tcp, server, name):
             sock.sendall(struct.pack("!H", len(query)) + query)
         else:
             sock.send(query)
-        print(len(sock.recv(65536)))
+        answer = sock.recv(65536)
     except OSError:
         print("none")
+        return
+    if not tcp and len(answer) > 3 and answer[2] & 2:
+        if answer[:2] != query[:2] or answer[12:] != query[12:]:
+            print("none: another question")
+            return
+        print("truncated", end=" ")
+        ask(True, server, name)
+    else:
+        print(len(answer))
 
 
 def main():

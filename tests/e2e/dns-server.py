@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A DNS server for tests, by UDP and TCP: tells what its zone says, true or not.
 
-    dns-server.py ZONE [--port PORT]
+    dns-server.py ZONE [--port PORT] [--bind ADDRESS]
 
 ZONE is a JSON file, read anew for each query: {"NAME": {...}} with "a" and
 "aaaa" (lists of addresses), "ttl" (60), "cname" (another name, whose entry
@@ -13,6 +13,7 @@ follows), or one of
     "repeat": N          the answer, N times
     "raw": "HEX"         these bytes behind the query's number
     "silent": true       no answer
+    "big": N             N records of type TXT behind the others
 
 A name that isn't there gets none.
 """
@@ -56,6 +57,8 @@ def records(zone, name):
     for ip in entry.get("aaaa", []):
         yield record(name, 28, ttl,
                      socket.inet_pton(socket.AF_INET6, ip))
+    for _ in range(entry.get("big", 0)):
+        yield record(name, 16, ttl, b"\x3f" + 63 * b"x")
 
 
 def question(query):
@@ -103,10 +106,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("zone")
     parser.add_argument("--port", type=int, default=53)
+    parser.add_argument("--bind", default="0.0.0.0")
     args = parser.parse_args()
     socketserver.TCPServer.allow_reuse_address = True
-    tcp = socketserver.ThreadingTCPServer(("0.0.0.0", args.port), TCPHandler)
-    udp = socketserver.ThreadingUDPServer(("0.0.0.0", args.port), UDPHandler)
+    if ":" in args.bind:
+        socketserver.TCPServer.address_family = socket.AF_INET6
+        socketserver.UDPServer.address_family = socket.AF_INET6
+    # In this order: who sees the one sees the other.
+    udp = socketserver.ThreadingUDPServer((args.bind, args.port), UDPHandler)
+    tcp = socketserver.ThreadingTCPServer((args.bind, args.port), TCPHandler)
     tcp.path = udp.path = args.zone
     threading.Thread(target=tcp.serve_forever, daemon=True).start()
     udp.serve_forever()

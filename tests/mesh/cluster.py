@@ -16,6 +16,8 @@ GATEWAY_MACS = {'n1': 'ba:5e:d1:55:aa:c0', 'n2': 'ba:5e:d1:55:aa:c1'}
 GLOBAL_MAC = 'aa:bb:cc:dd:ee:ff'
 NETS = {4: '10.10.%d.%d', 6: 'fd00:10:10:%d::%x'}
 CIDRS = {4: '10.10.%d.0/24', 6: 'fd00:10:10:%d::/64'}
+# What a Node's own NAT makes of its addresses for what goes to NodePorts.
+NODE_PORT_IPS = {4: '169.254.0.252', 6: 'fc01::aabb:ccdd:eefe'}
 OUTSIDE = {4: ('198.51.100.7', '203.0.113.9'),
            6: ('2001:db8:51::7', '2001:db8:113::9')}
 
@@ -153,15 +155,30 @@ def pod_object(place, families):
         'status': {'phase': 'Running', 'podIP': ips[0]['ip'], 'podIPs': ips}}
 
 
+def set_type(service, service_type):
+    """With a NodePort for each port, or without."""
+    spec = service['spec']
+    spec['type'] = service_type
+    for index, port in enumerate(spec['ports']):
+        port.pop('nodePort', None)
+        if service_type == 'NodePort':
+            port['nodePort'] = (30000 + index + 10 * int(
+                spec['clusterIP'].replace(':', '.').split('.')[-1], 16))
+    if service_type != 'NodePort':
+        spec.pop('externalTrafficPolicy', None)
+
+
 def service_object(namespace, name, number, families, selector, ports,
                    service_type='ClusterIP'):
     ips = [{4: '10.96.0.%d', 6: 'fd00:10:96::%x'}[family] % number
            for family in families]
-    return {'apiVersion': 'v1', 'kind': 'Service',
-            'metadata': {'name': name, 'namespace': namespace},
-            'spec': {'type': service_type, 'clusterIP': ips[0],
-                     'clusterIPs': ips, 'selector': selector, 'ports': ports,
-                     'ipFamilies': ['IPv%d' % family for family in families]}}
+    obj = {'apiVersion': 'v1', 'kind': 'Service',
+           'metadata': {'name': name, 'namespace': namespace},
+           'spec': {'clusterIP': ips[0], 'clusterIPs': ips,
+                    'selector': selector, 'ports': ports,
+                    'ipFamilies': ['IPv%d' % family for family in families]}}
+    set_type(obj, service_type)
+    return obj
 
 
 def services(families):
@@ -173,11 +190,11 @@ def services(families):
             {'name': 's', 'protocol': 'SCTP', 'port': 90, 'targetPort': 80}]),
         service_object('y', 'all', 12, families, {'app': 'shop'}, [
             {'name': 't', 'port': 80},
-            {'name': 'u', 'protocol': 'UDP', 'port': 80}]),
+            {'name': 'u', 'protocol': 'UDP', 'port': 80}], 'NodePort'),
         service_object('z', 'named', 13, families, {'app': 'shop'}, [
             {'name': 't', 'port': 80, 'targetPort': 'web'},
             {'name': 'u', 'protocol': 'UDP', 'port': 53,
-             'targetPort': 'dns'}]),
+             'targetPort': 'dns'}], 'NodePort'),
     ]
 
 

@@ -14,6 +14,7 @@ import functools
 import ipaddress
 
 ALLOW, DROP, REJECT, PASS = 'allow', 'drop', 'reject', 'pass'
+ENGINE = 'engine'               # Allowed as far as an L7 engine finds it good.
 INGRESS, EGRESS = 'ingress', 'egress'
 
 TIERS = {'emergency': 50, 'securityops': 100, 'networkops': 150,
@@ -94,6 +95,16 @@ class Rule:
         self.direction = direction
         self.index = index
         self.title = '%s, %s rule %d' % (policy.title, direction, index + 1)
+
+    def services(self):
+        """(namespace, name) of those that it is applied to; None where it
+        is applied to Pods."""
+        applied = (self.policy.spec.get('appliedTo')
+                   or self.spec.get('appliedTo'))
+        if self.policy.is_admin or not applied or 'service' not in applied[0]:
+            return None
+        return {(entry['service']['namespace'], entry['service']['name'])
+                for entry in applied}
 
     @property
     def peers(self):
@@ -255,6 +266,8 @@ class World:
         pod = end.pod
         if 'ipBlock' in peer:
             return self.block_has(peer['ipBlock'], end.address)
+        if 'fqdn' in peer:
+            return False        # Nobody here has asked for a name.
         if 'group' in peer:
             return self.group_has(policy.namespace, peer['group'], end)
         if 'nodeSelector' in peer:
@@ -389,15 +402,34 @@ class World:
             self.memo[key] = known
         return known
 
-    def first_match(self, policies, direction, subject, peer, packet):
+    def guards(self, rule, services, client, packet):
+        """Does the rule, which is applied to Services, speak of it?  Only
+        those with NodePorts count, and 'client' only where they are asked."""
+        return (client is not None and packet.service in services
+                and of(self.services.get(packet.service),
+                       'spec.type') == 'NodePort'
+                and self.ports_match(rule, packet, None)
+                and (not rule.peers
+                     or any(self.block_has(peer['ipBlock'], client.address)
+                            for peer in rule.peers)))
+
+    def first_match(self, policies, direction, subject, peer, packet, client):
         """The first rule that speaks of the packet: (action, title)."""
         server = subject if direction == INGRESS else peer.pod
         for policy in policies:
             for rule in policy.rules[direction]:
-                if (self.subjects(rule, subject)
+                services = rule.services()
+                if services is not None:
+                    matches = self.guards(rule, services, client, packet)
+                else:
+                    matches = (
+                        subject is not None and self.subjects(rule, subject)
                         and self.ports_match(rule, packet, server)
-                        and self.peer_matches(rule, subject, peer, packet)):
+                        and self.peer_matches(rule, subject, peer, packet))
+                if matches:
                     action = rule.spec['action'].lower()
+                    if rule.spec.get('l7Protocols'):
+                        action = ENGINE
                     return ({'deny': DROP}.get(action, action),
                             '%s (%s)' % (rule.title, rule.spec['action']))
         return None
@@ -420,16 +452,20 @@ class World:
         return (Outcome(DROP, 'isolated by ' + ', '.join(isolated))
                 if isolated else None)
 
-    def decide(self, direction, subject, peer, packet):
+    def decide(self, direction, subject, peer, packet, client=None):
         """Antrea's Tiers and administrators' policies; Kubernetes'; the
-        baseline."""
-        found = self.first_match(self.ahead, direction, subject, peer, packet)
+        baseline.  Without a 'subject' only rules that are applied to Services
+        count, and these only with the 'client' of one."""
+        found = self.first_match(self.ahead, direction, subject, peer, packet,
+                                 client)
         if found and found[0] != PASS:
             return Outcome(*found)
-        outcome = self.kubernetes(direction, subject, peer, packet)
+        outcome = (self.kubernetes(direction, subject, peer, packet)
+                   if subject else None)
         if outcome:
             return outcome
-        found = self.first_match(self.behind, direction, subject, peer, packet)
+        found = self.first_match(self.behind, direction, subject, peer, packet,
+                                 client)
         return Outcome(*found) if found else Outcome(ALLOW, 'no policy')
 
     def is_own_node(self, end, pod):
@@ -440,19 +476,61 @@ class World:
         """A new connection to 'dst', which is where it arrives: behind a
         Service the endpoint."""
         source, target = self.end(src), self.end(dst)
+        here = (source.pod and target.pod
+                and source.pod.node == target.pod.node)
         egress = ingress = None
         if source.pod:
             egress = self.decide(EGRESS, source.pod, target, packet)
-            if egress.verdict != ALLOW:
+            if egress.verdict not in (ALLOW, ENGINE):
                 return Outcome(egress.verdict, 'egress: ' + egress.why)
+        if egress and egress.verdict == ENGINE and not here:
+            return self.by_engine('egress: ' + egress.why)
         if (target.pod and target.pod is not source.pod
                 and not self.is_own_node(source, target.pod)):
-            ingress = self.decide(INGRESS, target.pod, source, packet)
-        if ingress and ingress.verdict != ALLOW:
-            return Outcome(ingress.verdict, 'ingress: ' + ingress.why)
+            # That of a Pod's Service that chose an endpoint here.
+            client = source if packet.service and here else None
+            ingress = self.decide(INGRESS, target.pod, source, packet, client)
+        if ingress and ingress.verdict not in (ALLOW, ENGINE):
+            why = 'ingress: ' + ingress.why
+            if egress and egress.verdict == ENGINE:
+                why += '; was for an engine by egress: ' + egress.why
+            return Outcome(ingress.verdict, why)
+        if target.pod is not source.pod or not target.pod:
+            for name, outcome in ('egress', egress), ('ingress', ingress):
+                if outcome and outcome.verdict == ENGINE:
+                    return self.by_engine(name + ': ' + outcome.why)
         return Outcome(ALLOW, '; '.join(
             '%s: %s' % (name, outcome.why) for name, outcome in
             (('egress', egress), ('ingress', ingress)) if outcome))
+
+    def by_engine(self, why):
+        """There is none."""
+        return Outcome(DROP, why + ', but no engine is there')
+
+    def node_port(self, src, node, dst, packet):
+        """A new connection from outside to a NodePort of 'node', behind which
+        'dst' was chosen.  An endpoint on another Node sees the gateway."""
+        source, target = self.end(src), self.end(dst)
+        if target.pod.node == node:
+            outcome = self.decide(INGRESS, target.pod, source, packet, source)
+        else:
+            outcome = self.decide(INGRESS, None, source, packet, source)
+            if outcome.verdict == ALLOW:
+                gateway = next(address for address
+                               in self.gateways(self.nodes[node])
+                               if address.version == self.family)
+                outcome = self.decide(INGRESS, target.pod,
+                                      self.end(str(gateway)), packet)
+        return (self.by_engine(outcome.why) if outcome.verdict == ENGINE
+                else outcome)
+
+    def node_endpoints(self, service, protocol, port, node):
+        """The same for clients outside that come to 'node'."""
+        found = self.endpoints(service, protocol, port)
+        if of(self.services[service], 'spec.externalTrafficPolicy') == 'Local':
+            found = [(address, number) for address, number in found
+                     if self.end(address).pod.node == node]
+        return found
 
     def endpoints(self, service, protocol, port):
         """[(address, port)] behind a Service's port."""

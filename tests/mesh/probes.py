@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """All probes of a step: what is sent, what must come of it, what came."""
 
+import time
+
 import frames
-from cluster import PLACES, PODS, arrives_at, pairs
+from cluster import (GATEWAYS, NODE_NAMES, NODE_PORT_IPS, OUTSIDERS, PLACES,
+                     PODS, arrives_at, pairs)
 from evaluate import ALLOW, DROP, REJECT, Outcome, Packet
 
 PORTS = [(frames.TCP, 80), (frames.TCP, 81), (frames.TCP, 8080),
@@ -13,11 +16,12 @@ SOURCE_PORTS = 20000, 40000     # Two kinds, of 10,000 each: for sourcePort.
 UNREACHABLE_PORT = {4: 3, 6: 4}
 ANSWERED = 3                    # One in so many that arrive is answered.
 NOBODY = 'nobody'               # A Service without endpoints.
+INIT_LIFETIME = 3               # Seconds that conntrack waits for an answer.
 
 
 class Probe:
     __slots__ = ('number', 'source', 'sender', 'target', 'service', 'src',
-                 'dst', 'protocol', 'sport', 'dport', 'expected', 'seen',
+                 'dst', 'protocol', 'sport', 'dport', 'port', 'expected', 'seen',
                  'is_answered')
 
     def kind(self):
@@ -55,6 +59,8 @@ class Round:
                          target.addresses[self.family], protocol, port)
         for pod in PODS:
             self.add_services(pod)
+        for gateway in GATEWAYS:
+            self.add_node_ports(gateway)
         if only is not None:
             kept = {p.kind() for p in only}
             self.probes = [p for p in self.probes if p.kind() in kept]
@@ -72,8 +78,22 @@ class Round:
                     self.add(pod, pod, None, name, address,
                              port.get('protocol', frames.TCP), port['port'])
 
-    def add(self, source, sender, target, service, dst, protocol, dport):
+    def add_node_ports(self, gateway):
+        for name, obj in sorted(self.world.services.items()):
+            for port in obj['spec']['ports']:
+                if 'nodePort' not in port:
+                    continue
+                for client in OUTSIDERS:
+                    self.add(client, gateway, None, name,
+                             NODE_PORT_IPS[self.family],
+                             port.get('protocol', frames.TCP),
+                             port['nodePort'], port['port'])
+
+    def add(self, source, sender, target, service, dst, protocol, dport,
+            port=None):
+        """'port': of the Service that has 'dport' as its NodePort."""
         p = Probe()
+        p.port = port
         index = len(self.probes)
         p.number = self.generation << 16 | index
         p.source, p.sender, p.target = source, sender, target
@@ -107,10 +127,18 @@ class Round:
         if p.target:
             return [(arrives_at(p.sender, p.target), self.world.connection(
                 p.src, p.dst, Packet(p.protocol, p.sport, p.dport, None)))]
-        behind = self.world.endpoints(p.service, p.protocol, p.dport)
         places = {place.addresses[self.family]: place for place in PODS}
+        node = NODE_NAMES[p.sender.node]
+        behind = (self.world.node_endpoints(p.service, p.protocol, p.port,
+                                            node) if p.port else
+                  self.world.endpoints(p.service, p.protocol, p.dport))
         if not behind:
             return [(None, Outcome(NOBODY, 'no endpoint'))]
+        if p.port:
+            return [(places[address], self.world.node_port(
+                p.src, node, address,
+                Packet(p.protocol, p.sport, port, p.service)))
+                for address, port in behind]
         return [(places[address], self.world.connection(
             p.src, address, Packet(p.protocol, p.sport, port, p.service)))
             for address, port in behind]
@@ -135,6 +163,7 @@ class Round:
         self.by_key = {self.key(p): p for p in self.probes}
         strange = []
         to_answer = []
+        self.started = time.monotonic()
         for place, frame in prober.burst(list(self.frames(prober))):
             p = self.note(place, frame, strange)
             if (p and frame.kind == frames.PROBE
@@ -187,18 +216,25 @@ class Round:
             p.is_answered = True
         for place, frame in prober.burst(sent):
             self.note(place, frame, strange)
+        is_late = time.monotonic() - self.started > INIT_LIFETIME
         for p in waiting:
             try:
                 p.seen.remove(('answer', p.sender.name))
             except ValueError:
-                p.seen.append(('the answer to it was lost', p.sender.name))
+                # On a machine that is busy an INIT may be forgotten by then.
+                if p.protocol != frames.SCTP or not is_late:
+                    p.seen.append(('the answer to it was lost',
+                                   p.sender.name))
 
     def keep(self):
         """What nobody answered, and comes once more from the same port, is a
         new connection still, allowed or not: {kind: port} of a half of it.
         (Behind a Service it would be the endpoint of before.)"""
         return {p.kind(): p.sport for p in self.probes
-                if p.number % 2 and not p.service and not p.is_answered}
+                if p.number % 2 and not p.service and not p.is_answered
+                # Nor what is marked for an engine that isn't there.
+                and not any('engine' in outcome.why
+                            for _, outcome in p.expected)}
 
     def compare(self):
         """The Probes of which came what must not."""

@@ -6,7 +6,7 @@ Tier, or names of ports at addresses that may be no Pod's."""
 
 import copy
 
-from cluster import CIDRS, Objects, base_objects, port_objects
+from cluster import CIDRS, Objects, base_objects, port_objects, set_type
 
 NAMESPACES = ('x', 'y', 'z')
 PODS = ('a', 'b', 'c')
@@ -21,7 +21,7 @@ KINDS = (['K8s'] * 4 + ['ClusterNetworkPolicy'] * 5 + ['Antrea'] * 3
 # What a step does.
 CHANGES = (['add'] * 4 + ['change'] * 4 + ['remove'] * 3 + ['pod'] * 3
            + ['recreate'] * 2 + ['namespace'] * 3 + ['group'] * 2
-           + ['service', 'port', 'node', 'tier'])
+           + ['service', 'port', 'node', 'tier', 'node_port', 'log'])
 MOST_POLICIES = 12
 
 
@@ -124,8 +124,17 @@ class Generator:
             peer['podSelector'] = self.pods()
         return peer
 
-    def antrea_peer(self, namespace, only_pods):
+    def antrea_peer(self, namespace, only_pods, egress):
+        peer = self.any_peer(namespace, only_pods, egress)
+        if ('podSelector' in peer or 'namespaceSelector' in peer) \
+                and self.one_in(4):
+            peer['scope'] = 'Cluster'
+        return peer
+
+    def any_peer(self, namespace, only_pods, egress):
         forms = ['selection'] * 4
+        if egress and not only_pods and self.one_in(3):
+            return {'fqdn': self.choice(('a.example.com', '*.example.com'))}
         if not only_pods:
             forms += ['block', 'nodes', 'group']
         if not namespace:
@@ -233,6 +242,7 @@ class Generator:
         rule = {'action': self.choice(actions)}
         if self.one_in(3):
             rule['name'] = self.name('rule')
+        self.add_logging(rule)
         if egress and self.one_in(6):
             rule['toServices'] = self.some(self.to_service, 2, 1)
             return rule
@@ -243,12 +253,46 @@ class Generator:
         if not self.one_in(6):
             rule['to' if egress else 'from'] = self.some(
                 lambda: self.antrea_peer(namespace, egress and self.has_names(
-                    rule.get('ports', []))), 2, 1)
+                    rule.get('ports', [])), egress), 2, 1)
+        if rule['action'] == 'Allow' and self.one_in(8):
+            rule['l7Protocols'] = [{'tls': {}}]
         return rule
 
+    def add_logging(self, rule):
+        if self.one_in(4):
+            rule['enableLogging'] = True
+            if self.one_in(2):
+                rule['logLabel'] = self.name('label-')
+
     def to_service(self):
+        service = dict(self.service_name())
+        if self.one_in(4):
+            service['scope'] = 'Cluster'
+        return service
+
+    def service_name(self):
         service = self.choice(self.objects.of_kind('Service'))['metadata']
         return {'name': service['name'], 'namespace': service['namespace']}
+
+    def guard_rule(self, tier):
+        """Of those that are applied to Services."""
+        rule = {'action': self.choice(
+            ['Allow', 'Drop', 'Reject'] + (['Pass'] if tier != 'baseline'
+                                           else []))}
+        self.add_logging(rule)
+        if self.one_in(3):
+            rule['ports'] = self.some(lambda: self.port(True, False), 2, 1)
+        if not self.one_in(4):
+            rule['from'] = self.some(lambda: {'ipBlock': self.block()}, 2, 1)
+        return rule
+
+    def guard(self, spec, tier, per_rule):
+        """A policy that is applied to Services."""
+        spec['ingress'] = self.some(lambda: self.guard_rule(tier), 3, 1)
+        for part in spec['ingress'] if per_rule else [spec]:
+            part['appliedTo'] = self.some(
+                lambda: {'service': self.service_name()}, 2, 1)
+        return self.policy(CRD, 'ClusterNetworkPolicy', spec)
 
     def antrea(self, namespace):
         tier = self.choice(list(TIERS) + [
@@ -257,6 +301,8 @@ class Generator:
         if tier == 'application' and self.one_in(2):
             del spec['tier']
         per_rule = self.one_in(4)
+        if not namespace and self.one_in(4):
+            return self.guard(spec, tier, per_rule)
         if not per_rule:
             spec['appliedTo'] = self.some(
                 lambda: self.applied_to(namespace), 2, 1)
@@ -476,6 +522,7 @@ class Generator:
                      'Allow': 'Deny' if is_admin else 'Drop'}
             if rule.get('action') in other:
                 rule['action'] = other[rule['action']]
+                rule.pop('l7Protocols', None)
             else:
                 rule.pop('ports', None)
 
@@ -534,6 +581,27 @@ class Generator:
         port['targetPort'] = self.choice(
             {'TCP': (80, 81, 8080, 'web', 'alt'), 'UDP': (80, 81, 'dns'),
              'SCTP': (80, 81, 'sig')}[port.get('protocol', 'TCP')])
+        return [('apply', obj)]
+
+    def step_node_port(self):
+        """A Service with NodePorts or without, and for whom they are."""
+        obj = copy.deepcopy(self.choice(self.objects.of_kind('Service')))
+        if obj['spec']['type'] == 'NodePort' and self.one_in(2):
+            local = 'externalTrafficPolicy' in obj['spec']
+            obj['spec'].pop('externalTrafficPolicy', None)
+            if not local:
+                obj['spec']['externalTrafficPolicy'] = 'Local'
+        else:
+            set_type(obj, 'ClusterIP' if obj['spec']['type'] == 'NodePort'
+                     else 'NodePort')
+        return [('apply', obj)]
+
+    def step_log(self):
+        """Kubernetes' policies of a Namespace, with logging or without."""
+        obj = copy.deepcopy(self.choice(self.objects.of_kind('Namespace')))
+        name = 'networkpolicy.antrea.io/enable-logging'
+        notes = obj['metadata'].setdefault('annotations', {})
+        notes[name] = 'false' if notes.get(name) == 'true' else 'true'
         return [('apply', obj)]
 
     def step_tier(self):

@@ -84,7 +84,7 @@ class Pair:
         self.both = ours, stock
         self.both_track_sctp = stock.is_ours()
         self.steps = []
-        self.n_packets = self.n_sent = 0
+        self.n_packets = self.n_sent = self.n_told = 0
         self.with_fragments = True      # Compares them, too.
         self.learning = self.fdb = False
         self.tunnel_kind = 'geneve'
@@ -281,6 +281,9 @@ class Pair:
     def check(self, what='connections counters'):
         self.revalidate()
         self.turn()
+        told = [sw.packet_ins() for sw in self.both]
+        self.n_told += len(told[1])
+        self.compare('packets to controllers', *told)
         if 'connections' in what:
             self.compare('connections', self.ours.connections(),
                          self.stock.connections())

@@ -19,6 +19,9 @@ FLOW = re.compile(r'(table=\S+),.* n_packets=(\d+), n_bytes=(\d+),'
                   r'.*?(priority=.*? ?actions=.*)$')
 
 
+XID = re.compile(r'\(xid=\S+\)')
+
+
 class Switch:
     """Ports are given as {name: OpenFlow port number}.  One of them may be
     tunnels.PORT; then a second bridge, of stock type, is the underlay."""
@@ -118,6 +121,7 @@ class Switch:
             args += ['--', *self.add_port_args(port, number)]
         self.vsctl(*args)
         self.ports_up()
+        self.listen()
         self.control('time/stop')
 
     @staticmethod
@@ -202,6 +206,33 @@ class Switch:
 
     def n_punts(self):
         return self.stats()['punts']['total']
+
+    def listen(self):
+        """A controller begins to note what it is told."""
+        path = os.path.join(self.dir, 'controller')
+        with open(path + '.out', 'w') as log:
+            self.processes.append(subprocess.Popen(
+                [os.path.join(self.prefix, 'bin', 'ovs-ofctl'), '-O',
+                 'OpenFlow15', '--unixctl=%s.ctl' % path, 'monitor',
+                 '%s/br0.mgmt' % self.dir, '65535'],
+                env=self.env, stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL))
+        self.wait_for(path + '.ctl')
+        self.controller = unixctl.Control(path + '.ctl', reply_timeout=60)
+        self.told = open(path + '.out')
+        self.packet_ins()
+
+    def packet_ins(self):
+        """What the controller was told since the last call, one text for each
+        packet."""
+        self.controller('ofctl/barrier')
+        messages = []
+        for line in self.told.read().splitlines():
+            if line.startswith('NXT_PACKET_IN2'):
+                messages.append(XID.sub('', line))
+            elif messages and not line.startswith(('OFPT_', 'NXT_')):
+                messages[-1] += '\n' + line
+        return sorted(messages)
 
     def stop(self):
         for process in reversed(self.processes):

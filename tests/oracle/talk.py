@@ -52,7 +52,8 @@ class Talk:
                                   if (':' in ip) == (':' in src)])
         self.near = Packet(eth_src=mac, eth_dst=to_mac, src=src, dst=dst,
                            sport=rnd.choice(world.sports),
-                           dport=rnd.choice(world.dports))
+                           dport=rnd.choice(world.dports),
+                           vlans=rnd.choice([[]] * 9 + [[10], [0x600a]]))
         self.far = None                 # Where the client last arrived.
         self.steps = getattr(self, kind)()
         self.next = next(self.steps, None)

@@ -40,9 +40,19 @@ PODS = {
            '10.50.0.1', ['tcp/10.60.0.1/80', 'udp/10.60.0.1/53'], 100),
     'm2': ('br-more', 'pod', 1, '02:00:00:00:02:02', '02:00:00:00:02:01',
            '10.60.0.1', ['tcp/10.50.0.1/80', 'udp/10.50.0.1/53'], 100),
+    # Where packets are counted: from "s..." so many, to "to..." in silence.
+    **{name: ('br-count', 'pod', core, '02:00:00:00:03:%02x' % i,
+              '02:00:00:00:04:01', '10.70.0.%d' % i,
+              ['udp/10.80.0.1/%d' % port for port in range(53, 57)], rate)
+       for i, (name, core, rate) in enumerate((
+           ('to-passed', 0, 0), ('to-other', 1, 0), ('s1', 0, 2000),
+           ('s2', 1, 2000), ('s3', 0, 2000), ('s4', 1, 2000),
+           ('s5', 0, 2000), ('s6', 1, 2000)), 1)},
 }
 NUMBERS = {'antrea-gw0': 2, 'client': 36, 'web': 37, 'db': 38, 'p1': 1,
-           'p2': 2, 'm1': 1, 'm2': 2}
+           'p2': 2, 'm1': 1, 'm2': 2, 'to-passed': 1, 'to-other': 2,
+           's1': 3, 's2': 4, 's3': 5, 's4': 6, 's5': 7, 's6': 8}
+LIMIT = 20000                   # Packets of each of "s...".
 
 RECORDS = [
     {'kind': 'NodeConfig', 'name': 'node',
@@ -194,6 +204,8 @@ class Daemon:
                 'options:pod-ips="%s"' % ips,
                 'options:pod-talk="%s"' % ' '.join(talk),
                 'options:pod-rate=%d' % rate,
+                'options:pod-limit=%d' % (LIMIT if bridge == 'br-count'
+                                          else 0),
                 'options:pod-race=%s' % str(self.race).lower()]
         if core is not None:
             args.append('other_config:pmd-rxq-affinity="0:%d"' % core)

@@ -17,6 +17,8 @@
  *     pod-talk                "PROTOCOL/IP/PORT"..., PROTOCOL being tcp, udp
  *                             or icmp: to whom it opens connections
  *     pod-rate                how many a second
+ *     pod-limit               how many packets it opens connections with in all,
+ *                             the first when somebody has sent it a packet
  *     pod-outer               "OUR-MAC/THEIR-MAC/OUR-IP/THEIR-IP": all packets
  *                             are in Geneve, and these its outer addresses,
  *                             "our" being the switch's
@@ -81,6 +83,7 @@ struct script {
     struct target *targets;
     size_t n_targets;
     unsigned int rate;
+    uint64_t limit;                     /* 0: none. */
     bool in_tunnel;
     struct eth_addr outer_ours, outer_theirs;
     ovs_be32 outer_our_ip, outer_their_ip;
@@ -372,12 +375,25 @@ open_connection(const struct script *s, struct message *m)
     return true;
 }
 
+/* How many packets it may still send. */
+static uint64_t
+n_left(const struct netdev_pod *dev, const struct script *s)
+{
+    return (!s->limit ? UINT64_MAX
+            : !counted(dev, offsetof(struct netdev_pod, tx_packets)) ? 0
+            : s->limit - counted(dev, offsetof(struct netdev_pod,
+                                               rx_packets)));
+}
+
 /* True if it is time for one more. */
 static bool
 opens(struct netdev_pod *dev, const struct script *s)
 {
     long long int now = time_msec();
 
+    if (!n_left(dev, s)) {
+        return false;
+    }
     if (!dev->started) {
         dev->started = now;
     }
@@ -414,7 +430,8 @@ netdev_pod_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
         /* A slow machine makes up for nothing. */
         dev->n_opened = MAX(dev->n_opened, due - MIN(due, 8));
         while (dev->n_opened < due
-               && dp_packet_batch_size(batch) < NETDEV_MAX_BURST
+               && dp_packet_batch_size(batch) < MIN(NETDEV_MAX_BURST,
+                                                    n_left(dev, s))
                && open_connection(s, &u.m)) {
             dp_packet_batch_add(batch, packet_of(s, &u.m));
             dev->n_opened++;
@@ -574,6 +591,7 @@ parse_script(struct script *s, const struct smap *args)
         return "pod-mac or pod-gateway is no address of Ethernet";
     }
     s->rate = smap_get_ullong(args, "pod-rate", 0);
+    s->limit = smap_get_ullong(args, "pod-limit", 0);
     s->race = smap_get_bool(args, "pod-race", false);
 
     struct svec ips = words_of(args, "pod-ips", " ");

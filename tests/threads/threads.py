@@ -17,6 +17,7 @@ sys.path[:0] = [here, os.path.dirname(here)]
 sys.dont_write_bytecode = True
 
 from churn import Churn         # noqa: E402
+from counts import counts       # noqa: E402
 from daemon import Daemon       # noqa: E402
 import races                    # noqa: E402
 
@@ -86,12 +87,25 @@ def without_races(check, start, seconds, seed):
         check(switch.alive(), 'the daemon lives')
     print('# ' + ', '.join('%s %d' % item
                            for item in sorted(churn.counts.items())))
+    no_race(check, switch)
+    switch.stop()
+
+
+def every_packet_counts(check, start, seed):
+    switch = start()
+    counts(check, switch, seed)
+    check(switch.alive() and switch.exit() == 0,
+          'the daemon that counted ends as it is told to')
+    no_race(check, switch)
+    switch.stop()
+
+
+def no_race(check, switch):
     bad, n_known = races.judge(switch.races())
     print('# %d reports on races of upstream\'s' % n_known)
     for race in bad:
         check(False, race.title(), race.text)
     check(not bad, 'no race')
-    switch.stop()
 
 
 def main():
@@ -122,6 +136,7 @@ def main():
     print('seed %d' % args.seed, flush=True)
     try:
         notices_races(check, start)
+        every_packet_counts(check, start, args.seed)
         without_races(check, start, args.seconds, args.seed)
     finally:
         for switch in switches:

@@ -56,17 +56,23 @@ UNIT_TESTS = \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model \
 	tests/unit/test-names \
+	tests/unit/test-igmp \
+	tests/unit/test-members \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-egress \
+	tests/unit/test-pipeline-services \
 	tests/unit/test-pipeline-example \
 	tests/unit/test-pipeline-names \
+	tests/unit/test-pipeline-multicast \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
 	tests/unit/test-priority \
 	tests/unit/test-program \
 	tests/unit/test-push-stats \
 	tests/unit/test-recent \
+	tests/unit/test-fqdns \
 	tests/unit/test-refusal \
+	tests/unit/test-truncate \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
@@ -378,11 +384,23 @@ tests_unit_test_pipeline_names_SOURCES = \
 	tests/unit/test-pipeline-names.c
 tests_unit_test_pipeline_names_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_pipeline_multicast_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-multicast.c
+tests_unit_test_pipeline_multicast_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_pipeline_egress_SOURCES = \
 	tests/unit/pipeline-world.c \
 	tests/unit/pipeline-world.h \
 	tests/unit/test-pipeline-egress.c
 tests_unit_test_pipeline_egress_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_services_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-services.c
+tests_unit_test_pipeline_services_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_pipeline_example_SOURCES = \
 	tests/unit/example-pipeline.c \
@@ -424,6 +442,20 @@ tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
 tests_unit_test_recent_SOURCES = tests/unit/test-recent.c
 tests_unit_test_recent_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_fqdns_SOURCES = \
+	tests/unit/test-fqdns.c \
+	antrea-dp/bridge/adp-held.c \
+	antrea-dp/state/adp-fqdns.c
+tests_unit_test_fqdns_LDADD = $(UNIT_LIBS)
+tests_unit_test_fqdns_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=dpif_execute \
+	-Wl,--wrap=time_msec
+
+tests_unit_test_truncate_SOURCES = \
+	tests/unit/test-truncate.c \
+	antrea-dp/packet/adp-truncate.c
+tests_unit_test_truncate_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_refusal_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
@@ -454,6 +486,7 @@ STATE_WORLD = \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-job.c \
+	antrea-dp/state/adp-state-call.c \
 	antrea-dp/state/adp-state-meters.c \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state.c
@@ -495,6 +528,10 @@ tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 tests_unit_test_dns_SOURCES = tests/unit/test-dns.c
 tests_unit_test_dns_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_igmp_SOURCES = tests/unit/test-igmp.c
+tests_unit_test_igmp_LDADD = $(UNIT_LIBS)
+tests_unit_test_members_SOURCES = tests/unit/test-members.c
+tests_unit_test_members_LDADD = $(UNIT_LIBS)
 tests_unit_test_names_SOURCES = tests/unit/test-names.c
 tests_unit_test_names_LDADD = $(UNIT_LIBS)
 

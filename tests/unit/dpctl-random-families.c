@@ -108,3 +108,17 @@ dpctl_random_ips(void)
     }
     return ds_steal_cstr(&ds);
 }
+
+void
+dpctl_random_fqdns(struct ds *ds)
+{
+    static const char *const fqdns[] = {
+        "{\"fqdn\":\"a.example.com\"}", "{\"fqdn\":\"*.Example.com\"}",
+        "{\"fqdn\":\"a.example.com\"},{\"fqdn\":\"b.example.com\"}",
+        "{\"fqdn\":\"b.example.com\"},{\"podSelector\":{}}",
+        "{\"ipBlock\":{\"cidr\":\"10.2.0.0/16\"}},"
+        "{\"fqdn\":\"*.example.net\"}",
+    };
+
+    ds_put_format(ds, ",\"to\":[%s]", fqdns[random_range(ARRAY_SIZE(fqdns))]);
+}

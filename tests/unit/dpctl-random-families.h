@@ -16,4 +16,7 @@ void dpctl_random_families(struct ds *text);
 /* Addresses as the CNI writes them; the caller frees them. */
 char *dpctl_random_ips(void);
 
+/* The peers of an egress rule that names domain names, alone or among others. */
+void dpctl_random_fqdns(struct ds *);
+
 #endif /* dpctl-random-families.h */

@@ -147,12 +147,22 @@ env_controller_meter(const struct adp_env *env)
     return e->controller_meter ? e->controller_meter : UINT32_MAX;
 }
 
+static bool
+env_tells_miss(const struct adp_env *env, ofp_port_t port, bool by_default)
+{
+    const struct engine *e = env->aux;
+
+    return (by_default ? e->sends_misses
+            : !(e->no_packet_in_ports & (1u << (ofp_to_u16(port) & 31))));
+}
+
 static const struct adp_env_class env_class = {
     .ct = env_ct,
     .ct_timeout = env_ct_timeout,
     .port = env_port,
     .output_tunnel = env_output_tunnel,
     .port_is_live = env_port_is_live,
+    .tells_miss = env_tells_miss,
     .controller_meter = env_controller_meter,
 };
 
@@ -162,6 +172,7 @@ static const struct adp_env_class tracing_env_class = {
     .port = env_port,
     .output_tunnel = env_output_tunnel,
     .port_is_live = env_port_is_live,
+    .tells_miss = env_tells_miss,
     .trace = env_trace,
 };
 

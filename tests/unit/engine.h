@@ -52,6 +52,8 @@ struct engine {
 
     uint32_t dead_ports;        /* Bitmap. */
     uint32_t controller_meter;  /* The datapath's number; 0: none. */
+    uint32_t no_packet_in_ports;        /* Bitmap. */
+    bool sends_misses;          /* By default. */
     struct adp_trace_log trace;
     bool tracing;
     struct ds text;             /* What functions that return text return. */

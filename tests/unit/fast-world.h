@@ -325,6 +325,18 @@ adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *p,
     wp->kind = p == &ports[1] ? second_kind : ADP_PORT_PLAIN;
 }
 
+/* VLAN tags that were asked for, 0: none. */
+static ovs_be16 tag;
+
+uint32_t
+adp_flow_cache_ingress_of_vlan(struct adp_flow_cache *c OVS_UNUSED,
+                               uint32_t ingress, ovs_be16 tci,
+                               long long int now OVS_UNUSED)
+{
+    tag = tci;
+    return ingress ^ ntohs(tci);
+}
+
 struct adp_session *
 adp_flow_cache_find(const struct adp_flow_cache *c,
                     const struct adp_session_packet *p)

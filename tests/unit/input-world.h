@@ -16,6 +16,8 @@
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
 #include "adp-held.h"
+#include "adp-igmp-queue.h"
+#include "adp-truncate.h"
 #include "adp-install.h"
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
@@ -54,9 +56,12 @@ static struct {
     bool has_session, is_parsed, has_cached_walk, has_room;
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
+    bool truncates;             /* Fragments are of DNS answers. */
     enum adp_punt punt;
     enum adp_fast_known known;
     bool refuses_next;          /* All but the first, which is punted. */
+    bool drops_next;            /* The same. */
+    size_t n_logs;              /* Of these. */
     uint16_t frag;
     const struct adp_tunnel_actions *tnl_actions;
 } says;
@@ -348,6 +353,13 @@ adp_refuse(struct adp_fast *f OVS_UNUSED, struct adp_bridge *bridge,
     note('j');
 }
 
+struct dp_packet *
+adp_truncated_answer(const struct dp_packet *p,
+                     const struct flow *flow OVS_UNUSED)
+{
+    return says.truncates ? dp_packet_clone(p) : NULL;
+}
+
 bool
 adp_held_wants(const struct dp_packet *p OVS_UNUSED,
                const struct flow *flow OVS_UNUSED)
@@ -363,6 +375,15 @@ adp_held_add(struct adp_bridge *bridge, struct dp_packet *p,
     ck_assert_ptr_eq(actions, &walk.verdict.actions);
     note('H');
     dp_packet_delete(p);
+}
+
+void
+adp_igmp_queue_add(struct adp_bridge *bridge,
+                   const struct dp_packet *p OVS_UNUSED,
+                   const struct flow *flow OVS_UNUSED)
+{
+    ck_assert_ptr_eq(bridge, b);
+    note('i');
 }
 
 void
@@ -392,7 +413,7 @@ adp_walk_cache_count(const struct adp_walk_cache *c OVS_UNUSED)
 void
 adp_walk_cache_fetch(const struct adp_walk_cache *c OVS_UNUSED,
                      const struct conntrack *ct OVS_UNUSED,
-                     int stage OVS_UNUSED,
+                     int stage OVS_UNUSED, uint32_t reads OVS_UNUSED,
                      const struct adp_session_packet *p OVS_UNUSED,
                      struct adp_walk_fetch *fetch OVS_UNUSED)
 {
@@ -437,9 +458,12 @@ adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
     ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
     note('w');
     w->verdict.punt = says.punt;
-    if (says.refuses_next) {
-        if (!says.punt) {
+    if (says.refuses_next || says.drops_next) {
+        if (!says.punt && says.refuses_next) {
             w->verdict.answer = ADP_ANSWER_PROHIBITED;
+        } else if (!says.punt) {
+            w->verdict.dropped = true;
+            w->verdict.n_logs = says.n_logs;
         }
         says.punt = ADP_PUNT_NONE;
     }

@@ -14,6 +14,7 @@
 #include "openvswitch/ofp-group.h"
 #include "openvswitch/ofp-table.h"
 #include "packets.h"
+#include "pipeline-guide.h"
 #include "quoted-json.h"
 #include "sset.h"
 #include "util.h"
@@ -153,6 +154,49 @@ put_table_names(struct ofputil_table_map *tables)
     }
 }
 
+/* What a cookie names can be told in words. */
+static void
+check_cookie(uint64_t cookie)
+{
+    const struct adp_guide_cookie *guide
+        = adp_guide_cookie_find(pw.pipeline, cookie >> 40);
+    uint32_t object = cookie;
+    char *text = NULL;
+
+    if (!pw.pipeline->guide) {
+        return;
+    }
+    ck_assert_msg(guide, "no words for cookie 0x%"PRIx64, cookie);
+    if (!object) {
+        return;
+    }
+    switch (guide->object) {
+    case ADP_GUIDE_RULE:
+        text = adp_pipeline_describe_conj(pw.state, object);
+        break;
+    case ADP_GUIDE_GROUP:
+        text = adp_pipeline_describe_group(pw.state, object);
+        break;
+    case ADP_GUIDE_APPLIED:
+        text = adp_pipeline_describe_applied(pw.state, object);
+        break;
+    case ADP_GUIDE_OFPORT:
+        for (size_t i = 0; i < PW_N_PORTS && !text; i++) {
+            text = (pw.ports[i].number == object ? xstrdup(pw.ports[i].name)
+                    : NULL);
+        }
+        break;
+    case ADP_GUIDE_NUMBER:
+    case ADP_GUIDE_IPV4:
+    case ADP_GUIDE_IPV6:
+    case ADP_GUIDE_L7_RULE:
+    default:
+        break;
+    }
+    ck_assert_msg(text, "no object for cookie 0x%"PRIx64, cookie);
+    free(text);
+}
+
 void
 check_set(void)
 {
@@ -170,6 +214,7 @@ check_set(void)
         ck_assert_msg(!error, "%s: %s", node->name, error);
         ck_assert_msg(usable & OFPUTIL_P_OF15_OXM, "%s", node->name);
         ck_assert_uint_eq(ntohll(fm.new_cookie) >> 48, pw.env.round);
+        check_cookie(ntohll(fm.new_cookie));
 
         struct match match;
         minimatch_expand(&fm.match, &match);

@@ -70,8 +70,8 @@ void expect_flow(const char *text);
 /* Fills '*tables', which needs no init, with the names of the tables. */
 void put_table_names(struct ofputil_table_map *tables);
 
-/* All flows and groups parse, and no two have the same table, priority and
- * match. */
+/* All flows and groups parse, no two have the same table, priority and match,
+ * and the pipeline has words for what their cookies name. */
 void check_set(void);
 /* A new bridge has a miss flow in each table that is to have one, and records
  * other than NodeConfig alone change nothing. */

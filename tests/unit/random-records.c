@@ -19,6 +19,7 @@ unsigned int random_policy_types = (1u << ADP_POLICY_K8S
 unsigned int random_kinds = UINT_MAX;
 
 bool random_ipv6 = true;
+bool random_multicast;
 
 /* How many names there are of each kind. */
 static const int n_names[ADP_N_KINDS] = {
@@ -27,6 +28,7 @@ static const int n_names[ADP_N_KINDS] = {
     [ADP_KIND_EGRESS] = 4,
     [ADP_KIND_FQDN] = 3,
     [ADP_KIND_MANIFEST] = 1,
+    [ADP_KIND_MULTICAST_GROUP] = 3,
     [ADP_KIND_NETWORK_POLICY] = 8,
     [ADP_KIND_NODE_CONFIG] = 1,
     [ADP_KIND_PEER_NODE] = 4,
@@ -53,7 +55,8 @@ record_name(enum adp_kind kind, int i)
 {
     bool namespaced = kind == ADP_KIND_POD || kind == ADP_KIND_SERVICE;
 
-    return xasprintf("%sn%d", namespaced ? "d/" : "", i);
+    return (kind == ADP_KIND_MULTICAST_GROUP ? xasprintf("239.0.0.%d", i + 1)
+            : xasprintf("%sn%d", namespaced ? "d/" : "", i));
 }
 
 static void
@@ -305,11 +308,47 @@ put_rule_services(struct ds *s)
 }
 
 static void
-put_rule(struct ds *s, enum adp_policy_type type, int tier)
+put_multicast_rule(struct ds *s)
+{
+    bool ingress = one_in(3), igmp = ingress || one_in(2);
+
+    ds_put_format(s, "{'direction':'%s','action':'%s'",
+                  ingress ? "In" : "Out", one_in(2) ? "Allow" : "Drop");
+    if (one_in(3)) {
+        ds_put_char(s, ',');
+        put_list(s, "appliedToGroups", "'n%d'", 4);
+    }
+    if (!igmp) {
+        ds_put_format(s, ",'to':{'ipBlocks':[{'cidr':'239.0.0.%d/32'}%s]}",
+                      random_range(3),
+                      one_in(2) ? ",{'cidr':'224.0.0.0/4','except':"
+                      "['239.0.0.0/30']}" : "");
+        if (one_in(2)) {
+            ds_put_cstr(s, ",'services':[{'protocol':'UDP','port':5000}]");
+        }
+    } else {
+        ds_put_cstr(s, ",'services':[{'protocol':'IGMP'");
+        if (one_in(2)) {
+            ds_put_format(s, ",'groupAddress':'239.0.0.%d'",
+                          1 + random_range(3));
+        }
+        if (one_in(2)) {
+            ds_put_format(s, ",'igmpType':%d", ingress ? 17
+                          : one_in(2) ? 22 : 34);
+        }
+        ds_put_cstr(s, "}]");
+    }
+    ds_put_char(s, '}');
+}
+
+/* 'services': the policy is applied to some. */
+static void
+put_rule(struct ds *s, enum adp_policy_type type, int tier, bool services)
 {
     static const char *const actions[] = { "Allow", "Drop", "Reject", "Pass" };
     size_t n_actions = ARRAY_SIZE(actions) - (tier >= ADP_TIER_BASELINE);
-    bool ingress = one_in(2), may_be_l7 = true;
+    bool ingress = services || one_in(2), may_be_l7 = true;
+    bool own = services || one_in(3);   /* Is it applied to others? */
 
     ds_put_format(s, "{'direction':'%s'", ingress ? "In" : "Out");
     if (type != ADP_POLICY_K8S && !one_in(4)) {
@@ -318,14 +357,18 @@ put_rule(struct ds *s, enum adp_policy_type type, int tier)
         ds_put_format(s, ",'action':'%s'", actions[action]);
         may_be_l7 = !action;
     }
-    if (one_in(3)) {
+    if (own) {
+        services = ingress && type == ADP_POLICY_ACNP
+                   && (services || one_in(2));
         ds_put_char(s, ',');
-        put_list(s, "appliedToGroups", "'n%d'", 4);
+        put_list(s, services ? "appliedToServices" : "appliedToGroups",
+                 services ? "'d/n%d'" : "'n%d'", 4);
+        may_be_l7 &= !services;
     }
     if (!one_in(4)) {
         ds_put_format(s, ",'%s':{", ingress ? "from" : "to");
-        put_list(s, "addressGroups", "'n%d'", random_range(4));
-        if (one_in(3)) {
+        put_list(s, "addressGroups", "'n%d'", services ? 0 : random_range(4));
+        if (services || one_in(3)) {
             ds_put_cstr(s, ",'ipBlocks':[{'cidr':'10.0.1.0/24',"
                         "'except':['10.0.1.4/30']},"
                         "{'cidr':'fd00:0:0:1::/64',"
@@ -381,11 +424,18 @@ put_network_policy(struct ds *s)
         ds_put_format(s, "'tierPriority':%d,'priority':%d.%d,",
                       tier, 5 + random_range(2), random_range(3));
     }
-    put_list(s, "appliedToGroups", "'n%d'", 5);
+    bool services = type == ADP_POLICY_ACNP && one_in(4);
+    put_list(s, services ? "appliedToServices" : "appliedToGroups",
+             services ? "'d/n%d'" : "'n%d'", 5);
     ds_put_cstr(s, ",'rules':[");
     for (int i = 0; i < n; i++) {
         ds_put_cstr(s, i ? "," : "");
-        put_rule(s, type, tier);
+        if (random_multicast && !services && one_in(3)
+            && (type == ADP_POLICY_ACNP || type == ADP_POLICY_ANP)) {
+            put_multicast_rule(s);
+        } else {
+            put_rule(s, type, tier, services);
+        }
     }
     ds_put_char(s, ']');
 }
@@ -412,6 +462,13 @@ random_record(enum adp_kind kind)
         break;
     case ADP_KIND_MANIFEST:
         ds_put_cstr(&s, "'object':{}");
+        break;
+    case ADP_KIND_MULTICAST_GROUP:
+        put_list(&s, "ports", "'p%d'", RANDOM_N_POD_PORTS);
+        if (one_in(2)) {
+            ds_put_char(&s, ',');
+            put_list(&s, "nodes", "'192.168.0.1%d'", 3);
+        }
         break;
     case ADP_KIND_NETWORK_POLICY:
         put_network_policy(&s);
@@ -468,8 +525,11 @@ random_own_transaction(struct json **apply, struct json **delete)
 {
     *apply = json_array_create_empty();
     *delete = json_array_create_empty();
-    for (int i = 0; i < n_names[ADP_KIND_FQDN]; i++) {
-        struct json *record = random_record(ADP_KIND_FQDN);
+    enum adp_kind kind = (one_in(2) ? ADP_KIND_FQDN
+                          : ADP_KIND_MULTICAST_GROUP);
+
+    for (int i = 0; i < n_names[kind]; i++) {
+        struct json *record = random_record(kind);
 
         json_array_add(one_in(3) ? *delete : *apply, record);
         if (one_in(2)) {
@@ -477,8 +537,12 @@ random_own_transaction(struct json **apply, struct json **delete)
         }
     }
     for (size_t i = 0; i < (*delete)->array.n; i++) {
-        json_destroy(shash_find_and_delete(
-            json_object((*delete)->array.elems[i]), "addresses"));
+        static const char *const rest[] = { "addresses", "ports", "nodes" };
+
+        for (size_t j = 0; j < ARRAY_SIZE(rest); j++) {
+            json_destroy(shash_find_and_delete(
+                json_object((*delete)->array.elems[i]), rest[j]));
+        }
     }
 }
 

@@ -25,6 +25,9 @@ extern unsigned int random_kinds;
 /* Has the Node IPv6 now and then?  All else has, with it and without. */
 extern bool random_ipv6;
 
+/* Have policies rules about IGMP and multicast now and then? */
+extern bool random_multicast;
+
 struct json *random_record(enum adp_kind);
 /* A transaction: '*apply' and '*delete' become arrays.  One of those that are the
  * daemon's own has only records of these. */

@@ -43,6 +43,12 @@ adp_bridge_pipeline_options(const struct adp_bridge *b)
     return b->options;
 }
 
+void
+adp_bridge_pipeline_set_options(struct adp_bridge *b, uint64_t options)
+{
+    b->options = options;
+}
+
 uint16_t
 adp_bridge_round(const struct adp_bridge *b)
 {

@@ -97,6 +97,27 @@ START_TEST(held)
 }
 END_TEST
 
+/* What the daemon reads goes on, and counts as the packet-in that it was; a paused
+ * one is none of these. */
+START_TEST(read_by_the_daemon)
+{
+    engine_set_answer(e, 3, ADP_ANSWER_READ);
+    engine_add_flows(e, "actions=controller(userdata=03),output:2");
+    ck_assert_str_eq(engine_run(e, TCP), "102");
+    ck_assert(e->verdict.read && !e->verdict.held && !e->verdict.answer);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 0);
+    engine_add_flows(e, "priority=40000,tcp actions=controller(userdata=03)");
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    ck_assert(e->verdict.read);
+
+    engine_add_flows(e, "priority=40001,tcp actions="
+                     "controller(userdata=03,pause),output:2");
+    engine_run(e, TCP);
+    ck_assert(!e->verdict.read);
+    ck_assert_int_eq(e->verdict.punt, ADP_PUNT_CONTROLLER);
+}
+END_TEST
+
 /* A clone is one to the datapath where conntrack is in it. */
 START_TEST(meter_in_clone)
 {
@@ -358,6 +379,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, meters);
     tcase_add_test(tc, held);
+    tcase_add_test(tc, read_by_the_daemon);
     tcase_add_test(tc, meter_in_clone);
     tcase_add_test(tc, meter_and_ct);
     tcase_add_test(tc, meter_punts);

@@ -582,6 +582,25 @@ START_TEST(test_miss_continues)
 }
 END_TEST
 
+/* A controller gets a packet that no flow in table 253 matches. */
+static void
+expect_told_of_miss(void)
+{
+    const struct adp_packet_in *pin;
+
+    ck_assert_str_eq(engine_run(e, UDP), "103");
+    ck_assert_str_eq(engine_run(e, TCP),
+                     "userspace(pid=0,controller(reason=7,dont_send=0,"
+                     "continuation=0,recirc_id=0,rule_cookie=0,"
+                     "controller_id=0,max_len=65535))");
+    ck_assert(!e->verdict.dropped);
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 1);
+    pin = &e->verdict.packet_ins[0];
+    ck_assert_uint_eq(pin->reason, OFPR_IMPLICIT_MISS);
+    ck_assert_uint_eq(pin->table_id, 253);
+    ck_assert_uint_eq(pin->cookie, 0);
+}
+
 START_TEST(test_miss)
 {
     expect_then("table=0,tcp actions=goto_table:253\n"
@@ -590,13 +609,27 @@ START_TEST(test_miss)
     engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_DROP);
     ck_assert_str_eq(engine_run(e, TCP), "drop");
     ck_assert(!e->verdict.missed);
+    e->sends_misses = true;
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 0);
+    e->sends_misses = false;
     engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_CONTROLLER);
-    ck_assert_str_eq(engine_run(e, TCP), "punt(controller)");
-    ck_assert_str_eq(engine_run(e, UDP), "103");
+    expect_told_of_miss();
+    ck_assert(!e->verdict.missed);
     /* There is nothing to continue with. */
     engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_CONTINUE);
-    ck_assert_str_eq(engine_run(e, TCP), "punt(controller)");
-    ck_assert_str_eq(engine_run(e, UDP), "103");
+    expect_told_of_miss();
+    e->no_packet_in_ports = 1 << 1;
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 0);
+    /* As old versions of OpenFlow have it. */
+    engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_DEFAULT);
+    ck_assert_str_eq(engine_run(e, TCP), "drop");
+    ck_assert_uint_eq(e->verdict.n_packet_ins, 0);
+    e->sends_misses = true;
+    expect_told_of_miss();
+    ck_assert(e->verdict.missed);
+    e->sends_misses = false;
     /* Amid the walk. */
     engine_set_miss(e, 253, OFPUTIL_TABLE_MISS_DEFAULT);
     expect_then("table=0,priority=40000,tcp actions=resubmit(,1),resubmit(,2)\n"

@@ -317,7 +317,6 @@ put_ports(struct ds *ds)
         "{\"port\":\"dns\",\"protocol\":\"UDP\"}",
         "{\"port\":\"http\"},{\"port\":443}", "{\"protocol\":\"TCP\"}",
     };
-
     if (one_in(2)) {
         ds_put_format(ds, ",\"ports\":[%s]",
                       ports_[one_in(3) ? pick(5) : 0]);
@@ -330,7 +329,6 @@ put_rules(struct ds *ds, bool antrea, bool cluster, const char *groups)
     static const char *const lists[][2] = {
         { "ingress", "from" }, { "egress", "to" },
     };
-
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         if (one_in(3)) {
             continue;
@@ -343,7 +341,9 @@ put_rules(struct ds *ds, bool antrea, bool cluster, const char *groups)
                 ds_put_format(&rule, ",\"toServices\":[{\"name\":\"s%d\","
                               "\"namespace\":\"ns0\"}]", pick(N_SERVICES));
             } else {
-                if (antrea && !one_in(3)) {
+                if (antrea && i && one_in(6)) {
+                    dpctl_random_fqdns(&rule);
+                } else if (antrea && !one_in(3)) {
                     put_antrea_peers(&rule, lists[i][1], groups, cluster);
                 } else if (!one_in(4)) {
                     put_peers(&rule, lists[i][1], groups, true, false);
@@ -434,6 +434,7 @@ static void
 put_antrea_policy(struct ds *ds, const char *namespace_)
 {
     const char *groups = namespace_ ? "g" : "cg";
+    bool in = one_in(2);
 
     put_head(ds, "crd.antrea.io/v1beta1",
              namespace_ ? "NetworkPolicy" : "ClusterNetworkPolicy",
@@ -443,10 +444,14 @@ put_antrea_policy(struct ds *ds, const char *namespace_)
     if (one_in(2)) {
         put_applied_to(ds, groups, namespace_);
         put_rules(ds, true, !namespace_, one_in(2) ? groups : NULL);
+    } else if (!namespace_ && one_in(3)) {
+        ds_put_format(ds, ",%s\"appliedTo\":[{\"service\":{\"name\":\"s%d\","
+                      "\"namespace\":\"ns0\"}}]%s", in
+                      ? "\"ingress\":[{\"action\":\"Drop\"," : "",
+                      pick(N_SERVICES), in
+                      ? "}]" : ",\"ingress\":[{\"action\":\"Drop\"}]");
     } else {
         /* Each rule says whom it is applied to. */
-        bool in = one_in(2);
-
         ds_put_format(ds, ",\"%s\":[{\"action\":\"Drop\"",
                       in ? "ingress" : "egress");
         put_applied_to(ds, groups, namespace_);

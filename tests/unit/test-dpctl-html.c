@@ -158,6 +158,22 @@ START_TEST(path)
 }
 END_TEST
 
+START_TEST(to_controller)
+{
+    char *page = page_of(
+        "{'outcome':'to controller','in_port':'a'," TABLES ",'tables':["
+        "{'id':0,'table':'Root','flow':'x','steps':[{'do':'action',"
+        "'action':'CONTROLLER:65535'}]}]}");
+
+    expect_in(page, "<strong>Sent to the controller in table 0 Root<");
+    expect_in(page, "out</tspan>&#160; controller</text>");
+    ck_assert_uint_eq(count(page, "class=\"end "), 0);
+    ck_assert_uint_eq(count(page, "class=\"edge\""), 2);
+    ck_assert_uint_eq(count(page, "Forwarded"), 0);
+    free(page);
+}
+END_TEST
+
 START_TEST(detour)
 {
     char *page = page_of(
@@ -209,6 +225,7 @@ main(void)
     tcase_add_test(tc, hostile);
     tcase_add_test(tc, self_contained);
     tcase_add_test(tc, path);
+    tcase_add_test(tc, to_controller);
     tcase_add_test(tc, detour);
     tcase_add_test(tc, odd_answers);
     suite_add_tcase(suite, tc);

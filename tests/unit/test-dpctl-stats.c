@@ -276,13 +276,15 @@ START_TEST(stats_of_the_pipeline)
 {
     struct json *stats = parse("{'bridge':'br0','pipeline':'early',"
                                "'pipeline_options':'service-mac',"
-                               "'pipeline_error':'no pipeline x'}");
+                               "'pipeline_error':'no pipeline x',"
+                               "'pipeline_warning':'no flows of y'}");
     struct ds s = DS_EMPTY_INITIALIZER;
 
     dpctl_stats_format(stats, &s);
     ck_assert(strstr(ds_cstr(&s), "br0      early "));
     ck_assert(strstr(ds_cstr(&s), "\nOptions: service-mac\n"
-                     "Not as configured: no pipeline "));
+                     "Not as configured: no pipeline x\n"
+                     "Left out: no flows of y\n"));
     ds_destroy(&s);
     json_destroy(stats);
 }

@@ -323,6 +323,7 @@ END_TEST
 #define TC(SPEC) \
     "apiVersion: crd.antrea.io/v1alpha2\nkind: TrafficControl\n" \
     "metadata: {name: t}\nspec: " SPEC "\n"
+#define SVC "{service: {name: s, namespace: x}}"
 #define ACNP(SPEC) \
     "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterNetworkPolicy\n" \
     "metadata: {name: p}\nspec: " SPEC "\n"
@@ -439,6 +440,19 @@ START_TEST(controlplane_objects)
 }
 END_TEST
 
+START_TEST(igmp)
+{
+    expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                      "{app: client}}}], egress: [{action: Drop, protocols: "
+                      "[{igmp: {igmpType: 0x16, groupAddress: 239.1.1.1}}, "
+                      "{igmp: {}}]}]}"),
+                 "Antrea",
+                 "{\"action\":\"Drop\",\"direction\":\"Out\",\"services\":"
+                 "[{\"groupAddress\":\"239.1.1.1\",\"igmpType\":22,"
+                 "\"protocol\":\"IGMP\"},{\"protocol\":\"IGMP\"}]}\n");
+}
+END_TEST
+
 START_TEST(names)
 {
     expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
@@ -462,6 +476,29 @@ START_TEST(services_and_source_ports)
                  "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"
                  "[{\"protocol\":\"UDP\",\"srcEndPort\":68,"
                  "\"srcPort\":67}]}\n");
+}
+END_TEST
+
+/* Whether there are such Services is for the daemon to know. */
+START_TEST(applied_to_services)
+{
+    expect_records(ACNP("{priority: 5, appliedTo: [" SVC ", " SVC "], "
+                        "ingress: [{action: Drop, from: [{ipBlock: {cidr: "
+                        "1.1.1.0/24}}]}]}"), "NetworkPolicy",
+                   "kind: NetworkPolicy\n"
+                   "name: AntreaClusterNetworkPolicy:p\n"
+                   "appliedToServices:\n- x/s\npriority: 5\n"
+                   "rules:\n- action: Drop\n  direction: In\n"
+                   "  from:\n    addressGroups: []\n    ipBlocks:\n"
+                   "    - cidr: 1.1.1.0/24\n"
+                   "tierPriority: 250\ntype: AntreaClusterNetworkPolicy\n");
+    expect_rules(ACNP("{priority: 5, ingress: [{action: Reject, appliedTo: ["
+                      SVC "]}, {action: Pass, appliedTo: [{podSelector: "
+                      "{matchLabels: {app: none}}}]}]}"), "Antrea",
+                 "{\"action\":\"Reject\",\"appliedToServices\":[\"x/s\"],"
+                 "\"direction\":\"In\"}\n"
+                 "{\"action\":\"Pass\",\"appliedToGroups\":[\"*/app=none\"],"
+                 "\"direction\":\"In\"}\n");
 }
 END_TEST
 
@@ -521,6 +558,9 @@ END_TEST
 
 #define P "f, document 1 (line 1): ClusterNetworkPolicy p: spec."
 #define A "f, document 1 (line 1): AdminNetworkPolicy a: spec."
+#define N "f, document 1 (line 1): NetworkPolicy x/p: spec."
+#define ANNP(SPEC) "apiVersion: crd.antrea.io/v1beta1\nkind: NetworkPolicy\n" \
+    "metadata: {name: p, namespace: x}\nspec: " SPEC "\n"
 #define APPLIED "{priority: 1, appliedTo: [{podSelector: {}}], "
 
 /* What is refused, and how. */
@@ -595,8 +635,8 @@ static const struct {
     { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], egress: "
            "[{action: Drop, to: [{fqdn: a.b, podSelector: {}}]}]}"),
       "f, document 1 (line 1): ClusterNetworkPolicy p: "
-      "spec.egress[0].to[0]: selectors, ipBlock, group, fqdn, serviceAccount "
-      "and nodeSelector exclude each other" },
+      "spec.egress[0].to[0]: selectors, ipBlock, group, fqdn, serviceAccount, "
+      "service and nodeSelector exclude each other" },
     { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
            "[{action: Drop, from: [{fqdn: a.b}]}]}"),
       "f, document 1 (line 1): ClusterNetworkPolicy p: "
@@ -618,7 +658,50 @@ static const struct {
       "ClusterNetworkPolicy p: spec.ingress[0].from: there is no "
       "ClusterGroup g" },
     { ACNP("{priority: 1, appliedTo: [{nodeSelector: {}}]}"),
-      P "appliedTo[0].nodeSelector: is not supported by this version" },
+      P "appliedTo[0].nodeSelector: is not supported: what a Node's own "
+      "processes send and get doesn't pass the pipeline; Antrea has the "
+      "Node's iptables do it" },
+    { ACNP("{priority: 1, ingress: [{action: Drop, appliedTo: "
+           "[{nodeSelector: {}}]}]}"),
+      P "ingress[0].appliedTo[0].nodeSelector: is not supported: what a "
+      "Node's own processes send and get doesn't pass the pipeline; Antrea "
+      "has the Node's iptables do it" },
+    { ANNP("{priority: 1, appliedTo: [{nodeSelector: {}}]}"),
+      N "appliedTo[0].nodeSelector: is for ClusterNetworkPolicies" },
+    { ANNP("{priority: 1, appliedTo: [" SVC "]}"),
+      N "appliedTo[0].service: is for ClusterNetworkPolicies" },
+    { ANNP("{priority: 1, ingress: [{action: Drop, appliedTo: [" SVC "]}]}"),
+      N "ingress[0].appliedTo[0].service: is for ClusterNetworkPolicies" },
+    { ACNP("{priority: 1, appliedTo: [{service: {name: s}}]}"),
+      P "appliedTo[0].service.namespace: is missing" },
+    { ACNP("{priority: 1, ingress: [{action: Drop, appliedTo: [{service: "
+           "{name: s}}]}]}"),
+      P "ingress[0].appliedTo[0].service.namespace: is missing" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}, service: {name: s, "
+           "namespace: x}}]}"),
+      P "appliedTo[0]: selectors, ipBlock, group, fqdn, serviceAccount, "
+      "service and nodeSelector exclude each other" },
+    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}, " SVC "]}"),
+      P "appliedTo: Services and other peers exclude each other" },
+    { ACNP("{priority: 1, ingress: [{action: Drop, appliedTo: [" SVC
+           ", {group: g}]}]}"),
+      P "ingress[0].appliedTo: Services and other peers exclude each other" },
+    { ACNP("{priority: 1, appliedTo: [" SVC "], egress: [{action: Drop}]}"),
+      P "egress[0].appliedTo: an egress rule can't be applied to Services" },
+    { ACNP("{priority: 1, egress: [{action: Drop, appliedTo: [" SVC "]}]}"),
+      P "egress[0].appliedTo: an egress rule can't be applied to Services" },
+    { ACNP("{priority: 1, appliedTo: [" SVC "], ingress: [{action: Drop, "
+           "from: [{ipBlock: {cidr: 1.1.1.0/24}}, {podSelector: {}}]}]}"),
+      P "ingress[0].from[1]: a rule that is applied to Services can only use "
+      "ipBlock" },
+    { ACNP("{priority: 1, appliedTo: [" SVC "], ingress: [{action: Drop, "
+           "ports: [{port: web}]}]}"),
+      P "ingress[0].ports[0].port: a rule that is applied to Services can't "
+      "use a Pod's name of a port" },
+    { ACNP("{priority: 1, ingress: [{action: Allow, appliedTo: [" SVC "], "
+           "l7Protocols: [{tls: {}}]}]}"),
+      P "ingress[0].l7Protocols: doesn't go with a rule that is applied to "
+      "Services" },
     { ACNP("{priority: 1, appliedTo: [{serviceAccount: {name: s}}]}"),
       P "appliedTo[0].serviceAccount.namespace: is missing" },
     { ACNP(APPLIED "egress: [{action: Drop, to: [{podSelector: {}, scope: "
@@ -626,12 +709,17 @@ static const struct {
       P "egress[0].to[0].scope: ClusterSet is not supported by this version" },
     { ACNP(APPLIED "egress: [{action: Drop, to: [{podSelector: {}, "
            "serviceAccount: {name: a, namespace: b}}]}]}"),
-      P "egress[0].to[0]: selectors, ipBlock, group, fqdn, serviceAccount "
-      "and nodeSelector exclude each other" },
+      P "egress[0].to[0]: selectors, ipBlock, group, fqdn, serviceAccount, "
+      "service and nodeSelector exclude each other" },
     { ACNP(APPLIED "egress: [{action: Drop, to: [{namespaces: {}}]}]}"),
       P "egress[0].to[0].namespaces: needs one of match and sameLabels" },
-    { ACNP(APPLIED "ingress: [{action: Drop, protocols: [{igmp: {}}]}]}"),
-      P "ingress[0].protocols[0].igmp: is not supported by this version" },
+    { ACNP(APPLIED "ingress: [{action: Drop, protocols: [{igmp: {}, icmp: "
+           "{}}]}]}"),
+      P "ingress[0].protocols[0]: must be either icmp or igmp" },
+    { ACNP(APPLIED "ingress: [{action: Drop, protocols: [{igmp: {igmpType: "
+           "256}}]}]}"),
+      P "ingress[0].protocols[0].igmp.igmpType: must be an integer from 0 to "
+      "255, not 256" },
     { ACNP(APPLIED "ingress: [{action: Allow, l7Protocols: [{}]}]}"),
       P "ingress[0].l7Protocols[0]: must be either http or tls" },
     { ACNP(APPLIED "ingress: [{action: Allow, l7Protocols: [{http: {}, tls: "
@@ -863,8 +951,10 @@ main(void)
     tcase_add_test(tc, antrea_policy);
     tcase_add_test(tc, l7_rule);
     tcase_add_test(tc, antrea_policy_tier_and_group);
+    tcase_add_test(tc, igmp);
     tcase_add_test(tc, names);
     tcase_add_test(tc, services_and_source_ports);
+    tcase_add_test(tc, applied_to_services);
     tcase_add_test(tc, default_namespace);
     tcase_add_test(tc, own_namespace);
     tcase_add_test(tc, admin_policies);

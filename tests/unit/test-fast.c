@@ -454,6 +454,29 @@ START_TEST(refused_unparsed)
 }
 END_TEST
 
+/* A packet with a VLAN tag has a session of its own: where it came in is another
+ * place for each tag. */
+START_TEST(tagged)
+{
+    struct dp_packet *p;
+
+    tuple.ipv6 = _i;
+    make_session();
+    begin_batch();
+    p = talk_compose(&tuple, &segment, 10);
+    eth_push_vlan(p, htons(ETH_TYPE_VLAN_8021Q), htons(7));
+    tag = 0;
+    adp_fast_parse(&fast, 0, p, INGRESS);
+    ck_assert(fast.packets[0].is_parsed);
+    ck_assert_uint_eq(ntohs(tag), 7 | VLAN_CFI);
+    ck_assert(!try(p, bridge));
+    dp_packet_delete(p);
+
+    p = receive(0);
+    ck_assert(try(p, bridge));
+}
+END_TEST
+
 /* Another packet's session is not taken for that of this one. */
 START_TEST(wrong_candidate)
 {
@@ -807,6 +830,7 @@ main(void)
     tcase_add_test(tc, no_miss);
     tcase_add_test(tc, refused_by_tunnel);
     tcase_add_test(tc, refused_unparsed);
+    tcase_add_loop_test(tc, tagged, 0, 2);
     tcase_add_test(tc, wrong_candidate);
     tcase_add_test(tc, table_changed);
     tcase_add_loop_test(tc, executed, 0, 2);

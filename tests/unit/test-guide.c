@@ -81,24 +81,48 @@ START_TEST(all_marks_have_words)
 }
 END_TEST
 
+/* "=5". */
+static void
+put_number(struct ds *s, ovs_u128 value)
+{
+    if (value.u64.hi) {
+        ds_put_format(s, "=0x%"PRIx64"%016"PRIx64, value.u64.hi,
+                      value.u64.lo);
+    } else {
+        ds_put_format(s, "=%"PRIu64, value.u64.lo);
+    }
+}
+
 /* Expects that writing 'value' to 'mask' means 'names', comma-separated. */
 static void
-expect_meaning(const char *storage, unsigned int shift, uint64_t value,
-               uint64_t mask, const char *stage, const char *names)
+expect_meaning128(const char *storage, ovs_u128 value, ovs_u128 mask,
+                  const char *stage, const char *names)
 {
     struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
-    size_t n = adp_guide_decode(adp_pipeline_find("v1.15"), storage, shift,
-                                value, mask, stage, meanings);
+    size_t n = adp_guide_decode(adp_pipeline_find("v1.15"), storage, value,
+                                mask, stage, meanings);
     struct ds s = DS_EMPTY_INITIALIZER;
 
     for (size_t i = 0; i < n; i++) {
         ds_put_format(&s, "%s%s", i ? "," : "", meanings[i].bits->name);
         if (!meanings[i].bits->is_mark) {
-            ds_put_format(&s, "=%"PRIu64, meanings[i].value);
+            put_number(&s, meanings[i].value);
         }
     }
     ck_assert_str_eq(ds_cstr(&s), names);
     ds_destroy(&s);
+}
+
+static void
+expect_meaning(const char *storage, unsigned int shift, uint64_t value,
+               uint64_t mask, const char *stage, const char *names)
+{
+    expect_meaning128(storage,
+                      (ovs_u128) { .u64.lo = shift ? 0 : value,
+                                   .u64.hi = shift ? value : 0 },
+                      (ovs_u128) { .u64.lo = shift ? 0 : mask,
+                                   .u64.hi = shift ? mask : 0 },
+                      stage, names);
 }
 
 START_TEST(marks)
@@ -147,6 +171,18 @@ START_TEST(labels)
 }
 END_TEST
 
+START_TEST(addresses)
+{
+    const ovs_u128 ip = { .u64 = { .hi = UINT64_C(0xfd00) << 48, .lo = 5 } };
+
+    expect_meaning128("xxreg3", ip, OVS_U128_MAX, "Pre-routing",
+                      "EndpointIP6Field=0xfd000000000000000000000000000005");
+    /* One half of it is no address. */
+    expect_meaning128("xxreg3", ip, (ovs_u128) { .u64.lo = UINT64_MAX },
+                      "Pre-routing", "");
+}
+END_TEST
+
 /* Each category of cookies is the one that flows bear. */
 START_TEST(cookies)
 {
@@ -187,7 +223,7 @@ expect_explanation(const char *storage, uint64_t hi, uint64_t lo,
     for (size_t i = 0; i < n; i++) {
         ds_put_format(&s, "%s%s", i ? "," : "", meanings[i].bits->name);
         if (!meanings[i].bits->is_mark) {
-            ds_put_format(&s, "=%"PRIu64, meanings[i].value);
+            put_number(&s, meanings[i].value);
         }
         ck_assert_ptr_eq(meanings[i].words,
                          adp_guide_words_find(p, meanings[i].bits->name));
@@ -198,10 +234,12 @@ expect_explanation(const char *storage, uint64_t hi, uint64_t lo,
     ds_destroy(&s);
 
     /* There is room for fewer. */
-    struct adp_guide_meaning one[2] = { { .value = 1 }, { .value = 4711 } };
+    struct adp_guide_meaning one[2] = {
+        { .value = { .u64.lo = 1 } }, { .value = { .u64.lo = 4711 } },
+    };
     ck_assert_uint_eq(adp_guide_explain(p, storage, value, maskp, one, 1,
                                         &rest), n);
-    ck_assert_uint_eq(one[1].value, 4711);
+    ck_assert_uint_eq(one[1].value.u64.lo, 4711);
 }
 
 START_TEST(explained_registers)
@@ -235,6 +273,9 @@ START_TEST(explained_labels)
     expect_explanation("ct_label", 9, UINT64_C(5) << 32 | 4, NULL,
                        "IngressRuleCTLabel=4,EgressRuleCTLabel=5,"
                        "L7NPRuleVlanIDCTLabel=9", 0);
+    expect_explanation("xxreg3", UINT64_C(0xfd00) << 48, 0, NULL,
+                       "EndpointIP6Field=0xfd000000000000000000000000000000",
+                       0);
     expect_explanation("ct_mark", 0, 0x113, NULL,
                        "ServiceCTMark,ConnSourceCTMarkField=3", 0x100);
     expect_explanation("reg15", 0, 0x3, NULL, "", 0x3);
@@ -246,8 +287,8 @@ START_TEST(no_guide)
     struct adp_guide_meaning meanings[ADP_GUIDE_MAX_MEANINGS];
 
     ck_assert_ptr_null(adp_guide_table_find(NULL, 0));
-    ck_assert_uint_eq(adp_guide_decode(NULL, "reg0", 0, 3, 0xf, NULL,
-                                       meanings), 0);
+    ck_assert_uint_eq(adp_guide_decode(NULL, "reg0", OVS_U128_ZERO,
+                                       OVS_U128_MAX, NULL, meanings), 0);
     ck_assert_ptr_null(adp_guide_table_find(adp_pipeline_find("v1.15"), 200));
 }
 END_TEST
@@ -263,6 +304,7 @@ main(void)
     tcase_add_test(tc, marks);
     tcase_add_test(tc, fields);
     tcase_add_test(tc, labels);
+    tcase_add_test(tc, addresses);
     tcase_add_loop_test(tc, cookies, 0, ARRAY_SIZE(pipelines));
     tcase_add_test(tc, explained_registers);
     tcase_add_test(tc, explained_labels);

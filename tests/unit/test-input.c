@@ -9,6 +9,7 @@
 #include <check.h>
 
 #include "adp-input.h"
+#include "adp-log-ring.h"
 #include "input-world.h"
 #include "test-run.h"
 
@@ -314,6 +315,30 @@ START_TEST(refused_behind_punted)
 }
 END_TEST
 
+/* Upstream would not log them. */
+START_TEST(logged_behind_punted)
+{
+    adp_log_rings_init();
+    cache.log = adp_log_ring_create();
+    says.is_parsed = _i;
+    says.punt = ADP_PUNT_NORMAL;
+    says.drops_next = true;
+    says.n_logs = 1;
+    walk.verdict.logs[0].disposition = ADP_LOG_DROP;
+    receive(3, PORT, 1);
+    expect_punts(ADP_PUNT_BEHIND, 0);
+    /* The clock stands at 0, when there are no tokens yet. */
+    ck_assert_uint_eq(adp_counted(&b->counters.log_limited), 2);
+
+    /* Others stay: nobody misses them here. */
+    says.punt = ADP_PUNT_NORMAL;
+    says.n_logs = 0;
+    receive(3, PORT, 3);
+    expect_punts(ADP_PUNT_BEHIND, 2);
+    adp_log_ring_close(cache.log);
+}
+END_TEST
+
 /* What sessions know needs no walk. */
 START_TEST(known_behind_punted)
 {
@@ -343,6 +368,16 @@ START_TEST(held)
 }
 END_TEST
 
+/* Of what is read the daemon gets a copy, and the verdict is executed. */
+START_TEST(read_by_the_daemon)
+{
+    walk.verdict.read = true;
+    says.sums_up = false;
+    receive(1, PORT, 0);
+    expect("(fRwix.)");
+}
+END_TEST
+
 START_TEST(fragment)
 {
     says.is_parsed = false;
@@ -353,24 +388,41 @@ START_TEST(fragment)
 }
 END_TEST
 
+/* In place of the first fragment of a DNS answer that would be held one is held
+ * that is truncated; all others are punted. */
+START_TEST(fragment_of_an_answer)
+{
+    says.is_parsed = false;
+    says.frag = IP_MORE_FRAGMENTS;
+    says.truncates = true;
+    receive(1, PORT, 1);
+    expect("(fw.)");
+    expect_punts(ADP_PUNT_FRAGMENT, 1);
+    walk.verdict.held = true;
+    receive(1, PORT, 0);
+    expect("(fwH.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.dns_truncated), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
+    walk.verdict.n_breaks = 1;
+    receive(1, PORT, 1);
+    expect("(fw.)");
+    walk.verdict.n_breaks = 0;
+    says.punt = ADP_PUNT_NORMAL;
+    receive(1, PORT, 1);
+    expect("(fw.)");
+    says.has_room = false;
+    receive(1, PORT, 1);
+    expect("(f.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.dns_truncated), 1);
+}
+END_TEST
+
 START_TEST(too_deep)
 {
     says.has_room = false;
     receive(1, PORT, 1);
     expect("(f.)");
     expect_punts(ADP_PUNT_DEPTH, 1);
-}
-END_TEST
-
-START_TEST(miss_for_a_controller)
-{
-    walk.verdict.missed = true;
-    receive(1, PORT, 0);
-    expect("(fRwSWato.)");
-    atomic_store_relaxed(&b->miss_to_controller, true);
-    receive(1, PORT, 1);
-    expect("(fRw.)");
-    expect_punts(ADP_PUNT_CONTROLLER, 1);
 }
 END_TEST
 
@@ -587,12 +639,14 @@ main(void)
     tcase_add_loop_test(tc, not_replayed, 0, 3);
     tcase_add_loop_test(tc, punted, 0, 2);
     tcase_add_loop_test(tc, refused_behind_punted, 0, 2);
+    tcase_add_loop_test(tc, logged_behind_punted, 0, 2);
     tcase_add_loop_test(tc, known_behind_punted, ADP_FAST_NOT_REFUSED,
                         ADP_FAST_REFUSED + 1);
     tcase_add_test(tc, held);
+    tcase_add_test(tc, read_by_the_daemon);
     tcase_add_test(tc, fragment);
+    tcase_add_test(tc, fragment_of_an_answer);
     tcase_add_test(tc, too_deep);
-    tcase_add_test(tc, miss_for_a_controller);
     tcase_add_test(tc, metered);
     tcase_add_test(tc, to_controllers);
     tcase_add_test(tc, metered_before_a_pass);

@@ -179,11 +179,15 @@ static void
 expect_json(struct json *json, const char *quoted)
 {
     struct json *expected = json_from_quoted(quoted);
-    char *seen_s = json_to_string(json, JSSF_SORT);
+    char *compact = json_to_string(json, 0);
+    struct json *seen = json_from_string(compact);
+    char *seen_s = json_to_string(seen, JSSF_SORT);
     char *expected_s = json_to_string(expected, JSSF_SORT);
     ck_assert_str_eq(seen_s, expected_s);
     free(expected_s);
     free(seen_s);
+    json_destroy(seen);
+    free(compact);
     json_destroy(expected);
     json_destroy(json);
 }

@@ -562,6 +562,40 @@ START_TEST(refuses_bad_policies)
           "invalid", X, "rules[0].services[0].icmpCode" },
         { SVC("{'protocol':'ICMP','icmpType':256}"),
           "invalid", X, "rules[0].services[0].icmpType" },
+        { SVC("{'protocol':'TCP','igmpType':17}"),
+          "invalid", X, "rules[0].services[0].igmpType" },
+        { SVC("{'protocol':'ICMP','groupAddress':'239.1.1.1'}"),
+          "invalid", X, "rules[0].services[0].groupAddress" },
+        { SVC("{'protocol':'IGMP','port':8}"),
+          "invalid", X, "rules[0].services[0].port" },
+        { SVC("{'protocol':'IGMP','icmpType':8}"),
+          "invalid", X, "rules[0].services[0].icmpType" },
+        { SVC("{'protocol':'IGMP'}"), "invalid", X, "rules[0].services" },
+        { ANP "{'direction':'Out','services':[{'protocol':'IGMP',"
+          "'igmpType':256}]}]}",
+          "invalid", X, "rules[0].services[0].igmpType" },
+        { ANP "{'direction':'Out','services':[{'protocol':'IGMP',"
+          "'groupAddress':'10.0.0.1'}]}]}",
+          "invalid", X, "rules[0].services[0].groupAddress" },
+        { ANP "{'direction':'Out','services':[{'protocol':'IGMP',"
+          "'groupAddress':'ff02::1'}]}]}",
+          "invalid", X, "rules[0].services[0].groupAddress" },
+        { ANP "{'direction':'Out','services':[{'protocol':'IGMP'},"
+          "{'protocol':'TCP'}]}]}", "invalid", X, "rules[0].services" },
+        { ANP "{'direction':'Out','services':[{'protocol':'TCP'},"
+          "{'protocol':'IGMP'}]}]}", "invalid", X, "rules[0].services" },
+        { ANP "{'direction':'Out','action':'Reject','services':"
+          "[{'protocol':'IGMP'}]}]}", "invalid", X, "rules[0].action" },
+        { ANP "{'direction':'Out','to':{},'services':"
+          "[{'protocol':'IGMP'}]}]}", "invalid", X, "rules[0].to" },
+        { ANP "{'direction':'Out','l7Protocols':[{'tls':{}}],'services':"
+          "[{'protocol':'IGMP'}]}]}", "invalid", X, "rules[0].l7Protocols" },
+        { ANP "{'direction':'Out','enableLogging':true,'services':"
+          "[{'protocol':'IGMP'}]}]}", "invalid", X, "rules[0].enableLogging" },
+        { ANP "{'direction':'In','services':[{'protocol':'IGMP',"
+          "'igmpType':22}]}]}", "invalid", X, "rules[0].services" },
+        { "{'kind':'MulticastGroup','name':'239.1.1.1','ports':[]}",
+          "invalid", "MulticastGroup 239.1.1.1", "kind" },
         { SVC("{'protocol':'UDP'},{'protocol':'UDP','prot':1}"),
           "invalid", X, "rules[0].services[1].prot" },
         /* Against other records. */

@@ -183,7 +183,7 @@ START_TEST(option_lists)
     free(error);
     error = adp_pipeline_parse_options(v115, "walk", &options);
     ck_assert_str_eq(error, "pipeline v1.15 has no option \"walk\" (there are: "
-                     "probe-mark, packet-in, egress-snat, dsr)");
+                     "probe-mark, packet-in, egress-snat, dsr, multicast)");
     free(error);
 
     struct adp_pipeline bare = *v115;
@@ -244,6 +244,57 @@ START_TEST(services_are_left_alone)
              "'endpoints':[{'ip':'10.0.0.10','port':80}]}]}");
     ck_assert_uint_eq(shash_count(&pw.set.flows), n);
     ck_assert_uint_eq(shash_count(&pw.set.groups), 0);
+}
+END_TEST
+
+#define FAMILIES(IP, CIDR, TRANSPORT) "{'kind':'NodeConfig','name':'n'," \
+    "'gateway':{'port':'gw0','mac':'00:00:00:00:00:01','ip':" IP "}," \
+    "'tunnel':{'port':'tun0'},'podCIDR':" CIDR ",'transportIP':'" TRANSPORT \
+    "'}"
+#define BOTH FAMILIES("['fd00::1','10.0.0.1']", "['fd00::/64','10.0.0.0/24']", \
+                      "192.168.0.1")
+#define PEER_WITH(TRANSPORT) "{'kind':'PeerNode','name':'p'," \
+    "'podCIDR':['10.0.1.0/24','fd01::/64']," \
+    "'gatewayIP':['10.0.1.1','fd01::1'],'transportIP':'" TRANSPORT "'}"
+
+/* Of both families the IPv4 part: the flows of a Node that has only that. */
+START_TEST(ipv6_is_left_out)
+{
+    struct svec only, both;
+
+    generate(NODE "," PODS "," PEER);
+    get_flows(&only);
+    generate(BOTH "," PEER_WITH("192.168.0.2")
+             ",{'kind':'Pod','name':'d/a','port':'a','mac':"
+             "'00:00:00:00:00:0a','ips':['fd00::10','10.0.0.10']},"
+             "{'kind':'Pod','name':'d/b','port':'b','mac':"
+             "'00:00:00:00:00:0b','ips':['10.0.0.11','fd00::11']}");
+    get_flows(&both);
+    ck_assert(svec_equal(&only, &both));
+    ck_assert_uint_eq(count_flows("v6"), 0);
+    svec_destroy(&only);
+    svec_destroy(&both);
+}
+END_TEST
+
+START_TEST(ipv6_alone_is_refused)
+{
+    static const char *const cases[][2] = {
+        { FAMILIES("'fd00::1'", "'fd00::/64'", "192.168.0.1"),
+          "NodeConfig n: gateway.ip: pipeline early has no flows for IPv6" },
+        { FAMILIES("'10.0.0.1'", "'10.0.0.0/24'", "fdc0::1"),
+          "NodeConfig n: transportIP: pipeline early has no flows for IPv6" },
+        { BOTH "," PEER_WITH("fdc0::2"),
+          "PeerNode p: transportIP: pipeline early has no flows for IPv6" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct adp_error *error = try_generate(cases[i][0]);
+
+        ck_assert(error);
+        ck_assert_str_eq(error->message, cases[i][1]);
+        adp_error_destroy(error);
+    }
 }
 END_TEST
 
@@ -452,6 +503,8 @@ main(void)
     tcase_add_test(tc, ports_come_and_go);
     tcase_add_test(tc, without_tunnel_the_host_routes);
     tcase_add_test(tc, services_are_left_alone);
+    tcase_add_test(tc, ipv6_is_left_out);
+    tcase_add_test(tc, ipv6_alone_is_refused);
     tcase_add_test(tc, policies_of_antrea_are_refused);
     tcase_add_test(tc, equal_clauses_are_shared);
     tcase_add_test(tc, many_rules);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What pipeline v1.15 makes of Egresses, beyond what the conformance test shows
- * with the document's samples. */
+/* What pipeline v1.15 makes of Egresses and TrafficControls, beyond what the
+ * conformance test shows with the document's samples. */
 
 #include <config.h>
 #include <check.h>
@@ -104,6 +104,56 @@ START_TEST(bandwidth_is_the_address_s)
 }
 END_TEST
 
+#define DUAL_NODE "{'kind':'NodeConfig','name':'n','gateway':{'port':'gw0'," \
+    "'mac':'00:00:00:00:00:01','ip':['10.0.0.1','fd00::1']}," \
+    "'tunnel':{'port':'tun0'},'podCIDR':['10.0.0.0/24','fd00::/64']," \
+    "'transportIP':'192.168.0.1'}"
+#define MARKED(IP, MARK) "table=EgressMark, priority=200,ct_state=+new+trk," \
+    IP ",in_port=10 actions=set_field:0x" #MARK "/0xff->pkt_mark,"
+
+/* A Pod has one of each family, the first by name; in any order. */
+START_TEST(one_for_each_family)
+{
+    static const char *const orders[] = {
+        EG("a", "9.9.9.9", "") EG("ab", "fd99::9", ""),
+        EG("ab", "9.9.9.9", "") EG("a", "fd99::9", ""),
+        EG("a", "9.9.9.9", "") EG("ab", "9.9.9.8", "")
+        ",{'kind':'Egress','name':'b','appliedToGroups':['a'],"
+        "'egressIP':'fd99::9','egressNode':'n'}"
+        ",{'kind':'Egress','name':'c','appliedToGroups':['a'],"
+        "'egressIP':'fd99::8','egressNode':'n'}",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+        char *records = xasprintf(DUAL_NODE "," PODS "," GROUPS "%s",
+                                  orders[i]);
+
+        generate(records);
+        check_set();
+        ck_assert_uint_eq(count_flows("ct_state=+new+trk,ip,in_port=10 "), 1);
+        ck_assert_uint_eq(count_flows("ct_state=+new+trk,ipv6,in_port=10 "),
+                          1);
+        free(records);
+    }
+    ck_assert_uint_eq(count_flows(MARKED("ip", 1)), 1);
+    ck_assert_uint_eq(count_flows(MARKED("ipv6", 2)), 1);
+}
+END_TEST
+
+START_TEST(cookies_name_their_objects)
+{
+    generate(BASE EG("a", "9.9.9.9", "")
+             ",{'kind':'TrafficControl','name':'t','appliedToGroups':['a'],"
+             "'direction':'Both','action':'Mirror','targetPort':'b'}");
+    check_set();
+    ck_assert_uint_eq(count_flows("table=TrafficControl, priority=200,"), 2);
+    ck_assert_uint_eq(count_flows("cookie=0x5010000000002, "
+                                  "table=TrafficControl,"), 2);
+    ck_assert_uint_eq(count_flows("cookie=0x5040000000001, "
+                                  "table=EgressMark,"), 2);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -114,6 +164,8 @@ main(void)
     tcase_add_checked_fixture(tc, setup, pw_uninit);
     tcase_add_test(tc, snat_by_the_datapath);
     tcase_add_test(tc, bandwidth_is_the_address_s);
+    tcase_add_test(tc, one_for_each_family);
+    tcase_add_test(tc, cookies_name_their_objects);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

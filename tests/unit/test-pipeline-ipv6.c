@@ -19,6 +19,10 @@
 
 #define EPS "'endpoints':[{'ip':'10.0.0.10','port':80,'local':true}," \
     "{'ip':'10.0.1.5','port':80},{'ip':'10.96.0.2','port':80}]"
+#define DSR_SERVICE ",{'kind':'Service','name':'d/u'," \
+    "'clusterIP':'10.96.0.1','loadBalancerMode':'DSR'," \
+    "'externalIPs':['172.17.0.1'],'ports':[{'port':83,'nodePort':30001," \
+    EPS "}]}"
 #define SERVICES \
     "{'kind':'Service','name':'d/s','clusterIP':'10.96.0.1'," \
     "'loadBalancerIPs':['172.16.0.1'],'externalIPs':['172.17.0.1']," \
@@ -28,7 +32,7 @@
     "{'port':81,'protocol':'UDP'," EPS "}]}," \
     "{'kind':'Service','name':'d/t','clusterIP':'10.96.0.2'," \
     "'sessionAffinity':{'timeoutSeconds':60}," \
-    "'ports':[{'port':80," EPS "},{'port':82,'protocol':'SCTP'}]}"
+    "'ports':[{'port':80," EPS "},{'port':82,'protocol':'SCTP'}]}" DSR_SERVICE
 #define POLICIES \
     "{'kind':'AppliedToGroup','name':'ab','pods':['d/a','d/b']}," \
     "{'kind':'AddressGroup','name':'x','addresses':['10.0.1.5'," \
@@ -69,6 +73,8 @@ static const char *const words[][2] = {
     { "xxreg3=0xfd000000000000000000000000000010", "reg3=0xa00000a" },
     { "xxreg3=0xfd010000000000000000000000000005", "reg3=0xa000105" },
     { "xxreg3=0xfd960000000000000000000000000002", "reg3=0xa600002" },
+    { "xxreg3=0xfd010000000000000000000000000000/"
+      "0xffffffffffffffff0000000000000000", "reg3=0xa000100/0xffffff00" },
     { "0xfd000000000000000000000000000010->xxreg3", "0xa00000a->reg3" },
     { "0xfd010000000000000000000000000005->xxreg3", "0xa000105->reg3" },
     { "0xfd960000000000000000000000000002->xxreg3", "0xa600002->reg3" },
@@ -199,6 +205,7 @@ START_TEST(flows_have_the_shape_of_those_of_ipv4)
     compare_families("");
     compare_families("probe-mark");
     compare_families("egress-snat");
+    compare_families("dsr");
 }
 END_TEST
 

@@ -279,6 +279,14 @@ hide_sizes(struct ds *s)
     free(text);
 }
 
+static void
+remove_if_punts(struct adp_rule *rule, void *delta)
+{
+    if (adp_rule_punt(rule)) {
+        adp_delta_remove_rule(delta, rule);
+    }
+}
+
 START_TEST(test_format)
 {
     struct engine *e = engine_create();
@@ -306,6 +314,17 @@ START_TEST(test_format)
         "groups: 1, 2 buckets, 0 bytes of slots\n"
         "  punt (normal): group_id=9,bucket_id=3 "
         "actions=NORMAL\n");
+    /* Tables without any aren't searched. */
+    ck_assert_uint_eq(e->program->tables[4]->n_punts, 1);
+    ck_assert_uint_eq(e->program->tables[7]->n_punts, 2);
+    struct adp_delta *delta = adp_delta_create();
+    adp_match_for_each(e->program->tables[7]->match, remove_if_punts, delta);
+    struct adp_program *after = adp_compile(e->program, delta);
+    ck_assert_uint_eq(after->tables[7]->n_rules, 1);
+    ck_assert_uint_eq(after->tables[7]->n_punts, 0);
+    adp_delta_destroy(delta);
+    adp_program_unref(e->program);
+    e->program = after;
 
     engine_destroy(e);
     e = engine_create();

@@ -352,6 +352,16 @@ ck_assert_packets_eq(const struct dp_packet *a, const struct dp_packet *b)
     ck_assert_mem_eq(dp_packet_data(a), dp_packet_data(b), dp_packet_size(b));
 }
 
+static void
+set_key6(struct adp_session *s)
+{
+    s->v6.key.ipv6_src = original.ipv6_src;
+    s->v6.key.ipv6_dst = original.ipv6_dst;
+    s->v6.key.l4.tp_src = original.tp_src;
+    s->v6.key.l4.tp_dst = original.tp_dst;
+    s->is_ipv6 = true;
+}
+
 /* Two connections whose NAT makes of the packet what it is in the end: one that
  * goes to somebody else, one that is answered for somebody. */
 static void
@@ -360,11 +370,7 @@ session_of_ipv6(struct adp_session *s, const struct adp_summary *sum,
 {
     static struct conn translated[2];
 
-    s->v6.key.ipv6_src = original.ipv6_src;
-    s->v6.key.ipv6_dst = original.ipv6_dst;
-    s->v6.key.l4.tp_src = original.tp_src;
-    s->v6.key.l4.tp_dst = original.tp_dst;
-    s->is_ipv6 = true;
+    set_key6(s);
     memset(translated, 0xee, sizeof translated);
     translated[0].rev_key.src.addr = sum->tuple.dst;
     translated[1].key.dst.addr = sum->tuple.src;
@@ -407,6 +413,35 @@ check_session(const struct dp_packet *packet, const struct dp_packet *expected,
     adp_rewrite_by_session(p, &s, &c);
     ck_assert_packets_eq(p, expected);
     dp_packet_delete(p);
+}
+
+/* One connection, whose NAT is of kind 'nat'.  It isn't looked at. */
+static void
+check_session_of_one(const struct dp_packet *packet,
+                     const struct adp_summary *sum, enum conntrack_nat nat)
+{
+    struct adp_cached_verdict_content c = sum->content;
+    struct conntrack_peek_tuple tuple = sum->tuple;
+    struct dp_packet *expected = dp_packet_clone(packet);
+    struct dp_packet *p = dp_packet_clone(packet);
+    struct adp_session s;
+
+    if (nat == CONNTRACK_NAT_SRC) {
+        tuple.dst.ipv6 = original.ipv6_dst;
+    } else {
+        tuple.src.ipv6 = original.ipv6_src;
+    }
+    c.conns[0].nat = nat;
+    adp_rewrite_to(expected, &c, &tuple, original.nw_proto);
+
+    memset(&s, 0, sizeof s);
+    set_key6(&s);
+    s.v6.body.n_conns = 1;
+    adp_rewrite_session_init(&s, &tuple, &c);
+    adp_rewrite_by_session(p, &s, &c);
+    ck_assert_packets_eq(p, expected);
+    dp_packet_delete(p);
+    dp_packet_delete(expected);
 }
 
 /* Data by which the checksum of the packet with headers 'now' comes out as
@@ -462,6 +497,10 @@ random_case(void)
     ck_assert_packets_eq(p, expected);
     if (now.nw_proto != IPPROTO_SCTP) {
         check_session(packet, expected, &sum);
+        if (now.dl_type == htons(ETH_TYPE_IPV6)) {
+            check_session_of_one(packet, &sum, CONNTRACK_NAT_SRC);
+            check_session_of_one(packet, &sum, CONNTRACK_NAT_DST);
+        }
     }
     dp_packet_delete(p);
     dp_packet_delete(expected);

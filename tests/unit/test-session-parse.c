@@ -181,7 +181,6 @@ push_vlan(struct packet *pkt, ovs_be16 eth_type)
 
     vlan[0] = htons(random_uint16());
     vlan[1] = eth_type;
-    pkt->ordinary = false;
 }
 
 static void
@@ -189,10 +188,11 @@ push_ethernet(struct packet *pkt, ovs_be16 eth_type)
 {
     struct eth_header *eth;
 
-    while (one_in(15)) {
+    for (int n = 0; one_in(n ? 15 : 5); n++) {
         push_vlan(pkt, eth_type);
         eth_type = htons(one_in(4) ? ETH_TYPE_VLAN_8021AD
                          : ETH_TYPE_VLAN_8021Q);
+        pkt->ordinary &= !n && eth_type == htons(ETH_TYPE_VLAN_8021Q);
     }
     if (one_in(30)) {
         eth_type = htons(one_in(2) ? random_range(0x600) : random_uint16());
@@ -268,20 +268,22 @@ check_l4_key(const struct adp_session_l4 *l4, const struct flow *flow)
 {
     require(l4->tp_src == flow->tp_src);
     require(l4->tp_dst == flow->tp_dst);
-    require(l4->ingress == INGRESS);
+    require(l4->ingress == INGRESS + ntohs(flow->vlans[0].tci));
+    require(l4->tagged == (flow->vlans[0].tci != 0));
     require(eth_addr_equals(l4->dl_dst, flow->dl_dst));
     require(eth_addr_equals(l4->dl_src, flow->dl_src));
     require(l4->nw_proto == flow->nw_proto);
     require(l4->nw_tos == flow->nw_tos);
     require(l4->nw_ttl == flow->nw_ttl);
-    require(!l4->zero);
 }
 
 static void
 check_parsed(const struct adp_session_packet *p, const struct flow *flow)
 {
     require(flow->packet_type == htonl(PT_ETH));
-    require(!flow->vlans[0].tpid && !flow->vlans[0].tci);
+    require(flow->vlans[0].tpid == (flow->vlans[0].tci
+                                    ? htons(ETH_TYPE_VLAN_8021Q) : 0));
+    require(!flow->vlans[1].tci);
     require(!flow->nw_frag);
     require(p->nw_proto == flow->nw_proto);
     require(p->tcp_flags == ntohs(flow->tcp_flags));
@@ -324,9 +326,13 @@ forget_offsets(struct dp_packet *p)
 static bool
 parse(struct dp_packet *p, struct adp_session_packet *sp)
 {
+    ovs_be16 tci;
+
     forget_offsets(p);
     memset(sp, 0xcc, sizeof *sp);
-    return adp_session_parse(p, INGRESS, &seeds, sp);
+    return adp_session_parse(p, (adp_session_tag(p, &tci)
+                                 ? INGRESS + ntohs(tci) : INGRESS),
+                             &seeds, sp);
 }
 
 static void

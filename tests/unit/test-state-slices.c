@@ -16,6 +16,7 @@
 #include "adp-bridge.h"
 #include "adp-state.h"
 #include "adp-turn.h"
+#include "model-pause.h"
 #include "openvswitch/json.h"
 #include "openvswitch/vlog.h"
 #include "state-world.h"
@@ -123,6 +124,150 @@ START_TEST(test_large_transaction_comes_in_slices)
     svec_clear(&bridge.log);
     transact(NULL, "[" KEY("AddressGroup", "7") "]");
     expect_mods("delete group 7\ndelete table=2,priority=7");
+}
+END_TEST
+
+/* Reading in slices. */
+
+enum { N_STEPS = 6 };           /* Two in each slice. */
+
+struct reading {
+    int n_steps, n_ends;
+    size_t n_records;           /* As of the last step. */
+};
+
+static void
+read_slowly(void *reading_)
+{
+    struct reading *reading = reading_;
+
+    for (int i = 0; i < N_STEPS; i++) {
+        reading->n_steps++;
+        reading->n_records = adp_model_count(adp_state_model(state), NULL);
+        adp_pause();
+    }
+}
+
+static void
+end_reading(void *reading_)
+{
+    struct reading *reading = reading_;
+
+    ck_assert_int_eq(reading->n_steps, N_STEPS);
+    reading->n_ends++;
+}
+
+START_TEST(test_reads_in_slices)
+{
+    struct reading reading = { .n_steps = 0 }, other = { .n_steps = 0 };
+
+    adp_turn_set_clock(look_at_slow_clock);
+    transact("[" POD1 "]", NULL);
+    ck_assert(adp_state_read(state, read_slowly, end_reading, &reading));
+    for (int i = 2; i <= N_STEPS; i += 2) {
+        /* One at a time, and nobody changes the state. */
+        ck_assert(adp_state_is_busy(state));
+        ck_assert(!adp_state_read(state, read_slowly, end_reading, &other));
+        adp_state_sync(state, i == 2);
+        adp_state_run(state);
+        ck_assert_int_eq(reading.n_steps, i);
+        ck_assert_int_eq(reading.n_ends, 0);
+    }
+    svec_clear(&bridge.log);
+    adp_state_run(state);
+    ck_assert_int_eq(reading.n_ends, 1);
+    /* What was to be installed meanwhile is. */
+    ck_assert(bridge.log.n > 0);
+
+    /* Who has waited comes first. */
+    ck_assert(!adp_state_is_busy(state));
+    ck_assert(!adp_state_read(state, read_slowly, end_reading, &other));
+    adp_state_run(state);
+    ck_assert(adp_state_read(state, read_slowly, end_reading, &other));
+    adp_state_abort(state, "it was deleted");
+    ck_assert_int_eq(other.n_ends, 1);
+    ck_assert(!adp_state_is_busy(state));
+}
+END_TEST
+
+START_TEST(test_reads_while_flows_go_into_the_bridge)
+{
+    struct reading reading = { .n_steps = 0 };
+    struct adp_state_call *call = begin_large(1, N_LARGE);
+
+    /* Not while they are made. */
+    ck_assert(!adp_state_read(state, read_slowly, end_reading, &reading));
+    run_some(call);
+    ck_assert(adp_state_read(state, read_slowly, end_reading, &reading));
+
+    size_t n_commits = bridge.n_commits;
+    adp_state_run(state);
+    ck_assert_int_eq(reading.n_steps, 2);
+    ck_assert_uint_eq(bridge.n_commits, n_commits + 1);
+    run_all();
+    ck_assert_int_eq(reading.n_ends, 1);
+    ck_assert_uint_eq(reading.n_records, 0);
+    ck_assert_ptr_null(end_call(call));
+
+    /* The end of a transaction waits for who reads. */
+    call = begin_large(N_LARGE + 1, 2 * N_LARGE);
+    size_t n_flows = shash_count(&bridge.flows) + N_LARGE;
+    while (shash_count(&bridge.flows) < n_flows - 300) {
+        adp_state_run(state);
+    }
+    reading = (struct reading) { .n_steps = 0 };
+    ck_assert(adp_state_read(state, read_slowly, end_reading, &reading));
+    while (!reading.n_ends) {
+        ck_assert_uint_le(reading.n_records, N_LARGE);
+        adp_state_run(state);
+    }
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    expect_content(2 * N_LARGE + 1, 2 * N_LARGE);
+}
+END_TEST
+
+START_TEST(test_options_change_in_slices)
+{
+    struct adp_state_call *call = begin_large(2, N_LARGE + 1);
+    int n_slices = 0;
+
+    run_all();
+    ck_assert_ptr_null(end_call(call));
+    svec_clear(&bridge.log);
+    adp_state_change_options(state, 1);
+    while (adp_state_is_busy(state)) {
+        ck_assert(adp_state_changes_options(state));
+        /* As long as there are the flows of before. */
+        ck_assert(bridge.options == (bridge.log.n > 0));
+        adp_state_run(state);
+        n_slices++;
+    }
+    ck_assert_int_ge(n_slices, 5);
+    ck_assert_ptr_null(adp_state_take_options_error(state));
+    ck_assert_uint_eq(bridge.options, 1);
+    ck_assert(!adp_state_changes_options(state));
+    ck_assert_ptr_null(adp_state_take_options_error(state));
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    expect_content(N_LARGE + 2, N_LARGE);
+
+    /* Refused, all is as it was. */
+    bridge.refusal = "no room";
+    adp_state_change_options(state, 0);
+    run_all();
+    bridge.refusal = NULL;
+    ck_assert_uint_eq(bridge.options, 1);
+    char *error = adp_state_take_options_error(state);
+    ck_assert_ptr_nonnull(strstr(error, "no room"));
+    free(error);
+    expect_content(N_LARGE + 2, N_LARGE);
+
+    /* One that is under way ends before another pipeline comes. */
+    adp_state_change_options(state, 0);
+    adp_state_run(state);
+    adp_state_finish(state);
+    ck_assert_uint_eq(bridge.options, 0);
+    expect_content(N_LARGE + 1, N_LARGE);
 }
 END_TEST
 
@@ -501,6 +646,9 @@ suite(void)
 
     tcase_add_checked_fixture(tc, state_world_setup, state_world_teardown);
     tcase_add_test(tc, test_large_transaction_comes_in_slices);
+    tcase_add_test(tc, test_reads_in_slices);
+    tcase_add_test(tc, test_reads_while_flows_go_into_the_bridge);
+    tcase_add_test(tc, test_options_change_in_slices);
     tcase_add_test(tc, test_large_transaction_that_is_refused);
     tcase_add_test(tc, test_ports_that_change_meanwhile);
     tcase_add_test(tc, test_flush_meanwhile);

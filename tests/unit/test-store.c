@@ -617,6 +617,35 @@ START_TEST(test_kinds_of_packets)
 }
 END_TEST
 
+/* Each VLAN tag of each ingress is a kind. */
+START_TEST(test_vlans)
+{
+    static const uint32_t ingresses[] = { 1, 2, 0x10001, UINT32_MAX };
+    static const uint16_t tcis[] = { 0x1000, 0x1001, 0x3001, 0xffff };
+    enum { N = ARRAY_SIZE(ingresses) * ARRAY_SIZE(tcis) };
+    struct adp_ingress_table *t = adp_ingress_table_create(1000);
+    struct adp_ingress *kinds[N];
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < N; i++) {
+            struct flow_tnl key;
+
+            adp_ingress_vlan_key(&key, ingresses[i / ARRAY_SIZE(tcis)],
+                                 htons(tcis[i % ARRAY_SIZE(tcis)]));
+            struct adp_ingress *kind = adp_ingress_set(t, &key, &owner, 0, 0,
+                                                       1);
+            require(!round || kind == kinds[i]);
+            kinds[i] = kind;
+            for (int j = 0; j < i; j++) {
+                require(kind->number != kinds[j]->number);
+            }
+        }
+    }
+    ck_assert_uint_eq(kinds_of(t).n, N);
+    adp_ingress_table_destroy(t);
+}
+END_TEST
+
 /* No two kinds ever have one number, also when numbers begin anew. */
 START_TEST(test_kinds_numbers)
 {
@@ -857,6 +886,7 @@ main(void)
     tcase_add_test(tc, test_random);
     tcase_add_test(tc, test_threads);
     tcase_add_test(tc, test_kinds_of_packets);
+    tcase_add_test(tc, test_vlans);
     tcase_add_test(tc, test_kinds_numbers);
     tcase_add_test(tc, test_few_kinds);
     tcase_add_test(tc, test_kinds_full);

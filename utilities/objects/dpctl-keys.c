@@ -115,6 +115,8 @@ visit_peer(const struct json *peer, const char *namespace_, selection_cb *cb,
         cb(&s, aux);
     } else if (!dpctl_json_member(peer, "ipBlock")
                && !dpctl_json_member(peer, "group")
+               && !dpctl_json_member(peer, "service")
+               && !dpctl_json_member(peer, "fqdn")
                && !dpctl_json_member(peer, "nodeSelector")) {
         cb(&s, aux);
     }
@@ -221,6 +223,14 @@ bool
 dpctl_has_nodes(const struct dpctl_kind *kind, const struct json *policy)
 {
     return any_rule_of(kind, policy, has_nodes);
+}
+
+bool
+dpctl_is_applied_to_services(const struct json *object)
+{
+    const struct json_array *list = dpctl_json_array(object, "appliedTo");
+
+    return list->n && dpctl_json_member(list->elems[0], "service");
 }
 
 static void

@@ -79,6 +79,8 @@ bool dpctl_has_named_ports(const struct dpctl_kind *,
                            const struct json *policy);
 bool dpctl_has_same_labels(const struct json *policy);
 bool dpctl_has_nodes(const struct dpctl_kind *, const struct json *policy);
+/* Is the "spec" of one of Antrea's policies, or a rule, applied to Services? */
+bool dpctl_is_applied_to_services(const struct json *);
 
 /* Adds lists of keys that find the Pods that a selection may select in a
  * cluster of these Namespaces (Manifest's name to object).  Returns false if

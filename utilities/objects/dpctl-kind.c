@@ -234,8 +234,9 @@ static const struct dpctl_field ap_applied_to[] = {
     F_SUB("podSelector", OBJ, 0, selector),
     F_SUB("namespaceSelector", OBJ, 0, selector), F("group", STR),
     F_SUB("serviceAccount", OBJ, 0, namespaced_name),
-    F_NOT("externalEntitySelector"), F_NOT("service"),
-    F_NOT("nodeSelector"), F_END
+    F_SUB("service", OBJ, 0, namespaced_name),
+    F_SUB("nodeSelector", OBJ, 0, selector),
+    F_NOT("externalEntitySelector"), F_END
 };
 static const struct dpctl_field ap_namespaces[] = {
     F_ENUM("match", 0, "Self", NULL), F("sameLabels", STRS), F_END
@@ -257,8 +258,11 @@ static const struct dpctl_field ap_port[] = {
 static const struct dpctl_field ap_icmp[] = {
     F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255), F_END
 };
+static const struct dpctl_field ap_igmp[] = {
+    F_INT("igmpType", 0, 255), F("groupAddress", STR), F_END
+};
 static const struct dpctl_field ap_protocol[] = {
-    F_SUB("icmp", OBJ, 0, ap_icmp), F_NOT("igmp"), F_END
+    F_SUB("icmp", OBJ, 0, ap_icmp), F_SUB("igmp", OBJ, 0, ap_igmp), F_END
 };
 static const struct dpctl_field ap_to_service[] = {
     F_REQ("name", STR), F("namespace", STR),
@@ -408,10 +412,10 @@ static const struct dpctl_field cp_peer[] = {
     F("fqdns", STRS), F_NOT("labelIdentities"), F_END
 };
 static const struct dpctl_field cp_service[] = {
-    F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP", "IGMP"), F_INT_OR_STR("port"),
+    F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP,IGMP", NULL), F_INT_OR_STR("port"),
     F_PORT("endPort"), F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255),
-    F_PORT("srcPort"), F_PORT("srcEndPort"), F_NOT("igmpType"),
-    F_NOT("groupAddress"), F_END
+    F_PORT("srcPort"), F_PORT("srcEndPort"), F_INT("igmpType", 0, 255),
+    F("groupAddress", STR), F_END
 };
 static const struct dpctl_field cp_rule[] = {
     F_ENUM("direction", DPCTL_REQUIRED, "In,Out", NULL),
@@ -541,7 +545,7 @@ static const char *const record_kinds[][2] = {
     { "AddressGroup", "addressgroups" },
     { "AppliedToGroup", "appliedtogroups" }, { "Egress", "egresses" },
     { "TrafficControl", "trafficcontrols" }, { "Manifest", "manifests" },
-    { "FQDN", "fqdns" },
+    { "FQDN", "fqdns" }, { "MulticastGroup", "multicastgroups" },
 };
 
 static bool

@@ -10,6 +10,7 @@
 #include "dpctl-admin.h"
 #include "dpctl-address.h"
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "dpctl-quantity.h"
 #include "dpctl-selector.h"
 #include "dpctl-tier.h"
@@ -118,14 +119,15 @@ check_peer(const struct json *peer)
                    + !!dpctl_json_member(peer, "group")
                    + !!dpctl_json_member(peer, "fqdn")
                    + !!dpctl_json_member(peer, "serviceAccount")
+                   + !!dpctl_json_member(peer, "service")
                    + !!dpctl_json_member(peer, "nodeSelector"));
 
     if (!n_forms) {
         return xstrdup("selects nothing; give a selector, an ipBlock or a "
                        "group");
     } else if (n_forms > 1) {
-        return xstrdup("selectors, ipBlock, group, fqdn, serviceAccount and "
-                       "nodeSelector exclude each other");
+        return xstrdup("selectors, ipBlock, group, fqdn, serviceAccount, "
+                       "service and nodeSelector exclude each other");
     }
     char *error = check_selectors(peer);
     if (!error) {
@@ -171,8 +173,10 @@ check_protocol(const struct json *protocol)
 {
     const struct json *icmp = dpctl_json_member(protocol, "icmp");
 
-    if (!icmp) {
-        return xstrdup("names no protocol");
+    if (!icmp == !dpctl_json_member(protocol, "igmp")) {
+        return xstrdup("must be either icmp or igmp");
+    } else if (!icmp) {
+        return NULL;
     } else if (dpctl_json_member(icmp, "icmpCode")
                && !dpctl_json_member(icmp, "icmpType")) {
         return xstrdup("icmp.icmpCode: needs an icmpType to go with");
@@ -249,6 +253,21 @@ check_each(const struct json *object, const char *name,
     return NULL;
 }
 
+/* What Antrea does for Nodes it does in their iptables: no packet to or from a
+ * Node's own processes need come by the bridge. */
+static char *
+check_policy_target(const struct json *target)
+{
+    char *error = check_peer(target);
+
+    if (!error && dpctl_json_member(target, "nodeSelector")) {
+        error = xstrdup("nodeSelector: is not supported: what a Node's own "
+                        "processes send and get doesn't pass the pipeline; "
+                        "Antrea has the Node's iptables do it");
+    }
+    return error;
+}
+
 static char *
 check_rule(const struct json *rule)
 {
@@ -257,7 +276,7 @@ check_rule(const struct json *rule)
         char *(*check)(const struct json *);
     } parts[] = {
         { "from", check_peer }, { "to", check_peer }, { "ports", check_port },
-        { "protocols", check_protocol }, { "appliedTo", check_peer },
+        { "protocols", check_protocol }, { "appliedTo", check_policy_target },
         { "l7Protocols", check_l7_protocol },
     };
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -301,7 +320,8 @@ check_rule_names(const struct json *rule, const char *own_namespace)
         const char *list, *member;
     } lists[] = {
         { "from", "serviceAccount" }, { "to", "serviceAccount" },
-        { "appliedTo", "serviceAccount" }, { "toServices", NULL },
+        { "appliedTo", "serviceAccount" }, { "appliedTo", "service" },
+        { "toServices", NULL },
     };
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         char *error = check_names(dpctl_json_array(rule, lists[i].list),
@@ -314,16 +334,66 @@ check_rule_names(const struct json *rule, const char *own_namespace)
     return NULL;
 }
 
+/* Services, which have NodePorts, are no Pods: one list has either. */
+static char *
+check_applied_to_list(const struct json *object)
+{
+    const struct json_array *list = dpctl_json_array(object, "appliedTo");
+    size_t n_services = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        n_services += !!dpctl_json_member(list->elems[i], "service");
+    }
+    return (n_services && n_services < list->n
+            ? xstrdup("appliedTo: Services and other peers exclude each other")
+            : NULL);
+}
+
+/* Clients of NodePorts are known by their addresses, and the ports behind them
+ * by their numbers. */
+static char *
+check_service_rule(const struct json *rule, const char *direction)
+{
+    static const char text[] = "a rule that is applied to Services";
+    const struct json_array *from = dpctl_json_array(rule, "from");
+    const struct json_array *ports = dpctl_json_array(rule, "ports");
+
+    if (strcmp(direction, "ingress")) {
+        return xasprintf("appliedTo: an %s rule can't be applied to Services",
+                         direction);
+    }
+    for (size_t i = 0; i < from->n; i++) {
+        if (!dpctl_json_member(from->elems[i], "ipBlock")) {
+            return xasprintf("from[%"PRIuSIZE"]: %s can only use ipBlock", i,
+                             text);
+        }
+    }
+    for (size_t i = 0; i < ports->n; i++) {
+        if (dpctl_json_str(ports->elems[i], "port")) {
+            return xasprintf("ports[%"PRIuSIZE"].port: %s can't use a Pod's "
+                             "name of a port", i, text);
+        }
+    }
+    return (dpctl_json_array(rule, "l7Protocols")->n
+            ? xasprintf("l7Protocols: doesn't go with %s", text) : NULL);
+}
+
 /* A NetworkPolicy of Antrea's applies to Pods of its namespace alone. */
 static char *
 check_applied_to_namespace(const struct json *spec, const char *own_namespace)
 {
     const struct json_array *applied_to = dpctl_json_array(spec, "appliedTo");
 
+    static const char *const members[] = {
+        "namespaceSelector", "service", "nodeSelector",
+    };
+
     for (size_t i = 0; i < applied_to->n && own_namespace; i++) {
-        if (dpctl_json_member(applied_to->elems[i], "namespaceSelector")) {
-            return xasprintf("appliedTo[%"PRIuSIZE"].namespaceSelector: is "
-                             "for ClusterNetworkPolicies", i);
+        for (size_t j = 0; j < ARRAY_SIZE(members); j++) {
+            if (dpctl_json_member(applied_to->elems[i], members[j])) {
+                return xasprintf("appliedTo[%"PRIuSIZE"].%s: is for "
+                                 "ClusterNetworkPolicies", i, members[j]);
+            }
         }
     }
     return NULL;
@@ -365,6 +435,9 @@ check_combination(const struct json *rule, const char *direction,
         }
     }
     char *error = check_applied_to_namespace(rule, own_namespace);
+    if (!error) {
+        error = check_applied_to_list(rule);
+    }
     return error ? error : check_rule_names(rule, own_namespace);
 }
 
@@ -378,6 +451,10 @@ check_direction(const struct json *spec, const char *direction,
     for (size_t i = 0; i < rules->n; i++) {
         char *error = check_combination(rules->elems[i], direction,
                                         own_namespace);
+        if (!error && (dpctl_is_applied_to_services(spec)
+                       || dpctl_is_applied_to_services(rules->elems[i]))) {
+            error = check_service_rule(rules->elems[i], direction);
+        }
         if (error) {
             char *where = xasprintf("%s[%"PRIuSIZE"]", direction, i);
             error = prefixed(where, ".", error);
@@ -429,14 +506,22 @@ check_antrea_spec(const struct json *spec, const char *own_namespace)
     }
 
     bool applied = dpctl_json_array(spec, "appliedTo")->n > 0;
-    char *error = check_each(spec, "appliedTo", check_peer);
+    char *error = check_applied_to_namespace(spec, own_namespace);
     if (!error) {
-        error = check_applied_to_namespace(spec, own_namespace);
+        error = check_each(spec, "appliedTo", check_policy_target);
+    }
+    if (!error) {
+        error = check_applied_to_list(spec);
     }
     if (!error) {
         error = prefixed("appliedTo", "",
                          check_names(dpctl_json_array(spec, "appliedTo"),
                                      "serviceAccount", own_namespace, true));
+    }
+    if (!error) {
+        error = prefixed("appliedTo", "",
+                         check_names(dpctl_json_array(spec, "appliedTo"),
+                                     "service", own_namespace, true));
     }
     if (!error) {
         error = check_direction(spec, "ingress", "to", applied,

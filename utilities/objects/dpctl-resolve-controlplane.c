@@ -171,7 +171,8 @@ resolve_service(const char *title, const char *field,
                 const struct json *service, struct json *services)
 {
     static const char *const members[] = {
-        "port", "endPort", "srcPort", "srcEndPort", "icmpType", "icmpCode"
+        "port", "endPort", "srcPort", "srcEndPort", "icmpType", "icmpCode",
+        "igmpType", "groupAddress"
     };
     const char *protocol = dpctl_json_str(service, "protocol");
     const struct json *port = dpctl_json_member(service, "port");

@@ -9,6 +9,7 @@
 
 #include "dpctl-address.h"
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "dpctl-selector.h"
 #include "openvswitch/dynamic-string.h"
 #include "sset.h"
@@ -196,7 +197,9 @@ add_peer(struct resolver *r, const struct dpctl_policy *p, const char *field,
 
     const char *fqdn = dpctl_json_str(peer, "fqdn");
 
-    if (fqdn) {
+    if (dpctl_json_member(peer, "service")) {
+        /* No Pods: see dpctl_applied_to_services(). */
+    } else if (fqdn) {
         dpctl_add_fqdn(&peers->fqdns, fqdn);
     } else if (account) {
         dpctl_groups_add(&peers->groups,
@@ -291,28 +294,50 @@ dpctl_peers_resolve(struct resolver *r, const struct dpctl_policy *p,
     return NULL;
 }
 
+/* The names of the Services in 'list', each once: of its elements, or of their
+ * 'member' if it isn't NULL. */
+static struct json *
+service_names(const struct dpctl_policy *p, const struct json_array *list,
+              const char *member)
+{
+    struct json *services = json_array_create_empty();
+    struct sset names = SSET_INITIALIZER(&names);
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct json *service
+            = (member ? dpctl_json_member(list->elems[i], member)
+               : list->elems[i]);
+        char *name = xasprintf("%s/%s", namespace_of(p, service),
+                               dpctl_json_str(service, "name"));
+
+        if (sset_add(&names, name)) {
+            json_array_add(services, json_string_create(name));
+        }
+        free(name);
+    }
+    sset_destroy(&names);
+    return services;
+}
+
 void
 dpctl_peers_resolve_services(const struct dpctl_policy *p,
                              const struct json_array *list,
                              struct dpctl_peers *peers)
 {
-    if (!list->n) {
-        return;
+    if (list->n) {
+        peers->any = false;
+        peers->services = service_names(p, list, NULL);
     }
-    struct sset names = SSET_INITIALIZER(&names);
+}
 
-    peers->any = false;
-    peers->services = json_array_create_empty();
-    for (size_t i = 0; i < list->n; i++) {
-        char *name = xasprintf("%s/%s", namespace_of(p, list->elems[i]),
-                               dpctl_json_str(list->elems[i], "name"));
-
-        if (sset_add(&names, name)) {
-            json_array_add(peers->services, json_string_create(name));
-        }
-        free(name);
-    }
-    sset_destroy(&names);
+struct json *
+dpctl_applied_to_services(const struct dpctl_policy *p,
+                          const struct json *object)
+{
+    return (dpctl_is_applied_to_services(object)
+            ? service_names(p, dpctl_json_array(object, "appliedTo"),
+                            "service")
+            : NULL);
 }
 
 void

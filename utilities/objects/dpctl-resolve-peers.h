@@ -30,7 +30,8 @@ struct dpctl_policy {
     const struct dpctl_kind *kind;
     bool is_k8s;
     bool logs;                      /* All of its rules do. */
-    struct dpctl_groups applied_to; /* Of the policy. */
+    struct dpctl_groups applied_to; /* Of the policy, */
+    struct json *applied_to_services; /* or names of Services; may be NULL. */
     struct json *rules;
 };
 
@@ -55,6 +56,10 @@ char *dpctl_peers_resolve(struct resolver *, const struct dpctl_policy *,
 void dpctl_peers_resolve_services(const struct dpctl_policy *,
                                   const struct json_array *list,
                                   struct dpctl_peers *);
+/* The names of the Services in the "appliedTo" of a "spec" or a rule; NULL if it
+ * is of others. */
+struct json *dpctl_applied_to_services(const struct dpctl_policy *,
+                                       const struct json *);
 /* Adds 'fqdn' as records have it to '*names', which may be NULL, unless it is
  * there. */
 void dpctl_add_fqdn(struct json **names, const char *fqdn);

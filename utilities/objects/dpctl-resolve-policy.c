@@ -10,6 +10,7 @@
 
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "dpctl-resolve-peers.h"
 #include "dpctl-selector.h"
 #include "dpctl-tier.h"
@@ -26,6 +27,7 @@ struct rule {
     bool logs;
     const char *log_label;          /* Or NULL. */
     const struct dpctl_groups *applied_to;    /* The rule's own, or NULL. */
+    const struct json *applied_to_services; /* The same. */
     struct dpctl_peers peers;
     struct json *services;          /* An array; numbers only. */
     const struct json **named;      /* Ports given by name. */
@@ -60,6 +62,10 @@ add_rule(struct resolver *r, struct dpctl_policy *p, const struct rule *rule,
         json_object_put(json, "appliedToGroups",
                         dpctl_groups_names(r, applied_to,
                                          resolver_applied_to_group));
+    }
+    if (rule->applied_to_services) {
+        json_object_put(json, "appliedToServices",
+                        json_clone(rule->applied_to_services));
     }
     if (p->is_k8s || !rule->peers.any || peer_groups) {
         json_object_put(json, in ? "from" : "to",
@@ -229,13 +235,16 @@ rule_add_port(struct rule *rule, const struct json *port)
 static void
 rule_add_protocol(struct rule *rule, const struct json *protocol)
 {
-    static const char *const members[] = { "icmpType", "icmpCode" };
+    static const char *const members[] = {
+        "icmpType", "icmpCode", "igmpType", "groupAddress"
+    };
     const struct json *icmp = dpctl_json_member(protocol, "icmp");
+    const struct json *in = icmp ? icmp : dpctl_json_member(protocol, "igmp");
     struct json *service = json_object_create();
 
-    json_object_put_string(service, "protocol", "ICMP");
+    json_object_put_string(service, "protocol", icmp ? "ICMP" : "IGMP");
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        const struct json *value = dpctl_json_member(icmp, members[i]);
+        const struct json *value = dpctl_json_member(in, members[i]);
         if (value) {
             json_object_put(service, members[i], json_clone(value));
         }
@@ -347,6 +356,7 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
     const struct json_array *protocols = dpctl_json_array(json, "protocols");
     const char *action = dpctl_json_str(json, "action");
     struct dpctl_groups applied_to = { .groups = NULL };
+    struct json *applied_to_services = NULL;
     struct rule rule = {
         .direction = direction,
         .action = action ? action : "Allow",
@@ -374,7 +384,9 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
         error = dpctl_peers_resolve_applied_to(r, p, field,
                                    dpctl_json_array(json, "appliedTo"),
                                    &applied_to);
-        rule.applied_to = &applied_to;
+        applied_to_services = dpctl_applied_to_services(p, json);
+        rule.applied_to_services = applied_to_services;
+        rule.applied_to = applied_to_services ? NULL : &applied_to;
         free(field);
     }
     if (!error) {
@@ -393,6 +405,7 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
     }
     dpctl_peers_uninit(&rule.peers);
     free(applied_to.groups);
+    json_destroy(applied_to_services);
     json_destroy(rule.services);
     free(rule.named);
     return error;
@@ -467,14 +480,15 @@ resolve_k8s_rules(struct resolver *r, struct dpctl_policy *p)
 
 /* Antrea's policies. */
 
-/* Is a rule, or the policy, applied to a Pod of this node? */
+/* Is a rule, or the policy, applied to a Pod of this node, or to a Service? */
 static char *
 applies_here(struct resolver *r, struct dpctl_policy *p, bool *here)
 {
     static const char *const members[] = { "ingress", "egress" };
     const struct json *spec = dpctl_json_member(p->object, "spec");
 
-    *here |= dpctl_groups_n_local(&p->applied_to) > 0;
+    *here |= (dpctl_groups_n_local(&p->applied_to) > 0
+              || p->applied_to_services);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         const struct json_array *rules = dpctl_json_array(spec, members[i]);
         for (size_t j = 0; j < rules->n; j++) {
@@ -485,7 +499,8 @@ applies_here(struct resolver *r, struct dpctl_policy *p, bool *here)
                 = dpctl_peers_resolve_applied_to(r, p, field,
                                      dpctl_json_array(rules->elems[j],
                                                       "appliedTo"), &groups);
-            *here |= dpctl_groups_n_local(&groups) > 0;
+            *here |= (dpctl_groups_n_local(&groups) > 0
+                      || dpctl_is_applied_to_services(rules->elems[j]));
             for (size_t k = 0; k < groups.n && r->env->everywhere; k++) {
                 /* A rule may come to nothing; whom it is applied to matters
                  * all the same. */
@@ -542,9 +557,25 @@ resolve_policy_applied_to(struct resolver *r, struct dpctl_policy *p)
                                       NULL));
         return NULL;
     }
+    p->applied_to_services = dpctl_applied_to_services(p, spec);
     return dpctl_peers_resolve_applied_to(r, p, "spec.appliedTo",
                               dpctl_json_array(spec, "appliedTo"),
                               &p->applied_to);
+}
+
+static void
+put_applied_to(struct resolver *r, const struct dpctl_policy *p,
+               struct json *record)
+{
+    if (p->applied_to.n) {
+        json_object_put(record, "appliedToGroups",
+                        dpctl_groups_names(r, &p->applied_to,
+                                           resolver_applied_to_group));
+    }
+    if (p->applied_to_services) {
+        json_object_put(record, "appliedToServices",
+                        json_clone(p->applied_to_services));
+    }
 }
 
 static const char *
@@ -596,11 +627,7 @@ resolve_policy(struct resolver *r, struct dpctl_policy *p)
         error = resolve_antrea_head(r, p, record);
     }
     if (!error && here) {
-        if (p->applied_to.n) {
-            json_object_put(record, "appliedToGroups",
-                            dpctl_groups_names(r, &p->applied_to,
-                                             resolver_applied_to_group));
-        }
+        put_applied_to(r, p, record);
         error = (p->is_k8s ? resolve_k8s_rules(r, p)
                  : resolve_antrea_rules(r, p));
     }
@@ -609,6 +636,7 @@ resolve_policy(struct resolver *r, struct dpctl_policy *p)
         resolver_put(r, json_clone(record));
     }
     json_destroy(p->rules);
+    json_destroy(p->applied_to_services);
     json_destroy(record);
     free(record_name);
     free(p->applied_to.groups);

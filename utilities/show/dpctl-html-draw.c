@@ -171,11 +171,18 @@ draw_table(const struct drawing *d, const struct drawn_row *row)
     ds_put_cstr(d->s, row->on ? "</a></g>\n" : "</g>\n");
 }
 
+/* Does the packet's way lead out of the last table? */
+static bool
+leaves(const struct drawing *d)
+{
+    return is_outcome(d, "forwarded") || is_outcome(d, "to controller");
+}
+
 /* The stop of the packet's way at a table. */
 static void
 draw_stop(const struct drawing *d, const struct drawn_row *row)
 {
-    if (row->last && !is_outcome(d, "forwarded")) {
+    if (row->last && !leaves(d)) {
         ds_put_format(d->s, "<g class=\"end %s\"><circle cx=\"%d\" cy=\"%d\" "
                       "r=\"8\"/>", !is_outcome(d, "punted") ? "dropped"
                       : "punted", RAIL_X, row->y);
@@ -253,6 +260,19 @@ draw_port(const struct drawing *d, const char *what, const char *port, int y)
     ds_put_cstr(d->s, "</text></g>\n");
 }
 
+/* The way from the last table, which may be NULL. */
+static void
+draw_out(const struct drawing *d, const struct drawn_row *last,
+         const char *ports)
+{
+    if (last) {
+        ds_put_format(d->s, "<path class=\"edge\" d=\"M%d %dV%d\" "
+                      "marker-end=\"url(#arrow)\"/>\n", RAIL_X, last->y,
+                      d->height - END_HEIGHT - 2);
+    }
+    draw_port(d, "out", ports, d->height - END_HEIGHT - 1);
+}
+
 static void
 draw_ends(const struct drawing *d)
 {
@@ -272,19 +292,16 @@ draw_ends(const struct drawing *d)
                       RAIL_X, END_HEIGHT + 1, first->y - 6);
     }
     draw_port(d, "in", in_port ? in_port : "?", 1);
-    if (n_outputs && is_outcome(d, "forwarded")) {
+    if (is_outcome(d, "to controller")) {
+        draw_out(d, last, "controller");
+    } else if (n_outputs && is_outcome(d, "forwarded")) {
         struct ds ports = DS_EMPTY_INITIALIZER;
 
         for (size_t i = 0; i < n_outputs; i++) {
             ds_put_format(&ports, "%s%s", i ? ", " : "",
                           dpctl_walk_output_port(d->trace, i));
         }
-        if (last) {
-            ds_put_format(d->s, "<path class=\"edge\" d=\"M%d %dV%d\" "
-                          "marker-end=\"url(#arrow)\"/>\n", RAIL_X, last->y,
-                          d->height - END_HEIGHT - 2);
-        }
-        draw_port(d, "out", ds_cstr(&ports), d->height - END_HEIGHT - 1);
+        draw_out(d, last, ds_cstr(&ports));
         ds_destroy(&ports);
     }
 }

@@ -113,7 +113,8 @@ str(const struct json *trace, const char *path)
 static const char *
 outcome_class(const struct json *trace)
 {
-    return (dpctl_walk_is_outcome(trace, "forwarded") ? "forwarded"
+    return (dpctl_walk_is_outcome(trace, "forwarded")
+            || dpctl_walk_is_outcome(trace, "to controller") ? "forwarded"
             : dpctl_walk_is_outcome(trace, "dropped")
               || dpctl_walk_is_outcome(trace, "rejected") ? "dropped"
             : "punted");
@@ -139,6 +140,8 @@ put_verdict(const struct json *trace, struct ds *s)
     } else {
         ds_put_cstr(s, dpctl_walk_is_outcome(trace, "dropped") ? "Dropped"
                     : dpctl_walk_is_outcome(trace, "rejected") ? "Rejected"
+                    : dpctl_walk_is_outcome(trace, "to controller")
+                    ? "Sent to the controller"
                     : "Left to stock translation");
         if (n_visits) {
             char *title = dpctl_walk_title(trace, n_visits - 1);

@@ -354,6 +354,8 @@ tell_action(struct teller *t)
                       str(t, "reply"), reason ? reason : "?");
     } else if (has(t, "log")) {
         ds_put_format(&t->s, "Logs the packet: %s.", str(t, "log"));
+    } else if (has(t, "held")) {
+        ds_put_format(&t->s, "The packet %s.", str(t, "held"));
     } else if (has(t, "action")) {
         ds_put_format(&t->s, "Does %s.", str(t, "action"));
     }

@@ -48,7 +48,7 @@ struct dpctl_walk_next {
 };
 struct dpctl_walk_next dpctl_walk_next(const struct json *trace, size_t i);
 
-/* Is the outcome 'word': "forwarded", "dropped" or "punted"? */
+/* Is the outcome 'word': "forwarded", "dropped", ...? */
 bool dpctl_walk_is_outcome(const struct json *trace, const char *word);
 
 /* "10.10.0.26 (Pod default/client)", or only the first if it has no name. */

@@ -20,6 +20,7 @@
 
 #include <inttypes.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
 
@@ -36,11 +37,37 @@ adp_v115_generate_dsr_node(struct adp_generator *g)
     if (!adp_gen_option(g, ADP_V115_DSR)) {
         return;
     }
-    adp_gen_flow(g, SERVICE(EndpointDNAT), SEND_PRIORITY,
-                 "ip,{DSRServiceRegMark} "
-                 "actions=goto_table:AntreaPolicyEgressRule");
-    adp_gen_flow(g, SERVICE(ConntrackCommit), 210,
-                 "ip,{DSRServiceRegMark} actions=goto_table:Output");
+    ADP_FOR_EACH_FAMILY (family) {
+        if (adp_gen_has_family(g, family)) {
+            adp_gen_ip_flow(g, family, SERVICE(EndpointDNAT), SEND_PRIORITY,
+                            "{ip},{DSRServiceRegMark} "
+                            "actions=goto_table:AntreaPolicyEgressRule");
+            adp_gen_ip_flow(g, family, SERVICE(ConntrackCommit), 210,
+                            "{ip},{DSRServiceRegMark} "
+                            "actions=goto_table:Output");
+        }
+    }
+}
+
+/* The match on the endpoints of a network.  Caller frees. */
+static char *
+endpoints_text(const struct adp_cidr *cidr)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (adp_cidr_is_v4(cidr)) {
+        ds_put_format(&s, "reg3=0x%"PRIx32"/0x%"PRIx32,
+                      ntohl(in6_addr_get_mapped_ipv4(&cidr->ip)),
+                      ntohl(be32_prefix_mask(adp_cidr_plen(cidr))));
+    } else {
+        struct in6_addr mask = ipv6_create_mask(cidr->plen);
+
+        ds_put_cstr(&s, "xxreg3=");
+        ds_put_hex(&s, &cidr->ip, sizeof cidr->ip);
+        ds_put_char(&s, '/');
+        ds_put_hex(&s, &mask, sizeof mask);
+    }
+    return ds_steal_cstr(&s);
 }
 
 /* The endpoint, not the destination, says to which Node a packet goes. */
@@ -48,23 +75,28 @@ void
 adp_v115_generate_dsr_peer(struct adp_generator *g,
                            const struct adp_peer_node *peer)
 {
-    const struct adp_node_net *net = &peer->net[ADP_IPV4];
-    const struct adp_cidr *cidr = &net->pod_cidr;
-
-    if (!adp_gen_option(g, ADP_V115_DSR) || !adp_node_net_is_set(net)) {
+    if (!adp_gen_option(g, ADP_V115_DSR)) {
         return;
     }
-    adp_gen_flow(g, ADP_V115_COOKIE_POD, 0, ADP_V115_L3Forwarding, 200,
-                 "ip,{DSRServiceRegMark},reg3=0x%"PRIx32"/0x%"PRIx32" "
-                 "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
-                 "set_field:{GlobalVirtualMAC}->eth_dst,"
-                 "set_field:%s->%s,{ToTunnelRegMark},"
-                 "goto_table:L3DecTTL",
-                 ntohl(in6_addr_get_mapped_ipv4(&cidr->ip)),
-                 ntohl(be32_prefix_mask(adp_cidr_plen(cidr))),
-                 ETH_ADDR_ARGS(g->node->gateway_mac),
-                 adp_ip_text(&peer->transport_ip).s,
-                 adp_v115_tun_dst(&peer->transport_ip));
+    ADP_FOR_EACH_FAMILY (family) {
+        const struct adp_node_net *net = &peer->net[family];
+
+        if (adp_node_net_is_set(net) && adp_gen_has_family(g, family)) {
+            char *endpoints = endpoints_text(&net->pod_cidr);
+
+            adp_gen_ip_flow(g, family, ADP_V115_COOKIE_POD, 0,
+                            ADP_V115_L3Forwarding, 200,
+                            "{ip},{DSRServiceRegMark},%s "
+                            "actions=set_field:"ETH_ADDR_FMT"->eth_src,"
+                            "set_field:{GlobalVirtualMAC}->eth_dst,"
+                            "set_field:%s->%s,{ToTunnelRegMark},"
+                            "goto_table:L3DecTTL", endpoints,
+                            ETH_ADDR_ARGS(g->node->gateway_mac),
+                            adp_ip_text(&peer->transport_ip).s,
+                            adp_v115_tun_dst(&peer->transport_ip));
+            free(endpoints);
+        }
+    }
 }
 
 bool
@@ -75,18 +107,19 @@ adp_v115_is_dsr(const struct adp_generator *g, const struct adp_service *svc)
 }
 
 void
-adp_v115_generate_dsr_mark(struct adp_generator *g, const char *match,
-                           const char *src_field, const char *dst_field,
-                           uint8_t nw_proto, uint32_t group)
+adp_v115_generate_dsr_mark(struct adp_generator *g, enum adp_family family,
+                           const char *match, const char *src_field,
+                           const char *dst_field, uint8_t nw_proto,
+                           uint32_t group)
 {
     adp_gen_ip_flow(
-        g, ADP_IPV4, ADP_V115_COOKIE_SERVICE, group, ADP_V115_EndpointDNAT,
+        g, family, ADP_V115_COOKIE_SERVICE, group, ADP_V115_EndpointDNAT,
         MARK_PRIORITY,
         "%s actions=learn(table=SessionAffinity,idle_timeout=%d,"
-        "priority=210,delete_learned,cookie=0x%"PRIx64",eth_type=0x800,"
-        "nw_proto=%"PRIu8",%s,%s,NXM_OF_IP_DST[],NXM_OF_IP_SRC[],"
+        "priority=210,delete_learned,cookie=0x%"PRIx64",eth_type={eth_type},"
+        "nw_proto=%"PRIu8",%s,%s,{IP_DST[]},{IP_SRC[]},"
         "load:{EndpointPortField[]}->{EndpointPortField[]},"
-        "load:{EndpointIPField[]}->{EndpointIPField[]},"
+        "load:{EndpointIP[]}->{EndpointIP[]},"
         "load:0x2->{ServiceEPStateField[]},"
         "load:0x1->{DSRServiceRegMark[]}),"
         "{DSRServiceRegMark},resubmit(,EndpointDNAT)",

@@ -20,6 +20,7 @@
 #define STAGE_SWITCHING "Switching"
 #define STAGE_INGRESS "Ingress security"
 #define STAGE_OUTPUT "Output"
+#define STAGE_MULTICAST "Multicast"
 
 static const struct adp_guide_table tables[] = {
 #define TABLE(NAME, STAGE, ABOUT, DROP) \
@@ -96,6 +97,25 @@ static const struct adp_guide_table tables[] = {
           "the packet names addresses that aren't those of its port")
     TABLE(NDResponder, ND,
           "answers neighbour solicitations for peer gateways itself", NULL)
+    TABLE(MulticastEgressRule, MULTICAST,
+          "applies egress rules about multicast", NULL)
+    TABLE(MulticastEgressMetric, MULTICAST,
+          "counts what these rules decided",
+          "an egress rule denies it")
+    TABLE(MulticastEgressPodMetric, MULTICAST,
+          "counts what each Pod sends", NULL)
+    TABLE(MulticastRouting, MULTICAST,
+          "sends each receiver a copy; reads IGMP", NULL)
+    TABLE(MulticastIngressRule, MULTICAST,
+          "applies ingress rules about IGMP", NULL)
+    TABLE(MulticastIngressMetric, MULTICAST,
+          "counts what these rules decided",
+          "an ingress rule denies it")
+    TABLE(MulticastIngressPodMetric, MULTICAST,
+          "counts what each Pod gets", NULL)
+    TABLE(MulticastOutput, MULTICAST, "sends the copy out",
+          "it came by the tunnel and the gateway's copy is the sender's Node's, "
+          "or the other way round")
 #undef TABLE
 };
 
@@ -112,6 +132,7 @@ static const struct adp_guide_words words[] = {
     FIELD(TargetOFPortField, OFPORT, NULL, "the output port")
     FIELD(PacketInTableField, NUMBER, STAGE_EGRESS, "the deciding table")
     FIELD(EndpointIPField, IPV4, STAGE_PRE_ROUTING, "the endpoint's address")
+    FIELD(EndpointIP6Field, IPV6, NULL, "the endpoint's address")
     FIELD(APConjIDField, RULE, NULL, "the rule of an Antrea policy")
     FIELD(EndpointPortField, NUMBER, NULL, "the endpoint's port")
     FIELD(TFEgressConjIDField, RULE, NULL, "the egress rule")
@@ -202,10 +223,11 @@ static const struct adp_guide_cookie cookies[] = {
 #define COOKIE(NAME, OBJECT, ABOUT) \
     { ADP_V115_COOKIE_##NAME, #NAME, ABOUT, ADP_GUIDE_##OBJECT },
     COOKIE(DEFAULT, NUMBER, "the Node, its peers, and what is always there")
-    COOKIE(POD, NUMBER, "local Pods")
+    COOKIE(POD, APPLIED, "local Pods, and TrafficControls")
     COOKIE(NETWORK_POLICY, RULE, "policies")
     COOKIE(SERVICE, GROUP, "Services")
-    COOKIE(EGRESS, NUMBER, "Egress")
+    COOKIE(EGRESS, APPLIED, "Egresses")
+    COOKIE(MULTICAST, OFPORT, "multicast")
 #undef COOKIE
 };
 

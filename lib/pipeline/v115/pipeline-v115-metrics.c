@@ -21,6 +21,8 @@ const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES] = {
     ADP_V115_EgressMetric, ADP_V115_IngressMetric,
     ADP_V115_EgressMark, ADP_V115_TrafficControl,
     ADP_V115_Classifier, ADP_V115_Output,
+    ADP_V115_MulticastEgressMetric, ADP_V115_MulticastIngressMetric,
+    ADP_V115_MulticastEgressPodMetric, ADP_V115_MulticastIngressPodMetric,
 };
 
 const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES] = {
@@ -82,6 +84,14 @@ adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
         return (category == ADP_V115_COOKIE_NETWORK_POLICY
                 && MINIFLOW_GET_U32(match->flow, conj_id) == *id
                 ? ADP_METRIC_RULE_PASS : ADP_METRIC_NONE);
+    case ADP_V115_MulticastEgressMetric:
+    case ADP_V115_MulticastIngressMetric:
+        return (category == ADP_V115_COOKIE_NETWORK_POLICY
+                ? ADP_METRIC_RULE_LATER : ADP_METRIC_NONE);
+    case ADP_V115_MulticastEgressPodMetric:
+        return ADP_METRIC_MULTICAST_OUT;
+    case ADP_V115_MulticastIngressPodMetric:
+        return ADP_METRIC_MULTICAST_IN;
     case ADP_V115_EgressMetric:
     case ADP_V115_IngressMetric:
         return (category != ADP_V115_COOKIE_NETWORK_POLICY ? ADP_METRIC_NONE

@@ -23,7 +23,12 @@
 #include "pipeline-parts.h"
 #include "util.h"
 
-enum stage { STAGE_ANTREA, STAGE_K8S, STAGE_BASELINE, N_STAGES };
+enum stage {
+    STAGE_ANTREA, STAGE_K8S, STAGE_BASELINE,
+    STAGE_MULTICAST,            /* All tiers. */
+    STAGE_IGMP,                 /* What Pods send: no flows. */
+    N_STAGES
+};
 
 /* The range of OpenFlow priorities for rules. */
 static const struct priority_range {
@@ -32,6 +37,8 @@ static const struct priority_range {
     [STAGE_ANTREA] = { 100, 64989 }, /* Below established connections. */
     [STAGE_K8S] = { 200, 60000 },
     [STAGE_BASELINE] = { 10, 180 },  /* Below isolation. */
+    [STAGE_MULTICAST] = { 100, 64989 },
+    [STAGE_IGMP] = { 100, 64989 },
 };
 
 #define K8S_ACTION_PRIORITY 190
@@ -76,6 +83,8 @@ static const struct v115_direction {
             [STAGE_ANTREA] = ADP_V115_AntreaPolicyEgressRule,
             [STAGE_K8S] = ADP_V115_EgressRule,
             [STAGE_BASELINE] = ADP_V115_EgressDefaultRule,
+            [STAGE_MULTICAST] = ADP_V115_MulticastEgressRule,
+            [STAGE_IGMP] = ADP_V115_MulticastEgressRule,
         },
         ADP_V115_EgressMetric, "L3Forwarding", ADP_V115_EgressRule,
         "EgressRuleCTLabel", "TFEgressConjIDField"
@@ -85,6 +94,8 @@ static const struct v115_direction {
             [STAGE_ANTREA] = ADP_V115_AntreaPolicyIngressRule,
             [STAGE_K8S] = ADP_V115_IngressRule,
             [STAGE_BASELINE] = ADP_V115_IngressDefaultRule,
+            [STAGE_MULTICAST] = ADP_V115_MulticastIngressRule,
+            [STAGE_IGMP] = ADP_V115_MulticastIngressRule,
         },
         ADP_V115_IngressMetric, "ConntrackCommit", ADP_V115_IngressRule,
         "IngressRuleCTLabel", "TFIngressConjIDField"
@@ -99,10 +110,18 @@ policy_stage(const struct adp_network_policy *policy)
             : STAGE_ANTREA);
 }
 
+static bool
+is_multicast(const struct adp_policy_rule *r)
+{
+    return (r->table == ADP_V115_MulticastEgressRule
+            || r->table == ADP_V115_MulticastIngressRule);
+}
+
 static enum stage
 stage_of(const struct adp_policy_rule *r)
 {
-    return policy_stage(r->policy);
+    return (r->has_no_flows ? STAGE_IGMP
+            : is_multicast(r) ? STAGE_MULTICAST : policy_stage(r->policy));
 }
 
 /* Priorities. */
@@ -167,6 +186,8 @@ first_guess(const struct adp_policy_rule *r)
         guess = 180 - (int) (policy->priority * 10) - (int) r->rule->index;
         break;
     case STAGE_ANTREA:
+    case STAGE_MULTICAST:
+    case STAGE_IGMP:
         guess = (65000 - 200 * policy->tier_priority
                  - (int) (policy->priority
                           * (policy->tier_priority == 250 ? 100 : 20))
@@ -298,10 +319,48 @@ format_allow_packet_in(const struct adp_policy_rule *r)
             : xstrdup(""));
 }
 
+/* A copy for the agent of a packet that goes on.  That alone is metered. */
+static char *
+format_copy(const struct adp_policy_rule *r, const char *disposition)
+{
+    return (r->rule->logs
+            ? xasprintf("{Disposition%sRegMark},"PACKET_IN_FORMAT","
+                        "controller(reason=no_match,id={ControllerID},"
+                        "userdata=01.01,meter_id={PacketInMeter}),",
+                        disposition, OPERATION_LOG, r->table)
+            : xstrdup(""));
+}
+
+/* What goes to an endpoint of a Service by way of SNAT: it has both of its
+ * connections, and with the addresses that it has now would begin a third one,
+ * which no other packet belongs to. */
+static void
+generate_allow_snat(struct adp_generator *g, const struct adp_policy_rule *r,
+                    enum adp_family family)
+{
+    const struct v115_direction *dir = &directions[r->rule->ingress];
+    char *copy = format_copy(r, "Allow");
+    uint32_t id = r->conj_id;
+
+    adp_gen_ip_flow(g, family, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table,
+                    r->priority,
+                    "conj_id=%"PRIu32",ct_state=+snat+trk,{ip} "
+                    "actions={%s=0x%"PRIx32"},%sgoto_table:%s",
+                    id, dir->conj_field, id, copy,
+                    adp_gen_table(g, dir->metric));
+    adp_gen_ip_flow(g, family, ADP_V115_COOKIE_NETWORK_POLICY, id,
+                    dir->metric, METRIC_PRIORITY,
+                    "ct_state=+new+snat+trk,{%s=0x%"PRIx32"},{ip} "
+                    "actions=goto_table:%s", dir->conj_field, id,
+                    dir->after_metric);
+    free(copy);
+}
+
 static void
 generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
                enum adp_family family)
 {
+    bool services = adp_policy_rule_services(r)->n > 0;
     static const char *const states[] = { "+new", "-new" };
     const struct v115_direction *dir = &directions[r->rule->ingress];
     char *packet_in = format_allow_packet_in(r);
@@ -314,10 +373,11 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
     adp_gen_ip_flow(g, family, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table,
                     (stage_of(r) == STAGE_K8S ? K8S_ACTION_PRIORITY
                      : r->priority),
-                    "conj_id=%"PRIu32",{ip} actions={%s=0x%"PRIx32"},"
+                    "conj_id=%"PRIu32"%s,{ip} actions={%s=0x%"PRIx32"},"
                     "ct(commit,table=%s,zone={CtZone},"
                     "exec({%s=0x%"PRIx32"}%s))%s",
-                    id, dir->conj_field, id,
+                    id, services ? ",ct_state=-snat+trk" : "",
+                    dir->conj_field, id,
                     adp_gen_table(g, dir->metric), dir->label, id, l7,
                     packet_in);
     free(l7);
@@ -329,6 +389,9 @@ generate_allow(struct adp_generator *g, const struct adp_policy_rule *r,
                         states[i], dir->label, id, dir->after_metric);
     }
     free(packet_in);
+    if (services) {
+        generate_allow_snat(g, r, family);
+    }
 }
 
 static char *
@@ -365,27 +428,54 @@ generate_deny(struct adp_generator *g, const struct adp_policy_rule *r)
 }
 
 /* Antrea's other rules don't matter any more; what isn't for Kubernetes'
- * policies to decide is for the baseline tier.  The packet goes on, so the agent
- * gets a copy, which alone is metered. */
+ * policies to decide is for the baseline tier. */
 static void
 generate_pass(struct adp_generator *g, const struct adp_policy_rule *r)
 {
     const struct v115_direction *dir = &directions[r->rule->ingress];
     uint32_t id = r->conj_id;
-    char *packet_in = xstrdup("");
+    char *copy = format_copy(r, "Pass");
 
-    if (r->rule->logs) {
-        free(packet_in);
-        packet_in = xasprintf("{DispositionPassRegMark},"PACKET_IN_FORMAT","
-                              "controller(reason=no_match,id={ControllerID},"
-                              "userdata=01.01,meter_id={PacketInMeter}),",
-                              OPERATION_LOG, r->table);
-    }
     adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table, r->priority,
                  "conj_id=%"PRIu32" actions={%s=0x%"PRIx32"},%sgoto_table:%s",
-                 id, dir->conj_field, id, packet_in,
+                 id, dir->conj_field, id, copy,
                  adp_gen_table(g, dir->k8s_rules));
-    free(packet_in);
+    free(copy);
+}
+
+/* Nothing of multicast is tracked: all packets meet rules. */
+static void
+generate_multicast(struct adp_generator *g, const struct adp_policy_rule *r)
+{
+    static const struct {
+        size_t metric;
+        const char *after_metric;
+    } ways[2] = {
+        { ADP_V115_MulticastEgressMetric, "MulticastEgressPodMetric" },
+        { ADP_V115_MulticastIngressMetric, "MulticastIngressPodMetric" },
+    };
+    size_t metric = ways[r->rule->ingress].metric;
+    uint32_t id = r->conj_id;
+
+    if (r->rule->action == ADP_ACTION_ALLOW) {
+        adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table,
+                     r->priority, "conj_id=%"PRIu32",ip "
+                     "actions={APConjIDField=0x%"PRIx32"},goto_table:%s",
+                     id, id, adp_gen_table(g, metric));
+        adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, metric,
+                     METRIC_PRIORITY,
+                     "{APConjIDField=0x%"PRIx32"} actions=goto_table:%s", id,
+                     ways[r->rule->ingress].after_metric);
+    } else {
+        adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, r->table,
+                     r->priority, "conj_id=%"PRIu32" "
+                     "actions={APConjIDField=0x%"PRIx32"},{APDenyRegMark},"
+                     "goto_table:%s", id, id, adp_gen_table(g, metric));
+        adp_gen_flow(g, ADP_V115_COOKIE_NETWORK_POLICY, id, metric,
+                     DENIED_METRIC_PRIORITY,
+                     "{APDenyRegMark},{APConjIDField=0x%"PRIx32"} "
+                     "actions=drop", id);
+    }
 }
 
 /* Answers of DNS servers to the Pods that a rule with names applies to, which
@@ -418,7 +508,7 @@ generate_names(struct adp_generator *g)
 }
 
 static bool
-collect(const struct adp_generator *g OVS_UNUSED,
+collect(const struct adp_generator *g,
         const struct adp_network_policy *policy,
         const struct adp_network_policy_rule *rule, struct adp_policy_rule *r)
 {
@@ -427,7 +517,9 @@ collect(const struct adp_generator *g OVS_UNUSED,
     }
     adp_policy_rule_init(r, policy, rule,
                          directions[rule->ingress].stages[
-                             policy_stage(policy)]);
+                             adp_v115_is_multicast_rule(policy, rule,
+                                                        g->env->options)
+                             ? STAGE_MULTICAST : policy_stage(policy)]);
     return true;
 }
 
@@ -462,6 +554,12 @@ get_rank(const struct adp_policy_rule *r, struct adp_policy_rank *rank)
 static void
 act(struct adp_generator *g, const struct adp_policy_rule *r)
 {
+    if (r->has_no_flows) {
+        return;
+    } else if (is_multicast(r)) {
+        generate_multicast(g, r);
+        return;
+    }
     if (r->rule->peer.fqdns.n) {
         generate_names(g);
     }
@@ -507,11 +605,15 @@ const struct adp_pipeline_parts adp_v115_parts = {
     .peer_node = adp_v115_generate_peer_node,
     .pod = adp_v115_generate_pod,
     .service = adp_v115_generate_service,
+    .multicast_group = adp_v115_generate_multicast_group,
+    .all_pods = adp_v115_generate_queries,
+    .options_for_all_pods = UINT64_C(1) << ADP_V115_MULTICAST,
     .applied = adp_v115_generate_applied,
     .applied_to_pod = adp_v115_generate_applied_to_pod,
     .style = &style,
     .collect = collect,
     .rank = get_rank,
+    .igmp_list = STAGE_IGMP,
     .has_ranks = true,
     .act = act,
 };

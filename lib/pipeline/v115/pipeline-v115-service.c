@@ -319,7 +319,8 @@ generate_dsr(struct adp_generator *g, struct frontend *fe,
 
     generate_select(g, fe, address, 210, "", ",{FromTunnelRegMark}",
                     frontend_group(g, fe, address->family, true));
-    adp_v115_generate_dsr_mark(g, match, fe->protocol->src_field,
+    adp_v115_generate_dsr_mark(g, address->family, match,
+                               fe->protocol->src_field,
                                fe->protocol->dst_field, fe->protocol->number,
                                group);
     free(match);
@@ -348,7 +349,7 @@ generate_address(struct adp_generator *g, struct frontend *fe,
     if (fe->svc->affinity_timeout) {
         generate_learn(g, fe, address, group);
     }
-    if (address->external && adp_ip_is_v4(&address->ip)
+    if (address->external && ipv6_addr_is_set(&address->ip)
         && adp_v115_is_dsr(g, fe->svc)) {
         generate_dsr(g, fe, address, group);
     }

@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 
+#include "flow.h"
 #include "packets.h"
 #include "pipeline-applied.h"
 #include "pipeline-guide.h"
@@ -100,6 +102,12 @@ static const struct adp_static_flow static_flows[] = {
          "actions=goto_table:AntreaPolicyEgressRule")
     FLOW(ConntrackState, 190, "ct_state=-new+trk,{ServiceCTMark},{ip} "
          "actions={RewriteMACRegMark},goto_table:AntreaPolicyEgressRule")
+    /* Sent again before there was an answer: conntrack has sent it to the
+     * endpoint already.  Policies ask which Service it is for, and by which of
+     * its addresses, which the connection's original tuple tells. */
+    FLOW(ConntrackState, 190, "ct_state=+new+trk,{ServiceCTMark},{ip} "
+         "actions={RewriteMACRegMark},resubmit(,NodePortMark,ct),"
+         "resubmit(,SessionAffinity,ct),resubmit(,ServiceLB,ct)")
 
     FLOW(PreRoutingClassifier, 200, "{ip} "
          "actions=resubmit(,NodePortMark),resubmit(,SessionAffinity),"
@@ -407,6 +415,7 @@ adp_v115_generate_node(struct adp_generator *g)
         generate_node_port_addresses(g, node);
     }
     adp_v115_generate_dsr_node(g);
+    adp_v115_generate_multicast(g);
 }
 
 /* Sends what goes to Pods of the peer into the tunnel, and answers for its
@@ -511,6 +520,7 @@ generate_pod_port(struct adp_generator *g, const struct adp_pod *pod)
     char *mac = xasprintf(ETH_ADDR_FMT, ETH_ADDR_ARGS(pod->mac));
     generate_l2_forwarding(g, mac, port);
     free(mac);
+    adp_v115_generate_multicast_pod(g, port, pod);
 }
 
 void
@@ -534,6 +544,33 @@ adp_v115_generate_pod(struct adp_generator *g, const struct adp_record *record)
     }
 }
 
+static int
+compare_ports(const void *a_, const void *b_)
+{
+    const ofp_port_t *a = a_, *b = b_;
+
+    return ofp_to_u16(*a) < ofp_to_u16(*b) ? -1 : 1;
+}
+
+static void
+generate_all_pods(struct adp_generator *g)
+{
+    size_t n_pods, n = 0;
+    const struct adp_record **records = adp_model_sorted(g->model,
+                                                         ADP_KIND_POD,
+                                                         &n_pods);
+    ofp_port_t *ports = xmalloc((n_pods + 1) * sizeof *ports);
+
+    for (size_t i = 0; i < n_pods; i++) {
+        n += adp_gen_port(g, CONTAINER_OF(records[i], struct adp_pod,
+                                          up)->port, &ports[n]);
+    }
+    qsort(ports, n, sizeof *ports, compare_ports);
+    adp_v115_generate_queries(g, ports, n);
+    free(ports);
+    free(records);
+}
+
 static void
 generate(struct adp_generator *g)
 {
@@ -542,7 +579,10 @@ generate(struct adp_generator *g)
         adp_v115_generate_l7(g);
         adp_gen_for_each(g, ADP_KIND_PEER_NODE, adp_v115_generate_peer_node);
         adp_gen_for_each(g, ADP_KIND_POD, adp_v115_generate_pod);
+        adp_gen_for_each(g, ADP_KIND_MULTICAST_GROUP,
+                         adp_v115_generate_multicast_group);
         adp_gen_for_each(g, ADP_KIND_SERVICE, adp_v115_generate_service);
+        generate_all_pods(g);
         adp_v115_generate_policies(g);
         adp_applied_generate(g, &adp_v115_parts);
     }
@@ -552,10 +592,12 @@ static const uint8_t rule_tables[] = {
     ADP_V115_AntreaPolicyEgressRule, ADP_V115_EgressRule,
     ADP_V115_EgressDefaultRule, ADP_V115_AntreaPolicyIngressRule,
     ADP_V115_IngressRule, ADP_V115_IngressDefaultRule,
+    ADP_V115_MulticastEgressRule, ADP_V115_MulticastIngressRule,
 };
 
 static const uint8_t verdict_tables[] = {
     ADP_V115_EgressMetric, ADP_V115_IngressMetric,
+    ADP_V115_MulticastEgressMetric, ADP_V115_MulticastIngressMetric,
 };
 
 const struct adp_pipeline adp_pipeline_v115 = {
@@ -573,10 +615,13 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .options_for_packet_ins = UINT64_C(1) << ADP_V115_PACKET_IN,
     .log = &log_layout,
     .names = { .userdata = { 2 }, .userdata_len = 1 },
+    .igmp = { .userdata = { 3 }, .userdata_len = 1 },
+    .options_for_igmp = UINT64_C(1) << ADP_V115_MULTICAST,
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .kinds = UINT_MAX,
     .policy_types = UINT_MAX,
+    .check_policy = adp_v115_check_policy,
     .generate = generate,
     .parts = &adp_v115_parts,
     .rule_tables = rule_tables,

@@ -12,6 +12,7 @@
  * pipeline-v115-policy.c     policies
  * pipeline-v115-applied.c    Egresses and TrafficControls
  * pipeline-v115-dsr.c        Services with direct server return
+ * pipeline-v115-multicast.c  multicast
  * pipeline-v115-l7.c         the way to the engine of L7 rules
  * pipeline-v115-metrics.c    which flows count what
  */
@@ -68,6 +69,23 @@ void adp_v115_generate_applied_to_pod(struct adp_generator *,
 void adp_v115_generate_policies(struct adp_generator *);
 void adp_v115_generate_l7(struct adp_generator *);
 
+/* Multicast: what the NodeConfig asks for, a Pod, the ports of all Pods, in order,
+ * and a MulticastGroup. */
+void adp_v115_generate_multicast(struct adp_generator *);
+void adp_v115_generate_multicast_pod(struct adp_generator *, ofp_port_t,
+                                     const struct adp_pod *);
+void adp_v115_generate_queries(struct adp_generator *, const ofp_port_t *,
+                               size_t n);
+void adp_v115_generate_multicast_group(struct adp_generator *,
+                                       const struct adp_record *);
+/* Is the rule about IGMP or multicast?  With 'options', NULL or why 'policy' can't
+ * be had. */
+bool adp_v115_is_multicast_rule(const struct adp_network_policy *,
+                                const struct adp_network_policy_rule *,
+                                uint64_t options);
+struct adp_error *adp_v115_check_policy(const struct adp_network_policy *,
+                                        uint64_t options);
+
 /* Direct server return: what the NodeConfig and a PeerNode ask for, and a Service
  * for which it is in force, for packets of 'match' that were not marked yet, to
  * group 'group'. */
@@ -75,12 +93,13 @@ void adp_v115_generate_dsr_node(struct adp_generator *);
 void adp_v115_generate_dsr_peer(struct adp_generator *,
                                 const struct adp_peer_node *);
 bool adp_v115_is_dsr(const struct adp_generator *, const struct adp_service *);
-void adp_v115_generate_dsr_mark(struct adp_generator *, const char *match,
-                                const char *src_field, const char *dst_field,
-                                uint8_t nw_proto, uint32_t group);
+void adp_v115_generate_dsr_mark(struct adp_generator *, enum adp_family,
+                                const char *match, const char *src_field,
+                                const char *dst_field, uint8_t nw_proto,
+                                uint32_t group);
 
 /* For struct adp_pipeline. */
-#define ADP_V115_N_METRIC_TABLES 8
+#define ADP_V115_N_METRIC_TABLES 12
 #define ADP_V115_N_PASS_TABLES 2
 extern const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES];
 extern const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES];

@@ -8,6 +8,8 @@ import struct
 
 VERSION = 6
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY = 0, 1, 2, 3
+EXPERIMENTER, SET_CONFIG, PACKET_IN = 4, 9, 10
+NICIRA, SET_CONTROLLER_ID = 0x2320, 20
 FLOW_MOD, BARRIER_REQUEST, BARRIER_REPLY = 14, 20, 21
 ADD, DELETE_STRICT = 0, 4
 ANY = 0xffffffff
@@ -30,6 +32,7 @@ class Connection:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(60)
         self.socket.connect(path)
+        self.n_packet_ins = 0
         self.send(HELLO)
 
     def send(self, kind, body=b'', xid=1):
@@ -45,18 +48,30 @@ class Connection:
             data += chunk
         return data
 
+    def receive(self):
+        """The next message's kind; what needs no answer of the caller's is
+        dealt with."""
+        _, kind, length, xid = struct.unpack('!BBHI', self.read(8))
+        body = self.read(length - 8)
+        if kind == ERROR:
+            raise RuntimeError('OpenFlow error ' + body[:4].hex())
+        if kind == ECHO_REQUEST:
+            self.send(ECHO_REPLY, body, xid)
+        self.n_packet_ins += kind == PACKET_IN
+        return kind
+
     def barrier(self):
         """Returns when all that was sent has been done."""
         self.send(BARRIER_REQUEST)
-        while True:
-            _, kind, length, xid = struct.unpack('!BBHI', self.read(8))
-            body = self.read(length - 8)
-            if kind == BARRIER_REPLY:
-                return
-            if kind == ERROR:
-                raise RuntimeError('OpenFlow error ' + body[:4].hex())
-            if kind == ECHO_REQUEST:
-                self.send(ECHO_REPLY, body, xid)
+        while self.receive() != BARRIER_REPLY:
+            pass
+
+    def take_packets(self, controller_id=0):
+        """From now on packets for controllers of this number come here."""
+        self.send(EXPERIMENTER, struct.pack('!II6xH', NICIRA,
+                                            SET_CONTROLLER_ID, controller_id))
+        self.send(SET_CONFIG, struct.pack('!HH', 0, 128))
+        self.barrier()
 
     def drop(self, command, table, priority, in_port):
         """Adds or deletes a flow that drops all IPv4 of a port."""

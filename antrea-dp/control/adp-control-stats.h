@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_CONTROL_STATS_H
+#define ADP_CONTROL_STATS_H 1
+
+/* A bridge's counters for a client.
+ *
+ * Those of rules and Services come of a look at each flow and group, so where
+ * the state is large they are read in slices (adp_state_read()).  The answer may
+ * come later, then, and the client may be gone.
+ *
+ * For the main thread.
+ * Memory: the answer; one reading for each bridge.
+ */
+
+#include <stdbool.h>
+
+struct adp_bridge;
+struct adp_control_stats;
+struct json;
+
+/* 'all': also those of each endpoint of each Service. */
+struct adp_control_stats *adp_control_stats_create(struct adp_bridge *,
+                                                   bool all);
+/* NULL does nothing. */
+void adp_control_stats_unref(struct adp_control_stats *);
+/* Returns the counters, which the caller takes, or NULL if they are still to
+ * come: ask again in the next turn. */
+struct json *adp_control_stats_get(struct adp_control_stats *);
+
+#endif /* adp-control-stats.h */

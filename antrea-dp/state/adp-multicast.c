@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-multicast.h"
+
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-bridge.h"
+#include "adp-igmp-queue.h"
+#include "adp-igmp.h"
+#include "adp-members.h"
+#include "adp-multicast-send.h"
+#include "adp-state.h"
+#include "adp-turn.h"
+#include "hash.h"
+#include "model-records.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/shash.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "sset.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_multicast);
+
+/* When a transaction failed, another is tried so much later. */
+#define RETRY_MS 1000
+
+/* In tenths of a second: a query is to be answered within, and before the next
+ * one. */
+#define MAX_RESPONSE 100
+#define MAX_RESPONSE_AT_ONCE 10
+
+/* Who came is asked, and told, so much later, with all that come meanwhile. */
+#define SETTLE_MS 1000
+
+/* For how many intervals who says nothing is a member. */
+#define LIFETIME 3
+
+/* A port of a Pod. */
+struct pod_port {
+    struct hmap_node node;              /* In 'ports', by 'number'. */
+    ofp_port_t number;
+    char *name;
+    char *pod;                          /* "default/web". */
+};
+
+/* What a rule about IGMP decided. */
+struct rule_count {
+    struct hmap_node node;              /* In 'rules', by 'conj_id'. */
+    uint32_t conj_id;
+    uint64_t n_packets, n_bytes;
+};
+
+struct adp_multicast {
+    struct adp_bridge *bridge;
+    struct adp_members *members;
+    unsigned int interval;              /* s. */
+    bool active;                        /* In the last run. */
+    bool has_state;                     /* The same. */
+
+    /* Who there is, of the state's generation and the ports of 'ports_seq'. */
+    bool known;
+    uint64_t generation, ports_seq;
+    struct hmap ports;                  /* Contains "struct pod_port"s. */
+    struct shash by_name;               /* The same, not owned. */
+    struct sset peers;                  /* Addresses of PeerNodes. */
+
+    struct hmap rules;                  /* Contains "struct rule_count"s. */
+    struct adp_state_call *call;        /* A transaction is under way. */
+    bool wants_call;                    /* There is something to change. */
+    long long int next_try;
+    long long int next_query, next_report;
+
+    struct {
+        uint64_t n_read, n_other, n_malformed, n_strange, n_denied;
+        uint64_t n_joined, n_left, n_expired, n_port_full, n_full, n_failed;
+        uint64_t n_queries, n_reports;
+    } stats;
+};
+
+struct adp_multicast *
+adp_multicast_create(struct adp_bridge *bridge)
+{
+    struct adp_multicast *m = xzalloc(sizeof *m);
+
+    m->bridge = bridge;
+    m->members = adp_members_create();
+    m->interval = ADP_MULTICAST_DEFAULT_INTERVAL;
+    hmap_init(&m->ports);
+    shash_init(&m->by_name);
+    sset_init(&m->peers);
+    hmap_init(&m->rules);
+    m->next_query = m->next_report = LLONG_MAX;
+    return m;
+}
+
+static void
+forget_ports(struct adp_multicast *m)
+{
+    struct pod_port *p;
+
+    shash_clear(&m->by_name);
+    HMAP_FOR_EACH_POP (p, node, &m->ports) {
+        free(p->name);
+        free(p->pod);
+        free(p);
+    }
+    sset_clear(&m->peers);
+    m->known = false;
+}
+
+void
+adp_multicast_destroy(struct adp_multicast *m)
+{
+    struct rule_count *count;
+
+    forget_ports(m);
+    hmap_destroy(&m->ports);
+    shash_destroy(&m->by_name);
+    sset_destroy(&m->peers);
+    HMAP_FOR_EACH_POP (count, node, &m->rules) {
+        free(count);
+    }
+    hmap_destroy(&m->rules);
+    adp_state_call_unref(m->call);
+    adp_members_destroy(m->members);
+    free(m);
+}
+
+void
+adp_multicast_set_interval(struct adp_multicast *m, unsigned int seconds)
+{
+    if (seconds != m->interval) {
+        m->interval = seconds;
+        if (m->active) {
+            m->next_query = m->next_report = time_msec();
+        }
+    }
+}
+
+/* Who there is. */
+
+static const struct pod_port *
+find_port(const struct adp_multicast *m, ofp_port_t number)
+{
+    const struct pod_port *p;
+
+    HMAP_FOR_EACH_WITH_HASH (p, node, hash_ofp_port(number), &m->ports) {
+        if (p->number == number) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static void
+add_pod(struct adp_multicast *m, const struct adp_pod *pod)
+{
+    ofp_port_t number;
+
+    if (adp_bridge_port_number(m->bridge, pod->port, &number)) {
+        struct pod_port *p = xmalloc(sizeof *p);
+
+        p->number = number;
+        p->name = xstrdup(pod->port);
+        p->pod = xstrdup(pod->up.name);
+        hmap_insert(&m->ports, &p->node, hash_ofp_port(number));
+        shash_add(&m->by_name, p->name, p);
+    }
+}
+
+static bool
+is_there(enum adp_member_kind kind, const char *name, void *m_)
+{
+    const struct adp_multicast *m = m_;
+
+    return (kind == ADP_MEMBER_PORT
+            ? shash_find(&m->by_name, name) != NULL
+            : sset_contains(&m->peers, name));
+}
+
+static void
+find_all(struct adp_multicast *m, const struct adp_model *model)
+{
+    size_t n;
+    const struct adp_record **records = adp_model_sorted(model, ADP_KIND_POD,
+                                                         &n);
+
+    for (size_t i = 0; i < n; i++) {
+        add_pod(m, CONTAINER_OF(records[i], struct adp_pod, up));
+    }
+    free(records);
+
+    records = adp_model_sorted(model, ADP_KIND_PEER_NODE, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct in6_addr *ip = &CONTAINER_OF(
+            records[i], struct adp_peer_node, up)->transport_ip;
+
+        sset_add(&m->peers, adp_ip_text(ip).s);
+    }
+    free(records);
+}
+
+/* Is there anybody who isn't one of 'before'? */
+static bool
+has_others(const struct adp_multicast *m, const struct sset *before)
+{
+    const struct shash_node *node;
+    const char *name;
+
+    SHASH_FOR_EACH (node, &m->by_name) {
+        if (!sset_contains(before, node->name)) {
+            return true;
+        }
+    }
+    SSET_FOR_EACH (name, &m->peers) {
+        if (!sset_contains(before, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+rule_is_gone(const struct adp_state *state, uint32_t conj_id)
+{
+    const struct adp_network_policy_rule *rule;
+    const struct adp_network_policy *policy;
+
+    return (!adp_state_find_rule(state, conj_id, &policy, &rule)
+            || !adp_network_policy_rule_is_igmp(rule));
+}
+
+/* After a change of records or ports. */
+static void
+learn_who_is_there(struct adp_multicast *m, const struct adp_state *state)
+{
+    uint64_t generation = adp_state_generation(state);
+    uint64_t ports_seq = adp_bridge_ports_seq(m->bridge);
+    struct rule_count *count;
+
+    if (m->known && m->generation == generation
+        && m->ports_seq == ports_seq) {
+        return;
+    }
+
+    struct sset before = SSET_INITIALIZER(&before);
+    const char *name;
+    const struct shash_node *node;
+    SHASH_FOR_EACH (node, &m->by_name) {
+        sset_add(&before, node->name);
+    }
+    SSET_FOR_EACH (name, &m->peers) {
+        sset_add(&before, name);
+    }
+    forget_ports(m);
+    find_all(m, adp_state_model(state));
+    if (has_others(m, &before) || m->next_query == LLONG_MAX) {
+        m->next_query = MIN(m->next_query, time_msec() + SETTLE_MS);
+        m->next_report = MIN(m->next_report, time_msec() + SETTLE_MS);
+    }
+    sset_destroy(&before);
+    m->known = true;
+    m->generation = generation;
+    m->ports_seq = ports_seq;
+    adp_members_retain(m->members, is_there, m);
+    HMAP_FOR_EACH_SAFE (count, node, &m->rules) {
+        if (rule_is_gone(state, count->conj_id)) {
+            hmap_remove(&m->rules, &count->node);
+            free(count);
+        }
+    }
+}
+
+/* Messages. */
+
+static struct rule_count *
+find_rule(const struct adp_multicast *m, uint32_t conj_id)
+{
+    struct rule_count *count;
+
+    HMAP_FOR_EACH_WITH_HASH (count, node, hash_int(conj_id, 0), &m->rules) {
+        if (count->conj_id == conj_id) {
+            return count;
+        }
+    }
+    return NULL;
+}
+
+static void
+count_rule(struct adp_multicast *m, uint32_t conj_id, size_t len)
+{
+    struct rule_count *count = find_rule(m, conj_id);
+
+    if (!count) {
+        count = xzalloc(sizeof *count);
+        count->conj_id = conj_id;
+        hmap_insert(&m->rules, &count->node, hash_int(conj_id, 0));
+    }
+    count->n_packets++;
+    count->n_bytes += len;
+}
+
+struct reading {
+    struct adp_multicast *m;
+    const struct adp_state *state;
+    const struct adp_igmp_message *msg;
+    const struct pod_port *pod;         /* Or */
+    const char *peer;
+};
+
+/* Some groups nobody joins: those to which all belong. */
+static bool
+is_group(ovs_be32 ip)
+{
+    return ip_is_multicast(ip) && ip != htonl(INADDR_ALLHOSTS_GROUP);
+}
+
+static bool
+is_allowed(const struct reading *r, uint8_t type, ovs_be32 group)
+{
+    uint32_t conj_id;
+    bool allowed = adp_state_allows_igmp(r->state, r->pod->pod, type, group,
+                                         &conj_id);
+
+    if (conj_id) {
+        count_rule(r->m, conj_id, r->msg->len);
+    }
+    r->m->stats.n_denied += !allowed;
+    return allowed;
+}
+
+static void
+join(const struct reading *r, ovs_be32 group, enum adp_member_kind kind,
+     const char *name)
+{
+    long long int now = time_msec();
+    struct adp_multicast *m = r->m;
+
+    switch (adp_members_join(m->members, group, kind, name, now,
+                             now + LIFETIME * m->interval * 1000LL)) {
+    case ADP_MEMBERS_NEW:
+        m->stats.n_joined++;
+        break;
+    case ADP_MEMBERS_PORT_FULL:
+        m->stats.n_port_full++;
+        break;
+    case ADP_MEMBERS_FULL:
+        m->stats.n_full++;
+        break;
+    case ADP_MEMBERS_KNOWN:
+    default:
+        break;
+    }
+}
+
+/* Who may not join is none: also who did before there was the rule.  Who may not
+ * leave stays, until nothing was heard of it for long. */
+static void
+handle_record(uint8_t type, ovs_be32 group, bool joins, void *r_)
+{
+    const struct reading *r = r_;
+    enum adp_member_kind kind = r->pod ? ADP_MEMBER_PORT : ADP_MEMBER_NODE;
+    const char *name = r->pod ? r->pod->name : r->peer;
+    bool allowed = !r->pod || is_allowed(r, type, group);
+
+    if (!is_group(group)) {
+        r->m->stats.n_other++;
+    } else if (joins && allowed) {
+        join(r, group, kind, name);
+    } else if (joins || allowed) {
+        r->m->stats.n_left += adp_members_leave(r->m->members, group, kind,
+                                                name, time_msec());
+    }
+}
+
+static void
+read_message(struct adp_multicast *m, const struct adp_state *state,
+             const struct adp_igmp_message *msg)
+{
+    struct in6_addr src = in6_addr_mapped_ipv4(msg->tunnel_src);
+    struct adp_ip_text peer = adp_ip_text(&src);
+    struct reading r = {
+        .m = m, .state = state, .msg = msg,
+        .pod = msg->tunnel_src ? NULL : find_port(m, msg->in_port),
+        .peer = peer.s,
+    };
+
+    m->stats.n_read++;
+    if (!r.pod && !(msg->tunnel_src && sset_contains(&m->peers, peer.s))) {
+        m->stats.n_strange++;
+        return;
+    }
+    switch (adp_igmp_parse(msg->data, msg->len, handle_record, &r)) {
+    case ADP_IGMP_MALFORMED:
+        m->stats.n_malformed++;
+        break;
+    case ADP_IGMP_OTHER:
+        m->stats.n_other++;
+        break;
+    case ADP_IGMP_REPORT:
+    default:
+        break;
+    }
+}
+
+/* Without 'state' they are lost. */
+static void
+take_messages(struct adp_multicast *m, const struct adp_state *state)
+{
+    struct adp_turn_slice slice;
+    struct adp_igmp_message *msg;
+
+    adp_turn_slice_init(&slice);
+    while (adp_turn_slice_goes_on(&slice)
+           && (msg = adp_igmp_queue_take(m->bridge)) != NULL) {
+        if (state) {
+            read_message(m, state, msg);
+        }
+        free(msg);
+    }
+}
+
+/* Telling other Nodes. */
+
+struct telling {
+    struct adp_multicast *m;
+    const struct adp_node_config *node;
+    struct adp_igmp_report report;
+};
+
+static void
+send_report(struct telling *t)
+{
+    size_t n = t->report.n_records;
+    size_t len = adp_igmp_report_finish(&t->report);
+    const char *name;
+
+    if (n) {
+        SSET_FOR_EACH (name, &t->m->peers) {
+            ovs_be32 ip;
+
+            if (ip_parse(name, &ip)) {
+                adp_multicast_send_report(t->m->bridge, t->node,
+                                          t->report.msg, len, ip);
+                t->m->stats.n_reports++;
+            }
+        }
+    }
+    adp_igmp_report_init(&t->report);
+}
+
+static void
+tell_group(struct telling *t, ovs_be32 group, bool joins)
+{
+    adp_igmp_report_add(&t->report, group, joins);
+    if (t->report.n_records >= ADP_IGMP_REPORT_MAX_RECORDS) {
+        send_report(t);
+    }
+}
+
+static void
+tell_member(ovs_be32 group,
+            const char *const *const names[ADP_N_MEMBER_KINDS] OVS_UNUSED,
+            const size_t n[ADP_N_MEMBER_KINDS], void *t)
+{
+    if (n[ADP_MEMBER_PORT]) {
+        tell_group(t, group, true);
+    }
+}
+
+static void
+ask_and_tell(struct adp_multicast *m, const struct adp_node_config *node)
+{
+    long long int now = time_msec();
+
+    if (!node) {                /* Until other records come. */
+        m->next_query = m->next_report = LLONG_MAX;
+        return;
+    }
+    if (now >= m->next_query) {
+        unsigned int max = (m->stats.n_queries ? MAX_RESPONSE
+                            : MAX_RESPONSE_AT_ONCE);
+
+        m->stats.n_queries += adp_multicast_send_query(
+            m->bridge, node, MIN(max, m->interval * 5), m->interval);
+        m->next_query = now + m->interval * 1000LL;
+    }
+    if (now >= m->next_report) {
+        struct telling t = { .m = m, .node = node };
+
+        adp_igmp_report_init(&t.report);
+        adp_members_visit(m->members, tell_member, &t);
+        send_report(&t);
+        m->next_report = now + m->interval * 1000LL;
+    }
+}
+
+/* Transactions. */
+
+struct group_change {
+    struct json *apply, *delete;
+    struct telling telling;
+};
+
+static struct json *
+names_to_json(const char *const *names, size_t n)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, json_string_create(names[i]));
+    }
+    return array;
+}
+
+static void
+add_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
+           const size_t n[ADP_N_MEMBER_KINDS], void *change_)
+{
+    struct group_change *change = change_;
+    struct json *record = json_object_create();
+
+    json_object_put_string(record, "kind", "MulticastGroup");
+    json_object_put_format(record, "name", IP_FMT, IP_ARGS(group));
+    if (n[ADP_MEMBER_PORT] || n[ADP_MEMBER_NODE]) {
+        json_object_put(record, "ports",
+                        names_to_json(names[ADP_MEMBER_PORT],
+                                      n[ADP_MEMBER_PORT]));
+        if (n[ADP_MEMBER_NODE]) {
+            json_object_put(record, "nodes",
+                            names_to_json(names[ADP_MEMBER_NODE],
+                                          n[ADP_MEMBER_NODE]));
+        }
+        json_array_add(change->apply, record);
+    } else {
+        json_array_add(change->delete, record);
+    }
+    if (change->telling.node) {
+        tell_group(&change->telling, group, n[ADP_MEMBER_PORT] > 0);
+    }
+}
+
+static void
+begin_call(struct adp_multicast *m, struct adp_state *state)
+{
+    struct group_change change = {
+        .apply = json_array_create_empty(),
+        .delete = json_array_create_empty(),
+        .telling = {
+            .m = m,
+            .node = (m->active
+                     ? adp_model_node_config(adp_state_model(state)) : NULL),
+        },
+    };
+
+    adp_igmp_report_init(&change.telling.report);
+    adp_members_take_changes(m->members, add_change, &change);
+    if (change.telling.node) {
+        send_report(&change.telling);
+    }
+    m->call = adp_state_transact(state, &(struct adp_state_change) {
+        .own = true, .apply = change.apply, .delete = change.delete,
+        .ignore_missing = true,
+    });
+    json_destroy(change.apply);
+    json_destroy(change.delete);
+}
+
+static void
+end_call(struct adp_multicast *m)
+{
+    const struct adp_error *error = m->call->error;
+
+    if (error) {
+        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+
+        VLOG_WARN_RL(&rl, "bridge %s: the members of multicast groups can't be "
+                     "in force: %s", adp_bridge_name(m->bridge),
+                     error->message);
+        m->stats.n_failed++;
+        m->next_try = time_msec() + RETRY_MS;
+        m->wants_call = true;
+        adp_members_change_all(m->members);
+    }
+    adp_state_call_unref(m->call);
+    m->call = NULL;
+}
+
+static bool
+nobody_stays(enum adp_member_kind kind OVS_UNUSED,
+             const char *name OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    return false;
+}
+
+static void
+set_active(struct adp_multicast *m, bool active)
+{
+    if (m->active && !active) {
+        adp_members_retain(m->members, nobody_stays, NULL);
+        forget_ports(m);
+        m->next_query = m->next_report = LLONG_MAX;
+        m->stats.n_queries = 0;
+    }
+    m->active = active;
+}
+
+static void
+run(struct adp_multicast *m, struct adp_state *state, bool active)
+{
+    bool idle = state && !adp_state_is_busy(state);
+
+    if (m->call && m->call->done) {
+        end_call(m);
+    }
+
+    /* Rules that nobody knows, after a change that failed, are known again after
+     * any other; messages wait for that. */
+    bool knows = idle && adp_state_knows_rules(state);
+    m->has_state = state != NULL;
+    set_active(m, state && active);
+    if (m->active && knows) {
+        learn_who_is_there(m, state);
+        take_messages(m, state);
+        ask_and_tell(m, adp_model_node_config(adp_state_model(state)));
+    } else if (!m->active) {
+        take_messages(m, NULL);
+    }
+    m->stats.n_expired += adp_members_expire(m->members, time_msec());
+    m->wants_call = (adp_members_has_changes(m->members)
+                     || (m->active && idle && !knows));
+    if (idle && !m->call && m->wants_call && time_msec() >= m->next_try) {
+        begin_call(m, state);
+        m->wants_call = false;
+        if (m->call->done) {
+            end_call(m);
+        }
+    }
+}
+
+void
+adp_multicast_run(struct adp_multicast *m, struct adp_state *state,
+                  bool active)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_MULTICAST);
+
+    run(m, state, active);
+    adp_turn_leave(outer);
+}
+
+void
+adp_multicast_wait(struct adp_multicast *m)
+{
+    long long int next = MIN(adp_members_next_expiry(m->members),
+                             MIN(m->next_query, m->next_report));
+
+    if (next != LLONG_MAX) {
+        poll_timer_wait_until(next);
+    }
+    if (m->call && m->call->done) {
+        poll_immediate_wake();
+    } else if (m->has_state && !m->call && m->wants_call) {
+        poll_timer_wait_until(m->next_try);
+    }
+    adp_igmp_queue_wait(m->bridge);
+}
+
+/* Showing. */
+
+struct group_listing {
+    const struct adp_multicast *m;
+    struct json *groups;
+};
+
+static void
+list_group(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
+           const size_t n[ADP_N_MEMBER_KINDS], void *l_)
+{
+    struct group_listing *l = l_;
+    struct json *o = json_object_create();
+    struct json *pods = json_array_create_empty();
+
+    for (size_t i = 0; i < n[ADP_MEMBER_PORT]; i++) {
+        const struct pod_port *p = shash_find_data(&l->m->by_name,
+                                                   names[ADP_MEMBER_PORT][i]);
+
+        json_array_add(pods, json_string_create(
+                           p ? p->pod : names[ADP_MEMBER_PORT][i]));
+    }
+    json_object_put_format(o, "name", IP_FMT, IP_ARGS(group));
+    json_object_put(o, "pods", pods);
+    json_object_put(o, "nodes", names_to_json(names[ADP_MEMBER_NODE],
+                                              n[ADP_MEMBER_NODE]));
+    json_array_add(l->groups, o);
+}
+
+struct json *
+adp_multicast_get(const struct adp_multicast *m)
+{
+    struct group_listing l = { .m = m, .groups = json_array_create_empty() };
+
+    adp_members_visit(m->members, list_group, &l);
+    return l.groups;
+}
+
+static void
+put_count(struct json *o, const char *name, uint64_t n)
+{
+    json_object_put(o, name, json_integer_create(n));
+}
+
+struct json *
+adp_multicast_stats(const struct adp_multicast *m)
+{
+    const struct adp_bridge_counters *c = &m->bridge->counters;
+    struct adp_members_usage usage = adp_members_usage(m->members);
+    struct json *o = json_object_create();
+
+    put_count(o, "groups", usage.n_groups);
+    put_count(o, "members", usage.n_members[ADP_MEMBER_PORT]);
+    put_count(o, "nodes", usage.n_members[ADP_MEMBER_NODE]);
+    put_count(o, "messages", adp_counted(&c->igmp));
+    put_count(o, "lost", adp_counted(&c->igmp_lost));
+    put_count(o, "read", m->stats.n_read);
+    put_count(o, "malformed", m->stats.n_malformed);
+    put_count(o, "strange", m->stats.n_strange);
+    put_count(o, "other", m->stats.n_other);
+    put_count(o, "denied", m->stats.n_denied);
+    put_count(o, "joined", m->stats.n_joined);
+    put_count(o, "left", m->stats.n_left);
+    put_count(o, "expired", m->stats.n_expired);
+    put_count(o, "port_full", m->stats.n_port_full);
+    put_count(o, "full", m->stats.n_full);
+    put_count(o, "failed", m->stats.n_failed);
+    put_count(o, "queries", m->stats.n_queries);
+    put_count(o, "reports", m->stats.n_reports);
+    return o;
+}
+
+void
+adp_multicast_counts_init(struct adp_multicast_counts *counts,
+                          const struct adp_multicast *m)
+{
+    memset(counts, 0, sizeof *counts);
+    counts->of = m;
+    counts->node = hmap_first(&m->rules);
+}
+
+bool
+adp_multicast_counts_next(struct adp_multicast_counts *counts)
+{
+    const struct rule_count *count;
+
+    if (!counts->node) {
+        return false;
+    }
+    count = CONTAINER_OF(counts->node, struct rule_count, node);
+    counts->conj_id = count->conj_id;
+    counts->n_packets = count->n_packets;
+    counts->n_bytes = count->n_bytes;
+    counts->node = hmap_next(&counts->of->rules, counts->node);
+    return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_STATE_CALL_H
+#define ADP_STATE_CALL_H 1
+
+/* Calls (adp-state.h), for the state. */
+
+struct adp_error;
+struct adp_state;
+struct adp_state_call;
+
+struct adp_state_call *adp_state_call_create(void);
+/* Takes 'error'; NULL if all is well. */
+void adp_state_call_end(struct adp_state_call *, struct adp_error *error,
+                        const struct adp_state *);
+
+#endif /* adp-state-call.h */

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* DNS answers that wait: the queue that packet threads put them in, and what the
+ * main thread does with them, without a daemon. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-bridge.h"
+#include "adp-fqdns.h"
+#include "adp-held.h"
+#include "adp-names.h"
+#include "adp-state.h"
+#include "adp-turn.h"
+#include "dp-packet.h"
+#include "dpif.h"
+#include "flow.h"
+#include "model.h"
+#include "openvswitch/json.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "packets.h"
+#include "sset.h"
+#include "test-run.h"
+#include "util.h"
+
+__typeof__(dpif_execute) __wrap_dpif_execute;
+__typeof__(time_msec) __wrap_time_msec;
+
+static struct adp_bridge *b;
+static struct dpif_backer backer;
+static struct adp_fqdns *fqdns;
+static struct adp_state *const a_state = (struct adp_state *) &backer;
+static long long int now;
+
+/* What went on: the actions of the packets, in their order. */
+static unsigned int passed[4096];
+static size_t n_passed;
+
+/* The state: one transaction, which ends when a test says so. */
+static struct {
+    struct adp_state_call *call;
+    struct json *apply, *delete;
+    size_t n_calls;
+    bool busy, at_once;
+} state;
+
+int
+__wrap_dpif_execute(struct dpif *dpif OVS_UNUSED, struct dpif_execute *e)
+{
+    ck_assert_uint_eq(e->actions_len, sizeof(unsigned int));
+    memcpy(&passed[n_passed++], e->actions, sizeof(unsigned int));
+    return 0;
+}
+
+long long int
+__wrap_time_msec(void)
+{
+    return now;
+}
+
+const char *
+adp_bridge_name(const struct adp_bridge *bridge OVS_UNUSED)
+{
+    return "br0";
+}
+
+enum adp_turn_section
+adp_turn_enter(enum adp_turn_section section)
+{
+    return section;
+}
+
+void
+adp_turn_leave(enum adp_turn_section outer OVS_UNUSED)
+{
+}
+
+void
+adp_turn_slice_init(struct adp_turn_slice *slice OVS_UNUSED)
+{
+}
+
+bool
+adp_turn_slice_goes_on(struct adp_turn_slice *slice OVS_UNUSED)
+{
+    return true;
+}
+
+bool
+adp_state_is_busy(const struct adp_state *s OVS_UNUSED)
+{
+    return state.busy;
+}
+
+uint64_t
+adp_state_fqdns_seq(const struct adp_state *s OVS_UNUSED)
+{
+    return 1;
+}
+
+void
+adp_state_get_fqdns(const struct adp_state *s OVS_UNUSED, struct sset *names)
+{
+    sset_add(names, "*.example.com");
+}
+
+struct adp_state_call *
+adp_state_transact(struct adp_state *s, const struct adp_state_change *change)
+{
+    ck_assert_ptr_eq(s, a_state);
+    ck_assert(change->own);
+    json_destroy(state.apply);
+    json_destroy(state.delete);
+    state.apply = json_clone(change->apply);
+    state.delete = json_clone(change->delete);
+    state.n_calls++;
+    state.call = xzalloc(sizeof *state.call);
+    state.call->done = state.at_once;
+    return state.call;
+}
+
+void
+adp_state_call_unref(struct adp_state_call *call)
+{
+    if (call) {
+        adp_error_destroy(call->error);
+        free(call);
+        state.call = NULL;
+    }
+}
+
+static void
+setup(void)
+{
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_ERR);
+    now = 100000;
+    n_passed = 0;
+    memset(&state, 0, sizeof state);
+    b = xzalloc(sizeof *b);
+    b->dpif.backer = &backer;
+    b->held = adp_held_queue_create();
+    fqdns = adp_fqdns_create(b);
+    adp_fqdns_set_min_ttl(fqdns, 1);
+}
+
+static void
+teardown(void)
+{
+    adp_fqdns_destroy(fqdns);
+    adp_held_queue_destroy(b->held);
+    json_destroy(state.apply);
+    json_destroy(state.delete);
+    free(b);
+}
+
+/* A datagram with an answer: 'name', of one label of one letter under example.com or
+ * .net, has 10.0.0.'host' for 'ttl' seconds. */
+static struct dp_packet *
+answer(char name, const char *zone, uint8_t host, uint8_t ttl,
+       struct flow *flow)
+{
+    uint8_t msg[] = {
+        0, 1, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0,
+        1, name, 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e',
+        3, zone[0], zone[1], zone[2], 0, 0, 1, 0, 1,
+        0xc0, 12, 0, 1, 0, 1, 0, 0, 0, ttl, 0, 4, 10, 0, 0, host,
+    };
+    struct dp_packet *p = dp_packet_new(0);
+
+    memset(flow, 0, sizeof *flow);
+    flow->dl_type = htons(ETH_TYPE_IP);
+    flow->nw_proto = IPPROTO_UDP;
+    flow->nw_ttl = 64;
+    flow->tp_src = htons(53);
+    flow_compose(p, flow, msg, sizeof msg);
+    return p;
+}
+
+/* Such a packet comes; 'number' are its actions. */
+static void
+come(unsigned int number, char name, const char *zone, uint8_t host,
+     uint8_t ttl)
+{
+    struct ofpbuf actions;
+    struct flow flow;
+    struct dp_packet *p = answer(name, zone, host, ttl, &flow);
+
+    ofpbuf_use_const(&actions, &number, sizeof number);
+    ck_assert(adp_held_wants(p, &flow));
+    adp_held_add(b, p, &flow, &actions);
+}
+
+static void
+run(void)
+{
+    adp_fqdns_run(fqdns, a_state);
+}
+
+static long long int
+stat_of(const char *name)
+{
+    struct json *stats = adp_fqdns_stats(fqdns);
+    long long int n = json_integer(shash_find_data(json_object(stats), name));
+
+    json_destroy(stats);
+    return n;
+}
+
+static size_t
+n_of(const struct json *list)
+{
+    return json_array(list)->n;
+}
+
+/* The queue. */
+
+START_TEST(bounds)
+{
+    for (unsigned int i = 0; i < ADP_HELD_MAX + 10; i++) {
+        come(i, 'a', "com", 1, 60);
+    }
+    ck_assert_int_eq(stat_of("held"), ADP_HELD_MAX);
+    ck_assert_int_eq(stat_of("lost"), 10);
+
+    /* What was taken counts until it goes on. */
+    struct adp_held *held = adp_held_take(b);
+    come(5000, 'a', "com", 1, 60);
+    ck_assert_int_eq(stat_of("lost"), 11);
+    adp_held_release(b, held, true);
+    ck_assert_uint_eq(n_passed, 1);
+    ck_assert_uint_eq(passed[0], 0);
+    come(5001, 'a', "com", 1, 60);
+    ck_assert_int_eq(stat_of("lost"), 11);
+    ck_assert_int_eq(stat_of("held"), ADP_HELD_MAX + 1);
+
+    held = adp_held_take(b);
+    adp_held_release(b, held, false);
+    ck_assert_uint_eq(n_passed, 1);
+}
+END_TEST
+
+enum { N_THREADS = 2, N_PACKETS = 20000 };
+
+static void *
+packet_thread(void *base_)
+{
+    const unsigned int *base = base_;
+
+    for (unsigned int i = 0; i < N_PACKETS; i++) {
+        come(*base + i, 'a', "net", 1, 60);
+    }
+    return NULL;
+}
+
+/* Two packet threads and the main thread: nothing gets lost uncounted, and the
+ * packets of each thread stay in order. */
+START_TEST(threads)
+{
+    static unsigned int bases[N_THREADS] = { 0, 1u << 31 };
+    unsigned int next[N_THREADS] = { 0 };
+    uint64_t n_taken = 0;
+    pthread_t threads[N_THREADS];
+
+    for (int i = 0; i < N_THREADS; i++) {
+        threads[i] = ovs_thread_create("packets", packet_thread, &bases[i]);
+    }
+    for (bool ended = false; ; ) {
+        struct adp_held *held = adp_held_take(b);
+
+        if (!held) {
+            if (ended) {
+                break;
+            }
+            if (stat_of("held") + stat_of("lost") == N_THREADS * N_PACKETS) {
+                ended = true;   /* And once more. */
+            }
+            continue;
+        }
+        unsigned int number;
+        memcpy(&number, held + 1, sizeof number);
+        int thread = number >> 31;
+        number &= INT32_MAX;
+        ck_assert_uint_ge(number, next[thread]);
+        next[thread] = number + 1;
+        adp_held_release(b, held, false);
+        n_taken++;
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        xpthread_join(threads[i], NULL);
+    }
+    ck_assert_uint_eq(n_taken, stat_of("held"));
+    ck_assert_uint_eq(n_passed, 0);
+}
+END_TEST
+
+/* Names. */
+
+/* A packet goes on when what it tells is in force. */
+START_TEST(waits)
+{
+    come(1, 'a', "com", 1, 60);
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(n_of(state.apply), 1);
+    ck_assert_uint_eq(n_passed, 0);
+
+    /* What comes meanwhile waits for the next one. */
+    come(2, 'b', "com", 2, 60);
+    come(3, 'c', "com", 3, 60);
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    state.call->done = true;
+    run();
+    ck_assert_uint_eq(n_passed, 1);
+    ck_assert_uint_eq(state.n_calls, 2);
+    state.call->done = true;
+    run();
+    ck_assert_uint_eq(n_passed, 3);
+    ck_assert_uint_eq(passed[0], 1);
+    ck_assert_uint_eq(passed[1], 2);
+    ck_assert_uint_eq(passed[2], 3);
+    ck_assert_int_eq(stat_of("new"), 3);
+
+    /* What is known already doesn't wait, nor what nobody wants to know. */
+    come(4, 'a', "com", 1, 60);
+    come(5, 'a', "net", 4, 60);
+    run();
+    ck_assert_uint_eq(n_passed, 5);
+    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_int_eq(stat_of("read"), 5);
+}
+END_TEST
+
+START_TEST(late)
+{
+    come(1, 'a', "com", 1, 60);
+    run();
+    come(2, 'b', "com", 2, 60);
+    now += ADP_FQDNS_PATIENCE_MS - 1;
+    run();
+    ck_assert_int_eq(stat_of("late"), 0);
+    now++;
+    run();
+    ck_assert_int_eq(stat_of("late"), 2);
+    state.call->done = true;
+    run();
+    ck_assert_uint_eq(n_passed, 0);
+    /* There is room for them again. */
+    ck_assert_ptr_null(adp_held_take(b));
+}
+END_TEST
+
+/* While the state is busy with other things nothing begins. */
+START_TEST(busy)
+{
+    state.at_once = true;
+    run();
+    state.busy = true;
+    come(1, 'a', "com", 1, 60);
+    run();
+    ck_assert_uint_eq(state.n_calls, 0);
+    state.busy = false;
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(n_passed, 1);
+}
+END_TEST
+
+START_TEST(failed)
+{
+    come(1, 'a', "com", 1, 60);
+    run();
+    state.call->error = adp_error_create("internal", NULL, NULL, "no");
+    state.call->done = true;
+    run();
+    ck_assert_uint_eq(n_passed, 0);
+    ck_assert_int_eq(stat_of("failed"), 1);
+    ck_assert_uint_eq(state.n_calls, 1);
+
+    /* It is tried again, but not at once. */
+    now += 999;
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    now++;
+    run();
+    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(n_of(state.apply), 1);
+}
+END_TEST
+
+/* Addresses go when their TTL is over. */
+START_TEST(ageing)
+{
+    state.at_once = true;
+    come(1, 'a', "com", 1, 5);
+    come(2, 'b', "com", 2, 9);
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_int_eq(stat_of("addresses"), 2);
+    now += 7000;
+    run();
+    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_int_eq(stat_of("addresses"), 1);
+    ck_assert_uint_eq(n_of(state.apply), 1);
+    now += 4000;
+    run();
+    ck_assert_uint_eq(state.n_calls, 3);
+    ck_assert_int_eq(stat_of("names"), 0);
+    ck_assert_uint_eq(n_of(state.delete), 1);
+    now += 100000;
+    run();
+    ck_assert_uint_eq(state.n_calls, 3);
+}
+END_TEST
+
+/* A bridge without a pipeline. */
+START_TEST(no_state)
+{
+    come(1, 'a', "com", 1, 60);
+    run();
+    come(2, 'b', "com", 2, 60);
+    run();
+    adp_fqdns_run(fqdns, NULL);
+    ck_assert_uint_eq(n_passed, 0);
+    state.call->done = true;
+    adp_fqdns_run(fqdns, NULL);
+    ck_assert_uint_eq(n_passed, 0);
+    ck_assert_ptr_null(adp_held_take(b));
+}
+END_TEST
+
+START_TEST(malformed)
+{
+    struct ofpbuf actions;
+    struct flow flow;
+    unsigned int number = 7;
+    struct dp_packet *p = answer('a', "com", 1, 60, &flow);
+
+    /* Only the first 3 bytes of the message are left. */
+    dp_packet_set_size(p, ((char *) dp_packet_l4(p) + UDP_HEADER_LEN + 3
+                           - (char *) dp_packet_data(p)));
+    ofpbuf_use_const(&actions, &number, sizeof number);
+    adp_held_add(b, p, &flow, &actions);
+    run();
+    ck_assert_int_eq(stat_of("malformed"), 1);
+    ck_assert_uint_eq(n_passed, 1);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("fqdns");
+    TCase *tc = tcase_create("fqdns");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, bounds);
+    tcase_add_test(tc, threads);
+    tcase_add_test(tc, waits);
+    tcase_add_test(tc, late);
+    tcase_add_test(tc, busy);
+    tcase_add_test(tc, failed);
+    tcase_add_test(tc, ageing);
+    tcase_add_test(tc, no_state);
+    tcase_add_test(tc, malformed);
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
