@@ -21,6 +21,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-install.h \
 	antrea-dp/bridge/adp-journal.c \
 	antrea-dp/bridge/adp-journal.h \
+	antrea-dp/bridge/adp-main-queue.c \
+	antrea-dp/bridge/adp-main-queue.h \
 	antrea-dp/bridge/adp-ports.c \
 	antrea-dp/bridge/adp-ports.h \
 	antrea-dp/bridge/adp-removal.c \

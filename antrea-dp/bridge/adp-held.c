@@ -7,22 +7,18 @@
 #include <string.h>
 
 #include "adp-bridge-shared.h"
+#include "adp-main-queue.h"
 #include "dp-packet.h"
 #include "dpif.h"
 #include "openvswitch/ofpbuf.h"
-#include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "packets.h"
-#include "seq.h"
 #include "timeval.h"
 #include "util.h"
 
 struct adp_held_queue {
-    struct mpsc_queue queue;            /* Contains "struct adp_held"s. */
+    struct adp_main_queue queue;        /* Contains "struct adp_held"s. */
     atomic_count n;                     /* In it and behind it. */
-    atomic_count n_waiting;             /* In it. */
-    struct seq *seq;                    /* Changes when it was empty. */
-    uint64_t seqno;
 };
 
 struct adp_held_queue *
@@ -30,11 +26,8 @@ adp_held_queue_create(void)
 {
     struct adp_held_queue *q = xzalloc(sizeof *q);
 
-    mpsc_queue_init(&q->queue);
+    adp_main_queue_init(&q->queue);
     atomic_count_init(&q->n, 0);
-    atomic_count_init(&q->n_waiting, 0);
-    q->seq = seq_create();
-    q->seqno = seq_read(q->seq);
     return q;
 }
 
@@ -45,18 +38,23 @@ held_free(struct adp_held *held)
     free(held);
 }
 
+static struct adp_held *
+take(struct adp_held_queue *q)
+{
+    struct mpsc_queue_node *node = adp_main_queue_take(&q->queue);
+
+    return node ? CONTAINER_OF(node, struct adp_held, node) : NULL;
+}
+
 void
 adp_held_queue_destroy(struct adp_held_queue *q)
 {
-    struct mpsc_queue_node *node;
+    struct adp_held *held;
 
-    mpsc_queue_acquire(&q->queue);
-    MPSC_QUEUE_FOR_EACH_POP (node, &q->queue) {
-        held_free(CONTAINER_OF(node, struct adp_held, node));
+    while ((held = take(q)) != NULL) {
+        held_free(held);
     }
-    mpsc_queue_release(&q->queue);
-    mpsc_queue_destroy(&q->queue);
-    seq_destroy(q->seq);
+    adp_main_queue_destroy(&q->queue);
     free(q);
 }
 
@@ -96,11 +94,8 @@ adp_held_add(struct adp_bridge *b, struct dp_packet *packet,
         held->since = time_msec();
         held->actions_len = actions->size;
         memcpy(held + 1, actions->data, actions->size);
-        mpsc_queue_insert(&q->queue, &held->node);
+        adp_main_queue_insert(&q->queue, &held->node);
         adp_count(&b->counters.held, 1);
-        if (!atomic_count_inc(&q->n_waiting)) {
-            seq_change(q->seq);
-        }
     }
     dp_packet_delete(packet);
 }
@@ -110,18 +105,7 @@ adp_held_add(struct adp_bridge *b, struct dp_packet *packet,
 struct adp_held *
 adp_held_take(struct adp_bridge *b)
 {
-    struct adp_held_queue *q = b->held;
-    struct mpsc_queue_node *node;
-
-    q->seqno = seq_read(q->seq);
-    mpsc_queue_acquire(&q->queue);
-    node = mpsc_queue_pop(&q->queue);
-    mpsc_queue_release(&q->queue);
-    if (!node) {
-        return NULL;
-    }
-    atomic_count_dec(&q->n_waiting);
-    return CONTAINER_OF(node, struct adp_held, node);
+    return take(b->held);
 }
 
 void
@@ -144,9 +128,5 @@ adp_held_release(struct adp_bridge *b, struct adp_held *held, bool pass)
 void
 adp_held_wait(struct adp_bridge *b)
 {
-    if (atomic_count_get(&b->held->n_waiting)) {
-        poll_immediate_wake();
-    } else {
-        seq_wait(b->held->seq, b->held->seqno);
-    }
+    adp_main_queue_wait(&b->held->queue);
 }

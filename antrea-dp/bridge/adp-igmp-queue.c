@@ -7,19 +7,15 @@
 #include <string.h>
 
 #include "adp-bridge-shared.h"
+#include "adp-main-queue.h"
 #include "dp-packet.h"
 #include "flow.h"
-#include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
-#include "seq.h"
 #include "util.h"
 
 struct adp_igmp_queue {
-    struct mpsc_queue queue;            /* "struct adp_igmp_message"s. */
-    atomic_count n;                     /* In it, */
-    atomic_count of_slot[ADP_IGMP_QUEUE_SLOTS]; /* by in_port. */
-    struct seq *seq;                    /* Changes when it was empty. */
-    uint64_t seqno;
+    struct adp_main_queue queue;        /* "struct adp_igmp_message"s. */
+    atomic_count of_slot[ADP_IGMP_QUEUE_SLOTS]; /* In it, by in_port. */
 };
 
 struct adp_igmp_queue *
@@ -27,28 +23,30 @@ adp_igmp_queue_create(void)
 {
     struct adp_igmp_queue *q = xzalloc(sizeof *q);
 
-    mpsc_queue_init(&q->queue);
-    atomic_count_init(&q->n, 0);
+    adp_main_queue_init(&q->queue);
     for (size_t i = 0; i < ARRAY_SIZE(q->of_slot); i++) {
         atomic_count_init(&q->of_slot[i], 0);
     }
-    q->seq = seq_create();
-    q->seqno = seq_read(q->seq);
     return q;
+}
+
+static struct adp_igmp_message *
+take(struct adp_igmp_queue *q)
+{
+    struct mpsc_queue_node *node = adp_main_queue_take(&q->queue);
+
+    return node ? CONTAINER_OF(node, struct adp_igmp_message, node) : NULL;
 }
 
 void
 adp_igmp_queue_destroy(struct adp_igmp_queue *q)
 {
-    struct mpsc_queue_node *node;
+    struct adp_igmp_message *m;
 
-    mpsc_queue_acquire(&q->queue);
-    MPSC_QUEUE_FOR_EACH_POP (node, &q->queue) {
-        free(CONTAINER_OF(node, struct adp_igmp_message, node));
+    while ((m = take(q)) != NULL) {
+        free(m);
     }
-    mpsc_queue_release(&q->queue);
-    mpsc_queue_destroy(&q->queue);
-    seq_destroy(q->seq);
+    adp_main_queue_destroy(&q->queue);
     free(q);
 }
 
@@ -82,11 +80,8 @@ adp_igmp_queue_add(struct adp_bridge *b, const struct dp_packet *packet,
         if (len) {
             memcpy(m->data, dp_packet_l4(packet), len);
         }
-        mpsc_queue_insert(&q->queue, &m->node);
+        adp_main_queue_insert(&q->queue, &m->node);
         adp_count(&b->counters.igmp, 1);
-        if (!atomic_count_inc(&q->n)) {
-            seq_change(q->seq);
-        }
     }
 }
 
@@ -95,30 +90,16 @@ adp_igmp_queue_add(struct adp_bridge *b, const struct dp_packet *packet,
 struct adp_igmp_message *
 adp_igmp_queue_take(struct adp_bridge *b)
 {
-    struct adp_igmp_queue *q = b->igmp;
-    struct mpsc_queue_node *node;
+    struct adp_igmp_message *m = take(b->igmp);
 
-    q->seqno = seq_read(q->seq);
-    mpsc_queue_acquire(&q->queue);
-    node = mpsc_queue_pop(&q->queue);
-    mpsc_queue_release(&q->queue);
-    if (!node) {
-        return NULL;
+    if (m) {
+        atomic_count_dec(slot_of(b->igmp, m->in_port));
     }
-
-    struct adp_igmp_message *m = CONTAINER_OF(node, struct adp_igmp_message,
-                                              node);
-    atomic_count_dec(&q->n);
-    atomic_count_dec(slot_of(q, m->in_port));
     return m;
 }
 
 void
 adp_igmp_queue_wait(struct adp_bridge *b)
 {
-    if (atomic_count_get(&b->igmp->n)) {
-        poll_immediate_wake();
-    } else {
-        seq_wait(b->igmp->seq, b->igmp->seqno);
-    }
+    adp_main_queue_wait(&b->igmp->queue);
 }

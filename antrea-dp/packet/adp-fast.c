@@ -40,13 +40,15 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
 {
     struct adp_fast_packet *fp = &f->packets[i];
     ovs_be16 tci;
+    bool tagged = adp_session_tag(packet, &tci);
 
-    if (OVS_UNLIKELY(adp_session_tag(packet, &tci))) {
+    if (OVS_UNLIKELY(tagged)) {
         ingress = adp_flow_cache_ingress_of_vlan(f->cache, ingress, tci,
                                                  f->now);
     }
     fp->is_parsed = adp_session_parse(
-        packet, ingress, adp_sessions_seeds(f->cache->sessions), &fp->parsed);
+        packet, tagged, ingress, adp_sessions_seeds(f->cache->sessions),
+        &fp->parsed);
     if (fp->is_parsed) {
         adp_sessions_prefetch(f->cache->sessions, fp->parsed.hash);
     }

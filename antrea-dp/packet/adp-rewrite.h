@@ -18,8 +18,9 @@ struct adp_session;
 struct conntrack_peek_tuple;
 struct dp_packet;
 
-/* Notes in session 's', whose key and connections are set, that its packets are to have addresses
- * and ports 'tuple': what that and the rest of the rewriting do to checksums. */
+/* Notes in session 's', whose key and connections are set, that its packets
+ * are to have addresses and ports 'tuple': what that and the rest of the
+ * rewriting do to checksums. */
 void adp_rewrite_session_init(struct adp_session *s,
                               const struct conntrack_peek_tuple *tuple,
                               const struct adp_cached_verdict_content *c);

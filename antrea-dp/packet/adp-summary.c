@@ -255,7 +255,8 @@ adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
     sum->tos = flow->nw_tos;
     sum->ttl = flow->nw_ttl;
     adp_tuple_from_flow(&sum->tuple, flow);
-    if (v->punt || v->held || v->read || v->n_breaks || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
+    if (v->punt || v->held || v->read || v->n_breaks
+        || v->n_hits > UINT16_MAX || v->n_idle_passes > UINT8_MAX
         || w->n_tunnels > 1
         || !sum_up_actions(sum, &v->actions)
         || !sum_up_tunnel(sum)) {

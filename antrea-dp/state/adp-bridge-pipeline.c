@@ -2,9 +2,10 @@
 
 /* Which pipeline a bridge runs.
  *
- * A bridge goes from one pipeline to another, or to none, in one table version: a
- * packet meets the old tables or the new ones.  From one set of options to another
- * it goes as it does from one state to the next: in slices if that is large.  A pipeline owns its bridge: what was in the tables before
+ * A bridge goes from one pipeline to another, or to none, in one table
+ * version: a packet meets the old tables or the new ones.  From one set of
+ * options to another it goes as it does from one state to the next: in slices
+ * if that is large.  A pipeline owns its bridge: what was in the tables before
  * leaves with that version, whoever put it there.  The typed state stays.
  *
  * When a change is refused the bridge keeps the pipeline that it has. */

@@ -150,7 +150,7 @@ parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
 }
 
 bool
-adp_session_parse(struct dp_packet *packet, uint32_t ingress,
+adp_session_parse(struct dp_packet *packet, bool tagged, uint32_t ingress,
                   const struct adp_session_seeds *seeds,
                   struct adp_session_packet *p)
 {
@@ -162,8 +162,8 @@ adp_session_parse(struct dp_packet *packet, uint32_t ingress,
     }
 
     size_t l2_len = ETH_HEADER_LEN;
-    ovs_be16 eth_type = eth->eth_type, tci;
-    if (OVS_UNLIKELY(adp_session_tag(packet, &tci))) {
+    ovs_be16 eth_type = eth->eth_type;
+    if (OVS_UNLIKELY(tagged)) {
         if (!flow_vlan_limit) {
             return false;       /* Nobody looks behind the tag. */
         }

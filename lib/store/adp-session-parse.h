@@ -47,9 +47,10 @@ adp_session_tag(const struct dp_packet *packet, ovs_be16 *tci)
     return true;
 }
 
-/* 'ingress' must be another for each VLAN tag.  Returns false, with undefined content of 'p', if the packet is none of
+/* 'tagged' is what adp_session_tag() says; 'ingress' must be another for each
+ * tag.  Returns false, with undefined content of 'p', if the packet is none of
  * these. */
-bool adp_session_parse(struct dp_packet *, uint32_t ingress,
+bool adp_session_parse(struct dp_packet *, bool tagged, uint32_t ingress,
                        const struct adp_session_seeds *,
                        struct adp_session_packet *p);
 

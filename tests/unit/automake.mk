@@ -57,6 +57,7 @@ UNIT_TESTS = \
 	tests/unit/test-model \
 	tests/unit/test-names \
 	tests/unit/test-igmp \
+	tests/unit/test-igmp-queue \
 	tests/unit/test-members \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-egress \
@@ -445,11 +446,18 @@ tests_unit_test_recent_LDADD = $(UNIT_LIBS)
 tests_unit_test_fqdns_SOURCES = \
 	tests/unit/test-fqdns.c \
 	antrea-dp/bridge/adp-held.c \
+	antrea-dp/bridge/adp-main-queue.c \
 	antrea-dp/state/adp-fqdns.c
 tests_unit_test_fqdns_LDADD = $(UNIT_LIBS)
 tests_unit_test_fqdns_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dpif_execute \
 	-Wl,--wrap=time_msec
+
+tests_unit_test_igmp_queue_SOURCES = \
+	tests/unit/test-igmp-queue.c \
+	antrea-dp/bridge/adp-igmp-queue.c \
+	antrea-dp/bridge/adp-main-queue.c
+tests_unit_test_igmp_queue_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_truncate_SOURCES = \
 	tests/unit/test-truncate.c \

@@ -494,7 +494,7 @@ make_session(void)
     };
     verdict = adp_cached_verdict_take(cache.verdicts, &source, &content, NOW);
     ck_assert_ptr_nonnull(verdict);
-    ck_assert(adp_session_parse(p, INGRESS,
+    ck_assert(adp_session_parse(p, false, INGRESS,
                                 adp_sessions_seeds(cache.sessions), &parsed));
     dp_packet_delete(p);
     session = (parsed.is_ipv6

@@ -265,7 +265,7 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *p,
     struct adp_fast_packet *fp = &f->packets[i];
 
     fp->is_parsed = (says.is_parsed
-                     && adp_session_parse(p, ingress,
+                     && adp_session_parse(p, false, ingress,
                                           adp_sessions_seeds(cache.sessions),
                                           &fp->parsed));
 }

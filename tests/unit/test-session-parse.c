@@ -327,12 +327,13 @@ static bool
 parse(struct dp_packet *p, struct adp_session_packet *sp)
 {
     ovs_be16 tci;
+    bool tagged = adp_session_tag(p, &tci);
 
     forget_offsets(p);
     memset(sp, 0xcc, sizeof *sp);
-    return adp_session_parse(p, (adp_session_tag(p, &tci)
-                                 ? INGRESS + ntohs(tci) : INGRESS),
-                             &seeds, sp);
+    return adp_session_parse(p, tagged,
+                             tagged ? INGRESS + ntohs(tci) : INGRESS, &seeds,
+                             sp);
 }
 
 static void
