@@ -55,6 +55,7 @@ UNIT_TESTS = \
 	tests/unit/test-model-changes \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model \
+	tests/unit/test-month \
 	tests/unit/test-names \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
@@ -458,6 +459,9 @@ tests_unit_test_igmp_queue_SOURCES = \
 	antrea-dp/bridge/adp-igmp-queue.c \
 	antrea-dp/bridge/adp-main-queue.c
 tests_unit_test_igmp_queue_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_month_SOURCES = tests/unit/test-month.c
+tests_unit_test_month_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_truncate_SOURCES = \
 	tests/unit/test-truncate.c \
