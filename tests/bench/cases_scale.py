@@ -16,7 +16,7 @@ from cases_established import SECONDS, WINDOWS, Established, ToRemote
 from cases_memory import resident_bytes
 from cases_policies import PODS, State, Turns
 from cases_stress import Background
-from results import OURS, Limit, OwnTimes
+from results import OURS, Limit, NothingLost, OwnTimes
 
 SIZES = {'1k': 1000, '10k': 10000, '100k': 100000}  # Policy rules.
 RULES_OF_POLICY = 10
@@ -169,8 +169,8 @@ class Load(Background):
         time.sleep(CALM_SECONDS)
         self.finish()
         self.resume()
-        return {'calm_lost': self.lost,
-                'calm_away_percent': self.window.away_percent}
+        return {'calm_' + name: n for name, n in self.losses().items()} | {
+            'calm_away_percent': self.window.away_percent}
 
 
 class StateCase(Case):
@@ -201,11 +201,11 @@ class StateLoad(StateCase):
         load.begin()
         seconds, turn = state.load()
         load.finish()
-        return [Sample(turn * 1000, None, seconds=seconds, lost=load.lost,
+        return [Sample(turn * 1000, None, seconds=seconds,
                        grown_mb=(resident_bytes(switch) - before) / 1e6,
                        parts=self.parts(switch),
                        flows=switch.ofctl('dump-flows').count('\n'),
-                       **calm, **load.window.summary())]
+                       **calm, **load.losses(), **load.window.summary())]
 
     @staticmethod
     def parts(switch):
@@ -239,7 +239,8 @@ class StateAddress(StateCase):
         parts = StateLoad.parts(switch)
         load.resume()
         return Sample(took, None, turn_ms=turns.longest * 1000,
-                      lost=load.lost, parts=parts, **load.window.summary())
+                      parts=parts, **load.losses(),
+                      **load.window.summary())
 
 
 class StateChanges(StateCase):
@@ -259,9 +260,9 @@ class StateChanges(StateCase):
         return [Sample(latencies[len(latencies) * 99 // 100], None,
                        median_ms=statistics.median(latencies),
                        most_ms=latencies[-1], changes=len(latencies),
-                       turn_ms=turns.longest * 1000, lost=load.lost,
+                       turn_ms=turns.longest * 1000,
                        parts=StateLoad.parts(switch), **calm,
-                       **load.window.summary())]
+                       **load.losses(), **load.window.summary())]
 
     @staticmethod
     def changes(state):
@@ -288,19 +289,6 @@ class StateChanges(StateCase):
             state.change(record)
             latencies.append((time.monotonic() - due) * 1000)
         return latencies
-
-
-class Unlost(Limit):
-    """The same, and nothing was lost in any sample."""
-
-    def __init__(self, limit, text, turn=None):
-        super().__init__(limit, text)
-        self.turn = turn
-
-    def reached(self, results, name):
-        ours = results.ours(name)
-        return (super().reached(results, name) and ours.worst('lost') == 0
-                and (self.turn is None or ours.worst('turn_ms') <= self.turn))
 
 
 class Ways(ToRemote):
@@ -417,11 +405,11 @@ class TwoThreads(Established):
 def cases():
     for name, n in SIZES.items():
         yield StateLoad('state-load-' + name, n,
-                        Unlost(50, '50 ms, none lost'))
+                        NothingLost(50, '50 ms, none lost'))
         yield StateAddress('state-address-' + name, n,
-                           Unlost(5, '5 ms, none lost', turn=5))
+                           NothingLost(5, '5 ms, none lost', turn_ms=5))
     yield StateChanges('state-changes', SIZES['10k'],
-                       Unlost(10, '10 ms, none lost'))
+                       NothingLost(10, '10 ms, none lost'))
     yield Ways('ways-100', 4)
     yield Ways('ways-20k', 800, goal=OwnTimes('ways-100', 0.9))
     yield Many('many-1m', 1000000)

@@ -130,8 +130,15 @@ class Limit:
 
 
 class NothingLost(Limit):
-    """The same, and no sample lost a packet."""
+    """The same, and no sample lost a packet but those that came while the
+    core was away; details that have bounds stay within them."""
+
+    def __init__(self, limit, text, **bounds):
+        super().__init__(limit, text)
+        self.bounds = dict(bounds, lost_here=0)
 
     def reached(self, results, name):
-        within = super().reached(results, name)
-        return within and results.ours(name).worst('lost') == 0
+        ours = results.ours(name)
+        return super().reached(results, name) and all(
+            ours.worst(detail) <= bound
+            for detail, bound in self.bounds.items())

@@ -76,8 +76,8 @@ struct net_gen_control {
     uint64_t tx;                /* ...and sent by it to this port. */
     uint64_t tx_bytes;
     uint64_t missed;
-    uint64_t missed_away;       /* Of these, while the kernel ran somebody else
-                                 * in the polling thread's place. */
+    uint64_t missed_away;       /* Of these, because the polling thread's core
+                                 * was away: see away.h. */
     uint64_t echo_dropped;      /* The echo came too slowly. */
     uint64_t no_mbuf;
     uint64_t done;              /* All 'count' packets have been sent. */

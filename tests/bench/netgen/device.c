@@ -27,6 +27,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "away.h"
 #include "control.h"
 #include "frame.h"
 #include "probe.h"
@@ -34,6 +35,8 @@
 #define MAX_RX_QUEUES 8
 #define ECHO_RING_LEN 4096
 #define FETCH_AHEAD 32u         /* Templates. */
+#define ASK_HZ 1000             /* How often the kernel is asked whether the
+                                 * core was away. */
 
 struct net_gen;
 
@@ -55,8 +58,8 @@ struct net_gen {
     uint64_t hz;
     uint64_t start_tsc;         /* Of this epoch... */
     uint64_t start_missed;      /* ...and what was missed in it. */
-    uint64_t waited_ns;         /* As waited_ns(), ... */
-    uint64_t waited_tsc;        /* ...when it was asked. */
+    struct net_gen_away away;
+    uint64_t asked_tsc;         /* When 'away' was brought up to date. */
     uint64_t history_tsc;       /* When the next value is due. */
 };
 
@@ -83,57 +86,30 @@ start_epoch(struct net_gen *g)
     c->done = 0;
 }
 
-/* For how long the thread could have run, but the kernel ran another one. */
-static uint64_t
-waited_ns(void)
-{
-    static __thread int fd = -1;
-    unsigned long long waited = 0;
-    char text[100];
-    ssize_t n;
-
-    if (fd < 0) {
-        fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    }
-    n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
-    if (n > 0) {
-        text[n] = '\0';
-        sscanf(text, "%*u %llu", &waited);
-    }
-    return waited;
-}
-
-/* Packets that came while the thread waited for its core since the last call. */
-static uint64_t
-packets_away(struct net_gen *g)
-{
-    uint64_t before = g->waited_ns;
-
-    g->waited_ns = waited_ns();
-    g->waited_tsc = rte_rdtsc();
-    return ((unsigned __int128) (g->waited_ns - before) * g->control->rate
-            / 1000000000);
-}
-
 /* How many packets a NIC's ring would hold by now, at a limited rate. */
 static uint64_t
-packets_due(struct net_gen *g)
+packets_due(struct net_gen *g, uint64_t max)
 {
     struct net_gen_control *c = g->control;
-    uint64_t elapsed = rte_rdtsc() - g->start_tsc;
-    uint64_t all = (unsigned __int128) elapsed * c->rate / g->hz;
+    uint64_t now = rte_rdtsc();
+    uint64_t all = (unsigned __int128) (now - g->start_tsc) * c->rate / g->hz;
     uint64_t taken = g->cursor.n + g->start_missed;
     uint64_t due = all > taken ? all - taken : 0;
 
+    if (due <= max) {
+        net_gen_away_reset(&g->away);
+    }
+    if (due > c->backlog || now - g->asked_tsc > g->hz / ASK_HZ) {
+        net_gen_away_ask(&g->away, c->rate);
+        g->asked_tsc = now;
+    }
     if (due > c->backlog) {
         uint64_t n = due - c->backlog;
 
         c->missed += n;
-        c->missed_away += RTE_MIN(n, packets_away(g));
+        c->missed_away += net_gen_away_explain(&g->away, n);
         g->start_missed += n;
         due = c->backlog;
-    } else if (rte_rdtsc() - g->waited_tsc > g->hz / 100) {
-        packets_away(g);        /* So that it is of the last moments. */
     }
     return due;
 }
@@ -155,7 +131,7 @@ generate(struct net_gen *g, struct rte_mbuf **bufs, uint16_t max)
         }
     }
     if (c->rate) {
-        n = RTE_MIN(n, packets_due(g));
+        n = RTE_MIN(n, packets_due(g, max));
     }
     if (!n) {
         return 0;
