@@ -2,11 +2,16 @@
 #
 # Engines for L7 rules on the nodes of a cluster (read after cluster.sh).
 
-# engine NODE: an engine with ports in NODE's bridge.
-engine() {
+# engine_ports NODE: the ports of an engine, to be committed.
+engine_ports() {
     netns_add "box-$1" || fail "can't make the engine's namespace"
     tap_add "$1" "box-$1" antrea-l7-tap0 tap0 70
     tap_add "$1" "box-$1" antrea-l7-tap1 tap1 71
+}
+
+# engine NODE: an engine with ports in NODE's bridge.
+engine() {
+    engine_ports "$1"
     node_commit "$1"
     rules "$1"
     spawn "$1.engine" ip netns exec "$(ns "box-$1")" "$E2E_PYTHON" \

@@ -21,8 +21,11 @@ NODE_PORT_IPS = {4: '169.254.0.252', 6: 'fc01::aabb:ccdd:eefe'}
 OUTSIDE = {4: ('198.51.100.7', '203.0.113.9'),
            6: ('2001:db8:51::7', '2001:db8:113::9')}
 
-# 'kind': pod, gateway, node (by its own address) or outside; 'node': where
-# frames leave from and arrive.
+RESOLVER = {4: '198.51.100.53', 6: '2001:db8:51::53'}
+
+# 'kind': pod, gateway, node (by its own address), outside, or resolver, which
+# is outside, too, and only asked for names; 'node': where frames leave from
+# and arrive.
 Place = collections.namedtuple(
     'Place', 'name kind node netns interface mac addresses poll')
 
@@ -55,6 +58,8 @@ def make_places():
         places[name] = Place(
             name, 'outside', None, None, None, None,
             {family: OUTSIDE[family][index] for family in NETS}, None)
+    places['resolver'] = Place('resolver', 'resolver', None, None, None, None,
+                               RESOLVER, None)
     return places
 
 
@@ -62,6 +67,8 @@ PLACES = make_places()
 PODS = [place for place in PLACES.values() if place.kind == 'pod']
 GATEWAYS = [place for place in PLACES.values() if place.kind == 'gateway']
 OUTSIDERS = [place for place in PLACES.values() if place.kind == 'outside']
+# Whom Pods ask for names: outside, and on each Node.
+DNS_SERVERS = [PLACES[name] for name in ('resolver', 'x/a', 'y/a')]
 
 
 def port_name(place):
@@ -93,7 +100,7 @@ def pairs():
                 yield a, a, b
     for pod in PODS:
         for place in PLACES.values():
-            if place.kind != 'pod':
+            if place.kind not in ('pod', 'resolver'):
                 yield pod, pod, place
         for place in GATEWAYS:
             yield place, place, pod

@@ -6,12 +6,14 @@ them.  It knows neither records nor flows, nor anything of ours.
     world = World(objects, family)
     world.connection(source address, destination address, Packet(...))
 
-gives the outcome of a new connection: allow, drop or reject, and what decided.
-"""
+gives the outcome of a new connection: allow, drop or reject, what decided, and
+which L7 engines look at it.  What was asked of DNS isn't in the objects: World
+is told which names the Nodes know, and tells which they would keep."""
 
 import collections
 import functools
 import ipaddress
+import re
 
 ALLOW, DROP, REJECT, PASS = 'allow', 'drop', 'reject', 'pass'
 ENGINE = 'engine'               # Allowed as far as an L7 engine finds it good.
@@ -26,7 +28,15 @@ BASELINE_ADMIN_TIER = 254
 # 'protocol': TCP, UDP, SCTP or ICMP; of ICMP 'dport' is the type, and the code
 # is 0.  'service': (namespace, name) of the Service that it was sent to.
 Packet = collections.namedtuple('Packet', 'protocol sport dport service')
-Outcome = collections.namedtuple('Outcome', 'verdict why')
+# 'engines': [(Node, name of the L7 rule)], in order; 'is_marked': conntrack
+# knows the connection as an engine's, even if a later rule denies it.
+Outcome = collections.namedtuple('Outcome', 'verdict why engines is_marked',
+                                 defaults=[(), False])
+QUERY = 0x11                    # The type of IGMP.
+
+
+ip_address = functools.lru_cache(maxsize=None)(ipaddress.ip_address)
+ip_network = functools.lru_cache(maxsize=None)(ipaddress.ip_network)
 
 
 def of(thing, path, default=None):
@@ -58,6 +68,17 @@ def selects(selector, labels):
     return True
 
 
+@functools.lru_cache(maxsize=None)
+def fits(pattern, name):
+    """A domain name, and the fqdn of a rule, in which "*" is any text."""
+    return re.fullmatch(re.escape(pattern).replace(r'\*', '.*'), name,
+                        re.IGNORECASE) is not None
+
+
+def is_multicast(block):
+    return ip_network(block['cidr']).network_address.is_multicast
+
+
 class Pod:
     def __init__(self, obj):
         self.namespace = obj['metadata']['namespace']
@@ -65,7 +86,7 @@ class Pod:
         self.labels = obj['metadata'].get('labels') or {}
         self.node = obj['spec']['nodeName']
         self.account = obj['spec'].get('serviceAccountName', 'default')
-        self.addresses = [ipaddress.ip_address(ip['ip'])
+        self.addresses = [ip_address(ip['ip'])
                           for ip in obj['status']['podIPs']]
         self.ports = [(port.get('name'), port.get('protocol', 'TCP'),
                        port['containerPort'])
@@ -106,6 +127,21 @@ class Rule:
         return {(entry['service']['namespace'], entry['service']['name'])
                 for entry in applied}
 
+    def fqdns(self):
+        return [peer['fqdn'] for peer in self.peers if 'fqdn' in peer]
+
+    def igmp(self):
+        """What it says about IGMP; None: nothing."""
+        protocols = self.spec.get('protocols') or []
+        return ([protocol['igmp'] or {} for protocol in protocols
+                 if 'igmp' in protocol] or None)
+
+    def sends_multicast(self):
+        """Is it about what is sent to multicast groups?"""
+        return (self.direction == EGRESS
+                and any('ipBlock' in peer and is_multicast(peer['ipBlock'])
+                        for peer in self.peers))
+
     @property
     def peers(self):
         return self.spec.get('from' if self.direction == INGRESS
@@ -139,13 +175,15 @@ class Policy:
 
 
 class World:
-    """The objects of a cluster."""
+    """The objects of a cluster; 'names': {Node: {name: addresses}} of those
+    that Pods were told."""
 
-    def __init__(self, objects, family=4):
+    def __init__(self, objects, family=4, names=None):
         by_kind = collections.defaultdict(list)
         for obj in objects:
             by_kind[(obj['apiVersion'].split('/')[0], obj['kind'])].append(obj)
         self.family = family
+        self.names = names or {}
         self.namespaces = {obj['metadata']['name']:
                            obj['metadata'].get('labels') or {}
                            for obj in by_kind['v1', 'Namespace']}
@@ -193,19 +231,19 @@ class World:
     def end(self, text):
         found = self.ends.get(text)
         if found is None:
-            address = ipaddress.ip_address(text)
+            address = ip_address(text)
             found = self.ends[text] = End(address,
                                           self.by_address.get(address))
         return found
 
     def gateways(self, node):
         """The addresses of a Node's gateway: the first of each Pod CIDR."""
-        return [ipaddress.ip_network(cidr)[1]
+        return [ip_network(cidr)[1]
                 for cidr in node['spec']['podCIDRs']]
 
     def node_addresses(self, node):
         return self.gateways(node) + [
-            ipaddress.ip_address(entry['address'])
+            ip_address(entry['address'])
             for entry in node['status']['addresses']
             if entry['type'] == 'InternalIP']
 
@@ -224,9 +262,9 @@ class World:
         return selects(pods or {}, pod.labels)
 
     def block_has(self, block, address):
-        cidr = ipaddress.ip_network(block['cidr'])
+        cidr = ip_network(block['cidr'])
         return address in cidr and not any(
-            address in ipaddress.ip_network(cidr)
+            address in ip_network(cidr)
             for cidr in block.get('except') or [])
 
     def group_has(self, namespace, name, end):
@@ -266,8 +304,6 @@ class World:
         pod = end.pod
         if 'ipBlock' in peer:
             return self.block_has(peer['ipBlock'], end.address)
-        if 'fqdn' in peer:
-            return False        # Nobody here has asked for a name.
         if 'group' in peer:
             return self.group_has(policy.namespace, peer['group'], end)
         if 'nodeSelector' in peer:
@@ -303,7 +339,7 @@ class World:
     def admin_peer_has(self, peer, end):
         """A peer, or the subject, of an AdminNetworkPolicy."""
         if 'networks' in peer:
-            return any(end.address in ipaddress.ip_network(cidr)
+            return any(end.address in ip_network(cidr)
                        for cidr in peer['networks'])
         if 'nodes' in peer:
             return self.nodes_have(peer['nodes'], end)
@@ -328,6 +364,10 @@ class World:
         if rule.policy.is_admin:
             return any(self.admin_peer_has(peer, end) for peer in rule.peers)
         for index, peer in enumerate(rule.peers):
+            if 'fqdn' in peer:
+                if self.is_named(peer['fqdn'], subject.node, end.address):
+                    return True
+                continue
             key = (id(rule), index)
             self.memo[key] = rule.policy, peer
             if self.member(key, subject.namespace, str(end.address)):
@@ -362,9 +402,10 @@ class World:
                 and first <= packet.dport <= known.get('end', first))
 
     def protocol_matches(self, protocol, packet):
-        """Antrea's ICMP is that of the packet's family."""
-        icmp = protocol['icmp'] or {}
-        return (packet.protocol == 'ICMP'
+        """Antrea's ICMP is that of the packet's family; for IGMP see
+        allows_igmp()."""
+        icmp = protocol.get('icmp') or {}
+        return (packet.protocol == 'ICMP' and 'icmp' in protocol
                 and icmp.get('icmpType', packet.dport) == packet.dport
                 and icmp.get('icmpCode', 0) == 0)
 
@@ -414,7 +455,7 @@ class World:
                             for peer in rule.peers)))
 
     def first_match(self, policies, direction, subject, peer, packet, client):
-        """The first rule that speaks of the packet: (action, title)."""
+        """What the first rule that speaks of the packet says."""
         server = subject if direction == INGRESS else peer.pod
         for policy in policies:
             for rule in policy.rules[direction]:
@@ -430,8 +471,10 @@ class World:
                     action = rule.spec['action'].lower()
                     if rule.spec.get('l7Protocols'):
                         action = ENGINE
-                    return ({'deny': DROP}.get(action, action),
-                            '%s (%s)' % (rule.title, rule.spec['action']))
+                    return Outcome({'deny': DROP}.get(action, action),
+                                   '%s (%s)' % (rule.title,
+                                                rule.spec['action']),
+                                   [rule.spec.get('name')])
         return None
 
     def kubernetes(self, direction, subject, peer, packet):
@@ -458,15 +501,15 @@ class World:
         count, and these only with the 'client' of one."""
         found = self.first_match(self.ahead, direction, subject, peer, packet,
                                  client)
-        if found and found[0] != PASS:
-            return Outcome(*found)
+        if found and found.verdict != PASS:
+            return found
         outcome = (self.kubernetes(direction, subject, peer, packet)
                    if subject else None)
         if outcome:
             return outcome
         found = self.first_match(self.behind, direction, subject, peer, packet,
                                  client)
-        return Outcome(*found) if found else Outcome(ALLOW, 'no policy')
+        return found or Outcome(ALLOW, 'no policy')
 
     def is_own_node(self, end, pod):
         """A Node reaches its Pods whatever policies say."""
@@ -483,29 +526,33 @@ class World:
             egress = self.decide(EGRESS, source.pod, target, packet)
             if egress.verdict not in (ALLOW, ENGINE):
                 return Outcome(egress.verdict, 'egress: ' + egress.why)
-        if egress and egress.verdict == ENGINE and not here:
-            return self.by_engine('egress: ' + egress.why)
         if (target.pod and target.pod is not source.pod
                 and not self.is_own_node(source, target.pod)):
             # That of a Pod's Service that chose an endpoint here.
             client = source if packet.service and here else None
             ingress = self.decide(INGRESS, target.pod, source, packet, client)
-        if ingress and ingress.verdict not in (ALLOW, ENGINE):
-            why = 'ingress: ' + ingress.why
-            if egress and egress.verdict == ENGINE:
-                why += '; was for an engine by egress: ' + egress.why
-            return Outcome(ingress.verdict, why)
-        if target.pod is not source.pod or not target.pod:
-            for name, outcome in ('egress', egress), ('ingress', ingress):
-                if outcome and outcome.verdict == ENGINE:
-                    return self.by_engine(name + ': ' + outcome.why)
-        return Outcome(ALLOW, '; '.join(
+        verdict = (ingress.verdict if ingress and ingress.verdict != ENGINE
+                   else ALLOW)
+        return Outcome(verdict, '; '.join(
             '%s: %s' % (name, outcome.why) for name, outcome in
-            (('egress', egress), ('ingress', ingress)) if outcome))
+            (('egress', egress), ('ingress', ingress)) if outcome),
+            self.engines(source, egress, target, ingress),
+            any(outcome and outcome.verdict == ENGINE
+                for outcome in (egress, ingress)))
 
-    def by_engine(self, why):
-        """There is none."""
-        return Outcome(DROP, why + ', but no engine is there')
+    def engines(self, source, egress, target, ingress):
+        """A Node's engine looks once, and not at what a Pod says to itself,
+        nor at what is denied there."""
+        found = []
+        if (egress and egress.verdict == ENGINE
+                and source.pod is not target.pod):
+            found.append((source.pod.node, egress.engines[0]))
+        if ingress and target.pod.node in [node for node, _ in found] and (
+                ingress.verdict != ALLOW):
+            found = []
+        if ingress and ingress.verdict == ENGINE:
+            found.append((target.pod.node, ingress.engines[0]))
+        return found
 
     def node_port(self, src, node, dst, packet):
         """A new connection from outside to a NodePort of 'node', behind which
@@ -521,8 +568,9 @@ class World:
                                if address.version == self.family)
                 outcome = self.decide(INGRESS, target.pod,
                                       self.end(str(gateway)), packet)
-        return (self.by_engine(outcome.why) if outcome.verdict == ENGINE
-                else outcome)
+        engines = self.engines(source, None, target, outcome)
+        return Outcome(ALLOW if engines else outcome.verdict, outcome.why,
+                       engines, bool(engines))
 
     def node_endpoints(self, service, protocol, port, node):
         """The same for clients outside that come to 'node'."""
@@ -550,3 +598,64 @@ class World:
                           for address in pod.addresses
                           if address.version == self.family]
         return found
+
+    # --- names --------------------------------------------------------------
+
+    def is_named(self, pattern, node, address):
+        """Does a name that fits have the address, as far as 'node' knows?"""
+        return any(str(address) in addresses and fits(pattern, name)
+                   for name, addresses in self.names.get(node, {}).items())
+
+    def heeds_names(self, pod):
+        """Has the Pod a rule about names, so that what DNS tells it counts?"""
+        return any(rule.fqdns() and self.subjects(rule, pod)
+                   for policy in self.ahead + self.behind
+                   for rule in policy.rules[EGRESS])
+
+    def keeps_name(self, node, name):
+        """Has 'node' a Pod with a policy that is about the name?"""
+        return any(fits(pattern, name)
+                   for policy in self.ahead + self.behind
+                   for rule in policy.rules[EGRESS]
+                   for pattern in rule.fqdns()
+                   if self.is_on(policy, node))
+
+    def is_on(self, policy, node):
+        """Is any of the policy applied to a Pod of the Node?"""
+        return any(pod.node == node and self.subjects(rule, pod)
+                   for rules in policy.rules.values() for rule in rules
+                   for pod in self.pods)
+
+    # --- multicast ----------------------------------------------------------
+
+    def multicast_rules(self, pod, direction):
+        """Those of Antrea's that are applied to the Pod, in order."""
+        for policy in self.ahead + self.behind:
+            for rule in policy.rules[direction]:
+                if (not policy.is_admin and rule.services() is None
+                        and self.subjects(rule, pod)):
+                    yield rule
+
+    def allows_igmp(self, pod, direction, kind, group, source=None):
+        """A message of the Pod about a group, or a query for the Pod that
+        comes from 'source': may it?"""
+        for rule in self.multicast_rules(pod, direction):
+            for igmp in rule.igmp() or []:
+                if (igmp.get('igmpType', kind) == kind
+                        and igmp.get('groupAddress', group) == group
+                        and (not rule.peers or source is not None
+                             and any(self.block_has(peer['ipBlock'],
+                                                    self.end(source).address)
+                                     for peer in rule.peers))):
+                    return rule.spec['action'] == 'Allow'
+        return True
+
+    def allows_multicast(self, pod, group, packet):
+        """May the Pod send it?"""
+        for rule in self.multicast_rules(pod, EGRESS):
+            if (rule.sends_multicast() and self.ports_match(rule, packet, None)
+                    and any(self.block_has(peer['ipBlock'],
+                                           ip_address(group))
+                            for peer in rule.peers)):
+                return rule.spec['action'] == 'Allow'
+        return True

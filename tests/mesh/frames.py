@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes as frames: TCP (a SYN), UDP, SCTP (an INIT) and ICMP, of both
-families, and what comes of them: the same arrived, answers, refusals.
+families, and what comes of them: the same arrived, answers, refusals; and
+messages of IGMP.  (Those of DNS are in names.py.)
 
 A probe bears a number of 32 bits, where each protocol has room for it, and NAT
 leaves it alone: TCP's sequence number, SCTP's initiate tag, the payload of
 others.  Answers bear it as well.  Of what an ICMP error quotes eight bytes of
 the transport's header are left: there the ports tell."""
 
+import functools
 import ipaddress
 import struct
 
@@ -17,6 +19,13 @@ ICMP4, ICMP6 = 1, 58
 ECHO = {4: 8, 6: 128}
 ECHO_REPLY = {4: 0, 6: 129}
 TIMESTAMP = 13                  # IPv4 only.
+IGMP = 2
+QUERY, REPORT_V1, REPORT_V2, LEAVE, REPORT_V3 = 0x11, 0x12, 0x16, 0x17, 0x22
+TO_INCLUDE, TO_EXCLUDE = 3, 4   # Of version 3: leaving and joining.
+ALL_HOSTS, ALL_ROUTERS, ALL_V3 = '224.0.0.1', '224.0.0.2', '224.0.0.22'
+ROUTER_ALERT = b'\x94\x04\0\0'   # What hosts send IGMP with.
+DNS_PORT = 53
+DNS_NUMBER = 0xd0000000         # And the message's ID: a probe's number.
 UNREACHABLE = {4: 3, 6: 1}
 PROHIBITED = {4: 10, 6: 1}      # The code of a rule that rejects.
 SYN, RST, ACK = 2, 4, 16
@@ -57,6 +66,7 @@ def mac(text):
     return bytes.fromhex(text.replace(':', ''))
 
 
+@functools.lru_cache(maxsize=None)
 def packed(address):
     return ipaddress.ip_address(address).packed
 
@@ -67,11 +77,14 @@ def pseudo(src, dst, number, length):
     return src + dst + struct.pack('!IxxxB', length, number)
 
 
-def ip_frame(dl_dst, dl_src, src, dst, number, payload):
+def ip_frame(dl_dst, dl_src, src, dst, number, payload, options=b''):
     """'src' and 'dst' are packed addresses, the MACs bytes."""
     if len(src) == 4:
-        header = struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(payload), 0,
-                             0x4000, 64, number, 0) + src + dst
+        length = 20 + len(options)
+        header = struct.pack('!BBHHHBBH', 0x40 | length // 4, 0,
+                             length + len(payload), 0, 0x4000,
+                             1 if number == IGMP else 64, number,
+                             0) + src + dst + options
         header = (header[:10] + struct.pack('!H', checksum(header))
                   + header[12:])
         ethertype = b'\x08\x00'
@@ -113,6 +126,35 @@ def icmp(src, dst, kind, ident, number):
     head = b'' if len(src) == 4 else pseudo(src, dst, ICMP6, len(data))
     total = checksum(head + data)
     return data[:2] + struct.pack('!H', total) + data[4:]
+
+
+def multicast_mac(group):
+    return b'\x01\0\x5e' + bytes([group[1] & 0x7f]) + group[2:]
+
+
+def igmp_checked(message):
+    return message[:2] + struct.pack('!H', checksum(message)) + message[4:]
+
+
+def igmp_report(kind, joins, groups):
+    """[(destination, message)] of what tells of 'groups', packed addresses;
+    of LEAVE and the older reports one each."""
+    if kind == REPORT_V3:
+        records = b''.join(struct.pack('!BBH4s', TO_EXCLUDE if joins
+                                       else TO_INCLUDE, 0, 0, group)
+                           for group in groups)
+        return [(packed(ALL_V3), igmp_checked(struct.pack(
+            '!BBHHH', kind, 0, 0, 0, len(groups)) + records))]
+    return [(packed(ALL_ROUTERS) if kind == LEAVE else group,
+             igmp_checked(struct.pack('!BBH4s', kind, 0, 0, group)))
+            for group in groups]
+
+
+def igmp_query(group, number):
+    """Of version 3, about 'group' or all of them: the number is a source."""
+    about = bytes(4) if group == packed(ALL_HOSTS) else group
+    return igmp_checked(struct.pack('!BBH4sBBHI', QUERY, 10, 0, about, 0, 125,
+                                    1, number))
 
 
 def payload(protocol, src, dst, sport, dport, number):
@@ -176,7 +218,17 @@ def parse(raw):
         return parse_sctp(frame, rest)
     if number in (ICMP4, ICMP6):
         return parse_icmp(frame, rest)
-    return None
+    return parse_igmp(frame, rest) if number == IGMP else None
+
+
+def parse_igmp(frame, rest):
+    """Queries without our number are the datapath's own."""
+    frame.protocol, frame.sound = 'IGMP', checksum(rest) == 0
+    if rest[0] == QUERY:
+        if len(rest) != 16:
+            return None
+        frame.kind, frame.number = PROBE, struct.unpack_from('!I', rest, 12)[0]
+    return frame
 
 
 def parse_tcp(frame, rest):
@@ -203,6 +255,11 @@ def parse_udp(frame, rest):
         frame.kind, frame.number = PROBE, struct.unpack_from('!I', rest, 8)[0]
     elif len(rest) == 16:
         frame.kind, frame.number = ANSWER, struct.unpack_from('!I', rest, 8)[0]
+    elif DNS_PORT in (frame.sport, frame.dport) and len(rest) > 20:
+        ident, flags = struct.unpack_from('!HH', rest, 8)
+        frame.kind = ANSWER if flags >> 15 else PROBE
+        frame.number = DNS_NUMBER | ident
+        frame.data = rest[8:]
     return frame
 
 

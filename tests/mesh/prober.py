@@ -4,7 +4,8 @@
 Nothing waits for time to pass.  Before there is any policy a TCP connection is
 opened between each two of them; policies leave established connections alone,
 so a segment of one arrives whatever policies there are, and behind what was
-sent before it from the same place: that is a barrier (see Prober.barrier())."""
+sent before it from the same place: that is a barrier (see Prober.barrier()).
+Engines for L7 rules are such places, too: they send segments of the Pods'."""
 
 import ctypes
 import os
@@ -40,15 +41,15 @@ def enter(path):
         os.close(fd)
 
 
-def open_socket(netns, interface, family):
+def open_socket(netns, interface, ethertype):
     own = '/proc/self/ns/net'
     home = os.open(own, os.O_RDONLY)
     try:
         enter('/run/netns/' + netns)
         # With this protocol the socket doesn't see what itself sends.
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                             socket.htons(ETHERTYPES[family]))
-        sock.bind((interface, ETHERTYPES[family]))
+                             socket.htons(ethertype))
+        sock.bind((interface, ethertype))
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)
         sock.setblocking(False)
         return sock
@@ -59,9 +60,10 @@ def open_socket(netns, interface, family):
 
 
 class Prober:
-    def __init__(self, prefix, family):
+    def __init__(self, prefix, family, engines):
         """'prefix': what the names of the network namespaces begin with."""
         self.family = family
+        self.engines = engines
         self.stations = cluster.PODS + cluster.GATEWAYS
         self.sockets = {}
         self.places = {}
@@ -72,14 +74,21 @@ class Prober:
         self.by_address = {address: name for name, (address, _)
                            in self.bytes.items()}
         for place in self.stations:
-            sock = open_socket(prefix + place.netns, place.interface, family)
+            sock = open_socket(prefix + place.netns, place.interface,
+                               ETHERTYPES[family])
             self.sockets[place.name] = sock
             self.places[sock.fileno()] = place.name, sock
             self.poll.register(sock, select.POLLIN)
+        for fd in engines.nodes:
+            self.poll.register(fd, select.POLLIN)
         self.pairs = [(a, b) for a in self.stations for b in self.stations
                       if a is not b
                       and 'pod' in (a.kind, b.kind)]
         self.few = list(self.some_pairs())
+        # What engines send: a Pod's segments, as if these came from it.
+        self.by_engines = [
+            (a.node, a, b) for a, b in self.few
+            if a is next(pod for pod in cluster.PODS if pod.node == a.node)]
         self.arrived = []       # (place, Frame)
         self.waiting = set()    # (source, destination) of segments.
         self.round = 0
@@ -118,6 +127,9 @@ class Prober:
     def receive(self, timeout_ms):
         """Takes what is there; waits for the first for some time."""
         for fd, _ in self.poll.poll(timeout_ms):
+            if fd in self.engines.nodes:
+                self.engines.forward(fd)
+                continue
             place, sock = self.places[fd]
             for _ in range(256):
                 try:
@@ -139,6 +151,10 @@ class Prober:
             elif (len(frame.data) == 4
                   and struct.unpack('!I', frame.data)[0] == self.round):
                 self.waiting.discard((self.by_address[frame.src], place))
+            elif (len(frame.data) == 8
+                  and struct.unpack('!II', frame.data)[0] == self.round):
+                node = cluster.NODES[struct.unpack('!II', frame.data)[1]]
+                self.waiting.discard(('engine-' + node, place))
             return
         self.arrived.append((place, frame))
 
@@ -159,22 +175,23 @@ class Prober:
         src, dst = self.bytes[a.name][0], self.bytes[b.name][0]
         ports = CONNECTION_PORTS if a.name < b.name \
             else CONNECTION_PORTS[::-1]
-        self.send(a, self.frame(a, b, src, dst, 6, frames.tcp(
-            src, dst, *ports, seq, ack, flags, data)))
+        return self.frame(a, b, src, dst, 6, frames.tcp(
+            src, dst, *ports, seq, ack, flags, data))
 
     def connect(self):
         """Opens the connections."""
         begun = [(a, b) for a, b in self.pairs if a.name < b.name]
         for a, b in begun:
             self.waiting.add((a.name, b.name, frames.PROBE))
-            self.segment(a, b, frames.SYN, 1000, 0)
+            self.send(a, self.segment(a, b, frames.SYN, 1000, 0))
         self.wait()
         for a, b in begun:
             self.waiting.add((b.name, a.name, frames.ANSWER))
-            self.segment(b, a, frames.SYN | frames.ACK, 1000, 1001)
+            self.send(b, self.segment(b, a, frames.SYN | frames.ACK, 1000,
+                                      1001))
         self.wait()
         for a, b in begun:
-            self.segment(a, b, frames.ACK, 1001, 1001)
+            self.send(a, self.segment(a, b, frames.ACK, 1001, 1001))
         self.barrier()
 
     def barrier(self, rounds=ROUNDS, pairs=None):
@@ -193,8 +210,25 @@ class Prober:
             self.waiting = {(a.name, b.name) for a, b in pairs}
             for a, b in pairs:
                 # The same numbers each time: as if sent again.
-                self.segment(a, b, frames.ACK, 1001, 1001, data)
+                self.send(a, self.segment(a, b, frames.ACK, 1001, 1001, data))
+            self.mark_engines()
             self.wait()
+
+    def mark_engines(self):
+        """The same of what engines sent."""
+        for node, a, b in self.by_engines:
+            self.waiting.add(('engine-' + node, b.name))
+            self.engines.back(node, 1, self.segment(
+                a, b, frames.ACK, 1001, 1001,
+                struct.pack('!II', self.round, cluster.NODES.index(node))))
+
+    def settle(self):
+        """Nothing is on its way any more, by engines either."""
+        n_before = None
+        while n_before != self.engines.n_forwarded:
+            n_before = self.engines.n_forwarded
+            self.barrier()
+            self.engines.forward_all()
 
     def burst(self, sent):
         """Sends (place, frame)s, no more at once than queues hold, and
@@ -205,7 +239,14 @@ class Prober:
                 self.send(place, frame)
             if start + CHUNK < len(sent):
                 self.barrier(1, self.few)
-        self.barrier()
+        self.settle()
+        return self.arrived
+
+    def more(self):
+        """What has arrived since, or arrives soon: what the datapath holds
+        for a while comes behind barriers."""
+        self.arrived = []
+        self.receive(100)
         return self.arrived
 
     def check_losses(self):

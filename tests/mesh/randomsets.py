@@ -6,7 +6,10 @@ Tier, or names of ports at addresses that may be no Pod's."""
 
 import copy
 
-from cluster import CIDRS, Objects, base_objects, port_objects, set_type
+from cluster import (CIDRS, DNS_SERVERS, PLACES, Objects, base_objects,
+                     port_objects, set_type)
+from groups import GROUPS
+from names import Question
 
 NAMESPACES = ('x', 'y', 'z')
 PODS = ('a', 'b', 'c')
@@ -23,6 +26,18 @@ CHANGES = (['add'] * 4 + ['change'] * 4 + ['remove'] * 3 + ['pod'] * 3
            + ['recreate'] * 2 + ['namespace'] * 3 + ['group'] * 2
            + ['service', 'port', 'node', 'tier', 'node_port', 'log'])
 MOST_POLICIES = 12
+# What rules say, what Pods ask for, and what is another name for one of these.
+# For nobody.example.com nobody asks, and lost.example.com isn't there.
+FQDNS = ('a.example.com', '*.example.com', '*.b.example.com', 'A.example.*',
+         '*', 'nobody.example.com', 'alias.example.net')
+NAMES = ('a.example.com', 'b.example.com', 'deep.b.example.com', 'example.com',
+         'a.example.net', 'A.Example.COM', 'alias.example.net',
+         'lost.example.com')
+ALIAS = 'alias.example.net'
+# Where names may lead to: not to those that are asked, as whether that is
+# allowed would hang on what they have answered.
+NAMED = [place for place in PLACES.values()
+         if place not in DNS_SERVERS and place.kind != 'resolver']
 
 
 class Generator:
@@ -31,8 +46,9 @@ class Generator:
         self.families = families
         self.objects = Objects(base_objects(families))
         self.serial = 0
+        self.zone = {}
 
-    # --- small things ---------------------------------------------------------
+    # --- small things -------------------------------------------------------
 
     def one_in(self, n):
         return self.random.randrange(n) == 0
@@ -96,7 +112,7 @@ class Generator:
                 excepts, self.random.randint(1, len(excepts)))
         return block
 
-    # --- peers ------------------------------------------------------------------
+    # --- peers --------------------------------------------------------------
 
     def selection(self):
         """Selectors of Pods, of Namespaces, or of both."""
@@ -134,7 +150,7 @@ class Generator:
     def any_peer(self, namespace, only_pods, egress):
         forms = ['selection'] * 4
         if egress and not only_pods and self.one_in(3):
-            return {'fqdn': self.choice(('a.example.com', '*.example.com'))}
+            return {'fqdn': self.choice(FQDNS)}
         if not only_pods:
             forms += ['block', 'nodes', 'group']
         if not namespace:
@@ -173,7 +189,7 @@ class Generator:
             return self.account()
         return self.selection()
 
-    # --- ports --------------------------------------------------------------------
+    # --- ports --------------------------------------------------------------
 
     def port(self, with_source, names=True):
         port = {'protocol': self.choice(('TCP', 'TCP', 'UDP', 'SCTP'))}
@@ -199,7 +215,50 @@ class Generator:
             {'icmpType': 13}, {'icmpType': 128}, {'icmpType': 8,
                                                   'icmpCode': 1}))}
 
-    # --- policies -----------------------------------------------------------------
+    # --- multicast ----------------------------------------------------------
+
+    def igmp(self, egress):
+        """About messages of Pods, or queries."""
+        igmp = {}
+        if not self.one_in(3):
+            igmp['igmpType'] = (self.choice((0x12, 0x16, 0x17, 0x22, 0x22))
+                                if egress else 0x11)
+        if self.one_in(2):
+            igmp['groupAddress'] = self.choice(
+                GROUPS if egress else GROUPS + ('224.0.0.1',))
+        return {'igmp': igmp}
+
+    def multicast_block(self):
+        block = self.choice((
+            {'cidr': '224.0.0.0/4'}, {'cidr': '239.0.0.0/8'},
+            {'cidr': '239.1.0.0/16', 'except': ['239.1.2.0/24']},
+            {'cidr': '239.1.1.1/32'}, {'cidr': '224.0.0.0/24'},
+            {'cidr': '224.0.0.0/5', 'except': ['224.0.0.0/24']}))
+        return {'ipBlock': copy.deepcopy(block)}
+
+    def multicast_rule(self, egress):
+        """Such rules only allow and drop, and don't log."""
+        rule = {'action': self.choice(('Allow', 'Drop', 'Drop'))}
+        if egress and self.one_in(2):
+            rule['to'] = self.some(self.multicast_block, 2, 1)
+            if self.one_in(2):
+                rule['ports'] = self.some(
+                    lambda: self.port(True, False), 2, 1)
+            return rule
+        rule['protocols'] = self.some(lambda: self.igmp(egress), 2, 1)
+        if not egress and self.one_in(3):
+            rule['from'] = [{'ipBlock': self.choice((
+                {'cidr': '10.10.0.0/16'}, {'cidr': '198.51.100.0/24'},
+                {'cidr': '0.0.0.0/0', 'except': ['10.10.0.0/24']}))}]
+        return rule
+
+    def is_multicast(self, rule):
+        return (any('igmp' in protocol
+                    for protocol in rule.get('protocols') or [])
+                or any(peer.get('ipBlock', {}).get('cidr', '').startswith(
+                    ('224.', '239.')) for peer in rule.get('to') or []))
+
+    # --- policies -----------------------------------------------------------
 
     def has_names(self, ports):
         return any(isinstance(port.get('port'), str) or 'namedPort' in port
@@ -239,6 +298,8 @@ class Generator:
         actions = ['Allow', 'Allow', 'Drop', 'Drop', 'Reject', 'Reject']
         if tier != 'baseline':
             actions.append('Pass')
+        if 4 in self.families and self.one_in(6):
+            return self.multicast_rule(egress)
         rule = {'action': self.choice(actions)}
         if self.one_in(3):
             rule['name'] = self.name('rule')
@@ -254,9 +315,26 @@ class Generator:
             rule['to' if egress else 'from'] = self.some(
                 lambda: self.antrea_peer(namespace, egress and self.has_names(
                     rule.get('ports', [])), egress), 2, 1)
-        if rule['action'] == 'Allow' and self.one_in(8):
-            rule['l7Protocols'] = [{'tls': {}}]
+        if rule['action'] == 'Allow' and self.one_in(3):
+            self.add_engine(rule)
         return rule
+
+    def add_engine(self, rule):
+        """By its name the rule is told from others where it is seen."""
+        rule['name'] = self.name('l7-')
+        rule['l7Protocols'] = [{'tls': {}}]
+        if 'protocols' not in rule and all(
+                port.get('protocol', 'TCP') == 'TCP'
+                for port in rule.get('ports', ())) and 'ports' in rule:
+            rule['l7Protocols'] = [{'http': {'path': '/'}}]
+
+    def dns_rule(self):
+        return {'action': 'Allow', 'name': self.name('dns-'),
+                'ports': [{'protocol': 'UDP', 'port': 53}]}
+
+    def is_named(self, rules):
+        return any('fqdn' in peer for rule in rules
+                   for peer in rule.get('to', ()))
 
     def add_logging(self, rule):
         if self.one_in(4):
@@ -311,6 +389,8 @@ class Generator:
             spec[direction] = self.some(
                 lambda: self.antrea_rule(direction == 'egress', namespace,
                                          tier), 3, 1)
+            if self.is_named(spec[direction]) and not self.one_in(3):
+                spec[direction].insert(0, self.dns_rule())
             for rule in spec[direction] if per_rule else []:
                 rule['appliedTo'] = self.some(
                     lambda: self.applied_to(namespace), 2, 1)
@@ -388,7 +468,7 @@ class Generator:
             return self.antrea(self.choice(NAMESPACES))
         return self.admin(kind == 'BaselineAdminNetworkPolicy')
 
-    # --- groups and Tiers -----------------------------------------------------------
+    # --- groups and Tiers ---------------------------------------------------
 
     def groups(self, namespace):
         return [group['metadata']['name'] for group in self.objects.of_kind(
@@ -434,7 +514,7 @@ class Generator:
                     simple, self.random.randint(1, len(simple)))},
                 namespace, self.name('g-all-')))
 
-    # --- sets and steps ----------------------------------------------------------------
+    # --- sets and steps -----------------------------------------------------
 
     def start(self):
         """A whole set."""
@@ -446,7 +526,40 @@ class Generator:
             self.make_groups(namespace)
         for _ in range(self.random.randint(2, 9)):
             self.objects.put(self.any_policy())
+        for name in NAMES[:5]:
+            self.move_name(name)
+        self.zone[ALIAS] = {'cname': self.choice(NAMES[:4])}
         return self.objects
+
+    def move_name(self, name):
+        """It has other addresses from now on."""
+        addresses = [place.addresses[family]
+                     for place in self.random.sample(
+                         NAMED, self.random.randint(1, 3))
+                     for family in self.families
+                     if family in place.addresses]
+        self.zone[name] = {'addresses': addresses}
+
+    def questions(self):
+        """What Pods ask for at a step."""
+        if self.one_in(2):
+            self.move_name(self.choice(NAMES[:5]))
+        return self.some(self.question, 24, 8)
+
+    def question(self):
+        server = self.choice(DNS_SERVERS)
+        return Question(
+            self.choice([place for place in PLACES.values()
+                         if place.kind == 'pod' and place is not server]),
+            server, self.choice(NAMES), self.choice(self.families),
+            self.choice(self.families))
+
+    def reports(self):
+        """What Pods tell of groups at a step: see groups.py."""
+        return self.some(lambda: (
+            self.choice(NAMESPACES) + '/' + self.choice(PODS),
+            self.choice(('v1', 'v2', 'join3', 'join3', 'leave', 'leave3')),
+            self.random.sample(GROUPS, self.random.randint(1, 3))), 12, 4)
 
     def step(self):
         """Changes one object: [('apply' or 'delete', object)], and what in
@@ -518,6 +631,10 @@ class Generator:
             rules.pop(self.random.randrange(len(rules)))
         else:
             rule = self.choice(rules)
+            if self.is_multicast(rule):
+                rule['action'] = ('Drop' if rule['action'] == 'Allow'
+                                  else 'Allow')
+                return
             other = {'Deny': 'Allow', 'Drop': 'Reject', 'Reject': 'Allow',
                      'Allow': 'Deny' if is_admin else 'Drop'}
             if rule.get('action') in other:
