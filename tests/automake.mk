@@ -77,7 +77,7 @@ soak-oracle: tests/unit/gen-flows
 
 .PHONY: check-oracle soak-oracle
 
-# The mesh of policies for long: a quarter of an hour or so; as root.
+# The mesh of policies for long: an hour or so; as root.
 #   make soak-mesh [SEED=...] [SETS=...] [STEPS=...]
 soak-mesh:
 	@ADP_PREFIX='$(prefix)' $(if $(SEED),SEED=$(SEED)) \
