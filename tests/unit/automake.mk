@@ -74,6 +74,7 @@ UNIT_TESTS = \
 	tests/unit/test-recent \
 	tests/unit/test-fqdns \
 	tests/unit/test-refusal \
+	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
@@ -462,6 +463,10 @@ tests_unit_test_igmp_queue_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_month_SOURCES = tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_tnl_neigh_SOURCES = tests/unit/test-tnl-neigh.c
+tests_unit_test_tnl_neigh_LDADD = $(UNIT_LIBS)
+tests_unit_test_tnl_neigh_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 
 tests_unit_test_truncate_SOURCES = \
 	tests/unit/test-truncate.c \
