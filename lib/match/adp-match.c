@@ -92,6 +92,35 @@ outgrows_direct(const struct adp_match *match)
                 > ADP_MATCH_DIRECT_MAX / 2));
 }
 
+/* Do 'changes' take every rule of 'match', which is no direct one, away? */
+static bool
+empties(const struct adp_match *match, const struct adp_match_change *changes,
+        size_t n)
+{
+    const struct adp_hash *hash = adp_hash_cast(match);
+    size_t n_rules = 0, n_old = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(hash->n_rules); i++) {
+        n_rules += hash->n_rules[i];
+    }
+    for (size_t i = 0; n >= n_rules && i < n; i++) {
+        n_old += changes[i].old != NULL;
+    }
+    return n_old == n_rules;
+}
+
+/* What is left of nothing. */
+static void
+collect_new(struct collect_aux *rules, const struct adp_match_change *changes,
+            size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (changes[i].new) {
+            collect_rule(changes[i].new, rules);
+        }
+    }
+}
+
 struct adp_match *
 adp_match_update(struct adp_cow *cow, struct adp_match *old,
                  const struct adp_match_change *changes, size_t n)
@@ -99,7 +128,13 @@ adp_match_update(struct adp_cow *cow, struct adp_match *old,
     struct collect_aux rules = { .rules = NULL };
     struct adp_match *match;
 
-    if (old && old->class != &adp_match_direct_class) {
+    if (old && old->class != &adp_match_direct_class
+        && empties(old, changes, n)) {
+        /* As when a pipeline goes: to begin anew costs less than to take one
+         * rule after the other. */
+        adp_cow_postpone(cow, destroy_match, old);
+        collect_new(&rules, changes, n);
+    } else if (old && old->class != &adp_match_direct_class) {
         match = adp_hash_update(cow, old, changes, n);
         if (outgrows_direct(match)) {
             return match;

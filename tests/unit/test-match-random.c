@@ -266,6 +266,65 @@ START_TEST(test_many)
 }
 END_TEST
 
+/* Every rule of a table goes at once, and others come, or none. */
+START_TEST(test_emptied)
+{
+    struct world *w = world_create(&shapes[_i]);
+    struct world *next = world_create(&shapes[(_i + 1) % ARRAY_SIZE(shapes)]);
+    struct version first = { .rules = NULL }, second = { .rules = NULL };
+
+    seed_random();
+    for (int i = 0; i < 20; i++) {
+        change_world(w, 0);
+        change_world(next, 0);
+    }
+    version_init(&first, NULL, w);
+    version_init(&second, NULL, next);
+
+    struct adp_match_change *changes = xcalloc(first.n + second.n,
+                                               sizeof *changes);
+    bool to_nothing = random_range(2);
+    struct version after = { .rules = NULL };
+    struct adp_cow cow;
+
+    if (!to_nothing) {
+        after.rules = second.rules;
+        after.n = second.n;
+    }
+    after.linear = second.linear;
+    for (size_t i = 0; i < first.n; i++) {
+        changes[i].old = first.rules[first.n - 1 - i];
+    }
+    for (size_t i = 0; i < after.n; i++) {
+        changes[first.n + i].new = after.rules[i];
+    }
+    adp_cow_begin(&cow);
+    after.match = adp_match_update(&cow, first.match, changes,
+                                   first.n + after.n);
+    first.garbage = adp_cow_end(&cow);
+    free(changes);
+
+    ck_assert_int_eq(!after.match, !after.n);
+    check_contents(&after);
+    for (int i = 0; i < 200; i++) {
+        struct flow flow;
+
+        world_random_flow(i % 2 ? w : next, &flow);
+        check_version(&first, &flow);
+        if (after.match) {
+            check_version(&after, &flow);
+        }
+    }
+
+    adp_match_destroy(after.match);
+    adp_match_destroy(second.match);
+    version_uninit(&first);
+    version_uninit(&second);
+    world_destroy(w);
+    world_destroy(next);
+}
+END_TEST
+
 /* Hash tables. */
 
 struct trie_item {
@@ -394,6 +453,7 @@ main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, test_changes, 0, ARRAY_SIZE(shapes));
     tcase_add_loop_test(tc, test_many, 0, 4);
+    tcase_add_loop_test(tc, test_emptied, 0, ARRAY_SIZE(shapes));
     tcase_add_loop_test(tc, test_trie, 0, 5);
 
     int status = test_run_nofork(s);
