@@ -922,7 +922,7 @@ START_TEST(test_prediction)
            "associations that are up\n", N, n_est, n_predicted, n_up);
     ck_assert_int_gt(n_predicted, N / 3);
     ck_assert_int_gt(n_est, N / 20);
-    ck_assert_int_gt(n_up, N / 50 / 20);
+    ck_assert_int_gt(n_up, N / 50 / 100);
     conntrack_destroy(ours);
 }
 END_TEST

@@ -586,7 +586,7 @@ START_TEST(test_against_execute)
            w.n_gone);
     ck_assert_int_gt(w.n_est, N / 3);
     ck_assert_int_gt(w.n_fast, w.n_est / 2);
-    ck_assert_int_gt(w.n_fast_new, N / 100);
+    ck_assert_int_gt(w.n_fast_new, N / 1000);
     ck_assert_int_gt(w.n_natted, N / 20);
     ck_assert_int_gt(w.n_refused[0], N / 100);
     ck_assert_int_gt(w.n_refused[1], N / 100);

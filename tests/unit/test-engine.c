@@ -785,6 +785,18 @@ until_igmp_denied(void)
     }
 }
 
+/* Did the engine do some of all that it can? */
+static bool
+has_done_all(int n_accepted)
+{
+    struct adp_engine_runs runs = adp_engine_get_runs(engine);
+
+    return (n_accepted > N_STEPS / 10 && runs.n_incremental > N_STEPS / 10
+            && runs.n_full > N_STEPS / 100 && runs.n_undone);
+}
+
+/* So many steps, and more where chance would have it that something has not
+ * happened yet: what never does ends with the time limit. */
 static void
 test_random(void)
 {
@@ -792,7 +804,7 @@ test_random(void)
 
     test_seed_random();
     shash_init(&accepted);
-    for (int i = 0; i < N_STEPS; i++) {
+    for (int i = 0; i < N_STEPS || !has_done_all(n_accepted); i++) {
         if (!adp_model_node_config(model) && random_range(4)) {
             apply_node();
         }
@@ -807,11 +819,6 @@ test_random(void)
             random_surroundings();
         }
     }
-    struct adp_engine_runs runs = adp_engine_get_runs(engine);
-    ck_assert_int_gt(n_accepted, N_STEPS / 10);
-    ck_assert_uint_gt(runs.n_incremental, N_STEPS / 10);
-    ck_assert_uint_gt(runs.n_full, N_STEPS / 100);
-    ck_assert_uint_gt(runs.n_undone, 0);
     if (pipeline->igmp.userdata_len) {
         until_igmp_denied();
     } else {
@@ -832,7 +839,7 @@ add_case(Suite *suite, const char *name, void (*setup)(void))
     TCase *tc = tcase_create(name);
 
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 120); /* For slow machines. */
+    tcase_set_timeout(tc, 600); /* For slow machines. */
     tcase_add_test(tc, random_changes);
     suite_add_tcase(suite, tc);
 }
