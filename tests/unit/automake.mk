@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	tests/unit/test-names \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
+	tests/unit/test-multicast \
 	tests/unit/test-members \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-egress \
@@ -460,6 +461,17 @@ tests_unit_test_igmp_queue_SOURCES = \
 	antrea-dp/bridge/adp-igmp-queue.c \
 	antrea-dp/bridge/adp-main-queue.c
 tests_unit_test_igmp_queue_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_multicast_SOURCES = \
+	tests/unit/test-multicast.c \
+	antrea-dp/bridge/adp-igmp-queue.c \
+	antrea-dp/bridge/adp-main-queue.c \
+	antrea-dp/state/adp-multicast.c
+tests_unit_test_multicast_LDADD = $(UNIT_LIBS)
+tests_unit_test_multicast_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=poll_immediate_wake_at \
+	-Wl,--wrap=poll_timer_wait_until_at \
+	-Wl,--wrap=time_msec
 
 tests_unit_test_month_SOURCES = tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)

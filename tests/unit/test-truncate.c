@@ -127,6 +127,33 @@ START_TEST(truncated)
 }
 END_TEST
 
+/* A question whose name is one label of 'len' bytes. */
+static size_t
+put_label(uint8_t len)
+{
+    memset(&msg[12], 0, len + 6);
+    msg[12] = len;
+    memset(&msg[13], 'a', len);
+    return 12 + 1 + len + 5;
+}
+
+START_TEST(longest_label)
+{
+    size_t question_end = put_label(63);
+    struct flow flow;
+
+    ipv6 = _i;
+    struct dp_packet *p = make_fragment(&flow);
+    struct dp_packet *answer = adp_truncated_answer(p, &flow);
+
+    ck_assert_ptr_nonnull(answer);
+    ck_assert_uint_eq(dp_packet_l4_size(answer),
+                      UDP_HEADER_LEN + question_end);
+    dp_packet_delete(answer);
+    dp_packet_delete(p);
+}
+END_TEST
+
 static void
 expect_none(const char *why)
 {
@@ -163,6 +190,9 @@ START_TEST(none)
     setup();
     msg[12] = 0xc0;
     expect_none("a pointer in a question");
+    setup();
+    put_label(64);
+    expect_none("a label that is too long");
     for (size_t len = 0; len < sizeof head; len++) {
         setup();
         msg_len = len;
@@ -179,6 +209,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_loop_test(tc, truncated, 0, 2);
+    tcase_add_loop_test(tc, longest_label, 0, 2);
     tcase_add_test(tc, none);
     suite_add_tcase(suite, tc);
     return test_run(suite);

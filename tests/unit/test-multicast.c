@@ -1,0 +1,870 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* From messages of IGMP to records of groups, queries and reports, without a
+ * daemon: the model is a real one, the state answers as a test tells it. */
+
+#include <config.h>
+#include <check.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adp-bridge-shared.h"
+#include "adp-bridge.h"
+#include "adp-igmp-queue.h"
+#include "adp-igmp.h"
+#include "adp-members.h"
+#include "adp-multicast-send.h"
+#include "adp-multicast.h"
+#include "adp-state.h"
+#include "adp-turn.h"
+#include "csum.h"
+#include "dp-packet.h"
+#include "flow.h"
+#include "model-records.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "packets.h"
+#include "quoted-json.h"
+#include "test-run.h"
+#include "util.h"
+
+__typeof__(poll_immediate_wake_at) __wrap_poll_immediate_wake_at;
+__typeof__(poll_timer_wait_until_at) __wrap_poll_timer_wait_until_at;
+__typeof__(time_msec) __wrap_time_msec;
+
+#define INTERVAL_MS (ADP_MULTICAST_DEFAULT_INTERVAL * 1000LL)
+#define G1 0xef010101           /* 239.1.1.1 */
+#define PEER 0xc0a80002         /* 192.168.0.2 */
+
+static struct adp_bridge *b;
+static struct adp_multicast *m;
+static struct adp_model *model;
+static long long int now;
+static long long int wakes;     /* When the main thread would wake up. */
+static const char a_node[] = "{'kind':'NodeConfig','name':'n',"
+    "'gateway':{'port':'p100','mac':'00:00:00:00:01:00','ip':'10.0.0.1'},"
+    "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1'}";
+static struct adp_state *const a_state = (struct adp_state *) &now;
+
+/* The state. */
+static struct {
+    bool busy, forgot_rules, later, fails;
+    uint64_t generation, ports_seq;
+    struct adp_state_call *call;
+    size_t n_calls;
+    char *said;                 /* The last transaction. */
+
+    /* Rules about IGMP: */
+    uint32_t conj_id;           /* of this one, 0: there is none, */
+    bool denies;                /* which denies, */
+    bool is_gone;               /* and is no more. */
+} state;
+
+/* What was sent. */
+static size_t n_queries, n_reports;
+static unsigned int max_response;
+static bool no_gateway, no_p3;
+static struct ds told;          /* By the last reports. */
+
+long long int
+__wrap_time_msec(void)
+{
+    return now;
+}
+
+void
+__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
+{
+    wakes = MIN(wakes, now);
+}
+
+void
+__wrap_poll_timer_wait_until_at(long long int ms, const char *where OVS_UNUSED)
+{
+    wakes = MIN(wakes, ms);
+}
+
+const char *
+adp_bridge_name(const struct adp_bridge *bridge OVS_UNUSED)
+{
+    return "br0";
+}
+
+bool
+adp_bridge_port_number(const struct adp_bridge *bridge OVS_UNUSED,
+                       const char *name, ofp_port_t *port)
+{
+    *port = u16_to_ofp(atoi(name + 1));
+    return !(no_p3 && !strcmp(name, "p3"));
+}
+
+uint64_t
+adp_bridge_ports_seq(const struct adp_bridge *bridge OVS_UNUSED)
+{
+    return state.ports_seq;
+}
+
+enum adp_turn_section
+adp_turn_enter(enum adp_turn_section section)
+{
+    return section;
+}
+
+void
+adp_turn_leave(enum adp_turn_section outer OVS_UNUSED)
+{
+}
+
+void
+adp_turn_slice_init(struct adp_turn_slice *slice OVS_UNUSED)
+{
+}
+
+bool
+adp_turn_slice_goes_on(struct adp_turn_slice *slice OVS_UNUSED)
+{
+    return true;
+}
+
+bool
+adp_state_is_busy(const struct adp_state *s OVS_UNUSED)
+{
+    return state.busy;
+}
+
+uint64_t
+adp_state_generation(const struct adp_state *s OVS_UNUSED)
+{
+    return state.generation;
+}
+
+const struct adp_model *
+adp_state_model(const struct adp_state *s OVS_UNUSED)
+{
+    return model;
+}
+
+bool
+adp_state_knows_rules(const struct adp_state *s OVS_UNUSED)
+{
+    return !state.forgot_rules;
+}
+
+bool
+adp_state_find_rule(const struct adp_state *s OVS_UNUSED,
+                    uint32_t conj_id OVS_UNUSED,
+                    const struct adp_network_policy **policy,
+                    const struct adp_network_policy_rule **rule)
+{
+    static struct adp_network_policy_service service = {
+        .protocol = IPPROTO_IGMP,
+    };
+    static struct adp_network_policy_rule a_rule = {
+        .services = &service, .n_services = 1,
+    };
+
+    *policy = NULL;
+    *rule = &a_rule;
+    return !state.is_gone;
+}
+
+bool
+adp_state_allows_igmp(const struct adp_state *s OVS_UNUSED, const char *pod,
+                      uint8_t type OVS_UNUSED, ovs_be32 group OVS_UNUSED,
+                      uint32_t *conj_id)
+{
+    *conj_id = strcmp(pod, "d/ruled") ? 0 : state.conj_id;
+    return !*conj_id || !state.denies;
+}
+
+static void
+end_call(void)
+{
+    state.call->done = true;
+    if (state.fails) {
+        state.call->error = adp_error_create("conflict", NULL, NULL,
+                                             "no");
+    }
+}
+
+struct adp_state_call *
+adp_state_transact(struct adp_state *s, const struct adp_state_change *change)
+{
+    ck_assert_ptr_eq(s, a_state);
+    ck_assert(!state.busy);
+    ck_assert(change->own && change->ignore_missing && !change->clear);
+    ck_assert_ptr_null(state.call);
+
+    char *apply = json_to_string(change->apply, JSSF_SORT);
+    char *delete = json_to_string(change->delete, JSSF_SORT);
+    free(state.said);
+    state.said = xasprintf("%s %s", apply, delete);
+    for (char *p = state.said; *p; p++) {
+        *p = *p == '"' ? '\'' : *p;
+    }
+    free(apply);
+    free(delete);
+    state.n_calls++;
+    state.call = xzalloc(sizeof *state.call);
+    if (!state.later) {
+        end_call();
+    }
+    return state.call;
+}
+
+void
+adp_state_call_unref(struct adp_state_call *call)
+{
+    if (call) {
+        ck_assert_ptr_eq(call, state.call);
+        adp_error_destroy(call->error);
+        free(call);
+        state.call = NULL;
+    }
+}
+
+bool
+adp_multicast_send_query(struct adp_bridge *bridge OVS_UNUSED,
+                         const struct adp_node_config *node,
+                         unsigned int max_response_, unsigned int interval)
+{
+    ck_assert_ptr_nonnull(node);
+    ck_assert_uint_gt(interval, 0);
+    n_queries++;
+    max_response = max_response_;
+    return !no_gateway;
+}
+
+static void
+note_record(uint8_t type OVS_UNUSED, ovs_be32 group, bool joins,
+            void *aux OVS_UNUSED)
+{
+    ds_put_format(&told, "%s"IP_FMT" ", joins ? "+" : "-", IP_ARGS(group));
+}
+
+void
+adp_multicast_send_report(struct adp_bridge *bridge OVS_UNUSED,
+                          const struct adp_node_config *node, const void *msg,
+                          size_t len, ovs_be32 peer)
+{
+    ck_assert_ptr_nonnull(node);
+    ck_assert_int_eq(adp_igmp_parse(msg, len, note_record, NULL),
+                     ADP_IGMP_REPORT);
+    ds_put_format(&told, "to "IP_FMT";", IP_ARGS(peer));
+    n_reports++;
+}
+
+/* What a test says. */
+
+static void
+apply(const char *records)
+{
+    struct json *array = json_array_from_quoted(records);
+    struct adp_error *error = adp_model_apply(model, array, NULL);
+
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+    json_destroy(array);
+    state.generation++;
+}
+
+static void
+delete(const char *kind, const char *name)
+{
+    char *text = xasprintf("{'kind':'%s','name':'%s'}", kind, name);
+    struct json *keys = json_array_from_quoted(text);
+
+    ck_assert(!adp_model_delete(model, keys, false, NULL));
+    json_destroy(keys);
+    free(text);
+    state.generation++;
+}
+
+static void
+run(void)
+{
+    adp_multicast_run(m, a_state, true);
+}
+
+static void
+message(uint16_t port, ovs_be32 tunnel_src, const void *data, size_t len)
+{
+    struct dp_packet *p = dp_packet_new(ETH_HEADER_LEN + len);
+    struct flow flow;
+
+    memset(&flow, 0, sizeof flow);
+    flow.in_port.ofp_port = u16_to_ofp(port);
+    flow.tunnel.ip_src = tunnel_src;
+    dp_packet_put_zeros(p, ETH_HEADER_LEN);
+    dp_packet_put(p, data, len);
+    dp_packet_set_l4(p, (char *) dp_packet_data(p) + ETH_HEADER_LEN);
+    adp_igmp_queue_add(b, p, &flow);
+    dp_packet_delete(p);
+}
+
+static void
+typed_message(uint16_t port, uint32_t tunnel_src, uint8_t type, uint32_t group)
+{
+    struct {
+        uint8_t type, max;
+        ovs_be16 csum;
+        ovs_be32 group;
+    } msg = { .type = type, .group = htonl(group) };
+
+    msg.csum = csum(&msg, sizeof msg);
+    message(port, htonl(tunnel_src), &msg, sizeof msg);
+}
+
+static void
+join(uint16_t port, uint32_t group)
+{
+    typed_message(port, 0, ADP_IGMP_TYPE_REPORT_V2, group);
+}
+
+static void
+leave(uint16_t port, uint32_t group)
+{
+    typed_message(port, 0, ADP_IGMP_TYPE_LEAVE_V2, group);
+}
+
+static long long int
+stat_of(const char *name)
+{
+    struct json *stats = adp_multicast_stats(m);
+    long long int n = json_integer(shash_find_data(json_object(stats), name));
+
+    json_destroy(stats);
+    return n;
+}
+
+static void
+expect_groups(const char *expected)
+{
+    struct json *groups = adp_multicast_get(m);
+    char *text = json_to_string(groups, JSSF_SORT);
+
+    for (char *p = text; *p; p++) {
+        *p = *p == '"' ? '\'' : *p;
+    }
+    ck_assert_str_eq(text, expected);
+    free(text);
+    json_destroy(groups);
+}
+
+static void
+expect_said(size_t n_calls, const char *said)
+{
+    ck_assert_uint_eq(state.n_calls, n_calls);
+    ck_assert_str_eq(state.said, said);
+}
+
+static void
+expect_told(const char *expected)
+{
+    ck_assert_str_eq(ds_cstr(&told), expected);
+    ds_clear(&told);
+}
+
+static long long int
+next_wake(void)
+{
+    wakes = LLONG_MAX;
+    adp_multicast_wait(m);
+    return wakes;
+}
+
+static void
+setup(void)
+{
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    now = 100000;
+    memset(&state, 0, sizeof state);
+    state.said = xstrdup("");
+    n_queries = n_reports = 0;
+    max_response = 0;
+    no_gateway = no_p3 = false;
+    ds_init(&told);
+    b = xzalloc(sizeof *b);
+    b->igmp = adp_igmp_queue_create();
+    model = adp_model_create();
+    m = adp_multicast_create(b);
+    apply(a_node);
+    apply("{'kind':'Pod','name':'d/one','port':'p1',"
+          "'mac':'00:00:00:00:00:01','ips':['10.0.0.11']},"
+          "{'kind':'Pod','name':'d/ruled','port':'p2',"
+          "'mac':'00:00:00:00:00:02','ips':['10.0.0.12']},"
+          "{'kind':'PeerNode','name':'peer','podCIDR':'10.0.1.0/24',"
+          "'gatewayIP':'10.0.1.1','transportIP':'192.168.0.2'}");
+}
+
+static void
+teardown(void)
+{
+    adp_multicast_destroy(m);
+    adp_model_destroy(model);
+    adp_igmp_queue_destroy(b->igmp);
+    free(b);
+    free(state.said);
+    ds_destroy(&told);
+}
+
+/* Asking. */
+
+START_TEST(queries)
+{
+    run();
+    ck_assert_uint_eq(n_queries, 0);
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 999;
+    run();
+    ck_assert_uint_eq(n_queries, 0);
+    now++;
+    run();
+    ck_assert_uint_eq(n_queries, 1);
+    ck_assert_uint_eq(max_response, 10);
+    ck_assert_uint_eq(n_reports, 0);    /* There is nothing to tell. */
+    ck_assert_int_eq(next_wake(), now + INTERVAL_MS);
+
+    now += INTERVAL_MS - 1;
+    run();
+    ck_assert_uint_eq(n_queries, 1);
+    now++;
+    run();
+    ck_assert_uint_eq(n_queries, 2);
+    ck_assert_uint_eq(max_response, 100);
+    ck_assert_int_eq(stat_of("queries"), 2);
+
+    /* The same interval is no change, another one begins at once. */
+    adp_multicast_set_interval(m, ADP_MULTICAST_DEFAULT_INTERVAL);
+    run();
+    ck_assert_uint_eq(n_queries, 2);
+    adp_multicast_set_interval(m, 4);
+    run();
+    ck_assert_uint_eq(n_queries, 3);
+    ck_assert_uint_eq(max_response, 20);
+    ck_assert_int_eq(next_wake(), now + 4000);
+    ck_assert_uint_eq(state.n_calls, 0);
+}
+END_TEST
+
+/* Who comes is asked a second later, who goes needn't be. */
+START_TEST(others_come)
+{
+    run();
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_queries, 1);
+
+    now += 5000;
+    delete("Pod", "d/one");
+    run();
+    ck_assert_int_eq(next_wake(), now - 5000 + INTERVAL_MS);
+    apply("{'kind':'Pod','name':'d/new','port':'p3',"
+          "'mac':'00:00:00:00:00:03','ips':['10.0.0.13']}");
+    run();
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_queries, 2);
+
+    apply("{'kind':'PeerNode','name':'new','podCIDR':'10.0.2.0/24',"
+          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.3'}");
+    run();
+    ck_assert_int_eq(next_wake(), now + 1000);
+
+    /* Without a Node there is nobody who could ask, until other records come. */
+    delete("NodeConfig", "n");
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_queries, 2);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    apply(a_node);
+    run();
+    ck_assert_int_eq(next_wake(), now + 1000);
+
+    /* Ports change, too. */
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_queries, 3);
+    no_p3 = true;
+    run();
+    join(3, G1);
+    run();
+    ck_assert_int_eq(stat_of("strange"), 0);
+    state.ports_seq++;
+    join(3, G1);
+    run();
+    ck_assert_int_eq(stat_of("strange"), 1);
+}
+END_TEST
+
+/* A query that couldn't be sent was none. */
+START_TEST(no_query)
+{
+    no_gateway = true;
+    run();
+    now += 1000;
+    run();
+    ck_assert_int_eq(stat_of("queries"), 0);
+    no_gateway = false;
+    now += INTERVAL_MS;
+    run();
+    ck_assert_uint_eq(max_response, 10);
+    ck_assert_int_eq(stat_of("queries"), 1);
+}
+END_TEST
+
+/* Members. */
+
+START_TEST(joins_and_leaves)
+{
+    join(1, G1);
+    run();
+    expect_said(1, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'ports':['p1']}] []");
+    expect_told("+239.1.1.1 to 192.168.0.2;");
+    expect_groups("[{'name':'239.1.1.1','nodes':[],'pods':['d/one']}]");
+    ck_assert_int_eq(stat_of("joined"), 1);
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_int_eq(stat_of("reports"), 1);
+
+    /* Again is no news. */
+    join(1, G1);
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_int_eq(stat_of("joined"), 1);
+
+    /* With all there is at the interval. */
+    now += 1000;
+    run();
+    expect_told("+239.1.1.1 to 192.168.0.2;");
+
+    typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1);
+    leave(1, G1);
+    run();
+    expect_said(2, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'nodes':['192.168.0.2'],'ports':[]}] []");
+    expect_told("-239.1.1.1 to 192.168.0.2;");
+    ck_assert_int_eq(stat_of("left"), 1);
+    ck_assert_int_eq(stat_of("nodes"), 1);
+
+    /* Other Nodes' members they tell themselves. */
+    now += INTERVAL_MS;
+    typed_message(0, PEER, ADP_IGMP_TYPE_LEAVE_V2, G1);
+    run();
+    expect_said(3, "[] [{'kind':'MulticastGroup','name':'239.1.1.1'}]");
+    expect_told("-239.1.1.1 to 192.168.0.2;");
+    expect_groups("[]");
+    leave(1, G1);
+    run();
+    ck_assert_int_eq(stat_of("left"), 2);
+    ck_assert_uint_eq(state.n_calls, 3);
+}
+END_TEST
+
+/* Three intervals. */
+START_TEST(expiry)
+{
+    join(1, G1);
+    run();
+    now += 3 * INTERVAL_MS - 1;
+    run();
+    ck_assert_int_eq(stat_of("expired"), 0);
+    ck_assert_int_eq(next_wake(), now + 1);
+    now++;
+    run();
+    ck_assert_int_eq(stat_of("expired"), 1);
+    expect_said(2, "[] [{'kind':'MulticastGroup','name':'239.1.1.1'}]");
+}
+END_TEST
+
+START_TEST(strangers)
+{
+    join(7, G1);
+    typed_message(1, PEER + 1, ADP_IGMP_TYPE_REPORT_V2, G1);
+    run();
+    ck_assert_int_eq(stat_of("strange"), 2);
+    typed_message(1, 0, ADP_IGMP_TYPE_QUERY, 0);
+    join(1, 0xe0000001);
+    join(1, 0x0a000001);
+    run();
+    ck_assert_int_eq(stat_of("other"), 3);
+    message(1, 0, "abcdefgh", 8);
+    run();
+    ck_assert_int_eq(stat_of("malformed"), 1);
+    ck_assert_int_eq(stat_of("read"), 6);
+    ck_assert_int_eq(stat_of("messages"), 6);
+    ck_assert_uint_eq(state.n_calls, 0);
+}
+END_TEST
+
+/* Records go, and their members with them. */
+START_TEST(records_go)
+{
+    join(1, G1);
+    join(2, G1);
+    typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1);
+    run();
+    expect_said(1, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'nodes':['192.168.0.2'],'ports':['p1','p2']}] []");
+    delete("Pod", "d/one");
+    delete("PeerNode", "peer");
+    run();
+    expect_said(2, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'ports':['p2']}] []");
+    expect_groups("[{'name':'239.1.1.1','nodes':[],'pods':['d/ruled']}]");
+}
+END_TEST
+
+START_TEST(bounds)
+{
+    for (int i = 0; i <= ADP_MEMBERS_MAX_OF_PORT; i++) {
+        join(1, G1 + i);
+        run();
+    }
+    ck_assert_int_eq(stat_of("port_full"), 1);
+    ck_assert_int_eq(stat_of("full"), 0);
+    ck_assert_int_eq(stat_of("members"), ADP_MEMBERS_MAX_OF_PORT);
+    for (int i = 0; i <= ADP_MEMBERS_MAX_GROUPS; i++) {
+        typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1 + i);
+        run();
+    }
+    ck_assert_int_eq(stat_of("full"), 1);
+    ck_assert_int_eq(stat_of("groups"), ADP_MEMBERS_MAX_GROUPS);
+}
+END_TEST
+
+/* More groups than one report has room for; a full one leaves none behind. */
+START_TEST(long_reports)
+{
+    for (int i = 0; i < ADP_IGMP_REPORT_MAX_RECORDS; i++) {
+        join(1 + i % 2, G1 + i);
+        run();
+    }
+    n_reports = 0;
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_reports, 1);
+    join(1, G1 - 1);
+    run();
+    n_reports = 0;
+    now += INTERVAL_MS;
+    run();
+    ck_assert_uint_eq(n_reports, 2);
+}
+END_TEST
+
+/* Rules. */
+
+static void
+expect_count(uint64_t n_packets)
+{
+    struct adp_multicast_counts counts;
+
+    adp_multicast_counts_init(&counts, m);
+    if (n_packets) {
+        ck_assert(adp_multicast_counts_next(&counts));
+        ck_assert_uint_eq(counts.conj_id, state.conj_id);
+        ck_assert_uint_eq(counts.n_packets, n_packets);
+        ck_assert_uint_eq(counts.n_bytes, n_packets * 8);
+    }
+    ck_assert(!adp_multicast_counts_next(&counts));
+}
+
+START_TEST(rules)
+{
+    state.conj_id = 5;
+    join(2, G1);
+    join(1, G1);
+    run();
+    expect_groups("[{'name':'239.1.1.1','nodes':[],"
+                  "'pods':['d/one','d/ruled']}]");
+    expect_count(1);
+    ck_assert_int_eq(stat_of("denied"), 0);
+    now += 1000;
+
+    /* Who may not leave stays; who may not join is none any more.  Nobody asks
+     * rules about Nodes. */
+    state.denies = true;
+    typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1);
+    leave(2, G1);
+    run();
+    expect_count(2);
+    ck_assert_int_eq(stat_of("left"), 0);
+    ck_assert_int_eq(stat_of("denied"), 1);
+    join(2, G1);
+    run();
+    ck_assert_int_eq(stat_of("left"), 1);
+    ck_assert_int_eq(stat_of("denied"), 2);
+    expect_groups("[{'name':'239.1.1.1','nodes':['192.168.0.2'],"
+                  "'pods':['d/one']}]");
+    expect_count(3);
+
+    /* A rule's count lives as long as it. */
+    state.generation++;
+    run();
+    expect_count(3);
+    state.is_gone = true;
+    state.generation++;
+    run();
+    expect_count(0);
+}
+END_TEST
+
+/* Messages wait until the rules are known again, which a transaction brings
+ * about, even an empty one. */
+START_TEST(rules_forgotten)
+{
+    state.forgot_rules = true;
+    join(1, G1);
+    run();
+    expect_said(1, "[] []");
+    ck_assert_int_eq(stat_of("read"), 0);
+    state.forgot_rules = false;
+    run();
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_uint_eq(state.n_calls, 2);
+}
+END_TEST
+
+/* Transactions. */
+
+START_TEST(one_at_a_time)
+{
+    state.later = true;
+    join(1, G1);
+    run();
+    now += 1000;
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_int_eq(next_wake(), now + INTERVAL_MS);
+    join(1, G1 + 1);
+    ck_assert_int_eq(next_wake(), now);
+    run();
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_int_eq(next_wake(), now + INTERVAL_MS);
+    end_call();
+    ck_assert_int_eq(next_wake(), now);
+    run();
+    expect_said(2, "[{'kind':'MulticastGroup','name':'239.1.1.2',"
+                "'ports':['p1']}] []");
+    end_call();
+    run();
+    ck_assert_uint_eq(state.n_calls, 2);
+}
+END_TEST
+
+START_TEST(busy_state)
+{
+    state.busy = true;
+    join(1, G1);
+    run();
+    ck_assert_int_eq(stat_of("read"), 0);
+    state.busy = false;
+    run();
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_uint_eq(state.n_calls, 1);
+}
+END_TEST
+
+/* All groups again, a second later. */
+START_TEST(failure)
+{
+    join(1, G1);
+    run();
+    state.fails = true;
+    join(1, G1 + 1);
+    run();
+    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_int_eq(stat_of("failed"), 1);
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 999;
+    run();
+    ck_assert_uint_eq(state.n_calls, 2);
+    state.fails = false;
+    now++;
+    run();
+    expect_said(3, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'ports':['p1']},"
+                "{'kind':'MulticastGroup','name':'239.1.1.2',"
+                "'ports':['p1']}] []");
+    ck_assert_int_eq(stat_of("failed"), 1);
+}
+END_TEST
+
+/* Without multicast nothing stays, nobody is told, and messages are lost. */
+START_TEST(inactive)
+{
+    run();
+    now += 1000;
+    run();
+    now += INTERVAL_MS;
+    join(1, G1);
+    run();
+    ck_assert_uint_eq(max_response, 100);
+    ds_clear(&told);
+
+    join(1, G1 + 1);
+    adp_multicast_run(m, a_state, false);
+    expect_said(2, "[] [{'kind':'MulticastGroup','name':'239.1.1.1'}]");
+    expect_told("");
+    expect_groups("[]");
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    adp_multicast_set_interval(m, 50);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+
+    /* It begins anew. */
+    run();
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 1000;
+    run();
+    ck_assert_uint_eq(max_response, 10);
+    ck_assert_int_eq(next_wake(), now + 50000);
+}
+END_TEST
+
+/* Nor without a state, which comes with a pipeline. */
+START_TEST(no_state)
+{
+    join(1, G1);
+    run();
+    join(1, G1 + 1);
+    adp_multicast_run(m, NULL, true);
+    expect_groups("[]");
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    adp_multicast_run(m, a_state, false);
+    ck_assert_uint_eq(state.n_calls, 2);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("multicast");
+    TCase *tc = tcase_create("all");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120); /* For slow machines. */
+    tcase_add_test(tc, queries);
+    tcase_add_test(tc, others_come);
+    tcase_add_test(tc, no_query);
+    tcase_add_test(tc, joins_and_leaves);
+    tcase_add_test(tc, expiry);
+    tcase_add_test(tc, strangers);
+    tcase_add_test(tc, records_go);
+    tcase_add_test(tc, bounds);
+    tcase_add_test(tc, long_reports);
+    tcase_add_test(tc, rules);
+    tcase_add_test(tc, rules_forgotten);
+    tcase_add_test(tc, one_at_a_time);
+    tcase_add_test(tc, busy_state);
+    tcase_add_test(tc, failure);
+    tcase_add_test(tc, inactive);
+    tcase_add_test(tc, no_state);
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
