@@ -32,7 +32,7 @@ summary() {
 }
 
 # Both web Pods answered, each a fair share, and nothing failed.  With 40
-# requests a fair coin gives one side less than 6 once in a million runs.
+# requests a fair coin gives one side less than 4 once in 50 million runs.
 c_balanced() {          # NS URL
     local counts
     counts=$(fetch_many "$1" "$2" 40)
@@ -40,7 +40,7 @@ c_balanced() {          # NS URL
     printf '%s\n' "$counts" | awk '
         { n[$2] += $1; all += $1 }
         END { exit !(all == 40 && n["web-7975"] + n["web-8210"] == 40 \
-                     && n["web-7975"] >= 6 && n["web-8210"] >= 6) }'
+                     && n["web-7975"] >= 4 && n["web-8210"] >= 4) }'
 }
 
 # Both answered; the local one sees the client, the remote one node 1's
@@ -52,7 +52,7 @@ c_from_outside() {      # URL
     printf '%s\n' "$counts" | awk -v ext="$EXT_IP" '
         { n[$2 " " $3] += $1 }
         END { local = n["web-7975 " ext]; remote = n["web-8210 10.10.0.1"]
-              exit !(local + remote == 40 && local >= 6 && remote >= 6) }'
+              exit !(local + remote == 40 && local >= 4 && remote >= 4) }'
 }
 
 c_pod_to_pod_remote() {
@@ -86,7 +86,7 @@ c_nodeport_second_node() {
         { n[$2 " " $3] += $1 }
         END { local = n["web-8210 198.51.100.10"]
               remote = n["web-7975 10.10.1.1"]
-              exit !(local + remote == 40 && local >= 6 && remote >= 6) }'
+              exit !(local + remote == 40 && local >= 4 && remote >= 4) }'
 }
 
 c_nodeport_pod() {
@@ -160,7 +160,7 @@ c_hairpin_pod() {
     printf '%s\n' "$counts" | awk '
         { n[$2 " " $3] += $1 }
         END { self = n["web-7975 10.10.0.1"]; other = n["web-8210 10.10.0.24"]
-              exit !(self + other == 40 && self >= 6 && other >= 6) }'
+              exit !(self + other == 40 && self >= 4 && other >= 4) }'
 }
 
 # An endpoint in the host's network, asked from outside the bridge, sees the
@@ -259,10 +259,19 @@ flow_count_is() {
     [ "$(flow_packets "$1" "$2" "$3")" = "$4" ]
 }
 
+# What passed before has been counted: for longer than it takes to push
+# counters, those of a table stay as they are.
+table_is_still() {      # NODE TABLE
+    local was
+    was=$(flow_packets "$1" "$2" .)
+    sleep 1.5
+    [ "$(flow_packets "$1" "$2" .)" = "$was" ]
+}
+
 # Ten pings from one Pod to another: ten packets more in the flow of either.
 c_flow_counters() {
     local client web
-    sleep 1.2           # What passed before must have been counted.
+    wait_for 30 "a quiet moment" table_is_still n1 Classifier || return 1
     client=$(flow_packets n1 Classifier 'in_port="client-6')
     web=$(flow_packets n1 Classifier 'in_port="web-7975')
     in_ns client ping -q -c 10 -i 0.02 -W 2 10.10.0.24 >/dev/null || return 1
@@ -277,6 +286,7 @@ c_flow_counters() {
 # session, its other packets as packets; denied ones count as dropped.
 c_metrics() {
     local new0 rest0 drop0
+    wait_for 30 "a quiet moment" table_is_still n1 IngressMetric || return 1
     new0=$(flow_packets n1 IngressMetric 'ct_state=\+new')
     rest0=$(flow_packets n1 IngressMetric 'ct_state=-new')
     drop0=$(flow_packets n1 IngressMetric 'actions=drop')
