@@ -69,9 +69,10 @@ adp_bridge_pipeline_init(struct adp_bridge *b)
 void
 adp_bridge_pipeline_uninit(struct adp_bridge *b)
 {
+    /* First, since who reads it now reads the others, too. */
+    adp_state_destroy(b->pipeline->state);
     adp_fqdns_destroy(b->pipeline->fqdns);
     adp_multicast_destroy(b->pipeline->multicast);
-    adp_state_destroy(b->pipeline->state);
     free(b->pipeline->error);
     free(b->pipeline);
     b->pipeline = NULL;
@@ -448,6 +449,9 @@ change_choice(struct adp_bridge *b, const struct choice *choice)
     const struct choice old = b->pipeline->choice;
     bool replace = choice->pipeline != old.pipeline;
 
+    if (b->pipeline->state) {
+        adp_state_end_reading(b->pipeline->state);
+    }
     set_choice(b, choice);
     char *error = (choice->pipeline ? install_pipeline(b, replace)
                    : install_none(b));

@@ -540,8 +540,8 @@ run_reading(struct adp_state *state, struct adp_turn_slice *slice)
     }
 }
 
-static void
-end_reading(struct adp_state *state)
+void
+adp_state_end_reading(struct adp_state *state)
 {
     struct adp_turn_slice slice;
 
@@ -666,7 +666,7 @@ go_to_the_end(struct adp_state *state)
 {
     struct adp_turn_slice slice;
 
-    end_reading(state);
+    adp_state_end_reading(state);
     adp_turn_slice_init_whole(&slice);
     return go_on(state, &slice);
 }
@@ -677,7 +677,7 @@ adp_state_abort(struct adp_state *state, const char *why)
     struct next_state *next = &state->next;
     struct adp_turn_slice slice;
 
-    end_reading(state);
+    adp_state_end_reading(state);
     if (state->phase == PHASE_IDLE) {
         return;
     }

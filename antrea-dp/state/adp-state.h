@@ -60,6 +60,8 @@ bool adp_state_is_large(const struct adp_state *);
 bool adp_state_read(struct adp_state *, void (*read)(void *aux),
                     void (*end)(void *aux), void *aux)
     OVS_WARN_UNUSED_RESULT;
+/* Brings that to its end, all at once: what it reads is about to change. */
+void adp_state_end_reading(struct adp_state *);
 
 /* What is under way never arrives, because of 'why': "it was deleted".  What is
  * in the bridge is in doubt. */

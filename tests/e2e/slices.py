@@ -3,6 +3,7 @@
 """Loads many policy rules and sees what others see meanwhile.
 
     slices.py SOCKET RULES
+    slices.py SOCKET --stats        asks for counters until there is no bridge
 
 Prints the generation that the load made, whether a client who asked meanwhile
 got the Pods of before or after another client's change, and the generation of
@@ -52,7 +53,16 @@ def policies(n_rules, prefix="p"):
                          for _ in range(RULES_OF_POLICY)]}
 
 
+def read_stats(path):
+    client = Client(path)
+    while not client.call("stats")[1]:
+        pass
+
+
 def main():
+    if sys.argv[2] == "--stats":
+        read_stats(sys.argv[1])
+        return
     path, n_rules = sys.argv[1], int(sys.argv[2])
     loader, reader, writer = (Client(path) for _ in range(3))
 
