@@ -15,7 +15,8 @@
 
 struct adp_igmp_queue {
     struct adp_main_queue queue;        /* "struct adp_igmp_message"s. */
-    atomic_count of_slot[ADP_IGMP_QUEUE_SLOTS]; /* In it, by in_port. */
+    atomic_count of_slot[ADP_IGMP_QUEUE_SLOTS]; /* In it, by in_port; */
+    atomic_count of_tunnels;            /* what came by these. */
 };
 
 struct adp_igmp_queue *
@@ -27,6 +28,7 @@ adp_igmp_queue_create(void)
     for (size_t i = 0; i < ARRAY_SIZE(q->of_slot); i++) {
         atomic_count_init(&q->of_slot[i], 0);
     }
+    atomic_count_init(&q->of_tunnels, 0);
     return q;
 }
 
@@ -51,9 +53,10 @@ adp_igmp_queue_destroy(struct adp_igmp_queue *q)
 }
 
 static atomic_count *
-slot_of(struct adp_igmp_queue *q, ofp_port_t in_port)
+slot_of(struct adp_igmp_queue *q, ofp_port_t in_port, ovs_be32 tunnel_src)
 {
-    return &q->of_slot[ofp_to_u16(in_port) % ADP_IGMP_QUEUE_SLOTS];
+    return (tunnel_src ? &q->of_tunnels
+            : &q->of_slot[ofp_to_u16(in_port) % ADP_IGMP_QUEUE_SLOTS]);
 }
 
 /* Packet threads. */
@@ -63,7 +66,8 @@ adp_igmp_queue_add(struct adp_bridge *b, const struct dp_packet *packet,
                    const struct flow *flow)
 {
     struct adp_igmp_queue *q = b->igmp;
-    atomic_count *of_slot = slot_of(q, flow->in_port.ofp_port);
+    atomic_count *of_slot = slot_of(q, flow->in_port.ofp_port,
+                                    flow->tunnel.ip_src);
     size_t len = dp_packet_l4(packet) ? dp_packet_l4_size(packet) : 0;
 
     if (len > ADP_IGMP_QUEUE_MAX_LEN) {
@@ -93,7 +97,7 @@ adp_igmp_queue_take(struct adp_bridge *b)
     struct adp_igmp_message *m = take(b->igmp);
 
     if (m) {
-        atomic_count_dec(slot_of(b->igmp, m->in_port));
+        atomic_count_dec(slot_of(b->igmp, m->in_port, m->tunnel_src));
     }
     return m;
 }

@@ -116,7 +116,7 @@ adp_multicast_send_query(struct adp_bridge *b,
     return true;
 }
 
-void
+bool
 adp_multicast_send_report(struct adp_bridge *b,
                           const struct adp_node_config *node, const void *msg,
                           size_t len, ovs_be32 peer)
@@ -129,7 +129,7 @@ adp_multicast_send_report(struct adp_bridge *b,
 
     if (!gateway_of(b, node, &gateway, &ip) || !node->tunnel_port
         || !adp_bridge_port_number(b, node->tunnel_port, &tunnel)) {
-        return;
+        return false;
     }
     dp_packet_init(&packet, 64 + len);
     compose(&packet, node->gateway_mac, all_routers_mac, ip,
@@ -140,4 +140,5 @@ adp_multicast_send_report(struct adp_bridge *b,
     execute(b, &packet, gateway, &ofpacts);
     dp_packet_uninit(&packet);
     ofpbuf_uninit(&ofpacts);
+    return true;
 }

@@ -12,6 +12,7 @@
  * For the main thread.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "openvswitch/types.h"
 
@@ -24,8 +25,9 @@ bool adp_multicast_send_query(struct adp_bridge *,
                               const struct adp_node_config *,
                               unsigned int max_response,
                               unsigned int interval);
-/* Sends the message to the Node with that address. */
-void adp_multicast_send_report(struct adp_bridge *,
+/* Sends the message to the Node with that address; false: there is no tunnel
+ * port either. */
+bool adp_multicast_send_report(struct adp_bridge *,
                                const struct adp_node_config *,
                                const void *msg, size_t len, ovs_be32 node);
 

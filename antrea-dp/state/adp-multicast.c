@@ -33,6 +33,11 @@ VLOG_DEFINE_THIS_MODULE(adp_multicast);
 /* When a transaction failed, another is tried so much later. */
 #define RETRY_MS 1000
 
+/* One that went well isn't followed by the next one sooner than this.  So nobody
+ * who comes and goes all the time, in groups enough, keeps the main thread and
+ * those of the other Nodes, which are told, from anything else. */
+#define PACE_MS 100
+
 /* In tenths of a second: a query is to be answered within, and before the next
  * one. */
 #define MAX_RESPONSE 100
@@ -65,6 +70,7 @@ struct adp_multicast {
     unsigned int interval;              /* s. */
     bool active;                        /* In the last run. */
     bool has_state;                     /* The same. */
+    bool reads;                         /* It took messages, if there were. */
 
     /* Who there is, of the state's generation and the ports of 'ports_seq'. */
     bool known;
@@ -76,6 +82,8 @@ struct adp_multicast {
     struct hmap rules;                  /* Contains "struct rule_count"s. */
     struct adp_state_call *call;        /* A transaction is under way. */
     bool wants_call;                    /* There is something to change. */
+    bool in_doubt;                      /* Records may be others than members
+                                         * say, since one failed. */
     long long int next_try;
     long long int next_query, next_report;
 
@@ -346,7 +354,7 @@ join(const struct reading *r, ovs_be32 group, enum adp_member_kind kind,
     struct adp_multicast *m = r->m;
 
     switch (adp_members_join(m->members, group, kind, name, now,
-                             now + LIFETIME * m->interval * 1000LL)) {
+                             now + 1000LL * LIFETIME * m->interval)) {
     case ADP_MEMBERS_NEW:
         m->stats.n_joined++;
         break;
@@ -449,9 +457,8 @@ send_report(struct telling *t)
             ovs_be32 ip;
 
             if (ip_parse(name, &ip)) {
-                adp_multicast_send_report(t->m->bridge, t->node,
-                                          t->report.msg, len, ip);
-                t->m->stats.n_reports++;
+                t->m->stats.n_reports += adp_multicast_send_report(
+                    t->m->bridge, t->node, t->report.msg, len, ip);
             }
         }
     }
@@ -490,9 +497,11 @@ ask_and_tell(struct adp_multicast *m, const struct adp_node_config *node)
         unsigned int max = (m->stats.n_queries ? MAX_RESPONSE
                             : MAX_RESPONSE_AT_ONCE);
 
-        m->stats.n_queries += adp_multicast_send_query(
-            m->bridge, node, MIN(max, m->interval * 5), m->interval);
-        m->next_query = now + m->interval * 1000LL;
+        bool sent = adp_multicast_send_query(
+            m->bridge, node, MIN(max, MIN(m->interval, max) * 5), m->interval);
+
+        m->stats.n_queries += sent;
+        m->next_query = now + (sent ? m->interval * 1000LL : SETTLE_MS);
     }
     if (now >= m->next_report) {
         struct telling t = { .m = m, .node = node };
@@ -549,6 +558,23 @@ add_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
     }
 }
 
+/* Also groups that are over, whose records may be there still. */
+static void
+change_all(struct adp_multicast *m, const struct adp_model *model)
+{
+    size_t n;
+    const struct adp_record **records
+        = adp_model_sorted(model, ADP_KIND_MULTICAST_GROUP, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        adp_members_change(m->members,
+                           CONTAINER_OF(records[i], struct adp_multicast_group,
+                                        up)->ip);
+    }
+    free(records);
+    adp_members_change_all(m->members);
+}
+
 static void
 begin_call(struct adp_multicast *m, struct adp_state *state)
 {
@@ -562,6 +588,10 @@ begin_call(struct adp_multicast *m, struct adp_state *state)
         },
     };
 
+    if (m->in_doubt) {
+        change_all(m, adp_state_model(state));
+        m->in_doubt = false;
+    }
     adp_igmp_report_init(&change.telling.report);
     adp_members_take_changes(m->members, add_change, &change);
     if (change.telling.node) {
@@ -571,6 +601,7 @@ begin_call(struct adp_multicast *m, struct adp_state *state)
         .own = true, .apply = change.apply, .delete = change.delete,
         .ignore_missing = true,
     });
+    m->next_try = time_msec() + PACE_MS;
     json_destroy(change.apply);
     json_destroy(change.delete);
 }
@@ -588,8 +619,7 @@ end_call(struct adp_multicast *m)
                      error->message);
         m->stats.n_failed++;
         m->next_try = time_msec() + RETRY_MS;
-        m->wants_call = true;
-        adp_members_change_all(m->members);
+        m->wants_call = m->in_doubt = true;
     }
     adp_state_call_unref(m->call);
     m->call = NULL;
@@ -628,6 +658,7 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
     bool knows = idle && adp_state_knows_rules(state);
     m->has_state = state != NULL;
     set_active(m, state && active);
+    m->reads = !m->active || knows;
     if (m->active && knows) {
         learn_who_is_there(m, state);
         take_messages(m, state);
@@ -636,7 +667,7 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
         take_messages(m, NULL);
     }
     m->stats.n_expired += adp_members_expire(m->members, time_msec());
-    m->wants_call = (adp_members_has_changes(m->members)
+    m->wants_call = (adp_members_has_changes(m->members) || m->in_doubt
                      || (m->active && idle && !knows));
     if (idle && !m->call && m->wants_call && time_msec() >= m->next_try) {
         begin_call(m, state);
@@ -660,9 +691,13 @@ adp_multicast_run(struct adp_multicast *m, struct adp_state *state,
 void
 adp_multicast_wait(struct adp_multicast *m)
 {
-    long long int next = MIN(adp_members_next_expiry(m->members),
-                             MIN(m->next_query, m->next_report));
+    long long int next = adp_members_next_expiry(m->members);
 
+    /* Until then who changes the state wakes us up. */
+    if (m->reads) {
+        next = MIN(next, MIN(m->next_query, m->next_report));
+        adp_igmp_queue_wait(m->bridge);
+    }
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
@@ -671,7 +706,6 @@ adp_multicast_wait(struct adp_multicast *m)
     } else if (m->has_state && !m->call && m->wants_call) {
         poll_timer_wait_until(m->next_try);
     }
-    adp_igmp_queue_wait(m->bridge);
 }
 
 /* Showing. */

@@ -375,6 +375,12 @@ adp_members_change_all(struct adp_members *s)
     }
 }
 
+void
+adp_members_change(struct adp_members *s, ovs_be32 ip)
+{
+    change_group(s, use_group(s, ip));
+}
+
 static int
 compare_groups(const void *a_, const void *b_)
 {

@@ -69,8 +69,9 @@ typedef void adp_members_change_cb(
 bool adp_members_has_changes(const struct adp_members *);
 void adp_members_take_changes(struct adp_members *, adp_members_change_cb *,
                               void *aux);
-/* All groups count as changed. */
+/* All groups count as changed; this one does, with members or without. */
 void adp_members_change_all(struct adp_members *);
+void adp_members_change(struct adp_members *, ovs_be32 group);
 /* All that there are, in order. */
 void adp_members_visit(const struct adp_members *, adp_members_change_cb *,
                        void *aux);

@@ -130,6 +130,35 @@ START_TEST(bounds)
 }
 END_TEST
 
+/* No port takes the place of what comes by tunnels, nor the other way round. */
+START_TEST(tunnels)
+{
+    const ovs_be32 src = htonl(0x0a000001);
+
+    for (int i = 0; i < ADP_IGMP_QUEUE_OF_SLOT + 1; i++) {
+        come(1, i, 8, 0);
+    }
+    ck_assert_uint_eq(n_lost(), 1);
+    for (int i = 0; i < ADP_IGMP_QUEUE_OF_SLOT; i++) {
+        come(1 + ADP_IGMP_QUEUE_SLOTS, i, 8, src);
+    }
+    ck_assert_uint_eq(n_lost(), 1);
+    come(2, 0, 8, src);
+    ck_assert_uint_eq(n_lost(), 2);
+    come(2, 0, 8, 0);
+    ck_assert_uint_eq(n_lost(), 2);
+
+    for (int i = 0; i < ADP_IGMP_QUEUE_OF_SLOT; i++) {
+        take(1, i, 8);
+    }
+    come(2, 0, 8, src);
+    ck_assert_uint_eq(n_lost(), 3);
+    take(1 + ADP_IGMP_QUEUE_SLOTS, 0, 8);
+    come(2, 0, 8, src);
+    ck_assert_uint_eq(n_lost(), 3);
+}
+END_TEST
+
 static void *
 packet_thread(void *port_)
 {
@@ -185,6 +214,7 @@ main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, in_order);
     tcase_add_test(tc, bounds);
+    tcase_add_test(tc, tunnels);
     tcase_add_test(tc, threads);
     suite_add_tcase(suite, tc);
     return test_run(suite);

@@ -111,6 +111,13 @@ START_TEST(come_and_go)
     ck_assert_str_eq(changes(), "1:;");
     adp_members_change_all(members);
     ck_assert_str_eq(changes(), "2: a b @a;");
+
+    /* Also one of which nothing is known. */
+    adp_members_change(members, group(9));
+    adp_members_change(members, group(2));
+    ck_assert_str_eq(changes(), "9:;2: a b @a;");
+    ck_assert_uint_eq(adp_members_usage(members).n_groups, 1);
+    ck_assert_str_eq(all(), "2: a b @a;");
 }
 END_TEST
 
