@@ -36,7 +36,15 @@ cmap_room_create(const struct cmap *cmap, size_t n)
     while (calc_max_n(mask) <= n && mask < UINT32_MAX >> 1) {
         mask = mask << 1 | 1;
     }
-    return mask != impl->mask ? cmap_impl_create_large(mask) : NULL;
+    if (mask == impl->mask) {
+        return NULL;
+    }
+
+    /* Nobody is to wait for this thread while it clears so much memory. */
+    ovsrcu_quiesce_start();
+    struct cmap_impl *room = cmap_impl_create_large(mask);
+    ovsrcu_quiesce_end();
+    return room;
 }
 
 void
@@ -48,7 +56,9 @@ cmap_room_destroy(struct cmap_impl *room)
 void
 cmap_room_clear(struct cmap_impl *room)
 {
+    ovsrcu_quiesce_start();
     memset(room->buckets, 0, (room->mask + 1) * sizeof *room->buckets);
+    ovsrcu_quiesce_end();
     room->basis = random_uint32();
 }
 

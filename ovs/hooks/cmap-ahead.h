@@ -20,14 +20,15 @@ struct cmap_impl;
 
 /* Empty room for 'n' nodes in all, so that 'cmap' needn't grow until then.  NULL if
  * it has it.  Takes the memory, and so its time; other threads may change 'cmap'
- * meanwhile.  For cmap_room_take() or cmap_room_destroy(). */
+ * meanwhile, and the calling one is quiescent.  For cmap_room_take() or
+ * cmap_room_destroy(). */
 struct cmap_impl *cmap_room_create(const struct cmap *cmap, size_t n);
 void cmap_room_destroy(struct cmap_impl *room);
 
 /* Has 'room' know the nodes of 'cmap' with 'hash', or that there are none (any
  * more).  Returns false if it finds no place for them, and is of no use then until
- * it is cleared, which has it find others.  As cmap_insert(), for one writer at a
- * time. */
+ * it is cleared, which has it find others, and takes as long as to create it.  As
+ * cmap_insert(), for one writer at a time. */
 bool cmap_room_follow(const struct cmap *cmap, struct cmap_impl *room,
                       uint32_t hash);
 void cmap_room_clear(struct cmap_impl *room);

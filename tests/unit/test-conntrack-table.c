@@ -5,6 +5,9 @@
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "cmap.h"
 #include "cmap-ahead.h"
 #include "conntrack.h"
@@ -28,6 +31,21 @@ setup(void)
 {
     test_seed_random();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+}
+
+/* In the place of libc's: large pages are asked for before they are cleared. */
+static atomic_count n_large_pages, n_while_others_wait;
+
+int
+madvise(void *begin, size_t length, int advice)
+{
+    if (advice == MADV_HUGEPAGE) {
+        atomic_count_inc(&n_large_pages);
+        if (!ovsrcu_is_quiescent()) {
+            atomic_count_inc(&n_while_others_wait);
+        }
+    }
+    return syscall(SYS_madvise, begin, length, advice);
 }
 
 /* Room beside a cmap. */
@@ -156,6 +174,22 @@ START_TEST(test_room_empty)
     cmap_room_take(&cmap, small);
     ck_assert(cmap_has_room(&cmap, 1000));
     cmap_room_destroy(cmap_room_create(&cmap, 10000));
+    cmap_destroy(&cmap);
+}
+END_TEST
+
+/* Room for many takes long to make: no thread waits for the one that does. */
+START_TEST(test_room_large)
+{
+    struct cmap cmap = CMAP_INITIALIZER;
+
+    ovsrcu_quiesce_end();
+    struct cmap_impl *room = cmap_room_create(&cmap, 1 << 20);
+
+    ck_assert_uint_gt(atomic_count_get(&n_large_pages), 0);
+    ck_assert_uint_eq(atomic_count_get(&n_while_others_wait), 0);
+    ck_assert(!ovsrcu_is_quiescent());
+    cmap_room_destroy(room);
     cmap_destroy(&cmap);
 }
 END_TEST
@@ -372,6 +406,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, test_room);
     tcase_add_test(tc, test_room_empty);
+    tcase_add_test(tc, test_room_large);
     tcase_add_test(tc, test_room_full);
     tcase_add_test(tc, test_table_is_prepared);
     tcase_add_test(tc, test_table_grows_in_steps);
