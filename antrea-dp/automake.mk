@@ -77,6 +77,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
 	antrea-dp/provider/adp-provider.c \
+	antrea-dp/provider/adp-system.c \
+	antrea-dp/provider/adp-system.h \
 	antrea-dp/provider/adp-turns.c \
 	antrea-dp/provider/adp-turns.h \
 	antrea-dp/show/adp-show-l7.c \
@@ -110,11 +112,14 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state-order.h \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
-# Of these functions of upstream's, adp-turns.c has a look at each call.
+# Of these functions of upstream's, adp-system.c (dp_*) and adp-turns.c have a look
+# at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_wait \
 	-Wl,--wrap=connmgr_run \
+	-Wl,--wrap=dp_enumerate_names \
+	-Wl,--wrap=dp_parse_name \
 	-Wl,--wrap=ofproto_type_run \
 	-Wl,--wrap=ovsdb_idl_run \
 	-Wl,--wrap=poll_block \

@@ -333,6 +333,12 @@ adp_bridge_name(const struct adp_bridge *b)
     return b->dpif.up.name;
 }
 
+bool
+adp_bridge_is_system(const struct adp_bridge *b)
+{
+    return !strcmp(b->dpif.up.type, ADP_SYSTEM_TYPE);
+}
+
 uint16_t
 adp_bridge_round(const struct adp_bridge *b)
 {

@@ -22,6 +22,12 @@ struct adp_bridge *adp_bridge_only(void);
 struct adp_bridge *adp_bridge_next(const struct adp_bridge *); /* NULL: first. */
 const char *adp_bridge_name(const struct adp_bridge *);
 
+/* Upstream's default datapath type, which can be another name of ours. */
+#define ADP_SYSTEM_TYPE "system"
+
+/* Was the bridge made under that name? */
+bool adp_bridge_is_system(const struct adp_bridge *);
+
 /* Upper 16 bits of the cookies: external_ids:roundNum of the bridge. */
 uint16_t adp_bridge_round(const struct adp_bridge *);
 

@@ -7,6 +7,9 @@
  * conntrack and tunnels are shared, and what concerns the datapath type as a
  * whole is left to "netdev".
  *
+ * With a setting of the daemon's (adp-system.h) the class has a second type,
+ * "system".
+ *
  * The option --enable-dummy adds a datapath type "dummy", on which upstream's
  * tests have their bridges.  Where there is one, it takes the place of
  * "netdev". */
@@ -27,6 +30,7 @@
 #include "adp-show-log.h"
 #include "adp-rcu.h"
 #include "adp-removal.h"
+#include "adp-system.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "adp-turns.h"
@@ -76,6 +80,7 @@ static void
 adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
     choose_base_type();
+    adp_system_init(base_type);
     get_page_size();        /* Upstream notes it at the first call. */
     adp_flow_cache_init();
     adp_show_log_init();
@@ -90,6 +95,16 @@ static void
 adp_class_enumerate_types(struct sset *types)
 {
     sset_add(types, ADP_TYPE);
+    if (adp_system_is_ours()) {
+        sset_add(types, ADP_SYSTEM_TYPE);
+    }
+}
+
+/* What is done for all bridges is done under one of the type's names. */
+static bool
+is_main_type(const char *type)
+{
+    return !strcmp(type, ADP_TYPE);
 }
 
 static int
@@ -119,8 +134,12 @@ prepare_for_connections(void)
 }
 
 static int
-adp_class_type_run(const char *type OVS_UNUSED)
+adp_class_type_run(const char *type)
 {
+    if (!is_main_type(type)) {
+        return 0;
+    }
+
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_CONNECTIONS);
     prepare_for_connections();
     adp_turn_enter(ADP_TURN_LOG);
@@ -132,10 +151,12 @@ adp_class_type_run(const char *type OVS_UNUSED)
 }
 
 static void
-adp_class_type_wait(const char *type OVS_UNUSED)
+adp_class_type_wait(const char *type)
 {
-    adp_control_wait();
-    adp_show_log_wait();
+    if (is_main_type(type)) {
+        adp_control_wait();
+        adp_show_log_wait();
+    }
 }
 
 static void
@@ -146,11 +167,13 @@ adp_class_type_get_memory_usage(const char *type OVS_UNUSED,
 }
 
 static void
-adp_class_type_set_config(const char *type OVS_UNUSED,
+adp_class_type_set_config(const char *type,
                           const struct smap *other_config)
 {
     /* Upstream's is set under the base type. */
-    adp_configure_daemon(other_config);
+    if (is_main_type(type)) {
+        adp_configure_daemon(other_config);
+    }
 }
 
 static void
@@ -527,6 +550,7 @@ static const struct dp_hooks hooks = {
     .rule_removed = hook_rule_removed,
     .group_removed = hook_group_removed,
     .may_learn = hook_may_learn,
+    .daemon_configured = adp_system_configure,
     .bridge_configured = hook_bridge_configured,
 };
 

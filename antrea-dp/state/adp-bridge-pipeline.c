@@ -148,12 +148,17 @@ choice_format(const struct choice *choice, struct ds *s)
     }
 }
 
-/* What the bridge's configuration asks for.  Returns NULL or an error text. */
+/* What the bridge's configuration asks for.  Returns NULL or an error text.
+ *
+ * Who makes a bridge of type "system" doesn't know that there are pipelines: it is
+ * his, and must have nothing in it. */
 static char *
-choice_parse(struct choice *choice, const struct smap *other_config)
+choice_parse(const struct adp_bridge *b, struct choice *choice,
+             const struct smap *other_config)
 {
+    bool system = adp_bridge_is_system(b);
     const char *name = smap_get_def(other_config, "antrea-dp-pipeline",
-                                    DEFAULT_PIPELINE);
+                                    system ? "none" : DEFAULT_PIPELINE);
     const char *options = smap_get_def(other_config,
                                        "antrea-dp-pipeline-options", "");
     char *error = NULL;
@@ -161,7 +166,11 @@ choice_parse(struct choice *choice, const struct smap *other_config)
     choice->pipeline = adp_pipeline_find(name);
     choice->options = 0;
     choice->ignores_options = false;
-    if (choice->pipeline) {
+    if (choice->pipeline && system) {
+        return xasprintf("other_config:antrea-dp-pipeline: a bridge of type "
+                         ADP_SYSTEM_TYPE" is its controller's, and can't have "
+                         "\"%s\"", name);
+    } else if (choice->pipeline) {
         error = adp_pipeline_parse_options(choice->pipeline, options,
                                            &choice->options);
     } else if (strcmp(name, "none")) {
@@ -577,7 +586,7 @@ adp_bridge_pipeline_configure(struct adp_bridge *b,
     struct adp_bridge_pipeline *bp = b->pipeline;
     bool ignored_options = bp->choice.ignores_options;
     struct choice choice;
-    char *error = choice_parse(&choice, other_config);
+    char *error = choice_parse(b, &choice, other_config);
 
     if (error) {
         note_error(b, error);

@@ -79,6 +79,14 @@ dp_hook_group_has_newest(struct ofgroup *group, const struct rule *rule)
 }
 
 void
+dp_hook_daemon_configured(const struct smap *other_config)
+{
+    if (dp_hooks && dp_hooks->daemon_configured) {
+        dp_hooks->daemon_configured(other_config);
+    }
+}
+
+void
 dp_hook_bridge_configured(struct ofproto *ofproto,
                           const struct smap *other_config,
                           const struct smap *external_ids)

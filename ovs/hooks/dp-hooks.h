@@ -11,7 +11,7 @@
  *
  * Thread-safety: register before the first thread is started.  The packet
  * callbacks run in PMD threads and in the main thread; the OpenFlow ones hold
- * ofproto_mutex; bridge_configured runs in the main thread.
+ * ofproto_mutex; *_configured run in the main thread.
  */
 
 #include <stdbool.h>
@@ -58,6 +58,10 @@ struct dp_hooks {
      * OpenFlow flow like the rule, which is none yet? */
     bool (*may_learn)(struct ofproto *, const struct rule *);
 
+    /* The database's settings of the daemon, at each turn of the main loop, before
+     * bridges are made. */
+    void (*daemon_configured)(const struct smap *other_config);
+
     /* The database's settings of a bridge, at every reconfiguration. */
     void (*bridge_configured)(struct ofproto *, const struct smap *other_config,
                               const struct smap *external_ids);
@@ -83,6 +87,7 @@ void dp_hook_group_removed(struct ofproto *, uint32_t group_id);
 bool dp_hook_may_learn(const struct rule *);
 void dp_hook_group_mod_reverts(struct ofproto *, struct ofproto_group_mod *);
 bool dp_hook_group_has_newest(struct ofgroup *, const struct rule *);
+void dp_hook_daemon_configured(const struct smap *other_config);
 void dp_hook_bridge_configured(struct ofproto *,
                                const struct smap *other_config,
                                const struct smap *external_ids);

@@ -148,11 +148,9 @@ cluster_external() {
     in_ns ext ip route add $NODE2_IP via 198.51.100.1 src 198.51.100.10
 }
 
-# What the Antrea agent does to the IP stack of a node with proxyAll: routes
-# to peers and to Services through the gateway port, a NodePort becomes the
-# virtual NodePort DNAT IP, masquerade towards the outside.
-cluster_host() {
-    local node=$1 own=$2 peer=$3 ip=$4 vip
+# cluster_host_routes NODE PEER: they go with antrea-gw0.
+cluster_host_routes() {
+    local node=$1 peer=$2 vip
     in_ns "$node" sh -c '
         echo 2 > /proc/sys/net/ipv4/conf/antrea-gw0/rp_filter'
     in_ns "$node" ip route add "$peer.0/24" via "$peer.1" \
@@ -164,6 +162,14 @@ cluster_host() {
         in_ns "$node" ip route add "$vip" via 169.254.0.253 \
             dev antrea-gw0 onlink
     done
+}
+
+# What the Antrea agent does to the IP stack of a node with proxyAll: routes
+# to peers and to Services through the gateway port, a NodePort becomes the
+# virtual NodePort DNAT IP, masquerade towards the outside.
+cluster_host() {
+    local node=$1 own=$2 peer=$3 ip=$4
+    cluster_host_routes "$node" "$peer"
     in_ns "$node" nft -f - <<END
 table ip antrea {
     set nodeports {

@@ -25,15 +25,6 @@ dummy_run_vswitchd() {
     must_wait_for 20 "$1: ovs-vswitchd" appctl "$1" version
 }
 
-# dummy_stop_vswitchd NODE: the database stays.
-dummy_stop_vswitchd() {
-    local pid start
-    pid=$(cat "$E2E_DIR/$1/vswitchd-pid")
-    start=$(pid_start_time "$pid")
-    appctl "$1" exit
-    must_wait_for 10 "the end of ovs-vswitchd" pid_gone "$pid" "$start"
-}
-
 # packet FLOW [PAYLOAD]: a packet with the flow's headers, in hexadecimal.
 packet() {
     ovs-ofctl compose-packet "$@" | sed 's/^[0-9a-f]* //' | tr -d ' \n-'

@@ -125,6 +125,15 @@ node_run_vswitchd() {
     must_wait_for 20 "$node: DPDK" node_dpdk_up "$node"
 }
 
+# node_stop_vswitchd NODE: the database stays.
+node_stop_vswitchd() {
+    local pid start
+    pid=$(node_pid "$1")
+    start=$(pid_start_time "$pid")
+    appctl "$1" exit
+    must_wait_for 10 "the end of ovs-vswitchd" pid_gone "$pid" "$start"
+}
+
 node_dpdk_up() {
     [ "$(vsctl "$1" get Open_vSwitch . dpdk_initialized)" = true ]
 }
@@ -367,6 +376,21 @@ capture_has() {         # NAME REGEX [FILTER...]
 
 capture_stop() {
     stop_pid "$(cat "$E2E_DIR/capture.$1.pid")"
+}
+
+# --- logs -------------------------------------------------------------------
+
+# log_forget NODE: what ovs-vswitchd has complained about so far is known.
+log_forget() {
+    wc -l < "$E2E_DIR/$1/ovs-vswitchd.log" > "$E2E_DIR/$1/log-seen"
+}
+
+# log_complaints NODE: warnings and errors of ovs-vswitchd since then, but for those
+# about how long something took, and what DPDK and its devices can't do: these are the
+# machine's.
+log_complaints() {
+    tail -n "+$(($(cat "$E2E_DIR/$1/log-seen") + 1))"         "$E2E_DIR/$1/ovs-vswitchd.log" | grep -E '\|(WARN|ERR|EMER)\|' \
+        | grep -vE '\|(timeval|ovs_rcu|dpdk|netdev_dpdk)[|(]' | sed 's/^[^|]*|[^|]*|//'
 }
 
 # --- the end ----------------------------------------------------------------

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The datapath type "system" as another name of ours.
+ *
+ * Of upstream's, two functions know names of datapaths.  The linker puts ours
+ * between them and who calls them (--wrap, in automake.mk): __wrap_F() is called
+ * for F(), __real_F() is upstream's. */
+
+#include <config.h>
+#include "adp-system.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "adp-bridge-shared.h"
+#include "dpif.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
+#include "sset.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_system);
+
+#define KEY "antrea-dp-system"
+#define SYSTEM_DATAPATH "ovs-" ADP_SYSTEM_TYPE
+
+int __real_dp_enumerate_names(const char *type, struct sset *names);
+int __wrap_dp_enumerate_names(const char *type, struct sset *names);
+void __real_dp_parse_name(const char *arg, char **name, char **type);
+void __wrap_dp_parse_name(const char *arg, char **name, char **type);
+
+static const char *base_type;
+static bool ours;
+static char *configured;        /* What the database says, or NULL. */
+
+void
+adp_system_init(const char *base_type_)
+{
+    base_type = base_type_;
+}
+
+bool
+adp_system_is_ours(void)
+{
+    return ours;
+}
+
+/* Whoever's they are. */
+static bool
+has_system_bridges(void)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+
+    ofproto_dpif_class.enumerate_names(ADP_SYSTEM_TYPE, &names);
+    bool any = !sset_is_empty(&names);
+    sset_destroy(&names);
+    return any;
+}
+
+/* Returns true if the database says something else than the last time. */
+static bool
+note_configured(const char *s)
+{
+    if (nullable_string_is_equal(s, configured)) {
+        return false;
+    }
+    free(configured);
+    configured = nullable_xstrdup(s);
+    return true;
+}
+
+void
+adp_system_configure(const struct smap *other_config)
+{
+    const char *s = smap_get(other_config, KEY);
+    bool changed = note_configured(s);
+    bool wanted = s && !strcasecmp(s, "true");
+
+    if (changed && s && !wanted && strcasecmp(s, "false")) {
+        VLOG_ERR("Open_vSwitch: other_config:"KEY": must be true or false, "
+                 "not \"%s\"", s);
+    }
+    if (wanted == ours) {
+        return;
+    }
+    if (has_system_bridges()) {
+        if (changed) {
+            VLOG_WARN("Open_vSwitch: other_config:"KEY": bridges of type "
+                      ADP_SYSTEM_TYPE" stay what they are, and so does the "
+                      "type until none is left or ovs-vswitchd is restarted");
+        }
+        return;
+    }
+    ours = wanted;
+    VLOG_INFO("bridges of type "ADP_SYSTEM_TYPE" are %s",
+              ours ? "of type antrea, without a built-in pipeline"
+              : "the kernel's");
+}
+
+/* Names of datapaths. */
+
+int
+__wrap_dp_enumerate_names(const char *type, struct sset *names)
+{
+    if (ours && !strcmp(type, ADP_SYSTEM_TYPE)) {
+        /* That one has its own name already. */
+        sset_clear(names);
+        return 0;
+    }
+    return __real_dp_enumerate_names(type, names);
+}
+
+void
+__wrap_dp_parse_name(const char *arg, char **name, char **type)
+{
+    __real_dp_parse_name(arg, name, type);
+    if (ours && !strcmp(*type, ADP_SYSTEM_TYPE)
+        && !strcmp(*name, SYSTEM_DATAPATH)) {
+        free(*name);
+        free(*type);
+        *name = xasprintf("ovs-%s", base_type);
+        *type = xstrdup(base_type);
+    }
+}
