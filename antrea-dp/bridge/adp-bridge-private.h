@@ -16,11 +16,12 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-journal.h"
+#include "adp-rule-set.h"
 #include "openvswitch/hmap.h"
 #include "seq.h"
 #include "simap.h"
 
-/* Tables of rules.  Each grows on its own, not all rules' at once: that would
+/* Sets of rules.  Each grows on its own, not all rules' at once: that would
  * take long where there are many. */
 #define ADP_JOURNAL_TABLES ADP_JOURNAL_PARTS
 
@@ -35,7 +36,10 @@ struct adp_bridge_leaving {
 
 struct adp_bridge_own {
     /* adp-journal.c */
-    struct hmap rules[ADP_JOURNAL_TABLES] OVS_GUARDED_BY(ofproto_mutex);
+    struct adp_rule_set rules[ADP_JOURNAL_TABLES]
+        OVS_GUARDED_BY(ofproto_mutex);
+    struct hmap learned OVS_GUARDED_BY(ofproto_mutex); /* Not more than
+                                         * 'learn' counts. */
     size_t n_rules OVS_GUARDED_BY(ofproto_mutex);
     struct adp_delta *journal OVS_GUARDED_BY(ofproto_mutex);
     struct hmap dirty_groups OVS_GUARDED_BY(ofproto_mutex);

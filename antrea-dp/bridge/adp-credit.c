@@ -36,7 +36,7 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
     if (rule->owner && is_inserted(rule->owner)) {
         return rule->owner;
     }
-    return adp_bridge_find_rule(b, rule->table_id, &rule->match,
+    return adp_bridge_find_rule(b, rule->table_id, rule->match,
                                 rule->priority);
 }
 

@@ -20,11 +20,10 @@
 #include "hash.h"
 #include "ofproto/ofproto-provider.h"
 
-struct journal_rule {
+struct learned_rule {
     struct hmap_node node;              /* By address of 'rule'. */
     const struct rule *rule;
-    struct adp_rule *compiled;
-    struct adp_learner *learner;        /* That it was learned from, or NULL. */
+    struct adp_learner *learner;        /* That it was learned from. */
 };
 
 struct dirty_group {
@@ -36,9 +35,7 @@ void
 adp_journal_init(struct adp_bridge *b)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
-    for (size_t i = 0; i < ARRAY_SIZE(b->own->rules); i++) {
-        hmap_init(&b->own->rules[i]);
-    }
+    hmap_init(&b->own->learned);
     hmap_init(&b->own->dirty_groups);
     b->own->journal = adp_delta_create();
     b->own->empty = true;
@@ -58,16 +55,21 @@ forget_old_learners(struct adp_bridge *b)
 void
 adp_journal_uninit(struct adp_bridge *b)
 {
-    struct journal_rule *jr;
+    struct learned_rule *lr;
     struct dirty_group *dg;
 
     for (size_t i = 0; i < ARRAY_SIZE(b->own->rules); i++) {
-        HMAP_FOR_EACH_POP (jr, node, &b->own->rules[i]) {
-            adp_rule_unref(jr->compiled);
-            free(jr);
+        struct adp_rule *rule;
+
+        ADP_RULE_SET_FOR_EACH (rule, place, &b->own->rules[i]) {
+            adp_rule_unref(rule);
         }
-        hmap_destroy(&b->own->rules[i]);
+        adp_rule_set_uninit(&b->own->rules[i]);
     }
+    HMAP_FOR_EACH_POP (lr, node, &b->own->learned) {
+        free(lr);
+    }
+    hmap_destroy(&b->own->learned);
     HMAP_FOR_EACH_POP (dg, node, &b->own->dirty_groups) {
         free(dg);
     }
@@ -91,39 +93,54 @@ release_group(void *group)
     ofproto_group_unref(group);
 }
 
-/* The table of rules with 'hash'. */
-static struct hmap *
-rules_with(const struct adp_bridge *b, uint32_t hash)
+/* The set of rules that 'rule' is part of, or belongs to. */
+static struct adp_rule_set *
+set_of(const struct adp_bridge *b, const struct rule *rule)
     OVS_REQUIRES(ofproto_mutex)
 {
     BUILD_ASSERT(ADP_JOURNAL_TABLES == 1 << 6);
-    return &b->own->rules[hash >> 26];
+    return &b->own->rules[adp_rule_set_choose(rule, 6)];
 }
 
-static struct journal_rule *
-journal_find(const struct adp_bridge *b, const struct rule *rule)
+static void
+note_learned(struct adp_bridge *b, const struct rule *rule,
+             struct adp_learner *learner)
     OVS_REQUIRES(ofproto_mutex)
 {
-    struct journal_rule *jr;
+    struct learned_rule *lr = xmalloc(sizeof *lr);
 
-    HMAP_FOR_EACH_WITH_HASH (jr, node, hash_pointer(rule, 0),
-                             rules_with(b, hash_pointer(rule, 0))) {
-        if (jr->rule == rule) {
-            return jr;
+    lr->rule = rule;
+    lr->learner = learner;
+    hmap_insert(&b->own->learned, &lr->node, hash_pointer(rule, 0));
+}
+
+/* If 'rule' was learned, there is room for another one now. */
+static void
+forget_learned(struct adp_bridge *b, const struct rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct learned_rule *lr;
+
+    HMAP_FOR_EACH_WITH_HASH (lr, node, hash_pointer(rule, 0),
+                             &b->own->learned) {
+        if (lr->rule == rule) {
+            adp_learner_release(b->learn, lr->learner);
+            hmap_remove(&b->own->learned, &lr->node);
+            free(lr);
+            return;
         }
     }
-    return NULL;
 }
 
 void
 adp_journal_for_each(const struct adp_bridge *b, size_t part,
                      void (*cb)(const struct rule *, void *aux), void *aux)
 {
-    const struct journal_rule *jr;
+    const struct adp_rule *rule;
 
     adp_bridge_lock_tables();
-    HMAP_FOR_EACH (jr, node, &b->own->rules[part]) {
-        cb(jr->rule, aux);
+    ADP_RULE_SET_FOR_EACH (rule, place, &b->own->rules[part]) {
+        cb(rule->owner, aux);
     }
     ovs_mutex_unlock(&ofproto_mutex);
 }
@@ -185,19 +202,18 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
 
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
     const struct rule_actions *actions = rule_get_actions(rule);
-    struct journal_rule *jr = xmalloc(sizeof *jr);
+    struct adp_learner *learner = find_learner(b, rule);
 
     ofproto_rule_ref(rule);
-    jr->rule = rule;
-    jr->compiled = adp_rule_create(rule->table_id, rule->cr.priority,
-                                   &rule->cr.match, rule->flow_cookie,
-                                   actions->ofpacts, actions->ofpacts_len,
-                                   rule, release_rule);
-    jr->learner = find_learner(b, rule);
-    hmap_insert(rules_with(b, hash_pointer(rule, 0)), &jr->node,
-                hash_pointer(rule, 0));
+    struct adp_rule *compiled = adp_rule_create(
+        rule->table_id, rule->cr.priority, &rule->cr.match, rule->flow_cookie,
+        actions->ofpacts, actions->ofpacts_len, rule, release_rule);
+    if (learner) {
+        note_learned(b, rule, learner);
+    }
+    adp_rule_set_add(set_of(b, rule), compiled);
     b->own->n_rules++;
-    adp_delta_add_rule(b->own->journal, jr->compiled);
+    adp_delta_add_rule(b->own->journal, compiled);
     adp_turn_leave(outer);
 }
 
@@ -217,20 +233,18 @@ void
 adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
-    struct journal_rule *jr = journal_find(b, rule);
+    struct adp_rule_set *set = set_of(b, rule);
+    struct adp_rule *compiled = adp_rule_set_find(set, rule);
 
-    if (jr) {
-        adp_delta_remove_rule(b->own->journal, jr->compiled);
-        if (adp_rule_learns(jr->compiled)) {
-            note_old_learner(b, jr->compiled);
+    if (compiled) {
+        adp_delta_remove_rule(b->own->journal, compiled);
+        if (adp_rule_learns(compiled)) {
+            note_old_learner(b, compiled);
         }
-        if (jr->learner) {
-            adp_learner_release(b->learn, jr->learner);
-        }
-        hmap_remove(rules_with(b, jr->node.hash), &jr->node);
+        forget_learned(b, rule);
+        adp_rule_set_remove(set, compiled);
         b->own->n_rules--;
-        adp_rule_unref(jr->compiled);
-        free(jr);
+        adp_rule_unref(compiled);
     }
     adp_turn_leave(outer);
 }
@@ -276,7 +290,7 @@ static bool
 is_gone(const struct adp_rule *learner, const void *b)
 {
     struct rule *rule = adp_bridge_find_rule(b, learner->table_id,
-                                             &learner->match,
+                                             learner->match,
                                              learner->priority);
     if (!rule) {
         return true;
@@ -284,7 +298,8 @@ is_gone(const struct adp_rule *learner, const void *b)
 
     const struct rule_actions *actions = rule_get_actions(rule);
     return !ofpacts_equal(actions->ofpacts, actions->ofpacts_len,
-                          learner->ops.ofpacts, learner->ops.ofpacts_len);
+                          adp_rule_ops(learner)->ofpacts,
+                          adp_rule_ops(learner)->ofpacts_len);
 }
 
 /* Flows with learn() that are gone from the program of 'generation' on teach

@@ -132,7 +132,7 @@ char *
 adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
 {
     const struct adp_pipeline *p = adp_bridge_pipeline(b);
-    uint32_t id = MINIFLOW_GET_U32(rule->match.flow, conj_id);
+    uint32_t id = MINIFLOW_GET_U32(rule->match->flow, conj_id);
     enum adp_flow_metric metric = ADP_METRIC_NONE;
 
     if (id) {
@@ -140,7 +140,7 @@ adp_show_trace_object(const struct adp_bridge *b, const struct adp_rule *rule)
     }
     if (p && p->flow_metric) {
         metric = p->flow_metric(rule->table_id, ntohll(rule->cookie),
-                                &rule->match, &id);
+                                rule->match, &id);
     }
     switch (metric) {
     case ADP_METRIC_RULE_FIRST:
@@ -174,10 +174,10 @@ find_clause(struct adp_rule *rule, void *clauses_)
     struct clauses *c = clauses_;
 
     for (size_t i = 0; i < rule->n_conjs; i++) {
-        const struct adp_conj_clause *conj = &rule->conjs[i];
+        const struct adp_conj_clause *conj = &adp_rule_conjs(rule)[i];
 
         if (conj->id == c->conj_id && conj->clause < ARRAY_SIZE(c->rules)
-            && minimatch_matches_flow(&rule->match, c->flow)) {
+            && minimatch_matches_flow(rule->match, c->flow)) {
             c->n = MAX(c->n, conj->n_clauses);
             if (!c->rules[conj->clause]) {
                 c->rules[conj->clause] = rule;
@@ -221,7 +221,7 @@ put_flow(struct adp_show_trace *t, const struct adp_trace_event *event,
          struct json *o)
 {
     const struct adp_rule *rule = event->table.rule;
-    uint32_t conj_id = MINIFLOW_GET_U32(rule->match.flow, conj_id);
+    uint32_t conj_id = MINIFLOW_GET_U32(rule->match->flow, conj_id);
     struct ds s = DS_EMPTY_INITIALIZER;
 
     adp_rule_format_match(rule, adp_bridge_port_map(t->bridge), &s);

@@ -200,7 +200,7 @@ drop_reason(struct adp_bridge *b, const struct adp_walk *w,
     if (reason) {
         return reason;
     }
-    object = (v->drop_rule->ops.n_ops ? NULL
+    object = (adp_rule_ops(v->drop_rule)->n_ops ? NULL
               : adp_show_trace_object(b, v->drop_rule));
     if (object) {
         reason = xasprintf("denied by %s", object);

@@ -72,7 +72,7 @@ static bool
 is_table_miss(const struct adp_rule *rule)
 {
     return (rule && !rule->priority
-            && minimask_is_catchall(rule->match.mask));
+            && minimask_is_catchall(rule->match->mask));
 }
 
 static void
@@ -224,7 +224,7 @@ add_log_item(struct adp_decide_walk *w)
 static const struct adp_op *
 only_answer(const struct adp_decide_walk *w, const struct adp_rule *rule)
 {
-    const struct adp_op_list *list = rule ? &rule->ops : NULL;
+    const struct adp_op_list *list = rule ? adp_rule_ops(rule) : NULL;
     size_t i = list && list->n_ops && list->ops[0].code == ADP_OP_METER;
 
     return (list && list->n_ops == i + 1

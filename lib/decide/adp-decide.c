@@ -327,7 +327,7 @@ enter(struct adp_decide_walk *w, uint8_t table_id, ofp_port_t in_port)
         return NULL;
     }
     w->place.rule = rule;
-    return &rule->ops;
+    return adp_rule_ops(rule);
 }
 
 /* Enters 'table_id' and, as long as a miss continues there, those that

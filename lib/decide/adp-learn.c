@@ -263,8 +263,8 @@ entry_create(const struct ofputil_flow_mod *fm)
                                   fm->ofpacts_len, NULL, NULL);
     cls_rule_init_from_minimatch(&entry->cr, &fm->match, fm->priority);
     entry->fm = *fm;
-    entry->fm.match = entry->rule->match;
-    entry->fm.ofpacts = entry->rule->ops.ofpacts;
+    entry->fm.match = *entry->rule->match;
+    entry->fm.ofpacts = adp_rule_ops(entry->rule)->ofpacts;
     return entry;
 }
 
@@ -405,7 +405,7 @@ adp_learn_table_credit(struct adp_learn_table *table,
         return;
     }
     ovs_mutex_lock(&table->mutex);
-    struct adp_learn_entry *entry = find_entry(cls, &rule->match,
+    struct adp_learn_entry *entry = find_entry(cls, rule->match,
                                                rule->priority);
     if (entry && !entry->taken) {
         entry->early.n_packets += delta->n_packets;

@@ -247,8 +247,8 @@ op_init(struct adp_op *op, const struct ofpact *a)
     }
 }
 
-static size_t
-count_ofpacts(const struct ofpact *ofpacts, size_t ofpacts_len)
+size_t
+adp_op_list_room(const struct ofpact *ofpacts, size_t ofpacts_len)
 {
     const struct ofpact *a;
     size_t n = 0;
@@ -260,31 +260,20 @@ count_ofpacts(const struct ofpact *ofpacts, size_t ofpacts_len)
 }
 
 void
-adp_op_list_init_inert(struct adp_op_list *list, const struct ofpact *ofpacts,
-                       size_t ofpacts_len, bool borrows)
+adp_op_list_init_in(struct adp_op_list *list, const struct ofpact *ofpacts,
+                    size_t ofpacts_len, bool borrows, struct adp_op *room)
 {
+    const struct ofpact *a;
+
     *list = (struct adp_op_list) {
         .ofpacts = (!ofpacts_len ? NULL
                     : borrows ? CONST_CAST(struct ofpact *, ofpacts)
                     : xmemdup(ofpacts, ofpacts_len)),
         .ofpacts_len = ofpacts_len,
+        .ops = room,
         .borrows = borrows,
+        .lodges = true,
     };
-}
-
-static void
-list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
-          size_t ofpacts_len, bool borrows)
-{
-    const struct ofpact *a;
-
-    adp_op_list_init_inert(list, ofpacts, ofpacts_len, borrows);
-    if (!ofpacts_len) {
-        return;
-    }
-
-    list->ops = xmalloc(count_ofpacts(ofpacts, ofpacts_len)
-                        * sizeof *list->ops);
     OFPACT_FOR_EACH (a, list->ofpacts, list->ofpacts_len) {
         struct adp_op *op = &list->ops[list->n_ops];
 
@@ -304,14 +293,11 @@ void
 adp_op_list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
                  size_t ofpacts_len)
 {
-    list_init(list, ofpacts, ofpacts_len, false);
-}
+    size_t n = adp_op_list_room(ofpacts, ofpacts_len);
 
-void
-adp_op_list_init_borrowed(struct adp_op_list *list,
-                          const struct ofpact *ofpacts, size_t ofpacts_len)
-{
-    list_init(list, ofpacts, ofpacts_len, true);
+    adp_op_list_init_in(list, ofpacts, ofpacts_len, false,
+                        n ? xmalloc(n * sizeof *list->ops) : NULL);
+    list->lodges = false;
 }
 
 void
@@ -344,7 +330,9 @@ adp_op_list_uninit(struct adp_op_list *list)
             free(list->ops[i].nested);
         }
     }
-    free(list->ops);
+    if (!list->lodges) {
+        free(list->ops);
+    }
     if (!list->borrows) {
         free(list->ofpacts);
     }

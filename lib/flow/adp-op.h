@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include "adp-punt.h"
 #include "openvswitch/types.h"
+#include "util.h"
 
 struct flow;
 struct flow_wildcards;
@@ -86,24 +87,27 @@ struct adp_op {
 
 struct adp_op_list {
     struct ofpact *ofpacts;         /* All actions. */
-    size_t ofpacts_len;
     struct adp_op *ops;
-    size_t n_ops;                   /* Actions without effect have no op. */
-    enum adp_punt punt;             /* Of the first PUNT within, if any. */
-    bool borrows;                   /* The actions are somebody else's. */
+    uint32_t ofpacts_len;
+    uint32_t n_ops : 20;            /* Actions without effect have no op. */
+    enum adp_punt punt : 8;         /* Of the first PUNT within, if any. */
+    bool borrows : 1;               /* The actions are somebody else's. */
+    bool lodges : 1;                /* The room for ops is, too. */
 };
+BUILD_ASSERT_DECL(ADP_N_PUNTS < 1 << 7);
 
 void adp_op_list_init(struct adp_op_list *, const struct ofpact *,
                       size_t ofpacts_len);
 /* The same for an action set, such as a bucket's. */
 void adp_op_list_init_set(struct adp_op_list *, const struct ofpact *,
                           size_t ofpacts_len);
-/* The same without a copy of the actions, which must outlive the list. */
-void adp_op_list_init_borrowed(struct adp_op_list *, const struct ofpact *,
-                               size_t ofpacts_len);
-/* Keeps the actions, but no op.  With 'borrows' without a copy. */
-void adp_op_list_init_inert(struct adp_op_list *, const struct ofpact *,
-                            size_t ofpacts_len, bool borrows);
+/* The same with the ops in 'room', which is for as many as adp_op_list_room()
+ * says.  If the list 'borrows' the actions, without a copy of them; they must
+ * outlive it then, as 'room' must. */
+size_t adp_op_list_room(const struct ofpact *, size_t ofpacts_len);
+void adp_op_list_init_in(struct adp_op_list *, const struct ofpact *,
+                         size_t ofpacts_len, bool borrows,
+                         struct adp_op *room);
 void adp_op_list_uninit(struct adp_op_list *);
 
 /* Makes 'op' the one for output to 'port', of at most 'max_len' bytes if that is

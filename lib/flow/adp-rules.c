@@ -26,31 +26,28 @@ compare_clauses(const void *a, const void *b)
     return adp_conj_clause_compare(a, b);
 }
 
-/* Puts the clauses in order and drops duplicates. */
-static void
-rule_normalize_conjs(struct adp_rule *rule)
+/* Puts clauses in order and drops duplicates.  Returns how many are left. */
+static size_t
+normalize_conjs(struct adp_conj_clause *conjs, size_t n_conjs)
 {
     size_t n = 0;
 
-    for (size_t i = 1; i < rule->n_conjs; i++) {
-        if (compare_clauses(&rule->conjs[i - 1], &rule->conjs[i]) >= 0) {
-            qsort(rule->conjs, rule->n_conjs, sizeof *rule->conjs,
-                  compare_clauses);
+    for (size_t i = 1; i < n_conjs; i++) {
+        if (compare_clauses(&conjs[i - 1], &conjs[i]) >= 0) {
+            qsort(conjs, n_conjs, sizeof *conjs, compare_clauses);
             break;
         }
     }
-    for (size_t i = 0; i < rule->n_conjs; i++) {
-        if (!n || compare_clauses(&rule->conjs[n - 1], &rule->conjs[i])) {
-            rule->conjs[n++] = rule->conjs[i];
+    for (size_t i = 0; i < n_conjs; i++) {
+        if (!n || compare_clauses(&conjs[n - 1], &conjs[i])) {
+            conjs[n++] = conjs[i];
         }
     }
-    rule->n_conjs = n;
+    return n;
 }
 
-/* Collects the clauses among 'ofpacts' into 'rule'. */
-static void
-rule_init_conjs(struct adp_rule *rule, const struct ofpact *ofpacts,
-                size_t ofpacts_len)
+static size_t
+count_conjs(const struct ofpact *ofpacts, size_t ofpacts_len)
 {
     const struct ofpact *a;
     size_t n = 0;
@@ -58,22 +55,54 @@ rule_init_conjs(struct adp_rule *rule, const struct ofpact *ofpacts,
     OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
         n += a->type == OFPACT_CONJUNCTION;
     }
-    if (!n) {
-        return;
-    }
-    rule->conjs = xmalloc(n * sizeof *rule->conjs);
+    return n;
+}
+
+/* Makes a rule of the 'n' clauses among 'ofpacts'. */
+static struct adp_rule *
+create_of_clauses(const struct ofpact *ofpacts, size_t ofpacts_len, size_t n)
+{
+    struct adp_clause_rule *clauses = xzalloc(sizeof *clauses
+                                              + n * sizeof *clauses->conjs);
+    const struct ofpact *a;
+    size_t i = 0;
+
     OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
         if (a->type == OFPACT_CONJUNCTION) {
             const struct ofpact_conjunction *conj = ofpact_get_CONJUNCTION(a);
 
-            rule->conjs[rule->n_conjs++] = (struct adp_conj_clause) {
+            clauses->conjs[i++] = (struct adp_conj_clause) {
                 .id = conj->id,
                 .clause = conj->clause,
                 .n_clauses = conj->n_clauses,
             };
         }
     }
-    rule_normalize_conjs(rule);
+    clauses->up.n_conjs = normalize_conjs(clauses->conjs, n);
+    return &clauses->up;
+}
+
+static struct adp_rule *
+create_acting(const struct ofpact *ofpacts, size_t ofpacts_len, bool borrows)
+{
+    size_t n = adp_op_list_room(ofpacts, ofpacts_len);
+    struct adp_acting_rule *acting = xzalloc(sizeof *acting
+                                             + n * sizeof *acting->room);
+
+    adp_op_list_init_in(&acting->ops, ofpacts, ofpacts_len, borrows,
+                        acting->room);
+    adp_counters_init(&acting->counters, ADP_COUNTED_RULE);
+    acting->up.reads = adp_reads_of_actions(ofpacts, ofpacts_len);
+    return &acting->up;
+}
+
+static struct minimatch *
+copy_match(const struct minimatch *match)
+{
+    struct minimatch *copy = xmalloc(sizeof *copy);
+
+    minimatch_clone(copy, match);
+    return copy;
 }
 
 struct adp_rule *
@@ -81,35 +110,26 @@ adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
                 ovs_be64 cookie, const struct ofpact *ofpacts,
                 size_t ofpacts_len, void *owner, void (*owner_free)(void *))
 {
-    struct adp_rule *rule = xzalloc(sizeof *rule);
+    size_t n_conjs = count_conjs(ofpacts, ofpacts_len);
+    struct adp_rule *rule = (n_conjs
+                             ? create_of_clauses(ofpacts, ofpacts_len, n_conjs)
+                             : create_acting(ofpacts, ofpacts_len,
+                                             owner != NULL));
+    uint64_t seq;
 
     ovs_refcount_init(&rule->ref_cnt);
     rule->table_id = table_id;
     rule->priority = priority;
     rule->cookie = cookie;
-    if (owner) {
-        rule->match = *match;
-    } else {
-        minimatch_clone(&rule->match, match);
-    }
+    rule->match = owner ? match : copy_match(match);
     rule->match_hash = minimatch_hash(match, 0);
-    rule->reads = adp_reads_of_match(match);
+    rule->reads |= adp_reads_of_match(match);
     rule->metadata = adp_metadata_of_match(match);
-    atomic_add_relaxed(&next_seq, 1, &rule->seq);
-    rule_init_conjs(rule, ofpacts, ofpacts_len);
-    if (rule->n_conjs) {
+    if (n_conjs) {
         rule->metadata |= ADP_METADATA_BEYOND;  /* Other flows have a part. */
-        adp_op_list_init_inert(&rule->ops, ofpacts, ofpacts_len,
-                               owner != NULL);
-    } else {
-        if (owner) {
-            adp_op_list_init_borrowed(&rule->ops, ofpacts, ofpacts_len);
-        } else {
-            adp_op_list_init(&rule->ops, ofpacts, ofpacts_len);
-        }
-        rule->reads |= adp_reads_of_actions(ofpacts, ofpacts_len);
     }
-    adp_counters_init(&rule->counters, ADP_COUNTED_RULE);
+    atomic_add_relaxed(&next_seq, 1, &seq);
+    rule->seq = seq;
     rule->owner = owner;
     rule->owner_free = owner_free;
     return rule;
@@ -138,14 +158,19 @@ adp_rule_try_ref(const struct adp_rule *rule_)
 static void
 rule_free(struct adp_rule *rule)
 {
-    if (!rule->owner) {
-        minimatch_destroy(&rule->match);
+    if (!rule->n_conjs) {
+        adp_op_list_uninit(&CONTAINER_OF(rule, struct adp_acting_rule,
+                                         up)->ops);
     }
-    adp_op_list_uninit(&rule->ops);
+    if (!rule->owner) {
+        struct minimatch *match = CONST_CAST(struct minimatch *, rule->match);
+
+        minimatch_destroy(match);
+        free(match);
+    }
     if (rule->owner_free) {
         rule->owner_free(rule->owner);
     }
-    free(rule->conjs);
     free(rule);
     adp_rcu_breathe();
 }
@@ -169,7 +194,7 @@ adp_rule_format_match(const struct adp_rule *rule,
     if (rule->priority == OFP_DEFAULT_PRIORITY) {
         ds_put_format(s, "priority=%d,", rule->priority);
     }
-    minimatch_format(&rule->match, NULL, port_map, s, rule->priority);
+    minimatch_format(rule->match, NULL, port_map, s, rule->priority);
     if (s->length > start
         && (ds_last(s) == ',' || ds_last(s) == ' ')) {
         ds_truncate(s, s->length - 1);
@@ -179,18 +204,27 @@ adp_rule_format_match(const struct adp_rule *rule,
 void
 adp_rule_format(const struct adp_rule *rule, struct ds *s)
 {
-    struct ofpact_format_params fp = { .s = s };
-
-    ds_put_format(s, "table=%"PRIu8", ", rule->table_id);
+    ds_put_format(s, "table=%d, ", rule->table_id);
     adp_rule_format_match(rule, NULL, s);
     ds_put_cstr(s, " actions=");
-    ofpacts_format(rule->ops.ofpacts, rule->ops.ofpacts_len, &fp);
+    for (size_t i = 0; i < rule->n_conjs; i++) {
+        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[i];
+
+        ds_put_format(s, "%sconjunction(%"PRIu32",%d/%d)", i ? "," : "",
+                      c->id, c->clause + 1, c->n_clauses);
+    }
+    if (!rule->n_conjs) {
+        const struct adp_op_list *ops = adp_rule_ops(rule);
+        struct ofpact_format_params fp = { .s = s };
+
+        ofpacts_format(ops->ofpacts, ops->ofpacts_len, &fp);
+    }
 }
 
 enum adp_punt
 adp_rule_punt(const struct adp_rule *rule)
 {
-    return rule->ops.punt;
+    return rule->n_conjs ? ADP_PUNT_NONE : adp_rule_ops(rule)->punt;
 }
 
 static void
@@ -204,8 +238,12 @@ adp_rule_learns(const struct adp_rule *rule)
 {
     bool learns = false;
 
-    adp_reads_for_each_learn(rule->ops.ofpacts, rule->ops.ofpacts_len,
-                             note_learn, &learns);
+    if (!rule->n_conjs) {
+        const struct adp_op_list *ops = adp_rule_ops(rule);
+
+        adp_reads_for_each_learn(ops->ofpacts, ops->ofpacts_len, note_learn,
+                                 &learns);
+    }
     return learns;
 }
 
@@ -235,7 +273,19 @@ adp_rule_same_place(const struct adp_rule *a, const struct adp_rule *b)
     return (a->table_id == b->table_id
             && a->priority == b->priority
             && a->match_hash == b->match_hash
-            && minimatch_equal(&a->match, &b->match));
+            && minimatch_equal(a->match, b->match));
+}
+
+static bool
+same_conjs(const struct adp_rule *a, const struct adp_rule *b)
+{
+    for (size_t i = 0; i < a->n_conjs; i++) {
+        if (adp_conj_clause_compare(&adp_rule_conjs(a)[i],
+                                    &adp_rule_conjs(b)[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool
@@ -243,13 +293,13 @@ adp_rule_same_actions(const struct adp_rule *a, const struct adp_rule *b)
 {
     if (a->n_conjs != b->n_conjs) {
         return false;
+    } else if (a->n_conjs) {
+        return same_conjs(a, b);
     }
-    for (size_t i = 0; i < a->n_conjs; i++) {
-        if (adp_conj_clause_compare(&a->conjs[i], &b->conjs[i])) {
-            return false;
-        }
-    }
-    return (a->n_conjs
-            || ofpacts_equal(a->ops.ofpacts, a->ops.ofpacts_len,
-                             b->ops.ofpacts, b->ops.ofpacts_len));
+
+    const struct adp_op_list *ao = adp_rule_ops(a);
+    const struct adp_op_list *bo = adp_rule_ops(b);
+
+    return ofpacts_equal(ao->ofpacts, ao->ofpacts_len,
+                         bo->ofpacts, bo->ofpacts_len);
 }

@@ -6,8 +6,9 @@
 /* The plain values that a program is compiled from: rules and groups.
  *
  * An adp_rule is one OpenFlow flow as the engine sees it: where it stands
- * (table, priority), what it matches, what it does (an op list, translated
- * once from the flow's ofpacts) and how often it was hit.  An adp_group is one
+ * (table, priority), what it matches, and what it does (an op list, translated
+ * once from the flow's ofpacts) and how often it was hit, or what clauses of
+ * conjunctions it stands for.  An adp_group is one
  * OpenFlow group with its buckets and the slot table of a "select" group.
  *
  * Both are immutable once created, but for their counters.  They are
@@ -23,6 +24,7 @@
  */
 
 #include "adp-group-hash.h"
+#include "adp-metadata.h"
 #include "adp-op.h"
 #include "adp-punt.h"
 #include "adp-reads.h"
@@ -44,28 +46,60 @@ struct adp_conj_clause {
 int adp_conj_clause_compare(const struct adp_conj_clause *,
                             const struct adp_conj_clause *);
 
+/* A rule stands for clauses of conjunctions, or it acts: it has ops then, and
+ * counters.  There are very many of the former, so each kind takes no more
+ * memory than it needs. */
 struct adp_rule {
     struct ovs_refcount ref_cnt;
-    uint8_t table_id;
     int priority;
     ovs_be64 cookie;
-    struct minimatch match;
-    uint32_t match_hash;        /* minimatch_hash() of it. */
-    uint32_t reads;             /* ADP_READS_*. */
-    uint32_t metadata;          /* That it matches on: adp-metadata.h. */
-    uint64_t seq;               /* Rises from rule to rule created. */
-
-    /* Either clauses of conjunctions (then 'ops' is empty), in the order of
-     * adp_conj_clause_compare() and each once, or ops. */
-    struct adp_conj_clause *conjs;
-    size_t n_conjs;
-    struct adp_op_list ops;
-
-    struct adp_counters counters;
+    const struct minimatch *match;
+    uint64_t seq : 40;          /* Rises from rule to rule created. */
+    uint64_t n_conjs : 24;      /* 0: it acts. */
+    uint32_t match_hash;        /* minimatch_hash() of 'match'. */
+    uint32_t metadata : 17;     /* That it matches on: adp-metadata.h. */
+    uint32_t reads : 7;         /* ADP_READS_*. */
+    uint32_t table_id : 8;
 
     void *owner;
     void (*owner_free)(void *owner);
 };
+BUILD_ASSERT_DECL(ADP_METADATA_BEYOND < 1u << 17);
+BUILD_ASSERT_DECL(ADP_N_READS <= 7);
+
+struct adp_clause_rule {
+    struct adp_rule up;
+    struct adp_conj_clause conjs[]; /* In the order of
+                                     * adp_conj_clause_compare(), each once. */
+};
+
+struct adp_acting_rule {
+    struct adp_rule up;
+    struct adp_op_list ops;
+    struct adp_counters counters;
+    struct adp_op room[];       /* For the ops. */
+};
+
+/* Of a rule that stands for clauses: 'n_conjs' of them. */
+static inline const struct adp_conj_clause *
+adp_rule_conjs(const struct adp_rule *rule)
+{
+    return CONTAINER_OF(rule, struct adp_clause_rule, up)->conjs;
+}
+
+/* The next two are for rules that act. */
+
+static inline const struct adp_op_list *
+adp_rule_ops(const struct adp_rule *rule)
+{
+    return &CONTAINER_OF(rule, struct adp_acting_rule, up)->ops;
+}
+
+static inline struct adp_counters *
+adp_rule_counters(struct adp_rule *rule)
+{
+    return &CONTAINER_OF(rule, struct adp_acting_rule, up)->counters;
+}
 
 /* 'owner' passes to the rule.  With one, match and actions are taken to be its, and
  * to stay until 'owner_free'; without, they are copied. */

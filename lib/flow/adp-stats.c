@@ -28,7 +28,7 @@ adp_counters_init(struct adp_counters *c, enum adp_counted kind)
 static struct adp_rule *
 counters_rule(struct adp_counters *c)
 {
-    return CONTAINER_OF(c, struct adp_rule, counters);
+    return &CONTAINER_OF(c, struct adp_acting_rule, counters)->up;
 }
 
 static struct adp_group *
@@ -115,7 +115,7 @@ adp_stats_credit_rule(struct adp_stats_sink *sink, struct adp_rule *rule,
                       uint64_t n_packets, uint64_t n_bytes,
                       long long int used, uint16_t tcp_flags)
 {
-    credit(sink, &rule->counters, n_packets, n_bytes, used, tcp_flags);
+    credit(sink, adp_rule_counters(rule), n_packets, n_bytes, used, tcp_flags);
 }
 
 void

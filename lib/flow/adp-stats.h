@@ -38,7 +38,7 @@ struct adp_counters {
 };
 
 enum adp_counted {
-    ADP_COUNTED_RULE,               /* Embedded in a struct adp_rule. */
+    ADP_COUNTED_RULE,               /* In a struct adp_acting_rule. */
     ADP_COUNTED_GROUP,              /* In a struct adp_group: all buckets. */
     ADP_COUNTED_BUCKET,             /* In a struct adp_bucket: that one. */
 };

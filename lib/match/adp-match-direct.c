@@ -43,7 +43,7 @@ direct_create(struct adp_rule *const *rules, size_t n)
     direct->n_tests = 0;
     for (size_t i = 0; i < n; i++) {
         ovs_assert(!rules[i]->n_conjs);
-        direct->n_tests += miniflow_n_values(rules[i]->match.flow);
+        direct->n_tests += miniflow_n_values(rules[i]->match->flow);
     }
 
     direct->entries = xmalloc(n * sizeof *direct->entries);
@@ -51,7 +51,7 @@ direct_create(struct adp_rule *const *rules, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct adp_match_key key;
 
-        adp_match_key_init(&key, &rules[i]->match);
+        adp_match_key_init(&key, rules[i]->match);
         for (size_t j = 0; j < key.n; j++) {
             *test++ = (struct test) {
                 .mask = key.words[j].mask,

@@ -394,7 +394,7 @@ rule_clauses(const struct adp_rule *rule, uint32_t id, uint8_t n_clauses)
     uint64_t clauses = 0;
 
     for (size_t i = 0; i < rule->n_conjs; i++) {
-        const struct adp_conj_clause *c = &rule->conjs[i];
+        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[i];
 
         if (c->id == id && c->n_clauses == n_clauses) {
             clauses |= UINT64_C(1) << c->clause;
@@ -545,7 +545,7 @@ next_clauses(const struct adp_rule *rule, size_t *i,
     uint64_t clauses = 0;
 
     for (; rule && *i < rule->n_conjs; ++*i) {
-        const struct adp_conj_clause *c = &rule->conjs[*i];
+        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[*i];
 
         if (c->id != first->id || c->n_clauses != first->n_clauses) {
             break;
@@ -566,8 +566,10 @@ change_conjs(const struct conj_change *cc, const struct adp_rule *old,
     size_t i = 0, j = 0;
 
     while (i < n_old || j < n_new) {
-        const struct adp_conj_clause *a = i < n_old ? &old->conjs[i] : NULL;
-        const struct adp_conj_clause *b = j < n_new ? &new->conjs[j] : NULL;
+        const struct adp_conj_clause *a
+            = i < n_old ? &adp_rule_conjs(old)[i] : NULL;
+        const struct adp_conj_clause *b
+            = j < n_new ? &adp_rule_conjs(new)[j] : NULL;
         const struct adp_conj_clause *first;
         uint64_t before, after;
 
@@ -586,7 +588,7 @@ static enum adp_hash_kind
 kind_of(const struct adp_rule *rule)
 {
     return (rule->n_conjs ? ADP_HASH_CLAUSE
-            : MINIFLOW_GET_U32(rule->match.flow, conj_id) ? ADP_HASH_BY_ID
+            : MINIFLOW_GET_U32(rule->match->flow, conj_id) ? ADP_HASH_BY_ID
             : ADP_HASH_PLAIN);
 }
 
@@ -594,7 +596,7 @@ static bool
 matches_no_id(const struct adp_rule *rule)
 {
     return (kind_of(rule) == ADP_HASH_PLAIN
-            && MINIFLOW_GET_U32(&rule->match.mask->masks, conj_id));
+            && MINIFLOW_GET_U32(&rule->match->mask->masks, conj_id));
 }
 
 static struct adp_hash_entry *
@@ -692,7 +694,7 @@ change_rule(struct adp_cow *cow, struct adp_hash *hash,
     struct adp_match_key key;
     ssize_t i;
 
-    adp_match_key_init(&key, &rule->match);
+    adp_match_key_init(&key, rule->match);
     i = find_subtable(subtables, &key);
     subtable = own_subtable(cow, subtables,
                             i >= 0 ? i : (i = add_subtable(cow, subtables,

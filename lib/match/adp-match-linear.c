@@ -91,10 +91,10 @@ level_number_conjs(struct level *level)
 
         entry->conjs = xmalloc(rule->n_conjs * sizeof *entry->conjs);
         for (size_t j = 0; j < rule->n_conjs; j++) {
-            entry->conjs[j] = number_conj(&conjs, rule->conjs[j].id,
-                                          rule->conjs[j].n_clauses);
+            entry->conjs[j] = number_conj(&conjs, adp_rule_conjs(rule)[j].id,
+                                          adp_rule_conjs(rule)[j].n_clauses);
             level->min_clauses = MIN(level->min_clauses,
-                                     rule->conjs[j].n_clauses);
+                                     adp_rule_conjs(rule)[j].n_clauses);
         }
     }
     level->n_conjs = hmap_count(&conjs);
@@ -140,7 +140,7 @@ linear_mark_hidden(struct linear *linear)
 
     for (size_t i = 0; i < linear->n_entries; i++) {
         struct linear_entry *entry = &linear->entries[i];
-        const struct minimatch *match = &entry->rule->match;
+        const struct minimatch *match = entry->rule->match;
         uint32_t hash = minimatch_hash(match, 0);
         bool found = false;
 
@@ -239,7 +239,7 @@ lookup_by_conj_id(const struct linear *linear, struct flow *flow)
             const struct linear_entry *entry = &level->entries[i];
 
             if (!entry->hidden
-                && minimatch_matches_flow(&entry->rule->match, flow)) {
+                && minimatch_matches_flow(entry->rule->match, flow)) {
                 return entry->rule;
             }
         }
@@ -256,7 +256,7 @@ note_clauses(const struct linear_entry *entry, unsigned int n_matched,
     const struct adp_rule *rule = entry->rule;
 
     for (size_t i = 0; i < rule->n_conjs; i++) {
-        const struct adp_conj_clause *c = &rule->conjs[i];
+        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[i];
         uint64_t *met = &clauses[entry->conjs[i]];
 
         if (c->n_clauses > n_matched) {
@@ -280,7 +280,7 @@ lookup_met(const struct linear *linear, const struct linear_entry *entry,
 
     for (size_t i = 0; !rule && i < entry->rule->n_conjs; i++) {
         if (clauses[entry->conjs[i]] == UINT64_MAX) {
-            flow->conj_id = entry->rule->conjs[i].id;
+            flow->conj_id = adp_rule_conjs(entry->rule)[i].id;
             rule = lookup_by_conj_id(linear, flow);
             *led_nowhere |= !rule;
         }
@@ -303,7 +303,7 @@ lookup_conjs(const struct linear *linear, const struct level *level,
     size_t n_matched = 0;
 
     for (size_t i = level->n_plain; i < level->n_entries; i++) {
-        if (minimatch_matches_flow(&level->entries[i].rule->match, flow)) {
+        if (minimatch_matches_flow(level->entries[i].rule->match, flow)) {
             matched[n_matched++] = i;
         }
     }
@@ -338,7 +338,7 @@ linear_lookup(const struct adp_match *match, struct flow *flow,
         for (size_t i = 0; i < level->n_plain; i++) {
             struct adp_rule *rule = level->entries[i].rule;
 
-            if (minimatch_matches_flow(&rule->match, flow)) {
+            if (minimatch_matches_flow(rule->match, flow)) {
                 scratch->priority = (led_nowhere ? ADP_PRIORITY_NONE
                                      : rule->priority);
                 return rule;

@@ -221,7 +221,7 @@ count_rule(struct adp_program *program, const struct adp_rule *rule,
 {
     count_reads(program, rule->reads, delta);
     if (!rule->n_conjs) {
-        count_actions(program, &rule->ops, delta);
+        count_actions(program, adp_rule_ops(rule), delta);
     }
 }
 
@@ -330,7 +330,7 @@ log_changes(struct adp_program *program, struct adp_cow *cow,
             log = own_log(program, cow, table_id);
         }
         if (tc->n <= ADP_RECENT_MAX) {
-            adp_recent_add(&log->recent, cow, rule->priority, &rule->match,
+            adp_recent_add(&log->recent, cow, rule->priority, rule->match,
                            generation);
         }
         top = MAX(top, rule->priority);

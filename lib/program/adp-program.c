@@ -126,7 +126,7 @@ adp_program_changed_for(const struct adp_program *program, int priority,
 
     return (changed > since
             && adp_recent_touches(&program->logs[rule->table_id]->recent,
-                                  priority, &rule->match, since)
+                                  priority, rule->match, since)
             ? changed : 0);
 }
 

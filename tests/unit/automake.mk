@@ -75,6 +75,7 @@ UNIT_TESTS = \
 	tests/unit/test-recent \
 	tests/unit/test-fqdns \
 	tests/unit/test-refusal \
+	tests/unit/test-rule-set \
 	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
 	tests/unit/test-rewrite \
@@ -331,8 +332,14 @@ tests_unit_test_job_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_journal_SOURCES = \
 	tests/unit/test-journal.c \
-	antrea-dp/bridge/adp-journal.c
+	antrea-dp/bridge/adp-journal.c \
+	antrea-dp/bridge/adp-rule-set.c
 tests_unit_test_journal_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_rule_set_SOURCES = \
+	tests/unit/test-rule-set.c \
+	antrea-dp/bridge/adp-rule-set.c
+tests_unit_test_rule_set_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_learn_SOURCES = tests/unit/test-learn.c
 tests_unit_test_learn_LDADD = $(UNIT_LIBS)

@@ -50,7 +50,7 @@ find_pod_clause(const struct clause_rules *cr)
     for (size_t i = 0; i < cr->n; i++) {
         const struct adp_rule *rule = cr->array[i].rule;
 
-        if (MINIFLOW_GET_U32(&rule->match.mask->masks, regs[1])) {
+        if (MINIFLOW_GET_U32(&rule->match->mask->masks, regs[1])) {
             return cr->array[i].clause;
         }
     }
@@ -73,8 +73,8 @@ clause_rules_init(struct clause_rules *cr, struct adp_rule *const *rules,
             }
             cr->array[cr->n++] = (struct clause_rule) {
                 .rule = rules[i],
-                .id = rules[i]->conjs[j].id,
-                .clause = rules[i]->conjs[j].clause,
+                .id = adp_rule_conjs(rules[i])[j].id,
+                .clause = adp_rule_conjs(rules[i])[j].clause,
             };
         }
     }
@@ -121,7 +121,7 @@ meet_clauses(struct flow *flow, const struct clause_rules *cr, size_t i,
             continue;
         }
         if (only_clause < 0 || only_clause == clause) {
-            force_match(flow, &cr->array[i + random_range(end - i)]
+            force_match(flow, cr->array[i + random_range(end - i)]
                         .rule->match);
         }
     }
@@ -206,7 +206,7 @@ packet_keys_time(const struct packet_key *keys, size_t n_keys,
                 n++;
             }
             n_hits += (rule
-                       && MINIFLOW_GET_U32(rule->match.flow, conj_id) != 0);
+                       && MINIFLOW_GET_U32(rule->match->flow, conj_id) != 0);
         }
     }
     adp_match_scratch_uninit(&scratch);

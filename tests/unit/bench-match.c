@@ -125,13 +125,19 @@ load(const char *name, struct rules *rules)
 static size_t
 rule_size(const struct adp_rule *rule)
 {
-    return (sizeof *rule
-            + 2 * (sizeof(struct miniflow)
-                   + MINIFLOW_VALUES_SIZE(
-                       miniflow_n_values(rule->match.flow)))
-            + rule->n_conjs * sizeof *rule->conjs
-            + rule->ops.ofpacts_len
-            + rule->ops.n_ops * sizeof *rule->ops.ops);
+    size_t size = 2 * (sizeof(struct miniflow)
+                       + MINIFLOW_VALUES_SIZE(
+                           miniflow_n_values(rule->match->flow)));
+
+    if (rule->n_conjs) {
+        return (size + sizeof(struct adp_clause_rule)
+                + rule->n_conjs * sizeof(struct adp_conj_clause));
+    }
+
+    const struct adp_op_list *ops = adp_rule_ops(rule);
+
+    return (size + sizeof(struct adp_acting_rule) + ops->ofpacts_len
+            + ops->n_ops * sizeof *ops->ops);
 }
 
 /* Packets. */
@@ -190,9 +196,9 @@ is_any(const struct adp_rule *rule OVS_UNUSED)
 static bool
 is_address(const struct adp_rule *rule)
 {
-    return (MINIFLOW_GET_BE32(&rule->match.mask->masks, nw_src)
-            || MINIFLOW_GET_BE32(&rule->match.mask->masks, nw_dst)
-            || MINIFLOW_GET_U32(&rule->match.mask->masks, regs[1]));
+    return (MINIFLOW_GET_BE32(&rule->match->mask->masks, nw_src)
+            || MINIFLOW_GET_BE32(&rule->match->mask->masks, nw_dst)
+            || MINIFLOW_GET_U32(&rule->match->mask->masks, regs[1]));
 }
 
 static bool
@@ -204,7 +210,7 @@ is_shared_address(const struct adp_rule *rule)
 static bool
 is_port(const struct adp_rule *rule)
 {
-    return MINIFLOW_GET_BE16(&rule->match.mask->masks, tp_dst) != 0;
+    return MINIFLOW_GET_BE16(&rule->match->mask->masks, tp_dst) != 0;
 }
 
 static bool
@@ -218,7 +224,7 @@ static void
 hit_flow(const struct rules *rules, size_t n, struct flow *flow)
 {
     const struct adp_rule *rule = random_rule(rules, n, is_any);
-    const struct adp_conj_clause *c = &rule->conjs[
+    const struct adp_conj_clause *c = &adp_rule_conjs(rule)[
         random_range(rule->n_conjs)];
     uint64_t seen = 0;
 
@@ -230,10 +236,11 @@ hit_flow(const struct rules *rules, size_t n, struct flow *flow)
             continue;
         }
         for (size_t j = 0; j < r->n_conjs; j++) {
-            if (r->conjs[j].id == c->id
-                && !(seen >> r->conjs[j].clause & 1)) {
-                seen |= UINT64_C(1) << r->conjs[j].clause;
-                force_match(flow, &r->match);
+            const struct adp_conj_clause *rc = &adp_rule_conjs(r)[j];
+
+            if (rc->id == c->id && !(seen >> rc->clause & 1)) {
+                seen |= UINT64_C(1) << rc->clause;
+                force_match(flow, r->match);
             }
         }
     }
@@ -251,7 +258,7 @@ force_random(struct flow *flow, const struct rules *rules,
     const struct adp_rule *rule = random_rule(rules, rules->n, suits);
 
     if (rule) {
-        force_match(flow, &rule->match);
+        force_match(flow, rule->match);
     }
 }
 
@@ -353,7 +360,7 @@ bench_lookups(const struct adp_table *table, const struct rules *rules)
             hot[i] = time_hot(table->match, &flows[i], &scratch);
             rule = adp_match_lookup(table->match, &flows[i], &scratch);
             n_found += (rule
-                        && MINIFLOW_GET_U32(rule->match.flow, conj_id) != 0);
+                        && MINIFLOW_GET_U32(rule->match->flow, conj_id) != 0);
         }
         start = bench_cycles();
         for (int j = 0; j < 20; j++) {
@@ -441,7 +448,7 @@ bench_plain_lookups(const struct adp_table *table, const struct rules *rules)
         struct flow flow;
 
         miss_flow(&flow);
-        force_match(&flow, &rules->rules[random_range(rules->n)]->match);
+        force_match(&flow, rules->rules[random_range(rules->n)]->match);
         hot[i] = time_hot(table->match, &flow, &scratch);
     }
     printf("    cycles per look-up, hot: %.0f\n", median(hot, N_PACKETS));
@@ -450,27 +457,37 @@ bench_plain_lookups(const struct adp_table *table, const struct rules *rules)
 
 /* Changes. */
 
+static void
+put_clause(struct ofpbuf *ofpacts, const struct adp_conj_clause *c)
+{
+    struct ofpact_conjunction *conj = ofpact_put_CONJUNCTION(ofpacts);
+
+    conj->id = c->id;
+    conj->clause = c->clause;
+    conj->n_clauses = c->n_clauses;
+}
+
 static struct adp_rule *
 with_clause(const struct adp_rule *rule, uint32_t id, int clause, bool add)
 {
+    struct adp_conj_clause added = {
+        .id = id, .clause = clause, .n_clauses = 3,
+    };
     struct ofpbuf ofpacts;
-    struct ofpact_conjunction *conj;
-    const struct ofpact *a;
     struct adp_rule *new;
 
-    ofpbuf_init(&ofpacts, rule->ops.ofpacts_len + 64);
-    OFPACT_FOR_EACH (a, rule->ops.ofpacts, rule->ops.ofpacts_len) {
-        if (ofpact_get_CONJUNCTION(a)->id != id) {
-            ofpbuf_put(&ofpacts, a, OFPACT_ALIGN(a->len));
+    ofpbuf_init(&ofpacts, 1024);
+    for (size_t i = 0; i < rule->n_conjs; i++) {
+        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[i];
+
+        if (c->id != id) {
+            put_clause(&ofpacts, c);
         }
     }
     if (add) {
-        conj = ofpact_put_CONJUNCTION(&ofpacts);
-        conj->id = id;
-        conj->clause = clause;
-        conj->n_clauses = 3;
+        put_clause(&ofpacts, &added);
     }
-    new = adp_rule_create(rule->table_id, rule->priority, &rule->match, 0,
+    new = adp_rule_create(rule->table_id, rule->priority, rule->match, 0,
                           ofpacts.data, ofpacts.size, NULL, NULL);
     ofpbuf_uninit(&ofpacts);
     return new;

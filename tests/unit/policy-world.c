@@ -492,7 +492,7 @@ is_hidden(struct adp_rule *const *rules, size_t n,
 
     for (size_t i = 0; i < n; i++) {
         if (rules[i]->match_hash == rule->match_hash
-            && minimatch_equal(&rules[i]->match, &rule->match)) {
+            && minimatch_equal(rules[i]->match, rule->match)) {
             if (rules[i]->priority > top
                 || (rules[i]->priority == top && !rules[i]->n_conjs)) {
                 top = rules[i]->priority;
@@ -508,7 +508,7 @@ static int
 best_by_id(struct adp_rule *const *rules, size_t n, const struct flow *flow)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!rules[i]->n_conjs && minimatch_matches_flow(&rules[i]->match, flow)
+        if (!rules[i]->n_conjs && minimatch_matches_flow(rules[i]->match, flow)
             && !is_hidden(rules, n, rules[i])) {
             return rules[i]->priority;
         }
@@ -536,12 +536,12 @@ collect_met(struct adp_rule *const *rules, size_t i, size_t end,
     for (; i < end; i++) {
         const struct adp_rule *rule = rules[i];
 
-        if (!rule->n_conjs || !minimatch_matches_flow(&rule->match, flow)) {
+        if (!rule->n_conjs || !minimatch_matches_flow(rule->match, flow)) {
             continue;
         }
         n++;
         for (size_t j = 0; j < rule->n_conjs; j++) {
-            const struct adp_conj_clause *c = &rule->conjs[j];
+            const struct adp_conj_clause *c = &adp_rule_conjs(rule)[j];
             size_t k = 0;
 
             while (k < *n_met && ((*met)[k].id != c->id
@@ -591,7 +591,7 @@ check_conjs(struct adp_rule *const *rules, size_t n, size_t i, size_t end,
             *led_nowhere |= best == INT_MIN;
             ok = (best != INT_MIN && answer && answer->priority == best
                   && !answer->n_conjs
-                  && minimatch_matches_flow(&answer->match, flow)
+                  && minimatch_matches_flow(answer->match, flow)
                   && !is_hidden(rules, n, answer));
         }
     }
@@ -612,14 +612,14 @@ check_answer(struct adp_rule *const *rules, size_t n, struct flow *flow,
 
         for (end = i; end < n && rules[end]->priority == level; end++) {
             if (!rules[end]->n_conjs
-                && minimatch_matches_flow(&rules[end]->match, flow)) {
+                && minimatch_matches_flow(rules[end]->match, flow)) {
                 plain = true;
             }
         }
         if (plain) {
             ck_assert_msg(answer && answer->priority == level
                           && !answer->n_conjs
-                          && minimatch_matches_flow(&answer->match, flow),
+                          && minimatch_matches_flow(answer->match, flow),
                           "%s: not a rule of priority %d", who, level);
             ck_assert_msg(priority == (led_nowhere ? ADP_PRIORITY_NONE : level),
                           "%s: priority %d, not %d", who, priority, level);

@@ -95,7 +95,7 @@ check_class(const struct version *v, const struct adp_match *match,
     ck_assert(!memcmp(flow, &before, sizeof *flow));
     check_answer(v->rules, v->n, flow, rule, scratch.priority, class->name);
     n_hits += rule != NULL;
-    n_conj_hits += rule && MINIFLOW_GET_U32(rule->match.flow, conj_id);
+    n_conj_hits += rule && MINIFLOW_GET_U32(rule->match->flow, conj_id);
 }
 
 static void

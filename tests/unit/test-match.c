@@ -222,11 +222,13 @@ is_arbitrary(const struct table *t, const struct flow *flow)
             const struct adp_rule *rule = t->pairs[i].rule;
 
             if (rule->priority != 100 * level
-                || !minimatch_matches_flow(&rule->match, flow)) {
+                || !minimatch_matches_flow(rule->match, flow)) {
                 continue;
             }
             for (size_t j = 0; j < rule->n_conjs; j++) {
-                clauses[rule->conjs[j].id] |= 1u << rule->conjs[j].clause;
+                const struct adp_conj_clause *c = &adp_rule_conjs(rule)[j];
+
+                clauses[c->id] |= 1u << c->clause;
             }
         }
         for (uint32_t id = 1; id <= N_IDS; id++) {
@@ -263,7 +265,7 @@ START_TEST(test_random)
             ck_assert_ptr_eq(got, expected);
             ck_assert(!memcmp(&flow, &before, sizeof flow));
             n_compared++;
-            n_conj += (expected && MINIFLOW_GET_U32(expected->match.flow,
+            n_conj += (expected && MINIFLOW_GET_U32(expected->match->flow,
                                                     conj_id));
         }
         table_uninit(&t);

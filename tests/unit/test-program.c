@@ -236,7 +236,7 @@ count_free(void *owner OVS_UNUSED)
 START_TEST(test_owner_is_freed)
 {
     struct adp_rule *parsed = engine_parse_flow("table=1 actions=drop");
-    struct adp_rule *rule = adp_rule_create(1, 1, &parsed->match, 0, NULL, 0,
+    struct adp_rule *rule = adp_rule_create(1, 1, parsed->match, 0, NULL, 0,
                                             &n_freed, count_free);
     struct adp_program *p = adp_program_create();
     struct adp_delta *delta = adp_delta_create();
@@ -535,7 +535,7 @@ START_TEST(test_freeing_lets_others_go_on)
     int n = 0;
 
     for (int i = 0; i < N_GOING; i++) {
-        adp_rule_unref(adp_rule_create(0, 1, &model->match, 0, NULL, 0, NULL,
+        adp_rule_unref(adp_rule_create(0, 1, model->match, 0, NULL, 0, NULL,
                                        slow_owner_free));
     }
     /* From the first thread on RCU has one of its own, which takes all of them
