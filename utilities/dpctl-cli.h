@@ -105,14 +105,14 @@ struct dpctl_rpc_error *dpctl_try_call(struct dpctl_rpc *,
 struct json *dpctl_call_once(const struct dpctl_options *, const char *method,
                              struct json *param);
 
-/* Sees to it that what was printed is written.  Ends the program where it can't
- * be: by SIGPIPE, as others do, where the reader went away. */
+/* Sees to it that what was printed is written.  Ends the program where it
+ * can't be: by SIGPIPE, as others do, where the reader went away. */
 void dpctl_flush(void);
 /* Ends the program in that way where it is known already. */
 void dpctl_check_reader(void);
 
-/* Carries out one change, and says what it did; returns an error that names the
- * object. */
+/* Carries out one change, and says what it did; returns an error that names
+ * the object. */
 char *dpctl_run_change(struct dpctl_rpc *, const struct dpctl_options *,
                        enum dpctl_verb, const struct dpctl_input *,
                        bool ignore_missing);

@@ -370,8 +370,9 @@ prints_objects(const struct query *q)
             || q->options->output == DPCTL_OUTPUT_YAML);
 }
 
-/* Adds the NodeConfig to all objects if it follows from one of them: it has what
- * this doesn't say, such as --service-cidr, and "replace" takes it from there. */
+/* Adds the NodeConfig to all objects if it follows from one of them: it has
+ * what this doesn't say, such as --service-cidr, and "replace" takes it from
+ * there. */
 static void
 add_node_config(const struct query *q, const struct json_array *records,
                 struct json *found)
@@ -565,8 +566,8 @@ wrap_objects(const struct json *records)
     return list;
 }
 
-/* The records that there are; names and their addresses, which no record has in
- * full, have a method of their own. */
+/* The records that there are; names and their addresses, which no record has
+ * in full, have a method of their own. */
 static struct json *
 call_for_records(const struct query *q)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* antrea-dpctl logs: the latest lines that policies have logged, and those that
- * come. */
+/* antrea-dpctl logs: the latest lines that policies have logged, and those
+ * that come. */
 
 #include <config.h>
 
@@ -18,18 +18,18 @@
 
 /* Lines that are asked for at once. */
 #define MAX_LINES 500
-/* How long the daemon lets a call wait for a line: between two, a reader that went
- * away is noticed. */
+/* How long the daemon lets a call wait for a line: between two, a reader that
+ * went away is noticed. */
 #define WAIT_MS 2000
 
 struct logs {
     const struct dpctl_options *options;
-    struct json *shown;         /* Lines, for a document; NULL: as they come. */
+    struct json *shown;         /* Lines, for a document; NULL: at once. */
     long long int since_ms;     /* The daemon's lines of before don't count. */
 };
 
-/* Is the part of 'name' ("K8sNetworkPolicy:default/web", "default/web-1") before its
- * "/" the namespace? */
+/* Is the part of 'name' ("K8sNetworkPolicy:default/web", "default/web-1")
+ * before its "/" the namespace? */
 static bool
 is_in_namespace(const char *name, const char *namespace_)
 {
@@ -103,8 +103,8 @@ show_loss(const struct logs *logs, long long int n)
     }
 }
 
-/* Asks for what comes behind '*after' and shows it.  Returns how many lines there
- * were. */
+/* Asks for what comes behind '*after' and shows it.  Returns how many lines
+ * there were. */
 static size_t
 show_next(struct logs *logs, struct dpctl_rpc *rpc, long long int *after,
           int wait_ms)

@@ -97,8 +97,8 @@ feed_next(struct feed *feed)
     return json;
 }
 
-/* Takes a watch event apart: sets '*verb', and returns its object; NULL if there
- * is nothing to do. */
+/* Takes a watch event apart: sets '*verb', and returns its object; NULL if
+ * there is nothing to do. */
 static const struct json *
 open_event(const struct json *json, enum dpctl_verb *verb, char **error)
 {

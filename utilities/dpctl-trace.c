@@ -97,8 +97,8 @@ write_and_close(int fd, const char *text)
     return close(fd) && !error ? errno : error;
 }
 
-/* Writes 'text' to a new file beside 'name', which then takes its place: nobody
- * ever sees half of it.  Returns 0 or a positive errno. */
+/* Writes 'text' to a new file beside 'name', which then takes its place:
+ * nobody ever sees half of it.  Returns 0 or a positive errno. */
 static int
 replace_file(const char *name, const char *text)
 {

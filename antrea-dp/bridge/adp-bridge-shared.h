@@ -3,7 +3,8 @@
 #ifndef ADP_BRIDGE_SHARED_H
 #define ADP_BRIDGE_SHARED_H 1
 
-/* A bridge of type "antrea": what the rooms that deal with packets share of it.
+/* A bridge of type "antrea": what the rooms that deal with packets share of
+ * it.
  *
  * A struct adp_bridge is an ofproto-dpif bridge with a compiled program beside
  * its OpenFlow tables.  Who may touch what:
@@ -11,8 +12,8 @@
  *   - 'program', 'ports': published with OVSRCU by this room, read by any
  *     thread.
  *
- *   - 'learn', 'sink', 'tunnels', 'held', 'counters': written by packet threads,
- *     emptied by the main thread.
+ *   - 'learn', 'sink', 'tunnels', 'held', 'counters': written by packet
+ *     threads, emptied by the main thread.
  *
  *   - 'mode', 'miss_to_controller': written by this room, read by any thread;
  *     'controller_meter': by the provider, which hears of meters.
@@ -195,8 +196,8 @@ adp_bridge_sends_misses(const struct adp_bridge *b)
 {
     bool sends;
 
-    atomic_read_relaxed(&CONST_CAST(struct adp_bridge *, b)->miss_to_controller,
-                        &sends);
+    atomic_read_relaxed(
+        &CONST_CAST(struct adp_bridge *, b)->miss_to_controller, &sends);
     return sends;
 }
 

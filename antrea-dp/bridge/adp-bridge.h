@@ -19,7 +19,8 @@ struct adp_bridge;
 struct adp_bridge *adp_bridge_lookup(const char *name);
 /* The bridge if there is exactly one, else NULL. */
 struct adp_bridge *adp_bridge_only(void);
-struct adp_bridge *adp_bridge_next(const struct adp_bridge *); /* NULL: first. */
+/* NULL: the first one. */
+struct adp_bridge *adp_bridge_next(const struct adp_bridge *);
 const char *adp_bridge_name(const struct adp_bridge *);
 
 /* Upstream's default datapath type, which can be another name of ours. */
@@ -58,8 +59,8 @@ char *adp_bridge_commit(struct adp_bridge *, const struct ofputil_flow_mod *,
                         size_t n_group_mods, bool replace);
 
 /* Has meter 'meter_id' drop what exceeds 'rate' kilobits a second and, after a
- * pause, 'burst' kilobits at once; it begins anew if there is one.  Returns NULL
- * or a malloc()ed text. */
+ * pause, 'burst' kilobits at once; it begins anew if there is one.  Returns
+ * NULL or a malloc()ed text. */
 char *adp_bridge_set_meter(struct adp_bridge *, uint32_t meter_id,
                            uint32_t rate, uint32_t burst);
 /* Deletes a meter that no flow needs, if there is one. */

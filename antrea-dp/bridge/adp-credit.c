@@ -26,10 +26,10 @@ is_inserted(const struct rule *rule)
     return rule->state == RULE_INSERTED;
 }
 
-/* The OpenFlow flow that 'rule' was made from, or that stands in its place: one
- * made from 'rule', if a packet thread learned it, or one that took the
- * place of an equal one, which changes nothing for packets.  NULL if there is none
- * any more. */
+/* The OpenFlow flow that 'rule' was made from, or that stands in its place:
+ * one made from 'rule', if a packet thread learned it, or one that took the
+ * place of an equal one, which changes nothing for packets.  NULL if there is
+ * none any more. */
 static struct rule *
 openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 {

@@ -5,8 +5,8 @@
  * Upstream expires flows in one turn of the main loop, one table version each.
  * Clients that a Service learned in a short time expire in as short a time,
  * and every version is a program to compile.  So here a sweep over all flows
- * that may expire, begun whenever upstream would, goes on over as many turns as
- * it takes, and what a turn finds leaves in one version.
+ * that may expire, begun whenever upstream would, goes on over as many turns
+ * as it takes, and what a turn finds leaves in one version.
  *
  * The flows that are still to be looked at are in 'unswept', taken from
  * upstream's list 'expirable', to which each returns when it was found alive.

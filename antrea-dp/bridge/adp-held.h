@@ -5,17 +5,17 @@
 
 /* Packets that wait until the main thread has read them.
  *
- * A flow that pauses a packet for the agent, and that the datapath takes care of
- * itself (ADP_ANSWER_HOLD), is met by DNS answers: a client must not get one
- * before the addresses that it tells are in force for its Pod's rules.  A packet
- * thread decides on such a packet as on any other, but has nothing of the verdict
- * executed: it leaves a copy of the packet, with the verdict's actions, in a queue,
- * and goes on.  The main thread reads the copy and, when it may go on, has the
- * actions executed, conntrack's among them.
+ * A flow that pauses a packet for the agent, and that the datapath takes care
+ * of itself (ADP_ANSWER_HOLD), is met by DNS answers: a client must not get
+ * one before the addresses that it tells are in force for its Pod's rules.  A
+ * packet thread decides on such a packet as on any other, but has nothing of
+ * the verdict executed: it leaves a copy of the packet, with the verdict's
+ * actions, in a queue, and goes on.  The main thread reads the copy and, when
+ * it may go on, has the actions executed, conntrack's among them.
  *
  * Bounded: ADP_HELD_MAX packets of a bridge, in the queue and behind it.  What
- * finds no room is dropped, which resolvers cope with: to let it pass would be to
- * send clients to addresses that no rule knows, also past rules that drop.
+ * finds no room is dropped, which resolvers cope with: to let it pass would be
+ * to send clients to addresses that no rule knows, also past rules that drop.
  *
  * Thread-safety: add in any thread, without a lock (but for waking up the main
  * thread when the queue was empty); the rest in the main thread.
@@ -31,7 +31,8 @@ struct adp_held_queue;
 struct dp_packet;
 struct ofpbuf;
 
-/* Of a bridge: packets of some 1,500 bytes as a rule, and as much beside them. */
+/* Of a bridge: packets of some 1,500 bytes as a rule, and as much beside
+ * them. */
 #define ADP_HELD_MAX 1024
 
 struct adp_held {

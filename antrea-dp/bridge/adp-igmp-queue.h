@@ -5,9 +5,9 @@
 
 /* Messages of IGMP on their way from packet threads to the main thread.
  *
- * A flow that sends such messages to the agent, and that the datapath takes care
- * of itself (ADP_ANSWER_READ), has a packet thread leave a copy of the message in
- * a queue.  The packet itself goes nowhere.
+ * A flow that sends such messages to the agent, and that the datapath takes
+ * care of itself (ADP_ANSWER_READ), has a packet thread leave a copy of the
+ * message in a queue.  The packet itself goes nowhere.
  *
  * Bounded: of the ports that share one of ADP_IGMP_QUEUE_SLOTS slots
  * ADP_IGMP_QUEUE_OF_SLOT messages of at most ADP_IGMP_QUEUE_MAX_LEN bytes, so
@@ -45,11 +45,12 @@ struct adp_igmp_queue *adp_igmp_queue_create(void);
 /* Frees what is in it. */
 void adp_igmp_queue_destroy(struct adp_igmp_queue *);
 
-/* Copies the message of 'packet', which came in as 'flow' says, or counts it as
- * lost. */
+/* Copies the message of 'packet', which came in as 'flow' says, or counts it
+ * as lost. */
 void adp_igmp_queue_add(struct adp_bridge *, const struct dp_packet *packet,
                         const struct flow *);
-/* Takes the one that waited longest, for the caller to free; NULL: none waits. */
+/* Takes the one that waited longest, for the caller to free; NULL: none
+ * waits. */
 struct adp_igmp_message *adp_igmp_queue_take(struct adp_bridge *);
 /* Wakes up the main thread when there is something to take. */
 void adp_igmp_queue_wait(struct adp_bridge *);

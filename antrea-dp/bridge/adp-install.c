@@ -29,8 +29,8 @@ COVERAGE_DEFINE(adp_learn_version);
  * time, installing them costs about as much again. */
 #define SLICE 128
 
-/* For so long after a slice the main thread isn't woken up for more: packets of
- * many new clients wake it up some 200 times a second, not once each. */
+/* For so long after a slice the main thread isn't woken up for more: packets
+ * of many new clients wake it up some 200 times a second, not once each. */
 #define PAUSE_MS 5
 
 /* Packet threads. */

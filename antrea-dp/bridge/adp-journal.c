@@ -5,9 +5,9 @@
  * Upstream tells of every rule that enters or leaves the tables before it
  * publishes the version that they belong to.  They are collected in a delta;
  * when the version is closed, the delta is compiled and the new program
- * published, while ofproto_mutex is still held: whoever changed the tables gets its
- * reply only afterwards.  A transaction that fails gives the inverse calls and
- * closes nothing; the delta is then empty again.
+ * published, while ofproto_mutex is still held: whoever changed the tables
+ * gets its reply only afterwards.  A transaction that fails gives the inverse
+ * calls and closes nothing; the delta is then empty again.
  *
  * Groups are read when the version closes, because upstream completes a
  * changed group only after it was constructed. */
@@ -156,7 +156,8 @@ bool
 adp_journal_may_learn(struct adp_bridge *b, const struct rule *rule)
 {
     if (!b->own->stock_learning.learner) {
-        b->own->stock_learning.learner = adp_learn_table_count_foreign(b->learn);
+        b->own->stock_learning.learner
+            = adp_learn_table_count_foreign(b->learn);
     }
     b->own->stock_learning.hash = hash_place(rule);
     if (!b->own->stock_learning.learner) {

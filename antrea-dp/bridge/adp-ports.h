@@ -6,8 +6,8 @@
 /* Ports, as packet threads need them.
  *
  * A struct adp_ports holds the ports of one bridge, by OpenFlow port number; a
- * global map leads from a datapath port to its bridge.  Both are immutable, made
- * by the main thread whenever a port changed, and published with OVSRCU.
+ * global map leads from a datapath port to its bridge.  Both are immutable,
+ * made by the main thread whenever a port changed, and published with OVSRCU.
  *
  * All tunnel ports of one kind share a datapath port; adp_ports_input_tunnel()
  * finds the OpenFlow port of a decapsulated packet as upstream does.

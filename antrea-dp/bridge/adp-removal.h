@@ -13,8 +13,9 @@
  * at most one each ADP_REMOVAL_INTERVAL_MS and none before the last one was
  * removed, so that others get the lock in between.
  *
- * What bounds it: as many as were deleted and not given yet; they cost what they
- * cost before they were deleted.  "leaving_flows" of the statistics tells.
+ * What bounds it: as many as were deleted and not given yet; they cost what
+ * they cost before they were deleted.  "leaving_flows" of the statistics
+ * tells.
  *
  * Thread-safety: for the main thread, without ofproto_mutex.
  */

@@ -3,13 +3,13 @@
 #ifndef ADP_TURN_H
 #define ADP_TURN_H 1
 
-/* Turns of the main loop: how long they are, what takes them, and how long work
- * may go on that can also be done in the next.
+/* Turns of the main loop: how long they are, what takes them, and how long
+ * work may go on that can also be done in the next.
  *
  * A turn begins when the loop wakes up and ends when it goes to sleep.  At any
  * moment of it one section of work is under way, at first that without a
- * name; a section that is entered within another takes time from it, so that the
- * sections' times add up to the turn's.
+ * name; a section that is entered within another takes time from it, so that
+ * the sections' times add up to the turn's.
  *
  *     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_EXPIRY);
  *     ...
@@ -88,8 +88,9 @@ struct adp_turn {
 };
 
 /* What is known of turns.  Two that ask don't disturb each other if they take
- * the difference of what only grows: the counters since the start.  'recent' is
- * for people: all turns since somebody last asked, and since when that is. */
+ * the difference of what only grows: the counters since the start.  'recent'
+ * is for people: all turns since somebody last asked, and since when that
+ * is. */
 struct adp_turn_counts {
     uint64_t n_turns;
     uint64_t n_longer[ADP_TURN_N_BOUNDS];
@@ -106,7 +107,7 @@ struct adp_turn_meter {
     enum adp_turn_section section;      /* That is under way ... */
     long long int entered;              /* ... since. */
     struct adp_turn turn;               /* That is under way, ... */
-    struct adp_turn taken;              /* ... what 'recent' was told of it ... */
+    struct adp_turn taken;              /* ... what 'recent' was told ... */
     struct adp_turn_counts counts;      /* ... and all before it. */
 };
 
@@ -117,8 +118,8 @@ enum adp_turn_section adp_turn_meter_enter(struct adp_turn_meter *,
 /* Returns the turn that has ended, NULL if none was under way. */
 const struct adp_turn *adp_turn_meter_end(struct adp_turn_meter *,
                                           long long int now);
-/* Reports the counts.  The turn that is under way isn't counted as one yet, but
- * what it worked on until now is, and it may be the longest.  With 'take',
+/* Reports the counts.  The turn that is under way isn't counted as one yet,
+ * but what it worked on until now is, and it may be the longest.  With 'take',
  * 'recent' begins anew, with the rest of that turn. */
 void adp_turn_meter_get(struct adp_turn_meter *, struct adp_turn_counts *,
                         bool take, long long int now);

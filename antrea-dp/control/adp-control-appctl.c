@@ -23,8 +23,8 @@ reply_error(struct unixctl_conn *conn, struct adp_error *error)
     adp_error_destroy(error);
 }
 
-/* Records that "antrea-dp/get" prints, and what they take as text: it is made all
- * at once, in some 40 ns a byte. */
+/* Records that "antrea-dp/get" prints, and what they take as text: it is made
+ * all at once, in some 40 ns a byte. */
 #define MAX_RECORDS 1000
 #define MAX_RECORDS_LEN (256 * 1024)
 
@@ -32,8 +32,8 @@ static void
 reply_too_many(struct unixctl_conn *conn)
 {
     char *text = xasprintf("more than %d records, or %d bytes of them: name a "
-                           "kind or a record, or use the method \"get\" of the "
-                           "control socket", MAX_RECORDS, MAX_RECORDS_LEN);
+                           "kind or a record, or use the method \"get\" of "
+                           "the control socket", MAX_RECORDS, MAX_RECORDS_LEN);
 
     unixctl_command_reply_error(conn, text);
     free(text);

@@ -6,12 +6,14 @@
 /* Who asks for records, makes something of them and changes others needs that
  * nobody changes the state meanwhile ("if_generation").  Beside a client that
  * changes something a thousand times a second that would never come true: so a
- * client may hold a bridge's state while it thinks.  The changes of others wait.
+ * client may hold a bridge's state while it thinks.  The changes of others
+ * wait.
  *
  * A hold ends with the holder's next change, when it leaves, and in any case
  * after ADP_CONTROL_HOLD_MS.  The next one, whoever wants it, begins at the
- * earliest after as much time as the last one took: so others' changes get half
- * of the time at the least.  There is one hold at a time, for all bridges.
+ * earliest after as much time as the last one took: so others' changes get
+ * half of the time at the least.  There is one hold at a time, for all
+ * bridges.
  *
  * Thread-safety: a plain value, main thread.
  */

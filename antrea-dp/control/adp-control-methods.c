@@ -195,7 +195,7 @@ struct adp_control_session {
     long long int n_patched;            /* -1: not told. */
 
     struct adp_control_stats *stats;    /* That it waits for, or NULL. */
-    long long int logs_deadline;        /* Of "logs" that waits; 0: none does. */
+    long long int logs_deadline;      /* Of "logs" that waits; 0: none does. */
 };
 
 struct adp_control_session *
@@ -456,8 +456,8 @@ method_replace(struct adp_control_call *call)
     return call_transact(call, true, records, NULL, NULL);
 }
 
-/* If the client wants to hold the state, that begins.  Returns false if it has to
- * wait for that. */
+/* If the client wants to hold the state, that begins.  Returns false if it has
+ * to wait for that. */
 static bool
 begin_hold(struct adp_control_call *call, const struct adp_state *state)
 {
@@ -805,12 +805,14 @@ static const struct method {
     bool waits;                 /* For a transaction that is under way. */
     bool changes;               /* Waits for who holds the state, too. */
 } methods[] = {
-    { "apply", { "bridge", "records", "if_generation" }, method_apply, true, true },
+    { "apply", { "bridge", "records", "if_generation" },
+      method_apply, true, true },
     { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
       method_delete, true, true },
     { "stage", { "bridge", "apply", "delete" }, method_stage, false, false },
     { "transact", { "bridge", "apply", "delete", "patch", "if_generation",
-                    "ignore_missing", "staged" }, method_transact, true, true },
+                    "ignore_missing", "staged" },
+      method_transact, true, true },
     { "replace", { "bridge", "records", "if_generation", "staged" },
       method_replace, true, true },
     { "get", { "bridge", "kind", "name", "names", "keys", "brief", "hold" },
@@ -818,12 +820,15 @@ static const struct method {
     { "watch", { "bridge" }, method_watch, false, false },
     { "stats", { "bridge", "brief" }, method_stats, false, false },
     { "l7_rules", { "bridge" }, method_l7_rules, true, false },
-    { "logs", { "bridge", "after", "max", "wait_ms" }, method_logs, false, false },
-    { "trace", { "bridge", "in_port", "flow", "packet" }, method_trace, false, false },
+    { "logs", { "bridge", "after", "max", "wait_ms" },
+      method_logs, false, false },
+    { "trace", { "bridge", "in_port", "flow", "packet" },
+      method_trace, false, false },
     { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },
     { "fqdns", { "bridge" }, method_fqdns, false, false },
-    { "multicast_groups", { "bridge" }, method_multicast_groups, false, false },
+    { "multicast_groups", { "bridge" },
+      method_multicast_groups, false, false },
     { "version", { NULL }, method_version, false, false },
 };
 

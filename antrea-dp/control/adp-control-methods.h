@@ -31,9 +31,9 @@ struct json *adp_control_session_run(struct adp_control_session *);
 uint64_t adp_control_session_staged_cost(const struct adp_control_session *);
 
 /* Calls 'method'.  'params' is an array; 'cost' estimates the heap that it
- * takes.  Returns the result, or NULL and sets '*errorp' to an error object; if
- * to NULL, the call must be repeated in the next turn, and nothing else be called
- * for the session before it has come to an end. */
+ * takes.  Returns the result, or NULL and sets '*errorp' to an error object;
+ * if to NULL, the call must be repeated in the next turn, and nothing else be
+ * called for the session before it has come to an end. */
 struct json *adp_control_call_method(struct adp_control_session *,
                                      const char *method,
                                      const struct json *params, uint64_t cost,

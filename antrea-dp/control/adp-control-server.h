@@ -14,9 +14,9 @@
  * total of unread replies, a big reply becomes an error.
  *
  * A request gets its reply before the next request of that client is looked
- * at; one that can't be answered yet is asked again each turn.  So not more than
- * one of each client waits, and what these take counts among the messages under
- * way.  Notifications from clients are ignored.
+ * at; one that can't be answered yet is asked again each turn.  So not more
+ * than one of each client waits, and what these take counts among the messages
+ * under way.  Notifications from clients are ignored.
  *
  * Links with libopenvswitch alone.
  *
@@ -31,9 +31,9 @@ struct pstream;
 
 struct adp_control_server_ops {
     /* A request.  'params' is an array.  Returns the result, or NULL and sets
-     * '*errorp'; if to NULL, it is called again with the same parameters in the
-     * next turn, and who makes it wait must wake the main loop.  'conn->aux' is
-     * free to use. */
+     * '*errorp'; if to NULL, it is called again with the same parameters in
+     * the next turn, and who makes it wait must wake the main loop.
+     * 'conn->aux' is free to use. */
     struct json *(*request)(struct adp_control_conn *conn, const char *method,
                             const struct json *params, struct json **errorp,
                             void *aux);

@@ -12,9 +12,9 @@
  *
  * Memory: that of the parsed messages, which the records go on to share when
  * they are taken.  All stages of a pool together have a bound; the coverage
- * counter adp_control_stage_full tells how often it was met.  A stage is emptied
- * when it is taken, and when its client goes, falls silent, or takes too long
- * (adp-control-conn.h).
+ * counter adp_control_stage_full tells how often it was met.  A stage is
+ * emptied when it is taken, and when its client goes, falls silent, or takes
+ * too long (adp-control-conn.h).
  *
  * Links with libopenvswitch alone.
  *

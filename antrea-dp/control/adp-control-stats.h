@@ -6,8 +6,8 @@
 /* A bridge's counters for a client.
  *
  * Those of rules and Services come of a look at each flow and group, so where
- * the state is large they are read in slices (adp_state_read()).  The answer may
- * come later, then, and the client may be gone.
+ * the state is large they are read in slices (adp_state_read()).  The answer
+ * may come later, then, and the client may be gone.
  *
  * For the main thread.
  * Memory: the answer; one reading for each bridge.

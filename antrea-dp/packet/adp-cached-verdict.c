@@ -272,9 +272,9 @@ is_learn_hit(const struct adp_hit *hit, const struct adp_program *program)
             && bitmap_is_set(program->learn_tables, hit->table_id));
 }
 
-/* The newest generation after 'since' in which something changed that may matter to
- * hits of 'v', without those in tables that learn()s fill if 'but_learned'.  If
- * there is none, anything up to 'since'. */
+/* The newest generation after 'since' in which something changed that may
+ * matter to hits of 'v', without those in tables that learn()s fill if
+ * 'but_learned'.  If there is none, anything up to 'since'. */
 static uint64_t
 newest_change(struct adp_cached_verdict *v, const struct adp_program *program,
               uint64_t since, bool but_learned)
@@ -324,8 +324,8 @@ ports_changed(const struct adp_cached_verdict *v,
     return v->content.to_ip_port;
 }
 
-/* A generation of which the low bits are kept: one that is less than four billion
- * before the present one. */
+/* A generation of which the low bits are kept: one that is less than four
+ * billion before the present one. */
 static uint64_t
 in_full(const struct adp_program *program, uint32_t generation)
 {
@@ -473,7 +473,8 @@ cached_release(struct adp_stored *up)
     }
 }
 
-static struct adp_collector *collector; /* From adp_cached_verdict_init() on. */
+/* From adp_cached_verdict_init() on. */
+static struct adp_collector *collector;
 
 void
 adp_cached_verdict_init(void)

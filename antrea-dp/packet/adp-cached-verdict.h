@@ -79,8 +79,8 @@ struct adp_cached_verdict {
     uint64_t hits_hash;
     const struct nlattr *actions;       /* After the rewriting. */
 
-    /* Those of the hits whose tables look at nothing but what all packets of the
-     * verdict have in common. */
+    /* Those of the hits whose tables look at nothing but what all packets of
+     * the verdict have in common. */
     const struct adp_metadata_lookup *lookups;
     size_t n_lookups;
     uint64_t lookups_hold;              /* When all were last found to: a
@@ -160,8 +160,8 @@ void adp_cached_verdict_revalidate(struct adp_cached_verdict *,
                                    const struct adp_program *,
                                    const struct adp_ports *);
 
-/* The verdict of 'token' if it is what a walk would find out now, or NULL.  Then
- * brings the token up to date. */
+/* The verdict of 'token' if it is what a walk would find out now, or NULL.
+ * Then brings the token up to date. */
 static inline struct adp_cached_verdict *
 adp_cached_verdict_get_current(const struct adp_store *store,
                                struct adp_token *token,
@@ -199,19 +199,20 @@ adp_cached_verdict_get_current(const struct adp_store *store,
             ? adp_cached_verdict_cast(v) : NULL);
 }
 
-/* For who knows what packets of the verdict look like in the tables that learn()s
- * fill: all look-ups there of one of the packets, and what the program read of it
- * beyond the usual (enum adp_reads): in nothing else may they differ. */
+/* For who knows what packets of the verdict look like in the tables that
+ * learn()s fill: all look-ups there of one of the packets, and what the
+ * program read of it beyond the usual (enum adp_reads): in nothing else may
+ * they differ. */
 struct adp_cached_verdict_at {
     uint32_t reads;
     size_t n;
     struct adp_learn_lookup lookups[];
 };
 
-/* When adp_cached_verdict_get_current() has returned NULL: the verdict all the same,
- * and brings the token up to date, if only these tables have changed, and the packet
- * hits the same flows there as before.  Flows are learned, and expire, often, and
- * nearly all of them are those of other clients. */
+/* When adp_cached_verdict_get_current() has returned NULL: the verdict all the
+ * same, and brings the token up to date, if only these tables have changed,
+ * and the packet hits the same flows there as before.  Flows are learned, and
+ * expire, often, and nearly all of them are those of other clients. */
 struct adp_cached_verdict *adp_cached_verdict_renew(
     const struct adp_store *, struct adp_token *, const struct adp_bridge *,
     const struct adp_program *, uint32_t learn_serial,

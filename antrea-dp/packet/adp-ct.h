@@ -6,8 +6,8 @@
 /* Conntrack as decide() sees it.
  *
  * The only code that knows the connection tracker behind it.  Answers what
- * ct() would do to a packet, without doing it (conntrack-peek.h); the verdict's
- * actions do it.
+ * ct() would do to a packet, without doing it (conntrack-peek.h); the
+ * verdict's actions do it.
  *
  * Thread-safety: a struct adp_ct belongs to one thread and to one packet at a
  * time.

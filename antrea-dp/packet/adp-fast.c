@@ -180,8 +180,8 @@ adp_fast_fetch_tunnel_actions(struct adp_fast *f, size_t i)
 
 /* Validity. */
 
-/* The verdict that 'body' remembers if it is what a walk would find out now, as
- * far as flows, groups and ports are concerned, or NULL. */
+/* The verdict that 'body' remembers if it is what a walk would find out now,
+ * as far as flows, groups and ports are concerned, or NULL. */
 static struct adp_cached_verdict *
 current_verdict(const struct adp_fast *f, struct adp_session_body *body,
                 struct adp_bridge *b)
@@ -386,8 +386,8 @@ adp_fast_known(const struct adp_fast *f, const struct adp_fast_packet *fp,
             : ADP_FAST_NOT_REFUSED);
 }
 
-/* The actions of a verdict, which lie apart from what ordinary packets need, if
- * they are what sends the packet on. */
+/* The actions of a verdict, which lie apart from what ordinary packets need,
+ * if they are what sends the packet on. */
 static inline const struct nlattr *
 actions_of(const struct adp_cached_verdict *v,
            const struct adp_tunnel_actions *tnl_actions)

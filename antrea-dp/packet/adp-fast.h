@@ -35,7 +35,7 @@ struct nlattr;
 struct adp_fast_packet {
     struct adp_session_packet parsed;
     struct adp_session *candidate;
-    const struct adp_tunnel *tunnel;    /* Being fetched, between the two stages. */
+    const struct adp_tunnel *tunnel;   /* Being fetched, between two stages. */
     bool is_parsed;
 };
 
@@ -95,9 +95,9 @@ enum adp_fast_known adp_fast_known(const struct adp_fast *,
 bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
                    struct adp_bridge *);
 
-/* Sends a packet on that was rewritten as 'content' says: to its port, into its
- * tunnel by 'tnl_actions' if that isn't NULL, or by 'actions'.  A packet into a
- * tunnel may wait for others that go there too. */
+/* Sends a packet on that was rewritten as 'content' says: to its port, into
+ * its tunnel by 'tnl_actions' if that isn't NULL, or by 'actions'.  A packet
+ * into a tunnel may wait for others that go there too. */
 void adp_fast_leave(struct adp_fast *, struct dp_packet *,
                     const struct adp_cached_verdict_content *content,
                     const struct nlattr *actions,

@@ -73,8 +73,8 @@ publish_stats(struct thread_cache *tc)
                          adp_walk_cache_evicted(tc->up.walk_cache));
 }
 
-/* Sessions hold nothing: what is left of a table is its memory, and giving that
- * back is not for a thread that has packets to handle. */
+/* Sessions hold nothing: what is left of a table is its memory, and giving
+ * that back is not for a thread that has packets to handle. */
 static void
 create_sessions(struct thread_cache *tc)
 {

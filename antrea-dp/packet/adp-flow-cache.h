@@ -66,15 +66,15 @@ uint32_t adp_flow_cache_ingress_of_vlan(struct adp_flow_cache *,
                                         uint32_t ingress, ovs_be16 tci,
                                         long long int now_ms);
 
-/* Starts to fetch the kinds of a batch of packets out of tunnels, and sets the hash
- * of each. */
+/* Starts to fetch the kinds of a batch of packets out of tunnels, and sets the
+ * hash of each. */
 void adp_flow_cache_fetch_kinds(const struct adp_flow_cache *,
                                 const struct dp_packet_batch *,
                                 uint32_t hashes[]);
 
-/* The kind of packets with tunnel metadata 'tnl' and its hash, if adp_flow_cache_add_kind()
- * has told which bridge and port they are for and that is still so.  Otherwise
- * NULL. */
+/* The kind of packets with tunnel metadata 'tnl' and its hash, if
+ * adp_flow_cache_add_kind() has told which bridge and port they are for and
+ * that is still so.  Otherwise NULL. */
 const struct adp_ingress *adp_flow_cache_find_kind(struct adp_flow_cache *,
                                                    const struct flow_tnl *tnl,
                                                    uint32_t hash,

@@ -2,9 +2,9 @@
 
 /* Packets on their way into the compiled pipeline.
  *
- * Runs in PMD threads and, for ports without a PMD, in the main thread.  A packet
- * of a bridge of type "antrea" takes the fast path if its session is known.
- * Any other is parsed whole, decided on and, unless it is punted, sent
+ * Runs in PMD threads and, for ports without a PMD, in the main thread.  A
+ * packet of a bridge of type "antrea" takes the fast path if its session is
+ * known.  Any other is parsed whole, decided on and, unless it is punted, sent
  * where the verdict says; a punted one stays in the batch, and upstream goes
  * on with it as if nothing had happened. */
 
@@ -76,8 +76,8 @@ next_pass(const struct adp_verdict *v, size_t i)
     return NULL;
 }
 
-/* Counts a packet in, and learns of, what the walk met between two breaks: NULL
- * for its beginning and end. */
+/* Counts a packet in, and learns of, what the walk met between two breaks:
+ * NULL for its beginning and end. */
 static void
 credit(struct adp_bridge *b, const struct adp_walk *w,
        const struct adp_break *from, const struct adp_break *to,
@@ -540,9 +540,9 @@ take(struct adp_fast *f, size_t i, struct adp_bridge *b,
 }
 
 /* The packet is a fragment.  If whole it would be held until it was read, it
- * isn't worth anything: in its place an answer is held that has nothing to read,
- * so that who asked asks again by TCP.  Returns false, and has done nothing, if
- * that can't be. */
+ * isn't worth anything: in its place an answer is held that has nothing to
+ * read, so that who asked asks again by TCP.  Returns false, and has done
+ * nothing, if that can't be. */
 static bool
 hold_truncated(struct adp_fast *f, struct adp_bridge *b,
                struct dp_packet *packet, const struct flow *original)

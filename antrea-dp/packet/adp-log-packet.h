@@ -5,11 +5,11 @@
 
 /* Tells the log of a packet that policy rules with logging decided on.
  *
- * What is denied is logged packet by packet; what is let pass only with the packet
- * that begins a connection.  (Antrea's agent gets all packets up to the other end's
- * first, one-way UDP for as long as it lasts.)  So packets of sessions, which all
- * have their connections already, have nothing to log but what is denied, and a
- * verdict that denies and logs makes no session.
+ * What is denied is logged packet by packet; what is let pass only with the
+ * packet that begins a connection.  (Antrea's agent gets all packets up to the
+ * other end's first, one-way UDP for as long as it lasts.)  So packets of
+ * sessions, which all have their connections already, have nothing to log but
+ * what is denied, and a verdict that denies and logs makes no session.
  *
  * Thread-safety: of the thread that the batch belongs to.
  */

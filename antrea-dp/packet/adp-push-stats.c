@@ -79,8 +79,8 @@ adp_push_stats_finish(void)
 {
     struct adp_bridge *b;
 
-    /* Only the main thread answers requests; upstream reads counters in others,
-     * too, for flows that have gone. */
+    /* Only the main thread answers requests; upstream reads counters in
+     * others, too, for flows that have gone. */
     if (!*is_main_thread_get() || !something_is_left()) {
         return;
     }

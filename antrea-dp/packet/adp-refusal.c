@@ -165,8 +165,8 @@ refused_init(struct refused *r, const struct dp_packet *packet)
 
 /* Composing. */
 
-/* Appends the link's header the contrary way, tags included, and a place for an IP
- * header in front of 'l4_len' bytes. */
+/* Appends the link's header the contrary way, tags included, and a place for
+ * an IP header in front of 'l4_len' bytes. */
 static void
 put_headers(struct dp_packet *answer, const struct refused *r,
             uint8_t nw_proto, size_t l4_len)
@@ -210,7 +210,8 @@ put_headers(struct dp_packet *answer, const struct refused *r,
     dp_packet_set_l4(answer, dp_packet_tail(answer));
 }
 
-/* The checksum of the last 'l4_len' bytes, with a pseudo header before them. */
+/* The checksum of the last 'l4_len' bytes, with a pseudo header before
+ * them. */
 static ovs_be16
 l4_csum(const struct dp_packet *answer, bool ipv6, size_t l4_len)
 {

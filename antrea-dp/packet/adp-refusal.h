@@ -10,12 +10,13 @@
  * packet's, the contrary way.  So NAT needn't be undone, whatever was done or
  * would have been done: who talked to a Service gets the answer from there.
  *
- * TCP gets a reset (RFC 9293, 3.10.7.1), everything else an ICMP or ICMPv6 error (RFC
- * 792, RFC 4443) that quotes the IP header and 8 bytes of what follows.
+ * TCP gets a reset (RFC 9293, 3.10.7.1), everything else an ICMP or ICMPv6
+ * error (RFC 792, RFC 4443) that quotes the IP header and 8 bytes of what
+ * follows.
  *
- * What gets none (RFC 1122, 3.2.2; RFC 4443, 2.4): resets, ICMP errors, neighbour
- * discovery, fragments beyond the first, what isn't from one host to one host,
- * and packets that are cut short.
+ * What gets none (RFC 1122, 3.2.2; RFC 4443, 2.4): resets, ICMP errors,
+ * neighbour discovery, fragments beyond the first, what isn't from one host to
+ * one host, and packets that are cut short.
  *
  * Thread-safety: a struct adp_rate_limit belongs to one thread.
  */
@@ -34,9 +35,9 @@ struct dp_packet;
 /* Any thread; in force with the next refusal. */
 void adp_refusal_set_rate(uint32_t);
 
-/* Returns the refusal of 'packet', which was parsed, so that its layers' offsets
- * are right; the caller owns it.  NULL: it gets none, '*limited' says whether for
- * the limit. */
+/* Returns the refusal of 'packet', which was parsed, so that its layers'
+ * offsets are right; the caller owns it.  NULL: it gets none, '*limited' says
+ * whether for the limit. */
 struct dp_packet *adp_refusal_make(const struct dp_packet *packet,
                                    enum adp_answer,
                                    struct adp_rate_limit *,

@@ -18,8 +18,8 @@ struct adp_fast;
 struct dp_packet;
 
 /* Answers 'packet', which is as it came in, and stays the caller's: from port
- * 'f->in_port', or, if that is ODPP_NONE, out of the tunnel of 'b' whose port is
- * 'tunnel_port'. */
+ * 'f->in_port', or, if that is ODPP_NONE, out of the tunnel of 'b' whose port
+ * is 'tunnel_port'. */
 void adp_refuse(struct adp_fast *f, struct adp_bridge *b,
                 const struct dp_packet *packet, enum adp_answer,
                 ofp_port_t tunnel_port);

@@ -110,8 +110,8 @@ sum_up_set_masked(struct adp_summary *sum, const struct nlattr *attr)
     }
 }
 
-/* The next ct(): what it does to the headers the walk has noted.  Behind a meter
- * not all packets get there. */
+/* The next ct(): what it does to the headers the walk has noted.  Behind a
+ * meter not all packets get there. */
 static bool
 sum_up_ct(struct adp_summary *sum)
 {

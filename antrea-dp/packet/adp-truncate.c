@@ -48,7 +48,8 @@ question_len(const uint8_t *msg, size_t len)
             ? i + 1 + QUESTION_TAIL_LEN : 0);
 }
 
-/* Makes a whole datagram of the packet's header, with 'l4_len' bytes behind. */
+/* Makes a whole datagram of the packet's header, with 'l4_len' bytes
+ * behind. */
 static void
 put_ip(struct dp_packet *answer, const struct dp_packet *packet, bool ipv6,
        size_t l4_len)

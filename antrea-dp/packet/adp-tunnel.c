@@ -76,9 +76,9 @@ struct tunnel_xlate {
     long long int expires;
     uint64_t tnl_seqno;
 
-    /* From here on two lines are all that a packet needs, up to Geneve's header
-     * over IPv4; three, over IPv6.  'serial' is of adp_tunnels; 0: the tunnel has
-     * left the map, nobody renews it. */
+    /* From here on two lines are all that a packet needs, up to Geneve's
+     * header over IPv4; three, over IPv6.  'serial' is of adp_tunnels; 0: the
+     * tunnel has left the map, nobody renews it. */
     atomic_uint64_t serial OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
     struct adp_tunnel_actions actions;  /* In 'data'. */
     uint64_t data[];
@@ -186,7 +186,8 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     struct tunnel_xlate *xlate = ovsrcu_get_protected(struct tunnel_xlate *,
                                                       &t->xlate);
 
-    /* Verdicts may still refer to it, for longer than changes leave it right. */
+    /* Verdicts may still refer to it, for longer than changes leave it
+     * right. */
     atomic_store_relaxed(&xlate->serial, 0);
     cmap_remove(&tunnels->map, &t->node, key_hash(&t->key));
     adp_tunnel_unref(t);
@@ -313,8 +314,8 @@ reads_tables_of(const struct xlate_cache *xcache, const struct adp_bridge *b)
     return false;
 }
 
-/* Looks whether all that 'data' does is to push a header and to send the packet
- * out. */
+/* Looks whether all that 'data' does is to push a header and to send the
+ * packet out. */
 static void
 find_push(struct adp_tunnel_actions *actions, const struct nlattr *data,
           size_t size)
@@ -651,8 +652,8 @@ set_outdated(struct adp_tunnels *tunnels)
     atomic_store_relaxed(&tunnels->changed, time_msec());
     atomic_read_relaxed(&tunnels->serial, &serial);
     atomic_store_explicit(&tunnels->serial, serial + 1, memory_order_release);
-    /* A pass that is under way goes on, or changes without an end would keep it
-     * from ever getting to the last ones. */
+    /* A pass that is under way goes on, or changes without an end would keep
+     * it from ever getting to the last ones. */
     if (tunnels->renewing) {
         tunnels->renew_again = true;
     } else {
@@ -662,7 +663,8 @@ set_outdated(struct adp_tunnels *tunnels)
 }
 
 /* Upstream says no more than that something needs to be looked at again, and
- * why.  Of flow tables, which take no other reason's place, we know ourselves. */
+ * why.  Of flow tables, which take no other reason's place, we know
+ * ourselves. */
 static bool
 upstream_revalidates(const struct adp_bridge *b)
 {

@@ -5,9 +5,9 @@
 
 /* Output to tunnel ports.
  *
- * What sends a packet through a tunnel (the header to push, the way through the
- * underlay's bridge) is upstream's translation of "output:PORT" for
- * the packet's tunnel metadata.  It is kept and used again as long as routes,
+ * What sends a packet through a tunnel (the header to push, the way through
+ * the underlay's bridge) is upstream's translation of "output:PORT" for the
+ * packet's tunnel metadata.  It is kept and used again as long as routes,
  * neighbours, ports and the tables of other bridges stay as they are.  When
  * one of these changes the main thread translates anew what is in use, in
  * slices; meanwhile packets go by the old translation, for at most half a

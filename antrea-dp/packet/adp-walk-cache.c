@@ -14,7 +14,8 @@
 #define N_SIGHTINGS 4096
 #define N_SIGHTING_WAYS 4
 
-/* What a key's l4.tagged has in this table beside whether there is a VLAN tag. */
+/* What a key's l4.tagged has in this table beside whether there is a VLAN
+ * tag. */
 enum { KEY_TAGGED = 1, KEY_PACKET = 2, KEY_BUCKET = 4, KEY_SYN = 8,
        KEY_TP_SRC = 16 };
 

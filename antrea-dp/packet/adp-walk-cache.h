@@ -7,20 +7,20 @@
  *
  * decide() depends on the packet's headers, on what conntrack answers, and on
  * the buckets that groups choose.  A cached walk is the walk of one packet
- * written down as that: which ct()s were asked, with what answers, which bucket
- * was chosen, and the verdict.  For a packet that differs only in its source
- * port, which matters to conntrack and to the choice of buckets alone, the walk
- * is replayed, as upstream's xlate cache replays what a translation does
- * beside its actions: the ct()s are asked again for this packet, and where all
- * the answers and the choice are the same, so is the verdict.  Where one
- * differs nothing has happened, and the packet walks the tables.
+ * written down as that: which ct()s were asked, with what answers, which
+ * bucket was chosen, and the verdict.  For a packet that differs only in its
+ * source port, which matters to conntrack and to the choice of buckets alone,
+ * the walk is replayed, as upstream's xlate cache replays what a translation
+ * does beside its actions: the ct()s are asked again for this packet, and
+ * where all the answers and the choice are the same, so is the verdict.  Where
+ * one differs nothing has happened, and the packet walks the tables.
  *
  * A cached walk is for one choice of bucket: what comes before the choice is
  * kept under the packet's key, what comes after under key and bucket.
  *
- * While a flow reads source ports, the key has the packet's: a walk is then for
- * later packets of the same kind of one connection, which helps where none is
- * ever committed (direct server return), and has no choice of bucket.
+ * While a flow reads source ports, the key has the packet's: a walk is then
+ * for later packets of the same kind of one connection, which helps where none
+ * is ever committed (direct server return), and has no choice of bucket.
  *
  * A walk is cached when its key is met for the second time, so that packets to
  * random destinations leave none.  None is with learn(), with two choices, or
@@ -80,8 +80,8 @@ void adp_walk_cache_add(struct adp_walk_cache *,
                         const struct adp_session_packet *,
                         const struct adp_summary *);
 
-/* Any thread: forgets all walks.  For what a walk depends on and a replay can't
- * see. */
+/* Any thread: forgets all walks.  For what a walk depends on and a replay
+ * can't see. */
 void adp_walk_cache_invalidate(void);
 
 #endif /* adp-walk-cache.h */

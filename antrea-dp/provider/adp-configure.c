@@ -166,9 +166,9 @@ adp_configure_daemon(const struct smap *other_config)
     if (s && !strcmp(s, "unlimited")) {
         n = CONNTRACK_HALF_OPEN_UNLIMITED;
     } else if (s && (!str_to_uint(s, 10, &n) || !n)) {
-        VLOG_ERR("Open_vSwitch: other_config:antrea-dp-max-half-open: must be a "
-                 "number from 1 to %u, or \"unlimited\", not \"%s\"", UINT_MAX,
-                 s);
+        VLOG_ERR("Open_vSwitch: other_config:antrea-dp-max-half-open: must be "
+                 "a number from 1 to %u, or \"unlimited\", not \"%s\"",
+                 UINT_MAX, s);
         n = CONNTRACK_MAX_HALF_OPEN;
     }
     conntrack_half_open_set_limit(n);

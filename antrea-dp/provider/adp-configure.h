@@ -3,8 +3,8 @@
 #ifndef ADP_CONFIGURE_H
 #define ADP_CONFIGURE_H 1
 
-/* What other_config and external_ids of a bridge, and other_config of the daemon,
- * say.  For the main thread. */
+/* What other_config and external_ids of a bridge, and other_config of the
+ * daemon, say.  For the main thread. */
 
 struct adp_bridge;
 struct smap;

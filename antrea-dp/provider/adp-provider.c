@@ -3,9 +3,9 @@
 /* The ofproto class "antrea".
  *
  * It is ofproto-dpif's class with a few members replaced.  Bridges of the
- * class live on the same datapath as those of type "netdev": ports, PMD threads,
- * conntrack and tunnels are shared, and what concerns the datapath type as a
- * whole is left to "netdev".
+ * class live on the same datapath as those of type "netdev": ports, PMD
+ * threads, conntrack and tunnels are shared, and what concerns the datapath
+ * type as a whole is left to "netdev".
  *
  * With a setting of the daemon's (adp-system.h) the class has a second type,
  * "system".
@@ -307,10 +307,11 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
     struct adp_bridge *b = bridge_of(ofproto);
     struct dpif_backer *backer = b->dpif.backer;
 
-    /* Flows are no part of the configuration with which packets are translated,
-     * yet upstream makes that anew for each version, and then the main thread
-     * waits until no thread uses the old one any more: up to 10 ms while packets
-     * come.  Megaflows have to be looked at, and nothing else. */
+    /* Flows are no part of the configuration with which packets are
+     * translated, yet upstream makes that anew for each version, and then the
+     * main thread waits until no thread uses the old one any more: up to 10 ms
+     * while packets come.  Megaflows have to be looked at, and nothing
+     * else. */
     enum revalidate_reason flows = REV_FLOW_TABLE;
 
     base->set_tables_version(ofproto, version);
@@ -420,7 +421,8 @@ static int
 adp_class_set_bfd(struct ofport *port, const struct smap *cfg)
 {
     adp_bridge_set_special(bridge_of(port->ofproto), port->netdev,
-                           ADP_SPECIAL_BFD, smap_get_bool(cfg, "enable", false));
+                           ADP_SPECIAL_BFD,
+                           smap_get_bool(cfg, "enable", false));
     return base->set_bfd(port, cfg);
 }
 
@@ -428,7 +430,8 @@ static int
 adp_class_set_lldp(struct ofport *port, const struct smap *cfg)
 {
     adp_bridge_set_special(bridge_of(port->ofproto), port->netdev,
-                           ADP_SPECIAL_LLDP, cfg && smap_get_bool(cfg, "enable", false));
+                           ADP_SPECIAL_LLDP,
+                           cfg && smap_get_bool(cfg, "enable", false));
     return base->set_lldp(port, cfg);
 }
 
@@ -527,7 +530,8 @@ hook_may_learn(struct ofproto *ofproto, const struct rule *rule)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
-    return !b || !adp_bridge_is_constructed(b) || adp_journal_may_learn(b, rule);
+    return (!b || !adp_bridge_is_constructed(b)
+            || adp_journal_may_learn(b, rule));
 }
 
 static void

@@ -3,8 +3,8 @@
 /* The datapath type "system" as another name of ours.
  *
  * Of upstream's, two functions know names of datapaths.  The linker puts ours
- * between them and who calls them (--wrap, in automake.mk): __wrap_F() is called
- * for F(), __real_F() is upstream's. */
+ * between them and who calls them (--wrap, in automake.mk): __wrap_F() is
+ * called for F(), __real_F() is upstream's. */
 
 #include <config.h>
 #include "adp-system.h"

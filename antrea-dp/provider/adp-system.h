@@ -6,13 +6,14 @@
 /* The datapath type "system" as another name of ours.
  *
  * Antrea's agent accepts no other type, and writes it into its bridge.  With
- * other_config:antrea-dp-system of the Open_vSwitch table a bridge of that type is
- * one of the class "antrea" without a built-in pipeline, and "ovs-system" names
- * the datapath that such bridges live on: to ovs-appctl's dpctl commands the
- * kernel's datapaths aren't there then.  Without it the type is upstream's.
+ * other_config:antrea-dp-system of the Open_vSwitch table a bridge of that
+ * type is one of the class "antrea" without a built-in pipeline, and
+ * "ovs-system" names the datapath that such bridges live on: to ovs-appctl's
+ * dpctl commands the kernel's datapaths aren't there then.  Without it the
+ * type is upstream's.
  *
- * A type means one thing to all of its bridges, so the setting takes effect while
- * there is none, which is so when the daemon starts.
+ * A type means one thing to all of its bridges, so the setting takes effect
+ * while there is none, which is so when the daemon starts.
  *
  * For the main thread. */
 
@@ -20,11 +21,12 @@
 
 struct smap;
 
-/* 'base_type' is the datapath type that our bridges live on; it is borrowed. */
+/* 'base_type' is the datapath type that our bridges live on; it is
+ * borrowed. */
 void adp_system_init(const char *base_type);
 
-/* Reads other_config of the Open_vSwitch table; at each turn, before bridges are
- * made.  What is refused is told once. */
+/* Reads other_config of the Open_vSwitch table; at each turn, before bridges
+ * are made.  What is refused is told once. */
 void adp_system_configure(const struct smap *other_config);
 
 bool adp_system_is_ours(void);

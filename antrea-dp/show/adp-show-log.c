@@ -105,8 +105,8 @@ add_pods(struct pod_names *pods, const struct adp_state *state)
     free(records);
 }
 
-/* Of the state as it is: made anew when it changes, which is linear in the Pods
- * of this Node. */
+/* Of the state as it is: made anew when it changes, which is linear in the
+ * Pods of this Node. */
 static const struct pod_names *
 pod_names_of(const struct adp_bridge *b)
 {
@@ -176,7 +176,8 @@ draft_packet(struct draft *d, const struct adp_log_record *r)
     d->fields[ADP_LOG_LENGTH] = d->length;
 }
 
-/* A rule without a name gets one that stays as long as the rule is the same. */
+/* A rule without a name gets one that stays as long as the rule is the
+ * same. */
 static const char *
 rule_name(struct draft *d, const struct adp_network_policy *policy,
           const struct adp_network_policy_rule *rule)

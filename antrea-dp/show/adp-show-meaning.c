@@ -161,7 +161,8 @@ adp_show_table(uint8_t id, const char *name,
 }
 
 static struct json *
-table_json(const struct adp_pipeline *p, const struct adp_pipeline_table *table)
+table_json(const struct adp_pipeline *p,
+           const struct adp_pipeline_table *table)
 {
     return adp_show_table(table->id, table->name,
                           adp_guide_table_find(p, table->id));

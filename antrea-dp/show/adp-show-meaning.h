@@ -20,13 +20,14 @@ struct sset;
 /* Puts 'text', which may be NULL, into 'o', and frees it. */
 void adp_show_put_text(struct json *o, const char *name, char *text);
 
-/* A table of a pipeline: "id", "table", "stage" and "about", as far as they are
- * known.  'name' and 'guide' may be NULL. */
+/* A table of a pipeline: "id", "table", "stage" and "about", as far as they
+ * are known.  'name' and 'guide' may be NULL. */
 struct json *adp_show_table(uint8_t id, const char *name,
                             const struct adp_guide_table *guide);
 
 /* The policy rule of a conjunction, the port of a Service of a group, or what
- * applies to Pods by its ID, in words; NULL if unknown.  The caller frees it. */
+ * applies to Pods by its ID, in words; NULL if unknown.  The caller frees
+ * it. */
 char *adp_show_rule(const struct adp_bridge *, uint32_t conj_id);
 char *adp_show_group(const struct adp_bridge *, uint32_t group_id);
 char *adp_show_applied(const struct adp_bridge *, uint32_t id);

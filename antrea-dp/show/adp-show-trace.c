@@ -263,7 +263,8 @@ static void
 begin_table(struct adp_show_trace *t, const struct adp_trace_event *event)
 {
     const struct adp_guide_table *words
-        = adp_guide_table_find(adp_bridge_pipeline(t->bridge), event->table_id);
+        = adp_guide_table_find(adp_bridge_pipeline(t->bridge),
+                               event->table_id);
     struct json *steps = json_array_create_empty();
     struct json *o = json_object_create();
 

@@ -150,9 +150,9 @@ failed_step(const struct json *step)
                      json_string(result));
 }
 
-/* Who denied the packet and had that logged, or NULL: its flow says nothing, for
- * the last one that the packet hit is that of all packet-ins.  The caller frees
- * it. */
+/* Who denied the packet and had that logged, or NULL: its flow says nothing,
+ * for the last one that the packet hit is that of all packet-ins.  The caller
+ * frees it. */
 static char *
 logged_denial(struct adp_bridge *b, const struct adp_verdict *v)
 {

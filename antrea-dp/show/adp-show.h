@@ -18,10 +18,10 @@ struct json;
 struct json *adp_show_stats(struct adp_bridge *, bool all);
 /* Flows of the bridge, of all tables. */
 size_t adp_show_n_flows(const struct adp_bridge *);
-/* Puts those of rules, Services and what applies to Pods into them; 'endpoints':
- * also those of each endpoint of each Service.  The bridge has a built-in
- * pipeline.  Looks at each flow; with pauses (model-pause.h), in which the state
- * must not change. */
+/* Puts those of rules, Services and what applies to Pods into them;
+ * 'endpoints': also those of each endpoint of each Service.  The bridge has a
+ * built-in pipeline.  Looks at each flow; with pauses (model-pause.h), in
+ * which the state must not change. */
 void adp_show_metrics(struct adp_bridge *, bool endpoints, struct json *);
 /* Puts the L7 rules in force and the ports of their engine into an object, for
  * the "l7_rules" method.  The bridge has a built-in pipeline. */

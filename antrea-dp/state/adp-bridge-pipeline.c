@@ -150,8 +150,8 @@ choice_format(const struct choice *choice, struct ds *s)
 
 /* What the bridge's configuration asks for.  Returns NULL or an error text.
  *
- * Who makes a bridge of type "system" doesn't know that there are pipelines: it is
- * his, and must have nothing in it. */
+ * Who makes a bridge of type "system" doesn't know that there are pipelines:
+ * it is his, and must have nothing in it. */
 static char *
 choice_parse(const struct adp_bridge *b, struct choice *choice,
              const struct smap *other_config)
@@ -270,8 +270,8 @@ lacks_pipeline(const struct adp_bridge *b)
             && !adp_state_is_synced(b->pipeline->state));
 }
 
-/* What upstream puts into a bridge that it has flushed would be good for packets
- * that come from other bridges. */
+/* What upstream puts into a bridge that it has flushed would be good for
+ * packets that come from other bridges. */
 static void
 keep_empty(struct adp_bridge *b)
 {

@@ -37,8 +37,8 @@ void adp_bridge_pipeline_uninit(struct adp_bridge *);
 void adp_bridge_pipeline_configure(struct adp_bridge *,
                                    const struct smap *other_config);
 /* A slice of what is on its way into the bridge, and what ports that changed
- * ask for.  Brings a pipeline back that was flushed.  Returns true unless it was
- * flushed and isn't back: then no packet may pass. */
+ * ask for.  Brings a pipeline back that was flushed.  Returns true unless it
+ * was flushed and isn't back: then no packet may pass. */
 bool adp_bridge_pipeline_run(struct adp_bridge *);
 void adp_bridge_pipeline_wait(struct adp_bridge *);
 

@@ -6,10 +6,10 @@
 /* One transaction's flows and groups on their way into the bridge.
  *
  * A transaction of up to ADP_COMMIT_WHOLE changes goes into the bridge in one
- * table version: a packet sees the tables of before or those of after.  A larger
- * one goes in slices, one version each, between which packets are forwarded
- * and others get their turn.  Whatever has come so far is then safe, because of
- * the order of the steps:
+ * table version: a packet sees the tables of before or those of after.  A
+ * larger one goes in slices, one version each, between which packets are
+ * forwarded and others get their turn.  Whatever has come so far is then safe,
+ * because of the order of the steps:
  *
  *   1. New groups.
  *   2. What rules lead to (verdict tables), added or modified.
@@ -17,20 +17,21 @@
  *      conj_id nobody meets them.
  *   4. Those flows, and all else in the tables of rules that is added or
  *      modified, in the order of precedence: table by table as packets meet
- *      them, each by descending priority, clauses first.  A flow that gains and
- *      loses clauses gets the new ones and keeps the old ones for now.
+ *      them, each by descending priority, clauses first.  A flow that gains
+ *      and loses clauses gets the new ones and keeps the old ones for now.
  *   5. All other flows, added or modified, from the last table to the first:
  *      what leads somewhere comes after what it leads to.
  *   6. Groups, modified.
- *   7. What goes, all in the contrary order: other flows from the first table to
- *      the last; rules by ascending precedence, with the clauses that flows of 4
- *      lose; clauses of rules that have gone; what rules led to; groups.
+ *   7. What goes, all in the contrary order: other flows from the first table
+ *   to
+ *      the last; rules by ascending precedence, with the clauses that flows of
+ *      4 lose; clauses of rules that have gone; what rules led to; groups.
  *
  * The rules of one direction are a list of which the first that fits decides.
  * In step 4 it is that of before, with the new rules above a certain place; in
- * 7 that of after, with the old ones above one.  In each of these lists a packet
- * meets what it met before or what it will meet after, never anything third:
- * see docs/architecture.md, with what this doesn't hold for.
+ * 7 that of after, with the old ones above one.  In each of these lists a
+ * packet meets what it met before or what it will meet after, never anything
+ * third: see docs/architecture.md, with what this doesn't hold for.
  *
  * If the bridge refuses a slice, what was done is taken back, in slices too.
  *
@@ -76,8 +77,8 @@ void adp_commit_destroy(struct adp_commit *);
 /* For tests: has it go in slices of 'n' changes, however few there are. */
 void adp_commit_slice(struct adp_commit *, size_t n);
 
-/* Goes on, until all is done or 'slice' is over.  Returns true at the end: then
- * all is in the bridge or, if there is an error, all is as it was. */
+/* Goes on, until all is done or 'slice' is over.  Returns true at the end:
+ * then all is in the bridge or, if there is an error, all is as it was. */
 bool adp_commit_run(struct adp_commit *, struct adp_turn_slice *);
 
 /* NULL, or why the bridge refused.  The caller takes it.  If the bridge also

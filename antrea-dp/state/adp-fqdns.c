@@ -208,8 +208,8 @@ read_message(struct adp_fqdns *f, const void *msg, size_t len, bool partial)
     return learned;
 }
 
-/* A TCP segment that doesn't begin with a message, the middle of a long one, is
- * in all likelihood none that can be read. */
+/* A TCP segment that doesn't begin with a message, the middle of a long one,
+ * is in all likelihood none that can be read. */
 static enum adp_names_learned
 read_segment(struct adp_fqdns *f, const void *segment, size_t len)
 {

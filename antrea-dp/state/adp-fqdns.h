@@ -5,15 +5,15 @@
 
 /* From DNS answers to the addresses of policy rules with names.
  *
- * Reads the packets of a bridge that are held (adp-held.h), keeps what they tell
- * of names that rules are about (adp-names.h), and makes FQDN records of it: a
- * transaction of the bridge's state, as any other, but for the generation.  A
- * packet goes on when what it told is in force, at once if it tells nothing new.
- * If it can't be in force within ADP_FQDNS_PATIENCE_MS, or there is no room, the
- * packet is dropped, and whoever asked will ask again.
+ * Reads the packets of a bridge that are held (adp-held.h), keeps what they
+ * tell of names that rules are about (adp-names.h), and makes FQDN records of
+ * it: a transaction of the bridge's state, as any other, but for the
+ * generation.  A packet goes on when what it told is in force, at once if it
+ * tells nothing new.  If it can't be in force within ADP_FQDNS_PATIENCE_MS, or
+ * there is no room, the packet is dropped, and whoever asked will ask again.
  *
- * What is read in a turn makes one transaction, and the next one begins when that
- * has ended: a flood of answers makes them larger, not more.
+ * What is read in a turn makes one transaction, and the next one begins when
+ * that has ended: a flood of answers makes them larger, not more.
  *
  * For the main thread.
  */

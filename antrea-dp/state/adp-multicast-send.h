@@ -5,9 +5,9 @@
 
 /* The messages of IGMP that a Node sends of its own accord.
  *
- * They go through the bridge's tables, by upstream's translation, as what Antrea's
- * agent injects does: queries as if they came from the gateway, reports to other
- * Nodes straight into the tunnel.
+ * They go through the bridge's tables, by upstream's translation, as what
+ * Antrea's agent injects does: queries as if they came from the gateway,
+ * reports to other Nodes straight into the tunnel.
  *
  * For the main thread.
  */

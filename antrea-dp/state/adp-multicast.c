@@ -33,9 +33,9 @@ VLOG_DEFINE_THIS_MODULE(adp_multicast);
 /* When a transaction failed, another is tried so much later. */
 #define RETRY_MS 1000
 
-/* One that went well isn't followed by the next one sooner than this.  So nobody
- * who comes and goes all the time, in groups enough, keeps the main thread and
- * those of the other Nodes, which are told, from anything else. */
+/* One that went well isn't followed by the next one sooner than this.  So
+ * nobody who comes and goes all the time, in groups enough, keeps the main
+ * thread and those of the other Nodes, which are told, from anything else. */
 #define PACE_MS 100
 
 /* In tenths of a second: a query is to be answered within, and before the next
@@ -370,8 +370,8 @@ join(const struct reading *r, ovs_be32 group, enum adp_member_kind kind,
     }
 }
 
-/* Who may not join is none: also who did before there was the rule.  Who may not
- * leave stays, until nothing was heard of it for long. */
+/* Who may not join is none: also who did before there was the rule.  Who may
+ * not leave stays, until nothing was heard of it for long. */
 static void
 handle_record(uint8_t type, ovs_be32 group, bool joins, void *r_)
 {
@@ -614,8 +614,8 @@ end_call(struct adp_multicast *m)
     if (error) {
         static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
-        VLOG_WARN_RL(&rl, "bridge %s: the members of multicast groups can't be "
-                     "in force: %s", adp_bridge_name(m->bridge),
+        VLOG_WARN_RL(&rl, "bridge %s: the members of multicast groups can't "
+                     "be in force: %s", adp_bridge_name(m->bridge),
                      error->message);
         m->stats.n_failed++;
         m->next_try = time_msec() + RETRY_MS;
@@ -653,8 +653,8 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
         end_call(m);
     }
 
-    /* Rules that nobody knows, after a change that failed, are known again after
-     * any other; messages wait for that. */
+    /* Rules that nobody knows, after a change that failed, are known again
+     * after any other; messages wait for that. */
     bool knows = idle && adp_state_knows_rules(state);
     m->has_state = state != NULL;
     set_active(m, state && active);

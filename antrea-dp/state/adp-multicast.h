@@ -5,16 +5,16 @@
 
 /* From messages of IGMP to the receivers of multicast.
  *
- * Reads what Pods of this Node and other Nodes send (adp-igmp-queue.h), asks the
- * rules about IGMP, keeps who is a member of what (adp-members.h), and makes
- * MulticastGroup records of it: a transaction of the bridge's state, as any other,
- * but for the generation.  What is read in a turn makes one transaction, and the
- * next one begins when that has ended.
+ * Reads what Pods of this Node and other Nodes send (adp-igmp-queue.h), asks
+ * the rules about IGMP, keeps who is a member of what (adp-members.h), and
+ * makes MulticastGroup records of it: a transaction of the bridge's state, as
+ * any other, but for the generation.  What is read in a turn makes one
+ * transaction, and the next one begins when that has ended.
  *
- * A Node asks its Pods at an interval, and at once when others have come; a member
- * that hasn't answered for three intervals is none any more.  It tells the other
- * Nodes which groups its Pods are members of, when that changes and at the same
- * interval, and believes nobody but PeerNodes.
+ * A Node asks its Pods at an interval, and at once when others have come; a
+ * member that hasn't answered for three intervals is none any more.  It tells
+ * the other Nodes which groups its Pods are members of, when that changes and
+ * at the same interval, and believes nobody but PeerNodes.
  *
  * For the main thread.
  */
@@ -35,8 +35,8 @@ struct adp_multicast *adp_multicast_create(struct adp_bridge *);
 void adp_multicast_destroy(struct adp_multicast *);
 void adp_multicast_set_interval(struct adp_multicast *, unsigned int seconds);
 
-/* One slice; 'state' is NULL while the bridge has no pipeline, and 'active' false
- * while its pipeline has no multicast. */
+/* One slice; 'state' is NULL while the bridge has no pipeline, and 'active'
+ * false while its pipeline has no multicast. */
 void adp_multicast_run(struct adp_multicast *, struct adp_state *state,
                        bool active);
 void adp_multicast_wait(struct adp_multicast *);
@@ -45,8 +45,8 @@ void adp_multicast_wait(struct adp_multicast *);
 struct json *adp_multicast_get(const struct adp_multicast *);
 struct json *adp_multicast_stats(const struct adp_multicast *);
 
-/* How many messages of Pods, and bytes, each rule about IGMP decided on; nothing
- * must change meanwhile. */
+/* How many messages of Pods, and bytes, each rule about IGMP decided on;
+ * nothing must change meanwhile. */
 struct adp_multicast_counts {
     uint32_t conj_id;
     uint64_t n_packets, n_bytes;

@@ -11,11 +11,11 @@
  * (classifier-seek.h), else from its head; and who removes the flow with the
  * top priority of all that share a table and a mask looks at the heads of all
  * their lists for the next one.  Policy rules put thousands of priorities into
- * one list: in a random order these steps grow with the square of the number of
- * flows.
+ * one list: in a random order these steps grow with the square of the number
+ * of flows.
  *
- * So flow mods come list by list, by descending priority, the list with the top
- * priority last, so that few are left when the next one is looked for.
+ * So flow mods come list by list, by descending priority, the list with the
+ * top priority last, so that few are left when the next one is looked for.
  *
  * Thread-safety: no state.
  * Cost: sorting.

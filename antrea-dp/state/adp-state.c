@@ -101,15 +101,15 @@ struct adp_state {
         void *aux;
         bool rests;             /* One has ended: others have their turn. */
     } reading;
-    char *options_error;        /* Of the last change of options; NULL: none. */
+    char *options_error;        /* Of the last change of options, or NULL. */
     bool lacks_l7_port;         /* L7 rules let nothing pass, which is said in
                                  * the log. */
     bool leaves_out;            /* As adp_state_warning() says, which was
                                  * logged. */
     bool lost_flows;            /* To be installed by 'commit' or, if there is
                                  * one already, once more at its end. */
-    uint64_t tried_ports_seq;   /* What the transaction under way, or the last */
-    uint16_t tried_round;       /* one, was made for. */
+    uint64_t tried_ports_seq;   /* What the transaction under way, or the */
+    uint16_t tried_round;       /* last one, was made for. */
 };
 
 struct adp_state *
@@ -163,9 +163,9 @@ adp_state_warning(const struct adp_state *state)
     const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
 
     return (pipeline && adp_gen_leaves_out_ipv6(pipeline, state->model)
-            ? xasprintf("pipeline %s has no flows for IPv6: what this Node and "
-                        "its Pods have of it is left out, and such packets "
-                        "are dropped", pipeline->name)
+            ? xasprintf("pipeline %s has no flows for IPv6: what this Node "
+                        "and its Pods have of it is left out, and such "
+                        "packets are dropped", pipeline->name)
             : NULL);
 }
 
@@ -206,7 +206,8 @@ adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
 char *
 adp_state_describe_group(const struct adp_state *state, uint32_t group_id)
 {
-    return adp_pipeline_describe_group(adp_engine_ids(state->engine), group_id);
+    return adp_pipeline_describe_group(adp_engine_ids(state->engine),
+                                       group_id);
 }
 
 char *
@@ -441,8 +442,8 @@ take_next(struct adp_state *state)
     }
 }
 
-/* Logs when L7 rules begin to let nothing pass for want of a port, and when that
- * is over. */
+/* Logs when L7 rules begin to let nothing pass for want of a port, and when
+ * that is over. */
 static void
 note_l7_ports(struct adp_state *state)
 {
@@ -697,8 +698,8 @@ adp_state_abort(struct adp_state *state, const char *why)
     state->lost_flows = false;
 }
 
-/* Sets out to make the bridge's flows those that follow from the model, or from
- * what 'state->next' makes of it. */
+/* Sets out to make the bridge's flows those that follow from the model, or
+ * from what 'state->next' makes of it. */
 static void
 set_out(struct adp_state *state, enum adp_commit_how how, bool large)
 {
@@ -921,7 +922,8 @@ adp_state_forget_flows(struct adp_state *state)
 
 /* Transactions. */
 
-/* Sets out to carry out 'change', which has no patch (any more), for 'call'. */
+/* Sets out to carry out 'change', which has no patch (any more), for
+ * 'call'. */
 static void
 transact(struct adp_state *state, const struct adp_state_change *change,
          struct adp_state_call *call)

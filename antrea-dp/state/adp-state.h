@@ -5,18 +5,18 @@
 
 /* The typed state of one bridge, and its transactions.
  *
- * Holds the model and an engine with the pipeline's IDs and the flows and groups
- * that follow from it.  Model and IDs outlive a change of the pipeline.  A
- * transaction changes the model in place and checks what it changed, has the
+ * Holds the model and an engine with the pipeline's IDs and the flows and
+ * groups that follow from it.  Model and IDs outlive a change of the pipeline.
+ * A transaction changes the model in place and checks what it changed, has the
  * engine make those flows anew that it concerns (pipeline-engine.h), and puts
  * what differs into the bridge (adp-commit.h).  On any error all of it is
  * undone, and nothing has changed.
  *
  * A large transaction takes many turns of the main loop.  Meanwhile the state
  * is busy: it is read as it was before, and takes no other transaction.  Who
- * has one must wait; ports and rounds that change are taken into account at the
- * end.  When somebody flushes the bridge while flows go into it, that begins
- * anew, with all of them.
+ * has one must wait; ports and rounds that change are taken into account at
+ * the end.  When somebody flushes the bridge while flows go into it, that
+ * begins anew, with all of them.
  *
  * For the main thread.
  */
@@ -50,10 +50,10 @@ bool adp_state_is_busy(const struct adp_state *);
 /* More than a hundred records. */
 bool adp_state_is_large(const struct adp_state *);
 
-/* Has 'read' run with 'aux', as a job (adp-job.h), a slice in each turn.  In its
- * pauses the state stands still: it is busy, and what would change it waits, but
- * flows that are on their way into the bridge go on.  In the end calls 'end',
- * whatever becomes of the state.
+/* Has 'read' run with 'aux', as a job (adp-job.h), a slice in each turn.  In
+ * its pauses the state stands still: it is busy, and what would change it
+ * waits, but flows that are on their way into the bridge go on.  In the end
+ * calls 'end', whatever becomes of the state.
  *
  * One at a time, and none while a change is prepared, or one has waited for
  * another: returns false, to be tried again in the next turn. */
@@ -63,8 +63,8 @@ bool adp_state_read(struct adp_state *, void (*read)(void *aux),
 /* Brings that to its end, all at once: what it reads is about to change. */
 void adp_state_end_reading(struct adp_state *);
 
-/* What is under way never arrives, because of 'why': "it was deleted".  What is
- * in the bridge is in doubt. */
+/* What is under way never arrives, because of 'why': "it was deleted".  What
+ * is in the bridge is in doubt. */
 void adp_state_abort(struct adp_state *, const char *why);
 
 /* Makes the bridge's flows those of its pipeline with its options, which may
@@ -75,10 +75,10 @@ void adp_state_abort(struct adp_state *, const char *why);
  * changes the pipeline of a bridge with a large state makes a long turn. */
 struct adp_error *adp_state_install(struct adp_state *, bool replace)
     OVS_WARN_UNUSED_RESULT;
-/* The same in slices, for options alone: begins to make the bridge's flows those
- * of its pipeline with 'options'.  The bridge gets them
- * (adp_bridge_pipeline_set_options()) when the flows begin to go into it, and the
- * old ones again if it refuses these.  The state must not be busy. */
+/* The same in slices, for options alone: begins to make the bridge's flows
+ * those of its pipeline with 'options'.  The bridge gets them
+ * (adp_bridge_pipeline_set_options()) when the flows begin to go into it, and
+ * the old ones again if it refuses these.  The state must not be busy. */
 void adp_state_change_options(struct adp_state *, uint64_t options);
 /* Is that under way? */
 bool adp_state_changes_options(const struct adp_state *);
@@ -116,8 +116,8 @@ struct adp_metrics *adp_state_metrics(const struct adp_state *);
  * The state must not be busy. */
 void adp_state_get_fqdns(const struct adp_state *, struct sset *names);
 uint64_t adp_state_fqdns_seq(const struct adp_state *);
-/* As adp_engine_is_valid(), and adp_engine_allows_igmp().  The state must not be
- * busy. */
+/* As adp_engine_is_valid(), and adp_engine_allows_igmp().  The state must not
+ * be busy. */
 bool adp_state_knows_rules(const struct adp_state *);
 bool adp_state_allows_igmp(const struct adp_state *, const char *pod,
                            uint8_t type, ovs_be32 group, uint32_t *conj_id);
@@ -125,9 +125,9 @@ bool adp_state_allows_igmp(const struct adp_state *, const char *pod,
 /* Each may be NULL.  'clear' starts from an empty state (replace).  'patch'
  * (model-patch.h) is about the records that were there before.
  *
- * With 'own' it is about records that are the daemon's own (adp_kind_is_own()),
- * 'apply' and 'delete' are given, and nothing else.  It makes no new
- * generation. */
+ * With 'own' it is about records that are the daemon's own
+ * (adp_kind_is_own()), 'apply' and 'delete' are given, and nothing else.  It
+ * makes no new generation. */
 struct adp_state_change {
     bool own;
     bool clear;

@@ -4,12 +4,13 @@
  * that stand before a pass or an answer.
  *
  * Stock's userspace action names a frozen state, from which the upcall takes
- * what the controller is told.  Here the verdict has it, so that a packet-in takes
- * neither a state nor an upcall, and nothing at all if its meter drops it.
+ * what the controller is told.  Here the verdict has it, so that a packet-in
+ * takes neither a state nor an upcall, and nothing at all if its meter drops
+ * it.
  *
- * A packet that a meter drops counts for the flows of the pass that the meter is
- * in, and for none of later ones.  So there execution finds out whether the packet
- * is still there. */
+ * A packet that a meter drops counts for the flows of the pass that the meter
+ * is in, and for none of later ones.  So there execution finds out whether the
+ * packet is still there. */
 
 #include <config.h>
 #include "adp-decide-private.h"
@@ -233,8 +234,8 @@ only_answer(const struct adp_decide_walk *w, const struct adp_rule *rule)
             ? &list->ops[i] : NULL);
 }
 
-/* A copy of the packet for the agent beside one that goes on behind ct() needs no
- * clone where nobody sends it. */
+/* A copy of the packet for the agent beside one that goes on behind ct() needs
+ * no clone where nobody sends it. */
 static bool ADP_OUT_OF_LINE
 answer_ahead(struct adp_decide_walk *w, const struct adp_op_list *list,
              size_t first)

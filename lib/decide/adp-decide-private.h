@@ -70,8 +70,8 @@ struct adp_decide_walk {
     bool retyped;               /* Was ICMP's type or code set?  Conntrack
                                  * would be asked about the original one. */
     bool clone_tracked;             /* Did a clone meet ct()? */
-    bool metered;                   /* Is there a meter before, since the latest
-                                     * break for another pass? */
+    bool metered;                   /* Is there a meter before, since the
+                                     * latest break for another pass? */
     bool was_metered;               /* Is there one at all? */
     int n_clones;                   /* Of the datapath's, one in another. */
     bool sent_into_tunnel;          /* Any output so far? */
@@ -106,19 +106,19 @@ size_t adp_decide_begin_clone(struct adp_decide_walk *);
 void adp_decide_end_clone(struct adp_decide_walk *, size_t offset);
 
 /* adp-decide-break.c. */
-/* Sends a copy of the packet to the controller that 'op' says.  'userdata' may be
- * NULL. */
+/* Sends a copy of the packet to the controller that 'op' says.  'userdata' may
+ * be NULL. */
 void adp_decide_controller(struct adp_decide_walk *, const struct adp_op *,
                            const struct ofpact_controller *userdata);
 /* Does what the table where the walk is says about packets that no flow
  * matches. */
 void adp_decide_heed_miss(struct adp_decide_walk *);
-/* If the packet-in that 'op' makes, or can't, asks for what the program takes care
- * of (a refusal, a line in the log, or to be held), says so in the verdict and
- * returns true.  One refusal is enough. */
+/* If the packet-in that 'op' makes, or can't, asks for what the program takes
+ * care of (a refusal, a line in the log, or to be held), says so in the
+ * verdict and returns true.  One refusal is enough. */
 bool adp_decide_answer(struct adp_decide_walk *, const struct adp_op *);
-/* If 'ops', from number 'first' on, lead to nothing but such a packet-in, has it
- * done, leaves the packet as it is, and returns true. */
+/* If 'ops', from number 'first' on, lead to nothing but such a packet-in, has
+ * it done, leaves the packet as it is, and returns true. */
 bool adp_decide_answers_ahead(struct adp_decide_walk *,
                               const struct adp_op_list *ops, size_t first);
 /* Before another pass begins, for the packet itself or for a 'fork' of it: if

@@ -555,8 +555,8 @@ op_controller(struct adp_decide_walk *w, const struct adp_op *op)
     }
 }
 
-/* A meter right before a packet-in protects the controller: who answers instead
- * has a limit of his own. */
+/* A meter right before a packet-in protects the controller: who answers
+ * instead has a limit of his own. */
 static bool
 is_meter_of_answer(const struct adp_decide_walk *w, const struct adp_op *op,
                    bool at_end)
@@ -666,8 +666,8 @@ op_output_reg(struct adp_decide_walk *w, const struct adp_op *op_, bool last)
 
 /* clone(). */
 
-/* A meter can't stand in a clone, only in tables that it leads to: there stock's
- * drops the packet itself. */
+/* A meter can't stand in a clone, only in tables that it leads to: there
+ * stock's drops the packet itself. */
 static bool
 has_ct(const struct adp_op_list *ops)
 {

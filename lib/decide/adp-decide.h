@@ -14,8 +14,8 @@
  * ofproto-dpif would emit them if a datapath could walk on after ct() without
  * recirculation: header rewrites, ct() with commit, NAT, mark and label,
  * outputs.  Executed in order on the packet they have the same effect as
- * stock's passes.  For a controller the list has upstream's userspace action, which
- * does nothing by itself: execution pauses there ('breaks').
+ * stock's passes.  For a controller the list has upstream's userspace action,
+ * which does nothing by itself: execution pauses there ('breaks').
  *
  * A punt (enum adp_punt) means that nothing of the verdict holds, and that the
  * packet must go the stock way, from the start.
@@ -103,8 +103,8 @@ struct adp_env_class {
     uint32_t (*controller_meter)(const struct adp_env *);
 
     /* True if controllers hear of a packet from the port that no flow matches:
-     * 'by_default' if the table leaves that to their versions of OpenFlow, else
-     * because it says so.  May be NULL: in the latter case. */
+     * 'by_default' if the table leaves that to their versions of OpenFlow,
+     * else because it says so.  May be NULL: in the latter case. */
     bool (*tells_miss)(const struct adp_env *, ofp_port_t, bool by_default);
 
     /* True if bucket's watch port is usable. */
@@ -137,7 +137,8 @@ struct adp_hit {
 };
 BUILD_ASSERT_DECL(sizeof(struct adp_hit) == 24 || sizeof(void *) != 8);
 
-/* A look-up in a table that learn()s fill, and what the packet looked like there. */
+/* A look-up in a table that learn()s fill, and what the packet looked like
+ * there. */
 struct adp_learn_lookup {
     uint8_t table_id;
     struct flow flow;
@@ -165,10 +166,10 @@ struct adp_packet_in {
     struct flow flow;           /* Metadata as they are there. */
 };
 
-/* Where the execution of a verdict's actions pauses: for 'packet_in' if that is
- * not NULL; otherwise where stock would begin another pass for a packet that a
- * meter may have dropped.  That one is not counted, nor learned of, in what comes
- * behind. */
+/* Where the execution of a verdict's actions pauses: for 'packet_in' if that
+ * is not NULL; otherwise where stock would begin another pass for a packet
+ * that a meter may have dropped.  That one is not counted, nor learned of, in
+ * what comes behind. */
 struct adp_break {
     size_t start, end;          /* Of 'actions': what is executed before ends,
                                  * what is executed behind starts there. */
@@ -236,24 +237,24 @@ void adp_verdict_init(struct adp_verdict *);
 void adp_verdict_clear(struct adp_verdict *);
 void adp_verdict_uninit(struct adp_verdict *);
 
-/* The rule that a walk would hit with 'flow' in table 'table_id', or NULL for a miss.
- * Sets 'scratch->priority' to what struct adp_hit tells, and '*learned' to whether the
- * rule is one of 'learn', which may be NULL. */
+/* The rule that a walk would hit with 'flow' in table 'table_id', or NULL for
+ * a miss.  Sets 'scratch->priority' to what struct adp_hit tells, and
+ * '*learned' to whether the rule is one of 'learn', which may be NULL. */
 struct adp_rule *adp_decide_lookup(const struct adp_program *,
                                    const struct adp_learn_table *learn,
                                    uint8_t table_id, struct flow *flow,
                                    struct adp_match_scratch *, bool *learned);
 
-/* True if the look-up still gets 'hit', the one that it is of, in the same way:
- * also if the table has changed. */
+/* True if the look-up still gets 'hit', the one that it is of, in the same
+ * way: also if the table has changed. */
 bool adp_metadata_lookup_holds(const struct adp_metadata_lookup *,
                                const struct adp_hit *,
                                const struct adp_program *);
 
 /* The bucket that a "select" group that has slots chooses for packets like
- * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX: none.
- * Sets '*watched' if that depends on what buckets watch: then the answer may be
- * wrong. */
+ * 'flow', of which only the headers from layer 3 to 4 matter.  UINT32_MAX:
+ * none.  Sets '*watched' if that depends on what buckets watch: then the
+ * answer may be wrong. */
 uint32_t adp_group_select(const struct adp_group *, const struct flow *flow,
                           bool *watched);
 /* Starts to fetch what adp_group_select() reads. */

@@ -17,8 +17,8 @@
  * Each reader gives the generation of the program that it walks.  An entry
  * retired in a generation is not there for walks in that one and later ones,
  * which find the flow in the program, or not if it was deleted since; walks in
- * older programs, which don't hold the flow, go on finding the entry.  When the
- * last of these has ended, a grace period later, the entry is freed.
+ * older programs, which don't hold the flow, go on finding the entry.  When
+ * the last of these has ended, a grace period later, the entry is freed.
  *
  * What bounds it: the number of learned flows, those that wait and those that
  * OpenFlow holds, is limited for each flow with a learn() (its "learner") and
@@ -86,8 +86,8 @@ uint32_t adp_learn_table_serial(const struct adp_learn_table *);
 
 /* For the thread that installs. */
 
-/* Credits the entry that waits in the place of 'rule', if there is one, so that
- * the flow that will be made of it begins with the packets. */
+/* Credits the entry that waits in the place of 'rule', if there is one, so
+ * that the flow that will be made of it begins with the packets. */
 void adp_learn_table_credit(struct adp_learn_table *, const struct adp_rule *,
                             const struct adp_stats_delta *);
 
@@ -115,12 +115,13 @@ size_t adp_learn_table_take(struct adp_learn_table *,
 /* Hands the count of a taken entry, whose flow is in OpenFlow's tables now, to
  * the caller, who gives it back when the flow leaves them. */
 struct adp_learner *adp_learn_entry_hand_over(struct adp_learn_entry *);
-/* Counts one more flow that comes into OpenFlow's tables by no entry.  All such
- * flows are those of one learner.  Returns that, to be given back as above, or
- * NULL if a limit is reached. */
+/* Counts one more flow that comes into OpenFlow's tables by no entry.  All
+ * such flows are those of one learner.  Returns that, to be given back as
+ * above, or NULL if a limit is reached. */
 struct adp_learner *adp_learn_table_count_foreign(struct adp_learn_table *);
 void adp_learner_release(struct adp_learn_table *, struct adp_learner *);
-/* 'generation': of the first program from which on the entries don't matter. */
+/* 'generation': of the first program from which on the entries don't
+ * matter. */
 void adp_learn_table_retire(struct adp_learn_table *,
                             struct adp_learn_entry *[], size_t n,
                             uint64_t generation);

@@ -3,15 +3,15 @@
 #ifndef ADP_ANSWER_H
 #define ADP_ANSWER_H 1
 
-/* Packet-ins that the datapath takes care of: packets that are refused and told
- * so, or logged, and packets that are held until somebody has read them.
+/* Packet-ins that the datapath takes care of: packets that are refused and
+ * told so, or logged, and packets that are held until somebody has read them.
  *
  * Antrea's agent answers for the datapath: flows send it the packet, userdata
  * says what to do with it, and it makes a TCP reset or an ICMP error, which it
- * injects, or writes a line into a file.  Packets with DNS answers are paused for
- * it until the addresses that they tell are in force.  Where nobody but us makes
- * the flows we do all that ourselves.  The flows stay what they are: a program
- * says of which userdata it takes care.
+ * injects, or writes a line into a file.  Packets with DNS answers are paused
+ * for it until the addresses that they tell are in force.  Where nobody but us
+ * makes the flows we do all that ourselves.  The flows stay what they are: a
+ * program says of which userdata it takes care.
  *
  * Thread-safety: values.
  */
@@ -70,9 +70,9 @@ const struct adp_answer_rule *adp_answers_find(const struct adp_answers *,
  * packet that isn't TCP. */
 void adp_answer_icmp(enum adp_answer, bool ipv6, uint8_t *type, uint8_t *code);
 
-/* What a packet like 'flow' is answered with, for people: "a TCP reset".  Whether
- * it may be answered at all, the packet tells.  Of a packet that is held, why it
- * waits. */
+/* What a packet like 'flow' is answered with, for people: "a TCP reset".
+ * Whether it may be answered at all, the packet tells.  Of a packet that is
+ * held, why it waits. */
 const char *adp_answer_text(enum adp_answer, const struct flow *);
 
 #endif /* adp-answer.h */

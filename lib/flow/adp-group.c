@@ -237,9 +237,9 @@ copy_slots(struct adp_group *group, struct takers *ts,
     free(map);
 }
 
-/* The slot that 't' wants most among those that are free or somebody has beyond
- * his share.  Who gave up what he had too much never has too much again, so
- * slots that were passed by need no second look. */
+/* The slot that 't' wants most among those that are free or somebody has
+ * beyond his share.  Who gave up what he had too much never has too much
+ * again, so slots that were passed by need no second look. */
 static void
 take_slot(struct adp_group *group, struct takers *ts, struct taker *t)
 {

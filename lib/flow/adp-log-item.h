@@ -5,9 +5,10 @@
 
 /* What a packet-in for the log says of the policy rule that decided.
  *
- * Antrea's flows send the agent each packet that is to be logged, and the agent
- * reads from registers which rule of which table decided what.  Where the datapath
- * logs itself it reads the same: a program says where these things stand.
+ * Antrea's flows send the agent each packet that is to be logged, and the
+ * agent reads from registers which rule of which table decided what.  Where
+ * the datapath logs itself it reads the same: a program says where these
+ * things stand.
  *
  * Thread-safety: values.
  */
@@ -54,8 +55,8 @@ struct adp_log_item {
     uint8_t zero[2];
 };
 
-/* Rules that one packet can meet: for egress and for ingress one that passes and
- * one that decides. */
+/* Rules that one packet can meet: for egress and for ingress one that passes
+ * and one that decides. */
 #define ADP_MAX_LOG_ITEMS 4
 
 /* All but 'priority' and 'n_cts', which it leaves 0. */

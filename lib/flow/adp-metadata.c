@@ -9,7 +9,8 @@
 #include "ovs-thread.h"
 #include "util.h"
 
-/* Where the words are in a struct flow, and which bits of them are metadata. */
+/* Where the words are in a struct flow, and which bits of them are
+ * metadata. */
 static struct metadata_word {
     size_t index;
     uint64_t mask;

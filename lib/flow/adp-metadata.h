@@ -4,13 +4,13 @@
 #define ADP_METADATA_H 1
 
 /* What flows match on that comes with a packet and isn't in it: registers,
- * conntrack's state, zone, mark and label, where it came in; and its type, which
- * nearly every match asks for.
+ * conntrack's state, zone, mark and label, where it came in; and its type,
+ * which nearly every match asks for.
  *
  * Packets of very many connections are equal in that.  So a table whose flows
  * match on nothing else can be asked again on behalf of all of them, with what
- * one of them had there: what else changes in the table, and that may be a lot,
- * means nothing to them.
+ * one of them had there: what else changes in the table, and that may be a
+ * lot, means nothing to them.
  *
  * Thread-safety: plain values; all functions may be called from any thread.
  */

@@ -43,7 +43,8 @@ op_controller(struct adp_op *op, const struct ofpact_controller *controller)
     }
 }
 
-/* A meter that OpenFlow could not find one of the datapath for lets all pass. */
+/* A meter that OpenFlow could not find one of the datapath for lets all
+ * pass. */
 static bool
 op_meter(struct adp_op *op, const struct ofpact_meter *meter)
 {

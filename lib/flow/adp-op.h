@@ -110,16 +110,17 @@ void adp_op_list_init_in(struct adp_op_list *, const struct ofpact *,
                          struct adp_op *room);
 void adp_op_list_uninit(struct adp_op_list *);
 
-/* Makes 'op' the one for output to 'port', of at most 'max_len' bytes if that is
- * the controller.  Returns false if that does nothing. */
+/* Makes 'op' the one for output to 'port', of at most 'max_len' bytes if that
+ * is the controller.  Returns false if that does nothing. */
 bool adp_op_init_output(struct adp_op *, ofp_port_t, uint16_t max_len);
 
-/* If 'a' sets bits in one 32-bit word of what OpenFlow keeps beside the packet,
- * sets 'op' to that and returns true. */
+/* If 'a' sets bits in one 32-bit word of what OpenFlow keeps beside the
+ * packet, sets 'op' to that and returns true. */
 bool adp_op_init_set_word(struct adp_op *, const struct ofpact *a);
 
 /* Carries out an action that only changes fields: that of ADP_OP_SET_WORD or
- * ADP_OP_MODIFY, or one inside ct(exec()).  Marks in 'wc' what it reads and writes. */
+ * ADP_OP_MODIFY, or one inside ct(exec()).  Marks in 'wc' what it reads and
+ * writes. */
 void adp_op_modify(const struct ofpact *, struct flow *,
                    struct flow_wildcards *wc);
 

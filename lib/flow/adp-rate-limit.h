@@ -5,9 +5,9 @@
 
 /* A token bucket that holds the tokens of two seconds, and is full at first.
  *
- * It doesn't know its rate, so that one setting serves all buckets of all threads
- * from the next token on.  (Upstream's token-bucket.h keeps the rate and looks at
- * the clock itself.)
+ * It doesn't know its rate, so that one setting serves all buckets of all
+ * threads from the next token on.  (Upstream's token-bucket.h keeps the rate
+ * and looks at the clock itself.)
  *
  * Thread-safety: a bucket belongs to one thread.
  */

@@ -13,8 +13,8 @@
  * Thread-safety: any thread; in others than RCU's it does nothing.
  */
 
-/* One more callback is done.  Now and then this is a quiescent state: the caller
- * must not go on to use what RCU protects. */
+/* One more callback is done.  Now and then this is a quiescent state: the
+ * caller must not go on to use what RCU protects. */
 void adp_rcu_breathe(void);
 
 #endif /* adp-rcu.h */

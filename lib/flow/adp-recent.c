@@ -70,8 +70,8 @@ adp_recent_clear(struct adp_recent *recent, struct adp_cow *cow)
 }
 
 /* The bits that both of two masks have in a word of a flow and that can tell
- * packets apart.  A packet has no conj_id of its own, and what a bit of the tunnel's
- * options stands for changes from bridge to bridge and with time. */
+ * packets apart.  A packet has no conj_id of its own, and what a bit of the
+ * tunnel's options stands for changes from bridge to bridge and with time. */
 static uint64_t
 common_mask(const struct minimatch *a, const struct minimatch *b, size_t word)
 {

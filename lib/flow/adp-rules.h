@@ -101,8 +101,8 @@ adp_rule_counters(struct adp_rule *rule)
     return &CONTAINER_OF(rule, struct adp_acting_rule, up)->counters;
 }
 
-/* 'owner' passes to the rule.  With one, match and actions are taken to be its, and
- * to stay until 'owner_free'; without, they are copied. */
+/* 'owner' passes to the rule.  With one, match and actions are taken to be
+ * its, and to stay until 'owner_free'; without, they are copied. */
 struct adp_rule *adp_rule_create(uint8_t table_id, int priority,
                                  const struct minimatch *, ovs_be64 cookie,
                                  const struct ofpact *, size_t ofpacts_len,
@@ -165,16 +165,16 @@ struct adp_group {
     void (*owner_free)(void *owner);
 };
 
-/* 'props' may be NULL: none.  'old' is the group whose place this one takes, or
- * NULL: it is only read.
+/* 'props' may be NULL: none.  'old' is the group whose place this one takes,
+ * or NULL: it is only read.
  *
  * The n_slots of a "select" group for 'n' buckets and the bucket for a packet
  * are decided once, here: a slot table in the manner of Maglev (Eisenbud et
  * al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI
- * 2016), with weights.  A bucket is known by its actions, not by its number, so
- * that buckets keep what they had in 'old': when one of N equal ones comes or
- * goes, 1/N of all slots change hands.  Without 'old' the slots depend on the
- * buckets alone, and are the same in any daemon. */
+ * 2016), with weights.  A bucket is known by its actions, not by its number,
+ * so that buckets keep what they had in 'old': when one of N equal ones comes
+ * or goes, 1/N of all slots change hands.  Without 'old' the slots depend on
+ * the buckets alone, and are the same in any daemon. */
 struct adp_group *adp_group_create(uint32_t group_id, uint8_t type,
                                    const struct ovs_list *ofputil_buckets,
                                    const struct ofputil_group_props *props,

@@ -66,8 +66,8 @@ void adp_stats_credit_group(struct adp_stats_sink *, struct adp_group *,
                             uint64_t n_bytes, long long int used);
 
 /* Calls one of the functions for everything that was credited since the last
- * drain began.  'bucket' is an index or ADP_BUCKET_ALL, as it was credited; the
- * same group may come once for each.
+ * drain began.  'bucket' is an index or ADP_BUCKET_ALL, as it was credited;
+ * the same group may come once for each.
  *
  * 'goes_on', if not NULL, is asked before each.  When it says no the drain
  * stops, and false is returned; the next call goes on with it.  One without

@@ -6,11 +6,11 @@
 /* Messages of IGMP, versions 1 to 3 (RFC 1112, 2236, 3376): reading what hosts
  * report, writing queries and what Nodes report to each other.
  *
- * Of a group record of version 3 it counts only whether somebody wants anything
- * of the group: who names sources joins the group.
+ * Of a group record of version 3 it counts only whether somebody wants
+ * anything of the group: who names sources joins the group.
  *
- * A message is the payload of an IP packet.  One with a wrong checksum, or that
- * ends before it should, tells nothing at all.
+ * A message is the payload of an IP packet.  One with a wrong checksum, or
+ * that ends before it should, tells nothing at all.
  *
  * Thread-safety: no state.
  * Cost: linear in the message.
@@ -38,8 +38,9 @@ enum adp_igmp_result adp_igmp_parse(const void *msg, size_t len,
                                     adp_igmp_cb *, void *aux);
 
 /* Writes a general query of version 3, which those of other versions read as
- * theirs, to be answered within 'max_response' tenths of a second (at most 127).
- * 'interval' in seconds (at most 127 are told) is that between queries. */
+ * theirs, to be answered within 'max_response' tenths of a second (at most
+ * 127).  'interval' in seconds (at most 127 are told) is that between
+ * queries. */
 #define ADP_IGMP_QUERY_LEN 12
 void adp_igmp_put_query(uint8_t msg[ADP_IGMP_QUERY_LEN],
                         unsigned int max_response, unsigned int interval);

@@ -3,15 +3,16 @@
 #ifndef ADP_MEMBERS_H
 #define ADP_MEMBERS_H 1
 
-/* Who receives what is sent to which multicast group, as messages of IGMP told.
+/* Who receives what is sent to which multicast group, as messages of IGMP
+ * told.
  *
- * A member is a port of this Node or another Node, by name.  It is one until it
- * leaves, or hasn't said for a while that it still is.  Who leaves right after it
- * joined is a member for ADP_MEMBERS_MIN_MS all the same, so that whoever comes
- * and goes all the time changes little.
+ * A member is a port of this Node or another Node, by name.  It is one until
+ * it leaves, or hasn't said for a while that it still is.  Who leaves right
+ * after it joined is a member for ADP_MEMBERS_MIN_MS all the same, so that
+ * whoever comes and goes all the time changes little.
  *
- * Bounds: ADP_MEMBERS_MAX_GROUPS groups; of one port ADP_MEMBERS_MAX_OF_PORT, so
- * that one that joins all it can leaves others theirs; of one group
+ * Bounds: ADP_MEMBERS_MAX_GROUPS groups; of one port ADP_MEMBERS_MAX_OF_PORT,
+ * so that one that joins all it can leaves others theirs; of one group
  * ADP_MEMBERS_MAX_OF_GROUP members.  Who finds no room is none.
  *
  * Thread-safety: one thread at a time.
@@ -61,8 +62,9 @@ size_t adp_members_expire(struct adp_members *, long long int now);
 /* When that is next, LLONG_MAX: never. */
 long long int adp_members_next_expiry(const struct adp_members *);
 
-/* Groups whose members are others than when they were last taken: 'names[KIND]',
- * 'n[KIND]' of each kind in order.  None at all if the group is over. */
+/* Groups whose members are others than when they were last taken:
+ * 'names[KIND]', 'n[KIND]' of each kind in order.  None at all if the group is
+ * over. */
 typedef void adp_members_change_cb(
     ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
     const size_t n[ADP_N_MEMBER_KINDS], void *aux);

@@ -3,12 +3,12 @@
 #ifndef ADP_LOG_DEDUP_H
 #define ADP_LOG_DEDUP_H 1
 
-/* Equal lines of a second become one, as Antrea's agent does with what is denied:
- * a line waits for a second from when it first came, and then says how many there
- * were.
+/* Equal lines of a second become one, as Antrea's agent does with what is
+ * denied: a line waits for a second from when it first came, and then says how
+ * many there were.
  *
- * Bounded: ADP_LOG_DEDUP_MAX lines wait; while as many do, what is new doesn't wait,
- * and is a line by itself.
+ * Bounded: ADP_LOG_DEDUP_MAX lines wait; while as many do, what is new doesn't
+ * wait, and is a line by itself.
  *
  * Thread-safety: none.  Cost: a look-up in a hash table by the text.
  */

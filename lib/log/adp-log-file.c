@@ -148,7 +148,8 @@ rotate(struct adp_log_file *f, const struct job *job)
     return 0;
 }
 
-/* Sees to it that the right file is open, with room for a line of 'len' bytes. */
+/* Sees to it that the right file is open, with room for a line of 'len'
+ * bytes. */
 static int
 ready_file(struct adp_log_file *f, const struct job *job, size_t len)
 {

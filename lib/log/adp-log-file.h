@@ -5,18 +5,20 @@
 
 /* The log's file, and the thread that writes it.
  *
- * Writing may take long, so a thread of its own does it; who has a line hands it
- * over under a mutex that is never held during a system call.  Up to
- * ADP_LOG_FILE_MAX_PENDING bytes wait for the thread; what doesn't fit, or can't be
- * written (a full disk, a folder that isn't there), is lost, and counted.  Why is said
- * once, until it works again; it is tried anew with the next lines, not more often
- * than once a second.
+ * Writing may take long, so a thread of its own does it; who has a line hands
+ * it over under a mutex that is never held during a system call.  Up to
+ * ADP_LOG_FILE_MAX_PENDING bytes wait for the thread; what doesn't fit, or
+ * can't be written (a full disk, a folder that isn't there), is lost, and
+ * counted.  Why is said once, until it works again; it is tried anew with the
+ * next lines, not more often than once a second.
  *
- * A file that a line would make larger than it may be becomes FILE.1, what was that FILE.2, and so on,
- * up to the number of backups; the oldest goes.  Where somebody else has moved or
- * removed the file a new one is begun within a second.
+ * A file that a line would make larger than it may be becomes FILE.1, what was
+ * that FILE.2, and so on, up to the number of backups; the oldest goes.  Where
+ * somebody else has moved or removed the file a new one is begun within a
+ * second.
  *
- * The folder is made if its own is there.  There is no file before there is a line.
+ * The folder is made if its own is there.  There is no file before there is a
+ * line.
  *
  * Thread-safety: one thread uses an adp_log_file.
  */

@@ -6,8 +6,9 @@
 /* The latest lines of the log, numbered, for who asks for them.
  *
  * There are no readers to look after: who reads says up to which number he has
- * read, and gets what came behind that.  Who is too slow for the ADP_LOG_HISTORY_SIZE
- * lines that are kept sees a gap in the numbers, and so how many he has missed.
+ * read, and gets what came behind that.  Who is too slow for the
+ * ADP_LOG_HISTORY_SIZE lines that are kept sees a gap in the numbers, and so
+ * how many he has missed.
  *
  * Thread-safety: none.  Memory: a pointer for each place, and some 300 bytes a
  * line.
@@ -38,7 +39,7 @@ void adp_log_history_add(struct adp_log_history *, const struct adp_log_line *,
 /* Of the latest entry; 0: there was none. */
 uint64_t adp_log_history_last(const struct adp_log_history *);
 /* The first entry that is there of those behind 'number', or NULL. */
-const struct adp_log_entry *adp_log_history_next(const struct adp_log_history *,
-                                                 uint64_t number);
+const struct adp_log_entry *adp_log_history_next(
+    const struct adp_log_history *, uint64_t number);
 
 #endif /* adp-log-history.h */

@@ -9,10 +9,10 @@
  *     AntreaNetworkPolicy:default/reject RejectTCP Ingress Reject 16
  *     default/nettool 10.10.1.7 53646 10.10.1.14 80 TCP 60 label
  *
- * in one line: a time, and fields with blanks between them, of which those that
- * are missing are "<nil>".  What is in a field has no blanks or control characters
- * in the line, wherever it came from, so that a line has as many fields as it
- * seems.
+ * in one line: a time, and fields with blanks between them, of which those
+ * that are missing are "<nil>".  What is in a field has no blanks or control
+ * characters in the line, wherever it came from, so that a line has as many
+ * fields as it seems.
  *
  * Source: Antrea's document "Antrea Network Policy CRDs", audit logging.
  *

@@ -105,7 +105,8 @@ adp_log_ring_may_put(struct adp_log_ring *ring,
 }
 
 bool
-adp_log_ring_put(struct adp_log_ring *ring, const struct adp_log_record *record)
+adp_log_ring_put(struct adp_log_ring *ring,
+                 const struct adp_log_record *record)
 {
     uint32_t head;
 
@@ -118,8 +119,8 @@ adp_log_ring_put(struct adp_log_ring *ring, const struct adp_log_record *record)
         }
     }
     ring->records[head % ADP_LOG_RING_SIZE] = *record;
-    /* Ordered before the look at 'roused': either the main thread sees the record,
-     * or this thread that it has to be woken. */
+    /* Ordered before the look at 'roused': either the main thread sees the
+     * record, or this thread that it has to be woken. */
     atomic_store(&ring->head, head + 1);
     rouse();
     return true;

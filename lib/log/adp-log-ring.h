@@ -7,8 +7,8 @@
  *
  * Each packet thread has a ring of its own, with a place for ADP_LOG_RING_SIZE
  * records; when it is full, what comes is lost, and the caller counts it.  Who
- * puts a record into it neither waits, locks nor allocates: it is two loads and
- * two stores, and, if the main thread may be asleep, a byte into a pipe.
+ * puts a record into it neither waits, locks nor allocates: it is two loads
+ * and two stores, and, if the main thread may be asleep, a byte into a pipe.
  *
  * How many records of a rule a thread may put into its ring in a second is
  * limited, so that a flood that one rule drops leaves room for others: a token
@@ -18,9 +18,9 @@
  *
  * A ring outlives its thread until it is empty.
  *
- * Thread-safety: adp_log_ring_put() and adp_log_ring_close() are for the thread
- * that created the ring, adp_log_rings_*() for the main thread.  Memory: some 400
- * kB a thread.
+ * Thread-safety: adp_log_ring_put() and adp_log_ring_close() are for the
+ * thread that created the ring, adp_log_rings_*() for the main thread.
+ * Memory: some 400 kB a thread.
  */
 
 #include <stdbool.h>
@@ -29,8 +29,8 @@
 #include "adp-log-item.h"
 #include "openvswitch/types.h"
 
-/* A packet that a rule decided on, as it was then: after DNAT, before SNAT of what
- * comes behind. */
+/* A packet that a rule decided on, as it was then: after DNAT, before SNAT of
+ * what comes behind. */
 struct adp_log_record {
     uint64_t time_us;           /* Since the epoch. */
     uint32_t bridge;            /* Serial number. */

@@ -152,8 +152,9 @@ find_in_subtable(const struct adp_hash_subtable *subtable,
 /* Returns the entry with the best rule in 'subtables' above 'priority', or
  * else 'best'. */
 INLINE const struct adp_hash_entry *
-find_best(const struct adp_hash_subtables *subtables, const struct packet *packet,
-          int priority, bool also_hidden, const struct adp_hash_entry *best)
+find_best(const struct adp_hash_subtables *subtables,
+          const struct packet *packet, int priority, bool also_hidden,
+          const struct adp_hash_entry *best)
 {
     for (size_t i = 0; i < subtables->n; i++) {
         const struct adp_hash_entry *entry;

@@ -21,8 +21,8 @@ struct adp_match_scratch {
     /* Of the latest look-up: no rule of a lower priority had a part in the
      * answer.  Usually the priority of the answer, ADP_PRIORITY_NONE if there
      * is none.  It is lower if the answer matches on conj_id and is above the
-     * conjunction that led to it, and ADP_PRIORITY_NONE if a conjunction is met
-     * for whose conj_id no rule at all was found. */
+     * conjunction that led to it, and ADP_PRIORITY_NONE if a conjunction is
+     * met for whose conj_id no rule at all was found. */
     int priority;
 
     uint64_t *words;

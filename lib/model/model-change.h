@@ -21,9 +21,9 @@ struct adp_model_change {
     const struct adp_record *new; /* NULL: there is none any more. */
 };
 
-/* The changes of the transaction under way, in the order in which their records
- * were first named; a record that came and went again is among them, with two
- * NULLs.  Good until the next change. */
+/* The changes of the transaction under way, in the order in which their
+ * records were first named; a record that came and went again is among them,
+ * with two NULLs.  Good until the next change. */
 const struct adp_model_change *const *adp_model_changes(
     const struct adp_model *, size_t *n);
 

@@ -479,8 +479,8 @@ check_egress(struct check *c, const struct adp_record *record)
                  xasprintf("transport IP %s", adp_ip_text(&egress->ip).s));
 }
 
-/* A Pod's port or the gateway's would get what isn't meant for it, or have what
- * it sends taken for what comes back. */
+/* A Pod's port or the gateway's would get what isn't meant for it, or have
+ * what it sends taken for what comes back. */
 static void
 check_traffic_control(struct check *c, const struct adp_record *record)
 {
@@ -540,8 +540,8 @@ add_to_scope(const struct adp_record *record, void *scope)
     hmapx_add(scope, CONST_CAST(struct adp_record *, record));
 }
 
-/* Adds to 'scope' the records that may be wrong, or be named as those that have
- * what others want, because of 'change'. */
+/* Adds to 'scope' the records that may be wrong, or be named as those that
+ * have what others want, because of 'change'. */
 static void
 add_touched(const struct adp_model *model,
             const struct adp_model_change *change, struct hmapx *scope)

@@ -7,8 +7,8 @@
  *
  * Claims tell, for a record, the others that claim what only one record may
  * have (an IP, a MAC, a port, a Service's address), and, for a group, the
- * policies, and what else applies to Pods, that name it.  With them the checks across records look at what a
- * transaction touched, and at nothing else.
+ * policies, and what else applies to Pods, that name it.  With them the checks
+ * across records look at what a transaction touched, and at nothing else.
  *
  * Memory: refers to the records, which must be taken out before they go; about
  * 50 bytes a claim, of which a Pod has three, and a pointer for each pair of

@@ -9,8 +9,8 @@
  * without looking at all there are.  So a Manifest has "keys", words that mean
  * something to its writer and nothing here ("ns:default", "l:app=web"), and a
  * NetworkPolicy bears the groups that it refers to ("AddressGroup NAME",
- * "AppliedToGroup NAME"), as do an Egress and a TrafficControl.  The NodeConfig
- * bears "NodeConfig".
+ * "AppliedToGroup NAME"), as do an Egress and a TrafficControl.  The
+ * NodeConfig bears "NodeConfig".
  *
  * The index follows the model: after a transaction it is told which records
  * changed, and looks them up.
@@ -18,9 +18,9 @@
  * Cost: an update is linear in the keys of the records that changed.  A query
  * looks at the records that bear the rarest key of each of its lists.
  *
- * Memory: per Manifest and who refers to groups an entry, per key of one some 40
- * bytes, per different key its text.  Bounded by the records that there may be
- * and by ADP_MANIFEST_MAX_KEYS for each; freed with the records.
+ * Memory: per Manifest and who refers to groups an entry, per key of one some
+ * 40 bytes, per different key its text.  Bounded by the records that there may
+ * be and by ADP_MANIFEST_MAX_KEYS for each; freed with the records.
  *
  * Thread-safety: as the model.
  */

@@ -89,8 +89,8 @@ int adp_cidr_compare(const void *, const void *);
 void adp_ip_set_bit(struct in6_addr *ip, unsigned int plen);
 
 /* "10.10.0.1", "fd00::1"; "10.10.0.0/24", "fd00::/64"; "10.10.0.1",
- * "[fd00::1]", for a port to follow.  By value, for use in the expression that asks for
- * it. */
+ * "[fd00::1]", for a port to follow.  By value, for use in the expression that
+ * asks for it. */
 struct adp_ip_text {
     char s[64];
 };

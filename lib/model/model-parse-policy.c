@@ -190,8 +190,8 @@ parse_igmp(struct adp_object *o, struct adp_network_policy_service *service)
                                             ADP_OPTIONAL, -1);
     if (group && (!ip_parse(group, &service->group_address)
                   || !ip_is_multicast(service->group_address))) {
-        adp_reader_error_at(r, "groupAddress", "\"%s\" is not an IPv4 multicast "
-                            "address", group);
+        adp_reader_error_at(r, "groupAddress", "\"%s\" is not an IPv4 "
+                            "multicast address", group);
     }
 }
 
@@ -294,8 +294,8 @@ check_service_rule(struct adp_reader *r,
     }
 }
 
-/* Messages of IGMP are let pass or dropped, and have no peer but the group; rules
- * of Kubernetes know nothing of them. */
+/* Messages of IGMP are let pass or dropped, and have no peer but the group;
+ * rules of Kubernetes know nothing of them. */
 static void
 check_igmp(struct adp_reader *r, const struct adp_network_policy *policy,
            const struct adp_network_policy_rule *rule)
@@ -327,8 +327,8 @@ check_igmp(struct adp_reader *r, const struct adp_network_policy *policy,
     } else if (rule->logs) {
         adp_reader_error_at(r, "enableLogging", "doesn't go with IGMP");
     } else if (adp_network_policy_applied_to_services(policy, rule)->n) {
-        adp_reader_error_at(r, "services", "a rule that is applied to Services "
-                            "has no IGMP");
+        adp_reader_error_at(r, "services", "a rule that is applied to "
+                            "Services has no IGMP");
     }
     for (size_t i = 0; rule->ingress && i < rule->n_services; i++) {
         if (rule->services[i].igmp_type != ADP_IGMP_QUERY
@@ -365,7 +365,8 @@ parse_logging(struct adp_object *o, struct adp_network_policy_rule *rule)
 }
 
 /* Equal JSON has equal hashes.  Should two rules of one policy have the same
- * without being equal, they are told apart by their order, as equal ones are. */
+ * without being equal, they are told apart by their order, as equal ones
+ * are. */
 static char *
 hash_text(const struct json *json)
 {

@@ -18,8 +18,8 @@
 ADP_KINDS
 #undef KIND
 
-/* Of a NodeConfig, whose other ports are known, and of a rule, which is known as
- * far as its other members go: model-parse-l7.c. */
+/* Of a NodeConfig, whose other ports are known, and of a rule, which is known
+ * as far as its other members go: model-parse-l7.c. */
 void adp_parse_l7_ports(struct adp_object *, struct adp_node_config *);
 void adp_parse_l7_protocols(struct adp_object *,
                             const struct adp_network_policy *,

@@ -243,8 +243,9 @@ adp_network_policy_rule_is_igmp(const struct adp_network_policy_rule *rule)
 }
 
 bool
-adp_network_policy_rule_is_multicast(const struct adp_network_policy_rule *rule,
-                                     const struct adp_ip_block **other)
+adp_network_policy_rule_is_multicast(
+    const struct adp_network_policy_rule *rule,
+    const struct adp_ip_block **other)
 {
     bool multicast = false;
 

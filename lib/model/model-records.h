@@ -211,7 +211,8 @@ struct adp_network_policy_rule {
     struct json *l7_protocols;  /* NULL, or an array: what an engine is to let
                                  * pass of what the rule allows. */
     bool logs;                  /* What it decides, and of a K8sNetworkPolicy
-                                 * what its isolation drops, is to be logged, */
+                                 * what its isolation drops, is to be
+                                 * logged, */
     char *log_label;            /* with this; may be NULL. */
     char *identity;             /* Text that equal rules share: a hash that
                                  * no two others have. */
@@ -229,16 +230,16 @@ struct adp_network_policy {
     size_t n_rules;
 };
 
-/* Or an FQDN: its name is one that rules give, perhaps with "*"s, its addresses
- * are those that such names have, as far as DNS answers told. */
+/* Or an FQDN: its name is one that rules give, perhaps with "*"s, its
+ * addresses are those that such names have, as far as DNS answers told. */
 struct adp_address_group {
     struct adp_record up;
     struct adp_cidr *addresses;
     size_t n_addresses;
 };
 
-/* Who receives what is sent to a group, as far as messages of IGMP told: its name
- * is the group's address. */
+/* Who receives what is sent to a group, as far as messages of IGMP told: its
+ * name is the group's address. */
 struct adp_multicast_group {
     struct adp_record up;
     ovs_be32 ip;
@@ -251,8 +252,8 @@ struct adp_applied_to_group {
     struct adp_names pods;
 };
 
-/* How much may pass: 'rate' kilobits a second, after a pause 'burst' kilobits at
- * once. */
+/* How much may pass: 'rate' kilobits a second, after a pause 'burst' kilobits
+ * at once. */
 struct adp_bandwidth {
     uint32_t rate;              /* 0: as much as there is. */
     uint32_t burst;
@@ -315,7 +316,8 @@ const struct adp_names *adp_network_policy_applied_to_services(
 /* Is what the isolation of a K8sNetworkPolicy drops in this direction to be
  * logged? */
 /* Is the rule about messages of IGMP?  Is it about what is sent to multicast
- * addresses?  Then '*other' is one of its blocks that has none, if there is one. */
+ * addresses?  Then '*other' is one of its blocks that has none, if there is
+ * one. */
 bool adp_network_policy_rule_is_igmp(const struct adp_network_policy_rule *);
 bool adp_network_policy_rule_is_multicast(
     const struct adp_network_policy_rule *, const struct adp_ip_block **other);

@@ -12,13 +12,13 @@
  * adp_model_check() when a transaction has applied everything.
  *
  * A transaction changes the model in place, between adp_model_begin() and
- * adp_model_commit(), or adp_model_rollback() where something went wrong.  What
- * it has changed model-change.h tells.
+ * adp_model_commit(), or adp_model_rollback() where something went wrong.
+ * What it has changed model-change.h tells.
  *
  * Thread-safety: one thread at a time, origin and clones together.
  *
- * Cost: apply and delete are linear in the records given; so are begin (but for
- * a model's first, which is linear in all records), commit, rollback and
+ * Cost: apply and delete are linear in the records given; so are begin (but
+ * for a model's first, which is linear in all records), commit, rollback and
  * adp_model_check_changes(), except that a PeerNode or the NodeConfig has the
  * Pod CIDRs of all PeerNodes compared.  adp_model_check() is linear in all
  * records (with a sort).  A clone takes one hash node per record.
@@ -75,8 +75,8 @@ void adp_model_commit(struct adp_model *);
 void adp_model_rollback(struct adp_model *);
 
 /* 'records' is a JSON array.  On error returns it, and the model must be
- * rolled back or thrown away.  '*n', if 'n' is nonnull, becomes the number of records
- * applied. */
+ * rolled back or thrown away.  '*n', if 'n' is nonnull, becomes the number of
+ * records applied. */
 struct adp_error *adp_model_apply(struct adp_model *,
                                   const struct json *records, size_t *n);
 /* 'keys' is a JSON array of objects with "kind" and "name".  '*n' becomes the
@@ -84,8 +84,8 @@ struct adp_error *adp_model_apply(struct adp_model *,
 struct adp_error *adp_model_delete(struct adp_model *,
                                    const struct json *keys,
                                    bool ignore_missing, size_t *n);
-/* The same for records that are the daemon's own (adp_kind_is_own()), which the
- * two above refuse, and which needn't be there to be deleted. */
+/* The same for records that are the daemon's own (adp_kind_is_own()), which
+ * the two above refuse, and which needn't be there to be deleted. */
 struct adp_error *adp_model_apply_own(struct adp_model *,
                                       const struct json *records);
 struct adp_error *adp_model_delete_own(struct adp_model *,
@@ -104,13 +104,13 @@ struct adp_error *adp_model_check(const struct adp_model *,
                                   const struct adp_model_env *);
 
 /* The records of a JSON array in the form in which a model keeps them, which
- * may take far less memory: objects of Manifests, which nobody here looks into,
- * as text.  Records that can't be read are left as they are. */
+ * may take far less memory: objects of Manifests, which nobody here looks
+ * into, as text.  Records that can't be read are left as they are. */
 struct json *adp_model_compact(const struct json *records);
 
-/* A JSON array of the records of 'kind' and 'name' (each may be NULL: all, 'kind'
- * all but the daemon's own), in the form they were given, ordered by kind and
- * name. */
+/* A JSON array of the records of 'kind' and 'name' (each may be NULL: all,
+ * 'kind' all but the daemon's own), in the form they were given, ordered by
+ * kind and name. */
 struct json *adp_model_get(const struct adp_model *, const char *kind,
                            const char *name);
 size_t adp_model_count(const struct adp_model *, const char *kind);

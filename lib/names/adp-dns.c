@@ -77,8 +77,8 @@ read_name(const struct message *msg, const uint8_t *p,
     return len;
 }
 
-/* Reads the record at '*p', and moves that behind it.  Returns false if there is
- * no whole one. */
+/* Reads the record at '*p', and moves that behind it.  Returns false if there
+ * is no whole one. */
 static bool
 read_record(const struct message *msg, const uint8_t **p, struct record *r)
 {
@@ -109,8 +109,8 @@ read_record(const struct message *msg, const uint8_t **p, struct record *r)
 }
 
 /* Goes through all answers.  Where CNAMEs, in the order in which they stand,
- * lead on from 'target', moves that there, and lowers '*ttl'.  Returns how many
- * they were; '*whole' tells whether all records are there. */
+ * lead on from 'target', moves that there, and lowers '*ttl'.  Returns how
+ * many they were; '*whole' tells whether all records are there. */
 static size_t
 follow(const struct message *msg, char target[ADP_DNS_NAME_SIZE],
        uint32_t *ttl, bool *whole)

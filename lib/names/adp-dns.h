@@ -9,13 +9,13 @@
  * expanded by libc's dn_expand(), which ends loops; names with characters that
  * would have to be escaped say nothing.
  *
- * An answer is about the name that it was asked for.  Its addresses are those of
- * that name, or of where the name's CNAMEs lead, whatever order they are in; all
- * else in a message is left alone.
+ * An answer is about the name that it was asked for.  Its addresses are those
+ * of that name, or of where the name's CNAMEs lead, whatever order they are
+ * in; all else in a message is left alone.
  *
  * Thread-safety: no state.
- * Cost: linear in the records, times the CNAMEs that lead to the addresses; both
- * are bounded.
+ * Cost: linear in the records, times the CNAMEs that lead to the addresses;
+ * both are bounded.
  */
 
 #include <netinet/in.h>
@@ -50,14 +50,14 @@ struct adp_dns_answer {
 void adp_dns_answer_init(struct adp_dns_answer *);
 void adp_dns_answer_uninit(struct adp_dns_answer *);
 
-/* Fills 'answer' from the 'len' bytes of 'msg'.  With 'partial' the message may
- * be the beginning of a longer one: what is whole of it counts. */
+/* Fills 'answer' from the 'len' bytes of 'msg'.  With 'partial' the message
+ * may be the beginning of a longer one: what is whole of it counts. */
 enum adp_dns_result adp_dns_parse(const void *msg, size_t len, bool partial,
                                   struct adp_dns_answer *answer);
 
-/* Takes the next message out of the 'len' bytes of a TCP segment from '*offset'
- * on, and moves that.  Returns NULL at the end.  '*partial' tells whether the
- * message goes on in other segments. */
+/* Takes the next message out of the 'len' bytes of a TCP segment from
+ * '*offset' on, and moves that.  Returns NULL at the end.  '*partial' tells
+ * whether the message goes on in other segments. */
 const void *adp_dns_next_of_segment(const void *segment, size_t len,
                                     size_t *offset, size_t *msg_len,
                                     bool *partial);

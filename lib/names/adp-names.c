@@ -17,8 +17,8 @@
 #include "sset.h"
 #include "util.h"
 
-/* Expiries are rounded up to multiples of this, so that those of one second are
- * one change. */
+/* Expiries are rounded up to multiples of this, so that those of one second
+ * are one change. */
 #define EXPIRY_STEP_MS 1000
 
 struct pattern {

@@ -5,15 +5,15 @@
 
 /* Which addresses the names have that rules are about, as DNS answers told.
  *
- * A pattern is what stands in rules: a name in lower case, in which "*" stands for
- * any text, dots included and none at all.  Only names that fit a pattern in use
- * are kept, each with its addresses, and each of these until its TTL is over.
- * Who keeps rules in line with it asks which patterns have other addresses than
- * before.
+ * A pattern is what stands in rules: a name in lower case, in which "*" stands
+ * for any text, dots included and none at all.  Only names that fit a pattern
+ * in use are kept, each with its addresses, and each of these until its TTL is
+ * over.  Who keeps rules in line with it asks which patterns have other
+ * addresses than before.
  *
- * Bounds: addresses of a pattern, those of all its names taken together, so that
- * whoever makes up names in one domain fills up that one.  An address that finds
- * no room isn't kept.
+ * Bounds: addresses of a pattern, those of all its names taken together, so
+ * that whoever makes up names in one domain fills up that one.  An address
+ * that finds no room isn't kept.
  *
  * Thread-safety: one thread at a time.
  *
@@ -43,7 +43,8 @@ void adp_names_store_destroy(struct adp_names_store *);
 void adp_names_store_set_min_ttl(struct adp_names_store *, unsigned int ttl);
 
 /* From now on these patterns are in use, and no others. */
-void adp_names_store_use(struct adp_names_store *, const struct sset *patterns);
+void adp_names_store_use(struct adp_names_store *,
+                         const struct sset *patterns);
 
 enum adp_names_learned {
     ADP_NAMES_NONE,             /* The name matters to nobody. */
@@ -61,8 +62,8 @@ void adp_names_store_expire(struct adp_names_store *, long long int now);
 long long int adp_names_store_next_expiry(const struct adp_names_store *);
 
 /* Patterns whose addresses are others than when they were last taken.
- * 'addresses' are in order, each once; none for a pattern that isn't in use any
- * more. */
+ * 'addresses' are in order, each once; none for a pattern that isn't in use
+ * any more. */
 typedef void adp_names_change_cb(const char *pattern,
                                  const struct in6_addr *addresses, size_t n,
                                  void *aux);
@@ -72,7 +73,8 @@ void adp_names_store_take_changes(struct adp_names_store *,
 /* All that is known counts as changed. */
 void adp_names_store_change_all(struct adp_names_store *);
 
-/* All that is known, in the order of names and addresses.  'expires' is in ms. */
+/* All that is known, in the order of names and addresses.  'expires' is in
+ * ms. */
 struct adp_names_visitor {
     void (*name)(const char *name, void *aux);
     void (*pattern)(const char *pattern, void *aux);    /* Of the name. */

@@ -10,8 +10,8 @@
  * has the Pod; of Egresses the first of each family.
  *
  * A TrafficControl has an ID, and an egress IP one, which is that of all
- * Egresses with this address.  An egress IP of this Node has a mark as well, of
- * which there are ADP_MAX_EGRESS_MARKS.
+ * Egresses with this address.  An egress IP of this Node has a mark as well,
+ * of which there are ADP_MAX_EGRESS_MARKS.
  *
  * Thread-safety: as the model.
  */
@@ -46,8 +46,8 @@ void adp_applied_find_limit(const struct adp_generator *,
 void adp_applied_generate(struct adp_generator *,
                           const struct adp_pipeline_parts *);
 
-/* Records of one kind rival for a Pod only in one family: an Egress in that of its
- * address, a TrafficControl, which has both, always in the same. */
+/* Records of one kind rival for a Pod only in one family: an Egress in that of
+ * its address, a TrafficControl, which has both, always in the same. */
 enum adp_family adp_applied_family(const struct adp_record *);
 
 /* Is the address on this Node? */

@@ -466,8 +466,8 @@ text_error(struct adp_desired *desired, const char *what, const char *text,
     free(reason);
 }
 
-/* Upstream's parser leaves bytes of set_field unset that mean nothing, in which
- * equal actions would differ. */
+/* Upstream's parser leaves bytes of set_field unset that mean nothing, in
+ * which equal actions would differ. */
 static void
 clear_padding(struct ofpact *ofpacts, size_t ofpacts_len)
 {

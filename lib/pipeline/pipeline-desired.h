@@ -208,15 +208,15 @@ void adp_change_to_group_mod(const struct adp_desired *,
 
 /* Which clauses a modification of a flow brings and takes away. */
 enum adp_clause_change {
-    ADP_CLAUSES_COME,           /* Or the flow has none, or changes otherwise. */
+    ADP_CLAUSES_COME,           /* Or the flow has none, or changes else. */
     ADP_CLAUSES_GO,
     ADP_CLAUSES_BOTH,
 };
 enum adp_clause_change adp_change_clauses(const struct adp_desired *,
                                           const struct adp_change *);
 
-/* Calls 'cb' for each conjunction of which the changed flow gets clauses, or, if
- * not 'come', loses some. */
+/* Calls 'cb' for each conjunction of which the changed flow gets clauses, or,
+ * if not 'come', loses some. */
 void adp_change_for_each_conj(const struct adp_desired *,
                               const struct adp_change *, bool come,
                               void (*cb)(uint32_t conj_id, void *aux),

@@ -39,9 +39,10 @@ mark_applied(struct adp_engine *e, struct engine_applied *applied)
 }
 
 /* IDs.  That of an egress IP is released with the last Egress that has it, its
- * mark and its meter with the last one by which it is on this Node.  What an ID
- * stands for is the last of them by name, and what the meter lets pass is up to
- * the first, whoever came last: when one comes or goes, all ask again. */
+ * mark and its meter with the last one by which it is on this Node.  What an
+ * ID stands for is the last of them by name, and what the meter lets pass is
+ * up to the first, whoever came last: when one comes or goes, all ask
+ * again. */
 
 struct egress_ip {
     struct engine_set users;    /* Contains "struct engine_applied"s. */

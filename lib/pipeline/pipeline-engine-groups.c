@@ -109,16 +109,16 @@ check_pod(struct adp_engine *e, struct engine_pod *pod)
 /* What of a Pod changes for the rules that apply to it. */
 struct target_change {
     bool presence;              /* Is it there? */
-    bool targets[2];            /* Its port (ingress), its IPs (egress); and its
-                                 * port, if it has answers read. */
+    bool targets[2];            /* Its port (ingress), its IPs (egress); and
+                                 * its port, if it has answers read. */
 };
 
 static const struct target_change whole_target = {
     .presence = true, .targets = { true, true }
 };
 
-/* Tells the rules of one direction that use 'group' that 'pod', as it is now, is
- * one of it or isn't any more. */
+/* Tells the rules of one direction that use 'group' that 'pod', as it is now,
+ * is one of it or isn't any more. */
 static void
 change_target_of_rules(struct adp_engine *e, struct engine_group *group,
                        const struct engine_pod *pod, bool ingress, bool add)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What egress rules say about messages of IGMP that Pods send: no field of a flow
- * has the type or the group of one, so nobody but who reads the message can
- * apply them. */
+/* What egress rules say about messages of IGMP that Pods send: no field of a
+ * flow has the type or the group of one, so nobody but who reads the message
+ * can apply them. */
 
 #include <config.h>
 #include "pipeline-engine-private.h"

@@ -22,7 +22,8 @@
  * A handler brings nodes from one consistent state to the next.  What changes
  * little, such as the members of a group, goes into the contributions of those
  * who read it at once; a node that must contribute all anew is marked as dirty
- * and does so in adp_engine_finish_*(), when all that it reads is as it will be.
+ * and does so in adp_engine_finish_*(), when all that it reads is as it will
+ * be.
  *
  * Nodes of what isn't there (a Pod that a group names, a group that a rule
  * names) exist as long as somebody names them.

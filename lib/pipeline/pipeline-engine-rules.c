@@ -660,8 +660,8 @@ compare_ranks(const void *a_, const void *b_)
     return cmp ? cmp : compare_names(a_, b_);
 }
 
-/* Returns the dirty rules that apply to something here, in the order in which they
- * get IDs; the others leave. */
+/* Returns the dirty rules that apply to something here, in the order in which
+ * they get IDs; the others leave. */
 static struct engine_rule **
 sort_dirty_rules(struct adp_engine *e, size_t *n)
 {

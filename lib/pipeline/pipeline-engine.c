@@ -160,7 +160,8 @@ release_group_ids(struct adp_engine *e, struct engine_record *r)
     r->n_group_ids = 0;
 }
 
-/* Forgets what is known of a Service's addresses, before it goes or changes. */
+/* Forgets what is known of a Service's addresses, before it goes or
+ * changes. */
 static void
 forget_service(struct adp_engine *e, const struct engine_record *r)
 {
@@ -843,8 +844,8 @@ adp_engine_accept(struct adp_engine *e)
     end_run(e);
 }
 
-/* Where a run can't be undone step by step the nodes stay as they are until the
- * next one, which sweeps them away. */
+/* Where a run can't be undone step by step the nodes stay as they are until
+ * the next one, which sweeps them away. */
 void
 adp_engine_revert(struct adp_engine *e)
 {

@@ -10,10 +10,11 @@
  * contributes flows to a "struct adp_desired" (pipeline-desired.h), and knows
  * which node reads which.  A transaction's changes go through a handler for
  * their kind of record, which has just those nodes contribute anew that read
- * what changed: an address that joins a group costs a clause for each rule that
- * uses the group.  What has no handler, such as a change of the NodeConfig, of
- * the pipeline, its options or the cookies' round, makes everything run anew,
- * as does a pipeline that has no parts (struct adp_pipeline_parts).
+ * what changed: an address that joins a group costs a clause for each rule
+ * that uses the group.  What has no handler, such as a change of the
+ * NodeConfig, of the pipeline, its options or the cookies' round, makes
+ * everything run anew, as does a pipeline that has no parts (struct
+ * adp_pipeline_parts).
  *
  * An engine owns the pipeline's IDs and priorities, too.
  *
@@ -28,8 +29,8 @@
  *
  * Cost: a run is linear in the contributions of the nodes that run, and, where
  * rules with ranks of their own come or go, in the ranks of their table.  A
- * full run is linear in all flows; so is a run after one that failed, and after
- * a full one that was reverted.
+ * full run is linear in all flows; so is a run after one that failed, and
+ * after a full one that was reverted.
  */
 
 #include <stdbool.h>
@@ -51,9 +52,9 @@ struct sset;
 struct adp_engine *adp_engine_create(void);
 void adp_engine_destroy(struct adp_engine *);
 
-/* Has 'engine' contribute what 'model', which may be within a transaction, asks
- * for in 'pipeline'.  'ports_changed' says that ports may have come, gone, or
- * got other numbers since the last run.
+/* Has 'engine' contribute what 'model', which may be within a transaction,
+ * asks for in 'pipeline'.  'ports_changed' says that ports may have come,
+ * gone, or got other numbers since the last run.
  *
  * Returns NULL, or an error of code "invalid" or "limit" as
  * adp_pipeline_generate() does; then it must be reverted. */
@@ -69,18 +70,18 @@ void adp_engine_revert(struct adp_engine *);
 /* The next run makes everything anew.  (The daemon's engines see all.) */
 void adp_engine_invalidate(struct adp_engine *);
 
-/* The names, perhaps with "*"s, that rules of the last run ask for; 'names' must be
- * empty.  And a number that changes when they may have. */
+/* The names, perhaps with "*"s, that rules of the last run ask for; 'names'
+ * must be empty.  And a number that changes when they may have. */
 void adp_engine_get_fqdns(const struct adp_engine *, struct sset *names);
 uint64_t adp_engine_fqdns_seq(const struct adp_engine *);
 
-/* Does the engine know the rules in force?  After a run that failed and couldn't be
- * undone it does when the next one has been accepted. */
+/* Does the engine know the rules in force?  After a run that failed and
+ * couldn't be undone it does when the next one has been accepted. */
 bool adp_engine_is_valid(const struct adp_engine *);
 
-/* May the Pod send a message of IGMP of that type about 'group'?  '*conj_id' is
- * the ID of the rule that says so, 0 if none does.  Not within a run, and if it is valid.  Cost: a
- * look at each rule about IGMP that is in force. */
+/* May the Pod send a message of IGMP of that type about 'group'?  '*conj_id'
+ * is the ID of the rule that says so, 0 if none does.  Not within a run, and
+ * if it is valid.  Cost: a look at each rule about IGMP that is in force. */
 bool adp_engine_allows_igmp(const struct adp_engine *, const char *pod,
                             uint8_t type, ovs_be32 group, uint32_t *conj_id);
 

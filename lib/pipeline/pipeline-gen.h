@@ -7,8 +7,9 @@
  *
  * adp_pipeline_generate() makes a generator, adds the tables' miss flows and
  * the static flows, and has the pipeline add what the records ask for, with
- * the functions below.  They go into a flow set.  An engine (pipeline-engine.h)
- * has the pipeline add what one record asks for, to what a contributor desires.
+ * the functions below.  They go into a flow set.  An engine
+ * (pipeline-engine.h) has the pipeline add what one record asks for, to what a
+ * contributor desires.
  *
  * Thread-safety: as the model.
  */
@@ -118,8 +119,9 @@ bool adp_gen_is_remote(const struct adp_generator *,
 /* Adds the flows that no record asks for. */
 void adp_gen_static(struct adp_generator *);
 
-/* NULL, or why the pipeline with 'options' can't have 'record', which it would silently not
- * enforce; and whether there can be such a reason for records of a kind. */
+/* NULL, or why the pipeline with 'options' can't have 'record', which it would
+ * silently not enforce; and whether there can be such a reason for records of
+ * a kind. */
 struct adp_error *adp_gen_check_record(const struct adp_pipeline *,
                                        uint64_t options,
                                        const struct adp_record *record);

@@ -45,7 +45,8 @@ enum adp_guide_kind {
 };
 
 /* The words for a field, "the port to leave by", for a mark, "the packet
- * comes from a local Pod", or for a constant, "the zone of all connections". */
+ * comes from a local Pod", or for a constant, "the zone of all
+ * connections". */
 struct adp_guide_words {
     const char *name;
     const char *about;

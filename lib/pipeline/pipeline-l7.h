@@ -3,8 +3,8 @@
 #ifndef ADP_PIPELINE_L7_H
 #define ADP_PIPELINE_L7_H 1
 
-/* The L7 rules in force, and the VLANs in which an engine gets what each of them
- * allows.
+/* The L7 rules in force, and the VLANs in which an engine gets what each of
+ * them allows.
  *
  * Thread-safety: as the model.
  */

@@ -3,7 +3,8 @@
 #ifndef ADP_PIPELINE_METRICS_H
 #define ADP_PIPELINE_METRICS_H 1
 
-/* Counters of policy rules, Services and what applies to Pods, out of those of flows and groups.
+/* Counters of policy rules, Services and what applies to Pods, out of those of
+ * flows and groups.
  *
  * Whoever has the flows feeds them in with what they count according to their
  * pipeline (adp_pipeline's 'flow_metric'); here they are summed up by what the
@@ -18,8 +19,8 @@
  * Memory: refers to the pipeline's state and the records in it; to be
  * destroyed before they change.
  *
- * Cost: a hash look-up for each flow and group; the results are sorted.  What is
- * linear in rules or groups calls adp_pause() (model-pause.h).
+ * Cost: a hash look-up for each flow and group; the results are sorted.  What
+ * is linear in rules or groups calls adp_pause() (model-pause.h).
  */
 
 #include <stdbool.h>
@@ -38,7 +39,8 @@ void adp_metrics_destroy(struct adp_metrics *);
 void adp_metrics_add_flow(struct adp_metrics *, enum adp_flow_metric metric,
                           uint32_t id, uint64_t n_packets, uint64_t n_bytes);
 
-/* The multicast that a port's Pod sent, and [1] got; NULL: nothing is known. */
+/* The multicast that a port's Pod sent, and [1] got; NULL: nothing is
+ * known. */
 struct adp_metrics_multicast {
     uint32_t port;
     uint64_t n_packets[2], n_bytes[2];
@@ -71,9 +73,9 @@ void adp_metrics_add_meter(struct adp_metrics *, uint32_t meter_id,
                            const struct adp_bandwidth *,
                            const struct adp_meter_count *);
 
-/* Arrays of objects, ordered by name: see docs/control-socket.md, "stats".  The
- * objects are serialized ones, which take a tenth of the memory.
- * Without 'endpoints' Services don't list theirs. */
+/* Arrays of objects, ordered by name: see docs/control-socket.md, "stats".
+ * The objects are serialized ones, which take a tenth of the memory.  Without
+ * 'endpoints' Services don't list theirs. */
 struct json *adp_metrics_rules(const struct adp_metrics *);
 struct json *adp_metrics_services(const struct adp_metrics *, bool endpoints);
 struct json *adp_metrics_egresses(const struct adp_metrics *);

@@ -7,8 +7,8 @@
  *
  * What an engine (pipeline-engine.h) must know of a pipeline, so that a record
  * that changes has no more flows made than its own and those of who reads it.
- * A pipeline has them beside 'generate', which makes all flows and must come to
- * the same.
+ * A pipeline has them beside 'generate', which makes all flows and must come
+ * to the same.
  *
  * Thread-safety: constant.
  */
@@ -32,8 +32,8 @@ struct adp_pipeline_parts {
      * that it asks for itself.  'always' may be NULL. */
     void (*always)(struct adp_generator *);
     void (*node)(struct adp_generator *);
-    /* With a NodeConfig, flows that depend on its ports for L7 rules, which may
-     * come and go.  May be NULL. */
+    /* With a NodeConfig, flows that depend on its ports for L7 rules, which
+     * may come and go.  May be NULL. */
     void (*l7)(struct adp_generator *);
 
     /* With a NodeConfig, the flows of one record.  They may depend on the
@@ -47,8 +47,8 @@ struct adp_pipeline_parts {
     /* May depend on numbers of ports, too. */
     void (*multicast_group)(struct adp_generator *, const struct adp_record *);
 
-    /* With a NodeConfig, flows for all ports of this Node's Pods, in order.  May
-     * be NULL. */
+    /* With a NodeConfig, flows for all ports of this Node's Pods, in order.
+     * May be NULL. */
     void (*all_pods)(struct adp_generator *, const ofp_port_t *ports,
                      size_t n);
     uint64_t options_for_all_pods; /* Only with one of these. */
@@ -70,8 +70,8 @@ struct adp_pipeline_parts {
                     const struct adp_network_policy_rule *,
                     struct adp_policy_rule *r);
     void (*rank)(const struct adp_policy_rule *, struct adp_policy_rank *);
-    /* The list of the rules of which the datapath itself sees to it that they are
-     * kept; 0: none. */
+    /* The list of the rules of which the datapath itself sees to it that they
+     * are kept; 0: none. */
     size_t igmp_list;
     /* Do ranks differ?  Otherwise rules are in the order of their names. */
     bool has_ranks;

@@ -298,7 +298,8 @@ static const char *const ip_fields[ADP_N_FAMILIES][2] = {
     [ADP_IPV6] = { "ipv6_src", "ipv6_dst" },
 };
 
-/* Who began a connection to a Service, whatever became of his address since. */
+/* Who began a connection to a Service, whatever became of his address
+ * since. */
 static const char *const client_fields[ADP_N_FAMILIES] = {
     [ADP_IPV4] = "ct_nw_src", [ADP_IPV6] = "ct_ipv6_src",
 };
@@ -509,8 +510,8 @@ add_icmp_clause(struct clause *clause, const char *protocol,
     }
 }
 
-/* Its type is no field: queries are all that Pods get.  Their destination is the
- * group, or that of all hosts. */
+/* Its type is no field: queries are all that Pods get.  Their destination is
+ * the group, or that of all hosts. */
 static void
 add_igmp_clause(struct clause *clause, enum adp_family family,
                 const struct adp_network_policy_service *service)

@@ -36,10 +36,11 @@ struct adp_policy_style {
     uint8_t isolation_cookie;
     size_t isolation_tables[2]; /* Indexed by 'ingress' of a rule. */
     int isolation_priority;
-    size_t names_table;         /* Where DNS answers to Pods whose rules have */
-    int names_priority;         /* names are met; 0: nowhere. */
-    /* Adds the flow by which packets with 'match' are dropped and logged: beside
-     * that without logging, before which it comes.  NULL: nothing is logged. */
+    size_t names_table;         /* Where DNS answers to Pods whose rules */
+    int names_priority;         /* have names are met; 0: nowhere. */
+    /* Adds the flow by which packets with 'match' are dropped and logged:
+     * beside that without logging, before which it comes.  NULL: nothing is
+     * logged. */
     void (*isolate_and_log)(struct adp_generator *, bool ingress,
                             const char *match);
 };
@@ -77,8 +78,8 @@ void adp_policy_rule_init(struct adp_policy_rule *,
                           const struct adp_network_policy_rule *,
                           size_t table);
 /* Gives the rule, which is number 'occurrence' (from 0) of the equal ones of
- * its policy that are in force, its ID, and its VLAN.  Without one left notes an
- * error. */
+ * its policy that are in force, its ID, and its VLAN.  Without one left notes
+ * an error. */
 void adp_policy_rule_assign_id(struct adp_generator *,
                                struct adp_policy_rule *,
                                unsigned int occurrence);

@@ -118,7 +118,8 @@ place_new(struct assignment *a, size_t first, size_t end, int low, int high)
             .top = MAX(low, MIN(high, a->ranks[i].guess)),
             .width = 1,
         };
-        while (n > 1 && blocks[n - 1].top + 1 >= block_bottom(&blocks[n - 2])) {
+        while (n > 1
+               && blocks[n - 1].top + 1 >= block_bottom(&blocks[n - 2])) {
             merge_blocks(&blocks[n - 2], &blocks[n - 1], low, high);
             n--;
         }

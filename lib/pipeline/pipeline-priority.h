@@ -11,15 +11,15 @@
  * another one means other flows.
  *
  * A new rank gets its first guess if that is free and in order.  If it isn't,
- * the rank goes as near as it can between its neighbours.  Where many new ranks
- * come side by side they leave room between them, so that others may come
- * later.  Where there is no room between two neighbours, all in a window around
- * the place are spread over it: the smallest one in which that leaves enough
- * room, and the larger it is the more, so that it is long before that has to be
- * done there again.  So, averaged over many that come, the ranks that move for
- * a new one grow with the square of the logarithm of the number of priorities
- * at worst (Bender et al., "Two Simplified Algorithms for Maintaining Order in
- * a List", ESA 2002).
+ * the rank goes as near as it can between its neighbours.  Where many new
+ * ranks come side by side they leave room between them, so that others may
+ * come later.  Where there is no room between two neighbours, all in a window
+ * around the place are spread over it: the smallest one in which that leaves
+ * enough room, and the larger it is the more, so that it is long before that
+ * has to be done there again.  So, averaged over many that come, the ranks
+ * that move for a new one grow with the square of the logarithm of the number
+ * of priorities at worst (Bender et al., "Two Simplified Algorithms for
+ * Maintaining Order in a List", ESA 2002).
  *
  * What is given depends on the ranks alone if they come all at once, otherwise
  * also on the order in which they came and went.

@@ -21,8 +21,8 @@ void adp_rule_match_port(const struct adp_policy_style *, ofp_port_t port,
 void adp_rule_match_source(const struct adp_cidr *, struct match *);
 void adp_rule_match_destination(const struct adp_cidr *, struct match *);
 
-/* First packets of connections that clients in 'cidr' began, whatever became of
- * their addresses since. */
+/* First packets of connections that clients in 'cidr' began, whatever became
+ * of their addresses since. */
 void adp_rule_match_client(const struct adp_cidr *, struct match *);
 
 /* Packets for which that group of a Service chose the endpoint. */

@@ -3,8 +3,8 @@
 #ifndef ADP_PIPELINE_STATE_H
 #define ADP_PIPELINE_STATE_H 1
 
-/* IDs of conjunctions and groups, by what they stand for, and the priorities of
- * policy rules.
+/* IDs of conjunctions and groups, by what they stand for, and the priorities
+ * of policy rules.
  *
  * An ID belongs to a key, a text that identifies the object, for as long as
  * each generation asks for it.  IDs that a generation didn't ask for are free

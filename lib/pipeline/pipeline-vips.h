@@ -27,7 +27,8 @@ void adp_vips_clear(struct adp_vips *);
 void adp_vips_add(struct adp_vips *, const struct adp_record *service);
 void adp_vips_remove(struct adp_vips *, const struct adp_record *service);
 
-/* The port of the Service whose ClusterIP 'ip' is, or NULL; sets '*service'. */
+/* The port of the Service whose ClusterIP 'ip' is, or NULL; sets
+ * '*service'. */
 const struct adp_service_port *adp_vips_find(const struct adp_vips *,
                                              const struct in6_addr *ip,
                                              uint16_t port, uint8_t protocol,

@@ -40,8 +40,8 @@ struct adp_pipeline_state;
 struct adp_vocabulary;
 struct minimatch;
 
-/* Meters that the records ask for, by number: the one of an egress IP is its mark.
- * All drop what is too much. */
+/* Meters that the records ask for, by number: the one of an egress IP is its
+ * mark.  All drop what is too much. */
 #define ADP_N_METERS 256
 struct adp_meters {
     struct adp_bandwidth limits[ADP_N_METERS];
@@ -100,9 +100,10 @@ struct adp_pipeline_option_set {
     uint64_t options;
 };
 
-/* Packet-ins by which the flows have an agent do something that the datapath does
- * itself.  To refuse a packet: its sender is told what a rule that rejects tells
- * or, if 'unreachable', what is told when nobody is there.  To log it. */
+/* Packet-ins by which the flows have an agent do something that the datapath
+ * does itself.  To refuse a packet: its sender is told what a rule that
+ * rejects tells or, if 'unreachable', what is told when nobody is there.  To
+ * log it. */
 struct adp_pipeline_packet_in {
     uint8_t userdata[2];
     uint8_t userdata_len;
@@ -117,24 +118,26 @@ struct adp_pipeline_bits {
 /* Where a packet that is to be logged says what there is to log. */
 struct adp_pipeline_log {
     struct adp_pipeline_bits table;     /* That decided. */
-    struct adp_pipeline_bits disposition; /* 0 Allow, 1 Drop, 2 Reject, 3 Pass. */
+    struct adp_pipeline_bits disposition; /* 0 Allow, 1 Drop, 2 Reject, */
+                                        /* 3 Pass. */
     struct adp_pipeline_bits denied;    /* By a rule, not by isolation. */
     uint8_t denied_rule;                /* Registers with conjunction IDs: of
-                                         * rules that deny, and that let pass, */
+                                         * rules that deny, and that let
+                                         * pass, */
     uint8_t rule[2];                    /* by direction ([1]: ingress). */
     uint8_t first_ingress_table;        /* Tables before are for egress. */
 };
 
-/* Packet-ins by which packets with DNS answers wait for an agent.  The datapath
- * reads them itself, always: FQDN records are its own. */
+/* Packet-ins by which packets with DNS answers wait for an agent.  The
+ * datapath reads them itself, always: FQDN records are its own. */
 struct adp_pipeline_names {
     uint8_t userdata[2];
     uint8_t userdata_len;       /* 0: there are none. */
 };
 
-/* Packet-ins by which messages of IGMP come to an agent.  The datapath reads them
- * itself, always: MulticastGroup records are its own.  What the rules on them
- * decide is no flow's. */
+/* Packet-ins by which messages of IGMP come to an agent.  The datapath reads
+ * them itself, always: MulticastGroup records are its own.  What the rules on
+ * them decide is no flow's. */
 struct adp_pipeline_igmp {
     uint8_t userdata[2];
     uint8_t userdata_len;       /* 0: there are none. */
@@ -147,8 +150,8 @@ enum adp_flow_metric {
                                  * policy rule allows; all that it drops or
                                  * rejects. */
     ADP_METRIC_RULE_LATER,      /* All later ones. */
-    ADP_METRIC_RULE_PASS,       /* What a policy rule passes on, if it is one that
-                                 * does. */
+    ADP_METRIC_RULE_PASS,       /* What a policy rule passes on, if it is one
+                                 * that does. */
     ADP_METRIC_SERVICE,         /* First packets to a Service. */
     ADP_METRIC_AFFINITY,        /* The same, where session affinity knows the
                                  * endpoint. */
@@ -156,7 +159,7 @@ enum adp_flow_metric {
                                  * Egress applies, */
     ADP_METRIC_APPLIED,         /* all packets to which it, or a
                                  * TrafficControl, does. */
-    ADP_METRIC_L7_REDIRECTED,   /* Packets that went to the engine of L7 rules, */
+    ADP_METRIC_L7_REDIRECTED,   /* Packets that went to the engine of L7, */
     ADP_METRIC_L7_RETURNED,     /* came back from it, */
     ADP_METRIC_L7_DROPPED,      /* or didn't get there for want of a port. */
     ADP_METRIC_MULTICAST_OUT,   /* Multicast that a Pod sent, */
@@ -188,7 +191,7 @@ struct adp_pipeline {
     const struct adp_pipeline_packet_in *packet_ins;
     size_t n_packet_ins;
     uint64_t options_for_packet_ins;    /* With one of these an agent does. */
-    const struct adp_pipeline_log *log; /* NULL: none of them is for the log. */
+    const struct adp_pipeline_log *log; /* NULL: none is for the log. */
     struct adp_pipeline_names names;
     struct adp_pipeline_igmp igmp;
     uint64_t options_for_igmp;  /* Only with one of these. */
@@ -274,14 +277,15 @@ struct adp_pipeline_state *adp_pipeline_state_clone(
     const struct adp_pipeline_state *);
 void adp_pipeline_state_destroy(struct adp_pipeline_state *);
 
-/* The policy to whose rule a conjunction ID belonged at the last commit, and the
- * rule, as long as 'state' is unchanged.  False if unknown. */
+/* The policy to whose rule a conjunction ID belonged at the last commit, and
+ * the rule, as long as 'state' is unchanged.  False if unknown. */
 bool adp_pipeline_find_rule(const struct adp_pipeline_state *,
                             uint32_t conj_id,
                             const struct adp_network_policy **,
                             const struct adp_network_policy_rule **);
 /* The same in words:
- * "ClusterNetworkPolicy web, rule 2 (Drop)".  NULL if unknown.  Caller frees. */
+ * "ClusterNetworkPolicy web, rule 2 (Drop)".  NULL if unknown.  Caller
+ * frees. */
 char *adp_pipeline_describe_conj(const struct adp_pipeline_state *,
                                  uint32_t conj_id);
 /* The same for a group: "Service default/web, port 80/TCP".  NULL if

@@ -343,8 +343,8 @@ log_changes(struct adp_program *program, struct adp_cow *cow,
     }
 }
 
-/* Logs a change of what happens to any packet of the table whose answer was below
- * 'priority'. */
+/* Logs a change of what happens to any packet of the table whose answer was
+ * below 'priority'. */
 static void
 log_change_for_all(struct adp_program *program, struct adp_cow *cow,
                    uint8_t table_id, int priority)

@@ -112,22 +112,23 @@ size_t adp_program_size(const struct adp_program *);
  * scratch: that of the rule is not always low enough. */
 uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
                              int priority);
-/* The same for packets that got 'rule' at 'priority' and had the right answer in
- * generation 'since': 0 if, as far as is known, nothing has changed after it that
- * such packets may match. */
+/* The same for packets that got 'rule' at 'priority' and had the right answer
+ * in generation 'since': 0 if, as far as is known, nothing has changed after
+ * it that such packets may match. */
 uint64_t adp_program_changed_for(const struct adp_program *, int priority,
                                  const struct adp_rule *rule, uint64_t since);
-/* If the table has many rules, and what it answers depends on nothing but metadata
- * of packets (adp-metadata.h): the words of them, at least one.  0 otherwise. */
+/* If the table has many rules, and what it answers depends on nothing but
+ * metadata of packets (adp-metadata.h): the words of them, at least one.  0
+ * otherwise. */
 uint32_t adp_program_metadata(const struct adp_program *, uint8_t table_id);
 /* The latest generation in which the group came, changed or went, 0 if never.
  * What is said of a group that isn't there may be too late, not too early. */
 uint64_t adp_program_group_changed(const struct adp_program *,
                                    uint32_t group_id);
 
-/* Per table: number of flows, the matcher and its size, what a miss does unless
- * that is the default; then each flow that became a punt, with the reason.
- * 'table_name' may return NULL. */
+/* Per table: number of flows, the matcher and its size, what a miss does
+ * unless that is the default; then each flow that became a punt, with the
+ * reason.  'table_name' may return NULL. */
 void adp_program_format(const struct adp_program *, struct ds *,
                         const char *(*table_name)(uint8_t id, void *aux),
                         void *aux);

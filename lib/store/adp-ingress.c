@@ -34,8 +34,9 @@ BUILD_ASSERT_DECL(offsetof(struct ingress_node, number_node)
 
 struct adp_ingress_table {
     struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
-    uint32_t basis;                     /* Of their hashes: so nobody can choose
-                                         * metadata that meet in one chain. */
+    uint32_t basis;                     /* Of their hashes: so nobody can
+                                         * choose metadata that meet in one
+                                         * chain. */
     struct hmap numbers;                /* The same, by number. */
     size_t max;
     struct ingress_node *last;          /* Found last, or NULL. */

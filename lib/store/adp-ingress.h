@@ -7,11 +7,11 @@
  *
  * All packets with the same tunnel metadata are of one kind.  Outer source
  * port, TTL and ToS, but for its congestion bits, are none of it: OpenFlow has
- * no fields for them.  So who sends to a tunnel can't make kinds at will; source
- * addresses and IDs, which he may forge, are as many as the table has room
- * for, and then the kind leaves that was longest without a packet among some.
- * A kind without packets leaves after ADP_INGRESS_IDLE_MS, and the time that
- * aging takes to get round.
+ * no fields for them.  So who sends to a tunnel can't make kinds at will;
+ * source addresses and IDs, which he may forge, are as many as the table has
+ * room for, and then the kind leaves that was longest without a packet among
+ * some.  A kind without packets leaves after ADP_INGRESS_IDLE_MS, and the time
+ * that aging takes to get round.
  *
  * Thread-safety: a table belongs to one thread, an RCU reader, until which
  * quiesces it may use a kind that it found; adp_ingress_add_counts() for any.
@@ -48,13 +48,13 @@ void adp_ingress_table_destroy(struct adp_ingress_table *);
 void adp_ingress_fetch(const struct adp_ingress_table *,
                        const struct flow_tnl *tnl, int stage, uint32_t *hash);
 
-/* The kind of packets with metadata 'tnl', of which adp_ingress_fetch() has set
- * 'hash', or NULL. */
+/* The kind of packets with metadata 'tnl', of which adp_ingress_fetch() has
+ * set 'hash', or NULL. */
 struct adp_ingress *adp_ingress_find(struct adp_ingress_table *,
                                      const struct flow_tnl *tnl, uint32_t hash,
                                      long long int now_ms);
-/* Makes it, or tells that it is somebody else's now.  NULL if there are no such
- * kinds: 'tnl' has options. */
+/* Makes it, or tells that it is somebody else's now.  NULL if there are no
+ * such kinds: 'tnl' has options. */
 struct adp_ingress *adp_ingress_set(struct adp_ingress_table *,
                                     const struct flow_tnl *tnl, void *owner,
                                     ofp_port_t ofp_port, uint64_t serial,

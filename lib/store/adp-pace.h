@@ -3,8 +3,8 @@
 #ifndef ADP_PACE_H
 #define ADP_PACE_H 1
 
-/* How far a hand that looks at one thing after the other, to see what is out of
- * use, has to move so that it gets round in a fixed time.
+/* How far a hand that looks at one thing after the other, to see what is out
+ * of use, has to move so that it gets round in a fixed time.
  *
  * Thread-safety: the caller's. */
 

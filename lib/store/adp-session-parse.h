@@ -6,8 +6,8 @@
 /* From a packet to a session's key.
  *
  * Takes the packets that most packets are: Ethernet without or with one tag of
- * 802.1Q, IPv4 without options or IPv6 without extension headers, TCP or UDP, no
- * fragment, all lengths right.  Their layer offsets and padding are set as
+ * 802.1Q, IPv4 without options or IPv6 without extension headers, TCP or UDP,
+ * no fragment, all lengths right.  Their layer offsets and padding are set as
  * miniflow_extract() sets them.
  *
  * Thread-safety: the packet is the caller's.

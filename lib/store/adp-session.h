@@ -23,9 +23,9 @@
  * a table to be rebuilt.  Memory is reserved for the capacity and taken from
  * the system as it is used, in huge pages where the system has them.
  *
- * Capacity is fixed.  When it is reached, or when a line is full, a new session
- * takes the place of an old one, which is as if the old one had never been
- * met.  A session that no packet used for some half a minute leaves
+ * Capacity is fixed.  When it is reached, or when a line is full, a new
+ * session takes the place of an old one, which is as if the old one had never
+ * been met.  A session that no packet used for some half a minute leaves
  * (adp_sessions_age()), and when few are left the table gives its memory back,
  * a piece at a time: the last session moves to where one is missing, the last
  * line of the index joins the one that it was split from.
@@ -98,8 +98,8 @@ struct adp_session_body {
             void *conn1, *conn2;
             uint32_t version1, version2;
         };
-        /* Of IPv6, if NAT is that of 'conn0' and there is no other: the address
-         * that it sets, and the ports. */
+        /* Of IPv6, if NAT is that of 'conn0' and there is no other: the
+         * address that it sets, and the ports. */
         struct {
             struct in6_addr nat_addr;
             ovs_be16 nat_tp_src, nat_tp_dst;
@@ -116,7 +116,8 @@ enum {
 };
 
 /* The parts that most packets need lie in one cache line with an IPv4 key, in
- * two with an IPv6 key.  'is_ipv6' takes a byte that is zero in either form. */
+ * two with an IPv6 key.  'is_ipv6' takes a byte that is zero in either
+ * form. */
 struct adp_session {
     union {
         struct {
@@ -211,9 +212,9 @@ adp_session_use(struct adp_session_body *body, uint8_t age)
 
 /* Looks for sessions that nobody uses, at a pace that gets round in
  * ADP_PACE_ROUND_MS (adp-pace.h); call it often, for a session leaves within
- * that and ADP_SESSION_MAX_AGE steps only then.  Returns the number of those that
- * left.  Cost: in proportion to the time since the last call and the number of
- * sessions, at most ADP_SESSION_MAX_LOOKS looks. */
+ * that and ADP_SESSION_MAX_AGE steps only then.  Returns the number of those
+ * that left.  Cost: in proportion to the time since the last call and the
+ * number of sessions, at most ADP_SESSION_MAX_LOOKS looks. */
 #define ADP_SESSION_MAX_LOOKS 65536
 size_t adp_sessions_age(struct adp_sessions *, long long int now_ms);
 
@@ -222,7 +223,8 @@ size_t adp_sessions_age(struct adp_sessions *, long long int now_ms);
 struct adp_session_seeds {
     uint64_t s[4];
 };
-const struct adp_session_seeds *adp_sessions_seeds(const struct adp_sessions *);
+const struct adp_session_seeds *adp_sessions_seeds(
+    const struct adp_sessions *);
 
 /* Products of two words of the key folded together. */
 

@@ -17,8 +17,8 @@
  *
  * It leaves
  *
- *   - ADP_STORE_IDLE_MS after its last packet, and the time that adp_store_age()
- *     takes to get round (adp-pace.h),
+ *   - ADP_STORE_IDLE_MS after its last packet, and the time that
+ *     adp_store_age() takes to get round (adp-pace.h),
  *   - when it was found overtaken by a change,
  *   - when the store is full and another one comes: of a few that are picked
  *     at random the one that was longest without a packet,
@@ -79,9 +79,9 @@ struct adp_stored {
 };
 BUILD_ASSERT_DECL(sizeof(struct adp_stored) <= CACHE_LINE_SIZE);
 
-/* Notes that in 'generation' of the program the newest change that matters was in
- * generation 'changed'.  One that is long past counts as somewhat less so: no
- * token is that old, and the low bits can be compared. */
+/* Notes that in 'generation' of the program the newest change that matters was
+ * in generation 'changed'.  One that is long past counts as somewhat less so:
+ * no token is that old, and the low bits can be compared. */
 static inline void
 adp_stored_set_changed(struct adp_stored *v, uint64_t generation,
                        uint64_t changed)
@@ -138,8 +138,8 @@ adp_store_at(const struct adp_store *store_, uint32_t slot)
     return (struct adp_stored *) (void *) (store->slots + slot * store->size);
 }
 
-/* The verdict that 'token' is of, or NULL.  What it refers to stays for the RCU
- * period. */
+/* The verdict that 'token' is of, or NULL.  What it refers to stays for the
+ * RCU period. */
 static inline struct adp_stored *
 adp_store_get(const struct adp_store *store, const struct adp_token *token)
 {
@@ -153,8 +153,8 @@ adp_store_get(const struct adp_store *store, const struct adp_token *token)
 
 uint32_t adp_store_slot(const struct adp_store *, const struct adp_stored *);
 
-/* Verdicts with 'hash', one after the other, beginning with 'prev' NULL.  Those
- * that are overtaken aren't among them. */
+/* Verdicts with 'hash', one after the other, beginning with 'prev' NULL.
+ * Those that are overtaken aren't among them. */
 struct adp_stored *adp_store_next_with_hash(const struct adp_store *,
                                             uint32_t hash,
                                             const struct adp_stored *prev);

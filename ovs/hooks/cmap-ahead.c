@@ -114,8 +114,8 @@ cmap_has_room(const struct cmap *cmap, size_t n)
     return calc_max_n(cmap_get_impl(cmap)->mask) > n;
 }
 
-/* In each caller itself: GCC leaves a call out that does nothing but prefetch, as it
- * takes it for one without an effect (tests/static/prefetch.test). */
+/* In each caller itself: GCC leaves a call out that does nothing but prefetch,
+ * as it takes it for one without an effect (tests/static/prefetch.test). */
 static inline __attribute__((always_inline)) void
 prefetch_buckets(const struct cmap_impl *impl, uint32_t hash)
 {

@@ -15,13 +15,13 @@ COVERAGE_DEFINE(conntrack_half_open_evicted);
 COVERAGE_DEFINE(conntrack_half_open_unwatched);
 
 /* A connection that began.  The entry is void if 'tag' isn't the connection's
- * any more: it has left the half-open ones, or the slot has another connection,
- * or none.  Slots of the pool can always be asked. */
+ * any more: it has left the half-open ones, or the slot has another
+ * connection, or none.  Slots of the pool can always be asked. */
 struct half_open_entry {
     struct conn *conn;
     uint32_t tag;
-    /* Of its key and, if it has one, its un-NAT twin's: what the thread needn't
-     * read doesn't leave the packet threads' caches. */
+    /* Of its key and, if it has one, its un-NAT twin's: what the thread
+     * needn't read doesn't leave the packet threads' caches. */
     uint32_t hash, un_nat_hash;
 };
 
@@ -48,7 +48,8 @@ struct half_open_chunk {
  * there are too many. */
 #define MAX_UNCHECKED 32
 
-/* Connections are fetched when so many more entries will be looked at first. */
+/* Connections are fetched when so many more entries will be looked at
+ * first. */
 #define SWEEP_AHEAD 8
 
 struct conntrack_half_open {
@@ -162,9 +163,9 @@ chunk_to_append(struct conntrack_half_open *h)
 }
 
 /* One more has entered, the 'n_entered'th.  Wakes the thread if there are too
- * many.  Who leaves does so in other threads, whose cache line it is: it is read
- * as soon as there may be too many, and then for each of some (1.5 % of the
- * limit). */
+ * many.  Who leaves does so in other threads, whose cache line it is: it is
+ * read as soon as there may be too many, and then for each of some (1.5 % of
+ * the limit). */
 static void
 check_limit(struct conntrack_half_open *h, uint32_t n_entered)
     OVS_REQUIRES(h->ct->ct_lock)
@@ -207,7 +208,8 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
     }
 
     h->last_tag += h->last_tag == UINT32_MAX ? 2 : 1;
-    /* In this order: who sees the tag may take the connection off the count. */
+    /* In this order: who sees the tag may take the connection off the
+     * count. */
     atomic_read_relaxed(&h->n_entered, &n_entered);
     atomic_store_relaxed(&h->n_entered, ++n_entered);
     atomic_store_explicit(&conn->half_open, h->last_tag, memory_order_release);
@@ -278,7 +280,8 @@ struct eviction {
     struct half_open_entry entries[EVICT_BATCH];
 };
 
-/* As conn_clean(), which does it all for one connection: what needs no lock. */
+/* As conn_clean(), which does it all for one connection: what needs no
+ * lock. */
 static void
 evict_free(struct conntrack *ct, struct conn *conn)
 {
@@ -519,8 +522,8 @@ prepare_chunks(struct conntrack_half_open *h)
     } while (n_spares < N_SPARES);
 }
 
-/* Waits until there is something to do: while there are nearly too many half-open
- * connections, for a millisecond. */
+/* Waits until there is something to do: while there are nearly too many
+ * half-open connections, for a millisecond. */
 static void
 half_open_sleep(struct conntrack_half_open *h, uint64_t seqno)
 {

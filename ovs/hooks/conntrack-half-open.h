@@ -7,36 +7,36 @@
  *
  * Anybody who may send a SYN makes a connection, some 750 bytes with its NAT
  * twin, that conntrack keeps for 30 seconds.  At 200,000 of them a second that
- * is 4.5 GB, or, at conntrack's limit, a table that takes no connection of anybody
- * any more.  So there may be only so many half-open ones; when there are more, the
- * oldest leave, as if they had expired.
+ * is 4.5 GB, or, at conntrack's limit, a table that takes no connection of
+ * anybody any more.  So there may be only so many half-open ones; when there
+ * are more, the oldest leave, as if they had expired.
  *
  * A TCP connection is half-open until the end that began it has answered the
  * other: with a third packet that fits what the other end sent.  A SYN with a
- * forged source gets as far as the SYN-ACK of a server that listens, or the RST of
- * one that doesn't, so these are no sign of life.  Connections that are picked
- * up in the middle begin half-open, too.
+ * forged source gets as far as the SYN-ACK of a server that listens, or the
+ * RST of one that doesn't, so these are no sign of life.  Connections that are
+ * picked up in the middle begin half-open, too.
  *
  * Other protocols have no such limit: UDP that nobody answers is what
  * many honest senders send, and a connection of it that left would change what
- * policies say of its packets.  conntrack's own limit (dpctl/ct-set-maxconns) is
- * for all.
+ * policies say of its packets.  conntrack's own limit (dpctl/ct-set-maxconns)
+ * is for all.
  *
  * Who creates a connection enters it into a list, in the order of age, under
  * ct_lock, and does no more.  A thread ("ct_evict") does the rest, every
- * millisecond while there are too many, in small batches under the lock.  So for
- * a moment there may be more than the limit, by what came in meanwhile.  Each side
- * counts for itself, who came and who left, so that a new connection needs no
- * cache line of the other.  A
- * connection leaves the half-open ones by one exchange in its memory, which
- * makes its entry in the list void; the thread sweeps such entries out.
+ * millisecond while there are too many, in small batches under the lock.  So
+ * for a moment there may be more than the limit, by what came in meanwhile.
+ * Each side counts for itself, who came and who left, so that a new connection
+ * needs no cache line of the other.  A connection leaves the half-open ones by
+ * one exchange in its memory, which makes its entry in the list void; the
+ * thread sweeps such entries out.
  *
  * The thread also prepares the table for as many connections as there may be
  * (conntrack-table.h).
  *
  * Memory: 24 bytes for each entry, at most four times as many as the limit.
- * When the thread lags so far behind that the list is full, new connections stay
- * out of it and are counted: conntrack's limit is what bounds them.
+ * When the thread lags so far behind that the list is full, new connections
+ * stay out of it and are counted: conntrack's limit is what bounds them.
  *
  * Thread-safety: any thread. */
 
@@ -53,8 +53,9 @@ struct conntrack;
  * already. */
 void conntrack_half_open_start(struct conntrack *ct);
 
-/* Has the thread look for work soon if there are more than the limit permits: who
- * lowers that doesn't wait for the next connection.  Often, in the main loop. */
+/* Has the thread look for work soon if there are more than the limit permits:
+ * who lowers that doesn't wait for the next connection.  Often, in the main
+ * loop. */
 void conntrack_half_open_run(struct conntrack *ct);
 
 /* Has the thread look for work soon. */
@@ -75,8 +76,8 @@ struct conntrack_half_open_stats {
 void conntrack_half_open_get_stats(const struct conntrack *ct,
                                    struct conntrack_half_open_stats *);
 
-/* Upstream calls it, with the lock of 'conn' held, when it has tracked a packet
- * of 'conn'. */
+/* Upstream calls it, with the lock of 'conn' held, when it has tracked a
+ * packet of 'conn'. */
 void conntrack_note_tracked(struct conntrack *ct, struct conn *conn);
 
 #endif /* conntrack-half-open.h */

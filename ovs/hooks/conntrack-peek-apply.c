@@ -62,8 +62,8 @@ apply_may_create(struct conntrack_peek *p, unsigned int n_new)
     return true;
 }
 
-/* Makes '*twin', which is the pool's, a copy of '*conn', but for what anybody may
- * look at at any time. */
+/* Makes '*twin', which is the pool's, a copy of '*conn', but for what anybody
+ * may look at at any time. */
 static void
 copy_to_twin(struct conn *twin, const struct conn *conn)
 {

@@ -202,8 +202,8 @@ peek_has_ended(const struct conntrack_peek *p, const struct conn *real)
     return false;
 }
 
-/* What is known of 'key', until the next call.  A packet has few different keys,
- * and each is asked for several times. */
+/* What is known of 'key', until the next call.  A packet has few different
+ * keys, and each is asked for several times. */
 static struct conntrack_peek_hash *
 peek_known(struct conntrack_peek *p, const struct conn_key *key)
 {
@@ -244,8 +244,8 @@ conn_has_key(const struct conn *conn, const struct conn_key *key)
 }
 
 /* As conn_key_lookup(), but without the connections that the packet has
- * ended.  If there is nothing at all with 'key' in any direction, not even what
- * has expired, '*alone' becomes true. */
+ * ended.  If there is nothing at all with 'key' in any direction, not even
+ * what has expired, '*alone' becomes true. */
 static struct conn *
 peek_lookup_real(const struct conntrack_peek *p, const struct conn_key *key,
                  uint32_t hash, bool *reply, bool *alone)
@@ -432,8 +432,8 @@ peek_note(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
     pc->is_new = is_new;
 }
 
-/* A connection that isn't open after the packet isn't worth remembering: it may
- * be one of a flood, and the packets that open it are no ordinary ones. */
+/* A connection that isn't open after the packet isn't worth remembering: it
+ * may be one of a flood, and the packets that open it are no ordinary ones. */
 static void
 peek_note_half_open(struct conntrack_peek *p,
                     const struct conntrack_peek_conn *pc)
@@ -520,8 +520,8 @@ nat_has_one_target(const struct nat_action_info_t *nat,
             && key_has_ports(key));
 }
 
-/* Sets the reverse key of 'conn' to one that nobody has.  Returns false if there
- * is none. */
+/* Sets the reverse key of 'conn' to one that nobody has.  Returns false if
+ * there is none. */
 static bool
 peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
                   const struct nat_action_info_t *nat)
@@ -748,8 +748,8 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     return result;
 }
 
-/* True if an application-layer gateway looks at the packet, with the ports that
- * it came with or with those that NAT has given it. */
+/* True if an application-layer gateway looks at the packet, with the ports
+ * that it came with or with those that NAT has given it. */
 static bool
 peek_is_alg(const struct conntrack_peek *p,
             const struct conntrack_peek_request *req,

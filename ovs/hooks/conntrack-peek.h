@@ -50,7 +50,7 @@ struct conntrack_peek_conn {
     bool changes_metadata;      /* Its mark or label. */
     struct conntrack_ref ref;   /* To 'real'. */
     bool tracked;               /* The packet was tracked in it, ... */
-    bool reply, is_new;         /* ... in this direction, with ct_state +new. */
+    bool reply, is_new;         /* ... this way, with ct_state +new. */
     bool natted;                /* Its NAT was applied to the packet. */
     bool expired;               /* The packet ends it. */
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
@@ -142,11 +142,12 @@ void conntrack_peek_prefetch(const struct conntrack *, uint16_t zone,
 /* Predicts ct() with 'req' for a packet with 'tuple', which takes the
  * translated addresses and ports. */
 enum conntrack_peek_result
-conntrack_peek_ct(struct conntrack_peek *, const struct conntrack_peek_request *,
+conntrack_peek_ct(struct conntrack_peek *,
+                  const struct conntrack_peek_request *,
                   struct conntrack_peek_tuple *tuple);
 
-/* Execution of a verdict is no place for fragments: conntrack may hold one back
- * and let it go later in the batch of some other packet, whose actions it
+/* Execution of a verdict is no place for fragments: conntrack may hold one
+ * back and let it go later in the batch of some other packet, whose actions it
  * would then follow.  While the calling thread bypasses them, ct() neither
  * takes fragments in nor lets them go.  Returns the previous setting. */
 bool conntrack_bypass_fragments(bool);

@@ -31,8 +31,8 @@ BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 /* A slot is fetched when so many more will be given out before it. */
 #define POOL_AHEAD 4
 
-/* What anybody may look at at any time, also in a free slot: 'half_open', which
- * is 0 there, and 'version', which stays as it is. */
+/* What anybody may look at at any time, also in a free slot: 'half_open',
+ * which is 0 there, and 'version', which stays as it is. */
 #define POOL_HALF_OPEN offsetof(struct conn, half_open)
 #define POOL_VERSION offsetof(struct conn, version)
 #define POOL_PUBLIC sizeof(uint32_t)
@@ -166,7 +166,8 @@ static void
 pool_take_new(struct pool_cache *cache)
     OVS_REQUIRES(pool_mutex)
 {
-    /* If nothing is ready, memory that nobody has touched, rather than none. */
+    /* If nothing is ready, memory that nobody has touched, rather than
+     * none. */
     if (pool_open - pool_next < POOL_SLOT && pool_open < pool_get_end()
         && pool_open_step(pool_open)) {
         pool_open += POOL_STEP;

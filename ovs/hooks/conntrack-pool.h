@@ -47,9 +47,10 @@ bool conntrack_pool_owns(const void *p);
 /* Bytes that belong to 'p', which the above or malloc() returned. */
 size_t conntrack_pool_size(const void *p);
 
-/* Has a thread of 'ct' prepare its table (conntrack-table.h), starts its limit of
- * half-open connections, and sees to it that another thread keeps memory ready
- * for connections, 8 MiB more than they take.  For the main loop of one thread.  Without it there is no pool. */
+/* Has a thread of 'ct' prepare its table (conntrack-table.h), starts its limit
+ * of half-open connections, and sees to it that another thread keeps memory
+ * ready for connections, 8 MiB more than they take.  For the main loop of one
+ * thread.  Without it there is no pool. */
 void conntrack_pool_run(struct conntrack *ct);
 
 #endif /* conntrack-pool.h */

@@ -28,8 +28,8 @@ conntrack_table_is_ready(const struct conntrack *ct)
     return cmap_has_room(&ct->conns, table_nodes(ct));
 }
 
-/* While the table grows 'room' of 'ct->half_open' is what it grows into.  NULL again
- * if that has found no place for a node, and has to begin anew. */
+/* While the table grows 'room' of 'ct->half_open' is what it grows into.  NULL
+ * again if that has found no place for a node, and has to begin anew. */
 
 static void
 table_follow(struct conntrack *ct, uint32_t hash)
@@ -119,8 +119,8 @@ table_add_list(struct table_step *step, const struct rculist *list)
     return table_step_take(step);
 }
 
-/* Tells 'room' of all connections.  Returns false if it is of no use, or the thread
- * is to exit. */
+/* Tells 'room' of all connections.  Returns false if it is of no use, or the
+ * thread is to exit. */
 static bool
 table_fill(struct conntrack *ct, struct cmap_impl *room)
 {

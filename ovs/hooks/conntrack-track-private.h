@@ -15,8 +15,8 @@ void conntrack_tcp_commit(const struct conntrack_step *);
 
 /* Copies what the lock of 'from', which is held, doesn't guard alone. */
 void conntrack_tcp_copy(struct conn *to, const struct conn *from);
-/* True if each end has acknowledged what the other began with, and none has reset
- * the connection. */
+/* True if each end has acknowledged what the other began with, and none has
+ * reset the connection. */
 bool conntrack_tcp_is_open(const struct conn *);
 bool conntrack_other_check(struct conn *, bool reply, bool is_new,
                            struct conntrack_step *);

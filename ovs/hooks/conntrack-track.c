@@ -36,8 +36,8 @@ bump_parent(struct conntrack *ct, const struct conn *twin)
     }
 }
 
-/* Bumps the versions of connections other than 'conn' with 'key', whose hash is
- * 'hash', in either direction. */
+/* Bumps the versions of connections other than 'conn' with 'key', whose hash
+ * is 'hash', in either direction. */
 static void
 bump_hidden(struct conntrack *ct, const struct conn *conn,
             const struct conn_key *key, uint32_t hash)
@@ -106,8 +106,8 @@ bool
 conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 {
     ref->conn = conn;
-    /* In this order: the version changes after the flag was set.  (C11 can't just
-     * look at a flag.) */
+    /* In this order: the version changes after the flag was set.  (C11 can't
+     * just look at a flag.) */
     atomic_read_explicit(&conn->version, &ref->version, memory_order_acquire);
     return (!__atomic_load_n((const bool *) &conn->reclaimed, __ATOMIC_ACQUIRE)
             && conntrack_pool_owns(conn));

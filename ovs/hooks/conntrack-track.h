@@ -50,17 +50,18 @@ struct conntrack_ref {
     uint32_t version;
 };
 
-/* Upstream calls it, with the lock of 'ct' held, when 'conn' leaves the table for
- * good, before RCU gets it. */
+/* Upstream calls it, with the lock of 'ct' held, when 'conn' leaves the table
+ * for good, before RCU gets it. */
 void conntrack_note_removed(struct conntrack *ct, struct conn *conn);
 
 /* Upstream calls it, with the lock of 'ct' held, when 'conn' has come into the
- * table.  References to connections that it hides become invalid: where two have
- * a tuple in common, as happens with NAT, look-ups find the later one. */
+ * table.  References to connections that it hides become invalid: where two
+ * have a tuple in common, as happens with NAT, look-ups find the later one. */
 void conntrack_note_created(struct conntrack *ct, struct conn *conn);
 
-/* Upstream calls it, with the lock of 'conn' held, before the connection's label
- * becomes 'label'.  If that is another one, references to it become invalid. */
+/* Upstream calls it, with the lock of 'conn' held, before the connection's
+ * label becomes 'label'.  If that is another one, references to it become
+ * invalid. */
 void conntrack_note_label(struct conn *, ovs_u128 label);
 
 /* Makes a reference to 'conn', which was found in the present RCU period.
@@ -76,8 +77,8 @@ conntrack_ref_is_valid(struct conn *conn, uint32_t version)
     return now == version;
 }
 
-/* Fetches what conntrack_ref_is_valid() and conntrack_track_check() look at.  Any
- * address will do. */
+/* Fetches what conntrack_ref_is_valid() and conntrack_track_check() look at.
+ * Any address will do. */
 void conntrack_track_prefetch(const struct conn *);
 
 /* Which address of packets of one direction a connection's NAT changes. */
@@ -117,8 +118,8 @@ struct conntrack_clock {
 };
 void conntrack_clock_init(struct conntrack_clock *, long long int now);
 
-/* 'nw_proto' is IPPROTO_TCP or IPPROTO_UDP.  The expected label isn't compared:
- * the reference vouches for it. */
+/* 'nw_proto' is IPPROTO_TCP or IPPROTO_UDP.  The expected label isn't
+ * compared: the reference vouches for it. */
 bool conntrack_track_check(struct conntrack *, struct conn *,
                            const struct conntrack_expect *,
                            struct dp_packet *, uint8_t nw_proto,

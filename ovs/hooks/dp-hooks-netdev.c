@@ -43,8 +43,8 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
     return true;
 }
 
-/* By the clock: how long an iteration of a thread's loop takes depends on its load,
- * and on 'pmd-maxsleep'. */
+/* By the clock: how long an iteration of a thread's loop takes depends on its
+ * load, and on 'pmd-maxsleep'. */
 #define IDLE_INTERVAL_US 2000
 DEFINE_STATIC_PER_THREAD_DATA(long long int, idle_next, 0);
 

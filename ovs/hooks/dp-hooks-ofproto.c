@@ -35,9 +35,10 @@ dp_hook_may_learn(const struct rule *rule)
             || dp_hooks->may_learn(rule->ofproto, rule));
 }
 
-/* Brings back the groups that a group mod deleted, and the flows that went with
- * them.  What upstream does instead aborts: it inserts each flow while its
- * group can't be found yet, and into the very list that it goes through. */
+/* Brings back the groups that a group mod deleted, and the flows that went
+ * with them.  What upstream does instead aborts: it inserts each flow while
+ * its group can't be found yet, and into the very list that it goes
+ * through. */
 void
 dp_hook_group_mod_reverts(struct ofproto *ofproto,
                           struct ofproto_group_mod *ogm)

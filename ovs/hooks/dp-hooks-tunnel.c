@@ -3,28 +3,28 @@
 /* Included at the end of dpif-netdev.c: outer headers, which a tunnel takes
  * off, at the cost of a comparison.
  *
- * Where tunnels end, packets of the same peer hit the same megaflow, whose only
- * action is tnl_pop.  The exact match cache doesn't find it: outer source
+ * Where tunnels end, packets of the same peer hit the same megaflow, whose
+ * only action is tnl_pop.  The exact match cache doesn't find it: outer source
  * ports differ from connection to connection.  So each packet thread keeps
- * such megaflows as templates: bits that the first bytes of a packet must have.
- * Packets that fit are packets that the megaflow matches, and megaflows don't
- * overlap.  They are credited to it, and its action is executed, as if it had
- * been found in the classifier; with those of other peers, as the action is the
- * same.
+ * such megaflows as templates: bits that the first bytes of a packet must
+ * have.  Packets that fit are packets that the megaflow matches, and megaflows
+ * don't overlap.  They are credited to it, and its action is executed, as if
+ * it had been found in the classifier; with those of other peers, as the
+ * action is the same.
  *
  * A template holds no reference: it is good as long as nobody has removed the
  * megaflow or changed its actions, which its stamp tells.
  *
- * With many peers nothing of all this is in a near cache.  So what a packet needs
- * is one line of its template, for IPv6 a part of another one, and one of the
- * megaflow, and all are fetched for the whole batch.
+ * With many peers nothing of all this is in a near cache.  So what a packet
+ * needs is one line of its template, for IPv6 a part of another one, and one
+ * of the megaflow, and all are fetched for the whole batch.
  *
  * Only ports are looked at from which packets lately went into tunnels whose
  * packets dp_hooks->decapsulated() took, and only those tunnels' megaflows
  * become templates: the rest of the datapath is as it was.
  *
- * No packet goes ahead of one from the same peer into the same tunnel: once one
- * goes the stock way, those behind it in the batch do, too.
+ * No packet goes ahead of one from the same peer into the same tunnel: once
+ * one goes the stock way, those behind it in the batch do, too.
  *
  * Options of IPv4, extension headers of IPv6, fragments and VLANs go the stock
  * way. */
@@ -41,8 +41,8 @@ COVERAGE_DEFINE(datapath_tunnel_template_idle);
 COVERAGE_DEFINE(datapath_tunnel_template_evicted);
 COVERAGE_DEFINE(datapath_tunnel_template_refused);
 
-/* From the Ethernet header to UDP's destination port, in whole words.  Those over
- * IPv6 take in a part of the tunnel's header, which doesn't matter. */
+/* From the Ethernet header to UDP's destination port, in whole words.  Those
+ * over IPv6 take in a part of the tunnel's header, which doesn't matter. */
 #define OUTER_WORDS 5
 #define OUTER6_WORDS 8
 #define OUTER_LEN (ETH_HEADER_LEN + IP_HEADER_LEN + UDP_HEADER_LEN)
@@ -56,9 +56,9 @@ BUILD_ASSERT_DECL(OUTER6_WORDS * 8 >= OUTER6_LEN - 4);
 #define OUTER_IDLE 60000                /* Ticks without a packet. */
 #define OUTER_SWEEP_INTERVAL 4          /* Ticks, from set to set. */
 
-/* What bounds the templates of a thread: in a full set another one takes the place
- * of the one that was longest without a packet.  One without packets leaves after
- * a minute, as long as there are packets at all. */
+/* What bounds the templates of a thread: in a full set another one takes the
+ * place of the one that was longest without a packet.  One without packets
+ * leaves after a minute, as long as there are packets at all. */
 enum {
     OUTER_WAYS = 8,
     OUTER_SETS = 512,                   /* A power of 2. */
@@ -93,7 +93,8 @@ struct outer_more {
 };
 BUILD_ASSERT_DECL(CACHE_LINE_SIZE % sizeof(struct outer_more) == 0);
 
-/* Templates by port, source and kind: that hash names a set and a tag in it. */
+/* Templates by port, source and kind: that hash names a set and a tag in
+ * it. */
 struct outer_table {
     struct outer places[OUTER_SETS][OUTER_WAYS];
     struct outer_more more[OUTER_SETS][OUTER_WAYS];
@@ -121,7 +122,8 @@ struct outers {
 static ovsthread_key_t outers_key;
 
 /* Stamps of megaflows, by UFID.  Each moves on when a megaflow that has it was
- * removed or got other actions, and before its memory is free for another one. */
+ * removed or got other actions, and before its memory is free for another
+ * one. */
 enum { OUTER_STAMPS = 1024 };           /* A power of 2. */
 static atomic_uint32_t outer_stamps[OUTER_STAMPS];
 
@@ -315,7 +317,8 @@ outer_want(uint64_t want_[OUTER6_WORDS], struct outer_shape *shape, size_t ofs,
     }
 }
 
-/* Moves a field of '*value', in the caller, to offset 'OFS' of the template. */
+/* Moves a field of '*value', in the caller, to offset 'OFS' of the
+ * template. */
 #define OUTER_FIELD(OFS, FIELD)                                         \
     (outer_want(want, shape, OFS, &value->FIELD, &mask->FIELD,          \
                 sizeof value->FIELD),                                   \
@@ -350,8 +353,8 @@ outer_ip6_word(uint8_t version, const struct flow *flow)
             | flow->ipv6_label);
 }
 
-/* The next header has to be UDP's, so packets with extension headers, fragments
- * among them, don't fit. */
+/* The next header has to be UDP's, so packets with extension headers,
+ * fragments among them, don't fit. */
 static void
 outer_compose_ipv6(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
                    struct flow *value, const struct flow *mask)
@@ -375,8 +378,8 @@ outer_compose_ipv6(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
 }
 
 /* Sums up what 'flow' says about packets that it matches as the words 'want'
- * of their headers, and those of '*shape', which of their bits matter.  Returns
- * false if that can't be. */
+ * of their headers, and those of '*shape', which of their bits matter.
+ * Returns false if that can't be. */
 static bool
 outer_compose(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
               const struct dp_netdev_flow *flow)
@@ -415,7 +418,8 @@ outer_compose(uint64_t want[OUTER6_WORDS], struct outer_shape *shape,
     return is_all_zeros(value, sizeof *value);
 }
 
-/* Has the table hold 'shape', too.  Returns its place, or -1 if there is no room. */
+/* Has the table hold 'shape', too.  Returns its place, or -1 if there is no
+ * room. */
 static int
 outer_shape_place(struct outer_table *t, const struct outer_shape *shape)
 {
@@ -465,8 +469,8 @@ outer_make_room(struct outer_table *t, uint32_t set, uint32_t ticks)
     return oldest;
 }
 
-/* True if 'flow' is what the thread's table of megaflows has and does nothing but to
- * take off a tunnel's headers. */
+/* True if 'flow' is what the thread's table of megaflows has and does nothing
+ * but to take off a tunnel's headers. */
 static bool
 outer_is_present(const struct dp_netdev_pmd_thread *pmd,
                  const struct dp_netdev_flow *flow)
@@ -661,7 +665,8 @@ outer_fetch(struct outer_batch *ob, size_t i, struct dp_packet *packet)
     }
 }
 
-/* Finds the template that 'packet' fits, and starts to fetch what it counts for. */
+/* Finds the template that 'packet' fits, and starts to fetch what it counts
+ * for. */
 static inline void
 outer_find(struct outer_batch *ob, size_t i, struct dp_packet *packet)
 {

@@ -44,8 +44,8 @@ struct dp_hooks {
                          struct dp_packet_batch *);
 
     /* A PMD thread, with no batch at hand, every few milliseconds, once in an
-     * iteration that takes longer, and every second if it has no ports; for what has
-     * to be done now and then. */
+     * iteration that takes longer, and every second if it has no ports; for
+     * what has to be done now and then. */
     void (*idle)(long long int now_ms);
 
     /* Changes of OpenFlow tables before they are published with the next
@@ -58,12 +58,13 @@ struct dp_hooks {
      * OpenFlow flow like the rule, which is none yet? */
     bool (*may_learn)(struct ofproto *, const struct rule *);
 
-    /* The database's settings of the daemon, at each turn of the main loop, before
-     * bridges are made. */
+    /* The database's settings of the daemon, at each turn of the main loop,
+     * before bridges are made. */
     void (*daemon_configured)(const struct smap *other_config);
 
     /* The database's settings of a bridge, at every reconfiguration. */
-    void (*bridge_configured)(struct ofproto *, const struct smap *other_config,
+    void (*bridge_configured)(struct ofproto *,
+                              const struct smap *other_config,
                               const struct smap *external_ids);
 };
 
@@ -143,12 +144,13 @@ void dp_pmd_execute_and_keep(struct dp_netdev_pmd_thread *,
                              struct dp_packet_batch *, const struct flow *,
                              const struct nlattr *actions,
                              size_t actions_len);
-/* Runs 'packet' through the datapath's meter 'meter_id'.  Returns false if that
- * has dropped it.  The meter's lock is taken; one that there isn't lets pass. */
+/* Runs 'packet' through the datapath's meter 'meter_id'.  Returns false if
+ * that has dropped it.  The meter's lock is taken; one that there isn't lets
+ * pass. */
 bool dp_pmd_meter(struct dp_netdev_pmd_thread *, struct dp_packet *packet,
                   uint32_t meter_id);
-/* The same for a copy of 'packet' that need not be made: returns true if it would
- * have passed. */
+/* The same for a copy of 'packet' that need not be made: returns true if it
+ * would have passed. */
 bool dp_pmd_meter_copy(struct dp_netdev_pmd_thread *,
                        const struct dp_packet *packet, uint32_t meter_id);
 /* Counts a packet that ended with a controller, as upstream does. */

@@ -129,8 +129,8 @@ tnl_neigh_make_room(void)
     COVERAGE_INC(tnl_neigh_evicted);
 }
 
-/* The main thread asks at each turn.  True if some may have expired; until then
- * it needs no look at them all. */
+/* The main thread asks at each turn.  True if some may have expired; until
+ * then it needs no look at them all. */
 static bool
 tnl_neigh_sweep_is_due(void)
 {

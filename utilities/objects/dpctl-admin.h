@@ -3,7 +3,8 @@
 #ifndef DPCTL_ADMIN_H
 #define DPCTL_ADMIN_H 1
 
-/* AdminNetworkPolicy and BaselineAdminNetworkPolicy (policy.networking.k8s.io).
+/* AdminNetworkPolicy and BaselineAdminNetworkPolicy
+ * (policy.networking.k8s.io).
  *
  * They say what a ClusterNetworkPolicy of Antrea's could say, in other words,
  * and are read as such: as Antrea does it, in two tiers of their own. */

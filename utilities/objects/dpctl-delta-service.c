@@ -92,8 +92,8 @@ want_address(struct delta *d, const char *ip)
 }
 
 /* Asks for the Pods that have an address of the object's, which it bears as a
- * key: behind endpoints that don't say on which Node they are, or another Pod's
- * too. */
+ * key: behind endpoints that don't say on which Node they are, or another
+ * Pod's too. */
 static void
 want_same_address(struct delta *d, const char *manifest,
                   const struct json *object)

@@ -351,8 +351,8 @@ add_pods(struct delta *d, const struct json *records)
     }
 }
 
-/* Does a Namespace begin, or cease, to have its policies logged?  All of them then
- * change. */
+/* Does a Namespace begin, or cease, to have its policies logged?  All of them
+ * then change. */
 static bool
 changes_logging(struct delta *d)
 {
@@ -580,8 +580,8 @@ follow_groups(struct delta *d, const struct sset *groups,
     sset_destroy(&seen);
 }
 
-/* A Pod of no Node may have its address from one of ours: then the endpoint that
- * it is counts as local. */
+/* A Pod of no Node may have its address from one of ours: then the endpoint
+ * that it is counts as local. */
 static void
 want_services_of_homeless(struct delta *d)
 {

@@ -15,16 +15,16 @@
  *     differ by what these Pods contribute.
  *   - A policy is resolved anew, with the Pods that it selects, if it is among
  *     the objects given, or refers to a group that is; if it has named ports
- *     and a Pod that changed is concerned; if it has peers with sameLabels, and
- *     a Namespace of such Pods gets other labels; and if it applies to Pods of this
- *     node for the first time, or no more.  Groups that no policy refers to any
- *     more go.
+ *     and a Pod that changed is concerned; if it has peers with sameLabels,
+ *     and a Namespace of such Pods gets other labels; and if it applies to
+ *     Pods of this node for the first time, or no more.  Groups that no policy
+ *     refers to any more go.
  *   - A Service is resolved anew if it, or one of its endpoints, changed.
  *
  * What isn't handled here takes the full run: Nodes, Tiers, records given as
  * such, Antrea's controlplane API, more than a few objects at once, settings
- * of the node, and policies that select among all Pods there are.  The full run
- * is also what the tests compare this one with.
+ * of the node, and policies that select among all Pods there are.  The full
+ * run is also what the tests compare this one with.
  *
  * What others made of records that follow from objects is put right where the
  * record is made anew, otherwise by "resync".

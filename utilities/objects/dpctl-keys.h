@@ -19,7 +19,7 @@
  *                  s:NAMESPACE:LABEL=VALUE      it needs this label of a Pod,
  *                  t:LABEL=VALUE                or else of a Namespace,
  *                  s:NAMESPACE:*                or else none
- *                  a:NAMESPACE/NAME             a ServiceAccount in place of that
+ *                  a:NAMESPACE/NAME             a ServiceAccount instead,
  *                  r:ClusterGroup/NAME, r:Group/NAMESPACE/NAME,
  *                  r:Service/NAMESPACE/NAME     what it refers to
  *   Antrea's policies  q:RANK                   see dpctl_policy_rank()
@@ -67,8 +67,8 @@ struct dpctl_selection {
 void dpctl_each_selection(const struct dpctl_kind *, const struct json *,
                           void (*cb)(const struct dpctl_selection *,
                                      void *aux), void *aux);
-/* Adds the Manifests' names of the groups that a policy or group refers to, and
- * of the Service by which a group selects Pods. */
+/* Adds the Manifests' names of the groups that a policy or group refers to,
+ * and of the Service by which a group selects Pods. */
 void dpctl_group_refs(const struct dpctl_kind *, const struct json *,
                       struct svec *);
 /* The key of those that refer to the group of that Manifest's name. */
@@ -79,7 +79,8 @@ bool dpctl_has_named_ports(const struct dpctl_kind *,
                            const struct json *policy);
 bool dpctl_has_same_labels(const struct json *policy);
 bool dpctl_has_nodes(const struct dpctl_kind *, const struct json *policy);
-/* Is the "spec" of one of Antrea's policies, or a rule, applied to Services? */
+/* Is the "spec" of one of Antrea's policies, or a rule, applied to
+ * Services? */
 bool dpctl_is_applied_to_services(const struct json *);
 
 /* Adds lists of keys that find the Pods that a selection may select in a

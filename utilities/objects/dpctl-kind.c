@@ -320,7 +320,8 @@ static const struct dpctl_field group_schema[] = {
 };
 
 /* The policies of a cluster's administrators.  Namespaces are selected by
- * "namespaces" itself; version 0.1.1 of the API had a namespaceSelector in it. */
+ * "namespaces" itself; version 0.1.1 of the API had a namespaceSelector in
+ * it. */
 
 static const struct dpctl_field anp_namespaces[] = {
     F("matchLabels", LABELS), F_SUB("matchExpressions", OBJS, 0, expression),
@@ -412,8 +413,9 @@ static const struct dpctl_field cp_peer[] = {
     F("fqdns", STRS), F_NOT("labelIdentities"), F_END
 };
 static const struct dpctl_field cp_service[] = {
-    F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP,IGMP", NULL), F_INT_OR_STR("port"),
-    F_PORT("endPort"), F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255),
+    F_ENUM("protocol", 0, "TCP,UDP,SCTP,ICMP,IGMP", NULL),
+    F_INT_OR_STR("port"), F_PORT("endPort"),
+    F_INT("icmpType", 0, 255), F_INT("icmpCode", 0, 255),
     F_PORT("srcPort"), F_PORT("srcEndPort"), F_INT("igmpType", 0, 255),
     F("groupAddress", STR), F_END
 };

@@ -6,11 +6,10 @@
 /* Files of YAML or JSON to documents.
  *
  * A text that begins with '{' or '[' is JSON: one value, or several one after
- * the other, also separated by "---".  Anything else, and what isn't JSON after
- * all, is YAML 1.1 as Kubernetes'
- * tools read it: several documents, anchors, aliases and merge keys; the plain
- * scalars true/yes/on and their opposites are booleans.  Empty documents are
- * left out.
+ * the other, also separated by "---".  Anything else, and what isn't JSON
+ * after all, is YAML 1.1 as Kubernetes' tools read it: several documents,
+ * anchors, aliases and merge keys; the plain scalars true/yes/on and their
+ * opposites are booleans.  Empty documents are left out.
  *
  * Bounded: 'max_bytes' of text a file, a nesting of DPCTL_LOAD_MAX_DEPTH, and
  * DPCTL_LOAD_MAX_ALIASED nodes that come from aliases (they are shared, not

@@ -11,8 +11,8 @@
  * The daemon's Manifest records are the objects that users applied.  The plan
  * resolves them as they are and as they'll be.  What the former derive and the
  * latter don't is deleted; what the latter derive is applied where the daemon
- * has something else.  Records that users gave as such follow from no manifest,
- * so nothing of this touches them.
+ * has something else.  Records that users gave as such follow from no
+ * manifest, so nothing of this touches them.
  */
 
 #include "dpctl-input.h"
@@ -42,8 +42,8 @@ char *dpctl_plan_create(enum dpctl_verb, const struct dpctl_input *,
                         bool ignore_missing, struct dpctl_plan *);
 /* For whoever makes a plan (dpctl-delta.h, too). */
 void dpctl_plan_init(struct dpctl_plan *);
-/* What becomes of one Manifest: 'old' is the object that there is, 'new' the one
- * that was given; each may be NULL. */
+/* What becomes of one Manifest: 'old' is the object that there is, 'new' the
+ * one that was given; each may be NULL. */
 char *dpctl_plan_manifest(struct dpctl_plan *, enum dpctl_verb,
                           const char *name, const struct json *old,
                           const struct json *new, bool ignore_missing);

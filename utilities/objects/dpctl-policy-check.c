@@ -288,8 +288,8 @@ check_rule(const struct json *rule)
     return check_l7_rule(rule);
 }
 
-/* Names of Services and ServiceAccounts, of which a policy of a Namespace finds
- * the former in its own, and applies to none of the latter elsewhere. */
+/* Names of Services and ServiceAccounts, of which a policy of a Namespace
+ * finds the former in its own, and applies to none of the latter elsewhere. */
 static char *
 check_names(const struct json_array *list, const char *member,
             const char *own_namespace, bool only_own)
@@ -595,7 +595,8 @@ check_applied_to(const struct json *spec)
     return prefixed("appliedTo", ".", check_selectors(applied_to));
 }
 
-/* An Egress's "rate" or "burst", in bits, of which the record has thousands. */
+/* An Egress's "rate" or "burst", in bits, of which the record has
+ * thousands. */
 static char *
 check_bits(const struct json *bandwidth, const char *name, double min)
 {

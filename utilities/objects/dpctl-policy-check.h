@@ -6,7 +6,8 @@
 /* What a schema can't say about policies, Tiers, groups, Egresses and
  * TrafficControls: members that exclude each other or belong together.  The
  * object follows its schema already, and belongs into the default namespace if
- * it names none.  Returns NULL or a malloc()ed "path.of.field: what is wrong". */
+ * it names none.  Returns NULL or a malloc()ed "path.of.field: what is
+ * wrong". */
 
 #include "dpctl-kind.h"
 

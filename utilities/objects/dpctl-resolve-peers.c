@@ -120,7 +120,8 @@ add_service_pods(struct resolver *r, const struct dpctl_policy *p,
 /* Adds what the (Cluster)Group 'name' stands for. */
 static char *
 add_named_group(struct resolver *r, const struct dpctl_policy *p,
-                const char *field, const char *name, struct dpctl_peers *peers, int depth)
+                const char *field, const char *name,
+                struct dpctl_peers *peers, int depth)
 {
     const struct dpctl_kind *kind
         = &dpctl_kinds[p->namespace_ ? DPCTL_GROUP : DPCTL_CLUSTER_GROUP];

@@ -56,8 +56,8 @@ char *dpctl_peers_resolve(struct resolver *, const struct dpctl_policy *,
 void dpctl_peers_resolve_services(const struct dpctl_policy *,
                                   const struct json_array *list,
                                   struct dpctl_peers *);
-/* The names of the Services in the "appliedTo" of a "spec" or a rule; NULL if it
- * is of others. */
+/* The names of the Services in the "appliedTo" of a "spec" or a rule; NULL if
+ * it is of others. */
 struct json *dpctl_applied_to_services(const struct dpctl_policy *,
                                        const struct json *);
 /* Adds 'fqdn' as records have it to '*names', which may be NULL, unless it is
@@ -72,8 +72,8 @@ char *dpctl_peers_resolve_applied_to(struct resolver *,
                                      const struct json_array *list,
                                      struct dpctl_groups *);
 
-/* The "from" or "to" of a record, with 'groups' instead of its own if that isn't
- * NULL. */
+/* The "from" or "to" of a record, with 'groups' instead of its own if that
+ * isn't NULL. */
 struct json *dpctl_peers_to_json(struct resolver *,
                                  const struct dpctl_policy *,
                                  const struct dpctl_peers *,

@@ -154,7 +154,8 @@ classify_pod(const struct rule *rule, const struct resolved_pod *pod,
 
 static void
 add_named_rule(struct resolver *r, struct dpctl_policy *p,
-               const struct rule *rule, const char *base, const char *key, struct port_set *set)
+               const struct rule *rule, const char *base, const char *key,
+               struct port_set *set)
 {
     struct pod_group *group = resolver_subgroup(r, base, key, set->pods,
                                                 set->n);
@@ -267,8 +268,8 @@ add_resolved_rule(struct resolver *r, struct dpctl_policy *p,
 }
 
 /* The Namespaces for which a rule with such peers is to be had: those in which
- * it is applied to Pods of this node.  Whose Pods join and leave groups asks for
- * all in which there are some. */
+ * it is applied to Pods of this node.  Whose Pods join and leave groups asks
+ * for all in which there are some. */
 static void
 affected_namespaces(const struct resolver *r, const struct dpctl_groups *list,
                     struct svec *namespaces)
@@ -312,8 +313,8 @@ narrow_groups(struct resolver *r, const struct dpctl_groups *list,
     }
 }
 
-/* Adds a rule for each Namespace that is affected, for the peers that depend on
- * it. */
+/* Adds a rule for each Namespace that is affected, for the peers that depend
+ * on it. */
 static char *
 add_rules_per_namespace(struct resolver *r, struct dpctl_policy *p,
                         const struct rule *rule, const char *field,
@@ -526,7 +527,8 @@ resolve_antrea_head(struct resolver *r, struct dpctl_policy *p,
     if (dpctl_is_admin_policy(p->kind)) {
         priority = (p->kind->id == DPCTL_ADMIN_NP ? DPCTL_ADMIN_TIER
                     : DPCTL_BASELINE_ADMIN_TIER);
-    } else if (!dpctl_tier_priority(&r->objects[DPCTL_TIER], tier, &priority)) {
+    } else if (!dpctl_tier_priority(&r->objects[DPCTL_TIER], tier,
+                                    &priority)) {
         return xasprintf("%s: spec.tier: there is no Tier %s", p->title, tier);
     }
     json_object_put(record, "tierPriority", json_integer_create(priority));

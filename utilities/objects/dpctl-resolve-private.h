@@ -90,8 +90,8 @@ const char *resolver_address_group(struct resolver *,
 const char *resolver_applied_to_group(struct resolver *,
                                       const struct pod_group *);
 
-/* Sets '*groups' to the names of the AppliedToGroups, which it makes, of a list
- * of peers of an object of the whole cluster. */
+/* Sets '*groups' to the names of the AppliedToGroups, which it makes, of a
+ * list of peers of an object of the whole cluster. */
 char *resolver_applied_to(struct resolver *, const char *title,
                           const char *field, const struct json_array *peers,
                           struct json **groups);

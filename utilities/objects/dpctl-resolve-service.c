@@ -2,9 +2,10 @@
 
 /* Services and where their endpoints are.
  *
- * Which of them a Node uses is what kube-proxy would say: those that are ready,
- * of these the ones hinted for the Node's zone if all have hints and one is for
- * that zone, and those that terminate but serve where no other is left. */
+ * Which of them a Node uses is what kube-proxy would say: those that are
+ * ready, of these the ones hinted for the Node's zone if all have hints and
+ * one is for that zone, and those that terminate but serve where no other is
+ * left. */
 
 #include <config.h>
 #include "dpctl-resolve-private.h"

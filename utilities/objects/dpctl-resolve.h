@@ -28,11 +28,11 @@
  *     a name, and no address of an ipBlock.  Whom a Kubernetes policy isolates
  *     follows from the policy, not from what is left of its rules.
  *     A rule whose peers depend on the Namespace that it is applied to becomes
- *     one for each Namespace with such Pods on this node.  AdminNetworkPolicies
- *     are read as ClusterNetworkPolicies (dpctl-admin.h).
+ *     one for each Namespace with such Pods on this node.
+ *     AdminNetworkPolicies are read as ClusterNetworkPolicies (dpctl-admin.h).
  *   - An Egress with an address and a TrafficControl become records of
- *     these kinds, with their AppliedToGroups.  A port is named as "ovsInternal"
- *     or "device", which makes no difference.
+ *     these kinds, with their AppliedToGroups.  A port is named as
+ *     "ovsInternal" or "device", which makes no difference.
  *   - Objects of Antrea's controlplane API are taken as they are.
  *   - Addresses of both families are, wherever they stand.
  *

@@ -28,8 +28,8 @@ struct dpctl_surprise {
     const char *node;           /* Ours, or NULL. */
 };
 
-/* "5 in Tier application", which policies may share; NULL if the object is none
- * of Antrea's policies. */
+/* "5 in Tier application", which policies may share; NULL if the object is
+ * none of Antrea's policies. */
 char *dpctl_policy_rank(const struct dpctl_kind *, const struct json *object);
 
 /* Appends a sentence for each. */

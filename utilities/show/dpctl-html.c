@@ -262,7 +262,8 @@ put_header_cell(const struct json *trace, const char *value, struct ds *s)
                                ? dpctl_json_member(names, value) : NULL);
 
     ds_put_cstr(s, "<td>");
-    put_element(s, "span", "class=\"address\"", value ? value : "\xe2\x80\x93");
+    put_element(s, "span", "class=\"address\"",
+                value ? value : "\xe2\x80\x93");
     if (name && name->type == JSON_STRING) {
         put_element(s, "small", NULL, json_string(name));
     }

@@ -21,7 +21,7 @@ struct dpctl_table {
     struct svec cells;          /* Row by row, headings first. */
     size_t n_columns;
     uint64_t numbers;           /* Bit by bit: columns aligned to the right. */
-    int max_width;              /* Beyond it texts lose their middle; 0: any. */
+    int max_width;            /* Beyond it texts lose their middle; 0: none. */
 };
 
 void dpctl_table_init(struct dpctl_table *, const char *const *headings,

@@ -24,8 +24,8 @@ void dpctl_stats_format(const struct json *stats, struct ds *);
 bool dpctl_rates_known(const struct json *before, const struct json *now);
 
 /* Appends the rates per second between the two: of packets, and of the
- * 'max_rows' busiest policy rules and Services, no wider than 'max_width' if that
- * isn't 0 and the numbers leave room. */
+ * 'max_rows' busiest policy rules and Services, no wider than 'max_width' if
+ * that isn't 0 and the numbers leave room. */
 void dpctl_rates_format(const struct json *before, const struct json *now,
                         size_t max_rows, int max_width, struct ds *);
 

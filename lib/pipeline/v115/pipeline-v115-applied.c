@@ -78,9 +78,9 @@ meter_text(const struct adp_applied *a)
     return a->limited ? xasprintf("meter:%"PRIu32",", a->mark) : xstrdup("");
 }
 
-/* Leaves with 'ip' from the datapath.  Packets that are to do so do it or end: an
- * address and a port may be lacking, and a connection may have got its address
- * before the Egress got another. */
+/* Leaves with 'ip' from the datapath.  Packets that are to do so do it or end:
+ * an address and a port may be lacking, and a connection may have got its
+ * address before the Egress got another. */
 static void
 generate_egress_source(struct adp_generator *g, const struct adp_applied *a,
                        const char *ip, const char *meter)
@@ -132,11 +132,12 @@ generate_marked_egress(struct adp_generator *g, const struct adp_applied *a,
     adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark), 200,
                     "ct_state=+new+trk,{ip},%s "
                     "actions=%s{SNATIPMarkField=0x%"PRIx32"},"
-                    "{ToGatewayRegMark},goto_table:L2ForwardingCalc", whom, meter, a->mark);
+                    "{ToGatewayRegMark},goto_table:L2ForwardingCalc",
+                    whom, meter, a->mark);
 }
 
-/* What is to leave from here.  With a meter all packets of a connection meet it,
- * not the first one alone, but behind their ct()s. */
+/* What is to leave from here.  With a meter all packets of a connection meet
+ * it, not the first one alone, but behind their ct()s. */
 static void
 generate_local_egress(struct adp_generator *g, const struct adp_applied *a,
                       const char *whom, const char *meter)
@@ -154,9 +155,9 @@ generate_local_egress(struct adp_generator *g, const struct adp_applied *a,
     }
 }
 
-/* What comes back to 'ip', which the host sends to the gateway port: it gets the
- * address that the Pod has.  What isn't an answer to anything ends there, before
- * it becomes a connection. */
+/* What comes back to 'ip', which the host sends to the gateway port: it gets
+ * the address that the Pod has.  What isn't an answer to anything ends there,
+ * before it becomes a connection. */
 static void
 generate_egress_answers(struct adp_generator *g, const struct adp_applied *a,
                         const char *ip)

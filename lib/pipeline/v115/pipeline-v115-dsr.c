@@ -2,18 +2,18 @@
 
 /* Services with direct server return.
  *
- * What a client outside sends to such a Service goes to the endpoint's Node as it
- * is, with the Service's address: there a local endpoint is selected, which
+ * What a client outside sends to such a Service goes to the endpoint's Node as
+ * it is, with the Service's address: there a local endpoint is selected, which
  * answers the client straight.  So this Node sees one direction only, which is
- * nothing that conntrack can follow: no connection is committed, and each packet
- * is as new as the first one.  A learned flow keeps the connection's endpoint, and
- * its marks.
+ * nothing that conntrack can follow: no connection is committed, and each
+ * packet is as new as the first one.  A learned flow keeps the connection's
+ * endpoint, and its marks.
  *
- * Antrea has a table of its own for this, DSRServiceMark, between ServiceLB and
- * EndpointDNAT.  Here its flow stands in EndpointDNAT, above all others.  And
- * Antrea does commit the connections; the kernel's conntrack then has their packets
- * invalid, by which Antrea knows them.  That of this datapath has them
- * established. */
+ * Antrea has a table of its own for this, DSRServiceMark, between ServiceLB
+ * and EndpointDNAT.  Here its flow stands in EndpointDNAT, above all others.
+ * And Antrea does commit the connections; the kernel's conntrack then has
+ * their packets invalid, by which Antrea knows them.  That of this datapath
+ * has them established. */
 
 #include <config.h>
 #include "pipeline-v115.h"

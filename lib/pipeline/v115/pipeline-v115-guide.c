@@ -114,8 +114,8 @@ static const struct adp_guide_table tables[] = {
     TABLE(MulticastIngressPodMetric, MULTICAST,
           "counts what each Pod gets", NULL)
     TABLE(MulticastOutput, MULTICAST, "sends the copy out",
-          "it came by the tunnel and the gateway's copy is the sender's Node's, "
-          "or the other way round")
+          "it came by the tunnel and the gateway's copy is the sender's "
+          "Node's, or the other way round")
 #undef TABLE
 };
 
@@ -155,8 +155,10 @@ static const struct adp_guide_words words[] = {
     CONST(SNATCtZoneV6, "the zone of those over IPv6 that got SNAT")
     CONST(VirtualServiceIPv6, "the same source over IPv6")
     CONST(VirtualNodePortDNATIPv6, "the same address over IPv6")
-    CONST(VirtualServiceIP, "the source of what Services send back to where it came from")
-    CONST(VirtualNodePortDNATIP, "the NodePorts' address on the way to the host")
+    CONST(VirtualServiceIP,
+          "the source of what Services send back to where it came from")
+    CONST(VirtualNodePortDNATIP,
+          "the NodePorts' address on the way to the host")
     CONST(GlobalVirtualMAC, "the destination MAC of everything in tunnels")
     CONST(ControllerID, "the agent's connection, for packet-ins")
     CONST(PacketInMeter, "the meter of policies' packet-ins")

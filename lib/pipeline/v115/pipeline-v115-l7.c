@@ -8,7 +8,8 @@
  * back was classified, tracked and allowed before it left, and is only to be
  * routed again: it isn't tracked any more, so the mark doesn't send it back.
  *
- * Without one of the ports nothing that belongs to such a connection leaves. */
+ * Without one of the ports nothing that belongs to such a connection
+ * leaves. */
 
 #include <config.h>
 #include "pipeline-v115.h"

@@ -55,9 +55,9 @@ service_metric(const struct minimatch *match)
             : ADP_METRIC_NONE);
 }
 
-/* What the flows of L7 rules together count; they are no object's.  The one that
- * drops is for all packets of a marked connection, whatever is to be done with
- * them. */
+/* What the flows of L7 rules together count; they are no object's.  The one
+ * that drops is for all packets of a marked connection, whatever is to be done
+ * with them. */
 static enum adp_flow_metric
 l7_metric(uint8_t table_id, const struct minimatch *match)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Multicast over IPv4, with the option multicast: the tables behind NDResponder.
+/* Multicast over IPv4, with the option multicast: the tables behind
+ * NDResponder.
  *
  * What Pods, the gateway and the tunnel send to 224.0.0.0/4 leaves UnSNAT for
- * them: it isn't tracked.  MulticastRouting sends a copy to each Pod of this Node
- * that joined the group, to the gateway, and to Nodes with such Pods.  What came
- * by the gateway isn't for other Nodes, which get it themselves, and what came by
- * the tunnel isn't for the gateway, since the sender's Node has one, too.
+ * them: it isn't tracked.  MulticastRouting sends a copy to each Pod of this
+ * Node that joined the group, to the gateway, and to Nodes with such Pods.
+ * What came by the gateway isn't for other Nodes, which get it themselves, and
+ * what came by the tunnel isn't for the gateway, since the sender's Node has
+ * one, too.
  *
  * Messages of IGMP from Pods and other Nodes go no further: the datapath reads
  * them.  Queries go to all Pods, or those of the group that they ask about. */
@@ -70,7 +72,8 @@ generate_output(struct adp_generator *g, ofp_port_t gateway)
                      "{TargetOFPortField=0x%"PRIx32"} actions=drop", tunnel);
     }
     adp_gen_flow(g, MULTICAST(MulticastOutput), 200,
-                 "{OutputToOFPortRegMark} actions=output:{TargetOFPortField[]}");
+                 "{OutputToOFPortRegMark} "
+                 "actions=output:{TargetOFPortField[]}");
 }
 
 void
@@ -270,8 +273,8 @@ check_multicast_rule(const struct adp_network_policy *policy, size_t i,
                      "into one rule")
             : rule->action != ADP_ACTION_ALLOW
             && rule->action != ADP_ACTION_DROP
-            ? refuse(policy, i, "action", "a rule for multicast can only allow "
-                     "and drop")
+            ? refuse(policy, i, "action", "a rule for multicast can only "
+                     "allow and drop")
             : rule->l7_protocols
             ? refuse(policy, i, "l7Protocols", "doesn't go with multicast")
             : rule->logs

@@ -5,9 +5,9 @@
  *
  * A port sends solicitations and advertisements with its own MAC and its own
  * addresses only: those that it asks from, those that it advertises, and, when
- * it looks for duplicates (from "::"), those that it is about to use.  To these
- * belongs the link-local address that follows from the MAC; the host, which is
- * trusted, may have any.
+ * it looks for duplicates (from "::"), those that it is about to use.  To
+ * these belongs the link-local address that follows from the MAC; the host,
+ * which is trusted, may have any.
  *
  * Nothing else of IPv6 is exempt from the pipeline: router advertisements and
  * other multicast of Pods go nowhere. */

@@ -289,8 +289,8 @@ assign_all_priorities(struct adp_policies *ps)
 
 /* What a rule does, and its metrics. */
 
-/* What tells the agent of a packet, but for where it goes: to Output, or on with a
- * copy for the agent. */
+/* What tells the agent of a packet, but for where it goes: to Output, or on
+ * with a copy for the agent. */
 #define PACKET_IN_FORMAT "{PacketInOperationField=0x%x}," \
     "{PacketInTableField=0x%"PRIxSIZE"}"
 

@@ -4,8 +4,8 @@
  * and DNAT.
  *
  * Each port of a Service has up to two groups for each family of addresses,
- * one with all endpoints and one with those of this Node only; which of them an
- * address uses follows from the traffic policies.
+ * one with all endpoints and one with those of this Node only; which of them
+ * an address uses follows from the traffic policies.
  *
  * An endpoint that is another Service's ClusterIP is no destination: once it
  * is selected, EndpointDNAT goes on to the group of that ClusterIP.  That goes

@@ -180,8 +180,8 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(Output, 211,
          "{OutputToOFPortRegMark},{TrafficControlRedirectRegMark} "
          "actions=output:{TrafficControlTargetOFPortField[]}")
-    /* Its requests bear the marks of another zone, and don't go to the engine of
-     * L7 rules: no more do its replies. */
+    /* Its requests bear the marks of another zone, and don't go to the engine
+     * of L7 rules: no more do its replies. */
     FLOW(Output, 214, "{HairpinCTMark+L7NPRedirectCTMark} actions=IN_PORT")
     FLOW(Output, 210, "{HairpinCTMark} actions=IN_PORT")
     FLOW(Output, 200, "{OutputToOFPortRegMark} "

@@ -69,8 +69,8 @@ void adp_v115_generate_applied_to_pod(struct adp_generator *,
 void adp_v115_generate_policies(struct adp_generator *);
 void adp_v115_generate_l7(struct adp_generator *);
 
-/* Multicast: what the NodeConfig asks for, a Pod, the ports of all Pods, in order,
- * and a MulticastGroup. */
+/* Multicast: what the NodeConfig asks for, a Pod, the ports of all Pods, in
+ * order, and a MulticastGroup. */
 void adp_v115_generate_multicast(struct adp_generator *);
 void adp_v115_generate_multicast_pod(struct adp_generator *, ofp_port_t,
                                      const struct adp_pod *);
@@ -78,17 +78,17 @@ void adp_v115_generate_queries(struct adp_generator *, const ofp_port_t *,
                                size_t n);
 void adp_v115_generate_multicast_group(struct adp_generator *,
                                        const struct adp_record *);
-/* Is the rule about IGMP or multicast?  With 'options', NULL or why 'policy' can't
- * be had. */
+/* Is the rule about IGMP or multicast?  With 'options', NULL or why 'policy'
+ * can't be had. */
 bool adp_v115_is_multicast_rule(const struct adp_network_policy *,
                                 const struct adp_network_policy_rule *,
                                 uint64_t options);
 struct adp_error *adp_v115_check_policy(const struct adp_network_policy *,
                                         uint64_t options);
 
-/* Direct server return: what the NodeConfig and a PeerNode ask for, and a Service
- * for which it is in force, for packets of 'match' that were not marked yet, to
- * group 'group'. */
+/* Direct server return: what the NodeConfig and a PeerNode ask for, and a
+ * Service for which it is in force, for packets of 'match' that were not
+ * marked yet, to group 'group'. */
 void adp_v115_generate_dsr_node(struct adp_generator *);
 void adp_v115_generate_dsr_peer(struct adp_generator *,
                                 const struct adp_peer_node *);
