@@ -289,6 +289,16 @@ run(void)
     adp_multicast_run(m, a_state, true);
 }
 
+/* Changes of records are no closer to each other. */
+enum { PACE_MS = 100 };
+
+static void
+next_pace(void)
+{
+    now += PACE_MS;
+    run();
+}
+
 static void
 message(uint16_t port, ovs_be32 tunnel_src, const void *data, size_t len)
 {
@@ -601,6 +611,24 @@ START_TEST(strangers)
 }
 END_TEST
 
+/* Records go, and their members with them. */
+START_TEST(records_go)
+{
+    join(1, G1);
+    join(2, G1);
+    typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1);
+    run();
+    expect_said(1, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'nodes':['192.168.0.2'],'ports':['p1','p2']}] []");
+    delete("Pod", "d/one");
+    delete("PeerNode", "peer");
+    next_pace();
+    expect_said(2, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'ports':['p2']}] []");
+    expect_groups("[{'name':'239.1.1.1','nodes':[],'pods':['d/ruled']}]");
+}
+END_TEST
+
 START_TEST(bounds)
 {
     for (int i = 0; i <= ADP_MEMBERS_MAX_OF_PORT; i++) {
@@ -616,6 +644,27 @@ START_TEST(bounds)
     }
     ck_assert_int_eq(stat_of("full"), 1);
     ck_assert_int_eq(stat_of("groups"), ADP_MEMBERS_MAX_GROUPS);
+}
+END_TEST
+
+/* More groups than one report has room for; a full one leaves none behind. */
+START_TEST(long_reports)
+{
+    for (int i = 0; i < ADP_IGMP_REPORT_MAX_RECORDS; i++) {
+        join(1 + i % 2, G1 + i);
+        run();
+    }
+    next_pace();
+    n_reports = 0;
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_reports, 1);
+    join(1, G1 - 1);
+    run();
+    n_reports = 0;
+    now += INTERVAL_MS;
+    run();
+    ck_assert_uint_eq(n_reports, 2);
 }
 END_TEST
 
@@ -676,6 +725,22 @@ START_TEST(rules)
 }
 END_TEST
 
+/* Messages wait until the rules are known again, which a transaction brings
+ * about, even an empty one. */
+START_TEST(rules_forgotten)
+{
+    state.forgot_rules = true;
+    join(1, G1);
+    run();
+    expect_said(1, "[] []");
+    ck_assert_int_eq(stat_of("read"), 0);
+    state.forgot_rules = false;
+    next_pace();
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_uint_eq(state.n_calls, 2);
+}
+END_TEST
+
 /* Transactions. */
 
 START_TEST(one_at_a_time)
@@ -716,6 +781,83 @@ START_TEST(busy_state)
 }
 END_TEST
 
+/* All groups again, a second later. */
+START_TEST(failure)
+{
+    run();
+    now += 1000;
+    run();                      /* Asks, and not so soon again. */
+    join(1, G1);
+    run();
+    state.fails = true;
+    join(1, G1 + 1);
+    next_pace();
+    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_int_eq(stat_of("failed"), 1);
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 999;
+    run();
+    ck_assert_uint_eq(state.n_calls, 2);
+    state.fails = false;
+    now++;
+    run();
+    expect_said(3, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'ports':['p1']},"
+                "{'kind':'MulticastGroup','name':'239.1.1.2',"
+                "'ports':['p1']}] []");
+    ck_assert_int_eq(stat_of("failed"), 1);
+}
+END_TEST
+
+/* Without multicast nothing stays, nobody is told, and messages are lost. */
+START_TEST(inactive)
+{
+    run();
+    now += 1000;
+    run();
+    now += INTERVAL_MS;
+    join(1, G1);
+    run();
+    ck_assert_uint_eq(max_response, 100);
+    ds_clear(&told);
+
+    join(1, G1 + 1);
+    now += PACE_MS;
+    adp_multicast_run(m, a_state, false);
+    expect_said(2, "[] [{'kind':'MulticastGroup','name':'239.1.1.1'}]");
+    expect_told("");
+    expect_groups("[]");
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    adp_multicast_set_interval(m, 50);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+
+    /* It begins anew. */
+    run();
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 1000;
+    run();
+    ck_assert_uint_eq(max_response, 10);
+    ck_assert_int_eq(next_wake(), now + 50000);
+}
+END_TEST
+
+/* Nor without a state, which comes with a pipeline. */
+START_TEST(no_state)
+{
+    join(1, G1);
+    run();
+    join(1, G1 + 1);
+    adp_multicast_run(m, NULL, true);
+    expect_groups("[]");
+    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    now += PACE_MS;
+    adp_multicast_run(m, a_state, false);
+    ck_assert_uint_eq(state.n_calls, 2);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -730,10 +872,16 @@ main(void)
     tcase_add_test(tc, joins_and_leaves);
     tcase_add_test(tc, expiry);
     tcase_add_test(tc, strangers);
+    tcase_add_test(tc, records_go);
     tcase_add_test(tc, bounds);
+    tcase_add_test(tc, long_reports);
     tcase_add_test(tc, rules);
+    tcase_add_test(tc, rules_forgotten);
     tcase_add_test(tc, one_at_a_time);
     tcase_add_test(tc, busy_state);
+    tcase_add_test(tc, failure);
+    tcase_add_test(tc, inactive);
+    tcase_add_test(tc, no_state);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
