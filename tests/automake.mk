@@ -51,6 +51,8 @@ endif
 
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER =
+# A program that hangs is named, and doesn't take the others' time.
+LOG_COMPILER = timeout -v -k 10 600
 AM_TESTS_ENVIRONMENT = \
 	ADP_TOP='$(abs_top_srcdir)'; export ADP_TOP; \
 	ADP_BUILD='$(abs_top_builddir)'; export ADP_BUILD; \

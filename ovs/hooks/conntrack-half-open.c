@@ -123,6 +123,8 @@ has_too_many(const struct conntrack_half_open *h, uint32_t n_leaving)
 
 /* Coming and going, in the threads that track packets. */
 
+/* To be called after what the thread is to see has been stored.  Packet
+ * threads do so without a fence: they ask again with the next packets. */
 static void
 wake(struct conntrack_half_open *h)
 {
@@ -532,8 +534,11 @@ half_open_sleep(struct conntrack_half_open *h, uint64_t seqno)
     if (limit && count(h) > limit - limit / 8) {
         poll_timer_wait(1);
     } else {
+        /* In this order: who has found nobody asleep stored before what is
+         * looked at here. */
         atomic_store(&h->asleep, true);
-        if (has_too_many(h, 0)) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (has_too_many(h, 0) || !conntrack_table_is_ready(h->ct)) {
             poll_immediate_wake();
         }
     }
@@ -605,6 +610,7 @@ conntrack_half_open_run(struct conntrack *ct)
 void
 conntrack_half_open_wake(struct conntrack *ct)
 {
+    atomic_thread_fence(memory_order_seq_cst);
     wake(ct->half_open);
 }
 

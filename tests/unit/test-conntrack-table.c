@@ -4,6 +4,7 @@
 
 #include <config.h>
 #include <check.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -277,14 +278,24 @@ send_udp(struct conntrack *ct, uint32_t i, bool reply)
     return state;
 }
 
+/* Waits for the table's thread, in a loop that ends if that one never does. */
+static void
+wait_until_ready(struct conntrack *ct)
+{
+    long long int end = time_msec() + 20 * 1000;
+
+    while (!conntrack_table_is_ready(ct)) {
+        ck_assert_msg(time_msec() < end, "the table never gets its room");
+        sched_yield();
+    }
+}
+
 static void
 prepare(struct conntrack *ct, uint32_t limit)
 {
     conntrack_set_maxconns(ct, limit);
     conntrack_pool_run(ct);
-    while (!conntrack_table_is_ready(ct)) {
-        xnanosleep(1000 * 1000);
-    }
+    wait_until_ready(ct);
 }
 
 static void
@@ -341,6 +352,19 @@ START_TEST(test_table_is_prepared)
     conntrack_set_maxconns(ct, limit);
     ck_assert(conntrack_table_is_ready(ct));
     conntrack_destroy(ct);
+}
+END_TEST
+
+/* The limit changes just when the thread is about to sleep. */
+START_TEST(test_table_is_wanted_at_bedtime)
+{
+    struct conntrack *ct = conntrack_init();
+
+    for (uint32_t i = 0; i < 12; i++) {
+        prepare(ct, 1000 << i);
+    }
+    conntrack_destroy(ct);
+    ovsrcu_barrier();
 }
 END_TEST
 
@@ -409,6 +433,7 @@ main(void)
     tcase_add_test(tc, test_room_large);
     tcase_add_test(tc, test_room_full);
     tcase_add_test(tc, test_table_is_prepared);
+    tcase_add_loop_test(tc, test_table_is_wanted_at_bedtime, 0, 20);
     tcase_add_test(tc, test_table_grows_in_steps);
     tcase_add_test(tc, test_table_is_destroyed);
     return test_run_nofork(s);
