@@ -55,6 +55,7 @@ struct pod_port {
     ofp_port_t number;
     char *name;
     char *pod;                          /* "default/web". */
+    uint64_t birth;                     /* The Pod's record's. */
 };
 
 /* What a rule about IGMP decided. */
@@ -180,19 +181,10 @@ add_pod(struct adp_multicast *m, const struct adp_pod *pod)
         p->number = number;
         p->name = xstrdup(pod->port);
         p->pod = xstrdup(pod->up.name);
+        p->birth = pod->up.birth;
         hmap_insert(&m->ports, &p->node, hash_ofp_port(number));
         shash_add(&m->by_name, p->name, p);
     }
-}
-
-static bool
-is_there(enum adp_member_kind kind, const char *name, void *m_)
-{
-    const struct adp_multicast *m = m_;
-
-    return (kind == ADP_MEMBER_PORT
-            ? shash_find(&m->by_name, name) != NULL
-            : sset_contains(&m->peers, name));
 }
 
 static void
@@ -217,20 +209,72 @@ find_all(struct adp_multicast *m, const struct adp_model *model)
     free(records);
 }
 
-/* Is there anybody who isn't one of 'before'? */
+/* Who there was before a change. */
+struct presence {
+    const struct adp_multicast *m;
+    struct shash births;                /* Of Pods' ports: uint64_t. */
+    struct sset peers;
+};
+
+static void
+presence_init(struct presence *before, const struct adp_multicast *m)
+{
+    const struct shash_node *node;
+
+    before->m = m;
+    shash_init(&before->births);
+    sset_clone(&before->peers, &m->peers);
+    SHASH_FOR_EACH (node, &m->by_name) {
+        const struct pod_port *p = node->data;
+
+        shash_add(&before->births, node->name,
+                  xmemdup(&p->birth, sizeof p->birth));
+    }
+}
+
+static void
+presence_uninit(struct presence *before)
+{
+    shash_destroy_free_data(&before->births);
+    sset_destroy(&before->peers);
+}
+
+/* A Pod that has gone and come back is another one. */
 static bool
-has_others(const struct adp_multicast *m, const struct sset *before)
+was_there(const struct presence *before, const struct pod_port *p)
+{
+    const uint64_t *birth = shash_find_data(&before->births, p->name);
+
+    return birth && *birth == p->birth;
+}
+
+static bool
+stays(enum adp_member_kind kind, const char *name, void *before_)
+{
+    const struct presence *before = before_;
+    const struct pod_port *p;
+
+    if (kind == ADP_MEMBER_NODE) {
+        return sset_contains(&before->m->peers, name);
+    }
+    p = shash_find_data(&before->m->by_name, name);
+    return p && was_there(before, p);
+}
+
+/* Is there anybody who wasn't 'before'? */
+static bool
+has_others(const struct presence *before)
 {
     const struct shash_node *node;
     const char *name;
 
-    SHASH_FOR_EACH (node, &m->by_name) {
-        if (!sset_contains(before, node->name)) {
+    SHASH_FOR_EACH (node, &before->m->by_name) {
+        if (!was_there(before, node->data)) {
             return true;
         }
     }
-    SSET_FOR_EACH (name, &m->peers) {
-        if (!sset_contains(before, name)) {
+    SSET_FOR_EACH (name, &before->m->peers) {
+        if (!sset_contains(&before->peers, name)) {
             return true;
         }
     }
@@ -260,26 +304,19 @@ learn_who_is_there(struct adp_multicast *m, const struct adp_state *state)
         return;
     }
 
-    struct sset before = SSET_INITIALIZER(&before);
-    const char *name;
-    const struct shash_node *node;
-    SHASH_FOR_EACH (node, &m->by_name) {
-        sset_add(&before, node->name);
-    }
-    SSET_FOR_EACH (name, &m->peers) {
-        sset_add(&before, name);
-    }
+    struct presence before;
+    presence_init(&before, m);
     forget_ports(m);
     find_all(m, adp_state_model(state));
-    if (has_others(m, &before) || m->next_query == LLONG_MAX) {
+    if (has_others(&before) || m->next_query == LLONG_MAX) {
         m->next_query = MIN(m->next_query, time_msec() + SETTLE_MS);
         m->next_report = MIN(m->next_report, time_msec() + SETTLE_MS);
     }
-    sset_destroy(&before);
     m->known = true;
     m->generation = generation;
     m->ports_seq = ports_seq;
-    adp_members_retain(m->members, is_there, m);
+    adp_members_retain(m->members, stays, &before);
+    presence_uninit(&before);
     HMAP_FOR_EACH_SAFE (count, node, &m->rules) {
         if (rule_is_gone(state, count->conj_id)) {
             hmap_remove(&m->rules, &count->node);

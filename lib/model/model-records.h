@@ -57,6 +57,8 @@ struct adp_record {
     char *name;
     struct json *json;          /* As it was given, compact: of a
                                  * NetworkPolicy the text. */
+    uint64_t birth;             /* Stays when the record is replaced; one that
+                                 * comes after a deletion has another. */
     size_t n_refs;
 };
 

@@ -359,6 +359,21 @@ check_is_array(const struct json *json)
                                json_type_to_string(json->type)));
 }
 
+/* Whether 'record' is another than before: what took its name before this
+ * transaction decides. */
+static uint64_t
+find_birth(const struct adp_model *model, const struct adp_record *record)
+{
+    static uint64_t n_births = 0;
+    const struct change *change = find_change(model, record->kind,
+                                              record->name);
+    const struct adp_record *before
+        = (change ? change->up.old
+           : shash_find_data(&model->records[record->kind], record->name));
+
+    return before ? before->birth : ++n_births;
+}
+
 /* Takes 'record'.  'seen' holds the records that the call named so far. */
 static struct adp_error *
 model_put(struct adp_model *model, struct adp_record *record,
@@ -372,6 +387,7 @@ model_put(struct adp_model *model, struct adp_record *record,
                                 "is given twice in one call");
     }
 
+    record->birth = find_birth(model, record);
     bool existed = model_set(model, record->kind, record->name, record);
     if (!existed && model_n_records(model) > ADP_MODEL_MAX_RECORDS) {
         return adp_error_create("limit", object, NULL,

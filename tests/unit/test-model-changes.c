@@ -195,6 +195,57 @@ START_TEST(random_transactions)
 }
 END_TEST
 
+static void
+delete_group(const char *name)
+{
+    char *key = xasprintf("{'kind':'AddressGroup','name':'%s'}", name);
+    struct json *keys = json_array_from_quoted(key);
+
+    ck_assert(!adp_model_delete(model, keys, false, NULL));
+    json_destroy(keys);
+    free(key);
+}
+
+static uint64_t
+birth_of_a(void)
+{
+    return adp_model_find(model, ADP_KIND_ADDRESS_GROUP, "a")->birth;
+}
+
+/* A record that changes stays the same one; what comes after it has gone is
+ * another. */
+START_TEST(births)
+{
+    ck_assert(!apply(GROUP("a", "") "," GROUP("b", "")));
+    uint64_t birth = birth_of_a();
+    ck_assert_uint_ne(birth, adp_model_find(model, ADP_KIND_ADDRESS_GROUP,
+                                            "b")->birth);
+
+    adp_model_begin(model);
+    ck_assert(!apply(GROUP("a", "'10.0.0.1'")));
+    ck_assert(!apply(GROUP("a", "'10.0.0.2'")));
+    adp_model_commit(model);
+    ck_assert_uint_eq(birth_of_a(), birth);
+
+    adp_model_begin(model);
+    delete_group("a");
+    ck_assert(!apply(GROUP("a", "")));
+    adp_model_commit(model);
+    ck_assert_uint_eq(birth_of_a(), birth);
+
+    adp_model_begin(model);
+    delete_group("a");
+    adp_model_rollback(model);
+    ck_assert_uint_eq(birth_of_a(), birth);
+
+    adp_model_begin(model);
+    delete_group("a");
+    adp_model_commit(model);
+    ck_assert(!apply(GROUP("a", "")));
+    ck_assert_uint_ne(birth_of_a(), birth);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -208,6 +259,7 @@ main(void)
     tcase_add_test(tc, tells_what_changed);
     tcase_add_test(tc, undoes_clearing);
     tcase_add_test(tc, random_transactions);
+    tcase_add_test(tc, births);
     suite_add_tcase(suite, tc);
 
     return test_run(suite);

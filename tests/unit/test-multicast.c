@@ -629,6 +629,34 @@ START_TEST(records_go)
 }
 END_TEST
 
+/* A Pod that has gone and come back before anybody looked is another one; one
+ * that has changed isn't. */
+START_TEST(another_of_the_same_name)
+{
+    join(1, G1);
+    join(2, G1);
+    run();
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_queries, 1);
+    apply("{'kind':'Pod','name':'d/ruled','port':'p2',"
+          "'mac':'00:00:00:00:00:22','ips':['10.0.0.12']}");
+    next_pace();
+    expect_groups("[{'name':'239.1.1.1','nodes':[],"
+                  "'pods':['d/one','d/ruled']}]");
+    ck_assert_int_gt(next_wake(), now + 1000);
+
+    delete("Pod", "d/one");
+    apply("{'kind':'Pod','name':'d/one','port':'p1',"
+          "'mac':'00:00:00:00:00:01','ips':['10.0.0.11']}");
+    next_pace();
+    expect_groups("[{'name':'239.1.1.1','nodes':[],'pods':['d/ruled']}]");
+    now += 1000;
+    run();
+    ck_assert_uint_eq(n_queries, 2);
+}
+END_TEST
+
 START_TEST(bounds)
 {
     for (int i = 0; i <= ADP_MEMBERS_MAX_OF_PORT; i++) {
@@ -873,6 +901,7 @@ main(void)
     tcase_add_test(tc, expiry);
     tcase_add_test(tc, strangers);
     tcase_add_test(tc, records_go);
+    tcase_add_test(tc, another_of_the_same_name);
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, long_reports);
     tcase_add_test(tc, rules);
