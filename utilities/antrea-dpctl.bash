@@ -26,7 +26,8 @@ _antrea_dpctl()
         ;;
     -b | --bridge | -n | --namespace | -t | --timeout | --node | --index | \
     -d | --delay | --count | --in-port | --gateway-port | --gateway-mac | \
-    --tunnel-port | --service-cidr | --since | --policy)
+    --tunnel-port | --service-cidr | --since | --policy | --from | --to | \
+        --protocol | --family)
         return
         ;;
     esac
@@ -38,7 +39,8 @@ _antrea_dpctl()
         -s | -b | -o | -t | -f | -n | -d | --socket | --bridge | --output | \
         --timeout | --delay | --count | --filename | --namespace | --node | --db | --pcap | \
         --html | --index | --in-port | --gateway-port | --gateway-mac | \
-        --tunnel-port | --service-cidr | --since | --policy)
+        --tunnel-port | --service-cidr | --since | --policy | --from | --to | \
+        --protocol | --family)
             i=$((i + 1))
             ;;
         -*) ;;
@@ -70,7 +72,10 @@ _antrea_dpctl()
             --tunnel-port --service-cidr --dry-run'
         ;;
     get | describe) options+=' --namespace' ;;
-    trace) options+=' --pcap --index --in-port --html' ;;
+    trace)
+        options+=' --pcap --index --in-port --from --to --protocol --family
+            --html --namespace'
+        ;;
     top) options+=' --delay --count' ;;
     logs) options+=' --follow --since --policy --namespace' ;;
     esac

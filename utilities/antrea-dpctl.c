@@ -56,6 +56,10 @@ enum {
     OPT_PCAP,
     OPT_INDEX,
     OPT_IN_PORT,
+    OPT_FROM,
+    OPT_TO,
+    OPT_PROTOCOL,
+    OPT_FAMILY,
     OPT_HTML,
     OPT_NAMESPACE,
     OPT_COUNT,
@@ -84,6 +88,10 @@ static const struct option long_options[] = {
     { "pcap", required_argument, NULL, OPT_PCAP },
     { "index", required_argument, NULL, OPT_INDEX },
     { "in-port", required_argument, NULL, OPT_IN_PORT },
+    { "from", required_argument, NULL, OPT_FROM },
+    { "to", required_argument, NULL, OPT_TO },
+    { "protocol", required_argument, NULL, OPT_PROTOCOL },
+    { "family", required_argument, NULL, OPT_FAMILY },
     { "html", required_argument, NULL, OPT_HTML },
     { "delay", required_argument, NULL, 'd' },
     { "count", required_argument, NULL, OPT_COUNT },
@@ -109,6 +117,8 @@ static const struct {
     { OPT_STREAM, SET_STREAM },
     { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
     { OPT_IN_PORT, SET_TRACE }, { OPT_HTML, SET_TRACE },
+    { OPT_FROM, SET_TRACE }, { OPT_TO, SET_TRACE },
+    { OPT_PROTOCOL, SET_TRACE }, { OPT_FAMILY, SET_TRACE },
     { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
     { 'F', SET_LOGS }, { OPT_SINCE, SET_LOGS }, { OPT_POLICY, SET_LOGS },
 };
@@ -166,9 +176,9 @@ static const struct command {
       "describe KIND [NAME]",
       "show records in full" },
     { "trace", 0, INT_MAX,
-      SET_TRACE,
+      SET_TRACE | SET_NAMESPACE,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_trace,
-      "trace FLOW | trace --pcap FILE",
+      "trace FLOW | --from POD --to WHOM | --pcap FILE",
       "walk a packet through the tables" },
     { "stats", 0, 0,
       0,
@@ -348,6 +358,10 @@ static const struct {
     { OPT_PCAP, "      --pcap=FILE, --index=N, --in-port=PORT\n"
                 "                         trace: packet N (default: 1) of a "
                 "capture\n"
+                "      --from=POD, --to=POD|SERVICE|ADDRESS[:PORT]\n"
+                "      --protocol=tcp|udp|sctp|icmp, --family=ipv4|ipv6\n"
+                "                         trace: a new connection between "
+                "these\n"
                 "      --html=FILE        trace: draw the packet's way on a "
                 "page" },
     { 'd', "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
@@ -541,6 +555,18 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_IN_PORT:
         o->in_port = arg;
+        break;
+    case OPT_FROM:
+        o->from = arg;
+        break;
+    case OPT_TO:
+        o->to = arg;
+        break;
+    case OPT_PROTOCOL:
+        o->protocol = arg;
+        break;
+    case OPT_FAMILY:
+        o->family = arg;
         break;
     case OPT_HTML:
         o->html = arg;

@@ -18,6 +18,10 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-get.c \
 	utilities/dpctl-l7.c \
+	utilities/dpctl-parties.c \
+	utilities/dpctl-parties.h \
+	utilities/dpctl-pcap.c \
+	utilities/dpctl-pcap.h \
 	utilities/show/dpctl-explain.c \
 	utilities/show/dpctl-explain.h \
 	utilities/show/dpctl-html-draw.c \

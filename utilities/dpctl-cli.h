@@ -40,9 +40,13 @@ struct dpctl_options {
     bool help;
     bool stream;                /* apply: one document after the other. */
     struct dpctl_env env;       /* The node and its settings. */
-    char *pcap;
+    char *pcap;                 /* trace: so for the next six. */
     int index;
     char *in_port;
+    char *from;
+    char *to;
+    char *protocol;
+    char *family;
     char *html;                 /* trace: file for the page. */
     int delay_ms;               /* top: between two blocks. */
     int count;                  /* top: how many; 0: on and on. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,48 +16,16 @@
 #include "dpctl-explain.h"
 #include "dpctl-html.h"
 #include "dpctl-json.h"
+#include "dpctl-parties.h"
+#include "dpctl-pcap.h"
 #include "dpctl-print.h"
+#include "dpctl-rpc.h"
 #include "dpctl-stats.h"
 #include "dpctl-walk.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofpbuf.h"
 #include "socket-util.h"
 #include "util.h"
-
-/* The packet 'index' (counted from 1) of a capture, as hex digits. */
-static char *
-read_pcap(const char *file, int index)
-{
-    char why[PCAP_ERRBUF_SIZE];
-    pcap_t *pcap = pcap_open_offline(file, why);
-    struct pcap_pkthdr *header;
-    const u_char *data;
-    int retval = 1;
-
-    if (!pcap) {
-        /* Only what is about opening it names the file. */
-        bool named = !strncmp(why, file, strlen(file));
-        dpctl_fail(DPCTL_EXIT_ERROR, "%s%s%s", named ? "" : file,
-                   named ? "" : ": ", why);
-    }
-    if (pcap_datalink(pcap) != DLT_EN10MB) {
-        dpctl_fail(DPCTL_EXIT_ERROR, "%s: holds no Ethernet frames", file);
-    }
-    for (int i = 0; i < index && retval == 1; i++) {
-        retval = pcap_next_ex(pcap, &header, &data);
-    }
-    if (retval == PCAP_ERROR) {
-        dpctl_fail(DPCTL_EXIT_ERROR, "%s: %s", file, pcap_geterr(pcap));
-    } else if (retval != 1) {
-        dpctl_fail(DPCTL_EXIT_ERROR, "%s: has no packet %d", file, index);
-    }
-
-    struct ds hex = DS_EMPTY_INITIALIZER;
-    for (size_t i = 0; i < header->caplen; i++) {
-        ds_put_format(&hex, "%02x", data[i]);
-    }
-    pcap_close(pcap);
-    return ds_steal_cstr(&hex);
-}
 
 static void
 print_formatted(const struct json *result,
@@ -178,32 +145,153 @@ print_trace(const struct dpctl_options *o, const struct json *trace)
     }
 }
 
+/* Adds what "get" finds for 'param', which it takes, to 'records'. */
+static void
+add_records(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+            struct json *param, struct json *records)
+{
+    struct json *result = dpctl_call(rpc, o, "get", param);
+    const struct json_array *found = dpctl_json_array(result, "records");
+
+    for (size_t i = 0; i < found->n; i++) {
+        json_array_add(records, json_clone(found->elems[i]));
+    }
+    json_destroy(result);
+}
+
+/* Asks for Pods and Node, and for what 'talk' is about, if it isn't NULL. */
+static struct dpctl_parties *
+get_parties(const struct dpctl_options *o, const struct dpctl_talk *talk)
+{
+    static const char *const kinds[] = { "Pod", "NodeConfig" };
+    struct json *records = json_array_create_empty();
+    struct dpctl_rpc *rpc = dpctl_connect(o);
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        struct json *param = json_object_create();
+
+        json_object_put_string(param, "kind", kinds[i]);
+        add_records(rpc, o, param, records);
+    }
+    if (talk) {
+        struct json *param = json_object_create();
+
+        json_object_put(param, "names", dpctl_parties_names(talk));
+        add_records(rpc, o, param, records);
+    }
+    dpctl_rpc_close(rpc);
+    return dpctl_parties_create(records);
+}
+
+/* --from and --to. */
+static void
+put_talk(const struct dpctl_options *o, struct json *param)
+{
+    struct dpctl_talk talk = {
+        .from = o->from, .to = o->to, .protocol = o->protocol,
+        .family = o->family, .namespace_ = o->namespace_,
+    };
+    struct dpctl_parties *parties = get_parties(o, &talk);
+    char *flow, *in_port;
+    char *error = dpctl_parties_flow(parties, &talk, &flow, &in_port);
+
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s", error);
+    }
+    json_object_put(param, "flow", json_string_create_nocopy(flow));
+    json_object_put(param, "in_port", json_string_create_nocopy(in_port));
+    dpctl_parties_destroy(parties);
+}
+
+/* --pcap. */
+static void
+put_packet(const struct dpctl_options *o, struct json *param)
+{
+    struct ds hex = DS_EMPTY_INITIALIZER;
+    struct dpctl_parties *parties = NULL;
+    struct dpctl_frame frame;
+    char *error = dpctl_pcap_read(o->pcap, o->index, &frame);
+
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s", error);
+    }
+    if (frame.is_cooked || !o->in_port) {
+        parties = get_parties(o, NULL);
+        error = dpctl_parties_complete(parties, &frame);
+    }
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s: packet %d: %s", o->pcap, o->index,
+                   error);
+    }
+    if (!o->in_port) {
+        const char *port = dpctl_parties_port(parties, &frame);
+
+        if (!port) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "%s: packet %d is from no Pod of "
+                       "this Node; tell where it comes from, with --in-port",
+                       o->pcap, o->index);
+        }
+        json_object_put_string(param, "in_port", port);
+    }
+    for (size_t i = 0; i < frame.bytes->size; i++) {
+        ds_put_format(&hex, "%02x", ((const uint8_t *) frame.bytes->data)[i]);
+    }
+    json_object_put(param, "packet",
+                    json_string_create_nocopy(ds_steal_cstr(&hex)));
+    ofpbuf_delete(frame.bytes);
+    dpctl_parties_destroy(parties);
+}
+
+/* A flow may come in several words. */
+static void
+put_flow(const struct dpctl_command *c, struct json *param)
+{
+    struct svec words = SVEC_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < c->argc; i++) {
+        svec_add(&words, c->argv[i]);
+    }
+    json_object_put(param, "flow",
+                    json_string_create_nocopy(svec_join(&words, ",", "")));
+    svec_destroy(&words);
+}
+
+/* What is to be walked is given in one of three ways. */
+static void
+check_trace(const struct dpctl_command *c)
+{
+    const struct dpctl_options *o = c->options;
+
+    if ((o->pcap != NULL) + (c->argc > 0) + (o->from || o->to) != 1) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: give a FLOW, or --pcap, or "
+                   "--from and --to");
+    } else if (!o->from != !o->to) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: --from and --to go together");
+    } else if (!o->from && (o->protocol || o->family)) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: --protocol and --family are for "
+                   "--from and --to");
+    } else if (o->from && o->in_port) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: --from has a port of its own, "
+                   "leave --in-port out");
+    }
+}
+
 void
 dpctl_cmd_trace(const struct dpctl_command *c)
 {
     const struct dpctl_options *o = c->options;
     struct json *param = json_object_create();
 
-    if (!o->pcap == !c->argc) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "trace: give either a FLOW or --pcap");
-    }
-    if (o->pcap) {
-        json_object_put(param, "packet",
-                        json_string_create_nocopy(read_pcap(o->pcap,
-                                                            o->index)));
-    } else {
-        /* A flow may come in several words. */
-        struct svec words = SVEC_EMPTY_INITIALIZER;
-        for (int i = 0; i < c->argc; i++) {
-            svec_add(&words, c->argv[i]);
-        }
-        json_object_put(param, "flow",
-                        json_string_create_nocopy(svec_join(&words, ",",
-                                                            "")));
-        svec_destroy(&words);
-    }
+    check_trace(c);
     if (o->in_port) {
         json_object_put_string(param, "in_port", o->in_port);
+    }
+    if (o->pcap) {
+        put_packet(o, param);
+    } else if (o->from) {
+        put_talk(o, param);
+    } else {
+        put_flow(c, param);
     }
     struct json *result = dpctl_call_once(o, "trace", param);
     if (o->html) {

@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-similar \
 	tests/unit/test-dpctl-services \
 	tests/unit/test-dpctl-stats \
+	tests/unit/test-dpctl-trace \
 	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
 	tests/unit/test-engine \
@@ -252,6 +253,9 @@ tests_unit_test_dpctl_pieces_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_L
 
 tests_unit_test_dpctl_similar_SOURCES = tests/unit/test-dpctl-similar.c
 tests_unit_test_dpctl_similar_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_trace_SOURCES = tests/unit/test-dpctl-trace.c
+tests_unit_test_dpctl_trace_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_stats_SOURCES = tests/unit/test-dpctl-stats.c
 tests_unit_test_dpctl_stats_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
