@@ -139,7 +139,11 @@ print_trace(const struct dpctl_options *o, const struct json *trace)
     if (o->output != DPCTL_OUTPUT_TABLE || !dpctl_walk_is_told(trace)) {
         print_text(o, trace);
     } else if (o->html) {
-        printf("Verdict: %s\n", dpctl_json_str(trace, "verdict"));
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        dpctl_walk_put_verdict(trace, &s);
+        puts(ds_cstr(&s));
+        ds_destroy(&s);
     } else {
         print_formatted(trace, dpctl_walk_format);
     }

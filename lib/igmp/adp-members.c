@@ -18,6 +18,7 @@ struct group {
     struct hmap_node node;      /* In 'groups', by 'ip'. */
     struct ovs_list changed;    /* In 'changed', or alone. */
     ovs_be32 ip;
+    bool told;                  /* Somebody may have heard of it. */
     struct ovs_list members;    /* Contains "struct membership"s. */
     size_t n[ADP_N_MEMBER_KINDS];
 };
@@ -37,6 +38,7 @@ struct membership {
     struct group *group;
     struct holder *holder;
     long long int since, expires;
+    bool told;                  /* As one of its group's. */
 };
 
 struct adp_members {
@@ -224,7 +226,12 @@ remove_member(struct adp_members *s, struct membership *member)
     group->n[holder->kind]--;
     s->n[holder->kind]--;
     s->n_groups -= is_empty(group);
-    change_group(s, group);
+    if (is_empty(group) && !group->told) {
+        ovs_list_remove(&group->changed);
+        free_group(s, group);
+    } else {
+        change_group(s, group);
+    }
     if (!--holder->n_groups) {
         hmap_remove(&s->holders, &holder->node);
         free(holder->name);
@@ -268,7 +275,7 @@ adp_members_leave(struct adp_members *s, ovs_be32 ip,
 
     if (!member) {
         return false;
-    } else if (now - member->since < ADP_MEMBERS_MIN_MS) {
+    } else if (member->told && now - member->since < ADP_MEMBERS_MIN_MS) {
         set_expiry(s, member, member->since + ADP_MEMBERS_MIN_MS);
     } else {
         remove_member(s, member);
@@ -357,7 +364,13 @@ adp_members_take_changes(struct adp_members *s, adp_members_change_cb *cb,
     struct group *group;
 
     LIST_FOR_EACH_POP (group, changed, &s->changed) {
+        struct membership *member;
+
         ovs_list_init(&group->changed);
+        LIST_FOR_EACH (member, in_group, &group->members) {
+            member->told = true;
+        }
+        group->told = true;
         tell(group, cb, aux);
         if (is_empty(group)) {
             free_group(s, group);
@@ -378,7 +391,10 @@ adp_members_change_all(struct adp_members *s)
 void
 adp_members_change(struct adp_members *s, ovs_be32 ip)
 {
-    change_group(s, use_group(s, ip));
+    struct group *group = use_group(s, ip);
+
+    group->told = true;
+    change_group(s, group);
 }
 
 static int

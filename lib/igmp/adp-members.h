@@ -9,7 +9,8 @@
  * A member is a port of this Node or another Node, by name.  It is one until
  * it leaves, or hasn't said for a while that it still is.  Who leaves right
  * after it joined is a member for ADP_MEMBERS_MIN_MS all the same, so that
- * whoever comes and goes all the time changes little.
+ * whoever comes and goes all the time changes little; unless nobody has heard
+ * of it yet, by adp_members_take_changes().
  *
  * Bounds: ADP_MEMBERS_MAX_GROUPS groups; of one port ADP_MEMBERS_MAX_OF_PORT,
  * so that one that joins all it can leaves others theirs; of one group

@@ -313,6 +313,29 @@ START_TEST(summaries)
 }
 END_TEST
 
+static void
+expect_verdict(const char *quoted, const char *expected)
+{
+    struct json *trace = json_from_quoted(quoted);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_walk_put_verdict(trace, &s);
+    ck_assert_str_eq(ds_cstr(&s), expected);
+    ds_destroy(&s);
+    json_destroy(trace);
+}
+
+START_TEST(verdicts)
+{
+    expect_verdict("{'outcome':'forwarded','verdict':'forwarded'," NAMES ","
+                   "'outputs':[{'port':'p7'},{'port':'p8'}]}",
+                   "Verdict: forwarded out of port p7 (Pod default/web), p8");
+    expect_verdict("{'outcome':'dropped','verdict':'dropped in table A',"
+                   "'outputs':[{'port':'p7'}]}",
+                   "Verdict: dropped in table A");
+}
+END_TEST
+
 /* All of it: lines aren't longer than a terminal's but for flows, and what the
  * walk made of the packet stands at the end. */
 START_TEST(whole)
@@ -351,7 +374,7 @@ START_TEST(whole)
         "ip_dst   10.0.0.1   10.0.0.7\n"
         "\n"
         "Datapath actions: 2\n"
-        "Verdict: forwarded\n");
+        "Verdict: forwarded out of port p8\n");
     ds_destroy(&s);
     json_destroy(trace);
 }
@@ -421,6 +444,7 @@ main(void)
     tcase_add_test(tc, ways);
     tcase_add_test(tc, names);
     tcase_add_test(tc, summaries);
+    tcase_add_test(tc, verdicts);
     tcase_add_test(tc, whole);
     tcase_add_test(tc, wrapped);
     tcase_add_test(tc, odd_answers);

@@ -105,10 +105,10 @@ START_TEST(come_and_go)
     ck_assert_str_eq(all(), "2: a b @a;");
     ck_assert_uint_eq(adp_members_usage(members).n_groups, 1);
 
-    /* Both at once: nobody needs to know, but may. */
+    /* Both at once: nobody needs to know. */
     join(1, "b", 0);
     adp_members_leave(members, group(1), ADP_MEMBER_PORT, "b", 2000);
-    ck_assert_str_eq(changes(), "1:;");
+    ck_assert(!adp_members_has_changes(members));
     adp_members_change_all(members);
     ck_assert_str_eq(changes(), "2: a b @a;");
 
@@ -155,6 +155,35 @@ START_TEST(flapping)
     adp_members_leave(members, group(1), ADP_MEMBER_PORT, "a",
                       ADP_MEMBERS_MIN_MS);
     ck_assert_str_eq(changes(), "1:;");
+}
+END_TEST
+
+/* Who has left before anybody heard of him was never there. */
+START_TEST(never_told)
+{
+    join(1, "a", 0);
+    ck_assert(adp_members_leave(members, group(1), ADP_MEMBER_PORT, "a", 0));
+    ck_assert_str_eq(all(), "");
+    ck_assert(!adp_members_has_changes(members));
+    ck_assert_uint_eq(adp_members_usage(members).n_groups, 0);
+
+    /* Of a group that others are in. */
+    join(1, "a", 0);
+    ck_assert_str_eq(changes(), "1: a;");
+    join(1, "b", 1);
+    ck_assert(adp_members_leave(members, group(1), ADP_MEMBER_PORT, "b", 1));
+    ck_assert_str_eq(all(), "1: a;");
+    ck_assert_str_eq(changes(), "1: a;");
+    join(1, "b", 1);
+    ck_assert_str_eq(changes(), "1: a b;");
+    ck_assert(adp_members_leave(members, group(1), ADP_MEMBER_PORT, "b", 1));
+    ck_assert_str_eq(all(), "1: a b;");
+
+    /* Of one that somebody asks about. */
+    adp_members_change(members, group(2));
+    join(2, "a", 1);
+    ck_assert(adp_members_leave(members, group(2), ADP_MEMBER_PORT, "a", 1));
+    ck_assert_str_eq(changes(), "2:;");
 }
 END_TEST
 
@@ -224,6 +253,7 @@ main(void)
     tcase_add_test(tc, come_and_go);
     tcase_add_test(tc, expire);
     tcase_add_test(tc, flapping);
+    tcase_add_test(tc, never_told);
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, retain);
     suite_add_tcase(suite, tc);

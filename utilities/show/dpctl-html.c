@@ -129,14 +129,12 @@ put_verdict(const struct json *trace, struct ds *s)
     ds_put_format(s, "<p class=\"verdict %s\" id=\"verdict\"><strong>",
                   outcome_class(trace));
     if (dpctl_walk_is_outcome(trace, "forwarded")) {
-        ds_put_cstr(s, "Forwarded");
-        for (size_t i = 0; i < dpctl_walk_n_outputs(trace); i++) {
-            char *port = dpctl_walk_named(trace,
-                                          dpctl_walk_output_port(trace, i));
+        struct ds ports = DS_EMPTY_INITIALIZER;
 
-            dpctl_html_format(s, "%s %s", i ? "," : " out of port", port);
-            free(port);
-        }
+        ds_put_cstr(s, "Forwarded");
+        dpctl_walk_put_outputs(trace, &ports);
+        dpctl_html_escape(ds_cstr(&ports), s);
+        ds_destroy(&ports);
     } else {
         ds_put_cstr(s, dpctl_walk_is_outcome(trace, "dropped") ? "Dropped"
                     : dpctl_walk_is_outcome(trace, "rejected") ? "Rejected"

@@ -372,10 +372,32 @@ format_packet(const struct json *trace, struct ds *s)
 }
 
 void
+dpctl_walk_put_outputs(const struct json *trace, struct ds *s)
+{
+    for (size_t i = 0; i < dpctl_walk_n_outputs(trace); i++) {
+        char *port = dpctl_walk_named(trace,
+                                      dpctl_walk_output_port(trace, i));
+
+        ds_put_format(s, "%s %s", i ? "," : " out of port", port);
+        free(port);
+    }
+}
+
+void
+dpctl_walk_put_verdict(const struct json *trace, struct ds *s)
+{
+    const char *verdict = dpctl_json_str(trace, "verdict");
+
+    ds_put_format(s, "Verdict: %s", verdict ? verdict : "?");
+    if (dpctl_walk_is_outcome(trace, "forwarded")) {
+        dpctl_walk_put_outputs(trace, s);
+    }
+}
+
+void
 dpctl_walk_format(const struct json *trace, struct ds *s)
 {
     const char *actions = dpctl_json_str(trace, "actions");
-    const char *verdict = dpctl_json_str(trace, "verdict");
 
     format_packet(trace, s);
     for (size_t i = 0; i < dpctl_walk_n_visits(trace); i++) {
@@ -387,6 +409,7 @@ dpctl_walk_format(const struct json *trace, struct ds *s)
     ds_put_format(s, "\nDatapath actions: %s\n",
                   dpctl_walk_is_outcome(trace, "punted") ? "(stock)"
                   : actions && *actions ? actions : "drop");
-    ds_put_format(s, "%sVerdict: %s%s\n", dpctl_bold(),
-                  verdict ? verdict : "?", dpctl_plain());
+    ds_put_cstr(s, dpctl_bold());
+    dpctl_walk_put_verdict(trace, s);
+    ds_put_format(s, "%s\n", dpctl_plain());
 }

@@ -29,6 +29,11 @@ bool dpctl_walk_is_told(const struct json *trace);
  * become of the headers, the verdict. */
 void dpctl_walk_format(const struct json *trace, struct ds *);
 
+/* " out of port p7 (Pod default/web), p8", for what was forwarded. */
+void dpctl_walk_put_outputs(const struct json *trace, struct ds *);
+/* "Verdict: " and all that. */
+void dpctl_walk_put_verdict(const struct json *trace, struct ds *);
+
 /* The parts of it. */
 size_t dpctl_walk_n_visits(const struct json *trace);
 const struct json *dpctl_walk_visit(const struct json *trace, size_t i);
