@@ -78,6 +78,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
+	antrea-dp/provider/adp-flush.c \
+	antrea-dp/provider/adp-flush.h \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-system.c \
 	antrea-dp/provider/adp-system.h \
@@ -114,17 +116,22 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state-order.h \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
-# Of these functions of upstream's, adp-system.c (dp_*) and adp-turns.c have a look
-# at each call.
+# Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
+# unixctl_command_*), adp-system.c (dp_*) and adp-turns.c have a look at each
+# call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_wait \
 	-Wl,--wrap=connmgr_run \
+	-Wl,--wrap=ct_dpif_flush \
 	-Wl,--wrap=dp_enumerate_names \
 	-Wl,--wrap=dp_parse_name \
 	-Wl,--wrap=ofproto_type_run \
 	-Wl,--wrap=ovsdb_idl_run \
 	-Wl,--wrap=poll_block \
+	-Wl,--wrap=rconn_recv \
+	-Wl,--wrap=rconn_recv_wait \
+	-Wl,--wrap=unixctl_command_reply \
 	-Wl,--wrap=unixctl_server_run
 antrea_dp_ovs_vswitchd_LDADD = \
 	$(OVS_VSWITCHD_OBJECTS) \

@@ -13,6 +13,7 @@
 #include <config.h>
 #include "adp-turns.h"
 
+#include "adp-flush.h"
 #include "adp-removal.h"
 #include "adp-turn.h"
 #include "ofproto/connmgr.h"
@@ -44,6 +45,7 @@ void
 __wrap_bridge_wait(void)
 {
     __real_bridge_wait();
+    adp_flush_wait();
     *turn_ends_get() = true;
 }
 
@@ -96,7 +98,9 @@ __wrap_connmgr_run(struct connmgr *mgr, handle_openflow *handle)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_OPENFLOW);
 
+    adp_flush_serve(ADP_FLUSH_REQUEST);
     __real_connmgr_run(mgr, handle);
+    adp_flush_serve(ADP_FLUSH_NOBODY);
     if (served) {
         adp_removal_run(served);
         served = NULL;
@@ -109,6 +113,9 @@ __wrap_unixctl_server_run(struct unixctl_server *server)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMMANDS);
 
+    adp_flush_run();
+    adp_flush_serve(ADP_FLUSH_COMMAND);
     __real_unixctl_server_run(server);
+    adp_flush_serve(ADP_FLUSH_NOBODY);
     adp_turn_leave(outer);
 }

@@ -5,6 +5,7 @@
 #include "conntrack-half-open.h"
 
 #include "cmap-ahead.h"
+#include "conntrack-flush.h"
 #include "conntrack-table.h"
 #include "conntrack-track-private.h"
 #include "latch.h"
@@ -333,7 +334,9 @@ evict_all(struct conntrack *ct, struct eviction *x)
     }
     /* What packet threads count too is changed once for all. */
     atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
-    count_left(ct->half_open, x->n_left);
+    if (x->n_left) {
+        count_left(ct->half_open, x->n_left);
+    }
     x->n = x->n_left = 0;
 }
 
@@ -573,6 +576,8 @@ half_open_main(void *h_)
 
 /* Beginning and end. */
 
+static void flusher_stop(struct conntrack *);
+
 void
 conntrack_half_open_start(struct conntrack *ct)
 {
@@ -630,6 +635,7 @@ conntrack_half_open_stop(struct conntrack *ct)
 {
     struct conntrack_half_open *h = ct->half_open;
 
+    flusher_stop(ct);
     if (h) {
         latch_set(&h->exit);
         xpthread_join(h->thread, NULL);
@@ -658,3 +664,4 @@ conntrack_half_open_get_stats(const struct conntrack *ct,
 }
 
 #include "conntrack-table.c"
+#include "conntrack-flush.c"

@@ -8,6 +8,7 @@ UNIT_TESTS = \
 	tests/unit/test-classifier-seek \
 	tests/unit/test-commit \
 	tests/unit/test-conntrack-ahead \
+	tests/unit/test-conntrack-flush \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-table \
@@ -74,6 +75,7 @@ UNIT_TESTS = \
 	tests/unit/test-program \
 	tests/unit/test-push-stats \
 	tests/unit/test-recent \
+	tests/unit/test-flush \
 	tests/unit/test-fqdns \
 	tests/unit/test-refusal \
 	tests/unit/test-rule-set \
@@ -154,6 +156,12 @@ tests_unit_test_commit_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_flush_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-flush.c
+tests_unit_test_conntrack_flush_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_half_open_SOURCES = \
 	tests/unit/talk.c \
@@ -456,6 +464,18 @@ tests_unit_test_push_stats_LDFLAGS = $(AM_LDFLAGS) \
 
 tests_unit_test_recent_SOURCES = tests/unit/test-recent.c
 tests_unit_test_recent_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_flush_SOURCES = \
+	antrea-dp/provider/adp-flush.c \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-flush.c
+tests_unit_test_flush_LDADD = $(UNIT_LIBS)
+tests_unit_test_flush_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=ct_dpif_flush \
+	-Wl,--wrap=rconn_recv \
+	-Wl,--wrap=rconn_recv_wait \
+	-Wl,--wrap=unixctl_command_reply
 
 tests_unit_test_fqdns_SOURCES = \
 	tests/unit/test-fqdns.c \
