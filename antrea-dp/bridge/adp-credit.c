@@ -28,16 +28,19 @@ is_inserted(const struct rule *rule)
 
 /* The OpenFlow flow that 'rule' was made from, or that stands in its place:
  * one made from 'rule', if a packet thread learned it, or one that took the
- * place of an equal one, which changes nothing for packets.  NULL if there is
- * none any more. */
+ * place of an equal one, which changes nothing for packets.  If there is none
+ * any more, the one that was deleted where somebody waits to be told what it
+ * counted, or NULL. */
 static struct rule *
 openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 {
     if (rule->owner && is_inserted(rule->owner)) {
         return rule->owner;
     }
-    return adp_bridge_find_rule(b, rule->table_id, rule->match,
-                                rule->priority);
+
+    struct rule *twin = adp_bridge_find_rule(b, rule->table_id, rule->match,
+                                             rule->priority);
+    return twin || !adp_rule_is_awaited(rule) ? twin : rule->owner;
 }
 
 static void

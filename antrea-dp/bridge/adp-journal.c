@@ -244,6 +244,10 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
         }
         forget_learned(b, rule);
         adp_rule_set_remove(set, compiled);
+        if (rule->flags & OFPUTIL_FF_SEND_FLOW_REM && !compiled->n_conjs) {
+            /* Upstream tells of a flow's end when nobody refers to it. */
+            adp_rule_await_end(compiled);
+        }
         b->own->n_rules--;
         adp_rule_unref(compiled);
     }

@@ -473,6 +473,27 @@ cached_release(struct adp_stored *up)
     }
 }
 
+static bool
+is_awaited(void)
+{
+    return adp_rules_awaited() != 0;
+}
+
+static bool
+has_awaited(const struct adp_stored *up)
+{
+    const struct adp_cached_verdict *v
+        = (const struct adp_cached_verdict *) (const void *) up;
+
+    for (size_t i = 0; i < v->content.n_hits; i++) {
+        if (v->hits[i].kind == ADP_HIT_RULE
+            && adp_rule_is_awaited(v->hits[i].rule)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* From adp_cached_verdict_init() on. */
 static struct adp_collector *collector;
 
@@ -483,6 +504,8 @@ adp_cached_verdict_init(void)
         .size = sizeof(struct adp_cached_verdict),
         .credit = cached_credit,
         .release = cached_release,
+        .is_awaited = is_awaited,
+        .has_awaited = has_awaited,
     };
 
     collector = adp_collector_create(&class);

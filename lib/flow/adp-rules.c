@@ -10,6 +10,7 @@
 #include "util.h"
 
 static atomic_uint64_t next_seq = ATOMIC_VAR_INIT(0);
+static atomic_uint64_t n_awaited = ATOMIC_VAR_INIT(0);
 
 int
 adp_conj_clause_compare(const struct adp_conj_clause *a,
@@ -155,10 +156,35 @@ adp_rule_try_ref(const struct adp_rule *rule_)
     return ovs_refcount_try_ref_rcu(&rule->ref_cnt);
 }
 
+void
+adp_rule_await_end(struct adp_rule *rule)
+{
+    uint64_t before;
+
+    if (!adp_rule_is_awaited(rule)) {
+        atomic_add_relaxed(&n_awaited, 1, &before);
+        atomic_store_relaxed(&adp_rule_counters(rule)->awaited, true);
+    }
+}
+
+uint64_t
+adp_rules_awaited(void)
+{
+    uint64_t n;
+
+    atomic_read_relaxed(&n_awaited, &n);
+    return n;
+}
+
 static void
 rule_free(struct adp_rule *rule)
 {
     if (!rule->n_conjs) {
+        if (adp_rule_is_awaited(rule)) {
+            uint64_t before;
+
+            atomic_sub_relaxed(&n_awaited, 1, &before);
+        }
         adp_op_list_uninit(&CONTAINER_OF(rule, struct adp_acting_rule,
                                          up)->ops);
     }

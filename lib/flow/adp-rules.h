@@ -110,6 +110,22 @@ struct adp_rule *adp_rule_create(uint8_t table_id, int priority,
 struct adp_rule *adp_rule_ref(const struct adp_rule *);
 void adp_rule_unref(struct adp_rule *);
 bool adp_rule_try_ref(const struct adp_rule *);
+/* Somebody waits for the end of the rule, which acts and is in no program any
+ * more: he is told then what was counted.  Who holds rules for later use lets
+ * go of those that are awaited. */
+void adp_rule_await_end(struct adp_rule *);
+static inline bool
+adp_rule_is_awaited(const struct adp_rule *rule)
+{
+    bool awaited;
+
+    atomic_read_relaxed(&adp_rule_counters(CONST_CAST(struct adp_rule *,
+                                                      rule))->awaited,
+                        &awaited);
+    return awaited;
+}
+/* How many are. */
+uint64_t adp_rules_awaited(void);
 /* As "table=T, priority=P,MATCH actions=ACTIONS".  The tables may be NULL. */
 void adp_rule_format(const struct adp_rule *, struct ds *);
 void adp_rule_format_match(const struct adp_rule *,

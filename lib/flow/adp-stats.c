@@ -16,6 +16,7 @@ adp_counters_init(struct adp_counters *c, enum adp_counted kind)
 {
     memset(c, 0, sizeof *c);
     atomic_init(&c->queued, false);
+    atomic_init(&c->awaited, false);
     atomic_init(&c->tcp_flags, 0);
     atomic_init(&c->n_packets, 0);
     atomic_init(&c->n_bytes, 0);

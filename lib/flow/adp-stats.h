@@ -30,6 +30,7 @@ struct adp_counters {
     struct mpsc_queue_node node;    /* In sink's queue while 'queued'. */
     atomic_bool queued;
     uint8_t kind;                   /* The caller's: enum adp_counted. */
+    atomic_bool awaited;            /* adp_rule_await_end(). */
     atomic_uint16_t tcp_flags;
     atomic_uint64_t n_packets;      /* Since the last drain. */
     atomic_uint64_t n_bytes;

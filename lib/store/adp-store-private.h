@@ -42,6 +42,8 @@ struct adp_store {
     uint32_t next_life;
     uint32_t age_hand;
     struct adp_pace pace;               /* Of 'age_hand'. */
+    uint32_t awaited_hand;
+    struct adp_pace awaited_pace;       /* Of 'awaited_hand'. */
 
     /* Slots that packets were counted in, by parity of the round. */
     uint32_t *lists[2];

@@ -19,6 +19,11 @@ VLOG_DEFINE_THIS_MODULE(adp_store);
 /* Slots that come back at a time. */
 #define RETURN_MAX 64
 
+/* What somebody waits for is looked for at so many times the pace of what
+ * nobody uses, and in so many slots at a time. */
+#define AWAITED_HASTE 24
+#define AWAITED_MAX 256
+
 /* Slots at the end that are given back at a time. */
 #define TRIM_MAX 64
 
@@ -342,6 +347,33 @@ is_of_use(const struct adp_stored *v, long long int now)
     return owner && !v->overtaken && now < last_use(v) + ADP_STORE_IDLE_MS;
 }
 
+/* Lets those go that refer to what somebody waits for. */
+static void
+leave_awaited(struct adp_store *store, long long int now)
+{
+    const struct adp_store_class *class = store->class;
+
+    if (!class->is_awaited || !class->is_awaited()) {
+        return;
+    }
+
+    size_t n = adp_pace(&store->awaited_pace, now * AWAITED_HASTE,
+                        n_used(store), AWAITED_MAX);
+    for (size_t i = 0; i < n; i++) {
+        store->awaited_hand = (store->awaited_hand < n_used(store)
+                               ? store->awaited_hand : 0);
+        struct adp_stored *v = adp_store_at(store, store->awaited_hand++);
+
+        void *owner;
+
+        /* Without one it was released. */
+        atomic_read_explicit(&v->owner, &owner, memory_order_acquire);
+        if (v->life && owner && class->has_awaited(v)) {
+            leave(store, v);
+        }
+    }
+}
+
 void
 adp_store_age(struct adp_store *store, long long int now)
 {
@@ -349,6 +381,7 @@ adp_store_age(struct adp_store *store, long long int now)
 
     take_up_round(store);
     take_returned(store);
+    leave_awaited(store, now);
     for (size_t i = 0; i < n && n_used(store); i++) {
         store->age_hand = store->age_hand < n_used(store) ? store->age_hand
                           : 0;

@@ -20,6 +20,8 @@
  *   - ADP_STORE_IDLE_MS after its last packet, and the time that
  *     adp_store_age() takes to get round (adp-pace.h),
  *   - when it was found overtaken by a change,
+ *   - within half a second or so, when somebody waits for the end of what it
+ *     refers to,
  *   - when the store is full and another one comes: of a few that are picked
  *     at random the one that was longest without a packet,
  *   - when its owner (the bridge) goes.
@@ -112,6 +114,12 @@ struct adp_store_class {
 
     /* Gives back all that the verdict refers to.  Nobody sees it any more. */
     void (*release)(struct adp_stored *);
+
+    /* May be NULL.  Does somebody wait for the end of something that verdicts
+     * may refer to; and does this one, which is in use?  In the store's
+     * thread. */
+    bool (*is_awaited)(void);
+    bool (*has_awaited)(const struct adp_stored *);
 };
 
 struct adp_collector;
