@@ -19,6 +19,9 @@ packages=(
     curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
+# What only the end-to-end tests need.
+e2e_packages=(python3-os-ken)
+
 # What only the test suite upstream-full needs.
 upstream_full_packages=(
     iptables lftp net-tools netcat-openbsd python3-pyftpdlib wget
@@ -210,6 +213,9 @@ check() {
     *' upstream-full '* | *tests/upstream-full/*)
         install_packages "${upstream_full_packages[@]}"
         ;;
+    esac
+    case " $* " in
+    '  ' | *' e2e '* | *tests/e2e/*) install_packages "${e2e_packages[@]}" ;;
     esac
     case " $* " in
     '  ' | *' e2e '* | *tests/e2e/* | *' oracle '*)
