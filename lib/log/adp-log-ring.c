@@ -81,7 +81,8 @@ rouse(void)
 void
 adp_log_ring_close(struct adp_log_ring *ring)
 {
-    atomic_store_explicit(&ring->closed, true, memory_order_release);
+    /* Ordered before the look at 'roused', as a record is. */
+    atomic_store(&ring->closed, true);
     rouse();
 }
 
@@ -160,7 +161,7 @@ adp_log_rings_drain(void (*cb)(const struct adp_log_record *, void *aux),
     LIST_FOR_EACH_SAFE (ring, list_node, &rings) {
         bool closed;
 
-        atomic_read_explicit(&ring->closed, &closed, memory_order_acquire);
+        atomic_read(&ring->closed, &closed);
         n += drain(ring, cb, aux, max - n);
         if (closed && n < max) {
             ovs_list_remove(&ring->list_node);

@@ -608,7 +608,7 @@ void
 conntrack_half_open_run(struct conntrack *ct)
 {
     if (has_too_many(ct->half_open, 0)) {
-        wake(ct->half_open);
+        conntrack_half_open_wake(ct);
     }
 }
 
