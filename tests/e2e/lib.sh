@@ -250,6 +250,7 @@ e2e_stop_pids() {
 # wait_for SECONDS WHAT CMD...: until CMD succeeds; fails (status 1, with a
 # line that says what never came) after SECONDS.
 wait_for() {
+    [ $# -ge 3 ] || fail "wait_for $*: for what?"
     local limit=$(($1 * ADP_E2E_SLOW)) what=$2 end out
     shift 2
     end=$((SECONDS + limit + 1))

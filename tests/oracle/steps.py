@@ -18,6 +18,7 @@ A step is a list, so that a run can be written down and repeated:
 
 import collections
 import re
+import time
 
 import order
 import tunnels
@@ -191,10 +192,12 @@ class Pair:
 
     def wait_for_sweep(self):
         """Until no connection is left that has expired."""
+        deadline = time.monotonic() + 60
         for sw in self.both:
             while int(sw.control('dpctl/ct-get-nconns')) > len(
                     sw.connections()):
-                pass
+                if time.monotonic() > deadline:
+                    raise RuntimeError('%s: connections never leave' % sw.name)
 
     def stray(self, why):
         """Packets that nobody injected now."""

@@ -125,7 +125,9 @@ EXTRA_PROGRAMS = tests/unit/bench-engine tests/unit/bench-match \
 tests_unit_bench_state_SOURCES = tests/unit/bench-state.c
 tests_unit_bench_state_LDADD = $(UNIT_LIBS)
 CLEANFILES += $(EXTRA_PROGRAMS)
-tests_unit_bench_engine_SOURCES = tests/unit/bench-engine.c
+tests_unit_bench_engine_SOURCES = \
+	tests/unit/bench-engine.c \
+	tests/unit/record-flows.h
 tests_unit_bench_engine_LDADD = $(UNIT_LIBS)
 tests_unit_bench_match_SOURCES = \
 	tests/unit/bench-match-keys.c \
@@ -166,7 +168,8 @@ tests_unit_test_conntrack_flush_LDADD = $(UNIT_LIBS)
 tests_unit_test_conntrack_half_open_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
-	tests/unit/test-conntrack-half-open.c
+	tests/unit/test-conntrack-half-open.c \
+	tests/unit/wait-until.h
 tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_sctp_SOURCES = \

@@ -25,6 +25,7 @@
 #include "test-seed.h"
 #include "timeval.h"
 #include "util.h"
+#include "wait-until.h"
 
 enum { N_TALKS = 24, N_KINDS = 8 };
 
@@ -544,9 +545,7 @@ world_init(struct world *w)
      * walked through faster. */
     conntrack_set_maxconns(w->ours, 100);
     conntrack_pool_run(w->ours);
-    while (!conntrack_table_is_ready(w->ours)) {
-        xnanosleep(1000 * 1000);
-    }
+    wait_until(conntrack_table_is_ready(w->ours));
     conntrack_set_maxconns(w->ours, 1000000);
     /* So far ahead that the threads that look for expired connections, which
      * go by the real clock, leave them alone. */
