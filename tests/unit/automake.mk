@@ -507,7 +507,14 @@ tests_unit_test_multicast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=time_msec
 
-tests_unit_test_month_SOURCES = tests/unit/test-month.c
+tests_unit_test_multicast_send_SOURCES = \
+	tests/unit/test-multicast-send.c \
+	antrea-dp/state/adp-multicast-send.c
+tests_unit_test_multicast_send_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_month_SOURCES = \
+	tests/unit/record-flows.h \
+	tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tnl_neigh_SOURCES = tests/unit/test-tnl-neigh.c
