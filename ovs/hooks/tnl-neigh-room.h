@@ -20,10 +20,10 @@
 
 #include "coverage.h"
 #include "random.h"
+#include "tnl-neigh-max.h"
 
 COVERAGE_DEFINE(tnl_neigh_evicted);
 
-#define TNL_NEIGH_MAX 16384
 #define TNL_NEIGH_BITS 65536
 #define TNL_NEIGH_LOOKS 8       /* For one that is to leave. */
 

@@ -14,10 +14,8 @@
 #include "test-run.h"
 #include "timeval.h"
 #include "tnl-neigh-cache.h"
+#include "tnl-neigh-max.h"
 #include "util.h"
-
-/* As in ovs/hooks/tnl-neigh-room.h. */
-enum { MAX = 16384 };
 
 extern struct coverage_counter counter_tnl_neigh_evicted;
 
@@ -92,42 +90,42 @@ START_TEST(flood)
     ck_assert(told());
 
     uint64_t n_told = 0;
-    for (uint32_t i = 0; i < 3 * MAX; i++) {
+    for (uint32_t i = 0; i < 3 * TNL_NEIGH_MAX; i++) {
         now++;
         come(1000 + i, 1);
         n_told += told();
     }
     /* Three addresses in 65,536 share a bit with the one that was asked for. */
-    ck_assert_uint_lt(n_told, 3 * MAX / 100);
-    ck_assert_uint_eq(n_evicted(), 1 + 3 * MAX - MAX);
+    ck_assert_uint_lt(n_told, 3 * TNL_NEIGH_MAX / 100);
+    ck_assert_uint_eq(n_evicted(), 1 + 3 * TNL_NEIGH_MAX - TNL_NEIGH_MAX);
 
     /* Nobody has asked for it for all that time. */
     ck_assert(knows(1));
     ck_assert(!knows(1000));
-    ck_assert(knows(1000 + 3 * MAX - 1));
+    ck_assert(knows(1000 + 3 * TNL_NEIGH_MAX - 1));
 }
 END_TEST
 
 /* Others that were asked for, too, make room when there is no other way. */
 START_TEST(all_asked)
 {
-    for (uint32_t i = 0; i < MAX; i++) {
+    for (uint32_t i = 0; i < TNL_NEIGH_MAX; i++) {
         come(i, 1);
         ck_assert(knows(i));
     }
     told();
     now++;
-    come(MAX, 1);
+    come(TNL_NEIGH_MAX, 1);
     ck_assert(told());
     ck_assert_uint_eq(n_evicted(), 1);
-    knows(MAX);
+    knows(TNL_NEIGH_MAX);
     told();
 
     size_t n = 0;
-    for (uint32_t i = 0; i < MAX; i++) {
+    for (uint32_t i = 0; i < TNL_NEIGH_MAX; i++) {
         n += knows(i);
     }
-    ck_assert_uint_eq(n, MAX - 1);
+    ck_assert_uint_eq(n, TNL_NEIGH_MAX - 1);
 }
 END_TEST
 
