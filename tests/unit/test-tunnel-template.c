@@ -378,14 +378,21 @@ teardown(void)
 }
 
 static void
-add_peer(size_t i, uint32_t src, uint32_t dst, uint16_t udp_dst,
-         odp_port_t pop)
+init_peer(size_t i, uint32_t src, uint32_t dst, uint16_t udp_dst,
+          odp_port_t pop)
 {
     peers[i] = (struct peer) { .ipv6 = (underlay == IPV6
                                         || (underlay == DUAL && i % 2)),
                                .src = htonl(0x0a000000 + src),
                                .dst = htonl(0x0a000000 + dst),
                                .udp_dst = udp_dst, .pop = pop };
+}
+
+static void
+add_peer(size_t i, uint32_t src, uint32_t dst, uint16_t udp_dst,
+         odp_port_t pop)
+{
+    init_peer(i, src, dst, udp_dst, pop);
     peer_put(&peers[i], DPIF_FP_CREATE);
 }
 
@@ -400,6 +407,20 @@ receive(const uint16_t *indexes, size_t n, uint8_t tos)
     dpif_run(dpif);
     ck_assert(dp_packet_batch_is_empty(&train));
     ahead_us += 1000;                   /* Searches are some 10 ms apart. */
+}
+
+/* The same, each with the ToS of its megaflow. */
+static void
+receive_as_they_are(const uint16_t *indexes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct peer *p = &peers[indexes[i]];
+
+        dp_packet_batch_add(&train, peer_packet(p, indexes[i], p->tos));
+    }
+    dpif_run(dpif);
+    ck_assert(dp_packet_batch_is_empty(&train));
+    ahead_us += 1000;
 }
 
 enum { MANY = 200 };                    /* Batches. */
@@ -518,6 +539,33 @@ check_counts(size_t n)
         ck_assert_uint_eq(peer_count(&peers[i]), peers[i].n_sent);
     }
 }
+
+/* Behind a packet that goes the stock way none of the same peer is taken, not
+ * even one with a template. */
+START_TEST(test_stays_behind)
+{
+    static const uint16_t taken[] = { 0, 0, 1 }, behind[] = { 1, 0, 0 };
+    int i;
+
+    vxlan_ours = false;
+    for (i = 0; i < 2; i++) {
+        init_peer(i, 1, 2, 6081, i ? vxlan_port : geneve_port);
+        peers[i].tos = i ? 0x20 : 0;
+        peers[i].tos_mask = UINT8_MAX;
+        peer_put(&peers[i], DPIF_FP_CREATE);
+    }
+    for (i = 0; i < MANY && template_hits() < 2; i++) {
+        receive_as_they_are(taken, ARRAY_SIZE(taken));
+    }
+    ck_assert_int_lt(i, MANY);
+    receive_as_they_are(behind, ARRAY_SIZE(behind));
+    ck_assert_uint_eq(template_hits(), 0);
+    receive_as_they_are(taken, ARRAY_SIZE(taken));
+    ck_assert_uint_eq(template_hits(), 2);
+    ck_assert_uint_eq(n_mistaken, 0);
+    ck_assert_uint_eq(n_disorder, 0);
+}
+END_TEST
 
 START_TEST(test_random)
 {
@@ -878,6 +926,9 @@ add_tests(Suite *s, const char *name, void (*prepare)(void))
     tcase_add_test(tc, test_keeps_order);
     tcase_add_test(tc, test_tells_apart);
     tcase_add_test(tc, test_side_by_side);
+    if (prepare != setup_dual) {
+        tcase_add_test(tc, test_stays_behind);
+    }
     tcase_add_test(tc, test_random);
     tcase_add_test(tc, test_changes_bite);
     tcase_add_test(tc, test_comes_back);
