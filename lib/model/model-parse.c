@@ -8,7 +8,6 @@
 
 #include "hash.h"
 #include "packets.h"
-#include "sset.h"
 #include "util.h"
 
 static const uint8_t l4_protocols[] = {
@@ -255,19 +254,15 @@ adp_service_port_selects(const struct adp_service_port *port,
 static void
 parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
 {
-    struct adp_reader *r = parent->reader;
-    size_t n;
-    struct json **elems = adp_object_array(parent, "endpoints", ADP_OPTIONAL,
-                                           &n);
-    struct sset seen = SSET_INITIALIZER(&seen);
-    size_t outer = adp_reader_enter(r, "endpoints");
+    const struct json *json;
+    struct adp_list l;
 
-    port->endpoints = n ? xcalloc(n, sizeof *port->endpoints) : NULL;
-    for (size_t i = 0; i < n && !r->error; i++) {
+    adp_list_open(&l, parent, "endpoints", ADP_OPTIONAL);
+    port->endpoints = l.n ? xcalloc(l.n, sizeof *port->endpoints) : NULL;
+    while ((json = adp_list_next(&l)) != NULL) {
         struct adp_endpoint *ep = &port->endpoints[port->n_endpoints++];
-        size_t mark = adp_reader_enter_index(r, i);
 
-        parse_endpoint(r, elems[i], ep);
+        parse_endpoint(l.reader, json, ep);
         for (int local = 0; local < 2; local++) {
             port->has_ready[adp_ip_family(&ep->ip)][local]
                 |= !ep->terminating && is_candidate(ep, local);
@@ -275,14 +270,12 @@ parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
 
         char *key = xasprintf("%s:%"PRIu16, adp_ip_host_text(&ep->ip).s,
                               ep->port);
-        if (!r->error && !sset_add(&seen, key)) {
-            adp_reader_error(r, "%s is listed twice", key);
+        if (!l.reader->error) {
+            adp_list_is_new(&l, key);
         }
         free(key);
-        adp_reader_leave(r, mark);
     }
-    adp_reader_leave(r, outer);
-    sset_destroy(&seen);
+    adp_list_close(&l);
 }
 
 static void
@@ -303,11 +296,9 @@ parse_service_port(struct adp_reader *r, const struct json *json,
     adp_object_close(&o);
 }
 
-/* 'seen' holds what the ports before 'port' have. */
 static void
-check_service_port_is_new(struct adp_reader *r,
-                          const struct adp_service_port *port,
-                          struct sset *seen)
+check_service_port_is_new(struct adp_list *l,
+                          const struct adp_service_port *port)
 {
     const struct {
         const char *field;
@@ -317,11 +308,11 @@ check_service_port_is_new(struct adp_reader *r,
         { "nodePort", port->node_port },
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(numbers) && !r->error; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(numbers) && !l->reader->error; i++) {
         char *key = xasprintf("%s %"PRIu8" %"PRIu16, numbers[i].field,
                               port->protocol, numbers[i].number);
-        if (numbers[i].number && !sset_add(seen, key)) {
-            adp_reader_error_at(r, numbers[i].field,
+        if (numbers[i].number && !sset_add(&l->seen, key)) {
+            adp_reader_error_at(l->reader, numbers[i].field,
                                 "%"PRIu16" is listed twice for one protocol",
                                 numbers[i].number);
         }
@@ -332,51 +323,36 @@ check_service_port_is_new(struct adp_reader *r,
 static void
 parse_service_ports(struct adp_object *parent, struct adp_service *svc)
 {
-    struct adp_reader *r = parent->reader;
-    size_t n;
-    struct json **elems = adp_object_array(parent, "ports", ADP_REQUIRED, &n);
-    struct sset seen = SSET_INITIALIZER(&seen);
-    size_t outer = adp_reader_enter(r, "ports");
+    const struct json *json;
+    struct adp_list l;
 
-    svc->ports = n ? xcalloc(n, sizeof *svc->ports) : NULL;
-    for (size_t i = 0; i < n && !r->error; i++) {
+    adp_list_open(&l, parent, "ports", ADP_REQUIRED);
+    svc->ports = l.n ? xcalloc(l.n, sizeof *svc->ports) : NULL;
+    while ((json = adp_list_next(&l)) != NULL) {
         struct adp_service_port *port = &svc->ports[svc->n_ports++];
-        size_t mark = adp_reader_enter_index(r, i);
 
-        parse_service_port(r, elems[i], port);
-
-        check_service_port_is_new(r, port, &seen);
-        adp_reader_leave(r, mark);
+        parse_service_port(l.reader, json, port);
+        check_service_port_is_new(&l, port);
     }
-    adp_reader_leave(r, outer);
-    sset_destroy(&seen);
+    adp_list_close(&l);
 }
 
 static void
 parse_source_ranges(struct adp_object *parent, struct adp_service *svc)
 {
-    struct adp_reader *r = parent->reader;
-    size_t n;
-    struct json **elems = adp_object_array(parent, "loadBalancerSourceRanges",
-                                           ADP_OPTIONAL, &n);
-    struct sset seen = SSET_INITIALIZER(&seen);
-    size_t outer = adp_reader_enter(r, "loadBalancerSourceRanges");
+    const struct json *json;
+    struct adp_list l;
 
-    svc->source_ranges = n ? xcalloc(n, sizeof *svc->source_ranges) : NULL;
-    for (size_t i = 0; i < n && !r->error; i++) {
+    adp_list_open(&l, parent, "loadBalancerSourceRanges", ADP_OPTIONAL);
+    svc->source_ranges = l.n ? xcalloc(l.n, sizeof *svc->source_ranges) : NULL;
+    while ((json = adp_list_next(&l)) != NULL) {
         struct adp_cidr *range = &svc->source_ranges[svc->n_source_ranges++];
-        size_t mark = adp_reader_enter_index(r, i);
 
-        adp_value_cidr(r, elems[i], range);
-
-        struct adp_ip_text text = adp_cidr_text(range);
-        if (!r->error && !sset_add(&seen, text.s)) {
-            adp_reader_error(r, "%s is listed twice", text.s);
+        if (adp_value_cidr(l.reader, json, range)) {
+            adp_list_is_new(&l, adp_cidr_text(range).s);
         }
-        adp_reader_leave(r, mark);
     }
-    adp_reader_leave(r, outer);
-    sset_destroy(&seen);
+    adp_list_close(&l);
 }
 
 static uint16_t

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "packets.h"
-#include "sset.h"
 #include "util.h"
 
 void
@@ -577,56 +576,45 @@ adp_object_array(struct adp_object *o, const char *name,
     return json ? json->array.elems : NULL;
 }
 
-/* The elements of an array of strings, no two of which may be equal. */
-struct list {
-    struct adp_reader *r;
-    struct json **elems;
-    size_t n, i;                /* There are; read so far. */
-    size_t outer, mark;         /* Of the reader. */
-    struct sset seen;
-};
-
-static void
-list_begin(struct list *l, struct adp_object *o, const char *name,
-           enum adp_presence presence)
+void
+adp_list_open(struct adp_list *l, struct adp_object *o, const char *name,
+              enum adp_presence presence)
 {
-    l->r = o->reader;
+    l->reader = o->reader;
     l->elems = adp_object_array(o, name, presence, &l->n);
     l->i = 0;
-    l->outer = adp_reader_enter(l->r, name);
+    l->outer = adp_reader_enter(l->reader, name);
     sset_init(&l->seen);
 }
 
-/* The next element, or NULL at the end or after an error. */
-static const struct json *
-list_next(struct list *l)
+const struct json *
+adp_list_next(struct adp_list *l)
 {
     if (l->i) {
-        adp_reader_leave(l->r, l->mark);
+        adp_reader_leave(l->reader, l->mark);
     }
-    if (l->i >= l->n || l->r->error) {
+    if (l->i >= l->n || l->reader->error) {
         return NULL;
     }
-    l->mark = adp_reader_enter_index(l->r, l->i);
+    l->mark = adp_reader_enter_index(l->reader, l->i);
     return l->elems[l->i++];
 }
 
-/* Notes an error if an element before was 's', too. */
-static bool
-list_is_new(struct list *l, const char *s)
+bool
+adp_list_is_new(struct adp_list *l, const char *s)
 {
     bool is_new = sset_add(&l->seen, s) != NULL;
 
     if (!is_new) {
-        adp_reader_error(l->r, "\"%s\" is listed twice", s);
+        adp_reader_error(l->reader, "\"%s\" is listed twice", s);
     }
     return is_new;
 }
 
-static void
-list_end(struct list *l)
+void
+adp_list_close(struct adp_list *l)
 {
-    adp_reader_leave(l->r, l->outer);
+    adp_reader_leave(l->reader, l->outer);
     sset_destroy(&l->seen);
 }
 
@@ -635,19 +623,19 @@ adp_object_names(struct adp_object *o, const char *name,
                  enum adp_presence presence, struct adp_names *out)
 {
     const struct json *json;
-    struct list l;
+    struct adp_list l;
 
-    list_begin(&l, o, name, presence);
+    adp_list_open(&l, o, name, presence);
     out->names = l.n ? xmalloc(l.n * sizeof *out->names) : NULL;
     out->n = 0;
-    while ((json = list_next(&l)) != NULL) {
-        const char *s = adp_value_string(l.r, json);
+    while ((json = adp_list_next(&l)) != NULL) {
+        const char *s = adp_value_string(l.reader, json);
 
-        if (s && list_is_new(&l, s)) {
+        if (s && adp_list_is_new(&l, s)) {
             out->names[out->n++] = xstrdup(s);
         }
     }
-    list_end(&l);
+    adp_list_close(&l);
 }
 
 void
@@ -655,18 +643,18 @@ adp_object_host_ips(struct adp_object *o, const char *name,
                     enum adp_presence presence, struct adp_ips *out)
 {
     const struct json *json;
-    struct list l;
+    struct adp_list l;
 
-    list_begin(&l, o, name, presence);
+    adp_list_open(&l, o, name, presence);
     out->ips = l.n ? xmalloc(l.n * sizeof *out->ips) : NULL;
     out->n = 0;
-    while ((json = list_next(&l)) != NULL) {
+    while ((json = adp_list_next(&l)) != NULL) {
         struct in6_addr *ip = &out->ips[out->n];
 
-        out->n += (adp_value_host_ip(l.r, json, ip)
-                   && list_is_new(&l, adp_ip_text(ip).s));
+        out->n += (adp_value_host_ip(l.reader, json, ip)
+                   && adp_list_is_new(&l, adp_ip_text(ip).s));
     }
-    list_end(&l);
+    adp_list_close(&l);
 }
 
 void

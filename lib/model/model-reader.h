@@ -24,6 +24,7 @@
 
 #include "model-records.h"
 #include "openvswitch/dynamic-string.h"
+#include "sset.h"
 
 struct adp_reader {
     char *object;               /* What is read: "Pod default/web". */
@@ -114,6 +115,25 @@ bool adp_object_mac(struct adp_object *, const char *name, enum adp_presence,
  * missing. */
 struct json **adp_object_array(struct adp_object *, const char *name,
                                enum adp_presence, size_t *n);
+
+/* The elements of an array, one after the other; an empty one if the member is
+ * missing. */
+struct adp_list {
+    struct adp_reader *reader;
+    struct json **elems;
+    size_t n, i;                /* There are; read so far. */
+    size_t outer, mark;         /* Of the reader. */
+    struct sset seen;
+};
+
+void adp_list_open(struct adp_list *, struct adp_object *, const char *name,
+                   enum adp_presence);
+void adp_list_close(struct adp_list *);
+/* The next element, or NULL at the end or after an error. */
+const struct json *adp_list_next(struct adp_list *);
+/* Notes an error if 's' stood for an element before, too. */
+bool adp_list_is_new(struct adp_list *, const char *s);
+
 /* Lists without duplicates; '*out' must be freed also after an error. */
 void adp_object_names(struct adp_object *, const char *name,
                       enum adp_presence, struct adp_names *out);

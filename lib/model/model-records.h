@@ -315,14 +315,14 @@ const struct adp_names *adp_network_policy_applied_to(
 const struct adp_names *adp_network_policy_applied_to_services(
     const struct adp_network_policy *, const struct adp_network_policy_rule *);
 
-/* Is what the isolation of a K8sNetworkPolicy drops in this direction to be
- * logged? */
 /* Is the rule about messages of IGMP?  Is it about what is sent to multicast
  * addresses?  Then '*other' is one of its blocks that has none, if there is
  * one. */
 bool adp_network_policy_rule_is_igmp(const struct adp_network_policy_rule *);
 bool adp_network_policy_rule_is_multicast(
     const struct adp_network_policy_rule *, const struct adp_ip_block **other);
+/* Is what the isolation of a K8sNetworkPolicy drops in this direction to be
+ * logged? */
 bool adp_network_policy_logs_isolation(const struct adp_network_policy *,
                                        bool ingress);
 
