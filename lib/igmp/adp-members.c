@@ -28,12 +28,13 @@ struct holder {
     struct hmap_node node;      /* In 'holders', by 'kind' and 'name'. */
     enum adp_member_kind kind;
     char *name;
-    size_t n_groups;
+    struct ovs_list members;    /* Contains "struct membership"s, */
+    size_t n_groups;            /* so many. */
 };
 
 struct membership {
     struct hmap_node node;      /* In 'members', by 'group' and 'holder'. */
-    struct ovs_list in_group;
+    struct ovs_list in_group, of_holder;
     struct heap_node by_expiry;
     struct group *group;
     struct holder *holder;
@@ -149,6 +150,7 @@ use_holder(struct adp_members *s, enum adp_member_kind kind, const char *name)
         holder = xzalloc(sizeof *holder);
         holder->kind = kind;
         holder->name = xstrdup(name);
+        ovs_list_init(&holder->members);
         hmap_insert(&s->holders, &holder->node, holder_hash(kind, name));
     }
     return holder;
@@ -209,6 +211,7 @@ add_member(struct adp_members *s, struct group *group, struct holder *holder,
     s->n_groups += is_empty(group);
     ovs_list_push_back(&group->members, &member->in_group);
     group->n[holder->kind]++;
+    ovs_list_push_back(&holder->members, &member->of_holder);
     holder->n_groups++;
     s->n[holder->kind]++;
     change_group(s, group);
@@ -223,6 +226,7 @@ remove_member(struct adp_members *s, struct membership *member)
     hmap_remove(&s->members, &member->node);
     heap_remove(&s->expiries, &member->by_expiry);
     ovs_list_remove(&member->in_group);
+    ovs_list_remove(&member->of_holder);
     group->n[holder->kind]--;
     s->n[holder->kind]--;
     s->n_groups -= is_empty(group);
@@ -238,6 +242,16 @@ remove_member(struct adp_members *s, struct membership *member)
         free(holder);
     }
     free(member);
+}
+
+/* Takes 'holder' out of all groups, and frees it. */
+static void
+remove_holder(struct adp_members *s, struct holder *holder)
+{
+    for (size_t n = holder->n_groups; n > 0; n--) {
+        remove_member(s, CONTAINER_OF(ovs_list_front(&holder->members),
+                                      struct membership, of_holder));
+    }
 }
 
 enum adp_members_joined
@@ -289,11 +303,11 @@ adp_members_retain(struct adp_members *s,
                                  void *aux),
                    void *aux)
 {
-    struct membership *member;
+    struct holder *holder;
 
-    HMAP_FOR_EACH_SAFE (member, node, &s->members) {
-        if (!stays(member->holder->kind, member->holder->name, aux)) {
-            remove_member(s, member);
+    HMAP_FOR_EACH_SAFE (holder, node, &s->holders) {
+        if (!stays(holder->kind, holder->name, aux)) {
+            remove_holder(s, holder);
         }
     }
 }

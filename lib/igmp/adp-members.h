@@ -18,7 +18,8 @@
  *
  * Thread-safety: one thread at a time.
  * Cost: a member costs a look-up in a hash table and a place in a heap; what
- * changed costs the members of the groups in question.
+ * changed costs the members of the groups in question, and who stays a call
+ * for each port and Node.
  */
 
 #include <stdbool.h>
