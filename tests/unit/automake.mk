@@ -62,6 +62,7 @@ UNIT_TESTS = \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
 	tests/unit/test-multicast \
+	tests/unit/test-multicast-send \
 	tests/unit/test-members \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-egress \
@@ -183,13 +184,15 @@ tests_unit_test_conntrack_sctp_LDADD = $(UNIT_LIBS)
 tests_unit_test_conntrack_table_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
-	tests/unit/test-conntrack-table.c
+	tests/unit/test-conntrack-table.c \
+	tests/unit/wait-until.h
 tests_unit_test_conntrack_table_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_track_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
-	tests/unit/test-conntrack-track.c
+	tests/unit/test-conntrack-track.c \
+	tests/unit/wait-until.h
 tests_unit_test_conntrack_track_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
@@ -481,6 +484,7 @@ tests_unit_test_flush_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=unixctl_command_reply
 
 tests_unit_test_fqdns_SOURCES = \
+	tests/unit/own-records.h \
 	tests/unit/test-fqdns.c \
 	antrea-dp/bridge/adp-held.c \
 	antrea-dp/bridge/adp-main-queue.c \
@@ -488,6 +492,8 @@ tests_unit_test_fqdns_SOURCES = \
 tests_unit_test_fqdns_LDADD = $(UNIT_LIBS)
 tests_unit_test_fqdns_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dpif_execute \
+	-Wl,--wrap=poll_immediate_wake_at \
+	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=time_msec
 
 tests_unit_test_igmp_queue_SOURCES = \
@@ -497,6 +503,7 @@ tests_unit_test_igmp_queue_SOURCES = \
 tests_unit_test_igmp_queue_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_multicast_SOURCES = \
+	tests/unit/own-records.h \
 	tests/unit/test-multicast.c \
 	antrea-dp/bridge/adp-igmp-queue.c \
 	antrea-dp/bridge/adp-main-queue.c \
@@ -544,6 +551,9 @@ tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_session_SOURCES = tests/unit/test-session.c
 tests_unit_test_session_LDADD = $(UNIT_LIBS)
+tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=adp_reserve \
+	-Wl,--wrap=adp_unreserve
 
 tests_unit_test_store_SOURCES = tests/unit/test-store.c
 tests_unit_test_store_LDADD = $(UNIT_LIBS)

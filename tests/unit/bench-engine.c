@@ -9,24 +9,17 @@
 
 #include <config.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow.h"
 #include "model-pause.h"
-#include "model.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
-#include "openvswitch/ofp-table.h"
 #include "openvswitch/vlog.h"
-#include "pipeline-builtin.h"
-#include "pipeline-desired.h"
-#include "pipeline-engine.h"
-#include "pipeline.h"
 #include "random.h"
+#include "record-flows.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -35,23 +28,6 @@
 #define RULES_PER_GROUP 20
 #define N_ADDRESSES 8
 #define N_CHANGES 51
-
-static const struct adp_pipeline *pipeline;
-static struct ofputil_table_map tables;
-static struct adp_model *model;
-static struct adp_engine *engine;
-
-static bool
-port_number(const char *name, ofp_port_t *port, void *aux OVS_UNUSED)
-{
-    *port = u16_to_ofp(name[0] == 'p' ? 10 + atoi(name + 3)
-                       : name[0] == 'g' ? 1 : 2);
-    return true;
-}
-
-static const struct adp_model_env env = {
-    .port_number = port_number, .round = 1
-};
 
 static double
 now_ms(void)
@@ -63,17 +39,6 @@ now_ms(void)
 }
 
 /* Records as text. */
-
-static void
-put_node(struct ds *s)
-{
-    ds_put_cstr(s, "{\"kind\":\"NodeConfig\",\"name\":\"n\",\"gateway\":"
-                "{\"port\":\"gw0\",\"mac\":\"00:00:00:00:01:01\","
-                "\"ip\":\"10.10.0.1\"},\"tunnel\":{\"port\":\"tun0\"},"
-                "\"podCIDR\":\"10.10.0.0/24\","
-                "\"serviceCIDR\":\"10.96.0.0/16\","
-                "\"transportIP\":\"192.168.0.1\"}");
-}
 
 static void
 put_pod(struct ds *s, int i, int generation)
@@ -157,14 +122,6 @@ put_policy(struct ds *s, int i, int n_groups)
 
 /* Transactions. */
 
-static void
-must(struct adp_error *error)
-{
-    if (error) {
-        ovs_fatal(0, "%s", error->message);
-    }
-}
-
 /* The longest step of a transaction: from one pause to the next. */
 static struct {
     double began, longest, at;
@@ -194,7 +151,6 @@ struct cost {
 static struct cost
 transact(const char *text, bool delete)
 {
-    struct adp_changes changes;
     struct cost cost;
     double start = now_ms();
 
@@ -202,21 +158,13 @@ transact(const char *text, bool delete)
     steps.start = steps.began = now_ms();
     steps.longest = 0;
     adp_pause_set(end_step, NULL);
-    adp_model_begin(model);
-    must(delete ? adp_model_delete(model, records, false, NULL)
-         : adp_model_apply(model, records, NULL));
-    must(adp_model_check_changes(model, &env));
+    change_records(records, delete);
     cost.model = now_ms() - start;
 
-    must(adp_engine_run(engine, pipeline, model, &env, false));
+    change_nodes();
     cost.engine = now_ms() - start - cost.model;
 
-    must(adp_desired_get_changes(adp_engine_desired(engine),
-                                 ADP_CHANGES_ONLY, &tables, &changes));
-    cost.n_flows = changes.n_flows + changes.n_groups;
-    adp_changes_uninit(&changes);
-    adp_engine_accept(engine);
-    adp_model_commit(model);
+    cost.n_flows = change_flows();
     end_step(NULL);
     adp_pause_set(NULL, NULL);
     cost.step = steps.longest;
@@ -292,14 +240,6 @@ delete_policy(struct ds *s, int i, int n_groups OVS_UNUSED)
                   1000000 + i);
 }
 
-static size_t
-used_bytes(void)
-{
-    struct mallinfo2 info = mallinfo2();
-
-    return info.uordblks + info.hblkhd;
-}
-
 static void
 bench(int n_rules)
 {
@@ -308,10 +248,8 @@ bench(int n_rules)
     size_t before = used_bytes();
 
     random_set_seed(n_rules);
-    model = adp_model_create();
-    engine = adp_engine_create();
-    ds_put_char(&s, '[');
-    put_node(&s);
+    record_flows_init();
+    ds_put_cstr(&s, "[" NODE_RECORD);
     for (int i = 0; i < N_PODS; i++) {
         ds_put_char(&s, ',');
         put_pod(&s, i, 0);
@@ -330,8 +268,7 @@ bench(int n_rules)
     struct cost load = transact(ds_cstr(&s), false);
     ds_destroy(&s);
 
-    struct adp_desired_usage usage;
-    adp_desired_get_usage(adp_engine_desired(engine), &usage);
+    struct adp_desired_usage usage = get_usage();
     printf("%d rules: %"PRIuSIZE" flows in %.0f ms (model %.0f, nodes %.0f, "
            "flows %.0f), longest step %.1f ms, after %.0f; %.0f bytes a flow, "
            "%.0f of them for the flow\n",
@@ -344,8 +281,7 @@ bench(int n_rules)
     measure("a policy more", add_policy, n_groups, false);
     measure("a policy less", delete_policy, n_groups, true);
 
-    adp_engine_destroy(engine);
-    adp_model_destroy(model);
+    record_flows_uninit();
 }
 
 int
@@ -353,12 +289,6 @@ main(int argc, char *argv[])
 {
     set_program_name(argv[0]);
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    pipeline = adp_pipeline_find("v1.15");
-    ofputil_table_map_init(&tables);
-    for (size_t i = 0; i < pipeline->n_tables; i++) {
-        ofputil_table_map_put(&tables, pipeline->tables[i].id,
-                              pipeline->tables[i].name);
-    }
     if (argc > 1) {
         for (int i = 1; i < argc; i++) {
             bench(MAX(RULES_PER_GROUP, atoi(argv[i])));
@@ -368,6 +298,5 @@ main(int argc, char *argv[])
         bench(10000);
         bench(100000);
     }
-    ofputil_table_map_destroy(&tables);
     return 0;
 }

@@ -34,3 +34,14 @@ json_array_from_quoted(const char *elements)
     ck_assert_int_eq(json->type, JSON_ARRAY);
     return json;
 }
+
+char *
+json_to_quoted(const struct json *json)
+{
+    char *s = json_to_string(json, JSSF_SORT);
+
+    for (char *p = s; *p; p++) {
+        *p = *p == '"' ? '\'' : *p;
+    }
+    return s;
+}

@@ -10,5 +10,7 @@
 struct json *json_from_quoted(const char *quoted);
 /* The array with these elements. */
 struct json *json_array_from_quoted(const char *elements);
+/* Members in order.  The caller frees the text. */
+char *json_to_quoted(const struct json *);
 
 #endif /* quoted-json.h */

@@ -9,46 +9,30 @@
 #include <string.h>
 
 #include "adp-bridge-shared.h"
-#include "adp-bridge.h"
 #include "adp-fqdns.h"
 #include "adp-held.h"
 #include "adp-names.h"
-#include "adp-state.h"
-#include "adp-turn.h"
 #include "dp-packet.h"
 #include "dpif.h"
 #include "flow.h"
-#include "model.h"
-#include "openvswitch/json.h"
 #include "openvswitch/ofpbuf.h"
-#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
+#include "own-records.h"
 #include "packets.h"
 #include "sset.h"
 #include "test-run.h"
 #include "util.h"
 
 __typeof__(dpif_execute) __wrap_dpif_execute;
-__typeof__(time_msec) __wrap_time_msec;
 
 static struct adp_bridge *b;
 static struct dpif_backer backer;
 static struct adp_fqdns *fqdns;
-static struct adp_state *const a_state = (struct adp_state *) &backer;
-static long long int now;
 
 /* What went on: the actions of the packets, in their order. */
 static unsigned int passed[4096];
 static size_t n_passed;
-
-/* The state: one transaction, which ends when a test says so. */
-static struct {
-    struct adp_state_call *call;
-    struct json *apply, *delete;
-    size_t n_calls;
-    bool busy, at_once;
-} state;
 
 int
 __wrap_dpif_execute(struct dpif *dpif OVS_UNUSED, struct dpif_execute *e)
@@ -56,46 +40,6 @@ __wrap_dpif_execute(struct dpif *dpif OVS_UNUSED, struct dpif_execute *e)
     ck_assert_uint_eq(e->actions_len, sizeof(unsigned int));
     memcpy(&passed[n_passed++], e->actions, sizeof(unsigned int));
     return 0;
-}
-
-long long int
-__wrap_time_msec(void)
-{
-    return now;
-}
-
-const char *
-adp_bridge_name(const struct adp_bridge *bridge OVS_UNUSED)
-{
-    return "br0";
-}
-
-enum adp_turn_section
-adp_turn_enter(enum adp_turn_section section)
-{
-    return section;
-}
-
-void
-adp_turn_leave(enum adp_turn_section outer OVS_UNUSED)
-{
-}
-
-void
-adp_turn_slice_init(struct adp_turn_slice *slice OVS_UNUSED)
-{
-}
-
-bool
-adp_turn_slice_goes_on(struct adp_turn_slice *slice OVS_UNUSED)
-{
-    return true;
-}
-
-bool
-adp_state_is_busy(const struct adp_state *s OVS_UNUSED)
-{
-    return state.busy;
 }
 
 uint64_t
@@ -110,38 +54,13 @@ adp_state_get_fqdns(const struct adp_state *s OVS_UNUSED, struct sset *names)
     sset_add(names, "*.example.com");
 }
 
-struct adp_state_call *
-adp_state_transact(struct adp_state *s, const struct adp_state_change *change)
-{
-    ck_assert_ptr_eq(s, a_state);
-    ck_assert(change->own);
-    json_destroy(state.apply);
-    json_destroy(state.delete);
-    state.apply = json_clone(change->apply);
-    state.delete = json_clone(change->delete);
-    state.n_calls++;
-    state.call = xzalloc(sizeof *state.call);
-    state.call->done = state.at_once;
-    return state.call;
-}
-
-void
-adp_state_call_unref(struct adp_state_call *call)
-{
-    if (call) {
-        adp_error_destroy(call->error);
-        free(call);
-        state.call = NULL;
-    }
-}
-
 static void
 setup(void)
 {
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_ERR);
-    now = 100000;
+    calls_init();
+    calls.later = true;
     n_passed = 0;
-    memset(&state, 0, sizeof state);
     b = xzalloc(sizeof *b);
     b->dpif.backer = &backer;
     b->held = adp_held_queue_create();
@@ -154,8 +73,7 @@ teardown(void)
 {
     adp_fqdns_destroy(fqdns);
     adp_held_queue_destroy(b->held);
-    json_destroy(state.apply);
-    json_destroy(state.delete);
+    calls_uninit();
     free(b);
 }
 
@@ -205,11 +123,7 @@ run(void)
 static long long int
 stat_of(const char *name)
 {
-    struct json *stats = adp_fqdns_stats(fqdns);
-    long long int n = json_integer(shash_find_data(json_object(stats), name));
-
-    json_destroy(stats);
-    return n;
+    return take_count(adp_fqdns_stats(fqdns), name);
 }
 
 static size_t
@@ -306,20 +220,20 @@ START_TEST(waits)
 {
     come(1, 'a', "com", 1, 60);
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
-    ck_assert_uint_eq(n_of(state.apply), 1);
+    ck_assert_uint_eq(calls.n, 1);
+    ck_assert_uint_eq(n_of(calls.apply), 1);
     ck_assert_uint_eq(n_passed, 0);
 
     /* What comes meanwhile waits for the next one. */
     come(2, 'b', "com", 2, 60);
     come(3, 'c', "com", 3, 60);
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
-    state.call->done = true;
+    ck_assert_uint_eq(calls.n, 1);
+    end_call();
     run();
     ck_assert_uint_eq(n_passed, 1);
-    ck_assert_uint_eq(state.n_calls, 2);
-    state.call->done = true;
+    ck_assert_uint_eq(calls.n, 2);
+    end_call();
     run();
     ck_assert_uint_eq(n_passed, 3);
     ck_assert_uint_eq(passed[0], 1);
@@ -332,7 +246,7 @@ START_TEST(waits)
     come(5, 'a', "net", 4, 60);
     run();
     ck_assert_uint_eq(n_passed, 5);
-    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(calls.n, 2);
     ck_assert_int_eq(stat_of("read"), 5);
 }
 END_TEST
@@ -348,7 +262,7 @@ START_TEST(late)
     now++;
     run();
     ck_assert_int_eq(stat_of("late"), 2);
-    state.call->done = true;
+    end_call();
     run();
     ck_assert_uint_eq(n_passed, 0);
     /* There is room for them again. */
@@ -359,15 +273,15 @@ END_TEST
 /* While the state is busy with other things nothing begins. */
 START_TEST(busy)
 {
-    state.at_once = true;
+    calls.later = false;
     run();
-    state.busy = true;
+    calls.busy = true;
     come(1, 'a', "com", 1, 60);
     run();
-    ck_assert_uint_eq(state.n_calls, 0);
-    state.busy = false;
+    ck_assert_uint_eq(calls.n, 0);
+    calls.busy = false;
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     ck_assert_uint_eq(n_passed, 1);
 }
 END_TEST
@@ -376,46 +290,47 @@ START_TEST(failed)
 {
     come(1, 'a', "com", 1, 60);
     run();
-    state.call->error = adp_error_create("internal", NULL, NULL, "no");
-    state.call->done = true;
+    calls.fails = true;
+    end_call();
+    calls.fails = false;
     run();
     ck_assert_uint_eq(n_passed, 0);
     ck_assert_int_eq(stat_of("failed"), 1);
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
 
     /* It is tried again, but not at once. */
     now += 999;
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     now++;
     run();
-    ck_assert_uint_eq(state.n_calls, 2);
-    ck_assert_uint_eq(n_of(state.apply), 1);
+    ck_assert_uint_eq(calls.n, 2);
+    ck_assert_uint_eq(n_of(calls.apply), 1);
 }
 END_TEST
 
 /* Addresses go when their TTL is over. */
 START_TEST(ageing)
 {
-    state.at_once = true;
+    calls.later = false;
     come(1, 'a', "com", 1, 5);
     come(2, 'b', "com", 2, 9);
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     ck_assert_int_eq(stat_of("addresses"), 2);
     now += 7000;
     run();
-    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(calls.n, 2);
     ck_assert_int_eq(stat_of("addresses"), 1);
-    ck_assert_uint_eq(n_of(state.apply), 1);
+    ck_assert_uint_eq(n_of(calls.apply), 1);
     now += 4000;
     run();
-    ck_assert_uint_eq(state.n_calls, 3);
+    ck_assert_uint_eq(calls.n, 3);
     ck_assert_int_eq(stat_of("names"), 0);
-    ck_assert_uint_eq(n_of(state.delete), 1);
+    ck_assert_uint_eq(n_of(calls.delete), 1);
     now += 100000;
     run();
-    ck_assert_uint_eq(state.n_calls, 3);
+    ck_assert_uint_eq(calls.n, 3);
 }
 END_TEST
 
@@ -428,7 +343,7 @@ START_TEST(no_state)
     run();
     adp_fqdns_run(fqdns, NULL);
     ck_assert_uint_eq(n_passed, 0);
-    state.call->done = true;
+    end_call();
     adp_fqdns_run(fqdns, NULL);
     ck_assert_uint_eq(n_passed, 0);
     ck_assert_ptr_null(adp_held_take(b));

@@ -10,30 +10,22 @@
 #include <string.h>
 
 #include "adp-bridge-shared.h"
-#include "adp-bridge.h"
 #include "adp-igmp-queue.h"
 #include "adp-igmp.h"
 #include "adp-members.h"
 #include "adp-multicast-send.h"
 #include "adp-multicast.h"
-#include "adp-state.h"
-#include "adp-turn.h"
 #include "csum.h"
 #include "dp-packet.h"
 #include "flow.h"
 #include "model-records.h"
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
-#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "own-records.h"
 #include "packets.h"
 #include "quoted-json.h"
 #include "test-run.h"
 #include "util.h"
-
-__typeof__(poll_immediate_wake_at) __wrap_poll_immediate_wake_at;
-__typeof__(poll_timer_wait_until_at) __wrap_poll_timer_wait_until_at;
-__typeof__(time_msec) __wrap_time_msec;
 
 #define INTERVAL_MS (ADP_MULTICAST_DEFAULT_INTERVAL * 1000LL)
 #define G1 0xef010101           /* 239.1.1.1 */
@@ -42,20 +34,14 @@ __typeof__(time_msec) __wrap_time_msec;
 static struct adp_bridge *b;
 static struct adp_multicast *m;
 static struct adp_model *model;
-static long long int now;
-static long long int wakes;     /* When the main thread would wake up. */
 static const char a_node[] = "{'kind':'NodeConfig','name':'n',"
     "'gateway':{'port':'p100','mac':'00:00:00:00:01:00','ip':'10.0.0.1'},"
     "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1'}";
-static struct adp_state *const a_state = (struct adp_state *) &now;
 
 /* The state. */
 static struct {
-    bool busy, forgot_rules, later, fails;
+    bool forgot_rules;
     uint64_t generation, ports_seq;
-    struct adp_state_call *call;
-    size_t n_calls;
-    char *said;                 /* The last transaction. */
 
     /* Rules about IGMP: */
     uint32_t conj_id;           /* of this one, 0: there is none, */
@@ -69,30 +55,6 @@ static unsigned int max_response;
 static bool no_gateway, no_p3;
 static struct ds told;          /* By the last reports. */
 
-long long int
-__wrap_time_msec(void)
-{
-    return now;
-}
-
-void
-__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
-{
-    wakes = MIN(wakes, now);
-}
-
-void
-__wrap_poll_timer_wait_until_at(long long int ms, const char *where OVS_UNUSED)
-{
-    wakes = MIN(wakes, ms);
-}
-
-const char *
-adp_bridge_name(const struct adp_bridge *bridge OVS_UNUSED)
-{
-    return "br0";
-}
-
 bool
 adp_bridge_port_number(const struct adp_bridge *bridge OVS_UNUSED,
                        const char *name, ofp_port_t *port)
@@ -105,34 +67,6 @@ uint64_t
 adp_bridge_ports_seq(const struct adp_bridge *bridge OVS_UNUSED)
 {
     return state.ports_seq;
-}
-
-enum adp_turn_section
-adp_turn_enter(enum adp_turn_section section)
-{
-    return section;
-}
-
-void
-adp_turn_leave(enum adp_turn_section outer OVS_UNUSED)
-{
-}
-
-void
-adp_turn_slice_init(struct adp_turn_slice *slice OVS_UNUSED)
-{
-}
-
-bool
-adp_turn_slice_goes_on(struct adp_turn_slice *slice OVS_UNUSED)
-{
-    return true;
-}
-
-bool
-adp_state_is_busy(const struct adp_state *s OVS_UNUSED)
-{
-    return state.busy;
 }
 
 uint64_t
@@ -178,52 +112,6 @@ adp_state_allows_igmp(const struct adp_state *s OVS_UNUSED, const char *pod,
 {
     *conj_id = strcmp(pod, "d/ruled") ? 0 : state.conj_id;
     return !*conj_id || !state.denies;
-}
-
-static void
-end_call(void)
-{
-    state.call->done = true;
-    if (state.fails) {
-        state.call->error = adp_error_create("conflict", NULL, NULL,
-                                             "no");
-    }
-}
-
-struct adp_state_call *
-adp_state_transact(struct adp_state *s, const struct adp_state_change *change)
-{
-    ck_assert_ptr_eq(s, a_state);
-    ck_assert(!state.busy);
-    ck_assert(change->own && change->ignore_missing && !change->clear);
-    ck_assert_ptr_null(state.call);
-
-    char *apply = json_to_string(change->apply, JSSF_SORT);
-    char *delete = json_to_string(change->delete, JSSF_SORT);
-    free(state.said);
-    state.said = xasprintf("%s %s", apply, delete);
-    for (char *p = state.said; *p; p++) {
-        *p = *p == '"' ? '\'' : *p;
-    }
-    free(apply);
-    free(delete);
-    state.n_calls++;
-    state.call = xzalloc(sizeof *state.call);
-    if (!state.later) {
-        end_call();
-    }
-    return state.call;
-}
-
-void
-adp_state_call_unref(struct adp_state_call *call)
-{
-    if (call) {
-        ck_assert_ptr_eq(call, state.call);
-        adp_error_destroy(call->error);
-        free(call);
-        state.call = NULL;
-    }
 }
 
 bool
@@ -343,32 +231,33 @@ leave(uint16_t port, uint32_t group)
 static long long int
 stat_of(const char *name)
 {
-    struct json *stats = adp_multicast_stats(m);
-    long long int n = json_integer(shash_find_data(json_object(stats), name));
-
-    json_destroy(stats);
-    return n;
+    return take_count(adp_multicast_stats(m), name);
 }
 
 static void
 expect_groups(const char *expected)
 {
     struct json *groups = adp_multicast_get(m);
-    char *text = json_to_string(groups, JSSF_SORT);
+    char *text = json_to_quoted(groups);
 
-    for (char *p = text; *p; p++) {
-        *p = *p == '"' ? '\'' : *p;
-    }
     ck_assert_str_eq(text, expected);
     free(text);
     json_destroy(groups);
 }
 
 static void
-expect_said(size_t n_calls, const char *said)
+expect_said(size_t n_calls, const char *expected)
 {
-    ck_assert_uint_eq(state.n_calls, n_calls);
-    ck_assert_str_eq(state.said, said);
+    ck_assert_uint_eq(calls.n, n_calls);
+    ck_assert(calls.ignored_missing);
+
+    char *apply = json_to_quoted(calls.apply);
+    char *delete = json_to_quoted(calls.delete);
+    char *said = xasprintf("%s %s", apply, delete);
+    ck_assert_str_eq(said, expected);
+    free(said);
+    free(delete);
+    free(apply);
 }
 
 static void
@@ -390,9 +279,8 @@ static void
 setup(void)
 {
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    now = 100000;
+    calls_init();
     memset(&state, 0, sizeof state);
-    state.said = xstrdup("");
     n_queries = n_reports = 0;
     max_response = 0;
     no_gateway = no_p3 = false;
@@ -417,7 +305,7 @@ teardown(void)
     adp_model_destroy(model);
     adp_igmp_queue_destroy(b->igmp);
     free(b);
-    free(state.said);
+    calls_uninit();
     ds_destroy(&told);
 }
 
@@ -456,7 +344,7 @@ START_TEST(queries)
     ck_assert_uint_eq(n_queries, 3);
     ck_assert_uint_eq(max_response, 20);
     ck_assert_int_eq(next_wake(), now + 4000);
-    ck_assert_uint_eq(state.n_calls, 0);
+    ck_assert_uint_eq(calls.n, 0);
 }
 END_TEST
 
@@ -544,7 +432,7 @@ START_TEST(joins_and_leaves)
     /* Again is no news. */
     join(1, G1);
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     ck_assert_int_eq(stat_of("joined"), 1);
 
     /* With all there is at the interval. */
@@ -571,7 +459,7 @@ START_TEST(joins_and_leaves)
     leave(1, G1);
     run();
     ck_assert_int_eq(stat_of("left"), 2);
-    ck_assert_uint_eq(state.n_calls, 3);
+    ck_assert_uint_eq(calls.n, 3);
 }
 END_TEST
 
@@ -607,7 +495,7 @@ START_TEST(strangers)
     ck_assert_int_eq(stat_of("malformed"), 1);
     ck_assert_int_eq(stat_of("read"), 6);
     ck_assert_int_eq(stat_of("messages"), 6);
-    ck_assert_uint_eq(state.n_calls, 0);
+    ck_assert_uint_eq(calls.n, 0);
 }
 END_TEST
 
@@ -765,7 +653,7 @@ START_TEST(rules_forgotten)
     state.forgot_rules = false;
     next_pace();
     ck_assert_int_eq(stat_of("read"), 1);
-    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(calls.n, 2);
 }
 END_TEST
 
@@ -773,17 +661,17 @@ END_TEST
 
 START_TEST(one_at_a_time)
 {
-    state.later = true;
+    calls.later = true;
     join(1, G1);
     run();
     now += 1000;
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     ck_assert_int_eq(next_wake(), now + INTERVAL_MS);
     join(1, G1 + 1);
     ck_assert_int_eq(next_wake(), now);
     run();
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     ck_assert_int_eq(next_wake(), now + INTERVAL_MS);
     end_call();
     ck_assert_int_eq(next_wake(), now);
@@ -792,20 +680,20 @@ START_TEST(one_at_a_time)
                 "'ports':['p1']}] []");
     end_call();
     run();
-    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(calls.n, 2);
 }
 END_TEST
 
 START_TEST(busy_state)
 {
-    state.busy = true;
+    calls.busy = true;
     join(1, G1);
     run();
     ck_assert_int_eq(stat_of("read"), 0);
-    state.busy = false;
+    calls.busy = false;
     run();
     ck_assert_int_eq(stat_of("read"), 1);
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
 }
 END_TEST
 
@@ -817,16 +705,16 @@ START_TEST(failure)
     run();                      /* Asks, and not so soon again. */
     join(1, G1);
     run();
-    state.fails = true;
+    calls.fails = true;
     join(1, G1 + 1);
     next_pace();
-    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(calls.n, 2);
     ck_assert_int_eq(stat_of("failed"), 1);
     ck_assert_int_eq(next_wake(), now + 1000);
     now += 999;
     run();
-    ck_assert_uint_eq(state.n_calls, 2);
-    state.fails = false;
+    ck_assert_uint_eq(calls.n, 2);
+    calls.fails = false;
     now++;
     run();
     expect_said(3, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
@@ -878,11 +766,11 @@ START_TEST(no_state)
     join(1, G1 + 1);
     adp_multicast_run(m, NULL, true);
     expect_groups("[]");
-    ck_assert_uint_eq(state.n_calls, 1);
+    ck_assert_uint_eq(calls.n, 1);
     ck_assert_int_eq(next_wake(), LLONG_MAX);
     now += PACE_MS;
     adp_multicast_run(m, a_state, false);
-    ck_assert_uint_eq(state.n_calls, 2);
+    ck_assert_uint_eq(calls.n, 2);
 }
 END_TEST
 
