@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 #include <netinet/ip.h>
+#include <string.h>
 
 #include "adp-bridge-shared.h"
 #include "adp-bridge.h"
@@ -42,7 +43,7 @@ compose(struct dp_packet *packet, struct eth_addr src_mac,
     eth->eth_dst = dst_mac;
     eth->eth_type = htons(ETH_TYPE_IP);
 
-    struct ip_header *ip = dp_packet_put_zeros(packet, sizeof *ip);
+    struct ip_header *ip = dp_packet_put_zeros(packet, header_len);
     ip->ip_ihl_ver = IP_IHL_VER(header_len / 4, 4);
     ip->ip_tos = 0xc0;          /* Internetwork control. */
     ip->ip_tot_len = htons(header_len + len);
@@ -51,8 +52,7 @@ compose(struct dp_packet *packet, struct eth_addr src_mac,
     ip->ip_proto = IPPROTO_IGMP;
     put_16aligned_be32(&ip->ip_src, src);
     put_16aligned_be32(&ip->ip_dst, dst);
-    dp_packet_put(packet, router_alert, sizeof router_alert);
-    ip = (struct ip_header *) ((char *) dp_packet_data(packet) + sizeof *eth);
+    memcpy(ip + 1, router_alert, sizeof router_alert);
     ip->ip_csum = csum(ip, header_len);
     dp_packet_put(packet, msg, len);
 }

@@ -821,7 +821,6 @@ void
 adp_multicast_counts_init(struct adp_multicast_counts *counts,
                           const struct adp_multicast *m)
 {
-    memset(counts, 0, sizeof *counts);
     counts->of = m;
     counts->node = hmap_first(&m->rules);
 }
