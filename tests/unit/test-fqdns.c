@@ -5,6 +5,7 @@
 
 #include <config.h>
 #include <check.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #include "ovs-thread.h"
 #include "own-records.h"
 #include "packets.h"
+#include "quoted-json.h"
 #include "sset.h"
 #include "test-run.h"
 #include "util.h"
@@ -42,16 +44,20 @@ __wrap_dpif_execute(struct dpif *dpif OVS_UNUSED, struct dpif_execute *e)
     return 0;
 }
 
+/* The name in use. */
+static uint64_t fqdns_seq;
+static const char *fqdn;
+
 uint64_t
 adp_state_fqdns_seq(const struct adp_state *s OVS_UNUSED)
 {
-    return 1;
+    return fqdns_seq;
 }
 
 void
 adp_state_get_fqdns(const struct adp_state *s OVS_UNUSED, struct sset *names)
 {
-    sset_add(names, "*.example.com");
+    sset_add(names, fqdn);
 }
 
 static void
@@ -61,6 +67,8 @@ setup(void)
     calls_init();
     calls.later = true;
     n_passed = 0;
+    fqdns_seq = 0;
+    fqdn = "*.example.com";
     b = xzalloc(sizeof *b);
     b->dpif.backer = &backer;
     b->held = adp_held_queue_create();
@@ -77,41 +85,75 @@ teardown(void)
     free(b);
 }
 
-/* A datagram with an answer: 'name', of one label of one letter under example.com or
- * .net, has 10.0.0.'host' for 'ttl' seconds. */
-static struct dp_packet *
-answer(char name, const char *zone, uint8_t host, uint8_t ttl,
-       struct flow *flow)
+/* An answer: 'name', of one label of one letter under example.com or .net, has
+ * 10.0.0.'host' for 'ttl' seconds. */
+enum { MSG_LEN = 47 };
+
+static void
+put_answer(uint8_t msg[MSG_LEN], char name, const char *zone, uint8_t host,
+           uint8_t ttl)
 {
-    uint8_t msg[] = {
+    const uint8_t bytes[] = {
         0, 1, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0,
         1, name, 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e',
         3, zone[0], zone[1], zone[2], 0, 0, 1, 0, 1,
         0xc0, 12, 0, 1, 0, 1, 0, 0, 0, ttl, 0, 4, 10, 0, 0, host,
     };
+
+    BUILD_ASSERT_DECL(sizeof bytes == MSG_LEN);
+    memcpy(msg, bytes, MSG_LEN);
+}
+
+static struct dp_packet *
+compose(uint8_t nw_proto, const void *payload, size_t len, struct flow *flow)
+{
     struct dp_packet *p = dp_packet_new(0);
 
     memset(flow, 0, sizeof *flow);
     flow->dl_type = htons(ETH_TYPE_IP);
-    flow->nw_proto = IPPROTO_UDP;
+    flow->nw_proto = nw_proto;
     flow->nw_ttl = 64;
     flow->tp_src = htons(53);
-    flow_compose(p, flow, msg, sizeof msg);
+    flow_compose(p, flow, payload, len);
     return p;
 }
 
-/* Such a packet comes; 'number' are its actions. */
+/* A packet comes; 'number' are its actions. */
 static void
-come(unsigned int number, char name, const char *zone, uint8_t host,
-     uint8_t ttl)
+come_packet(unsigned int number, uint8_t nw_proto, const void *payload,
+            size_t len)
 {
     struct ofpbuf actions;
     struct flow flow;
-    struct dp_packet *p = answer(name, zone, host, ttl, &flow);
+    struct dp_packet *p = compose(nw_proto, payload, len, &flow);
 
     ofpbuf_use_const(&actions, &number, sizeof number);
     ck_assert(adp_held_wants(p, &flow));
     adp_held_add(b, p, &flow, &actions);
+}
+
+/* A datagram with an answer. */
+static void
+come(unsigned int number, char name, const char *zone, uint8_t host,
+     uint8_t ttl)
+{
+    uint8_t msg[MSG_LEN];
+
+    put_answer(msg, name, zone, host, ttl);
+    come_packet(number, IPPROTO_UDP, msg, MSG_LEN);
+}
+
+/* A TCP segment with two. */
+static void
+come_segment(unsigned int number, char name0, const char *zone0, char name1,
+             const char *zone1)
+{
+    uint8_t segment[2 * (2 + MSG_LEN)] = { 0 };
+
+    segment[1] = segment[2 + MSG_LEN + 1] = MSG_LEN;
+    put_answer(segment + 2, name0, zone0, 1, 60);
+    put_answer(segment + 2 + MSG_LEN + 2, name1, zone1, 2, 60);
+    come_packet(number, IPPROTO_TCP, segment, sizeof segment);
 }
 
 static void
@@ -124,6 +166,26 @@ static long long int
 stat_of(const char *name)
 {
     return take_count(adp_fqdns_stats(fqdns), name);
+}
+
+static long long int
+next_wake(void)
+{
+    wakes = LLONG_MAX;
+    adp_fqdns_wait(fqdns);
+    return wakes;
+}
+
+static void
+expect_said(const char *apply, const char *delete)
+{
+    char *text = json_to_quoted(calls.apply);
+
+    ck_assert_str_eq(text, apply);
+    free(text);
+    text = json_to_quoted(calls.delete);
+    ck_assert_str_eq(text, delete);
+    free(text);
 }
 
 static size_t
@@ -334,6 +396,164 @@ START_TEST(ageing)
 }
 END_TEST
 
+/* However short the TTL is, who was told has some time. */
+START_TEST(min_ttl)
+{
+    calls.later = false;
+    come(1, 'a', "com", 1, 2);
+    run();
+    ck_assert_int_eq(next_wake(), now + 2000);
+    adp_fqdns_set_min_ttl(fqdns, 20);
+    come(2, 'b', "com", 2, 2);
+    run();
+    now += 2000;
+    run();
+    ck_assert_int_eq(stat_of("addresses"), 1);
+    ck_assert_int_eq(next_wake(), now + 18000);
+}
+END_TEST
+
+/* When there is something to do. */
+START_TEST(wakes_up)
+{
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    come(1, 'a', "com", 1, 60);
+    ck_assert_int_eq(next_wake(), now);
+    run();
+    ck_assert_int_eq(next_wake(), now + 60000);
+    come(2, 'b', "com", 2, 60);
+    run();
+    ck_assert_int_eq(next_wake(), now + ADP_FQDNS_PATIENCE_MS);
+    calls.fails = true;
+    end_call();
+    ck_assert_int_eq(next_wake(), now);
+    calls.fails = false;
+    run();
+    ck_assert_uint_eq(calls.n, 1);
+    ck_assert_int_eq(next_wake(), now + 1000);
+    now += 1000;
+    run();
+    ck_assert_uint_eq(calls.n, 2);
+    end_call();
+    run();
+    ck_assert_uint_eq(n_passed, 1);
+    ck_assert_int_eq(next_wake(), now + 59000);
+
+    /* Without a pipeline nobody can be told. */
+    calls.later = false;
+    now += 59000;
+    adp_fqdns_run(fqdns, NULL);
+    ck_assert_int_eq(stat_of("addresses"), 0);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    run();
+    ck_assert_uint_eq(calls.n, 3);
+    ck_assert_uint_eq(n_of(calls.delete), 1);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+}
+END_TEST
+
+/* Records are those of the names in use. */
+START_TEST(other_names)
+{
+    calls.later = false;
+    come(1, 'a', "com", 1, 60);
+    run();
+    expect_said("[{'addresses':['10.0.0.1'],'kind':'FQDN',"
+                "'name':'*.example.com'}]", "[]");
+
+    fqdn = "*.example.net";
+    run();
+    ck_assert_uint_eq(calls.n, 1);
+    fqdns_seq++;
+    run();
+    ck_assert_uint_eq(calls.n, 2);
+    expect_said("[]", "[{'kind':'FQDN','name':'*.example.com'}]");
+    come(2, 'a', "net", 2, 60);
+    run();
+    expect_said("[{'addresses':['10.0.0.2'],'kind':'FQDN',"
+                "'name':'*.example.net'}]", "[]");
+}
+END_TEST
+
+/* What one of a segment's messages tells counts, whichever it is. */
+START_TEST(segments)
+{
+    calls.later = false;
+    come_segment(1, 'a', "com", 'b', "net");
+    run();
+    ck_assert_uint_eq(calls.n, 1);
+    ck_assert_int_eq(stat_of("addresses"), 1);
+    come_segment(2, 'c', "net", 'd', "com");
+    run();
+    ck_assert_uint_eq(calls.n, 2);
+    ck_assert_int_eq(stat_of("addresses"), 2);
+    come_segment(3, 'c', "net", 'b', "net");
+    run();
+    ck_assert_uint_eq(calls.n, 2);
+    ck_assert_int_eq(stat_of("read"), 3);
+    ck_assert_int_eq(stat_of("new"), 2);
+    ck_assert_int_eq(stat_of("malformed"), 0);
+    ck_assert_uint_eq(n_passed, 3);
+}
+END_TEST
+
+/* An address for which there is no room isn't told. */
+START_TEST(full)
+{
+    run();
+    calls.busy = true;
+    for (int i = 0; i < ADP_NAMES_MAX_ADDRESSES; i++) {
+        come(i, 'a' + i / 256, "com", i % 256, 255);
+        run();
+        if (i % 512 == 0) {
+            now += ADP_FQDNS_PATIENCE_MS;       /* They wait in vain. */
+        }
+    }
+    now += ADP_FQDNS_PATIENCE_MS;
+    run();
+    ck_assert_int_eq(stat_of("addresses"), ADP_NAMES_MAX_ADDRESSES);
+    ck_assert_int_eq(stat_of("late"), ADP_NAMES_MAX_ADDRESSES);
+    ck_assert_int_eq(stat_of("full"), 0);
+    for (int i = 0; i <= ADP_HELD_MAX; i++) {
+        come(1, 'z', "com", 1, 255);
+        run();
+    }
+    ck_assert_int_eq(stat_of("full"), ADP_HELD_MAX + 1);
+    ck_assert_int_eq(stat_of("lost"), 0);
+    calls.busy = calls.later = false;
+    run();
+    run();
+    ck_assert_uint_eq(n_passed, 0);
+    ck_assert_ptr_null(adp_held_take(b));
+}
+END_TEST
+
+/* What people see. */
+START_TEST(shown)
+{
+    come(1, 'b', "com", 2, 9);
+    come(2, 'a', "com", 3, 60);
+    come(3, 'a', "com", 1, 60);
+    run();
+    now += 500;
+
+    struct json *names = adp_fqdns_get(fqdns);
+    char *text = json_to_quoted(names);
+    ck_assert_str_eq(text, "[{'addresses':[{'ip':'10.0.0.1','ttl':60},"
+                     "{'ip':'10.0.0.3','ttl':60}],"
+                     "'fqdns':['*.example.com'],'name':'a.example.com'},"
+                     "{'addresses':[{'ip':'10.0.0.2','ttl':9}],"
+                     "'fqdns':['*.example.com'],'name':'b.example.com'}]");
+    free(text);
+    json_destroy(names);
+    adp_count(&b->counters.dns_truncated, 5);
+    ck_assert_int_eq(stat_of("truncated"), 5);
+    ck_assert_int_eq(stat_of("fqdns"), 1);
+    ck_assert_int_eq(stat_of("names"), 2);
+    ck_assert_int_eq(stat_of("addresses"), 3);
+}
+END_TEST
+
 /* A bridge without a pipeline. */
 START_TEST(no_state)
 {
@@ -343,6 +563,11 @@ START_TEST(no_state)
     run();
     adp_fqdns_run(fqdns, NULL);
     ck_assert_uint_eq(n_passed, 0);
+    /* They are gone: there is room for as many as ever. */
+    for (unsigned int i = 0; i < ADP_HELD_MAX; i++) {
+        come(i, 'c', "com", 3, 60);
+    }
+    ck_assert_int_eq(stat_of("lost"), 0);
     end_call();
     adp_fqdns_run(fqdns, NULL);
     ck_assert_uint_eq(n_passed, 0);
@@ -352,16 +577,10 @@ END_TEST
 
 START_TEST(malformed)
 {
-    struct ofpbuf actions;
-    struct flow flow;
-    unsigned int number = 7;
-    struct dp_packet *p = answer('a', "com", 1, 60, &flow);
+    uint8_t msg[MSG_LEN];
 
-    /* Only the first 3 bytes of the message are left. */
-    dp_packet_set_size(p, ((char *) dp_packet_l4(p) + UDP_HEADER_LEN + 3
-                           - (char *) dp_packet_data(p)));
-    ofpbuf_use_const(&actions, &number, sizeof number);
-    adp_held_add(b, p, &flow, &actions);
+    put_answer(msg, 'a', "com", 1, 60);
+    come_packet(7, IPPROTO_UDP, msg, 3);
     run();
     ck_assert_int_eq(stat_of("malformed"), 1);
     ck_assert_uint_eq(n_passed, 1);
@@ -382,6 +601,12 @@ main(void)
     tcase_add_test(tc, busy);
     tcase_add_test(tc, failed);
     tcase_add_test(tc, ageing);
+    tcase_add_test(tc, other_names);
+    tcase_add_test(tc, min_ttl);
+    tcase_add_test(tc, segments);
+    tcase_add_test(tc, full);
+    tcase_add_test(tc, shown);
+    tcase_add_test(tc, wakes_up);
     tcase_add_test(tc, no_state);
     tcase_add_test(tc, malformed);
     suite_add_tcase(suite, tc);

@@ -722,6 +722,8 @@ START_TEST(failure)
                 "{'kind':'MulticastGroup','name':'239.1.1.2',"
                 "'ports':['p1']}] []");
     ck_assert_int_eq(stat_of("failed"), 1);
+    next_pace();
+    ck_assert_uint_eq(calls.n, 3);
 }
 END_TEST
 
