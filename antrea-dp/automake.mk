@@ -88,6 +88,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/show/adp-show-l7.c \
 	antrea-dp/show/adp-show-meaning.c \
 	antrea-dp/show/adp-show-meaning.h \
+	antrea-dp/show/adp-show-memory.c \
+	antrea-dp/show/adp-show-memory.h \
 	antrea-dp/show/adp-show-names.c \
 	antrea-dp/show/adp-show-stats.c \
 	antrea-dp/show/adp-show-trace.c \

@@ -28,6 +28,7 @@
 #include "adp-journal.h"
 #include "adp-push-stats.h"
 #include "adp-show-log.h"
+#include "adp-show-memory.h"
 #include "adp-rcu.h"
 #include "adp-removal.h"
 #include "adp-system.h"
@@ -120,16 +121,29 @@ adp_class_port_open_type(const char *dp_type OVS_UNUSED,
     return base->port_open_type(base_type, port_type);
 }
 
-/* All bridges share a datapath, and its connection tracker. */
+/* All bridges share a datapath, and its connection tracker.  NULL if there are
+ * none. */
+static struct conntrack *
+shared_conntrack(void)
+{
+    if (ovs_list_is_empty(&adp_bridges)) {
+        return NULL;
+    }
+
+    const struct adp_bridge *b
+        = CONTAINER_OF(ovs_list_front(&adp_bridges), struct adp_bridge,
+                       list_node);
+
+    return dp_dpif_conntrack(b->dpif.backer->dpif);
+}
+
 static void
 prepare_for_connections(void)
 {
-    if (!ovs_list_is_empty(&adp_bridges)) {
-        const struct adp_bridge *b
-            = CONTAINER_OF(ovs_list_front(&adp_bridges), struct adp_bridge,
-                           list_node);
+    struct conntrack *ct = shared_conntrack();
 
-        conntrack_pool_run(dp_dpif_conntrack(b->dpif.backer->dpif));
+    if (ct) {
+        conntrack_pool_run(ct);
     }
 }
 
@@ -160,10 +174,20 @@ adp_class_type_wait(const char *type)
 }
 
 static void
-adp_class_type_get_memory_usage(const char *type OVS_UNUSED,
-                                struct simap *usage OVS_UNUSED)
+adp_class_type_get_memory_usage(const char *type, struct simap *usage)
 {
-    /* Counted under the base type. */
+    struct conntrack *ct = shared_conntrack();
+
+    /* Upstream's is counted under the base type. */
+    if (is_main_type(type) && ct) {
+        adp_show_memory_of_daemon(ct, usage);
+    }
+}
+
+static void
+adp_class_get_memory_usage(const struct ofproto *ofproto, struct simap *usage)
+{
+    adp_show_memory_of_bridge(bridge_of(ofproto), usage);
 }
 
 static void
@@ -578,6 +602,7 @@ adp_provider_register(void)
     c->ct_set_zone_timeout_policy = adp_class_ct_set_zone_timeout_policy;
     c->ct_del_zone_timeout_policy = adp_class_ct_del_zone_timeout_policy;
 
+    c->get_memory_usage = adp_class_get_memory_usage;
     c->alloc = adp_class_alloc;
     c->construct = adp_class_construct;
     c->destruct = adp_class_destruct;

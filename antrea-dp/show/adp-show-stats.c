@@ -14,6 +14,7 @@
 #include "adp-push-stats.h"
 #include "adp-removal.h"
 #include "adp-show-log.h"
+#include "adp-show-memory.h"
 #include "adp-show-turns.h"
 #include "adp-state.h"
 #include "adp-tunnel.h"
@@ -543,6 +544,7 @@ adp_show_stats(struct adp_bridge *b, bool all)
     json_object_put(o, "cache", stats_cache());
     json_object_put(o, "tunnels", stats_tunnels(b));
     json_object_put(o, "log", adp_show_log_stats());
+    json_object_put(o, "memory", adp_show_memory(b));
     put_threads(o, b);
     json_object_put(o, "turns", adp_show_turns(all));
     return o;

@@ -321,6 +321,17 @@ conntrack_pool_size(const void *p)
             : malloc_usable_size(CONST_CAST(void *, p)));
 }
 
+size_t
+conntrack_pool_bytes(void)
+{
+    size_t n;
+
+    ovs_mutex_lock(&pool_mutex);
+    n = pool_open - pool_begin;
+    ovs_mutex_unlock(&pool_mutex);
+    return n;
+}
+
 /* Preparing, in a thread of its own: the kernel may take long to find a large
  * page. */
 

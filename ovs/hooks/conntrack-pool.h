@@ -47,6 +47,9 @@ bool conntrack_pool_owns(const void *p);
 /* Bytes that belong to 'p', which the above or malloc() returned. */
 size_t conntrack_pool_size(const void *p);
 
+/* Bytes that the pool has taken from the system, for all connections. */
+size_t conntrack_pool_bytes(void);
+
 /* Has a thread of 'ct' prepare its table (conntrack-table.h), starts its limit
  * of half-open connections, and sees to it that another thread keeps memory
  * ready for connections, 8 MiB more than they take.  For the main loop of one

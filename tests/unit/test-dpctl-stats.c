@@ -290,6 +290,25 @@ START_TEST(stats_of_the_pipeline)
 }
 END_TEST
 
+START_TEST(memory)
+{
+    struct json *stats = parse(
+        "{'memory':{'resident_bytes':5368709120,'connection_bytes':8388608,"
+        "'session_bytes':2047,'verdict_bytes':1024,'program_bytes':0}}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert_msg(
+        strstr(ds_cstr(&s),
+               "\n\nRESIDENT-KB   CONNECTIONS-KB   SESSIONS-KB   "
+               "VERDICTS-KB   PROGRAM-KB\n"
+               "    5242880             8192             1             1"
+               "            0\n"), "%s", ds_cstr(&s));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 START_TEST(connections)
 {
     struct json *stats = parse(
@@ -387,6 +406,7 @@ main(void)
     tcase_add_test(tc, forgotten_affinity);
     tcase_add_test(tc, counters_that_began_anew);
     tcase_add_test(tc, stats_of_another_version);
+    tcase_add_test(tc, memory);
     tcase_add_test(tc, connections);
     tcase_add_test(tc, stats_tables);
     tcase_add_test(tc, stats_of_the_pipeline);

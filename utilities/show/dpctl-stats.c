@@ -226,6 +226,34 @@ format_connections(const struct json *stats, struct ds *s)
     put_table(s, &t);
 }
 
+static char *
+kb_cell(const struct json *o, const char *path)
+{
+    long long int n = dpctl_json_int(o, path, -1);
+
+    return n >= 0 ? number_cell(n / 1024) : NULL;
+}
+
+static void
+format_memory(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "RESIDENT-KB", "CONNECTIONS-KB", "SESSIONS-KB", "VERDICTS-KB",
+        "PROGRAM-KB"
+    };
+    const struct json *m = dpctl_json_member(stats, "memory");
+    struct dpctl_table t;
+
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = UINT64_MAX;
+    dpctl_table_add(&t, kb_cell(m, "resident_bytes"));
+    dpctl_table_add(&t, kb_cell(m, "connection_bytes"));
+    dpctl_table_add(&t, kb_cell(m, "session_bytes"));
+    dpctl_table_add(&t, kb_cell(m, "verdict_bytes"));
+    dpctl_table_add(&t, kb_cell(m, "program_bytes"));
+    put_table(s, &t);
+}
+
 /* Turns of the main loop. */
 
 struct section {
@@ -587,6 +615,9 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
     format_threads(stats, s);
     if (dpctl_json_member(stats, "connections")) {
         format_connections(stats, s);
+    }
+    if (dpctl_json_member(stats, "memory")) {
+        format_memory(stats, s);
     }
     if (dpctl_json_member(stats, "turns")) {
         format_turns(stats, s);
