@@ -168,6 +168,12 @@ keys_equal(const struct conn_key *a, const struct conn_key *b)
             && a->zone == b->zone);
 }
 
+/* All but un-NAT twins.  The table may have room for far more than there are;
+ * these lists have none. */
+#define FOR_EACH_CONN(CONN, CT)                                     \
+    for (size_t LIST = 0; LIST < N_EXP_LISTS; LIST++)               \
+        RCULIST_FOR_EACH (CONN, node, &(CT)->exp_lists[LIST])
+
 /* The connection of packets with 'key', and their direction. */
 static struct conn *
 find_conn(struct conntrack *ct, const struct conn_key *key, long long int now,
@@ -176,7 +182,7 @@ find_conn(struct conntrack *ct, const struct conn_key *key, long long int now,
 {
     struct conn *conn;
 
-    CMAP_FOR_EACH (conn, cm_node, &ct->conns) {
+    FOR_EACH_CONN (conn, ct) {
         if (is_live(conn, now)) {
             *reply = keys_equal(&conn->rev_key, key);
             if (*reply || keys_equal(&conn->key, key)) {
@@ -233,7 +239,7 @@ count_live(struct conntrack *ct, long long int now)
     const struct conn *conn;
     int n = 0;
 
-    CMAP_FOR_EACH (conn, cm_node, &ct->conns) {
+    FOR_EACH_CONN (conn, ct) {
         n += is_live(conn, now);
     }
     return n;
@@ -246,7 +252,7 @@ compare_tables(const struct world *w)
     struct conn *conn;
     bool reply;
 
-    CMAP_FOR_EACH (conn, cm_node, &w->stock->conns) {
+    FOR_EACH_CONN (conn, w->stock) {
         if (is_live(conn, w->now)) {
             struct conn *other = find_conn(w->ours, &conn->key, w->now,
                                            &reply);
@@ -541,12 +547,10 @@ world_init(struct world *w)
     memset(w, 0, sizeof *w);
     w->stock = conntrack_init();
     w->ours = conntrack_init();
-    /* Connections outside of the pool can't be referred to.  A small table is
-     * walked through faster. */
-    conntrack_set_maxconns(w->ours, 100);
+    /* Connections outside of the pool can't be referred to. */
+    conntrack_set_maxconns(w->ours, 1000000);
     conntrack_pool_run(w->ours);
     wait_until(conntrack_table_is_ready(w->ours));
-    conntrack_set_maxconns(w->ours, 1000000);
     /* So far ahead that the threads that look for expired connections, which
      * go by the real clock, leave them alone. */
     w->now = time_msec() + 1000LL * 1000 * 1000;
