@@ -588,15 +588,17 @@ def packets(c, other, ports):
                 udp_dst=53))
     ports.inject('p1', udp(1, 53, b'question'))
     show('with a meter and userdata', [c.take(is_packet_in, 'packet-in')])
-    show('it was for one only', other.take_all(is_packet_in))
+    show('for all controllers', [other.take(is_packet_in, 'packet-in')])
     ports.inject('p1', udp(2, 53, b'long' * 100))
     show('a long one is cut', [c.take(is_packet_in, 'packet-in')])
+    show('for all', [other.take(is_packet_in, 'packet-in')])
     c.must(flow(c, [to_controller(userdata=[9], controller_id=7)],
                 priority=11, in_port=1, eth_type=IP, ip_proto=UDP,
                 udp_dst=54))
     other.introduce(7)
     ports.inject('p1', udp(3, 54))
     show('for a controller by number', [other.take(is_packet_in)])
+    c.barrier()
     show('not for others', c.take_all(is_packet_in))
 
     c.must(flow(c, [parser.OFPActionMeter(256), set_field(reg5=5),
@@ -607,9 +609,10 @@ def packets(c, other, ports):
              priority=1, reg5=5, cookie=0x10007, eth_type=IP),
         flow(c, [output(2)], table_id=4, priority=1, reg5=5,
              ct_state=(0x21, 0x21), cookie=0x10008))
+    waiting = []
     for source in range(1, 4):
         ports.inject('p1', udp(source, 55, b'answer' * 40))
-    waiting = [c.take(is_packet_in, 'packet-in') for _ in range(3)]
+        waiting.append(c.take(is_packet_in, 'packet-in'))
     show('waiting', waiting)
     show_flows('nothing has gone on', flows_of(c, table_id=3))
     show('sent on', c.do(*[resume(c, each) for each in waiting]))
