@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-kind.h"
 #include "dpctl-pcap.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofpbuf.h"
@@ -164,21 +165,16 @@ party_destroy(struct party *party)
     free(party->port);
 }
 
+/* The kind that a user means by 'word', if it is one that has packets. */
 static const char *
-kind_of_word(const char *word, size_t len)
+kind_of_word(const char *word)
 {
-    static const struct {
-        const char *word, *kind;
-    } words[] = {
-        { "pod", "Pod" }, { "pods", "Pod" }, { "po", "Pod" },
-        { "service", "Service" }, { "services", "Service" },
-        { "svc", "Service" },
-    };
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
 
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        if (strlen(words[i].word) == len
-            && !strncmp(words[i].word, word, len)) {
-            return words[i].kind;
+        if (dpctl_kind_is_called(k, word)
+            && (!strcmp(k->kind, "Pod") || !strcmp(k->kind, "Service"))) {
+            return k->kind;
         }
     }
     return NULL;
@@ -217,8 +213,11 @@ parse_party(const char *s, const char *namespace_)
         return party;
     }
     if (slash) {
-        party.kind = kind_of_word(name, slash - name);
+        char *word = xmemdup0(name, slash - name);
+
+        party.kind = kind_of_word(word);
         rest = party.kind ? slash + 1 : name;
+        free(word);
     }
     party.name = (strchr(rest, '/') ? xstrdup(rest)
                   : xasprintf("%s/%s", namespace_ ? namespace_ : "default",
@@ -295,6 +294,29 @@ find_client(struct talk_draft *d)
     return error;
 }
 
+/* In lower case, as flows have it.  NULL if there is no such protocol. */
+static const char *
+find_protocol(const char *word)
+{
+    static const char *const protocols[] = { "tcp", "udp", "sctp", "icmp" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+        if (!strcasecmp(word, protocols[i])) {
+            return protocols[i];
+        }
+    }
+    return NULL;
+}
+
+/* The protocol of a Service's port. */
+static const char *
+protocol_of(const struct json *port)
+{
+    const char *protocol = dpctl_json_str(port, "protocol");
+
+    return protocol ? protocol : "TCP";
+}
+
 /* The port of 'service' that is meant: by number or name, or the only one. */
 static char *
 choose_service_port(struct talk_draft *d, const struct json *service)
@@ -306,14 +328,12 @@ choose_service_port(struct talk_draft *d, const struct json *service)
     for (size_t i = 0; i < ports->n; i++) {
         const struct json *port = ports->elems[i];
         const char *name = dpctl_json_str(port, "name");
-        const char *protocol = dpctl_json_str(port, "protocol");
         char *number = xasprintf("%lld", dpctl_json_int(port, "port", 0));
 
         if ((!d->to.port || !strcmp(d->to.port, number)
              || nullable_string_is_equal(d->to.port, name))
             && (!d->talk->protocol
-                || !strcasecmp(d->talk->protocol,
-                               protocol ? protocol : "TCP"))) {
+                || !strcasecmp(d->talk->protocol, protocol_of(port)))) {
             chosen = port;
             n++;
         }
@@ -326,16 +346,8 @@ choose_service_port(struct talk_draft *d, const struct json *service)
                          n ? "; give one, and --protocol" : "");
     }
 
-    static const char *const protocols[] = { "tcp", "udp", "sctp" };
-    const char *protocol = dpctl_json_str(chosen, "protocol");
-
     d->port = dpctl_json_int(chosen, "port", 0);
-    d->protocol = "tcp";
-    for (size_t i = 0; i < ARRAY_SIZE(protocols) && protocol; i++) {
-        if (!strcasecmp(protocol, protocols[i])) {
-            d->protocol = protocols[i];
-        }
-    }
+    d->protocol = find_protocol(protocol_of(chosen));
     return NULL;
 }
 
@@ -354,15 +366,10 @@ use_service(struct talk_draft *d, const struct json *service)
 static char *
 choose_port(struct talk_draft *d)
 {
-    static const char *const protocols[] = { "tcp", "udp", "sctp", "icmp" };
     const char *wanted = d->talk->protocol;
 
     wanted = wanted ? wanted : d->to.port ? "tcp" : "icmp";
-    for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
-        if (!strcasecmp(wanted, protocols[i])) {
-            d->protocol = protocols[i];
-        }
-    }
+    d->protocol = find_protocol(wanted);
     if (!d->protocol) {
         return xasprintf("--protocol %s: give tcp, udp, sctp or icmp",
                          wanted);

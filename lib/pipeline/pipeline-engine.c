@@ -658,11 +658,7 @@ set_pipeline(struct adp_engine *e, const struct adp_pipeline *pipeline)
 {
     if (pipeline != e->pipeline) {
         ofputil_table_map_destroy(&e->tables);
-        ofputil_table_map_init(&e->tables);
-        for (size_t i = 0; i < pipeline->n_tables; i++) {
-            ofputil_table_map_put(&e->tables, pipeline->tables[i].id,
-                                  pipeline->tables[i].name);
-        }
+        adp_pipeline_init_table_map(pipeline, &e->tables);
         e->pipeline = pipeline;
         e->parts = pipeline->parts;
     }

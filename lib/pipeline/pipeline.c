@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "openvswitch/ofp-table.h"
 #include "util.h"
 
 /* Options. */
@@ -49,6 +50,16 @@ unknown_option(const struct adp_pipeline *p, const char *name)
     }
     ds_put_char(&s, ')');
     return ds_steal_cstr(&s);
+}
+
+void
+adp_pipeline_init_table_map(const struct adp_pipeline *p,
+                            struct ofputil_table_map *map)
+{
+    ofputil_table_map_init(map);
+    for (size_t i = 0; i < p->n_tables; i++) {
+        ofputil_table_map_put(map, p->tables[i].id, p->tables[i].name);
+    }
 }
 
 char *

@@ -39,6 +39,7 @@ struct adp_pipeline_parts;
 struct adp_pipeline_state;
 struct adp_vocabulary;
 struct minimatch;
+struct ofputil_table_map;
 
 /* Meters that the records ask for, by number: the one of an egress IP is its
  * mark.  All drop what is too much. */
@@ -245,6 +246,10 @@ struct adp_pipeline {
     /* Words for people, see pipeline-guide.h.  NULL: none. */
     const struct adp_pipeline_guide *guide;
 };
+
+/* Makes '*map' one of the pipeline's tables.  The caller destroys it. */
+void adp_pipeline_init_table_map(const struct adp_pipeline *,
+                                 struct ofputil_table_map *map);
 
 /* Sets '*options' to those of 'list', names of options and sets of them
  * between commas or blanks in any order.  Returns NULL or an error text, which

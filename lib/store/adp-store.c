@@ -347,6 +347,16 @@ is_of_use(const struct adp_stored *v, long long int now)
     return owner && !v->overtaken && now < last_use(v) + ADP_STORE_IDLE_MS;
 }
 
+/* What is at 'hand', which goes round. */
+static struct adp_stored *
+next_at(struct adp_store *store, uint32_t *hand)
+{
+    if (*hand >= n_used(store)) {
+        *hand = 0;
+    }
+    return adp_store_at(store, (*hand)++);
+}
+
 /* Lets those go that refer to what somebody waits for. */
 static void
 leave_awaited(struct adp_store *store, long long int now)
@@ -360,10 +370,7 @@ leave_awaited(struct adp_store *store, long long int now)
     size_t n = adp_pace(&store->awaited_pace, now * AWAITED_HASTE,
                         n_used(store), AWAITED_MAX);
     for (size_t i = 0; i < n; i++) {
-        store->awaited_hand = (store->awaited_hand < n_used(store)
-                               ? store->awaited_hand : 0);
-        struct adp_stored *v = adp_store_at(store, store->awaited_hand++);
-
+        struct adp_stored *v = next_at(store, &store->awaited_hand);
         void *owner;
 
         /* Without one it was released. */
@@ -383,9 +390,7 @@ adp_store_age(struct adp_store *store, long long int now)
     take_returned(store);
     leave_awaited(store, now);
     for (size_t i = 0; i < n && n_used(store); i++) {
-        store->age_hand = store->age_hand < n_used(store) ? store->age_hand
-                          : 0;
-        struct adp_stored *v = adp_store_at(store, store->age_hand++);
+        struct adp_stored *v = next_at(store, &store->age_hand);
 
         if (v->life && !is_of_use(v, now)) {
             leave(store, v);

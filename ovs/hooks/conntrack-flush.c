@@ -123,20 +123,15 @@ struct flush_walk {
 static void
 flush_conn(struct flush_walk *w, struct conn *conn)
 {
-    struct half_open_entry *e = &w->leaving.entries[w->leaving.n++];
-    struct conntrack *ct = w->ct;
+    uint32_t basis = w->ct->hash_basis;
+    struct half_open_entry e = {
+        .conn = conn,
+        .hash = conn_key_hash(&conn->key, basis),
+        .un_nat_hash = (conn->nat_conn
+                        ? conn_key_hash(&conn->nat_conn->key, basis) : 0),
+    };
 
-    e->conn = conn;
-    e->hash = conn_key_hash(&conn->key, ct->hash_basis);
-    cmap_prefetch(&ct->conns, e->hash);
-    if (conn->nat_conn) {
-        e->un_nat_hash = conn_key_hash(&conn->nat_conn->key, ct->hash_basis);
-        cmap_prefetch(&ct->conns, e->un_nat_hash);
-    }
-    w->leaving.n_left += half_open_end(conn) && ct->half_open;
-    if (w->leaving.n == EVICT_BATCH) {
-        evict_all(ct, &w->leaving);
-    }
+    evict_add(w->ct, &w->leaving, &e);
 }
 
 /* Goes on through the list.  Returns false at its end. */

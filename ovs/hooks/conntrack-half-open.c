@@ -334,10 +334,29 @@ evict_all(struct conntrack *ct, struct eviction *x)
     }
     /* What packet threads count too is changed once for all. */
     atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
-    if (x->n_left) {
+    if (x->n_left && ct->half_open) {
         count_left(ct->half_open, x->n_left);
     }
     x->n = x->n_left = 0;
+}
+
+/* Adds the connection of 'e', which the calling thread has claimed. */
+static void
+evict_add(struct conntrack *ct, struct eviction *x,
+          const struct half_open_entry *e)
+{
+    struct conn *conn = e->conn;
+
+    x->n_left += half_open_end(conn);
+    x->entries[x->n] = *e;
+    cmap_prefetch(&ct->conns, e->hash);
+    if (conn->nat_conn) {
+        cmap_prefetch(&ct->conns, e->un_nat_hash);
+        OVS_PREFETCH(&conn->nat_conn->cm_node);
+    }
+    if (++x->n == EVICT_BATCH) {
+        evict_all(ct, x);
+    }
 }
 
 /* True if 'conn' of 'e' has to leave, and is this thread's to take out. */
@@ -358,27 +377,16 @@ static void
 evict(struct conntrack_half_open *h, const struct half_open_entry *e,
       long long int now, struct eviction *x)
 {
-    struct conntrack *ct = h->ct;
-    struct conn *conn = e->conn;
     uint64_t orig;
 
     if (!evict_claim(h, e)) {
         return;
     }
-    x->n_left += half_open_end(conn);
-    if (!conn_expired(conn, now)) {
+    if (!conn_expired(e->conn, now)) {
         COVERAGE_INC(conntrack_half_open_evicted);
         atomic_add_relaxed(&h->n_evicted, 1, &orig);
     }
-    x->entries[x->n] = *e;
-    cmap_prefetch(&ct->conns, e->hash);
-    if (conn->nat_conn) {
-        cmap_prefetch(&ct->conns, e->un_nat_hash);
-        OVS_PREFETCH(&conn->nat_conn->cm_node);
-    }
-    if (++x->n == EVICT_BATCH) {
-        evict_all(ct, x);
-    }
+    evict_add(h->ct, x, e);
 }
 
 static void

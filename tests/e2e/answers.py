@@ -23,6 +23,7 @@ from controller import (Connection, bucket, experimenter, flow, group, hub,
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), os.pardir))
 from unixctl import Control                 # noqa: E402
+from mesh import frames                     # noqa: E402
 
 VOLATILE = {'duration', 'duration_sec', 'duration_nsec', 'buffer_id', 'xid',
             'hw_addr', 'datapath_id', 'msg_len', 'version'}
@@ -94,17 +95,15 @@ class Ports:
 
 def udp(source_port=1000, port=2000, payload=b'', source=1, destination=2):
     """From and to hosts 10.0.0.N."""
-    body = struct.pack('!HHHH', source_port, port, 8 + len(payload), 0)
-    body += payload
-    header = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(body), 0, 0, 64,
-                         UDP, 0, bytes((10, 0, 0, source)),
-                         bytes((10, 0, 0, destination)))
-    total = sum(struct.unpack('!10H', header))
-    while total >> 16:
-        total = (total & 0xffff) + (total >> 16)
-    header = header[:10] + struct.pack('!H', total ^ 0xffff) + header[12:]
-    return bytes((10, 0, 0, 0, 0, destination, 10, 0, 0, 0, 0, source)) \
-        + struct.pack('!H', IP) + header + body
+    def host(n):
+        return bytes((10, 0, 0, n))
+
+    def mac(n):
+        return bytes((10, 0, 0, 0, 0, n))
+    return frames.ip_frame(
+        mac(destination), mac(source), host(source), host(destination), UDP,
+        frames.udp(host(source), host(destination), source_port, port,
+                   payload))
 
 
 def output(port):

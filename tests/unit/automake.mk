@@ -161,12 +161,14 @@ tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_flush_SOURCES = \
+	tests/unit/conntrack-counts.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-flush.c
 tests_unit_test_conntrack_flush_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_half_open_SOURCES = \
+	tests/unit/conntrack-counts.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-half-open.c \

@@ -289,11 +289,7 @@ main(int argc, char *argv[])
     }
 
     ofputil_port_map_init(&port_map);
-    ofputil_table_map_init(&table_map);
-    for (size_t i = 0; i < pipeline->n_tables; i++) {
-        ofputil_table_map_put(&table_map, pipeline->tables[i].id,
-                              pipeline->tables[i].name);
-    }
+    adp_pipeline_init_table_map(pipeline, &table_map);
 
     if (what == METERS) {
         for (size_t i = 0; i < pipeline->n_meters; i++) {

@@ -147,11 +147,7 @@ expect_flow(const char *flow)
 void
 put_table_names(struct ofputil_table_map *tables)
 {
-    ofputil_table_map_init(tables);
-    for (size_t i = 0; i < pw.pipeline->n_tables; i++) {
-        ofputil_table_map_put(tables, pw.pipeline->tables[i].id,
-                              pw.pipeline->tables[i].name);
-    }
+    adp_pipeline_init_table_map(pw.pipeline, tables);
 }
 
 /* What a cookie names can be told in words. */

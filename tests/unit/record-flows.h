@@ -48,11 +48,7 @@ static void
 record_flows_init(void)
 {
     pipeline = adp_pipeline_find("v1.15");
-    ofputil_table_map_init(&tables);
-    for (size_t i = 0; i < pipeline->n_tables; i++) {
-        ofputil_table_map_put(&tables, pipeline->tables[i].id,
-                              pipeline->tables[i].name);
-    }
+    adp_pipeline_init_table_map(pipeline, &tables);
     model = adp_model_create();
     engine = adp_engine_create();
 }

@@ -34,6 +34,8 @@ enum { N_MANY = 20000, N_ZONES = 3, LIMIT = 5000 };
 static struct conntrack *ct;
 static long long int now;
 
+#include "conntrack-counts.h"
+
 static void
 setup(void)
 {
@@ -107,22 +109,6 @@ begin(uint32_t i, uint8_t nw_proto, uint16_t zone)
     if (i % 64 == 0) {
         ovsrcu_quiesce();
     }
-}
-
-static uint32_t
-count_conns(void)
-{
-    uint32_t n;
-
-    conntrack_get_nconns(ct, &n);
-    return n;
-}
-
-static size_t
-count_nodes(void)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
-{
-    return cmap_count(&ct->conns);
 }
 
 /* Waits until 'flush' is done, as a main loop would. */

@@ -26,6 +26,8 @@ static struct conntrack *ct;
 static long long int now;
 static bool natted;             /* ct(commit) has a NAT. */
 
+#include "conntrack-counts.h"
+
 static void
 setup(void)
 {
@@ -153,22 +155,6 @@ static void
 wait_for_n(uint32_t n)
 {
     wait_until(get_stats().n <= n);
-}
-
-static uint32_t
-count_conns(void)
-{
-    uint32_t n;
-
-    conntrack_get_nconns(ct, &n);
-    return n;
-}
-
-static size_t
-count_nodes(void)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
-{
-    return cmap_count(&ct->conns);
 }
 
 /* Tests. */

@@ -77,11 +77,7 @@ static void
 setup_with(const char *pipeline_name)
 {
     pipeline = adp_pipeline_find(pipeline_name);
-    ofputil_table_map_init(&tables);
-    for (size_t i = 0; i < pipeline->n_tables; i++) {
-        ofputil_table_map_put(&tables, pipeline->tables[i].id,
-                              pipeline->tables[i].name);
-    }
+    adp_pipeline_init_table_map(pipeline, &tables);
     model = adp_model_create();
     engine = adp_engine_create();
     twin = adp_engine_create();

@@ -68,11 +68,7 @@ setup(void)
     state = adp_pipeline_state_create();
     adp_flow_set_init(&set);
     metrics = NULL;
-    ofputil_table_map_init(&tables);
-    for (size_t i = 0; i < pipeline->n_tables; i++) {
-        ofputil_table_map_put(&tables, pipeline->tables[i].id,
-                              pipeline->tables[i].name);
-    }
+    adp_pipeline_init_table_map(pipeline, &tables);
 }
 
 static void

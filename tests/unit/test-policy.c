@@ -658,11 +658,7 @@ load(const struct adp_pipeline *pipeline, const struct adp_model *model)
     struct adp_error *error = adp_pipeline_generate(pipeline, model, state,
                                                     &env, &set);
     ck_assert_msg(!error, "%s", error ? error->message : NULL);
-    ofputil_table_map_init(&tables);
-    for (size_t i = 0; i < pipeline->n_tables; i++) {
-        ofputil_table_map_put(&tables, pipeline->tables[i].id,
-                              pipeline->tables[i].name);
-    }
+    adp_pipeline_init_table_map(pipeline, &tables);
     engine_add_flow_set(e, &set, &tables);
     ofputil_table_map_destroy(&tables);
     adp_flow_set_uninit(&set);
