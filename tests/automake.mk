@@ -24,7 +24,8 @@ TESTS += \
 	tests/conformance/compare.test \
 	tests/conformance/early.test \
 	tests/conformance/v115.test \
-	tests/dpctl/dpctl.test
+	tests/dpctl/dpctl.test \
+	tests/dpctl/keep-going.test
 
 # Tests of the source tree and of the build itself; once is enough.
 if !SANITIZERS

@@ -59,7 +59,7 @@ _antrea_dpctl()
         options+=' --filename --namespace --node --change-node --db
             --gateway-port --gateway-mac --tunnel-port --service-cidr
             --ignore-unknown'
-        [ "$command" = resolve ] || options+=' --dry-run'
+        [ "$command" = resolve ] || options+=' --dry-run --keep-going'
         [ "$command" != apply ] || options+=' --stream'
         ;;
     delete)

@@ -39,6 +39,7 @@ enum option_set {
     SET_TOP = 1 << 6,           /* -d, -n COUNT */
     SET_STREAM = 1 << 7,
     SET_LOGS = 1 << 8,
+    SET_KEEP_GOING = 1 << 9,
 };
 
 enum {
@@ -52,6 +53,7 @@ enum {
     OPT_IGNORE_UNKNOWN,
     OPT_IGNORE_MISSING,
     OPT_DRY_RUN,
+    OPT_KEEP_GOING,
     OPT_STREAM,
     OPT_PCAP,
     OPT_INDEX,
@@ -84,6 +86,7 @@ static const struct option long_options[] = {
     { "ignore-unknown", no_argument, NULL, OPT_IGNORE_UNKNOWN },
     { "ignore-not-found", no_argument, NULL, OPT_IGNORE_MISSING },
     { "dry-run", no_argument, NULL, OPT_DRY_RUN },
+    { "keep-going", no_argument, NULL, OPT_KEEP_GOING },
     { "stream", no_argument, NULL, OPT_STREAM },
     { "pcap", required_argument, NULL, OPT_PCAP },
     { "index", required_argument, NULL, OPT_INDEX },
@@ -114,7 +117,7 @@ static const struct {
     { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
     { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
     { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
-    { OPT_STREAM, SET_STREAM },
+    { OPT_STREAM, SET_STREAM }, { OPT_KEEP_GOING, SET_KEEP_GOING },
     { OPT_PCAP, SET_TRACE }, { OPT_INDEX, SET_TRACE },
     { OPT_IN_PORT, SET_TRACE }, { OPT_HTML, SET_TRACE },
     { OPT_FROM, SET_TRACE }, { OPT_TO, SET_TRACE },
@@ -141,12 +144,13 @@ static const struct command {
     const char *help;
 } commands[] = {
     { "apply", 0, 0,
-      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_STREAM,
+      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_KEEP_GOING
+      | SET_STREAM,
       AS_TABLE | AS_CHANGE, dpctl_cmd_apply,
       "apply -f FILE|DIR|- | apply --stream -f -",
       "add objects, or change those that are there" },
     { "replace", 0, 0,
-      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN,
+      SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_KEEP_GOING,
       AS_TABLE | AS_CHANGE, dpctl_cmd_replace,
       "replace -f FILE|DIR|-",
       "make these objects all there is" },
@@ -353,6 +357,8 @@ static const struct {
                           "there is none" },
     { OPT_DRY_RUN, "      --dry-run          only print what would be "
                    "sent" },
+    { OPT_KEEP_GOING, "      --keep-going       leave out objects that can't "
+                      "be taken, and say which" },
     { OPT_STREAM, "      --stream           apply: each JSON document as it "
                   "comes" },
     { OPT_PCAP, "      --pcap=FILE, --index=N, --in-port=PORT\n"
@@ -409,7 +415,8 @@ usage(void)
     print_options(NULL);
     printf("\nThe run directory is %s.\n", ovs_rundir());
     puts("Exit status: 0 done, 1 refused or wrong input, 2 usage, "
-         "3 the daemon can't be reached\n"
+         "3 the daemon can't be reached,\n"
+         "4 done but for objects that --keep-going left out\n"
          "antrea-dpctl(8) has the rest.");
 }
 
@@ -540,6 +547,9 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_IGNORE_MISSING:
         o->ignore_missing = true;
+        break;
+    case OPT_KEEP_GOING:
+        o->keep_going = true;
         break;
     case OPT_STREAM:
         o->stream = true;

@@ -45,6 +45,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-keys.h \
 	utilities/objects/dpctl-kind.c \
 	utilities/objects/dpctl-kind.h \
+	utilities/objects/dpctl-left-out.c \
+	utilities/objects/dpctl-left-out.h \
 	utilities/objects/dpctl-load.c \
 	utilities/objects/dpctl-load.h \
 	utilities/objects/dpctl-node.c \

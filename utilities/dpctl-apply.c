@@ -12,11 +12,13 @@
 #include "dpctl-delta.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-left-out.h"
 #include "dpctl-ovsdb.h"
 #include "dpctl-pieces.h"
 #include "dpctl-rpc.h"
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
+#include "sset.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -24,6 +26,9 @@
  * and how long to wait before at the most, so that commands that came at the
  * same time don't meet again. */
 enum { MAX_ATTEMPTS = 10, MAX_WAIT_MS = 64 };
+
+/* How many times the daemon may refuse something that is then left out. */
+enum { MAX_REFUSALS = 100 };
 
 /* After so many attempts others have to wait. */
 enum { PATIENCE = 2 };
@@ -179,11 +184,13 @@ struct run {
     struct dpctl_rpc *rpc;
     const struct dpctl_options *o;
     enum dpctl_verb verb;
-    const struct dpctl_input *input;
+    struct dpctl_input *input;
     bool ignore_missing;
     struct dpctl_ports ports;
     struct dpctl_mark mark;
+    int refusals;               /* Of the daemon, each of them overcome. */
     int attempts;               /* Before this one. */
+    bool again;                 /* Another one, without some objects. */
     bool warned;
 };
 
@@ -217,7 +224,7 @@ plan_some(struct run *run, struct dpctl_plan *plan, char **error)
 
 /* Makes the plan from all there is. */
 static char *
-plan_all(struct run *run, struct dpctl_plan *plan)
+plan_once(struct run *run, struct shash *refused, struct dpctl_plan *plan)
 {
     struct json *state = get(run, json_object_create());
     const struct json *records = dpctl_json_member(state, "records");
@@ -228,6 +235,7 @@ plan_all(struct run *run, struct dpctl_plan *plan)
     struct dpctl_env env = run->o->env;
     const struct json *generation = dpctl_json_member(state, "generation");
     env.ports = &run->ports;
+    env.refused = refused;
     if (!run->warned && run->verb != DPCTL_REPLACE
         && state_is_lost(&run->mark, generation)) {
         dpctl_warn("the daemon has lost its state: it began anew after "
@@ -241,6 +249,68 @@ plan_all(struct run *run, struct dpctl_plan *plan)
     }
     json_destroy(state);
     return error;
+}
+
+/* Leaves out what was given of what is 'refused'.  Returns false if that is
+ * nothing. */
+static bool
+leave_out(struct run *run, const struct shash *refused)
+{
+    const struct shash_node *node;
+    bool any = false;
+
+    SHASH_FOR_EACH (node, refused) {
+        struct dpctl_left_out *entry
+            = dpctl_input_leave_out(run->input, node->name, node->data);
+        if (entry) {
+            /* Other Nodes' Pods can always be resolved. */
+            entry->here = entry->kind && entry->kind->id == DPCTL_POD;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static char *
+nothing_left(const struct dpctl_input *input)
+{
+    return (dpctl_input_is_empty(input) && !shash_is_empty(&input->left_out)
+            ? xstrdup("none of the objects can be taken: nothing changes")
+            : NULL);
+}
+
+/* Makes the plan from all there is, but for what is left out. */
+static char *
+plan_all(struct run *run, struct dpctl_plan *plan)
+{
+    struct shash refused = SHASH_INITIALIZER(&refused);
+    char *error = plan_once(run, run->input->keep_going ? &refused : NULL,
+                            plan);
+
+    while (error && leave_out(run, &refused)) {
+        free(error);
+        shash_clear_free_data(&refused);
+        error = nothing_left(run->input);
+        error = error ? error : plan_once(run, &refused, plan);
+    }
+    shash_destroy_free_data(&refused);
+    return error;
+}
+
+/* The daemon refused the plan: is there an object to do without?  Then
+ * '*again' is set. */
+static char *
+judge_refusal(struct run *run, const struct dpctl_rpc_error *error,
+              bool *again)
+{
+    if (run->input->keep_going && error->object
+        && run->refusals < MAX_REFUSALS
+        && dpctl_plan_leave_out(run->input, error->object, error->message)) {
+        run->refusals++;
+        *again = true;
+        return nothing_left(run->input);
+    }
+    return xstrdup(error->message);
 }
 
 /* Carries the plan out.  Sets '*conflict' if the state has changed
@@ -263,7 +333,7 @@ carry_out(struct run *run, const struct dpctl_plan *plan, bool *conflict)
                                                   plan, &result);
         *conflict = error && error->code && !strcmp(error->code, "conflict");
         if (error && !*conflict) {
-            message = xstrdup(error->message);
+            message = judge_refusal(run, error, &run->again);
         } else if (!error) {
             print_outcome(plan, result);
             update_mark(o, &run->mark, plan, plan->generation);
@@ -283,7 +353,9 @@ try_verb(struct run *run, bool *conflict)
     enum dpctl_delta_result result = plan_some(run, &plan, &error);
 
     *conflict = result == DPCTL_DELTA_STALE;
-    if (result == DPCTL_DELTA_FULL) {
+    if (result == DPCTL_DELTA_FULL || (error && run->input->keep_going)) {
+        /* The full run knows which object it is that is wrong. */
+        free(error);
         error = plan_all(run, &plan);
     }
     if (error || *conflict) {
@@ -300,7 +372,7 @@ try_verb(struct run *run, bool *conflict)
 
 char *
 dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
-                 enum dpctl_verb verb, const struct dpctl_input *input,
+                 enum dpctl_verb verb, struct dpctl_input *input,
                  bool ignore_missing)
 {
     struct run run = {
@@ -312,8 +384,11 @@ dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     dpctl_ports_init(&run.ports);
     dpctl_ovsdb_read(o->db, o->bridge, o->timeout_s, &run.ports, &run.mark);
     char *error = try_verb(&run, &conflict);
-    while (conflict && !error) {
-        if (++run.attempts >= MAX_ATTEMPTS) {
+    while ((conflict || run.again) && !error) {
+        if (run.again) {
+            run.again = false;
+            error = try_verb(&run, &conflict);
+        } else if (++run.attempts >= MAX_ATTEMPTS) {
             error = xasprintf("the state was changed by others all the time: "
                               "gave up after %d attempts", run.attempts);
         } else {
@@ -327,14 +402,101 @@ dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     return error;
 }
 
+/* Adds the names of those of the objects that are there. */
+static void
+find_present(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+             const struct shash *left_out, struct sset *present)
+{
+    struct json *names = json_array_create_empty();
+    struct json *param = json_object_create();
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, left_out) {
+        const struct dpctl_left_out *entry = node->data;
+        if (entry->named) {
+            json_array_add(names, json_string_create_nocopy(
+                               dpctl_manifest_kind(node->name)
+                               ? dpctl_record_key("Manifest", node->name)
+                               : xstrdup(node->name)));
+        }
+    }
+    json_object_put(param, "names", names);
+    json_object_put(param, "brief", json_boolean_create(true));
+
+    struct json *reply = dpctl_call(rpc, o, "get", param);
+    const struct json_array *records = dpctl_json_array(reply, "records");
+    for (size_t i = 0; i < records->n; i++) {
+        char *key = dpctl_record_key_of(records->elems[i]);
+        bool is_manifest = !strncmp(key, "Manifest ", 9);
+        sset_add(present, key + (is_manifest ? 9 : 0));
+        free(key);
+    }
+    json_destroy(reply);
+}
+
+size_t
+dpctl_tell_left_out(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+                    const struct shash *left_out)
+{
+    struct sset present = SSET_INITIALIZER(&present);
+    const struct shash_node **nodes = shash_sort(left_out);
+    size_t n_opening = 0;
+
+    if (!shash_is_empty(left_out)) {
+        find_present(rpc, o, left_out, &present);
+    }
+    for (size_t i = 0; i < shash_count(left_out); i++) {
+        const struct dpctl_left_out *entry = nodes[i]->data;
+        bool opens;
+        const char *effect = dpctl_left_out_effect(
+            entry, nodes[i]->name, sset_contains(&present, nodes[i]->name),
+            &opens);
+
+        n_opening += opens;
+        dpctl_warn("left out: %s (%s)", entry->reason, effect);
+    }
+    free(nodes);
+    sset_destroy(&present);
+    return n_opening;
+}
+
 static void
 run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
-         const struct dpctl_input *input)
+         struct dpctl_input *input)
 {
     struct dpctl_rpc *rpc = dpctl_connect(o);
+    char *error = nothing_left(input);
 
-    check(dpctl_run_change(rpc, o, verb, input, o->ignore_missing));
+    error = error ? error : dpctl_run_change(rpc, o, verb, input,
+                                             o->ignore_missing);
+    size_t n_left_out = shash_count(&input->left_out);
+    size_t n_opening = dpctl_tell_left_out(rpc, o, &input->left_out);
+    check(error);
     dpctl_rpc_close(rpc);
+    if (n_left_out) {
+        size_t n = (shash_count(&input->manifests)
+                    + shash_count(&input->records) + n_left_out);
+        char *opening = (n_opening
+                         ? xasprintf(", %"PRIuSIZE" of which may leave open "
+                                     "what they deny", n_opening)
+                         : xstrdup(""));
+        dpctl_fail(DPCTL_EXIT_PARTLY, "%"PRIuSIZE" of %"PRIuSIZE" objects "
+                   "left out%s", n_left_out, n, opening);
+    }
+}
+
+/* What isn't among the objects goes: of one that is left out it must be known
+ * which one it is. */
+static void
+check_replaceable(enum dpctl_verb verb, const struct dpctl_input *input)
+{
+    const struct dpctl_left_out *nameless
+        = dpctl_left_out_nameless(&input->left_out);
+
+    if (nameless && verb == DPCTL_REPLACE) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s; replace can't leave out what has "
+                   "no name", nameless->reason);
+    }
 }
 
 static void
@@ -347,10 +509,13 @@ run_files(const struct dpctl_command *c, enum dpctl_verb verb)
     }
     dpctl_input_init(&input);
     input.for_delete = verb == DPCTL_DELETE;
+    input.keep_going = c->options->keep_going;
     read_files(c->options, &input);
+    check_replaceable(verb, &input);
 
     /* "Nothing" can be all that there is to be, but not by mistake. */
-    bool nothing = dpctl_input_is_empty(&input);
+    bool nothing = (dpctl_input_is_empty(&input)
+                    && shash_is_empty(&input.left_out));
     if (nothing && (verb != DPCTL_REPLACE || input.n_ignored)) {
         puts("no objects: nothing changes");
     } else {
@@ -366,6 +531,10 @@ void
 dpctl_cmd_apply(const struct dpctl_command *c)
 {
     if (c->options->stream) {
+        if (c->options->keep_going) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "apply: --stream keeps going "
+                       "without --keep-going");
+        }
         dpctl_run_stream(c->options);
         return;
     }

@@ -17,6 +17,7 @@ enum {
     DPCTL_EXIT_ERROR = 1,       /* Refused, or wrong input. */
     DPCTL_EXIT_USAGE = 2,
     DPCTL_EXIT_UNREACHABLE = 3, /* No connection, or no answer. */
+    DPCTL_EXIT_PARTLY = 4,      /* Done, but for some objects. */
 };
 
 enum dpctl_output {
@@ -39,6 +40,7 @@ struct dpctl_options {
     bool dry_run;
     bool help;
     bool stream;                /* apply: one document after the other. */
+    bool keep_going;            /* apply, replace: leave out what is wrong. */
     struct dpctl_env env;       /* The node and its settings. */
     char *pcap;                 /* trace: so for the next six. */
     int index;
@@ -116,10 +118,15 @@ void dpctl_flush(void);
 void dpctl_check_reader(void);
 
 /* Carries out one change, and says what it did; returns an error that names
- * the object. */
+ * the object.  What 'input' may leave out moves to what it has left out. */
 char *dpctl_run_change(struct dpctl_rpc *, const struct dpctl_options *,
-                       enum dpctl_verb, const struct dpctl_input *,
+                       enum dpctl_verb, struct dpctl_input *,
                        bool ignore_missing);
+
+/* Tells what was left out, and what that means.  Returns how many objects may
+ * let something through by not being there. */
+size_t dpctl_tell_left_out(struct dpctl_rpc *, const struct dpctl_options *,
+                           const struct shash *left_out);
 /* apply --stream. */
 void dpctl_run_stream(const struct dpctl_options *);
 

@@ -40,6 +40,7 @@ dpctl_rpc_error_destroy(struct dpctl_rpc_error *error)
 {
     if (error) {
         free(error->code);
+        free(error->object);
         free(error->message);
         free(error);
     }
@@ -250,11 +251,10 @@ error_from_reply(const struct json *json)
         code = dpctl_json_str(json, "error");       /* OVSDB's way. */
         message = dpctl_json_str(json, "details");
     }
-    if (message) {
-        return rpc_error(false, code, "%s", message);
-    }
-    char *text = json_to_string(json, JSSF_SORT);
-    struct dpctl_rpc_error *error = rpc_error(false, code, "%s", text);
+    char *text = message ? NULL : json_to_string(json, JSSF_SORT);
+    struct dpctl_rpc_error *error = rpc_error(false, code, "%s",
+                                              message ? message : text);
+    error->object = nullable_xstrdup(dpctl_json_str(json, "object"));
     free(text);
     return error;
 }

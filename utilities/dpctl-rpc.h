@@ -20,6 +20,7 @@ struct dpctl_rpc;
 struct dpctl_rpc_error {
     bool unreachable;           /* No connection, or no answer in time. */
     char *code;                 /* The server's, e.g. "conflict"; or NULL. */
+    char *object;               /* "KIND NAME" of a record, or NULL. */
     char *message;
 };
 

@@ -7,6 +7,7 @@ usage: fake-server.py CONTROL-SOCKET DB-SOCKET [MODE]
 Keeps records as the control socket's document says, without checking them,
 and has a few ports in its OVSDB.  MODE is "conflicts=N" (refuse N times what
 would change something), "silent" (never answer), "refuse" (an error),
+"refuse=KIND NAME,..." (changes that have one of these records),
 "limit" (refuse messages of more than 64 KiB in the middle of them),
 "lost" (began anew after objects were applied),
 "restart" (counters begin anew at the third time that they are asked for), or
@@ -29,8 +30,8 @@ class Refused(Exception):
     pass
 
 
-def refuse(code, message):
-    raise Refused({"code": code, "object": None, "field": None,
+def refuse(code, message, name=None):
+    raise Refused({"code": code, "object": name, "field": None,
                    "message": message})
 
 
@@ -69,6 +70,9 @@ def change(method, param):
             refuse("missing", "%s %s: there is none" % key(record))
         del records[key(record)]
     for record in param.get("apply", []) + param.get("records", []):
+        name = " ".join(key(record))
+        if MODE.startswith("refuse=") and name in MODE[7:].split(","):
+            refuse("invalid", name + ": port: is taken", name)
         records[key(record)] = record
     STATE["records"] = records
     STATE["generation"] += 1

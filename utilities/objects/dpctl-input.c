@@ -8,6 +8,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-left-out.h"
 #include "dpctl-load.h"
 #include "dpctl-resolve.h"
 #include "util.h"
@@ -16,9 +17,11 @@ void
 dpctl_input_init(struct dpctl_input *input)
 {
     input->for_delete = false;
+    input->keep_going = false;
     shash_init(&input->manifests);
     shash_init(&input->records);
     shash_init(&input->origins);
+    shash_init(&input->left_out);
     input->n_ignored = 0;
 }
 
@@ -28,6 +31,7 @@ dpctl_input_destroy(struct dpctl_input *input)
     dpctl_records_destroy(&input->manifests);
     dpctl_records_destroy(&input->records);
     shash_destroy_free_data(&input->origins);
+    dpctl_left_out_destroy(&input->left_out);
 }
 
 bool
@@ -37,11 +41,42 @@ dpctl_input_is_empty(const struct dpctl_input *input)
             && shash_is_empty(&input->records));
 }
 
+struct dpctl_left_out *
+dpctl_input_leave_out(struct dpctl_input *input, const char *key,
+                      const char *reason)
+{
+    const struct dpctl_kind *kind = dpctl_manifest_kind(key);
+    struct json *json = shash_find_and_delete(&input->manifests, key);
+
+    if (!json) {
+        kind = NULL;
+        json = shash_find_and_delete(&input->records, key);
+    }
+    if (!json) {
+        return NULL;
+    }
+    json_destroy(json);
+
+    const char *origin = shash_find_data(&input->origins, key);
+    bool has_origin = !origin || !strncmp(reason, origin, strlen(origin));
+    struct dpctl_left_out *entry = dpctl_left_out_add(
+        &input->left_out, key,
+        has_origin ? xstrdup(reason) : xasprintf("%s: %s", origin, reason));
+    entry->kind = kind;
+    entry->named = true;
+    return entry;
+}
+
 /* What all objects of one call have in common. */
 struct reader {
     struct dpctl_input *input;
     const char *default_namespace;
     bool ignore_unknown;
+
+    /* About the object that is being read. */
+    char *key;                  /* What it will be known by, or NULL. */
+    const struct dpctl_kind *kind;
+    bool foreign;               /* Of a kind that we don't know. */
 };
 
 /* Takes 'json'. */
@@ -51,13 +86,37 @@ input_put(struct reader *reader, struct shash *to, const char *key,
 {
     const char *other = shash_find_data(&reader->input->origins, key);
     if (other) {
+        char *error = xasprintf("%s: %s: given twice, also in %s", origin,
+                                title, other);
         json_destroy(json);
-        return xasprintf("%s: %s: given twice, also in %s", origin, title,
-                         other);
+        if (reader->input->keep_going) {
+            /* Which one is meant nobody knows. */
+            dpctl_input_leave_out(reader->input, key, error);
+        }
+        return error;
     }
     shash_add(&reader->input->origins, key, xstrdup(origin));
     shash_add(to, key, json);
     return NULL;
+}
+
+/* Remembers what the object is, as far as it says so. */
+static void
+note_manifest(struct reader *reader, const struct dpctl_kind *kind,
+              const struct json *object)
+{
+    char *error = dpctl_kind_check_identity(kind, object);
+
+    reader->kind = kind;
+    if (!error) {
+        const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
+
+        free(reader->key);
+        reader->key = dpctl_manifest_name(
+            kind, namespace_ ? namespace_ : reader->default_namespace,
+            dpctl_json_str(object, "metadata.name"));
+    }
+    free(error);
 }
 
 static char *
@@ -71,6 +130,7 @@ add_manifest(struct reader *reader, const struct dpctl_kind *kind,
                    : dpctl_kind_check(kind, object,
                                       reader->default_namespace));
 
+    note_manifest(reader, kind, object);
     if (error) {
         char *text = xasprintf("%s: %s: %s", origin, title, error);
         free(error);
@@ -110,6 +170,7 @@ add_object(struct reader *reader, const char *origin, const char *api_version,
         reader->input->n_ignored++;
         return NULL;
     }
+    reader->foreign = !known_kind;
     const char *name = dpctl_json_str(object, "metadata.name");
     return xasprintf("%s: %s %s: %s %s is not known", origin, kind_name,
                      name ? name : "?",
@@ -140,16 +201,40 @@ add_record(struct reader *reader, const char *origin, const char *kind,
         }
         return add_object(reader, origin, api_version, object_kind, object);
     }
-    char *key = dpctl_record_key(kind, name);
-    char *error = input_put(reader, &reader->input->records, key, key, origin,
-                            json_clone(record));
-    free(key);
-    return error;
+    free(reader->key);
+    reader->key = dpctl_record_key(kind, name);
+    return input_put(reader, &reader->input->records, reader->key,
+                     reader->key, origin, json_clone(record));
 }
 
 static char *add_value(struct reader *, const char *origin,
                        const struct json *, const char *api_version,
                        const char *kind);
+
+/* Adds one value; if it can't be taken, it may be left out. */
+static char *
+add_or_leave_out(struct reader *reader, const char *origin,
+                 const struct json *json, const char *list_version,
+                 const char *list_kind)
+{
+    reader->key = NULL;
+    reader->kind = NULL;
+    reader->foreign = false;
+
+    char *error = add_value(reader, origin, json, list_version, list_kind);
+    if (error && reader->input->keep_going) {
+        struct dpctl_left_out *entry = dpctl_left_out_add(
+            &reader->input->left_out, reader->key ? reader->key : origin,
+            error);
+        entry->kind = reader->kind;
+        entry->named = reader->key != NULL;
+        entry->foreign = reader->foreign;
+        error = NULL;
+    }
+    free(reader->key);
+    reader->key = NULL;
+    return error;
+}
 
 /* 'kind' may be NULL: then each item names its own. */
 static char *
@@ -159,8 +244,8 @@ add_items(struct reader *reader, const char *origin, const char *what,
 {
     for (size_t i = 0; i < items->n; i++) {
         char *item_origin = xasprintf("%s, %s[%"PRIuSIZE"]", origin, what, i);
-        char *error = add_value(reader, item_origin, items->elems[i],
-                                api_version, kind);
+        char *error = add_or_leave_out(reader, item_origin, items->elems[i],
+                                       api_version, kind);
         free(item_origin);
         if (error) {
             return error;
@@ -221,13 +306,17 @@ char *
 dpctl_input_add(struct dpctl_input *input, const struct dpctl_docs *docs,
                 const char *default_namespace, bool ignore_unknown)
 {
-    struct reader reader = { input, default_namespace, ignore_unknown };
+    struct reader reader = {
+        .input = input, .default_namespace = default_namespace,
+        .ignore_unknown = ignore_unknown,
+    };
 
     for (size_t i = 0; i < docs->n; i++) {
         const struct dpctl_doc *doc = &docs->docs[i];
         char *origin = xasprintf("%s, document %"PRIuSIZE" (line %d)",
                                  doc->file, doc->index, doc->line);
-        char *error = add_value(&reader, origin, doc->json, NULL, NULL);
+        char *error = add_or_leave_out(&reader, origin, doc->json, NULL,
+                                       NULL);
         free(origin);
         if (error) {
             return error;

@@ -15,15 +15,26 @@
 struct dpctl_input {
     bool for_delete;            /* Only what identifies an object matters, is
                                  * checked and kept.  The caller's to set. */
+    bool keep_going;            /* One that can't be taken is left out, and
+                                 * noted.  The caller's to set. */
     struct shash manifests;     /* Manifest's name to struct json *. */
     struct shash records;       /* dpctl_record_key() to struct json *. */
     struct shash origins;       /* Either's name to char *, where it's from. */
-    size_t n_ignored;           /* Objects that were left out. */
+    struct shash left_out;      /* See dpctl-left-out.h; of the others, what
+                                 * has no name is under its origin. */
+    size_t n_ignored;           /* Objects that 'ignore_unknown' left out. */
 };
 
 void dpctl_input_init(struct dpctl_input *);
 void dpctl_input_destroy(struct dpctl_input *);
 bool dpctl_input_is_empty(const struct dpctl_input *);
+
+/* Takes what was given under 'key', the name of a Manifest or a record's key,
+ * away, and notes that as left out for 'reason'.  Returns the note, or NULL if
+ * there is nothing of that name. */
+struct dpctl_left_out *dpctl_input_leave_out(struct dpctl_input *,
+                                             const char *key,
+                                             const char *reason);
 
 /* Adds the documents.  Lists are taken apart.  With 'ignore_unknown', objects
  * of kinds that we don't know are left out, else they are errors. */

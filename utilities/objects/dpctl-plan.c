@@ -10,6 +10,7 @@
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
 #include "dpctl-kind.h"
+#include "dpctl-left-out.h"
 #include "dpctl-node.h"
 #include "dpctl-surprise.h"
 #include "dpctl-tier.h"
@@ -127,6 +128,37 @@ dpctl_plan_manifest(struct dpctl_plan *plan, enum dpctl_verb verb,
     return NULL;
 }
 
+/* What was left out isn't replaced: it stays as it is. */
+static void
+keep_manifests(struct planner *p)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &p->input->left_out) {
+        const struct json *old = shash_find_data(&p->old_manifests,
+                                                 node->name);
+        if (old) {
+            shash_add(&p->new_manifests, node->name, old);
+            json_array_add(p->plan->apply, manifest_record(node->name, old));
+        }
+    }
+}
+
+/* The same of records that were given as such. */
+static void
+keep_records(struct planner *p)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &p->input->left_out) {
+        const struct json *old = shash_find_data(&p->stored, node->name);
+        if (old && p->verb == DPCTL_REPLACE
+            && !shash_find(&p->new_records, node->name)) {
+            shash_add(&p->new_records, node->name, json_clone(old));
+        }
+    }
+}
+
 /* The set of manifests that there will be, and what changes in it. */
 static char *
 plan_manifests(struct planner *p, bool ignore_missing)
@@ -140,6 +172,8 @@ plan_manifests(struct planner *p, bool ignore_missing)
         SHASH_FOR_EACH (node, &p->old_manifests) {
             shash_add(&p->new_manifests, node->name, node->data);
         }
+    } else {
+        keep_manifests(p);
     }
     for (size_t i = 0; i < n && !error; i++) {
         const char *name = nodes[i]->name;
@@ -193,6 +227,10 @@ plan_given_records(struct planner *p, bool ignore_missing)
                               "Kubernetes objects",
                               (char *) shash_find_data(&p->input->origins,
                                                        key), key);
+            if (p->env->refused) {
+                shash_add_assert(p->env->refused, key, error);
+                error = NULL;
+            }
             continue;
         }
         if (!derived) {
@@ -414,7 +452,11 @@ plan_all(struct planner *p, bool ignore_missing)
     if (!error) {
         error = plan_given_records(p, ignore_missing);
     }
+    if (!error && env.refused && !shash_is_empty(env.refused)) {
+        error = xstrdup(shash_first(env.refused)->data);
+    }
     if (!error) {
+        keep_records(p);
         plan_apply_records(p);
         if (p->verb != DPCTL_DELETE) {
             struct dpctl_surprise surprise = {
@@ -494,6 +536,93 @@ dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
         dpctl_plan_destroy(plan);
     }
     return error;
+}
+
+/* The Service that an object has endpoints of; caller frees. */
+static char *
+service_of(const struct dpctl_kind *kind, const struct json *object)
+{
+    const struct shash *labels = dpctl_json_object(object, "metadata.labels");
+    const struct json *label = shash_find_data(labels,
+                                               "kubernetes.io/service-name");
+    const char *name = (kind->id == DPCTL_ENDPOINTS
+                        ? dpctl_json_str(object, "metadata.name")
+                        : label ? json_string(label) : "");
+
+    return xasprintf("%s/%s", dpctl_json_str(object, "metadata.namespace"),
+                     name);
+}
+
+/* Is the record under 'key' made of the object? */
+static bool
+makes_record(const char *manifest, const struct json *object, const char *key)
+{
+    const struct dpctl_kind *kind = dpctl_manifest_kind(manifest);
+    const char *name = strchr(manifest, '/') + 1;
+    char *made;
+
+    switch (kind->id) {
+    case DPCTL_NODE:
+        made = dpctl_record_key(!strncmp(key, "NodeConfig ", 11)
+                                ? "NodeConfig" : "PeerNode", name);
+        break;
+    case DPCTL_POD:
+    case DPCTL_SERVICE:
+        made = dpctl_record_key(kind->kind, name);
+        break;
+    case DPCTL_ENDPOINTS:
+    case DPCTL_ENDPOINT_SLICE: {
+        char *service = service_of(kind, object);
+        made = dpctl_record_key("Service", service);
+        free(service);
+        break;
+    }
+    case DPCTL_K8S_NP:
+    case DPCTL_ACNP:
+    case DPCTL_ANNP:
+    case DPCTL_ADMIN_NP:
+    case DPCTL_BASELINE_ADMIN_NP:
+    case DPCTL_CP_NP:
+    case DPCTL_EGRESS:
+    case DPCTL_TRAFFIC_CONTROL:
+        made = dpctl_policy_record_key(kind, object);
+        break;
+    case DPCTL_CP_ADDRESS_GROUP:
+    case DPCTL_CP_APPLIED_TO_GROUP:
+        made = dpctl_record_key(kind->kind, name);
+        break;
+    case DPCTL_NAMESPACE:
+    case DPCTL_TIER:
+    case DPCTL_CLUSTER_GROUP:
+    case DPCTL_GROUP:
+    case DPCTL_N_KINDS:
+    default:
+        return false;
+    }
+
+    bool same = !strcmp(made, key);
+    free(made);
+    return same;
+}
+
+bool
+dpctl_plan_leave_out(struct dpctl_input *input, const char *key,
+                     const char *reason)
+{
+    bool any = dpctl_input_leave_out(input, key, reason);
+    struct shash_node *node;
+
+    SHASH_FOR_EACH_SAFE (node, &input->manifests) {
+        if (makes_record(node->name, node->data, key)) {
+            char *name = xstrdup(node->name);
+            struct dpctl_left_out *entry
+                = dpctl_input_leave_out(input, name, reason);
+            entry->here = entry->kind->id == DPCTL_POD;
+            free(name);
+            any = true;
+        }
+    }
+    return any;
 }
 
 bool

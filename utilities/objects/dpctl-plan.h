@@ -37,6 +37,9 @@ struct dpctl_plan {
 
 /* 'state' is the daemon's array of records.  With DPCTL_REPLACE, plan->apply
  * is the whole new state. 'env->node_config' is set from 'state'. */
+/* What 'input' has left out stays as it is, if it is there, with DPCTL_REPLACE
+ * too.  'env->refused' is for objects in 'input' as well as for others: if any
+ * was added to it, there is an error. */
 char *dpctl_plan_create(enum dpctl_verb, const struct dpctl_input *,
                         const struct json *state, struct dpctl_env *,
                         bool ignore_missing, struct dpctl_plan *);
@@ -49,6 +52,11 @@ char *dpctl_plan_manifest(struct dpctl_plan *, enum dpctl_verb,
                           const struct json *new, bool ignore_missing);
 void dpctl_plan_delete(struct dpctl_plan *, const char *kind,
                        const char *name);
+
+/* Leaves out what was given of which the record under 'key' is made, which the
+ * daemon refuses for 'reason'.  Returns false if that is nothing. */
+bool dpctl_plan_leave_out(struct dpctl_input *, const char *key,
+                          const char *reason);
 
 bool dpctl_plan_is_empty(const struct dpctl_plan *);
 void dpctl_plan_destroy(struct dpctl_plan *);

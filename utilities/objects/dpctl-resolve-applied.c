@@ -158,7 +158,9 @@ resolve_applied(struct resolver *r)
         char *error = NULL;
 
         for (size_t j = 0; j < n && !error; j++) {
-            error = resolve_object(r, &dpctl_kinds[kinds[i]], nodes[j]->data);
+            error = resolver_refuse(r, nodes[j]->name,
+                                    resolve_object(r, &dpctl_kinds[kinds[i]],
+                                                   nodes[j]->data));
             if (error && (r->env->keys_only || r->env->everywhere)) {
                 free(error);
                 error = NULL;

@@ -354,7 +354,9 @@ resolve_controlplane(struct resolver *r)
         for (size_t j = 0; j < n && !error; j++) {
             char *title = dpctl_kind_title(&dpctl_kinds[kinds[i].id],
                                            nodes[j]->data, "");
-            error = kinds[i].resolve(r, nodes[j]->data, title);
+            error = resolver_refuse(r, nodes[j]->name,
+                                    kinds[i].resolve(r, nodes[j]->data,
+                                                     title));
             free(title);
         }
         free(nodes);

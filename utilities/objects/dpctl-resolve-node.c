@@ -444,7 +444,8 @@ resolve_nodes(struct resolver *r)
         const char *name = dpctl_json_str(node, "metadata.name");
 
         if (r->node && !strcmp(name, r->node)) {
-            error = resolve_own_node(r, node, name);
+            error = resolver_refuse(r, nodes[i]->name,
+                                    resolve_own_node(r, node, name));
             if (error && r->env->keys_only) {
                 free(error);
                 error = NULL;
@@ -576,7 +577,10 @@ resolve_pod_records(struct resolver *r)
     for (size_t i = 0; i < r->n_pods; i++) {
         const struct resolved_pod *pod = &r->pods[i];
         if (pod->local && !pod->host_network && !pod->ended && pod->ips.n) {
-            char *error = resolve_pod_record(r, pod);
+            char *manifest = xasprintf("Pod.v1/%s", pod->name);
+            char *error = resolver_refuse(r, manifest,
+                                          resolve_pod_record(r, pod));
+            free(manifest);
             if (error) {
                 return error;
             }

@@ -346,6 +346,13 @@ add_rules_per_namespace(struct resolver *r, struct dpctl_policy *p,
     return error;
 }
 
+/* Messages of IGMP aren't logged. */
+static bool
+is_igmp(const struct json_array *protocols)
+{
+    return protocols->n && dpctl_json_member(protocols->elems[0], "igmp");
+}
+
 /* Resolves one rule as the user wrote it. */
 static char *
 resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
@@ -363,7 +370,8 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
         .action = action ? action : "Allow",
         .name = dpctl_json_str(json, "name"),
         .l7_protocols = dpctl_json_member(json, "l7Protocols"),
-        .logs = p->logs || dpctl_json_bool(json, "enableLogging", false),
+        .logs = p->logs || (dpctl_json_bool(json, "enableLogging", false)
+                            && !is_igmp(protocols)),
         .log_label = dpctl_json_str(json, "logLabel"),
         .services = json_array_create_empty(),
         .named = xcalloc(ports->n + 1, sizeof *rule.named),
@@ -653,7 +661,8 @@ resolve_policies(struct resolver *r)
         DPCTL_BASELINE_ADMIN_NP,
     };
 
-    char *tiers_error = dpctl_tier_check_all(&r->objects[DPCTL_TIER]);
+    char *tiers_error = dpctl_tier_check_all(&r->objects[DPCTL_TIER],
+                                             r->env->refused);
     if (tiers_error && !r->env->keys_only) {
         return tiers_error;
     }
@@ -681,7 +690,8 @@ resolve_policies(struct resolver *r)
                 .logs = (kinds[i] == DPCTL_K8S_NP
                          && resolver_namespace_logs(r, nodes[j]->data)),
             };
-            error = resolve_policy(r, &p);
+            error = resolver_refuse(r, nodes[j]->name,
+                                    resolve_policy(r, &p));
             json_destroy(antreas);
             free(title);
             if (error && (r->env->keys_only || r->env->everywhere)) {

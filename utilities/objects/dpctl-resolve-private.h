@@ -48,6 +48,10 @@ struct resolver {
 void resolver_put(struct resolver *, struct json *record);
 struct json *resolver_record(const char *kind, const char *name);
 
+/* One object, by its Manifest's name, can't be resolved: takes 'error', and
+ * returns it, or NULL where that is noted and the others are to go on. */
+char *resolver_refuse(struct resolver *, const char *manifest, char *error);
+
 /* The objects of one kind in the order of their names; free() it. */
 const struct shash_node **resolver_sorted(const struct resolver *,
                                           enum dpctl_kind_id, size_t *n);

@@ -80,6 +80,18 @@ resolver_put(struct resolver *r, struct json *record)
                                       dpctl_record_key_of(record), record));
 }
 
+char *
+resolver_refuse(struct resolver *r, const char *manifest, char *error)
+{
+    if (!error || !r->env->refused) {
+        return error;
+    }
+    if (!shash_add_once(r->env->refused, manifest, error)) {
+        free(error);
+    }
+    return NULL;
+}
+
 const struct shash_node **
 resolver_sorted(const struct resolver *r, enum dpctl_kind_id id, size_t *n)
 {

@@ -103,6 +103,11 @@ struct dpctl_env {
     /* Only the keys of the records matter: what can't be resolved (any more)
      * is left out, or is there with something missing. */
     bool keys_only;
+
+    /* If it isn't NULL, objects that can't be resolved are added to it, by
+     * their Manifests' names, as char * errors, and the others are resolved.
+     * What was made is of no use then. */
+    struct shash *refused;
 };
 
 /* Does the Namespace have its K8s NetworkPolicies logged?  NULL doesn't. */

@@ -198,6 +198,33 @@ check_slice(const struct json *slice, struct lines *lines)
 
 /* Policies. */
 
+/* A rule about IGMP does what it says without being logged. */
+static void
+check_logging(const struct dpctl_kind *kind, const struct json *policy,
+              struct lines *lines)
+{
+    static const char *const lists[] = { "spec.ingress", "spec.egress" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json_array *rules = dpctl_json_array(policy, lists[i]);
+
+        for (size_t j = 0; j < rules->n; j++) {
+            const struct json_array *protocols
+                = dpctl_json_array(rules->elems[j], "protocols");
+
+            if (dpctl_json_bool(rules->elems[j], "enableLogging", false)
+                && protocols->n
+                && dpctl_json_member(protocols->elems[0], "igmp")) {
+                char *title = dpctl_kind_title(kind, policy, "");
+                lines_add(lines, xasprintf("%s: %s[%"PRIuSIZE"].enableLogging"
+                                           ": is left out: IGMP isn't logged",
+                                           title, lists[i], j));
+                free(title);
+            }
+        }
+    }
+}
+
 char *
 dpctl_policy_rank(const struct dpctl_kind *kind, const struct json *object)
 {
@@ -273,6 +300,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct lines affinity = { .to = warnings };
     struct lines dsr = { .to = warnings };
     struct lines fqdn = { .to = warnings };
+    struct lines igmp = { .to = warnings };
 
     for (size_t i = 0; i < shash_count(s->given); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
@@ -284,6 +312,8 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
             check_dsr(nodes[i]->data, &dsr);
         } else if (kind->id == DPCTL_ENDPOINT_SLICE) {
             check_slice(nodes[i]->data, &fqdn);
+        } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
+            check_logging(kind, nodes[i]->data, &igmp);
         }
     }
     free(nodes);

@@ -62,12 +62,21 @@ dpctl_tier_check(const struct json *object)
     return NULL;
 }
 
+/* Takes 'error'. */
+static void
+add_refused(struct shash *refused, const char *manifest, char *error)
+{
+    if (!shash_add_once(refused, manifest, error)) {
+        free(error);
+    }
+}
+
 char *
-dpctl_tier_check_all(const struct shash *manifests)
+dpctl_tier_check_all(const struct shash *manifests, struct shash *refused)
 {
     enum { N_PRIORITIES = 256 };
     const struct shash_node **nodes = shash_sort(manifests);
-    const char *owners[N_PRIORITIES] = { NULL };
+    const struct shash_node *owners[N_PRIORITIES] = { NULL };
     char *error = NULL;
 
     for (size_t i = 0; i < shash_count(manifests) && !error; i++) {
@@ -78,9 +87,17 @@ dpctl_tier_check_all(const struct shash *manifests)
         long long int p = dpctl_json_int(nodes[i]->data, "spec.priority", 0);
         if (p >= 0 && p < N_PRIORITIES && owners[p]) {
             error = xasprintf("Tier %s: spec.priority: %lld is that of Tier "
-                              "%s", name, p, owners[p]);
+                              "%s", name, p,
+                              dpctl_json_str(owners[p]->data,
+                                             "metadata.name"));
+            if (refused) {
+                /* Which of both is the one too many, the caller knows. */
+                add_refused(refused, owners[p]->name, xstrdup(error));
+                add_refused(refused, nodes[i]->name, error);
+                error = NULL;
+            }
         } else if (p >= 0 && p < N_PRIORITIES) {
-            owners[p] = name;
+            owners[p] = nodes[i];
         }
     }
     free(nodes);

@@ -21,8 +21,10 @@ char *dpctl_tier_check(const struct json *object);
 bool dpctl_tier_is_builtin(const char *name);
 
 /* NULL or what is wrong between the Tiers among the objects (Manifest's name
- * to object). */
-char *dpctl_tier_check_all(const struct shash *manifests);
+ * to object).  With 'refused' that is added there instead, as char *, for each
+ * Tier that is concerned. */
+char *dpctl_tier_check_all(const struct shash *manifests,
+                           struct shash *refused);
 
 /* Returns false if there is no such Tier.  'name' may be NULL or "", which is
  * the default one. */
