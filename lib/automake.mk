@@ -76,6 +76,8 @@ lib_libadp_la_SOURCES = \
 	lib/igmp/adp-igmp.h \
 	lib/igmp/adp-members.c \
 	lib/igmp/adp-members.h \
+	lib/offload/adp-offload.c \
+	lib/offload/adp-offload.h \
 	lib/names/adp-dns.c \
 	lib/names/adp-dns.h \
 	lib/names/adp-names.c \

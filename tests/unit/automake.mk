@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
+	tests/unit/test-offload \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
 	tests/unit/test-multicast \
@@ -211,6 +212,9 @@ tests_unit_test_control_text_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_csum_SOURCES = tests/unit/test-csum.c
 tests_unit_test_csum_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_offload_SOURCES = tests/unit/test-offload.c
+tests_unit_test_offload_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_decide_break_SOURCES = tests/unit/test-decide-break.c
 tests_unit_test_decide_break_LDADD = $(UNIT_LIBS)
