@@ -39,6 +39,15 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control-methods.h \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
+	antrea-dp/netdev/adp-kernel-port.c \
+	antrea-dp/netdev/adp-kernel-port.h \
+	antrea-dp/netdev/adp-netdev-wrap.c \
+	antrea-dp/netdev/adp-packet-pool.c \
+	antrea-dp/netdev/adp-packet-pool.h \
+	antrea-dp/netdev/adp-packet-ring.c \
+	antrea-dp/netdev/adp-packet-ring.h \
+	antrea-dp/netdev/adp-poller.c \
+	antrea-dp/netdev/adp-poller.h \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-cached-verdict.h \
 	antrea-dp/packet/adp-csum.h \
@@ -119,7 +128,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
-# unixctl_command_*), adp-system.c (dp_*) and adp-turns.c have a look at each
+# unixctl_command_*), adp-system.c (dp_enumerate_names, dp_parse_name),
+# adp-netdev-wrap.c (what packets pass) and adp-turns.c have a look at each
 # call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
@@ -127,7 +137,14 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=connmgr_run \
 	-Wl,--wrap=ct_dpif_flush \
 	-Wl,--wrap=dp_enumerate_names \
+	-Wl,--wrap=dp_packet_clone \
+	-Wl,--wrap=dp_packet_clone_with_headroom \
 	-Wl,--wrap=dp_parse_name \
+	-Wl,--wrap=netdev_get_devices \
+	-Wl,--wrap=netdev_push_header \
+	-Wl,--wrap=netdev_rxq_recv \
+	-Wl,--wrap=netdev_send \
+	-Wl,--wrap=odp_execute_actions \
 	-Wl,--wrap=ofproto_type_run \
 	-Wl,--wrap=ovsdb_idl_run \
 	-Wl,--wrap=poll_block \

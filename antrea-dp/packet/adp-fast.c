@@ -6,6 +6,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
 #include "adp-flow-cache.h"
+#include "adp-offload.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-tunnel.h"
@@ -322,6 +323,22 @@ adp_fast_flush(struct adp_fast *f)
     }
 }
 
+/* What goes into a tunnel has the length that is sent. */
+static void
+send_segments(struct adp_fast *f, struct dp_packet *packet,
+              const struct adp_tunnel_actions *tnl_actions)
+{
+    struct adp_segments segments;
+    struct dp_packet *segment;
+
+    adp_segments_init(&segments, packet, 0, ETH_PAYLOAD_MAX);
+    while ((segment = adp_segments_next(&segments))) {
+        dp_pmd_send_into_tunnel(f->pmd, &f->tx, segment, tnl_actions->push,
+                                tnl_actions->odp_port);
+    }
+    dp_packet_delete(packet);
+}
+
 /* Sends the packet into a tunnel, or lets it wait for others that go there
  * too. */
 static void
@@ -331,7 +348,9 @@ execute_tunnel(struct adp_fast *f, struct dp_packet *packet,
     if (f->tnl_actions != tnl_actions) {
         adp_fast_flush(f);
     }
-    if (OVS_LIKELY(tnl_actions->push)) {
+    if (OVS_UNLIKELY(tnl_actions->push && dp_packet_hwol_is_tso(packet))) {
+        send_segments(f, packet, tnl_actions);
+    } else if (OVS_LIKELY(tnl_actions->push)) {
         dp_pmd_send_into_tunnel(f->pmd, &f->tx, packet, tnl_actions->push,
                                 tnl_actions->odp_port);
     } else {

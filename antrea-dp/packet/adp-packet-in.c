@@ -5,12 +5,29 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-decide.h"
+#include "adp-offload.h"
 #include "dp-hooks.h"
 #include "dp-packet.h"
 #include "flow.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto-dpif.h"
 #include "util.h"
+
+/* Controllers get whole checksums.  The caller frees it. */
+static void *
+copy_data(const struct dp_packet *packet)
+{
+    if (OVS_LIKELY(!adp_offload_is_due(packet))) {
+        return xmemdup(dp_packet_data(packet), dp_packet_size(packet));
+    }
+    struct dp_packet *copy = dp_packet_clone(packet);
+
+    adp_offload_complete(copy);
+    void *data = dp_packet_steal_data(copy);
+
+    dp_packet_delete(copy);
+    return data;
+}
 
 static struct ofproto_async_msg *
 message(const struct adp_packet_in *pin, const struct dp_packet *packet)
@@ -21,7 +38,7 @@ message(const struct adp_packet_in *pin, const struct dp_packet *packet)
     am->controller_id = pin->controller_id;
     am->oam = OAM_PACKET_IN;
     am->pin.max_len = pin->max_len;
-    base->packet = xmemdup(dp_packet_data(packet), dp_packet_size(packet));
+    base->packet = copy_data(packet);
     base->packet_len = dp_packet_size(packet);
     base->reason = pin->reason;
     base->table_id = pin->table_id;

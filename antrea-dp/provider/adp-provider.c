@@ -26,6 +26,8 @@
 #include "adp-flow-cache.h"
 #include "adp-input.h"
 #include "adp-journal.h"
+#include "adp-kernel-port.h"
+#include "adp-poller.h"
 #include "adp-push-stats.h"
 #include "adp-show-log.h"
 #include "adp-show-memory.h"
@@ -82,6 +84,7 @@ adp_class_init(const struct shash *iface_hints OVS_UNUSED)
 {
     choose_base_type();
     adp_system_init(base_type);
+    adp_kernel_port_init();
     get_page_size();        /* Upstream notes it at the first call. */
     adp_flow_cache_init();
     adp_show_log_init();
@@ -118,7 +121,8 @@ static const char *
 adp_class_port_open_type(const char *dp_type OVS_UNUSED,
                          const char *port_type)
 {
-    return base->port_open_type(base_type, port_type);
+    return adp_kernel_port_open_type(base->port_open_type(base_type,
+                                                          port_type));
 }
 
 /* All bridges share a datapath, and its connection tracker.  NULL if there are
@@ -161,6 +165,7 @@ adp_class_type_run(const char *type)
     adp_turn_enter(ADP_TURN_SOCKET);
     adp_control_run();
     adp_turn_leave(outer);
+    adp_kernel_port_run();
     return 0;
 }
 
@@ -170,6 +175,7 @@ adp_class_type_wait(const char *type)
     if (is_main_type(type)) {
         adp_control_wait();
         adp_show_log_wait();
+        adp_kernel_port_wait();
     }
 }
 
@@ -570,15 +576,32 @@ hook_bridge_configured(struct ofproto *ofproto,
     }
 }
 
+/* What isn't ours goes on with whole checksums. */
+static void
+hook_received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
+              odp_port_t port)
+{
+    adp_input_received(pmd, batch, port);
+    adp_kernel_port_complete(batch);
+}
+
+static void
+hook_daemon_configured(const struct smap *other_config)
+{
+    adp_system_configure(other_config);
+    adp_kernel_port_configure(other_config);
+}
+
 static const struct dp_hooks hooks = {
-    .received = adp_input_received,
+    .received = hook_received,
     .decapsulated = adp_input_decapsulated,
     .idle = adp_flow_cache_age,
+    .rest = adp_poller_wants_rest,
     .rule_inserted = hook_rule_inserted,
     .rule_removed = hook_rule_removed,
     .group_removed = hook_group_removed,
     .may_learn = hook_may_learn,
-    .daemon_configured = adp_system_configure,
+    .daemon_configured = hook_daemon_configured,
     .bridge_configured = hook_bridge_configured,
 };
 

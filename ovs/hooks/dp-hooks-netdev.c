@@ -48,8 +48,23 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
 #define IDLE_INTERVAL_US 2000
 DEFINE_STATIC_PER_THREAD_DATA(long long int, idle_next, 0);
 
-void
-dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
+/* Until there is a packet, or other ports. */
+static void
+rest(struct dp_netdev_pmd_thread *pmd)
+{
+    int ms;
+
+    if (dp_hooks && dp_hooks->rest && !pmd->n_output_batches
+        && dp_hooks->rest(pmd->ctx.now, &ms)) {
+        seq_wait(pmd->reload_seq, pmd->last_reload_seq);
+        poll_timer_wait(ms);
+        poll_block();
+        pmd_thread_ctx_time_update(pmd);
+    }
+}
+
+static void
+age(struct dp_netdev_pmd_thread *pmd)
 {
     long long int *next = idle_next_get();
 
@@ -60,6 +75,13 @@ dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
     }
 }
 
+void
+dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
+{
+    age(pmd);
+    rest(pmd);
+}
+
 /* So often a thread that has nothing to poll wakes up. */
 #define UNUSED_INTERVAL_MS 1000
 
@@ -68,7 +90,7 @@ dp_hook_unused(struct dp_netdev_pmd_thread *pmd)
 {
     if (dp_hooks && dp_hooks->idle) {
         pmd_thread_ctx_time_update(pmd);
-        dp_hook_idle(pmd);
+        age(pmd);
         poll_timer_wait(UNUSED_INTERVAL_MS);
     }
 }

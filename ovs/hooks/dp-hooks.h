@@ -48,6 +48,11 @@ struct dp_hooks {
      * what has to be done now and then. */
     void (*idle)(long long int now_ms);
 
+    /* A PMD thread that has nothing to send, at the end of an iteration of its
+     * loop.  Returns true if it should wait in poll_block(), at most so many
+     * milliseconds, for what the callback has arranged for. */
+    bool (*rest)(long long int now_us, int *ms);
+
     /* Changes of OpenFlow tables before they are published with the next
      * table version; a failed transaction gives the inverse calls. */
     void (*rule_inserted)(struct ofproto *, struct rule *);

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-kernel-port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "adp-packet-ring.h"
+#include "adp-poller.h"
+#include "dp-packet.h"
+#include "netdev-linux-private.h"
+#include "netdev-provider.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/shash.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "smap.h"
+#include "timeval.h"
+#include "userspace-tso.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(adp_kernel_port);
+
+#define KEY "antrea-dp-poll-kernel-ports"
+
+/* So often it is looked whether a ring is stuck, and so often one device's is
+ * set up anew at most: threads stop for it. */
+#define LOOK_MS 1000
+#define RESET_MS 5000
+
+struct kernel_port {
+    struct netdev_linux up;
+
+    struct adp_ring_counts counts;
+
+    /* The socket to send by stays, what it is bound to may change. */
+    int tx_fd;
+    atomic_uint64_t tx_change_seq;      /* Of the device, when it was bound. */
+
+    struct ovs_mutex mutex;
+    int tx_ifindex OVS_GUARDED;
+    /* NULL while there is no queue. */
+    struct adp_ring *ring OVS_GUARDED;
+    uint64_t rx_ring_full OVS_GUARDED;
+    /* Since the last look. */
+    unsigned int n_came OVS_GUARDED, n_dropped OVS_GUARDED;
+    uint64_t rx_ring_resets OVS_GUARDED;
+
+    int requested_n_txq;        /* In the main thread. */
+    long long int next_reset;   /* In the main thread. */
+};
+
+struct kernel_rxq {
+    struct netdev_rxq up;
+    struct adp_ring ring;
+    struct adp_poller *poller;  /* Of the thread that polls it. */
+    uint64_t change_seq;        /* Of the device, when it was last seen. */
+};
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
+
+static struct netdev_class kernel_port_class;
+static bool enabled;
+static atomic_count n_ports;
+
+static struct kernel_port *
+kernel_port_cast(const struct netdev *netdev)
+{
+    return CONTAINER_OF(netdev, struct kernel_port, up.up);
+}
+
+static struct kernel_rxq *
+kernel_rxq_cast(const struct netdev_rxq *rxq)
+{
+    return CONTAINER_OF(rxq, struct kernel_rxq, up);
+}
+
+/* The device. */
+
+static struct netdev *
+kernel_port_alloc(void)
+{
+    struct kernel_port *port = xzalloc(sizeof *port);
+
+    return &port->up.up;
+}
+
+static void
+kernel_port_dealloc(struct netdev *netdev)
+{
+    free(kernel_port_cast(netdev));
+}
+
+static int
+kernel_port_construct(struct netdev *netdev)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+    int error = netdev_linux_construct(netdev);
+
+    if (error) {
+        return error;
+    }
+    atomic_init(&port->tx_change_seq, netdev_get_change_seq(netdev));
+    int ifindex = netdev_get_ifindex(netdev);
+
+    port->tx_fd = ifindex < 0 ? ifindex : adp_ring_open_sender(ifindex);
+    if (port->tx_fd < 0) {
+        VLOG_WARN("%s: no packet socket: %s", netdev_get_name(netdev),
+                  ovs_strerror(-port->tx_fd));
+        netdev_linux_class.destruct(netdev);
+        return -port->tx_fd;
+    }
+    port->requested_n_txq = netdev->n_txq;
+    ovs_mutex_init(&port->mutex);
+    ovs_mutex_lock(&port->mutex);
+    port->tx_ifindex = ifindex;
+    ovs_mutex_unlock(&port->mutex);
+    atomic_init(&port->counts.rx_too_long, 0);
+    atomic_init(&port->counts.rx_bad_offload, 0);
+    atomic_init(&port->counts.tx_refused, 0);
+    netdev->ol_flags |= (NETDEV_TX_OFFLOAD_TCP_CKSUM
+                         | NETDEV_TX_OFFLOAD_UDP_CKSUM);
+    atomic_count_inc(&n_ports);
+    return 0;
+}
+
+static void
+kernel_port_destruct(struct netdev *netdev)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+
+    atomic_count_dec(&n_ports);
+    close(port->tx_fd);
+    ovs_mutex_destroy(&port->mutex);
+    netdev_linux_class.destruct(netdev);
+}
+
+/* Any number of threads may send at a time. */
+static int
+kernel_port_set_tx_multiq(struct netdev *netdev, unsigned int n_txq)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+
+    if (port->requested_n_txq != n_txq) {
+        port->requested_n_txq = n_txq;
+        netdev_request_reconfigure(netdev);
+    }
+    return 0;
+}
+
+static int
+kernel_port_reconfigure(struct netdev *netdev)
+{
+    netdev->n_txq = kernel_port_cast(netdev)->requested_n_txq;
+    return 0;
+}
+
+static int
+kernel_port_get_numa_id(const struct netdev *netdev)
+{
+#ifdef HAVE_AF_XDP
+    return netdev_afxdp_class.get_numa_id(netdev);
+#else
+    return 0;
+#endif
+}
+
+static uint64_t
+read_counter(atomic_uint64_t *counter)
+{
+    uint64_t n;
+
+    atomic_read_relaxed(counter, &n);
+    return n;
+}
+
+/* The kernel counts from one call to the next. */
+static void
+read_arrivals(struct kernel_port *port)
+    OVS_REQUIRES(port->mutex)
+{
+    unsigned int n, n_dropped;
+
+    if (port->ring) {
+        adp_ring_read_arrivals(port->ring, &n, &n_dropped);
+        port->rx_ring_full += n_dropped;
+        port->n_came += n;
+        port->n_dropped += n_dropped;
+    }
+}
+
+static uint64_t
+read_ring_full(struct kernel_port *port)
+{
+    uint64_t n;
+
+    ovs_mutex_lock(&port->mutex);
+    read_arrivals(port);
+    n = port->rx_ring_full;
+    ovs_mutex_unlock(&port->mutex);
+    return n;
+}
+
+static uint64_t
+read_ring_resets(struct kernel_port *port)
+{
+    uint64_t n;
+
+    ovs_mutex_lock(&port->mutex);
+    n = port->rx_ring_resets;
+    ovs_mutex_unlock(&port->mutex);
+    return n;
+}
+
+static void
+set_ring(struct kernel_port *port, struct adp_ring *ring)
+{
+    ovs_mutex_lock(&port->mutex);
+    read_arrivals(port);
+    port->ring = ring;
+    port->n_came = port->n_dropped = 0;
+    ovs_mutex_unlock(&port->mutex);
+}
+
+static int
+kernel_port_get_stats(const struct netdev *netdev, struct netdev_stats *stats)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+    int error = netdev_linux_class.get_stats(netdev, stats);
+
+    if (!error) {
+        stats->rx_dropped += (read_ring_full(port)
+                              + read_counter(&port->counts.rx_too_long)
+                              + read_counter(&port->counts.rx_bad_offload));
+        stats->tx_dropped += read_counter(&port->counts.tx_refused);
+    }
+    return error;
+}
+
+static int
+kernel_port_get_custom_stats(const struct netdev *netdev,
+                             struct netdev_custom_stats *stats)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counters[] = {
+        { "rx_ring_full", read_ring_full(port) },
+        { "rx_ring_resets", read_ring_resets(port) },
+        { "rx_too_long", read_counter(&port->counts.rx_too_long) },
+        { "rx_bad_offload", read_counter(&port->counts.rx_bad_offload) },
+        { "tx_refused", read_counter(&port->counts.tx_refused) },
+    };
+
+    stats->size = ARRAY_SIZE(counters);
+    stats->counters = xcalloc(stats->size, sizeof *stats->counters);
+    for (size_t i = 0; i < stats->size; i++) {
+        ovs_strlcpy(stats->counters[i].name, counters[i].name,
+                    sizeof stats->counters[i].name);
+        stats->counters[i].value = counters[i].value;
+    }
+    return 0;
+}
+
+/* Rings that are stuck.
+ *
+ * Where the kernel finds segments that it has no virtio_net_hdr for (UDP's
+ * before Linux 6.2, SCTP's, UDP fragments' of a tap), it drops them, but never
+ * lets go of the frame that it had for them, and all that comes after is
+ * dropped.  The ring is set up anew then. */
+
+static bool
+is_stuck(struct kernel_port *port)
+{
+    bool stuck;
+
+    ovs_mutex_lock(&port->mutex);
+    read_arrivals(port);
+    stuck = (port->ring && port->n_came && port->n_came == port->n_dropped
+             && adp_ring_is_empty(port->ring));
+    port->n_came = port->n_dropped = 0;
+    ovs_mutex_unlock(&port->mutex);
+    return stuck;
+}
+
+static void
+look_after(struct kernel_port *port, long long int now)
+{
+    if (!is_stuck(port) || now < port->next_reset) {
+        return;
+    }
+    port->next_reset = now + RESET_MS;
+    ovs_mutex_lock(&port->mutex);
+    port->rx_ring_resets++;
+    ovs_mutex_unlock(&port->mutex);
+    VLOG_INFO_RL(&rl, "%s: the ring takes no packets, it is set up anew",
+                 netdev_get_name(&port->up.up));
+    /* Closes and opens the queue, while no thread polls it. */
+    netdev_request_reconfigure(&port->up.up);
+}
+
+static long long int next_look;
+
+void
+adp_kernel_port_run(void)
+{
+    const long long int now = time_msec();
+
+    if (now < next_look || !atomic_count_get(&n_ports)) {
+        return;
+    }
+    next_look = now + LOOK_MS;
+
+    struct shash devices = SHASH_INITIALIZER(&devices);
+    struct shash_node *node;
+
+    netdev_get_devices(&kernel_port_class, &devices);
+    SHASH_FOR_EACH (node, &devices) {
+        look_after(kernel_port_cast(node->data), now);
+        netdev_close(node->data);
+    }
+    shash_destroy(&devices);
+}
+
+void
+adp_kernel_port_wait(void)
+{
+    if (atomic_count_get(&n_ports)) {
+        poll_timer_wait_until(next_look);
+    }
+}
+
+/* Sending. */
+
+/* The device may have come back as another one. */
+static void
+bind_sender_again(struct kernel_port *port)
+{
+    const uint64_t change_seq = netdev_get_change_seq(&port->up.up);
+
+    atomic_store_relaxed(&port->tx_change_seq, change_seq);
+    int ifindex = netdev_get_ifindex(&port->up.up);
+
+    ovs_mutex_lock(&port->mutex);
+    if (ifindex > 0 && ifindex != port->tx_ifindex
+        && !adp_ring_bind_sender(port->tx_fd, ifindex)) {
+        port->tx_ifindex = ifindex;
+    }
+    ovs_mutex_unlock(&port->mutex);
+}
+
+static int
+kernel_port_send(struct netdev *netdev, int qid OVS_UNUSED,
+                 struct dp_packet_batch *batch,
+                 bool concurrent_txq OVS_UNUSED)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+    int mtu = ETH_PAYLOAD_MAX;
+
+    if (OVS_UNLIKELY(read_counter(&port->tx_change_seq)
+                     != netdev_get_change_seq(netdev))) {
+        bind_sender_again(port);
+    }
+    if (userspace_tso_enabled()) {
+        netdev_get_mtu(netdev, &mtu);
+    }
+    int error = adp_ring_send(port->tx_fd, batch, mtu, &port->counts);
+
+    switch (error) {
+    case 0:
+        return 0;
+    case ENXIO:
+    case ENODEV:
+        bind_sender_again(port);
+        return error;
+    case ENOBUFS:
+        return EAGAIN;
+    case ENETDOWN:
+    case EAGAIN:
+        return error;
+    default:
+        VLOG_WARN_RL(&rl, "error sending Ethernet packet on %s: %s",
+                     netdev_get_name(netdev), ovs_strerror(error));
+        return error;
+    }
+}
+
+/* Receiving. */
+
+static struct netdev_rxq *
+kernel_rxq_alloc(void)
+{
+    struct kernel_rxq *rxq = xzalloc(sizeof *rxq);
+
+    return &rxq->up;
+}
+
+static void
+kernel_rxq_dealloc(struct netdev_rxq *rxq)
+{
+    free(kernel_rxq_cast(rxq));
+}
+
+static int
+kernel_rxq_construct(struct netdev_rxq *rxq_)
+{
+    struct kernel_rxq *rxq = kernel_rxq_cast(rxq_);
+    struct kernel_port *port = kernel_port_cast(rxq_->netdev);
+
+    rxq->change_seq = netdev_get_change_seq(rxq_->netdev);
+    int ifindex = netdev_get_ifindex(rxq_->netdev);
+
+    if (ifindex < 0) {
+        return -ifindex;
+    }
+    int error = adp_ring_open(&rxq->ring, ifindex, &port->counts);
+
+    if (error) {
+        VLOG_ERR("%s: no packet socket to receive from: %s",
+                 netdev_rxq_get_name(rxq_), ovs_strerror(error));
+    } else {
+        set_ring(port, &rxq->ring);
+    }
+    return error;
+}
+
+static void
+kernel_rxq_destruct(struct netdev_rxq *rxq_)
+{
+    struct kernel_rxq *rxq = kernel_rxq_cast(rxq_);
+
+    set_ring(kernel_port_cast(rxq_->netdev), NULL);
+    adp_poller_leave(&rxq->poller, rxq->ring.fd);
+    adp_ring_close(&rxq->ring);
+}
+
+/* The device changed: it may be another one of the same name.  (When it only
+ * went down and up again, the kernel binds the socket itself.) */
+static void
+rxq_look_at_device(struct kernel_rxq *rxq)
+{
+    int ifindex = netdev_get_ifindex(rxq->up.netdev);
+
+    if (ifindex > 0 && ifindex != rxq->ring.ifindex) {
+        adp_ring_bind(&rxq->ring, ifindex);
+    }
+}
+
+static int
+kernel_rxq_recv(struct netdev_rxq *rxq_, struct dp_packet_batch *batch,
+                int *qfill)
+{
+    struct kernel_rxq *rxq = kernel_rxq_cast(rxq_);
+    const uint64_t change_seq = netdev_get_change_seq(rxq_->netdev);
+
+    if (OVS_UNLIKELY(!adp_poller_is_mine(rxq->poller))) {
+        adp_poller_adopt(&rxq->poller, rxq->ring.fd);
+    }
+    if (OVS_UNLIKELY(rxq->change_seq != change_seq)) {
+        rxq->change_seq = change_seq;
+        rxq_look_at_device(rxq);
+    }
+    dp_packet_batch_init(batch);
+    adp_ring_receive(&rxq->ring, batch, userspace_tso_enabled());
+    if (qfill) {
+        *qfill = -ENOTSUP;
+    }
+    const size_t n = dp_packet_batch_size(batch);
+
+    adp_poller_note(n);
+    return n ? 0 : EAGAIN;
+}
+
+static void
+kernel_rxq_wait(struct netdev_rxq *rxq)
+{
+    poll_fd_wait(kernel_rxq_cast(rxq)->ring.fd, POLLIN);
+}
+
+void
+adp_kernel_port_complete(struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        /* DPDK's are upstream's affair. */
+        if (packet->source == DPBUF_MALLOC
+            && !dp_packet_hwol_is_tso(packet)) {
+            adp_offload_complete(packet);
+        }
+    }
+}
+
+/* The class. */
+
+const struct netdev_class *
+adp_kernel_port_class(void)
+{
+    return &kernel_port_class;
+}
+
+void
+adp_kernel_port_init(void)
+{
+    struct netdev_class *c = &kernel_port_class;
+
+    *c = netdev_linux_class;
+    c->type = ADP_KERNEL_PORT_TYPE;
+    c->is_pmd = true;
+    c->alloc = kernel_port_alloc;
+    c->construct = kernel_port_construct;
+    c->destruct = kernel_port_destruct;
+    c->dealloc = kernel_port_dealloc;
+    c->set_tx_multiq = kernel_port_set_tx_multiq;
+    c->reconfigure = kernel_port_reconfigure;
+    c->get_numa_id = kernel_port_get_numa_id;
+    c->get_stats = kernel_port_get_stats;
+    c->get_custom_stats = kernel_port_get_custom_stats;
+    c->send = kernel_port_send;
+    c->rxq_alloc = kernel_rxq_alloc;
+    c->rxq_construct = kernel_rxq_construct;
+    c->rxq_destruct = kernel_rxq_destruct;
+    c->rxq_dealloc = kernel_rxq_dealloc;
+    c->rxq_recv = kernel_rxq_recv;
+    c->rxq_wait = kernel_rxq_wait;
+    c->rxq_drain = NULL;        /* Nobody asks. */
+    netdev_register_provider(c);
+}
+
+void
+adp_kernel_port_configure(const struct smap *other_config)
+{
+    static bool configured, last;
+    bool wanted = smap_get_bool(other_config, KEY, false);
+
+    if (!configured) {
+        /* Upstream opens a device once, and would find it open. */
+        configured = true;
+        enabled = last = wanted;
+        if (enabled) {
+            VLOG_INFO("packet threads poll ports of the kernel's");
+        }
+    } else if (wanted != last) {
+        last = wanted;
+        VLOG_WARN("Open_vSwitch: other_config:"KEY" takes effect when "
+                  "ovs-vswitchd is restarted");
+    }
+}
+
+const char *
+adp_kernel_port_open_type(const char *type)
+{
+    return enabled && !strcmp(type, netdev_linux_class.type)
+           ? ADP_KERNEL_PORT_TYPE : type;
+}

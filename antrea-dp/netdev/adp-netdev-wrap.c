@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Where upstream would drop a packet whose checksum or segmentation is left to
+ * others, or forget about it.
+ *
+ * The linker puts functions of ours between some of upstream's and who calls
+ * them (--wrap, in automake.mk): __wrap_F() is called for F(), __real_F() is
+ * upstream's. */
+
+#include <config.h>
+
+#include "adp-kernel-port.h"
+#include "adp-offload.h"
+#include "adp-poller.h"
+#include "dp-packet.h"
+#include "netdev-provider.h"
+#include "netlink.h"
+#include "odp-execute.h"
+#include "odp-netlink.h"
+#include "openvswitch/shash.h"
+#include "userspace-tso.h"
+#include "util.h"
+
+struct dp_packet *__real_dp_packet_clone(const struct dp_packet *);
+struct dp_packet *__wrap_dp_packet_clone(const struct dp_packet *);
+struct dp_packet *__real_dp_packet_clone_with_headroom(
+    const struct dp_packet *, size_t headroom);
+struct dp_packet *__wrap_dp_packet_clone_with_headroom(
+    const struct dp_packet *, size_t headroom);
+void __real_netdev_get_devices(const struct netdev_class *, struct shash *);
+void __wrap_netdev_get_devices(const struct netdev_class *, struct shash *);
+int __real_netdev_push_header(const struct netdev *, struct dp_packet_batch *,
+                              const struct ovs_action_push_tnl *);
+int __wrap_netdev_push_header(const struct netdev *, struct dp_packet_batch *,
+                              const struct ovs_action_push_tnl *);
+int __real_netdev_rxq_recv(struct netdev_rxq *, struct dp_packet_batch *,
+                           int *qfill);
+int __wrap_netdev_rxq_recv(struct netdev_rxq *, struct dp_packet_batch *,
+                           int *qfill);
+int __real_netdev_send(struct netdev *, int qid, struct dp_packet_batch *,
+                       bool concurrent);
+int __wrap_netdev_send(struct netdev *, int qid, struct dp_packet_batch *,
+                       bool concurrent);
+void __real_odp_execute_actions(void *dp, struct dp_packet_batch *, bool steal,
+                                const struct nlattr *, size_t,
+                                odp_execute_cb);
+void __wrap_odp_execute_actions(void *dp, struct dp_packet_batch *, bool steal,
+                                const struct nlattr *, size_t,
+                                odp_execute_cb);
+
+/* A copy's segments are as long as those of the packet. */
+static struct dp_packet *
+with_segment_len(struct dp_packet *clone, const struct dp_packet *packet)
+{
+    if (OVS_UNLIKELY(dp_packet_hwol_is_tso(packet))) {
+        adp_offload_set_segment_len(clone, adp_offload_segment_len(packet));
+    }
+    return clone;
+}
+
+struct dp_packet *
+__wrap_dp_packet_clone(const struct dp_packet *packet)
+{
+    return with_segment_len(__real_dp_packet_clone(packet), packet);
+}
+
+struct dp_packet *
+__wrap_dp_packet_clone_with_headroom(const struct dp_packet *packet,
+                                     size_t headroom)
+{
+    return with_segment_len(
+        __real_dp_packet_clone_with_headroom(packet, headroom), packet);
+}
+
+/* Upstream looks at all devices anew when it missed news of some. */
+void
+__wrap_netdev_get_devices(const struct netdev_class *class,
+                          struct shash *devices)
+{
+    __real_netdev_get_devices(class, devices);
+    if (class == &netdev_linux_class) {
+        __real_netdev_get_devices(adp_kernel_port_class(), devices);
+    }
+}
+
+/* Upstream's packets from taps don't know how long segments may be, and have
+ * what malloc() left there. */
+static void
+forget_segment_len(struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        if (packet->source == DPBUF_MALLOC) {
+            adp_offload_set_segment_len(packet, 0);
+        }
+    }
+}
+
+/* A thread rests only if it polls nothing else. */
+int
+__wrap_netdev_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
+                       int *qfill)
+{
+    const bool other = (netdev_get_class(rxq->netdev)
+                        != adp_kernel_port_class());
+
+    if (other) {
+        adp_poller_note_other();
+    }
+    int error = __real_netdev_rxq_recv(rxq, batch, qfill);
+
+    if (other && !error && OVS_UNLIKELY(userspace_tso_enabled())) {
+        forget_segment_len(batch);
+    }
+    return error;
+}
+
+/* A tunnel's packets have no checksum that others may finish within them. */
+int
+__wrap_netdev_push_header(const struct netdev *netdev,
+                          struct dp_packet_batch *batch,
+                          const struct ovs_action_push_tnl *push)
+{
+    adp_offload_complete_batch(batch);
+    return __real_netdev_push_header(netdev, batch, push);
+}
+
+/* Of what is left to others, that which 'netdev' doesn't do. */
+static uint64_t
+beyond(const struct netdev *netdev)
+{
+    const uint64_t can = netdev->ol_flags;
+
+    return ((can & NETDEV_TX_OFFLOAD_TCP_TSO ? 0 : DP_PACKET_OL_TX_TCP_SEG)
+            | (can & NETDEV_TX_OFFLOAD_TCP_CKSUM
+               ? 0 : DP_PACKET_OL_TX_TCP_CKSUM)
+            | (can & NETDEV_TX_OFFLOAD_UDP_CKSUM
+               ? 0 : DP_PACKET_OL_TX_UDP_CKSUM));
+}
+
+static uint64_t
+batch_flags(const struct dp_packet_batch *batch)
+{
+    uint64_t flags = 0;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        flags |= *dp_packet_ol_flags_ptr(batch->packets[i]);
+    }
+    return flags;
+}
+
+/* What the kernel's packets need before 'netdev', which can finish them, gets
+ * them.  Ours know what to do. */
+static void
+begin_batch(const struct netdev *netdev, struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+
+    if (netdev_get_class(netdev) == adp_kernel_port_class()) {
+        return;
+    }
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        if (packet->source == DPBUF_MALLOC) {
+            adp_offload_begin(packet);
+        }
+    }
+}
+
+/* Sends 'out', as the device can. */
+static int
+send_completed(struct netdev *netdev, int qid, struct dp_packet_batch *out,
+               bool concurrent)
+{
+    if (dp_packet_batch_is_empty(out)) {
+        return 0;
+    }
+    if (batch_flags(out) & beyond(netdev)) {
+        adp_offload_complete_batch(out);
+    } else {
+        begin_batch(netdev, out);
+    }
+    int error = __real_netdev_send(netdev, qid, out, concurrent);
+
+    dp_packet_batch_init(out);
+    return error;
+}
+
+/* Adds to 'out', and sends it when it is full. */
+static int
+add_to(struct dp_packet_batch *out, struct dp_packet *packet,
+       struct netdev *netdev, int qid, bool concurrent)
+{
+    dp_packet_batch_add(out, packet);
+    return (dp_packet_batch_is_full(out)
+            ? send_completed(netdev, qid, out, concurrent) : 0);
+}
+
+static int
+send_segmented(struct netdev *netdev, int qid, struct dp_packet_batch *batch,
+               bool concurrent)
+{
+    struct dp_packet_batch out;
+    struct dp_packet *packet;
+    int mtu = 0, error = 0, e;
+
+    netdev_get_mtu(netdev, &mtu);
+    dp_packet_batch_init(&out);
+    out.trunc = batch->trunc;
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        struct adp_segments segments;
+        struct dp_packet *segment;
+
+        if (!dp_packet_hwol_is_tso(packet)) {
+            e = add_to(&out, packet, netdev, qid, concurrent);
+            error = error ? error : e;
+            continue;
+        }
+        adp_segments_init(&segments, packet, 0, mtu);
+        while ((segment = adp_segments_next(&segments))) {
+            e = add_to(&out, segment, netdev, qid, concurrent);
+            error = error ? error : e;
+        }
+        dp_packet_delete(packet);
+    }
+    dp_packet_batch_init(batch);
+    e = send_completed(netdev, qid, &out, concurrent);
+    return error ? error : e;
+}
+
+int
+__wrap_netdev_send(struct netdev *netdev, int qid,
+                   struct dp_packet_batch *batch, bool concurrent)
+{
+    const uint64_t due = batch_flags(batch) & ADP_OFFLOAD_DUE;
+
+    if (OVS_LIKELY(!due)) {
+        return __real_netdev_send(netdev, qid, batch, concurrent);
+    }
+    if (due & beyond(netdev) & DP_PACKET_OL_TX_TCP_SEG) {
+        return send_segmented(netdev, qid, batch, concurrent);
+    }
+    return send_completed(netdev, qid, batch, concurrent);
+}
+
+/* Do the actions put something before the packet that who finishes it won't
+ * look behind, such as a tunnel's headers? */
+static bool pushes(const struct nlattr *actions, size_t len);
+
+static bool
+pushes_within(const struct nlattr *action, uint16_t type)
+{
+    const struct nlattr *a = nl_attr_find_nested(action, type);
+
+    return a && pushes(nl_attr_get(a), nl_attr_get_size(a));
+}
+
+static bool
+pushes(const struct nlattr *actions, size_t len)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, len) {
+        switch ((enum ovs_action_attr) nl_attr_type(a)) {
+        case OVS_ACTION_ATTR_TUNNEL_PUSH:
+        case OVS_ACTION_ATTR_PUSH_MPLS:
+        case OVS_ACTION_ATTR_ADD_MPLS:
+        case OVS_ACTION_ATTR_PUSH_NSH:
+            return true;
+        case OVS_ACTION_ATTR_CLONE:
+            if (pushes(nl_attr_get(a), nl_attr_get_size(a))) {
+                return true;
+            }
+            break;
+        case OVS_ACTION_ATTR_SAMPLE:
+            if (pushes_within(a, OVS_SAMPLE_ATTR_ACTIONS)) {
+                return true;
+            }
+            break;
+        case OVS_ACTION_ATTR_CHECK_PKT_LEN:
+            if (pushes_within(a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER)
+                || pushes_within(
+                    a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL)) {
+                return true;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+/* Executes the actions on 'out', which is segmented, and empties it. */
+static void
+execute_completed(void *dp, struct dp_packet_batch *out,
+                  const struct nlattr *actions, size_t len, odp_execute_cb cb)
+{
+    const bool trunc = out->trunc;
+
+    if (!dp_packet_batch_is_empty(out)) {
+        adp_offload_complete_batch(out);
+        __real_odp_execute_actions(dp, out, true, actions, len, cb);
+        dp_packet_batch_init(out);
+        out->trunc = trunc;
+    }
+}
+
+/* What goes into a tunnel is finished before: these may be more packets than a
+ * batch holds. */
+void
+__wrap_odp_execute_actions(void *dp, struct dp_packet_batch *batch, bool steal,
+                           const struct nlattr *actions, size_t len,
+                           odp_execute_cb cb)
+{
+    struct dp_packet_batch out;
+    struct dp_packet *packet;
+
+    if (OVS_LIKELY(!(batch_flags(batch) & ADP_OFFLOAD_DUE))
+        || !pushes(actions, len)) {
+        __real_odp_execute_actions(dp, batch, steal, actions, len, cb);
+        return;
+    }
+    dp_packet_batch_init(&out);
+    out.trunc = batch->trunc;
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        struct adp_segments segments;
+        struct dp_packet *next;
+
+        if (!dp_packet_hwol_is_tso(packet)) {
+            dp_packet_batch_add(&out, steal ? packet
+                                : dp_packet_clone(packet));
+            if (dp_packet_batch_is_full(&out)) {
+                execute_completed(dp, &out, actions, len, cb);
+            }
+            continue;
+        }
+        adp_segments_init(&segments, packet, 0, ETH_PAYLOAD_MAX);
+        while ((next = adp_segments_next(&segments))) {
+            dp_packet_batch_add(&out, next);
+            if (dp_packet_batch_is_full(&out)) {
+                execute_completed(dp, &out, actions, len, cb);
+            }
+        }
+        if (steal) {
+            dp_packet_delete(packet);
+        }
+    }
+    if (steal) {
+        dp_packet_batch_init(batch);
+    }
+    execute_completed(dp, &out, actions, len, cb);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <config.h>
+#include "adp-packet-ring.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+
+#include "adp-packet-pool.h"
+#include "dp-packet.h"
+#include "packets.h"
+#include "socket-util.h"
+#include "util.h"
+
+/* Older headers don't know it; since Linux 4.20. */
+#ifndef PACKET_IGNORE_OUTGOING
+#define PACKET_IGNORE_OUTGOING 23
+#endif
+
+#define RING_LEN (ADP_RING_FRAME_LEN * ADP_RING_N_FRAMES)
+#define BLOCK_LEN (1 << 16)
+#define VNET_LEN sizeof(struct virtio_net_hdr)
+
+static int
+set_option(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value) ? errno : 0;
+}
+
+static int
+bind_to(int fd, int ifindex, uint16_t protocol)
+{
+    struct sockaddr_ll sll = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(protocol),
+        .sll_ifindex = ifindex,
+    };
+
+    return bind(fd, (struct sockaddr *) &sll, sizeof sll) ? errno : 0;
+}
+
+/* Returns a socket, or a negative errno. */
+static int
+open_socket(void)
+{
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0) {
+        return -errno;
+    }
+    int error = set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1);
+
+    if (error) {
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+static int
+map_frames(struct adp_ring *r)
+{
+    struct tpacket_req req = {
+        .tp_block_size = BLOCK_LEN,
+        .tp_block_nr = RING_LEN / BLOCK_LEN,
+        .tp_frame_size = ADP_RING_FRAME_LEN,
+        .tp_frame_nr = ADP_RING_N_FRAMES,
+    };
+    int error = set_option(r->fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
+
+    if (!error && setsockopt(r->fd, SOL_PACKET, PACKET_RX_RING, &req,
+                             sizeof req)) {
+        error = errno;
+    }
+    if (error) {
+        return error;
+    }
+    void *frames = mmap(NULL, RING_LEN, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        r->fd, 0);
+
+    if (frames == MAP_FAILED) {
+        return errno;
+    }
+    r->frames = frames;
+    return 0;
+}
+
+static int
+set_up(struct adp_ring *r)
+{
+    int error = set_option(r->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
+
+    if (!error) {
+        error = set_option(r->fd, SOL_SOCKET, SO_RCVBUFFORCE,
+                           ADP_RING_QUEUE_BYTES);
+    }
+    if (!error) {
+        error = set_option(r->fd, SOL_PACKET, PACKET_COPY_THRESH, 1);
+    }
+    return error ? error : map_frames(r);
+}
+
+int
+adp_ring_open(struct adp_ring *r, int ifindex, struct adp_ring_counts *counts)
+{
+    memset(r, 0, sizeof *r);
+    r->counts = counts;
+    r->fd = open_socket();
+    if (r->fd < 0) {
+        return -r->fd;
+    }
+    /* Not bound: nothing comes before all is set. */
+    int error = set_up(r);
+
+    if (!error) {
+        error = adp_ring_bind(r, ifindex);
+    }
+    if (error) {
+        adp_ring_close(r);
+    }
+    return error;
+}
+
+void
+adp_ring_close(struct adp_ring *r)
+{
+    if (r->frames) {
+        munmap(r->frames, RING_LEN);
+    }
+    dp_packet_delete(r->segmented);
+    close(r->fd);
+}
+
+int
+adp_ring_bind(struct adp_ring *r, int ifindex)
+{
+    int error = bind_to(r->fd, ifindex, ETH_P_ALL);
+
+    if (!error) {
+        r->ifindex = ifindex;
+    }
+    return error;
+}
+
+void
+adp_ring_read_arrivals(struct adp_ring *r, unsigned int *n,
+                       unsigned int *n_dropped)
+{
+    struct tpacket_stats stats;
+    socklen_t len = sizeof stats;
+    bool ok = !getsockopt(r->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len);
+
+    *n = ok ? stats.tp_packets : 0;
+    *n_dropped = ok ? stats.tp_drops : 0;
+}
+
+/* Receiving. */
+
+static struct tpacket2_hdr *
+frame_at(const struct adp_ring *r, size_t i)
+{
+    return (void *) (r->frames + i * ADP_RING_FRAME_LEN);
+}
+
+bool
+adp_ring_is_empty(const struct adp_ring *r)
+{
+    for (size_t i = 0; i < ADP_RING_N_FRAMES; i++) {
+        if (__atomic_load_n(&frame_at(r, i)->tp_status, __ATOMIC_RELAXED)
+            & TP_STATUS_USER) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+count(atomic_uint64_t *counter, uint64_t n)
+{
+    uint64_t orig;
+
+    atomic_add_relaxed(counter, n, &orig);
+}
+
+/* So many errors of the socket, such as that the device went down, may come
+ * between. */
+#define MAX_ERRORS 4
+
+/* The next one of the queue, with its header.  (To leave it there for an error
+ * would be to read it in place of the one after it, and so on.) */
+static struct dp_packet *
+read_long(struct adp_ring *r, struct virtio_net_hdr *header)
+{
+    struct dp_packet *packet = adp_packet_pool_get(ADP_PACKET_POOL_LONG);
+    struct iovec iov[] = {
+        { header, VNET_LEN },
+        { dp_packet_data(packet), ADP_PACKET_POOL_LONG },
+    };
+    struct msghdr msg = { .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov) };
+    ssize_t n = -1;
+
+    for (int i = 0; i < MAX_ERRORS; i++) {
+        n = recvmsg(r->fd, &msg, MSG_DONTWAIT);
+        if (n >= 0 || errno == EAGAIN) {
+            break;
+        }
+    }
+    if (n < (ssize_t) (VNET_LEN + ETH_HEADER_LEN)
+        || msg.msg_flags & MSG_TRUNC) {
+        adp_packet_pool_put(packet);
+        return NULL;
+    }
+    dp_packet_set_size(packet, n - VNET_LEN);
+    return packet;
+}
+
+static struct dp_packet *
+copy_short(const struct tpacket2_hdr *frame, struct virtio_net_hdr *header)
+{
+    const char *data = (const char *) frame + frame->tp_mac;
+    const size_t len = frame->tp_snaplen;
+
+    if (len < ETH_HEADER_LEN
+        || frame->tp_mac < sizeof *frame + VNET_LEN
+        || frame->tp_mac + len > ADP_RING_FRAME_LEN) {
+        return NULL;
+    }
+    struct dp_packet *packet = adp_packet_pool_get(len);
+
+    memcpy(header, data - VNET_LEN, VNET_LEN);
+    memcpy(dp_packet_data(packet), data, len);
+    dp_packet_set_size(packet, len);
+    return packet;
+}
+
+/* The kernel takes the outer tag out of packets. */
+static void
+restore_vlan(struct dp_packet *packet, const struct tpacket2_hdr *frame,
+             uint32_t status)
+{
+    if (status & TP_STATUS_VLAN_VALID) {
+        eth_push_vlan(packet, htons(status & TP_STATUS_VLAN_TPID_VALID
+                                    ? frame->tp_vlan_tpid
+                                    : ETH_TYPE_VLAN_8021Q),
+                      htons(frame->tp_vlan_tci));
+    }
+}
+
+/* Takes the packet of a frame of the ring; returns NULL if there is none that
+ * anybody could use. */
+static struct dp_packet *
+take_frame(struct adp_ring *r, const struct tpacket2_hdr *frame,
+           uint32_t status, bool tso)
+{
+    struct virtio_net_hdr header;
+    struct dp_packet *packet
+        = (status & TP_STATUS_COPY ? read_long(r, &header)
+           : frame->tp_snaplen == frame->tp_len ? copy_short(frame, &header)
+           : NULL);
+
+    if (OVS_UNLIKELY(!packet)) {
+        count(&r->counts->rx_too_long, 1);
+        return NULL;
+    }
+    enum adp_offload_verdict verdict = adp_offload_take(packet, &header, tso);
+
+    if (OVS_UNLIKELY(verdict == ADP_OFFLOAD_BAD)) {
+        count(&r->counts->rx_bad_offload, 1);
+        adp_packet_pool_put(packet);
+        return NULL;
+    }
+    restore_vlan(packet, frame, status);
+    if (verdict == ADP_OFFLOAD_SEGMENT) {
+        r->segmented = packet;
+        adp_segments_init(&r->segments, packet, header.gso_size, 0);
+        return NULL;
+    }
+    return packet;
+}
+
+static struct dp_packet *
+next_segment(struct adp_ring *r)
+{
+    struct dp_packet *segment = adp_segments_next(&r->segments);
+
+    if (!segment) {
+        adp_packet_pool_put(r->segmented);
+        r->segmented = NULL;
+    }
+    return segment;
+}
+
+/* Returns false if the ring is empty; otherwise *packetp is the next packet,
+ * or NULL if what was next was none. */
+static bool
+next_packet(struct adp_ring *r, bool tso, struct dp_packet **packetp)
+{
+    if (OVS_UNLIKELY(r->segmented)) {
+        *packetp = next_segment(r);
+        return true;
+    }
+    struct tpacket2_hdr *frame = frame_at(r, r->head);
+    /* The kernel sets it when all else is written, and then it is ours. */
+    uint32_t status = __atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE);
+
+    if (!(status & TP_STATUS_USER)) {
+        return false;
+    }
+    r->head = (r->head + 1) % ADP_RING_N_FRAMES;
+    OVS_PREFETCH(frame_at(r, r->head));
+    *packetp = take_frame(r, frame, status, tso);
+    __atomic_store_n(&frame->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+    return true;
+}
+
+void
+adp_ring_receive(struct adp_ring *r, struct dp_packet_batch *batch, bool tso)
+{
+    struct dp_packet *packet;
+
+    while (!dp_packet_batch_is_full(batch) && next_packet(r, tso, &packet)) {
+        if (OVS_LIKELY(packet)) {
+            dp_packet_batch_add(batch, packet);
+        }
+    }
+}
+
+/* Sending. */
+
+int
+adp_ring_open_sender(int ifindex)
+{
+    int fd = open_socket();
+
+    if (fd < 0) {
+        return fd;
+    }
+    int error = set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE,
+                           ADP_RING_SEND_BYTES);
+
+    if (!error) {
+        error = adp_ring_bind_sender(fd, ifindex);
+    }
+    if (error) {
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+int
+adp_ring_bind_sender(int fd, int ifindex)
+{
+    /* Receives nothing. */
+    return bind_to(fd, ifindex, 0);
+}
+
+/* Is it about one packet, and not about the device or the socket? */
+static bool
+is_of_packet(int error)
+{
+    return error == EINVAL || error == EMSGSIZE;
+}
+
+int
+adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu,
+              struct adp_ring_counts *counts)
+{
+    struct virtio_net_hdr headers[NETDEV_MAX_BURST];
+    struct mmsghdr messages[NETDEV_MAX_BURST];
+    struct iovec iov[NETDEV_MAX_BURST][2];
+    const int n = dp_packet_batch_size(batch);
+    struct dp_packet *packet;
+    int sent = 0, refused = 0, error = 0;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        adp_offload_put(packet, &headers[i], mtu);
+        iov[i][0] = (struct iovec) { &headers[i], VNET_LEN };
+        iov[i][1] = (struct iovec) { dp_packet_data(packet),
+                                     dp_packet_size(packet) };
+        messages[i].msg_hdr = (struct msghdr) { .msg_iov = iov[i],
+                                                .msg_iovlen = 2 };
+    }
+    while (sent < n) {
+        int retval = sendmmsg(fd, messages + sent, n - sent, 0);
+
+        if (retval > 0) {
+            sent += retval;
+        } else if (errno != EINTR) {
+            error = errno;
+            if (!is_of_packet(error)) {
+                break;
+            }
+            refused++;
+            sent++;
+        }
+    }
+    refused += n - sent;
+    if (refused) {
+        count(&counts->tx_refused, refused);
+    }
+    adp_packet_pool_put_batch(batch);
+    return error;
+}

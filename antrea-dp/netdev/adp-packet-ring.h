@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_PACKET_RING_H
+#define ADP_PACKET_RING_H 1
+
+/* Packet sockets of a network device of the kernel's: a ring to receive from
+ * without system calls, and a socket to send batches to.
+ *
+ * The kernel copies each packet that the device receives into a frame of a
+ * ring that both map (PF_PACKET, TPACKET_V2).  What is longer than a frame, a
+ * TCP segment of 64 KB or a jumbo frame, waits in the socket's queue, to be
+ * read in its turn: short frames keep rings small, and nobody polls an empty
+ * ring by a system call.  Both ways each packet has a struct virtio_net_hdr.
+ *
+ * The other way there is one sendmmsg() for a batch.  (A ring to send from
+ * saves little: the kernel has to be called anyway, and segments of 64 KB
+ * would need frames of that length.)
+ *
+ * Thread-safety: a ring is of one thread at a time; several may send. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "adp-offload.h"
+#include "ovs-atomic.h"
+
+struct dp_packet_batch;
+
+/* A frame, with the kernel's header and room for a packet of 1.9 kB. */
+#define ADP_RING_FRAME_LEN 2048
+/* Of a ring: 1 MiB of the kernel's memory. */
+#define ADP_RING_N_FRAMES 512
+/* Of what is longer than a frame, as the kernel counts it. */
+#define ADP_RING_QUEUE_BYTES (8 << 20)
+/* Of what the kernel hasn't taken yet. */
+#define ADP_RING_SEND_BYTES (4 << 20)
+
+/* What a device's packets met with, for its statistics. */
+struct adp_ring_counts {
+    atomic_uint64_t rx_too_long;        /* No room, or longer than can be. */
+    atomic_uint64_t rx_bad_offload;     /* adp_offload_take(). */
+    atomic_uint64_t tx_refused;         /* By the kernel. */
+};
+
+struct adp_ring {
+    int fd;
+    int ifindex;
+    char *frames;
+    size_t head;                        /* The next frame to be read. */
+    struct adp_segments segments;       /* Of a packet that was received. */
+    struct dp_packet *segmented;        /* That packet. */
+    struct adp_ring_counts *counts;
+};
+
+/* Returns 0 or a positive errno. */
+int adp_ring_open(struct adp_ring *, int ifindex, struct adp_ring_counts *);
+void adp_ring_close(struct adp_ring *);
+/* After the device came back as another one. */
+int adp_ring_bind(struct adp_ring *, int ifindex);
+/* Adds to 'batch' what is there, as far as there is room.  Without 'tso' long
+ * segments are cut to what is sent in the end. */
+void adp_ring_receive(struct adp_ring *, struct dp_packet_batch *, bool tso);
+/* How many packets came since the last call, and how many of them the kernel
+ * found no room for.  In any thread, as long as the ring is open. */
+void adp_ring_read_arrivals(struct adp_ring *, unsigned int *n,
+                            unsigned int *n_dropped);
+/* True if no packet waits.  In any thread, as long as the ring is open. */
+bool adp_ring_is_empty(const struct adp_ring *);
+
+/* Returns a socket to send to the device by, or a negative errno. */
+int adp_ring_open_sender(int ifindex);
+int adp_ring_bind_sender(int fd, int ifindex);
+/* Sends 'batch' and takes it.  Returns 0 or a positive errno. */
+int adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu,
+                  struct adp_ring_counts *);
+
+#endif /* adp-packet-ring.h */
