@@ -23,6 +23,8 @@ class Case:
     more_is_better = True
     # Whether 'run' may be interrupted where it yields: see there.
     in_turn = False
+    # Of the Open_vSwitch table, before the daemon starts.
+    other_config = ()
 
     def __init__(self, name, goal=None):
         self.name, self.goal = name, goal

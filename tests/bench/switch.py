@@ -78,8 +78,9 @@ class Machine:
 class Switch:
     """Runs from entry into its context until exit."""
 
-    def __init__(self, side, machine):
+    def __init__(self, side, machine, other_config=()):
         self.side, self.machine = side, machine
+        self.other_config = other_config
         self.processes, self.vswitchd, self.control = [], None, None
         self.profiler = None            # Set to profile each window.
         self.max_connections = MAX_CONNECTIONS
@@ -140,7 +141,8 @@ class Switch:
         self.vsctl('--no-wait', 'init')
         self.vsctl('--no-wait', 'set', 'Open_vSwitch', '.', *(
             'other_config:' + setting for setting in
-            self.machine.other_config() + list(self.side.other_config)))
+            self.machine.other_config() + list(self.side.other_config)
+            + list(self.other_config)))
         self.vswitchd = self.daemon('ovs-vswitchd', database,
                                     '--unixctl=%s/vswitchd.ctl' % self.dir)
         self.control = unixctl.Control(self.dir + '/vswitchd.ctl',

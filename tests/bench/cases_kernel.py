@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports of the kernel's: iperf3 between two network namespaces, whose veths
+are the switch's ports, and beside it between two behind a bridge of the
+kernel's, which is the most that such ports can do.
+
+All share the cores but the PMD thread, which stock's main thread, polling
+such ports itself, leaves idle."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from case import Case, Sample
+
+SECONDS = 4
+START_TIMEOUT = 20
+FRAME_PAYLOAD = 18              # Of UDP, in 64 bytes with the frame's check.
+
+
+def run(*command, timeout=60):
+    result = subprocess.run(command, capture_output=True, text=True,
+                            timeout=timeout)
+    if result.returncode:
+        raise RuntimeError('%s: %s' % (' '.join(command)[:100],
+                                       result.stderr.strip()[-200:]))
+    return result.stdout
+
+
+class Namespace:
+    """A network of its own, for as long as its process lives."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', 'sleep',
+             'infinity'], stdin=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        deadline = time.monotonic() + START_TIMEOUT
+        while (os.readlink('/proc/%d/ns/net' % self.pid)
+               == os.readlink('/proc/self/ns/net')):
+            if time.monotonic() > deadline:
+                raise RuntimeError('no network namespace')
+            time.sleep(0.01)
+
+    def command(self, *command):
+        return ['nsenter', '-t', str(self.pid), '--net', *command]
+
+    def run(self, *command, **kwargs):
+        return run(*self.command(*command), **kwargs)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Pods:
+    """Two namespaces, with a veth each to the network of process 'pid'."""
+
+    def __init__(self, stack, pid, prefix):
+        self.ports = []
+        self.spaces = [Namespace(), Namespace()]
+        for i, space in enumerate(self.spaces):
+            stack.callback(space.close)
+            port = '%s%d' % (prefix, i)
+            space.run('ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer',
+                      'name', port, 'netns', str(pid))
+            space.run('ip', 'addr', 'add', '10.99.0.%d/24' % (i + 1), 'dev',
+                      'eth0')
+            space.run('ip', 'link', 'set', 'eth0', 'up')
+            run('nsenter', '-t', str(pid), '--net', 'ip', 'link', 'set', port,
+                'arp', 'off', 'up')
+            self.ports.append(port)
+
+    def wait_until_ready(self):
+        deadline = time.monotonic() + START_TIMEOUT
+        while subprocess.run(
+                self.spaces[0].command('ping', '-q', '-c1', '-W1',
+                                       '10.99.0.2'),
+                stdout=subprocess.DEVNULL).returncode:
+            if time.monotonic() > deadline:
+                raise RuntimeError('the Pods don\'t reach each other')
+
+    def iperf(self, *options):
+        """What the client has to say in the end."""
+        server = subprocess.Popen(
+            self.spaces[1].command('setpriv', '--pdeathsig', 'KILL', 'iperf3',
+                                   '-s', '-1'),
+            stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + START_TIMEOUT
+            while ':5201' not in self.spaces[1].run('ss', '-ltn'):
+                if time.monotonic() > deadline:
+                    raise RuntimeError('no iperf3 server')
+                time.sleep(0.05)
+            return json.loads(self.spaces[0].run(
+                'iperf3', '-J', '-c', '10.99.0.2', '-t', str(SECONDS),
+                *options))['end']
+        finally:
+            server.kill()
+            server.wait()
+
+
+class KernelPorts(Case):
+    other_config = ['userspace-tso-enable=true',
+                    'antrea-dp-poll-kernel-ports=true']
+
+    def run(self, switch):
+        if not shutil.which('iperf3'):
+            raise RuntimeError('needs iperf3 (apt-get install iperf3)')
+        cores = os.sched_getaffinity(0)
+        # The Pods are anywhere; the switch has been started.
+        os.sched_setaffinity(0, {switch.machine.main_core,
+                                 switch.machine.pmd_core})
+        try:
+            with contextlib.ExitStack() as stack:
+                return self.samples(switch, stack)
+        finally:
+            os.sched_setaffinity(0, cores)
+
+    def samples(self, switch, stack):
+        pods = Pods(stack, switch.vswitchd.pid, 'veth')
+        args = switch.br_int_args()
+        for i, port in enumerate(pods.ports):
+            args += ['--', 'add-port', 'br-int', port, '--', 'set',
+                     'interface', port, 'ofport_request=%d' % (i + 1)]
+        switch.vsctl(*args)
+        switch.check_ports()
+        switch.ofctl('add-flow', 'in_port=1,actions=output:2')
+        switch.ofctl('add-flow', 'in_port=2,actions=output:1')
+        bridge = Namespace()
+        stack.callback(bridge.close)
+        others = Pods(stack, bridge.pid, 'veth')
+        bridge.run('ip', 'link', 'add', 'bridge', 'type', 'bridge')
+        bridge.run('ip', 'link', 'set', 'bridge', 'up')
+        for port in others.ports:
+            bridge.run('ip', 'link', 'set', port, 'master', 'bridge')
+        for both in pods, others:
+            both.wait_until_ready()
+        value, details = self.measure(pods)
+        return [Sample(value, None, kernel_bridge=self.measure(others)[0],
+                       **details)]
+
+
+class Streams(KernelPorts):
+    """TCP, so many connections."""
+
+    unit = 'Gbit/s'
+
+    def __init__(self, name, n):
+        super().__init__(name)
+        self.n = n
+
+    def measure(self, pods):
+        end = pods.iperf('-P', str(self.n))
+        return (end['sum_received']['bits_per_second'] / 1e9,
+                {'sent_again': end['sum_sent']['retransmits']})
+
+
+class SmallPackets(KernelPorts):
+    """As many as one sender makes, and of these those that arrive."""
+
+    def measure(self, pods):
+        end = pods.iperf('-u', '-b', '0', '-l', str(FRAME_PAYLOAD))['sum']
+        came = end['packets'] - end['lost_packets']
+        return (came / end['seconds'] / 1e6,
+                {'sent_mpps': end['packets'] / end['seconds'] / 1e6})
+
+
+def cases():
+    yield Streams('kernel-tcp-1', 1)
+    yield Streams('kernel-tcp-8', 8)
+    yield SmallPackets('kernel-udp-64')
