@@ -341,6 +341,17 @@ adp_change_for_each_conj(const struct adp_desired *desired,
                                  aux);
 }
 
+size_t
+adp_change_n_clauses(const struct adp_desired *desired,
+                     const struct adp_change *change)
+{
+    const struct desired_flow *flow = change->thing;
+    const struct desired_clauses *before = change_before(desired, change);
+
+    return ((before ? before->n : 0)
+            + (flow->has_clauses && flow->clauses ? flow->clauses->n : 0));
+}
+
 struct adp_change_place
 adp_change_place(const struct adp_change *change)
 {

@@ -222,6 +222,11 @@ void adp_change_for_each_conj(const struct adp_desired *,
                               void (*cb)(uint32_t conj_id, void *aux),
                               void *aux);
 
+/* How many clauses the changed flow had and will have, together: what the
+ * change costs, where there are many. */
+size_t adp_change_n_clauses(const struct adp_desired *,
+                            const struct adp_change *);
+
 /* Where a changed flow stands. */
 struct adp_change_place {
     uint8_t table_id;

@@ -733,6 +733,66 @@ say_many(struct adp_contributor *contributor, int n)
     adp_desired_end(desired, contributor);
 }
 
+/* 'n' flows of 3,000 clauses each, and groups of as many buckets. */
+static void
+say_long_ones(struct adp_contributor *contributor, int n)
+{
+    struct ds buckets = DS_EMPTY_INITIALIZER;
+    struct match match;
+
+    match_init_catchall(&match);
+    for (int i = 0; i < 3000; i++) {
+        ds_put_format(&buckets, ",bucket=bucket_id:%d,actions=output:1", i);
+    }
+    adp_desired_begin(desired, contributor);
+    for (int i = 1; i <= n; i++) {
+        const struct adp_flow_key key = {
+            .table_id = 7, .priority = i, .match = &match,
+        };
+        char *group = xasprintf("group_id=%d,type=select%s", i,
+                                ds_cstr(&buckets));
+
+        for (int j = 1; j <= 3000; j++) {
+            adp_desired_add_clause(desired, contributor, &key, j, 1, 2);
+        }
+        adp_desired_add_group_text(desired, contributor, group, NULL, NULL);
+        free(group);
+    }
+    adp_desired_end(desired, contributor);
+    ds_destroy(&buckets);
+}
+
+/* One version has few of what takes long each. */
+START_TEST(test_slices_of_long_ones)
+{
+    struct adp_contributor long_ones = { .n_claims = 0 };
+    struct classifier_model classifier;
+
+    classifier_model_init(&classifier);
+    bridge.classifier = &classifier;
+    say_long_ones(&long_ones, 10);
+    ck_assert(commit_in_slices(100));
+    ck_assert_uint_eq(bridge.largest, 2);
+    ck_assert_uint_eq(bridge.n_commits, 10);
+
+    /* They go until the bridge refuses, and come back.  Groups without
+     * buckets are nothing to mention. */
+    bridge.n_commits = 0;
+    bridge.refuse_at = 4;
+    say_long_ones(&long_ones, 0);
+    ck_assert(!commit_in_slices(100));
+    ck_assert_uint_eq(bridge.largest, 2);
+    ck_assert_uint_eq(bridge.n_commits, 4 + 3);
+    bridge.refuse_at = 0;
+    bridge.largest = bridge.n_commits = 0;
+    say_long_ones(&long_ones, 0);
+    ck_assert(commit_in_slices(100));
+    ck_assert_uint_eq(bridge.largest, 10);
+    ck_assert_uint_eq(bridge.n_commits, 6);
+    classifier_model_uninit(&classifier);
+}
+END_TEST
+
 START_TEST(test_size_of_slices)
 {
     struct adp_contributor many = { .n_claims = 0 };
@@ -876,6 +936,7 @@ suite(void)
     tcase_add_test(tc, test_refusal_of_the_way_back);
     tcase_add_test(tc, test_what_leads_somewhere_comes_later);
     tcase_add_test(tc, test_size_of_slices);
+    tcase_add_test(tc, test_slices_of_long_ones);
     tcase_add_test(tc, test_many_priorities_take_few_steps);
     tcase_add_test(tc, test_order_of_flow_mods);
     suite_add_tcase(s, tc);
