@@ -13,6 +13,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-credit.h \
 	antrea-dp/bridge/adp-expire.c \
 	antrea-dp/bridge/adp-expire.h \
+	antrea-dp/bridge/adp-heap.c \
+	antrea-dp/bridge/adp-heap.h \
 	antrea-dp/bridge/adp-held.c \
 	antrea-dp/bridge/adp-held.h \
 	antrea-dp/bridge/adp-igmp-queue.c \

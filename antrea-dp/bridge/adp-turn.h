@@ -65,6 +65,7 @@
     X(NAMES, "names", "DNS answers for the names of policy rules")      \
     X(MULTICAST, "multicast", "messages of IGMP")                       \
     X(LOG, "log", "what policies log")                                  \
+    X(HEAP, "heap", "sorting what was freed")                           \
     X(SOCKET, "socket", "the control socket's other work")
 
 enum adp_turn_section {

@@ -24,6 +24,7 @@
 #include "adp-credit.h"
 #include "adp-expire.h"
 #include "adp-flow-cache.h"
+#include "adp-heap.h"
 #include "adp-input.h"
 #include "adp-journal.h"
 #include "adp-kernel-port.h"
@@ -612,6 +613,7 @@ adp_provider_register(void)
 {
     struct ofproto_class *c = &adp_ofproto_class;
 
+    adp_heap_init();
     *c = ofproto_dpif_class;
     c->init = adp_class_init;
     c->enumerate_types = adp_class_enumerate_types;

@@ -14,6 +14,7 @@
 #include "adp-turns.h"
 
 #include "adp-flush.h"
+#include "adp-heap.h"
 #include "adp-removal.h"
 #include "adp-turn.h"
 #include "ofproto/connmgr.h"
@@ -46,6 +47,9 @@ __wrap_bridge_wait(void)
 {
     __real_bridge_wait();
     adp_flush_wait();
+    if (adp_heap_run()) {
+        poll_immediate_wake();
+    }
     *turn_ends_get() = true;
 }
 

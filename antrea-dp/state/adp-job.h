@@ -16,7 +16,9 @@
  * lock in a pause.
  *
  * Thread-safety: the main thread.
- * Memory: a thread for each job; who starts jobs bounds them.
+ * Memory: a thread for each job; who starts jobs bounds them.  What the work
+ * allocates is in the thread's arena, which the next job's thread gets; what
+ * it freed there is sorted before it ends (adp-heap.h).
  * Cost: two switches between threads for each slice, some 20 us.
  */
 

@@ -60,6 +60,7 @@ UNIT_TESTS = \
 	tests/unit/test-month \
 	tests/unit/test-names \
 	tests/unit/test-offload \
+	tests/unit/test-heap \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
 	tests/unit/test-multicast \
@@ -350,6 +351,7 @@ tests_unit_test_log_LDADD = $(UNIT_LIBS)
 tests_unit_test_job_SOURCES = \
 	tests/unit/test-job.c \
 	tests/unit/turn-clock.h \
+	antrea-dp/bridge/adp-heap.c \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-job.c
 tests_unit_test_job_LDADD = $(UNIT_LIBS)
@@ -569,6 +571,7 @@ STATE_WORLD = \
 	tests/unit/classifier-model.h \
 	tests/unit/state-world.c \
 	tests/unit/state-world.h \
+	antrea-dp/bridge/adp-heap.c \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-job.c \
@@ -613,6 +616,13 @@ tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_dns_SOURCES = tests/unit/test-dns.c
 tests_unit_test_dns_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_heap_SOURCES = \
+	tests/unit/test-heap.c \
+	antrea-dp/bridge/adp-heap.c \
+	antrea-dp/bridge/adp-turn.c \
+	antrea-dp/state/adp-job.c
+tests_unit_test_heap_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_igmp_SOURCES = tests/unit/test-igmp.c
 tests_unit_test_igmp_LDADD = $(UNIT_LIBS)
