@@ -98,6 +98,9 @@ struct adp_bridge_own {
     long long int credited_until;       /* ... and when it last ended. */
     uint64_t table_credit[ADP_N_TABLES][2]; /* Credited: matched, missed. */
     uint64_t credited_idle_passes;
+    /* Flows with fin_timeout() that a TCP connection has ended on, each
+     * referenced, until the next run. */
+    struct rule_collection ended;
 };
 
 /* adp-journal.c */

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-bridge-private.h"
 
+#include "adp-credit.h"
 #include "adp-held.h"
 #include "adp-igmp-queue.h"
 #include "adp-turn.h"
@@ -58,6 +59,7 @@ adp_bridge_init(struct adp_bridge *b)
     atomic_init(&b->miss_to_controller, false);
     atomic_init(&b->controller_meter, UINT32_MAX);
     ovs_list_init(&b->own->unswept);
+    rule_collection_init(&b->own->ended);
     b->own->round = 1;
     simap_init(&b->own->special_ports);
     ofputil_port_map_init(&b->own->port_map);
@@ -108,6 +110,7 @@ adp_bridge_stop(struct adp_bridge *b)
     }
 
     adp_expire_stop(b);
+    adp_credit_stop(b);
 }
 
 void

@@ -43,8 +43,56 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
     return twin || !adp_rule_is_awaited(rule) ? twin : rule->owner;
 }
 
+static const struct ofpact_fin_timeout *
+find_fin_timeout(const struct rule *rule)
+{
+    const struct rule_actions *actions = rule_get_actions(rule);
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, actions->ofpacts, actions->ofpacts_len) {
+        if (a->type == OFPACT_FIN_TIMEOUT) {
+            return ofpact_get_FIN_TIMEOUT(a);
+        }
+    }
+    return NULL;
+}
+
 static void
-credit_flow(struct rule *rule, const struct adp_stats_delta *delta)
+forget_ended(struct rule_collection *ended)
+{
+    struct rule *rule;
+
+    RULE_COLLECTION_FOR_EACH (rule, ended) {
+        ofproto_rule_unref(rule);
+    }
+    rule_collection_destroy(ended);
+    rule_collection_init(ended);
+}
+
+/* Does what fin_timeout() asks for once TCP connections end: it is no part of
+ * verdicts, which hold for all packets of a connection.  Who asks for counters
+ * may have flow tables locked, so it is done by the next adp_credit_run(). */
+static void
+reduce_timeouts(struct adp_bridge *b)
+    OVS_EXCLUDED(ofproto_mutex)
+{
+    struct rule_collection *ended = &b->own->ended;
+    struct rule *rule;
+
+    RULE_COLLECTION_FOR_EACH (rule, ended) {
+        const struct ofpact_fin_timeout *fin = find_fin_timeout(rule);
+
+        if (fin && is_inserted(rule)) {
+            ofproto_rule_reduce_timeouts(rule, fin->fin_idle_timeout,
+                                         fin->fin_hard_timeout);
+        }
+    }
+    forget_ended(ended);
+}
+
+static void
+credit_flow(struct adp_bridge *b, struct rule *rule,
+            const struct adp_stats_delta *delta)
 {
     struct dpif_flow_stats stats = {
         .n_packets = delta->n_packets,
@@ -55,6 +103,10 @@ credit_flow(struct rule *rule, const struct adp_stats_delta *delta)
 
     rule_dpif_credit_stats(CONTAINER_OF(rule, struct rule_dpif, up), &stats,
                            false);
+    if (delta->tcp_flags & (TCP_FIN | TCP_RST) && find_fin_timeout(rule)) {
+        ofproto_rule_ref(rule);
+        rule_collection_add(&b->own->ended, rule);
+    }
 }
 
 static void
@@ -66,7 +118,7 @@ credit_rule(struct adp_rule *rule, const struct adp_stats_delta *delta,
     struct rule *twin = openflow_twin(b, rule);
 
     if (twin) {
-        credit_flow(twin, delta);
+        credit_flow(b, twin, delta);
     } else {
         adp_learn_table_credit(b->learn, rule, delta);
     }
@@ -82,7 +134,7 @@ adp_credit_early(struct adp_bridge *b, const struct adp_learn_entry *entry)
                                                  fm->priority);
 
         if (rule) {
-            credit_flow(rule, &entry->early);
+            credit_flow(b, rule, &entry->early);
         }
     }
 }
@@ -235,7 +287,9 @@ adp_credit_run(struct adp_bridge *b, long long int collected_until)
     struct credit credit = { .b = b };
 
     adp_turn_slice_init(&credit.slice);
-    return credit_all(&credit, &cbs, collected_until);
+    bool done = credit_all(&credit, &cbs, collected_until);
+    reduce_timeouts(b);
+    return done;
 }
 
 void
@@ -248,6 +302,12 @@ adp_credit_finish(struct adp_bridge *b, long long int collected_until)
     struct credit credit = { .b = b };
 
     credit_all(&credit, &cbs, collected_until);
+}
+
+void
+adp_credit_stop(struct adp_bridge *b)
+{
+    forget_ended(&b->own->ended);
 }
 
 bool

@@ -26,6 +26,8 @@ void adp_credit_tunnel_port(const struct adp_bridge *, ofp_port_t,
  * credited by now.  Returns true if that is all. */
 bool adp_credit_run(struct adp_bridge *, long long int collected_until);
 void adp_credit_finish(struct adp_bridge *, long long int collected_until);
+/* Before the bridge goes. */
+void adp_credit_stop(struct adp_bridge *);
 /* Has adp_credit_run() left something? */
 bool adp_credit_is_amid(const struct adp_bridge *);
 /* OpenFlow knows of all packets that were counted before then. */

@@ -116,13 +116,44 @@ op_learn(struct adp_op *op, const struct ofpact_learn *learn)
     }
 }
 
+static bool
+has_fin_timeout(const struct ofpact_nest *nest)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, nest->actions,
+                               ofpact_nest_get_action_len(nest)) {
+        if (a->type == OFPACT_FIN_TIMEOUT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 op_clone(struct adp_op *op, const struct ofpact_nest *nest)
 {
+    if (has_fin_timeout(nest)) {
+        op_punt(op, ADP_PUNT_ACTION);
+        return;
+    }
     op->code = ADP_OP_CLONE;
     op->nested = xmalloc(sizeof *op->nested);
     adp_op_list_init(op->nested, nest->actions,
                      ofpact_nest_get_action_len(nest));
+}
+
+/* True if nothing among the first 'n' ops can keep a packet from what follows
+ * them. */
+static bool
+are_passed(const struct adp_op ops[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ops[i].code != ADP_OP_SET_WORD && ops[i].code != ADP_OP_MODIFY) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Translates 'a' into 'op'.  Returns false if 'a' does nothing. */
@@ -278,6 +309,12 @@ adp_op_list_init_in(struct adp_op_list *list, const struct ofpact *ofpacts,
     OFPACT_FOR_EACH (a, list->ofpacts, list->ofpacts_len) {
         struct adp_op *op = &list->ops[list->n_ops];
 
+        /* Who credits the flow sees to its timeouts, so all packets that it
+         * counts must be those that get here. */
+        if (a->type == OFPACT_FIN_TIMEOUT
+            && are_passed(list->ops, list->n_ops)) {
+            continue;
+        }
         if (op_init(op, a)) {
             enum adp_punt punt = (op->code == ADP_OP_PUNT ? op->punt
                                   : op->nested ? op->nested->punt

@@ -214,8 +214,6 @@ reads_of_action(const struct ofpact *a)
         return reads_of_subfield(&ofpact_get_CT(a)->zone_src);
     case OFPACT_LEARN:
         return reads_of_learn(ofpact_get_LEARN(a));
-    case OFPACT_FIN_TIMEOUT:
-        return ADP_READS_TCP_FLAGS;
     case OFPACT_DEC_MPLS_TTL:
     case OFPACT_DEC_NSH_TTL:
     case OFPACT_CHECK_PKT_LARGER:

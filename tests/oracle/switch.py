@@ -222,6 +222,11 @@ class Switch:
         self.told = open(path + '.out')
         self.packet_ins()
 
+    def listen_as(self, controller_id):
+        """From now on it is the controller of that number."""
+        self.controller('ofctl/send', '060400180000000000002320'
+                        '00000014000000000000%04x' % controller_id)
+
     def packet_ins(self):
         """What the controller was told since the last call, one text for each
         packet."""

@@ -327,7 +327,7 @@ static const struct {
       ADP_READS_IPV6_LABEL },
     { "ipv6 actions=learn(table=3,eth_type=0x86dd,ipv6_label[0..19]=reg0[0..19])",
       ADP_READS_IPV6_LABEL },
-    { "tcp actions=fin_timeout(idle_timeout=1)", ADP_READS_TCP_FLAGS },
+    { "tcp actions=fin_timeout(idle_timeout=1)", 0 },
     { "ip actions=check_pkt_larger(1500)->reg0[0]", ADP_READS_OTHER },
 };
 

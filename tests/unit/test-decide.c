@@ -744,6 +744,23 @@ START_TEST(test_resubmit_storm)
 }
 END_TEST
 
+/* Timeouts are the business of who credits the flow, as long as all packets get
+ * to the action. */
+START_TEST(test_fin_timeout)
+{
+    expect("tcp actions=fin_timeout(idle_timeout=5),output:2", TCP, "102");
+    expect("tcp actions=load:1->NXM_NX_REG0[],mod_dl_dst:00:00:00:00:00:09,"
+           "fin_timeout(idle_timeout=5),output:2", TCP,
+           "set(eth(dst=00:00:00:00:00:09)),102");
+    expect("tcp actions=dec_ttl,fin_timeout(idle_timeout=5),output:2", TCP,
+           "punt(action)");
+    expect("tcp actions=resubmit(,1),fin_timeout(idle_timeout=5),output:2", TCP,
+           "punt(action)");
+    expect("tcp actions=clone(fin_timeout(idle_timeout=5),output:2)", TCP,
+           "punt(action)");
+}
+END_TEST
+
 START_TEST(test_clone)
 {
     /* What happens in there stays there. */
@@ -874,6 +891,7 @@ main(void)
     tcase_add_test(tc, test_exit);
     tcase_add_test(tc, test_depth);
     tcase_add_test(tc, test_resubmit_storm);
+    tcase_add_test(tc, test_fin_timeout);
     tcase_add_test(tc, test_clone);
     tcase_add_test(tc, test_learn);
     tcase_add_test(tc, test_trace);
