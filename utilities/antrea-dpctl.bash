@@ -4,7 +4,7 @@
 _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
-    local commands='apply replace delete resync resolve get describe trace
+    local commands='apply follow replace delete resync resolve get describe trace
         stats top logs explain program version help'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp anp banp tiers clustergroups
@@ -61,6 +61,11 @@ _antrea_dpctl()
             --ignore-unknown'
         [ "$command" = resolve ] || options+=' --dry-run --keep-going'
         [ "$command" != apply ] || options+=' --stream'
+        ;;
+    follow)
+        options+=' --filename --namespace --node --change-node --db
+            --gateway-port --gateway-mac --tunnel-port --service-cidr
+            --ignore-unknown'
         ;;
     delete)
         options+=' --filename --namespace --node --change-node --db

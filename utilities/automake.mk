@@ -3,6 +3,7 @@
 # antrea-dpctl: speaks JSON-RPC to the control socket, decides nothing.
 
 bin_PROGRAMS += utilities/antrea-dpctl
+dist_bin_SCRIPTS = utilities/antrea-dp-follow
 utilities_antrea_dpctl_SOURCES = \
 	utilities/antrea-dpctl.c
 utilities_antrea_dpctl_LDADD = \
@@ -16,12 +17,17 @@ noinst_LTLIBRARIES += utilities/libdpctl.la
 utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-cli.h \
+	utilities/dpctl-feed.c \
+	utilities/dpctl-feed.h \
+	utilities/dpctl-follow.c \
 	utilities/dpctl-get.c \
 	utilities/dpctl-l7.c \
 	utilities/dpctl-parties.c \
 	utilities/dpctl-parties.h \
 	utilities/dpctl-pcap.c \
 	utilities/dpctl-pcap.h \
+	utilities/dpctl-refused.c \
+	utilities/dpctl-refused.h \
 	utilities/show/dpctl-explain.c \
 	utilities/show/dpctl-explain.h \
 	utilities/show/dpctl-html-draw.c \
@@ -37,6 +43,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-delta-service.c \
 	utilities/objects/dpctl-delta.c \
 	utilities/objects/dpctl-delta.h \
+	utilities/objects/dpctl-event.c \
+	utilities/objects/dpctl-event.h \
 	utilities/objects/dpctl-input.c \
 	utilities/objects/dpctl-input.h \
 	utilities/objects/dpctl-json.c \
@@ -47,6 +55,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-kind.h \
 	utilities/objects/dpctl-left-out.c \
 	utilities/objects/dpctl-left-out.h \
+	utilities/objects/dpctl-listing.c \
+	utilities/objects/dpctl-listing.h \
 	utilities/objects/dpctl-load.c \
 	utilities/objects/dpctl-load.h \
 	utilities/objects/dpctl-node.c \
@@ -73,6 +83,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-resolve-service.c \
 	utilities/objects/dpctl-resolve.c \
 	utilities/objects/dpctl-resolve.h \
+	utilities/dpctl-refused.c \
+	utilities/dpctl-refused.h \
 	utilities/dpctl-rpc.c \
 	utilities/dpctl-rpc.h \
 	utilities/objects/dpctl-schema.c \

@@ -62,10 +62,15 @@ read_files(const struct dpctl_options *o, struct dpctl_input *input)
 }
 
 static void
-print_outcome(const struct dpctl_plan *plan, const struct json *result)
+print_outcome(const struct dpctl_options *o, const struct dpctl_plan *plan,
+              const struct json *result)
 {
     for (size_t i = 0; i < plan->messages->n; i++) {
-        puts(plan->messages->names[i]);
+        const char *message = plan->messages->names[i];
+
+        if (!o->only_changes || strcmp(strrchr(message, ' '), " unchanged")) {
+            puts(message);
+        }
     }
     if (result) {
         const char *warning = dpctl_json_str(result, "warning");
@@ -327,7 +332,7 @@ carry_out(struct run *run, const struct dpctl_plan *plan, bool *conflict)
         dpctl_print_json(o, param);
         json_destroy(param);
     } else if (run->verb != DPCTL_REPLACE && dpctl_plan_is_empty(plan)) {
-        print_outcome(plan, NULL);
+        print_outcome(o, plan, NULL);
     } else {
         struct dpctl_rpc_error *error = send_plan(run->rpc, o, run->verb,
                                                   plan, &result);
@@ -335,7 +340,7 @@ carry_out(struct run *run, const struct dpctl_plan *plan, bool *conflict)
         if (error && !*conflict) {
             message = judge_refusal(run, error, &run->again);
         } else if (!error) {
-            print_outcome(plan, result);
+            print_outcome(o, plan, result);
             update_mark(o, &run->mark, plan, plan->generation);
         }
         dpctl_rpc_error_destroy(error);

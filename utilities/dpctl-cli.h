@@ -40,6 +40,7 @@ struct dpctl_options {
     bool dry_run;
     bool help;
     bool stream;                /* apply: one document after the other. */
+    bool only_changes;          /* Don't tell what is unchanged. */
     bool keep_going;            /* apply, replace: leave out what is wrong. */
     struct dpctl_env env;       /* The node and its settings. */
     char *pcap;                 /* trace: so for the next six. */
@@ -70,6 +71,7 @@ void dpctl_cmd_replace(const struct dpctl_command *);
 void dpctl_cmd_delete(const struct dpctl_command *);
 void dpctl_cmd_resync(const struct dpctl_command *);
 void dpctl_cmd_resolve(const struct dpctl_command *);
+void dpctl_cmd_follow(const struct dpctl_command *);
 void dpctl_cmd_get(const struct dpctl_command *);
 void dpctl_cmd_describe(const struct dpctl_command *);
 void dpctl_cmd_stats(const struct dpctl_command *);

@@ -241,6 +241,28 @@ exchange(struct dpctl_rpc *rpc, long long int id, struct json **answerp)
     }
 }
 
+char *
+dpctl_rpc_check(struct dpctl_rpc *rpc)
+{
+    struct json *message;
+    int error;
+
+    stream_run(rpc->stream);
+    while (!(error = receive(rpc, &message))) {
+        json_destroy(message);
+    }
+    return (error == EAGAIN || error == EINPROGRESS ? NULL
+            : xasprintf("%s: connection lost: %s", rpc->name,
+                        ovs_retval_to_string(error)));
+}
+
+void
+dpctl_rpc_wait(struct dpctl_rpc *rpc)
+{
+    stream_run_wait(rpc->stream);
+    stream_recv_wait(rpc->stream);
+}
+
 static struct dpctl_rpc_error *
 error_from_reply(const struct json *json)
 {

@@ -33,6 +33,11 @@ struct dpctl_rpc_error *dpctl_rpc_open(const char *name, int timeout_s,
                                        struct dpctl_rpc **);
 void dpctl_rpc_close(struct dpctl_rpc *);
 
+/* Between calls: says why the server is gone, if it is, the caller's to free;
+ * and has the poll loop wake up when it goes. */
+char *dpctl_rpc_check(struct dpctl_rpc *);
+void dpctl_rpc_wait(struct dpctl_rpc *);
+
 /* Takes 'params' (an array). */
 struct dpctl_rpc_error *dpctl_rpc_call(struct dpctl_rpc *, const char *method,
                                        struct json *params,

@@ -25,6 +25,8 @@ UNIT_TESTS = \
 	tests/unit/test-dns \
 	tests/unit/test-dpctl-delta \
 	tests/unit/test-dpctl-explain \
+	tests/unit/test-dpctl-feed \
+	tests/unit/test-dpctl-follow \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-ipv6 \
@@ -239,6 +241,12 @@ tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LI
 
 tests_unit_test_dpctl_explain_SOURCES = tests/unit/test-dpctl-explain.c
 tests_unit_test_dpctl_explain_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_feed_SOURCES = tests/unit/test-dpctl-feed.c
+tests_unit_test_dpctl_feed_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_follow_SOURCES = tests/unit/test-dpctl-follow.c
+tests_unit_test_dpctl_follow_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_html_SOURCES = tests/unit/test-dpctl-html.c
 tests_unit_test_dpctl_html_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
