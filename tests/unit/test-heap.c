@@ -16,6 +16,14 @@
 
 enum { N = 100000, SIZE = 200 };
 
+/* The sanitizers' malloc() is another one, of which nothing is asked here but
+ * that it works. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { GLIBC_MALLOC = 0 };
+#else
+enum { GLIBC_MALLOC = 1 };
+#endif
+
 static char *pieces[2 * N];
 static size_t n_left;
 
@@ -53,7 +61,7 @@ free_scattered(void *unused OVS_UNUSED)
     }
     /* Counting allocates, too, which sorts some. */
     n_left = count_unsorted();
-    ck_assert_uint_gt(n_left, 1000);
+    ck_assert(!GLIBC_MALLOC || n_left > 1000);
 }
 
 static void
@@ -70,7 +78,7 @@ START_TEST(freed_pieces_are_sorted)
     for (int i = 0; i < 2 * N / 10000; i++) {
         adp_heap_run();
     }
-    ck_assert_uint_lt(count_unsorted(), 100);
+    ck_assert(!GLIBC_MALLOC || count_unsorted() < 100);
     free_others();
 }
 END_TEST
@@ -85,7 +93,7 @@ START_TEST(what_jobs_free_is_sorted)
     ck_assert(adp_job_run(job, &slice));
     adp_job_destroy(job);
     /* Once at the least, and more often while that takes long. */
-    ck_assert_uint_le(count_unsorted() + 10000, n_left);
+    ck_assert(!GLIBC_MALLOC || count_unsorted() + 10000 <= n_left);
     free_others();
 }
 END_TEST
@@ -99,8 +107,8 @@ START_TEST(small_pieces_are_not_kept_apart)
     for (int i = 0; i < N; i++) {
         free(pieces[i]);
     }
-    ck_assert_uint_eq(mallinfo2().smblks, 0);
-    ck_assert_uint_lt(mallinfo2().ordblks, N / 100);
+    ck_assert(!GLIBC_MALLOC || mallinfo2().smblks == 0);
+    ck_assert(!GLIBC_MALLOC || mallinfo2().ordblks < N / 100);
 }
 END_TEST
 
@@ -109,13 +117,10 @@ main(void)
 {
     TCase *tc = tcase_create("heap");
 
-    /* The sanitizers' malloc() is another one. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     adp_heap_init();
     tcase_add_test(tc, freed_pieces_are_sorted);
     tcase_add_test(tc, what_jobs_free_is_sorted);
     tcase_add_test(tc, small_pieces_are_not_kept_apart);
-#endif
 
     Suite *suite = suite_create("heap");
     suite_add_tcase(suite, tc);
