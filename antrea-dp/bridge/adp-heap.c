@@ -23,23 +23,14 @@ adp_heap_init(void)
 #endif
 }
 
-static long long int
-now_us(void)
-{
-    struct timespec now;
-
-    xclock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
-}
-
 bool
 adp_heap_run(void)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_HEAP);
-    long long int began = now_us();
+    long long int began = time_usec();
     void *volatile probe = xmalloc(PROBE_SIZE);
 
     free(probe);
     adp_turn_leave(outer);
-    return now_us() - began > LONG_US;
+    return time_usec() - began > LONG_US;
 }

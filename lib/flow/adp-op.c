@@ -119,15 +119,9 @@ op_learn(struct adp_op *op, const struct ofpact_learn *learn)
 static bool
 has_fin_timeout(const struct ofpact_nest *nest)
 {
-    const struct ofpact *a;
-
-    OFPACT_FOR_EACH_FLATTENED (a, nest->actions,
-                               ofpact_nest_get_action_len(nest)) {
-        if (a->type == OFPACT_FIN_TIMEOUT) {
-            return true;
-        }
-    }
-    return false;
+    return ofpact_find_type_flattened(
+        nest->actions, OFPACT_FIN_TIMEOUT,
+        ofpact_end(nest->actions, ofpact_nest_get_action_len(nest))) != NULL;
 }
 
 static void
