@@ -5,10 +5,11 @@ _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
     local commands='apply follow replace delete resync resolve get describe trace
-        stats top logs explain program version help'
+        status stats top logs explain program version help'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp anp banp tiers clustergroups
-        groups nodeconfigs peernodes addressgroups appliedtogroups l7rules fqdns'
+        groups nodeconfigs peernodes addressgroups appliedtogroups l7rules fqdns
+        multicastgroups egresses trafficcontrols policies flows'
     local options='--socket --bridge --output --timeout --help --version'
 
     COMPREPLY=()
@@ -26,8 +27,21 @@ _antrea_dpctl()
         ;;
     -b | --bridge | -n | --namespace | -t | --timeout | --node | --index | \
     -d | --delay | --count | --in-port | --gateway-port | --gateway-mac | \
-    --tunnel-port | --service-cidr | --since | --policy | --from | --to | \
-        --protocol | --family)
+    --tunnel-port | --service-cidr | --since | --from | --to | --protocol | \
+        --family)
+        return
+        ;;
+    --pod | --policy | --service)
+        kind=${prev#--}s
+        word=$("${COMP_WORDS[0]}" -t 2 -o name get "${kind/policys/policies}" \
+               2>/dev/null)
+        mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+        return
+        ;;
+    --table)
+        word=$("${COMP_WORDS[0]}" -t 2 explain 2>/dev/null \
+               | awk 'NF && $1 ~ /^[0-9]+$/ { print $2 }')
+        mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
         return
         ;;
     esac
@@ -40,7 +54,7 @@ _antrea_dpctl()
         --timeout | --delay | --count | --filename | --namespace | --node | --db | --pcap | \
         --html | --index | --in-port | --gateway-port | --gateway-mac | \
         --tunnel-port | --service-cidr | --since | --policy | --from | --to | \
-        --protocol | --family)
+        --protocol | --family | --pod | --service | --table)
             i=$((i + 1))
             ;;
         -*) ;;
@@ -76,7 +90,17 @@ _antrea_dpctl()
         options+=' --node --change-node --db --gateway-port --gateway-mac
             --tunnel-port --service-cidr --dry-run'
         ;;
-    get | describe) options+=' --namespace' ;;
+    get)
+        options+=' --namespace --all-namespaces'
+        case $kind in
+        flow | flows | ovsflows)
+            options+=' --pod --policy --service --table'
+            ;;
+        polic* | networkpolic* | netpol) options+=' --pod' ;;
+        esac
+        ;;
+    describe) options+=' --namespace' ;;
+    status) options+=' --db' ;;
     trace)
         options+=' --pcap --index --in-port --from --to --protocol --family
             --html --namespace'

@@ -40,6 +40,8 @@ enum option_set {
     SET_STREAM = 1 << 7,
     SET_LOGS = 1 << 8,
     SET_KEEP_GOING = 1 << 9,
+    SET_SELECT = 1 << 10,       /* --pod, --policy, --service, --table */
+    SET_DB = 1 << 11,
 };
 
 enum {
@@ -67,6 +69,9 @@ enum {
     OPT_COUNT,
     OPT_SINCE,
     OPT_POLICY,
+    OPT_POD,
+    OPT_SERVICE,
+    OPT_TABLE,
 };
 
 static const struct option long_options[] = {
@@ -101,6 +106,10 @@ static const struct option long_options[] = {
     { "follow", no_argument, NULL, 'F' },
     { "since", required_argument, NULL, OPT_SINCE },
     { "policy", required_argument, NULL, OPT_POLICY },
+    { "pod", required_argument, NULL, OPT_POD },
+    { "service", required_argument, NULL, OPT_SERVICE },
+    { "table", required_argument, NULL, OPT_TABLE },
+    { "all-namespaces", no_argument, NULL, 'A' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
     { NULL, 0, NULL, 0 },
@@ -108,12 +117,12 @@ static const struct option long_options[] = {
 
 static const struct {
     int option;
-    enum option_set set;
+    unsigned int sets;          /* Of one of these. */
 } option_sets[] = {
     { 'f', SET_FILES }, { OPT_IGNORE_UNKNOWN, SET_FILES },
-    { OPT_NAMESPACE, SET_NAMESPACE },
+    { OPT_NAMESPACE, SET_NAMESPACE }, { 'A', SET_SELECT },
     { OPT_NODE, SET_NODE }, { OPT_CHANGE_NODE, SET_NODE },
-    { OPT_DB, SET_NODE },
+    { OPT_DB, SET_NODE | SET_DB },
     { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
     { OPT_TUNNEL_PORT, SET_NODE }, { OPT_SERVICE_CIDR, SET_NODE },
     { OPT_DRY_RUN, SET_DRY_RUN }, { OPT_IGNORE_MISSING, SET_MISSING },
@@ -123,7 +132,9 @@ static const struct {
     { OPT_FROM, SET_TRACE }, { OPT_TO, SET_TRACE },
     { OPT_PROTOCOL, SET_TRACE }, { OPT_FAMILY, SET_TRACE },
     { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
-    { 'F', SET_LOGS }, { OPT_SINCE, SET_LOGS }, { OPT_POLICY, SET_LOGS },
+    { 'F', SET_LOGS }, { OPT_SINCE, SET_LOGS },
+    { OPT_POLICY, SET_LOGS | SET_SELECT }, { OPT_POD, SET_SELECT },
+    { OPT_SERVICE, SET_SELECT }, { OPT_TABLE, SET_SELECT },
 };
 
 /* Formats that a command prints. */
@@ -175,7 +186,7 @@ static const struct command {
       "follow -f FILE|FIFO|-",
       "apply what Kubernetes' watch tells, as it comes" },
     { "get", 0, 2,
-      SET_NAMESPACE,
+      SET_NAMESPACE | SET_SELECT,
       AS_TABLE | AS_DOCUMENT | AS_NAME, dpctl_cmd_get,
       "get [KIND [NAME]]",
       "list records or objects" },
@@ -183,12 +194,17 @@ static const struct command {
       SET_NAMESPACE,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_describe,
       "describe KIND [NAME]",
-      "show records in full" },
+      "show records in full, and all about a Pod" },
     { "trace", 0, INT_MAX,
       SET_TRACE | SET_NAMESPACE,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_trace,
       "trace FLOW | --from POD --to WHOM | --pcap FILE",
       "walk a packet through the tables" },
+    { "status", 0, 0,
+      SET_DB,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_status,
+      "status",
+      "tell whether everything is well" },
     { "stats", 0, 0,
       0,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_stats,
@@ -375,6 +391,12 @@ static const struct {
                 "these\n"
                 "      --html=FILE        trace: draw the packet's way on a "
                 "page" },
+    { OPT_POD, "  -A, --all-namespaces   get: of all namespaces, as without "
+               "-n\n"
+               "      --pod=POD          get policies, get flows: those that "
+               "are about it\n"
+               "      --policy=NAME, --service=NAME, --table=TABLE\n"
+               "                         get flows: those of it" },
     { 'd', "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
            "  -n, --count=COUNT      top: end after so many" },
     { 'F', "  -F, --follow           logs: go on with those that come\n"
@@ -390,7 +412,7 @@ takes_option(const struct command *command, int c)
 {
     for (size_t i = 0; i < ARRAY_SIZE(option_sets); i++) {
         if (option_sets[i].option == c) {
-            return option_sets[i].set & command->sets;
+            return option_sets[i].sets & command->sets;
         }
     }
     return true;
@@ -521,6 +543,18 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_POLICY:
         o->policy = arg;
+        break;
+    case OPT_POD:
+        o->pod = arg;
+        break;
+    case OPT_SERVICE:
+        o->service = arg;
+        break;
+    case OPT_TABLE:
+        o->table = arg;
+        break;
+    case 'A':
+        o->all_namespaces = true;
         break;
     case OPT_NODE:
         o->env.node = arg;
@@ -655,7 +689,7 @@ static void
 check_options(const struct command *command, const bool given[])
 {
     for (size_t i = 0; i < ARRAY_SIZE(option_sets); i++) {
-        if (given[i] && !(option_sets[i].set & command->sets)) {
+        if (given[i] && !(option_sets[i].sets & command->sets)) {
             dpctl_fail(DPCTL_EXIT_USAGE, "%s doesn't take --%s; see "
                        "antrea-dpctl(8)", command->name,
                        option_name(option_sets[i].option));
@@ -736,8 +770,8 @@ main(int argc, char *argv[])
     ovs_set_program_name(argv[0], ADP_VERSION);
     fatal_ignore_sigpipe();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:FhV", long_options,
-                                 NULL)) != -1; ) {
+    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:AFhV",
+                                 long_options, NULL)) != -1; ) {
         if (c == 'n') {
             n = optarg;
         } else {

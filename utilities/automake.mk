@@ -19,15 +19,30 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-feed.c \
 	utilities/dpctl-feed.h \
+	utilities/dpctl-find.c \
+	utilities/dpctl-find.h \
+	utilities/dpctl-flow-filter.c \
+	utilities/dpctl-flow-filter.h \
+	utilities/dpctl-flows.c \
+	utilities/dpctl-flows.h \
 	utilities/dpctl-follow.c \
 	utilities/dpctl-get.c \
 	utilities/dpctl-l7.c \
+	utilities/dpctl-ofp.c \
+	utilities/dpctl-ofp.h \
 	utilities/dpctl-parties.c \
 	utilities/dpctl-parties.h \
 	utilities/dpctl-pcap.c \
 	utilities/dpctl-pcap.h \
+	utilities/dpctl-pod.c \
+	utilities/dpctl-pod.h \
 	utilities/dpctl-refused.c \
 	utilities/dpctl-refused.h \
+	utilities/dpctl-status.c \
+	utilities/show/dpctl-health.c \
+	utilities/show/dpctl-health.h \
+	utilities/show/dpctl-pod-view.c \
+	utilities/show/dpctl-pod-view.h \
 	utilities/show/dpctl-explain.c \
 	utilities/show/dpctl-explain.h \
 	utilities/show/dpctl-html-draw.c \
@@ -83,8 +98,6 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-resolve-service.c \
 	utilities/objects/dpctl-resolve.c \
 	utilities/objects/dpctl-resolve.h \
-	utilities/dpctl-refused.c \
-	utilities/dpctl-refused.h \
 	utilities/dpctl-rpc.c \
 	utilities/dpctl-rpc.h \
 	utilities/objects/dpctl-schema.c \

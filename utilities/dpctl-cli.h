@@ -55,7 +55,11 @@ struct dpctl_options {
     int count;                  /* top: how many; 0: on and on. */
     bool follow;                /* logs: go on. */
     int since_s;                /* logs: how old they may be; -1: any. */
-    char *policy;               /* logs: whose; NULL: all. */
+    char *policy;               /* logs, get flows: whose; NULL: all. */
+    char *pod;                  /* get: whose; so for the next two. */
+    char *service;
+    char *table;
+    bool all_namespaces;        /* get: as without a namespace. */
 };
 
 /* The options, and the words after the command's name. */
@@ -74,6 +78,7 @@ void dpctl_cmd_resolve(const struct dpctl_command *);
 void dpctl_cmd_follow(const struct dpctl_command *);
 void dpctl_cmd_get(const struct dpctl_command *);
 void dpctl_cmd_describe(const struct dpctl_command *);
+void dpctl_cmd_status(const struct dpctl_command *);
 void dpctl_cmd_stats(const struct dpctl_command *);
 void dpctl_cmd_top(const struct dpctl_command *);
 void dpctl_cmd_trace(const struct dpctl_command *);
@@ -85,6 +90,10 @@ void dpctl_cmd_version(const struct dpctl_command *);
 /* get l7rules. */
 bool dpctl_is_l7_rules(const char *word);
 void dpctl_get_l7_rules(const struct dpctl_options *);
+
+/* get flows. */
+bool dpctl_is_flows(const char *word);
+void dpctl_get_flows(const struct dpctl_options *);
 
 /* Prints "antrea-dpctl: ..." and ends the program. */
 OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)

@@ -11,6 +11,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-pod.h"
 #include "dpctl-print.h"
 #include "dpctl-similar.h"
 #include "openvswitch/dynamic-string.h"
@@ -323,6 +324,13 @@ name_matches(const struct query *q, const char *name)
     if (!q->name) {
         return true;
     }
+    if (q->options->all_namespaces) {
+        const char *slash = strchr(name, '/');
+
+        if (slash && !strcmp(slash + 1, q->name)) {
+            return true;
+        }
+    }
     char *long_name = xasprintf("%s/%s", namespace_ ? namespace_ : "default",
                                 q->name);
     bool match = (!strcmp(name, q->name) || !strcmp(name, long_name)
@@ -441,6 +449,7 @@ dpctl_fail_kind(const char *word)
     struct svec words = SVEC_EMPTY_INITIALIZER;
 
     dpctl_kind_words(&words);
+    svec_add(&words, "flows");
     const char *meant = dpctl_similar(word, (const char *const *) words.names,
                                       words.n);
     dpctl_fail(DPCTL_EXIT_USAGE, "there is no kind %s%s%s%s", word,
@@ -629,18 +638,48 @@ print_document(const struct dpctl_options *o, struct json *found)
     json_destroy(found);
 }
 
+/* Some options are for some kinds. */
+static void
+check_get(const struct dpctl_command *c)
+{
+    const struct dpctl_options *o = c->options;
+    const char *word = c->argc > 0 ? c->argv[0] : "";
+    bool is_flows = dpctl_is_flows(word);
+    const char *kind = dpctl_record_kind(word);
+
+    if (o->namespace_ && o->all_namespaces) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "give -n or -A, not both");
+    } else if (!is_flows && (o->policy || o->service || o->table)) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "--policy, --service and --table are "
+                   "for get flows");
+    } else if (o->pod && !is_flows
+               && !(c->argc == 1 && kind && !strcmp(kind, "NetworkPolicy"))) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "--pod is for get flows and get "
+                   "policies");
+    } else if (is_flows && c->argc > 1) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "flows have no names; see --pod, "
+                   "--policy, --service, --table");
+    }
+}
+
 void
 dpctl_cmd_get(const struct dpctl_command *c)
 {
     struct query q;
 
+    check_get(c);
     if (c->argc == 1 && dpctl_is_l7_rules(c->argv[0])) {
         dpctl_get_l7_rules(c->options);
+        return;
+    } else if (c->argc == 1 && dpctl_is_flows(c->argv[0])) {
+        dpctl_get_flows(c->options);
         return;
     }
     query_init(&q, c->options, c->argc > 0 ? c->argv[0] : NULL,
                c->argc > 1 ? c->argv[1] : NULL);
-    struct json *found = query_run(&q);
+    struct json *found = (c->options->pod
+                          ? dpctl_policies_of_pod(c->options, c->options->pod)
+                          : query_run(&q));
     const struct json_array *array = json_array(found);
 
     if (c->options->output == DPCTL_OUTPUT_NAME) {
@@ -658,13 +697,17 @@ dpctl_cmd_get(const struct dpctl_command *c)
     json_destroy(found);
 }
 
-/* The records in full. */
+/* The records in full; of one Pod all that there is to tell. */
 void
 dpctl_cmd_describe(const struct dpctl_command *c)
 {
     struct query q;
 
     query_init(&q, c->options, c->argv[0], c->argc > 1 ? c->argv[1] : NULL);
+    if (q.name && q.record_kind && !strcmp(q.record_kind, "Pod")) {
+        dpctl_describe_pod(c->options, q.name);
+        return;
+    }
     struct json *found = query_run(&q);
     if (c->options->output != DPCTL_OUTPUT_TABLE) {
         print_document(c->options, found);

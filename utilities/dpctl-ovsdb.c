@@ -237,6 +237,116 @@ dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
     dpctl_rpc_close(rpc);
 }
 
+static bool
+is_tagged(const struct json *value, const char *tag)
+{
+    return (value->type == JSON_ARRAY && value->array.n == 2
+            && value->array.elems[0]->type == JSON_STRING
+            && !strcmp(json_string(value->array.elems[0]), tag));
+}
+
+struct json *
+dpctl_ovsdb_plain(const struct json *value)
+{
+    const struct json *inner = (value->type == JSON_ARRAY
+                                && value->array.n == 2
+                                ? value->array.elems[1] : NULL);
+
+    if (is_tagged(value, "uuid") && inner->type == JSON_STRING) {
+        return json_clone(inner);
+    } else if (is_tagged(value, "set") && inner->type == JSON_ARRAY) {
+        struct json *array = json_array_create_empty();
+
+        for (size_t i = 0; i < inner->array.n; i++) {
+            json_array_add(array, dpctl_ovsdb_plain(inner->array.elems[i]));
+        }
+        return array;
+    } else if (is_tagged(value, "map") && inner->type == JSON_ARRAY) {
+        struct json *object = json_object_create();
+
+        for (size_t i = 0; i < inner->array.n; i++) {
+            const struct json *pair = inner->array.elems[i];
+
+            if (pair->type == JSON_ARRAY && pair->array.n == 2
+                && pair->array.elems[0]->type == JSON_STRING) {
+                json_object_put(object, json_string(pair->array.elems[0]),
+                                dpctl_ovsdb_plain(pair->array.elems[1]));
+            }
+        }
+        return object;
+    }
+    return json_clone(value);
+}
+
+static struct json *
+plain_rows(const struct json_array *rows)
+{
+    struct json *plain = json_array_create_empty();
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct shash_node *node;
+        struct json *row = json_object_create();
+
+        SHASH_FOR_EACH (node, dpctl_json_object(rows->elems[i], "")) {
+            json_object_put(row, node->name, dpctl_ovsdb_plain(node->data));
+        }
+        json_array_add(plain, row);
+    }
+    return plain;
+}
+
+struct json *
+dpctl_ovsdb_tables(const char *db, int timeout_s, char **errorp)
+{
+    static const struct {
+        const char *table;
+        const char *columns[8];
+    } tables[] = {
+        { "Open_vSwitch", { "cur_cfg", "next_cfg", "other_config",
+                            "external_ids", "dpdk_initialized",
+                            "dpdk_version", "ovs_version" } },
+        { "Bridge", { "name", "ports", "datapath_type", "other_config",
+                      "external_ids", "fail_mode" } },
+        { "Port", { "_uuid", "name", "external_ids", "interfaces" } },
+        { "Interface", { "_uuid", "name", "type", "ofport", "error",
+                         "link_state", "external_ids", "statistics" } },
+    };
+    struct json *params = json_array_create_1(
+        json_string_create("Open_vSwitch"));
+    struct json *reply = NULL, *result = NULL;
+    struct dpctl_rpc *rpc;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+        size_t n = 0;
+
+        while (n < ARRAY_SIZE(tables[i].columns) && tables[i].columns[n]) {
+            n++;
+        }
+        json_array_add(params, select_operation(tables[i].table,
+                                                tables[i].columns, n));
+    }
+    *errorp = NULL;
+    struct dpctl_rpc_error *error = dpctl_rpc_open(db, timeout_s, &rpc);
+    if (!error) {
+        error = dpctl_rpc_call(rpc, "transact", params, &reply);
+    } else {
+        json_destroy(params);
+    }
+    if (error) {
+        *errorp = xstrdup(error->message);
+        dpctl_rpc_error_destroy(error);
+    } else {
+        result = json_object_create();
+        for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+            json_object_put(result, tables[i].table,
+                            plain_rows(reply_rows(reply, i)));
+        }
+    }
+    json_destroy(reply);
+    dpctl_rpc_close(rpc);
+    return result;
+}
+
 static struct json *
 triple(const char *a, const char *b, struct json *c)
 {

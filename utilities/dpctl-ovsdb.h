@@ -27,6 +27,15 @@ void dpctl_mark_destroy(struct dpctl_mark *);
 void dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
                       struct dpctl_ports *, struct dpctl_mark *);
 
+/* What tells whether the bridges are as the database wants them: rows of
+ * Open_vSwitch, Bridge, Port and Interface by table, with a few columns each,
+ * in which a map is an object, a set an array (or one value), and a UUID a
+ * string.  Returns NULL and an error that the caller frees where OVSDB can't
+ * be read. */
+struct json *dpctl_ovsdb_tables(const char *db, int timeout_s, char **errorp);
+/* The same for a value. */
+struct json *dpctl_ovsdb_plain(const struct json *);
+
 /* Writes 'since', which may be NULL, for the bridge of 'mark', if there is
  * one.  Without OVSDB nothing is done. */
 void dpctl_ovsdb_write_mark(const char *db, int timeout_s,

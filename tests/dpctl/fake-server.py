@@ -10,8 +10,9 @@ would change something), "silent" (never answer), "refuse" (an error),
 "refuse=KIND NAME,..." (changes that have one of these records),
 "limit" (refuse messages of more than 64 KiB in the middle of them),
 "lost" (began anew after objects were applied),
-"restart" (counters begin anew at the third time that they are asked for), or
-"trace=FILE" (the answer to `trace`).
+"restart" (counters begin anew at the third time that they are asked for),
+"trace=FILE" (the answer to `trace`), or
+"unwell" (limits met, and a database that the daemon is behind).
 Prints "ready", then each changing call as a line of JSON.
 """
 
@@ -87,6 +88,7 @@ def stats(with_endpoints):
         n = STATE["n_stats"] = STATE["n_stats"] + 1
         if MODE == "restart" and n > 2:
             n -= 2
+    unwell = MODE == "unwell"
     service = {"service": "default/web", "port": 80, "protocol": "TCP",
                "sessions": 10 * n, "affinity_sessions": 5}
     if with_endpoints:
@@ -100,7 +102,10 @@ def stats(with_endpoints):
     return {
         "bridge": "br-int", "pipeline": "v1.15", "time_ms": 1000 * n,
         "program_generation": 4, "program_bytes": 77777,
-        "state_generation": 3,
+        "state_generation": 0 if MODE == "lost" else STATE["generation"],
+        "memory": {"records": len(STATE["records"]), "compiled_flows": 5},
+        "connections": {"all": 99 if unwell else 9, "limit": 100,
+                        "half_open_evicted": 7 if unwell else 0},
         "packets": {"handled": 900 * n, "bytes": 54000 * n, "hits": 750 * n,
                     "decides": 150 * n, "decide_cycles": 300000 * n,
                     "cycles_per_decide": 2000, "learned": 1,
@@ -134,14 +139,38 @@ def stats(with_endpoints):
         "services": [service]}
 
 
+def bears(record, keys):
+    """Does a record bear one of these lists of keys?"""
+    if record["kind"] == "Manifest":
+        own = record.get("keys", [])
+    else:
+        own = ["AppliedToGroup " + g
+               for part in [record] + record.get("rules", [])
+               for g in part.get("appliedToGroups", [])]
+    return any(set(some) <= set(own) for some in keys)
+
+
+def find(param):
+    """The records that a `get` asks for."""
+    records = [STATE["records"][k] for k in sorted(STATE["records"])]
+    if "kind" in param:
+        records = [r for r in records if r["kind"] == param["kind"]]
+    if "name" in param:
+        records = [r for r in records if r["name"] == param["name"]]
+    if "names" in param or "keys" in param:
+        records = [r for r in records
+                   if " ".join(key(r)) in param.get("names", [])
+                   or bears(r, param.get("keys", []))]
+    return records
+
+
 def control(method, params, staged):
     param = params[0]
     if param.get("bridge", "br-int") != "br-int":
         refuse("bridge", "there is no bridge %s" % param["bridge"])
     with LOCK:
         if method == "get":
-            records = [STATE["records"][k] for k in sorted(STATE["records"])]
-            return {"generation": STATE["generation"], "records": records}
+            return {"generation": STATE["generation"], "records": find(param)}
         if method == "stage":
             return stage(param, staged)
         if method in ("transact", "replace"):
@@ -180,26 +209,41 @@ def ovsdb(_method, params, _staged):
     if params[1]["op"] == "mutate":
         mutate(params[1]["mutations"])
         return [{"count": 1}]
+    return [{"rows": [{column: row[column] for column in op["columns"]
+                       if column in row}
+                      for row in ovsdb_rows()[op["table"]]]}
+            for op in params[1:]]
+
+
+def ovsdb_rows():
     ids = ["map", [["pod-name", "by-ovsdb"], ["pod-namespace", "default"],
                    ["attached-mac", "0a:00:00:00:00:07"],
                    ["ip-address", "10.1.0.7"]]]
     none = ["map", []]
-    return [
-        {"rows": [{"name": "br-int", "ports": ["set", [uuid(1), uuid(2)]],
-                   "datapath_type": "antrea",
-                   "external_ids": ["map", STATE["ids"]]},
-                  {"name": "br-ex", "ports": uuid(5),
-                   "datapath_type": "netdev", "external_ids": none}]},
-        {"rows": [{"_uuid": uuid(1), "name": "p7", "external_ids": ids,
-                   "interfaces": uuid(3)},
-                  {"_uuid": uuid(2), "name": "antrea-gw0",
-                   "external_ids": none, "interfaces": uuid(4)}]},
-        {"rows": [{"_uuid": uuid(3), "name": "p7", "external_ids": none,
-                   "mac_in_use": ["set", []]},
-                  {"_uuid": uuid(4), "name": "antrea-gw0",
-                   "external_ids": none,
-                   "mac_in_use": "0a:00:00:00:00:99"}]},
-    ]
+    interface = {"external_ids": none, "type": "dpdk", "ofport": 1,
+                 "error": ["set", []], "link_state": "up",
+                 "mac_in_use": ["set", []]}
+    return {
+        "Open_vSwitch": [
+            {"cur_cfg": 3, "next_cfg": 4 if MODE == "unwell" else 3,
+             "other_config": ["map", [["dpdk-init", "true"]]],
+             "dpdk_initialized": True, "dpdk_version": "DPDK 0"}],
+        "Bridge": [
+            {"name": "br-int", "ports": ["set", [uuid(1), uuid(2)]],
+             "datapath_type": "antrea",
+             "external_ids": ["map", STATE["ids"]]},
+            {"name": "br-ex", "ports": uuid(5), "datapath_type": "netdev",
+             "external_ids": none}],
+        "Port": [
+            {"_uuid": uuid(1), "name": "p7", "external_ids": ids,
+             "interfaces": uuid(3)},
+            {"_uuid": uuid(2), "name": "antrea-gw0", "external_ids": none,
+             "interfaces": uuid(4)}],
+        "Interface": [
+            {**interface, "_uuid": uuid(3), "name": "p7"},
+            {**interface, "_uuid": uuid(4), "name": "antrea-gw0",
+             "type": "internal", "mac_in_use": "0a:00:00:00:00:99"}],
+    }
 
 
 def refuse_early(client):

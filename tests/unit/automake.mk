@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-follow \
 	tests/unit/test-dpctl-html \
 	tests/unit/test-dpctl-input \
+	tests/unit/test-dpctl-inspect \
 	tests/unit/test-dpctl-ipv6 \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
@@ -279,6 +280,9 @@ tests_unit_test_dpctl_plan_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIB
 
 tests_unit_test_dpctl_pieces_SOURCES = tests/unit/test-dpctl-pieces.c
 tests_unit_test_dpctl_pieces_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_inspect_SOURCES = tests/unit/test-dpctl-inspect.c
+tests_unit_test_dpctl_inspect_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_similar_SOURCES = tests/unit/test-dpctl-similar.c
 tests_unit_test_dpctl_similar_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

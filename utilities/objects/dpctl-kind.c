@@ -543,7 +543,8 @@ const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
 static const char *const record_kinds[][2] = {
     { "NodeConfig", "nodeconfigs" }, { "Pod", "pods" },
     { "PeerNode", "peernodes" }, { "Service", "services" },
-    { "NetworkPolicy", "networkpolicies" },
+    { "NetworkPolicy", "networkpolicies" }, { "NetworkPolicy", "policies" },
+    { "NetworkPolicy", "policy" },
     { "AddressGroup", "addressgroups" },
     { "AppliedToGroup", "appliedtogroups" }, { "Egress", "egresses" },
     { "TrafficControl", "trafficcontrols" }, { "Manifest", "manifests" },

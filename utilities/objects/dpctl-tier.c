@@ -39,6 +39,17 @@ dpctl_tier_is_builtin(const char *name)
     return find_builtin(name) != NULL;
 }
 
+const char *
+dpctl_tier_builtin_name(long long int priority)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(builtin_tiers); i++) {
+        if (builtin_tiers[i].priority == priority) {
+            return builtin_tiers[i].name;
+        }
+    }
+    return NULL;
+}
+
 char *
 dpctl_tier_check(const struct json *object)
 {

@@ -20,6 +20,9 @@ char *dpctl_tier_check(const struct json *object);
 /* Antrea's own, which are there whether there are objects of them or not. */
 bool dpctl_tier_is_builtin(const char *name);
 
+/* The name of the built-in Tier of this priority, or NULL. */
+const char *dpctl_tier_builtin_name(long long int priority);
+
 /* NULL or what is wrong between the Tiers among the objects (Manifest's name
  * to object).  With 'refused' that is added there instead, as char *, for each
  * Tier that is concerned. */
