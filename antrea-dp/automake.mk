@@ -43,6 +43,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control.h \
 	antrea-dp/netdev/adp-kernel-port.c \
 	antrea-dp/netdev/adp-kernel-port.h \
+	antrea-dp/netdev/adp-mark-port.c \
+	antrea-dp/netdev/adp-mark-port.h \
 	antrea-dp/netdev/adp-netdev-wrap.c \
 	antrea-dp/netdev/adp-packet-pool.c \
 	antrea-dp/netdev/adp-packet-pool.h \
@@ -50,6 +52,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/netdev/adp-packet-ring.h \
 	antrea-dp/netdev/adp-poller.c \
 	antrea-dp/netdev/adp-poller.h \
+	antrea-dp/netdev/adp-veth-pair.c \
+	antrea-dp/netdev/adp-veth-pair.h \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-cached-verdict.h \
 	antrea-dp/packet/adp-csum.h \
@@ -131,8 +135,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
 # unixctl_command_*), adp-system.c (dp_enumerate_names, dp_parse_name),
-# adp-netdev-wrap.c (what packets pass) and adp-turns.c have a look at each
-# call.
+# adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
+# packets pass) and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_wait \
@@ -143,9 +147,12 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=dp_packet_clone_with_headroom \
 	-Wl,--wrap=dp_parse_name \
 	-Wl,--wrap=netdev_get_devices \
+	-Wl,--wrap=netdev_get_type \
+	-Wl,--wrap=netdev_open \
 	-Wl,--wrap=netdev_push_header \
 	-Wl,--wrap=netdev_rxq_recv \
 	-Wl,--wrap=netdev_send \
+	-Wl,--wrap=netdev_set_config \
 	-Wl,--wrap=odp_execute_actions \
 	-Wl,--wrap=ofproto_type_run \
 	-Wl,--wrap=ovsdb_idl_run \

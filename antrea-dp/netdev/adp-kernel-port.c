@@ -10,6 +10,7 @@
 
 #include "adp-packet-ring.h"
 #include "adp-poller.h"
+#include "adp-veth-pair.h"
 #include "dp-packet.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
@@ -35,6 +36,11 @@ struct kernel_port {
     struct netdev_linux up;
 
     struct adp_ring_counts counts;
+
+    /* The device that packets are received from and sent to, with their marks,
+     * for this one, which is the other end of a pair; 0: this one.
+     * Immutable. */
+    int end;
 
     /* The socket to send by stays, what it is bound to may change. */
     int tx_fd;
@@ -62,7 +68,9 @@ struct kernel_rxq {
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-static struct netdev_class kernel_port_class;
+static struct netdev_class kernel_port_class, pair_port_class;
+/* In the last batch that the thread has received. */
+DEFINE_STATIC_PER_THREAD_DATA(bool, has_marks, false);
 static bool enabled;
 static atomic_count n_ports;
 
@@ -79,6 +87,12 @@ kernel_rxq_cast(const struct netdev_rxq *rxq)
 }
 
 /* The device. */
+
+static int
+ifindex_of(const struct kernel_port *port)
+{
+    return port->end ? port->end : netdev_get_ifindex(&port->up.up);
+}
 
 static struct netdev *
 kernel_port_alloc(void)
@@ -104,7 +118,7 @@ kernel_port_construct(struct netdev *netdev)
         return error;
     }
     atomic_init(&port->tx_change_seq, netdev_get_change_seq(netdev));
-    int ifindex = netdev_get_ifindex(netdev);
+    int ifindex = ifindex_of(port);
 
     port->tx_fd = ifindex < 0 ? ifindex : adp_ring_open_sender(ifindex);
     if (port->tx_fd < 0) {
@@ -121,6 +135,8 @@ kernel_port_construct(struct netdev *netdev)
     atomic_init(&port->counts.rx_too_long, 0);
     atomic_init(&port->counts.rx_bad_offload, 0);
     atomic_init(&port->counts.tx_refused, 0);
+    atomic_init(&port->counts.rx_marked, 0);
+    atomic_init(&port->counts.tx_marked, 0);
     netdev->ol_flags |= (NETDEV_TX_OFFLOAD_TCP_CKSUM
                          | NETDEV_TX_OFFLOAD_UDP_CKSUM);
     atomic_count_inc(&n_ports);
@@ -136,6 +152,35 @@ kernel_port_destruct(struct netdev *netdev)
     close(port->tx_fd);
     ovs_mutex_destroy(&port->mutex);
     netdev_linux_class.destruct(netdev);
+}
+
+/* As a tap the pair lives on when the daemon ends otherwise than by `exit
+ * --cleanup', and goes with the port. */
+static int
+pair_port_construct(struct netdev *netdev)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+    int error = adp_ring_try_marks();
+
+    if (!error) {
+        error = adp_veth_pair_make(netdev_get_name(netdev), &port->end);
+    }
+    if (!error) {
+        error = kernel_port_construct(netdev);
+        if (error) {
+            adp_veth_pair_remove(port->end);
+        }
+    }
+    return error;
+}
+
+static void
+pair_port_destruct(struct netdev *netdev)
+{
+    const int end = kernel_port_cast(netdev)->end;
+
+    kernel_port_destruct(netdev);
+    adp_veth_pair_remove(end);
 }
 
 /* Any number of threads may send at a time. */
@@ -229,7 +274,10 @@ static int
 kernel_port_get_stats(const struct netdev *netdev, struct netdev_stats *stats)
 {
     struct kernel_port *port = kernel_port_cast(netdev);
-    int error = netdev_linux_class.get_stats(netdev, stats);
+    /* What a pair's port receives the host has sent, as with a tap. */
+    const struct netdev_class *up = (port->end ? &netdev_tap_class
+                                     : &netdev_linux_class);
+    int error = up->get_stats(netdev, stats);
 
     if (!error) {
         stats->rx_dropped += (read_ring_full(port)
@@ -254,9 +302,12 @@ kernel_port_get_custom_stats(const struct netdev *netdev,
         { "rx_too_long", read_counter(&port->counts.rx_too_long) },
         { "rx_bad_offload", read_counter(&port->counts.rx_bad_offload) },
         { "tx_refused", read_counter(&port->counts.tx_refused) },
+        /* Of a pair. */
+        { "rx_marked", read_counter(&port->counts.rx_marked) },
+        { "tx_marked", read_counter(&port->counts.tx_marked) },
     };
 
-    stats->size = ARRAY_SIZE(counters);
+    stats->size = ARRAY_SIZE(counters) - (port->end ? 0 : 2);
     stats->counters = xcalloc(stats->size, sizeof *stats->counters);
     for (size_t i = 0; i < stats->size; i++) {
         ovs_strlcpy(stats->counters[i].name, counters[i].name,
@@ -318,7 +369,7 @@ adp_kernel_port_run(void)
     struct shash devices = SHASH_INITIALIZER(&devices);
     struct shash_node *node;
 
-    netdev_get_devices(&kernel_port_class, &devices);
+    adp_kernel_port_get_devices(&devices);
     SHASH_FOR_EACH (node, &devices) {
         look_after(kernel_port_cast(node->data), now);
         netdev_close(node->data);
@@ -343,7 +394,7 @@ bind_sender_again(struct kernel_port *port)
     const uint64_t change_seq = netdev_get_change_seq(&port->up.up);
 
     atomic_store_relaxed(&port->tx_change_seq, change_seq);
-    int ifindex = netdev_get_ifindex(&port->up.up);
+    int ifindex = ifindex_of(port);
 
     ovs_mutex_lock(&port->mutex);
     if (ifindex > 0 && ifindex != port->tx_ifindex
@@ -368,7 +419,8 @@ kernel_port_send(struct netdev *netdev, int qid OVS_UNUSED,
     if (userspace_tso_enabled()) {
         netdev_get_mtu(netdev, &mtu);
     }
-    int error = adp_ring_send(port->tx_fd, batch, mtu, &port->counts);
+    int error = adp_ring_send(port->tx_fd, batch, mtu, port->end != 0,
+                              &port->counts);
 
     switch (error) {
     case 0:
@@ -412,12 +464,13 @@ kernel_rxq_construct(struct netdev_rxq *rxq_)
     struct kernel_port *port = kernel_port_cast(rxq_->netdev);
 
     rxq->change_seq = netdev_get_change_seq(rxq_->netdev);
-    int ifindex = netdev_get_ifindex(rxq_->netdev);
+    int ifindex = ifindex_of(port);
 
     if (ifindex < 0) {
         return -ifindex;
     }
-    int error = adp_ring_open(&rxq->ring, ifindex, &port->counts);
+    int error = adp_ring_open(&rxq->ring, ifindex, port->end != 0,
+                              &port->counts);
 
     if (error) {
         VLOG_ERR("%s: no packet socket to receive from: %s",
@@ -443,7 +496,7 @@ kernel_rxq_destruct(struct netdev_rxq *rxq_)
 static void
 rxq_look_at_device(struct kernel_rxq *rxq)
 {
-    int ifindex = netdev_get_ifindex(rxq->up.netdev);
+    int ifindex = ifindex_of(kernel_port_cast(rxq->up.netdev));
 
     if (ifindex > 0 && ifindex != rxq->ring.ifindex) {
         adp_ring_bind(&rxq->ring, ifindex);
@@ -465,7 +518,8 @@ kernel_rxq_recv(struct netdev_rxq *rxq_, struct dp_packet_batch *batch,
         rxq_look_at_device(rxq);
     }
     dp_packet_batch_init(batch);
-    adp_ring_receive(&rxq->ring, batch, userspace_tso_enabled());
+    *has_marks_get() = adp_ring_receive(&rxq->ring, batch,
+                                        userspace_tso_enabled());
     if (qfill) {
         *qfill = -ENOTSUP;
     }
@@ -495,21 +549,44 @@ adp_kernel_port_complete(struct dp_packet_batch *batch)
     }
 }
 
-/* The class. */
-
-const struct netdev_class *
-adp_kernel_port_class(void)
+bool
+adp_kernel_port_has_marks(void)
 {
-    return &kernel_port_class;
+    return *has_marks_get();
 }
 
 void
-adp_kernel_port_init(void)
+adp_kernel_port_forget_marks(void)
 {
-    struct netdev_class *c = &kernel_port_class;
+    *has_marks_get() = false;
+}
 
+/* The classes. */
+
+bool
+adp_kernel_port_is(const struct netdev *netdev)
+{
+    return netdev_get_class(netdev)->rxq_recv == kernel_rxq_recv;
+}
+
+bool
+adp_kernel_port_is_pair(const struct netdev *netdev)
+{
+    return netdev_get_class(netdev) == &pair_port_class;
+}
+
+void
+adp_kernel_port_get_devices(struct shash *devices)
+{
+    netdev_get_devices(&kernel_port_class, devices);
+    netdev_get_devices(&pair_port_class, devices);
+}
+
+static void
+init_class(struct netdev_class *c, const char *type)
+{
     *c = netdev_linux_class;
-    c->type = ADP_KERNEL_PORT_TYPE;
+    c->type = type;
     c->is_pmd = true;
     c->alloc = kernel_port_alloc;
     c->construct = kernel_port_construct;
@@ -528,7 +605,18 @@ adp_kernel_port_init(void)
     c->rxq_recv = kernel_rxq_recv;
     c->rxq_wait = kernel_rxq_wait;
     c->rxq_drain = NULL;        /* Nobody asks. */
-    netdev_register_provider(c);
+}
+
+void
+adp_kernel_port_init(void)
+{
+    init_class(&kernel_port_class, ADP_KERNEL_PORT_TYPE);
+    netdev_register_provider(&kernel_port_class);
+
+    init_class(&pair_port_class, ADP_PAIR_PORT_TYPE);
+    pair_port_class.construct = pair_port_construct;
+    pair_port_class.destruct = pair_port_destruct;
+    netdev_register_provider(&pair_port_class);
 }
 
 void

@@ -17,11 +17,14 @@
 #include <stdbool.h>
 
 struct dp_packet_batch;
-struct netdev_class;
+struct netdev;
+struct shash;
 struct smap;
 
 /* The class's name, where others have "system". */
 #define ADP_KERNEL_PORT_TYPE "antrea-system"
+/* That of ports that are one end of a pair (adp-mark-port.h). */
+#define ADP_PAIR_PORT_TYPE "antrea-pair"
 
 /* Before the first bridge. */
 void adp_kernel_port_init(void);
@@ -30,10 +33,20 @@ void adp_kernel_port_configure(const struct smap *other_config);
 /* Which class of netdev to open for a port of class 'type' of one of our
  * bridges. */
 const char *adp_kernel_port_open_type(const char *type);
-const struct netdev_class *adp_kernel_port_class(void);
+/* Is it of one of the two classes, is it of the latter? */
+bool adp_kernel_port_is(const struct netdev *);
+bool adp_kernel_port_is_pair(const struct netdev *);
+/* Adds all there are, each with a reference. */
+void adp_kernel_port_get_devices(struct shash *devices);
 /* In each turn of the main thread, and before it waits. */
 void adp_kernel_port_run(void);
 void adp_kernel_port_wait(void);
+
+/* Has the batch that this thread received last packets with marks?  Then
+ * 'md.pkt_mark' of each is set. */
+bool adp_kernel_port_has_marks(void);
+/* Another port's batch has none. */
+void adp_kernel_port_forget_marks(void);
 
 /* Completes the checksums of what was received from such ports, for those who
  * know nothing of offloads. */

@@ -79,7 +79,7 @@ __wrap_netdev_get_devices(const struct netdev_class *class,
 {
     __real_netdev_get_devices(class, devices);
     if (class == &netdev_linux_class) {
-        __real_netdev_get_devices(adp_kernel_port_class(), devices);
+        adp_kernel_port_get_devices(devices);
     }
 }
 
@@ -102,11 +102,11 @@ int
 __wrap_netdev_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
                        int *qfill)
 {
-    const bool other = (netdev_get_class(rxq->netdev)
-                        != adp_kernel_port_class());
+    const bool other = !adp_kernel_port_is(rxq->netdev);
 
     if (other) {
         adp_poller_note_other();
+        adp_kernel_port_forget_marks();
     }
     int error = __real_netdev_rxq_recv(rxq, batch, qfill);
 
@@ -157,7 +157,7 @@ begin_batch(const struct netdev *netdev, struct dp_packet_batch *batch)
 {
     struct dp_packet *packet;
 
-    if (netdev_get_class(netdev) == adp_kernel_port_class()) {
+    if (adp_kernel_port_is(netdev)) {
         return;
     }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {

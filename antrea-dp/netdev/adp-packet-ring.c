@@ -22,9 +22,23 @@
 #define PACKET_IGNORE_OUTGOING 23
 #endif
 
-#define RING_LEN (ADP_RING_FRAME_LEN * ADP_RING_N_FRAMES)
+/* Older headers don't know it; since Linux 5.19. */
+#ifndef SO_RCVMARK
+#define SO_RCVMARK 75
+#endif
+
 #define BLOCK_LEN (1 << 16)
 #define VNET_LEN sizeof(struct virtio_net_hdr)
+
+/* With marks: of a frame, so much is kept free that no packet fits in, not
+ * even an Ethernet header. */
+#define MARKS_FRAME_LEN 128
+#define MARKS_RESERVE 48
+BUILD_ASSERT_DECL(TPACKET_ALIGN(TPACKET2_HDRLEN + 16) + MARKS_RESERVE
+                  + sizeof(struct virtio_net_hdr) <= MARKS_FRAME_LEN + 14);
+BUILD_ASSERT_DECL(TPACKET_ALIGN(TPACKET2_HDRLEN + 16) + MARKS_RESERVE
+                  + sizeof(struct virtio_net_hdr) > MARKS_FRAME_LEN);
+BUILD_ASSERT_DECL(ADP_RING_N_FRAMES * MARKS_FRAME_LEN % BLOCK_LEN == 0);
 
 static int
 set_option(int fd, int level, int name, int value)
@@ -62,17 +76,26 @@ open_socket(void)
     return fd;
 }
 
+static size_t
+ring_len(const struct adp_ring *r)
+{
+    return ADP_RING_N_FRAMES * r->frame_len;
+}
+
 static int
 map_frames(struct adp_ring *r)
 {
     struct tpacket_req req = {
         .tp_block_size = BLOCK_LEN,
-        .tp_block_nr = RING_LEN / BLOCK_LEN,
-        .tp_frame_size = ADP_RING_FRAME_LEN,
+        .tp_block_nr = ring_len(r) / BLOCK_LEN,
+        .tp_frame_size = r->frame_len,
         .tp_frame_nr = ADP_RING_N_FRAMES,
     };
     int error = set_option(r->fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
 
+    if (!error && r->marks) {
+        error = set_option(r->fd, SOL_PACKET, PACKET_RESERVE, MARKS_RESERVE);
+    }
     if (!error && setsockopt(r->fd, SOL_PACKET, PACKET_RX_RING, &req,
                              sizeof req)) {
         error = errno;
@@ -80,7 +103,7 @@ map_frames(struct adp_ring *r)
     if (error) {
         return error;
     }
-    void *frames = mmap(NULL, RING_LEN, PROT_READ | PROT_WRITE, MAP_SHARED,
+    void *frames = mmap(NULL, ring_len(r), PROT_READ | PROT_WRITE, MAP_SHARED,
                         r->fd, 0);
 
     if (frames == MAP_FAILED) {
@@ -102,14 +125,37 @@ set_up(struct adp_ring *r)
     if (!error) {
         error = set_option(r->fd, SOL_PACKET, PACKET_COPY_THRESH, 1);
     }
+    if (!error && r->marks) {
+        error = set_option(r->fd, SOL_SOCKET, SO_RCVMARK, 1);
+    }
     return error ? error : map_frames(r);
 }
 
 int
-adp_ring_open(struct adp_ring *r, int ifindex, struct adp_ring_counts *counts)
+adp_ring_try_marks(void)
+{
+    int fd = open_socket();
+
+    if (fd < 0) {
+        return -fd;
+    }
+    int error = set_option(fd, SOL_SOCKET, SO_RCVMARK, 1);
+
+    if (!error) {
+        error = set_option(fd, SOL_SOCKET, SO_MARK, 1);
+    }
+    close(fd);
+    return error;
+}
+
+int
+adp_ring_open(struct adp_ring *r, int ifindex, bool marks,
+              struct adp_ring_counts *counts)
 {
     memset(r, 0, sizeof *r);
     r->counts = counts;
+    r->marks = marks;
+    r->frame_len = marks ? MARKS_FRAME_LEN : ADP_RING_FRAME_LEN;
     r->fd = open_socket();
     if (r->fd < 0) {
         return -r->fd;
@@ -130,7 +176,7 @@ void
 adp_ring_close(struct adp_ring *r)
 {
     if (r->frames) {
-        munmap(r->frames, RING_LEN);
+        munmap(r->frames, ring_len(r));
     }
     dp_packet_delete(r->segmented);
     close(r->fd);
@@ -164,7 +210,7 @@ adp_ring_read_arrivals(struct adp_ring *r, unsigned int *n,
 static struct tpacket2_hdr *
 frame_at(const struct adp_ring *r, size_t i)
 {
-    return (void *) (r->frames + i * ADP_RING_FRAME_LEN);
+    return (void *) (r->frames + i * r->frame_len);
 }
 
 bool
@@ -191,19 +237,59 @@ count(atomic_uint64_t *counter, uint64_t n)
  * between. */
 #define MAX_ERRORS 4
 
-/* The next one of the queue, with its header.  (To leave it there for an error
- * would be to read it in place of the one after it, and so on.) */
-static struct dp_packet *
-read_long(struct adp_ring *r, struct virtio_net_hdr *header)
+/* A message's one control message. */
+union mark_control {
+    struct cmsghdr align;
+    char data[CMSG_SPACE(sizeof(uint32_t))];
+};
+
+static uint32_t
+mark_of(struct msghdr *msg)
 {
-    struct dp_packet *packet = adp_packet_pool_get(ADP_PACKET_POOL_LONG);
+    const struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+    uint32_t mark = 0;
+
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_MARK
+        && c->cmsg_len >= CMSG_LEN(sizeof mark)) {
+        memcpy(&mark, CMSG_DATA(c), sizeof mark);
+    }
+    return mark;
+}
+
+static void
+put_mark(struct msghdr *msg, union mark_control *control, uint32_t mark)
+{
+    msg->msg_control = control->data;
+    msg->msg_controllen = sizeof control->data;
+    control->align = (struct cmsghdr) {
+        .cmsg_level = SOL_SOCKET,
+        .cmsg_type = SO_MARK,
+        .cmsg_len = CMSG_LEN(sizeof mark),
+    };
+    memcpy(CMSG_DATA(&control->align), &mark, sizeof mark);
+}
+
+/* The next one of the queue, 'len' bytes long, with its header.  (To leave it
+ * there for an error would be to read it in place of the one after it, and so
+ * on.) */
+static struct dp_packet *
+read_queue(struct adp_ring *r, size_t len, struct virtio_net_hdr *header)
+{
+    const size_t room = (len <= ADP_PACKET_POOL_SHORT ? ADP_PACKET_POOL_SHORT
+                         : ADP_PACKET_POOL_LONG);
+    struct dp_packet *packet = adp_packet_pool_get(room);
+    union mark_control control;
     struct iovec iov[] = {
         { header, VNET_LEN },
-        { dp_packet_data(packet), ADP_PACKET_POOL_LONG },
+        { dp_packet_data(packet), room },
     };
     struct msghdr msg = { .msg_iov = iov, .msg_iovlen = ARRAY_SIZE(iov) };
     ssize_t n = -1;
 
+    if (r->marks) {
+        msg.msg_control = control.data;
+        msg.msg_controllen = sizeof control.data;
+    }
     for (int i = 0; i < MAX_ERRORS; i++) {
         n = recvmsg(r->fd, &msg, MSG_DONTWAIT);
         if (n >= 0 || errno == EAGAIN) {
@@ -216,6 +302,7 @@ read_long(struct adp_ring *r, struct virtio_net_hdr *header)
         return NULL;
     }
     dp_packet_set_size(packet, n - VNET_LEN);
+    packet->md.pkt_mark = r->marks ? mark_of(&msg) : 0;
     return packet;
 }
 
@@ -259,7 +346,7 @@ take_frame(struct adp_ring *r, const struct tpacket2_hdr *frame,
 {
     struct virtio_net_hdr header;
     struct dp_packet *packet
-        = (status & TP_STATUS_COPY ? read_long(r, &header)
+        = (status & TP_STATUS_COPY ? read_queue(r, frame->tp_len, &header)
            : frame->tp_snaplen == frame->tp_len ? copy_short(frame, &header)
            : NULL);
 
@@ -318,16 +405,22 @@ next_packet(struct adp_ring *r, bool tso, struct dp_packet **packetp)
     return true;
 }
 
-void
+bool
 adp_ring_receive(struct adp_ring *r, struct dp_packet_batch *batch, bool tso)
 {
     struct dp_packet *packet;
+    int n_marked = 0;
 
     while (!dp_packet_batch_is_full(batch) && next_packet(r, tso, &packet)) {
         if (OVS_LIKELY(packet)) {
+            n_marked += r->marks && packet->md.pkt_mark;
             dp_packet_batch_add(batch, packet);
         }
     }
+    if (n_marked) {
+        count(&r->counts->rx_marked, n_marked);
+    }
+    return n_marked > 0;
 }
 
 /* Sending. */
@@ -368,15 +461,16 @@ is_of_packet(int error)
 }
 
 int
-adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu,
+adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu, bool marks,
               struct adp_ring_counts *counts)
 {
+    union mark_control controls[NETDEV_MAX_BURST];
     struct virtio_net_hdr headers[NETDEV_MAX_BURST];
     struct mmsghdr messages[NETDEV_MAX_BURST];
     struct iovec iov[NETDEV_MAX_BURST][2];
     const int n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
-    int sent = 0, refused = 0, error = 0;
+    int sent = 0, refused = 0, marked = 0, error = 0;
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         adp_offload_put(packet, &headers[i], mtu);
@@ -385,6 +479,11 @@ adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu,
                                      dp_packet_size(packet) };
         messages[i].msg_hdr = (struct msghdr) { .msg_iov = iov[i],
                                                 .msg_iovlen = 2 };
+        if (marks && packet->md.pkt_mark) {
+            put_mark(&messages[i].msg_hdr, &controls[i],
+                     packet->md.pkt_mark);
+            marked++;
+        }
     }
     while (sent < n) {
         int retval = sendmmsg(fd, messages + sent, n - sent, 0);
@@ -401,6 +500,9 @@ adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu,
         }
     }
     refused += n - sent;
+    if (marked) {
+        count(&counts->tx_marked, marked);
+    }
     if (refused) {
         count(&counts->tx_refused, refused);
     }

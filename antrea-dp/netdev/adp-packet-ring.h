@@ -16,6 +16,12 @@
  * saves little: the kernel has to be called anyway, and segments of 64 KB
  * would need frames of that length.)
  *
+ * Marks (skb->mark), where they are asked for: packets to be sent have theirs
+ * as a control message each.  A ring's frames have no room for it, so then
+ * frames are too short for any packet: all wait in the queue, and are read
+ * with their marks.  The ring still tells without a system call whether there
+ * is one.
+ *
  * Thread-safety: a ring is of one thread at a time; several may send. */
 
 #include <stdbool.h>
@@ -41,26 +47,34 @@ struct adp_ring_counts {
     atomic_uint64_t rx_too_long;        /* No room, or longer than can be. */
     atomic_uint64_t rx_bad_offload;     /* adp_offload_take(). */
     atomic_uint64_t tx_refused;         /* By the kernel. */
+    atomic_uint64_t rx_marked, tx_marked;
 };
 
 struct adp_ring {
     int fd;
     int ifindex;
     char *frames;
+    size_t frame_len;
+    bool marks;
     size_t head;                        /* The next frame to be read. */
     struct adp_segments segments;       /* Of a packet that was received. */
     struct dp_packet *segmented;        /* That packet. */
     struct adp_ring_counts *counts;
 };
 
+/* Returns 0, or a positive errno if the kernel has no marks for sockets. */
+int adp_ring_try_marks(void);
+
 /* Returns 0 or a positive errno. */
-int adp_ring_open(struct adp_ring *, int ifindex, struct adp_ring_counts *);
+int adp_ring_open(struct adp_ring *, int ifindex, bool marks,
+                  struct adp_ring_counts *);
 void adp_ring_close(struct adp_ring *);
 /* After the device came back as another one. */
 int adp_ring_bind(struct adp_ring *, int ifindex);
 /* Adds to 'batch' what is there, as far as there is room.  Without 'tso' long
- * segments are cut to what is sent in the end. */
-void adp_ring_receive(struct adp_ring *, struct dp_packet_batch *, bool tso);
+ * segments are cut to what is sent in the end.  With marks, 'md.pkt_mark' of
+ * each is set, and true is returned if one isn't zero. */
+bool adp_ring_receive(struct adp_ring *, struct dp_packet_batch *, bool tso);
 /* How many packets came since the last call, and how many of them the kernel
  * found no room for.  In any thread, as long as the ring is open. */
 void adp_ring_read_arrivals(struct adp_ring *, unsigned int *n,
@@ -71,8 +85,9 @@ bool adp_ring_is_empty(const struct adp_ring *);
 /* Returns a socket to send to the device by, or a negative errno. */
 int adp_ring_open_sender(int ifindex);
 int adp_ring_bind_sender(int fd, int ifindex);
-/* Sends 'batch' and takes it.  Returns 0 or a positive errno. */
-int adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu,
+/* Sends 'batch', with its marks if 'marks', and takes it.  Returns 0 or a
+ * positive errno. */
+int adp_ring_send(int fd, struct dp_packet_batch *batch, int mtu, bool marks,
                   struct adp_ring_counts *);
 
 #endif /* adp-packet-ring.h */

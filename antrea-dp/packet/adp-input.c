@@ -659,9 +659,10 @@ fetch_sessions(struct adp_fast *f, size_t n)
     }
 }
 
-/* The first stages of the fast path for a batch from one port. */
+/* The first stages of the fast path for a batch from one port.  Sessions know
+ * nothing of marks: a packet that has one walks the tables. */
 static void
-fetch(struct adp_fast *f, struct dp_packet_batch *batch,
+fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
       const struct adp_bridge *b, ofp_port_t ofp_port)
 {
     const uint32_t ingress = adp_flow_cache_ingress(b, ofp_port);
@@ -672,6 +673,9 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch,
     }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         adp_fast_parse(f, i, packet, ingress);
+        if (OVS_UNLIKELY(has_marks && packet->md.pkt_mark)) {
+            f->packets[i].is_parsed = false;
+        }
     }
     fetch_sessions(f, dp_packet_batch_size(batch));
     fetch_walks(f, b, dp_packet_batch_size(batch));
@@ -680,14 +684,17 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch,
 /* A packet that the fast path did not take. */
 static bool
 receive_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
-            struct adp_bridge *b, odp_port_t odp_port, ofp_port_t ofp_port)
+            struct adp_bridge *b, odp_port_t odp_port, ofp_port_t ofp_port,
+            bool has_marks)
 {
+    const uint32_t mark = has_marks ? packet->md.pkt_mark : 0;
     struct flow flow;
 
     if (dp_packet_size(packet) < ETH_HEADER_LEN) {
         return false;
     }
     pkt_metadata_init(&packet->md, odp_port);
+    packet->md.pkt_mark = mark;
     parse(packet, &flow);
     flow.in_port.ofp_port = ofp_port;
     flow.tunnel.metadata.tab = tunnel_options(b);
@@ -709,7 +716,8 @@ refuse(struct adp_bridge *b, struct dp_netdev_pmd_thread *pmd,
 
 void
 adp_input_received(struct dp_netdev_pmd_thread *pmd,
-                   struct dp_packet_batch *batch, odp_port_t odp_port)
+                   struct dp_packet_batch *batch, odp_port_t odp_port,
+                   bool has_marks)
 {
     const size_t n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
@@ -730,10 +738,10 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
 
     bool compiled = mode == ADP_MODE_COMPILED;
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), odp_port);
-    fetch(&f, batch, b, ofp_port);
+    fetch(&f, batch, has_marks, b, ofp_port);
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
         if ((compiled && take(&f, i, b, packet))
-            || receive_one(&f, i, packet, b, odp_port, ofp_port)) {
+            || receive_one(&f, i, packet, b, odp_port, ofp_port, has_marks)) {
             n_handled++;
         } else {
             dp_packet_batch_refill(batch, packet, i);

@@ -28,6 +28,7 @@
 #include "adp-input.h"
 #include "adp-journal.h"
 #include "adp-kernel-port.h"
+#include "adp-mark-port.h"
 #include "adp-poller.h"
 #include "adp-push-stats.h"
 #include "adp-show-log.h"
@@ -577,13 +578,41 @@ hook_bridge_configured(struct ofproto *ofproto,
     }
 }
 
+/* Upstream forgets marks of packets that it receives. */
+static void
+input_marked(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
+             odp_port_t port)
+{
+    const size_t n = dp_packet_batch_size(batch);
+    struct dp_packet_batch marked;
+    struct dp_packet *packet;
+    size_t i;
+
+    dp_packet_batch_init(&marked);
+    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+        if (packet->md.pkt_mark) {
+            dp_packet_batch_add(&marked, packet);
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
+        }
+    }
+    if (!dp_packet_batch_is_empty(&marked)) {
+        dp_pmd_input_with_marks(pmd, &marked, port);
+    }
+}
+
 /* What isn't ours goes on with whole checksums. */
 static void
 hook_received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
               odp_port_t port)
 {
-    adp_input_received(pmd, batch, port);
+    const bool has_marks = adp_kernel_port_has_marks();
+
+    adp_input_received(pmd, batch, port, has_marks);
     adp_kernel_port_complete(batch);
+    if (OVS_UNLIKELY(has_marks)) {
+        input_marked(pmd, batch, port);
+    }
 }
 
 static void
@@ -591,6 +620,7 @@ hook_daemon_configured(const struct smap *other_config)
 {
     adp_system_configure(other_config);
     adp_kernel_port_configure(other_config);
+    adp_mark_port_configure(other_config);
 }
 
 static const struct dp_hooks hooks = {

@@ -10,6 +10,7 @@
 #include "adp-flow-cache.h"
 #include "adp-fqdns.h"
 #include "adp-journal.h"
+#include "adp-mark-port.h"
 #include "adp-multicast.h"
 #include "adp-push-stats.h"
 #include "adp-removal.h"
@@ -26,6 +27,7 @@
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/json.h"
 #include "pipeline-metrics.h"
+#include "smap.h"
 #include "timeval.h"
 
 static void
@@ -99,6 +101,18 @@ stats_connections(const struct adp_bridge *b)
     }
     put_count(o, "half_open_evicted", half_open.evicted);
     put_count(o, "half_open_unwatched", half_open.unwatched);
+    return o;
+}
+
+/* The daemon's, too. */
+static struct json *
+stats_mark_ports(void)
+{
+    struct smap ports = SMAP_INITIALIZER(&ports);
+
+    adp_mark_port_describe(&ports);
+    struct json *o = smap_to_json(&ports);
+    smap_destroy(&ports);
     return o;
 }
 
@@ -538,6 +552,7 @@ adp_show_stats(struct adp_bridge *b, bool all)
                     adp_multicast_stats(adp_bridge_multicast(b)));
     json_object_put(o, "connections", stats_connections(b));
     put_count(o, "leaving_flows", adp_removal_count(b));
+    json_object_put(o, "mark_ports", stats_mark_ports());
     json_object_put(o, "punts", stats_punts(&b->counters));
     json_object_put(o, "drops", stats_drops(&b->counters));
     json_object_put(o, "tables", stats_tables(b));

@@ -139,6 +139,25 @@ dp_pmd_now_ms(const struct dp_netdev_pmd_thread *pmd)
 }
 
 void
+dp_pmd_input_with_marks(struct dp_netdev_pmd_thread *pmd,
+                        struct dp_packet_batch *batch, odp_port_t port)
+{
+    const int n = dp_packet_batch_size(batch);
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        uint32_t mark = packet->md.pkt_mark;
+
+        pkt_metadata_init(&packet->md, port);
+        packet->md.pkt_mark = mark;
+    }
+    /* Upstream counts what comes with metadata as recirculated. */
+    pmd_perf_update_counter(&pmd->perf_stats, PMD_STAT_RECV, n);
+    pmd_perf_update_counter(&pmd->perf_stats, PMD_STAT_RECIRC, -n);
+    dp_netdev_recirculate(pmd, batch);
+}
+
+void
 dp_pmd_count_compiled(struct dp_netdev_pmd_thread *pmd, bool received,
                       uint64_t n)
 {

@@ -113,6 +113,10 @@ struct dp_pmd_work {
     uint64_t busy_cycles, idle_cycles;
 };
 size_t dp_dpif_work(const struct dpif *, struct dp_pmd_work **);
+/* Goes on with a batch that was received on 'port', as upstream does, but that
+ * its packets keep their 'md.pkt_mark'; takes it. */
+void dp_pmd_input_with_marks(struct dp_netdev_pmd_thread *,
+                             struct dp_packet_batch *, odp_port_t port);
 /* Counts packets that the callback handled.  'received': they came from an
  * interface; otherwise out of a tunnel, and count as recirculated. */
 void dp_pmd_count_compiled(struct dp_netdev_pmd_thread *, bool received,
