@@ -134,7 +134,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
-# unixctl_command_*), adp-system.c (dp_enumerate_names, dp_parse_name),
+# unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
+# unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
 # packets pass) and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
@@ -159,6 +160,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=poll_block \
 	-Wl,--wrap=rconn_recv \
 	-Wl,--wrap=rconn_recv_wait \
+	-Wl,--wrap=unixctl_command_register \
 	-Wl,--wrap=unixctl_command_reply \
 	-Wl,--wrap=unixctl_server_run
 antrea_dp_ovs_vswitchd_LDADD = \

@@ -123,6 +123,15 @@ has_multicast(const struct choice *choice)
             && choice->options & p->options_for_igmp);
 }
 
+/* What OpenFlow or the database calls a table. */
+static const char *
+given_name(const struct adp_bridge *b, uint8_t id)
+{
+    const struct ofproto *ofproto = &b->dpif.up;
+
+    return id < ofproto->n_tables ? ofproto->tables[id].name : NULL;
+}
+
 const char *
 adp_bridge_pipeline_table_name(uint8_t id, void *b)
 {
@@ -133,7 +142,7 @@ adp_bridge_pipeline_table_name(uint8_t id, void *b)
             return p->tables[i].name;
         }
     }
-    return NULL;
+    return given_name(b, id);
 }
 
 /* Appends "early (service-mac, tunnel-mark)". */

@@ -25,7 +25,8 @@ const char *adp_bridge_pipeline_error(const struct adp_bridge *);
 struct adp_state *adp_bridge_state(const struct adp_bridge *);
 struct adp_fqdns *adp_bridge_fqdns(const struct adp_bridge *);
 struct adp_multicast *adp_bridge_multicast(const struct adp_bridge *);
-/* The pipeline's name for table 'id', or NULL. */
+/* The pipeline's name for table 'id', or else what OpenFlow or the database
+ * calls it, or NULL.  Main thread. */
 const char *adp_bridge_pipeline_table_name(uint8_t id, void *bridge);
 
 /* For the state: the flows are those of these options from now on. */

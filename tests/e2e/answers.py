@@ -368,6 +368,52 @@ def endpoints(c, other, ports):
          c.request(parser.OFPGroupDescStatsRequest(c, 0, 1)))
 
 
+def copies(c, other, ports):
+    """Of a packet, for a multicast group's members: each its own, and each
+    counted."""
+    members = [bucket(1, [output(1)], weight=None),
+               bucket(2, [set_field(eth_src='0a:00:00:00:00:42'), output(2)],
+                      weight=None),
+               bucket(3, [resubmit(5)], weight=None)]
+    show('members', c.do(group(c, 11, members, kind=ofp.OFPGT_ALL)))
+    c.must(flow(c, [parser.OFPActionGroup(11)], priority=5, in_port=1,
+                cookie=11),
+           flow(c, [set_field(reg1=3), output(3)], table_id=5, cookie=12))
+    before = sent(c)
+    ports.inject('p1', *[udp(i, payload=b'm' * i) for i in range(7)])
+    show_flows('went on in a table', wait_for_packets(c, ports, 7,
+                                                      table_id=5))
+    show('of the group', c.request(parser.OFPGroupStatsRequest(c, 0, 11)))
+    print([n - was for n, was in zip(sent(c), before)])
+    show('one leaves', c.do(group(
+        c, 11, [], ofp.OFPGC_REMOVE_BUCKET, kind=ofp.OFPGT_ALL,
+        command_bucket_id=2)))
+    ports.inject('p1', udp(9))
+    show_flows('the others', wait_for_packets(c, ports, 8, table_id=5))
+    print([n - was for n, was in zip(sent(c), before)])
+
+
+def sent(c):
+    """How many packets left by each port."""
+    stats = c.request(parser.OFPPortStatsRequest(c, 0, ofp.OFPP_ANY))
+    return [each.tx_packets for part in stats for each in sorted(
+        part.body, key=lambda each: each.port_no) if each.port_no <= 3]
+
+
+def evictions(c, other, ports):
+    """Table 20 has room for three flows."""
+    for i in range(6):
+        show('flow %d' % i, c.do(flow(
+            c, table_id=20, priority=i, cookie=i, importance=i,
+            idle_timeout=1000 + i, flags=ofp.OFPFF_SEND_FLOW_REM)))
+        if i >= 3:
+            show('another one leaves', [c.take(is_flow_removed)])
+    show_flows('left', flows_of(c, table_id=20))
+    show('too many that are to stay', [m for i in range(4) for m in c.do(flow(
+        c, table_id=20, priority=10 + i))])
+    c.take_all(is_flow_removed)
+
+
 def flow_mods(c, other, ports):
     goto = parser.OFPInstructionGotoTable
     bad = (
@@ -710,8 +756,9 @@ def many(c, other, ports):
         c, 0, 7, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, parser.OFPMatch())))
 
 
-SECTIONS = (beginnings, tables, tlv_maps, meters, groups, endpoints, flow_mods,
-            counters, bundles, monitors, packets, unasked, many)
+SECTIONS = (beginnings, tables, tlv_maps, meters, groups, endpoints, copies,
+            evictions, flow_mods, counters, bundles, monitors, packets, unasked,
+            many)
 
 
 def main():
