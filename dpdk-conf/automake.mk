@@ -10,6 +10,7 @@ PROFILE_FILES = \
 	dpdk-conf/eal/numa \
 	dpdk-conf/hugepages/1g.grub.cfg \
 	dpdk-conf/hugepages/2m.sysctl.conf \
+	dpdk-conf/logrotate/antrea-dp \
 	dpdk-conf/pmd/balance \
 	dpdk-conf/pmd/dedicated-cores \
 	dpdk-conf/pmd/shared-cores \
@@ -46,7 +47,7 @@ SUFFIXES += .service.in .service
 
 INSTALL_DATA_LOCAL += dpdk-conf-install
 dpdk-conf-install:
-	$(AM_V_at)for d in eal hugepages pmd systemd testpmd; do \
+	$(AM_V_at)for d in eal hugepages logrotate pmd systemd testpmd; do \
 		$(MKDIR_P) "$(DESTDIR)$(confdir)/$$d" || exit 1; \
 	done
 	$(AM_V_at)for f in $(PROFILE_FILES); do \
@@ -58,7 +59,11 @@ dpdk-conf-install:
 			"$(DESTDIR)$(pkgdatadir)/$$f" || exit 1; \
 	done
 
-	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(sysconfdir)/default"
+	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(sysconfdir)/default" \
+		"$(DESTDIR)$(sysconfdir)/logrotate.d"
+	$(AM_V_at)test -e "$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp" || \
+		$(INSTALL_DATA) $(srcdir)/dpdk-conf/logrotate/antrea-dp \
+			"$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp"
 	$(AM_V_at)test -e "$(DESTDIR)$(sysconfdir)/default/antrea-dp" || \
 		$(INSTALL_DATA) $(srcdir)/dpdk-conf/systemd/antrea-dp.default \
 			"$(DESTDIR)$(sysconfdir)/default/antrea-dp"
@@ -72,3 +77,6 @@ dpdk-conf-uninstall:
 	! cmp -s $(srcdir)/dpdk-conf/systemd/antrea-dp.default \
 		"$(DESTDIR)$(sysconfdir)/default/antrea-dp" || \
 		rm -f "$(DESTDIR)$(sysconfdir)/default/antrea-dp"
+	! cmp -s $(srcdir)/dpdk-conf/logrotate/antrea-dp \
+		"$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp" || \
+		rm -f "$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp"

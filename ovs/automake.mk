@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 EXTRA_DIST += \
+	ovs/install-tools \
 	ovs/prepare \
 	ovs/version \
 	ovs/hooks
@@ -56,6 +57,11 @@ distclean-local:
 	rm -f ovs/stamp ovs/stamp.* ovs/headers ovs/tree
 	test ! -L $(srcdir)/ovs/src || rm -f $(srcdir)/ovs/src
 
+# Scripts and pages of upstream's that go with them.
+ovsdocdir = $(docdir)
+OVS_TOOL_FOLDERS = "$(DESTDIR)" "$(bindir)" "$(sbindir)" "$(ovspkgdatadir)" \
+	"$(mandir)" "$(ovsdocdir)" "$(sysconfdir)"
+
 INSTALL_EXEC_LOCAL += ovs-install
 ovs-install: $(OVS_SBIN) $(OVS_BIN) $(OVS_SCHEMA)
 	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(sbindir)" "$(DESTDIR)$(bindir)" \
@@ -63,6 +69,7 @@ ovs-install: $(OVS_SBIN) $(OVS_BIN) $(OVS_SCHEMA)
 	$(AM_V_at)$(INSTALL_PROGRAM) $(OVS_SBIN) "$(DESTDIR)$(sbindir)"
 	$(AM_V_at)$(INSTALL_PROGRAM) $(OVS_BIN) "$(DESTDIR)$(bindir)"
 	$(AM_V_at)$(INSTALL_DATA) $(OVS_SCHEMA) "$(DESTDIR)$(ovspkgdatadir)"
+	$(AM_V_at)$(srcdir)/ovs/install-tools $(OVS_SRC) $(OVS_TOOL_FOLDERS)
 
 UNINSTALL_LOCAL += ovs-uninstall
 ovs-uninstall:
@@ -73,3 +80,10 @@ ovs-uninstall:
 		rm -f "$(DESTDIR)$(bindir)/$${f##*/}"; \
 	done
 	rm -f "$(DESTDIR)$(ovspkgdatadir)/vswitch.ovsschema"
+	$(srcdir)/ovs/install-tools --list $(OVS_SRC) $(OVS_TOOL_FOLDERS) | \
+		while read -r f; do rm -f "$(DESTDIR)$$f"; done
+	for d in scripts bugtool-plugins python; do \
+		test ! -d "$(DESTDIR)$(ovspkgdatadir)/$$d" || \
+			find "$(DESTDIR)$(ovspkgdatadir)/$$d" -depth \
+				-type d -empty -delete; \
+	done

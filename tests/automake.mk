@@ -39,6 +39,7 @@ TESTS += \
 	tests/static/dpdk-conf.test \
 	tests/static/features.test \
 	tests/static/headers.test \
+	tests/static/install.test \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
 	tests/static/layers.test \

@@ -5,7 +5,8 @@ _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
     local commands='apply follow replace delete resync resolve get describe trace
-        status stats top logs explain program version help'
+        status supportbundle stats top
+        logs explain program version help'
     local kinds='all records manifests nodes namespaces pods services
         endpoints endpointslices networkpolicies acnp annp anp banp tiers clustergroups
         groups nodeconfigs peernodes addressgroups appliedtogroups l7rules fqdns
@@ -100,7 +101,7 @@ _antrea_dpctl()
         esac
         ;;
     describe) options+=' --namespace' ;;
-    status) options+=' --db' ;;
+    status | supportbundle) options+=' --db' ;;
     trace)
         options+=' --pcap --index --in-port --from --to --protocol --family
             --html --namespace'

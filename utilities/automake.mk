@@ -16,6 +16,7 @@ utilities_antrea_dpctl_LDADD = \
 noinst_LTLIBRARIES += utilities/libdpctl.la
 utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
+	utilities/dpctl-bundle.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-feed.c \
 	utilities/dpctl-feed.h \
@@ -39,6 +40,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-refused.c \
 	utilities/dpctl-refused.h \
 	utilities/dpctl-status.c \
+	utilities/dpctl-tar.c \
+	utilities/dpctl-tar.h \
 	utilities/show/dpctl-health.c \
 	utilities/show/dpctl-health.h \
 	utilities/show/dpctl-pod-view.c \

@@ -79,6 +79,7 @@ void dpctl_cmd_follow(const struct dpctl_command *);
 void dpctl_cmd_get(const struct dpctl_command *);
 void dpctl_cmd_describe(const struct dpctl_command *);
 void dpctl_cmd_status(const struct dpctl_command *);
+void dpctl_cmd_supportbundle(const struct dpctl_command *);
 void dpctl_cmd_stats(const struct dpctl_command *);
 void dpctl_cmd_top(const struct dpctl_command *);
 void dpctl_cmd_trace(const struct dpctl_command *);
@@ -90,6 +91,11 @@ void dpctl_cmd_version(const struct dpctl_command *);
 /* get l7rules. */
 bool dpctl_is_l7_rules(const char *word);
 void dpctl_get_l7_rules(const struct dpctl_options *);
+
+/* What "status" prints.  '*unreachable', if that isn't NULL, says whether the
+ * daemon didn't answer. */
+struct json *dpctl_ask_health(const struct dpctl_options *,
+                              bool *unreachable);
 
 /* get flows. */
 bool dpctl_is_flows(const char *word);

@@ -115,6 +115,42 @@ dpctl_flows_table_name(const struct dpctl_flows *f, uint8_t table)
     return ofputil_table_map_get_name(&f->tables, table);
 }
 
+struct flow_text {
+    const struct dpctl_flows *flows;
+    struct ds *s;
+    size_t max_len;
+    size_t n_missing;
+};
+
+static void
+add_text(const struct ofputil_flow_stats *fs, void *text_)
+{
+    struct flow_text *text = text_;
+
+    if (text->s->length > text->max_len) {
+        text->n_missing++;
+        return;
+    }
+    ds_put_char(text->s, ' ');
+    ofputil_flow_stats_format(text->s, fs, &text->flows->ports,
+                              &text->flows->tables, true);
+    ds_put_char(text->s, '\n');
+}
+
+char *
+dpctl_flows_text(struct dpctl_flows *f, size_t max_len, struct ds *s)
+{
+    struct flow_text text = { .flows = f, .s = s, .max_len = max_len };
+    struct ofputil_flow_stats_request request;
+
+    dpctl_ofp_all_flows(&request);
+    char *error = dpctl_ofp_flows(f->ofp, &request, add_text, &text);
+    if (text.n_missing) {
+        ds_put_format(s, " and %"PRIuSIZE" more\n", text.n_missing);
+    }
+    return error;
+}
+
 /* Questions. */
 
 /* What is asked for, and what becomes of it. */

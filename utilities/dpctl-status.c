@@ -85,10 +85,9 @@ ask_daemon(const struct dpctl_options *o, struct symptoms *f)
     dpctl_rpc_close(rpc);
 }
 
-void
-dpctl_cmd_status(const struct dpctl_command *c)
+struct json *
+dpctl_ask_health(const struct dpctl_options *o, bool *unreachable)
 {
-    const struct dpctl_options *o = c->options;
     struct symptoms f = { .records = json_array_create_empty() };
 
     ask_daemon(o, &f);
@@ -100,6 +99,26 @@ dpctl_cmd_status(const struct dpctl_command *c)
         .db_error = f.db_error, .db = f.db,
     });
 
+    if (unreachable) {
+        *unreachable = f.daemon_error != NULL;
+    }
+    json_destroy(f.version);
+    json_destroy(f.stats);
+    json_destroy(f.records);
+    json_destroy(f.db);
+    free(f.daemon_error);
+    free(f.stats_error);
+    free(f.db_error);
+    return health;
+}
+
+void
+dpctl_cmd_status(const struct dpctl_command *c)
+{
+    const struct dpctl_options *o = c->options;
+    bool unreachable;
+    struct json *health = dpctl_ask_health(o, &unreachable);
+
     if (o->output == DPCTL_OUTPUT_TABLE) {
         struct ds s = DS_EMPTY_INITIALIZER;
 
@@ -110,17 +129,10 @@ dpctl_cmd_status(const struct dpctl_command *c)
         dpctl_print_json(o, health);
     }
     dpctl_flush();
-    if (f.daemon_error) {
+    if (unreachable) {
         exit(DPCTL_EXIT_UNREACHABLE);
     } else if (dpctl_health_is_failed(health)) {
         exit(DPCTL_EXIT_ERROR);
     }
     json_destroy(health);
-    json_destroy(f.version);
-    json_destroy(f.stats);
-    json_destroy(f.records);
-    json_destroy(f.db);
-    free(f.daemon_error);
-    free(f.stats_error);
-    free(f.db_error);
 }
