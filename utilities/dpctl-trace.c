@@ -25,6 +25,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofpbuf.h"
 #include "socket-util.h"
+#include "timeval.h"
 #include "util.h"
 
 static void
@@ -114,9 +115,50 @@ write_file(const char *name, const char *text)
     free(target);
 }
 
+/* What the page says of itself: where and when it was made, and by what.  A
+ * daemon that doesn't tell is no reason to have no page. */
+static struct json *
+about_page(const struct dpctl_options *o)
+{
+    static const struct {
+        const char *method, *kind, *path, *name;
+    } questions[] = {
+        { "get", "NodeConfig", "name", "node" },
+        { "version", NULL, "version", "version" },
+    };
+    struct json *about = json_object_create();
+    struct dpctl_rpc *rpc = dpctl_connect(o);
+
+    for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+        const char *kind = questions[i].kind;
+        struct json *param = kind ? json_object_create() : NULL;
+        struct json *result = NULL;
+
+        if (kind) {
+            json_object_put_string(param, "kind", kind);
+        }
+        dpctl_rpc_error_destroy(dpctl_try_call(rpc, o, questions[i].method,
+                                               param, &result));
+        const struct json_array *records = dpctl_json_array(result,
+                                                            "records");
+        const char *text = dpctl_json_str(kind && records->n
+                                          ? records->elems[0] : result,
+                                          questions[i].path);
+        if (text) {
+            json_object_put_string(about, questions[i].name, text);
+        }
+        json_destroy(result);
+    }
+    json_object_put(about, "time", json_string_create_nocopy(
+                        xastrftime_msec("%Y-%m-%d %H:%M:%S UTC",
+                                        time_wall_msec(), true)));
+    dpctl_rpc_close(rpc);
+    return about;
+}
+
 /* The page goes to o->html, "-" is standard output. */
 static void
-write_page(const struct dpctl_options *o, const struct json *trace)
+write_page(const struct dpctl_options *o, struct json *trace)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
@@ -124,7 +166,9 @@ write_page(const struct dpctl_options *o, const struct json *trace)
         dpctl_fail(DPCTL_EXIT_ERROR, "--html: the daemon doesn't tell the "
                    "steps of a walk");
     }
+    json_object_put(trace, "page", about_page(o));
     dpctl_html_walk(trace, &s);
+    json_destroy(shash_find_and_delete_assert(json_object(trace), "page"));
     if (!strcmp(o->html, "-")) {
         fputs(ds_cstr(&s), stdout);
     } else {

@@ -58,6 +58,16 @@ def check(page, answer):
                  for code in article.iter(HTML + "code")]
         assert flows == [visit["flow"]] if "flow" in visit else not flows
 
+    folded = [a for d in page.iter(HTML + "details")
+              for a in d.iter(HTML + "article")]
+    for article, visit in zip(articles, visits):
+        if article in folded:
+            assert visit["flow"] == "priority=0", "a flow is folded away"
+    assert articles[-1] not in folded, "the end is folded away"
+    assert folded or "priority=0" not in [
+        v.get("flow") for v in visits[:-1] if len(v["steps"]) == 1
+        and v["steps"][0]["do"] == "goto"], "nothing is folded away"
+
     tables = [g for g in page.iter(SVG + "g") if has_class(g, "table")]
     assert ([int(g.get("data-table")) for g in tables]
             == [table["id"] for table in answer["pipeline_tables"]]), "tables"
@@ -78,6 +88,9 @@ def check(page, answer):
     verdict = next(e for e in page.iter() if e.get("id") == "verdict")
     outcome = answer["outcome"]
     assert has_class(verdict, CLASSES.get(outcome, outcome)), "verdict"
+    decided = [a.get("href") for a in verdict.iter(HTML + "a")]
+    assert decided and decided[-1][7:].isdigit(), "who decided"
+    assert articles[int(decided[-1][7:])] not in folded, "who decided"
     return path
 
 

@@ -165,7 +165,8 @@ START_TEST(to_controller)
         "{'id':0,'table':'Root','flow':'x','steps':[{'do':'action',"
         "'action':'CONTROLLER:65535'}]}]}");
 
-    expect_in(page, "<strong>Sent to the controller in table 0 Root<");
+    expect_in(page, "<strong>Sent to the controller in <a href=\"#visit-0\">"
+              "table 0 Root<");
     expect_in(page, "out</tspan>&#160; controller</text>");
     ck_assert_uint_eq(count(page, "class=\"end "), 0);
     ck_assert_uint_eq(count(page, "class=\"edge\""), 2);
@@ -191,6 +192,43 @@ START_TEST(detour)
     ck_assert_uint_eq(count(page, "data-from="), 3);
     expect_in(page, "<g class=\"table on dropped\" data-table=\"20\">");
     expect_in(page, "<g class=\"end dropped\">");
+    free(page);
+}
+END_TEST
+
+/* Folded away is what only the flow for all others was hit in; the verdict
+ * leads to where the rule was met. */
+START_TEST(folds)
+{
+#define MISS(ID, NEXT) "{'id':" ID ",'flow':'priority=0','steps':[" \
+    "{'do':'goto','visit':" NEXT "}]}"
+    char *page = page_of(
+        "{'outcome':'dropped','headers':{'ip_dst':'10.0.0.1'},"
+        "'names':{'10.0.0.1':'Pod d/<web>'},"
+        "'page':{'node':'n&1','time':'T','version':'9'},'tables':["
+        MISS("0", "1") "," MISS("1", "2") ","
+        "{'id':2,'from':1,'flow':'ip','object':'Rule r','steps':["
+        "{'do':'goto','visit':3}]}," MISS("3", "4") ","
+        "{'id':4,'from':3,'flow':'priority=0','object':'Rule r',"
+        "'steps':[{'do':'drop'}]}]}");
+
+    ck_assert_uint_eq(count(page, "<details>"), 2);
+    expect_in(page, "<details><summary>2 tables with");
+    expect_in(page, "<details><summary>1 table with");
+    ck_assert_uint_eq(count(page, "<article"), 5);
+    expect_in(page, "</article>\n</details>\n<article id=\"visit-2\"");
+    expect_in(page, "</article>\n</details>\n<article id=\"visit-4\"");
+    expect_in(page, "Dropped in <a href=\"#visit-4\">");
+    expect_in(page, ", decided in <a href=\"#visit-2\">");
+    expect_in(page, "(Pod d/&lt;web&gt;) on n&amp;1: dropped</title>");
+    expect_in(page, "; on Node n&amp;1, T, antrea-dp 9</p>");
+    free(page);
+
+    page = page_of("{'outcome':'forwarded','tables':["
+                   "{'id':7,'flow':'priority=0','steps':[{'do':'goto'}]}]}");
+    ck_assert_uint_eq(count(page, "<details>"), 0);
+    expect_in(page, ", decided in <a href=\"#visit-0\">");
+    ck_assert_uint_eq(count(page, "on Node"), 0);
     free(page);
 }
 END_TEST
@@ -227,6 +265,7 @@ main(void)
     tcase_add_test(tc, path);
     tcase_add_test(tc, to_controller);
     tcase_add_test(tc, detour);
+    tcase_add_test(tc, folds);
     tcase_add_test(tc, odd_answers);
     suite_add_tcase(suite, tc);
 

@@ -78,6 +78,7 @@ const char dpctl_html_style[] =
 ".quiet p{display:inline;color:var(--soft);margin-right:.5em}\n"
 ".quiet .next{display:inline-block}\n"
 ".quiet h3{margin-bottom:.15rem}\n"
+"summary{cursor:pointer;color:var(--soft);margin:.6rem 0}\n"
 "table{border-collapse:collapse;width:100%;font-size:.92rem}\n"
 "table+table{margin-top:2rem}\n"
 "th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0;"

@@ -120,6 +120,32 @@ outcome_class(const struct json *trace)
             : "punted");
 }
 
+/* A link to a visit. */
+static void
+put_link(const struct json *trace, size_t visit, struct ds *s)
+{
+    char *title = dpctl_walk_title(trace, visit);
+
+    ds_put_format(s, "<a href=\"#visit-%"PRIuSIZE"\">", visit);
+    dpctl_html_escape(title, s);
+    ds_put_cstr(s, "</a>");
+    free(title);
+}
+
+/* Where the verdict was found, if it isn't where the walk ends. */
+static void
+put_decided(const struct json *trace, struct ds *s)
+{
+    size_t decided = dpctl_walk_decided(trace);
+
+    if (decided != SIZE_MAX
+        && (decided + 1 < dpctl_walk_n_visits(trace)
+            || dpctl_walk_is_outcome(trace, "forwarded"))) {
+        ds_put_cstr(s, ", decided in ");
+        put_link(trace, decided, s);
+    }
+}
+
 static void
 put_verdict(const struct json *trace, struct ds *s)
 {
@@ -142,18 +168,41 @@ put_verdict(const struct json *trace, struct ds *s)
                     ? "Sent to the controller"
                     : "Left to stock translation");
         if (n_visits) {
-            char *title = dpctl_walk_title(trace, n_visits - 1);
-
-            dpctl_html_format(s, " in %s", title);
-            free(title);
+            ds_put_cstr(s, " in ");
+            put_link(trace, n_visits - 1, s);
         }
     }
     ds_put_cstr(s, "</strong>");
+    put_decided(trace, s);
     if (reason) {
         ds_put_cstr(s, "<br/>");
         put_element(s, "span", "class=\"reason\"", reason);
     }
     ds_put_cstr(s, "</p>\n");
+}
+
+/* Where and when the trace was made, and by what. */
+static void
+put_origin(const struct json *trace, struct ds *s)
+{
+    static const struct {
+        const char *path;
+        const char *format;
+    } parts[] = {
+        { "page.node", "; on Node %s" }, { "page.time", ", %s" },
+        { "page.version", ", antrea-dp %s" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        const char *text = dpctl_json_str(trace, parts[i].path);
+
+        if (text) {
+            char *sentence = xasprintf(parts[i].format, text);
+
+            dpctl_html_escape(sentence, s);
+            free(sentence);
+        }
+    }
 }
 
 static void
@@ -167,6 +216,7 @@ put_header(const struct json *trace, struct ds *s)
     ds_put_cstr(s, "\n<p>");
     dpctl_html_format(s, "From port %s of bridge %s, pipeline %s", port,
                       str(trace, "bridge"), str(trace, "pipeline"));
+    put_origin(trace, s);
     ds_put_cstr(s, "</p>\n");
     put_verdict(trace, s);
     ds_put_cstr(s, "</header>\n");
@@ -186,6 +236,16 @@ is_quiet(const struct json *trace, size_t i)
     return (dpctl_json_str(visit, "flow") && !dpctl_json_str(visit, "object")
             && steps->n == 1
             && !strcmp(str(steps->elems[0], "do"), "goto"));
+}
+
+/* The same, and by no other flow than the one for packets that no other is
+ * for? */
+static bool
+is_miss(const struct json *trace, size_t i)
+{
+    return (is_quiet(trace, i)
+            && !strcmp(str(dpctl_walk_visit(trace, i), "flow"),
+                       "priority=0"));
 }
 
 static void
@@ -211,13 +271,10 @@ put_next(const struct json *trace, size_t i, struct ds *s)
     struct dpctl_walk_next next = dpctl_walk_next(trace, i);
 
     if (next.visit != SIZE_MAX) {
-        char *title = dpctl_walk_title(trace, next.visit);
-
-        ds_put_format(s, "<p class=\"next\">Next: %s<a href=\"#visit-%"
-                      PRIuSIZE"\">", next.back ? "back in " : "", next.visit);
-        dpctl_html_escape(title, s);
-        ds_put_cstr(s, "</a></p>\n");
-        free(title);
+        ds_put_format(s, "<p class=\"next\">Next: %s",
+                      next.back ? "back in " : "");
+        put_link(trace, next.visit, s);
+        ds_put_cstr(s, "</p>\n");
     }
 }
 
@@ -248,6 +305,44 @@ put_visit(const struct json *trace, size_t i, struct ds *s)
     put_next(trace, i, s);
     ds_put_cstr(s, "</article>\n");
     svec_destroy(&sentences);
+}
+
+/* How many visits from 'i' on may be folded away: misses, but for one that a
+ * link from the verdict leads to. */
+static size_t
+count_folded(const struct json *trace, size_t i)
+{
+    size_t n_visits = dpctl_walk_n_visits(trace);
+    size_t decided = dpctl_walk_decided(trace);
+    size_t n = 0;
+
+    while (i + n + 1 < n_visits && i + n != decided && is_miss(trace, i + n)) {
+        n++;
+    }
+    return n;
+}
+
+static void
+put_visits(const struct json *trace, struct ds *s)
+{
+    size_t n_visits = dpctl_walk_n_visits(trace);
+
+    for (size_t i = 0; i < n_visits; ) {
+        size_t n = count_folded(trace, i);
+
+        if (n) {
+            ds_put_cstr(s, "<details><summary>");
+            dpctl_html_format(s, "%"PRIuSIZE" table%s with no flow of its "
+                              "own for the packet", n, n == 1 ? "" : "s");
+            ds_put_cstr(s, "</summary>\n");
+        }
+        for (size_t end = i + MAX(n, 1); i < end; i++) {
+            put_visit(trace, i, s);
+        }
+        if (n) {
+            ds_put_cstr(s, "</details>\n");
+        }
+    }
 }
 
 /* Headers. */
@@ -330,6 +425,8 @@ void
 dpctl_html_walk(const struct json *trace, struct ds *s)
 {
     char *summary = dpctl_walk_summary(trace);
+    const char *to = dpctl_walk_destination(trace);
+    const char *node = dpctl_json_str(trace, "page.node");
 
     ds_put_cstr(s, "<!DOCTYPE html>\n"
                 "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
@@ -339,16 +436,16 @@ dpctl_html_walk(const struct json *trace, struct ds *s)
                 "<meta http-equiv=\"Content-Security-Policy\" "
                 "content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
                 "<title>");
-    dpctl_html_format(s, "Trace: %s: %s", summary, str(trace, "outcome"));
+    dpctl_html_format(s, "Trace: %s%s%s%s%s%s: %s", summary, to ? " (" : "",
+                      to ? to : "", to ? ")" : "", node ? " on " : "",
+                      node ? node : "", str(trace, "outcome"));
     ds_put_format(s, "</title>\n<style>\n%s</style>\n</head>\n<body>\n",
                   dpctl_html_style);
     put_header(trace, s);
     ds_put_cstr(s, "<main>\n<figure>\n");
     dpctl_html_pipeline(trace, s);
     ds_put_cstr(s, "</figure>\n<div>\n");
-    for (size_t i = 0; i < dpctl_walk_n_visits(trace); i++) {
-        put_visit(trace, i, s);
-    }
+    put_visits(trace, s);
     put_details(trace, s);
     ds_put_cstr(s, "</div>\n</main>\n</body>\n</html>\n");
     free(summary);

@@ -12,7 +12,11 @@
  * the packet came there, and each step from one table to the next a
  * <path class="edge" data-from="ID" data-to="ID">, in the order of the walk.
  *
- * Pure functions on the answer to `trace`.
+ * A run of visits that only hit the flow for all other packets is folded away
+ * (<details>).
+ *
+ * Pure functions on the answer to `trace`, in which a member "page" may tell
+ * "node", "time" and "version", for the top of the page.
  */
 
 #include "openvswitch/json.h"

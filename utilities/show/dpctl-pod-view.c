@@ -297,8 +297,10 @@ view_way(const struct dpctl_pod_facts *facts, const struct json *groups,
             add_policy(&way, r);
         }
     }
-    qsort(way.rules.rules, way.rules.n, sizeof *way.rules.rules,
-          compare_placed);
+    if (way.rules.n) {
+        qsort(way.rules.rules, way.rules.n, sizeof *way.rules.rules,
+              compare_placed);
+    }
     for (size_t i = 0; i < way.rules.n; i++) {
         struct placed *p = &way.rules.rules[i];
 

@@ -242,6 +242,37 @@ dpctl_walk_summary(const struct json *trace)
                      dst ? dst : "?", dport ? ":" : "", dport ? dport : "");
 }
 
+const char *
+dpctl_walk_destination(const struct json *trace)
+{
+    const char *dst = FIND_HEADER(trace, "ip_dst", "ipv6_dst", "arp_tpa",
+                                  "eth_dst");
+    const struct json *name = (dst ? dpctl_json_member(
+                                   dpctl_json_member(trace, "names"), dst)
+                               : NULL);
+
+    return name && name->type == JSON_STRING ? json_string(name) : NULL;
+}
+
+size_t
+dpctl_walk_decided(const struct json *trace)
+{
+    size_t last = dpctl_walk_n_visits(trace);
+    const char *object = (last ? dpctl_json_str(dpctl_walk_visit(trace,
+                                                                 last - 1),
+                                                "object") : NULL);
+
+    for (size_t i = 0; i < last && object; i++) {
+        if (nullable_string_is_equal(object,
+                                     dpctl_json_str(dpctl_walk_visit(trace,
+                                                                     i),
+                                                    "object"))) {
+            return i;
+        }
+    }
+    return last ? last - 1 : SIZE_MAX;
+}
+
 /* The text. */
 
 /* Appends 'words' as a paragraph, indented; the line has 'column' characters

@@ -62,6 +62,15 @@ char *dpctl_walk_named(const struct json *trace, const char *text);
 /* The packet in a few words: "tcp 10.10.0.26:40000 to 10.10.0.24:80". */
 char *dpctl_walk_summary(const struct json *trace);
 
+/* Whose the address is that the packet goes to: "Service default/web"; NULL if
+ * nobody's that is known. */
+const char *dpctl_walk_destination(const struct json *trace);
+
+/* The visit that decided what became of the packet: the last one, or, where
+ * that only carries out what a policy's rule or a Service has decided, the
+ * first of its flows that was hit.  SIZE_MAX: there were no visits. */
+size_t dpctl_walk_decided(const struct json *trace);
+
 /* A header before and after; either is NULL where there is none. */
 struct dpctl_walk_header {
     const char *name;
