@@ -42,6 +42,7 @@ TESTS += \
 	tests/static/install.test \
 	tests/static/hooks-budget.test \
 	tests/static/hooks-refused.test \
+	tests/static/image.test \
 	tests/static/layers.test \
 	tests/static/names-doc.test \
 	tests/static/pipelines-doc.test \

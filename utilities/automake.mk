@@ -4,6 +4,8 @@
 
 bin_PROGRAMS += utilities/antrea-dpctl
 dist_bin_SCRIPTS = utilities/antrea-dp-follow
+dist_sbin_SCRIPTS = utilities/antrea-dp-start-ovs
+EXTRA_DIST += utilities/Dockerfile
 utilities_antrea_dpctl_SOURCES = \
 	utilities/antrea-dpctl.c
 utilities_antrea_dpctl_LDADD = \
