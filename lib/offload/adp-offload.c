@@ -288,6 +288,23 @@ take_segments(struct dp_packet *packet, const struct virtio_net_hdr *header,
     return ADP_OFFLOAD_OK;
 }
 
+/* Segments that a NIC has put together (LRO), after it found their checksums
+ * right: none is right for the whole. */
+static enum adp_offload_verdict
+take_put_together(struct dp_packet *packet,
+                  const struct virtio_net_hdr *header, bool tso)
+{
+    struct header_places at;
+
+    if (!(header->flags & VIRTIO_NET_HDR_F_DATA_VALID)
+        || !locate(packet, &at) || at.fragment || at.proto != IPPROTO_TCP
+        || !l4_header_len(packet, &at)) {
+        return ADP_OFFLOAD_BAD;
+    }
+    set_due(packet, &at);
+    return take_segments(packet, header, &at, tso);
+}
+
 enum adp_offload_verdict
 adp_offload_take(struct dp_packet *packet, const struct virtio_net_hdr *header,
                  bool tso)
@@ -299,8 +316,8 @@ adp_offload_take(struct dp_packet *packet, const struct virtio_net_hdr *header,
         if (header->flags & VIRTIO_NET_HDR_F_DATA_VALID) {
             *dp_packet_ol_flags_ptr(packet) |= DP_PACKET_OL_RX_L4_CKSUM_GOOD;
         }
-        /* Segments without a checksum to finish can't be. */
-        return segments ? ADP_OFFLOAD_BAD : ADP_OFFLOAD_OK;
+        return (segments ? take_put_together(packet, header, tso)
+                : ADP_OFFLOAD_OK);
     }
     const bool found = locate(packet, &at);
 

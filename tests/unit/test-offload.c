@@ -260,6 +260,28 @@ START_TEST(checksums)
 }
 END_TEST
 
+/* As an acknowledgement is. */
+START_TEST(no_data)
+{
+    for (int i = 0; i < 8; i++) {
+        const struct recipe r = {
+            .ipv6 = i & 1, .udp = i & 2, .vlan = i & 4,
+            .tcp_flags = TCP_ACK,
+        };
+        struct dp_packet *p = make(&r);
+        struct virtio_net_hdr header = kernel_header(&r), back;
+
+        ck_assert_int_eq(adp_offload_take(p, &header, true), ADP_OFFLOAD_OK);
+        ck_assert(adp_offload_is_due(p));
+        adp_offload_put(p, &back, 1500);
+        ck_assert_uint_eq(back.csum_start, header.csum_start);
+        adp_offload_complete(p);
+        assert_whole(p, &r);
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
 START_TEST(whole_ones)
 {
     struct recipe r = { .data_len = 10 };
@@ -443,6 +465,37 @@ START_TEST(short_segments)
 }
 END_TEST
 
+/* A NIC put segments together (LRO) whose checksums it had found right. */
+START_TEST(put_together)
+{
+    for (int i = 0; i < 40; i++) {
+        const bool tso = random_range(2);
+        struct recipe r;
+
+        random_recipe(&r, 3000);
+        r.data_len += 1500;
+        struct virtio_net_hdr header = {
+            .flags = VIRTIO_NET_HDR_F_DATA_VALID,
+            .gso_type = gso_type(&r),
+            .gso_size = 1400,
+        };
+
+        if (r.udp) {
+            ck_assert_int_eq(verdict_on(&r, &header), ADP_OFFLOAD_BAD);
+            continue;
+        }
+        struct dp_packet *p = make(&r);
+
+        ck_assert_int_eq(adp_offload_take(p, &header, tso),
+                         tso ? ADP_OFFLOAD_OK : ADP_OFFLOAD_SEGMENT);
+        ck_assert(adp_offload_is_due(p));
+        ck_assert_int_eq(dp_packet_hwol_is_tso(p), tso);
+        check_segments(p, &r, 1400, 1400);
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
 /* An IPv4 packet of SCTP, with the checksum of nothing. */
 static struct dp_packet *
 make_sctp(size_t data_len)
@@ -612,10 +665,12 @@ main(void)
     test_seed_random();
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, checksums);
+    tcase_add_test(tc, no_data);
     tcase_add_test(tc, whole_ones);
     tcase_add_test(tc, segments);
     tcase_add_test(tc, contradictions);
     tcase_add_test(tc, short_segments);
+    tcase_add_test(tc, put_together);
     tcase_add_test(tc, sctp);
     tcase_add_test(tc, sum_of_zero);
     tcase_add_test(tc, tags);
