@@ -56,6 +56,7 @@ struct kernel_port {
     uint64_t rx_ring_resets OVS_GUARDED;
 
     int requested_n_txq;        /* In the main thread. */
+    size_t n_frames;            /* In the main thread. */
     long long int next_reset;   /* In the main thread. */
 };
 
@@ -128,6 +129,7 @@ kernel_port_construct(struct netdev *netdev)
         return -port->tx_fd;
     }
     port->requested_n_txq = netdev->n_txq;
+    port->n_frames = ADP_RING_N_FRAMES;
     ovs_mutex_init(&port->mutex);
     ovs_mutex_lock(&port->mutex);
     port->tx_ifindex = ifindex;
@@ -181,6 +183,38 @@ pair_port_destruct(struct netdev *netdev)
 
     kernel_port_destruct(netdev);
     adp_veth_pair_remove(end);
+}
+
+/* The device's options are, as for DPDK's, how long the queue is. */
+
+#define N_FRAMES_KEY "n_rxq_desc"
+
+static int
+kernel_port_get_config(const struct netdev *netdev, struct smap *args)
+{
+    const struct kernel_port *port = kernel_port_cast(netdev);
+
+    if (port->n_frames != ADP_RING_N_FRAMES) {
+        smap_add_format(args, N_FRAMES_KEY, "%"PRIuSIZE, port->n_frames);
+    }
+    return 0;
+}
+
+static int
+kernel_port_set_config(struct netdev *netdev, const struct smap *args,
+                       char **errp OVS_UNUSED)
+{
+    struct kernel_port *port = kernel_port_cast(netdev);
+    unsigned int n = smap_get_uint(args, N_FRAMES_KEY, ADP_RING_N_FRAMES);
+
+    if (!is_pow2(n) || n < ADP_RING_MIN_FRAMES || n > ADP_RING_MAX_FRAMES) {
+        n = ADP_RING_N_FRAMES;
+    }
+    if (port->n_frames != n) {
+        port->n_frames = n;
+        netdev_request_reconfigure(netdev);
+    }
+    return 0;
 }
 
 /* Any number of threads may send at a time. */
@@ -469,8 +503,8 @@ kernel_rxq_construct(struct netdev_rxq *rxq_)
     if (ifindex < 0) {
         return -ifindex;
     }
-    int error = adp_ring_open(&rxq->ring, ifindex, port->end != 0,
-                              &port->counts);
+    int error = adp_ring_open(&rxq->ring, ifindex, port->n_frames,
+                              port->end != 0, &port->counts);
 
     if (error) {
         VLOG_ERR("%s: no packet socket to receive from: %s",
@@ -592,6 +626,8 @@ init_class(struct netdev_class *c, const char *type)
     c->construct = kernel_port_construct;
     c->destruct = kernel_port_destruct;
     c->dealloc = kernel_port_dealloc;
+    c->get_config = kernel_port_get_config;
+    c->set_config = kernel_port_set_config;
     c->set_tx_multiq = kernel_port_set_tx_multiq;
     c->reconfigure = kernel_port_reconfigure;
     c->get_numa_id = kernel_port_get_numa_id;

@@ -47,7 +47,7 @@ stack_init(struct stack *s, size_t room, size_t max)
 #endif
     s->room = room;
     s->max = max;
-    s->packets = xmalloc((max + 1) * sizeof *s->packets);
+    s->packets = xmalloc(max * sizeof *s->packets);
 }
 
 static struct pool *

@@ -38,7 +38,8 @@ BUILD_ASSERT_DECL(TPACKET_ALIGN(TPACKET2_HDRLEN + 16) + MARKS_RESERVE
                   + sizeof(struct virtio_net_hdr) <= MARKS_FRAME_LEN + 14);
 BUILD_ASSERT_DECL(TPACKET_ALIGN(TPACKET2_HDRLEN + 16) + MARKS_RESERVE
                   + sizeof(struct virtio_net_hdr) > MARKS_FRAME_LEN);
-BUILD_ASSERT_DECL(ADP_RING_N_FRAMES * MARKS_FRAME_LEN % BLOCK_LEN == 0);
+/* The kernel's memory comes in pages. */
+BUILD_ASSERT_DECL(ADP_RING_MIN_FRAMES * MARKS_FRAME_LEN % 4096 == 0);
 
 static int
 set_option(int fd, int level, int name, int value)
@@ -79,17 +80,18 @@ open_socket(void)
 static size_t
 ring_len(const struct adp_ring *r)
 {
-    return ADP_RING_N_FRAMES * r->frame_len;
+    return r->n_frames * r->frame_len;
 }
 
 static int
 map_frames(struct adp_ring *r)
 {
+    const size_t block_len = MIN(ring_len(r), BLOCK_LEN);
     struct tpacket_req req = {
-        .tp_block_size = BLOCK_LEN,
-        .tp_block_nr = ring_len(r) / BLOCK_LEN,
+        .tp_block_size = block_len,
+        .tp_block_nr = ring_len(r) / block_len,
         .tp_frame_size = r->frame_len,
-        .tp_frame_nr = ADP_RING_N_FRAMES,
+        .tp_frame_nr = r->n_frames,
     };
     int error = set_option(r->fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
 
@@ -148,11 +150,12 @@ adp_ring_try_marks(void)
     return error;
 }
 
-int
-adp_ring_open(struct adp_ring *r, int ifindex, bool marks,
-              struct adp_ring_counts *counts)
+static int
+open_unbound(struct adp_ring *r, size_t n_frames, bool marks,
+             struct adp_ring_counts *counts)
 {
     memset(r, 0, sizeof *r);
+    r->n_frames = n_frames;
     r->counts = counts;
     r->marks = marks;
     r->frame_len = marks ? MARKS_FRAME_LEN : ADP_RING_FRAME_LEN;
@@ -160,14 +163,38 @@ adp_ring_open(struct adp_ring *r, int ifindex, bool marks,
     if (r->fd < 0) {
         return -r->fd;
     }
-    /* Not bound: nothing comes before all is set. */
     int error = set_up(r);
+
+    if (error) {
+        adp_ring_close(r);
+    }
+    return error;
+}
+
+int
+adp_ring_probe(void)
+{
+    struct adp_ring r;
+    int error = open_unbound(&r, ADP_RING_N_FRAMES, false, NULL);
+
+    if (!error) {
+        adp_ring_close(&r);
+    }
+    return error;
+}
+
+int
+adp_ring_open(struct adp_ring *r, int ifindex, size_t n_frames, bool marks,
+              struct adp_ring_counts *counts)
+{
+    /* Not bound: nothing comes before all is set. */
+    int error = open_unbound(r, n_frames, marks, counts);
 
     if (!error) {
         error = adp_ring_bind(r, ifindex);
-    }
-    if (error) {
-        adp_ring_close(r);
+        if (error) {
+            adp_ring_close(r);
+        }
     }
     return error;
 }
@@ -216,7 +243,7 @@ frame_at(const struct adp_ring *r, size_t i)
 bool
 adp_ring_is_empty(const struct adp_ring *r)
 {
-    for (size_t i = 0; i < ADP_RING_N_FRAMES; i++) {
+    for (size_t i = 0; i < r->n_frames; i++) {
         if (__atomic_load_n(&frame_at(r, i)->tp_status, __ATOMIC_RELAXED)
             & TP_STATUS_USER) {
             return false;
@@ -398,7 +425,7 @@ next_packet(struct adp_ring *r, bool tso, struct dp_packet **packetp)
     if (!(status & TP_STATUS_USER)) {
         return false;
     }
-    r->head = (r->head + 1) % ADP_RING_N_FRAMES;
+    r->head = (r->head + 1) & (r->n_frames - 1);
     OVS_PREFETCH(frame_at(r, r->head));
     *packetp = take_frame(r, frame, status, tso);
     __atomic_store_n(&frame->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);

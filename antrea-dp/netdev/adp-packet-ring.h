@@ -35,8 +35,11 @@ struct dp_packet_batch;
 
 /* A frame, with the kernel's header and room for a packet of 1.9 kB. */
 #define ADP_RING_FRAME_LEN 2048
-/* Of a ring: 1 MiB of the kernel's memory. */
+/* Of a ring that isn't asked for others: 1 MiB of the kernel's memory. */
 #define ADP_RING_N_FRAMES 512
+/* How many it may be asked for: a power of two. */
+#define ADP_RING_MIN_FRAMES 64
+#define ADP_RING_MAX_FRAMES 16384
 /* Of what is longer than a frame, as the kernel counts it. */
 #define ADP_RING_QUEUE_BYTES (8 << 20)
 /* Of what the kernel hasn't taken yet. */
@@ -54,6 +57,7 @@ struct adp_ring {
     int fd;
     int ifindex;
     char *frames;
+    size_t n_frames;
     size_t frame_len;
     bool marks;
     size_t head;                        /* The next frame to be read. */
@@ -62,11 +66,13 @@ struct adp_ring {
     struct adp_ring_counts *counts;
 };
 
+/* Returns 0 if the kernel has all that rings need, or a positive errno. */
+int adp_ring_probe(void);
 /* Returns 0, or a positive errno if the kernel has no marks for sockets. */
 int adp_ring_try_marks(void);
 
 /* Returns 0 or a positive errno. */
-int adp_ring_open(struct adp_ring *, int ifindex, bool marks,
+int adp_ring_open(struct adp_ring *, int ifindex, size_t n_frames, bool marks,
                   struct adp_ring_counts *);
 void adp_ring_close(struct adp_ring *);
 /* After the device came back as another one. */

@@ -63,6 +63,8 @@ UNIT_TESTS = \
 	tests/unit/test-month \
 	tests/unit/test-names \
 	tests/unit/test-offload \
+	tests/unit/test-packet-ring \
+	tests/unit/test-poller \
 	tests/unit/test-heap \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
@@ -219,6 +221,17 @@ tests_unit_test_csum_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_offload_SOURCES = tests/unit/test-offload.c
 tests_unit_test_offload_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_packet_ring_SOURCES = \
+	tests/unit/test-packet-ring.c \
+	antrea-dp/netdev/adp-packet-pool.c \
+	antrea-dp/netdev/adp-packet-ring.c
+tests_unit_test_packet_ring_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_poller_SOURCES = \
+	tests/unit/test-poller.c \
+	antrea-dp/netdev/adp-poller.c
+tests_unit_test_poller_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_decide_break_SOURCES = tests/unit/test-decide-break.c
 tests_unit_test_decide_break_LDADD = $(UNIT_LIBS)
