@@ -574,6 +574,9 @@ adp_kernel_port_complete(struct dp_packet_batch *batch)
 {
     struct dp_packet *packet;
 
+    if (!atomic_count_get(&n_ports)) {
+        return;
+    }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         /* DPDK's are upstream's affair. */
         if (packet->source == DPBUF_MALLOC
@@ -655,18 +658,32 @@ adp_kernel_port_init(void)
     netdev_register_provider(&pair_port_class);
 }
 
+/* Sandboxes and older kernels may not be. */
+static bool
+kernel_is_able(void)
+{
+    int error = adp_ring_probe();
+
+    if (error) {
+        VLOG_WARN("no rings for packets of the kernel's ports: %s",
+                  ovs_strerror(error));
+    }
+    return !error;
+}
+
 void
 adp_kernel_port_configure(const struct smap *other_config)
 {
     static bool configured, last;
-    bool wanted = smap_get_bool(other_config, KEY, false);
+    bool wanted = smap_get_bool(other_config, KEY, true);
 
     if (!configured) {
         /* Upstream opens a device once, and would find it open. */
         configured = true;
-        enabled = last = wanted;
-        if (enabled) {
-            VLOG_INFO("packet threads poll ports of the kernel's");
+        last = wanted;
+        enabled = wanted && kernel_is_able();
+        if (!enabled) {
+            VLOG_INFO("the main thread polls ports of the kernel's");
         }
     } else if (wanted != last) {
         last = wanted;

@@ -123,8 +123,11 @@ static const char *
 adp_class_port_open_type(const char *dp_type OVS_UNUSED,
                          const char *port_type)
 {
-    return adp_kernel_port_open_type(base->port_open_type(base_type,
-                                                          port_type));
+    const char *open_type = base->port_open_type(base_type, port_type);
+
+    /* Where there are dummies, devices of the kernel's may be some of them. */
+    return (strcmp(base_type, DUMMY_TYPE)
+            ? adp_kernel_port_open_type(open_type) : open_type);
 }
 
 /* All bridges share a datapath, and its connection tracker.  NULL if there are

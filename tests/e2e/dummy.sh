@@ -23,6 +23,8 @@ dummy_start() {
 dummy_run_vswitchd() {
     node_spawn_vswitchd "$1" --enable-dummy --disable-system
     must_wait_for 20 "$1: ovs-vswitchd" appctl "$1" version
+    must_wait_for 20 "$1: the control socket" \
+        test -S "$E2E_DIR/$1/antrea-dp.sock"
 }
 
 # packet FLOW [PAYLOAD]: a packet with the flow's headers, in hexadecimal.
