@@ -324,6 +324,30 @@ START_TEST(no_device)
 }
 END_TEST
 
+/* Of all lengths that may be asked for, with short frames, too. */
+START_TEST(lengths)
+{
+    const bool with_marks = !adp_ring_try_marks();
+
+    for (size_t n = ADP_RING_MIN_FRAMES; n <= ADP_RING_MAX_FRAMES; n *= 2) {
+        for (int marks = 0; marks <= with_marks; marks++) {
+            struct dp_packet_batch batch;
+            struct adp_ring other;
+
+            ck_assert_int_eq(adp_ring_open(&other, ring.ifindex, n, marks,
+                                           &counts), 0);
+            ck_assert_int_eq(send_packet(make(700, TYPE_UNKNOWN, n)), 0);
+            dp_packet_batch_init(&batch);
+            adp_ring_receive(&other, &batch, true);
+            ck_assert_uint_eq(dp_packet_batch_size(&batch), 1);
+            assert_made(batch.packets[0], 700, TYPE_UNKNOWN, n);
+            dp_packet_delete_batch(&batch, true);
+            adp_ring_close(&other);
+        }
+    }
+}
+END_TEST
+
 /* A TCP segment of so much data, whose checksum is left to others. */
 static struct dp_packet *
 make_tcp(size_t data_len, size_t segment_len)
@@ -542,6 +566,7 @@ main(void)
     tcase_add_test(tc, refused);
     tcase_add_test(tc, comes_back);
     tcase_add_test(tc, no_device);
+    tcase_add_test(tc, lengths);
     tcase_add_test(tc, offloads);
     tcase_add_test(tc, too_many_long);
     tcase_add_test(tc, closes_within);
