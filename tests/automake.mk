@@ -24,7 +24,9 @@ TESTS += \
 	tests/conformance/compare.test \
 	tests/conformance/early.test \
 	tests/conformance/v115.test \
+	tests/dpctl/completion.test \
 	tests/dpctl/dpctl.test \
+	tests/dpctl/inspect.test \
 	tests/dpctl/keep-going.test
 
 # Tests of the source tree and of the build itself; once is enough.

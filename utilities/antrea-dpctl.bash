@@ -126,4 +126,14 @@ _antrea_dpctl()
     mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
 }
 
+# Its options are those of "antrea-dpctl follow", but for the feeds.
+_antrea_dp_follow()
+{
+    COMP_WORDS=("${ANTREA_DPCTL:-antrea-dpctl}" follow "${COMP_WORDS[@]:1}")
+    COMP_CWORD=$((COMP_CWORD + 1))
+    _antrea_dpctl
+    mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]}" | grep -v -e '^--filename$')
+}
+
 complete -F _antrea_dpctl antrea-dpctl
+complete -F _antrea_dp_follow antrea-dp-follow

@@ -136,6 +136,9 @@ install-completion:
 	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(bashcompletiondir)"
 	$(AM_V_at)$(INSTALL_DATA) $(srcdir)/utilities/antrea-dpctl.bash \
 		"$(DESTDIR)$(bashcompletiondir)/antrea-dpctl"
+	$(AM_V_at)ln -sf antrea-dpctl \
+		"$(DESTDIR)$(bashcompletiondir)/antrea-dp-follow"
 UNINSTALL_LOCAL += uninstall-completion
 uninstall-completion:
-	rm -f "$(DESTDIR)$(bashcompletiondir)/antrea-dpctl"
+	rm -f "$(DESTDIR)$(bashcompletiondir)/antrea-dpctl" \
+		"$(DESTDIR)$(bashcompletiondir)/antrea-dp-follow"

@@ -229,9 +229,8 @@ parse_party(const char *s, const char *namespace_)
 static void
 put_names(struct json *names, const char *s, const char *namespace_)
 {
-    static const char *const prefixes[] = {
-        "Pod ", "Service ", "Manifest Pod.v1/",
-    };
+    /* All Pods of the Node are known anyway. */
+    static const char *const prefixes[] = { "Service ", "Manifest Pod.v1/" };
     struct party party = parse_party(s, namespace_);
 
     for (size_t i = 0; i < ARRAY_SIZE(prefixes) && party.name; i++) {

@@ -258,15 +258,15 @@ START_TEST(names)
     struct json *json = dpctl_parties_names(&talk);
     char *text = json_to_string(json, 0);
 
-    ck_assert_str_eq(text, "[\"Pod default/web\",\"Service default/web\","
-                     "\"Manifest Pod.v1/default/web\",\"Pod lab/many\","
+    ck_assert_str_eq(text, "[\"Service default/web\","
+                     "\"Manifest Pod.v1/default/web\","
                      "\"Service lab/many\",\"Manifest Pod.v1/lab/many\"]");
     free(text);
     json_destroy(json);
 
     json = dpctl_parties_names(&outside);
     text = json_to_string(json, 0);
-    ck_assert_str_eq(text, "[\"Pod lab/web\",\"Service lab/web\","
+    ck_assert_str_eq(text, "[\"Service lab/web\","
                      "\"Manifest Pod.v1/lab/web\"]");
     free(text);
     json_destroy(json);
