@@ -765,11 +765,15 @@ class RuleSet:
             at = rnd.randrange(n + 1, len(self.tables) - 1)
             v6 = proto.endswith('6')
             field = 'NXM_NX_IPV6_%s[]' if v6 else 'NXM_OF_IP_%s[]'
-            learn = ('learn(table=%d,priority=%d,%s=%d%s,eth_type=%s,'
+            learn = ('learn(table=%d,priority=%d,%s=%d%s%s,eth_type=%s,'
                      'ip_proto=%d,%s,%s,%s)' % (
                          self.tables[n], self.priority(n, 900, 1000),
                          rnd.choice(['idle_timeout', 'hard_timeout']),
                          rnd.choice([3, 10, 60]),
+                         rnd.choice(['', ',fin_idle_timeout=2',
+                                     ',fin_hard_timeout=20',
+                                     ',fin_idle_timeout=1,fin_hard_timeout=5'])
+                         if number == 6 else '',
                          rnd.choice(['', ',delete_learned', ',cookie=0x7']),
                          '0x86dd' if v6 else '0x800', number, field % 'SRC',
                          rnd.choice([field % 'DST', 'NXM_OF_ETH_SRC[]',
