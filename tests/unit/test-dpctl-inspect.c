@@ -584,9 +584,16 @@ START_TEST(sick_ports)
     expect_health((struct patient) { .records = NODE },
                   "ports warning p is of Pod d/web, of which no object "
                   "tells: it gets no packets", false);
+    /* Nobody has told of any Pod yet, or ever will. */
     expect_health((struct patient) {
                       .records = NODE,
-                      .stats = "'bridge':'br','pipeline':'none'" },
+                      .stats = "'bridge':'br','pipeline':'v1.15',"
+                               "'state_generation':0" },
+                  "ports ok 2, 1 of them of Pods", true);
+    expect_health((struct patient) {
+                      .records = NODE,
+                      .stats = "'bridge':'br','pipeline':'none',"
+                               "'state_generation':7" },
                   "ports ok 2, 1 of them of Pods", false);
     expect_health((struct patient) {
                       .db = WITH(INTERFACE("i1", "p", ",'type':'dpdkvhostuser"
