@@ -52,13 +52,15 @@ shell(const char *command)
     return !system(command);
 }
 
+/* The end that sends comes last: it finds its carrier then, and sends at once.
+ * (Of the other's the kernel tells it later.) */
 static bool
 plug(void)
 {
     return (shell("ip link add left mtu 9000 type veth "
                   "peer name right mtu 9000")
-            && shell("ip link set left arp off up && "
-                     "ip link set right arp off up"));
+            && shell("ip link set right arp off up && "
+                     "ip link set left arp off up"));
 }
 
 static void
