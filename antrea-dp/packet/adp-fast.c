@@ -30,6 +30,8 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     f->age = adp_session_age(f->now);
     f->has_more_conns = false;
     f->has_tunnels = false;
+    f->last_hash = 0;
+    f->n_alike = 0;
     adp_punted_init(&f->punted);
 }
 
@@ -52,18 +54,26 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
         &fp->parsed);
     if (fp->is_parsed) {
         adp_sessions_prefetch(f->cache->sessions, fp->parsed.hash);
+        f->n_alike += fp->parsed.hash == f->last_hash;
+        f->last_hash = fp->parsed.hash;
     }
 }
 
-/* True if the packet before in the batch led to the same candidate: packets of
- * a connection come in trains. */
-static inline bool
-follows(const struct adp_fast *f, size_t i)
+void
+adp_fast_couple(struct adp_fast *f, size_t n)
 {
-    const struct adp_fast_packet *fp = &f->packets[i];
+    f->n_heads = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct adp_fast_packet *fp = &f->packets[i];
 
-    return (i && fp[-1].is_parsed && fp[-1].candidate
-            && fp[-1].parsed.hash == fp->parsed.hash);
+        fp->candidate = NULL;
+        fp->follows = (i && fp->is_parsed && fp[-1].is_parsed
+                       && adp_session_packets_alike(&fp->parsed,
+                                                    &fp[-1].parsed));
+        if (fp->is_parsed && !fp->follows) {
+            f->heads[f->n_heads++] = i;
+        }
+    }
 }
 
 void
@@ -73,8 +83,6 @@ adp_fast_fetch_session(struct adp_fast *f, size_t i)
 
     if (!fp->is_parsed) {
         fp->candidate = NULL;
-    } else if (follows(f, i)) {
-        fp->candidate = fp[-1].candidate;
     } else {
         fp->candidate = adp_sessions_candidate(f->cache->sessions,
                                                fp->parsed.hash);
@@ -100,7 +108,7 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     struct adp_fast_packet *fp = &f->packets[i];
     struct adp_session *s = fp->candidate;
 
-    if (!fp->is_parsed || follows(f, i)) {
+    if (!fp->is_parsed) {
         return;
     }
     if (OVS_UNLIKELY(!s)) {
@@ -132,7 +140,7 @@ adp_fast_fetch_more_conns(struct adp_fast *f, size_t i)
 {
     struct adp_fast_packet *fp = &f->packets[i];
 
-    if (fp->is_parsed && fp->candidate && !follows(f, i)) {
+    if (fp->is_parsed && fp->candidate) {
         const struct adp_session_body *body = adp_session_body(fp->candidate);
 
         if (body->n_conns > 1) {
@@ -149,7 +157,7 @@ tunnel_of(const struct adp_fast *f, size_t i)
     const struct adp_session_body *body;
     const struct adp_stored *v;
 
-    if (!fp->is_parsed || !fp->candidate || follows(f, i)) {
+    if (!fp->is_parsed || !fp->candidate) {
         return NULL;
     }
     body = adp_session_body(fp->candidate);
@@ -243,34 +251,80 @@ check_conn(struct adp_fast *f, const struct adp_session_packet *p,
                                      p->nw_proto, f->now, step));
 }
 
-/* Passes the packet through its connections: all of them, or none. */
-static bool
-track(struct adp_fast *f, const struct adp_session_packet *p,
-      const struct adp_session_body *body, const struct adp_cached_verdict *v,
-      struct dp_packet *packet)
+/* Passes a packet with right checksums through its connections if it is an
+ * ordinary one of them: all of them, or none. */
+static inline ALWAYS_INLINE bool
+track_ordinary(struct adp_fast *f, const struct adp_session_packet *p,
+               const struct adp_session_body *body,
+               const struct adp_cached_verdict *v, struct dp_packet *packet)
 {
     const struct conntrack_expect *expect = v->content.conns;
     struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS];
     int n = body->n_conns;
 
-    if (!n) {
-        return true;
-    }
-    if (!conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)) {
-        return false;
-    }
     if (!check_conn(f, p, &expect[0], body->conn0, body->version0, packet,
                     &steps[0])
         || (n > 1 && !check_conn(f, p, &expect[1], body->conn1, body->version1,
                                  packet, &steps[1]))
         || (n > 2 && !check_conn(f, p, &expect[2], body->conn2, body->version2,
                                  packet, &steps[2]))) {
-        return track_unusual(f, body, v, packet);
+        return false;
     }
     for (int i = 0; i < n; i++) {
         conntrack_track_commit(f->tracker, &steps[i], &f->clock);
     }
     return true;
+}
+
+/* Passes the packet through its connections: all of them, or none. */
+static inline ALWAYS_INLINE bool
+track(struct adp_fast *f, const struct adp_session_packet *p,
+      const struct adp_session_body *body, const struct adp_cached_verdict *v,
+      struct dp_packet *packet)
+{
+    if (!body->n_conns) {
+        return true;
+    }
+    return (conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)
+            && (track_ordinary(f, p, body, v, packet)
+                || track_unusual(f, body, v, packet)));
+}
+
+/* The number of packets from the first of a train on with right checksums. */
+static inline size_t
+n_valid(const struct adp_session_packet *p, struct dp_packet *const packets[],
+        size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && conntrack_checksums_are_valid(packets[i], p->is_ipv6,
+                                                  p->nw_proto)) {
+        i++;
+    }
+    return i;
+}
+
+/* Passes packets of a train through their connections, and returns how
+ * many. */
+static size_t
+track_train(struct adp_fast *f, const struct adp_session_packet *p,
+            const struct adp_session_body *body,
+            const struct adp_cached_verdict *v,
+            struct dp_packet *const packets[], size_t n)
+{
+    if (!body->n_conns) {
+        return n;
+    }
+    n = n_valid(p, packets, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!track_ordinary(f, p, body, v, packets[i])) {
+            return i ? i : track_unusual(f, body, v, packets[i]);
+        }
+        if (p->nw_proto == IPPROTO_UDP) {
+            break;      /* For conntrack the next one, now, is the same. */
+        }
+    }
+    return n;
 }
 
 /* Leaving. */
@@ -415,12 +469,19 @@ actions_of(const struct adp_cached_verdict *v,
             ? NULL : v->actions);
 }
 
-bool
-adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
-              struct adp_bridge *b)
+/* What is known of a packet by its session. */
+struct known {
+    struct adp_session *session;
+    struct adp_session_body *body;
+    struct adp_cached_verdict *verdict;
+    const struct adp_tunnel_actions *tnl_actions;
+};
+
+/* Returns false if packet 'i' of the batch can't go by a session. */
+static inline ALWAYS_INLINE bool
+get_known(struct adp_fast *f, size_t i, struct adp_bridge *b, struct known *k)
 {
     const struct adp_session_packet *p = &f->packets[i].parsed;
-    const struct adp_tunnel_actions *tnl_actions = NULL;
     struct adp_session *s;
 
     if (!f->packets[i].is_parsed
@@ -428,27 +489,37 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         return false;
     }
 
-    struct adp_session_body *body = (p->is_ipv6 ? &s->v6.body : &s->v4.body);
-    struct adp_cached_verdict *v = current_verdict(f, body, b);
+    k->session = s;
+    k->body = (p->is_ipv6 ? &s->v6.body : &s->v4.body);
+    k->tnl_actions = NULL;
+    struct adp_cached_verdict *v = current_verdict(f, k->body, b);
     if (!v) {
         return false;
     }
-    adp_session_use(body, f->age);
+    k->verdict = v;
+    adp_session_use(k->body, f->age);
     if (OVS_UNLIKELY(v->content.tunnel)) {
-        tnl_actions = adp_tunnel_actions(v->content.tunnel, f->now);
-        if (!tnl_actions || !tnl_actions->size) {
+        k->tnl_actions = adp_tunnel_actions(v->content.tunnel, f->now);
+        if (!k->tnl_actions || !k->tnl_actions->size) {
             return false;
         }
     }
-    if (OVS_UNLIKELY(v->content.missed)
-        && adp_bridge_sends_misses(b)) {
-        return false;
-    }
-    if (!track(f, p, body, v, packet)) {
+    return OVS_LIKELY(!v->content.missed) || !adp_bridge_sends_misses(b);
+}
+
+/* Takes packet 'i' of the batch, of which 'k' is known. */
+static inline ALWAYS_INLINE bool
+take_known(struct adp_fast *f, size_t i, struct dp_packet *packet,
+           struct adp_bridge *b, const struct known *k)
+{
+    const struct adp_session_packet *p = &f->packets[i].parsed;
+    struct adp_cached_verdict *v = k->verdict;
+
+    if (!track(f, p, k->body, v, packet)) {
         return false;
     }
 
-    adp_store_count(f->cache->verdicts, &v->up, dp_packet_size(packet),
+    adp_store_count(f->cache->verdicts, &v->up, 1, dp_packet_size(packet),
                     p->tcp_flags, f->now);
     if (OVS_UNLIKELY(v->content.odp_port == ODPP_NONE)) {
         adp_fast_init_metadata(f, packet, p->is_ipv6);
@@ -461,8 +532,59 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
         && !dp_pmd_meter(f->pmd, packet, v->content.meter_id)) {
         return true;
     }
-    adp_rewrite_by_session(packet, s, &v->content);
-    adp_fast_leave(f, packet, &v->content, actions_of(v, tnl_actions),
-                   tnl_actions);
+    adp_rewrite_by_session(packet, k->session, &v->content);
+    adp_fast_leave(f, packet, &v->content, actions_of(v, k->tnl_actions),
+                   k->tnl_actions);
     return true;
+}
+
+bool
+adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
+              struct adp_bridge *b)
+{
+    struct known k;
+
+    return get_known(f, i, b, &k) && take_known(f, i, packet, b, &k);
+}
+
+/* Counts packets of a train that begins with packet 'i' of the batch. */
+static void
+count_train(struct adp_fast *f, size_t i, struct dp_packet *const packets[],
+            size_t n, struct adp_cached_verdict *v)
+{
+    uint64_t n_bytes = 0;
+    uint16_t tcp_flags = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        n_bytes += dp_packet_size(packets[k]);
+        tcp_flags |= f->packets[i + k].parsed.tcp_flags;
+    }
+    adp_store_count(f->cache->verdicts, &v->up, n, n_bytes, tcp_flags, f->now);
+}
+
+size_t
+adp_fast_take_train(struct adp_fast *f, size_t i,
+                    struct dp_packet *const packets[], size_t n,
+                    struct adp_bridge *b)
+{
+    struct known k;
+
+    if (!get_known(f, i, b, &k)) {
+        return 0;
+    }
+
+    const struct adp_cached_verdict_content *c = &k.verdict->content;
+    if (c->odp_port == ODPP_NONE || c->metered) {
+        /* It may change anything for the next. */
+        return take_known(f, i, packets[0], b, &k);
+    }
+    n = track_train(f, &f->packets[i].parsed, k.body, k.verdict, packets, n);
+    if (n) {
+        count_train(f, i, packets, n, k.verdict);
+        for (size_t j = 0; j < n; j++) {
+            adp_rewrite_by_session(packets[j], k.session, c);
+        }
+        dp_pmd_send_train(f->pmd, &f->tx, packets, n, c->odp_port);
+    }
+    return n;
 }

@@ -9,6 +9,13 @@
  * and fetch their lines of the index; fetch the sessions; fetch the
  * connections; then take the packets one after the other, in their order.
  *
+ * Packets of a connection come in trains: one behind the other with the same
+ * session key.  What needs to be done once is done for the first of them: its
+ * session is fetched and compared with how things are now, and the others,
+ * which were received together with it, go by what was found.  What depends
+ * on the packet (checksums, the numbers and windows of TCP) is looked at for
+ * each.
+ *
  * Nothing here decides.  A packet that has no session, or one that is out of
  * date, or that is not an ordinary one of its connections, is left to
  * the caller, untouched.
@@ -34,9 +41,10 @@ struct nlattr;
 
 struct adp_fast_packet {
     struct adp_session_packet parsed;
-    struct adp_session *candidate;
+    struct adp_session *candidate;     /* NULL: none, or it follows. */
     const struct adp_tunnel *tunnel;   /* Being fetched, between two stages. */
     bool is_parsed;
+    bool follows;               /* In a train, but not its head. */
 };
 
 struct adp_fast {
@@ -56,6 +64,13 @@ struct adp_fast {
     bool has_more_conns;        /* Some session has more than one. */
     bool has_tunnels;           /* Some session's packets go into a tunnel. */
     struct adp_punted punted;   /* Punted packets. */
+    /* Of the packet that was parsed last, and how often it was that of the one
+     * before it: 0 tells that there are no trains. */
+    uint32_t last_hash;
+    uint32_t n_alike;
+    /* Of the packets that were parsed those that don't follow another. */
+    size_t n_heads;
+    uint8_t heads[NETDEV_MAX_BURST];
     struct adp_fast_packet packets[NETDEV_MAX_BURST];
 };
 
@@ -69,7 +84,9 @@ void adp_fast_init(struct adp_fast *, struct dp_netdev_pmd_thread *,
 void adp_fast_init_metadata(const struct adp_fast *, struct dp_packet *,
                             bool ipv6);
 
-/* Stage by stage, for packet 'i' of the batch. */
+/* Stage by stage, for packet 'i' of the batch.  If there may be trains,
+ * adp_fast_couple() comes behind the first stage, and those behind that are
+ * for heads of trains alone. */
 void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
                     uint32_t ingress);
 void adp_fast_fetch_session(struct adp_fast *, size_t i);
@@ -79,6 +96,17 @@ void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
 /* Only if 'has_tunnels': the tunnel, then its actions. */
 void adp_fast_fetch_tunnel(struct adp_fast *, size_t i);
 void adp_fast_fetch_tunnel_actions(struct adp_fast *, size_t i);
+
+/* True if there may be trains among the packets that were parsed. */
+static inline bool
+adp_fast_has_trains(const struct adp_fast *f)
+{
+    return f->n_alike;
+}
+
+/* Finds out which of the 'n' packets of the batch, none of which was fetched
+ * for yet, follow others.  Only if adp_fast_has_trains(). */
+void adp_fast_couple(struct adp_fast *, size_t n);
 
 /* What a packet's session, if it has one, says would become of it. */
 enum adp_fast_known {
@@ -90,10 +118,32 @@ enum adp_fast_known adp_fast_known(const struct adp_fast *,
                                    const struct adp_fast_packet *,
                                    struct adp_bridge *);
 
-/* Returns true if the packet was handled: it is gone, or waits for
- * adp_fast_flush(). */
+/* The number of packets, up to number 'end' of the batch, in the train that
+ * begins with packet 'i', or would if it had no part of it before it.  Behind
+ * adp_fast_couple(). */
+static inline size_t
+adp_fast_train(const struct adp_fast *f, size_t i, size_t end)
+{
+    size_t next = i + 1;
+
+    while (next < end && f->packets[next].follows) {
+        next++;
+    }
+    return next - i;
+}
+
+/* Takes a packet if it has a session that is as things are now.  Returns true
+ * if the packet was handled: it is gone, or waits for adp_fast_flush(). */
 bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
                    struct adp_bridge *);
+
+/* The same for packets from the beginning of a train of 'n', the first of
+ * which is packet 'i' of the batch.  Returns the number of packets that were
+ * handled.  If it isn't 0, the packet behind them may well be taken by another
+ * call. */
+size_t adp_fast_take_train(struct adp_fast *, size_t i,
+                           struct dp_packet *const packets[], size_t n,
+                           struct adp_bridge *);
 
 /* Sends a packet on that was rewritten as 'content' says: to its port, into
  * its tunnel by 'tnl_actions' if that isn't NULL, or by 'actions'.  A packet

@@ -270,7 +270,7 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
                                            &sum->content, f->now);
     }
     if (v) {
-        adp_store_count(f->cache->verdicts, &v->up, n_bytes, tcp_flags,
+        adp_store_count(f->cache->verdicts, &v->up, 1, n_bytes, tcp_flags,
                         f->now);
         adp_count_mine(&v->n_cycles, cycles);
     } else {
@@ -495,7 +495,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (!execute_conntrack(f, w, &e)) {
         return false;
     }
-    adp_store_count(f->cache->verdicts, &v->up, dp_packet_size(packet),
+    adp_store_count(f->cache->verdicts, &v->up, 1, dp_packet_size(packet),
                     p->tcp_flags, f->now);
     adp_count_mine(&v->n_cycles, cycles);
     adp_flow_cache_count_replay(f->cache);
@@ -524,19 +524,27 @@ replay(struct adp_fast *f, const struct adp_fast_packet *fp,
     return done;
 }
 
-/* Handles packet 'i' without a look at the tables, if that can be. */
-static bool
-take(struct adp_fast *f, size_t i, struct adp_bridge *b,
-     struct dp_packet *packet)
+/* Handles packets from number 'i' on of a batch of 'n' without a look at the
+ * tables, as far as that can be, and returns how many. */
+static size_t
+take(struct adp_fast *f, size_t i, size_t n, struct adp_bridge *b,
+     const struct dp_packet_batch *batch)
 {
+    const bool has_trains = adp_fast_has_trains(f);
+    struct dp_packet *const *packets = &batch->packets[i];
     const struct adp_fast_packet *fp = &f->packets[i];
 
     if (fp->is_parsed
         && adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed)) {
         return (adp_fast_known(f, fp, b) == ADP_FAST_REFUSED
-                && adp_fast_take(f, i, packet, b));
+                && adp_fast_take(f, i, packets[0], b));
     }
-    return adp_fast_take(f, i, packet, b) || replay(f, fp, b, packet);
+
+    size_t n_train = has_trains ? adp_fast_train(f, i, n) : 1;
+    size_t n_taken = (n_train > 1
+                      ? adp_fast_take_train(f, i, packets, n_train, b)
+                      : adp_fast_take(f, i, packets[0], b));
+    return n_taken ? n_taken : replay(f, fp, b, packets[0]);
 }
 
 /* The packet is a fragment.  If whole it would be held until it was read, it
@@ -607,9 +615,11 @@ tunnel_options(const struct adp_bridge *b)
     return ofproto_get_tun_tab(&b->dpif.up);
 }
 
-/* Fetches cached walks for packets that have no session. */
+/* Fetches cached walks for those of 'n' packets that have no session: 'heads',
+ * or the first of the batch. */
 static void
-fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
+fetch_walks(struct adp_fast *f, const struct adp_bridge *b,
+            const uint8_t *heads, size_t n)
 {
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
@@ -617,7 +627,9 @@ fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
     uint8_t packets[NETDEV_MAX_BURST];
     size_t n_fetches = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < n; k++) {
+        size_t i = heads ? heads[k] : k;
+
         if (f->packets[i].is_parsed && !f->packets[i].candidate) {
             packets[n_fetches++] = i;
         }
@@ -634,28 +646,46 @@ fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
     }
 }
 
-/* The stages of the fast path after parsing for a batch of 'n'. */
-static void
-fetch_sessions(struct adp_fast *f, size_t n)
+/* The stages of the fast path after parsing for 'n' packets: 'heads', or the
+ * first of the batch; then for a bridge, unless 'b' is NULL, what is cached
+ * for others. */
+static inline ALWAYS_INLINE void
+fetch_stages(struct adp_fast *f, const struct adp_bridge *b,
+             const uint8_t *heads, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        adp_fast_fetch_session(f, i);
+    for (size_t k = 0; k < n; k++) {
+        adp_fast_fetch_session(f, heads ? heads[k] : k);
     }
-    for (size_t i = 0; i < n; i++) {
-        adp_fast_fetch_conns(f, i);
+    for (size_t k = 0; k < n; k++) {
+        adp_fast_fetch_conns(f, heads ? heads[k] : k);
     }
     if (f->has_more_conns) {
-        for (size_t i = 0; i < n; i++) {
-            adp_fast_fetch_more_conns(f, i);
+        for (size_t k = 0; k < n; k++) {
+            adp_fast_fetch_more_conns(f, heads ? heads[k] : k);
         }
     }
     if (f->has_tunnels) {
-        for (size_t i = 0; i < n; i++) {
-            adp_fast_fetch_tunnel(f, i);
+        for (size_t k = 0; k < n; k++) {
+            adp_fast_fetch_tunnel(f, heads ? heads[k] : k);
         }
-        for (size_t i = 0; i < n; i++) {
-            adp_fast_fetch_tunnel_actions(f, i);
+        for (size_t k = 0; k < n; k++) {
+            adp_fast_fetch_tunnel_actions(f, heads ? heads[k] : k);
         }
+    }
+    if (b) {
+        fetch_walks(f, b, heads, n);
+    }
+}
+
+/* The same for a batch of 'n', without a detour if there are no trains. */
+static void
+fetch_sessions(struct adp_fast *f, const struct adp_bridge *b, size_t n)
+{
+    if (adp_fast_has_trains(f)) {
+        adp_fast_couple(f, n);
+        fetch_stages(f, b, f->heads, f->n_heads);
+    } else {
+        fetch_stages(f, b, NULL, n);
     }
 }
 
@@ -677,8 +707,7 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
             f->packets[i].is_parsed = false;
         }
     }
-    fetch_sessions(f, dp_packet_batch_size(batch));
-    fetch_walks(f, b, dp_packet_batch_size(batch));
+    fetch_sessions(f, b, dp_packet_batch_size(batch));
 }
 
 /* A packet that the fast path did not take. */
@@ -720,9 +749,8 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
                    bool has_marks)
 {
     const size_t n = dp_packet_batch_size(batch);
-    struct dp_packet *packet;
     ofp_port_t ofp_port;
-    size_t n_handled = 0, i;
+    size_t n_handled = 0;
     struct adp_fast f;
 
     struct adp_bridge *b = adp_ports_input(odp_port, &ofp_port);
@@ -739,13 +767,18 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
     bool compiled = mode == ADP_MODE_COMPILED;
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), odp_port);
     fetch(&f, batch, has_marks, b, ofp_port);
-    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if ((compiled && take(&f, i, b, packet))
+    dp_packet_batch_refill_init(batch);
+    for (size_t i = 0; i < n; ) {
+        struct dp_packet *packet = batch->packets[i];
+        size_t n_taken = compiled ? take(&f, i, n, b, batch) : 0;
+
+        if (n_taken
             || receive_one(&f, i, packet, b, odp_port, ofp_port, has_marks)) {
-            n_handled++;
+            n_handled += MAX(n_taken, 1);
         } else {
             dp_packet_batch_refill(batch, packet, i);
         }
+        i += MAX(n_taken, 1);
     }
     adp_fast_flush(&f);
     adp_flow_cache_end_batch(f.cache);
@@ -836,20 +869,25 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
                            adp_flow_cache_ingress_of_kind(kinds[i]));
         }
     }
-    fetch_sessions(&f, n);
+    fetch_sessions(&f, NULL, n);
 
-    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+    dp_packet_batch_refill_init(batch);
+    for (i = 0; i < n; ) {
         struct adp_bridge *b = kinds[i] ? kinds[i]->owner : NULL;
+        size_t n_taken = 0;
         bool refused = false;
 
-        if ((b && adp_bridge_mode(b) == ADP_MODE_COMPILED
-             && take(&f, i, b, packet))
-            || decapsulated_one(&f, i, packet, &refused)) {
-            n_handled += !refused;
+        packet = batch->packets[i];
+        if (b && adp_bridge_mode(b) == ADP_MODE_COMPILED) {
+            n_taken = take(&f, i, n, b, batch);
+        }
+        if (n_taken || decapsulated_one(&f, i, packet, &refused)) {
+            n_handled += refused ? 0 : MAX(n_taken, 1);
             n_refused += refused;
         } else {
             dp_packet_batch_refill(batch, packet, i);
         }
+        i += MAX(n_taken, 1);
     }
     adp_fast_flush(&f);
     adp_flow_cache_end_batch(f.cache);

@@ -13,6 +13,8 @@
  * Thread-safety: the packet is the caller's.
  */
 
+#include <string.h>
+
 #include "adp-session.h"
 #include "dp-packet.h"
 #include "packets.h"
@@ -53,5 +55,15 @@ adp_session_tag(const struct dp_packet *packet, ovs_be16 *tci)
 bool adp_session_parse(struct dp_packet *, bool tagged, uint32_t ingress,
                        const struct adp_session_seeds *,
                        struct adp_session_packet *p);
+
+/* True if two packets that were parsed have the same key. */
+static inline bool
+adp_session_packets_alike(const struct adp_session_packet *a,
+                          const struct adp_session_packet *b)
+{
+    return (a->hash == b->hash && a->is_ipv6 == b->is_ipv6
+            && !(a->is_ipv6 ? memcmp(&a->key6, &b->key6, sizeof a->key6)
+                 : memcmp(&a->key4, &b->key4, sizeof a->key4)));
+}
 
 #endif /* adp-session-parse.h */

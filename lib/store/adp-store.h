@@ -186,10 +186,11 @@ void adp_store_age(struct adp_store *, long long int now_ms);
 
 void adp_store_list(struct adp_store *, struct adp_stored *);
 
-/* Counts a packet. */
+/* Counts packets. */
 static inline void
 adp_store_count(struct adp_store *store, struct adp_stored *v,
-                uint64_t n_bytes, uint16_t tcp_flags, long long int now_ms)
+                uint64_t n_packets, uint64_t n_bytes, uint16_t tcp_flags,
+                long long int now_ms)
 {
     const struct adp_store_public *public
         = (const struct adp_store_public *) store;
@@ -204,7 +205,8 @@ adp_store_count(struct adp_store *store, struct adp_stored *v,
         atomic_store_relaxed(&v->tcp_flags, flags | tcp_flags);
     }
     atomic_read_relaxed(&v->n_packets, &packets);
-    atomic_store_explicit(&v->n_packets, packets + 1, memory_order_release);
+    atomic_store_explicit(&v->n_packets, packets + n_packets,
+                          memory_order_release);
     if (OVS_UNLIKELY(v->listed != public->round)) {
         adp_store_list(store, v);
     }

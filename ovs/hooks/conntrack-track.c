@@ -272,15 +272,14 @@ sum_bytes(const void *data, size_t n)
     return sum;
 }
 
-/* True if the words that were summed up, a checksum among them, are right. */
+/* True if the words that were summed up, a checksum among them, are right: if
+ * the sum, folded to 16 bits, were the ones' complement's negative zero.  To
+ * fold is to take the remainder modulo 2**16 - 1, which compilers do for a
+ * comparison by one multiplication. */
 static inline bool
 sum_is_valid(uint64_t sum)
 {
-    sum = (sum & UINT32_MAX) + (sum >> 32);
-    sum = (sum & UINT32_MAX) + (sum >> 32);
-    sum = (sum & UINT16_MAX) + (sum >> 16);
-    sum = (sum & UINT16_MAX) + (sum >> 16);
-    return sum == UINT16_MAX;
+    return sum && !(sum % UINT16_MAX);
 }
 
 static bool

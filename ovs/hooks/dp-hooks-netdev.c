@@ -187,9 +187,10 @@ tx_port_takes(const struct tx_port *tx, const struct dp_packet *packet)
             && !dp_packet_get_cutlen(packet));
 }
 
-void
-dp_pmd_send(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
-            struct dp_packet *packet, odp_port_t port)
+/* The port, or NULL. */
+static inline struct tx_port *
+tx_cache_get(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
+             odp_port_t port)
 {
     size_t i = odp_to_u32(port) % ARRAY_SIZE(cache->ports);
     struct tx_port *tx = cache->ports[i].tx;
@@ -199,6 +200,13 @@ dp_pmd_send(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
         cache->ports[i].port = port;
         cache->ports[i].tx = tx;
     }
+    return tx;
+}
+
+static inline void
+send_by_port(struct dp_netdev_pmd_thread *pmd, struct tx_port *tx,
+             struct dp_packet *packet, odp_port_t port)
+{
     if (OVS_LIKELY(tx && tx_port_takes(tx, packet))) {
         tx->output_pkts_rxqs[dp_packet_batch_size(&tx->output_pkts)]
             = pmd->ctx.last_rxq;
@@ -208,6 +216,25 @@ dp_pmd_send(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
 
         dp_packet_batch_init_packet(&batch, packet);
         dp_execute_output_action(pmd, &batch, true, port);
+    }
+}
+
+void
+dp_pmd_send(struct dp_netdev_pmd_thread *pmd, struct dp_pmd_tx_cache *cache,
+            struct dp_packet *packet, odp_port_t port)
+{
+    send_by_port(pmd, tx_cache_get(pmd, cache, port), packet, port);
+}
+
+void
+dp_pmd_send_train(struct dp_netdev_pmd_thread *pmd,
+                  struct dp_pmd_tx_cache *cache,
+                  struct dp_packet *const packets[], size_t n, odp_port_t port)
+{
+    struct tx_port *tx = tx_cache_get(pmd, cache, port);
+
+    for (size_t i = 0; i < n; i++) {
+        send_by_port(pmd, tx, packets[i], port);
     }
 }
 

@@ -142,6 +142,10 @@ void dp_pmd_send_into_tunnel(struct dp_netdev_pmd_thread *,
                              struct dp_pmd_tx_cache *,
                              struct dp_packet *packet,
                              const struct nlattr *push, odp_port_t port);
+/* As dp_pmd_send(), for 'n' packets. */
+void dp_pmd_send_train(struct dp_netdev_pmd_thread *, struct dp_pmd_tx_cache *,
+                       struct dp_packet *const packets[], size_t n,
+                       odp_port_t port);
 /* As upstream's, and takes the packets. */
 void dp_pmd_execute(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
                     const struct flow *, const struct nlattr *actions,

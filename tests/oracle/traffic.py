@@ -186,12 +186,15 @@ class Traffic:
             if key not in seen and len(waiting) < 32:
                 seen.add(key)
                 waiting.append((talk, self.tagged(talk.next[1])))
-        batch = [packet for _, packet in waiting]
-        for packet in rnd.sample(batch, min(len(batch),
+        groups = [[packet] for _, packet in waiting]
+        for group in rnd.sample(groups, min(len(groups),
                                             rnd.choice([0, 0, 1, 2]))):
-            batch += self.repeated(port, packet)
-        batch = batch[:32]
-        rnd.shuffle(batch)
+            group += self.repeated(port, group[0])
+        # Packets of a connection come one behind the other, or mixed.
+        rnd.shuffle(groups)
+        batch = [packet for group in groups for packet in group][:32]
+        if rnd.random() < .5:
+            rnd.shuffle(batch)
         if not batch:
             return
         arrived = self.send(port, batch)

@@ -345,7 +345,8 @@ tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_meter \
 	-Wl,--wrap=dp_pmd_now_ms \
 	-Wl,--wrap=dp_pmd_send \
-	-Wl,--wrap=dp_pmd_send_into_tunnel
+	-Wl,--wrap=dp_pmd_send_into_tunnel \
+	-Wl,--wrap=dp_pmd_send_train
 
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)

@@ -49,6 +49,7 @@ __typeof__(dp_pmd_conntrack) __wrap_dp_pmd_conntrack;
 __typeof__(dp_pmd_now_ms) __wrap_dp_pmd_now_ms;
 __typeof__(dp_pmd_send) __wrap_dp_pmd_send;
 __typeof__(dp_pmd_send_into_tunnel) __wrap_dp_pmd_send_into_tunnel;
+__typeof__(dp_pmd_send_train) __wrap_dp_pmd_send_train;
 __typeof__(dp_pmd_execute) __wrap_dp_pmd_execute;
 __typeof__(dp_pmd_meter) __wrap_dp_pmd_meter;
 
@@ -76,6 +77,8 @@ static struct {
     int n_committed, n_updated;
 } tracked[MAX_CONNS];
 static bool checksums_are_valid;
+/* But for these packets, or NULL. */
+static const struct dp_packet *unusual_packet, *spoiled_packet;
 
 static size_t
 index_of(const struct conn *conn)
@@ -85,11 +88,11 @@ index_of(const struct conn *conn)
 }
 
 bool
-__wrap_conntrack_checksums_are_valid(struct dp_packet *p OVS_UNUSED,
+__wrap_conntrack_checksums_are_valid(struct dp_packet *p,
                                      bool ipv6, uint8_t nw_proto)
 {
     ck_assert(ipv6 == tuple.ipv6 && nw_proto == tuple.nw_proto);
-    return checksums_are_valid;
+    return checksums_are_valid && p != spoiled_packet;
 }
 
 void
@@ -118,7 +121,7 @@ bool
 __wrap_conntrack_track_check(struct conntrack *ct,
                              struct conn *conn,
                              const struct conntrack_expect *expect,
-                             struct dp_packet *p OVS_UNUSED, uint8_t nw_proto,
+                             struct dp_packet *p, uint8_t nw_proto,
                              long long int now, struct conntrack_step *step)
 {
     ck_assert_ptr_eq(ct, a_tracker);
@@ -126,7 +129,7 @@ __wrap_conntrack_track_check(struct conntrack *ct,
     ck_assert_uint_eq(nw_proto, tuple.nw_proto);
     ck_assert_int_eq(now, NOW);
     step->conn = conn;
-    return tracked[index_of(conn)].is_ordinary;
+    return tracked[index_of(conn)].is_ordinary && p != unusual_packet;
 }
 
 void
@@ -176,6 +179,8 @@ static struct {
 } done[NETDEV_MAX_BURST];
 static size_t n_done;
 static struct dp_packet *last_packet;
+static const struct dp_packet *sent[NETDEV_MAX_BURST];  /* May be gone. */
+static size_t n_sent;
 
 struct conntrack *
 __wrap_dp_pmd_conntrack(const struct dp_netdev_pmd_thread *pmd)
@@ -216,16 +221,28 @@ __wrap_dp_pmd_meter(struct dp_netdev_pmd_thread *pmd, struct dp_packet *p,
 }
 
 void
+__wrap_dp_pmd_send_train(struct dp_netdev_pmd_thread *pmd,
+                         struct dp_pmd_tx_cache *tx,
+                         struct dp_packet *const packets[], size_t n,
+                         odp_port_t port)
+{
+    ck_assert_ptr_eq(pmd, a_pmd);
+    ck_assert(is_all_zeros(tx, sizeof *tx));
+    for (size_t i = 0; i < n; i++) {
+        sent[n_sent++] = packets[i];
+        keep_last(packets[i]);
+    }
+    done[n_done].n_packets = n;
+    done[n_done].push = NULL;
+    done[n_done++].port = port;
+}
+
+void
 __wrap_dp_pmd_send(struct dp_netdev_pmd_thread *pmd,
                    struct dp_pmd_tx_cache *tx, struct dp_packet *p,
                    odp_port_t port)
 {
-    ck_assert_ptr_eq(pmd, a_pmd);
-    ck_assert(is_all_zeros(tx, sizeof *tx));
-    keep_last(p);
-    done[n_done].n_packets = 1;
-    done[n_done].push = NULL;
-    done[n_done++].port = port;
+    __wrap_dp_pmd_send_train(pmd, tx, &p, 1, port);
 }
 
 void
@@ -510,7 +527,7 @@ begin_batch(void)
 {
     memset(&fast, 0xa5, sizeof fast);
     adp_fast_init(&fast, a_pmd, &cache, 1);
-    n_done = n_rewritten = n_prefetched_actions = 0;
+    n_done = n_sent = n_rewritten = n_prefetched_actions = 0;
     prefetched = 0;
     for (size_t i = 0; i < MAX_CONNS; i++) {
         tracked[i].n_committed = tracked[i].n_updated = 0;
@@ -533,6 +550,7 @@ setup(void)
         tracked[i].is_predicted = true;
     }
     checksums_are_valid = true;
+    unusual_packet = spoiled_packet = NULL;
     for (size_t i = 0; i < 2; i++) {
         static struct nlattr actions[2];    /* Nobody here looks into them. */
 

@@ -53,7 +53,8 @@ static struct tuple tuple;
 
 /* What the ways say. */
 static struct {
-    bool has_session, is_parsed, has_cached_walk, has_room;
+    bool has_session, is_train, is_parsed, has_cached_walk, has_room;
+    size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
     bool truncates;             /* Fragments are of DNS answers. */
@@ -268,6 +269,17 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *p,
                      && adp_session_parse(p, false, ingress,
                                           adp_sessions_seeds(cache.sessions),
                                           &fp->parsed));
+    f->n_alike += says.is_train && i;
+}
+
+void
+adp_fast_couple(struct adp_fast *f, size_t n)
+{
+    note('=');
+    for (size_t i = 0; i < n; i++) {
+        f->packets[i].follows = i > 0;
+    }
+    f->n_heads = 1;
 }
 
 void
@@ -314,6 +326,23 @@ adp_fast_take(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED,
         dp_packet_delete(p);
     }
     return says.has_session;
+}
+
+size_t
+adp_fast_take_train(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED,
+                    struct dp_packet *const packets[], size_t n,
+                    struct adp_bridge *bridge)
+{
+    size_t n_taken = (!says.has_session ? 0
+                      : says.n_taken ? MIN(says.n_taken, n) : n);
+
+    ck_assert_ptr_eq(bridge, b);
+    ck_assert_uint_gt(n, 1);
+    note('F');
+    for (size_t j = 0; j < n_taken; j++) {
+        dp_packet_delete(packets[j]);
+    }
+    return n_taken;
 }
 
 void

@@ -721,33 +721,178 @@ START_TEST(metadata)
 }
 END_TEST
 
-/* A train: the packets behind the first one take its session over. */
+/* Trains: packets with one session, one behind the other. */
+
+static struct dp_packet *cars[4];
+
+static void
+receive_train(void)
+{
+    begin_batch();
+    for (size_t i = 0; i < ARRAY_SIZE(cars); i++) {
+        segment.flags = i == 2 ? TCP_ACK | TCP_ECE : TCP_ACK;
+        cars[i] = receive(i);
+    }
+    ck_assert(adp_fast_has_trains(&fast));
+    adp_fast_couple(&fast, ARRAY_SIZE(cars));
+    adp_fast_fetch_session(&fast, 0);
+    adp_fast_fetch_conns(&fast, 0);
+}
+
+/* What becomes of the train from packet 'i' on. */
+static size_t
+take_train(size_t i)
+{
+    n_done = n_rewritten = 0;
+    return adp_fast_take_train(&fast, i, &cars[i], ARRAY_SIZE(cars) - i,
+                               bridge);
+}
+
+/* Packets 'from' to 'to' were sent together, as they came. */
+static void
+expect_sent(size_t from, size_t to)
+{
+    ck_assert_uint_eq(n_done, 1);
+    ck_assert_uint_eq(done[0].n_packets, to - from);
+    ck_assert_int_eq(n_rewritten, to - from);
+    ck_assert_uint_eq(n_sent, to);
+    for (size_t i = from; i < to; i++) {
+        ck_assert_ptr_eq(sent[i], cars[i]);
+    }
+    ck_assert_uint_eq(n_counted(), to);
+}
+
+/* '_i' as for hit. */
 START_TEST(train)
 {
+    const size_t n = ARRAY_SIZE(cars);
+    uint64_t n_bytes, size = 0;
+    uint16_t flags;
+
+    tuple.ipv6 = _i & 1;
+    tuple.nw_proto = _i & 2 ? IPPROTO_UDP : IPPROTO_TCP;
+    wanted.n_conns = _i / 4;
+    make_session();
+    receive_train();
+    for (size_t i = 0; i < n; i++) {
+        size += dp_packet_size(cars[i]);
+    }
+    ck_assert_uint_eq(take_train(0), n);
+    expect_sent(0, n);
+    ck_assert_uint_eq(done[0].port, OUTPUT);
+    atomic_read_relaxed(&verdict->up.n_bytes, &n_bytes);
+    ck_assert_uint_eq(n_bytes, size);
+    atomic_read_relaxed(&verdict->up.tcp_flags, &flags);
+    ck_assert_uint_eq(flags, _i & 2 ? 0 : TCP_ACK | TCP_ECE);
+    for (int i = 0; i < MAX_CONNS; i++) {
+        /* What was done for one packet of UDP was done for all. */
+        ck_assert_int_eq(tracked[i].n_committed,
+                         i >= wanted.n_conns ? 0 : _i & 2 ? 1 : (int) n);
+        ck_assert_int_eq(tracked[i].n_updated, 0);
+    }
+}
+END_TEST
+
+/* Packet '_i' isn't an ordinary one of TCP: it goes alone. */
+START_TEST(train_with_unusual)
+{
+    const size_t n = ARRAY_SIZE(cars);
+
+    make_session();
+    receive_train();
+    unusual_packet = cars[_i];
+    if (_i) {
+        ck_assert_uint_eq(take_train(0), _i);
+        expect_sent(0, _i);
+        ck_assert_int_eq(tracked[0].n_updated, 0);
+    }
+    ck_assert_uint_eq(take_train(_i), 1);
+    expect_sent(_i, _i + 1);
+    ck_assert_int_eq(tracked[0].n_committed, _i);
+    ck_assert_int_eq(tracked[0].n_updated, 1);
+    if (_i + 1u < n) {
+        ck_assert_uint_eq(take_train(_i + 1), n - _i - 1);
+        expect_sent(_i + 1, n);
+    }
+    ck_assert_int_eq(tracked[0].n_committed, n - 1);
+}
+END_TEST
+
+/* Packet '_i' / 2 has a wrong checksum: it isn't taken, the others are. */
+START_TEST(train_with_spoiled)
+{
+    const size_t n = ARRAY_SIZE(cars), bad = _i / 2;
+
+    tuple.nw_proto = _i & 1 ? IPPROTO_UDP : IPPROTO_TCP;
+    make_session();
+    receive_train();
+    spoiled_packet = cars[bad];
+    if (bad) {
+        ck_assert_uint_eq(take_train(0), bad);
+        expect_sent(0, bad);
+    }
+    ck_assert_uint_eq(take_train(bad), 0);
+    ck_assert_uint_eq(n_done, 0);
+    ck_assert_uint_eq(n_counted(), bad);
+    if (bad + 1 < n) {
+        ck_assert_uint_eq(take_train(bad + 1), n - bad - 1);
+        ck_assert_uint_eq(n_sent, n - 1);
+        ck_assert_ptr_eq(sent[n - 2], cars[n - 1]);
+    }
+    ck_assert_uint_eq(n_counted(), n - 1);
+    dp_packet_delete(cars[bad]);
+}
+END_TEST
+
+/* A session in whose verdict there is more than to send goes packet by
+ * packet. */
+START_TEST(train_of_singles)
+{
+    if (!_i) {
+        wanted.actions = "whatever";
+    }
+    wanted.tunnel = _i == 1;
+    wanted.is_dropped = _i == 2;
+    make_session();
+    verdict->content.metered = _i == 3;
+    verdict->content.meter_id = METER;
+    receive_train();
+    for (size_t i = 0; i < ARRAY_SIZE(cars); i++) {
+        ck_assert_uint_eq(take_train(i), 1);
+        ck_assert_uint_eq(n_counted(), i + 1);
+        ck_assert_int_eq(tracked[0].n_committed, i + 1);
+    }
+}
+END_TEST
+
+/* Which packets are heads of trains, and how long these are.  Packets whose
+ * hashes alone are the same are no train. */
+START_TEST(heads)
+{
+    static const uint8_t expected[] = { 0, 2, 5 };
+    struct dp_packet *p[6];
+
     make_session();
     begin_batch();
-    struct dp_packet *p[3];
-
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(p); i++) {
         tuple.tp_src += i == 2;
         p[i] = receive(i);
+        ck_assert(adp_fast_has_trains(&fast) == (i > 0));
+        fast.packets[i].is_parsed = i != 4;
+        fast.packets[i].parsed.hash = 1;
     }
-    for (size_t i = 0; i < 3; i++) {
-        adp_fast_fetch_session(&fast, i);
+    adp_fast_couple(&fast, ARRAY_SIZE(p));
+    ck_assert_uint_eq(fast.n_heads, ARRAY_SIZE(expected));
+    ck_assert_mem_eq(fast.heads, expected, sizeof expected);
+    ck_assert_uint_eq(adp_fast_train(&fast, 0, 6), 2);
+    ck_assert_uint_eq(adp_fast_train(&fast, 1, 6), 1);
+    ck_assert_uint_eq(adp_fast_train(&fast, 2, 6), 2);
+    ck_assert_uint_eq(adp_fast_train(&fast, 2, 3), 1);
+    ck_assert_uint_eq(adp_fast_train(&fast, 5, 6), 1);
+    for (size_t i = 0; i < ARRAY_SIZE(p); i++) {
+        ck_assert_ptr_null(fast.packets[i].candidate);
+        dp_packet_delete(p[i]);
     }
-    ck_assert_ptr_eq(fast.packets[0].candidate, session);
-    ck_assert_ptr_eq(fast.packets[1].candidate, session);
-    ck_assert_ptr_null(fast.packets[2].candidate);
-    ck_assert(!fast.has_more_conns);
-    for (size_t i = 0; i < 3; i++) {
-        adp_fast_fetch_conns(&fast, i);
-    }
-    ck_assert(fast.has_more_conns && !fast.has_tunnels);
-    ck_assert(adp_fast_take(&fast, 0, p[0], bridge));
-    n_done = 0;
-    ck_assert(adp_fast_take(&fast, 1, p[1], bridge));
-    ck_assert(!adp_fast_take(&fast, 2, p[2], bridge));
-    dp_packet_delete(p[2]);
 }
 END_TEST
 
@@ -762,16 +907,14 @@ fetch(size_t n)
     for (size_t i = 0; i < n; i++) {
         p[i] = receive(i);
     }
+    adp_fast_couple(&fast, n);
+    ck_assert_uint_eq(fast.n_heads, 1);
+    adp_fast_fetch_session(&fast, 0);
+    adp_fast_fetch_conns(&fast, 0);
+    adp_fast_fetch_more_conns(&fast, 0);
+    adp_fast_fetch_tunnel(&fast, 0);
+    adp_fast_fetch_tunnel_actions(&fast, 0);
     for (size_t i = 0; i < n; i++) {
-        adp_fast_fetch_session(&fast, i);
-    }
-    for (size_t i = 0; i < n; i++) {
-        adp_fast_fetch_conns(&fast, i);
-    }
-    for (size_t i = 0; i < n; i++) {
-        adp_fast_fetch_more_conns(&fast, i);
-        adp_fast_fetch_tunnel(&fast, i);
-        adp_fast_fetch_tunnel_actions(&fast, i);
         dp_packet_delete(p[i]);
     }
 }
@@ -842,7 +985,11 @@ main(void)
     tcase_add_test(tc, into_tunnel);
     tcase_add_test(tc, flushed);
     tcase_add_test(tc, metadata);
-    tcase_add_test(tc, train);
+    tcase_add_loop_test(tc, train, 0, 4 * (MAX_CONNS + 1));
+    tcase_add_loop_test(tc, train_with_unusual, 0, ARRAY_SIZE(cars));
+    tcase_add_loop_test(tc, train_with_spoiled, 0, 2 * ARRAY_SIZE(cars));
+    tcase_add_loop_test(tc, train_of_singles, 0, 4);
+    tcase_add_test(tc, heads);
     tcase_add_loop_test(tc, fetched, 0, MAX_CONNS + 1);
     tcase_add_test(tc, fetched_tunnel);
     suite_add_tcase(s, tc);

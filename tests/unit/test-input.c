@@ -116,6 +116,27 @@ START_TEST(session)
 }
 END_TEST
 
+/* A train goes as a whole, or in pieces. */
+START_TEST(train)
+{
+    says.has_session = says.is_train = true;
+    receive(N, PORT, 0);
+    expect("(=F.)");
+    ck_assert_uint_eq(n_compiled, N);
+
+    says.n_taken = N - 1;
+    receive(N, PORT, 0);
+    expect("(=Ff.)");
+    ck_assert_uint_eq(n_compiled, N);
+
+    /* Without a session its first one is walked for, and so on. */
+    says.has_session = false;
+    receive(3, PORT, 0);
+    expect("(=FRwSWatoFRwSWatofRwSWato.)");
+    ck_assert_uint_eq(n_compiled, 3);
+}
+END_TEST
+
 START_TEST(walked)
 {
     receive(1, PORT, 0);
@@ -627,6 +648,7 @@ main(void)
     tcase_add_test(tc, closed);
     tcase_add_test(tc, stock);
     tcase_add_test(tc, session);
+    tcase_add_test(tc, train);
     tcase_add_test(tc, walked);
     tcase_add_test(tc, unparsed);
     tcase_add_loop_test(tc, not_remembered, 0, 4);

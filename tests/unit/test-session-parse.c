@@ -423,6 +423,7 @@ START_TEST(test_same_key)
                 bool same = same_key(&a, &b);
                 require(same == flow_equal(&flow, &other_flow));
                 require(!same || a.hash == b.hash);
+                require(adp_session_packets_alike(&a, &b) == same);
                 n_same += same;
                 n_different += !same;
             }

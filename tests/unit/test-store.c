@@ -180,12 +180,19 @@ is_found(const struct adp_store *store, const struct life *life)
 }
 
 static void
+count_train(struct adp_store *store, struct life *life, uint64_t n,
+            uint64_t n_bytes, long long int now)
+{
+    adp_store_count(store, living(store, life), n, n_bytes, 0, now);
+    life->n_packets += n;
+    life->n_bytes += n_bytes;
+}
+
+static void
 count(struct adp_store *store, struct life *life, uint64_t n_bytes,
       long long int now)
 {
-    adp_store_count(store, living(store, life), n_bytes, 0, now);
-    life->n_packets++;
-    life->n_bytes += n_bytes;
+    count_train(store, life, 1, n_bytes, now);
 }
 
 /* Time passes: aging is called every 100 ms. */
@@ -510,7 +517,8 @@ START_TEST(test_random)
             break;
         default:
             if (in_batch && life && get(store, life)) {
-                count(store, life, random_range(1500), now);
+                count_train(store, life, 1 + random_range(3),
+                            random_range(1500), now);
             }
         }
     }
@@ -550,7 +558,7 @@ count_in_thread(void *t_)
         for (int i = 0; i < 32; i++) {
             struct life *life = &t->lives[n % 61];
 
-            adp_store_count(store, living(store, life), 1, 0, 1000);
+            adp_store_count(store, living(store, life), 1, 1, 0, 1000);
             atomic_store_explicit(&t->n_said, ++n, memory_order_release);
         }
         adp_store_end(store);
@@ -841,7 +849,7 @@ talk(struct node *n, uint32_t pod, long long int now)
             fill_session(s, life, now);
         }
         adp_session_use(adp_session_body(s), adp_session_age(now));
-        adp_store_count(n->store, v, 100, 0, now);
+        adp_store_count(n->store, v, 1, 100, 0, now);
     }
     adp_store_end(n->store);
 }

@@ -59,7 +59,7 @@ static odp_port_t out_port;
 /* What becomes of the packets. */
 static struct ofpbuf actions;   /* A header, and a port. */
 static bool by_executor;
-static bool has_company;        /* A packet without a header before them. */
+static size_t n_company;        /* Packets without a header before them. */
 
 static void
 received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
@@ -73,12 +73,13 @@ received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
     struct dp_packet *packet;
 
     dp_packet_batch_init(&rest);
+    if (n_company) {
+        dp_pmd_send_train(pmd, &tx, batch->packets, n_company, out_port);
+    }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        if (has_company && !i) {
-            dp_pmd_send(pmd, &tx, packet, out_port);
-        } else if (by_executor) {
+        if (by_executor && i >= n_company) {
             dp_packet_batch_add(&rest, packet);
-        } else {
+        } else if (i >= n_company) {
             dp_pmd_send_into_tunnel(pmd, &tx, packet, push,
                                     nl_attr_get_odp_port(output));
         }
@@ -103,7 +104,7 @@ setup(void)
     add_port("in0", "train");
     out_port = add_port("out0", "train");
     ofpbuf_init(&actions, 0);
-    has_company = false;
+    n_company = 0;
 }
 
 static void
@@ -260,11 +261,12 @@ START_TEST(pushed)
     check_sent(&o, N, 0);
     outcome_uninit(&o);
 
-    /* With a packet that leaves by the same port as it is. */
-    has_company = true;
-    compare(&o, 0);
-    check_sent(&o, N, 1);
-    outcome_uninit(&o);
+    /* With packets that leave by the same port as they are. */
+    for (n_company = 1; n_company < 4; n_company++) {
+        compare(&o, 0);
+        check_sent(&o, N, n_company);
+        outcome_uninit(&o);
+    }
 }
 END_TEST
 
