@@ -95,6 +95,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-configure.h \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
+	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-system.c \
 	antrea-dp/provider/adp-system.h \
@@ -137,7 +138,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
-# packets pass) and adp-turns.c have a look at each call.
+# packets pass), adp-meter-ids.c (id_pool_*) and adp-turns.c have a look at each
+# call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_wait \
@@ -147,6 +149,8 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=dp_packet_clone \
 	-Wl,--wrap=dp_packet_clone_with_headroom \
 	-Wl,--wrap=dp_parse_name \
+	-Wl,--wrap=id_pool_alloc_id \
+	-Wl,--wrap=id_pool_free_id \
 	-Wl,--wrap=netdev_get_devices \
 	-Wl,--wrap=netdev_get_type \
 	-Wl,--wrap=netdev_open \
