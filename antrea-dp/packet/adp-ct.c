@@ -126,8 +126,7 @@ adp_ct_repeat(struct adp_ct *ct, const struct adp_ct_step *step,
             && p->ct_mark == step->ct_mark
             && ovs_u128_equals(p->ct_label, step->ct_label)
             && !memcmp(&tuple->src, &step->tuple.src, sizeof tuple->src)
-            && !memcmp(&tuple->dst, &step->tuple.dst, sizeof tuple->dst)
-            && tuple->tp_dst == step->tuple.tp_dst);
+            && !memcmp(&tuple->dst, &step->tuple.dst, sizeof tuple->dst));
 }
 
 enum adp_punt

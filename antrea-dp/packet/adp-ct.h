@@ -41,7 +41,7 @@ void adp_ct_init(struct adp_ct *, struct conntrack *, struct dp_packet *,
                  long long int now_ms);
 /* Asks once more what 'step' asked, for the packet with 'tuple', which takes
  * what NAT makes of it.  True if the answer is the same, and the packet as
- * flows see it after that, but for its source port. */
+ * flows see it after that, but for its ports. */
 bool adp_ct_repeat(struct adp_ct *, const struct adp_ct_step *,
                    struct conntrack_peek_tuple *tuple);
 enum adp_punt adp_ct_ask(struct adp_ct *, const struct adp_ct_request *,

@@ -17,10 +17,11 @@
 /* What a key's l4.tagged has in this table beside whether there is a VLAN
  * tag. */
 enum { KEY_TAGGED = 1, KEY_PACKET = 2, KEY_BUCKET = 4, KEY_SYN = 8,
-       KEY_TP_SRC = 16 };
+       KEY_TP_SRC = 16, KEY_REPLY = 32 };
 
 struct adp_cached_walk {
     uint32_t epoch;                     /* Of adp_walk_cache_invalidate(). */
+    bool is_reply;
     const struct adp_group *group;      /* That chooses next, or NULL. */
     struct adp_cached_verdict_at *at;   /* Or NULL.  Owned. */
     size_t n_steps;
@@ -136,6 +137,39 @@ key_for_packet(const struct adp_walk_cache *cache, uint32_t reads,
     key_rehash(cache, key);
 }
 
+/* The key for the packet if it is an answer.  False if it can't be one. */
+static bool
+key_for_reply(const struct adp_walk_cache *cache,
+              const struct adp_session_packet *p,
+              struct adp_session_packet *key)
+{
+    *key = *p;
+    switch (key_l4(key)->nw_proto) {
+    case IPPROTO_TCP:
+        if ((p->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
+            return false;
+        }
+        break;
+    case IPPROTO_UDP:
+        break;
+    default:
+        return false;
+    }
+    key_l4(key)->tagged |= KEY_REPLY;
+    key_l4(key)->tp_dst = 0;
+    key_rehash(cache, key);
+    return true;
+}
+
+static bool
+key_is_reply(const struct adp_session_packet *key)
+{
+    const struct adp_session_l4 *l4
+        = key->is_ipv6 ? &key->key6.l4 : &key->key4.l4;
+
+    return l4->tagged & KEY_REPLY;
+}
+
 /* From the packet's key to the one that 'bucket' goes with.  False if there is
  * none. */
 static bool
@@ -198,14 +232,17 @@ static bool
 repeat_steps(const struct adp_cached_walk *cached, struct adp_walk *w,
              struct conntrack_peek_tuple *tuple)
 {
-    /* A source port that nobody reads may differ, also after NAT. */
-    bool reads_tp_src = w->program->reads & ADP_READS_TP_SRC;
+    /* A port that nobody reads may differ, also after NAT. */
+    bool same_tp_src = (cached->is_reply
+                        || w->program->reads & ADP_READS_TP_SRC);
+    bool same_tp_dst = !cached->is_reply;
 
     for (size_t i = 0; i < cached->n_steps; i++) {
         const struct adp_ct_step *step = &cached->steps[i];
 
         if (!adp_ct_repeat(&w->ct, step, tuple)
-            || (reads_tp_src && tuple->tp_src != step->tuple.tp_src)) {
+            || (same_tp_src && tuple->tp_src != step->tuple.tp_src)
+            || (same_tp_dst && tuple->tp_dst != step->tuple.tp_dst)) {
             return false;
         }
     }
@@ -269,8 +306,8 @@ fetch_walk(const struct adp_walk_cache *cache,
     }
 }
 
-/* What conntrack looks at in the steps of a walk, if it leaves the packet's
- * source port alone. */
+/* What conntrack looks at in the steps of a walk, if it leaves the port that
+ * differs alone. */
 static void
 fetch_steps(const struct conntrack *tracker,
             const struct adp_session_packet *p,
@@ -293,7 +330,11 @@ fetch_steps(const struct conntrack *tracker,
                                     p->nw_proto);
             last_zone = step->req.zone;
         }
-        after.tp_src = tuple.tp_src;
+        if (cached->is_reply) {
+            after.tp_dst = tuple.tp_dst;
+        } else {
+            after.tp_src = tuple.tp_src;
+        }
         if (memcmp(&after, &tuple, sizeof tuple)) {
             tuple = after;
             conntrack_peek_prefetch(tracker, step->req.zone, &tuple,
@@ -363,6 +404,31 @@ fetch_candidate(const struct adp_walk_cache *cache,
     }
 }
 
+static void
+fetch_first(const struct adp_walk_cache *cache, uint32_t reads,
+            const struct adp_session_packet *p, struct adp_walk_fetch *fetch)
+{
+    struct adp_session_packet reply;
+
+    key_for_packet(cache, reads, p, &fetch->key);
+    adp_sessions_prefetch(cache->table, fetch->key.hash);
+    if (key_for_reply(cache, p, &reply)) {
+        adp_sessions_prefetch(cache->table, reply.hash);
+    }
+    fetch->goes_on = true;
+}
+
+static void
+fetch_first_candidate(const struct adp_walk_cache *cache,
+                      const struct adp_session_packet *p,
+                      struct adp_walk_fetch *fetch)
+{
+    fetch_candidate(cache, fetch);
+    if (!fetch->candidate && key_for_reply(cache, p, &fetch->key)) {
+        fetch_candidate(cache, fetch);
+    }
+}
+
 void
 adp_walk_cache_fetch(const struct adp_walk_cache *cache,
                      const struct conntrack *tracker, int stage,
@@ -371,11 +437,11 @@ adp_walk_cache_fetch(const struct adp_walk_cache *cache,
 {
     switch (stage) {
     case 0:
-        key_for_packet(cache, reads, p, &fetch->key);
-        adp_sessions_prefetch(cache->table, fetch->key.hash);
-        fetch->goes_on = true;
+        fetch_first(cache, reads, p, fetch);
         break;
     case 1:
+        fetch_first_candidate(cache, p, fetch);
+        break;
     case 5:
         fetch_candidate(cache, fetch);
         break;
@@ -416,6 +482,9 @@ adp_walk_cache_replay(struct adp_walk_cache *cache,
     }
     key_for_packet(cache, w->program->reads, p, &key);
     cached = find_current(cache, &key, w, &v);
+    if (!cached && key_for_reply(cache, p, &key)) {
+        cached = find_current(cache, &key, w, &v);
+    }
     if (!cached) {
         return NULL;
     }
@@ -481,13 +550,24 @@ chose_by_tuple(const struct adp_summary *sum,
     return adp_key_hash(&flow, 0) == v->select.key_hash;
 }
 
-/* True if conntrack said anything about the other direction's packets: what
- * then is known as the original tuple is not that of the key. */
+/* How many of the steps were about packets that answer.  To these the original
+ * tuple is not that of the key. */
+static size_t
+n_reply_steps(const struct adp_walk *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->ct.n_steps; i++) {
+        n += (w->ct.steps[i].ct_state & CS_REPLY_DIR) != 0;
+    }
+    return n;
+}
+
 static bool
-is_reply(const struct adp_walk *w)
+has_commit(const struct adp_walk *w)
 {
     for (size_t i = 0; i < w->ct.n_steps; i++) {
-        if (w->ct.steps[i].ct_state & CS_REPLY_DIR) {
+        if (w->ct.steps[i].req.commit) {
             return true;
         }
     }
@@ -495,21 +575,61 @@ is_reply(const struct adp_walk *w)
 }
 
 static bool
-may_be_noted(const struct adp_summary *sum, const struct adp_session_packet *p)
+may_be_noted(const struct adp_summary *sum)
 {
     const struct adp_walk *w = sum->w;
-    const struct adp_verdict *v = &w->verdict;
 
     return (adp_summary_may_be_kept(sum)
             && w->ct.peek.applicable
             && w->ct.n_steps && w->ct.n_steps <= ADP_CT_MAX_STEPS
-            && w->ct.n_steps == v->n_cts
-            && !is_reply(w)
-            && !w->has_ct_timeout
-            && v->n_selects <= 1
-            && (!v->n_selects || (v->select.bucket != UINT32_MAX
+            && w->ct.n_steps == w->verdict.n_cts
+            && !w->has_ct_timeout);
+}
+
+static bool
+may_be_noted_as_original(const struct adp_summary *sum,
+                         const struct adp_session_packet *p)
+{
+    const struct adp_walk *w = sum->w;
+    const struct adp_verdict *v = &w->verdict;
+
+    return (!n_reply_steps(w)
+            && (!v->n_selects || (v->n_selects == 1
+                                  && v->select.bucket != UINT32_MAX
                                   && !(w->program->reads & ADP_READS_TP_SRC)
                                   && chose_by_tuple(sum, p))));
+}
+
+static bool
+may_be_noted_as_reply(const struct adp_walk *w)
+{
+    const struct adp_verdict *v = &w->verdict;
+
+    return (n_reply_steps(w) == w->ct.n_steps
+            && !has_commit(w)
+            && !v->n_selects && !v->n_learn_lookups && !v->swapped
+            && !w->to_ip_port   /* It may be a tunnel's, by its port. */
+            && !(w->program->reads & ADP_READS_MOVED));
+}
+
+/* True if the walk may depend on what differs between a server's answers. */
+static bool
+reads_of_client(const struct adp_walk *w)
+{
+    const struct adp_verdict *v = &w->verdict;
+    struct flow mask;
+
+    adp_reads_of_client(&mask);
+    for (size_t i = 0; i < v->n_hits; i++) {
+        const struct adp_hit *hit = &v->hits[i];
+
+        if ((hit->kind == ADP_HIT_RULE || hit->kind == ADP_HIT_MISS)
+            && adp_program_reads(w->program, hit->table_id, &mask,
+                                 hit->priority)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Where 'w' has met tables that learn()s fill, or NULL. */
@@ -568,6 +688,7 @@ put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     /* The verdict's hits have a reference to it. */
     cached->group = group;
     cached->at = at_learn_table(w);
+    cached->is_reply = key_is_reply(key);
     cached->n_steps = n;
     memcpy(cached->steps, &w->ct.steps[from], n * sizeof *cached->steps);
 
@@ -589,12 +710,19 @@ adp_walk_cache_add(struct adp_walk_cache *cache,
     const struct adp_walk *w = sum->w;
     const struct adp_verdict *v = &w->verdict;
     struct adp_session_packet key;
+    bool is_reply = false;
 
-    if (!may_be_noted(sum, p)) {
+    if (!may_be_noted(sum)) {
         return;
     }
-    key_for_packet(cache, w->program->reads, p, &key);
-    if (!was_sighted(cache, key.hash)) {
+    if (may_be_noted_as_original(sum, p)) {
+        key_for_packet(cache, w->program->reads, p, &key);
+    } else if (may_be_noted_as_reply(w) && key_for_reply(cache, p, &key)) {
+        is_reply = true;
+    } else {
+        return;
+    }
+    if (!was_sighted(cache, key.hash) || (is_reply && reads_of_client(w))) {
         return;
     }
 

@@ -22,6 +22,12 @@
  * for later packets of the same kind of one connection, which helps where none
  * is ever committed (direct server return), and has no choice of bucket.
  *
+ * Packets that answer differ in their destination port instead, and in what
+ * conntrack knows as the original tuple.  Matches read destination ports all
+ * the time, so here it is the walk that must not have: none of the flows that
+ * had a part in its look-ups, and no action.  Antrea's flows for connections
+ * that are established come before those of its policies.
+ *
  * A walk is cached when its key is met for the second time, so that packets to
  * random destinations leave none.  None is with learn(), with two choices, or
  * with timeout policies.  The validity is that of sessions

@@ -47,7 +47,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_logs = 0;
     v->n_hits = 0;
     v->hits_hash = 0;
-    v->hit_learned = v->missed = false;
+    v->swapped = v->hit_learned = v->missed = false;
     v->n_learn_lookups = 0;
     v->n_metadata_lookups = 0;
     v->n_selects = v->n_cts = 0;
@@ -396,6 +396,7 @@ op_enter_table(struct adp_decide_walk *w, const struct adp_op *op)
     } else if (!op->with_ct_orig) {
         ops = enter(w, table_id, in_port);
     } else if (w->flow->ct_nw_proto && is_ip_any(w->flow)) {
+        w->verdict->swapped = true;
         swap_ct_tuple(w->flow);
         ops = enter(w, table_id, in_port);
         swap_ct_tuple(w->flow);

@@ -217,6 +217,8 @@ struct adp_verdict {
         size_t n_cts;
     } select;
 
+    bool swapped;                       /* A look-up was by the original tuple
+                                         * of the packet's connection. */
     bool hit_learned;                   /* A hit is not in the program yet. */
     /* Look-ups in tables that learn()s fill: how many, and the first ones. */
     size_t n_learn_lookups;

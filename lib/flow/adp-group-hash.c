@@ -76,7 +76,7 @@ adp_group_hash_reads(const struct adp_group_hash *h)
         }
         break;
     case ADP_GROUP_HASH_L4:
-        reads = ADP_READS_TP_SRC;
+        reads = ADP_READS_TP_SRC | ADP_READS_MOVED;
         break;
     }
     return reads;

@@ -13,8 +13,10 @@
 #include "util.h"
 
 /* For each bit the fields that set it, but for OTHER those of all bits and
- * those that are taken for granted. */
+ * those that are taken for granted, and for MOVED none. */
 static struct flow masks[ADP_N_READS];
+/* As adp_reads_of_client() sets it. */
+static struct flow client_mask;
 
 #define FILL(MASK, MEMBER) memset(&(MASK)->MEMBER, 0xff, sizeof (MASK)->MEMBER)
 
@@ -48,6 +50,19 @@ fill_granted_metadata(struct flow *m)
     FILL(m, conj_id);
 }
 
+void
+adp_reads_of_client(struct flow *mask)
+{
+    memset(mask, 0, sizeof *mask);
+    FILL(mask, tp_dst);
+    FILL(mask, ct_nw_src);
+    FILL(mask, ct_nw_dst);
+    FILL(mask, ct_ipv6_src);
+    FILL(mask, ct_ipv6_dst);
+    FILL(mask, ct_tp_src);
+    FILL(mask, ct_tp_dst);
+}
+
 static void
 fill_granted_headers(struct flow *m)
 {
@@ -61,6 +76,7 @@ fill_granted_headers(struct flow *m)
     FILL(m, ipv6_dst);
     FILL(m, nw_tos);
     FILL(m, nw_ttl);
+    FILL(m, nw_frag);
     FILL(m, nw_proto);
     FILL(m, tp_src);
     FILL(m, tp_dst);
@@ -79,8 +95,8 @@ masks_init(void)
     FILL(&masks[ADP_READS_ARP_ND_BIT], nd_target);
     FILL(&masks[ADP_READS_ARP_ND_BIT], arp_sha);
     FILL(&masks[ADP_READS_ARP_ND_BIT], arp_tha);
-    FILL(&masks[ADP_READS_NW_FRAG_BIT], nw_frag);
 
+    adp_reads_of_client(&client_mask);
     fill_granted_metadata(other);
     fill_granted_headers(other);
     for (int bit = 0; bit < ADP_READS_OTHER_BIT; bit++) {
@@ -172,7 +188,12 @@ adp_reads_of_field(const struct mf_field *field)
     memset(&wc, 0, sizeof wc);
     mf_mask_field(field, &wc);
     for (size_t i = 0; i < FLOW_U64S; i++) {
-        reads |= reads_of_word(i, flow_u64_value(&wc.masks, i));
+        uint64_t word = flow_u64_value(&wc.masks, i);
+
+        reads |= reads_of_word(i, word);
+        if (word & flow_u64_value(&client_mask, i)) {
+            reads |= ADP_READS_MOVED;
+        }
     }
     return reads;
 }
@@ -197,7 +218,7 @@ reads_of_learn(const struct ofpact_learn *learn)
             reads |= reads_of_subfield(&spec->dst);
         }
     }
-    return reads;
+    return reads & ~ADP_READS_MOVED;    /* By the learned flow alone. */
 }
 
 static uint32_t

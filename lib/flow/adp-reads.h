@@ -8,10 +8,9 @@
  * Who keeps an answer for packets that look alike must know what decisions
  * may depend on.  Taken for granted, and not told here, are: in_port, whether
  * there is an Ethernet header, its addresses and type, VLANs, IPv4 and IPv6
- * addresses, IP protocol, ToS and TTL, destination ports, ICMP type and code,
- * metadata,
- * registers, pkt_mark, ct_*, conj_id, and of a tunnel its addresses, ID,
- * flags, ToS and TTL.
+ * addresses, IP protocol, ToS and TTL, whether it is a fragment, destination
+ * ports, ICMP type and code, metadata, registers, pkt_mark, ct_*, conj_id, and
+ * of a tunnel its addresses, ID, flags, ToS and TTL.
  *
  * A field that is only written is not read.  A learn() action counts as what
  * it reads and as what the flow that it makes will match on.
@@ -23,6 +22,7 @@
 #include <stdint.h>
 #include "bitmap.h"
 
+struct flow;
 struct mf_field;
 struct minimatch;
 struct ofpact;
@@ -34,7 +34,7 @@ struct ofpact;
     X(TUN_METADATA, "options of Geneve")                                    \
     X(TP_SRC, "source ports (not: ICMP types)")                             \
     X(ARP_ND, "ARP operation, addresses in ARP and neighbor discovery")     \
-    X(NW_FRAG, "whether the packet is a fragment")                          \
+    X(MOVED, "what adp_reads_of_client() says, by actions")                 \
     X(OTHER, "anything else, such as MPLS, NSH, IGMP, the length")
 
 enum {
@@ -54,8 +54,15 @@ enum adp_reads {
 #define ADP_TABLE_SET_LONGS BITMAP_N_LONGS(256)
 
 uint32_t adp_reads_of_match(const struct minimatch *);
+/* By an action. */
 uint32_t adp_reads_of_field(const struct mf_field *);
 uint32_t adp_reads_of_actions(const struct ofpact *, size_t ofpacts_len);
+
+/* Sets '*mask' to what differs between packets from one port of a server to
+ * different ports of one client: the destination port, and what conntrack
+ * knows as the original direction's addresses and ports.  Matches that read it
+ * are found by adp_match_reads(). */
+void adp_reads_of_client(struct flow *mask);
 
 /* Calls 'cb' with each table that a learn() among the actions writes to, once
  * for each learn(). */

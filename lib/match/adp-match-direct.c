@@ -88,6 +88,29 @@ direct_for_each(const struct adp_match *match,
     }
 }
 
+static bool
+direct_reads(const struct adp_match *match, const struct flow *mask,
+             int priority)
+{
+    const struct direct *direct = direct_cast(match);
+    const adp_flow_word *words = (const adp_flow_word *) mask;
+    const struct test *test = direct->tests;
+
+    for (size_t i = 0; i < direct->n; i++) {
+        const struct direct_entry *entry = &direct->entries[i];
+
+        if (entry->rule->priority < priority) {
+            break;
+        }
+        for (; test < entry->end; test++) {
+            if (words[test->index] & test->mask) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static size_t
 direct_size(const struct adp_match *match)
 {
@@ -128,5 +151,6 @@ const struct adp_match_class adp_match_direct_class = {
     .destroy = direct_destroy,
     .for_each = direct_for_each,
     .lookup = direct_lookup,
+    .reads = direct_reads,
     .size = direct_size,
 };

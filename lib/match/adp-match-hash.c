@@ -928,6 +928,29 @@ hash_for_each(const struct adp_match *match,
     }
 }
 
+static bool
+hash_reads(const struct adp_match *match, const struct flow *mask,
+           int priority)
+{
+    const struct adp_hash *hash = adp_hash_cast(match);
+
+    for (size_t kind = 0; kind < ADP_HASH_N_KINDS; kind++) {
+        const struct adp_hash_subtables *subtables = &hash->subtables[kind];
+
+        for (size_t i = 0; i < subtables->n; i++) {
+            const struct adp_hash_subtable *subtable
+                = subtables->refs[i].subtable;
+
+            if (subtable->levels[0].priority >= priority
+                && adp_key_words_overlap(subtable->words, subtable->n_words,
+                                         mask)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static size_t
 hash_size(const struct adp_match *match)
 {
@@ -951,6 +974,7 @@ adp_match_conj_has_avx2(void)
         .destroy = hash_destroy,                \
         .for_each = hash_for_each,              \
         .lookup = LOOKUP,                       \
+        .reads = hash_reads,                    \
         .size = hash_size,                      \
     }
 

@@ -89,6 +89,20 @@ adp_key_from_flow(uint64_t values[], const struct adp_mask_word words[],
     }
 }
 
+/* True if the words have any bit of 'mask'. */
+static inline bool
+adp_key_words_overlap(const struct adp_mask_word words[], size_t n,
+                      const struct flow *mask)
+{
+    const adp_flow_word *mask_words = (const adp_flow_word *) mask;
+    uint64_t common = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        common |= words[i].mask & mask_words[words[i].index];
+    }
+    return common != 0;
+}
+
 static inline bool
 adp_key_equal(const uint64_t a[], const uint64_t b[], size_t n)
 {

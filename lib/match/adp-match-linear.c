@@ -12,6 +12,7 @@
 
 #include <config.h>
 #include "adp-match.h"
+#include "adp-match-key.h"
 #include "adp-rules.h"
 #include "flow.h"
 #include "hash.h"
@@ -357,11 +358,31 @@ linear_lookup(const struct adp_match *match, struct flow *flow,
     return NULL;
 }
 
+static bool
+linear_reads(const struct adp_match *match, const struct flow *mask,
+             int priority)
+{
+    const struct linear *linear = linear_cast(match);
+
+    for (size_t i = 0; i < linear->n_entries; i++) {
+        const struct adp_rule *rule = linear->entries[i].rule;
+        struct adp_match_key key;
+
+        adp_match_key_init(&key, rule->match);
+        if (rule->priority >= priority
+            && adp_key_words_overlap(key.words, key.n, mask)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct adp_match_class adp_match_linear_class = {
     .name = "linear",
     .create = linear_create,
     .destroy = linear_destroy,
     .for_each = linear_for_each,
     .lookup = linear_lookup,
+    .reads = linear_reads,
     .size = linear_size,
 };

@@ -35,6 +35,7 @@
  * Ownership: the rules must outlive the matcher; it takes no references.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "adp-match-scratch.h"
@@ -59,6 +60,10 @@ struct adp_match_class {
     /* 'flow' may be changed, but is restored before returning. */
     struct adp_rule *(*lookup)(const struct adp_match *, struct flow *,
                                struct adp_match_scratch *);
+
+    /* True if a rule of 'priority' or above matches on any bit of 'mask'. */
+    bool (*reads)(const struct adp_match *, const struct flow *mask,
+                  int priority);
 
     /* Bytes that it takes. */
     size_t (*size)(const struct adp_match *);
@@ -102,6 +107,13 @@ adp_match_lookup(const struct adp_match *match, struct flow *flow,
                  struct adp_match_scratch *scratch)
 {
     return match->class->lookup(match, flow, scratch);
+}
+
+static inline bool
+adp_match_reads(const struct adp_match *match, const struct flow *mask,
+                int priority)
+{
+    return match->class->reads(match, mask, priority);
 }
 
 #endif /* adp-match.h */

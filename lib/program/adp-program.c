@@ -147,6 +147,15 @@ adp_program_metadata(const struct adp_program *program, uint8_t table_id)
     return words;
 }
 
+bool
+adp_program_reads(const struct adp_program *program, uint8_t table_id,
+                  const struct flow *mask, int priority)
+{
+    const struct adp_table *table = program->tables[table_id];
+
+    return table && adp_match_reads(table->match, mask, priority);
+}
+
 uint64_t
 adp_program_group_changed(const struct adp_program *program,
                           uint32_t group_id)

@@ -121,6 +121,11 @@ uint64_t adp_program_changed_for(const struct adp_program *, int priority,
  * metadata of packets (adp-metadata.h): the words of them, at least one.  0
  * otherwise. */
 uint32_t adp_program_metadata(const struct adp_program *, uint8_t table_id);
+
+/* True if a rule of the table, of 'priority' or above, matches on any bit of
+ * 'mask'. */
+bool adp_program_reads(const struct adp_program *, uint8_t table_id,
+                       const struct flow *mask, int priority);
 /* The latest generation in which the group came, changed or went, 0 if never.
  * What is said of a group that isn't there may be too late, not too early. */
 uint64_t adp_program_group_changed(const struct adp_program *,

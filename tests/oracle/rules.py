@@ -8,6 +8,7 @@ the clauses of conjunctions, as nobody says which of two gets a packet."""
 
 import ipaddress
 import random
+import re
 
 import traffic
 import tunnels
@@ -81,7 +82,13 @@ class RuleSet:
             self.make_learn()
         if rnd.random() < .3:
             self.make_punts()
-        self.make_meters(random.Random('\n'.join(self.flows)))
+        rnd = random.Random('\n'.join(self.flows))
+        self.make_meters(rnd)
+        if rnd.random() < .4:
+            self.leave_ports_alone([table for n, table in
+                                    enumerate(self.tables)
+                                    if purposes[n] not in (self.service,
+                                                           self.policy)])
 
     def world(self):
         hosts = dict(HOSTS, **REMOTE) if self.tunnel else HOSTS
@@ -153,6 +160,22 @@ class RuleSet:
                 if actions != 'drop':
                     first.append(actions)
                 self.flows[i] = match + 'actions=' + ','.join(first)
+
+    def leave_ports_alone(self, tables):
+        """No flow of these tables, nor any group, reads what packets of
+        several connections with one server differ in, as in most pipelines:
+        then what becomes of answers isn't told by their ports."""
+        starts = tuple('table=%d,' % table for table in tables)
+        read = re.compile(r',(tp_src|tp_dst|tcp_flags'
+                          r'|ct_(nw|ipv6|tp)_(src|dst))=[^, ]*')
+        for i, flow in enumerate(self.flows):
+            if flow.startswith(starts):
+                match, actions = flow.split(' actions=', 1)
+                self.flows[i] = (read.sub('', match) + ' actions=' + actions)
+        for i, group in enumerate(self.groups):
+            group = re.sub(r'(?<=[(,])(tcp_|udp_|ct_)[^,)]*,?', '', group)
+            self.groups[i] = re.sub(r',?\),bucket', '),bucket',
+                                    group).replace(',fields()', '')
 
     # Purposes.
 

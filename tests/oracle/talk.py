@@ -38,7 +38,7 @@ class World:
 
 class Talk:
     KINDS = {'tcp': 8, 'udp': 5, 'sctp': 3, 'ping': 2, 'odd': 2,
-             'strange_tcp': 4, 'errors': 1, 'neighbours': 1}
+             'strange_tcp': 4, 'errors': 1, 'neighbours': 1, 'ports': 2}
 
     def __init__(self, rnd, world, kinds=None):
         self.rnd, self.world = rnd, world
@@ -185,6 +185,22 @@ class Talk:
                 yield from self.reply(data=self.some(30))
             elif rnd.random() < .1:
                 yield from self.unreachable()
+
+    def ports(self):
+        """The client asks the same from several ports, and gets answers to
+        each."""
+        rnd = self.rnd
+        self.near.proto = rnd.choice([TCP, UDP])
+        tcp = self.near.proto == TCP
+        a, b = rnd.randrange(1 << 32), rnd.randrange(1 << 32)
+        for sport in rnd.sample(self.world.sports, rnd.choice([3, 6, 10])):
+            self.near = self.near.but(sport=sport)
+            self.far = None
+            yield from self.request(flags=SYN if tcp else 0, seq=a)
+            yield from self.reply(flags=SYN | ACK if tcp else 0, seq=b,
+                                  ack=a + 1)
+            if tcp and rnd.random() < .5:
+                yield from self.request(flags=ACK, seq=a + 1, ack=b + 1)
 
     def sctp(self):
         rnd = self.rnd

@@ -307,7 +307,7 @@ static const struct {
     { "arp actions=drop", 0 },
     { "icmp6,icmp_type=135,icmp_code=0,nd_target=::1 actions=drop",
       ADP_READS_ARP_ND },
-    { "ip,ip_frag=first actions=drop", ADP_READS_NW_FRAG },
+    { "ip,ip_frag=first actions=drop", 0 },
     { "mpls,mpls_label=3 actions=drop", ADP_READS_OTHER },
     { "ip actions=set_field:1->nw_ttl,move:ip_src->reg3", 0 },
     { "ip,tcp actions=move:tcp_flags[0..11]->reg3[0..11]", ADP_READS_TCP_FLAGS },
@@ -327,6 +327,13 @@ static const struct {
       ADP_READS_IPV6_LABEL },
     { "ipv6 actions=learn(table=3,eth_type=0x86dd,ipv6_label[0..19]=reg0[0..19])",
       ADP_READS_IPV6_LABEL },
+    { "tcp actions=move:tcp_dst->reg3[0..15]", ADP_READS_MOVED },
+    { "udp actions=push:udp_dst[]", ADP_READS_MOVED },
+    { "ip,ct_state=+trk-inv actions=move:ct_nw_src->reg3", ADP_READS_MOVED },
+    { "ipv6,ct_state=+trk-inv actions=move:ct_ipv6_dst->xxreg1",
+      ADP_READS_MOVED },
+    { "tcp actions=learn(table=3,eth_type=0x800,nw_proto=6,tcp_dst,"
+      "load:tcp_dst->reg0[0..15])", 0 },
     { "tcp actions=fin_timeout(idle_timeout=1)", 0 },
     { "ip actions=check_pkt_larger(1500)->reg0[0]", ADP_READS_OTHER },
 };

@@ -422,6 +422,8 @@ START_TEST(test_hash_of_fields)
     add_method(",selection_method=hash,fields(tcp_flags,ipv6_label)");
     ck_assert_uint_eq(e->program->reads,
                       ADP_READS_TCP_FLAGS | ADP_READS_IPV6_LABEL);
+    add_method(",selection_method=hash,fields(tcp_dst)");
+    ck_assert_uint_eq(e->program->reads, ADP_READS_MOVED);
 }
 END_TEST
 
@@ -451,7 +453,8 @@ START_TEST(test_symmetric_hash)
     add_method(",selection_method=hash");
     ck_assert(is_symmetric());
     ck_assert_uint_ge(count_1bits(buckets_by(0)), 4);
-    ck_assert_uint_eq(e->program->reads, ADP_READS_TP_SRC);
+    ck_assert_uint_eq(e->program->reads,
+                      ADP_READS_TP_SRC | ADP_READS_MOVED);
     add_method(",selection_method=dp_hash");
     ck_assert(!is_symmetric());
     add_method("");

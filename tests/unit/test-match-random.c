@@ -123,6 +123,47 @@ count_rule(struct adp_rule *rule OVS_UNUSED, void *n_)
     ++*n;
 }
 
+static bool
+some_rule_reads(const struct version *v, const struct flow *mask,
+                int priority)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        const struct minimask *m = v->rules[i]->match->mask;
+        size_t idx;
+
+        FLOWMAP_FOR_EACH_INDEX (idx, m->masks.map) {
+            if (v->rules[i]->priority >= priority
+                && (miniflow_get(&m->masks, idx)
+                    & flow_u64_value(mask, idx))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The matchers know what their rules read, down to which priority. */
+static void
+check_reads(const struct version *v)
+{
+    for (size_t word = 0; v->match && word < FLOW_U64S; word++) {
+        int of_some_rule = v->rules[random_range(v->n)]->priority;
+
+        for (int over = -1; over <= 1; over++) {
+            uint64_t bits = random_range(2) ? UINT64_MAX : random_uint64();
+            struct flow mask;
+
+            memset(&mask, 0, sizeof mask);
+            *flow_u64_lvalue(&mask, word) = bits;
+            bool expected = some_rule_reads(v, &mask, of_some_rule + over);
+            ck_assert_int_eq(adp_match_reads(v->linear, &mask,
+                                             of_some_rule + over), expected);
+            ck_assert_int_eq(adp_match_reads(v->match, &mask,
+                                             of_some_rule + over), expected);
+        }
+    }
+}
+
 /* The matcher has each rule once, and a size that a new one of the same rules
  * would have, but for what it may keep in reserve. */
 static void
@@ -196,6 +237,7 @@ START_TEST(test_changes)
         }
         version_init(v, &versions[(step - 1) % N_VERSIONS], w);
         check_contents(v);
+        check_reads(v);
         for (int i = 0; i < 25; i++) {
             struct flow flow;
 
