@@ -317,15 +317,17 @@ adp_fast_known(const struct adp_fast *f OVS_UNUSED,
 }
 
 bool
-adp_fast_take(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED,
-              struct dp_packet *p, struct adp_bridge *bridge)
+adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *p,
+              struct adp_bridge *bridge)
 {
+    bool taken = says.has_session && f->packets[i].is_parsed;
+
     ck_assert_ptr_eq(bridge, b);
     note('f');
-    if (says.has_session) {
+    if (taken) {
         dp_packet_delete(p);
     }
-    return says.has_session;
+    return taken;
 }
 
 size_t

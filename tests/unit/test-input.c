@@ -55,6 +55,10 @@ add_packet(void)
     dp_packet_batch_add(&batch, p);
 }
 
+/* What packets are received with. */
+static uint32_t pkt_mark;
+static bool has_marks;
+
 /* Receives 'n' packets, of which 'n_left' stay with stock. */
 static void
 receive(size_t n, odp_port_t port, size_t n_left)
@@ -62,9 +66,10 @@ receive(size_t n, odp_port_t port, size_t n_left)
     dp_packet_batch_init(&batch);
     for (size_t i = 0; i < n; i++) {
         add_packet();
+        batch.packets[i]->md.pkt_mark = pkt_mark;
     }
     n_compiled = n_lost = 0;
-    adp_input_received(pmd, &batch, port);
+    adp_input_received(pmd, &batch, port, has_marks);
     ck_assert_uint_eq(dp_packet_batch_size(&batch), n_left);
     dp_packet_delete_batch(&batch, true);
 }
@@ -113,6 +118,24 @@ START_TEST(session)
     receive(2, PORT, 0);
     expect("(ff.)");
     ck_assert_uint_eq(n_compiled, 2);
+}
+END_TEST
+
+/* Sessions are for packets without a mark; from most ports nobody knows what
+ * it is. */
+START_TEST(marked)
+{
+    says.has_session = true;
+    pkt_mark = 7;
+    receive(2, PORT, 0);
+    expect("(ff.)");
+    has_marks = true;
+    receive(1, PORT, 0);
+    expect("(fwato.)");
+    pkt_mark = 0;
+    receive(1, PORT, 0);
+    expect("(f.)");
+    has_marks = false;
 }
 END_TEST
 
@@ -630,7 +653,7 @@ START_TEST(runt)
     says.is_parsed = false;
     add_packet();
     dp_packet_set_size(batch.packets[0], ETH_HEADER_LEN - 1);
-    adp_input_received(pmd, &batch, PORT);
+    adp_input_received(pmd, &batch, PORT, false);
     ck_assert_uint_eq(dp_packet_batch_size(&batch), 1);
     expect("(f.)");
     dp_packet_delete_batch(&batch, true);
@@ -648,6 +671,7 @@ main(void)
     tcase_add_test(tc, closed);
     tcase_add_test(tc, stock);
     tcase_add_test(tc, session);
+    tcase_add_test(tc, marked);
     tcase_add_test(tc, train);
     tcase_add_test(tc, walked);
     tcase_add_test(tc, unparsed);
