@@ -101,7 +101,10 @@ class Switch:
         self.waiting = unixctl.Control(control, reply_timeout=60)
         self.wire = Wire(self.pid)
         # A stock bridge first: conntrack starts with it, and so both switches
-        # have made the same random numbers by then.
+        # have made the same random numbers by then.  Sorting what the database
+        # tells takes some, too: what the daemon wrote into it at its start must
+        # have come back before the bridge does.
+        self.vsctl('wait-until', 'Open_vSwitch', '.', 'iface_types!=[]')
         self.vsctl('add-br', tunnels.BRIDGE, '--', 'set', 'bridge',
                    tunnels.BRIDGE, 'datapath_type=dummy', 'fail_mode=secure',
                    'other_config:hwaddr=' + tunnels.OUR_MAC)
