@@ -3,6 +3,8 @@
 
 Each is undone some time later."""
 
+import re
+
 import tunnels
 from packets import ICMP, ICMP6, TCP, UDP
 
@@ -34,6 +36,7 @@ class Changes:
         self.n_added = 0
         self.limited = 0                # Limits on connections in force.
         self.timed = 0                  # Timeout policies in force.
+        self.missing = set()            # Groups that are deleted: numbers.
         self.undo = []                  # Functions, to be called in any order.
         kinds = {
             self.shadow: 8, self.delete: 3, self.modify: 4,
@@ -74,6 +77,12 @@ class Changes:
         """'lines' are "flow add FLOW", "group modify GROUP" and the like."""
         self.pair.do(['ofctl', ['bundle', '-'],
                       ''.join(line + '\n' for line in lines)])
+
+    def possible(self, flows):
+        """Those of 'flows' whose groups are there.  The others come with
+        these."""
+        return [flow for flow in flows
+                if self.missing.isdisjoint(re.findall(r'group:(\d+)', flow))]
 
     def priority(self, *above):
         """A little higher than one of 'above'.  No flow has the same: which of
@@ -129,29 +138,35 @@ class Changes:
                                                 self.rnd.choice([1, 1, 3])))
         self.flow_mods(*('delete_strict ' + split(flow)[0]
                          for flow in flows))
-        self.undo.append(lambda: self.flow_mods(*('add ' + flow
-                                                  for flow in flows)))
+        self.undo.append(lambda: self.flow_mods(
+            *('add ' + flow for flow in self.possible(flows))))
 
     def modify(self, talks):
         """Another flow's actions, or none."""
         rnd = self.rnd
         flow = rnd.choice(self.flows)
-        self.flow_mods('modify_strict %s,actions=%s' % (
-            split(flow)[0], rnd.choice(['drop', self.other_actions(flow)])))
-        self.undo.append(lambda: self.flow_mods('add ' + flow))
+        actions = rnd.choice(['drop', self.other_actions(flow)])
+        if not self.possible([actions]):
+            actions = 'drop'
+        self.flow_mods('modify_strict %s,actions=%s' % (split(flow)[0],
+                                                        actions))
+        self.undo.append(lambda: self.flow_mods(
+            *('add ' + flow for flow in self.possible([flow]))))
 
     def install_again(self, talks):
         """The same flows once more; then they are as they were first."""
-        lines = ['add ' + flow for flow in self.flows]
+        lines = ['add ' + flow for flow in self.possible(self.flows)]
         self.rnd.shuffle(lines)
         self.flow_mods(*lines)
 
     def replace_all(self, talks):
         self.bundle('flow delete',
-                    *('flow add ' + flow for flow in self.flows))
+                    *('flow add ' + flow
+                      for flow in self.possible(self.flows)))
         if self.groups:
             self.pair.do(['ofctl', ['mod-group', '-', '--may-create'],
                           ''.join(g + '\n' for g in self.groups)])
+            self.missing.clear()
 
     def group(self, talks):
         """Another bucket, or none, or no group."""
@@ -159,20 +174,30 @@ class Changes:
         group = rnd.choice(self.groups)
         other = rnd.choice(self.groups)
         name, rest = group.split(',', 1)
+        number = name.split('=')[1]
         kind = rnd.randrange(3)
+
+        def modify(other):
+            if number not in self.missing:
+                self.bundle('group modify ' + other)
+
+        def add():
+            self.missing.discard(number)
+            self.bundle('group delete ' + name, 'group add ' + group,
+                        *('flow add ' + flow
+                          for flow in self.possible(self.flows)
+                          if number in re.findall(r'group:(\d+)', flow)))
+
         if kind == 0:
-            self.bundle('group modify %s,%s' % (name, other.split(',', 1)[1]))
-            self.undo.append(lambda: self.bundle('group modify ' + group))
+            modify('%s,%s' % (name, other.split(',', 1)[1]))
+            self.undo.append(lambda: modify(group))
         elif kind == 1 and 'type=indirect' not in group:
-            self.bundle('group modify %s,%s' % (name, rest.split(',')[0]))
-            self.undo.append(lambda: self.bundle('group modify ' + group))
+            modify('%s,%s' % (name, rest.split(',')[0]))
+            self.undo.append(lambda: modify(group))
         else:
             self.bundle('group delete ' + name)
-            users = [flow for flow in self.flows
-                     if 'group:' + name.split('=')[1] in flow]
-            self.undo.append(lambda: self.bundle(
-                'group delete ' + name, 'group add ' + group,
-                *('flow add ' + flow for flow in users)))
+            self.missing.add(number)
+            self.undo.append(add)
 
     def mark(self, talks):
         """Another rule writes ct_mark or ct_label of live connections, or

@@ -89,6 +89,7 @@ UNIT_TESTS = \
 	tests/unit/test-rule-set \
 	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
+	tests/unit/test-wraps \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
@@ -561,6 +562,12 @@ tests_unit_test_month_LDADD = $(UNIT_LIBS)
 tests_unit_test_tnl_neigh_SOURCES = tests/unit/test-tnl-neigh.c
 tests_unit_test_tnl_neigh_LDADD = $(UNIT_LIBS)
 tests_unit_test_tnl_neigh_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
+
+tests_unit_test_wraps_SOURCES = \
+	tests/unit/test-wraps.c \
+	antrea-dp/provider/adp-fin-timeouts.c \
+	antrea-dp/provider/adp-meter-ids.c
+tests_unit_test_wraps_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_truncate_SOURCES = \
 	tests/unit/test-truncate.c \

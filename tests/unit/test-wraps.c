@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What stands between upstream's functions and who calls them. */
+
+#include <config.h>
+#include <check.h>
+#include <stdlib.h>
+
+#include "id-pool.h"
+#include "ofproto/ofproto-provider.h"
+#include "test-run.h"
+#include "util.h"
+
+struct ovs_mutex ofproto_mutex = OVS_MUTEX_INITIALIZER;
+
+/* fin_timeout() of flows that have gone. */
+
+void __real_ofproto_rule_reduce_timeouts__(struct rule *, uint16_t, uint16_t);
+void __wrap_ofproto_rule_reduce_timeouts__(struct rule *, uint16_t, uint16_t);
+void __wrap_ofproto_rule_reduce_timeouts(struct rule *, uint16_t, uint16_t);
+
+static int n_reduced;
+
+void
+__real_ofproto_rule_reduce_timeouts__(struct rule *rule, uint16_t idle,
+                                      uint16_t hard)
+{
+    ck_assert_int_eq(rule->state, RULE_INSERTED);
+    ck_assert_uint_eq(idle, 3);
+    ck_assert_uint_eq(hard, 7);
+    ck_assert_int_ne(ovs_mutex_trylock(&ofproto_mutex), 0);
+    n_reduced++;
+}
+
+START_TEST(timeouts_of_what_is_there)
+{
+    struct rule rule = { .state = RULE_INSERTED };
+
+    n_reduced = 0;
+    __wrap_ofproto_rule_reduce_timeouts(&rule, 3, 7);
+    ck_assert_int_eq(n_reduced, 1);
+    __wrap_ofproto_rule_reduce_timeouts(&rule, 0, 0);
+    ck_assert_int_eq(n_reduced, 1);
+    ovs_mutex_lock(&ofproto_mutex);
+    __wrap_ofproto_rule_reduce_timeouts__(&rule, 3, 7);
+    ovs_mutex_unlock(&ofproto_mutex);
+    ck_assert_int_eq(n_reduced, 2);
+}
+END_TEST
+
+START_TEST(timeouts_of_what_has_gone)
+{
+    static const enum rule_state states[] = { RULE_INITIALIZED, RULE_REMOVED };
+    struct rule rule;
+
+    n_reduced = 0;
+    rule.state = states[_i];
+    __wrap_ofproto_rule_reduce_timeouts(&rule, 3, 7);
+    ovs_mutex_lock(&ofproto_mutex);
+    __wrap_ofproto_rule_reduce_timeouts__(&rule, 3, 7);
+    ovs_mutex_unlock(&ofproto_mutex);
+    ck_assert_int_eq(n_reduced, 0);
+}
+END_TEST
+
+/* Numbers of meters: one thread at a time is in the pool. */
+
+bool __real_id_pool_alloc_id(struct id_pool *, uint32_t *id);
+bool __wrap_id_pool_alloc_id(struct id_pool *, uint32_t *id);
+void __real_id_pool_free_id(struct id_pool *, uint32_t id);
+void __wrap_id_pool_free_id(struct id_pool *, uint32_t id);
+
+enum { N_ROUNDS = 100000 };
+static uint64_t n_calls;        /* Loses some if two add to it at once. */
+
+bool
+__real_id_pool_alloc_id(struct id_pool *pool, uint32_t *id)
+{
+    ck_assert_ptr_null(pool);
+    *(volatile uint64_t *) &n_calls += 1;
+    *id = 9;
+    return true;
+}
+
+void
+__real_id_pool_free_id(struct id_pool *pool, uint32_t id)
+{
+    ck_assert_ptr_null(pool);
+    ck_assert_uint_eq(id, 9);
+    *(volatile uint64_t *) &n_calls += 1;
+}
+
+static void *
+take_and_give(void *aux OVS_UNUSED)
+{
+    for (int i = 0; i < N_ROUNDS; i++) {
+        uint32_t id;
+
+        ck_assert(__wrap_id_pool_alloc_id(NULL, &id));
+        __wrap_id_pool_free_id(NULL, id);
+    }
+    return NULL;
+}
+
+START_TEST(numbers_of_meters)
+{
+    pthread_t other = ovs_thread_create("other", take_and_give, NULL);
+
+    take_and_give(NULL);
+    xpthread_join(other, NULL);
+    ck_assert_uint_eq(n_calls, 4 * N_ROUNDS);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *tc = tcase_create("wraps");
+
+    tcase_add_test(tc, timeouts_of_what_is_there);
+    tcase_add_loop_test(tc, timeouts_of_what_has_gone, 0, 2);
+    tcase_add_test(tc, numbers_of_meters);
+
+    Suite *suite = suite_create("wraps");
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
