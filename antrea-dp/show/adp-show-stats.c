@@ -515,6 +515,13 @@ put_pipeline_details(struct json *o, const struct adp_bridge *b)
     if (error) {
         json_object_put_string(o, "pipeline_error", error);
     }
+    if (adp_bridge_mode(b) == ADP_MODE_CLOSED) {
+        json_object_put_string(o, "closed", ofproto_get_flow_restore_wait()
+                               ? "other_config:flow-restore-wait was set "
+                               "when the daemon began"
+                               : "its flows were flushed, and its pipeline "
+                               "isn't back");
+    }
 
     char *warning = state ? adp_state_warning(state) : NULL;
 

@@ -505,6 +505,11 @@ START_TEST(sick_daemon)
 
     expect_health((struct patient) { .stats = STATS ",'pipeline_error':'no'" },
                   "bridge failed br: no", true);
+    expect_health((struct patient) { .stats = STATS ",'closed':'why'" },
+                  "bridge failed br lets no packet pass: why", true);
+    expect_health((struct patient) {
+                      .stats = STATS ",'closed':'why','pipeline_error':'no'" },
+                  "bridge failed br lets no packet pass: why; no", true);
     expect_health((struct patient) {
                       .stats = STATS ",'pipeline_warning':'v6'" },
                   "bridge warning br: v6", false);

@@ -83,6 +83,7 @@ check_pipeline(struct health *h)
     const struct json *stats = h->facts->stats;
     const char *error = dpctl_json_str(stats, "pipeline_error");
     const char *warning = dpctl_json_str(stats, "pipeline_warning");
+    const char *closed = dpctl_json_str(stats, "closed");
     const char *bridge = dpctl_json_str(stats, "bridge");
     const char *pipeline = dpctl_json_str(stats, "pipeline");
 
@@ -91,7 +92,10 @@ check_pipeline(struct health *h)
                                         ? h->facts->stats_error : "none"));
         return;
     }
-    if (error) {
+    if (closed) {
+        say(h, FAILED, "bridge", "%s lets no packet pass: %s%s%s", bridge,
+            closed, error ? "; " : "", error ? error : "");
+    } else if (error) {
         say(h, FAILED, "bridge", "%s: %s", bridge, error);
     } else if (warning) {
         say(h, WARNING, "bridge", "%s: %s", bridge, warning);
