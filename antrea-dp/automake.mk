@@ -37,6 +37,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-appctl.h \
 	antrea-dp/control/adp-control-appctl.c \
 	antrea-dp/control/adp-control-appctl.h \
+	antrea-dp/control/adp-control-catch.c \
+	antrea-dp/control/adp-control-catch.h \
 	antrea-dp/control/adp-control-methods.c \
 	antrea-dp/control/adp-control-methods.h \
 	antrea-dp/control/adp-control.c \
@@ -56,6 +58,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/netdev/adp-veth-pair.h \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-cached-verdict.h \
+	antrea-dp/packet/adp-catch.c \
+	antrea-dp/packet/adp-catch.h \
 	antrea-dp/packet/adp-csum.h \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-ct.h \
@@ -63,6 +67,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-fast.h \
 	antrea-dp/packet/adp-flow-cache.c \
 	antrea-dp/packet/adp-flow-cache.h \
+	antrea-dp/packet/adp-input-catch.c \
+	antrea-dp/packet/adp-input-private.h \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
 	antrea-dp/show/adp-show-log.c \

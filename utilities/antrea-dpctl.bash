@@ -104,7 +104,7 @@ _antrea_dpctl()
     status | supportbundle) options+=' --db' ;;
     trace)
         options+=' --pcap --index --in-port --from --to --protocol --family
-            --html --namespace'
+            --html --namespace --follow'
         ;;
     top) options+=' --delay --count' ;;
     logs) options+=' --follow --since --policy --namespace' ;;

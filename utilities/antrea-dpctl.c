@@ -132,7 +132,7 @@ static const struct {
     { OPT_FROM, SET_TRACE }, { OPT_TO, SET_TRACE },
     { OPT_PROTOCOL, SET_TRACE }, { OPT_FAMILY, SET_TRACE },
     { 'd', SET_TOP }, { OPT_COUNT, SET_TOP },
-    { 'F', SET_LOGS }, { OPT_SINCE, SET_LOGS },
+    { 'F', SET_LOGS | SET_TRACE }, { OPT_SINCE, SET_LOGS },
     { OPT_POLICY, SET_LOGS | SET_SELECT }, { OPT_POD, SET_SELECT },
     { OPT_SERVICE, SET_SELECT }, { OPT_TABLE, SET_SELECT },
 };
@@ -198,7 +198,7 @@ static const struct command {
     { "trace", 0, INT_MAX,
       SET_TRACE | SET_NAMESPACE,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_trace,
-      "trace FLOW | --from POD --to WHOM | --pcap FILE",
+      "trace FLOW | --from POD --to WHOM | --pcap FILE | --follow",
       "walk a packet through the tables" },
     { "status", 0, 0,
       SET_DB,
@@ -396,6 +396,10 @@ static const struct {
                 "these\n"
                 "      --html=FILE        trace: draw the packet's way on a "
                 "page" },
+    { OPT_PCAP, "  -F, --follow           trace: wait for a packet that fits "
+                "FLOW, a match, or\n"
+                "                         --from, --to, --protocol, "
+                "--in-port; at most --timeout" },
     { OPT_POD, "  -A, --all-namespaces   get: of all namespaces, as without "
                "-n\n"
                "      --pod=POD          get policies, get flows: those that "
@@ -404,7 +408,7 @@ static const struct {
                "                         get flows: those of it" },
     { 'd', "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
            "  -n, --count=COUNT      top: end after so many" },
-    { 'F', "  -F, --follow           logs: go on with those that come\n"
+    { OPT_SINCE, "  -F, --follow           logs: go on with those that come\n"
            "      --since=SECONDS    logs: only those of the last so many "
            "seconds\n"
            "      --policy=NAME      logs: only those of this policy" },

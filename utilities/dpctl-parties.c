@@ -245,8 +245,12 @@ dpctl_parties_names(const struct dpctl_talk *talk)
 {
     struct json *names = json_array_create_empty();
 
-    put_names(names, talk->from, talk->namespace_);
-    put_names(names, talk->to, talk->namespace_);
+    if (talk->from) {
+        put_names(names, talk->from, talk->namespace_);
+    }
+    if (talk->to) {
+        put_names(names, talk->to, talk->namespace_);
+    }
     return names;
 }
 
@@ -256,12 +260,13 @@ dpctl_parties_names(const struct dpctl_talk *talk)
 struct talk_draft {
     const struct dpctl_parties *parties;
     const struct dpctl_talk *talk;
-    const struct json *client;  /* A Pod's record. */
+    const struct json *client;  /* A Pod's record; NULL: of another Node. */
     struct party to;
     struct addresses client_ips, server_ips;
     const char *protocol;       /* In lower case, or NULL. */
     long long int port;         /* 0: none. */
     enum dpctl_family family;
+    bool is_match;              /* Of packets: parts may be left open. */
 };
 
 static char *
@@ -276,9 +281,14 @@ find_client(struct talk_draft *d)
     } else {
         char *manifest = xasprintf("Pod.v1/%s", from.name);
 
+        const struct json *object = find_record(d->parties, "Manifest",
+                                                manifest);
+
         d->client = find_record(d->parties, "Pod", from.name);
-        if (!d->client) {
-            error = (find_record(d->parties, "Manifest", manifest)
+        if (!d->client && object && d->is_match) {
+            add_pod_ips(&d->client_ips, object);
+        } else if (!d->client) {
+            error = (object
                      ? xasprintf("--from %s: the Pod isn't on this Node; ask "
                                  "on its own", d->talk->from)
                      : xasprintf("--from %s: there is no Pod %s",
@@ -286,7 +296,7 @@ find_client(struct talk_draft *d)
         }
         free(manifest);
     }
-    if (!error) {
+    if (d->client) {
         add_addresses(&d->client_ips, dpctl_json_member(d->client, "ips"));
     }
     party_destroy(&from);
@@ -316,6 +326,20 @@ protocol_of(const struct json *port)
     return protocol ? protocol : "TCP";
 }
 
+/* The protocol that is asked for, or that goes without saying. */
+static char *
+choose_protocol(struct talk_draft *d)
+{
+    const char *wanted = d->talk->protocol;
+
+    wanted = (wanted ? wanted : d->to.port ? "tcp"
+              : d->is_match ? NULL : "icmp");
+    d->protocol = wanted ? find_protocol(wanted) : NULL;
+    return (wanted && !d->protocol
+            ? xasprintf("--protocol %s: give tcp, udp, sctp or icmp", wanted)
+            : NULL);
+}
+
 /* The port of 'service' that is meant: by number or name, or the only one. */
 static char *
 choose_service_port(struct talk_draft *d, const struct json *service)
@@ -338,7 +362,9 @@ choose_service_port(struct talk_draft *d, const struct json *service)
         }
         free(number);
     }
-    if (n != 1) {
+    if (n > 1 && d->is_match && !d->to.port) {
+        return choose_protocol(d);      /* Any of them. */
+    } else if (n != 1) {
         return xasprintf("--to %s: Service %s has %s port%s%s", d->talk->to,
                          d->to.name, n ? "several" : "no such",
                          n ? "s" : "",
@@ -365,17 +391,16 @@ use_service(struct talk_draft *d, const struct json *service)
 static char *
 choose_port(struct talk_draft *d)
 {
-    const char *wanted = d->talk->protocol;
+    char *error = choose_protocol(d);
 
-    wanted = wanted ? wanted : d->to.port ? "tcp" : "icmp";
-    d->protocol = find_protocol(wanted);
-    if (!d->protocol) {
-        return xasprintf("--protocol %s: give tcp, udp, sctp or icmp",
-                         wanted);
+    if (error) {
+        return error;
     }
 
-    bool has_ports = strcmp(d->protocol, "icmp");
-    if (has_ports != (d->to.port != NULL)) {
+    bool has_ports = d->protocol && strcmp(d->protocol, "icmp");
+    if (d->is_match && !d->to.port) {
+        return NULL;
+    } else if (has_ports != (d->to.port != NULL)) {
         return (has_ports
                 ? xasprintf("--to %s: give a port, %s:PORT", d->talk->to,
                             d->talk->to)
@@ -509,6 +534,71 @@ dpctl_parties_flow(const struct dpctl_parties *p,
     error = error ? error : find_server(&d);
     error = error ? error : choose_family(&d);
     error = error ? error : write_flow(&d, flow, in_port);
+    party_destroy(&d.to);
+    return error;
+}
+
+/* The families that both ends have, where they are known. */
+static char *
+choose_match_family(struct talk_draft *d)
+{
+    if (d->talk->from && d->talk->to) {
+        return choose_family(d);
+    }
+
+    /* The other end may be anybody: it has what is asked for. */
+    const struct addresses any = { .of = { "any", "any" } };
+    if (!d->talk->from) {
+        d->client_ips = any;
+    }
+    if (!d->talk->to) {
+        d->server_ips = any;
+    }
+    return choose_family(d);
+}
+
+static void
+write_match(const struct talk_draft *d, char **match, char **in_port)
+{
+    const struct dpctl_talk *talk = d->talk;
+    bool v6 = d->family == DPCTL_IPV6;
+    const char *field = v6 ? "ipv6" : "nw";
+    const char *port = dpctl_json_str(d->client, "port");
+    bool any_family = !talk->to && !d->protocol && !talk->family;
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    *in_port = nullable_xstrdup(port);
+    if (!port || !any_family) {
+        ds_put_format(&s, "%s%s", d->protocol ? d->protocol : "ip",
+                      !v6 ? "" : d->protocol ? "6" : "v6");
+    }
+    if (!port && talk->from) {
+        ds_put_format(&s, ",%s_src=%s", field, d->client_ips.of[d->family]);
+    }
+    if (talk->to) {
+        ds_put_format(&s, ",%s_dst=%s", field, d->server_ips.of[d->family]);
+    }
+    if (d->port) {
+        ds_put_format(&s, ",tp_dst=%lld", d->port);
+    }
+    *match = ds_steal_cstr(&s);
+}
+
+char *
+dpctl_parties_match(const struct dpctl_parties *p,
+                    const struct dpctl_talk *talk, char **match,
+                    char **in_port)
+{
+    struct talk_draft d = { .parties = p, .talk = talk, .is_match = true };
+    char *error = talk->from ? find_client(&d) : NULL;
+
+    if (!error) {
+        error = talk->to ? find_server(&d) : choose_protocol(&d);
+    }
+    error = error ? error : choose_match_family(&d);
+    if (!error) {
+        write_match(&d, match, in_port);
+    }
     party_destroy(&d.to);
     return error;
 }

@@ -43,6 +43,14 @@ char *dpctl_parties_flow(const struct dpctl_parties *,
                          const struct dpctl_talk *, char **flow,
                          char **in_port);
 
+/* Makes a match, in the syntax of ovs-ofctl(8), of what packets of 'talk' have
+ * in common, any part of which may be NULL, and the name of the port that they
+ * come from, NULL if they may come from several; both are the caller's to
+ * free.  Returns NULL, or what is wrong, the caller's to free. */
+char *dpctl_parties_match(const struct dpctl_parties *,
+                          const struct dpctl_talk *, char **match,
+                          char **in_port);
+
 /* Fills in the MAC addresses that 'frame' lacks: from Pods and the gateway.
  * Returns NULL, or what is missing. */
 char *dpctl_parties_complete(const struct dpctl_parties *,

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +291,65 @@ put_packet(const struct dpctl_options *o, struct json *param)
     dpctl_parties_destroy(parties);
 }
 
+/* What "--follow" waits for: --from, --to and --protocol. */
+static void
+put_match(const struct dpctl_options *o, struct json *param)
+{
+    struct dpctl_talk talk = {
+        .from = o->from, .to = o->to, .protocol = o->protocol,
+        .family = o->family, .namespace_ = o->namespace_,
+    };
+    struct dpctl_parties *parties = get_parties(o, &talk);
+    char *match, *in_port;
+    char *error = dpctl_parties_match(parties, &talk, &match, &in_port);
+
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s", error);
+    }
+    json_object_put(param, "flow", json_string_create_nocopy(match));
+    if (in_port) {
+        json_object_put(param, "in_port",
+                        json_string_create_nocopy(in_port));
+    }
+    dpctl_parties_destroy(parties);
+}
+
+/* Each call waits for a short time, so that the daemon soon notices if we are
+ * gone. */
+#define FOLLOW_CALL_MS 1000
+
+/* Waits for a packet that fits 'param', which it takes. */
+static struct json *
+follow_packet(const struct dpctl_options *o, struct json *param)
+{
+    const long long int deadline = (o->timeout_s
+                                    ? time_msec() + 1000LL * o->timeout_s
+                                    : LLONG_MAX);
+    struct dpctl_options patient = *o;
+
+    /* What --timeout is for is the packet. */
+    patient.timeout_s = 30;
+    struct dpctl_rpc *rpc = dpctl_connect(&patient);
+    for (;;) {
+        long long int left = MAX(deadline - time_msec(), 0);
+        struct json *call = json_deep_clone(param);
+
+        json_object_put(call, "wait_ms",
+                        json_integer_create(MIN(left, FOLLOW_CALL_MS)));
+        struct json *result = dpctl_call(rpc, &patient, "catch", call);
+        if (!dpctl_json_bool(result, "waiting", false)) {
+            dpctl_rpc_close(rpc);
+            json_destroy(param);
+            return result;
+        }
+        json_destroy(result);
+        if (time_msec() >= deadline) {
+            dpctl_fail(DPCTL_EXIT_ERROR, "trace: no packet that fits came in "
+                       "%d s", o->timeout_s);
+        }
+    }
+}
+
 /* A flow may come in several words. */
 static void
 put_flow(const struct dpctl_command *c, struct json *param)
@@ -304,13 +364,30 @@ put_flow(const struct dpctl_command *c, struct json *param)
     svec_destroy(&words);
 }
 
+/* What is to be waited for: all of it may be left out. */
+static void
+check_follow(const struct dpctl_command *c)
+{
+    const struct dpctl_options *o = c->options;
+
+    if (o->pcap) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: --pcap and --follow don't go "
+                   "together");
+    } else if (c->argc && (o->from || o->to || o->protocol || o->family)) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "trace: give a FLOW, or --from, --to, "
+                   "--protocol and --family");
+    }
+}
+
 /* What is to be walked is given in one of three ways. */
 static void
 check_trace(const struct dpctl_command *c)
 {
     const struct dpctl_options *o = c->options;
 
-    if ((o->pcap != NULL) + (c->argc > 0) + (o->from || o->to) != 1) {
+    if (o->follow) {
+        check_follow(c);
+    } else if ((o->pcap != NULL) + (c->argc > 0) + (o->from || o->to) != 1) {
         dpctl_fail(DPCTL_EXIT_USAGE, "trace: give a FLOW, or --pcap, or "
                    "--from and --to");
     } else if (!o->from != !o->to) {
@@ -318,7 +395,8 @@ check_trace(const struct dpctl_command *c)
     } else if (!o->from && (o->protocol || o->family)) {
         dpctl_fail(DPCTL_EXIT_USAGE, "trace: --protocol and --family are for "
                    "--from and --to");
-    } else if (o->from && o->in_port) {
+    }
+    if (o->from && o->in_port) {
         dpctl_fail(DPCTL_EXIT_USAGE, "trace: --from has a port of its own, "
                    "leave --in-port out");
     }
@@ -336,12 +414,15 @@ dpctl_cmd_trace(const struct dpctl_command *c)
     }
     if (o->pcap) {
         put_packet(o, param);
+    } else if (o->follow && (o->from || o->to || o->protocol || o->family)) {
+        put_match(o, param);
     } else if (o->from) {
         put_talk(o, param);
-    } else {
+    } else if (!o->follow || c->argc) {
         put_flow(c, param);
     }
-    struct json *result = dpctl_call_once(o, "trace", param);
+    struct json *result = (o->follow ? follow_packet(o, param)
+                           : dpctl_call_once(o, "trace", param));
     if (o->html) {
         write_page(o, result);
     }

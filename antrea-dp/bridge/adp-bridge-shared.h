@@ -10,7 +10,7 @@
  * its OpenFlow tables.  Who may touch what:
  *
  *   - 'program', 'ports': published with OVSRCU by this room, read by any
- *     thread.
+ *     thread; 'catch' likewise, by antrea-dp/packet.
  *
  *   - 'learn', 'sink', 'tunnels', 'held', 'counters': written by packet
  *     threads, emptied by the main thread.
@@ -41,6 +41,7 @@
 
 struct adp_bridge_own;
 struct adp_bridge_pipeline;
+struct adp_catch;
 struct adp_held_queue;
 struct adp_igmp_queue;
 struct adp_tunnels;
@@ -118,6 +119,7 @@ struct adp_bridge {
     struct adp_learn_table *learn;
     struct adp_stats_sink *sink;
     struct adp_tunnels *tunnels;        /* antrea-dp/packet's. */
+    OVSRCU_TYPE(struct adp_catch *) catch; /* The same; mostly NULL. */
     struct adp_held_queue *held;        /* adp-held.h. */
     struct adp_igmp_queue *igmp;        /* adp-igmp-queue.h. */
     struct adp_bridge_counters counters;

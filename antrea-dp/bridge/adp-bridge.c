@@ -48,6 +48,7 @@ adp_bridge_init(struct adp_bridge *b)
     b->serial = ++last_serial;
     adp_journal_init(b);
     ovsrcu_init(&b->ports, NULL);
+    ovsrcu_init(&b->catch, NULL);
     b->learn = adp_learn_table_create();
     adp_learn_table_set_limits(b->learn, &default_limits);
     b->own->learn_seq = seq_create();

@@ -10,6 +10,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
+#include "adp-control-catch.h"
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
 #include "adp-control-stats.h"
@@ -196,6 +197,7 @@ struct adp_control_session {
 
     struct adp_control_stats *stats;    /* That it waits for, or NULL. */
     long long int logs_deadline;      /* Of "logs" that waits; 0: none does. */
+    struct adp_control_catch catch;     /* A packet that it waits for. */
 };
 
 struct adp_control_session *
@@ -216,6 +218,7 @@ adp_control_session_destroy(struct adp_control_session *session)
         shash_destroy_free_data(&session->watches);
         adp_state_call_unref(session->call);
         adp_control_stats_unref(session->stats);
+        adp_control_catch_end(&session->catch);
         adp_control_stage_clear(&session->stage);
         free(session);
     }
@@ -245,6 +248,7 @@ adp_control_session_run(struct adp_control_session *session)
     struct json *updates = NULL;
     const struct shash_node *node;
 
+    adp_control_catch_run(&session->catch);
     SHASH_FOR_EACH (node, &session->watches) {
         struct watch now = watch_now(node->name);
         struct watch *told = node->data;
@@ -665,6 +669,34 @@ method_trace(struct adp_control_call *call)
     return result;
 }
 
+static struct json *
+method_catch(struct adp_control_call *call)
+{
+    const char *in_port = call_string(call, "in_port");
+    const char *flow = call_string(call, "flow");
+    long long int wait_ms = adp_object_integer(&call->params, "wait_ms", 0,
+                                               30000, ADP_OPTIONAL, 0);
+    struct adp_bridge *bridge = call_bridge(call, false);
+
+    struct adp_control_catch *catch = &call->session->catch;
+
+    if (!call->reader.error) {
+        const char *code;
+        char *reason = adp_control_catch_begin(catch, bridge, in_port, flow,
+                                               &code);
+
+        if (reason) {
+            call_error(call, code, NULL, "%s", reason);
+            free(reason);
+        }
+    }
+    if (call->reader.error) {
+        adp_control_catch_end(catch);
+        return NULL;
+    }
+    return adp_control_catch_result(catch, wait_ms);
+}
+
 /* What each of the strings 'what' means. */
 static struct json *
 explain_all(struct adp_control_call *call, struct adp_bridge *bridge,
@@ -824,6 +856,8 @@ static const struct method {
       method_logs, false, false },
     { "trace", { "bridge", "in_port", "flow", "packet" },
       method_trace, false, false },
+    { "catch", { "bridge", "in_port", "flow", "wait_ms" },
+      method_catch, false, false },
     { "explain", { "bridge", "what" }, method_explain, false, false },
     { "program", { "bridge" }, method_program, false, false },
     { "fqdns", { "bridge" }, method_fqdns, false, false },

@@ -10,9 +10,11 @@
 
 #include <config.h>
 #include "adp-input.h"
+#include "adp-input-private.h"
 
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
+#include "adp-catch.h"
 #include "adp-credit.h"
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
@@ -125,8 +127,8 @@ learn(struct adp_bridge *b, const struct adp_walk *w,
 
 /* Parsing. */
 
-static void
-parse(struct dp_packet *packet, struct flow *flow)
+void
+adp_input_parse(struct dp_packet *packet, struct flow *flow)
 {
     struct {
         struct miniflow mf;
@@ -143,9 +145,10 @@ parse(struct dp_packet *packet, struct flow *flow)
 
 /* Why the packet can't be decided on at all.  One that comes behind a punted
  * one can unless it is known that it isn't refused. */
-static enum adp_punt
-punt_early(const struct adp_fast *f, const struct adp_fast_packet *fp,
-           struct adp_bridge *b, const struct flow *flow)
+enum adp_punt
+adp_input_punt_early(const struct adp_fast *f,
+                     const struct adp_fast_packet *fp, struct adp_bridge *b,
+                     const struct flow *flow)
 {
     return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
@@ -180,9 +183,9 @@ concerns_tunnel(const struct adp_walk *w, struct flow *flow)
             || tnl_port_map_lookup(flow, &wc) != ODPP_NONE);
 }
 
-static enum adp_punt
-punt_late(const struct adp_fast *f, const struct adp_walk *w,
-          const struct flow *original, struct flow *flow)
+enum adp_punt
+adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
+                    const struct flow *original, struct flow *flow)
 {
     const struct adp_verdict *v = &w->verdict;
 
@@ -387,7 +390,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
-    punt = punt_late(f, w, original, &flow);
+    punt = adp_input_punt_late(f, w, original, &flow);
     if (punt) {
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
@@ -561,7 +564,7 @@ hold_truncated(struct adp_fast *f, struct adp_bridge *b,
     bool held = false;
 
     if (w) {
-        parse(answer, &came);
+        adp_input_parse(answer, &came);
         came.in_port = original->in_port;
         came.tunnel = original->tunnel;
         flow = came;
@@ -588,7 +591,7 @@ handle(struct adp_fast *f, const struct adp_fast_packet *fp,
        struct adp_bridge *b, struct dp_packet *packet,
        const struct flow *flow)
 {
-    enum adp_punt punt = punt_early(f, fp, b, flow);
+    enum adp_punt punt = adp_input_punt_early(f, fp, b, flow);
 
     if (!punt) {
         struct adp_walk *w = adp_flow_cache_begin_walk(f->cache);
@@ -677,10 +680,15 @@ fetch_stages(struct adp_fast *f, const struct adp_bridge *b,
     }
 }
 
-/* The same for a batch of 'n', without a detour if there are no trains. */
+/* The same for a batch of 'n', without a detour if there are no trains.  While
+ * somebody waits for a packet, each goes alone. */
 static void
-fetch_sessions(struct adp_fast *f, const struct adp_bridge *b, size_t n)
+fetch_sessions(struct adp_fast *f, const struct adp_bridge *b, size_t n,
+               bool catches)
 {
+    if (OVS_UNLIKELY(catches)) {
+        f->n_alike = 0;
+    }
     if (adp_fast_has_trains(f)) {
         adp_fast_couple(f, n);
         fetch_stages(f, b, f->heads, f->n_heads);
@@ -693,7 +701,7 @@ fetch_sessions(struct adp_fast *f, const struct adp_bridge *b, size_t n)
  * nothing of marks: a packet that has one walks the tables. */
 static void
 fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
-      const struct adp_bridge *b, ofp_port_t ofp_port)
+      bool catches, const struct adp_bridge *b, ofp_port_t ofp_port)
 {
     const uint32_t ingress = adp_flow_cache_ingress(b, ofp_port);
     struct dp_packet *packet;
@@ -707,7 +715,7 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
             f->packets[i].is_parsed = false;
         }
     }
-    fetch_sessions(f, b, dp_packet_batch_size(batch));
+    fetch_sessions(f, b, dp_packet_batch_size(batch), catches);
 }
 
 /* A packet that the fast path did not take. */
@@ -724,7 +732,7 @@ receive_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
     }
     pkt_metadata_init(&packet->md, odp_port);
     packet->md.pkt_mark = mark;
-    parse(packet, &flow);
+    adp_input_parse(packet, &flow);
     flow.in_port.ofp_port = ofp_port;
     flow.tunnel.metadata.tab = tunnel_options(b);
     return handle(f, &f->packets[i], b, packet, &flow);
@@ -760,16 +768,24 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
 
     enum adp_mode mode = adp_bridge_mode(b);
     if (OVS_UNLIKELY(mode == ADP_MODE_CLOSED)) {
+        if (adp_catch_is_armed()) {
+            adp_input_catch_refused(b, batch, odp_port, ofp_port);
+        }
         refuse(b, pmd, batch);
         return;
     }
 
     bool compiled = mode == ADP_MODE_COMPILED;
+    bool catches = adp_catch_is_armed();
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), odp_port);
-    fetch(&f, batch, has_marks, b, ofp_port);
+    fetch(&f, batch, has_marks, catches, b, ofp_port);
     dp_packet_batch_refill_init(batch);
     for (size_t i = 0; i < n; ) {
         struct dp_packet *packet = batch->packets[i];
+
+        if (OVS_UNLIKELY(catches)) {
+            adp_input_catch(&f, i, packet, b, odp_port, ofp_port, has_marks);
+        }
         size_t n_taken = compiled ? take(&f, i, n, b, batch) : 0;
 
         if (n_taken
@@ -786,14 +802,16 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
 }
 
 /* Completes the flow of a packet that came out of a tunnel to port 'ofp_port'.
- * Returns false if upstream has to see it. */
-static bool
-complete_tunnel_flow(struct adp_fast *f, struct adp_bridge *b,
-                     ofp_port_t ofp_port, struct flow *flow)
+ * Returns false if upstream has to see it: '*known' tells whether the flow is
+ * what upstream will see. */
+bool
+adp_input_complete_tunnel_flow(struct adp_bridge *b, ofp_port_t ofp_port,
+                               struct flow *flow, bool *known)
 {
     struct flow_tnl tunnel = flow->tunnel;
     uint8_t nw_tos = flow->nw_tos;
 
+    *known = false;
     flow->in_port.ofp_port = ofp_port;
     if (tunnel.flags & FLOW_TNL_F_UDPIF) {
         if (tun_metadata_from_geneve_udpif(tunnel_options(b), &tunnel,
@@ -805,11 +823,8 @@ complete_tunnel_flow(struct adp_fast *f, struct adp_bridge *b,
     }
 
     /* Congestion marks move from the outer to the inner header. */
-    if (!tnl_process_ecn(flow) || flow->nw_tos != nw_tos) {
-        leave(f, b, ADP_PUNT_TUNNEL, flow);
-        return false;
-    }
-    return true;
+    *known = true;
+    return tnl_process_ecn(flow) && flow->nw_tos == nw_tos;
 }
 
 /* Returns true if the packet is gone; then '*refused' tells that its bridge is
@@ -821,11 +836,12 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
     struct flow_tnl tunnel = packet->md.tunnel;
     ofp_port_t ofp_port;
     struct flow flow;
+    bool known;
 
     if (dp_packet_size(packet) < ETH_HEADER_LEN) {
         return false;
     }
-    parse(packet, &flow);
+    adp_input_parse(packet, &flow);
     struct adp_bridge *b = adp_ports_input_tunnel(&flow, &ofp_port);
     if (!b) {
         return false;
@@ -836,7 +852,10 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
         *refused = true;
         return true;
     }
-    if (!complete_tunnel_flow(f, b, ofp_port, &flow)) {
+    if (!adp_input_complete_tunnel_flow(b, ofp_port, &flow, &known)) {
+        if (known) {
+            leave(f, b, ADP_PUNT_TUNNEL, &flow);
+        }
         return false;
     }
 
@@ -869,7 +888,8 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
                            adp_flow_cache_ingress_of_kind(kinds[i]));
         }
     }
-    fetch_sessions(&f, NULL, n);
+    bool catches = adp_catch_is_armed();
+    fetch_sessions(&f, NULL, n, catches);
 
     dp_packet_batch_refill_init(batch);
     for (i = 0; i < n; ) {
@@ -878,6 +898,9 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
         bool refused = false;
 
         packet = batch->packets[i];
+        if (OVS_UNLIKELY(catches)) {
+            adp_input_catch_decapsulated(&f, i, packet);
+        }
         if (b && adp_bridge_mode(b) == ADP_MODE_COMPILED) {
             n_taken = take(&f, i, n, b, batch);
         }

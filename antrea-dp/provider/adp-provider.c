@@ -19,6 +19,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
 #include "adp-cached-verdict.h"
+#include "adp-catch.h"
 #include "adp-configure.h"
 #include "adp-control.h"
 #include "adp-credit.h"
@@ -248,6 +249,7 @@ stop(struct adp_bridge *b)
 {
     adp_removal_stop(b);
     adp_bridge_stop(b);
+    adp_catch_forget(b);
     adp_cached_verdict_forget(b);
     adp_bridge_pipeline_uninit(b);
     adp_tunnels_destroy(b->tunnels);

@@ -26,6 +26,7 @@ adp_show_trace_init(struct adp_show_trace *t, struct adp_bridge *b,
     memset(t, 0, sizeof *t);
     t->bridge = b;
     t->flow = flow;
+    t->program = ovsrcu_get(struct adp_program *, &b->program);
     t->tables = json_array_create_empty();
     t->outputs = json_array_create_empty();
     sset_init(&t->mentioned);
@@ -190,13 +191,12 @@ static void
 put_clauses(struct adp_show_trace *t, uint8_t table_id, uint32_t conj_id,
             struct json *o)
 {
-    const struct adp_program *program
-        = ovsrcu_get(struct adp_program *, &t->bridge->program);
+    const struct adp_program *program = t->program;
     struct clauses c = { .flow = t->flow, .conj_id = conj_id };
     struct json *clauses = json_array_create_empty();
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    if (program->tables[table_id]) {
+    if (program && program->tables[table_id]) {
         adp_match_for_each(program->tables[table_id]->match, find_clause, &c);
     }
     for (size_t i = 0; i < MIN(c.n, ARRAY_SIZE(c.rules)); i++) {
@@ -564,6 +564,9 @@ add_learned(struct adp_show_trace *t, const struct adp_trace_event *event)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
+    if (!event->learned) {
+        return;
+    }
     adp_trace_format_learned(event->learned, adp_bridge_port_map(t->bridge),
                              adp_bridge_table_map(t->bridge), &s);
     put_ds(t->step, "flow", &s);

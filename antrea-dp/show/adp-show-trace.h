@@ -30,6 +30,8 @@ struct adp_show_visit {
 struct adp_show_trace {
     struct adp_bridge *bridge;
     const struct flow *flow;    /* As the walk has it at the moment. */
+    /* To look up clauses in; NULL: not as the walk met them. */
+    const struct adp_program *program;
     struct json *tables;
     struct json *outputs;
     struct sset mentioned;      /* Addresses and ports that came up. */

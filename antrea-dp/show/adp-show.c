@@ -10,6 +10,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
+#include "adp-catch.h"
 #include "adp-show-meaning.h"
 #include "adp-show-trace.h"
 #include "adp-trace.h"
@@ -19,6 +20,8 @@
 #include "dp-packet.h"
 #include "odp-util.h"
 #include "openvswitch/json.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofp-flow.h"
 #include "openvswitch/ofp-parse.h"
 #include "pipeline-guide.h"
 #include "pipeline.h"
@@ -106,7 +109,23 @@ struct trace {
     struct adp_show_trace show;
     struct adp_trace_log log;
     struct flow original, flow;
+    bool refused;               /* There is no walk. */
 };
+
+static void
+trace_init(struct trace *t, struct adp_bridge *b)
+{
+    memset(t, 0, sizeof *t);
+    adp_show_trace_init(&t->show, b, &t->flow);
+    adp_trace_log_init(&t->log);
+}
+
+static void
+trace_uninit(struct trace *t)
+{
+    adp_trace_log_uninit(&t->log);
+    adp_show_trace_uninit(&t->show);
+}
 
 static void
 trace_event(const struct adp_trace_event *event, void *t_)
@@ -236,6 +255,18 @@ reject_reason(const struct adp_bridge *b, const struct adp_verdict *v)
     return reason;
 }
 
+/* The bridge let no packet in. */
+static void
+put_refusal(struct json *result)
+{
+    const char *reason = "no packet passes the bridge until its flows are "
+        "restored, or its pipeline is";
+
+    json_object_put_string(result, "outcome", "dropped");
+    json_object_put_string(result, "reason", reason);
+    json_object_put_format(result, "verdict", "dropped: %s", reason);
+}
+
 /* Adds what became of the packet to 'result': in parts, and as a text. */
 static void
 put_verdict(struct adp_bridge *b, const struct adp_walk *w,
@@ -304,15 +335,17 @@ put_text(struct adp_bridge *b, const struct trace *t,
 /* All tables in the order of the pipeline; without one, those that hold flows
  * or that the packet came to. */
 static void
-put_pipeline(struct adp_bridge *b, const struct adp_walk *w,
-             const struct adp_show_trace *show, struct json *result)
+put_pipeline(struct adp_bridge *b, const struct adp_show_trace *show,
+             struct json *result)
 {
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
     const struct adp_pipeline *p = adp_bridge_pipeline(b);
     struct json *tables = json_array_create_empty();
     bool shown[ADP_N_TABLES] = { false };
 
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
-        shown[i] = w->program->tables[i] != NULL;
+        shown[i] = program->tables[i] != NULL;
     }
     for (size_t i = 0; i < json_array(show->tables)->n; i++) {
         const struct json *visit = json_array(show->tables)->elems[i];
@@ -336,17 +369,20 @@ put_pipeline(struct adp_bridge *b, const struct adp_walk *w,
 }
 
 static struct json *
-trace_result(struct adp_bridge *b, struct trace *t, const struct adp_walk *w,
-             const char *in_port)
+trace_result(struct adp_bridge *b, struct trace *t, const struct adp_walk *w)
 {
     struct json *result = json_object_create();
     struct adp_show_trace *show = &t->show;
 
     json_object_put_string(result, "bridge", b->dpif.up.name);
-    json_object_put_string(result, "in_port", in_port);
-    sset_add(&show->mentioned, in_port);
-    put_pipeline(b, w, show, result);
-    put_verdict(b, w, show, result);
+    adp_show_put_port(b, result, "in_port", t->original.in_port.ofp_port,
+                      &show->mentioned);
+    put_pipeline(b, show, result);
+    if (t->refused) {
+        put_refusal(result);
+    } else {
+        put_verdict(b, w, show, result);
+    }
     put_text(b, t, w, result);
     json_object_put(result, "headers",
                     adp_show_trace_headers(show, &t->original));
@@ -376,8 +412,7 @@ adp_show_packet(struct adp_bridge *b, const char *in_port, const char *text,
         struct adp_walk w;
         struct trace t;
 
-        adp_show_trace_init(&t.show, b, &t.flow);
-        adp_trace_log_init(&t.log);
+        trace_init(&t, b);
         adp_walk_init(&w);
         w.trace = trace_event;
         w.trace_aux = &t;
@@ -390,11 +425,98 @@ adp_show_packet(struct adp_bridge *b, const char *in_port, const char *text,
         adp_walk(&w, b, dp_dpif_conntrack(b->dpif.backer->dpif), packet,
                  &t.flow, time_msec());
 
-        *resultp = trace_result(b, &t, &w, in_port);
-        adp_trace_log_uninit(&t.log);
-        adp_show_trace_uninit(&t.show);
+        *resultp = trace_result(b, &t, &w);
+        trace_uninit(&t);
         adp_walk_uninit(&w);
     }
     dp_packet_delete(packet);
     return error;
+}
+
+/* Packets that packet threads caught. */
+
+/* Which part of 'match' no packet has when it comes in, or NULL. */
+static const char *
+unknown_at_the_door(const struct match *match)
+{
+    const struct flow *mask = &match->wc.masks;
+
+    return (mask->tunnel.metadata.present.map ? "named tunnel options"
+            : mask->ct_state || mask->ct_zone || mask->ct_mark
+            || !ovs_u128_is_zero(mask->ct_label) || mask->ct_nw_proto
+            ? "connection tracking"
+            : !is_all_zeros(mask->regs, sizeof mask->regs) || mask->metadata
+            || mask->conj_id || mask->actset_output ? "metadata"
+            : NULL);
+}
+
+char *
+adp_show_parse_match(struct adp_bridge *b, const char *in_port,
+                     const char *text, struct match *match)
+{
+    enum ofputil_protocol usable;
+    struct ofputil_flow_mod fm;
+    ofp_port_t ofp_port = OFPP_NONE;
+
+    if (in_port && !adp_bridge_port_number(b, in_port, &ofp_port)) {
+        return xasprintf("in_port: bridge %s has no port \"%s\"",
+                         b->dpif.up.name, in_port);
+    }
+
+    char *error = parse_ofp_str(&fm, -1, text ? text : "",
+                                adp_bridge_port_map(b),
+                                adp_bridge_table_map(b), &usable);
+    if (error) {
+        char *message = xasprintf("flow: %s", error);
+
+        free(error);
+        return message;
+    }
+    minimatch_expand(&fm.match, match);
+    minimatch_destroy(&fm.match);
+    free(CONST_CAST(struct ofpact *, fm.ofpacts));
+
+    const char *unknown = unknown_at_the_door(match);
+    if (fm.table_id != OFPTT_ALL || fm.cookie_mask || fm.out_port != OFPP_ANY
+        || fm.out_group != OFPG_ANY) {
+        return xstrdup("flow: give a match alone, without table, cookie or "
+                       "output");
+    } else if (unknown) {
+        return xasprintf("flow: a packet that comes in has no %s yet",
+                         unknown);
+    }
+    if (in_port) {
+        match_set_in_port(match, ofp_port);
+    }
+    return NULL;
+}
+
+struct json *
+adp_show_caught(struct adp_bridge *b, const struct adp_caught *caught)
+{
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+    struct trace t;
+
+    trace_init(&t, b);
+    t.refused = caught->refused;
+    t.original = caught->original;
+    t.original.tunnel.metadata.tab = ofproto_get_tun_tab(&b->dpif.up);
+    if (program->generation != caught->generation) {
+        t.show.program = NULL;
+    }
+    for (size_t i = 0; i < caught->n_events; i++) {
+        const struct adp_caught_event *event = &caught->events[i];
+
+        t.flow = caught->flows[event->flow];
+        t.flow.tunnel.metadata.tab = t.original.tunnel.metadata.tab;
+        trace_event(&event->event, &t);
+    }
+
+    struct json *result = trace_result(b, &t, &caught->walk);
+    if (caught->is_cut) {
+        json_object_put(result, "cut", json_boolean_create(true));
+    }
+    trace_uninit(&t);
+    return result;
 }

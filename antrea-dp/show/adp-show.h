@@ -10,8 +10,10 @@
 #include <stddef.h>
 
 struct adp_bridge;
+struct adp_caught;
 struct ds;
 struct json;
+struct match;
 
 /* Counters, for the "stats" method, but for those of rules and Services.  With
  * 'all' takes the longest turn since the last such call. */
@@ -33,5 +35,12 @@ void adp_show_program(struct adp_bridge *, struct ds *);
 char *adp_show_packet(struct adp_bridge *, const char *in_port,
                       const char *flow, const char *packet_hex,
                       struct json **resultp);
+/* Makes a match of 'text' (ovs-ofctl syntax, "" or NULL: any packet) for
+ * packets that come in on port 'in_port' (NULL: any).  Returns NULL or an
+ * error text. */
+char *adp_show_parse_match(struct adp_bridge *, const char *in_port,
+                           const char *text, struct match *);
+/* The walk of a packet that was caught. */
+struct json *adp_show_caught(struct adp_bridge *, const struct adp_caught *);
 
 #endif /* adp-show.h */

@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test-punted \
+	tests/unit/test-catch \
 	tests/unit/test-changes \
 	tests/unit/test-classifier-seek \
 	tests/unit/test-commit \
@@ -149,6 +150,11 @@ bench-programs: $(EXTRA_PROGRAMS)
 
 tests_unit_test_punted_SOURCES = tests/unit/test-punted.c
 tests_unit_test_punted_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_catch_SOURCES = \
+	tests/unit/test-catch.c \
+	antrea-dp/packet/adp-catch.c
+tests_unit_test_catch_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_changes_SOURCES = tests/unit/test-changes.c
 tests_unit_test_changes_LDADD = $(UNIT_LIBS)
@@ -361,6 +367,7 @@ tests_unit_test_input_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-input.c \
+	antrea-dp/packet/adp-input-catch.c \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-log-packet.c
 tests_unit_test_input_LDADD = $(UNIT_LIBS)

@@ -135,6 +135,92 @@ START_TEST(to_pods)
 }
 END_TEST
 
+/* What is waited for. */
+static void
+expect_match(struct dpctl_talk talk, const char *expected_port,
+             const char *expected)
+{
+    char *match = NULL, *in_port = NULL;
+    char *error = dpctl_parties_match(parties, &talk, &match, &in_port);
+
+    ck_assert_msg(!error, "%s", error);
+    ck_assert_str_eq(match, expected);
+    if (expected_port) {
+        ck_assert_str_eq(in_port, expected_port);
+    } else {
+        ck_assert_ptr_null(in_port);
+    }
+    free(match);
+    free(in_port);
+}
+
+static void
+expect_no_match(struct dpctl_talk talk, const char *expected)
+{
+    char *match = NULL, *in_port = NULL;
+    char *error = dpctl_parties_match(parties, &talk, &match, &in_port);
+
+    ck_assert_msg(error, "%s", match);
+    ck_assert_str_eq(error, expected);
+    ck_assert(!match && !in_port);
+    free(error);
+}
+
+START_TEST(matches)
+{
+    expect_match(TALK(.from = "web"), "web-1", "");
+    expect_match(TALK(.from = "web", .protocol = "TCP"), "web-1", "tcp");
+    expect_match(TALK(.from = "web", .protocol = "icmp", .family = "ipv6"),
+                 "web-1", "icmp6");
+    expect_match(TALK(.from = "web", .family = "ipv6"), "web-1", "ipv6");
+    expect_match(TALK(.protocol = "udp"), NULL, "udp");
+    expect_match(TALK(.family = "ipv4"), NULL, "ip");
+    /* From another Node. */
+    expect_match(TALK(.from = "lab/far"), NULL, "ip,nw_src=10.0.1.7");
+    expect_match(TALK(.from = "lab/far", .to = "web:80", .family = "ipv6"),
+                 NULL, "tcp6,ipv6_src=fd00:0:0:1::7,ipv6_dst=fd00::2"
+                 ",tp_dst=80");
+
+    expect_match(TALK(.to = "web"), NULL, "ip,nw_dst=10.0.0.2");
+    expect_match(TALK(.to = "web", .protocol = "tcp"), NULL,
+                 "tcp,nw_dst=10.0.0.2");
+    expect_match(TALK(.from = "web", .to = "lab/far:1"), "web-1",
+                 "tcp,nw_dst=10.0.1.7,tp_dst=1");
+    expect_match(TALK(.to = "2001:db8::1"), NULL, "ipv6,ipv6_dst=2001:db8::1");
+    expect_match(TALK(.to = "one"), NULL, "udp,nw_dst=10.96.0.1,tp_dst=53");
+    /* Any port of the Service. */
+    expect_match(TALK(.to = "lab/many"), NULL, "ip,nw_dst=10.96.0.2");
+    expect_match(TALK(.to = "lab/many", .protocol = "tcp"), NULL,
+                 "tcp,nw_dst=10.96.0.2");
+    expect_match(TALK(.to = "lab/many:sip"), NULL,
+                 "tcp,nw_dst=10.96.0.2,tp_dst=5060");
+
+    expect_no_match(TALK(.to = "lab/many:5060"),
+                    "--to lab/many:5060: Service lab/many has several ports; "
+                    "give one, and --protocol");
+    expect_no_match(TALK(.to = "lab/many:81"),
+                    "--to lab/many:81: Service lab/many has no such port");
+    expect_no_match(TALK(.from = "nobody"),
+                    "--from nobody: there is no Pod default/nobody");
+    expect_no_match(TALK(.to = "nobody"),
+                    "--to nobody: there is no Pod or Service default/nobody");
+    expect_no_match(TALK(.from = "web", .protocol = "arp"),
+                    "--protocol arp: give tcp, udp, sctp or icmp");
+    expect_no_match(TALK(.to = "lab/many", .protocol = "arp"),
+                    "--to lab/many: Service lab/many has no such port");
+    expect_no_match(TALK(.to = "web:1", .protocol = "icmp"),
+                    "--to web:1: ICMP has no ports");
+    expect_no_match(TALK(.to = "web:0"), "--to web:0: port 0 is none");
+    expect_no_match(TALK(.from = "default/old", .family = "ipv6"),
+                    "--family ipv6: default/old has no such address");
+    expect_no_match(TALK(.to = "older", .family = "ipv6"),
+                    "--family ipv6: older has no such address");
+    expect_no_match(TALK(.from = "old", .to = "fd00::3"),
+                    "old and fd00::3 have no addresses of the same family");
+    expect_no_match(TALK(.family = "x"), "--family x: give ipv4 or ipv6");
+}
+END_TEST
+
 START_TEST(to_addresses)
 {
     expect_flow(TALK(.from = "web", .to = "10.0.0.3"), "web-1",
@@ -446,6 +532,7 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, to_pods);
+    tcase_add_test(tc, matches);
     tcase_add_test(tc, to_addresses);
     tcase_add_test(tc, to_services);
     tcase_add_test(tc, wrong_talks);

@@ -35,6 +35,8 @@ setup(void)
     cache.sessions = adp_sessions_create(4096, NULL, NULL);
     walk.program = &program;
     walk.ct.peek.ordinary = true;
+    atomic_count_init(&adp_catch_n_armed, 0);
+    memset(&catch_walk, 0, sizeof catch_walk);
     tuple = (struct tuple) { .nw_proto = IPPROTO_UDP, .tp_src = 1,
                              .tp_dst = 2 };
     in6_addr_set_mapped_ipv4(&tuple.src, htonl(1));
@@ -660,6 +662,93 @@ START_TEST(runt)
 }
 END_TEST
 
+/* Somebody waits for a packet: each is looked at in its turn, alone, and goes
+ * its way as ever. */
+START_TEST(waited_for)
+{
+    atomic_count_set(&adp_catch_n_armed, 1);
+    says.has_session = says.is_train = true;
+    receive(3, PORT, 0);
+    expect("(?f?f?f.)");
+    ck_assert_uint_eq(n_compiled, 3);
+
+    says.caught = 2;
+    receive(3, PORT, 0);
+    expect("(?f?v!f?f.)");
+    ck_assert_uint_eq(n_compiled, 3);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 0);
+
+    /* Nobody does any more. */
+    atomic_count_set(&adp_catch_n_armed, 0);
+    receive(3, PORT, 0);
+    expect("(=F.)");
+}
+END_TEST
+
+/* One that isn't caught by its session, either. */
+START_TEST(waited_for_anew)
+{
+    atomic_count_set(&adp_catch_n_armed, 1);
+    says.caught = 1;
+    receive(1, PORT, 0);
+    expect("(?v!fRwSWato.)");
+    ck_assert_int_eq(catch_walk.verdict.punt, ADP_PUNT_NONE);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.handled), 1);
+}
+END_TEST
+
+/* Why stock takes the packet that is waited for. */
+START_TEST(waited_for_and_punted)
+{
+    static const enum adp_punt why[] = {
+        ADP_PUNT_FRAGMENT, ADP_PUNT_BRIDGE, ADP_PUNT_NORMAL,
+    };
+
+    atomic_count_set(&adp_catch_n_armed, 1);
+    says.caught = 1;
+    switch (_i) {
+    case 0:
+        says.frag = IP_MORE_FRAGMENTS;
+        break;
+    case 1:
+        set_mode(ADP_MODE_STOCK);
+        break;
+    case 2:
+        says.punt = ADP_PUNT_NORMAL;
+        break;
+    }
+    receive(1, PORT, 1);
+    ck_assert_int_eq(catch_walk.verdict.punt, why[_i]);
+    ck_assert_uint_eq(adp_counted(&b->counters.punts[why[_i]]), 1);
+    memset(calls, 0, sizeof calls);
+}
+END_TEST
+
+/* Behind a punted one. */
+START_TEST(waited_for_behind_punted)
+{
+    atomic_count_set(&adp_catch_n_armed, 1);
+    says.caught = 2;
+    says.punt = ADP_PUNT_NORMAL;
+    says.known = ADP_FAST_NOT_REFUSED;
+    receive(2, PORT, 2);
+    ck_assert_int_eq(catch_walk.verdict.punt, ADP_PUNT_BEHIND);
+    memset(calls, 0, sizeof calls);
+}
+END_TEST
+
+START_TEST(waited_for_and_closed)
+{
+    atomic_count_set(&adp_catch_n_armed, 1);
+    set_mode(ADP_MODE_CLOSED);
+    says.caught = 2;
+    receive(3, PORT, 0);
+    expect("??0!?");
+    ck_assert_uint_eq(n_lost, 3);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -700,6 +789,11 @@ main(void)
     tcase_add_test(tc, tunnels_own);
     tcase_add_test(tc, drops);
     tcase_add_test(tc, runt);
+    tcase_add_test(tc, waited_for);
+    tcase_add_test(tc, waited_for_anew);
+    tcase_add_loop_test(tc, waited_for_and_punted, 0, 3);
+    tcase_add_test(tc, waited_for_behind_punted);
+    tcase_add_test(tc, waited_for_and_closed);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
