@@ -193,6 +193,8 @@ struct run {
     bool ignore_missing;
     struct dpctl_ports ports;
     struct dpctl_mark mark;
+    struct shash kept;          /* Pods' records that stay as they are, though
+                                 * their objects make others: why. */
     int refusals;               /* Of the daemon, each of them overcome. */
     int attempts;               /* Before this one. */
     bool again;                 /* Another one, without some objects. */
@@ -241,6 +243,7 @@ plan_once(struct run *run, struct shash *refused, struct dpctl_plan *plan)
     const struct json *generation = dpctl_json_member(state, "generation");
     env.ports = &run->ports;
     env.refused = refused;
+    env.kept = &run->kept;
     if (!run->warned && run->verb != DPCTL_REPLACE
         && state_is_lost(&run->mark, generation)) {
         dpctl_warn("the daemon has lost its state: it began anew after "
@@ -254,6 +257,19 @@ plan_once(struct run *run, struct shash *refused, struct dpctl_plan *plan)
     }
     json_destroy(state);
     return error;
+}
+
+/* Does without a new record under 'key', if that is the one of a Pod that
+ * nobody gave: its port may have gone, or be blocked.  Returns false if that
+ * is no way out. */
+static bool
+keep_pod(struct run *run, const char *key, const char *reason)
+{
+    if (strncmp(key, "Pod ", 4) || shash_find(&run->kept, key)) {
+        return false;
+    }
+    shash_add(&run->kept, key, xstrdup(reason));
+    return true;
 }
 
 /* Leaves out what was given of what is 'refused'.  Returns false if that is
@@ -271,6 +287,11 @@ leave_out(struct run *run, const struct shash *refused)
             /* Other Nodes' Pods can always be resolved. */
             entry->here = entry->kind && entry->kind->id == DPCTL_POD;
             any = true;
+        } else if (!strncmp(node->name, "Pod.v1/", 7)) {
+            char *key = dpctl_record_key("Pod", node->name + 7);
+
+            any |= keep_pod(run, key, node->data);
+            free(key);
         }
     }
     return any;
@@ -310,7 +331,8 @@ judge_refusal(struct run *run, const struct dpctl_rpc_error *error,
 {
     if (run->input->keep_going && error->object
         && run->refusals < MAX_REFUSALS
-        && dpctl_plan_leave_out(run->input, error->object, error->message)) {
+        && (dpctl_plan_leave_out(run->input, error->object, error->message)
+            || keep_pod(run, error->object, error->message))) {
         run->refusals++;
         *again = true;
         return nothing_left(run->input);
@@ -358,8 +380,12 @@ try_verb(struct run *run, bool *conflict)
     enum dpctl_delta_result result = plan_some(run, &plan, &error);
 
     *conflict = result == DPCTL_DELTA_STALE;
-    if (result == DPCTL_DELTA_FULL || (error && run->input->keep_going)) {
-        /* The full run knows which object it is that is wrong. */
+    if (result == DPCTL_DELTA_FULL || (error && run->input->keep_going)
+        || (!*conflict && !shash_is_empty(&run->kept))) {
+        /* The full run knows which object it is that is wrong, or has gone. */
+        if (!error && result == DPCTL_DELTA_DONE) {
+            dpctl_plan_destroy(&plan);
+        }
         free(error);
         error = plan_all(run, &plan);
     }
@@ -375,6 +401,19 @@ try_verb(struct run *run, bool *conflict)
     return error;
 }
 
+/* What is missing, though nobody gave it now. */
+static void
+tell_kept(const struct run *run)
+{
+    const struct shash_node **nodes = shash_sort(&run->kept);
+
+    for (size_t i = 0; i < shash_count(&run->kept); i++) {
+        dpctl_warn("%s (it stays as it is: no packet reaches a Pod without "
+                   "its port)", (const char *) nodes[i]->data);
+    }
+    free(nodes);
+}
+
 char *
 dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
                  enum dpctl_verb verb, struct dpctl_input *input,
@@ -383,6 +422,7 @@ dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     struct run run = {
         .rpc = rpc, .o = o, .verb = verb, .input = input,
         .ignore_missing = ignore_missing,
+        .kept = SHASH_INITIALIZER(&run.kept),
     };
     bool conflict;
 
@@ -402,6 +442,10 @@ dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
             error = try_verb(&run, &conflict);
         }
     }
+    if (!error) {
+        tell_kept(&run);
+    }
+    shash_destroy_free_data(&run.kept);
     dpctl_ports_destroy(&run.ports);
     dpctl_mark_destroy(&run.mark);
     return error;

@@ -159,6 +159,23 @@ keep_records(struct planner *p)
     }
 }
 
+/* Pods that nobody gave, and that can't be resolved as things are, have what
+ * they had.  Their ports may have gone, which a whole new state must not have. */
+static void
+keep_pods(struct planner *p)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, p->env->kept) {
+        const struct json *old = shash_find_data(&p->stored, node->name);
+
+        if (old && p->verb != DPCTL_REPLACE) {
+            json_destroy(shash_replace(&p->new_records, node->name,
+                                       json_clone(old)));
+        }
+    }
+}
+
 /* The set of manifests that there will be, and what changes in it. */
 static char *
 plan_manifests(struct planner *p, bool ignore_missing)
@@ -457,6 +474,9 @@ plan_all(struct planner *p, bool ignore_missing)
     }
     if (!error) {
         keep_records(p);
+        if (p->env->kept) {
+            keep_pods(p);
+        }
         plan_apply_records(p);
         if (p->verb != DPCTL_DELETE) {
             struct dpctl_surprise surprise = {

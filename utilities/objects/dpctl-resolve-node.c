@@ -571,12 +571,23 @@ resolve_pod_record(struct resolver *r, const struct resolved_pod *pod)
     return NULL;
 }
 
+static bool
+is_kept(const struct resolver *r, const struct resolved_pod *pod)
+{
+    char *key = dpctl_record_key("Pod", pod->name);
+    bool kept = r->env->kept && shash_find(r->env->kept, key);
+
+    free(key);
+    return kept;
+}
+
 char *
 resolve_pod_records(struct resolver *r)
 {
     for (size_t i = 0; i < r->n_pods; i++) {
         const struct resolved_pod *pod = &r->pods[i];
-        if (pod->local && !pod->host_network && !pod->ended && pod->ips.n) {
+        if (pod->local && !pod->host_network && !pod->ended && pod->ips.n
+            && !is_kept(r, pod)) {
             char *manifest = xasprintf("Pod.v1/%s", pod->name);
             char *error = resolver_refuse(r, manifest,
                                           resolve_pod_record(r, pod));

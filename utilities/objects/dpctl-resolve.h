@@ -108,6 +108,10 @@ struct dpctl_env {
      * their Manifests' names, as char * errors, and the others are resolved.
      * What was made is of no use then. */
     struct shash *refused;
+
+    /* If it isn't NULL, Pods' records, by their keys, that aren't made: those
+     * that are in force stay. */
+    const struct shash *kept;
 };
 
 /* Does the Namespace have its K8s NetworkPolicies logged?  NULL doesn't. */
