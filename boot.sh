@@ -19,8 +19,8 @@ packages=(
     curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
-# What only the end-to-end tests need.
-e2e_packages=(python3-os-ken)
+# What only the end-to-end tests need, and those of completion.
+e2e_packages=(fish python3-os-ken zsh)
 
 # What only the test suite upstream-full needs.
 upstream_full_packages=(

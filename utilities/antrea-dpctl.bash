@@ -135,5 +135,19 @@ _antrea_dp_follow()
     mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]}" | grep -v -e '^--filename$')
 }
 
+# For other shells: prints what is offered for word number $1, from 0, of the
+# words behind it.
+_antrea_dpctl_offer()
+{
+    COMP_CWORD=$1
+    shift
+    COMP_WORDS=("$@")
+    case ${1##*/} in
+    antrea-dp-follow) _antrea_dp_follow ;;
+    *) _antrea_dpctl ;;
+    esac
+    [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
+}
+
 complete -F _antrea_dpctl antrea-dpctl
 complete -F _antrea_dp_follow antrea-dp-follow

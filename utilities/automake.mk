@@ -129,8 +129,16 @@ utilities_libdpctl_la_SOURCES = \
 
 dist_man_MANS += utilities/antrea-dpctl.8
 
+# Those for zsh and fish ask bash's, which they find from where they lie.
 bashcompletiondir = $(datadir)/bash-completion/completions
-EXTRA_DIST += utilities/antrea-dpctl.bash
+# Debian's zsh looks elsewhere below /usr than below /usr/local.
+zshcompletiondir = $(datadir)/zsh/$$(test "$(datadir)" = /usr/share \
+	&& echo vendor-completions || echo site-functions)
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+EXTRA_DIST += \
+	utilities/antrea-dpctl.bash \
+	utilities/antrea-dpctl.fish \
+	utilities/antrea-dpctl.zsh
 INSTALL_DATA_LOCAL += install-completion
 install-completion:
 	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(bashcompletiondir)"
@@ -138,7 +146,18 @@ install-completion:
 		"$(DESTDIR)$(bashcompletiondir)/antrea-dpctl"
 	$(AM_V_at)ln -sf antrea-dpctl \
 		"$(DESTDIR)$(bashcompletiondir)/antrea-dp-follow"
+	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(zshcompletiondir)" \
+		"$(DESTDIR)$(fishcompletiondir)"
+	$(AM_V_at)$(INSTALL_DATA) $(srcdir)/utilities/antrea-dpctl.zsh \
+		"$(DESTDIR)$(zshcompletiondir)/_antrea-dpctl"
+	$(AM_V_at)$(INSTALL_DATA) $(srcdir)/utilities/antrea-dpctl.fish \
+		"$(DESTDIR)$(fishcompletiondir)/antrea-dpctl.fish"
+	$(AM_V_at)ln -sf antrea-dpctl.fish \
+		"$(DESTDIR)$(fishcompletiondir)/antrea-dp-follow.fish"
 UNINSTALL_LOCAL += uninstall-completion
 uninstall-completion:
 	rm -f "$(DESTDIR)$(bashcompletiondir)/antrea-dpctl" \
-		"$(DESTDIR)$(bashcompletiondir)/antrea-dp-follow"
+		"$(DESTDIR)$(bashcompletiondir)/antrea-dp-follow" \
+		"$(DESTDIR)$(zshcompletiondir)/_antrea-dpctl" \
+		"$(DESTDIR)$(fishcompletiondir)/antrea-dpctl.fish" \
+		"$(DESTDIR)$(fishcompletiondir)/antrea-dp-follow.fish"

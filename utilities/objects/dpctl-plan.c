@@ -160,7 +160,8 @@ keep_records(struct planner *p)
 }
 
 /* Pods that nobody gave, and that can't be resolved as things are, have what
- * they had.  Their ports may have gone, which a whole new state must not have. */
+ * they had.  Their ports may have gone, which a whole new state must not
+ * have. */
 static void
 keep_pods(struct planner *p)
 {
