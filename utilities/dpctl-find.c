@@ -8,6 +8,7 @@
 
 #include "dpctl-cli.h"
 #include "dpctl-json.h"
+#include "dpctl-ovsdb.h"
 #include "dpctl-kind.h"
 #include "dpctl-similar.h"
 #include "openvswitch/dynamic-string.h"
@@ -145,6 +146,73 @@ dpctl_find_record(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     struct json *record = json_clone(found);
     json_destroy(state);
     free(name);
+    return record;
+}
+
+/* The Pod's port, as OVSDB has it. */
+static struct json *
+find_port(const struct dpctl_options *o, const char *bridge,
+          const char *option, const char *name)
+{
+    struct json *record = json_object_create();
+    struct json *ips = json_array_create_empty();
+    struct dpctl_ports ports;
+    struct dpctl_mark mark;
+
+    dpctl_ports_init(&ports);
+    dpctl_ovsdb_read(o->db, bridge, o->timeout_s, &ports, &mark);
+    const struct dpctl_port *port = shash_find_data(&ports.by_pod, name);
+    if (!port) {
+        dpctl_fail(DPCTL_EXIT_ERROR, "%s%sbridge %s has no port of a Pod %s "
+                   "by its external_ids%s%s", option ? option : "",
+                   option ? ": " : "", bridge, name, ports.why ? ": " : "",
+                   ports.why ? ports.why : "");
+    }
+
+    char *list = xstrdup(port->ips ? port->ips : "");
+    char *save_ptr = NULL;
+    for (char *ip = strtok_r(list, ", ", &save_ptr); ip;
+         ip = strtok_r(NULL, ", ", &save_ptr)) {
+        json_array_add(ips, json_string_create(ip));
+    }
+    free(list);
+    json_object_put_string(record, "kind", "Pod");
+    json_object_put_string(record, "name", name);
+    json_object_put_string(record, "port", port->name);
+    if (port->mac) {
+        json_object_put_string(record, "mac", port->mac);
+    }
+    json_object_put(record, "ips", ips);
+    dpctl_ports_destroy(&ports);
+    dpctl_mark_destroy(&mark);
+    return record;
+}
+
+struct json *
+dpctl_find_pod(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+               const char *option, const char *word, char **unknown)
+{
+    struct json *param = json_object_create();
+    struct json *record;
+
+    json_object_put(param, "brief", json_boolean_create(true));
+    struct json *stats = dpctl_call(rpc, o, "stats", param);
+    const char *pipeline = dpctl_json_str(stats, "pipeline");
+    const char *bridge = dpctl_json_str(stats, "bridge");
+
+    if (bridge && pipeline && !strcmp(pipeline, "none")) {
+        char *name = full_name(o, word);
+
+        record = find_port(o, bridge, option, name);
+        *unknown = xasprintf("bridge %s has no built-in pipeline: its flows "
+                             "are somebody else's, who alone knows which "
+                             "policies and Services they are of", bridge);
+        free(name);
+    } else {
+        record = dpctl_find_record(rpc, o, "Pod", option, word);
+        *unknown = NULL;
+    }
+    json_destroy(stats);
     return record;
 }
 

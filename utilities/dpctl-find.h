@@ -21,6 +21,14 @@ struct json *dpctl_find_record(struct dpctl_rpc *,
                                const struct dpctl_options *, const char *kind,
                                const char *option, const char *word);
 
+/* A Pod of this Node.  Where the bridge's flows are somebody else's, there are
+ * no records: then this is what OVSDB says of the Pod's port, in the form of
+ * one, and '*unknown' what nobody here knows, for the caller to free; NULL if
+ * that is nothing. */
+struct json *dpctl_find_pod(struct dpctl_rpc *, const struct dpctl_options *,
+                            const char *option, const char *word,
+                            char **unknown);
+
 /* A policy by its name, NAMESPACE/NAME or TYPE:NAME. */
 struct json *dpctl_find_policy(struct dpctl_rpc *,
                                const struct dpctl_options *, const char *word);

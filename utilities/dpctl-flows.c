@@ -175,8 +175,15 @@ static void
 want_pod(struct flow_query *q)
 {
     const struct dpctl_options *o = q->flows->options;
-    struct json *pod = dpctl_find_record(q->flows->rpc, o, "Pod", "--pod",
-                                         o->pod);
+    char *unknown;
+    struct json *pod = dpctl_find_pod(q->flows->rpc, o, "--pod", o->pod,
+                                      &unknown);
+
+    if (unknown) {
+        dpctl_warn("these are only the flows with the Pod's port and "
+                   "addresses: %s", unknown);
+        free(unknown);
+    }
 
     dpctl_flow_filter_pod(q->filter, pod,
                           dpctl_flows_port(q->flows,

@@ -207,11 +207,10 @@ put_live(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     free(error);
 }
 
-void
-dpctl_describe_pod(const struct dpctl_options *o, const char *name)
+static struct json *
+own_view(struct dpctl_rpc *rpc, const struct dpctl_options *o,
+         const struct json *pod)
 {
-    struct dpctl_rpc *rpc = dpctl_connect(o);
-    struct json *pod = dpctl_find_record(rpc, o, "Pod", NULL, name);
     struct json *records = get_records(rpc, o, pod);
 
     take_records(records, dpctl_get_kind(rpc, o, "Service"));
@@ -219,6 +218,31 @@ dpctl_describe_pod(const struct dpctl_options *o, const char *name)
     struct json *view = dpctl_pod_view(&(struct dpctl_pod_facts) {
         .pod = pod, .records = json_array(records), .stats = stats,
     });
+    json_destroy(stats);
+    json_destroy(records);
+    return view;
+}
+
+static struct json *
+foreign_view(const struct json *pod, const char *unknown)
+{
+    struct json *view = json_object_create();
+
+    json_object_put(view, "pod", json_clone(pod));
+    json_object_put_string(view, "unknown", unknown);
+    return view;
+}
+
+void
+dpctl_describe_pod(const struct dpctl_options *o, const char *name)
+{
+    struct dpctl_rpc *rpc = dpctl_connect(o);
+    char *unknown;
+    struct json *pod = dpctl_find_pod(rpc, o, NULL, name, &unknown);
+    struct json *view = (unknown ? foreign_view(pod, unknown)
+                         : own_view(rpc, o, pod));
+
+    free(unknown);
     put_live(rpc, o, pod, view);
 
     if (o->output == DPCTL_OUTPUT_TABLE) {
@@ -231,8 +255,6 @@ dpctl_describe_pod(const struct dpctl_options *o, const char *name)
         dpctl_print_json(o, view);
     }
     json_destroy(view);
-    json_destroy(stats);
-    json_destroy(records);
     json_destroy(pod);
     dpctl_rpc_close(rpc);
 }

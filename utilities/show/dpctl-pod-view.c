@@ -3,6 +3,7 @@
 #include <config.h>
 #include "dpctl-pod-view.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -808,6 +809,7 @@ dpctl_pod_view_format(const struct json *view, struct ds *s)
     const char *name = dpctl_json_str(view, "pod.name");
     const char *mac = dpctl_json_str(view, "pod.mac");
     const struct json *pod = dpctl_json_member(view, "pod");
+    const char *unknown = dpctl_json_str(view, "unknown");
     long long int flows = dpctl_json_int(view, "flows", -1);
 
     ds_put_format(s, "%sPod %s%s\n", dpctl_bold(), name, dpctl_plain());
@@ -819,6 +821,11 @@ dpctl_pod_view_format(const struct json *view, struct ds *s)
     if (flows >= 0) {
         ds_put_format(s, "%-11s%lld (get flows --pod %s)\n", "flows", flows,
                       name);
+    }
+    if (unknown) {
+        ds_put_format(s, "\nRules and Services: unknown.  %c%s.\n",
+                      toupper((unsigned char) unknown[0]), unknown + 1);
+        return;
     }
     put_way(view, "ingress", "Rules for what it is sent, as they are decided",
             "FROM", s);
