@@ -17,6 +17,7 @@ Prints "ready", then each changing call as a line of JSON.
 """
 
 import json
+import os
 import socket
 import sys
 import threading
@@ -187,7 +188,8 @@ def control(method, params, staged):
     if method == "stats":
         return stats("brief" not in param)
     if method == "version":
-        return {"version": "0", "ovs": "3.1.0", "pipeline": ["v1.15"]}
+        version = os.environ.get("ADP_FAKE_VERSION", "0")
+        return {"version": version, "ovs": "3.1.0", "pipeline": ["v1.15"]}
     return refuse("method", "there is no method " + method)
 
 
