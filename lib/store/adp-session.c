@@ -17,8 +17,12 @@ VLOG_DEFINE_THIS_MODULE(adp_session);
 #define MIN_LINES 16
 #define MIN_CAPACITY 4096
 
-/* The index is split when it holds more sessions for two lines than this. */
-#define FILL_OF_TWO 7
+/* The index is split when it holds more sessions for four lines than this.
+ * Lines that are yet to be split hold up to twice as many as the others.  Of
+ * 100,000 sessions 0.7 % then find their line full and are in their other one,
+ * which costs packets two misses that nothing hides; with 3.5 for a line that
+ * would be 5.7 %, and 0.4 % would find no room at all. */
+#define FILL_OF_FOUR 9
 
 /* Sessions and lines that are given back at once, at least. */
 #define SHRINK_MIN 64
@@ -81,7 +85,7 @@ adp_sessions_create(size_t capacity,
     t->capacity = wanted;
     for (;;) {
         t->max_lines = MAX(MIN_LINES,
-                           (uint64_t) t->capacity * 2 / FILL_OF_TWO);
+                           (uint64_t) t->capacity * 4 / FILL_OF_FOUR);
         if (reserve_all(t)) {
             break;
         }
@@ -396,7 +400,7 @@ take_session(struct adp_sessions *t)
 static struct adp_session *
 insert(struct adp_sessions *t, uint32_t hash)
 {
-    if (t->n * 2 >= (size_t) t->index.n_lines * FILL_OF_TWO
+    if (t->n * 4 >= (size_t) t->index.n_lines * FILL_OF_FOUR
         && t->index.n_lines < t->max_lines) {
         split_line(t);
     }
@@ -539,7 +543,7 @@ shrink(struct adp_sessions *t, size_t n, uint8_t age)
         give_last_back(t, age);
     }
     for (size_t i = 0; i < n && x->n_lines > MIN_LINES
-         && (size_t) x->n_lines * FILL_OF_TWO > 8 * t->n; i++) {
+         && (size_t) x->n_lines * FILL_OF_FOUR > 16 * t->n; i++) {
         join_line(t);
     }
     if (!t->n && x->n_lines == MIN_LINES) {

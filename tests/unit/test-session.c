@@ -497,7 +497,7 @@ without_huge_pages(void)
 }
 
 /* More than the rest of two pages, and a byte for each line. */
-#define SLACK (64 * 1024)
+#define SLACK (96 * 1024)
 
 /* What adp_sessions_size() says is what the system gave.  A session costs at
  * most 160 bytes at capacity. */
