@@ -32,6 +32,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     f->has_tunnels = false;
     f->last_hash = 0;
     f->n_alike = 0;
+    f->n_unknown = 0;
     adp_punted_init(&f->punted);
 }
 
@@ -114,6 +115,7 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
     if (OVS_UNLIKELY(!s)) {
         fp->candidate = adp_sessions_other_candidate(f->cache->sessions,
                                                      fp->parsed.hash);
+        f->n_unknown += !fp->candidate;
         return;
     }
 

@@ -63,6 +63,7 @@ struct adp_fast {
     const struct adp_tunnel_actions *tnl_actions; /* If any is waiting. */
     bool has_more_conns;        /* Some session has more than one. */
     bool has_tunnels;           /* Some session's packets go into a tunnel. */
+    uint32_t n_unknown;         /* Packets that have no session. */
     struct adp_punted punted;   /* Punted packets. */
     /* Of the packet that was parsed last, and how often it was that of the one
      * before it: 0 tells that there are no trains. */

@@ -618,8 +618,8 @@ tunnel_options(const struct adp_bridge *b)
     return ofproto_get_tun_tab(&b->dpif.up);
 }
 
-/* Fetches cached walks for those of 'n' packets that have no session: 'heads',
- * or the first of the batch. */
+/* Fetches cached walks for those of 'n' packets that have no session, if there
+ * are several to overlap: 'heads', or the first of the batch. */
 static void
 fetch_walks(struct adp_fast *f, const struct adp_bridge *b,
             const uint8_t *heads, size_t n)
@@ -630,15 +630,15 @@ fetch_walks(struct adp_fast *f, const struct adp_bridge *b,
     uint8_t packets[NETDEV_MAX_BURST];
     size_t n_fetches = 0;
 
+    if (f->n_unknown < 2 || !adp_walk_cache_count(f->cache->walk_cache)) {
+        return;
+    }
     for (size_t k = 0; k < n; k++) {
         size_t i = heads ? heads[k] : k;
 
         if (f->packets[i].is_parsed && !f->packets[i].candidate) {
             packets[n_fetches++] = i;
         }
-    }
-    if (n_fetches < 2 || !adp_walk_cache_count(f->cache->walk_cache)) {
-        return;                 /* Nothing to overlap with. */
     }
     for (int stage = 0; stage < ADP_WALK_FETCH_STAGES; stage++) {
         for (size_t i = 0; i < n_fetches; i++) {
