@@ -82,7 +82,7 @@ reduce_timeouts(struct adp_bridge *b)
     RULE_COLLECTION_FOR_EACH (rule, ended) {
         const struct ofpact_fin_timeout *fin = find_fin_timeout(rule);
 
-        if (fin && is_inserted(rule)) {
+        if (fin) {
             ofproto_rule_reduce_timeouts(rule, fin->fin_idle_timeout,
                                          fin->fin_hard_timeout);
         }

@@ -108,6 +108,12 @@ key_l4(struct adp_session_packet *key)
     return key->is_ipv6 ? &key->key6.l4 : &key->key4.l4;
 }
 
+static const struct adp_session_l4 *
+const_key_l4(const struct adp_session_packet *key)
+{
+    return key_l4(CONST_CAST(struct adp_session_packet *, key));
+}
+
 static void
 key_rehash(const struct adp_walk_cache *cache,
            struct adp_session_packet *key)
@@ -164,10 +170,7 @@ key_for_reply(const struct adp_walk_cache *cache,
 static bool
 key_is_reply(const struct adp_session_packet *key)
 {
-    const struct adp_session_l4 *l4
-        = key->is_ipv6 ? &key->key6.l4 : &key->key4.l4;
-
-    return l4->tagged & KEY_REPLY;
+    return const_key_l4(key)->tagged & KEY_REPLY;
 }
 
 /* From the packet's key to the one that 'bucket' goes with.  False if there is
@@ -710,19 +713,17 @@ adp_walk_cache_add(struct adp_walk_cache *cache,
     const struct adp_walk *w = sum->w;
     const struct adp_verdict *v = &w->verdict;
     struct adp_session_packet key;
-    bool is_reply = false;
 
     if (!may_be_noted(sum)) {
         return;
     }
     if (may_be_noted_as_original(sum, p)) {
         key_for_packet(cache, w->program->reads, p, &key);
-    } else if (may_be_noted_as_reply(w) && key_for_reply(cache, p, &key)) {
-        is_reply = true;
-    } else {
+    } else if (!may_be_noted_as_reply(w) || !key_for_reply(cache, p, &key)) {
         return;
     }
-    if (!was_sighted(cache, key.hash) || (is_reply && reads_of_client(w))) {
+    if (!was_sighted(cache, key.hash)
+        || (key_is_reply(&key) && reads_of_client(w))) {
         return;
     }
 

@@ -7,8 +7,7 @@
  * packets, and those that a megaflow took are counted later.  A flow that
  * never had a timeout is put among those that may expire then, removed or not,
  * and when its time has come the daemon aborts, as it can't remove it again.
- * So the linker puts these between (--wrap, in automake.mk).  Compiled flows
- * see to it themselves (adp-credit.c). */
+ * So the linker puts these between (--wrap, in automake.mk). */
 
 #include <config.h>
 
