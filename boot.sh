@@ -20,7 +20,7 @@ packages=(
 )
 
 # What only the end-to-end tests need, and those of completion.
-e2e_packages=(fish python3-os-ken zsh)
+e2e_packages=(fish python3-os-ken python3-seccomp systemd zsh)
 
 # What only the test suite upstream-full needs.
 upstream_full_packages=(

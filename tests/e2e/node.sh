@@ -67,17 +67,28 @@ node_dpdk_extra() {
 : "${E2E_HUGE_MB:=128}"
 : "${E2E_MAX_NODES:=2}"
 
+# sandboxed DAEMON: prints what to put before it so that it has the rights that
+# its unit leaves it, a line each; nothing for sanitizers, which need more.  To be
+# run in a mount namespace of its own.
+sandboxed() {
+    [ "$ADP_PREFIX" != "${ADP_PREFIX_ASAN:-}" ] || return 0
+    printf '%s\n' "$E2E_PYTHON" "$E2E_SRC/sandbox.py" \
+        "$ADP_PREFIX/lib/systemd/system/antrea-dp-$1.service"
+}
+
 # node_database NODE: the node's namespace, and a database server.
 node_database() {
-    local node=$1 d=$E2E_DIR/$1
+    local node=$1 d=$E2E_DIR/$1 sandbox
     mkdir -p "$d"
     netns_add "$node" || fail "can't make the namespace of $node"
     ovsdb-tool create "$d/conf.db" \
         "$ADP_PREFIX/share/openvswitch/vswitch.ovsschema" \
         || fail "can't create the database of $node"
-    spawn "$node.ovsdb-server" env OVS_RUNDIR="$d" ovsdb-server \
-        --remote="punix:$d/db.sock" --unixctl="$d/ovsdb-server.ctl" \
-        --log-file="$d/ovsdb-server.log" -vconsole:off "$d/conf.db"
+    mapfile -t sandbox < <(sandboxed ovsdb)
+    spawn "$node.ovsdb-server" unshare --mount env OVS_RUNDIR="$d" \
+        "${sandbox[@]}" ovsdb-server --remote="punix:$d/db.sock" \
+        --unixctl="$d/ovsdb-server.ctl" --log-file="$d/ovsdb-server.log" \
+        -vconsole:off "$d/conf.db"
     must_wait_for 10 "$node: ovsdb-server" test -S "$d/db.sock"
 }
 
@@ -105,14 +116,15 @@ node_pmd_mask() {
 
 # node_spawn_vswitchd NODE OPTION...
 node_spawn_vswitchd() {
-    local node=$1 d=$E2E_DIR/$1
+    local node=$1 d=$E2E_DIR/$1 sandbox
     shift
+    mapfile -t sandbox < <(sandboxed vswitchd)
     spawn "$node.ovs-vswitchd" ip netns exec "$(ns "$node")" env \
         OVS_RUNDIR="$d" OVS_LOGDIR="$d" RUNTIME_DIRECTORY="$d" \
         ASAN_OPTIONS="detect_leaks=0:log_path=$d/sanitizer:${ASAN_OPTIONS:-}" \
         UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/sanitizer:${UBSAN_OPTIONS:-}" \
-        ovs-vswitchd "unix:$d/db.sock" --unixctl="$d/ovs-vswitchd.ctl" \
-        --log-file="$d/ovs-vswitchd.log" -vconsole:off \
+        "${sandbox[@]}" ovs-vswitchd "unix:$d/db.sock" \
+        --unixctl="$d/ovs-vswitchd.ctl" --log-file="$d/ovs-vswitchd.log" -vconsole:off \
         --pidfile="$d/ovs-vswitchd.pid" "$@"
     printf '%s\n' "$SPAWNED" > "$d/vswitchd-pid"
 }
