@@ -565,7 +565,12 @@ wrap_objects(const struct json *records)
 {
     const struct json_array *array = json_array(records);
 
-    if (!array->n || !dpctl_json_member(array->elems[0], "apiVersion")) {
+    for (size_t i = 0; i < array->n; i++) {
+        if (!dpctl_json_member(array->elems[i], "apiVersion")) {
+            return json_clone(records);         /* Records, or both. */
+        }
+    }
+    if (!array->n) {
         return json_clone(records);
     }
     struct json *list = json_object_create();
@@ -662,13 +667,71 @@ check_get(const struct dpctl_command *c)
     }
 }
 
+static void
+print_found(const struct query *q, const struct json *found)
+{
+    const struct json_array *array = json_array(found);
+
+    if (q->all_records && (!q->word || strcmp(q->word, "records"))) {
+        print_all(array);
+    } else if (q->all_records) {
+        print_table(&records_layout, array);
+    } else {
+        print_table(q->record_kind ? find_layout(q->record_kind)
+                    : &objects_layout, array);
+    }
+}
+
+/* "pods,services": a table for each kind, or one document of all. */
+static void
+get_several(const struct dpctl_command *c)
+{
+    const struct dpctl_options *o = c->options;
+    struct json *all = json_array_create_empty();
+    char *words = xstrdup(c->argv[0]);
+    char *save_ptr = NULL;
+    bool first = true;
+
+    for (char *word = strtok_r(words, ",", &save_ptr); word;
+         word = strtok_r(NULL, ",", &save_ptr)) {
+        struct query q;
+
+        if (dpctl_is_l7_rules(word) || dpctl_is_flows(word)) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "get %s goes alone", word);
+        }
+        query_init(&q, o, word, c->argc > 1 ? c->argv[1] : NULL);
+        struct json *found = query_run(&q);
+        if (o->output == DPCTL_OUTPUT_NAME) {
+            print_names(json_array(found));
+        } else if (o->output == DPCTL_OUTPUT_TABLE) {
+            fputs(first ? "" : "\n", stdout);
+            print_found(&q, found);
+        } else {
+            for (size_t i = 0; i < json_array(found)->n; i++) {
+                json_array_add(all, json_clone(json_array(found)->elems[i]));
+            }
+        }
+        json_destroy(found);
+        first = false;
+    }
+    free(words);
+    if (o->output == DPCTL_OUTPUT_JSON || o->output == DPCTL_OUTPUT_YAML) {
+        print_document(o, all);
+    } else {
+        json_destroy(all);
+    }
+}
+
 void
 dpctl_cmd_get(const struct dpctl_command *c)
 {
     struct query q;
 
     check_get(c);
-    if (c->argc == 1 && dpctl_is_l7_rules(c->argv[0])) {
+    if (c->argc && strchr(c->argv[0], ',')) {
+        get_several(c);
+        return;
+    } else if (c->argc == 1 && dpctl_is_l7_rules(c->argv[0])) {
         dpctl_get_l7_rules(c->options);
         return;
     } else if (c->argc == 1 && dpctl_is_flows(c->argv[0])) {
@@ -680,19 +743,13 @@ dpctl_cmd_get(const struct dpctl_command *c)
     struct json *found = (c->options->pod
                           ? dpctl_policies_of_pod(c->options, c->options->pod)
                           : query_run(&q));
-    const struct json_array *array = json_array(found);
 
     if (c->options->output == DPCTL_OUTPUT_NAME) {
-        print_names(array);
+        print_names(json_array(found));
     } else if (c->options->output != DPCTL_OUTPUT_TABLE) {
         print_document(c->options, json_clone(found));
-    } else if (q.all_records && (!q.word || strcmp(q.word, "records"))) {
-        print_all(array);
-    } else if (q.all_records) {
-        print_table(&records_layout, array);
     } else {
-        print_table(q.record_kind ? find_layout(q.record_kind)
-                    : &objects_layout, array);
+        print_found(&q, found);
     }
     json_destroy(found);
 }
