@@ -145,6 +145,14 @@ is_never_answered(const struct refused *r)
                 || r->l4[0] == ICMP4_PARAM_PROB));
 }
 
+/* The type of what is at 'l3', or 0 if there are labels of MPLS before it. */
+static ovs_be16
+type_of_l3(const struct dp_packet *packet, const char *l3)
+{
+    return (packet->l2_5_ofs != UINT16_MAX ? 0
+            : get_unaligned_be16(ALIGNED_CAST(const ovs_be16 *, l3) - 1));
+}
+
 static bool
 refused_init(struct refused *r, const struct dp_packet *packet)
 {
@@ -158,8 +166,11 @@ refused_init(struct refused *r, const struct dp_packet *packet)
     if (!r->l3_len) {
         return false;
     }
+
+    ovs_be16 type = type_of_l3(packet, r->l3);
     r->ipv6 = (uint8_t) r->l3[0] >> 4 == 6;
-    return ((r->ipv6 ? parse_ipv6(r) : parse_ipv4(r))
+    return (type == htons(r->ipv6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP)
+            && (r->ipv6 ? parse_ipv6(r) : parse_ipv4(r))
             && !is_never_answered(r));
 }
 

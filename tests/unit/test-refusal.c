@@ -292,6 +292,30 @@ END_TEST
 
 /* What nobody may answer. */
 
+/* What only looks like IP. */
+START_TEST(not_ip)
+{
+    struct eth_header *eth;
+    struct flow flow;
+
+    compose(0);
+    push_mpls(packet, htons(ETH_TYPE_MPLS), htonl(0x1ff));
+    flow_extract(packet, &flow);
+    ck_assert_ptr_nonnull(dp_packet_l3(packet));
+    expect_none();
+
+    compose(0);
+    eth = dp_packet_eth(packet);
+    eth->eth_type = htons(ETH_TYPE_IPV6);
+    expect_none();
+    use_ipv6();
+    compose(0);
+    eth = dp_packet_eth(packet);
+    eth->eth_type = htons(ETH_TYPE_IP);
+    expect_none();
+}
+END_TEST
+
 START_TEST(reset)
 {
     segment.flags = _i ? TCP_RST | TCP_ACK : TCP_RST;
@@ -490,6 +514,7 @@ main(void)
     tcase_add_test(tc, other_protocols);
     tcase_add_test(tc, extension_header);
     tcase_add_test(tc, vlan);
+    tcase_add_test(tc, not_ip);
     tcase_add_loop_test(tc, reset, 0, 2);
     tcase_add_loop_test(tc, not_from_host_to_host, 0, 10);
     tcase_add_loop_test(tc, not_from_host_to_host6, 0, 6);
