@@ -46,6 +46,27 @@ conntrack_bypass_fragments(bool bypass)
     return old;
 }
 
+struct conn *
+conntrack_parent(struct conntrack *ct, struct conn *found,
+                 const struct conn_key *key, uint32_t hash, long long int now,
+                 bool *reply)
+{
+    struct conn *conn;
+
+    if (!found || found->conn_type == CT_CONN_TYPE_DEFAULT) {
+        return found;
+    }
+    CMAP_FOR_EACH_WITH_HASH (conn, cm_node, hash, &ct->conns) {
+        *reply = conn_key_cmp(&conn->key, key) != 0;
+        if (conn->conn_type == CT_CONN_TYPE_DEFAULT
+            && (!*reply || !conn_key_cmp(&conn->rev_key, key))
+            && !conn_expired(conn, now)) {
+            return conn;
+        }
+    }
+    return NULL;
+}
+
 void
 conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
                     struct dp_packet *packet, long long int now)
@@ -304,8 +325,10 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     if (conn->conn_type == CT_CONN_TYPE_UN_NAT) {
         f->un_nat = true;
         uint32_t hash = peek_hash(p, &conn->rev_key);
-        conn = peek_lookup_real(p, key, hash, &reply, &alone);
-        if (!conn) {
+        conn = conntrack_parent(p->ct, peek_lookup_real(p, key, hash, &reply,
+                                                        &alone),
+                                key, hash, p->now, &reply);
+        if (!conn || peek_has_ended(p, conn)) {
             f->orphan = true;
             return;
         }
@@ -332,6 +355,12 @@ key_has_ports(const struct conn_key *key)
 {
     return (key->nw_proto == IPPROTO_TCP || key->nw_proto == IPPROTO_UDP
             || key->nw_proto == IPPROTO_SCTP);
+}
+
+static bool
+key_is_icmp(const struct conn_key *key)
+{
+    return (key->nw_proto == IPPROTO_ICMP || key->nw_proto == IPPROTO_ICMPV6);
 }
 
 /* Applies the NAT of 'pc' to the packet's tuple and state. */
@@ -505,6 +534,21 @@ peek_has_room(struct conntrack_peek *p, uint16_t zone)
     return atomic_count_get(&p->ct->n_conn) < limit;
 }
 
+/* True if that can't be known: the packet has created connections, and there
+ * are limits that these may have reached. */
+static bool
+peek_may_fill_up(const struct conntrack_peek *p)
+{
+    unsigned int n_new = 0, limit;
+
+    for (size_t i = 0; i < p->n_conns; i++) {
+        n_new += !p->conns[i].real;
+    }
+    atomic_read_relaxed(&p->ct->n_conn_limit, &limit);
+    return (n_new && (!cmap_is_empty(&p->ct->zone_limits)
+                      || atomic_count_get(&p->ct->n_conn) + n_new >= limit));
+}
+
 /* True if 'nat' leaves no choice: one address and one port for those that the
  * packet of 'key' came to. */
 static bool
@@ -551,6 +595,22 @@ peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
     return true;
 }
 
+/* True if a connection that the packet has created before 'pc', the latest,
+ * has the tuple that NAT chose for that one: execution would choose another,
+ * and the table doesn't know. */
+static bool
+peek_has_taken_tuple(struct conntrack_peek *p,
+                     const struct conntrack_peek_conn *pc)
+{
+    struct peek_found f;
+
+    memset(&f, 0, sizeof f);
+    p->n_conns--;
+    peek_lookup_created(p, &pc->up->rev_key, &f);
+    p->n_conns++;
+    return f.pc != NULL;
+}
+
 /* As conn_not_found(): a packet without a connection.  Sets '*pcp' to the
  * connection that it creates, if it does. */
 static enum conntrack_peek_result
@@ -573,6 +633,9 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
         p->applicable = false;
         return CT_PEEK_OK;
     }
+    if (peek_may_fill_up(p)) {
+        return CT_PEEK_UNFORESEEN;
+    }
 
     struct conntrack_peek_conn *pc = peek_add(p);
     if (!pc) {
@@ -592,6 +655,9 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
             p->n_conns--;
             p->applicable = false;
             return CT_PEEK_OK;
+        }
+        if (peek_has_taken_tuple(p, pc)) {
+            return CT_PEEK_UNFORESEEN;
         }
         pc->un_nat_key = pc->up->rev_key;
         peek_nat(p, pc, false, tuple);
@@ -767,7 +833,8 @@ peek_is_alg(const struct conntrack_peek *p,
 }
 
 /* Sets '*valid' to whether conntrack takes the packet with its present ports,
- * none of which may be 0.  Returns false if that can't be known. */
+ * none of which may be 0, and addresses, which those that an ICMP error quotes
+ * have to fit.  Returns false if that can't be known. */
 static bool
 peek_is_valid(const struct conntrack_peek *p,
               const struct conntrack_peek_tuple *tuple, bool *valid)
@@ -777,7 +844,7 @@ peek_is_valid(const struct conntrack_peek *p,
         *valid = tuple->tp_src && tuple->tp_dst;
         return p->valid || !*valid;
     }
-    return true;
+    return !p->rewritten || p->valid || !key_is_icmp(&p->pkt_key);
 }
 
 static enum conntrack_peek_result

@@ -14,10 +14,11 @@
  * connections in between.
  *
  * Not followed: fragments, ICMP errors, connections with an
- * application-layer gateway, invalid packets whose ports were rewritten, and
- * some corners of NAT (ct(force) after NAT, a packet rewritten between two
- * ct()s of one zone after NAT, a SYN from the other end of a closed
- * connection); conntrack_peek_ct() says so and the packet must go another way.
+ * application-layer gateway, invalid packets whose ports were rewritten (of
+ * ICMP: addresses), and some corners of NAT (ct(force) after NAT, a packet
+ * rewritten between two ct()s of one zone after NAT, a SYN from the other end
+ * of a closed connection); conntrack_peek_ct() says so and the packet must go
+ * another way.
  *
  * Thread-safety: a peek belongs to one thread, which must not quiesce while it
  * uses it.  It takes the mutexes of connections that it copies, one at a
@@ -156,6 +157,15 @@ bool conntrack_bypasses_fragments(void);
 /* Upstream calls it when it has made an expectation, with the lock held that
  * guards those. */
 void conntrack_note_expectation(void);
+
+/* Upstream calls it when 'found' is what it has found for 'key', with 'hash',
+ * in place of a connection's un-NAT twin.  Where NAT leaves addresses and
+ * ports as they are, both have the same tuples and one hash, and that may be
+ * the twin again; upstream aborts then.  Returns the connection, and sets
+ * '*reply', or NULL if it has expired. */
+struct conn *conntrack_parent(struct conntrack *, struct conn *found,
+                              const struct conn_key *key, uint32_t hash,
+                              long long int now, bool *reply);
 
 /* ct_clear. */
 void conntrack_peek_clear(struct conntrack_peek *);
