@@ -27,6 +27,9 @@ upstream_full_packages=(
     iptables lftp net-tools netcat-openbsd python3-pyftpdlib wget
 )
 
+# What only the fuzzers need.
+fuzz_packages=(clang)
+
 # What only the benchmark needs.
 bench_packages=(gnuplot-nox xz-utils)
 
@@ -43,6 +46,8 @@ usage: ./boot.sh [COMMAND [ARGUMENT]...]
   demo [ARGUMENT...]           build, then run the two-node demo
   check [SUITE...]             build, then run the tests (default: all suites
                                but upstream-full)
+  fuzz [TARGET...] [SECONDS]   build the fuzzers with clang, in _build-fuzz/, and
+                               run each for SECONDS (default: 60)
   bench [OPTION...] [CASE...]  build, then measure beside stock Open vSwitch
 
 Once the packages are installed all of it works offline, but for the first run
@@ -231,6 +236,17 @@ check() {
     exec "$top/tests/run" "$@"
 }
 
+fuzz() {
+    case " $* " in
+    *' -h '* | *' --help '* | *' -l '*) exec "$top/tests/fuzz/run" "$@" ;;
+    esac
+    "$top/tests/fuzz/run" --only-parse "$@"
+    install_packages "${fuzz_packages[@]}"
+    configure_in -fuzz --enable-fuzzers CC=clang
+    make -C "$top/_build-fuzz" -s -j "$(nproc)" fuzzers </dev/null
+    exec "$top/tests/fuzz/run" "$@"
+}
+
 bench() {
     local arg
 
@@ -252,7 +268,7 @@ main() {
     [ $# = 0 ] || shift
     case $command in
     '') prepare_configure ;;
-    build | demo | check | bench) "$command" "$@" ;;
+    build | demo | check | fuzz | bench) "$command" "$@" ;;
     -h | --help | help) usage ;;
     *)
         printf 'boot.sh: unknown command: %s\n' "$command" >&2

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Fuzzers: in a build with --enable-fuzzers with clang's libFuzzer, for
+# ./boot.sh fuzz; in all others with a driver of our own, as unit tests.
+
+EXTRA_DIST += \
+	tests/fuzz/README.md \
+	tests/fuzz/conntrack.options \
+	tests/fuzz/corpus \
+	tests/fuzz/objects.dict \
+	tests/fuzz/parsers.dict \
+	tests/fuzz/run \
+	tests/fuzz/state.dict
+
+FUZZERS = \
+	tests/fuzz/fuzz-conntrack \
+	tests/fuzz/fuzz-objects \
+	tests/fuzz/fuzz-packet \
+	tests/fuzz/fuzz-parsers \
+	tests/fuzz/fuzz-state
+check_PROGRAMS += $(FUZZERS)
+TESTS += $(FUZZERS)
+
+if LIBFUZZER
+FUZZ_DRIVER =
+FUZZ_LIBS = $(FUZZ_REST)
+FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+FUZZ_DRIVER = tests_fuzz_libdriver_la
+check_LTLIBRARIES += tests/fuzz/libdriver.la
+tests_fuzz_libdriver_la_SOURCES = tests/fuzz/driver.c
+FUZZ_LIBS = tests/fuzz/libdriver.la $(FUZZ_REST)
+FUZZ_LINK = $(AM_LDFLAGS)
+endif
+FUZZ_REST = tests/unit/libunit.la lib/libadp.la $(OVS_LIB) $(CHECK_LIBS)
+
+fuzzers: $(FUZZERS)
+.PHONY: fuzzers
+
+tests_fuzz_fuzz_conntrack_SOURCES = \
+	tests/fuzz/ct-packet.c \
+	tests/fuzz/ct-packet.h \
+	tests/fuzz/fuzz-conntrack.c \
+	tests/fuzz/fuzz.h \
+	antrea-dp/packet/adp-ct.c
+tests_fuzz_fuzz_conntrack_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_objects_SOURCES = \
+	tests/fuzz/fuzz-objects.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_objects_LDADD = utilities/libdpctl.la $(FUZZ_LIBS) \
+	$(YAML_LIBS) $(PCAP_LIBS)
+tests_fuzz_fuzz_objects_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_packet_SOURCES = \
+	tests/fuzz/fuzz-packet.c \
+	tests/fuzz/fuzz.h \
+	antrea-dp/packet/adp-refusal.c \
+	antrea-dp/packet/adp-truncate.c
+tests_fuzz_fuzz_packet_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_packet_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_parsers_SOURCES = \
+	tests/fuzz/fuzz-parsers.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_parsers_LDADD = utilities/libdpctl.la $(FUZZ_LIBS) \
+	$(YAML_LIBS) $(PCAP_LIBS)
+tests_fuzz_fuzz_parsers_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_state_SOURCES = \
+	tests/fuzz/fuzz-state.c \
+	tests/fuzz/fuzz.h \
+	tests/unit/random-records.c \
+	tests/unit/random-records.h
+tests_fuzz_fuzz_state_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_state_LDFLAGS = $(FUZZ_LINK)
+
+ADP_TEST_OBJECTS += \
+	$(foreach name,$(subst -,_,$(subst /,_,$(FUZZERS))) \
+	               $(FUZZ_DRIVER), \
+		$($(name)_OBJECTS))
