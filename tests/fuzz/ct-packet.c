@@ -4,8 +4,8 @@
 #undef NDEBUG
 #include "ct-packet.h"
 
-#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip6.h>
 #include "crc32c.h"
 #include "csum.h"
 #include "dp-packet.h"
