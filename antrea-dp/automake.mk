@@ -115,6 +115,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/show/adp-show-memory.h \
 	antrea-dp/show/adp-show-names.c \
 	antrea-dp/show/adp-show-stats.c \
+	antrea-dp/show/adp-show-store.c \
+	antrea-dp/show/adp-show-store.h \
 	antrea-dp/show/adp-show-trace.c \
 	antrea-dp/show/adp-show-trace.h \
 	antrea-dp/show/adp-show-turns.c \
@@ -135,10 +137,16 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-job.h \
 	antrea-dp/state/adp-state-call.c \
 	antrea-dp/state/adp-state-call.h \
+	antrea-dp/state/adp-state-disk.c \
+	antrea-dp/state/adp-state-disk.h \
+	antrea-dp/state/adp-state-get.c \
 	antrea-dp/state/adp-state-meters.c \
 	antrea-dp/state/adp-state-meters.h \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-order.h \
+	antrea-dp/state/adp-state-private.h \
+	antrea-dp/state/adp-state-store.c \
+	antrea-dp/state/adp-state-store.h \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
@@ -149,6 +157,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
+	-Wl,--wrap=bridge_exit \
 	-Wl,--wrap=bridge_wait \
 	-Wl,--wrap=connmgr_run \
 	-Wl,--wrap=ct_dpif_flush \

@@ -25,6 +25,14 @@ lib_libadp_la_SOURCES = \
 	lib/program/adp-group-map.c \
 	lib/flow/adp-log-item.c \
 	lib/flow/adp-log-item.h \
+	lib/disk/adp-disk-file.c \
+	lib/disk/adp-disk-file.h \
+	lib/disk/adp-disk-folder.c \
+	lib/disk/adp-disk-folder.h \
+	lib/disk/adp-disk-private.h \
+	lib/disk/adp-disk-read.c \
+	lib/disk/adp-disk.c \
+	lib/disk/adp-disk.h \
 	lib/log/adp-log-dedup.c \
 	lib/log/adp-log-dedup.h \
 	lib/log/adp-log-file.c \

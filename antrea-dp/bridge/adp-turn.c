@@ -243,6 +243,12 @@ adp_turn_slice_init_whole(struct adp_turn_slice *slice)
 }
 
 bool
+adp_turn_slice_is_whole(const struct adp_turn_slice *slice)
+{
+    return slice->ends == LLONG_MAX;
+}
+
+bool
 adp_turn_slice_goes_on(struct adp_turn_slice *slice)
 {
     bool first = !slice->begun;

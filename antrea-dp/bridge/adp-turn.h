@@ -148,6 +148,7 @@ struct adp_turn_slice {
 void adp_turn_slice_init(struct adp_turn_slice *);
 /* One that goes on for ever: for who needs all of it now. */
 void adp_turn_slice_init_whole(struct adp_turn_slice *);
+bool adp_turn_slice_is_whole(const struct adp_turn_slice *);
 /* True if there may be one item more. */
 bool adp_turn_slice_goes_on(struct adp_turn_slice *);
 

@@ -36,6 +36,7 @@
 #include "adp-show-memory.h"
 #include "adp-rcu.h"
 #include "adp-removal.h"
+#include "adp-state-disk.h"
 #include "adp-system.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
@@ -245,13 +246,13 @@ adp_class_alloc(void)
 
 /* Each room lets go of the bridge, from the top to the ground. */
 static void
-stop(struct adp_bridge *b)
+stop(struct adp_bridge *b, bool deleted)
 {
     adp_removal_stop(b);
     adp_bridge_stop(b);
     adp_catch_forget(b);
     adp_cached_verdict_forget(b);
-    adp_bridge_pipeline_uninit(b);
+    adp_bridge_pipeline_uninit(b, deleted);
     adp_tunnels_destroy(b->tunnels);
     adp_bridge_uninit(b);
 }
@@ -273,7 +274,7 @@ adp_class_construct(struct ofproto *ofproto)
     ofproto->type = type;
 
     if (error) {
-        stop(b);
+        stop(b, false);
     } else {
         adp_bridge_start(b);
     }
@@ -283,7 +284,8 @@ adp_class_construct(struct ofproto *ofproto)
 static void
 adp_class_destruct(struct ofproto *ofproto, bool del)
 {
-    stop(bridge_of(ofproto));
+    /* When the daemon ends, with --cleanup, it isn't the bridge that goes. */
+    stop(bridge_of(ofproto), del && !adp_turns_end());
     base->destruct(ofproto, del);
 }
 
@@ -572,13 +574,14 @@ hook_may_learn(struct ofproto *ofproto, const struct rule *rule)
 }
 
 static void
-hook_bridge_configured(struct ofproto *ofproto,
+hook_bridge_configured(struct ofproto *ofproto, const struct uuid *row,
                        const struct smap *other_config,
                        const struct smap *external_ids)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
     if (b) {
+        adp_bridge_pipeline_identify(b, row);
         adp_configure(b, other_config, external_ids);
     }
 }
@@ -623,6 +626,8 @@ hook_received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
 static void
 hook_daemon_configured(const struct smap *other_config)
 {
+    adp_state_disk_configure(smap_get_bool(other_config, "antrea-dp-persist",
+                                           false));
     adp_system_configure(other_config);
     adp_kernel_port_configure(other_config);
     adp_mark_port_configure(other_config);

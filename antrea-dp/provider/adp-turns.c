@@ -27,6 +27,8 @@
 
 typedef void handle_openflow(struct ofconn *, const struct ovs_list *msgs);
 
+void __real_bridge_exit(bool delete_datapath);
+void __wrap_bridge_exit(bool delete_datapath);
 void __real_bridge_wait(void);
 void __wrap_bridge_wait(void);
 void __real_connmgr_run(struct connmgr *, handle_openflow *);
@@ -41,6 +43,21 @@ void __real_unixctl_server_run(struct unixctl_server *);
 void __wrap_unixctl_server_run(struct unixctl_server *);
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, turn_ends, false);
+
+static bool ends;
+
+bool
+adp_turns_end(void)
+{
+    return ends;
+}
+
+void
+__wrap_bridge_exit(bool delete_datapath)
+{
+    ends = true;
+    __real_bridge_exit(delete_datapath);
+}
 
 void
 __wrap_bridge_wait(void)

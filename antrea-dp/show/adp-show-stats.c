@@ -17,6 +17,7 @@
 #include "adp-show-log.h"
 #include "adp-show-memory.h"
 #include "adp-show-turns.h"
+#include "adp-show-store.h"
 #include "adp-state.h"
 #include "adp-tunnel.h"
 #include "conntrack.h"
@@ -531,6 +532,15 @@ put_pipeline_details(struct json *o, const struct adp_bridge *b)
     }
 }
 
+/* {}: the state isn't stored. */
+static struct json *
+show_store(const struct adp_bridge *b)
+{
+    struct json *o = adp_show_store(adp_bridge_state(b));
+
+    return o ? o : json_object_create();
+}
+
 struct json *
 adp_show_stats(struct adp_bridge *b, bool all)
 {
@@ -551,6 +561,7 @@ adp_show_stats(struct adp_bridge *b, bool all)
     if (pipeline) {
         put_count(o, "state_generation",
                   adp_state_generation(adp_bridge_state(b)));
+        json_object_put(o, "store", show_store(b));
     }
     json_object_put(o, "packets", stats_packets(&b->counters));
     json_object_put(o, "learned", stats_learned(b));

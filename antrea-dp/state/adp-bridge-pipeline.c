@@ -17,6 +17,7 @@
 #include "adp-fqdns.h"
 #include "adp-multicast.h"
 #include "adp-journal.h"
+#include "adp-state-disk.h"
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "model.h"
@@ -29,6 +30,7 @@
 #include "pipeline.h"
 #include "smap.h"
 #include "timeval.h"
+#include "uuid.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_bridge_pipeline);
 
@@ -44,6 +46,7 @@ struct choice {
 };
 
 struct adp_bridge_pipeline {
+    struct uuid uuid;                   /* Of the bridge's row. */
     struct choice choice;               /* That is in force. */
     char *error;                        /* NULL, or why it is not the one that
                                          * is configured. */
@@ -51,6 +54,8 @@ struct adp_bridge_pipeline {
     bool wants;                         /* ... that isn't in force yet. */
     struct adp_state *state;            /* Once there was a pipeline; not in
                                          * the tables while there is none. */
+    bool has_stored;                    /* There is one on the disk, but not
+                                         * here, because of 'error'. */
     struct adp_fqdns *fqdns;            /* From the beginning. */
     struct adp_multicast *multicast;    /* The same. */
     bool bereft;                        /* The pipeline was flushed, and isn't
@@ -67,10 +72,19 @@ adp_bridge_pipeline_init(struct adp_bridge *b)
 }
 
 void
-adp_bridge_pipeline_uninit(struct adp_bridge *b)
+adp_bridge_pipeline_identify(struct adp_bridge *b, const struct uuid *uuid)
+{
+    b->pipeline->uuid = *uuid;
+}
+
+void
+adp_bridge_pipeline_uninit(struct adp_bridge *b, bool deleted)
 {
     /* First, since who reads it now reads the others, too. */
     adp_state_destroy(b->pipeline->state);
+    if (deleted) {
+        adp_state_disk_delete(adp_bridge_name(b), &b->pipeline->uuid);
+    }
     adp_fqdns_destroy(b->pipeline->fqdns);
     adp_multicast_destroy(b->pipeline->multicast);
     free(b->pipeline->error);
@@ -301,6 +315,18 @@ try_pipeline(struct adp_bridge *b)
     b->pipeline->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
 }
 
+/* Is there a state that isn't in force, although the configuration asks for a
+ * pipeline? */
+static bool
+is_closed(const struct adp_bridge *b)
+{
+    const struct adp_bridge_pipeline *bp = b->pipeline;
+
+    return ((bp->choice.pipeline || bp->error)
+            && (bp->state ? adp_state_is_closed(bp->state)
+                : bp->has_stored));
+}
+
 /* Whoever flushes the tables (set-controller does) gets the built-in pipeline
  * back: the bridge never forwards without it, and while OpenFlow refuses it no
  * packet passes. */
@@ -335,7 +361,7 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
     adp_multicast_run(bp->multicast, adp_bridge_state(b),
                       has_multicast(&bp->choice));
     bp->bereft = bp->bereft && lacks_pipeline(b);
-    return !bp->bereft;
+    return !bp->bereft && !is_closed(b);
 }
 
 void
@@ -439,6 +465,21 @@ install_none(struct adp_bridge *b)
     return error;
 }
 
+/* What is on the disk comes into force in slices; until then nothing may
+ * pass. */
+static void
+make_state(struct adp_bridge *b)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+
+    bp->state = adp_state_create(b);
+    adp_state_set_disk(bp->state, adp_state_disk_create(adp_bridge_name(b),
+                                                        &bp->uuid));
+    if (adp_state_is_closed(bp->state)) {
+        adp_bridge_set_mode(b, true);
+    }
+}
+
 static char *
 install_pipeline(struct adp_bridge *b, bool replace)
 {
@@ -448,7 +489,7 @@ install_pipeline(struct adp_bridge *b, bool replace)
         return text;
     }
     if (!b->pipeline->state) {
-        b->pipeline->state = adp_state_create(b);
+        make_state(b);
     }
     adp_bridge_rebuild_ports(b);
 
@@ -493,6 +534,9 @@ note_error(struct adp_bridge *b, char *error)
     }
     free(b->pipeline->error);
     b->pipeline->error = error;
+    b->pipeline->has_stored = (error && !b->pipeline->state
+                               && adp_state_disk_exists(adp_bridge_name(b),
+                                                        &b->pipeline->uuid));
 }
 
 static bool

@@ -14,6 +14,7 @@ struct adp_multicast;           /* adp-multicast.h. */
 struct adp_pipeline;
 struct adp_state;               /* adp-state.h. */
 struct smap;
+struct uuid;
 
 /* NULL if pipeline is "none". */
 const struct adp_pipeline *adp_bridge_pipeline(const struct adp_bridge *);
@@ -34,12 +35,16 @@ void adp_bridge_pipeline_set_options(struct adp_bridge *, uint64_t options);
 
 /* For the provider. */
 void adp_bridge_pipeline_init(struct adp_bridge *);
-void adp_bridge_pipeline_uninit(struct adp_bridge *);
+/* With 'deleted' what there is of it on the disk goes, too. */
+void adp_bridge_pipeline_uninit(struct adp_bridge *, bool deleted);
+/* By which the bridge's state is found again.  Before it is configured. */
+void adp_bridge_pipeline_identify(struct adp_bridge *, const struct uuid *);
 void adp_bridge_pipeline_configure(struct adp_bridge *,
                                    const struct smap *other_config);
 /* A slice of what is on its way into the bridge, and what ports that changed
  * ask for.  Brings a pipeline back that was flushed.  Returns true unless it
- * was flushed and isn't back: then no packet may pass. */
+ * was flushed and isn't back, or the state of before the daemon's start isn't:
+ * then no packet may pass. */
 bool adp_bridge_pipeline_run(struct adp_bridge *);
 void adp_bridge_pipeline_wait(struct adp_bridge *);
 

@@ -12,7 +12,10 @@
 #include "adp-commit.h"
 #include "adp-job.h"
 #include "adp-state-call.h"
+#include "adp-state-disk.h"
 #include "adp-state-meters.h"
+#include "adp-state-private.h"
+#include "adp-state-store.h"
 #include "adp-turn.h"
 #include "model-index.h"
 #include "model-patch.h"
@@ -29,88 +32,6 @@
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_state);
-
-/* What is under way, step by step. */
-enum state_phase {
-    PHASE_IDLE,
-    PHASE_PREPARE,              /* The model changes, is checked, flows are
-                                 * made.  Nobody else sees anything of it. */
-    PHASE_COMMIT,               /* Flows go into the bridge. */
-    PHASE_AGAIN,                /* Somebody flushed it meanwhile: all flows
-                                 * are to go into it. */
-    PHASE_CLEAN,                /* All is in force: what was before goes. */
-    PHASE_UNDO,                 /* It failed: all becomes what it was. */
-};
-
-/* What becomes the state when its flows are in the bridge. */
-struct next_state {
-    enum adp_commit_how how;
-    /* The bridge may get another one, or none, while it is prepared. */
-    const struct adp_pipeline *pipeline;
-    struct adp_model_env env;
-    uint64_t ports_seq;
-    bool large;                 /* Preparing, cleaning and undoing are jobs. */
-    bool brings_back;           /* What was lost before there was a commit. */
-    bool made_flows;            /* The engine has run, */
-    struct adp_error *error;    /* or why not. */
-    bool has_meters;            /* The bridge has those of the engine. */
-
-    /* Of a change of options, which 'env' has as they become. */
-    bool sets_options;
-    bool has_options;           /* The bridge has them. */
-    uint64_t old_options;
-
-    /* NULL if no call asked for it but ports, round or pipeline. */
-    struct adp_state_call *call;
-    bool changes;               /* The generation. */
-    bool own;                   /* The records are the daemon's own. */
-    bool clear, ignore_missing;
-    struct json *apply, *delete; /* May be NULL. */
-};
-
-struct adp_state {
-    struct adp_bridge *bridge;
-    uint64_t generation;
-
-    /* What was asked for; in the course of a transaction what it makes of
-     * it. */
-    struct adp_model *model;
-    struct adp_model *before;   /* The model as it was before the transaction
-                                 * under way, if somebody asked; else NULL. */
-    struct adp_index *index;    /* Of 'model' while nothing is under way. */
-
-    /* What is in the bridge because of it. */
-    struct adp_engine *engine;
-    struct adp_meters meters;
-    uint64_t ports_seq;         /* Ports that its flows were made for, or
-                                 * UINT64_MAX before the first time. */
-    uint16_t round;             /* In the cookies of its flows. */
-    bool synced;                /* False until there are flows, and after the
-                                 * bridge refused a change: what is really
-                                 * there is in doubt then, and the next change
-                                 * installs everything. */
-
-    /* What is under way: at most one transaction, and one job of it. */
-    enum state_phase phase;
-    struct next_state next;
-    struct adp_job *job;        /* NULL: none. */
-    struct adp_commit *commit;  /* While committing. */
-    struct state_reading {
-        struct adp_job *job;    /* NULL: nobody reads in slices. */
-        void (*end)(void *aux);
-        void *aux;
-        bool rests;             /* One has ended: others have their turn. */
-    } reading;
-    char *options_error;        /* Of the last change of options, or NULL. */
-    bool lacks_l7_port;         /* L7 rules let nothing pass, which is said in
-                                 * the log. */
-    bool leaves_out;            /* As adp_state_warning() says, which was
-                                 * logged. */
-    bool lost_flows;            /* To be installed by 'commit' or, if there is
-                                 * one already, once more at its end. */
-    uint64_t tried_ports_seq;   /* What the transaction under way, or the */
-    uint16_t tried_round;       /* last one, was made for. */
-};
 
 struct adp_state *
 adp_state_create(struct adp_bridge *bridge)
@@ -134,6 +55,8 @@ next_state_uninit(struct adp_state *state)
     adp_state_call_unref(next->call);
     json_destroy(next->apply);
     json_destroy(next->delete);
+    json_destroy(next->patch);
+    json_destroy(next->given);
     memset(next, 0, sizeof *next);
 }
 
@@ -143,101 +66,13 @@ adp_state_destroy(struct adp_state *state)
     if (state) {
         state->next.has_meters = false; /* They go with the bridge. */
         adp_state_abort(state, "it was deleted");
+        adp_state_store_uninit(state);
         adp_model_destroy(state->model);
         adp_index_destroy(state->index);
         adp_engine_destroy(state->engine);
         free(state->options_error);
         free(state);
     }
-}
-
-uint64_t
-adp_state_generation(const struct adp_state *state)
-{
-    return state->generation;
-}
-
-char *
-adp_state_warning(const struct adp_state *state)
-{
-    const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
-
-    return (pipeline && adp_gen_leaves_out_ipv6(pipeline, state->model)
-            ? xasprintf("pipeline %s has no flows for IPv6: what this Node "
-                        "and its Pods have of it is left out, and such "
-                        "packets are dropped", pipeline->name)
-            : NULL);
-}
-
-const struct adp_model *
-adp_state_model(const struct adp_state *state)
-{
-    if (state->phase == PHASE_IDLE || state->phase == PHASE_CLEAN) {
-        return state->model;
-    }
-    if (!state->before) {
-        CONST_CAST(struct adp_state *, state)->before
-            = adp_model_clone(state->model);
-    }
-    return state->before;
-}
-
-const struct adp_index *
-adp_state_index(const struct adp_state *state)
-{
-    return state->index;
-}
-
-bool
-adp_state_find_rule(const struct adp_state *state, uint32_t conj_id,
-                    const struct adp_network_policy **policyp,
-                    const struct adp_network_policy_rule **rulep)
-{
-    return adp_pipeline_find_rule(adp_engine_ids(state->engine), conj_id,
-                                  policyp, rulep);
-}
-
-char *
-adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
-{
-    return adp_pipeline_describe_conj(adp_engine_ids(state->engine), conj_id);
-}
-
-char *
-adp_state_describe_group(const struct adp_state *state, uint32_t group_id)
-{
-    return adp_pipeline_describe_group(adp_engine_ids(state->engine),
-                                       group_id);
-}
-
-char *
-adp_state_describe_applied(const struct adp_state *state, uint32_t id)
-{
-    return adp_pipeline_describe_applied(adp_engine_ids(state->engine), id);
-}
-
-const struct adp_meters *
-adp_state_meters(const struct adp_state *state)
-{
-    return &state->meters;
-}
-
-char *
-adp_state_describe_vlan(const struct adp_state *state, uint32_t vlan)
-{
-    return adp_pipeline_describe_vlan(adp_engine_ids(state->engine), vlan);
-}
-
-struct json *
-adp_state_l7_rules(const struct adp_state *state)
-{
-    return adp_l7_rules(adp_engine_ids(state->engine));
-}
-
-struct adp_metrics *
-adp_state_metrics(const struct adp_state *state)
-{
-    return adp_metrics_create(adp_engine_ids(state->engine));
 }
 
 /* Bringing flows into the bridge. */
@@ -262,9 +97,6 @@ state_env(const struct adp_state *state)
 }
 
 /* The way of a transaction. */
-
-/* Records, and what these list, above which it is left to a job. */
-#define LARGE 100
 
 static struct adp_error *
 change_model(struct adp_model *model, const struct next_state *next)
@@ -295,7 +127,10 @@ make_flows(struct adp_state *state)
     struct next_state *next = &state->next;
     struct adp_error *error = NULL;
 
-    if (next->call) {
+    if (next->restores) {
+        adp_model_begin(state->model);
+        error = adp_state_store_restore(state);
+    } else if (next->call) {
         adp_model_begin(state->model);
         error = change_model(state->model, next);
         if (!error) {
@@ -359,6 +194,16 @@ destroy_slowly(struct json *array)
 }
 
 static void
+destroy_lists(struct next_state *next)
+{
+    destroy_slowly(next->apply);
+    destroy_slowly(next->delete);
+    destroy_slowly(next->patch);
+    destroy_slowly(next->given);
+    next->apply = next->delete = next->patch = next->given = NULL;
+}
+
+static void
 clean(void *state_)
 {
     struct adp_state *state = state_;
@@ -376,9 +221,7 @@ clean(void *state_)
     adp_model_commit(state->model);
     adp_model_destroy(state->before);
     state->before = NULL;
-    destroy_slowly(next->apply);
-    destroy_slowly(next->delete);
-    next->apply = next->delete = NULL;
+    destroy_lists(next);
 }
 
 static void
@@ -392,9 +235,7 @@ undo(void *state_)
         adp_engine_revert(state->engine);
     }
     adp_model_rollback(state->model);
-    destroy_slowly(state->next.apply);
-    destroy_slowly(state->next.delete);
-    state->next.apply = state->next.delete = NULL;
+    destroy_lists(&state->next);
 }
 
 /* Goes on with 'work', until it ends or 'slice' is over.  Returns true at the
@@ -435,10 +276,15 @@ take_next(struct adp_state *state)
     state->meters = *adp_engine_meters(state->engine);
     state->ports_seq = next->ports_seq;
     state->round = next->env.round;
-    state->generation += next->changes;
+    state->generation = (next->restores ? next->restored
+                         : state->generation + next->changes);
     state->synced = !state->lost_flows;
+    if (next->restores || next->is_stored) {
+        adp_state_store_open(state);
+    }
     if (next->call) {
         adp_state_call_end(next->call, NULL, state);
+        state->has_news = true;
     }
 }
 
@@ -498,6 +344,10 @@ conclude(struct adp_state *state)
     state->before = NULL;
     if (error && call) {
         adp_state_call_end(call, error, state);
+        state->has_news = true;
+        error = NULL;
+    } else if (error && state->next.restores) {
+        adp_state_store_note_failure(state, error);
         error = NULL;
     } else if (error && state->next.sets_options) {
         state->options_error = xstrdup(error->message);
@@ -573,6 +423,19 @@ must_stand_still(const struct adp_state *state)
     return state->reading.job && state->phase != PHASE_COMMIT;
 }
 
+/* Where a transaction that is on the disk goes on: if somebody flushed the
+ * bridge meanwhile, with another commit. */
+static enum state_phase
+begin_again(struct adp_state *state)
+{
+    if (!state->lost_flows) {
+        return PHASE_COMMIT;
+    }
+    state->lost_flows = false;
+    state->next.large |= adp_state_is_large(state);
+    return PHASE_AGAIN;
+}
+
 /* Goes on with a phase.  Returns false if 'slice' is over. */
 static bool
 run_phase(struct adp_state *state, struct adp_turn_slice *slice)
@@ -587,7 +450,16 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
         if (!run_work(state, prepare, slice)) {
             return false;
         }
-        state->phase = next->error ? PHASE_UNDO : PHASE_COMMIT;
+        state->phase = (next->error ? PHASE_UNDO
+                        : adp_state_store_wants(state) ? PHASE_STORE
+                        : PHASE_COMMIT);
+        return !is_over(slice, next);
+
+    case PHASE_STORE:
+        if (!adp_state_store_run(state, slice)) {
+            return false;
+        }
+        state->phase = next->error ? PHASE_UNDO : begin_again(state);
         return !is_over(slice, next);
 
     case PHASE_AGAIN:
@@ -625,6 +497,9 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
         return run_work(state, clean, slice);
 
     case PHASE_UNDO:
+        if (!adp_state_store_take_back(state, slice)) {
+            return false;
+        }
         if (next->has_meters) {
             adp_state_meters_undo(state->bridge, &state->meters,
                                   adp_engine_meters(state->engine));
@@ -684,6 +559,12 @@ adp_state_abort(struct adp_state *state, const char *why)
     }
     adp_turn_slice_init_whole(&slice);
     if (state->phase == PHASE_PREPARE || state->phase == PHASE_AGAIN) {
+        run_phase(state, &slice);
+    }
+    if (state->phase == PHASE_STORE) {
+        run_phase(state, &slice);
+    }
+    if (state->phase == PHASE_AGAIN) {
         run_phase(state, &slice);
     }
     if (state->phase == PHASE_COMMIT) {
@@ -794,12 +675,20 @@ adp_state_sync(struct adp_state *state, bool reinstall)
     }
 }
 
+static void
+begin_restoring(struct adp_state *state)
+{
+    set_out(state, ADP_COMMIT_DIFFERENCE, true);
+    state->next.restores = state->next.clear = true;
+}
+
 void
 adp_state_run(struct adp_state *state)
 {
     struct adp_turn_slice slice;
 
     state->reading.rests = false;
+    state->has_news = false;
     if (state->reading.job) {
         enum adp_turn_section outer = adp_turn_enter(ADP_TURN_SOCKET);
 
@@ -817,32 +706,20 @@ adp_state_run(struct adp_state *state)
         state->lost_flows = false;
         adp_state_sync(state, lost_flows);
     }
+    if (!adp_state_is_busy(state) && adp_state_store_wants_restore(state)) {
+        begin_restoring(state);
+    }
+    adp_state_store_idle(state);
 }
 
 void
 adp_state_wait(const struct adp_state *state)
 {
-    if (adp_state_is_busy(state) || state->reading.rests) {
+    if ((adp_state_is_busy(state) && !adp_state_waits_for_disk(state))
+        || state->reading.rests || state->has_news) {
         poll_immediate_wake();
     }
-}
-
-bool
-adp_state_is_synced(const struct adp_state *state)
-{
-    return state->synced;
-}
-
-bool
-adp_state_is_busy(const struct adp_state *state)
-{
-    return state->phase != PHASE_IDLE || state->reading.job;
-}
-
-bool
-adp_state_is_large(const struct adp_state *state)
-{
-    return adp_model_count(state->model, NULL) > LARGE;
+    adp_state_store_wait(state);
 }
 
 void
@@ -887,31 +764,6 @@ adp_state_take_options_error(struct adp_state *state)
 }
 
 void
-adp_state_get_fqdns(const struct adp_state *state, struct sset *names)
-{
-    adp_engine_get_fqdns(state->engine, names);
-}
-
-uint64_t
-adp_state_fqdns_seq(const struct adp_state *state)
-{
-    return adp_engine_fqdns_seq(state->engine);
-}
-
-bool
-adp_state_knows_rules(const struct adp_state *state)
-{
-    return adp_engine_is_valid(state->engine);
-}
-
-bool
-adp_state_allows_igmp(const struct adp_state *state, const char *pod,
-                      uint8_t type, ovs_be32 group, uint32_t *conj_id)
-{
-    return adp_engine_allows_igmp(state->engine, pod, type, group, conj_id);
-}
-
-void
 adp_state_forget_flows(struct adp_state *state)
 {
     adp_state_abort(state, "its pipeline was taken away");
@@ -922,11 +774,11 @@ adp_state_forget_flows(struct adp_state *state)
 
 /* Transactions. */
 
-/* Sets out to carry out 'change', which has no patch (any more), for
- * 'call'. */
+/* Sets out to carry out 'change', in which patched groups stand with what is
+ * 'given' to be applied, for 'call'. */
 static void
 transact(struct adp_state *state, const struct adp_state_change *change,
-         struct adp_state_call *call)
+         const struct json *given, struct adp_state_call *call)
 {
     struct next_state *next = &state->next;
 
@@ -937,10 +789,13 @@ transact(struct adp_state *state, const struct adp_state_change *change,
     next->ignore_missing = change->ignore_missing;
     next->apply = json_nullable_clone(change->apply);
     next->delete = json_nullable_clone(change->delete);
+    next->patch = json_nullable_clone(change->patch);
+    next->given = json_nullable_clone(given);
     set_out(state, ADP_COMMIT_DIFFERENCE,
             ((change->clear || !state->synced) && adp_state_is_large(state))
-            || adp_model_weigh(change->apply, LARGE)
-               + adp_model_weigh(change->delete, LARGE) >= LARGE);
+            || adp_model_weigh(change->apply, ADP_STATE_LARGE)
+               + adp_model_weigh(change->delete, ADP_STATE_LARGE)
+               >= ADP_STATE_LARGE);
 }
 
 /* Sets '*apply' to the patched groups and the records of the change. */
@@ -974,6 +829,9 @@ adp_state_transact(struct adp_state *state,
                                  "%"PRIu64, state->generation,
                                  *change->if_generation);
     }
+    if (!error) {
+        error = adp_state_store_refuses(state, change->clear, change->own);
+    }
     if (!error && change->patch) {
         error = patch_apply(state, change, &patched);
         whole.apply = patched;
@@ -983,7 +841,7 @@ adp_state_transact(struct adp_state *state,
     } else {
         struct adp_turn_slice slice;
 
-        transact(state, &whole, call);
+        transact(state, &whole, change->apply, call);
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
     }

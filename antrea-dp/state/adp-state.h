@@ -28,9 +28,20 @@ struct adp_index;
 struct adp_network_policy;
 struct adp_network_policy_rule;
 struct adp_state;
+struct adp_state_disk;
 struct sset;
 
 struct adp_state *adp_state_create(struct adp_bridge *);
+/* Has the state kept on the disk (adp-state-disk.h).  If there is one already,
+ * the state is closed until that is in force: see adp-state-store.h.  Takes
+ * 'disk', which may be NULL, before the state is used. */
+void adp_state_set_disk(struct adp_state *, struct adp_state_disk *disk);
+/* Are packets to be kept out, since a state on the disk isn't in force? */
+bool adp_state_is_closed(const struct adp_state *);
+/* NULL, or why it couldn't be read. */
+const char *adp_state_restore_error(const struct adp_state *);
+/* NULL: it isn't kept. */
+const struct adp_state_disk *adp_state_get_disk(const struct adp_state *);
 void adp_state_destroy(struct adp_state *);
 
 /* Brings the bridge's flows in line with the state: after the bridge came up,

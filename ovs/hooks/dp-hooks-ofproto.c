@@ -4,6 +4,8 @@
 
 #include "dp-hooks-ofproto.h"
 
+#include "vswitch-idl.h"
+
 void
 dp_hook_rule_inserted(struct ofproto *ofproto, struct rule *rule)
 {
@@ -89,11 +91,11 @@ dp_hook_daemon_configured(const struct smap *other_config)
 
 void
 dp_hook_bridge_configured(struct ofproto *ofproto,
-                          const struct smap *other_config,
-                          const struct smap *external_ids)
+                          const struct ovsrec_bridge *row)
 {
     if (dp_hooks && dp_hooks->bridge_configured) {
-        dp_hooks->bridge_configured(ofproto, other_config, external_ids);
+        dp_hooks->bridge_configured(ofproto, &row->header_.uuid,
+                                    &row->other_config, &row->external_ids);
     }
 }
 

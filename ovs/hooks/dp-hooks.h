@@ -30,8 +30,10 @@ struct nlattr;
 struct ofgroup;
 struct ofproto;
 struct ofproto_group_mod;
+struct ovsrec_bridge;
 struct rule;
 struct smap;
+struct uuid;
 
 struct dp_hooks {
     /* A batch that was just received on 'port', without metadata.  Takes what
@@ -68,7 +70,7 @@ struct dp_hooks {
     void (*daemon_configured)(const struct smap *other_config);
 
     /* The database's settings of a bridge, at every reconfiguration. */
-    void (*bridge_configured)(struct ofproto *,
+    void (*bridge_configured)(struct ofproto *, const struct uuid *row,
                               const struct smap *other_config,
                               const struct smap *external_ids);
 };
@@ -95,8 +97,7 @@ void dp_hook_group_mod_reverts(struct ofproto *, struct ofproto_group_mod *);
 bool dp_hook_group_has_newest(struct ofgroup *, const struct rule *);
 void dp_hook_daemon_configured(const struct smap *other_config);
 void dp_hook_bridge_configured(struct ofproto *,
-                               const struct smap *other_config,
-                               const struct smap *external_ids);
+                               const struct ovsrec_bridge *row);
 
 /* Accessors of a packet thread, for the callbacks above. */
 struct conntrack *dp_pmd_conntrack(const struct dp_netdev_pmd_thread *);

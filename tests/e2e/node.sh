@@ -120,7 +120,7 @@ node_spawn_vswitchd() {
     shift
     mapfile -t sandbox < <(sandboxed vswitchd)
     spawn "$node.ovs-vswitchd" ip netns exec "$(ns "$node")" env \
-        OVS_RUNDIR="$d" OVS_LOGDIR="$d" RUNTIME_DIRECTORY="$d" \
+        OVS_RUNDIR="$d" OVS_LOGDIR="$d" OVS_DBDIR="$d" RUNTIME_DIRECTORY="$d" \
         ASAN_OPTIONS="detect_leaks=0:log_path=$d/sanitizer:${ASAN_OPTIONS:-}" \
         UBSAN_OPTIONS="print_stacktrace=1:log_path=$d/sanitizer:${UBSAN_OPTIONS:-}" \
         "${sandbox[@]}" ovs-vswitchd "unix:$d/db.sock" \

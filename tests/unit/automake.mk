@@ -23,6 +23,8 @@ UNIT_TESTS = \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
+	tests/unit/test-disk \
+	tests/unit/test-disk-thread \
 	tests/unit/test-dns \
 	tests/unit/test-dpctl-delta \
 	tests/unit/test-dpctl-explain \
@@ -95,6 +97,7 @@ UNIT_TESTS = \
 	tests/unit/test-session-parse \
 	tests/unit/test-session \
 	tests/unit/test-store \
+	tests/unit/test-state-disk \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
 	tests/unit/test-tunnel \
@@ -379,6 +382,14 @@ tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_meter \
 	-Wl,--wrap=tnl_port_map_lookup
 
+tests_unit_test_disk_SOURCES = tests/unit/disk-world.h tests/unit/test-disk.c
+tests_unit_test_disk_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_disk_thread_SOURCES = \
+	tests/unit/disk-world.h \
+	tests/unit/test-disk-thread.c
+tests_unit_test_disk_thread_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_log_SOURCES = tests/unit/test-log.c
 tests_unit_test_log_LDADD = $(UNIT_LIBS)
 
@@ -616,9 +627,17 @@ STATE_WORLD = \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-state-call.c \
+	antrea-dp/state/adp-state-disk.c \
+	antrea-dp/state/adp-state-get.c \
 	antrea-dp/state/adp-state-meters.c \
 	antrea-dp/state/adp-state-order.c \
+	antrea-dp/state/adp-state-store.c \
 	antrea-dp/state/adp-state.c
+
+tests_unit_test_state_disk_SOURCES = \
+	$(STATE_WORLD) \
+	tests/unit/test-state-disk.c
+tests_unit_test_state_disk_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_slices_SOURCES = \
 	$(STATE_WORLD) \

@@ -205,6 +205,38 @@ check_state(struct health *h)
     }
 }
 
+/* On the disk. */
+static void
+check_store(struct health *h)
+{
+    const struct json *stats = h->facts->stats;
+    const struct json *store = dpctl_json_get(stats, "store");
+    const char *folder = dpctl_json_str(store, "folder");
+    const char *error = dpctl_json_str(store, "error");
+    const char *closed = dpctl_json_str(store, "closed");
+    long long int ago_ms = dpctl_json_int(store, "last_write_ms_ago", -1);
+
+    if (!is_builtin(stats) || !store) {
+        return;
+    }
+    if (closed) {
+        say(h, FAILED, "store", "no packet passes: %s", closed);
+    } else if (error) {
+        say(h, FAILED, "store", "changes are refused: %s", error);
+    } else if (!folder) {
+        say(h, OK, "store", "none: the state is lost when the daemon ends, "
+            "unless other_config:antrea-dp-persist is true");
+    } else if (ago_ms >= 0) {
+        say(h, OK, "store", "%s, generation %lld, %lld bytes, written %lld s "
+            "ago", folder, dpctl_json_int(store, "generation", 0),
+            dpctl_json_int(store, "bytes", 0), ago_ms / 1000);
+    } else {
+        say(h, OK, "store", "%s, generation %lld, %lld bytes", folder,
+            dpctl_json_int(store, "generation", 0),
+            dpctl_json_int(store, "bytes", 0));
+    }
+}
+
 /* Ports. */
 
 /* What the bridge has in the database. */
@@ -576,6 +608,7 @@ dpctl_health_judge(const struct dpctl_health_facts *facts)
     check_database(&h);
     if (facts->stats) {
         check_state(&h);
+        check_store(&h);
         check_ports(&h, &ports);
         check_threads(&h, ports.n_dpdk);
         check_punts(&h);

@@ -105,6 +105,29 @@ put_line(struct ds *s, const char *title, const char *text)
     }
 }
 
+/* Where the state is on the disk. */
+static void
+format_store(const struct json *stats, struct ds *s)
+{
+    const struct json *store = dpctl_json_get(stats, "store");
+    const char *folder = dpctl_json_str(store, "folder");
+
+    put_line(s, "Stored in", folder);
+    put_line(s, "No packet passes", dpctl_json_str(store, "closed"));
+    put_line(s, "Not stored", dpctl_json_str(store, "error"));
+    if (dpctl_json_int(store, "transactions", -1) >= 0) {
+        ds_put_format(s, "Stored: generation %lld, %lld bytes; "
+                      "%lld transactions, %lld snapshots, %lld failures, "
+                      "%lld bytes written\n",
+                      dpctl_json_int(store, "generation", 0),
+                      dpctl_json_int(store, "bytes", 0),
+                      dpctl_json_int(store, "transactions", 0),
+                      dpctl_json_int(store, "snapshots", 0),
+                      dpctl_json_int(store, "failed", 0),
+                      dpctl_json_int(store, "written", 0));
+    }
+}
+
 static void
 format_bridge(const struct json *stats, struct ds *s)
 {
@@ -125,6 +148,7 @@ format_bridge(const struct json *stats, struct ds *s)
     put_line(s, "Not as configured", dpctl_json_str(stats, "pipeline_error"));
     put_line(s, "No packet passes", dpctl_json_str(stats, "closed"));
     put_line(s, "Left out", dpctl_json_str(stats, "pipeline_warning"));
+    format_store(stats, s);
 }
 
 static void

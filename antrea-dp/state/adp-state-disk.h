@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ADP_STATE_DISK_H
+#define ADP_STATE_DISK_H 1
+
+/* The typed state of one bridge on the disk (adp-disk-folder.h).
+ *
+ * It has a folder below "antrea-dp" in the folder of OVS's database, named by
+ * the bridge's name and the UUID of its row: another bridge that gets the name
+ * one day doesn't get the state, and a daemon that restarts finds it again.
+ *
+ * Errors are texts, malloc()ed for the caller, or NULL.
+ *
+ * For the main thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct adp_disk;
+struct adp_model;
+struct adp_state_disk;
+struct json;
+struct uuid;
+
+/* Are states kept on the disk?  For bridges that get one from now on. */
+void adp_state_disk_configure(bool keep);
+
+/* NULL if states aren't kept.  What is there from before is set aside then:
+ * when it is read one day it would be out of date. */
+struct adp_state_disk *adp_state_disk_create(const char *bridge,
+                                             const struct uuid *);
+/* Would that find something to be read? */
+bool adp_state_disk_exists(const char *bridge, const struct uuid *);
+/* In a folder that tests name. */
+struct adp_state_disk *adp_state_disk_create_in(const char *folder);
+/* Leaves what is there.  NULL does nothing. */
+void adp_state_disk_destroy(struct adp_state_disk *);
+/* Deletes what there is of a bridge that is gone. */
+void adp_state_disk_delete(const char *bridge, const struct uuid *);
+
+const char *adp_state_disk_folder(const struct adp_state_disk *);
+/* Is there something to be read? */
+bool adp_state_disk_has_state(const struct adp_state_disk *);
+/* Makes 'model', in which a transaction is under way, what is there.  Pauses
+ * (model-pause.h).  Records are parsed, but not checked against each other,
+ * nor against ports: they were. */
+char *adp_state_disk_read(struct adp_state_disk *, struct adp_model *model,
+                          uint64_t *generation);
+/* Sets aside what is there. */
+char *adp_state_disk_set_aside(struct adp_state_disk *);
+
+/* Goes on with what was read, or set aside, or with nothing. */
+void adp_state_disk_begin(struct adp_state_disk *);
+/* NULL before that. */
+struct adp_disk *adp_state_disk_get(const struct adp_state_disk *);
+
+#endif /* adp-state-disk.h */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What others ask a state. */
+
+#include <config.h>
+#include "adp-state.h"
+
+#include "adp-bridge-pipeline.h"
+#include "adp-bridge.h"
+#include "adp-state-private.h"
+#include "pipeline-engine.h"
+#include "pipeline-gen.h"
+#include "pipeline-l7.h"
+#include "pipeline-metrics.h"
+#include "pipeline.h"
+#include "util.h"
+
+uint64_t
+adp_state_generation(const struct adp_state *state)
+{
+    return state->generation;
+}
+
+char *
+adp_state_warning(const struct adp_state *state)
+{
+    const struct adp_pipeline *pipeline = adp_bridge_pipeline(state->bridge);
+
+    return (pipeline && adp_gen_leaves_out_ipv6(pipeline, state->model)
+            ? xasprintf("pipeline %s has no flows for IPv6: what this Node "
+                        "and its Pods have of it is left out, and such "
+                        "packets are dropped", pipeline->name)
+            : NULL);
+}
+
+const struct adp_model *
+adp_state_model(const struct adp_state *state)
+{
+    if (state->phase == PHASE_IDLE || state->phase == PHASE_CLEAN) {
+        return state->model;
+    }
+    if (!state->before) {
+        CONST_CAST(struct adp_state *, state)->before
+            = adp_model_clone(state->model);
+    }
+    return state->before;
+}
+
+const struct adp_index *
+adp_state_index(const struct adp_state *state)
+{
+    return state->index;
+}
+
+bool
+adp_state_find_rule(const struct adp_state *state, uint32_t conj_id,
+                    const struct adp_network_policy **policyp,
+                    const struct adp_network_policy_rule **rulep)
+{
+    return adp_pipeline_find_rule(adp_engine_ids(state->engine), conj_id,
+                                  policyp, rulep);
+}
+
+char *
+adp_state_describe_conj(const struct adp_state *state, uint32_t conj_id)
+{
+    return adp_pipeline_describe_conj(adp_engine_ids(state->engine), conj_id);
+}
+
+char *
+adp_state_describe_group(const struct adp_state *state, uint32_t group_id)
+{
+    return adp_pipeline_describe_group(adp_engine_ids(state->engine),
+                                       group_id);
+}
+
+char *
+adp_state_describe_applied(const struct adp_state *state, uint32_t id)
+{
+    return adp_pipeline_describe_applied(adp_engine_ids(state->engine), id);
+}
+
+const struct adp_meters *
+adp_state_meters(const struct adp_state *state)
+{
+    return &state->meters;
+}
+
+char *
+adp_state_describe_vlan(const struct adp_state *state, uint32_t vlan)
+{
+    return adp_pipeline_describe_vlan(adp_engine_ids(state->engine), vlan);
+}
+
+struct json *
+adp_state_l7_rules(const struct adp_state *state)
+{
+    return adp_l7_rules(adp_engine_ids(state->engine));
+}
+
+struct adp_metrics *
+adp_state_metrics(const struct adp_state *state)
+{
+    return adp_metrics_create(adp_engine_ids(state->engine));
+}
+
+bool
+adp_state_is_synced(const struct adp_state *state)
+{
+    return state->synced;
+}
+
+bool
+adp_state_is_busy(const struct adp_state *state)
+{
+    return state->phase != PHASE_IDLE || state->reading.job;
+}
+
+bool
+adp_state_is_large(const struct adp_state *state)
+{
+    return adp_model_count(state->model, NULL) > ADP_STATE_LARGE;
+}
+
+void
+adp_state_get_fqdns(const struct adp_state *state, struct sset *names)
+{
+    adp_engine_get_fqdns(state->engine, names);
+}
+
+uint64_t
+adp_state_fqdns_seq(const struct adp_state *state)
+{
+    return adp_engine_fqdns_seq(state->engine);
+}
+
+bool
+adp_state_knows_rules(const struct adp_state *state)
+{
+    return adp_engine_is_valid(state->engine);
+}
+
+bool
+adp_state_allows_igmp(const struct adp_state *state, const char *pod,
+                      uint8_t type, ovs_be32 group, uint32_t *conj_id)
+{
+    return adp_engine_allows_igmp(state->engine, pod, type, group, conj_id);
+}
+
+bool
+adp_state_is_closed(const struct adp_state *state)
+{
+    return state->is_closed;
+}
+
+const char *
+adp_state_restore_error(const struct adp_state *state)
+{
+    return state->restore_error;
+}
+
+const struct adp_state_disk *
+adp_state_get_disk(const struct adp_state *state)
+{
+    return state->disk;
+}
+
+bool
+adp_state_waits_for_disk(const struct adp_state *state)
+{
+    return state->next.is_storing || state->next.is_taken_back;
+}

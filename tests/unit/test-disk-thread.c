@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The thread that writes a state's folder. */
+
+#include <config.h>
+#undef NDEBUG
+
+#include "disk-world.h"
+
+static char *
+wait_until_done(struct adp_disk *d)
+{
+    char *error;
+
+    while (!adp_disk_is_done(d, &error)) {
+        ck_assert(adp_disk_is_busy(d));
+        adp_disk_wait(d);
+        poll_block();
+    }
+    ck_assert(!adp_disk_is_busy(d));
+    return error;
+}
+
+static char *
+hand_over(struct adp_disk *d, uint64_t g)
+{
+    struct transaction t;
+
+    transaction_init(&t, g);
+    adp_disk_append(d, g, &t.change);
+    char *error = wait_until_done(d);
+    transaction_uninit(&t);
+    return error;
+}
+
+START_TEST(thread)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+    struct adp_disk_stats stats;
+    int n_snapshots = 0;
+    uint64_t g;
+
+    value_len = 100 * 1024;
+    for (g = 1; g <= MAX_GENERATION; g++) {
+        char *error = hand_over(d, g);
+
+        ck_assert_msg(!error, "%s", error);
+        json_destroy(adp_disk_take_records(d));
+        if (adp_disk_wants_snapshot(d, g * 100000)) {
+            adp_disk_snapshot(d, records_at(g), g * 100000);
+            n_snapshots++;
+        }
+    }
+    ck_assert_int_ge(n_snapshots, 1);
+    for (;;) {
+        struct json *records = adp_disk_take_records(d);
+
+        adp_disk_get_stats(d, &stats);
+        json_destroy(records);
+        if (stats.n_snapshots == n_snapshots) {
+            break;
+        }
+        adp_disk_wait(d);
+        poll_block();
+    }
+    ck_assert_uint_eq(stats.generation, MAX_GENERATION);
+    ck_assert_uint_eq(stats.n_transactions, MAX_GENERATION);
+    ck_assert_uint_eq(stats.n_failed, 0);
+    ck_assert_ptr_null(stats.error);
+    ck_assert_int_gt(stats.last_write, 0);
+    ck_assert_uint_gt(stats.written, stats.bytes);
+
+    adp_disk_take_back(d);
+    char *error = wait_until_done(d);
+    ck_assert_msg(!error || strstr(error, "nothing"), "%s", error);
+    g = MAX_GENERATION - !error;
+    free(error);
+    adp_disk_destroy(d);
+    check_state(path, g, g);
+}
+END_TEST
+
+START_TEST(thread_tells_of_failures)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+    struct adp_disk_stats stats;
+
+    write_file(path, "", 0);
+    for (int i = 1; i <= 2; i++) {
+        char *error = hand_over(d, 1);
+
+        ck_assert_ptr_nonnull(error);
+        adp_disk_get_stats(d, &stats);
+        ck_assert_str_eq(stats.error, error);
+        ck_assert_uint_eq(stats.n_failed, i);
+        ck_assert_uint_eq(stats.generation, 0);
+        free(stats.error);
+        free(error);
+    }
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_ptr_null(hand_over(d, 1));
+    adp_disk_get_stats(d, &stats);
+    ck_assert_ptr_null(stats.error);
+    ck_assert_uint_eq(stats.n_transactions, 1);
+
+    struct transaction t;
+    transaction_init(&t, 2);
+    adp_disk_append(d, 2, &t.change);
+    adp_disk_finish(d);
+    transaction_uninit(&t);
+    adp_disk_destroy(d);
+    check_state(path, 2, 2);
+}
+END_TEST
+
+START_TEST(thread_waits_after_a_failed_snapshot)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+
+    value_len = 700 * 1024;
+    ck_assert_ptr_null(hand_over(d, 1));
+    ck_assert(adp_disk_wants_snapshot(d, 1000));
+
+    /* Where the snapshot is to be written there is a folder. */
+    char *name = file_name(path, "snapshot", 1);
+    char *new_name = xasprintf("%s.new", name);
+    ck_assert_int_eq(mkdir(new_name, 0700), 0);
+    adp_disk_snapshot(d, records_at(1), 1000);
+
+    struct json *records;
+    while (!(records = adp_disk_take_records(d))) {
+        adp_disk_wait(d);
+        poll_block();
+    }
+    json_destroy(records);
+    ck_assert(!adp_disk_wants_snapshot(d, 1001));
+    ck_assert(adp_disk_wants_snapshot(d, 100000));
+    ck_assert_int_eq(rmdir(new_name), 0);
+    ck_assert_ptr_null(hand_over(d, 2));
+    adp_disk_destroy(d);
+    check_state(path, 2, 2);
+    free(new_name);
+    free(name);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("disk-thread");
+    TCase *tc = add_case(suite, "thread");
+
+    tcase_add_test(tc, thread);
+    tcase_add_test(tc, thread_tells_of_failures);
+    tcase_add_test(tc, thread_waits_after_a_failed_snapshot);
+    return test_run(suite);
+}

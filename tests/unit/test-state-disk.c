@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Typed state and the disk: what was answered is there after a restart, what
+ * was refused, by the bridge or the disk, isn't. */
+
+#include <config.h>
+#undef NDEBUG
+
+#include <check.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adp-disk-file.h"
+#include "adp-disk.h"
+#include "adp-state-disk.h"
+#include "adp-state.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/vlog.h"
+#include "ovs-atomic.h"
+#include "random.h"
+#include "state-world.h"
+#include "test-run.h"
+#include "timeval.h"
+#include "util.h"
+
+static char dir[] = "/tmp/test-state-disk-XXXXXX";
+static char *folder;
+
+/* What the disk says, by what a file is asked for. */
+static atomic_bool disk_is_full;
+static atomic_bool disk_is_stuck;
+
+static int
+fault(const char *what, const char *name OVS_UNUSED)
+{
+    bool full, stuck;
+
+    do {
+        atomic_read(&disk_is_stuck, &stuck);
+    } while (stuck && !usleep(100));
+    atomic_read(&disk_is_full, &full);
+    return full && strcmp(what, "truncate") ? ENOSPC : 0;
+}
+
+static void
+run(const char *format)
+{
+    char *command = xasprintf(format, dir);
+
+    ck_assert_int_eq(system(command), 0);
+    free(command);
+}
+
+static void
+open_disk(void)
+{
+    adp_state_set_disk(state, adp_state_disk_create_in(folder));
+}
+
+static void
+setup(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    folder = xasprintf("%s/states/bridge", dir);
+    time_msec();
+    atomic_store(&disk_is_full, false);
+    atomic_store(&disk_is_stuck, false);
+    adp_disk_fault = fault;
+    state_world_setup();
+    open_disk();
+}
+
+static void
+teardown(void)
+{
+    state_world_teardown();
+    run("rm -rf %s");
+    free(folder);
+}
+
+static void
+settle(void)
+{
+    do {
+        adp_state_run(state);
+    } while (adp_state_is_busy(state));
+}
+
+/* The process ends, and another one begins. */
+static void
+restart(void)
+{
+    state_world_teardown();
+    state_world_setup();
+    open_disk();
+}
+
+static char *
+all_records(void)
+{
+    struct json *json = adp_model_get(adp_state_model(state), NULL, NULL);
+    char *s = json_to_string(json, JSSF_SORT);
+
+    json_destroy(json);
+    return s;
+}
+
+static char *
+all_flows(void)
+{
+    const struct shash_node **nodes = shash_sort(&bridge.flows);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < shash_count(&bridge.flows); i++) {
+        ds_put_format(&s, "%s %s\n", nodes[i]->name, (char *) nodes[i]->data);
+    }
+    free(nodes);
+    return ds_steal_cstr(&s);
+}
+
+static void
+expect_survival(void)
+{
+    char *records = all_records();
+    char *flows = all_flows();
+    uint64_t generation = adp_state_generation(state);
+
+    restart();
+    ck_assert_int_eq(adp_state_is_closed(state), !access(folder, F_OK));
+    settle();
+    ck_assert(!adp_state_is_closed(state));
+    ck_assert_ptr_null(adp_state_restore_error(state));
+    ck_assert_uint_eq(adp_state_generation(state), generation);
+    char *now = all_records();
+    ck_assert_str_eq(now, records);
+    free(now);
+    now = all_flows();
+    ck_assert_str_eq(now, flows);
+    free(now);
+    free(flows);
+    free(records);
+}
+
+/* Patches group 9. */
+static void
+patch(const char *add)
+{
+    char *text = xasprintf("[{\"kind\":\"AddressGroup\",\"name\":\"9\","
+                           "\"add\":[\"%s\"]}]", add);
+    struct json *json = json_from_string(text);
+    struct json *apply = json_from_string("[" POD2 "]");
+    struct adp_state_call *call
+        = adp_state_transact(state, &(struct adp_state_change) {
+            .patch = json, .apply = apply });
+
+    settle();
+    ck_assert(call->done);
+    ck_assert_ptr_null(call->error);
+    adp_state_call_unref(call);
+    json_destroy(apply);
+    json_destroy(json);
+    free(text);
+}
+
+START_TEST(test_nothing)
+{
+    ck_assert(!adp_state_is_closed(state));
+    expect_survival();
+    ck_assert_int_eq(access(folder, F_OK), -1);
+}
+END_TEST
+
+START_TEST(test_all_parts_of_a_transaction)
+{
+    transact("[" POD1 "," GROUP("9", "\"10.0.0.1\"") "]", NULL);
+    expect_survival();
+    patch("10.0.0.7");
+    expect_survival();
+    ck_assert_str_eq(shash_find_data(&bridge.groups, "9"), "2");
+    transact("[" GROUP("7", "") "]", "[" KEY("Pod", "a/1") "]");
+    expect_survival();
+    ck_assert_ptr_null(transact__(true, "[" POD1_MAC "]", NULL, NULL, NULL));
+    expect_survival();
+    ck_assert_ptr_null(transact__(true, "[]", NULL, NULL, NULL));
+    expect_survival();
+    ck_assert_uint_eq(adp_state_generation(state), 5);
+    transact("[" POD2 "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_large)
+{
+    char *all = many_groups(1, 3000);
+    struct ds keys = DS_EMPTY_INITIALIZER;
+
+    for (int i = 1000; i < 2000; i++) {
+        ds_put_format(&keys, "%s{\"kind\":\"AddressGroup\",\"name\":\"%d\"}",
+                      keys.length ? "," : "[", i);
+    }
+    ds_put_char(&keys, ']');
+    transact(all, NULL);
+    expect_survival();
+    transact(NULL, ds_cstr(&keys));
+    expect_survival();
+    ds_destroy(&keys);
+    free(all);
+}
+END_TEST
+
+START_TEST(test_snapshots)
+{
+    struct adp_disk *disk;
+    struct adp_disk_stats stats;
+    char *all = many_groups(1, 3000);
+
+    for (int i = 0; i < 12; i++) {
+        transact(all, NULL);
+    }
+    do {
+        settle();
+        disk = adp_state_disk_get(adp_state_get_disk(state));
+        adp_disk_get_stats(disk, &stats);
+        ck_assert_ptr_null(stats.error);
+    } while (!stats.n_snapshots);
+    ck_assert_uint_eq(stats.generation, 12);
+    expect_survival();
+    transact("[" POD1 "]", NULL);
+    expect_survival();
+    free(all);
+}
+END_TEST
+
+START_TEST(test_refused_by_the_bridge)
+{
+    transact("[" POD1 "]", NULL);
+    bridge.refusal = "no";
+    expect_failure("[" POD2 "]", NULL, "internal", "no");
+    bridge.refusal = NULL;
+    expect_survival();
+    transact("[" GROUP("9", "") "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_refused_by_the_disk)
+{
+    transact("[" POD1 "]", NULL);
+    svec_clear(&bridge.log);
+    atomic_store(&disk_is_full, true);
+    for (int i = 0; i < 3; i++) {
+        expect_failure("[" POD2 "]", NULL, "disk",
+                       "can't be stored, and stays as it is");
+    }
+    expect_mods("");
+    atomic_store(&disk_is_full, false);
+    expect_survival();
+    transact("[" POD2 "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+/* What happens while the disk takes its time. */
+
+static struct adp_state_call *
+begin_to_store(const char *records)
+{
+    struct json *json = json_from_string(records);
+
+    atomic_store(&disk_is_stuck, true);
+    struct adp_state_call *call
+        = adp_state_transact(state, &(struct adp_state_change) {
+            .apply = json });
+    for (int i = 0; i < 3; i++) {
+        adp_state_run(state);
+        ck_assert(!call->done);
+        ck_assert(adp_state_is_busy(state));
+    }
+    json_destroy(json);
+    return call;
+}
+
+static void
+end_storing(struct adp_state_call *call)
+{
+    atomic_store(&disk_is_stuck, false);
+    settle();
+    ck_assert(call->done);
+    ck_assert_ptr_null(call->error);
+    adp_state_call_unref(call);
+}
+
+START_TEST(test_no_flow_before_the_disk)
+{
+    struct adp_state_call *call = begin_to_store("[" POD1 "]");
+
+    expect_mods("");
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 0);
+    ck_assert_uint_eq(adp_state_generation(state), 0);
+    end_storing(call);
+    expect_mods("add " FLOW1);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_flushed_while_it_is_stored)
+{
+    transact("[" GROUP("9", "\"10.0.0.1\"") "]", NULL);
+    struct adp_state_call *call
+        = begin_to_store("[" GROUP("8", "") "," POD1 "]");
+
+    shash_clear_free_data(&bridge.flows);
+    shash_clear_free_data(&bridge.groups);
+    adp_state_sync(state, true);
+    end_storing(call);
+    ck_assert(adp_state_is_synced(state));
+    ck_assert_uint_eq(shash_count(&bridge.flows), 4);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_ports_change_while_it_is_stored)
+{
+    struct adp_state_call *call = begin_to_store("[" POD1 "]");
+
+    set_port("p1", 0);
+    end_storing(call);
+    ck_assert_ptr_null(shash_find(&bridge.flows, FLOW1));
+    set_port("p1", 1);
+    settle();
+    expect_survival();
+}
+END_TEST
+
+static void *
+unstick(void *aux OVS_UNUSED)
+{
+    usleep(20000);
+    atomic_store(&disk_is_stuck, false);
+    return NULL;
+}
+
+START_TEST(test_another_pipeline_while_it_is_stored)
+{
+    struct adp_state_call *call = begin_to_store("[" POD1 "]");
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, unstick, NULL), 0);
+    use_pipeline(&other_pipeline, 0, true);
+    pthread_join(thread, NULL);
+    ck_assert(call->done);
+    ck_assert_ptr_null(call->error);
+    adp_state_call_unref(call);
+    use_pipeline(&test_pipeline, 0, true);
+    ck_assert_ptr_nonnull(shash_find(&bridge.flows, FLOW1));
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_pipeline_taken_away_while_it_is_stored)
+{
+    transact("[" POD2 "]", NULL);
+    struct adp_state_call *call = begin_to_store("[" POD1 "]");
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, unstick, NULL), 0);
+    adp_state_forget_flows(state);
+    pthread_join(thread, NULL);
+    ck_assert(call->done);
+    ck_assert_ptr_nonnull(call->error);
+    adp_state_call_unref(call);
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    adp_state_sync(state, true);
+    settle();
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_destroyed_while_it_is_stored)
+{
+    transact("[" POD2 "]", NULL);
+    struct adp_state_call *call = begin_to_store("[" POD1 "]");
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, unstick, NULL), 0);
+    restart();
+    pthread_join(thread, NULL);
+    ck_assert(call->done);
+    ck_assert_ptr_nonnull(call->error);
+    adp_state_call_unref(call);
+    settle();
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), "Pod"), 1);
+}
+END_TEST
+
+/* Restoring. */
+
+START_TEST(test_ports_that_are_gone)
+{
+    transact("[" POD1 "," POD2 "]", NULL);
+    state_world_teardown();
+    state_world_setup();
+    set_port("p1", 0);
+    open_disk();
+    settle();
+    ck_assert(!adp_state_is_closed(state));
+    ck_assert_ptr_null(shash_find(&bridge.flows, FLOW1));
+    ck_assert_ptr_nonnull(shash_find(&bridge.flows, FLOW2));
+    set_port("p1", 1);
+    settle();
+    ck_assert_ptr_nonnull(shash_find(&bridge.flows, FLOW1));
+}
+END_TEST
+
+START_TEST(test_closed_until_flows_are_there)
+{
+    char *all = many_groups(1, 3000);
+
+    transact(all, NULL);
+    restart();
+    while (adp_state_is_closed(state)) {
+        adp_state_run(state);
+    }
+    ck_assert_uint_eq(shash_count(&bridge.flows), 3001);
+    settle();
+    free(all);
+}
+END_TEST
+
+static void
+expect_closed(const char *why)
+{
+    ck_assert(adp_state_is_closed(state));
+    ck_assert_ptr_nonnull(adp_state_restore_error(state));
+    ck_assert_msg(strstr(adp_state_restore_error(state), why), "\"%s\"",
+                  adp_state_restore_error(state));
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 0);
+    expect_failure("[" POD1 "]", NULL, "disk", why);
+}
+
+START_TEST(test_refused_flows_keep_it_closed)
+{
+    transact("[" POD1 "]", NULL);
+    state_world_teardown();
+    state_world_setup();
+    bridge.refusal = "no";
+    open_disk();
+    settle();
+    expect_closed("no");
+
+    /* It is tried again. */
+    bridge.refusal = NULL;
+    for (int i = 0; adp_state_is_closed(state); i++) {
+        ck_assert_int_lt(i, 600);
+        usleep(20000);
+        time_msec();
+        settle();
+    }
+    ck_assert_ptr_nonnull(shash_find(&bridge.flows, FLOW1));
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    transact("[" POD2 "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_damage_keeps_it_closed)
+{
+    transact("[" GROUP("9", "") "]", NULL);
+    run("printf x > %s/x && dd if=%1$s/x of=%1$s/states/bridge/"
+        "log-0000000000000000 bs=1 seek=80 conv=notrunc 2> /dev/null");
+    restart();
+    settle();
+    expect_closed("damaged");
+
+    /* What is wrong begins nothing anew, nor does what can't be stored. */
+    ck_assert_str_eq(transact__(true, "[" KEY("Pod", "x") "]", NULL, NULL,
+                                NULL), "invalid");
+    expect_closed("damaged");
+    ck_assert_ptr_null(transact__(true, "[" POD2 "]", NULL, NULL, NULL));
+    ck_assert(!adp_state_is_closed(state));
+    run("test -e %s/states/bridge.old-1/log-0000000000000000");
+    expect_survival();
+    transact("[" POD1 "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+/* Random. */
+
+static char *
+random_change(void)
+{
+    static const char *const records[] = {
+        POD1, POD1_MAC, POD2, GROUP("9", "\"10.0.0.1\""), GROUP("9", ""),
+        GROUP("8", "\"10.0.0.2\",\"10.0.0.3\""), GROUP("7", ""),
+    };
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_char(&s, '[');
+    for (uint32_t n = 1 + random_range(3), i = 0; i < n; i++) {
+        ds_put_format(&s, "%s%s", i ? "," : "",
+                      records[random_range(ARRAY_SIZE(records))]);
+    }
+    ds_put_char(&s, ']');
+    return ds_steal_cstr(&s);
+}
+
+START_TEST(test_random)
+{
+    random_set_seed(_i + 1);
+    for (int i = 0; i < 60; i++) {
+        char *apply = random_change();
+        bool full = !random_range(6);
+
+        bridge.refusal = random_range(6) ? NULL : "no";
+        atomic_store(&disk_is_full, full);
+        transact__(!random_range(8), apply, NULL, NULL, NULL);
+        free(apply);
+        atomic_store(&disk_is_full, false);
+        bridge.refusal = NULL;
+        if (!random_range(4)) {
+            expect_survival();
+        }
+    }
+    expect_survival();
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+    Suite *s = suite_create("state-disk");
+    TCase *tc = tcase_create("state-disk");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, test_nothing);
+    tcase_add_test(tc, test_all_parts_of_a_transaction);
+    tcase_add_test(tc, test_large);
+    tcase_add_test(tc, test_snapshots);
+    tcase_add_test(tc, test_refused_by_the_bridge);
+    tcase_add_test(tc, test_refused_by_the_disk);
+    tcase_add_test(tc, test_no_flow_before_the_disk);
+    tcase_add_test(tc, test_flushed_while_it_is_stored);
+    tcase_add_test(tc, test_ports_change_while_it_is_stored);
+    tcase_add_test(tc, test_another_pipeline_while_it_is_stored);
+    tcase_add_test(tc, test_pipeline_taken_away_while_it_is_stored);
+    tcase_add_test(tc, test_destroyed_while_it_is_stored);
+    tcase_add_test(tc, test_ports_that_are_gone);
+    tcase_add_test(tc, test_closed_until_flows_are_there);
+    tcase_add_test(tc, test_refused_flows_keep_it_closed);
+    tcase_add_test(tc, test_damage_keeps_it_closed);
+    tcase_add_loop_test(tc, test_random, 0, 8);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int
+main(int argc OVS_UNUSED, char *argv[])
+{
+    set_program_name(argv[0]);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+
+    return test_run(suite());
+}
