@@ -133,7 +133,10 @@ disk_main(void *d_)
     ovsrcu_quiesce_start();
     ovs_mutex_lock(&d->mutex);
     for (;;) {
-        if (d->task == TASK_APPEND || d->task == TASK_TAKE_BACK) {
+        if (d->records && !d->in_snapshot && !d->exit) {
+            /* It begins with what was written when it was asked for. */
+            go_on_with_snapshot(d);
+        } else if (d->task == TASK_APPEND || d->task == TASK_TAKE_BACK) {
             do_task(d);
         } else if (d->exit) {
             break;

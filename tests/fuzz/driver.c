@@ -229,7 +229,9 @@ replace(uint8_t *buf, size_t *len, size_t ofs, size_t n_old,
     n_old = MIN(n_old, *len - ofs);
     n = MIN(n, MAX_LEN - (*len - n_old));
     memmove(buf + ofs + n, buf + ofs + n_old, *len - ofs - n_old);
-    memcpy(buf + ofs, data, n);
+    if (n) {
+        memcpy(buf + ofs, data, n);
+    }
     *len += n - n_old;
 }
 
