@@ -147,6 +147,31 @@ START_TEST(thread_waits_after_a_failed_snapshot)
 }
 END_TEST
 
+/* A snapshot of what there was, and a transaction right behind it. */
+START_TEST(thread_begins_snapshots_in_order)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+    struct json *records;
+    struct transaction t;
+
+    ck_assert_ptr_null(hand_over(d, 1));
+    adp_disk_snapshot(d, records_at(1), 1000);
+    transaction_init(&t, 2);
+    adp_disk_append(d, 2, &t.change);
+    char *error = wait_until_done(d);
+    ck_assert_msg(!error, "%s", error);
+    transaction_uninit(&t);
+    while (!(records = adp_disk_take_records(d))) {
+        adp_disk_wait(d);
+        poll_block();
+    }
+    json_destroy(records);
+    adp_disk_destroy(d);
+    check_state(path, 2, 2);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -156,5 +181,6 @@ main(void)
     tcase_add_test(tc, thread);
     tcase_add_test(tc, thread_tells_of_failures);
     tcase_add_test(tc, thread_waits_after_a_failed_snapshot);
+    tcase_add_test(tc, thread_begins_snapshots_in_order);
     return test_run(suite);
 }
