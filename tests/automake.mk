@@ -26,9 +26,11 @@ TESTS += \
 	tests/conformance/early.test \
 	tests/conformance/v115.test \
 	tests/dpctl/completion.test \
+	tests/dpctl/diff.test \
 	tests/dpctl/dpctl.test \
 	tests/dpctl/inspect.test \
-	tests/dpctl/keep-going.test
+	tests/dpctl/keep-going.test \
+	tests/dpctl/watch.test
 
 # Tests of the source tree and of the build itself; once is enough.
 if !SANITIZERS

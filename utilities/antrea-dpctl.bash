@@ -4,7 +4,7 @@
 _antrea_dpctl()
 {
     local cur prev word command='' n_words=0 kind='' i
-    local commands='apply follow replace delete resync resolve get describe trace
+    local commands='apply diff follow replace delete resync resolve get describe trace
         status supportbundle stats top
         logs explain program version help'
     local kinds='all records manifests nodes namespaces pods services
@@ -23,7 +23,7 @@ _antrea_dpctl()
         return
         ;;
     -o | --output)
-        mapfile -t COMPREPLY < <(compgen -W 'table json yaml name' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W 'table json yaml name wide' -- "$cur")
         return
         ;;
     -b | --bridge | -n | --namespace | -t | --timeout | --node | --index | \
@@ -77,7 +77,7 @@ _antrea_dpctl()
         [ "$command" = resolve ] || options+=' --dry-run --keep-going'
         [ "$command" != apply ] || options+=' --stream'
         ;;
-    follow)
+    follow | diff)
         options+=' --filename --namespace --node --change-node --db
             --gateway-port --gateway-mac --tunnel-port --service-cidr
             --ignore-unknown'
@@ -92,7 +92,7 @@ _antrea_dpctl()
             --tunnel-port --service-cidr --dry-run'
         ;;
     get)
-        options+=' --namespace --all-namespaces'
+        options+=' --namespace --all-namespaces --watch'
         case $kind in
         flow | flows | ovsflows)
             options+=' --pod --policy --service --table'

@@ -110,6 +110,7 @@ static const struct option long_options[] = {
     { "service", required_argument, NULL, OPT_SERVICE },
     { "table", required_argument, NULL, OPT_TABLE },
     { "all-namespaces", no_argument, NULL, 'A' },
+    { "watch", no_argument, NULL, 'w' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
     { NULL, 0, NULL, 0 },
@@ -121,6 +122,7 @@ static const struct {
 } option_sets[] = {
     { 'f', SET_FILES }, { OPT_IGNORE_UNKNOWN, SET_FILES },
     { OPT_NAMESPACE, SET_NAMESPACE }, { 'A', SET_SELECT },
+    { 'w', SET_SELECT },
     { OPT_NODE, SET_NODE }, { OPT_CHANGE_NODE, SET_NODE },
     { OPT_DB, SET_NODE | SET_DB },
     { OPT_GATEWAY_PORT, SET_NODE }, { OPT_GATEWAY_MAC, SET_NODE },
@@ -142,6 +144,7 @@ enum {
     AS_TABLE = 1 << DPCTL_OUTPUT_TABLE,
     AS_DOCUMENT = 1 << DPCTL_OUTPUT_JSON | 1 << DPCTL_OUTPUT_YAML,
     AS_NAME = 1 << DPCTL_OUTPUT_NAME,
+    AS_WIDE = 1 << DPCTL_OUTPUT_WIDE,
     AS_CHANGE = 1 << 8,         /* AS_DOCUMENT, with --dry-run. */
 };
 
@@ -165,6 +168,11 @@ static const struct command {
       AS_TABLE | AS_CHANGE, dpctl_cmd_replace,
       "replace -f FILE|DIR|-",
       "make these objects all there is" },
+    { "diff", 0, 0,
+      SET_FILES | SET_NODE | SET_NAMESPACE,
+      AS_TABLE | AS_DOCUMENT, dpctl_cmd_diff,
+      "diff -f FILE|DIR|-",
+      "show what apply would change" },
     { "delete", 0, INT_MAX,
       SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_MISSING,
       AS_TABLE | AS_CHANGE, dpctl_cmd_delete,
@@ -187,8 +195,8 @@ static const struct command {
       "apply what Kubernetes' watch tells, as it comes" },
     { "get", 0, 2,
       SET_NAMESPACE | SET_SELECT,
-      AS_TABLE | AS_DOCUMENT | AS_NAME, dpctl_cmd_get,
-      "get [KIND [NAME]]",
+      AS_TABLE | AS_DOCUMENT | AS_NAME | AS_WIDE, dpctl_cmd_get,
+      "get [KIND [NAME]] | get --watch KIND [NAME]",
       "list records or objects" },
     { "describe", 1, 2,
       SET_NAMESPACE,
@@ -244,6 +252,15 @@ static const struct command {
       "tell about a command" },
 };
 
+/* What DPCTL_EXIT_ERROR becomes. */
+static int error_status = DPCTL_EXIT_ERROR;
+
+void
+dpctl_set_error_status(int status)
+{
+    error_status = status;
+}
+
 /* Prints "antrea-dpctl:KIND TEXT" to stderr. */
 static void
 complain(const char *kind, const char *color, const char *format, va_list args)
@@ -267,7 +284,7 @@ dpctl_fail(int status, const char *format, ...)
     complain("", "\033[31m", format, args);
     va_end(args);
     /* What is allocated goes with the process. */
-    _exit(status);
+    _exit(status == DPCTL_EXIT_ERROR ? error_status : status);
 }
 
 void
@@ -361,7 +378,7 @@ static const struct {
            "antrea-dp.sock in the\n"
            "                         run directory)" },
     { 'b', "  -b, --bridge=BRIDGE    the bridge, if there are several" },
-    { 'o', "  -o, --output=FORMAT    table, json, yaml or name" },
+    { 'o', "  -o, --output=FORMAT    table, json, yaml; get: name, wide" },
     { 't', "  -t, --timeout=SECONDS  how long to wait for an answer "
            "(default: 30, 0: for ever)" },
     { 'f', "  -f, --filename=FILE    a file, a folder, or - for stdin; "
@@ -402,6 +419,8 @@ static const struct {
                 "--in-port; at most --timeout" },
     { OPT_POD, "  -A, --all-namespaces   get: of all namespaces, as without "
                "-n\n"
+               "  -w, --watch            get: go on with what changes, until "
+               "interrupted\n"
                "      --pod=POD          get policies, get flows: those that "
                "are about it\n"
                "      --policy=NAME, --service=NAME, --table=TABLE\n"
@@ -452,7 +471,8 @@ usage(void)
     printf("\nThe run directory is %s.\n", ovs_rundir());
     puts("Exit status: 0 done, 1 refused or wrong input, 2 usage, "
          "3 the daemon can't be reached,\n"
-         "4 done but for objects that --keep-going left out\n"
+         "4 done but for objects that --keep-going left out; diff: 0 no "
+         "difference,\n1 some, 2 refused, wrong input or usage\n"
          "antrea-dpctl(8) has the rest.");
 }
 
@@ -465,7 +485,9 @@ command_usage(const struct command *command)
     printf("\nantrea-dpctl(8) has the rest.\n");
 }
 
-static const char *const output_words[] = { "table", "json", "yaml", "name" };
+static const char *const output_words[] = {
+    "table", "json", "yaml", "name", "wide"
+};
 
 /* About 'command', or all if that is NULL. */
 static void
@@ -486,8 +508,8 @@ parse_output(const char *word)
             return i;
         }
     }
-    dpctl_fail(DPCTL_EXIT_USAGE, "-o: must be table, json, yaml or name, not "
-               "%s", word);
+    dpctl_fail(DPCTL_EXIT_USAGE, "-o: must be table, json, yaml, name or "
+               "wide, not %s", word);
 }
 
 static int
@@ -561,6 +583,9 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case OPT_TABLE:
         o->table = arg;
+        break;
+    case 'w':
+        o->watch = true;
         break;
     case 'A':
         o->all_namespaces = true;
@@ -779,7 +804,7 @@ main(int argc, char *argv[])
     ovs_set_program_name(argv[0], ADP_VERSION);
     fatal_ignore_sigpipe();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:AFhV",
+    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:AFwhV",
                                  long_options, NULL)) != -1; ) {
         if (c == 'n') {
             n = optarg;

@@ -20,6 +20,9 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
 	utilities/dpctl-bundle.c \
 	utilities/dpctl-cli.h \
+	utilities/dpctl-columns.c \
+	utilities/dpctl-columns.h \
+	utilities/dpctl-diff.c \
 	utilities/dpctl-feed.c \
 	utilities/dpctl-feed.h \
 	utilities/dpctl-find.c \
@@ -44,6 +47,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-status.c \
 	utilities/dpctl-tar.c \
 	utilities/dpctl-tar.h \
+	utilities/dpctl-watch.c \
+	utilities/dpctl-watch.h \
 	utilities/show/dpctl-health.c \
 	utilities/show/dpctl-health.h \
 	utilities/show/dpctl-pod-view.c \
@@ -91,6 +96,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-policy-check.h \
 	utilities/objects/dpctl-quantity.c \
 	utilities/objects/dpctl-quantity.h \
+	utilities/show/dpctl-line-diff.c \
+	utilities/show/dpctl-line-diff.h \
 	utilities/show/dpctl-print.c \
 	utilities/show/dpctl-print.h \
 	utilities/objects/dpctl-resolve-controlplane.c \

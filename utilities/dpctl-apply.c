@@ -44,8 +44,8 @@ check(char *error)
 
 /* What the files hold may be nothing, but it has to be said so: an empty list,
  * or objects that are none of our business. */
-static void
-read_files(const struct dpctl_options *o, struct dpctl_input *input)
+void
+dpctl_read_files(const struct dpctl_options *o, struct dpctl_input *input)
 {
     struct dpctl_docs docs = DPCTL_DOCS_INITIALIZER;
 
@@ -559,7 +559,7 @@ run_files(const struct dpctl_command *c, enum dpctl_verb verb)
     dpctl_input_init(&input);
     input.for_delete = verb == DPCTL_DELETE;
     input.keep_going = c->options->keep_going;
-    read_files(c->options, &input);
+    dpctl_read_files(c->options, &input);
     check_replaceable(verb, &input);
 
     /* "Nothing" can be all that there is to be, but not by mistake. */
@@ -785,7 +785,7 @@ dpctl_cmd_resolve(const struct dpctl_command *c)
         dpctl_fail(DPCTL_EXIT_USAGE, "which files?  Name them with -f");
     }
     dpctl_input_init(&input);
-    read_files(c->options, &input);
+    dpctl_read_files(c->options, &input);
     dpctl_ports_init(&ports);
     dpctl_ovsdb_read(c->options->db, c->options->bridge,
                      c->options->timeout_s, &ports, &mark);

@@ -25,6 +25,7 @@ enum dpctl_output {
     DPCTL_OUTPUT_JSON,
     DPCTL_OUTPUT_YAML,
     DPCTL_OUTPUT_NAME,
+    DPCTL_OUTPUT_WIDE,          /* A table with more columns. */
 };
 
 struct dpctl_options {
@@ -59,6 +60,7 @@ struct dpctl_options {
     char *pod;                  /* get: whose; so for the next two. */
     char *service;
     char *table;
+    bool watch;                 /* get: go on with what changes. */
     bool all_namespaces;        /* get: as without a namespace. */
 };
 
@@ -72,6 +74,7 @@ struct dpctl_command {
 /* The commands.  They end the program where they fail. */
 void dpctl_cmd_apply(const struct dpctl_command *);
 void dpctl_cmd_replace(const struct dpctl_command *);
+void dpctl_cmd_diff(const struct dpctl_command *);
 void dpctl_cmd_delete(const struct dpctl_command *);
 void dpctl_cmd_resync(const struct dpctl_command *);
 void dpctl_cmd_resolve(const struct dpctl_command *);
@@ -100,6 +103,13 @@ struct json *dpctl_ask_health(const struct dpctl_options *,
 /* get flows. */
 bool dpctl_is_flows(const char *word);
 void dpctl_get_flows(const struct dpctl_options *);
+
+/* What files -f names hold. */
+void dpctl_read_files(const struct dpctl_options *, struct dpctl_input *);
+
+/* DPCTL_EXIT_ERROR means something else for this command: errors end it with
+ * 'status'. */
+void dpctl_set_error_status(int status);
 
 /* Prints "antrea-dpctl: ..." and ends the program. */
 OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)

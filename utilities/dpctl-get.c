@@ -9,300 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-columns.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
 #include "dpctl-pod.h"
 #include "dpctl-print.h"
 #include "dpctl-similar.h"
+#include "dpctl-watch.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
-
-/* A column of the table of one kind: the string at 'path', or what 'cell'
- * makes of the record. */
-struct column {
-    const char *heading;
-    const char *path;
-    char *(*cell)(const struct json *record);
-};
-
-enum { MAX_COLUMNS = 8 };
-
-struct layout {
-    const char *kind;
-    struct column columns[MAX_COLUMNS];
-};
-
-static char *list_text(const struct json_array *);
-
-/* The string at 'path', or the strings: what a Node has of both families is a
- * list. */
-static char *
-text_at(const struct json *record, const char *path)
-{
-    const struct json *value = dpctl_json_get(record, path);
-
-    return (value && value->type == JSON_ARRAY ? list_text(&value->array)
-            : nullable_xstrdup(dpctl_json_str(record, path)));
-}
-
-static char *
-cell_namespace(const struct json *record)
-{
-    const char *name = dpctl_json_str(record, "name");
-    const char *slash = strchr(name, '/');
-
-    return slash ? xmemdup0(name, slash - name) : NULL;
-}
-
-static char *
-cell_short_name(const struct json *record)
-{
-    const char *name = dpctl_json_str(record, "name");
-    const char *slash = strchr(name, '/');
-
-    return xstrdup(slash ? slash + 1 : name);
-}
-
-/* The strings of an array, of which no more than a few are shown. */
-static char *
-list_text(const struct json_array *array)
-{
-    enum { MAX_SHOWN = 4 };
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    for (size_t i = 0; i < array->n; i++) {
-        if (i == MAX_SHOWN) {
-            ds_put_format(&ds, " + %"PRIuSIZE" more", array->n - i);
-            break;
-        }
-        ds_put_format(&ds, "%s%s", i ? "," : "",
-                      (array->elems[i]->type == JSON_STRING
-                       ? array->elems[i]->string : "?"));
-    }
-    return ds.length ? ds_steal_cstr(&ds) : NULL;
-}
-
-static char *
-cell_ips(const struct json *record)
-{
-    return list_text(dpctl_json_array(record, "ips"));
-}
-
-static char *
-cell_addresses(const struct json *record)
-{
-    return list_text(dpctl_json_array(record, "addresses"));
-}
-
-/* Of a name: "10.0.0.1 (60s)"... */
-static char *
-cell_resolved(const struct json *record)
-{
-    const struct json_array *addresses = dpctl_json_array(record,
-                                                          "addresses");
-    struct json *texts = json_array_create_empty();
-
-    for (size_t i = 0; i < addresses->n; i++) {
-        const struct json *a = addresses->elems[i];
-
-        json_array_add(texts, json_string_create_nocopy(
-                           xasprintf("%s (%llds)", dpctl_json_str(a, "ip"),
-                                     dpctl_json_int(a, "ttl", 0))));
-    }
-    char *text = list_text(json_array(texts));
-    json_destroy(texts);
-    return text;
-}
-
-static char *
-cell_nodes(const struct json *record)
-{
-    return list_text(dpctl_json_array(record, "nodes"));
-}
-
-static char *
-cell_fqdns(const struct json *record)
-{
-    return list_text(dpctl_json_array(record, "fqdns"));
-}
-
-static char *
-cell_pods(const struct json *record)
-{
-    return list_text(dpctl_json_array(record, "pods"));
-}
-
-static char *
-cell_external_ips(const struct json *record)
-{
-    const struct json_array *lb = dpctl_json_array(record, "loadBalancerIPs");
-
-    return list_text(lb->n ? lb : dpctl_json_array(record, "externalIPs"));
-}
-
-static char *
-cell_service_ports(const struct json *record)
-{
-    const struct json_array *ports = dpctl_json_array(record, "ports");
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    for (size_t i = 0; i < ports->n; i++) {
-        const struct json *port = ports->elems[i];
-        const char *protocol = dpctl_json_str(port, "protocol");
-        long long int node_port = dpctl_json_int(port, "nodePort", 0);
-
-        ds_put_format(&ds, "%s%lld", i ? "," : "",
-                      dpctl_json_int(port, "port", 0));
-        if (node_port) {
-            ds_put_format(&ds, ":%lld", node_port);
-        }
-        ds_put_format(&ds, "/%s", protocol ? protocol : "TCP");
-    }
-    return ds.length ? ds_steal_cstr(&ds) : NULL;
-}
-
-static char *
-cell_endpoints(const struct json *record)
-{
-    const struct json_array *ports = dpctl_json_array(record, "ports");
-    struct svec texts = SVEC_EMPTY_INITIALIZER;
-
-    for (size_t i = 0; i < ports->n; i++) {
-        const struct json_array *endpoints
-            = dpctl_json_array(ports->elems[i], "endpoints");
-        for (size_t j = 0; j < endpoints->n; j++) {
-            const char *ip = dpctl_json_str(endpoints->elems[j], "ip");
-            svec_add_nocopy(&texts,
-                            xasprintf("%s:%lld", ip ? ip : "?",
-                                      dpctl_json_int(endpoints->elems[j],
-                                                     "port", 0)));
-        }
-    }
-    size_t n = texts.n;
-    while (texts.n > 3) {
-        svec_pop_back(&texts);
-    }
-    char *text = n ? svec_join(&texts, ",", "") : NULL;
-    if (n > 3) {
-        char *longer = xasprintf("%s + %"PRIuSIZE" more", text, n - 3);
-        free(text);
-        text = longer;
-    }
-    svec_destroy(&texts);
-    return text;
-}
-
-static char *
-number_text(const struct json *json)
-{
-    return json ? json_to_string(json, 0) : NULL;
-}
-
-static char *
-cell_tier(const struct json *record)
-{
-    return number_text(dpctl_json_member(record, "tierPriority"));
-}
-
-static char *
-cell_priority(const struct json *record)
-{
-    return number_text(dpctl_json_member(record, "priority"));
-}
-
-static char *
-cell_rules(const struct json *record)
-{
-    return xasprintf("%"PRIuSIZE, dpctl_json_array(record, "rules")->n);
-}
-
-static char *
-cell_applied_to(const struct json *record)
-{
-    const struct json_array *services = dpctl_json_array(record,
-                                                         "appliedToServices");
-    char *text = list_text(services->n ? services
-                           : dpctl_json_array(record, "appliedToGroups"));
-
-    if (services->n) {
-        char *said = xasprintf("Service %s", text);
-
-        free(text);
-        return said;
-    }
-    return text;
-}
-
-static char *
-cell_policy_name(const struct json *record)
-{
-    const char *name = dpctl_json_str(record, "name");
-    const char *type = dpctl_json_str(record, "type");
-    size_t len = type ? strlen(type) : 0;
-
-    return xstrdup(len && !strncmp(name, type, len) && name[len] == ':'
-                   ? name + len + 1 : name);
-}
-
-static const struct layout layouts[] = {
-    { "NodeConfig",
-      { { "NAME", "name", NULL }, { "POD-CIDR", "podCIDR", NULL },
-        { "GATEWAY", "gateway.port", NULL },
-        { "GATEWAY-IP", "gateway.ip", NULL },
-        { "GATEWAY-MAC", "gateway.mac", NULL },
-        { "TUNNEL", "tunnel.port", NULL },
-        { "TRANSPORT-IP", "transportIP", NULL } } },
-    { "PeerNode",
-      { { "NAME", "name", NULL }, { "POD-CIDR", "podCIDR", NULL },
-        { "GATEWAY-IP", "gatewayIP", NULL },
-        { "TRANSPORT-IP", "transportIP", NULL } } },
-    { "Pod",
-      { { "NAMESPACE", NULL, cell_namespace },
-        { "NAME", NULL, cell_short_name }, { "IP", NULL, cell_ips },
-        { "PORT", "port", NULL }, { "MAC", "mac", NULL } } },
-    { "Service",
-      { { "NAMESPACE", NULL, cell_namespace },
-        { "NAME", NULL, cell_short_name },
-        { "CLUSTER-IP", "clusterIP", NULL },
-        { "EXTERNAL-IP", NULL, cell_external_ips },
-        { "PORTS", NULL, cell_service_ports },
-        { "ENDPOINTS", NULL, cell_endpoints } } },
-    { "NetworkPolicy",
-      { { "NAME", NULL, cell_policy_name }, { "TYPE", "type", NULL },
-        { "TIER", NULL, cell_tier }, { "PRIORITY", NULL, cell_priority },
-        { "RULES", NULL, cell_rules },
-        { "APPLIED-TO", NULL, cell_applied_to } } },
-    { "AddressGroup",
-      { { "NAME", "name", NULL }, { "ADDRESSES", NULL, cell_addresses } } },
-    { "AppliedToGroup",
-      { { "NAME", "name", NULL }, { "PODS", NULL, cell_pods } } },
-    { "Egress",
-      { { "NAME", "name", NULL }, { "EGRESS-IP", "egressIP", NULL },
-        { "NODE", "egressNode", NULL },
-        { "APPLIED-TO", NULL, cell_applied_to } } },
-    { "TrafficControl",
-      { { "NAME", "name", NULL }, { "DIRECTION", "direction", NULL },
-        { "ACTION", "action", NULL }, { "TARGET-PORT", "targetPort", NULL },
-        { "RETURN-PORT", "returnPort", NULL },
-        { "APPLIED-TO", NULL, cell_applied_to } } },
-    { "FQDN",
-      { { "NAME", "name", NULL }, { "FQDNS", NULL, cell_fqdns },
-        { "ADDRESSES", NULL, cell_resolved } } },
-    { "MulticastGroup",
-      { { "NAME", "name", NULL }, { "PODS", NULL, cell_pods },
-        { "NODES", NULL, cell_nodes } } },
-    { "Manifest", { { "NAME", "name", NULL } } },
-};
-
-static const struct layout records_layout = {
-    NULL, { { "KIND", "kind", NULL }, { "NAME", "name", NULL } }
-};
-
-static const struct layout objects_layout = {
-    NULL, { { "KIND", "kind", NULL }, { "API-VERSION", "apiVersion", NULL },
-            { "NAMESPACE", "metadata.namespace", NULL },
-            { "NAME", "metadata.name", NULL } }
-};
 
 /* What the user asks for. */
 struct query {
@@ -369,6 +84,13 @@ object_matches(const struct query *q, const struct json *record)
             && (!q->options->namespace_
                 || (namespace_
                     && !strcmp(namespace_, q->options->namespace_))));
+}
+
+static bool
+prints_tables(const struct dpctl_options *o)
+{
+    return (o->output == DPCTL_OUTPUT_TABLE
+            || o->output == DPCTL_OUTPUT_WIDE);
 }
 
 static bool
@@ -486,59 +208,40 @@ query_init(struct query *q, const struct dpctl_options *options,
 }
 
 static void
-print_table(const struct layout *layout, const struct json_array *records)
+print_table(const struct dpctl_options *o, const struct dpctl_layout *layout,
+            const struct json_array *records)
 {
-    const char *headings[MAX_COLUMNS];
+    bool wide = o->output == DPCTL_OUTPUT_WIDE;
     struct dpctl_table table;
-    size_t n = 0;
 
-    while (n < MAX_COLUMNS && layout->columns[n].heading) {
-        headings[n] = layout->columns[n].heading;
-        n++;
-    }
-    dpctl_table_init(&table, headings, n);
+    dpctl_layout_start(layout, wide, NULL, &table);
     for (size_t i = 0; i < records->n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            const struct column *c = &layout->columns[j];
-            const struct json *record = records->elems[i];
-            dpctl_table_add(&table,
-                            (c->cell ? c->cell(record)
-                             : text_at(record, c->path)));
-        }
+        dpctl_layout_add(layout, wide, records->elems[i], &table);
     }
     dpctl_table_print(&table);
     dpctl_table_destroy(&table);
 }
 
-static const struct layout *
-find_layout(const char *kind)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-        if (!strcmp(layouts[i].kind, kind)) {
-            return &layouts[i];
-        }
-    }
-    return &records_layout;
-}
-
 /* A table for each kind of record that there is. */
 static void
-print_all(const struct json_array *records)
+print_all(const struct dpctl_options *o, const struct json_array *records)
 {
     bool first = true;
 
-    for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+    const char *kind;
+
+    for (size_t i = 0; (kind = dpctl_layout_kind(i)) != NULL; i++) {
         struct json *some = json_array_create_empty();
         for (size_t j = 0; j < records->n; j++) {
             if (!strcmp(dpctl_json_str(records->elems[j], "kind"),
-                        layouts[i].kind)) {
+                        kind)) {
                 json_array_add(some, json_clone(records->elems[j]));
             }
         }
         if (json_array(some)->n) {
             printf("%s%s%s%s\n", first ? "" : "\n", dpctl_bold(),
-                   layouts[i].kind, dpctl_plain());
-            print_table(&layouts[i], json_array(some));
+                   kind, dpctl_plain());
+            print_table(o, dpctl_layout_of_records(kind), json_array(some));
             first = false;
         }
         json_destroy(some);
@@ -618,12 +321,28 @@ call_for_records(const struct query *q)
     return state;
 }
 
+/* The same with what a wide table shows. */
+static struct json *
+select_shown(const void *q_, const struct json_array *records)
+{
+    const struct query *q = q_;
+    struct json *found = select_records(q, records);
+
+    if (q->options->output == DPCTL_OUTPUT_WIDE) {
+        struct json *wide = dpctl_layout_widen(found, records);
+
+        json_destroy(found);
+        found = wide;
+    }
+    return found;
+}
+
 static struct json *
 query_run(const struct query *q)
 {
     struct json *state = call_for_records(q);
-    struct json *found = select_records(q, dpctl_json_array(state,
-                                                            "records"));
+    struct json *found = select_shown(q, dpctl_json_array(state, "records"));
+
     json_destroy(state);
     if (q->name && !json_array(found)->n) {
         dpctl_fail(DPCTL_EXIT_ERROR, "%s %s: there is none", q->word,
@@ -641,6 +360,26 @@ print_document(const struct dpctl_options *o, struct json *found)
     dpctl_print_json(o, json);
     json_destroy(json);
     json_destroy(found);
+}
+
+/* What can't be watched. */
+static void
+check_watch(const struct dpctl_command *c)
+{
+    const char *word = c->argc > 0 ? c->argv[0] : "all";
+    const char *kind = dpctl_record_kind(word);
+
+    if (c->options->pod) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "give --pod or --watch, not both");
+    } else if (strchr(word, ',') || !strcmp(word, "all")) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "get --watch is about one kind: say "
+                   "which");
+    } else if (dpctl_is_flows(word) || dpctl_is_l7_rules(word)
+               || (kind && (!strcmp(kind, "FQDN")
+                            || !strcmp(kind, "MulticastGroup")))) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "get %s can't be watched: nothing tells "
+                   "when they change", word);
+    }
 }
 
 /* Some options are for some kinds. */
@@ -665,6 +404,17 @@ check_get(const struct dpctl_command *c)
         dpctl_fail(DPCTL_EXIT_USAGE, "flows have no names; see --pod, "
                    "--policy, --service, --table");
     }
+    if (o->watch) {
+        check_watch(c);
+    }
+}
+
+static const struct dpctl_layout *
+layout_of(const struct query *q)
+{
+    return (q->record_kind || q->all_records
+            ? dpctl_layout_of_records(q->record_kind)
+            : dpctl_layout_of_objects(q->word));
 }
 
 static void
@@ -673,12 +423,9 @@ print_found(const struct query *q, const struct json *found)
     const struct json_array *array = json_array(found);
 
     if (q->all_records && (!q->word || strcmp(q->word, "records"))) {
-        print_all(array);
-    } else if (q->all_records) {
-        print_table(&records_layout, array);
+        print_all(q->options, array);
     } else {
-        print_table(q->record_kind ? find_layout(q->record_kind)
-                    : &objects_layout, array);
+        print_table(q->options, layout_of(q), array);
     }
 }
 
@@ -703,7 +450,7 @@ get_several(const struct dpctl_command *c)
         struct json *found = query_run(&q);
         if (o->output == DPCTL_OUTPUT_NAME) {
             print_names(json_array(found));
-        } else if (o->output == DPCTL_OUTPUT_TABLE) {
+        } else if (prints_tables(o)) {
             fputs(first ? "" : "\n", stdout);
             print_found(&q, found);
         } else {
@@ -722,31 +469,61 @@ get_several(const struct dpctl_command *c)
     }
 }
 
+static void
+get_watch(const struct query *q)
+{
+    struct dpctl_watch watch = {
+        .options = q->options, .layout = layout_of(q),
+        .select = select_shown, .aux = q,
+        .missing = (q->name ? xasprintf("%s %s: there is none", q->word,
+                                        q->name) : NULL),
+    };
+    bool is_manifest = (q->record_kind
+                        ? !strcmp(q->record_kind, "Manifest")
+                        : !q->all_records);
+
+    /* Wide tables, and all objects, have something of other kinds. */
+    if (q->options->output != DPCTL_OUTPUT_WIDE && !q->all_records
+        && !(is_manifest && q->record_kind)) {
+        watch.kind = is_manifest ? "Manifest" : q->record_kind;
+    }
+    dpctl_watch_run(&watch);
+}
+
 void
 dpctl_cmd_get(const struct dpctl_command *c)
 {
     struct query q;
 
     check_get(c);
+    /* Those that always tell all. */
+    struct dpctl_options narrow = *c->options;
+    if (narrow.output == DPCTL_OUTPUT_WIDE) {
+        narrow.output = DPCTL_OUTPUT_TABLE;
+    }
     if (c->argc && strchr(c->argv[0], ',')) {
         get_several(c);
         return;
     } else if (c->argc == 1 && dpctl_is_l7_rules(c->argv[0])) {
-        dpctl_get_l7_rules(c->options);
+        dpctl_get_l7_rules(&narrow);
         return;
     } else if (c->argc == 1 && dpctl_is_flows(c->argv[0])) {
-        dpctl_get_flows(c->options);
+        dpctl_get_flows(&narrow);
         return;
     }
     query_init(&q, c->options, c->argc > 0 ? c->argv[0] : NULL,
                c->argc > 1 ? c->argv[1] : NULL);
+    if (c->options->watch) {
+        get_watch(&q);
+        return;
+    }
     struct json *found = (c->options->pod
                           ? dpctl_policies_of_pod(c->options, c->options->pod)
                           : query_run(&q));
 
     if (c->options->output == DPCTL_OUTPUT_NAME) {
         print_names(json_array(found));
-    } else if (c->options->output != DPCTL_OUTPUT_TABLE) {
+    } else if (!prints_tables(c->options)) {
         print_document(c->options, json_clone(found));
     } else {
         print_found(&q, found);

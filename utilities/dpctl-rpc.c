@@ -33,6 +33,7 @@ struct dpctl_rpc {
     char input[INPUT_LEN];
     size_t input_ofs, input_len;
     struct json_parser *parser; /* NULL between messages. */
+    bool notified;              /* By a message that is no answer. */
 };
 
 void
@@ -179,8 +180,7 @@ receive(struct dpctl_rpc *rpc, struct json **messagep)
 }
 
 /* Is 'message' the answer to request 'id'?  What a server refuses before it
- * has read the request's ID bears none.  Notifications are none of our
- * business. */
+ * has read the request's ID bears none.  */
 static bool
 is_answer(const struct json *message, long long int id)
 {
@@ -189,6 +189,22 @@ is_answer(const struct json *message, long long int id)
     return (their_id
             ? their_id->type == JSON_INTEGER && their_id->integer == id
             : dpctl_json_member(message, "error") != NULL);
+}
+
+static void
+note_message(struct dpctl_rpc *rpc, const struct json *message)
+{
+    rpc->notified |= (dpctl_json_member(message, "method")
+                      && !dpctl_json_member(message, "id"));
+}
+
+bool
+dpctl_rpc_take_notification(struct dpctl_rpc *rpc)
+{
+    bool notified = rpc->notified;
+
+    rpc->notified = false;
+    return notified;
 }
 
 static struct dpctl_rpc_error *
@@ -214,6 +230,7 @@ exchange(struct dpctl_rpc *rpc, long long int id, struct json **answerp)
         if (!error && is_answer(*answerp, id)) {
             return NULL;
         } else if (!error) {
+            note_message(rpc, *answerp);
             json_destroy(*answerp);
             *answerp = NULL;
         } else if (error != EAGAIN && error != EINPROGRESS) {
@@ -249,6 +266,7 @@ dpctl_rpc_check(struct dpctl_rpc *rpc)
 
     stream_run(rpc->stream);
     while (!(error = receive(rpc, &message))) {
+        note_message(rpc, message);
         json_destroy(message);
     }
     return (error == EAGAIN || error == EINPROGRESS ? NULL

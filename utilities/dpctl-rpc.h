@@ -38,6 +38,10 @@ void dpctl_rpc_close(struct dpctl_rpc *);
 char *dpctl_rpc_check(struct dpctl_rpc *);
 void dpctl_rpc_wait(struct dpctl_rpc *);
 
+/* Has a notification come, be it during a call or a check, since this was last
+ * asked? */
+bool dpctl_rpc_take_notification(struct dpctl_rpc *);
+
 /* Takes 'params' (an array). */
 struct dpctl_rpc_error *dpctl_rpc_call(struct dpctl_rpc *, const char *method,
                                        struct json *params,

@@ -25,6 +25,7 @@ import threading
 LOCK = threading.Lock()
 STATE = {"generation": 1, "records": {}, "conflicts": 0, "n_stats": 0,
          "ids": []}
+WATCHERS = []
 MODE = ""
 
 
@@ -56,6 +57,15 @@ def unstage(method, param, staged):
     return whole
 
 
+def notify(client):
+    message = {"id": None, "method": "update", "params": [
+        {"bridge": "br-int", "generation": STATE["generation"]}]}
+    try:
+        client.sendall(json.dumps(message).encode())
+    except OSError:
+        pass                    # It has gone.
+
+
 def change(method, param):
     if MODE == "refuse":
         refuse("invalid", "Pod default/web: port: no such port")
@@ -79,6 +89,8 @@ def change(method, param):
     STATE["records"] = records
     STATE["generation"] += 1
     print(json.dumps({"method": method, "param": param}), flush=True)
+    for client in WATCHERS:
+        notify(client)
     return {"generation": STATE["generation"]}
 
 
@@ -172,6 +184,8 @@ def control(method, params, staged):
     with LOCK:
         if method == "get":
             return {"generation": STATE["generation"], "records": find(param)}
+        if method == "watch":
+            return {"generation": STATE["generation"]}
         if method == "stage":
             return stage(param, staged)
         if method in ("transact", "replace"):
@@ -283,7 +297,10 @@ def serve_client(client, handler):
                                           message["params"], staged)
             except Refused as refused:
                 reply["error"] = refused.args[0]
-            client.sendall(json.dumps(reply).encode())
+            if message["method"] == "watch" and not reply["error"]:
+                WATCHERS.append(client)
+            with LOCK:
+                client.sendall(json.dumps(reply).encode())
 
 
 def serve(path, handler):

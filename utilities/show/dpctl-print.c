@@ -174,6 +174,8 @@ dpctl_table_init(struct dpctl_table *table, const char *const *headings,
     table->n_columns = n;
     table->numbers = 0;
     table->max_width = 0;
+    table->kept_widths = NULL;
+    table->headless = false;
     for (size_t i = 0; i < n; i++) {
         svec_add(&table->cells, headings[i]);
     }
@@ -262,16 +264,21 @@ dpctl_table_format(const struct dpctl_table *table, struct ds *s)
         int *width = &widths[i % n_columns];
         *width = MAX(*width, (int) strlen(table->cells.names[i]));
     }
+    for (size_t i = 0; table->kept_widths && i < n_columns; i++) {
+        widths[i] = MAX(widths[i], table->kept_widths[i]);
+        table->kept_widths[i] = widths[i];
+    }
     fit(table, widths);
-    ds_put_cstr(s, dpctl_bold());
-    for (size_t i = 0; i < table->cells.n; i++) {
-        if (i == n_columns) {
+    ds_put_cstr(s, table->headless ? "" : dpctl_bold());
+    for (size_t i = table->headless ? n_columns : 0; i < table->cells.n;
+         i++) {
+        if (i == n_columns && !table->headless) {
             ds_put_cstr(s, dpctl_plain());
         }
         format_cell(table, i % n_columns, widths[i % n_columns],
                     table->cells.names[i], s);
     }
-    if (table->cells.n <= n_columns) {
+    if (table->cells.n <= n_columns && !table->headless) {
         ds_put_cstr(s, dpctl_plain());
     }
     free(widths);

@@ -22,6 +22,9 @@ struct dpctl_table {
     size_t n_columns;
     uint64_t numbers;           /* Bit by bit: columns aligned to the right. */
     int max_width;            /* Beyond it texts lose their middle; 0: none. */
+    int *kept_widths;         /* Of tables before this one: columns aren't
+                               * narrower.  Set anew; NULL: there are none. */
+    bool headless;            /* Without the headings. */
 };
 
 void dpctl_table_init(struct dpctl_table *, const char *const *headings,
