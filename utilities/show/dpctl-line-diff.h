@@ -13,7 +13,7 @@
 
 struct ds;
 
-enum { LINE_DIFF_MAX_CELLS = 4 * 1024 * 1024 };
+#define LINE_DIFF_MAX_CELLS (4 * 1024 * 1024)
 
 /* Appends nothing if both are the same. */
 void dpctl_line_diff(const char *before, const char *after, struct ds *);
