@@ -39,7 +39,7 @@
 #include "timeval.h"
 
 const long int fuzz_runs = 10000;
-const bool fuzz_draws = false;  /* It isn't clean yet: see README.md. */
+const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
 enum { MAX_STEPS = 64, MAX_CTS = 3, N_MEMOS = 64 };
 

@@ -26,7 +26,7 @@
 #include "openvswitch/json.h"
 
 const long int fuzz_runs = 2000;
-const bool fuzz_draws = true;
+const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
 enum { MAX_TEXTS = 6 };
 

@@ -29,7 +29,7 @@
 #include "unaligned.h"
 
 const long int fuzz_runs = 200000;
-const bool fuzz_draws = true;
+const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
 enum { INGRESS = 0x1badf00d, NOW = 1000000 };
 

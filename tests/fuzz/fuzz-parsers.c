@@ -26,7 +26,7 @@
 #include "openvswitch/ofpbuf.h"
 
 const long int fuzz_runs = 40000;
-const bool fuzz_draws = true;
+const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
 static void
 check_answer(enum adp_dns_result result, const struct adp_dns_answer *answer)

@@ -35,7 +35,7 @@
 #include "svec.h"
 
 const long int fuzz_runs = 300;
-const bool fuzz_draws = true;
+const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
 enum { MAX_STEPS = 12, N_PORTS = 16 };
 
