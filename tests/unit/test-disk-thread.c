@@ -33,6 +33,19 @@ hand_over(struct adp_disk *d, uint64_t g)
     return error;
 }
 
+/* Until a snapshot that was begun has ended. */
+static void
+wait_for_snapshot(struct adp_disk *d)
+{
+    struct json *records;
+
+    while (!(records = adp_disk_take_records(d))) {
+        adp_disk_wait(d);
+        poll_block();
+    }
+    json_destroy(records);
+}
+
 START_TEST(thread)
 {
     const struct adp_disk_position position = { .generation = 0 };
@@ -130,12 +143,7 @@ START_TEST(thread_waits_after_a_failed_snapshot)
     ck_assert_int_eq(mkdir(new_name, 0700), 0);
     adp_disk_snapshot(d, records_at(1), 1000);
 
-    struct json *records;
-    while (!(records = adp_disk_take_records(d))) {
-        adp_disk_wait(d);
-        poll_block();
-    }
-    json_destroy(records);
+    wait_for_snapshot(d);
     ck_assert(!adp_disk_wants_snapshot(d, 1001));
     ck_assert(adp_disk_wants_snapshot(d, 100000));
     ck_assert_int_eq(rmdir(new_name), 0);
@@ -152,7 +160,6 @@ START_TEST(thread_begins_snapshots_in_order)
 {
     const struct adp_disk_position position = { .generation = 0 };
     struct adp_disk *d = adp_disk_create(path, &position);
-    struct json *records;
     struct transaction t;
 
     ck_assert_ptr_null(hand_over(d, 1));
@@ -162,11 +169,7 @@ START_TEST(thread_begins_snapshots_in_order)
     char *error = wait_until_done(d);
     ck_assert_msg(!error, "%s", error);
     transaction_uninit(&t);
-    while (!(records = adp_disk_take_records(d))) {
-        adp_disk_wait(d);
-        poll_block();
-    }
-    json_destroy(records);
+    wait_for_snapshot(d);
     adp_disk_destroy(d);
     check_state(path, 2, 2);
 }
