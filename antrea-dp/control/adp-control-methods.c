@@ -803,7 +803,9 @@ method_multicast_groups(struct adp_control_call *call)
 
     struct json *result = json_object_create();
     json_object_put(result, "groups",
-                    adp_multicast_get(adp_bridge_multicast(bridge)));
+                    adp_multicast_get(adp_bridge_multicast(bridge),
+                                      adp_state_model(
+                                          adp_bridge_state(bridge))));
     return result;
 }
 
@@ -862,7 +864,7 @@ static const struct method {
     { "program", { "bridge" }, method_program, false, false },
     { "fqdns", { "bridge" }, method_fqdns, false, false },
     { "multicast_groups", { "bridge" },
-      method_multicast_groups, false, false },
+      method_multicast_groups, true, false },
     { "version", { NULL }, method_version, false, false },
 };
 

@@ -747,40 +747,53 @@ adp_multicast_wait(struct adp_multicast *m)
 
 /* Showing. */
 
-struct group_listing {
-    const struct adp_multicast *m;
-    struct json *groups;
-};
-
-static void
-list_group(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
-           const size_t n[ADP_N_MEMBER_KINDS], void *l_)
+static struct json *
+pods_to_json(const struct adp_multicast *m, const struct adp_names *ports)
 {
-    struct group_listing *l = l_;
-    struct json *o = json_object_create();
     struct json *pods = json_array_create_empty();
 
-    for (size_t i = 0; i < n[ADP_MEMBER_PORT]; i++) {
-        const struct pod_port *p = shash_find_data(&l->m->by_name,
-                                                   names[ADP_MEMBER_PORT][i]);
+    for (size_t i = 0; i < ports->n; i++) {
+        const struct pod_port *p = shash_find_data(&m->by_name,
+                                                   ports->names[i]);
 
-        json_array_add(pods, json_string_create(
-                           p ? p->pod : names[ADP_MEMBER_PORT][i]));
+        json_array_add(pods,
+                       json_string_create(p ? p->pod : ports->names[i]));
     }
-    json_object_put_format(o, "name", IP_FMT, IP_ARGS(group));
-    json_object_put(o, "pods", pods);
-    json_object_put(o, "nodes", names_to_json(names[ADP_MEMBER_NODE],
-                                              n[ADP_MEMBER_NODE]));
-    json_array_add(l->groups, o);
+    return pods;
+}
+
+static struct json *
+nodes_to_json(const struct adp_ips *ips)
+{
+    struct json *nodes = json_array_create_empty();
+
+    for (size_t i = 0; i < ips->n; i++) {
+        json_array_add(nodes,
+                       json_string_create(adp_ip_text(&ips->ips[i]).s));
+    }
+    return nodes;
 }
 
 struct json *
-adp_multicast_get(const struct adp_multicast *m)
+adp_multicast_get(const struct adp_multicast *m, const struct adp_model *model)
 {
-    struct group_listing l = { .m = m, .groups = json_array_create_empty() };
+    struct json *groups = json_array_create_empty();
+    size_t n;
+    const struct adp_record **records
+        = adp_model_sorted(model, ADP_KIND_MULTICAST_GROUP, &n);
 
-    adp_members_visit(m->members, list_group, &l);
-    return l.groups;
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_multicast_group *group = CONTAINER_OF(
+            records[i], struct adp_multicast_group, up);
+        struct json *o = json_object_create();
+
+        json_object_put_string(o, "name", group->up.name);
+        json_object_put(o, "pods", pods_to_json(m, &group->ports));
+        json_object_put(o, "nodes", nodes_to_json(&group->nodes));
+        json_array_add(groups, o);
+    }
+    free(records);
+    return groups;
 }
 
 static void

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct adp_bridge;
+struct adp_model;
 struct adp_multicast;
 struct adp_state;
 struct hmap_node;
@@ -41,8 +42,11 @@ void adp_multicast_run(struct adp_multicast *, struct adp_state *state,
                        bool active);
 void adp_multicast_wait(struct adp_multicast *);
 
-/* The groups, as the control socket tells them, and counters. */
-struct json *adp_multicast_get(const struct adp_multicast *);
+/* The groups of 'model' and their members, as the control socket tells them:
+ * what is in force, and not yet who has come or gone since. */
+struct json *adp_multicast_get(const struct adp_multicast *,
+                               const struct adp_model *model);
+/* Counters. */
 struct json *adp_multicast_stats(const struct adp_multicast *);
 
 /* How many messages of Pods, and bytes, each rule about IGMP decided on;
