@@ -470,23 +470,23 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
 {
     const struct adp_session_packet *p = &fp->parsed;
     struct pmd_perf_stats *perf = &f->pmd->perf_stats;
-    struct execution e = { .nw_proto = p->nw_proto };
+    struct execution e;
 
     uint64_t start = cycles_counter_update(perf);
     adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
                      f->now);
+    bool nat;
     struct adp_cached_verdict *v
-        = adp_walk_cache_replay(f->cache->walk_cache, p, w, &e.tuple,
-                                &e.content.nat);
+        = adp_walk_cache_replay(f->cache->walk_cache, p, w, &e.tuple, &nat);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
     if (!v || (v->content.missed && adp_bridge_sends_misses(b))) {
         return false;
     }
-    bool nat = e.content.nat;
     memcpy(&e.content, &v->content, sizeof e.content);
     e.content.nat = nat;
     e.actions = v->actions;
+    e.nw_proto = p->nw_proto;
     if (w->ct.peek.ordinary && adp_log_allows_session(&e.content)) {
         struct adp_cached_verdict_source source;
 

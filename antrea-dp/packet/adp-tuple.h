@@ -84,4 +84,19 @@ adp_tuple_from_packet(struct conntrack_peek_tuple *tuple,
     tuple->tp_dst = l4->tp_dst;
 }
 
+/* True if 'tuple', which was the packet's, still is. */
+static inline bool
+adp_tuple_is_packets(const struct conntrack_peek_tuple *tuple,
+                     const struct adp_session_packet *p)
+{
+    const struct adp_session_l4 *l4 = p->is_ipv6 ? &p->key6.l4 : &p->key4.l4;
+
+    return (tuple->tp_src == l4->tp_src && tuple->tp_dst == l4->tp_dst
+            && (p->is_ipv6
+                ? (ipv6_addr_equals(&tuple->src.ipv6, &p->key6.ipv6_src)
+                   && ipv6_addr_equals(&tuple->dst.ipv6, &p->key6.ipv6_dst))
+                : (tuple->src.ipv4 == p->key4.nw_src
+                   && tuple->dst.ipv4 == p->key4.nw_dst)));
+}
+
 #endif /* adp-tuple.h */

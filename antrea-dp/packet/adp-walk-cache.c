@@ -475,7 +475,6 @@ adp_walk_cache_replay(struct adp_walk_cache *cache,
                       struct adp_walk *w, struct conntrack_peek_tuple *tuple,
                       bool *nat)
 {
-    struct conntrack_peek_tuple original;
     struct adp_session_packet key;
     const struct adp_cached_walk *cached;
     struct adp_cached_verdict *v;
@@ -492,8 +491,7 @@ adp_walk_cache_replay(struct adp_walk_cache *cache,
         return NULL;
     }
 
-    adp_tuple_from_packet(&original, p);
-    *tuple = original;
+    adp_tuple_from_packet(tuple, p);
     if (!repeat_steps(cached, w, tuple)) {
         return NULL;
     }
@@ -511,7 +509,7 @@ adp_walk_cache_replay(struct adp_walk_cache *cache,
             return NULL;
         }
     }
-    *nat = memcmp(tuple, &original, sizeof original) != 0;
+    *nat = !adp_tuple_is_packets(tuple, p);
     return v;
 }
 

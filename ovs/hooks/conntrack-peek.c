@@ -440,11 +440,14 @@ peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
         pc->changes_metadata = true;
     }
     if (req->label_mask.u64.lo || req->label_mask.u64.hi) {
-        p->ct_label.u64.lo = req->label.u64.lo
+        uint64_t lo = req->label.u64.lo
             | (p->ct_label.u64.lo & ~req->label_mask.u64.lo);
-        p->ct_label.u64.hi = req->label.u64.hi
+        uint64_t hi = req->label.u64.hi
             | (p->ct_label.u64.hi & ~req->label_mask.u64.hi);
-        pc->up->label = p->ct_label;
+
+        /* Not from one to the other as a whole: see peek_not_found(). */
+        p->ct_label.u64.lo = pc->up->label.u64.lo = lo;
+        p->ct_label.u64.hi = pc->up->label.u64.hi = hi;
         pc->changes_metadata = true;
     }
 }
@@ -641,12 +644,18 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     if (!pc) {
         return CT_PEEK_TOO_MANY;
     }
+
+    /* Before there is a new connection, and not in its place: what is read
+     * right after it was written in other pieces waits until all that was
+     * written before has reached the cache, where the connection isn't. */
+    struct conn_key reverse = *key;
+    conn_key_reverse(&reverse);
+
     pc->up = l4_protos[key->nw_proto]->new_conn(p->ct, p->packet, p->now,
                                                 req->tp_id);
     pc->has_un_nat = req->nat != NULL;
     pc->up->key = *key;
-    pc->up->rev_key = *key;
-    conn_key_reverse(&pc->up->rev_key);
+    pc->up->rev_key = reverse;
 
     if (req->nat) {
         pc->up->nat_action = req->nat->nat_action;
