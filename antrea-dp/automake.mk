@@ -129,6 +129,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-commit.h \
 	antrea-dp/state/adp-fqdns.c \
 	antrea-dp/state/adp-fqdns.h \
+	antrea-dp/state/adp-handover.c \
+	antrea-dp/state/adp-handover.h \
 	antrea-dp/state/adp-multicast.c \
 	antrea-dp/state/adp-multicast.h \
 	antrea-dp/state/adp-multicast-send.c \
@@ -182,6 +184,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=poll_block \
 	-Wl,--wrap=rconn_recv \
 	-Wl,--wrap=rconn_recv_wait \
+	-Wl,--wrap=should_service_stop \
 	-Wl,--wrap=unixctl_command_register \
 	-Wl,--wrap=unixctl_command_reply \
 	-Wl,--wrap=unixctl_server_run

@@ -33,6 +33,8 @@ lib_libadp_la_SOURCES = \
 	lib/disk/adp-disk-read.c \
 	lib/disk/adp-disk.c \
 	lib/disk/adp-disk.h \
+	lib/disk/adp-handover-file.c \
+	lib/disk/adp-handover-file.h \
 	lib/log/adp-log-dedup.c \
 	lib/log/adp-log-dedup.h \
 	lib/log/adp-log-file.c \

@@ -25,6 +25,7 @@
 #include "adp-credit.h"
 #include "adp-expire.h"
 #include "adp-flow-cache.h"
+#include "adp-handover.h"
 #include "adp-heap.h"
 #include "adp-input.h"
 #include "adp-journal.h"
@@ -276,6 +277,7 @@ adp_class_construct(struct ofproto *ofproto)
     if (error) {
         stop(b, false);
     } else {
+        adp_handover_take(b);
         adp_bridge_start(b);
     }
     return error;
@@ -628,6 +630,8 @@ hook_daemon_configured(const struct smap *other_config)
 {
     adp_state_disk_configure(smap_get_bool(other_config, "antrea-dp-persist",
                                            false));
+    adp_handover_configure(smap_get_bool(other_config, "antrea-dp-handover",
+                                         false));
     adp_system_configure(other_config);
     adp_kernel_port_configure(other_config);
     adp_mark_port_configure(other_config);

@@ -14,9 +14,11 @@
 #include "adp-turns.h"
 
 #include "adp-flush.h"
+#include "adp-handover.h"
 #include "adp-heap.h"
 #include "adp-removal.h"
 #include "adp-turn.h"
+#include "daemon.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto.h"
 #include "openvswitch/poll-loop.h"
@@ -39,6 +41,8 @@ void __real_ovsdb_idl_run(struct ovsdb_idl *);
 void __wrap_ovsdb_idl_run(struct ovsdb_idl *);
 void __real_poll_block(void);
 void __wrap_poll_block(void);
+bool __real_should_service_stop(void);
+bool __wrap_should_service_stop(void);
 void __real_unixctl_server_run(struct unixctl_server *);
 void __wrap_unixctl_server_run(struct unixctl_server *);
 
@@ -56,7 +60,17 @@ void
 __wrap_bridge_exit(bool delete_datapath)
 {
     ends = true;
+    if (!delete_datapath) {
+        adp_handover_leave();
+    }
     __real_bridge_exit(delete_datapath);
+}
+
+/* Upstream asks at the end of each turn. */
+bool
+__wrap_should_service_stop(void)
+{
+    return adp_handover_must_end() || __real_should_service_stop();
 }
 
 void
@@ -64,6 +78,7 @@ __wrap_bridge_wait(void)
 {
     __real_bridge_wait();
     adp_flush_wait();
+    adp_handover_wait();
     if (adp_heap_run()) {
         poll_immediate_wake();
     }

@@ -9,6 +9,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-flow-cache.h"
 #include "adp-fqdns.h"
+#include "adp-handover.h"
 #include "adp-journal.h"
 #include "adp-mark-port.h"
 #include "adp-multicast.h"
@@ -105,7 +106,27 @@ stats_connections(const struct adp_bridge *b)
     return o;
 }
 
-/* The daemon's, too. */
+/* The daemon's, too.  {}: nothing was left to it. */
+static struct json *
+stats_handover(void)
+{
+    struct json *o = json_object_create();
+    struct adp_handover_stats stats;
+
+    if (adp_handover_get_stats(&stats)) {
+        put_count(o, "connections", stats.n_conns);
+        put_count(o, "expired", stats.n_expired);
+        put_count(o, "known", stats.n_known);
+        put_count(o, "refused", stats.n_refused);
+        put_count(o, "age_ms", stats.age_ms);
+        put_count(o, "took_ms", stats.took_ms);
+        if (stats.error) {
+            json_object_put_string(o, "error", stats.error);
+        }
+    }
+    return o;
+}
+
 static struct json *
 stats_mark_ports(void)
 {
@@ -569,6 +590,7 @@ adp_show_stats(struct adp_bridge *b, bool all)
     json_object_put(o, "multicast",
                     adp_multicast_stats(adp_bridge_multicast(b)));
     json_object_put(o, "connections", stats_connections(b));
+    json_object_put(o, "handover", stats_handover());
     put_count(o, "leaving_flows", adp_removal_count(b));
     json_object_put(o, "mark_ports", stats_mark_ports());
     json_object_put(o, "punts", stats_punts(&b->counters));

@@ -18,6 +18,19 @@ void conntrack_tcp_copy(struct conn *to, const struct conn *from);
 /* True if each end has acknowledged what the other began with, and none has
  * reset the connection. */
 bool conntrack_tcp_is_open(const struct conn *);
+
+/* An end of a connection for conntrack-handover.h. */
+struct conntrack_tcp_end {
+    uint32_t seqlo, seqhi;
+    uint16_t max_win;
+    uint8_t wscale;
+    uint8_t state;
+};
+void conntrack_tcp_save(const struct conn *, struct conntrack_tcp_end[2]);
+bool conntrack_tcp_end_is_sound(const struct conntrack_tcp_end *);
+/* A connection with these ends, and nothing else yet. */
+struct conn *conntrack_tcp_restore(const struct conntrack_tcp_end[2]);
+
 bool conntrack_other_check(struct conn *, bool reply, bool is_new,
                            struct conntrack_step *);
 

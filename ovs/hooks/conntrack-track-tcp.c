@@ -140,3 +140,44 @@ conntrack_tcp_is_open(const struct conn *conn_)
 
     return peer_is_open(&conn->peer[0]) && peer_is_open(&conn->peer[1]);
 }
+
+/* Handing over. */
+
+void
+conntrack_tcp_save(const struct conn *conn, struct conntrack_tcp_end ends[2])
+{
+    struct peer_seen seen;
+
+    for (size_t i = 0; i < 2; i++) {
+        peer_look(&conn_tcp_cast(conn)->peer[i], &seen);
+        ends[i] = (struct conntrack_tcp_end) {
+            seen.seqlo, seen.seqhi, seen.max_win, seen.wscale, seen.state,
+        };
+    }
+}
+
+bool
+conntrack_tcp_end_is_sound(const struct conntrack_tcp_end *end)
+{
+    return (end->state < CT_DPIF_TCPS_MAX_NUM
+            && !(end->wscale & ~(CT_WSCALE_FLAG | CT_WSCALE_UNKNOWN
+                                 | CT_WSCALE_MASK))
+            && (end->wscale & CT_WSCALE_MASK) <= TCP_MAX_WSCALE);
+}
+
+struct conn *
+conntrack_tcp_restore(const struct conntrack_tcp_end ends[2])
+{
+    struct conn_tcp *conn = xzalloc(sizeof *conn);
+
+    for (size_t i = 0; i < 2; i++) {
+        struct tcp_peer *peer = &conn->peer[i];
+
+        atomic_init(&peer->seqlo, ends[i].seqlo);
+        atomic_init(&peer->seqhi, ends[i].seqhi);
+        atomic_init(&peer->max_win, ends[i].max_win);
+        atomic_init(&peer->wscale, ends[i].wscale);
+        atomic_init(&peer->state, ends[i].state);
+    }
+    return &conn->up;
+}

@@ -345,3 +345,5 @@ conntrack_track_nat(const struct conn *conn, bool reply)
             : action & NAT_ACTION_DST ? CONNTRACK_NAT_DST
             : CONNTRACK_NAT_NONE);
 }
+
+#include "conntrack-handover.c"

@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-flush \
 	tests/unit/test-conntrack-half-open \
+	tests/unit/test-conntrack-handover \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
@@ -48,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test-fast \
 	tests/unit/test-group \
 	tests/unit/test-guide \
+	tests/unit/test-handover-file \
 	tests/unit/test-input \
 	tests/unit/test-job \
 	tests/unit/test-log \
@@ -191,6 +193,15 @@ tests_unit_test_conntrack_half_open_SOURCES = \
 	tests/unit/test-conntrack-half-open.c \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_handover_SOURCES = \
+	tests/unit/sctp-packet.c \
+	tests/unit/sctp-packet.h \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-handover.c \
+	tests/unit/wait-until.h
+tests_unit_test_conntrack_handover_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_sctp_SOURCES = \
 	tests/unit/sctp-packet.c \
@@ -675,6 +686,9 @@ tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_dns_SOURCES = tests/unit/test-dns.c
 tests_unit_test_dns_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_handover_file_SOURCES = tests/unit/test-handover-file.c
+tests_unit_test_handover_file_LDADD = lib/libadp.la $(UNIT_LIBS)
 
 tests_unit_test_heap_SOURCES = \
 	tests/unit/test-heap.c \
