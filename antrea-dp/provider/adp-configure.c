@@ -157,21 +157,33 @@ configure_log(const struct smap *other_config)
                       ADP_LOG_FILE_DEFAULT_BACKUPS));
 }
 
+/* A limit of connections that aren't answered. */
+static uint32_t
+connection_limit(const struct smap *other_config, const char *name,
+                 uint32_t normal)
+{
+    const char *s = smap_get(other_config, name);
+    unsigned int n;
+
+    if (!s) {
+        return normal;
+    } else if (!strcmp(s, "unlimited")) {
+        return CONNTRACK_HALF_OPEN_UNLIMITED;
+    } else if (!str_to_uint(s, 10, &n) || !n) {
+        VLOG_ERR("Open_vSwitch: other_config:%s: must be a number from 1 to "
+                 "%u, or \"unlimited\", not \"%s\"", name, UINT_MAX, s);
+        return normal;
+    }
+    return n;
+}
+
 void
 adp_configure_daemon(const struct smap *other_config)
 {
-    const char *s = smap_get(other_config, "antrea-dp-max-half-open");
-    unsigned int n = CONNTRACK_MAX_HALF_OPEN;
-
-    if (s && !strcmp(s, "unlimited")) {
-        n = CONNTRACK_HALF_OPEN_UNLIMITED;
-    } else if (s && (!str_to_uint(s, 10, &n) || !n)) {
-        VLOG_ERR("Open_vSwitch: other_config:antrea-dp-max-half-open: must be "
-                 "a number from 1 to %u, or \"unlimited\", not \"%s\"",
-                 UINT_MAX, s);
-        n = CONNTRACK_MAX_HALF_OPEN;
-    }
-    conntrack_half_open_set_limit(n);
+    conntrack_half_open_set_limit(connection_limit(
+        other_config, "antrea-dp-max-half-open", CONNTRACK_MAX_HALF_OPEN));
+    conntrack_unanswered_set_limit(connection_limit(
+        other_config, "antrea-dp-max-unanswered", CONNTRACK_MAX_UNANSWERED));
     adp_refusal_set_rate(daemon_number(other_config, "antrea-dp-reject-rate",
                                        0, ADP_REFUSAL_MAX_RATE,
                                        ADP_REFUSAL_DEFAULT_RATE));

@@ -83,26 +83,50 @@ stats_learned(struct adp_bridge *b)
     return o;
 }
 
+/* Those that have a limit of their own. */
+static void
+put_watched(struct json *o, const char *name,
+            const struct conntrack_half_open_stats *stats)
+{
+    const struct {
+        const char *suffix;
+        uint64_t n;
+        bool shown;
+    } counts[] = {
+        { "", stats->n, true },
+        { "_limit", stats->limit,
+          stats->limit != CONNTRACK_HALF_OPEN_UNLIMITED },
+        { "_evicted", stats->evicted, true },
+        { "_unwatched", stats->unwatched, true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        if (counts[i].shown) {
+            char *key = xasprintf("%s%s", name, counts[i].suffix);
+
+            put_count(o, key, counts[i].n);
+            free(key);
+        }
+    }
+}
+
 /* Connections are the daemon's, of all bridges. */
 static struct json *
 stats_connections(const struct adp_bridge *b)
 {
     struct conntrack *ct = dp_dpif_conntrack(b->dpif.backer->dpif);
     struct json *o = json_object_create();
-    struct conntrack_half_open_stats half_open;
+    struct conntrack_half_open_stats stats;
     uint32_t n, limit;
 
     conntrack_get_nconns(ct, &n);
     conntrack_get_maxconns(ct, &limit);
-    conntrack_half_open_get_stats(ct, &half_open);
     put_count(o, "all", n);
     put_count(o, "limit", limit);
-    put_count(o, "half_open", half_open.n);
-    if (half_open.limit != CONNTRACK_HALF_OPEN_UNLIMITED) {
-        put_count(o, "half_open_limit", half_open.limit);
-    }
-    put_count(o, "half_open_evicted", half_open.evicted);
-    put_count(o, "half_open_unwatched", half_open.unwatched);
+    conntrack_half_open_get_stats(ct, &stats);
+    put_watched(o, "half_open", &stats);
+    conntrack_unanswered_get_stats(ct, &stats);
+    put_watched(o, "unanswered", &stats);
     return o;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cmap-ahead.h"
 #include "conntrack-flush.h"
+#include "conntrack-sources.h"
 #include "conntrack-table.h"
 #include "conntrack-track-private.h"
 #include "latch.h"
@@ -14,16 +15,19 @@
 
 COVERAGE_DEFINE(conntrack_half_open_evicted);
 COVERAGE_DEFINE(conntrack_half_open_unwatched);
+COVERAGE_DEFINE(conntrack_unanswered_evicted);
+COVERAGE_DEFINE(conntrack_unanswered_unwatched);
 
 /* A connection that began.  The entry is void if 'tag' isn't the connection's
- * any more: it has left the half-open ones, or the slot has another
- * connection, or none.  Slots of the pool can always be asked. */
+ * any more: it has been answered, or the slot has another connection, or none.
+ * Slots of the pool can always be asked. */
 struct half_open_entry {
     struct conn *conn;
     uint32_t tag;
-    /* Of its key and, if it has one, its un-NAT twin's: what the thread
-     * needn't read doesn't leave the packet threads' caches. */
+    /* Of its key and, if it has one, its un-NAT twin's, and its source: what
+     * the thread needn't read doesn't leave the packet threads' caches. */
     uint32_t hash, un_nat_hash;
+    uint32_t source;
 };
 
 /* The list is one of chunks, oldest first. */
@@ -53,29 +57,41 @@ struct half_open_chunk {
  * first. */
 #define SWEEP_AHEAD 8
 
-struct conntrack_half_open {
+/* Connections that have a limit together. */
+struct watch {
     struct conntrack *ct;
     atomic_uint64_t n_evicted;
     atomic_uint64_t n_unwatched;
-    atomic_uint32_t n_left;     /* Connections that were half-open. */
+    atomic_uint32_t n_left;     /* Connections that were watched. */
 
     /* Under ct_lock.  Who creates a connection appends to 'last', and looks
      * again whether there are too many at 'check_at'.  Others may read
-     * 'n_entered': those of 'n_left' among them. */
+     * 'n_entered': those of 'n_left' are among them. */
     OVS_ALIGNED_VAR(CACHE_LINE_SIZE) atomic_uint32_t n_entered;
     uint32_t check_at;
     uint32_t checked_limit;
     struct half_open_chunk *last;
     struct half_open_chunk *spares;
     unsigned int n_spares;
-    uint32_t last_tag;
-    struct cmap_impl *room;     /* See conntrack-table.c. */
 
     /* The thread's.  It owns all chunks but the last, and takes entries from
      * 'first', at 'pos'. */
-    struct half_open_chunk *first;
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) struct half_open_chunk *first;
     uint32_t pos;
     size_t n_chunks;
+
+    struct sources sources;
+};
+
+enum { HALF_OPEN, UNANSWERED, N_WATCHES };
+
+struct conntrack_half_open {
+    struct conntrack *ct;
+    struct watch watches[N_WATCHES];
+
+    /* Under ct_lock. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) uint32_t last_tag;
+    struct cmap_impl *room;     /* See conntrack-table.c. */
 
     pthread_t thread;
     struct latch exit;
@@ -83,43 +99,134 @@ struct conntrack_half_open {
     atomic_bool asleep;
 };
 
-static atomic_uint32_t half_open_limit = CONNTRACK_MAX_HALF_OPEN;
+static atomic_uint32_t limits[N_WATCHES] = {
+    [HALF_OPEN] = CONNTRACK_MAX_HALF_OPEN,
+    [UNANSWERED] = CONNTRACK_MAX_UNANSWERED,
+};
+
+static struct watch *
+watch_of(struct conntrack_half_open *h, const struct conn *conn)
+{
+    return &h->watches[conn->key.nw_proto == IPPROTO_TCP ? HALF_OPEN
+                       : UNANSWERED];
+}
+
+/* How many are watched. */
+static uint32_t
+count(const struct watch *w)
+{
+    return count_between(&w->n_entered, &w->n_left);
+}
+
+static unsigned int
+max_conns(const struct conntrack *ct)
+{
+    unsigned int max;
+
+    atomic_read_relaxed(&CONST_CAST(struct conntrack *, ct)->n_conn_limit,
+                        &max);
+    return max;
+}
+
+/* How many connections there may be that aren't answered, all together. */
+static uint32_t
+get_room(const struct conntrack *ct)
+{
+    struct conntrack *ct_ = CONST_CAST(struct conntrack *, ct);
+    uint32_t n = atomic_count_get(&ct_->n_conn), n_watched = 0;
+    uint32_t max = max_conns(ct);
+
+    for (size_t i = 0; ct->half_open && i < N_WATCHES; i++) {
+        n_watched += count(&ct->half_open->watches[i]);
+    }
+    n = n > n_watched ? n - n_watched : 0;
+    return max > n ? max - n : 0;
+}
 
 static uint32_t
-get_limit(void)
+limit_set(size_t i)
 {
     uint32_t limit;
 
-    atomic_read_relaxed(&half_open_limit, &limit);
+    atomic_read_relaxed(&limits[i], &limit);
     return limit;
+}
+
+/* The limit that holds now. */
+static uint32_t
+limit_now(const struct conntrack *ct, size_t i)
+{
+    uint32_t limit = limit_set(i);
+
+    if (limit != CONNTRACK_HALF_OPEN_UNLIMITED
+        && max_conns(ct) >= CONNTRACK_SHARE_MIN) {
+        uint32_t share = get_room(ct) / (i == HALF_OPEN ? 4 : 2);
+
+        limit = MIN(limit, MAX(share, 1));
+    }
+    return limit;
+}
+
+static size_t
+watch_index(const struct watch *w)
+{
+    return w - w->ct->half_open->watches;
+}
+
+static uint32_t
+get_limit(const struct watch *w)
+{
+    return limit_now(w->ct, watch_index(w));
 }
 
 void
 conntrack_half_open_set_limit(uint32_t limit)
 {
-    atomic_store_relaxed(&half_open_limit, limit);
+    atomic_store_relaxed(&limits[HALF_OPEN], limit);
 }
 
-/* How many are half-open. */
-static uint32_t
-count(const struct conntrack_half_open *h)
+void
+conntrack_unanswered_set_limit(uint32_t limit)
 {
-    uint32_t n_left, n_entered;
-
-    /* In this order: who leaves has entered. */
-    atomic_read_explicit(&h->n_left, &n_left, memory_order_acquire);
-    atomic_read_relaxed(&h->n_entered, &n_entered);
-    return n_entered - n_left;
+    atomic_store_relaxed(&limits[UNANSWERED], limit);
 }
 
-/* True if there are too many, not counting 'n_leaving'. */
 static bool
-has_too_many(const struct conntrack_half_open *h, uint32_t n_leaving)
+has_too_many(const struct watch *w)
 {
-    uint32_t limit = get_limit();
+    uint32_t limit = get_limit(w);
 
-    return (limit != CONNTRACK_HALF_OPEN_UNLIMITED
-            && count(h) - n_leaving > limit);
+    return limit != CONNTRACK_HALF_OPEN_UNLIMITED && count(w) > limit;
+}
+
+static bool
+any_has_too_many(const struct conntrack_half_open *h)
+{
+    for (size_t i = 0; i < N_WATCHES; i++) {
+        if (has_too_many(&h->watches[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether 'conn' has been answered, or, where a forged address gets an answer,
+ * too, the answer has been confirmed. */
+static bool
+is_answered(const struct conn *conn)
+    OVS_REQUIRES(conn->lock)
+{
+    switch (conn->key.nw_proto) {
+    case IPPROTO_TCP:
+        return conntrack_tcp_is_open(conn);
+    case IPPROTO_SCTP:
+        return conntrack_sctp_is_set_up(conn);
+    case IPPROTO_ICMP:
+    case IPPROTO_ICMPV6:
+        return conntrack_icmp_is_answered(conn);
+    default:
+        return conntrack_other_is_answered(conn);
+    }
 }
 
 /* Coming and going, in the threads that track packets. */
@@ -140,52 +247,77 @@ wake(struct conntrack_half_open *h)
 
 /* A chunk with room for an entry, or NULL. */
 static struct half_open_chunk *
-chunk_to_append(struct conntrack_half_open *h)
-    OVS_REQUIRES(h->ct->ct_lock)
+chunk_to_append(struct watch *w)
+    OVS_REQUIRES(w->ct->ct_lock)
 {
-    struct half_open_chunk *chunk = h->last;
+    struct half_open_chunk *chunk = w->last;
     uint32_t n;
 
     atomic_read_relaxed(&chunk->n, &n);
     if (OVS_UNLIKELY(n >= CHUNK_ENTRIES)) {
-        struct half_open_chunk *spare = h->spares;
+        struct half_open_chunk *spare = w->spares;
 
-        if (h->n_spares <= N_SPARES / 2) {
-            wake(h);
+        if (w->n_spares <= N_SPARES / 2) {
+            wake(w->ct->half_open);
         }
         if (!spare) {
             return NULL;
         }
-        atomic_read_relaxed(&spare->next, &h->spares);
-        h->n_spares--;
+        atomic_read_relaxed(&spare->next, &w->spares);
+        w->n_spares--;
         atomic_store_relaxed(&spare->next, NULL);
         atomic_store_explicit(&chunk->next, spare, memory_order_release);
-        h->last = chunk = spare;
+        w->last = chunk = spare;
     }
     return chunk;
 }
 
 /* One more has entered, the 'n_entered'th.  Wakes the thread if there are too
- * many.  Who leaves does so in other threads, whose cache line it is: it is
- * read as soon as there may be too many, and then for each of some (1.5 % of
- * the limit). */
+ * many.  Who leaves does so in other threads, whose cache lines these are:
+ * they are read as soon as there may be too many, or the room much less, and
+ * then for each of some (1.5 % of the limit). */
 static void
-check_limit(struct conntrack_half_open *h, uint32_t n_entered)
-    OVS_REQUIRES(h->ct->ct_lock)
+check_limit(struct watch *w, uint32_t n_entered)
+    OVS_REQUIRES(w->ct->ct_lock)
 {
-    uint32_t limit = get_limit(), n;
+    uint32_t set = limit_set(watch_index(w)), limit, n;
 
-    if (limit == h->checked_limit && (int32_t) (n_entered - h->check_at) < 0) {
+    if (set == w->checked_limit && (int32_t) (n_entered - w->check_at) < 0) {
         return;
     }
-    n = count(h);
-    if (n > limit) {
-        wake(h);
-        h->check_at = n_entered + MIN(1 + limit / 64, MAX_UNCHECKED);
-    } else {
-        h->check_at = n_entered + (limit - n) + 1;
+    if (any_has_too_many(w->ct->half_open)) {
+        wake(w->ct->half_open);
     }
-    h->checked_limit = limit;
+    limit = get_limit(w);
+    n = count(w);
+    w->check_at = n_entered + 1 + (n > limit
+                                   ? MIN(limit / 64, MAX_UNCHECKED - 1)
+                                   : MIN(limit - n, get_room(w->ct) / 16));
+    w->checked_limit = set;
+}
+
+static void
+count_unwatched(struct watch *w)
+{
+    uint64_t orig;
+
+    if (watch_index(w) == HALF_OPEN) {
+        COVERAGE_INC(conntrack_half_open_unwatched);
+    } else {
+        COVERAGE_INC(conntrack_unanswered_unwatched);
+    }
+    atomic_add_relaxed(&w->n_unwatched, 1, &orig);
+}
+
+/* Appends '*e' to 'chunk', which has room for it. */
+static void
+append(struct half_open_chunk *chunk, const struct half_open_entry *e)
+{
+    uint32_t n;
+
+    atomic_read_relaxed(&chunk->n, &n);
+    chunk->entries[n] = *e;
+    atomic_store_explicit(&chunk->n, n + 1, memory_order_release);
 }
 
 /* 'conn' has begun.  The hashes are those of its key and its un-NAT twin's. */
@@ -196,33 +328,36 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
 {
     struct conntrack_half_open *h = ct->half_open;
     struct half_open_chunk *chunk;
-    uint32_t n, n_entered;
-    uint64_t orig;
+    uint32_t n_entered;
+    struct watch *w;
 
-    if (!h || conn->key.nw_proto != IPPROTO_TCP
-        || get_limit() == CONNTRACK_HALF_OPEN_UNLIMITED) {
+    if (!h) {
         return;
     }
-    chunk = conntrack_pool_owns(conn) ? chunk_to_append(h) : NULL;
+    w = watch_of(h, conn);
+    if (limit_set(watch_index(w)) == CONNTRACK_HALF_OPEN_UNLIMITED) {
+        return;
+    }
+    chunk = conntrack_pool_owns(conn) ? chunk_to_append(w) : NULL;
     if (OVS_UNLIKELY(!chunk)) {
-        COVERAGE_INC(conntrack_half_open_unwatched);
-        atomic_add_relaxed(&h->n_unwatched, 1, &orig);
+        count_unwatched(w);
         return;
     }
 
+    struct half_open_entry e = {
+        .conn = conn, .hash = hash, .un_nat_hash = un_nat_hash,
+        .source = source_of(ct, conn),
+    };
     h->last_tag += h->last_tag == UINT32_MAX ? 2 : 1;
+    e.tag = h->last_tag;
     /* In this order: who sees the tag may take the connection off the
      * count. */
-    atomic_read_relaxed(&h->n_entered, &n_entered);
-    atomic_store_relaxed(&h->n_entered, ++n_entered);
-    atomic_store_explicit(&conn->half_open, h->last_tag, memory_order_release);
-    atomic_read_relaxed(&chunk->n, &n);
-    chunk->entries[n] = (struct half_open_entry) {
-        .conn = conn, .tag = h->last_tag,
-        .hash = hash, .un_nat_hash = un_nat_hash,
-    };
-    atomic_store_explicit(&chunk->n, n + 1, memory_order_release);
-    check_limit(h, n_entered);
+    atomic_read_relaxed(&w->n_entered, &n_entered);
+    atomic_store_relaxed(&w->n_entered, ++n_entered);
+    sources_enter(&w->sources, e.source);
+    atomic_store_explicit(&conn->half_open, e.tag, memory_order_release);
+    append(chunk, &e);
+    check_limit(w, n_entered);
 }
 
 /* Makes 'conn''s entry void.  Returns true if it was none before: the caller
@@ -237,30 +372,37 @@ half_open_end(struct conn *conn)
                                            memory_order_acq_rel);
 }
 
+/* Takes 'conn', whose entry is void, off the count. */
 static void
-count_left(struct conntrack_half_open *h, uint32_t n)
+count_left(struct conntrack *ct, const struct conn *conn)
 {
     uint32_t orig;
 
-    atomic_add_explicit(&h->n_left, n, &orig, memory_order_release);
+    if (ct->half_open) {
+        struct watch *w = watch_of(ct->half_open, conn);
+
+        sources_leave(&w->sources, source_of(ct, conn));
+        atomic_add_explicit(&w->n_left, 1, &orig, memory_order_release);
+    }
 }
 
-/* 'conn' is no longer half-open, or no longer there. */
+/* 'conn' has been answered, or is no longer there. */
 static void
 half_open_leave(struct conntrack *ct, struct conn *conn)
 {
-    if (half_open_end(conn) && ct->half_open) {
-        count_left(ct->half_open, 1);
+    if (half_open_end(conn)) {
+        count_left(ct, conn);
     }
 }
 
 void
 conntrack_note_tracked(struct conntrack *ct, struct conn *conn)
+    OVS_REQUIRES(conn->lock)
 {
     uint32_t tag;
 
     atomic_read_relaxed(&conn->half_open, &tag);
-    if (OVS_UNLIKELY(tag) && conntrack_tcp_is_open(conn)) {
+    if (OVS_UNLIKELY(tag) && is_answered(conn)) {
         half_open_leave(ct, conn);
     }
 }
@@ -279,8 +421,9 @@ entry_is_void(const struct half_open_entry *e)
 /* Connections on their way out. */
 struct eviction {
     size_t n;
-    uint32_t n_left;            /* To be taken off the count. */
+    uint32_t n_ended;           /* To be taken off the count. */
     struct half_open_entry entries[EVICT_BATCH];
+    bool ended[EVICT_BATCH];    /* Those. */
 };
 
 /* As conn_clean(), which does it all for one connection: what needs no
@@ -329,15 +472,15 @@ evict_all(struct conntrack *ct, struct eviction *x)
     }
     ovs_mutex_unlock(&ct->ct_lock);
 
-    for (size_t i = 0; i < x->n; i++) {
-        evict_free(ct, x->entries[i].conn);
-    }
     /* What packet threads count too is changed once for all. */
     atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
-    if (x->n_left && ct->half_open) {
-        count_left(ct->half_open, x->n_left);
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->ended[i]) {
+            count_left(ct, x->entries[i].conn);
+        }
+        evict_free(ct, x->entries[i].conn);
     }
-    x->n = x->n_left = 0;
+    x->n = x->n_ended = 0;
 }
 
 /* Adds the connection of 'e', which the calling thread has claimed. */
@@ -347,7 +490,8 @@ evict_add(struct conntrack *ct, struct eviction *x,
 {
     struct conn *conn = e->conn;
 
-    x->n_left += half_open_end(conn);
+    x->ended[x->n] = half_open_end(conn);
+    x->n_ended += x->ended[x->n];
     x->entries[x->n] = *e;
     cmap_prefetch(&ct->conns, e->hash);
     if (conn->nat_conn) {
@@ -359,34 +503,77 @@ evict_add(struct conntrack *ct, struct eviction *x,
     }
 }
 
-/* True if 'conn' of 'e' has to leave, and is this thread's to take out. */
+/* True if 'conn' of 'e' has to leave, and is this thread's to take out.
+ * Whoever is watched was in the table a moment ago: it is there until the
+ * thread quiesces. */
 static bool
-evict_claim(struct conntrack_half_open *h, const struct half_open_entry *e)
+evict_claim(struct conntrack *ct, const struct half_open_entry *e)
 {
+    struct conn *conn = e->conn;
+    bool claimed;
+
     if (entry_is_void(e)) {
         return false;
     }
-    if (conntrack_tcp_is_open(e->conn)) {       /* It has entered late. */
-        half_open_leave(h->ct, e->conn);
-        return false;
+    ovs_mutex_lock(&conn->lock);
+    if (is_answered(conn)) {                    /* It has entered late. */
+        half_open_leave(ct, conn);
+        claimed = false;
+    } else {
+        claimed = !atomic_flag_test_and_set(&conn->reclaimed);
     }
-    return !atomic_flag_test_and_set(&e->conn->reclaimed);
+    ovs_mutex_unlock(&conn->lock);
+    return claimed;
 }
 
-static void
-evict(struct conntrack_half_open *h, const struct half_open_entry *e,
-      long long int now, struct eviction *x)
+/* Returns true if the connection leaves. */
+static bool
+evict(struct watch *w, const struct half_open_entry *e, long long int now,
+      struct eviction *x)
 {
     uint64_t orig;
 
-    if (!evict_claim(h, e)) {
-        return;
+    if (!evict_claim(w->ct, e)) {
+        return false;
     }
     if (!conn_expired(e->conn, now)) {
-        COVERAGE_INC(conntrack_half_open_evicted);
-        atomic_add_relaxed(&h->n_evicted, 1, &orig);
+        if (watch_index(w) == HALF_OPEN) {
+            COVERAGE_INC(conntrack_half_open_evicted);
+        } else {
+            COVERAGE_INC(conntrack_unanswered_evicted);
+        }
+        atomic_add_relaxed(&w->n_evicted, 1, &orig);
     }
-    evict_add(h->ct, x, e);
+    evict_add(w->ct, x, e);
+    return true;
+}
+
+/* Entries on their way to the end of the list. */
+struct spared {
+    size_t n;
+    struct half_open_entry entries[EVICT_BATCH];
+};
+
+static void
+enter_again(struct watch *w, struct spared *spared)
+{
+    if (!spared->n) {
+        return;
+    }
+    ovs_mutex_lock(&w->ct->ct_lock);
+    for (size_t i = 0; i < spared->n; i++) {
+        const struct half_open_entry *e = &spared->entries[i];
+        struct half_open_chunk *chunk = chunk_to_append(w);
+
+        if (OVS_LIKELY(chunk)) {
+            append(chunk, e);
+        } else if (!entry_is_void(e)) {
+            count_unwatched(w);
+            half_open_leave(w->ct, e->conn);
+        }
+    }
+    ovs_mutex_unlock(&w->ct->ct_lock);
+    spared->n = 0;
 }
 
 static void
@@ -398,40 +585,66 @@ prefetch_conn(const struct half_open_entry *e)
 }
 
 static void
-chunk_free(struct conntrack_half_open *h, struct half_open_chunk *chunk)
+chunk_free(struct watch *w, struct half_open_chunk *chunk)
 {
     free(chunk);
-    h->n_chunks--;
+    w->n_chunks--;
+}
+
+/* Has entries of the oldest chunk up to 'n' leave, or spares them, until there
+ * are not too many. */
+static void
+evict_until(struct watch *w, uint32_t n)
+{
+    uint32_t limit = get_limit(w);
+    struct half_open_chunk *chunk = w->first;
+    struct eviction x = { .n = 0, .n_ended = 0 };
+    struct spared spared = { .n = 0 };
+    long long int now = time_msec();
+
+    sources_look(&w->sources);
+    for (uint32_t i = w->pos; i < MIN(n, w->pos + SWEEP_AHEAD); i++) {
+        prefetch_conn(&chunk->entries[i]);
+    }
+    while (w->pos < n && count(w) - x.n_ended > limit) {
+        const struct half_open_entry *e = &chunk->entries[w->pos++];
+
+        if (w->pos - 1 + SWEEP_AHEAD < n) {
+            prefetch_conn(e + SWEEP_AHEAD);
+        }
+        if (!source_is_spared(&w->sources, e->source)) {
+            if (evict(w, e, now, &x)) {
+                source_loses_one(&w->sources, e->source);
+            }
+        } else if (!entry_is_void(e)) {
+            spared.entries[spared.n++] = *e;
+            if (spared.n == EVICT_BATCH) {
+                enter_again(w, &spared);
+            }
+        }
+    }
+    evict_all(w->ct, &x);
+    enter_again(w, &spared);
 }
 
 /* Oldest first, until there are not too many, or no more entries in the oldest
  * chunk.  Returns false if there is nothing more to do. */
 static bool
-evict_from_chunk(struct conntrack_half_open *h)
+evict_from_chunk(struct watch *w)
 {
-    struct half_open_chunk *chunk = h->first, *next;
-    struct eviction x = { .n = 0, .n_left = 0 };
-    long long int now = time_msec();
+    struct half_open_chunk *chunk = w->first, *next;
     uint32_t n;
 
     /* In this order: a chunk with a successor gets no more entries. */
     atomic_read_explicit(&chunk->next, &next, memory_order_acquire);
     atomic_read_explicit(&chunk->n, &n, memory_order_acquire);
-    for (uint32_t i = h->pos; i < MIN(n, h->pos + SWEEP_AHEAD); i++) {
-        prefetch_conn(&chunk->entries[i]);
+    if (w->pos < n && has_too_many(w)) {
+        evict_until(w, n);
     }
-    while (h->pos < n && has_too_many(h, x.n_left)) {
-        if (h->pos + SWEEP_AHEAD < n) {
-            prefetch_conn(&chunk->entries[h->pos + SWEEP_AHEAD]);
-        }
-        evict(h, &chunk->entries[h->pos++], now, &x);
-    }
-    evict_all(h->ct, &x);
-
-    if (h->pos >= n && next) {
-        h->first = next;
-        h->pos = 0;
-        chunk_free(h, chunk);
+    if (w->pos >= n && next) {
+        w->first = next;
+        w->pos = 0;
+        chunk_free(w, chunk);
         return true;
     }
     return false;
@@ -439,10 +652,10 @@ evict_from_chunk(struct conntrack_half_open *h)
 
 /* Takes void entries out of all chunks but the last. */
 static void
-sweep(struct conntrack_half_open *h)
+sweep(struct watch *w)
 {
-    struct half_open_chunk *to = h->first, *from = to, *next;
-    uint32_t pos = h->pos, n, n_to = 0;
+    struct half_open_chunk *to = w->first, *from = to, *next;
+    uint32_t pos = w->pos, n, n_to = 0;
 
     for (;;) {
         atomic_read_explicit(&from->next, &next, memory_order_acquire);
@@ -481,18 +694,18 @@ sweep(struct conntrack_half_open *h)
         struct half_open_chunk *gone = next;
 
         atomic_read_relaxed(&gone->next, &next);
-        chunk_free(h, gone);
+        chunk_free(w, gone);
     }
-    h->pos = 0;
+    w->pos = 0;
 }
 
 /* True if a sweep would make the list half as long. */
 static bool
-is_mostly_void(const struct conntrack_half_open *h)
+is_mostly_void(const struct watch *w)
 {
-    size_t n = count(h);
+    size_t n = count(w);
 
-    return h->n_chunks > N_SPARES + SWEEP_CHUNKS + 2 * n / CHUNK_ENTRIES;
+    return w->n_chunks > N_SPARES + SWEEP_CHUNKS + 2 * n / CHUNK_ENTRIES;
 }
 
 static struct half_open_chunk *
@@ -507,49 +720,60 @@ chunk_create(void)
 
 /* Lays chunks ready, as long as there are not too many in all. */
 static void
-prepare_chunks(struct conntrack_half_open *h)
-    OVS_EXCLUDED(h->ct->ct_lock)
+prepare_chunks(struct watch *w)
+    OVS_EXCLUDED(w->ct->ct_lock)
 {
-    size_t max = (N_SPARES + 2 * SWEEP_CHUNKS
-                  + 4 * ((size_t) get_limit() / CHUNK_ENTRIES + 1));
+    size_t limit = MIN(limit_set(watch_index(w)), max_conns(w->ct));
+    size_t max = N_SPARES + 2 * SWEEP_CHUNKS + 4 * (limit / CHUNK_ENTRIES + 1);
     unsigned int n_spares = 0;
 
     do {
-        struct half_open_chunk *chunk = (h->n_chunks < max ? chunk_create()
+        struct half_open_chunk *chunk = (w->n_chunks < max ? chunk_create()
                                          : NULL);
 
         if (!chunk) {
             return;
         }
-        ovs_mutex_lock(&h->ct->ct_lock);
-        n_spares = h->n_spares;
+        ovs_mutex_lock(&w->ct->ct_lock);
+        n_spares = w->n_spares;
         if (n_spares < N_SPARES) {
-            atomic_store_relaxed(&chunk->next, h->spares);
-            h->spares = chunk;
-            n_spares = ++h->n_spares;
-            h->n_chunks++;
+            atomic_store_relaxed(&chunk->next, w->spares);
+            w->spares = chunk;
+            n_spares = ++w->n_spares;
+            w->n_chunks++;
             chunk = NULL;
         }
-        ovs_mutex_unlock(&h->ct->ct_lock);
+        ovs_mutex_unlock(&w->ct->ct_lock);
         free(chunk);
     } while (n_spares < N_SPARES);
 }
 
+static bool
+has_nearly_too_many(const struct conntrack_half_open *h)
+{
+    for (size_t i = 0; i < N_WATCHES; i++) {
+        uint32_t limit = get_limit(&h->watches[i]);
+
+        if (limit && count(&h->watches[i]) > limit - limit / 8) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Waits until there is something to do: while there are nearly too many
- * half-open connections, for a millisecond. */
+ * connections, for a millisecond. */
 static void
 half_open_sleep(struct conntrack_half_open *h, uint64_t seqno)
 {
-    uint32_t limit = get_limit();
-
-    if (limit && count(h) > limit - limit / 8) {
+    if (has_nearly_too_many(h)) {
         poll_timer_wait(1);
     } else {
         /* In this order: who has found nobody asleep stored before what is
          * looked at here. */
         atomic_store(&h->asleep, true);
         atomic_thread_fence(memory_order_seq_cst);
-        if (has_too_many(h, 0) || !conntrack_table_is_ready(h->ct)) {
+        if (any_has_too_many(h) || !conntrack_table_is_ready(h->ct)) {
             poll_immediate_wake();
         }
     }
@@ -557,6 +781,21 @@ half_open_sleep(struct conntrack_half_open *h, uint64_t seqno)
     latch_wait(&h->exit);
     poll_block();
     atomic_store(&h->asleep, false);
+}
+
+/* Does what there is to do. */
+static void
+watch_run(struct conntrack_half_open *h, struct watch *w)
+{
+    while (evict_from_chunk(w) && !latch_is_set(&h->exit)) {
+        prepare_chunks(w);
+        ovsrcu_quiesce();
+    }
+    prepare_chunks(w);
+    if (is_mostly_void(w)) {
+        sweep(w);
+        prepare_chunks(w);
+    }
 }
 
 static void *
@@ -568,14 +807,8 @@ half_open_main(void *h_)
         uint64_t seqno = seq_read(h->seq);
 
         conntrack_table_prepare(h->ct);
-        while (evict_from_chunk(h)) {
-            prepare_chunks(h);
-            ovsrcu_quiesce();
-        }
-        prepare_chunks(h);
-        if (is_mostly_void(h)) {
-            sweep(h);
-            prepare_chunks(h);
+        for (size_t i = 0; i < N_WATCHES; i++) {
+            watch_run(h, &h->watches[i]);
         }
         half_open_sleep(h, seqno);
     }
@@ -586,6 +819,19 @@ half_open_main(void *h_)
 
 static void flusher_stop(struct conntrack *);
 
+static void
+watch_init(struct watch *w, struct conntrack *ct)
+{
+    w->ct = ct;
+    atomic_init(&w->n_left, 0);
+    atomic_init(&w->n_entered, 0);
+    atomic_init(&w->n_evicted, 0);
+    atomic_init(&w->n_unwatched, 0);
+    sources_init(&w->sources);
+    w->first = w->last = chunk_create();
+    w->n_chunks = 1;
+}
+
 void
 conntrack_half_open_start(struct conntrack *ct)
 {
@@ -595,27 +841,26 @@ conntrack_half_open_start(struct conntrack *ct)
 
     struct conntrack_half_open *h = xzalloc_cacheline(sizeof *h);
     h->ct = ct;
-    atomic_init(&h->n_left, 0);
-    atomic_init(&h->n_entered, 0);
-    atomic_init(&h->n_evicted, 0);
-    atomic_init(&h->n_unwatched, 0);
+    for (size_t i = 0; i < N_WATCHES; i++) {
+        watch_init(&h->watches[i], ct);
+    }
     atomic_init(&h->asleep, false);
-    h->first = h->last = chunk_create();
-    h->n_chunks = 1;
-    prepare_chunks(h);
     latch_init(&h->exit);
     h->seq = seq_create();
 
     ovs_mutex_lock(&ct->ct_lock);
     ct->half_open = h;
     ovs_mutex_unlock(&ct->ct_lock);
+    for (size_t i = 0; i < N_WATCHES; i++) {
+        prepare_chunks(&h->watches[i]);
+    }
     h->thread = ovs_thread_create("ct_evict", half_open_main, h);
 }
 
 void
 conntrack_half_open_run(struct conntrack *ct)
 {
-    if (has_too_many(ct->half_open, 0)) {
+    if (any_has_too_many(ct->half_open)) {
         conntrack_half_open_wake(ct);
     }
 }
@@ -650,9 +895,26 @@ conntrack_half_open_stop(struct conntrack *ct)
         ct->half_open = NULL;
         latch_destroy(&h->exit);
         seq_destroy(h->seq);
-        free_chunks(h->first);
-        free_chunks(h->spares);
+        for (size_t i = 0; i < N_WATCHES; i++) {
+            free_chunks(h->watches[i].first);
+            free_chunks(h->watches[i].spares);
+        }
         free_cacheline(h);
+    }
+}
+
+static void
+get_stats(const struct conntrack *ct, size_t i,
+          struct conntrack_half_open_stats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+    stats->limit = limit_now(ct, i);
+    if (ct->half_open) {
+        struct watch *w = &ct->half_open->watches[i];
+
+        stats->n = count(w);
+        atomic_read_relaxed(&w->n_evicted, &stats->evicted);
+        atomic_read_relaxed(&w->n_unwatched, &stats->unwatched);
     }
 }
 
@@ -660,16 +922,16 @@ void
 conntrack_half_open_get_stats(const struct conntrack *ct,
                               struct conntrack_half_open_stats *stats)
 {
-    struct conntrack_half_open *h = ct->half_open;
+    get_stats(ct, HALF_OPEN, stats);
+}
 
-    memset(stats, 0, sizeof *stats);
-    stats->limit = get_limit();
-    if (h) {
-        stats->n = count(h);
-        atomic_read_relaxed(&h->n_evicted, &stats->evicted);
-        atomic_read_relaxed(&h->n_unwatched, &stats->unwatched);
-    }
+void
+conntrack_unanswered_get_stats(const struct conntrack *ct,
+                               struct conntrack_half_open_stats *stats)
+{
+    get_stats(ct, UNANSWERED, stats);
 }
 
 #include "conntrack-table.c"
 #include "conntrack-flush.c"
+#include "conntrack-sctp.c"

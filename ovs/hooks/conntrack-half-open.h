@@ -3,33 +3,47 @@
 #ifndef CONNTRACK_HALF_OPEN_H
 #define CONNTRACK_HALF_OPEN_H 1
 
-/* A limit of their own for half-open TCP connections.
+/* Limits of their own for connections that nobody has answered.
  *
- * Anybody who may send a SYN makes a connection, some 750 bytes with its NAT
- * twin, that conntrack keeps for 30 seconds.  At 200,000 of them a second that
- * is 4.5 GB, or, at conntrack's limit, a table that takes no connection of
- * anybody any more.  So there may be only so many half-open ones; when there
- * are more, the oldest leave, as if they had expired.
+ * Anybody who may send a packet makes a connection, some 750 bytes with its
+ * NAT twin, that conntrack keeps for 30 seconds or a minute.  At 200,000 of
+ * them a second that is 4.5 GB, or, at conntrack's limit, a table that takes
+ * no connection of anybody any more.  So there may be only so many of them;
+ * when there are more, the oldest leave, as if they had expired.
  *
- * A TCP connection is half-open until the end that began it has answered the
- * other: with a third packet that fits what the other end sent.  A SYN with a
- * forged source gets as far as the SYN-ACK of a server that listens, or the
- * RST of one that doesn't, so these are no sign of life.  Connections that are
- * picked up in the middle begin half-open, too.
+ * There are two lists, with a limit each.  One is of half-open TCP
+ * connections: a TCP connection is half-open until the end that began it has
+ * answered the other: with a third packet that fits what the other end sent.
+ * A SYN with a forged source gets as far as the SYN-ACK of a server that
+ * listens, or the RST of one that doesn't, so these are no sign of life.
+ * Connections that are picked up in the middle begin half-open, too.
  *
- * Other protocols have no such limit: UDP that nobody answers is what
- * many honest senders send, and a connection of it that left would change what
- * policies say of its packets.  conntrack's own limit (dpctl/ct-set-maxconns)
- * is for all.
+ * The other is of all other protocols' connections that saw no packet in
+ * reply direction, or, of SCTP, no handshake to its end.  UDP that nobody
+ * answers is what many honest senders send, and one whose connection has left
+ * begins anew with its next packet; so this one has no limit but its share
+ * unless one is set.
+ *
+ * Who is answered never leaves for others.  What answered connections leave
+ * below conntrack's limit (dpctl/ct-set-maxconns) is the room of all others:
+ * half-open ones have a quarter of it at the most, unanswered ones half, so
+ * that there is always a place for a new one.  (A table for fewer than
+ * CONNTRACK_SHARE_MIN is not shared out.)
+ *
+ * Neither does one sender's flood push out others' connections before they can
+ * be answered: a source address that has no more than a quarter of what those
+ * that have any have on average is spared.  Addresses are told apart by two
+ * hashes (conntrack-sources.h).  As the port guards see to it that a Pod has
+ * its own addresses only, a Pod can't be many.
  *
  * Who creates a connection enters it into a list, in the order of age, under
  * ct_lock, and does no more.  A thread ("ct_evict") does the rest, every
  * millisecond while there are too many, in small batches under the lock.  So
  * for a moment there may be more than the limit, by what came in meanwhile.
  * Each side counts for itself, who came and who left, so that a new connection
- * needs no cache line of the other.  A connection leaves the half-open ones by
- * one exchange in its memory, which makes its entry in the list void; the
- * thread sweeps such entries out.
+ * needs no cache line of the other.  A connection that is answered leaves its
+ * list by one exchange in its memory, which makes its entry in the list void;
+ * the thread sweeps such entries out.
  *
  * The thread also prepares the table for as many connections as there may be
  * (conntrack-table.h).
@@ -48,6 +62,8 @@ struct conntrack;
 
 #define CONNTRACK_MAX_HALF_OPEN 65536   /* Default limit. */
 #define CONNTRACK_HALF_OPEN_UNLIMITED 0
+#define CONNTRACK_MAX_UNANSWERED UINT32_MAX     /* The same. */
+#define CONNTRACK_SHARE_MIN 1024
 
 /* From now on connections of 'ct' that begin are watched, unless they were
  * already. */
@@ -64,17 +80,20 @@ void conntrack_half_open_wake(struct conntrack *ct);
 /* Upstream calls it when it destroys 'ct', before connections leave. */
 void conntrack_half_open_stop(struct conntrack *ct);
 
-/* Sets the limit of all connection trackers, present and future. */
+/* Set the limits of all connection trackers, present and future. */
 void conntrack_half_open_set_limit(uint32_t limit);
+void conntrack_unanswered_set_limit(uint32_t limit);
 
 struct conntrack_half_open_stats {
-    uint32_t limit;
-    uint32_t n;                 /* Half-open now. */
+    uint32_t limit;             /* As it is now. */
+    uint32_t n;                 /* Now. */
     uint64_t evicted;           /* Left because there were too many. */
     uint64_t unwatched;         /* Began while the list was full. */
 };
 void conntrack_half_open_get_stats(const struct conntrack *ct,
                                    struct conntrack_half_open_stats *);
+void conntrack_unanswered_get_stats(const struct conntrack *ct,
+                                    struct conntrack_half_open_stats *);
 
 /* Upstream calls it, with the lock of 'conn' held, when it has tracked a
  * packet of 'conn'. */

@@ -582,15 +582,16 @@ conn_restore_state(const struct handover_conn *c)
     return conn;
 }
 
-/* True if both ends have spoken, and so it isn't one of those that there may
- * be only so many of. */
+/* As is_answered(), of one that nobody else knows yet. */
 static bool
-is_answered(const struct conn *conn, const struct handover_conn *c)
+is_restored_answered(struct conn *conn)
 {
-    return (c->head.nw_proto == IPPROTO_TCP ? conntrack_tcp_is_open(conn)
-            : c->head.nw_proto == IPPROTO_SCTP ? c->sctp.replied
-            : c->other[0] == (is_icmp(c->head.nw_proto) ? HANDOVER_ICMP_MAX
-                              : HANDOVER_OTHER_MAX));
+    bool answered;
+
+    ovs_mutex_lock(&conn->lock);
+    answered = is_answered(conn);
+    ovs_mutex_unlock(&conn->lock);
+    return answered;
 }
 
 static struct conn *
@@ -684,13 +685,14 @@ conn_insert(struct conntrack *ct, const struct handover_conn *c,
     }
 
     struct conn *conn = conn_restore(c, expiration);
+    bool answered = is_restored_answered(conn);
     if (conn->nat_conn) {
         cmap_insert(&ct->conns, &conn->nat_conn->cm_node,
                     conn_key_hash(&c->rev_key, ct->hash_basis));
     }
     cmap_insert(&ct->conns, &conn->cm_node, hash);
     conn_admit(ct, conn, c->head.admit_zone);
-    conn_note_restored(ct, conn, is_answered(conn, c));
+    conn_note_restored(ct, conn, answered);
     conn_expire_push_front(ct, conn);
     atomic_count_inc(&ct->n_conn);
     counts->n++;

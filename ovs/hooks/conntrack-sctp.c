@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Included at the end of conntrack.c, see conntrack-sctp.h. */
+/* Included at the end of conntrack-half-open.c, see conntrack-sctp.h. */
 
 #include "conntrack-sctp.h"
 
@@ -284,6 +284,12 @@ static bool
 sctp_is_set_up(const struct sctp_assoc *a)
 {
     return a->state >= SCTPS_ESTABLISHED;
+}
+
+bool
+conntrack_sctp_is_set_up(const struct conn *conn)
+{
+    return sctp_is_set_up(&conn_sctp_cast(conn)->assoc);
 }
 
 /* Tags. */

@@ -15,3 +15,12 @@ conntrack_other_check(struct conn *conn_, bool reply, bool is_new,
     return (is_new ? state == OTHERS_MULTIPLE && !reply
             : state == OTHERS_BIDIR);
 }
+
+bool
+conntrack_other_is_answered(const struct conn *conn)
+{
+    enum other_state state;
+
+    atomic_read_relaxed(&conn_other_cast(conn)->state, &state);
+    return state == OTHERS_BIDIR;
+}

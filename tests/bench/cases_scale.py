@@ -383,7 +383,8 @@ class Many(Established):
         switch.max_connections = int(self.room * self.n)
         switch.max_sessions = 2 * switch.max_connections
         switch.vsctl('set', 'Open_vSwitch', '.',
-                     'other_config:antrea-dp-max-half-open=unlimited')
+                     'other_config:antrea-dp-max-half-open=unlimited',
+                     'other_config:antrea-dp-max-unanswered=unlimited')
         return super().run(switch)
 
 

@@ -219,8 +219,9 @@ class Churn:
 
         def half_open():
             vsctl('set', 'Open_vSwitch', '.',
-                  'other_config:antrea-dp-max-half-open=%s'
-                  % rnd.choice(['3', '10', '50', '65536', 'unlimited']))
+                  'other_config:antrea-dp-max-%s=%s'
+                  % (rnd.choice(['half-open', 'unanswered']),
+                     rnd.choice(['3', '10', '50', '65536', 'unlimited'])))
 
         def sessions():
             vsctl('set', 'Bridge', rnd.choice(['br-int', 'br-flows']),

@@ -141,7 +141,8 @@ class Daemon:
                    'other_config:pmd-maxsleep=200',
                    'other_config:n-handler-threads=2',
                    'other_config:n-revalidator-threads=2',
-                   'other_config:antrea-dp-max-half-open=20')
+                   'other_config:antrea-dp-max-half-open=20',
+                   'other_config:antrea-dp-max-unanswered=20')
         control = workdir + '/vswitchd.ctl'
         self.env['TSAN_OPTIONS'] = ('log_path=%s/races exitcode=0 '
                                     'history_size=7 second_deadlock_stack=1'

@@ -15,6 +15,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
+	tests/unit/test-conntrack-unanswered \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-hold \
 	tests/unit/test-control-stage \
@@ -224,6 +225,16 @@ tests_unit_test_conntrack_track_SOURCES = \
 	tests/unit/test-conntrack-track.c \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_track_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_unanswered_SOURCES = \
+	tests/unit/conntrack-counts.h \
+	tests/unit/sctp-packet.c \
+	tests/unit/sctp-packet.h \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-unanswered.c \
+	tests/unit/wait-until.h
+tests_unit_test_conntrack_unanswered_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
 tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)

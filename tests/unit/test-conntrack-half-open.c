@@ -249,7 +249,7 @@ START_TEST(test_again)
 }
 END_TEST
 
-/* UDP that nobody answers has no limit but conntrack's. */
+/* UDP doesn't count. */
 START_TEST(test_udp)
 {
     for (uint32_t i = 0; i < 2 * LIMIT; i++) {

@@ -30,6 +30,8 @@
 static void
 setup(void)
 {
+    /* All that come stay. */
+    conntrack_unanswered_set_limit(CONNTRACK_HALF_OPEN_UNLIMITED);
     test_seed_random();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
 }

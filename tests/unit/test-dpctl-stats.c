@@ -314,16 +314,17 @@ START_TEST(connections)
     struct json *stats = parse(
         "{'connections':{'all':70000,'limit':3000000,'half_open':65536,"
         "'half_open_limit':65536,'half_open_evicted':12,"
-        "'half_open_unwatched':3}}");
+        "'half_open_unwatched':3,'unanswered':50,'unanswered_limit':1465,"
+        "'unanswered_evicted':6,'unanswered_unwatched':7}}");
     struct ds s = DS_EMPTY_INITIALIZER;
 
     dpctl_stats_format(stats, &s);
     ck_assert_msg(
         strstr(ds_cstr(&s),
                "\n\nCONNECTIONS     LIMIT   HALF-OPEN   LIMIT   EVICTED   "
-               "UNWATCHED\n"
+               "UNWATCHED   UNANSWERED   LIMIT   EVICTED   UNWATCHED\n"
                "      70000   3000000       65536   65536        12   "
-               "        3\n"), "%s", ds_cstr(&s));
+               "        3           50    1465         6           7\n"), "%s", ds_cstr(&s));
     json_destroy(stats);
 
     ds_clear(&s);

@@ -501,6 +501,10 @@ static const struct {
       "half-open TCP connections left for newer ones" },
     { "connections.half_open_unwatched",
       "half-open TCP connections began too fast to be watched" },
+    { "connections.unanswered_evicted",
+      "connections that nobody had answered left for newer ones" },
+    { "connections.unanswered_unwatched",
+      "connections began too fast to be watched" },
     { "cache.verdicts_evicted", "verdicts left for want of room" },
     { "cache.verdicts_refused", "verdicts were not kept: the main thread "
                                 "didn't collect in time" },

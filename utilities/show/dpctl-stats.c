@@ -233,7 +233,8 @@ static void
 format_connections(const struct json *stats, struct ds *s)
 {
     static const char *const headings[] = {
-        "CONNECTIONS", "LIMIT", "HALF-OPEN", "LIMIT", "EVICTED", "UNWATCHED"
+        "CONNECTIONS", "LIMIT", "HALF-OPEN", "LIMIT", "EVICTED", "UNWATCHED",
+        "UNANSWERED", "LIMIT", "EVICTED", "UNWATCHED"
     };
     const struct json *c = dpctl_json_member(stats, "connections");
     struct dpctl_table t;
@@ -248,6 +249,12 @@ format_connections(const struct json *stats, struct ds *s)
                     : xstrdup("unlimited"));
     dpctl_table_add(&t, count_cell(c, "half_open_evicted"));
     dpctl_table_add(&t, count_cell(c, "half_open_unwatched"));
+    dpctl_table_add(&t, count_cell(c, "unanswered"));
+    dpctl_table_add(&t, dpctl_json_member(c, "unanswered_limit")
+                    ? count_cell(c, "unanswered_limit")
+                    : xstrdup("unlimited"));
+    dpctl_table_add(&t, count_cell(c, "unanswered_evicted"));
+    dpctl_table_add(&t, count_cell(c, "unanswered_unwatched"));
     put_table(s, &t);
 }
 
