@@ -13,12 +13,17 @@
 #include <config.h>
 #include "adp-turns.h"
 
+#include <signal.h>
+
+#include "adp-control.h"
 #include "adp-flush.h"
 #include "adp-handover.h"
 #include "adp-heap.h"
 #include "adp-removal.h"
+#include "adp-show-log.h"
 #include "adp-turn.h"
 #include "daemon.h"
+#include "fatal-signal.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto.h"
 #include "openvswitch/poll-loop.h"
@@ -56,12 +61,24 @@ adp_turns_end(void)
     return ends;
 }
 
+/* Ends the process as upstream does at a signal: files that go with it are
+ * deleted, the rest is left to the kernel.  To take apart all flows, ports and
+ * connections takes a second and more, in which packets are lost. */
+static void
+end_at_once(void)
+{
+    adp_show_log_exit();
+    adp_control_exit();
+    fatal_signal_handler(SIGTERM);
+    fatal_signal_run();
+}
+
 void
 __wrap_bridge_exit(bool delete_datapath)
 {
     ends = true;
-    if (!delete_datapath) {
-        adp_handover_leave();
+    if (!delete_datapath && adp_handover_leave()) {
+        end_at_once();
     }
     __real_bridge_exit(delete_datapath);
 }

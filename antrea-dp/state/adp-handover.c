@@ -147,14 +147,15 @@ leave(struct conntrack *ct, const char *path,
     return error;
 }
 
-void
+bool
 adp_handover_leave(void)
 {
     struct conntrack_handover_counts counts;
+    bool ok = false;
     uint64_t len;
 
     if (!enabled || ovs_list_is_empty(&adp_bridges)) {
-        return;
+        return false;
     }
 
     long long int begin = time_msec();
@@ -172,8 +173,10 @@ adp_handover_leave(void)
         VLOG_INFO("%"PRIu64" connections are left to the next daemon, in %s "
                   "(%"PRIu64" bytes, %lld ms)", counts.n, path, len,
                   time_msec() - begin);
+        ok = true;
     }
     free(path);
+    return ok;
 }
 
 /* Taking over. */

@@ -31,9 +31,9 @@ void adp_handover_configure(bool enabled);
  * hasn't happened yet. */
 void adp_handover_take(struct adp_bridge *bridge);
 
-/* Before the daemon ends: leaves what there is.  Bridges are closed
- * afterwards. */
-void adp_handover_leave(void);
+/* Before the daemon ends: leaves what there is.  Returns true if another one
+ * may use it; bridges are closed then. */
+bool adp_handover_leave(void);
 
 /* Was the daemon told to end, by SIGTERM?  It is, unless somebody waits for
  * the answer, killed by it. */
