@@ -53,7 +53,10 @@ setup(void)
      * go by the real clock, leave them alone. */
     now = time_msec() + 1000LL * 1000 * 1000;
     for (int i = 0; i < N_TALKS; i++) {
-        talk_init(&talks[i], i, i / 8);
+        /* TCP without NAT: a connection that begins anew expires the one
+         * before, which the thread that sweeps may find in one tracker and not
+         * yet in the other, where its un-NAT twin still takes a port. */
+        talk_init(&talks[i], i & 1 ? i & ~2 : i, i);
         talk_restart(&talks[i]);
     }
 }
@@ -200,7 +203,6 @@ step(struct conntrack *a, struct conntrack *b)
         .set_mark = one_in(20), .mark = { random_range(3), 0xff },
         .set_label = one_in(20),
     };
-    r.force = r.commit && one_in(60);
     r.set_mark &= r.commit;
     r.set_label &= r.commit;
     r.label[1].ct_labels[12] = 0xff;
