@@ -223,23 +223,6 @@ peek_has_ended(const struct conntrack_peek *p, const struct conn *real)
     return false;
 }
 
-/* True if the packet has ended connections that had what NAT may choose next:
- * for nat_get_unique_tuple() these are still there.  Of one with NAT that has
- * 'one_target', what its un-NAT twin has stays taken, and nothing else
- * counts. */
-static bool
-peek_has_freed_tuples(const struct conntrack_peek *p, bool one_target)
-{
-    for (size_t i = 0; i < p->n_conns; i++) {
-        const struct conntrack_peek_conn *pc = &p->conns[i];
-
-        if (pc->expired && pc->real && !(one_target && pc->real->nat_conn)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What is known of 'key', until the next call.  A packet has few different
  * keys, and each is asked for several times. */
 static struct conntrack_peek_hash *
@@ -584,39 +567,35 @@ nat_has_one_target(const struct nat_action_info_t *nat,
             && key_has_ports(key));
 }
 
-/* Sets the reverse key of 'conn' to one that nobody has.  '*found' becomes
- * false if there is none. */
-static enum conntrack_peek_result
+/* Sets the reverse key of 'conn' to one that nobody has.  Returns false if
+ * there is none. */
+static bool
 peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
-                  const struct nat_action_info_t *nat, bool *found)
+                  const struct nat_action_info_t *nat)
 {
-    bool one_target = nat_has_one_target(nat, &conn->key);
     struct conn nat_conn;
 
-    *found = true;
-    if (one_target) {
+    if (nat_has_one_target(nat, &conn->key)) {
         /* The first that nat_get_unique_tuple() would try. */
         struct conn_key key = conn->rev_key;
 
         key.src.addr = nat->min_addr;
         key.src.port = htons(nat->min_port);
 
-        if (peek_misses(p, peek_known(p, &key))) {
+        struct conntrack_peek_hash *known = peek_known(p, &key);
+
+        if (peek_misses(p, known) && known->alone) {
             conn->rev_key = key;
-            return CT_PEEK_OK;
+            return true;
         }
     }
 
-    if (peek_has_freed_tuples(p, one_target)) {
-        return CT_PEEK_UNFORESEEN;
-    }
-
     memcpy(&nat_conn, conn, sizeof nat_conn);
-    *found = nat_get_unique_tuple(p->ct, conn, &nat_conn, nat);
-    if (*found) {
-        conn->rev_key = nat_conn.rev_key;
+    if (!nat_get_unique_tuple(p->ct, conn, &nat_conn, nat)) {
+        return false;
     }
-    return CT_PEEK_OK;
+    conn->rev_key = nat_conn.rev_key;
+    return true;
 }
 
 /* True if a connection that the packet has created before 'pc', the latest,
@@ -679,15 +658,8 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     pc->up->rev_key = reverse;
 
     if (req->nat) {
-        enum conntrack_peek_result result;
-        bool found;
-
         pc->up->nat_action = req->nat->nat_action;
-        result = peek_choose_tuple(p, pc->up, req->nat, &found);
-        if (result) {
-            return result;
-        }
-        if (!found) {
+        if (!peek_choose_tuple(p, pc->up, req->nat)) {
             conntrack_pool_free(pc->up);
             p->n_conns--;
             p->applicable = false;
