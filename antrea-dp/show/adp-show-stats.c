@@ -83,31 +83,26 @@ stats_learned(struct adp_bridge *b)
     return o;
 }
 
+static void
+put_suffixed(struct json *o, const char *name, const char *suffix, uint64_t n)
+{
+    char *key = xasprintf("%s%s", name, suffix);
+
+    put_count(o, key, n);
+    free(key);
+}
+
 /* Those that have a limit of their own. */
 static void
 put_watched(struct json *o, const char *name,
             const struct conntrack_half_open_stats *stats)
 {
-    const struct {
-        const char *suffix;
-        uint64_t n;
-        bool shown;
-    } counts[] = {
-        { "", stats->n, true },
-        { "_limit", stats->limit,
-          stats->limit != CONNTRACK_HALF_OPEN_UNLIMITED },
-        { "_evicted", stats->evicted, true },
-        { "_unwatched", stats->unwatched, true },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-        if (counts[i].shown) {
-            char *key = xasprintf("%s%s", name, counts[i].suffix);
-
-            put_count(o, key, counts[i].n);
-            free(key);
-        }
+    put_count(o, name, stats->n);
+    if (stats->limit != CONNTRACK_HALF_OPEN_UNLIMITED) {
+        put_suffixed(o, name, "_limit", stats->limit);
     }
+    put_suffixed(o, name, "_evicted", stats->evicted);
+    put_suffixed(o, name, "_unwatched", stats->unwatched);
 }
 
 /* Connections are the daemon's, of all bridges. */

@@ -34,7 +34,6 @@ static bool enabled;
 static bool taken;              /* What was left, or it was too late. */
 static bool was_any;
 static struct adp_handover_stats stats;
-static char *stats_error;
 
 static char *
 file_name(void)
@@ -213,7 +212,6 @@ static void
 conclude(char *error)
 {
     was_any = true;
-    stats_error = error;
     stats.error = error;
     if (error) {
         VLOG_WARN("nothing is taken over from the daemon before: %s", error);

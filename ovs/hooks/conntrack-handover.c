@@ -519,15 +519,16 @@ in_limit(struct handover_in *in, struct handover_limit *limit)
 
 /* Leaves 'in' before the first connection. */
 static const char *
-in_begin(struct handover_in *in, struct handover_begin *begin)
+in_begin(struct handover_in *in)
 {
+    struct handover_begin begin;
     struct handover_limit limit;
 
-    if (!in_get(in, begin, sizeof *begin) || begin->tcp_seq_chk > 1
-        || begin->n_limits > MAX_ZONE + 2) {
+    if (!in_get(in, &begin, sizeof begin) || begin.tcp_seq_chk > 1
+        || begin.n_limits > MAX_ZONE + 2) {
         return "connections begin with nonsense";
     }
-    for (size_t i = 0; i < begin->n_limits; i++) {
+    for (size_t i = 0; i < begin.n_limits; i++) {
         if (!in_limit(in, &limit)) {
             return "a zone's limit makes no sense";
         }
@@ -538,9 +539,8 @@ in_begin(struct handover_in *in, struct handover_begin *begin)
 static const char *
 handover_check(struct handover_in in)
 {
-    struct handover_begin begin;
     struct handover_conn c;
-    const char *error = in_begin(&in, &begin);
+    const char *error = in_begin(&in);
 
     for (uint64_t n = 0; !error && in_next(&in, n, &c, &error); n++) {
         continue;
@@ -724,13 +724,13 @@ insert_batch(struct conntrack *ct, const struct handover_conn conns[],
     ovs_mutex_unlock(&ct->ct_lock);
 }
 
+/* What handover_check() has found to be sound. */
 static void
 restore_begin(struct conntrack *ct, struct handover_in *in)
 {
     struct handover_begin begin;
     struct handover_limit limit;
 
-    in_begin(&(struct handover_in) { in->p, in->left }, &begin);
     in_get(in, &begin, sizeof begin);
     atomic_store_relaxed(&ct->n_conn_limit, begin.max_conns);
     atomic_store_relaxed(&ct->tcp_seq_chk, begin.tcp_seq_chk);

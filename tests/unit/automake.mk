@@ -196,6 +196,7 @@ tests_unit_test_conntrack_half_open_SOURCES = \
 tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_handover_SOURCES = \
+	tests/unit/require.h \
 	tests/unit/sctp-packet.c \
 	tests/unit/sctp-packet.h \
 	tests/unit/talk.c \
@@ -220,6 +221,7 @@ tests_unit_test_conntrack_table_SOURCES = \
 tests_unit_test_conntrack_table_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_track_SOURCES = \
+	tests/unit/require.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-track.c \
@@ -627,16 +629,22 @@ tests_unit_test_rewrite_SOURCES = \
 	antrea-dp/packet/adp-rewrite.c
 tests_unit_test_rewrite_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_session_parse_SOURCES = tests/unit/test-session-parse.c
+tests_unit_test_session_parse_SOURCES = \
+	tests/unit/require.h \
+	tests/unit/test-session-parse.c
 tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_session_SOURCES = tests/unit/test-session.c
+tests_unit_test_session_SOURCES = \
+	tests/unit/require.h \
+	tests/unit/test-session.c
 tests_unit_test_session_LDADD = $(UNIT_LIBS)
 tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=adp_reserve \
 	-Wl,--wrap=adp_unreserve
 
-tests_unit_test_store_SOURCES = tests/unit/test-store.c
+tests_unit_test_store_SOURCES = \
+	tests/unit/require.h \
+	tests/unit/test-store.c
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
 
 STATE_WORLD = \

@@ -23,6 +23,7 @@
 #include "ovs-rcu.h"
 #include "packets.h"
 #include "random.h"
+#include "require.h"
 #include "sctp-packet.h"
 #include "talk.h"
 #include "test-run.h"
@@ -32,14 +33,6 @@
 #include "wait-until.h"
 
 enum { N_TALKS = 32, ZONE = 7 };
-
-/* As ck_assert(), which writes a note to a file whenever it passes. */
-#define require(CONDITION)                      \
-    do {                                        \
-        if (!(CONDITION)) {                     \
-            ck_abort_msg("%s", #CONDITION);     \
-        }                                       \
-    } while (0)
 
 static struct talk talks[N_TALKS];
 static long long int now;

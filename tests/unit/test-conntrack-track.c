@@ -20,6 +20,7 @@
 #include "ovs-rcu.h"
 #include "packets.h"
 #include "random.h"
+#include "require.h"
 #include "talk.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -28,14 +29,6 @@
 #include "wait-until.h"
 
 enum { N_TALKS = 24, N_KINDS = 8 };
-
-/* As ck_assert(), which writes a note to a file whenever it passes. */
-#define require(CONDITION)                      \
-    do {                                        \
-        if (!(CONDITION)) {                     \
-            ck_abort_msg("%s", #CONDITION);     \
-        }                                       \
-    } while (0)
 
 /* As in conntrack-tcp.c, where they are private. */
 struct tcp_peer {

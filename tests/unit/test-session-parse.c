@@ -11,20 +11,13 @@
 #include "flow.h"
 #include "packets.h"
 #include "random.h"
+#include "require.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "unaligned.h"
 #include "util.h"
 
 #define INGRESS 0x8badf00d
-
-/* As ck_assert(), which writes a note to a file whenever it passes. */
-#define require(CONDITION)                      \
-    do {                                        \
-        if (!(CONDITION)) {                     \
-            ck_abort_msg("%s", #CONDITION);     \
-        }                                       \
-    } while (0)
 
 static const struct adp_session_seeds seeds = {
     { UINT64_C(0x0123456789abcdef), UINT64_C(0xfedcba9876543210),

@@ -17,20 +17,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include "random.h"
+#include "require.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
 __typeof__(adp_reserve) __real_adp_reserve, __wrap_adp_reserve;
 __typeof__(adp_unreserve) __real_adp_unreserve, __wrap_adp_unreserve;
-
-/* As ck_assert(), which writes a note to a file whenever it passes. */
-#define require(CONDITION)                      \
-    do {                                        \
-        if (!(CONDITION)) {                     \
-            ck_abort_msg("%s", #CONDITION);     \
-        }                                       \
-    } while (0)
 
 enum { LINE_SLOTS = 8 };
 

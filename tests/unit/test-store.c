@@ -19,16 +19,9 @@
 #include "ovs-thread.h"
 #include "packets.h"
 #include "random.h"
+#include "require.h"
 #include "test-seed.h"
 #include "util.h"
-
-/* As ck_assert(), which writes a note to a file whenever it passes. */
-#define require(CONDITION)                      \
-    do {                                        \
-        if (!(CONDITION)) {                     \
-            ck_abort_msg("%s", #CONDITION);     \
-        }                                       \
-    } while (0)
 
 /* A life, as the test knows it. */
 struct life {

@@ -229,6 +229,13 @@ format_threads(const struct json *stats, struct ds *s)
     put_table(s, &t);
 }
 
+static char *
+limit_cell(const struct json *o, const char *name)
+{
+    return (dpctl_json_member(o, name) ? count_cell(o, name)
+            : xstrdup("unlimited"));
+}
+
 static void
 format_connections(const struct json *stats, struct ds *s)
 {
@@ -244,15 +251,11 @@ format_connections(const struct json *stats, struct ds *s)
     dpctl_table_add(&t, count_cell(c, "all"));
     dpctl_table_add(&t, count_cell(c, "limit"));
     dpctl_table_add(&t, count_cell(c, "half_open"));
-    dpctl_table_add(&t, dpctl_json_member(c, "half_open_limit")
-                    ? count_cell(c, "half_open_limit")
-                    : xstrdup("unlimited"));
+    dpctl_table_add(&t, limit_cell(c, "half_open_limit"));
     dpctl_table_add(&t, count_cell(c, "half_open_evicted"));
     dpctl_table_add(&t, count_cell(c, "half_open_unwatched"));
     dpctl_table_add(&t, count_cell(c, "unanswered"));
-    dpctl_table_add(&t, dpctl_json_member(c, "unanswered_limit")
-                    ? count_cell(c, "unanswered_limit")
-                    : xstrdup("unlimited"));
+    dpctl_table_add(&t, limit_cell(c, "unanswered_limit"));
     dpctl_table_add(&t, count_cell(c, "unanswered_evicted"));
     dpctl_table_add(&t, count_cell(c, "unanswered_unwatched"));
     put_table(s, &t);
