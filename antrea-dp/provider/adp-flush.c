@@ -10,8 +10,10 @@
 #include "dp-hooks.h"
 #include "dpif-netdev.h"
 #include "openvswitch/list.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofp-ct.h"
 #include "openvswitch/rconn.h"
+#include "openvswitch/vlog.h"
 #include "seq.h"
 #include "unixctl.h"
 #include "util.h"
@@ -99,6 +101,32 @@ adp_flush_wait(void)
 
 /* Flushing. */
 
+/* Who asks upstream's module for its log finds there what was flushed, in
+ * upstream's words. */
+extern struct vlog_module *VLM_ct_dpif;
+
+static void
+log_flush(const struct dpif *dpif, const uint16_t *zone,
+          const struct ofp_ct_match *match)
+{
+    struct ds what = DS_EMPTY_INITIALIZER;
+
+    if (!vlog_is_enabled(VLM_ct_dpif, VLL_DBG)) {
+        return;
+    }
+    if (match) {
+        ds_put_format(&what, "zone=%d ", zone ? *zone : 0);
+        ofp_ct_match_format(&what, match);
+    } else if (zone) {
+        ds_put_format(&what, "zone %"PRIu16, *zone);
+    } else {
+        ds_put_cstr(&what, "<all>");
+    }
+    vlog(VLM_ct_dpif, VLL_DBG, "%s: ct_flush: %s", dpif_name(dpif),
+         ds_cstr(&what));
+    ds_destroy(&what);
+}
+
 /* Is it about one connection, found by its tuple? */
 static bool
 is_whole_tuple(const struct ofp_ct_match *match)
@@ -119,6 +147,7 @@ __wrap_ct_dpif_flush(struct dpif *dpif, const uint16_t *zone,
         return __real_ct_dpif_flush(dpif, zone, match);
     }
 
+    log_flush(dpif, zone, match);
     struct conntrack_flush *flush
         = conntrack_flush_begin(dp_dpif_conntrack(dpif), zone, match);
 
