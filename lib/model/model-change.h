@@ -27,6 +27,10 @@ struct adp_model_change {
 const struct adp_model_change *const *adp_model_changes(
     const struct adp_model *, size_t *n);
 
+/* The same of its latest step, with what was before the transaction. */
+const struct adp_model_change *const *adp_model_step_changes(
+    const struct adp_model *, size_t *n);
+
 /* Was the model emptied, so that all is new? */
 bool adp_model_was_cleared(const struct adp_model *);
 

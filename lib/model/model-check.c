@@ -565,8 +565,8 @@ adp_model_check_changes(const struct adp_model *model,
     struct check c = { .model = model, .env = env, .scope = &scope };
     bool pod_cidrs = false;
     size_t n;
-    const struct adp_model_change *const *changes = adp_model_changes(model,
-                                                                      &n);
+    const struct adp_model_change *const *changes
+        = adp_model_step_changes(model, &n);
 
     ovs_assert(adp_model_get_claims(model));
     if (adp_model_was_cleared(model)) {

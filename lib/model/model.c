@@ -23,6 +23,18 @@
 struct change {
     struct hmap_node node;      /* In struct adp_model's 'changes'. */
     struct adp_model_change up; /* With a name and references of its own. */
+    uint64_t step;              /* The latest one that changed it, */
+    size_t idx;                 /* and its place there. */
+};
+
+/* The records that the latest step of a transaction has changed. */
+struct model_step {
+    uint64_t number;
+    size_t n_changes;           /* When it began, of the transaction, */
+    bool cleared;               /* and whether that had cleared the model. */
+    const struct adp_model_change **changes; /* Its own. */
+    struct adp_record **before; /* What each was when it began; references. */
+    size_t n, allocated, allocated_before;
 };
 
 struct adp_model {
@@ -36,6 +48,7 @@ struct adp_model {
     struct hmap changes;        /* Contains "struct change"s. */
     const struct adp_model_change **order; /* The same ones as they came. */
     size_t allocated_order;
+    struct model_step step;
 };
 
 /* Errors. */
@@ -146,6 +159,72 @@ find_change(const struct adp_model *model, enum adp_kind kind,
     return NULL;
 }
 
+static struct change *
+add_change(struct adp_model *model, enum adp_kind kind, const char *name,
+           const struct adp_record *old)
+{
+    size_t n = hmap_count(&model->changes);
+    struct change *change = xmalloc(sizeof *change);
+
+    *change = (struct change) {
+        .up = { .kind = kind, .name = xstrdup(name),
+                .old = old ? adp_record_ref(old) : NULL },
+    };
+    hmap_insert(&model->changes, &change->node, change_hash(kind, name));
+    if (n >= model->allocated_order) {
+        model->order = x2nrealloc(model->order, &model->allocated_order,
+                                  sizeof *model->order);
+    }
+    model->order[n] = &change->up;
+    return change;
+}
+
+static struct change *
+change_of(const struct adp_model_change *up)
+{
+    return CONTAINER_OF(CONST_CAST(struct adp_model_change *, up),
+                        struct change, up);
+}
+
+static void
+free_change(struct adp_model *model, struct change *change)
+{
+    hmap_remove(&model->changes, &change->node);
+    adp_record_unref(CONST_CAST(struct adp_record *, change->up.old));
+    adp_record_unref(CONST_CAST(struct adp_record *, change->up.new));
+    free(CONST_CAST(char *, change->up.name));
+    free(change);
+}
+
+static void
+set_new(struct change *change, const struct adp_record *new)
+{
+    struct adp_record *before = CONST_CAST(struct adp_record *,
+                                           change->up.new);
+
+    change->up.new = new ? adp_record_ref(new) : NULL;
+    adp_record_unref(before);
+}
+
+/* Takes 'before'. */
+static void
+step_add(struct model_step *step, struct change *change,
+         struct adp_record *before)
+{
+    change->step = step->number;
+    change->idx = step->n;
+    if (step->n >= step->allocated) {
+        step->changes = x2nrealloc(step->changes, &step->allocated,
+                                   sizeof *step->changes);
+    }
+    if (step->n >= step->allocated_before) {
+        step->before = x2nrealloc(step->before, &step->allocated_before,
+                                  sizeof *step->before);
+    }
+    step->changes[step->n] = &change->up;
+    step->before[step->n++] = before;
+}
+
 /* Notes that 'new' takes the place of 'old'; either may be NULL.  Takes the
  * model's reference to 'old'. */
 static void
@@ -154,36 +233,39 @@ note_change(struct adp_model *model, enum adp_kind kind, const char *name,
 {
     struct change *change = find_change(model, kind, name);
 
-    if (change) {
-        adp_record_unref(old);  /* Came within the transaction. */
-        adp_record_unref(CONST_CAST(struct adp_record *, change->up.new));
-    } else {
-        size_t n = hmap_count(&model->changes);
-
-        change = xmalloc(sizeof *change);
-        change->up = (struct adp_model_change) {
-            .kind = kind, .name = xstrdup(name), .old = old,
-        };
-        hmap_insert(&model->changes, &change->node, change_hash(kind, name));
-        if (n >= model->allocated_order) {
-            model->order = x2nrealloc(model->order, &model->allocated_order,
-                                      sizeof *model->order);
-        }
-        model->order[n] = &change->up;
+    if (!change) {
+        change = add_change(model, kind, name, old);
     }
-    change->up.new = new ? adp_record_ref(new) : NULL;
+    if (change->step != model->step.number) {
+        step_add(&model->step, change, old);
+    } else {
+        adp_record_unref(old);  /* Came within the step. */
+    }
+    set_new(change, new);
+}
+
+/* Forgets the step under way. */
+static void
+end_step(struct model_step *step)
+{
+    for (size_t i = 0; i < step->n; i++) {
+        adp_record_unref(step->before[i]);
+        adp_pause();
+    }
+    step->n = 0;
 }
 
 static void
 forget_changes(struct adp_model *model)
 {
-    struct change *change;
+    struct change *change, *next;
 
-    HMAP_FOR_EACH_POP (change, node, &model->changes) {
-        adp_record_unref(CONST_CAST(struct adp_record *, change->up.old));
-        adp_record_unref(CONST_CAST(struct adp_record *, change->up.new));
-        free(CONST_CAST(char *, change->up.name));
-        free(change);
+    end_step(&model->step);
+    free(model->step.changes);
+    free(model->step.before);
+    model->step = (struct model_step) { .number = model->step.number };
+    HMAP_FOR_EACH_SAFE (change, next, node, &model->changes) {
+        free_change(model, change);
         adp_pause();
     }
     hmap_shrink(&model->changes);
@@ -265,6 +347,44 @@ adp_model_begin(struct adp_model *model)
         build_claims(model);
     }
     model->in_transaction = true;
+    adp_model_begin_step(model);
+}
+
+void
+adp_model_begin_step(struct adp_model *model)
+{
+    struct model_step *step = &model->step;
+
+    ovs_assert(model->in_transaction);
+    end_step(step);
+    step->number++;
+    step->n_changes = hmap_count(&model->changes);
+    step->cleared = model->cleared;
+}
+
+void
+adp_model_undo_step(struct adp_model *model)
+{
+    struct model_step *step = &model->step;
+
+    model->in_transaction = false;      /* Nobody notes what comes. */
+    for (size_t i = 0; i < step->n; i++) {
+        const struct adp_model_change *up = step->changes[i];
+        struct adp_record *before = step->before[i];
+
+        model_set(model, up->kind, up->name,
+                  before ? adp_record_ref(before) : NULL);
+        set_new(change_of(up), before);
+        adp_pause();
+    }
+    model->in_transaction = true;
+    model->cleared = step->cleared;
+
+    /* Records that it was the first to change are the latest of all. */
+    for (size_t n = hmap_count(&model->changes); n > step->n_changes; n--) {
+        free_change(model, change_of(model->order[n - 1]));
+    }
+    adp_model_begin_step(model);
 }
 
 void
@@ -294,6 +414,13 @@ adp_model_changes(const struct adp_model *model, size_t *n)
 {
     *n = hmap_count(&model->changes);
     return model->order;
+}
+
+const struct adp_model_change *const *
+adp_model_step_changes(const struct adp_model *model, size_t *n)
+{
+    *n = model->step.n;
+    return model->step.changes;
 }
 
 const struct adp_model_change *
@@ -360,7 +487,7 @@ check_is_array(const struct json *json)
 }
 
 /* Whether 'record' is another than before: what took its name before this
- * transaction decides. */
+ * step decides. */
 static uint64_t
 find_birth(const struct adp_model *model, const struct adp_record *record)
 {
@@ -368,7 +495,8 @@ find_birth(const struct adp_model *model, const struct adp_record *record)
     const struct change *change = find_change(model, record->kind,
                                               record->name);
     const struct adp_record *before
-        = (change ? change->up.old
+        = (change && change->step == model->step.number
+           ? model->step.before[change->idx]
            : shash_find_data(&model->records[record->kind], record->name));
 
     return before ? before->birth : ++n_births;

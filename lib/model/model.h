@@ -13,15 +13,17 @@
  *
  * A transaction changes the model in place, between adp_model_begin() and
  * adp_model_commit(), or adp_model_rollback() where something went wrong.
- * What it has changed model-change.h tells.
+ * What it has changed model-change.h tells.  It may consist of steps, the
+ * latest of which can be undone alone.
  *
  * Thread-safety: one thread at a time, origin and clones together.
  *
  * Cost: apply and delete are linear in the records given; so are begin (but
- * for a model's first, which is linear in all records), commit, rollback and
- * adp_model_check_changes(), except that a PeerNode or the NodeConfig has the
- * Pod CIDRs of all PeerNodes compared.  adp_model_check() is linear in all
- * records (with a sort).  A clone takes one hash node per record.
+ * for a model's first, which is linear in all records), commit, rollback, the
+ * undoing of a step and adp_model_check_changes(), except that a PeerNode or
+ * the NodeConfig has the Pod CIDRs of all PeerNodes compared.
+ * adp_model_check() is linear in all records (with a sort).  A clone takes one
+ * hash node per record.
  */
 
 #include <stdbool.h>
@@ -74,6 +76,13 @@ void adp_model_begin(struct adp_model *);
 void adp_model_commit(struct adp_model *);
 void adp_model_rollback(struct adp_model *);
 
+/* A step of the transaction ends, another begins.  (Its beginning begins the
+ * first.) */
+void adp_model_begin_step(struct adp_model *);
+/* The records become what they were when the step began, and another
+ * begins. */
+void adp_model_undo_step(struct adp_model *);
+
 /* 'records' is a JSON array.  On error returns it, and the model must be
  * rolled back or thrown away.  '*n', if 'n' is nonnull, becomes the number of
  * records applied. */
@@ -93,8 +102,9 @@ struct adp_error *adp_model_delete_own(struct adp_model *,
 /* Deletes all but the daemon's own. */
 void adp_model_clear(struct adp_model *);
 
-/* Checks what the transaction under way has changed.  The records were checked
- * before it; ports of those that it left alone may have vanished since. */
+/* Checks what the latest step of the transaction under way has changed.  The
+ * records were checked before it; ports of those that it left alone may have
+ * vanished since. */
 struct adp_error *adp_model_check_changes(const struct adp_model *,
                                           const struct adp_model_env *);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Transactions on a model in place: what they tell to have changed, how they
- * are undone, and that checking what changed finds what checking all does. */
+ * are undone, step by step too, and that checking what changed finds what
+ * checking all does. */
 
 #include <config.h>
 #include <check.h>
@@ -136,13 +137,9 @@ expect_same_error(const struct adp_error *a, const struct adp_error *b)
     ck_assert(!a || !strcmp(a->code, b->code));
 }
 
-/* Returns true if the transaction was accepted. */
-static bool
-transact(const struct json *records, const struct json *keys, bool clear)
+static struct adp_error *
+change(const struct json *records, const struct json *keys, bool clear)
 {
-    char *before = model_text();
-
-    adp_model_begin(model);
     if (clear) {
         adp_model_clear(model);
     }
@@ -157,6 +154,17 @@ transact(const struct json *records, const struct json *keys, bool clear)
         expect_same_error(error, all);
         adp_error_destroy(all);
     }
+    return error;
+}
+
+/* Returns true if the transaction was accepted. */
+static bool
+transact(const struct json *records, const struct json *keys, bool clear)
+{
+    char *before = model_text();
+
+    adp_model_begin(model);
+    struct adp_error *error = change(records, keys, clear);
 
     bool ok = !error;
     if (ok) {
@@ -192,6 +200,86 @@ START_TEST(random_transactions)
     /* Both ways are gone. */
     ck_assert_int_gt(n_accepted, N_STEPS / 10);
     ck_assert_int_lt(n_accepted, N_STEPS * 9 / 10);
+}
+END_TEST
+
+/* What the transaction tells of is what differs from 'before'. */
+static void
+check_changes(const struct adp_model *before)
+{
+    size_t n;
+    const struct adp_model_change *const *changes = adp_model_changes(model,
+                                                                      &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_model_change *c = changes[i];
+
+        ck_assert_ptr_eq(c->old, adp_model_find(before, c->kind, c->name));
+        ck_assert_ptr_eq(c->new, adp_model_find(model, c->kind, c->name));
+        ck_assert_ptr_eq(c, adp_model_find_change(model, c->kind, c->name));
+    }
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        const struct adp_record **records = adp_model_sorted(model, kind, &n);
+
+        for (size_t i = 0; i < n; i++) {
+            ck_assert(adp_model_find(before, kind, records[i]->name)
+                      == records[i]
+                      || adp_model_find_change(model, kind,
+                                               records[i]->name));
+        }
+        free(records);
+    }
+}
+
+/* Steps, of which those that are wrong are undone alone: the model becomes
+ * what the others make of it. */
+START_TEST(random_steps)
+{
+    int n_accepted = 0;
+
+    test_seed_random();
+    for (int i = 0; i < N_STEPS / 8; i++) {
+        struct adp_model *before = adp_model_clone(model);
+        char *first = model_text();
+
+        adp_model_begin(model);
+        for (int j = random_range(8); j >= 0; j--) {
+            struct json *records, *keys;
+            bool cleared = adp_model_was_cleared(model);
+            char *text = model_text();
+
+            random_transaction(&records, &keys);
+            struct adp_error *error = change(records, keys,
+                                             !random_range(100));
+            if (error) {
+                adp_model_undo_step(model);
+                char *undone = model_text();
+                ck_assert_str_eq(undone, text);
+                ck_assert(adp_model_was_cleared(model) == cleared);
+                free(undone);
+            } else {
+                adp_model_begin_step(model);
+                n_accepted++;
+            }
+            check_changes(before);
+            adp_error_destroy(error);
+            json_destroy(records);
+            json_destroy(keys);
+            free(text);
+        }
+        if (random_range(4)) {
+            adp_model_commit(model);
+        } else {
+            adp_model_rollback(model);
+            char *undone = model_text();
+            ck_assert_str_eq(undone, first);
+            free(undone);
+        }
+        free(first);
+        adp_model_destroy(before);
+    }
+    ck_assert_int_gt(n_accepted, N_STEPS / 20);
+    ck_assert_int_lt(n_accepted, N_STEPS);
 }
 END_TEST
 
@@ -234,6 +322,20 @@ START_TEST(births)
     ck_assert_uint_eq(birth_of_a(), birth);
 
     adp_model_begin(model);
+    ck_assert(!apply(GROUP("a", "'10.0.0.1'")));
+    adp_model_begin_step(model);
+    delete_group("a");
+    ck_assert(!apply(GROUP("a", "")));
+    ck_assert_uint_eq(birth_of_a(), birth);
+    delete_group("a");
+    adp_model_begin_step(model);
+    ck_assert(!apply(GROUP("a", "")));
+    ck_assert_uint_ne(birth_of_a(), birth);
+    adp_model_undo_step(model);
+    adp_model_rollback(model);
+    ck_assert_uint_eq(birth_of_a(), birth);
+
+    adp_model_begin(model);
     delete_group("a");
     adp_model_rollback(model);
     ck_assert_uint_eq(birth_of_a(), birth);
@@ -259,6 +361,7 @@ main(void)
     tcase_add_test(tc, tells_what_changed);
     tcase_add_test(tc, undoes_clearing);
     tcase_add_test(tc, random_transactions);
+    tcase_add_test(tc, random_steps);
     tcase_add_test(tc, births);
     suite_add_tcase(suite, tc);
 
