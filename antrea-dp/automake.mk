@@ -41,6 +41,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control-catch.h \
 	antrea-dp/control/adp-control-methods.c \
 	antrea-dp/control/adp-control-methods.h \
+	antrea-dp/control/adp-control-transaction.c \
+	antrea-dp/control/adp-control-transaction.h \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
 	antrea-dp/netdev/adp-kernel-port.c \
@@ -139,6 +141,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-job.h \
 	antrea-dp/state/adp-state-call.c \
 	antrea-dp/state/adp-state-call.h \
+	antrea-dp/state/adp-state-group.c \
+	antrea-dp/state/adp-state-group.h \
 	antrea-dp/state/adp-state-disk.c \
 	antrea-dp/state/adp-state-disk.h \
 	antrea-dp/state/adp-state-get.c \

@@ -85,6 +85,7 @@ adp_control_conn_create(struct stream *stream,
     conn->limits = limits;
     conn->state = ADP_CONN_OPEN;
     ovs_list_init(&conn->output);
+    ovs_list_init(&conn->requests);
     conn->last_input = conn->last_output = now;
     return conn;
 }
@@ -112,12 +113,31 @@ conn_forget_output(struct adp_control_conn *conn)
     conn->output_len = conn->backlog_len = 0;
 }
 
+/* Destroys the first. */
+static void
+request_destroy(struct adp_control_conn *conn)
+{
+    struct adp_control_request *request = CONTAINER_OF(
+        ovs_list_pop_front(&conn->requests), struct adp_control_request,
+        node);
+
+    conn->n_waiting--;
+    conn->waiting_cost -= request->cost;
+    jsonrpc_msg_destroy(request->msg);
+    json_destroy(request->result);
+    json_destroy(request->error);
+    free(request);
+}
+
 void
 adp_control_conn_destroy(struct adp_control_conn *conn)
 {
     if (conn) {
+        while (conn->n_waiting) {
+            request_destroy(conn);
+        }
+        json_destroy(conn->last_words);
         conn_forget_input(conn);
-        jsonrpc_msg_destroy(conn->waiting);
         conn_forget_output(conn);
         stream_close(conn->stream);
         free(conn->name);
@@ -131,6 +151,19 @@ conn_die(struct adp_control_conn *conn)
     conn->state = ADP_CONN_DEAD;
     conn_forget_input(conn);
     conn_forget_output(conn);
+}
+
+/* A connection that failed says why when all before it is answered. */
+static void
+conn_say_last_words(struct adp_control_conn *conn, long long int now)
+{
+    if (conn->last_words && !conn->n_waiting) {
+        struct json *words = conn->last_words;
+
+        conn->last_words = NULL;
+        conn->last_input = now;
+        adp_control_conn_send(conn, words, now);
+    }
 }
 
 void
@@ -149,7 +182,33 @@ adp_control_conn_fail(struct adp_control_conn *conn, const struct json *id,
     conn->state = ADP_CONN_CLOSING;
     conn->last_input = now;
     conn_forget_input(conn);
-    adp_control_conn_send(conn, adp_control_reply(NULL, error, id), now);
+    conn->last_words = adp_control_reply(NULL, error, id);
+    conn_say_last_words(conn, now);
+}
+
+/* Requests. */
+
+struct adp_control_request *
+adp_control_conn_add_request(struct adp_control_conn *conn,
+                             struct jsonrpc_msg *msg)
+{
+    struct adp_control_request *request = xmalloc(sizeof *request);
+
+    *request = (struct adp_control_request) {
+        .msg = msg,
+        .cost = conn->message_cost,
+    };
+    ovs_list_push_back(&conn->requests, &request->node);
+    conn->n_waiting++;
+    conn->waiting_cost += request->cost;
+    return request;
+}
+
+void
+adp_control_conn_pop_request(struct adp_control_conn *conn, long long int now)
+{
+    request_destroy(conn);
+    conn_say_last_words(conn, now);
 }
 
 /* Output. */
@@ -498,7 +557,7 @@ conn_check_clock(struct adp_control_conn *conn, long long int now)
 static bool
 conn_is_finished(const struct adp_control_conn *conn, long long int now)
 {
-    if (conn->backlog_len) {
+    if (conn->backlog_len || conn->n_waiting) {
         return false;
     }
     return (conn->state == ADP_CONN_OPEN
@@ -542,13 +601,14 @@ adp_control_conn_wait(const struct adp_control_conn *conn, bool may_receive)
         if (!conn->eof) {
             stream_recv_wait(conn->stream);
         }
-        if (!conn->backlog_len) {
+        if (!conn->backlog_len && !conn->n_waiting) {
             poll_timer_wait_until(conn->last_input + LINGER_MS);
         }
     } else if (!conn->backlog_len && may_receive) {
-        if (conn->eof || adp_control_conn_has_input(conn)) {
+        if (adp_control_conn_has_input(conn)
+            || (conn->eof && !conn->n_waiting)) {
             poll_immediate_wake();
-        } else {
+        } else if (!conn->eof) {
             stream_recv_wait(conn->stream);
         }
         if (conn->parser) {

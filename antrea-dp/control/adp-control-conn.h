@@ -20,9 +20,13 @@
  *     (adp-control-text.h); a client that takes nothing of it for too long is
  *     disconnected.
  *
- *   - A connection that failed says why: an error reply is sent, and what the
- *     client still sends is thrown away for a moment, because closing at once
- *     would break the client's send before it reads the reply.
+ *   - Requests that the owner can't answer yet stand in a list, in the order
+ *     in which they are to be answered; the owner bounds it.
+ *
+ *   - A connection that failed says why, once those requests are answered: an
+ *     error reply is sent, and what the client still sends is thrown away for
+ *     a moment, because closing at once would break the client's send before
+ *     it reads the reply.
  *
  * Errors are JSON objects in the form that docs/control-socket.md gives.
  *
@@ -83,6 +87,18 @@ enum adp_control_conn_state {
     ADP_CONN_DEAD,              /* To be destroyed. */
 };
 
+/* One that isn't answered yet. */
+struct adp_control_request {
+    struct ovs_list node;       /* In its connection's 'requests'. */
+    struct jsonrpc_msg *msg;
+    size_t cost;                /* Heap that it takes, estimated. */
+    void *aux;                  /* For the owner, who frees it. */
+
+    bool begun;                 /* Others may be begun behind it. */
+    bool done;                  /* This is its answer, when its turn comes: */
+    struct json *result, *error;
+};
+
 struct adp_control_conn {
     struct ovs_list node;       /* For the owner. */
     void *aux;                  /* For the owner. */
@@ -103,8 +119,10 @@ struct adp_control_conn {
     long long int last_input;   /* When the last byte came. */
     size_t discarded_len;       /* Thrown away since it began to close. */
     size_t message_cost;        /* Of the last whole message, as below. */
-    struct jsonrpc_msg *waiting; /* The last whole message, if the owner can't
-                                  * answer it yet.  NULL: none. */
+    struct ovs_list requests;   /* "struct adp_control_request"s. */
+    size_t n_waiting;           /* Of these, */
+    size_t waiting_cost;        /* and what they take. */
+    struct json *last_words;    /* The reply after theirs, if it has failed. */
 
     /* What the owner keeps of earlier messages for a later one. */
     uint64_t staged_cost;       /* 0: nothing. */
@@ -160,6 +178,15 @@ void adp_control_conn_set_staged(struct adp_control_conn *, uint64_t cost,
  * beginning. */
 void adp_control_conn_send(struct adp_control_conn *, struct json *json,
                            long long int now);
+/* Puts a request of the last message, 'msg', which it takes, behind those that
+ * wait. */
+struct adp_control_request *adp_control_conn_add_request(
+    struct adp_control_conn *, struct jsonrpc_msg *msg);
+/* The first of those that wait, which there must be, is answered, or no answer
+ * is needed any more.  What 'aux' points to the owner has freed. */
+void adp_control_conn_pop_request(struct adp_control_conn *,
+                                  long long int now);
+
 /* Sends an error reply (taking 'error') and closes.  'id' may be NULL. */
 void adp_control_conn_fail(struct adp_control_conn *, const struct json *id,
                            struct json *error, long long int now);

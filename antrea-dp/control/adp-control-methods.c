@@ -14,13 +14,13 @@
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
 #include "adp-control-stats.h"
+#include "adp-control-transaction.h"
 #include "adp-fqdns.h"
 #include "adp-multicast.h"
 #include "adp-show-log.h"
 #include "adp-show-meaning.h"
 #include "adp-show.h"
 #include "adp-state.h"
-#include "adp-turn.h"
 #include "model-index.h"
 #include "model-reader.h"
 #include "openvswitch/dynamic-string.h"
@@ -98,6 +98,7 @@ adp_control_find_bridge(const char *name, bool need_state,
 
 struct adp_control_call {
     struct adp_control_session *session;
+    struct adp_control_transaction *transaction; /* Its own, or NULL. */
     struct adp_reader reader;   /* Of the parameters, with the first error. */
     struct adp_object params;
     uint64_t cost;              /* Of the parameters. */
@@ -188,12 +189,7 @@ struct watch {
 struct adp_control_session {
     struct shash watches;       /* Bridge name to "struct watch". */
     struct adp_control_stage stage;
-
-    /* The transaction that the client waits for, and what its reply is to
-     * tell.  Its bridge and its state may be gone before it is done. */
-    struct adp_state_call *call;        /* NULL: none. */
-    bool tells_applied, tells_deleted;
-    long long int n_patched;            /* -1: not told. */
+    size_t n_transactions;              /* That the client waits for. */
 
     struct adp_control_stats *stats;    /* That it waits for, or NULL. */
     long long int logs_deadline;      /* Of "logs" that waits; 0: none does. */
@@ -216,11 +212,20 @@ adp_control_session_destroy(struct adp_control_session *session)
     if (session) {
         adp_control_hold_end(&hold, session, time_msec());
         shash_destroy_free_data(&session->watches);
-        adp_state_call_unref(session->call);
         adp_control_stats_unref(session->stats);
         adp_control_catch_end(&session->catch);
         adp_control_stage_clear(&session->stage);
         free(session);
+    }
+}
+
+void
+adp_control_session_forget(struct adp_control_session *session,
+                           struct adp_control_transaction *t)
+{
+    if (t) {
+        session->n_transactions--;
+        adp_control_transaction_destroy(t);
     }
 }
 
@@ -294,50 +299,8 @@ generation_result(const struct adp_state *state)
     return result;
 }
 
-/* Answers the client's transaction.  Returns NULL without an error if it isn't
- * done yet. */
-static struct json *
-transaction_result(struct adp_control_call *call)
-{
-    struct adp_control_session *session = call->session;
-    struct adp_state_call *transaction = session->call;
-    struct json *result = NULL;
-
-    if (!transaction->done) {
-        return NULL;
-    }
-    session->call = NULL;
-    if (transaction->error) {
-        call->reader.error = transaction->error;
-        transaction->error = NULL;
-    } else {
-        size_t n_applied = transaction->n_applied;
-
-        result = json_object_create();
-        json_object_put(result, "generation",
-                        json_integer_create(transaction->generation));
-        if (transaction->warning) {
-            json_object_put_string(result, "warning", transaction->warning);
-        }
-        if (session->n_patched >= 0) {
-            json_object_put(result, "patched",
-                            json_integer_create(session->n_patched));
-            n_applied -= session->n_patched;
-        }
-        if (session->tells_applied) {
-            json_object_put(result, "applied", json_integer_create(n_applied));
-        }
-        if (session->tells_deleted) {
-            json_object_put(result, "deleted",
-                            json_integer_create(transaction->n_deleted));
-        }
-    }
-    adp_state_call_unref(transaction);
-    return result;
-}
-
-/* Makes a transaction of the parameters that are named here (NULL: the method
- * doesn't have it, or it isn't given). */
+/* Has a transaction begin, of the parameters that are named here (NULL: the
+ * method doesn't have it, or it isn't given). */
 static struct json *
 transact(struct adp_control_call *call, bool clear,
          const struct json *apply, const struct json *delete,
@@ -363,13 +326,10 @@ transact(struct adp_control_call *call, bool clear,
         .if_generation = if_generation ? &generation : NULL,
     };
     adp_control_hold_end(&hold, session, time_msec());
-    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_STATE);
-    session->call = adp_state_transact(adp_bridge_state(bridge), &change);
-    adp_turn_leave(outer);
-    session->tells_applied = apply != NULL;
-    session->tells_deleted = delete != NULL;
-    session->n_patched = patch ? json_array(patch)->n : -1;
-    return transaction_result(call);
+    call->transaction
+        = adp_control_transaction_begin(adp_bridge_state(bridge), &change);
+    session->n_transactions++;
+    return NULL;
 }
 
 /* The same, with what is on the client's stage in front, if the parameter
@@ -461,13 +421,14 @@ method_replace(struct adp_control_call *call)
 }
 
 /* If the client wants to hold the state, that begins.  Returns false if it has
- * to wait for that. */
+ * to wait for that: for who holds it, and for changes that came before. */
 static bool
 begin_hold(struct adp_control_call *call, const struct adp_state *state)
 {
     return (!call_bool(call, "hold")
-            || adp_control_hold_take(&hold, call->session, state,
-                                     time_msec()));
+            || (adp_control_hold_take(&hold, call->session, state,
+                                      time_msec())
+                && !adp_state_has_calls(state)));
 }
 
 /* All records, or those of one kind or of one name. */
@@ -837,18 +798,18 @@ static const struct method {
     const char *params[MAX_PARAMS]; /* All that it knows. */
     struct json *(*cb)(struct adp_control_call *);
     bool waits;                 /* For a transaction that is under way. */
-    bool changes;               /* Waits for who holds the state, too. */
+    bool changes;               /* It is one. */
 } methods[] = {
     { "apply", { "bridge", "records", "if_generation" },
-      method_apply, true, true },
+      method_apply, false, true },
     { "delete", { "bridge", "records", "if_generation", "ignore_missing" },
-      method_delete, true, true },
+      method_delete, false, true },
     { "stage", { "bridge", "apply", "delete" }, method_stage, false, false },
     { "transact", { "bridge", "apply", "delete", "patch", "if_generation",
                     "ignore_missing", "staged" },
-      method_transact, true, true },
+      method_transact, false, true },
     { "replace", { "bridge", "records", "if_generation", "staged" },
-      method_replace, true, true },
+      method_replace, false, true },
     { "get", { "bridge", "kind", "name", "names", "keys", "brief", "hold" },
       method_get, true, false },
     { "watch", { "bridge" }, method_watch, false, false },
@@ -905,8 +866,11 @@ check_params(struct adp_control_call *call, const struct method *method)
     free(nodes);
 }
 
-/* Is the state of the call's bridge busy with a transaction, or held?  What is
- * wrong with the bridge's name, the method will say. */
+/* Must the call wait?  Changes wait for who holds the state of their bridge;
+ * they don't wait for each other, as the state has them wait for their turn.
+ * Others wait for the client's changes before them, and those about records
+ * while the state is busy.  What is wrong with the bridge's name, the method
+ * will say. */
 static bool
 must_wait(const struct adp_control_call *call, const struct method *method)
 {
@@ -917,11 +881,11 @@ must_wait(const struct adp_control_call *call, const struct method *method)
            : NULL);
     const struct adp_state *state = bridge ? adp_bridge_state(bridge) : NULL;
 
-    return (state
-            && ((method->waits && adp_state_is_busy(state))
-                || (method->changes
-                    && adp_control_hold_stops(&hold, call->session, state,
-                                              time_msec()))));
+    return (method->changes
+            ? state && adp_control_hold_stops(&hold, call->session, state,
+                                              time_msec())
+            : call->session->n_transactions
+              || (state && method->waits && adp_state_is_busy(state)));
 }
 
 static struct json *
@@ -930,6 +894,10 @@ call_run(struct adp_control_call *call, const char *method_name,
 {
     const struct method *method = find_method(method_name);
 
+    if (call->transaction) {
+        return adp_control_transaction_result(call->transaction,
+                                              &call->reader.error);
+    }
     if (!method) {
         call_error(call, "method", NULL, "there is no method \"%s\"",
                    method_name);
@@ -950,9 +918,6 @@ call_run(struct adp_control_call *call, const char *method_name,
     if (call->reader.error) {
         return NULL;
     }
-    if (call->session->call) {
-        return transaction_result(call);
-    }
     if (call->session->stats) {
         return stats_result(call->session);
     }
@@ -961,15 +926,19 @@ call_run(struct adp_control_call *call, const char *method_name,
 
 struct json *
 adp_control_call_method(struct adp_control_session *session,
+                        struct adp_control_transaction **transaction,
                         const char *method, const struct json *params,
                         uint64_t cost, struct json **errorp)
 {
-    struct adp_control_call call = { .session = session, .cost = cost };
+    struct adp_control_call call = {
+        .session = session, .transaction = *transaction, .cost = cost,
+    };
 
     adp_reader_init(&call.reader, NULL);
     struct json *result = call_run(&call, method, params);
     struct adp_error *error = adp_reader_uninit(&call.reader);
 
+    *transaction = call.transaction;
     *errorp = NULL;
     if (error) {
         *errorp = adp_error_to_json(error);

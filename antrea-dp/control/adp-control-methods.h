@@ -17,6 +17,7 @@
 struct adp_bridge;
 struct adp_control_session;
 struct adp_control_stage_pool;
+struct adp_control_transaction;
 struct adp_error;
 
 /* What one client watches, and what it sent ahead.  The pool bounds the latter
@@ -32,12 +33,19 @@ uint64_t adp_control_session_staged_cost(const struct adp_control_session *);
 
 /* Calls 'method'.  'params' is an array; 'cost' estimates the heap that it
  * takes.  Returns the result, or NULL and sets '*errorp' to an error object;
- * if to NULL, the call must be repeated in the next turn, and nothing else be
- * called for the session before it has come to an end. */
-struct json *adp_control_call_method(struct adp_control_session *,
-                                     const char *method,
-                                     const struct json *params, uint64_t cost,
-                                     struct json **errorp);
+ * if to NULL, the call must be repeated later, with the same '*transaction',
+ * which is NULL at first.
+ *
+ * While that is NULL, nothing else may be called for the session.  If it isn't
+ * any more, a transaction waits for its turn, or is under way, and others may
+ * be called; they will wait if they aren't transactions, too.  The caller
+ * has the session forget it, whatever becomes of it. */
+struct json *adp_control_call_method(
+    struct adp_control_session *, struct adp_control_transaction **transaction,
+    const char *method, const struct json *params, uint64_t cost,
+    struct json **errorp);
+void adp_control_session_forget(struct adp_control_session *,
+                                struct adp_control_transaction *);
 
 /* Wakes the poll loop when a call that has to be repeated may get further. */
 void adp_control_methods_wait(void);

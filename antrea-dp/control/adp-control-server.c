@@ -27,8 +27,13 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 #define TURN_INPUT_LEN (1024 * 1024)        /* All clients. */
 #define TURN_CLIENT_INPUT_LEN (256 * 1024)  /* One client. */
 #define TURN_OUTPUT_LEN (1024 * 1024)       /* All clients, as text. */
-#define TURN_CLIENT_REQUESTS 8              /* One client. */
+#define TURN_CLIENT_REQUESTS 64             /* One client. */
 #define TURN_REQUESTS_MS 20                 /* All clients. */
+
+/* Requests of one client that were begun, and what they take: beyond that the
+ * next one isn't looked at. */
+#define MAX_WAITING 64
+#define MAX_WAITING_COST (256 * 1024)
 
 /* What is smaller than this never waits for others. */
 #define SMALL_LEN (64 * 1024)
@@ -63,6 +68,20 @@ struct adp_control_server {
     uint64_t n_requests, n_errors;
 };
 
+static struct adp_control_request *
+first_request(const struct adp_control_conn *conn)
+{
+    return CONTAINER_OF(ovs_list_front(&conn->requests),
+                        struct adp_control_request, node);
+}
+
+static struct adp_control_request *
+last_request(const struct adp_control_conn *conn)
+{
+    return CONTAINER_OF(ovs_list_back(&conn->requests),
+                        struct adp_control_request, node);
+}
+
 struct adp_control_server *
 adp_control_server_create(struct pstream *listener,
                           const struct adp_control_limits *limits,
@@ -78,9 +97,22 @@ adp_control_server_create(struct pstream *listener,
     return server;
 }
 
+/* Forgets the client's first request, which must be there. */
+static void
+server_forget(struct adp_control_server *server, struct adp_control_conn *conn,
+              long long int now)
+{
+    server->ops->forget(conn, first_request(conn), server->aux);
+    adp_control_conn_pop_request(conn, now);
+}
+
 static void
 server_close(struct adp_control_server *server, struct adp_control_conn *conn)
 {
+    conn->state = ADP_CONN_DEAD;        /* It hears nothing any more. */
+    while (conn->n_waiting) {
+        server_forget(server, conn, 0);
+    }
     server->ops->closed(conn, server->aux);
     server->n_rx_bytes += conn->n_rx_bytes;
     server->n_tx_bytes += conn->n_tx_bytes;
@@ -198,29 +230,63 @@ is_small(struct json *result)
     return small;
 }
 
-/* Returns false if 'msg' can't be answered yet. */
-static bool
-server_handle_request(struct adp_control_server *server,
-                      struct adp_control_conn *conn,
-                      const struct jsonrpc_msg *msg, long long int now)
+/* Has the owner look at a request that isn't done. */
+static void
+server_ask(struct adp_control_server *server, struct adp_control_conn *conn,
+           struct adp_control_request *request)
 {
-    struct json *error = NULL;
-    struct json *result;
+    request->result = server->ops->request(conn, request, &request->error,
+                                           server->aux);
+    request->done = request->result || request->error;
+    if (request->result && server_is_clogged(server)
+        && !is_small(request->result)) {
+        json_destroy(request->result);
+        request->result = NULL;
+        request->error = adp_control_error("limit", NULL, "too many replies "
+                                           "are waiting for clients to read "
+                                           "them");
+    }
+}
 
-    result = server->ops->request(conn, msg->method, msg->params, &error,
-                                  server->aux);
-    if (!result && !error) {
-        return false;
+/* Has the owner look at what the client waits for, and answers what is done,
+ * from the first request on. */
+static void
+server_answer(struct adp_control_server *server,
+              struct adp_control_conn *conn, long long int now)
+{
+    while (conn->n_waiting && !conn->backlog_len
+           && conn->state != ADP_CONN_DEAD) {
+        struct adp_control_request *request = first_request(conn);
+
+        if (!request->done) {
+            server_ask(server, conn, request);
+        }
+        if (!request->done) {
+            break;
+        }
+        conn->n_requests++;
+        server_reply(server, conn, request->msg->id, request->result,
+                     request->error, now);
+        request->result = request->error = NULL;
+        server_forget(server, conn, now);
     }
-    conn->n_requests++;
-    if (result && server_is_clogged(server) && !is_small(result)) {
-        json_destroy(result);
-        result = NULL;
-        error = adp_control_error("limit", NULL, "too many replies are "
-                                  "waiting for clients to read them");
+    if (conn->n_waiting > 1) {
+        struct adp_control_request *request = last_request(conn);
+
+        if (!request->done && !request->begun) {
+            server_ask(server, conn, request);
+        }
     }
-    server_reply(server, conn, msg->id, result, error, now);
-    return true;
+}
+
+/* May another one be looked at? */
+static bool
+may_go_on(const struct adp_control_conn *conn)
+{
+    return (!conn->n_waiting
+            || ((last_request(conn)->begun || last_request(conn)->done)
+                && conn->n_waiting < MAX_WAITING
+                && conn->waiting_cost < MAX_WAITING_COST));
 }
 
 /* Takes 'json'. */
@@ -248,15 +314,16 @@ server_handle_message(struct adp_control_server *server,
                                                           reason), now);
         free(reason);
     } else if (msg->type == JSONRPC_REQUEST) {
+        struct adp_control_request *request
+            = adp_control_conn_add_request(conn, msg);
+
+        msg = NULL;
         if (duplicate) {
-            conn->n_requests++;
-            server_reply(server, conn, msg->id, NULL,
-                         adp_control_error("invalid", duplicate,
-                                           "is given twice"), now);
-        } else if (!server_handle_request(server, conn, msg, now)) {
-            conn->waiting = msg;
-            msg = NULL;
+            request->error = adp_control_error("invalid", duplicate,
+                                               "is given twice");
+            request->done = true;
         }
+        server_answer(server, conn, now);
     }
     jsonrpc_msg_destroy(msg);
     json_destroy(id);
@@ -284,10 +351,7 @@ server_sum_up(struct adp_control_server *server)
     LIST_FOR_EACH (conn, node, &server->conns) {
         size_t cost = adp_control_conn_pending_cost(conn);
 
-        server->pending_cost += cost;
-        if (conn->waiting) {
-            server->pending_cost += conn->message_cost;
-        }
+        server->pending_cost += cost + conn->waiting_cost;
         server->backlog_len += conn->backlog_len;
         server->staged_cost += conn->staged_cost;
         if (cost > SMALL_LEN
@@ -305,16 +369,13 @@ server_serve(struct adp_control_server *server, struct adp_control_conn *conn,
     size_t granted = MIN(*turn_budget, TURN_CLIENT_INPUT_LEN);
     size_t budget = granted;
 
-    if (conn->waiting
-        && server_handle_request(server, conn, conn->waiting, now)) {
-        jsonrpc_msg_destroy(conn->waiting);
-        conn->waiting = NULL;
-    }
-    if (conn->waiting || server_holds_back(server, conn)) {
+    server_answer(server, conn, now);
+    if (!may_go_on(conn) || server_holds_back(server, conn)) {
         adp_control_conn_excuse(conn, now);
         return;
     }
-    for (int i = 0; i < TURN_CLIENT_REQUESTS && time_msec() <= deadline; i++) {
+    for (int i = 0; i < TURN_CLIENT_REQUESTS && time_msec() <= deadline
+         && may_go_on(conn); i++) {
         char *duplicate;
         struct json *json = adp_control_conn_receive(conn, now, &budget,
                                                      &duplicate);
@@ -323,11 +384,23 @@ server_serve(struct adp_control_server *server, struct adp_control_conn *conn,
         }
         server_handle_message(server, conn, json, duplicate, now);
         free(duplicate);
-        if (conn->waiting) {
-            break;
-        }
     }
     *turn_budget -= granted - budget;
+}
+
+/* Has what clients began go on, and answers what is done then. */
+static void
+server_go_on(struct adp_control_server *server, long long int now)
+{
+    struct adp_control_conn *conn;
+
+    server->ops->served(server->aux);
+    LIST_FOR_EACH_SAFE (conn, node, &server->conns) {
+        server_answer(server, conn, now);
+        if (conn->state == ADP_CONN_DEAD) {
+            server_close(server, conn);
+        }
+    }
 }
 
 void
@@ -361,6 +434,7 @@ adp_control_server_run(struct adp_control_server *server, long long int now)
 
     /* Those who weren't served come first in the next turn. */
     ovs_list_push_back_all(&server->conns, &served);
+    server_go_on(server, now);
     server_sum_up(server);
 }
 
@@ -375,7 +449,7 @@ adp_control_server_wait(const struct adp_control_server *server)
         pstream_wait(server->listener);
     }
     LIST_FOR_EACH (conn, node, &server->conns) {
-        adp_control_conn_wait(conn, (!conn->waiting
+        adp_control_conn_wait(conn, (may_go_on(conn)
                                      && !server_holds_back(server, conn)));
     }
 }
@@ -388,7 +462,7 @@ conn_activity(const struct adp_control_server *server,
 {
     return (conn->state != ADP_CONN_OPEN ? "closing"
             : conn->backlog_len ? "reply unread"
-            : conn->waiting ? "waiting for an answer"
+            : conn->n_waiting ? "waiting for an answer"
             : server_holds_back(server, conn) ? "held back"
             : conn->parser ? "in a message"
             : conn->staged_cost ? "in a staged transaction"

@@ -13,10 +13,11 @@
  * under way only the oldest of the big ones goes on, the others wait; past a
  * total of unread replies, a big reply becomes an error.
  *
- * A request gets its reply before the next request of that client is looked
- * at; one that can't be answered yet is asked again each turn.  So not more
- * than one of each client waits, and what these take counts among the messages
- * under way.  Notifications from clients are ignored.
+ * Replies come in the order of requests.  One that can't be answered yet is
+ * asked again each turn; if the owner says that it has begun, the client's
+ * next one is looked at meanwhile.  So many of them may wait for each client
+ * (MAX_WAITING, MAX_WAITING_COST), and what they take counts among the
+ * messages under way.  Notifications from clients are ignored.
  *
  * Links with libopenvswitch alone.
  *
@@ -30,13 +31,20 @@ struct ds;
 struct pstream;
 
 struct adp_control_server_ops {
-    /* A request.  'params' is an array.  Returns the result, or NULL and sets
-     * '*errorp'; if to NULL, it is called again with the same parameters in
-     * the next turn, and who makes it wait must wake the main loop.
-     * 'conn->aux' is free to use. */
-    struct json *(*request)(struct adp_control_conn *conn, const char *method,
-                            const struct json *params, struct json **errorp,
-                            void *aux);
+    /* A request, whose parameters are an array.  Returns the result, or NULL
+     * and sets '*errorp'; if to NULL, it is called again at the end of the
+     * turn and in the next ones, and who makes it wait must wake the main
+     * loop.  If it sets 'begun', the client's next request may be called
+     * before this one is answered.  'conn->aux' and 'aux' of the request are
+     * free to use. */
+    struct json *(*request)(struct adp_control_conn *conn,
+                            struct adp_control_request *,
+                            struct json **errorp, void *aux);
+    /* All clients have had their turn: what was begun may go on. */
+    void (*served)(void *aux);
+    /* The request is answered, or its client has gone. */
+    void (*forget)(struct adp_control_conn *conn,
+                   struct adp_control_request *, void *aux);
 
     /* Called each turn for a client that has read everything: the place to
      * send notifications. */

@@ -12,6 +12,7 @@
 #include "adp-control-methods.h"
 #include "adp-control-server.h"
 #include "adp-control-stage.h"
+#include "adp-control-transaction.h"
 #include "dirs.h"
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
@@ -32,19 +33,38 @@ static struct adp_control_server *server;
 
 /* A client is given its session when it first calls a method. */
 static struct json *
-control_request(struct adp_control_conn *conn, const char *method,
-                const struct json *params, struct json **errorp,
+control_request(struct adp_control_conn *conn,
+                struct adp_control_request *request, struct json **errorp,
                 void *aux OVS_UNUSED)
 {
+    struct adp_control_transaction *transaction = request->aux;
+
     if (!conn->aux) {
         conn->aux = adp_control_session_create(&stages);
     }
-    struct json *result = adp_control_call_method(conn->aux, method, params,
-                                                  conn->message_cost, errorp);
+    struct json *result = adp_control_call_method(conn->aux, &transaction,
+                                                  request->msg->method,
+                                                  request->msg->params,
+                                                  request->cost, errorp);
+    request->aux = transaction;
+    request->begun = transaction != NULL;
     adp_control_conn_set_staged(conn,
                                 adp_control_session_staged_cost(conn->aux),
                                 time_msec());
     return result;
+}
+
+static void
+control_served(void *aux OVS_UNUSED)
+{
+    adp_control_transactions_run();
+}
+
+static void
+control_forget(struct adp_control_conn *conn,
+               struct adp_control_request *request, void *aux OVS_UNUSED)
+{
+    adp_control_session_forget(conn->aux, request->aux);
 }
 
 static void
@@ -70,6 +90,8 @@ control_closed(struct adp_control_conn *conn, void *aux OVS_UNUSED)
 
 static const struct adp_control_server_ops ops = {
     .request = control_request,
+    .served = control_served,
+    .forget = control_forget,
     .idle = control_idle,
     .closed = control_closed,
 };

@@ -28,6 +28,7 @@ put_stats(struct json *o, struct adp_disk *disk)
     put_count(o, "bytes", stats.bytes);
     put_count(o, "written", stats.written);
     put_count(o, "transactions", stats.n_transactions);
+    put_count(o, "groups", stats.n_groups);
     put_count(o, "snapshots", stats.n_snapshots);
     put_count(o, "failed", stats.n_failed);
     if (stats.last_write) {

@@ -29,11 +29,11 @@ adp_state_call_unref(struct adp_state_call *call)
 
 void
 adp_state_call_end(struct adp_state_call *call, struct adp_error *error,
-                   const struct adp_state *state)
+                   uint64_t generation, const struct adp_state *state)
 {
     call->done = true;
     call->error = error;
-    call->generation = adp_state_generation(state);
+    call->generation = generation;
     if (error) {
         call->n_applied = call->n_deleted = 0;
     } else {

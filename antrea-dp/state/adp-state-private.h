@@ -10,10 +10,13 @@
 #include "adp-commit.h"
 #include "adp-state.h"
 #include "model.h"
+#include "openvswitch/list.h"
 #include "pipeline-gen.h"
 
+struct adp_disk_change;
 struct adp_engine;
 struct adp_job;
+struct state_part;
 struct adp_state_disk;
 
 /* Records, and what these list, above which it is left to a job. */
@@ -50,17 +53,19 @@ struct next_state {
     bool has_options;           /* The bridge has them. */
     uint64_t old_options;
 
-    /* NULL if no call asked for it but ports, round or pipeline. */
-    struct adp_state_call *call;
-    bool changes;               /* The generation. */
+    /* Calls (adp-state-group.h); none if ports, round or pipeline asked for
+     * it. */
+    struct state_part **parts;
+    size_t n_parts, allocated_parts;
+    size_t weight;              /* Of all of them. */
+    size_t n_changes;           /* How many of them change the generation. */
     bool own;                   /* The records are the daemon's own. */
-    bool clear, ignore_missing;
-    struct json *apply, *delete; /* May be NULL. */
+    bool clear;
 
     /* On the disk. */
     bool restores;              /* All is to become what is there, */
     uint64_t restored;          /* which is of this generation. */
-    struct json *patch, *given; /* NULL, or what 'apply' was made of. */
+    struct adp_disk_change *changes;    /* What the disk is given, or NULL. */
     bool is_storing, is_stored;
     bool is_taken_back;         /* That is under way. */
 };
@@ -86,6 +91,8 @@ struct adp_state {
                                  * bridge refused a change: what is really
                                  * there is in doubt then, and the next change
                                  * installs everything. */
+
+    struct ovs_list queue;      /* Calls that wait: "struct state_part"s. */
 
     /* What is under way: at most one transaction, and one job of it. */
     enum state_phase phase;

@@ -9,6 +9,7 @@
 #include "adp-bridge.h"
 #include "adp-disk.h"
 #include "adp-state-disk.h"
+#include "adp-state-group.h"
 #include "adp-state-private.h"
 #include "adp-turn.h"
 #include "model-pause.h"
@@ -56,8 +57,7 @@ is_done(const struct adp_state *state, const struct adp_turn_slice *slice,
 bool
 adp_state_store_wants(const struct adp_state *state)
 {
-    return (state->disk && state->next.call && state->next.changes
-            && !state->next.own);
+    return state->disk && state->next.n_changes && !state->next.own;
 }
 
 /* A state that takes the place of one that can't be restored. */
@@ -75,16 +75,13 @@ begin_anew(struct adp_state *state)
 static char *
 begin_storing(struct adp_state *state)
 {
-    const struct next_state *next = &state->next;
+    struct next_state *next = &state->next;
     char *error = get_disk(state) ? NULL : begin_anew(state);
 
     if (!error) {
-        const struct adp_disk_change change = {
-            .clear = next->clear, .delete = next->delete, .patch = next->patch,
-            .apply = next->patch ? next->given : next->apply,
-        };
-
-        adp_disk_append(get_disk(state), state->generation + 1, &change);
+        next->changes = adp_state_group_changes(state);
+        adp_disk_append(get_disk(state), state->generation + 1, next->changes,
+                        next->n_changes);
     }
     return error;
 }

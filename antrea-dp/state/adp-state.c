@@ -13,12 +13,12 @@
 #include "adp-job.h"
 #include "adp-state-call.h"
 #include "adp-state-disk.h"
+#include "adp-state-group.h"
 #include "adp-state-meters.h"
 #include "adp-state-private.h"
 #include "adp-state-store.h"
 #include "adp-turn.h"
 #include "model-index.h"
-#include "model-patch.h"
 #include "model-pause.h"
 #include "model-records.h"
 #include "openvswitch/poll-loop.h"
@@ -41,6 +41,7 @@ adp_state_create(struct adp_bridge *bridge)
     state->bridge = bridge;
     state->model = adp_model_create();
     state->index = adp_index_create();
+    ovs_list_init(&state->queue);
     state->engine = adp_engine_create();
     state->ports_seq = UINT64_MAX;
     return state;
@@ -52,11 +53,8 @@ next_state_uninit(struct adp_state *state)
     struct next_state *next = &state->next;
 
     adp_error_destroy(next->error);
-    adp_state_call_unref(next->call);
-    json_destroy(next->apply);
-    json_destroy(next->delete);
-    json_destroy(next->patch);
-    json_destroy(next->given);
+    adp_state_group_uninit(state);
+    free(next->changes);
     memset(next, 0, sizeof *next);
 }
 
@@ -99,29 +97,6 @@ state_env(const struct adp_state *state)
 /* The way of a transaction. */
 
 static struct adp_error *
-change_model(struct adp_model *model, const struct next_state *next)
-{
-    struct adp_state_call *call = next->call;
-    struct adp_error *error = NULL;
-
-    if (next->own) {
-        error = adp_model_delete_own(model, next->delete);
-        return error ? error : adp_model_apply_own(model, next->apply);
-    }
-    if (next->clear) {
-        adp_model_clear(model);
-    }
-    if (next->delete) {
-        error = adp_model_delete(model, next->delete, next->ignore_missing,
-                                 &call->n_deleted);
-    }
-    if (!error && next->apply) {
-        error = adp_model_apply(model, next->apply, &call->n_applied);
-    }
-    return error;
-}
-
-static struct adp_error *
 make_flows(struct adp_state *state)
 {
     struct next_state *next = &state->next;
@@ -130,14 +105,12 @@ make_flows(struct adp_state *state)
     if (next->restores) {
         adp_model_begin(state->model);
         error = adp_state_store_restore(state);
-    } else if (next->call) {
+    } else if (next->n_parts) {
         adp_model_begin(state->model);
-        error = change_model(state->model, next);
-        if (!error) {
-            error = adp_model_check_changes(state->model, &next->env);
+        adp_state_group_change_model(state);
+        if (adp_state_group_is_wrong(state)) {
+            return NULL;
         }
-        next->changes = (next->clear || next->call->n_applied
-                         || next->call->n_deleted);
     }
     if (!error) {
         next->made_flows = true;
@@ -180,29 +153,6 @@ prepare(void *state_)
     state->next.error = make_flows(state);
 }
 
-/* json_destroy() of an array, with pauses. */
-static void
-destroy_slowly(struct json *array)
-{
-    if (array && array->type == JSON_ARRAY && array->count == 1) {
-        while (array->array.n) {
-            json_destroy(array->array.elems[--array->array.n]);
-            adp_pause();
-        }
-    }
-    json_destroy(array);
-}
-
-static void
-destroy_lists(struct next_state *next)
-{
-    destroy_slowly(next->apply);
-    destroy_slowly(next->delete);
-    destroy_slowly(next->patch);
-    destroy_slowly(next->given);
-    next->apply = next->delete = next->patch = next->given = NULL;
-}
-
 static void
 clean(void *state_)
 {
@@ -212,8 +162,7 @@ clean(void *state_)
     if (next->clear) {
         adp_index_rebuild(state->index, state->model);
     } else {
-        adp_index_update(state->index, state->model, next->delete);
-        adp_index_update(state->index, state->model, next->apply);
+        adp_state_group_update_index(state);
     }
     adp_commit_destroy(state->commit);
     state->commit = NULL;
@@ -221,7 +170,7 @@ clean(void *state_)
     adp_model_commit(state->model);
     adp_model_destroy(state->before);
     state->before = NULL;
-    destroy_lists(next);
+    adp_state_group_destroy_lists(state);
 }
 
 static void
@@ -235,7 +184,7 @@ undo(void *state_)
         adp_engine_revert(state->engine);
     }
     adp_model_rollback(state->model);
-    destroy_lists(&state->next);
+    adp_state_group_destroy_lists(state);
 }
 
 /* Goes on with 'work', until it ends or 'slice' is over.  Returns true at the
@@ -270,6 +219,7 @@ static void
 take_next(struct adp_state *state)
 {
     struct next_state *next = &state->next;
+    uint64_t generation = state->generation;
 
     adp_state_meters_shrink(state->bridge, &state->meters,
                             adp_engine_meters(state->engine));
@@ -277,15 +227,12 @@ take_next(struct adp_state *state)
     state->ports_seq = next->ports_seq;
     state->round = next->env.round;
     state->generation = (next->restores ? next->restored
-                         : state->generation + next->changes);
+                         : generation + next->n_changes);
     state->synced = !state->lost_flows;
     if (next->restores || next->is_stored) {
         adp_state_store_open(state);
     }
-    if (next->call) {
-        adp_state_call_end(next->call, NULL, state);
-        state->has_news = true;
-    }
+    adp_state_group_answer(state, generation);
 }
 
 /* Logs when L7 rules begin to let nothing pass for want of a port, and when
@@ -333,19 +280,20 @@ static struct adp_error *
 conclude(struct adp_state *state)
 {
     struct adp_error *error = state->next.error;
-    struct adp_state_call *call = state->next.call;
 
     state->next.error = NULL;
     state->phase = PHASE_IDLE;
+    state->has_news = true;
     note_l7_ports(state);
     note_warning(state);
     state->lost_flows |= error && state->next.brings_back;
     adp_model_destroy(state->before);
     state->before = NULL;
-    if (error && call) {
-        adp_state_call_end(call, error, state);
-        state->has_news = true;
+    if (error && state->next.n_parts) {
+        adp_state_group_refuse(state, error);
         error = NULL;
+    } else if (state->next.n_parts) {
+        adp_state_group_answer(state, state->generation);
     } else if (error && state->next.restores) {
         adp_state_store_note_failure(state, error);
         error = NULL;
@@ -450,7 +398,8 @@ run_phase(struct adp_state *state, struct adp_turn_slice *slice)
         if (!run_work(state, prepare, slice)) {
             return false;
         }
-        state->phase = (next->error ? PHASE_UNDO
+        state->phase = (next->error || adp_state_group_is_wrong(state)
+                        ? PHASE_UNDO
                         : adp_state_store_wants(state) ? PHASE_STORE
                         : PHASE_COMMIT);
         return !is_over(slice, next);
@@ -555,6 +504,7 @@ adp_state_abort(struct adp_state *state, const char *why)
 
     adp_state_end_reading(state);
     if (state->phase == PHASE_IDLE) {
+        adp_state_group_fail_queue(state, why);
         return;
     }
     adp_turn_slice_init_whole(&slice);
@@ -575,6 +525,7 @@ adp_state_abort(struct adp_state *state, const char *why)
         state->phase = PHASE_UNDO;
     }
     adp_error_destroy(go_on(state, &slice));
+    adp_state_group_fail_queue(state, why);
     state->synced = false;
     state->lost_flows = false;
 }
@@ -716,7 +667,8 @@ void
 adp_state_wait(const struct adp_state *state)
 {
     if ((adp_state_is_busy(state) && !adp_state_waits_for_disk(state))
-        || state->reading.rests || state->has_news) {
+        || state->reading.rests || state->has_news
+        || (adp_state_has_calls(state) && !adp_state_is_busy(state))) {
         poll_immediate_wake();
     }
     adp_state_store_wait(state);
@@ -774,77 +726,63 @@ adp_state_forget_flows(struct adp_state *state)
 
 /* Transactions. */
 
-/* Sets out to carry out 'change', in which patched groups stand with what is
- * 'given' to be applied, for 'call'. */
-static void
-transact(struct adp_state *state, const struct adp_state_change *change,
-         const struct json *given, struct adp_state_call *call)
-{
-    struct next_state *next = &state->next;
-
-    call->n_refs++;
-    next->call = call;
-    next->own = change->own;
-    next->clear = change->clear;
-    next->ignore_missing = change->ignore_missing;
-    next->apply = json_nullable_clone(change->apply);
-    next->delete = json_nullable_clone(change->delete);
-    next->patch = json_nullable_clone(change->patch);
-    next->given = json_nullable_clone(given);
-    set_out(state, ADP_COMMIT_DIFFERENCE,
-            ((change->clear || !state->synced) && adp_state_is_large(state))
-            || adp_model_weigh(change->apply, ADP_STATE_LARGE)
-               + adp_model_weigh(change->delete, ADP_STATE_LARGE)
-               >= ADP_STATE_LARGE);
-}
-
-/* Sets '*apply' to the patched groups and the records of the change. */
+/* Sets out to carry out the calls that were taken from the queue. */
 static struct adp_error *
-patch_apply(const struct adp_state *state,
-            const struct adp_state_change *change, struct json **apply)
+carry_out(struct adp_state *state, struct adp_turn_slice *slice)
 {
-    struct adp_error *error = adp_model_patch(state->model, change->patch,
-                                              apply);
-
-    for (size_t i = 0; !error && change->apply
-         && i < json_array(change->apply)->n; i++) {
-        json_array_add(*apply, json_clone(change->apply->array.elems[i]));
-    }
-    return error;
+    set_out(state, ADP_COMMIT_DIFFERENCE,
+            ((state->next.clear || !state->synced)
+             && adp_state_is_large(state))
+            || adp_state_group_is_large(state));
+    return go_on(state, slice);
 }
 
 struct adp_state_call *
 adp_state_transact(struct adp_state *state,
                    const struct adp_state_change *change)
 {
-    struct adp_state_call *call = adp_state_call_create();
-    struct adp_state_change whole = *change;
-    struct json *patched = NULL;
-    struct adp_error *error = NULL;
+    struct adp_turn_slice slice;
 
     ovs_assert(!adp_state_is_busy(state));
-    if (change->if_generation && *change->if_generation != state->generation) {
-        error = adp_error_create("conflict", NULL, xstrdup("if_generation"),
-                                 "the state is of generation %"PRIu64", not "
-                                 "%"PRIu64, state->generation,
-                                 *change->if_generation);
-    }
-    if (!error) {
-        error = adp_state_store_refuses(state, change->clear, change->own);
-    }
-    if (!error && change->patch) {
-        error = patch_apply(state, change, &patched);
-        whole.apply = patched;
-    }
-    if (error) {
-        adp_state_call_end(call, error, state);
-    } else {
-        struct adp_turn_slice slice;
-
-        transact(state, &whole, change->apply, call);
-        adp_turn_slice_init(&slice);
-        note_sync_error(state, go_on(state, &slice));
-    }
-    json_destroy(patched);
+    struct adp_state_call *call = adp_state_group_take_one(state, change);
+    adp_turn_slice_init(&slice);
+    note_sync_error(state, carry_out(state, &slice));
     return call;
+}
+
+struct adp_state_call *
+adp_state_submit(struct adp_state *state,
+                 const struct adp_state_change *change)
+{
+    return adp_state_group_put(state, change);
+}
+
+bool
+adp_state_has_calls(const struct adp_state *state)
+{
+    return !ovs_list_is_empty(&state->queue);
+}
+
+void
+adp_state_serve(struct adp_state *state)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init(&slice);
+    if (adp_state_waits_for_disk(state)) {
+        /* What the disk was given goes on if it is done; others that want the
+         * state have a turn before the next calls. */
+        note_sync_error(state, go_on(state, &slice));
+    } else {
+        while (!adp_state_is_busy(state) && adp_state_has_calls(state)
+               && adp_turn_slice_goes_on(&slice)) {
+            struct adp_turn_slice own;
+
+            /* However old the turn is by then, what was begun goes on. */
+            adp_state_group_take(state);
+            adp_turn_slice_init(&own);
+            note_sync_error(state, carry_out(state, &own));
+        }
+    }
+    state->has_news = false;
 }

@@ -12,6 +12,10 @@
  * what differs into the bridge (adp-commit.h).  On any error all of it is
  * undone, and nothing has changed.
  *
+ * Small transactions that wait for their turn are carried out together, each
+ * checked against what those before it make of the state, and answered when
+ * all is in force.
+ *
  * A large transaction takes many turns of the main loop.  Meanwhile the state
  * is busy: it is read as it was before, and takes no other transaction.  Who
  * has one must wait; ports and rounds that change are taken into account at
@@ -30,6 +34,7 @@ struct adp_network_policy_rule;
 struct adp_state;
 struct adp_state_disk;
 struct sset;
+struct state_part;
 
 struct adp_state *adp_state_create(struct adp_bridge *);
 /* Has the state kept on the disk (adp-state-disk.h).  If there is one already,
@@ -159,14 +164,29 @@ struct adp_state_call {
     uint64_t generation;        /* Of the state, afterwards. */
     char *warning;              /* As adp_state_warning() then. */
 
-    unsigned int n_refs;        /* Private. */
+    unsigned int n_refs;        /* Private, as is... */
+    struct state_part *waits;   /* ...its place in the queue, or NULL. */
 };
 
-/* Begins a transaction, and ends it if it isn't large.  The state must not be
- * busy. */
+/* Puts a transaction behind others that wait for their turn; the state may be
+ * busy.  Who calls has adp_state_serve() called soon.  Not for records that
+ * are the daemon's own. */
+struct adp_state_call *adp_state_submit(struct adp_state *,
+                                        const struct adp_state_change *)
+    OVS_WARN_UNUSED_RESULT;
+/* Goes on with those that wait, several at a time (adp-state-group.h), until
+ * all have ended, one takes longer, or the turn is over. */
+void adp_state_serve(struct adp_state *);
+/* Does one wait for its turn? */
+bool adp_state_has_calls(const struct adp_state *);
+
+/* Begins a transaction, past those that wait, and ends it if it isn't large.
+ * The state must not be busy. */
 struct adp_state_call *adp_state_transact(struct adp_state *,
                                           const struct adp_state_change *)
     OVS_WARN_UNUSED_RESULT;
 void adp_state_call_unref(struct adp_state_call *);
+/* If its turn hasn't come yet, it never does: nobody waits for it any more. */
+void adp_state_call_cancel(struct adp_state_call *);
 
 #endif /* adp-state.h */

@@ -10,8 +10,8 @@
  * version, what the file is and the generation from which it counts, and
  * frames behind it.  A frame is a header of the same length, and a payload.  A
  * transaction is some frames of one generation, the last of which has the
- * operation ADP_DISK_END.  All numbers are in network byte order, checksums
- * are CRC-32C:
+ * operation ADP_DISK_END; transactions that were written together are a group.
+ * All numbers are in network byte order, checksums are CRC-32C:
  *
  *     file    0 "adp-disk"  8 version  12 kind  16 generation  28 checksum
  *     frame   0 length of the payload  4 operation  8 generation
@@ -22,9 +22,9 @@
  * isn't named is zero.  Each bit of a file counts: whichever is another one, a
  * reader sees it.
  *
- * Who reads a file that ends in the midst of a transaction learns that it is
- * torn: its last transaction was never written whole.  Anything else that is
- * wrong is damage, and named.
+ * Who reads a file that ends in the midst of a group learns that it is torn:
+ * its last group was never written whole.  Anything else that is wrong is
+ * damage, and named.
  *
  * Errors are texts that name the file, malloc()ed for the caller, or NULL.
  *
@@ -53,8 +53,11 @@ enum adp_disk_op {
     ADP_DISK_DELETE = 2,        /* Payloads of these are JSON arrays. */
     ADP_DISK_PATCH = 3,
     ADP_DISK_APPLY = 4,
-    ADP_DISK_END = 5,           /* No payload. */
+    ADP_DISK_END = 5,           /* No payload, or ADP_DISK_GOES_ON. */
 };
+
+/* The group has another transaction behind this one. */
+#define ADP_DISK_GOES_ON "+"
 
 /* Writing. */
 

@@ -30,7 +30,8 @@ struct adp_disk_folder {
     uint64_t log_generation;
     struct adp_disk_mark end;   /* Of what counts in the log. */
     bool dirty;                 /* There may be something behind it. */
-    struct adp_disk_mark before; /* The latest transaction. */
+    struct adp_disk_mark before; /* The latest group, */
+    uint64_t n_latest;          /* which has so many transactions. */
     uint64_t log_bytes;         /* Of logs before this one. */
     uint64_t snapshot_generation, snapshot_bytes;
     uint64_t written;           /* Bytes, ever. */
@@ -156,7 +157,7 @@ make_log(struct adp_disk_folder *f)
 }
 
 /* Makes that the log ends at 'f->end', if not now, then before the next
- * transaction. */
+ * group. */
 static char *
 cut(struct adp_disk_folder *f)
 {
@@ -249,8 +250,9 @@ put_all(struct adp_disk_file *file, enum adp_disk_op op, uint64_t generation,
 
 static char *
 put_change(struct adp_disk_file *file, uint64_t generation,
-           const struct adp_disk_change *change)
+           const struct adp_disk_change *change, bool goes_on)
 {
+    const char *end = goes_on ? ADP_DISK_GOES_ON : "";
     char *error = NULL;
 
     if (change->clear) {
@@ -266,12 +268,13 @@ put_change(struct adp_disk_file *file, uint64_t generation,
         error = put_all(file, ADP_DISK_APPLY, generation, change->apply);
     }
     return (error ? error
-            : adp_disk_file_put(file, ADP_DISK_END, generation, "", 0));
+            : adp_disk_file_put(file, ADP_DISK_END, generation, end,
+                                strlen(end)));
 }
 
 char *
 adp_disk_folder_append(struct adp_disk_folder *f, uint64_t generation,
-                       const struct adp_disk_change *change)
+                       const struct adp_disk_change *changes, size_t n)
 {
     if (generation != f->generation + 1) {
         return xasprintf("%s: generation %"PRIu64" can't follow %"PRIu64,
@@ -282,7 +285,9 @@ adp_disk_folder_append(struct adp_disk_folder *f, uint64_t generation,
     if (error) {
         return error;
     }
-    error = put_change(f->log, generation, change);
+    for (size_t i = 0; !error && i < n; i++) {
+        error = put_change(f->log, generation + i, &changes[i], i + 1 < n);
+    }
     if (!error) {
         error = adp_disk_file_sync(f->log);
     }
@@ -293,7 +298,8 @@ adp_disk_folder_append(struct adp_disk_folder *f, uint64_t generation,
     f->before = f->end;
     f->end = adp_disk_file_end(f->log);
     f->written += f->end.size - f->before.size;
-    f->generation = generation;
+    f->generation += n;
+    f->n_latest = n;
     return NULL;
 }
 
@@ -304,7 +310,7 @@ adp_disk_folder_take_back(struct adp_disk_folder *f)
         return xasprintf("%s: there is nothing to be taken back", f->path);
     }
     f->end = f->before;
-    f->generation--;
+    f->generation -= f->n_latest;
     return cut(f);
 }
 

@@ -9,8 +9,9 @@
  *     snapshot-G     all records as generation G has them; none: generation 0
  *     log-G          transactions from generation G + 1 on
  *
- * G is written with 16 hexadecimal digits.  A transaction is on the disk when
- * adp_disk_folder_append() returns, or nothing of it is.
+ * G is written with 16 hexadecimal digits.  Transactions are on the disk when
+ * adp_disk_folder_append() returns, all that it was given, or nothing of them
+ * is.
  *
  * When the log has grown longer than the snapshot (or 1 MiB) it is time for
  * another snapshot.  First a new log begins, so that transactions needn't
@@ -19,8 +20,8 @@
  * latest snapshot and the logs from it on are whole.
  *
  * A reader takes the latest snapshot and each log from it on.  The last one
- * may end in the midst of a transaction: that was never answered, and is left
- * out.  Anything else that is missing, damaged, of a newer format or
+ * may end in the midst of such a group: none of it was ever answered, and it
+ * is left out.  Anything else that is missing, damaged, of a newer format or
  * unreadable is an error, and reading changes nothing on the disk.
  *
  * Bounds: files take three times what the state takes as text, and 1 MiB, but
@@ -85,14 +86,14 @@ struct adp_disk_folder *adp_disk_folder_create(
     const char *path, const struct adp_disk_position *position);
 void adp_disk_folder_destroy(struct adp_disk_folder *);
 
-/* The transaction after which the state is of 'generation', which must be the
- * next one.  After an error nothing of it is on the disk, unless what was
+/* A group of 'n' transactions, synchronized once.  After the first the state
+ * is of 'generation', which must be the next one, after each of the others of
+ * one more.  After an error nothing of them is on the disk, unless what was
  * written can't be taken away either: that is tried again before the next
- * transaction, and before that a reader may find it. */
+ * group, and before that a reader may find it. */
 char *adp_disk_folder_append(struct adp_disk_folder *, uint64_t generation,
-                             const struct adp_disk_change *);
-/* Takes the latest transaction back, once, if there wasn't a snapshot
- * since. */
+                             const struct adp_disk_change *, size_t n);
+/* Takes the latest group back, once, if there wasn't a snapshot since. */
 char *adp_disk_folder_take_back(struct adp_disk_folder *);
 
 /* Is it time? */

@@ -133,7 +133,7 @@ struct scan {
     uint64_t from;              /* Generation in the header. */
     bool may_be_torn;
 
-    uint64_t generation;        /* Of the last whole transaction. */
+    uint64_t generation;        /* At the end of the last whole group. */
     struct adp_disk_mark end;   /* Of that. */
 };
 
@@ -144,13 +144,13 @@ scan_error(const struct scan *scan, const char *what)
                      scan->end.size, what);
 }
 
-/* Reads all frames, to see where the last transaction ends. */
+/* Reads all frames, to see where the last group ends. */
 static char *
 scan_frames(struct scan *scan, struct adp_disk_reader *reader,
             const struct adp_disk_ops *ops)
 {
     uint64_t next = scan->from + (scan->kind == ADP_DISK_LOG);
-    bool in_transaction = false, has_end = false;
+    bool in_group = false, has_end = false;
     enum adp_disk_result result;
     struct adp_disk_frame frame;
     char *error;
@@ -163,13 +163,13 @@ scan_frames(struct scan *scan, struct adp_disk_reader *reader,
             || (scan->kind == ADP_DISK_SNAPSHOT && has_end)) {
             return scan_error(scan, "a transaction is missing");
         }
-        in_transaction = frame.op != ADP_DISK_END;
-        if (!in_transaction) {
+        in_group = frame.op != ADP_DISK_END || frame.len;
+        if (!in_group) {
             has_end = true;
             scan->generation = next;
             scan->end = adp_disk_reader_mark(reader);
-            next += scan->kind == ADP_DISK_LOG;
         }
+        next += scan->kind == ADP_DISK_LOG && frame.op == ADP_DISK_END;
         if (ops->pause) {
             ops->pause();
         }
@@ -177,7 +177,7 @@ scan_frames(struct scan *scan, struct adp_disk_reader *reader,
     if (result == ADP_DISK_BAD) {
         return error;
     }
-    return (((result == ADP_DISK_TORN || in_transaction)
+    return (((result == ADP_DISK_TORN || in_group)
              && !scan->may_be_torn)
             || (scan->kind == ADP_DISK_SNAPSHOT && !has_end)
             ? scan_error(scan, "the rest is missing") : NULL);

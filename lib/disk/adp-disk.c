@@ -36,8 +36,9 @@ struct adp_disk {
     pthread_cond_t changed;
     bool exit OVS_GUARDED;
     enum disk_task task OVS_GUARDED;
-    struct adp_disk_change change OVS_GUARDED;
-    uint64_t generation OVS_GUARDED;
+    const struct adp_disk_change *changes OVS_GUARDED; /* The owner's, */
+    size_t n_changes OVS_GUARDED;
+    uint64_t generation OVS_GUARDED;    /* of which this is the first. */
     char *task_error OVS_GUARDED;
     struct json *records OVS_GUARDED;   /* For a snapshot, or NULL. */
     struct json *used_records OVS_GUARDED;
@@ -83,20 +84,23 @@ static void
 do_task(struct adp_disk *d)
     OVS_REQUIRES(d->mutex)
 {
-    const struct adp_disk_change change = d->change;
+    const struct adp_disk_change *changes = d->changes;
     uint64_t generation = d->generation;
     enum disk_task task = d->task;
+    size_t n = d->n_changes;
     uint64_t taken_back = 0;
 
     ovs_mutex_unlock(&d->mutex);
     char *error = (task == TASK_APPEND
-                   ? adp_disk_folder_append(d->folder, generation, &change)
+                   ? adp_disk_folder_append(d->folder, generation, changes, n)
                    : adp_disk_folder_take_back(d->folder));
     ovs_mutex_lock(&d->mutex);
     d->task = TASK_DONE;
     d->task_error = error;
-    note_end(d, (task == TASK_APPEND ? &d->stats.n_transactions
-                 : &taken_back), error);
+    if (!error) {
+        d->stats.n_transactions += n;
+    }
+    note_end(d, task == TASK_APPEND ? &d->stats.n_groups : &taken_back, error);
     xpthread_cond_signal(&d->changed);
 }
 
@@ -197,30 +201,29 @@ adp_disk_destroy(struct adp_disk *d)
 
 static void
 begin(struct adp_disk *d, enum disk_task task, uint64_t generation,
-      const struct adp_disk_change *change)
+      const struct adp_disk_change *changes, size_t n)
 {
     ovs_mutex_lock(&d->mutex);
     ovs_assert(d->task == TASK_NONE);
     d->task = task;
     d->generation = generation;
-    d->change = *change;
+    d->changes = changes;
+    d->n_changes = n;
     xpthread_cond_broadcast(&d->changed);
     ovs_mutex_unlock(&d->mutex);
 }
 
 void
 adp_disk_append(struct adp_disk *d, uint64_t generation,
-                const struct adp_disk_change *change)
+                const struct adp_disk_change *changes, size_t n)
 {
-    begin(d, TASK_APPEND, generation, change);
+    begin(d, TASK_APPEND, generation, changes, n);
 }
 
 void
 adp_disk_take_back(struct adp_disk *d)
 {
-    const struct adp_disk_change none = { .clear = false };
-
-    begin(d, TASK_TAKE_BACK, 0, &none);
+    begin(d, TASK_TAKE_BACK, 0, NULL, 0);
 }
 
 bool

@@ -5,10 +5,10 @@
 
 /* The thread that writes a state's folder (adp-disk-folder.h).
  *
- * The disk may take long, so who has a transaction hands it over and goes on
- * with something else.  One at a time: a state takes no other transaction
- * before this one has ended.  A snapshot is written beside, and a transaction
- * waits for one piece of it at most.
+ * The disk may take long, so who has transactions hands them over and goes on
+ * with something else.  One group at a time: those that come meanwhile are the
+ * next one.  A snapshot is written beside, and a group waits for one piece of
+ * it at most.
  *
  * What the thread reads (lists of JSON) it neither changes nor references, and
  * the owner leaves it alone until it is done.
@@ -30,10 +30,10 @@ struct adp_disk *adp_disk_create(const char *path,
 /* Brings what is under way to its end; a snapshot just ends. */
 void adp_disk_destroy(struct adp_disk *);
 
-/* Each of these begins something, when nothing is under way.  'change' points
- * to lists that stay until it is done. */
+/* Each of these begins something, when nothing is under way.  'changes' and
+ * the lists that they point to stay until it is done. */
 void adp_disk_append(struct adp_disk *, uint64_t generation,
-                     const struct adp_disk_change *change);
+                     const struct adp_disk_change *changes, size_t n);
 void adp_disk_take_back(struct adp_disk *);
 bool adp_disk_is_busy(const struct adp_disk *);
 /* Is it done?  Then sets '*error' to NULL or to what went wrong, which the
@@ -57,8 +57,10 @@ struct adp_disk_stats {
     uint64_t generation;        /* On the disk. */
     uint64_t bytes;             /* That the files take. */
     uint64_t written;           /* Bytes, ever. */
-    uint64_t n_transactions, n_snapshots;
-    uint64_t n_failed;          /* Of both. */
+    uint64_t n_transactions;
+    uint64_t n_groups;          /* Of them, each synchronized once. */
+    uint64_t n_snapshots;
+    uint64_t n_failed;          /* Groups and snapshots. */
     long long int last_write;   /* time_wall_msec(); 0: none yet. */
     char *error;                /* Why the latest one failed, or NULL. */
 };

@@ -21,6 +21,8 @@
  * of sending them.
  */
 
+#include <stddef.h>
+
 struct adp_error;
 struct adp_model;
 struct json;
@@ -30,5 +32,10 @@ struct json;
 struct adp_error *adp_model_patch(const struct adp_model *,
                                   const struct json *patches,
                                   struct json **records);
+
+/* As adp_model_weigh() of these records, as far as the groups are there.
+ * 'patches' is an array, or NULL. */
+size_t adp_model_weigh_patch(const struct adp_model *,
+                             const struct json *patches, size_t max);
 
 #endif /* model-patch.h */

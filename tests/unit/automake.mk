@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-conntrack-unanswered \
+	tests/unit/test-control-ahead \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-hold \
 	tests/unit/test-control-stage \
@@ -101,6 +102,7 @@ UNIT_TESTS = \
 	tests/unit/test-session \
 	tests/unit/test-store \
 	tests/unit/test-state-disk \
+	tests/unit/test-state-group \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
 	tests/unit/test-tunnel \
@@ -238,7 +240,14 @@ tests_unit_test_conntrack_unanswered_SOURCES = \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_unanswered_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_control_conn_SOURCES = tests/unit/test-control-conn.c
+tests_unit_test_control_ahead_SOURCES = \
+	tests/unit/control-world.h \
+	tests/unit/test-control-ahead.c
+tests_unit_test_control_ahead_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
+
+tests_unit_test_control_conn_SOURCES = \
+	tests/unit/control-world.h \
+	tests/unit/test-control-conn.c
 tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_hold_SOURCES = tests/unit/test-control-hold.c
@@ -657,6 +666,7 @@ STATE_WORLD = \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-job.c \
 	antrea-dp/state/adp-state-call.c \
+	antrea-dp/state/adp-state-group.c \
 	antrea-dp/state/adp-state-disk.c \
 	antrea-dp/state/adp-state-get.c \
 	antrea-dp/state/adp-state-meters.c \
@@ -668,6 +678,11 @@ tests_unit_test_state_disk_SOURCES = \
 	$(STATE_WORLD) \
 	tests/unit/test-state-disk.c
 tests_unit_test_state_disk_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_state_group_SOURCES = \
+	$(STATE_WORLD) \
+	tests/unit/test-state-group.c
+tests_unit_test_state_group_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_slices_SOURCES = \
 	$(STATE_WORLD) \

@@ -273,16 +273,34 @@ open_folder(const char *folder)
     return adp_disk_folder_create(folder, &position);
 }
 
+#define MAX_GROUP 8
+
+/* 'n' transactions at once. */
+static inline char *
+append_group(struct adp_disk_folder *f, size_t n)
+{
+    uint64_t g = adp_disk_folder_generation(f) + 1;
+    struct adp_disk_change changes[MAX_GROUP];
+    struct transaction t[MAX_GROUP];
+
+    for (size_t i = 0; i < n; i++) {
+        transaction_init(&t[i], g + i);
+        changes[i] = t[i].change;
+    }
+    char *error = adp_disk_folder_append(f, g, changes, n);
+    for (size_t i = 0; i < n; i++) {
+        transaction_uninit(&t[i]);
+    }
+    return error;
+}
+
+/* How many are a group where a test says nothing else. */
+static size_t group_size = 1;
+
 static inline char *
 append(struct adp_disk_folder *f)
 {
-    uint64_t g = adp_disk_folder_generation(f) + 1;
-    struct transaction t;
-
-    transaction_init(&t, g);
-    char *error = adp_disk_folder_append(f, g, &t.change);
-    transaction_uninit(&t);
-    return error;
+    return append_group(f, 1);
 }
 
 static inline void
@@ -305,7 +323,7 @@ snapshot(struct adp_disk_folder *f, uint64_t generation)
 
     while (!done) {
         if (adp_disk_folder_generation(f) < generation) {
-            free(append(f));
+            free(append_group(f, group_size));
         }
         error = adp_disk_folder_go_on(f, &done);
     }

@@ -6,45 +6,33 @@
 #include <config.h>
 
 #include <check.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "adp-control-server.h"
-#include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
+#include "control-world.h"
+#include "jsonrpc.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "random.h"
-#include "stream.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "timeval.h"
 #include "util.h"
 
-/* The server under test. */
-
-static char dir[] = "/tmp/adp-control-XXXXXX";
-static struct sockaddr_un address = { .sun_family = AF_UNIX };
-static struct adp_control_limits limits;
-static struct adp_control_server *server;
-static long long int now;
 static size_t n_handled;        /* Requests that came to the handler. */
 
 /* "echo" returns its parameter, "big" strings of as many bytes as its
  * parameter says, "stage" pretends to keep as many bytes until "stage" keeps
  * 0, anything else is an error. */
 static struct json *
-handle_request(struct adp_control_conn *conn, const char *method,
-               const struct json *params, struct json **errorp,
+handle_request(struct adp_control_conn *conn,
+               struct adp_control_request *request, struct json **errorp,
                void *aux OVS_UNUSED)
 {
+    const struct json *params = request->msg->params;
     const struct json *param = params->array.n ? params->array.elems[0] : NULL;
+    const char *method = request->msg->method;
 
     n_handled++;
     if (param && !strcmp(method, "echo")) {
@@ -67,6 +55,18 @@ handle_request(struct adp_control_conn *conn, const char *method,
 }
 
 static void
+handle_served(void *aux OVS_UNUSED)
+{
+}
+
+static void
+handle_forgotten(struct adp_control_conn *conn OVS_UNUSED,
+                 struct adp_control_request *request OVS_UNUSED,
+                 void *aux OVS_UNUSED)
+{
+}
+
+static void
 handle_idle(struct adp_control_conn *conn OVS_UNUSED,
             long long int now_ OVS_UNUSED, void *aux OVS_UNUSED)
 {
@@ -78,221 +78,21 @@ handle_closed(struct adp_control_conn *conn OVS_UNUSED, void *aux OVS_UNUSED)
 }
 
 static const struct adp_control_server_ops ops = {
-    handle_request, handle_idle, handle_closed
+    handle_request, handle_served, handle_forgotten, handle_idle,
+    handle_closed
 };
 
 static void
 setup(void)
 {
-    struct pstream *listener;
-
-    limits = (struct adp_control_limits) ADP_CONTROL_LIMITS_DEFAULT;
-    now = 1000000;
     n_handled = 0;
-
-    strcpy(dir, "/tmp/adp-control-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/sock", dir);
-
-    char *name = xasprintf("punix:%s", address.sun_path);
-    ck_assert_int_eq(pstream_open(name, &listener, 0), 0);
-    free(name);
-    server = adp_control_server_create(listener, &limits, &ops, NULL);
+    control_world_setup(&ops);
 }
 
 static void
 teardown(void)
 {
-    adp_control_server_destroy(server);
-    rmdir(dir);
-}
-
-static void
-turns(int n)
-{
-    while (n-- > 0) {
-        adp_control_server_run(server, now);
-    }
-}
-
-/* Clients. */
-
-struct client {
-    int fd;
-    struct ds in;               /* Received and not yet taken. */
-    bool eof;
-};
-
-static struct client *
-client_open(void)
-{
-    struct client *client = xzalloc(sizeof *client);
-
-    client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    ck_assert_int_ge(client->fd, 0);
-    ds_init(&client->in);
-    while (connect(client->fd, (struct sockaddr *) &address,
-                   sizeof address)) {
-        /* The queue of the listener is full. */
-        ck_assert_int_eq(errno, EAGAIN);
-        turns(1);
-    }
-    turns(1);
-    return client;
-}
-
-static void
-client_close(struct client *client)
-{
-    close(client->fd);
-    ds_destroy(&client->in);
-    free(client);
-}
-
-/* Sends all, with turns of the server between the portions that it takes. */
-static void
-client_send_n(struct client *client, const char *data, size_t n)
-{
-    int idle = 0;
-
-    while (n > 0) {
-        ssize_t sent = send(client->fd, data, n, MSG_NOSIGNAL);
-
-        if (sent > 0) {
-            data += sent;
-            n -= sent;
-            idle = 0;
-        } else {
-            ck_assert_msg(errno == EAGAIN, "send: %s", ovs_strerror(errno));
-            ck_assert_msg(idle++ < 1000, "server takes no more");
-            turns(1);
-        }
-    }
-    turns(1);
-}
-
-static void
-client_send(struct client *client, const char *s)
-{
-    client_send_n(client, s, strlen(s));
-}
-
-static void
-client_receive(struct client *client)
-{
-    char buf[65536];
-    ssize_t n;
-
-    while ((n = recv(client->fd, buf, sizeof buf, 0)) > 0) {
-        ds_put_buffer(&client->in, buf, n);
-        turns(1);
-    }
-    client->eof = client->eof || !n || errno == ECONNRESET;
-}
-
-/* Returns the next message, or NULL if there is none. */
-static struct json *
-client_message(struct client *client)
-{
-    for (int i = 0; i < 200; i++) {
-        const char *end;
-
-        turns(1);
-        client_receive(client);
-        end = client->in.length ? strchr(ds_cstr(&client->in), '\n') : NULL;
-        if (end) {
-            size_t len = end + 1 - ds_cstr(&client->in);
-            char *s = xmemdup0(ds_cstr(&client->in), len);
-            struct json *json = json_from_string(s);
-
-            memmove(client->in.string, client->in.string + len,
-                    client->in.length - len + 1);
-            client->in.length -= len;
-            free(s);
-            ck_assert_int_eq(json->type, JSON_OBJECT);
-            return json;
-        }
-    }
-    return NULL;
-}
-
-static char *
-member(const struct json *json, const char *name)
-{
-    const struct json *value = shash_find_data(json_object(json), name);
-
-    ck_assert_msg(value, "reply has no \"%s\"", name);
-    return json_to_string(value, JSSF_SORT);
-}
-
-/* The next message is a reply to request 'id' with 'result'. */
-static void
-expect_result(struct client *client, const char *id, const char *result)
-{
-    struct json *json = client_message(client);
-
-    ck_assert_msg(json != NULL, "no reply to %s", id);
-    char *actual_id = member(json, "id");
-    char *actual = member(json, "result");
-    char *error = member(json, "error");
-    ck_assert_str_eq(error, "null");
-    ck_assert_str_eq(actual_id, id);
-    ck_assert_str_eq(actual, result);
-    free(actual_id);
-    free(actual);
-    free(error);
-    json_destroy(json);
-}
-
-/* The next message is an error reply to request 'id' with 'code', whose
- * message contains 'text'. */
-static void
-expect_error(struct client *client, const char *id, const char *code,
-             const char *text)
-{
-    struct json *json = client_message(client);
-
-    ck_assert_msg(json != NULL, "no reply, expected error \"%s\"", text);
-    char *actual_id = member(json, "id");
-    const struct json *error = shash_find_data(json_object(json), "error");
-    ck_assert_int_eq(error->type, JSON_OBJECT);
-    const struct shash *members = json_object(error);
-    const char *message = json_string(shash_find_data(members, "message"));
-
-    ck_assert_str_eq(actual_id, id);
-    ck_assert_str_eq(json_string(shash_find_data(members, "code")), code);
-    ck_assert_msg(strstr(message, text), "\"%s\" lacks \"%s\"", message, text);
-    free(actual_id);
-    json_destroy(json);
-}
-
-static void
-expect_silence(struct client *client)
-{
-    for (int i = 0; i < 20; i++) {
-        turns(1);
-        client_receive(client);
-    }
-    ck_assert_uint_eq(client->in.length, 0);
-    ck_assert(!client->eof);
-}
-
-static void
-expect_eof(struct client *client)
-{
-    for (int i = 0; i < 20; i++) {
-        turns(1);
-        client_receive(client);
-    }
-    ck_assert_uint_eq(client->in.length, 0);
-    ck_assert(client->eof);
-}
-
-static void
-expect_served(struct client *client)
-{
-    client_send(client, "{\"method\":\"echo\",\"params\":[17],\"id\":99}");
-    expect_result(client, "99", "17");
+    control_world_teardown();
 }
 
 /* '{"method":"echo","params":["xxx"],"id":ID}' of 'len' bytes at least. */

@@ -27,7 +27,7 @@ hand_over(struct adp_disk *d, uint64_t g)
     struct transaction t;
 
     transaction_init(&t, g);
-    adp_disk_append(d, g, &t.change);
+    adp_disk_append(d, g, &t.change, 1);
     char *error = wait_until_done(d);
     transaction_uninit(&t);
     return error;
@@ -120,7 +120,7 @@ START_TEST(thread_tells_of_failures)
 
     struct transaction t;
     transaction_init(&t, 2);
-    adp_disk_append(d, 2, &t.change);
+    adp_disk_append(d, 2, &t.change, 1);
     adp_disk_finish(d);
     transaction_uninit(&t);
     adp_disk_destroy(d);
@@ -165,13 +165,46 @@ START_TEST(thread_begins_snapshots_in_order)
     ck_assert_ptr_null(hand_over(d, 1));
     adp_disk_snapshot(d, records_at(1), 1000);
     transaction_init(&t, 2);
-    adp_disk_append(d, 2, &t.change);
+    adp_disk_append(d, 2, &t.change, 1);
     char *error = wait_until_done(d);
     ck_assert_msg(!error, "%s", error);
     transaction_uninit(&t);
     wait_for_snapshot(d);
     adp_disk_destroy(d);
     check_state(path, 2, 2);
+}
+END_TEST
+
+/* A group counts as its transactions, and as one group. */
+START_TEST(thread_writes_groups)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+    struct adp_disk_change changes[3];
+    struct adp_disk_stats stats;
+    struct transaction t[3];
+
+    for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+        transaction_init(&t[i], 1 + i);
+        changes[i] = t[i].change;
+    }
+    adp_disk_append(d, 1, changes, ARRAY_SIZE(t));
+    char *error = wait_until_done(d);
+    ck_assert_msg(!error, "%s", error);
+    check_state(path, 3, 3);
+    adp_disk_take_back(d);
+    ck_assert_ptr_null(wait_until_done(d));
+    check_state(path, 0, 0);
+    adp_disk_append(d, 1, changes, ARRAY_SIZE(t));
+    ck_assert_ptr_null(wait_until_done(d));
+    adp_disk_get_stats(d, &stats);
+    ck_assert_uint_eq(stats.generation, 3);
+    ck_assert_uint_eq(stats.n_transactions, 6);
+    ck_assert_uint_eq(stats.n_groups, 2);
+    for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+        transaction_uninit(&t[i]);
+    }
+    adp_disk_destroy(d);
 }
 END_TEST
 
@@ -185,5 +218,6 @@ main(void)
     tcase_add_test(tc, thread_tells_of_failures);
     tcase_add_test(tc, thread_waits_after_a_failed_snapshot);
     tcase_add_test(tc, thread_begins_snapshots_in_order);
+    tcase_add_test(tc, thread_writes_groups);
     return test_run(suite);
 }

@@ -122,13 +122,38 @@ START_TEST(taken_back)
 }
 END_TEST
 
+START_TEST(groups)
+{
+    struct adp_disk_folder *f = open_folder(path);
+
+    for (size_t n = 1; n <= MAX_GROUP; n++) {
+        uint64_t g = adp_disk_folder_generation(f);
+
+        ck_assert_ptr_null(append_group(f, n));
+        ck_assert_uint_eq(adp_disk_folder_generation(f), g + n);
+        check_state(path, g + n, g + n);
+
+        ck_assert_ptr_null(adp_disk_folder_take_back(f));
+        ck_assert_uint_eq(adp_disk_folder_generation(f), g);
+        check_state(path, g, g);
+        char *error = adp_disk_folder_take_back(f);
+        ck_assert_msg(error && strstr(error, "nothing"), "%s", error);
+        free(error);
+
+        ck_assert_ptr_null(append_group(f, n));
+        check_state(path, g + n, g + n);
+    }
+    adp_disk_folder_destroy(f);
+}
+END_TEST
+
 START_TEST(generations_follow)
 {
     struct adp_disk_folder *f = open_folder(path);
     const struct adp_disk_change change = { .clear = true };
 
     append_up_to(f, 2);
-    char *error = adp_disk_folder_append(f, 4, &change);
+    char *error = adp_disk_folder_append(f, 4, &change, 1);
     ck_assert_msg(error && strstr(error, "can't follow"), "%s", error);
     free(error);
     adp_disk_folder_destroy(f);
@@ -200,6 +225,67 @@ START_TEST(log_cut_at_each_byte)
 }
 END_TEST
 
+/* Of a group there is all, or nothing. */
+START_TEST(group_cut_at_each_byte)
+{
+    const size_t sizes[] = { 3, 1, 4, 2 };
+    char *name = file_name(path, "log", 0);
+    size_t ends[ARRAY_SIZE(sizes)];
+    size_t len;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        struct adp_disk_folder *f = open_folder(path);
+
+        ck_assert_ptr_null(append_group(f, sizes[i]));
+        adp_disk_folder_destroy(f);
+        free(read_file(name, &ends[i]));
+    }
+    char *data = read_file(name, &len);
+    for (size_t cut = ADP_DISK_HEADER_LEN; cut < len; cut++) {
+        uint64_t g = 0;
+
+        write_file(name, data, cut);
+        for (size_t i = 0; i < ARRAY_SIZE(sizes) && ends[i] <= cut; i++) {
+            g += sizes[i];
+        }
+        check_state(path, g, g);
+
+        /* It goes on from there. */
+        make_folder(0, g + 2);
+        check_state(path, g + 2, g + 2);
+    }
+    free(data);
+    free(name);
+}
+END_TEST
+
+/* Only the last log may end in the midst of a group. */
+START_TEST(group_cut_before_another_log)
+{
+    char *name = file_name(path, "log", 0);
+    struct adp_disk_folder *f = open_folder(path);
+    struct json *records = records_at(3);
+    size_t before, len;
+
+    append_up_to(f, 1);
+    free(read_file(name, &before));
+    ck_assert_ptr_null(append_group(f, 2));
+    /* The next log begins, and its snapshot never ends. */
+    ck_assert_ptr_null(adp_disk_folder_begin_snapshot(f, records));
+    adp_disk_folder_destroy(f);
+    json_destroy(records);
+    check_state(path, 3, 3);
+
+    char *data = read_file(name, &len);
+    for (size_t cut = before; cut < len; cut++) {
+        write_file(name, data, cut);
+        check_error(path, path);
+    }
+    free(data);
+    free(name);
+}
+END_TEST
+
 static void
 flip_each_byte(const char *name)
 {
@@ -227,7 +313,10 @@ START_TEST(log_with_each_byte_flipped)
 {
     char *name = file_name(path, "log", 0);
 
-    make_folder(0, 5);
+    struct adp_disk_folder *f = open_folder(path);
+    append_up_to(f, 3);
+    ck_assert_ptr_null(append_group(f, 2));
+    adp_disk_folder_destroy(f);
     flip_each_byte(name);
     check_state(path, 5, 5);
     free(name);
@@ -403,6 +492,16 @@ END_TEST
 static int n_steps, fail_from, fail_to;
 static uint64_t answered;
 
+/* What is there is what was answered, or a group more. */
+static uint64_t
+check_answered(const char *folder, bool may_be_more)
+{
+    uint64_t g = check_state(folder, answered, answered + group_size);
+
+    ck_assert(g == answered || (may_be_more && g == answered + group_size));
+    return g;
+}
+
 static void
 begin_steps(int from, int to)
 {
@@ -416,8 +515,7 @@ look_at_step(const char *what OVS_UNUSED, const char *name OVS_UNUSED)
 {
     n_steps++;
     copy_folder(path, crashed);
-    /* What is there now is what was answered, or one more. */
-    check_state(crashed, answered, answered + 1);
+    check_answered(crashed, true);
 
     int (*fault)(const char *, const char *) = adp_disk_fault;
     adp_disk_fault = NULL;
@@ -437,18 +535,19 @@ life(bool in_between)
 
     answered = adp_disk_folder_generation(f);
     for (int i = 0; i < 3; i++) {
-        free(append(f));
+        free(append_group(f, group_size));
         answered = adp_disk_folder_generation(f);
     }
     free(snapshot(f, answered + in_between));
     answered = adp_disk_folder_generation(f);
-    free(append(f));
+    free(append_group(f, group_size));
     answered = adp_disk_folder_generation(f);
     adp_disk_folder_destroy(f);
 }
 
 START_TEST(power_goes_at_each_step)
 {
+    group_size = _i;
     begin_steps(0, 0);
     adp_disk_fault = look_at_step;
     life(false);
@@ -473,6 +572,7 @@ START_TEST(each_step_fails)
 {
     const int n_times = _i;
 
+    group_size = 1 + n_times % 3;
     for (int from = 0; ; from++) {
         remove_all();
         begin_steps(from, from + n_times);
@@ -481,7 +581,7 @@ START_TEST(each_step_fails)
         adp_disk_fault = NULL;
 
         /* What can't be taken away may be there. */
-        uint64_t g = check_state(path, answered, answered + (n_times > 1));
+        uint64_t g = check_answered(path, n_times > 1);
         if (n_steps <= from) {
             break;
         }
@@ -516,7 +616,7 @@ START_TEST(full_disk)
         uint64_t before = adp_disk_folder_generation(f);
 
         limit_files(n);
-        char *error = append(f);
+        char *error = append_group(f, 1 + n % 3);
         limit_files(RLIM_INFINITY);
         if (error) {
             char *log = file_name(path, "log", 0);
@@ -527,7 +627,7 @@ START_TEST(full_disk)
             n_refused++;
             free(error);
         } else {
-            before++;
+            before += 1 + n % 3;
         }
         ck_assert_uint_eq(adp_disk_folder_generation(f), before);
         check_state(path, before, before);
@@ -569,11 +669,14 @@ main(void)
     tcase_add_test(tc, a_snapshot_of_what_has_one);
     tcase_add_test(tc, large);
     tcase_add_test(tc, taken_back);
+    tcase_add_test(tc, groups);
     tcase_add_test(tc, generations_follow);
     tcase_add_test(tc, set_aside_and_deleted);
 
     tc = add_case(suite, "damage");
     tcase_add_loop_test(tc, log_cut_at_each_byte, 0, 2);
+    tcase_add_test(tc, group_cut_at_each_byte);
+    tcase_add_test(tc, group_cut_before_another_log);
     tcase_add_test(tc, log_with_each_byte_flipped);
     tcase_add_test(tc, snapshot_with_each_byte_flipped);
     tcase_add_test(tc, snapshot_cut_at_each_byte);
@@ -586,7 +689,7 @@ main(void)
     tcase_add_test(tc, others_files_are_left_alone);
 
     tc = add_case(suite, "failures");
-    tcase_add_test(tc, power_goes_at_each_step);
+    tcase_add_loop_test(tc, power_goes_at_each_step, 1, 4);
     tcase_add_loop_test(tc, each_step_fails, 1, 5);
     tcase_add_test(tc, full_disk);
     tcase_add_test(tc, no_place);

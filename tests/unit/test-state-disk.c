@@ -307,6 +307,118 @@ START_TEST(test_no_flow_before_the_disk)
 }
 END_TEST
 
+static struct adp_state_call *
+submit(const char *records)
+{
+    struct json *json = json_from_string(records);
+    struct adp_state_call *call
+        = adp_state_submit(state, &(struct adp_state_change) {
+            .apply = json });
+
+    json_destroy(json);
+    return call;
+}
+
+/* Until all are answered. */
+static void
+serve(void)
+{
+    do {
+        adp_state_serve(state);
+        adp_state_run(state);
+    } while (adp_state_is_busy(state) || adp_state_has_calls(state));
+}
+
+/* What comes while the disk is busy shares one synchronization. */
+START_TEST(test_group)
+{
+    struct adp_state_call *first = begin_to_store("[" POD1 "]");
+    struct adp_state_call *calls[] = {
+        submit("[" POD2 "]"), submit("[" POD1_MAC "]"),
+        submit("[{\"kind\":\"Pod\"}]"), submit("[" GROUP("9", "") "]"),
+    };
+    struct adp_disk_stats stats;
+
+    for (int i = 0; i < 3; i++) {
+        adp_state_serve(state);
+        adp_state_run(state);
+    }
+    expect_mods("");
+    ck_assert(!first->done);
+    atomic_store(&disk_is_stuck, false);
+    do {
+        adp_state_serve(state);
+    } while (!first->done);
+    ck_assert_ptr_null(first->error);
+    adp_state_call_unref(first);
+
+    /* Others have their turn before the next. */
+    ck_assert(!adp_state_is_busy(state));
+    ck_assert(adp_state_has_calls(state));
+    adp_state_run(state);
+    expect_mods("add " FLOW1);
+
+    serve();
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        ck_assert(calls[i]->done);
+        ck_assert(!calls[i]->error == (i != 2));
+        adp_state_call_unref(calls[i]);
+    }
+    adp_disk_get_stats(adp_state_disk_get(adp_state_get_disk(state)), &stats);
+    ck_assert_uint_eq(stats.n_transactions, 4);
+    ck_assert_uint_eq(stats.n_groups, 2);
+    ck_assert_uint_eq(stats.generation, 4);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_group_refused_by_the_disk)
+{
+    transact("[" POD1 "]", NULL);
+    svec_clear(&bridge.log);
+    atomic_store(&disk_is_full, true);
+
+    struct adp_state_call *calls[] = {
+        submit("[" POD2 "]"), submit("[" GROUP("9", "") "]"),
+    };
+    serve();
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        ck_assert(calls[i]->done);
+        ck_assert_str_eq(calls[i]->error->code, "disk");
+        adp_state_call_unref(calls[i]);
+    }
+    expect_mods("");
+    atomic_store(&disk_is_full, false);
+    ck_assert_uint_eq(adp_state_generation(state), 1);
+    expect_survival();
+}
+END_TEST
+
+/* Of a group that the bridge refuses nothing is on the disk but what it takes
+ * alone. */
+START_TEST(test_group_refused_by_the_bridge)
+{
+    struct adp_state_call *a = submit("[" POD1 "]");
+    struct adp_state_call *b
+        = submit("[{\"kind\":\"Egress\",\"name\":\"7\","
+                 "\"appliedToGroups\":[],\"egressIP\":\"192.0.2.7\","
+                 "\"bandwidth\":{\"rateKbps\":1,\"burstKbits\":2}}]");
+    struct adp_state_call *c = submit("[" POD2 "]");
+
+    bridge.refused_meter = 7;
+    serve();
+    bridge.refused_meter = 0;
+    ck_assert(a->done && !a->error && a->generation == 1);
+    ck_assert(b->done && b->error);
+    ck_assert(c->done && !c->error && c->generation == 2);
+    adp_state_call_unref(a);
+    adp_state_call_unref(b);
+    adp_state_call_unref(c);
+    expect_survival();
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 2);
+}
+END_TEST
+
 START_TEST(test_flushed_while_it_is_stored)
 {
     transact("[" GROUP("9", "\"10.0.0.1\"") "]", NULL);
@@ -546,6 +658,9 @@ suite(void)
     tcase_add_test(tc, test_refused_by_the_bridge);
     tcase_add_test(tc, test_refused_by_the_disk);
     tcase_add_test(tc, test_no_flow_before_the_disk);
+    tcase_add_test(tc, test_group);
+    tcase_add_test(tc, test_group_refused_by_the_disk);
+    tcase_add_test(tc, test_group_refused_by_the_bridge);
     tcase_add_test(tc, test_flushed_while_it_is_stored);
     tcase_add_test(tc, test_ports_change_while_it_is_stored);
     tcase_add_test(tc, test_another_pipeline_while_it_is_stored);
