@@ -4,6 +4,8 @@ to many nodes, verdicts that come and go, two packet threads."""
 
 import json
 import random
+import select
+import socket
 import statistics
 import time
 
@@ -243,6 +245,58 @@ class StateAddress(StateCase):
                       **load.window.summary())
 
 
+class Pipeline:
+    """Changes of a state that are sent when they're due, whether those before
+    them are answered or not: how long each took from then, in 'latencies'."""
+
+    def __init__(self, state, rate):
+        self.state, self.rate = state, rate
+        self.started, self.n_sent = time.monotonic(), 0
+        self.latencies, self.unsent, self.unread = [], b'', b''
+
+    def due(self, i):
+        return self.started + i / self.rate
+
+    def send_due(self, record, n):
+        """Those of 'n' that are due; what the daemon doesn't take yet waits."""
+        now = time.monotonic()
+        while self.n_sent < n and self.due(self.n_sent) <= now:
+            self.unsent += self.state.text('apply',
+                                           records=[record(self.n_sent)])
+            self.n_sent += 1
+        if self.unsent:
+            try:
+                sent = self.state.socket.send(self.unsent,
+                                              socket.MSG_DONTWAIT)
+                self.unsent = self.unsent[sent:]
+            except BlockingIOError:
+                pass
+
+    def receive(self):
+        data = self.state.socket.recv(1 << 20)
+        now = time.monotonic()
+        if not data:
+            raise RuntimeError('ovs-vswitchd is gone')
+        *lines, self.unread = (self.unread + data).split(b'\n')
+        for line in lines:
+            error = json.loads(line)['error']
+            if error is not None:
+                raise RuntimeError('apply: %s' % error)
+            self.latencies.append((now - self.due(len(self.latencies)))
+                                  * 1000)
+
+    def run(self, record, n, seconds):
+        """'record(i)' is the i-th change.  Ends after 'n', or 'seconds'."""
+        fd, deadline = self.state.socket, self.started + seconds
+        while len(self.latencies) < n and time.monotonic() < deadline:
+            self.send_due(record, n)
+            wait = (0.001 if self.unsent else
+                    self.due(self.n_sent) - time.monotonic()
+                    if self.n_sent < n else 1)
+            if select.select([fd], [], [], max(0, wait))[0]:
+                self.receive()
+
+
 class StateChanges(StateCase):
     """Records change all the time: Pods, addresses of groups, endpoints."""
 
@@ -254,7 +308,11 @@ class StateChanges(StateCase):
         StateLoad.parts(switch)
         load.begin()
         with Turns(switch) as turns:
-            latencies = self.changes(state)
+            pipeline = Pipeline(state, CHANGE_RATE)
+            # If it doesn't keep up, that shows.
+            pipeline.run(lambda i: self.record(state.cluster, i),
+                         CHANGE_RATE * CHANGE_SECONDS, 2 * CHANGE_SECONDS)
+            latencies = pipeline.latencies
         load.finish()
         latencies.sort()
         return [Sample(latencies[len(latencies) * 99 // 100], None,
@@ -265,30 +323,15 @@ class StateChanges(StateCase):
                        **load.losses(), **load.window.summary())]
 
     @staticmethod
-    def changes(state):
-        """How long each took from when it was due."""
-        made, latencies = state.cluster, []
-        started = time.monotonic()
-        for i in range(CHANGE_RATE * CHANGE_SECONDS):
-            due = started + i / CHANGE_RATE
-            now = time.monotonic()
-            if now - started > 2 * CHANGE_SECONDS:
-                break           # It doesn't keep up, which shows.
-            time.sleep(max(0, due - now))
-            round_, kind = divmod(i, 3)
-            if kind == 0:
-                record = made.pod(SPARED_PODS + round_
-                                  % (PODS - SPARED_PODS),
-                                  round_ // (PODS - SPARED_PODS))
-            elif kind == 1:
-                record = made.group(round_ % made.n_groups,
-                                    ADDRESSES - 5 + round_
-                                    // made.n_groups % 10)
-            else:
-                record = made.service(round_ % 50, round_ // 50)
-            state.change(record)
-            latencies.append((time.monotonic() - due) * 1000)
-        return latencies
+    def record(made, i):
+        round_, kind = divmod(i, 3)
+        if kind == 0:
+            return made.pod(SPARED_PODS + round_ % (PODS - SPARED_PODS),
+                            round_ // (PODS - SPARED_PODS))
+        if kind == 1:
+            return made.group(round_ % made.n_groups,
+                              ADDRESSES - 5 + round_ // made.n_groups % 10)
+        return made.service(round_ % 50, round_ // 50)
 
 
 class Ways(ToRemote):
