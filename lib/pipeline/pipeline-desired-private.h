@@ -120,12 +120,20 @@ struct contributor_image {
  * take long where there are many. */
 #define DESIRED_N_TABLES 64
 
+/* A flow that was parsed, by what it was made of. */
+#define DESIRED_N_TEXTS 1024
+struct desired_text {
+    char *source;               /* NULL: none. */
+    struct ofputil_flow_mod fm;
+};
+
 struct adp_desired {
     struct hmap flows[DESIRED_N_TABLES]; /* By the hash's upper bits. */
     struct hmap groups;
     struct hmap masks;
     struct hmap actions;
     bool bare;                  /* None of it is in the bridge. */
+    struct desired_text *texts; /* DESIRED_N_TEXTS of them, or NULL. */
 
     /* The transaction.  Not more than what it changes. */
     struct flow_image *flow_images;

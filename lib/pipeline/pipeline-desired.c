@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "model-pause.h"
 #include "model.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofpbuf.h"
@@ -48,6 +49,16 @@ group_free(struct adp_desired *desired, struct desired_group *group)
     free(group);
 }
 
+static void
+text_forget(struct desired_text *text)
+{
+    if (text->source) {
+        free(text->source);
+        text->source = NULL;
+        adp_flow_mod_uninit(&text->fm);
+    }
+}
+
 void
 adp_desired_destroy(struct adp_desired *desired)
 {
@@ -67,6 +78,10 @@ adp_desired_destroy(struct adp_desired *desired)
     HMAP_FOR_EACH_SAFE (group, node, &desired->groups) {
         group_free(desired, group);
     }
+    for (size_t i = 0; desired->texts && i < DESIRED_N_TEXTS; i++) {
+        text_forget(&desired->texts[i]);
+    }
+    free(desired->texts);
     hmap_destroy(&desired->groups);
     hmap_destroy(&desired->masks);
     hmap_destroy(&desired->actions);
@@ -511,53 +526,110 @@ add_clauses(struct adp_desired *desired, struct adp_contributor *contributor,
     return true;
 }
 
+/* Returns false, and notes the error, if 'text' is no flow. */
+static bool
+parse_text(struct adp_desired *desired, const char *text,
+           const struct ofputil_port_map *ports,
+           const struct ofputil_table_map *tables, struct ofputil_flow_mod *fm)
+{
+    enum ofputil_protocol usable;
+    char *reason = parse_ofp_flow_mod_str(fm, text, ports, tables, OFPFC_ADD,
+                                          &usable);
+
+    if (reason) {
+        text_error(desired, "flow", text, reason);
+        return false;
+    }
+    if (!(usable & USABLE_PROTOCOLS)) {
+        reason = xstrdup("can't be expressed in OpenFlow 1.5");
+    } else if (fm->table_id == 0xff) {
+        reason = xstrdup("lacks a table");
+    }
+    if (reason) {
+        text_error(desired, "flow", text, reason);
+        adp_flow_mod_uninit(fm);
+        return false;
+    }
+    clear_padding(fm->ofpacts, fm->ofpacts_len);
+    return true;
+}
+
+static void
+add_parsed(struct adp_desired *desired, struct adp_contributor *contributor,
+           const struct ofputil_flow_mod *fm)
+{
+    struct match match;
+    const struct desired_terms terms = {
+        .idle_timeout = fm->idle_timeout,
+        .hard_timeout = fm->hard_timeout,
+        .importance = fm->importance,
+        .flags = fm->flags,
+    };
+    const struct adp_flow_key key = {
+        .table_id = fm->table_id,
+        .priority = fm->priority,
+        .cookie = ntohll(fm->new_cookie),
+        .match = &match,
+    };
+
+    minimatch_expand(&fm->match, &match);
+    if (!add_clauses(desired, contributor, &key, fm, &terms)) {
+        add_flow(desired, contributor, &key,
+                 adp_desired_actions_get(desired, fm->ofpacts,
+                                         fm->ofpacts_len,
+                                         fm->ofpacts_tlv_bitmap, &terms));
+    }
+}
+
 void
 adp_desired_add_text(struct adp_desired *desired,
                      struct adp_contributor *contributor, const char *text,
                      const struct ofputil_port_map *ports,
                      const struct ofputil_table_map *tables)
 {
-    enum ofputil_protocol usable;
     struct ofputil_flow_mod fm;
-    struct match match;
 
-    char *reason = parse_ofp_flow_mod_str(&fm, text, ports, tables, OFPFC_ADD,
-                                          &usable);
-    if (reason) {
-        text_error(desired, "flow", text, reason);
-        return;
+    if (parse_text(desired, text, ports, tables, &fm)) {
+        add_parsed(desired, contributor, &fm);
+        adp_flow_mod_uninit(&fm);
     }
-    if (!(usable & USABLE_PROTOCOLS)) {
-        reason = xstrdup("can't be expressed in OpenFlow 1.5");
-    } else if (fm.table_id == 0xff) {
-        reason = xstrdup("lacks a table");
-    }
-    if (reason) {
-        text_error(desired, "flow", text, reason);
-    } else {
-        const struct desired_terms terms = {
-            .idle_timeout = fm.idle_timeout,
-            .hard_timeout = fm.hard_timeout,
-            .importance = fm.importance,
-            .flags = fm.flags,
-        };
-        const struct adp_flow_key key = {
-            .table_id = fm.table_id,
-            .priority = fm.priority,
-            .cookie = ntohll(fm.new_cookie),
-            .match = &match,
-        };
+}
 
-        clear_padding(fm.ofpacts, fm.ofpacts_len);
-        minimatch_expand(&fm.match, &match);
-        if (!add_clauses(desired, contributor, &key, &fm, &terms)) {
-            add_flow(desired, contributor, &key,
-                     adp_desired_actions_get(desired, fm.ofpacts,
-                                             fm.ofpacts_len,
-                                             fm.ofpacts_tlv_bitmap, &terms));
-        }
+/* Has 'known' be what 'source' makes.  Returns false if that is no flow. */
+static bool
+text_learn(struct adp_desired *desired, struct desired_text *known,
+           const char *source,
+           void (*expand)(struct ds *, const char *source),
+           const struct ofputil_table_map *tables)
+{
+    struct ds text = DS_EMPTY_INITIALIZER;
+
+    text_forget(known);
+    expand(&text, source);
+    if (parse_text(desired, ds_cstr(&text), NULL, tables, &known->fm)) {
+        known->source = xstrdup(source);
     }
-    adp_flow_mod_uninit(&fm);
+    ds_destroy(&text);
+    return known->source != NULL;
+}
+
+void
+adp_desired_add_source(struct adp_desired *desired,
+                       struct adp_contributor *contributor,
+                       const char *source,
+                       void (*expand)(struct ds *, const char *source),
+                       const struct ofputil_table_map *tables)
+{
+    if (!desired->texts) {
+        desired->texts = xcalloc(DESIRED_N_TEXTS, sizeof *desired->texts);
+    }
+
+    struct desired_text *known
+        = &desired->texts[hash_string(source, 0) % DESIRED_N_TEXTS];
+    if ((known->source && !strcmp(known->source, source))
+        || text_learn(desired, known, source, expand, tables)) {
+        add_parsed(desired, contributor, &known->fm);
+    }
 }
 
 void

@@ -48,6 +48,7 @@
 struct adp_desired;
 struct adp_error;
 struct desired_claim;
+struct ds;
 struct match;
 struct ofpact;
 struct ofputil_flow_mod;
@@ -120,6 +121,14 @@ void adp_desired_add_group(struct adp_desired *, struct adp_contributor *,
 void adp_desired_add_text(struct adp_desired *, struct adp_contributor *,
                           const char *flow, const struct ofputil_port_map *,
                           const struct ofputil_table_map *);
+/* The same of the text that 'expand' appends for 'source', from which alone it
+ * follows.  What was said lately with the same source is neither made nor
+ * parsed again: DESIRED_N_TEXTS of them are remembered, of one hash the
+ * latest. */
+void adp_desired_add_source(struct adp_desired *, struct adp_contributor *,
+                            const char *source,
+                            void (*expand)(struct ds *, const char *source),
+                            const struct ofputil_table_map *);
 void adp_desired_add_group_text(struct adp_desired *, struct adp_contributor *,
                                 const char *group,
                                 const struct ofputil_port_map *,

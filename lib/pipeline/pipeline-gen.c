@@ -33,23 +33,56 @@ add_flow(struct adp_generator *g, char *flow)
     }
 }
 
+/* What a flow is made of: the addresses of pipeline and vocabulary, so that it
+ * is another one for each, the flow up to its match, and the template of the
+ * rest. */
+static char *
+make_source(const struct adp_generator *g, const struct adp_vocabulary *voc,
+            const char *head, const char *template)
+{
+    return xasprintf("%"PRIxPTR" %"PRIxPTR" %s\n%s",
+                     (uintptr_t) g->pipeline, (uintptr_t) voc, head,
+                     template);
+}
+
+/* Appends the flow. */
+static void
+expand_source(struct ds *s, const char *source)
+{
+    const char *voc = strchr(source, ' ') + 1;
+    const char *head = strchr(voc, ' ') + 1;
+    const char *template = strchr(head, '\n') + 1;
+
+    ds_put_buffer(s, head, template - 1 - head);
+    adp_text_expand(s, (const struct adp_vocabulary *) strtoumax(voc, NULL,
+                                                                 16),
+                    template, false);
+}
+
 static void OVS_PRINTF_FORMAT(7, 0)
 add_flow_valist(struct adp_generator *g, const struct adp_vocabulary *voc,
                 uint8_t category, uint32_t object, size_t table, int priority,
                 const char *format, va_list args)
 {
-    struct ds template = DS_EMPTY_INITIALIZER;
-    struct ds flow = DS_EMPTY_INITIALIZER;
+    char *template = xvasprintf(format, args);
+    char *head = xasprintf("cookie=0x%"PRIx64", table=%s, priority=%d%c",
+                           adp_gen_cookie(g, category, object),
+                           adp_gen_table(g, table), priority,
+                           strncmp(template, "actions=", 8) ? ',' : ' ');
+    char *source = make_source(g, voc, head, template);
 
-    ds_put_format_valist(&template, format, args);
+    free(head);
+    free(template);
+    if (g->set) {
+        struct ds flow = DS_EMPTY_INITIALIZER;
 
-    ds_put_format(&flow, "cookie=0x%"PRIx64", table=%s, priority=%d%c",
-                  adp_gen_cookie(g, category, object),
-                  adp_gen_table(g, table), priority,
-                  strncmp(ds_cstr(&template), "actions=", 8) ? ',' : ' ');
-    adp_text_expand(&flow, voc, ds_cstr(&template), false);
-    ds_destroy(&template);
-    add_flow(g, ds_steal_cstr(&flow));
+        expand_source(&flow, source);
+        add_flow(g, ds_steal_cstr(&flow));
+    } else {
+        adp_desired_add_source(g->desired, g->contributor, source,
+                               expand_source, g->tables);
+    }
+    free(source);
 }
 
 void

@@ -524,6 +524,86 @@ START_TEST(test_bad_text_is_reported)
 }
 END_TEST
 
+static size_t n_expanded;
+
+/* A source is a number, and a letter before it that makes no flow. */
+static void
+expand_number(struct ds *s, const char *source)
+{
+    unsigned int n;
+
+    n_expanded++;
+    if (ovs_scan(source, "%u", &n)) {
+        ds_put_format(s, "cookie=%u,table=1,priority=%u,ip,nw_src=10.0.%u.%u "
+                      "actions=goto_table:9", n % 5 + 1, n, n >> 8, n & 255);
+    } else {
+        ds_put_cstr(s, source);
+    }
+}
+
+static void
+add_number(struct adp_contributor *contributor, unsigned int n)
+{
+    char *source = xasprintf("%u", n);
+
+    adp_desired_add_source(desired, contributor, source, expand_number, NULL);
+    free(source);
+}
+
+START_TEST(test_sources)
+{
+    enum { N = 3000 };
+    struct adp_contributor *contributors[] = { &a, &b };
+
+    /* What is known is the same as what is parsed, also where others have
+     * taken its place. */
+    n_expanded = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(contributors); i++) {
+        adp_desired_begin(desired, contributors[i]);
+        for (unsigned int n = 0; n < N; n++) {
+            add_number(contributors[i], n);
+            add_number(contributors[i], n);
+        }
+        adp_desired_end(desired, contributors[i]);
+        if (!i) {
+            commit(ADP_CHANGES_ONLY);
+            svec_clear(&mods_log);
+        }
+        expect("");
+    }
+    ck_assert_uint_ge(n_expanded, N);
+    ck_assert_uint_le(n_expanded, 2 * N);
+    for (unsigned int n = 0; n < N; n++) {
+        char *flow = xasprintf("table=1,priority=%u,ip,nw_src=10.0.%u.%u", n,
+                               n >> 8, n & 255);
+        char *what = xasprintf("0x%x goto_table:9", n % 5 + 1);
+
+        expect_flow(flow, what);
+        free(flow);
+        free(what);
+    }
+
+    /* A few are known for long. */
+    size_t before = n_expanded;
+    for (int i = 0; i < 10; i++) {
+        adp_desired_begin(desired, &b);
+        add_number(&b, 17);
+        add_number(&b, 18);
+        adp_desired_end(desired, &b);
+    }
+    ck_assert_uint_le(n_expanded, before + 2);
+    expect("");
+
+    /* What is no flow is an error each time. */
+    for (int i = 0; i < 2; i++) {
+        adp_desired_begin(desired, &b);
+        adp_desired_add_source(desired, &b, "nonsense", expand_number, NULL);
+        adp_desired_end(desired, &b);
+        expect_error("internal", "nonsense");
+    }
+}
+END_TEST
+
 START_TEST(test_scopes)
 {
     adp_desired_begin(desired, &a);
@@ -814,6 +894,7 @@ suite(void)
     tcase_add_test(tc, test_contradictions);
     tcase_add_test(tc, test_groups);
     tcase_add_test(tc, test_bad_text_is_reported);
+    tcase_add_test(tc, test_sources);
     tcase_add_test(tc, test_scopes);
     tcase_add_test(tc, test_clauses_that_come_and_go);
     tcase_add_test(tc, test_random_changes);
