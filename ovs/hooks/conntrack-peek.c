@@ -67,6 +67,16 @@ conntrack_parent(struct conntrack *ct, struct conn *found,
     return NULL;
 }
 
+struct conn *
+conntrack_original(struct conntrack *ct, struct conn *found,
+                   const struct conn_key *key, long long int now)
+{
+    bool reply;
+
+    return conntrack_parent(ct, found, key,
+                            conn_key_hash(key, ct->hash_basis), now, &reply);
+}
+
 void
 conntrack_peek_init(struct conntrack_peek *p, struct conntrack *ct,
                     struct dp_packet *packet, long long int now)
@@ -363,48 +373,7 @@ key_is_icmp(const struct conn_key *key)
     return (key->nw_proto == IPPROTO_ICMP || key->nw_proto == IPPROTO_ICMPV6);
 }
 
-/* Applies the NAT of 'pc' to the packet's tuple and state. */
-static void
-peek_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc, bool reply,
-         struct conntrack_peek_tuple *tuple)
-{
-    const struct conn *conn = pc->up;
-    const struct conn_key *key = reply ? &conn->key : &conn->rev_key;
-    uint16_t action = reply ? nat_action_reverse(conn->nat_action)
-                            : conn->nat_action;
-
-    /* Each at most once, in the order of 'conns'. */
-    if (pc->natted || (p->last_natted && pc < p->last_natted)) {
-        p->ordinary = false;
-    }
-    pc->natted = true;
-    p->last_natted = pc;
-
-    if (action & NAT_ACTION_SRC) {
-        p->ct_state |= CS_SRC_NAT;
-        tuple->src = key->dst.addr;
-    } else if (action & NAT_ACTION_DST) {
-        p->ct_state |= CS_DST_NAT;
-        tuple->dst = key->src.addr;
-    }
-    if (action & (NAT_ACTION_SRC | NAT_ACTION_DST) && key_has_ports(key)) {
-        tuple->tp_src = key->dst.port;
-        tuple->tp_dst = key->src.port;
-    }
-}
-
-static void
-peek_handle_nat(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
-                uint16_t zone, bool reply, struct conntrack_peek_tuple *tuple)
-{
-    const uint8_t natted = CS_SRC_NAT | CS_DST_NAT;
-
-    if (pc->up->nat_action
-        && (!(p->ct_state & natted) || zone != p->ct_zone)) {
-        p->ct_state &= ~natted;
-        peek_nat(p, pc, reply, tuple);
-    }
-}
+#include "conntrack-peek-nat.c"
 
 static void
 peek_write_md(struct conntrack_peek *p, uint16_t zone,
@@ -552,68 +521,6 @@ peek_may_fill_up(const struct conntrack_peek *p)
                       || atomic_count_get(&p->ct->n_conn) + n_new >= limit));
 }
 
-/* True if 'nat' leaves no choice: one address and one port for those that the
- * packet of 'key' came to. */
-static bool
-nat_has_one_target(const struct nat_action_info_t *nat,
-                   const struct conn_key *key)
-{
-    const union ct_addr none = { .ipv6 = in6addr_any };
-
-    return (nat->nat_action == (NAT_ACTION_DST | NAT_ACTION_DST_PORT)
-            && nat->min_port == nat->max_port
-            && !memcmp(&nat->min_addr, &nat->max_addr, sizeof nat->min_addr)
-            && memcmp(&nat->min_addr, &none, sizeof none)
-            && key_has_ports(key));
-}
-
-/* Sets the reverse key of 'conn' to one that nobody has.  Returns false if
- * there is none. */
-static bool
-peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
-                  const struct nat_action_info_t *nat)
-{
-    struct conn nat_conn;
-
-    if (nat_has_one_target(nat, &conn->key)) {
-        /* The first that nat_get_unique_tuple() would try. */
-        struct conn_key key = conn->rev_key;
-
-        key.src.addr = nat->min_addr;
-        key.src.port = htons(nat->min_port);
-
-        struct conntrack_peek_hash *known = peek_known(p, &key);
-
-        if (peek_misses(p, known) && known->alone) {
-            conn->rev_key = key;
-            return true;
-        }
-    }
-
-    memcpy(&nat_conn, conn, sizeof nat_conn);
-    if (!nat_get_unique_tuple(p->ct, conn, &nat_conn, nat)) {
-        return false;
-    }
-    conn->rev_key = nat_conn.rev_key;
-    return true;
-}
-
-/* True if a connection that the packet has created before 'pc', the latest,
- * has the tuple that NAT chose for that one: execution would choose another,
- * and the table doesn't know. */
-static bool
-peek_has_taken_tuple(struct conntrack_peek *p,
-                     const struct conntrack_peek_conn *pc)
-{
-    struct peek_found f;
-
-    memset(&f, 0, sizeof f);
-    p->n_conns--;
-    peek_lookup_created(p, &pc->up->rev_key, &f);
-    p->n_conns++;
-    return f.pc != NULL;
-}
-
 /* As conn_not_found(): a packet without a connection.  Sets '*pcp' to the
  * connection that it creates, if it does. */
 static enum conntrack_peek_result
@@ -658,8 +565,15 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     pc->up->rev_key = reverse;
 
     if (req->nat) {
+        enum conntrack_peek_result result;
+        bool found;
+
         pc->up->nat_action = req->nat->nat_action;
-        if (!peek_choose_tuple(p, pc->up, req->nat)) {
+        result = peek_choose_tuple(p, pc->up, req->nat, &found);
+        if (result) {
+            return result;
+        }
+        if (!found) {
             conntrack_pool_free(pc->up);
             p->n_conns--;
             p->applicable = false;
@@ -705,23 +619,26 @@ peek_key(const struct conntrack_peek *p, uint16_t zone,
 }
 
 /* Connection of an original direction tuple that is kept in the packet's
- * metadata, as check_orig_tuple(). */
-static struct conntrack_peek_conn *
+ * metadata, as check_orig_tuple().  Returns false if that can't be known. */
+static bool
 peek_check_orig_tuple(struct conntrack_peek *p, const struct conn_key *key,
-                      const struct conntrack_peek_request *req)
+                      const struct conntrack_peek_request *req,
+                      struct conntrack_peek_conn **pcp)
 {
     struct peek_found f;
 
+    *pcp = NULL;
     if (!(p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) || !p->has_orig_tuple
         || req->nat) {
-        return NULL;
+        return true;
     }
 
     struct conn_key orig = p->orig_tuple;
     orig.dl_type = key->dl_type;
     orig.zone = p->ct_zone;
     peek_lookup(p, &orig, &f);
-    return f.un_nat ? NULL : f.pc;
+    *pcp = f.pc;
+    return !f.un_nat && !f.full;
 }
 
 static bool
@@ -768,6 +685,9 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     if (f.full) {
         return CT_PEEK_TOO_MANY;
     }
+    if (req->force && (f.orphan || (f.pc && peek_has_same_twin(f.pc)))) {
+        return CT_PEEK_UNFORESEEN;      /* As above. */
+    }
     if (natted) {
         if (f.pc) {
             f.reply = !f.reply;
@@ -795,13 +715,18 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
         if (req->nat && !create) {
             peek_handle_nat(p, pc, req->zone, f.reply, tuple);
         }
-    } else if ((pc = peek_check_orig_tuple(p, key, req)) != NULL) {
+    } else if (!peek_check_orig_tuple(p, key, req, &pc)) {
+        return CT_PEEK_UNFORESEEN;
+    } else if (pc) {
         p->ordinary = p->applicable = false;
         create = peek_update_state(p, pc, f.reply);
     } else {
         create = true;
     }
 
+    if (f.pc && f.pc->expired && !f.pc->real && f.pc->has_un_nat) {
+        return CT_PEEK_UNFORESEEN;      /* Its un-NAT twin would stay. */
+    }
     if (create) {
         p->ordinary = false;
         if (peek_has_expectations(p)) {

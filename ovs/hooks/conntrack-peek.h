@@ -167,6 +167,11 @@ struct conn *conntrack_parent(struct conntrack *, struct conn *found,
                               const struct conn_key *key, uint32_t hash,
                               long long int now, bool *reply);
 
+/* The same when it has looked for the connection of the original tuple that
+ * the packet's metadata have, which is 'key'. */
+struct conn *conntrack_original(struct conntrack *, struct conn *found,
+                                const struct conn_key *key, long long int now);
+
 /* ct_clear. */
 void conntrack_peek_clear(struct conntrack_peek *);
 

@@ -297,10 +297,12 @@ ct_packet_compose(struct ends *e, struct fuzz_input *in)
     if (e->ipv6 && e->proto == IPPROTO_ICMP) {
         e->proto = IPPROTO_ICMPV6;
     }
-    /* Where both are the same, NAT and force make upstream abort. */
     e->src = a & 3;
     e->dst = a >> 2 & 3;
     e->dst = e->dst == e->src ? e->dst ^ 1 : e->dst;
+    if (how >> 3 == 7) {
+        e->dst = e->src;
+    }
     e->tp_src = ct_packet_ports[b & 7];
     e->tp_dst = ct_packet_ports[b >> 3 & 7];
     ofpbuf_init(&l4, 256);
