@@ -151,7 +151,7 @@ make_log(struct adp_disk_folder *f)
     if (!error) {
         f->has_log = true;
         f->log_generation = f->generation;
-        f->end = adp_disk_file_end(f->log);
+        f->end = f->before = adp_disk_file_end(f->log);
     }
     return error;
 }

@@ -147,6 +147,23 @@ START_TEST(groups)
 }
 END_TEST
 
+/* A log that has just begun has none. */
+START_TEST(nothing_is_taken_back)
+{
+    struct adp_disk_folder *f = open_folder(path);
+    char *error = snapshot(f, 0);
+
+    ck_assert_msg(!error, "%s", error);
+    error = adp_disk_folder_take_back(f);
+    ck_assert_msg(error && strstr(error, "nothing"), "%s", error);
+    free(error);
+    ck_assert_uint_eq(adp_disk_folder_generation(f), 0);
+    append_up_to(f, 1);
+    adp_disk_folder_destroy(f);
+    check_state(path, 1, 1);
+}
+END_TEST
+
 START_TEST(generations_follow)
 {
     struct adp_disk_folder *f = open_folder(path);
@@ -670,6 +687,7 @@ main(void)
     tcase_add_test(tc, large);
     tcase_add_test(tc, taken_back);
     tcase_add_test(tc, groups);
+    tcase_add_test(tc, nothing_is_taken_back);
     tcase_add_test(tc, generations_follow);
     tcase_add_test(tc, set_aside_and_deleted);
 
