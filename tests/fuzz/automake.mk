@@ -14,6 +14,10 @@ EXTRA_DIST += \
 
 FUZZERS = \
 	tests/fuzz/fuzz-conntrack \
+	tests/fuzz/fuzz-control \
+	tests/fuzz/fuzz-disk \
+	tests/fuzz/fuzz-flows \
+	tests/fuzz/fuzz-handover \
 	tests/fuzz/fuzz-objects \
 	tests/fuzz/fuzz-packet \
 	tests/fuzz/fuzz-parsers \
@@ -45,6 +49,39 @@ tests_fuzz_fuzz_conntrack_SOURCES = \
 	antrea-dp/packet/adp-ct.c
 tests_fuzz_fuzz_conntrack_LDADD = $(FUZZ_LIBS)
 tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_control_SOURCES = \
+	$(STATE_WORLD) \
+	tests/fuzz/fuzz-control.c \
+	tests/fuzz/fuzz-place.h \
+	tests/fuzz/fuzz.h \
+	antrea-dp/control/adp-control-methods.c
+tests_fuzz_fuzz_control_LDADD = antrea-dp/libcontrol.la $(FUZZ_LIBS)
+tests_fuzz_fuzz_control_LDFLAGS = $(FUZZ_LINK) -Wl,--wrap=time_msec
+
+tests_fuzz_fuzz_disk_SOURCES = \
+	tests/fuzz/fuzz-disk.c \
+	tests/fuzz/fuzz-place.h \
+	tests/fuzz/fuzz.h \
+	tests/unit/disk-world.h \
+	antrea-dp/state/adp-state-disk.c
+tests_fuzz_fuzz_disk_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_disk_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_flows_SOURCES = \
+	tests/fuzz/fuzz-flows.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_flows_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_flows_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_handover_SOURCES = \
+	tests/fuzz/ct-packet.c \
+	tests/fuzz/ct-packet.h \
+	tests/fuzz/fuzz-handover.c \
+	tests/fuzz/fuzz-place.h \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_handover_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_handover_LDFLAGS = $(FUZZ_LINK)
 
 tests_fuzz_fuzz_objects_SOURCES = \
 	tests/fuzz/fuzz-objects.c \

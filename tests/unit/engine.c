@@ -51,7 +51,9 @@ env_ct(const struct adp_env *env, const struct adp_ct_request *req,
     struct engine *e = env_engine(env);
     const struct engine_ct *ct = find_zone(e, req->zone);
 
-    ovs_assert(e->n_requests < ARRAY_SIZE(e->requests));
+    if (e->n_requests >= ARRAY_SIZE(e->requests)) {
+        return ADP_PUNT_DEPTH;
+    }
     e->states_seen[e->n_requests] = flow->ct_state;
     e->requests[e->n_requests++] = *req;
 

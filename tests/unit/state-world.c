@@ -134,7 +134,7 @@ fake_group_mod(struct adp_bridge *b, const struct ofputil_group_mod *gm)
         free(shash_find_and_delete(&b->groups, id));
         svec_add_nocopy(&b->log, xasprintf("delete group %s", id));
     } else {
-        ck_assert_int_eq(gm->command, OFPGC11_ADD_OR_MOD);
+        ovs_assert(gm->command == OFPGC11_ADD_OR_MOD);
         char *n = xasprintf("%"PRIuSIZE, ovs_list_size(&gm->buckets));
         free(shash_replace(&b->groups, id, n));
         svec_add_nocopy(&b->log, xasprintf("put group %s", id));
