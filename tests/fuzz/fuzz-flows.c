@@ -32,7 +32,7 @@
 const long int fuzz_runs = 1500;
 const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
-enum { MAX_STEPS = 200, MAX_RULES = 96, N_GROUPS = 6, N_TABLES = 6 };
+enum { MAX_STEPS = 120, MAX_RULES = 128, N_GROUPS = 6, N_TABLES = 6 };
 
 static struct adp_rule *rules[MAX_RULES];
 static size_t n_rules;
@@ -66,6 +66,14 @@ static const char *const fields[] = {
     "tcp_flags=+syn-ack", "arp_spa=10.0.0.%", "arp_op=%", "icmp_type=%",
     "nd_target=fd00::%", "reg2=0x%0000/0xf0000", "eth_type=0x0800",
     "conj_id=%", "tun_metadata0=%", "actset_output=%",
+};
+
+/* What packets often have. */
+static const char *const common_fields[] = {
+    "in_port=%", "nw_src=10.0.0.%", "nw_src=10.0.0.%/30", "nw_dst=10.0.0.%",
+    "nw_dst=10.0.0.%/31", "tp_dst=%", "tp_dst=%/0xfffe", "tp_src=%/0xfffc",
+    "dl_src=00:00:00:00:00:0%", "dl_dst=00:00:00:00:00:0%", "nw_ttl=6%",
+    "reg0=0", "vlan_tci=0", "tp_src=%", "in_port=%",
 };
 
 static const char *const actions[] = {
@@ -137,6 +145,26 @@ put_actions(struct ds *s, struct fuzz_input *in)
     }
 }
 
+/* What the flow does, or which clause it stands for: one conjunction for each
+ * priority, as it is arbitrary which of two that are met comes first. */
+static void
+put_meaning(struct ds *s, struct fuzz_input *in, uint8_t how,
+            unsigned int priority)
+{
+    if ((how & 0xe0) == 0xe0) {
+        unsigned int clauses = 2 + (how >> 2 & 1);
+
+        ds_put_format(s, " actions=conjunction(%u,%u/%u)", priority,
+                      1 + fuzz_range(in, clauses), clauses);
+        return;
+    }
+    if ((how & 0xe0) == 0xc0) {
+        ds_put_format(s, ",conj_id=%u", 100 + (how >> 2 & 7));
+    }
+    ds_put_cstr(s, " actions=");
+    put_actions(s, in);
+}
+
 static void
 put_flow(struct ds *s, struct fuzz_input *in)
 {
@@ -150,19 +178,30 @@ put_flow(struct ds *s, struct fuzz_input *in)
         ds_put_char(s, ',');
         put_piece(s, fields[fuzz_range(in, ARRAY_SIZE(fields))], in);
     }
-    if ((how & 0xe0) == 0xe0) {
-        /* One conjunction for each priority: which of two that are met comes
-         * first is arbitrary. */
-        unsigned int clauses = 2 + (how >> 2 & 1);
+    put_meaning(s, in, how, priority);
+}
 
-        ds_put_format(s, " actions=conjunction(%u,%u/%u)", priority,
-                      1 + fuzz_range(in, clauses), clauses);
-    } else if ((how & 0xe0) == 0xc0) {
-        ds_put_format(s, ",conj_id=%u actions=", 100 + (how >> 2 & 7));
-        put_actions(s, in);
+/* One of many in a table, which packets may hit. */
+static void
+put_common_flow(struct ds *s, struct fuzz_input *in, unsigned int table_id,
+                unsigned int n_priorities)
+{
+    static const char *const protos[] = { "ip", "tcp", "udp", "tcp" };
+    uint8_t how = fuzz_u8(in);
+    unsigned int priority = 100 + fuzz_u8(in) % n_priorities;
+    unsigned int proto = fuzz_u8(in) & 3, n_fields = 1 + (how & 1);
+
+    ds_put_format(s, "table=%u,priority=%u,%s", table_id, priority,
+                  protos[proto]);
+    for (unsigned int i = 0; i < n_fields; i++) {
+        ds_put_char(s, ',');
+        put_piece(s, common_fields[fuzz_range(in, ARRAY_SIZE(common_fields))],
+                  in);
+    }
+    if (how & 0x10) {
+        put_meaning(s, in, how, priority);
     } else {
-        ds_put_cstr(s, " actions=");
-        put_actions(s, in);
+        ds_put_format(s, " actions=output:%d", 1 + (how >> 5));
     }
 }
 
@@ -548,6 +587,67 @@ pass(struct fuzz_input *in)
     decide(&flow);
 }
 
+/* Many at once, of one seed. */
+
+enum { SEED_LEN = 24 };
+
+/* Input that follows from the seed alone. */
+static struct fuzz_input
+expand(uint8_t buf[SEED_LEN], uint32_t *seed)
+{
+    for (size_t i = 0; i < SEED_LEN; i++) {
+        *seed = *seed * 1664525 + 1013904223;
+        buf[i] = *seed >> 24;
+    }
+    return (struct fuzz_input) { buf, SEED_LEN };
+}
+
+static void
+add_many(struct fuzz_input *in)
+{
+    uint8_t table_id = fuzz_range(in, N_TABLES), n = fuzz_u8(in) % 48;
+    unsigned int n_priorities = 1 + (fuzz_u8(in) & 7);
+    uint32_t seed = fuzz_u16(in);
+    uint8_t buf[SEED_LEN];
+
+    for (unsigned int i = 0; i < n; i++) {
+        struct fuzz_input sub = expand(buf, &seed);
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        put_common_flow(&s, &sub, table_id, n_priorities);
+        add_rule(ds_cstr(&s));
+        ds_destroy(&s);
+    }
+}
+
+static void
+pass_many(struct fuzz_input *in)
+{
+    uint32_t seed = fuzz_u16(in);
+    uint8_t buf[SEED_LEN];
+
+    for (int i = 0; i < 8; i++) {
+        struct fuzz_input sub = expand(buf, &seed);
+
+        buf[0] &= 0x63;         /* IPv4, whole. */
+        pass(&sub);
+    }
+}
+
+static void
+remove_many(struct fuzz_input *in)
+{
+    uint8_t n = fuzz_u8(in) & 31;
+    uint32_t seed = fuzz_u16(in);
+    uint8_t buf[SEED_LEN];
+
+    for (unsigned int i = 0; i < n && n_rules; i++) {
+        struct fuzz_input sub = expand(buf, &seed);
+
+        remove_rule(fuzz_u8(&sub) % n_rules);
+    }
+}
+
 /* Everything else. */
 
 static void
@@ -590,9 +690,15 @@ step(struct fuzz_input *in)
     struct ds s = DS_EMPTY_INITIALIZER;
 
     switch (op & 15) {
-    case 0: case 1: case 2: case 3: case 4: case 5:
+    case 0: case 1: case 2:
         put_flow(&s, in);
         add_rule(ds_cstr(&s));
+        break;
+    case 3: case 4:
+        add_many(in);
+        break;
+    case 5:
+        remove_many(in);
         break;
     case 6:
         put_text(&s, in);
@@ -619,7 +725,11 @@ step(struct fuzz_input *in)
         if (!adp_delta_is_empty(delta)) {
             compile_changes();
         }
-        pass(in);
+        if (op & 0x10) {
+            pass(in);
+        } else {
+            pass_many(in);
+        }
         break;
     }
     ds_destroy(&s);
