@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	tests/fuzz/README.md \
 	tests/fuzz/conntrack.options \
 	tests/fuzz/corpus \
+	tests/fuzz/flows.options \
 	tests/fuzz/objects.dict \
 	tests/fuzz/parsers.dict \
 	tests/fuzz/run \
