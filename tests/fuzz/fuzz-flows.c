@@ -379,34 +379,29 @@ compile(struct adp_program *old, struct adp_delta *changes)
     return program;
 }
 
+/* The other program and its linear matchers, until something changes. */
+static struct adp_program *other;
+static struct adp_match *linear[ADP_N_TABLES];
+
+static void
+forget_other(void)
+{
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        adp_match_destroy(linear[i]);
+        linear[i] = NULL;
+    }
+    adp_verdict_clear(&engine->verdict);
+    adp_program_unref(other);
+    other = NULL;
+}
+
 static void
 compile_changes(void)
 {
+    forget_other();
     engine->program = compile(engine->program, delta);
     delta = adp_delta_create();
 }
-
-/* All at once. */
-static struct adp_program *
-compile_anew(void)
-{
-    struct adp_delta *all = adp_delta_create();
-
-    for (size_t i = 0; i < n_rules; i++) {
-        adp_delta_add_rule(all, rules[i]);
-    }
-    for (size_t i = 0; i < N_GROUPS; i++) {
-        if (groups[i]) {
-            adp_delta_set_group(all, groups[i]);
-        }
-    }
-    for (size_t i = 0; i < N_TABLES; i++) {
-        adp_delta_set_miss(all, i, misses[i]);
-    }
-    return compile(adp_program_create(), all);
-}
-
-/* Matchers. */
 
 static struct adp_match *
 linear_of(uint8_t table_id)
@@ -422,6 +417,32 @@ linear_of(uint8_t table_id)
     adp_rules_sort(of_table, n);
     return n ? adp_match_linear_class.create(of_table, n) : NULL;
 }
+
+/* All at once. */
+static void
+compile_other(void)
+{
+    struct adp_delta *all = adp_delta_create();
+
+    for (size_t i = 0; i < n_rules; i++) {
+        adp_delta_add_rule(all, rules[i]);
+    }
+    for (size_t i = 0; i < N_GROUPS; i++) {
+        if (groups[i]) {
+            adp_delta_set_group(all, groups[i]);
+        }
+    }
+    for (size_t i = 0; i < N_TABLES; i++) {
+        adp_delta_set_miss(all, i, misses[i]);
+    }
+    other = compile(adp_program_create(), all);
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        linear[i] = linear_of(i);
+        fuzz_require(!linear[i] == !other->tables[i]);
+    }
+}
+
+/* Matchers. */
 
 static void
 compare_class(const struct adp_match *match, const struct adp_match *linear,
@@ -455,58 +476,65 @@ compare_table(const struct adp_match *match, const struct adp_match *linear,
 
 /* Decisions. */
 
+/* What a program decides.  The caller frees it. */
+static char *
+decide_by(struct adp_program *program, const struct flow *flow)
+{
+    struct adp_program *own = engine->program;
+
+    engine->program = program;
+    char *verdict = xstrdup(engine_run_flow(engine, flow));
+    engine->program = own;
+    return verdict;
+}
+
 static void
 decide(const struct flow *flow)
 {
-    struct adp_program *program = engine->program, *other = compile_anew();
-    struct adp_match *linear[ADP_N_TABLES], *own[ADP_N_TABLES];
-    char *verdict, *expected;
-    struct adp_hit *hits;
-    size_t n_hits;
+    struct adp_match *own[ADP_N_TABLES];
+    const struct adp_verdict *v = &engine->verdict;
 
-    memset(linear, 0, sizeof linear);
-    memset(own, 0, sizeof own);
+    if (!other) {
+        compile_other();
+    }
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
-        linear[i] = linear_of(i);
-        fuzz_require(!linear[i] == !program->tables[i]);
-        fuzz_require(!linear[i] == !other->tables[i]);
-        if (linear[i]) {
-            compare_table(program->tables[i]->match, linear[i], flow);
+        struct adp_table *table = engine->program->tables[i];
+
+        fuzz_require(!linear[i] == !table);
+        if (table) {
+            compare_table(table->match, linear[i], flow);
             compare_table(other->tables[i]->match, linear[i], flow);
+        }
+    }
+    fuzz_require(engine->program->reads == other->reads);
+
+    char *verdict = decide_by(engine->program, flow);
+    size_t n_hits = v->n_hits;
+    char *hits = xmemdup0((char *) v->hits, n_hits * sizeof *v->hits);
+    if (tells) {
+        fprintf(stderr, "%s: %s\n", verdict, engine_hits(engine));
+    }
+
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        if (other->tables[i]) {
             own[i] = other->tables[i]->match;
             other->tables[i]->match = linear[i];
         }
     }
-
-    verdict = xstrdup(engine_run_flow(engine, flow));
-    n_hits = engine->verdict.n_hits;
-    hits = ALIGNED_CAST(struct adp_hit *,
-                        xmemdup0((char *) engine->verdict.hits,
-                                 n_hits * sizeof *hits));
-    engine->program = other;
-    expected = xstrdup(engine_run_flow(engine, flow));
-    if (tells) {
-        fprintf(stderr, "%s: %s\n", verdict, engine_hits(engine));
+    char *expected = decide_by(other, flow);
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        if (other->tables[i]) {
+            other->tables[i]->match = own[i];
+        }
     }
     if (strcmp(verdict, expected)) {
         fprintf(stderr, "%s\nbut expected: %s\n", verdict, expected);
         fuzz_require(!strcmp(verdict, expected));
     }
-    fuzz_require(n_hits == engine->verdict.n_hits);
-    fuzz_require(!memcmp(hits, engine->verdict.hits, n_hits * sizeof *hits));
-    fuzz_require(program->reads == other->reads);
-    engine->program = program;
-
-    for (size_t i = 0; i < ADP_N_TABLES; i++) {
-        if (linear[i]) {
-            other->tables[i]->match = own[i];
-            adp_match_destroy(linear[i]);
-        }
-    }
-    adp_verdict_clear(&engine->verdict);
-    adp_program_unref(other);
-    free(hits);
+    fuzz_require(n_hits == v->n_hits);
+    fuzz_require(!memcmp(hits, v->hits, n_hits * sizeof *v->hits));
     free(expected);
+    free(hits);
     free(verdict);
 }
 
@@ -780,7 +808,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < ADP_N_TABLES; i++) {
         fuzz_require(!engine->program->tables[i]);
     }
-    adp_verdict_clear(&engine->verdict);
     adp_delta_destroy(delta);
     ovsrcu_quiesce();
     return 0;
