@@ -423,9 +423,10 @@ method_replace(struct adp_control_call *call)
 /* If the client wants to hold the state, that begins.  Returns false if it has
  * to wait for that: for who holds it, and for changes that came before. */
 static bool
-begin_hold(struct adp_control_call *call, const struct adp_state *state)
+begin_hold(struct adp_control_call *call, bool holds,
+           const struct adp_state *state)
 {
-    return (!call_bool(call, "hold")
+    return (!holds
             || (adp_control_hold_take(&hold, call->session, state,
                                       time_msec())
                 && !adp_state_has_calls(state)));
@@ -438,6 +439,7 @@ get_all(struct adp_control_call *call)
     struct adp_bridge *bridge = call_bridge(call, true);
     const char *kind = call_string(call, "kind");
     const char *name = call_string(call, "name");
+    bool holds = call_bool(call, "hold");
 
     if (kind && !adp_model_is_kind(kind)) {
         call_error(call, "invalid", "kind", "\"%s\" is not a known kind",
@@ -448,7 +450,7 @@ get_all(struct adp_control_call *call)
     }
 
     struct adp_state *state = adp_bridge_state(bridge);
-    if (!begin_hold(call, state)) {
+    if (!begin_hold(call, holds, state)) {
         return NULL;
     }
 
@@ -469,6 +471,7 @@ get_some(struct adp_control_call *call)
         .keys = call_param(call, "keys", JSON_ARRAY),
         .brief = call_bool(call, "brief"),
     };
+    bool holds = call_bool(call, "hold");
 
     if (call_has(call, "name")) {
         call_error(call, "invalid", "name", "must not be given beside "
@@ -482,7 +485,7 @@ get_some(struct adp_control_call *call)
     const struct adp_model *model = adp_state_model(state);
     const struct adp_index *index = adp_state_index(state);
     struct json *records;
-    if (!begin_hold(call, state)) {
+    if (!begin_hold(call, holds, state)) {
         return NULL;
     }
     call->reader.error = adp_index_query(index, model, &query, &records);
