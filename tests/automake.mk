@@ -79,11 +79,18 @@ check-oracle: tests/unit/gen-flows
 	$(if $(PACKETS),PACKETS=$(PACKETS)) \
 		$(top_srcdir)/tests/oracle/oracle.test
 
-# The same for long, and with another seed each time: half an hour or so.
+# The same for long, and with another seed each time: an hour, unless told
+# otherwise.  The steps to what differs are left in tests/oracle here.
+#   make soak-oracle [SECONDS=...] [PACKETS=...] [WORKERS=...] [SEED=...]
+#       [SETS=...] [KIND=...]
 soak-oracle: tests/unit/gen-flows
-	@$(ORACLE_ENV) SEED=$(or $(SEED),random) \
-	SETS=$(or $(SETS),200) PACKETS=$(or $(PACKETS),100000) \
-		$(top_srcdir)/tests/oracle/oracle.test
+	@$(top_srcdir)/tests/oracle/soak --prefix '$(prefix)' \
+		--gen-flows tests/unit/gen-flows --cases tests/oracle \
+		$(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(PACKETS),--packets $(PACKETS)) \
+		$(if $(WORKERS),--workers $(WORKERS)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(SETS),--sets $(SETS)) \
+		$(if $(KIND),--kind $(KIND))
 
 .PHONY: check-oracle soak-oracle
 

@@ -83,9 +83,9 @@ class Pipeline:
         # Everybody is known to the L2 tables first.
         for port, (mac, ips) in HOSTS.items():
             pair.do(['packets', port, [packets.arp(
-                1, mac, ips[0], '00:00:00:00:00:00', ips[0]).hex()]])
+                1, mac, ips[0], '00:00:00:00:00:00', ips[0])]])
 
-    def run(self, pair, rnd, n_packets, fragments=False):
+    def run(self, pair, rnd, n_packets, fragments=False, traffic=Traffic):
         """With IP fragments, flows stay as they are.  Stock holds fragments
         back, counts them twice and releases them into any other batch, so when
         they come out and how often they are counted isn't compared, but all
@@ -94,12 +94,12 @@ class Pipeline:
         self.load(pair)
         world = World(HOSTS, destinations)
         if fragments:
-            traffic = Traffic(rnd, pair, world,
-                              kinds=dict(Talk.KINDS, fragments=4),
-                              batches=False, compared='connections')
+            run = traffic(rnd, pair, world,
+                          kinds=dict(Talk.KINDS, fragments=4),
+                          batches=False, compared='connections')
         else:
             changes = Changes(rnd, pair, self.flows, self.groups,
                               list(self.tables), ZONES,
                               source_ports=rnd.random() < .5)
-            traffic = Traffic(rnd, pair, world, changes)
-        traffic.run(n_packets)
+            run = traffic(rnd, pair, world, changes)
+        run.run(n_packets)

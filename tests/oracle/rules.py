@@ -10,6 +10,7 @@ import ipaddress
 import random
 import re
 
+import grammar
 import traffic
 import tunnels
 from talk import Talk, World
@@ -53,12 +54,13 @@ class RuleSet:
     learns, times_out                   has flows that do
     tunnel                              some hosts are behind tunnels
     interface                           columns of the tunnel's Interface
-    ranges                              NAT chooses among some"""
+    ranges                              NAT chooses among some
+    wild                                flows that may be refused"""
 
-    def __init__(self, rnd, tunnel=False, ranges=False):
+    def __init__(self, rnd, tunnel=False, n_wild=0, certain=False):
         self.rnd, self.tunnel = rnd, tunnel
         self.interface = tunnels.interface(rnd) if tunnel else None
-        self.ranges = ranges and rnd.random() < .25
+        self.ranges = not certain and rnd.random() < .25
         self.flows, self.groups = [], []
         self.used = {}                  # Table: priorities.
         self.n_conj = 0
@@ -67,7 +69,7 @@ class RuleSet:
         # The first is used most, so that what is committed is found again.
         self.zones = rnd.sample([0, 1, 65510, 65520, 65521],
                                 rnd.choice([1, 1, 1, 2, 3]))
-        self.learns = rnd.random() < .15
+        self.learns = not certain and rnd.random() < .15
         # Matches on source ports are rare in pipelines, and keep some of what
         # is remembered from being of use.
         self.source_ports = rnd.random() < .4
@@ -89,13 +91,17 @@ class RuleSet:
                                     enumerate(self.tables)
                                     if purposes[n] not in (self.service,
                                                            self.policy)])
+        # Each set is drawn as it would be without them.
+        self.rnd = rnd
+        wild = grammar.Grammar(rnd, self)
+        self.wild = [wild.flow() for _ in range(n_wild)]
 
     def world(self):
         hosts = dict(HOSTS, **REMOTE) if self.tunnel else HOSTS
         return Sets(hosts, destinations(hosts))
 
     def kinds(self):
-        return dict(Talk.KINDS)
+        return dict(Talk.KINDS, **({'layers': 1} if self.wild else {}))
 
     # Flows.
 
@@ -788,8 +794,8 @@ class RuleSet:
             at = rnd.randrange(n + 1, len(self.tables) - 1)
             v6 = proto.endswith('6')
             field = 'NXM_NX_IPV6_%s[]' if v6 else 'NXM_OF_IP_%s[]'
-            learn = ('learn(table=%d,priority=%d,%s=%d%s%s,eth_type=%s,'
-                     'ip_proto=%d,%s,%s,%s)' % (
+            learn = ('learn(table=%d,priority=%d,%s=%d%s%s%s,eth_type=%s,'
+                     'ip_proto=%d,%s,%s,%s%s)' % (
                          self.tables[n], self.priority(n, 900, 1000),
                          rnd.choice(['idle_timeout', 'hard_timeout']),
                          rnd.choice([3, 10, 60]),
@@ -798,6 +804,8 @@ class RuleSet:
                                      ',fin_idle_timeout=1,fin_hard_timeout=5'])
                          if number == 6 else '',
                          rnd.choice(['', ',delete_learned', ',cookie=0x7']),
+                         rnd.choice(['', '', '', ',limit=2',
+                                     ',limit=3,result_dst=reg3[8]']),
                          '0x86dd' if v6 else '0x800', number, field % 'SRC',
                          rnd.choice([field % 'DST', 'NXM_OF_ETH_SRC[]',
                                      'NXM_OF_%s_DST[]'
@@ -805,7 +813,10 @@ class RuleSet:
                          'load:NXM_NX_XXREG3[]->NXM_NX_XXREG3[]'
                          if v6 and rnd.random() < .6 else
                          'load:0x%x->NXM_NX_REG%d[0..3]' % (
-                             rnd.randrange(1, 16), rnd.randrange(4))))
+                             rnd.randrange(1, 16), rnd.randrange(4)),
+                         rnd.choice(['', '', '', ',output:NXM_OF_IN_PORT[]',
+                                     ',load:NXM_OF_ETH_SRC[]'
+                                     '->NXM_OF_ETH_DST[]'])))
             self.add(at, [proto] + ([self.l3(proto)] if rnd.random() < .5
                                     else []),
                      learn + ',' + self.go(at, 0))

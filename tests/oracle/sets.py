@@ -28,12 +28,18 @@ def load(pair, rule_set):
         pair.do(['ofctl', ['add-groups', '-'], '\n'.join(rule_set.groups)])
     pair.do(['ofctl', ['add-flows', '-', '--bundle'],
              '\n'.join(rule_set.flows)])
+    for flow in rule_set.wild:
+        if pair.do(['try', ['add-flow', flow]]):
+            rule_set.flows.append(flow)
 
 
-def run(pair, rnd, n_packets, fragments=False):
-    """With IP fragments flows stay as they are, as in pipeline.Pipeline."""
-    rule_set = rules.RuleSet(rnd, tunnels.PORT in pair.ours.ports,
-                             pair.same_random)
+def run(pair, rnd, n_packets, fragments=False, traffic=Traffic, n_wild=0,
+        certain=False):
+    """With IP fragments flows stay as they are, as in pipeline.Pipeline.  In
+    sets that are 'certain', nothing depends on which of two connections is
+    first."""
+    rule_set = rules.RuleSet(rnd, tunnels.PORT in pair.ours.ports, n_wild,
+                             certain)
     clear(pair)
     load(pair, rule_set)
     pair.do(['learns', rule_set.learns])
@@ -52,8 +58,8 @@ def run(pair, rnd, n_packets, fragments=False):
     kinds = rule_set.kinds()
     if fragments:
         changes, kinds = None, dict(kinds, fragments=8)
-    Traffic(rnd, pair, world, changes, kinds,
+    traffic(rnd, pair, world, changes, kinds,
             batches=not (fragments or rule_set.learns or rule_set.ranges),
-            expire=rule_set.times_out,
+            expire=rule_set.times_out or rule_set.wild,
             compared='connections' if fragments else 'connections counters'
             ).run(n_packets)

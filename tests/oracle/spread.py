@@ -54,7 +54,6 @@ class Spread:
         self.tag = self.tag % 0xffff + 1
         self.pair.n_packets += 1
         sw.send(port, [packet.but(tag=self.tag).frame()])
-        self.pair.turn()
         arrived = [(to, parse(frame)) for to, frame in sw.sent()]
         self.pair.n_sent += len(arrived)
         return arrived

@@ -3,24 +3,34 @@
 
 A step is a list, so that a run can be written down and repeated:
 
-    ['packets', PORT, [FRAME, ...]]     one batch, frames in hexadecimal
+    ['packets', PORT, [FRAME, ...]]     one batch
+    ['burst', [[PORT, [FRAME, ...]], ...]]
+                                        many, one after the other
     ['warp', MS]                        time passes
     ['ofctl', [COMMAND, ...], STDIN]    change flows and groups
+    ['try', [COMMAND, ...], STDIN]      the same; both may refuse it
     ['appctl', [COMMAND, ...]]          change something in the daemon
     ['add-port', PORT, NUMBER]          also gives a new number
     ['del-port', PORT]
     ['vsctl', [COMMAND, ...]]           change the configuration
     ['tunnel', [COLUMN, ...]]           what the tunnel's Interface is
+    ['pipeline', NAME, OPTIONS]         ours has this built-in pipeline, and the
+                                        stock one the same flows
+    ['records', [RECORD, ...], [RECORD, ...]]
+                                        apply the first to it, delete the others
     ['learns', BOOL]                    whether packets change flows
     ['expire']                          let flows expire that have timed out
     ['check', WHAT]                     compare connections and counters
-"""
+
+Frames are bytes, or text in hexadecimal."""
 
 import collections
 import re
 import time
 
 import order
+import records
+import threaded
 import tunnels
 
 
@@ -34,15 +44,19 @@ DROPS = ['drop_action_' + why for why in (
         'tunnel_push_error', 'tunnel_pop_error', 'invalid_tnl_port',
         'rx_invalid_packet', 'meter', 'userspace_action_error')]
 
+# Steps that a method can't be called.
+METHODS = {'add-port': 'add_port', 'del-port': 'del_port', 'try': 'try_'}
+
 NOBODY = '0e:00:00:00:00:01'
 
 
 class Mismatch(Exception):
-    """'step' is the number of the step that differed first."""
+    """'step' is the number of the step that differed first, and 'batch' that
+    of the batch in it, if it is a burst."""
 
     def __init__(self, text):
         super().__init__(text)
-        self.step = None
+        self.step = self.batch = None
 
 
 def diff(title, ours, stock):
@@ -52,6 +66,10 @@ def diff(title, ours, stock):
         lines += ['  only %s: %s' % (name, x)
                   for x in sorted(more.elements())[:8]]
     return '\n'.join(lines)
+
+
+def as_bytes(frame):
+    return bytes.fromhex(frame) if isinstance(frame, str) else frame
 
 
 def show(sent):
@@ -79,15 +97,17 @@ class Pair:
     # this long after it did last.
     SWEEP_MS = 20000
 
-    def __init__(self, ours, stock, same_random=False):
+    def __init__(self, ours, stock):
         self.ours, self.stock = ours, stock
-        self.same_random = same_random
         self.both = ours, stock
         self.both_track_sctp = stock.is_ours()
         self.steps = []
         self.n_packets = self.n_sent = self.n_told = 0
         self.with_fragments = True      # Compares them, too.
-        self.learning = self.fdb = False
+        self.learning = self.fdb = self.sync = False
+        self.all_ports = dict(ours.ports)
+        self.counted_before = {}        # Event counter -> of both.
+        self.undo = []                  # What restore() has to do.
         self.tunnel_kind = 'geneve'
         self.since_sweep = 0
         self.warp(self.SWEEP_MS + 1000)    # From now on both sweep together.
@@ -97,11 +117,16 @@ class Pair:
         frame)."""
         self.steps.append(step)
         try:
-            return getattr(self, step[0].replace('-', '_'))(*step[1:])
+            return getattr(self, METHODS.get(step[0], step[0]))(*step[1:])
         except Mismatch as e:
             if e.step is None:
                 e.step = len(self.steps) - 1
             raise
+
+    def dead(self):
+        """What is told of a switch whose daemon is gone, or None."""
+        return next((why for why in (sw.dead() for sw in self.both) if why),
+                    None)
 
     # Both at once.
 
@@ -144,14 +169,73 @@ class Pair:
     # Steps.
 
     def packets(self, port, frames):
-        frames = [bytes.fromhex(frame) for frame in frames]
-        self.n_packets += len(frames)
-        ordered = len(frames) > 1 and order.matters(frames)
-        punts = self.ours.n_punts() if ordered else 0
+        return self.burst([[port, frames]])
+
+    def burst(self, batches):
+        batches = [(port, [as_bytes(frame) for frame in frames])
+                   for port, frames in batches]
+        self.n_packets += sum(len(frames) for _, frames in batches)
+        encoded = self.stock.wire.encode(batches)
+        one_by_one = all(len(frames) == 1 for _, frames in batches)
+        punts = None if one_by_one else self.ours.n_punts()
         for sw in self.both:
-            sw.send(port, frames)
-        self.turn()
-        ours, stock = self.sent()
+            # What a packet learns, ours lets the turn after the next know.
+            sw.begin(batches, encoded, gap=2 if self.learning else 0)
+        for sw in self.both:
+            sw.finish()
+        ours, stock = [sw.take() for sw in self.both]
+        if self.ours.threads:
+            self.compare_threads(batches, *(
+                [(port, frame) for _, port, frame in sw.decode(sent)]
+                for sw, sent in zip(self.both, (ours, stock))))
+        elif ours != stock:
+            self.compare_bursts(batches, punts, *(
+                self.per_batch(sw.decode(sent))
+                for sw, sent in zip(self.both, (ours, stock))))
+        sent = self.compared(self.stock.decode(stock))
+        self.n_sent += len(sent)
+        if self.learning:
+            self.settle()
+        return [(port, frame) for _, port, frame in sent]
+
+    def compared(self, sent):
+        """What is to be compared of 'sent', a list of tuples with the frame at
+        their end."""
+        if self.with_fragments:
+            return sent
+        return [each for each in sent if not is_fragment(each[-1])]
+
+    def per_batch(self, sent):
+        """Batch -> list of (port, frame)."""
+        found = {}
+        for batch, port, frame in self.compared(sent):
+            found.setdefault(batch, []).append((port, frame))
+        return found
+
+    def compare_bursts(self, batches, punts, ours, stock):
+        if punts is not None:
+            punts = self.ours.n_punts() - punts
+        for n in sorted({*ours, *stock}):
+            port, frames = batches[n] if n < len(batches) else ('none', [])
+            try:
+                self.compare_batch(port, frames, punts, ours.get(n, []),
+                                   stock.get(n, []))
+            except Mismatch as e:
+                e.batch = n
+                raise
+
+    @staticmethod
+    def compare_threads(batches, ours, stock):
+        if sorted(ours) != sorted(stock):
+            raise Mismatch(diff('%d packets' % len(batches), show(ours),
+                                show(stock)))
+        wrong = threaded.disorder(batches, ours, stock)
+        if wrong:
+            raise Mismatch('%d packets\n  order of a connection on %s: antrea '
+                           '%s, netdev %s' % (len(batches), *wrong))
+
+    @staticmethod
+    def compare_batch(port, frames, punts, ours, stock):
         if len(frames) == 1:
             same = per_port(ours) == per_port(stock)
         else:
@@ -161,27 +245,19 @@ class Pair:
             raise Mismatch(diff('packets on %s: %s' % (
                 port, ' '.join(f.hex() for f in frames)),
                 show(ours), show(stock)))
-        wrong = ordered and order.disorder(frames, ours, stock,
-                                           self.ours.n_punts() - punts)
+        wrong = len(frames) > 1 and order.disorder(frames, ours, stock, punts)
         if wrong:
             raise Mismatch(
                 'packets on %s: %s\n  order of a connection on %s: antrea %s, '
                 'netdev %s' % (port, ' '.join(f.hex() for f in frames),
                                *wrong))
-        self.n_sent += len(stock)
-        if self.learning:
-            self.settle()
-        return stock
 
     def sent(self):
         """What each switch has sent since the last call."""
-        both = [sw.sent() for sw in self.both]
-        if not self.with_fragments:
-            both = [[(port, frame) for port, frame in sent
-                     if not is_fragment(frame)] for sent in both]
-        return both
+        return [self.compared(sw.sent()) for sw in self.both]
 
     def warp(self, ms):
+        self.revalidate()               # Counts what was used until now.
         self.control('time/warp', str(ms))
         self.turn()
         self.since_sweep += ms
@@ -207,13 +283,27 @@ class Pair:
         return stock
 
     def ofctl(self, command, stdin=None):
+        why = self.attempt(command, stdin)
+        if why:
+            raise RuntimeError('%s: %s' % (command, why))
+
+    def try_(self, command, stdin=None):
+        """Returns true if it was done."""
+        return not self.attempt(command, stdin)
+
+    def attempt(self, command, stdin):
+        """Returns why both refused, or None."""
         self.revalidate()
         ours, stock = self.ofctl_both(command, stdin)
         if (ours[0] != 0) != (stock[0] != 0):
             raise Mismatch('%s: %s' % (command, [ours, stock]))
         if ours[0]:
-            raise RuntimeError('%s: %s' % (command, ours[2][:500]))
+            return ours[2][:500]
         self.settle()
+        if command[0] == 'mod-table':
+            self.undo.append(lambda: self.ofctl_both(
+                ['mod-table', command[1], 'drop', '-O', 'OpenFlow11']))
+        return None
 
     def revalidate(self):
         """Lets stock compare what it has cached with the flows, and count the
@@ -242,21 +332,30 @@ class Pair:
     def appctl(self, command):
         self.control_same(*command)
         self.turn()
+        if command[0] == 'dpctl/ct-set-limits':
+            zone = command[1].split(',')[0]
+            self.undo.append(lambda: self.control('dpctl/ct-del-limits', zone))
 
-    def vsctl(self, command):
+    def vsctl(self, *commands):
+        """One for both, or one for each."""
         self.revalidate()
         commands = [sw.vsctl_args(*(sw.datapath_type if x == 'DATAPATH' else x
-                                    for x in command)) for sw in self.both]
+                                    for x in command))
+                    for sw, command in zip(self.both, commands * 2)]
         for code, _, err in self.tools(commands):
             if code:
-                raise RuntimeError('%s: %s' % (command, err))
+                raise RuntimeError('%s: %s' % (commands, err))
         self.settle()
+        if commands[0][3] == 'add-zone-tp':
+            zone = commands[0][5]
+            self.undo.append(lambda: self.vsctl(
+                ['--if-exists', 'del-zone-tp', 'DATAPATH', zone]))
 
     def add_port(self, port, number):
         for sw in self.both:
             sw.ports[port] = number
         self.vsctl(['--if-exists', 'del-port', port])
-        self.vsctl(self.ours.add_port_args(port, number))
+        self.vsctl(*(sw.add_port_args(port, number) for sw in self.both))
         for sw in self.both:
             sw.ports_up()
         self.settle()
@@ -265,6 +364,31 @@ class Pair:
         for sw in self.both:
             del sw.ports[port]
         self.vsctl(['del-port', port])
+
+    def pipeline(self, name, options):
+        self.ours.vsctl('set', 'bridge', 'br0',
+                        'other_config:antrea-dp-pipeline=' + name,
+                        'other_config:antrea-dp-pipeline-options=' + options)
+        self.stock.ofctl('bundle', '-', stdin='flow delete\ngroup delete\n')
+        self.stock.ofctl('del-meters')
+        self.sync = name != 'none' and records.Sync(self)
+        if self.sync:
+            self.ours.control('antrea-dp/reinstall', 'br0')
+            self.follow()
+
+    def records(self, apply, delete):
+        self.revalidate()
+        self.ours.transact(apply, delete)
+        self.follow()
+
+    def follow(self):
+        """Stock gets the flows that ours has."""
+        meters, lines = self.sync.run()
+        for meter in meters:
+            self.stock.ofctl('add-meter', meter)
+        if lines:
+            self.stock.ofctl('bundle', '-', stdin='\n'.join(lines) + '\n')
+        self.settle()
 
     def tunnel(self, columns):
         self.tunnel_kind = columns[0].split('=')[1]
@@ -297,14 +421,46 @@ class Pair:
             self.compare('meters', *(
                 re.sub(r' \(xid=\S+|duration:\S+', '', text).splitlines()
                 for _, text, _ in self.ofctl_both(['meter-stats'])))
-            self.compare('drops', *zip(*map(self.event_counter, DROPS)))
+            # Threads tell what they counted only when some time has passed.
+            if not self.ours.threads:
+                self.compare('drops', *zip(*map(self.event_counter, DROPS)))
         if 'all' in what:
-            for command in 'group-stats', 'ports', 'tables':
+            # What ports count is the kernel's, which sees nothing.
+            for command in 'group-stats', 'tables':
                 self.compare_dump(command)
 
     def event_counter(self, name):
-        return [name + ' ' + text
+        """Since the pair was as new."""
+        now = [int(text) for text, _ in self.control('coverage/read-counter',
+                                                     name)]
+        then = self.counted_before.get(name, (0, 0))
+        return ['%s %d' % (name, n - m) for n, m in zip(now, then)]
+
+    def restore(self):
+        """Makes the pair as it was at the start."""
+        self.learns(False)
+        if self.sync:
+            self.pipeline('none', 'packet-in')
+        for port, number in self.all_ports.items():
+            if self.ours.ports.get(port) != number:
+                self.add_port(port, number)
+        for undo in self.undo:
+            undo()
+        self.undo.clear()
+        self.ofctl(['bundle', '-'], 'flow delete\ngroup delete\n')
+        self.ofctl(['del-meters'])
+        self.control('dpctl/flush-conntrack')
+        self.turn()
+        for sw in self.both:
+            sw.sent()
+            sw.packet_ins()
+        self.with_fragments = True
+        self.counted_before = {}
+        for name in DROPS:
+            self.counted_before[name] = [
+                int(text)
                 for text, _ in self.control('coverage/read-counter', name)]
+        self.steps.clear()
 
     def compare(self, title, ours, stock):
         if ours != stock:

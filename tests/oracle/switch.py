@@ -12,7 +12,7 @@ import time
 
 import tunnels
 import unixctl
-from wire import Wire
+import wire
 
 # An OpenFlow table's number, packets and bytes, and what identifies a flow.
 FLOW = re.compile(r'(table=\S+),.* n_packets=(\d+), n_bytes=(\d+),'
@@ -24,16 +24,26 @@ XID = re.compile(r'\(xid=\S+\)')
 
 class Switch:
     """Ports are given as {name: OpenFlow port number}.  One of them may be
-    tunnels.PORT; then a second bridge, of stock type, is the underlay."""
+    tunnels.PORT; then a second bridge, of stock type, is the underlay.  Without
+    'caching', the switch keeps no megaflows: each packet is translated anew, as
+    the flows are at that moment, and is counted at once."""
 
-    def __init__(self, name, prefix, datapath_type, ports, workdir,
-                 preload=None):
+    threads = False                     # The main thread handles packets.
+    GLOBAL = []                         # Columns of the table Open_vSwitch.
+
+    def __init__(self, name, prefix, datapath_type, ports, workdir, preload,
+                 caching=True):
         self.name, self.prefix, self.ports = name, prefix, dict(ports)
         self.dir = os.path.join(workdir, name)
         os.mkdir(self.dir)
         self.env = dict(os.environ, OVS_RUNDIR=self.dir, OVS_LOGDIR=self.dir,
                         OVS_DBDIR=self.dir, OVS_SYSCONFDIR=self.dir)
         self.datapath_type, self.preload = datapath_type, preload
+        self.caching = caching
+        self.records = None
+        self.read_up_to = {}            # Of files with what was sent.
+        self.wire = wire.Wire(os.path.join(self.dir, 'wire'),
+                              [tunnels.UNDERLAY, *ports])
         self.processes = []
         try:
             self.start()
@@ -59,15 +69,19 @@ class Switch:
         path = os.path.join(self.prefix, 'sbin', name)
         log = open(os.path.join(self.dir, name + '.out'), 'w')
         env = dict(self.env)
-        if self.preload:
-            env['LD_PRELOAD'] = self.preload
+        fds = []
+        if name == 'ovs-vswitchd':
+            more, fd = self.wire.environment()
+            env.update(more, LD_PRELOAD=' '.join(self.preload))
             env['ASAN_OPTIONS'] = 'verify_asan_link_order=0:' \
                 + env.get('ASAN_OPTIONS', '')
+            fds.append(fd)
         # A network of its own: its tap devices meet nobody else's.
         self.processes.append(subprocess.Popen(
             ['unshare', '--net', path, *args, '--no-chdir', '--log-file',
              '-vconsole:off'],
-            env=env, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+            env=env, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            pass_fds=fds))
 
     def wait_for(self, path):
         deadline = time.monotonic() + 30
@@ -99,7 +113,7 @@ class Switch:
         self.other_control = unixctl.Control(control, reply_timeout=60)
         # For what takes long.
         self.waiting = unixctl.Control(control, reply_timeout=60)
-        self.wire = Wire(self.pid)
+        self.wire.attach(self.pid)
         # A stock bridge first: conntrack starts with it, and so both switches
         # have made the same random numbers by then.  Sorting what the database
         # tells takes some, too: what the daemon wrote into it at its start must
@@ -116,6 +130,8 @@ class Switch:
                 # The revalidators do nothing by themselves.
                 'other_config:max-idle=1000000000',
                 'other_config:max-revalidator=1000000000',
+                *self.GLOBAL,
+                *([] if self.caching else ['other_config:flow-limit=0']),
                 'datapaths:%s=@d' % self.datapath_type, '--',
                 'add-br', 'br0', '--', 'set', 'bridge', 'br0',
                 'datapath_type=' + self.datapath_type, 'fail_mode=secure',
@@ -127,8 +143,7 @@ class Switch:
         self.listen()
         self.control('time/stop')
 
-    @staticmethod
-    def add_port_args(port, number):
+    def add_port_args(self, port, number):
         if port == tunnels.PORT:
             options = ['type=geneve', 'options:remote_ip=flow',
                        'options:key=flow']
@@ -173,24 +188,52 @@ class Switch:
     def ofctl(self, command, *args, stdin=None):
         return self.tool(*self.ofctl_args(command, *args), stdin=stdin)
 
+    def begin(self, batches, encoded, gap=0):
+        """Lets batches, a list of (port, frames), come in, one after the other.
+        'encoded' they are as Wire.encode() wrote them.  Each gets a turn of
+        the main loop, and 'gap' more."""
+        self.wire.begin(len(batches), encoded, gap)
+        self.control.send('version')            # Wakes it up.
+
+    def finish(self):
+        """Returns when the switch is done with them."""
+        self.control.receive()
+        if not self.wire.wait(60):
+            raise RuntimeError('%s: never done' % self.name)
+        if self.wire.n_lost():
+            raise RuntimeError('%s: no such port' % self.name)
+
     def send(self, port, frames):
-        """Lets 'frames' come in through 'port', as one batch.  The switch is
-        done with them after two turns."""
-        if len(frames) == 1:
-            self.wire.send(port, frames[0])
-            return
-        os.kill(self.pid, signal.SIGSTOP)
-        os.waitpid(self.pid, os.WUNTRACED)
-        for frame in frames:
-            self.wire.send(port, frame)
-        os.kill(self.pid, signal.SIGCONT)
+        """Lets 'frames' come in through 'port', as one batch, and returns when
+        the switch is done with them."""
+        batches = [(port, frames)]
+        self.begin(batches, self.wire.encode(batches))
+        self.finish()
+
+    def take(self):
+        """What it sent since the last call: equal for two switches if they
+        sent the same."""
+        return self.wire.take()
+
+    def decode(self, sent):
+        """What take() returned, as a list of (batch, port, frame)."""
+        return self.wire.decode(sent)
 
     def sent(self):
-        return self.wire.receive([tunnels.UNDERLAY, *self.ports])
+        """A list of (port, frame)."""
+        return [(port, frame) for _, port, frame in self.decode(self.take())]
 
     def is_ours(self):
         """True if the daemon is ours, whatever the type of the bridge."""
         return 'antrea-dp/' in self.control('list-commands')
+
+    def transact(self, apply, delete):
+        """Changes the records of its built-in pipeline."""
+        if not self.records:
+            self.records = unixctl.Control(self.dir + '/antrea-dp.sock',
+                                           reply_timeout=60)
+        self.records('transact', {'bridge': 'br0', 'apply': apply,
+                                  'delete': delete, 'ignore_missing': True})
 
     def connections(self):
         return sorted(self.control('dpctl/dump-conntrack').splitlines())
@@ -242,6 +285,14 @@ class Switch:
                 messages[-1] += '\n' + line
         return sorted(messages)
 
+    def dead(self):
+        """How its daemon ended, or None."""
+        try:
+            code = self.processes[1].wait(timeout=.2)
+        except subprocess.TimeoutExpired:
+            return None
+        return '%s: ovs-vswitchd ended with %d' % (self.name, code)
+
     def stop(self):
         for process in reversed(self.processes):
             process.terminate()
@@ -251,6 +302,7 @@ class Switch:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.wire.close()
         self.check_sanitizers()
 
     def check_sanitizers(self):
@@ -262,18 +314,11 @@ class Switch:
                     raise RuntimeError('%s: %s' % (self.name, text[:4000]))
 
 
-def same_random(workdir):
-    """What to preload so that all switches make the same random numbers, or
-    None where there is no compiler."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                          'same-random.c')
-    library = os.path.join(workdir, 'same-random.so')
-    try:
-        subprocess.run(['cc', '-shared', '-fPIC', '-O1', '-o', library,
-                        source], check=True)
-        return library
-    except FileNotFoundError:
-        return None
+def libraries(workdir):
+    """What daemons are to preload: all switches make the same random numbers,
+    and their ports are ours."""
+    return [wire.compile_library(name, workdir)
+            for name in ('same-random', 'tap-wire')]
 
 
 class Workdir:

@@ -351,6 +351,32 @@ class Talk:
         yield self.client, first
         yield self.client, last
 
+    def layers(self):
+        """MPLS and NSH, with and without IP in them."""
+        rnd = self.rnd
+        for _ in range(rnd.choice([1, 2, 4])):
+            inner = rnd.choice([self.near.ip(), self.near.ip(), b'',
+                                self.some(60)])
+            if rnd.random() < .6:
+                labels = rnd.choice([[16], [17], [16, 17], [1, 16, 17], []])
+                stack = b''.join(struct.pack(
+                    '!I', label << 12 | rnd.randrange(8) << 9
+                    | (i == len(labels) - 1) << 8 | rnd.choice([64, 1, 2, 0]))
+                    for i, label in enumerate(labels))
+                other = rnd.choice([0x8847, 0x8847, 0x8848]), stack + inner
+            else:
+                kind = rnd.choice([1, 1, 2])
+                context = bytes(15) + b'\1' if kind == 1 else rnd.choice(
+                    [b'', struct.pack('!HBBI', 0x1000, 10, 4, 7)])
+                length = (8 + len(context)) // 4
+                ip = 2 if self.near.v6 else 1
+                other = 0x894f, struct.pack(
+                    '!HBBI', rnd.choice([63, 1, 0]) << 6 | length, kind,
+                    rnd.choice([ip, ip, 3]),
+                    rnd.choice([5, 6]) << 8 | rnd.choice([255, 1, 0])) \
+                    + context + inner
+            yield self.client, self.near.but(other=other)
+
     def odd(self):
         rnd = self.rnd
         kind = rnd.randrange(5)

@@ -112,26 +112,38 @@ class Traffic:
                 or packet.proto in (packets.TCP, packets.UDP, packets.ICMP,
                                     packets.ICMP6))
 
+    def frames_of(self, port, batch):
+        """What enters for 'batch': one frame for each packet that fares the
+        same in both."""
+        frames = [p.frame() for p in batch if self.is_certain(p)]
+        if port == tunnels.PORT:
+            frames = [tunnels.wrap(self.rnd, self.pair.tunnel_kind, frame)
+                      for frame in frames]
+        return frames
+
+    @staticmethod
+    def entry(port):
+        """The port that they enter by."""
+        return tunnels.UNDERLAY if port == tunnels.PORT else port
+
     def send(self, port, batch):
         """Sends packets with tags and says where each came out."""
         arrived = {p.tag: [] for p in batch}
-        batch = [p for p in batch if self.is_certain(p)]
-        if not batch:
-            return arrived
-        frames = [p.frame() for p in batch]
-        if port == tunnels.PORT:
-            port = tunnels.UNDERLAY
-            frames = [tunnels.wrap(self.rnd, self.pair.tunnel_kind, frame)
-                      for frame in frames]
-        sent = self.pair.do(['packets', port,
-                             [frame.hex() for frame in frames]])
+        frames = self.frames_of(port, batch)
+        if frames:
+            self.note(self.pair.do(['packets', self.entry(port), frames]),
+                      arrived)
+        return arrived
+
+    @staticmethod
+    def note(sent, arrived):
+        """Adds what was 'sent' to the packets that 'arrived', by tag."""
         for to, frame in sent:
             if to == tunnels.UNDERLAY:
                 to, frame = tunnels.PORT, tunnels.unwrap(frame)
             p = packets.parse(frame)
             if p and p.tag in arrived:
                 arrived[p.tag].append((to, p))
-        return arrived
 
     def single(self, talk):
         rnd = self.rnd
