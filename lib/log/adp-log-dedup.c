@@ -87,21 +87,33 @@ adp_log_dedup_add(struct adp_log_dedup *d, struct adp_log_line *line,
     ovs_list_push_back(&d->in_order, &w->list_node);
 }
 
+static struct waiting *
+first_waiting(const struct adp_log_dedup *d)
+{
+    return (ovs_list_is_empty(&d->in_order) ? NULL
+            : CONTAINER_OF(ovs_list_front(&d->in_order), struct waiting,
+                           list_node));
+}
+
 void
 adp_log_dedup_run(struct adp_log_dedup *d, uint64_t now_us)
 {
-    while (now_us >= adp_log_dedup_next_us(d)) {
-        pass_on(d, CONTAINER_OF(ovs_list_front(&d->in_order), struct waiting,
-                                list_node), now_us);
+    struct waiting *w;
+
+    /* A line of the future is one of before the clock was set back. */
+    while ((w = first_waiting(d)) != NULL
+           && (now_us >= w->first_us + ADP_LOG_DEDUP_US
+               || now_us < w->first_us)) {
+        pass_on(d, w, now_us);
     }
 }
 
 uint64_t
 adp_log_dedup_next_us(const struct adp_log_dedup *d)
 {
-    return (ovs_list_is_empty(&d->in_order) ? UINT64_MAX
-            : CONTAINER_OF(ovs_list_front(&d->in_order), struct waiting,
-                           list_node)->first_us + ADP_LOG_DEDUP_US);
+    const struct waiting *w = first_waiting(d);
+
+    return w ? w->first_us + ADP_LOG_DEDUP_US : UINT64_MAX;
 }
 
 size_t

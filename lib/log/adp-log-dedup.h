@@ -5,7 +5,8 @@
 
 /* Equal lines of a second become one, as Antrea's agent does with what is
  * denied: a line waits for a second from when it first came, and then says how
- * many there were.
+ * many there were.  Times are those of the day: when the clock is set back,
+ * what waits is passed on.
  *
  * Bounded: ADP_LOG_DEDUP_MAX lines wait; while as many do, what is new doesn't
  * wait, and is a line by itself.

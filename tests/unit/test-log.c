@@ -387,6 +387,26 @@ START_TEST(equal_lines)
 }
 END_TEST
 
+/* However far the clock is set back, nothing waits for it to come there
+ * again. */
+START_TEST(clock_set_back)
+{
+    struct adp_log_dedup *d = adp_log_dedup_create(pass, NULL);
+
+    add(d, "a", 3600 * UINT64_C(1000000));
+    add(d, "b", 100);
+    adp_log_dedup_run(d, 200);
+    expect_passed("a at 200: 1 in 0\n");
+    adp_log_dedup_run(d, 300);
+    expect_passed("");
+    adp_log_dedup_run(d, 100 + ADP_LOG_DEDUP_US);
+    expect_passed("b at 1000100: 1 in 1000000\n");
+    ck_assert_int_eq(adp_log_dedup_count(d), 0);
+    adp_log_dedup_destroy(d, 0);
+    ds_destroy(&passed);
+}
+END_TEST
+
 START_TEST(too_many_lines)
 {
     struct adp_log_dedup *d = adp_log_dedup_create(pass, NULL);
@@ -642,6 +662,7 @@ main(void)
     tcase_add_test(tc, durations);
     tcase_add_test(tc, whole_lines);
     tcase_add_test(tc, equal_lines);
+    tcase_add_test(tc, clock_set_back);
     tcase_add_test(tc, too_many_lines);
     tcase_add_test(tc, history);
     suite_add_tcase(s, tc);
