@@ -15,9 +15,11 @@
  *
  * Not followed: fragments, ICMP errors, connections with an
  * application-layer gateway, invalid packets whose ports were rewritten (of
- * ICMP: addresses), and some corners of NAT (ct(force) after NAT, a packet
- * rewritten between two ct()s of one zone after NAT, a SYN from the other end
- * of a closed connection); conntrack_peek_ct() says so and the packet must go
+ * ICMP: addresses), and some corners of NAT (ct(force) after NAT, or for a
+ * connection whose NAT leaves it as it is; NAT in the place of a connection
+ * between the same addresses that the packet has ended; a packet rewritten
+ * between two ct()s of one zone after NAT; a SYN from the other end of a
+ * closed connection); conntrack_peek_ct() says so and the packet must go
  * another way.
  *
  * Thread-safety: a peek belongs to one thread, which must not quiesce while it

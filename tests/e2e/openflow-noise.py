@@ -6,7 +6,7 @@
 First a choice of ovs-ofctl's commands is run through a relay, which keeps what
 they send.  Then these messages come as they are or changed, for SECONDS.
 In between, and in the end, the bridge has to answer, and its program has to
-have as many flows in each table as the bridge says."""
+have as many flows in each table, groups and buckets, as the bridge says."""
 
 import os
 import random
@@ -351,26 +351,31 @@ class Bridge:
         self.control = Control(folder + '/ovs-vswitchd.ctl')
 
     def program(self):
-        """Flows by table, and nothing else, of the compiled program."""
+        """Flows by table, groups and buckets of the compiled program."""
         text = self.control('antrea-dp/program-show', self.name)
-        return {int(table): int(n) for table, n in re.findall(
+        counts = {int(table): int(n) for table, n in re.findall(
             r'^table (\d+)(?: .*)?: (\d+) flows?\b', text, re.M)
             if n != '0'}
+        groups = re.search(r'^groups: (\d+), (\d+) buckets', text, re.M)
+        return counts, [int(n) for n in groups.groups()]
+
+    def ofctl(self, *args):
+        return subprocess.run(
+            ['ovs-ofctl', '-O', 'OpenFlow15', *args, 'unix:' + self.path],
+            stdout=subprocess.PIPE, timeout=LIMIT, check=True,
+            universal_newlines=True).stdout
 
     def tables(self):
         """The same of OpenFlow's tables."""
-        text = subprocess.run(
-            ['ovs-ofctl', '-O', 'OpenFlow15', '--no-stats', 'dump-flows',
-             'unix:' + self.path], stdout=subprocess.PIPE, timeout=LIMIT,
-            check=True, universal_newlines=True).stdout
         counts = {}
-        for line in text.splitlines():
+        for line in self.ofctl('--no-stats', 'dump-flows').splitlines():
             if 'OFPST_FLOW' not in line and line.strip():
                 found = re.search(r'\btable=(\d+)',
                                   line.split(' actions=')[0])
                 table = int(found.group(1)) if found else 0
                 counts[table] = counts.get(table, 0) + 1
-        return counts
+        groups = self.ofctl('dump-groups')
+        return counts, [groups.count('group_id='), groups.count(',bucket=')]
 
     def compare(self):
         """Flows may expire in between."""
@@ -378,7 +383,7 @@ class Bridge:
         while True:
             program, tables = self.program(), self.tables()
             if program == tables:
-                return sum(tables.values())
+                return sum(tables[0].values())
             assert time.monotonic() < deadline, (
                 'the program has %s, the tables have %s' % (program, tables))
 
