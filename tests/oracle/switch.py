@@ -198,8 +198,11 @@ class Switch:
     def finish(self):
         """Returns when the switch is done with them."""
         self.control.receive()
-        if not self.wire.wait(60):
-            raise RuntimeError('%s: never done' % self.name)
+        deadline = time.monotonic() + 60
+        while not self.wire.wait(1):
+            why = self.dead()
+            if why or time.monotonic() > deadline:
+                raise RuntimeError(why or '%s: never done' % self.name)
         if self.wire.n_lost():
             raise RuntimeError('%s: no such port' % self.name)
 
