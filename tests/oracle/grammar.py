@@ -287,7 +287,13 @@ class Grammar:
     # Actions.
 
     def writable(self, proto):
-        return [f for f in FIELDS if f.write and fits(f, proto)]
+        return [f for f in FIELDS if f.write and fits(f, proto)
+                and not (f.name.startswith('vlan') and self.same_length())]
+
+    def same_length(self):
+        """True if no tag may come or go here."""
+        return self.rule_set.counts_bytes \
+            and self.n < len(self.rule_set.tables) - 1
 
     def readable(self, proto):
         return [f for f in FIELDS if fits(f, proto)
@@ -359,7 +365,7 @@ class Grammar:
             rnd.randint(1, 8), rnd.randrange(4))
 
     def vlan(self, proto):
-        if proto.startswith('mpls'):
+        if proto.startswith('mpls') or self.same_length():
             return 'note:02'
         if self.tagged and self.rnd.random() < .6:
             return self.rnd.choice(['strip_vlan', 'pop_vlan',
@@ -503,7 +509,10 @@ class Grammar:
                 'output:%d' % rnd.choice(PORTS),
                 'set_field:%s->eth_dst,output:%d' % (rnd.choice(MACS),
                                                      rnd.choice(PORTS)),
-                'push_vlan:0x8100,output:%d' % rnd.choice(PORTS), 'drop',
+                'set_field:02:00:00:00:00:09->eth_src,output:%d'
+                % rnd.choice(PORTS), 'drop',
+                *(['push_vlan:0x8100,output:%d' % rnd.choice(PORTS)]
+                  if not self.same_length() else []),
                 *(['group:%d' % g for g in self.rule_set.group_tables]),
                 *(['dec_ttl,output:2', 'set_field:7->ip_dscp,output:1']
                   if proto.split(',')[0] in PROTOCOLS['ip'] else [])]))

@@ -55,7 +55,8 @@ class RuleSet:
     tunnel                              some hosts are behind tunnels
     interface                           columns of the tunnel's Interface
     ranges                              NAT chooses among some
-    wild                                flows that may be refused"""
+    wild                                flows that may be refused
+    counts_bytes                        as stock does"""
 
     def __init__(self, rnd, tunnel=False, n_wild=0, certain=False):
         self.rnd, self.tunnel = rnd, tunnel
@@ -93,6 +94,9 @@ class RuleSet:
                                                            self.policy)])
         # Each set is drawn as it would be without them.
         self.rnd = rnd
+        # Behind a change of length stock counts the new one after a ct(), and
+        # ours the old one.
+        self.counts_bytes = not n_wild or rnd.random() < .5
         wild = grammar.Grammar(rnd, self)
         self.wild = [wild.flow() for _ in range(n_wild)]
 

@@ -41,6 +41,7 @@ def run(pair, rnd, n_packets, fragments=False, traffic=Traffic, n_wild=0,
     rule_set = rules.RuleSet(rnd, tunnels.PORT in pair.ours.ports, n_wild,
                              certain)
     clear(pair)
+    pair.do(['bytes', rule_set.counts_bytes])
     load(pair, rule_set)
     pair.do(['learns', rule_set.learns])
     pair.with_fragments = not fragments
