@@ -295,6 +295,34 @@ START_TEST(large_ones_are_alone)
 }
 END_TEST
 
+/* A patch weighs what its group has. */
+START_TEST(patches_of_large_groups_are_alone)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < 200; i++) {
+        ds_put_format(&s, "%s\"10.1.0.%d\"", i ? "," : "", i);
+    }
+    char *big = xasprintf("[" GROUP("9", "%s") "]", ds_cstr(&s));
+    struct adp_state_call *calls[] = {
+        apply(big),
+        apply("[" POD1 "]"),
+        submit(NULL, NULL, "[{\"kind\":\"AddressGroup\",\"name\":\"9\","
+               "\"add\":[\"10.0.0.9\"]}]", -1),
+        apply("[" POD2 "]"),
+    };
+    serve();
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        expect_good(calls[i], 1 + i);
+    }
+    ck_assert_int_eq(bridge.n_commits, 4);
+    ck_assert_str_eq(shash_find_data(&bridge.groups, "9"), "201");
+    expect_flows();
+    free(big);
+    ds_destroy(&s);
+}
+END_TEST
+
 /* Many small ones aren't one large one. */
 START_TEST(groups_are_bounded)
 {
@@ -561,6 +589,7 @@ main(void)
     tcase_add_test(tc, the_bridge_refuses_one);
     tcase_add_test(tc, the_bridge_refuses_all);
     tcase_add_test(tc, large_ones_are_alone);
+    tcase_add_test(tc, patches_of_large_groups_are_alone);
     tcase_add_test(tc, groups_are_bounded);
     tcase_add_test(tc, turns_end);
     tcase_add_test(tc, cancelled_ones_never_begin);
