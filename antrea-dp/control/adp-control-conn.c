@@ -225,7 +225,6 @@ conn_update_backlog(struct adp_control_conn *conn)
 static void
 conn_write(struct adp_control_conn *conn, size_t len)
 {
-    struct ofpbuf *buf = xmalloc(sizeof *buf);
     struct ds ds = DS_EMPTY_INITIALIZER;
 
     if (adp_control_text_put(conn->text, &ds, len)) {
@@ -234,8 +233,17 @@ conn_write(struct adp_control_conn *conn, size_t len)
         conn->text = NULL;
     }
     conn->output_len += ds.length;
-    ofpbuf_use_ds(buf, &ds);
-    ovs_list_push_back(&conn->output, &buf->list_node);
+    if (!ovs_list_is_empty(&conn->output)
+        && conn->output_len <= OUTPUT_LEN) {
+        ofpbuf_put(ofpbuf_from_list(ovs_list_back(&conn->output)),
+                   ds_cstr(&ds), ds.length);
+        ds_destroy(&ds);
+    } else {
+        struct ofpbuf *buf = xmalloc(sizeof *buf);
+
+        ofpbuf_use_ds(buf, &ds);
+        ovs_list_push_back(&conn->output, &buf->list_node);
+    }
 }
 
 /* Sends what is in 'conn->output'.  Returns false if the client must read
@@ -279,15 +287,13 @@ conn_flush(struct adp_control_conn *conn, long long int now, size_t *budget)
     conn_update_backlog(conn);
 }
 
-void
-adp_control_conn_send(struct adp_control_conn *conn, struct json *json,
-                      long long int now)
+bool
+adp_control_conn_put(struct adp_control_conn *conn, struct json *json,
+                     long long int now)
 {
-    size_t budget = 0;
-
     if (conn->state == ADP_CONN_DEAD) {
         json_destroy(json);
-        return;
+        return false;
     }
 
     if (conn->text) {
@@ -299,7 +305,25 @@ adp_control_conn_send(struct adp_control_conn *conn, struct json *json,
     }
     conn->text = adp_control_text_create(json);
     conn_write(conn, OUTPUT_LEN);
-    conn_flush(conn, now, &budget);
+    return !conn->text && conn->output_len < OUTPUT_LEN;
+}
+
+void
+adp_control_conn_flush(struct adp_control_conn *conn, long long int now)
+{
+    size_t budget = 0;
+
+    if (conn->state != ADP_CONN_DEAD) {
+        conn_flush(conn, now, &budget);
+    }
+}
+
+void
+adp_control_conn_send(struct adp_control_conn *conn, struct json *json,
+                      long long int now)
+{
+    adp_control_conn_put(conn, json, now);
+    adp_control_conn_flush(conn, now);
 }
 
 /* Input. */

@@ -178,6 +178,12 @@ void adp_control_conn_set_staged(struct adp_control_conn *, uint64_t cost,
  * beginning. */
 void adp_control_conn_send(struct adp_control_conn *, struct json *json,
                            long long int now);
+/* The same without sending: several small ones go together, with the next
+ * adp_control_conn_flush(), or whatever is sent next.  Returns false if it is
+ * to be called before another one is queued. */
+bool adp_control_conn_put(struct adp_control_conn *, struct json *json,
+                          long long int now);
+void adp_control_conn_flush(struct adp_control_conn *, long long int now);
 /* Puts a request of the last message, 'msg', which it takes, behind those that
  * wait. */
 struct adp_control_request *adp_control_conn_add_request(

@@ -197,18 +197,6 @@ server_accept(struct adp_control_server *server, long long int now)
 
 /* Requests. */
 
-static void
-server_reply(struct adp_control_server *server, struct adp_control_conn *conn,
-             const struct json *id, struct json *result, struct json *error,
-             long long int now)
-{
-    if (error) {
-        conn->n_errors++;
-    }
-    adp_control_conn_send(conn, adp_control_reply(result, error, id), now);
-    server->backlog_len += conn->backlog_len;
-}
-
 /* So many replies are unread that only small ones may be added. */
 static bool
 server_is_clogged(const struct adp_control_server *server)
@@ -248,14 +236,34 @@ server_ask(struct adp_control_server *server, struct adp_control_conn *conn,
     }
 }
 
+/* Queues the answer to the client's first request, which is done.  Returns
+ * false if it is to be sent before another one. */
+static bool
+server_reply(struct adp_control_server *server, struct adp_control_conn *conn,
+             long long int now)
+{
+    struct adp_control_request *request = first_request(conn);
+    struct json *reply = adp_control_reply(request->result, request->error,
+                                           request->msg->id);
+
+    conn->n_requests++;
+    conn->n_errors += request->error != NULL;
+    request->result = request->error = NULL;
+
+    bool more = adp_control_conn_put(conn, reply, now);
+    server_forget(server, conn, now);
+    return more;
+}
+
 /* Has the owner look at what the client waits for, and answers what is done,
- * from the first request on. */
+ * from the first request on.  Small answers go together. */
 static void
 server_answer(struct adp_control_server *server,
               struct adp_control_conn *conn, long long int now)
 {
-    while (conn->n_waiting && !conn->backlog_len
-           && conn->state != ADP_CONN_DEAD) {
+    bool answered = false, more = !conn->backlog_len;
+
+    while (conn->n_waiting && more && conn->state != ADP_CONN_DEAD) {
         struct adp_control_request *request = first_request(conn);
 
         if (!request->done) {
@@ -264,11 +272,12 @@ server_answer(struct adp_control_server *server,
         if (!request->done) {
             break;
         }
-        conn->n_requests++;
-        server_reply(server, conn, request->msg->id, request->result,
-                     request->error, now);
-        request->result = request->error = NULL;
-        server_forget(server, conn, now);
+        more = server_reply(server, conn, now);
+        answered = true;
+    }
+    if (answered) {
+        adp_control_conn_flush(conn, now);
+        server->backlog_len += conn->backlog_len;
     }
     if (conn->n_waiting > 1) {
         struct adp_control_request *request = last_request(conn);
