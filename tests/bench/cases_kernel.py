@@ -4,7 +4,10 @@ are the switch's ports, and beside it between two behind a bridge of the
 kernel's, which is the most that such ports can do.
 
 All share the cores but the PMD thread, which stock's main thread, polling
-such ports itself, leaves idle."""
+such ports itself, leaves idle.
+
+The same by AF_XDP, which takes a port of the type afxdp and has nothing for
+checksums and segments that are left to others: the Pods leave none."""
 
 import contextlib
 import json
@@ -84,6 +87,10 @@ class Pods:
             if time.monotonic() > deadline:
                 raise RuntimeError('the Pods don\'t reach each other')
 
+    def finish_packets(self, index):
+        """Has the Pod leave no checksums and segments to others."""
+        self.spaces[index].run('ethtool', '-K', 'eth0', 'tx', 'off')
+
     def forget_small_packets(self):
         """The second Pod drops what SmallPackets sends it, which costs less
         than to read it: else it is that which would be measured."""
@@ -129,6 +136,12 @@ class Pods:
 class KernelPorts(Case):
     other_config = ['userspace-tso-enable=true']
 
+    def __init__(self, name, afxdp=False):
+        super().__init__(name)
+        self.afxdp = afxdp
+        if afxdp:               # Which excludes it.
+            self.other_config = ()
+
     def run(self, switch):
         for tool in 'iperf3', 'nft':
             if not shutil.which(tool):
@@ -149,6 +162,9 @@ class KernelPorts(Case):
         for i, port in enumerate(pods.ports):
             args += ['--', 'add-port', 'br-int', port, '--', 'set',
                      'interface', port, 'ofport_request=%d' % (i + 1)]
+            if self.afxdp:
+                args.append('type=afxdp')
+                pods.finish_packets(i)
         switch.vsctl(*args)
         switch.check_ports()
         switch.ofctl('add-flow', 'in_port=1,actions=output:2')
@@ -172,8 +188,8 @@ class Streams(KernelPorts):
 
     unit = 'Gbit/s'
 
-    def __init__(self, name, n):
-        super().__init__(name)
+    def __init__(self, name, n, **kwargs):
+        super().__init__(name, **kwargs)
         self.n = n
 
     def measure(self, pods):
@@ -198,3 +214,6 @@ def cases():
     yield Streams('kernel-tcp-1', 1)
     yield Streams('kernel-tcp-8', 8)
     yield SmallPackets('kernel-udp-64')
+    yield Streams('afxdp-tcp-1', 1, afxdp=True)
+    yield Streams('afxdp-tcp-8', 8, afxdp=True)
+    yield SmallPackets('afxdp-udp-64', afxdp=True)
