@@ -34,10 +34,14 @@
 const long int fuzz_runs = 1500;
 const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
-enum { MAX_STEPS = 32, MAX_GENERATIONS = 256, MAX_FILE = 256 * 1024 };
+enum { MAX_STEPS = 32, MAX_GENERATIONS = 96, MAX_FILE = 256 * 1024 };
 
 static char *folder;
-static char *states[MAX_GENERATIONS]; /* As expected() has them. */
+
+/* Each state as text, as far as they were made, and the last one. */
+static char *states[MAX_GENERATIONS];
+static size_t n_states;
+static struct smap last = SMAP_INITIALIZER(&last);
 
 /* The state, and what is known of it. */
 static struct adp_disk_folder *open_one; /* NULL: nobody has it open. */
@@ -73,8 +77,15 @@ static const char *
 state_of(uint64_t generation)
 {
     fuzz_require(generation < MAX_GENERATIONS);
-    if (!states[generation]) {
-        states[generation] = expected(generation);
+    for (; n_states <= generation; n_states++) {
+        if (n_states) {
+            struct transaction t;
+
+            transaction_init(&t, n_states);
+            carry_out_all(&last, &t);
+            transaction_uninit(&t);
+        }
+        states[n_states] = format(&last);
     }
     return states[generation];
 }
@@ -82,11 +93,13 @@ state_of(uint64_t generation)
 static void
 set_value_len(int len)
 {
-    for (size_t i = 0; len != value_len && i < ARRAY_SIZE(states); i++) {
-        free(states[i]);
-        states[i] = NULL;
+    if (len != value_len) {
+        while (n_states) {
+            free(states[--n_states]);
+        }
+        smap_clear(&last);
+        value_len = len;
     }
-    value_len = len;
 }
 
 /* Reading. */
