@@ -244,9 +244,10 @@ def run(pair, rnd, n_packets, traffic):
              if (record['kind'], record['name']) not in names
              and not names.add((record['kind'], record['name']))][::-1]
     pair.do(['records', state, []])
-    # Flows of one priority may fit the same packet, and which of them counts
-    # it is nowhere said.
+    # Flows of one priority may fit the same packet, as rules of Kubernetes'
+    # policies do, and which of them counts it, or gives the connection its
+    # number as label, is nowhere said.
     traffic(rnd, pair, World(pipeline.HOSTS, pipeline.destinations),
-            RecordChanges(rnd, pair, state), compared='connections').run(
-                n_packets)
+            RecordChanges(rnd, pair, state),
+            compared='connections unlabelled').run(n_packets)
     pair.do(['pipeline', 'none', OPTIONS])
