@@ -53,6 +53,7 @@ class Spread:
         """Where 'packet' comes out, a list of (port, Packet)."""
         self.tag = self.tag % 0xffff + 1
         self.pair.n_packets += 1
+        self.pair.cached = True
         sw.send(port, [packet.but(tag=self.tag).frame()])
         arrived = [(to, parse(frame)) for to, frame in sw.sent()]
         self.pair.n_sent += len(arrived)
