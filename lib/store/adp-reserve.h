@@ -13,8 +13,12 @@
 
 #include <stddef.h>
 
-/* 'size' bytes, all zeros, or NULL with errno set. */
+/* 'size' bytes, all zeros, or NULL with errno set.  The coverage counter
+ * adp_reserve_refused tells how often the system had no more. */
 void *adp_reserve(size_t size);
+/* The same, and malloc()'s memory instead of NULL: for what nothing goes on
+ * without, and not larger than it has to be. */
+void *adp_reserve_small(size_t size);
 void adp_unreserve(void *, size_t size);        /* NULL is fine. */
 
 /* Gives the memory of bytes 'from' up to 'to' back, which read as zeros from

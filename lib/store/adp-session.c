@@ -59,11 +59,15 @@ release_all(struct adp_sessions *t)
                   t->capacity * sizeof *t->index.sessions);
 }
 
+/* Fails only if there could be fewer of them. */
 static bool
 reserve_all(struct adp_sessions *t)
 {
-    t->index.lines = adp_reserve(t->max_lines * sizeof *t->index.lines);
-    t->index.sessions = adp_reserve(t->capacity * sizeof *t->index.sessions);
+    void *(*reserve)(size_t) = (t->capacity > MIN_CAPACITY ? adp_reserve
+                                : adp_reserve_small);
+
+    t->index.lines = reserve(t->max_lines * sizeof *t->index.lines);
+    t->index.sessions = reserve(t->capacity * sizeof *t->index.sessions);
     if (t->index.lines && t->index.sessions) {
         return true;
     }
@@ -78,6 +82,7 @@ adp_sessions_create(size_t capacity,
 {
     struct adp_sessions *t = xzalloc(sizeof *t);
     size_t wanted = MIN(MAX(capacity, MIN_CAPACITY), UINT32_MAX / 4);
+    int error = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(t->seeds.s); i++) {
         t->seeds.s[i] = random_uint64();
@@ -89,14 +94,12 @@ adp_sessions_create(size_t capacity,
         if (reserve_all(t)) {
             break;
         }
-        if (t->capacity <= MIN_CAPACITY) {
-            VLOG_FATAL("no memory for sessions (%s)", ovs_strerror(errno));
-        }
-        t->capacity /= 2;
+        error = errno;
+        t->capacity = MAX(t->capacity / 2, MIN_CAPACITY);
     }
     if (t->capacity < wanted) {
-        VLOG_WARN("memory for %"PRIu32" sessions instead of %"PRIuSIZE,
-                  t->capacity, wanted);
+        VLOG_WARN("memory for %"PRIu32" sessions instead of %"PRIuSIZE" (%s)",
+                  t->capacity, wanted, ovs_strerror(error));
     }
     t->overflowed = xcalloc(t->max_lines, sizeof *t->overflowed);
     t->index.n_lines = MIN_LINES;

@@ -13,6 +13,10 @@
 
 VLOG_DEFINE_THIS_MODULE(adp_store);
 
+/* Where memory is short, the store has room for fewer verdicts, but not for
+ * less than these. */
+#define MIN_MAX 1024
+
 /* Looked at to find the one that leaves a full store. */
 #define EVICT_SAMPLE 8
 
@@ -402,17 +406,6 @@ adp_store_age(struct adp_store *store, long long int now)
 
 /* The whole. */
 
-static void *
-reserve(size_t size)
-{
-    void *p = adp_reserve(size);
-
-    if (!p) {
-        VLOG_FATAL("no memory for verdicts (%s)", ovs_strerror(errno));
-    }
-    return p;
-}
-
 static size_t
 heads_size(const struct adp_store *store)
 {
@@ -425,23 +418,61 @@ list_size(const struct adp_store *store)
     return store->list_max * sizeof *store->lists[0];
 }
 
+static void
+release_all(struct adp_store *store)
+{
+    adp_unreserve(store->public.slots, store->n_slots * store->public.size);
+    adp_unreserve(store->heads, heads_size(store));
+    adp_unreserve(store->lists[0], list_size(store));
+    adp_unreserve(store->lists[1], list_size(store));
+}
+
+/* Room for 'max' verdicts.  Fails only if it could be less. */
+static bool
+reserve_all(struct adp_store *store, uint32_t max)
+{
+    void *(*reserve)(size_t) = (max > MIN_MAX ? adp_reserve
+                                : adp_reserve_small);
+
+    store->max = max;
+    store->n_slots = max + max / 4 + 1;
+    store->hash_mask = (UINT64_C(1) << log_2_ceil(MAX(max, 2))) - 1;
+    /* A slot is listed twice in a round if it lost its memory in between. */
+    store->list_max = 2 * (size_t) store->n_slots;
+
+    store->public.slots = reserve(store->n_slots * store->public.size);
+    store->heads = reserve(heads_size(store));
+    store->lists[0] = reserve(list_size(store));
+    store->lists[1] = reserve(list_size(store));
+    if (store->public.slots && store->heads && store->lists[0]
+        && store->lists[1]) {
+        return true;
+    }
+    release_all(store);
+    return false;
+}
+
 struct adp_store *
 adp_store_create(struct adp_collector *collector, size_t max)
 {
     struct adp_store *store = xzalloc_cacheline(sizeof *store);
+    uint32_t fit = max;
+    int error = 0;
 
     store->collector = collector;
     store->class = collector->class;
     ovs_assert(store->class->size % CACHE_LINE_SIZE == 0);
-    store->max = max;
-    store->n_slots = max + max / 4 + 1;
     store->public.size = (store->class->size
                           + ROUND_UP(sizeof(struct adp_store_record),
                                      CACHE_LINE_SIZE));
-    store->public.slots = reserve(store->n_slots * store->public.size);
-
-    store->hash_mask = (UINT64_C(1) << log_2_ceil(MAX(max, 2))) - 1;
-    store->heads = reserve(heads_size(store));
+    while (!reserve_all(store, fit)) {
+        error = errno;
+        fit = MAX(fit / 2, MIN_MAX);
+    }
+    if (fit < max) {
+        VLOG_WARN("memory for %"PRIu32" verdicts instead of %"PRIuSIZE" (%s)",
+                  fit, max, ovs_strerror(error));
+    }
 
     uint32_t n_words = DIV_ROUND_UP(store->n_slots, 64);
     store->free_words = xcalloc(n_words, sizeof *store->free_words);
@@ -451,10 +482,6 @@ adp_store_create(struct adp_collector *collector, size_t max)
         set_free(store, i);
     }
 
-    /* A slot is listed twice in a round if it lost its memory in between. */
-    store->list_max = 2 * (size_t) store->n_slots;
-    store->lists[0] = reserve(list_size(store));
-    store->lists[1] = reserve(list_size(store));
     store->public.round = 1;
     atomic_init(&store->round, 1);
     atomic_init(&store->wanted_round, 1);
@@ -487,10 +514,7 @@ adp_store_free(struct adp_store *store)
     }
     mpsc_queue_release(&store->returned);
     mpsc_queue_destroy(&store->returned);
-    adp_unreserve(store->public.slots, store->n_slots * store->public.size);
-    adp_unreserve(store->heads, heads_size(store));
-    adp_unreserve(store->lists[0], list_size(store));
-    adp_unreserve(store->lists[1], list_size(store));
+    release_all(store);
     free(store->free_words);
     free(store->free_summary);
     free_cacheline(store);

@@ -14,6 +14,8 @@
 #include "ovs-thread.h"
 #include "seq.h"
 
+COVERAGE_DEFINE(conntrack_pool_short);
+
 /* Room for a connection of any protocol. */
 #define POOL_SLOT (5 * CACHE_LINE_SIZE)
 BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
@@ -242,18 +244,25 @@ pool_refill(struct pool_cache *cache)
     }
 }
 
+static void *
+pool_alloc_elsewhere(size_t size)
+{
+    COVERAGE_INC(conntrack_pool_short);
+    return xmalloc(size);
+}
+
 void *
 conntrack_pool_alloc(size_t size)
 {
     if (!pool_get_end() || size > POOL_SLOT) {
-        return xmalloc(size);
+        return pool_alloc_elsewhere(size);
     }
 
     struct pool_cache *cache = pool_cache_get();
     if (!cache->n) {
         pool_refill(cache);
         if (!cache->n) {
-            return xmalloc(size);
+            return pool_alloc_elsewhere(size);
         }
     }
     if (cache->n >= POOL_AHEAD) {

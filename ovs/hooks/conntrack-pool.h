@@ -19,7 +19,8 @@
  * may ask, without holding anything, whether it is still the one he meant.
  *
  * malloc() takes over when the system has no more memory, or no address
- * space (64 GiB are reserved), and before the pool runs.
+ * space (64 GiB are reserved), and before the pool runs; the coverage counter
+ * conntrack_pool_short tells for how many connections.
  *
  * Thread-safety: any thread may get and put, also what another thread got.
  * Threads keep a few free connections to themselves. */

@@ -644,17 +644,22 @@ tests_unit_test_session_parse_SOURCES = \
 tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_session_SOURCES = \
+	tests/unit/little-memory.h \
 	tests/unit/require.h \
 	tests/unit/test-session.c
 tests_unit_test_session_LDADD = $(UNIT_LIBS)
 tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=adp_reserve \
-	-Wl,--wrap=adp_unreserve
+	-Wl,--wrap=adp_unreserve \
+	-Wl,--wrap=mprotect
 
 tests_unit_test_store_SOURCES = \
+	tests/unit/little-memory.h \
 	tests/unit/require.h \
 	tests/unit/test-store.c
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
+tests_unit_test_store_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=mprotect
 
 STATE_WORLD = \
 	tests/unit/classifier-model.c \

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include "little-memory.h"
 #include "random.h"
 #include "require.h"
 #include "test-run.h"
@@ -58,9 +59,10 @@ evict(struct adp_session_body *body, void *model_)
     m->n_evicted++;
 }
 
+/* As large as there is memory for, and no larger than 'capacity'. */
 static void
-model_init(struct model *m, size_t capacity, uint32_t n_keys,
-           size_t n_tokens)
+model_init_small(struct model *m, size_t capacity, uint32_t n_keys,
+                 size_t n_tokens)
 {
     memset(m, 0, sizeof *m);
     m->table = adp_sessions_create(capacity, evict, m);
@@ -68,6 +70,13 @@ model_init(struct model *m, size_t capacity, uint32_t n_keys,
     m->allocated = n_tokens;
     m->n_keys = n_keys;
     m->n_live_by_key = xcalloc(n_keys, sizeof *m->n_live_by_key);
+}
+
+static void
+model_init(struct model *m, size_t capacity, uint32_t n_keys,
+           size_t n_tokens)
+{
+    model_init_small(m, capacity, n_keys, n_tokens);
     require(adp_sessions_capacity(m->table) >= capacity);
 }
 
@@ -428,6 +437,39 @@ START_TEST(test_capacity)
 }
 END_TEST
 
+/* Where there is little memory, or none but malloc()'s, there is a table all
+ * the same, with less room. */
+START_TEST(test_little_memory)
+{
+    static const size_t amounts[] = { 4 << 20, 1 << 20, 64 << 10, 0 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+        struct model m;
+        size_t capacity;
+
+        most_memory = amounts[i];
+        model_init_small(&m, 2 << 20, 200000, 60000);
+        capacity = adp_sessions_capacity(m.table);
+        ck_assert_uint_ge(capacity, 4096);
+        ck_assert_uint_le(capacity, MAX(4096, amounts[i] / 64));
+        if (i > 0) {
+            ck_assert_uint_ge(capacity * 2 + 4096, amounts[i] / 256);
+        }
+        for (uint32_t j = 0; j < 60000; j++) {
+            insert_and_find(&m, j * 3);
+        }
+        ck_assert_uint_le(m.n_live, capacity);
+        ck_assert_uint_gt(m.n_live, capacity - capacity / 50);
+        /* All leave, and give back what can be given. */
+        for (int second = 0; second < 200; second++) {
+            adp_sessions_age(m.table, second * 1000LL);
+        }
+        model_uninit(&m);
+    }
+    most_memory = SIZE_MAX;
+}
+END_TEST
+
 /* What is reserved: a table's sessions and its index. */
 static struct {
     char *p;
@@ -652,6 +694,7 @@ main(void)
     tcase_add_test(tc, test_growth);
     tcase_add_test(tc, test_two_lines);
     tcase_add_test(tc, test_capacity);
+    tcase_add_test(tc, test_little_memory);
     tcase_add_test(tc, test_memory);
     tcase_add_test(tc, test_age);
     tcase_add_test(tc, test_random_age);

@@ -14,6 +14,7 @@
 #include "adp-reserve.h"
 #include "adp-session.h"
 #include "adp-store.h"
+#include "little-memory.h"
 #include "openvswitch/packets.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -354,6 +355,47 @@ START_TEST(test_full)
         require(lives[j].credited_packets == lives[j].n_packets);
     }
     free(lives);
+}
+END_TEST
+
+/* Where there is little memory, or none but malloc()'s, there is room for
+ * fewer. */
+START_TEST(test_little_memory)
+{
+    enum { MAX = 65536, N = 20000 };
+    static const size_t amounts[] = { 1 << 20, 64 << 10, 0 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+        struct life *lives = xcalloc(N, sizeof *lives);
+        struct adp_store *store;
+
+        most_memory = amounts[i];
+        store = adp_store_create(collector, MAX);
+        n_released = 0;
+        for (int j = 0; j < N; j++) {
+            adp_store_begin(store);
+            require(add(store, &lives[j], random_uint32(), 1000 + j));
+            adp_store_end(store);
+            if (j % 64 == 0) {
+                collect();
+            }
+        }
+        ck_assert_uint_ge(counts_of(store).n_verdicts, 1024);
+        ck_assert_uint_lt(counts_of(store).n_verdicts, 8192);
+        ck_assert_uint_eq(counts_of(store).n_evicted,
+                          N - counts_of(store).n_verdicts);
+        ck_assert_uint_eq(counts_of(store).n_refused, 0);
+        for (long long int now = 30000; now < 100000; now += 500) {
+            adp_store_age(store, now);
+            collect();
+        }
+        ck_assert_uint_eq(counts_of(store).n_verdicts, 0);
+        adp_store_destroy(store);
+        collect();
+        ck_assert_uint_eq(n_released, N);
+        free(lives);
+    }
+    most_memory = SIZE_MAX;
 }
 END_TEST
 
@@ -936,6 +978,7 @@ main(void)
     tcase_add_test(tc, test_generations);
     tcase_add_test(tc, test_overtaken_leave);
     tcase_add_test(tc, test_full);
+    tcase_add_test(tc, test_little_memory);
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_owner_goes);
     tcase_add_test(tc, test_memory_returns);
