@@ -10,6 +10,8 @@
 #include "conntrack-track-private.h"
 #include "ovs-thread.h"
 
+COVERAGE_DEFINE(conntrack_zone_full);
+
 BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, fragments_bypassed, false);
@@ -493,13 +495,21 @@ peek_update_state(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
 }
 
 static bool
+zone_has_room(const struct conntrack *ct, uint16_t zone)
+{
+    struct zone_limit *zl
+        = zone_limit_lookup_or_default(CONST_CAST(struct conntrack *, ct),
+                                       zone);
+
+    return !zl || atomic_count_get(&zl->czl.count) < zl->czl.limit;
+}
+
+static bool
 peek_has_room(struct conntrack_peek *p, uint16_t zone)
 {
-    const struct zone_limit *zl = zone_limit_lookup_or_default(p->ct, zone);
     unsigned int limit;
 
-    if (zl && atomic_count_get(&CONST_CAST(struct zone_limit *, zl)->czl.count)
-        >= zl->czl.limit) {
+    if (!zone_has_room(p->ct, zone)) {
         return false;
     }
     atomic_read_relaxed(&p->ct->n_conn_limit, &limit);
@@ -540,6 +550,9 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
         return CT_PEEK_OK;
     }
     if (!peek_has_room(p, key->zone)) {
+        if (!zone_has_room(p->ct, key->zone)) {
+            COVERAGE_INC(conntrack_zone_full);
+        }
         p->applicable = false;
         return CT_PEEK_OK;
     }
