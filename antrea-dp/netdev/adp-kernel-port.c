@@ -32,6 +32,9 @@ VLOG_DEFINE_THIS_MODULE(adp_kernel_port);
 #define LOOK_MS 1000
 #define RESET_MS 5000
 
+/* More than there are packet threads on most machines. */
+#define MIN_N_TXQ 64
+
 struct kernel_port {
     struct netdev_linux up;
 
@@ -128,7 +131,7 @@ kernel_port_construct(struct netdev *netdev)
         netdev_linux_class.destruct(netdev);
         return -port->tx_fd;
     }
-    port->requested_n_txq = netdev->n_txq;
+    port->requested_n_txq = netdev->n_txq = MIN_N_TXQ;
     port->n_frames = ADP_RING_N_FRAMES;
     ovs_mutex_init(&port->mutex);
     ovs_mutex_lock(&port->mutex);
@@ -217,13 +220,15 @@ kernel_port_set_config(struct netdev *netdev, const struct smap *args,
     return 0;
 }
 
-/* Any number of threads may send at a time. */
+/* Any number of threads may send at a time.  There are queues enough for most
+ * numbers: another one takes the port to be set up anew, and what waits in its
+ * ring is lost then. */
 static int
 kernel_port_set_tx_multiq(struct netdev *netdev, unsigned int n_txq)
 {
     struct kernel_port *port = kernel_port_cast(netdev);
 
-    if (port->requested_n_txq != n_txq) {
+    if (port->requested_n_txq < n_txq) {
         port->requested_n_txq = n_txq;
         netdev_request_reconfigure(netdev);
     }
