@@ -71,6 +71,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-flow-cache.h \
 	antrea-dp/packet/adp-input-catch.c \
 	antrea-dp/packet/adp-input-private.h \
+	antrea-dp/packet/adp-input-walk.c \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-input.h \
 	antrea-dp/show/adp-show-log.c \
@@ -90,6 +91,9 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-refuse.h \
 	antrea-dp/packet/adp-rewrite.c \
 	antrea-dp/packet/adp-rewrite.h \
+	antrea-dp/packet/adp-sample-note.c \
+	antrea-dp/packet/adp-sample.c \
+	antrea-dp/packet/adp-sample.h \
 	antrea-dp/packet/adp-summary.c \
 	antrea-dp/packet/adp-summary.h \
 	antrea-dp/packet/adp-tunnel.c \
@@ -110,6 +114,16 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-system.h \
 	antrea-dp/provider/adp-turns.c \
 	antrea-dp/provider/adp-turns.h \
+	antrea-dp/shadow/adp-shadow-compare.c \
+	antrea-dp/shadow/adp-shadow-compare.h \
+	antrea-dp/shadow/adp-shadow-execute.c \
+	antrea-dp/shadow/adp-shadow-execute.h \
+	antrea-dp/shadow/adp-shadow-report.c \
+	antrea-dp/shadow/adp-shadow-report.h \
+	antrea-dp/shadow/adp-shadow-translate.c \
+	antrea-dp/shadow/adp-shadow-translate.h \
+	antrea-dp/shadow/adp-shadow.c \
+	antrea-dp/shadow/adp-shadow.h \
 	antrea-dp/show/adp-show-l7.c \
 	antrea-dp/show/adp-show-meaning.c \
 	antrea-dp/show/adp-show-meaning.h \

@@ -273,6 +273,7 @@ put_all(struct bundle *b)
     put_answer(b, "multicast-groups.json", "multicast_groups");
     put_answer(b, "program.json", "program");
     put_answer(b, "policy-logs.json", "logs");
+    put_answer(b, "shadow.json", "shadow");
     put_flows(b);
     put_database(b);
     put_logs(b);

@@ -44,6 +44,7 @@ struct adp_bridge_pipeline;
 struct adp_catch;
 struct adp_held_queue;
 struct adp_igmp_queue;
+struct adp_shadow;
 struct adp_tunnels;
 
 /* Reasons why the compiled pipeline sends a packet nowhere. */
@@ -97,6 +98,8 @@ struct adp_bridge_counters {
     atomic_uint64_t held_lost;          /* others that found no room. */
     atomic_uint64_t igmp;               /* Messages for the main thread: */
     atomic_uint64_t igmp_lost;          /* others that found no room. */
+    atomic_uint64_t sampled;            /* To be compared with upstream; */
+    atomic_uint64_t samples_lost;       /* others that found no room. */
     struct {
         atomic_uint64_t matched;
         atomic_uint64_t missed;
@@ -130,6 +133,7 @@ struct adp_bridge {
 
     /* Main thread. */
     struct adp_bridge_pipeline *pipeline; /* antrea-dp/state's. */
+    struct adp_shadow *shadow;          /* antrea-dp/shadow's. */
     uint64_t max_sessions;              /* Asked for; 0: not. */
     long long int next_push;            /* Of counters. */
 

@@ -65,6 +65,7 @@
     X(NAMES, "names", "DNS answers for the names of policy rules")      \
     X(MULTICAST, "multicast", "messages of IGMP")                       \
     X(LOG, "log", "what policies log")                                  \
+    X(SHADOW, "shadow", "comparing samples with upstream's translation") \
     X(HEAP, "heap", "sorting what was freed")                           \
     X(SOCKET, "socket", "the control socket's other work")
 

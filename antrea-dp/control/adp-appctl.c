@@ -5,6 +5,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
+#include "adp-shadow.h"
 #include "adp-show.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -77,6 +78,22 @@ stats_show(struct unixctl_conn *conn, int argc, const char *argv[],
 }
 
 static void
+shadow_show(struct unixctl_conn *conn, int argc, const char *argv[],
+            void *aux OVS_UNUSED)
+{
+    struct adp_bridge *b = find_bridge(conn, argc > 1 ? argv[1] : NULL);
+
+    if (b) {
+        struct json *differences = adp_shadow_differences(b);
+        char *s = json_to_string(differences, JSSF_PRETTY);
+
+        unixctl_command_reply(conn, s);
+        free(s);
+        json_destroy(differences);
+    }
+}
+
+static void
 trace(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
       void *aux OVS_UNUSED)
 {
@@ -105,6 +122,8 @@ adp_appctl_init(void)
                              program_show, NULL);
     unixctl_command_register("antrea-dp/stats-show", "[BRIDGE]", 0, 1,
                              stats_show, NULL);
+    unixctl_command_register("antrea-dp/shadow-show", "[BRIDGE]", 0, 1,
+                             shadow_show, NULL);
     unixctl_command_register("antrea-dp/trace", "BRIDGE IN_PORT FLOW", 3, 3,
                              trace, NULL);
 }

@@ -17,6 +17,7 @@
 #include "adp-control-transaction.h"
 #include "adp-fqdns.h"
 #include "adp-multicast.h"
+#include "adp-shadow.h"
 #include "adp-show-log.h"
 #include "adp-show-meaning.h"
 #include "adp-show.h"
@@ -774,6 +775,20 @@ method_multicast_groups(struct adp_control_call *call)
 }
 
 static struct json *
+method_shadow(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, false);
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    struct json *result = json_object_create();
+    json_object_put(result, "differences", adp_shadow_differences(bridge));
+    return result;
+}
+
+static struct json *
 method_version(struct adp_control_call *call OVS_UNUSED)
 {
     struct json *result = json_object_create();
@@ -829,6 +844,7 @@ static const struct method {
     { "fqdns", { "bridge" }, method_fqdns, false, false },
     { "multicast_groups", { "bridge" },
       method_multicast_groups, true, false },
+    { "shadow", { "bridge" }, method_shadow, false, false },
     { "version", { NULL }, method_version, false, false },
 };
 

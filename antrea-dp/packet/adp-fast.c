@@ -9,6 +9,7 @@
 #include "adp-offload.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
+#include "adp-sample.h"
 #include "adp-tunnel.h"
 #include "dp-hooks.h"
 #include "packets.h"
@@ -34,6 +35,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     f->n_alike = 0;
     f->n_unknown = 0;
     adp_punted_init(&f->punted);
+    f->sample = NULL;
 }
 
 /* Stages. */
@@ -509,16 +511,21 @@ get_known(struct adp_fast *f, size_t i, struct adp_bridge *b, struct known *k)
     return OVS_LIKELY(!v->content.missed) || !adp_bridge_sends_misses(b);
 }
 
-/* Takes packet 'i' of the batch, of which 'k' is known. */
+/* Takes packet 'i' of the batch, of which 'k' is known.  'sample' is NULL
+ * unless it is sampled. */
 static inline ALWAYS_INLINE bool
 take_known(struct adp_fast *f, size_t i, struct dp_packet *packet,
-           struct adp_bridge *b, const struct known *k)
+           struct adp_bridge *b, const struct known *k,
+           struct adp_sample *sample)
 {
     const struct adp_session_packet *p = &f->packets[i].parsed;
     struct adp_cached_verdict *v = k->verdict;
 
     if (!track(f, p, k->body, v, packet)) {
         return false;
+    }
+    if (sample) {
+        adp_sample_note_session(sample, k->session, v, k->tnl_actions);
     }
 
     adp_store_count(f->cache->verdicts, &v->up, 1, dp_packet_size(packet),
@@ -546,7 +553,17 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
 {
     struct known k;
 
-    return get_known(f, i, b, &k) && take_known(f, i, packet, b, &k);
+    return get_known(f, i, b, &k) && take_known(f, i, packet, b, &k, NULL);
+}
+
+bool
+adp_fast_take_sampled(struct adp_fast *f, size_t i, struct dp_packet *packet,
+                      struct adp_bridge *b)
+{
+    struct known k;
+
+    return (get_known(f, i, b, &k)
+            && take_known(f, i, packet, b, &k, f->sample));
 }
 
 /* Counts packets of a train that begins with packet 'i' of the batch. */
@@ -578,7 +595,7 @@ adp_fast_take_train(struct adp_fast *f, size_t i,
     const struct adp_cached_verdict_content *c = &k.verdict->content;
     if (c->odp_port == ODPP_NONE || c->metered) {
         /* It may change anything for the next. */
-        return take_known(f, i, packets[0], b, &k);
+        return take_known(f, i, packets[0], b, &k, NULL);
     }
     n = track_train(f, &f->packets[i].parsed, k.body, k.verdict, packets, n);
     if (n) {

@@ -34,6 +34,7 @@ struct adp_flow_cache;
 struct adp_cached_verdict_content;
 struct adp_program;
 struct adp_ports;
+struct adp_sample;
 struct adp_tunnel;
 struct adp_tunnel_actions;
 struct dp_netdev_pmd_thread;
@@ -65,6 +66,7 @@ struct adp_fast {
     bool has_tunnels;           /* Some session's packets go into a tunnel. */
     uint32_t n_unknown;         /* Packets that have no session. */
     struct adp_punted punted;   /* Punted packets. */
+    struct adp_sample *sample;  /* Of the packet at hand, or NULL. */
     /* Of the packet that was parsed last, and how often it was that of the one
      * before it: 0 tells that there are no trains. */
     uint32_t last_hash;
@@ -137,6 +139,10 @@ adp_fast_train(const struct adp_fast *f, size_t i, size_t end)
  * if the packet was handled: it is gone, or waits for adp_fast_flush(). */
 bool adp_fast_take(struct adp_fast *, size_t i, struct dp_packet *,
                    struct adp_bridge *);
+
+/* The same for the packet of 'sample', which is told what was done. */
+bool adp_fast_take_sampled(struct adp_fast *, size_t i, struct dp_packet *,
+                           struct adp_bridge *);
 
 /* The same for packets from the beginning of a train of 'n', the first of
  * which is packet 'i' of the batch.  Returns the number of packets that were

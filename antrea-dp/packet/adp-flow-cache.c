@@ -7,6 +7,7 @@
 #include "adp-cached-verdict.h"
 #include "adp-log-ring.h"
 #include "adp-rewrite.h"
+#include "adp-sample.h"
 #include "adp-session-parse.h"
 #include "adp-summary.h"
 #include "adp-walk-cache.h"
@@ -101,6 +102,7 @@ thread_cache_destroy(void *tc_)
     ovs_mutex_unlock(&caches_mutex);
 
     adp_log_ring_close(tc->up.log);
+    adp_sampler_destroy(tc->up.sampler);
     adp_walk_cache_destroy(tc->up.walk_cache);
     adp_sessions_destroy(tc->up.sessions);
     adp_store_destroy(tc->up.verdicts);
@@ -143,6 +145,7 @@ adp_flow_cache_init(void)
     ovsthread_key_create(&thread_cache_key, thread_cache_destroy);
     adp_cached_verdict_init();
     adp_log_rings_init();
+    adp_samples_init();
 }
 
 struct adp_flow_cache *

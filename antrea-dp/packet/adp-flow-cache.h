@@ -25,6 +25,7 @@ struct adp_bridge;
 struct adp_cached_verdict_content;
 struct adp_cached_verdict_source;
 struct adp_log_ring;
+struct adp_sampler;
 struct adp_walk_cache;
 struct adp_session;
 struct adp_session_packet;
@@ -40,6 +41,7 @@ struct adp_flow_cache {
     struct adp_walk_cache *walk_cache;
     struct adp_rate_limit refusals;
     struct adp_log_ring *log;
+    struct adp_sampler *sampler;        /* NULL until a packet is sampled. */
 };
 
 /* Before there is any other thread. */

@@ -13,117 +13,16 @@
 #include "adp-input-private.h"
 
 #include "adp-bridge-shared.h"
-#include "adp-cached-verdict.h"
 #include "adp-catch.h"
-#include "adp-credit.h"
 #include "adp-fast.h"
 #include "adp-flow-cache.h"
-#include "adp-held.h"
-#include "adp-igmp-queue.h"
-#include "adp-install.h"
-#include "adp-log-packet.h"
-#include "adp-packet-in.h"
-#include "adp-refuse.h"
-#include "adp-rewrite.h"
-#include "adp-summary.h"
-#include "adp-truncate.h"
-#include "adp-tunnel.h"
-#include "adp-tuple.h"
+#include "adp-sample.h"
 #include "adp-walk-cache.h"
-#include "adp-walk.h"
 #include "dp-hooks.h"
 #include "dp-packet.h"
 #include "dpif-netdev-private.h"
 #include "ofproto/tunnel.h"
 #include "packets.h"
-#include "tnl-ports.h"
-
-/* Accounting. */
-
-/* Accounts for a packet that stays in its batch. */
-static void
-leave(struct adp_fast *f, struct adp_bridge *b, enum adp_punt punt,
-      const struct flow *flow)
-{
-    if (punt != ADP_PUNT_BRIDGE) {      /* Of which all packets stay. */
-        adp_punted_add(&f->punted, flow);
-    }
-    adp_count(&b->counters.punts[punt], 1);
-    if (flow->dl_type == htons(ETH_TYPE_IP)
-        || flow->dl_type == htons(ETH_TYPE_IPV6)) {
-        adp_count(&b->counters.ip_punts, 1);
-    }
-}
-
-static void
-count_drop(struct adp_bridge *b, const struct adp_walk *w)
-{
-    enum adp_drop why = (w->tunnel_lost ? ADP_DROP_TUNNEL
-                         : w->verdict.answer ? ADP_DROP_REJECT
-                         : w->verdict.drop_rule ? ADP_DROP_FLOW
-                         : ADP_DROP_MISS);
-
-    adp_count(&b->counters.drops[why], 1);
-}
-
-/* The break at or behind 'i' where another pass begins, or NULL. */
-static const struct adp_break *
-next_pass(const struct adp_verdict *v, size_t i)
-{
-    for (; i < v->n_breaks; i++) {
-        if (v->breaks[i].packet_in == SIZE_MAX && !v->breaks[i].answers) {
-            return &v->breaks[i];
-        }
-    }
-    return NULL;
-}
-
-/* Counts a packet in, and learns of, what the walk met between two breaks:
- * NULL for its beginning and end. */
-static void
-credit(struct adp_bridge *b, const struct adp_walk *w,
-       const struct adp_break *from, const struct adp_break *to,
-       uint64_t n_bytes, uint16_t tcp_flags, long long int now)
-{
-    const struct adp_verdict *v = &w->verdict;
-
-    for (size_t i = from ? from->n_hits : 0; i < (to ? to->n_hits : v->n_hits);
-         i++) {
-        adp_credit_hit(b, &v->hits[i], 1, n_bytes, now, tcp_flags);
-    }
-    size_t n_idle_passes = ((to ? to->n_idle_passes : v->n_idle_passes)
-                            - (from ? from->n_idle_passes : 0));
-    if (n_idle_passes) {
-        adp_count(&b->counters.idle_passes, n_idle_passes);
-    }
-    if (!from) {
-        adp_count(&b->counters.handled, 1);
-        adp_count(&b->counters.handled_bytes, n_bytes);
-    }
-    if (!to) {
-        for (size_t i = 0; i < w->n_tunnels; i++) {
-            adp_tunnel_credit(w->tunnels[i], 1, n_bytes);
-        }
-        for (size_t i = 0; i < w->n_lost; i++) {
-            adp_tunnel_credit(w->lost[i], 1, n_bytes);
-        }
-        if (v->dropped || (w->tunnel_lost && !w->n_tunnels)) {
-            count_drop(b, w);
-        }
-    }
-}
-
-static void
-learn(struct adp_bridge *b, const struct adp_walk *w,
-      const struct adp_break *from, const struct adp_break *to)
-{
-    const struct adp_verdict *v = &w->verdict;
-
-    for (size_t i = from ? from->n_learned : 0;
-         i < (to ? to->n_learned : v->n_learned); i++) {
-        adp_install_learned(b, &v->learned[i], w->program->generation);
-    }
-}
 
 /* Parsing. */
 
@@ -141,390 +40,21 @@ adp_input_parse(struct dp_packet *packet, struct flow *flow)
     miniflow_expand(&m.mf, flow);
 }
 
-/* Deciding. */
-
-/* Why the packet can't be decided on at all.  One that comes behind a punted
- * one can unless it is known that it isn't refused. */
-enum adp_punt
-adp_input_punt_early(const struct adp_fast *f,
-                     const struct adp_fast_packet *fp, struct adp_bridge *b,
-                     const struct flow *flow)
-{
-    return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
-            : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
-            : (adp_punted_overtaken_by(&f->punted, flow)
-               && adp_fast_known(f, fp, b) == ADP_FAST_NOT_REFUSED)
-            ? ADP_PUNT_BEHIND : ADP_PUNT_NONE);
-}
-
-/* True if upstream may learn from the packet where a tunnel's neighbour is. */
+/* Handles packet 'i' of the batch, which is sampled, without a look at the
+ * tables, if that can be, and returns whether it could. */
 static bool
-tells_neighbour(const struct flow *flow)
+take_sampled(struct adp_fast *f, size_t i, struct adp_bridge *b,
+             struct dp_packet *packet)
 {
-    return (flow->dl_type == htons(ETH_TYPE_ARP)
-            || (flow->dl_type == htons(ETH_TYPE_IPV6)
-                && flow->nw_proto == IPPROTO_ICMPV6
-                && flow->tp_src == htons(ND_NEIGHBOR_ADVERT)));
-}
+    const struct adp_fast_packet *fp = &f->packets[i];
 
-/* True if the packet, now with the headers of 'flow', goes to a port with an
- * address of ours, and is a tunnel's or tells about a tunnel's neighbour:
- * upstream ends the tunnel there, and notes the neighbour. */
-static bool
-concerns_tunnel(const struct adp_walk *w, struct flow *flow)
-{
-    struct flow_wildcards wc;
-
-    if (!w->to_ip_port || w->verdict.dropped) {
-        return false;
+    if (fp->is_parsed
+        && adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed)) {
+        return (adp_fast_known(f, fp, b) == ADP_FAST_REFUSED
+                && adp_fast_take_sampled(f, i, packet, b));
     }
-    memset(&wc, 0, sizeof wc);
-    return (tells_neighbour(flow)
-            || tnl_port_map_lookup(flow, &wc) != ODPP_NONE);
-}
-
-enum adp_punt
-adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
-                    const struct flow *original, struct flow *flow)
-{
-    const struct adp_verdict *v = &w->verdict;
-
-    /* A packet that goes nowhere overtakes nobody, and upstream would neither
-     * tell its sender nor log it. */
-    if (!v->answer && !(v->dropped && v->n_logs)
-        && adp_punted_overtaken_by(&f->punted, original)) {
-        return ADP_PUNT_BEHIND;
-    }
-    if (v->punt) {
-        return v->punt;
-    }
-    if (v->held && v->n_breaks) {
-        return ADP_PUNT_CONTROLLER;     /* Who waits can't pause. */
-    }
-    return concerns_tunnel(w, flow) ? ADP_PUNT_TUNNEL : ADP_PUNT_NONE;
-}
-
-/* True if the packets that have the session key of this one look the same to
- * the program. */
-static bool
-may_remember(const struct adp_walk *w, const struct flow *flow)
-{
-    uint32_t not_in_key = ADP_READS_OTHER;
-
-    if (flow->nw_proto == IPPROTO_TCP) {
-        not_in_key |= ADP_READS_TCP_FLAGS;
-    }
-    return !(w->program->reads & not_in_key);
-}
-
-/* A verdict without its ct()s, and the packet that it is for. */
-struct execution {
-    struct adp_cached_verdict_content content;
-    const struct nlattr *actions;
-    struct conntrack_peek_tuple tuple;  /* The packet's after NAT. */
-    uint8_t nw_proto;
-    /* Of the content's tunnel. */
-    const struct adp_tunnel_actions *tnl_actions;
-};
-
-/* Does to conntrack what the walk 'w' found out.  Returns false, and has done
- * nothing, if that can't be. */
-static bool
-execute_conntrack(struct adp_fast *f, struct adp_walk *w,
-                  struct execution *e)
-{
-    e->tnl_actions = NULL;
-    if (e->content.tunnel) {
-        e->tnl_actions = adp_tunnel_actions(e->content.tunnel, f->now);
-        if (!e->tnl_actions || !e->tnl_actions->size) {
-            return false;
-        }
-    }
-    return !w->has_ct_timeout && conntrack_peek_apply(&w->ct.peek);
-}
-
-/* Rewrites the packet and sends it on. */
-static void
-execute_content(struct adp_fast *f, const struct execution *e,
-                struct dp_packet *packet)
-{
-    if (e->content.metered
-        && !dp_pmd_meter(f->pmd, packet, e->content.meter_id)) {
-        return;
-    }
-    adp_rewrite_to(packet, &e->content, &e->tuple, e->nw_proto);
-    adp_fast_leave(f, packet, &e->content, e->actions, e->tnl_actions);
-}
-
-/* Counts a packet that was decided on at the cost of 'cycles'. */
-static void
-count_decided(struct adp_fast *f, struct adp_bridge *b,
-              const struct adp_walk *w, const struct adp_summary *sum,
-              const struct flow *flow, uint64_t n_bytes, uint64_t cycles)
-{
-    uint16_t tcp_flags = ntohs(flow->tcp_flags);
-    struct adp_cached_verdict *v = NULL;
-
-    if (sum && !w->tunnel_lost) {
-        struct adp_cached_verdict_source source;
-
-        adp_summary_source(sum, &source);
-        v = adp_cached_verdict_for_decided(f->cache->verdicts, &source,
-                                           &sum->content, f->now);
-    }
-    if (v) {
-        adp_store_count(f->cache->verdicts, &v->up, 1, n_bytes, tcp_flags,
-                        f->now);
-        adp_count_mine(&v->n_cycles, cycles);
-    } else {
-        credit(b, w, NULL, next_pass(&w->verdict, 0), n_bytes, tcp_flags,
-               f->now);
-        if (w->from_tunnel) {
-            adp_credit_tunnel_port(b, flow->in_port.ofp_port, 1,
-                                          n_bytes);
-        }
-        adp_count(&b->counters.decides, 1);
-        adp_count(&b->counters.decide_cycles, cycles);
-    }
-}
-
-/* Remembers a walk for packets to come. */
-static void
-remember(struct adp_fast *f, const struct adp_fast_packet *fp,
-         const struct adp_summary *sum, const struct flow *flow)
-{
-    if (fp->is_parsed && may_remember(sum->w, flow)) {
-        if (sum->w->ct.peek.ordinary && adp_summary_may_be_kept(sum)
-            && adp_log_allows_session(&sum->content)) {
-            struct adp_cached_verdict_source source;
-
-            adp_summary_source(sum, &source);
-            adp_flow_cache_remember(f->cache, &fp->parsed, sum->w, &sum->tuple,
-                                    &source, &sum->content, f->now);
-        }
-        adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, sum);
-    }
-}
-
-/* Logs a packet that was decided on.  'sum' may be NULL. */
-static void
-log_decided(struct adp_fast *f, struct adp_bridge *b,
-            const struct dp_packet *packet, const struct flow *original,
-            const struct adp_walk *w, const struct adp_summary *sum)
-{
-    struct conntrack_peek_tuple tuple;
-
-    adp_tuple_from_flow(&tuple, original);
-    adp_log_packet(f, b, &(struct adp_log_packet) {
-        .packet = packet,
-        .original = &tuple,
-        .nw_proto = original->nw_proto,
-        .in_port = original->in_port.ofp_port,
-        .w = w,
-        .content = sum ? &sum->content : NULL,
-        .is_first = adp_log_packet_is_first(w),
-    }, w->verdict.logs, w->verdict.n_logs);
-}
-
-/* Executes the actions of a verdict that has breaks. */
-static void
-execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
-                    const struct adp_walk *w, struct dp_packet *packet,
-                    const struct flow *flow)
-{
-    const struct adp_verdict *v = &w->verdict;
-    const char *actions = v->actions.data;
-    const uint64_t n_bytes = dp_packet_size(packet);
-    /* The sender gets his answer to the packet as it came. */
-    struct dp_packet *as_it_came = (v->answers_late
-                                    ? dp_packet_clone(packet) : NULL);
-    struct dp_packet_batch batch;
-    size_t at = 0;
-
-    adp_fast_flush(f);
-    dp_packet_batch_init_packet(&batch, packet);
-    for (size_t i = 0; i < v->n_breaks; i++) {
-        const struct adp_break *brk = &v->breaks[i];
-
-        if (brk->start > at) {
-            dp_pmd_execute_and_keep(f->pmd, &batch, flow,
-                                    (const struct nlattr *) &actions[at],
-                                    brk->start - at);
-        }
-        if (dp_packet_batch_is_empty(&batch)) {
-            dp_packet_delete(as_it_came);
-            return;                     /* A meter has dropped it. */
-        }
-        at = brk->end;
-        if (brk->packet_in != SIZE_MAX) {
-            adp_packet_in_send(b, f->pmd, &v->packet_ins[brk->packet_in],
-                               batch.packets[0], at == v->actions.size);
-        } else if (brk->answers) {
-            adp_refuse(f, b, as_it_came, v->answer, flow->in_port.ofp_port);
-        } else {
-            const struct adp_break *to = next_pass(v, i + 1);
-
-            credit(b, w, brk, to, n_bytes, ntohs(flow->tcp_flags), f->now);
-            learn(b, w, brk, to);
-        }
-    }
-    dp_packet_delete(as_it_came);
-    adp_fast_execute(f, batch.packets[0], flow,
-                     (const struct nlattr *) &actions[at],
-                     v->actions.size - at);
-}
-
-/* Decides and, unless the packet is punted, does what the verdict says.  'fp'
- * is the packet as the fast path saw it. */
-static enum adp_punt
-walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
-                 struct adp_bridge *b, struct dp_packet *packet,
-                 const struct flow *original, struct adp_walk *w)
-{
-    struct pmd_perf_stats *perf = &f->pmd->perf_stats;
-    struct flow flow = *original;
-    struct adp_summary summary;
-    enum adp_punt punt;
-
-    uint64_t start = cycles_counter_update(perf);
-    adp_walk(w, b, f->tracker, packet, &flow, f->now);
-    uint64_t cycles = cycles_counter_update(perf) - start;
-
-    punt = adp_input_punt_late(f, w, original, &flow);
-    if (punt) {
-        adp_count(&b->counters.decides, 1);
-        adp_count(&b->counters.decide_cycles, cycles);
-        return punt;
-    }
-
-    bool summed_up = adp_summary_init(&summary, w, original);
-    count_decided(f, b, w, summed_up ? &summary : NULL, original,
-                  dp_packet_size(packet), cycles);
-    learn(b, w, NULL, next_pass(&w->verdict, 0));
-    if (summed_up) {
-        remember(f, fp, &summary, original);
-    }
-    if (w->verdict.n_logs) {
-        log_decided(f, b, packet, original, w, summed_up ? &summary : NULL);
-    }
-    if (w->verdict.answer && !w->verdict.answers_late) {
-        adp_refuse(f, b, packet, w->verdict.answer,
-                   original->in_port.ofp_port);
-    }
-
-    if (w->verdict.read) {
-        adp_igmp_queue_add(b, packet, original);
-    }
-
-    struct execution e;
-    if (summed_up) {
-        memcpy(&e.content, &summary.content, sizeof e.content);
-        e.actions = summary.actions;
-        e.tuple = summary.tuple;
-        e.nw_proto = original->nw_proto;
-    }
-    if (w->verdict.held && adp_held_wants(packet, original)) {
-        adp_held_add(b, packet, original, &w->verdict.actions);
-    } else if (summed_up && execute_conntrack(f, w, &e)) {
-        execute_content(f, &e, packet);
-    } else if (w->verdict.n_breaks) {
-        execute_with_breaks(f, b, w, packet, original);
-    } else {
-        adp_fast_execute(f, packet, original, w->verdict.actions.data,
-                         w->verdict.actions.size);
-    }
-    return ADP_PUNT_NONE;
-}
-
-/* Logs a packet for which a cached walk was replayed. */
-static void
-log_replayed(struct adp_fast *f, struct adp_bridge *b,
-             const struct dp_packet *packet,
-             const struct adp_session_packet *p, const struct adp_walk *w,
-             const struct adp_cached_verdict_content *content, bool is_first)
-{
-    struct conntrack_peek_tuple tuple;
-    ofp_port_t in_port = content->ingress_tunnel;
-
-    if (f->in_port != ODPP_NONE) {
-        adp_ports_input(f->in_port, &in_port);
-    }
-    adp_tuple_from_packet(&tuple, p);
-    adp_log_packet(f, b, &(struct adp_log_packet) {
-        .packet = packet,
-        .original = &tuple,
-        .nw_proto = p->nw_proto,
-        .in_port = in_port,
-        .w = w,
-        .content = content,
-        .is_first = is_first,
-    }, content->logs, content->n_logs);
-}
-
-/* The same by an earlier walk that is cached.  Returns false, and has done
- * nothing, if there is none that fits. */
-static bool
-replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
-                   struct adp_bridge *b, struct dp_packet *packet,
-                   struct adp_walk *w)
-{
-    const struct adp_session_packet *p = &fp->parsed;
-    struct pmd_perf_stats *perf = &f->pmd->perf_stats;
-    struct execution e;
-
-    uint64_t start = cycles_counter_update(perf);
-    adp_walk_prepare(w, b, f->tracker, packet, f->in_port == ODPP_NONE,
-                     f->now);
-    bool nat;
-    struct adp_cached_verdict *v
-        = adp_walk_cache_replay(f->cache->walk_cache, p, w, &e.tuple, &nat);
-    uint64_t cycles = cycles_counter_update(perf) - start;
-
-    if (!v || (v->content.missed && adp_bridge_sends_misses(b))) {
-        return false;
-    }
-    memcpy(&e.content, &v->content, sizeof e.content);
-    e.content.nat = nat;
-    e.actions = v->actions;
-    e.nw_proto = p->nw_proto;
-    if (w->ct.peek.ordinary && adp_log_allows_session(&e.content)) {
-        struct adp_cached_verdict_source source;
-
-        adp_cached_verdict_source_init(&source, v, w->program, w->ports);
-        adp_flow_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
-                                f->now);
-    }
-    bool is_first = adp_log_packet_is_first(w);
-    if (!execute_conntrack(f, w, &e)) {
-        return false;
-    }
-    adp_store_count(f->cache->verdicts, &v->up, 1, dp_packet_size(packet),
-                    p->tcp_flags, f->now);
-    adp_count_mine(&v->n_cycles, cycles);
-    adp_flow_cache_count_replay(f->cache);
-    adp_fast_init_metadata(f, packet, p->is_ipv6);
-    if (e.content.n_logs) {
-        log_replayed(f, b, packet, p, w, &e.content, is_first);
-    }
-    if (e.content.answer) {
-        adp_refuse(f, b, packet, e.content.answer, e.content.ingress_tunnel);
-    }
-    execute_content(f, &e, packet);
-    return true;
-}
-
-static bool
-replay(struct adp_fast *f, const struct adp_fast_packet *fp,
-       struct adp_bridge *b, struct dp_packet *packet)
-{
-    struct adp_walk *w;
-    bool done = false;
-
-    if (fp->is_parsed && (w = adp_flow_cache_begin_walk(f->cache)) != NULL) {
-        done = replay_and_execute(f, fp, b, packet, w);
-        adp_flow_cache_end_walk(f->cache);
-    }
-    return done;
+    return (adp_fast_take_sampled(f, i, packet, b)
+            || adp_input_replay(f, fp, b, packet));
 }
 
 /* Handles packets from number 'i' on of a batch of 'n' without a look at the
@@ -547,69 +77,7 @@ take(struct adp_fast *f, size_t i, size_t n, struct adp_bridge *b,
     size_t n_taken = (n_train > 1
                       ? adp_fast_take_train(f, i, packets, n_train, b)
                       : adp_fast_take(f, i, packets[0], b));
-    return n_taken ? n_taken : replay(f, fp, b, packets[0]);
-}
-
-/* The packet is a fragment.  If whole it would be held until it was read, it
- * isn't worth anything: in its place an answer is held that has nothing to
- * read, so that who asked asks again by TCP.  Returns false, and has done
- * nothing, if that can't be. */
-static bool
-hold_truncated(struct adp_fast *f, struct adp_bridge *b,
-               struct dp_packet *packet, const struct flow *original)
-{
-    struct dp_packet *answer = adp_truncated_answer(packet, original);
-    struct adp_walk *w = answer ? adp_flow_cache_begin_walk(f->cache) : NULL;
-    struct flow came, flow;
-    bool held = false;
-
-    if (w) {
-        adp_input_parse(answer, &came);
-        came.in_port = original->in_port;
-        came.tunnel = original->tunnel;
-        flow = came;
-        adp_walk(w, b, f->tracker, answer, &flow, f->now);
-        held = (w->verdict.held && !w->verdict.punt
-                && !w->verdict.n_breaks);
-        if (held) {
-            count_decided(f, b, w, NULL, &came, dp_packet_size(packet), 0);
-            adp_count(&b->counters.dns_truncated, 1);
-            adp_held_add(b, answer, &came, &w->verdict.actions);
-            dp_packet_delete(packet);
-        }
-        adp_flow_cache_end_walk(f->cache);
-    }
-    if (!held) {
-        dp_packet_delete(answer);
-    }
-    return held;
-}
-
-/* Returns true if the packet was handled, and is gone. */
-static bool
-handle(struct adp_fast *f, const struct adp_fast_packet *fp,
-       struct adp_bridge *b, struct dp_packet *packet,
-       const struct flow *flow)
-{
-    enum adp_punt punt = adp_input_punt_early(f, fp, b, flow);
-
-    if (!punt) {
-        struct adp_walk *w = adp_flow_cache_begin_walk(f->cache);
-
-        if (w) {
-            punt = walk_and_execute(f, fp, b, packet, flow, w);
-            adp_flow_cache_end_walk(f->cache);
-        } else {
-            punt = ADP_PUNT_DEPTH;
-        }
-    }
-    if (punt == ADP_PUNT_FRAGMENT && hold_truncated(f, b, packet, flow)) {
-        return true;
-    }
-    if (punt) {
-        leave(f, b, punt, flow);
-    }
-    return !punt;
+    return n_taken ? n_taken : adp_input_replay(f, fp, b, packets[0]);
 }
 
 static const struct tun_table *
@@ -735,7 +203,7 @@ receive_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
     adp_input_parse(packet, &flow);
     flow.in_port.ofp_port = ofp_port;
     flow.tunnel.metadata.tab = tunnel_options(b);
-    return handle(f, &f->packets[i], b, packet, &flow);
+    return adp_input_walk(f, &f->packets[i], b, packet, &flow);
 }
 
 /* Drops a batch that came to a closed bridge. */
@@ -751,14 +219,51 @@ refuse(struct adp_bridge *b, struct dp_netdev_pmd_thread *pmd,
     dp_packet_batch_init(batch);
 }
 
+/* Handles a batch, and returns how many of its packets are gone.  'watched':
+ * somebody may want to know what becomes of a packet. */
+static inline ALWAYS_INLINE size_t
+receive(struct adp_fast *f, struct dp_packet_batch *batch,
+        struct adp_bridge *b, odp_port_t odp_port, ofp_port_t ofp_port,
+        bool has_marks, bool compiled, const bool watched)
+{
+    const size_t n = dp_packet_batch_size(batch);
+    size_t sampled = watched ? adp_input_first_sample(f, n) : n;
+    size_t n_handled = 0;
+
+    dp_packet_batch_refill_init(batch);
+    for (size_t i = 0; i < n; ) {
+        struct dp_packet *packet = batch->packets[i];
+        size_t n_taken = 0;
+
+        if (watched) {
+            adp_input_watch(f, i, packet, b, odp_port, ofp_port, has_marks,
+                            i == sampled);
+        }
+        if (compiled) {
+            n_taken = (watched && f->sample ? take_sampled(f, i, b, packet)
+                       : take(f, i, i < sampled ? sampled : n, b, batch));
+        }
+        if (n_taken
+            || receive_one(f, i, packet, b, odp_port, ofp_port, has_marks)) {
+            n_handled += MAX(n_taken, 1);
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
+        }
+        if (watched && i == sampled) {
+            sampled = adp_input_next_sample(f, i, n);
+        }
+        i += MAX(n_taken, 1);
+    }
+    return n_handled;
+}
+
 void
 adp_input_received(struct dp_netdev_pmd_thread *pmd,
                    struct dp_packet_batch *batch, odp_port_t odp_port,
                    bool has_marks)
 {
-    const size_t n = dp_packet_batch_size(batch);
     ofp_port_t ofp_port;
-    size_t n_handled = 0;
+    size_t n_handled;
     struct adp_fast f;
 
     struct adp_bridge *b = adp_ports_input(odp_port, &ofp_port);
@@ -775,26 +280,15 @@ adp_input_received(struct dp_netdev_pmd_thread *pmd,
         return;
     }
 
-    bool compiled = mode == ADP_MODE_COMPILED;
-    bool catches = adp_catch_is_armed();
+    const bool watched = adp_catch_is_armed() || adp_sample_is_on();
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), odp_port);
-    fetch(&f, batch, has_marks, catches, b, ofp_port);
-    dp_packet_batch_refill_init(batch);
-    for (size_t i = 0; i < n; ) {
-        struct dp_packet *packet = batch->packets[i];
-
-        if (OVS_UNLIKELY(catches)) {
-            adp_input_catch(&f, i, packet, b, odp_port, ofp_port, has_marks);
-        }
-        size_t n_taken = compiled ? take(&f, i, n, b, batch) : 0;
-
-        if (n_taken
-            || receive_one(&f, i, packet, b, odp_port, ofp_port, has_marks)) {
-            n_handled += MAX(n_taken, 1);
-        } else {
-            dp_packet_batch_refill(batch, packet, i);
-        }
-        i += MAX(n_taken, 1);
+    fetch(&f, batch, has_marks, adp_catch_is_armed(), b, ofp_port);
+    if (OVS_UNLIKELY(watched)) {
+        n_handled = receive(&f, batch, b, odp_port, ofp_port, has_marks,
+                            mode == ADP_MODE_COMPILED, true);
+    } else {
+        n_handled = receive(&f, batch, b, odp_port, ofp_port, has_marks,
+                            mode == ADP_MODE_COMPILED, false);
     }
     adp_fast_flush(&f);
     adp_flow_cache_end_batch(f.cache);
@@ -854,7 +348,7 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
     }
     if (!adp_input_complete_tunnel_flow(b, ofp_port, &flow, &known)) {
         if (known) {
-            leave(f, b, ADP_PUNT_TUNNEL, &flow);
+            adp_input_leave(f, b, ADP_PUNT_TUNNEL, &flow);
         }
         return false;
     }
@@ -863,7 +357,46 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
         /* Its like may take the fast path from now on. */
         adp_flow_cache_add_kind(f->cache, &tunnel, b, ofp_port, f->now);
     }
-    return handle(f, &f->packets[i], b, packet, &flow);
+    return adp_input_walk(f, &f->packets[i], b, packet, &flow);
+}
+
+/* As receive(), for packets of these kinds; counts those that came to a closed
+ * bridge in '*n_refused' instead. */
+static inline ALWAYS_INLINE size_t
+receive_decapsulated(struct adp_fast *f, struct dp_packet_batch *batch,
+                     const struct adp_ingress *const kinds[],
+                     size_t *n_refused, const bool watched)
+{
+    const size_t n = dp_packet_batch_size(batch);
+    size_t sampled = watched ? adp_input_first_sample(f, n) : n;
+    size_t n_handled = 0;
+
+    dp_packet_batch_refill_init(batch);
+    for (size_t i = 0; i < n; ) {
+        struct adp_bridge *b = kinds[i] ? kinds[i]->owner : NULL;
+        struct dp_packet *packet = batch->packets[i];
+        size_t n_taken = 0;
+        bool refused = false;
+
+        if (watched) {
+            adp_input_watch_decapsulated(f, i, packet, i == sampled);
+        }
+        if (b && adp_bridge_mode(b) == ADP_MODE_COMPILED) {
+            n_taken = (watched && f->sample ? take_sampled(f, i, b, packet)
+                       : take(f, i, i < sampled ? sampled : n, b, batch));
+        }
+        if (n_taken || decapsulated_one(f, i, packet, &refused)) {
+            n_handled += refused ? 0 : MAX(n_taken, 1);
+            *n_refused += refused;
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
+        }
+        if (watched && i == sampled) {
+            sampled = adp_input_next_sample(f, i, n);
+        }
+        i += MAX(n_taken, 1);
+    }
+    return n_handled;
 }
 
 void
@@ -874,7 +407,7 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     uint32_t hashes[NETDEV_MAX_BURST];
     const size_t n = dp_packet_batch_size(batch);
     struct dp_packet *packet;
-    size_t n_handled = 0, n_refused = 0, i;
+    size_t n_refused = 0;
     struct adp_fast f;
 
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), ODPP_NONE);
@@ -888,30 +421,12 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
                            adp_flow_cache_ingress_of_kind(kinds[i]));
         }
     }
-    bool catches = adp_catch_is_armed();
-    fetch_sessions(&f, NULL, n, catches);
+    fetch_sessions(&f, NULL, n, adp_catch_is_armed());
 
-    dp_packet_batch_refill_init(batch);
-    for (i = 0; i < n; ) {
-        struct adp_bridge *b = kinds[i] ? kinds[i]->owner : NULL;
-        size_t n_taken = 0;
-        bool refused = false;
-
-        packet = batch->packets[i];
-        if (OVS_UNLIKELY(catches)) {
-            adp_input_catch_decapsulated(&f, i, packet);
-        }
-        if (b && adp_bridge_mode(b) == ADP_MODE_COMPILED) {
-            n_taken = take(&f, i, n, b, batch);
-        }
-        if (n_taken || decapsulated_one(&f, i, packet, &refused)) {
-            n_handled += refused ? 0 : MAX(n_taken, 1);
-            n_refused += refused;
-        } else {
-            dp_packet_batch_refill(batch, packet, i);
-        }
-        i += MAX(n_taken, 1);
-    }
+    size_t n_handled
+        = (OVS_UNLIKELY(adp_catch_is_armed() || adp_sample_is_on())
+           ? receive_decapsulated(&f, batch, kinds, &n_refused, true)
+           : receive_decapsulated(&f, batch, kinds, &n_refused, false));
     adp_fast_flush(&f);
     adp_flow_cache_end_batch(f.cache);
     if (n_handled) {

@@ -583,6 +583,26 @@ adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
             ? &xlate->actions : NULL);
 }
 
+uint64_t
+adp_tunnel_serial(const struct adp_tunnel *t)
+{
+    struct tunnel_xlate *xlate = present_xlate(t);
+    uint64_t serial;
+
+    atomic_read_relaxed(&xlate->serial, &serial);
+    return serial;
+}
+
+uint64_t
+adp_tunnels_serial(const struct adp_tunnels *tunnels)
+{
+    uint64_t serial;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_tunnels *, tunnels)->serial,
+                        &serial);
+    return serial;
+}
+
 void
 adp_tunnel_prefetch_actions(const struct adp_tunnel *t)
 {

@@ -81,6 +81,11 @@ struct adp_tunnel_actions {
 const struct adp_tunnel_actions *adp_tunnel_actions(const struct adp_tunnel *,
                                                     long long int now_ms);
 
+/* A translation is as new as the bridge's tunnels if both have one serial
+ * number.  Any thread. */
+uint64_t adp_tunnel_serial(const struct adp_tunnel *);
+uint64_t adp_tunnels_serial(const struct adp_tunnels *);
+
 /* Starts to fetch what adp_tunnel_actions() and who pushes the header read. */
 void adp_tunnel_prefetch_actions(const struct adp_tunnel *);
 

@@ -15,6 +15,7 @@
 #include "adp-log-ring.h"
 #include "adp-names.h"
 #include "adp-refusal.h"
+#include "adp-sample.h"
 #include "adp-show-log.h"
 #include "conntrack-half-open.h"
 #include "openvswitch/vlog.h"
@@ -187,5 +188,7 @@ adp_configure_daemon(const struct smap *other_config)
     adp_refusal_set_rate(daemon_number(other_config, "antrea-dp-reject-rate",
                                        0, ADP_REFUSAL_MAX_RATE,
                                        ADP_REFUSAL_DEFAULT_RATE));
+    adp_samples_set_rate(daemon_number(other_config, "antrea-dp-shadow", 0,
+                                       ADP_SAMPLE_MAX_RATE, 0));
     configure_log(other_config);
 }

@@ -33,6 +33,7 @@
 #include "adp-mark-port.h"
 #include "adp-poller.h"
 #include "adp-push-stats.h"
+#include "adp-shadow.h"
 #include "adp-show-log.h"
 #include "adp-show-memory.h"
 #include "adp-rcu.h"
@@ -80,6 +81,7 @@ choose_base_type(void)
     dp_enumerate_types(&types);
     if (sset_contains(&types, DUMMY_TYPE)) {
         base_type = DUMMY_TYPE;
+        adp_shadow_add_spoiling();
     }
     sset_destroy(&types);
 }
@@ -170,6 +172,7 @@ adp_class_type_run(const char *type)
     prepare_for_connections();
     adp_turn_enter(ADP_TURN_LOG);
     adp_show_log_run();
+    adp_shadow_run();
     adp_turn_enter(ADP_TURN_SOCKET);
     adp_control_run();
     adp_turn_leave(outer);
@@ -183,6 +186,7 @@ adp_class_type_wait(const char *type)
     if (is_main_type(type)) {
         adp_control_wait();
         adp_show_log_wait();
+        adp_shadow_wait();
         adp_kernel_port_wait();
     }
 }
@@ -255,6 +259,7 @@ stop(struct adp_bridge *b, bool deleted)
     adp_cached_verdict_forget(b);
     adp_bridge_pipeline_uninit(b, deleted);
     adp_tunnels_destroy(b->tunnels);
+    adp_shadow_destroy(b->shadow);
     adp_bridge_uninit(b);
 }
 
@@ -267,6 +272,7 @@ adp_class_construct(struct ofproto *ofproto)
 
     adp_bridge_init(b);
     b->tunnels = adp_tunnels_create();
+    b->shadow = adp_shadow_create();
     adp_bridge_pipeline_init(b);
 
     /* The base class opens the datapath of the bridge's type. */

@@ -15,6 +15,7 @@
 #include "adp-multicast.h"
 #include "adp-push-stats.h"
 #include "adp-removal.h"
+#include "adp-shadow.h"
 #include "adp-show-log.h"
 #include "adp-show-memory.h"
 #include "adp-show-turns.h"
@@ -618,6 +619,7 @@ adp_show_stats(struct adp_bridge *b, bool all)
     json_object_put(o, "cache", stats_cache());
     json_object_put(o, "tunnels", stats_tunnels(b));
     json_object_put(o, "log", adp_show_log_stats());
+    json_object_put(o, "shadow", adp_shadow_stats(b));
     json_object_put(o, "memory", adp_show_memory(b));
     put_threads(o, b);
     json_object_put(o, "turns", adp_show_turns(all));

@@ -99,7 +99,9 @@ UNIT_TESTS = \
 	tests/unit/test-wraps \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
+	tests/unit/test-sample \
 	tests/unit/test-session \
+	tests/unit/test-shadow \
 	tests/unit/test-store \
 	tests/unit/test-state-disk \
 	tests/unit/test-state-group \
@@ -404,6 +406,7 @@ tests_unit_test_input_SOURCES = \
 	tests/unit/talk.h \
 	tests/unit/test-input.c \
 	antrea-dp/packet/adp-input-catch.c \
+	antrea-dp/packet/adp-input-walk.c \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-log-packet.c
 tests_unit_test_input_LDADD = $(UNIT_LIBS)
@@ -756,3 +759,16 @@ ADP_TEST_OBJECTS = \
 	               tests_unit_gen_flows tests_unit_gen_names \
 	               tests_unit_libunit_la, \
 		$($(name)_OBJECTS))
+
+tests_unit_test_sample_SOURCES = \
+	tests/unit/test-sample.c \
+	antrea-dp/packet/adp-sample.c
+tests_unit_test_sample_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_shadow_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-shadow.c \
+	antrea-dp/shadow/adp-shadow-compare.c \
+	antrea-dp/shadow/adp-shadow-execute.c
+tests_unit_test_shadow_LDADD = $(UNIT_LIBS)

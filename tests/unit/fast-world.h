@@ -17,6 +17,7 @@
 #include "adp-flow-cache.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
+#include "adp-sample.h"
 #include "adp-tunnel.h"
 #include "engine.h"
 #include "netlink.h"
@@ -376,6 +377,21 @@ adp_refuse(struct adp_fast *f, struct adp_bridge *b OVS_UNUSED,
     n_refused++;
 }
 
+/* The sampled packet's. */
+static const struct adp_cached_verdict *noted;
+static int a_sample;
+
+void
+adp_sample_note_session(struct adp_sample *s, const struct adp_session *session,
+                        const struct adp_cached_verdict *v,
+                        const struct adp_tunnel_actions *tnl_actions)
+{
+    ck_assert_ptr_eq(s, &a_sample);
+    ck_assert_ptr_nonnull(session);
+    ck_assert_ptr_eq(tnl_actions, v->content.tunnel ? present_actions : NULL);
+    noted = v;
+}
+
 static int n_rewritten;
 
 void
@@ -529,6 +545,7 @@ begin_batch(void)
     adp_fast_init(&fast, a_pmd, &cache, 1);
     n_done = n_sent = n_rewritten = n_prefetched_actions = 0;
     prefetched = 0;
+    noted = NULL;
     for (size_t i = 0; i < MAX_CONNS; i++) {
         tracked[i].n_committed = tracked[i].n_updated = 0;
     }
@@ -600,7 +617,27 @@ try(struct dp_packet *p, struct adp_bridge *b)
     adp_fast_fetch_more_conns(&fast, 0);
     adp_fast_fetch_tunnel(&fast, 0);
     adp_fast_fetch_tunnel_actions(&fast, 0);
-    return adp_fast_take(&fast, 0, p, b);
+    return (fast.sample ? adp_fast_take_sampled(&fast, 0, p, b)
+            : adp_fast_take(&fast, 0, p, b));
+}
+
+/* One that is taken, as packet 'i'. */
+static void
+take(size_t i)
+{
+    struct dp_packet *p = receive(i);
+
+    adp_fast_fetch_session(&fast, i);
+    adp_fast_fetch_conns(&fast, i);
+    ck_assert(adp_fast_take(&fast, i, p, bridge));
+}
+
+/* Lets the actions of a tunnel be to push a header and to send by OUTPUT. */
+static void
+do_push(struct adp_tunnel_actions *actions)
+{
+    actions->push = actions->data;
+    actions->odp_port = OUTPUT;
 }
 
 static uint64_t

@@ -23,6 +23,7 @@
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
+#include "adp-sample.h"
 #include "adp-summary.h"
 #include "adp-tunnel.h"
 #include "adp-walk-cache.h"
@@ -68,6 +69,8 @@ static struct {
     const struct adp_tunnel_actions *tnl_actions;
     int caught;                 /* The packet that somebody waits for, from
                                  * 1; 0: none is. */
+    size_t sampled;             /* The one that is sampled, the same. */
+    bool no_room_for_sample, sample_is_busy;
 } says;
 
 /* Counters of the datapath. */
@@ -515,6 +518,108 @@ adp_catch_end(struct adp_catch *c)
     note('!');
 }
 
+/* Samples. */
+
+atomic_uint32_t adp_sample_rate;
+static struct adp_walk sample_walk;
+static struct adp_sample sample;
+static int a_sampler;
+
+struct adp_sampler *
+adp_sampler_create(void)
+{
+    return (struct adp_sampler *) (void *) &a_sampler;
+}
+
+size_t
+adp_sampler_next(struct adp_sampler *s, size_t from, size_t n)
+{
+    ck_assert_ptr_eq(s, &a_sampler);
+    return (says.sampled > from && says.sampled <= n ? says.sampled - 1
+            : n);
+}
+
+struct adp_sample *
+adp_sampler_open(struct adp_sampler *s, bool *busy)
+{
+    ck_assert_ptr_eq(s, &a_sampler);
+    *busy = says.sample_is_busy;
+    note('[');
+    return says.no_room_for_sample || *busy ? NULL : &sample;
+}
+
+void
+adp_sampler_close(struct adp_sampler *s)
+{
+    ck_assert_ptr_eq(s, &a_sampler);
+    note(']');
+}
+
+struct adp_walk *
+adp_sampler_walk(struct adp_sampler *s OVS_UNUSED)
+{
+    return &sample_walk;
+}
+
+void
+adp_sample_prepare(struct adp_sample *s, const struct dp_packet *p,
+                   const struct flow *flow, struct adp_walk *w)
+{
+    ck_assert_ptr_eq(s, &sample);
+    ck_assert_ptr_eq(w, &sample_walk);
+    ck_assert_ptr_nonnull(dp_packet_l4(p));
+    s->flow = *flow;
+}
+
+void
+adp_sample_note_verdict(struct adp_sample *s, const struct adp_walk *w,
+                        enum adp_punt punt)
+{
+    ck_assert_ptr_eq(s, &sample);
+    ck_assert_ptr_eq(w, &sample_walk);
+    s->punt = punt;
+}
+
+void
+adp_sample_note_content(struct adp_sample *s, enum adp_sample_way way,
+                        const struct adp_cached_verdict_content *content
+                        OVS_UNUSED, const struct nlattr *actions OVS_UNUSED,
+                        const struct adp_tunnel_actions *tnl_actions,
+                        const struct adp_hit *hits OVS_UNUSED,
+                        const struct adp_walk *w,
+                        const struct conntrack_peek_tuple *t OVS_UNUSED,
+                        uint8_t nw_proto)
+{
+    ck_assert_ptr_eq(s, &sample);
+    ck_assert_ptr_eq(w, &walk);
+    ck_assert_ptr_eq(tnl_actions, says.tnl_actions);
+    ck_assert_uint_eq(nw_proto, tuple.nw_proto);
+    note(way == ADP_SAMPLE_REPLAY ? 'N' : 'n');
+}
+
+void
+adp_sample_note_walk(struct adp_sample *s, const struct adp_walk *w)
+{
+    ck_assert_ptr_eq(s, &sample);
+    ck_assert_ptr_eq(w, &walk);
+    note('d');
+}
+
+bool
+adp_fast_take_sampled(struct adp_fast *f, size_t i, struct dp_packet *p,
+                      struct adp_bridge *bridge)
+{
+    ck_assert_ptr_eq(f->sample, &sample);
+    note('s');
+    bool taken = says.has_session && f->packets[i].is_parsed;
+
+    ck_assert_ptr_eq(bridge, b);
+    if (taken) {
+        dp_packet_delete(p);
+    }
+    return taken;
+}
+
 /* Walks. */
 
 void
@@ -534,8 +639,8 @@ adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
 {
     ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
     ck_assert_ptr_nonnull(dp_packet_l4(p));
-    if (w == &catch_walk) {
-        note('v');
+    if (w == &catch_walk || w == &sample_walk) {
+        note(w == &catch_walk ? 'v' : 'u');
         w->verdict.punt = says.punt;
         return;
     }

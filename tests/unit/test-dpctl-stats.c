@@ -336,6 +336,32 @@ START_TEST(connections)
 }
 END_TEST
 
+/* What was compared with upstream, if anything. */
+START_TEST(shadowed)
+{
+    struct json *stats = parse(
+        "{'shadow':{'rate':0,'sampled':100,'compared':80,'different':2,"
+        "'stale':5,'lost':3,'uncompared':{'stock':8,'held':7}}}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert_msg(
+        strstr(ds_cstr(&s),
+               "\n\nSHADOWED   COMPARED   DIFFERENT   STALE   UNCOMPARED   "
+               "LOST\n"
+               "     100         80           2       5           15   "
+               "   3\n"), "%s", ds_cstr(&s));
+    json_destroy(stats);
+
+    ds_clear(&s);
+    stats = parse("{'shadow':{'rate':0,'sampled':0}}");
+    dpctl_stats_format(stats, &s);
+    ck_assert(!strstr(ds_cstr(&s), "SHADOWED"));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 /* What policies have logged, and that the file can't be written. */
 START_TEST(logged)
 {
@@ -398,6 +424,7 @@ main(void)
     Suite *suite = suite_create("dpctl-stats");
     TCase *tc = tcase_create("dpctl-stats");
 
+    tcase_add_test(tc, shadowed);
     tcase_add_test(tc, logged);
     tcase_add_test(tc, narrow);
     tcase_add_test(tc, tables_in_order);

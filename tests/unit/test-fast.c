@@ -511,16 +511,6 @@ END_TEST
 
 /* Where packets go. */
 
-static void
-take(size_t i)
-{
-    struct dp_packet *p = receive(i);
-
-    adp_fast_fetch_session(&fast, i);
-    adp_fast_fetch_conns(&fast, i);
-    ck_assert(adp_fast_take(&fast, i, p, bridge));
-}
-
 START_TEST(executed)
 {
     tuple.ipv6 = _i;
@@ -578,6 +568,24 @@ START_TEST(dropped)
 }
 END_TEST
 
+/* A sampled packet goes as any other, and its sample is told of the verdict:
+ * not before connections have taken it. */
+START_TEST(sampled)
+{
+    make_session();
+    begin_batch();
+    fast.sample = (struct adp_sample *) (void *) &a_sample;
+    tracked[0].is_ordinary = tracked[0].is_predicted = _i;
+    struct dp_packet *p = receive(0);
+    ck_assert_int_eq(try(p, bridge), _i);
+    ck_assert_ptr_eq(noted, _i ? verdict : NULL);
+    ck_assert_uint_eq(n_counted(), _i);
+    if (!_i) {
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
 START_TEST(rejected)
 {
     wanted.is_dropped = wanted.is_answered = true;
@@ -591,14 +599,6 @@ START_TEST(rejected)
     ck_assert_uint_eq(n_counted(), 1);
 }
 END_TEST
-
-/* Lets the actions of a tunnel be to push a header and to send by OUTPUT. */
-static void
-do_push(struct adp_tunnel_actions *actions)
-{
-    actions->push = actions->data;
-    actions->odp_port = OUTPUT;
-}
 
 /* A packet that a header is put before waits for nobody. */
 START_TEST(pushed)
@@ -979,6 +979,7 @@ main(void)
     tcase_add_loop_test(tc, executed, 0, 2);
     tcase_add_test(tc, known);
     tcase_add_test(tc, dropped);
+    tcase_add_loop_test(tc, sampled, 0, 2);
     tcase_add_test(tc, rejected);
     tcase_add_test(tc, pushed);
     tcase_add_test(tc, pushed_after_others);

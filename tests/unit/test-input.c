@@ -749,6 +749,98 @@ START_TEST(waited_for_and_closed)
 }
 END_TEST
 
+/* Samples. */
+
+static void
+set_sampled(size_t i)
+{
+    atomic_store_relaxed(&adp_sample_rate, 1);
+    says.sampled = i;
+}
+
+/* A train is cut before the sampled packet, which goes alone, and whatever is
+ * behind it goes on as if nothing had been. */
+START_TEST(sampled_in_train)
+{
+    says.has_session = says.is_train = true;
+    set_sampled(2);
+    receive(4, PORT, 0);
+    expect("(=f[us]F.)");
+    ck_assert_uint_eq(n_compiled, 4);
+    ck_assert_uint_eq(adp_counted(&b->counters.sampled), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.samples_lost), 0);
+    ck_assert_uint_eq(sample.flow.in_port.ofp_port, u16_to_ofp(PORT));
+
+    /* None of this batch. */
+    set_sampled(0);
+    receive(4, PORT, 0);
+    expect("(=F.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.sampled), 1);
+}
+END_TEST
+
+/* Nothing happens to the packet that didn't happen without. */
+START_TEST(sampled_walk)
+{
+    set_sampled(1);
+    receive(1, PORT, 0);
+    expect("([usRwSWnato].)");
+    ck_assert_int_eq(sample.punt, ADP_PUNT_NONE);
+    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
+    ck_assert_uint_eq(adp_counted(&b->counters.handled), 1);
+}
+END_TEST
+
+/* The same, by upstream's executor: what was noted first doesn't hold. */
+START_TEST(sampled_and_executed)
+{
+    says.is_applied = false;
+    set_sampled(1);
+    receive(1, PORT, 0);
+    expect("([usRwSWnadx].)");
+}
+END_TEST
+
+START_TEST(sampled_replay)
+{
+    static char slot[4096] OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
+    static struct adp_store_public store = { .slots = slot };
+
+    cache.verdicts = (struct adp_store *) (void *) &store;
+    says.has_cached_walk = true;
+    set_sampled(1);
+    receive(1, PORT, 0);
+    expect("([usRSNarto].)");
+}
+END_TEST
+
+/* A punted one is one of which nothing is known but that. */
+START_TEST(sampled_and_punted)
+{
+    says.punt = ADP_PUNT_NORMAL;
+    set_sampled(1);
+    receive(1, PORT, 1);
+    ck_assert_int_eq(sample.punt, ADP_PUNT_NORMAL);
+    ck_assert_ptr_null(strpbrk(calls, "Nnd"));
+    ck_assert_ptr_nonnull(strchr(calls, ']'));
+    memset(calls, 0, sizeof calls);
+}
+END_TEST
+
+/* Without a place for its sample a packet goes as any other. */
+START_TEST(no_sample)
+{
+    says.has_session = true;
+    says.no_room_for_sample = _i == 0;
+    says.sample_is_busy = _i == 1;
+    set_sampled(2);
+    receive(3, PORT, 0);
+    expect("(f[ff.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.sampled), 0);
+    ck_assert_uint_eq(adp_counted(&b->counters.samples_lost), _i == 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -794,6 +886,12 @@ main(void)
     tcase_add_loop_test(tc, waited_for_and_punted, 0, 3);
     tcase_add_test(tc, waited_for_behind_punted);
     tcase_add_test(tc, waited_for_and_closed);
+    tcase_add_test(tc, sampled_in_train);
+    tcase_add_test(tc, sampled_walk);
+    tcase_add_test(tc, sampled_and_executed);
+    tcase_add_test(tc, sampled_replay);
+    tcase_add_test(tc, sampled_and_punted);
+    tcase_add_loop_test(tc, no_sample, 0, 2);
     suite_add_tcase(s, tc);
     return test_run(s);
 }

@@ -642,6 +642,43 @@ format_log(const struct json *stats, struct ds *s)
     put_line(s, "The log isn't written", dpctl_json_str(stats, "log.error"));
 }
 
+static long long int
+sum_of(const struct json *stats, const char *path)
+{
+    const struct json *o = dpctl_json_get(stats, path);
+    const struct shash_node *node;
+    long long int sum = 0;
+
+    SHASH_FOR_EACH (node, dpctl_json_object(stats, path)) {
+        sum += dpctl_json_int(o, node->name, 0);
+    }
+    return sum;
+}
+
+/* Where packets are or were compared with upstream's translation. */
+static void
+format_shadow(const struct json *stats, struct ds *s)
+{
+    static const char *const headings[] = {
+        "SHADOWED", "COMPARED", "DIFFERENT", "STALE", "UNCOMPARED", "LOST"
+    };
+    struct dpctl_table t;
+
+    if (dpctl_json_int(stats, "shadow.rate", 0)
+        + dpctl_json_int(stats, "shadow.sampled", 0) == 0) {
+        return;
+    }
+    dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
+    t.numbers = UINT64_MAX;
+    dpctl_table_add(&t, count_cell(stats, "shadow.sampled"));
+    dpctl_table_add(&t, count_cell(stats, "shadow.compared"));
+    dpctl_table_add(&t, count_cell(stats, "shadow.different"));
+    dpctl_table_add(&t, count_cell(stats, "shadow.stale"));
+    dpctl_table_add(&t, number_cell(sum_of(stats, "shadow.uncompared")));
+    dpctl_table_add(&t, count_cell(stats, "shadow.lost"));
+    put_table(s, &t);
+}
+
 void
 dpctl_stats_format(const struct json *stats, struct ds *s)
 {
@@ -660,6 +697,7 @@ dpctl_stats_format(const struct json *stats, struct ds *s)
     format_reasons(stats, "punts", "PUNT", s);
     format_reasons(stats, "drops", "DROP", s);
     format_log(stats, s);
+    format_shadow(stats, s);
     format_tables(stats, s);
     if (dpctl_json_member(stats, "rules")) {
         format_rules(stats, s);
