@@ -19,6 +19,8 @@
 #                   use it instead of ADP_PREFIX when it is set
 #   ADP_DP_TYPE     datapath_type of br-int (default: antrea)
 #   ADP_E2E_LOGS    where to keep the logs of a failed test
+#   ADP_SHADOW      one in so many packets is compared with upstream's translation
+#                   (antrea-dp-shadow; default: none): a difference fails the test
 #   ADP_E2E_SLOW    factor on all time limits (sanitizers, loaded machines)
 
 set -u
@@ -31,6 +33,7 @@ E2E_TOP=$(cd "$E2E_SRC/../.." && pwd)
 : "${ADP_PREFIX:=$E2E_TOP/_install}"
 : "${ADP_DP_TYPE:=antrea}"
 : "${ADP_E2E_SLOW:=1}"
+: "${ADP_SHADOW:=0}"
 PATH=$ADP_PREFIX/bin:$ADP_PREFIX/sbin:$PATH:/usr/sbin:/sbin
 if [ -x /usr/bin/python3 ]; then
     E2E_PYTHON=/usr/bin/python3
@@ -92,10 +95,35 @@ e2e_begin() {
 # e2e_end: the common last lines of every test.
 e2e_end() {
     e2e_check_daemons || exit 1
+    e2e_check_shadow || exit 1
     e2e_stop_daemons
     e2e_check_logs || exit 1
     E2E_DONE=1
     exit 0
+}
+
+# Were all packets of bridges of type antrea what they are in upstream's
+# translation?
+e2e_check_shadow() {
+    local socket node bridge seen rc=0
+    [ "$ADP_SHADOW" != 0 ] && [ "$ADP_DP_TYPE" = antrea ] || return 0
+    for socket in "$E2E_DIR"/*/antrea-dp.sock; do
+        [ -S "$socket" ] || continue
+        node=$(basename "$(dirname "$socket")")
+        for bridge in $(vsctl "$node" --columns=name --bare find Bridge \
+                            datapath_type=antrea); do
+            seen=$(dpctl "$node" --bridge "$bridge" stats -o json \
+                       | "$E2E_PYTHON" "$E2E_SRC/json-get.py" shadow \
+                             turns.section_us.shadow) || continue
+            say "$node, $bridge: shadow, and what it took in us:" $seen
+            seen=$(appctl "$node" antrea-dp/shadow-show "$bridge")
+            if [ "$seen" != "[]" ]; then
+                printf '%s\n' "$seen" >&2
+                rc=1
+            fi
+        done
+    done
+    return $rc
 }
 
 e2e_at_exit() {

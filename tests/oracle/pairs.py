@@ -25,5 +25,9 @@ def pairs(prefix, stock, keep, ports, threads=False):
                               caching=kind == 'antrea')
                 stack.callback(sw.stop)
                 two.append(sw)
-            yield steps.Pair(*two)
+            pair = steps.Pair(*two)
+            yield pair
+            differences = pair.ours.shadow_differences()
+            if differences:
+                raise RuntimeError('the shadow: ' + differences)
     return make

@@ -19,6 +19,10 @@ FLOW = re.compile(r'(table=\S+),.* n_packets=(\d+), n_bytes=(\d+),'
                   r'.*?(priority=.*? ?actions=.*)$')
 
 
+# One in so many packets is compared by the daemon itself with upstream's
+# translation (ADP_SHADOW in the environment).
+SHADOW = os.environ.get('ADP_SHADOW', '')
+
 XID = re.compile(r'\(xid=\S+\)')
 
 
@@ -139,6 +143,9 @@ class Switch:
         for port, number in self.ports.items():
             args += ['--', *self.add_port_args(port, number)]
         self.vsctl(*args)
+        if SHADOW and self.datapath_type == 'antrea':
+            self.vsctl('set', 'Open_vSwitch', '.',
+                       'other_config:antrea-dp-shadow=' + SHADOW)
         self.ports_up()
         self.listen()
         self.control('time/stop')
@@ -295,6 +302,16 @@ class Switch:
         except subprocess.TimeoutExpired:
             return None
         return '%s: ovs-vswitchd ended with %d' % (self.name, code)
+
+    def shadow_differences(self):
+        """Packets that fared otherwise than in upstream's translation, of
+        those that the daemon compared by itself, as text."""
+        if not SHADOW or self.datapath_type != 'antrea':
+            return ''
+        print('%s: shadow: %s' % (self.name,
+                                  json.dumps(self.stats()['shadow'])))
+        shown = self.control('antrea-dp/shadow-show', 'br0').strip()
+        return '' if shown == '[]' else shown
 
     def stop(self):
         for process in reversed(self.processes):
