@@ -171,6 +171,64 @@ hits_differ(const struct adp_sample_hits *a_, const struct adp_sample_hits *b_)
     return memcmp(a.hits, b.hits, a.n * sizeof *a.hits) != 0;
 }
 
+/* Number 'n' of the hits that is a flow's, or NULL. */
+static const struct adp_sample_hit *
+nth_flow(const struct adp_sample_hits *hits, size_t n)
+{
+    for (size_t i = 0; i < hits->n; i++) {
+        if (!hits->hits[i].is_bucket && !n--) {
+            return &hits->hits[i];
+        }
+    }
+    return NULL;
+}
+
+/* True if both go apart where each hits another flow of one table and
+ * priority: OpenFlow leaves open which of them it is. */
+static bool
+go_apart_at_equals(const struct adp_sample_hits *a,
+                   const struct adp_sample_hits *b)
+{
+    for (size_t n = 0; ; n++) {
+        const struct adp_sample_hit *x = nth_flow(a, n);
+        const struct adp_sample_hit *y = nth_flow(b, n);
+
+        if (!x || !y || x->table_id != y->table_id
+            || x->priority != y->priority) {
+            return false;
+        } else if (x->id != y->id) {
+            return true;
+        }
+    }
+}
+
+/* What was done, compared with what was decided, since upstream can't say. */
+static void
+compare_done(const struct adp_sample *s, struct adp_shadow_comparison *cmp)
+{
+    bool *differs = cmp->differs;
+
+    differs[ADP_SHADOW_PART_DECIDED] = false;
+    differs[ADP_SHADOW_PART_DECIDED_FLOWS] = false;
+    differs[ADP_SHADOW_PART_LEARNED] = false;
+    differs[ADP_SHADOW_PART_DONE]
+        = !are_equal(&cmp->done, &cmp->decided, s->done.rewritten, false,
+                     false);
+    differs[ADP_SHADOW_PART_DONE_FLOWS] = hits_differ(&s->done.hits,
+                                                      &s->hits);
+}
+
+static bool
+any_differs(const struct adp_shadow_comparison *cmp)
+{
+    bool any = false;
+
+    for (int i = 0; i < ADP_SHADOW_N_PARTS; i++) {
+        any |= cmp->differs[i];
+    }
+    return any;
+}
+
 enum adp_shadow_unfit
 adp_shadow_compare(const struct adp_sample *s,
                    const struct adp_shadow_translation *upstream,
@@ -205,8 +263,11 @@ adp_shadow_compare(const struct adp_sample *s,
         = hits_differ(&s->done.hits, &upstream->hits);
     differs[ADP_SHADOW_PART_CONNECTIONS]
         = s->done.ct_known && s->done.ct_differs;
-    for (int i = 0; i < ADP_SHADOW_N_PARTS; i++) {
-        cmp->any_differs |= differs[i];
+    cmp->any_differs = any_differs(cmp);
+    if (cmp->any_differs && go_apart_at_equals(&s->hits, &upstream->hits)) {
+        compare_done(s, cmp);
+        cmp->any_differs = any_differs(cmp);
+        return cmp->any_differs ? ADP_SHADOW_FIT : ADP_SHADOW_AMBIGUOUS;
     }
     return ADP_SHADOW_FIT;
 }

@@ -44,6 +44,8 @@ struct nlattr;
       "change")                                                             \
     X(BUCKET, "bucket", "upstream can't be led to the bucket that was "     \
       "chosen")                                                             \
+    X(AMBIGUOUS, "ambiguous", "two flows of one priority fit, of which "    \
+      "either may be hit")                                                  \
     X(LONG, "long", "too much to keep")                                     \
     X(ACTION, "action", "an action that can't be followed")
 

@@ -329,9 +329,9 @@ START_TEST(flows)
     struct adp_sample_hit *hit = &upstream.hits.hits[1];
 
     hit->id++;
+    hit->priority++;
     ck_assert_uint_eq(differing(), both);
     hit->id--;
-    hit->priority++;
     ck_assert_uint_eq(differing(), both);
     hit->priority--;
     hit->table_id++;
@@ -345,6 +345,35 @@ START_TEST(flows)
     add_hit(&sample.done.hits, 9, 1);
     ck_assert_uint_eq(differing(), 0);
     sample.done.hits.hits[3].is_bucket = true;
+    ck_assert_uint_eq(differing(), PART(DONE_FLOWS));
+}
+END_TEST
+
+/* Either of two flows of one priority may be hit.  What was done must be what
+ * was decided even then. */
+START_TEST(ambiguous)
+{
+    struct adp_shadow_comparison cmp;
+
+    do_shortly("3");
+    upstream.hits.hits[1].id++;
+    translate("4");
+    ck_assert_int_eq(adp_shadow_compare(&sample, &upstream, &cmp),
+                     ADP_SHADOW_AMBIGUOUS);
+    adp_shadow_comparison_uninit(&cmp);
+
+    /* Not if they were of one way before. */
+    upstream.hits.hits[0].id++;
+    upstream.hits.hits[0].priority++;
+    ck_assert_uint_eq(differing(), PART(DECIDED) | PART(DECIDED_FLOWS)
+                      | PART(DONE) | PART(DONE_FLOWS));
+    set_hits(&upstream.hits, 0);
+    upstream.hits.hits[1].id++;
+
+    sample.done.packet.data[0] ^= 1;
+    ck_assert_uint_eq(differing(), PART(DONE));
+    sample.done.packet.data[0] ^= 1;
+    sample.done.hits.hits[2].id++;
     ck_assert_uint_eq(differing(), PART(DONE_FLOWS));
 }
 END_TEST
@@ -543,6 +572,7 @@ main(void)
     tcase_add_test(tc, short_way_metered);
     tcase_add_test(tc, connections);
     tcase_add_test(tc, flows);
+    tcase_add_test(tc, ambiguous);
     tcase_add_test(tc, learned);
     tcase_add_test(tc, controllers);
     tcase_add_test(tc, unfit);
