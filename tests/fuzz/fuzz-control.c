@@ -29,8 +29,10 @@
 #include "adp-control-server.h"
 #include "adp-control-stage.h"
 #include "adp-control-stats.h"
+#include "adp-control-transaction.h"
 #include "adp-fqdns.h"
 #include "adp-multicast.h"
+#include "adp-shadow.h"
 #include "adp-show-log.h"
 #include "adp-show-meaning.h"
 #include "adp-show.h"
@@ -108,6 +110,12 @@ adp_bridge_multicast(const struct adp_bridge *b OVS_UNUSED)
 
 struct json *
 adp_fqdns_get(const struct adp_fqdns *fqdns OVS_UNUSED)
+{
+    return json_array_create_empty();
+}
+
+struct json *
+adp_shadow_differences(const struct adp_bridge *b OVS_UNUSED)
 {
     return json_array_create_empty();
 }
@@ -267,20 +275,39 @@ static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static bool tells;
 
 static struct json *
-handle_request(struct adp_control_conn *conn, const char *method,
-               const struct json *params, struct json **errorp,
+handle_request(struct adp_control_conn *conn,
+               struct adp_control_request *request, struct json **errorp,
                void *aux OVS_UNUSED)
 {
+    struct adp_control_transaction *transaction = request->aux;
+
     if (!conn->aux) {
         conn->aux = adp_control_session_create(&stages);
     }
-    struct json *result = adp_control_call_method(conn->aux, method, params,
-                                                  conn->message_cost, errorp);
+    struct json *result = adp_control_call_method(conn->aux, &transaction,
+                                                  request->msg->method,
+                                                  request->msg->params,
+                                                  request->cost, errorp);
     fuzz_require(!result || !*errorp);
+    request->aux = transaction;
+    request->begun = transaction != NULL;
     adp_control_conn_set_staged(conn,
                                 adp_control_session_staged_cost(conn->aux),
                                 now);
     return result;
+}
+
+static void
+handle_served(void *aux OVS_UNUSED)
+{
+    adp_control_transactions_run();
+}
+
+static void
+handle_forget(struct adp_control_conn *conn,
+              struct adp_control_request *request, void *aux OVS_UNUSED)
+{
+    adp_control_session_forget(conn->aux, request->aux);
 }
 
 static void
@@ -304,7 +331,11 @@ handle_closed(struct adp_control_conn *conn, void *aux OVS_UNUSED)
 }
 
 static const struct adp_control_server_ops ops = {
-    handle_request, handle_idle, handle_closed
+    .request = handle_request,
+    .served = handle_served,
+    .forget = handle_forget,
+    .idle = handle_idle,
+    .closed = handle_closed,
 };
 
 static void

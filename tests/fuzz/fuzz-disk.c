@@ -211,7 +211,7 @@ open_it(void)
 
         if (position.generation < UINT64_MAX) {
             error = adp_disk_folder_append(f, position.generation + 1,
-                                           &change);
+                                           &change, 1);
             fuzz_require(!error);
             error = adp_disk_folder_read(folder, &ops, &position);
             fuzz_require(!error);
