@@ -68,7 +68,8 @@ class Machine:
     def other_config(self):
         memory = ('--in-memory' if self.huge
                   else '--no-huge --legacy-mem -m 2048')
-        return ['dpdk-init=true',
+        return ['antrea-dp-shadow=' + os.environ.get('ADP_SHADOW', '0'),
+                'dpdk-init=true',
                 'dpdk-lcore-mask=0x%x' % (1 << self.main_core),
                 'pmd-cpu-mask=0x%x' % (1 << self.pmd_core),
                 'dpdk-extra="%s --no-pci --no-telemetry -d %s"' % (

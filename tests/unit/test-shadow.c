@@ -466,6 +466,51 @@ START_TEST(unfit)
 }
 END_TEST
 
+/* What conntrack says is what the packet is from then on. */
+START_TEST(answered)
+{
+    const char *src = _i ? "fd00::1" : "10.0.0.1";
+    const char *dst = _i ? "fd00::9" : "10.0.0.9";
+    struct tuple tuple = { .nw_proto = IPPROTO_TCP, .tp_src = 40000,
+                           .tp_dst = 8080, .ipv6 = _i };
+    struct svec effects;
+    struct adp_shadow_run run = { .sample = &sample, .effects = &effects };
+    struct ofpbuf actions;
+    struct flow flow;
+
+    sample.n_answers = 0;
+    set_packet(compose(src, _i ? "fd00::2" : "10.0.0.2", IPPROTO_TCP, 10));
+    add_answer(dst, 8080, CS_TRACKED | CS_NEW);
+    sample.answers[0].ct_mark = 77;
+    tuple.src = sample.answers[0].src;
+    tuple.dst = sample.answers[0].dst;
+
+    svec_init(&effects);
+    parse_actions("ct(zone=5,nat)", &actions);
+    struct dp_packet *p = adp_shadow_packet(&sample, &sample.packet);
+    adp_shadow_execute(&run, p, actions.data, actions.size);
+    flow_extract(p, &flow);
+    ck_assert_uint_eq(flow.ct_state, CS_TRACKED | CS_NEW);
+    ck_assert_uint_eq(flow.ct_zone, 5);
+    ck_assert_uint_eq(flow.ct_mark, 77);
+    ck_assert_uint_eq(ntohs(flow.tp_dst), 8080);
+    if (_i) {
+        ck_assert(ipv6_addr_equals(&flow.ipv6_dst, &tuple.dst));
+    } else {
+        ck_assert_uint_eq(flow.nw_dst, in6_addr_get_mapped_ipv4(&tuple.dst));
+    }
+    ck_assert_uint_eq(*talk_csum_field(p, &tuple),
+                      talk_compute_csum(p, &tuple));
+
+    /* A ct() more than there are answers ends it. */
+    adp_shadow_execute(&run, p, actions.data, actions.size);
+    ck_assert(run.is_astray && !run.unfit);
+    dp_packet_delete(p);
+    ofpbuf_uninit(&actions);
+    svec_destroy(&effects);
+}
+END_TEST
+
 /* Actions that can't be followed. */
 START_TEST(unfollowed)
 {
@@ -576,6 +621,7 @@ main(void)
     tcase_add_test(tc, learned);
     tcase_add_test(tc, controllers);
     tcase_add_test(tc, unfit);
+    tcase_add_loop_test(tc, answered, 0, 2);
     tcase_add_loop_test(tc, unfollowed, 0, 4);
     tcase_add_test(tc, clones);
     tcase_add_test(tc, many_effects);
