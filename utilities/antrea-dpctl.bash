@@ -117,7 +117,7 @@ _antrea_dpctl()
     else
         case $command/$n_words in
         get/1 | describe/1 | delete/1) word=$kinds ;;
-        get/2 | describe/2 | delete/*)
+        get/* | describe/* | delete/*)
             word=$("${COMP_WORDS[0]}" -t 2 -o name get "$kind" 2>/dev/null)
             ;;
         *) word= ;;

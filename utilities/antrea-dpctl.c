@@ -90,7 +90,7 @@ static const struct option long_options[] = {
     { "service-cidr", required_argument, NULL, OPT_SERVICE_CIDR },
     { "ignore-unknown", no_argument, NULL, OPT_IGNORE_UNKNOWN },
     { "ignore-not-found", no_argument, NULL, OPT_IGNORE_MISSING },
-    { "dry-run", no_argument, NULL, OPT_DRY_RUN },
+    { "dry-run", optional_argument, NULL, OPT_DRY_RUN },
     { "keep-going", no_argument, NULL, OPT_KEEP_GOING },
     { "stream", no_argument, NULL, OPT_STREAM },
     { "pcap", required_argument, NULL, OPT_PCAP },
@@ -176,7 +176,7 @@ static const struct command {
     { "delete", 0, INT_MAX,
       SET_FILES | SET_NODE | SET_NAMESPACE | SET_DRY_RUN | SET_MISSING,
       AS_TABLE | AS_CHANGE, dpctl_cmd_delete,
-      "delete -f FILE|DIR|- | delete KIND NAME...",
+      "delete -f FILE|DIR|- | KIND NAME... | KIND/NAME...",
       "take objects away" },
     { "resync", 0, 0,
       SET_NODE | SET_DRY_RUN,
@@ -193,15 +193,15 @@ static const struct command {
       AS_TABLE, dpctl_cmd_follow,
       "follow -f FILE|FIFO|-",
       "apply what Kubernetes' watch tells, as it comes" },
-    { "get", 0, 2,
+    { "get", 0, INT_MAX,
       SET_NAMESPACE | SET_SELECT,
       AS_TABLE | AS_DOCUMENT | AS_NAME | AS_WIDE, dpctl_cmd_get,
-      "get [KIND [NAME]] | get --watch KIND [NAME]",
+      "get [KIND[,KIND...] [NAME...] | KIND/NAME...]",
       "list records or objects" },
-    { "describe", 1, 2,
+    { "describe", 1, INT_MAX,
       SET_NAMESPACE,
       AS_TABLE | AS_DOCUMENT, dpctl_cmd_describe,
-      "describe KIND [NAME]",
+      "describe KIND [NAME...] | KIND/NAME...",
       "show records in full, and all about a Pod" },
     { "trace", 0, INT_MAX,
       SET_TRACE | SET_NAMESPACE,
@@ -413,7 +413,7 @@ static const struct {
                 "these\n"
                 "      --html=FILE        trace: draw the packet's way on a "
                 "page" },
-    { OPT_PCAP, "  -F, --follow           trace: wait for a packet that fits "
+    { OPT_PCAP, "  -f, -F, --follow       trace: wait for a packet that fits "
                 "FLOW, a match, or\n"
                 "                         --from, --to, --protocol, "
                 "--in-port; at most --timeout" },
@@ -427,7 +427,7 @@ static const struct {
                "                         get flows: those of it" },
     { 'd', "  -d, --delay=SECONDS    top: between two blocks (default: 1)\n"
            "  -n, --count=COUNT      top: end after so many" },
-    { OPT_SINCE, "  -F, --follow           logs: go on with those that come\n"
+    { OPT_SINCE, "  -f, -F, --follow       logs: go on with those that come\n"
            "      --since=SECONDS    logs: only those of the last so many "
            "seconds\n"
            "      --policy=NAME      logs: only those of this policy" },
@@ -536,6 +536,18 @@ parse_delay(const char *arg)
     return seconds * 1000;
 }
 
+/* kubectl's words mean the same here: nothing is changed. */
+static bool
+parse_dry_run(const char *arg)
+{
+    if (arg && strcmp(arg, "client") && strcmp(arg, "server")
+        && strcmp(arg, "none")) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "--dry-run: must be client, server or "
+                   "none, not %s", arg);
+    }
+    return !arg || strcmp(arg, "none");
+}
+
 static void
 parse_option(int c, char *arg, struct dpctl_options *o)
 {
@@ -628,7 +640,7 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         o->stream = true;
         break;
     case OPT_DRY_RUN:
-        o->dry_run = true;
+        o->dry_run = parse_dry_run(arg);
         break;
     case OPT_PCAP:
         o->pcap = arg;
@@ -659,6 +671,7 @@ parse_option(int c, char *arg, struct dpctl_options *o)
         break;
     case 'V':
         printf("antrea-dpctl %s\n", ADP_VERSION);
+        dpctl_flush();
         exit(DPCTL_EXIT_OK);
     default:
         /* getopt_long() has said what is wrong. */
@@ -731,12 +744,35 @@ check_options(const struct command *command, const bool given[])
     }
 }
 
+/* What is called otherwise elsewhere. */
+static const struct {
+    const char *word, *here;
+} other_words[] = {
+    { "create", "apply -f FILE" }, { "edit", "apply -f FILE" },
+    { "patch", "apply -f FILE" }, { "set", "apply -f FILE" },
+    { "trace-packet", "trace --from POD --to WHOM" },
+    { "traceflow", "trace --from POD --to WHOM" },
+    { "packetcapture", "trace --follow" },
+    { "api-resources", "help" }, { "cluster-info", "status" },
+    { "agentinfo", "status" }, { "health", "status" },
+    { "query", "describe pod NAME" },
+    { "dump-flows", "get flows" }, { "flows", "get flows" },
+    { "log-level", "ovs-appctl vlog/set" },
+};
+
 static const struct command *
 find_command(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
         if (!strcmp(commands[i].name, name)) {
             return &commands[i];
+        }
+    }
+
+    for (size_t i = 0; i < ARRAY_SIZE(other_words); i++) {
+        if (!strcmp(other_words[i].word, name)) {
+            dpctl_fail(DPCTL_EXIT_USAGE, "unknown command %s; see %s", name,
+                       other_words[i].here);
         }
     }
 
@@ -780,12 +816,53 @@ run_command(const struct command *command, const struct dpctl_options *o,
     struct dpctl_command c = { .options = o, .argc = argc, .argv = argv };
 
     if (c.argc < command->min_args || c.argc > command->max_args) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "usage: antrea-dpctl %s",
-                   command->usage);
+        dpctl_fail(DPCTL_EXIT_USAGE, "usage: antrea-dpctl %s%s",
+                   command->usage,
+                   c.argc && command->sets & SET_FILES && !o->files.n
+                   ? "; files are named with -f" : "");
     }
     check_options(command, given);
     check_output(command, o);
     command->run(&c);
+}
+
+/* Short options; "-f" is --filename, or --follow where that is one. */
+#define SHORT_OPTIONS "s:b:o:t:n:d:AFwhV"
+
+/* Does the argument behind 'arg', an option, belong to it? */
+static bool
+takes_next(const char *arg)
+{
+    size_t len = strlen(arg);
+
+    if (arg[1] == '-') {
+        for (const struct option *l = long_options; l->name; l++) {
+            if (!strcmp(l->name, arg + 2)) {
+                return l->has_arg == required_argument;
+            }
+        }
+        return false;
+    }
+    const char *letter = len > 1 ? strchr(SHORT_OPTIONS, arg[len - 1]) : NULL;
+    return letter && letter[1] == ':';
+}
+
+/* Is "-f" short for --follow?  The command says so, which options may stand
+ * before. */
+static bool
+f_is_follow(int argc, char *argv[])
+{
+    int i = 1;
+
+    while (i < argc && argv[i][0] == '-') {
+        i += takes_next(argv[i]) ? 2 : 1;
+    }
+    for (size_t j = 0; i < argc && j < ARRAY_SIZE(commands); j++) {
+        if (!strcmp(commands[j].name, argv[i])) {
+            return commands[j].sets & (SET_LOGS | SET_TRACE);
+        }
+    }
+    return false;
 }
 
 int
@@ -804,8 +881,11 @@ main(int argc, char *argv[])
     ovs_set_program_name(argv[0], ADP_VERSION);
     fatal_ignore_sigpipe();
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    for (int c; (c = getopt_long(argc, argv, "s:b:o:t:f:n:d:AFwhV",
+    const char *letters = (f_is_follow(argc, argv) ? SHORT_OPTIONS "f"
+                           : SHORT_OPTIONS "f:");
+    for (int c; (c = getopt_long(argc, argv, letters,
                                  long_options, NULL)) != -1; ) {
+        c = c == 'f' && !optarg ? 'F' : c;
         if (c == 'n') {
             n = optarg;
         } else {

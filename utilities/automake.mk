@@ -47,6 +47,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-status.c \
 	utilities/dpctl-tar.c \
 	utilities/dpctl-tar.h \
+	utilities/dpctl-targets.c \
+	utilities/dpctl-targets.h \
 	utilities/dpctl-watch.c \
 	utilities/dpctl-watch.h \
 	utilities/show/dpctl-health.c \

@@ -16,6 +16,7 @@
 #include "dpctl-ovsdb.h"
 #include "dpctl-pieces.h"
 #include "dpctl-rpc.h"
+#include "dpctl-targets.h"
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
 #include "sset.h"
@@ -408,8 +409,10 @@ tell_kept(const struct run *run)
     const struct shash_node **nodes = shash_sort(&run->kept);
 
     for (size_t i = 0; i < shash_count(&run->kept); i++) {
-        dpctl_warn("%s (it stays as it is: no packet reaches a Pod without "
-                   "its port)", (const char *) nodes[i]->data);
+        dpctl_warn("%s (%s: no packet reaches a Pod without its port)",
+                   (const char *) nodes[i]->data,
+                   run->verb == DPCTL_REPLACE ? "its object stays"
+                   : "it stays as it is");
     }
     free(nodes);
 }
@@ -561,6 +564,11 @@ run_files(const struct dpctl_command *c, enum dpctl_verb verb)
     input.keep_going = c->options->keep_going;
     dpctl_read_files(c->options, &input);
     check_replaceable(verb, &input);
+    if (input.n_ignored_policies && verb != DPCTL_DELETE) {
+        dpctl_warn("%"PRIuSIZE" policies of kinds that aren't known are left "
+                   "out: what they deny isn't denied here",
+                   input.n_ignored_policies);
+    }
 
     /* "Nothing" can be all that there is to be, but not by mistake. */
     bool nothing = (dpctl_input_is_empty(&input)
@@ -609,6 +617,40 @@ dpctl_cmd_resync(const struct dpctl_command *c)
 
 /* delete KIND NAME. */
 
+/* Is 'type', of 'len' bytes, what policies of kind 'k' have before their
+ * names? */
+static bool
+is_policy_type(const struct dpctl_kind *k, const char *type, size_t len)
+{
+    const char *own = dpctl_kind_policy_type(k);
+
+    return own && strlen(own) == len && !strncmp(own, type, len);
+}
+
+/* The name of the Manifest of kind 'k' that the user may mean by 'name', which
+ * has its namespace, and a policy its type, as "get -o name" prints them, or
+ * hasn't.  NULL if none. */
+static char *
+manifest_called(const struct dpctl_kind *k, const char *namespace_,
+                const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    if (colon && !is_policy_type(k, name, colon - name)) {
+        return NULL;
+    }
+    name = colon ? colon + 1 : name;
+
+    const char *slash = strchr(name, '/');
+    if (!slash || !k->namespaced) {
+        return slash ? NULL : dpctl_manifest_name(k, namespace_, name);
+    }
+    char *its_namespace = xmemdup0(name, slash - name);
+    char *manifest = dpctl_manifest_name(k, its_namespace, slash + 1);
+    free(its_namespace);
+    return manifest;
+}
+
 /* Puts the manifests that the user may mean into 'input'; returns how
  * many. */
 static size_t
@@ -620,18 +662,18 @@ find_manifests(const struct json_array *records, const char *kind,
 
     for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
         const struct dpctl_kind *k = &dpctl_kinds[i];
-        if (!dpctl_kind_is_called(k, kind)) {
-            continue;
-        }
-        char *manifest = dpctl_manifest_name(k, namespace_, name);
-        for (size_t j = 0; j < records->n; j++) {
+        char *manifest = (dpctl_kind_is_called(k, kind)
+                          ? manifest_called(k, namespace_, name) : NULL);
+
+        for (size_t j = 0; manifest && j < records->n; j++) {
             const struct json *record = records->elems[j];
             const char *record_kind = dpctl_json_str(record, "kind");
             const char *record_name = dpctl_json_str(record, "name");
             if (record_kind && record_name && !strcmp(record_kind, "Manifest")
                 && !strcmp(record_name, manifest)) {
-                shash_add(&input->manifests, manifest,
-                          json_clone(dpctl_json_member(record, "object")));
+                json_destroy(shash_replace(
+                    &input->manifests, manifest,
+                    json_clone(dpctl_json_member(record, "object"))));
                 n++;
             }
         }
@@ -673,8 +715,11 @@ find_record(const struct json_array *records, const char *kind,
         if (record_kind && record_name && !strcmp(record_kind, kind)
             && (!strcmp(record_name, name)
                 || !strcmp(record_name, long_name))) {
-            shash_add_nocopy(&input->records, dpctl_record_key_of(record),
-                             json_clone(record));
+            char *key = dpctl_record_key_of(record);
+
+            json_destroy(shash_replace(&input->records, key,
+                                       json_clone(record)));
+            free(key);
             n++;
         }
     }
@@ -690,12 +735,13 @@ possible_names(const char *kind, const char *namespace_, const char *name)
 
     for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
         const struct dpctl_kind *k = &dpctl_kinds[i];
-        if (dpctl_kind_is_called(k, kind)) {
-            char *manifest = dpctl_manifest_name(k, namespace_, name);
+        char *manifest = (dpctl_kind_is_called(k, kind)
+                          ? manifest_called(k, namespace_, name) : NULL);
+        if (manifest) {
             json_array_add(names, json_string_create_nocopy(
                                dpctl_record_key("Manifest", manifest)));
-            free(manifest);
         }
+        free(manifest);
     }
     const char *record_kind = record_kind_of(kind);
     if (record_kind) {
@@ -742,9 +788,27 @@ is_known_kind(const char *word)
     return dpctl_record_kind(word) != NULL;
 }
 
+/* Fails if the words that name what is to be deleted are wrong. */
+static void
+check_targets(const struct dpctl_targets *t, char *error)
+{
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "%s", error);
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        if (!is_known_kind(t->targets[i].kind)) {
+            dpctl_fail_kind(t->targets[i].kind);
+        }
+    }
+    if (!t->n || !t->targets[0].names.n) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "delete: give -f FILE, or KIND NAME");
+    }
+}
+
 void
 dpctl_cmd_delete(const struct dpctl_command *c)
 {
+    struct dpctl_targets targets;
     struct dpctl_input input;
 
     if (c->options->files.n) {
@@ -754,20 +818,23 @@ dpctl_cmd_delete(const struct dpctl_command *c)
         }
         run_files(c, DPCTL_DELETE);
         return;
-    } else if (c->argc < 2) {
-        dpctl_fail(DPCTL_EXIT_USAGE, "delete: give -f FILE, or KIND NAME");
-    } else if (!is_known_kind(c->argv[0])) {
-        dpctl_fail_kind(c->argv[0]);
     }
 
+    char *error = dpctl_targets_parse(&targets, c->argc, c->argv);
+    check_targets(&targets, error);
     dpctl_input_init(&input);
-    for (int i = 1; i < c->argc; i++) {
-        find_named(c->options, c->argv[0], c->argv[i], &input);
+    for (size_t i = 0; i < targets.n; i++) {
+        const struct dpctl_target *t = &targets.targets[i];
+
+        for (size_t j = 0; j < t->names.n; j++) {
+            find_named(c->options, t->kind, t->names.names[j], &input);
+        }
     }
     if (!dpctl_input_is_empty(&input)) {
         run_verb(c->options, DPCTL_DELETE, &input);
     }
     dpctl_input_destroy(&input);
+    dpctl_targets_destroy(&targets);
 }
 
 /* Resolves files without a daemon, and prints what would be applied. */

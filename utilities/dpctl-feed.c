@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
 #include "util.h"
 
 char *
@@ -122,8 +122,8 @@ dpctl_feed_read(struct dpctl_feed *feed)
 char *
 dpctl_feed_wait(struct dpctl_feed *feed)
 {
-    struct pollfd pollfd = { .fd = feed->fd, .events = POLLIN };
-
-    poll(&pollfd, 1, -1);
+    /* Ends the program at a signal, too. */
+    poll_fd_wait(feed->fd, POLLIN);
+    poll_block();
     return dpctl_feed_read(feed);
 }

@@ -297,11 +297,17 @@ dpctl_find_table(const struct json *stats, const char *word)
     const struct shash_node *node;
     int number;
 
-    if (str_to_int(word, 10, &number) && number >= 0 && number < 255) {
+    const char *pipeline = dpctl_json_str(stats, "pipeline");
+    bool numbered = str_to_int(word, 10, &number);
+    bool known = pipeline && strcmp(pipeline, "none");
+
+    /* Of somebody else's tables only those with flows are known. */
+    if (numbered && !known && number >= 0 && number < 255) {
         return number;
     }
     SHASH_FOR_EACH (node, tables) {
-        if (!strcasecmp(node->name, word)) {
+        if (numbered ? dpctl_json_int(node->data, "id", 0) == number
+            : !strcasecmp(node->name, word)) {
             svec_destroy(&names);
             return dpctl_json_int(node->data, "id", 0);
         }

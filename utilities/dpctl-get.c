@@ -15,6 +15,7 @@
 #include "dpctl-pod.h"
 #include "dpctl-print.h"
 #include "dpctl-similar.h"
+#include "dpctl-targets.h"
 #include "dpctl-watch.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
@@ -25,34 +26,42 @@ struct query {
     const char *word;           /* The kind, as typed. */
     const char *record_kind;    /* Records of this kind; NULL: see below. */
     bool all_records;           /* Records of all kinds but Manifest. */
-    const char *name;           /* NULL: all. */
+    const struct svec *names;   /* None: all. */
 };
 
 /* A name matches with and without its namespace, and a policy's also without
  * its type. */
 static bool
-name_matches(const struct query *q, const char *name)
+is_called(const struct query *q, const char *name, const char *wanted)
 {
     const char *namespace_ = q->options->namespace_;
     const char *colon = strchr(name, ':');
 
-    if (!q->name) {
-        return true;
-    }
     if (q->options->all_namespaces) {
         const char *slash = strchr(name, '/');
 
-        if (slash && !strcmp(slash + 1, q->name)) {
+        if (slash && !strcmp(slash + 1, wanted)) {
             return true;
         }
     }
     char *long_name = xasprintf("%s/%s", namespace_ ? namespace_ : "default",
-                                q->name);
-    bool match = (!strcmp(name, q->name) || !strcmp(name, long_name)
-                  || (colon && (!strcmp(colon + 1, q->name)
+                                wanted);
+    bool match = (!strcmp(name, wanted) || !strcmp(name, long_name)
+                  || (colon && (!strcmp(colon + 1, wanted)
                                 || !strcmp(colon + 1, long_name))));
     free(long_name);
     return match;
+}
+
+static bool
+name_matches(const struct query *q, const char *name)
+{
+    for (size_t i = 0; i < q->names->n; i++) {
+        if (is_called(q, name, q->names->names[i])) {
+            return true;
+        }
+    }
+    return !q->names->n;
 }
 
 static bool
@@ -69,6 +78,17 @@ namespace_matches(const struct query *q, const char *name)
     return !strncmp(start, namespace_, len) && start[len] == '/';
 }
 
+/* NAMESPACE/NAME of an object, or its NAME alone. */
+static char *
+full_name_of(const struct json *object)
+{
+    const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
+    const char *name = dpctl_json_str(object, "metadata.name");
+
+    return xasprintf("%s%s%s", namespace_ ? namespace_ : "",
+                     namespace_ ? "/" : "", name ? name : "");
+}
+
 /* Is the object in Manifest 'record' one that the user asks for? */
 static bool
 object_matches(const struct query *q, const struct json *record)
@@ -79,11 +99,16 @@ object_matches(const struct query *q, const struct json *record)
     const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
     const char *name = dpctl_json_str(object, "metadata.name");
 
-    return (kind && name && dpctl_kind_is_called(kind, q->word)
-            && (!q->name || !strcmp(q->name, name))
-            && (!q->options->namespace_
-                || (namespace_
-                    && !strcmp(namespace_, q->options->namespace_))));
+    if (!kind || !name || !dpctl_kind_is_called(kind, q->word)
+        || (q->options->namespace_
+            && !nullable_string_is_equal(namespace_,
+                                         q->options->namespace_))) {
+        return false;
+    }
+    char *full = full_name_of(object);
+    bool match = name_matches(q, full);
+    free(full);
+    return match;
 }
 
 static bool
@@ -109,7 +134,7 @@ add_node_config(const struct query *q, const struct json_array *records,
 {
     const struct json *config = NULL;
 
-    if (!q->record_kind || strcmp(q->record_kind, "Manifest") || q->name
+    if (!q->record_kind || strcmp(q->record_kind, "Manifest") || q->names->n
         || q->options->namespace_ || !prints_objects(q)) {
         return;
     }
@@ -179,13 +204,19 @@ dpctl_fail_kind(const char *word)
                meant ? "?" : "");
 }
 
+/* Of 'target', which stays in use; NULL is all there is. */
 static void
 query_init(struct query *q, const struct dpctl_options *options,
-           const char *word, const char *name)
+           const struct dpctl_target *target)
 {
+    static const struct svec no_names = SVEC_EMPTY_INITIALIZER;
+    const char *word = target ? target->kind : NULL;
     bool known = false;
 
-    *q = (struct query) { .options = options, .word = word, .name = name };
+    *q = (struct query) {
+        .options = options, .word = word,
+        .names = target ? &target->names : &no_names,
+    };
     if (!word || !strcmp(word, "all") || !strcmp(word, "records")) {
         q->all_records = true;
         return;
@@ -337,6 +368,29 @@ select_shown(const void *q_, const struct json_array *records)
     return found;
 }
 
+/* Fails if there is none of a name that was asked for. */
+static void
+check_found(const struct query *q, const struct json_array *found)
+{
+    for (size_t i = 0; i < q->names->n; i++) {
+        const char *wanted = q->names->names[i];
+        bool any = false;
+
+        for (size_t j = 0; j < found->n && !any; j++) {
+            const char *name = dpctl_json_str(found->elems[j], "name");
+            char *full = (name ? xstrdup(name)
+                          : full_name_of(found->elems[j]));
+
+            any = is_called(q, full, wanted);
+            free(full);
+        }
+        if (!any) {
+            dpctl_fail(DPCTL_EXIT_ERROR, "%s %s: there is none", q->word,
+                       wanted);
+        }
+    }
+}
+
 static struct json *
 query_run(const struct query *q)
 {
@@ -344,10 +398,7 @@ query_run(const struct query *q)
     struct json *found = select_shown(q, dpctl_json_array(state, "records"));
 
     json_destroy(state);
-    if (q->name && !json_array(found)->n) {
-        dpctl_fail(DPCTL_EXIT_ERROR, "%s %s: there is none", q->word,
-                   q->name);
-    }
+    check_found(q, json_array(found));
     return found;
 }
 
@@ -364,14 +415,14 @@ print_document(const struct dpctl_options *o, struct json *found)
 
 /* What can't be watched. */
 static void
-check_watch(const struct dpctl_command *c)
+check_watch(const struct dpctl_options *o, const struct dpctl_targets *t)
 {
-    const char *word = c->argc > 0 ? c->argv[0] : "all";
+    const char *word = t->n ? t->targets[0].kind : "all";
     const char *kind = dpctl_record_kind(word);
 
-    if (c->options->pod) {
+    if (o->pod) {
         dpctl_fail(DPCTL_EXIT_USAGE, "give --pod or --watch, not both");
-    } else if (strchr(word, ',') || !strcmp(word, "all")) {
+    } else if (t->n > 1 || !strcmp(word, "all")) {
         dpctl_fail(DPCTL_EXIT_USAGE, "get --watch is about one kind: say "
                    "which");
     } else if (dpctl_is_flows(word) || dpctl_is_l7_rules(word)
@@ -384,10 +435,10 @@ check_watch(const struct dpctl_command *c)
 
 /* Some options are for some kinds. */
 static void
-check_get(const struct dpctl_command *c)
+check_get(const struct dpctl_options *o, const struct dpctl_targets *t)
 {
-    const struct dpctl_options *o = c->options;
-    const char *word = c->argc > 0 ? c->argv[0] : "";
+    const char *word = t->n == 1 ? t->targets[0].kind : "";
+    bool named = t->n && t->targets[0].names.n;
     bool is_flows = dpctl_is_flows(word);
     const char *kind = dpctl_record_kind(word);
 
@@ -397,15 +448,15 @@ check_get(const struct dpctl_command *c)
         dpctl_fail(DPCTL_EXIT_USAGE, "--policy, --service and --table are "
                    "for get flows");
     } else if (o->pod && !is_flows
-               && !(c->argc == 1 && kind && !strcmp(kind, "NetworkPolicy"))) {
+               && (named || !kind || strcmp(kind, "NetworkPolicy"))) {
         dpctl_fail(DPCTL_EXIT_USAGE, "--pod is for get flows and get "
                    "policies");
-    } else if (is_flows && c->argc > 1) {
+    } else if (is_flows && named) {
         dpctl_fail(DPCTL_EXIT_USAGE, "flows have no names; see --pod, "
                    "--policy, --service, --table");
     }
     if (o->watch) {
-        check_watch(c);
+        check_watch(o, t);
     }
 }
 
@@ -431,37 +482,31 @@ print_found(const struct query *q, const struct json *found)
 
 /* "pods,services": a table for each kind, or one document of all. */
 static void
-get_several(const struct dpctl_command *c)
+get_several(const struct dpctl_options *o, const struct dpctl_targets *t)
 {
-    const struct dpctl_options *o = c->options;
     struct json *all = json_array_create_empty();
-    char *words = xstrdup(c->argv[0]);
-    char *save_ptr = NULL;
-    bool first = true;
 
-    for (char *word = strtok_r(words, ",", &save_ptr); word;
-         word = strtok_r(NULL, ",", &save_ptr)) {
+    for (size_t i = 0; i < t->n; i++) {
+        const char *word = t->targets[i].kind;
         struct query q;
 
         if (dpctl_is_l7_rules(word) || dpctl_is_flows(word)) {
             dpctl_fail(DPCTL_EXIT_USAGE, "get %s goes alone", word);
         }
-        query_init(&q, o, word, c->argc > 1 ? c->argv[1] : NULL);
+        query_init(&q, o, &t->targets[i]);
         struct json *found = query_run(&q);
         if (o->output == DPCTL_OUTPUT_NAME) {
             print_names(json_array(found));
         } else if (prints_tables(o)) {
-            fputs(first ? "" : "\n", stdout);
+            fputs(i ? "\n" : "", stdout);
             print_found(&q, found);
         } else {
-            for (size_t i = 0; i < json_array(found)->n; i++) {
-                json_array_add(all, json_clone(json_array(found)->elems[i]));
+            for (size_t j = 0; j < json_array(found)->n; j++) {
+                json_array_add(all, json_clone(json_array(found)->elems[j]));
             }
         }
         json_destroy(found);
-        first = false;
     }
-    free(words);
     if (o->output == DPCTL_OUTPUT_JSON || o->output == DPCTL_OUTPUT_YAML) {
         print_document(o, all);
     } else {
@@ -475,8 +520,9 @@ get_watch(const struct query *q)
     struct dpctl_watch watch = {
         .options = q->options, .layout = layout_of(q),
         .select = select_shown, .aux = q,
-        .missing = (q->name ? xasprintf("%s %s: there is none", q->word,
-                                        q->name) : NULL),
+        .missing = (q->names->n
+                    ? xasprintf("%s %s: there is none", q->word,
+                                q->names->names[0]) : NULL),
     };
     bool is_manifest = (q->record_kind
                         ? !strcmp(q->record_kind, "Manifest")
@@ -490,74 +536,129 @@ get_watch(const struct query *q)
     dpctl_watch_run(&watch);
 }
 
-void
-dpctl_cmd_get(const struct dpctl_command *c)
+/* Takes one kind, or all there is if 'target' is NULL. */
+static void
+get_one(const struct dpctl_options *o, const struct dpctl_target *target)
 {
+    bool all = !target || !target->names.n;
     struct query q;
 
-    check_get(c);
     /* Those that always tell all. */
-    struct dpctl_options narrow = *c->options;
+    struct dpctl_options narrow = *o;
     if (narrow.output == DPCTL_OUTPUT_WIDE) {
         narrow.output = DPCTL_OUTPUT_TABLE;
     }
-    if (c->argc && strchr(c->argv[0], ',')) {
-        get_several(c);
-        return;
-    } else if (c->argc == 1 && dpctl_is_l7_rules(c->argv[0])) {
+    if (target && all && dpctl_is_l7_rules(target->kind)) {
         dpctl_get_l7_rules(&narrow);
         return;
-    } else if (c->argc == 1 && dpctl_is_flows(c->argv[0])) {
+    } else if (target && all && dpctl_is_flows(target->kind)) {
         dpctl_get_flows(&narrow);
         return;
     }
-    query_init(&q, c->options, c->argc > 0 ? c->argv[0] : NULL,
-               c->argc > 1 ? c->argv[1] : NULL);
-    if (c->options->watch) {
+    query_init(&q, o, target);
+    if (o->watch) {
         get_watch(&q);
         return;
     }
-    struct json *found = (c->options->pod
-                          ? dpctl_policies_of_pod(c->options, c->options->pod)
+    struct json *found = (o->pod ? dpctl_policies_of_pod(o, o->pod)
                           : query_run(&q));
 
-    if (c->options->output == DPCTL_OUTPUT_NAME) {
+    if (o->output == DPCTL_OUTPUT_NAME) {
         print_names(json_array(found));
-    } else if (!prints_tables(c->options)) {
-        print_document(c->options, json_clone(found));
+    } else if (!prints_tables(o)) {
+        print_document(o, json_clone(found));
     } else {
         print_found(&q, found);
     }
     json_destroy(found);
 }
 
-/* The records in full; of one Pod all that there is to tell. */
+/* Fails if that's wrong. */
+static void
+parse_targets(const struct dpctl_command *c, struct dpctl_targets *t)
+{
+    char *error = dpctl_targets_parse(t, c->argc, c->argv);
+
+    if (error) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "%s", error);
+    }
+}
+
+void
+dpctl_cmd_get(const struct dpctl_command *c)
+{
+    struct dpctl_targets t;
+
+    parse_targets(c, &t);
+    check_get(c->options, &t);
+    if (t.n > 1) {
+        get_several(c->options, &t);
+    } else {
+        get_one(c->options, t.n ? t.targets : NULL);
+    }
+    dpctl_targets_destroy(&t);
+}
+
+static void
+describe_record(const struct json *record, bool first)
+{
+    const char *name = dpctl_json_str(record, "name");
+    const char *kind = dpctl_json_str(record, "kind");
+    char *yaml = dpctl_print_yaml(record);
+
+    printf("%s%s%s %s%s\n%s", first ? "" : "\n", dpctl_bold(),
+           kind ? kind : "?",
+           name ? name : dpctl_json_str(record, "metadata.name"),
+           dpctl_plain(), yaml);
+    free(yaml);
+}
+
+/* The records in full; of a Pod that is named all that there is to tell. */
 void
 dpctl_cmd_describe(const struct dpctl_command *c)
 {
-    struct query q;
+    const struct dpctl_options *o = c->options;
+    struct json *all = json_array_create_empty();
+    struct dpctl_targets t;
+    bool first = true, pods = false;
 
-    query_init(&q, c->options, c->argv[0], c->argc > 1 ? c->argv[1] : NULL);
-    if (q.name && q.record_kind && !strcmp(q.record_kind, "Pod")) {
-        dpctl_describe_pod(c->options, q.name);
-        return;
-    }
-    struct json *found = query_run(&q);
-    if (c->options->output != DPCTL_OUTPUT_TABLE) {
-        print_document(c->options, found);
-        return;
-    }
-    for (size_t i = 0; i < json_array(found)->n; i++) {
-        const struct json *record = json_array(found)->elems[i];
-        const char *name = dpctl_json_str(record, "name");
-        const char *kind = dpctl_json_str(record, "kind");
-        char *yaml = dpctl_print_yaml(record);
+    parse_targets(c, &t);
+    for (size_t i = 0; i < t.n; i++) {
+        const struct svec *names = &t.targets[i].names;
+        struct query q;
 
-        printf("%s%s%s %s%s\n%s", i ? "\n" : "", dpctl_bold(),
-               kind ? kind : "?",
-               name ? name : dpctl_json_str(record, "metadata.name"),
-               dpctl_plain(), yaml);
-        free(yaml);
+        query_init(&q, o, &t.targets[i]);
+        if (names->n && q.record_kind && !strcmp(q.record_kind, "Pod")) {
+            if (o->output != DPCTL_OUTPUT_TABLE
+                && (t.n > 1 || names->n > 1)) {
+                dpctl_fail(DPCTL_EXIT_USAGE, "describe prints one Pod alone "
+                           "as json or yaml");
+            }
+            pods = true;
+            for (size_t j = 0; j < names->n; j++) {
+                fputs(first ? "" : "\n", stdout);
+                dpctl_describe_pod(o, names->names[j]);
+                first = false;
+            }
+            continue;
+        }
+        struct json *found = query_run(&q);
+        for (size_t j = 0; j < json_array(found)->n; j++) {
+            const struct json *record = json_array(found)->elems[j];
+
+            if (o->output == DPCTL_OUTPUT_TABLE) {
+                describe_record(record, first);
+            } else {
+                json_array_add(all, json_clone(record));
+            }
+            first = false;
+        }
+        json_destroy(found);
     }
-    json_destroy(found);
+    dpctl_targets_destroy(&t);
+    if (o->output != DPCTL_OUTPUT_TABLE && !pods) {
+        print_document(o, all);
+    } else {
+        json_destroy(all);
+    }
 }

@@ -343,6 +343,7 @@ follow_packet(const struct dpctl_options *o, struct json *param)
             return result;
         }
         json_destroy(result);
+        dpctl_check_reader();
         if (time_msec() >= deadline) {
             dpctl_fail(DPCTL_EXIT_ERROR, "trace: no packet that fits came in "
                        "%d s", o->timeout_s);

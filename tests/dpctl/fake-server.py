@@ -21,6 +21,7 @@ import os
 import socket
 import sys
 import threading
+import time
 
 LOCK = threading.Lock()
 STATE = {"generation": 1, "records": {}, "conflicts": 0, "n_stats": 0,
@@ -197,6 +198,9 @@ def control(method, params, staged):
             return json.load(file)
     if method == "trace":
         return {"text": "trace of " + json.dumps(param, sort_keys=True)}
+    if method == "catch":
+        time.sleep(min(param.get("wait_ms", 0), 200) / 1000)
+        return {"waiting": True}
     if method == "program":
         return {"text": "table 0: 3 flows\n"}
     if method == "stats":

@@ -23,6 +23,7 @@ dpctl_input_init(struct dpctl_input *input)
     shash_init(&input->origins);
     shash_init(&input->left_out);
     input->n_ignored = 0;
+    input->n_ignored_policies = 0;
 }
 
 void
@@ -158,6 +159,30 @@ add_manifest(struct reader *reader, const struct dpctl_kind *kind,
 }
 
 static char *
+unknown_object(const char *origin, const char *api_version,
+               const char *kind_name, bool known_kind, const char *meant,
+               const struct json *object)
+{
+    const char *name = dpctl_json_str(object, "metadata.name");
+    char *versions = dpctl_kind_versions(kind_name);
+    char *hint = (meant ? xasprintf("; did you mean %s?", meant)
+                  : versions ? xasprintf(" in %s; there is one in %s",
+                                         api_version, versions)
+                  : xstrdup(""));
+    char *error = (known_kind
+                   ? xasprintf("%s: %s %s: apiVersion %s is not known",
+                               origin, kind_name, name ? name : "?",
+                               api_version)
+                   : xasprintf("%s: %s %s: kind %s is not known%s", origin,
+                               kind_name, name ? name : "?", kind_name,
+                               hint));
+
+    free(versions);
+    free(hint);
+    return error;
+}
+
+static char *
 add_object(struct reader *reader, const char *origin, const char *api_version,
            const char *kind_name, const struct json *object)
 {
@@ -166,16 +191,19 @@ add_object(struct reader *reader, const char *origin, const char *api_version,
                                                     &known_kind);
     if (kind) {
         return add_manifest(reader, kind, origin, api_version, object);
-    } else if (reader->ignore_unknown && !known_kind) {
+    }
+
+    bool is_policy = string_ends_with(kind_name, "NetworkPolicy");
+    const char *meant = dpctl_kind_meant(api_version, kind_name);
+    if (reader->ignore_unknown && !known_kind && !meant) {
         reader->input->n_ignored++;
+        reader->input->n_ignored_policies += is_policy;
         return NULL;
     }
-    reader->foreign = !known_kind;
-    const char *name = dpctl_json_str(object, "metadata.name");
-    return xasprintf("%s: %s %s: %s %s is not known", origin, kind_name,
-                     name ? name : "?",
-                     known_kind ? "apiVersion" : "kind",
-                     known_kind ? api_version : kind_name);
+    /* Somebody else's policy is still one that isn't in force. */
+    reader->foreign = !known_kind && !meant && !is_policy;
+    return unknown_object(origin, api_version, kind_name, known_kind, meant,
+                          object);
 }
 
 /* A record of the control socket; a Manifest among them is the object in

@@ -23,6 +23,7 @@ struct dpctl_input {
     struct shash left_out;      /* See dpctl-left-out.h; of the others, what
                                  * has no name is under its origin. */
     size_t n_ignored;           /* Objects that 'ignore_unknown' left out. */
+    size_t n_ignored_policies;  /* Those among them that are policies. */
 };
 
 void dpctl_input_init(struct dpctl_input *);

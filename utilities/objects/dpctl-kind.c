@@ -8,6 +8,7 @@
 
 #include "dpctl-json.h"
 #include "dpctl-policy-check.h"
+#include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"
 
@@ -512,11 +513,11 @@ const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
     { DPCTL_ENDPOINT_SLICE, "EndpointSlice", "discovery.k8s.io",
       "v1,v1beta1", "endpointslice,endpointslices", true, slice_schema },
     { DPCTL_K8S_NP, "NetworkPolicy", "networking.k8s.io", "v1",
-      "networkpolicy,networkpolicies,netpol", true, np_schema },
+      "networkpolicy,networkpolicies,netpol,np", true, np_schema },
     { DPCTL_ACNP, "ClusterNetworkPolicy", CRD, "v1beta1,v1alpha1",
       "clusternetworkpolicy,clusternetworkpolicies,acnp", false, ap_schema },
     { DPCTL_ANNP, "NetworkPolicy", CRD, "v1beta1,v1alpha1",
-      "networkpolicy,networkpolicies,netpol,annp", true, ap_schema },
+      "networkpolicy,networkpolicies,netpol,np,annp", true, ap_schema },
     { DPCTL_ADMIN_NP, "AdminNetworkPolicy", ADMIN, "v1alpha1",
       "adminnetworkpolicy,adminnetworkpolicies,anp", false, anp_schema },
     { DPCTL_BASELINE_ADMIN_NP, "BaselineAdminNetworkPolicy", ADMIN,
@@ -529,7 +530,7 @@ const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
     { DPCTL_GROUP, "Group", CRD, "v1beta1,v1alpha3", "group,groups,grp",
       true, group_schema },
     { DPCTL_CP_NP, "NetworkPolicy", CP, "v1beta2",
-      "networkpolicy,networkpolicies,netpol", false, cp_policy_schema },
+      "networkpolicy,networkpolicies,netpol,np", false, cp_policy_schema },
     { DPCTL_CP_ADDRESS_GROUP, "AddressGroup", CP, "v1beta2",
       "addressgroup,addressgroups", false, cp_group_schema },
     { DPCTL_CP_APPLIED_TO_GROUP, "AppliedToGroup", CP, "v1beta2",
@@ -542,6 +543,9 @@ const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS] = {
 
 static const char *const record_kinds[][2] = {
     { "NodeConfig", "nodeconfigs" }, { "Pod", "pods" },
+    /* As Antrea's own tool calls them. */
+    { "Pod", "podinterfaces" }, { "Pod", "podinterface" },
+    { "FQDN", "fqdncache" },
     { "PeerNode", "peernodes" }, { "Service", "services" },
     { "NetworkPolicy", "networkpolicies" }, { "NetworkPolicy", "policies" },
     { "NetworkPolicy", "policy" },
@@ -583,6 +587,51 @@ dpctl_kind_find(const char *api_version, const char *kind, bool *known_kind)
         }
     }
     return NULL;
+}
+
+const char *
+dpctl_kind_meant(const char *api_version, const char *kind)
+{
+    const char *slash = strchr(api_version, '/');
+    size_t group_len = slash ? slash - api_version : 0;
+
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
+
+        if (strcmp(k->kind, kind) && strlen(k->group) == group_len
+            && !strncmp(k->group, api_version, group_len)
+            && list_has(k->names, kind, strlen(kind))) {
+            return k->kind;
+        }
+    }
+    return NULL;
+}
+
+char *
+dpctl_kind_versions(const char *kind)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
+        const struct dpctl_kind *k = &dpctl_kinds[i];
+
+        if (!strcmp(k->kind, kind)) {
+            ds_put_format(&ds, "%s%s%s%.*s", ds.length ? ", " : "", k->group,
+                          k->group[0] ? "/" : "",
+                          (int) strcspn(k->versions, ","), k->versions);
+        }
+    }
+    return ds.length ? ds_steal_cstr(&ds) : NULL;
+}
+
+const char *
+dpctl_kind_policy_type(const struct dpctl_kind *k)
+{
+    return (k->id == DPCTL_K8S_NP ? "K8sNetworkPolicy"
+            : k->id == DPCTL_ACNP ? "AntreaClusterNetworkPolicy"
+            : k->id == DPCTL_ANNP ? "AntreaNetworkPolicy"
+            : k->id == DPCTL_ADMIN_NP || k->id == DPCTL_BASELINE_ADMIN_NP
+            ? k->kind : NULL);
 }
 
 bool

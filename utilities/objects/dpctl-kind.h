@@ -63,6 +63,18 @@ extern const struct dpctl_kind dpctl_kinds[DPCTL_N_KINDS];
 const struct dpctl_kind *dpctl_kind_find(const char *api_version,
                                          const char *kind, bool *known_kind);
 
+/* The kind of the API group that is meant by 'kind', which is none, but is
+ * called like one ("networkpolicy", "Pods").  NULL if none. */
+const char *dpctl_kind_meant(const char *api_version, const char *kind);
+
+/* "networking.k8s.io/v1, ...": where there is a kind of this name.  NULL if
+ * nowhere. */
+char *dpctl_kind_versions(const char *kind);
+
+/* What records of policies of this kind have before their names
+ * ("K8sNetworkPolicy"); NULL for kinds that are no policies. */
+const char *dpctl_kind_policy_type(const struct dpctl_kind *);
+
 /* Does a user who types 'word' ("po", "pods", "networkpolicies.crd.antrea.io")
  * mean this kind? */
 bool dpctl_kind_is_called(const struct dpctl_kind *, const char *word);

@@ -617,8 +617,13 @@ char *
 dpctl_load_text(struct dpctl_docs *docs, const char *file,
                 const char *text, size_t len)
 {
+    static const char bom[] = "\xef\xbb\xbf";
     size_t i = 0;
 
+    if (len >= 3 && !memcmp(text, bom, 3)) {
+        text += 3;
+        len -= 3;
+    }
     if (len > docs->max_bytes) {
         return xasprintf("%s: larger than the limit of %"PRIuSIZE" MiB", file,
                          docs->max_bytes / (1024 * 1024));
@@ -651,6 +656,14 @@ dpctl_load_text(struct dpctl_docs *docs, const char *file,
 
 /* Files. */
 
+/* What some shells make of a program's output. */
+static bool
+is_utf16(const char *text, size_t len)
+{
+    return (len >= 2 && (!memcmp(text, "\xff\xfe", 2)
+                         || !memcmp(text, "\xfe\xff", 2)));
+}
+
 static char *
 load_fd(struct dpctl_docs *docs, const char *file, int fd)
 {
@@ -671,9 +684,11 @@ load_fd(struct dpctl_docs *docs, const char *file, int fd)
         }
         const char *zero = memchr(text.string + text.length, '\0', n);
         if (zero) {
-            error = xasprintf("%s: byte %"PRIuSIZE" is zero: this is neither "
-                              "YAML nor JSON", file,
-                              (size_t) (zero - text.string));
+            error = (is_utf16(text.string, text.length + n)
+                     ? xasprintf("%s: is UTF-16; it must be UTF-8", file)
+                     : xasprintf("%s: byte %"PRIuSIZE" is zero: this is "
+                                 "neither YAML nor JSON", file,
+                                 (size_t) (zero - text.string)));
             break;
         }
         text.length += n;

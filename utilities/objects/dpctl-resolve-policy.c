@@ -588,15 +588,6 @@ put_applied_to(struct resolver *r, const struct dpctl_policy *p,
     }
 }
 
-static const char *
-policy_type(const struct dpctl_kind *kind)
-{
-    return (kind->id == DPCTL_K8S_NP ? "K8sNetworkPolicy"
-            : kind->id == DPCTL_ACNP ? "AntreaClusterNetworkPolicy"
-            : dpctl_is_admin_policy(kind) ? kind->kind
-            : "AntreaNetworkPolicy");
-}
-
 char *
 dpctl_policy_record_name(const struct dpctl_kind *kind,
                          const struct json *object)
@@ -613,7 +604,7 @@ dpctl_policy_record_name(const struct dpctl_kind *kind,
 
     return xasprintf("%s:%s%s%s",
                      is_cp ? dpctl_json_str(source, "type")
-                     : policy_type(kind),
+                     : dpctl_kind_policy_type(kind),
                      namespaced ? namespace_ : "", namespaced ? "/" : "",
                      is_cp ? dpctl_json_str(source, "name")
                      : dpctl_json_str(object, "metadata.name"));
@@ -622,7 +613,7 @@ dpctl_policy_record_name(const struct dpctl_kind *kind,
 static char *
 resolve_policy(struct resolver *r, struct dpctl_policy *p)
 {
-    const char *type = policy_type(p->kind);
+    const char *type = dpctl_kind_policy_type(p->kind);
     char *record_name = dpctl_policy_record_name(p->kind, p->object);
     struct json *record = resolver_record("NetworkPolicy", record_name);
     bool here = r->env->everywhere;

@@ -48,7 +48,10 @@ dpctl_similar(const char *word, const char *const words[], size_t n)
     const char *found = NULL;
 
     for (size_t i = 0; i < n && len <= MAX_LEN; i++) {
-        if (strlen(words[i]) <= MAX_LEN) {
+        size_t its_len = strlen(words[i]);
+
+        /* Of two letters a wrong one is half the word. */
+        if (its_len <= MAX_LEN && (len > 2 || its_len > 2)) {
             size_t d = distance(word, words[i]);
 
             if (d < least) {
