@@ -15,7 +15,7 @@ packages=(
     openvswitch-source
     dpdk dpdk-dev libdpdk-dev libnuma-dev libpcap-dev
     libcap-ng-dev libssl-dev libunbound-dev libyaml-dev check
-    python3
+    python3 python3-docutils
     curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
