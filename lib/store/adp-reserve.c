@@ -37,13 +37,15 @@ adp_reserve(size_t size)
     return p;
 }
 
-/* What comes from malloc() begins a cache line behind a page, as nothing else
- * here does, and before it stands what malloc() returned. */
+/* What comes from malloc() begins so far behind a page, as nothing else here
+ * does, and before it stands what malloc() returned.  Two cache lines: what is
+ * laid out for pairs of them is aligned. */
+#define FROM_MALLOC (2 * CACHE_LINE_SIZE)
 
 static bool
 is_from_malloc(const void *p)
 {
-    return (uintptr_t) p % get_page_size() == CACHE_LINE_SIZE;
+    return (uintptr_t) p % get_page_size() == FROM_MALLOC;
 }
 
 void *
@@ -53,9 +55,9 @@ adp_reserve_small(size_t size)
     void *p = adp_reserve(size);
 
     if (!p) {
-        void *base = xzalloc(size + page_size + CACHE_LINE_SIZE);
+        void *base = xzalloc(size + page_size + FROM_MALLOC);
 
-        p = (char *) ROUND_UP((uintptr_t) base, page_size) + CACHE_LINE_SIZE;
+        p = (char *) ROUND_UP((uintptr_t) base, page_size) + FROM_MALLOC;
         memcpy((char *) p - sizeof base, &base, sizeof base);
     }
     return p;
