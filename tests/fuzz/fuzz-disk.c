@@ -31,7 +31,7 @@
 #include "openvswitch/vlog.h"
 #include "unaligned.h"
 
-const long int fuzz_runs = 1500;
+const long int fuzz_runs = 300;
 const bool fuzz_draws = false;  /* Not yet: see README.md. */
 
 enum { MAX_STEPS = 32, MAX_GENERATIONS = 96, MAX_FILE = 256 * 1024 };
