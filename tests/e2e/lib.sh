@@ -148,11 +148,12 @@ e2e_at_exit() {
 
 # Loops that the test has in the background write into its folder.
 e2e_end_jobs() {
-    local pid
-    for pid in $(jobs -p); do
-        kill -TERM "$pid" 2>/dev/null
-    done
-    wait
+    local pids
+    mapfile -t pids < <(jobs -p)
+    [ ${#pids[@]} -gt 0 ] || return 0
+    kill -TERM "${pids[@]}" 2>/dev/null
+    # Those and no others: what was disowned is ended by who has its number.
+    wait "${pids[@]}"
 }
 
 # The last words of processes that ended before the test did.
