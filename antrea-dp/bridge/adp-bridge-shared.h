@@ -143,6 +143,8 @@ struct adp_bridge {
 /* The class, which the provider fills in, and its bridges (main thread). */
 extern struct ofproto_class adp_ofproto_class;
 extern struct ovs_list adp_bridges;
+/* The one that a packet thread has noted, or NULL if it has gone. */
+struct adp_bridge *adp_bridge_of_serial(uint32_t);
 
 static inline struct adp_bridge *
 adp_bridge_cast(const struct ofproto *ofproto)

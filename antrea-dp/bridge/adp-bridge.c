@@ -331,6 +331,19 @@ adp_bridge_next(const struct adp_bridge *b)
             ? CONTAINER_OF(next, struct adp_bridge, list_node) : NULL);
 }
 
+struct adp_bridge *
+adp_bridge_of_serial(uint32_t serial)
+{
+    struct adp_bridge *b;
+
+    LIST_FOR_EACH (b, list_node, &adp_bridges) {
+        if (b->serial == serial) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
 const char *
 adp_bridge_name(const struct adp_bridge *b)
 {

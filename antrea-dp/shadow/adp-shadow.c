@@ -47,20 +47,6 @@ adp_shadow_destroy(struct adp_shadow *shadow)
     }
 }
 
-/* The bridge, or NULL if it has gone. */
-static struct adp_bridge *
-find_bridge(uint32_t serial)
-{
-    struct adp_bridge *b;
-
-    LIST_FOR_EACH (b, list_node, &adp_bridges) {
-        if (b->serial == serial) {
-            return b;
-        }
-    }
-    return NULL;
-}
-
 /* Does 'b' look as it did to the sample?  Sets '*version' to that of its
  * tables. */
 static bool
@@ -156,7 +142,7 @@ compare(struct adp_bridge *b, struct adp_sample *s,
 static bool
 judge(struct adp_sample *s, void *slice OVS_UNUSED)
 {
-    struct adp_bridge *b = find_bridge(s->bridge);
+    struct adp_bridge *b = adp_bridge_of_serial(s->bridge);
     ovs_version_t version;
 
     if (!b) {

@@ -53,19 +53,6 @@ static struct {
 
 /* Pods. */
 
-static struct adp_bridge *
-find_bridge(uint32_t serial)
-{
-    struct adp_bridge *b;
-
-    LIST_FOR_EACH (b, list_node, &adp_bridges) {
-        if (b->serial == serial) {
-            return b;
-        }
-    }
-    return NULL;
-}
-
 static void
 pod_names_destroy(struct pod_names *pods)
 {
@@ -80,7 +67,7 @@ forget_old_bridges(void)
     struct pod_names *pods;
 
     HMAP_FOR_EACH_SAFE (pods, node, &log_state.pods) {
-        if (!find_bridge(pods->bridge)) {
+        if (!adp_bridge_of_serial(pods->bridge)) {
             pod_names_destroy(pods);
         }
     }
@@ -258,7 +245,7 @@ emit(const struct adp_log_line *line, uint64_t time_us, uint64_t n_packets,
 static void
 handle_record(const struct adp_log_record *r, void *aux OVS_UNUSED)
 {
-    struct adp_bridge *b = find_bridge(r->bridge);
+    struct adp_bridge *b = adp_bridge_of_serial(r->bridge);
     struct draft d = { .fields = { NULL } };
     struct adp_log_line line = { .text = NULL };
     struct adp_bridge *out_bridge;

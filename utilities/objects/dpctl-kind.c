@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-policy-check.h"
 #include "openvswitch/dynamic-string.h"
@@ -630,8 +631,7 @@ dpctl_kind_policy_type(const struct dpctl_kind *k)
     return (k->id == DPCTL_K8S_NP ? "K8sNetworkPolicy"
             : k->id == DPCTL_ACNP ? "AntreaClusterNetworkPolicy"
             : k->id == DPCTL_ANNP ? "AntreaNetworkPolicy"
-            : k->id == DPCTL_ADMIN_NP || k->id == DPCTL_BASELINE_ADMIN_NP
-            ? k->kind : NULL);
+            : dpctl_is_admin_policy(k) ? k->kind : NULL);
 }
 
 bool
