@@ -123,6 +123,7 @@ struct contributor_image {
 /* A flow that was parsed, by what it was made of. */
 #define DESIRED_N_TEXTS 1024
 struct desired_text {
+    const void *scope;          /* Compared, and given to who expands. */
     char *source;               /* NULL: none. */
     struct ofputil_flow_mod fm;
 };

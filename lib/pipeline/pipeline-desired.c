@@ -598,26 +598,33 @@ adp_desired_add_text(struct adp_desired *desired,
 /* Has 'known' be what 'source' makes.  Returns false if that is no flow. */
 static bool
 text_learn(struct adp_desired *desired, struct desired_text *known,
-           const char *source,
-           void (*expand)(struct ds *, const char *source),
+           const void *scope, const char *source, adp_desired_expand *expand,
            const struct ofputil_table_map *tables)
 {
     struct ds text = DS_EMPTY_INITIALIZER;
 
     text_forget(known);
-    expand(&text, source);
+    expand(&text, scope, source);
     if (parse_text(desired, ds_cstr(&text), NULL, tables, &known->fm)) {
+        known->scope = scope;
         known->source = xstrdup(source);
     }
     ds_destroy(&text);
     return known->source != NULL;
 }
 
+static bool
+text_is(const struct desired_text *text, const void *scope, const char *source)
+{
+    return (text->source && text->scope == scope
+            && !strcmp(text->source, source));
+}
+
 void
 adp_desired_add_source(struct adp_desired *desired,
                        struct adp_contributor *contributor,
-                       const char *source,
-                       void (*expand)(struct ds *, const char *source),
+                       const void *scope, const char *source,
+                       adp_desired_expand *expand,
                        const struct ofputil_table_map *tables)
 {
     if (!desired->texts) {
@@ -625,9 +632,10 @@ adp_desired_add_source(struct adp_desired *desired,
     }
 
     struct desired_text *known
-        = &desired->texts[hash_string(source, 0) % DESIRED_N_TEXTS];
-    if ((known->source && !strcmp(known->source, source))
-        || text_learn(desired, known, source, expand, tables)) {
+        = &desired->texts[hash_string(source, hash_pointer(scope, 0))
+                          % DESIRED_N_TEXTS];
+    if (text_is(known, scope, source)
+        || text_learn(desired, known, scope, source, expand, tables)) {
         add_parsed(desired, contributor, &known->fm);
     }
 }

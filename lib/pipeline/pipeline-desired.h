@@ -121,13 +121,15 @@ void adp_desired_add_group(struct adp_desired *, struct adp_contributor *,
 void adp_desired_add_text(struct adp_desired *, struct adp_contributor *,
                           const char *flow, const struct ofputil_port_map *,
                           const struct ofputil_table_map *);
-/* The same of the text that 'expand' appends for 'source', from which alone it
- * follows.  What was said lately with the same source is neither made nor
- * parsed again: DESIRED_N_TEXTS of them are remembered, of one hash the
- * latest. */
+/* The same of the text that 'expand' appends for 'scope' and 'source', from
+ * which alone it follows.  What was said lately with the same ones (of 'scope'
+ * the same address, what is there stays) is neither made nor parsed again:
+ * DESIRED_N_TEXTS of them are remembered, of one hash the latest. */
+typedef void adp_desired_expand(struct ds *, const void *scope,
+                                const char *source);
 void adp_desired_add_source(struct adp_desired *, struct adp_contributor *,
-                            const char *source,
-                            void (*expand)(struct ds *, const char *source),
+                            const void *scope, const char *source,
+                            adp_desired_expand *expand,
                             const struct ofputil_table_map *);
 void adp_desired_add_group_text(struct adp_desired *, struct adp_contributor *,
                                 const char *group,

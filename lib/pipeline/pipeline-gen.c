@@ -33,55 +33,39 @@ add_flow(struct adp_generator *g, char *flow)
     }
 }
 
-/* What a flow is made of: the addresses of pipeline and vocabulary, so that it
- * is another one for each, the flow up to its match, and the template of the
- * rest. */
-static char *
-make_source(const struct adp_generator *g, const struct adp_vocabulary *voc,
-            const char *head, const char *template)
-{
-    return xasprintf("%"PRIxPTR" %"PRIxPTR" %s\n%s",
-                     (uintptr_t) g->pipeline, (uintptr_t) voc, head,
-                     template);
-}
-
-/* Appends the flow. */
+/* Appends the flow of a template.  'voc_' points to where the pipeline has its
+ * vocabulary for this family of addresses, and so tells pipelines and families
+ * apart. */
 static void
-expand_source(struct ds *s, const char *source)
+expand_source(struct ds *s, const void *voc_, const char *source)
 {
-    const char *voc = strchr(source, ' ') + 1;
-    const char *head = strchr(voc, ' ') + 1;
-    const char *template = strchr(head, '\n') + 1;
+    const struct adp_vocabulary *const *voc = voc_;
 
-    ds_put_buffer(s, head, template - 1 - head);
-    adp_text_expand(s, (const struct adp_vocabulary *) strtoumax(voc, NULL,
-                                                                 16),
-                    template, false);
+    adp_text_expand(s, *voc, source, false);
 }
 
 static void OVS_PRINTF_FORMAT(7, 0)
-add_flow_valist(struct adp_generator *g, const struct adp_vocabulary *voc,
-                uint8_t category, uint32_t object, size_t table, int priority,
+add_flow_valist(struct adp_generator *g,
+                const struct adp_vocabulary *const *voc, uint8_t category,
+                uint32_t object, size_t table, int priority,
                 const char *format, va_list args)
 {
-    char *template = xvasprintf(format, args);
-    char *head = xasprintf("cookie=0x%"PRIx64", table=%s, priority=%d%c",
-                           adp_gen_cookie(g, category, object),
-                           adp_gen_table(g, table), priority,
-                           strncmp(template, "actions=", 8) ? ',' : ' ');
-    char *source = make_source(g, voc, head, template);
+    char *rest = xvasprintf(format, args);
+    char *source = xasprintf("cookie=0x%"PRIx64", table=%s, priority=%d%c%s",
+                             adp_gen_cookie(g, category, object),
+                             adp_gen_table(g, table), priority,
+                             strncmp(rest, "actions=", 8) ? ',' : ' ', rest);
 
-    free(head);
-    free(template);
     if (g->set) {
         struct ds flow = DS_EMPTY_INITIALIZER;
 
-        expand_source(&flow, source);
+        expand_source(&flow, voc, source);
         add_flow(g, ds_steal_cstr(&flow));
     } else {
-        adp_desired_add_source(g->desired, g->contributor, source,
+        adp_desired_add_source(g->desired, g->contributor, voc, source,
                                expand_source, g->tables);
     }
+    free(rest);
     free(source);
 }
 
@@ -92,7 +76,7 @@ adp_gen_flow(struct adp_generator *g, uint8_t category, uint32_t object,
     va_list args;
 
     va_start(args, format);
-    add_flow_valist(g, g->pipeline->vocabulary, category, object, table,
+    add_flow_valist(g, &g->pipeline->vocabulary, category, object, table,
                     priority, format, args);
     va_end(args);
 }
@@ -105,8 +89,8 @@ adp_gen_ip_flow(struct adp_generator *g, enum adp_family family,
     va_list args;
 
     va_start(args, format);
-    add_flow_valist(g, (family == ADP_IPV4 ? g->pipeline->vocabulary
-                        : g->pipeline->vocabulary6),
+    add_flow_valist(g, (family == ADP_IPV4 ? &g->pipeline->vocabulary
+                        : &g->pipeline->vocabulary6),
                     category, object, table, priority, format, args);
     va_end(args);
 }

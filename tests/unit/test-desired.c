@@ -526,16 +526,21 @@ END_TEST
 
 static size_t n_expanded;
 
-/* A source is a number, and a letter before it that makes no flow. */
+/* A source is a number, and a letter before it that makes no flow; the scope
+ * where the flow leads. */
+static const int to_9 = 9, to_8 = 8;
+
 static void
-expand_number(struct ds *s, const char *source)
+expand_number(struct ds *s, const void *to_, const char *source)
 {
+    const int *to = to_;
     unsigned int n;
 
     n_expanded++;
     if (ovs_scan(source, "%u", &n)) {
         ds_put_format(s, "cookie=%u,table=1,priority=%u,ip,nw_src=10.0.%u.%u "
-                      "actions=goto_table:9", n % 5 + 1, n, n >> 8, n & 255);
+                      "actions=goto_table:%d", n % 5 + 1, n, n >> 8, n & 255,
+                      *to);
     } else {
         ds_put_cstr(s, source);
     }
@@ -546,7 +551,8 @@ add_number(struct adp_contributor *contributor, unsigned int n)
 {
     char *source = xasprintf("%u", n);
 
-    adp_desired_add_source(desired, contributor, source, expand_number, NULL);
+    adp_desired_add_source(desired, contributor, &to_9, source, expand_number,
+                           NULL);
     free(source);
 }
 
@@ -597,9 +603,29 @@ START_TEST(test_sources)
     /* What is no flow is an error each time. */
     for (int i = 0; i < 2; i++) {
         adp_desired_begin(desired, &b);
-        adp_desired_add_source(desired, &b, "nonsense", expand_number, NULL);
+        adp_desired_add_source(desired, &b, &to_9, "nonsense", expand_number,
+                               NULL);
         adp_desired_end(desired, &b);
         expect_error("internal", "nonsense");
+    }
+}
+END_TEST
+
+/* The same source means something else in another scope. */
+START_TEST(test_source_scopes)
+{
+    const int *const scopes[] = { &to_9, &to_8, &to_9, &to_8 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
+        adp_desired_begin(desired, &a);
+        adp_desired_add_source(desired, &a, scopes[i], "5", expand_number,
+                               NULL);
+        adp_desired_end(desired, &a);
+        commit(ADP_CHANGES_ONLY);
+        svec_clear(&mods_log);
+        char *what = xasprintf("0x1 goto_table:%d", *scopes[i]);
+        expect_flow("table=1,priority=5,ip,nw_src=10.0.0.5", what);
+        free(what);
     }
 }
 END_TEST
@@ -895,6 +921,7 @@ suite(void)
     tcase_add_test(tc, test_groups);
     tcase_add_test(tc, test_bad_text_is_reported);
     tcase_add_test(tc, test_sources);
+    tcase_add_test(tc, test_source_scopes);
     tcase_add_test(tc, test_scopes);
     tcase_add_test(tc, test_clauses_that_come_and_go);
     tcase_add_test(tc, test_random_changes);
