@@ -82,6 +82,8 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-reads.h \
 	lib/flow/adp-rules.c \
 	lib/flow/adp-rules.h \
+	lib/flow/adp-waker.c \
+	lib/flow/adp-waker.h \
 	lib/igmp/adp-igmp.c \
 	lib/igmp/adp-igmp.h \
 	lib/igmp/adp-members.c \

@@ -5,8 +5,8 @@
 #include <config.h>
 #include "adp-sample.h"
 
+#include "adp-waker.h"
 #include "adp-walk.h"
-#include "latch.h"
 #include "openvswitch/list.h"
 #include "ovs-thread.h"
 #include "random.h"
@@ -35,9 +35,7 @@ static struct ovs_mutex samplers_mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list samplers OVS_GUARDED_BY(samplers_mutex)
     = OVS_LIST_INITIALIZER(&samplers);
 
-/* Wakes the main thread, once until it has looked. */
-static struct latch latch;
-static atomic_bool roused;
+static struct adp_waker waker;
 
 const char *
 adp_sample_way_name(enum adp_sample_way way)
@@ -49,18 +47,6 @@ adp_sample_way_name(enum adp_sample_way way)
     };
 
     return names[way];
-}
-
-static void
-rouse(void)
-{
-    bool was_roused;
-
-    atomic_read(&roused, &was_roused);
-    if (!was_roused) {
-        atomic_store(&roused, true);
-        latch_set(&latch);
-    }
 }
 
 /* Packet threads. */
@@ -85,9 +71,9 @@ adp_sampler_destroy(struct adp_sampler *s)
 {
     if (s) {
         adp_walk_uninit(&s->walk);
-        /* Ordered before the look at 'roused', as a sample is. */
+        /* Before that in adp-waker.h's order, as a sample is. */
         atomic_store(&s->closed, true);
-        rouse();
+        adp_waker_rouse(&waker);
     }
 }
 
@@ -152,10 +138,9 @@ adp_sampler_close(struct adp_sampler *s)
 
     s->is_open = false;
     atomic_read_relaxed(&s->head, &head);
-    /* Ordered before the look at 'roused': either the main thread sees the
-     * sample, or this thread that it has to be woken. */
+    /* In adp-waker.h's order. */
     atomic_store(&s->head, head + 1);
-    rouse();
+    adp_waker_rouse(&waker);
 }
 
 /* Main thread. */
@@ -163,7 +148,7 @@ adp_sampler_close(struct adp_sampler *s)
 void
 adp_samples_init(void)
 {
-    latch_init(&latch);
+    adp_waker_init(&waker);
 }
 
 void
@@ -232,8 +217,7 @@ adp_samples_drain(bool (*goes_on)(void *aux),
     if (!has_samplers()) {
         return;
     }
-    latch_poll(&latch);
-    atomic_store(&roused, false);
+    adp_waker_begin(&waker);
 
     ovs_mutex_lock(&samplers_mutex);
     LIST_FOR_EACH_SAFE (s, list_node, &samplers) {
@@ -252,7 +236,7 @@ adp_samples_drain(bool (*goes_on)(void *aux),
     if (!all) {
         /* The next time with the others first. */
         ovs_list_push_back(&samplers, ovs_list_pop_front(&samplers));
-        rouse();
+        adp_waker_rouse(&waker);
     }
     ovs_mutex_unlock(&samplers_mutex);
 }
@@ -261,6 +245,6 @@ void
 adp_samples_wait(void)
 {
     if (has_samplers()) {
-        latch_wait(&latch);
+        adp_waker_wait(&waker);
     }
 }

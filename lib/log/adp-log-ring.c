@@ -4,7 +4,7 @@
 #include "adp-log-ring.h"
 
 #include "adp-rate-limit.h"
-#include "latch.h"
+#include "adp-waker.h"
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/thread.h"
@@ -34,9 +34,7 @@ static struct ovs_mutex rings_mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list rings OVS_GUARDED_BY(rings_mutex)
     = OVS_LIST_INITIALIZER(&rings);
 
-/* Wakes the main thread, once until it has looked. */
-static struct latch latch;
-static atomic_bool roused;
+static struct adp_waker waker;
 
 static atomic_uint32_t rate = ADP_LOG_DEFAULT_RATE;
 
@@ -49,7 +47,7 @@ adp_log_ring_set_rate(uint32_t new_rate)
 void
 adp_log_rings_init(void)
 {
-    latch_init(&latch);
+    adp_waker_init(&waker);
 }
 
 struct adp_log_ring *
@@ -66,24 +64,12 @@ adp_log_ring_create(void)
     return ring;
 }
 
-static void
-rouse(void)
-{
-    bool was_roused;
-
-    atomic_read(&roused, &was_roused);
-    if (!was_roused) {
-        atomic_store(&roused, true);
-        latch_set(&latch);
-    }
-}
-
 void
 adp_log_ring_close(struct adp_log_ring *ring)
 {
-    /* Ordered before the look at 'roused', as a record is. */
+    /* Before that in adp-waker.h's order, as a record is. */
     atomic_store(&ring->closed, true);
-    rouse();
+    adp_waker_rouse(&waker);
 }
 
 /* Packet threads. */
@@ -120,10 +106,9 @@ adp_log_ring_put(struct adp_log_ring *ring,
         }
     }
     ring->records[head % ADP_LOG_RING_SIZE] = *record;
-    /* Ordered before the look at 'roused': either the main thread sees the
-     * record, or this thread that it has to be woken. */
+    /* In adp-waker.h's order. */
     atomic_store(&ring->head, head + 1);
-    rouse();
+    adp_waker_rouse(&waker);
     return true;
 }
 
@@ -154,8 +139,7 @@ adp_log_rings_drain(void (*cb)(const struct adp_log_record *, void *aux),
     struct adp_log_ring *ring;
     size_t n = 0;
 
-    latch_poll(&latch);
-    atomic_store(&roused, false);
+    adp_waker_begin(&waker);
 
     ovs_mutex_lock(&rings_mutex);
     LIST_FOR_EACH_SAFE (ring, list_node, &rings) {
@@ -171,7 +155,7 @@ adp_log_rings_drain(void (*cb)(const struct adp_log_record *, void *aux),
     if (n >= max && !ovs_list_is_empty(&rings)) {
         /* The next time with the others first. */
         ovs_list_push_back(&rings, ovs_list_pop_front(&rings));
-        rouse();
+        adp_waker_rouse(&waker);
     }
     ovs_mutex_unlock(&rings_mutex);
     return n;
@@ -180,5 +164,5 @@ adp_log_rings_drain(void (*cb)(const struct adp_log_record *, void *aux),
 void
 adp_log_rings_wait(void)
 {
-    latch_wait(&latch);
+    adp_waker_wait(&waker);
 }
