@@ -134,7 +134,8 @@ struct adp_desired {
     struct hmap masks;
     struct hmap actions;
     bool bare;                  /* None of it is in the bridge. */
-    struct desired_text *texts; /* DESIRED_N_TEXTS of them, or NULL. */
+    struct desired_text *texts; /* DESIRED_N_TEXTS of them, or NULL; */
+    size_t n_texts;             /* so many are known. */
 
     /* The transaction.  Not more than what it changes. */
     struct flow_image *flow_images;

@@ -50,12 +50,21 @@ group_free(struct adp_desired *desired, struct desired_group *group)
 }
 
 static void
-text_forget(struct desired_text *text)
+text_forget(struct adp_desired *desired, struct desired_text *text)
 {
     if (text->source) {
         free(text->source);
         text->source = NULL;
         adp_flow_mod_uninit(&text->fm);
+        desired->n_texts--;
+    }
+}
+
+static void
+forget_texts(struct adp_desired *desired)
+{
+    for (size_t i = 0; desired->n_texts; i++) {
+        text_forget(desired, &desired->texts[i]);
     }
 }
 
@@ -78,9 +87,7 @@ adp_desired_destroy(struct adp_desired *desired)
     HMAP_FOR_EACH_SAFE (group, node, &desired->groups) {
         group_free(desired, group);
     }
-    for (size_t i = 0; desired->texts && i < DESIRED_N_TEXTS; i++) {
-        text_forget(&desired->texts[i]);
-    }
+    forget_texts(desired);
     free(desired->texts);
     hmap_destroy(&desired->groups);
     hmap_destroy(&desired->masks);
@@ -603,11 +610,12 @@ text_learn(struct adp_desired *desired, struct desired_text *known,
 {
     struct ds text = DS_EMPTY_INITIALIZER;
 
-    text_forget(known);
+    text_forget(desired, known);
     expand(&text, scope, source);
     if (parse_text(desired, ds_cstr(&text), NULL, tables, &known->fm)) {
         known->scope = scope;
         known->source = xstrdup(source);
+        desired->n_texts++;
     }
     ds_destroy(&text);
     return known->source != NULL;
@@ -727,11 +735,33 @@ trim_images(struct adp_desired *desired)
     }
 }
 
-void
-adp_desired_accept(struct adp_desired *desired)
+static size_t
+count_flows(const struct adp_desired *desired)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
+        n += hmap_count(&desired->flows[i]);
+    }
+    return n;
+}
+
+/* Ends the transaction: what it remembered goes, and so do texts if they are
+ * more than flows are left, as most of them are then of what has gone. */
+static void
+end_transaction(struct adp_desired *desired)
 {
     forget_images(desired);
     trim_images(desired);
+    if (desired->n_texts > count_flows(desired)) {
+        forget_texts(desired);
+    }
+}
+
+void
+adp_desired_accept(struct adp_desired *desired)
+{
+    end_transaction(desired);
     desired->bare = false;
 }
 
@@ -770,8 +800,7 @@ adp_desired_revert(struct adp_desired *desired)
         image->claims = now;
         adp_pause();
     }
-    forget_images(desired);
-    trim_images(desired);
+    end_transaction(desired);
 }
 
 void
@@ -789,13 +818,11 @@ adp_desired_get_usage(const struct adp_desired *desired,
         .n_actions = hmap_count(&desired->actions),
         .n_masks = hmap_count(&desired->masks),
         .n_claims = desired->n_claims,
+        .n_flows = count_flows(desired),
         .n_bytes = desired->n_bytes,
     };
     for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
-        const struct hmap *flows = &desired->flows[i];
-
-        usage->n_flows += hmap_count(flows);
-        usage->n_bytes += (hmap_capacity(flows)
+        usage->n_bytes += (hmap_capacity(&desired->flows[i])
                            * sizeof(struct hmap_node *));
     }
 }

@@ -124,7 +124,8 @@ void adp_desired_add_text(struct adp_desired *, struct adp_contributor *,
 /* The same of the text that 'expand' appends for 'scope' and 'source', from
  * which alone it follows.  What was said lately with the same ones (of 'scope'
  * the same address, what is there stays) is neither made nor parsed again:
- * DESIRED_N_TEXTS of them are remembered, of one hash the latest. */
+ * DESIRED_N_TEXTS of them are remembered, of one hash the latest, and none if
+ * fewer flows than these are left after a transaction. */
 typedef void adp_desired_expand(struct ds *, const void *scope,
                                 const char *source);
 void adp_desired_add_source(struct adp_desired *, struct adp_contributor *,

@@ -611,6 +611,32 @@ START_TEST(test_sources)
 }
 END_TEST
 
+/* Says the first 'n' numbers, and nothing else.  Returns how many were
+ * expanded. */
+static size_t
+say_numbers(unsigned int n)
+{
+    n_expanded = 0;
+    adp_desired_begin(desired, &a);
+    for (unsigned int i = 0; i < n; i++) {
+        add_number(&a, i);
+    }
+    adp_desired_end(desired, &a);
+    commit(ADP_CHANGES_ONLY);
+    svec_clear(&mods_log);
+    return n_expanded;
+}
+
+/* What is remembered is never more than what there is. */
+START_TEST(test_sources_go)
+{
+    ck_assert_uint_eq(say_numbers(1), 1);
+    ck_assert_uint_eq(say_numbers(1), 0);
+    ck_assert_uint_eq(say_numbers(0), 0);
+    ck_assert_uint_eq(say_numbers(1), 1);
+}
+END_TEST
+
 /* The same source means something else in another scope. */
 START_TEST(test_source_scopes)
 {
@@ -921,6 +947,7 @@ suite(void)
     tcase_add_test(tc, test_groups);
     tcase_add_test(tc, test_bad_text_is_reported);
     tcase_add_test(tc, test_sources);
+    tcase_add_test(tc, test_sources_go);
     tcase_add_test(tc, test_source_scopes);
     tcase_add_test(tc, test_scopes);
     tcase_add_test(tc, test_clauses_that_come_and_go);
