@@ -17,21 +17,23 @@ import subprocess
 import sys
 import time
 
+import frames
 from case import Case, Sample
 
 SECONDS = 4
 START_TIMEOUT = 20
-FRAME_PAYLOAD = 18              # Of UDP, in 64 bytes with the frame's check.
+ADDRESSES = '10.99.0.1', '10.99.0.2'
 FLOOD = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'flood.py')
 
 
-def run(*command, timeout=60):
-    result = subprocess.run(command, capture_output=True, text=True,
+def run(*command, timeout=60, stdin=None):
+    result = subprocess.run(command, capture_output=True, input=stdin,
                             timeout=timeout)
     if result.returncode:
-        raise RuntimeError('%s: %s' % (' '.join(command)[:100],
-                                       result.stderr.strip()[-200:]))
-    return result.stdout
+        raise RuntimeError('%s: %s' % (
+            ' '.join(command)[:100],
+            result.stderr.decode(errors='replace').strip()[-200:]))
+    return result.stdout.decode()
 
 
 class Namespace:
@@ -71,7 +73,7 @@ class Pods:
             port = '%s%d' % (prefix, i)
             space.run('ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer',
                       'name', port, 'netns', str(pid))
-            space.run('ip', 'addr', 'add', '10.99.0.%d/24' % (i + 1), 'dev',
+            space.run('ip', 'addr', 'add', ADDRESSES[i] + '/24', 'dev',
                       'eth0')
             space.run('ip', 'link', 'set', 'eth0', 'up')
             run('nsenter', '-t', str(pid), '--net', 'ip', 'link', 'set', port,
@@ -82,7 +84,7 @@ class Pods:
         deadline = time.monotonic() + START_TIMEOUT
         while subprocess.run(
                 self.spaces[0].command('ping', '-q', '-c1', '-W1',
-                                       '10.99.0.2'),
+                                       ADDRESSES[1]),
                 stdout=subprocess.DEVNULL).returncode:
             if time.monotonic() > deadline:
                 raise RuntimeError('the Pods don\'t reach each other')
@@ -98,19 +100,24 @@ class Pods:
             'nft', 'add table ip raw; '
             'add chain ip raw in { type filter hook prerouting priority -300;'
             ' }; add rule ip raw in ip protocol udp ip length %d drop'
-            % (20 + 8 + FRAME_PAYLOAD))
+            % (frames.MIN_LEN - 14))
 
     def received(self):
         """How many packets the second Pod's device has received."""
         devices = self.spaces[1].run('cat', '/proc/net/dev')
         return int(devices.split('eth0:')[1].split()[1])
 
+    def mac(self, index):
+        return json.loads(self.spaces[index].run(
+            'ip', '-j', 'link', 'show', 'dev', 'eth0'))[0]['address']
+
     def flood(self):
         """How many small packets the first Pod sent the second, and for how
         long."""
         sent, seconds = self.spaces[0].run(
-            sys.executable, FLOOD, '10.99.0.2', '9', str(FRAME_PAYLOAD),
-            str(SECONDS)).split()
+            sys.executable, FLOOD, 'eth0', str(SECONDS),
+            stdin=frames.udp(self.mac(0), self.mac(1), *ADDRESSES, 9, 9)
+            ).split()
         return int(sent), float(seconds)
 
     def iperf(self, *options):
@@ -126,7 +133,7 @@ class Pods:
                     raise RuntimeError('no iperf3 server')
                 time.sleep(0.05)
             return json.loads(self.spaces[0].run(
-                'iperf3', '-J', '-c', '10.99.0.2', '-t', str(SECONDS),
+                'iperf3', '-J', '-c', ADDRESSES[1], '-t', str(SECONDS),
                 *options))['end']
         finally:
             server.kill()
@@ -199,8 +206,8 @@ class Streams(KernelPorts):
 
 
 class SmallPackets(KernelPorts):
-    """As many as one sender makes, with a system call for many, and of these
-    those that arrive."""
+    """As many as one sender makes, with a system call for many and past its
+    network's stack, and of these those that arrive."""
 
     def measure(self, pods):
         pods.forget_small_packets()
