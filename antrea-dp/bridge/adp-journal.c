@@ -413,6 +413,23 @@ adp_journal_set_answers(struct adp_bridge *b,
 }
 
 void
+adp_journal_declare_metadata(struct adp_bridge *b,
+                             const uint32_t *words)
+{
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+
+    if (memcmp(program->declared, words, sizeof program->declared)) {
+        adp_bridge_lock_tables();
+        for (size_t i = 0; i < ADP_N_TABLES; i++) {
+            adp_delta_declare_metadata(b->own->journal, i, words[i]);
+        }
+        journal_publish(b);
+        ovs_mutex_unlock(&ofproto_mutex);
+    }
+}
+
+void
 adp_journal_keep_pipeline(struct adp_bridge *b, bool keeps)
 {
     adp_bridge_lock_tables();

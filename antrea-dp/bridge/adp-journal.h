@@ -46,6 +46,10 @@ void adp_journal_for_each(const struct adp_bridge *, size_t part,
 /* From now on these packet-ins are answered, not sent. */
 void adp_journal_set_answers(struct adp_bridge *, const struct adp_answers *);
 
+/* For each of ADP_N_TABLES, adp_delta_declare_metadata(). */
+void adp_journal_declare_metadata(struct adp_bridge *,
+                                  const uint32_t *words);
+
 /* Has somebody who puts all flows back when they were flushed?  Then the
  * version that has none closes the bridge. */
 void adp_journal_keep_pipeline(struct adp_bridge *, bool keeps);

@@ -17,6 +17,7 @@
 #include "adp-fqdns.h"
 #include "adp-multicast.h"
 #include "adp-journal.h"
+#include "adp-metadata.h"
 #include "adp-state-disk.h"
 #include "adp-state.h"
 #include "adp-turn.h"
@@ -435,6 +436,33 @@ set_answers(struct adp_bridge *b, const struct choice *choice)
     adp_journal_set_answers(b, &answers);
 }
 
+static uint32_t
+filled_words(const struct adp_pipeline *p,
+             const struct adp_pipeline_filled *filled)
+{
+    struct minimatch match;
+    uint32_t words;
+
+    adp_pipeline_filled_match(p, filled, &match);
+    words = adp_metadata_of_match(&match);
+    minimatch_destroy(&match);
+    return words;
+}
+
+/* Tells the bridge what flows will match on where there is none yet. */
+static void
+declare_metadata(struct adp_bridge *b, const struct adp_pipeline *p)
+{
+    uint32_t words[ADP_N_TABLES];
+
+    memset(words, 0, sizeof words);
+    for (size_t i = 0; p && i < p->n_filled_tables; i++) {
+        words[p->filled_tables[i].table_id]
+            = filled_words(p, &p->filled_tables[i]);
+    }
+    adp_journal_declare_metadata(b, words);
+}
+
 static void
 set_choice(struct adp_bridge *b, const struct choice *choice)
 {
@@ -447,6 +475,7 @@ set_choice(struct adp_bridge *b, const struct choice *choice)
     }
     adp_journal_keep_pipeline(b, p != NULL);
     set_answers(b, choice);
+    declare_metadata(b, p);
 }
 
 /* Empties the bridge, for a controller or, if there is none, for what upstream

@@ -6,7 +6,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofp-flow.h"
 #include "openvswitch/ofp-table.h"
+#include "pipeline-text.h"
 #include "util.h"
 
 /* Options. */
@@ -60,6 +64,26 @@ adp_pipeline_init_table_map(const struct adp_pipeline *p,
     for (size_t i = 0; i < p->n_tables; i++) {
         ofputil_table_map_put(map, p->tables[i].id, p->tables[i].name);
     }
+}
+
+void
+adp_pipeline_filled_match(const struct adp_pipeline *p,
+                          const struct adp_pipeline_filled *filled,
+                          struct minimatch *match)
+{
+    struct ds text = DS_EMPTY_INITIALIZER;
+    enum ofputil_protocol usable;
+    struct ofputil_flow_mod fm;
+    char *error;
+
+    adp_text_expand(&text, p->vocabulary, filled->match, false);
+    ds_put_cstr(&text, " actions=drop");
+    error = parse_ofp_flow_mod_str(&fm, ds_cstr(&text), NULL, NULL, OFPFC_ADD,
+                                   &usable);
+    ovs_assert(!error);
+    ds_destroy(&text);
+    *match = fm.match;
+    free(fm.ofpacts);
 }
 
 char *

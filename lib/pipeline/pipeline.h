@@ -111,6 +111,13 @@ struct adp_pipeline_packet_in {
     bool reject, unreachable, log;
 };
 
+/* A table that the records fill: its flows may match on what 'match' does, a
+ * template, and on nothing else. */
+struct adp_pipeline_filled {
+    uint8_t table_id;
+    const char *match;
+};
+
 /* Bits of a register. */
 struct adp_pipeline_bits {
     uint8_t reg, first, last;
@@ -229,6 +236,11 @@ struct adp_pipeline {
     const uint8_t *pass_tables;
     size_t n_pass_tables;
 
+    /* Tables whose flows match on nothing but what comes with a packet:
+     * registers, conntrack's state. */
+    const struct adp_pipeline_filled *filled_tables;
+    size_t n_filled_tables;
+
     /* The tables of policy rules: in those of one direction the flow that a
      * packet meets first decides.  And those that rules lead to, without
      * which they would do something else. */
@@ -250,6 +262,12 @@ struct adp_pipeline {
 /* Makes '*map' one of the pipeline's tables.  The caller destroys it. */
 void adp_pipeline_init_table_map(const struct adp_pipeline *,
                                  struct ofputil_table_map *map);
+
+/* Makes '*match', which the caller destroys, what flows of the table may match
+ * on. */
+void adp_pipeline_filled_match(const struct adp_pipeline *,
+                               const struct adp_pipeline_filled *,
+                               struct minimatch *match);
 
 /* Sets '*options' to those of 'list', names of options and sets of them
  * between commas or blanks in any order.  Returns NULL or an error text, which

@@ -409,6 +409,17 @@ compile_answers(struct adp_program *program, struct adp_cow *cow,
     }
 }
 
+/* Answers are what they were. */
+static void
+compile_declared(struct adp_program *program, const struct adp_delta *delta)
+{
+    for (size_t i = 0; delta->has_declared && i < ADP_N_TABLES; i++) {
+        if (delta->declared[i] != UINT32_MAX) {
+            program->declared[i] = delta->declared[i];
+        }
+    }
+}
+
 static void
 compile_group(struct adp_program *program, struct adp_cow *cow,
               const struct adp_group_change *gc)
@@ -470,6 +481,7 @@ adp_compile(const struct adp_program *old_, const struct adp_delta *delta)
     free_changes(tables);
     compile_misses(program, &cow, delta);
     compile_answers(program, &cow, delta);
+    compile_declared(program, delta);
     HMAP_FOR_EACH (gc, hmap_node, &delta->groups) {
         compile_group(program, &cow, gc);
     }

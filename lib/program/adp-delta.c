@@ -15,8 +15,9 @@ adp_delta_create(void)
 
     hmap_init(&delta->rules);
     hmap_init(&delta->groups);
-    delta->has_misses = delta->has_answers = false;
+    delta->has_misses = delta->has_answers = delta->has_declared = false;
     memset(delta->misses, -1, sizeof delta->misses);
+    memset(delta->declared, -1, sizeof delta->declared);
     return delta;
 }
 
@@ -46,7 +47,8 @@ bool
 adp_delta_is_empty(const struct adp_delta *delta)
 {
     return (hmap_is_empty(&delta->rules) && hmap_is_empty(&delta->groups)
-            && !delta->has_misses && !delta->has_answers);
+            && !delta->has_misses && !delta->has_answers
+            && !delta->has_declared);
 }
 
 static struct adp_rule_change *
@@ -140,4 +142,13 @@ adp_delta_set_answers(struct adp_delta *delta,
 {
     delta->answers = *answers;
     delta->has_answers = true;
+}
+
+void
+adp_delta_declare_metadata(struct adp_delta *delta, uint8_t table_id,
+                           uint32_t words)
+{
+    ovs_assert(words < ADP_METADATA_BEYOND);
+    delta->declared[table_id] = words;
+    delta->has_declared = true;
 }

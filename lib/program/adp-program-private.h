@@ -39,6 +39,8 @@ struct adp_delta {
                                      * was. */
     bool has_answers;
     struct adp_answers answers;
+    bool has_declared;
+    uint32_t declared[ADP_N_TABLES]; /* UINT32_MAX: as it was. */
 };
 
 /* What there is of something in a program, to know when the last goes. */

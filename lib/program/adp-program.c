@@ -134,11 +134,14 @@ uint32_t
 adp_program_metadata(const struct adp_program *program, uint8_t table_id)
 {
     const struct adp_table *table = program->tables[table_id];
-    uint32_t words = 0;
+    uint32_t words = program->declared[table_id];
 
-    /* Tables of a few rules seldom change. */
-    if (!table || table->n_beyond
-        || table->match->class == &adp_match_direct_class) {
+    if (!table) {
+        return words;
+    }
+    /* Tables of a few rules seldom change, unless it is known better. */
+    if (table->n_beyond
+        || (!words && table->match->class == &adp_match_direct_class)) {
         return 0;
     }
     for (int i = 0; i < ADP_N_METADATA_WORDS; i++) {

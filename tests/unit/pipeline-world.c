@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-metadata.h"
 #include "flow.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-flow.h"
@@ -68,6 +69,35 @@ pw_set_options(const char *list)
     ck_assert_msg(!error, "%s", error);
 }
 
+/* Flows of tables that are said to match on so much and no more don't. */
+static void
+check_filled(const struct adp_pipeline_filled *filled)
+{
+    struct ofputil_table_map tables;
+    const struct shash_node *node;
+    struct minimatch declared;
+
+    adp_pipeline_init_table_map(pw.pipeline, &tables);
+    adp_pipeline_filled_match(pw.pipeline, filled, &declared);
+    uint32_t words = adp_metadata_of_match(&declared);
+    ck_assert(words && words < ADP_METADATA_BEYOND);
+    SHASH_FOR_EACH (node, &pw.set.flows) {
+        enum ofputil_protocol usable;
+        struct ofputil_flow_mod fm;
+        char *error = parse_ofp_flow_mod_str(&fm, node->name, NULL, &tables,
+                                             OFPFC_ADD, &usable);
+
+        ck_assert_msg(!error, "%s", error);
+        ck_assert_msg(fm.table_id != filled->table_id
+                      || !(adp_metadata_of_match(&fm.match) & ~words),
+                      "%s", node->name);
+        minimatch_destroy(&fm.match);
+        free(fm.ofpacts);
+    }
+    minimatch_destroy(&declared);
+    ofputil_table_map_destroy(&tables);
+}
+
 struct adp_error *
 generate_json(struct json *json)
 {
@@ -79,6 +109,9 @@ generate_json(struct json *json)
     adp_flow_set_init(&pw.set);
     error = adp_pipeline_generate(pw.pipeline, model, pw.state, &pw.env,
                                   &pw.set);
+    for (size_t i = 0; !error && i < pw.pipeline->n_filled_tables; i++) {
+        check_filled(&pw.pipeline->filled_tables[i]);
+    }
     adp_model_destroy(model);
     json_destroy(json);
     return error;

@@ -337,6 +337,28 @@ START_TEST(what_a_miss_does)
 }
 END_TEST
 
+START_TEST(declarations)
+{
+    uint32_t words[ADP_N_TABLES] = { 0 };
+
+    adp_journal_declare_metadata(b, words);
+    ck_assert_uint_eq(program()->generation, 1);
+
+    words[2] = 5;
+    words[ADP_LAST_TABLE] = 6;
+    for (int i = 0; i < 2; i++) {
+        adp_journal_declare_metadata(b, words);
+        ck_assert_uint_eq(program()->generation, 2);
+        ck_assert_uint_eq(adp_program_metadata(program(), 2), 5);
+        ck_assert_uint_eq(adp_program_metadata(program(), ADP_LAST_TABLE), 6);
+        ck_assert_uint_eq(adp_program_metadata(program(), 3), 0);
+    }
+    words[2] = 0;
+    adp_journal_declare_metadata(b, words);
+    ck_assert_uint_eq(adp_program_metadata(program(), 2), 0);
+}
+END_TEST
+
 static void
 close_with(bool present, ovs_version_t version)
 {
@@ -394,6 +416,7 @@ main(void)
     tcase_add_test(tc, generations);
     tcase_add_test(tc, internal_table);
     tcase_add_test(tc, what_a_miss_does);
+    tcase_add_test(tc, declarations);
     tcase_add_test(tc, flushes);
     suite_add_tcase(s, tc);
     return test_run(s);

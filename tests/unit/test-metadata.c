@@ -140,6 +140,77 @@ START_TEST(several)
 }
 END_TEST
 
+static void
+declare(uint8_t table_id, uint32_t words)
+{
+    struct adp_delta *delta = adp_delta_create();
+
+    adp_delta_declare_metadata(delta, table_id, words);
+    ck_assert(!adp_delta_is_empty(delta));
+    commit(delta);
+}
+
+static uint32_t
+words_of(const char *flow)
+{
+    struct adp_rule *rule = engine_parse_flow(flow);
+    uint32_t words = rule->metadata;
+
+    adp_rule_unref(rule);
+    return words;
+}
+
+/* What is known beforehand of a table that has no flows yet. */
+START_TEST(declared_tables)
+{
+    uint32_t words = words_of("ip,reg1=1,ct_mark=1,actions=drop");
+    struct adp_metadata_lookup at;
+    struct adp_hit hit;
+
+    declare(0, words);
+    declare(1, 1);                      /* Beside what is declared already. */
+    ck_assert_uint_eq(adp_program_metadata(e->program, 0), words);
+    ck_assert_uint_eq(adp_program_metadata(e->program, 1), 1);
+    engine_run(e, PACKET",reg1=77");
+    ck_assert_uint_eq(e->verdict.n_metadata_lookups, 1);
+    at = e->verdict.metadata_lookups[0];
+    hit = e->verdict.hits[0];
+    ck_assert_int_eq(hit.kind, ADP_HIT_MISS);
+    ck_assert_uint_eq(at.metadata.words, words);
+
+    /* Few flows, then many, and the one that counts. */
+    set_flow(1, "priority=50,ip,reg1=1,actions=output:2");
+    ck_assert_uint_eq(adp_program_metadata(e->program, 0), words);
+    ck_assert(adp_metadata_lookup_holds(&at, &hit, e->program));
+    for (size_t i = 2; i < N_FLOWS; i++) {
+        set_flowf(i, "priority=50,ip,reg1=%"PRIuSIZE",actions=output:2", i);
+    }
+    ck_assert_uint_eq(adp_program_metadata(e->program, 0), words);
+    ck_assert(adp_metadata_lookup_holds(&at, &hit, e->program));
+    set_flow(0, "priority=50,ip,reg1=77,actions=output:2");
+    ck_assert(!adp_metadata_lookup_holds(&at, &hit, e->program));
+    set_flow(0, NULL);
+    ck_assert(adp_metadata_lookup_holds(&at, &hit, e->program));
+
+    /* What wasn't declared counts, too. */
+    set_flow(0, "priority=50,metadata=7,actions=drop");
+    ck_assert_uint_eq(adp_program_metadata(e->program, 0),
+                      words | words_of("metadata=7,actions=drop"));
+    ck_assert(!adp_metadata_lookup_holds(&at, &hit, e->program));
+    set_flow(0, "ip,nw_src=10.0.0.1,actions=drop");
+    ck_assert_uint_eq(adp_program_metadata(e->program, 0), 0);
+    set_flow(0, NULL);
+
+    declare(0, 0);
+    ck_assert_uint_ne(adp_program_metadata(e->program, 0), 0);
+    for (size_t i = 0; i < N_FLOWS; i++) {
+        set_flow(i, NULL);
+    }
+    ck_assert_uint_eq(adp_program_metadata(e->program, 0), 0);
+    ck_assert_uint_eq(adp_program_metadata(e->program, 1), 1);
+}
+END_TEST
+
 /* Random flows, of which one changes at a time.  An answer holds if a walk would
  * get it again, unless flows match on something new. */
 
@@ -235,6 +306,7 @@ main(void)
     tcase_add_loop_test(tc, tables_with_more, 0, ARRAY_SIZE(beyond));
     tcase_add_test(tc, learn_tables);
     tcase_add_test(tc, several);
+    tcase_add_test(tc, declared_tables);
     tcase_add_test(tc, random_changes);
     return test_run(s);
 }

@@ -29,6 +29,20 @@ const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES] = {
     ADP_V115_AntreaPolicyEgressRule, ADP_V115_AntreaPolicyIngressRule,
 };
 
+const struct adp_pipeline_filled
+adp_v115_filled_tables[ADP_V115_N_FILLED_TABLES] = {
+    { ADP_V115_EgressMetric,
+      "ct_state=+new,{EgressRuleCTLabel=0x1},{TFEgressConjIDField=0x1},"
+      "{APConjIDField=0x1},{APDenyRegMark},ip" },
+    { ADP_V115_IngressMetric,
+      "ct_state=+new,{IngressRuleCTLabel=0x1},{TFIngressConjIDField=0x1},"
+      "{APConjIDField=0x1},{APDenyRegMark},ip" },
+    { ADP_V115_MulticastEgressMetric,
+      "{APConjIDField=0x1},{APDenyRegMark}" },
+    { ADP_V115_MulticastIngressMetric,
+      "{APConjIDField=0x1},{APDenyRegMark}" },
+};
+
 /* Is this the metric of packets after the first ones of a connection? */
 static bool
 is_for_old_connections(const struct minimatch *match)

@@ -632,6 +632,8 @@ const struct adp_pipeline adp_pipeline_v115 = {
     .n_metric_tables = ADP_V115_N_METRIC_TABLES,
     .pass_tables = adp_v115_pass_tables,
     .n_pass_tables = ADP_V115_N_PASS_TABLES,
+    .filled_tables = adp_v115_filled_tables,
+    .n_filled_tables = ADP_V115_N_FILLED_TABLES,
     .flow_metric = adp_v115_flow_metric,
     .guide = &adp_v115_guide,
 };

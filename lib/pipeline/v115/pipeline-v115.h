@@ -103,6 +103,9 @@ void adp_v115_generate_dsr_mark(struct adp_generator *, enum adp_family,
 #define ADP_V115_N_PASS_TABLES 2
 extern const uint8_t adp_v115_pass_tables[ADP_V115_N_PASS_TABLES];
 extern const uint8_t adp_v115_metric_tables[ADP_V115_N_METRIC_TABLES];
+#define ADP_V115_N_FILLED_TABLES 4
+extern const struct adp_pipeline_filled
+    adp_v115_filled_tables[ADP_V115_N_FILLED_TABLES];
 enum adp_flow_metric adp_v115_flow_metric(uint8_t table_id, uint64_t cookie,
                                           const struct minimatch *,
                                           uint32_t *id);
