@@ -37,12 +37,18 @@ class Results:
 
     def __init__(self):
         self.cases, self.figures, self.failures = {}, {}, {}
+        self.references = {}    # Case -> Figure of that which it is compared
+                                # with, measured in turn with it.
 
     def add(self, case, samples):
         """'samples': of each side that has any."""
         self.cases[case.name] = case
         self.figures[case.name] = {
             side: Figure(s) for side, s in samples.items() if s}
+
+    def add_reference(self, case, samples):
+        if samples:
+            self.references[case.name] = Figure(samples)
 
     def fail(self, case, side, text):
         self.failures.setdefault(case.name, []).append((side, text))
@@ -77,6 +83,8 @@ class Results:
                  'reached': self.reached(name), 'ratio': self.ratio(name),
                  'sides': {side: figure.to_json()
                            for side, figure in sides.items()},
+                 **({'reference': self.references[name].to_json()}
+                    if name in self.references else {}),
                  'failures': self.failures.get(name, [])}
                 for name, sides in self.figures.items()]
 
@@ -101,7 +109,8 @@ class OwnTimes:
 
     def share(self, results, name):
         """Ours of the other case's; None if one of them wasn't measured."""
-        ours, other = results.ours(name), results.ours(self.other)
+        ours = results.ours(name)
+        other = results.references.get(name, results.ours(self.other))
         if ours is None or other is None or not other.median:
             return None
         return ours.median / other.median
