@@ -153,6 +153,24 @@ adp_fast_fetch_more_conns(struct adp_fast *f, size_t i)
     }
 }
 
+void
+adp_fast_fetch_conns_again(const struct adp_fast *f, size_t i)
+{
+    const struct adp_fast_packet *fp = &f->packets[i];
+
+    if (fp->is_parsed && fp->candidate
+        && f->serial == adp_sessions_serial(f->cache->sessions)) {
+        const struct adp_session_body *body = adp_session_body(fp->candidate);
+
+        if (body->n_conns) {
+            conntrack_track_prefetch(body->conn0);
+        }
+        if (body->n_conns > 1) {
+            conntrack_track_prefetch(body->conn1);
+        }
+    }
+}
+
 /* The tunnel that the packet's session leads into, or NULL. */
 static const struct adp_tunnel *
 tunnel_of(const struct adp_fast *f, size_t i)

@@ -24,6 +24,10 @@
 #include "ofproto/tunnel.h"
 #include "packets.h"
 
+/* Before a packet of a batch with tunnels is taken, the connections of the one
+ * that comes so many places later are fetched once more. */
+enum { FETCH_AHEAD = 4 };
+
 /* Parsing. */
 
 void
@@ -67,6 +71,9 @@ take(struct adp_fast *f, size_t i, size_t n, struct adp_bridge *b,
     struct dp_packet *const *packets = &batch->packets[i];
     const struct adp_fast_packet *fp = &f->packets[i];
 
+    if (f->has_tunnels && i + FETCH_AHEAD < n) {
+        adp_fast_fetch_conns_again(f, i + FETCH_AHEAD);
+    }
     if (fp->is_parsed
         && adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed)) {
         return (adp_fast_known(f, fp, b) == ADP_FAST_REFUSED

@@ -56,6 +56,7 @@ static struct tuple tuple;
 /* What the ways say. */
 static struct {
     bool has_session, is_train, is_parsed, has_cached_walk, has_room;
+    bool has_tunnels;
     size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
@@ -294,8 +295,18 @@ adp_fast_fetch_session(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
 }
 
 void
-adp_fast_fetch_conns(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
+adp_fast_fetch_conns(struct adp_fast *f, size_t i OVS_UNUSED)
 {
+    f->has_tunnels = says.has_tunnels;
+}
+
+static uint32_t fetched_again;          /* A bit for each packet. */
+
+void
+adp_fast_fetch_conns_again(const struct adp_fast *f, size_t i)
+{
+    ck_assert(f->has_tunnels);
+    fetched_again |= UINT32_C(1) << i;
 }
 
 void

@@ -931,6 +931,17 @@ START_TEST(fetched)
     ck_assert(fast.has_more_conns == (_i > 1));
     ck_assert(!fast.has_tunnels);
     ck_assert_int_eq(n_prefetched_actions, 0);
+
+    for (size_t i = 0; i < 2; i++) {
+        prefetched = 0;
+        adp_fast_fetch_conns_again(&fast, i);
+        ck_assert_uint_eq(prefetched, i ? 0 : expected[_i]);
+    }
+    /* Sessions have left since, perhaps this one. */
+    fast.serial++;
+    prefetched = 0;
+    adp_fast_fetch_conns_again(&fast, 0);
+    ck_assert_uint_eq(prefetched, 0);
 }
 END_TEST
 
