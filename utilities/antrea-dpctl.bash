@@ -89,7 +89,7 @@ _antrea_dpctl()
         ;;
     resync)
         options+=' --node --change-node --db --gateway-port --gateway-mac
-            --tunnel-port --service-cidr --dry-run'
+            --tunnel-port --service-cidr --dry-run --keep-going'
         ;;
     get)
         options+=' --namespace --all-namespaces --watch'

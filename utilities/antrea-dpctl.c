@@ -179,7 +179,7 @@ static const struct command {
       "delete -f FILE|DIR|- | KIND NAME... | KIND/NAME...",
       "take objects away" },
     { "resync", 0, 0,
-      SET_NODE | SET_DRY_RUN,
+      SET_NODE | SET_DRY_RUN | SET_KEEP_GOING,
       AS_TABLE | AS_CHANGE, dpctl_cmd_resync,
       "resync",
       "resolve the objects that are there anew" },

@@ -417,6 +417,44 @@ tell_kept(const struct run *run)
     free(nodes);
 }
 
+/* Is what is wrong with the whole nothing but Pods that nobody gave now? */
+static bool
+is_about_others(struct run *run)
+{
+    struct shash refused = SHASH_INITIALIZER(&refused);
+    const struct shash_node *node;
+    struct dpctl_plan plan;
+    char *error = plan_once(run, &refused, &plan);
+    bool others = error && !shash_is_empty(&refused);
+
+    SHASH_FOR_EACH (node, &refused) {
+        others = (others && !strncmp(node->name, "Pod.v1/", 7)
+                  && !shash_find(&run->input->manifests, node->name));
+    }
+    if (!error) {
+        dpctl_plan_destroy(&plan);
+    }
+    free(error);
+    shash_destroy_free_data(&refused);
+    return others;
+}
+
+/* Adds the way out to 'error', if there is one that wasn't taken. */
+static char *
+with_advice(struct run *run, char *error)
+{
+    char *advised;
+
+    if (run->input->keep_going || run->verb == DPCTL_DELETE
+        || !is_about_others(run)) {
+        return error;
+    }
+    advised = xasprintf("%s; with --keep-going it stays as it is, and the "
+                        "rest is done", error);
+    free(error);
+    return advised;
+}
+
 char *
 dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
                  enum dpctl_verb verb, struct dpctl_input *input,
@@ -445,7 +483,9 @@ dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
             error = try_verb(&run, &conflict);
         }
     }
-    if (!error) {
+    if (error) {
+        error = with_advice(&run, error);
+    } else {
         tell_kept(&run);
     }
     shash_destroy_free_data(&run.kept);
@@ -611,6 +651,7 @@ dpctl_cmd_resync(const struct dpctl_command *c)
     struct dpctl_input input;
 
     dpctl_input_init(&input);
+    input.keep_going = c->options->keep_going;
     run_verb(c->options, DPCTL_APPLY, &input);
     dpctl_input_destroy(&input);
 }
