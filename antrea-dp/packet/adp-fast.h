@@ -96,9 +96,9 @@ void adp_fast_fetch_session(struct adp_fast *, size_t i);
 void adp_fast_fetch_conns(struct adp_fast *, size_t i);
 /* Only if 'has_more_conns'. */
 void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
-/* Only if 'has_tunnels', while packets before it are taken: the connections once
- * more.  What a batch with tunnels needs doesn't fit into the first cache, and
- * they were fetched first. */
+/* Only if 'has_tunnels', while packets before it are taken: the connections
+ * once more.  What a batch with tunnels needs doesn't fit into the first
+ * cache, and they were fetched first. */
 void adp_fast_fetch_conns_again(const struct adp_fast *, size_t i);
 /* Only if 'has_tunnels': the tunnel, then its actions. */
 void adp_fast_fetch_tunnel(struct adp_fast *, size_t i);

@@ -90,9 +90,9 @@ void adp_delta_set_miss(struct adp_delta *, uint8_t table_id,
                         enum ofputil_table_miss);
 /* Which packet-ins are answered in place of controllers. */
 void adp_delta_set_answers(struct adp_delta *, const struct adp_answers *);
-/* The table will have many rules, whatever it has now, which match on these words
- * of metadata and on nothing else: for adp_program_metadata().  0: nothing is
- * known.  It may prove wrong. */
+/* The table will have many rules, whatever it has now, which match on these
+ * words of metadata and on nothing else: for adp_program_metadata().  0:
+ * nothing is known.  It may prove wrong. */
 void adp_delta_declare_metadata(struct adp_delta *, uint8_t table_id,
                                 uint32_t words);
 
@@ -124,8 +124,8 @@ uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
 uint64_t adp_program_changed_for(const struct adp_program *, int priority,
                                  const struct adp_rule *rule, uint64_t since);
 /* If the table has many rules, or is declared to have them later, and what it
- * answers depends on nothing but metadata of packets (adp-metadata.h): the words
- * of them, with those that are declared, at least one.  0 otherwise. */
+ * answers depends on nothing but metadata of packets (adp-metadata.h): the
+ * words of them, with those that are declared, at least one.  0 otherwise. */
 uint32_t adp_program_metadata(const struct adp_program *, uint8_t table_id);
 
 /* True if a rule of the table, of 'priority' or above, matches on any bit of

@@ -608,15 +608,21 @@ teardown(void)
     adp_collector_destroy(adp_cached_verdict_collector());
 }
 
+static void
+fetch_packet(size_t i)
+{
+    adp_fast_fetch_session(&fast, i);
+    adp_fast_fetch_conns(&fast, i);
+    adp_fast_fetch_more_conns(&fast, i);
+    adp_fast_fetch_tunnel(&fast, i);
+    adp_fast_fetch_tunnel_actions(&fast, i);
+}
+
 /* Tries the packet, after all stages, as packet 0. */
 static bool
 try(struct dp_packet *p, struct adp_bridge *b)
 {
-    adp_fast_fetch_session(&fast, 0);
-    adp_fast_fetch_conns(&fast, 0);
-    adp_fast_fetch_more_conns(&fast, 0);
-    adp_fast_fetch_tunnel(&fast, 0);
-    adp_fast_fetch_tunnel_actions(&fast, 0);
+    fetch_packet(0);
     return (fast.sample ? adp_fast_take_sampled(&fast, 0, p, b)
             : adp_fast_take(&fast, 0, p, b));
 }
