@@ -191,7 +191,7 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
     if (!new) {
         r = shash_find_and_delete(records, name);
         if (r) {
-            if (r->n_group_ids) {
+            if (r->n_group_ids || r->has_rules) {
                 adp_engine_mark_users(e, name);
             }
             free_record(e, r);

@@ -830,6 +830,38 @@ START_TEST(random_changes)
 END_TEST
 
 static void
+transact_quoted(const char *records_s, const char *keys_s)
+{
+    struct json *records = json_array_from_quoted(records_s);
+    struct json *keys = json_array_from_quoted(keys_s);
+
+    ck_assert(transact(records, keys, false, false));
+    json_destroy(records);
+    json_destroy(keys);
+}
+
+/* Rules apply to a Service with a NodePort also where it has no group, as one of
+ * IPv6 on a Node without, and no longer when it has gone. */
+START_TEST(service_without_groups_goes)
+{
+    shash_init(&accepted);
+    set_ports();
+    transact_quoted(
+        "{'kind':'NodeConfig','name':'n','gateway':{'port':'gw0',"
+        "'mac':'00:00:00:00:00:01','ip':'10.0.0.1'},"
+        "'podCIDR':'10.0.0.0/24','transportIP':'192.168.0.1'},"
+        "{'kind':'Service','name':'d/s','clusterIP':'fd96::1',"
+        "'ports':[{'port':80,'nodePort':30001,'endpoints':[]}]},"
+        "{'kind':'NetworkPolicy','name':'AntreaClusterNetworkPolicy:p',"
+        "'type':'AntreaClusterNetworkPolicy','tierPriority':250,'priority':5,"
+        "'appliedToServices':['d/s'],'rules':[{'direction':'In',"
+        "'action':'Drop','from':{'ipBlocks':[{'cidr':'1.1.0.0/16'}]}}]}", "");
+    transact_quoted("", "{'kind':'Service','name':'d/s'}");
+    shash_destroy_free_data(&accepted);
+}
+END_TEST
+
+static void
 add_case(Suite *suite, const char *name, void (*setup)(void))
 {
     TCase *tc = tcase_create(name);
@@ -837,6 +869,9 @@ add_case(Suite *suite, const char *name, void (*setup)(void))
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 600); /* For slow machines. */
     tcase_add_test(tc, random_changes);
+    if (setup == setup_v115) {
+        tcase_add_test(tc, service_without_groups_goes);
+    }
     suite_add_tcase(suite, tc);
 }
 
