@@ -372,6 +372,45 @@ carry_out(struct run *run, const struct dpctl_plan *plan, bool *conflict)
     return message;
 }
 
+/* Is what is wrong with the whole nothing but Pods that nobody gave now? */
+static bool
+is_about_others(struct run *run)
+{
+    struct shash refused = SHASH_INITIALIZER(&refused);
+    const struct shash_node *node;
+    struct dpctl_plan plan;
+    char *error = plan_once(run, &refused, &plan);
+    bool others = error && !shash_is_empty(&refused);
+
+    SHASH_FOR_EACH (node, &refused) {
+        others = (others && !strncmp(node->name, "Pod.v1/", 7)
+                  && !shash_find(&run->input->manifests, node->name));
+    }
+    if (!error) {
+        dpctl_plan_destroy(&plan);
+    }
+    free(error);
+    shash_destroy_free_data(&refused);
+    return others;
+}
+
+/* Adds to 'error', because of which there is no plan, the way out, if there is
+ * one that wasn't taken. */
+static char *
+with_advice(struct run *run, char *error)
+{
+    char *advised;
+
+    if (run->input->keep_going || !run->input->can_keep_going
+        || !is_about_others(run)) {
+        return error;
+    }
+    advised = xasprintf("%s; with --keep-going it stays as it is, and the "
+                        "rest is done", error);
+    free(error);
+    return advised;
+}
+
 /* Makes one attempt.  Sets '*conflict' if the state has changed meanwhile. */
 static char *
 try_verb(struct run *run, bool *conflict)
@@ -391,7 +430,7 @@ try_verb(struct run *run, bool *conflict)
         error = plan_all(run, &plan);
     }
     if (error || *conflict) {
-        return error;
+        return error ? with_advice(run, error) : NULL;
     }
     if (!run->warned) {
         print_warnings(&plan);
@@ -415,44 +454,6 @@ tell_kept(const struct run *run)
                    : "it stays as it is");
     }
     free(nodes);
-}
-
-/* Is what is wrong with the whole nothing but Pods that nobody gave now? */
-static bool
-is_about_others(struct run *run)
-{
-    struct shash refused = SHASH_INITIALIZER(&refused);
-    const struct shash_node *node;
-    struct dpctl_plan plan;
-    char *error = plan_once(run, &refused, &plan);
-    bool others = error && !shash_is_empty(&refused);
-
-    SHASH_FOR_EACH (node, &refused) {
-        others = (others && !strncmp(node->name, "Pod.v1/", 7)
-                  && !shash_find(&run->input->manifests, node->name));
-    }
-    if (!error) {
-        dpctl_plan_destroy(&plan);
-    }
-    free(error);
-    shash_destroy_free_data(&refused);
-    return others;
-}
-
-/* Adds the way out to 'error', if there is one that wasn't taken. */
-static char *
-with_advice(struct run *run, char *error)
-{
-    char *advised;
-
-    if (run->input->keep_going || run->verb == DPCTL_DELETE
-        || !is_about_others(run)) {
-        return error;
-    }
-    advised = xasprintf("%s; with --keep-going it stays as it is, and the "
-                        "rest is done", error);
-    free(error);
-    return advised;
 }
 
 char *
@@ -483,9 +484,7 @@ dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
             error = try_verb(&run, &conflict);
         }
     }
-    if (error) {
-        error = with_advice(&run, error);
-    } else {
+    if (!error) {
         tell_kept(&run);
     }
     shash_destroy_free_data(&run.kept);
@@ -602,6 +601,7 @@ run_files(const struct dpctl_command *c, enum dpctl_verb verb)
     dpctl_input_init(&input);
     input.for_delete = verb == DPCTL_DELETE;
     input.keep_going = c->options->keep_going;
+    input.can_keep_going = verb != DPCTL_DELETE;
     dpctl_read_files(c->options, &input);
     check_replaceable(verb, &input);
     if (input.n_ignored_policies && verb != DPCTL_DELETE) {
@@ -652,6 +652,7 @@ dpctl_cmd_resync(const struct dpctl_command *c)
 
     dpctl_input_init(&input);
     input.keep_going = c->options->keep_going;
+    input.can_keep_going = true;
     run_verb(c->options, DPCTL_APPLY, &input);
     dpctl_input_destroy(&input);
 }

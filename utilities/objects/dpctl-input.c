@@ -17,7 +17,7 @@ void
 dpctl_input_init(struct dpctl_input *input)
 {
     input->for_delete = false;
-    input->keep_going = false;
+    input->keep_going = input->can_keep_going = false;
     shash_init(&input->manifests);
     shash_init(&input->records);
     shash_init(&input->origins);

@@ -17,6 +17,7 @@ struct dpctl_input {
                                  * checked and kept.  The caller's to set. */
     bool keep_going;            /* One that can't be taken is left out, and
                                  * noted.  The caller's to set. */
+    bool can_keep_going;        /* Who asked could have asked for that. */
     struct shash manifests;     /* Manifest's name to struct json *. */
     struct shash records;       /* dpctl_record_key() to struct json *. */
     struct shash origins;       /* Either's name to char *, where it's from. */
