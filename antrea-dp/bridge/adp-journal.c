@@ -413,17 +413,14 @@ adp_journal_set_answers(struct adp_bridge *b,
 }
 
 void
-adp_journal_declare_metadata(struct adp_bridge *b,
-                             const uint32_t *words)
+adp_journal_declare_metadata(struct adp_bridge *b, const uint32_t *words)
 {
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
 
     if (memcmp(program->declared, words, sizeof program->declared)) {
         adp_bridge_lock_tables();
-        for (size_t i = 0; i < ADP_N_TABLES; i++) {
-            adp_delta_declare_metadata(b->own->journal, i, words[i]);
-        }
+        adp_delta_declare_metadata(b->own->journal, words);
         journal_publish(b);
         ovs_mutex_unlock(&ofproto_mutex);
     }

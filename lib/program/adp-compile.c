@@ -413,10 +413,8 @@ compile_answers(struct adp_program *program, struct adp_cow *cow,
 static void
 compile_declared(struct adp_program *program, const struct adp_delta *delta)
 {
-    for (size_t i = 0; delta->has_declared && i < ADP_N_TABLES; i++) {
-        if (delta->declared[i] != UINT32_MAX) {
-            program->declared[i] = delta->declared[i];
-        }
+    if (delta->has_declared) {
+        memcpy(program->declared, delta->declared, sizeof program->declared);
     }
 }
 

@@ -17,7 +17,6 @@ adp_delta_create(void)
     hmap_init(&delta->groups);
     delta->has_misses = delta->has_answers = delta->has_declared = false;
     memset(delta->misses, -1, sizeof delta->misses);
-    memset(delta->declared, -1, sizeof delta->declared);
     return delta;
 }
 
@@ -145,10 +144,12 @@ adp_delta_set_answers(struct adp_delta *delta,
 }
 
 void
-adp_delta_declare_metadata(struct adp_delta *delta, uint8_t table_id,
-                           uint32_t words)
+adp_delta_declare_metadata(struct adp_delta *delta,
+                           const uint32_t words[ADP_N_TABLES])
 {
-    ovs_assert(words < ADP_METADATA_BEYOND);
-    delta->declared[table_id] = words;
+    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+        ovs_assert(words[i] < ADP_METADATA_BEYOND);
+        delta->declared[i] = words[i];
+    }
     delta->has_declared = true;
 }

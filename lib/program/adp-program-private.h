@@ -40,7 +40,7 @@ struct adp_delta {
     bool has_answers;
     struct adp_answers answers;
     bool has_declared;
-    uint32_t declared[ADP_N_TABLES]; /* UINT32_MAX: as it was. */
+    uint32_t declared[ADP_N_TABLES];
 };
 
 /* What there is of something in a program, to know when the last goes. */

@@ -90,11 +90,11 @@ void adp_delta_set_miss(struct adp_delta *, uint8_t table_id,
                         enum ofputil_table_miss);
 /* Which packet-ins are answered in place of controllers. */
 void adp_delta_set_answers(struct adp_delta *, const struct adp_answers *);
-/* The table will have many rules, whatever it has now, which match on these
- * words of metadata and on nothing else: for adp_program_metadata().  0:
+/* For each table: it will have many rules, whatever it has now, which match on
+ * these words of metadata and on nothing else: for adp_program_metadata().  0:
  * nothing is known.  It may prove wrong. */
-void adp_delta_declare_metadata(struct adp_delta *, uint8_t table_id,
-                                uint32_t words);
+void adp_delta_declare_metadata(struct adp_delta *,
+                                const uint32_t words[ADP_N_TABLES]);
 
 struct adp_program *adp_program_create(void);   /* Empty, generation 1. */
 struct adp_program *adp_compile(const struct adp_program *,

@@ -123,8 +123,6 @@ START_TEST(session)
 }
 END_TEST
 
-/* Sessions are for packets without a mark; from most ports nobody knows what
- * it is. */
 /* Connections are fetched twice where there are tunnels, but for the first
  * ones. */
 START_TEST(fetched_twice)
@@ -138,6 +136,8 @@ START_TEST(fetched_twice)
 }
 END_TEST
 
+/* Sessions are for packets without a mark; from most ports nobody knows what
+ * it is. */
 START_TEST(marked)
 {
     says.has_session = true;

@@ -144,8 +144,11 @@ static void
 declare(uint8_t table_id, uint32_t words)
 {
     struct adp_delta *delta = adp_delta_create();
+    uint32_t declared[ADP_N_TABLES];
 
-    adp_delta_declare_metadata(delta, table_id, words);
+    memcpy(declared, e->program->declared, sizeof declared);
+    declared[table_id] = words;
+    adp_delta_declare_metadata(delta, declared);
     ck_assert(!adp_delta_is_empty(delta));
     commit(delta);
 }
