@@ -287,11 +287,13 @@ class Switch:
         """What the controller was told since the last call, one text for each
         packet."""
         self.controller('ofctl/barrier')
-        messages = []
+        messages, inside = [], False
         for line in self.told.read().splitlines():
-            if line.startswith('NXT_PACKET_IN2'):
-                messages.append(XID.sub('', line))
-            elif messages and not line.startswith(('OFPT_', 'NXT_')):
+            if line.startswith(('OFPT_', 'NXT_')):
+                inside = line.startswith('NXT_PACKET_IN2')
+                if inside:
+                    messages.append(XID.sub('', line))
+            elif inside:
                 messages[-1] += '\n' + line
         return sorted(messages)
 

@@ -24,9 +24,10 @@ class World:
     hosts           {port: (MAC, [IP address, ...])}
     destinations    function of a port: [(MAC, IP address), ...] to talk to
     unparsable      whether there are packets of IP without a sound IP header
+    labelless       whether MPLS may lack a label, or what pop_mpls leaves of it
     """
 
-    unparsable = True
+    unparsable = labelless = True
 
     # Far apart: NAT looks for a free one from there on.
     sports = [1025, 20000, 40000, 50000] + list(range(22000, 38000, 2000))
@@ -363,7 +364,10 @@ class Talk:
                     '!I', label << 12 | rnd.randrange(8) << 9
                     | (i == len(labels) - 1) << 8 | rnd.choice([64, 1, 2, 0]))
                     for i, label in enumerate(labels))
-                other = rnd.choice([0x8847, 0x8847, 0x8848]), stack + inner
+                body = stack + inner
+                if not self.world.labelless:
+                    body += b'\0\0\1\1' * max(0, 4 - len(body) // 4)
+                other = rnd.choice([0x8847, 0x8847, 0x8848]), body
             else:
                 kind = rnd.choice([1, 1, 2])
                 context = bytes(15) + b'\1' if kind == 1 else rnd.choice(
