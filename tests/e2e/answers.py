@@ -88,6 +88,9 @@ class Ports:
 
     def inject(self, port, *packets):
         if packets:
+            # Stock forwards as it did until its threads have seen that flows
+            # have changed.
+            self.control('revalidator/purge')
             self.control('netdev-dummy/receive', port,
                          *[packet.hex() for packet in packets])
         self.control('version')

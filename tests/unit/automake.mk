@@ -124,6 +124,7 @@ tests_unit_libunit_la_SOURCES = \
 	tests/unit/flow-diff.h \
 	tests/unit/quoted-json.c \
 	tests/unit/quoted-json.h \
+	tests/unit/rounds.h \
 	tests/unit/test-run.c \
 	tests/unit/test-run.h \
 	tests/unit/test-seed.c \
@@ -454,6 +455,7 @@ tests_unit_test_learn_LDADD = $(UNIT_LIBS)
 tests_unit_test_match_random_SOURCES = \
 	tests/unit/policy-world.c \
 	tests/unit/policy-world.h \
+	tests/unit/require.h \
 	tests/unit/test-match-random.c
 tests_unit_test_match_random_LDADD = $(UNIT_LIBS)
 
@@ -540,6 +542,7 @@ tests_unit_test_policy_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 tests_unit_test_priority_SOURCES = \
 	tests/unit/pipeline-world.c \
 	tests/unit/pipeline-world.h \
+	tests/unit/require.h \
 	tests/unit/test-priority.c
 tests_unit_test_priority_LDADD = $(UNIT_LIBS)
 

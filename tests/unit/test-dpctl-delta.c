@@ -19,13 +19,14 @@
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
+#include "rounds.h"
 #include "svec.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
 enum {
-    N_STEPS = 1500,
+    N_STEPS = ROUNDS(1500),
     N_NAMESPACES = 3,
     N_PODS = 14,
     N_POLICIES = 4,             /* Of each kind. */
@@ -994,6 +995,5 @@ main(void)
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, test_random_changes);
     suite_add_tcase(suite, tc);
-
     return test_run(suite);
 }

@@ -26,13 +26,14 @@
 #include "quoted-json.h"
 #include "random-records.h"
 #include "random.h"
+#include "rounds.h"
 #include "sset.h"
 #include "svec.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
 
-#define N_STEPS 1500
+#define N_STEPS ROUNDS(1500)
 
 static const struct adp_pipeline *pipeline;
 static struct ofputil_table_map tables;

@@ -14,6 +14,8 @@
 #include "ovs-rcu.h"
 #include "policy-world.h"
 #include "random.h"
+#include "require.h"
+#include "rounds.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
@@ -92,7 +94,7 @@ check_class(const struct version *v, const struct adp_match *match,
     struct flow before = *flow;
     struct adp_rule *rule = class->lookup(match, flow, &scratch);
 
-    ck_assert(!memcmp(flow, &before, sizeof *flow));
+    require(!memcmp(flow, &before, sizeof *flow));
     check_answer(v->rules, v->n, flow, rule, scratch.priority, class->name);
     n_hits += rule != NULL;
     n_conj_hits += rule && MINIFLOW_GET_U32(rule->match->flow, conj_id);
@@ -156,10 +158,10 @@ check_reads(const struct version *v)
             memset(&mask, 0, sizeof mask);
             *flow_u64_lvalue(&mask, word) = bits;
             bool expected = some_rule_reads(v, &mask, of_some_rule + over);
-            ck_assert_int_eq(adp_match_reads(v->linear, &mask,
-                                             of_some_rule + over), expected);
-            ck_assert_int_eq(adp_match_reads(v->match, &mask,
-                                             of_some_rule + over), expected);
+            require(adp_match_reads(v->linear, &mask, of_some_rule + over)
+                    == expected);
+            require(adp_match_reads(v->match, &mask, of_some_rule + over)
+                    == expected);
         }
     }
 }
@@ -238,7 +240,7 @@ START_TEST(test_changes)
         version_init(v, &versions[(step - 1) % N_VERSIONS], w);
         check_contents(v);
         check_reads(v);
-        for (int i = 0; i < 25; i++) {
+        for (int i = 0; i < ROUNDS(24); i++) {
             struct flow flow;
 
             world_random_flow(w, &flow);
@@ -261,8 +263,8 @@ START_TEST(test_changes)
     ovsrcu_quiesce();
     if (_i == ARRAY_SIZE(shapes) - 1) {
         /* The generator must not lose its point. */
-        ck_assert_uint_gt(n_hits, 5000);
-        ck_assert_uint_gt(n_conj_hits, 1000);
+        ck_assert_uint_gt(n_hits, ROUNDS(5000));
+        ck_assert_uint_gt(n_conj_hits, ROUNDS(1000));
     }
 }
 END_TEST
@@ -279,7 +281,7 @@ START_TEST(test_many)
     const struct world_shape *shape = &many[_i];
     struct world *w = world_create(shape);
     struct version first = { .rules = NULL }, second = { .rules = NULL };
-    enum { N = 20000 };
+    enum { N = ROUNDS(20000) };
 
     seed_random();
     for (int i = 0; i < N; i++) {
@@ -390,7 +392,7 @@ see_item(void *item_, void *n_)
     struct trie_item *item = item_;
     size_t *n = n_;
 
-    ck_assert(!item->seen);
+    require(!item->seen);
     item->seen = true;
     ++*n;
 }
@@ -411,8 +413,8 @@ check_trie(adp_trie trie, struct trie_item *items[], size_t n_items, size_t n)
         ADP_TRIE_FOR_EACH_CANDIDATE (item, slot, trie, items[i]->hash) {
             found |= item == items[i];
         }
-        ck_assert_int_eq(found, items[i]->in_trie);
-        ck_assert_int_eq(items[i]->seen, items[i]->in_trie);
+        require(found == items[i]->in_trie);
+        require(items[i]->seen == items[i]->in_trie);
         items[i]->seen = false;
     }
 }

@@ -21,6 +21,7 @@
 #include "packets.h"
 #include "random.h"
 #include "require.h"
+#include "rounds.h"
 #include "test-seed.h"
 #include "util.h"
 
@@ -503,7 +504,7 @@ END_TEST
  * afterwards all is credited that was counted before. */
 START_TEST(test_random)
 {
-    enum { MAX = 200, N_LIVES = 20000, N = 200000 };
+    enum { MAX = 200, N_LIVES = 20000, N = ROUNDS(200000) };
     struct adp_store *store = adp_store_create(collector, MAX);
     struct life *lives = xcalloc(N_LIVES, sizeof *lives);
     size_t n_lives = 0, n_checks = 0;
@@ -822,7 +823,7 @@ START_TEST(test_kinds_full)
 }
 END_TEST
 
-/* A month of Pods that come, talk and go. */
+/* A month of Pods that come, talk and go; a week under the sanitizers. */
 
 enum {
     SECOND = 1000,
@@ -907,7 +908,7 @@ START_TEST(test_month)
     };
     const size_t size = adp_sessions_size(n.sessions);
     const uint64_t bytes = counts_of(n.store).n_bytes;
-    long long int now = SECOND, end = now + 30LL * DAY;
+    long long int now = SECOND, end = now + (long long int) ROUNDS(32) * DAY;
     uint32_t pod = 0;
 
     n.lives = xcalloc(n.allocated, sizeof *n.lives);
@@ -932,7 +933,7 @@ START_TEST(test_month)
             collect();
         }
     }
-    ck_assert_uint_gt(n.n_lives, 1000000);
+    ck_assert_uint_gt(n.n_lives, ROUNDS(1000000));
     ck_assert_uint_eq(counts_of(n.store).n_refused, 0);
     ck_assert_uint_eq(counts_of(n.store).n_evicted, 0);
     ck_assert_uint_gt(counts_of(n.store).n_verdicts, N_PODS * PEERS);
