@@ -324,6 +324,31 @@ plan_all(struct run *run, struct dpctl_plan *plan)
     return error;
 }
 
+/* Is there a way out that wasn't taken, if others' Pods are what is wrong? */
+static bool
+can_advise(const struct run *run)
+{
+    return !run->input->keep_going && run->input->can_keep_going;
+}
+
+/* Adds that way out to 'error'. */
+static char *
+with_advice(char *error)
+{
+    char *advised = xasprintf("%s; with --keep-going it stays as it is, and "
+                              "the rest is done", error);
+    free(error);
+    return advised;
+}
+
+/* Is 'name' that of a Pod that nobody gave now? */
+static bool
+is_other_pod(const struct run *run, const char *name)
+{
+    return (!strncmp(name, "Pod.v1/", 7)
+            && !shash_find(&run->input->manifests, name));
+}
+
 /* The daemon refused the plan: is there an object to do without?  Then
  * '*again' is set. */
 static char *
@@ -338,7 +363,17 @@ judge_refusal(struct run *run, const struct dpctl_rpc_error *error,
         *again = true;
         return nothing_left(run->input);
     }
-    return xstrdup(error->message);
+    char *message = xstrdup(error->message);
+    if (can_advise(run) && error->object
+        && !strncmp(error->object, "Pod ", 4)) {
+        char *name = xasprintf("Pod.v1/%s", error->object + 4);
+
+        if (is_other_pod(run, name)) {
+            message = with_advice(message);
+        }
+        free(name);
+    }
+    return message;
 }
 
 /* Carries the plan out.  Sets '*conflict' if the state has changed
@@ -383,8 +418,7 @@ is_about_others(struct run *run)
     bool others = error && !shash_is_empty(&refused);
 
     SHASH_FOR_EACH (node, &refused) {
-        others = (others && !strncmp(node->name, "Pod.v1/", 7)
-                  && !shash_find(&run->input->manifests, node->name));
+        others = others && is_other_pod(run, node->name);
     }
     if (!error) {
         dpctl_plan_destroy(&plan);
@@ -392,23 +426,6 @@ is_about_others(struct run *run)
     free(error);
     shash_destroy_free_data(&refused);
     return others;
-}
-
-/* Adds to 'error', because of which there is no plan, the way out, if there is
- * one that wasn't taken. */
-static char *
-with_advice(struct run *run, char *error)
-{
-    char *advised;
-
-    if (run->input->keep_going || !run->input->can_keep_going
-        || !is_about_others(run)) {
-        return error;
-    }
-    advised = xasprintf("%s; with --keep-going it stays as it is, and the "
-                        "rest is done", error);
-    free(error);
-    return advised;
 }
 
 /* Makes one attempt.  Sets '*conflict' if the state has changed meanwhile. */
@@ -429,8 +446,12 @@ try_verb(struct run *run, bool *conflict)
         free(error);
         error = plan_all(run, &plan);
     }
-    if (error || *conflict) {
-        return error ? with_advice(run, error) : NULL;
+    if (error) {
+        return (can_advise(run) && is_about_others(run)
+                ? with_advice(error) : error);
+    }
+    if (*conflict) {
+        return NULL;
     }
     if (!run->warned) {
         print_warnings(&plan);
