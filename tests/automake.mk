@@ -54,6 +54,7 @@ TESTS += \
 	tests/static/pipelines-doc.test \
 	tests/static/prefetch.test \
 	tests/static/rebuild.test \
+	tests/static/run.test \
 	tests/static/style.test \
 	tests/static/thread-safety.test
 endif
