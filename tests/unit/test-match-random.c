@@ -240,7 +240,7 @@ START_TEST(test_changes)
         version_init(v, &versions[(step - 1) % N_VERSIONS], w);
         check_contents(v);
         check_reads(v);
-        for (int i = 0; i < ROUNDS(24); i++) {
+        for (int i = 0; i < ROUNDS(25); i++) {
             struct flow flow;
 
             world_random_flow(w, &flow);

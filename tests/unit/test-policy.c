@@ -28,7 +28,7 @@
 #include "dpctl-plan.h"
 
 enum { N_LOCAL = 4, N_PODS = 9, MAX_POLICIES = 4, MAX_RULES = 3, MAX_PEERS = 2,
-       MAX_PORTS = 3, N_ROUNDS = ROUNDS(248), N_PACKETS = 200 };
+       MAX_PORTS = 3, N_ROUNDS = ROUNDS(250), N_PACKETS = 200 };
 enum { ANY = -1, OWN = -2 };
 enum { GATEWAY_PORT = 2, FIRST_POD_PORT = 3, TUNNEL_PORT = 10 };
 
