@@ -307,13 +307,15 @@ check_parts(const struct handover_file_header *h)
 static const char *
 check_time(const struct handover_file_header *h, long long int *age_ms)
 {
+    long long int now = boottime_ms();
     char boot_id[40];
 
     read_boot_id(boot_id);
-    *age_ms = boottime_ms() - h->begun_ms;
-    if (memcmp(boot_id, h->boot_id, sizeof boot_id) || *age_ms < 0) {
+    if (memcmp(boot_id, h->boot_id, sizeof boot_id)
+        || h->begun_ms < 0 || h->begun_ms > now) {
         return "it is from before the machine's start";
     }
+    *age_ms = now - h->begun_ms;
     return *age_ms > ADP_HANDOVER_MAX_AGE_MS ? "it is too old" : NULL;
 }
 

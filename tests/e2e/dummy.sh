@@ -15,7 +15,7 @@
 dummy_start() {
     node_database "$1"
     vsctl "$1" --no-wait init -- set Open_vSwitch . \
-        other_config:pmd-maxsleep=100 \
+        other_config:pmd-maxsleep=1000 \
         other_config:antrea-dp-shadow="$ADP_SHADOW" \
         || fail "$1: can't configure the database"
     dummy_run_vswitchd "$1"

@@ -22,6 +22,8 @@
 #   ADP_SHADOW      one in so many packets is compared with upstream's translation
 #                   (antrea-dp-shadow; default: none): a difference fails the test
 #   ADP_E2E_SLOW    factor on all time limits (sanitizers, loaded machines)
+#   ADP_E2E_AWAY    seconds that a database or controller stays away, beside
+#                   what it takes to see that it is
 
 set -u
 # The shell forks often; job control messages of killed servers are noise.
@@ -33,6 +35,7 @@ E2E_TOP=$(cd "$E2E_SRC/../.." && pwd)
 : "${ADP_PREFIX:=$E2E_TOP/_install}"
 : "${ADP_DP_TYPE:=antrea}"
 : "${ADP_E2E_SLOW:=1}"
+: "${ADP_E2E_AWAY:=0}"
 : "${ADP_SHADOW:=0}"
 PATH=$ADP_PREFIX/bin:$ADP_PREFIX/sbin:$PATH:/usr/sbin:/sbin
 if [ -x /usr/bin/python3 ]; then

@@ -153,6 +153,19 @@ lasting_holds() {       # WHAT
     assert_eq "$1: of the neighbours' traffic nothing is lost or broken" \
         "0 0" "$(lasting_word 2) $(lasting_word 3)"
 }
+
+# away WHAT COMMAND...: whatever is away stays so for ADP_E2E_AWAY seconds, in
+# which COMMAND succeeds each time that it is asked.
+away() {
+    local what=$1 end=$((SECONDS + ADP_E2E_AWAY))
+    shift
+    while [ $SECONDS -lt "$end" ]; do
+        "$@" || fail "$what"
+        lasting_holds "$what"
+        sleep 5
+    done
+}
+
 lasting_stopped() {
     [ "$(lasting_word 4)" = stopped ]
 }

@@ -103,7 +103,7 @@ node_start() {
         other_config:dpdk-extra="$E2E_EAL" \
         other_config:dpdk-lcore-mask=0x1 \
         other_config:pmd-cpu-mask="$(node_pmd_mask)" \
-        other_config:pmd-maxsleep=100 \
+        other_config:pmd-maxsleep=1000 \
         other_config:antrea-dp-shadow="$ADP_SHADOW" \
         external_ids:hostname="$(ns "$node")" \
         || fail "$node: can't configure the database"

@@ -225,7 +225,7 @@ def parse(frame):
     """The Packet in 'frame', as far as an answer or a match needs it, or None
     if it isn't IP."""
     vlans, offset = [], 12
-    while frame[offset:offset + 2] == b'\x81\0':
+    while frame[offset:offset + 2] == b'\x81\0' and len(frame) >= offset + 4:
         vlans.append(struct.unpack_from('!H', frame, offset + 2)[0])
         offset += 4
     ethertype = int.from_bytes(frame[offset:offset + 2], 'big')

@@ -89,7 +89,7 @@ def is_fragment(frame):
     """Of IPv4 or IPv6, without VLAN tags and other headers."""
     return (frame[12:14] == b'\x08\0'
             and int.from_bytes(frame[20:22], 'big') & 0x3fff
-            or frame[12:14] == b'\x86\xdd' and frame[20] == 44)
+            or frame[12:14] == b'\x86\xdd' and frame[20:21] == b'\x2c')
 
 
 class Pair:

@@ -72,6 +72,6 @@ def unwrap(frame):
             or outer.dport not in DPORTS.values():
         return frame
     start = 14 + (40 if outer.v6 else 20) + 8
-    if outer.dport == DPORTS['geneve']:
+    if outer.dport == DPORTS['geneve'] and len(frame) > start:
         start += (frame[start] & 0x3f) * 4
     return frame[start + 8:]

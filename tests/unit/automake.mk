@@ -201,7 +201,6 @@ tests_unit_test_conntrack_half_open_SOURCES = \
 tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_handover_SOURCES = \
-	tests/unit/require.h \
 	tests/unit/sctp-packet.c \
 	tests/unit/sctp-packet.h \
 	tests/unit/talk.c \
@@ -226,7 +225,6 @@ tests_unit_test_conntrack_table_SOURCES = \
 tests_unit_test_conntrack_table_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_track_SOURCES = \
-	tests/unit/require.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-track.c \
@@ -455,7 +453,6 @@ tests_unit_test_learn_LDADD = $(UNIT_LIBS)
 tests_unit_test_match_random_SOURCES = \
 	tests/unit/policy-world.c \
 	tests/unit/policy-world.h \
-	tests/unit/require.h \
 	tests/unit/test-match-random.c
 tests_unit_test_match_random_LDADD = $(UNIT_LIBS)
 
@@ -542,7 +539,6 @@ tests_unit_test_policy_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 tests_unit_test_priority_SOURCES = \
 	tests/unit/pipeline-world.c \
 	tests/unit/pipeline-world.h \
-	tests/unit/require.h \
 	tests/unit/test-priority.c
 tests_unit_test_priority_LDADD = $(UNIT_LIBS)
 
@@ -645,13 +641,11 @@ tests_unit_test_rewrite_SOURCES = \
 tests_unit_test_rewrite_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_session_parse_SOURCES = \
-	tests/unit/require.h \
 	tests/unit/test-session-parse.c
 tests_unit_test_session_parse_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_session_SOURCES = \
 	tests/unit/little-memory.h \
-	tests/unit/require.h \
 	tests/unit/test-session.c
 tests_unit_test_session_LDADD = $(UNIT_LIBS)
 tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
@@ -661,7 +655,6 @@ tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
 
 tests_unit_test_store_SOURCES = \
 	tests/unit/little-memory.h \
-	tests/unit/require.h \
 	tests/unit/test-store.c
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
 tests_unit_test_store_LDFLAGS = $(AM_LDFLAGS) \
@@ -733,7 +726,9 @@ tests_unit_test_dns_SOURCES = tests/unit/test-dns.c
 tests_unit_test_dns_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_handover_file_SOURCES = tests/unit/test-handover-file.c
-tests_unit_test_handover_file_LDADD = lib/libadp.la $(UNIT_LIBS)
+tests_unit_test_handover_file_LDADD = $(UNIT_LIBS)
+tests_unit_test_handover_file_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=clock_gettime
 
 tests_unit_test_heap_SOURCES = \
 	tests/unit/test-heap.c \

@@ -20,7 +20,6 @@
 #include "ovs-rcu.h"
 #include "packets.h"
 #include "random.h"
-#include "require.h"
 #include "talk.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -198,12 +197,12 @@ compare_tcp(const struct conn *a_, const struct conn *b_)
         const struct tcp_peer *pa = &a->peer[i], *pb = &b->peer[i];
 
         /* The structure above is the right one. */
-        require(pa->state == (i ? info.tcp.state_reply : info.tcp.state_orig));
-        require(pa->state == pb->state);
-        require(pa->seqlo == pb->seqlo);
-        require(pa->seqhi == pb->seqhi);
-        require(pa->max_win == pb->max_win);
-        require(pa->wscale == pb->wscale);
+        ck_assert(pa->state == (i ? info.tcp.state_reply : info.tcp.state_orig));
+        ck_assert(pa->state == pb->state);
+        ck_assert(pa->seqlo == pb->seqlo);
+        ck_assert(pa->seqhi == pb->seqhi);
+        ck_assert(pa->max_win == pb->max_win);
+        ck_assert(pa->wscale == pb->wscale);
     }
 }
 
@@ -214,12 +213,12 @@ compare_conns(const struct conn *a, const struct conn *b)
 
     atomic_read_relaxed(&CONST_CAST(struct conn *, a)->expiration, &expires_a);
     atomic_read_relaxed(&CONST_CAST(struct conn *, b)->expiration, &expires_b);
-    require(expires_a == expires_b);
-    require(keys_equal(&a->rev_key, &b->rev_key));
-    require(a->nat_action == b->nat_action);
-    require(a->mark == b->mark);
-    require(ovs_u128_equals(a->label, b->label));
-    require(a->tp_id == b->tp_id);
+    ck_assert(expires_a == expires_b);
+    ck_assert(keys_equal(&a->rev_key, &b->rev_key));
+    ck_assert(a->nat_action == b->nat_action);
+    ck_assert(a->mark == b->mark);
+    ck_assert(ovs_u128_equals(a->label, b->label));
+    ck_assert(a->tp_id == b->tp_id);
     if (a->key.nw_proto == IPPROTO_TCP) {
         compare_tcp(a, b);
     }
@@ -250,11 +249,11 @@ compare_tables(const struct world *w)
             struct conn *other = find_conn(w->ours, &conn->key, w->now,
                                            &reply);
 
-            require(other && !reply);
+            ck_assert(other && !reply);
             compare_conns(conn, other);
         }
     }
-    require(count_live(w->stock, w->now) == count_live(w->ours, w->now));
+    ck_assert(count_live(w->stock, w->now) == count_live(w->ours, w->now));
 }
 
 /* What a dump shows, too. */
@@ -273,7 +272,7 @@ compare_dumps(const struct world *w)
         }
         conntrack_dump_done(&dump);
     }
-    require(n[0] == n[1]);
+    ck_assert(n[0] == n[1]);
 }
 
 /* Tracking. */
@@ -375,10 +374,10 @@ check_answer(const struct conntrack_expect *expect,
 {
     uint8_t state = stock->md.ct_state & ~(CS_SRC_NAT | CS_DST_NAT);
 
-    require(state == (CS_TRACKED | (expect->is_new ? CS_NEW : CS_ESTABLISHED)
+    ck_assert(state == (CS_TRACKED | (expect->is_new ? CS_NEW : CS_ESTABLISHED)
                       | (expect->reply ? CS_REPLY_DIR : 0)));
-    require(stock->md.ct_mark == expect->mark);
-    require(ovs_u128_equals(stock->md.ct_label, expect->label));
+    ck_assert(stock->md.ct_mark == expect->mark);
+    ck_assert(ovs_u128_equals(stock->md.ct_label, expect->label));
 }
 
 /* Remembers the connection that the packet was in. */
@@ -399,24 +398,24 @@ remember(struct world *w, const struct talk *k, int dir,
     }
     key_init(&key, &k->tuples[dir], k->zone);
     conn = find_conn(w->ours, &key, w->now, &reply);
-    require(conn || state & CS_NEW);
+    ck_assert(conn || state & CS_NEW);
     memo->valid = conn && conntrack_ref_init(&memo->ref, conn);
     if (memo->valid) {
-        require(state & CS_NEW || reply == !!(state & CS_REPLY_DIR));
+        ck_assert(state & CS_NEW || reply == !!(state & CS_REPLY_DIR));
         memo->expect.mark = p->md.ct_mark;
         memo->expect.label = p->md.ct_label;
         memo->expect.reply = reply;
         memo->expect.is_new = state & CS_NEW;
         memo->expect.nat = conntrack_track_nat(conn, reply);
-        require(k->nat || !memo->expect.nat);
+        ck_assert(k->nat || !memo->expect.nat);
     }
 }
 
 static void
 compare_packets(const struct dp_packet *a, const struct dp_packet *b)
 {
-    require(dp_packet_size(a) == dp_packet_size(b));
-    require(!memcmp(dp_packet_data(a), dp_packet_data(b), dp_packet_size(a)));
+    ck_assert(dp_packet_size(a) == dp_packet_size(b));
+    ck_assert(!memcmp(dp_packet_data(a), dp_packet_data(b), dp_packet_size(a)));
 }
 
 static void
@@ -436,12 +435,12 @@ pass(struct world *w, const struct talk *k, int dir, const struct segment *s,
         w->n_fast_new += !est;
         w->n_natted += k->nat;
     } else {
-        require(r.set_mark || r.set_label || r.force || !must || !est);
+        ck_assert(r.set_mark || r.set_label || r.force || !must || !est);
         execute(w->ours, k, &r, q, w->now);
-        require(q->md.ct_state == p->md.ct_state);
-        require(q->md.ct_zone == p->md.ct_zone);
-        require(q->md.ct_mark == p->md.ct_mark);
-        require(ovs_u128_equals(q->md.ct_label, p->md.ct_label));
+        ck_assert(q->md.ct_state == p->md.ct_state);
+        ck_assert(q->md.ct_zone == p->md.ct_zone);
+        ck_assert(q->md.ct_mark == p->md.ct_mark);
+        ck_assert(ovs_u128_equals(q->md.ct_label, p->md.ct_label));
         remember(w, k, dir, q);
     }
     w->n_est += est;
@@ -692,7 +691,7 @@ START_TEST(test_checksums)
 
         bool valid = conntrack_checksums_are_valid(p, t->ipv6, t->nw_proto);
         execute(w.stock, k, &no_commit, p, w.now);
-        require(p->md.ct_state == CS_TRACKED + (valid ? CS_NEW : CS_INVALID));
+        ck_assert(p->md.ct_state == CS_TRACKED + (valid ? CS_NEW : CS_INVALID));
         n_valid += valid;
         dp_packet_delete(p);
     }
@@ -770,7 +769,7 @@ START_TEST(test_references_of_others)
             execute(w.ours, &k, &commit, p, w.now);
             n_revived += (round > 1
                           && conntrack_ref_is_valid(ref->conn, ref->version));
-            require(p->md.conn && conntrack_ref_init(ref, p->md.conn));
+            ck_assert(p->md.conn && conntrack_ref_init(ref, p->md.conn));
             dp_packet_delete(p);
         }
         if (round) {

@@ -6,14 +6,32 @@
 #include <config.h>
 #include <check.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "adp-handover-file.h"
 #include "openvswitch/ofpbuf.h"
 #include "test-run.h"
 #include "util.h"
+
+/* What CLOCK_BOOTTIME tells, in milliseconds, unless it is LLONG_MAX. */
+static long long int boottime_ms = LLONG_MAX;
+
+int __real_clock_gettime(clockid_t, struct timespec *);
+int __wrap_clock_gettime(clockid_t, struct timespec *);
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+    if (id != CLOCK_BOOTTIME || boottime_ms == LLONG_MAX) {
+        return __real_clock_gettime(id, ts);
+    }
+    ts->tv_sec = boottime_ms / 1000;
+    ts->tv_nsec = boottime_ms % 1000 * 1000000;
+    return 0;
+}
 
 static char folder[] = "/tmp/adp-handover-XXXXXX";
 static char *path;
@@ -161,6 +179,42 @@ START_TEST(test_changed)
 }
 END_TEST
 
+/* Is a file of 'written' read at 'now'? */
+static bool
+is_read(long long int written, long long int now)
+{
+    struct adp_handover_in *in;
+    char *error;
+
+    boottime_ms = written;
+    write_ok(10);
+    boottime_ms = now;
+    error = adp_handover_in_open(path, &in);
+    ck_assert(!error == !!in);
+    ck_assert(!exists());
+    if (in) {
+        ck_assert_int_eq(adp_handover_in_age_ms(in), now - written);
+        adp_handover_in_close(in);
+    }
+    free(error);
+    return in;
+}
+
+START_TEST(test_age)
+{
+    const long long int max = ADP_HANDOVER_MAX_AGE_MS;
+
+    ck_assert(is_read(5000, 5000));
+    ck_assert(!is_read(5001, 5000));
+    ck_assert(is_read(5000, 5000 + max));
+    ck_assert(!is_read(5000, 5001 + max));
+    ck_assert(is_read(0, 10));
+    ck_assert(!is_read(-1000, 10));
+    /* The difference is none that a number of 64 bits can hold. */
+    ck_assert(!is_read(LLONG_MIN / 1000 * 1000, 5000));
+}
+END_TEST
+
 START_TEST(test_limits)
 {
     char *error = write_file(100000, 50000, 60 * 1000);
@@ -220,6 +274,7 @@ main(void)
     tcase_add_test(tc, test_none);
     tcase_add_test(tc, test_torn);
     tcase_add_test(tc, test_changed);
+    tcase_add_test(tc, test_age);
     tcase_add_test(tc, test_limits);
     tcase_add_test(tc, test_trust);
     return test_run(s);

@@ -14,7 +14,6 @@
 #include "ovs-rcu.h"
 #include "policy-world.h"
 #include "random.h"
-#include "require.h"
 #include "rounds.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -94,7 +93,7 @@ check_class(const struct version *v, const struct adp_match *match,
     struct flow before = *flow;
     struct adp_rule *rule = class->lookup(match, flow, &scratch);
 
-    require(!memcmp(flow, &before, sizeof *flow));
+    ck_assert(!memcmp(flow, &before, sizeof *flow));
     check_answer(v->rules, v->n, flow, rule, scratch.priority, class->name);
     n_hits += rule != NULL;
     n_conj_hits += rule && MINIFLOW_GET_U32(rule->match->flow, conj_id);
@@ -158,9 +157,9 @@ check_reads(const struct version *v)
             memset(&mask, 0, sizeof mask);
             *flow_u64_lvalue(&mask, word) = bits;
             bool expected = some_rule_reads(v, &mask, of_some_rule + over);
-            require(adp_match_reads(v->linear, &mask, of_some_rule + over)
+            ck_assert(adp_match_reads(v->linear, &mask, of_some_rule + over)
                     == expected);
-            require(adp_match_reads(v->match, &mask, of_some_rule + over)
+            ck_assert(adp_match_reads(v->match, &mask, of_some_rule + over)
                     == expected);
         }
     }
@@ -392,7 +391,7 @@ see_item(void *item_, void *n_)
     struct trie_item *item = item_;
     size_t *n = n_;
 
-    require(!item->seen);
+    ck_assert(!item->seen);
     item->seen = true;
     ++*n;
 }
@@ -413,8 +412,8 @@ check_trie(adp_trie trie, struct trie_item *items[], size_t n_items, size_t n)
         ADP_TRIE_FOR_EACH_CANDIDATE (item, slot, trie, items[i]->hash) {
             found |= item == items[i];
         }
-        require(found == items[i]->in_trie);
-        require(items[i]->seen == items[i]->in_trie);
+        ck_assert(found == items[i]->in_trie);
+        ck_assert(items[i]->seen == items[i]->in_trie);
         items[i]->seen = false;
     }
 }

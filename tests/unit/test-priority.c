@@ -18,7 +18,6 @@
 #include "pipeline-world.h"
 #include "quoted-json.h"
 #include "random.h"
-#include "require.h"
 #include "rounds.h"
 #include "svec.h"
 #include "test-run.h"
@@ -101,7 +100,7 @@ assign(void)
     for (size_t i = 0; i < n_ranks; i++) {
         int last = i ? ranks[i - 1].priority : MAX_PRIORITY + 1;
 
-        require(ranks[i].priority < last);
+        ck_assert(ranks[i].priority < last);
         n_moved += before[i] != INT_MIN && before[i] != ranks[i].priority;
     }
     ck_assert(!n_ranks || ranks[n_ranks - 1].priority >= MIN_PRIORITY);

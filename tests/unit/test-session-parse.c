@@ -11,7 +11,6 @@
 #include "flow.h"
 #include "packets.h"
 #include "random.h"
-#include "require.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "unaligned.h"
@@ -259,51 +258,51 @@ extract(struct dp_packet *p, struct flow *flow)
 static void
 check_l4_key(const struct adp_session_l4 *l4, const struct flow *flow)
 {
-    require(l4->tp_src == flow->tp_src);
-    require(l4->tp_dst == flow->tp_dst);
-    require(l4->ingress == INGRESS + ntohs(flow->vlans[0].tci));
-    require(l4->tagged == (flow->vlans[0].tci != 0));
-    require(eth_addr_equals(l4->dl_dst, flow->dl_dst));
-    require(eth_addr_equals(l4->dl_src, flow->dl_src));
-    require(l4->nw_proto == flow->nw_proto);
-    require(l4->nw_tos == flow->nw_tos);
-    require(l4->nw_ttl == flow->nw_ttl);
+    ck_assert(l4->tp_src == flow->tp_src);
+    ck_assert(l4->tp_dst == flow->tp_dst);
+    ck_assert(l4->ingress == INGRESS + ntohs(flow->vlans[0].tci));
+    ck_assert(l4->tagged == (flow->vlans[0].tci != 0));
+    ck_assert(eth_addr_equals(l4->dl_dst, flow->dl_dst));
+    ck_assert(eth_addr_equals(l4->dl_src, flow->dl_src));
+    ck_assert(l4->nw_proto == flow->nw_proto);
+    ck_assert(l4->nw_tos == flow->nw_tos);
+    ck_assert(l4->nw_ttl == flow->nw_ttl);
 }
 
 static void
 check_parsed(const struct adp_session_packet *p, const struct flow *flow)
 {
-    require(flow->packet_type == htonl(PT_ETH));
-    require(flow->vlans[0].tpid == (flow->vlans[0].tci
+    ck_assert(flow->packet_type == htonl(PT_ETH));
+    ck_assert(flow->vlans[0].tpid == (flow->vlans[0].tci
                                     ? htons(ETH_TYPE_VLAN_8021Q) : 0));
-    require(!flow->vlans[1].tci);
-    require(!flow->nw_frag);
-    require(p->nw_proto == flow->nw_proto);
-    require(p->tcp_flags == ntohs(flow->tcp_flags));
+    ck_assert(!flow->vlans[1].tci);
+    ck_assert(!flow->nw_frag);
+    ck_assert(p->nw_proto == flow->nw_proto);
+    ck_assert(p->tcp_flags == ntohs(flow->tcp_flags));
     if (p->is_ipv6) {
-        require(flow->dl_type == htons(ETH_TYPE_IPV6));
-        require(ipv6_addr_equals(&p->key6.ipv6_src, &flow->ipv6_src));
-        require(ipv6_addr_equals(&p->key6.ipv6_dst, &flow->ipv6_dst));
-        require(p->key6.ipv6_label == flow->ipv6_label);
-        require(!p->key6.zero);
+        ck_assert(flow->dl_type == htons(ETH_TYPE_IPV6));
+        ck_assert(ipv6_addr_equals(&p->key6.ipv6_src, &flow->ipv6_src));
+        ck_assert(ipv6_addr_equals(&p->key6.ipv6_dst, &flow->ipv6_dst));
+        ck_assert(p->key6.ipv6_label == flow->ipv6_label);
+        ck_assert(!p->key6.zero);
         check_l4_key(&p->key6.l4, flow);
-        require(p->hash == adp_session_hash6(&seeds, &p->key6));
+        ck_assert(p->hash == adp_session_hash6(&seeds, &p->key6));
     } else {
-        require(flow->dl_type == htons(ETH_TYPE_IP));
-        require(p->key4.nw_src == flow->nw_src);
-        require(p->key4.nw_dst == flow->nw_dst);
+        ck_assert(flow->dl_type == htons(ETH_TYPE_IP));
+        ck_assert(p->key4.nw_src == flow->nw_src);
+        ck_assert(p->key4.nw_dst == flow->nw_dst);
         check_l4_key(&p->key4.l4, flow);
-        require(p->hash == adp_session_hash4(&seeds, &p->key4));
+        ck_assert(p->hash == adp_session_hash4(&seeds, &p->key4));
     }
 }
 
 static void
 check_offsets(const struct dp_packet *a, const struct dp_packet *b)
 {
-    require(a->l2_5_ofs == b->l2_5_ofs);
-    require(a->l3_ofs == b->l3_ofs);
-    require(a->l4_ofs == b->l4_ofs);
-    require(dp_packet_l2_pad_size(a) == dp_packet_l2_pad_size(b));
+    ck_assert(a->l2_5_ofs == b->l2_5_ofs);
+    ck_assert(a->l3_ofs == b->l3_ofs);
+    ck_assert(a->l4_ofs == b->l4_ofs);
+    ck_assert(dp_packet_l2_pad_size(a) == dp_packet_l2_pad_size(b));
 }
 
 /* Garbage where the parser has to leave its mark. */
@@ -357,7 +356,7 @@ START_TEST(test_against_miniflow)
             dp_packet_delete(copy);
             n_accepted++;
         } else {
-            require(!pkt.ordinary);
+            ck_assert(!pkt.ordinary);
             n_refused++;
         }
         n_ordinary += pkt.ordinary;
@@ -414,9 +413,9 @@ START_TEST(test_same_key)
                 flow.tcp_flags = other_flow.tcp_flags = 0;
 
                 bool same = same_key(&a, &b);
-                require(same == flow_equal(&flow, &other_flow));
-                require(!same || a.hash == b.hash);
-                require(adp_session_packets_alike(&a, &b) == same);
+                ck_assert(same == flow_equal(&flow, &other_flow));
+                ck_assert(!same || a.hash == b.hash);
+                ck_assert(adp_session_packets_alike(&a, &b) == same);
                 n_same += same;
                 n_different += !same;
             }
@@ -470,7 +469,7 @@ START_TEST(test_rss_hash)
                 dp_packet_update_rss_hash_ipv4_tcp_udp(pkt.p);
             }
             extract(copy, &flow);
-            require(dp_packet_get_rss_hash(pkt.p)
+            ck_assert(dp_packet_get_rss_hash(pkt.p)
                     == flow_hash_5tuple(&flow, 0));
             dp_packet_delete(copy);
             n++;

@@ -18,7 +18,6 @@
 #include <sys/prctl.h>
 #include "little-memory.h"
 #include "random.h"
-#include "require.h"
 #include "test-run.h"
 #include "test-seed.h"
 #include "util.h"
@@ -52,7 +51,7 @@ evict(struct adp_session_body *body, void *model_)
     struct model *m = model_;
     struct token *token = body->conn1;
 
-    require(token->live);
+    ck_assert(token->live);
     token->live = false;
     m->n_live_by_key[token->key]--;
     m->n_live--;
@@ -77,15 +76,15 @@ model_init(struct model *m, size_t capacity, uint32_t n_keys,
            size_t n_tokens)
 {
     model_init_small(m, capacity, n_keys, n_tokens);
-    require(adp_sessions_capacity(m->table) >= capacity);
+    ck_assert(adp_sessions_capacity(m->table) >= capacity);
 }
 
 static void
 model_uninit(struct model *m)
 {
     adp_sessions_destroy(m->table);
-    require(m->n_live == 0);
-    require(m->n_evicted == m->n_tokens);
+    ck_assert(m->n_live == 0);
+    ck_assert(m->n_evicted == m->n_tokens);
     free(m->tokens);
     free(m->n_live_by_key);
 }
@@ -160,7 +159,7 @@ fill(struct adp_session *s, struct token *token)
 {
     struct adp_session_body *body = adp_session_body(s);
 
-    require(is_all_zeros(body, sizeof *body));
+    ck_assert(is_all_zeros(body, sizeof *body));
     body->token.life = token->key + 1;
     body->conn1 = token;
     body->conn0 = token;
@@ -178,14 +177,14 @@ check_content(struct adp_session *s, const struct token *token)
 {
     const struct adp_session_body *body = adp_session_body(s);
 
-    require(s->is_ipv6 == is_ipv6(token->key));
-    require(body->conn0 == token);
-    require(body->version0 == token->key);
-    require(body->conn2 == token);
-    require(body->version2 == ~token->key);
+    ck_assert(s->is_ipv6 == is_ipv6(token->key));
+    ck_assert(body->conn0 == token);
+    ck_assert(body->version0 == token->key);
+    ck_assert(body->conn2 == token);
+    ck_assert(body->version2 == ~token->key);
     if (!s->is_ipv6) {
-        require(ntohl(s->v4.nat_src) == token->key);
-        require(s->v4.l4_delta == (uint16_t) token->key);
+        ck_assert(ntohl(s->v4.nat_src) == token->key);
+        ck_assert(s->v4.l4_delta == (uint16_t) token->key);
     }
 }
 
@@ -222,19 +221,19 @@ find(struct model *m, uint32_t i)
     if (candidate) {
         const struct token *token = adp_session_body(candidate)->conn1;
 
-        require(token && token->live);
-        require(hash_of(m, token->key) == hash);
+        ck_assert(token && token->live);
+        ck_assert(hash_of(m, token->key) == hash);
     }
     if (!s) {
-        require(!candidate || !has_key(candidate, i));
+        ck_assert(!candidate || !has_key(candidate, i));
         m->n_overlooked += m->n_live_by_key[i] > 0;
         return NULL;
     }
 
     const struct token *token = adp_session_body(s)->conn1;
-    require(token && token->live);
-    require(token->key == i);
-    require(has_key(s, i));
+    ck_assert(token && token->live);
+    ck_assert(token->key == i);
+    ck_assert(has_key(s, i));
     check_content(s, token);
     m->n_found++;
     m->n_not_first += s != first;
@@ -250,7 +249,7 @@ insert(struct model *m, uint32_t i)
     struct adp_session_key6 key6 = make_key6(i);
     uint32_t hash = hash_of(m, i);
 
-    require(m->n_tokens <= m->allocated);
+    ck_assert(m->n_tokens <= m->allocated);
     token->key = i;
     token->live = true;
     fill(is_ipv6(i) ? adp_sessions_insert6(m->table, hash, &key6)
@@ -263,7 +262,7 @@ static void
 insert_and_find(struct model *m, uint32_t i)
 {
     insert(m, i);
-    require(find(m, i) != NULL);
+    ck_assert(find(m, i) != NULL);
 }
 
 static void
@@ -272,15 +271,15 @@ remove_found(struct model *m, struct adp_session *s)
     const struct token *token = adp_session_body(s)->conn1;
 
     adp_sessions_remove(m->table, s);
-    require(!token->live);
+    ck_assert(!token->live);
 }
 
 static void
 check_sums(const struct model *m, uint64_t serial, size_t n_evicted)
 {
-    require(adp_sessions_count(m->table) == m->n_live);
-    require(m->n_live <= adp_sessions_capacity(m->table));
-    require((adp_sessions_serial(m->table) != serial)
+    ck_assert(adp_sessions_count(m->table) == m->n_live);
+    ck_assert(m->n_live <= adp_sessions_capacity(m->table));
+    ck_assert((adp_sessions_serial(m->table) != serial)
             == (m->n_evicted != n_evicted));
 }
 
@@ -641,7 +640,7 @@ START_TEST(test_random_age)
             adp_session_use(adp_session_body(s), adp_session_age(now));
         }
         adp_sessions_age(m.table, now);
-        require(adp_sessions_count(m.table) == m.n_live);
+        ck_assert(adp_sessions_count(m.table) == m.n_live);
     }
     ck_assert_uint_gt(m.n_found, N / 4);
     ck_assert_uint_lt(m.n_overlooked, m.n_found / 20);

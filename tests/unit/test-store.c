@@ -20,7 +20,6 @@
 #include "ovs-thread.h"
 #include "packets.h"
 #include "random.h"
-#include "require.h"
 #include "rounds.h"
 #include "test-seed.h"
 #include "util.h"
@@ -54,7 +53,7 @@ credit(struct adp_stored *v, uint64_t n_packets, uint64_t n_bytes)
 {
     struct life *life = life_of(v);
 
-    require(!life->released);
+    ck_assert(!life->released);
     life->credited_packets += n_packets;
     life->credited_bytes += n_bytes;
 }
@@ -62,7 +61,7 @@ credit(struct adp_stored *v, uint64_t n_packets, uint64_t n_bytes)
 static void
 release(struct adp_stored *v)
 {
-    require(!life_of(v)->released);
+    ck_assert(!life_of(v)->released);
     life_of(v)->released = true;
     n_released++;
 }
@@ -78,7 +77,7 @@ is_awaited(void)
 static bool
 has_awaited(const struct adp_stored *v)
 {
-    require(something_is_awaited);
+    ck_assert(something_is_awaited);
     return ((const struct verdict *) (const void *) v)->life->awaited;
 }
 
@@ -144,7 +143,7 @@ get(const struct adp_store *store, const struct life *life)
 {
     struct adp_stored *v = adp_store_get(store, &life->token);
 
-    require(!v || life_of(v) == life);
+    ck_assert(!v || life_of(v) == life);
     return v;
 }
 
@@ -217,30 +216,30 @@ START_TEST(test_idle_leave)
     add(store, &busy, 1, now);
     count(store, &idle, 100, now);
     adp_store_end(store);
-    require(is_found(store, &idle) && is_found(store, &busy));
+    ck_assert(is_found(store, &idle) && is_found(store, &busy));
 
     for (int i = 0; i < 60; i++) {
         adp_store_begin(store);
         count(store, &busy, 10, now);
         adp_store_end(store);
         pass(store, &now, 1000);
-        require(now >= ADP_STORE_IDLE_MS || get(store, &idle));
+        ck_assert(now >= ADP_STORE_IDLE_MS || get(store, &idle));
     }
-    require(!get(store, &idle) && !is_found(store, &idle));
-    require(get(store, &busy) && is_found(store, &busy));
+    ck_assert(!get(store, &idle) && !is_found(store, &idle));
+    ck_assert(get(store, &busy) && is_found(store, &busy));
     ck_assert_uint_eq(counts_of(store).n_idle, 1);
     ck_assert_uint_eq(counts_of(store).n_leaving, 1);
 
     collect();
-    require(idle.released && idle.credited_packets == 1
+    ck_assert(idle.released && idle.credited_packets == 1
             && idle.credited_bytes == 100);
-    require(!busy.released && busy.credited_packets == 60);
+    ck_assert(!busy.released && busy.credited_packets == 60);
     ck_assert_uint_eq(counts_of(store).n_leaving, 0);
 
     /* Another life in the slot has other tokens. */
     add(store, &next, 1, now);
     ck_assert_uint_eq(next.token.slot, idle.token.slot);
-    require(!get(store, &idle) && get(store, &next));
+    ck_assert(!get(store, &idle) && get(store, &next));
     adp_store_destroy(store);
 }
 END_TEST
@@ -294,11 +293,11 @@ START_TEST(test_generations)
             struct adp_stored v;
 
             adp_stored_set_changed(&v, g + 9, 0);
-            require(adp_stored_is_unchanged(&v, &token));
+            ck_assert(adp_stored_is_unchanged(&v, &token));
             adp_stored_set_changed(&v, g + 9, g);
-            require(adp_stored_is_unchanged(&v, &token));
+            ck_assert(adp_stored_is_unchanged(&v, &token));
             adp_stored_set_changed(&v, g + 9, g + 1);
-            require(!adp_stored_is_unchanged(&v, &token));
+            ck_assert(!adp_stored_is_unchanged(&v, &token));
             ck_assert_uint_eq(v.generation, (uint32_t) (g + 9));
         }
     }
@@ -312,9 +311,9 @@ START_TEST(test_overtaken_leave)
     long long int now = 1000;
 
     add(store, &life, 7, now)->overtaken = true;
-    require(!is_found(store, &life));
+    ck_assert(!is_found(store, &life));
     pass(store, &now, ADP_PACE_ROUND_MS + 1000);
-    require(!get(store, &life));
+    ck_assert(!get(store, &life));
     adp_store_destroy(store);
 }
 END_TEST
@@ -330,7 +329,7 @@ START_TEST(test_full)
 
     for (int i = 0; i < N; i++, now++) {
         adp_store_begin(store);
-        require(add(store, &lives[i], random_uint32(), now));
+        ck_assert(add(store, &lives[i], random_uint32(), now));
         for (int j = 0; j < N_BUSY && j < i; j++) {
             if (get(store, &lives[j])) {
                 count(store, &lives[j], 1, now);
@@ -353,7 +352,7 @@ START_TEST(test_full)
     collect();
     ck_assert_uint_eq(n_released, N);
     for (int j = 0; j < N; j++) {
-        require(lives[j].credited_packets == lives[j].n_packets);
+        ck_assert(lives[j].credited_packets == lives[j].n_packets);
     }
     free(lives);
 }
@@ -375,7 +374,7 @@ START_TEST(test_little_memory)
         n_released = 0;
         for (int j = 0; j < N; j++) {
             adp_store_begin(store);
-            require(add(store, &lives[j], random_uint32(), 1000 + j));
+            ck_assert(add(store, &lives[j], random_uint32(), 1000 + j));
             adp_store_end(store);
             if (j % 64 == 0) {
                 collect();
@@ -414,7 +413,7 @@ START_TEST(test_refused)
     ck_assert_int_gt(n_refused, N / 2);
     ck_assert_uint_eq(counts_of(store).n_refused, n_refused);
     collect();
-    require(add(store, &last, 1, 2000));
+    ck_assert(add(store, &last, 1, 2000));
     ck_assert_uint_eq(counts_of(store).n_refused, n_refused);
     adp_store_destroy(store);
 }
@@ -436,14 +435,14 @@ START_TEST(test_owner_goes)
     adp_store_end(store);
 
     adp_collector_forget(collector, &owner);
-    require(mine.released && mine.credited_bytes == 5);
-    require(!others.released);
+    ck_assert(mine.released && mine.credited_bytes == 5);
+    ck_assert(!others.released);
     /* Nobody may look at what it refers to, and nobody counts for it. */
-    require(!get(store, &mine) && get(store, &others));
+    ck_assert(!get(store, &mine) && get(store, &others));
     pass(store, &now, ADP_PACE_ROUND_MS + 1000);
-    require(!get(store, &mine) && get(store, &others));
+    ck_assert(!get(store, &mine) && get(store, &others));
     collect();
-    require(!others.released && others.credited_bytes == 6);
+    ck_assert(!others.released && others.credited_bytes == 6);
     adp_store_destroy(store);
 }
 END_TEST
@@ -545,8 +544,8 @@ START_TEST(test_random)
             if (i % 8 == 0) {
                 adp_collector_finish(collector);
                 for (size_t j = 0; j < n_lives; j++) {
-                    require(lives[j].credited_packets == lives[j].n_packets);
-                    require(lives[j].credited_bytes == lives[j].n_bytes);
+                    ck_assert(lives[j].credited_packets == lives[j].n_packets);
+                    ck_assert(lives[j].credited_bytes == lives[j].n_bytes);
                 }
                 n_checks++;
             }
@@ -635,7 +634,7 @@ START_TEST(test_threads)
         }
         adp_collector_finish(collector);
         for (int i = 0; i < 2; i++) {
-            require(n_credited(&threads[i]) >= said[i]);
+            ck_assert(n_credited(&threads[i]) >= said[i]);
         }
         ovsrcu_quiesce();
     } while (MIN(said[0], said[1]) < 200000);
@@ -698,12 +697,12 @@ START_TEST(test_kinds_of_packets)
     struct flow_tnl a = tunnel_packet(1, 0, 64), b = tunnel_packet(1, 4, 63);
     struct flow_tnl ce = tunnel_packet(1, 3, 64), other = tunnel_packet(2, 0, 64);
 
-    require(!find_kind(t, &a, 1));
+    ck_assert(!find_kind(t, &a, 1));
     struct adp_ingress *kind = adp_ingress_set(t, &a, &owner, 1, 1, 1);
-    require(find_kind(t, &a, 1) == kind);
-    require(find_kind(t, &b, 1) == kind);
-    require(!find_kind(t, &ce, 1));
-    require(!find_kind(t, &other, 1));
+    ck_assert(find_kind(t, &a, 1) == kind);
+    ck_assert(find_kind(t, &b, 1) == kind);
+    ck_assert(!find_kind(t, &ce, 1));
+    ck_assert(!find_kind(t, &other, 1));
 
     /* Another port's packets have another number. */
     uint32_t number = kind->number;
@@ -732,10 +731,10 @@ START_TEST(test_vlans)
                                  htons(tcis[i % ARRAY_SIZE(tcis)]));
             struct adp_ingress *kind = adp_ingress_set(t, &key, &owner, 0, 0,
                                                        1);
-            require(!round || kind == kinds[i]);
+            ck_assert(!round || kind == kinds[i]);
             kinds[i] = kind;
             for (int j = 0; j < i; j++) {
-                require(kind->number != kinds[j]->number);
+                ck_assert(kind->number != kinds[j]->number);
             }
         }
     }
@@ -807,7 +806,7 @@ START_TEST(test_kinds_full)
         for (int j = 0; j < MIN(i, N_BUSY); j++) {
             struct flow_tnl busy = tunnel_packet(j, 0, 64);
 
-            require(find_kind(t, &busy, i));
+            ck_assert(find_kind(t, &busy, i));
         }
     }
     ck_assert_uint_eq(kinds_of(t).n, MAX);
@@ -878,7 +877,7 @@ talk(struct node *n, uint32_t pod, long long int now)
         if (!v) {
             struct life *life = &n->lives[n->n_lives++ % n->allocated];
 
-            require(life->released || !life->token.life);
+            ck_assert(life->released || !life->token.life);
             add(n->store, life, hash, now);
             v = living(n->store, life);
             s = adp_sessions_insert4(n->sessions, hash, &key);
@@ -924,9 +923,9 @@ START_TEST(test_month)
                 talk(&n, pod + i, now);
             }
             /* What was used within a minute, and no more. */
-            require(counts_of(n.store).n_verdicts
+            ck_assert(counts_of(n.store).n_verdicts
                     <= (8 * N_PODS + 2 * 8 * N_PODS / 4) * PEERS);
-            require(adp_sessions_count(n.sessions)
+            ck_assert(adp_sessions_count(n.sessions)
                     <= (8 * N_PODS + 2 * 8 * N_PODS / 4) * PEERS);
         }
         if (now % (5 * MINUTE) == 0) {
@@ -946,9 +945,9 @@ START_TEST(test_month)
         if (now < end - MINUTE) {
             collect();
         } else {
-            require(!counts_of(n.store).n_verdicts);
-            require(!adp_sessions_count(n.sessions));
-            require(!kinds_of(n.kinds).n);
+            ck_assert(!counts_of(n.store).n_verdicts);
+            ck_assert(!adp_sessions_count(n.sessions));
+            ck_assert(!kinds_of(n.kinds).n);
             collect();
         }
     }
