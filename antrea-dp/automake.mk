@@ -105,6 +105,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
+	antrea-dp/provider/adp-encap.c \
 	antrea-dp/provider/adp-fin-timeouts.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
@@ -173,12 +174,14 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
-# packets pass), adp-fin-timeouts.c (ofproto_rule_*), adp-meter-ids.c (id_pool_*)
-# and adp-turns.c have a look at each call.
+# packets pass), adp-encap.c (commit_odp_actions), adp-fin-timeouts.c
+# (ofproto_rule_*), adp-meter-ids.c (id_pool_*) and adp-turns.c have a look at each
+# call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
 	-Wl,--wrap=bridge_wait \
+	-Wl,--wrap=commit_odp_actions \
 	-Wl,--wrap=connmgr_run \
 	-Wl,--wrap=ct_dpif_flush \
 	-Wl,--wrap=dp_enumerate_names \

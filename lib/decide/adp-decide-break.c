@@ -43,6 +43,17 @@ add_break(struct adp_decide_walk *w, enum adp_punt why,
     return b;
 }
 
+/* True if the next pass, like the first one, would begin by marking the packet
+ * as having met congestion, or by dropping it, because its tunnel's header
+ * says so: as for the first one, that is upstream's to do. */
+static bool
+would_mark_congestion(const struct flow *flow)
+{
+    return (flow_tnl_dst_is_set(&flow->tunnel) && is_ip_any(flow)
+            && IP_ECN_is_ce(flow->tunnel.ip_tos)
+            && !IP_ECN_is_ce(flow->nw_tos));
+}
+
 bool
 adp_decide_break_pass(struct adp_decide_walk *w, bool fork,
                       const struct ofpact *a)
@@ -50,6 +61,10 @@ adp_decide_break_pass(struct adp_decide_walk *w, bool fork,
     struct adp_verdict *v = w->verdict;
     struct adp_break *b;
 
+    if (would_mark_congestion(w->flow)) {
+        adp_decide_punt(w, ADP_PUNT_ACTION, a);
+        return false;
+    }
     if (!w->metered) {
         return true;
     }

@@ -123,7 +123,7 @@ bool adp_decide_answers_ahead(struct adp_decide_walk *,
                               const struct adp_op_list *ops, size_t first);
 /* Before another pass begins, for the packet itself or for a 'fork' of it: if
  * a meter may have dropped the packet, has execution find out.  Returns false
- * after a punt. */
+ * after a punt, as where the pass would change the packet. */
 bool adp_decide_break_pass(struct adp_decide_walk *, bool fork,
                            const struct ofpact *);
 

@@ -10,7 +10,7 @@ is, and after each a packet in either direction of the neighbour's open connecti
 (UDP and TCP), and the first ones of new connections to a Service, which the other
 end answers only some batches later.  Every packet of the neighbour's bears a number,
 and has to come out once: FOLDER has what each port sent as PORT.pcap.  Says what was
-lost, if any was."""
+lost, and fails if any was."""
 
 import collections
 import ipaddress
@@ -29,7 +29,8 @@ from mesh.frames import ACK, SYN, packed    # noqa: E402
 from unixctl import Control                 # noqa: E402
 
 BATCH, ROUNDS, DELAY = 50, 30, 12
-PATIENCE = 10                   # Seconds, for what should come at once.
+# Seconds, for what should come at once; and once something has been lost.
+PATIENCE, LESS_PATIENCE = 10, .2
 PODS = {'bad': 3, 'good': 4, 'peer': 5, 'sink': 6, 'victim': 7}
 GW_MAC = frames.mac('0a:00:00:00:00:01')
 SERVICE, RESOLVER = packed('10.96.0.1'), packed('10.20.0.53')
@@ -61,8 +62,10 @@ class World:
         self.logs = {port: open(os.path.join(folder, port + '.pcap'), 'rb')
                      for port in ('good', 'peer')}
         self.tails = dict.fromkeys(self.logs, b'')
-        self.n_tags = 0
+        self.kind = None        # Of what is sent, a key of the next two.
+        self.n_sent, self.n_lost = collections.Counter(), collections.Counter()
         self.missing = set()
+        self.lost = []          # The first ones.
         self.odd = []
 
     def inject(self, port, *batch):
@@ -73,8 +76,8 @@ class World:
 
     def tag(self, port):
         """What has to come out of the port."""
-        self.n_tags += 1
-        tag = b'N%07d' % self.n_tags
+        self.n_sent[self.kind] += 1
+        tag = b'N%07d' % self.n_sent.total()
         self.missing.add((port, tag))
         return tag
 
@@ -94,13 +97,21 @@ class World:
     def arrived(self):
         """Waits for all that has to come, but not for what is lost."""
         slow = float(os.environ.get('ADP_E2E_SLOW', 1))
-        end = time.monotonic() + PATIENCE * slow
+        patience = LESS_PATIENCE if self.lost else PATIENCE
+        end = time.monotonic() + patience * slow
         self.look()
         while self.missing and time.monotonic() < end:
             time.sleep(.001)
             self.look()
         if self.missing:
-            sys.exit('lost: %s' % sorted(self.missing))
+            self.lost += sorted(self.missing)[:10 - len(self.lost)]
+            self.n_lost[self.kind] += len(self.missing)
+            self.missing.clear()
+
+    def summary(self):
+        return ', '.join('lost %d of %d on %s connections' % (
+            self.n_lost[kind], self.n_sent[kind], kind)
+            for kind in self.n_sent)
 
 
 class Neighbour:
@@ -109,6 +120,7 @@ class Neighbour:
         self.seq = {'good': 1000, 'peer': 5000}
         self.port = 10000
         self.waiting = collections.deque()
+        self.world.kind = 'open'
         self.tcp('good', 0, SYN)
         self.tcp('peer', 1001, SYN | ACK)
         self.seq = {'good': 1009, 'peer': 5009}
@@ -125,6 +137,7 @@ class Neighbour:
 
     def goes_on(self):
         """On the open connections."""
+        self.world.kind = 'open'
         for pod, other, ports in (('good', 'peer', (5000, 5001)),
                                   ('peer', 'good', (5001, 5000))):
             self.world.inject(pod, udp(pod, mac(other), ip(pod), ip(other),
@@ -132,6 +145,7 @@ class Neighbour:
             self.tcp(pod, self.seq[other], ACK)
 
     def begins(self):
+        self.world.kind = 'new'
         self.port += 1
         tag = self.world.tag
         self.world.inject(
@@ -159,6 +173,7 @@ class Neighbour:
         self.world.arrived()
 
     def ends(self):
+        self.world.kind = 'new'
         while self.waiting:
             self.is_answered(self.waiting.popleft())
         self.goes_on()
@@ -324,9 +339,10 @@ def main():
         neighbour.goes_on()
         neighbour.begins()
     neighbour.ends()
-    if world.odd:
-        sys.exit('\n'.join(world.odd))
-    print('lost none of %d' % world.n_tags)
+    print(world.summary())
+    if world.odd or world.lost:
+        sys.exit('\n'.join(world.odd + ['%s: %s never' % lost
+                                        for lost in world.lost]))
 
 
 if __name__ == '__main__':

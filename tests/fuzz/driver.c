@@ -5,10 +5,9 @@
  *     fuzz-NAME [-runs=N] [-seed=N] [FILE-OR-FOLDER]...
  *
  * Runs what is in the files, by default those of the tree's corpus for NAME,
- * and then N changed copies of them, with a seed that is always the same and,
- * if the fuzzer says so, as many with one that is drawn.  Files are run in the
- * order of their names.  If one run ends the program, its input is left in a
- * file. */
+ * and then N changed copies of them, with a seed that is always the same, and
+ * as many with one that is drawn.  Files are run in the order of their names.
+ * If one run ends the program, its input is left in a file. */
 
 #include <config.h>
 #undef NDEBUG
@@ -366,9 +365,7 @@ main(int argc, char *argv[])
         if (drawn) {
             run_changed(1, n_runs);
         }
-        if (!drawn || fuzz_draws) {
-            run_changed(seed, n_runs);
-        }
+        run_changed(seed, n_runs);
     }
     for (size_t i = 0; i < n_corpus; i++) {
         free(corpus[i].data);

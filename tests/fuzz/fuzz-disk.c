@@ -31,8 +31,7 @@
 #include "openvswitch/vlog.h"
 #include "unaligned.h"
 
-const long int fuzz_runs = 300;
-const bool fuzz_draws = false;  /* Not yet: see README.md. */
+const long int fuzz_runs = 150;
 
 enum { MAX_STEPS = 32, MAX_GENERATIONS = 96, MAX_FILE = 256 * 1024 };
 

@@ -26,11 +26,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* How many changed inputs the driver runs with each of its seeds: a second or
- * two's worth.  And whether it draws one beside the seed that is always the
- * same. */
+/* How many changed inputs the driver runs with each of its two seeds: a second's
+ * worth or less. */
 extern const long int fuzz_runs;
-extern const bool fuzz_draws;
 
 /* Called once, before anything else. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -390,11 +390,13 @@ class Grammar:
             return self.rnd.choice([
                 'dec_nsh_ttl', 'decap()', 'set_field:6->nsh_spi',
                 'decap(),decap()'])
+        # What is pushed is sent at once: see antrea-dp/provider/adp-encap.c.
         return self.rnd.choice([
             'encap(nsh(md_type=1)),set_field:0x5->nsh_spi,encap(ethernet),'
-            'set_field:02:00:00:00:00:02->eth_dst',
+            'set_field:02:00:00:00:00:02->eth_dst,in_port',
             'encap(nsh(md_type=1)),decap()', 'encap(ethernet),decap()',
-            'encap(nsh(md_type=2,tlv(0x1000,10,0x12345678))),encap(ethernet)'])
+            'encap(nsh(md_type=2,tlv(0x1000,10,0x12345678))),encap(ethernet),'
+            'in_port'])
 
     def old_names(self, proto):
         """The forms that OpenFlow had before set_field."""

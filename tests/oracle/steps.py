@@ -410,6 +410,10 @@ class Pair:
         self.same_bytes = same
 
     def learns(self, learning):
+        if learning != self.learning:
+            # What ours caches of a punted packet would hide from the next one
+            # what that has learned, until a round of the revalidators.
+            self.ours.cache(not learning)
         self.learning = learning
 
     def expire(self):

@@ -177,6 +177,14 @@ class Switch:
         for i in tunnels.PEERS:
             self.control('tnl/neigh/set', bridge, i, tunnels.PEER_MAC)
 
+    def cache(self, on):
+        """Sets 'caching'.  What is there stays."""
+        self.caching = on
+        self.vsctl(*(['remove', 'Open_vSwitch', '.', 'other_config',
+                      'flow-limit'] if on else
+                     ['set', 'Open_vSwitch', '.',
+                      'other_config:flow-limit=0']))
+
     def ports_up(self):
         """Switches on the ports' devices, and waits until the switch knows."""
         for port in self.ports:

@@ -253,6 +253,47 @@ START_TEST(test_vlan_limit)
 }
 END_TEST
 
+/* Each of stock's passes begins by marking a packet whose tunnel met
+ * congestion, so one that says otherwise by then is stock's. */
+START_TEST(test_congestion)
+{
+    const char *from_tunnel = TCP ",tun_src=192.0.2.1,tun_dst=192.0.2.2";
+    struct {
+        const char *tunnel, *packet, *verdict;
+    } cases[] = {
+        { ",tun_tos=3", ",nw_ecn=3", "ct(zone=1),102" },
+        { ",tun_tos=3", ",nw_ecn=2", "punt(action)" },
+        { ",tun_tos=3", ",nw_ecn=1", "punt(action)" },
+        { ",tun_tos=7", ",nw_ecn=0", "punt(action)" },
+        { ",tun_tos=2", ",nw_ecn=1", "ct(zone=1),102" },
+        { ",tun_tos=0", ",nw_ecn=0", "ct(zone=1),102" },
+    };
+
+    engine_add_flows(e, "table=0,ip actions=ct(table=1,zone=1)\n"
+                     "table=0,priority=40000,ip,reg0=1 "
+                     "actions=set_field:1->nw_ecn,ct(zone=1,table=1)\n"
+                     "table=0,priority=40000,ip,reg0=2 actions=ct(zone=1),"
+                     "output:2\n"
+                     "table=1,ip actions=output:2");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *flow = xasprintf("%s%s%s", from_tunnel, cases[i].tunnel,
+                               cases[i].packet);
+        char *kept = xasprintf("%s,reg0=2", flow);
+
+        ck_assert_str_eq(engine_run(e, flow), cases[i].verdict);
+        ck_assert_str_eq(engine_run(e, kept), "ct(zone=1),102");
+        free(kept);
+        free(flow);
+    }
+    /* Not of a tunnel. */
+    ck_assert_str_eq(engine_run(e, TCP ",nw_ecn=2,tun_tos=3"),
+                     "ct(zone=1),102");
+    /* What was marked already, and isn't any more. */
+    ck_assert_str_eq(engine_run(e, TCP ",nw_ecn=3,tun_tos=3,reg0=1,"
+                                "tun_dst=192.0.2.2"), "punt(action)");
+}
+END_TEST
+
 /* Actions that follow go on with the packet as it was, in a fork. */
 START_TEST(test_fork)
 {
@@ -463,6 +504,7 @@ main(void)
     tcase_add_test(tc, test_rewrite_in_fork);
     tcase_add_test(tc, test_rewritten_icmp_type);
     tcase_add_test(tc, test_vlan_limit);
+    tcase_add_test(tc, test_congestion);
     tcase_add_test(tc, test_fork);
     tcase_add_test(tc, test_fork_by_caller);
     tcase_add_test(tc, test_ct_after_fork_with_ct);

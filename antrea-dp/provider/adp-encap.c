@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* encap() where the packet is given back as it was.
+ *
+ * Upstream notes that a header is to be pushed, and has it pushed when the
+ * packet is sent.  Where that never comes to pass, as in clone(encap(...)), in
+ * a group's bucket or in one of check_pkt_larger()'s ways, what follows has
+ * the packet as it was, but also the note: an Ethernet header is pushed onto a
+ * packet that has one, and the daemon aborts.  So the linker puts this between
+ * (--wrap, in automake.mk). */
+
+#include <config.h>
+
+#include "flow.h"
+#include "odp-util.h"
+#include "packets.h"
+
+enum slow_path_reason __real_commit_odp_actions(
+    const struct flow *, struct flow *base, struct ofpbuf *odp_actions,
+    struct flow_wildcards *, bool use_masked, bool pending_encap,
+    bool pending_decap, struct ofpbuf *encap_data);
+enum slow_path_reason __wrap_commit_odp_actions(
+    const struct flow *, struct flow *base, struct ofpbuf *odp_actions,
+    struct flow_wildcards *, bool use_masked, bool pending_encap,
+    bool pending_decap, struct ofpbuf *encap_data);
+
+enum slow_path_reason
+__wrap_commit_odp_actions(const struct flow *flow, struct flow *base,
+                          struct ofpbuf *odp_actions,
+                          struct flow_wildcards *wc, bool use_masked,
+                          bool pending_encap, bool pending_decap,
+                          struct ofpbuf *encap_data)
+{
+    /* What is pushed is another header than the packet begins with, unless
+     * that is NSH's. */
+    if (flow->packet_type == htonl(PT_ETH)
+        && base->packet_type == htonl(PT_ETH)) {
+        pending_encap = false;
+    }
+    return __real_commit_odp_actions(flow, base, odp_actions, wc, use_masked,
+                                     pending_encap, pending_decap,
+                                     encap_data);
+}
