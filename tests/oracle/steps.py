@@ -86,10 +86,14 @@ def per_port(sent):
 
 
 def is_fragment(frame):
-    """Of IPv4 or IPv6, without VLAN tags and other headers."""
-    return (frame[12:14] == b'\x08\0'
-            and int.from_bytes(frame[20:22], 'big') & 0x3fff
-            or frame[12:14] == b'\x86\xdd' and frame[20:21] == b'\x2c')
+    """Of IPv4 or IPv6, without other headers in between."""
+    start = 12
+    while frame[start:start + 2] in (b'\x81\0', b'\x88\xa8'):
+        start += 4
+    return (frame[start:start + 2] == b'\x08\0'
+            and int.from_bytes(frame[start + 8:start + 10], 'big') & 0x3fff
+            or frame[start:start + 2] == b'\x86\xdd'
+            and frame[start + 8:start + 9] == b'\x2c')
 
 
 class Pair:

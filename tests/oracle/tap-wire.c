@@ -31,6 +31,10 @@
 
 enum { N_PORTS = 64, N_FDS = 4096, IN_SIZE = 4 << 20, OUT_SIZE = 24 << 20 };
 
+/* Turns in which nobody reads from a port before its batch is taken for lost:
+ * while the datapath takes on a new setting there are some. */
+enum { MAX_TURNS = 64 };
+
 /* A batch: the port, the number of frames, then each one's length before it.
  * All without padding, in this machine's order of bytes. */
 struct wire {
@@ -135,7 +139,7 @@ turn(void)
         next = wire->in;
         begin_batch();
     } else if (state == READY) {
-        if (++n_turns > 4) {
+        if (++n_turns > MAX_TURNS) {
             uint16_t len;
 
             for (wire->n_lost++; n_left; n_left--) {
