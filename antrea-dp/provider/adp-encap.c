@@ -32,9 +32,11 @@ __wrap_commit_odp_actions(const struct flow *flow, struct flow *base,
                           struct ofpbuf *encap_data)
 {
     /* What is pushed is another header than the packet begins with, unless
-     * that is NSH's. */
+     * that is NSH's.  (Of an MPLS label that was pushed upstream doesn't note
+     * that it comes first.) */
     if (flow->packet_type == htonl(PT_ETH)
-        && base->packet_type == htonl(PT_ETH)) {
+        && base->packet_type == htonl(PT_ETH)
+        && !eth_type_mpls(base->dl_type)) {
         pending_encap = false;
     }
     return __real_commit_odp_actions(flow, base, odp_actions, wc, use_masked,
