@@ -108,10 +108,14 @@ class World:
             self.n_lost[self.kind] += len(self.missing)
             self.missing.clear()
 
-    def summary(self):
-        return ', '.join('lost %d of %d on %s connections' % (
+    def ends(self):
+        """Says what was lost, and fails if any was."""
+        print(', '.join('lost %d of %d on %s connections' % (
             self.n_lost[kind], self.n_sent[kind], kind)
-            for kind in self.n_sent)
+            for kind in self.n_sent))
+        if self.odd or self.lost:
+            sys.exit('\n'.join(self.odd + ['%s: %s never' % lost
+                                           for lost in self.lost]))
 
 
 class Neighbour:
@@ -339,10 +343,7 @@ def main():
         neighbour.goes_on()
         neighbour.begins()
     neighbour.ends()
-    print(world.summary())
-    if world.odd or world.lost:
-        sys.exit('\n'.join(world.odd + ['%s: %s never' % lost
-                                        for lost in world.lost]))
+    world.ends()
 
 
 if __name__ == '__main__':

@@ -90,9 +90,7 @@ def main():
                 world.inject(port, *batch[first:first + AT_ONCE])
         time.sleep(.002)
         neighbour.goes_on()
-    if world.odd:
-        sys.exit('\n'.join(world.odd))
-    print('lost none of %d' % world.n_tags)
+    world.ends()
 
 
 if __name__ == '__main__':
