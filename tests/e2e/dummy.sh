@@ -28,6 +28,23 @@ dummy_run_vswitchd() {
         test -S "$E2E_DIR/$1/antrea-dp.sock"
 }
 
+# dummy_port NAME NUMBER: arguments for vsctl, which add the port to br-int.
+dummy_port() {
+    printf -- '-- add-port br-int %s -- set Interface %s type=dummy ofport_request=%s ' \
+        "$1" "$1" "$2"
+}
+
+# dummy_capture NODE FOLDER PORT...: from now on FOLDER, which is new, has what each
+# port sends as PORT.pcap.
+dummy_capture() {
+    local node=$1 folder=$2 port
+    shift 2
+    mkdir -p "$folder"
+    for port in "$@"; do
+        vsctl "$node" set Interface "$port" options:tx_pcap="$folder/$port.pcap"
+    done
+}
+
 # packet FLOW [PAYLOAD]: a packet with the flow's headers, in hexadecimal.
 packet() {
     ovs-ofctl compose-packet "$@" | sed 's/^[0-9a-f]* //' | tr -d ' \n-'

@@ -221,13 +221,20 @@ class Packet:
 LABELS = [0, 0x80001, 0xfffff]  # None is a tag.
 
 
+def behind_tags(frame, types=(b'\x81\0', b'\x88\xa8')):
+    """Where in 'frame' the Ethertype is, behind whole VLAN tags of 'types'."""
+    offset = 12
+    while frame[offset:offset + 2] in types and len(frame) >= offset + 4:
+        offset += 4
+    return offset
+
+
 def parse(frame):
     """The Packet in 'frame', as far as an answer or a match needs it, or None
     if it isn't IP."""
-    vlans, offset = [], 12
-    while frame[offset:offset + 2] == b'\x81\0' and len(frame) >= offset + 4:
-        vlans.append(struct.unpack_from('!H', frame, offset + 2)[0])
-        offset += 4
+    offset = behind_tags(frame, (b'\x81\0',))
+    vlans = [struct.unpack_from('!H', frame, at + 2)[0]
+             for at in range(12, offset, 4)]
     ethertype = int.from_bytes(frame[offset:offset + 2], 'big')
     ip = frame[offset + 2:]
     p = Packet(eth_dst=mac_text(frame[:6]), eth_src=mac_text(frame[6:12]),

@@ -30,6 +30,7 @@ import re
 import time
 
 import order
+import packets
 import records
 import threaded
 import tunnels
@@ -87,9 +88,7 @@ def per_port(sent):
 
 def is_fragment(frame):
     """Of IPv4 or IPv6, without other headers in between."""
-    start = 12
-    while frame[start:start + 2] in (b'\x81\0', b'\x88\xa8'):
-        start += 4
+    start = packets.behind_tags(frame)
     return (frame[start:start + 2] == b'\x08\0'
             and int.from_bytes(frame[start + 8:start + 10], 'big') & 0x3fff
             or frame[start:start + 2] == b'\x86\xdd'

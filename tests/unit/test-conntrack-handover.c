@@ -152,10 +152,10 @@ pass(struct conntrack *a, struct conntrack *b, bool ipv6,
         ck_assert(q->md.ct_mark == p->md.ct_mark);
         ck_assert(ovs_u128_equals(q->md.ct_label, p->md.ct_label));
         ck_assert(!memcmp(&q->md.ct_orig_tuple, &p->md.ct_orig_tuple,
-                        sizeof q->md.ct_orig_tuple));
+                          sizeof q->md.ct_orig_tuple));
         ck_assert(dp_packet_size(q) == dp_packet_size(p));
         ck_assert(!memcmp(dp_packet_data(q), dp_packet_data(p),
-                        dp_packet_size(p)));
+                          dp_packet_size(p)));
     }
     dp_packet_delete(p);
     dp_packet_delete(q);

@@ -375,7 +375,7 @@ check_answer(const struct conntrack_expect *expect,
     uint8_t state = stock->md.ct_state & ~(CS_SRC_NAT | CS_DST_NAT);
 
     ck_assert(state == (CS_TRACKED | (expect->is_new ? CS_NEW : CS_ESTABLISHED)
-                      | (expect->reply ? CS_REPLY_DIR : 0)));
+                        | (expect->reply ? CS_REPLY_DIR : 0)));
     ck_assert(stock->md.ct_mark == expect->mark);
     ck_assert(ovs_u128_equals(stock->md.ct_label, expect->label));
 }

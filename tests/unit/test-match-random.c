@@ -158,9 +158,9 @@ check_reads(const struct version *v)
             *flow_u64_lvalue(&mask, word) = bits;
             bool expected = some_rule_reads(v, &mask, of_some_rule + over);
             ck_assert(adp_match_reads(v->linear, &mask, of_some_rule + over)
-                    == expected);
+                      == expected);
             ck_assert(adp_match_reads(v->match, &mask, of_some_rule + over)
-                    == expected);
+                      == expected);
         }
     }
 }

@@ -274,7 +274,7 @@ check_parsed(const struct adp_session_packet *p, const struct flow *flow)
 {
     ck_assert(flow->packet_type == htonl(PT_ETH));
     ck_assert(flow->vlans[0].tpid == (flow->vlans[0].tci
-                                    ? htons(ETH_TYPE_VLAN_8021Q) : 0));
+                                      ? htons(ETH_TYPE_VLAN_8021Q) : 0));
     ck_assert(!flow->vlans[1].tci);
     ck_assert(!flow->nw_frag);
     ck_assert(p->nw_proto == flow->nw_proto);
@@ -470,7 +470,7 @@ START_TEST(test_rss_hash)
             }
             extract(copy, &flow);
             ck_assert(dp_packet_get_rss_hash(pkt.p)
-                    == flow_hash_5tuple(&flow, 0));
+                      == flow_hash_5tuple(&flow, 0));
             dp_packet_delete(copy);
             n++;
         }

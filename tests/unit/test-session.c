@@ -280,7 +280,7 @@ check_sums(const struct model *m, uint64_t serial, size_t n_evicted)
     ck_assert(adp_sessions_count(m->table) == m->n_live);
     ck_assert(m->n_live <= adp_sessions_capacity(m->table));
     ck_assert((adp_sessions_serial(m->table) != serial)
-            == (m->n_evicted != n_evicted));
+              == (m->n_evicted != n_evicted));
 }
 
 static void

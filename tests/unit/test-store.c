@@ -232,7 +232,7 @@ START_TEST(test_idle_leave)
 
     collect();
     ck_assert(idle.released && idle.credited_packets == 1
-            && idle.credited_bytes == 100);
+              && idle.credited_bytes == 100);
     ck_assert(!busy.released && busy.credited_packets == 60);
     ck_assert_uint_eq(counts_of(store).n_leaving, 0);
 
@@ -924,9 +924,9 @@ START_TEST(test_month)
             }
             /* What was used within a minute, and no more. */
             ck_assert(counts_of(n.store).n_verdicts
-                    <= (8 * N_PODS + 2 * 8 * N_PODS / 4) * PEERS);
+                      <= (8 * N_PODS + 2 * 8 * N_PODS / 4) * PEERS);
             ck_assert(adp_sessions_count(n.sessions)
-                    <= (8 * N_PODS + 2 * 8 * N_PODS / 4) * PEERS);
+                      <= (8 * N_PODS + 2 * 8 * N_PODS / 4) * PEERS);
         }
         if (now % (5 * MINUTE) == 0) {
             collect();
