@@ -294,6 +294,8 @@ tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-given.h \
 	tests/unit/dpctl-random-families.c \
 	tests/unit/dpctl-random-families.h \
+	tests/unit/dpctl-random-objects.c \
+	tests/unit/dpctl-random-objects.h \
 	tests/unit/test-dpctl-delta.c
 tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
