@@ -9,6 +9,7 @@
 #include "adp-session-parse.h"
 #include "adp-summary.h"
 #include "adp-tuple.h"
+#include "hash.h"
 
 #define N_WALKS 16384
 #define N_SIGHTINGS 4096
@@ -24,8 +25,9 @@ struct adp_cached_walk {
     bool is_reply;
     const struct adp_group *group;      /* That chooses next, or NULL. */
     struct adp_cached_verdict_at *at;   /* Or NULL.  Owned. */
+    ovs_u128 answers;                   /* Of conntrack before the choice. */
     size_t n_steps;
-    struct adp_ct_step steps[];         /* Before that. */
+    struct adp_ct_step steps[];         /* Before that, or after it. */
 };
 
 /* The token in the body of a walk's session is of its verdict, whose hits have
@@ -504,8 +506,11 @@ adp_walk_cache_replay(struct adp_walk_cache *cache,
         if (!key_for_bucket(cache, &key, bucket)) {
             return NULL;
         }
+        const ovs_u128 answers = cached->answers;
+
         cached = find_current(cache, &key, w, &v);
-        if (!cached || !repeat_steps(cached, w, tuple)) {
+        if (!cached || !ovs_u128_equals(cached->answers, answers)
+            || !repeat_steps(cached, w, tuple)) {
             return NULL;
         }
     }
@@ -658,9 +663,42 @@ at_learn_table(const struct adp_walk *w)
     return at;
 }
 
+/* What conntrack answered in the walk's first 'n' steps, but for source ports.
+ * For a packet that answered otherwise other flows chose, and even where the
+ * same comes after the choice, it may fare differently there. */
+static ovs_u128
+first_answers(const struct adp_walk *w, size_t n)
+{
+    struct {
+        ovs_u128 label;
+        union ct_addr src, dst;
+        uint32_t mark;
+        ovs_be16 tp_dst;
+        uint8_t state;
+    } answers[ADP_CT_MAX_STEPS];
+
+    memset(answers, 0, sizeof answers);
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_ct_step *step = &w->ct.steps[i];
+
+        answers[i].label = step->ct_label;
+        answers[i].src = step->tuple.src;
+        answers[i].dst = step->tuple.dst;
+        answers[i].mark = step->ct_mark;
+        answers[i].tp_dst = step->tuple.tp_dst;
+        answers[i].state = step->ct_state;
+    }
+
+    ovs_u128 hash;
+    hash_bytes128(answers, n * sizeof answers[0], n, &hash);
+    return hash;
+}
+
+/* Puts the steps from 'from' to 'to', of which the first 'n_before' are before
+ * the choice of a bucket. */
 static void
 put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
-    const struct adp_summary *sum, size_t from, size_t to,
+    const struct adp_summary *sum, size_t from, size_t to, size_t n_before,
     const struct adp_group *group)
 {
     const struct adp_walk *w = sum->w;
@@ -690,6 +728,7 @@ put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     cached->group = group;
     cached->at = at_learn_table(w);
     cached->is_reply = key_is_reply(key);
+    cached->answers = first_answers(w, n_before);
     cached->n_steps = n;
     memcpy(cached->steps, &w->ct.steps[from], n * sizeof *cached->steps);
 
@@ -728,11 +767,11 @@ adp_walk_cache_add(struct adp_walk_cache *cache,
     if (v->n_selects) {
         size_t n = v->select.n_cts;
 
-        put(cache, &key, sum, 0, n, v->select.group);
+        put(cache, &key, sum, 0, n, n, v->select.group);
         if (key_for_bucket(cache, &key, v->select.bucket)) {
-            put(cache, &key, sum, n, w->ct.n_steps, NULL);
+            put(cache, &key, sum, n, w->ct.n_steps, n, NULL);
         }
     } else {
-        put(cache, &key, sum, 0, w->ct.n_steps, NULL);
+        put(cache, &key, sum, 0, w->ct.n_steps, 0, NULL);
     }
 }

@@ -26,22 +26,22 @@ node_dir() {
 vsctl() {
     local d=$E2E_DIR/$1
     shift
-    OVS_RUNDIR=$d timeout $((30 * ADP_E2E_SLOW)) \
-        ovs-vsctl --db="unix:$d/db.sock" "$@"
+    OVS_RUNDIR=$d ovs-vsctl --timeout=$((30 * ADP_E2E_SLOW)) \
+        --db="unix:$d/db.sock" "$@"
 }
 
 ofctl() {
     local d=$E2E_DIR/$1
     shift
-    OVS_RUNDIR=$d timeout $((30 * ADP_E2E_SLOW)) \
-        ovs-ofctl -O OpenFlow15 "$@"
+    OVS_RUNDIR=$d ovs-ofctl --timeout=$((30 * ADP_E2E_SLOW)) \
+        -O OpenFlow15 "$@"
 }
 
 appctl() {
     local d=$E2E_DIR/$1
     shift
-    OVS_RUNDIR=$d timeout $((30 * ADP_E2E_SLOW)) \
-        ovs-appctl -t "$d/ovs-vswitchd.ctl" "$@"
+    OVS_RUNDIR=$d ovs-appctl --timeout=$((30 * ADP_E2E_SLOW)) \
+        -t "$d/ovs-vswitchd.ctl" "$@"
 }
 
 dpctl() {

@@ -212,6 +212,7 @@ def run(pair):
     for meter in METERS:
         pair.do(['ofctl', ['add-meter', meter]])
     for sw in pair.both:
+        sw.names = True
         sw.listen_as(AGENT)
     pair.do(['learns', True])
     used = set()

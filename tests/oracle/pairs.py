@@ -16,7 +16,7 @@ def pairs(prefix, stock, keep, ports, threads=False):
     def make():
         with switch.Workdir(keep) as workdir, contextlib.ExitStack() as stack:
             two = []
-            preload = switch.libraries(workdir)
+            preload = switch.libraries()
             for name, where, kind in (('antrea', prefix, 'antrea'),
                                       ('netdev', stock or prefix, 'dummy')):
                 make_one = threaded.ThreadedSwitch \

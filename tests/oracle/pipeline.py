@@ -62,11 +62,16 @@ class Pipeline:
             return subprocess.run(args, check=True, text=True,
                                   capture_output=True).stdout.splitlines()
 
-        self.flows = unambiguous(generated('flows'))
-        self.groups = generated('groups')
-        self.meters = generated('meters')
         self.tables = dict(reversed(line.split())
                            for line in generated('tables'))
+
+        def numbered(line):
+            return re.sub(r'(table[=:]|resubmit\(,)(\w+)',
+                          lambda m: m[1] + self.tables.get(m[2], m[2]), line)
+
+        self.flows = unambiguous(map(numbered, generated('flows')))
+        self.groups = list(map(numbered, generated('groups')))
+        self.meters = generated('meters')
 
     def load(self, pair):
         args = []
@@ -99,7 +104,7 @@ class Pipeline:
                           batches=False, compared='connections')
         else:
             changes = Changes(rnd, pair, self.flows, self.groups,
-                              list(self.tables), ZONES,
+                              list(self.tables.values()), ZONES,
                               source_ports=rnd.random() < .5)
             run = traffic(rnd, pair, world, changes)
         run.run(n_packets)

@@ -111,7 +111,7 @@ class Pair:
         self.with_fragments = True      # Compares them, too.
         self.learning = self.fdb = self.sync = False
         self.same_bytes = True
-        self.cached = True              # There may be megaflows.
+        self.cached = False             # There may be megaflows.
         self.all_ports = dict(ours.ports)
         self.counted_before = {}        # Event counter -> of both.
         self.undo = []                  # What restore() has to do.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ovs-vswitchd of our own, with tap ports and a clock that stands."""
 
+import atexit
+import functools
 import json
 import os
 import re
@@ -33,6 +35,7 @@ class Switch:
     the flows are at that moment, and is counted at once."""
 
     threads = False                     # The main thread handles packets.
+    names = False                       # Of ports and tables in ofctl().
     GLOBAL = []                         # Columns of the table Open_vSwitch.
 
     def __init__(self, name, prefix, datapath_type, ports, workdir, preload,
@@ -197,7 +200,10 @@ class Switch:
                 raise RuntimeError('%s: ports are down' % self.name)
 
     def ofctl_args(self, command, *args):
-        return ('ovs-ofctl', '-O', 'OpenFlow15', '--names', command,
+        # For names it asks what each of the tables can, which takes longer than
+        # most of its commands.
+        return ('ovs-ofctl', '-O', 'OpenFlow15',
+                '--names' if self.names else '--no-names', command,
                 '%s/br0.mgmt' % self.dir, *args)
 
     def ofctl(self, command, *args, stdin=None):
@@ -344,10 +350,13 @@ class Switch:
                     raise RuntimeError('%s: %s' % (self.name, text[:4000]))
 
 
-def libraries(workdir):
+@functools.cache
+def libraries():
     """What daemons are to preload: all switches make the same random numbers,
-    and their ports are ours."""
-    return [wire.compile_library(name, workdir)
+    and their ports are ours.  It is there until this process ends."""
+    folder = tempfile.mkdtemp(prefix='antrea-dp-oracle-')
+    atexit.register(shutil.rmtree, folder)
+    return [wire.compile_library(name, folder)
             for name in ('same-random', 'tap-wire')]
 
 
