@@ -106,7 +106,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
 	antrea-dp/provider/adp-encap.c \
-	antrea-dp/provider/adp-fin-timeouts.c \
+	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
 	antrea-dp/provider/adp-meter-ids.c \
@@ -174,7 +174,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
-# packets pass), adp-encap.c (commit_odp_actions), adp-fin-timeouts.c
+# packets pass), adp-encap.c (commit_odp_actions), adp-gone-flows.c
 # (ofproto_rule_*), adp-meter-ids.c (id_pool_*) and adp-turns.c have a look at each
 # call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
@@ -198,6 +198,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=netdev_send \
 	-Wl,--wrap=netdev_set_config \
 	-Wl,--wrap=odp_execute_actions \
+	-Wl,--wrap=ofproto_rule_expire \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts__ \
 	-Wl,--wrap=ofproto_type_run \

@@ -16,10 +16,10 @@
  * one differs nothing has happened, and the packet walks the tables.
  *
  * A cached walk is for one choice of bucket: what comes before the choice is
- * kept under the packet's key, what comes after under key and bucket, and holds
- * where conntrack has answered the same before the choice, too: the first packet
- * of a connection that goes to a Service and one that is sent again may choose
- * the same, and have come there by different flows.
+ * kept under the packet's key, what comes after under key and bucket.  The
+ * latter holds where conntrack has answered the same before the choice, too:
+ * the first packet of a connection to a Service and the same one sent again
+ * may choose the same bucket, and have come there by different flows.
  *
  * While a flow reads source ports, the key has the packet's: a walk is then
  * for later packets of the same kind of one connection, which helps where none

@@ -29,15 +29,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { N_PORTS = 64, N_FDS = 4096, IN_SIZE = 4 << 20, OUT_SIZE = 24 << 20 };
 
-/* A batch is taken for lost when nobody has read from its port for so many turns,
- * and for so long: the main thread may wait for others in the middle of a turn,
- * and what it sleeps in until then looks like turns. */
-enum { MAX_TURNS = 64, MAX_SECONDS = 10 };
+/* Turns in which nobody reads from a port before its batch is taken for lost:
+ * while the datapath takes on a new setting there are some. */
+enum { MAX_TURNS = 64 };
 
 /* A batch: the port, the number of frames, then each one's length before it.
  * All without padding, in this machine's order of bytes. */
@@ -67,7 +65,6 @@ static uint16_t port_of_fd[N_FDS];      /* 1 + the port, or 0. */
 /* Of the main thread. */
 static enum { IDLE, READY, HANDED, LAST } state;
 static uint32_t round_seen, batch, n_turns;
-static time_t waits_since;              /* Of a batch, after MAX_TURNS. */
 static const uint8_t *next;             /* The next frame's length. */
 static uint16_t next_port, n_left;
 static bool sees_nothing;               /* In this turn, but for its batch. */
@@ -103,15 +100,6 @@ static bool
 is_tap(int fd)
 {
     return fd >= 0 && fd < N_FDS && port_of_fd[fd];
-}
-
-static time_t
-now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec;
 }
 
 static void
@@ -154,9 +142,7 @@ turn(void)
         next = wire->in;
         begin_batch();
     } else if (state == READY) {
-        if (++n_turns == MAX_TURNS) {
-            waits_since = now();
-        } else if (n_turns > MAX_TURNS && now() > waits_since + MAX_SECONDS) {
+        if (++n_turns > MAX_TURNS) {
             uint16_t len;
 
             for (wire->n_lost++; n_left; n_left--) {
@@ -179,6 +165,21 @@ turn(void)
     return true;
 }
 
+/* True if this is where the main loop sleeps at the end of a turn, not where it
+ * waits for somebody in the middle of one. */
+static bool
+ends_turn(const struct pollfd *fds, nfds_t n)
+{
+    if (wire && is_main_thread()) {
+        for (nfds_t i = 0; i < n; i++) {
+            if (is_tap(fds[i].fd)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 int
 poll(struct pollfd *fds, nfds_t n, int timeout)
 {
@@ -188,7 +189,10 @@ poll(struct pollfd *fds, nfds_t n, int timeout)
     if (!real) {
         real = dlsym(RTLD_NEXT, "poll");
     }
-    if (wire && is_main_thread()) {
+    if (is_main_thread()) {
+        sees_nothing = false;
+    }
+    if (ends_turn(fds, n)) {
         bool busy = turn();
 
         timeout = busy ? 0 : timeout;

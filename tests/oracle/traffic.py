@@ -10,10 +10,25 @@ from talk import Talk, vary
 OTHER_TOS = 0xb8
 
 
+ECHO = {packets.ICMP: (8, 0), packets.ICMP6: (128, 129)}
+
+
 def crowd(packet):
-    """Equal for packets that may belong to one connection, or want the same
-    port from NAT."""
-    return packet.proto, max(packet.sport, packet.dport)
+    """Equal for packets that may belong to one connection, be about it, or want
+    the same port from NAT."""
+    if packet.sport in ECHO.get(packet.proto, ()):
+        return packet.proto, packet.rest >> 16
+    if packet.proto not in ECHO:
+        return packet.proto, max(packet.sport, packet.dport)
+    # An error is about the connection of what it quotes.
+    quoted = packet.data
+    if packet.proto == packets.ICMP:
+        proto, start = quoted[9:10], 4 * (quoted[0] & 15) if quoted else 0
+    else:
+        proto, start = quoted[6:7], 40
+    ports = [int.from_bytes(quoted[at:at + 2], 'big')
+             for at in (start, start + 2)]
+    return int.from_bytes(proto, 'big'), max(ports)
 
 
 class Traffic:

@@ -620,7 +620,7 @@ tests_unit_test_tnl_neigh_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 
 tests_unit_test_wraps_SOURCES = \
 	tests/unit/test-wraps.c \
-	antrea-dp/provider/adp-fin-timeouts.c \
+	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-meter-ids.c
 tests_unit_test_wraps_LDADD = $(UNIT_LIBS)
 

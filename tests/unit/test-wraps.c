@@ -63,6 +63,36 @@ START_TEST(timeouts_of_what_has_gone)
 }
 END_TEST
 
+/* Timeouts that have passed. */
+
+void __real_ofproto_rule_expire(struct rule *, uint8_t reason);
+void __wrap_ofproto_rule_expire(struct rule *, uint8_t reason);
+
+static int n_expired;
+
+void
+__real_ofproto_rule_expire(struct rule *rule, uint8_t reason)
+{
+    ck_assert_int_eq(rule->state, RULE_INSERTED);
+    ck_assert_uint_eq(reason, OFPRR_HARD_TIMEOUT);
+    n_expired++;
+}
+
+START_TEST(only_what_is_there_expires)
+{
+    struct rule there = { .state = RULE_INSERTED };
+    struct rule gone = { .state = RULE_REMOVED };
+
+    n_expired = 0;
+    ovs_mutex_lock(&ofproto_mutex);
+    __wrap_ofproto_rule_expire(&gone, OFPRR_HARD_TIMEOUT);
+    ck_assert_int_eq(n_expired, 0);
+    __wrap_ofproto_rule_expire(&there, OFPRR_HARD_TIMEOUT);
+    ovs_mutex_unlock(&ofproto_mutex);
+    ck_assert_int_eq(n_expired, 1);
+}
+END_TEST
+
 /* Numbers of meters: one thread at a time is in the pool. */
 
 bool __real_id_pool_alloc_id(struct id_pool *, uint32_t *id);
@@ -119,6 +149,7 @@ main(void)
 
     tcase_add_test(tc, timeouts_of_what_is_there);
     tcase_add_loop_test(tc, timeouts_of_what_has_gone, 0, 2);
+    tcase_add_test(tc, only_what_is_there_expires);
     tcase_add_test(tc, numbers_of_meters);
 
     Suite *suite = suite_create("wraps");
