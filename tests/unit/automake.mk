@@ -772,3 +772,7 @@ tests_unit_test_shadow_SOURCES = \
 	antrea-dp/shadow/adp-shadow-compare.c \
 	antrea-dp/shadow/adp-shadow-execute.c
 tests_unit_test_shadow_LDADD = $(UNIT_LIBS)
+
+# What is tested is optimized as ever; most of the time that tests take to build
+# goes to compiling the tests.
+tests/unit/%.o: CFLAGS += -O1

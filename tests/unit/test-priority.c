@@ -313,7 +313,7 @@ generate_policies(int n, int n_rules, double priority)
 START_TEST(policy_among_many)
 {
     static const struct { int n, n_rules; } sizes[]
-        = { { 1000, 2 }, { 400, 10 } };
+        = { { ROUNDS(1000), 2 }, { ROUNDS(400), 10 } };
     const int n = sizes[_i].n, n_rules = sizes[_i].n_rules;
     const double where[] = { 1, 2.5, n / 2 + 1.5, n + 0.5, n + 2 };
 
