@@ -111,6 +111,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-flush.h \
 	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-provider.c \
+	antrea-dp/provider/adp-quoted-ports.c \
 	antrea-dp/provider/adp-system.c \
 	antrea-dp/provider/adp-system.h \
 	antrea-dp/provider/adp-turns.c \
@@ -175,8 +176,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
 # packets pass), adp-encap.c (commit_odp_actions), adp-gone-flows.c
-# (ofproto_rule_*), adp-meter-ids.c (id_pool_*) and adp-turns.c have a look at each
-# call.
+# (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-meter-ids.c (id_pool_*)
+# and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
@@ -203,6 +204,8 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts__ \
 	-Wl,--wrap=ofproto_type_run \
 	-Wl,--wrap=ovsdb_idl_run \
+	-Wl,--wrap=packet_set_sctp_port \
+	-Wl,--wrap=packet_set_tcp_port \
 	-Wl,--wrap=poll_block \
 	-Wl,--wrap=rconn_recv \
 	-Wl,--wrap=rconn_recv_wait \

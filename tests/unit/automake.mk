@@ -621,7 +621,8 @@ tests_unit_test_tnl_neigh_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 tests_unit_test_wraps_SOURCES = \
 	tests/unit/test-wraps.c \
 	antrea-dp/provider/adp-gone-flows.c \
-	antrea-dp/provider/adp-meter-ids.c
+	antrea-dp/provider/adp-meter-ids.c \
+	antrea-dp/provider/adp-quoted-ports.c
 tests_unit_test_wraps_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_truncate_SOURCES = \

@@ -6,8 +6,10 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "dp-packet.h"
 #include "id-pool.h"
 #include "ofproto/ofproto-provider.h"
+#include "packets.h"
 #include "test-run.h"
 #include "util.h"
 
@@ -93,6 +95,60 @@ START_TEST(only_what_is_there_expires)
 }
 END_TEST
 
+/* Ports of a packet that is cut. */
+
+void __real_packet_set_tcp_port(struct dp_packet *, ovs_be16, ovs_be16);
+void __wrap_packet_set_tcp_port(struct dp_packet *, ovs_be16, ovs_be16);
+void __real_packet_set_sctp_port(struct dp_packet *, ovs_be16, ovs_be16);
+void __wrap_packet_set_sctp_port(struct dp_packet *, ovs_be16, ovs_be16);
+
+static int n_whole;
+
+void
+__real_packet_set_tcp_port(struct dp_packet *p, ovs_be16 src OVS_UNUSED,
+                           ovs_be16 dst OVS_UNUSED)
+{
+    ck_assert_uint_ge(dp_packet_l4_size(p), TCP_HEADER_LEN);
+    n_whole++;
+}
+
+void
+__real_packet_set_sctp_port(struct dp_packet *p, ovs_be16 src OVS_UNUSED,
+                            ovs_be16 dst OVS_UNUSED)
+{
+    ck_assert_uint_ge(dp_packet_l4_size(p), SCTP_HEADER_LEN);
+    n_whole++;
+}
+
+/* Of a header with so many bytes. */
+static void
+check_ports(size_t size, void (*set)(struct dp_packet *, ovs_be16, ovs_be16),
+            size_t whole)
+{
+    struct dp_packet *p = dp_packet_new(0);
+    const uint8_t expected[] = { 0, 7, 0, 9 };
+
+    dp_packet_put_zeros(p, ETH_HEADER_LEN + size);
+    dp_packet_set_l3(p, dp_packet_data(p));
+    dp_packet_set_l4(p, (char *) dp_packet_data(p) + ETH_HEADER_LEN);
+    n_whole = 0;
+    set(p, htons(7), htons(9));
+    ck_assert_int_eq(n_whole, size >= whole);
+    if (size < whole && size >= sizeof expected) {
+        ck_assert_mem_eq(dp_packet_l4(p), expected, sizeof expected);
+    }
+    dp_packet_delete(p);
+}
+
+START_TEST(ports_of_cut_packets)
+{
+    for (size_t size = 0; size <= 24; size++) {
+        check_ports(size, __wrap_packet_set_tcp_port, TCP_HEADER_LEN);
+        check_ports(size, __wrap_packet_set_sctp_port, SCTP_HEADER_LEN);
+    }
+}
+END_TEST
+
 /* Numbers of meters: one thread at a time is in the pool. */
 
 bool __real_id_pool_alloc_id(struct id_pool *, uint32_t *id);
@@ -150,6 +206,7 @@ main(void)
     tcase_add_test(tc, timeouts_of_what_is_there);
     tcase_add_loop_test(tc, timeouts_of_what_has_gone, 0, 2);
     tcase_add_test(tc, only_what_is_there_expires);
+    tcase_add_test(tc, ports_of_cut_packets);
     tcase_add_test(tc, numbers_of_meters);
 
     Suite *suite = suite_create("wraps");
