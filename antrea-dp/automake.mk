@@ -106,9 +106,9 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
 	antrea-dp/provider/adp-encap.c \
-	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
+	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-quoted-ports.c \

@@ -694,11 +694,11 @@ first_answers(const struct adp_walk *w, size_t n)
     return hash;
 }
 
-/* Puts the steps from 'from' to 'to', of which the first 'n_before' are before
- * the choice of a bucket. */
+/* Puts the steps from 'from' to 'to': those before the choice that 'group'
+ * makes, or, if it is NULL, those after one, or all where there is none. */
 static void
 put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
-    const struct adp_summary *sum, size_t from, size_t to, size_t n_before,
+    const struct adp_summary *sum, size_t from, size_t to,
     const struct adp_group *group)
 {
     const struct adp_walk *w = sum->w;
@@ -728,7 +728,7 @@ put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     cached->group = group;
     cached->at = at_learn_table(w);
     cached->is_reply = key_is_reply(key);
-    cached->answers = first_answers(w, n_before);
+    cached->answers = first_answers(w, group ? to : from);
     cached->n_steps = n;
     memcpy(cached->steps, &w->ct.steps[from], n * sizeof *cached->steps);
 
@@ -767,11 +767,11 @@ adp_walk_cache_add(struct adp_walk_cache *cache,
     if (v->n_selects) {
         size_t n = v->select.n_cts;
 
-        put(cache, &key, sum, 0, n, n, v->select.group);
+        put(cache, &key, sum, 0, n, v->select.group);
         if (key_for_bucket(cache, &key, v->select.bucket)) {
-            put(cache, &key, sum, n, w->ct.n_steps, n, NULL);
+            put(cache, &key, sum, n, w->ct.n_steps, NULL);
         }
     } else {
-        put(cache, &key, sum, 0, w->ct.n_steps, 0, NULL);
+        put(cache, &key, sum, 0, w->ct.n_steps, NULL);
     }
 }

@@ -21,26 +21,31 @@ void __real_packet_set_sctp_port(struct dp_packet *, ovs_be16 src,
 void __wrap_packet_set_sctp_port(struct dp_packet *, ovs_be16 src,
                                  ovs_be16 dst);
 
-/* Sets the ports alone, which TCP and SCTP have in the same place. */
-static void
-set_ports(struct dp_packet *packet, ovs_be16 src, ovs_be16 dst)
+/* If less than a header of 'header_len' is there, sets the ports alone, which
+ * TCP and SCTP have in the same place, and returns true. */
+static bool
+set_if_cut(struct dp_packet *packet, size_t header_len, ovs_be16 src,
+           ovs_be16 dst)
 {
     struct udp_header *ports = dp_packet_l4(packet);
+    size_t size = dp_packet_l4_size(packet);
 
-    if (dp_packet_l4_size(packet) >= 2 * sizeof src) {
+    if (size >= header_len) {
+        return false;
+    }
+    if (size >= 2 * sizeof src) {
         ports->udp_src = src;
         ports->udp_dst = dst;
     }
+    return true;
 }
 
 void
 __wrap_packet_set_tcp_port(struct dp_packet *packet, ovs_be16 src,
                            ovs_be16 dst)
 {
-    if (dp_packet_l4_size(packet) >= TCP_HEADER_LEN) {
+    if (!set_if_cut(packet, TCP_HEADER_LEN, src, dst)) {
         __real_packet_set_tcp_port(packet, src, dst);
-    } else {
-        set_ports(packet, src, dst);
     }
 }
 
@@ -48,9 +53,7 @@ void
 __wrap_packet_set_sctp_port(struct dp_packet *packet, ovs_be16 src,
                             ovs_be16 dst)
 {
-    if (dp_packet_l4_size(packet) >= SCTP_HEADER_LEN) {
+    if (!set_if_cut(packet, SCTP_HEADER_LEN, src, dst)) {
         __real_packet_set_sctp_port(packet, src, dst);
-    } else {
-        set_ports(packet, src, dst);
     }
 }

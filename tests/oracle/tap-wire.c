@@ -69,6 +69,17 @@ static const uint8_t *next;             /* The next frame's length. */
 static uint16_t next_port, n_left;
 static bool sees_nothing;               /* In this turn, but for its batch. */
 
+/* The function of that name that one here stands before. */
+#define REAL(NAME)                                                      \
+    ({                                                                  \
+        static __typeof__(NAME) *real;                                  \
+                                                                        \
+        if (!real) {                                                    \
+            real = (__typeof__(real)) dlsym(RTLD_NEXT, #NAME);          \
+        }                                                               \
+        real;                                                           \
+    })
+
 static bool
 is_main_thread(void)
 {
@@ -183,12 +194,8 @@ ends_turn(const struct pollfd *fds, nfds_t n)
 int
 poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-    static int (*real)(struct pollfd *, nfds_t, int);
     static unsigned int n_skipped;
 
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "poll");
-    }
     if (is_main_thread()) {
         sees_nothing = false;
     }
@@ -204,7 +211,7 @@ poll(struct pollfd *fds, nfds_t n, int timeout)
             return 0;
         }
     }
-    return real(fds, n, timeout);
+    return REAL(poll)(fds, n, timeout);
 }
 
 int
@@ -228,15 +235,10 @@ is_blind(void)
 int
 accept(int fd, struct sockaddr *address, socklen_t *len)
 {
-    static int (*real)(int, struct sockaddr *, socklen_t *);
-
     if (is_blind()) {
         return -1;
     }
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "accept");
-    }
-    fd = real(fd, address, len);
+    fd = REAL(accept)(fd, address, len);
     if (fd >= 0 && wire) {
         /* A controller that reads later, on a busy machine, misses nothing. */
         setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &(int) { OUT_SIZE },
@@ -248,36 +250,24 @@ accept(int fd, struct sockaddr *address, socklen_t *len)
 ssize_t
 recv(int fd, void *data, size_t size, int flags)
 {
-    static ssize_t (*real)(int, void *, size_t, int);
-
     if (is_blind()) {
         return -1;
     }
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "recv");
-    }
-    return real(fd, data, size, flags);
+    return REAL(recv)(fd, data, size, flags);
 }
 
 ssize_t
 recvmsg(int fd, struct msghdr *message, int flags)
 {
-    static ssize_t (*real)(int, struct msghdr *, int);
-
     if (flags & MSG_DONTWAIT && is_blind()) {
         return -1;
     }
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "recvmsg");
-    }
-    return real(fd, message, flags);
+    return REAL(recvmsg)(fd, message, flags);
 }
 
 ssize_t
 readv(int fd, const struct iovec *iov, int n)
 {
-    static ssize_t (*real)(int, const struct iovec *, int);
-
     if (is_tap(fd)) {
         uint16_t len;
 
@@ -296,17 +286,12 @@ readv(int fd, const struct iovec *iov, int n)
         }
         return len < iov->iov_len ? len : iov->iov_len;
     }
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "readv");
-    }
-    return real(fd, iov, n);
+    return REAL(readv)(fd, iov, n);
 }
 
 ssize_t
 write(int fd, const void *data, size_t size)
 {
-    static ssize_t (*real)(int, const void *, size_t);
-
     if (is_tap(fd)) {
         struct out out = {
             .batch = state == IDLE ? UINT32_MAX : batch,
@@ -321,27 +306,20 @@ write(int fd, const void *data, size_t size)
         }
         return size;
     }
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "write");
-    }
-    return real(fd, data, size);
+    return REAL(write)(fd, data, size);
 }
 
 int
 ioctl(int fd, unsigned long request, ...)
 {
-    static int (*real)(int, unsigned long, ...);
     va_list args;
     void *arg;
     int result;
 
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "ioctl");
-    }
     va_start(args, request);
     arg = va_arg(args, void *);
     va_end(args);
-    result = real(fd, request, arg);
+    result = REAL(ioctl)(fd, request, arg);
     if (wire && !result && request == TUNSETIFF && fd < N_FDS) {
         const struct ifreq *ifr = arg;
 
@@ -357,13 +335,8 @@ ioctl(int fd, unsigned long request, ...)
 int
 close(int fd)
 {
-    static int (*real)(int);
-
-    if (!real) {
-        real = dlsym(RTLD_NEXT, "close");
-    }
     if (fd >= 0 && fd < N_FDS) {
         port_of_fd[fd] = 0;
     }
-    return real(fd);
+    return REAL(close)(fd);
 }
