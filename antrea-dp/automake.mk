@@ -105,13 +105,15 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
-	antrea-dp/provider/adp-encap.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
 	antrea-dp/provider/adp-gone-flows.c \
+	antrea-dp/provider/adp-headers.c \
 	antrea-dp/provider/adp-meter-ids.c \
+	antrea-dp/provider/adp-mpls-labels.c \
 	antrea-dp/provider/adp-provider.c \
 	antrea-dp/provider/adp-quoted-ports.c \
+	antrea-dp/provider/adp-stacked-tags.c \
 	antrea-dp/provider/adp-system.c \
 	antrea-dp/provider/adp-system.h \
 	antrea-dp/provider/adp-turns.c \
@@ -175,9 +177,10 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
-# packets pass), adp-encap.c (commit_odp_actions), adp-gone-flows.c
-# (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-meter-ids.c (id_pool_*)
-# and adp-turns.c have a look at each call.
+# packets pass), adp-headers.c (commit_odp_actions), adp-gone-flows.c
+# (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
+# (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-meter-ids.c
+# (id_pool_*) and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
@@ -189,6 +192,8 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=dp_packet_clone \
 	-Wl,--wrap=dp_packet_clone_with_headroom \
 	-Wl,--wrap=dp_parse_name \
+	-Wl,--wrap=flow_extract \
+	-Wl,--wrap=flow_pop_mpls \
 	-Wl,--wrap=id_pool_alloc_id \
 	-Wl,--wrap=id_pool_free_id \
 	-Wl,--wrap=netdev_get_devices \

@@ -342,7 +342,8 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
         at = brk->end;
         if (brk->packet_in != SIZE_MAX) {
             adp_packet_in_send(b, f->pmd, &v->packet_ins[brk->packet_in],
-                               batch.packets[0], at == v->actions.size);
+                               batch.packets[0], at == v->actions.size
+                               && i >= v->last_pass);
         } else if (brk->answers) {
             adp_refuse(f, b, as_it_came, v->answer, flow->in_port.ofp_port);
         } else {

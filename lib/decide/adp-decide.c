@@ -148,6 +148,7 @@ void
 adp_decide_begin_pass(struct adp_decide_walk *w)
 {
     w->pass_start = w->verdict->actions.size;
+    w->verdict->last_pass = w->verdict->n_breaks;
 }
 
 void

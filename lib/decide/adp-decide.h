@@ -190,11 +190,12 @@ struct adp_verdict {
     const struct adp_rule *drop_rule;   /* NULL: table miss. */
     struct adp_break breaks[ADP_MAX_BREAKS];    /* In order. */
     size_t n_breaks;
+    size_t last_pass;           /* Index of the first break of the last of
+                                 * stock's passes through the datapath. */
     struct adp_packet_in *packet_ins;
     size_t n_packet_ins, allocated_packet_ins;
-    size_t n_idle_passes;       /* Of stock's passes through the datapath,
-                                 * those without an action: it counts each as
-                                 * a dropped packet. */
+    size_t n_idle_passes;       /* Passes without an action: stock counts each
+                                 * as a dropped packet. */
 
     enum adp_answer answer;     /* Tell the sender that it is refused, */
     bool answers_late;          /* at the break for that, behind a meter. */

@@ -390,7 +390,7 @@ class Grammar:
             return self.rnd.choice([
                 'dec_nsh_ttl', 'decap()', 'set_field:6->nsh_spi',
                 'decap(),decap()'])
-        # What is pushed is sent at once: see antrea-dp/provider/adp-encap.c.
+        # What is pushed is sent at once: see antrea-dp/provider/adp-headers.c.
         return self.rnd.choice([
             'encap(nsh(md_type=1)),set_field:0x5->nsh_spi,encap(ethernet),'
             'set_field:02:00:00:00:00:02->eth_dst,in_port',

@@ -53,7 +53,7 @@ def replay_on(pair, steps, careful, strict=False):
 
 def signature(mismatch):
     """What differs, without how much."""
-    return {re.sub(r'n_(packets|bytes)=\d+', '', line)
+    return {re.sub(r'n_(packets|bytes)=\d+|(?<=_error) \d+', '', line)
             for line in str(mismatch).splitlines()[1:]}
 
 

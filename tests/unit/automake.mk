@@ -622,7 +622,9 @@ tests_unit_test_wraps_SOURCES = \
 	tests/unit/test-wraps.c \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-meter-ids.c \
-	antrea-dp/provider/adp-quoted-ports.c
+	antrea-dp/provider/adp-mpls-labels.c \
+	antrea-dp/provider/adp-quoted-ports.c \
+	antrea-dp/provider/adp-stacked-tags.c
 tests_unit_test_wraps_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_truncate_SOURCES = \

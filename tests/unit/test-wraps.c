@@ -95,6 +95,110 @@ START_TEST(only_what_is_there_expires)
 }
 END_TEST
 
+/* Labels to pop. */
+
+bool __real_flow_pop_mpls(struct flow *, int n, ovs_be16 eth_type,
+                          struct flow_wildcards *);
+bool __wrap_flow_pop_mpls(struct flow *, int n, ovs_be16 eth_type,
+                          struct flow_wildcards *);
+
+bool
+__real_flow_pop_mpls(struct flow *flow, int n, ovs_be16 eth_type,
+                     struct flow_wildcards *wc)
+{
+    return flow_pop_mpls(flow, n, eth_type, wc);
+}
+
+START_TEST(labels_that_are_popped)
+{
+    const ovs_be32 bottom = htonl(MPLS_BOS_MASK);
+    const ovs_be16 ip = htons(ETH_TYPE_IP);
+    struct flow_wildcards wc;
+
+    flow_wildcards_init_catchall(&wc);
+    for (int n = 0; n <= FLOW_MAX_MPLS_LABELS; n++) {
+        struct flow flow = { .dl_type = htons(ETH_TYPE_MPLS) };
+
+        for (int i = 0; i < n; i++) {
+            flow.mpls_lse[i] = htonl((i + 1) << MPLS_LABEL_SHIFT);
+        }
+        struct flow known = flow;
+        struct flow asked = flow;
+
+        /* What upstream can do it does; to a flow it may also fail. */
+        ck_assert_int_eq(__wrap_flow_pop_mpls(&asked, n, ip, &wc),
+                         n && n < FLOW_MAX_MPLS_LABELS);
+        ck_assert_int_eq(__wrap_flow_pop_mpls(&flow, n, ip, NULL), n > 0);
+        if (!n) {
+            continue;
+        }
+        ck_assert_uint_eq(flow.dl_type, ip);
+        for (int i = 0; i < FLOW_MAX_MPLS_LABELS; i++) {
+            ck_assert_uint_eq(ntohl(flow.mpls_lse[i]),
+                              i < n - 1 ? (i + 2) << MPLS_LABEL_SHIFT : 0);
+        }
+
+        /* With a lowest label there is nothing to be unsure of. */
+        known.mpls_lse[n - 1] |= bottom;
+        ck_assert(__wrap_flow_pop_mpls(&known, n, ip, NULL));
+        ck_assert_uint_eq(known.mpls_lse[n > 1 ? n - 2 : 0],
+                          n > 1 ? flow.mpls_lse[n - 2] | bottom : 0);
+    }
+}
+END_TEST
+
+/* Headers behind two tags. */
+
+void __real_flow_extract(struct dp_packet *, struct flow *);
+void __wrap_flow_extract(struct dp_packet *, struct flow *);
+
+void
+__real_flow_extract(struct dp_packet *packet, struct flow *flow)
+{
+    flow_extract(packet, flow);
+}
+
+/* With so many tags, which the flow has no room for or may not have. */
+static void
+check_headers(int n_tags, int limit)
+{
+    struct flow flow = { .dl_type = htons(ETH_TYPE_IP), .nw_proto = IPPROTO_UDP,
+                         .nw_ttl = 64 };
+    struct dp_packet *p = dp_packet_new(0);
+
+    flow_limit_vlans(limit);
+    flow_compose(p, &flow, NULL, 8);
+    __wrap_flow_extract(p, &flow);
+    ck_assert_uint_eq(p->l3_ofs, ETH_HEADER_LEN);
+    for (int i = 0; i < n_tags; i++) {
+        eth_push_vlan(p, htons(ETH_TYPE_VLAN), htons(i + 1));
+    }
+
+    __wrap_flow_extract(p, &flow);
+    ck_assert_uint_eq(p->l3_ofs, ETH_HEADER_LEN + n_tags * VLAN_HEADER_LEN);
+    ck_assert_uint_eq(p->l4_ofs, p->l3_ofs + IP_HEADER_LEN);
+    ck_assert_uint_eq(p->l2_5_ofs, UINT16_MAX);
+    ck_assert_uint_eq(p->l2_pad_size, 0);
+    ck_assert_uint_eq(flow.dl_type, htons(n_tags > limit ? ETH_TYPE_VLAN
+                                          : ETH_TYPE_IP));
+
+    /* What wasn't known before is what was found now. */
+    dp_packet_reset_offsets(p);
+    __wrap_flow_extract(p, &flow);
+    ck_assert_uint_eq(p->l3_ofs, ETH_HEADER_LEN
+                      + MIN(n_tags, limit) * VLAN_HEADER_LEN);
+    dp_packet_delete(p);
+}
+
+START_TEST(headers_behind_tags)
+{
+    for (int n_tags = 0; n_tags <= 2; n_tags++) {
+        check_headers(n_tags, 1);
+        check_headers(n_tags, 2);
+    }
+}
+END_TEST
+
 /* Ports of a packet that is cut. */
 
 void __real_packet_set_tcp_port(struct dp_packet *, ovs_be16, ovs_be16);
@@ -206,6 +310,8 @@ main(void)
     tcase_add_test(tc, timeouts_of_what_is_there);
     tcase_add_loop_test(tc, timeouts_of_what_has_gone, 0, 2);
     tcase_add_test(tc, only_what_is_there_expires);
+    tcase_add_test(tc, labels_that_are_popped);
+    tcase_add_test(tc, headers_behind_tags);
     tcase_add_test(tc, ports_of_cut_packets);
     tcase_add_test(tc, numbers_of_meters);
 
