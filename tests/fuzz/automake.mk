@@ -37,6 +37,8 @@ tests_fuzz_libdriver_la_SOURCES = tests/fuzz/driver.c
 FUZZ_LIBS = tests/fuzz/libdriver.la $(FUZZ_REST)
 FUZZ_LINK = $(AM_LDFLAGS)
 endif
+WRAP_QUOTED_PORTS = \
+	-Wl,--wrap=packet_set_sctp_port -Wl,--wrap=packet_set_tcp_port
 FUZZ_REST = tests/unit/libunit.la lib/libadp.la $(OVS_LIB) $(CHECK_LIBS)
 
 fuzzers: $(FUZZERS)
@@ -47,9 +49,10 @@ tests_fuzz_fuzz_conntrack_SOURCES = \
 	tests/fuzz/ct-packet.h \
 	tests/fuzz/fuzz-conntrack.c \
 	tests/fuzz/fuzz.h \
-	antrea-dp/packet/adp-ct.c
+	antrea-dp/packet/adp-ct.c \
+	antrea-dp/provider/adp-quoted-ports.c
 tests_fuzz_fuzz_conntrack_LDADD = $(FUZZ_LIBS)
-tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK) $(WRAP_QUOTED_PORTS)
 
 tests_fuzz_fuzz_control_SOURCES = \
 	$(STATE_WORLD) \
@@ -81,9 +84,10 @@ tests_fuzz_fuzz_handover_SOURCES = \
 	tests/fuzz/ct-packet.h \
 	tests/fuzz/fuzz-handover.c \
 	tests/fuzz/fuzz-place.h \
-	tests/fuzz/fuzz.h
+	tests/fuzz/fuzz.h \
+	antrea-dp/provider/adp-quoted-ports.c
 tests_fuzz_fuzz_handover_LDADD = $(FUZZ_LIBS)
-tests_fuzz_fuzz_handover_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_handover_LDFLAGS = $(FUZZ_LINK) $(WRAP_QUOTED_PORTS)
 
 tests_fuzz_fuzz_objects_SOURCES = \
 	tests/fuzz/fuzz-objects.c \

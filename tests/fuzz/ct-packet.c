@@ -356,3 +356,16 @@ ct_packet_compose(struct ends *e, struct fuzz_input *in)
     pkt_metadata_init(&p->md, u32_to_odp(1));
     return p;
 }
+
+struct dp_packet *
+ct_packet_copy(const struct dp_packet *p, const struct ends *e, bool ftp)
+{
+    struct dp_packet *copy = dp_packet_clone(p);
+
+    fuzz_require(!dp_packet_tailroom(copy));
+    if (e->proto == IPPROTO_TCP
+        && (ftp || e->tp_src == IPPORT_FTP || e->tp_dst == IPPORT_FTP)) {
+        dp_packet_prealloc_tailroom(copy, 128);
+    }
+    return copy;
+}

@@ -31,4 +31,10 @@ struct in6_addr ct_packet_host(bool ipv6, unsigned int host);
 /* With lengths and, mostly, checksums right.  Sets its addresses. */
 struct dp_packet *ct_packet_compose(struct ends *, struct fuzz_input *);
 
+/* A copy.  It has room for FTP's addresses, which are translated only where
+ * there is, if it may be FTP's, also because a ct() says so ('ftp'); else none
+ * at all, so that the sanitizers see what is done behind a packet. */
+struct dp_packet *ct_packet_copy(const struct dp_packet *,
+                                 const struct ends *, bool ftp);
+
 #endif /* ct-packet.h */

@@ -468,17 +468,22 @@ compare_packets(const struct dp_packet *a, const struct dp_packet *b)
 
 static void
 pass(const struct ends *e, const struct ct cts[], size_t n_cts,
-     struct dp_packet *p)
+     struct dp_packet *composed)
 {
     struct flow done[MAX_CTS], foreseen[MAX_CTS], flow;
     struct memo *m = find_memo(e, cts, n_cts);
-    struct dp_packet *q = dp_packet_clone(p);
+    bool ftp = false;
     struct adp_ct ct;
 
+    for (size_t i = 0; i < n_cts; i++) {
+        ftp = ftp || cts[i].helper == 1;
+    }
+
+    struct dp_packet *p = ct_packet_copy(composed, e, ftp);
+    struct dp_packet *q = ct_packet_copy(composed, e, ftp);
+
+    dp_packet_delete(composed);
     memset(&ct, 0, sizeof ct);
-    /* FTP's addresses are translated only where there is room. */
-    dp_packet_prealloc_tailroom(p, 128);
-    dp_packet_prealloc_tailroom(q, 128);
     flow_extract(p, &flow);
     flow_extract(q, &flow);
     tell_step(e, flow.nw_frag, cts, n_cts);

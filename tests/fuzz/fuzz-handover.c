@@ -61,7 +61,8 @@ pass(struct conntrack *ct, struct fuzz_input *in)
     struct dp_packet_batch batch;
     struct nat_action_info_t nat;
     struct ends ends;
-    struct dp_packet *p = ct_packet_compose(&ends, in), *other;
+    struct dp_packet *composed = ct_packet_compose(&ends, in), *other;
+    struct dp_packet *p = ct_packet_copy(composed, &ends, how & 0x40);
     bool old = conntrack_bypass_fragments(true);
     bool commit = how & 1;
 
@@ -77,7 +78,7 @@ pass(struct conntrack *ct, struct fuzz_input *in)
                 = in6_addr_get_mapped_ipv4(&to);
         }
     }
-    dp_packet_prealloc_tailroom(p, 128);
+    dp_packet_delete(composed);
     dp_packet_batch_init_packet(&batch, p);
 
     struct flow flow;

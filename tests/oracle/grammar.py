@@ -423,8 +423,10 @@ class Grammar:
     def fin_timeout(self, proto):
         if proto.rstrip('6') != 'tcp':
             return 'note:04'
+        # No flow is that old: it would expire at once, in the midst of a burst.
         return 'fin_timeout(%s)' % self.rnd.choice([
-            'idle_timeout=2', 'hard_timeout=3', 'idle_timeout=1,hard_timeout=9'])
+            'idle_timeout=2', 'hard_timeout=30000',
+            'idle_timeout=1,hard_timeout=60000'])
 
     def sample(self, proto):
         return 'sample(probability=%d,collector_set_id=%d,obs_domain_id=1,' \

@@ -186,11 +186,18 @@ class Pair:
         one_by_one = all(len(frames) == 1 for _, frames in batches)
         punts = None if one_by_one else self.ours.n_punts()
         self.cached = True
+        if self.learning:
+            # Flows expire behind a round, which would be anywhere in between;
+            # some at once: their hard_timeout, behind a FIN, is less than they
+            # are old.
+            self.control('revalidator/pause')
         for sw in self.both:
             # What a packet learns, ours lets the turn after the next know.
             sw.begin(batches, encoded, gap=2 if self.learning else 0)
         for sw in self.both:
             sw.finish()
+        if self.learning:
+            self.control('revalidator/resume')
         ours, stock = [sw.take() for sw in self.both]
         if self.ours.threads:
             self.compare_threads(batches, *(

@@ -364,7 +364,7 @@ class Workdir:
     """A temporary folder, or a new one below 'keep'."""
 
     def __init__(self, keep=None):
-        self.keep = keep
+        self.keep = keep and os.path.abspath(keep)      # For daemons, too.
 
     def __enter__(self):
         if self.keep:
