@@ -177,7 +177,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
-# packets pass), adp-headers.c (commit_odp_actions), adp-gone-flows.c
+# packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*), adp-gone-flows.c
 # (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
 # (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-meter-ids.c
 # (id_pool_*) and adp-turns.c have a look at each call.
@@ -204,6 +204,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=netdev_send \
 	-Wl,--wrap=netdev_set_config \
 	-Wl,--wrap=odp_execute_actions \
+	-Wl,--wrap=odp_nsh_key_from_attr \
 	-Wl,--wrap=ofproto_rule_expire \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts__ \

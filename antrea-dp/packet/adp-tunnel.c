@@ -77,8 +77,8 @@ struct tunnel_xlate {
     uint64_t tnl_seqno;
 
     /* From here on two lines are all that a packet needs, up to Geneve's
-     * header over IPv4; three, over IPv6.  'serial' is of adp_tunnels; 0: the
-     * tunnel has left the map, nobody renews it. */
+     * header over IPv4; three, over IPv6.  'serial' is of adp_tunnels; 0:
+     * nobody renews it, since the tunnel has left the map or soon will. */
     atomic_uint64_t serial OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
     struct adp_tunnel_actions actions;  /* In 'data'. */
     uint64_t data[];
@@ -714,6 +714,16 @@ check_changes(struct adp_bridge *b)
     }
 }
 
+/* Whoever comes has the tunnel translated anew, or asks stock translation. */
+static void
+give_up(struct tunnel_xlate *xlate)
+{
+    uint64_t serial;
+
+    atomic_read_relaxed(&xlate->serial, &serial);
+    atomic_compare_exchange_strong(&xlate->serial, &serial, 0);
+}
+
 static void
 renew_xlate(struct adp_bridge *b, struct adp_tunnel *t)
 {
@@ -737,8 +747,9 @@ renew_xlate(struct adp_bridge *b, struct adp_tunnel *t)
         tunnel_xlate_free(xlate);
     } else if (xlate) {
         tunnel_set_xlate(b->tunnels, &t->key, xlate);
+    } else {
+        give_up(old);
     }
-    /* Else packets will ask stock translation. */
 }
 
 /* Translates anew what is in use, and out of date. */
@@ -761,9 +772,13 @@ renew(struct adp_bridge *b, struct adp_turn_slice *slice)
         struct tunnel_xlate *xlate = present_xlate(t);
         atomic_read_relaxed(&tunnels->serial, &serial);
         atomic_read_relaxed(&xlate->serial, &its_serial);
-        if (serial != its_serial && xlate->actions.size
-            && now < last_use(t) + IDLE_MS) {
+        if (serial == its_serial || !xlate->actions.size) {
+            continue;
+        }
+        if (now < last_use(t) + IDLE_MS) {
             renew_xlate(b, t);
+        } else {
+            give_up(xlate);     /* Before it leaves the map. */
         }
     }
 }

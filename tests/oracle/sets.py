@@ -51,9 +51,11 @@ def run(pair, rnd, n_packets, fragments=False, traffic=Traffic, n_wild=0,
     world = rule_set.world()
     # Stock hashes the addresses, which such packets lack, and takes the result,
     # 0, for none: they recirculate for a hash until they are dropped.
-    world.unparsable = not any('type=select' in group
-                               and 'selection_method=hash' not in group
-                               for group in rule_set.groups)
+    # And its megaflows don't say that only an IP header is rewritten: what was
+    # punted for one packet would be done to the next, which has none.
+    world.unparsable = not rule_set.wild and not any(
+        'type=select' in group and 'selection_method=hash' not in group
+        for group in rule_set.groups)
     # Upstream can't read the key of their megaflow that it wrote itself ("bad
     # key length 0"), so what such a flow counted is lost when it leaves.  The
     # stock switch of the oracle caches none.

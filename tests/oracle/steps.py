@@ -216,9 +216,9 @@ class Pair:
     def compared(self, sent):
         """What is to be compared of 'sent', a list of tuples with the frame at
         their end."""
-        if self.with_fragments:
-            return sent
-        return [each for each in sent if not is_fragment(each[-1])]
+        return [each for each in sent
+                if (self.with_fragments or not is_fragment(each[-1]))
+                and not tunnels.is_question(*each[-2:])]
 
     def per_batch(self, sent):
         """Batch -> list of (port, frame)."""
@@ -439,7 +439,10 @@ class Pair:
     def check(self, what='connections counters'):
         self.revalidate()
         self.turn()
-        told = [sw.packet_ins() for sw in self.both]
+        # Stock has a packet parsed anew for a controller: of one that got more
+        # tags than vlan-limit allows it tells less.
+        told = [[text for text in sw.packet_ins() if 'dl_vlan1=' not in text]
+                for sw in self.both]
         if not self.with_fragments:
             told = [[text for text in texts if 'nw_frag=no' in text
                      or 'nw_frag' not in text] for texts in told]

@@ -409,12 +409,13 @@ def fragment(offset, more, tag):
 # IPv6's: hop by hop, destination options, routing, fragment (whole, first, last),
 # authentication, no next header, one that isn't known.  The contents lack the
 # first byte.
+TOO_LONG = 0, bytes([200, 1, 4, 0, 0, 0, 0])
 EXTENSIONS = [(0, bytes([0, 1, 4, 0, 0, 0, 0])),
               (60, bytes([1, 1, 12]) + bytes(12)),
               (43, bytes([0, 0, 0, 0, 0, 0, 0])),
               (44, bytes([0, 0, 0, 0, 0, 0, 7])),
               (51, bytes([4]) + bytes(22)),
-              (0, bytes([200, 1, 4, 0, 0, 0, 0])),
+              TOO_LONG,
               (59, bytes(7)), (253, bytes(7)), (135, bytes([0]) + bytes(6))]
 
 TCP_FLAGS = [0, SYN, SYN | FIN, ACK, ACK | URG | PSH, RST, FIN,
@@ -463,7 +464,9 @@ def vary(rnd, world, port, packet):
         # Less than it says.
         p = p.but(raw=p.segment()[:rnd.choice([0, 4, 7, 12])])
     elif what == 16 and p.v6:
-        p = p.but(extensions=rnd.choices(EXTENSIONS, k=rnd.choice([1, 1, 2])))
+        extensions = rnd.choices(EXTENSIONS, k=rnd.choice([1, 1, 2]))
+        if world.unparsable or TOO_LONG not in extensions:
+            p = p.but(extensions=extensions)
     elif what == 17 and world.unparsable:
         p = p.but(more_len=rnd.choice([-1, -8, -20, -60, 1, 4, 100]))
     elif what == 18 and world.unparsable:

@@ -23,6 +23,18 @@ def field(name, address):
     return ('tun_ipv6_' if ':' in address else 'tun_') + name
 
 
+def is_question(port, frame):
+    """Who has a peer's address?  Stock asks for each packet and each of its
+    ways, ours now and then."""
+    start = packets.behind_tags(frame)
+    return (port == UNDERLAY
+            and frame[6:12] == bytes.fromhex(OUR_MAC.replace(':', ''))
+            and (frame[start:start + 2] == b'\x08\x06'
+                 or frame[start:start + 2] == b'\x86\xdd'
+                 and frame[start + 8] == packets.ICMP6
+                 and frame[start + 42] == 135))
+
+
 def interface(rnd):
     """What the tunnel's port is, but for where it leads: columns of its
     Interface."""
