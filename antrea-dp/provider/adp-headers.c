@@ -45,8 +45,8 @@ is_pushed_in_vain(const struct flow *flow, const struct flow *base)
 }
 
 /* Contexts of NSH that are rewritten, where there are any, in packets of MD
- * type 1: what is done depends on the type, and upstream's megaflow doesn't say
- * so. */
+ * type 1: what is done depends on the type, and upstream's megaflow doesn't
+ * say so. */
 static bool
 depends_on_md_type(const struct flow *flow, const struct flow *base)
 {
@@ -57,8 +57,8 @@ depends_on_md_type(const struct flow *flow, const struct flow *base)
 }
 
 /* A label of MPLS that is rewritten: what is written is the whole entry, as it
- * is in this packet, and upstream's megaflow depends on its label alone.  Other
- * packets would get this one's TTL. */
+ * is in this packet, and upstream's megaflow depends on its label alone.
+ * Other packets would get this one's TTL. */
 static bool
 writes_mpls_entry(const struct flow *flow, const struct flow *base)
 {
@@ -91,8 +91,8 @@ __wrap_commit_odp_actions(const struct flow *flow, struct flow *base,
 }
 
 /* An action that rewrites other fields of NSH, and so has no contexts, may be
- * for a packet that has some: they would be written from memory that nobody has
- * set. */
+ * for a packet that has some: they would be written from memory that nobody
+ * has set. */
 enum odp_key_fitness
 __wrap_odp_nsh_key_from_attr(const struct nlattr *attr,
                              struct ovs_key_nsh *key,
