@@ -27,8 +27,8 @@ def outer(frame):
 
 
 def sequences(sent, came):
-    """(port, connection, outer headers) -> its frames, in order.  'came' is
-    the outer headers by tag."""
+    """(port, connection, how it came) -> its frames, in order.  'came' is
+    how packets came, by their tag."""
     found = {}
     for port, frame in sent:
         packet = packets.parse(tunnels.unwrap(frame))

@@ -135,10 +135,11 @@ def disorder(batches, ours, stock):
     whose packets left in another order than they came and stock sent them,
     and both orders; or None."""
     places, came = {}, {}
-    for _, frames in batches:
+    for port, frames in batches:
         more, outer = order.arrival(frames)
         places.update((tag, len(places)) for tag in more)
-        came.update(outer)
+        # What comes from two ports is handled by two threads, perhaps.
+        came.update((tag, (port, headers)) for tag, headers in outer.items())
     expected = order.sequences(stock, came)
     for key, got in order.sequences(ours, came).items():
         tags = [places.get(tag, -1) for tag, _ in got]
