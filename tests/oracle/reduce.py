@@ -22,15 +22,16 @@ COMPARING = 'learns', 'bytes'
 BROKEN = RuntimeError, OSError, subprocess.SubprocessError
 
 
-def replay(pairs, steps, careful=True, strict=False):
-    """Does 'steps' on a fresh pair.  Returns the Mismatch, or None.  'careful'
-    compares connections and counters after each step.  Steps that don't make
-    sense (any more) are an error if 'strict'; else they end it."""
+def replay(pairs, steps, careful=True):
+    """Does 'steps' on a fresh pair, as replay_on()."""
     with pairs() as pair:
-        return replay_on(pair, steps, careful, strict)
+        return replay_on(pair, steps, careful)
 
 
-def replay_on(pair, steps, careful, strict=False):
+def replay_on(pair, steps, careful=True, strict=False):
+    """Does 'steps'.  Returns the Mismatch, or None.  'careful' compares
+    connections and counters after each step.  Steps that don't make sense (any
+    more) are an error if 'strict'; else they end it."""
     for n, step in enumerate(steps):
         try:
             pair.do(step)
