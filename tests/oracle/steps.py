@@ -87,12 +87,16 @@ def per_port(sent):
 
 
 def is_fragment(frame):
-    """Of IPv4 or IPv6, without other headers in between."""
+    """Of IPv4 or IPv6, perhaps behind MPLS labels."""
     start = packets.behind_tags(frame)
-    return (frame[start:start + 2] == b'\x08\0'
-            and int.from_bytes(frame[start + 8:start + 10], 'big') & 0x3fff
-            or frame[start:start + 2] == b'\x86\xdd'
-            and frame[start + 8:start + 9] == b'\x2c')
+    kind, ip = frame[start:start + 2], frame[start + 2:]
+    if kind in (b'\x88\x47', b'\x88\x48'):
+        while len(ip) >= 4 and not ip[2] & 1:
+            ip = ip[4:]
+        ip = ip[4:]
+        kind = {4: b'\x08\0', 6: b'\x86\xdd'}.get(ip[0] >> 4 if ip else 0)
+    return (kind == b'\x08\0' and int.from_bytes(ip[6:8], 'big') & 0x3fff
+            or kind == b'\x86\xdd' and ip[6:7] == b'\x2c')
 
 
 class Pair:
