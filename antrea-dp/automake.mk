@@ -108,6 +108,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
 	antrea-dp/provider/adp-gone-flows.c \
+	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-headers.c \
 	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-mpls-labels.c \
@@ -179,8 +180,9 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
 # packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*), adp-gone-flows.c
 # (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
-# (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-meter-ids.c
-# (id_pool_*) and adp-turns.c have a look at each call.
+# (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-hash-fields.c
+# (flow_mask_hash_fields), adp-meter-ids.c (id_pool_*) and adp-turns.c have a look
+# at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
@@ -193,6 +195,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=dp_packet_clone_with_headroom \
 	-Wl,--wrap=dp_parse_name \
 	-Wl,--wrap=flow_extract \
+	-Wl,--wrap=flow_mask_hash_fields \
 	-Wl,--wrap=flow_pop_mpls \
 	-Wl,--wrap=id_pool_alloc_id \
 	-Wl,--wrap=id_pool_free_id \

@@ -199,6 +199,73 @@ START_TEST(headers_behind_tags)
 }
 END_TEST
 
+/* What hashes read. */
+
+void __real_flow_mask_hash_fields(const struct flow *,
+                                  struct flow_wildcards *,
+                                  enum nx_hash_fields);
+void __wrap_flow_mask_hash_fields(const struct flow *,
+                                  struct flow_wildcards *,
+                                  enum nx_hash_fields);
+
+void
+__real_flow_mask_hash_fields(const struct flow *flow,
+                             struct flow_wildcards *wc,
+                             enum nx_hash_fields fields)
+{
+    flow_mask_hash_fields(flow, wc, fields);
+}
+
+/* Changes to fields that aren't said to be read don't change the hash. */
+static void
+check_hash(enum nx_hash_fields fields, ovs_be16 dl_type)
+{
+    struct flow flow, other;
+    struct flow_wildcards wc;
+
+    flow_random_hash_fields(&flow);
+    flow.dl_type = dl_type;
+    flow.packet_type = htonl(PT_ETH);
+    flow_wildcards_init_catchall(&wc);
+    __wrap_flow_mask_hash_fields(&flow, &wc, fields);
+    for (int i = 0; i < 100; i++) {
+        uint64_t *bits = (uint64_t *) &other;
+        const uint64_t *kept = (const uint64_t *) &flow;
+        const uint64_t *mask = (const uint64_t *) &wc.masks;
+
+        flow_random_hash_fields(&other);
+        for (size_t j = 0; j < FLOW_U64S; j++) {
+            bits[j] = (bits[j] & ~mask[j]) | (kept[j] & mask[j]);
+        }
+        /* Megaflows always depend on these. */
+        other.dl_type = flow.dl_type;
+        other.packet_type = flow.packet_type;
+        other.nw_frag = flow.nw_frag;
+        ck_assert_uint_eq(flow_hash_fields(&other, fields, 7),
+                          flow_hash_fields(&flow, fields, 7));
+    }
+}
+
+START_TEST(what_hashes_read)
+{
+    static const enum nx_hash_fields all[] = {
+        NX_HASH_FIELDS_ETH_SRC, NX_HASH_FIELDS_SYMMETRIC_L4,
+        NX_HASH_FIELDS_SYMMETRIC_L3L4, NX_HASH_FIELDS_SYMMETRIC_L3L4_UDP,
+        NX_HASH_FIELDS_NW_SRC, NX_HASH_FIELDS_NW_DST,
+        NX_HASH_FIELDS_SYMMETRIC_L3,
+    };
+    static const uint16_t types[] = { ETH_TYPE_IP, ETH_TYPE_IPV6,
+                                      ETH_TYPE_VLAN, ETH_TYPE_MPLS, 0x88cc };
+
+    flow_limit_vlans(FLOW_MAX_VLAN_HEADERS);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        for (size_t j = 0; j < ARRAY_SIZE(types); j++) {
+            check_hash(all[i], htons(types[j]));
+        }
+    }
+}
+END_TEST
+
 /* Ports of a packet that is cut. */
 
 void __real_packet_set_tcp_port(struct dp_packet *, ovs_be16, ovs_be16);
@@ -312,6 +379,7 @@ main(void)
     tcase_add_test(tc, only_what_is_there_expires);
     tcase_add_test(tc, labels_that_are_popped);
     tcase_add_test(tc, headers_behind_tags);
+    tcase_add_test(tc, what_hashes_read);
     tcase_add_test(tc, ports_of_cut_packets);
     tcase_add_test(tc, numbers_of_meters);
 
