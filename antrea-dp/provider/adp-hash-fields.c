@@ -4,7 +4,7 @@
  * aren't IP.
  *
  * It is their addresses, tags and type, as of symmetric_l4, and upstream's
- * megaflow doesn't say so: packets of others go where the hash of the first one
+ * megaflow doesn't say so: packets of others go where the hash of the first
  * led.  So the linker puts this between (--wrap, in automake.mk). */
 
 #include <config.h>
