@@ -52,7 +52,8 @@ tests_fuzz_fuzz_conntrack_SOURCES = \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/provider/adp-quoted-ports.c
 tests_fuzz_fuzz_conntrack_LDADD = $(FUZZ_LIBS)
-tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK) $(WRAP_QUOTED_PORTS)
+tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK) $(WRAP_QUOTED_PORTS) \
+	-Wl,--wrap=time_msec
 
 tests_fuzz_fuzz_control_SOURCES = \
 	$(STATE_WORLD) \
