@@ -179,6 +179,13 @@ key_hash(const struct tunnel_key *key)
     return hash_bytes(key, sizeof *key, 0);
 }
 
+/* Whoever comes has the tunnel translated anew, or asks stock translation. */
+static void
+give_up(struct tunnel_xlate *xlate)
+{
+    atomic_store_relaxed(&xlate->serial, 0);
+}
+
 static void
 tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     OVS_REQUIRES(tunnels->mutex)
@@ -188,7 +195,7 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
 
     /* Verdicts may still refer to it, for longer than changes leave it
      * right. */
-    atomic_store_relaxed(&xlate->serial, 0);
+    give_up(xlate);
     cmap_remove(&tunnels->map, &t->node, key_hash(&t->key));
     adp_tunnel_unref(t);
 }
@@ -712,16 +719,6 @@ check_changes(struct adp_bridge *b)
             set_outdated(tunnels);
         }
     }
-}
-
-/* Whoever comes has the tunnel translated anew, or asks stock translation. */
-static void
-give_up(struct tunnel_xlate *xlate)
-{
-    uint64_t serial;
-
-    atomic_read_relaxed(&xlate->serial, &serial);
-    atomic_compare_exchange_strong(&xlate->serial, &serial, 0);
 }
 
 static void

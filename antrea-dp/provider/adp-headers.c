@@ -6,7 +6,6 @@
 #include <config.h>
 
 #include "flow.h"
-#include "openvswitch/nsh.h"
 #include "odp-util.h"
 #include "packets.h"
 

@@ -12,7 +12,6 @@
 #include <config.h>
 
 #include "flow.h"
-#include "openvswitch/flow.h"
 #include "packets.h"
 
 bool __real_flow_pop_mpls(struct flow *, int n, ovs_be16 eth_type,

@@ -26,13 +26,13 @@ def field(name, address):
 def is_question(port, frame):
     """Who has a peer's address?  Stock asks for each packet and each of its
     ways, ours now and then."""
+    if port != UNDERLAY or frame[6:12] != packets.mac_bytes(OUR_MAC):
+        return False
     start = packets.behind_tags(frame)
-    return (port == UNDERLAY
-            and frame[6:12] == bytes.fromhex(OUR_MAC.replace(':', ''))
-            and (frame[start:start + 2] == b'\x08\x06'
-                 or frame[start:start + 2] == b'\x86\xdd'
-                 and frame[start + 8] == packets.ICMP6
-                 and frame[start + 42] == 135))
+    kind = frame[start:start + 2]
+    return kind == b'\x08\x06' or (kind == b'\x86\xdd'
+                                   and frame[start + 8] == packets.ICMP6
+                                   and frame[start + 42] == 135)
 
 
 def interface(rnd):
