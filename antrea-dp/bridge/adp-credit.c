@@ -44,17 +44,13 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 }
 
 static const struct ofpact_fin_timeout *
-find_fin_timeout(const struct rule *rule)
+next_fin_timeout(const struct rule *rule,
+                 const struct ofpact_fin_timeout *previous)
 {
     const struct rule_actions *actions = rule_get_actions(rule);
-    const struct ofpact *a;
 
-    OFPACT_FOR_EACH (a, actions->ofpacts, actions->ofpacts_len) {
-        if (a->type == OFPACT_FIN_TIMEOUT) {
-            return ofpact_get_FIN_TIMEOUT(a);
-        }
-    }
-    return NULL;
+    return adp_op_next_fin_timeout(actions->ofpacts, actions->ofpacts_len,
+                                   previous);
 }
 
 static void
@@ -80,9 +76,9 @@ reduce_timeouts(struct adp_bridge *b)
     struct rule *rule;
 
     RULE_COLLECTION_FOR_EACH (rule, ended) {
-        const struct ofpact_fin_timeout *fin = find_fin_timeout(rule);
+        const struct ofpact_fin_timeout *fin = NULL;
 
-        if (fin) {
+        while ((fin = next_fin_timeout(rule, fin)) != NULL) {
             ofproto_rule_reduce_timeouts(rule, fin->fin_idle_timeout,
                                          fin->fin_hard_timeout);
         }
@@ -103,7 +99,8 @@ credit_flow(struct adp_bridge *b, struct rule *rule,
 
     rule_dpif_credit_stats(CONTAINER_OF(rule, struct rule_dpif, up), &stats,
                            false);
-    if (delta->tcp_flags & (TCP_FIN | TCP_RST) && find_fin_timeout(rule)) {
+    if (delta->tcp_flags & (TCP_FIN | TCP_RST)
+        && next_fin_timeout(rule, NULL)) {
         ofproto_rule_ref(rule);
         rule_collection_add(&b->own->ended, rule);
     }

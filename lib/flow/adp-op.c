@@ -137,13 +137,18 @@ op_clone(struct adp_op *op, const struct ofpact_nest *nest)
                      ofpact_nest_get_action_len(nest));
 }
 
-/* True if nothing among the first 'n' ops can keep a packet from what follows
- * them. */
+/* True if 'op' can't keep a packet from what follows it. */
+static bool
+is_passed(const struct adp_op *op)
+{
+    return op->code == ADP_OP_SET_WORD || op->code == ADP_OP_MODIFY;
+}
+
 static bool
 are_passed(const struct adp_op ops[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (ops[i].code != ADP_OP_SET_WORD && ops[i].code != ADP_OP_MODIFY) {
+        if (!is_passed(&ops[i])) {
             return false;
         }
     }
@@ -321,6 +326,40 @@ adp_op_list_init_in(struct adp_op_list *list, const struct ofpact *ofpacts,
     }
 }
 
+static void
+op_uninit(struct adp_op *op)
+{
+    if (op->nested) {
+        adp_op_list_uninit(op->nested);
+        free(op->nested);
+    }
+}
+
+const struct ofpact_fin_timeout *
+adp_op_next_fin_timeout(const struct ofpact *ofpacts, size_t ofpacts_len,
+                        const struct ofpact_fin_timeout *previous)
+{
+    const struct ofpact *a = (previous ? ofpact_next(&previous->ofpact)
+                              : ofpacts);
+
+    for (; a < ofpact_end(ofpacts, ofpacts_len); a = ofpact_next(a)) {
+        struct adp_op op;
+
+        if (a->type == OFPACT_FIN_TIMEOUT) {
+            return ofpact_get_FIN_TIMEOUT(a);
+        }
+        if (op_init(&op, a)) {
+            bool passed = is_passed(&op);
+
+            op_uninit(&op);
+            if (!passed) {
+                break;
+            }
+        }
+    }
+    return NULL;
+}
+
 void
 adp_op_list_init(struct adp_op_list *list, const struct ofpact *ofpacts,
                  size_t ofpacts_len)
@@ -357,10 +396,7 @@ void
 adp_op_list_uninit(struct adp_op_list *list)
 {
     for (size_t i = 0; i < list->n_ops; i++) {
-        if (list->ops[i].nested) {
-            adp_op_list_uninit(list->ops[i].nested);
-            free(list->ops[i].nested);
-        }
+        op_uninit(&list->ops[i]);
     }
     if (!list->lodges) {
         free(list->ops);

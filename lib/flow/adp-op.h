@@ -26,6 +26,7 @@
 struct flow;
 struct flow_wildcards;
 struct ofpact;
+struct ofpact_fin_timeout;
 
 /* X(SYMBOL, "what it does"). */
 #define ADP_OPS                                                             \
@@ -109,6 +110,13 @@ void adp_op_list_init_in(struct adp_op_list *, const struct ofpact *,
                          size_t ofpacts_len, bool borrows,
                          struct adp_op *room);
 void adp_op_list_uninit(struct adp_op_list *);
+
+/* The first fin_timeout() after 'previous', or of all if that is NULL, that
+ * each packet gets to which the actions are for.  It has no op: who credits
+ * the flow sees to its timeouts.  NULL if there is none (more). */
+const struct ofpact_fin_timeout *adp_op_next_fin_timeout(
+    const struct ofpact *, size_t ofpacts_len,
+    const struct ofpact_fin_timeout *previous);
 
 /* Makes 'op' the one for output to 'port', of at most 'max_len' bytes if that
  * is the controller.  Returns false if that does nothing. */

@@ -146,7 +146,9 @@ class Changes:
         rnd = self.rnd
         flow = rnd.choice(self.flows)
         actions = rnd.choice(['drop', self.other_actions(flow)])
-        if not self.possible([actions]):
+        # What is invalid can't be committed.
+        if not self.possible([actions]) or '+inv' in flow and (
+                'ct(' in actions):
             actions = 'drop'
         self.flow_mods('modify_strict %s,actions=%s' % (split(flow)[0],
                                                         actions))

@@ -7,6 +7,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include "adp-op.h"
 #include "engine-fixture.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-match.h"
@@ -758,6 +759,51 @@ START_TEST(test_fin_timeout)
            "punt(action)");
     expect("tcp actions=clone(fin_timeout(idle_timeout=5),output:2)", TCP,
            "punt(action)");
+    expect("tcp actions=exit,fin_timeout(idle_timeout=5)", TCP, "drop");
+}
+END_TEST
+
+/* The idle timeouts that are the business of who credits a flow with such
+ * actions. */
+static void
+expect_fin_timeouts(const char *actions, const char *expected)
+{
+    struct ds got = DS_EMPTY_INITIALIZER;
+    struct ofpbuf *ofpacts = ofpbuf_new(64);
+    struct ofpact_parse_params params = {
+        .port_map = NULL, .ofpacts = ofpacts,
+    };
+    enum ofputil_protocol usable;
+    char *copy = xstrdup(actions);
+
+    params.usable_protocols = &usable;
+    char *error = ofpacts_parse_actions(copy, &params);
+    ck_assert_msg(!error, "%s: %s", actions, error);
+    for (const struct ofpact_fin_timeout *fin = NULL;
+         (fin = adp_op_next_fin_timeout(ofpacts->data, ofpacts->size, fin))
+         != NULL; ) {
+        ds_put_format(&got, "%d ", fin->fin_idle_timeout);
+    }
+    ck_assert_str_eq(ds_cstr(&got), expected);
+    ds_destroy(&got);
+    ofpbuf_delete(ofpacts);
+    free(copy);
+}
+
+START_TEST(test_fin_timeouts)
+{
+    expect_fin_timeouts("", "");
+    expect_fin_timeouts("output:1", "");
+    expect_fin_timeouts("fin_timeout(idle_timeout=1)", "1 ");
+    expect_fin_timeouts("load:1->NXM_NX_REG0[],note:01,"
+                        "fin_timeout(idle_timeout=1),mod_dl_dst:"
+                        "00:00:00:00:00:09,fin_timeout(idle_timeout=2)",
+                        "1 2 ");
+    /* Some packets don't get there. */
+    expect_fin_timeouts("fin_timeout(idle_timeout=1),exit,"
+                        "fin_timeout(idle_timeout=2)", "1 ");
+    expect_fin_timeouts("dec_ttl,fin_timeout(idle_timeout=1)", "");
+    expect_fin_timeouts("clone(output:1),fin_timeout(idle_timeout=1)", "");
 }
 END_TEST
 
@@ -892,6 +938,7 @@ main(void)
     tcase_add_test(tc, test_depth);
     tcase_add_test(tc, test_resubmit_storm);
     tcase_add_test(tc, test_fin_timeout);
+    tcase_add_test(tc, test_fin_timeouts);
     tcase_add_test(tc, test_clone);
     tcase_add_test(tc, test_learn);
     tcase_add_test(tc, test_trace);
