@@ -37,6 +37,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-input \
 	tests/unit/test-dpctl-inspect \
 	tests/unit/test-dpctl-ipv6 \
+	tests/unit/test-dpctl-peers \
 	tests/unit/test-dpctl-load \
 	tests/unit/test-dpctl-pieces \
 	tests/unit/test-dpctl-plan \
@@ -327,6 +328,12 @@ tests_unit_test_dpctl_ipv6_SOURCES = \
 	tests/unit/dpctl-given.h \
 	tests/unit/test-dpctl-ipv6.c
 tests_unit_test_dpctl_ipv6_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_peers_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-dpctl-peers.c
+tests_unit_test_dpctl_peers_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_load_SOURCES = tests/unit/test-dpctl-load.c
 tests_unit_test_dpctl_load_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

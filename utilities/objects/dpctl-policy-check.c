@@ -566,7 +566,10 @@ check_group_spec(const struct json *spec, const char *own_namespace)
     bool has_blocks = (dpctl_json_member(spec, "ipBlock")
                        || dpctl_json_array(spec, "ipBlocks")->n);
 
-    if (has_selector + has_blocks + !!service
+    if (dpctl_json_member(spec, "ipBlock")
+        && dpctl_json_array(spec, "ipBlocks")->n) {
+        return xstrdup("ipBlock: excludes ipBlocks");
+    } else if (has_selector + has_blocks + !!service
         + !!dpctl_json_array(spec, "childGroups")->n > 1) {
         return xstrdup("podSelector: selectors, ipBlocks, serviceReference "
                        "and childGroups exclude each other");
@@ -578,6 +581,10 @@ check_group_spec(const struct json *spec, const char *own_namespace)
                        "Group");
     }
     char *error = check_selectors(spec);
+    if (!error && dpctl_json_member(spec, "ipBlock")) {
+        error = prefixed("ipBlock", ".",
+                         check_ip_block(dpctl_json_member(spec, "ipBlock")));
+    }
     return error ? error : check_each(spec, "ipBlocks", check_ip_block);
 }
 

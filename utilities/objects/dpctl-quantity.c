@@ -3,43 +3,59 @@
 #include <config.h>
 #include "dpctl-quantity.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util.h"
 
-/* A digit, then digits and one point. */
-static bool
-starts_with_number(const char *s)
-{
-    size_t n = strspn(s, "0123456789.");
-    const char *point = memchr(s, '.', n);
+static const char digits[] = "0123456789";
 
-    return (isdigit((unsigned char) s[0])
-            && (!point || !memchr(point + 1, '.', s + n - point - 1)));
+/* The length of "5", "5.25", "5." or ".25", perhaps with a sign, at the
+ * beginning; 0 if there is none. */
+static size_t
+number_length(const char *s)
+{
+    size_t n_sign = *s == '+' || *s == '-';
+    size_t n_whole = strspn(s + n_sign, digits);
+    const char *point = s + n_sign + n_whole;
+    size_t n_part = *point == '.' ? strspn(point + 1, digits) : 0;
+
+    return (n_whole + n_part
+            ? n_sign + n_whole + (*point == '.') + n_part : 0);
 }
 
+/* "e3", "E-3". */
+static bool
+parse_exponent(const char *s, double *factor)
+{
+    size_t n_sign = (s[0] == 'e' || s[0] == 'E') && strchr("+-", s[1]) && s[1];
+    size_t n = s[0] == 'e' || s[0] == 'E' ? strspn(s + 1 + n_sign, digits) : 0;
+
+    if (!n || s[1 + n_sign + n]) {
+        return false;
+    }
+    *factor = pow(10, strtod(s + 1, NULL));
+    return true;
+}
+
+/* From thousand-millionths on, a thousand times more each. */
 static bool
 parse_suffix(const char *suffix, double *factor)
 {
     static const char *const suffixes[][2] = {
+        { "n", NULL }, { "u", NULL }, { "m", NULL },
         { "", NULL }, { "k", "Ki" }, { "M", "Mi" }, { "G", "Gi" },
         { "T", "Ti" }, { "P", "Pi" }, { "E", "Ei" },
     };
 
-    double factors[2] = { 1, 1 };
-
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         for (size_t binary = 0; binary < 2; binary++) {
             if (nullable_string_is_equal(suffixes[i][binary], suffix)) {
-                *factor = factors[binary];
+                *factor = pow(binary ? 1024 : 1000, (int) i - 3);
                 return true;
             }
         }
-        factors[0] *= 1000;
-        factors[1] *= 1024;
     }
     return false;
 }
@@ -50,16 +66,17 @@ dpctl_quantity(const char *text, double *value)
     double factor;
     char *end;
 
-    if (!starts_with_number(text)) {
+    size_t length = number_length(text);
+    if (!length) {
         return false;
     }
 
-    /* strtod() alone would take "5E3" whole, of which the E is a suffix. */
-    char *number = xmemdup0(text, strspn(text, "0123456789."));
+    /* strtod() alone would take "0x5" whole, and "5E", which is exa, not. */
+    char *number = xmemdup0(text, length);
     double n = strtod(number, &end);
-    bool ok = !*end;
+    bool ok = !*end && (parse_suffix(text + length, &factor)
+                        || parse_exponent(text + length, &factor));
 
-    ok = ok && parse_suffix(text + strlen(number), &factor);
     if (ok) {
         *value = n * factor;
         ok = isfinite(*value);

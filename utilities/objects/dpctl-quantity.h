@@ -3,7 +3,7 @@
 #ifndef DPCTL_QUANTITY_H
 #define DPCTL_QUANTITY_H 1
 
-/* Kubernetes' quantities: "500M", "1.5Gi", "20000". */
+/* Kubernetes' quantities: "500M", "1.5Gi", "20000", "5e8". */
 
 #include <stdbool.h>
 

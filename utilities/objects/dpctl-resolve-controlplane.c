@@ -193,17 +193,59 @@ resolve_service(const char *title, const char *field,
     return NULL;
 }
 
+/* Does the peer list anything? */
+static bool
+peer_is_empty(const struct json *peer)
+{
+    static const char *const lists[] = {
+        "addressGroups", "ipBlocks", "toServices", "fqdns"
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        if (dpctl_json_array(peer, lists[i])->n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A rule about IGMP goes to groups, each of which its services name; the API
+ * has the peer that is anybody for it. */
+static bool
+has_igmp(const struct json_array *services)
+{
+    const char *protocol = (services->n
+                            ? dpctl_json_str(services->elems[0], "protocol")
+                            : NULL);
+
+    return protocol && !strcmp(protocol, "IGMP");
+}
+
+static bool
+peer_is_anybody(const struct json *peer)
+{
+    const struct json_array *blocks = dpctl_json_array(peer, "ipBlocks");
+
+    for (size_t i = 0; i < blocks->n; i++) {
+        if (!dpctl_json_int(blocks->elems[i], "cidr.prefixLength", 0)
+            && !dpctl_json_array(blocks->elems[i], "except")->n) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static char *
 resolve_rule(const char *title, const char *field, const struct json *in,
-             struct json *rule)
+             bool is_k8s, struct json *rule)
 {
     static const char *const members[] = {
         "name", "direction", "action", "appliedToGroups", "l7Protocols",
         "enableLogging", "logLabel"
     };
     const struct json_array *services = dpctl_json_array(in, "services");
-    const char *peer_name
-        = strcmp(dpctl_json_str(in, "direction"), "In") ? "to" : "from";
+    bool is_in = !strcmp(dpctl_json_str(in, "direction"), "In");
+    const char *peer_name = is_in ? "from" : "to";
     const struct json *peer = dpctl_json_member(in, peer_name);
     char *error = NULL;
 
@@ -213,11 +255,11 @@ resolve_rule(const char *title, const char *field, const struct json *in,
             json_object_put(rule, members[i], json_clone(value));
         }
     }
-    /* An empty peer object is how the API leaves the peer out. */
-    if (peer && (dpctl_json_array(peer, "addressGroups")->n
-                 || dpctl_json_array(peer, "ipBlocks")->n
-                 || dpctl_json_array(peer, "toServices")->n
-                 || dpctl_json_array(peer, "fqdns")->n)) {
+    /* A peer that is empty, or left out, is nobody; anybody is blocks of all
+     * addresses.  In records the rule of a K8sNetworkPolicy without a peer has
+     * nobody, that of others anybody. */
+    if (!(peer_is_empty(peer) ? is_k8s
+          : !is_in && has_igmp(services) && peer_is_anybody(peer))) {
         error = resolve_peer(title, field, peer, rule, peer_name);
     }
     struct json *array = json_array_create_empty();
@@ -239,13 +281,14 @@ resolve_policy(struct resolver *r, const struct json *object,
     const struct json *source = dpctl_json_member(object, "sourceRef");
     const char *type = dpctl_json_str(source, "type");
     const struct json_array *rules = dpctl_json_array(object, "rules");
+    bool is_k8s = !strcmp(type, "K8sNetworkPolicy");
     char *error = NULL;
 
     char *name = dpctl_policy_record_name(&dpctl_kinds[DPCTL_CP_NP], object);
     struct json *record = resolver_record("NetworkPolicy", name);
     free(name);
     json_object_put_string(record, "type", type);
-    if (strcmp(type, "K8sNetworkPolicy")) {
+    if (!is_k8s) {
         static const char *const members[] = { "tierPriority", "priority" };
         for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
             const struct json *value = dpctl_json_member(object, members[i]);
@@ -263,7 +306,7 @@ resolve_policy(struct resolver *r, const struct json *object,
     for (size_t i = 0; i < rules->n && !error; i++) {
         struct json *rule = json_object_create();
         char *field = xasprintf("rules[%"PRIuSIZE"]", i);
-        error = resolve_rule(title, field, rules->elems[i], rule);
+        error = resolve_rule(title, field, rules->elems[i], is_k8s, rule);
         json_array_add(array, rule);
         free(field);
     }

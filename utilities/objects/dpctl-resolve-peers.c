@@ -141,6 +141,11 @@ add_named_group(struct resolver *r, const struct dpctl_policy *p,
     const struct json *pods = dpctl_json_member(spec, "podSelector");
     const struct json *namespaces = dpctl_json_member(spec,
                                                       "namespaceSelector");
+    if (namespaces && peers->of_own_namespace) {
+        return xasprintf("%s: %s: %s %s has a namespaceSelector: a "
+                         "NetworkPolicy applies to its own Namespace",
+                         p->title, field, kind->kind, name);
+    }
     if (pods || namespaces) {
         dpctl_groups_add(&peers->groups, resolver_group(r, p->namespace_, pods,
                                                       namespaces));
@@ -357,13 +362,11 @@ dpctl_peers_resolve_applied_to(struct resolver *r,
                                const struct json_array *list,
                                struct dpctl_groups *groups)
 {
-    struct dpctl_peers peers = { .any = false };
+    struct dpctl_peers peers = { .of_own_namespace = p->namespace_ != NULL };
     char *error = dpctl_peers_resolve(r, p, field, list, NULL, &peers);
 
-    if (!error && json_array(peers.blocks)->n) {
-        error = xasprintf("%s: %s: an ipBlock can't be applied to", p->title,
-                          field);
-    }
+    /* Blocks, which groups may have, are no Pods: as with Antrea, these groups
+     * are nobody. */
     if (!error) {
         *groups = peers.groups;
         peers.groups = (struct dpctl_groups) { .groups = NULL };

@@ -17,6 +17,7 @@ struct dpctl_groups {
 /* Whom a rule's "from" or "to" means. */
 struct dpctl_peers {
     bool any;                       /* Everybody: no list was given. */
+    bool of_own_namespace;          /* Groups may not select Namespaces. */
     struct dpctl_groups groups;
     struct json *blocks;            /* An array. */
     struct json *services;          /* Names of Services; may be NULL. */

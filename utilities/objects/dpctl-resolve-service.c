@@ -553,6 +553,14 @@ put_options(const struct service *s, struct json *record)
     }
 }
 
+/* Is another proxy than the Node's own to serve it? */
+static bool
+has_other_proxy(const struct service *s)
+{
+    return shash_find(dpctl_json_object(s->object, "metadata.labels"),
+                      "service.kubernetes.io/service-proxy-name") != NULL;
+}
+
 static void
 resolve_service(struct resolver *r, const struct service *s)
 {
@@ -562,7 +570,8 @@ resolve_service(struct resolver *r, const struct service *s)
                                   || !strcmp(type, "LoadBalancer"));
 
     if ((type && !strcmp(type, "ExternalName"))
-        || (cluster_ip && !strcmp(cluster_ip, "None"))) {
+        || (cluster_ip && !strcmp(cluster_ip, "None"))
+        || has_other_proxy(s)) {
         return;
     }
 

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include "openvswitch/json.h"
 
-/* What the schema can't say: In and NotIn need values, the others have none.
- * Returns NULL or a malloc()ed text. */
+/* What the schema can't say: keys and values are such as labels may have; In
+ * and NotIn need values, the others have none.  Returns NULL or a malloc()ed
+ * text. */
 char *dpctl_selector_check(const struct json *selector);
 
 bool dpctl_selector_matches(const struct json *selector,

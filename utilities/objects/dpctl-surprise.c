@@ -225,6 +225,58 @@ check_logging(const struct dpctl_kind *kind, const struct json *policy,
     }
 }
 
+/* Groups in 'list', which the policy is applied to: blocks are nobody. */
+static void
+check_applied_blocks(const struct dpctl_surprise *s,
+                     const struct dpctl_kind *kind, const struct json *policy,
+                     const struct json_array *list, struct lines *lines)
+{
+    const char *namespace_ = dpctl_json_str(policy, "metadata.namespace");
+    const struct dpctl_kind *group_kind
+        = &dpctl_kinds[namespace_ ? DPCTL_GROUP : DPCTL_CLUSTER_GROUP];
+
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name = dpctl_json_str(list->elems[i], "group");
+        char *manifest = (name ? dpctl_manifest_name(group_kind, namespace_,
+                                                     name)
+                          : NULL);
+        const struct json *group = (manifest
+                                    ? shash_find_data(s->manifests, manifest)
+                                    : NULL);
+
+        if (dpctl_json_get(group, "spec.ipBlock")
+            || dpctl_json_array(group, "spec.ipBlocks")->n) {
+            char *title = dpctl_kind_title(kind, policy, "");
+
+            lines_add(lines, xasprintf("%s: appliedTo: %s %s is left out: "
+                                       "ipBlocks are no Pods", title,
+                                       group_kind->kind, name));
+            free(title);
+        }
+        free(manifest);
+    }
+}
+
+static void
+check_applied_to(const struct dpctl_surprise *s,
+                 const struct dpctl_kind *kind, const struct json *policy,
+                 struct lines *lines)
+{
+    static const char *const lists[] = { "spec.ingress", "spec.egress" };
+
+    check_applied_blocks(s, kind, policy,
+                         dpctl_json_array(policy, "spec.appliedTo"), lines);
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json_array *rules = dpctl_json_array(policy, lists[i]);
+
+        for (size_t j = 0; j < rules->n; j++) {
+            check_applied_blocks(s, kind, policy,
+                                 dpctl_json_array(rules->elems[j],
+                                                  "appliedTo"), lines);
+        }
+    }
+}
+
 char *
 dpctl_policy_rank(const struct dpctl_kind *kind, const struct json *object)
 {
@@ -301,6 +353,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct lines dsr = { .to = warnings };
     struct lines fqdn = { .to = warnings };
     struct lines igmp = { .to = warnings };
+    struct lines blocks = { .to = warnings };
 
     for (size_t i = 0; i < shash_count(s->given); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
@@ -314,6 +367,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
             check_slice(nodes[i]->data, &fqdn);
         } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
             check_logging(kind, nodes[i]->data, &igmp);
+            check_applied_to(s, kind, nodes[i]->data, &blocks);
         }
     }
     free(nodes);

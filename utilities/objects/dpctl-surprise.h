@@ -10,6 +10,7 @@
  *     Namespace's labels, and no packet finds the way to the Node;
  *   - session affinity that is to last longer than OpenFlow's timeouts;
  *   - rules about IGMP that are to be logged, which its messages aren't;
+ *   - groups of ipBlocks that a policy is applied to;
  *   - policies of one Tier with one priority, whose order nothing defines.
  *
  * An object is named once for each of these at most, and of each only a few
