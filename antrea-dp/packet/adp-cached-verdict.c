@@ -296,7 +296,8 @@ newest_change(struct adp_cached_verdict *v, const struct adp_program *program,
         }
         changed = hit_changed(hit, program, at ? v->lookups_hold : since);
         if (at && (changed <= v->lookups_hold
-                   || adp_metadata_lookup_holds(at, hit, program))) {
+                   || (program->settings_changed <= v->lookups_hold
+                       && adp_metadata_lookup_holds(at, hit, program)))) {
             continue;
         }
         all_hold &= !at;
@@ -390,7 +391,8 @@ adp_cached_verdict_renew(const struct adp_store *store,
     size_t n_learn_hits = 0;
 
     if (!v || owner_of(v) != b || up->overtaken
-        || program->reads & ~at->reads) {
+        || program->reads & ~at->reads
+        || program->settings_changed > since) {
         return NULL;
     }
     for (size_t i = 0; i < v->content.n_hits; i++) {

@@ -173,7 +173,8 @@ fetch_sessions(struct adp_fast *f, const struct adp_bridge *b, size_t n,
 }
 
 /* The first stages of the fast path for a batch from one port.  Sessions know
- * nothing of marks: a packet that has one walks the tables. */
+ * nothing of marks: a packet that has one walks the tables, and others have
+ * none, nor a queue, whatever the packet was that had their memory before. */
 static void
 fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
       bool catches, const struct adp_bridge *b, ofp_port_t ofp_port)
@@ -186,7 +187,10 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
     }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         adp_fast_parse(f, i, packet, ingress);
-        if (OVS_UNLIKELY(has_marks && packet->md.pkt_mark)) {
+        packet->md.skb_priority = 0;
+        if (OVS_LIKELY(!has_marks)) {
+            packet->md.pkt_mark = 0;
+        } else if (packet->md.pkt_mark) {
             f->packets[i].is_parsed = false;
         }
     }

@@ -63,6 +63,8 @@ adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *ports,
         wp->has_ip = port->has_ip;
         wp->no_packet_in = port->no_packet_in;
         wp->remote_by_flow = port->info.remote_by_flow;
+        wp->tos_inherit = port->tos_inherit;
+        wp->ttl_inherit = port->ttl_inherit;
     }
 }
 

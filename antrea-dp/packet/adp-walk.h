@@ -27,13 +27,17 @@ struct adp_tunnel;
 struct adp_walk_port {
     ofp_port_t ofp_port;
     odp_port_t odp_port;
-    enum adp_port_kind kind;
-    enum adp_punt punt;
+    enum adp_port_kind kind : 8;
+    enum adp_punt punt : 8;
     bool live;
     bool has_ip;
     bool no_packet_in;
     bool remote_by_flow;
+    bool tos_inherit;
+    bool ttl_inherit;
 };
+/* Compared byte by byte. */
+BUILD_ASSERT_DECL(sizeof(struct adp_walk_port) == 16);
 
 void adp_walk_port_init(struct adp_walk_port *, const struct adp_ports *,
                         ofp_port_t);

@@ -253,14 +253,13 @@ adp_decide_set_vlan_limit(int limit)
     atomic_store_relaxed(&vlan_limit, limit);
 }
 
-/* True if parsing the packet anew would stop at a VLAN tag, short of IP. */
-static bool
-has_hidden_headers(const struct adp_decide_walk *w)
+bool
+adp_decide_has_hidden_headers(const struct adp_decide_walk *w)
 {
     int limit;
 
     atomic_read_relaxed(&vlan_limit, &limit);
-    return flow_count_vlan_headers(&w->base) > limit;
+    return flow_count_vlan_headers(w->flow) > limit;
 }
 
 static bool
@@ -458,7 +457,7 @@ adp_decide_ct(struct adp_decide_walk *w, const struct adp_op *op, bool last)
     }
 
     adp_decide_commit(w);
-    if (w->retyped || (has_table && has_hidden_headers(w))) {
+    if (w->retyped || (has_table && adp_decide_has_hidden_headers(w))) {
         adp_decide_punt(w, ADP_PUNT_ACTION, op->ofpact);
         return false;
     }

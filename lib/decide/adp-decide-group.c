@@ -61,29 +61,6 @@ first_live_bucket(struct adp_decide_walk *w, const struct adp_group *group)
     return UINT32_MAX;
 }
 
-/* From a dead bucket goes on to the slots that follow, which spreads its share
- * over the others. */
-static uint32_t
-select_by_slots(struct adp_decide_walk *w, const struct adp_group *group,
-                uint32_t hash)
-{
-    size_t slot, n;
-
-    if (!group->n_slots) {
-        return UINT32_MAX;
-    }
-    slot = hash % group->n_slots;
-    for (n = 0; n < group->n_slots; n++) {
-        uint32_t i = adp_group_slot(group, slot);
-
-        if (bucket_is_live(w, group, &group->buckets[i], 0)) {
-            return i;
-        }
-        slot = slot + 1 < group->n_slots ? slot + 1 : 0;
-    }
-    return UINT32_MAX;
-}
-
 static uint32_t
 select_by_score(struct adp_decide_walk *w, const struct adp_group *group,
                 uint32_t hash)
@@ -105,6 +82,31 @@ select_by_score(struct adp_decide_walk *w, const struct adp_group *group,
         }
     }
     return best;
+}
+
+/* From a dead bucket goes on to the slots that follow, which spreads its share
+ * over the others.  Where these are dead, too, each bucket is asked once, for
+ * there may be thousands of slots and no bucket that lives. */
+static uint32_t
+select_by_slots(struct adp_decide_walk *w, const struct adp_group *group,
+                uint32_t hash)
+{
+    enum { MAX_PROBES = 16 };
+    size_t slot;
+
+    if (!group->n_slots) {
+        return UINT32_MAX;
+    }
+    slot = hash % group->n_slots;
+    for (size_t n = 0; n < MAX_PROBES; n++) {
+        uint32_t i = adp_group_slot(group, slot);
+
+        if (bucket_is_live(w, group, &group->buckets[i], 0)) {
+            return i;
+        }
+        slot = slot + 1 < group->n_slots ? slot + 1 : 0;
+    }
+    return select_by_score(w, group, hash);
 }
 
 static uint32_t
@@ -255,6 +257,10 @@ adp_decide_group(struct adp_decide_walk *w, const struct adp_op *op, bool last)
     }
 
     if (group->takes_pass && !w->hashed) {
+        if (adp_decide_has_hidden_headers(w)) {
+            adp_decide_punt(w, ADP_PUNT_ACTION, op->ofpact);
+            return true;
+        }
         if (!adp_decide_break_pass(w, false, op->ofpact)) {
             return true;
         }

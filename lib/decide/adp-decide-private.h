@@ -121,6 +121,10 @@ bool adp_decide_answer(struct adp_decide_walk *, const struct adp_op *);
  * it done, leaves the packet as it is, and returns true. */
 bool adp_decide_answers_ahead(struct adp_decide_walk *,
                               const struct adp_op_list *ops, size_t first);
+/* Would parsing the packet anew, as upstream does where a pass begins, stop at
+ * a VLAN tag, short of IP? */
+bool adp_decide_has_hidden_headers(const struct adp_decide_walk *);
+
 /* Before another pass begins, for the packet itself or for a 'fork' of it: if
  * a meter may have dropped the packet, has execution find out.  Returns false
  * after a punt, as where the pass would change the packet. */

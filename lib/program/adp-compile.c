@@ -388,6 +388,7 @@ compile_misses(struct adp_program *program, struct adp_cow *cow,
         if (delta->misses[i] >= 0
             && delta->misses[i] != program->misses[i]) {
             program->misses[i] = delta->misses[i];
+            program->settings_changed = program->generation;
             log_change_for_all(program, cow, i, ADP_PRIORITY_NONE);
         }
     }
@@ -401,6 +402,7 @@ compile_answers(struct adp_program *program, struct adp_cow *cow,
     if (delta->has_answers && memcmp(&delta->answers, &program->answers,
                                      sizeof delta->answers)) {
         program->answers = delta->answers;
+        program->settings_changed = program->generation;
         for (size_t i = 0; i < ADP_N_TABLES; i++) {
             if (program->tables[i]) {
                 log_change_for_all(program, cow, i, INT_MAX);

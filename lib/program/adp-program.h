@@ -60,6 +60,8 @@ struct adp_program {
     uint8_t misses[ADP_N_TABLES];   /* enum ofputil_table_miss. */
     uint32_t declared[ADP_N_TABLES]; /* adp_delta_declare_metadata(). */
     struct adp_answers answers; /* Packet-ins that are answered here. */
+    uint64_t settings_changed;  /* Generation of 'misses' and 'answers': what
+                                 * the same flows mean. */
     struct adp_group_map *groups;
 
     uint32_t reads;             /* ADP_READS_* of all rules and groups. */

@@ -130,7 +130,10 @@ env_output_tunnel(const struct adp_env *env OVS_UNUSED,
 static bool
 env_port_is_live(const struct adp_env *env, ofp_port_t port)
 {
-    return !(env_engine(env)->dead_ports & (1u << (ofp_to_u16(port) & 31)));
+    struct engine *e = env_engine(env);
+
+    e->n_port_looks++;
+    return !(e->dead_ports & (1u << (ofp_to_u16(port) & 31)));
 }
 
 static void

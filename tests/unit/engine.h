@@ -51,6 +51,7 @@ struct engine {
     size_t n_requests;
 
     uint32_t dead_ports;        /* Bitmap. */
+    size_t n_port_looks;        /* Ports whose liveness was asked for. */
     uint32_t controller_meter;  /* The datapath's number; 0: none. */
     uint32_t no_packet_in_ports;        /* Bitmap. */
     bool sends_misses;          /* By default. */

@@ -342,6 +342,9 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *p,
     ck_assert_ptr_eq(bridge, b);
     note('f');
     if (taken) {
+        /* What is sent may tell the kernel, or a queue. */
+        ck_assert_uint_eq(p->md.pkt_mark, 0);
+        ck_assert_uint_eq(p->md.skb_priority, 0);
         dp_packet_delete(p);
     }
     return taken;

@@ -359,6 +359,70 @@ START_TEST(test_dead_buckets)
 }
 END_TEST
 
+/* However many slots there are, each bucket is asked about twice at most, but
+ * for a few. */
+START_TEST(test_many_dead_buckets)
+{
+    enum { N = 300, N_FEW = 16 };
+    struct ds group = DS_EMPTY_INITIALIZER;
+
+    engine_add_flows(e, "table=0,ip actions=group:1");
+    ds_put_cstr(&group, "group_id=1,type=select");
+    for (int i = 0; i < N; i++) {
+        ds_put_format(&group, ",bucket=watch_port:%d,actions=output:%d",
+                      i == N - 1 ? 3 : 2, i == N - 1 ? 3 : 2);
+    }
+    engine_add_group(e, ds_cstr(&group));
+    ds_destroy(&group);
+
+    e->dead_ports = UINT32_MAX;
+    for (int i = 0; i < 100; i++) {
+        e->n_port_looks = 0;
+        bucket_of(i);
+        ck_assert_uint_eq(e->verdict.n_hits, 2);
+        ck_assert_str_eq(engine_hits(e), "0:32768 ?g1");
+        ck_assert_uint_ge(e->n_port_looks, N);
+        ck_assert_uint_le(e->n_port_looks, N + N_FEW);
+    }
+
+    /* The only one that lives is found. */
+    e->dead_ports = 1 << 2;
+    for (int i = 0; i < 100; i++) {
+        e->n_port_looks = 0;
+        bucket_of(i);
+        ck_assert_uint_eq(e->verdict.hits[1].bucket, N - 1);
+        ck_assert_uint_le(e->n_port_looks, N + N_FEW);
+    }
+}
+END_TEST
+
+/* Stock has the packet parsed anew for the hash, and as many tags as it is told
+ * to. */
+START_TEST(test_hidden_headers)
+{
+    int limit = flow_vlan_limit;
+
+    engine_add_flows(e, "table=0,ip actions=push_vlan:0x8100,group:1\n"
+                     "table=0,priority=40000,udp actions=push_vlan:0x8100,"
+                     "group:2");
+    engine_add_group(e, "group_id=1,type=select,bucket=output:2");
+    engine_add_group(e, "group_id=2,type=select,selection_method=hash,"
+                     "fields=ip_src,bucket=output:2");
+    flow_limit_vlans(1);
+    adp_decide_set_vlan_limit(1);
+    ck_assert_str_eq(engine_run(e, TCP), "push_vlan(vid=0,pcp=0),102");
+    ck_assert_str_eq(engine_run(e, TCP ",dl_vlan=5"), "punt(action)");
+    ck_assert_str_eq(engine_run(e, "in_port=1,udp,dl_vlan=5"),
+                     "push_vlan(vid=0,pcp=0),102");
+    flow_limit_vlans(2);
+    adp_decide_set_vlan_limit(2);
+    ck_assert_str_eq(engine_run(e, TCP ",dl_vlan=5"),
+                     "push_vlan(vid=0,pcp=0),102");
+    flow_limit_vlans(limit);
+    adp_decide_set_vlan_limit(limit);
+}
+END_TEST
+
 /* The bucket for a packet of TCP with these addresses and ports. */
 static int
 bucket_for(uint32_t src, uint32_t dst, uint16_t tp_src, uint16_t tp_dst)
@@ -594,6 +658,8 @@ main(void)
     tcase_add_test(tc, test_moves_in_a_row);
     tcase_add_test(tc, test_order);
     tcase_add_test(tc, test_dead_buckets);
+    tcase_add_test(tc, test_many_dead_buckets);
+    tcase_add_test(tc, test_hidden_headers);
     tcase_add_test(tc, test_hash_of_fields);
     tcase_add_test(tc, test_symmetric_hash);
     tcase_add_test(tc, test_meaning_of_method);

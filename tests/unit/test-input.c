@@ -69,6 +69,7 @@ receive(size_t n, odp_port_t port, size_t n_left)
     for (size_t i = 0; i < n; i++) {
         add_packet();
         batch.packets[i]->md.pkt_mark = pkt_mark;
+        batch.packets[i]->md.skb_priority = 5;  /* Of an earlier packet. */
     }
     n_compiled = n_lost = 0;
     adp_input_received(pmd, &batch, port, has_marks);
