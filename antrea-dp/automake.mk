@@ -208,6 +208,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=netdev_set_config \
 	-Wl,--wrap=odp_execute_actions \
 	-Wl,--wrap=odp_nsh_key_from_attr \
+	-Wl,--wrap=ofproto_ct_set_zone_timeout_policy \
 	-Wl,--wrap=ofproto_rule_expire \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts__ \

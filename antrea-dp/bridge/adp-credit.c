@@ -26,11 +26,22 @@ is_inserted(const struct rule *rule)
     return rule->state == RULE_INSERTED;
 }
 
+static bool
+have_same_actions(const struct rule *a, const struct rule *b)
+{
+    const struct rule_actions *x = rule_get_actions(a);
+    const struct rule_actions *y = rule_get_actions(b);
+
+    return ofpacts_equal(x->ofpacts, x->ofpacts_len,
+                         y->ofpacts, y->ofpacts_len);
+}
+
 /* The OpenFlow flow that 'rule' was made from, or that stands in its place:
  * one made from 'rule', if a packet thread learned it, or one that took the
  * place of an equal one, which changes nothing for packets.  If there is none
- * any more, the one that was deleted where somebody waits to be told what it
- * counted, or NULL. */
+ * any more, or another that does something else, the one that was deleted or
+ * modified, where somebody waits to be told what it counted or upstream has
+ * this counted for another; or NULL. */
 static struct rule *
 openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 {
@@ -40,6 +51,9 @@ openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 
     struct rule *twin = adp_bridge_find_rule(b, rule->table_id, rule->match,
                                              rule->priority);
+    if (twin && rule->owner && !have_same_actions(twin, rule->owner)) {
+        return rule->owner;
+    }
     return twin || !adp_rule_is_awaited(rule) ? twin : rule->owner;
 }
 

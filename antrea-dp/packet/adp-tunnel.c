@@ -143,8 +143,8 @@ tunnel_push_stats(struct adp_tunnel *t)
     long long int used;
 
     stats.n_packets = atomic_exchange(&t->n_packets, 0);
-    stats.n_bytes = atomic_exchange(&t->n_bytes, 0);
     if (stats.n_packets) {
+        stats.n_bytes = atomic_exchange(&t->n_bytes, 0);
         atomic_read_relaxed(&t->used, &used);
         stats.used = used;
         xlate_push_stats(present_xlate(t)->xcache, &stats, false);
@@ -627,8 +627,10 @@ adp_tunnel_credit(struct adp_tunnel *t, uint64_t n_packets, uint64_t n_bytes)
 {
     bool queued;
 
-    adp_count(&t->n_packets, n_packets);
+    /* Who takes the packets has their bytes, too. */
     adp_count(&t->n_bytes, n_bytes);
+    atomic_thread_fence(memory_order_release);
+    adp_count(&t->n_packets, n_packets);
     atomic_store_relaxed(&t->used, time_msec());
     atomic_thread_fence(memory_order_seq_cst);
     atomic_read_relaxed(&t->queued, &queued);

@@ -21,7 +21,7 @@ enum { KEY_TAGGED = 1, KEY_PACKET = 2, KEY_BUCKET = 4, KEY_SYN = 8,
        KEY_TP_SRC = 16, KEY_REPLY = 32 };
 
 struct adp_cached_walk {
-    uint32_t epoch;                     /* Of adp_walk_cache_invalidate(). */
+    uint32_t epoch;                     /* The walk's. */
     bool is_reply;
     const struct adp_group *group;      /* That chooses next, or NULL. */
     struct adp_cached_verdict_at *at;   /* Or NULL.  Owned. */
@@ -38,25 +38,6 @@ struct adp_walk_cache {
     /* Keys met before, by hash, the latest of each hash first. */
     uint16_t sightings[N_SIGHTINGS][N_SIGHTING_WAYS];
 };
-
-static atomic_uint32_t epoch = 0;
-
-static uint32_t
-present_epoch(void)
-{
-    uint32_t value;
-
-    atomic_read_explicit(&epoch, &value, memory_order_acquire);
-    return value;
-}
-
-void
-adp_walk_cache_invalidate(void)
-{
-    uint32_t orig;
-
-    atomic_add_explicit(&epoch, 1, &orig, memory_order_release);
-}
 
 static void
 walk_free(struct adp_session_body *body, void *aux)
@@ -224,7 +205,7 @@ find_current(struct adp_walk_cache *cache,
                                      w->program, w->learn_serial, cached->at,
                                      &w->verdict.scratch);
     }
-    if (OVS_UNLIKELY(!v || cached->epoch != present_epoch())) {
+    if (OVS_UNLIKELY(!v || cached->epoch != adp_walk_epoch())) {
         adp_sessions_remove(cache->table, s);
         return NULL;
     }
@@ -723,7 +704,7 @@ put(struct adp_walk_cache *cache, const struct adp_session_packet *key,
     size_t n = to - from;
     struct adp_cached_walk *cached
         = xmalloc(sizeof *cached + n * sizeof *cached->steps);
-    cached->epoch = present_epoch();
+    cached->epoch = w->epoch;
     /* The verdict's hits have a reference to it. */
     cached->group = group;
     cached->at = at_learn_table(w);

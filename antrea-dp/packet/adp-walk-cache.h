@@ -89,8 +89,4 @@ void adp_walk_cache_add(struct adp_walk_cache *,
                         const struct adp_session_packet *,
                         const struct adp_summary *);
 
-/* Any thread: forgets all walks.  For what a walk depends on and a replay
- * can't see. */
-void adp_walk_cache_invalidate(void);
-
 #endif /* adp-walk-cache.h */

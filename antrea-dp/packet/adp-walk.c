@@ -45,6 +45,25 @@ walk_ct_timeout(const struct adp_env *env, uint16_t zone,
     return s;
 }
 
+static atomic_uint32_t epoch = 0;
+
+uint32_t
+adp_walk_epoch(void)
+{
+    uint32_t value;
+
+    atomic_read_explicit(&epoch, &value, memory_order_acquire);
+    return value;
+}
+
+void
+adp_walk_begin_epoch(void)
+{
+    uint32_t orig;
+
+    atomic_add_explicit(&epoch, 1, &orig, memory_order_release);
+}
+
 void
 adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *ports,
                    ofp_port_t ofp_port)
@@ -203,6 +222,7 @@ adp_walk_prepare(struct adp_walk *w, struct adp_bridge *b,
                  struct conntrack *tracker, struct dp_packet *packet,
                  bool from_tunnel, long long int now_ms)
 {
+    w->epoch = adp_walk_epoch();
     w->bridge = b;
     w->program = ovsrcu_get(struct adp_program *, &b->program);
     w->learn_serial = adp_learn_table_serial(b->learn);

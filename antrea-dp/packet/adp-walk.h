@@ -49,6 +49,7 @@ struct adp_walk {
     struct adp_bridge *bridge;
     const struct adp_program *program;
     uint32_t learn_serial;      /* Of the bridge's learned flows. */
+    uint32_t epoch;             /* When it began: adp_walk_epoch(). */
     const struct adp_ports *ports;
     struct adp_walk_port consulted[ADP_WALK_MAX_PORTS];
     size_t n_ports;             /* More than there is room for: some lost. */
@@ -65,6 +66,12 @@ struct adp_walk {
     void (*trace)(const struct adp_trace_event *, void *aux);
     void *trace_aux;
 };
+
+/* Any thread.  What was decided in an epoch before is no longer to be
+ * repeated: something has changed that walks depend on and nobody looks at
+ * again. */
+uint32_t adp_walk_epoch(void);
+void adp_walk_begin_epoch(void);
 
 void adp_walk_init(struct adp_walk *);
 void adp_walk_uninit(struct adp_walk *);

@@ -43,7 +43,7 @@
 #include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "adp-turns.h"
-#include "adp-walk-cache.h"
+#include "adp-walk.h"
 #include "conntrack-pool.h"
 #include "coverage.h"
 #include "dp-hooks.h"
@@ -229,7 +229,21 @@ adp_class_ct_set_zone_timeout_policy(const char *type OVS_UNUSED,
                                      uint16_t zone, struct simap *tp)
 {
     base->ct_set_zone_timeout_policy(base_type, zone, tp);
-    adp_walk_cache_invalidate();
+}
+
+/* The linker puts this before upstream's.  Bridges of other types have the same
+ * datapath, and so the same policies. */
+void __real_ofproto_ct_set_zone_timeout_policy(const char *type, uint16_t zone,
+                                               struct simap *tp);
+void __wrap_ofproto_ct_set_zone_timeout_policy(const char *type, uint16_t zone,
+                                               struct simap *tp);
+
+void
+__wrap_ofproto_ct_set_zone_timeout_policy(const char *type, uint16_t zone,
+                                          struct simap *tp)
+{
+    __real_ofproto_ct_set_zone_timeout_policy(type, zone, tp);
+    adp_walk_begin_epoch();
 }
 
 static void
