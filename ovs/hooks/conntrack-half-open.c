@@ -192,11 +192,15 @@ conntrack_unanswered_set_limit(uint32_t limit)
 }
 
 static bool
+is_beyond(const struct watch *w, uint32_t limit)
+{
+    return limit != CONNTRACK_HALF_OPEN_UNLIMITED && count(w) > limit;
+}
+
+static bool
 has_too_many(const struct watch *w)
 {
-    uint32_t limit = get_limit(w);
-
-    return limit != CONNTRACK_HALF_OPEN_UNLIMITED && count(w) > limit;
+    return is_beyond(w, get_limit(w));
 }
 
 static bool
@@ -592,11 +596,10 @@ chunk_free(struct watch *w, struct half_open_chunk *chunk)
 }
 
 /* Has entries of the oldest chunk up to 'n' leave, or spares them, until there
- * are not too many. */
+ * are no more than 'limit', which isn't CONNTRACK_HALF_OPEN_UNLIMITED. */
 static void
-evict_until(struct watch *w, uint32_t n)
+evict_until(struct watch *w, uint32_t n, uint32_t limit)
 {
-    uint32_t limit = get_limit(w);
     struct half_open_chunk *chunk = w->first;
     struct eviction x = { .n = 0, .n_ended = 0 };
     struct spared spared = { .n = 0 };
@@ -633,13 +636,14 @@ static bool
 evict_from_chunk(struct watch *w)
 {
     struct half_open_chunk *chunk = w->first, *next;
-    uint32_t n;
+    uint32_t n, limit = get_limit(w);
 
     /* In this order: a chunk with a successor gets no more entries. */
     atomic_read_explicit(&chunk->next, &next, memory_order_acquire);
     atomic_read_explicit(&chunk->n, &n, memory_order_acquire);
-    if (w->pos < n && has_too_many(w)) {
-        evict_until(w, n);
+    /* The main thread may change the limit meanwhile. */
+    if (w->pos < n && is_beyond(w, limit)) {
+        evict_until(w, n, limit);
     }
     if (w->pos >= n && next) {
         w->first = next;

@@ -322,6 +322,30 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* One that is lifted and set again while connections leave: none leave that
+ * had a place all the time. */
+START_TEST(test_limit_lifted)
+{
+    enum { N_ROUNDS = 100, N_CHANGES = 100 };
+
+    for (int i = 0; i < N_ROUNDS; i++) {
+        conntrack_half_open_set_limit(2 * LIMIT);
+        flood(0, LIMIT + LIMIT / 4);
+        ck_assert_uint_eq(get_stats().n, LIMIT + LIMIT / 4);
+        do {
+            for (int j = 0; j < N_CHANGES; j++) {
+                conntrack_half_open_set_limit(LIMIT);
+                conntrack_half_open_run(ct);
+                conntrack_half_open_set_limit(CONNTRACK_HALF_OPEN_UNLIMITED);
+                conntrack_half_open_run(ct);
+            }
+        } while (get_stats().n > LIMIT);
+        ck_assert_uint_eq(get_stats().n, LIMIT);
+        conntrack_flush(ct, NULL);
+    }
+}
+END_TEST
+
 /* A zone's count goes down, too. */
 START_TEST(test_zone_limit)
 {
@@ -398,6 +422,7 @@ main(void)
     tcase_add_test(tc, test_udp);
     tcase_add_test(tc, test_void_entries);
     tcase_add_test(tc, test_limits);
+    tcase_add_test(tc, test_limit_lifted);
     tcase_add_test(tc, test_zone_limit);
     tcase_add_test(tc, test_threads);
     return test_run_nofork(s);
