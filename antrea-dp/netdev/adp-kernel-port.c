@@ -50,7 +50,6 @@ struct kernel_port {
     atomic_uint64_t tx_change_seq;      /* Of the device, when it was bound. */
 
     struct ovs_mutex mutex;
-    int tx_ifindex OVS_GUARDED;
     /* NULL while there is no queue. */
     struct adp_ring *ring OVS_GUARDED;
     uint64_t rx_ring_full OVS_GUARDED;
@@ -98,6 +97,14 @@ ifindex_of(const struct kernel_port *port)
     return port->end ? port->end : netdev_get_ifindex(&port->up.up);
 }
 
+/* Whom to bind to again; 0 or less: nobody.  A pair's other end has nothing
+ * but its number, by which another device may come. */
+static int
+ifindex_again(const struct kernel_port *port)
+{
+    return port->end ? 0 : netdev_get_ifindex(&port->up.up);
+}
+
 static struct netdev *
 kernel_port_alloc(void)
 {
@@ -134,9 +141,6 @@ kernel_port_construct(struct netdev *netdev)
     port->requested_n_txq = netdev->n_txq = MIN_N_TXQ;
     port->n_frames = ADP_RING_N_FRAMES;
     ovs_mutex_init(&port->mutex);
-    ovs_mutex_lock(&port->mutex);
-    port->tx_ifindex = ifindex;
-    ovs_mutex_unlock(&port->mutex);
     atomic_init(&port->counts.rx_too_long, 0);
     atomic_init(&port->counts.rx_bad_offload, 0);
     atomic_init(&port->counts.tx_refused, 0);
@@ -426,19 +430,19 @@ adp_kernel_port_wait(void)
 
 /* Sending. */
 
-/* The device may have come back as another one. */
+/* The device may have come back, as another one or under its number.  Of
+ * several threads the last to bind has asked last. */
 static void
 bind_sender_again(struct kernel_port *port)
 {
     const uint64_t change_seq = netdev_get_change_seq(&port->up.up);
 
     atomic_store_relaxed(&port->tx_change_seq, change_seq);
-    int ifindex = ifindex_of(port);
-
     ovs_mutex_lock(&port->mutex);
-    if (ifindex > 0 && ifindex != port->tx_ifindex
-        && !adp_ring_bind_sender(port->tx_fd, ifindex)) {
-        port->tx_ifindex = ifindex;
+    int ifindex = ifindex_again(port);
+
+    if (ifindex > 0) {
+        adp_ring_bind_sender(port->tx_fd, ifindex);
     }
     ovs_mutex_unlock(&port->mutex);
 }
@@ -466,6 +470,7 @@ kernel_port_send(struct netdev *netdev, int qid OVS_UNUSED,
         return 0;
     case ENXIO:
     case ENODEV:
+        /* Bound to nothing, and netlink is late: one try for each batch. */
         bind_sender_again(port);
         return error;
     case ENOBUFS:
@@ -530,14 +535,15 @@ kernel_rxq_destruct(struct netdev_rxq *rxq_)
     adp_ring_close(&rxq->ring);
 }
 
-/* The device changed: it may be another one of the same name.  (When it only
- * went down and up again, the kernel binds the socket itself.) */
+/* The device changed, as netlink tells: it may be another one of the same
+ * name, or the same that was elsewhere.  (When it only went down and up again,
+ * the socket is still bound, and stays as it is.) */
 static void
 rxq_look_at_device(struct kernel_rxq *rxq)
 {
-    int ifindex = ifindex_of(kernel_port_cast(rxq->up.netdev));
+    int ifindex = ifindex_again(kernel_port_cast(rxq->up.netdev));
 
-    if (ifindex > 0 && ifindex != rxq->ring.ifindex) {
+    if (ifindex > 0) {
         adp_ring_bind(&rxq->ring, ifindex);
     }
 }

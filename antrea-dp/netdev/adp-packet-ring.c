@@ -212,12 +212,7 @@ adp_ring_close(struct adp_ring *r)
 int
 adp_ring_bind(struct adp_ring *r, int ifindex)
 {
-    int error = bind_to(r->fd, ifindex, ETH_P_ALL);
-
-    if (!error) {
-        r->ifindex = ifindex;
-    }
-    return error;
+    return bind_to(r->fd, ifindex, ETH_P_ALL);
 }
 
 void

@@ -55,7 +55,6 @@ struct adp_ring_counts {
 
 struct adp_ring {
     int fd;
-    int ifindex;
     char *frames;
     size_t n_frames;
     size_t frame_len;
@@ -75,7 +74,9 @@ int adp_ring_try_marks(void);
 int adp_ring_open(struct adp_ring *, int ifindex, size_t n_frames, bool marks,
                   struct adp_ring_counts *);
 void adp_ring_close(struct adp_ring *);
-/* After the device came back as another one. */
+/* After the device came back, as another one or as the same: a device that is
+ * unregistered, as it is when it moves to another namespace, leaves the socket
+ * bound to nothing.  If it is bound to the device, it stays as it is. */
 int adp_ring_bind(struct adp_ring *, int ifindex);
 /* Adds to 'batch' what is there, as far as there is room.  Without 'tso' long
  * segments are cut to what is sent in the end.  With marks, 'md.pkt_mark' of
@@ -90,6 +91,7 @@ bool adp_ring_is_empty(const struct adp_ring *);
 
 /* Returns a socket to send to the device by, or a negative errno. */
 int adp_ring_open_sender(int ifindex);
+/* As adp_ring_bind(). */
 int adp_ring_bind_sender(int fd, int ifindex);
 /* Sends 'batch', with its marks if 'marks', and takes it.  Returns 0 or a
  * positive errno. */

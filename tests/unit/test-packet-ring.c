@@ -284,14 +284,40 @@ START_TEST(comes_back)
     ck_assert_int_ne(send_packet(make(60, TYPE_UNKNOWN, 1)), 0);
     ck_assert_int_ne(adp_ring_bind(&ring, 99999), 0);
     ck_assert(plug());
-    ck_assert_int_ne(ring.ifindex, if_nametoindex("right"));
     ck_assert_int_eq(adp_ring_bind(&ring, if_nametoindex("right")), 0);
-    ck_assert_int_eq(ring.ifindex, if_nametoindex("right"));
     ck_assert_int_eq(adp_ring_bind_sender(tx_fd, if_nametoindex("left")), 0);
     /* An error of the device that went may be first: of a long one it costs
      * nothing but another try. */
     ck_assert_int_eq(send_packet(make(5000, TYPE_UNKNOWN, 2)), 0);
     assert_next(5000, TYPE_UNKNOWN, 2);
+}
+END_TEST
+
+static void
+bind_both(void)
+{
+    ck_assert_int_eq(adp_ring_bind(&ring, if_nametoindex("right")), 0);
+    ck_assert_int_eq(adp_ring_bind_sender(tx_fd, if_nametoindex("left")), 0);
+}
+
+/* To what it is bound to already: nothing is lost, and the kernel still binds
+ * it itself when the device is up again. */
+START_TEST(bound_twice)
+{
+    struct dp_packet_batch batch;
+
+    ck_assert_int_eq(send_packet(make(60, TYPE_UNKNOWN, 1)), 0);
+    ck_assert_int_eq(send_packet(make(5000, TYPE_UNKNOWN, 2)), 0);
+    bind_both();
+    ck_assert_uint_eq(receive(&batch, true), 2);
+    assert_made(batch.packets[0], 60, TYPE_UNKNOWN, 1);
+    assert_made(batch.packets[1], 5000, TYPE_UNKNOWN, 2);
+    dp_packet_delete_batch(&batch, true);
+    ck_assert(shell("ip link set left down && ip link set right down"));
+    bind_both();
+    ck_assert(shell("ip link set right up && ip link set left up"));
+    ck_assert_int_eq(send_packet(make(5000, TYPE_UNKNOWN, 3)), 0);
+    assert_next(5000, TYPE_UNKNOWN, 3);
 }
 END_TEST
 
@@ -318,8 +344,8 @@ START_TEST(no_device)
                      ENODEV);
     ck_assert_int_eq(adp_ring_open_sender(99999), -ENODEV);
     ck_assert_int_eq(adp_ring_probe(), 0);
-    ck_assert_int_eq(adp_ring_open(&other, ring.ifindex, N_FRAMES, false,
-                                   &counts), 0);
+    ck_assert_int_eq(adp_ring_open(&other, if_nametoindex("right"), N_FRAMES,
+                                   false, &counts), 0);
     ck_assert_int_eq(count_descriptors(), n + 1);
     adp_ring_close(&other);
     ck_assert_int_eq(count_descriptors(), n);
@@ -336,8 +362,8 @@ START_TEST(lengths)
             struct dp_packet_batch batch;
             struct adp_ring other;
 
-            ck_assert_int_eq(adp_ring_open(&other, ring.ifindex, n, marks,
-                                           &counts), 0);
+            ck_assert_int_eq(adp_ring_open(&other, if_nametoindex("right"), n,
+                                           marks, &counts), 0);
             ck_assert_int_eq(send_packet(make(700, TYPE_UNKNOWN, n)), 0);
             dp_packet_batch_init(&batch);
             adp_ring_receive(&other, &batch, true);
@@ -440,8 +466,8 @@ START_TEST(too_many_long)
     size_t n = 0;
 
     BUILD_ASSERT(N * 60000 > 3 * ADP_RING_QUEUE_BYTES);
-    ck_assert_int_eq(adp_ring_open(&other, ring.ifindex, N, false, &counts),
-                     0);
+    ck_assert_int_eq(adp_ring_open(&other, if_nametoindex("right"), N, false,
+                                   &counts), 0);
     for (int i = 0; i < N; i++) {
         ck_assert_int_eq(send_packet(make_tcp(60000, 1400)), 0);
     }
@@ -567,6 +593,7 @@ main(void)
     tcase_add_test(tc, tags);
     tcase_add_test(tc, refused);
     tcase_add_test(tc, comes_back);
+    tcase_add_test(tc, bound_twice);
     tcase_add_test(tc, no_device);
     tcase_add_test(tc, lengths);
     tcase_add_test(tc, offloads);
