@@ -256,7 +256,7 @@ count(atomic_uint64_t *counter, uint64_t n)
 }
 
 /* So many errors of the socket, such as that the device went down, may come
- * between. */
+ * between, and leave the queue as it is. */
 #define MAX_ERRORS 4
 
 /* A message's one control message. */
@@ -291,9 +291,11 @@ put_mark(struct msghdr *msg, union mark_control *control, uint32_t mark)
     memcpy(CMSG_DATA(&control->align), &mark, sizeof mark);
 }
 
-/* The next one of the queue, 'len' bytes long, with its header.  (To leave it
- * there for an error would be to read it in place of the one after it, and so
- * on.) */
+/* The next one of the queue, 'len' bytes long, with its header; NULL if it is
+ * lost, which is counted.  (To leave it there for an error would be to read it
+ * in place of the one after it, and so on.)  EINVAL says that the kernel has
+ * no header for it: it has left the queue then, and what comes next is the
+ * next frame's. */
 static struct dp_packet *
 read_queue(struct adp_ring *r, size_t len, struct virtio_net_hdr *header)
 {
@@ -314,12 +316,14 @@ read_queue(struct adp_ring *r, size_t len, struct virtio_net_hdr *header)
     }
     for (int i = 0; i < MAX_ERRORS; i++) {
         n = recvmsg(r->fd, &msg, MSG_DONTWAIT);
-        if (n >= 0 || errno == EAGAIN) {
+        if (n >= 0 || errno == EAGAIN || errno == EINVAL) {
             break;
         }
     }
     if (n < (ssize_t) (VNET_LEN + ETH_HEADER_LEN)
         || msg.msg_flags & MSG_TRUNC) {
+        count(n < 0 && errno == EINVAL ? &r->counts->rx_bad_offload
+              : &r->counts->rx_too_long, 1);
         adp_packet_pool_put(packet);
         return NULL;
     }
@@ -328,15 +332,20 @@ read_queue(struct adp_ring *r, size_t len, struct virtio_net_hdr *header)
     return packet;
 }
 
+/* The one in 'frame', with its header; NULL if it isn't there as a whole,
+ * which is counted. */
 static struct dp_packet *
-copy_short(const struct tpacket2_hdr *frame, struct virtio_net_hdr *header)
+copy_short(struct adp_ring *r, const struct tpacket2_hdr *frame,
+           struct virtio_net_hdr *header)
 {
     const char *data = (const char *) frame + frame->tp_mac;
     const size_t len = frame->tp_snaplen;
 
-    if (len < ETH_HEADER_LEN
+    if (len != frame->tp_len
+        || len < ETH_HEADER_LEN
         || frame->tp_mac < sizeof *frame + VNET_LEN
         || frame->tp_mac + len > ADP_RING_FRAME_LEN) {
+        count(&r->counts->rx_too_long, 1);
         return NULL;
     }
     struct dp_packet *packet = adp_packet_pool_get(len);
@@ -369,11 +378,9 @@ take_frame(struct adp_ring *r, const struct tpacket2_hdr *frame,
     struct virtio_net_hdr header;
     struct dp_packet *packet
         = (status & TP_STATUS_COPY ? read_queue(r, frame->tp_len, &header)
-           : frame->tp_snaplen == frame->tp_len ? copy_short(frame, &header)
-           : NULL);
+           : copy_short(r, frame, &header));
 
     if (OVS_UNLIKELY(!packet)) {
-        count(&r->counts->rx_too_long, 1);
         return NULL;
     }
     enum adp_offload_verdict verdict = adp_offload_take(packet, &header, tso);

@@ -48,7 +48,7 @@ struct dp_packet_batch;
 /* What a device's packets met with, for its statistics. */
 struct adp_ring_counts {
     atomic_uint64_t rx_too_long;        /* No room, or longer than can be. */
-    atomic_uint64_t rx_bad_offload;     /* adp_offload_take(). */
+    atomic_uint64_t rx_bad_offload;     /* adp_offload_take(), the kernel. */
     atomic_uint64_t tx_refused;         /* By the kernel. */
     atomic_uint64_t rx_marked, tx_marked;
 };

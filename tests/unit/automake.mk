@@ -272,6 +272,7 @@ tests_unit_test_packet_ring_SOURCES = \
 	antrea-dp/netdev/adp-packet-pool.c \
 	antrea-dp/netdev/adp-packet-ring.c
 tests_unit_test_packet_ring_LDADD = $(UNIT_LIBS)
+tests_unit_test_packet_ring_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
 
 tests_unit_test_poller_SOURCES = \
 	tests/unit/test-poller.c \

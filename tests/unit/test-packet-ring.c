@@ -37,6 +37,33 @@ static struct adp_ring ring;
 static struct adp_ring_counts counts;
 static int tx_fd = -1;
 
+/* So many calls meet with an error that the queue has no part in, and so many
+ * then have the kernel fail to hand out the header of a packet that it has
+ * taken out of the queue: there is no room for it. */
+static int n_errors, n_no_header;
+
+__typeof__(recvmsg) __real_recvmsg, __wrap_recvmsg;
+
+ssize_t
+__wrap_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+    if (n_errors) {
+        n_errors--;
+        errno = ENETDOWN;
+        return -1;
+    }
+    if (n_no_header) {
+        struct msghdr unused = { .msg_iov = NULL };
+
+        n_no_header--;
+        ck_assert_int_eq(__real_recvmsg(fd, &unused, flags), -1);
+        ck_assert_int_eq(errno, EINVAL);
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_recvmsg(fd, msg, flags);
+}
+
 static uint64_t
 value(atomic_uint64_t *counter)
 {
@@ -484,6 +511,42 @@ START_TEST(too_many_long)
 }
 END_TEST
 
+static void
+receive_without_header(struct adp_ring *r)
+{
+    struct dp_packet_batch batch;
+
+    counts = (struct adp_ring_counts) { .rx_bad_offload = 0 };
+    ck_assert_int_eq(send_packet(make(2000, TYPE_UNKNOWN, 1)), 0);
+    ck_assert_int_eq(send_packet(make(5000, ETH_TYPE_VLAN_8021Q, 2)), 0);
+    ck_assert_int_eq(send_packet(make(2000, TYPE_UNKNOWN, 3)), 0);
+    n_errors = n_no_header = 1;
+    dp_packet_batch_init(&batch);
+    adp_ring_receive(r, &batch, true);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 2);
+    assert_made(batch.packets[0], 5000, ETH_TYPE_VLAN_8021Q, 2);
+    assert_made(batch.packets[1], 2000, TYPE_UNKNOWN, 3);
+    dp_packet_delete_batch(&batch, true);
+    ck_assert_uint_eq(value(&counts.rx_bad_offload), 1);
+    ck_assert_uint_eq(value(&counts.rx_too_long), 0);
+}
+
+/* One that the kernel has no header for is lost, and no other; each keeps its
+ * own tag. */
+START_TEST(no_header)
+{
+    struct adp_ring marked;
+
+    receive_without_header(&ring);
+    if (!adp_ring_try_marks()) {
+        ck_assert_int_eq(adp_ring_open(&marked, if_nametoindex("right"),
+                                       N_FRAMES, true, &counts), 0);
+        receive_without_header(&marked);
+        adp_ring_close(&marked);
+    }
+}
+END_TEST
+
 /* A ring that closes while segments are left. */
 START_TEST(closes_within)
 {
@@ -598,6 +661,7 @@ main(void)
     tcase_add_test(tc, lengths);
     tcase_add_test(tc, offloads);
     tcase_add_test(tc, too_many_long);
+    tcase_add_test(tc, no_header);
     tcase_add_test(tc, closes_within);
     suite_add_tcase(s, tc);
     tc = tcase_create("pool");
