@@ -231,8 +231,8 @@ adp_class_ct_set_zone_timeout_policy(const char *type OVS_UNUSED,
     base->ct_set_zone_timeout_policy(base_type, zone, tp);
 }
 
-/* The linker puts this before upstream's.  Bridges of other types have the same
- * datapath, and so the same policies. */
+/* The linker puts this before upstream's.  Bridges of other types have the
+ * same datapath, and so the same policies. */
 void __real_ofproto_ct_set_zone_timeout_policy(const char *type, uint16_t zone,
                                                struct simap *tp);
 void __wrap_ofproto_ct_set_zone_timeout_policy(const char *type, uint16_t zone,
