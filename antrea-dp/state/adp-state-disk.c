@@ -24,6 +24,10 @@ struct adp_state_disk {
     char *folder;
     struct adp_disk_position position; /* Of what was read. */
     struct adp_disk *disk;      /* NULL: it wasn't read yet. */
+
+    /* Of a state that is to take the place of what is there. */
+    bool is_in_place;
+    char *aside;                /* Where that went, or NULL. */
 };
 
 static bool keeps;
@@ -50,6 +54,28 @@ adp_state_disk_create_in(const char *folder)
     return sd;
 }
 
+static void
+note_aside(const char *folder, const char *to)
+{
+    if (to) {
+        VLOG_WARN("%s was set aside as %s", folder, to);
+    }
+}
+
+static char *
+set_aside(const char *folder)
+{
+    char *to = NULL;
+    char *error = adp_disk_folder_recover(folder);
+
+    if (!error) {
+        error = adp_disk_folder_set_aside(folder, &to);
+    }
+    note_aside(folder, to);
+    free(to);
+    return error;
+}
+
 struct adp_state_disk *
 adp_state_disk_create(const char *bridge, const struct uuid *uuid)
 {
@@ -58,7 +84,7 @@ adp_state_disk_create(const char *bridge, const struct uuid *uuid)
 
     free(folder);
     if (!keeps) {
-        char *error = adp_state_disk_set_aside(sd);
+        char *error = set_aside(sd->folder);
 
         if (error) {
             VLOG_ERR("%s", error);
@@ -86,6 +112,7 @@ adp_state_disk_destroy(struct adp_state_disk *sd)
 {
     if (sd) {
         adp_disk_destroy(sd->disk);
+        free(sd->aside);
         free(sd->folder);
         free(sd);
     }
@@ -95,8 +122,11 @@ void
 adp_state_disk_delete(const char *bridge, const struct uuid *uuid)
 {
     char *folder = folder_of(bridge, uuid);
-    char *error = adp_disk_folder_delete(folder);
+    char *error = adp_disk_folder_recover(folder);
 
+    if (!error) {
+        error = adp_disk_folder_delete(folder);
+    }
     if (error) {
         VLOG_ERR("%s", error);
         free(error);
@@ -110,13 +140,23 @@ adp_state_disk_folder(const struct adp_state_disk *sd)
     return sd->folder;
 }
 
-bool
-adp_state_disk_has_state(const struct adp_state_disk *sd)
+static bool
+may_exist(const char *folder)
 {
     struct stat s;
 
     /* Of what can't be looked at nobody knows. */
-    return !stat(sd->folder, &s) || errno != ENOENT;
+    return !stat(folder, &s) || errno != ENOENT;
+}
+
+bool
+adp_state_disk_has_state(const struct adp_state_disk *sd)
+{
+    char *new = adp_disk_folder_new_name(sd->folder);
+    bool has_state = may_exist(sd->folder) || may_exist(new);
+
+    free(new);
+    return has_state;
 }
 
 /* Reading. */
@@ -175,21 +215,10 @@ adp_state_disk_read(struct adp_state_disk *sd, struct adp_model *model,
     };
 
     adp_model_clear(model);
-    char *error = adp_disk_folder_read(sd->folder, &ops, &sd->position);
-    *generation = sd->position.generation;
-    return error;
-}
-
-char *
-adp_state_disk_set_aside(struct adp_state_disk *sd)
-{
-    char *to;
-    char *error = adp_disk_folder_set_aside(sd->folder, &to);
-
-    memset(&sd->position, 0, sizeof sd->position);
-    if (to) {
-        VLOG_WARN("%s was set aside as %s", sd->folder, to);
-        free(to);
+    char *error = adp_disk_folder_recover(sd->folder);
+    if (!error) {
+        error = adp_disk_folder_read(sd->folder, &ops, &sd->position);
+        *generation = sd->position.generation;
     }
     return error;
 }
@@ -198,6 +227,69 @@ void
 adp_state_disk_begin(struct adp_state_disk *sd)
 {
     sd->disk = adp_disk_create(sd->folder, &sd->position);
+}
+
+/* Another state in its place. */
+
+char *
+adp_state_disk_begin_anew(struct adp_state_disk *sd)
+{
+    char *new = adp_disk_folder_new_name(sd->folder);
+    char *error = adp_disk_folder_delete(new);
+
+    if (!error) {
+        memset(&sd->position, 0, sizeof sd->position);
+        /* If somebody took away what was there, the place is free. */
+        sd->is_in_place = !may_exist(sd->folder);
+        sd->disk = adp_disk_create(sd->is_in_place ? sd->folder : new,
+                                   &sd->position);
+    }
+    free(new);
+    return error;
+}
+
+char *
+adp_state_disk_take_place(struct adp_state_disk *sd)
+{
+    char *error = (sd->is_in_place ? NULL
+                   : adp_disk_folder_take_place(sd->folder, &sd->aside));
+
+    if (!error && !sd->is_in_place) {
+        sd->is_in_place = true;
+        adp_disk_set_path(sd->disk, sd->folder);
+    }
+    return error;
+}
+
+static void
+forget_aside(struct adp_state_disk *sd)
+{
+    free(sd->aside);
+    sd->aside = NULL;
+    sd->is_in_place = false;
+}
+
+void
+adp_state_disk_give_up(struct adp_state_disk *sd)
+{
+    adp_disk_destroy(sd->disk);
+    sd->disk = NULL;
+    char *error = (sd->is_in_place
+                   ? adp_disk_folder_bring_back(sd->folder, sd->aside)
+                   : adp_disk_folder_recover(sd->folder));
+    if (error) {
+        VLOG_ERR("what was to take the place of %s stays: %s", sd->folder,
+                 error);
+        free(error);
+    }
+    forget_aside(sd);
+}
+
+void
+adp_state_disk_stay(struct adp_state_disk *sd)
+{
+    note_aside(sd->folder, sd->aside);
+    forget_aside(sd);
 }
 
 struct adp_disk *

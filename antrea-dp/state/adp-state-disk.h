@@ -47,11 +47,20 @@ bool adp_state_disk_has_state(const struct adp_state_disk *);
  * nor against ports: they were. */
 char *adp_state_disk_read(struct adp_state_disk *, struct adp_model *model,
                           uint64_t *generation);
-/* Sets aside what is there. */
-char *adp_state_disk_set_aside(struct adp_state_disk *);
 
-/* Goes on with what was read, or set aside, or with nothing. */
+/* Goes on with what was read, or with nothing. */
 void adp_state_disk_begin(struct adp_state_disk *);
+
+/* Begins a state that is to take the place of what is there, which stays until
+ * the new one was written... */
+char *adp_state_disk_begin_anew(struct adp_state_disk *);
+/* ...and takes the place: what was there is set aside. */
+char *adp_state_disk_take_place(struct adp_state_disk *);
+/* Nothing comes of it: all is as it was before. */
+void adp_state_disk_give_up(struct adp_state_disk *);
+/* It is in force. */
+void adp_state_disk_stay(struct adp_state_disk *);
+
 /* NULL before that. */
 struct adp_disk *adp_state_disk_get(const struct adp_state_disk *);
 

@@ -60,23 +60,13 @@ adp_state_store_wants(const struct adp_state *state)
     return state->disk && state->next.n_changes && !state->next.own;
 }
 
-/* A state that takes the place of one that can't be restored. */
-static char *
-begin_anew(struct adp_state *state)
-{
-    char *error = adp_state_disk_set_aside(state->disk);
-
-    if (!error) {
-        adp_state_disk_begin(state->disk);
-    }
-    return error;
-}
-
+/* A state that can't be restored gets another one in its place. */
 static char *
 begin_storing(struct adp_state *state)
 {
     struct next_state *next = &state->next;
-    char *error = get_disk(state) ? NULL : begin_anew(state);
+    char *error = (get_disk(state) ? NULL
+                   : adp_state_disk_begin_anew(state->disk));
 
     if (!error) {
         next->changes = adp_state_group_changes(state);
@@ -100,6 +90,9 @@ adp_state_store_run(struct adp_state *state,
     if (next->is_storing && !is_done(state, slice, &error)) {
         return false;
     }
+    if (!error && state->is_closed) {
+        error = adp_state_disk_take_place(state->disk);
+    }
     next->is_storing = false;
     next->is_stored = !error;
     if (error) {
@@ -118,6 +111,10 @@ adp_state_store_take_back(struct adp_state *state,
     struct next_state *next = &state->next;
     char *error;
 
+    if (state->is_closed && get_disk(state)) {
+        adp_state_disk_give_up(state->disk);
+        next->is_stored = false;
+    }
     if (!next->is_stored) {
         return true;
     }
@@ -169,7 +166,9 @@ adp_state_store_open(struct adp_state *state)
         state->is_closed = false;
         free(state->restore_error);
         state->restore_error = NULL;
-        if (!get_disk(state)) {
+        if (get_disk(state)) {
+            adp_state_disk_stay(state->disk);
+        } else {
             adp_state_disk_begin(state->disk);
         }
         VLOG_INFO("bridge %s: the state of generation %"PRIu64" from %s is in "

@@ -13,7 +13,8 @@
  *
  * At the start the bridge is closed until what is on the disk is in force.
  * Where that can't be, it stays closed, says why, and tries again; who
- * replaces the state begins anew.
+ * replaces the state begins anew.  What is there is set aside then, once the
+ * new state is on the disk, and comes back if the bridge refuses that.
  *
  * For the main thread; only a thread of lib/disk waits for the disk.
  */

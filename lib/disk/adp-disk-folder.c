@@ -218,6 +218,17 @@ adp_disk_folder_destroy(struct adp_disk_folder *f)
     }
 }
 
+void
+adp_disk_folder_set_path(struct adp_disk_folder *f, const char *path)
+{
+    ovs_assert(!f->next.file);
+    free(f->path);
+    f->path = xstrdup(path);
+    adp_disk_file_close(f->log); /* It is opened by its name of now. */
+    f->log = NULL;
+    f->before = f->end;
+}
+
 /* Puts elements from the '*i'th on into one frame. */
 static char *
 put_some(struct adp_disk_file *file, enum adp_disk_op op, uint64_t generation,

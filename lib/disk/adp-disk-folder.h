@@ -70,6 +70,22 @@ char *adp_disk_folder_set_aside(const char *path, char **to);
 /* Deletes the folder and the files in it. */
 char *adp_disk_folder_delete(const char *path);
 
+/* Another state in its place.  That is written into a folder of its own,
+ * 'path' with ".new" behind it, and takes the place when it is whole, so that
+ * there always is one of both.  All ends in between: where 'path' isn't there,
+ * the new one is whole, and where it is, that one counts. */
+
+/* Its name.  The caller frees it. */
+char *adp_disk_folder_new_name(const char *path);
+/* Sets aside what is there, as adp_disk_folder_set_aside(), and puts the new
+ * one in its place.  After an error nothing has changed, unless a name can't
+ * be given back either. */
+char *adp_disk_folder_take_place(const char *path, char **aside);
+/* Takes that back.  'aside' is NULL if there was nothing. */
+char *adp_disk_folder_bring_back(const char *path, const char *aside);
+/* Brings to its end what was under way: to be called before reading. */
+char *adp_disk_folder_recover(const char *path);
+
 /* Writing. */
 
 struct adp_disk_change {
@@ -85,6 +101,8 @@ struct adp_disk_folder;
 struct adp_disk_folder *adp_disk_folder_create(
     const char *path, const struct adp_disk_position *position);
 void adp_disk_folder_destroy(struct adp_disk_folder *);
+/* It was given the name 'path'. */
+void adp_disk_folder_set_path(struct adp_disk_folder *, const char *path);
 
 /* A group of 'n' transactions, synchronized once.  After the first the state
  * is of 'generation', which must be the next one, after each of the others of

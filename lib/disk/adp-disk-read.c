@@ -347,35 +347,143 @@ adp_disk_folder_read(const char *path, const struct adp_disk_ops *ops,
 
 /* The folder as a whole. */
 
-char *
-adp_disk_folder_set_aside(const char *path, char **to)
+static char *
+look(const char *path, bool *is_there)
 {
     struct stat s;
-    char *error;
+
+    *is_there = !stat(path, &s);
+    return (*is_there || errno == ENOENT ? NULL
+            : xasprintf("%s: %s", path, ovs_strerror(errno)));
+}
+
+/* Sets '*to' to where what is there goes, or to NULL if there is nothing. */
+static char *
+find_old_name(const char *path, char **to)
+{
+    bool is_there;
+    char *error = look(path, &is_there);
+    struct stat s;
 
     *to = NULL;
-    if (stat(path, &s)) {
-        return (errno == ENOENT ? NULL
-                : xasprintf("%s: %s", path, ovs_strerror(errno)));
-    }
-    for (unsigned int i = 1; ; i++) {
+    for (unsigned int i = 1; is_there; i++) {
         *to = xasprintf("%s.old-%u", path, i);
         if (lstat(*to, &s)) {
             break;
         }
         free(*to);
     }
-    error = adp_disk_rename(path, *to);
-    if (!error) {
-        char *parent = dir_name(path);
+    return error;
+}
 
-        error = adp_disk_sync_folder(parent);
-        free(parent);
+static char *
+sync_parent(const char *path)
+{
+    char *parent = dir_name(path);
+    char *error = adp_disk_sync_folder(parent);
+
+    free(parent);
+    return error;
+}
+
+char *
+adp_disk_folder_set_aside(const char *path, char **to)
+{
+    char *error = find_old_name(path, to);
+
+    if (*to) {
+        error = adp_disk_rename(path, *to);
+        if (!error) {
+            error = sync_parent(path);
+        }
+        if (error) {
+            free(*to);
+            *to = NULL;
+        }
+    }
+    return error;
+}
+
+char *
+adp_disk_folder_new_name(const char *path)
+{
+    return xasprintf("%s.new", path);
+}
+
+/* Gives 'path' the name 'old', unless that is NULL, and 'new' the name 'path':
+ * both, or after an error none. */
+static char *
+change_places(const char *path, const char *old, const char *new)
+{
+    char *error = old ? adp_disk_rename(path, old) : NULL;
+
+    if (error) {
+        return error;
+    }
+    error = adp_disk_rename(new, path);
+    if (!error) {
+        error = sync_parent(path);
+        if (!error) {
+            return NULL;
+        }
+        free(adp_disk_rename(path, new));
+    }
+    if (old) {
+        free(adp_disk_rename(old, path));
+    }
+    return error;
+}
+
+char *
+adp_disk_folder_take_place(const char *path, char **aside)
+{
+    char *error = find_old_name(path, aside);
+
+    if (!error) {
+        char *new = adp_disk_folder_new_name(path);
+
+        error = change_places(path, *aside, new);
+        free(new);
     }
     if (error) {
-        free(*to);
-        *to = NULL;
+        free(*aside);
+        *aside = NULL;
     }
+    return error;
+}
+
+char *
+adp_disk_folder_bring_back(const char *path, const char *aside)
+{
+    if (!aside) {
+        return adp_disk_folder_delete(path);
+    }
+
+    char *new = adp_disk_folder_new_name(path);
+    char *error = change_places(path, new, aside);
+    if (!error) {
+        error = adp_disk_folder_delete(new);
+    }
+    free(new);
+    return error;
+}
+
+char *
+adp_disk_folder_recover(const char *path)
+{
+    char *new = adp_disk_folder_new_name(path);
+    bool is_there, has_new = false;
+    char *error = look(path, &is_there);
+
+    if (!error) {
+        error = look(new, &has_new);
+    }
+    if (!error && has_new && is_there) {
+        free(adp_disk_folder_delete(new)); /* It is in nobody's way. */
+    } else if (!error && has_new) {
+        error = change_places(path, NULL, new);
+    }
+    free(new);
     return error;
 }
 

@@ -199,6 +199,15 @@ adp_disk_destroy(struct adp_disk *d)
     free(d);
 }
 
+void
+adp_disk_set_path(struct adp_disk *d, const char *path)
+{
+    ovs_mutex_lock(&d->mutex);
+    ovs_assert(d->task == TASK_NONE && !d->records);
+    adp_disk_folder_set_path(d->folder, path);
+    ovs_mutex_unlock(&d->mutex);
+}
+
 static void
 begin(struct adp_disk *d, enum disk_task task, uint64_t generation,
       const struct adp_disk_change *changes, size_t n)

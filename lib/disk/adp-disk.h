@@ -29,6 +29,8 @@ struct adp_disk *adp_disk_create(const char *path,
                                  const struct adp_disk_position *);
 /* Brings what is under way to its end; a snapshot just ends. */
 void adp_disk_destroy(struct adp_disk *);
+/* As adp_disk_folder_set_path(), when nothing is under way. */
+void adp_disk_set_path(struct adp_disk *, const char *path);
 
 /* Each of these begins something, when nothing is under way.  'changes' and
  * the lists that they point to stay until it is done. */

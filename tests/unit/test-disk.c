@@ -203,6 +203,81 @@ START_TEST(set_aside_and_deleted)
 }
 END_TEST
 
+/* Is the state that of generation 3 or 5?  Not if 'folder' is empty. */
+static uint64_t
+check_place(const char *folder)
+{
+    char *error = adp_disk_folder_recover(folder);
+
+    ck_assert_msg(!error, "%s", error);
+    uint64_t g = check_state(folder, 3, 5);
+    ck_assert_uint_ne(g, 4);
+    return g;
+}
+
+static char *new_path;
+static char *crashed_new;
+static int n_places;
+
+static int
+look_at_place(const char *what OVS_UNUSED, const char *name OVS_UNUSED)
+{
+    int (*fault)(const char *, const char *) = adp_disk_fault;
+
+    copy_folder(path, crashed);
+    copy_folder(new_path, crashed_new);
+    adp_disk_fault = NULL;
+    check_place(crashed);
+    ck_assert_int_eq(access(crashed_new, F_OK), -1);
+    adp_disk_fault = fault;
+    return n_places-- ? 0 : ENOSPC;
+}
+
+/* Another state in its place, and back again, of which the 'n'th step fails.
+ * Returns true if there are more steps. */
+static bool
+change_places(int n)
+{
+    char *to;
+
+    remove_all();
+    char *states = dir_name(path);
+    ck_assert_int_eq(mkdir(states, 0700), 0);
+    free(states);
+    make_folder(0, 5);
+    ck_assert_int_eq(rename(path, new_path), 0);
+    make_folder(0, 3);
+    n_places = n;
+    adp_disk_fault = look_at_place;
+    char *error = adp_disk_folder_take_place(path, &to);
+    ck_assert_int_eq(check_place(path), error ? 3 : 5);
+    if (!error) {
+        check_state(to, 3, 3);
+        error = adp_disk_folder_bring_back(path, to);
+        free(to);
+    }
+    adp_disk_fault = NULL;
+    check_place(path);
+    free(error);
+    return n_places < 0;
+}
+
+START_TEST(another_takes_its_place)
+{
+    int n = 0;
+
+    new_path = adp_disk_folder_new_name(path);
+    crashed_new = adp_disk_folder_new_name(crashed);
+    while (change_places(n)) {
+        n++;
+    }
+    ck_assert_int_ge(n, 6);
+    check_state(path, 3, 3);
+    free(crashed_new);
+    free(new_path);
+}
+END_TEST
+
 /* Damage. */
 
 START_TEST(log_cut_at_each_byte)
@@ -690,6 +765,7 @@ main(void)
     tcase_add_test(tc, nothing_is_taken_back);
     tcase_add_test(tc, generations_follow);
     tcase_add_test(tc, set_aside_and_deleted);
+    tcase_add_test(tc, another_takes_its_place);
 
     tc = add_case(suite, "damage");
     tcase_add_loop_test(tc, log_cut_at_each_byte, 0, 2);

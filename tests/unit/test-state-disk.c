@@ -33,17 +33,21 @@ static char *folder;
 /* What the disk says, by what a file is asked for. */
 static atomic_bool disk_is_full;
 static atomic_bool disk_is_stuck;
+static ATOMIC(const char *) failing; /* What alone is refused, or NULL. */
 
 static int
 fault(const char *what, const char *name OVS_UNUSED)
 {
+    const char *fails;
     bool full, stuck;
 
     do {
         atomic_read(&disk_is_stuck, &stuck);
     } while (stuck && !usleep(100));
     atomic_read(&disk_is_full, &full);
-    return full && strcmp(what, "truncate") ? ENOSPC : 0;
+    atomic_read(&failing, &fails);
+    return ((full && strcmp(what, "truncate"))
+            || nullable_string_is_equal(what, fails) ? ENOSPC : 0);
 }
 
 static void
@@ -69,6 +73,7 @@ setup(void)
     time_msec();
     atomic_store(&disk_is_full, false);
     atomic_store(&disk_is_stuck, false);
+    atomic_store(&failing, NULL);
     adp_disk_fault = fault;
     state_world_setup();
     open_disk();
@@ -580,7 +585,8 @@ START_TEST(test_refused_flows_keep_it_closed)
 }
 END_TEST
 
-START_TEST(test_damage_keeps_it_closed)
+static void
+damage(void)
 {
     transact("[" GROUP("9", "") "]", NULL);
     run("printf x > %s/x && dd if=%1$s/x of=%1$s/states/bridge/"
@@ -588,6 +594,11 @@ START_TEST(test_damage_keeps_it_closed)
     restart();
     settle();
     expect_closed("damaged");
+}
+
+START_TEST(test_damage_keeps_it_closed)
+{
+    damage();
 
     /* What is wrong begins nothing anew, nor does what can't be stored. */
     ck_assert_str_eq(transact__(true, "[" KEY("Pod", "x") "]", NULL, NULL,
@@ -598,6 +609,65 @@ START_TEST(test_damage_keeps_it_closed)
     run("test -e %s/states/bridge.old-1/log-0000000000000000");
     expect_survival();
     transact("[" POD1 "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+/* Tries until then to restore the state once more. */
+static void
+wait_for_retry(void)
+{
+    usleep(5100000);
+    time_msec();
+    settle();
+}
+
+/* What doesn't take the place of a damaged state leaves it where it is. */
+START_TEST(test_refused_replacement_keeps_it_closed)
+{
+    static const char *const steps[] = {
+        "mkdir", "create", "write", "fsync", "rename", NULL,
+    };
+    const char *step = steps[_i];
+
+    damage();
+    atomic_store(&failing, step);
+    bridge.refusal = step ? NULL : "no";
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(transact__(true, "[" POD2 "]", NULL, NULL,
+                                    step ? "can't be stored" : "no"),
+                         step ? "disk" : "internal");
+        expect_closed("damaged");
+    }
+    run("test \"$(ls %s/states)\" = bridge");
+    atomic_store(&failing, NULL);
+    bridge.refusal = NULL;
+
+    wait_for_retry();
+    expect_closed("damaged");
+    restart();
+    settle();
+    expect_closed("damaged");
+    ck_assert_ptr_null(transact__(true, "[" POD2 "]", NULL, NULL, NULL));
+    run("test -e %s/states/bridge.old-1/log-0000000000000000");
+    transact("[" POD1 "]", NULL);
+    expect_survival();
+    transact("[" GROUP("9", "") "]", NULL);
+    expect_survival();
+}
+END_TEST
+
+/* All ends while one state takes the place of the other. */
+START_TEST(test_between_two_states)
+{
+    damage();
+    ck_assert_ptr_null(transact__(true, "[" POD2 "]", NULL, NULL, NULL));
+    run("mv %s/states/bridge %1$s/states/bridge.new");
+    restart();
+    ck_assert(adp_state_is_closed(state));
+    settle();
+    ck_assert(!adp_state_is_closed(state));
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), "Pod"), 1);
     expect_survival();
 }
 END_TEST
@@ -670,6 +740,8 @@ suite(void)
     tcase_add_test(tc, test_closed_until_flows_are_there);
     tcase_add_test(tc, test_refused_flows_keep_it_closed);
     tcase_add_test(tc, test_damage_keeps_it_closed);
+    tcase_add_loop_test(tc, test_refused_replacement_keeps_it_closed, 0, 6);
+    tcase_add_test(tc, test_between_two_states);
     tcase_add_loop_test(tc, test_random, 0, 8);
     suite_add_tcase(s, tc);
     return s;
