@@ -239,6 +239,11 @@ change_model(struct adp_state *state, struct state_part *part)
         error = adp_model_delete(model, part->delete, part->ignore_missing,
                                  &call->n_deleted);
     }
+    if (!error && part->patch) {
+        /* A patch is of what was there before, but from the disk it is carried
+         * out after the deletions. */
+        error = adp_model_check_patched(model, part->patch);
+    }
     if (!error && part_records(part)) {
         error = adp_model_apply(model, part_records(part), &call->n_applied);
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model-pause.h"
 #include "model-reader.h"
 #include "model-records.h"
 #include "util.h"
@@ -248,6 +249,22 @@ find_group(const struct adp_model *model, const struct json *json)
             && (kind == ADP_KIND_ADDRESS_GROUP
                 || kind == ADP_KIND_APPLIED_TO_GROUP)
             ? adp_model_find(model, kind, json_string(name)) : NULL);
+}
+
+struct adp_error *
+adp_model_check_patched(const struct adp_model *model,
+                        const struct json *patches)
+{
+    for (size_t i = 0; i < patches->array.n; i++) {
+        const struct json *patch = patches->array.elems[i];
+
+        if (!find_group(model, patch)) {
+            return adp_error_create("invalid", patch_title(patch, i), NULL,
+                                    "is both deleted and patched in one call");
+        }
+        adp_pause();
+    }
+    return NULL;
 }
 
 size_t

@@ -33,6 +33,11 @@ struct adp_error *adp_model_patch(const struct adp_model *,
                                   const struct json *patches,
                                   struct json **records);
 
+/* Complains if the model has lost one of the groups that 'patches', which
+ * adp_model_patch() took, are about: whoever deleted it meanwhile. */
+struct adp_error *adp_model_check_patched(const struct adp_model *,
+                                          const struct json *patches);
+
 /* As adp_model_weigh() of these records, as far as the groups are there.
  * 'patches' is an array, or NULL. */
 size_t adp_model_weigh_patch(const struct adp_model *,

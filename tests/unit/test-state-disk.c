@@ -171,6 +171,37 @@ patch(const char *add)
     free(text);
 }
 
+/* What can't be carried out again, from the disk, isn't at all. */
+START_TEST(test_deleted_and_patched)
+{
+    struct json *delete = json_from_string(
+        "[" KEY("Pod", "a/1") "," KEY("AddressGroup", "9") "]");
+    struct json *patch = json_from_string(
+        "[{\"kind\":\"AddressGroup\",\"name\":\"8\"},"
+        "{\"kind\":\"AddressGroup\",\"name\":\"9\","
+        "\"add\":[\"10.0.0.7\"]}]");
+
+    transact("[" POD1 "," GROUP("8", "") "," GROUP("9", "\"10.0.0.1\"") "]",
+             NULL);
+    for (int i = 0; i < 2; i++) {
+        struct adp_state_call *call
+            = adp_state_transact(state, &(struct adp_state_change) {
+                .delete = delete, .patch = patch, .ignore_missing = i });
+
+        settle();
+        ck_assert(call->done);
+        ck_assert_ptr_nonnull(call->error);
+        ck_assert_str_eq(call->error->code, "invalid");
+        ck_assert_str_eq(call->error->object, "AddressGroup 9");
+        adp_state_call_unref(call);
+        expect_survival();
+        ck_assert_uint_eq(adp_state_generation(state), 1);
+    }
+    json_destroy(delete);
+    json_destroy(patch);
+}
+END_TEST
+
 START_TEST(test_nothing)
 {
     ck_assert(!adp_state_is_closed(state));
@@ -723,6 +754,7 @@ suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, test_nothing);
     tcase_add_test(tc, test_all_parts_of_a_transaction);
+    tcase_add_test(tc, test_deleted_and_patched);
     tcase_add_test(tc, test_large);
     tcase_add_test(tc, test_snapshots);
     tcase_add_test(tc, test_refused_by_the_bridge);
