@@ -111,9 +111,16 @@ adp_state_is_synced(const struct adp_state *state)
 }
 
 bool
-adp_state_is_busy(const struct adp_state *state)
+adp_state_is_at_work(const struct adp_state *state)
 {
     return state->phase != PHASE_IDLE || state->reading.job;
+}
+
+bool
+adp_state_is_busy(const struct adp_state *state)
+{
+    return (adp_state_is_at_work(state)
+            || (state->is_closed && !state->restore_error));
 }
 
 bool

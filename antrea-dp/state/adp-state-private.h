@@ -125,7 +125,9 @@ struct adp_state {
     struct json *used;          /* To be freed in slices. */
 };
 
-/* Is that all that it waits for? */
+/* Busy, but for what is still to begin. */
+bool adp_state_is_at_work(const struct adp_state *);
+/* Is the disk all that it waits for? */
 bool adp_state_waits_for_disk(const struct adp_state *);
 
 #endif /* adp-state-private.h */

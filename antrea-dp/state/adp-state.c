@@ -596,7 +596,7 @@ note_lost_flows(struct adp_state *state)
 void
 adp_state_sync(struct adp_state *state, bool reinstall)
 {
-    if (adp_state_is_busy(state)) {
+    if (adp_state_is_at_work(state)) {
         /* At its end we will see what else has changed. */
         if (reinstall) {
             note_lost_flows(state);
@@ -651,13 +651,14 @@ adp_state_run(struct adp_state *state)
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
     }
-    if (!adp_state_is_busy(state)) {
+    if (!adp_state_is_at_work(state)) {
         bool lost_flows = state->lost_flows;
 
         state->lost_flows = false;
         adp_state_sync(state, lost_flows);
     }
-    if (!adp_state_is_busy(state) && adp_state_store_wants_restore(state)) {
+    if (!adp_state_is_at_work(state)
+        && adp_state_store_wants_restore(state)) {
         begin_restoring(state);
     }
     adp_state_store_idle(state);

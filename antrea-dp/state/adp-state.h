@@ -61,7 +61,8 @@ bool adp_state_is_synced(const struct adp_state *);
 /* One slice of what is under way; each turn. */
 void adp_state_run(struct adp_state *);
 void adp_state_wait(const struct adp_state *);
-/* Something is under way. */
+/* Something is under way, or the state on the disk is still to be read for the
+ * first time, which adp_state_run() begins. */
 bool adp_state_is_busy(const struct adp_state *);
 /* More than a hundred records. */
 bool adp_state_is_large(const struct adp_state *);

@@ -580,11 +580,41 @@ START_TEST(test_closed_until_flows_are_there)
 }
 END_TEST
 
+/* Who comes before the state on the disk was looked at waits for that. */
+START_TEST(test_calls_before_it_is_read)
+{
+    const bool clear = _i;
+    struct json *json = json_from_string("[" POD2 "]");
+
+    transact("[" POD1 "]", NULL);
+    restart();
+    ck_assert(adp_state_is_busy(state));
+    struct adp_state_call *call
+        = adp_state_submit(state, &(struct adp_state_change) {
+            .clear = clear, .apply = json });
+    adp_state_serve(state);
+    ck_assert(!call->done);
+    ck_assert(adp_state_has_calls(state));
+
+    serve();
+    ck_assert(call->done);
+    ck_assert_ptr_null(call->error);
+    ck_assert_uint_eq(call->generation, 2);
+    adp_state_call_unref(call);
+    json_destroy(json);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), "Pod"),
+                      clear ? 1 : 2);
+    run("test \"$(ls %s/states)\" = bridge");
+    expect_survival();
+}
+END_TEST
+
 static void
 expect_closed(const char *why)
 {
     ck_assert(adp_state_is_closed(state));
     ck_assert_ptr_nonnull(adp_state_restore_error(state));
+    ck_assert(!adp_state_is_busy(state));
     ck_assert_msg(strstr(adp_state_restore_error(state), why), "\"%s\"",
                   adp_state_restore_error(state));
     ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 0);
@@ -770,6 +800,7 @@ suite(void)
     tcase_add_test(tc, test_destroyed_while_it_is_stored);
     tcase_add_test(tc, test_ports_that_are_gone);
     tcase_add_test(tc, test_closed_until_flows_are_there);
+    tcase_add_loop_test(tc, test_calls_before_it_is_read, 0, 2);
     tcase_add_test(tc, test_refused_flows_keep_it_closed);
     tcase_add_test(tc, test_damage_keeps_it_closed);
     tcase_add_loop_test(tc, test_refused_replacement_keeps_it_closed, 0, 6);
