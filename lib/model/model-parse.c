@@ -567,6 +567,10 @@ adp_parse_manifest(struct adp_object *o)
         && json->type != JSON_SERIALIZED_OBJECT) {
         adp_reader_error_at(o->reader, "object", "must be object, not %s",
                             json_type_to_string(json->type));
+    } else if (json) {
+        size_t mark = adp_reader_enter(o->reader, "object");
+        adp_value_any(o->reader, json);
+        adp_reader_leave(o->reader, mark);
     }
     check_keys(o);
     return &manifest->up;

@@ -4,8 +4,11 @@
 #include "model-reader.h"
 
 #include <arpa/inet.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "packets.h"
@@ -124,6 +127,71 @@ adp_value_string(struct adp_reader *r, const struct json *json)
         return NULL;
     }
     return s;
+}
+
+/* Can it be read again, as JSON writes it?  That rounds it, beyond what there
+ * is if it is at the edge. */
+static bool
+may_be_written(double real)
+{
+    if (!real || (fabs(real) > 1e-300 && fabs(real) < 1e300)) {
+        return true;
+    }
+
+    char *s = xasprintf("%.*g", DBL_DIG, real);
+    bool ok = str_to_double(s, &real);
+    free(s);
+    return ok;
+}
+
+static void
+check_real(struct adp_reader *r, const struct json *json)
+{
+    if (!may_be_written(json_real(json))) {
+        adp_reader_error(r, "%.17g is too near to the edge of what numbers "
+                         "can be", json_real(json));
+    }
+}
+
+/* Its numbers were written before: one that can't be read again has an
+ * exponent that few texts have. */
+static void
+check_serialized(struct adp_reader *r, const char *s)
+{
+    if (strstr(s, "e+308") || strstr(s, "e-30") || strstr(s, "e-31")
+        || strstr(s, "e-32")) {
+        struct json *json = json_from_string(s);
+
+        if (json->type == JSON_STRING) {
+            adp_reader_error(r, "holds a number that is too near to the edge "
+                             "of what numbers can be");
+        }
+        json_destroy(json);
+    }
+}
+
+void
+adp_value_any(struct adp_reader *r, const struct json *json)
+{
+    if (json->type == JSON_OBJECT) {
+        const struct shash_node *node;
+
+        SHASH_FOR_EACH (node, json->object) {
+            size_t mark = adp_reader_enter(r, node->name);
+            adp_value_any(r, node->data);
+            adp_reader_leave(r, mark);
+        }
+    } else if (json->type == JSON_ARRAY) {
+        for (size_t i = 0; i < json->array.n; i++) {
+            size_t mark = adp_reader_enter_index(r, i);
+            adp_value_any(r, json->array.elems[i]);
+            adp_reader_leave(r, mark);
+        }
+    } else if (json->type == JSON_REAL) {
+        check_real(r, json);
+    } else if (json->type == JSON_SERIALIZED_OBJECT) {
+        check_serialized(r, json_serialized_object(json));
+    }
 }
 
 static bool
@@ -387,6 +455,11 @@ adp_object_number(struct adp_object *o, const char *name,
         adp_reader_error_at(o->reader, name, "%g is not between %g and %g",
                             value, min, max);
         return min;
+    }
+    if (json->type == JSON_REAL) {
+        size_t mark = adp_reader_enter(o->reader, name);
+        check_real(o->reader, json);
+        adp_reader_leave(o->reader, mark);
     }
     return value;
 }

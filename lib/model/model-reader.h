@@ -52,6 +52,8 @@ void adp_reader_leave(struct adp_reader *, size_t mark);
 
 /* Values.  On error '*out' is left alone. */
 const char *adp_value_string(struct adp_reader *, const struct json *);
+/* Whatever it is, it must be readable again after it was written. */
+void adp_value_any(struct adp_reader *, const struct json *);
 /* Not 0.0.0.0, not multicast, not broadcast. */
 bool adp_value_host_ip(struct adp_reader *, const struct json *,
                        struct in6_addr *out);

@@ -67,6 +67,7 @@ UNIT_TESTS = \
 	tests/unit/test-pipeline-ipv6 \
 	tests/unit/test-model-changes \
 	tests/unit/test-model-l7 \
+	tests/unit/test-model-numbers \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
@@ -489,6 +490,9 @@ tests_unit_test_model_changes_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_l7_SOURCES = tests/unit/test-model-l7.c
 tests_unit_test_model_l7_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_model_numbers_SOURCES = tests/unit/test-model-numbers.c
+tests_unit_test_model_numbers_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
