@@ -98,6 +98,12 @@ struct desired_claim {
     bool is_group;
 };
 
+/* What an amendment takes back, so often. */
+struct desired_withdrawal {
+    struct desired_claim claim;
+    uint32_t n;
+};
+
 /* What was before the transaction. */
 struct flow_image {
     struct desired_flow *flow;
@@ -146,10 +152,17 @@ struct adp_desired {
     size_t n_contributor_images, allocated_contributor_images;
     struct adp_error *error;    /* The first one. */
 
+    /* The amendment under way.  Not more than what is taken back in it. */
+    struct adp_contributor *amended; /* NULL: none. */
+    struct desired_withdrawal *withdrawals;
+    size_t n_withdrawals, allocated_withdrawals;
+    bool lacks_withdrawn;       /* What was to be taken back isn't there. */
+
     /* For people. */
     size_t n_claims;
     size_t n_bytes;             /* Of flows with their masks, actions and
                                  * clauses, and claims. */
+    uint64_t n_steps;
 };
 
 static inline const struct hmap *

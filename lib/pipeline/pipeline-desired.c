@@ -13,6 +13,7 @@
 #include "byte-order.h"
 #include "hash.h"
 #include "model-pause.h"
+#include "model-sort.h"
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/match.h"
@@ -215,16 +216,167 @@ claim_add(struct adp_desired *desired, struct adp_contributor *contributor,
     desired->n_bytes += sizeof *claim;
 }
 
+/* A contributor mostly has few claims, and may have many: behind each 16th of
+ * them there is a pause. */
+static void
+pause_amid(uint32_t i)
+{
+    if (i % 16 == 15) {
+        adp_pause();
+    }
+}
+
 static void
 drop_claims(struct adp_desired *desired, const struct desired_claim *claims,
             uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         claim_drop(desired, &claims[i]);
+        pause_amid(i);
     }
 }
 
+/* Taking back.  What an amendment takes back is collected, and found in one
+ * pass over the claims at its end. */
+
+static void
+withdraw(struct adp_desired *desired,
+         const struct adp_contributor *contributor,
+         const struct desired_claim *claim)
+{
+    ovs_assert(desired->amended == contributor);
+    if (desired->n_withdrawals >= desired->allocated_withdrawals) {
+        desired->withdrawals = x2nrealloc(desired->withdrawals,
+                                          &desired->allocated_withdrawals,
+                                          sizeof *desired->withdrawals);
+    }
+    desired->withdrawals[desired->n_withdrawals++]
+        = (struct desired_withdrawal) { .claim = *claim, .n = 1 };
+}
+
+static void
+forget_withdrawals(struct adp_desired *desired)
+{
+    free(desired->withdrawals);
+    desired->withdrawals = NULL;
+    desired->n_withdrawals = desired->allocated_withdrawals = 0;
+    desired->lacks_withdrawn = false;
+}
+
+static int
+claim_compare(const struct desired_claim *a, const struct desired_claim *b)
+{
+    return (a->thing != b->thing
+            ? ((uintptr_t) a->thing < (uintptr_t) b->thing ? -1 : 1)
+            : a->conj_id != b->conj_id ? (a->conj_id < b->conj_id ? -1 : 1)
+            : a->clause != b->clause ? a->clause - b->clause
+            : a->n_clauses - b->n_clauses);
+}
+
+static int
+compare_withdrawals(const void *a_, const void *b_)
+{
+    const struct desired_withdrawal *const *a = a_;
+    const struct desired_withdrawal *const *b = b_;
+
+    return claim_compare(&(*a)->claim, &(*b)->claim);
+}
+
+/* In order, equal ones as one. */
+static struct desired_withdrawal **
+sort_withdrawals(const struct adp_desired *desired, size_t *n)
+{
+    struct desired_withdrawal **sorted
+        = xmalloc(desired->n_withdrawals * sizeof *sorted);
+
+    for (size_t i = 0; i < desired->n_withdrawals; i++) {
+        sorted[i] = &desired->withdrawals[i];
+    }
+    adp_sort_pointers(sorted, desired->n_withdrawals, compare_withdrawals);
+    *n = 0;
+    for (size_t i = 0; i < desired->n_withdrawals; i++) {
+        if (*n && !compare_withdrawals(&sorted[*n - 1], &sorted[i])) {
+            sorted[*n - 1]->n++;
+        } else {
+            sorted[(*n)++] = sorted[i];
+        }
+    }
+    return sorted;
+}
+
+static struct desired_withdrawal *
+find_withdrawal(struct adp_desired *desired,
+                struct desired_withdrawal *const sorted[], size_t n,
+                const struct desired_claim *claim)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int cmp = claim_compare(&sorted[mid]->claim, claim);
+
+        desired->n_steps++;
+        if (!cmp) {
+            return sorted[mid];
+        } else if (cmp < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return NULL;
+}
+
+/* Takes from what 'contributor' asks for what was withdrawn; the rest keeps
+ * its order.  Returns false if it didn't ask for some of it. */
+static bool
+take_back(struct adp_desired *desired, struct adp_contributor *contributor)
+{
+    struct desired_claim *claims = contributor->claims;
+    size_t n, n_left = desired->n_withdrawals;
+    struct desired_withdrawal **sorted = sort_withdrawals(desired, &n);
+    uint32_t i, n_kept = 0;
+
+    for (i = 0; i < contributor->n_claims && n_left; i++) {
+        struct desired_withdrawal *w = find_withdrawal(desired, sorted, n,
+                                                       &claims[i]);
+
+        if (w && w->n) {
+            claim_drop(desired, &claims[i]);
+            w->n--;
+            n_left--;
+        } else {
+            claims[n_kept++] = claims[i];
+        }
+        pause_amid(i);
+    }
+    if (n_kept < i) {
+        memmove(&claims[n_kept], &claims[i],
+                (contributor->n_claims - i) * sizeof *claims);
+        contributor->n_claims -= i - n_kept;
+    }
+    free(sorted);
+    return !n_left;
+}
+
 /* Contributors. */
+
+/* Gives back what 'contributor' has allocated and doesn't need. */
+static void
+trim_claims(struct adp_contributor *contributor)
+{
+    if (contributor->allocated_claims > contributor->n_claims) {
+        if (contributor->n_claims) {
+            contributor->claims = xrealloc(contributor->claims,
+                                           contributor->n_claims
+                                           * sizeof *contributor->claims);
+        } else {
+            free(contributor->claims);
+            contributor->claims = NULL;
+        }
+        contributor->allocated_claims = contributor->n_claims;
+    }
+}
 
 void
 adp_desired_begin(struct adp_desired *desired,
@@ -245,7 +397,7 @@ void
 adp_desired_amend(struct adp_desired *desired,
                   struct adp_contributor *contributor)
 {
-    ovs_assert(!contributor->open);
+    ovs_assert(!contributor->open && !desired->amended);
     if (!contributor->touched) {
         size_t size = contributor->n_claims * sizeof *contributor->claims;
 
@@ -253,25 +405,29 @@ adp_desired_amend(struct adp_desired *desired,
                           size ? xmemdup(contributor->claims, size) : NULL);
     }
     contributor->open = true;
+    desired->amended = contributor;
 }
 
-void
-adp_desired_end(struct adp_desired *desired OVS_UNUSED,
+bool
+adp_desired_end(struct adp_desired *desired,
                 struct adp_contributor *contributor)
 {
+    bool ok = true;
+
     ovs_assert(contributor->open);
-    contributor->open = false;
-    if (contributor->allocated_claims > contributor->n_claims) {
-        if (contributor->n_claims) {
-            contributor->claims = xrealloc(contributor->claims,
-                                           contributor->n_claims
-                                           * sizeof *contributor->claims);
-        } else {
-            free(contributor->claims);
-            contributor->claims = NULL;
+    if (desired->amended == contributor) {
+        /* It may be amended again: it is trimmed with the transaction. */
+        ok = !desired->lacks_withdrawn;
+        if (desired->n_withdrawals) {
+            ok &= take_back(desired, contributor);
         }
-        contributor->allocated_claims = contributor->n_claims;
+        forget_withdrawals(desired);
+        desired->amended = NULL;
+    } else {
+        trim_claims(contributor);
     }
+    contributor->open = false;
+    return ok;
 }
 
 void
@@ -339,28 +495,7 @@ adp_desired_add_clause(struct adp_desired *desired,
     claim_add(desired, contributor, &claim);
 }
 
-/* Takes 'claim' from what 'contributor' asks for. */
-static bool
-claim_withdraw(struct adp_desired *desired,
-               struct adp_contributor *contributor,
-               const struct desired_claim *claim)
-{
-    ovs_assert(contributor->open);
-    for (uint32_t i = 0; i < contributor->n_claims; i++) {
-        struct desired_claim *c = &contributor->claims[i];
-
-        if (c->thing == claim->thing && c->conj_id == claim->conj_id
-            && c->clause == claim->clause
-            && c->n_clauses == claim->n_clauses) {
-            claim_drop(desired, c);
-            *c = contributor->claims[--contributor->n_claims];
-            return true;
-        }
-    }
-    return false;
-}
-
-bool
+void
 adp_desired_drop_flow(struct adp_desired *desired,
                       struct adp_contributor *contributor,
                       const struct adp_flow_key *key,
@@ -373,10 +508,14 @@ adp_desired_drop_flow(struct adp_desired *desired,
                                                       &no_terms), false),
     };
 
-    return claim.thing && claim_withdraw(desired, contributor, &claim);
+    if (claim.thing) {
+        withdraw(desired, contributor, &claim);
+    } else {
+        desired->lacks_withdrawn = true;
+    }
 }
 
-bool
+void
 adp_desired_drop_clause(struct adp_desired *desired,
                         struct adp_contributor *contributor,
                         const struct adp_flow_key *key, uint32_t conj_id,
@@ -387,7 +526,11 @@ adp_desired_drop_clause(struct adp_desired *desired,
     const struct desired_claim claim = clause_claim(flow, conj_id, clause,
                                                     n_clauses);
 
-    return flow && claim_withdraw(desired, contributor, &claim);
+    if (flow) {
+        withdraw(desired, contributor, &claim);
+    } else {
+        desired->lacks_withdrawn = true;
+    }
 }
 
 /* Groups. */
@@ -707,6 +850,7 @@ forget_images(struct adp_desired *desired)
 
         ovs_assert(!image->contributor->open);
         image->contributor->touched = false;
+        trim_claims(image->contributor);
         free(image->claims);
         adp_pause();
     }
@@ -820,6 +964,7 @@ adp_desired_get_usage(const struct adp_desired *desired,
         .n_claims = desired->n_claims,
         .n_flows = count_flows(desired),
         .n_bytes = desired->n_bytes,
+        .n_steps = desired->n_steps,
     };
     for (size_t i = 0; i < DESIRED_N_TABLES; i++) {
         usage->n_bytes += (hmap_capacity(&desired->flows[i])

@@ -78,11 +78,14 @@ struct adp_contributor {
  * before. */
 void adp_desired_begin(struct adp_desired *, struct adp_contributor *);
 /* What is said until adp_desired_end() comes in addition, or is taken back
- * with adp_desired_drop_*().  Besides what is said it costs as much as copying
- * 16 bytes for each time that 'contributor' asks for something, once in a
- * transaction. */
+ * with adp_desired_drop_*().  One contributor is amended at a time.  Besides
+ * what is said it costs as much as copying 16 bytes for each time that
+ * 'contributor' asks for something, once in a transaction, and, if something
+ * is taken back, a look at each of them, with a search among what is. */
 void adp_desired_amend(struct adp_desired *, struct adp_contributor *);
-void adp_desired_end(struct adp_desired *, struct adp_contributor *);
+/* Returns false if something was taken back that 'contributor' didn't ask
+ * for. */
+bool adp_desired_end(struct adp_desired *, struct adp_contributor *);
 /* It asks for nothing any more. */
 void adp_desired_remove(struct adp_desired *, struct adp_contributor *);
 /* Frees what 'contributor' holds, without a word to a "struct adp_desired",
@@ -137,12 +140,12 @@ void adp_desired_add_group_text(struct adp_desired *, struct adp_contributor *,
                                 const struct ofputil_port_map *,
                                 const struct ofputil_table_map *);
 
-/* Takes back, once, what 'contributor', which is being amended, said before.
- * Returns false if it didn't. */
-bool adp_desired_drop_flow(struct adp_desired *, struct adp_contributor *,
+/* Takes back, once, what 'contributor', which is being amended, asks for at
+ * the end of the amendment. */
+void adp_desired_drop_flow(struct adp_desired *, struct adp_contributor *,
                            const struct adp_flow_key *,
                            const struct ofpact *, size_t ofpacts_len);
-bool adp_desired_drop_clause(struct adp_desired *, struct adp_contributor *,
+void adp_desired_drop_clause(struct adp_desired *, struct adp_contributor *,
                              const struct adp_flow_key *, uint32_t conj_id,
                              uint8_t clause, uint8_t n_clauses);
 
@@ -255,6 +258,8 @@ struct adp_desired_usage {
     size_t n_actions, n_masks;  /* Different ones. */
     size_t n_claims;            /* Of all contributors. */
     size_t n_bytes;             /* As given to malloc(), all together. */
+    uint64_t n_steps;           /* In searches for what is taken back, so
+                                 * far. */
 };
 /* Unit tests and benchmarks. */
 void adp_desired_get_usage(const struct adp_desired *,

@@ -117,6 +117,18 @@ static const struct target_change whole_target = {
     .presence = true, .targets = { true, true }
 };
 
+static void
+begin_amending(struct adp_engine *e, struct engine_rule *rule)
+{
+    adp_desired_amend(e->desired, &rule->source.contributor);
+}
+
+static void
+end_amending(struct adp_engine *e, struct engine_rule *rule)
+{
+    ovs_assert(adp_desired_end(e->desired, &rule->source.contributor));
+}
+
 /* Tells the rules of one direction that use 'group' that 'pod', as it is now,
  * is one of it or isn't any more. */
 static void
@@ -129,9 +141,9 @@ change_target_of_rules(struct adp_engine *e, struct engine_group *group,
         struct engine_rule *rule = user->data;
 
         if (adp_engine_rule_is_current(e, rule)) {
-            adp_desired_amend(e->desired, &rule->source.contributor);
+            begin_amending(e, rule);
             adp_engine_rule_change_target(e, rule, pod, add);
-            adp_desired_end(e->desired, &rule->source.contributor);
+            end_amending(e, rule);
         }
     }
 }
@@ -304,6 +316,7 @@ set_members(struct adp_engine *e, struct engine_group *group,
             change_applied(e, group, pod);
             change_target(e, group, pod, &whole_target, true);
         }
+        adp_pause();
     }
     for (size_t i = 0; i < n_old; i++) {
         if (!hmapx_contains(&stay, old[i])) {
@@ -312,6 +325,7 @@ set_members(struct adp_engine *e, struct engine_group *group,
             change_target(e, group, old[i], &whole_target, false);
             check_pod(e, old[i]);
         }
+        adp_pause();
     }
     hmapx_destroy(&stay);
     free(old);
@@ -319,29 +333,45 @@ set_members(struct adp_engine *e, struct engine_group *group,
 
 /* Members of groups of addresses. */
 
+struct cidrs {
+    struct adp_cidr *cidrs;
+    size_t n;
+};
+
 static void
-change_peer(struct adp_engine *e, const struct engine_group *group,
-            const struct adp_cidr *cidr, bool add)
+change_peers_of_rule(struct adp_engine *e, struct engine_rule *rule,
+                     const struct cidrs *cidrs, bool add)
+{
+    for (size_t i = 0; i < cidrs->n; i++) {
+        adp_engine_rule_change_peer(e, rule, &cidrs->cidrs[i], add);
+        adp_pause();
+    }
+}
+
+/* Tells those who use 'group' which addresses have gone and come. */
+static void
+change_peers(struct adp_engine *e, const struct engine_group *group,
+             const struct cidrs *gone, const struct cidrs *come)
 {
     const struct engine_member *user;
 
+    if (!gone->n && !come->n) {
+        return;
+    }
     for (size_t i = 0; i < ARRAY_SIZE(group->users); i++) {
         ENGINE_SET_FOR_EACH (user, &group->users[i]) {
             struct engine_rule *rule = user->data;
 
             if (adp_engine_rule_is_current(e, rule)) {
-                adp_desired_amend(e->desired, &rule->source.contributor);
-                adp_engine_rule_change_peer(e, rule, cidr, add);
-                adp_desired_end(e->desired, &rule->source.contributor);
+                begin_amending(e, rule);
+                change_peers_of_rule(e, rule, gone, false);
+                change_peers_of_rule(e, rule, come, true);
+                end_amending(e, rule);
             }
+            adp_pause();
         }
     }
 }
-
-struct cidrs {
-    struct adp_cidr *cidrs;
-    size_t n;
-};
 
 /* A sorted copy of addresses 'first' to 'end' of the group. */
 static struct cidrs
@@ -363,6 +393,29 @@ static bool
 same_cidr(const struct adp_cidr *a, const struct adp_cidr *b)
 {
     return !adp_cidr_compare(a, b);
+}
+
+/* Leaves out what both have. */
+static void
+subtract_each_other(struct cidrs *a, struct cidrs *b)
+{
+    size_t i = 0, j = 0, n_a = 0, n_b = 0;
+
+    while (i < a->n || j < b->n) {
+        int cmp = (i >= a->n ? 1 : j >= b->n ? -1
+                   : adp_cidr_compare(&a->cidrs[i], &b->cidrs[j]));
+
+        if (cmp < 0) {
+            a->cidrs[n_a++] = a->cidrs[i++];
+        } else if (cmp > 0) {
+            b->cidrs[n_b++] = b->cidrs[j++];
+        } else {
+            i++;
+            j++;
+        }
+    }
+    a->n = n_a;
+    b->n = n_b;
 }
 
 /* What differs between two lists, which mostly is little: the ends that they
@@ -388,21 +441,11 @@ change_addresses(struct adp_engine *e, const struct engine_group *group,
     }
 
     struct cidrs gone = sorted_addresses(a, first, a_end);
+    adp_pause();
     struct cidrs come = sorted_addresses(b, first, b_end);
-    size_t i = 0, j = 0;
-    while (i < gone.n || j < come.n) {
-        int cmp = (i >= gone.n ? 1 : j >= come.n ? -1
-                   : adp_cidr_compare(&gone.cidrs[i], &come.cidrs[j]));
-
-        if (cmp < 0) {
-            change_peer(e, group, &gone.cidrs[i++], false);
-        } else if (cmp > 0) {
-            change_peer(e, group, &come.cidrs[j++], true);
-        } else {
-            i++;
-            j++;
-        }
-    }
+    adp_pause();
+    subtract_each_other(&gone, &come);
+    change_peers(e, group, &gone, &come);
     free(gone.cidrs);
     free(come.cidrs);
 }

@@ -34,8 +34,7 @@ change_clause_of(struct adp_engine *e, struct engine_rule *rule,
     if (add) {
         adp_desired_add_clause(e->desired, c, key, conj_id, number, n);
     } else {
-        ovs_assert(adp_desired_drop_clause(e->desired, c, key, conj_id,
-                                           number, n));
+        adp_desired_drop_clause(e->desired, c, key, conj_id, number, n);
     }
 }
 
@@ -191,6 +190,7 @@ contribute_groups(struct contributing *c, struct engine_group *const groups[],
 
             for (size_t j = 0; j < group->n_addresses; j++) {
                 contribute_cidr(&group->addresses[j], c);
+                adp_pause();
             }
         }
     }

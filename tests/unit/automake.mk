@@ -48,6 +48,7 @@ UNIT_TESTS = \
 	tests/unit/test-dpctl-walk \
 	tests/unit/test-dpctl \
 	tests/unit/test-engine \
+	tests/unit/test-engine-changes \
 	tests/unit/test-execute \
 	tests/unit/test-fast \
 	tests/unit/test-group \
@@ -375,6 +376,12 @@ tests_unit_test_engine_SOURCES = \
 	tests/unit/random-records.h \
 	tests/unit/test-engine.c
 tests_unit_test_engine_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_engine_changes_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-engine-changes.c
+tests_unit_test_engine_changes_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
