@@ -30,13 +30,34 @@ adp_egress_is_local(const struct adp_generator *g,
             && !strcmp(egress->node, g->node->up.name));
 }
 
+/* The caller frees it. */
+static char *
+egress_key(const struct adp_egress *egress)
+{
+    return xasprintf("Egress %s", adp_ip_text(&egress->ip).s);
+}
+
+bool
+adp_applied_has_mark(const struct adp_generator *g,
+                     const struct adp_applied *a)
+{
+    if (a->record->kind != ADP_KIND_EGRESS) {
+        return false;
+    }
+
+    char *key = egress_key(CONTAINER_OF(a->record, struct adp_egress, up));
+    bool has = adp_ids_has(&g->state->marks, key);
+    free(key);
+    return has;
+}
+
 static void
 assign_egress(struct adp_generator *g, struct adp_applied *a)
 {
     const struct adp_id_part part = { .record = a->record };
     const struct adp_egress *egress = CONTAINER_OF(a->record,
                                                    struct adp_egress, up);
-    char *key = xasprintf("Egress %s", adp_ip_text(&egress->ip).s);
+    char *key = egress_key(egress);
 
     a->id = adp_ids_get(&g->state->applied, key, &part,
                         xasprintf("Egress with %s",

@@ -37,7 +37,11 @@ extern const enum adp_kind adp_applied_kinds[ADP_N_APPLIED_KINDS];
  *
  * An egress IP's meter is as the first by name of its Egresses says that has a
  * bandwidth: records are to be assigned in order, and after all those of one
- * address adp_applied_find_limit() tells of each whether it is limited. */
+ * address adp_applied_find_limit() tells of each whether it is limited.  Those
+ * whose address has a mark already come before all others if they are to keep
+ * it where nearly all are in use. */
+bool adp_applied_has_mark(const struct adp_generator *,
+                          const struct adp_applied *);
 void adp_applied_assign(struct adp_generator *, struct adp_applied *);
 void adp_applied_find_limit(const struct adp_generator *,
                             struct adp_applied *);

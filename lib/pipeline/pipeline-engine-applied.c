@@ -253,6 +253,27 @@ contribute_applied(struct adp_engine *e, struct engine_applied *applied)
     adp_engine_end(e);
 }
 
+/* Those that have marks first: others may get what these don't take again. */
+static void
+assign_all(struct adp_engine *e, struct engine_applied *const all[], size_t n)
+{
+    bool *has_mark = xmalloc((n + 1) * sizeof *has_mark);
+
+    for (size_t i = 0; i < n; i++) {
+        has_mark[i] = adp_applied_has_mark(&e->g, &all[i]->up);
+        adp_pause();
+    }
+    for (int first = 1; first >= 0; first--) {
+        for (size_t i = 0; i < n; i++) {
+            if (has_mark[i] == first) {
+                assign_applied(e, all[i]);
+                adp_pause();
+            }
+        }
+    }
+    free(has_mark);
+}
+
 /* In the order in which they get IDs. */
 void
 adp_engine_finish_applied(struct adp_engine *e)
@@ -266,10 +287,7 @@ adp_engine_finish_applied(struct adp_engine *e)
         dirty[n++] = applied;
     }
     adp_sort_pointers(dirty, n, compare_applied);
-    for (size_t i = 0; i < n; i++) {
-        assign_applied(e, dirty[i]);
-        adp_pause();
-    }
+    assign_all(e, dirty, n);
     for (size_t i = 0; i < n; i++) {
         contribute_applied(e, dirty[i]);
         adp_pause();

@@ -683,16 +683,31 @@ sort_dirty_rules(struct adp_engine *e, size_t *n)
     return rules;
 }
 
+static void
+assign_id(struct adp_engine *e, struct engine_rule *rule)
+{
+    if (!rule->part && !rule->up.conj_id) {
+        adp_policy_rule_assign_id(&e->g, &rule->up, rule->occurrence);
+    }
+}
+
 void
 adp_engine_finish_rules(struct adp_engine *e)
 {
     size_t n;
     struct engine_rule **rules = sort_dirty_rules(e, &n);
 
+    /* Others may get the VLANs that these don't take again. */
+    for (size_t i = 0; i < n; i++) {
+        if (adp_policy_rule_has_vlan(&e->g, &rules[i]->up,
+                                     rules[i]->occurrence)) {
+            assign_id(e, rules[i]);
+            adp_pause();
+        }
+    }
     for (size_t i = 0; i < n; i++) {
         if (!rules[i]->part) {
-            adp_policy_rule_assign_id(&e->g, &rules[i]->up,
-                                      rules[i]->occurrence);
+            assign_id(e, rules[i]);
             join_rank(e, rules[i]);
         }
         adp_pause();

@@ -721,11 +721,7 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
 {
     clear_nodes(e);
     /* Also what nodes knew nothing of any more when a run was reverted. */
-    adp_ids_release_all(&e->ids->conjs);
-    adp_ids_release_all(&e->ids->groups);
-    adp_ids_release_all(&e->ids->applied);
-    adp_ids_release_all(&e->ids->marks);
-    adp_ids_release_all(&e->ids->vlans);
+    adp_pipeline_state_release_all(e->ids);
     set_pipeline(e, pipeline);
     adp_remote_cidrs_uninit(&e->remote);
     adp_remote_cidrs_init(&e->remote, model); /* For who has no parts. */

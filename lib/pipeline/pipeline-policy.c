@@ -197,13 +197,34 @@ assign_vlan(struct adp_generator *g, struct adp_policy_rule *r,
 }
 
 /* A rule keeps its ID as long as it reads the same, wherever in its policy it
- * stands. */
+ * stands.  The caller frees the key. */
+static char *
+rule_key(const struct adp_policy_rule *r, unsigned int occurrence)
+{
+    return xasprintf("%u %s %s", occurrence, r->policy->up.name,
+                     r->rule->identity);
+}
+
+bool
+adp_policy_rule_has_vlan(const struct adp_generator *g,
+                         const struct adp_policy_rule *r,
+                         unsigned int occurrence)
+{
+    if (!r->rule->l7_protocols) {
+        return false;
+    }
+
+    char *key = rule_key(r, occurrence);
+    bool has = adp_ids_has(&g->state->vlans, key);
+    free(key);
+    return has;
+}
+
 void
 adp_policy_rule_assign_id(struct adp_generator *g, struct adp_policy_rule *r,
                           unsigned int occurrence)
 {
-    char *key = xasprintf("%u %s %s", occurrence, r->policy->up.name,
-                          r->rule->identity);
+    char *key = rule_key(r, occurrence);
     const struct adp_id_part part = {
         .record = &r->policy->up,
         .index = r->rule - r->policy->rules,

@@ -79,7 +79,11 @@ void adp_policy_rule_init(struct adp_policy_rule *,
                           size_t table);
 /* Gives the rule, which is number 'occurrence' (from 0) of the equal ones of
  * its policy that are in force, its ID, and its VLAN.  Without one left notes
- * an error. */
+ * an error.  Rules that have a VLAN already come before all others if they are
+ * to keep it where nearly all are in use. */
+bool adp_policy_rule_has_vlan(const struct adp_generator *,
+                              const struct adp_policy_rule *,
+                              unsigned int occurrence);
 void adp_policy_rule_assign_id(struct adp_generator *,
                                struct adp_policy_rule *,
                                unsigned int occurrence);

@@ -13,13 +13,14 @@
 struct id_before {
     struct adp_id_part part;    /* With a reference to its record. */
     char *description;
+    char *key;                  /* NULL: the same. */
+    unsigned int note;          /* With a key. */
 };
 
 struct adp_id {
     struct hmap_node by_id;     /* In struct adp_ids's 'by_id'. */
     struct shash_node *key_node; /* In struct adp_ids's 'by_key'. */
     uint32_t id;
-    unsigned int generation;    /* The last one that asked for it. */
     unsigned int note;          /* See adp_ids_get_note(). */
     bool is_new;                /* Since the last commit. */
     bool released;
@@ -36,7 +37,7 @@ ids_init(struct adp_ids *ids, uint32_t max)
     hmap_init(&ids->by_id);
     ids->next = 1;
     ids->max = max;
-    ids->generation = 0;
+    ids->n_released = 0;
     ovs_list_init(&ids->touched);
     ids->old_next = ids->next;
 }
@@ -48,6 +49,7 @@ id_forget_before(struct adp_id *id)
         adp_record_unref(CONST_CAST(struct adp_record *,
                                     id->before->part.record));
         free(id->before->description);
+        free(id->before->key);
         free(id->before);
         id->before = NULL;
     }
@@ -67,14 +69,29 @@ id_keep_before(struct adp_id *id)
 }
 
 static void
-id_restore(struct adp_id *id)
+ids_set_key(struct adp_ids *ids, struct adp_id *id, const char *key)
 {
-    if (id->before) {
-        struct id_before now = { id->part, id->description };
+    shash_delete(&ids->by_key, id->key_node);
+    id->key_node = shash_add(&ids->by_key, key, id);
+}
 
-        id->part = id->before->part;
-        id->description = id->before->description;
-        *id->before = now;
+static void
+ids_restore(struct adp_ids *ids, struct adp_id *id)
+{
+    struct id_before *before = id->before;
+
+    if (before) {
+        if (before->key) {
+            ids_set_key(ids, id, before->key);
+            id->note = before->note;
+        }
+
+        struct adp_id_part part = id->part;
+        char *description = id->description;
+        id->part = before->part;
+        id->description = before->description;
+        before->part = part;
+        before->description = description;
         id_forget_before(id);
     }
 }
@@ -136,7 +153,6 @@ ids_add(struct adp_ids *ids, const char *key, uint32_t value,
     struct adp_id *id = xzalloc(sizeof *id);
 
     id->id = value;
-    id->generation = ids->generation;
     id->description = description;
     ovs_list_init(&id->touched);
     id_set_part(id, part);
@@ -161,15 +177,56 @@ ids_clone(struct adp_ids *dst, const struct adp_ids *src)
     ids_init(dst, src->max);
     dst->next = src->next;
     dst->old_next = src->next;
-    dst->generation = src->generation;
     SHASH_FOR_EACH (node, &src->by_key) {
         const struct adp_id *id = node->data;
 
         struct adp_id *copy = ids_add(dst, node->name, id->id, &id->part,
                                       xstrdup(id->description));
-        copy->generation = id->generation;
         copy->note = id->note;
     }
+}
+
+static void
+ids_set_released(struct adp_ids *ids, struct adp_id *id, bool released)
+{
+    if (released != id->released) {
+        id->released = released;
+        ids->n_released += released ? 1 : -1;
+    }
+}
+
+/* The ID's own, or NULL. */
+static struct adp_id *
+ids_advance(struct adp_ids *ids, uint32_t *value)
+{
+    bool all_given = shash_count(&ids->by_key) >= ids->max;
+    struct adp_id *id;
+
+    while ((id = ids_find(ids, ids->next))
+           && !(all_given && id->released)) {
+        ids->next = ids->next < ids->max ? ids->next + 1 : 1;
+    }
+    *value = ids->next;
+    ids->next = *value < ids->max ? *value + 1 : 1;
+    return id;
+}
+
+/* What was given back goes to 'key'; who asks is told of the former one until
+ * the next commit. */
+static void
+ids_give_again(struct adp_ids *ids, struct adp_id *id, const char *key)
+{
+    if (!id->is_new) {
+        if (!id->before) {
+            id_keep_before(id);
+        }
+        if (!id->before->key) {
+            id->before->key = xstrdup(id->key_node->name);
+            id->before->note = id->note;
+        }
+    }
+    ids_set_key(ids, id, key);
+    id->note = 0;
 }
 
 uint32_t
@@ -177,34 +234,38 @@ adp_ids_get(struct adp_ids *ids, const char *key,
             const struct adp_id_part *part, char *description)
 {
     struct adp_id *id = shash_find_data(&ids->by_key, key);
+    uint32_t value;
 
     if (id) {
         if (!id->is_new && !id->before) {
             id_keep_before(id);
             ids_touch(ids, id);
         }
-        free(id->description);
-        id->description = description;
-        id->generation = ids->generation;
-        id->released = false;
-        id_set_part(id, part);
-        return id->id;
-    }
-
-    if (shash_count(&ids->by_key) >= ids->max) {
+    } else if (shash_count(&ids->by_key) - ids->n_released >= ids->max) {
         free(description);
         return 0;
+    } else {
+        id = ids_advance(ids, &value);
+        if (!id) {
+            id = ids_add(ids, key, value, part, description);
+            id->is_new = true;
+            ids_touch(ids, id);
+            return value;
+        }
+        ids_give_again(ids, id, key);
     }
-    while (ids_find(ids, ids->next)) {
-        ids->next = ids->next < ids->max ? ids->next + 1 : 1;
-    }
-    uint32_t value = ids->next;
-    ids->next = value < ids->max ? value + 1 : 1;
 
-    struct adp_id *new = ids_add(ids, key, value, part, description);
-    new->is_new = true;
-    ids_touch(ids, new);
-    return value;
+    ids_set_released(ids, id, false);
+    free(id->description);
+    id->description = description;
+    id_set_part(id, part);
+    return id->id;
+}
+
+bool
+adp_ids_has(const struct adp_ids *ids, const char *key)
+{
+    return shash_find(&ids->by_key, key) != NULL;
 }
 
 void
@@ -213,18 +274,18 @@ adp_ids_release(struct adp_ids *ids, uint32_t value)
     struct adp_id *id = ids_find(ids, value);
 
     if (id) {
-        id->released = true;
+        ids_set_released(ids, id, true);
         ids_touch(ids, id);
     }
 }
 
-void
-adp_ids_release_all(struct adp_ids *ids)
+static void
+ids_release_all(struct adp_ids *ids)
 {
     struct adp_id *id;
 
     HMAP_FOR_EACH (id, by_id, &ids->by_id) {
-        id->released = true;
+        ids_set_released(ids, id, true);
         ids_touch(ids, id);
     }
 }
@@ -259,7 +320,7 @@ ids_end(struct adp_ids *ids, bool undo)
             ids_drop(ids, id->key_node);
         } else {
             if (undo) {
-                id_restore(id);
+                ids_restore(ids, id);
             } else {
                 id_forget_before(id);
             }
@@ -269,6 +330,7 @@ ids_end(struct adp_ids *ids, bool undo)
         }
         adp_pause();
     }
+    ids->n_released = 0;
     if (undo) {
         ids->next = ids->old_next;
     }
@@ -286,20 +348,6 @@ adp_ids_for_each(const struct adp_ids *ids,
     HMAP_FOR_EACH (id, by_id, &ids->by_id) {
         if (!id->is_new) {
             cb(id->id, id->before ? &id->before->part : &id->part, aux);
-        }
-    }
-}
-
-static void
-ids_sweep(struct adp_ids *ids)
-{
-    struct shash_node *node, *next;
-
-    SHASH_FOR_EACH_SAFE (node, next, &ids->by_key) {
-        const struct adp_id *id = node->data;
-
-        if (id->generation != ids->generation) {
-            ids_drop(ids, node);
         }
     }
 }
@@ -371,6 +419,16 @@ adp_pipeline_state_rollback(struct adp_pipeline_state *state)
 }
 
 void
+adp_pipeline_state_release_all(struct adp_pipeline_state *state)
+{
+    ids_release_all(&state->conjs);
+    ids_release_all(&state->groups);
+    ids_release_all(&state->applied);
+    ids_release_all(&state->marks);
+    ids_release_all(&state->vlans);
+}
+
+void
 adp_pipeline_state_begin(struct adp_pipeline_state *state,
                          const struct adp_pipeline *pipeline)
 {
@@ -380,21 +438,12 @@ adp_pipeline_state_begin(struct adp_pipeline_state *state,
         }
         state->pipeline = pipeline;
     }
-    state->conjs.generation++;
-    state->groups.generation++;
-    state->applied.generation++;
-    state->marks.generation++;
-    state->vlans.generation++;
+    adp_pipeline_state_release_all(state);
 }
 
 void
 adp_pipeline_state_end(struct adp_pipeline_state *state)
 {
-    ids_sweep(&state->conjs);
-    ids_sweep(&state->groups);
-    ids_sweep(&state->applied);
-    ids_sweep(&state->marks);
-    ids_sweep(&state->vlans);
     adp_pipeline_state_commit(state);
 }
 

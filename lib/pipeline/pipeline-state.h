@@ -13,9 +13,11 @@
  *
  * Who makes no generations, but changes, asks for IDs and gives them back with
  * adp_ids_release() until adp_pipeline_state_commit(); up to then an ID that
- * was given back stays its key's, and adp_pipeline_state_rollback() undoes
- * all, the priorities too.  Who asks what IDs stand for is told what they
- * stood for at the last commit.
+ * was given back stays its key's, unless all others are in use: then another
+ * key gets it, so that what there will be is what counts for the limit.  (Who
+ * would have their key's ID stay asks for it before others ask for new ones.)
+ * adp_pipeline_state_rollback() undoes all, the priorities too.  Who asks what
+ * IDs stand for is told what they stood for at the last commit.
  *
  * Thread-safety: as the model.
  * Cost: a request is one look-up in a hash table; a clone copies everything.
@@ -44,11 +46,11 @@ struct adp_ids {
     struct hmap by_id;
     uint32_t next;              /* Where to look for a free ID. */
     uint32_t max;
-    unsigned int generation;
 
     /* Since the last commit or rollback. */
     struct ovs_list touched;    /* IDs that are new, were given back, or stand
                                  * for something else. */
+    size_t n_released;          /* Of all: given back, and not taken again. */
     uint32_t old_next;
 };
 
@@ -97,6 +99,8 @@ void adp_pipeline_state_use(struct adp_pipeline_state *,
                             const struct adp_pipeline *);
 struct adp_priorities *adp_pipeline_state_save(struct adp_pipeline_state *,
                                                size_t table);
+/* Gives all IDs back. */
+void adp_pipeline_state_release_all(struct adp_pipeline_state *);
 void adp_pipeline_state_commit(struct adp_pipeline_state *);
 void adp_pipeline_state_rollback(struct adp_pipeline_state *);
 
@@ -104,9 +108,10 @@ void adp_pipeline_state_rollback(struct adp_pipeline_state *);
  * 'part' is copied with a reference to the record. */
 uint32_t adp_ids_get(struct adp_ids *, const char *key,
                      const struct adp_id_part *part, char *description);
-/* Gives an ID back, or all. */
+/* Has 'key' an ID, perhaps one that was given back? */
+bool adp_ids_has(const struct adp_ids *, const char *key);
+/* Gives an ID back. */
 void adp_ids_release(struct adp_ids *, uint32_t id);
-void adp_ids_release_all(struct adp_ids *);
 /* A number that goes with an ID, from when it was given out; at first 0. */
 unsigned int adp_ids_get_note(const struct adp_ids *, uint32_t id);
 void adp_ids_set_note(struct adp_ids *, uint32_t id, unsigned int note);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Single changes of an engine's records: in how many steps and pauses they
- * come. */
+ * come, and how far IDs go. */
 
 #include <config.h>
 #include <check.h>
@@ -9,13 +9,16 @@
 #include <stdlib.h>
 
 #include "model-pause.h"
+#include "model-records.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-builtin.h"
 #include "pipeline-desired.h"
 #include "pipeline-engine.h"
+#include "pipeline-state.h"
 #include "pipeline-world.h"
 #include "quoted-json.h"
+#include "svec.h"
 #include "test-run.h"
 #include "util.h"
 
@@ -197,6 +200,219 @@ START_TEST(one_address_goes)
 }
 END_TEST
 
+/* IDs. */
+
+static void
+put_mark(uint32_t id, const struct adp_id_part *part, void *lines)
+{
+    const struct adp_egress *egress = CONTAINER_OF(part->record,
+                                                   struct adp_egress, up);
+
+    svec_add_nocopy(lines, xasprintf("%"PRIu32" is %s\n", id,
+                                     adp_ip_text(&egress->ip).s));
+}
+
+static void
+put_vlan(uint32_t id, const struct adp_id_part *part, void *lines)
+{
+    const struct adp_network_policy *policy
+        = CONTAINER_OF(part->record, struct adp_network_policy, up);
+
+    svec_add_nocopy(lines, xasprintf("%"PRIu32" is %s, %s\n", id,
+                                     policy->up.name,
+                                     policy->rules[part->index].identity));
+}
+
+/* What marks and VLANs stand for.  The caller destroys it. */
+static struct svec
+what_ids_mean(void)
+{
+    const struct adp_pipeline_state *ids = adp_engine_ids(engine);
+    struct svec lines = SVEC_EMPTY_INITIALIZER;
+
+    adp_ids_for_each(&ids->marks, put_mark, &lines);
+    adp_ids_for_each(&ids->vlans, put_vlan, &lines);
+    svec_sort(&lines);
+    return lines;
+}
+
+/* As many as 'n_gone' of the 'before' have come to mean something else. */
+static void
+expect_ids(const struct svec *before, size_t n_gone)
+{
+    struct svec now = what_ids_mean();
+    struct svec gone, both, come;
+
+    svec_diff(before, &now, &gone, &both, &come);
+    ck_assert_uint_eq(gone.n, n_gone);
+    ck_assert_uint_eq(come.n, n_gone);
+    svec_destroy(&gone);
+    svec_destroy(&both);
+    svec_destroy(&come);
+    svec_destroy(&now);
+}
+
+/* 'records' come and 'keys' go, after that was undone once.  With 'full'
+ * everything runs anew. */
+static void
+expect_change(const char *records, const char *keys, bool full,
+              size_t n_changed)
+{
+    struct svec before = what_ids_mean();
+
+    for (int accept = 0; accept < 2; accept++) {
+        pw.env.round += full;
+        struct adp_error *error = begin(records, keys);
+        ck_assert_msg(!error, "%s", error ? error->message : "");
+        expect_ids(&before, 0); /* Not yet. */
+        end(accept);
+        expect_ids(&before, accept ? n_changed : 0);
+    }
+    svec_destroy(&before);
+}
+
+static void
+expect_limit(const char *records)
+{
+    struct svec before = what_ids_mean();
+    struct adp_error *error = begin(records, "");
+
+    ck_assert(error);
+    ck_assert_str_eq(error->code, "limit");
+    adp_error_destroy(error);
+    end(false);
+    expect_ids(&before, 0);
+    svec_destroy(&before);
+}
+
+/* Egresses 'first' to 'last', each with an address in network 'net'.  The
+ * caller frees the text. */
+static char *
+egresses(int first, int last, int net)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (int i = first; i <= last; i++) {
+        ds_put_format(&s, "%s{'kind':'Egress','name':'e%03d',"
+                      "'appliedToGroups':['a'],'egressIP':'9.%d.%d.%d',"
+                      "'egressNode':'n','bandwidth':{'rateKbps':%d,"
+                      "'burstKbits':12}}", i > first ? "," : "", i, net,
+                      i / 256, i % 256, i + 1);
+    }
+    return ds_steal_cstr(&s);
+}
+
+static void
+expect_egresses(int first, int last, int net, const char *keys, bool full,
+                size_t n_changed)
+{
+    char *records = egresses(first, last, net);
+
+    expect_change(records, keys, full, n_changed);
+    free(records);
+}
+
+/* The addresses that there will be count, not those that go; what stays keeps
+ * its mark. */
+START_TEST(egress_ips_change)
+{
+    enum { LAST = ADP_MAX_EGRESS_MARKS - 1 };
+
+    apply(BASE);
+    char *all = egresses(0, LAST, 1);
+    apply(all);
+    free(all);
+    for (int full = 0; full < 2; full++) {
+        int net = 10 * (full + 1);
+
+        expect_egresses(0, 0, net, "", full, 1);
+        expect_egresses(100, 100, net, "", full, 1);
+        expect_egresses(50, 249, net + 1, "", full, 200);
+        expect_egresses(0, LAST, net + 2, "", full, LAST + 1);
+        /* One goes, and another comes, which asks first. */
+        expect_change("{'kind':'Egress','name':'a','appliedToGroups':['a'],"
+                      "'egressIP':'8.8.8.8','egressNode':'n'}",
+                      "{'kind':'Egress','name':'e007'}", full, 1);
+        expect_egresses(7, 7, net, "{'kind':'Egress','name':'a'}", full, 1);
+        /* Two change places. */
+        expect_change(
+            "{'kind':'Egress','name':'e000','appliedToGroups':['a'],"
+            "'egressIP':'8.8.8.8','egressNode':'n'},"
+            "{'kind':'Egress','name':'e001','appliedToGroups':['a'],"
+            "'egressIP':'8.8.8.9','egressNode':'n'}", "", full, 2);
+        expect_change(
+            "{'kind':'Egress','name':'e000','appliedToGroups':['a'],"
+            "'egressIP':'8.8.8.9','egressNode':'n'},"
+            "{'kind':'Egress','name':'e001','appliedToGroups':['a'],"
+            "'egressIP':'8.8.8.8','egressNode':'n'}", "", full, 0);
+        expect_egresses(0, 1, net + 3, "", full, 2);
+    }
+
+    char *one_more = egresses(LAST + 1, LAST + 1, 1);
+    expect_limit(one_more);
+    free(one_more);
+
+    /* Each meter lets pass what its address's Egress says. */
+    const struct adp_pipeline_state *ids = adp_engine_ids(engine);
+    for (uint32_t id = 1; id <= ADP_MAX_EGRESS_MARKS; id++) {
+        const struct adp_record *record = adp_ids_find(&ids->marks,
+                                                       id)->record;
+        ck_assert_uint_eq(adp_engine_meters(engine)->limits[id].rate,
+                          atoi(&record->name[1]) + 1);
+    }
+}
+END_TEST
+
+/* A policy with 'n' L7 rules.  The caller frees the text. */
+static char *
+l7_policy(int number, int n, const char *host)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&s, "{'kind':'NetworkPolicy','name':'p%d',"
+                  "'type':'AntreaClusterNetworkPolicy','tierPriority':250,"
+                  "'priority':5,'appliedToGroups':['a'],'rules':[", number);
+    for (int i = 0; i < n; i++) {
+        ds_put_format(&s, "%s{'direction':'In','action':'Allow',"
+                      "'from':{'addressGroups':['x']},'services':["
+                      "{'protocol':'TCP','port':%d}],"
+                      "'l7Protocols':[{'http':{'host':'%s'}}]}",
+                      i ? "," : "", i + 1, host);
+    }
+    ds_put_cstr(&s, "]}");
+    return ds_steal_cstr(&s);
+}
+
+/* The same of L7 rules and VLANs. */
+START_TEST(l7_rules_change)
+{
+    enum { N = 94, N_OTHERS = ADP_MAX_L7_VLANS - N };
+
+    char *many = l7_policy(2, N_OTHERS, "a");
+    char *few = l7_policy(1, N, "a");
+    char *records = xasprintf("%s,%s,%s", BASE, many, few);
+    apply(records);
+    free(many);
+    free(few);
+    free(records);
+    for (int full = 0; full < 2; full++) {
+        few = l7_policy(1, N, "b");
+        expect_change(few, "", full, N);
+        free(few);
+        few = l7_policy(3, N, "b");
+        expect_change(few, "{'kind':'NetworkPolicy','name':'p1'}", full, N);
+        free(few);
+        few = l7_policy(1, N, "a");
+        expect_change(few, "{'kind':'NetworkPolicy','name':'p3'}", full, N);
+        free(few);
+    }
+
+    char *one_more = l7_policy(3, 1, "a");
+    expect_limit(one_more);
+    free(one_more);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -205,9 +421,11 @@ main(void)
     Suite *suite = suite_create("engine-changes");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 600); /* For slow machines. */
     tcase_add_test(tc, all_addresses_change);
     tcase_add_test(tc, one_address_goes);
+    tcase_add_test(tc, egress_ips_change);
+    tcase_add_test(tc, l7_rules_change);
     suite_add_tcase(suite, tc);
 
     return test_run(suite);
