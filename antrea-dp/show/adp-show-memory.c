@@ -16,7 +16,6 @@
 #include "conntrack-pool.h"
 #include "conntrack.h"
 #include "dp-hooks.h"
-#include "model.h"
 #include "openvswitch/json.h"
 #include "simap.h"
 #include "util.h"
@@ -65,7 +64,7 @@ memory_of_bridge(const struct adp_bridge *b)
     return (struct bridge_memory) {
         .compiled_flows = adp_show_n_flows(b),
         .program_bytes = adp_program_size(program),
-        .records = state ? adp_model_count(adp_state_model(state), NULL) : 0,
+        .records = state ? adp_state_n_records(state) : 0,
         .learned_flows = learned.total,
         .tunnel_ways = tunnels.n,
     };

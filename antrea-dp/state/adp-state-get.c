@@ -33,10 +33,17 @@ adp_state_warning(const struct adp_state *state)
             : NULL);
 }
 
+/* Is 'state->model' what is in force? */
+static bool
+model_is_in_force(const struct adp_state *state)
+{
+    return state->phase == PHASE_IDLE || state->phase == PHASE_CLEAN;
+}
+
 const struct adp_model *
 adp_state_model(const struct adp_state *state)
 {
-    if (state->phase == PHASE_IDLE || state->phase == PHASE_CLEAN) {
+    if (model_is_in_force(state)) {
         return state->model;
     }
     if (!state->before) {
@@ -44,6 +51,13 @@ adp_state_model(const struct adp_state *state)
             = adp_model_clone(state->model);
     }
     return state->before;
+}
+
+size_t
+adp_state_n_records(const struct adp_state *state)
+{
+    return (model_is_in_force(state) ? adp_model_count(state->model, NULL)
+            : state->next.n_records_before);
 }
 
 const struct adp_index *

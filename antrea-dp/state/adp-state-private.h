@@ -42,6 +42,7 @@ struct next_state {
     const struct adp_pipeline *pipeline;
     struct adp_model_env env;
     uint64_t ports_seq;
+    size_t n_records_before;    /* In the model. */
     bool large;                 /* Preparing, cleaning and undoing are jobs. */
     bool brings_back;           /* What was lost before there was a commit. */
     bool made_flows;            /* The engine has run, */

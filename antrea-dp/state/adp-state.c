@@ -545,6 +545,7 @@ set_out(struct adp_state *state, enum adp_commit_how how, bool large)
     state->tried_round = next->env.round;
     next->how = (how == ADP_COMMIT_DIFFERENCE && !state->synced
                  ? ADP_COMMIT_ALL : how);
+    next->n_records_before = adp_model_count(state->model, NULL);
     next->large = large;
     state->phase = PHASE_PREPARE;
     state->lost_flows = false;

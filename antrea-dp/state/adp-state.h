@@ -110,7 +110,11 @@ uint64_t adp_state_generation(const struct adp_state *);
 /* What of the records the pipeline leaves out, as a sentence, or NULL.  Caller
  * frees. */
 char *adp_state_warning(const struct adp_state *);
+/* The records, as they are until all that is under way is in force.  While
+ * something is under way this may copy the model. */
 const struct adp_model *adp_state_model(const struct adp_state *);
+/* How many these are, without a copy. */
+size_t adp_state_n_records(const struct adp_state *);
 /* While the state is busy, neither of before nor of after. */
 const struct adp_index *adp_state_index(const struct adp_state *);
 /* As adp_pipeline_find_rule(). */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "adp-bridge.h"
+#include "adp-state-private.h"
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "model-pause.h"
@@ -430,6 +431,43 @@ START_TEST(test_state_while_a_transaction_is_prepared)
 }
 END_TEST
 
+/* Runs 'call' to its end: until then there are 'n' records, which is known
+ * without a copy of the model, and what is asked afterwards is of it. */
+static const char *
+count_meanwhile(struct adp_state_call *call, size_t n)
+{
+    int n_turns = 0;
+
+    while (!call->done) {
+        ck_assert_uint_eq(adp_state_n_records(state), n);
+        ck_assert_ptr_null(state->before);
+        adp_state_run(state);
+        n_turns++;
+    }
+    ck_assert_int_gt(n_turns, N_LARGE);
+    while (adp_state_is_busy(state)) {
+        ck_assert_uint_eq(adp_state_n_records(state),
+                          adp_model_count(adp_state_model(state), NULL));
+        adp_state_run(state);
+    }
+    return end_call(call);
+}
+
+START_TEST(test_records_are_counted_without_a_copy)
+{
+    transact("[" POD1 "]", NULL);
+    ck_assert_uint_eq(adp_state_n_records(state), 1);
+    ck_assert_ptr_null(count_meanwhile(begin_large(1, N_LARGE), 1));
+    ck_assert_uint_eq(adp_state_n_records(state), N_LARGE + 1);
+
+    struct adp_state_call *call = begin_large(N_LARGE + 1, 2 * N_LARGE);
+    bridge.refusal = "no room";
+    ck_assert_str_eq(count_meanwhile(call, N_LARGE + 1), "internal");
+    bridge.refusal = NULL;
+    ck_assert_uint_eq(adp_state_n_records(state), N_LARGE + 1);
+}
+END_TEST
+
 START_TEST(test_error_in_a_large_transaction)
 {
     transact("[" POD1 "]", NULL);
@@ -656,6 +694,7 @@ suite(void)
     tcase_add_test(tc, test_pipeline_that_changes_meanwhile);
     tcase_add_test(tc, test_bridge_that_is_deleted_meanwhile);
     tcase_add_test(tc, test_state_while_a_transaction_is_prepared);
+    tcase_add_test(tc, test_records_are_counted_without_a_copy);
     tcase_add_test(tc, test_error_in_a_large_transaction);
     tcase_add_test(tc, test_abort_while_a_transaction_is_prepared);
     tcase_add_test(tc, test_pipeline_while_a_transaction_is_prepared);
