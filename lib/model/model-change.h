@@ -31,8 +31,15 @@ const struct adp_model_change *const *adp_model_changes(
 const struct adp_model_change *const *adp_model_step_changes(
     const struct adp_model *, size_t *n);
 
-/* Was the model emptied, so that all is new? */
+/* Has that changed the record?  Sets '*before' to what it was when the step
+ * began, NULL if there was none. */
+bool adp_model_step_changed(const struct adp_model *, enum adp_kind,
+                            const char *name,
+                            const struct adp_record **before);
+
+/* Was the model emptied, so that all is new?  By the latest step? */
 bool adp_model_was_cleared(const struct adp_model *);
+bool adp_model_step_cleared(const struct adp_model *);
 
 /* The change of the record, NULL if it is as before. */
 const struct adp_model_change *adp_model_find_change(const struct adp_model *,

@@ -47,27 +47,30 @@ complain(struct check *c, const char *code, const struct adp_record *record,
     free(text);
 }
 
-/* Is 'record' the same as before the transaction? */
+/* Is 'record' the same as before the step under way? */
 static bool
 is_unchanged(const struct check *c, const struct adp_record *record)
 {
-    return (adp_model_get_claims(c->model) && !adp_model_was_cleared(c->model)
-            && !adp_model_find_change(c->model, record->kind, record->name));
+    const struct adp_record *before;
+
+    return (adp_model_get_claims(c->model) && !adp_model_step_cleared(c->model)
+            && !adp_model_step_changed(c->model, record->kind, record->name,
+                                       &before));
 }
 
-/* The record as it was before the transaction, if that is known. */
+/* The record as it was then, if the step has changed it. */
 static const struct adp_record *
 find_before(const struct check *c, enum adp_kind kind, const char *name)
 {
-    const struct adp_model_change *change
-        = adp_model_find_change(c->model, kind, name);
+    const struct adp_record *before;
 
-    return change ? change->old : NULL;
+    return (adp_model_step_changed(c->model, kind, name, &before)
+            ? before : NULL);
 }
 
 /* Takes 'thing', a text such as "IP 10.0.0.1", for 'record', and 'field'.
  * Complains if another record has it.  The blame goes to a record that the
- * transaction changed. */
+ * step changed. */
 static void
 claim(struct check *c, const struct adp_record *record, char *field,
       char *thing)
@@ -149,7 +152,7 @@ records_in_scope(const struct check *c, enum adp_kind kind, size_t *n)
     return records;
 }
 
-/* Calls 'cb' for each record of 'kind': first those that the transaction left
+/* Calls 'cb' for each record of 'kind': first those that the step left
  * alone, so that claim() blames the others. */
 static void
 for_each_record(struct check *c, enum adp_kind kind,

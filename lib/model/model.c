@@ -32,6 +32,7 @@ struct model_step {
     uint64_t number;
     size_t n_changes;           /* When it began, of the transaction, */
     bool cleared;               /* and whether that had cleared the model. */
+    bool clears;                /* It does itself. */
     const struct adp_model_change **changes; /* Its own. */
     struct adp_record **before; /* What each was when it began; references. */
     size_t n, allocated, allocated_before;
@@ -360,6 +361,7 @@ adp_model_begin_step(struct adp_model *model)
     step->number++;
     step->n_changes = hmap_count(&model->changes);
     step->cleared = model->cleared;
+    step->clears = false;
 }
 
 void
@@ -433,9 +435,28 @@ adp_model_find_change(const struct adp_model *model, enum adp_kind kind,
 }
 
 bool
+adp_model_step_changed(const struct adp_model *model, enum adp_kind kind,
+                       const char *name, const struct adp_record **before)
+{
+    const struct change *change = find_change(model, kind, name);
+
+    if (!change || change->step != model->step.number) {
+        return false;
+    }
+    *before = model->step.before[change->idx];
+    return true;
+}
+
+bool
 adp_model_was_cleared(const struct adp_model *model)
 {
     return model->cleared;
+}
+
+bool
+adp_model_step_cleared(const struct adp_model *model)
+{
+    return model->step.clears;
 }
 
 const struct adp_model_claims *
@@ -461,7 +482,7 @@ adp_model_clear(struct adp_model *model)
             adp_pause();
         }
     }
-    model->cleared = model->in_transaction;
+    model->cleared = model->step.clears = model->in_transaction;
 }
 
 static size_t
@@ -492,12 +513,11 @@ static uint64_t
 find_birth(const struct adp_model *model, const struct adp_record *record)
 {
     static uint64_t n_births = 0;
-    const struct change *change = find_change(model, record->kind,
-                                              record->name);
-    const struct adp_record *before
-        = (change && change->step == model->step.number
-           ? model->step.before[change->idx]
-           : shash_find_data(&model->records[record->kind], record->name));
+    const struct adp_record *before;
+
+    if (!adp_model_step_changed(model, record->kind, record->name, &before)) {
+        before = shash_find_data(&model->records[record->kind], record->name);
+    }
 
     return before ? before->birth : ++n_births;
 }
