@@ -907,7 +907,7 @@ START_TEST(test_month)
     };
     const size_t size = adp_sessions_size(n.sessions);
     const uint64_t bytes = counts_of(n.store).n_bytes;
-    long long int now = SECOND, end = now + (long long int) ROUNDS(30) * DAY;
+    long long int now = SECOND, end = now + (long long int) ROUNDS(32) * DAY;
     uint32_t pod = 0;
 
     n.lives = xcalloc(n.allocated, sizeof *n.lives);
