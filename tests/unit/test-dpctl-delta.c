@@ -27,9 +27,9 @@
 #include "util.h"
 
 enum {
-    N_STEPS = ROUNDS(1500),
+    N_STEPS = MIN(1500, 2 * ROUNDS(1500)),
     N_EPOCH = 250,              /* Steps from an empty state. */
-    MAX_STEPS = 4 * N_STEPS,    /* Until ENOUGH of them patch a group. */
+    MAX_STEPS = 6000,           /* Until ENOUGH of them patch a group. */
     ENOUGH = 10,
 };
 
