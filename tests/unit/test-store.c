@@ -557,8 +557,8 @@ START_TEST(test_random)
             }
         }
     }
-    ck_assert_uint_gt(n_checks, 100);
-    ck_assert_uint_gt(n_lives, 1000);
+    ck_assert_uint_gt(n_checks, ROUNDS(800));
+    ck_assert_uint_gt(n_lives, ROUNDS(4000));
     adp_store_destroy(store);
     collect();
     ck_assert_uint_eq(n_released, n_lives);
