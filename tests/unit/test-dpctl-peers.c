@@ -116,6 +116,24 @@ START_TEST(labels)
 }
 END_TEST
 
+/* A label's key may have a domain of 253 characters. */
+START_TEST(domain)
+{
+    for (int n = 253; n <= 254; n++) {
+        char *key = xasprintf("%0*d/k", n, 0);
+        char *text = xasprintf(NP("a", "{podSelector: {matchLabels: {%s: "
+                                  "x}}}"), key);
+        char *got = dpctl_given_resolve(dpctl_given_cluster, text, "Network");
+
+        ck_assert_msg(!strstr(got, "no label's key") == (n == 253), "%s",
+                      got);
+        free(got);
+        free(text);
+        free(key);
+    }
+}
+END_TEST
+
 /* Labels of Namespaces may be anything that a file says: no two selections
  * have one name. */
 START_TEST(odd_labels)
@@ -313,6 +331,7 @@ main(void)
     TCase *tc = tcase_create("all");
 
     tcase_add_test(tc, labels);
+    tcase_add_test(tc, domain);
     tcase_add_test(tc, odd_labels);
     tcase_add_test(tc, groups_of_a_namespace);
     tcase_add_test(tc, groups_of_blocks);
