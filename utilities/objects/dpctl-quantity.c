@@ -29,8 +29,12 @@ number_length(const char *s)
 static bool
 parse_exponent(const char *s, double *factor)
 {
-    size_t n_sign = (s[0] == 'e' || s[0] == 'E') && strchr("+-", s[1]) && s[1];
-    size_t n = s[0] == 'e' || s[0] == 'E' ? strspn(s + 1 + n_sign, digits) : 0;
+    if (*s != 'e' && *s != 'E') {
+        return false;
+    }
+
+    size_t n_sign = s[1] == '+' || s[1] == '-';
+    size_t n = strspn(s + 1 + n_sign, digits);
 
     if (!n || s[1 + n_sign + n]) {
         return false;
