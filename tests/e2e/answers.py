@@ -387,13 +387,23 @@ def copies(c, other, ports):
     show_flows('went on in a table', wait_for_packets(c, ports, 7,
                                                       table_id=5))
     show('of the group', c.request(parser.OFPGroupStatsRequest(c, 0, 11)))
-    print([n - was for n, was in zip(sent(c), before)])
+    print(wait_for_sent(c, before, 14))
     show('one leaves', c.do(group(
         c, 11, [], ofp.OFPGC_REMOVE_BUCKET, kind=ofp.OFPGT_ALL,
         command_bucket_id=2)))
     ports.inject('p1', udp(9))
     show_flows('the others', wait_for_packets(c, ports, 8, table_id=5))
-    print([n - was for n, was in zip(sent(c), before)])
+    print(wait_for_sent(c, before, 15))
+
+
+def wait_for_sent(c, before, n):
+    """Until 'n' more have left, which flows count before ports do."""
+    end = time.monotonic() + controller.TIMEOUT
+    while True:
+        more = [now - was for now, was in zip(sent(c), before)]
+        if sum(more) >= n or time.monotonic() > end:
+            return more
+        hub.sleep(0.02)
 
 
 def sent(c):

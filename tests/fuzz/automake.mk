@@ -53,7 +53,7 @@ tests_fuzz_fuzz_conntrack_SOURCES = \
 	antrea-dp/provider/adp-quoted-ports.c
 tests_fuzz_fuzz_conntrack_LDADD = $(FUZZ_LIBS)
 tests_fuzz_fuzz_conntrack_LDFLAGS = $(FUZZ_LINK) $(WRAP_QUOTED_PORTS) \
-	-Wl,--wrap=time_msec
+	-Wl,--wrap=time_msec -Wl,--wrap=poll_timer_wait_until_at
 
 tests_fuzz_fuzz_control_SOURCES = \
 	$(STATE_WORLD) \

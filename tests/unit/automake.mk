@@ -95,6 +95,7 @@ UNIT_TESTS = \
 	tests/unit/test-recent \
 	tests/unit/test-flush \
 	tests/unit/test-fqdns \
+	tests/unit/test-ipf \
 	tests/unit/test-refusal \
 	tests/unit/test-rule-set \
 	tests/unit/test-tnl-neigh \
@@ -632,6 +633,12 @@ tests_unit_test_month_SOURCES = \
 	tests/unit/record-flows.h \
 	tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_ipf_SOURCES = tests/unit/test-ipf.c
+tests_unit_test_ipf_LDADD = $(UNIT_LIBS)
+tests_unit_test_ipf_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=latch_set \
+	-Wl,--wrap=time_msec
 
 tests_unit_test_tnl_neigh_SOURCES = tests/unit/test-tnl-neigh.c
 tests_unit_test_tnl_neigh_LDADD = $(UNIT_LIBS)
