@@ -130,12 +130,15 @@ class RuleSet:
             ',' + text if text else '', actions))
 
     def other_actions(self, flow):
-        """Those of another flow of the same table and protocol."""
-        start = flow.split(',')[0]
-        proto = flow.split(' actions=')[0].split(',')[2:3]
+        """Those of another flow of the same table and protocol, down to the type
+        that neighbour discovery's fields want."""
+        def kind(flow):
+            fields = flow.split(' actions=')[0].split(',')
+            return fields[0], fields[2:3], [field for field in fields
+                                            if field.startswith('icmp_')]
+
         others = [f.split(' actions=')[1] for f in self.flows
-                  if f.split(',')[0] == start and 'conj' not in f
-                  and f.split(' actions=')[0].split(',')[2:3] == proto]
+                  if kind(f) == kind(flow) and 'conj' not in f]
         if 'conj' in flow or not others:
             return 'drop'
         return self.rnd.choice(others)
