@@ -108,14 +108,14 @@ class Bulk(traffic.Traffic):
                     and not talk.next[1].frag]
         batches = []
         for packet in packets:
-            key = traffic.crowd(packet)
+            keys = traffic.crowds(packet, self.world)
             for seen, batch in batches:
-                if key not in seen and len(batch) < 32:
+                if not keys & seen and len(batch) < 32:
                     break
             else:
                 seen, batch = set(), []
                 batches.append((seen, batch))
-            seen.add(key)
+            seen |= keys
             batch.append(packet)
         return [(port, batch) for _, batch in batches]
 

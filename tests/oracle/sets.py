@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random rule sets, one after the other, on one pair of switches."""
 
+import re
+
 import rules
 import tunnels
 from changes import Changes
@@ -60,6 +62,8 @@ def run(pair, rnd, n_packets, fragments=False, traffic=Traffic, n_wild=0,
     # key length 0"), so what such a flow counted is lost when it leaves.  The
     # stock switch of the oracle caches none.
     world.labelless = fragments
+    world.to_port = any(re.search(r'nat\(dst=[^,)]*:\d+[,)]', flow)
+                        for flow in rule_set.flows)
     # What a packet learns, stock lets the next batch know.  And who gets the
     # last port of a range, is open in a batch.
     kinds = rule_set.kinds()

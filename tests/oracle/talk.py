@@ -25,9 +25,11 @@ class World:
     destinations    function of a port: [(MAC, IP address), ...] to talk to
     unparsable      whether there are packets of IP without a sound IP header
     labelless       whether MPLS may lack a label, or what pop_mpls leaves of it
+    to_port         whether NAT sends packets to one port, whatever they went to
     """
 
     unparsable = labelless = True
+    to_port = False
 
     # Far apart: NAT looks for a free one from there on.
     sports = [1025, 20000, 40000, 50000] + list(range(22000, 38000, 2000))

@@ -115,10 +115,10 @@ class Threads(bulk.Bulk):
             if port not in self.ports():
                 self.advance(talk, [])
                 continue
-            key = traffic.crowd(packet)
-            if key in seen:
+            keys = traffic.crowds(packet, self.world)
+            if keys & seen:
                 continue
-            seen.add(key)
+            seen |= keys
             packet = self.tagged(packet)
             waiting.append((talk, packet))
             batches.append((port, [packet]))

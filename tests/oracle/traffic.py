@@ -31,6 +31,15 @@ def crowd(packet):
     return int.from_bytes(proto, 'big'), max(ports)
 
 
+def crowds(packet, world):
+    """All of these, for what may be on its way to a service or back: what a
+    service says wants another port from NAT to a port, like all that it says."""
+    found = {crowd(packet)}
+    if world.to_port and packet.sport < packet.dport:
+        found.add((packet.proto, packet.src, packet.sport))
+    return found
+
+
 class Traffic:
     """Drives a steps.Pair.
 
@@ -209,9 +218,9 @@ class Traffic:
         for talk in self.talks + extra:
             if not talk.next or talk.next[0] != port:
                 continue
-            key = crowd(talk.next[1])
-            if key not in seen and len(waiting) < 32:
-                seen.add(key)
+            keys = crowds(talk.next[1], self.world)
+            if not keys & seen and len(waiting) < 32:
+                seen |= keys
                 waiting.append((talk, self.tagged(talk.next[1])))
         groups = [[packet] for _, packet in waiting]
         for group in rnd.sample(groups, min(len(groups),
