@@ -212,6 +212,13 @@ def one_way(i):
             yield 'bad', to_sink(132, frames.sctp(1024 + n, 9, 0, 1, 1 + n))
 
 
+def to_itself(i):
+    """UDP, from each port to the same."""
+    for n in numbers(i):
+        yield 'bad', udp('bad', mac('bad'), ip('bad'), ip('bad'), 1024 + n,
+                         1024 + n, b'?')
+
+
 def syns(i):
     for n in numbers(i):
         yield 'bad', tcp('bad', mac('sink'), ip('bad'), ip('sink'), 1024 + n,
@@ -295,8 +302,8 @@ def refused(i):
 
 
 PATTERNS = {pattern.__name__: pattern for pattern in (
-    one_way, syns, fragments, arps, solicitations, reports, answers,
-    refused)}
+    one_way, to_itself, syns, fragments, arps, solicitations, reports,
+    answers, refused)}
 
 
 def policy(name, pod, **rule):
