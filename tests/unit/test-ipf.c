@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Upstream's fragments: the thread that looks for those whose time is over ends
- * when it is told to, also if it has just begun to look. */
+ * when it is told to, also if it has just begun to look; and nobody knows where
+ * in the table his own are. */
 
 #include <config.h>
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+/* In the place of the library's: hashes are nobody else's. */
+#include "ipf.c"
 
 #include "csum.h"
 #include "dp-packet.h"
@@ -98,6 +102,26 @@ START_TEST(ends_in_the_midst_of_a_look)
 }
 END_TEST
 
+/* What an address sends to itself has another hash with another secret, too. */
+START_TEST(hash_of_what_is_sent_to_itself)
+{
+    enum { N = 100 };
+    struct ipf_list_key key;
+    size_t n_same = 0;
+
+    memset(&key, 0, sizeof key);
+    key.src_addr.ipv6.s6_addr[0] = key.dst_addr.ipv6.s6_addr[0] = 0xfd;
+    key.dl_type = htons(ETH_TYPE_IPV6);
+    key.ip_id = htonl(7);
+    key.nw_proto = IPPROTO_UDP;
+    for (uint32_t secret = 0; secret < N; secret++) {
+        n_same += (ipf_list_key_hash(&key, secret)
+                   == ipf_list_key_hash(&key, secret + 1));
+    }
+    ck_assert_uint_eq(n_same, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -106,6 +130,7 @@ main(void)
 
     tcase_set_timeout(tc, MAX_SECONDS);
     tcase_add_test(tc, ends_in_the_midst_of_a_look);
+    tcase_add_test(tc, hash_of_what_is_sent_to_itself);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
