@@ -51,6 +51,28 @@ conntrack_flush_seq(void)
 
 /* Which connections. */
 
+uint8_t
+conntrack_flush_reply_type(const struct ct_dpif_tuple *tuple)
+{
+    const uint8_t type = tuple->icmp_type;
+
+    if (tuple->ip_proto == IPPROTO_ICMPV6) {
+        return (type == ICMP6_ECHO_REQUEST || type == ICMP6_ECHO_REPLY
+                ? reverse_icmp6_type(type) : type);
+    }
+    switch (type) {
+    case ICMP4_ECHO_REQUEST:
+    case ICMP4_ECHO_REPLY:
+    case ICMP4_TIMESTAMP:
+    case ICMP4_TIMESTAMPREPLY:
+    case ICMP4_INFOREQUEST:
+    case ICMP4_INFOREPLY:
+        return reverse_icmp_type(type);
+    default:
+        return type;
+    }
+}
+
 static bool
 address_fits(const union ct_dpif_inet_addr *addr,
              const struct in6_addr *wanted, uint16_t family)

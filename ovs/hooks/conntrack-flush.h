@@ -33,6 +33,7 @@
 
 struct conntrack;
 struct conntrack_flush;
+struct ct_dpif_tuple;
 struct ofp_ct_match;
 struct seq;
 
@@ -50,5 +51,11 @@ void conntrack_flush_unref(struct conntrack_flush *);
 
 /* Changes when a flush is done. */
 struct seq *conntrack_flush_seq(void);
+
+/* Upstream calls it when it looks for the connection of a whole tuple, of ICMP
+ * or ICMPv6.  Returns the type in reply direction.  Of one that has none,
+ * where upstream would abort, that is the same type, which no connection has
+ * in both directions. */
+uint8_t conntrack_flush_reply_type(const struct ct_dpif_tuple *);
 
 #endif /* conntrack-flush.h */

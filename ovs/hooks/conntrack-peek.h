@@ -29,6 +29,7 @@
 
 #include "conntrack.h"
 #include "conntrack-private.h"
+#include "conntrack-flush.h"
 #include "conntrack-half-open.h"
 #include "conntrack-track.h"
 

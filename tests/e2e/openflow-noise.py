@@ -97,6 +97,10 @@ COMMANDS = [
     ['del-flows', 'BR', 'table=5'], ['--strict', 'del-flows', 'BR', 'table=0'],
     ['bundle', 'BR', '-'], ['--bundle', 'replace-flows', 'BR', '-'],
     ['ct-flush', 'BR', 'zone=7'], ['ct-flush-zone', 'BR', '7'],
+    ['ct-flush', 'BR', 'ct_ipv6_src=fd00::1,ct_ipv6_dst=fd00::2,'
+     'ct_nw_proto=58,icmp_id=1,icmp_type=128'],
+    ['ct-flush', 'BR', 'ct_nw_src=10.0.0.1,ct_nw_dst=10.0.0.2,'
+     'ct_nw_proto=1,icmp_id=1,icmp_type=3'],
     ['ping', 'BR', '16'], ['set-packet-in-format', 'BR', 'nxt_packet_in2'],
     ['dump-ipfix-bridge', 'BR'], ['dump-ipfix-flow', 'BR'],
     ['monitor', 'BR', '65534', 'invalid_ttl', 'watch:!own,table=1'],

@@ -54,16 +54,28 @@ teardown(void)
 
 /* Connections. */
 
+/* Of either family: their headers are alike. */
 static struct dp_packet *
 compose_ping(const struct tuple *t)
 {
     struct icmp_header icmp = {
-        .icmp_type = ICMP4_ECHO_REQUEST,
+        .icmp_type = t->ipv6 ? ICMP6_ECHO_REQUEST : ICMP4_ECHO_REQUEST,
         .icmp_fields.echo.id = htons(t->tp_src),
     };
+    struct dp_packet *p = talk_compose_raw(t, &icmp, sizeof icmp);
+    struct icmp_header *sent = dp_packet_l4(p);
 
-    icmp.icmp_csum = csum(&icmp, sizeof icmp);
-    return talk_compose_raw(t, &icmp, sizeof icmp);
+    sent->icmp_csum = (t->ipv6
+                       ? packet_csum_upperlayer6(dp_packet_l3(p), sent,
+                                                 IPPROTO_ICMPV6, sizeof icmp)
+                       : csum(sent, sizeof icmp));
+    return p;
+}
+
+static bool
+is_icmp(const struct tuple *t)
+{
+    return t->nw_proto == IPPROTO_ICMP || t->nw_proto == IPPROTO_ICMPV6;
 }
 
 static struct dp_packet *
@@ -73,8 +85,7 @@ compose(const struct tuple *t)
         .flags = TCP_SYN, .seq = 1000, .win = 8192, .wscale = -1,
     };
 
-    return (t->nw_proto == IPPROTO_ICMP ? compose_ping(t)
-            : talk_compose(t, &syn, 0));
+    return is_icmp(t) ? compose_ping(t) : talk_compose(t, &syn, 0);
 }
 
 /* Begins the connection of 't' in 'zone' of 'in', with a NAT if it is IPv4
@@ -86,7 +97,7 @@ begin_in(struct conntrack *in, const struct tuple *t, uint16_t zone)
         .nat_action = NAT_ACTION_DST,
         .min_addr.ipv4 = htonl(0xc0a80002), .max_addr.ipv4 = htonl(0xc0a80002),
     };
-    bool natted = !t->ipv6 && t->nw_proto != IPPROTO_ICMP;
+    bool natted = !t->ipv6 && !is_icmp(t);
     struct dp_packet *p = compose(t);
     struct dp_packet_batch batch;
 
@@ -482,6 +493,50 @@ START_TEST(test_matches)
 }
 END_TEST
 
+/* A whole tuple, which upstream looks up: that of a ping finds it by the type of
+ * the request, and whatever else one may be about finds nothing. */
+START_TEST(test_whole_tuple_of_ping)
+{
+    struct tuple ping = {
+        .ipv6 = _i, .nw_proto = _i ? IPPROTO_ICMPV6 : IPPROTO_ICMP,
+        .tp_src = 7,
+    };
+    struct ct_dpif_tuple tuple = {
+        .l3_type = _i ? AF_INET6 : AF_INET, .icmp_id = htons(ping.tp_src),
+    };
+    uint8_t request = _i ? ICMP6_ECHO_REQUEST : ICMP4_ECHO_REQUEST;
+
+    ping.src = random_address(ping.ipv6);
+    do {
+        ping.dst = random_address(ping.ipv6);
+    } while (ipv6_addr_equals(&ping.src, &ping.dst));
+    if (ping.ipv6) {
+        tuple.src.in6 = ping.src;
+        tuple.dst.in6 = ping.dst;
+    } else {
+        tuple.src.ip = in6_addr_get_mapped_ipv4(&ping.src);
+        tuple.dst.ip = in6_addr_get_mapped_ipv4(&ping.dst);
+    }
+    begin_in(ct, &ping, 1);
+    ck_assert_uint_eq(count_conns(), 1);
+    for (int i = 0; i < 2 * (UINT8_MAX + 1); i++) {
+        tuple.ip_proto = i & 1 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+        tuple.icmp_type = i >> 1;
+        if (tuple.ip_proto != ping.nw_proto || tuple.icmp_type != request) {
+            ck_assert_int_eq(conntrack_flush_tuple(ct, &tuple, 1), ENOENT);
+        }
+    }
+    ck_assert_uint_eq(count_conns(), 1);
+
+    tuple.ip_proto = ping.nw_proto;
+    tuple.icmp_type = request;
+    ck_assert_int_eq(conntrack_flush_tuple(ct, &tuple, 2), ENOENT);
+    ck_assert_int_eq(conntrack_flush_tuple(ct, &tuple, 1), 0);
+    ck_assert_uint_eq(count_conns(), 0);
+    ck_assert_int_eq(conntrack_flush_tuple(ct, &tuple, 1), ENOENT);
+}
+END_TEST
+
 /* Two threads begin connections, upstream's flush and the limit of half-open
  * ones take some out, too. */
 
@@ -555,6 +610,7 @@ main(void)
     tcase_add_test(tc, test_waits);
     tcase_add_test(tc, test_destroy);
     tcase_add_test(tc, test_matches);
+    tcase_add_loop_test(tc, test_whole_tuple_of_ping, 0, 2);
     tcase_add_test(tc, test_threads);
     return test_run_nofork(s);
 }
