@@ -77,7 +77,8 @@ void conntrack_half_open_run(struct conntrack *ct);
 /* Has the thread look for work soon. */
 void conntrack_half_open_wake(struct conntrack *ct);
 
-/* Upstream calls it when it destroys 'ct', before connections leave. */
+/* Upstream calls it when it destroys 'ct': when its own thread, which takes
+ * out what has expired, has ended, and before all others leave. */
 void conntrack_half_open_stop(struct conntrack *ct);
 
 /* Set the limits of all connection trackers, present and future. */

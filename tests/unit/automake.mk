@@ -203,6 +203,8 @@ tests_unit_test_conntrack_half_open_SOURCES = \
 	tests/unit/test-conntrack-half-open.c \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
+tests_unit_test_conntrack_half_open_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=pthread_join
 
 tests_unit_test_conntrack_handover_SOURCES = \
 	tests/unit/sctp-packet.c \

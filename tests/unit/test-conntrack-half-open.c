@@ -4,6 +4,7 @@
 
 #include <config.h>
 #include <check.h>
+#include <pthread.h>
 #include "conntrack.h"
 #include "conntrack-half-open.h"
 #include "conntrack-pool.h"
@@ -358,6 +359,41 @@ START_TEST(test_zone_limit)
 }
 END_TEST
 
+/* The thread that looks for expired connections takes them off the count until it
+ * has ended. */
+
+static const struct conntrack *ending;
+static unsigned int n_joined;   /* Its thread. */
+static unsigned int n_counted;  /* The count was there then. */
+
+__typeof__(pthread_join) __real_pthread_join, __wrap_pthread_join;
+
+int
+__wrap_pthread_join(pthread_t thread, void **result)
+{
+    int error = __real_pthread_join(thread, result);
+
+    if (ending && pthread_equal(thread, ending->clean_thread)) {
+        n_joined++;
+        n_counted += ending->half_open != NULL;
+    }
+    return error;
+}
+
+START_TEST(test_end)
+{
+    struct conntrack *other = conntrack_init();
+
+    conntrack_pool_run(other);
+    ending = other;
+    n_joined = n_counted = 0;
+    conntrack_destroy(other);
+    ending = NULL;
+    ck_assert_uint_eq(n_joined, 1);
+    ck_assert_uint_eq(n_counted, 1);
+}
+END_TEST
+
 /* Two threads begin connections, a third one ends them, the fourth is
  * conntrack's own. */
 
@@ -424,6 +460,7 @@ main(void)
     tcase_add_test(tc, test_limits);
     tcase_add_test(tc, test_limit_lifted);
     tcase_add_test(tc, test_zone_limit);
+    tcase_add_test(tc, test_end);
     tcase_add_test(tc, test_threads);
     return test_run_nofork(s);
 }
