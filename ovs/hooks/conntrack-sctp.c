@@ -289,7 +289,9 @@ sctp_is_set_up(const struct sctp_assoc *a)
 bool
 conntrack_sctp_is_set_up(const struct conn *conn)
 {
-    return sctp_is_set_up(&conn_sctp_cast(conn)->assoc);
+    const struct sctp_assoc *a = &conn_sctp_cast(conn)->assoc;
+
+    return sctp_is_set_up(a) && a->state != SCTPS_CLOSED;
 }
 
 /* Tags. */

@@ -31,7 +31,8 @@ bool conntrack_tcp_end_is_sound(const struct conntrack_tcp_end *);
 /* A connection with these ends, and nothing else yet. */
 struct conn *conntrack_tcp_restore(const struct conntrack_tcp_end[2]);
 
-/* True if there is an association, be it closed. */
+/* True if there is an association that hasn't ended: one that has may never
+ * have begun. */
 bool conntrack_sctp_is_set_up(const struct conn *);
 /* True if there was a packet in reply direction. */
 bool conntrack_icmp_is_answered(const struct conn *);

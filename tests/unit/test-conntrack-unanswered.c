@@ -227,6 +227,27 @@ START_TEST(test_sctp)
 }
 END_TEST
 
+/* Neither is an ABORT, which says that there is no association. */
+START_TEST(test_sctp_aborted)
+{
+    conntrack_unanswered_set_limit(1);
+    if (_i) {
+        ck_assert_uint_eq(say_sctp(1, false, 7, "heartbeat"), NEW);
+        ck_assert_uint_eq(say_sctp(1, true, 7, "abort/t"), REPLY);
+    } else {
+        ck_assert_uint_eq(say(1, 0, IPPROTO_SCTP, false), NEW);
+        ck_assert_uint_eq(say_sctp(1, true, 1, "abort"), REPLY);
+    }
+    ck_assert_uint_eq(get_stats().n, 1);
+
+    ck_assert_uint_eq(say(2, 0, IPPROTO_SCTP, false), NEW);
+    wait_until(get_stats().n <= 1);
+    wait_until(count_conns() == 1);
+    ck_assert_uint_eq(get_stats().evicted, 1);
+    ck_assert_uint_eq(say_sctp(2, true, 1, "init-ack:2"), REPLY);
+}
+END_TEST
+
 /* Who has few of them keeps them, however old, beside one that has many. */
 START_TEST(test_spared)
 {
@@ -389,6 +410,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, test_flood, 0, ARRAY_SIZE(protos));
     tcase_add_test(tc, test_sctp);
+    tcase_add_loop_test(tc, test_sctp_aborted, 0, 2);
     tcase_add_loop_test(tc, test_spared, 0, 2);
     tcase_add_test(tc, test_all_alike);
     tcase_add_test(tc, test_share);
