@@ -10,8 +10,6 @@
 #include "conntrack-track-private.h"
 #include "ovs-thread.h"
 
-COVERAGE_DEFINE(conntrack_zone_full);
-
 BUILD_ASSERT_DECL(sizeof(struct conn) + 64 <= CT_PEEK_CONN_SIZE);
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, fragments_bypassed, false);
@@ -550,9 +548,6 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
         return CT_PEEK_OK;
     }
     if (!peek_has_room(p, key->zone)) {
-        if (!zone_has_room(p->ct, key->zone)) {
-            COVERAGE_INC(conntrack_zone_full);
-        }
         p->applicable = false;
         return CT_PEEK_OK;
     }

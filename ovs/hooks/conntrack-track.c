@@ -6,6 +6,8 @@
 #include "conntrack-table.h"
 #include "conntrack-track-private.h"
 
+COVERAGE_DEFINE(conntrack_zone_full);
+
 static void
 bump_version(struct conn *conn)
 {
@@ -92,6 +94,12 @@ conntrack_note_created(struct conntrack *ct, struct conn *conn)
     note_created(ct, conn, conn_key_hash(&conn->key, ct->hash_basis),
                  conn->nat_conn ? conn_key_hash(&conn->rev_key,
                                                 ct->hash_basis) : 0, false);
+}
+
+void
+conntrack_note_zone_full(void)
+{
+    COVERAGE_INC(conntrack_zone_full);
 }
 
 void

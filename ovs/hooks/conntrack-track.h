@@ -59,6 +59,10 @@ void conntrack_note_removed(struct conntrack *ct, struct conn *conn);
  * have a tuple in common, as happens with NAT, look-ups find the later one. */
 void conntrack_note_created(struct conntrack *ct, struct conn *conn);
 
+/* Upstream calls it when a packet's connection finds no room in its zone.
+ * (Where the whole table has none, upstream counts by itself.) */
+void conntrack_note_zone_full(void);
+
 /* Upstream calls it, with the lock of 'conn' held, before the connection's
  * label becomes 'label'.  If that is another one, references to it become
  * invalid. */

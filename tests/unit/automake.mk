@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
 	tests/unit/test-conntrack-unanswered \
+	tests/unit/test-conntrack-zone-full \
 	tests/unit/test-control-ahead \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-hold \
@@ -246,6 +247,13 @@ tests_unit_test_conntrack_unanswered_SOURCES = \
 	tests/unit/test-conntrack-unanswered.c \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_unanswered_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_zone_full_SOURCES = \
+	tests/unit/conntrack-counts.h \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-zone-full.c
+tests_unit_test_conntrack_zone_full_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_control_ahead_SOURCES = \
 	tests/unit/control-world.h \
