@@ -42,12 +42,14 @@ struct short_key {
 INLINE uint64_t
 short_key_hash(uint64_t hash, struct short_key key, size_t n)
 {
+    uint64_t odd = adp_key_secrets.odd;
+
     if (n == 1) {
-        hash = adp_key_mix(key.a ^ hash, ADP_KEY_ODD);
+        hash = adp_key_mix(key.a ^ hash, odd);
     } else if (n > 1) {
-        hash = adp_key_mix(key.a ^ hash, key.b ^ ADP_KEY_ODD);
+        hash = adp_key_mix(key.a ^ hash, key.b ^ odd);
     }
-    return n > 2 ? adp_key_mix(key.c ^ hash, ADP_KEY_ODD) : hash;
+    return n > 2 ? adp_key_mix(key.c ^ hash, odd) : hash;
 }
 
 INLINE bool
@@ -73,7 +75,7 @@ find_short_key(const struct adp_hash_subtable *subtable,
 {
     bool common = subtable->common;
     uint64_t hash = short_key_hash(common ? packet->common_hash
-                                   : ADP_KEY_SEED, key, n);
+                                   : adp_key_secrets.seed, key, n);
     uint64_t slot = adp_trie_descend(subtable->entries, hash);
     const struct adp_hash_entry *entry;
 
@@ -85,7 +87,7 @@ find_short_key(const struct adp_hash_subtable *subtable,
         }
     } else if (slot) {
         const uint64_t *items = adp_trie_ptr(slot);
-        size_t n_items = slot >> 48;
+        size_t n_items = adp_trie_bucket_size(slot);
 
         for (size_t i = 0; i < n_items; i++) {
             entry = adp_trie_ptr(items[i]);
@@ -109,9 +111,10 @@ find_long_key(const struct adp_hash_subtable *subtable,
     adp_key_from_flow(values, subtable->words, subtable->n_words,
                       packet->flow);
     return adp_hash_find(subtable, values,
-                         adp_key_hash_words(subtable->common
-                                            ? packet->common_hash
-                                            : ADP_KEY_SEED, values, n));
+                         adp_key_hash_words((subtable->common
+                                             ? packet->common_hash
+                                             : adp_key_secrets.seed),
+                                            values, n));
 }
 
 /* Masks of up to 3 words beside the common ones, nearly all there are, each

@@ -35,8 +35,9 @@ refs_size(size_t n)
 static uint64_t
 hash_mask(const struct adp_match_key *key)
 {
-    return adp_key_hash_words(ADP_KEY_SEED, (const uint64_t *) key->words,
-                        key->n * sizeof key->words[0] / sizeof(uint64_t));
+    return adp_key_hash_words(
+        adp_key_secrets.seed, (const uint64_t *) key->words,
+        key->n * sizeof key->words[0] / sizeof(uint64_t));
 }
 
 static bool
@@ -324,7 +325,7 @@ hash_conj(int priority, uint32_t id, uint32_t space)
         ((uint64_t) (uint32_t) priority << 32) | id, space
     };
 
-    return adp_key_hash_words(ADP_KEY_SEED, words, ARRAY_SIZE(words));
+    return adp_key_hash_words(adp_key_secrets.seed, words, ARRAY_SIZE(words));
 }
 
 static struct adp_hash_conj *

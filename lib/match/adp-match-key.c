@@ -2,6 +2,16 @@
 
 #include <config.h>
 #include "adp-match-key.h"
+#include "entropy.h"
+
+OVS_ALIGNED_VAR(CACHE_LINE_SIZE) union adp_key_secrets adp_key_secrets;
+
+/* Not random_uint64(): that starts from 32 bits. */
+OVS_CONSTRUCTOR(draw_secrets)
+{
+    get_entropy_or_die(&adp_key_secrets, sizeof adp_key_secrets);
+    adp_key_secrets.odd |= 1;
+}
 
 /* Moves the common words, if all are there, to the end. */
 static void
@@ -64,5 +74,5 @@ adp_match_key_init(struct adp_match_key *key, const struct minimatch *match)
     i = key->common ? key->n - ADP_KEY_N_COMMON : key->n;
     key->hash = adp_key_hash_words(key->common
                                    ? adp_key_hash_common(&key->values[i])
-                                   : ADP_KEY_SEED, key->values, i);
+                                   : adp_key_secrets.seed, key->values, i);
 }

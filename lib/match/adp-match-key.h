@@ -16,6 +16,7 @@
 
 #include "flow.h"
 #include "openvswitch/match.h"
+#include "util.h"
 
 /* For looking at a struct flow, whatever it is declared as. */
 typedef uint64_t adp_flow_word __attribute__((__may_alias__));
@@ -37,7 +38,20 @@ struct adp_match_key {
     uint64_t hash;              /* Of 'values'. */
 };
 
-/* Stirs 'a' and 'b', which should be words of a key and something odd. */
+/* What makes hashes this process's own.  A key is made of what strangers send,
+ * and with 'odd' known all keys with that word in an odd place would have one
+ * hash.  Drawn before main() begins, never written again, and in a cache line
+ * that has nothing else. */
+union adp_key_secrets {
+    struct {
+        uint64_t seed;          /* To begin with. */
+        uint64_t odd;           /* Odd. */
+    };
+    uint8_t pad[CACHE_LINE_SIZE];
+};
+extern union adp_key_secrets adp_key_secrets;
+
+/* Stirs 'a' and 'b', which should be words of a key and something secret. */
 static inline uint64_t
 adp_key_mix(uint64_t a, uint64_t b)
 {
@@ -47,35 +61,38 @@ adp_key_mix(uint64_t a, uint64_t b)
 
     return (uint64_t) product ^ (uint64_t) (product >> 64);
 #else
-    a = (a ^ a >> 32 ^ b) * UINT64_C(0x9fb21c651e98df25);
-    a = (a ^ a >> 32) * UINT64_C(0x9fb21c651e98df25);
-    return a ^ a >> 32;
+    /* The same. */
+    uint64_t a0 = (uint32_t) a, a1 = a >> 32;
+    uint64_t b0 = (uint32_t) b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    uint64_t other = a0 * b1 + (uint32_t) middle;
+
+    return a * b ^ (a1 * b1 + (middle >> 32) + (other >> 32));
 #endif
 }
-
-#define ADP_KEY_SEED UINT64_C(0xa0761d6478bd642f)
-#define ADP_KEY_ODD UINT64_C(0xe7037ed1a0b428db)
 
 /* Hashes the words that are not common. */
 static inline uint64_t
 adp_key_hash_words(uint64_t hash, const uint64_t values[], size_t n)
 {
+    uint64_t odd = adp_key_secrets.odd;
     size_t i;
 
     for (i = 0; i + 1 < n; i += 2) {
-        hash = adp_key_mix(values[i] ^ hash, values[i + 1] ^ ADP_KEY_ODD);
+        hash = adp_key_mix(values[i] ^ hash, values[i + 1] ^ odd);
     }
     if (i < n) {
-        hash = adp_key_mix(values[i] ^ hash, ADP_KEY_ODD);
+        hash = adp_key_mix(values[i] ^ hash, odd);
     }
     return hash;
 }
 
-/* Hashes common words, to begin with in place of ADP_KEY_SEED. */
+/* Hashes common words, to begin with in place of the seed. */
 static inline uint64_t
 adp_key_hash_common(const uint64_t values[ADP_KEY_N_COMMON])
 {
-    return adp_key_hash_words(ADP_KEY_SEED, values, ADP_KEY_N_COMMON);
+    return adp_key_hash_words(adp_key_secrets.seed, values,
+                              ADP_KEY_N_COMMON);
 }
 
 static inline void

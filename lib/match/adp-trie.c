@@ -37,10 +37,28 @@ slot_kind(uint64_t slot)
     return slot & ADP_TRIE_KIND;
 }
 
-static size_t
-bucket_size(uint64_t slot)
+static uint64_t
+bucket_slot(const uint64_t *items, size_t n)
 {
-    return slot >> 48;
+    return make_slot(items, ADP_TRIE_BUCKET, MIN(n, ADP_TRIE_MANY));
+}
+
+/* The number of items in a bucket that has ADP_TRIE_MANY or more. */
+size_t
+adp_trie_count(const uint64_t *items)
+{
+    size_t low = ADP_TRIE_MANY, high = adp_cow_size(items) / sizeof *items;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (items[mid]) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
 }
 
 /* Makes sure that what '*slot' points to may be changed. */
@@ -61,7 +79,7 @@ static void
 split_bucket(struct adp_cow *cow, uint64_t *slot, int level)
 {
     uint64_t *items = adp_trie_ptr(*slot);
-    size_t n = bucket_size(*slot);
+    size_t n = adp_trie_bucket_size(*slot);
 
     *slot = make_slot(adp_cow_alloc(cow, ADP_TRIE_SLOTS * sizeof *items),
                       ADP_TRIE_NODE, 0);
@@ -71,16 +89,23 @@ split_bucket(struct adp_cow *cow, uint64_t *slot, int level)
     adp_cow_discard(cow, items);
 }
 
+/* Buckets that no node takes the place of grow by halves, or each item would
+ * have all before it copied. */
 static void
 insert_into_bucket(struct adp_cow *cow, uint64_t *slot, void *item)
 {
-    size_t n = bucket_size(*slot);
-    uint64_t *items = adp_cow_resize(cow, adp_trie_ptr(*slot),
-                                     (n + 1) * sizeof *items);
+    size_t n = adp_trie_bucket_size(*slot);
+    uint64_t *items = adp_trie_ptr(*slot);
 
-    ovs_assert(n < UINT16_MAX);
+    if ((n + 1) * sizeof *items > adp_cow_size(items)) {
+        size_t room = n < MAX_BUCKET ? n + 1 : n + n / 2;
+
+        items = adp_cow_resize(cow, items, room * sizeof *items);
+    } else {
+        items = adp_cow_own(cow, items);
+    }
     items[n] = item_slot(item);
-    *slot = make_slot(items, ADP_TRIE_BUCKET, n + 1);
+    *slot = bucket_slot(items, n + 1);
 }
 
 /* 'level' is that of the node which '*slot' is or might become. */
@@ -96,10 +121,11 @@ insert_at(struct adp_cow *cow, uint64_t *slot, void *item, int level)
 
             items[0] = *slot;
             items[1] = item_slot(item);
-            *slot = make_slot(items, ADP_TRIE_BUCKET, 2);
+            *slot = bucket_slot(items, 2);
             return;
         } else if (slot_kind(*slot) == ADP_TRIE_BUCKET) {
-            if (bucket_size(*slot) < MAX_BUCKET || level >= MAX_LEVELS) {
+            if (adp_trie_bucket_size(*slot) < MAX_BUCKET
+                || level >= MAX_LEVELS) {
                 insert_into_bucket(cow, slot, item);
                 return;
             }
@@ -120,7 +146,7 @@ static void
 remove_from_bucket(struct adp_cow *cow, uint64_t *slot, const void *item)
 {
     uint64_t *items = own(cow, slot);
-    size_t n = bucket_size(*slot);
+    size_t n = adp_trie_bucket_size(*slot);
     size_t i = 0;
 
     while (adp_trie_ptr(items[i]) != item) {
@@ -128,8 +154,9 @@ remove_from_bucket(struct adp_cow *cow, uint64_t *slot, const void *item)
         ovs_assert(i < n);
     }
     items[i] = items[n - 1];
+    items[n - 1] = 0;
     if (n > 2) {
-        *slot = make_slot(items, ADP_TRIE_BUCKET, n - 1);
+        *slot = bucket_slot(items, n - 1);
     } else {
         *slot = items[0];
         adp_cow_discard(cow, items);
@@ -189,7 +216,7 @@ adp_trie_replace(struct adp_cow *cow, adp_trie *trie, void *old, void *new)
         hash >>= ADP_TRIE_BITS;
     }
     if (slot_kind(*slot) == ADP_TRIE_BUCKET) {
-        size_t n = bucket_size(*slot);
+        size_t n = adp_trie_bucket_size(*slot);
         uint64_t *items = own(cow, slot);
         size_t i = 0;
 
@@ -217,7 +244,7 @@ adp_trie_for_each(adp_trie slot, void (*cb)(void *item, void *aux), void *aux)
         cb(adp_trie_ptr(slot), aux);
         return;
     }
-    n = (slot_kind(slot) == ADP_TRIE_BUCKET ? bucket_size(slot)
+    n = (slot_kind(slot) == ADP_TRIE_BUCKET ? adp_trie_bucket_size(slot)
          : ADP_TRIE_SLOTS);
     for (size_t i = 0; i < n; i++) {
         adp_trie_for_each(slots[i], cb, aux);

@@ -33,16 +33,32 @@ typedef uint64_t adp_trie;
 #define ADP_TRIE_SLOTS (1 << ADP_TRIE_BITS)
 
 /* Slots: what kind, where, and of an item bits of the hash, of a bucket the
- * number of items.  Addresses of user space leave the upper 16 bits free. */
+ * number of items, or ADP_TRIE_MANY.  Addresses of user space leave the upper
+ * 16 bits free. */
 #define ADP_TRIE_KIND 3
 #define ADP_TRIE_NODE 0
 #define ADP_TRIE_ITEM 1
 #define ADP_TRIE_BUCKET 2
 
+/* That many items or more are in a bucket, and zeros behind them up to the end
+ * of the node.  It takes as many equal hashes, or nearly equal ones. */
+#define ADP_TRIE_MANY UINT16_MAX
+
 static inline void *
 adp_trie_ptr(uint64_t slot)
 {
     return (void *) (uintptr_t) (slot & UINT64_C(0xfffffffffffc));
+}
+
+size_t adp_trie_count(const uint64_t *items);
+
+static inline size_t
+adp_trie_bucket_size(uint64_t slot)
+{
+    size_t n = slot >> 48;
+
+    return OVS_LIKELY(n < ADP_TRIE_MANY) ? n
+           : adp_trie_count(adp_trie_ptr(slot));
 }
 
 /* Goes down to the slot for 'hash' that isn't a node. */
@@ -64,7 +80,8 @@ adp_trie_descend(uint64_t slot, uint64_t hash)
     SLOT = adp_trie_descend(TRIE, HASH);                                    \
     for (const uint64_t *i__ = ((SLOT & ADP_TRIE_KIND) == ADP_TRIE_BUCKET   \
                                 ? adp_trie_ptr(SLOT) : &SLOT),              \
-         *end__ = (i__ != &SLOT ? i__ + (SLOT >> 48) : i__ + !!SLOT);       \
+         *end__ = i__ + (i__ != &SLOT ? adp_trie_bucket_size(SLOT)          \
+                         : !!SLOT);                                         \
          i__ < end__; i__++)                                                \
         if ((*i__ ^ (HASH)) >> 48 == 0 && ((ITEM) = adp_trie_ptr(*i__)))
 

@@ -426,6 +426,23 @@ count_item(void *item OVS_UNUSED, void *n_)
     ++*n;
 }
 
+/* The same, of items with one hash. */
+static void
+check_all_seen(adp_trie trie, struct trie_item *items[], size_t n_items)
+{
+    struct trie_item *item;
+    uint64_t slot;
+
+    ADP_TRIE_FOR_EACH_CANDIDATE (item, slot, trie, items[0]->hash) {
+        ck_assert(!item->seen);
+        item->seen = true;
+    }
+    for (size_t i = 0; i < n_items; i++) {
+        ck_assert(items[i]->seen == items[i]->in_trie);
+        items[i]->seen = false;
+    }
+}
+
 START_TEST(test_trie)
 {
     static const int n_bits[] = { 0, 1, 3, 8, 64 };
@@ -486,6 +503,53 @@ START_TEST(test_trie)
 }
 END_TEST
 
+/* More items with one hash than a slot can count. */
+START_TEST(test_trie_of_one_hash)
+{
+    enum { N_ITEMS = 70000, N_LEFT = 60000 };
+    struct trie_item **items = xmalloc(N_ITEMS * sizeof *items);
+    struct adp_garbage garbage;
+    struct adp_cow cow;
+    adp_trie trie = 0;
+    size_t n = 0;
+
+    adp_cow_begin(&cow);
+    for (size_t i = 0; i < N_ITEMS; i++) {
+        items[i] = adp_cow_alloc(&cow, sizeof *items[i]);
+        adp_trie_insert(&cow, &trie, items[i]);
+        items[i]->in_trie = true;
+    }
+    garbage = adp_cow_end(&cow);
+    adp_garbage_free(&garbage);
+    check_all_seen(trie, items, N_ITEMS);
+
+    adp_cow_begin(&cow);
+    for (size_t i = 0; i < N_ITEMS - N_LEFT; i++) {
+        adp_trie_remove(&cow, &trie, items[i]);
+        items[i]->in_trie = false;
+        if (N_ITEMS - 1 - i == UINT16_MAX) {
+            check_all_seen(trie, items, N_ITEMS);
+        }
+    }
+    check_all_seen(trie, items, N_ITEMS);
+    for (size_t i = 0; i < N_ITEMS - N_LEFT; i++) {
+        adp_trie_insert(&cow, &trie, items[i]);
+        items[i]->in_trie = true;
+    }
+    garbage = adp_cow_end(&cow);
+    adp_garbage_free(&garbage);
+    check_all_seen(trie, items, N_ITEMS);
+
+    adp_trie_for_each(trie, count_item, &n);
+    ck_assert_uint_eq(n, N_ITEMS);
+    adp_trie_destroy(trie, NULL);
+    for (size_t i = 0; i < N_ITEMS; i++) {
+        adp_cow_free(items[i]);
+    }
+    free(items);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -498,6 +562,7 @@ main(void)
     tcase_add_loop_test(tc, test_many, 0, 4);
     tcase_add_loop_test(tc, test_emptied, 0, ARRAY_SIZE(shapes));
     tcase_add_loop_test(tc, test_trie, 0, 5);
+    tcase_add_test(tc, test_trie_of_one_hash);
 
     int status = test_run_nofork(s);
     adp_match_scratch_uninit(&scratch);

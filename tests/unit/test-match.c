@@ -7,6 +7,7 @@
 #include <check.h>
 #include <stdio.h>
 #include "adp-match.h"
+#include "adp-match-key.h"
 #include "adp-rules.h"
 #include "classifier.h"
 #include "flow.h"
@@ -472,12 +473,108 @@ START_TEST(test_size_and_name)
 }
 END_TEST
 
+/* What a flow of session affinity learned from client number 'i' matches.  All
+ * prefixes have one interface ID, of bits that a hash must not know. */
+static void
+learned_match(uint32_t i, struct match *match)
+{
+    static const uint8_t interface_id[] = {
+        0xdb, 0x28, 0xb4, 0xa0, 0xd1, 0x7e, 0x03, 0xe7
+    };
+    struct in6_addr src = in6addr_any, dst = in6addr_any;
+    ovs_be64 prefix = htonll(UINT64_C(0x2001000000000000) + i
+                             * UINT64_C(0x9e3779b9));
+
+    memcpy(src.s6_addr, &prefix, sizeof prefix);
+    memcpy(src.s6_addr + 8, interface_id, sizeof interface_id);
+    dst.s6_addr[0] = 0xfd;
+    match_init_catchall(match);
+    match_set_packet_type(match, htonl(PT_ETH));
+    match_set_dl_type(match, htons(ETH_TYPE_IPV6));
+    match_set_nw_proto(match, IPPROTO_TCP);
+    match_set_ipv6_src(match, &src);
+    match_set_ipv6_dst(match, &dst);
+    match_set_tp_dst(match, htons(80));
+}
+
+static int
+compare_hashes(const void *a_, const void *b_)
+{
+    const uint64_t *a = a_;
+    const uint64_t *b = b_;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Clients choose their addresses, not where the flows that are learned from
+ * them lie. */
+START_TEST(test_hashes_of_strangers)
+{
+    enum { N = 10000 };
+    static uint64_t hashes[N];
+    size_t n_distinct = 1;
+
+    for (size_t i = 0; i < N; i++) {
+        struct adp_match_key key;
+        struct minimatch minimatch;
+        struct match match;
+
+        learned_match(i, &match);
+        minimatch_init(&minimatch, &match);
+        adp_match_key_init(&key, &minimatch);
+        minimatch_destroy(&minimatch);
+        hashes[i] = key.hash;
+    }
+    qsort(hashes, N, sizeof *hashes, compare_hashes);
+    for (size_t i = 1; i < N; i++) {
+        n_distinct += hashes[i] != hashes[i - 1];
+    }
+    ck_assert_uint_gt(n_distinct, 9900);
+}
+END_TEST
+
+START_TEST(test_many_learned)
+{
+    enum { N = 70000 };
+    struct adp_rule **rules = xmalloc(N * sizeof *rules);
+    struct adp_match_scratch scratch = { .words = NULL };
+    struct adp_match *am;
+
+    for (size_t i = 0; i < N; i++) {
+        struct minimatch minimatch;
+        struct match match;
+
+        learned_match(i, &match);
+        minimatch_init(&minimatch, &match);
+        rules[i] = adp_rule_create(0, 200, &minimatch, htonll(i), NULL, 0,
+                                   NULL, NULL);
+        minimatch_destroy(&minimatch);
+    }
+    am = adp_match_create(rules, N);
+    for (size_t i = 0; i < N; i += 100) {
+        struct match match;
+
+        learned_match(i, &match);
+        ck_assert_ptr_eq(adp_match_lookup(am, &match.flow, &scratch),
+                         rules[i]);
+    }
+    adp_match_destroy(am);
+    adp_match_scratch_uninit(&scratch);
+    for (size_t i = 0; i < N; i++) {
+        adp_rule_unref(rules[i]);
+    }
+    free(rules);
+    ovsrcu_barrier();
+}
+END_TEST
+
 int
 main(void)
 {
     Suite *s = suite_create("match");
     TCase *tc = tcase_create("by hand");
     TCase *tc_random = tcase_create("random");
+    TCase *tc_learned = tcase_create("learned");
 
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -491,5 +588,9 @@ main(void)
     tcase_add_test(tc, test_size_and_name);
     suite_add_tcase(s, tc_random);
     tcase_add_test(tc_random, test_random);
+    suite_add_tcase(s, tc_learned);
+    tcase_set_timeout(tc_learned, 60);
+    tcase_add_test(tc_learned, test_hashes_of_strangers);
+    tcase_add_test(tc_learned, test_many_learned);
     return test_run_nofork(s);
 }
