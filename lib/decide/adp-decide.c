@@ -691,6 +691,7 @@ clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
     size_t n_cts = w->verdict->n_cts;
     size_t pass_start = w->pass_start;
     int n_passes = w->n_passes;
+    int resubmits = w->resubmits;
     bool hashed = w->hashed;
     bool metered = w->metered;
     bool was_metered = w->was_metered;
@@ -705,8 +706,11 @@ clone_packet(struct adp_decide_walk *w, const struct adp_op_list *ops)
     offset = adp_decide_begin_clone(w);
     adp_decide_ops(w, ops, true);
     if (w->n_passes != n_passes) {
-        /* The clone has gone on from a ct(table). */
+        /* The clone has gone on from a ct(table), and "exit" behind that ends
+         * the clone alone. */
         adp_decide_end_pass(w);
+        w->stop = w->verdict->punt != ADP_PUNT_NONE;
+        w->resubmits = resubmits;
     }
     adp_decide_end_clone(w, offset);
     w->pass_start = pass_start;

@@ -485,7 +485,9 @@ class Grammar:
         return 'ct(%s)' % ','.join(parts)
 
     def clone(self, proto):
-        return 'clone(%s,%s)' % (self.plain(proto), self.output(proto))
+        way = self.rnd.choice([self.output, self.output, self.resubmit,
+                               self.ct])
+        return 'clone(%s,%s)' % (self.plain(proto), way(proto))
 
     def group(self, proto):
         groups = [g for g, least in self.rule_set.group_tables.items()

@@ -349,6 +349,42 @@ START_TEST(test_fork_exit)
 }
 END_TEST
 
+/* Behind ct() it ends what that began, in the clone's own pass all. */
+START_TEST(test_clone_exit)
+{
+    expect("table=0,ip actions=clone(ct(table=1,zone=1)),output:3\n"
+           "table=1 actions=output:2,exit", "clone(ct(zone=1),102),103");
+    expect("table=0,priority=40000,ip actions="
+           "clone(ct(commit,zone=1),output:2,exit),output:3",
+           "clone(ct(commit,zone=1),102)");
+    expect("table=0,priority=40001,ip actions="
+           "clone(ct(commit,zone=1),resubmit(,1)),output:3",
+           "clone(ct(commit,zone=1),102)");
+}
+END_TEST
+
+/* The look-ups before a clone's ct() count on behind the clone. */
+START_TEST(test_clone_resubmits)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    /* Twice 2,550 look-ups are more than stock's 4,096. */
+    ds_put_cstr(&s, "table=0,ip actions=resubmit(,1),"
+                "clone(ct(table=4,zone=1)),resubmit(,1),output:3\n"
+                "table=1 actions=");
+    for (int i = 0; i < 50; i++) {
+        ds_put_format(&s, "%sresubmit(,2)", i ? "," : "");
+    }
+    ds_put_cstr(&s, "\ntable=2 actions=");
+    for (int i = 0; i < 50; i++) {
+        ds_put_format(&s, "%sresubmit(,3)", i ? "," : "");
+    }
+    ds_put_cstr(&s, "\ntable=3 actions=drop\ntable=4 actions=drop");
+    expect(ds_cstr(&s), "punt(depth)");
+    ds_destroy(&s);
+}
+END_TEST
+
 START_TEST(test_without_table)
 {
     engine_set_ct(e, 1, CS_NEW);
@@ -509,6 +545,8 @@ main(void)
     tcase_add_test(tc, test_fork_by_caller);
     tcase_add_test(tc, test_ct_after_fork_with_ct);
     tcase_add_test(tc, test_fork_exit);
+    tcase_add_test(tc, test_clone_exit);
+    tcase_add_test(tc, test_clone_resubmits);
     tcase_add_test(tc, test_without_table);
     tcase_add_test(tc, test_nat_without_table);
     tcase_add_test(tc, test_ct_clear);
