@@ -252,6 +252,10 @@ adp_bridge_run(struct adp_bridge *b)
         b->own->tnl_conf_seqno = seqno;
         b->own->ports_dirty = true;
     }
+    if (ovsrcu_get(struct adp_ports *, &b->ports)->controlled
+        != b->dpif.is_controller_connected) {
+        b->own->ports_dirty = true;
+    }
     if (b->own->ports_dirty) {
         adp_bridge_rebuild_ports(b);
     }

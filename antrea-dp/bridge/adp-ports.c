@@ -105,6 +105,7 @@ adp_ports_create(struct adp_bridge *b)
     const struct ofport *ofport;
 
     ports->serial = ++last_serial;
+    ports->controlled = b->dpif.is_controller_connected;
     hmap_init(&ports->ports);
     HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
         struct adp_port *port = port_create(b, ofport);

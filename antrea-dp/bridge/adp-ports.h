@@ -37,6 +37,8 @@ struct adp_ports {
     uint64_t serial;                    /* Of no other struct adp_ports. */
     struct hmap ports;
     bool special;                       /* A port has NO_RECV, NO_FWD, ... */
+    bool controlled;                    /* A controller is connected: as a
+                                         * port that buckets watch it lives. */
 };
 
 struct adp_ports *adp_ports_create(struct adp_bridge *);

@@ -84,6 +84,8 @@ adp_walk_port_init(struct adp_walk_port *wp, const struct adp_ports *ports,
         wp->remote_by_flow = port->info.remote_by_flow;
         wp->tos_inherit = port->tos_inherit;
         wp->ttl_inherit = port->ttl_inherit;
+    } else if (ofp_port == OFPP_CONTROLLER) {
+        wp->live = ports && ports->controlled;
     }
 }
 
