@@ -57,11 +57,9 @@ struct adp_bridge_own {
         uint32_t hash;                  /* Of the flow. */
     } stock_learning OVS_GUARDED_BY(ofproto_mutex); /* By translation. */
 
-    /* Flows with learn() that leave with the version that is open: not more
-     * than flows that it removes.  Emptied when it is closed. */
-    struct adp_rule **old_learners OVS_GUARDED_BY(ofproto_mutex);
-    size_t n_old_learners OVS_GUARDED_BY(ofproto_mutex);
-    size_t allocated_old_learners OVS_GUARDED_BY(ofproto_mutex);
+    /* Flows that leave with the version that is open.  Emptied when it is
+     * closed. */
+    struct hmap removed OVS_GUARDED_BY(ofproto_mutex);
 
     /* adp-bridge.c */
     bool constructed;                   /* There is a journal.  Becomes false

@@ -7,7 +7,9 @@
  * when the version is closed, the delta is compiled and the new program
  * published, while ofproto_mutex is still held: whoever changed the tables
  * gets its reply only afterwards.  A transaction that fails gives the inverse
- * calls and closes nothing; the delta is then empty again.
+ * calls and closes nothing; the delta is then empty again, and what it removed
+ * is back as it was: what else the end of a flow brings about waits until the
+ * version is closed, too.
  *
  * Groups are read when the version closes, because upstream completes a
  * changed group only after it was constructed. */
@@ -26,6 +28,13 @@ struct learned_rule {
     struct adp_learner *learner;        /* That it was learned from. */
 };
 
+/* A flow that leaves with the version that is open. */
+struct removed_rule {
+    struct hmap_node node;              /* By address of 'rule->owner'. */
+    struct adp_rule *rule;              /* Owned reference. */
+    struct learned_rule *learned;       /* NULL: it wasn't. */
+};
+
 struct dirty_group {
     struct hmap_node node;              /* By 'id'. */
     uint32_t id;
@@ -36,6 +45,7 @@ adp_journal_init(struct adp_bridge *b)
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     hmap_init(&b->own->learned);
+    hmap_init(&b->own->removed);
     hmap_init(&b->own->dirty_groups);
     b->own->journal = adp_delta_create();
     b->own->empty = true;
@@ -43,19 +53,11 @@ adp_journal_init(struct adp_bridge *b)
     ovsrcu_init(&b->program, adp_program_create());
 }
 
-static void
-forget_old_learners(struct adp_bridge *b)
-    OVS_REQUIRES(ofproto_mutex)
-{
-    while (b->own->n_old_learners) {
-        adp_rule_unref(b->own->old_learners[--b->own->n_old_learners]);
-    }
-}
-
 void
 adp_journal_uninit(struct adp_bridge *b)
 {
     struct learned_rule *lr;
+    struct removed_rule *rr;
     struct dirty_group *dg;
 
     for (size_t i = 0; i < ARRAY_SIZE(b->own->rules); i++) {
@@ -70,13 +72,17 @@ adp_journal_uninit(struct adp_bridge *b)
         free(lr);
     }
     hmap_destroy(&b->own->learned);
+    HMAP_FOR_EACH_POP (rr, node, &b->own->removed) {
+        adp_rule_unref(rr->rule);
+        free(rr->learned);
+        free(rr);
+    }
+    hmap_destroy(&b->own->removed);
     HMAP_FOR_EACH_POP (dg, node, &b->own->dirty_groups) {
         free(dg);
     }
     hmap_destroy(&b->own->dirty_groups);
     adp_delta_destroy(b->own->journal);
-    forget_old_learners(b);
-    free(b->own->old_learners);
     adp_program_unref(ovsrcu_get_protected(struct adp_program *,
                                            &b->program));
 }
@@ -114,9 +120,10 @@ note_learned(struct adp_bridge *b, const struct rule *rule,
     hmap_insert(&b->own->learned, &lr->node, hash_pointer(rule, 0));
 }
 
-/* If 'rule' was learned, there is room for another one now. */
-static void
-forget_learned(struct adp_bridge *b, const struct rule *rule)
+/* Takes what note_learned() noted of 'rule' out.  Returns NULL if that wasn't
+ * learned. */
+static struct learned_rule *
+take_learned(struct adp_bridge *b, const struct rule *rule)
     OVS_REQUIRES(ofproto_mutex)
 {
     struct learned_rule *lr;
@@ -124,12 +131,79 @@ forget_learned(struct adp_bridge *b, const struct rule *rule)
     HMAP_FOR_EACH_WITH_HASH (lr, node, hash_pointer(rule, 0),
                              &b->own->learned) {
         if (lr->rule == rule) {
-            adp_learner_release(b->learn, lr->learner);
             hmap_remove(&b->own->learned, &lr->node);
-            free(lr);
-            return;
+            return lr;
         }
     }
+    return NULL;
+}
+
+/* There is room for another one now, if there was one. */
+static void
+forget_learned(struct adp_bridge *b, struct learned_rule *lr)
+{
+    if (lr) {
+        adp_learner_release(b->learn, lr->learner);
+        free(lr);
+    }
+}
+
+/* Takes over the reference. */
+static void
+note_removed(struct adp_bridge *b, struct adp_rule *rule,
+             struct learned_rule *learned)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct removed_rule *rr = xmalloc(sizeof *rr);
+
+    rr->rule = rule;
+    rr->learned = learned;
+    hmap_insert(&b->own->removed, &rr->node, hash_pointer(rule->owner, 0));
+}
+
+/* Returns what was compiled from 'rule', with its reference, if that left with
+ * the version that is open, and takes that back; otherwise NULL. */
+static struct adp_rule *
+take_back(struct adp_bridge *b, const struct rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    uint32_t hash = hash_pointer(rule, 0);
+    struct removed_rule *rr;
+
+    HMAP_FOR_EACH_WITH_HASH (rr, node, hash, &b->own->removed) {
+        if (rr->rule->owner == rule) {
+            struct adp_rule *compiled = rr->rule;
+
+            if (rr->learned) {
+                hmap_insert(&b->own->learned, &rr->learned->node, hash);
+            }
+            hmap_remove(&b->own->removed, &rr->node);
+            free(rr);
+            return compiled;
+        }
+    }
+    return NULL;
+}
+
+/* The version is closed that they leave with. */
+static void
+forget_removed(struct adp_bridge *b)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct removed_rule *rr;
+
+    HMAP_FOR_EACH_POP (rr, node, &b->own->removed) {
+        const struct rule *rule = rr->rule->owner;
+
+        forget_learned(b, rr->learned);
+        if (rule->flags & OFPUTIL_FF_SEND_FLOW_REM && !rr->rule->n_conjs) {
+            /* Upstream tells of a flow's end when nobody refers to it. */
+            adp_rule_await_end(rr->rule);
+        }
+        adp_rule_unref(rr->rule);
+        free(rr);
+    }
+    hmap_shrink(&b->own->removed);
 }
 
 void
@@ -194,6 +268,22 @@ adp_journal_run(struct adp_bridge *b)
     ovs_mutex_unlock(&ofproto_mutex);
 }
 
+static struct adp_rule *
+compile_rule(struct adp_bridge *b, struct rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    const struct rule_actions *actions = rule_get_actions(rule);
+    struct adp_learner *learner = find_learner(b, rule);
+
+    if (learner) {
+        note_learned(b, rule, learner);
+    }
+    ofproto_rule_ref(rule);
+    return adp_rule_create(rule->table_id, rule->cr.priority, &rule->cr.match,
+                           rule->flow_cookie, actions->ofpacts,
+                           actions->ofpacts_len, rule, release_rule);
+}
+
 void
 adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
 {
@@ -202,32 +292,15 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
     }
 
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
-    const struct rule_actions *actions = rule_get_actions(rule);
-    struct adp_learner *learner = find_learner(b, rule);
+    struct adp_rule *compiled = take_back(b, rule);
 
-    ofproto_rule_ref(rule);
-    struct adp_rule *compiled = adp_rule_create(
-        rule->table_id, rule->cr.priority, &rule->cr.match, rule->flow_cookie,
-        actions->ofpacts, actions->ofpacts_len, rule, release_rule);
-    if (learner) {
-        note_learned(b, rule, learner);
+    if (!compiled) {
+        compiled = compile_rule(b, rule);
     }
     adp_rule_set_add(set_of(b, rule), compiled);
     b->own->n_rules++;
     adp_delta_add_rule(b->own->journal, compiled);
     adp_turn_leave(outer);
-}
-
-static void
-note_old_learner(struct adp_bridge *b, struct adp_rule *rule)
-    OVS_REQUIRES(ofproto_mutex)
-{
-    if (b->own->n_old_learners >= b->own->allocated_old_learners) {
-        b->own->old_learners = x2nrealloc(b->own->old_learners,
-                                     &b->own->allocated_old_learners,
-                                     sizeof *b->own->old_learners);
-    }
-    b->own->old_learners[b->own->n_old_learners++] = adp_rule_ref(rule);
 }
 
 void
@@ -238,18 +311,17 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
     struct adp_rule *compiled = adp_rule_set_find(set, rule);
 
     if (compiled) {
-        adp_delta_remove_rule(b->own->journal, compiled);
-        if (adp_rule_learns(compiled)) {
-            note_old_learner(b, compiled);
-        }
-        forget_learned(b, rule);
+        struct learned_rule *learned = take_learned(b, rule);
+
         adp_rule_set_remove(set, compiled);
-        if (rule->flags & OFPUTIL_FF_SEND_FLOW_REM && !compiled->n_conjs) {
-            /* Upstream tells of a flow's end when nobody refers to it. */
-            adp_rule_await_end(compiled);
-        }
         b->own->n_rules--;
-        adp_rule_unref(compiled);
+        if (adp_delta_remove_rule(b->own->journal, compiled)) {
+            note_removed(b, compiled, learned);
+        } else {
+            /* It came with this very version. */
+            forget_learned(b, learned);
+            adp_rule_unref(compiled);
+        }
     }
     adp_turn_leave(outer);
 }
@@ -313,14 +385,13 @@ static void
 fence_learning(struct adp_bridge *b, uint64_t generation)
     OVS_REQUIRES(ofproto_mutex)
 {
-    bool fence = false;
+    const struct removed_rule *rr;
 
-    for (size_t i = 0; i < b->own->n_old_learners && !fence; i++) {
-        fence = is_gone(b->own->old_learners[i], b);
-    }
-    forget_old_learners(b);
-    if (fence) {
-        adp_learn_table_fence(b->learn, generation, is_gone, b);
+    HMAP_FOR_EACH (rr, node, &b->own->removed) {
+        if (adp_rule_learns(rr->rule) && is_gone(rr->rule, b)) {
+            adp_learn_table_fence(b->learn, generation, is_gone, b);
+            return;
+        }
     }
 }
 
@@ -370,6 +441,7 @@ adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
     if (!adp_delta_is_empty(b->own->journal)) {
         journal_publish(b);
     }
+    forget_removed(b);
     adp_turn_leave(outer);
 }
 

@@ -64,8 +64,9 @@ find_rule_change(const struct adp_delta *delta, const struct adp_rule *rule)
     return NULL;
 }
 
-/* Notes that 'rule' comes or goes.  That cancels out the contrary. */
-static void
+/* Notes that 'rule' comes or goes.  That cancels out the contrary: it returns
+ * false then. */
+static bool
 change_rule(struct adp_delta *delta, struct adp_rule *rule, bool add)
 {
     struct adp_rule_change *rc = find_rule_change(delta, rule);
@@ -79,7 +80,9 @@ change_rule(struct adp_delta *delta, struct adp_rule *rule, bool add)
         hmap_remove(&delta->rules, &rc->hmap_node);
         adp_rule_unref(rc->rule);
         free(rc);
+        return false;
     }
+    return true;
 }
 
 void
@@ -88,10 +91,10 @@ adp_delta_add_rule(struct adp_delta *delta, struct adp_rule *rule)
     change_rule(delta, rule, true);
 }
 
-void
+bool
 adp_delta_remove_rule(struct adp_delta *delta, struct adp_rule *rule)
 {
-    change_rule(delta, rule, false);
+    return change_rule(delta, rule, false);
 }
 
 /* The last word about a group counts. */

@@ -84,7 +84,9 @@ void adp_delta_destroy(struct adp_delta *);
 bool adp_delta_is_empty(const struct adp_delta *);
 /* Each takes a reference of its own.  Rules are told apart by address. */
 void adp_delta_add_rule(struct adp_delta *, struct adp_rule *);
-void adp_delta_remove_rule(struct adp_delta *, struct adp_rule *);
+/* Returns false if it had been added to this delta: that has nothing of it
+ * then. */
+bool adp_delta_remove_rule(struct adp_delta *, struct adp_rule *);
 void adp_delta_set_group(struct adp_delta *, struct adp_group *);
 void adp_delta_remove_group(struct adp_delta *, uint32_t group_id);
 /* What becomes of packets that no rule of the table matches. */

@@ -134,6 +134,7 @@ setup(void)
 {
     b = xzalloc(sizeof *b);
     b->own = xzalloc(sizeof *b->own);
+    b->learn = adp_learn_table_create();
     adp_journal_init(b);
     for (size_t i = 0; i < N_RULES; i++) {
         make_rule(&rules[i], i);
@@ -149,6 +150,7 @@ static void
 teardown(void)
 {
     adp_journal_uninit(b);
+    adp_learn_table_destroy(b->learn);
     free(b->own);
     free(b);
     ovsrcu_barrier();
@@ -303,6 +305,91 @@ START_TEST(generations)
 }
 END_TEST
 
+static size_t
+count_learned(void)
+{
+    struct adp_learn_counts counts;
+
+    adp_learn_table_get_counts(b->learn, &counts);
+    return counts.total;
+}
+
+/* What a failed transaction removed is back as it was. */
+START_TEST(learned_flows_come_back)
+{
+    enum { N = 10 };
+    uint64_t generation;
+
+    ovs_mutex_lock(&ofproto_mutex);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert(adp_journal_may_learn(b, &rules[i].up));
+        toggle(&rules[i]);
+    }
+    toggle(&rules[N]);
+    adp_journal_close_version(b, 1);
+    ck_assert_uint_eq(count_learned(), N);
+
+    generation = program()->generation;
+    for (size_t i = 0; i <= N; i++) {
+        toggle(&rules[i]);
+    }
+    for (size_t i = N + 1; i > 0; i--) {
+        toggle(&rules[i - 1]);
+    }
+    ck_assert_uint_eq(count_learned(), N);
+    adp_journal_close_version(b, 2);
+    ck_assert_uint_eq(count_learned(), N);
+    ck_assert_uint_eq(program()->generation, generation);
+
+    for (size_t i = 0; i <= N; i++) {
+        toggle(&rules[i]);
+    }
+    adp_journal_close_version(b, 3);
+    ck_assert_uint_eq(count_learned(), 0);
+    ovs_mutex_unlock(&ofproto_mutex);
+    check_tables();
+}
+END_TEST
+
+/* A flow that was to come with a failed transaction isn't kept for the next
+ * one, nor is its place. */
+START_TEST(learned_flow_stays_away)
+{
+    ovs_mutex_lock(&ofproto_mutex);
+    ck_assert(adp_journal_may_learn(b, &rules[0].up));
+    toggle(&rules[0]);
+    toggle(&rules[0]);
+    ck_assert_uint_eq(count_learned(), 0);
+    ovs_mutex_unlock(&ofproto_mutex);
+    ovsrcu_barrier();
+    ovsrcu_barrier();
+    ck_assert_int_eq(rules[0].n_refs, 0);
+}
+END_TEST
+
+/* The end of a flow is awaited when it has come, not when it may come. */
+START_TEST(awaited_ends)
+{
+    rules[0].up.flags = OFPUTIL_FF_SEND_FLOW_REM;
+    ovs_mutex_lock(&ofproto_mutex);
+    toggle(&rules[0]);
+    adp_journal_close_version(b, 1);
+    toggle(&rules[0]);
+    ck_assert_uint_eq(adp_rules_awaited(), 0);
+    toggle(&rules[0]);
+    adp_journal_close_version(b, 2);
+    ck_assert_uint_eq(adp_rules_awaited(), 0);
+
+    toggle(&rules[0]);
+    adp_journal_close_version(b, 3);
+    ck_assert_uint_eq(adp_rules_awaited(), 1);
+    ovs_mutex_unlock(&ofproto_mutex);
+    ovsrcu_barrier();
+    ovsrcu_barrier();
+    ck_assert_uint_eq(adp_rules_awaited(), 0);
+}
+END_TEST
+
 /* Upstream's own table is none of ours. */
 START_TEST(internal_table)
 {
@@ -414,6 +501,9 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, random_versions);
     tcase_add_test(tc, generations);
+    tcase_add_test(tc, learned_flows_come_back);
+    tcase_add_test(tc, learned_flow_stays_away);
+    tcase_add_test(tc, awaited_ends);
     tcase_add_test(tc, internal_table);
     tcase_add_test(tc, what_a_miss_does);
     tcase_add_test(tc, declarations);
