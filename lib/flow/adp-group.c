@@ -5,6 +5,10 @@
  * Each bucket has its own order in which it wants slots, a permutation of all
  * of them.  Buckets take turns, the heavier ones more often, and take the
  * first slot on their list that is still free, until all have their share.
+ * The heaviest have a turn in each round, the others in as many as their
+ * weight is part of the top one, the first of all included: so everybody has a
+ * slot, however light.  Who has no turn, or has all that it is due, takes no
+ * time: there may be 10,000 that are waiting for one in 65,535 rounds.
  *
  * A group that takes another's place begins with the other's slots: who has
  * more than its share of them gives up what those want first who have less,
@@ -50,9 +54,9 @@ struct taker {
     uint32_t next;              /* The slot that it wants next. */
     uint32_t skip;              /* Then this further, modulo n_slots: odd. */
     uint32_t weight;
-    uint32_t credit;            /* A slot costs as much as the top weight. */
     uint32_t share;             /* How many slots it is due, */
-    uint32_t n_had;             /* and how many it has. */
+    uint32_t n_had;             /* how many it has, */
+    uint32_t n_turns;           /* and how often it took one. */
 };
 
 struct takers {
@@ -136,39 +140,57 @@ takers_set_order(struct takers *ts, uint32_t n_slots)
     }
 }
 
-/* Everybody has a turn in the first round, however light. */
-static void
-takers_begin_turns(struct takers *ts)
+/* Turns that a bucket of 'weight' has in the first 'n_rounds' rounds. */
+static uint32_t
+turns_until(const struct takers *ts, uint32_t weight, uint32_t n_rounds)
 {
+    return (n_rounds
+            ? 1 + (uint64_t) (n_rounds - 1) * weight / ts->top_weight : 0);
+}
+
+/* The round, from 1 on, of turn 'n', from 1 on. */
+static uint32_t
+round_of_turn(const struct takers *ts, uint32_t weight, uint32_t n)
+{
+    return 1 + DIV_ROUND_UP((uint64_t) (n - 1) * ts->top_weight, weight);
+}
+
+static uint64_t
+all_turns_until(const struct takers *ts, uint32_t n_rounds)
+{
+    uint64_t n = 0;
+
     for (size_t i = 0; i < ts->n; i++) {
-        ts->takers[i].credit = ts->top_weight - ts->takers[i].weight;
+        n += turns_until(ts, ts->takers[i].weight, n_rounds);
     }
+    return n;
 }
 
-/* Is it the taker's turn in this round? */
-static bool
-taker_has_turn(struct taker *t, uint32_t top_weight)
-{
-    t->credit += t->weight;
-    if (t->credit < top_weight) {
-        return false;
-    }
-    t->credit -= top_weight;
-    return true;
-}
-
+/* What they get in as many rounds as there are slots for, and then in order,
+ * until no slot is left. */
 static void
 takers_set_shares(struct takers *ts, uint32_t n_slots)
 {
-    takers_begin_turns(ts);
-    while (n_slots) {
-        for (size_t i = 0; i < ts->n && n_slots; i++) {
-            struct taker *t = &ts->takers[i];
+    uint32_t low = 0, high = n_slots;   /* The heaviest has one in each. */
 
-            if (taker_has_turn(t, ts->top_weight)) {
-                t->share++;
-                n_slots--;
-            }
+    while (low < high) {
+        uint32_t mid = high - (high - low) / 2;
+
+        if (all_turns_until(ts, mid) <= n_slots) {
+            low = mid;
+        } else {
+            high = mid - 1;
+        }
+    }
+    n_slots -= all_turns_until(ts, low);
+    for (size_t i = 0; i < ts->n; i++) {
+        struct taker *t = &ts->takers[i];
+        uint32_t more = turns_until(ts, t->weight, low + 1);
+
+        t->share = turns_until(ts, t->weight, low);
+        if (more > t->share && n_slots) {
+            t->share = more;
+            n_slots--;
         }
     }
 }
@@ -260,27 +282,126 @@ take_slot(struct adp_group *group, struct takers *ts, struct taker *t)
     }
 }
 
-static void
-fill_slots(struct adp_group *group, struct takers *ts)
-{
-    uint32_t n_lacking = 0;
+/* Whose turn it is, of those that lack slots. */
+struct turns {
+    uint32_t round;
+    uint32_t *heaviest;         /* Indexes, in order: in each round. */
+    size_t n_heaviest;
+    uint64_t *others;           /* A heap of turn_key()s. */
+    size_t n_others;
+};
 
+/* Turns come by round, and in one by index. */
+static uint64_t
+turn_key(uint32_t round, uint32_t index)
+{
+    return (uint64_t) round << 32 | index;
+}
+
+/* Restores the heap after its top has changed. */
+static void
+sink_top(struct turns *turns)
+{
+    uint64_t *keys = turns->others;
+    uint64_t key = keys[0];
+    size_t i = 0;
+
+    for (;;) {
+        size_t child = 2 * i + 1;
+
+        if (child + 1 < turns->n_others && keys[child + 1] < keys[child]) {
+            child++;
+        }
+        if (child >= turns->n_others || keys[child] >= key) {
+            break;
+        }
+        keys[i] = keys[child];
+        i = child;
+    }
+    keys[i] = key;
+}
+
+static void
+turns_init(struct turns *turns, const struct takers *ts)
+{
+    *turns = (struct turns) {
+        .round = 1,
+        .heaviest = xmalloc(ts->n * sizeof *turns->heaviest),
+        .others = xmalloc(ts->n * sizeof *turns->others),
+    };
     for (size_t i = 0; i < ts->n; i++) {
         const struct taker *t = &ts->takers[i];
 
-        n_lacking += t->share > t->n_had ? t->share - t->n_had : 0;
-    }
-    takers_begin_turns(ts);
-    while (n_lacking) {
-        for (size_t i = 0; i < ts->n && n_lacking; i++) {
-            struct taker *t = &ts->takers[i];
-
-            if (taker_has_turn(t, ts->top_weight) && t->n_had < t->share) {
-                take_slot(group, ts, t);
-                n_lacking--;
+        if (t->n_had < t->share) {
+            if (t->weight == ts->top_weight) {
+                turns->heaviest[turns->n_heaviest++] = i;
+            } else {
+                /* In ascending order, which is a heap. */
+                turns->others[turns->n_others++] = turn_key(1, i);
             }
         }
     }
+}
+
+static void
+turns_uninit(struct turns *turns)
+{
+    free(turns->heaviest);
+    free(turns->others);
+}
+
+/* The turns of the others that come before 'key'. */
+static void
+take_turns_before(struct adp_group *group, struct takers *ts,
+                  struct turns *turns, uint64_t key)
+{
+    while (turns->n_others && turns->others[0] < key) {
+        uint32_t i = turns->others[0];
+        struct taker *t = &ts->takers[i];
+
+        take_slot(group, ts, t);
+        t->n_turns++;
+        if (t->n_had < t->share) {
+            turns->others[0] = turn_key(
+                round_of_turn(ts, t->weight, t->n_turns + 1), i);
+        } else {
+            turns->others[0] = turns->others[--turns->n_others];
+        }
+        sink_top(turns);
+    }
+}
+
+static void
+take_turns(struct adp_group *group, struct takers *ts, struct turns *turns)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < turns->n_heaviest; i++) {
+        uint32_t index = turns->heaviest[i];
+        struct taker *t = &ts->takers[index];
+
+        take_turns_before(group, ts, turns, turn_key(turns->round, index));
+        take_slot(group, ts, t);
+        if (t->n_had < t->share) {
+            turns->heaviest[n++] = index;
+        }
+    }
+    turns->n_heaviest = n;
+    turns->round++;
+    take_turns_before(group, ts, turns,
+                      n ? turn_key(turns->round, 0) : UINT64_MAX);
+}
+
+static void
+fill_slots(struct adp_group *group, struct takers *ts)
+{
+    struct turns turns;
+
+    turns_init(&turns, ts);
+    while (turns.n_heaviest || turns.n_others) {
+        take_turns(group, ts, &turns);
+    }
+    turns_uninit(&turns);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "packets.h"
 #include "test-run.h"
+#include "test-seed.h"
 #include "util.h"
 
 #define TCP "in_port=1,tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,nw_ttl=64," \
@@ -134,6 +135,98 @@ START_TEST(test_slots_of_many_buckets)
         ck_assert_uint_le(group->n_slots, MAX(1024, 32 * 4 * ns[i]));
         adp_group_unref(group);
         free(counts);
+        ds_destroy(&s);
+    }
+}
+END_TEST
+
+/* One bucket that outweighs all others takes no longer than others do: asking
+ * each in each round would take hours under a sanitizer, and minutes here. */
+START_TEST(test_one_heavy_bucket)
+{
+    enum { N = 70000 };
+    struct ds s = DS_EMPTY_INITIALIZER;
+    size_t *counts = xcalloc(N, sizeof *counts);
+
+    ds_put_cstr(&s, "group_id=1,type=select");
+    for (int i = 0; i < N; i++) {
+        ds_put_format(&s, ",bucket=bucket_id:%d,weight:%d,"
+                      "actions=load:%d->NXM_NX_REG0[]", i, i ? 1 : 65535, i);
+    }
+    struct adp_group *group = engine_parse_group(ds_cstr(&s));
+    for (size_t i = 0; i < group->n_slots; i++) {
+        ck_assert_uint_lt(adp_group_slot(group, i), N);
+        counts[adp_group_slot(group, i)]++;
+    }
+    for (size_t i = 1; i < N; i++) {
+        ck_assert_uint_ge(counts[i], 1);
+        ck_assert_uint_le(counts[i], counts[0] / 65535 + 1);
+        ck_assert_uint_ge(counts[i] + 1, counts[0] / 65535);
+    }
+    adp_group_unref(group);
+    free(counts);
+    ds_destroy(&s);
+}
+END_TEST
+
+/* Shares are what they would be if everybody were asked in each round. */
+START_TEST(test_shares_by_rounds)
+{
+    enum { MAX_BUCKETS = 20 };
+
+    test_seed_random();
+    for (int round = 0; round < 300; round++) {
+        static const int tops[] = { 1, 2, 3, 10, 1000, 65535 };
+        int top = tops[random_range(ARRAY_SIZE(tops))];
+        size_t n = 1 + random_range(MAX_BUCKETS);
+        uint32_t credits[MAX_BUCKETS], weights[MAX_BUCKETS], top_weight = 0;
+        size_t counts[MAX_BUCKETS] = { 0 }, shares[MAX_BUCKETS] = { 0 };
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        ds_put_cstr(&s, "group_id=1,type=select");
+        for (size_t i = 0; i < n; i++) {
+            weights[i] = 1 + random_range(top);
+            top_weight = MAX(top_weight, weights[i]);
+            ds_put_format(&s, ",bucket=bucket_id:%"PRIuSIZE",weight:%"PRIu32","
+                          "actions=load:%"PRIuSIZE"->NXM_NX_REG0[]",
+                          i, weights[i], i);
+        }
+        struct adp_group *group = engine_parse_group(ds_cstr(&s));
+        for (size_t i = 0; i < group->n_slots; i++) {
+            counts[adp_group_slot(group, i)]++;
+        }
+
+        size_t n_left = group->n_slots, n_last = 0;
+        for (size_t i = 0; i < n; i++) {
+            credits[i] = top_weight - weights[i];
+        }
+        while (n_left) {
+            bool has_turn[MAX_BUCKETS];
+            size_t n_turns = 0;
+
+            for (size_t i = 0; i < n; i++) {
+                credits[i] += weights[i];
+                has_turn[i] = credits[i] >= top_weight;
+                credits[i] -= has_turn[i] ? top_weight : 0;
+                n_turns += has_turn[i];
+            }
+            /* Which of them have the slots that are left is open. */
+            for (size_t i = 0; i < n && n_turns <= n_left; i++) {
+                shares[i] += has_turn[i];
+            }
+            for (size_t i = 0; i < n && n_turns > n_left; i++) {
+                ck_assert_uint_ge(counts[i], shares[i]);
+                ck_assert_uint_le(counts[i], shares[i] + has_turn[i]);
+                n_last += counts[i] - shares[i];
+                shares[i] = counts[i];
+            }
+            ck_assert_uint_eq(n_last, n_turns > n_left ? n_left : 0);
+            n_left -= MIN(n_turns, n_left);
+        }
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_uint_eq(counts[i], shares[i]);
+        }
+        adp_group_unref(group);
         ds_destroy(&s);
     }
 }
@@ -651,6 +744,8 @@ main(void)
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_slots_are_fair);
     tcase_add_test(tc, test_slots_of_many_buckets);
+    tcase_add_test(tc, test_one_heavy_bucket);
+    tcase_add_test(tc, test_shares_by_rounds);
     tcase_add_test(tc, test_many_buckets);
     tcase_add_test(tc, test_ports_count);
     tcase_add_test(tc, test_moves);
