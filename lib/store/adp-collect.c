@@ -165,40 +165,64 @@ collect_store(struct adp_collector *c, size_t *n)
     }
 }
 
-/* Takes a store apart that its thread has left. */
-static void
-dissolve(struct adp_collector *c, struct adp_store *store)
+/* A store that its thread has left. */
+
+/* Takes 'c->dissolving' apart.  Returns false if 'n' was not enough. */
+static bool
+dissolve(struct adp_collector *c, size_t *n)
 {
+    struct adp_store *store = c->dissolving;
     uint32_t n_used;
 
     atomic_read_relaxed(&store->n_used, &n_used);
-    for (uint32_t slot = 0; slot < n_used; slot++) {
-        release(store, slot);
+    for (; c->dissolved < n_used; c->dissolved++) {
+        if (!*n) {
+            return false;
+        }
+        --*n;
+        release(store, c->dissolved);
     }
     ovs_mutex_lock(&c->mutex);
     ovs_list_remove(&store->list_node);
     ovs_mutex_unlock(&c->mutex);
     adp_store_free(store);
+    c->dissolving = NULL;
+    return true;
 }
 
-static void
-dissolve_abandoned(struct adp_collector *c)
+/* The first of them, or NULL. */
+static struct adp_store *
+next_abandoned(struct adp_collector *c)
 {
-    struct adp_store *store, *next;
+    struct adp_store *store = NULL;
+    bool abandoned = false;
 
-    for (store = next_store(c, NULL); store; store = next) {
-        bool abandoned;
-
-        next = next_store(c, store);
+    while (!abandoned && (store = next_store(c, store)) != NULL) {
         atomic_read_explicit(&store->abandoned, &abandoned,
                              memory_order_acquire);
-        if (abandoned) {
-            size_t n = ALL;
-
-            take_leaving(c, &n);        /* None of its own is left there. */
-            dissolve(c, store);
-        }
     }
+    return store;
+}
+
+/* Takes all of them apart.  Returns false if 'n' was not enough. */
+static bool
+dissolve_abandoned(struct adp_collector *c, size_t *n)
+{
+    struct adp_store *store;
+
+    do {
+        if (c->dissolving && !dissolve(c, n)) {
+            return false;
+        }
+        store = next_abandoned(c);
+        /* None of its own must be left there. */
+        if (store && !take_leaving(c, n)) {
+            return false;
+        }
+        c->dissolving = store;
+        c->dissolved = 0;
+    } while (store);
+    return true;
 }
 
 /* All stores. */
@@ -207,13 +231,18 @@ bool
 adp_collector_run(struct adp_collector *c, size_t n)
 {
     if (!c->amid) {
-        dissolve_abandoned(c);
-        c->amid = true;
+        c->amid = c->clearing = true;
         c->last = NULL;
         c->at = NULL;
     }
     if (!take_leaving(c, &n)) {
         return false;
+    }
+    if (c->clearing) {
+        if (!dissolve_abandoned(c, &n)) {
+            return false;
+        }
+        c->clearing = false;
     }
     for (;;) {
         if (!c->at) {
@@ -270,7 +299,9 @@ adp_collector_forget(struct adp_collector *c, const void *owner)
 void
 adp_collector_destroy(struct adp_collector *c)
 {
-    dissolve_abandoned(c);
+    size_t n = ALL;
+
+    dissolve_abandoned(c, &n);
     ovs_assert(ovs_list_is_empty(&c->stores));
     mpsc_queue_destroy(&c->leaving);
     ovs_mutex_destroy(&c->mutex);

@@ -76,6 +76,10 @@ struct adp_collector {
 
     /* The present collection. */
     bool amid;
+    bool clearing;                      /* Of stores whose threads left, which
+                                         * comes first. */
+    struct adp_store *dissolving;       /* One of these, or NULL. */
+    uint32_t dissolved;                 /* Its slots up to here are. */
     struct adp_store *at;               /* The store, or NULL: between two. */
     struct adp_store *last;             /* The one before; NULL: none. */
     uint32_t activity, round;           /* Of 'at'. */

@@ -7,6 +7,7 @@ UNIT_TESTS = \
 	tests/unit/test-catch \
 	tests/unit/test-changes \
 	tests/unit/test-classifier-seek \
+	tests/unit/test-collector \
 	tests/unit/test-commit \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-flush \
@@ -701,6 +702,9 @@ tests_unit_test_store_SOURCES = \
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
 tests_unit_test_store_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=mprotect
+
+tests_unit_test_collector_SOURCES = tests/unit/test-collector.c
+tests_unit_test_collector_LDADD = $(UNIT_LIBS)
 
 STATE_WORLD = \
 	tests/unit/classifier-model.c \
