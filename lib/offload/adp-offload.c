@@ -27,6 +27,9 @@ struct header_places {
     uint8_t proto;
     bool ipv6;
     bool fragment;
+    /* TCP's and UDP's sums are over the last address of a routing header, to
+     * which the packet isn't sent yet (RFC 8200, 8.1). */
+    bool routed;
 };
 
 static bool
@@ -52,7 +55,7 @@ locate_ipv4(const struct dp_packet *packet, struct header_places *at)
         || !dp_packet_at(packet, at->l3_ofs, len)) {
         return false;
     }
-    at->ipv6 = false;
+    at->ipv6 = at->routed = false;
     at->l4_ofs = at->l3_ofs + header_len;
     at->l4_len = len - header_len;
     at->proto = ip->ip_proto;
@@ -76,6 +79,7 @@ locate_ipv6(const struct dp_packet *packet, struct header_places *at)
     }
     uint8_t proto = ip->ip6_nxt;
 
+    at->routed = false;
     while (is_extension(proto)) {
         const uint8_t *extension = dp_packet_at(packet, ofs, 8);
 
@@ -83,10 +87,12 @@ locate_ipv6(const struct dp_packet *packet, struct header_places *at)
             return false;
         }
         const size_t n = (extension[1] + 1) * 8;
+        const uint8_t segments_left = extension[3];
 
         if (n > len) {
             return false;
         }
+        at->routed |= proto == IPPROTO_ROUTING && segments_left;
         proto = extension[0];
         ofs += n;
         len -= n;
@@ -204,8 +210,8 @@ complete_sctp(struct dp_packet *packet, const struct header_places *at)
 }
 
 /* A checksum that isn't that of a TCP or UDP header in its place, such as
- * SCTP's, or that of a packet within the Pod's own tunnel: done at once, as
- * the kernel would. */
+ * SCTP's, or that of a packet within the Pod's own tunnel, or one that can't
+ * be begun anew: done at once, as the kernel would. */
 static enum adp_offload_verdict
 complete_other(struct dp_packet *packet, const struct virtio_net_hdr *header,
                const struct header_places *at)
@@ -232,10 +238,14 @@ complete_other(struct dp_packet *packet, const struct virtio_net_hdr *header,
     return ADP_OFFLOAD_OK;
 }
 
-/* The length of a TCP or UDP header, or 0 if there isn't a whole one. */
+/* The length of a TCP or UDP header, or 0 if there isn't a whole one, whose
+ * sum is over the packet's addresses. */
 static size_t
 l4_header_len(const struct dp_packet *packet, const struct header_places *at)
 {
+    if (at->routed) {
+        return 0;
+    }
     if (at->proto == IPPROTO_UDP) {
         return at->l4_len >= UDP_HEADER_LEN ? UDP_HEADER_LEN : 0;
     }

@@ -518,15 +518,20 @@ make_sctp(size_t data_len)
 }
 
 static void
-assert_sctp(struct dp_packet *p)
+assert_sctp_at(struct dp_packet *p, size_t ofs)
 {
-    const size_t ofs = ETH_HEADER_LEN + IP_HEADER_LEN;
     struct sctp_header *sctp = (void *) ((char *) dp_packet_data(p) + ofs);
     ovs_be32 got = get_16aligned_be32(&sctp->sctp_csum);
 
     put_16aligned_be32(&sctp->sctp_csum, 0);
     ck_assert_uint_eq(got, crc32c((void *) sctp, dp_packet_size(p) - ofs));
     ck_assert(!adp_offload_is_due(p));
+}
+
+static void
+assert_sctp(struct dp_packet *p)
+{
+    assert_sctp_at(p, ETH_HEADER_LEN + IP_HEADER_LEN);
 }
 
 /* Nobody else makes them here: neither the kernel's header for packets nor
@@ -581,6 +586,108 @@ START_TEST(sum_of_zero)
     ck_assert_int_eq(adp_offload_take(p, &header, true), ADP_OFFLOAD_OK);
     ck_assert_uint_eq(get_unaligned_be16((void *) (data + ofs + 6)),
                       htons(0xffff));
+    dp_packet_delete(p);
+}
+END_TEST
+
+/* An IPv6 packet with a routing header of one address, which TCP's sum is
+ * over: the kernel's part of the sum is there. */
+static struct dp_packet *
+make_routed(uint8_t segments_left, struct in6_addr *last, bool sctp)
+{
+    struct recipe r = { .ipv6 = true, .data_len = 2500 };
+    struct dp_packet *whole = make(&r);
+    char *ip6 = (char *) dp_packet_data(whole) + ETH_HEADER_LEN;
+    const size_t l4_len = TCP_HEADER_LEN + r.data_len;
+    uint8_t routing[24] = { IPPROTO_TCP, 2, 4, segments_left };
+    struct ovs_16aligned_ip6_hdr *ip = (void *) ip6;
+    char *l4 = ip6 + IPV6_HEADER_LEN;
+    struct dp_packet *p = dp_packet_new(3000);
+
+    random_bytes(last, sizeof *last);
+    memcpy(routing + 8, last, sizeof *last);
+    if (!segments_left) {
+        memcpy(&ip->ip6_dst, last, sizeof *last);
+    }
+    if (sctp) {
+        routing[0] = IPPROTO_SCTP;
+    }
+    ip->ip6_nxt = IPPROTO_ROUTING;
+    ip->ip6_plen = htons(sizeof routing + l4_len);
+
+    uint32_t sum = csum_continue(0, &ip->ip6_src, sizeof ip->ip6_src);
+    sum = csum_continue(sum, last, sizeof *last);
+    sum = csum_add16(csum_add16(sum, htons(l4_len)), htons(IPPROTO_TCP));
+    ovs_be16 partial = ~csum_finish(sum);
+    memcpy(l4 + (sctp ? 8 : 16), &partial, sizeof partial);
+
+    dp_packet_put(p, dp_packet_data(whole), ETH_HEADER_LEN + IPV6_HEADER_LEN);
+    dp_packet_put(p, routing, sizeof routing);
+    dp_packet_put(p, l4, l4_len);
+    dp_packet_delete(whole);
+    return p;
+}
+
+/* What the last one on a packet's way finds. */
+static uint16_t
+last_receiver_sum(const struct dp_packet *p, const struct in6_addr *last)
+{
+    const char *ip6 = (char *) dp_packet_data(p) + ETH_HEADER_LEN;
+    const size_t ofs = ETH_HEADER_LEN + IPV6_HEADER_LEN + 24;
+    const size_t len = dp_packet_size(p) - ofs;
+    uint32_t sum = csum_continue(0, ip6 + 8, 16);
+
+    sum = csum_continue(sum, last, sizeof *last);
+    sum = csum_add16(csum_add16(sum, htons(len)), htons(IPPROTO_TCP));
+    return csum_finish(csum_continue(sum, (char *) dp_packet_data(p) + ofs,
+                                     len));
+}
+
+START_TEST(routing_headers)
+{
+    struct virtio_net_hdr header = {
+        .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+        .csum_start = ETH_HEADER_LEN + IPV6_HEADER_LEN + 24,
+        .csum_offset = 16,
+    };
+    struct in6_addr last;
+
+    for (int left = 0; left < 3; left++) {
+        struct dp_packet *p = make_routed(left, &last, false);
+
+        ck_assert_int_eq(adp_offload_take(p, &header, true), ADP_OFFLOAD_OK);
+        adp_offload_complete(p);
+        ck_assert_uint_eq(last_receiver_sum(p, &last), 0);
+        dp_packet_delete(p);
+    }
+
+    /* Nobody here would cut it right. */
+    header.gso_type = VIRTIO_NET_HDR_GSO_TCPV6;
+    header.gso_size = 1000;
+    for (int left = 0; left < 2; left++) {
+        struct dp_packet *p = make_routed(left, &last, false);
+
+        ck_assert_int_eq(adp_offload_take(p, &header, false),
+                         left ? ADP_OFFLOAD_BAD : ADP_OFFLOAD_SEGMENT);
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
+/* SCTP's checksum is over no address. */
+START_TEST(routing_header_before_sctp)
+{
+    const size_t ofs = ETH_HEADER_LEN + IPV6_HEADER_LEN + 24;
+    const struct virtio_net_hdr header = {
+        .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+        .csum_start = ofs,
+        .csum_offset = offsetof(struct sctp_header, sctp_csum),
+    };
+    struct in6_addr last;
+    struct dp_packet *p = make_routed(1, &last, true);
+
+    ck_assert_int_eq(adp_offload_take(p, &header, true), ADP_OFFLOAD_OK);
+    assert_sctp_at(p, ofs);
     dp_packet_delete(p);
 }
 END_TEST
@@ -673,6 +780,8 @@ main(void)
     tcase_add_test(tc, put_together);
     tcase_add_test(tc, sctp);
     tcase_add_test(tc, sum_of_zero);
+    tcase_add_test(tc, routing_headers);
+    tcase_add_test(tc, routing_header_before_sctp);
     tcase_add_test(tc, tags);
     tcase_add_test(tc, nonsense);
     suite_add_tcase(s, tc);
