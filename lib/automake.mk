@@ -88,6 +88,8 @@ lib_libadp_la_SOURCES = \
 	lib/igmp/adp-igmp.h \
 	lib/igmp/adp-members.c \
 	lib/igmp/adp-members.h \
+	lib/offload/adp-offload-actions.c \
+	lib/offload/adp-offload-actions.h \
 	lib/offload/adp-offload.c \
 	lib/offload/adp-offload.h \
 	lib/names/adp-dns.c \

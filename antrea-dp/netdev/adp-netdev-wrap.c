@@ -10,13 +10,12 @@
 #include <config.h>
 
 #include "adp-kernel-port.h"
+#include "adp-offload-actions.h"
 #include "adp-offload.h"
 #include "adp-poller.h"
 #include "dp-packet.h"
 #include "netdev-provider.h"
-#include "netlink.h"
 #include "odp-execute.h"
-#include "odp-netlink.h"
 #include "openvswitch/shash.h"
 #include "userspace-tso.h"
 #include "util.h"
@@ -243,55 +242,6 @@ __wrap_netdev_send(struct netdev *netdev, int qid,
     return send_completed(netdev, qid, batch, concurrent);
 }
 
-/* Do the actions put something before the packet that who finishes it won't
- * look behind, such as a tunnel's headers? */
-static bool pushes(const struct nlattr *actions, size_t len);
-
-static bool
-pushes_within(const struct nlattr *action, uint16_t type)
-{
-    const struct nlattr *a = nl_attr_find_nested(action, type);
-
-    return a && pushes(nl_attr_get(a), nl_attr_get_size(a));
-}
-
-static bool
-pushes(const struct nlattr *actions, size_t len)
-{
-    const struct nlattr *a;
-    size_t left;
-
-    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, len) {
-        switch ((enum ovs_action_attr) nl_attr_type(a)) {
-        case OVS_ACTION_ATTR_TUNNEL_PUSH:
-        case OVS_ACTION_ATTR_PUSH_MPLS:
-        case OVS_ACTION_ATTR_ADD_MPLS:
-        case OVS_ACTION_ATTR_PUSH_NSH:
-            return true;
-        case OVS_ACTION_ATTR_CLONE:
-            if (pushes(nl_attr_get(a), nl_attr_get_size(a))) {
-                return true;
-            }
-            break;
-        case OVS_ACTION_ATTR_SAMPLE:
-            if (pushes_within(a, OVS_SAMPLE_ATTR_ACTIONS)) {
-                return true;
-            }
-            break;
-        case OVS_ACTION_ATTR_CHECK_PKT_LEN:
-            if (pushes_within(a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER)
-                || pushes_within(
-                    a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL)) {
-                return true;
-            }
-            break;
-        default:
-            break;
-        }
-    }
-    return false;
-}
-
 /* Executes the actions on 'out', which is segmented, and empties it. */
 static void
 execute_completed(void *dp, struct dp_packet_batch *out,
@@ -307,21 +257,15 @@ execute_completed(void *dp, struct dp_packet_batch *out,
     }
 }
 
-/* What goes into a tunnel is finished before: these may be more packets than a
- * batch holds. */
-void
-__wrap_odp_execute_actions(void *dp, struct dp_packet_batch *batch, bool steal,
-                           const struct nlattr *actions, size_t len,
-                           odp_execute_cb cb)
+/* Takes 'batch' and executes the actions on its segments, which may be more
+ * packets than a batch holds. */
+static void
+execute_segmented(void *dp, struct dp_packet_batch *batch,
+                  const struct nlattr *actions, size_t len, odp_execute_cb cb)
 {
     struct dp_packet_batch out;
     struct dp_packet *packet;
 
-    if (OVS_LIKELY(!(batch_flags(batch) & ADP_OFFLOAD_DUE))
-        || !pushes(actions, len)) {
-        __real_odp_execute_actions(dp, batch, steal, actions, len, cb);
-        return;
-    }
     dp_packet_batch_init(&out);
     out.trunc = batch->trunc;
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
@@ -329,8 +273,7 @@ __wrap_odp_execute_actions(void *dp, struct dp_packet_batch *batch, bool steal,
         struct dp_packet *next;
 
         if (!dp_packet_hwol_is_tso(packet)) {
-            dp_packet_batch_add(&out, steal ? packet
-                                : dp_packet_clone(packet));
+            dp_packet_batch_add(&out, packet);
             if (dp_packet_batch_is_full(&out)) {
                 execute_completed(dp, &out, actions, len, cb);
             }
@@ -343,12 +286,35 @@ __wrap_odp_execute_actions(void *dp, struct dp_packet_batch *batch, bool steal,
                 execute_completed(dp, &out, actions, len, cb);
             }
         }
-        if (steal) {
-            dp_packet_delete(packet);
-        }
+        dp_packet_delete(packet);
     }
-    if (steal) {
-        dp_packet_batch_init(batch);
-    }
+    dp_packet_batch_init(batch);
     execute_completed(dp, &out, actions, len, cb);
+}
+
+/* What goes into a tunnel is finished before.  Packets that stay the caller's
+ * have all done to them that the actions say, but for those that are too long:
+ * who goes on with one of these has cut it (adp-input-walk.c), and for whom
+ * that was all, as upstream is when it executes what an upcall has said, its
+ * segments do as well. */
+void
+__wrap_odp_execute_actions(void *dp, struct dp_packet_batch *batch, bool steal,
+                           const struct nlattr *actions, size_t len,
+                           odp_execute_cb cb)
+{
+    const uint64_t due = batch_flags(batch) & ADP_OFFLOAD_DUE;
+
+    if (OVS_LIKELY(!due) || !adp_offload_is_pushed(actions, len)) {
+        __real_odp_execute_actions(dp, batch, steal, actions, len, cb);
+    } else if (!(due & DP_PACKET_OL_TX_TCP_SEG)) {
+        adp_offload_complete_batch(batch);
+        __real_odp_execute_actions(dp, batch, steal, actions, len, cb);
+    } else if (steal) {
+        execute_segmented(dp, batch, actions, len, cb);
+    } else {
+        struct dp_packet_batch copies;
+
+        dp_packet_batch_clone(&copies, batch);
+        execute_segmented(dp, &copies, actions, len, cb);
+    }
 }

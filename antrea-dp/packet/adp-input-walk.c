@@ -15,6 +15,8 @@
 #include "adp-igmp-queue.h"
 #include "adp-install.h"
 #include "adp-log-packet.h"
+#include "adp-offload-actions.h"
+#include "adp-offload.h"
 #include "adp-packet-in.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
@@ -312,9 +314,9 @@ log_decided(struct adp_fast *f, struct adp_bridge *b,
 
 /* Executes the actions of a verdict that has breaks. */
 static void
-execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
-                    const struct adp_walk *w, struct dp_packet *packet,
-                    const struct flow *flow)
+execute_piecewise(struct adp_fast *f, struct adp_bridge *b,
+                  const struct adp_walk *w, struct dp_packet *packet,
+                  const struct flow *flow)
 {
     const struct adp_verdict *v = &w->verdict;
     const char *actions = v->actions.data;
@@ -325,7 +327,6 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
     struct dp_packet_batch batch;
     size_t at = 0;
 
-    adp_fast_flush(f);
     dp_packet_batch_init_packet(&batch, packet);
     for (size_t i = 0; i < v->n_breaks; i++) {
         const struct adp_break *brk = &v->breaks[i];
@@ -357,6 +358,33 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
     adp_fast_execute(f, batch.packets[0], flow,
                      (const struct nlattr *) &actions[at],
                      v->actions.size - at);
+}
+
+/* The same.  What goes into a tunnel before a break is cut to what is sent
+ * there, and goes on so: what is behind is for each segment. */
+static void
+execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
+                    const struct adp_walk *w, struct dp_packet *packet,
+                    const struct flow *flow)
+{
+    const struct adp_verdict *v = &w->verdict;
+
+    adp_fast_flush(f);
+    if (OVS_LIKELY(!dp_packet_hwol_is_tso(packet))
+        || !adp_offload_is_pushed(v->actions.data,
+                                  v->breaks[v->n_breaks - 1].start)) {
+        execute_piecewise(f, b, w, packet, flow);
+        return;
+    }
+
+    struct adp_segments segments;
+    struct dp_packet *segment;
+
+    adp_segments_init(&segments, packet, 0, ETH_PAYLOAD_MAX);
+    while ((segment = adp_segments_next(&segments))) {
+        execute_piecewise(f, b, w, segment, flow);
+    }
+    dp_packet_delete(packet);
 }
 
 /* Tells the packet's sample, if it is sampled, that the way 'way' leads to

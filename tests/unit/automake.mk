@@ -74,6 +74,7 @@ UNIT_TESTS = \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
+	tests/unit/test-netdev-wrap \
 	tests/unit/test-offload \
 	tests/unit/test-packet-ring \
 	tests/unit/test-poller \
@@ -277,6 +278,19 @@ tests_unit_test_control_text_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_csum_SOURCES = tests/unit/test-csum.c
 tests_unit_test_csum_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_netdev_wrap_SOURCES = \
+	tests/unit/test-netdev-wrap.c \
+	antrea-dp/netdev/adp-netdev-wrap.c
+tests_unit_test_netdev_wrap_LDADD = $(UNIT_LIBS)
+tests_unit_test_netdev_wrap_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=dp_packet_clone \
+	-Wl,--wrap=dp_packet_clone_with_headroom \
+	-Wl,--wrap=netdev_get_devices \
+	-Wl,--wrap=netdev_push_header \
+	-Wl,--wrap=netdev_rxq_recv \
+	-Wl,--wrap=netdev_send \
+	-Wl,--wrap=odp_execute_actions
 
 tests_unit_test_offload_SOURCES = tests/unit/test-offload.c
 tests_unit_test_offload_LDADD = $(UNIT_LIBS)

@@ -10,12 +10,16 @@
 
 #include "adp-input.h"
 #include "adp-log-ring.h"
+#include "adp-offload.h"
 #include "input-world.h"
+#include "netlink.h"
+#include "odp-netlink.h"
 #include "test-run.h"
 
 /* A batch. */
 
 static struct dp_packet_batch batch;
+static size_t long_data;                /* Of a packet that is to be cut. */
 
 static void
 set_mode(enum adp_mode mode)
@@ -47,8 +51,14 @@ static void
 add_packet(void)
 {
     static const struct segment segment = { .flags = TCP_ACK, .wscale = -1 };
-    struct dp_packet *p = talk_compose(&tuple, &segment, 0);
+    struct dp_packet *p = talk_compose(&tuple, &segment, long_data);
 
+    if (long_data) {
+        dp_packet_hwol_set_csum_tcp(p);
+        dp_packet_hwol_set_tx_ipv4(p);
+        dp_packet_hwol_set_tcp_seg(p);
+        adp_offload_set_segment_len(p, 1000);
+    }
     if (says.frag) {
         struct ip_header *ip = dp_packet_l3(p);
 
@@ -570,6 +580,38 @@ START_TEST(to_controllers)
 }
 END_TEST
 
+/* What is too long for a tunnel before a break goes on in segments. */
+START_TEST(cut_before_a_break)
+{
+    struct adp_verdict *v = &walk.verdict;
+    size_t ofs;
+
+    tuple.nw_proto = IPPROTO_TCP;
+    long_data = 2000;
+    give_verdict_with_breaks(2);
+    ofpbuf_clear(&v->actions);
+    nl_msg_put_odp_port(&v->actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(1));
+    v->n_breaks = 1;
+    v->breaks[0] = (struct adp_break) { .start = v->actions.size,
+                                        .end = v->actions.size };
+    ofs = nl_msg_start_nested(&v->actions, OVS_ACTION_ATTR_CLONE);
+    nl_msg_put_flag(&v->actions, OVS_ACTION_ATTR_TUNNEL_PUSH);
+    nl_msg_end_nested(&v->actions, ofs);
+    nl_msg_put_odp_port(&v->actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(1));
+
+    /* It goes into one at the end. */
+    receive(1, PORT, 0);
+    expect("(fRwhhll.kcx.)");
+    v->breaks[0].start = v->breaks[0].end = v->actions.size - 8;
+    receive(1, PORT, 0);
+    expect("(fRwhhll.kcxkcx.)");
+    long_data = 0;
+    receive(1, PORT, 0);
+    expect("(fRwhhll.kcx.)");
+    take_verdict_with_breaks();
+}
+END_TEST
+
 /* What is behind a meter and a pass counts if the packet gets there. */
 START_TEST(metered_before_a_pass)
 {
@@ -891,6 +933,7 @@ main(void)
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, metered);
     tcase_add_test(tc, to_controllers);
+    tcase_add_test(tc, cut_before_a_break);
     tcase_add_test(tc, metered_before_a_pass);
     tcase_add_test(tc, metered_before_an_answer);
     tcase_add_test(tc, tunnels_own);

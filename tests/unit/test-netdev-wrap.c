@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Actions on packets whose checksum or segmentation is left to others: what
+ * goes into a tunnel is finished, and who keeps a packet has all done to it
+ * that the actions say. */
+
+#include <config.h>
+#include <check.h>
+#include <netinet/in.h>
+
+#include "adp-kernel-port.h"
+#include "adp-offload.h"
+#include "adp-poller.h"
+#include "csum.h"
+#include "dp-packet.h"
+#include "flow.h"
+#include "netlink.h"
+#include "odp-execute.h"
+#include "odp-netlink.h"
+#include "packets.h"
+#include "test-run.h"
+#include "util.h"
+
+/* Of the rooms around. */
+
+void
+adp_kernel_port_get_devices(struct shash *devices OVS_UNUSED)
+{
+}
+
+bool
+adp_kernel_port_is(const struct netdev *netdev OVS_UNUSED)
+{
+    return false;
+}
+
+void
+adp_kernel_port_forget_marks(void)
+{
+}
+
+void
+adp_poller_note_other(void)
+{
+}
+
+/* A packet, and what is done to it. */
+
+static const struct eth_addr new_dst = ETH_ADDR_C(0a,00,00,00,00,09);
+static struct ofpbuf actions;
+static size_t n_pushed, n_output;       /* Packets. */
+static size_t n_bytes_pushed;           /* Of data. */
+
+static void
+setup(void)
+{
+    odp_execute_init();
+    ofpbuf_init(&actions, 256);
+    n_pushed = n_output = n_bytes_pushed = 0;
+}
+
+static void
+teardown(void)
+{
+    ofpbuf_uninit(&actions);
+}
+
+/* TCP, with nonsense for a checksum, which is left to others. */
+static struct dp_packet *
+make(size_t data_len)
+{
+    const struct flow flow = {
+        .dl_type = htons(ETH_TYPE_IP),
+        .nw_proto = IPPROTO_TCP,
+        .nw_src = htonl(0x0a000001),
+        .nw_dst = htonl(0x0a000002),
+        .nw_ttl = 64,
+        .tp_src = htons(1),
+        .tp_dst = htons(2),
+        .tcp_flags = htons(TCP_ACK),
+    };
+    struct dp_packet *p = dp_packet_new(0);
+    struct flow parsed;
+
+    flow_compose(p, &flow, NULL, data_len);
+    pkt_metadata_init(&p->md, u32_to_odp(1));
+    flow_extract(p, &parsed);           /* Sets offsets. */
+    ((struct tcp_header *) dp_packet_l4(p))->tcp_csum = htons(0x1234);
+    dp_packet_hwol_set_csum_tcp(p);
+    dp_packet_hwol_set_tx_ipv4(p);
+    return p;
+}
+
+static struct dp_packet *
+make_long(size_t data_len)
+{
+    struct dp_packet *p = make(data_len);
+
+    dp_packet_hwol_set_tcp_seg(p);
+    adp_offload_set_segment_len(p, 1000);
+    return p;
+}
+
+static void
+put_set(void)
+{
+    const struct ovs_key_ethernet key = { .eth_dst = new_dst };
+    size_t ofs = nl_msg_start_nested(&actions, OVS_ACTION_ATTR_SET);
+
+    nl_msg_put_unspec(&actions, OVS_KEY_ATTR_ETHERNET, &key, sizeof key);
+    nl_msg_end_nested(&actions, ofs);
+}
+
+/* Into a tunnel, as upstream's translation has it. */
+static void
+put_push(void)
+{
+    const struct ovs_action_push_tnl push = { .header_len = 0 };
+    size_t ofs = nl_msg_start_nested(&actions, OVS_ACTION_ATTR_CLONE);
+
+    nl_msg_put_unspec(&actions, OVS_ACTION_ATTR_TUNNEL_PUSH, &push,
+                      sizeof push);
+    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(2));
+    nl_msg_end_nested(&actions, ofs);
+}
+
+static void
+put_output(void)
+{
+    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(3));
+}
+
+static bool
+is_whole(const struct dp_packet *p)
+{
+    const uint32_t sum = packet_csum_pseudoheader(dp_packet_l3(p));
+
+    return (!adp_offload_is_due(p)
+            && !csum_finish(csum_continue(sum, dp_packet_l4(p),
+                                          dp_packet_l4_size(p))));
+}
+
+static bool
+has_new_dst(const struct dp_packet *p)
+{
+    const struct eth_header *eth = dp_packet_data(p);
+
+    return eth_addr_equals(eth->eth_dst, new_dst);
+}
+
+/* Called for the actions that are left to a datapath. */
+static void
+execute_cb(void *dp OVS_UNUSED, struct dp_packet_batch *batch,
+           const struct nlattr *a, bool should_steal)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        ck_assert(has_new_dst(packet));
+        if (nl_attr_type(a) == OVS_ACTION_ATTR_TUNNEL_PUSH) {
+            ck_assert(is_whole(packet));
+            n_pushed++;
+            n_bytes_pushed += dp_packet_l4_size(packet) - TCP_HEADER_LEN;
+        } else {
+            ck_assert_int_eq(nl_attr_type(a), OVS_ACTION_ATTR_OUTPUT);
+            n_output++;
+        }
+    }
+    if (should_steal) {
+        dp_packet_delete_batch(batch, true);
+        dp_packet_batch_init(batch);
+    }
+}
+
+static void
+execute(struct dp_packet_batch *batch, bool steal)
+{
+    odp_execute_actions(NULL, batch, steal, actions.data, actions.size,
+                        execute_cb);
+}
+
+/* Who keeps it goes on with a packet that is as the actions left it. */
+START_TEST(kept)
+{
+    struct dp_packet *p = make(100);
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, p);
+    put_set();
+    put_push();
+    execute(&batch, false);
+    ck_assert_uint_eq(n_pushed, 1);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 1);
+    ck_assert_ptr_eq(batch.packets[0], p);
+    ck_assert(has_new_dst(p));
+    ck_assert(is_whole(p));
+    dp_packet_delete(p);
+}
+END_TEST
+
+/* One that isn't pushed stays as it is. */
+START_TEST(not_pushed)
+{
+    struct dp_packet *p = make(100);
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, p);
+    put_set();
+    put_output();
+    execute(&batch, false);
+    ck_assert_uint_eq(n_output, 1);
+    ck_assert(has_new_dst(p));
+    ck_assert(adp_offload_is_due(p));
+    dp_packet_delete(p);
+}
+END_TEST
+
+/* A batch whose segments are more than a batch holds. */
+START_TEST(segments)
+{
+    enum { LONG = 20, DATA = 2500 };
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init(&batch);
+    for (int i = 0; i < LONG; i++) {
+        dp_packet_batch_add(&batch, i == 3 ? make(DATA) : make_long(DATA));
+    }
+    put_set();
+    put_push();
+    put_output();
+    execute(&batch, true);
+    ck_assert_uint_ge(n_pushed, 2 * LONG - 1);
+    ck_assert_uint_eq(n_bytes_pushed, LONG * DATA);
+    ck_assert_uint_eq(n_output, 2 * n_pushed);  /* Out of the tunnel, too. */
+}
+END_TEST
+
+/* Upstream executes what upcalls say so, and throws the packet away. */
+START_TEST(segments_of_one_that_stays)
+{
+    struct dp_packet *p = make_long(2500);
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, p);
+    put_set();
+    put_push();
+    execute(&batch, false);
+    ck_assert_uint_ge(n_pushed, 2);
+    ck_assert_uint_eq(n_bytes_pushed, 2500);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 1);
+    ck_assert(dp_packet_hwol_is_tso(p));
+    dp_packet_delete(p);
+}
+END_TEST
+
+/* What is pushed within other actions. */
+START_TEST(within_other_actions)
+{
+    struct dp_packet *p = make(100);
+    struct dp_packet_batch batch;
+    size_t sample, list;
+
+    dp_packet_batch_init_packet(&batch, p);
+    put_set();
+    sample = nl_msg_start_nested(&actions, OVS_ACTION_ATTR_SAMPLE);
+    nl_msg_put_u32(&actions, OVS_SAMPLE_ATTR_PROBABILITY, UINT32_MAX);
+    list = nl_msg_start_nested(&actions, OVS_SAMPLE_ATTR_ACTIONS);
+    put_push();
+    nl_msg_end_nested(&actions, list);
+    nl_msg_end_nested(&actions, sample);
+    execute(&batch, false);
+    ck_assert_uint_eq(n_pushed, 1);
+    ck_assert(has_new_dst(p));
+    dp_packet_delete(p);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("netdev-wrap");
+    TCase *tc = tcase_create("netdev-wrap");
+
+    suite_add_tcase(s, tc);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, kept);
+    tcase_add_test(tc, not_pushed);
+    tcase_add_test(tc, segments);
+    tcase_add_test(tc, segments_of_one_that_stays);
+    tcase_add_test(tc, within_other_actions);
+    return test_run(s);
+}
