@@ -71,6 +71,27 @@ sum_up_address_masked(struct eth_addr *addr, const struct eth_addr *key,
     }
 }
 
+/* Adds actions to those that are executed in the end.  Returns false if there
+ * is no room. */
+static bool
+put_with_metadata(struct adp_summary *sum, const struct nlattr *actions,
+                  size_t len)
+{
+    if (len > sizeof sum->with_metadata - sum->metadata_len) {
+        return false;
+    }
+    memcpy((char *) sum->with_metadata + sum->metadata_len, actions, len);
+    sum->metadata_len += len;
+    return true;
+}
+
+static bool
+is_metadata(const struct nlattr *key)
+{
+    return (nl_attr_type(key) == OVS_KEY_ATTR_SKB_MARK
+            || nl_attr_type(key) == OVS_KEY_ATTR_PRIORITY);
+}
+
 static bool
 sum_up_set(struct adp_summary *sum, const struct nlattr *key)
 {
@@ -157,6 +178,28 @@ is_free_of_ct(const struct nlattr *actions, size_t len)
     return true;
 }
 
+/* What is left to do, with 'a' the first of it. */
+static bool
+sum_up_rest(struct adp_summary *sum, const struct nlattr *a, size_t left)
+{
+    struct adp_cached_verdict_content *c = &sum->content;
+
+    if (sum->metadata_len) {
+        if (!put_with_metadata(sum, a, left)) {
+            return false;
+        }
+        sum->actions = (const struct nlattr *) sum->with_metadata;
+        c->actions_len = sum->metadata_len;
+    } else if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT
+               && left == NLA_ALIGN(a->nla_len)) {
+        c->odp_port = nl_attr_get_odp_port(a);
+    } else {
+        sum->actions = a;
+        c->actions_len = left;
+    }
+    return is_free_of_ct(a, left);
+}
+
 static bool
 sum_up_actions(struct adp_summary *sum, const struct ofpbuf *actions)
 {
@@ -176,10 +219,12 @@ sum_up_actions(struct adp_summary *sum, const struct ofpbuf *actions)
             ok = true;
             break;
         case OVS_ACTION_ATTR_SET:
-            ok = sum_up_set(sum, nl_attr_get(a));
-            break;
         case OVS_ACTION_ATTR_SET_MASKED:
-            ok = sum_up_set_masked(sum, nl_attr_get(a));
+            ok = (is_metadata(nl_attr_get(a))
+                  ? put_with_metadata(sum, a, NLA_ALIGN(a->nla_len))
+                  : nl_attr_type(a) == OVS_ACTION_ATTR_SET
+                  ? sum_up_set(sum, nl_attr_get(a))
+                  : sum_up_set_masked(sum, nl_attr_get(a)));
             break;
         case OVS_ACTION_ATTR_METER:
             if (!c->metered) {
@@ -189,14 +234,7 @@ sum_up_actions(struct adp_summary *sum, const struct ofpbuf *actions)
             }
             /* Fall through. */
         default:
-            if (nl_attr_type(a) == OVS_ACTION_ATTR_OUTPUT
-                && left == NLA_ALIGN(a->nla_len)) {
-                c->odp_port = nl_attr_get_odp_port(a);
-            } else {
-                sum->actions = a;
-                c->actions_len = left;
-            }
-            return is_free_of_ct(a, left);
+            return sum_up_rest(sum, a, left);
         }
         if (!ok) {
             return false;
@@ -250,6 +288,7 @@ adp_summary_init(struct adp_summary *sum, const struct adp_walk *w,
     sum->flow = flow;
     sum->actions = NULL;
     sum->n_steps = 0;
+    sum->metadata_len = 0;
     sum->dl_dst = flow->dl_dst;
     sum->dl_src = flow->dl_src;
     sum->tos = flow->nw_tos;

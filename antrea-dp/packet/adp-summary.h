@@ -9,13 +9,19 @@
  * summary of such a verdict says what the packet is like in the end and where
  * it goes, with conntrack left aside, so that it can be carried out without
  * upstream's executor, and be kept for the packets of a session
- * (adp-cached-verdict.h).
+ * (adp-cached-verdict.h).  What isn't of that kind, and what stands behind it,
+ * is left to the executor, if there is no ct() among that.  A mark of the
+ * kernel's or a queue, which headers and ct()s don't depend on, is set then,
+ * too.
  *
  * Thread-safety: a summary belongs to one thread, and lives as long as the
  * walk that it was made from stays as it is.
  */
 
 #include "adp-cached-verdict.h"
+
+/* A verdict with more in 'with_metadata' is left to the executor. */
+#define ADP_SUMMARY_MAX_METADATA 256
 
 struct adp_summary {
     const struct adp_walk *w;
@@ -28,8 +34,14 @@ struct adp_summary {
     uint8_t tos, ttl;
 
     struct adp_cached_verdict_content content;
-    const struct nlattr *actions;       /* Of 'content'; in the verdict. */
+    const struct nlattr *actions;       /* Of 'content'; in the verdict, or
+                                         * 'with_metadata'. */
     size_t n_steps;
+
+    /* The packet's mark and queue, as they are set between headers and ct()s,
+     * and behind that what is left of the actions. */
+    uint32_t with_metadata[ADP_SUMMARY_MAX_METADATA / sizeof(uint32_t)];
+    size_t metadata_len;
 };
 
 /* Sums up what 'w' found out about the packet whose headers were those of

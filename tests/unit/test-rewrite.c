@@ -53,6 +53,7 @@ static struct ofpbuf plain;
 
 /* The packet as it came, and as it is after the actions so far. */
 static struct flow original, now;
+static bool has_metadata;               /* Which the actions set. */
 
 static void
 begin(void)
@@ -60,6 +61,7 @@ begin(void)
     memset(&walk, 0, sizeof walk);
     ofpbuf_init(&walk.verdict.actions, 256);
     ofpbuf_init(&plain, 256);
+    has_metadata = false;
 }
 
 static void
@@ -320,15 +322,33 @@ put_ct(void)
     tuple->tp_dst = now.tp_dst;
 }
 
+/* The packet's mark, or its queue. */
+static void
+put_metadata(void)
+{
+    const uint16_t type = (random_range(2) ? OVS_KEY_ATTR_SKB_MARK
+                           : OVS_KEY_ATTR_PRIORITY);
+    uint32_t key[2] = { random_uint32(), random_uint32() };
+
+    if (random_range(2)) {
+        put_both(OVS_ACTION_ATTR_SET, type, key, sizeof key[0]);
+    } else {
+        key[0] &= key[1];
+        put_both(OVS_ACTION_ATTR_SET_MASKED, type, key, sizeof key);
+    }
+    has_metadata = true;
+}
+
 static void
 put_random(void)
 {
-    switch (random_range(4)) {
+    switch (random_range(5)) {
     case 0: put_ethernet(); break;
     case 1: put_ip(); break;
     case 2: put_ct(); break;
     case 3: nl_msg_put_flag(&walk.verdict.actions,
                             OVS_ACTION_ATTR_CT_CLEAR); break;
+    case 4: put_metadata(); break;
     }
 }
 
@@ -461,6 +481,29 @@ aim_at_zero(uint8_t data[2])
     dp_packet_delete(p);
 }
 
+/* With marks or queues the executor sets these in 'p', and sends it. */
+static void
+check_metadata(struct dp_packet *p, const struct dp_packet *expected,
+               const struct adp_summary *sum)
+{
+    const size_t output_len = NLA_HDRLEN + sizeof(odp_port_t);
+    struct dp_packet_batch batch;
+
+    ck_assert_uint_eq(sum->content.odp_port, ODPP_NONE);
+    ck_assert_uint_gt(sum->content.actions_len, output_len);
+
+    const size_t len = sum->content.actions_len - output_len;
+    const struct nlattr *last
+        = (const struct nlattr *) ((const char *) sum->actions + len);
+
+    ck_assert_uint_eq(nl_attr_type(last), OVS_ACTION_ATTR_OUTPUT);
+    ck_assert_uint_eq(odp_to_u32(nl_attr_get_odp_port(last)), OUTPUT);
+    dp_packet_batch_init_packet(&batch, p);
+    odp_execute_actions(NULL, &batch, false, sum->actions, len, NULL);
+    ck_assert_uint_eq(p->md.pkt_mark, expected->md.pkt_mark);
+    ck_assert_uint_eq(p->md.skb_priority, expected->md.skb_priority);
+}
+
 static void
 random_case(void)
 {
@@ -491,8 +534,12 @@ random_case(void)
     struct dp_packet *p = dp_packet_clone(packet);
     struct adp_summary sum;
     ck_assert(adp_summary_init(&sum, &walk, &original));
-    ck_assert_uint_eq(odp_to_u32(sum.content.odp_port), OUTPUT);
-    ck_assert_uint_eq(sum.content.actions_len, 0);
+    if (has_metadata) {
+        check_metadata(p, expected, &sum);
+    } else {
+        ck_assert_uint_eq(odp_to_u32(sum.content.odp_port), OUTPUT);
+        ck_assert_uint_eq(sum.content.actions_len, 0);
+    }
     adp_rewrite_to(p, &sum.content, &sum.tuple, now.nw_proto);
     ck_assert_packets_eq(p, expected);
     if (now.nw_proto != IPPROTO_SCTP) {
@@ -647,6 +694,76 @@ START_TEST(meter)
     walk.verdict.n_breaks = 1;
     ck_assert(!sum_up(&sum));
     walk.verdict.n_breaks = 0;
+    end();
+}
+END_TEST
+
+/* Marks and queues are set when all else is done, whatever comes first. */
+START_TEST(metadata)
+{
+    struct adp_summary sum;
+
+    begin_tcp();
+    put_metadata();
+    size_t len = walk.verdict.actions.size;
+    put_ct();
+    put_ethernet();
+    put_meter(7);
+    size_t rest = walk.verdict.actions.size;
+    put_output(1);
+    put_output(2);
+    ck_assert(sum_up(&sum));
+    ck_assert_uint_eq(sum.n_steps, 1);
+    ck_assert_uint_eq(sum.content.meter_id, 7);
+    ck_assert_uint_eq(sum.content.odp_port, ODPP_NONE);
+    const char *actions = walk.verdict.actions.data;
+    ck_assert_uint_eq(sum.content.actions_len,
+                      len + walk.verdict.actions.size - rest);
+    ck_assert_mem_eq(sum.actions, actions, len);
+    ck_assert_mem_eq((const char *) sum.actions + len, actions + rest,
+                     walk.verdict.actions.size - rest);
+    end();
+
+    /* For nobody. */
+    begin_tcp();
+    put_metadata();
+    ck_assert(sum_up(&sum));
+    ck_assert_uint_eq(sum.content.actions_len, 0);
+    end();
+
+    /* Behind an output there may be more of it, but no ct(). */
+    begin_tcp();
+    put_metadata();
+    put_output(1);
+    put_metadata();
+    put_output(2);
+    ck_assert(sum_up(&sum));
+    ck_assert_uint_eq(sum.content.actions_len, walk.verdict.actions.size);
+    put_ct();
+    put_output(3);
+    ck_assert(!sum_up(&sum));
+    end();
+}
+END_TEST
+
+START_TEST(much_metadata)
+{
+    struct adp_summary sum;
+
+    begin_tcp();
+    do {
+        put_metadata();
+    } while (walk.verdict.actions.size <= ADP_SUMMARY_MAX_METADATA);
+    put_output(1);
+    ck_assert(!sum_up(&sum));
+    end();
+
+    begin_tcp();
+    put_metadata();
+    for (int i = 0; i < ADP_SUMMARY_MAX_METADATA / 8; i++) {
+        put_output(i);
+    }
+    ck_assert(!sum_up(&sum));
     end();
 }
 END_TEST
@@ -842,6 +959,8 @@ main(void)
     tcase_add_test(tc, several_outputs);
     tcase_add_test(tc, ct_behind_an_output);
     tcase_add_test(tc, meter);
+    tcase_add_test(tc, metadata);
+    tcase_add_test(tc, much_metadata);
     tcase_add_test(tc, ct_that_was_not_noted);
     tcase_add_test(tc, addresses_that_are_set);
     tcase_add_test(tc, tunnels);
