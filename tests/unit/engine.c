@@ -44,12 +44,31 @@ find_zone(struct engine *e, uint16_t zone)
     return NULL;
 }
 
+/* Gives 'flow' the first address of what 'req' asks for. */
+static void
+translate(const struct adp_ct_request *req, struct flow *flow)
+{
+    const struct ofpact_nat *nat = req->nat_spec;
+
+    if (nat && nat->range_af == AF_INET) {
+        bool src = nat->flags & NX_NAT_F_SRC;
+
+        *(src ? &flow->nw_src : &flow->nw_dst) = nat->range.addr.ipv4.min;
+        if (nat->range.proto.min) {
+            *(src ? &flow->tp_src : &flow->tp_dst)
+                = htons(nat->range.proto.min);
+        }
+        flow->ct_state |= src ? CS_SRC_NAT : CS_DST_NAT;
+    }
+}
+
 static enum adp_punt
 env_ct(const struct adp_env *env, const struct adp_ct_request *req,
        struct flow *flow)
 {
     struct engine *e = env_engine(env);
     const struct engine_ct *ct = find_zone(e, req->zone);
+    bool goes_on = e->commits && !ct && flow->ct_zone == req->zone;
 
     if (e->n_requests >= ARRAY_SIZE(e->requests)) {
         return ADP_PUNT_DEPTH;
@@ -58,9 +77,11 @@ env_ct(const struct adp_env *env, const struct adp_ct_request *req,
     e->requests[e->n_requests++] = *req;
 
     flow->ct_zone = req->zone;
-    flow->ct_state = ct ? ct->ct_state : CS_TRACKED | CS_NEW;
-    flow->ct_mark = ct ? ct->ct_mark : 0;
-    flow->ct_label = ct ? ct->ct_label : OVS_U128_ZERO;
+    if (!goes_on) {
+        flow->ct_state = ct ? ct->ct_state : CS_TRACKED | CS_NEW;
+        flow->ct_mark = ct ? ct->ct_mark : 0;
+        flow->ct_label = ct ? ct->ct_label : OVS_U128_ZERO;
+    }
     flow->ct_nw_proto = flow->nw_proto;
     flow->ct_nw_src = flow->nw_src;
     flow->ct_nw_dst = flow->nw_dst;
@@ -75,7 +96,9 @@ env_ct(const struct adp_env *env, const struct adp_ct_request *req,
                                   & ~req->label_mask.u64.hi)
                                  | req->label.u64.hi);
     }
-    if (ct && req->nat) {
+    if (e->commits && !ct) {
+        translate(req, flow);
+    } else if (ct && req->nat) {
         flow->nw_src = ct->nat_src ? ct->nat_src : flow->nw_src;
         flow->nw_dst = ct->nat_dst ? ct->nat_dst : flow->nw_dst;
         flow->tp_dst = ct->nat_tp_dst ? ct->nat_tp_dst : flow->tp_dst;

@@ -15,7 +15,9 @@
  * The datapath's number of a meter is OpenFlow's + 200.  ENGINE_NO_METER doesn't
  * exist.
  *
- * Conntrack is a list of what to answer per zone; see engine_set_ct().
+ * Conntrack is a list of what to answer per zone; see engine_set_ct().  In other
+ * zones each connection is new; with 'commits' a packet finds there what it has
+ * committed before.
  */
 
 #include "adp-decide.h"
@@ -46,6 +48,8 @@ struct engine {
     struct flow flow;           /* Of the latest engine_run(), changed. */
 
     struct engine_ct zones[ENGINE_N_ZONES];
+    bool commits;               /* Marks and labels of one zone add up, and
+                                 * addresses are translated as asked. */
     struct adp_ct_request requests[16];
     uint32_t states_seen[16];   /* ct_state on entry of each request. */
     size_t n_requests;

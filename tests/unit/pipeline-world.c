@@ -23,7 +23,8 @@
 struct pipeline_world pw;
 
 static const struct pw_port default_ports[] = {
-    { "gw0", 2 }, { "tun0", 1 }, { "a", 10 }, { "b", 11 },
+    { "gw0", 2 }, { "tun0", 1 }, { "antrea-l7-tap0", 0 },
+    { "antrea-l7-tap1", 0 }, { "a", 10 }, { "b", 11 },
 };
 
 static bool

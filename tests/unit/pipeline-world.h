@@ -20,8 +20,10 @@ struct pw_port {
     uint16_t number;            /* 0 if the bridge has lost it. */
 };
 
-/* The Pods' ports are the last ones. */
-enum { PW_GATEWAY, PW_TUNNEL, PW_A, PW_B, PW_N_PORTS };
+/* Those of the L7 engine aren't there at first.  The Pods' ports are the last
+ * ones. */
+enum { PW_GATEWAY, PW_TUNNEL, PW_L7_TARGET, PW_L7_RETURN, PW_A, PW_B,
+       PW_N_PORTS };
 
 struct pipeline_world {
     const struct adp_pipeline *pipeline;
