@@ -89,6 +89,7 @@ UNIT_TESTS = \
 	tests/unit/test-pipeline-services \
 	tests/unit/test-pipeline-example \
 	tests/unit/test-pipeline-names \
+	tests/unit/test-pipeline-packets \
 	tests/unit/test-pipeline-multicast \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
@@ -547,6 +548,12 @@ tests_unit_test_pipeline_names_SOURCES = \
 	tests/unit/pipeline-world.h \
 	tests/unit/test-pipeline-names.c
 tests_unit_test_pipeline_names_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_pipeline_packets_SOURCES = \
+	tests/unit/pipeline-world.c \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-pipeline-packets.c
+tests_unit_test_pipeline_packets_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_pipeline_multicast_SOURCES = \
 	tests/unit/pipeline-world.c \

@@ -182,8 +182,12 @@ static const struct adp_static_flow static_flows[] = {
          "actions=output:{TrafficControlTargetOFPortField[]}")
     /* Its requests bear the marks of another zone, and don't go to the engine
      * of L7 rules: no more do its replies. */
-    FLOW(Output, 214, "{HairpinCTMark+L7NPRedirectCTMark} actions=IN_PORT")
-    FLOW(Output, 210, "{HairpinCTMark} actions=IN_PORT")
+    FLOW(Output, 214, "{HairpinCTMark+L7NPRedirectCTMark},"
+         "{OutputToOFPortRegMark} actions=IN_PORT")
+    /* A rule may deny it all the same: what goes to the controller doesn't go
+     * back. */
+    FLOW(Output, 210,
+         "{HairpinCTMark},{OutputToOFPortRegMark} actions=IN_PORT")
     FLOW(Output, 200, "{OutputToOFPortRegMark} "
          "actions=output:{TargetOFPortField[]}")
     FLOW(Output, 200,
