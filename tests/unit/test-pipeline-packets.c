@@ -21,10 +21,21 @@
 
 /* The engine's port N is the datapath's N + 100, and its tunnel is 500. */
 #define TO_GATEWAY ",102"
+#define TO_B ",104"
 #define TO_CONTROLLER ",userspace(pid=0,controller("
 
 #define GATEWAY_MAC "00:00:00:00:00:01"
+#define A_MAC "00:00:00:00:00:0a"
+#define B_MAC "00:00:00:00:00:0b"
 #define VIRTUAL_MAC "aa:bb:cc:dd:ee:ff"
+
+#define DUAL_NODE "{'kind':'NodeConfig','name':'n','gateway':{'port':'gw0'," \
+    "'mac':'" GATEWAY_MAC "','ip':['10.0.0.1','fd00::1']}," \
+    "'podCIDR':['10.0.0.0/24','fd00::/64'],'transportIP':'192.168.0.1'}"
+#define DUAL_PODS "{'kind':'Pod','name':'d/a','port':'a'," \
+    "'mac':'" A_MAC "','ips':['10.0.0.10','fd00::a']}," \
+    "{'kind':'Pod','name':'d/b','port':'b'," \
+    "'mac':'" B_MAC "','ips':['10.0.0.11','fd00::b']}"
 
 #define SERVICE(NAME, MORE, ENDPOINTS) ",{'kind':'Service'," \
     "'name':'" NAME "'," MORE "'ports':[{'port':80,'nodePort':30001," \
@@ -33,6 +44,9 @@
     "'name':'AntreaClusterNetworkPolicy:p'," \
     "'type':'AntreaClusterNetworkPolicy','tierPriority':250,'priority':5," \
     MORE "'rules':[" RULE "]}"
+#define ISOLATED(GROUP, RULES) ",{'kind':'NetworkPolicy','name':'k'," \
+    "'type':'K8sNetworkPolicy','appliedToGroups':['" GROUP "']," \
+    "'rules':[{'direction':'In'" RULES "}]}"
 
 static struct engine *e;
 
@@ -131,6 +145,47 @@ START_TEST(denied_on_the_way_back)
 }
 END_TEST
 
+/* A Pod that sends to its neighbour's MAC what routes lead elsewhere. */
+START_TEST(isolation_is_by_port)
+{
+#define A_SENDS(MAC, IP) "udp,in_port=3,dl_src=" A_MAC ",dl_dst=" MAC \
+    ",nw_src=10.0.0.10,nw_dst=" IP ",nw_ttl=64,udp_src=1000,udp_dst=53"
+#define A_SENDS6(MAC, IP) "udp6,in_port=3,dl_src=" A_MAC ",dl_dst=" MAC \
+    ",ipv6_src=fd00::a,ipv6_dst=" IP ",nw_ttl=64,udp_src=1000,udp_dst=53"
+    static const char *const packets[] = {
+        A_SENDS(B_MAC, "255.255.255.255"), A_SENDS(B_MAC, "224.0.0.1"),
+        A_SENDS(B_MAC, "192.0.2.1"), A_SENDS6(B_MAC, "ff02::1"),
+        A_SENDS6(B_MAC, "fe80::200:ff:fe00:b"),
+    };
+
+    load(DUAL_NODE "," DUAL_PODS "," GROUPS ISOLATED("b", ""));
+    for (size_t i = 0; i < ARRAY_SIZE(packets); i++) {
+        expect_no_part(packets[i], TO_B);
+    }
+    expect_end(A_SENDS(GATEWAY_MAC, "192.0.2.1"), TO_GATEWAY);
+    expect_end(A_SENDS6(GATEWAY_MAC, "2001:db8::1"), TO_GATEWAY);
+
+    load(DUAL_NODE "," DUAL_PODS);
+    expect_end(A_SENDS(B_MAC, "10.0.0.11"), TO_B);
+}
+END_TEST
+
+/* Nothing says that a Pod's address is one of the Node's Pods. */
+START_TEST(isolation_beyond_the_pod_cidr)
+{
+#define FROM_HOST(SRC) "udp,in_port=2,dl_src=" GATEWAY_MAC ",dl_dst=" B_MAC \
+    ",nw_src=" SRC ",nw_dst=10.9.0.11,nw_ttl=64,udp_src=1000,udp_dst=53"
+#define POD_BEYOND ",{'kind':'Pod','name':'d/b','port':'b'," \
+    "'mac':'" B_MAC "','ips':['10.9.0.11']}"
+    load(NODE "," GROUPS POD_BEYOND);
+    expect_end(FROM_HOST("192.0.2.9"), TO_B);
+
+    load(NODE "," GROUPS POD_BEYOND ISOLATED("b", ""));
+    expect_no_part(FROM_HOST("192.0.2.9"), TO_B);
+    expect_end(FROM_HOST("10.0.0.1"), TO_B);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -140,6 +195,8 @@ main(void)
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_WARN);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, denied_on_the_way_back);
+    tcase_add_test(tc, isolation_is_by_port);
+    tcase_add_test(tc, isolation_beyond_the_pod_cidr);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

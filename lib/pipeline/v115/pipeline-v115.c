@@ -155,8 +155,6 @@ static const struct adp_static_flow static_flows[] = {
 
     FLOW(IngressSecurityClassifier, 201, "{ToNodePortAddressRegMark} "
          "actions=goto_table:AntreaPolicyIngressRule")
-    FLOW(IngressSecurityClassifier, 200, "{ToGatewayRegMark} "
-         "actions=goto_table:IngressMetric")
     FLOW(IngressSecurityClassifier, 200, "{ToTunnelRegMark} "
          "actions=goto_table:IngressMetric")
     FLOW(IngressSecurityClassifier, 200, "{ToUplinkRegMark} "
@@ -268,6 +266,11 @@ generate_gateway_port(struct adp_generator *g,
     char *mac = xasprintf(ETH_ADDR_FMT, ETH_ADDR_ARGS(node->gateway_mac));
     generate_l2_forwarding(g, mac, port);
     free(mac);
+    /* The mark alone is what the routes say, by the destination IP; by its MAC
+     * the packet may still go to a Pod. */
+    adp_gen_flow(g, POD(IngressSecurityClassifier), 200,
+                 "{ToGatewayRegMark},{TargetOFPortField=0x%"PRIx32"} "
+                 "actions=goto_table:IngressMetric", port);
 }
 
 static void
