@@ -41,8 +41,7 @@ START_TEST(snat_by_the_datapath)
         "ct_mark=0x20/0x20,ip,tun_dst=9.9.9.9 ",
         "table=SNATMark, priority=200,ct_state=+new+trk,ip,"
         "reg8=0x10000/0xff0000 ",
-        "table=SNAT, priority=200,ct_state=+new+trk,ct_mark=0x20/0x20,ip,"
-        "reg8=0x10000/0xff0000 "
+        "table=SNAT, priority=200,ct_state=+new+trk,ip,reg8=0x10000/0xff0000 "
         "actions=ct(commit,table=L2ForwardingCalc,zone=65521,"
         "nat(src=9.9.9.9))",
         "table=L2ForwardingCalc, priority=220,ip,reg8=0x10000/0xff0000,"

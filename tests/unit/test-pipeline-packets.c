@@ -23,6 +23,7 @@
 #define TO_GATEWAY ",102"
 #define TO_B ",104"
 #define TO_CONTROLLER ",userspace(pid=0,controller("
+#define TO_L7_ENGINE ",push_vlan(vid=1,pcp=0),105"
 
 #define GATEWAY_MAC "00:00:00:00:00:01"
 #define A_MAC "00:00:00:00:00:0a"
@@ -47,6 +48,15 @@
 #define ISOLATED(GROUP, RULES) ",{'kind':'NetworkPolicy','name':'k'," \
     "'type':'K8sNetworkPolicy','appliedToGroups':['" GROUP "']," \
     "'rules':[{'direction':'In'" RULES "}]}"
+#define EGRESS(NODE_NAME) ",{'kind':'Egress','name':'e'," \
+    "'appliedToGroups':['a'],'egressIP':'9.9.9.9'," \
+    "'egressNode':'" NODE_NAME "'}"
+
+#define A_TO(MAC, IP) "tcp,in_port=3,dl_src=" A_MAC ",dl_dst=" MAC \
+    ",nw_src=10.0.0.10,nw_dst=" IP ",nw_ttl=64,tp_src=1000,tp_dst=80"
+#define A_RETURNED(MAC, IP) "tcp,in_port=6,dl_vlan=1,dl_src=" A_MAC \
+    ",dl_dst=" MAC ",nw_src=10.0.0.10,nw_dst=" IP ",nw_ttl=64,tp_src=1000," \
+    "tp_dst=80"
 
 static struct engine *e;
 
@@ -90,6 +100,12 @@ load(const char *records)
     ofputil_table_map_destroy(&tables);
 }
 
+static void
+expect(const char *packet, const char *verdict)
+{
+    ck_assert_str_eq(engine_run(e, packet), verdict);
+}
+
 /* 'end' is the last thing that is done to the packet. */
 static void
 expect_end(const char *packet, const char *end)
@@ -117,6 +133,13 @@ expect_no_part(const char *packet, const char *part)
 
     ck_assert_msg(!strstr(verdict, part), "%s: %s in %s", packet, part,
                   verdict);
+}
+
+static void
+expect_tunnel(const char *packet, uint32_t remote)
+{
+    expect_end(packet, ",500");
+    ck_assert_uint_eq(ntohl(e->flow.tunnel.ip_dst), remote);
 }
 
 /* A client outside whose packet the host sends to the bridge. */
@@ -186,6 +209,79 @@ START_TEST(isolation_beyond_the_pod_cidr)
 }
 END_TEST
 
+#define L7_EGRESS POLICY("'appliedToGroups':['a'],", "{'direction':'Out'," \
+                         "'l7Protocols':[{'http':{'path':'/'}}]}")
+
+/* What an L7 rule of its Pod allows is examined before it gets the egress
+ * IP. */
+START_TEST(l7_before_snat)
+{
+    const char *request = A_TO(GATEWAY_MAC, "192.0.2.1");
+    const char *returned = A_RETURNED(VIRTUAL_MAC, "192.0.2.1");
+    struct engine_ct *ct;
+
+    pw_set_options("egress-snat");
+    load(BASE EGRESS("n") L7_EGRESS);
+    expect_end(request, TO_L7_ENGINE);
+    expect_part(request, "set(eth(dst=" VIRTUAL_MAC "))");
+    expect_no_part(request, "zone=65521");
+    expect_part(returned, "nat(src=9.9.9.9)");
+    expect_part(returned, "set(eth(dst=" GATEWAY_MAC "))");
+    expect_end(returned, TO_GATEWAY);
+
+    /* Later packets of it; L7NPRedirectCTMark and ConnSNATCTMark. */
+    ct = engine_set_ct(e, 65520, CS_ESTABLISHED);
+    ct->ct_mark = 0xa3;
+    ct->ct_label.u64.hi = 1;
+    expect_end(request, TO_L7_ENGINE);
+    expect_no_part(request, "zone=65521");
+    ct = engine_set_ct(e, 65521, CS_ESTABLISHED | CS_SRC_NAT);
+    ct->nat_src = htonl(0x09090909);
+    expect_end(returned, TO_GATEWAY);
+    /* The Egress has another address now. */
+    ct->nat_src = htonl(0x09090908);
+    expect_no_part(returned, TO_GATEWAY);
+}
+END_TEST
+
+/* A connection that is older than the Egress goes on as it did. */
+START_TEST(l7_without_snat)
+{
+    const char *request = A_TO(GATEWAY_MAC, "192.0.2.1");
+    struct engine_ct *ct;
+
+    pw_set_options("egress-snat");
+    load(BASE EGRESS("n") L7_EGRESS);
+    ct = engine_set_ct(e, 65520, CS_ESTABLISHED);
+    ct->ct_mark = 0x83;
+    ct->ct_label.u64.hi = 1;
+    expect_end(request, TO_L7_ENGINE);
+    expect_no_part(request, "eth(dst=");
+    expect(A_RETURNED(GATEWAY_MAC, "192.0.2.1"), "pop_vlan,102");
+
+    /* What stays in the cluster has no use for the Egress. */
+    load(BASE EGRESS("n") L7_EGRESS);
+    expect_end(A_TO(GATEWAY_MAC, "192.168.0.2"), TO_L7_ENGINE);
+    expect_no_part(A_TO(GATEWAY_MAC, "192.168.0.2"), "eth(dst=");
+    expect_end(A_TO(B_MAC, "10.0.0.11"), TO_L7_ENGINE);
+    expect_end(A_RETURNED(B_MAC, "10.0.0.11"), TO_B);
+    expect_tunnel(A_RETURNED(VIRTUAL_MAC, "10.0.1.6"), 0xc0a80002);
+}
+END_TEST
+
+/* What comes back goes to the Node that has the address. */
+START_TEST(l7_with_egress_elsewhere)
+{
+    const char *request = A_TO(GATEWAY_MAC, "192.0.2.1");
+    const char *returned = A_RETURNED(VIRTUAL_MAC, "192.0.2.1");
+
+    load(BASE EGRESS("other") L7_EGRESS);
+    expect_end(request, TO_L7_ENGINE);
+    expect_part(request, "dst=" VIRTUAL_MAC);
+    expect_tunnel(returned, 0x09090909);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -197,6 +293,9 @@ main(void)
     tcase_add_test(tc, denied_on_the_way_back);
     tcase_add_test(tc, isolation_is_by_port);
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
+    tcase_add_test(tc, l7_before_snat);
+    tcase_add_test(tc, l7_without_snat);
+    tcase_add_test(tc, l7_with_egress_elsewhere);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

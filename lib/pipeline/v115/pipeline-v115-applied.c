@@ -65,6 +65,10 @@ generate_pod_traffic_control(struct adp_generator *g,
 
 /* Egress. */
 
+/* Of the flows of EgressMark for what L7 rules redirect: above those of
+ * Egresses, below those for what needs none. */
+#define L7_PRIORITY 205
+
 /* What has to do with an Egress is of the family of its address. */
 static enum adp_family
 egress_family(const struct adp_applied *a)
@@ -92,8 +96,7 @@ generate_egress_source(struct adp_generator *g, const struct adp_applied *a,
                     "actions=ct(commit,table=SNAT,zone={CtZone},"
                     "exec({ConnSNATCTMark}))", a->mark);
     adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, SNAT), 200,
-                    "ct_state=+new+trk,{ConnSNATCTMark},{ip},"
-                    "{EgressIPField=0x%"PRIx32"} "
+                    "ct_state=+new+trk,{ip},{EgressIPField=0x%"PRIx32"} "
                     "actions=ct(commit,table=L2ForwardingCalc,"
                     "zone={SNATCtZone},nat(src=%s))", a->mark, ip);
     if (adp_gen_port(g, g->node->gateway_port, &port)) {
@@ -134,6 +137,62 @@ generate_marked_egress(struct adp_generator *g, const struct adp_applied *a,
                     "actions=%s{SNATIPMarkField=0x%"PRIx32"},"
                     "{ToGatewayRegMark},goto_table:L2ForwardingCalc",
                     whom, meter, a->mark);
+}
+
+/* What a Pod has sent comes back from the engine of L7 rules, or from the
+ * target of a TrafficControl, and is to leave with an egress IP: the virtual
+ * MAC tells it from answers, and from what is older than the Egress. */
+static void
+generate_returned(struct adp_generator *g, const struct adp_applied *a,
+                  const struct adp_pod *pod, const char *actions)
+{
+    for (size_t i = 0; i < pod->ips.n; i++) {
+        if (adp_ip_family(&pod->ips.ips[i]) == egress_family(a)) {
+            adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, L3Forwarding),
+                            190,
+                            "{ip},{FromTCReturnRegMark},"
+                            "dl_dst={GlobalVirtualMAC},{ip_src}=%s "
+                            "actions=%s",
+                            adp_ip_text(&pod->ips.ips[i]).s, actions);
+        }
+    }
+}
+
+/* What L7 rules allow gets its address from the datapath only when the engine
+ * has looked at it: in the other zone nothing is left of what the rule's
+ * commit said of the connection. */
+static void
+generate_l7_egress(struct adp_generator *g, const struct adp_applied *a,
+                   const struct adp_pod *pod, const char *whom)
+{
+    ofp_port_t port;
+
+    if (!adp_gen_port(g, g->node->gateway_port, &port)) {
+        return;
+    }
+
+    char *out = xasprintf("set_field:{GlobalVirtualMAC}->eth_dst,"
+                          "{ToGatewayRegMark},"
+                          "{TargetOFPortField=0x%"PRIx32"},"
+                          "{OutputToOFPortRegMark}", port);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark),
+                    L7_PRIORITY,
+                    "ct_state=+new+trk,{L7NPRedirectCTMark},{ip},%s "
+                    "actions=%s,ct(commit,table=TrafficControl,zone={CtZone},"
+                    "exec({ConnSNATCTMark}))", whom, out);
+    adp_gen_ip_flow(g, egress_family(a), EGRESS(a->id, EgressMark),
+                    L7_PRIORITY,
+                    "ct_state=-new+trk,{ConnSNATCTMark+L7NPRedirectCTMark},"
+                    "{ip},%s actions=%s,goto_table:TrafficControl",
+                    whom, out);
+    free(out);
+
+    char *snat = xasprintf("set_field:"ETH_ADDR_FMT"->eth_dst,"
+                           "{EgressIPField=0x%"PRIx32"},{ToGatewayRegMark},"
+                           "ct(table=SNAT,zone={SNATCtZone},nat)",
+                           ETH_ADDR_ARGS(g->node->gateway_mac), a->mark);
+    generate_returned(g, a, pod, snat);
+    free(snat);
 }
 
 /* What is to leave from here.  With a meter all packets of a connection meet
@@ -229,6 +288,9 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
         char *meter = meter_text(a);
 
         generate_local_egress(g, a, whom, meter);
+        if (adp_gen_option(g, ADP_V115_EGRESS_SNAT)) {
+            generate_l7_egress(g, a, pod, whom);
+        }
         free(meter);
         free(whom);
     } else {
@@ -241,6 +303,13 @@ generate_pod_egress(struct adp_generator *g, const struct adp_applied *a,
                         port, ETH_ADDR_ARGS(g->node->gateway_mac),
                         adp_ip_text(&egress->ip).s,
                         adp_v115_tun_dst(&egress->ip));
+
+        char *tunnel = xasprintf("set_field:%s->%s,{ToTunnelRegMark},"
+                                 "goto_table:L2ForwardingCalc",
+                                 adp_ip_text(&egress->ip).s,
+                                 adp_v115_tun_dst(&egress->ip));
+        generate_returned(g, a, pod, tunnel);
+        free(tunnel);
     }
 }
 

@@ -7,6 +7,7 @@
  * target port with this VLAN, whatever else is to be done with it.  What comes
  * back was classified, tracked and allowed before it left, and is only to be
  * routed again: it isn't tracked any more, so the mark doesn't send it back.
+ * With an egress IP it leaves only then (pipeline-v115-applied.c).
  *
  * Without one of the ports nothing that belongs to such a connection
  * leaves. */
