@@ -209,6 +209,24 @@ START_TEST(isolation_beyond_the_pod_cidr)
 }
 END_TEST
 
+/* Without a tunnel the host routes to other Nodes' Pods, which are within the
+ * cluster all the same. */
+START_TEST(no_egress_to_peers)
+{
+    static const char *const options[] = { "", "egress-snat" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        pw_set_options(options[i]);
+        load(NODE_WITH("") "," PODS "," PEER "," GROUPS EGRESS("n"));
+        expect_end(A_TO(GATEWAY_MAC, "10.0.1.6"), TO_GATEWAY);
+        expect_no_part(A_TO(GATEWAY_MAC, "10.0.1.6"), "skb_mark");
+        expect_no_part(A_TO(GATEWAY_MAC, "10.0.1.6"), "zone=65521");
+        expect_part(A_TO(GATEWAY_MAC, "192.0.2.1"),
+                    i ? "nat(src=9.9.9.9)" : "skb_mark");
+    }
+}
+END_TEST
+
 #define L7_EGRESS POLICY("'appliedToGroups':['a'],", "{'direction':'Out'," \
                          "'l7Protocols':[{'http':{'path':'/'}}]}")
 
@@ -293,6 +311,7 @@ main(void)
     tcase_add_test(tc, denied_on_the_way_back);
     tcase_add_test(tc, isolation_is_by_port);
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
+    tcase_add_test(tc, no_egress_to_peers);
     tcase_add_test(tc, l7_before_snat);
     tcase_add_test(tc, l7_without_snat);
     tcase_add_test(tc, l7_with_egress_elsewhere);

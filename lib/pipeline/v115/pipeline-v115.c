@@ -473,17 +473,19 @@ adp_v115_generate_peer_node(struct adp_generator *g,
     struct adp_cidr transport = adp_cidr_host(&peer->transport_ip);
 
     generate_egress_bypass(g, &transport);
-    if (!g->node->tunnel_port) {
-        return;                 /* The host routes to it. */
-    }
-
     ADP_FOR_EACH_FAMILY (family) {
-        if (adp_node_net_is_set(&peer->net[family])
-            && adp_gen_has_family(g, family)) {
+        if (!adp_node_net_is_set(&peer->net[family])
+            || !adp_gen_has_family(g, family)) {
+            /* Nothing goes there. */
+        } else if (g->node->tunnel_port) {
             generate_peer_family(g, peer, family);
+        } else {                /* The host routes to its Pods. */
+            generate_egress_bypass(g, &peer->net[family].pod_cidr);
         }
     }
-    adp_v115_generate_dsr_peer(g, peer);
+    if (g->node->tunnel_port) {
+        adp_v115_generate_dsr_peer(g, peer);
+    }
 }
 
 /* Lets a Pod send from 'ip', and nothing else. */
