@@ -21,6 +21,7 @@
 
 /* The engine's port N is the datapath's N + 100, and its tunnel is 500. */
 #define TO_GATEWAY ",102"
+#define TO_A ",103"
 #define TO_B ",104"
 #define TO_CONTROLLER ",userspace(pid=0,controller("
 #define TO_L7_ENGINE ",push_vlan(vid=1,pcp=0),105"
@@ -209,6 +210,32 @@ START_TEST(isolation_beyond_the_pod_cidr)
 }
 END_TEST
 
+/* A Pod that meets itself is its own, whatever says who may come. */
+START_TEST(itself_by_node_port)
+{
+#define OWN_SERVICE SERVICE("d/s", "", \
+    "{'ip':'10.0.0.10','port':80,'local':true}")
+#define TO_ITSELF "tcp,in_port=3,dl_src=" A_MAC ",dl_dst=" GATEWAY_MAC \
+    ",nw_src=10.0.0.10,nw_dst=192.168.0.1,nw_ttl=64,tp_src=1000,tp_dst=30001"
+    static const char *const rules[] = {
+        BASE OWN_SERVICE, BASE OWN_SERVICE ISOLATED("a", ""),
+        BASE OWN_SERVICE ISOLATED("a", ",'from':{'ipBlocks':"
+                                  "[{'cidr':'0.0.0.0/0'}]}"),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        load(rules[i]);
+        expect_part(TO_ITSELF, "nat(src=10.0.0.1)");
+        expect_end(TO_ITSELF, TO_A);
+    }
+    /* Others aren't. */
+    load(BASE OWN_SERVICE ISOLATED("a", ""));
+    expect_no_part("tcp,in_port=4,dl_src=" B_MAC ",dl_dst=" GATEWAY_MAC
+                   ",nw_src=10.0.0.11,nw_dst=192.168.0.1,nw_ttl=64,"
+                   "tp_src=1000,tp_dst=30001", TO_A);
+}
+END_TEST
+
 /* Without a tunnel the host routes to other Nodes' Pods, which are within the
  * cluster all the same. */
 START_TEST(no_egress_to_peers)
@@ -311,6 +338,7 @@ main(void)
     tcase_add_test(tc, denied_on_the_way_back);
     tcase_add_test(tc, isolation_is_by_port);
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
+    tcase_add_test(tc, itself_by_node_port);
     tcase_add_test(tc, no_egress_to_peers);
     tcase_add_test(tc, l7_before_snat);
     tcase_add_test(tc, l7_without_snat);

@@ -153,6 +153,9 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(TrafficControl, 210, "{OutputToOFPortRegMark+FromTCReturnRegMark} "
          "actions=goto_table:Output")
 
+    /* A Pod that meets itself, by NodePort as well. */
+    FLOW(IngressSecurityClassifier, 202, "{HairpinCTMark},{FromPodRegMark} "
+         "actions=goto_table:ConntrackCommit")
     FLOW(IngressSecurityClassifier, 201, "{ToNodePortAddressRegMark} "
          "actions=goto_table:AntreaPolicyIngressRule")
     FLOW(IngressSecurityClassifier, 200, "{ToTunnelRegMark} "
