@@ -236,6 +236,18 @@ START_TEST(itself_by_node_port)
 }
 END_TEST
 
+/* The sender hears that nobody is there, also at the second step. */
+START_TEST(nested_service_without_endpoints)
+{
+    load(NODE_WITH("'serviceCIDR':'10.96.0.0/16',") "," PODS
+         SERVICE("d/outer", "'clusterIP':'10.96.0.1',",
+                 "{'ip':'10.96.0.2','port':80}")
+         ",{'kind':'Service','name':'d/inner','clusterIP':'10.96.0.2',"
+         "'ports':[{'port':80}]}");
+    expect_part(A_TO(GATEWAY_MAC, "10.96.0.1"), TO_CONTROLLER);
+}
+END_TEST
+
 /* Without a tunnel the host routes to other Nodes' Pods, which are within the
  * cluster all the same. */
 START_TEST(no_egress_to_peers)
@@ -339,6 +351,7 @@ main(void)
     tcase_add_test(tc, isolation_is_by_port);
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
     tcase_add_test(tc, itself_by_node_port);
+    tcase_add_test(tc, nested_service_without_endpoints);
     tcase_add_test(tc, no_egress_to_peers);
     tcase_add_test(tc, l7_before_snat);
     tcase_add_test(tc, l7_without_snat);

@@ -113,7 +113,9 @@ static const struct adp_static_flow static_flows[] = {
          "actions=resubmit(,NodePortMark),resubmit(,SessionAffinity),"
          "resubmit(,ServiceLB)")
 
-    FLOW(EndpointDNAT, 200, "{SvcNoEpRegMark} "
+    /* Above what leads to the group of a Service behind a Service: that may
+     * be the one that has no endpoint. */
+    FLOW(EndpointDNAT, 240, "{SvcNoEpRegMark} "
          "actions=controller(reason=no_match,id={ControllerID},userdata=04)")
     FLOW(EndpointDNAT, 190, "{EpSelectedRegMark} "
          "actions={EpToSelectRegMark},resubmit(,ServiceLB)")
