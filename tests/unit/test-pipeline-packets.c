@@ -248,6 +248,22 @@ START_TEST(nested_service_without_endpoints)
 }
 END_TEST
 
+/* NORMAL learns Ethernet's source. */
+START_TEST(arp_from_own_mac)
+{
+#define ARP(PORT, DL_SRC, SPA, SHA) "arp,in_port=" PORT ",dl_src=" DL_SRC \
+    ",dl_dst=ff:ff:ff:ff:ff:ff,arp_op=1,arp_spa=" SPA ",arp_tpa=10.0.0.77," \
+    "arp_sha=" SHA ",arp_tha=00:00:00:00:00:00"
+    load(BASE);
+    expect(ARP("3", A_MAC, "10.0.0.10", A_MAC), "punt(normal)");
+    expect(ARP("3", B_MAC, "10.0.0.10", A_MAC), "drop");
+    expect(ARP("3", GATEWAY_MAC, "10.0.0.10", A_MAC), "drop");
+    expect(ARP("3", A_MAC, "10.0.0.10", B_MAC), "drop");
+    expect(ARP("2", GATEWAY_MAC, "10.0.0.1", GATEWAY_MAC), "punt(normal)");
+    expect(ARP("2", A_MAC, "10.0.0.1", GATEWAY_MAC), "drop");
+}
+END_TEST
+
 /* Without a tunnel the host routes to other Nodes' Pods, which are within the
  * cluster all the same. */
 START_TEST(no_egress_to_peers)
@@ -352,6 +368,7 @@ main(void)
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
     tcase_add_test(tc, itself_by_node_port);
     tcase_add_test(tc, nested_service_without_endpoints);
+    tcase_add_test(tc, arp_from_own_mac);
     tcase_add_test(tc, no_egress_to_peers);
     tcase_add_test(tc, l7_before_snat);
     tcase_add_test(tc, l7_without_snat);

@@ -224,6 +224,18 @@ generate_l2_forwarding(struct adp_generator *g, const char *mac,
                  mac, port);
 }
 
+/* Lets 'port' speak of 'ip' as its own, from its own MAC: NORMAL learns that
+ * of Ethernet. */
+static void
+generate_arp_guard(struct adp_generator *g, ofp_port_t port,
+                   struct eth_addr mac, const char *ip)
+{
+    adp_gen_flow(g, POD(ARPSpoofGuard), 200,
+                 "arp,in_port=%"PRIu32",dl_src="ETH_ADDR_FMT",arp_spa=%s,"
+                 "arp_sha="ETH_ADDR_FMT" actions=goto_table:ARPResponder",
+                 port, ETH_ADDR_ARGS(mac), ip, ETH_ADDR_ARGS(mac));
+}
+
 /* What the gateway sends with its addresses of 'family' is the Node's. */
 static void
 generate_gateway_family(struct adp_generator *g, enum adp_family family,
@@ -233,10 +245,7 @@ generate_gateway_family(struct adp_generator *g, enum adp_family family,
     struct adp_ip_text ip = adp_ip_text(&node->net[family].gateway_ip);
 
     if (family == ADP_IPV4) {
-        adp_gen_flow(g, POD(ARPSpoofGuard), 200,
-                     "arp,in_port=%"PRIu32",arp_spa=%s,"
-                     "arp_sha="ETH_ADDR_FMT" actions=goto_table:ARPResponder",
-                     port, ip.s, ETH_ADDR_ARGS(node->gateway_mac));
+        generate_arp_guard(g, port, node->gateway_mac, ip.s);
     } else {
         adp_v115_generate_gateway_nd(g, port);
     }
@@ -499,10 +508,7 @@ generate_pod_source(struct adp_generator *g, ofp_port_t port,
                     struct eth_addr mac, const struct in6_addr *ip)
 {
     if (adp_ip_is_v4(ip)) {
-        adp_gen_flow(g, POD(ARPSpoofGuard), 200,
-                     "arp,in_port=%"PRIu32",arp_spa=%s,arp_sha="ETH_ADDR_FMT
-                     " actions=goto_table:ARPResponder",
-                     port, adp_ip_text(ip).s, ETH_ADDR_ARGS(mac));
+        generate_arp_guard(g, port, mac, adp_ip_text(ip).s);
     } else {
         adp_v115_generate_pod_nd(g, port, mac, ip);
     }
