@@ -428,6 +428,9 @@ END_TEST
 #define TO_PEER FROM_A "dl_dst=00:00:00:00:00:01,nw_dst=10.0.1.5,tp_dst=80"
 #define TO_B FROM_A "dl_dst=00:00:00:00:00:0b,nw_dst=10.0.0.11,tp_dst=80"
 
+#define ARP_FROM(MAC) "arp,in_port=3,dl_src=" MAC ",arp_op=1," \
+    "arp_spa=10.0.0.10,arp_tpa=10.0.0.77,arp_sha=00:00:00:00:00:0a"
+
 /* The tables that 'packet' meets, in a bridge of 'records' where its ct_state
  * is 'ct_state' and its ct_mark is 'ct_mark'. */
 static char *
@@ -483,6 +486,11 @@ START_TEST(packets)
                 "31:200 40:0 50:210 70:0 80:200 90:210 105:0 110:200");
     expect_hits(WORLD, TO_B, CS_TRACKED | CS_INVALID, 0, "0:190 10:200 30:200 "
                 "31:200");
+
+    /* ARP in its own name, from its own MAC, is for NORMAL, which isn't
+     * compiled. */
+    expect_hits(WORLD, ARP_FROM("00:00:00:00:00:0a"), 0, 0, "");
+    expect_hits(WORLD, ARP_FROM("00:00:00:00:00:0b"), 0, 0, "0:190 10:0");
 }
 END_TEST
 

@@ -102,15 +102,17 @@ generate_l2_forwarding(struct adp_generator *g, enum adp_early_cookie category,
                  ETH_ADDR_ARGS(mac), port);
 }
 
+/* NORMAL learns Ethernet's source. */
 static void
 generate_arp_spoof_guard(struct adp_generator *g,
                          enum adp_early_cookie category, ofp_port_t port,
                          struct eth_addr mac, const struct in6_addr *ip)
 {
     adp_gen_flow(g, category, 0, ADP_EARLY_SpoofGuard, 200,
-                 "arp,in_port=%"PRIu32",arp_spa=%s,"
+                 "arp,in_port=%"PRIu32",dl_src="ETH_ADDR_FMT",arp_spa=%s,"
                  "arp_sha="ETH_ADDR_FMT" actions=resubmit(,ARPResponder)",
-                 port, adp_ip_text(ip).s, ETH_ADDR_ARGS(mac));
+                 port, ETH_ADDR_ARGS(mac), adp_ip_text(ip).s,
+                 ETH_ADDR_ARGS(mac));
 }
 
 /* Packets to Services pass by the rules for egress: these are enforced on them
