@@ -50,7 +50,9 @@ conntrack_of(const struct adp_bridge *b)
 
 /* Being told to end. */
 
+/* Once it is set it stays so, whatever becomes of the setting. */
 static struct latch told;
+static bool can_be_told;        /* 'told' is initialized. */
 static bool handles_signal;
 static struct sigaction old_action;
 
@@ -69,21 +71,19 @@ handle_signal(int signal)
 static void
 set_handler(bool handle)
 {
-    static bool initialized;
-
     if (handle == handles_signal) {
         return;
     }
-    if (!initialized) {
+    if (!can_be_told) {
         latch_init(&told);
-        initialized = true;
+        can_be_told = true;
     }
     if (handle) {
         struct sigaction action = { .sa_handler = handle_signal };
 
         sigemptyset(&action.sa_mask);
         sigaction(SIGTERM, &action, &old_action);
-    } else if (!latch_is_set(&told)) {
+    } else {
         sigaction(SIGTERM, &old_action, NULL);
     }
     handles_signal = handle;
@@ -92,13 +92,13 @@ set_handler(bool handle)
 bool
 adp_handover_must_end(void)
 {
-    return handles_signal && latch_is_set(&told);
+    return can_be_told && latch_is_set(&told);
 }
 
 void
 adp_handover_wait(void)
 {
-    if (handles_signal) {
+    if (can_be_told) {
         latch_wait(&told);
     }
 }

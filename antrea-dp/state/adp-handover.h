@@ -24,7 +24,8 @@
 
 struct adp_bridge;
 
-/* Does the daemon take part in it? */
+/* Does the daemon take part in it?  One that was told to end does so anyway,
+ * and leaves nothing if the answer is no by then. */
 void adp_handover_configure(bool enabled);
 
 /* Before 'bridge' handles its first packet: takes over what was left, if that

@@ -56,6 +56,7 @@ UNIT_TESTS = \
 	tests/unit/test-group \
 	tests/unit/test-guide \
 	tests/unit/test-handover-file \
+	tests/unit/test-handover-told \
 	tests/unit/test-input \
 	tests/unit/test-job \
 	tests/unit/test-log \
@@ -796,6 +797,11 @@ tests_unit_test_handover_file_SOURCES = tests/unit/test-handover-file.c
 tests_unit_test_handover_file_LDADD = $(UNIT_LIBS)
 tests_unit_test_handover_file_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime
+
+tests_unit_test_handover_told_SOURCES = \
+	tests/unit/test-handover-told.c \
+	antrea-dp/state/adp-handover.c
+tests_unit_test_handover_told_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_heap_SOURCES = \
 	tests/unit/test-heap.c \
