@@ -27,6 +27,7 @@
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto.h"
 #include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "ovsdb-idl.h"
 #include "unixctl.h"
@@ -69,6 +70,7 @@ end_at_once(void)
 {
     adp_show_log_exit();
     adp_control_exit();
+    vlog_disable_async();       /* Or the log's last lines may be missing. */
     fatal_signal_handler(SIGTERM);
     fatal_signal_run();
 }
