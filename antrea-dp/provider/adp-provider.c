@@ -297,7 +297,6 @@ adp_class_construct(struct ofproto *ofproto)
     if (error) {
         stop(b, false);
     } else {
-        adp_handover_take(b);
         adp_bridge_start(b);
     }
     return error;
@@ -603,6 +602,10 @@ hook_bridge_configured(struct ofproto *ofproto, const struct uuid *row,
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
     if (b) {
+        /* By now what connections depend on is configured, that is their
+         * limits and zones' timeouts; and the bridge hasn't run yet, so it is
+         * closed. */
+        adp_handover_take(b);
         adp_bridge_pipeline_identify(b, row);
         adp_configure(b, other_config, external_ids);
     }

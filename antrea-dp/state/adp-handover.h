@@ -9,9 +9,9 @@
  * is told to end, by "ovs-appctl exit" or SIGTERM, closes its bridges, waits
  * until the packets under way are through, and writes the connections
  * (conntrack-handover.h) into a file of OVS's run directory
- * (adp-handover-file.h).  The next one takes them over when it makes its first
- * bridge, before any packet passes that.  A daemon that dies, or is told to
- * clean up, leaves nothing.
+ * (adp-handover-file.h).  The next one takes them over when it has configured
+ * the daemon and makes its first bridge, before any packet passes that.  A
+ * daemon that dies, or is told to clean up, leaves nothing.
  *
  * What is of no use, be it old, torn, of another version or from before the
  * machine's start, is ignored, and the log and "stats" say why: then
@@ -28,8 +28,9 @@ struct adp_bridge;
  * and leaves nothing if the answer is no by then. */
 void adp_handover_configure(bool enabled);
 
-/* Before 'bridge' handles its first packet: takes over what was left, if that
- * hasn't happened yet. */
+/* Before 'bridge' handles its first packet, and when limits of connections and
+ * timeout policies are known: takes over what was left, if that hasn't
+ * happened yet. */
 void adp_handover_take(struct adp_bridge *bridge);
 
 /* Before the daemon ends: leaves what there is.  Returns true if another one

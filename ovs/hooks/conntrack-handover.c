@@ -3,6 +3,7 @@
 /* Included at the end of conntrack-track.c, see conntrack-handover.h. */
 
 #include "conntrack-handover.h"
+#include "conntrack-handover-policies.c"
 
 /* So many bytes are written at a time. */
 #define HANDOVER_BUFFER (256 * 1024)
@@ -14,9 +15,11 @@
 /* The longest timeout that a policy can set. */
 #define HANDOVER_MAX_MS (UINT32_MAX * 1000LL)
 
-/* What the bytes begin with, before the zones' limits. */
+/* What the bytes begin with, before the zones' limits and the timeout
+ * policies. */
 struct handover_begin {
     uint32_t n_limits;
+    uint32_t n_policies;
     uint32_t max_conns;
     uint32_t tcp_seq_chk;
 };
@@ -25,6 +28,12 @@ struct handover_limit {
     int32_t zone;
     uint32_t limit;
 };
+
+/* A timeout policy is written as it is. */
+BUILD_ASSERT_DECL(sizeof(struct ct_dpif_timeout_policy)
+                  == 8 + 4 * CT_DPIF_TP_ATTR_MAX);
+BUILD_ASSERT_DECL(sizeof(struct ct_dpif_timeout_policy)
+                  <= HANDOVER_MAX_RECORD);
 
 enum handover_kind {
     HANDOVER_CONN = 1,
@@ -289,24 +298,37 @@ conn_save(struct conn *conn, long long int left_ms, struct handover_conn *c)
     ovs_mutex_unlock(&conn->lock);
 }
 
-static void
-save_begin(struct conntrack *ct, struct handover_out *out)
+static struct handover_limit *
+copy_limits(struct conntrack *ct, uint32_t *n)
+    OVS_REQUIRES(ct->ct_lock)
 {
-    struct handover_begin begin = { .n_limits = 0 };
     struct handover_limit *limits = NULL;
+    const struct zone_limit *zl;
     size_t allocated = 0;
-    struct zone_limit *zl;
-    bool tcp_seq_chk;
 
-    ovs_mutex_lock(&ct->ct_lock);
+    *n = 0;
     CMAP_FOR_EACH (zl, node, &ct->zone_limits) {
-        if (begin.n_limits >= allocated) {
+        if (*n >= allocated) {
             limits = x2nrealloc(limits, &allocated, sizeof *limits);
         }
-        limits[begin.n_limits++] = (struct handover_limit) {
+        limits[(*n)++] = (struct handover_limit) {
             zl->czl.zone, zl->czl.limit,
         };
     }
+    return limits;
+}
+
+static void
+save_begin(struct conntrack *ct, struct handover_out *out)
+{
+    struct ct_dpif_timeout_policy *policies;
+    struct handover_limit *limits;
+    struct handover_begin begin;
+    bool tcp_seq_chk;
+
+    ovs_mutex_lock(&ct->ct_lock);
+    limits = copy_limits(ct, &begin.n_limits);
+    policies = copy_policies(ct, &begin.n_policies);
     ovs_mutex_unlock(&ct->ct_lock);
     atomic_read_relaxed(&ct->n_conn_limit, &begin.max_conns);
     atomic_read_relaxed(&ct->tcp_seq_chk, &tcp_seq_chk);
@@ -317,7 +339,12 @@ save_begin(struct conntrack *ct, struct handover_out *out)
         out_make_room(out);
         out_put(out, &limits[i], sizeof limits[i]);
     }
+    for (size_t i = 0; i < begin.n_policies; i++) {
+        out_make_room(out);
+        out_put(out, &policies[i], sizeof policies[i]);
+    }
     free(limits);
+    free(policies);
 }
 
 static void
@@ -517,10 +544,18 @@ in_limit(struct handover_in *in, struct handover_limit *limit)
             && limit->zone >= DEFAULT_ZONE && limit->zone <= MAX_ZONE);
 }
 
+static bool
+in_policy(struct handover_in *in, struct ct_dpif_timeout_policy *policy)
+{
+    return in_get(in, policy, sizeof *policy) && policy_is_sound(policy);
+}
+
 /* Leaves 'in' before the first connection. */
 static const char *
 in_begin(struct handover_in *in)
 {
+    struct ct_dpif_timeout_policy policy;
+    uint32_t last_id = DEFAULT_TP_ID;
     struct handover_begin begin;
     struct handover_limit limit;
 
@@ -532,6 +567,12 @@ in_begin(struct handover_in *in)
         if (!in_limit(in, &limit)) {
             return "a zone's limit makes no sense";
         }
+    }
+    for (size_t i = 0; i < begin.n_policies; i++) {
+        if (!in_policy(in, &policy) || policy.id <= last_id) {
+            return "a timeout policy makes no sense";
+        }
+        last_id = policy.id;
     }
     return NULL;
 }
@@ -726,8 +767,10 @@ insert_batch(struct conntrack *ct, const struct handover_conn conns[],
 
 /* What handover_check() has found to be sound. */
 static void
-restore_begin(struct conntrack *ct, struct handover_in *in)
+restore_begin(struct conntrack *ct, struct handover_in *in,
+              struct policy_map *map)
 {
+    struct ct_dpif_timeout_policy policy;
     struct handover_begin begin;
     struct handover_limit limit;
 
@@ -737,6 +780,11 @@ restore_begin(struct conntrack *ct, struct handover_in *in)
     for (size_t i = 0; i < begin.n_limits; i++) {
         in_limit(in, &limit);
         zone_limit_update(ct, limit.zone, limit.limit);
+    }
+    policy_map_init(ct, map, begin.n_policies);
+    for (size_t i = 0; i < begin.n_policies; i++) {
+        in_policy(in, &policy);
+        policy_map_add(map, &policy);
     }
 }
 
@@ -748,6 +796,7 @@ conntrack_handover_restore(struct conntrack *ct, const void *data, size_t len,
     struct handover_in in = { data, len };
     struct handover_conn *conns;
     const char *error = handover_check(in);
+    struct policy_map map;
     size_t n = 0;
 
     memset(counts, 0, sizeof *counts);
@@ -756,15 +805,17 @@ conntrack_handover_restore(struct conntrack *ct, const void *data, size_t len,
     }
 
     conns = xmalloc(HANDOVER_BATCH * sizeof *conns);
-    restore_begin(ct, &in);
+    restore_begin(ct, &in, &map);
     for (uint64_t n_read = 0; in_next(&in, n_read, &conns[n], &error);
          n_read++) {
+        conns[n].head.tp_id = policy_map_find(&map, conns[n].head.tp_id);
         if (++n == HANDOVER_BATCH) {
             insert_batch(ct, conns, n, now, age_ms, counts);
             n = 0;
         }
     }
     insert_batch(ct, conns, n, now, age_ms, counts);
+    policy_map_uninit(&map);
     free(conns);
     return NULL;
 }

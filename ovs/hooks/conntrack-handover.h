@@ -7,8 +7,9 @@
  *
  * A connection is what tracking and translating its packets needs: its tuples
  * and zone, NAT, mark, label, the state of its protocol with TCP's windows and
- * SCTP's tags, the time that is left to it, its timeout policy's number, the
- * helper of its control connection, and the zone whose limit it counts for.
+ * SCTP's tags, the time that is left to it, its timeout policy, the helper of
+ * its control connection, and the zone whose limit it counts for.
+ *
  * With them go what decides on them as a whole and nobody else keeps: the
  * limits of all connections and of zones, and whether TCP's numbers are
  * checked.  What isn't handed over: expectations of helpers (the data
@@ -32,7 +33,7 @@
 struct conntrack;
 
 /* Of the bytes: another one is another format. */
-#define CONNTRACK_HANDOVER_VERSION 1
+#define CONNTRACK_HANDOVER_VERSION 2
 
 /* Takes the next bytes.  Returns false if there is no use in more. */
 typedef bool conntrack_handover_write(const void *, size_t, void *aux);

@@ -9,8 +9,8 @@
  *
  * Must hold: what wasn't changed is read as it was written; what was changed
  * without its checksums is refused; who opens the file deletes it; connections
- * are all taken over or none is, and those that were can be saved, dumped and
- * tracked. */
+ * are all taken over or none is, and those that were have timeout policies of
+ * the new tracker's, and can be saved, dumped and tracked. */
 
 #include <config.h>
 #undef NDEBUG
@@ -23,6 +23,7 @@
 #include "conntrack-handover.h"
 #include "conntrack-peek.h"
 #include "conntrack-private.h"
+#include "conntrack-tp.h"
 #include "ct-dpif.h"
 #include "ct-packet.h"
 #include "dp-packet.h"
@@ -87,7 +88,7 @@ pass(struct conntrack *ct, struct fuzz_input *in)
                       htons(ends.ipv6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP), false,
                       commit, 1 + (how >> 3 & 1), commit ? mark : NULL, NULL,
                       0, 0, how & 0x40 && commit ? "ftp" : NULL,
-                      how & 2 ? &nat : NULL, now, 0);
+                      how & 2 ? &nat : NULL, now, how >> 5);
     DP_PACKET_BATCH_FOR_EACH (i, other, &batch) {
         dp_packet_delete(other);
     }
@@ -134,6 +135,44 @@ dump(struct conntrack *ct)
         ct_dpif_entry_uninit(&entry);
     }
     conntrack_dump_done(&d);
+}
+
+/* Timeout policies: some connections have one.  Those of 'after' have other
+ * numbers, and there is one less. */
+
+static void
+set_policy(struct conntrack *ct, uint32_t id, uint32_t seconds)
+{
+    struct timeout_policy tp = {
+        .policy = { .id = id, .present = 1 << CT_DPIF_TP_ATTR_UDP_SINGLE },
+    };
+
+    tp.policy.attrs[CT_DPIF_TP_ATTR_UDP_SINGLE] = seconds;
+    fuzz_require(!timeout_policy_update(ct, &tp));
+}
+
+static void
+set_policies(void)
+{
+    for (uint32_t id = 1; id < 5; id++) {
+        set_policy(before, id, 100 * id);
+        if (id != 2) {
+            set_policy(after, 100 - id, 100 * id);
+        }
+    }
+}
+
+/* Connections that 'after' took over have its policies, or none. */
+static void
+check_policies(void)
+{
+    struct conn *conn;
+
+    for (size_t i = 0; i < N_EXP_LISTS; i++) {
+        RCULIST_FOR_EACH (conn, node, &after->exp_lists[i]) {
+            fuzz_require(timeout_policy_get(after, conn->tp_id));
+        }
+    }
 }
 
 /* Changes. */
@@ -253,6 +292,7 @@ take_over(const void *data, size_t len, bool changed, uint64_t n,
         return;
     }
     fuzz_require(counts.n == n_conns(after));
+    check_policies();
     fuzz_require(changed || (counts.n + counts.n_expired + counts.n_known
                              + counts.n_refused == n));
     dump(after);
@@ -331,6 +371,7 @@ LLVMFuzzerInitialize(int *argc OVS_UNUSED, char ***argv OVS_UNUSED)
     path = xasprintf("%s/handover", fuzz_place());
     before = conntrack_init();
     after = conntrack_init();
+    set_policies();
     atexit(finish);
     return 0;
 }

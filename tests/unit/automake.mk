@@ -56,6 +56,7 @@ UNIT_TESTS = \
 	tests/unit/test-group \
 	tests/unit/test-guide \
 	tests/unit/test-handover-file \
+	tests/unit/test-handover-policies \
 	tests/unit/test-handover-told \
 	tests/unit/test-input \
 	tests/unit/test-job \
@@ -212,6 +213,7 @@ tests_unit_test_conntrack_half_open_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=pthread_join
 
 tests_unit_test_conntrack_handover_SOURCES = \
+	tests/unit/handover-world.h \
 	tests/unit/sctp-packet.c \
 	tests/unit/sctp-packet.h \
 	tests/unit/talk.c \
@@ -797,6 +799,13 @@ tests_unit_test_handover_file_SOURCES = tests/unit/test-handover-file.c
 tests_unit_test_handover_file_LDADD = $(UNIT_LIBS)
 tests_unit_test_handover_file_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime
+
+tests_unit_test_handover_policies_SOURCES = \
+	tests/unit/handover-world.h \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-handover-policies.c
+tests_unit_test_handover_policies_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_handover_told_SOURCES = \
 	tests/unit/test-handover-told.c \

@@ -17,8 +17,8 @@
 #include "conntrack-pool.h"
 #include "conntrack-private.h"
 #include "csum.h"
+#include "handover-world.h"
 #include "openvswitch/ofp-ct.h"
-#include "openvswitch/ofpbuf.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "packets.h"
@@ -31,10 +31,9 @@
 #include "util.h"
 #include "wait-until.h"
 
-enum { N_TALKS = 32, ZONE = 7 };
+enum { N_TALKS = 32 };
 
 static struct talk talks[N_TALKS];
-static long long int now;
 
 static void
 setup(void)
@@ -53,36 +52,6 @@ setup(void)
     }
 }
 
-/* Saving to memory. */
-
-static bool
-append(const void *data, size_t len, void *bytes)
-{
-    ofpbuf_put(bytes, data, len);
-    return true;
-}
-
-static struct conntrack_handover_counts
-save(struct conntrack *ct, struct ofpbuf *bytes)
-{
-    struct conntrack_handover_counts counts;
-
-    ofpbuf_init(bytes, 0);
-    ck_assert(conntrack_handover_save(ct, now, append, bytes, &counts));
-    return counts;
-}
-
-static struct conntrack_handover_counts
-restore(struct conntrack *ct, const struct ofpbuf *bytes, int age_ms)
-{
-    struct conntrack_handover_counts counts;
-
-    ck_assert_ptr_null(conntrack_handover_restore(ct, bytes->data,
-                                                  bytes->size, now, age_ms,
-                                                  &counts));
-    return counts;
-}
-
 /* A connection tracker with what 'ct' has. */
 static struct conntrack *
 hand_over(struct conntrack *ct)
@@ -98,68 +67,6 @@ hand_over(struct conntrack *ct)
                       + restored.n_refused, 0);
     ofpbuf_uninit(&bytes);
     return heir;
-}
-
-static uint32_t
-n_conns(struct conntrack *ct)
-{
-    uint32_t n;
-
-    conntrack_get_nconns(ct, &n);
-    return n;
-}
-
-/* ct(). */
-
-struct request {
-    bool commit, force;
-    bool set_mark, set_label;
-    uint32_t mark[2];
-    struct ovs_key_ct_labels label[2];
-    uint16_t zone;
-    const char *helper;
-    struct nat_action_info_t *nat;
-};
-
-static void
-execute(struct conntrack *ct, bool ipv6, const struct request *r,
-        struct dp_packet *p)
-{
-    struct dp_packet_batch batch;
-
-    dp_packet_batch_init_packet(&batch, p);
-    conntrack_execute(ct, &batch, htons(ipv6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP),
-                      r->force, r->commit, r->zone,
-                      r->set_mark ? r->mark : NULL,
-                      r->set_label ? r->label : NULL, 0, 0, r->helper, r->nat,
-                      now, 0);
-}
-
-/* The same packet through both, if there are two. */
-static uint8_t
-pass(struct conntrack *a, struct conntrack *b, bool ipv6,
-     const struct request *r, struct dp_packet *p)
-{
-    struct dp_packet *q = dp_packet_clone(p);
-    uint8_t state;
-
-    execute(a, ipv6, r, p);
-    state = p->md.ct_state;
-    if (b) {
-        execute(b, ipv6, r, q);
-        ck_assert(q->md.ct_state == state);
-        ck_assert(q->md.ct_zone == p->md.ct_zone);
-        ck_assert(q->md.ct_mark == p->md.ct_mark);
-        ck_assert(ovs_u128_equals(q->md.ct_label, p->md.ct_label));
-        ck_assert(!memcmp(&q->md.ct_orig_tuple, &p->md.ct_orig_tuple,
-                          sizeof q->md.ct_orig_tuple));
-        ck_assert(dp_packet_size(q) == dp_packet_size(p));
-        ck_assert(!memcmp(dp_packet_data(q), dp_packet_data(p),
-                          dp_packet_size(p)));
-    }
-    dp_packet_delete(p);
-    dp_packet_delete(q);
-    return state;
 }
 
 static void
@@ -305,26 +212,6 @@ END_TEST
 
 /* Other protocols. */
 
-static struct tuple
-make_tuple(bool ipv6, uint8_t nw_proto, bool reply)
-{
-    struct tuple t = { .ipv6 = ipv6, .nw_proto = nw_proto };
-
-    ipv6_parse(ipv6 ? "fd00::1" : "::ffff:10.0.0.1", &t.src);
-    ipv6_parse(ipv6 ? "fd00::2" : "::ffff:10.0.0.2", &t.dst);
-    t.tp_src = 1000;
-    t.tp_dst = 2000;
-    if (reply) {
-        struct in6_addr addr = t.src;
-
-        t.src = t.dst;
-        t.dst = addr;
-        t.tp_src = 2000;
-        t.tp_dst = 1000;
-    }
-    return t;
-}
-
 static struct dp_packet *
 icmp(bool ipv6, bool reply)
 {
@@ -444,15 +331,6 @@ tcp(uint16_t tp_src, uint16_t tp_dst, uint16_t flags)
     t.tp_src = tp_src;
     t.tp_dst = tp_dst;
     return talk_compose(&t, &s, 0);
-}
-
-static struct dp_packet *
-udp(uint16_t tp_src, bool reply)
-{
-    struct tuple t = make_tuple(false, IPPROTO_UDP, reply);
-
-    *(reply ? &t.tp_dst : &t.tp_src) = tp_src;
-    return talk_compose(&t, NULL, 10);
 }
 
 static void
@@ -620,6 +498,8 @@ make_some(void)
     pass(ct, NULL, false, &commit, icmp(false, false));
     pass(ct, NULL, false, &commit, sctp_compose(&sctp, 0, "init:11"));
     zone_limit_update(ct, 1, 10);
+    set_policy(ct, 3, CT_DPIF_TP_ATTR_ICMP_FIRST, 100);
+    set_policy(ct, 5, CT_DPIF_TP_ATTR_UDP_FIRST, 100);
     return ct;
 }
 
@@ -687,7 +567,7 @@ START_TEST(test_changed)
     for (int i = 0; i < N; i++) {
         struct conntrack *heir = conntrack_init();
         /* Each bit of the beginning, then bits anywhere. */
-        size_t bit = i < 800 ? i : random_range(bytes.size * 8);
+        size_t bit = i < 1600 ? i : random_range(bytes.size * 8);
         uint8_t *byte = (uint8_t *) bytes.data + bit / 8;
 
         *byte ^= 1 << bit % 8;
