@@ -46,7 +46,8 @@ enum handover_flag {
     HANDOVER_LABEL = 1 << 2,    /* It follows. */
     HANDOVER_RELATED = 1 << 3,  /* 'parent_key' follows. */
     HANDOVER_SKEW_DIR = 1 << 4,
-    HANDOVER_FLAGS = (1 << 5) - 1
+    HANDOVER_UNANSWERED = 1 << 5, /* See conntrack-half-open.h. */
+    HANDOVER_FLAGS = (1 << 6) - 1
 };
 
 enum handover_alg {
@@ -253,6 +254,16 @@ handover_alg(const char *alg)
     return HANDOVER_ALG_NONE;
 }
 
+/* Not 0: it is watched, see conntrack-half-open.c. */
+static uint32_t
+conn_tag(const struct conn *conn)
+{
+    uint32_t tag;
+
+    atomic_read_relaxed(&CONST_CAST(struct conn *, conn)->half_open, &tag);
+    return tag;
+}
+
 static void
 conn_save_state(const struct conn *conn, struct handover_conn *c)
 {
@@ -264,6 +275,20 @@ conn_save_state(const struct conn *conn, struct handover_conn *c)
         memset(c->other, 0, sizeof c->other);
         memcpy(c->other, conn + 1, 1);
     }
+}
+
+/* One that is watched, or would be if it had found room in the list, or if
+ * there were a limit.  A TCP connection that isn't watched, though both ends
+ * are past the handshake and it isn't open, was open and has been closed. */
+static bool
+is_unanswered(const struct conn *conn, const struct handover_conn *c)
+    OVS_REQUIRES(conn->lock)
+{
+    return (conn_tag(conn)
+            || (!is_answered(conn)
+                && (conn->key.nw_proto != IPPROTO_TCP
+                    || c->tcp[0].state < CT_DPIF_TCPS_ESTABLISHED
+                    || c->tcp[1].state < CT_DPIF_TCPS_ESTABLISHED)));
 }
 
 static void
@@ -284,7 +309,8 @@ conn_save(struct conn *conn, long long int left_ms, struct handover_conn *c)
                   | (conn->nat_conn ? HANDOVER_TWIN : 0)
                   | (ovs_u128_is_zero(conn->label) ? 0 : HANDOVER_LABEL)
                   | (conn->alg_related ? HANDOVER_RELATED : 0)
-                  | (conn->seq_skew_dir ? HANDOVER_SKEW_DIR : 0)),
+                  | (conn->seq_skew_dir ? HANDOVER_SKEW_DIR : 0)
+                  | (is_unanswered(conn, c) ? HANDOVER_UNANSWERED : 0)),
         .nw_proto = conn->key.nw_proto,
         .alg = handover_alg(conn->alg),
         .zone = conn->key.zone,
@@ -347,27 +373,107 @@ save_begin(struct conntrack *ct, struct handover_out *out)
     free(policies);
 }
 
+/* Connections that are watched: they are written when all others are, in the
+ * order in which they began, which is the one in which they have to leave.
+ * (Lists of conntrack have the newest first, and there are some.) */
+struct watched_conn {
+    struct conn *conn;
+    uint32_t tag;
+    uint32_t age;               /* How many have begun since. */
+};
+
+struct watched {
+    size_t n, allocated;
+    struct watched_conn *conns;
+};
+
+static void
+watched_add(struct watched *w, struct conn *conn, uint32_t tag)
+{
+    if (w->n >= w->allocated) {
+        w->conns = x2nrealloc(w->conns, &w->allocated, sizeof *w->conns);
+    }
+    w->conns[w->n++] = (struct watched_conn) { .conn = conn, .tag = tag };
+}
+
+static int
+compare_ages(const void *a_, const void *b_)
+{
+    const struct watched_conn *a = a_, *b = b_;
+
+    return a->age > b->age ? -1 : a->age < b->age;
+}
+
+/* The oldest first. */
+static void
+watched_sort(struct conntrack *ct, struct watched *w)
+{
+    uint32_t last_tag;
+
+    if (!w->n) {
+        return;
+    }
+    ovs_mutex_lock(&ct->ct_lock);
+    last_tag = ct->half_open->last_tag;
+    ovs_mutex_unlock(&ct->ct_lock);
+    for (size_t i = 0; i < w->n; i++) {
+        w->conns[i].age = last_tag - w->conns[i].tag;
+    }
+    qsort(w->conns, w->n, sizeof *w->conns, compare_ages);
+}
+
+static void
+save_conn(struct conn *conn, long long int now, struct handover_out *out,
+          struct conntrack_handover_counts *counts)
+{
+    long long int left_ms = conn_expiration(conn) - now;
+    struct handover_conn c;
+
+    if (left_ms > 0) {
+        conn_save(conn, left_ms, &c);
+        out_conn(out, &c);
+        counts->n++;
+    } else {
+        counts->n_expired++;
+    }
+}
+
+/* Writes those that aren't watched, and adds the others to 'watched'. */
 static void
 save_list(const struct rculist *list, long long int now,
-          struct handover_out *out, struct conntrack_handover_counts *counts)
+          struct handover_out *out, struct watched *watched,
+          struct conntrack_handover_counts *counts)
 {
-    struct handover_conn c;
     struct conn *conn;
 
     RCULIST_FOR_EACH (conn, node, list) {
-        long long int left_ms = conn_expiration(conn) - now;
+        uint32_t tag = conn_tag(conn);
 
-        if (left_ms > 0) {
-            conn_save(conn, left_ms, &c);
-            out_conn(out, &c);
-            counts->n++;
+        if (tag) {
+            watched_add(watched, conn, tag);
         } else {
-            counts->n_expired++;
+            save_conn(conn, now, out, counts);
         }
         if (!out->ok) {
             break;
         }
     }
+}
+
+static void
+save_conns(struct conntrack *ct, long long int now, struct handover_out *out,
+           struct conntrack_handover_counts *counts)
+{
+    struct watched watched = { .n = 0 };
+
+    for (size_t i = 0; i < N_EXP_LISTS && out->ok; i++) {
+        save_list(&ct->exp_lists[i], now, out, &watched, counts);
+    }
+    watched_sort(ct, &watched);
+    for (size_t i = 0; i < watched.n && out->ok; i++) {
+        save_conn(watched.conns[i].conn, now, out, counts);
+    }
+    free(watched.conns);
 }
 
 bool
@@ -382,9 +488,7 @@ conntrack_handover_save(struct conntrack *ct, long long int now,
 
     memset(counts, 0, sizeof *counts);
     save_begin(ct, &out);
-    for (size_t i = 0; i < N_EXP_LISTS && out.ok; i++) {
-        save_list(&ct->exp_lists[i], now, &out, counts);
-    }
+    save_conns(ct, now, &out, counts);
 
     const struct handover_end end = {
         .kind = HANDOVER_END, .n = counts->n,
@@ -623,18 +727,6 @@ conn_restore_state(const struct handover_conn *c)
     return conn;
 }
 
-/* As is_answered(), of one that nobody else knows yet. */
-static bool
-is_restored_answered(struct conn *conn)
-{
-    bool answered;
-
-    ovs_mutex_lock(&conn->lock);
-    answered = is_answered(conn);
-    ovs_mutex_unlock(&conn->lock);
-    return answered;
-}
-
 static struct conn *
 twin_restore(const struct handover_conn *c)
 {
@@ -694,15 +786,15 @@ conn_admit(struct conntrack *ct, struct conn *conn, int32_t zone)
 /* Where it is among so many that nobody met yet, those that have been answered
  * enter no list of half-open ones only to leave it again. */
 static void
-conn_note_restored(struct conntrack *ct, struct conn *conn, bool answered)
+conn_note_restored(struct conntrack *ct, struct conn *conn, bool unanswered)
     OVS_REQUIRES(ct->ct_lock)
 {
-    if (answered) {
+    if (unanswered) {
+        conntrack_note_created(ct, conn);
+    } else {
         atomic_store_explicit(&ct->n_created, conntrack_n_created(ct) + 1,
                               memory_order_release);
         conntrack_table_note(ct, conn);
-    } else {
-        conntrack_note_created(ct, conn);
     }
 }
 
@@ -726,14 +818,13 @@ conn_insert(struct conntrack *ct, const struct handover_conn *c,
     }
 
     struct conn *conn = conn_restore(c, expiration);
-    bool answered = is_restored_answered(conn);
     if (conn->nat_conn) {
         cmap_insert(&ct->conns, &conn->nat_conn->cm_node,
                     conn_key_hash(&c->rev_key, ct->hash_basis));
     }
     cmap_insert(&ct->conns, &conn->cm_node, hash);
     conn_admit(ct, conn, c->head.admit_zone);
-    conn_note_restored(ct, conn, answered);
+    conn_note_restored(ct, conn, c->head.flags & HANDOVER_UNANSWERED);
     conn_expire_push_front(ct, conn);
     atomic_count_inc(&ct->n_conn);
     counts->n++;

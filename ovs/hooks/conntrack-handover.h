@@ -8,7 +8,9 @@
  * A connection is what tracking and translating its packets needs: its tuples
  * and zone, NAT, mark, label, the state of its protocol with TCP's windows and
  * SCTP's tags, the time that is left to it, its timeout policy, the helper of
- * its control connection, and the zone whose limit it counts for.
+ * its control connection, and the zone whose limit it counts for.  What isn't
+ * answered goes in the order in which it began, so that the first to leave are
+ * the oldest (conntrack-half-open.h).
  *
  * With them go what decides on them as a whole and nobody else keeps: the
  * limits of all connections and of zones, and whether TCP's numbers are

@@ -482,6 +482,95 @@ START_TEST(test_half_open)
 }
 END_TEST
 
+/* Closed ones. */
+
+static struct dp_packet *
+tcp_reply(uint16_t tp_dst, uint16_t tp_src, uint16_t flags)
+{
+    struct tuple t = make_tuple(false, IPPROTO_TCP, true);
+    const struct segment s = {
+        .flags = flags, .seq = 200, .ack = 101, .win = 1000, .wscale = -1,
+    };
+
+    t.tp_src = tp_src;
+    t.tp_dst = tp_dst;
+    return talk_compose(&t, &s, 0);
+}
+
+static void
+check_half_open(struct conntrack *ct, uint32_t n)
+{
+    struct conntrack_half_open_stats stats;
+
+    conntrack_half_open_get_stats(ct, &stats);
+    ck_assert_uint_eq(stats.n, n);
+    ck_assert_uint_eq(stats.evicted + stats.unwatched, 0);
+}
+
+START_TEST(test_closed)
+{
+    const struct request commit = { .commit = true, .zone = ZONE };
+    const struct request ask = { .zone = ZONE };
+    struct conntrack *ct = conntrack_init(), *heir = conntrack_init();
+    struct ofpbuf bytes;
+
+    /* It was open. */
+    conntrack_pool_run(ct);
+    pass(ct, NULL, false, &commit, tcp(4000, 80, TCP_SYN));
+    pass(ct, NULL, false, &ask, tcp_reply(4000, 80, TCP_SYN | TCP_ACK));
+    check_half_open(ct, 1);
+    pass(ct, NULL, false, &ask, tcp(4000, 80, TCP_ACK));
+    check_half_open(ct, 0);
+    pass(ct, NULL, false, &ask, tcp(4000, 80, TCP_RST));
+    check_half_open(ct, 0);
+
+    /* The answer was that nobody listens. */
+    pass(ct, NULL, false, &commit, tcp(4001, 80, TCP_SYN));
+    pass(ct, NULL, false, &ask, tcp_reply(4001, 80, TCP_RST | TCP_ACK));
+    check_half_open(ct, 1);
+
+    save(ct, &bytes);
+    conntrack_pool_run(heir);
+    restore(heir, &bytes, 0);
+    ofpbuf_uninit(&bytes);
+    ck_assert_uint_eq(n_conns(heir), 2);
+    check_half_open(heir, 1);
+    conntrack_destroy(heir);
+    conntrack_destroy(ct);
+}
+END_TEST
+
+/* The oldest of those that nobody answered are the first to leave. */
+
+START_TEST(test_oldest_leave)
+{
+    enum { N = 3 * N_EXP_LISTS };
+    const struct request commit = { .commit = true, .zone = ZONE };
+    struct conntrack *ct = conntrack_init(), *heir = conntrack_init();
+    struct ofpbuf bytes;
+
+    conntrack_pool_run(ct);
+    for (int i = 0; i < N; i++) {
+        /* Lists have others among them. */
+        pass(ct, NULL, false, &commit, udp(6000 + i, false));
+        pass(ct, NULL, false, &commit, tcp(4000 + i, 80, TCP_SYN));
+    }
+    save(ct, &bytes);
+    conntrack_pool_run(heir);
+    conntrack_half_open_set_limit(N / 2);
+    restore(heir, &bytes, 0);
+    ofpbuf_uninit(&bytes);
+    conntrack_half_open_run(heir);
+    wait_until(n_conns(heir) == N / 2 + N);
+    for (int i = 0; i < N; i++) {
+        ck_assert_int_eq(find_conn(heir, 4000 + i) != NULL, i >= N / 2);
+    }
+    conntrack_half_open_set_limit(CONNTRACK_MAX_HALF_OPEN);
+    conntrack_destroy(heir);
+    conntrack_destroy(ct);
+}
+END_TEST
+
 /* Bytes that nobody saved. */
 
 /* A connection tracker with some of each kind. */
@@ -622,6 +711,8 @@ make_suite(void)
     tcase_add_test(tc, test_limits);
     tcase_add_test(tc, test_helper);
     tcase_add_test(tc, test_half_open);
+    tcase_add_test(tc, test_closed);
+    tcase_add_test(tc, test_oldest_leave);
     tcase_add_test(tc, test_torn);
     tcase_add_test(tc, test_changed);
     tcase_add_test(tc, test_no_room);
