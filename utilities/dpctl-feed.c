@@ -9,9 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dpctl-json.h"
 #include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
 #include "util.h"
+
+enum { SEPARATOR = 0x1e };
+
+/* Takes stdin's place, so that it is closed with the feed. */
+static int
+take_stdin(void)
+{
+    /* poll_fd_wait() doesn't know 0. */
+    int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && nothing > STDIN_FILENO) {
+        dup2(nothing, STDIN_FILENO);
+        close(nothing);
+    }
+    return fd;
+}
 
 char *
 dpctl_feed_open(struct dpctl_feed *feed, const char *path)
@@ -22,36 +40,66 @@ dpctl_feed_open(struct dpctl_feed *feed, const char *path)
         .name = xstrdup(is_stdin ? "stdin" : path),
         /* Who opens a fifo otherwise waits for its other end, and so
          * forever where that one opens several in another order. */
-        .fd = (is_stdin
-               /* poll_fd_wait() doesn't know 0. */
-               ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+        .fd = (is_stdin ? take_stdin()
                : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
     };
     return (feed->fd >= 0 ? NULL
             : xasprintf("%s: %s", feed->name, ovs_strerror(errno)));
 }
 
-void
-dpctl_feed_close(struct dpctl_feed *feed)
+/* Nothing more is read. */
+static void
+feed_end(struct dpctl_feed *feed)
+{
+    feed->ended = true;
+    if (feed->fd >= 0) {
+        close(feed->fd);
+        feed->fd = -1;
+    }
+}
+
+static void
+forget_value(struct dpctl_feed *feed)
 {
     if (feed->parser) {
         json_parser_abort(feed->parser);
         feed->parser = NULL;
     }
-    close(feed->fd);
-    feed->fd = -1;
+}
+
+void
+dpctl_feed_close(struct dpctl_feed *feed)
+{
+    forget_value(feed);
+    feed_end(feed);
     free(feed->name);
     feed->name = NULL;
+}
+
+static char *
+feed_error(const struct dpctl_feed *feed, const char *why)
+{
+    return xasprintf("%s, document %"PRIuSIZE": %s", feed->name, feed->index,
+                     why);
 }
 
 /* Nobody knows where the next value would begin. */
 static char *
 feed_break(struct dpctl_feed *feed, const char *why)
 {
-    feed->ended = true;
+    forget_value(feed);
+    feed_end(feed);
     feed->ofs = feed->len;
-    return xasprintf("%s, document %"PRIuSIZE": %s", feed->name, feed->index,
-                     why);
+    return feed_error(feed, why);
+}
+
+/* Was it a separator that the parser didn't expect? */
+static bool
+is_cut_off(const struct dpctl_feed *feed)
+{
+    return ((feed->ofs && feed->buffer[feed->ofs - 1] == SEPARATOR)
+            || (feed->ofs < feed->len
+                && feed->buffer[feed->ofs] == SEPARATOR));
 }
 
 static struct json *
@@ -61,7 +109,9 @@ finish_value(struct dpctl_feed *feed, char **errorp)
 
     feed->parser = NULL;
     if (json->type == JSON_STRING) {
-        *errorp = feed_break(feed, json_string(json));
+        *errorp = (is_cut_off(feed)
+                   ? feed_error(feed, "it ends in the middle")
+                   : feed_break(feed, json_string(json)));
         json_destroy(json);
         return NULL;
     }
@@ -74,7 +124,8 @@ dpctl_feed_next(struct dpctl_feed *feed, char **errorp)
     *errorp = NULL;
     if (!feed->parser) {
         while (feed->ofs < feed->len
-               && memchr(" \t\r\n", feed->buffer[feed->ofs], 4)) {
+               && (feed->buffer[feed->ofs] == SEPARATOR
+                   || memchr(" \t\r\n", feed->buffer[feed->ofs], 4))) {
             feed->ofs++;
         }
         if (feed->ofs >= feed->len) {
@@ -105,15 +156,21 @@ dpctl_feed_next(struct dpctl_feed *feed, char **errorp)
 char *
 dpctl_feed_read(struct dpctl_feed *feed)
 {
-    ssize_t n = read(feed->fd, feed->buffer, sizeof feed->buffer);
+    size_t n_held = feed->n_held;
+
+    memmove(feed->buffer, feed->buffer + feed->len, n_held);
+    ssize_t n = read(feed->fd, feed->buffer + n_held,
+                     sizeof feed->buffer - n_held);
 
     feed->ofs = 0;
-    feed->len = MAX(n, 0);
+    feed->len = n_held + MAX(n, 0);
+    feed->n_held = n ? dpctl_json_replace_nulls(feed->buffer, feed->len) : 0;
+    feed->len -= feed->n_held;
     if (!n) {
-        feed->ended = true;
+        feed_end(feed);
     } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
         char *error = xasprintf("%s: %s", feed->name, ovs_strerror(errno));
-        feed->ended = true;
+        feed_end(feed);
         return error;
     }
     return NULL;

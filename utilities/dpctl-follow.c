@@ -549,6 +549,25 @@ note_error(struct source *s, char *error)
     }
 }
 
+/* Handles all that was read. */
+static void
+handle_values(struct follow *f, struct source *s)
+{
+    bool more;
+
+    do {
+        char *error;
+        struct json *json = dpctl_feed_next(&s->feed, &error);
+
+        more = json || error;
+        if (json) {
+            handle_value(f, s, json);
+            json_destroy(json);
+        }
+        note_error(s, error);
+    } while (more);
+}
+
 /* Handles what can be read at once, up to a limit.  Returns true if there was
  * something. */
 static bool
@@ -560,15 +579,8 @@ read_source(struct follow *f, struct source *s)
     for (int i = 0; i < READS && !s->feed.ended
          && shash_count(&f->pending) < GATHER_MAX
          && poll(&pollfd, 1, 0) > 0; i++) {
-        struct json *json;
-        char *error = dpctl_feed_read(&s->feed);
-
-        note_error(s, error);
-        while ((json = dpctl_feed_next(&s->feed, &error)) != NULL) {
-            handle_value(f, s, json);
-            json_destroy(json);
-        }
-        note_error(s, error);
+        note_error(s, dpctl_feed_read(&s->feed));
+        handle_values(f, s);
         any = true;
     }
     return any;

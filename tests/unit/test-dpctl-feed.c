@@ -6,7 +6,9 @@
 #include "dpctl-feed.h"
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +94,8 @@ expect_error(struct ends *ends, const char *text)
     ck_assert_msg(strstr(error, text) != NULL, "%s", error);
     ck_assert(ends->feed->ended);
     free(error);
+    /* It is told once. */
+    expect(ends, NULL);
 }
 
 START_TEST(values)
@@ -131,6 +135,61 @@ START_TEST(value_in_parts)
 }
 END_TEST
 
+/* OVS's parser takes no strings with zero bytes. */
+START_TEST(zero_bytes)
+{
+#define U_FFFD "\xef\xbf\xbd"
+    static const char text[] = "{\"\\u0000a\":"
+        "\"\\\\u0000\\\\\\u0000\\u00001\\u0001\"}";
+    static const char value[] = "{\"" U_FFFD "a\":"
+        "\"\\\\u0000\\\\" U_FFFD U_FFFD "1\\u0001\"}";
+    struct ends ends = begin();
+
+    tell(&ends, text);
+    expect(&ends, value);
+    /* In two parts, wherever that is. */
+    for (size_t i = 1; i < strlen(text); i++) {
+        char *part = xmemdup0(text, i);
+
+        tell(&ends, part);
+        expect(&ends, NULL);
+        tell(&ends, text + i);
+        expect(&ends, value);
+        free(part);
+        tell(&ends, "{}");
+        expect(&ends, "{}");
+    }
+    /* And byte by byte. */
+    for (size_t i = 0; i < strlen(text); i++) {
+        char part[] = { text[i], '\0' };
+
+        tell(&ends, part);
+        expect(&ends, text[i + 1] ? NULL : value);
+    }
+    tell(&ends, " {}");
+    expect(&ends, "{}");
+    /* What is held back isn't lost at the end. */
+    tell(&ends, "\"\\u00");
+    expect(&ends, NULL);
+    hang_up(&ends);
+    expect_error(&ends, "the feed ends in the middle of it");
+    end(&ends);
+}
+END_TEST
+
+/* Nobody waits for one who doesn't read any more. */
+static void
+expect_hang_up(struct ends *ends)
+{
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+
+    ck_assert_int_lt(ends->feed->fd, 0);
+    sigaction(SIGPIPE, &ignore, &before);
+    ck_assert_int_eq(write(ends->writer, "x", 1), -1);
+    ck_assert_int_eq(errno, EPIPE);
+    sigaction(SIGPIPE, &before, NULL);
+}
+
 START_TEST(nothing_to_read)
 {
     struct ends ends = begin();
@@ -157,15 +216,44 @@ START_TEST(end_in_the_middle)
 }
 END_TEST
 
+/* A separator ends what isn't complete. */
+START_TEST(cut_off)
+{
+    static const char *const halves[] = {
+        "{", "{\"a", "{\"a\\", "{\"a\":", "{\"a\":tru", "{\"a\":-",
+        "{\"a\":1", "{\"a\":1,", "[\"\\u00",
+    };
+    struct ends ends = begin();
+
+    tell(&ends, "\x1e{}\x1e\x1e\n{}\n");
+    expect(&ends, "{}");
+    expect(&ends, "{}");
+    for (size_t i = 0; i < ARRAY_SIZE(halves); i++) {
+        char *text = xasprintf("%s\x1e\x1e\n{\"b\":1}", halves[i]);
+        char *error;
+
+        tell(&ends, text);
+        ck_assert_ptr_null(dpctl_feed_next(ends.feed, &error));
+        ck_assert_msg(error && strstr(error, "it ends in the middle"), "%s",
+                      text);
+        ck_assert(!ends.feed->ended);
+        expect(&ends, "{\"b\":1}");
+        free(error);
+        free(text);
+    }
+    end(&ends);
+}
+END_TEST
+
 START_TEST(no_json)
 {
     struct ends ends = begin();
 
     tell(&ends, "{} error: no {\"a\":1}");
     expect(&ends, "{}");
-    expect_error(&ends, "document 2: ");
     /* What comes behind may be in the middle of a value. */
-    expect(&ends, NULL);
+    expect_error(&ends, "document 2: ");
+    expect_hang_up(&ends);
     end(&ends);
 }
 END_TEST
@@ -186,6 +274,7 @@ START_TEST(too_long)
     expect(&ends, NULL);
     tell(&ends, text);
     expect_error(&ends, "document 1: larger than 64 MiB");
+    expect_hang_up(&ends);
     end(&ends);
 }
 END_TEST
@@ -220,8 +309,10 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, values);
     tcase_add_test(tc, value_in_parts);
+    tcase_add_test(tc, zero_bytes);
     tcase_add_test(tc, nothing_to_read);
     tcase_add_test(tc, end_in_the_middle);
+    tcase_add_test(tc, cut_off);
     tcase_add_test(tc, no_json);
     tcase_add_test(tc, too_long);
     tcase_add_test(tc, no_file);

@@ -149,6 +149,9 @@ START_TEST(json_documents)
     expect_load("{\"a\": [1, 2.5, \"x\"]}", "{\"a\":[1,2.5,\"x\"]}");
     expect_load(" [1]\n{\"b\": 2}\n---\n{\"c\": 3}\n",
                 "[1] | {\"b\":2} | {\"c\":3}");
+    /* Zero bytes are others. */
+    expect_load("{\"\\u0000\": \"\\\\u0000\\u0000\"}\n",
+                "{\"\xef\xbf\xbd\":\"\\\\u0000\xef\xbf\xbd\"}");
 }
 END_TEST
 

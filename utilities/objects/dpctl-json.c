@@ -75,6 +75,27 @@ dpctl_json_object(const struct json *json, const char *path)
     return json && json->type == JSON_OBJECT ? json->object : &empty;
 }
 
+size_t
+dpctl_json_replace_nulls(char *text, size_t len)
+{
+    static const char null[] = "\\u0000", replacement[] = "\\ufffd";
+    const size_t n = strlen(null);
+    char *end = text + len;
+
+    while (text < end && (text = memchr(text, '\\', end - text)) != NULL) {
+        size_t left = end - text;
+
+        if (left < n && !memcmp(text, null, left)) {
+            return left;
+        } else if (left >= n && !memcmp(text, null, n)) {
+            memcpy(text, replacement, n);
+        }
+        /* An escaped backslash begins no other escape. */
+        text += 2;
+    }
+    return 0;
+}
+
 char *
 dpctl_record_key(const char *kind, const char *name)
 {

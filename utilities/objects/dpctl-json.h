@@ -29,6 +29,12 @@ const struct json_array *dpctl_json_array(const struct json *,
 /* Never NULL: an empty object if there is none. */
 const struct shash *dpctl_json_object(const struct json *, const char *path);
 
+/* Replaces escaped zero bytes ("\u0000") in JSON's text, which no string of
+ * ours can have, by U+FFFD, as others replace what can't be.  Returns how many
+ * bytes at the end are the beginning of an escape: whether of such a one is
+ * known with what comes behind. */
+size_t dpctl_json_replace_nulls(char *text, size_t len);
+
 /* "KIND NAME", the key under which records are kept.  The caller frees it. */
 char *dpctl_record_key(const char *kind, const char *name);
 char *dpctl_record_key_of(const struct json *record);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#include "dpctl-json.h"
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"
@@ -130,8 +131,8 @@ json_text_count_members(const char *text, size_t len)
 }
 
 static char *
-load_json(struct dpctl_docs *docs, const char *file,
-          const char *text, size_t len)
+load_json_values(struct dpctl_docs *docs, const char *file,
+                 const char *text, size_t len)
 {
     size_t index = 1;
     int line = 1;
@@ -163,6 +164,20 @@ load_json(struct dpctl_docs *docs, const char *file,
         ofs = json_skip_separator(text, len, ofs + used, &line);
     }
     return NULL;
+}
+
+static char *
+load_json(struct dpctl_docs *docs, const char *file,
+          const char *text, size_t len)
+{
+    char *copy = (memmem(text, len, "\\u0000", 6) ? xmemdup(text, len) : NULL);
+
+    if (copy) {
+        dpctl_json_replace_nulls(copy, len);
+    }
+    char *error = load_json_values(docs, file, copy ? copy : text, len);
+    free(copy);
+    return error;
 }
 
 /* YAML. */
