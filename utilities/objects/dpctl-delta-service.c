@@ -91,22 +91,24 @@ want_address(struct delta *d, const char *ip)
     free(key);
 }
 
-/* Asks for the Pods that have an address of the object's, which it bears as a
- * key: behind endpoints that don't say on which Node they are, or another
+/* Asks for the Pods that have an address of the object's, which is one of its
+ * keys: behind endpoints that don't say on which Node they are, or another
  * Pod's too. */
 static void
 want_same_address(struct delta *d, const char *manifest,
                   const struct json *object)
 {
-    struct json *keys = dpctl_keys_of(dpctl_manifest_kind(manifest), object);
+    struct svec keys = SVEC_EMPTY_INITIALIZER;
+    const char *key;
+    size_t i;
 
-    for (size_t i = 0; keys && i < json_array(keys)->n; i++) {
-        const char *key = json_string(json_array(keys)->elems[i]);
+    dpctl_keys_collect(dpctl_manifest_kind(manifest), object, &keys);
+    SVEC_FOR_EACH (i, key, &keys) {
         if (!strncmp(key, "e:", 2) || !strncmp(key, "ip:", 3)) {
             want_address(d, strchr(key, ':') + 1);
         }
     }
-    json_destroy(keys);
+    svec_destroy(&keys);
 }
 
 static void

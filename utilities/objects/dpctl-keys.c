@@ -495,29 +495,28 @@ add_endpoints_keys(const struct json *object, struct svec *keys)
     }
 }
 
-struct json *
-dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
+void
+dpctl_keys_collect(const struct dpctl_kind *kind, const struct json *object,
+                   struct svec *keys)
 {
-    struct svec keys = SVEC_EMPTY_INITIALIZER;
-
     switch (kind->id) {
     case DPCTL_NAMESPACE:
-        add_key(&keys, "kind:Namespace");
+        add_key(keys, "kind:Namespace");
         break;
     case DPCTL_NODE:
-        add_key(&keys, "kind:Node");
+        add_key(keys, "kind:Node");
         break;
     case DPCTL_POD:
-        add_pod_keys(object, &keys);
+        add_pod_keys(object, keys);
         break;
     case DPCTL_SERVICE:
-        add_service_keys(object, &keys);
+        add_service_keys(object, keys);
         break;
     case DPCTL_ENDPOINT_SLICE:
-        add_slice_keys(object, &keys);
+        add_slice_keys(object, keys);
         break;
     case DPCTL_ENDPOINTS:
-        add_endpoints_keys(object, &keys);
+        add_endpoints_keys(object, keys);
         break;
     case DPCTL_K8S_NP:
     case DPCTL_ACNP:
@@ -528,14 +527,14 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
     case DPCTL_GROUP:
     case DPCTL_EGRESS:
     case DPCTL_TRAFFIC_CONTROL:
-        add_policy_keys(kind, object, &keys);
+        add_policy_keys(kind, object, keys);
         break;
     case DPCTL_CP_NP: {
         char *rank = dpctl_policy_rank(kind, object);
         char *name = dpctl_policy_record_name(kind, object);
-        add_key(&keys, "cp:%s", name);
+        add_key(keys, "cp:%s", name);
         if (rank) {
-            add_key(&keys, "q:%s", rank);
+            add_key(keys, "q:%s", rank);
         }
         free(name);
         free(rank);
@@ -547,14 +546,23 @@ dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
     case DPCTL_N_KINDS:
         break;
     }
-    svec_sort_unique(&keys);
+    svec_sort_unique(keys);
+}
 
-    struct json *json = NULL;
-    if (keys.n <= MAX_KEYS) {
-        json = json_array_create_empty();
-        for (size_t i = 0; i < keys.n; i++) {
-            json_array_add(json, json_string_create(keys.names[i]));
-        }
+struct json *
+dpctl_keys_of(const struct dpctl_kind *kind, const struct json *object)
+{
+    struct svec keys = SVEC_EMPTY_INITIALIZER;
+
+    dpctl_keys_collect(kind, object, &keys);
+    if (keys.n > MAX_KEYS) {
+        svec_clear(&keys);
+        svec_add(&keys, DPCTL_KEY_ANY);
+    }
+
+    struct json *json = json_array_create_empty();
+    for (size_t i = 0; i < keys.n; i++) {
+        json_array_add(json, json_string_create(keys.names[i]));
     }
     svec_destroy(&keys);
     return json;

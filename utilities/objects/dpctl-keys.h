@@ -28,6 +28,9 @@
  *
  * NAMESPACE is empty in "s:" if the selector isn't bound to one.
  *
+ * An object that would have more of them than a record may bears just
+ * DPCTL_KEY_ANY, which each query asks for as well (dpctl-world.h).
+ *
  * Keys find too much rather than too little: who asks looks at what he got.
  */
 
@@ -38,8 +41,12 @@ struct json;
 struct shash;
 struct svec;
 
-/* The keys of an object that was checked, as a JSON array; NULL if there would
- * be more than a record may have. */
+#define DPCTL_KEY_ANY "*"
+
+/* What others look for an object by, which was checked: adds all of it. */
+void dpctl_keys_collect(const struct dpctl_kind *, const struct json *,
+                        struct svec *);
+/* The keys that it bears, as a JSON array. */
 struct json *dpctl_keys_of(const struct dpctl_kind *, const struct json *);
 
 /* What follows adds lists of keys, each a JSON array, to the JSON array

@@ -96,9 +96,8 @@ manifest_record(const char *name, const struct json *object)
     json_object_put(record, "object", json_clone(object));
 
     const struct dpctl_kind *kind = dpctl_manifest_kind(name);
-    struct json *keys = kind ? dpctl_keys_of(kind, object) : NULL;
-    if (keys) {
-        json_object_put(record, "keys", keys);
+    if (kind) {
+        json_object_put(record, "keys", dpctl_keys_of(kind, object));
     }
     return record;
 }

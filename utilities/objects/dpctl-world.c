@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "openvswitch/json.h"
 #include "sset.h"
 #include "util.h"
@@ -87,6 +88,9 @@ dpctl_world_fetch(struct dpctl_world *w)
     if (!json_array(w->names)->n && !json_array(w->keys)->n) {
         json_destroy(param);
         return w->stale ? NULL : &nothing;
+    }
+    if (json_array(w->keys)->n) {
+        dpctl_keys_add(w->keys, DPCTL_KEY_ANY);
     }
     json_object_put(param, "names", w->names);
     json_object_put(param, "keys", w->keys);

@@ -7,7 +7,8 @@
  *
  * Records are asked for as it turns out that they matter: dpctl_world_want()
  * and dpctl_world_want_keys() note what to ask for, dpctl_world_fetch() asks.
- * What was found stays, and what wasn't there isn't asked for again.
+ * What was found stays, and what wasn't there isn't asked for again.  Who asks
+ * by keys gets the Manifests with DPCTL_KEY_ANY, too.
  *
  * All of it is of one generation.  Once the daemon has another one, the world
  * is stale: what it knows doesn't fit together, and the caller begins anew.
