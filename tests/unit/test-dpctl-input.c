@@ -318,6 +318,21 @@ START_TEST(warns_of_ipv6)
 }
 END_TEST
 
+#define LOAD_BALANCER(PORT) \
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n" \
+    "spec: {type: LoadBalancer, clusterIP: 10.96.0.1, " \
+    "externalTrafficPolicy: Local, healthCheckNodePort: " PORT "}\n"
+
+START_TEST(warns_of_health_ports)
+{
+    expect_warnings(LOAD_BALANCER("32000"),
+                    "Service default/s: spec.healthCheckNodePort: nobody "
+                    "answers at port 32000: a load balancer that asks there "
+                    "takes this Node for one without endpoints");
+    expect_warnings(LOAD_BALANCER("0"), "");
+}
+END_TEST
+
 START_TEST(warns_of_unknown_namespaces_and_nodes)
 {
     expect_warnings(WORLD POD("a", "team", "node1", "")
@@ -433,6 +448,7 @@ main(void)
 
     tc = tcase_create("warned of");
     tcase_add_test(tc, warns_of_ipv6);
+    tcase_add_test(tc, warns_of_health_ports);
     tcase_add_test(tc, warns_of_unknown_namespaces_and_nodes);
     tcase_add_test(tc, warns_of_equal_priorities);
     tcase_add_test(tc, warns_of_what_is_given);

@@ -183,6 +183,24 @@ check_dsr(const struct json *service, struct lines *lines)
     }
 }
 
+/* What kube-proxy and Antrea's agent serve is no flow. */
+static void
+check_health_port(const struct json *service, struct lines *lines)
+{
+    const char *path = "spec.healthCheckNodePort";
+    long long int port = dpctl_json_int(service, path, 0);
+
+    if (port) {
+        char *title = dpctl_kind_title(&dpctl_kinds[DPCTL_SERVICE], service,
+                                       "");
+        lines_add(lines, xasprintf("%s: %s: nobody answers at port %lld: a "
+                                   "load balancer that asks there takes this "
+                                   "Node for one without endpoints", title,
+                                   path, port));
+        free(title);
+    }
+}
+
 static void
 check_slice(const struct json *slice, struct lines *lines)
 {
@@ -351,6 +369,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct shash pod_nodes = SHASH_INITIALIZER(&pod_nodes);
     struct lines affinity = { .to = warnings };
     struct lines dsr = { .to = warnings };
+    struct lines health = { .to = warnings };
     struct lines fqdn = { .to = warnings };
     struct lines igmp = { .to = warnings };
     struct lines blocks = { .to = warnings };
@@ -363,6 +382,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
         } else if (kind->id == DPCTL_SERVICE) {
             check_affinity(nodes[i]->data, &affinity);
             check_dsr(nodes[i]->data, &dsr);
+            check_health_port(nodes[i]->data, &health);
         } else if (kind->id == DPCTL_ENDPOINT_SLICE) {
             check_slice(nodes[i]->data, &fqdn);
         } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
