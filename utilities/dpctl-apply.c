@@ -273,8 +273,16 @@ keep_pod(struct run *run, const char *key, const char *reason)
     return true;
 }
 
-/* Leaves out what was given of what is 'refused'.  Returns false if that is
- * nothing. */
+/* Is 'name' that of a Pod that nobody gave now? */
+static bool
+is_other_pod(const struct run *run, const char *name)
+{
+    return (!strncmp(name, "Pod.v1/", 7)
+            && !shash_find(&run->input->manifests, name));
+}
+
+/* Leaves out what was given of what is 'refused', where that is asked for, and
+ * does without Pods that nobody gave.  Returns false if that is nothing. */
 static bool
 leave_out(struct run *run, const struct shash *refused)
 {
@@ -283,12 +291,14 @@ leave_out(struct run *run, const struct shash *refused)
 
     SHASH_FOR_EACH (node, refused) {
         struct dpctl_left_out *entry
-            = dpctl_input_leave_out(run->input, node->name, node->data);
+            = (run->input->keep_going
+               ? dpctl_input_leave_out(run->input, node->name, node->data)
+               : NULL);
         if (entry) {
             /* Other Nodes' Pods can always be resolved. */
             entry->here = entry->kind && entry->kind->id == DPCTL_POD;
             any = true;
-        } else if (!strncmp(node->name, "Pod.v1/", 7)) {
+        } else if (is_other_pod(run, node->name)) {
             char *key = dpctl_record_key("Pod", node->name + 7);
 
             any |= keep_pod(run, key, node->data);
@@ -311,8 +321,8 @@ static char *
 plan_all(struct run *run, struct dpctl_plan *plan)
 {
     struct shash refused = SHASH_INITIALIZER(&refused);
-    char *error = plan_once(run, run->input->keep_going ? &refused : NULL,
-                            plan);
+    bool goes_on = run->input->keep_going || run->input->watched;
+    char *error = plan_once(run, goes_on ? &refused : NULL, plan);
 
     while (error && leave_out(run, &refused)) {
         free(error);
@@ -341,12 +351,34 @@ with_advice(char *error)
     return advised;
 }
 
-/* Is 'name' that of a Pod that nobody gave now? */
+/* Did the daemon refuse the record of a Pod that nobody gave now? */
 static bool
-is_other_pod(const struct run *run, const char *name)
+refuses_other_pod(const struct run *run, const struct dpctl_rpc_error *error)
 {
-    return (!strncmp(name, "Pod.v1/", 7)
-            && !shash_find(&run->input->manifests, name));
+    if (!error->object || strncmp(error->object, "Pod ", 4)) {
+        return false;
+    }
+    char *name = xasprintf("Pod.v1/%s", error->object + 4);
+    bool other = is_other_pod(run, name);
+
+    free(name);
+    return other;
+}
+
+/* Does without what the daemon refused.  Returns false if that is no way
+ * out. */
+static bool
+do_without(struct run *run, const struct dpctl_rpc_error *error)
+{
+    if (!error->object) {
+        return false;
+    }
+    return ((run->input->keep_going
+             && dpctl_plan_leave_out(run->input, error->object,
+                                     error->message))
+            || ((run->input->keep_going
+                 || (run->input->watched && refuses_other_pod(run, error)))
+                && keep_pod(run, error->object, error->message)));
 }
 
 /* The daemon refused the plan: is there an object to do without?  Then
@@ -355,25 +387,15 @@ static char *
 judge_refusal(struct run *run, const struct dpctl_rpc_error *error,
               bool *again)
 {
-    if (run->input->keep_going && error->object
-        && run->refusals < MAX_REFUSALS
-        && (dpctl_plan_leave_out(run->input, error->object, error->message)
-            || keep_pod(run, error->object, error->message))) {
+    if (run->refusals < MAX_REFUSALS && do_without(run, error)) {
         run->refusals++;
         *again = true;
         return nothing_left(run->input);
     }
     char *message = xstrdup(error->message);
-    if (can_advise(run) && error->object
-        && !strncmp(error->object, "Pod ", 4)) {
-        char *name = xasprintf("Pod.v1/%s", error->object + 4);
 
-        if (is_other_pod(run, name)) {
-            message = with_advice(message);
-        }
-        free(name);
-    }
-    return message;
+    return (can_advise(run) && refuses_other_pod(run, error)
+            ? with_advice(message) : message);
 }
 
 /* Carries the plan out.  Sets '*conflict' if the state has changed

@@ -11,7 +11,8 @@
  * lacks may have come.
  *
  * Changes come before deletions, so that nothing is less protected in between;
- * where a new object needs what an old one holds, it is tried again after.
+ * where a new object needs what an old one holds, it is tried again after, and
+ * where each needs the other's change, both are made at once.
  *
  * A daemon that goes takes its state along, and only lists can bring it back:
  * that ends the program. */
@@ -191,6 +192,7 @@ try_changes(struct follow *f, const struct shash_node **nodes, size_t lo,
     struct dpctl_input input;
 
     dpctl_input_init(&input);
+    input.watched = true;
     input.for_delete = first->gone;
     for (size_t i = lo; i < hi; i++) {
         const struct follow_change *c = nodes[i]->data;
@@ -234,6 +236,44 @@ try_all(struct follow *f, const struct shash *changes, bool gone,
         try_changes(f, nodes, i, MIN(i + step, n), failed);
     }
     free(nodes);
+}
+
+/* Tries what has failed as one change: what comes may need that something goes
+ * that can't go before. */
+static void
+try_together(struct follow *f, const struct shash *changes,
+             struct shash *failed)
+{
+    struct shash_node *node;
+    struct dpctl_input input;
+
+    dpctl_input_init(&input);
+    input.watched = true;
+    input.keep_going = true;
+    SHASH_FOR_EACH (node, failed) {
+        const struct follow_change *c = shash_find_data(changes, node->name);
+
+        if (c->gone) {
+            sset_add(&input.gone, node->name);
+        } else {
+            shash_add(&input.manifests, node->name, json_clone(c->object));
+        }
+    }
+    if (!sset_is_empty(&input.gone) && !shash_is_empty(&input.manifests)) {
+        char *error = dpctl_run_change(f->rpc, f->o, DPCTL_APPLY, &input,
+                                       true);
+        if (!error) {
+            SHASH_FOR_EACH_SAFE (node, failed) {
+                if (!shash_find(&input.left_out, node->name)) {
+                    note_done(f, shash_find(changes, node->name));
+                    free(node->data);
+                    shash_delete(failed, node);
+                }
+            }
+        }
+        free(error);
+    }
+    dpctl_input_destroy(&input);
 }
 
 /* The change is refused for 'reason'.  Returns true unless that is known. */
@@ -302,6 +342,7 @@ carry_out(struct follow *f, struct shash *changes)
         try_all(f, &again, true, &failed);
         shash_destroy(&again);
     }
+    try_together(f, changes, &failed);
     refuse(f, changes, &failed);
     shash_destroy_free_data(&failed);
 }

@@ -17,6 +17,7 @@
 #include "flow.h"
 #include "model-index.h"
 #include "model-patch.h"
+#include "model-records.h"
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
@@ -41,6 +42,7 @@ static long long int generation;
 static struct dpctl_ports ports;
 static const char *change;      /* The one under way. */
 static enum dpctl_verb change_verb;
+static bool watched;            /* Did a watch tell it? */
 
 /* What goes through a socket is text. */
 static struct json *
@@ -230,6 +232,7 @@ step(enum dpctl_verb verb, const char *text, struct tally *t)
     change_verb = verb;
     dpctl_input_init(&input);
     input.for_delete = verb == DPCTL_DELETE;
+    input.watched = watched;
     char *error = dpctl_given_text(&input, text);
     if (error) {
         /* The same object twice: not of interest here. */
@@ -386,6 +389,83 @@ START_TEST(test_random_changes)
 }
 END_TEST
 
+/* What a change that is told as 'text' takes. */
+static void
+expect_step(enum dpctl_verb verb, const char *text, bool some)
+{
+    struct tally t = { 0 };
+
+    step(verb, text, &t);
+    ck_assert_msg(t.some == some && t.full == !some, "%s", text);
+}
+
+#define SPACE_POD(NAME, LABEL) \
+    "apiVersion: v1\nkind: Pod\n" \
+    "metadata: {name: " NAME ", namespace: ns0, labels: {l: " LABEL "}}\n" \
+    "spec: {nodeName: other}\nstatus: {podIP: 10.1.9.9}\n"
+
+#define LOCAL_POD \
+    "apiVersion: v1\nkind: Pod\n" \
+    "metadata: {name: mine, namespace: ns0, labels: {l: mine}, " \
+    "annotations: {antrea-dp.io/port: port1, " \
+    "antrea-dp.io/mac: '0a:00:00:00:01:01'}}\n" \
+    "spec: {nodeName: node1}\nstatus: {podIP: 10.1.0.9}\n"
+
+/* An object with more keys than a record may have. */
+START_TEST(test_very_many_keys)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    ds_put_cstr(&ds, "apiVersion: networking.k8s.io/v1\n"
+                "kind: NetworkPolicy\nmetadata: {name: p, namespace: ns0}\n"
+                "spec:\n  podSelector: {matchLabels: {l: mine}}\n"
+                "  ingress:\n  - from:\n    - podSelector:\n"
+                "        matchExpressions:\n"
+                "        - {key: l, operator: In, values: [");
+    for (int i = 0; i < 1100; i++) {
+        ds_put_format(&ds, "%sv%d", i ? ", " : "", i);
+    }
+    ds_put_cstr(&ds, "]}\n");
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), true);
+    ds_destroy(&ds);
+
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    ck_assert_ptr_nonnull(adp_model_find(model, ADP_KIND_NETWORK_POLICY,
+                                         "K8sNetworkPolicy:ns0/p"));
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "v1099"), true);
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "w"), true);
+    expect_step(DPCTL_APPLY, SPACE_POD("b", "v0"), true);
+    expect_step(DPCTL_DELETE, SPACE_POD("b", "v0"), true);
+    expect_step(DPCTL_DELETE, LOCAL_POD, true);
+}
+END_TEST
+
+/* What a watch tells of Nodes. */
+START_TEST(test_heartbeats)
+{
+    static const char changed[] = "apiVersion: v1\nkind: Node\n"
+        "metadata: {name: other}\nspec: {podCIDR: 10.1.9.0/24}\n"
+        "status: {addresses: [{type: InternalIP, address: 192.0.2.99}]}\n";
+    static const char beat[] = "apiVersion: v1\nkind: Node\n"
+        "metadata: {name: other}\nspec: {podCIDR: 10.1.9.0/24}\n"
+        "status: {addresses: [{type: InternalIP, address: 192.0.2.99}],\n"
+        "  conditions: [{type: Ready, lastHeartbeatTime: now}]}\n";
+
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    watched = true;
+    expect_step(DPCTL_APPLY, changed, false);
+    expect_step(DPCTL_APPLY, beat, true);
+    /* Who applies it has us look whether all else is as it was. */
+    watched = false;
+    expect_step(DPCTL_APPLY, beat, false);
+    watched = true;
+    expect_step(DPCTL_DELETE, beat, false);
+    expect_step(DPCTL_APPLY, beat, false);
+    watched = false;
+}
+END_TEST
+
 int
 main(void)
 {
@@ -395,6 +475,8 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, test_random_changes);
+    tcase_add_test(tc, test_very_many_keys);
+    tcase_add_test(tc, test_heartbeats);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

@@ -140,7 +140,7 @@ delta_each_group(const struct json *policy,
 /* What was given. */
 
 static bool
-is_handled(const struct delta *d)
+is_handled_kind(const struct dpctl_kind *kind)
 {
     static const unsigned int kinds
         = (1u << DPCTL_NAMESPACE | 1u << DPCTL_POD | 1u << DPCTL_SERVICE
@@ -149,20 +149,48 @@ is_handled(const struct delta *d)
            | 1u << DPCTL_ADMIN_NP | 1u << DPCTL_BASELINE_ADMIN_NP
            | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP
            | 1u << DPCTL_EGRESS | 1u << DPCTL_TRAFFIC_CONTROL);
+
+    return kinds & 1u << kind->id;
+}
+
+static bool
+is_handled(const struct delta *d)
+{
     size_t n = shash_count(&d->input->manifests);
     const struct shash_node *node;
 
     if (d->verb == DPCTL_REPLACE || !shash_is_empty(&d->input->records)
+        || !sset_is_empty(&d->input->gone)
         || !n || n > MAX_GIVEN || d->env->change_node) {
         return false;
     }
     SHASH_FOR_EACH (node, &d->input->manifests) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
-        if (!kind || !(kinds & 1u << kind->id)) {
+        /* Of others it may turn out that they are as they were. */
+        if (!kind || !(is_handled_kind(kind) || d->input->watched)) {
             return false;
         }
     }
     return true;
+}
+
+/* Is there news of an object of a kind that isn't handled?  A Node's heartbeat
+ * is none. */
+static bool
+changes_unhandled(const struct delta *d)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->input->manifests) {
+        const struct json *old = delta_old(d, node->name);
+        const struct json *new = delta_new(d, node->name);
+
+        if (!is_handled_kind(dpctl_manifest_kind(node->name))
+            && !(old && new && json_equal(old, new))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
@@ -298,7 +326,8 @@ fetch_given(struct delta *d)
                                             dpctl_json_str(config, "name"));
     }
     if (!d->world.stale
-        && (!d->node_config || !d->world.complete || !settings_are_kept(d))) {
+        && (!d->node_config || !d->world.complete || !settings_are_kept(d)
+            || changes_unhandled(d))) {
         d->full = true;
     }
 }

@@ -18,7 +18,9 @@ dpctl_input_init(struct dpctl_input *input)
 {
     input->for_delete = false;
     input->keep_going = input->can_keep_going = false;
+    input->watched = false;
     shash_init(&input->manifests);
+    sset_init(&input->gone);
     shash_init(&input->records);
     shash_init(&input->origins);
     shash_init(&input->left_out);
@@ -30,6 +32,7 @@ void
 dpctl_input_destroy(struct dpctl_input *input)
 {
     dpctl_records_destroy(&input->manifests);
+    sset_destroy(&input->gone);
     dpctl_records_destroy(&input->records);
     shash_destroy_free_data(&input->origins);
     dpctl_left_out_destroy(&input->left_out);
@@ -38,7 +41,7 @@ dpctl_input_destroy(struct dpctl_input *input)
 bool
 dpctl_input_is_empty(const struct dpctl_input *input)
 {
-    return (shash_is_empty(&input->manifests)
+    return (shash_is_empty(&input->manifests) && sset_is_empty(&input->gone)
             && shash_is_empty(&input->records));
 }
 

@@ -11,6 +11,7 @@
 
 #include "dpctl-load.h"
 #include "openvswitch/shash.h"
+#include "sset.h"
 
 struct dpctl_input {
     bool for_delete;            /* Only what identifies an object matters, is
@@ -18,7 +19,14 @@ struct dpctl_input {
     bool keep_going;            /* One that can't be taken is left out, and
                                  * noted.  The caller's to set. */
     bool can_keep_going;        /* Who asked could have asked for that. */
+    bool watched;               /* Told by a watch, not by a user: what is as
+                                 * it was changes nothing, and Pods that
+                                 * nobody gave and that can't be resolved any
+                                 * more stay as they are.  The caller's to
+                                 * set. */
     struct shash manifests;     /* Manifest's name to struct json *. */
+    struct sset gone;           /* Names of Manifests that go as the others
+                                 * come.  The caller's to fill. */
     struct shash records;       /* dpctl_record_key() to struct json *. */
     struct shash origins;       /* Either's name to char *, where it's from. */
     struct shash left_out;      /* See dpctl-left-out.h; of the others, what

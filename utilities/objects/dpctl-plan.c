@@ -176,6 +176,23 @@ keep_pods(struct planner *p)
     }
 }
 
+/* What goes as others come. */
+static char *
+plan_gone(struct planner *p)
+{
+    const char **names = sset_sort(&p->input->gone);
+    char *error = NULL;
+
+    for (size_t i = 0; i < sset_count(&p->input->gone) && !error; i++) {
+        error = dpctl_plan_manifest(p->plan, DPCTL_DELETE, names[i],
+                                    shash_find_data(&p->old_manifests,
+                                                    names[i]), NULL, true);
+        shash_find_and_delete(&p->new_manifests, names[i]);
+    }
+    free(names);
+    return error;
+}
+
 /* The set of manifests that there will be, and what changes in it. */
 static char *
 plan_manifests(struct planner *p, bool ignore_missing)
@@ -206,7 +223,7 @@ plan_manifests(struct planner *p, bool ignore_missing)
         }
     }
     free(nodes);
-    return error;
+    return error ? error : plan_gone(p);
 }
 
 /* The records that users give as such. */
