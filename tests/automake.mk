@@ -31,6 +31,7 @@ TESTS += \
 	tests/dpctl/habits.test \
 	tests/dpctl/inspect.test \
 	tests/dpctl/keep-going.test \
+	tests/dpctl/retry.test \
 	tests/dpctl/watch.test
 
 # Tests of the source tree and of the build itself; once is enough.

@@ -36,6 +36,7 @@
 #include "dpctl-rpc.h"
 #include "openvswitch/poll-loop.h"
 #include "sset.h"
+#include "svec.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -79,6 +80,9 @@ struct follow {
     long long int generation;   /* Of the daemon's state, at the least. */
     long long int retry_at;     /* LLONG_MAX: never. */
     int retry_ms;
+    struct svec retrying;       /* Names of what is to be tried this time, but
+                                 * wasn't yet. */
+    bool retry_progress;        /* Was something taken this time? */
     bool told_in_step;
 };
 
@@ -363,18 +367,16 @@ is_in_step(const struct follow *f)
     return true;
 }
 
-/* May others refer to one of these objects, which were refused? */
+/* May one of these be what others lack, which were refused? */
 static bool
 may_help(const struct shash *changes)
 {
-    static const unsigned int kinds
-        = (1u << DPCTL_NODE | 1u << DPCTL_NAMESPACE | 1u << DPCTL_TIER
-           | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP
-           | 1u << DPCTL_CP_ADDRESS_GROUP | 1u << DPCTL_CP_APPLIED_TO_GROUP);
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, changes) {
-        if (kinds & 1u << dpctl_manifest_kind(node->name)->id) {
+        const struct follow_change *c = node->data;
+
+        if (dpctl_refused_may_need(node->name, c->gone)) {
             return true;
         }
     }
@@ -405,39 +407,111 @@ flush(struct follow *f)
     dpctl_flush();
 }
 
-/* Tries what was refused again, now and then. */
+/* What was refused. */
+
 static void
-retry(struct follow *f)
+add_refusal(struct shash *changes, const char *name,
+            const struct dpctl_refusal *refusal)
+{
+    if (refusal) {
+        add_change(changes, name, json_clone(refusal->object), refusal->gone);
+    }
+}
+
+/* Of 'changes', which were refused before, only those that 'failed' are
+ * now. */
+static void
+note_retried(struct follow *f, const struct shash *changes,
+             struct shash *failed)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, changes) {
+        if (!shash_find(failed, node->name)) {
+            dpctl_refused_forget(&f->refused, node->name);
+            f->retry_progress = true;
+        }
+    }
+    refuse(f, changes, failed);
+}
+
+/* Tries a few of those whose turn it is. */
+static void
+retry_some(struct follow *f)
+{
+    struct shash changes = SHASH_INITIALIZER(&changes);
+    struct shash failed = SHASH_INITIALIZER(&failed);
+
+    while (f->retrying.n && shash_count(&changes) < SMALL) {
+        const char *name = svec_back(&f->retrying);
+
+        add_refusal(&changes, name,
+                    shash_find_data(&f->refused.refusals, name));
+        svec_pop_back(&f->retrying);
+    }
+    try_all(f, &changes, false, &failed);
+    try_all(f, &changes, true, &failed);
+    note_retried(f, &changes, &failed);
+    shash_destroy_free_data(&failed);
+    changes_destroy(&changes);
+}
+
+/* Tries all at once, if some are to come and others to go. */
+static void
+retry_together(struct follow *f)
 {
     struct shash changes = SHASH_INITIALIZER(&changes);
     struct shash failed = SHASH_INITIALIZER(&failed);
     const struct shash_node *node;
+    size_t n_gone = 0;
 
-    if (dpctl_refused_is_empty(&f->refused) || time_msec() < f->retry_at) {
-        return;
-    }
-    check_daemon(f);
     SHASH_FOR_EACH (node, &f->refused.refusals) {
         const struct dpctl_refusal *refusal = node->data;
 
-        add_change(&changes, node->name, json_clone(refusal->object),
-                   refusal->gone);
+        n_gone += refusal->gone;
     }
-    try_all(f, &changes, false, &failed);
-    try_all(f, &changes, true, &failed);
-    SHASH_FOR_EACH (node, &changes) {
-        if (!shash_find(&failed, node->name)) {
-            dpctl_refused_forget(&f->refused, node->name);
-        }
+    if (!n_gone || n_gone == shash_count(&f->refused.refusals)) {
+        return;
     }
-    bool progress = shash_count(&failed) < shash_count(&changes);
-    refuse(f, &changes, &failed);
+    SHASH_FOR_EACH (node, &f->refused.refusals) {
+        const struct dpctl_refusal *refusal = node->data;
+
+        add_refusal(&changes, node->name, refusal);
+        shash_add(&failed, node->name, xstrdup(refusal->reason));
+    }
+    try_together(f, &changes, &failed);
+    note_retried(f, &changes, &failed);
     shash_destroy_free_data(&failed);
     changes_destroy(&changes);
+}
+
+/* Tries what was refused again, now and then, a few at a time: feeds have
+ * their turn in between. */
+static void
+retry(struct follow *f)
+{
+    const struct shash_node *node;
+
+    if (!f->retrying.n) {
+        if (dpctl_refused_is_empty(&f->refused)
+            || time_msec() < f->retry_at) {
+            return;
+        }
+        SHASH_FOR_EACH (node, &f->refused.refusals) {
+            svec_add(&f->retrying, node->name);
+        }
+        svec_sort(&f->retrying);
+        f->retry_progress = false;
+    }
     check_daemon(f);
-    f->retry_ms = (progress ? RETRY_MIN_MS
-                   : MIN(f->retry_ms * 2, RETRY_MAX_MS));
-    f->retry_at = time_msec() + f->retry_ms;
+    retry_some(f);
+    if (!f->retrying.n) {
+        retry_together(f);
+        f->retry_ms = (f->retry_progress ? RETRY_MIN_MS
+                       : MIN(f->retry_ms * 2, RETRY_MAX_MS));
+        f->retry_at = time_msec() + f->retry_ms;
+    }
+    check_daemon(f);
     dpctl_flush();
 }
 
@@ -567,6 +641,8 @@ handle_value(struct follow *f, struct source *s, const struct json *json)
         break;
     case DPCTL_EVENT_BOOKMARK:
         if (event.initial && event.kind) {
+            /* There may have been no object. */
+            dpctl_listing_initial(&s->listing, event.kind->id);
             end_list(f, s, event.kind);
         }
         break;
@@ -643,6 +719,16 @@ wait_for_more(struct follow *f, long long int until)
     poll_block();
 }
 
+/* When there is something to do even if no feed tells anything; LLONG_MAX:
+ * never. */
+static long long int
+next_retry(const struct follow *f)
+{
+    return (f->retrying.n ? time_msec()
+            : dpctl_refused_is_empty(&f->refused) ? LLONG_MAX
+            : f->retry_at);
+}
+
 static bool
 has_ended(const struct follow *f)
 {
@@ -675,9 +761,7 @@ follow_all(struct follow *f)
             dpctl_fail(DPCTL_EXIT_UNREACHABLE, "%s; what it knew has gone: "
                        "begin anew, with lists", lost);
         }
-        wait_for_more(f, (any ? time_msec() + GATHER_MS
-                          : dpctl_refused_is_empty(&f->refused) ? LLONG_MAX
-                          : f->retry_at));
+        wait_for_more(f, any ? time_msec() + GATHER_MS : next_retry(f));
     }
     flush(f);
 }
@@ -710,6 +794,7 @@ dpctl_cmd_follow(const struct dpctl_command *c)
         .pending = SHASH_INITIALIZER(&f.pending),
         .known = SSET_INITIALIZER(&f.known),
         .retry_at = LLONG_MAX, .retry_ms = RETRY_MIN_MS,
+        .retrying = SVEC_EMPTY_INITIALIZER,
     };
 
     if (!f.n_sources) {
@@ -739,5 +824,6 @@ dpctl_cmd_follow(const struct dpctl_command *c)
     changes_destroy(&f.pending);
     dpctl_refused_destroy(&f.refused);
     sset_destroy(&f.known);
+    svec_destroy(&f.retrying);
     dpctl_rpc_close(f.rpc);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-kind.h"
 #include "openvswitch/json.h"
 #include "util.h"
 
@@ -69,6 +70,17 @@ dpctl_refused_add(struct dpctl_refused *r, const char *name,
     shash_add(&r->refusals, name, refusal);
     r->n_bytes += n_bytes;
     return known ? DPCTL_REFUSED_KNOWN : DPCTL_REFUSED_NEW;
+}
+
+bool
+dpctl_refused_may_need(const char *manifest, bool gone)
+{
+    static const unsigned int kinds
+        = (1u << DPCTL_NODE | 1u << DPCTL_NAMESPACE | 1u << DPCTL_TIER
+           | 1u << DPCTL_CLUSTER_GROUP | 1u << DPCTL_GROUP
+           | 1u << DPCTL_CP_ADDRESS_GROUP | 1u << DPCTL_CP_APPLIED_TO_GROUP);
+
+    return gone || kinds & 1u << dpctl_manifest_kind(manifest)->id;
 }
 
 void

@@ -52,6 +52,9 @@ enum dpctl_refused_news dpctl_refused_add(struct dpctl_refused *,
                                           const char *name,
                                           const struct json *object,
                                           bool gone, const char *reason);
+/* May one that was refused need this change of an object: refer to it, or need
+ * what it held, if it has 'gone'? */
+bool dpctl_refused_may_need(const char *manifest, bool gone);
 /* The object was taken, or there is news of it. */
 void dpctl_refused_forget(struct dpctl_refused *, const char *name);
 

@@ -11,7 +11,9 @@ would change something), "silent" (never answer), "refuse" (an error),
 "limit" (refuse messages of more than 64 KiB in the middle of them),
 "lost" (began anew after objects were applied),
 "restart" (counters begin anew at the third time that they are asked for),
-"trace=FILE" (the answer to `trace`), or
+"trace=FILE" (the answer to `trace`),
+"pause=FILE" (tell which Manifests called bad... are asked for, and answer once
+there is no such FILE), or
 "unwell" (limits met, and a database that the daemon is behind).
 Prints "ready", then each changing call as a line of JSON.
 """
@@ -178,8 +180,19 @@ def find(param):
     return records
 
 
+def note_bad(param):
+    names = [name for name in param.get("names", []) if "/bad" in name]
+    if names:
+        print(json.dumps({"asked": names}), flush=True)
+        while os.path.exists(MODE.partition("=")[2]):
+            print("paused", flush=True)
+            time.sleep(0.05)
+
+
 def control(method, params, staged):
     param = params[0]
+    if MODE.startswith("pause=") and method == "get":
+        note_bad(param)
     if param.get("bridge", "br-int") != "br-int":
         refuse("bridge", "there is no bridge %s" % param["bridge"])
     with LOCK:

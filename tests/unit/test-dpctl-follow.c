@@ -287,6 +287,18 @@ START_TEST(refused_once)
 }
 END_TEST
 
+START_TEST(what_refused_need)
+{
+    ck_assert(dpctl_refused_may_need("Node.v1/n", false));
+    ck_assert(dpctl_refused_may_need("Tier.crd.antrea.io/t", false));
+    ck_assert(!dpctl_refused_may_need("Pod.v1/default/p", false));
+    ck_assert(!dpctl_refused_may_need("Service.v1/default/s", false));
+    /* Another one may need the address or the port that it had. */
+    ck_assert(dpctl_refused_may_need("Pod.v1/default/p", true));
+    ck_assert(dpctl_refused_may_need("Service.v1/default/s", true));
+}
+END_TEST
+
 START_TEST(too_many_refused)
 {
     struct dpctl_refused r;
@@ -362,6 +374,7 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, older_events);
     tcase_add_test(tc, too_many_names);
     tcase_add_test(tc, refused_once);
+    tcase_add_test(tc, what_refused_need);
     tcase_add_test(tc, too_many_refused);
     tcase_add_test(tc, too_large_refused);
     suite_add_tcase(s, tc);
