@@ -720,9 +720,12 @@ adp_state_take_options_error(struct adp_state *state)
 void
 adp_state_forget_flows(struct adp_state *state)
 {
+    static const struct adp_meters none;
+
     adp_state_abort(state, "its pipeline was taken away");
     adp_desired_forget(adp_engine_desired(state->engine));
-    memset(&state->meters, 0, sizeof state->meters);
+    adp_state_meters_shrink(state->bridge, &state->meters, &none);
+    state->meters = none;
     state->synced = false;
 }
 

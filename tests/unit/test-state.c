@@ -388,6 +388,22 @@ START_TEST(test_meters_come_before_flows_and_go_after)
 }
 END_TEST
 
+/* A bridge that has no pipeline any more has none of its meters. */
+START_TEST(test_meters_go_with_the_pipeline)
+{
+    transact("[" EGRESS("7", 100, 200) "," EGRESS("8", 1, 12) "]", NULL);
+    svec_clear(&bridge.log);
+    adp_state_forget_flows(state);
+    expect_log("delete meter 7\ndelete meter 8");
+    adp_state_forget_flows(state);
+    expect_log("");
+
+    use_pipeline(&test_pipeline, 0, true);
+    ck_assert_str_eq(bridge.log.names[0], "meter 7 100/200");
+    ck_assert_str_eq(bridge.log.names[1], "meter 8 1/12");
+}
+END_TEST
+
 START_TEST(test_refused_meters_and_flows_change_none)
 {
     transact("[" EGRESS("7", 100, 200) "]", NULL);
@@ -498,6 +514,7 @@ suite(void)
     tcase_add_test(tc, test_pipeline_that_cannot_is_refused);
     tcase_add_test(tc, test_pipeline_after_none);
     tcase_add_test(tc, test_meters_come_before_flows_and_go_after);
+    tcase_add_test(tc, test_meters_go_with_the_pipeline);
     tcase_add_test(tc, test_refused_meters_and_flows_change_none);
     tcase_add_test(tc, test_many_records);
     tcase_add_test(tc, test_equal_matches_take_few_steps);
