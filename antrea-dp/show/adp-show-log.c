@@ -77,8 +77,8 @@ static void
 add_pods(struct pod_names *pods, const struct adp_state *state)
 {
     size_t n;
-    const struct adp_record **records
-        = adp_model_sorted(adp_state_model(state), ADP_KIND_POD, &n);
+    const struct adp_record **records = adp_state_sorted(state, ADP_KIND_POD,
+                                                         &n);
 
     for (size_t i = 0; i < n; i++) {
         const struct adp_pod *pod = CONTAINER_OF(records[i], struct adp_pod,
@@ -92,7 +92,7 @@ add_pods(struct pod_names *pods, const struct adp_state *state)
     free(records);
 }
 
-/* Of the state as it is: made anew when it changes, which is linear in the
+/* Of what is in force: made anew when that changes, which is linear in the
  * Pods of this Node. */
 static const struct pod_names *
 pod_names_of(const struct adp_bridge *b)

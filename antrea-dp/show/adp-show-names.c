@@ -10,7 +10,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-state.h"
-#include "model.h"
+#include "model-records.h"
 #include "openvswitch/json.h"
 #include "util.h"
 
@@ -58,21 +58,21 @@ put_names(struct name_taker *n, const struct json *object, const char *member,
 }
 
 static const struct {
-    const char *kind;
+    enum adp_kind kind;
     const char *member;
     const char *what;
 } members[] = {
-    { "Pod", "port", "Pod" },
-    { "Pod", "mac", "Pod" },
-    { "Pod", "ips", "Pod" },
-    { "NodeConfig", "gateway", "gateway of Node" },
-    { "NodeConfig", "tunnel", "tunnel of Node" },
-    { "NodeConfig", "transportIP", "Node" },
-    { "PeerNode", "gatewayIP", "gateway of Node" },
-    { "PeerNode", "transportIP", "Node" },
-    { "Service", "clusterIP", "Service" },
-    { "Service", "loadBalancerIPs", "Service" },
-    { "Service", "externalIPs", "Service" },
+    { ADP_KIND_POD, "port", "Pod" },
+    { ADP_KIND_POD, "mac", "Pod" },
+    { ADP_KIND_POD, "ips", "Pod" },
+    { ADP_KIND_NODE_CONFIG, "gateway", "gateway of Node" },
+    { ADP_KIND_NODE_CONFIG, "tunnel", "tunnel of Node" },
+    { ADP_KIND_NODE_CONFIG, "transportIP", "Node" },
+    { ADP_KIND_PEER_NODE, "gatewayIP", "gateway of Node" },
+    { ADP_KIND_PEER_NODE, "transportIP", "Node" },
+    { ADP_KIND_SERVICE, "clusterIP", "Service" },
+    { ADP_KIND_SERVICE, "loadBalancerIPs", "Service" },
+    { ADP_KIND_SERVICE, "externalIPs", "Service" },
 };
 
 struct json *
@@ -82,15 +82,16 @@ adp_show_trace_names(const struct adp_show_trace *t)
     struct name_taker n = { &t->mentioned, json_object_create() };
 
     for (size_t i = 0; state && i < ARRAY_SIZE(members); i++) {
-        struct json *records = adp_model_get(adp_state_model(state),
-                                             members[i].kind, NULL);
+        size_t n_records;
+        const struct adp_record **records = adp_state_sorted(
+            state, members[i].kind, &n_records);
 
-        for (size_t j = 0; j < json_array(records)->n; j++) {
-            const struct json *record = json_array(records)->elems[j];
+        for (size_t j = 0; j < n_records; j++) {
+            const struct json *record = records[j]->json;
 
             put_names(&n, record, members[i].member, members[i].what, record);
         }
-        json_destroy(records);
+        free(records);
     }
     return n.names;
 }

@@ -498,8 +498,8 @@ multicast_pods(const struct adp_bridge *b, const struct adp_metrics *m)
 {
     struct json *array = json_array_create_empty();
     size_t n;
-    const struct adp_record **records = adp_model_sorted(
-        adp_state_model(adp_bridge_state(b)), ADP_KIND_POD, &n);
+    const struct adp_record **records = adp_state_sorted(adp_bridge_state(b),
+                                                         ADP_KIND_POD, &n);
 
     for (size_t i = 0; i < n; i++) {
         const struct adp_pod *pod = CONTAINER_OF(records[i], struct adp_pod,

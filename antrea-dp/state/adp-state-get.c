@@ -8,6 +8,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-state-private.h"
+#include "model-change.h"
 #include "pipeline-engine.h"
 #include "pipeline-gen.h"
 #include "pipeline-l7.h"
@@ -51,6 +52,14 @@ adp_state_model(const struct adp_state *state)
             = adp_model_clone(state->model);
     }
     return state->before;
+}
+
+const struct adp_record **
+adp_state_sorted(const struct adp_state *state, enum adp_kind kind, size_t *n)
+{
+    return (model_is_in_force(state)
+            ? adp_model_sorted(state->model, kind, n)
+            : adp_model_sorted_before(state->model, kind, n));
 }
 
 size_t

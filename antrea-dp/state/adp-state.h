@@ -25,7 +25,7 @@
  * For the main thread.
  */
 
-#include "model.h"
+#include "model-records.h"
 
 struct adp_bridge;
 struct adp_index;
@@ -113,6 +113,10 @@ char *adp_state_warning(const struct adp_state *);
 /* The records, as they are until all that is under way is in force.  While
  * something is under way this may copy the model. */
 const struct adp_model *adp_state_model(const struct adp_state *);
+/* Those of one kind, ordered by name, without a copy of the others; good until
+ * the state goes on.  Caller frees the array. */
+const struct adp_record **adp_state_sorted(const struct adp_state *,
+                                           enum adp_kind, size_t *n);
 /* How many these are, without a copy. */
 size_t adp_state_n_records(const struct adp_state *);
 /* While the state is busy, neither of before nor of after. */

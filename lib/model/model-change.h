@@ -46,6 +46,11 @@ const struct adp_model_change *adp_model_find_change(const struct adp_model *,
                                                      enum adp_kind,
                                                      const char *name);
 
+/* As adp_model_sorted(), but the records of before the transaction.  Linear in
+ * those of 'kind', with a sort, and in all that it has changed. */
+const struct adp_record **adp_model_sorted_before(const struct adp_model *,
+                                                  enum adp_kind, size_t *n);
+
 /* For the checks: who knows who has what (model-claims.h).  NULL outside of
  * transactions. */
 struct adp_model_claims;

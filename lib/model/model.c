@@ -722,6 +722,33 @@ adp_model_sorted(const struct adp_model *model, enum adp_kind kind, size_t *n)
     return array;
 }
 
+const struct adp_record **
+adp_model_sorted_before(const struct adp_model *model, enum adp_kind kind,
+                        size_t *n)
+{
+    const struct shash *records = &model->records[kind];
+    const struct adp_record **array
+        = xmalloc((shash_count(records) + hmap_count(&model->changes) + 1)
+                  * sizeof *array);
+    const struct shash_node *node;
+    const struct change *change;
+    size_t i = 0;
+
+    SHASH_FOR_EACH (node, records) {
+        if (!find_change(model, kind, node->name)) {
+            array[i++] = node->data;
+        }
+    }
+    HMAP_FOR_EACH (change, node, &model->changes) {
+        if (change->up.kind == kind && change->up.old) {
+            array[i++] = change->up.old;
+        }
+    }
+    adp_sort_pointers(array, i, compare_records);
+    *n = i;
+    return array;
+}
+
 const struct adp_node_config *
 adp_model_node_config(const struct adp_model *model)
 {

@@ -203,6 +203,26 @@ START_TEST(random_transactions)
 }
 END_TEST
 
+/* The records of before the transaction are still known. */
+static void
+check_sorted_before(const struct adp_model *before)
+{
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        size_t n, n_before;
+        const struct adp_record **records = adp_model_sorted_before(model,
+                                                                    kind, &n);
+        const struct adp_record **expected = adp_model_sorted(before, kind,
+                                                              &n_before);
+
+        ck_assert_uint_eq(n, n_before);
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_ptr_eq(records[i], expected[i]);
+        }
+        free(expected);
+        free(records);
+    }
+}
+
 /* What the transaction tells of is what differs from 'before'. */
 static void
 check_changes(const struct adp_model *before)
@@ -229,6 +249,7 @@ check_changes(const struct adp_model *before)
         }
         free(records);
     }
+    check_sorted_before(before);
 }
 
 /* Steps, of which those that are wrong are undone alone: the model becomes

@@ -16,6 +16,7 @@
 #include "adp-disk-file.h"
 #include "adp-disk.h"
 #include "adp-state-disk.h"
+#include "adp-state-private.h"
 #include "adp-state.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
@@ -340,6 +341,38 @@ START_TEST(test_no_flow_before_the_disk)
     end_storing(call);
     expect_mods("add " FLOW1);
     expect_survival();
+}
+END_TEST
+
+static void
+expect_pod(const char *mac)
+{
+    size_t n;
+    const struct adp_record **records = adp_state_sorted(state, ADP_KIND_POD,
+                                                         &n);
+
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(records[0]->name, "a/1");
+    ck_assert_str_eq(json_string(shash_find_data(
+                                     json_object(records[0]->json), "mac")),
+                     mac);
+    free(records);
+}
+
+/* Those of one kind are known meanwhile without a copy of all. */
+START_TEST(test_records_while_it_is_stored)
+{
+    transact("[" POD1 "," GROUP("7", "") "]", NULL);
+    struct adp_state_call *call = begin_to_store("[" POD1_MAC "," POD2 "]");
+
+    expect_pod("00:00:00:00:00:01");
+    ck_assert_ptr_null(state->before);
+    ck_assert_uint_eq(adp_model_count(adp_state_model(state), "Pod"), 1);
+    ck_assert_ptr_nonnull(state->before);
+    expect_pod("00:00:00:00:00:01");
+    end_storing(call);
+    transact(NULL, "[" KEY("Pod", "a/2") "]");
+    expect_pod("00:00:00:00:00:ff");
 }
 END_TEST
 
@@ -790,6 +823,7 @@ suite(void)
     tcase_add_test(tc, test_refused_by_the_bridge);
     tcase_add_test(tc, test_refused_by_the_disk);
     tcase_add_test(tc, test_no_flow_before_the_disk);
+    tcase_add_test(tc, test_records_while_it_is_stored);
     tcase_add_test(tc, test_group);
     tcase_add_test(tc, test_group_refused_by_the_disk);
     tcase_add_test(tc, test_group_refused_by_the_bridge);
