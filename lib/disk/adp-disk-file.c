@@ -23,6 +23,9 @@
 /* Written in one go. */
 #define BUFFER_LEN (256 * 1024)
 
+/* What a disk writes at least. */
+#define SECTOR_LEN 512
+
 int (*adp_disk_fault)(const char *what, const char *name);
 
 struct adp_disk_file {
@@ -367,16 +370,14 @@ adp_disk_reader_close(struct adp_disk_reader *r)
     }
 }
 
-/* Takes a frame's header apart.  Returns what is wrong with it, or NULL. */
+/* Takes a frame's header, which is sealed, apart.  Returns what is wrong with
+ * it, or NULL. */
 static const char *
 parse_frame(const struct adp_disk_reader *r, const uint8_t *header,
             struct adp_disk_frame *frame)
 {
     uint32_t op = get_be32(header, 4);
 
-    if (!is_sealed(header)) {
-        return "a frame's checksum is wrong";
-    }
     frame->len = get_be32(header, 0);
     frame->op = op;
     frame->generation = get_be64(header, 8);
@@ -399,6 +400,58 @@ read_payload(struct adp_disk_reader *r, struct adp_disk_frame *frame)
     return read_all(r, frame->payload, frame->len);
 }
 
+/* Returns the end of the bytes that aren't zero, not before 'from'. */
+static uint64_t
+end_of_data(const struct adp_disk_reader *r, uint64_t from)
+{
+    uint64_t end = r->file_size;
+
+    while (end > from) {
+        char data[4096];
+        size_t n = MIN(end - from, sizeof data);
+        size_t left = n;
+
+        if (pread(r->fd, data, n, end - n) != n) {
+            return r->file_size;
+        }
+        while (left && !data[left - 1]) {
+            left--;
+        }
+        end -= n - left;
+        if (left) {
+            break;
+        }
+    }
+    return end;
+}
+
+/* Was the frame, of 'len' bytes with its header as far as that is known, and
+ * what is behind it, never written?  When power goes, file systems may know
+ * of a file's new length before they have written what it is for: then bytes
+ * read as zeros, from the end of an earlier write on, which is the beginning
+ * of a frame, or from that of a sector. */
+static bool
+is_unwritten(const struct adp_disk_reader *r, uint64_t len)
+{
+    uint64_t end = end_of_data(r, r->mark.size);
+
+    return (end <= r->mark.size
+            || (end < r->mark.size + len
+                && ROUND_UP(end, SECTOR_LEN) < r->file_size));
+}
+
+/* A checksum is wrong, in the first 'len' bytes of the next frame. */
+static enum adp_disk_result
+wrong_checksum(const struct adp_disk_reader *r, uint64_t len, const char *what,
+               char **errorp)
+{
+    if (is_unwritten(r, len)) {
+        return ADP_DISK_TORN;
+    }
+    *errorp = damage(r, what);
+    return ADP_DISK_BAD;
+}
+
 enum adp_disk_result
 adp_disk_reader_next(struct adp_disk_reader *r, struct adp_disk_frame *frame,
                      char **errorp)
@@ -412,6 +465,10 @@ adp_disk_reader_next(struct adp_disk_reader *r, struct adp_disk_frame *frame,
     }
 
     int error = read_all(r, header, sizeof header);
+    if (!error && !is_sealed(header)) {
+        return wrong_checksum(r, sizeof header, "a frame's checksum is wrong",
+                              errorp);
+    }
     const char *what = error ? NULL : parse_frame(r, header, frame);
     if (!error && !what) {
         if (left - sizeof header < frame->len) {
@@ -420,7 +477,9 @@ adp_disk_reader_next(struct adp_disk_reader *r, struct adp_disk_frame *frame,
         error = read_payload(r, frame);
         if (!error && (checksum(frame->payload, frame->len)
                        != get_be32(header, 20))) {
-            what = "the checksum of a payload is wrong";
+            return wrong_checksum(r, sizeof header + frame->len,
+                                  "the checksum of a payload is wrong",
+                                  errorp);
         }
     }
     if (error || what) {

@@ -104,7 +104,9 @@ struct adp_disk_frame {
 enum adp_disk_result {
     ADP_DISK_FRAME,             /* Here is one. */
     ADP_DISK_EOF,               /* The file ends here. */
-    ADP_DISK_TORN,              /* It ends in the midst of a frame. */
+    ADP_DISK_TORN,              /* It ends in the midst of a frame, or what
+                                 * the frame lacks reads as zeros, as do all
+                                 * bytes behind it. */
     ADP_DISK_BAD,               /* It can't be read, or is damaged. */
 };
 

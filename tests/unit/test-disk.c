@@ -378,6 +378,108 @@ START_TEST(group_cut_before_another_log)
 }
 END_TEST
 
+enum { SECTOR_LEN = 512 };
+
+/* Is it as if the bytes from 'from' on, behind 'whole', were never written? */
+static bool
+looks_unwritten(size_t from, size_t whole, size_t len)
+{
+    return from <= whole || ROUND_UP(from, SECTOR_LEN) < len;
+}
+
+/* Power goes: the file has got its length, but not the bytes, of the last
+ * group, or of one that was to follow. */
+START_TEST(log_with_zeros_at_its_end)
+{
+    const size_t more = _i * 4096;
+    char *name = file_name(path, "log", 0);
+    size_t whole, len;
+
+    value_len = 300;
+    make_folder(0, 4);
+    free(read_file(name, &whole));
+    struct adp_disk_folder *f = open_folder(path);
+    ck_assert_ptr_null(append_group(f, 2));
+    adp_disk_folder_destroy(f);
+    char *data = read_file(name, &len);
+    ck_assert_uint_gt(len - whole, 2 * SECTOR_LEN);
+
+    data = xrealloc(data, len + more);
+    memset(data + len, 0, more);
+    for (size_t from = len; from >= whole; from--) {
+        uint64_t g = from == len ? 6 : 4;
+
+        memset(data + from, 0, len - from);
+        write_file(name, data, len + more);
+        if (from == len || looks_unwritten(from, whole, len + more)) {
+            check_state(path, g, g);
+
+            if (from % 16 == 0) { /* It goes on from there. */
+                make_folder(0, g + 2);
+                check_state(path, g + 2, g + 2);
+            }
+        } else {
+            struct adp_disk_position position;
+            char *error;
+
+            /* Damage, unless a frame or all of it is zero. */
+            free(read_state(path, &position, &error));
+            ck_assert(error || position.generation == 4);
+            free(error);
+        }
+    }
+    free(data);
+    free(name);
+}
+END_TEST
+
+/* Only to the end of the last log. */
+START_TEST(zeros_elsewhere)
+{
+    char *name = file_name(path, "log", 0);
+    size_t ends[5], len;
+
+    value_len = 2 * SECTOR_LEN;
+    for (uint64_t g = 1; g < ARRAY_SIZE(ends); g++) {
+        make_folder(0, g);
+        free(read_file(name, &ends[g]));
+    }
+    char *data = read_file(name, &len);
+    char *broken = xzalloc(len + SECTOR_LEN);
+
+    /* With something behind them, which was written later. */
+    for (size_t g = 1; g < 4; g++) {
+        memcpy(broken, data, len);
+        memset(broken + ends[g], 0, ends[g + 1] - ends[g]);
+        broken[len - 1] = 1;
+        write_file(name, broken, len);
+        check_error(path, name);
+    }
+
+    /* Behind a frame that isn't whole for another reason. */
+    memcpy(broken, data, len);
+    broken[ends[3] - 1]++;
+    write_file(name, broken, len + SECTOR_LEN);
+    check_error(path, name);
+
+    /* In a log that another one follows. */
+    write_file(name, data, len);
+    struct adp_disk_folder *f = open_folder(path);
+    struct json *records = records_at(4);
+    ck_assert_ptr_null(adp_disk_folder_begin_snapshot(f, records));
+    adp_disk_folder_destroy(f);
+    json_destroy(records);
+    check_state(path, 4, 4);
+    memcpy(broken, data, len);
+    memset(broken + ends[3], 0, len - ends[3]);
+    write_file(name, broken, len);
+    check_error(path, path);
+    free(broken);
+    free(data);
+    free(name);
+}
+END_TEST
+
 static void
 flip_each_byte(const char *name)
 {
@@ -469,6 +571,7 @@ START_TEST(something_behind_a_log)
     char *data = read_file(name, &len);
     data = xrealloc(data, 2 * len);
     memset(data + len, 0, len);
+    data[2 * len - 1] = 1;
     write_file(name, data, 2 * len);
     check_error(path, name);
 
@@ -771,6 +874,8 @@ main(void)
     tcase_add_loop_test(tc, log_cut_at_each_byte, 0, 2);
     tcase_add_test(tc, group_cut_at_each_byte);
     tcase_add_test(tc, group_cut_before_another_log);
+    tcase_add_loop_test(tc, log_with_zeros_at_its_end, 0, 2);
+    tcase_add_test(tc, zeros_elsewhere);
     tcase_add_test(tc, log_with_each_byte_flipped);
     tcase_add_test(tc, snapshot_with_each_byte_flipped);
     tcase_add_test(tc, snapshot_cut_at_each_byte);
