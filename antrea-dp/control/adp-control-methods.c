@@ -907,6 +907,33 @@ must_wait(const struct adp_control_call *call, const struct method *method)
               || (state && method->waits && adp_state_is_busy(state)));
 }
 
+/* Was the call to take what is staged? */
+static bool
+wants_stage(const char *method_name, const struct json *params)
+{
+    const struct method *method = find_method(method_name);
+    bool wants = false;
+
+    for (size_t i = 0; method && method->changes && i < params->array.n; i++) {
+        const struct json *object = params->array.elems[i];
+        const struct json *staged
+            = (object->type == JSON_OBJECT
+               ? shash_find_data(json_object(object), "staged") : NULL);
+
+        wants = wants || (staged && staged->type != JSON_FALSE);
+    }
+    return wants;
+}
+
+void
+adp_control_session_refuse(struct adp_control_session *session,
+                           const char *method, const struct json *params)
+{
+    if (wants_stage(method, params)) {
+        adp_control_stage_clear(&session->stage);
+    }
+}
+
 static struct json *
 call_run(struct adp_control_call *call, const char *method_name,
          const struct json *params)
@@ -960,6 +987,9 @@ adp_control_call_method(struct adp_control_session *session,
     *transaction = call.transaction;
     *errorp = NULL;
     if (error) {
+        if (!call.transaction) {
+            adp_control_session_refuse(session, method, params);
+        }
         *errorp = adp_error_to_json(error);
         adp_error_destroy(error);
     }

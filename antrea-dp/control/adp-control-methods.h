@@ -46,6 +46,9 @@ struct json *adp_control_call_method(
     struct json **errorp);
 void adp_control_session_forget(struct adp_control_session *,
                                 struct adp_control_transaction *);
+/* Such a call is wrong, and isn't carried out. */
+void adp_control_session_refuse(struct adp_control_session *,
+                                const char *method, const struct json *params);
 
 /* Wakes the poll loop when a call that has to be repeated may get further. */
 void adp_control_methods_wait(void);

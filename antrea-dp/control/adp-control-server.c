@@ -331,6 +331,7 @@ server_handle_message(struct adp_control_server *server,
             request->error = adp_control_error("invalid", duplicate,
                                                "is given twice");
             request->done = true;
+            server->ops->refused(conn, request, server->aux);
         }
         server_answer(server, conn, now);
     }

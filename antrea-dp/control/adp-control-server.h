@@ -40,6 +40,9 @@ struct adp_control_server_ops {
     struct json *(*request)(struct adp_control_conn *conn,
                             struct adp_control_request *,
                             struct json **errorp, void *aux);
+    /* A request that is wrong: it gets an error, and isn't called. */
+    void (*refused)(struct adp_control_conn *conn,
+                    const struct adp_control_request *, void *aux);
     /* All clients have had their turn: what was begun may go on. */
     void (*served)(void *aux);
     /* The request is answered, or its client has gone. */

@@ -31,6 +31,23 @@ static struct adp_control_stage_pool stages;
 /* NULL while the socket isn't open. */
 static struct adp_control_server *server;
 
+static void
+note_staged(struct adp_control_conn *conn)
+{
+    adp_control_conn_set_staged(conn,
+                                adp_control_session_staged_cost(conn->aux),
+                                time_msec());
+}
+
+/* The state has the lists that 'msg' gave: it frees them in slices, if they
+ * are nobody else's. */
+static void
+drop_params(struct jsonrpc_msg *msg)
+{
+    json_destroy(msg->params);
+    msg->params = json_array_create_empty();
+}
+
 /* A client is given its session when it first calls a method. */
 static struct json *
 control_request(struct adp_control_conn *conn,
@@ -46,12 +63,25 @@ control_request(struct adp_control_conn *conn,
                                                   request->msg->method,
                                                   request->msg->params,
                                                   request->cost, errorp);
+    if (transaction && !request->begun) {
+        drop_params(request->msg);
+    }
     request->aux = transaction;
     request->begun = transaction != NULL;
-    adp_control_conn_set_staged(conn,
-                                adp_control_session_staged_cost(conn->aux),
-                                time_msec());
+    note_staged(conn);
     return result;
+}
+
+static void
+control_refused(struct adp_control_conn *conn,
+                const struct adp_control_request *request,
+                void *aux OVS_UNUSED)
+{
+    if (conn->aux) {
+        adp_control_session_refuse(conn->aux, request->msg->method,
+                                   request->msg->params);
+        note_staged(conn);
+    }
 }
 
 static void
@@ -90,6 +120,7 @@ control_closed(struct adp_control_conn *conn, void *aux OVS_UNUSED)
 
 static const struct adp_control_server_ops ops = {
     .request = control_request,
+    .refused = control_refused,
     .served = control_served,
     .forget = control_forget,
     .idle = control_idle,

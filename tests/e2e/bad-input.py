@@ -224,6 +224,13 @@ def test_calls():
                if error_code(reply) == code else reply)
 
 
+def staged_now(client):
+    """How many records are staged, with one more; takes them away."""
+    reply = client.call("stage", {"delete": [{"kind": "Pod", "name": "a/d"}]})
+    client.call("transact", {"staged": True})
+    return (reply.get("result") or {}).get("staged")
+
+
 def test_staged():
     """What is sent ahead is nothing before the call that takes it, and is
     gone after that, whatever came of it."""
@@ -246,8 +253,30 @@ def test_staged():
         reply = client.call(method, params)
         report(error_code(reply) == code, "sent ahead: " + what,
                (reply.get("error") or {}).get("message", reply))
-    client.call("stage", {"apply": [SERVICE]})
+    for what, method, params in (
+            ("an unknown parameter", "transact", {"staged": True, "x": 1}),
+            ("a list that is none", "transact",
+             {"staged": True, "apply": SERVICE}),
+            ("a boolean that is none", "replace", {"staged": "yes"}),
+            ("no such bridge", "replace", {"staged": True, "bridge": "x"})):
+        client.call("stage", {"apply": [changed(SERVICE, name="a/c")]})
+        reply = client.call(method, params)
+        report("error" in reply and staged_now(client) == 1,
+               "gone after a call with " + what, reply.get("error"))
+    client.call("stage", {"apply": [changed(SERVICE, name="a/c")]})
+    client.send('{"id": 1, "method": "transact", "params": '
+                '[{"staged": true, "ignore_missing": true, "staged": true}]}')
+    reply = client.read()
+    report(error_code(reply) == "invalid" and staged_now(client) == 1,
+           "gone after a call with a member that is given twice",
+           reply.get("error"))
+    client.call("stage", {"apply": [changed(SERVICE, name="a/c")]})
+    reply = client.call("transact", {"x": 1})
+    report(error_code(reply) == "invalid" and staged_now(client) == 2,
+           "still there after a call that wasn't to take it",
+           reply.get("error"))
     client.close()
+
 
 
 def test_syntax():

@@ -288,12 +288,29 @@ handle_request(struct adp_control_conn *conn,
                                                   request->msg->params,
                                                   request->cost, errorp);
     fuzz_require(!result || !*errorp);
+    if (transaction && !request->begun) {
+        json_destroy(request->msg->params);
+        request->msg->params = json_array_create_empty();
+    }
     request->aux = transaction;
     request->begun = transaction != NULL;
     adp_control_conn_set_staged(conn,
                                 adp_control_session_staged_cost(conn->aux),
                                 now);
     return result;
+}
+
+static void
+handle_refused(struct adp_control_conn *conn,
+               const struct adp_control_request *request,
+               void *aux OVS_UNUSED)
+{
+    if (conn->aux) {
+        adp_control_session_refuse(conn->aux, request->msg->method,
+                                   request->msg->params);
+        adp_control_conn_set_staged(conn, adp_control_session_staged_cost(
+                                        conn->aux), now);
+    }
 }
 
 static void
@@ -331,6 +348,7 @@ handle_closed(struct adp_control_conn *conn, void *aux OVS_UNUSED)
 
 static const struct adp_control_server_ops ops = {
     .request = handle_request,
+    .refused = handle_refused,
     .served = handle_served,
     .forget = handle_forget,
     .idle = handle_idle,

@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/unit/test-control-ahead \
 	tests/unit/test-control-conn \
 	tests/unit/test-control-hold \
+	tests/unit/test-control-requests \
 	tests/unit/test-control-stage \
 	tests/unit/test-control-text \
 	tests/unit/test-csum \
@@ -273,6 +274,11 @@ tests_unit_test_control_conn_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_hold_SOURCES = tests/unit/test-control-hold.c
 tests_unit_test_control_hold_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
+
+tests_unit_test_control_requests_SOURCES = \
+	tests/unit/test-control-requests.c \
+	antrea-dp/control/adp-control.c
+tests_unit_test_control_requests_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_control_stage_SOURCES = tests/unit/test-control-stage.c
 tests_unit_test_control_stage_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)

@@ -62,6 +62,13 @@ handle_served(void *aux OVS_UNUSED)
 }
 
 static void
+handle_refused(struct adp_control_conn *conn OVS_UNUSED,
+               const struct adp_control_request *request OVS_UNUSED,
+               void *aux OVS_UNUSED)
+{
+}
+
+static void
 handle_forgotten(struct adp_control_conn *conn OVS_UNUSED,
                  struct adp_control_request *request, void *aux OVS_UNUSED)
 {
@@ -82,8 +89,8 @@ handle_closed(struct adp_control_conn *conn, void *aux OVS_UNUSED)
 }
 
 static const struct adp_control_server_ops ops = {
-    handle_request, handle_served, handle_forgotten, handle_idle,
-    handle_closed
+    handle_request, handle_refused, handle_served, handle_forgotten,
+    handle_idle, handle_closed
 };
 
 static void

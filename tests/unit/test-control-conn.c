@@ -21,6 +21,7 @@
 #include "util.h"
 
 static size_t n_handled;        /* Requests that came to the handler. */
+static size_t n_refused;        /* That were wrong. */
 
 /* "echo" returns its parameter, "big" strings of as many bytes as its
  * parameter says, "stage" pretends to keep as many bytes until "stage" keeps
@@ -55,6 +56,14 @@ handle_request(struct adp_control_conn *conn,
 }
 
 static void
+handle_refused(struct adp_control_conn *conn OVS_UNUSED,
+               const struct adp_control_request *request OVS_UNUSED,
+               void *aux OVS_UNUSED)
+{
+    n_refused++;
+}
+
+static void
 handle_served(void *aux OVS_UNUSED)
 {
 }
@@ -78,14 +87,14 @@ handle_closed(struct adp_control_conn *conn OVS_UNUSED, void *aux OVS_UNUSED)
 }
 
 static const struct adp_control_server_ops ops = {
-    handle_request, handle_served, handle_forgotten, handle_idle,
-    handle_closed
+    handle_request, handle_refused, handle_served, handle_forgotten,
+    handle_idle, handle_closed
 };
 
 static void
 setup(void)
 {
-    n_handled = 0;
+    n_handled = n_refused = 0;
     control_world_setup(&ops);
 }
 
@@ -281,6 +290,7 @@ START_TEST(test_duplicate_member_is_named)
     client_send(client, s);
     expect_error(client, "1", "invalid", text);
     ck_assert_uint_eq(n_handled, 0);
+    ck_assert_uint_eq(n_refused, 1);
     expect_served(client);
     free(text);
     free(s);
