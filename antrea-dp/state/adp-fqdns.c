@@ -280,13 +280,15 @@ take_packets(struct adp_fqdns *f)
     }
 }
 
-/* Names in use. */
+/* Names in use.  After a change that failed the rules may be unknown, until
+ * the next one makes them anew; those in force ask for the same names as
+ * before. */
 static void
 read_patterns(struct adp_fqdns *f, const struct adp_state *state)
 {
     uint64_t seq = adp_state_fqdns_seq(state);
 
-    if (!f->has_seq || seq != f->seq) {
+    if (adp_state_knows_rules(state) && (!f->has_seq || seq != f->seq)) {
         struct sset patterns = SSET_INITIALIZER(&patterns);
 
         adp_state_get_fqdns(state, &patterns);

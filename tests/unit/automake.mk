@@ -115,6 +115,7 @@ UNIT_TESTS = \
 	tests/unit/test-shadow \
 	tests/unit/test-store \
 	tests/unit/test-state-disk \
+	tests/unit/test-state-fqdns \
 	tests/unit/test-state-group \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
@@ -758,6 +759,13 @@ tests_unit_test_state_disk_SOURCES = \
 	$(STATE_WORLD) \
 	tests/unit/test-state-disk.c
 tests_unit_test_state_disk_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_state_fqdns_SOURCES = \
+	$(STATE_WORLD) \
+	tests/unit/pipeline-world.h \
+	tests/unit/test-state-fqdns.c \
+	antrea-dp/state/adp-fqdns.c
+tests_unit_test_state_fqdns_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_group_SOURCES = \
 	$(STATE_WORLD) \

@@ -342,9 +342,7 @@ state_world_setup(void)
     svec_init(&bridge.log);
     classifier_model_init(&bridge.classifier);
 
-    ofputil_table_map_init(&table_map);
-    ofputil_table_map_put(&table_map, 1, "In");
-    ofputil_table_map_put(&table_map, 2, "Out");
+    adp_pipeline_init_table_map(&test_pipeline, &table_map);
 
     state = adp_state_create(&bridge);
     adp_state_sync(state, false);
@@ -468,6 +466,8 @@ use_pipeline(const struct adp_pipeline *pipeline, uint64_t options,
 {
     bridge.pipeline = pipeline;
     bridge.options = options;
+    ofputil_table_map_destroy(&table_map);
+    adp_pipeline_init_table_map(pipeline, &table_map);
 
     struct adp_error *error = adp_state_install(state, replace);
     ck_assert_msg(!error, "%s", error ? error->message : NULL);
