@@ -376,8 +376,8 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
     if (b->pipeline->choice.pipeline) {
         adp_state_wait(b->pipeline->state);
     }
-    adp_fqdns_wait(b->pipeline->fqdns);
-    adp_multicast_wait(b->pipeline->multicast);
+    adp_fqdns_wait(b->pipeline->fqdns, adp_bridge_state(b));
+    adp_multicast_wait(b->pipeline->multicast, adp_bridge_state(b));
 }
 
 /* Changing. */

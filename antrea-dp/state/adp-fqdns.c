@@ -41,7 +41,6 @@ struct adp_fqdns {
     struct ovs_list before_call;        /* and those for the next one: contain
                                          * "struct adp_held"s. */
     long long int next_try;
-    bool has_state;                     /* In the last run. */
 
     struct {
         uint64_t n_read;                /* Packets. */
@@ -305,7 +304,6 @@ run(struct adp_fqdns *f, struct adp_state *state)
     if (f->call && f->call->done) {
         end_call(f);
     }
-    f->has_state = state != NULL;
     if (!state) {
         release_all(f, &f->before_call, false);
         release_all(f, &f->in_call, false);
@@ -336,7 +334,7 @@ adp_fqdns_run(struct adp_fqdns *f, struct adp_state *state)
 }
 
 void
-adp_fqdns_wait(struct adp_fqdns *f)
+adp_fqdns_wait(struct adp_fqdns *f, const struct adp_state *state)
 {
     long long int next = adp_names_store_next_expiry(f->names);
 
@@ -345,7 +343,7 @@ adp_fqdns_wait(struct adp_fqdns *f)
     }
     if (f->call && f->call->done) {
         poll_immediate_wake();
-    } else if (f->has_state && !f->call
+    } else if (!f->call && state && !adp_state_is_busy(state)
                && adp_names_store_has_changes(f->names)) {
         poll_timer_wait_until(f->next_try);
     }

@@ -34,7 +34,7 @@ void adp_fqdns_set_min_ttl(struct adp_fqdns *, unsigned int ttl);
 
 /* One slice; 'state' is NULL while the bridge has no pipeline. */
 void adp_fqdns_run(struct adp_fqdns *, struct adp_state *state);
-void adp_fqdns_wait(struct adp_fqdns *);
+void adp_fqdns_wait(struct adp_fqdns *, const struct adp_state *state);
 
 /* What is known of names, as the control socket tells it, and counters. */
 struct json *adp_fqdns_get(const struct adp_fqdns *);

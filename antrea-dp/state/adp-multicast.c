@@ -70,7 +70,7 @@ struct adp_multicast {
     struct adp_members *members;
     unsigned int interval;              /* s. */
     bool active;                        /* In the last run. */
-    bool has_state;                     /* The same. */
+    bool was_busy;                      /* The state, the same. */
     bool reads;                         /* It took messages, if there were. */
 
     /* Who there is, of the state's generation and the ports of 'ports_seq'. */
@@ -693,7 +693,7 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
     /* Rules that nobody knows, after a change that failed, are known again
      * after any other; messages wait for that. */
     bool knows = idle && adp_state_knows_rules(state);
-    m->has_state = state != NULL;
+    m->was_busy = state && !idle;
     set_active(m, state && active);
     m->reads = !m->active || knows;
     if (m->active && knows) {
@@ -726,9 +726,10 @@ adp_multicast_run(struct adp_multicast *m, struct adp_state *state,
 }
 
 void
-adp_multicast_wait(struct adp_multicast *m)
+adp_multicast_wait(struct adp_multicast *m, const struct adp_state *state)
 {
     long long int next = adp_members_next_expiry(m->members);
+    bool idle = state && !adp_state_is_busy(state);
 
     /* Until then who changes the state wakes us up. */
     if (m->reads) {
@@ -738,9 +739,9 @@ adp_multicast_wait(struct adp_multicast *m)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    if (m->call && m->call->done) {
+    if ((m->call && m->call->done) || (m->was_busy && idle)) {
         poll_immediate_wake();
-    } else if (m->has_state && !m->call && m->wants_call) {
+    } else if (idle && !m->call && m->wants_call) {
         poll_timer_wait_until(m->next_try);
     }
 }

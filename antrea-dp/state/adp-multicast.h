@@ -40,7 +40,7 @@ void adp_multicast_set_interval(struct adp_multicast *, unsigned int seconds);
  * false while its pipeline has no multicast. */
 void adp_multicast_run(struct adp_multicast *, struct adp_state *state,
                        bool active);
-void adp_multicast_wait(struct adp_multicast *);
+void adp_multicast_wait(struct adp_multicast *, const struct adp_state *state);
 
 /* The groups of 'model' and their members, as the control socket tells them:
  * what is in force, and not yet who has come or gone since. */

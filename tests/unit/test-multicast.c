@@ -181,9 +181,12 @@ come_into_force(void)
     }
 }
 
+static struct adp_state *run_with; /* In the last turn. */
+
 static void
 run(void)
 {
+    run_with = a_state;
     adp_multicast_run(m, a_state, true);
     come_into_force();
 }
@@ -282,7 +285,7 @@ static long long int
 next_wake(void)
 {
     wakes = LLONG_MAX;
-    adp_multicast_wait(m);
+    adp_multicast_wait(m, run_with);
     return wakes;
 }
 
@@ -702,10 +705,25 @@ START_TEST(busy_state)
     join(1, G1);
     run();
     ck_assert_int_eq(stat_of("read"), 0);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+
+    /* Who ends what was under way may be the last one in a turn. */
     calls.busy = false;
+    ck_assert_int_eq(next_wake(), now);
     run();
     ck_assert_int_eq(stat_of("read"), 1);
     ck_assert_uint_eq(calls.n, 1);
+
+    /* Something to change doesn't wake it up either. */
+    calls.busy = true;
+    now += 3 * INTERVAL_MS;
+    run();
+    ck_assert_int_eq(stat_of("expired"), 1);
+    ck_assert_int_eq(next_wake(), LLONG_MAX);
+    calls.busy = false;
+    ck_assert_int_eq(next_wake(), now);
+    run();
+    ck_assert_uint_eq(calls.n, 2);
 }
 END_TEST
 
@@ -780,6 +798,7 @@ START_TEST(no_state)
     join(1, G1);
     run();
     join(1, G1 + 1);
+    run_with = NULL;
     adp_multicast_run(m, NULL, true);
     ck_assert_int_eq(stat_of("groups"), 0);
     ck_assert_uint_eq(calls.n, 1);
