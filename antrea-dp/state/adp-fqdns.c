@@ -159,8 +159,8 @@ end_call(struct adp_fqdns *f)
                      "force: %s", adp_bridge_name(f->bridge), error->message);
         f->stats.n_failed += ovs_list_size(&f->in_call);
         f->next_try = time_msec() + RETRY_MS;
-        adp_names_store_change_all(f->names);
     }
+    adp_names_store_end_changes(f->names, !error);
     release_all(f, &f->in_call, !error);
     adp_state_call_unref(f->call);
     f->call = NULL;
@@ -242,13 +242,6 @@ read_packet(struct adp_fqdns *f, const struct adp_held *held)
     return read_segment(f, l4 + header_len, l4_len - header_len);
 }
 
-/* Does all that is known stand in the rules? */
-static bool
-is_in_force(const struct adp_fqdns *f)
-{
-    return !f->call && !adp_names_store_has_changes(f->names);
-}
-
 static void
 handle_packet(struct adp_fqdns *f, struct adp_held *held)
 {
@@ -256,13 +249,23 @@ handle_packet(struct adp_fqdns *f, struct adp_held *held)
 
     f->stats.n_read++;
     f->stats.n_new += learned == ADP_NAMES_NEW;
-    if (learned == ADP_NAMES_FULL) {
+    switch (learned) {
+    case ADP_NAMES_FULL:
         f->stats.n_full++;
         adp_held_release(f->bridge, held, false);
-    } else if (learned == ADP_NAMES_NONE || is_in_force(f)) {
-        adp_held_release(f->bridge, held, true);
-    } else {
+        break;
+    case ADP_NAMES_NEW:
+    case ADP_NAMES_CHANGED:
         ovs_list_push_back(&f->before_call, &held->list_node);
+        break;
+    case ADP_NAMES_TAKEN:
+        ovs_list_push_back(&f->in_call, &held->list_node);
+        break;
+    case ADP_NAMES_KNOWN:
+    case ADP_NAMES_NONE:
+    default:
+        adp_held_release(f->bridge, held, true);
+        break;
     }
 }
 

@@ -27,6 +27,7 @@ struct pattern {
     struct hmapx names;         /* Contains "struct name"s. */
     size_t n_addresses;         /* Of 'names'. */
     bool changed;
+    bool taken;                 /* A change of it was, and hasn't ended. */
 };
 
 struct known_address {
@@ -46,7 +47,8 @@ struct adp_names_store {
     struct shash patterns;      /* Contains "struct pattern"s. */
     struct shash names;         /* Contains "struct name"s. */
     struct sset gone;           /* Patterns that nobody uses any more, until
-                                 * that was taken. */
+                                 * that was taken, */
+    struct sset taken_gone;     /* and until that has ended. */
     size_t n_addresses;
     long long int min_ttl_ms;
     long long int next_expiry;  /* Of 'names', or earlier. */
@@ -85,6 +87,7 @@ adp_names_store_create(void)
     shash_init(&s->patterns);
     shash_init(&s->names);
     sset_init(&s->gone);
+    sset_init(&s->taken_gone);
     s->next_expiry = LLONG_MAX;
     adp_names_store_set_min_ttl(s, ADP_NAMES_DEFAULT_MIN_TTL);
     return s;
@@ -225,6 +228,7 @@ adp_names_store_destroy(struct adp_names_store *s)
         shash_destroy(&s->patterns);
         shash_destroy(&s->names);
         sset_destroy(&s->gone);
+        sset_destroy(&s->taken_gone);
         free(s);
     }
 }
@@ -317,6 +321,24 @@ learn_address(struct adp_names_store *s, struct name *name,
     return ADP_NAMES_NEW;
 }
 
+/* Nothing new: but what was, is that said of all its patterns? */
+static enum adp_names_learned
+nothing_new(const struct name *name)
+{
+    enum adp_names_learned learned = ADP_NAMES_KNOWN;
+    const struct hmapx_node *node;
+
+    HMAPX_FOR_EACH (node, &name->patterns) {
+        const struct pattern *pattern = node->data;
+        enum adp_names_learned one = (pattern->changed ? ADP_NAMES_CHANGED
+                                      : pattern->taken ? ADP_NAMES_TAKEN
+                                      : ADP_NAMES_KNOWN);
+
+        learned = MAX(learned, one);
+    }
+    return learned;
+}
+
 enum adp_names_learned
 adp_names_store_learn(struct adp_names_store *s,
                       const struct adp_dns_answer *answer, long long int now)
@@ -340,6 +362,9 @@ adp_names_store_learn(struct adp_names_store *s,
         enum adp_names_learned one = learn_address(s, name, &a->ip, expires);
 
         learned = MAX(learned, one);
+    }
+    if (learned == ADP_NAMES_KNOWN) {
+        learned = nothing_new(name);
     }
     if (hmap_is_empty(&name->addresses)) {
         remove_name(s, name);
@@ -454,6 +479,7 @@ adp_names_store_take_changes(struct adp_names_store *s,
 
     SSET_FOR_EACH (text, &s->gone) {
         cb(text, NULL, 0, aux);
+        sset_add(&s->taken_gone, text);
     }
     sset_clear(&s->gone);
     SHASH_FOR_EACH (node, &s->patterns) {
@@ -464,22 +490,45 @@ adp_names_store_take_changes(struct adp_names_store *s,
             size_t n = addresses_of(pattern, &ips);
 
             pattern->changed = false;
+            pattern->taken = true;
             cb(pattern->text, ips, n, aux);
             free(ips);
         }
     }
 }
 
+/* That nobody uses 'text' any more has not come into force.  Perhaps somebody
+ * does again. */
+static void
+take_gone_again(struct adp_names_store *s, const char *text)
+{
+    struct pattern *pattern = shash_find_data(&s->patterns, text);
+
+    if (pattern) {
+        pattern->changed = true;
+    } else {
+        sset_add(&s->gone, text);
+    }
+}
+
 void
-adp_names_store_change_all(struct adp_names_store *s)
+adp_names_store_end_changes(struct adp_names_store *s, bool in_force)
 {
     const struct shash_node *node;
+    const char *text;
 
     SHASH_FOR_EACH (node, &s->patterns) {
         struct pattern *pattern = node->data;
 
-        pattern->changed = true;
+        pattern->changed |= pattern->taken && !in_force;
+        pattern->taken = false;
     }
+    if (!in_force) {
+        SSET_FOR_EACH (text, &s->taken_gone) {
+            take_gone_again(s, text);
+        }
+    }
+    sset_clear(&s->taken_gone);
 }
 
 /* Queries. */

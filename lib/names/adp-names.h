@@ -48,7 +48,9 @@ void adp_names_store_use(struct adp_names_store *,
 
 enum adp_names_learned {
     ADP_NAMES_NONE,             /* The name matters to nobody. */
-    ADP_NAMES_KNOWN,            /* Nothing new. */
+    ADP_NAMES_KNOWN,            /* Nothing new, */
+    ADP_NAMES_TAKEN,            /* but changes of its patterns were taken, */
+    ADP_NAMES_CHANGED,          /* or are still to be taken. */
     ADP_NAMES_NEW,              /* Patterns got addresses. */
     ADP_NAMES_FULL,             /* Some addresses have found no room. */
 };
@@ -70,8 +72,9 @@ typedef void adp_names_change_cb(const char *pattern,
 bool adp_names_store_has_changes(const struct adp_names_store *);
 void adp_names_store_take_changes(struct adp_names_store *,
                                   adp_names_change_cb *, void *aux);
-/* All that is known counts as changed. */
-void adp_names_store_change_all(struct adp_names_store *);
+/* What was taken has come into force, or it hasn't and is to be taken
+ * again. */
+void adp_names_store_end_changes(struct adp_names_store *, bool in_force);
 
 /* All that is known, in the order of names and addresses.  'expires' is in
  * ms. */

@@ -65,7 +65,7 @@ void
 adp_state_get_fqdns(const struct adp_state *s OVS_UNUSED, struct sset *names)
 {
     if (fqdn) {
-        sset_add(names, fqdn);
+        sset_from_delimited_string(names, fqdn, " ");
     }
 }
 
@@ -333,6 +333,91 @@ START_TEST(waits)
 }
 END_TEST
 
+/* One that tells nothing new waits for what was told before, and for nothing
+ * else. */
+START_TEST(nothing_new)
+{
+    come(1, 'a', "com", 1, 60);
+    run();
+    come(2, 'a', "com", 1, 60);
+    run();
+    ck_assert_uint_eq(n_passed, 0);
+    end_call();
+    run();
+    ck_assert_uint_eq(calls.n, 1);
+    ck_assert_uint_eq(n_passed, 2);
+    ck_assert_uint_eq(passed[0], 1);
+    ck_assert_uint_eq(passed[1], 2);
+
+    /* Of a name that was told something new since. */
+    come(3, 'a', "com", 3, 60);
+    run();
+    come(4, 'a', "com", 4, 60);
+    come(5, 'a', "com", 1, 60);
+    run();
+    end_call();
+    run();
+    ck_assert_uint_eq(n_passed, 3);
+    ck_assert_uint_eq(calls.n, 3);
+    end_call();
+    run();
+    ck_assert_uint_eq(n_passed, 5);
+    ck_assert_uint_eq(passed[4], 5);
+    now += ADP_FQDNS_PATIENCE_MS;
+    run();
+    ck_assert_int_eq(stat_of("late"), 0);
+}
+END_TEST
+
+/* The same if that fails. */
+START_TEST(nothing_new_in_vain)
+{
+    come(1, 'a', "com", 1, 60);
+    run();
+    come(2, 'a', "com", 1, 60);
+    run();
+    calls.fails = true;
+    end_call();
+    run();
+    ck_assert_uint_eq(n_passed, 0);
+    ck_assert_int_eq(stat_of("failed"), 2);
+    come(3, 'a', "com", 1, 60);
+    run();
+    ck_assert_uint_eq(n_passed, 0);
+    calls.fails = false;
+    now += 1000;
+    run();
+    end_call();
+    run();
+    ck_assert_uint_eq(n_passed, 1);
+    ck_assert_uint_eq(passed[0], 3);
+}
+END_TEST
+
+/* While the state is busy with other things, what is in force goes on, though
+ * there is something to say about other names. */
+START_TEST(others_are_changed)
+{
+    calls.later = false;
+    fqdn = "*.example.com *.example.net";
+    come(1, 'a', "com", 1, 60);
+    come(2, 'b', "net", 2, 5);
+    run();
+    ck_assert_uint_eq(n_passed, 2);
+    calls.busy = true;
+    now += 5000;                /* The TTL of one is over. */
+    come(3, 'a', "com", 1, 60);
+    run();
+    ck_assert_uint_eq(n_passed, 3);
+    come(4, 'b', "net", 2, 60);
+    run();
+    ck_assert_uint_eq(n_passed, 3);
+    calls.busy = false;
+    run();
+    ck_assert_uint_eq(n_passed, 4);
+}
+END_TEST
+
 START_TEST(late)
 {
     come(1, 'a', "com", 1, 60);
@@ -392,6 +477,29 @@ START_TEST(failed)
     run();
     ck_assert_uint_eq(calls.n, 2);
     ck_assert_uint_eq(n_of(calls.apply), 1);
+}
+END_TEST
+
+/* So is the end of a name that nobody uses any more. */
+START_TEST(failed_deletion)
+{
+    calls.later = false;
+    come(1, 'a', "com", 1, 60);
+    run();
+    fqdn = "*.example.net";
+    fqdns_seq++;
+    calls.fails = true;
+    run();
+    ck_assert_uint_eq(calls.n, 2);
+    expect_said("[]", "[{'kind':'FQDN','name':'*.example.com'}]");
+    calls.fails = false;
+    now += 1000;
+    run();
+    ck_assert_uint_eq(calls.n, 3);
+    expect_said("[]", "[{'kind':'FQDN','name':'*.example.com'}]");
+    now += 1000;
+    run();
+    ck_assert_uint_eq(calls.n, 3);
 }
 END_TEST
 
@@ -648,9 +756,13 @@ main(void)
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, threads);
     tcase_add_test(tc, waits);
+    tcase_add_test(tc, nothing_new);
+    tcase_add_test(tc, nothing_new_in_vain);
+    tcase_add_test(tc, others_are_changed);
     tcase_add_test(tc, late);
     tcase_add_test(tc, busy);
     tcase_add_test(tc, failed);
+    tcase_add_test(tc, failed_deletion);
     tcase_add_test(tc, unknown_rules);
     tcase_add_test(tc, ageing);
     tcase_add_test(tc, other_names);

@@ -75,20 +75,27 @@ add_change(const char *pattern, const struct in6_addr *ips, size_t n,
     svec_add_nocopy(changes, ds_steal_cstr(&s));
 }
 
-/* "PATTERN: last byte of each address; ..." */
+/* "PATTERN: last byte of each address; ..."  They come into force, or not. */
 static void
-expect_changes(const char *expected)
+expect_changes__(const char *expected, bool in_force)
 {
     struct svec changes = SVEC_EMPTY_INITIALIZER;
 
     ck_assert_int_eq(adp_names_store_has_changes(store), *expected != '\0');
     adp_names_store_take_changes(store, add_change, &changes);
     ck_assert(!adp_names_store_has_changes(store));
+    adp_names_store_end_changes(store, in_force);
     svec_sort(&changes);
     char *text = svec_join(&changes, "; ", "");
     ck_assert_str_eq(text, expected);
     free(text);
     svec_destroy(&changes);
+}
+
+static void
+expect_changes(const char *expected)
+{
+    expect_changes__(expected, true);
 }
 
 static void
@@ -131,7 +138,7 @@ START_TEST(patterns)
     ck_assert_int_eq(learn("a.x", 1, 0, 60, 0), ADP_NAMES_NONE);
     expect_usage(2, 0, 0);
     ck_assert_int_eq(learn("a.x", 1, 2, 60, 0), ADP_NAMES_NEW);
-    ck_assert_int_eq(learn("a.x", 2, 1, 60, 0), ADP_NAMES_KNOWN);
+    ck_assert_int_eq(learn("a.x", 2, 1, 60, 0), ADP_NAMES_CHANGED);
     expect_changes("*.x: 1 2; a.x: 1 2");
     ck_assert_int_eq(learn("b.x", 2, 2, 60, 0), ADP_NAMES_NEW);
     expect_changes("*.x: 1 2 3");       /* Each once. */
@@ -158,9 +165,64 @@ START_TEST(patterns)
     use("");
     use("*.x");
     expect_changes("*.x:");
+}
+END_TEST
 
-    adp_names_store_change_all(store);
-    expect_changes("*.x:");
+/* What doesn't come into force is to be taken again, also that a pattern is
+ * gone. */
+START_TEST(in_vain)
+{
+    use("*.x *.y");
+    learn("a.x", 1, 1, 60, 0);
+    expect_changes__("*.x: 1", false);
+    learn("a.y", 2, 1, 60, 0);
+    expect_changes__("*.x: 1; *.y: 2", true);
+    use("*.y");
+    expect_changes__("*.x:", false);
+    expect_changes__("*.x:", false);
+    learn("b.y", 3, 1, 60, 0);
+    expect_changes__("*.x:; *.y: 2 3", true);
+    expect_changes("");
+}
+END_TEST
+
+static void
+ignore_change(const char *pattern OVS_UNUSED,
+              const struct in6_addr *ips OVS_UNUSED, size_t n OVS_UNUSED,
+              void *aux OVS_UNUSED)
+{
+}
+
+/* What happens while it isn't known whether it came into force. */
+START_TEST(meanwhile)
+{
+    for (int in_force = 0; in_force < 2; in_force++) {
+        use("*.x *.y *.z");
+        learn("a.x", 1, 1, 60, 0);
+        learn("a.y", 1, 1, 60, 0);
+        ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_CHANGED);
+        adp_names_store_take_changes(store, ignore_change, NULL);
+        ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_TAKEN);
+        learn("b.x", 2, 1, 60, 0);
+        ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_CHANGED);
+        ck_assert_int_eq(learn("a.y", 1, 1, 60, 0), ADP_NAMES_TAKEN);
+        learn("a.z", 3, 1, 60, 0);
+        adp_names_store_end_changes(store, in_force);
+        ck_assert_int_eq(learn("a.y", 1, 1, 60, 0),
+                         in_force ? ADP_NAMES_KNOWN : ADP_NAMES_CHANGED);
+        expect_changes(in_force ? "*.x: 1 2; *.z: 3"
+                       : "*.x: 1 2; *.y: 1; *.z: 3");
+        ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_KNOWN);
+
+        /* Patterns that go, and come again. */
+        use("*.y");
+        adp_names_store_take_changes(store, ignore_change, NULL);
+        use("*.x");
+        adp_names_store_end_changes(store, in_force);
+        expect_changes(in_force ? "*.y:" : "*.x:; *.y:; *.z:");
+        use("");
+        expect_changes("*.x:");
+    }
 }
 END_TEST
 
@@ -226,7 +288,7 @@ START_TEST(full)
     ck_assert_int_eq(learn("2.bad", 0, 2, 60, 0), ADP_NAMES_FULL);
     ck_assert_int_eq(learn("3.bad", 0, 1, 60, 0), ADP_NAMES_FULL);
     expect_usage(2, 2, ADP_NAMES_MAX_ADDRESSES);
-    ck_assert_int_eq(learn("1.bad", 7, 1, 90, 0), ADP_NAMES_KNOWN);
+    ck_assert_int_eq(learn("1.bad", 7, 1, 90, 0), ADP_NAMES_CHANGED);
     ck_assert_int_eq(learn("a.good", 0, 1, 60, 0), ADP_NAMES_NEW);
     adp_names_store_expire(store, 60000);
     expect_usage(2, 1, 1);
@@ -241,7 +303,7 @@ END_TEST
 static const char *const all_names[N_NAMES] = { "a.x", "b.x", "a.y", "c.y" };
 static const char *const all_patterns[] = { "a.x", "*.x", "a.*", "*", "c.y" };
 static long long int told[N_NAMES][N_ADDRESSES]; /* When it ends; 0: isn't. */
-static struct shash taken = SHASH_INITIALIZER(&taken);
+static struct shash in_force = SHASH_INITIALIZER(&in_force);
 static bool used[ARRAY_SIZE(all_patterns)];
 
 static bool
@@ -264,13 +326,18 @@ keep_change(const char *pattern, const struct in6_addr *ips, size_t n,
     for (size_t i = 0; i < n; i++) {
         bits |= (uintptr_t) 1 << ips[i].s6_addr[15];
     }
-    shash_replace(&taken, pattern, (void *) bits);
+    shash_replace(&in_force, pattern, (void *) bits);
 }
 
 static void
 compare(long long int now)
 {
+    if (!random_range(4)) {
+        adp_names_store_take_changes(store, ignore_change, NULL);
+        adp_names_store_end_changes(store, false);
+    }
     adp_names_store_take_changes(store, keep_change, NULL);
+    adp_names_store_end_changes(store, true);
     for (size_t i = 0; i < ARRAY_SIZE(all_patterns); i++) {
         uintptr_t bits = 0;
 
@@ -282,7 +349,7 @@ compare(long long int now)
                 }
             }
         }
-        ck_assert_uint_eq((uintptr_t) shash_find_data(&taken,
+        ck_assert_uint_eq((uintptr_t) shash_find_data(&in_force,
                                                       all_patterns[i]), bits);
     }
 }
@@ -337,7 +404,7 @@ START_TEST(random_changes)
         adp_names_store_expire(store, now);
         compare(now);
     }
-    shash_destroy(&taken);
+    shash_destroy(&in_force);
 }
 END_TEST
 
@@ -399,6 +466,8 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, match);
     tcase_add_test(tc, patterns);
+    tcase_add_test(tc, in_vain);
+    tcase_add_test(tc, meanwhile);
     tcase_add_test(tc, star_in_name);
     tcase_add_test(tc, expiry);
     tcase_add_test(tc, full);
