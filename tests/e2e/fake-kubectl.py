@@ -7,7 +7,9 @@ The cluster is the directory FAKE_CLUSTER.  Its file "log" has an event a line,
 that of its object.  "paths" has the resources that there are, a line each.
 While there is a file "down" nothing is served.  "compacted" has the oldest
 version from which a watch may begin, and when the content of "epoch" changes,
-watches end.  What was asked for is written to the file "asked".
+watches end; one of the path in the first line of "cut" prints the second one,
+then.  "padding" is how many bytes more the status of an object has in a list.
+What was asked for is written to the file "asked".
 """
 
 import json
@@ -65,6 +67,10 @@ def serve_list(path, query):
     if end < len(items):
         meta["continue"] = "%d-%s" % (end, version)
     page = items[int(begin):end]
+    padding = int(content("padding") or 0)
+    for item in page:
+        if padding and "status" in item:
+            item["status"]["padding"] = "x" * padding
     crd = "crd." in path
     kind = {"pods": "PodList", "tiers": "TierList",
             "namespaces": "NamespaceList", "nodes": "NodeList",
@@ -96,6 +102,11 @@ def watch(path, query):
                        "message": "too old resource version: %d" % after})
         return
     while content("epoch") == epoch and not is_down():
+        cut, _, text = content("cut").partition("\n")
+        if cut == path:
+            print(text.strip(), end="", flush=True)
+            os.remove(os.path.join(CLUSTER, "cut"))
+            return
         for version, kind, item in events(path):
             if version > after:
                 tell(kind, item)
