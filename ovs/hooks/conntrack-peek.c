@@ -373,6 +373,7 @@ key_is_icmp(const struct conn_key *key)
     return (key->nw_proto == IPPROTO_ICMP || key->nw_proto == IPPROTO_ICMPV6);
 }
 
+#include "conntrack-hash.c"
 #include "conntrack-peek-nat.c"
 
 static void

@@ -31,6 +31,7 @@
 #include "conntrack-private.h"
 #include "conntrack-flush.h"
 #include "conntrack-half-open.h"
+#include "conntrack-hash.h"
 #include "conntrack-track.h"
 
 struct dp_packet;

@@ -102,6 +102,7 @@ UNIT_TESTS = \
 	tests/unit/test-recent \
 	tests/unit/test-flush \
 	tests/unit/test-fqdns \
+	tests/unit/test-conntrack-hash \
 	tests/unit/test-ipf \
 	tests/unit/test-refusal \
 	tests/unit/test-rule-set \
@@ -675,6 +676,9 @@ tests_unit_test_month_SOURCES = \
 	tests/unit/record-flows.h \
 	tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_hash_SOURCES = tests/unit/test-conntrack-hash.c
+tests_unit_test_conntrack_hash_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_ipf_SOURCES = tests/unit/test-ipf.c
 tests_unit_test_ipf_LDADD = $(UNIT_LIBS)
