@@ -4,8 +4,8 @@
 #define CONNTRACK_HASH_H 1
 
 /* The hash of connections' keys in the place of upstream's, which is a CRC
- * where the CPU has one, or MurmurHash: who knows that makes keys that have one
- * hash, whatever basis it begins with.
+ * where the CPU has one, or MurmurHash: who knows that makes keys that have
+ * one hash, whatever basis it begins with.
  *
  * Thread-safety: any thread. */
 
