@@ -321,16 +321,23 @@ END_TEST
 /* One connection each. */
 
 static struct dp_packet *
-tcp(uint16_t tp_src, uint16_t tp_dst, uint16_t flags)
+tcp_segment(bool reply, uint16_t tp_src, uint16_t tp_dst, uint16_t flags)
 {
-    struct tuple t = make_tuple(false, IPPROTO_TCP, false);
+    struct tuple t = make_tuple(false, IPPROTO_TCP, reply);
     const struct segment s = {
-        .flags = flags, .seq = 100, .ack = 200, .win = 1000, .wscale = -1,
+        .flags = flags, .seq = reply ? 200 : 100, .ack = reply ? 101 : 200,
+        .win = 1000, .wscale = -1,
     };
 
     t.tp_src = tp_src;
     t.tp_dst = tp_dst;
     return talk_compose(&t, &s, 0);
+}
+
+static struct dp_packet *
+tcp(uint16_t tp_src, uint16_t tp_dst, uint16_t flags)
+{
+    return tcp_segment(false, tp_src, tp_dst, flags);
 }
 
 static void
@@ -484,17 +491,11 @@ END_TEST
 
 /* Closed ones. */
 
+/* Ports as for tcp(). */
 static struct dp_packet *
 tcp_reply(uint16_t tp_dst, uint16_t tp_src, uint16_t flags)
 {
-    struct tuple t = make_tuple(false, IPPROTO_TCP, true);
-    const struct segment s = {
-        .flags = flags, .seq = 200, .ack = 101, .win = 1000, .wscale = -1,
-    };
-
-    t.tp_src = tp_src;
-    t.tp_dst = tp_dst;
-    return talk_compose(&t, &s, 0);
+    return tcp_segment(true, tp_src, tp_dst, flags);
 }
 
 static void
