@@ -45,11 +45,11 @@ short_key_hash(uint64_t hash, struct short_key key, size_t n)
     uint64_t odd = adp_key_secrets.odd;
 
     if (n == 1) {
-        hash = adp_key_mix(key.a ^ hash, odd);
+        hash = hash_product(key.a ^ hash, odd);
     } else if (n > 1) {
-        hash = adp_key_mix(key.a ^ hash, key.b ^ odd);
+        hash = hash_product(key.a ^ hash, key.b ^ odd);
     }
-    return n > 2 ? adp_key_mix(key.c ^ hash, odd) : hash;
+    return n > 2 ? hash_product(key.c ^ hash, odd) : hash;
 }
 
 INLINE bool

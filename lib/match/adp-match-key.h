@@ -15,6 +15,7 @@
  */
 
 #include "flow.h"
+#include "hash-product.h"
 #include "openvswitch/match.h"
 #include "util.h"
 
@@ -51,26 +52,6 @@ union adp_key_secrets {
 };
 extern union adp_key_secrets adp_key_secrets;
 
-/* Stirs 'a' and 'b', which should be words of a key and something secret. */
-static inline uint64_t
-adp_key_mix(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-    __extension__ typedef unsigned __int128 u128;
-    u128 product = (u128) a * b;
-
-    return (uint64_t) product ^ (uint64_t) (product >> 64);
-#else
-    /* The same. */
-    uint64_t a0 = (uint32_t) a, a1 = a >> 32;
-    uint64_t b0 = (uint32_t) b, b1 = b >> 32;
-    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
-    uint64_t other = a0 * b1 + (uint32_t) middle;
-
-    return a * b ^ (a1 * b1 + (middle >> 32) + (other >> 32));
-#endif
-}
-
 /* Hashes the words that are not common. */
 static inline uint64_t
 adp_key_hash_words(uint64_t hash, const uint64_t values[], size_t n)
@@ -79,10 +60,10 @@ adp_key_hash_words(uint64_t hash, const uint64_t values[], size_t n)
     size_t i;
 
     for (i = 0; i + 1 < n; i += 2) {
-        hash = adp_key_mix(values[i] ^ hash, values[i + 1] ^ odd);
+        hash = hash_product(values[i] ^ hash, values[i + 1] ^ odd);
     }
     if (i < n) {
-        hash = adp_key_mix(values[i] ^ hash, odd);
+        hash = hash_product(values[i] ^ hash, odd);
     }
     return hash;
 }

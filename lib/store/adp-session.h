@@ -41,6 +41,7 @@
 #include <emmintrin.h>
 #endif
 #include "adp-token.h"
+#include "hash-product.h"
 #include "openvswitch/types.h"
 #include "packets.h"
 #include "util.h"
@@ -226,29 +227,15 @@ struct adp_session_seeds {
 const struct adp_session_seeds *adp_sessions_seeds(
     const struct adp_sessions *);
 
-/* Products of two words of the key folded together. */
-
-static inline uint64_t
-adp_session_fold(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-    unsigned __int128 product = (unsigned __int128) a * b;
-
-    return (uint64_t) product ^ (uint64_t) (product >> 64);
-#else
-    uint64_t high = (a >> 32) * (b >> 32), low = (a & UINT32_MAX) * b;
-
-    return (high + (low >> 32)) ^ low ^ a * (b | 1);
-#endif
-}
+/* Of products of two words of the key each. */
 
 static inline uint32_t
 adp_session_hash4(const struct adp_session_seeds *seeds,
                   const struct adp_session_key4 *key)
 {
     const uint64_t *w = key->words, *s = seeds->s;
-    uint64_t hash = (adp_session_fold(w[0] ^ s[0], w[1] ^ s[1])
-                     ^ adp_session_fold(w[2] ^ s[2], w[3] ^ s[3]));
+    uint64_t hash = (hash_product(w[0] ^ s[0], w[1] ^ s[1])
+                     ^ hash_product(w[2] ^ s[2], w[3] ^ s[3]));
 
     return hash ^ hash >> 32;
 }
@@ -258,10 +245,10 @@ adp_session_hash6(const struct adp_session_seeds *seeds,
                   const struct adp_session_key6 *key)
 {
     const uint64_t *w = key->words, *s = seeds->s;
-    uint64_t hash = (adp_session_fold(w[0] ^ s[0], w[1] ^ s[1])
-                     ^ adp_session_fold(w[2] ^ s[2], w[3] ^ s[3])
-                     ^ adp_session_fold(w[4] ^ s[1], w[5] ^ s[2])
-                     ^ adp_session_fold(w[6] ^ s[3], w[7] ^ s[0]));
+    uint64_t hash = (hash_product(w[0] ^ s[0], w[1] ^ s[1])
+                     ^ hash_product(w[2] ^ s[2], w[3] ^ s[3])
+                     ^ hash_product(w[4] ^ s[1], w[5] ^ s[2])
+                     ^ hash_product(w[6] ^ s[3], w[7] ^ s[0]));
 
     return hash ^ hash >> 32;
 }

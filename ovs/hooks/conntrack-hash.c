@@ -5,6 +5,7 @@
 #include "conntrack-hash.h"
 
 #include "entropy.h"
+#include "hash-product.h"
 #include "unaligned.h"
 
 /* Drawn before main() begins, never written again. */
@@ -15,24 +16,6 @@ OVS_CONSTRUCTOR(draw_hash_secrets)
     get_entropy_or_die(hash_secrets, sizeof hash_secrets);
 }
 
-/* Both halves of the product. */
-static uint64_t
-hash_fold(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-    unsigned __int128 product = (unsigned __int128) a * b;
-
-    return (uint64_t) product ^ (uint64_t) (product >> 64);
-#else
-    uint64_t a0 = (uint32_t) a, a1 = a >> 32;
-    uint64_t b0 = (uint32_t) b, b1 = b >> 32;
-    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
-    uint64_t other = a0 * b1 + (uint32_t) middle;
-
-    return a * b ^ (a1 * b1 + (middle >> 32) + (other >> 32));
-#endif
-}
-
 /* An IPv4 address leaves the rest of 'addr' zero. */
 static uint64_t
 hash_endpoint(const struct ct_endpoint *e)
@@ -40,13 +23,14 @@ hash_endpoint(const struct ct_endpoint *e)
     const uint32_t *addr = (const uint32_t *) &e->addr;
     uint64_t low = get_32aligned_u64((const ovs_32aligned_u64 *) &addr[0]);
     uint64_t high = get_32aligned_u64((const ovs_32aligned_u64 *) &addr[2]);
-    uint64_t hash = hash_fold(low ^ hash_secrets[0], high ^ hash_secrets[1]);
+    uint64_t hash = hash_product(low ^ hash_secrets[0],
+                                 high ^ hash_secrets[1]);
     uint32_t port;
 
     BUILD_ASSERT(sizeof e->addr == 4 * sizeof *addr);
     BUILD_ASSERT(sizeof *e == sizeof e->addr + sizeof port);
     memcpy(&port, &e->port, sizeof port);
-    return hash_fold(hash ^ port, hash_secrets[2]);
+    return hash_product(hash ^ port, hash_secrets[2]);
 }
 
 uint32_t
@@ -57,5 +41,5 @@ conntrack_hash_key(const struct conn_key *key, uint32_t basis)
                      ^ (uint32_t) key->zone << 8 ^ key->nw_proto);
     uint64_t ends = hash_endpoint(&key->src) + hash_endpoint(&key->dst);
 
-    return hash_fold(ends ^ hash_secrets[3], rest ^ hash_secrets[0]);
+    return hash_product(ends ^ hash_secrets[3], rest ^ hash_secrets[0]);
 }
