@@ -246,6 +246,31 @@ check_hash(enum nx_hash_fields fields, ovs_be16 dl_type)
     }
 }
 
+uint32_t __real_flow_hash_symmetric_l3l4(const struct flow *, uint32_t basis,
+                                         bool inc_udp_ports);
+uint32_t __wrap_flow_hash_symmetric_l3l4(const struct flow *, uint32_t basis,
+                                         bool inc_udp_ports);
+
+uint32_t
+__real_flow_hash_symmetric_l3l4(const struct flow *flow, uint32_t basis,
+                                bool inc_udp_ports)
+{
+    return flow_hash_symmetric_l3l4(flow, basis, inc_udp_ports);
+}
+
+/* A select group takes 0 for a hash that nobody computed. */
+START_TEST(hash_of_nothing)
+{
+    struct flow flow = { .dl_type = htons(ETH_TYPE_IPV6) };
+
+    ck_assert_uint_eq(flow_hash_symmetric_l3l4(&flow, 0, false), 0);
+    ck_assert_uint_ne(__wrap_flow_hash_symmetric_l3l4(&flow, 0, false), 0);
+    flow.nw_proto = IPPROTO_TCP;
+    ck_assert_uint_eq(__wrap_flow_hash_symmetric_l3l4(&flow, 0, false),
+                      flow_hash_symmetric_l3l4(&flow, 0, false));
+}
+END_TEST
+
 START_TEST(what_hashes_read)
 {
     static const enum nx_hash_fields all[] = {
@@ -380,6 +405,7 @@ main(void)
     tcase_add_test(tc, labels_that_are_popped);
     tcase_add_test(tc, headers_behind_tags);
     tcase_add_test(tc, what_hashes_read);
+    tcase_add_test(tc, hash_of_nothing);
     tcase_add_test(tc, ports_of_cut_packets);
     tcase_add_test(tc, numbers_of_meters);
 
