@@ -55,6 +55,10 @@ def crc32c_of_byte(byte):
 CRC32C = [crc32c_of_byte(byte) for byte in range(256)]
 
 
+# IPv6's extension headers that OVS passes to find the protocol.
+PASSED = {0, 43, 44, 51, 60}
+
+
 def chunk(kind, value=b'', flags=0):
     """A chunk of SCTP."""
     return struct.pack('!BBH', kind, flags, 4 + len(value)) + value \
@@ -183,6 +187,12 @@ class Packet:
             value ^= 0x5a5a
         return segment[:offset] + struct.pack('!H', value) \
             + segment[offset + 2:]
+
+    def shown_proto(self):
+        """The protocol that a switch takes it for: of IPv6, also the first
+        extension header that it can't pass."""
+        return next((kind for kind, _ in self.extensions
+                     if kind not in PASSED), self.proto)
 
     def ip(self):
         segment = self.segment()

@@ -33,6 +33,9 @@ METERS = ['meter=1,pktps,burst,stats,band=type=drop,rate=1000000,'
           'meter=2,kbps,burst,stats,bands=type=drop,rate=4000000,'
           'burst_size=4000000,type=drop,rate=3000000,burst_size=4000000']
 
+# States that only packets of a connection have.
+CONNECTION = re.compile(r'ct_state=[^,]*(\+(new|est|rel|rpl|snat|dnat)|-inv)')
+
 
 def destinations(hosts):
     def of(client):
@@ -131,11 +134,14 @@ class RuleSet:
 
     def other_actions(self, flow):
         """Those of another flow of the same table and protocol, down to the type
-        that neighbour discovery's fields want."""
+        that neighbour discovery's fields want, and to the connection that
+        those of its first packet do."""
         def kind(flow):
-            fields = flow.split(' actions=')[0].split(',')
-            return fields[0], fields[2:3], [field for field in fields
-                                            if field.startswith('icmp_')]
+            fields = [field for field in flow.split(' actions=')[0].split(',')
+                      if '_timeout=' not in field]
+            return (fields[0], fields[2:3],
+                    [field for field in fields if field.startswith('icmp_')],
+                    bool(CONNECTION.search(','.join(fields))))
 
         others = [f.split(' actions=')[1] for f in self.flows
                   if kind(f) == kind(flow) and 'conj' not in f]

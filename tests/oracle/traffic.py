@@ -126,15 +126,15 @@ class Traffic:
         """Stock tracks SCTP, unless the daemon is ours, without ports, tags and
         states.
 
-        Timeout policies are for TCP, UDP and ICMP, and mean nothing to SCTP.
-        Stock's megaflows don't tell protocols apart for them: whether another
-        protocol's packet goes by a policy depends on whose packet came
+        Timeout policies are for TCP, UDP and ICMP.  Stock's megaflows don't
+        tell protocols apart for them: whether another protocol's packet goes
+        by a policy, and whether theirs do, depends on whose packet came
         first."""
-        if packet.proto == packets.SCTP:
-            return self.pair.both_track_sctp
-        return (not (self.changes and self.changes.timed)
-                or packet.proto in (packets.TCP, packets.UDP, packets.ICMP,
-                                    packets.ICMP6))
+        proto = packet.shown_proto()
+        if self.changes and self.changes.timed:
+            return proto in (packets.TCP, packets.UDP, packets.ICMP,
+                             packets.ICMP6)
+        return proto != packets.SCTP or self.pair.both_track_sctp
 
     def frames_of(self, port, batch):
         """What enters for 'batch': one frame for each packet that fares the
