@@ -137,12 +137,14 @@ thread_cache_create(void)
     return tc;
 }
 
-static ovsthread_key_t thread_cache_key;
+/* Not an ovsthread_key_t: the destructors of those must not use any such key,
+ * and conntrack_pool_put(), for connections that walks have foreseen, does. */
+static pthread_key_t thread_cache_key;
 
 void
 adp_flow_cache_init(void)
 {
-    ovsthread_key_create(&thread_cache_key, thread_cache_destroy);
+    xpthread_key_create(&thread_cache_key, thread_cache_destroy);
     adp_cached_verdict_init();
     adp_log_rings_init();
     adp_samples_init();
@@ -151,12 +153,12 @@ adp_flow_cache_init(void)
 struct adp_flow_cache *
 adp_flow_cache_begin_batch(void)
 {
-    struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
+    struct thread_cache *tc = pthread_getspecific(thread_cache_key);
     uint64_t wanted;
 
     if (!tc) {
         tc = thread_cache_create();
-        ovsthread_setspecific(thread_cache_key, tc);
+        xpthread_setspecific(thread_cache_key, tc);
     }
     atomic_read_relaxed(&wanted_capacity, &wanted);
     if (OVS_UNLIKELY(wanted != tc->capacity) && !tc->n_batches) {
@@ -179,7 +181,7 @@ adp_flow_cache_end_batch(struct adp_flow_cache *cache)
 void
 adp_flow_cache_age(long long int now)
 {
-    struct thread_cache *tc = ovsthread_getspecific(thread_cache_key);
+    struct thread_cache *tc = pthread_getspecific(thread_cache_key);
 
     if (tc && !tc->n_batches) {
         adp_store_age(tc->up.verdicts, now);

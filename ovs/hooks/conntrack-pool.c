@@ -208,6 +208,9 @@ pool_cache_destroy(void *cache_)
     free(cache);
 }
 
+/* The calling thread's.  Not in a destructor of an ovsthread_key_t, which runs
+ * with the lock that all of these share; in one of a plain pthread key it may
+ * be made once more, and goes with the next round of destructors. */
 static struct pool_cache *
 pool_cache_get(void)
 {

@@ -23,7 +23,8 @@
  * conntrack_pool_short tells for how many connections.
  *
  * Thread-safety: any thread may get and put, also what another thread got.
- * Threads keep a few free connections to themselves. */
+ * Threads keep a few free connections to themselves.  Destructors of
+ * ovsthread_key_t must neither get nor put; those of pthread_key_t may. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -54,6 +54,7 @@ UNIT_TESTS = \
 	tests/unit/test-engine-changes \
 	tests/unit/test-execute \
 	tests/unit/test-fast \
+	tests/unit/test-flow-cache \
 	tests/unit/test-group \
 	tests/unit/test-guide \
 	tests/unit/test-handover-file \
@@ -447,6 +448,14 @@ tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_send \
 	-Wl,--wrap=dp_pmd_send_into_tunnel \
 	-Wl,--wrap=dp_pmd_send_train
+
+tests_unit_test_flow_cache_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-flow-cache.c \
+	antrea-dp/packet/adp-flow-cache.c \
+	antrea-dp/packet/adp-sample.c
+tests_unit_test_flow_cache_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What becomes of a packet thread's cache when the thread ends: connections
+ * that were foreseen and never made go back to the pool. */
+
+#include <config.h>
+#include <check.h>
+#include <netinet/in.h>
+
+#include "adp-cached-verdict.h"
+#include "adp-flow-cache.h"
+#include "adp-ports.h"
+#include "adp-rewrite.h"
+#include "adp-sample.h"
+#include "adp-store.h"
+#include "adp-summary.h"
+#include "adp-walk-cache.h"
+#include "adp-walk.h"
+#include "conntrack-pool.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "ovs-thread.h"
+#include "talk.h"
+#include "test-run.h"
+#include "timeval.h"
+#include "util.h"
+
+enum { ZONE = 5 };
+
+static struct conntrack *ct;
+static long long int now;
+
+/* Without the bridge's world. */
+
+uint64_t
+adp_ports_map_serial(void)
+{
+    return 1;
+}
+
+void
+adp_walk_init(struct adp_walk *w)
+{
+    memset(w, 0, sizeof *w);
+    adp_verdict_init(&w->verdict);
+}
+
+void
+adp_walk_uninit(struct adp_walk *w)
+{
+    adp_verdict_uninit(&w->verdict);
+    conntrack_peek_uninit(&w->ct.peek);
+}
+
+/* Verdicts: there are none. */
+
+static struct adp_collector *collector;
+
+static void
+credit(struct adp_stored *v OVS_UNUSED, uint64_t n_packets OVS_UNUSED,
+       uint64_t n_bytes OVS_UNUSED)
+{
+}
+
+static void
+release(struct adp_stored *v OVS_UNUSED)
+{
+}
+
+void
+adp_cached_verdict_init(void)
+{
+    static const struct adp_store_class class = {
+        .size = sizeof(struct adp_cached_verdict),
+        .credit = credit,
+        .release = release,
+    };
+
+    collector = adp_collector_create(&class);
+}
+
+struct adp_collector *
+adp_cached_verdict_collector(void)
+{
+    return collector;
+}
+
+struct adp_cached_verdict *
+adp_cached_verdict_take(
+    struct adp_store *store OVS_UNUSED,
+    const struct adp_cached_verdict_source *source OVS_UNUSED,
+    const struct adp_cached_verdict_content *content OVS_UNUSED,
+    long long int t OVS_UNUSED)
+{
+    return NULL;
+}
+
+void
+adp_cached_verdict_token_init(struct adp_token *token OVS_UNUSED,
+                              const struct adp_store *store OVS_UNUSED,
+                              const struct adp_cached_verdict *v OVS_UNUSED,
+                              const struct adp_program *program OVS_UNUSED,
+                              uint32_t learn_serial OVS_UNUSED)
+{
+}
+
+bool
+adp_summary_conns(struct adp_cached_verdict_content *c OVS_UNUSED,
+                  const struct conntrack_peek *peek OVS_UNUSED,
+                  struct conntrack_ref
+                      refs[ADP_CACHED_VERDICT_MAX_CONNS] OVS_UNUSED)
+{
+    return false;
+}
+
+void
+adp_rewrite_session_init(
+    struct adp_session *s OVS_UNUSED,
+    const struct conntrack_peek_tuple *tuple OVS_UNUSED,
+    const struct adp_cached_verdict_content *c OVS_UNUSED)
+{
+}
+
+/* Walks that are kept: none. */
+
+static int a_walk_cache;
+
+struct adp_walk_cache *
+adp_walk_cache_create(struct adp_store *store OVS_UNUSED)
+{
+    return (struct adp_walk_cache *) (void *) &a_walk_cache;
+}
+
+void
+adp_walk_cache_destroy(struct adp_walk_cache *c OVS_UNUSED)
+{
+}
+
+void
+adp_walk_cache_age(struct adp_walk_cache *c OVS_UNUSED,
+                   long long int t OVS_UNUSED)
+{
+}
+
+size_t
+adp_walk_cache_count(const struct adp_walk_cache *c OVS_UNUSED)
+{
+    return 0;
+}
+
+uint64_t
+adp_walk_cache_evicted(const struct adp_walk_cache *c OVS_UNUSED)
+{
+    return 0;
+}
+
+/* Packet threads. */
+
+static void
+setup(void)
+{
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    now = time_msec();
+    ct = conntrack_init();
+    conntrack_pool_run(ct);
+    adp_flow_cache_init();
+}
+
+static void
+teardown(void)
+{
+    conntrack_destroy(ct);
+    ovsrcu_barrier();
+}
+
+/* The connection that was foreseen last. */
+static const struct conn *foreseen_conn;
+
+/* Foresees that 'w' makes a connection, from the pool. */
+static void
+foresee(struct adp_walk *w)
+{
+    const struct conntrack_peek_request req = { .zone = ZONE, .commit = true };
+    struct tuple t = { .nw_proto = IPPROTO_UDP, .tp_src = 1024, .tp_dst = 80 };
+    struct conntrack_peek *peek = &w->ct.peek;
+    struct conntrack_peek_tuple tuple = {
+        .dl_type = htons(ETH_TYPE_IP),
+        .tp_src = htons(1024), .tp_dst = htons(80),
+        .src.ipv4 = htonl(0x0a000001), .dst.ipv4 = htonl(0x0a000002),
+    };
+
+    in6_addr_set_mapped_ipv4(&t.src, tuple.src.ipv4);
+    in6_addr_set_mapped_ipv4(&t.dst, tuple.dst.ipv4);
+    struct dp_packet *p = talk_compose(&t, NULL, 0);
+    conntrack_peek_init(peek, ct, p, now);
+    ck_assert_int_eq(conntrack_peek_ct(peek, &req, &tuple), CT_PEEK_OK);
+    ck_assert_uint_eq(peek->n_conns, 1);
+    foreseen_conn = peek->conns[0].up;
+    ck_assert(conntrack_pool_owns(foreseen_conn));
+    dp_packet_delete(p);
+}
+
+static void *
+walk_in_vain(void *unused OVS_UNUSED)
+{
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+
+    foresee(adp_flow_cache_begin_walk(cache));
+    adp_flow_cache_end_walk(cache);
+    adp_flow_cache_end_batch(cache);
+    return NULL;
+}
+
+static void *
+sample_in_vain(void *unused OVS_UNUSED)
+{
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+
+    cache->sampler = adp_sampler_create();
+    foresee(adp_sampler_walk(cache->sampler));
+    adp_flow_cache_end_batch(cache);
+    return NULL;
+}
+
+static void
+run_thread(void *(*main_)(void *))
+{
+    xpthread_join(ovs_thread_create("packets", main_, NULL), NULL);
+}
+
+/* The last thing that the thread foresaw, for a packet or a sample, didn't
+ * come about.  The next thread gets the same memory for what it foresees. */
+START_TEST(foreseen)
+{
+    void *(*main_)(void *) = _i ? sample_in_vain : walk_in_vain;
+    struct adp_flow_cache_thread *threads;
+
+    run_thread(main_);
+    const struct conn *first = foreseen_conn;
+    for (int i = 0; i < 10; i++) {
+        run_thread(main_);
+        ck_assert_ptr_eq(foreseen_conn, first);
+    }
+    ck_assert_uint_eq(adp_flow_cache_threads_get(&threads), 0);
+    free(threads);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("flow-cache");
+    TCase *tc = tcase_create("flow-cache");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, foreseen, 0, 2);
+    suite_add_tcase(s, tc);
+    return test_run(s);
+}
