@@ -16,7 +16,7 @@ struct input_map {
     uint64_t serial;
     size_t n;
     struct {
-        struct adp_bridge *bridge;
+        ATOMIC(struct adp_bridge *) bridge; /* NULL: none of ours. */
         ofp_port_t ofp_port;
     } ports[];
 };
@@ -70,6 +70,7 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
     const struct netdev *netdev = ofport->netdev;
 
     port->ofp_port = ofport->ofp_port;
+    atomic_init(&port->removed, false);
     port->live = ofport->may_enable
                  && !(ofport->pp.config & OFPUTIL_PC_PORT_DOWN)
                  && !(ofport->pp.state & OFPUTIL_PS_LINK_DOWN);
@@ -97,14 +98,16 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
     return port;
 }
 
+/* The latest of any struct adp_ports.  Main thread. */
+static uint64_t last_serial;
+
 struct adp_ports *
 adp_ports_create(struct adp_bridge *b)
 {
-    static uint64_t last_serial;
     struct adp_ports *ports = xzalloc(sizeof *ports);
     const struct ofport *ofport;
 
-    ports->serial = ++last_serial;
+    atomic_init(&ports->serial, ++last_serial);
     ports->controlled = b->dpif.is_controller_connected;
     hmap_init(&ports->ports);
     HMAP_FOR_EACH (ofport, hmap_node, &b->dpif.up.ports) {
@@ -133,6 +136,16 @@ adp_ports_destroy(struct adp_ports *ports)
     }
 }
 
+static bool
+port_is_removed(const struct adp_port *port)
+{
+    bool removed;
+
+    atomic_read_relaxed(&CONST_CAST(struct adp_port *, port)->removed,
+                        &removed);
+    return removed;
+}
+
 const struct adp_port *
 adp_ports_find(const struct adp_ports *ports, ofp_port_t ofp_port)
 {
@@ -142,7 +155,7 @@ adp_ports_find(const struct adp_ports *ports, ofp_port_t ofp_port)
         HMAP_FOR_EACH_IN_BUCKET (port, node, hash_ofp_port(ofp_port),
                                  &ports->ports) {
             if (port->ofp_port == ofp_port) {
-                return port;
+                return port_is_removed(port) ? NULL : port;
             }
         }
     }
@@ -188,10 +201,11 @@ adp_ports_publish(void)
     LIST_FOR_EACH (b, list_node, &adp_bridges) {
         any = b->dpif.backer;
         HMAP_FOR_EACH (port, node, &bridge_ports(b)->ports) {
-            if (port->info.kind == ADP_PORT_PLAIN) {
+            /* What changed may be another bridge's. */
+            if (port->info.kind == ADP_PORT_PLAIN && !port_is_removed(port)) {
                 size_t i = odp_to_u32(port->info.odp_port);
 
-                map->ports[i].bridge = b;
+                atomic_init(&map->ports[i].bridge, b);
                 map->ports[i].ofp_port = port->ofp_port;
             }
         }
@@ -200,6 +214,33 @@ adp_ports_publish(void)
     ovsrcu_set(&input_map, map);
     if (old) {
         ovsrcu_postpone(free, old);
+    }
+}
+
+void
+adp_ports_remove(struct adp_bridge *b, ofp_port_t ofp_port)
+{
+    struct adp_ports *ports = ovsrcu_get_protected(struct adp_ports *,
+                                                   &b->ports);
+    struct input_map *map = ovsrcu_get_protected(struct input_map *,
+                                                 &input_map);
+    struct adp_port *port = CONST_CAST(struct adp_port *,
+                                       adp_ports_find(ports, ofp_port));
+    struct adp_bridge *owner;
+
+    if (!port) {
+        return;                         /* It wasn't published. */
+    }
+    atomic_store_relaxed(&port->removed, true);
+    atomic_store_explicit(&ports->serial, ++last_serial,
+                          memory_order_release);
+
+    uint32_t i = odp_to_u32(port->info.odp_port);
+    if (port->info.kind == ADP_PORT_PLAIN && map && i < map->n) {
+        atomic_read_relaxed(&map->ports[i].bridge, &owner);
+        if (owner == b && map->ports[i].ofp_port == ofp_port) {
+            atomic_store_relaxed(&map->ports[i].bridge, NULL);
+        }
     }
 }
 
@@ -214,14 +255,18 @@ adp_ports_map_serial(void)
 struct adp_bridge *
 adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
 {
-    const struct input_map *map = ovsrcu_get(struct input_map *, &input_map);
+    struct input_map *map = ovsrcu_get(struct input_map *, &input_map);
     uint32_t i = odp_to_u32(odp_port);
+    struct adp_bridge *b;
 
-    if (!map || i >= map->n || !map->ports[i].bridge) {
+    if (!map || i >= map->n) {
         return NULL;
     }
-    *ofp_port = map->ports[i].ofp_port;
-    return map->ports[i].bridge;
+    atomic_read_relaxed(&map->ports[i].bridge, &b);
+    if (b) {
+        *ofp_port = map->ports[i].ofp_port;
+    }
+    return b;
 }
 
 struct adp_bridge *

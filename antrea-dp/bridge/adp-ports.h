@@ -6,8 +6,9 @@
 /* Ports, as packet threads need them.
  *
  * A struct adp_ports holds the ports of one bridge, by OpenFlow port number; a
- * global map leads from a datapath port to its bridge.  Both are immutable,
- * made by the main thread whenever a port changed, and published with OVSRCU.
+ * global map leads from a datapath port to its bridge.  Both are made by the
+ * main thread whenever a port changed, published with OVSRCU, and immutable
+ * but for what adp_ports_remove() does.
  *
  * All tunnel ports of one kind share a datapath port; adp_ports_input_tunnel()
  * finds the OpenFlow port of a decapsulated packet as upstream does.
@@ -15,6 +16,7 @@
 
 #include "adp-decide.h"
 #include "openvswitch/hmap.h"
+#include "ovs-atomic.h"
 
 struct adp_bridge;
 struct netdev;
@@ -23,6 +25,7 @@ struct adp_port {
     struct hmap_node node;              /* In adp_ports, by 'ofp_port'. */
     ofp_port_t ofp_port;
     struct adp_port_info info;
+    atomic_bool removed;                /* Since it was published. */
     bool live;
     bool has_ip;                        /* May end a tunnel. */
     bool no_packet_in;                  /* Controllers don't hear of misses. */
@@ -34,7 +37,9 @@ struct adp_port {
 };
 
 struct adp_ports {
-    uint64_t serial;                    /* Of no other struct adp_ports. */
+    atomic_uint64_t serial;             /* Of no other struct adp_ports, nor
+                                         * of this one before it lost a
+                                         * port. */
     struct hmap ports;
     bool special;                       /* A port has NO_RECV, NO_FWD, ... */
     bool controlled;                    /* A controller is connected: as a
@@ -43,7 +48,23 @@ struct adp_ports {
 
 struct adp_ports *adp_ports_create(struct adp_bridge *);
 void adp_ports_destroy(struct adp_ports *);
+/* NULL if there is no such port. */
 const struct adp_port *adp_ports_find(const struct adp_ports *, ofp_port_t);
+
+/* Who looks at the ports after this misses all that it had lost by then. */
+static inline uint64_t
+adp_ports_serial(const struct adp_ports *ports)
+{
+    uint64_t serial;
+
+    atomic_read_explicit(&CONST_CAST(struct adp_ports *, ports)->serial,
+                         &serial, memory_order_acquire);
+    return serial;
+}
+
+/* The bridge has lost the port.  Takes it out of what is published: before
+ * that is made anew, the datapath port's number may be another port's. */
+void adp_ports_remove(struct adp_bridge *, ofp_port_t);
 
 /* Makes the global map anew from the bridges' ports. */
 void adp_ports_publish(void);

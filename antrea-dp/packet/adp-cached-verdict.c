@@ -134,7 +134,7 @@ cached_create(struct adp_store *store,
     v->lookups_hold = source->program->generation;
     v->n_ports = source->n_consulted;
     memcpy(v->ports, source->consulted, v->n_ports * sizeof *v->ports);
-    up->ports_serial = source->ports->serial;
+    up->ports_serial = adp_ports_serial(source->ports);
     return v;
 
 no_room:
@@ -339,6 +339,7 @@ adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
                               const struct adp_program *program,
                               const struct adp_ports *ports)
 {
+    const uint32_t ports_serial = adp_ports_serial(ports);
     struct adp_stored *up = &v->up;
 
     if (up->generation != (uint32_t) program->generation) {
@@ -352,9 +353,9 @@ adp_cached_verdict_revalidate(struct adp_cached_verdict *v,
             MAX(in_full(program, up->changed),
                 newest_change(v, program, since, false)));
     }
-    if (up->ports_serial != (uint32_t) ports->serial) {
+    if (up->ports_serial != ports_serial) {
         up->overtaken |= ports_changed(v, ports);
-        up->ports_serial = ports->serial;
+        up->ports_serial = ports_serial;
     }
 }
 

@@ -172,6 +172,7 @@ adp_cached_verdict_get_current(const struct adp_store *store,
 {
     struct adp_stored *v = adp_store_get(store, token);
     uint32_t now = program->generation;
+    uint32_t ports_now = adp_ports_serial(ports);
     void *owner;
 
     if (OVS_UNLIKELY(!v)) {
@@ -182,7 +183,7 @@ adp_cached_verdict_get_current(const struct adp_store *store,
         return NULL;
     }
     if (OVS_UNLIKELY(v->generation != now
-                     || v->ports_serial != (uint32_t) ports->serial)) {
+                     || v->ports_serial != ports_now)) {
         adp_cached_verdict_revalidate(adp_cached_verdict_cast(v), program,
                                       ports);
     }

@@ -452,6 +452,7 @@ adp_class_port_destruct(struct ofport *port, bool del)
     adp_bridge_clear_special(b, port->netdev);
     ports_changed(port->ofproto);
     base->port_destruct(port, del);
+    adp_ports_remove(b, port->ofp_port);
 }
 
 static void

@@ -63,7 +63,7 @@ is_current(struct adp_bridge *b, const struct adp_sample *s,
     *version = ofproto_dpif_get_tables_version(&b->dpif);
     ovs_mutex_unlock(&ofproto_mutex);
 
-    return (current && ports->serial == s->ports_serial
+    return (current && adp_ports_serial(ports) == s->ports_serial
             && (!s->tunnel_serial
                 || s->tunnel_serial == adp_tunnels_serial(b->tunnels)));
 }

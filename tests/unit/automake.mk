@@ -97,6 +97,7 @@ UNIT_TESTS = \
 	tests/unit/test-pipeline-multicast \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
+	tests/unit/test-ports \
 	tests/unit/test-priority \
 	tests/unit/test-program \
 	tests/unit/test-push-stats \
@@ -609,6 +610,11 @@ tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_policy_SOURCES = tests/unit/test-policy.c
 tests_unit_test_policy_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_ports_SOURCES = \
+	tests/unit/test-ports.c \
+	antrea-dp/bridge/adp-ports.c
+tests_unit_test_ports_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_priority_SOURCES = \
 	tests/unit/pipeline-world.c \

@@ -582,8 +582,8 @@ setup(void)
     bridge = xzalloc(sizeof *bridge);
     other_bridge = xzalloc(sizeof *other_bridge);
     bridge->learn = other_bridge->learn = adp_learn_table_create();
-    ports[0].serial = 1;
-    ports[1].serial = 2;
+    atomic_init(&ports[0].serial, 1);
+    atomic_init(&ports[1].serial, 2);
     second_kind = ADP_PORT_PLAIN;
     ovsrcu_set(&bridge->ports, &ports[0]);
     ovsrcu_set(&other_bridge->ports, &ports[0]);
