@@ -48,6 +48,9 @@ static struct ovs_mutex caches_mutex = OVS_MUTEX_INITIALIZER;
 static struct ovs_list caches OVS_GUARDED_BY(caches_mutex)
     = OVS_LIST_INITIALIZER(&caches);
 
+/* What threads that have ended counted, but for what they had. */
+static struct adp_flow_cache_stats ended OVS_GUARDED_BY(caches_mutex);
+
 static atomic_uint64_t wanted_capacity = ADP_FLOW_CACHE_DEFAULT_CAPACITY;
 
 static struct thread_cache *
@@ -93,12 +96,42 @@ create_sessions(struct thread_cache *tc)
 }
 
 static void
+add_stats(const struct thread_cache *tc, struct adp_flow_cache_stats *stats)
+{
+    stats->n_sessions += adp_counted(&tc->n_sessions);
+    stats->capacity += adp_counted(&tc->real_capacity);
+    stats->n_bytes += adp_counted(&tc->n_bytes);
+    stats->n_inserted += adp_counted(&tc->n_inserted);
+    stats->n_evicted += adp_counted(&tc->n_evicted);
+    stats->n_idle += adp_counted(&tc->n_idle);
+    stats->n_walks += adp_counted(&tc->n_walks);
+    stats->n_walks_evicted += adp_counted(&tc->n_walks_evicted);
+    stats->n_replayed += adp_counted(&tc->n_replayed);
+    adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
+    adp_ingress_add_counts(tc->kinds, &stats->kinds);
+    adp_ingress_add_counts(tc->vlans, &stats->vlans);
+}
+
+/* Adds what the thread counted to 'ended', but for what it has. */
+static void
+keep_stats(const struct thread_cache *tc)
+    OVS_REQUIRES(caches_mutex)
+{
+    add_stats(tc, &ended);
+    ended.n_sessions = ended.capacity = ended.n_bytes = ended.n_walks = 0;
+    ended.verdicts.n_verdicts = ended.verdicts.n_leaving = 0;
+    ended.verdicts.n_bytes = 0;
+    ended.kinds.n = ended.vlans.n = 0;
+}
+
+static void
 thread_cache_destroy(void *tc_)
 {
     struct thread_cache *tc = tc_;
 
     ovs_mutex_lock(&caches_mutex);
     ovs_list_remove(&tc->list_node);
+    keep_stats(tc);
     ovs_mutex_unlock(&caches_mutex);
 
     adp_log_ring_close(tc->up.log);
@@ -360,23 +393,6 @@ adp_flow_cache_count_replay(struct adp_flow_cache *cache)
 
 /* Main thread. */
 
-static void
-add_stats(const struct thread_cache *tc, struct adp_flow_cache_stats *stats)
-{
-    stats->n_sessions += adp_counted(&tc->n_sessions);
-    stats->capacity += adp_counted(&tc->real_capacity);
-    stats->n_bytes += adp_counted(&tc->n_bytes);
-    stats->n_inserted += adp_counted(&tc->n_inserted);
-    stats->n_evicted += adp_counted(&tc->n_evicted);
-    stats->n_idle += adp_counted(&tc->n_idle);
-    stats->n_walks += adp_counted(&tc->n_walks);
-    stats->n_walks_evicted += adp_counted(&tc->n_walks_evicted);
-    stats->n_replayed += adp_counted(&tc->n_replayed);
-    adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
-    adp_ingress_add_counts(tc->kinds, &stats->kinds);
-    adp_ingress_add_counts(tc->vlans, &stats->vlans);
-}
-
 size_t
 adp_flow_cache_threads_get(struct adp_flow_cache_thread **threadsp)
 {
@@ -402,8 +418,8 @@ adp_flow_cache_stats_get(struct adp_flow_cache_stats *stats)
 {
     const struct thread_cache *tc;
 
-    memset(stats, 0, sizeof *stats);
     ovs_mutex_lock(&caches_mutex);
+    *stats = ended;
     LIST_FOR_EACH (tc, list_node, &caches) {
         add_stats(tc, stats);
     }

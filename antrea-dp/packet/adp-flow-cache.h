@@ -108,7 +108,8 @@ void adp_flow_cache_remember(struct adp_flow_cache *,
 /* Counts a packet for which a cached walk was replayed. */
 void adp_flow_cache_count_replay(struct adp_flow_cache *);
 
-/* Sums over all threads. */
+/* Sums over all threads.  What counts events has those of threads that have
+ * ended, too. */
 struct adp_flow_cache_stats {
     uint64_t n_sessions, capacity;
     uint64_t n_bytes;
@@ -121,8 +122,8 @@ struct adp_flow_cache_stats {
 };
 void adp_flow_cache_stats_get(struct adp_flow_cache_stats *);
 
-/* The same thread by thread.  Returns the number of threads; the caller frees
- * the array. */
+/* The same thread by thread, of those that there are.  Returns the number of
+ * threads; the caller frees the array. */
 struct adp_flow_cache_thread {
     char name[32];                      /* "pmd-c01/id:8"; "" for the main
                                          * thread. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* What becomes of a packet thread's cache when the thread ends: connections
- * that were foreseen and never made go back to the pool. */
+ * that were foreseen and never made go back to the pool,
+ * and what was counted stays counted. */
 
 #include <config.h>
 #include <check.h>
@@ -121,9 +122,11 @@ adp_rewrite_session_init(
 {
 }
 
-/* Walks that are kept: none. */
+/* Walks that are kept. */
 
 static int a_walk_cache;
+
+enum { N_WALKS = 3, N_WALKS_EVICTED = 5 };
 
 struct adp_walk_cache *
 adp_walk_cache_create(struct adp_store *store OVS_UNUSED)
@@ -145,13 +148,13 @@ adp_walk_cache_age(struct adp_walk_cache *c OVS_UNUSED,
 size_t
 adp_walk_cache_count(const struct adp_walk_cache *c OVS_UNUSED)
 {
-    return 0;
+    return N_WALKS;
 }
 
 uint64_t
 adp_walk_cache_evicted(const struct adp_walk_cache *c OVS_UNUSED)
 {
-    return 0;
+    return N_WALKS_EVICTED;
 }
 
 /* Packet threads. */
@@ -222,6 +225,18 @@ sample_in_vain(void *unused OVS_UNUSED)
     return NULL;
 }
 
+static void *
+replay_two(void *unused OVS_UNUSED)
+{
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+
+    adp_flow_cache_count_replay(cache);
+    adp_flow_cache_count_replay(cache);
+    adp_flow_cache_end_batch(cache);
+    adp_flow_cache_age(now);
+    return NULL;
+}
+
 static void
 run_thread(void *(*main_)(void *))
 {
@@ -246,6 +261,33 @@ START_TEST(foreseen)
 }
 END_TEST
 
+/* Two threads that end one after the other: what each had goes, what each
+ * counted doesn't. */
+START_TEST(counted)
+{
+    struct adp_flow_cache_stats stats;
+
+    for (int i = 1; i <= 2; i++) {
+        run_thread(replay_two);
+        adp_flow_cache_stats_get(&stats);
+        ck_assert_uint_eq(stats.n_replayed, 2 * i);
+        ck_assert_uint_eq(stats.n_walks_evicted, N_WALKS_EVICTED * i);
+        ck_assert_uint_eq(stats.n_walks, 0);
+        ck_assert_uint_eq(stats.capacity, 0);
+        ck_assert_uint_eq(stats.n_bytes, 0);
+        ck_assert_uint_eq(stats.verdicts.n_bytes, 0);
+    }
+
+    /* The main thread's. */
+    replay_two(NULL);
+    adp_flow_cache_stats_get(&stats);
+    ck_assert_uint_eq(stats.n_replayed, 6);
+    ck_assert_uint_eq(stats.n_walks_evicted, 3 * N_WALKS_EVICTED);
+    ck_assert_uint_eq(stats.n_walks, N_WALKS);
+    ck_assert_uint_ne(stats.capacity, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -254,6 +296,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, foreseen, 0, 2);
+    tcase_add_test(tc, counted);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
