@@ -441,6 +441,44 @@ START_TEST(test_very_many_keys)
 }
 END_TEST
 
+#define CLUSTER_GROUP \
+    "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterGroup\n" \
+    "metadata: {name: cg}\nspec: {podSelector: {matchLabels: {l: v}}}\n"
+
+/* How many groups of addresses the policy's one rule lets pass. */
+static size_t
+n_groups_allowed(void)
+{
+    const struct adp_record *record
+        = adp_model_find(model, ADP_KIND_NETWORK_POLICY,
+                         "AntreaClusterNetworkPolicy:p");
+
+    ck_assert_ptr_nonnull(record);
+    const struct adp_network_policy *policy
+        = CONTAINER_OF(record, struct adp_network_policy, up);
+    ck_assert_uint_eq(policy->n_rules, 1);
+    return policy->rules[0].peer.address_groups.n;
+}
+
+/* Whom a group selects is let pass while it is there. */
+START_TEST(test_group_comes_and_goes)
+{
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "v"), true);
+    expect_step(DPCTL_APPLY, "apiVersion: crd.antrea.io/v1beta1\n"
+                "kind: ClusterNetworkPolicy\nmetadata: {name: p}\n"
+                "spec: {priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                "{l: mine}}}], ingress: [{action: Allow, from: [{group: cg}"
+                "]}]}\n", true);
+    ck_assert_uint_eq(n_groups_allowed(), 0);
+    expect_step(DPCTL_APPLY, CLUSTER_GROUP, true);
+    ck_assert_uint_eq(n_groups_allowed(), 1);
+    expect_step(DPCTL_DELETE, CLUSTER_GROUP, true);
+    ck_assert_uint_eq(n_groups_allowed(), 0);
+}
+END_TEST
+
 /* What a watch tells of Nodes. */
 START_TEST(test_heartbeats)
 {
@@ -476,6 +514,7 @@ main(void)
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, test_random_changes);
     tcase_add_test(tc, test_very_many_keys);
+    tcase_add_test(tc, test_group_comes_and_goes);
     tcase_add_test(tc, test_heartbeats);
     suite_add_tcase(suite, tc);
     return test_run(suite);

@@ -366,6 +366,30 @@ START_TEST(warns_of_equal_priorities)
 }
 END_TEST
 
+#define OF_GROUPS(PEERS) \
+    "---\napiVersion: crd.antrea.io/v1beta1\n" \
+    "kind: ClusterNetworkPolicy\nmetadata: {name: p}\nspec: {priority: 1, " \
+    "appliedTo: [{podSelector: {}}], ingress: [{action: Drop, from: [" \
+    PEERS "]}]}\n"
+#define CLUSTER_GROUP(NAME, CHILD) \
+    "---\napiVersion: crd.antrea.io/v1beta1\nkind: ClusterGroup\n" \
+    "metadata: {name: " NAME "}\nspec: {childGroups: [" CHILD "]}\n"
+
+START_TEST(warns_of_missing_groups)
+{
+    expect_warnings(WORLD CLUSTER_GROUP("g", "h")
+                    OF_GROUPS("{group: z}, {group: g}, {group: z}"),
+                    "ClusterNetworkPolicy p: there is no ClusterGroup h, "
+                    "ClusterGroup z: nobody is meant by it");
+    expect_warnings(WORLD CLUSTER_GROUP("g", "h") "", "");
+    expect_warnings(WORLD "---\napiVersion: crd.antrea.io/v1beta1\n"
+                    "kind: Egress\nmetadata: {name: e}\nspec: {egressIP: "
+                    "192.0.2.9, appliedTo: {groups: [g]}}\n",
+                    "Egress e: there is no ClusterGroup g: nobody is meant by "
+                    "it");
+}
+END_TEST
+
 /* Of what was there before nobody wants to hear again. */
 START_TEST(warns_of_what_is_given)
 {
@@ -451,6 +475,7 @@ main(void)
     tcase_add_test(tc, warns_of_health_ports);
     tcase_add_test(tc, warns_of_unknown_namespaces_and_nodes);
     tcase_add_test(tc, warns_of_equal_priorities);
+    tcase_add_test(tc, warns_of_missing_groups);
     tcase_add_test(tc, warns_of_what_is_given);
     tcase_add_test(tc, warnings_are_bounded);
     tcase_set_timeout(tc, 60);

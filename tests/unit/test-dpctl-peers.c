@@ -27,6 +27,9 @@
 #define CLUSTER_GROUP(NAME, SPEC) \
     "---\n" CRD "kind: ClusterGroup\nmetadata: {name: " NAME "}\n" \
     "spec: " SPEC "\n"
+#define EGRESS_OF(GROUP) \
+    "---\n" CRD "kind: Egress\nmetadata: {name: e}\n" \
+    "spec: {egressIP: 192.0.2.9, appliedTo: {groups: [" GROUP "]}}\n"
 #define CP(TYPE, RULES) \
     "---\napiVersion: controlplane.antrea.io/v1beta2\nkind: NetworkPolicy\n" \
     "metadata: {name: u}\nsourceRef: {type: " TYPE ", name: p}\n" \
@@ -222,6 +225,41 @@ START_TEST(groups_of_blocks)
 }
 END_TEST
 
+/* As with Antrea, a group that isn't there is nobody: never everybody, and
+ * nothing else of the policy goes with it. */
+START_TEST(groups_that_are_missing)
+{
+#define RULES(FIRST, SECOND) \
+    ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: {app: web}}}" \
+         "], ingress: [{action: Drop, from: [{podSelector: {matchLabels: " \
+         "{app: client}}}" FIRST "]}, {action: Allow, from: [" SECOND "]}]}")
+#define RULES_WITH_NOBODY \
+    "rules:\n" \
+    "- action: Drop\n  direction: In\n  from:\n" \
+    "    addressGroups:\n    - '*/app=client'\n" \
+    "- action: Allow\n  direction: In\n  from:\n    addressGroups: []\n"
+
+    expect_rules(RULES(", {group: gone}", "{group: gone}"),
+                 RULES_WITH_NOBODY);
+    expect_rules(CLUSTER_GROUP("h", "{childGroups: [gone]}")
+                 RULES("", "{group: h}"), RULES_WITH_NOBODY);
+
+    expect(WEB ON("{group: w}, {group: gone}"), "AppliedTo",
+           "kind: AppliedToGroup\nname: '*/app=web'\npods:\n"
+           "- default/web\n");
+    expect(ON("{group: gone}"), "NetworkPolicy", "");
+    /* The other rules are for whom they were for. */
+    expect_rules(ACNP("{priority: 1, ingress: [{action: Drop, appliedTo: "
+                      "[{group: gone}]}, {action: Reject, appliedTo: "
+                      "[{podSelector: {matchLabels: {app: web}}}]}]}"),
+                 "rules:\n- action: Reject\n  appliedToGroups:\n"
+                 "  - '*/app=web'\n  direction: In\n");
+    expect(EGRESS_OF("gone"), "Egress",
+           "kind: Egress\nname: e\nappliedToGroups: []\n"
+           "egressIP: 192.0.2.9\n");
+}
+END_TEST
+
 /* The controller has blocks of all addresses for anybody; a peer that lists
  * nothing is nobody, such as a group that isn't there. */
 START_TEST(controlplane_peers)
@@ -335,6 +373,7 @@ main(void)
     tcase_add_test(tc, odd_labels);
     tcase_add_test(tc, groups_of_a_namespace);
     tcase_add_test(tc, groups_of_blocks);
+    tcase_add_test(tc, groups_that_are_missing);
     tcase_add_test(tc, controlplane_peers);
     tcase_add_test(tc, quantities);
     tcase_add_test(tc, other_proxy);

@@ -653,10 +653,6 @@ static const struct {
       "missing" },
     { ACNP("{priority: 1, tier: none, appliedTo: [{podSelector: {}}]}"),
       "ClusterNetworkPolicy p: spec.tier: there is no Tier none" },
-    { ACNP("{priority: 1, appliedTo: [{podSelector: {}}], ingress: "
-           "[{action: Drop, from: [{group: g}]}]}"),
-      "ClusterNetworkPolicy p: spec.ingress[0].from: there is no "
-      "ClusterGroup g" },
     { ACNP("{priority: 1, appliedTo: [{nodeSelector: {}}]}"),
       P "appliedTo[0].nodeSelector: is not supported: what a Node's own "
       "processes send and get doesn't pass the pipeline; Antrea has the "
@@ -818,8 +814,6 @@ static const struct {
     { BANDWIDTH("5T", "1M"),
       "f, document 1 (line 1): Egress e: spec.bandwidth.rate: must be from "
       "1k to 4294967295k bits, not \"5T\"" },
-    { EGRESS("{egressIP: 192.0.2.1, appliedTo: {groups: [g]}}"),
-      "Egress e: spec.appliedTo: there is no ClusterGroup g" },
     { TC("{appliedTo: {podSelector: {}}, direction: Out, action: Mirror, "
          "targetPort: {device: {name: t}}}"),
       "f, document 1 (line 1): TrafficControl t: spec.direction: must be one "

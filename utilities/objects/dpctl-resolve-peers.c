@@ -117,7 +117,8 @@ add_service_pods(struct resolver *r, const struct dpctl_policy *p,
     free(manifest);
 }
 
-/* Adds what the (Cluster)Group 'name' stands for. */
+/* Adds what the (Cluster)Group 'name' stands for.  As with Antrea that is
+ * nobody while there is no such group. */
 static char *
 add_named_group(struct resolver *r, const struct dpctl_policy *p,
                 const char *field, const char *name,
@@ -130,8 +131,7 @@ add_named_group(struct resolver *r, const struct dpctl_policy *p,
                                                 manifest);
     free(manifest);
     if (!object) {
-        return xasprintf("%s: %s: there is no %s %s", p->title, field,
-                         kind->kind, name);
+        return NULL;
     } else if (depth > MAX_GROUP_DEPTH) {
         return xasprintf("%s: %s: %s %s is nested too deep", p->title, field,
                          kind->kind, name);

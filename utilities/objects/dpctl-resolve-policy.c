@@ -405,10 +405,13 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
         for (size_t i = 0; i < protocols->n; i++) {
             rule_add_protocol(&rule, protocols->elems[i]);
         }
-        if (!peers->n || n_per_namespace < peers->n) {
+        /* To records an empty list would mean whom the policy is for. */
+        bool nobody = rule.applied_to && !rule.applied_to->n;
+
+        if (!nobody && (!peers->n || n_per_namespace < peers->n)) {
             add_resolved_rule(r, p, &rule);
         }
-        if (n_per_namespace) {
+        if (!nobody && n_per_namespace) {
             error = add_rules_per_namespace(r, p, &rule, peer_name, peers);
         }
     }

@@ -30,6 +30,8 @@
  *     A rule whose peers depend on the Namespace that it is applied to becomes
  *     one for each Namespace with such Pods on this node.
  *     AdminNetworkPolicies are read as ClusterNetworkPolicies (dpctl-admin.h).
+ *     A Group or ClusterGroup that isn't there selects nobody, as with
+ *     Antrea: the rest of the policy holds.
  *   - An Egress with an address and a TrafficControl become records of
  *     these kinds, with their AppliedToGroups.  A port is named as
  *     "ovsInternal" or "device", which makes no difference.

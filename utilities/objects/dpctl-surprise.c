@@ -8,10 +8,12 @@
 
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "dpctl-kind.h"
 #include "dpctl-resolve.h"
 #include "dpctl-tier.h"
 #include "openvswitch/dynamic-string.h"
+#include "sset.h"
 #include "svec.h"
 #include "util.h"
 
@@ -295,6 +297,58 @@ check_applied_to(const struct dpctl_surprise *s,
     }
 }
 
+/* Adds the groups that are missing among those that 'object', or a group that
+ * it names, names; 'seen' has what was looked at. */
+static void
+find_missing(const struct dpctl_surprise *s, const struct dpctl_kind *kind,
+             const struct json *object, struct sset *seen,
+             struct svec *missing)
+{
+    struct svec refs = SVEC_EMPTY_INITIALIZER;
+    const char *ref;
+    size_t i;
+
+    dpctl_group_refs(kind, object, &refs);
+    SVEC_FOR_EACH (i, ref, &refs) {
+        const struct dpctl_kind *ref_kind = dpctl_manifest_kind(ref);
+        const struct json *group = shash_find_data(s->manifests, ref);
+
+        if (ref_kind->id == DPCTL_SERVICE || !sset_add(seen, ref)) {
+            continue;
+        } else if (group) {
+            find_missing(s, ref_kind, group, seen, missing);
+        } else {
+            svec_add_nocopy(missing, xasprintf("%s %s", ref_kind->kind,
+                                               strrchr(ref, '/') + 1));
+        }
+    }
+    svec_destroy(&refs);
+}
+
+/* Whom the object is to be for, or whom it names, isn't known. */
+static void
+check_missing_groups(const struct dpctl_surprise *s,
+                     const struct dpctl_kind *kind, const struct json *object,
+                     struct lines *lines)
+{
+    struct svec missing = SVEC_EMPTY_INITIALIZER;
+    struct sset seen = SSET_INITIALIZER(&seen);
+
+    find_missing(s, kind, object, &seen, &missing);
+    if (missing.n) {
+        svec_sort(&missing);
+        char *title = dpctl_kind_title(kind, object, "");
+        char *names = names_text(&missing);
+
+        lines_add(lines, xasprintf("%s: there is no %s: nobody is meant by it",
+                                   title, names));
+        free(names);
+        free(title);
+    }
+    svec_destroy(&missing);
+    sset_destroy(&seen);
+}
+
 char *
 dpctl_policy_rank(const struct dpctl_kind *kind, const struct json *object)
 {
@@ -373,6 +427,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct lines fqdn = { .to = warnings };
     struct lines igmp = { .to = warnings };
     struct lines blocks = { .to = warnings };
+    struct lines missing = { .to = warnings };
 
     for (size_t i = 0; i < shash_count(s->given); i++) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
@@ -388,6 +443,10 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
         } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
             check_logging(kind, nodes[i]->data, &igmp);
             check_applied_to(s, kind, nodes[i]->data, &blocks);
+            check_missing_groups(s, kind, nodes[i]->data, &missing);
+        } else if (kind->id == DPCTL_EGRESS
+                   || kind->id == DPCTL_TRAFFIC_CONTROL) {
+            check_missing_groups(s, kind, nodes[i]->data, &missing);
         }
     }
     free(nodes);

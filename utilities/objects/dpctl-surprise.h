@@ -11,6 +11,7 @@
  *   - session affinity that is to last longer than OpenFlow's timeouts;
  *   - rules about IGMP that are to be logged, which its messages aren't;
  *   - groups of ipBlocks that a policy is applied to;
+ *   - groups that aren't there, which are nobody;
  *   - policies of one Tier with one priority, whose order nothing defines.
  *
  * An object is named once for each of these at most, and of each only a few
