@@ -215,6 +215,40 @@ START_TEST(plan_backup)
 }
 END_TEST
 
+#define NODE(NAME, MAC, NUMBER) \
+    "apiVersion: v1\nkind: Node\nmetadata: {name: " NAME ", annotations: " \
+    "{node.antrea.io/mac-address: '" MAC "'}}\n" \
+    "spec: {podCIDR: 10.1." NUMBER ".0/24}\n" \
+    "status: {addresses: [{type: InternalIP, address: 192.0.2." NUMBER "}]}\n"
+
+/* While OVSDB can't be read, which it can't here, what was learned from it
+ * stays in force. */
+START_TEST(plan_without_ovsdb)
+{
+    struct json *state = json_array_create_empty();
+
+    step(&state, DPCTL_APPLY, NODE("node1", "0a:00:00:00:00:01", "0"), NULL);
+    for (size_t i = 0; i < json_array(state)->n; i++) {
+        struct json *record = json_array(state)->elems[i];
+
+        if (!strcmp(dpctl_json_str(record, "kind"), "NodeConfig")) {
+            struct json *gateway = shash_find_data(json_object(record),
+                                                   "gateway");
+
+            ck_assert_ptr_null(dpctl_json_member(record, "tunnel"));
+            json_object_put_string(gateway, "mac", "0a:00:00:00:00:99");
+        }
+    }
+    /* Another Node makes it no one with a tunnel. */
+    step(&state, DPCTL_APPLY, NODE("node2", "0a:00:00:00:00:02", "2"),
+         "+Manifest Node.v1/node2 +PeerNode node2");
+    /* An annotation that changes is for now. */
+    step(&state, DPCTL_APPLY, NODE("node1", "0a:00:00:00:00:07", "0"),
+         "+Manifest Node.v1/node1 +NodeConfig node1");
+    json_destroy(state);
+}
+END_TEST
+
 START_TEST(plan_contradiction)
 {
     struct json *state = json_array_create_empty();
@@ -244,6 +278,7 @@ main(void)
     tcase_add_test(tc, plan_missing);
     tcase_add_test(tc, plan_replace);
     tcase_add_test(tc, plan_backup);
+    tcase_add_test(tc, plan_without_ovsdb);
     tcase_add_test(tc, plan_contradiction);
     suite_add_tcase(suite, tc);
 

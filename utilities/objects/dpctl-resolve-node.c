@@ -250,12 +250,18 @@ static char *
 gateway_mac(struct resolver *r, const struct json *node, const char *name,
             const char *port, const char **mac)
 {
+    static const char key[] = "node.antrea.io/mac-address";
     const struct dpctl_ports *ports = r->env->ports;
+    const char *in_force = dpctl_json_str(r->env->node_config, "gateway.mac");
+    const char *annotated = annotation(node, key);
+    const char *before = annotation(r->env->old_node, key);
 
+    /* What OVSDB told once is better than an annotation that was there then,
+     * too. */
+    bool keep = in_force && annotated && before && !strcmp(annotated, before);
     *mac = first_given(r->env->gateway_mac,
                        shash_find_data(&ports->interface_macs, port),
-                       annotation(node, "node.antrea.io/mac-address"),
-                       dpctl_json_str(r->env->node_config, "gateway.mac"));
+                       keep ? in_force : annotated, in_force);
     if (*mac || r->env->keys_only) {
         return NULL;
     }
@@ -279,10 +285,12 @@ tunnel_port(const struct resolver *r, const struct json *node)
                       NULL);
 
     if (!port) {
-        /* Without OVSDB, only a cluster of several Nodes needs one. */
+        /* Without OVSDB a Node that has none goes on without; else only a
+         * cluster of several Nodes needs one. */
         bool present = (ports->available
                         ? shash_find(&ports->interface_macs,
                                      TUNNEL_PORT) != NULL
+                        : r->env->node_config ? false
                         : shash_count(&r->objects[DPCTL_NODE]) > 1);
         port = present ? TUNNEL_PORT : "none";
     }
