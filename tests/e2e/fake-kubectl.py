@@ -8,7 +8,8 @@ that of its object.  "paths" has the resources that there are, a line each.
 While there is a file "down" nothing is served.  "compacted" has the oldest
 version from which a watch may begin, and when the content of "epoch" changes,
 watches end; one of the path in the first line of "cut" prints the second one,
-then.  "padding" is how many bytes more the status of an object has in a list.
+then.  The first request for the path in the first line of "broken" fails with
+what the second one says.  "padding" is how many bytes more the status of an object has in a list.
 What was asked for is written to the file "asked".
 """
 
@@ -76,6 +77,8 @@ def serve_list(path, query):
             "namespaces": "NamespaceList", "nodes": "NodeList",
             "networkpolicies": "NetworkPolicyList",
             "clusternetworkpolicies": "ClusterNetworkPolicyList",
+            "services": "ServiceList",
+            "endpointslices": "EndpointSliceList",
             }[path.rsplit("/", 1)[1]]
     version = path.split("/")
     version = version[2] if path.startswith("/api/") else "/".join(
@@ -114,12 +117,41 @@ def watch(path, query):
         time.sleep(0.05)
 
 
+def serve_discovery(path):
+    """What kinds there are; False if 'path' asks for something else."""
+    parts = [p.split("/")[2:] for p in content("paths").split()
+             if p.startswith("/apis/")]
+    versions = {"/".join(p[:2]) for p in parts}
+    asked = path.split("/")[2:]
+    if path == "/apis":
+        reply = {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
+            {"name": group, "versions": [
+                {"groupVersion": v, "version": v.split("/")[1]}
+                for v in sorted(versions) if v.split("/")[0] == group]}
+            for group in sorted({p[0] for p in parts})]}
+    elif "/".join(asked) in versions:
+        reply = {"kind": "APIResourceList", "apiVersion": "v1",
+                 "groupVersion": "/".join(asked), "resources": [
+                     {"name": p[2], "singularName": ""} for p in parts
+                     if p[:2] == asked]}
+    else:
+        return False
+    print(json.dumps(reply, separators=(",", ":")), flush=True)
+    return True
+
+
 def main():
     path, _, query = sys.argv[3].partition("?")
     with open(os.path.join(CLUSTER, "asked"), "a", encoding="utf-8") as file:
         file.write(sys.argv[3] + "\n")
     if is_down():
         sys.exit("The connection to the server was refused")
+    broken, _, text = content("broken").partition("\n")
+    if broken == path:
+        os.remove(os.path.join(CLUSTER, "broken"))
+        sys.exit(text.strip())
+    if serve_discovery(path):
+        return
     if path not in content("paths").split():
         fail("(NotFound): the server could not find the requested resource")
     query = dict(urllib.parse.parse_qsl(query))
