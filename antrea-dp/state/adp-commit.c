@@ -30,13 +30,13 @@ VLOG_DEFINE_THIS_MODULE(adp_commit);
 enum commit_stage {
     STAGE_NEW_GROUPS,
     STAGE_ADD_METRICS,
-    STAGE_ADD_CLAUSES,
+    STAGE_ADD_VERDICTS,
     STAGE_ADD_RULES,
     STAGE_ADD_OTHERS,
     STAGE_MODIFY_GROUPS,
     STAGE_DELETE_OTHERS,
     STAGE_DELETE_RULES,
-    STAGE_DELETE_CLAUSES,
+    STAGE_DELETE_VERDICTS,
     STAGE_DELETE_METRICS,
     STAGE_DELETE_GROUPS,
 };
@@ -52,12 +52,6 @@ struct commit_step {
     uint8_t before;             /* The same: what led here. */
 };
 
-/* Conjunction IDs, in order. */
-struct conj_set {
-    uint32_t *ids;
-    size_t n, allocated;
-};
-
 struct adp_commit {
     struct adp_bridge *bridge;
     const struct adp_pipeline *pipeline;
@@ -67,8 +61,6 @@ struct adp_commit {
     struct adp_changes changes;
 
     /* Slices. */
-    struct conj_set new_conjs;  /* Whose verdict comes with this commit. */
-    struct conj_set old_conjs;  /* Whose verdict goes. */
     struct commit_step *steps;
     size_t n_steps, allocated_steps;
     size_t n_done;              /* Of them. */
@@ -77,84 +69,6 @@ struct adp_commit {
 
     struct adp_error *error;    /* If there is one, we are on the way back. */
 };
-
-/* Conjunctions. */
-
-static void
-conj_set_add(struct conj_set *set, uint32_t conj_id)
-{
-    if (set->n >= set->allocated) {
-        set->ids = x2nrealloc(set->ids, &set->allocated, sizeof *set->ids);
-    }
-    set->ids[set->n++] = conj_id;
-}
-
-static int
-compare_ids(const void *a_, const void *b_)
-{
-    const uint32_t *a = a_;
-    const uint32_t *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-static void
-conj_set_sort(struct conj_set *set)
-{
-    if (set->n) {
-        qsort(set->ids, set->n, sizeof *set->ids, compare_ids);
-    }
-}
-
-struct conj_check {
-    const struct conj_set *set;
-    bool all;                   /* Are in it. */
-};
-
-static void
-check_conj(uint32_t conj_id, void *check_)
-{
-    struct conj_check *check = check_;
-
-    check->all = (check->all && check->set->n
-                  && bsearch(&conj_id, check->set->ids, check->set->n,
-                             sizeof conj_id, compare_ids));
-}
-
-/* Are all clauses that come, or else all that go, of conjunctions that have no
- * verdict meanwhile? */
-static bool
-is_harmless(const struct adp_commit *commit, const struct adp_change *change,
-            bool come)
-{
-    struct conj_check check = {
-        .set = come ? &commit->new_conjs : &commit->old_conjs,
-        .all = true,
-    };
-
-    adp_change_for_each_conj(commit->desired, change, come, check_conj,
-                             &check);
-    return check.all;
-}
-
-static void
-find_conjs(struct adp_commit *commit)
-{
-    for (size_t i = 0; i < commit->changes.n_flows; i++) {
-        const struct adp_change *change = &commit->changes.flows[i];
-        const struct adp_change_place place = adp_change_place(change);
-
-        if (place.conj_id && change->kind == ADP_CHANGE_ADD
-            && !change->twin) {
-            conj_set_add(&commit->new_conjs, place.conj_id);
-        } else if (place.conj_id && change->kind == ADP_CHANGE_DELETE) {
-            conj_set_add(&commit->old_conjs, place.conj_id);
-        }
-        adp_pause();
-    }
-    conj_set_sort(&commit->new_conjs);
-    conj_set_sort(&commit->old_conjs);
-}
 
 /* Steps. */
 
@@ -188,13 +102,13 @@ add_group_step(struct adp_commit *commit, uint32_t i)
 
 #define MAX_ORDER ((UINT64_C(1) << 44) - 1)
 
-/* By descending precedence. */
+/* By descending precedence, verdicts before the clauses that lead to them. */
 static uint64_t
 rule_order(const struct adp_change_place *place)
 {
     return ((uint64_t) place->table_id << 17
             | (uint64_t) (UINT16_MAX - place->priority) << 1
-            | !place->has_clauses);
+            | place->has_clauses);
 }
 
 /* From the last table to the first.  Within one, any order is good: so
@@ -209,31 +123,31 @@ other_order(const struct adp_change_place *place)
 
 static void
 put_addition(struct adp_commit *commit, const struct commit_step *step,
-             const struct adp_change_place *place, bool harmless)
+             const struct adp_change_place *place, bool is_verdict)
 {
     enum table_role role = commit->roles[place->table_id];
 
-    if (role == ROLE_RULES && !harmless) {
+    if (role == ROLE_RULES && !is_verdict) {
         put_step(commit, STAGE_ADD_RULES, rule_order(place), step);
     } else {
         put_step(commit, (role == ROLE_METRIC ? STAGE_ADD_METRICS
-                          : role == ROLE_RULES ? STAGE_ADD_CLAUSES
+                          : role == ROLE_RULES ? STAGE_ADD_VERDICTS
                           : STAGE_ADD_OTHERS), other_order(place), step);
     }
 }
 
 static void
 put_deletion(struct adp_commit *commit, const struct commit_step *step,
-             const struct adp_change_place *place, bool harmless)
+             const struct adp_change_place *place, bool is_verdict)
 {
     enum table_role role = commit->roles[place->table_id];
 
-    if (role == ROLE_RULES && !harmless) {
+    if (role == ROLE_RULES && !is_verdict) {
         put_step(commit, STAGE_DELETE_RULES, MAX_ORDER - rule_order(place),
                  step);
     } else {
         put_step(commit, (role == ROLE_METRIC ? STAGE_DELETE_METRICS
-                          : role == ROLE_RULES ? STAGE_DELETE_CLAUSES
+                          : role == ROLE_RULES ? STAGE_DELETE_VERDICTS
                           : STAGE_DELETE_OTHERS),
                  MAX_ORDER - other_order(place), step);
     }
@@ -248,6 +162,9 @@ add_flow_step(struct adp_commit *commit, uint32_t i)
                                                         change);
     bool deletes = (change->kind == ADP_CHANGE_DELETE
                     || clauses == ADP_CLAUSES_GO);
+    /* Of conjunctions that nobody meets before they have clauses, or after
+     * they have lost them. */
+    bool is_verdict = place.conj_id && !change->twin;
     struct commit_step step = {
         .change = i,
         .goal = clauses == ADP_CLAUSES_BOTH ? ADP_GOAL_BOTH : ADP_GOAL_NEW,
@@ -255,16 +172,12 @@ add_flow_step(struct adp_commit *commit, uint32_t i)
     };
 
     if (!deletes) {
-        put_addition(commit, &step, &place,
-                     (place.has_clauses && !change->twin
-                      && is_harmless(commit, change, true)));
+        put_addition(commit, &step, &place, is_verdict);
     }
     if (deletes || clauses == ADP_CLAUSES_BOTH) {
         step.before = deletes ? ADP_GOAL_OLD : ADP_GOAL_BOTH;
         step.goal = ADP_GOAL_NEW;
-        put_deletion(commit, &step, &place,
-                     (place.has_clauses && !change->twin
-                      && is_harmless(commit, change, false)));
+        put_deletion(commit, &step, &place, is_verdict);
     }
 }
 
@@ -323,7 +236,6 @@ static void
 make_steps(struct adp_commit *commit)
 {
     set_roles(commit);
-    find_conjs(commit);
     for (size_t i = 0; i < commit->changes.n_groups; i++) {
         add_group_step(commit, i);
     }
@@ -383,8 +295,6 @@ adp_commit_destroy(struct adp_commit *commit)
     if (commit) {
         adp_changes_uninit(&commit->changes);
         adp_error_destroy(commit->error);
-        free(commit->new_conjs.ids);
-        free(commit->old_conjs.ids);
         free(commit->steps);
         free(commit);
     }

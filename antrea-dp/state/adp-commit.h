@@ -13,19 +13,19 @@
  *
  *   1. New groups.
  *   2. What rules lead to (verdict tables), added or modified.
- *   3. Clauses of rules that come with this transaction: without the flow with
- *      conj_id nobody meets them.
- *   4. Those flows, and all else in the tables of rules that is added or
- *      modified, in the order of precedence: table by table as packets meet
- *      them, each by descending priority, clauses first.  A flow that gains
- *      and loses clauses gets the new ones and keeps the old ones for now.
+ *   3. Flows with conj_id that come with this transaction: without clauses
+ *      nobody meets them.  Clauses without them would hide all rules below: a
+ *      packet that has them all meets the table's miss.
+ *   4. Clauses, and all else in the tables of rules that is added or modified,
+ *      in the order of precedence: table by table as packets meet them, each
+ *      by descending priority.  A flow that gains and loses clauses gets the
+ *      new ones and keeps the old ones for now.
  *   5. All other flows, added or modified, from the last table to the first:
  *      what leads somewhere comes after what it leads to.
  *   6. Groups, modified.
  *   7. What goes, all in the contrary order: other flows from the first table
- *   to
- *      the last; rules by ascending precedence, with the clauses that flows of
- *      4 lose; clauses of rules that have gone; what rules led to; groups.
+ *      to the last; rules by ascending precedence, with the clauses that flows
+ *      of 4 lose; their flows with conj_id; what rules led to; groups.
  *
  * The rules of one direction are a list of which the first that fits decides.
  * In step 4 it is that of before, with the new rules above a certain place; in

@@ -315,30 +315,17 @@ adp_change_clauses(const struct adp_desired *desired,
 {
     const struct desired_flow *flow = change->thing;
 
-    if (change->kind != ADP_CHANGE_MODIFY || !flow->has_clauses) {
+    if (change->kind == ADP_CHANGE_DELETE || !flow->has_clauses
+        || desired->bare) {
         return ADP_CLAUSES_COME;
     }
 
     const struct desired_clauses *before = change_before(desired, change);
-    bool come = !adp_desired_clauses_within(flow->clauses, before);
+    bool come = (change->kind == ADP_CHANGE_ADD
+                 || !adp_desired_clauses_within(flow->clauses, before));
     bool go = !adp_desired_clauses_within(before, flow->clauses);
     return come && go ? ADP_CLAUSES_BOTH : go ? ADP_CLAUSES_GO
            : ADP_CLAUSES_COME;
-}
-
-void
-adp_change_for_each_conj(const struct adp_desired *desired,
-                         const struct adp_change *change, bool come,
-                         void (*cb)(uint32_t conj_id, void *aux), void *aux)
-{
-    const struct desired_flow *flow = change->thing;
-    const struct desired_clauses *now, *before;
-
-    now = (flow->has_clauses && change->kind != ADP_CHANGE_DELETE
-           ? flow->clauses : NULL);
-    before = change_before(desired, change);
-    adp_desired_clauses_subtract(come ? now : before, come ? before : now, cb,
-                                 aux);
 }
 
 size_t

@@ -221,11 +221,6 @@ bool adp_desired_clauses_equal(const struct desired_clauses *,
 /* Has 'b' all conjunctions that 'a' has? */
 bool adp_desired_clauses_within(const struct desired_clauses *a,
                             const struct desired_clauses *b);
-/* Calls 'cb' for each clause that 'a' has and 'b' doesn't. */
-void adp_desired_clauses_subtract(const struct desired_clauses *a,
-                                  const struct desired_clauses *b,
-                                  void (*cb)(uint32_t conj_id, void *aux),
-                                  void *aux);
 /* Appends conjunction() actions for the clauses of both; either may be
  * NULL. */
 void adp_desired_clauses_put(const struct desired_clauses *,

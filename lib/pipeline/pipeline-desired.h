@@ -209,9 +209,9 @@ enum adp_goal {
     ADP_GOAL_OLD,               /* What was before the transaction. */
 };
 
-/* Makes the mod that 'change' takes.  ADP_GOAL_BOTH is for modifications of
- * flows with clauses.  The caller frees match and actions with
- * adp_flow_mod_uninit(). */
+/* Makes the mod that 'change' takes.  ADP_GOAL_BOTH is for additions and
+ * modifications of flows with clauses.  The caller frees match and actions
+ * with adp_flow_mod_uninit(). */
 void adp_change_to_flow_mod(const struct adp_desired *,
                             const struct adp_change *, enum adp_goal,
                             struct ofputil_flow_mod *);
@@ -221,7 +221,8 @@ void adp_change_to_group_mod(const struct adp_desired *,
                              const struct adp_change *, enum adp_goal,
                              struct ofputil_group_mod *);
 
-/* Which clauses a modification of a flow brings and takes away. */
+/* Which clauses an addition or a modification of a flow brings and takes away.
+ * An addition brings all: the flow may be lost. */
 enum adp_clause_change {
     ADP_CLAUSES_COME,           /* Or the flow has none, or changes else. */
     ADP_CLAUSES_GO,
@@ -229,13 +230,6 @@ enum adp_clause_change {
 };
 enum adp_clause_change adp_change_clauses(const struct adp_desired *,
                                           const struct adp_change *);
-
-/* Calls 'cb' for each conjunction of which the changed flow gets clauses, or,
- * if not 'come', loses some. */
-void adp_change_for_each_conj(const struct adp_desired *,
-                              const struct adp_change *, bool come,
-                              void (*cb)(uint32_t conj_id, void *aux),
-                              void *aux);
 
 /* How many clauses the changed flow had and will have, together: what the
  * change costs, where there are many. */

@@ -120,6 +120,7 @@ UNIT_TESTS = \
 	tests/unit/test-state-disk \
 	tests/unit/test-state-fqdns \
 	tests/unit/test-state-group \
+	tests/unit/test-state-order \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
 	tests/unit/test-tunnel \
@@ -790,6 +791,13 @@ tests_unit_test_state_group_SOURCES = \
 	$(STATE_WORLD) \
 	tests/unit/test-state-group.c
 tests_unit_test_state_group_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_state_order_SOURCES = \
+	tests/unit/classifier-model.c \
+	tests/unit/classifier-model.h \
+	tests/unit/test-state-order.c \
+	antrea-dp/state/adp-state-order.c
+tests_unit_test_state_order_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_slices_SOURCES = \
 	$(STATE_WORLD) \
