@@ -282,16 +282,14 @@ take_packets(struct adp_fqdns *f)
     }
 }
 
-/* Names in use.  After a change that failed the rules may be unknown, until
- * the next one makes them anew; those in force ask for the same names as
- * before. */
+/* Names in use, also while the state is busy with the next thing. */
 static void
 read_patterns(struct adp_fqdns *f, const struct adp_state *state)
 {
     uint64_t seq = adp_state_fqdns_seq(state);
 
-    if (adp_state_knows_rules(state) && (!f->has_seq || seq != f->seq)) {
-        struct sset patterns = SSET_INITIALIZER(&patterns);
+    if (!f->has_seq || seq != f->seq) {
+        struct sset patterns;
 
         adp_state_get_fqdns(state, &patterns);
         adp_names_store_use(f->names, &patterns);
@@ -310,7 +308,7 @@ run(struct adp_fqdns *f, struct adp_state *state)
     if (!state) {
         release_all(f, &f->before_call, false);
         release_all(f, &f->in_call, false);
-    } else if (!adp_state_is_busy(state)) {
+    } else {
         read_patterns(f, state);
     }
     adp_names_store_expire(f->names, time_msec());

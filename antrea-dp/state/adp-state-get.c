@@ -14,6 +14,7 @@
 #include "pipeline-l7.h"
 #include "pipeline-metrics.h"
 #include "pipeline.h"
+#include "sset.h"
 #include "util.h"
 
 uint64_t
@@ -155,13 +156,13 @@ adp_state_is_large(const struct adp_state *state)
 void
 adp_state_get_fqdns(const struct adp_state *state, struct sset *names)
 {
-    adp_engine_get_fqdns(state->engine, names);
+    sset_clone(names, &state->fqdns);
 }
 
 uint64_t
 adp_state_fqdns_seq(const struct adp_state *state)
 {
-    return adp_engine_fqdns_seq(state->engine);
+    return state->fqdns_seq;
 }
 
 bool

@@ -12,6 +12,7 @@
 #include "model.h"
 #include "openvswitch/list.h"
 #include "pipeline-gen.h"
+#include "sset.h"
 
 struct adp_disk_change;
 struct adp_engine;
@@ -85,6 +86,8 @@ struct adp_state {
     /* What is in the bridge because of it. */
     struct adp_engine *engine;
     struct adp_meters meters;
+    struct sset fqdns;          /* Names that its rules ask for, each once, */
+    uint64_t fqdns_seq;         /* as the engine had them then. */
     uint64_t ports_seq;         /* Ports that its flows were made for, or
                                  * UINT64_MAX before the first time. */
     uint16_t round;             /* In the cookies of its flows. */

@@ -42,6 +42,7 @@ adp_state_create(struct adp_bridge *bridge)
     state->model = adp_model_create();
     state->index = adp_index_create();
     ovs_list_init(&state->queue);
+    sset_init(&state->fqdns);
     state->engine = adp_engine_create();
     state->ports_seq = UINT64_MAX;
     return state;
@@ -68,6 +69,7 @@ adp_state_destroy(struct adp_state *state)
         adp_model_destroy(state->model);
         adp_index_destroy(state->index);
         adp_engine_destroy(state->engine);
+        sset_destroy(&state->fqdns);
         free(state->options_error);
         free(state);
     }
@@ -214,6 +216,20 @@ is_over(struct adp_turn_slice *slice, const struct next_state *next)
     return next->large && !adp_turn_slice_goes_on(slice);
 }
 
+/* Those who learn what names have see which are in use at once, whatever comes
+ * next. */
+static void
+take_fqdns(struct adp_state *state)
+{
+    uint64_t seq = adp_engine_fqdns_seq(state->engine);
+
+    if (seq != state->fqdns_seq) {
+        sset_clear(&state->fqdns);
+        adp_engine_get_fqdns(state->engine, &state->fqdns);
+        state->fqdns_seq = seq;
+    }
+}
+
 /* All is in the bridge: it is the state from now on. */
 static void
 take_next(struct adp_state *state)
@@ -224,6 +240,7 @@ take_next(struct adp_state *state)
     adp_state_meters_shrink(state->bridge, &state->meters,
                             adp_engine_meters(state->engine));
     state->meters = *adp_engine_meters(state->engine);
+    take_fqdns(state);
     state->ports_seq = next->ports_seq;
     state->round = next->env.round;
     state->generation = (next->restores ? next->restored

@@ -137,8 +137,9 @@ struct json *adp_state_l7_rules(const struct adp_state *);
  * destroyed before the state changes. */
 struct adp_metrics *adp_state_metrics(const struct adp_state *);
 
-/* The names that rules ask for, and a number that changes when these may have.
- * The state must not be busy. */
+/* The names that the rules in force ask for, into 'names', which this
+ * initializes, and a number that changes when these may have.  The state may
+ * be busy. */
 void adp_state_get_fqdns(const struct adp_state *, struct sset *names);
 uint64_t adp_state_fqdns_seq(const struct adp_state *);
 /* As adp_engine_is_valid(), and adp_engine_allows_igmp().  The state must not
