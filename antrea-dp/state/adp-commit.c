@@ -26,6 +26,8 @@ VLOG_DEFINE_THIS_MODULE(adp_commit);
  * no further step.  Rules of one priority that share a port all put a clause
  * into the same flow, and each takes some 0.4 us. */
 #define SLICE_PARTS 4096
+/* Clauses above which fewer changes than ADP_COMMIT_WHOLE go in slices too. */
+#define WHOLE_CLAUSES (16 * SLICE_PARTS)
 
 enum commit_stage {
     STAGE_NEW_GROUPS,
@@ -254,6 +256,22 @@ count_changes(const struct adp_commit *commit)
     return commit->changes.n_flows + commit->changes.n_groups;
 }
 
+/* May all go into the bridge in one version? */
+static bool
+is_small(const struct adp_commit *commit)
+{
+    size_t n_clauses = 0;
+
+    if (count_changes(commit) > ADP_COMMIT_WHOLE) {
+        return false;
+    }
+    for (size_t i = 0; i < commit->changes.n_flows; i++) {
+        n_clauses += adp_change_n_clauses(commit->desired,
+                                          &commit->changes.flows[i]);
+    }
+    return n_clauses <= WHOLE_CLAUSES;
+}
+
 struct adp_commit *
 adp_commit_create(struct adp_bridge *bridge,
                   const struct adp_pipeline *pipeline,
@@ -275,8 +293,7 @@ adp_commit_create(struct adp_bridge *bridge,
         adp_commit_destroy(commit);
         return NULL;
     }
-    commit->slice = (commit->alone || count_changes(commit) <= ADP_COMMIT_WHOLE
-                     ? 0 : SLICE_STEPS);
+    commit->slice = commit->alone || is_small(commit) ? 0 : SLICE_STEPS;
     if (commit->slice) {
         make_steps(commit);
     }

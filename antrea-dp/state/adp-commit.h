@@ -5,11 +5,11 @@
 
 /* One transaction's flows and groups on their way into the bridge.
  *
- * A transaction of up to ADP_COMMIT_WHOLE changes goes into the bridge in one
- * table version: a packet sees the tables of before or those of after.  A
- * larger one goes in slices, one version each, between which packets are
- * forwarded and others get their turn.  Whatever has come so far is then safe,
- * because of the order of the steps:
+ * A transaction of up to ADP_COMMIT_WHOLE changes, of flows without very many
+ * clauses, goes into the bridge in one table version: a packet sees the tables
+ * of before or those of after.  A larger one goes in slices, one version each,
+ * between which packets are forwarded and others get their turn.  Whatever has
+ * come so far is then safe, because of the order of the steps:
  *
  *   1. New groups.
  *   2. What rules lead to (verdict tables), added or modified.

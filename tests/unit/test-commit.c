@@ -606,13 +606,14 @@ gather_after(void)
     }
 }
 
-static void
-check_versions(void)
+/* Also if the commit says what was there before. */
+START_TEST(test_packets_meet_before_or_after)
 {
     struct adp_contributor misses = { .n_claims = 0 };
     struct rule rules[MAX_RULES];
 
     test_seed_random();
+    how = _i ? ADP_COMMIT_ALL : ADP_COMMIT_DIFFERENCE;
     memset(rules, 0, sizeof rules);
     say_misses(&misses);
     ck_assert(commit_in_slices(0));
@@ -665,19 +666,6 @@ check_versions(void)
     bridge.after = NULL;
     forget_rules(rules);
     adp_contributor_uninit(&misses);
-}
-
-START_TEST(test_packets_meet_before_or_after)
-{
-    check_versions();
-}
-END_TEST
-
-/* The same if what was there before is said, too. */
-START_TEST(test_packets_meet_before_or_after_all)
-{
-    how = ADP_COMMIT_ALL;
-    check_versions();
 }
 END_TEST
 
@@ -875,6 +863,27 @@ START_TEST(test_slices_of_long_ones)
 }
 END_TEST
 
+/* Nor has the only one that few changes make. */
+START_TEST(test_few_long_ones)
+{
+    struct adp_contributor long_ones = { .n_claims = 0 };
+    struct classifier_model classifier;
+
+    classifier_model_init(&classifier);
+    bridge.classifier = &classifier;
+    say_long_ones(&long_ones, 20);
+    ck_assert(commit_in_slices(0));
+    ck_assert_uint_eq(bridge.n_commits, 1);
+    say_long_ones(&long_ones, 50);
+    bridge.largest = bridge.n_commits = 0;
+    ck_assert(commit_in_slices(0));
+    ck_assert_uint_eq(bridge.largest, 2);
+    ck_assert_uint_eq(bridge.n_commits, 30);
+    adp_contributor_uninit(&long_ones);
+    classifier_model_uninit(&classifier);
+}
+END_TEST
+
 START_TEST(test_size_of_slices)
 {
     struct adp_contributor many = { .n_claims = 0 };
@@ -959,13 +968,13 @@ suite(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, test_packets_meet_before_or_after);
-    tcase_add_test(tc, test_packets_meet_before_or_after_all);
+    tcase_add_loop_test(tc, test_packets_meet_before_or_after, 0, 2);
     tcase_add_test(tc, test_refusal_leaves_what_was);
     tcase_add_test(tc, test_refusal_of_the_way_back);
     tcase_add_test(tc, test_what_leads_somewhere_comes_later);
     tcase_add_test(tc, test_size_of_slices);
     tcase_add_test(tc, test_slices_of_long_ones);
+    tcase_add_test(tc, test_few_long_ones);
     tcase_add_test(tc, test_many_priorities_take_few_steps);
     suite_add_tcase(s, tc);
     return s;
