@@ -694,13 +694,21 @@ set_outdated(struct adp_tunnels *tunnels)
 /* Upstream says no more than that something needs to be looked at again, and
  * why.  Of flow tables, which take no other reason's place, we know
  * ourselves. */
-static bool
-upstream_revalidates(const struct adp_bridge *b)
+bool
+adp_tunnels_expect_change(const struct adp_bridge *b, const char *type)
 {
+    const struct dpif_backer *backer = b->dpif.backer;
     enum revalidate_reason reason;
 
-    atomic_read_relaxed(&b->dpif.backer->need_revalidate, &reason);
-    return reason && reason != REV_FLOW_TABLE;
+    atomic_read_relaxed(&CONST_CAST(struct dpif_backer *,
+                                    backer)->need_revalidate, &reason);
+    return reason && reason != REV_FLOW_TABLE && !strcmp(type, backer->type);
+}
+
+void
+adp_tunnels_note_change(struct adp_bridge *b)
+{
+    set_outdated(b->tunnels);
 }
 
 static void
@@ -713,13 +721,12 @@ check_changes(struct adp_bridge *b)
 
     if (tunnels->tnl_seqno != tnl_seqno
         || tunnels->connectivity_seqno != connectivity_seqno
-        || tunnels->versions != versions || upstream_revalidates(b)) {
+        || tunnels->versions != versions) {
         tunnels->tnl_seqno = tnl_seqno;
         tunnels->connectivity_seqno = connectivity_seqno;
         tunnels->versions = versions;
-        if (cmap_count(&tunnels->map)) {
-            set_outdated(tunnels);
-        }
+        set_outdated(tunnels);  /* Even if there is none: a packet thread may
+                                 * be about to add the first. */
     }
 }
 
@@ -824,10 +831,6 @@ adp_tunnels_wait(struct adp_bridge *b)
 {
     struct adp_tunnels *tunnels = b->tunnels;
 
-    if (upstream_revalidates(b) && cmap_count(&tunnels->map)) {
-        /* The next turn forgets why. */
-        set_outdated(tunnels);
-    }
     if (tunnels->renewing) {
         poll_immediate_wake();
     } else if (cmap_count(&tunnels->map)) {

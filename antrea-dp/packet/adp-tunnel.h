@@ -46,6 +46,12 @@ struct adp_tunnels *adp_tunnels_create(void);
 void adp_tunnels_destroy(struct adp_tunnels *);
 /* Pushes counters, renews what is out of date, drops what nobody uses. */
 void adp_tunnels_run(struct adp_bridge *);
+/* What upstream learned of ports, bonds and addresses becomes part of how it
+ * translates in its run() for a datapath's type.  Before that: will anything
+ * that tunnels depend on?  After it, if so: what was translated until then is
+ * out of date, also for who translates just now. */
+bool adp_tunnels_expect_change(const struct adp_bridge *, const char *type);
+void adp_tunnels_note_change(struct adp_bridge *);
 /* After upstream's run(), before the loop sleeps. */
 void adp_tunnels_wait(struct adp_bridge *);
 

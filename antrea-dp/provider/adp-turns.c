@@ -15,12 +15,14 @@
 
 #include <signal.h>
 
+#include "adp-bridge.h"
 #include "adp-control.h"
 #include "adp-flush.h"
 #include "adp-handover.h"
 #include "adp-heap.h"
 #include "adp-removal.h"
 #include "adp-show-log.h"
+#include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "daemon.h"
 #include "fatal-signal.h"
@@ -132,8 +134,16 @@ int
 __wrap_ofproto_type_run(const char *type)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_DATAPATH);
+    /* All bridges share a datapath. */
+    struct adp_bridge *b = adp_bridge_next(NULL);
+    bool changes = b && adp_tunnels_expect_change(b, type);
     int error = __real_ofproto_type_run(type);
 
+    /* Here, not when bridges run or the loop goes to sleep: in a turn that
+     * changes the configuration it is done twice. */
+    for (; changes && b; b = adp_bridge_next(b)) {
+        adp_tunnels_note_change(b);
+    }
     adp_turn_leave(outer);
     return error;
 }

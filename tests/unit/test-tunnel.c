@@ -51,7 +51,7 @@ struct ofproto_class adp_ofproto_class;
 const struct ofproto_class ofproto_dpif_class;
 
 static struct adp_bridge *b;
-static struct dpif_backer backer;
+static struct dpif_backer backer = { .type = "netdev" };
 static struct ofproto_dpif other;       /* Another bridge. */
 static ovs_version_t versions[2];       /* Of the tables of 'b', 'other'. */
 
@@ -480,6 +480,20 @@ END_TEST
 
 /* Changes. */
 
+/* Upstream's run() for datapaths of 'type', which forgets why. */
+static void
+upstream_runs(const char *type)
+{
+    bool changes = adp_tunnels_expect_change(b, type);
+
+    if (!strcmp(type, backer.type)) {
+        backer.need_revalidate = 0;
+    }
+    if (changes) {
+        adp_tunnels_note_change(b);
+    }
+}
+
 /* Something changes, '_i', of which the underlay may depend. */
 static void
 change(int i)
@@ -488,7 +502,10 @@ change(int i)
     case 0: seq_change(tnl_conf_seq); break;
     case 1: seq_change(connectivity_seq_get()); break;
     case 2: versions[1]++; break;
-    case 3: backer.need_revalidate = REV_RECONFIGURE; break;
+    case 3:
+        backer.need_revalidate = REV_RECONFIGURE;
+        upstream_runs("netdev");
+        break;
     }
 }
 
@@ -501,7 +518,6 @@ START_TEST(renewed)
     change(_i);
     says.output = 2;
     adp_tunnels_run(b);
-    backer.need_revalidate = 0;
     ck_assert_uint_eq(translated.n, 2);
     ck_assert_int_eq(leads_to(t), 2);
     now += 10 * GRACE_MS;
@@ -512,15 +528,37 @@ START_TEST(renewed)
 }
 END_TEST
 
-/* Upstream forgets why before the next turn. */
-START_TEST(renewed_before_sleeping)
+/* Not before upstream has taken it over: what is translated until then is as
+ * old. */
+START_TEST(renewed_when_taken_over)
 {
-    find();
-    change(3);
-    adp_tunnels_wait(b);
-    backer.need_revalidate = 0;
+    struct adp_tunnel *t = find();
+
+    backer.need_revalidate = REV_BOND;
     adp_tunnels_run(b);
+    adp_tunnels_wait(b);
+    upstream_runs("system");
+    flow.tunnel.ip_dst = htonl(PEER + 1);
+    struct adp_tunnel *late = find();
     ck_assert_uint_eq(translated.n, 2);
+
+    upstream_runs("netdev");
+    says.output = 2;
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(translated.n, 4);
+    ck_assert_int_eq(leads_to(t), 2);
+    ck_assert_int_eq(leads_to(late), 2);
+}
+END_TEST
+
+/* A packet thread may be about to add the first one. */
+START_TEST(first_one)
+{
+    uint64_t serial = adp_tunnels_serial(b->tunnels);
+
+    change(_i);
+    adp_tunnels_run(b);
+    ck_assert_uint_ne(adp_tunnels_serial(b->tunnels), serial);
 }
 END_TEST
 
@@ -529,6 +567,7 @@ START_TEST(other_changes)
     find();
     versions[0]++;              /* The tables of 'b' itself. */
     backer.need_revalidate = REV_FLOW_TABLE;
+    upstream_runs("netdev");
     adp_tunnels_run(b);
     adp_tunnels_wait(b);
     adp_tunnels_run(b);
@@ -927,7 +966,8 @@ main(void)
     tcase_add_test(tc, no_route);
     tcase_add_test(tc, neighbour_came);
     tcase_add_loop_test(tc, renewed, 0, N_CHANGES);
-    tcase_add_test(tc, renewed_before_sleeping);
+    tcase_add_test(tc, renewed_when_taken_over);
+    tcase_add_loop_test(tc, first_one, 0, N_CHANGES);
     tcase_add_test(tc, other_changes);
     tcase_add_test(tc, own_tables);
     tcase_add_test(tc, grace);
