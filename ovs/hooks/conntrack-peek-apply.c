@@ -130,7 +130,7 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
     atomic_count_inc(&ct->n_conn);
     pc->real = conn;
     pc->n_updates = 0;
-    pc->changes_metadata = false;
+    pc->changes_mark = pc->changes_label = false;
 }
 
 static bool
@@ -160,11 +160,14 @@ apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
                                                    pc->reply, p->now);
     }
     conntrack_note_tracked(p->ct, conn);
-    if (pc->changes_metadata) {
+    /* Each by itself: the other may be another packet's by now. */
+    if (pc->changes_mark) {
         uint32_t mark;
 
         atomic_read_relaxed(&pc->up->mark, &mark);
         atomic_store_relaxed(&conn->mark, mark);
+    }
+    if (pc->changes_label) {
         conntrack_note_label(conn, pc->up->label);
         conn->label = pc->up->label;
     }
@@ -186,8 +189,10 @@ conntrack_peek_apply(struct conntrack_peek *p)
         return false;
     }
     for (size_t i = 0; i < p->n_conns; i++) {
-        if (p->conns[i].n_updates || p->conns[i].changes_metadata) {
-            apply_update(p, &p->conns[i]);
+        const struct conntrack_peek_conn *pc = &p->conns[i];
+
+        if (pc->n_updates || pc->changes_mark || pc->changes_label) {
+            apply_update(p, pc);
         }
     }
     return true;

@@ -407,7 +407,7 @@ peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
     if (req->mark_mask) {
         p->ct_mark = req->mark | (p->ct_mark & ~req->mark_mask);
         atomic_store_relaxed(&pc->up->mark, p->ct_mark);
-        pc->changes_metadata = true;
+        pc->changes_mark = true;
     }
     if (req->label_mask.u64.lo || req->label_mask.u64.hi) {
         uint64_t lo = req->label.u64.lo
@@ -418,7 +418,7 @@ peek_set_metadata(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
         /* Not from one to the other as a whole: see peek_not_found(). */
         p->ct_label.u64.lo = pc->up->label.u64.lo = lo;
         p->ct_label.u64.hi = pc->up->label.u64.hi = hi;
-        pc->changes_metadata = true;
+        pc->changes_label = true;
     }
 }
 

@@ -52,7 +52,7 @@ struct conntrack_peek_conn {
     struct conn *up;            /* As it will be: 'bytes', or a new one. */
     struct conn *real;          /* NULL: this packet creates it. */
     unsigned int n_updates;     /* How often the packet was tracked in it. */
-    bool changes_metadata;      /* Its mark or label. */
+    bool changes_mark, changes_label;
     struct conntrack_ref ref;   /* To 'real'. */
     bool tracked;               /* The packet was tracked in it, ... */
     bool reply, is_new;         /* ... this way, with ct_state +new. */

@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-flush \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-handover \
+	tests/unit/test-conntrack-peek \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \
@@ -227,6 +228,12 @@ tests_unit_test_conntrack_handover_SOURCES = \
 	tests/unit/test-conntrack-handover.c \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_handover_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_peek_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-peek.c
+tests_unit_test_conntrack_peek_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_sctp_SOURCES = \
 	tests/unit/sctp-packet.c \

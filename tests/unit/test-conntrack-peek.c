@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Foreseen ct(): what other threads do before its outcome is applied isn't
+ * lost. */
+
+#include <config.h>
+#include <check.h>
+#include "conntrack.h"
+#include "conntrack-peek.h"
+#include "conntrack-private.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "packets.h"
+#include "talk.h"
+#include "test-run.h"
+#include "test-seed.h"
+#include "timeval.h"
+
+enum { ZONE = 5 };
+
+static struct conntrack *ct;
+static long long int now;
+static struct conntrack_peek peeks[2];
+static struct dp_packet *packets[2];
+
+/* Packets between two hosts. */
+
+static const struct tuple *
+tuple_of(uint16_t tp_src)
+{
+    static struct tuple t = { .nw_proto = IPPROTO_UDP, .tp_dst = 80 };
+
+    in6_addr_set_mapped_ipv4(&t.src, htonl(0x0a000001));
+    in6_addr_set_mapped_ipv4(&t.dst, htonl(0xc0a80001));
+    t.tp_src = tp_src;
+    return &t;
+}
+
+/* Makes the connection of packets from 'tp_src'. */
+static struct conn *
+create(uint16_t tp_src)
+{
+    struct dp_packet *p = talk_compose(tuple_of(tp_src), NULL, 0);
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, p);
+    conntrack_execute(ct, &batch, htons(ETH_TYPE_IP), false, true, ZONE,
+                      NULL, NULL, 0, 0, NULL, NULL, now, 0);
+    struct conn *conn = p->md.conn;
+    dp_packet_delete(p);
+    return conn;
+}
+
+/* Foresees 'req' for a packet from port 1. */
+static void
+foresee(int i, const struct conntrack_peek_request *req)
+{
+    const struct tuple *t = tuple_of(1);
+    struct conntrack_peek_tuple tuple = {
+        .dl_type = htons(ETH_TYPE_IP),
+        .tp_src = htons(t->tp_src), .tp_dst = htons(t->tp_dst),
+        .src.ipv4 = in6_addr_get_mapped_ipv4(&t->src),
+        .dst.ipv4 = in6_addr_get_mapped_ipv4(&t->dst),
+    };
+
+    packets[i] = talk_compose(t, NULL, 0);
+    conntrack_peek_init(&peeks[i], ct, packets[i], now);
+    ck_assert_int_eq(conntrack_peek_ct(&peeks[i], req, &tuple), CT_PEEK_OK);
+}
+
+static void
+apply(int i)
+{
+    ck_assert(peeks[i].applicable);
+    ck_assert(conntrack_peek_apply(&peeks[i]));
+}
+
+static void
+setup(void)
+{
+    test_seed_random();
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    now = time_msec() + 1000LL * 1000 * 1000;
+    ct = conntrack_init();
+}
+
+static void
+teardown(void)
+{
+    for (int i = 0; i < 2; i++) {
+        conntrack_peek_uninit(&peeks[i]);
+        dp_packet_delete(packets[i]);
+        packets[i] = NULL;
+    }
+    conntrack_destroy(ct);
+    ovsrcu_barrier();
+}
+
+/* One packet sets the mark, another one the label, foreseen before either has
+ * come to be, applied in either order. */
+START_TEST(test_mark_and_label)
+{
+    const struct conntrack_peek_request reqs[] = {
+        { .zone = ZONE, .commit = true, .mark = 0x12, .mark_mask = 0xff },
+        { .zone = ZONE, .commit = true, .label.u64.lo = 0x34,
+          .label_mask.u64.lo = 0xff },
+    };
+    const struct conn *conn = create(1);
+
+    foresee(0, &reqs[0]);
+    foresee(1, &reqs[1]);
+    apply(_i);
+    apply(!_i);
+    ck_assert_uint_eq(conn->mark, 0x12);
+    ck_assert_uint_eq(conn->label.u64.lo, 0x34);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *s = suite_create("conntrack-peek");
+    TCase *tc = tcase_create("conntrack-peek");
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 0);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, test_mark_and_label, 0, 2);
+    return test_run_nofork(s);
+}
