@@ -326,6 +326,7 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     if (known->missed) {
         return;
     }
+    uint64_t n_created = conntrack_n_created(p->ct);
     conn = peek_lookup_real(p, key, known->hash, &reply, &known->alone);
     if (!conn) {
         known->missed = true;
@@ -346,6 +347,11 @@ peek_lookup(struct conntrack_peek *p, const struct conn_key *key,
     f->reply = reply;
     f->pc = peek_copy(p, conn);
     f->full = !f->pc;
+    if (n_created != conntrack_n_created(p->ct)) {
+        /* Perhaps one that hides this one, and came too early for the
+         * reference to it to become invalid. */
+        p->ordinary = false;
+    }
 }
 
 /* True if there is a connection for 'key': none is created then. */

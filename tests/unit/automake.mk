@@ -234,6 +234,8 @@ tests_unit_test_conntrack_peek_SOURCES = \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-peek.c
 tests_unit_test_conntrack_peek_LDADD = $(UNIT_LIBS)
+tests_unit_test_conntrack_peek_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=ovs_mutex_lock_at
 
 tests_unit_test_conntrack_sctp_SOURCES = \
 	tests/unit/sctp-packet.c \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Foreseen ct(): what other threads do before its outcome is applied isn't
- * lost. */
+/* Foreseen ct(): what other threads do between its steps, or before its
+ * outcome is applied, is neither lost nor overlooked. */
 
 #include <config.h>
 #include <check.h>
 #include "conntrack.h"
 #include "conntrack-peek.h"
+#include "conntrack-pool.h"
 #include "conntrack-private.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
@@ -22,6 +23,25 @@ static struct conntrack *ct;
 static long long int now;
 static struct conntrack_peek peeks[2];
 static struct dp_packet *packets[2];
+
+/* Called when a connection was found and is about to be copied. */
+static void (*meanwhile)(void);
+
+__typeof__(ovs_mutex_lock_at) __real_ovs_mutex_lock_at;
+__typeof__(ovs_mutex_lock_at) __wrap_ovs_mutex_lock_at;
+
+void
+__wrap_ovs_mutex_lock_at(const struct ovs_mutex *mutex, const char *where)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    void (*f)(void) = meanwhile;
+
+    meanwhile = NULL;
+    if (f) {
+        f();
+    }
+    __real_ovs_mutex_lock_at(mutex, where);
+}
 
 /* Packets between two hosts. */
 
@@ -82,6 +102,8 @@ setup(void)
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     now = time_msec() + 1000LL * 1000 * 1000;
     ct = conntrack_init();
+    /* Connections outside of the pool can't be referred to. */
+    conntrack_pool_run(ct);
 }
 
 static void
@@ -116,6 +138,29 @@ START_TEST(test_mark_and_label)
 }
 END_TEST
 
+static void
+create_another(void)
+{
+    create(2);
+}
+
+/* Whether another one hides the connection that was found is not known when
+ * one comes before there is a reference. */
+START_TEST(test_hidden)
+{
+    const struct conntrack_peek_request req = { .zone = ZONE };
+
+    create(1);
+    foresee(0, &req);
+    ck_assert(peeks[0].ordinary);
+    create(3);
+    meanwhile = create_another;
+    foresee(1, &req);
+    ck_assert_ptr_null(meanwhile);
+    ck_assert(!peeks[1].ordinary);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -126,5 +171,6 @@ main(void)
     tcase_set_timeout(tc, 0);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, test_mark_and_label, 0, 2);
+    tcase_add_test(tc, test_hidden);
     return test_run_nofork(s);
 }
