@@ -295,10 +295,10 @@ void
 adp_flow_cache_add_kind(struct adp_flow_cache *cache,
                         const struct flow_tnl *tnl,
                         struct adp_bridge *b, ofp_port_t ofp_port,
-                        long long int now)
+                        uint64_t map_serial, long long int now)
 {
     adp_ingress_set(thread_cache_cast(cache)->kinds, tnl, b, ofp_port,
-                    adp_ports_map_serial(), now);
+                    map_serial, now);
 }
 
 /* Sessions. */

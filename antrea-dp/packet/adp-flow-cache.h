@@ -81,10 +81,12 @@ const struct adp_ingress *adp_flow_cache_find_kind(struct adp_flow_cache *,
                                                    const struct flow_tnl *tnl,
                                                    uint32_t hash,
                                                    long long int now_ms);
+/* 'map_serial' is adp_ports_map_serial() from before bridge and port were
+ * looked up: if the map is another one by now, so may they be. */
 void adp_flow_cache_add_kind(struct adp_flow_cache *,
                              const struct flow_tnl *tnl,
-                             struct adp_bridge *, ofp_port_t,
-                             long long int now_ms);
+                             struct adp_bridge *, ofp_port_t ofp_port,
+                             uint64_t map_serial, long long int now_ms);
 
 /* When there is nothing else to do, and in between: looks for what nobody
  * uses, a little at a time. */

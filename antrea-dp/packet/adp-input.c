@@ -347,6 +347,7 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
         return false;
     }
     adp_input_parse(packet, &flow);
+    uint64_t map_serial = adp_ports_map_serial();
     struct adp_bridge *b = adp_ports_input_tunnel(&flow, &ofp_port);
     if (!b) {
         return false;
@@ -366,7 +367,8 @@ decapsulated_one(struct adp_fast *f, size_t i, struct dp_packet *packet,
 
     if (!f->packets[i].is_parsed) {
         /* Its like may take the fast path from now on. */
-        adp_flow_cache_add_kind(f->cache, &tunnel, b, ofp_port, f->now);
+        adp_flow_cache_add_kind(f->cache, &tunnel, b, ofp_port, map_serial,
+                                f->now);
     }
     return adp_input_walk(f, &f->packets[i], b, packet, &flow);
 }

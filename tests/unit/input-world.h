@@ -60,6 +60,7 @@ static struct {
     size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
+    bool is_from_tunnel;        /* Packets are. */
     bool truncates;             /* Fragments are of DNS answers. */
     enum adp_punt punt;
     enum adp_fast_known known;
@@ -165,11 +166,22 @@ adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
     return odp_to_u32(odp_port) == PORT ? b : NULL;
 }
 
+/* The map of ports, and the one that a kind was noted with. */
+static uint64_t map_serial = 1, kind_serial;
+
+uint64_t
+adp_ports_map_serial(void)
+{
+    return map_serial;
+}
+
 struct adp_bridge *
 adp_ports_input_tunnel(const struct flow *flow OVS_UNUSED,
-                       ofp_port_t *ofp_port OVS_UNUSED)
+                       ofp_port_t *ofp_port)
 {
-    return NULL;
+    *ofp_port = u16_to_ofp(PORT);
+    map_serial++;               /* Published meanwhile. */
+    return says.is_from_tunnel ? b : NULL;
 }
 
 struct adp_flow_cache *
@@ -230,9 +242,10 @@ void
 adp_flow_cache_add_kind(struct adp_flow_cache *c OVS_UNUSED,
                         const struct flow_tnl *tnl OVS_UNUSED,
                         struct adp_bridge *bridge OVS_UNUSED,
-                        ofp_port_t ofp_port OVS_UNUSED,
+                        ofp_port_t ofp_port OVS_UNUSED, uint64_t serial,
                         long long int now OVS_UNUSED)
 {
+    kind_serial = serial;
 }
 
 void
@@ -643,7 +656,7 @@ adp_walk_prepare(struct adp_walk *w OVS_UNUSED,
                  struct dp_packet *p OVS_UNUSED, bool from_tunnel,
                  long long int now OVS_UNUSED)
 {
-    ck_assert(!from_tunnel);
+    ck_assert(from_tunnel == says.is_from_tunnel);
 }
 
 void

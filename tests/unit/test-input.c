@@ -487,6 +487,25 @@ START_TEST(fragment_of_an_answer)
 }
 END_TEST
 
+/* What is known of a kind out of a tunnel was known before the ports changed
+ * meanwhile. */
+START_TEST(kind_of_earlier_ports)
+{
+    uint64_t serial = adp_ports_map_serial();
+
+    says.punt = ADP_PUNT_NORMAL;
+    says.is_from_tunnel = true;
+    dp_packet_batch_init(&batch);
+    add_packet();
+    batch.packets[0]->md.tunnel.ip_dst = htonl(3);
+    adp_input_decapsulated(pmd, &batch);
+    dp_packet_delete_batch(&batch, true);
+    expect("(w.)");
+    ck_assert_uint_ne(adp_ports_map_serial(), serial);
+    ck_assert_uint_eq(kind_serial, serial);
+}
+END_TEST
+
 START_TEST(too_deep)
 {
     says.has_room = false;
@@ -930,6 +949,7 @@ main(void)
     tcase_add_test(tc, read_by_the_daemon);
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, fragment_of_an_answer);
+    tcase_add_test(tc, kind_of_earlier_ports);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, metered);
     tcase_add_test(tc, to_controllers);
