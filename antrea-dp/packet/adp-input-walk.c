@@ -639,7 +639,10 @@ adp_input_walk(struct adp_fast *f, const struct adp_fast_packet *fp,
             punt = ADP_PUNT_DEPTH;
         }
     }
-    if (punt == ADP_PUNT_FRAGMENT && hold_truncated(f, b, packet, flow)) {
+    /* As upstream looks at it. */
+    if (punt == ADP_PUNT_FRAGMENT
+        && b->dpif.up.frag_handling != OFPUTIL_FRAG_DROP
+        && hold_truncated(f, b, packet, flow)) {
         return true;
     }
     if (punt) {

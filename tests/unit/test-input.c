@@ -487,6 +487,23 @@ START_TEST(fragment_of_an_answer)
 }
 END_TEST
 
+/* Who drops fragments holds no answer in the place of one. */
+START_TEST(fragments_dropped)
+{
+    says.is_parsed = false;
+    says.frag = IP_MORE_FRAGMENTS;
+    says.truncates = true;
+    walk.verdict.held = true;
+    b->dpif.up.frag_handling = OFPUTIL_FRAG_DROP;
+    receive(1, PORT, 1);
+    expect("(f.)");
+    expect_punts(ADP_PUNT_FRAGMENT, 1);
+    b->dpif.up.frag_handling = OFPUTIL_FRAG_NX_MATCH;
+    receive(1, PORT, 0);
+    expect("(fwH.)");
+}
+END_TEST
+
 /* What is known of a kind out of a tunnel was known before the ports changed
  * meanwhile. */
 START_TEST(kind_of_earlier_ports)
@@ -949,6 +966,7 @@ main(void)
     tcase_add_test(tc, read_by_the_daemon);
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, fragment_of_an_answer);
+    tcase_add_test(tc, fragments_dropped);
     tcase_add_test(tc, kind_of_earlier_ports);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, metered);
