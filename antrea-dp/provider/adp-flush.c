@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-flush.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "conntrack-flush.h"
@@ -26,6 +27,10 @@ struct ofpbuf *__real_rconn_recv(struct rconn *);
 struct ofpbuf *__wrap_rconn_recv(struct rconn *);
 void __real_rconn_recv_wait(struct rconn *);
 void __wrap_rconn_recv_wait(struct rconn *);
+void __real_rconn_run(struct rconn *);
+void __wrap_rconn_run(struct rconn *);
+void __real_rconn_run_wait(struct rconn *);
+void __wrap_rconn_run_wait(struct rconn *);
 void __real_unixctl_command_reply(struct unixctl_conn *, const char *body);
 void __wrap_unixctl_command_reply(struct unixctl_conn *, const char *body);
 
@@ -205,5 +210,37 @@ __wrap_rconn_recv_wait(struct rconn *rconn)
 {
     if (!is_held(rconn)) {
         __real_rconn_recv_wait(rconn);
+    }
+}
+
+/* A connection that is held isn't idle: what its peer says, answers to probes
+ * among it, is there to be read. */
+static void
+call_without_probes(struct rconn *rconn, void (*f)(struct rconn *))
+{
+    int interval = rconn_get_probe_interval(rconn);
+
+    rconn_set_probe_interval(rconn, INT_MAX);
+    f(rconn);
+    rconn_set_probe_interval(rconn, interval);
+}
+
+void
+__wrap_rconn_run(struct rconn *rconn)
+{
+    if (is_held(rconn)) {
+        call_without_probes(rconn, __real_rconn_run);
+    } else {
+        __real_rconn_run(rconn);
+    }
+}
+
+void
+__wrap_rconn_run_wait(struct rconn *rconn)
+{
+    if (is_held(rconn)) {
+        call_without_probes(rconn, __real_rconn_run_wait);
+    } else {
+        __real_rconn_run_wait(rconn);
     }
 }

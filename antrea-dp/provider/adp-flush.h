@@ -10,8 +10,9 @@
  * NXT_CT_FLUSH_ZONE) is handled.  Here that only begins it
  * (conntrack-flush.h), and who asked is kept waiting: the command's reply is
  * held back, and the OpenFlow connection's further messages, a barrier request
- * among them, stay in its socket.  Others are served meanwhile.  A flush of
- * one connection, by its whole tuple, is done at once, as upstream does it.
+ * among them, stay in its socket, and no inactivity probe tries it.  Others
+ * are served meanwhile.  A flush of one connection, by its whole tuple, is
+ * done at once, as upstream does it.
  *
  * The linker puts functions of ours between upstream's and who calls them
  * (--wrap, in automake.mk).

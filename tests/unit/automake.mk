@@ -659,6 +659,9 @@ tests_unit_test_flush_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=ct_dpif_flush \
 	-Wl,--wrap=rconn_recv \
 	-Wl,--wrap=rconn_recv_wait \
+	-Wl,--wrap=rconn_run \
+	-Wl,--wrap=rconn_run_wait \
+	-Wl,--wrap=time_msec \
 	-Wl,--wrap=unixctl_command_reply
 
 tests_unit_test_fqdns_SOURCES = \

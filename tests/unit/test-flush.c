@@ -50,6 +50,29 @@ static struct unixctl_server *server;
 static char folder[] = "/tmp/test-flush-XXXXXX";
 static char *path;
 
+/* The clock, as late as a test wants it to be. */
+__typeof__(time_msec) __real_time_msec;
+__typeof__(time_msec) __wrap_time_msec;
+
+static atomic_llong late_ms;
+
+long long int
+__wrap_time_msec(void)
+{
+    long long int ms;
+
+    atomic_read_relaxed(&late_ms, &ms);
+    return __real_time_msec() + ms;
+}
+
+static void
+advance(long long int ms)
+{
+    long long int orig;
+
+    atomic_add(&late_ms, ms, &orig);
+}
+
 static void
 setup(void)
 {
@@ -464,6 +487,48 @@ START_TEST(test_request_gone)
 }
 END_TEST
 
+/* A connection that waits for long isn't taken for one whose peer has gone,
+ * since nobody reads what that answers; it is again afterwards. */
+START_TEST(test_request_probed)
+{
+    enum { PROBE_MS = 5000, ROUNDS = 4 };
+    struct openflow of;
+
+    begin_some(100);
+    openflow_init(&of, "a");
+    rconn_set_probe_interval(of.rconn, PROBE_MS / 1000);
+    send_barrier(&of);
+    send_barrier(&of);
+    hold_table();
+    ck_assert_int_eq(handle_all(&of, true), 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        advance(PROBE_MS + 1);
+        ck_assert_int_eq(handle(&of, false), 0);
+        ck_assert(rconn_is_connected(of.rconn));
+    }
+
+    /* Nor does it keep the thread awake: its timer is far off. */
+    long long int before = time_msec();
+    rconn_run_wait(of.rconn);
+    poll_timer_wait(100);
+    poll_block();
+    ck_assert_int_ge(time_msec() - before, 100);
+
+    release_table();
+    while (!handle(&of, false)) {
+        adp_flush_run();
+    }
+    ck_assert(rconn_is_connected(of.rconn));
+    ck_assert_int_eq(rconn_get_probe_interval(of.rconn), PROBE_MS / 1000);
+    for (int i = 0; i < 2; i++) {
+        advance(PROBE_MS + 1);
+        handle(&of, false);
+    }
+    ck_assert(!rconn_is_connected(of.rconn));
+    openflow_uninit(&of);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -481,6 +546,7 @@ main(void)
     tcase_add_test(tc, test_datapath_goes);
     tcase_add_test(tc, test_request);
     tcase_add_test(tc, test_request_gone);
+    tcase_add_test(tc, test_request_probed);
     int error = test_run_nofork(s);
     unixctl_server_destroy(server);
     rmdir(folder);
