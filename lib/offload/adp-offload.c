@@ -463,7 +463,11 @@ adp_segments_init(struct adp_segments *s, const struct dp_packet *packet,
     size_t l4_header;
 
     memset(s, 0, sizeof *s);
-    if (!locate(packet, &at) || !(l4_header = l4_header_len(packet, &at))) {
+    s->packet = packet;
+    if (!locate(packet, &at) || !(l4_header = l4_header_len(packet, &at))
+        || l4_header == at.l4_len) {
+        s->whole = true;
+        s->end = dp_packet_size(packet);
         return;
     }
     s->l3_ofs = at.l3_ofs;
@@ -477,7 +481,6 @@ adp_segments_init(struct adp_segments *s, const struct dp_packet *packet,
     if (!s->segment_len) {
         s->segment_len = MAX(mtu - (int) (s->header_len - s->l3_ofs), 1);
     }
-    s->packet = packet;
 }
 
 /* The headers' fields that depend on which segment it is. */
@@ -521,12 +524,26 @@ fix_segment(const struct adp_segments *s, struct dp_packet *segment,
                              + s->ofs - s->header_len));
 }
 
+static struct dp_packet *
+whole_packet(struct adp_segments *s)
+{
+    struct dp_packet *packet = dp_packet_clone_with_headroom(
+        s->packet, dp_packet_headroom(s->packet));
+
+    *dp_packet_ol_flags_ptr(packet) &= ~DP_PACKET_OL_TX_TCP_SEG;
+    s->ofs = s->end;
+    return packet;
+}
+
 struct dp_packet *
 adp_segments_next(struct adp_segments *s)
 {
     if (!s->packet || s->ofs >= s->end) {
         s->packet = NULL;
         return NULL;
+    }
+    if (s->whole) {
+        return whole_packet(s);
     }
     const char *from = dp_packet_data(s->packet);
     const size_t len = MIN(s->segment_len, s->end - s->ofs);

@@ -77,11 +77,12 @@ struct adp_segments {
     size_t ofs, end;                    /* Of the data that is left. */
     unsigned int n;                     /* How many there were. */
     bool is_udp, ipv6;
+    bool whole;                         /* The packet is all there is. */
 };
 
 /* 'segment_len' is 0 where the packet knows it.  'packet' must stay what it is
- * until the last one was made.  Without anything to segment there is nothing
- * next. */
+ * until the last one was made.  One whose headers don't add up, because it was
+ * cut, or that has no data, is its own only segment. */
 void adp_segments_init(struct adp_segments *, const struct dp_packet *packet,
                        size_t segment_len, int mtu);
 /* Returns NULL if there are no more.  The caller owns it. */

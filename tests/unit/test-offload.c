@@ -407,6 +407,36 @@ START_TEST(segments)
 }
 END_TEST
 
+/* A packet that was cut when its segments were still to be made: whatever is
+ * left of it goes out as it is, and nothing vanishes. */
+START_TEST(segments_of_one_that_was_cut)
+{
+    struct recipe r = { .data_len = 3000 };
+    struct dp_packet *p = make(&r);
+    const size_t size = dp_packet_size(p);
+
+    for (size_t len = size - 1; len; len--) {
+        struct adp_segments segments;
+
+        dp_packet_set_size(p, len);
+        dp_packet_hwol_set_csum_tcp(p);
+        dp_packet_hwol_set_tcp_seg(p);
+        adp_segments_init(&segments, p, 1000, 1500);
+        struct dp_packet *segment = adp_segments_next(&segments);
+
+        ck_assert_ptr_nonnull(segment);
+        ck_assert_uint_eq(dp_packet_size(segment), len);
+        ck_assert_mem_eq(dp_packet_data(segment), dp_packet_data(p), len);
+        adp_offload_complete(segment);
+        ck_assert(!adp_offload_is_due(segment));
+        ck_assert_mem_eq(dp_packet_data(segment), dp_packet_data(p), len);
+        ck_assert_ptr_null(adp_segments_next(&segments));
+        dp_packet_delete(segment);
+    }
+    dp_packet_delete(p);
+}
+END_TEST
+
 /* What the kernel says doesn't fit what is there. */
 static enum adp_offload_verdict
 verdict_on(const struct recipe *r, const struct virtio_net_hdr *header)
@@ -775,6 +805,7 @@ main(void)
     tcase_add_test(tc, no_data);
     tcase_add_test(tc, whole_ones);
     tcase_add_test(tc, segments);
+    tcase_add_test(tc, segments_of_one_that_was_cut);
     tcase_add_test(tc, contradictions);
     tcase_add_test(tc, short_segments);
     tcase_add_test(tc, put_together);
