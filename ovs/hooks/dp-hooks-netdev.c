@@ -48,19 +48,26 @@ dp_hook_decapsulated(struct dp_netdev_pmd_thread *pmd,
 #define IDLE_INTERVAL_US 2000
 DEFINE_STATIC_PER_THREAD_DATA(long long int, idle_next, 0);
 
-/* Until there is a packet, or other ports. */
-static void
+/* After so many iterations a thread does what it does now and then: it looks
+ * which queues are enabled; others it doesn't poll. */
+#define N_ITERATIONS 1025
+
+/* Until there is a packet, or other ports.  Returns true if the thread has
+ * rested. */
+static bool
 rest(struct dp_netdev_pmd_thread *pmd)
 {
     int ms;
 
-    if (dp_hooks && dp_hooks->rest && !pmd->n_output_batches
-        && dp_hooks->rest(pmd->ctx.now, &ms)) {
-        seq_wait(pmd->reload_seq, pmd->last_reload_seq);
-        poll_timer_wait(ms);
-        poll_block();
-        pmd_thread_ctx_time_update(pmd);
+    if (!dp_hooks || !dp_hooks->rest || pmd->n_output_batches
+        || !dp_hooks->rest(pmd->ctx.now, &ms)) {
+        return false;
     }
+    seq_wait(pmd->reload_seq, pmd->last_reload_seq);
+    poll_timer_wait(ms);
+    poll_block();
+    pmd_thread_ctx_time_update(pmd);
+    return true;
 }
 
 static void
@@ -75,11 +82,11 @@ age(struct dp_netdev_pmd_thread *pmd)
     }
 }
 
-void
+unsigned int
 dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
 {
     age(pmd);
-    rest(pmd);
+    return rest(pmd) ? N_ITERATIONS : 0;
 }
 
 /* So often a thread that has nothing to poll wakes up. */

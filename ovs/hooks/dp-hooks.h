@@ -83,8 +83,9 @@ bool dp_hook_received(struct dp_netdev_pmd_thread *, struct dp_packet_batch *,
 /* Recirculates what is left of the batch; returns true. */
 bool dp_hook_decapsulated(struct dp_netdev_pmd_thread *,
                           struct dp_packet_batch *);
-/* At each iteration of a PMD thread's loop. */
-void dp_hook_idle(struct dp_netdev_pmd_thread *);
+/* At each iteration of a PMD thread's loop.  Returns how many iterations
+ * of a thread that doesn't rest this one stands for besides. */
+unsigned int dp_hook_idle(struct dp_netdev_pmd_thread *);
 /* Before a PMD thread without ports waits for some. */
 void dp_hook_unused(struct dp_netdev_pmd_thread *);
 /* A megaflow of a thread was removed from its table, or got other actions. */
