@@ -355,6 +355,40 @@ START_TEST(l7_with_egress_elsewhere)
 }
 END_TEST
 
+#define DSR_SERVICE(ENDPOINTS) SERVICE("d/s", \
+    "'sessionAffinity':{'timeoutSeconds':300}," \
+    "'loadBalancerIPs':['198.51.100.1'],'loadBalancerMode':'DSR',", ENDPOINTS)
+#define HERE "{'ip':'10.0.0.10','port':80,'local':true}"
+#define THERE ",{'ip':'10.0.1.6','port':80}"
+/* The client and the load balancer's address, from the port 'IN'. */
+#define TO_LB(IN) "tcp,in_port=" IN ",dl_src=" GATEWAY_MAC ",dl_dst=" \
+    VIRTUAL_MAC ",nw_src=192.0.2.9,nw_dst=198.51.100.1,nw_ttl=64," \
+    "tp_src=1000,tp_dst=80"
+/* What session affinity has learned of the client in table SessionAffinity:
+ * 10.0.1.6, as EpSelectedRegMark, RewriteMACRegMark, ToExternalAddressRegMark
+ * and RemoteEndpointRegMark have it. */
+#define LEARNED "table=10,priority=200,tcp,nw_src=192.0.2.9," \
+    "nw_dst=198.51.100.1,tp_dst=80 actions=load:0x0a000106->NXM_NX_REG3[]," \
+    "load:80->NXM_NX_REG4[0..15],load:2->NXM_NX_REG4[16..18]," \
+    "load:1->NXM_NX_REG0[9],load:1->NXM_NX_REG4[21]," \
+    "load:1->NXM_NX_REG4[26]"
+
+/* An endpoint that another Node had doesn't keep its clients. */
+START_TEST(dsr_endpoint_that_has_gone)
+{
+    pw_set_options("dsr");
+    load(BASE DSR_SERVICE(HERE THERE));
+    engine_add_flows(e, LEARNED);
+    expect_tunnel(TO_LB("2"), 0xc0a80002);
+    expect_no_part(TO_LB("2"), "nat(");
+
+    load(BASE DSR_SERVICE(HERE));
+    engine_add_flows(e, LEARNED);
+    expect_part(TO_LB("2"), "nat(dst=10.0.0.10:80)");
+    expect_end(TO_LB("2"), TO_A);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -373,6 +407,7 @@ main(void)
     tcase_add_test(tc, l7_before_snat);
     tcase_add_test(tc, l7_without_snat);
     tcase_add_test(tc, l7_with_egress_elsewhere);
+    tcase_add_test(tc, dsr_endpoint_that_has_gone);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

@@ -26,7 +26,7 @@
 
 #define SERVICE(TABLE) ADP_V115_COOKIE_SERVICE, 0, ADP_V115_##TABLE
 
-enum { MARK_PRIORITY = 230, SEND_PRIORITY = 220 };
+enum { MARK_PRIORITY = 230, SEND_PRIORITY = 220, RESELECT_PRIORITY = 195 };
 
 /* A connection is forgotten after so many seconds without a packet. */
 #define IDLE_TIMEOUT 160
@@ -42,6 +42,13 @@ adp_v115_generate_dsr_node(struct adp_generator *g)
             adp_gen_ip_flow(g, family, SERVICE(EndpointDNAT), SEND_PRIORITY,
                             "{ip},{DSRServiceRegMark} "
                             "actions=goto_table:AntreaPolicyEgressRule");
+            /* The endpoint that session affinity remembers has gone: the one
+             * that is selected in its place may be here. */
+            adp_gen_ip_flow(g, family, SERVICE(EndpointDNAT),
+                            RESELECT_PRIORITY,
+                            "{ip},{EpSelectedRegMark+RemoteEndpointRegMark} "
+                            "actions={EpToSelectRegMark"
+                            "+RemoteEndpointRegMark=0},resubmit(,ServiceLB)");
             adp_gen_ip_flow(g, family, SERVICE(ConntrackCommit), 210,
                             "{ip},{DSRServiceRegMark} "
                             "actions=goto_table:Output");

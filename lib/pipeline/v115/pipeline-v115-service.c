@@ -82,6 +82,12 @@ endpoint_text(const struct adp_endpoint *ep, bool actions)
     return text;
 }
 
+static bool
+is_remote(const struct adp_generator *g, const struct adp_endpoint *ep)
+{
+    return !ep->local && adp_gen_is_remote(g, &ep->ip);
+}
+
 /* Groups. */
 
 static void
@@ -110,8 +116,7 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
 
         if (adp_ip_family(&ep->ip) == family
             && adp_service_port_selects(fe->port, ep, local)) {
-            put_bucket(&template, fe, ep, n_buckets++,
-                       !ep->local && adp_gen_is_remote(g, &ep->ip));
+            put_bucket(&template, fe, ep, n_buckets++, is_remote(g, ep));
         }
     }
     if (!n_buckets) {
@@ -307,23 +312,63 @@ has_ranges(const struct adp_service *svc, enum adp_family family)
     return false;
 }
 
+/* Has another Node's endpoint answer what clients outside send to 'address'.
+ * 'ep' is that endpoint, or NULL for any. */
+static void
+generate_dsr_mark(struct adp_generator *g, const struct frontend *fe,
+                  const struct address *address,
+                  const struct adp_endpoint *ep, uint32_t group)
+{
+    char *port = (ep ? xasprintf("+EndpointPortField=0x%"PRIx16, ep->port)
+                  : xstrdup(""));
+    char *marks = xasprintf("+NotDSRServiceRegMark+RemoteEndpointRegMark"
+                            "+FromExternalRegMark%s", port);
+    char *match = address_match(fe, address, "EpSelectedRegMark", marks);
+    char *full = xasprintf("%s%s%s", match, ep ? "," : "",
+                           ep ? endpoint_text(ep, false).s : "");
+
+    adp_v115_generate_dsr_mark(g, address->family, full,
+                               fe->protocol->src_field,
+                               fe->protocol->dst_field, fe->protocol->number,
+                               group);
+    free(full);
+    free(match);
+    free(marks);
+    free(port);
+}
+
+/* With session affinity there is a flow for each endpoint: it ends with the
+ * endpoint, whose clients are still remembered.  Connections that were learned
+ * stay: generate_learn()'s flow keeps them.  Without it, one flow that stays
+ * does so. */
+static void
+generate_dsr_marks(struct adp_generator *g, const struct frontend *fe,
+                   const struct address *address, uint32_t group)
+{
+    if (!fe->svc->affinity_timeout) {
+        generate_dsr_mark(g, fe, address, NULL, group);
+        return;
+    }
+    for (size_t i = 0; i < fe->port->n_endpoints; i++) {
+        const struct adp_endpoint *ep = &fe->port->endpoints[i];
+
+        if (adp_ip_family(&ep->ip) == address->family
+            && adp_service_port_selects(fe->port, ep, false)
+            && is_remote(g, ep)) {
+            generate_dsr_mark(g, fe, address, ep, group);
+        }
+    }
+}
+
 /* Direct server return to 'address': what comes out of the tunnel was balanced
  * by another Node, and is for an endpoint of this one. */
 static void
 generate_dsr(struct adp_generator *g, struct frontend *fe,
              const struct address *address, uint32_t group)
 {
-    char *match = address_match(fe, address, "EpSelectedRegMark",
-                                "+NotDSRServiceRegMark+RemoteEndpointRegMark"
-                                "+FromExternalRegMark");
-
     generate_select(g, fe, address, 210, "", ",{FromTunnelRegMark}",
                     frontend_group(g, fe, address->family, true));
-    adp_v115_generate_dsr_mark(g, address->family, match,
-                               fe->protocol->src_field,
-                               fe->protocol->dst_field, fe->protocol->number,
-                               group);
-    free(match);
+    generate_dsr_marks(g, fe, address, group);
 }
 
 static void

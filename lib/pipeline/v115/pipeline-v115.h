@@ -88,7 +88,7 @@ struct adp_error *adp_v115_check_policy(const struct adp_network_policy *,
 
 /* Direct server return: what the NodeConfig and a PeerNode ask for, and a
  * Service for which it is in force, for packets of 'match' that were not
- * marked yet, to group 'group'. */
+ * marked yet, of group 'group', to an endpoint of another Node. */
 void adp_v115_generate_dsr_node(struct adp_generator *);
 void adp_v115_generate_dsr_peer(struct adp_generator *,
                                 const struct adp_peer_node *);
