@@ -355,7 +355,7 @@ START_TEST(l7_with_egress_elsewhere)
 }
 END_TEST
 
-#define DSR_SERVICE(ENDPOINTS) SERVICE("d/s", \
+#define DSR_SERVICE(MORE, ENDPOINTS) SERVICE("d/s", MORE \
     "'sessionAffinity':{'timeoutSeconds':300}," \
     "'loadBalancerIPs':['198.51.100.1'],'loadBalancerMode':'DSR',", ENDPOINTS)
 #define HERE "{'ip':'10.0.0.10','port':80,'local':true}"
@@ -377,15 +377,39 @@ END_TEST
 START_TEST(dsr_endpoint_that_has_gone)
 {
     pw_set_options("dsr");
-    load(BASE DSR_SERVICE(HERE THERE));
+    load(BASE DSR_SERVICE("", HERE THERE));
     engine_add_flows(e, LEARNED);
     expect_tunnel(TO_LB("2"), 0xc0a80002);
     expect_no_part(TO_LB("2"), "nat(");
 
-    load(BASE DSR_SERVICE(HERE));
+    load(BASE DSR_SERVICE("", HERE));
     engine_add_flows(e, LEARNED);
     expect_part(TO_LB("2"), "nat(dst=10.0.0.10:80)");
     expect_end(TO_LB("2"), TO_A);
+}
+END_TEST
+
+/* What another Node has balanced stays here, whatever this one remembers of
+ * the client. */
+START_TEST(dsr_remembered_elsewhere)
+{
+    static const char *const ranges[] = {
+        "", "'loadBalancerSourceRanges':['192.0.2.0/24'],",
+    };
+
+    pw_set_options("dsr");
+    for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+        char *records = xasprintf(BASE DSR_SERVICE("%s", HERE THERE),
+                                  ranges[i]);
+
+        load(records);
+        expect_end(TO_LB("10"), TO_A);
+        engine_add_flows(e, LEARNED);
+        expect_part(TO_LB("10"), "nat(dst=10.0.0.10:80)");
+        expect_end(TO_LB("10"), TO_A);
+        expect_tunnel(TO_LB("2"), 0xc0a80002);
+        free(records);
+    }
 }
 END_TEST
 
@@ -408,6 +432,7 @@ main(void)
     tcase_add_test(tc, l7_without_snat);
     tcase_add_test(tc, l7_with_egress_elsewhere);
     tcase_add_test(tc, dsr_endpoint_that_has_gone);
+    tcase_add_test(tc, dsr_remembered_elsewhere);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

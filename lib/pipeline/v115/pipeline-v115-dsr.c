@@ -10,7 +10,7 @@
  * endpoint, and its marks.
  *
  * Antrea has a table of its own for this, DSRServiceMark, between ServiceLB
- * and EndpointDNAT.  Here its flow stands in EndpointDNAT, above all others.
+ * and EndpointDNAT.  Here its flows stand in EndpointDNAT, above all others.
  * And Antrea does commit the connections; the kernel's conntrack then has
  * their packets invalid, by which Antrea knows them.  That of this datapath
  * has them established. */

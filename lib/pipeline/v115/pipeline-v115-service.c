@@ -360,6 +360,23 @@ generate_dsr_marks(struct adp_generator *g, const struct frontend *fe,
     }
 }
 
+/* Selects anew where session affinity remembers another Node's endpoint for
+ * what comes out of the tunnel.  Above what lets source ranges pass. */
+static void
+generate_dsr_reselect(struct adp_generator *g, const struct frontend *fe,
+                      const struct address *address, uint32_t group)
+{
+    char *match = address_match(fe, address, "EpSelectedRegMark",
+                                "+RemoteEndpointRegMark");
+
+    adp_gen_ip_flow(g, address->family, ADP_V115_COOKIE_SERVICE, group,
+                    ADP_V115_ServiceLB, 210,
+                    "%s,{FromTunnelRegMark} "
+                    "actions={EpToSelectRegMark+RemoteEndpointRegMark=0},"
+                    "resubmit(,ServiceLB)", match);
+    free(match);
+}
+
 /* Direct server return to 'address': what comes out of the tunnel was balanced
  * by another Node, and is for an endpoint of this one. */
 static void
@@ -368,6 +385,9 @@ generate_dsr(struct adp_generator *g, struct frontend *fe,
 {
     generate_select(g, fe, address, 210, "", ",{FromTunnelRegMark}",
                     frontend_group(g, fe, address->family, true));
+    if (fe->svc->affinity_timeout) {
+        generate_dsr_reselect(g, fe, address, group);
+    }
     generate_dsr_marks(g, fe, address, group);
 }
 
