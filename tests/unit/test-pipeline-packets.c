@@ -236,6 +236,31 @@ START_TEST(itself_by_node_port)
 }
 END_TEST
 
+#define CONTROL(NAME, GROUP, DIRECTION, ACTION) ",{'kind':'TrafficControl'," \
+    "'name':'" NAME "','appliedToGroups':['" GROUP "']," \
+    "'direction':'" DIRECTION "'," ACTION "}"
+#define MIRROR "'action':'Mirror','targetPort':'antrea-l7-tap0'"
+
+/* A Pod that meets itself is mirrored as well. */
+START_TEST(itself_and_mirrored)
+{
+    struct engine_ct *ct;
+
+    load(BASE OWN_SERVICE CONTROL("t", "a", "Both", MIRROR));
+    expect_end(TO_ITSELF, TO_A ",105");
+
+    /* The answer, to the gateway's address, which conntrack takes back. */
+    ct = engine_set_ct(e, 65521, CS_ESTABLISHED | CS_REPLY_DIR);
+    ct->nat_dst = htonl(0x0a00000a);
+    ct = engine_set_ct(e, 65520, CS_ESTABLISHED | CS_REPLY_DIR);
+    ct->ct_mark = 0x53;
+    expect_end(A_TO(GATEWAY_MAC, "10.0.0.1"), TO_A ",105");
+    /* An L7 rule has marked it. */
+    ct->ct_mark = 0xd3;
+    expect_end(A_TO(GATEWAY_MAC, "10.0.0.1"), TO_A ",105");
+}
+END_TEST
+
 /* The sender hears that nobody is there, also at the second step. */
 START_TEST(nested_service_without_endpoints)
 {
@@ -425,6 +450,7 @@ main(void)
     tcase_add_test(tc, isolation_is_by_port);
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
     tcase_add_test(tc, itself_by_node_port);
+    tcase_add_test(tc, itself_and_mirrored);
     tcase_add_test(tc, nested_service_without_endpoints);
     tcase_add_test(tc, arp_from_own_mac);
     tcase_add_test(tc, no_egress_to_peers);

@@ -183,6 +183,10 @@ static const struct adp_static_flow static_flows[] = {
     FLOW(Output, 211,
          "{OutputToOFPortRegMark},{TrafficControlRedirectRegMark} "
          "actions=output:{TrafficControlTargetOFPortField[]}")
+    /* A Pod that meets itself: what goes back is mirrored as well. */
+    FLOW(Output, 215, "{HairpinCTMark},{OutputToOFPortRegMark},"
+         "{TrafficControlMirrorRegMark} "
+         "actions=IN_PORT,output:{TrafficControlTargetOFPortField[]}")
     /* Its requests bear the marks of another zone, and don't go to the engine
      * of L7 rules: no more do its replies. */
     FLOW(Output, 214, "{HairpinCTMark+L7NPRedirectCTMark},"
