@@ -397,8 +397,10 @@ generate_node_port_addresses(struct adp_generator *g,
  *
  * A mark of the kernel's gets lost on the way through the gateway port, which
  * is a tap.  The address stays.  From the gateway port nobody else has it but
- * clients of Services, by SNAT; what comes from elsewhere is held to its own
- * address by the spoof guard, or, if it's from the tunnel, by nobody here. */
+ * clients of Services, by SNAT, and those whose packets the host masquerades
+ * or forwards with it (docs/security.md says what to do about that); what
+ * comes from elsewhere is held to its own address by the spoof guard, or, if
+ * it's from the tunnel, by nobody here. */
 static void
 generate_node_source(struct adp_generator *g, enum adp_family family)
 {
