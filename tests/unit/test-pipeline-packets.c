@@ -261,6 +261,26 @@ START_TEST(itself_and_mirrored)
 }
 END_TEST
 
+#define REDIRECT "'action':'Redirect','targetPort':'antrea-l7-tap0'," \
+    "'returnPort':'antrea-l7-tap1'"
+
+/* One of both ends' TrafficControls redirects: a copy doesn't replace that, nor
+ * may it if both flows had one priority. */
+START_TEST(mirrored_and_redirected)
+{
+    load(BASE CONTROL("t", "a", "Egress", MIRROR)
+         CONTROL("u", "b", "Ingress", REDIRECT));
+    ck_assert_uint_eq(count_flows("table=TrafficControl, priority=205,"), 1);
+    ck_assert_uint_eq(count_flows("table=TrafficControl, priority=200,"), 1);
+    expect_end(A_TO(B_MAC, "10.0.0.11"), ",105");
+    expect_no_part(A_TO(B_MAC, "10.0.0.11"), TO_B);
+    load(BASE CONTROL("t", "a", "Egress", REDIRECT)
+         CONTROL("u", "b", "Ingress", MIRROR));
+    expect_end(A_TO(B_MAC, "10.0.0.11"), ",105");
+    expect_no_part(A_TO(B_MAC, "10.0.0.11"), TO_B);
+}
+END_TEST
+
 /* The sender hears that nobody is there, also at the second step. */
 START_TEST(nested_service_without_endpoints)
 {
@@ -451,6 +471,7 @@ main(void)
     tcase_add_test(tc, isolation_beyond_the_pod_cidr);
     tcase_add_test(tc, itself_by_node_port);
     tcase_add_test(tc, itself_and_mirrored);
+    tcase_add_test(tc, mirrored_and_redirected);
     tcase_add_test(tc, nested_service_without_endpoints);
     tcase_add_test(tc, arp_from_own_mac);
     tcase_add_test(tc, no_egress_to_peers);

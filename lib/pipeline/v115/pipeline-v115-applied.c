@@ -17,6 +17,10 @@
 
 /* TrafficControl. */
 
+/* The Pods at both ends may have one.  What one of them wants to look at isn't
+ * let past for a copy. */
+enum { MIRROR_PRIORITY = 200, REDIRECT_PRIORITY = 205 };
+
 /* What comes back has been classified, tracked and allowed before it left: it
  * is only to be routed again. */
 static void
@@ -51,7 +55,8 @@ generate_pod_traffic_control(struct adp_generator *g,
     }
     for (int ingress = 0; ingress < 2; ingress++) {
         if (tc->directions[ingress]) {
-            adp_gen_flow(g, POD(a->id, TrafficControl), 200,
+            adp_gen_flow(g, POD(a->id, TrafficControl),
+                         tc->redirect ? REDIRECT_PRIORITY : MIRROR_PRIORITY,
                          "%s%"PRIu32"%s "
                          "actions={TrafficControlTargetOFPortField"
                          "=0x%"PRIx32"},{%s},"
