@@ -385,6 +385,17 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
     }
 }
 
+/* What a packet-out learns outside a bundle belongs to the present version,
+ * which upstream doesn't publish once more. */
+static void
+adp_class_packet_execute_prepare(struct ofproto *ofproto,
+                                 struct ofproto_packet_out *opo)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    base->packet_execute_prepare(ofproto, opo);
+    adp_journal_close_version(bridge_of(ofproto), ofproto->tables_version);
+}
+
 /* Counters. */
 
 static void
@@ -702,6 +713,7 @@ adp_provider_register(void)
     c->run = adp_class_run;
     c->wait = adp_class_wait;
     c->set_tables_version = adp_class_set_tables_version;
+    c->packet_execute_prepare = adp_class_packet_execute_prepare;
     c->group_construct = adp_class_group_construct;
     c->rule_dealloc = adp_class_rule_dealloc;
     c->rule_get_stats = adp_class_rule_get_stats;
