@@ -12,7 +12,11 @@
  * version is closed, too.
  *
  * Groups are read when the version closes, because upstream completes a
- * changed group only after it was constructed. */
+ * changed group only after it was constructed.
+ *
+ * What upstream tells of may be of several versions: those of a bundle that
+ * has port mods between its mods.  The first that it publishes closes all of
+ * them. */
 
 #include <config.h>
 #include "adp-journal.h"
@@ -343,12 +347,11 @@ adp_journal_group_changed(struct adp_bridge *b, uint32_t group_id)
 }
 
 static void
-journal_read_group(struct adp_bridge *b, uint32_t group_id,
-                   ovs_version_t version)
+journal_read_group(struct adp_bridge *b, uint32_t group_id)
     OVS_REQUIRES(ofproto_mutex)
 {
     struct ofgroup *group = ofproto_group_lookup(&b->dpif.up, group_id,
-                                                 version, true);
+                                                 OVS_VERSION_MAX, true);
     if (group) {
         const struct adp_program *program
             = ovsrcu_get_protected(struct adp_program *, &b->program);
@@ -428,14 +431,14 @@ note_emptiness(struct adp_bridge *b)
 }
 
 void
-adp_journal_close_version(struct adp_bridge *b, ovs_version_t version)
+adp_journal_close_version(struct adp_bridge *b)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMPILE);
     struct dirty_group *dg;
 
     note_emptiness(b);
     HMAP_FOR_EACH_POP (dg, node, &b->own->dirty_groups) {
-        journal_read_group(b, dg->id, version);
+        journal_read_group(b, dg->id);
         free(dg);
     }
     if (!adp_delta_is_empty(b->own->journal)) {

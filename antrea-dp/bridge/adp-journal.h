@@ -27,7 +27,7 @@ bool adp_journal_may_learn(struct adp_bridge *, const struct rule *)
     OVS_REQUIRES(ofproto_mutex);
 void adp_journal_group_changed(struct adp_bridge *, uint32_t group_id)
     OVS_REQUIRES(ofproto_mutex);
-void adp_journal_close_version(struct adp_bridge *, ovs_version_t)
+void adp_journal_close_version(struct adp_bridge *)
     OVS_REQUIRES(ofproto_mutex);
 
 /* Uncounts a learned flow that OpenFlow refused. */

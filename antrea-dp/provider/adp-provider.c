@@ -381,7 +381,7 @@ adp_class_set_tables_version(struct ofproto *ofproto, ovs_version_t version)
         flows_changed = true;
     }
     if (adp_bridge_is_constructed(b)) {
-        adp_journal_close_version(b, version);
+        adp_journal_close_version(b);
     }
 }
 
@@ -393,7 +393,7 @@ adp_class_packet_execute_prepare(struct ofproto *ofproto,
     OVS_NO_THREAD_SAFETY_ANALYSIS
 {
     base->packet_execute_prepare(ofproto, opo);
-    adp_journal_close_version(bridge_of(ofproto), ofproto->tables_version);
+    adp_journal_close_version(bridge_of(ofproto));
 }
 
 /* Counters. */

@@ -37,6 +37,7 @@ static struct upstream_rule {
 static struct upstream_group {
     struct ofgroup up;
     bool present;
+    ovs_version_t first;        /* That has it. */
     int n_refs;
 } groups[N_GROUPS];
 
@@ -59,12 +60,11 @@ ofproto_rule_unref(struct rule *rule)
 
 struct ofgroup *
 ofproto_group_lookup(const struct ofproto *ofproto OVS_UNUSED,
-                     uint32_t group_id, ovs_version_t version OVS_UNUSED,
-                     bool take_ref)
+                     uint32_t group_id, ovs_version_t version, bool take_ref)
 {
     struct upstream_group *group = &groups[group_id - 1];
 
-    if (!group->present) {
+    if (!group->present || version < group->first) {
         return NULL;
     }
     group->n_refs += take_ref;
@@ -266,7 +266,7 @@ change_group(void)
 
 START_TEST(random_versions)
 {
-    for (ovs_version_t version = 1; version < N_VERSIONS; version++) {
+    for (size_t version = 0; version < N_VERSIONS; version++) {
         ovs_mutex_lock(&ofproto_mutex);
         for (size_t n = random_range(4); n; n--) {
             transaction(random_range(2));
@@ -274,10 +274,28 @@ START_TEST(random_versions)
         for (size_t n = random_range(4); n; n--) {
             change_group();
         }
-        adp_journal_close_version(b, version);
+        adp_journal_close_version(b);
         ovs_mutex_unlock(&ofproto_mutex);
         check_tables();
     }
+}
+END_TEST
+
+/* Groups of a bundle that has a port mod between its mods come in several
+ * versions, all before the first is closed. */
+START_TEST(groups_of_later_versions)
+{
+    ovs_mutex_lock(&ofproto_mutex);
+    for (size_t i = 0; i < 2; i++) {
+        groups[i].present = true;
+        groups[i].first = i + 1;
+        adp_journal_group_changed(b, i + 1);
+    }
+    adp_journal_close_version(b);
+    check_tables();
+    adp_journal_close_version(b);
+    ovs_mutex_unlock(&ofproto_mutex);
+    check_tables();
 }
 END_TEST
 
@@ -288,17 +306,17 @@ START_TEST(generations)
     uint64_t before = program()->generation;
 
     ovs_mutex_lock(&ofproto_mutex);
-    adp_journal_close_version(b, 1);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(program()->generation, before);
 
     transaction(true);
-    adp_journal_close_version(b, 2);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(program()->generation, before);
 
     toggle(&rules[0]);
     ck_assert_uint_eq(program()->generation, before);
     ck_assert_ptr_null(program()->tables[0]);
-    adp_journal_close_version(b, 3);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(program()->generation, before + 1);
     ck_assert_uint_eq(program()->tables[0]->n_rules, 1);
     ovs_mutex_unlock(&ofproto_mutex);
@@ -326,7 +344,7 @@ START_TEST(learned_flows_come_back)
         toggle(&rules[i]);
     }
     toggle(&rules[N]);
-    adp_journal_close_version(b, 1);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(count_learned(), N);
 
     generation = program()->generation;
@@ -337,14 +355,14 @@ START_TEST(learned_flows_come_back)
         toggle(&rules[i - 1]);
     }
     ck_assert_uint_eq(count_learned(), N);
-    adp_journal_close_version(b, 2);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(count_learned(), N);
     ck_assert_uint_eq(program()->generation, generation);
 
     for (size_t i = 0; i <= N; i++) {
         toggle(&rules[i]);
     }
-    adp_journal_close_version(b, 3);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(count_learned(), 0);
     ovs_mutex_unlock(&ofproto_mutex);
     check_tables();
@@ -373,15 +391,15 @@ START_TEST(awaited_ends)
     rules[0].up.flags = OFPUTIL_FF_SEND_FLOW_REM;
     ovs_mutex_lock(&ofproto_mutex);
     toggle(&rules[0]);
-    adp_journal_close_version(b, 1);
+    adp_journal_close_version(b);
     toggle(&rules[0]);
     ck_assert_uint_eq(adp_rules_awaited(), 0);
     toggle(&rules[0]);
-    adp_journal_close_version(b, 2);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(adp_rules_awaited(), 0);
 
     toggle(&rules[0]);
-    adp_journal_close_version(b, 3);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(adp_rules_awaited(), 1);
     ovs_mutex_unlock(&ofproto_mutex);
     ovsrcu_barrier();
@@ -396,9 +414,9 @@ START_TEST(internal_table)
     ovs_mutex_lock(&ofproto_mutex);
     *CONST_CAST(uint8_t *, &rules[1].up.table_id) = ADP_N_TABLES - 1;
     adp_journal_rule_inserted(b, &rules[1].up);
-    adp_journal_close_version(b, 1);
+    adp_journal_close_version(b);
     adp_journal_rule_removed(b, &rules[1].up);
-    adp_journal_close_version(b, 2);
+    adp_journal_close_version(b);
     ck_assert_uint_eq(program()->generation, 1);
     ck_assert_int_eq(rules[1].n_refs, 0);
     ovs_mutex_unlock(&ofproto_mutex);
@@ -447,13 +465,13 @@ START_TEST(declarations)
 END_TEST
 
 static void
-close_with(bool present, ovs_version_t version)
+close_with(bool present)
 {
     ovs_mutex_lock(&ofproto_mutex);
     if (rules[0].present != present) {
         toggle(&rules[0]);
     }
-    adp_journal_close_version(b, version);
+    adp_journal_close_version(b);
     ovs_mutex_unlock(&ofproto_mutex);
 }
 
@@ -475,16 +493,16 @@ START_TEST(flushes)
     enum adp_mode mode;
 
     atomic_init(&b->mode, ADP_MODE_COMPILED);
-    close_with(true, 1);
+    close_with(true);
     expect_flush(false, true);
-    close_with(false, 2);
+    close_with(false);
     expect_flush(false, false);
 
     adp_journal_keep_pipeline(b, true);
-    close_with(false, 3);
+    close_with(false);
     expect_flush(false, false);         /* It was empty. */
-    close_with(true, 4);
-    close_with(false, 5);
+    close_with(true);
+    close_with(false);
     atomic_read_relaxed(&b->mode, &mode);
     ck_assert_int_eq(mode, ADP_MODE_CLOSED);
     expect_flush(true, true);
@@ -500,6 +518,7 @@ main(void)
     test_seed_random();
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, random_versions);
+    tcase_add_test(tc, groups_of_later_versions);
     tcase_add_test(tc, generations);
     tcase_add_test(tc, learned_flows_come_back);
     tcase_add_test(tc, learned_flow_stays_away);
