@@ -701,24 +701,41 @@ def packets(c, other, ports):
     show('the group', c.request(parser.OFPGroupStatsRequest(c, 0, 5)))
 
 
+def port_mod(c, config, number=3):
+    """Of port 3, or of one that there is not."""
+    port = [p for p in c.request(parser.OFPPortDescStatsRequest(c, 0))[0].body
+            if p.port_no == 3][0]
+    return parser.OFPPortMod(
+        c, number, port.hw_addr if number == 3 else '0a:00:00:00:00:63',
+        config, ofp.OFPPC_NO_FWD,
+        [parser.OFPPortModPropEthernet(ofp.OFPPMPT_ETHERNET, advertise=0)])
+
+
+def versions(c, other, ports):
+    """A bundle has as many of the tables as there are groups of mods between
+    its port mods."""
+    for title, command, port in (
+            ('a group comes with the second', ofp.OFPGC_ADD, 2),
+            ('and is another one', ofp.OFPGC_MODIFY, 3)):
+        show(title, c.bundle([
+            flow(c, priority=1), port_mod(c, 0),
+            group(c, 13, [bucket(0, [output(port)])], command),
+            flow(c, [parser.OFPActionGroup(13)], priority=5, in_port=1)],
+            ofp.OFPBF_ORDERED))
+        before = sent(c)
+        ports.inject('p1', udp(13))
+        print(wait_for_sent(c, before, 1))
+
+
 def unasked(c, other, ports):
     """What one controller does, others are told where they asked for it."""
     def is_port(msg):
         return msg.msg_type == ofp.OFPT_PORT_STATUS
-    port = [p for p in c.request(parser.OFPPortDescStatsRequest(c, 0))[0].body
-            if p.port_no == 3][0]
-
-    def port_mod(config, number=3):
-        return parser.OFPPortMod(
-            c, number, port.hw_addr if number == 3 else '0a:00:00:00:00:63',
-            config, ofp.OFPPC_NO_FWD,
-            [parser.OFPPortModPropEthernet(ofp.OFPPMPT_ETHERNET,
-                                           advertise=0)])
-    show('no forwarding there', c.do(port_mod(ofp.OFPPC_NO_FWD)))
+    show('no forwarding there', c.do(port_mod(c, ofp.OFPPC_NO_FWD)))
     show('which another one is told', [other.take(is_port, 'port status')])
-    show('forwarding', c.do(port_mod(0)))
+    show('forwarding', c.do(port_mod(c, 0)))
     show('and so', [other.take(is_port, 'port status')])
-    show('no such port', c.do(port_mod(0, 99)))
+    show('no such port', c.do(port_mod(c, 0, 99)))
     other.must(flow(other, [output(1)], priority=1, in_port=1, cookie=4,
                     flags=ofp.OFPFF_SEND_FLOW_REM))
     c.must(flow(c, command=ofp.OFPFC_DELETE, in_port=1, table_id=0))
@@ -770,8 +787,8 @@ def many(c, other, ports):
 
 
 SECTIONS = (beginnings, tables, tlv_maps, meters, groups, endpoints, copies,
-            evictions, flow_mods, counters, bundles, monitors, packets, unasked,
-            many)
+            evictions, flow_mods, counters, bundles, versions, monitors,
+            packets, unasked, many)
 
 
 def main():
