@@ -37,6 +37,39 @@ dp_hook_may_learn(const struct rule *rule)
             || dp_hooks->may_learn(rule->ofproto, rule));
 }
 
+/* Constructs the group of an 'ogm' that inserts or removes buckets once more,
+ * now that it has all of them.  Upstream chooses how a group selects, by a map
+ * of buckets perhaps, when it is constructed: it had those then that are to be
+ * inserted, or none.  Nobody else can see it yet. */
+void
+dp_hook_buckets_copied(struct ofproto_group_mod *ogm)
+    OVS_REQUIRES(ofproto_mutex)
+{
+    struct ofgroup *group = ogm->new_group;
+    const struct ofproto_class *class = group->ofproto->ofproto_class;
+    struct bucket_counter *counters;
+    struct ofputil_bucket *bucket;
+    size_t n = 0;
+
+    if (ogm->gm.command != OFPGC15_INSERT_BUCKET
+        && ogm->gm.command != OFPGC15_REMOVE_BUCKET) {
+        return;
+    }
+    /* What copied buckets have counted stays.  No group of dpif's fails to be
+     * constructed. */
+    counters = xmalloc(group->n_buckets * sizeof *counters);
+    LIST_FOR_EACH (bucket, list_node, &group->buckets) {
+        counters[n++] = bucket->stats;
+    }
+    class->group_destruct(group);
+    class->group_construct(group);
+    n = 0;
+    LIST_FOR_EACH (bucket, list_node, &group->buckets) {
+        bucket->stats = counters[n++];
+    }
+    free(counters);
+}
+
 /* Brings back the groups that a group mod deleted, and the flows that went
  * with them.  What upstream does instead aborts: it inserts each flow while
  * its group can't be found yet, and into the very list that it goes

@@ -94,6 +94,7 @@ void dp_hook_rule_inserted(struct ofproto *, struct rule *);
 void dp_hook_rule_removed(struct ofproto *, struct rule *);
 void dp_hook_group_removed(struct ofproto *, uint32_t group_id);
 bool dp_hook_may_learn(const struct rule *);
+void dp_hook_buckets_copied(struct ofproto_group_mod *);
 void dp_hook_group_mod_reverts(struct ofproto *, struct ofproto_group_mod *);
 bool dp_hook_group_has_newest(struct ofgroup *, const struct rule *);
 void dp_hook_daemon_configured(const struct smap *other_config);
