@@ -595,6 +595,8 @@ add_objects(struct follow *f, struct source *s,
 
         if (kind) {
             dpctl_listing_see(&s->listing, kind->id, node->name);
+            /* What was refused before is an older version. */
+            dpctl_refused_forget(&f->refused, node->name);
         }
     }
     SHASH_FOR_EACH (node, &input.records) {

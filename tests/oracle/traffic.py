@@ -6,6 +6,9 @@ import tunnels
 from talk import Talk, vary
 
 
+# Ports of clients are further apart than NAT has to look for a free one.
+APART = 1000
+
 # Of packets that rules.RuleSet.make_punts() leaves to stock.
 OTHER_TOS = 0xb8
 
@@ -14,12 +17,12 @@ ECHO = {packets.ICMP: (8, 0), packets.ICMP6: (128, 129)}
 
 
 def crowd(packet):
-    """Equal for packets that may belong to one connection, be about it, or want
-    the same port from NAT."""
+    """Equal for packets that may belong to one connection, also by the port that
+    NAT gave it, be about it, or want the same port from NAT."""
     if packet.sport in ECHO.get(packet.proto, ()):
         return packet.proto, packet.rest >> 16
     if packet.proto not in ECHO:
-        return packet.proto, max(packet.sport, packet.dport)
+        return packet.proto, max(packet.sport, packet.dport) // APART
     # An error is about the connection of what it quotes.
     quoted = packet.data
     if packet.proto == packets.ICMP:
@@ -28,7 +31,7 @@ def crowd(packet):
         proto, start = quoted[6:7], 40
     ports = [int.from_bytes(quoted[at:at + 2], 'big')
              for at in (start, start + 2)]
-    return int.from_bytes(proto, 'big'), max(ports)
+    return int.from_bytes(proto, 'big'), max(ports) // APART
 
 
 def crowds(packet, world):

@@ -43,6 +43,7 @@ static struct dpctl_ports ports;
 static const char *change;      /* The one under way. */
 static enum dpctl_verb change_verb;
 static bool watched;            /* Did a watch tell it? */
+static int n_asked_by_label;    /* Requests for what has a label. */
 
 /* What goes through a socket is text. */
 static struct json *
@@ -66,6 +67,10 @@ daemon_get(void *aux OVS_UNUSED, struct json *param)
     };
     struct json *reply = json_object_create();
     struct json *records;
+    char *asked = json_to_string(param, 0);
+
+    n_asked_by_label += strstr(asked, "\"l:") != NULL;
+    free(asked);
 
     struct adp_error *error = adp_index_query(adp_index, model, &query,
                                               &records);
@@ -480,6 +485,37 @@ START_TEST(test_group_comes_and_goes)
 END_TEST
 
 /* What a watch tells of Nodes. */
+#define SERVICE \
+    "apiVersion: v1\nkind: Service\n" \
+    "metadata: {name: s, namespace: ns0}\n" \
+    "spec: {clusterIP: 10.96.0.9, selector: {l: v}, ports: [{port: 80}]}\n"
+
+#define SLICE(READY) \
+    "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n" \
+    "metadata: {name: s-1, namespace: ns0, " \
+    "labels: {kubernetes.io/service-name: s}}\naddressType: IPv4\n" \
+    "endpoints: [{addresses: [10.1.9.9], nodeName: other, " \
+    "conditions: {ready: " READY "}}]\nports: [{port: 80}]\n"
+
+/* All Pods that a Service selects are of interest only where no object tells
+ * its endpoints. */
+START_TEST(test_selected_pods)
+{
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "v"), true);
+    n_asked_by_label = 0;
+    expect_step(DPCTL_APPLY, SERVICE, true);
+    ck_assert_int_gt(n_asked_by_label, 0);
+    expect_step(DPCTL_APPLY, SLICE("true"), true);
+    n_asked_by_label = 0;
+    expect_step(DPCTL_APPLY, SLICE("false"), true);
+    expect_step(DPCTL_APPLY, SPACE_POD("b", "v"), true);
+    ck_assert_int_eq(n_asked_by_label, 0);
+    expect_step(DPCTL_DELETE, SLICE("false"), true);
+    ck_assert_int_gt(n_asked_by_label, 0);
+}
+END_TEST
+
 START_TEST(test_heartbeats)
 {
     static const char changed[] = "apiVersion: v1\nkind: Node\n"
@@ -515,6 +551,7 @@ main(void)
     tcase_add_test(tc, test_random_changes);
     tcase_add_test(tc, test_very_many_keys);
     tcase_add_test(tc, test_group_comes_and_goes);
+    tcase_add_test(tc, test_selected_pods);
     tcase_add_test(tc, test_heartbeats);
     suite_add_tcase(suite, tc);
     return test_run(suite);

@@ -457,7 +457,7 @@ START_TEST(names)
 {
     expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
                       "{app: client}}}], egress: [{action: Allow, to: "
-                      "[{fqdn: '*.B'}, {fqdn: a.b}, {fqdn: '*.b'}]}]}"),
+                      "[{fqdn: '*.B'}, {fqdn: a.b}, {fqdn: '*.b.'}]}]}"),
                  "Antrea",
                  "{\"action\":\"Allow\",\"direction\":\"Out\",\"to\":"
                  "{\"addressGroups\":[],\"fqdns\":[\"*.b\",\"a.b\"]}}\n");

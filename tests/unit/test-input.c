@@ -514,6 +514,7 @@ START_TEST(kind_of_earlier_ports)
     says.is_from_tunnel = true;
     dp_packet_batch_init(&batch);
     add_packet();
+    pkt_metadata_init_tnl(&batch.packets[0]->md);
     batch.packets[0]->md.tunnel.ip_dst = htonl(3);
     adp_input_decapsulated(pmd, &batch);
     dp_packet_delete_batch(&batch, true);

@@ -45,7 +45,8 @@ fetch_services(struct delta *d)
     dpctl_world_fetch(&d->world);
 }
 
-/* Asks for the Pods that a Service selects. */
+/* Asks for the Pods that a Service selects: its endpoints, where no object
+ * tells any. */
 static void
 want_selected(struct delta *d, const struct json *service)
 {
@@ -111,10 +112,29 @@ want_same_address(struct delta *d, const char *manifest,
     svec_destroy(&keys);
 }
 
+/* Adds the Service, "NAMESPACE/NAME", whose endpoints the object tells. */
+static void
+add_told(struct sset *told, const char *manifest, const struct json *object)
+{
+    const struct json *service
+        = dpctl_json_member(dpctl_json_get(object, "metadata.labels"),
+                            "kubernetes.io/service-name");
+
+    if (dpctl_manifest_kind(manifest)->id == DPCTL_ENDPOINTS) {
+        sset_add(told, service_name(manifest));
+    } else if (service) {
+        sset_add_and_free(told, xasprintf(
+                              "%s/%s",
+                              dpctl_json_str(object, "metadata.namespace"),
+                              json_string(service)));
+    }
+}
+
 static void
 fetch_endpoint_pods(struct delta *d)
 {
     struct shash manifests = SHASH_INITIALIZER(&manifests);
+    struct sset told = SSET_INITIALIZER(&told);
     const struct shash_node *node;
     const char *manifest;
 
@@ -122,13 +142,15 @@ fetch_endpoint_pods(struct delta *d)
                             | 1u << DPCTL_ENDPOINTS), &manifests);
     SHASH_FOR_EACH (node, &manifests) {
         want_same_address(d, node->name, node->data);
+        add_told(&told, node->name, node->data);
     }
     SSET_FOR_EACH (manifest, &d->services) {
         const struct json *service = delta_new(d, manifest);
-        if (service) {
+        if (service && !sset_contains(&told, service_name(manifest))) {
             want_selected(d, service);
         }
     }
+    sset_destroy(&told);
     dpctl_world_fetch(&d->world);
     shash_clear(&manifests);
 

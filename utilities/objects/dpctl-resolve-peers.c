@@ -175,7 +175,10 @@ add_named_group(struct resolver *r, const struct dpctl_policy *p,
 void
 dpctl_add_fqdn(struct json **names, const char *fqdn)
 {
-    char *name = xstrdup(fqdn);
+    /* A final dot says that it is one; names in answers have none. */
+    size_t len = strlen(fqdn);
+    char *name = xmemdup0(fqdn, len > 1 && fqdn[len - 1] == '.' ? len - 1
+                          : len);
 
     for (char *c = name; *c; c++) {
         *c = tolower((unsigned char) *c);
