@@ -54,8 +54,6 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/netdev/adp-packet-pool.h \
 	antrea-dp/netdev/adp-packet-ring.c \
 	antrea-dp/netdev/adp-packet-ring.h \
-	antrea-dp/netdev/adp-policer.c \
-	antrea-dp/netdev/adp-policer.h \
 	antrea-dp/netdev/adp-poller.c \
 	antrea-dp/netdev/adp-poller.h \
 	antrea-dp/netdev/adp-veth-pair.c \

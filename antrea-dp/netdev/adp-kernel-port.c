@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "adp-packet-ring.h"
-#include "adp-policer.h"
 #include "adp-poller.h"
 #include "adp-veth-pair.h"
 #include "dp-packet.h"
@@ -40,7 +39,6 @@ struct kernel_port {
     struct netdev_linux up;
 
     struct adp_ring_counts counts;
-    struct adp_policer policer;
 
     /* The device that packets are received from and sent to, with their marks,
      * for this one, which is the other end of a pair; 0: this one.
@@ -143,7 +141,6 @@ kernel_port_construct(struct netdev *netdev)
     port->requested_n_txq = netdev->n_txq = MIN_N_TXQ;
     port->n_frames = ADP_RING_N_FRAMES;
     ovs_mutex_init(&port->mutex);
-    adp_policer_init(&port->policer);
     atomic_init(&port->counts.rx_too_long, 0);
     atomic_init(&port->counts.rx_bad_offload, 0);
     atomic_init(&port->counts.tx_refused, 0);
@@ -163,7 +160,6 @@ kernel_port_destruct(struct netdev *netdev)
     atomic_count_dec(&n_ports);
     close(port->tx_fd);
     ovs_mutex_destroy(&port->mutex);
-    adp_policer_destroy(&port->policer);
     netdev_linux_class.destruct(netdev);
 }
 
@@ -225,25 +221,6 @@ kernel_port_set_config(struct netdev *netdev, const struct smap *args,
         port->n_frames = n;
         netdev_request_reconfigure(netdev);
     }
-    return 0;
-}
-
-/* The kernel has nothing to do: upstream takes away what an earlier daemon has
- * asked it for. */
-static int
-kernel_port_set_policing(struct netdev *netdev, uint32_t kbits_rate,
-                         uint32_t kbits_burst, uint32_t kpkts_rate,
-                         uint32_t kpkts_burst)
-{
-    const struct adp_policer_limits limits = {
-        .kbits_rate = kbits_rate,
-        .kbits_burst = kbits_burst,
-        .kpkts_rate = kpkts_rate,
-        .kpkts_burst = kpkts_burst,
-    };
-
-    adp_policer_set(&kernel_port_cast(netdev)->policer, &limits);
-    netdev_linux_class.set_policing(netdev, 0, 0, 0, 0);
     return 0;
 }
 
@@ -348,8 +325,7 @@ kernel_port_get_stats(const struct netdev *netdev, struct netdev_stats *stats)
     if (!error) {
         stats->rx_dropped += (read_ring_full(port)
                               + read_counter(&port->counts.rx_too_long)
-                              + read_counter(&port->counts.rx_bad_offload)
-                              + adp_policer_n_dropped(&port->policer));
+                              + read_counter(&port->counts.rx_bad_offload));
         stats->tx_dropped += read_counter(&port->counts.tx_refused);
     }
     return error;
@@ -368,7 +344,6 @@ kernel_port_get_custom_stats(const struct netdev *netdev,
         { "rx_ring_resets", read_ring_resets(port) },
         { "rx_too_long", read_counter(&port->counts.rx_too_long) },
         { "rx_bad_offload", read_counter(&port->counts.rx_bad_offload) },
-        { "rx_policed", adp_policer_n_dropped(&port->policer) },
         { "tx_refused", read_counter(&port->counts.tx_refused) },
         /* Of a pair. */
         { "rx_marked", read_counter(&port->counts.rx_marked) },
@@ -578,7 +553,6 @@ kernel_rxq_recv(struct netdev_rxq *rxq_, struct dp_packet_batch *batch,
                 int *qfill)
 {
     struct kernel_rxq *rxq = kernel_rxq_cast(rxq_);
-    struct kernel_port *port = kernel_port_cast(rxq_->netdev);
     const uint64_t change_seq = netdev_get_change_seq(rxq_->netdev);
 
     if (OVS_UNLIKELY(!adp_poller_is_mine(rxq->poller))) {
@@ -594,9 +568,10 @@ kernel_rxq_recv(struct netdev_rxq *rxq_, struct dp_packet_batch *batch,
     if (qfill) {
         *qfill = -ENOTSUP;
     }
-    adp_poller_note(dp_packet_batch_size(batch));
-    adp_policer_apply(&port->policer, batch);
-    return dp_packet_batch_is_empty(batch) ? EAGAIN : 0;
+    const size_t n = dp_packet_batch_size(batch);
+
+    adp_poller_note(n);
+    return n ? 0 : EAGAIN;
 }
 
 static void
@@ -667,7 +642,6 @@ init_class(struct netdev_class *c, const char *type)
     c->dealloc = kernel_port_dealloc;
     c->get_config = kernel_port_get_config;
     c->set_config = kernel_port_set_config;
-    c->set_policing = kernel_port_set_policing;
     c->set_tx_multiq = kernel_port_set_tx_multiq;
     c->reconfigure = kernel_port_reconfigure;
     c->get_numa_id = kernel_port_get_numa_id;

@@ -7,10 +7,10 @@
  *
  * Upstream has the main thread poll a port of type "system", one packet
  * socket read after the other, between all else that it does.  The netdev
- * class here is upstream's (statistics, MTU, carrier, QoS, addresses: its
- * functions are called), but that PMD threads receive from and send to the
- * device through adp-packet-ring.h, drop what exceeds a port's rate
- * (adp-policer.h), and rest when there is nothing (adp-poller.h).
+ * class here is upstream's (statistics, MTU, carrier, QoS, policing,
+ * addresses: its functions are called), but that PMD threads receive from and
+ * send to the device through adp-packet-ring.h, and rest when there is nothing
+ * (adp-poller.h).
  *
  * docs/kernel-ports.md has the whole story. */
 

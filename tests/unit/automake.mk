@@ -82,7 +82,6 @@ UNIT_TESTS = \
 	tests/unit/test-netdev-wrap \
 	tests/unit/test-offload \
 	tests/unit/test-packet-ring \
-	tests/unit/test-policer \
 	tests/unit/test-poller \
 	tests/unit/test-heap \
 	tests/unit/test-igmp \
@@ -326,13 +325,6 @@ tests_unit_test_packet_ring_SOURCES = \
 	antrea-dp/netdev/adp-packet-ring.c
 tests_unit_test_packet_ring_LDADD = $(UNIT_LIBS)
 tests_unit_test_packet_ring_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
-
-tests_unit_test_policer_SOURCES = \
-	tests/unit/test-policer.c \
-	antrea-dp/netdev/adp-packet-pool.c \
-	antrea-dp/netdev/adp-policer.c
-tests_unit_test_policer_LDADD = $(UNIT_LIBS)
-tests_unit_test_policer_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 
 tests_unit_test_poller_SOURCES = \
 	tests/unit/test-poller.c \
