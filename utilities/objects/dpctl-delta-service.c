@@ -116,17 +116,14 @@ want_same_address(struct delta *d, const char *manifest,
 static void
 add_told(struct sset *told, const char *manifest, const struct json *object)
 {
-    const struct json *service
-        = dpctl_json_member(dpctl_json_get(object, "metadata.labels"),
-                            "kubernetes.io/service-name");
-
     if (dpctl_manifest_kind(manifest)->id == DPCTL_ENDPOINTS) {
         sset_add(told, service_name(manifest));
-    } else if (service) {
-        sset_add_and_free(told, xasprintf(
-                              "%s/%s",
-                              dpctl_json_str(object, "metadata.namespace"),
-                              json_string(service)));
+    } else {
+        char *service = dpctl_slice_service(object);
+
+        if (service) {
+            sset_add_and_free(told, service);
+        }
     }
 }
 

@@ -456,18 +456,27 @@ add_service_keys(const struct json *service, struct svec *keys)
     }
 }
 
-static void
-add_slice_keys(const struct json *slice, struct svec *keys)
+char *
+dpctl_slice_service(const struct json *slice)
 {
-    const struct json_array *endpoints = dpctl_json_array(slice, "endpoints");
     const struct json *service
         = dpctl_json_member(dpctl_json_get(slice, "metadata.labels"),
                             "kubernetes.io/service-name");
 
+    return service ? xasprintf("%s/%s",
+                               dpctl_json_str(slice, "metadata.namespace"),
+                               json_string(service)) : NULL;
+}
+
+static void
+add_slice_keys(const struct json *slice, struct svec *keys)
+{
+    const struct json_array *endpoints = dpctl_json_array(slice, "endpoints");
+    char *service = dpctl_slice_service(slice);
+
     if (service) {
-        add_key(keys, "svc:%s/%s",
-                dpctl_json_str(slice, "metadata.namespace"),
-                json_string(service));
+        add_key(keys, "svc:%s", service);
+        free(service);
     }
     for (size_t i = 0; i < endpoints->n; i++) {
         const struct json *e = endpoints->elems[i];

@@ -96,4 +96,8 @@ bool dpctl_is_applied_to_services(const struct json *);
 bool dpctl_keys_selected(struct json *query, const struct dpctl_selection *,
                          const struct shash *namespaces);
 
+/* The Service, "NAMESPACE/NAME", whose endpoints an EndpointSlice tells, or
+ * NULL.  The caller frees it. */
+char *dpctl_slice_service(const struct json *slice);
+
 #endif /* dpctl-keys.h */

@@ -15,6 +15,7 @@
 
 #include "dpctl-address.h"
 #include "dpctl-json.h"
+#include "dpctl-keys.h"
 #include "dpctl-selector.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
@@ -610,15 +611,11 @@ index_slices(const struct resolver *r, struct shash *index)
 
     for (size_t i = 0; i < n; i++) {
         const struct json *slice = nodes[i]->data;
-        const struct json *labels = dpctl_json_get(slice, "metadata.labels");
-        const struct json *service
-            = dpctl_json_member(labels, "kubernetes.io/service-name");
-        if (!service) {
+        char *key = dpctl_slice_service(slice);
+
+        if (!key) {
             continue;
         }
-        char *key = xasprintf("%s/%s",
-                              dpctl_json_str(slice, "metadata.namespace"),
-                              json_string(service));
         struct json *array = shash_find_data(index, key);
         if (!array) {
             array = json_array_create_empty();
