@@ -701,12 +701,14 @@ class RuleSet:
         out = 'output:%d' % rnd.choice(list(PORTS.values()))
         if not later:
             return out
-        return rnd.choice([
+        actions = rnd.choice([
             out, 'clone(set_field:%s->eth_dst,%s)' % (ROUTER, out),
             'resubmit(,%d)' % later[-1], 'resubmit(,%d)' % rnd.choice(later),
             'clone(resubmit(,%d))' % later[-1],
             'note:01.02', '', '', '',
         ])
+        # What it learns there it would meet itself behind the next ct().
+        return '' if self.learns and 'resubmit' in actions else actions
 
     # Conjunctions.
 
