@@ -775,14 +775,18 @@ class RuleSet:
                 elif kind == 'ff':
                     text += ',watch_port:%d' % rnd.choice(
                         list(PORTS.values()))
-                text += ',actions=%s,%s' % (
-                    rnd.choice(['set_field:%d->reg%d' % (
-                        rnd.randrange(4), rnd.randrange(4)),
-                        'set_field:0x%x->xxreg3' % int(ipaddress.ip_address(
-                            'fd00::%d' % rnd.randrange(1, 5)))]),
-                    'resubmit(,%d)' % rnd.choice(self.tables[least:])
-                    if rnd.random() < .85 else
-                    'output:%d' % rnd.choice(list(PORTS.values())))
+                sets = rnd.choice(['set_field:%d->reg%d' % (
+                    rnd.randrange(4), rnd.randrange(4)),
+                    'set_field:0x%x->xxreg3' % int(ipaddress.ip_address(
+                        'fd00::%d' % rnd.randrange(1, 5)))])
+                goes = ('resubmit(,%d)' % rnd.choice(self.tables[least:])
+                        if rnd.random() < .85 else
+                        'output:%d' % rnd.choice(list(PORTS.values())))
+                # Stock translates all buckets before it carries out the first
+                # one's ct(): what is learned behind that comes last.
+                if kind == 'all' and i and self.learns and 'res' in goes:
+                    goes = 'output:%d' % PORTS['p1']
+                text += ',actions=%s,%s' % (sets, goes)
             self.groups.append(text)
 
     def method(self):
