@@ -110,6 +110,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-headers.c \
+	antrea-dp/provider/adp-long-messages.c \
 	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-mpls-labels.c \
 	antrea-dp/provider/adp-provider.c \
@@ -182,7 +183,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
 # (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-hash-fields.c
 # (flow_mask_hash_fields, flow_hash_symmetric_l3l4), adp-meter-ids.c
-# (id_pool_*) and adp-turns.c have a look at each call.
+# (id_pool_*), adp-long-messages.c (ofpmp_postappend, ofputil_append_group_*,
+# rconn_send*) and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
@@ -209,11 +211,14 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=netdev_set_config \
 	-Wl,--wrap=odp_execute_actions \
 	-Wl,--wrap=odp_nsh_key_from_attr \
+	-Wl,--wrap=ofpmp_postappend \
 	-Wl,--wrap=ofproto_ct_set_zone_timeout_policy \
 	-Wl,--wrap=ofproto_rule_expire \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts \
 	-Wl,--wrap=ofproto_rule_reduce_timeouts__ \
 	-Wl,--wrap=ofproto_type_run \
+	-Wl,--wrap=ofputil_append_group_desc_reply \
+	-Wl,--wrap=ofputil_append_group_stats \
 	-Wl,--wrap=ovsdb_idl_run \
 	-Wl,--wrap=packet_set_sctp_port \
 	-Wl,--wrap=packet_set_tcp_port \
@@ -222,6 +227,8 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=rconn_recv_wait \
 	-Wl,--wrap=rconn_run \
 	-Wl,--wrap=rconn_run_wait \
+	-Wl,--wrap=rconn_send \
+	-Wl,--wrap=rconn_send_with_limit \
 	-Wl,--wrap=should_service_stop \
 	-Wl,--wrap=unixctl_command_register \
 	-Wl,--wrap=unixctl_command_reply \
