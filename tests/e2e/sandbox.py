@@ -41,7 +41,8 @@ OTHERS = """
     Type PIDFile Environment EnvironmentFile ExecStartPre ExecStart ExecReload
     TimeoutStartSec Restart LimitNOFILE LimitMEMLOCK OOMScoreAdjust RemoveIPC
     RuntimeDirectory RuntimeDirectoryMode RuntimeDirectoryPreserve
-    ConfigurationDirectory KeyringMode PrivateDevices PrivateTmp
+    ConfigurationDirectory LogsDirectory LogsDirectoryMode KeyringMode
+    PrivateDevices PrivateTmp
     """.split()
 LIBC = ctypes.CDLL(None, use_errno=True)
 
