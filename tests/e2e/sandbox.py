@@ -39,8 +39,8 @@ DENIED = seccomp.ERRNO(errno.EPERM)
 # What needs no right, or is for other parts of systemd than the sandbox.
 OTHERS = """
     Type PIDFile Environment EnvironmentFile ExecStartPre ExecStart ExecReload
-    TimeoutStartSec Restart LimitNOFILE LimitMEMLOCK OOMScoreAdjust RemoveIPC
-    RuntimeDirectory RuntimeDirectoryMode RuntimeDirectoryPreserve
+    TimeoutStartSec Restart RestartSec LimitNOFILE LimitMEMLOCK OOMScoreAdjust
+    RemoveIPC RuntimeDirectory RuntimeDirectoryMode RuntimeDirectoryPreserve
     ConfigurationDirectory LogsDirectory LogsDirectoryMode KeyringMode
     PrivateDevices PrivateTmp
     """.split()
