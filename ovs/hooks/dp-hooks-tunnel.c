@@ -51,10 +51,10 @@ BUILD_ASSERT_DECL(OUTER_WORDS * 8 <= OUTER_LEN);
 BUILD_ASSERT_DECL(OUTER_WORDS * 8 >= OUTER_LEN - 4);
 BUILD_ASSERT_DECL(OUTER6_WORDS * 8 >= OUTER6_LEN - 4);
 
-#define OUTER_SEARCH_INTERVAL 10        /* Ticks, of a set. */
+#define OUTER_SEARCH_INTERVAL 10u       /* Ticks, of a set. */
 #define OUTER_NOTE_AGE 1000000          /* Microseconds. */
 #define OUTER_IDLE 60000                /* Ticks without a packet. */
-#define OUTER_SWEEP_INTERVAL 4          /* Ticks, from set to set. */
+#define OUTER_SWEEP_INTERVAL 4u         /* Ticks, from set to set. */
 
 /* What bounds the templates of a thread: in a full set another one takes the
  * place of the one that was longest without a packet.  One without packets
@@ -99,9 +99,9 @@ struct outer_table {
     struct outer places[OUTER_SETS][OUTER_WAYS];
     struct outer_more more[OUTER_SETS][OUTER_WAYS];
     uint16_t tags[OUTER_SETS][OUTER_WAYS];  /* 0: the place is free. */
-    uint32_t next_search[OUTER_SETS];   /* Ticks. */
+    uint32_t last_search[OUTER_SETS];   /* Ticks. */
     struct outer_shape shapes[OUTER_SHAPES];
-    uint32_t next_sweep;                /* Ticks. */
+    uint32_t last_sweep;                /* Ticks. */
     uint32_t hand;                      /* The next set to be swept. */
 };
 
@@ -151,7 +151,8 @@ dp_hook_flow_changed(const ovs_u128 *ufid)
                         memory_order_release);
 }
 
-/* Of some milliseconds. */
+/* Of a millisecond.  They begin anew after 50 days, and times of the table may
+ * be long past, or 0: what is compared is how many ticks ago they were. */
 static inline uint32_t
 outer_ticks(const struct dp_netdev_pmd_thread *pmd)
 {
@@ -491,7 +492,7 @@ outer_search(struct outer_table *t, struct dp_netdev_pmd_thread *pmd,
     struct outer o;
     int place, way;
 
-    t->next_search[set] = ticks + OUTER_SEARCH_INTERVAL;
+    t->last_search[set] = ticks;
     pkt_metadata_init(&packet->md, port);
     miniflow_extract(packet, &key.mf);
     o.flow = dp_netdev_pmd_lookup_flow(pmd, &key, NULL);
@@ -529,10 +530,10 @@ outer_sweep(struct outer_table *t, uint32_t ticks)
 {
     const uint32_t set = t->hand;
 
-    if (OVS_LIKELY((int32_t) (ticks - t->next_sweep) < 0)) {
+    if (OVS_LIKELY(ticks - t->last_sweep < OUTER_SWEEP_INTERVAL)) {
         return;
     }
-    t->next_sweep = ticks + OUTER_SWEEP_INTERVAL;
+    t->last_sweep = ticks;
     t->hand = (set + 1) % OUTER_SETS;
     for (int way = 0; way < OUTER_WAYS; way++) {
         if (t->tags[set][way]
@@ -687,7 +688,8 @@ outer_find(struct outer_batch *ob, size_t i, struct dp_packet *packet)
         }
         if (OVS_UNLIKELY(o->stamp != outer_stamp(o->stamp_index))) {
             outer_leave(t, set, way);
-            t->next_search[set] = outer_ticks(ob->pmd);
+            t->last_search[set] = (outer_ticks(ob->pmd)
+                                   - OUTER_SEARCH_INTERVAL);
             continue;
         }
         OVS_PREFETCH_WRITE(&o->flow->stats.used);
@@ -748,8 +750,8 @@ outer_sort(struct outer_batch *ob, struct outers *outers,
             dp_packet_batch_add(taken, packet);
         } else {
             if (!o && !unknown
-                && (int32_t) (ticks - ob->table->next_search[outer_set(hash)])
-                   >= 0) {
+                && ticks - ob->table->last_search[outer_set(hash)]
+                   >= OUTER_SEARCH_INTERVAL) {
                 unknown = packet;
                 unknown_hash = hash;
             }

@@ -751,18 +751,28 @@ START_TEST(test_full)
 }
 END_TEST
 
+/* A peer without a template gets one. */
+static void
+receive_until_hit(uint16_t peer)
+{
+    int i;
+
+    template_hits();
+    for (i = 0; i < MANY && !template_hits(); i++) {
+        receive(&peer, 1, 0);
+    }
+    ck_assert_int_gt(i, 1);
+    ck_assert_int_lt(i, MANY);
+}
+
 START_TEST(test_idle)
 {
     static const uint16_t other[] = { 1 };
-    int i;
 
     add_peer(0, 1, 2, 6081, geneve_port);
     add_peer(1, 3, 4, 6081, geneve_port);
     forget_others();
-    for (i = 0; i < MANY && !template_hits(); i++) {
-        receive(other, 1, 0);
-    }
-    ck_assert_int_lt(i, MANY);
+    receive_until_hit(1);
     pass_ms(IDLE_MS - 2 * SWEEP_MS);
     ck_assert_uint_eq(counter_datapath_tunnel_template_idle.count(), 0);
     template_hits();
@@ -774,6 +784,37 @@ START_TEST(test_idle)
     template_hits();
     receive(other, 1, 0);
     ck_assert_uint_eq(template_hits(), 0);
+}
+END_TEST
+
+/* However long the machine is up: the clock passes all that 32 bits of it may
+ * be.  Peers are found when they are new, leave when they have been quiet, and
+ * are found again when they come back after half of that time. */
+START_TEST(test_any_uptime)
+{
+    enum { N_PARTS = 8 };
+    const long long int part_us = (1LL << 32) / N_PARTS * 1024;
+
+    for (int part = 0; part < N_PARTS; part++) {
+        const uint16_t one[] = { part };
+
+        ahead_us += part_us;
+        add_peer(part, 1 + part, 100, 6081, geneve_port);
+        receive_until_hit(part);
+        counter_datapath_tunnel_template_idle.count();
+        for (int ms = 0; ms < SWEEP_MS; ms++) {
+            receive(one, 1, 0);
+        }
+        if (part) {
+            ck_assert_uint_ge(counter_datapath_tunnel_template_idle.count(),
+                              1);
+        }
+        if (part >= N_PARTS / 2) {
+            receive_until_hit(part - N_PARTS / 2);
+        }
+        template_hits();
+    }
+    check_counts(N_PARTS);
 }
 END_TEST
 
@@ -935,6 +976,7 @@ add_tests(Suite *s, const char *name, void (*prepare)(void))
     tcase_add_test(tc, test_many_peers);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_idle);
+    tcase_add_test(tc, test_any_uptime);
     tcase_add_test(tc, test_masks);
     if (prepare == setup_ipv6) {
         tcase_add_test(tc, test_ipv6_fields);
