@@ -105,6 +105,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
+	antrea-dp/provider/adp-fail-open.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
 	antrea-dp/provider/adp-gone-flows.c \
@@ -184,12 +185,14 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-hash-fields.c
 # (flow_mask_hash_fields, flow_hash_symmetric_l3l4), adp-meter-ids.c
 # (id_pool_*), adp-long-messages.c (ofpmp_postappend, ofputil_append_group_*,
-# rconn_send*) and adp-turns.c have a look at each call.
+# rconn_send*), adp-fail-open.c (connmgr_failure_duration) and adp-turns.c have
+# a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
 	-Wl,--wrap=bridge_wait \
 	-Wl,--wrap=commit_odp_actions \
+	-Wl,--wrap=connmgr_failure_duration \
 	-Wl,--wrap=connmgr_run \
 	-Wl,--wrap=ct_dpif_flush \
 	-Wl,--wrap=dp_enumerate_names \

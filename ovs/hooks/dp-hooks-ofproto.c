@@ -4,6 +4,7 @@
 
 #include "dp-hooks-ofproto.h"
 
+#include "fail-open.h"
 #include "vswitch-idl.h"
 
 void
@@ -189,6 +190,26 @@ commit_step_init_no_flows(struct ofproto *ofproto, struct commit_step *step,
     return error;
 }
 
+/* Fills 'step' to delete the hidden flow by which a bridge fails open.  It
+ * comes back when the bridge is flushed, if it is to. */
+static enum ofperr
+commit_step_init_no_fail_open(struct ofproto *ofproto,
+                              struct commit_step *step, size_t index)
+{
+    struct ofputil_flow_mod fm = {
+        .command = OFPFC_DELETE_STRICT,
+        .priority = FAIL_OPEN_PRIORITY,
+        .buffer_id = UINT32_MAX,
+        .out_port = OFPP_ANY,
+        .out_group = OFPG_ANY,
+    };
+
+    minimatch_init_catchall(&fm.match);
+    enum ofperr error = commit_step_init_flow(ofproto, step, &fm, index);
+    minimatch_destroy(&fm.match);
+    return error;
+}
+
 /* Fills 'step' to delete all groups. */
 static void
 commit_step_init_no_groups(struct commit_step *step, size_t index)
@@ -308,7 +329,7 @@ ofproto_commit_mods(struct ofproto *ofproto,
                     bool replace, size_t *culprit)
     OVS_EXCLUDED(ofproto_mutex)
 {
-    struct commit_step *steps = xmalloc((2 + n_fms + n_gms) * sizeof *steps);
+    struct commit_step *steps = xmalloc((3 + n_fms + n_gms) * sizeof *steps);
     enum ofperr error = 0;
     size_t n = 0;
 
@@ -321,8 +342,10 @@ ofproto_commit_mods(struct ofproto *ofproto,
         }
         commit_step_init_no_groups(&steps[1], *culprit);
         n = 2;
+        error = commit_step_init_no_fail_open(ofproto, &steps[n], *culprit);
+        n += !error;
     }
-    for (size_t i = 0; i < n_gms; i++) {
+    for (size_t i = 0; i < n_gms && !error; i++) {
         if (!group_mod_deletes(&gms[i])) {
             commit_step_init_group(&steps[n++], &gms[i], n_fms + i);
         }
