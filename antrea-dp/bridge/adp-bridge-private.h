@@ -40,7 +40,7 @@ struct adp_bridge_own {
         OVS_GUARDED_BY(ofproto_mutex);
     struct hmap learned OVS_GUARDED_BY(ofproto_mutex); /* Not more than
                                          * 'learn' counts. */
-    size_t n_rules OVS_GUARDED_BY(ofproto_mutex);
+    size_t n_rules OVS_GUARDED_BY(ofproto_mutex); /* But for hidden ones. */
     struct adp_delta *journal OVS_GUARDED_BY(ofproto_mutex);
     struct hmap dirty_groups OVS_GUARDED_BY(ofproto_mutex);
     bool keeps_pipeline OVS_GUARDED_BY(ofproto_mutex); /* Close it, then. */

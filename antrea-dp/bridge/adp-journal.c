@@ -288,6 +288,14 @@ compile_rule(struct adp_bridge *b, struct rule *rule)
                            actions->ofpacts_len, rule, release_rule);
 }
 
+/* Is 'rule' a flow that OpenFlow shows?  Upstream has hidden ones, above all
+ * others, for in-band control and where a bridge fails open. */
+static bool
+is_visible(const struct rule *rule)
+{
+    return rule->cr.priority <= UINT16_MAX;
+}
+
 void
 adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
 {
@@ -302,7 +310,7 @@ adp_journal_rule_inserted(struct adp_bridge *b, struct rule *rule)
         compiled = compile_rule(b, rule);
     }
     adp_rule_set_add(set_of(b, rule), compiled);
-    b->own->n_rules++;
+    b->own->n_rules += is_visible(rule);
     adp_delta_add_rule(b->own->journal, compiled);
     adp_turn_leave(outer);
 }
@@ -318,7 +326,7 @@ adp_journal_rule_removed(struct adp_bridge *b, struct rule *rule)
         struct learned_rule *learned = take_learned(b, rule);
 
         adp_rule_set_remove(set, compiled);
-        b->own->n_rules--;
+        b->own->n_rules -= is_visible(rule);
         if (adp_delta_remove_rule(b->own->journal, compiled)) {
             note_removed(b, compiled, learned);
         } else {
