@@ -185,6 +185,20 @@ drop_late(struct adp_fqdns *f, struct ovs_list *list)
 
 /* Packets. */
 
+/* Reads the records only of what some rule is about. */
+static enum adp_dns_result
+parse_message(struct adp_fqdns *f, const void *msg, size_t len, bool partial,
+              struct adp_dns_answer *answer)
+{
+    enum adp_dns_result result = adp_dns_parse_name(msg, len, answer->name);
+
+    if (result != ADP_DNS_ANSWER) {
+        return result;
+    }
+    return (adp_names_store_wants(f->names, answer->name)
+            ? adp_dns_parse(msg, len, partial, answer) : ADP_DNS_OTHER);
+}
+
 /* Learns from one message. */
 static enum adp_names_learned
 read_message(struct adp_fqdns *f, const void *msg, size_t len, bool partial)
@@ -193,7 +207,7 @@ read_message(struct adp_fqdns *f, const void *msg, size_t len, bool partial)
     struct adp_dns_answer answer;
 
     adp_dns_answer_init(&answer);
-    switch (adp_dns_parse(msg, len, partial, &answer)) {
+    switch (parse_message(f, msg, len, partial, &answer)) {
     case ADP_DNS_ANSWER:
         learned = adp_names_store_learn(f->names, &answer, time_msec());
         break;

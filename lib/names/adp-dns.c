@@ -22,6 +22,9 @@
 /* What follows a record's name: type, class, TTL, length of its data. */
 #define RECORD_FIXED_LEN 10
 
+/* Of a name: as many labels fit in, each of which a pointer may lead to. */
+#define MAX_POINTERS 127
+
 struct message {
     const uint8_t *start, *end;
     const uint8_t *answers;     /* Where the first record begins. */
@@ -29,11 +32,16 @@ struct message {
 };
 
 struct record {
-    char owner[ADP_DNS_NAME_SIZE];
+    const uint8_t *owner;
     uint16_t type, class;
     uint32_t ttl;
     const uint8_t *data;
     size_t data_len;
+};
+
+struct cname {
+    char owner[ADP_DNS_NAME_SIZE], target[ADP_DNS_NAME_SIZE];
+    uint32_t ttl;
 };
 
 static uint16_t
@@ -60,14 +68,53 @@ adp_dns_answer_uninit(struct adp_dns_answer *answer)
     free(answer->addresses);
 }
 
+/* Returns how many bytes the name at 'start' takes there, 0 if it is none: a
+ * pointer leads to before the part of the name that it ends, so that there are
+ * no loops. */
+static size_t
+measure_name(const struct message *msg, const uint8_t *start)
+{
+    const uint8_t *part = start, *p = start;
+    size_t len = 0, total = 1, n_pointers = 0;
+
+    while (p < msg->end && *p) {
+        if ((*p & NS_CMPRSFLGS) == NS_CMPRSFLGS) {
+            if (msg->end - p < NS_INT16SZ) {
+                return 0;
+            }
+
+            size_t target = get_16(p) & ~(NS_CMPRSFLGS << 8);
+            if (target < NS_HFIXEDSZ || target >= part - msg->start
+                || ++n_pointers > MAX_POINTERS) {
+                return 0;
+            }
+            len = len ? len : p + NS_INT16SZ - start;
+            p = part = msg->start + target;
+        } else {
+            size_t label_len = *p + 1;
+
+            total += label_len;
+            if (*p & NS_CMPRSFLGS || msg->end - p < label_len
+                || total > NS_MAXCDNAME) {
+                return 0;
+            }
+            p += label_len;
+        }
+    }
+    return p >= msg->end ? 0 : len ? len : p + 1 - start;
+}
+
 /* Reads the name at 'p' into 'name', in lower case.  Returns how many bytes it
  * takes there, 0 if it is none that anybody should have. */
 static size_t
 read_name(const struct message *msg, const uint8_t *p,
           char name[ADP_DNS_NAME_SIZE])
 {
-    int len = dn_expand(msg->start, msg->end, p, name, ADP_DNS_NAME_SIZE);
+    if (!measure_name(msg, p)) {
+        return 0;
+    }
 
+    int len = dn_expand(msg->start, msg->end, p, name, ADP_DNS_NAME_SIZE);
     if (len <= 0 || strchr(name, '\\')) {
         return 0;
     }
@@ -82,13 +129,14 @@ read_name(const struct message *msg, const uint8_t *p,
 static bool
 read_record(const struct message *msg, const uint8_t **p, struct record *r)
 {
-    int name_len = dn_skipname(*p, msg->end);
+    size_t name_len = measure_name(msg, *p);
 
-    if (name_len < 0 || msg->end - *p - name_len < RECORD_FIXED_LEN) {
+    if (!name_len || msg->end - *p - name_len < RECORD_FIXED_LEN) {
         return false;
     }
 
     const uint8_t *fixed = *p + name_len;
+    r->owner = *p;
     r->type = get_16(fixed);
     r->class = get_16(fixed + 2);
     r->ttl = get_32(fixed + 4);
@@ -97,10 +145,6 @@ read_record(const struct message *msg, const uint8_t **p, struct record *r)
     if (msg->end - r->data < r->data_len) {
         return false;
     }
-    if (!read_name(msg, *p, r->owner)) {
-        r->owner[0] = '\0';     /* Nobody's. */
-        r->type = ns_t_invalid;
-    }
     if (r->ttl > INT32_MAX) {
         r->ttl = 0;             /* RFC 2181, section 8. */
     }
@@ -108,69 +152,91 @@ read_record(const struct message *msg, const uint8_t **p, struct record *r)
     return true;
 }
 
-/* Goes through all answers.  Where CNAMEs, in the order in which they stand,
- * lead on from 'target', moves that there, and lowers '*ttl'.  Returns how
- * many they were; '*whole' tells whether all records are there. */
+/* Goes through all answers, and sets 'cnames' to the first CNAMEs.  Returns
+ * how many; '*whole' tells whether all records are there. */
 static size_t
-follow(const struct message *msg, char target[ADP_DNS_NAME_SIZE],
-       uint32_t *ttl, bool *whole)
+read_cnames(const struct message *msg,
+            struct cname cnames[ADP_DNS_MAX_CNAMES], bool *whole)
 {
     const uint8_t *p = msg->answers;
-    size_t n_cnames = 0;
+    size_t n = 0;
     struct record r;
 
     *whole = true;
     for (size_t i = 0; i < msg->n_answers; i++) {
-        char next[ADP_DNS_NAME_SIZE];
-
         if (!read_record(msg, &p, &r)) {
             *whole = false;
             break;
         }
         if (r.type == ns_t_cname && r.class == ns_c_in
-            && !strcmp(r.owner, target) && read_name(msg, r.data, next)) {
-            ovs_strlcpy(target, next, ADP_DNS_NAME_SIZE);
-            *ttl = MIN(*ttl, r.ttl);
-            if (++n_cnames >= ADP_DNS_MAX_CNAMES) {
-                break;
-            }
+            && n < ADP_DNS_MAX_CNAMES
+            && read_name(msg, r.owner, cnames[n].owner)
+            && read_name(msg, r.data, cnames[n].target)) {
+            cnames[n++].ttl = r.ttl;
         }
     }
-    return n_cnames;
+    return n;
 }
 
-static void
-add_address(struct adp_dns_answer *answer, const struct record *r,
-            uint32_t ttl)
+static const struct cname *
+find_cname(const struct cname cnames[], size_t n, const char *owner)
 {
-    struct in6_addr ip;
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(cnames[i].owner, owner)) {
+            return &cnames[i];
+        }
+    }
+    return NULL;
+}
 
+/* Where CNAMEs lead from 'name'.  Lowers '*ttl'. */
+static const char *
+follow(const char *name, const struct cname cnames[], size_t n, uint32_t *ttl)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct cname *cname = find_cname(cnames, n, name);
+
+        if (!cname) {
+            break;
+        }
+        name = cname->target;
+        *ttl = MIN(*ttl, cname->ttl);
+    }
+    return name;
+}
+
+static bool
+get_address(const struct record *r, struct in6_addr *ip)
+{
     if (r->class != ns_c_in) {
-        return;
+        return false;
     }
     if (r->type == ns_t_a && r->data_len == sizeof(ovs_be32)) {
         ovs_be32 ip4 = get_unaligned_be32((const ovs_be32 *) r->data);
 
-        if (!ip4) {
-            return;             /* How some servers say that there is none. */
-        }
-        in6_addr_set_mapped_ipv4(&ip, ip4);
-    } else if (r->type == ns_t_aaaa && r->data_len == sizeof ip) {
-        memcpy(&ip, r->data, sizeof ip);
-        if (IN6_IS_ADDR_V4MAPPED(&ip) || IN6_IS_ADDR_UNSPECIFIED(&ip)) {
-            return;             /* The first is in no packet. */
-        }
-    } else {
-        return;
+        in6_addr_set_mapped_ipv4(ip, ip4);
+        return ip4 != 0;        /* How some servers say that there is none. */
     }
+    if (r->type == ns_t_aaaa && r->data_len == sizeof *ip) {
+        memcpy(ip, r->data, sizeof *ip);
+        /* The first is in no packet. */
+        return !IN6_IS_ADDR_V4MAPPED(ip) && !IN6_IS_ADDR_UNSPECIFIED(ip);
+    }
+    return false;
+}
+
+static void
+add_address(struct adp_dns_answer *answer, const struct in6_addr *ip,
+            uint32_t ttl)
+{
     if (answer->n_addresses >= answer->allocated_addresses) {
         answer->addresses = x2nrealloc(answer->addresses,
                                        &answer->allocated_addresses,
                                        sizeof *answer->addresses);
     }
     answer->addresses[answer->n_addresses++] = (struct adp_dns_address) {
-        .ip = ip,
-        .ttl = MIN(ttl, r->ttl),
+        .ip = *ip,
+        .ttl = ttl,
     };
 }
 
@@ -182,8 +248,12 @@ collect(const struct message *msg, const char *target, uint32_t ttl,
     struct record r;
 
     for (size_t i = 0; i < msg->n_answers && read_record(msg, &p, &r); i++) {
-        if (!strcmp(r.owner, target)) {
-            add_address(answer, &r, ttl);
+        char owner[ADP_DNS_NAME_SIZE];
+        struct in6_addr ip;
+
+        if (get_address(&r, &ip) && read_name(msg, r.owner, owner)
+            && !strcmp(owner, target)) {
+            add_address(answer, &ip, MIN(ttl, r.ttl));
         }
     }
 }
@@ -222,13 +292,20 @@ read_head(const uint8_t *data, size_t len, struct message *msg, char *name)
 }
 
 enum adp_dns_result
+adp_dns_parse_name(const void *data, size_t len, char name[ADP_DNS_NAME_SIZE])
+{
+    struct message msg;
+
+    return read_head(data, len, &msg, name);
+}
+
+enum adp_dns_result
 adp_dns_parse(const void *data, size_t len, bool partial,
               struct adp_dns_answer *answer)
 {
+    struct cname cnames[ADP_DNS_MAX_CNAMES];
     struct message msg;
-    char target[ADP_DNS_NAME_SIZE];
     uint32_t ttl = UINT32_MAX;
-    size_t n_cnames = 0, n;
     bool whole;
 
     answer->n_addresses = 0;
@@ -237,14 +314,11 @@ adp_dns_parse(const void *data, size_t len, bool partial,
         return result;
     }
 
-    ovs_strlcpy(target, answer->name, sizeof target);
-    do {
-        n = follow(&msg, target, &ttl, &whole);
-        n_cnames += n;
-    } while (n && n_cnames < ADP_DNS_MAX_CNAMES);
+    size_t n = read_cnames(&msg, cnames, &whole);
     if (!whole && !partial) {
         return ADP_DNS_MALFORMED;
     }
+    const char *target = follow(answer->name, cnames, n, &ttl);
     collect(&msg, target, ttl, answer);
     return ADP_DNS_ANSWER;
 }

@@ -6,16 +6,17 @@
 /* What a DNS answer says of addresses (RFC 1035, RFC 3596).
  *
  * The message comes from the network: nothing in it is believed.  Names are
- * expanded by libc's dn_expand(), which ends loops; names with characters that
- * would have to be escaped say nothing.
+ * expanded by libc's dn_expand(), but before that their pointers must lead
+ * backwards, each to before the part of the name that it ends: what else there
+ * is ends the message.  Names with characters that would have to be escaped
+ * say nothing.
  *
  * An answer is about the name that it was asked for.  Its addresses are those
  * of that name, or of where the name's CNAMEs lead, whatever order they are
  * in; all else in a message is left alone.
  *
  * Thread-safety: no state.
- * Cost: linear in the records, times the CNAMEs that lead to the addresses;
- * both are bounded.
+ * Cost: linear in the records, whose names are read at most twice.
  */
 
 #include <netinet/in.h>
@@ -26,7 +27,7 @@
 /* Including the '\0'. */
 #define ADP_DNS_NAME_SIZE 254
 
-/* As many records of an answer are looked at, and as many CNAMEs followed. */
+/* As many records of an answer are looked at, and the first CNAMEs of them. */
 #define ADP_DNS_MAX_RECORDS 4096
 #define ADP_DNS_MAX_CNAMES 8
 
@@ -49,6 +50,11 @@ struct adp_dns_answer {
 
 void adp_dns_answer_init(struct adp_dns_answer *);
 void adp_dns_answer_uninit(struct adp_dns_answer *);
+
+/* Sets 'name' to what the 'len' bytes of 'msg' are an answer about, as
+ * adp_dns_parse() does, without a look at its records. */
+enum adp_dns_result adp_dns_parse_name(const void *msg, size_t len,
+                                       char name[ADP_DNS_NAME_SIZE]);
 
 /* Fills 'answer' from the 'len' bytes of 'msg'.  With 'partial' the message
  * may be the beginning of a longer one: what is whole of it counts. */

@@ -235,6 +235,29 @@ adp_names_store_destroy(struct adp_names_store *s)
 
 /* Answers. */
 
+bool
+adp_names_store_wants(const struct adp_names_store *s, const char *name)
+{
+    const struct shash_node *node;
+
+    if (shash_find(&s->names, name)) {
+        return true;
+    }
+
+    const struct pattern *exact = shash_find_data(&s->patterns, name);
+    if (exact && !exact->has_wildcard) {
+        return true;
+    }
+    SHASH_FOR_EACH (node, &s->patterns) {
+        const struct pattern *pattern = node->data;
+
+        if (pattern->has_wildcard && adp_names_match(pattern->text, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The name, which is made if a pattern fits it; NULL otherwise. */
 static struct name *
 use_name(struct adp_names_store *s, const char *text)

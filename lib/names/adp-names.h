@@ -46,6 +46,9 @@ void adp_names_store_set_min_ttl(struct adp_names_store *, unsigned int ttl);
 void adp_names_store_use(struct adp_names_store *,
                          const struct sset *patterns);
 
+/* Does some pattern fit 'name'?  Answers about others needn't be read. */
+bool adp_names_store_wants(const struct adp_names_store *, const char *name);
+
 enum adp_names_learned {
     ADP_NAMES_NONE,             /* The name matters to nobody. */
     ADP_NAMES_KNOWN,            /* Nothing new, */

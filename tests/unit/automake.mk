@@ -847,6 +847,7 @@ tests_unit_test_turn_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_dns_SOURCES = tests/unit/test-dns.c
 tests_unit_test_dns_LDADD = $(UNIT_LIBS)
+tests_unit_test_dns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dn_expand
 
 tests_unit_test_handover_file_SOURCES = tests/unit/test-handover-file.c
 tests_unit_test_handover_file_LDADD = $(UNIT_LIBS)

@@ -4,6 +4,7 @@
 
 #include <config.h>
 #include <check.h>
+#include <resolv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,19 @@
 static uint8_t msg[65536];
 static size_t len;
 static struct adp_dns_answer answer;
+
+/* Names that were expanded. */
+static size_t n_expanded;
+
+__typeof__(dn_expand) __real_dn_expand, __wrap_dn_expand;
+
+int
+__wrap_dn_expand(const unsigned char *start, const unsigned char *end,
+                 const unsigned char *p, char *name, int size)
+{
+    n_expanded++;
+    return __real_dn_expand(start, end, p, name, size);
+}
 
 static void
 put_8(unsigned int value)
@@ -273,6 +287,70 @@ START_TEST(odd_names)
 }
 END_TEST
 
+/* An answer with a record whose owner is a pointer to 'target', if not to
+ * itself, between two others. */
+static void
+put_pointer_between(int target)
+{
+    char pointer[8];
+
+    begin(0x8180, "a.x", 3);
+    put_a("@12", 60, "10.0.0.1");
+    snprintf(pointer, sizeof pointer, "@%d", target ? target : (int) len);
+    put_a(pointer, 60, "10.0.0.2");
+    put_a("@12", 60, "10.0.0.3");
+}
+
+/* A name goes on before where it began, or the message ends there. */
+START_TEST(loops)
+{
+    put_pointer_between(12);
+    expect("a.x: 10.0.0.1 60, 10.0.0.2 60, 10.0.0.3 60");
+
+    put_pointer_between(0);
+    ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+    n_expanded = 0;
+    ck_assert_int_eq(parse(true), ADP_DNS_ANSWER);
+    ck_assert_uint_eq(answer.n_addresses, 1);
+    ck_assert_uint_le(n_expanded, 2);
+
+    /* To the next record's name, which is right; into the header. */
+    begin(0x8180, "a.x", 3);
+    size_t record_len = 2 + 10 + 4;
+    put_pointer_between(len + 2 * record_len);
+    ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+    put_pointer_between(4);
+    ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+}
+END_TEST
+
+/* A name that is told by so many pointers is nobody's. */
+START_TEST(pointers)
+{
+    for (int n = 126; n <= 127; n++) {
+        begin(0x8180, "a.x", 2);
+        put_record("b.x", TXT, 60);
+        put_16(2 * n);
+
+        int target = QUESTION;
+        for (int i = 0; i < n; i++) {
+            int at = len;
+
+            put_16(0xc000 | target);
+            target = at;
+        }
+        char owner[8];
+        snprintf(owner, sizeof owner, "@%d", target);
+        put_a(owner, 60, "10.0.0.1");
+        if (n == 126) {
+            expect("a.x: 10.0.0.1 60");
+        } else {
+            ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+        }
+    }
+}
+END_TEST
+
 /* Cut anywhere, and with 'partial' what is whole counts. */
 START_TEST(cut)
 {
@@ -329,6 +407,53 @@ START_TEST(many)
 }
 END_TEST
 
+/* However CNAMEs are mixed, and whatever records say of others. */
+START_TEST(linear)
+{
+    enum { N = 4000 };
+
+    begin(0x8180, "n0", N + ADP_DNS_MAX_CNAMES);
+    for (int i = ADP_DNS_MAX_CNAMES - 1; i >= 0; i--) {
+        char from[16], to[16];
+
+        snprintf(from, sizeof from, "n%d", i);
+        snprintf(to, sizeof to, "n%d", i + 1);
+        put_cname(from, 20, to);
+    }
+    for (int i = 0; i < N; i++) {
+        put_a("@12", 60, "10.0.0.1");
+    }
+    n_expanded = 0;
+    expect("n0:");
+    ck_assert_uint_le(n_expanded, N + 2 * ADP_DNS_MAX_CNAMES + 1);
+
+    begin(0x8180, "n0", N);
+    for (int i = 0; i < N; i++) {
+        put_record("@12", TXT, 60);
+        put_16(0);
+    }
+    n_expanded = 0;
+    expect("n0:");
+    ck_assert_uint_eq(n_expanded, 1);
+}
+END_TEST
+
+/* What it is about is told without a look at the rest. */
+START_TEST(subject)
+{
+    char name[ADP_DNS_NAME_SIZE];
+
+    begin(0x8180, "A.x", 1);
+    ck_assert_int_eq(adp_dns_parse_name(msg, len, name), ADP_DNS_ANSWER);
+    ck_assert_str_eq(name, "a.x");
+    ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+    ck_assert_int_eq(adp_dns_parse_name(msg, len - 1, name),
+                     ADP_DNS_MALFORMED);
+    msg[2] = 0;
+    ck_assert_int_eq(adp_dns_parse_name(msg, len, name), ADP_DNS_OTHER);
+}
+END_TEST
+
 START_TEST(segments)
 {
     static const uint8_t segment[] = { 0, 3, 'a', 'b', 'c', 0, 0, 0, 4, 'd' };
@@ -376,9 +501,13 @@ main(void)
     tcase_add_test(tc, others);
     tcase_add_test(tc, no_answers);
     tcase_add_test(tc, odd_names);
+    tcase_add_test(tc, loops);
+    tcase_add_test(tc, pointers);
     tcase_add_test(tc, cut);
     tcase_add_test(tc, damaged);
     tcase_add_test(tc, many);
+    tcase_add_test(tc, linear);
+    tcase_add_test(tc, subject);
     tcase_add_test(tc, segments);
     suite_add_tcase(suite, tc);
     return test_run(suite);

@@ -729,6 +729,18 @@ START_TEST(malformed)
     run();
     ck_assert_int_eq(stat_of("malformed"), 1);
     ck_assert_uint_eq(n_passed, 1);
+
+    /* Without the end of its record; nobody looks for that if the name isn't
+     * one in use. */
+    come_packet(8, IPPROTO_UDP, msg, MSG_LEN - 1);
+    run();
+    ck_assert_int_eq(stat_of("malformed"), 2);
+    put_answer(msg, 'a', "net", 1, 60);
+    come_packet(9, IPPROTO_UDP, msg, MSG_LEN - 1);
+    run();
+    ck_assert_int_eq(stat_of("malformed"), 2);
+    ck_assert_int_eq(stat_of("read"), 3);
+    ck_assert_uint_eq(n_passed, 3);
 }
 END_TEST
 

@@ -134,6 +134,9 @@ START_TEST(patterns)
 {
     use("a.x *.x");
     expect_changes("");
+    ck_assert(adp_names_store_wants(store, "a.x"));
+    ck_assert(adp_names_store_wants(store, "b.x"));
+    ck_assert(!adp_names_store_wants(store, "a.y"));
     ck_assert_int_eq(learn("b.y", 1, 1, 60, 0), ADP_NAMES_NONE);
     ck_assert_int_eq(learn("a.x", 1, 0, 60, 0), ADP_NAMES_NONE);
     expect_usage(2, 0, 0);
