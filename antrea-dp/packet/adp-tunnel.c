@@ -4,11 +4,11 @@
 #include "adp-tunnel.h"
 
 #include "adp-bridge-shared.h"
+#include "adp-match-key.h"
 #include "adp-pace.h"
 #include "adp-turn.h"
 #include "cmap.h"
 #include "connectivity.h"
-#include "hash.h"
 #include "mpsc-queue.h"
 #include "netdev.h"
 #include "netlink.h"
@@ -173,10 +173,17 @@ adp_tunnel_unref(struct adp_tunnel *t)
     }
 }
 
+/* Strangers choose addresses and IDs, of packets that answers go back to. */
 static uint32_t
 key_hash(const struct tunnel_key *key)
 {
-    return hash_bytes(key, sizeof *key, 0);
+    uint64_t words[sizeof *key / sizeof(uint64_t)];
+
+    BUILD_ASSERT(sizeof words == sizeof *key);
+    memcpy(words, key, sizeof words);
+    uint64_t hash = adp_key_hash_words(adp_key_secrets.seed, words,
+                                       ARRAY_SIZE(words));
+    return hash ^ hash >> 32;
 }
 
 /* Whoever comes has the tunnel translated anew, or asks stock translation. */

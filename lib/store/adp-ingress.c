@@ -5,19 +5,21 @@
 
 #include "adp-count.h"
 #include "adp-pace.h"
-#include "hash.h"
+#include "entropy.h"
+#include "hash-product.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/packets.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "packets.h"
-#include "random.h"
 
 /* Looked at to find the one that leaves a full table. */
 #define EVICT_SAMPLE 8
 
 /* Tunnel metadata that OpenFlow can see, as bytes. */
 #define KEY_LEN offsetof(struct flow_tnl, metadata)
+#define KEY_WORDS (KEY_LEN / sizeof(uint64_t))
+BUILD_ASSERT_DECL(KEY_LEN % sizeof(uint64_t) == 0);
 
 /* Two lines are all that a packet needs. */
 struct ingress_node {
@@ -34,7 +36,7 @@ BUILD_ASSERT_DECL(offsetof(struct ingress_node, number_node)
 
 struct adp_ingress_table {
     struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
-    uint32_t basis;                     /* Of their hashes: so nobody can
+    uint64_t secrets[2];                /* Of their hashes: so nobody can
                                          * choose metadata that meet in one
                                          * chain. */
     struct hmap numbers;                /* The same, by number. */
@@ -53,7 +55,7 @@ adp_ingress_table_create(size_t max)
 
     hmap_init(&t->kinds);
     hmap_init(&t->numbers);
-    t->basis = random_uint32();
+    get_entropy_or_die(t->secrets, sizeof t->secrets);
     t->max = max;
     return t;
 }
@@ -93,7 +95,14 @@ has_key(const struct ingress_node *node, const struct flow_tnl *key)
 static uint32_t
 hash_of(const struct adp_ingress_table *t, const struct flow_tnl *key)
 {
-    return hash_bytes(key, KEY_LEN, t->basis);
+    uint64_t hash = t->secrets[0], words[KEY_WORDS + 1];
+
+    memcpy(words, key, KEY_LEN);
+    words[KEY_WORDS] = 0;
+    for (size_t i = 0; i < KEY_WORDS; i += 2) {
+        hash = hash_product(words[i] ^ hash, words[i + 1] ^ t->secrets[1]);
+    }
+    return hash ^ hash >> 32;
 }
 
 /* 'hash' is that of 'key'. */
@@ -284,7 +293,7 @@ void
 adp_ingress_age(struct adp_ingress_table *t, long long int now)
 {
     size_t n_kinds = hmap_count(&t->kinds);
-    size_t n = adp_pace(&t->pace, now, n_kinds, SIZE_MAX);
+    size_t n = adp_pace(&t->pace, now, n_kinds, ADP_INGRESS_MAX_LOOKS);
 
     for (size_t i = 0; i < n && !hmap_is_empty(&t->kinds); i++) {
         struct ingress_node *node = next_in_turn(t, &t->age_hand);

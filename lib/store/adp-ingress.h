@@ -60,7 +60,9 @@ struct adp_ingress *adp_ingress_set(struct adp_ingress_table *,
                                     ofp_port_t ofp_port, uint64_t serial,
                                     long long int now_ms);
 
-/* Looks for kinds that are out of use; to be called often. */
+/* Looks for kinds that are out of use, at most at so many; to be called
+ * often. */
+#define ADP_INGRESS_MAX_LOOKS 4096
 void adp_ingress_age(struct adp_ingress_table *, long long int now_ms);
 
 /* VLAN tags as kinds, in a table of their own: sets '*key' to what stands for
