@@ -86,6 +86,21 @@ adp_stats_sink_destroy(struct adp_stats_sink *sink)
     free(sink);
 }
 
+/* Credits come in any order: a collection has those of verdicts, by when a
+ * verdict was first used since the one before, and packet threads credit,
+ * too. */
+static void
+set_used(struct adp_counters *c, long long int used)
+{
+    long long int latest;
+
+    atomic_read_relaxed(&c->used, &latest);
+    while (used > latest
+           && !atomic_compare_exchange_weak_relaxed(&c->used, &latest, used)) {
+        /* 'latest' is what another thread has stored. */
+    }
+}
+
 static void
 credit(struct adp_stats_sink *sink, struct adp_counters *c,
        uint64_t n_packets, uint64_t n_bytes, long long int used,
@@ -100,8 +115,7 @@ credit(struct adp_stats_sink *sink, struct adp_counters *c,
     if (tcp_flags) {
         atomic_or_relaxed(&c->tcp_flags, tcp_flags, &orig_flags);
     }
-    /* Two threads with times a moment apart may leave the older one. */
-    atomic_store_relaxed(&c->used, used);
+    set_used(c, used);
 
     /* The exchange comes after the additions.  Either it finds 'queued' set
      * and the drain that will clear it sees them, or this thread queues. */

@@ -400,6 +400,11 @@ START_TEST(test_stats)
     adp_stats_credit_rule(sink, rule, 1, 1, 1004, 0);
     check_drain(sink, "rule 7: 1/1 1004 0; ");
 
+    /* Who was used last may be credited first. */
+    adp_stats_credit_rule(sink, rule, 1, 1, 1005, 0);
+    adp_stats_credit_rule(sink, rule, 1, 1, 1002, 0);
+    check_drain(sink, "rule 7: 2/2 1005 0; ");
+
     /* A rule that goes with packets to its credit is still drained. */
     adp_stats_credit_rule(sink, rule, 5, 50, 1005, 0);
     adp_rule_unref(rule);
