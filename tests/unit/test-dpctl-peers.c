@@ -9,6 +9,7 @@
 
 #include "dpctl-given.h"
 #include "dpctl-quantity.h"
+#include "openvswitch/dynamic-string.h"
 #include "test-run.h"
 #include "util.h"
 
@@ -225,14 +226,44 @@ START_TEST(groups_of_blocks)
 }
 END_TEST
 
-/* As with Antrea, a group that isn't there is nobody: never everybody, and
- * nothing else of the policy goes with it. */
-START_TEST(groups_that_are_missing)
+/* Each group is looked at once, however many ways lead to it: here there are
+ * 30 to the power of 8. */
+START_TEST(groups_with_many_ways)
 {
 #define RULES(FIRST, SECOND) \
     ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: {app: web}}}" \
          "], ingress: [{action: Drop, from: [{podSelector: {matchLabels: " \
          "{app: client}}}" FIRST "]}, {action: Allow, from: [" SECOND "]}]}")
+
+    struct ds objects = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&objects, CLUSTER_GROUP("g8", "{ipBlocks: "
+                                        "[{cidr: 10.0.0.0/8}]}"));
+    for (int i = 0; i < 8; i++) {
+        ds_put_format(&objects, "---\napiVersion: crd.antrea.io/v1beta1\n"
+                      "kind: ClusterGroup\nmetadata: {name: g%d}\n"
+                      "spec: {childGroups: [", i);
+        for (int j = 0; j < 30; j++) {
+            ds_put_format(&objects, "%sg%d", j ? ", " : "", i + 1);
+        }
+        ds_put_cstr(&objects, "]}\n");
+    }
+    ds_put_cstr(&objects, CLUSTER_GROUP("loop", "{childGroups: [loop, g8]}")
+                RULES("", "{group: g0}, {group: loop}"));
+    expect_rules(ds_cstr(&objects),
+                 "rules:\n"
+                 "- action: Drop\n  direction: In\n  from:\n"
+                 "    addressGroups:\n    - '*/app=client'\n"
+                 "- action: Allow\n  direction: In\n  from:\n"
+                 "    addressGroups: []\n    ipBlocks:\n    - cidr: 10.0.0.0/8\n");
+    ds_destroy(&objects);
+}
+END_TEST
+
+/* As with Antrea, a group that isn't there is nobody: never everybody, and
+ * nothing else of the policy goes with it. */
+START_TEST(groups_that_are_missing)
+{
 #define RULES_WITH_NOBODY \
     "rules:\n" \
     "- action: Drop\n  direction: In\n  from:\n" \
@@ -373,6 +404,7 @@ main(void)
     tcase_add_test(tc, odd_labels);
     tcase_add_test(tc, groups_of_a_namespace);
     tcase_add_test(tc, groups_of_blocks);
+    tcase_add_test(tc, groups_with_many_ways);
     tcase_add_test(tc, groups_that_are_missing);
     tcase_add_test(tc, controlplane_peers);
     tcase_add_test(tc, quantities);

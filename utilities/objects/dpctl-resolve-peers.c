@@ -117,12 +117,12 @@ add_service_pods(struct resolver *r, const struct dpctl_policy *p,
     free(manifest);
 }
 
-/* Adds what the (Cluster)Group 'name' stands for.  As with Antrea that is
- * nobody while there is no such group. */
+/* Adds what the (Cluster)Group 'name' stands for, unless it was 'seen'.  As
+ * with Antrea that is nobody while there is no such group. */
 static char *
 add_named_group(struct resolver *r, const struct dpctl_policy *p,
                 const char *field, const char *name,
-                struct dpctl_peers *peers, int depth)
+                struct dpctl_peers *peers, struct sset *seen, int depth)
 {
     const struct dpctl_kind *kind
         = &dpctl_kinds[p->namespace_ ? DPCTL_GROUP : DPCTL_CLUSTER_GROUP];
@@ -130,7 +130,7 @@ add_named_group(struct resolver *r, const struct dpctl_policy *p,
     const struct json *object = shash_find_data(&r->objects[kind->id],
                                                 manifest);
     free(manifest);
-    if (!object) {
+    if (!object || !sset_add(seen, name)) {
         return NULL;
     } else if (depth > MAX_GROUP_DEPTH) {
         return xasprintf("%s: %s: %s %s is nested too deep", p->title, field,
@@ -164,7 +164,7 @@ add_named_group(struct resolver *r, const struct dpctl_policy *p,
     const struct json_array *children = dpctl_json_array(spec, "childGroups");
     for (size_t i = 0; i < children->n; i++) {
         char *error = add_named_group(r, p, field, children->elems[i]->string,
-                                      peers, depth + 1);
+                                      peers, seen, depth + 1);
         if (error) {
             return error;
         }
@@ -197,7 +197,8 @@ dpctl_add_fqdn(struct json **names, const char *fqdn)
 
 static char *
 add_peer(struct resolver *r, const struct dpctl_policy *p, const char *field,
-         const struct json *peer, struct dpctl_peers *peers)
+         const struct json *peer, struct dpctl_peers *peers,
+         struct sset *seen)
 {
     const struct json *block = dpctl_json_member(peer, "ipBlock");
     const char *group = dpctl_json_str(peer, "group");
@@ -218,7 +219,7 @@ add_peer(struct resolver *r, const struct dpctl_policy *p, const char *field,
     } else if (nodes) {
         dpctl_groups_add(&peers->groups, resolver_node_group(r, nodes));
     } else if (group) {
-        return add_named_group(r, p, field, group, peers, 0);
+        return add_named_group(r, p, field, group, peers, seen, 0);
     } else if (block) {
         add_block(peers, block);
     } else {
@@ -285,22 +286,22 @@ dpctl_peers_resolve(struct resolver *r, const struct dpctl_policy *p,
                     const char *field, const struct json_array *list,
                     const char *own, struct dpctl_peers *peers)
 {
+    struct sset seen = SSET_INITIALIZER(&seen); /* Names of groups. */
+    char *error = NULL;
+
     peers->any = !list->n;
     peers->blocks = json_array_create_empty();
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list->n && !error; i++) {
         const struct json *peer = list->elems[i];
-        char *error = NULL;
 
         if (dpctl_peer_is_per_namespace(peer) && own) {
             add_peer_for_namespace(r, peer, own, peers);
         } else if (!dpctl_peer_is_per_namespace(peer) && !own) {
-            error = add_peer(r, p, field, peer, peers);
-        }
-        if (error) {
-            return error;
+            error = add_peer(r, p, field, peer, peers, &seen);
         }
     }
-    return NULL;
+    sset_destroy(&seen);
+    return error;
 }
 
 /* The names of the Services in 'list', each once: of its elements, or of their
