@@ -117,6 +117,7 @@ UNIT_TESTS = \
 	tests/unit/test-sample \
 	tests/unit/test-session \
 	tests/unit/test-shadow \
+	tests/unit/test-ingress-hash \
 	tests/unit/test-store \
 	tests/unit/test-state-disk \
 	tests/unit/test-state-fqdns \
@@ -758,6 +759,9 @@ tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=adp_reserve \
 	-Wl,--wrap=adp_unreserve \
 	-Wl,--wrap=mprotect
+
+tests_unit_test_ingress_hash_SOURCES = tests/unit/test-ingress-hash.c
+tests_unit_test_ingress_hash_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_store_SOURCES = \
 	tests/unit/little-memory.h \
