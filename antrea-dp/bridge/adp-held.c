@@ -16,9 +16,15 @@
 #include "timeval.h"
 #include "util.h"
 
+/* Those who get the packets share these, by the end of their addresses: Pods
+ * of a Node have addresses that follow each other. */
+#define N_SLOTS 64
+
 struct adp_held_queue {
     struct adp_main_queue queue;        /* Contains "struct adp_held"s. */
     atomic_count n;                     /* In it and behind it. */
+    atomic_count of_slot[N_SLOTS];      /* Of them, ADP_HELD_MAX_OF_SLOT at
+                                         * most. */
 };
 
 struct adp_held_queue *
@@ -28,7 +34,42 @@ adp_held_queue_create(void)
 
     adp_main_queue_init(&q->queue);
     atomic_count_init(&q->n, 0);
+    for (size_t i = 0; i < N_SLOTS; i++) {
+        atomic_count_init(&q->of_slot[i], 0);
+    }
     return q;
+}
+
+static atomic_count *
+slot_of(struct adp_held_queue *q, const struct flow *flow)
+{
+    uint8_t end = (flow->dl_type == htons(ETH_TYPE_IP) ? ntohl(flow->nw_dst)
+                   : flow->ipv6_dst.s6_addr[15]);
+
+    return &q->of_slot[end % N_SLOTS];
+}
+
+/* Is there room for one more that came in as 'flow' says? */
+static bool
+take_place(struct adp_held_queue *q, const struct flow *flow)
+{
+    atomic_count *of_slot = slot_of(q, flow);
+
+    if (atomic_count_inc(of_slot) < ADP_HELD_MAX_OF_SLOT) {
+        if (atomic_count_inc(&q->n) < ADP_HELD_MAX) {
+            return true;
+        }
+        atomic_count_dec(&q->n);
+    }
+    atomic_count_dec(of_slot);
+    return false;
+}
+
+static void
+give_place_back(struct adp_held_queue *q, const struct flow *flow)
+{
+    atomic_count_dec(&q->n);
+    atomic_count_dec(slot_of(q, flow));
 }
 
 static void
@@ -82,8 +123,7 @@ adp_held_add(struct adp_bridge *b, struct dp_packet *packet,
 {
     struct adp_held_queue *q = b->held;
 
-    if (atomic_count_inc(&q->n) >= ADP_HELD_MAX) {
-        atomic_count_dec(&q->n);
+    if (!take_place(q, flow)) {
         adp_count(&b->counters.held_lost, 1);
     } else {
         /* A copy on the heap: those who wait take no buffer of the NIC's. */
@@ -111,7 +151,7 @@ adp_held_take(struct adp_bridge *b)
 void
 adp_held_release(struct adp_bridge *b, struct adp_held *held, bool pass)
 {
-    atomic_count_dec(&b->held->n);
+    give_place_back(b->held, &held->flow);
     if (pass && held->actions_len) {
         struct dpif_execute execute = {
             .actions = (const struct nlattr *) (held + 1),

@@ -13,8 +13,9 @@
  * actions, in a queue, and goes on.  The main thread reads the copy and, when
  * it may go on, has the actions executed, conntrack's among them.
  *
- * Bounded: ADP_HELD_MAX packets of a bridge, in the queue and behind it.  What
- * finds no room is dropped, which resolvers cope with: to let it pass would be
+ * Bounded: ADP_HELD_MAX packets of a bridge, in the queue and behind it, and a
+ * share of them for those who get them, so that a Pod's flood leaves room for
+ * others' packets.  What finds no room is dropped, which resolvers cope with: to let it pass would be
  * to send clients to addresses that no rule knows, also past rules that drop.
  *
  * Thread-safety: add in any thread, without a lock (but for waking up the main
@@ -34,6 +35,7 @@ struct ofpbuf;
 /* Of a bridge: packets of some 1,500 bytes as a rule, and as much beside
  * them. */
 #define ADP_HELD_MAX 1024
+#define ADP_HELD_MAX_OF_SLOT (ADP_HELD_MAX / 4)
 
 struct adp_held {
     struct mpsc_queue_node node;        /* In the queue, */

@@ -63,6 +63,8 @@ adp_state_get_fqdns(const struct adp_state *s OVS_UNUSED, struct sset *names)
     }
 }
 
+static ovs_be32 client;             /* Whom packets go to. */
+
 static void
 setup(void)
 {
@@ -70,6 +72,7 @@ setup(void)
     calls_init();
     calls.later = true;
     n_passed = 0;
+    client = 0;
     fqdns_seq = 0;
     fqdn = "*.example.com";
     b = xzalloc(sizeof *b);
@@ -116,6 +119,7 @@ compose(uint8_t nw_proto, const void *payload, size_t len, struct flow *flow)
     flow->dl_type = htons(ETH_TYPE_IP);
     flow->nw_proto = nw_proto;
     flow->nw_ttl = 64;
+    flow->nw_dst = client;
     flow->tp_src = htons(53);
     flow_compose(p, flow, payload, len);
     return p;
@@ -133,6 +137,13 @@ come_packet(unsigned int number, uint8_t nw_proto, const void *payload,
     ofpbuf_use_const(&actions, &number, sizeof number);
     ck_assert(adp_held_wants(p, &flow));
     adp_held_add(b, p, &flow, &actions);
+}
+
+/* The next packets go to the 'i'th of those who fill the queue together. */
+static void
+set_client(unsigned int i)
+{
+    client = htonl(i % (ADP_HELD_MAX / ADP_HELD_MAX_OF_SLOT));
 }
 
 /* A datagram with an answer. */
@@ -212,8 +223,10 @@ n_of(const struct json *list)
 START_TEST(bounds)
 {
     for (unsigned int i = 0; i < ADP_HELD_MAX + 10; i++) {
+        set_client(i);
         come(i, 'a', "com", 1, 60);
     }
+    set_client(0);
     ck_assert_int_eq(stat_of("held"), ADP_HELD_MAX);
     ck_assert_int_eq(stat_of("lost"), 10);
 
@@ -231,6 +244,30 @@ START_TEST(bounds)
     held = adp_held_take(b);
     adp_held_release(b, held, false);
     ck_assert_uint_eq(n_passed, 1);
+}
+END_TEST
+
+/* One Pod's flood leaves others room. */
+START_TEST(shares)
+{
+    for (unsigned int i = 0; i < ADP_HELD_MAX; i++) {
+        come(i, 'a', "com", 1, 60);
+    }
+    ck_assert_int_eq(stat_of("held"), ADP_HELD_MAX_OF_SLOT);
+    ck_assert_int_eq(stat_of("lost"), ADP_HELD_MAX - ADP_HELD_MAX_OF_SLOT);
+
+    set_client(1);
+    come(5000, 'a', "com", 1, 60);
+    ck_assert_int_eq(stat_of("held"), ADP_HELD_MAX_OF_SLOT + 1);
+
+    /* What goes on makes room. */
+    adp_held_release(b, adp_held_take(b), false);
+    set_client(0);
+    come(5001, 'a', "com", 1, 60);
+    come(5002, 'a', "com", 1, 60);
+    ck_assert_int_eq(stat_of("held"), ADP_HELD_MAX_OF_SLOT + 2);
+    ck_assert_int_eq(stat_of("lost"),
+                     ADP_HELD_MAX - ADP_HELD_MAX_OF_SLOT + 1);
 }
 END_TEST
 
@@ -648,6 +685,7 @@ START_TEST(full)
     run();
     calls.busy = true;
     for (int i = 0; i < ADP_NAMES_MAX_ADDRESSES; i++) {
+        set_client(i);
         come(i, 'a' + i / 256, "com", i % 256, 255);
         run();
         if (i % 512 == 0) {
@@ -710,6 +748,7 @@ START_TEST(no_state)
     ck_assert_uint_eq(n_passed, 0);
     /* They are gone: there is room for as many as ever. */
     for (unsigned int i = 0; i < ADP_HELD_MAX; i++) {
+        set_client(i);
         come(i, 'c', "com", 3, 60);
     }
     ck_assert_int_eq(stat_of("lost"), 0);
@@ -752,6 +791,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, bounds);
+    tcase_add_test(tc, shares);
     tcase_add_test(tc, threads);
     tcase_add_test(tc, waits);
     tcase_add_test(tc, nothing_new);
