@@ -15,8 +15,9 @@
  *
  * Bounded: ADP_HELD_MAX packets of a bridge, in the queue and behind it, and a
  * share of them for those who get them, so that a Pod's flood leaves room for
- * others' packets.  What finds no room is dropped, which resolvers cope with: to let it pass would be
- * to send clients to addresses that no rule knows, also past rules that drop.
+ * others' packets.  What finds no room is dropped, which resolvers cope with:
+ * to let it pass would be to send clients to addresses that no rule knows,
+ * also past rules that drop.
  *
  * Thread-safety: add in any thread, without a lock (but for waking up the main
  * thread when the queue was empty); the rest in the main thread.
