@@ -171,14 +171,17 @@ commit_step_init_flow(struct ofproto *ofproto, struct commit_step *step,
     return ofproto_flow_mod_init(ofproto, &step->ofm, fm, NULL);
 }
 
-/* Fills 'step' to delete all flows. */
+/* Fills 'step' to delete flows whatever they match, or with 'strict' the one
+ * of 'priority' that matches everything. */
 static enum ofperr
-commit_step_init_no_flows(struct ofproto *ofproto, struct commit_step *step,
+commit_step_init_deletion(struct ofproto *ofproto, struct commit_step *step,
+                          uint8_t table_id, bool strict, int priority,
                           size_t index)
 {
     struct ofputil_flow_mod fm = {
-        .command = OFPFC_DELETE,
-        .table_id = OFPTT_ALL,
+        .command = strict ? OFPFC_DELETE_STRICT : OFPFC_DELETE,
+        .table_id = table_id,
+        .priority = priority,
         .buffer_id = UINT32_MAX,
         .out_port = OFPP_ANY,
         .out_group = OFPG_ANY,
@@ -190,24 +193,23 @@ commit_step_init_no_flows(struct ofproto *ofproto, struct commit_step *step,
     return error;
 }
 
+/* Fills 'step' to delete all flows that OpenFlow shows. */
+static enum ofperr
+commit_step_init_no_flows(struct ofproto *ofproto, struct commit_step *step,
+                          size_t index)
+{
+    return commit_step_init_deletion(ofproto, step, OFPTT_ALL, false, 0,
+                                     index);
+}
+
 /* Fills 'step' to delete the hidden flow by which a bridge fails open.  It
  * comes back when the bridge is flushed, if it is to. */
 static enum ofperr
 commit_step_init_no_fail_open(struct ofproto *ofproto,
                               struct commit_step *step, size_t index)
 {
-    struct ofputil_flow_mod fm = {
-        .command = OFPFC_DELETE_STRICT,
-        .priority = FAIL_OPEN_PRIORITY,
-        .buffer_id = UINT32_MAX,
-        .out_port = OFPP_ANY,
-        .out_group = OFPG_ANY,
-    };
-
-    minimatch_init_catchall(&fm.match);
-    enum ofperr error = commit_step_init_flow(ofproto, step, &fm, index);
-    minimatch_destroy(&fm.match);
-    return error;
+    return commit_step_init_deletion(ofproto, step, 0, true,
+                                     FAIL_OPEN_PRIORITY, index);
 }
 
 /* Fills 'step' to delete all groups. */
