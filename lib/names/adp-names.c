@@ -235,27 +235,39 @@ adp_names_store_destroy(struct adp_names_store *s)
 
 /* Answers. */
 
+/* Does some pattern fit 'text'?  Links all that do to 'name', unless that is
+ * NULL. */
+static bool
+fit_patterns(const struct adp_names_store *s, const char *text,
+             struct name *name)
+{
+    struct pattern *exact = shash_find_data(&s->patterns, text);
+    const struct shash_node *node;
+    bool fits = exact && !exact->has_wildcard;
+
+    if (fits && name) {
+        link_pattern(name, exact);
+    }
+    SHASH_FOR_EACH (node, &s->patterns) {
+        struct pattern *pattern = node->data;
+
+        if (fits && !name) {
+            break;
+        }
+        if (pattern->has_wildcard && adp_names_match(pattern->text, text)) {
+            fits = true;
+            if (name) {
+                link_pattern(name, pattern);
+            }
+        }
+    }
+    return fits;
+}
+
 bool
 adp_names_store_wants(const struct adp_names_store *s, const char *name)
 {
-    const struct shash_node *node;
-
-    if (shash_find(&s->names, name)) {
-        return true;
-    }
-
-    const struct pattern *exact = shash_find_data(&s->patterns, name);
-    if (exact && !exact->has_wildcard) {
-        return true;
-    }
-    SHASH_FOR_EACH (node, &s->patterns) {
-        const struct pattern *pattern = node->data;
-
-        if (pattern->has_wildcard && adp_names_match(pattern->text, name)) {
-            return true;
-        }
-    }
-    return false;
+    return shash_find(&s->names, name) || fit_patterns(s, name, NULL);
 }
 
 /* The name, which is made if a pattern fits it; NULL otherwise. */
@@ -263,7 +275,6 @@ static struct name *
 use_name(struct adp_names_store *s, const char *text)
 {
     struct name *name = shash_find_data(&s->names, text);
-    const struct shash_node *node;
 
     if (name) {
         return name;
@@ -273,18 +284,7 @@ use_name(struct adp_names_store *s, const char *text)
     hmap_init(&name->addresses);
     name->next_expiry = LLONG_MAX;
 
-    struct pattern *exact = shash_find_data(&s->patterns, text);
-    if (exact && !exact->has_wildcard) {
-        link_pattern(name, exact);
-    }
-    SHASH_FOR_EACH (node, &s->patterns) {
-        struct pattern *pattern = node->data;
-
-        if (pattern->has_wildcard && adp_names_match(pattern->text, text)) {
-            link_pattern(name, pattern);
-        }
-    }
-    if (hmapx_is_empty(&name->patterns)) {
+    if (!fit_patterns(s, text, name)) {
         hmapx_destroy(&name->patterns);
         hmap_destroy(&name->addresses);
         free(name);
