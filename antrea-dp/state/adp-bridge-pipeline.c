@@ -40,6 +40,9 @@ VLOG_DEFINE_THIS_MODULE(adp_bridge_pipeline);
 /* How often a pipeline that OpenFlow refused is tried again. */
 #define REINSTALL_INTERVAL_MS 5000
 
+/* How often files that couldn't be moved are tried again. */
+#define MOVE_INTERVAL_MS 5000
+
 struct choice {
     const struct adp_pipeline *pipeline; /* NULL: none. */
     uint64_t options;
@@ -47,7 +50,9 @@ struct choice {
 };
 
 struct adp_bridge_pipeline {
-    struct uuid uuid;                   /* Of the bridge's row. */
+    struct uuid uuid;                   /* Of the bridge's row, */
+    struct uuid new_uuid;               /* and of the one that it has now. */
+    long long int next_move;            /* If those differ; 0: at once. */
     struct choice choice;               /* That is in force. */
     char *error;                        /* NULL, or why it is not the one that
                                          * is configured. */
@@ -72,10 +77,50 @@ adp_bridge_pipeline_init(struct adp_bridge *b)
     b->pipeline->multicast = adp_multicast_create(b);
 }
 
+/* Tries to take what is on the disk along to the row that the bridge has
+ * now. */
+static void
+follow_row(struct adp_bridge *b)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+    char *error = NULL;
+
+    if (!bp->state) {
+        error = adp_state_disk_move(NULL, adp_bridge_name(b), &bp->uuid,
+                                    &bp->new_uuid);
+    } else if (!adp_state_move_disk(bp->state, &bp->uuid, &bp->new_uuid,
+                                    &error)) {
+        return;
+    }
+    if (error) {
+        VLOG_ERR("bridge %s: its state on the disk doesn't follow its row, "
+                 "and would be missing after a restart: %s",
+                 adp_bridge_name(b), error);
+        free(error);
+        bp->next_move = time_msec() + MOVE_INTERVAL_MS;
+    } else {
+        bp->uuid = bp->new_uuid;
+    }
+}
+
+static bool
+has_another_row(const struct adp_bridge_pipeline *bp)
+{
+    return !uuid_equals(&bp->uuid, &bp->new_uuid);
+}
+
 void
 adp_bridge_pipeline_identify(struct adp_bridge *b, const struct uuid *uuid)
 {
-    b->pipeline->uuid = *uuid;
+    struct adp_bridge_pipeline *bp = b->pipeline;
+
+    bp->new_uuid = *uuid;
+    bp->next_move = 0;
+    if (uuid_is_zero(&bp->uuid)) {
+        bp->uuid = *uuid;
+    } else if (has_another_row(bp)) {
+        follow_row(b);
+    }
 }
 
 void
@@ -357,6 +402,9 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
         adp_state_run(bp->state);
         adp_turn_leave(outer);
     }
+    if (has_another_row(bp) && time_msec() >= bp->next_move) {
+        follow_row(b);
+    }
     pursue(b);
     adp_fqdns_run(bp->fqdns, adp_bridge_state(b));
     adp_multicast_run(bp->multicast, adp_bridge_state(b),
@@ -372,6 +420,9 @@ adp_bridge_pipeline_wait(struct adp_bridge *b)
         poll_immediate_wake();
     } else if (b->pipeline->bereft) {
         poll_timer_wait_until(b->pipeline->next_reinstall);
+    }
+    if (has_another_row(b->pipeline) && b->pipeline->next_move) {
+        poll_timer_wait_until(b->pipeline->next_move);
     }
     if (b->pipeline->choice.pipeline) {
         adp_state_wait(b->pipeline->state);

@@ -118,6 +118,38 @@ adp_state_disk_destroy(struct adp_state_disk *sd)
     }
 }
 
+/* All that is there of 'from', which may have ended in between. */
+static char *
+move_files(struct adp_state_disk *sd, const char *from, const char *to)
+{
+    char *error = set_aside(to);
+
+    if (!error && sd && sd->disk) {
+        return adp_disk_move(sd->disk, to);
+    }
+    if (!error) {
+        error = adp_disk_folder_recover(from);
+    }
+    return error ? error : adp_disk_folder_rename(from, to);
+}
+
+char *
+adp_state_disk_move(struct adp_state_disk *sd, const char *bridge,
+                    const struct uuid *old, const struct uuid *uuid)
+{
+    char *from = folder_of(bridge, old);
+    char *to = folder_of(bridge, uuid);
+    char *error = move_files(sd, from, to);
+
+    if (!error && sd) {
+        free(sd->folder);
+        sd->folder = xstrdup(to);
+    }
+    free(to);
+    free(from);
+    return error;
+}
+
 void
 adp_state_disk_delete(const char *bridge, const struct uuid *uuid)
 {

@@ -36,6 +36,13 @@ bool adp_state_disk_exists(const char *bridge, const struct uuid *);
 struct adp_state_disk *adp_state_disk_create_in(const char *folder);
 /* Leaves what is there.  NULL does nothing. */
 void adp_state_disk_destroy(struct adp_state_disk *);
+/* The bridge has another row, 'uuid' instead of 'old': it may be the database
+ * that was put back.  What there is of the bridge goes along, and what has the
+ * new name is set aside.  'sd', which may be NULL, is used again afterwards;
+ * it isn't being read, nor is one to take its place.  After an error all is
+ * where it was. */
+char *adp_state_disk_move(struct adp_state_disk *sd, const char *bridge,
+                          const struct uuid *old, const struct uuid *uuid);
 /* Deletes what there is of a bridge that is gone. */
 void adp_state_disk_delete(const char *bridge, const struct uuid *);
 

@@ -145,6 +145,18 @@ adp_state_set_disk(struct adp_state *state, struct adp_state_disk *disk)
 }
 
 bool
+adp_state_move_disk(struct adp_state *state, const struct uuid *old,
+                    const struct uuid *uuid, char **error)
+{
+    if (state->is_closed && adp_state_is_busy(state)) {
+        return false;
+    }
+    *error = adp_state_disk_move(state->disk, adp_bridge_name(state->bridge),
+                                 old, uuid);
+    return true;
+}
+
+bool
 adp_state_store_wants_restore(const struct adp_state *state)
 {
     return state->is_closed && time_msec() >= state->next_restore;

@@ -35,6 +35,7 @@ struct adp_state;
 struct adp_state_disk;
 struct sset;
 struct state_part;
+struct uuid;
 
 struct adp_state *adp_state_create(struct adp_bridge *);
 /* Has the state kept on the disk (adp-state-disk.h).  If there is one already,
@@ -45,6 +46,11 @@ void adp_state_set_disk(struct adp_state *, struct adp_state_disk *disk);
 bool adp_state_is_closed(const struct adp_state *);
 /* NULL, or why it couldn't be read. */
 const char *adp_state_restore_error(const struct adp_state *);
+/* The bridge has another row (adp_state_disk_move()).  Returns false, without
+ * having done anything, while the state comes from the disk, or one is to take
+ * its place there. */
+bool adp_state_move_disk(struct adp_state *, const struct uuid *old,
+                         const struct uuid *uuid, char **error);
 /* NULL: it isn't kept. */
 const struct adp_state_disk *adp_state_get_disk(const struct adp_state *);
 void adp_state_destroy(struct adp_state *);

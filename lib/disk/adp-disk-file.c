@@ -205,6 +205,13 @@ adp_disk_file_close(struct adp_disk_file *f)
     }
 }
 
+void
+adp_disk_file_set_name(struct adp_disk_file *f, const char *name)
+{
+    free(f->name);
+    f->name = xstrdup(name);
+}
+
 char *
 adp_disk_file_put(struct adp_disk_file *f, enum adp_disk_op op,
                   uint64_t generation, const char *payload, size_t len)

@@ -79,6 +79,8 @@ char *adp_disk_file_open(const char *name, struct adp_disk_mark mark,
                          struct adp_disk_file **);
 /* What wasn't synchronized may be lost.  NULL does nothing. */
 void adp_disk_file_close(struct adp_disk_file *);
+/* It was given the name 'name', which errors tell from now on. */
+void adp_disk_file_set_name(struct adp_disk_file *, const char *name);
 
 char *adp_disk_file_put(struct adp_disk_file *, enum adp_disk_op,
                         uint64_t generation, const char *payload, size_t len);

@@ -51,6 +51,17 @@ adp_disk_name(const char *path, const char *what, uint64_t generation)
     return xasprintf("%s/%s-%016"PRIx64, path, what, generation);
 }
 
+/* Of the one that is being written. */
+static char *
+snapshot_name(const struct adp_disk_folder *f, const char *suffix)
+{
+    char *name = adp_disk_name(f->path, "snapshot", f->next.generation);
+    char *whole = xasprintf("%s%s", name, suffix);
+
+    free(name);
+    return whole;
+}
+
 static char *
 parent_of(const char *path)
 {
@@ -218,15 +229,35 @@ adp_disk_folder_destroy(struct adp_disk_folder *f)
     }
 }
 
+/* Files that are open go on under their names of now. */
 void
 adp_disk_folder_set_path(struct adp_disk_folder *f, const char *path)
 {
-    ovs_assert(!f->next.file);
     free(f->path);
     f->path = xstrdup(path);
-    adp_disk_file_close(f->log); /* It is opened by its name of now. */
-    f->log = NULL;
-    f->before = f->end;
+    if (f->log) {
+        char *name = adp_disk_name(f->path, "log", f->log_generation);
+
+        adp_disk_file_set_name(f->log, name);
+        free(name);
+    }
+    if (f->next.file) {
+        char *name = snapshot_name(f, NEW_SUFFIX);
+
+        adp_disk_file_set_name(f->next.file, name);
+        free(name);
+    }
+}
+
+char *
+adp_disk_folder_move(struct adp_disk_folder *f, const char *to)
+{
+    char *error = adp_disk_folder_rename(f->path, to);
+
+    if (!error) {
+        adp_disk_folder_set_path(f, to);
+    }
+    return error;
 }
 
 /* Puts elements from the '*i'th on into one frame. */
@@ -374,16 +405,6 @@ rotate(struct adp_disk_folder *f)
         error = make_ready(f);
     }
     return error;
-}
-
-static char *
-snapshot_name(const struct adp_disk_folder *f, const char *suffix)
-{
-    char *name = adp_disk_name(f->path, "snapshot", f->next.generation);
-    char *whole = xasprintf("%s%s", name, suffix);
-
-    free(name);
-    return whole;
 }
 
 static void

@@ -67,6 +67,9 @@ char *adp_disk_folder_read(const char *path, const struct adp_disk_ops *,
  * name becomes '*to' (NULL: there was nothing).  The caller frees it. */
 char *adp_disk_folder_set_aside(const char *path, char **to);
 
+/* Gives the folder, if there is one, the name 'to', which nothing has. */
+char *adp_disk_folder_rename(const char *path, const char *to);
+
 /* Deletes the folder and the files in it. */
 char *adp_disk_folder_delete(const char *path);
 
@@ -103,6 +106,9 @@ struct adp_disk_folder *adp_disk_folder_create(
 void adp_disk_folder_destroy(struct adp_disk_folder *);
 /* It was given the name 'path'. */
 void adp_disk_folder_set_path(struct adp_disk_folder *, const char *path);
+/* Gives it the name 'to', which nothing has, if there is one already.  A
+ * snapshot that is being written goes on. */
+char *adp_disk_folder_move(struct adp_disk_folder *, const char *to);
 
 /* A group of 'n' transactions, synchronized once.  After the first the state
  * is of 'generation', which must be the next one, after each of the others of

@@ -435,6 +435,15 @@ change_places(const char *path, const char *old, const char *new)
 }
 
 char *
+adp_disk_folder_rename(const char *path, const char *to)
+{
+    bool is_there;
+    char *error = look(path, &is_there);
+
+    return error || !is_there ? error : change_places(to, NULL, path);
+}
+
+char *
 adp_disk_folder_take_place(const char *path, char **aside)
 {
     char *error = find_old_name(path, aside);

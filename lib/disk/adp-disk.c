@@ -42,6 +42,8 @@ struct adp_disk {
     char *task_error OVS_GUARDED;
     struct json *records OVS_GUARDED;   /* For a snapshot, or NULL. */
     struct json *used_records OVS_GUARDED;
+    const char *new_path OVS_GUARDED;   /* The owner's, who waits; or NULL. */
+    char *move_error OVS_GUARDED;
     struct adp_disk_stats stats OVS_GUARDED;
     bool wants_snapshot OVS_GUARDED;
 
@@ -129,6 +131,15 @@ go_on_with_snapshot(struct adp_disk *d)
     }
 }
 
+static void
+move(struct adp_disk *d)
+    OVS_REQUIRES(d->mutex)
+{
+    d->move_error = adp_disk_folder_move(d->folder, d->new_path);
+    d->new_path = NULL;
+    xpthread_cond_broadcast(&d->changed);
+}
+
 static void *
 disk_main(void *d_)
 {
@@ -137,7 +148,9 @@ disk_main(void *d_)
     ovsrcu_quiesce_start();
     ovs_mutex_lock(&d->mutex);
     for (;;) {
-        if (d->records && !d->in_snapshot && !d->exit) {
+        if (d->new_path) {
+            move(d);
+        } else if (d->records && !d->in_snapshot && !d->exit) {
             /* It begins with what was written when it was asked for. */
             go_on_with_snapshot(d);
         } else if (d->task == TASK_APPEND || d->task == TASK_TAKE_BACK) {
@@ -206,6 +219,21 @@ adp_disk_set_path(struct adp_disk *d, const char *path)
     ovs_assert(d->task == TASK_NONE && !d->records);
     adp_disk_folder_set_path(d->folder, path);
     ovs_mutex_unlock(&d->mutex);
+}
+
+char *
+adp_disk_move(struct adp_disk *d, const char *to)
+{
+    ovs_mutex_lock(&d->mutex);
+    d->new_path = to;
+    xpthread_cond_broadcast(&d->changed);
+    while (d->new_path) {
+        ovs_mutex_cond_wait(&d->changed, &d->mutex);
+    }
+    char *error = d->move_error;
+    d->move_error = NULL;
+    ovs_mutex_unlock(&d->mutex);
+    return error;
 }
 
 static void

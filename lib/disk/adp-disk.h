@@ -31,6 +31,10 @@ struct adp_disk *adp_disk_create(const char *path,
 void adp_disk_destroy(struct adp_disk *);
 /* As adp_disk_folder_set_path(), when nothing is under way. */
 void adp_disk_set_path(struct adp_disk *, const char *path);
+/* As adp_disk_folder_move(), whatever is under way, which goes on.  Waits for
+ * it without the poll loop: for the group that is being written, or a piece of
+ * a snapshot. */
+char *adp_disk_move(struct adp_disk *, const char *to);
 
 /* Each of these begins something, when nothing is under way.  'changes' and
  * the lists that they point to stay until it is done. */

@@ -208,6 +208,87 @@ START_TEST(thread_writes_groups)
 }
 END_TEST
 
+static bool
+exists(const char *name)
+{
+    struct stat s;
+
+    return !lstat(name, &s);
+}
+
+/* It gets another name before there is anything, between a group and its
+ * taking back, and while a snapshot is written; all that ever was goes
+ * along. */
+START_TEST(thread_moves)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+    char *names[3];
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        names[i] = xasprintf("%s-moved-%"PRIuSIZE, path, i);
+    }
+
+    ck_assert_ptr_null(adp_disk_move(d, names[0]));
+    ck_assert(!exists(names[0]));
+    value_len = 700 * 1024;
+    ck_assert_ptr_null(hand_over(d, 1));
+    ck_assert_ptr_null(hand_over(d, 2));
+    ck_assert(!exists(path));
+    check_state(names[0], 2, 2);
+
+    ck_assert_ptr_null(adp_disk_move(d, names[1]));
+    ck_assert(!exists(names[0]));
+    adp_disk_take_back(d);
+    ck_assert_ptr_null(wait_until_done(d));
+    check_state(names[1], 1, 1);
+
+    struct transaction t;
+    adp_disk_snapshot(d, records_at(1), 1000);
+    transaction_init(&t, 2);
+    adp_disk_append(d, 2, &t.change, 1);
+    ck_assert_ptr_null(adp_disk_move(d, names[2]));
+    ck_assert(!exists(names[1]));
+    char *error = wait_until_done(d);
+    ck_assert_msg(!error, "%s", error);
+    transaction_uninit(&t);
+    wait_for_snapshot(d);
+    ck_assert_ptr_null(hand_over(d, 3));
+
+    struct adp_disk_stats stats;
+    adp_disk_get_stats(d, &stats);
+    ck_assert_uint_eq(stats.n_snapshots, 1);
+    ck_assert_uint_eq(stats.n_failed, 0);
+    ck_assert_ptr_null(stats.error);
+    adp_disk_destroy(d);
+    check_state(names[2], 3, 3);
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        free(names[i]);
+    }
+}
+END_TEST
+
+/* Where it can't go there is something else: it stays, and goes on. */
+START_TEST(thread_stays_where_it_is)
+{
+    const struct adp_disk_position position = { .generation = 0 };
+    struct adp_disk *d = adp_disk_create(path, &position);
+    char *file = xasprintf("%s-file", path);
+
+    ck_assert_ptr_null(hand_over(d, 1));
+    write_file(file, "x", 1);
+    char *error = adp_disk_move(d, file);
+    ck_assert_ptr_nonnull(error);
+    ck_assert_ptr_nonnull(strstr(error, path));
+    free(error);
+    ck_assert_ptr_null(hand_over(d, 2));
+    adp_disk_destroy(d);
+    check_state(path, 2, 2);
+    free(file);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -219,5 +300,7 @@ main(void)
     tcase_add_test(tc, thread_waits_after_a_failed_snapshot);
     tcase_add_test(tc, thread_begins_snapshots_in_order);
     tcase_add_test(tc, thread_writes_groups);
+    tcase_add_test(tc, thread_moves);
+    tcase_add_test(tc, thread_stays_where_it_is);
     return test_run(suite);
 }

@@ -27,6 +27,7 @@
 #include "test-run.h"
 #include "timeval.h"
 #include "util.h"
+#include "uuid.h"
 
 static char dir[] = "/tmp/test-state-disk-XXXXXX";
 static char *folder;
@@ -766,6 +767,127 @@ START_TEST(test_between_two_states)
 }
 END_TEST
 
+/* Another row for the bridge. */
+
+static const struct uuid rows[] = {
+    { { 0x11111111, 0, 0, 1 } }, { { 0x22222222, 0, 0, 2 } },
+};
+
+static char *
+folder_of_row(int i)
+{
+    return xasprintf("%s/antrea-dp/br-test-"UUID_FMT, dir,
+                     UUID_ARGS(&rows[i]));
+}
+
+/* Begins with a folder where those of bridges are. */
+static void
+begin_with_row(void)
+{
+    ck_assert_int_eq(setenv("OVS_DBDIR", dir, 1), 0);
+    state_world_teardown();
+    state_world_setup();
+    free(folder);
+    folder = folder_of_row(0);
+    open_disk();
+}
+
+/* The bridge has row 'i' now instead of the other one.  Returns an error. */
+static char *
+follow_row(int i)
+{
+    char *error;
+
+    ck_assert(adp_state_move_disk(state, &rows[!i], &rows[i], &error));
+    if (!error) {
+        free(folder);
+        folder = folder_of_row(i);
+        ck_assert_str_eq(adp_state_disk_folder(adp_state_get_disk(state)),
+                         folder);
+    }
+    return error;
+}
+
+START_TEST(test_another_row)
+{
+    begin_with_row();
+    ck_assert_ptr_null(follow_row(1)); /* There is nothing yet. */
+    transact("[" POD1 "]", NULL);
+    expect_survival();
+    ck_assert_ptr_null(follow_row(0));
+    run("test \"$(ls %s/antrea-dp | wc -l)\" = 1");
+    transact("[" POD2 "]", NULL);
+    expect_survival();
+
+    /* While a group is on its way, which goes along. */
+    struct adp_state_call *call = begin_to_store("[" GROUP("9", "") "]");
+    atomic_store(&disk_is_stuck, false);
+    ck_assert_ptr_null(follow_row(1));
+    end_storing(call);
+    expect_survival();
+}
+END_TEST
+
+START_TEST(test_another_row_with_files)
+{
+    begin_with_row();
+    transact("[" POD1 "]", NULL);
+    run("mkdir %s/antrea-dp/br-test-22222222-0000-0000-0000-000000000002");
+    ck_assert_ptr_null(follow_row(1));
+    run("test -d %s/antrea-dp/"
+        "br-test-22222222-0000-0000-0000-000000000002.old-1");
+    expect_survival();
+}
+END_TEST
+
+/* What can't be moved stays, and goes on. */
+START_TEST(test_another_row_on_a_bad_disk)
+{
+    begin_with_row();
+    transact("[" POD1 "]", NULL);
+    atomic_store(&failing, "rename");
+    char *error = follow_row(1);
+    ck_assert_ptr_nonnull(error);
+    ck_assert_ptr_nonnull(strstr(error, folder));
+    free(error);
+    atomic_store(&failing, NULL);
+    transact("[" POD2 "]", NULL);
+    expect_survival();
+    ck_assert_ptr_null(follow_row(1));
+    expect_survival();
+}
+END_TEST
+
+/* Not while it is read; while it can't be read it goes along. */
+START_TEST(test_another_row_while_it_is_closed)
+{
+    char *groups = many_groups(1, 2500);
+    char *error;
+
+    begin_with_row();
+    transact(groups, NULL);
+    restart();
+    adp_state_run(state);
+    ck_assert(adp_state_is_busy(state));
+    ck_assert(!adp_state_move_disk(state, &rows[0], &rows[1], &error));
+    settle();
+    expect_survival();
+
+    state_world_teardown();
+    state_world_setup();
+    bridge.refusal = "no";
+    open_disk();
+    settle();
+    expect_closed("no");
+    ck_assert_ptr_null(follow_row(1));
+    bridge.refusal = NULL;
+    wait_for_retry();
+    ck_assert(!adp_state_is_closed(state));
+    expect_survival();
+    free(groups);
+}
+END_TEST
+
 /* Random. */
 
 static char *
@@ -839,6 +961,10 @@ suite(void)
     tcase_add_test(tc, test_damage_keeps_it_closed);
     tcase_add_loop_test(tc, test_refused_replacement_keeps_it_closed, 0, 6);
     tcase_add_test(tc, test_between_two_states);
+    tcase_add_test(tc, test_another_row);
+    tcase_add_test(tc, test_another_row_with_files);
+    tcase_add_test(tc, test_another_row_on_a_bad_disk);
+    tcase_add_test(tc, test_another_row_while_it_is_closed);
     tcase_add_loop_test(tc, test_random, 0, 8);
     suite_add_tcase(s, tc);
     return s;
