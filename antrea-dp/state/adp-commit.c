@@ -26,8 +26,9 @@ VLOG_DEFINE_THIS_MODULE(adp_commit);
  * no further step.  Rules of one priority that share a port all put a clause
  * into the same flow, and each takes some 0.4 us. */
 #define SLICE_PARTS 4096
-/* Clauses above which fewer changes than ADP_COMMIT_WHOLE go in slices too. */
-#define WHOLE_CLAUSES (16 * SLICE_PARTS)
+/* Clauses and buckets above which fewer changes than ADP_COMMIT_WHOLE go in
+ * slices too. */
+#define WHOLE_PARTS (16 * SLICE_PARTS)
 
 enum commit_stage {
     STAGE_NEW_GROUPS,
@@ -260,16 +261,19 @@ count_changes(const struct adp_commit *commit)
 static bool
 is_small(const struct adp_commit *commit)
 {
-    size_t n_clauses = 0;
+    size_t n_parts = 0;
 
     if (count_changes(commit) > ADP_COMMIT_WHOLE) {
         return false;
     }
     for (size_t i = 0; i < commit->changes.n_flows; i++) {
-        n_clauses += adp_change_n_clauses(commit->desired,
-                                          &commit->changes.flows[i]);
+        n_parts += adp_change_n_clauses(commit->desired,
+                                        &commit->changes.flows[i]);
     }
-    return n_clauses <= WHOLE_CLAUSES;
+    for (size_t i = 0; i < commit->changes.n_groups; i++) {
+        n_parts += adp_change_n_buckets(&commit->changes.groups[i]);
+    }
+    return n_parts <= WHOLE_PARTS;
 }
 
 struct adp_commit *

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "adp-bridge.h"
 #include "adp-disk-folder.h"
@@ -15,6 +16,7 @@
 #include "model-index.h"
 #include "model-patch.h"
 #include "model-pause.h"
+#include "model-records.h"
 #include "openvswitch/json.h"
 #include "util.h"
 
@@ -82,17 +84,50 @@ part_records(const struct state_part *part)
     return part->patched ? part->patched : part->apply;
 }
 
+/* Is there a NodeConfig among 'records', or their keys? */
+static bool
+has_node_config(const struct json *records)
+{
+    if (!records || records->type != JSON_ARRAY) {
+        return false;
+    }
+    for (size_t i = 0; i < MIN(records->array.n, ADP_STATE_LARGE); i++) {
+        const struct json *record = records->array.elems[i];
+        const struct json *kind = (record->type == JSON_OBJECT
+                                   ? shash_find_data(record->object, "kind")
+                                   : NULL);
+
+        if (kind && kind->type == JSON_STRING
+            && !strcmp(json_string(kind),
+                       adp_kind_to_string(ADP_KIND_NODE_CONFIG))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Do all flows change? */
+static bool
+part_changes_all(const struct state_part *part)
+{
+    return (part->clear || has_node_config(part->apply)
+            || has_node_config(part->delete));
+}
+
 /* How much it is to check and make flows of, at most ADP_STATE_LARGE. */
 static size_t
 part_weight(const struct adp_state *state, const struct state_part *part)
 {
-    size_t weight = (adp_model_weigh(part->apply, ADP_STATE_LARGE)
-                     + adp_model_weigh(part->delete, ADP_STATE_LARGE)
-                     + adp_model_weigh_patch(state->model, part->patch,
-                                             ADP_STATE_LARGE));
+    const struct json *const lists[] = {
+        part->apply, part->delete, part->patch,
+    };
+    size_t weight = 0;
 
-    return (part->clear && adp_state_is_large(state) ? ADP_STATE_LARGE
-            : MIN(weight, ADP_STATE_LARGE));
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        weight += adp_model_weigh(state->model, lists[i], ADP_STATE_LARGE);
+    }
+    return (adp_state_is_large(state) && part_changes_all(part)
+            ? ADP_STATE_LARGE : MIN(weight, ADP_STATE_LARGE));
 }
 
 /* The queue. */

@@ -547,6 +547,19 @@ adp_state_abort(struct adp_state *state, const char *why)
     state->lost_flows = false;
 }
 
+/* Are the flows of a large state made anew, however little changes? */
+static bool
+begins_anew(const struct adp_state *state)
+{
+    const struct next_state *next = &state->next;
+
+    /* A pipeline without parts never does anything else. */
+    return (adp_state_is_large(state)
+            && next->pipeline && next->pipeline->parts
+            && !adp_engine_can_follow(state->engine, next->pipeline,
+                                      &next->env));
+}
+
 /* Sets out to make the bridge's flows those that follow from the model, or
  * from what 'state->next' makes of it. */
 static void
@@ -563,7 +576,7 @@ set_out(struct adp_state *state, enum adp_commit_how how, bool large)
     next->how = (how == ADP_COMMIT_DIFFERENCE && !state->synced
                  ? ADP_COMMIT_ALL : how);
     next->n_records_before = adp_model_count(state->model, NULL);
-    next->large = large;
+    next->large = large || begins_anew(state);
     state->phase = PHASE_PREPARE;
     state->lost_flows = false;
 }

@@ -235,20 +235,11 @@ adp_model_patch(const struct adp_model *model, const struct json *patches,
 static const struct adp_record *
 find_group(const struct adp_model *model, const struct json *json)
 {
-    const struct shash *members = (json->type == JSON_OBJECT
-                                   ? json_object(json) : NULL);
-    const struct json *kind_name = (members ? shash_find_data(members, "kind")
-                                    : NULL);
-    const struct json *name = (members ? shash_find_data(members, "name")
-                               : NULL);
-    enum adp_kind kind;
+    const struct adp_record *record = adp_model_find_named(model, json);
 
-    return (kind_name && kind_name->type == JSON_STRING
-            && name && name->type == JSON_STRING
-            && adp_kind_from_string(json_string(kind_name), &kind)
-            && (kind == ADP_KIND_ADDRESS_GROUP
-                || kind == ADP_KIND_APPLIED_TO_GROUP)
-            ? adp_model_find(model, kind, json_string(name)) : NULL);
+    return (record && (record->kind == ADP_KIND_ADDRESS_GROUP
+                       || record->kind == ADP_KIND_APPLIED_TO_GROUP)
+            ? record : NULL);
 }
 
 struct adp_error *
@@ -265,19 +256,4 @@ adp_model_check_patched(const struct adp_model *model,
         adp_pause();
     }
     return NULL;
-}
-
-size_t
-adp_model_weigh_patch(const struct adp_model *model,
-                      const struct json *patches, size_t max)
-{
-    size_t weight = adp_model_weigh(patches, max);
-
-    for (size_t i = 0; patches && i < patches->array.n && weight < max; i++) {
-        const struct adp_record *record = find_group(model,
-                                                     patches->array.elems[i]);
-
-        weight += record ? n_members(record) : 0;
-    }
-    return MIN(weight, max);
 }

@@ -38,9 +38,4 @@ struct adp_error *adp_model_patch(const struct adp_model *,
 struct adp_error *adp_model_check_patched(const struct adp_model *,
                                           const struct json *patches);
 
-/* As adp_model_weigh() of these records, as far as the groups are there.
- * 'patches' is an array, or NULL. */
-size_t adp_model_weigh_patch(const struct adp_model *,
-                             const struct json *patches, size_t max);
-
 #endif /* model-patch.h */

@@ -705,6 +705,15 @@ compare_records(const void *a_, const void *b_)
     return strcmp((*a)->name, (*b)->name);
 }
 
+/* A record is found in less time than a pause takes. */
+static void
+pause_amid(size_t i)
+{
+    if (!(i % 16)) {
+        adp_pause();
+    }
+}
+
 const struct adp_record **
 adp_model_sorted(const struct adp_model *model, enum adp_kind kind, size_t *n)
 {
@@ -716,6 +725,7 @@ adp_model_sorted(const struct adp_model *model, enum adp_kind kind, size_t *n)
 
     SHASH_FOR_EACH (node, records) {
         array[i++] = node->data;
+        pause_amid(i);
     }
     adp_sort_pointers(array, i, compare_records);
     *n = i;
@@ -813,8 +823,74 @@ adp_model_is_kind(const char *kind_name)
     return adp_kind_from_string(kind_name, &kind);
 }
 
+/* Elements of lists, at whatever depth; not many more than 'max'. */
+static size_t
+count_listed(const struct json *json, size_t max)
+{
+    const struct shash_node *node;
+    size_t n = 0;
+
+    if (json->type == JSON_ARRAY) {
+        n = json->array.n;
+        for (size_t i = 0; i < json->array.n && n < max; i++) {
+            n += count_listed(json->array.elems[i], max - n);
+        }
+    } else if (json->type == JSON_OBJECT) {
+        SHASH_FOR_EACH (node, json->object) {
+            n += n < max ? count_listed(node->data, max - n) : 0;
+        }
+    }
+    return n;
+}
+
+static const char *
+string_member(const struct json *json, const char *name)
+{
+    const struct json *member = (json->type == JSON_OBJECT
+                                 ? shash_find_data(json->object, name) : NULL);
+
+    return (member && member->type == JSON_STRING ? json_string(member)
+            : NULL);
+}
+
+static bool
+kind_of(const struct json *json, enum adp_kind *kind)
+{
+    const char *name = string_member(json, "kind");
+
+    return name && adp_kind_from_string(name, kind);
+}
+
+const struct adp_record *
+adp_model_find_named(const struct adp_model *model, const struct json *json)
+{
+    const char *name = string_member(json, "name");
+    enum adp_kind kind;
+
+    return (name && kind_of(json, &kind)
+            ? adp_model_find(model, kind, name) : NULL);
+}
+
+static size_t
+count_listed_by(const struct adp_record *record, size_t max)
+{
+    return (record->kind == ADP_KIND_NETWORK_POLICY
+            ? CONTAINER_OF(record, struct adp_network_policy, up)->n_rules
+            : count_listed(record->json, max));
+}
+
+/* A Manifest is kept, and nothing else is done with it. */
+static bool
+means_nothing(const struct json *json)
+{
+    enum adp_kind kind;
+
+    return kind_of(json, &kind) && kind == ADP_KIND_MANIFEST;
+}
+
 size_t
-adp_model_weigh(const struct json *records, size_t max)
+adp_model_weigh(const struct adp_model *model, const struct json *records,
+                size_t max)
 {
     size_t weight = 0;
 
@@ -822,17 +898,12 @@ adp_model_weigh(const struct json *records, size_t max)
         return 0;
     }
     for (size_t i = 0; i < records->array.n && weight < max; i++) {
-        const struct json *record = records->array.elems[i];
-        const struct shash_node *node;
+        const struct json *json = records->array.elems[i];
+        const struct adp_record *record = adp_model_find_named(model, json);
+        size_t before = record ? count_listed_by(record, max) : 0;
 
-        weight++;
-        if (record->type == JSON_OBJECT) {
-            SHASH_FOR_EACH (node, record->object) {
-                const struct json *member = node->data;
-
-                weight += member->type == JSON_ARRAY ? member->array.n : 0;
-            }
-        }
+        weight += 1 + (means_nothing(json) ? 0
+                       : MAX(before, count_listed(json, max)));
     }
     return MIN(weight, max);
 }

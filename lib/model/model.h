@@ -128,8 +128,15 @@ size_t adp_model_count(const struct adp_model *, const char *kind);
 /* Is 'kind' one of the kinds of records? */
 bool adp_model_is_kind(const char *kind);
 
-/* How many records 'records' holds, and how much these list (rules, addresses,
- * endpoints); not more than 'max'. */
-size_t adp_model_weigh(const struct json *records, size_t max);
+/* The record whose kind and name are members of 'json', whatever that is, or
+ * NULL. */
+const struct adp_record *adp_model_find_named(const struct adp_model *,
+                                              const struct json *json);
+
+/* How many records 'records' names, and how much these list at whatever depth
+ * (rules, addresses, endpoints of ports), or did so far, whichever is more;
+ * not more than 'max'. */
+size_t adp_model_weigh(const struct adp_model *, const struct json *records,
+                       size_t max);
 
 #endif /* model.h */

@@ -339,6 +339,15 @@ adp_change_n_clauses(const struct adp_desired *desired,
             + (flow->has_clauses && flow->clauses ? flow->clauses->n : 0));
 }
 
+size_t
+adp_change_n_buckets(const struct adp_change *change)
+{
+    const struct desired_group *group = change->thing;
+
+    return (change->kind == ADP_CHANGE_DELETE ? 0
+            : ovs_list_size(&group->buckets));
+}
+
 struct adp_change_place
 adp_change_place(const struct adp_change *change)
 {

@@ -235,6 +235,8 @@ enum adp_clause_change adp_change_clauses(const struct adp_desired *,
  * change costs, where there are many. */
 size_t adp_change_n_clauses(const struct adp_desired *,
                             const struct adp_change *);
+/* How many buckets the changed group will have: the same. */
+size_t adp_change_n_buckets(const struct adp_change *);
 
 /* Where a changed flow stands. */
 struct adp_change_place {

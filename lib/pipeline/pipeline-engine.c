@@ -49,6 +49,7 @@ free_dying(struct adp_engine *e)
     LIST_FOR_EACH_POP (source, node, &e->dying) {
         adp_contributor_uninit(&source->contributor);
         free(source);
+        adp_pause();
     }
 }
 
@@ -695,6 +696,10 @@ add_records(struct adp_engine *e, const struct adp_model *model)
     }
     e->all_pods_dirty = true;
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        if (kind == ADP_KIND_MANIFEST) {
+            continue;           /* Means nothing here. */
+        }
+
         size_t n;
         const struct adp_record **records = adp_model_sorted(model, kind, &n);
 
@@ -767,18 +772,36 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
 
 /* Runs. */
 
+/* Is it still the number of the port? */
+static bool
+is_port(const struct adp_model_env *env, const char *name, ofp_port_t number)
+{
+    ofp_port_t port;
+
+    return number == (name && env->port_number(name, &port, env->aux)
+                      ? port : OFPP_NONE);
+}
+
+bool
+adp_engine_can_follow(const struct adp_engine *e,
+                      const struct adp_pipeline *pipeline,
+                      const struct adp_model_env *env)
+{
+    return (e->valid && e->parts && e->node
+            && pipeline == e->pipeline
+            && env->round == e->round && env->options == e->options
+            && is_port(env, e->node->gateway_port, e->gateway)
+            && is_port(env, e->node->tunnel_port, e->tunnel));
+}
+
 /* Is there a handler for everything that differs from the last run? */
 static bool
 is_handled(const struct adp_engine *e, const struct adp_pipeline *pipeline,
            const struct adp_model *model, const struct adp_model_env *env)
 {
-    return (e->valid && e->parts && e->node
-            && pipeline == e->pipeline
-            && env->round == e->round && env->options == e->options
+    return (adp_engine_can_follow(e, pipeline, env)
             && e->g.node == e->node
-            && !adp_model_was_cleared(model)
-            && adp_engine_port_or_none(e, e->node->gateway_port) == e->gateway
-            && adp_engine_port_or_none(e, e->node->tunnel_port) == e->tunnel);
+            && !adp_model_was_cleared(model));
 }
 
 struct adp_error *

@@ -64,6 +64,12 @@ struct adp_error *adp_engine_run(struct adp_engine *engine,
                                  const struct adp_model_env *,
                                  bool ports_changed)
     OVS_WARN_UNUSED_RESULT;
+/* Doesn't the next run make everything anew because of the last one, of the
+ * pipeline, or of what the bridge is like?  (It may still do so because of
+ * what the model's transaction changes.)  Not within a run. */
+bool adp_engine_can_follow(const struct adp_engine *,
+                           const struct adp_pipeline *,
+                           const struct adp_model_env *);
 /* Ends a run, and the transaction of the "struct adp_desired". */
 void adp_engine_accept(struct adp_engine *);
 void adp_engine_revert(struct adp_engine *);

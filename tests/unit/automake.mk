@@ -119,6 +119,7 @@ UNIT_TESTS = \
 	tests/unit/test-shadow \
 	tests/unit/test-ingress-hash \
 	tests/unit/test-store \
+	tests/unit/test-state-anew \
 	tests/unit/test-state-disk \
 	tests/unit/test-state-fqdns \
 	tests/unit/test-state-group \
@@ -790,6 +791,11 @@ STATE_WORLD = \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-store.c \
 	antrea-dp/state/adp-state.c
+
+tests_unit_test_state_anew_SOURCES = \
+	$(STATE_WORLD) \
+	tests/unit/test-state-anew.c
+tests_unit_test_state_anew_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_disk_SOURCES = \
 	$(STATE_WORLD) \

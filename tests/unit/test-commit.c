@@ -805,31 +805,54 @@ say_many(struct adp_contributor *contributor, int n)
 
 /* 'n' flows of 3,000 clauses each, and groups of as many buckets. */
 static void
-say_long_ones(struct adp_contributor *contributor, int n)
+say_long_groups(struct adp_contributor *contributor, int n)
 {
     struct ds buckets = DS_EMPTY_INITIALIZER;
-    struct match match;
 
-    match_init_catchall(&match);
     for (int i = 0; i < 3000; i++) {
         ds_put_format(&buckets, ",bucket=bucket_id:%d,actions=output:1", i);
     }
-    adp_desired_begin(desired, contributor);
+    for (int i = 1; i <= n; i++) {
+        char *group = xasprintf("group_id=%d,type=select%s", i,
+                                ds_cstr(&buckets));
+
+        adp_desired_add_group_text(desired, contributor, group, NULL, NULL);
+        free(group);
+    }
+    ds_destroy(&buckets);
+}
+
+static void
+say_long_flows(struct adp_contributor *contributor, int n)
+{
+    struct match match;
+
+    match_init_catchall(&match);
     for (int i = 1; i <= n; i++) {
         const struct adp_flow_key key = {
             .table_id = 7, .priority = i, .match = &match,
         };
-        char *group = xasprintf("group_id=%d,type=select%s", i,
-                                ds_cstr(&buckets));
 
         for (int j = 1; j <= 3000; j++) {
             adp_desired_add_clause(desired, contributor, &key, j, 1, 2);
         }
-        adp_desired_add_group_text(desired, contributor, group, NULL, NULL);
-        free(group);
     }
+}
+
+/* So many of each, of 3,000 clauses or buckets. */
+static void
+say_long(struct adp_contributor *contributor, int n_flows, int n_groups)
+{
+    adp_desired_begin(desired, contributor);
+    say_long_flows(contributor, n_flows);
+    say_long_groups(contributor, n_groups);
     adp_desired_end(desired, contributor);
-    ds_destroy(&buckets);
+}
+
+static void
+say_long_ones(struct adp_contributor *contributor, int n)
+{
+    say_long(contributor, n, n);
 }
 
 /* One version has few of what takes long each. */
@@ -863,22 +886,28 @@ START_TEST(test_slices_of_long_ones)
 }
 END_TEST
 
-/* Nor has the only one that few changes make. */
+/* Nor has the only one that few changes make, whatever has many parts. */
 START_TEST(test_few_long_ones)
 {
+    static const struct {
+        int n_flows[2], n_groups[2];
+    } cases[] = {
+        { { 20, 50 }, { 0, 0 } }, { { 0, 0 }, { 20, 50 } },
+        { { 10, 40 }, { 10, 40 } },
+    };
     struct adp_contributor long_ones = { .n_claims = 0 };
     struct classifier_model classifier;
 
     classifier_model_init(&classifier);
     bridge.classifier = &classifier;
-    say_long_ones(&long_ones, 20);
+    say_long(&long_ones, cases[_i].n_flows[0], cases[_i].n_groups[0]);
     ck_assert(commit_in_slices(0));
     ck_assert_uint_eq(bridge.n_commits, 1);
-    say_long_ones(&long_ones, 50);
+    say_long(&long_ones, cases[_i].n_flows[1], cases[_i].n_groups[1]);
     bridge.largest = bridge.n_commits = 0;
     ck_assert(commit_in_slices(0));
     ck_assert_uint_eq(bridge.largest, 2);
-    ck_assert_uint_eq(bridge.n_commits, 30);
+    ck_assert_uint_ge(bridge.n_commits, 15);
     adp_contributor_uninit(&long_ones);
     classifier_model_uninit(&classifier);
 }
@@ -974,7 +1003,7 @@ suite(void)
     tcase_add_test(tc, test_what_leads_somewhere_comes_later);
     tcase_add_test(tc, test_size_of_slices);
     tcase_add_test(tc, test_slices_of_long_ones);
-    tcase_add_test(tc, test_few_long_ones);
+    tcase_add_loop_test(tc, test_few_long_ones, 0, 3);
     tcase_add_test(tc, test_many_priorities_take_few_steps);
     suite_add_tcase(s, tc);
     return s;

@@ -938,6 +938,45 @@ START_TEST(sorts_and_leaves_equal_ones_in_order)
 }
 END_TEST
 
+/* What lists are in counts, be it that they come, go or are there. */
+START_TEST(weights)
+{
+    static const struct {
+        const char *records;
+        size_t weight;
+    } cases[] = {
+        { "", 0 },
+        { "{'kind':'Pod','name':'default/z','port':'a',"
+          "'mac':'00:00:00:00:00:0a','ips':['10.0.0.10']}", 2 },
+        { SERVICE, 1 + 2 + 2 },
+        { "{'kind':'Service','name':'default/s','ports':[{'endpoints':"
+          "[1,2,3,4]},{'endpoints':[{'x':[1]},2]}]}", 1 + 2 + 6 + 1 },
+        { "{'kind':'Service','name':'default/s'}", 1 + 2 + 2 },
+        { "{'kind':'Service','name':'default/s'},"
+          "{'kind':'NetworkPolicy','name':'np'},"
+          "{'kind':'AddressGroup','name':'ad','add':['10.0.0.1']}",
+          5 + 2 + 3 },
+        { "{'kind':'Manifest','name':'m','object':{'x':[1,2,3]}}", 1 },
+        { "{'kind':'Manifest','name':'m'}", 1 },
+        { "{'kind':'No','name':'m','x':[1,2]},{'kind':1,'name':2},3,"
+          "{'name':'default/s'},[4,5]", 3 + 1 + 1 + 1 + 3 },
+    };
+
+    ck_assert_ptr_null(transact(ALL, NULL));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct json *records = parse(cases[i].records);
+
+        ck_assert_uint_eq(adp_model_weigh(model, records, 100),
+                          cases[i].weight);
+        ck_assert_uint_eq(adp_model_weigh(model, records, 3),
+                          MIN(cases[i].weight, 3));
+    }
+    ck_assert_uint_eq(adp_model_weigh(model, NULL, 100), 0);
+    ck_assert_uint_eq(adp_model_weigh(model, parse(ALL)->array.elems[0], 100),
+                      0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -960,6 +999,7 @@ main(void)
     tcase_add_test(tc, clones_are_independent);
     tcase_add_test(tc, ports_may_vanish);
     tcase_add_test(tc, swaps_in_one_transaction);
+    tcase_add_test(tc, weights);
     tcase_add_test(tc, sorts_and_leaves_equal_ones_in_order);
     suite_add_tcase(suite, tc);
 
