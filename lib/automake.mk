@@ -188,6 +188,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-text.c \
 	lib/pipeline/pipeline-text.h \
 	lib/pipeline/v115/pipeline-v115-applied.c \
+	lib/pipeline/pipeline-remote.c \
+	lib/pipeline/pipeline-remote.h \
 	lib/pipeline/pipeline-vips.c \
 	lib/pipeline/pipeline-vips.h \
 	lib/pipeline/v115/pipeline-v115-dsr.c \

@@ -219,51 +219,6 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
     }
 }
 
-/* Is one of the Service's endpoints a Pod's of the PeerNode? */
-static bool
-has_endpoint_on(const struct adp_record *record,
-                const struct adp_peer_node *peer)
-{
-    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
-                                                 up);
-
-    for (size_t i = 0; i < svc->n_ports; i++) {
-        const struct adp_service_port *port = &svc->ports[i];
-
-        for (size_t j = 0; j < port->n_endpoints; j++) {
-            const struct in6_addr *ip = &port->endpoints[j].ip;
-            const struct adp_node_net *net = &peer->net[adp_ip_family(ip)];
-            const struct adp_cidr host = adp_cidr_host(ip);
-
-            if (adp_node_net_is_set(net)
-                && adp_cidr_contains(&net->pod_cidr, &host)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Services whose endpoints came to a PeerNode, or are no more on one. */
-static void
-mark_services(struct adp_engine *e, const struct adp_record *peer)
-{
-    const struct shash_node *node;
-
-    if (!peer) {
-        return;
-    }
-    SHASH_FOR_EACH (node, &e->records[ADP_KIND_SERVICE]) {
-        struct engine_record *r = node->data;
-
-        if (has_endpoint_on(r->record, CONTAINER_OF(peer,
-                                                    struct adp_peer_node,
-                                                    up))) {
-            adp_engine_mark(&e->dirty_records, &r->dirty);
-        }
-    }
-}
-
 /* Services of which the Service is an endpoint. */
 static void
 mark_nesting(struct adp_engine *e, const struct adp_record *record)
@@ -389,10 +344,6 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         adp_engine_set_applied(e, kind, name, new);
         break;
     case ADP_KIND_PEER_NODE:
-        set_record(e, kind, name, new);
-        mark_services(e, old);
-        mark_services(e, new);
-        break;
     case ADP_KIND_MULTICAST_GROUP:
         set_record(e, kind, name, new);
         break;
@@ -409,17 +360,58 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
     }
 }
 
+static bool
+has_endpoint_in(const struct adp_record *record,
+                const struct adp_remote_cidrs *cidrs)
+{
+    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
+                                                 up);
+
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        const struct adp_service_port *port = &svc->ports[i];
+
+        for (size_t j = 0; j < port->n_endpoints; j++) {
+            if (adp_remote_cidrs_contain(cidrs, &port->endpoints[j].ip)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Services whose endpoints came to PeerNodes, or are no more on one, since
+ * those were 'before'. */
+static void
+mark_services(struct adp_engine *e, const struct adp_remote_cidrs *before)
+{
+    struct adp_remote_cidrs changed;
+    const struct shash_node *node;
+
+    adp_remote_cidrs_difference(&changed, before, &e->remote);
+    if (changed.n) {
+        SHASH_FOR_EACH (node, &e->records[ADP_KIND_SERVICE]) {
+            struct engine_record *r = node->data;
+
+            if (has_endpoint_in(r->record, &changed)) {
+                adp_engine_mark(&e->dirty_records, &r->dirty);
+            }
+            adp_pause();
+        }
+    }
+    adp_remote_cidrs_uninit(&changed);
+}
+
 /* The Pod CIDRs of the PeerNodes that there are. */
 static void
 collect_remote(struct adp_engine *e)
 {
+    struct adp_remote_cidrs before = e->remote;
     const struct shash *peers = &e->records[ADP_KIND_PEER_NODE];
     const struct adp_record **records
         = xmalloc((shash_count(peers) + 1) * sizeof *records);
     const struct shash_node *node;
     size_t n = 0;
 
-    adp_remote_cidrs_uninit(&e->remote);
     SHASH_FOR_EACH (node, peers) {
         const struct engine_record *r = node->data;
 
@@ -427,6 +419,8 @@ collect_remote(struct adp_engine *e)
     }
     adp_remote_cidrs_set(&e->remote, records, n);
     free(records);
+    mark_services(e, &before);
+    adp_remote_cidrs_uninit(&before);
 }
 
 static int

@@ -159,64 +159,10 @@ adp_gen_other_group_id(struct adp_generator *g, const char *key,
     return adp_ids_get(&g->state->groups, key, part, description);
 }
 
-/* Other Nodes. */
-
-void
-adp_remote_cidrs_init(struct adp_remote_cidrs *remote,
-                      const struct adp_model *model)
-{
-    size_t n;
-    const struct adp_record **records
-        = adp_model_sorted(model, ADP_KIND_PEER_NODE, &n);
-
-    adp_remote_cidrs_set(remote, records, n);
-    free(records);
-}
-
-void
-adp_remote_cidrs_set(struct adp_remote_cidrs *remote,
-                     const struct adp_record *const *peers, size_t n)
-{
-    remote->n = 0;
-    remote->cidrs = xmalloc((n + 1) * ADP_N_FAMILIES * sizeof *remote->cidrs);
-    for (size_t i = 0; i < n; i++) {
-        const struct adp_peer_node *peer
-            = CONTAINER_OF(peers[i], struct adp_peer_node, up);
-
-        ADP_FOR_EACH_FAMILY (family) {
-            if (adp_node_net_is_set(&peer->net[family])) {
-                remote->cidrs[remote->n++] = peer->net[family].pod_cidr;
-            }
-        }
-    }
-    qsort(remote->cidrs, remote->n, sizeof *remote->cidrs, adp_cidr_compare);
-}
-
-void
-adp_remote_cidrs_uninit(struct adp_remote_cidrs *remote)
-{
-    free(remote->cidrs);
-}
-
-/* The CIDRs don't overlap: only the last one that starts at or before 'ip' can
- * hold it. */
 bool
 adp_gen_is_remote(const struct adp_generator *g, const struct in6_addr *ip)
 {
-    const struct adp_remote_cidrs *remote = g->remote;
-    struct adp_cidr host = adp_cidr_host(ip);
-    size_t lo = 0, hi = remote->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (adp_cidr_compare(&remote->cidrs[mid], &host) <= 0) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo && adp_cidr_contains(&remote->cidrs[lo - 1], &host);
+    return adp_remote_cidrs_contain(g->remote, ip);
 }
 
 /* Flows and names. */

@@ -17,6 +17,7 @@
 #include "model-records.h"
 #include "pipeline.h"
 #include "pipeline-state.h"
+#include "pipeline-remote.h"
 #include "pipeline-text.h"
 #include "pipeline-vips.h"
 
@@ -26,19 +27,6 @@
 struct adp_contributor;
 struct adp_desired;
 struct ofputil_table_map;
-
-/* Pod CIDRs of other Nodes, in order. */
-struct adp_remote_cidrs {
-    struct adp_cidr *cidrs;
-    size_t n;
-};
-
-void adp_remote_cidrs_init(struct adp_remote_cidrs *,
-                           const struct adp_model *);
-/* Those of 'n' records of PeerNodes. */
-void adp_remote_cidrs_set(struct adp_remote_cidrs *,
-                          const struct adp_record *const *peers, size_t n);
-void adp_remote_cidrs_uninit(struct adp_remote_cidrs *);
 
 struct adp_group_id {
     struct hmap_node hmap_node; /* By the hash of 'service'. */

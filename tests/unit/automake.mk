@@ -76,6 +76,7 @@ UNIT_TESTS = \
 	tests/unit/test-model-changes \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model-numbers \
+	tests/unit/test-model-sort \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
@@ -112,6 +113,7 @@ UNIT_TESTS = \
 	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
 	tests/unit/test-wraps \
+	tests/unit/test-remote \
 	tests/unit/test-rewrite \
 	tests/unit/test-session-parse \
 	tests/unit/test-sample \
@@ -561,6 +563,9 @@ tests_unit_test_model_l7_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_numbers_SOURCES = tests/unit/test-model-numbers.c
 tests_unit_test_model_numbers_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_model_sort_SOURCES = tests/unit/test-model-sort.c
+tests_unit_test_model_sort_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)
 
@@ -791,6 +796,9 @@ STATE_WORLD = \
 	antrea-dp/state/adp-state-order.c \
 	antrea-dp/state/adp-state-store.c \
 	antrea-dp/state/adp-state.c
+
+tests_unit_test_remote_SOURCES = tests/unit/test-remote.c
+tests_unit_test_remote_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_anew_SOURCES = \
 	$(STATE_WORLD) \

@@ -803,32 +803,20 @@ say_many(struct adp_contributor *contributor, int n)
     adp_desired_end(desired, contributor);
 }
 
-/* 'n' flows of 3,000 clauses each, and groups of as many buckets. */
+/* Says that there are so many flows of 3,000 clauses each, and groups of as
+ * many buckets. */
 static void
-say_long_groups(struct adp_contributor *contributor, int n)
+say_long_ones(struct adp_contributor *contributor, int n_flows, int n_groups)
 {
     struct ds buckets = DS_EMPTY_INITIALIZER;
-
-    for (int i = 0; i < 3000; i++) {
-        ds_put_format(&buckets, ",bucket=bucket_id:%d,actions=output:1", i);
-    }
-    for (int i = 1; i <= n; i++) {
-        char *group = xasprintf("group_id=%d,type=select%s", i,
-                                ds_cstr(&buckets));
-
-        adp_desired_add_group_text(desired, contributor, group, NULL, NULL);
-        free(group);
-    }
-    ds_destroy(&buckets);
-}
-
-static void
-say_long_flows(struct adp_contributor *contributor, int n)
-{
     struct match match;
 
     match_init_catchall(&match);
-    for (int i = 1; i <= n; i++) {
+    for (int i = 0; i < 3000; i++) {
+        ds_put_format(&buckets, ",bucket=bucket_id:%d,actions=output:1", i);
+    }
+    adp_desired_begin(desired, contributor);
+    for (int i = 1; i <= n_flows; i++) {
         const struct adp_flow_key key = {
             .table_id = 7, .priority = i, .match = &match,
         };
@@ -837,22 +825,14 @@ say_long_flows(struct adp_contributor *contributor, int n)
             adp_desired_add_clause(desired, contributor, &key, j, 1, 2);
         }
     }
-}
+    for (int i = 1; i <= n_groups; i++) {
+        char *group = xasprintf("group_id=%d,type=select%s", i, buckets.string);
 
-/* So many of each, of 3,000 clauses or buckets. */
-static void
-say_long(struct adp_contributor *contributor, int n_flows, int n_groups)
-{
-    adp_desired_begin(desired, contributor);
-    say_long_flows(contributor, n_flows);
-    say_long_groups(contributor, n_groups);
+        adp_desired_add_group_text(desired, contributor, group, NULL, NULL);
+        free(group);
+    }
     adp_desired_end(desired, contributor);
-}
-
-static void
-say_long_ones(struct adp_contributor *contributor, int n)
-{
-    say_long(contributor, n, n);
+    ds_destroy(&buckets);
 }
 
 /* One version has few of what takes long each. */
@@ -863,7 +843,7 @@ START_TEST(test_slices_of_long_ones)
 
     classifier_model_init(&classifier);
     bridge.classifier = &classifier;
-    say_long_ones(&long_ones, 10);
+    say_long_ones(&long_ones, 10, 10);
     ck_assert(commit_in_slices(100));
     ck_assert_uint_eq(bridge.largest, 2);
     ck_assert_uint_eq(bridge.n_commits, 10);
@@ -872,13 +852,13 @@ START_TEST(test_slices_of_long_ones)
      * buckets are nothing to mention. */
     bridge.n_commits = 0;
     bridge.refuse_at = 4;
-    say_long_ones(&long_ones, 0);
+    say_long_ones(&long_ones, 0, 0);
     ck_assert(!commit_in_slices(100));
     ck_assert_uint_eq(bridge.largest, 2);
     ck_assert_uint_eq(bridge.n_commits, 4 + 3);
     bridge.refuse_at = 0;
     bridge.largest = bridge.n_commits = 0;
-    say_long_ones(&long_ones, 0);
+    say_long_ones(&long_ones, 0, 0);
     ck_assert(commit_in_slices(100));
     ck_assert_uint_eq(bridge.largest, 10);
     ck_assert_uint_eq(bridge.n_commits, 6);
@@ -889,21 +869,17 @@ END_TEST
 /* Nor has the only one that few changes make, whatever has many parts. */
 START_TEST(test_few_long_ones)
 {
-    static const struct {
-        int n_flows[2], n_groups[2];
-    } cases[] = {
-        { { 20, 50 }, { 0, 0 } }, { { 0, 0 }, { 20, 50 } },
-        { { 10, 40 }, { 10, 40 } },
-    };
     struct adp_contributor long_ones = { .n_claims = 0 };
     struct classifier_model classifier;
+    bool flows = _i != 1, groups = _i != 0;
+    int n = 20 / (flows + groups);
 
     classifier_model_init(&classifier);
     bridge.classifier = &classifier;
-    say_long(&long_ones, cases[_i].n_flows[0], cases[_i].n_groups[0]);
+    say_long_ones(&long_ones, flows * n, groups * n);
     ck_assert(commit_in_slices(0));
     ck_assert_uint_eq(bridge.n_commits, 1);
-    say_long(&long_ones, cases[_i].n_flows[1], cases[_i].n_groups[1]);
+    say_long_ones(&long_ones, flows * (n + 30), groups * (n + 30));
     bridge.largest = bridge.n_commits = 0;
     ck_assert(commit_in_slices(0));
     ck_assert_uint_eq(bridge.largest, 2);
