@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model-sort.h"
 #include "packets.h"
 #include "sha1.h"
 #include "util.h"
@@ -15,6 +16,9 @@
 #define ADP_MAX_LOG_LABEL 63
 #define ADP_LOG_LABEL_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
     "abcdefghijklmnopqrstuvwxyz0123456789-_."
+
+/* Of a rule. */
+#define MAX_PRIORITY 1000000
 
 static void
 parse_excepts(struct adp_object *parent, struct adp_ip_block *block)
@@ -364,12 +368,32 @@ parse_logging(struct adp_object *o, struct adp_network_policy_rule *rule)
     check_log_label(o->reader, rule->log_label);
 }
 
+/* What a rule says but for its place. */
+static struct json *
+without_priority(const struct json *rule)
+{
+    struct json *copy;
+    const struct shash_node *node;
+
+    if (!shash_find(json_object(rule), "priority")) {
+        return json_clone(rule);
+    }
+    copy = json_object_create();
+    SHASH_FOR_EACH (node, json_object(rule)) {
+        if (strcmp(node->name, "priority")) {
+            json_object_put(copy, node->name, json_clone(node->data));
+        }
+    }
+    return copy;
+}
+
 /* Equal JSON has equal hashes.  Should two rules of one policy have the same
  * without being equal, they are told apart by their order, as equal ones
  * are. */
 static char *
-hash_text(const struct json *json)
+hash_text(const struct json *rule)
 {
+    struct json *json = without_priority(rule);
     uint8_t digest[SHA1_DIGEST_SIZE];
     char hex[SHA1_HEX_DIGEST_LEN + 1];
     char *text = json_to_string(json, JSSF_SORT);
@@ -377,12 +401,14 @@ hash_text(const struct json *json)
     sha1_bytes(text, strlen(text), digest);
     sha1_to_hex(digest, hex);
     free(text);
+    json_destroy(json);
     return xstrdup(hex);
 }
 
+/* 'n' are the rules of each direction before this one. */
 static void
 parse_rule(struct adp_reader *r, const struct json *json,
-           const struct adp_network_policy *policy,
+           const struct adp_network_policy *policy, unsigned int n[2],
            struct adp_network_policy_rule *rule)
 {
     static const char *const directions[] = { "In", "Out", NULL };
@@ -392,6 +418,9 @@ parse_rule(struct adp_reader *r, const struct json *json,
     rule->name = nullable_xstrdup(adp_object_string(&o, "name",
                                                     ADP_OPTIONAL));
     rule->ingress = !adp_object_choice(&o, "direction", directions, -1);
+    rule->index = n[rule->ingress]++;
+    rule->priority = adp_object_integer(&o, "priority", 0, MAX_PRIORITY,
+                                        ADP_OPTIONAL, rule->index);
     rule->action = adp_object_choice(&o, "action", adp_actions,
                                      ADP_ACTION_ALLOW);
     if (policy->type == ADP_POLICY_K8S && rule->action != ADP_ACTION_ALLOW) {
@@ -422,6 +451,46 @@ parse_rule(struct adp_reader *r, const struct json *json,
     }
 }
 
+static int
+compare_places(const void *a_, const void *b_)
+{
+    const struct adp_network_policy_rule *const *a = a_;
+    const struct adp_network_policy_rule *const *b = b_;
+
+    return ((*a)->ingress != (*b)->ingress ? (*a)->ingress - (*b)->ingress
+            : (*a)->priority != (*b)->priority
+            ? ((*a)->priority < (*b)->priority ? -1 : 1) : 0);
+}
+
+/* Of rules that share a priority none comes first: they must agree. */
+static void
+check_places(struct adp_reader *r, const struct adp_network_policy *policy)
+{
+    const struct adp_network_policy_rule **rules
+        = xmalloc((policy->n_rules + 1) * sizeof *rules);
+
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        rules[i] = &policy->rules[i];
+    }
+    adp_sort_pointers(rules, policy->n_rules, compare_places);
+    for (size_t i = 1; i < policy->n_rules && !r->error; i++) {
+        const struct adp_network_policy_rule *rule = rules[i];
+
+        if (rule->action != rules[i - 1]->action
+            && !compare_places(&rules[i - 1], &rules[i])) {
+            size_t mark = adp_reader_enter_index(r, rule - policy->rules);
+            size_t inner = adp_reader_enter(r, "priority");
+
+            adp_reader_error(r, "%u is that of a rule with another action, %s",
+                             rule->priority,
+                             adp_actions[rules[i - 1]->action]);
+            adp_reader_leave(r, inner);
+            adp_reader_leave(r, mark);
+        }
+    }
+    free(rules);
+}
+
 static void
 parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
 {
@@ -429,7 +498,7 @@ parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
     size_t n;
     struct json **elems = adp_object_array(parent, "rules", ADP_REQUIRED, &n);
     size_t outer = adp_reader_enter(r, "rules");
-    unsigned int n_in = 0, n_out = 0;
+    unsigned int n_before[2] = { 0, 0 };
 
     policy->rules = n ? xcalloc(n, sizeof *policy->rules) : NULL;
     for (size_t i = 0; i < n && !r->error; i++) {
@@ -437,9 +506,11 @@ parse_rules(struct adp_object *parent, struct adp_network_policy *policy)
             = &policy->rules[policy->n_rules++];
         size_t mark = adp_reader_enter_index(r, i);
 
-        parse_rule(r, elems[i], policy, rule);
-        rule->index = rule->ingress ? n_in++ : n_out++;
+        parse_rule(r, elems[i], policy, n_before, rule);
         adp_reader_leave(r, mark);
+    }
+    if (!r->error) {
+        check_places(r, policy);
     }
     adp_reader_leave(r, outer);
 }

@@ -204,6 +204,8 @@ struct adp_network_policy_rule {
     char *name;                 /* May be NULL. */
     bool ingress;
     unsigned int index;         /* Among the policy's of that direction. */
+    unsigned int priority;      /* Among them, smaller ones first; rules that
+                                 * stand for one as it was written share it. */
     enum adp_action action;
     struct adp_names applied_to; /* If this and the next are empty the */
     struct adp_names applied_to_services; /* policy's hold. */

@@ -33,7 +33,7 @@ rule_to_json(uint32_t vlan, const struct adp_id_part *part)
     json_object_put(o, "vlan", json_integer_create(vlan));
     json_object_put_string(o, "policy", policy->up.name);
     json_object_put_string(o, "direction", rule->ingress ? "In" : "Out");
-    json_object_put(o, "number", json_integer_create(rule->index + 1));
+    json_object_put(o, "number", json_integer_create(rule->priority + 1));
     if (rule->name) {
         json_object_put_string(o, "rule", rule->name);
     }

@@ -380,7 +380,8 @@ rule_to_json(const struct metrics_entry *e)
     put_count(o, "id", e->id);
     json_object_put_string(o, "policy", policy->up.name);
     json_object_put_string(o, "direction", rule->ingress ? "In" : "Out");
-    put_count(o, "number", rule->index + 1);
+    put_count(o, "number", rule->priority + 1);
+    put_count(o, "index", e->part->index);
     if (rule->name) {
         json_object_put_string(o, "rule", rule->name);
     }

@@ -172,7 +172,7 @@ describe_rule(const struct adp_policy_rule *r)
         name += strlen(prefix);
     }
     return xasprintf("%s %s, rule %u%s%s (%s)", types[r->policy->type].kind,
-                     name, r->rule->index + 1,
+                     name, r->rule->priority + 1,
                      r->rule->name ? " " : "",
                      r->rule->name ? r->rule->name : "",
                      adp_actions[r->rule->action]);

@@ -99,6 +99,7 @@ UNIT_TESTS = \
 	tests/unit/test-pipeline-multicast \
 	tests/unit/test-pipeline \
 	tests/unit/test-policy \
+	tests/unit/test-policy-places \
 	tests/unit/test-ports \
 	tests/unit/test-priority \
 	tests/unit/test-program \
@@ -627,6 +628,13 @@ tests_unit_test_pipeline_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_policy_SOURCES = tests/unit/test-policy.c
 tests_unit_test_policy_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_policy_places_SOURCES = \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/test-policy-places.c
+tests_unit_test_policy_places_LDADD = \
+	utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_ports_SOURCES = \
 	tests/unit/test-ports.c \

@@ -181,8 +181,9 @@ START_TEST(pod_in_words)
         "{'ip':'10.0.0.1','port':8080},{'ip':'10.0.0.2','port':8080},"
         "{'ip':'fd00:0::1','port':8080}]}]}",
         "{'rules':[{'policy':'AntreaNetworkPolicy:y','direction':'Out',"
-        "'number':1,'sessions':99},{'policy':'AntreaNetworkPolicy:y',"
-        "'direction':'In','number':1,'sessions':2,'packets':30}],"
+        "'number':1,'index':1,'sessions':99},{'policy':"
+        "'AntreaNetworkPolicy:y','direction':'In','number':1,'index':0,"
+        "'sessions':2,'packets':30}],"
         "'services':[{'service':'d/s','port':80,'protocol':'UDP',"
         "'endpoints':[{'ip':'10.0.0.1','port':8080,'sessions':5}]},"
         "{'service':'d/s','port':80,'protocol':'TCP','endpoints':["

@@ -284,7 +284,7 @@ START_TEST(groups_that_are_missing)
                       "[{group: gone}]}, {action: Reject, appliedTo: "
                       "[{podSelector: {matchLabels: {app: web}}}]}]}"),
                  "rules:\n- action: Reject\n  appliedToGroups:\n"
-                 "  - '*/app=web'\n  direction: In\n");
+                 "  - '*/app=web'\n  direction: In\n  priority: 1\n");
     expect(EGRESS_OF("gone"), "Egress",
            "kind: Egress\nname: e\nappliedToGroups: []\n"
            "egressIP: 192.0.2.9\n");

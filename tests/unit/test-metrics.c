@@ -211,11 +211,14 @@ START_TEST(rules)
              5);
     expect_json(
         adp_metrics_rules(metrics),
-        "[{'id':2,'policy':'k','direction':'In','number':1,'action':'Allow',"
+        "[{'id':2,'policy':'k','direction':'In','number':1,'index':0,"
+        "'action':'Allow',"
         "'sessions':3,'packets':10,'bytes':1000},"
-        "{'id':3,'policy':'k','direction':'In','number':2,'action':'Allow',"
+        "{'id':3,'policy':'k','direction':'In','number':2,'index':1,"
+        "'action':'Allow',"
         "'sessions':0,'packets':0,'bytes':0},"
-        "{'id':1,'policy':'z','direction':'In','number':1,'rule':'NoX',"
+        "{'id':1,'policy':'z','direction':'In','number':1,'index':0,"
+        "'rule':'NoX',"
         "'action':'Drop','sessions':5,'packets':5,'bytes':500}]");
     expect_json(adp_metrics_services(metrics, true), "[]");
 }
@@ -239,11 +242,14 @@ START_TEST(passes)
              6);
     expect_json(
         adp_metrics_rules(metrics),
-        "[{'id':2,'policy':'y','direction':'In','number':1,'action':'Pass',"
+        "[{'id':2,'policy':'y','direction':'In','number':1,'index':0,"
+        "'action':'Pass',"
         "'sessions':4,'packets':4,'bytes':400},"
-        "{'id':3,'policy':'y','direction':'In','number':2,'action':'Reject',"
+        "{'id':3,'policy':'y','direction':'In','number':2,'index':1,"
+        "'action':'Reject',"
         "'sessions':5,'packets':5,'bytes':500},"
-        "{'id':4,'policy':'y','direction':'In','number':3,'action':'Allow',"
+        "{'id':4,'policy':'y','direction':'In','number':3,'index':2,"
+        "'action':'Allow',"
         "'sessions':0,'packets':0,'bytes':0}]");
 }
 END_TEST
@@ -257,7 +263,8 @@ START_TEST(egress_rules)
     count_by("ct_state=-new,ct_label=0x100000000/0xffffffff00000000,ip ", 1);
     expect_json(
         adp_metrics_rules(metrics),
-        "[{'id':1,'policy':'k','direction':'Out','number':1,'action':'Allow',"
+        "[{'id':1,'policy':'k','direction':'Out','number':1,'index':0,"
+        "'action':'Allow',"
         "'sessions':2,'packets':3,'bytes':300}]");
 }
 END_TEST
@@ -280,9 +287,11 @@ START_TEST(rules_move)
     count_by("ct_state=+new,ct_label=0x1/0xffffffff,ip ", 3);
     expect_json(
         adp_metrics_rules(metrics),
-        "[{'id':2,'policy':'k','direction':'In','number':1,'rule':'new',"
+        "[{'id':2,'policy':'k','direction':'In','number':1,'index':0,"
+        "'rule':'new',"
         "'action':'Allow','sessions':0,'packets':0,'bytes':0},"
-        "{'id':1,'policy':'k','direction':'In','number':2,'action':'Allow',"
+        "{'id':1,'policy':'k','direction':'In','number':2,'index':1,"
+        "'action':'Allow',"
         "'sessions':3,'packets':3,'bytes':300}]");
 }
 END_TEST

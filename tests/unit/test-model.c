@@ -467,6 +467,13 @@ START_TEST(refuses_bad_policies)
         { NP "'rules':[]}", "invalid", X, "type" },
         { NP "'type':'Ingress','rules':[]}", "invalid", X, "type" },
         { NP "'type':'K8sNetworkPolicy'}", "invalid", X, "rules" },
+        { NP "'type':'K8sNetworkPolicy','rules':[{'direction':'In',"
+          "'priority':-1}]}", "invalid", X, "rules[0].priority" },
+        { NP "'type':'AntreaNetworkPolicy','tierPriority':1,'priority':1,"
+          "'rules':[{'direction':'In'},{'direction':'Out'},{'direction':'In',"
+          "'action':'Drop'},{'direction':'In','priority':0},{'direction':'In',"
+          "'priority':1,'action':'Pass'}]}", "invalid", X,
+          "rules[4].priority" },
         { NP "'type':'K8sNetworkPolicy','priority':1,'rules':[]}",
           "invalid", X, "priority" },
         { NP "'type':'K8sNetworkPolicy','tierPriority':1,'rules':[]}",
@@ -900,6 +907,18 @@ START_TEST(swaps_in_one_transaction)
 }
 END_TEST
 
+/* Rules that do the same may share a place. */
+START_TEST(shared_priorities)
+{
+    ck_assert(!transact(
+        "{'kind':'NetworkPolicy','name':'np','type':'AntreaNetworkPolicy',"
+        "'tierPriority':1,'priority':1,'rules':[{'direction':'In',"
+        "'priority':1,'action':'Drop'},{'direction':'In','action':'Drop'},"
+        "{'direction':'Out','priority':1},{'direction':'In','priority':0}]}",
+        NULL));
+}
+END_TEST
+
 /* What lists are in counts, be it that they come, go or are there. */
 START_TEST(weights)
 {
@@ -961,6 +980,7 @@ main(void)
     tcase_add_test(tc, clones_are_independent);
     tcase_add_test(tc, ports_may_vanish);
     tcase_add_test(tc, swaps_in_one_transaction);
+    tcase_add_test(tc, shared_priorities);
     tcase_add_test(tc, weights);
     suite_add_tcase(suite, tc);
 

@@ -235,9 +235,23 @@ peer_is_anybody(const struct json *peer)
     return false;
 }
 
+/* Rules that stand for one share its priority; those of Kubernetes' policies
+ * have none, -1.  'n' are those of each direction before this one. */
+static void
+put_priority(const struct json *in, bool is_in, long long int n[2],
+             struct json *rule)
+{
+    long long int number = n[is_in]++;
+    long long int priority = dpctl_json_int(in, "priority", number);
+
+    if (priority >= 0 && priority != number) {
+        json_object_put(rule, "priority", json_integer_create(priority));
+    }
+}
+
 static char *
 resolve_rule(const char *title, const char *field, const struct json *in,
-             bool is_k8s, struct json *rule)
+             bool is_k8s, long long int n[2], struct json *rule)
 {
     static const char *const members[] = {
         "name", "direction", "action", "appliedToGroups", "l7Protocols",
@@ -255,6 +269,7 @@ resolve_rule(const char *title, const char *field, const struct json *in,
             json_object_put(rule, members[i], json_clone(value));
         }
     }
+    put_priority(in, is_in, n, rule);
     /* A peer that is empty, or left out, is nobody; anybody is blocks of all
      * addresses.  In records the rule of a K8sNetworkPolicy without a peer has
      * nobody, that of others anybody. */
@@ -303,10 +318,11 @@ resolve_policy(struct resolver *r, const struct json *object,
     }
 
     struct json *array = json_array_create_empty();
+    long long int n[2] = { 0, 0 };
     for (size_t i = 0; i < rules->n && !error; i++) {
         struct json *rule = json_object_create();
         char *field = xasprintf("rules[%"PRIuSIZE"]", i);
-        error = resolve_rule(title, field, rules->elems[i], is_k8s, rule);
+        error = resolve_rule(title, field, rules->elems[i], is_k8s, n, rule);
         json_array_add(array, rule);
         free(field);
     }

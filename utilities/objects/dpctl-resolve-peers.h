@@ -34,6 +34,7 @@ struct dpctl_policy {
     struct dpctl_groups applied_to; /* Of the policy, */
     struct json *applied_to_services; /* or names of Services; may be NULL. */
     struct json *rules;
+    long long int n_rules[2];       /* Of these for "Out", and for "In". */
 };
 
 /* 'group' is there once, however often it is added. */

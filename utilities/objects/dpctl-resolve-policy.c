@@ -21,6 +21,7 @@
 /* A rule before its named ports are resolved. */
 struct rule {
     const char *direction;          /* "In" or "Out". */
+    long long int number;           /* As written, among those. */
     const char *action;
     const char *name;               /* Or NULL. */
     const struct json *l7_protocols; /* An array, or NULL. */
@@ -75,6 +76,9 @@ add_rule(struct resolver *r, struct dpctl_policy *p, const struct rule *rule,
         json_object_put(json, "services", services);
     } else {
         json_destroy(services);
+    }
+    if (p->n_rules[in]++ != rule->number) {
+        json_object_put(json, "priority", json_integer_create(rule->number));
     }
     if (rule->l7_protocols) {
         json_object_put(json, "l7Protocols", json_clone(rule->l7_protocols));
@@ -356,7 +360,7 @@ is_igmp(const struct json_array *protocols)
 /* Resolves one rule as the user wrote it. */
 static char *
 resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
-             const char *path, const struct json *json)
+             const char *path, size_t number, const struct json *json)
 {
     bool in = !strcmp(direction, "In");
     const char *peer_name = in ? "from" : "to";
@@ -367,6 +371,7 @@ resolve_rule(struct resolver *r, struct dpctl_policy *p, const char *direction,
     struct json *applied_to_services = NULL;
     struct rule rule = {
         .direction = direction,
+        .number = number,
         .action = action ? action : "Allow",
         .name = dpctl_json_str(json, "name"),
         .l7_protocols = dpctl_json_member(json, "l7Protocols"),
@@ -433,7 +438,7 @@ resolve_direction(struct resolver *r, struct dpctl_policy *p,
 
     for (size_t i = 0; i < rules->n && !error; i++) {
         char *path = xasprintf("spec.%s[%"PRIuSIZE"]", member, i);
-        error = resolve_rule(r, p, direction, path, rules->elems[i]);
+        error = resolve_rule(r, p, direction, path, i, rules->elems[i]);
         free(path);
     }
     return error;

@@ -28,7 +28,8 @@
  *     a name, and no address of an ipBlock.  Whom a Kubernetes policy isolates
  *     follows from the policy, not from what is left of its rules.
  *     A rule whose peers depend on the Namespace that it is applied to becomes
- *     one for each Namespace with such Pods on this node.
+ *     one for each Namespace with such Pods on this node.  Whatever one rule
+ *     becomes has its place, as "priority".
  *     AdminNetworkPolicies are read as ClusterNetworkPolicies (dpctl-admin.h).
  *     A Group or ClusterGroup that isn't there selects nobody, as with
  *     Antrea: the rest of the policy holds.

@@ -129,7 +129,7 @@ copy_member(struct json *to, const char *name, const struct json *from,
 
 static void
 put_counters(struct json *o, const struct json *stats, const char *policy,
-             const char *direction, long long int number)
+             size_t index)
 {
     static const char *const counters[] = { "sessions", "packets", "bytes" };
     const struct json_array *rules = dpctl_json_array(stats, "rules");
@@ -137,9 +137,7 @@ put_counters(struct json *o, const struct json *stats, const char *policy,
     for (size_t i = 0; i < rules->n; i++) {
         const struct json *r = rules->elems[i];
 
-        if (dpctl_json_int(r, "number", 0) == number
-            && nullable_string_is_equal(dpctl_json_str(r, "direction"),
-                                        direction)
+        if (dpctl_json_int(r, "index", -1) == (long long int) index
             && nullable_string_is_equal(dpctl_json_str(r, "policy"),
                                         policy)) {
             for (size_t j = 0; j < ARRAY_SIZE(counters); j++) {
@@ -157,6 +155,7 @@ struct placed {
     long long int tier;
     double priority;
     long long int number;
+    size_t index;               /* In the policy's list. */
     const char *policy;
 };
 
@@ -189,8 +188,12 @@ compare_placed(const void *a_, const void *b_)
     } else if (a->stage != STAGE_KUBERNETES && a->number != b->number) {
         return a->number < b->number ? -1 : 1;
     }
+
     int order = strcmp(a->policy, b->policy);
-    return order ? order : a->number < b->number ? -1 : a->number > b->number;
+    if (!order && a->number != b->number) {
+        order = a->number < b->number ? -1 : 1;
+    }
+    return order ? order : a->index < b->index ? -1 : a->index > b->index;
 }
 
 /* One direction of a Pod. */
@@ -204,9 +207,10 @@ struct way {
 };
 
 static void
-add_rule(struct way *way, const struct json *policy, const struct json *rule,
+add_rule(struct way *way, const struct json *policy, size_t index,
          long long int number)
 {
+    const struct json *rule = dpctl_json_array(policy, "rules")->elems[index];
     const char *action = dpctl_json_str(rule, "action");
     const char *name = dpctl_json_str(policy, "name");
     struct json *o = json_object_create();
@@ -223,7 +227,7 @@ add_rule(struct way *way, const struct json *policy, const struct json *rule,
     copy_member(o, "peer", rule, way->peer);
     copy_member(o, "services", rule, "services");
     copy_member(o, "l7Protocols", rule, "l7Protocols");
-    put_counters(o, way->facts->stats, name, way->direction, number);
+    put_counters(o, way->facts->stats, name, index);
 
     if (way->rules.n >= way->rules.allocated) {
         way->rules.rules = x2nrealloc(way->rules.rules,
@@ -234,7 +238,7 @@ add_rule(struct way *way, const struct json *policy, const struct json *rule,
         .rule = o, .stage = stage,
         .tier = dpctl_json_int(policy, "tierPriority", 0),
         .priority = number_at(policy, "priority"),
-        .number = number, .policy = name,
+        .number = number, .index = index, .policy = name,
     };
 }
 
@@ -244,7 +248,7 @@ add_policy(struct way *way, const struct json *policy)
     const struct json_array *rules = dpctl_json_array(policy, "rules");
     const char *name = dpctl_json_str(policy, "name");
     bool isolated = false;
-    long long int number = 0;
+    size_t n = 0;               /* Of the direction. */
 
     for (size_t i = 0; i < rules->n; i++) {
         const struct json *rule = rules->elems[i];
@@ -253,14 +257,14 @@ add_policy(struct way *way, const struct json *policy)
                                       way->direction)) {
             continue;
         }
-        number++;
+        long long int number = dpctl_json_int(rule, "priority", n++) + 1;
         /* A policy isolates all of its own Pods in this direction, whomever
          * its rules are about. */
         isolated |= is_kubernetes(policy) && names_group(policy, way->groups);
         if (rule_applies(policy, rule, way->groups)) {
             isolated |= is_kubernetes(policy);
             if (!only_isolates(policy, rule, way->peer)) {
-                add_rule(way, policy, rule, number);
+                add_rule(way, policy, i, number);
             }
         }
     }

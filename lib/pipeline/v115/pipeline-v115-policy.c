@@ -134,7 +134,7 @@ rank_of(const struct adp_policy_rule *r)
             : (struct adp_rank) {
                 .tier = r->policy->tier_priority,
                 .priority = r->policy->priority,
-                .index = r->rule->index,
+                .index = r->rule->priority,
             });
 }
 
@@ -183,7 +183,8 @@ first_guess(const struct adp_policy_rule *r)
         guess = range->min;
         break;
     case STAGE_BASELINE:
-        guess = 180 - (int) (policy->priority * 10) - (int) r->rule->index;
+        guess = (180 - (int) (policy->priority * 10)
+                 - (int) r->rule->priority);
         break;
     case STAGE_ANTREA:
     case STAGE_MULTICAST:
@@ -191,7 +192,7 @@ first_guess(const struct adp_policy_rule *r)
         guess = (65000 - 200 * policy->tier_priority
                  - (int) (policy->priority
                           * (policy->tier_priority == 250 ? 100 : 20))
-                 - (int) r->rule->index);
+                 - (int) r->rule->priority);
         break;
     case N_STAGES:
     default:
