@@ -298,6 +298,7 @@ START_TEST(named_ports)
                  "{\"action\":\"Allow\",\"appliedToGroups\":"
                  "[\"default/* (http/TCP=8080)\"],\"direction\":\"In\","
                  "\"from\":{\"ipBlocks\":[{\"cidr\":\"0.0.0.0/0\"}]},"
+                 "\"priority\":0,"
                  "\"services\":[{\"port\":8080,\"protocol\":\"TCP\"}]}\n");
     /* To others: a rule for each number that the name has there. */
     expect_rules(NP("{podSelector: {}, policyTypes: [Egress], egress: [{to: "
@@ -307,7 +308,8 @@ START_TEST(named_ports)
                  "[{\"port\":8080,\"protocol\":\"TCP\"}],\"to\":"
                  "{\"addressGroups\":[\"default/app=web "
                  "(http/TCP=8080)\"]}}\n"
-                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"services\":"
+                 "{\"action\":\"Allow\",\"direction\":\"Out\","
+                 "\"priority\":0,\"services\":"
                  "[{\"port\":9090,\"protocol\":\"TCP\"}],\"to\":"
                  "{\"addressGroups\":[\"default/app=web "
                  "(http/TCP=9090)\"]}}\n");
