@@ -540,6 +540,46 @@ START_TEST(test_heartbeats)
 }
 END_TEST
 
+enum { N_TOLD = 600 };
+
+static void
+put_services(struct ds *ds, int n, int address)
+{
+    for (int i = 1; i <= n; i++) {
+        ds_put_format(ds, "---\napiVersion: v1\nkind: Service\n"
+                      "metadata: {name: s%d, namespace: ns0}\n"
+                      "spec: {clusterIP: 10.97.%d.%d, ports: [{port: 80}]}\n",
+                      i, i == 1 ? address : i / 250, 1 + i % 250);
+    }
+}
+
+/* A watch that begins anew tells of all there is, of which little is news. */
+START_TEST(test_told_again)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    put_services(&ds, N_TOLD, 0);
+    watched = true;
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), false);
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), true);
+    ds_clear(&ds);
+    put_services(&ds, N_TOLD, 9);
+    ds_put_cstr(&ds, "---\n" LOCAL_POD);
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), true);
+    ck_assert_ptr_nonnull(adp_model_find(model, ADP_KIND_SERVICE, "ns0/s1"));
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), true);
+
+    /* A user is told of each. */
+    watched = false;
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), false);
+    watched = true;
+    expect_step(DPCTL_DELETE, ds_cstr(&ds), false);
+    watched = false;
+    ds_destroy(&ds);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -553,6 +593,7 @@ main(void)
     tcase_add_test(tc, test_group_comes_and_goes);
     tcase_add_test(tc, test_selected_pods);
     tcase_add_test(tc, test_heartbeats);
+    tcase_add_test(tc, test_told_again);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

@@ -12,6 +12,8 @@
 struct delta {
     enum dpctl_verb verb;
     const struct dpctl_input *input;
+    struct shash given;         /* Of its Manifests those that aren't known to
+                                 * be as they were. */
     const struct dpctl_env *env;
     const struct json *node_config;
     struct dpctl_plan *plan;

@@ -17,6 +17,9 @@
 /* Beyond that the full run is as good. */
 enum { MAX_GIVEN = 100, MAX_PODS = 2000 };
 
+/* How many are asked for at a time, lest the daemon be busy for long. */
+enum { MAX_ASKED = 500 };
+
 /* Objects before and after. */
 
 const struct json *
@@ -28,7 +31,7 @@ delta_old(const struct delta *d, const char *manifest)
 bool
 delta_is_given(const struct delta *d, const char *manifest)
 {
-    return shash_find(&d->input->manifests, manifest) != NULL;
+    return shash_find(&d->given, manifest) != NULL;
 }
 
 const struct json *
@@ -36,7 +39,7 @@ delta_new(const struct delta *d, const char *manifest)
 {
     return (!delta_is_given(d, manifest) ? delta_old(d, manifest)
             : d->verb == DPCTL_DELETE ? NULL
-            : shash_find_data(&d->input->manifests, manifest));
+            : shash_find_data(&d->given, manifest));
 }
 
 bool
@@ -161,7 +164,8 @@ is_handled(const struct delta *d)
 
     if (d->verb == DPCTL_REPLACE || !shash_is_empty(&d->input->records)
         || !sset_is_empty(&d->input->gone)
-        || !n || n > MAX_GIVEN || d->env->change_node) {
+        || !n || (n > MAX_GIVEN && !d->input->watched)
+        || d->env->change_node) {
         return false;
     }
     SHASH_FOR_EACH (node, &d->input->manifests) {
@@ -174,6 +178,82 @@ is_handled(const struct delta *d)
     return true;
 }
 
+/* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
+static const char *
+name_part(const char *manifest)
+{
+    return strchr(manifest, '/') + 1;
+}
+
+static const struct json *
+find_node_config(const struct json *records)
+{
+    const struct json_array *array = records ? json_array(records) : NULL;
+
+    for (size_t i = 0; array && i < array->n; i++) {
+        if (!strcmp(dpctl_json_str(array->elems[i], "kind"), "NodeConfig")) {
+            return array->elems[i];
+        }
+    }
+    return NULL;
+}
+
+/* Fetches what is wanted, and the NodeConfig. */
+static void
+fetch_with_node_config(struct delta *d)
+{
+    dpctl_keys_add(dpctl_world_want_keys(&d->world), "NodeConfig");
+
+    const struct json *config = find_node_config(dpctl_world_fetch(&d->world));
+    if (config) {
+        /* Borrowed from the world, which keeps it. */
+        d->node_config = dpctl_world_record(&d->world, "NodeConfig",
+                                            dpctl_json_str(config, "name"));
+    }
+}
+
+/* Ports of this Node's Pods may have changed, of which no object tells. */
+static bool
+may_be_own_pod(const struct delta *d, const char *manifest,
+               const struct json *object)
+{
+    const struct dpctl_kind *kind = dpctl_manifest_kind(manifest);
+
+    return (kind->id == DPCTL_POD
+            && (!d->node_config
+                || nullable_string_is_equal(
+                       dpctl_json_str(object, "spec.nodeName"),
+                       dpctl_json_str(d->node_config, "name"))
+                || shash_find(&d->env->ports->by_pod,
+                              name_part(manifest))));
+}
+
+/* Leaves away what a watch tells that is as it was: all there is, when it
+ * begins anew. */
+static void
+drop_unchanged(struct delta *d)
+{
+    struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, &d->given) {
+        dpctl_world_want(&d->world, "Manifest", node->name);
+        if (!(++n % MAX_ASKED)) {
+            dpctl_world_fetch(&d->world);
+        }
+    }
+    fetch_with_node_config(d);
+    SHASH_FOR_EACH_SAFE (node, &d->given) {
+        const struct json *old = delta_old(d, node->name);
+
+        if (!d->world.stale && old && json_equal(old, node->data)
+            && !may_be_own_pod(d, node->name, node->data)) {
+            shash_delete(&d->given, node);
+        }
+    }
+    d->full = shash_count(&d->given) > MAX_GIVEN;
+}
+
 /* Is there news of an object of a kind that isn't handled?  A Node's heartbeat
  * is none. */
 static bool
@@ -181,7 +261,7 @@ changes_unhandled(const struct delta *d)
 {
     const struct shash_node *node;
 
-    SHASH_FOR_EACH (node, &d->input->manifests) {
+    SHASH_FOR_EACH (node, &d->given) {
         const struct json *old = delta_old(d, node->name);
         const struct json *new = delta_new(d, node->name);
 
@@ -191,13 +271,6 @@ changes_unhandled(const struct delta *d)
         }
     }
     return false;
-}
-
-/* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
-static const char *
-name_part(const char *manifest)
-{
-    return strchr(manifest, '/') + 1;
 }
 
 static void
@@ -251,19 +324,6 @@ want_rank_of(struct delta *d, const struct dpctl_kind *kind,
     }
 }
 
-static const struct json *
-find_node_config(const struct json *records)
-{
-    const struct json_array *array = records ? json_array(records) : NULL;
-
-    for (size_t i = 0; array && i < array->n; i++) {
-        if (!strcmp(dpctl_json_str(array->elems[i], "kind"), "NodeConfig")) {
-            return array->elems[i];
-        }
-    }
-    return NULL;
-}
-
 /* A setting that wasn't given, or is in force. */
 static bool
 is_kept(const char *given, const char *in_force)
@@ -302,7 +362,7 @@ fetch_given(struct delta *d)
 {
     const struct shash_node *node;
 
-    SHASH_FOR_EACH (node, &d->input->manifests) {
+    SHASH_FOR_EACH (node, &d->given) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
 
         dpctl_world_want(&d->world, "Manifest", node->name);
@@ -316,15 +376,7 @@ fetch_given(struct delta *d)
             }
         }
     }
-    dpctl_keys_add(dpctl_world_want_keys(&d->world), "NodeConfig");
-
-    const struct json *records = dpctl_world_fetch(&d->world);
-    const struct json *config = find_node_config(records);
-    if (config) {
-        /* Borrowed from the world, which keeps it. */
-        d->node_config = dpctl_world_record(&d->world, "NodeConfig",
-                                            dpctl_json_str(config, "name"));
-    }
+    fetch_with_node_config(d);
     if (!d->world.stale
         && (!d->node_config || !d->world.complete || !settings_are_kept(d)
             || changes_unhandled(d))) {
@@ -387,7 +439,7 @@ changes_logging(struct delta *d)
 {
     const struct shash_node *node;
 
-    SHASH_FOR_EACH (node, &d->input->manifests) {
+    SHASH_FOR_EACH (node, &d->given) {
         if (dpctl_manifest_kind(node->name)->id == DPCTL_NAMESPACE
             && (dpctl_namespace_logs(delta_old(d, node->name))
                 != dpctl_namespace_logs(delta_new(d, node->name)))) {
@@ -403,7 +455,7 @@ fetch_pods(struct delta *d)
     const struct shash_node *node;
     bool any = false;
 
-    SHASH_FOR_EACH (node, &d->input->manifests) {
+    SHASH_FOR_EACH (node, &d->given) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
 
         if (kind->id == DPCTL_POD) {
@@ -635,7 +687,7 @@ fetch_concerned(struct delta *d)
     const char *manifest;
 
     /* By groups that change. */
-    SHASH_FOR_EACH (node, &d->input->manifests) {
+    SHASH_FOR_EACH (node, &d->given) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
         if (is_group(kind)) {
             sset_add(&groups, node->name);
@@ -815,7 +867,7 @@ plan_warnings(struct delta *d)
         }
     }
     struct dpctl_surprise surprise = {
-        .given = &d->input->manifests,
+        .given = &d->given,
         .manifests = &manifests,
         .records = { &stored, &d->outcome },
         .node = dpctl_json_str(d->node_config, "name"),
@@ -832,7 +884,12 @@ make_plan(struct delta *d, bool ignore_missing)
         delta_memberships, delta_policies, delta_services,
     };
 
-    fetch_given(d);
+    if (shash_count(&d->given) > MAX_GIVEN) {
+        drop_unchanged(d);
+    }
+    if (!delta_ended(d)) {
+        fetch_given(d);
+    }
     char *error = delta_ended(d) ? NULL : plan_given(d, ignore_missing);
     if (!error && !delta_ended(d)) {
         fetch_pods(d);
@@ -880,6 +937,7 @@ dpctl_delta_create(enum dpctl_verb verb, const struct dpctl_input *input,
 {
     struct delta d = {
         .verb = verb, .input = input, .env = env, .plan = plan,
+        .given = SHASH_INITIALIZER(&d.given),
         .pods = SSET_INITIALIZER(&d.pods),
         .candidates = SSET_INITIALIZER(&d.candidates),
         .dirty = SSET_INITIALIZER(&d.dirty),
@@ -888,10 +946,14 @@ dpctl_delta_create(enum dpctl_verb verb, const struct dpctl_input *input,
         .outcome = SHASH_INITIALIZER(&d.outcome),
         .gone = SSET_INITIALIZER(&d.gone),
     };
+    const struct shash_node *node;
 
     *errorp = NULL;
     if (!is_handled(&d)) {
         return DPCTL_DELTA_FULL;
+    }
+    SHASH_FOR_EACH (node, &input->manifests) {
+        shash_add(&d.given, node->name, node->data);
     }
     dpctl_plan_init(plan);
     dpctl_world_init(&d.world, source);
@@ -911,6 +973,7 @@ dpctl_delta_create(enum dpctl_verb verb, const struct dpctl_input *input,
     *errorp = error;
 
     dpctl_world_destroy(&d.world);
+    shash_destroy(&d.given);
     sset_destroy(&d.pods);
     sset_destroy(&d.candidates);
     sset_destroy(&d.dirty);
