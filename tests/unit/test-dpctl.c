@@ -442,6 +442,37 @@ START_TEST(controlplane_objects)
 }
 END_TEST
 
+/* The controller leaves out a priority of 0, that of each rule which the first
+ * one as it was written becomes. */
+START_TEST(controlplane_priorities)
+{
+#define CP_RULES(TYPE, RULES) \
+    "apiVersion: controlplane.antrea.io/v1beta2\nkind: NetworkPolicy\n" \
+    "metadata: {name: p}\nsourceRef: {type: " TYPE ", namespace: d, " \
+    "name: p, uid: u}\ntierPriority: 250\npriority: 3\n" \
+    "rules: [" RULES "]\n"
+#define NOBODY "{\"addressGroups\":[],\"ipBlocks\":[]}"
+#define IN(ACTION, PRIORITY) "{\"action\":\"" ACTION "\"," \
+    "\"direction\":\"In\",\"from\":" NOBODY PRIORITY "}\n"
+
+    expect_rules(CP_RULES("AntreaNetworkPolicy",
+                          "{direction: In, action: Drop}, "
+                          "{direction: In, action: Drop}, "
+                          "{direction: In, action: Allow, priority: 1}, "
+                          "{direction: In, action: Pass, priority: 3}, "
+                          "{direction: Out, action: Allow}"), "Antrea",
+                 IN("Drop", "") IN("Drop", ",\"priority\":0")
+                 IN("Allow", ",\"priority\":1") IN("Pass", "")
+                 "{\"action\":\"Allow\",\"direction\":\"Out\",\"to\":"
+                 NOBODY "}\n");
+    /* Who writes down none at all means their order. */
+    expect_rules(CP_RULES("AntreaNetworkPolicy",
+                          "{direction: In, action: Drop}, "
+                          "{direction: In, action: Pass}"), "Antrea",
+                 IN("Drop", "") IN("Pass", ""));
+}
+END_TEST
+
 START_TEST(igmp)
 {
     expect_rules(ACNP("{priority: 1, appliedTo: [{podSelector: {matchLabels: "
@@ -955,6 +986,7 @@ main(void)
     tcase_add_test(tc, own_namespace);
     tcase_add_test(tc, admin_policies);
     tcase_add_test(tc, controlplane_objects);
+    tcase_add_test(tc, controlplane_priorities);
     tcase_add_test(tc, samples);
     tcase_add_loop_test(tc, refusal, 0, ARRAY_SIZE(refused));
     suite_add_tcase(suite, tc);

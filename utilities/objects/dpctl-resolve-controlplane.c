@@ -235,23 +235,43 @@ peer_is_anybody(const struct json *peer)
     return false;
 }
 
-/* Rules that stand for one share its priority; those of Kubernetes' policies
- * have none, -1.  'n' are those of each direction before this one. */
+/* The rules of a policy that was resolved so far. */
+struct rules_before {
+    bool is_k8s;
+    bool have_priorities;       /* All rules of it, but those of priority 0
+                                 * don't say so. */
+    long long int n[2];         /* Of each direction. */
+};
+
+static bool
+have_priorities(const struct json_array *rules)
+{
+    for (size_t i = 0; i < rules->n; i++) {
+        if (dpctl_json_int(rules->elems[i], "priority", 0) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rules that stand for one as it was written share its priority; those of
+ * Kubernetes' policies have none, -1. */
 static void
-put_priority(const struct json *in, bool is_in, long long int n[2],
+put_priority(const struct json *in, bool is_in, struct rules_before *before,
              struct json *rule)
 {
-    long long int number = n[is_in]++;
-    long long int priority = dpctl_json_int(in, "priority", number);
+    long long int number = before->n[is_in]++;
+    long long int priority
+        = dpctl_json_int(in, "priority", before->have_priorities ? 0 : number);
 
-    if (priority >= 0 && priority != number) {
+    if (!before->is_k8s && priority >= 0 && priority != number) {
         json_object_put(rule, "priority", json_integer_create(priority));
     }
 }
 
 static char *
 resolve_rule(const char *title, const char *field, const struct json *in,
-             bool is_k8s, long long int n[2], struct json *rule)
+             struct rules_before *before, struct json *rule)
 {
     static const char *const members[] = {
         "name", "direction", "action", "appliedToGroups", "l7Protocols",
@@ -269,11 +289,11 @@ resolve_rule(const char *title, const char *field, const struct json *in,
             json_object_put(rule, members[i], json_clone(value));
         }
     }
-    put_priority(in, is_in, n, rule);
+    put_priority(in, is_in, before, rule);
     /* A peer that is empty, or left out, is nobody; anybody is blocks of all
      * addresses.  In records the rule of a K8sNetworkPolicy without a peer has
      * nobody, that of others anybody. */
-    if (!(peer_is_empty(peer) ? is_k8s
+    if (!(peer_is_empty(peer) ? before->is_k8s
           : !is_in && has_igmp(services) && peer_is_anybody(peer))) {
         error = resolve_peer(title, field, peer, rule, peer_name);
     }
@@ -318,11 +338,13 @@ resolve_policy(struct resolver *r, const struct json *object,
     }
 
     struct json *array = json_array_create_empty();
-    long long int n[2] = { 0, 0 };
+    struct rules_before before = {
+        .is_k8s = is_k8s, .have_priorities = have_priorities(rules),
+    };
     for (size_t i = 0; i < rules->n && !error; i++) {
         struct json *rule = json_object_create();
         char *field = xasprintf("rules[%"PRIuSIZE"]", i);
-        error = resolve_rule(title, field, rules->elems[i], is_k8s, n, rule);
+        error = resolve_rule(title, field, rules->elems[i], &before, rule);
         json_array_add(array, rule);
         free(field);
     }
