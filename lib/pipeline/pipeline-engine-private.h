@@ -198,7 +198,8 @@ struct adp_engine {
     struct engine_marks dirty_records;
 
     struct adp_generator g;     /* Of the run, */
-    struct adp_model_env env;   /* and what it knows of the bridge. */
+    struct adp_model_env env;   /* what it knows of the bridge, */
+    struct adp_model_env bridge; /* and whom that asks. */
     struct adp_model_change *done; /* What an incremental run handled: NULL if
                                     * it was a full one. */
     size_t n_done;

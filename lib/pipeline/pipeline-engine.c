@@ -714,10 +714,42 @@ adp_engine_port_or_none(const struct adp_engine *e, const char *name)
     return name && adp_gen_port(&e->g, name, &port) ? port : OFPP_NONE;
 }
 
+static ofp_port_t
+number_of(const struct adp_model_env *env, const char *name)
+{
+    ofp_port_t port;
+
+    return name && env->port_number(name, &port, env->aux) ? port : OFPP_NONE;
+}
+
+/* Ports may come and go while a run pauses.  Those that all flows depend on
+ * have the numbers that they had in the beginning. */
+static bool
+port_number_of_run(const char *name, ofp_port_t *port, void *e_)
+{
+    const struct adp_engine *e = e_;
+
+    if (e->node && !strcmp(name, e->node->gateway_port)) {
+        *port = e->gateway;
+    } else if (e->node
+               && nullable_string_is_equal(name, e->node->tunnel_port)) {
+        *port = e->tunnel;
+    } else {
+        return e->bridge.port_number(name, port, e->bridge.aux);
+    }
+    return *port != OFPP_NONE;
+}
+
 static void
 run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
          const struct adp_model *model)
 {
+    const struct adp_node_config *node = e->g.node;
+    ofp_port_t gateway
+        = number_of(&e->bridge, node ? node->gateway_port : NULL);
+    ofp_port_t tunnel
+        = number_of(&e->bridge, node ? node->tunnel_port : NULL);
+
     clear_nodes(e);
     /* Also what nodes knew nothing of any more when a run was reverted. */
     adp_pipeline_state_release_all(e->ids);
@@ -726,13 +758,12 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
     adp_remote_cidrs_init(&e->remote, model); /* For who has no parts. */
     e->round = e->g.env->round;
     e->options = e->g.env->options;
-    e->gateway = e->tunnel = OFPP_NONE;
-    e->node = e->g.node;
+    e->gateway = gateway;
+    e->tunnel = tunnel;
+    e->node = node;
     e->g.pipeline = pipeline;
-    if (e->node) {
-        adp_record_ref(&e->node->up);
-        e->gateway = adp_engine_port_or_none(e, e->node->gateway_port);
-        e->tunnel = adp_engine_port_or_none(e, e->node->tunnel_port);
+    if (node) {
+        adp_record_ref(&node->up);
     }
 
     check_records(e, model);
@@ -766,16 +797,6 @@ run_full(struct adp_engine *e, const struct adp_pipeline *pipeline,
 
 /* Runs. */
 
-/* Is it still the number of the port? */
-static bool
-is_port(const struct adp_model_env *env, const char *name, ofp_port_t number)
-{
-    ofp_port_t port;
-
-    return number == (name && env->port_number(name, &port, env->aux)
-                      ? port : OFPP_NONE);
-}
-
 bool
 adp_engine_can_follow(const struct adp_engine *e,
                       const struct adp_pipeline *pipeline,
@@ -784,8 +805,8 @@ adp_engine_can_follow(const struct adp_engine *e,
     return (e->valid && e->parts && e->node
             && pipeline == e->pipeline
             && env->round == e->round && env->options == e->options
-            && is_port(env, e->node->gateway_port, e->gateway)
-            && is_port(env, e->node->tunnel_port, e->tunnel));
+            && number_of(env, e->node->gateway_port) == e->gateway
+            && number_of(env, e->node->tunnel_port) == e->tunnel);
 }
 
 /* Is there a handler for everything that differs from the last run? */
@@ -808,7 +829,9 @@ adp_engine_run(struct adp_engine *e, const struct adp_pipeline *pipeline,
 
     ovs_assert(!e->running);
     e->running = true;
-    e->env = *env;
+    e->bridge = e->env = *env;
+    e->env.port_number = port_number_of_run;
+    e->env.aux = e;
     e->g = (struct adp_generator) {
         .pipeline = pipeline,
         .model = model,

@@ -43,9 +43,8 @@ teardown(void)
 
 /* Transactions. */
 
-/* Returns the error of a run, which is then to be reverted. */
-static struct adp_error *
-begin(const char *records_s, const char *keys_s)
+static void
+begin_records(const char *records_s, const char *keys_s)
 {
     struct json *records = json_array_from_quoted(records_s);
     struct json *keys = json_array_from_quoted(keys_s);
@@ -59,6 +58,13 @@ begin(const char *records_s, const char *keys_s)
     ck_assert_msg(!error, "%s", error ? error->message : "");
     json_destroy(records);
     json_destroy(keys);
+}
+
+/* Returns the error of a run, which is then to be reverted. */
+static struct adp_error *
+begin(const char *records, const char *keys)
+{
+    begin_records(records, keys);
     return adp_engine_run(engine, pw.pipeline, model, &pw.env, false);
 }
 
@@ -197,6 +203,41 @@ START_TEST(one_address_goes)
     apply_group(20, 999);
     ck_assert_uint_gt(usage().n_steps, before);
     ck_assert_uint_le(usage().n_steps - before, N_RULES * 1010);
+}
+END_TEST
+
+/* Ports. */
+
+static void
+take_ports(void *aux OVS_UNUSED)
+{
+    pw.ports[PW_GATEWAY].number = pw.ports[PW_TUNNEL].number = 0;
+}
+
+/* The gateway's and the tunnel's port go and come back while all flows are
+ * made: that one can't see afterwards. */
+START_TEST(ports_that_flap)
+{
+    const struct pw_port gateway = pw.ports[PW_GATEWAY];
+    const struct pw_port tunnel = pw.ports[PW_TUNNEL];
+
+    apply(BASE);
+    size_t n_flows = usage().n_flows;
+    for (int i = 0; i < 2; i++) {
+        pw.env.round++;
+        begin_records(PODS, "");
+        adp_pause_set(take_ports, NULL);
+        ck_assert_ptr_null(adp_engine_run(engine, pw.pipeline, model, &pw.env,
+                                          false));
+        adp_pause_set(NULL, NULL);
+        end(true);
+        ck_assert_uint_eq(usage().n_flows, n_flows);
+        ck_assert(!adp_engine_can_follow(engine, pw.pipeline, &pw.env));
+        pw.ports[PW_GATEWAY] = gateway;
+        ck_assert(!adp_engine_can_follow(engine, pw.pipeline, &pw.env));
+        pw.ports[PW_TUNNEL] = tunnel;
+        ck_assert(adp_engine_can_follow(engine, pw.pipeline, &pw.env));
+    }
 }
 END_TEST
 
@@ -424,6 +465,7 @@ main(void)
     tcase_set_timeout(tc, 600); /* For slow machines. */
     tcase_add_test(tc, all_addresses_change);
     tcase_add_test(tc, one_address_goes);
+    tcase_add_test(tc, ports_that_flap);
     tcase_add_test(tc, egress_ips_change);
     tcase_add_test(tc, l7_rules_change);
     suite_add_tcase(suite, tc);
