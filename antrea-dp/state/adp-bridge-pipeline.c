@@ -90,6 +90,7 @@ follow_row(struct adp_bridge *b)
                                     &bp->new_uuid);
     } else if (!adp_state_move_disk(bp->state, &bp->uuid, &bp->new_uuid,
                                     &error)) {
+        bp->next_move = 0;      /* With the state's next turn. */
         return;
     }
     if (error) {
@@ -114,12 +115,14 @@ adp_bridge_pipeline_identify(struct adp_bridge *b, const struct uuid *uuid)
 {
     struct adp_bridge_pipeline *bp = b->pipeline;
 
-    bp->new_uuid = *uuid;
-    bp->next_move = 0;
     if (uuid_is_zero(&bp->uuid)) {
         bp->uuid = *uuid;
-    } else if (has_another_row(bp)) {
-        follow_row(b);
+    }
+    if (!uuid_equals(&bp->new_uuid, uuid)) {
+        bp->new_uuid = *uuid;
+        if (has_another_row(bp)) {
+            follow_row(b);
+        }
     }
 }
 

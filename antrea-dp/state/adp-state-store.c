@@ -148,7 +148,7 @@ bool
 adp_state_move_disk(struct adp_state *state, const struct uuid *old,
                     const struct uuid *uuid, char **error)
 {
-    if (state->is_closed && adp_state_is_busy(state)) {
+    if (state->is_closed && adp_state_is_at_work(state)) {
         return false;
     }
     *error = adp_state_disk_move(state->disk, adp_bridge_name(state->bridge),
