@@ -68,6 +68,7 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-delta-policy.c \
 	utilities/objects/dpctl-delta-private.h \
 	utilities/objects/dpctl-delta-service.c \
+	utilities/objects/dpctl-delta-told.c \
 	utilities/objects/dpctl-delta.c \
 	utilities/objects/dpctl-delta.h \
 	utilities/objects/dpctl-event.c \

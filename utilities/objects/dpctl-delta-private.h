@@ -48,6 +48,16 @@ bool delta_is_given(const struct delta *, const char *manifest);
 /* Is there nothing more to do? */
 bool delta_ended(const struct delta *);
 
+/* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
+const char *delta_name_part(const char *manifest);
+
+/* Fetches what is wanted, and the NodeConfig. */
+void delta_fetch_with_node_config(struct delta *);
+/* Leaves away what a watch tells that is as it was: all there is, when it
+ * begins anew.  With the own Node among it there is a full run: OVSDB may have
+ * other news of that. */
+void delta_drop_unchanged(struct delta *);
+
 /* The name of a Manifest record if 'record_key' is that of one; or NULL. */
 const char *delta_manifest_name(const char *record_key);
 /* A policy, or an Egress or a TrafficControl, whose records refer to groups as

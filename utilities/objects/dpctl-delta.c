@@ -17,9 +17,6 @@
 /* Beyond that the full run is as good. */
 enum { MAX_GIVEN = 100, MAX_PODS = 2000 };
 
-/* How many are asked for at a time, lest the daemon be busy for long. */
-enum { MAX_ASKED = 500 };
-
 /* Objects before and after. */
 
 const struct json *
@@ -164,7 +161,8 @@ is_handled(const struct delta *d)
 
     if (d->verb == DPCTL_REPLACE || !shash_is_empty(&d->input->records)
         || !sset_is_empty(&d->input->gone)
-        || !n || (n > MAX_GIVEN && !d->input->watched)
+        || !n
+        || (n > MAX_GIVEN && !(d->input->watched && d->verb == DPCTL_APPLY))
         || d->env->change_node) {
         return false;
     }
@@ -176,82 +174,6 @@ is_handled(const struct delta *d)
         }
     }
     return true;
-}
-
-/* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
-static const char *
-name_part(const char *manifest)
-{
-    return strchr(manifest, '/') + 1;
-}
-
-static const struct json *
-find_node_config(const struct json *records)
-{
-    const struct json_array *array = records ? json_array(records) : NULL;
-
-    for (size_t i = 0; array && i < array->n; i++) {
-        if (!strcmp(dpctl_json_str(array->elems[i], "kind"), "NodeConfig")) {
-            return array->elems[i];
-        }
-    }
-    return NULL;
-}
-
-/* Fetches what is wanted, and the NodeConfig. */
-static void
-fetch_with_node_config(struct delta *d)
-{
-    dpctl_keys_add(dpctl_world_want_keys(&d->world), "NodeConfig");
-
-    const struct json *config = find_node_config(dpctl_world_fetch(&d->world));
-    if (config) {
-        /* Borrowed from the world, which keeps it. */
-        d->node_config = dpctl_world_record(&d->world, "NodeConfig",
-                                            dpctl_json_str(config, "name"));
-    }
-}
-
-/* Ports of this Node's Pods may have changed, of which no object tells. */
-static bool
-may_be_own_pod(const struct delta *d, const char *manifest,
-               const struct json *object)
-{
-    const struct dpctl_kind *kind = dpctl_manifest_kind(manifest);
-
-    return (kind->id == DPCTL_POD
-            && (!d->node_config
-                || nullable_string_is_equal(
-                       dpctl_json_str(object, "spec.nodeName"),
-                       dpctl_json_str(d->node_config, "name"))
-                || shash_find(&d->env->ports->by_pod,
-                              name_part(manifest))));
-}
-
-/* Leaves away what a watch tells that is as it was: all there is, when it
- * begins anew. */
-static void
-drop_unchanged(struct delta *d)
-{
-    struct shash_node *node;
-    size_t n = 0;
-
-    SHASH_FOR_EACH (node, &d->given) {
-        dpctl_world_want(&d->world, "Manifest", node->name);
-        if (!(++n % MAX_ASKED)) {
-            dpctl_world_fetch(&d->world);
-        }
-    }
-    fetch_with_node_config(d);
-    SHASH_FOR_EACH_SAFE (node, &d->given) {
-        const struct json *old = delta_old(d, node->name);
-
-        if (!d->world.stale && old && json_equal(old, node->data)
-            && !may_be_own_pod(d, node->name, node->data)) {
-            shash_delete(&d->given, node);
-        }
-    }
-    d->full = shash_count(&d->given) > MAX_GIVEN;
 }
 
 /* Is there news of an object of a kind that isn't handled?  A Node's heartbeat
@@ -286,11 +208,11 @@ want_namespace(struct delta *d, const char *namespace_)
 static void
 want_pod(struct delta *d, const char *manifest)
 {
-    char *namespace_ = xmemdup0(name_part(manifest),
-                                strcspn(name_part(manifest), "/"));
+    char *namespace_ = xmemdup0(delta_name_part(manifest),
+                                strcspn(delta_name_part(manifest), "/"));
 
     dpctl_world_want(&d->world, "Manifest", manifest);
-    dpctl_world_want(&d->world, "Pod", name_part(manifest));
+    dpctl_world_want(&d->world, "Pod", delta_name_part(manifest));
     want_namespace(d, namespace_);
     free(namespace_);
 }
@@ -376,7 +298,7 @@ fetch_given(struct delta *d)
             }
         }
     }
-    fetch_with_node_config(d);
+    delta_fetch_with_node_config(d);
     if (!d->world.stale
         && (!d->node_config || !d->world.complete || !settings_are_kept(d)
             || changes_unhandled(d))) {
@@ -464,7 +386,7 @@ fetch_pods(struct delta *d)
                    && !same_member(delta_old(d, node->name),
                                    delta_new(d, node->name),
                                    "metadata.labels")) {
-            char *key = xasprintf("ns:%s", name_part(node->name));
+            char *key = xasprintf("ns:%s", delta_name_part(node->name));
             dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
             free(key);
             any = true;
@@ -528,7 +450,7 @@ static void
 want_port_ips(struct delta *d, const char *manifest, struct sset *ips)
 {
     const struct dpctl_port *port
-        = shash_find_data(&d->env->ports->by_pod, name_part(manifest));
+        = shash_find_data(&d->env->ports->by_pod, delta_name_part(manifest));
 
     want_words(d, port ? port->ips : NULL, true, ips);
 }
@@ -709,14 +631,14 @@ fetch_concerned(struct delta *d)
         const struct json *old = delta_old(d, manifest);
         const struct json *new = delta_new(d, manifest);
         char *space = xasprintf("Namespace.v1/%.*s",
-                                (int) strcspn(name_part(manifest), "/"),
-                                name_part(manifest));
+                                (int) strcspn(delta_name_part(manifest), "/"),
+                                delta_name_part(manifest));
         bool given = delta_is_given(d, manifest);
 
         want_concerned(d, old, delta_old(d, space), given);
         want_concerned(d, new, delta_new(d, space), given);
         want_ips(d, old, dpctl_world_record(&d->world, "Pod",
-                                            name_part(manifest)),
+                                            delta_name_part(manifest)),
                  given, &ips);
         want_ips(d, new, NULL, given, &ips);
         if (given) {
@@ -885,7 +807,8 @@ make_plan(struct delta *d, bool ignore_missing)
     };
 
     if (shash_count(&d->given) > MAX_GIVEN) {
-        drop_unchanged(d);
+        delta_drop_unchanged(d);
+        d->full = d->full || shash_count(&d->given) > MAX_GIVEN;
     }
     if (!delta_ended(d)) {
         fetch_given(d);
