@@ -275,8 +275,10 @@ check_peer_node(struct check *c, const struct adp_record *record)
                                                     struct adp_peer_node, up);
 
     claim_nets(c, record, "gatewayIP", peer->net);
-    claim(c, record, xstrdup("transportIP"),
-          xasprintf("transport IP %s", adp_ip_text(&peer->transport_ip).s));
+    /* A Node that takes another one's place comes before that one goes. */
+    claim_shared(c, record, xstrdup("transportIP"),
+                 xasprintf("transport IP %s",
+                           adp_ip_text(&peer->transport_ip).s));
 }
 
 static void
@@ -329,15 +331,43 @@ check_pod_cidrs(struct check *c)
 
 /* Services. */
 
-static void
-claim_vip(struct check *c, const struct adp_record *record, char *field,
-          const char *role, const struct in6_addr *ip,
-          const struct adp_service_port *port)
+static char *
+vip_thing(const struct in6_addr *ip, const struct adp_service_port *port)
 {
-    claim(c, record, field,
-          xasprintf("%s%s:%"PRIu16"/%s", role, adp_ip_host_text(ip).s,
-                    port->port,
-                    adp_protocol_to_string(port->protocol)));
+    return xasprintf("%s:%"PRIu16"/%s", adp_ip_host_text(ip).s, port->port,
+                     adp_protocol_to_string(port->protocol));
+}
+
+/* An address for outsiders, which who makes the Service chooses.  The others'
+ * ClusterIPs are known. */
+static void
+claim_outside(struct check *c, const struct adp_record *record, char *field,
+              const struct in6_addr *ip, const struct adp_service_port *port)
+{
+    char *thing = vip_thing(ip, port);
+    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+
+    if (owner && owner != record && is_unchanged(c, record)
+        && !is_unchanged(c, owner)) {
+        complain(c, "invalid", owner, xstrdup("clusterIP"),
+                 "%s is already that of %s %s (%s)", thing,
+                 adp_kind_to_string(record->kind), record->name, field);
+        free(field);
+        free(thing);
+    } else {
+        claim(c, record, field, thing);
+    }
+}
+
+static void
+check_outside(struct check *c, const struct adp_record *record,
+              const char *name, const struct adp_ips *ips,
+              const struct adp_service_port *port)
+{
+    for (size_t i = 0; i < ips->n; i++) {
+        claim_outside(c, record, xasprintf("%s[%"PRIuSIZE"]", name, i),
+                      &ips->ips[i], port);
+    }
 }
 
 static void
@@ -350,16 +380,8 @@ check_service_port(struct check *c, const struct adp_service *svc,
         const struct in6_addr *ip = &svc->cluster_ip[family];
 
         if (ipv6_addr_is_set(ip)) {
-            claim_vip(c, record, xstrdup("clusterIP"), "", ip, port);
+            claim(c, record, xstrdup("clusterIP"), vip_thing(ip, port));
         }
-    }
-    for (size_t i = 0; i < svc->load_balancer_ips.n; i++) {
-        claim_vip(c, record, xasprintf("loadBalancerIPs[%"PRIuSIZE"]", i), "",
-                  &svc->load_balancer_ips.ips[i], port);
-    }
-    for (size_t i = 0; i < svc->external_ips.n; i++) {
-        claim_vip(c, record, xasprintf("externalIPs[%"PRIuSIZE"]", i), "",
-                  &svc->external_ips.ips[i], port);
     }
     if (port->node_port) {
         claim(c, record,
@@ -405,6 +427,22 @@ check_service(struct check *c, const struct adp_record *record)
     check_service_roles(c, svc);
     for (size_t i = 0; i < svc->n_ports; i++) {
         check_service_port(c, svc, &svc->ports[i]);
+    }
+}
+
+/* When all ClusterIPs are claimed: who writes down another's has no claim to
+ * it. */
+static void
+check_service_outside(struct check *c, const struct adp_record *record)
+{
+    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
+                                                 up);
+
+    for (size_t i = 0; i < svc->n_ports; i++) {
+        check_outside(c, record, "loadBalancerIPs", &svc->load_balancer_ips,
+                      &svc->ports[i]);
+        check_outside(c, record, "externalIPs", &svc->external_ips,
+                      &svc->ports[i]);
     }
 }
 
@@ -519,6 +557,7 @@ check_all(struct check *c, bool pod_cidrs)
         check_pod_cidrs(c);
     }
     for_each_record(c, ADP_KIND_SERVICE, check_service);
+    for_each_record(c, ADP_KIND_SERVICE, check_service_outside);
     for_each_record(c, ADP_KIND_NETWORK_POLICY, check_network_policy);
     for_each_record(c, ADP_KIND_EGRESS, check_egress);
     for_each_record(c, ADP_KIND_TRAFFIC_CONTROL, check_traffic_control);

@@ -267,11 +267,15 @@ struct rivals {
     void *aux;
 };
 
-/* TrafficControls may have ports in common, Egresses addresses. */
+/* TrafficControls may have ports in common, Egresses addresses, PeerNodes the
+ * address of a Node and its successor. */
 static bool
-may_share(const struct adp_record *a, const struct adp_record *b)
+may_share(const struct claim *a, const struct claim *b)
 {
-    return a->kind == b->kind && adp_record_applied_to(a);
+    return (a->record->kind == b->record->kind
+            && (adp_record_applied_to(a->record)
+                || (a->record->kind == ADP_KIND_PEER_NODE
+                    && a->thing == THING_TRANSPORT_IP)));
 }
 
 static void
@@ -282,7 +286,7 @@ find_rivals(const struct claim *claim, void *rivals_)
 
     HMAP_FOR_EACH_WITH_HASH (other, node, claim->node.hash, rivals->claims) {
         if (other->record != claim->record && same_thing(other, claim)
-            && !may_share(other->record, claim->record)) {
+            && !may_share(other, claim)) {
             rivals->cb(other->record, rivals->aux);
         }
     }

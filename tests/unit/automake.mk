@@ -77,6 +77,7 @@ UNIT_TESTS = \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model-numbers \
 	tests/unit/test-model-sort \
+	tests/unit/test-model-vips \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
@@ -566,6 +567,9 @@ tests_unit_test_model_numbers_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_sort_SOURCES = tests/unit/test-model-sort.c
 tests_unit_test_model_sort_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_model_vips_SOURCES = tests/unit/test-model-vips.c
+tests_unit_test_model_vips_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)

@@ -326,9 +326,6 @@ START_TEST(refuses_bad_nodes)
           "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.3'}",
           "invalid", "PeerNode a", "podCIDR" },
         { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
-          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.2'}",
-          "invalid", "PeerNode q", "transportIP" },
-        { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
           "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.1'}",
           "invalid", "PeerNode q", "transportIP" },
         { "{'kind':'PeerNode','name':'q','podCIDR':'10.0.2.0/24',"
@@ -907,6 +904,16 @@ START_TEST(swaps_in_one_transaction)
 }
 END_TEST
 
+/* A Node is another one's successor, which is still there. */
+START_TEST(successor_of_a_node)
+{
+    ck_assert(!transact(PEER ",{'kind':'PeerNode','name':'q','podCIDR':"
+                        "'10.0.2.0/24','gatewayIP':'10.0.2.1',"
+                        "'transportIP':'192.168.0.2'}", NULL));
+    ck_assert(!transact(NULL, "{'kind':'PeerNode','name':'p'}"));
+}
+END_TEST
+
 /* Rules that do the same may share a place. */
 START_TEST(shared_priorities)
 {
@@ -980,6 +987,7 @@ main(void)
     tcase_add_test(tc, clones_are_independent);
     tcase_add_test(tc, ports_may_vanish);
     tcase_add_test(tc, swaps_in_one_transaction);
+    tcase_add_test(tc, successor_of_a_node);
     tcase_add_test(tc, shared_priorities);
     tcase_add_test(tc, weights);
     suite_add_tcase(suite, tc);
