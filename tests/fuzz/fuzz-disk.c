@@ -319,15 +319,13 @@ choose_file(struct fuzz_input *in)
 static void
 load(const char *name, struct ofpbuf *b)
 {
-    char data[4096];
     FILE *f = fopen(name, "rb");
-    size_t n;
+    struct stat s;
 
-    fuzz_require(f);
+    fuzz_require(f && !fstat(fileno(f), &s));
     ofpbuf_clear(b);
-    while ((n = fread(data, 1, sizeof data, f)) > 0) {
-        ofpbuf_put(b, data, n);
-    }
+    ofpbuf_prealloc_tailroom(b, s.st_size);
+    b->size = fread(b->data, 1, s.st_size, f);
     fclose(f);
 }
 
