@@ -344,6 +344,11 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         adp_engine_set_applied(e, kind, name, new);
         break;
     case ADP_KIND_PEER_NODE:
+        if (new && !e->g.error) {
+            e->g.error = adp_gen_check_record(e->pipeline, e->options, new);
+        }
+        set_record(e, kind, name, new);
+        break;
     case ADP_KIND_MULTICAST_GROUP:
         set_record(e, kind, name, new);
         break;

@@ -34,6 +34,14 @@ setup(void)
 }
 
 static void
+setup_early(void)
+{
+    setup();
+    pw_uninit();
+    pw_init(adp_pipeline_find("early"));
+}
+
+static void
 teardown(void)
 {
     adp_engine_destroy(engine);
@@ -237,6 +245,30 @@ START_TEST(ports_that_flap)
         ck_assert(!adp_engine_can_follow(engine, pw.pipeline, &pw.env));
         pw.ports[PW_TUNNEL] = tunnel;
         ck_assert(adp_engine_can_follow(engine, pw.pipeline, &pw.env));
+    }
+}
+END_TEST
+
+/* A PeerNode for which the pipeline has no flows is refused as it comes, too,
+ * and when it changes. */
+START_TEST(peer_of_ipv6)
+{
+#define PEER6 "{'kind':'PeerNode','name':'p','podCIDR':'10.0.1.0/24'," \
+    "'gatewayIP':'10.0.1.1','transportIP':'fd00::2'}"
+    static const char *const before[] = { NODE, NODE "," PEER };
+
+    for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+        apply(before[i]);
+        size_t n_flows = usage().n_flows;
+        struct adp_error *error = begin(PEER6, "");
+
+        ck_assert_ptr_nonnull(error);
+        ck_assert_str_eq(error->object, "PeerNode p");
+        ck_assert_str_eq(error->field, "transportIP");
+        adp_error_destroy(error);
+        end(false);
+        apply(before[i]);
+        ck_assert_uint_eq(usage().n_flows, n_flows);
     }
 }
 END_TEST
@@ -468,6 +500,11 @@ main(void)
     tcase_add_test(tc, ports_that_flap);
     tcase_add_test(tc, egress_ips_change);
     tcase_add_test(tc, l7_rules_change);
+    suite_add_tcase(suite, tc);
+
+    tc = tcase_create("early");
+    tcase_add_checked_fixture(tc, setup_early, teardown);
+    tcase_add_test(tc, peer_of_ipv6);
     suite_add_tcase(suite, tc);
 
     return test_run(suite);
