@@ -280,9 +280,13 @@ write_snapshot(unsigned int n, bool in_between)
     json_destroy(records);
 }
 
+/* Who couldn't write has nothing to take back. */
 static void
 take_back(void)
 {
+    if (in_doubt) {
+        return;
+    }
     open_it();
 
     char *error = adp_disk_folder_take_back(open_one);
