@@ -711,20 +711,18 @@ add_records(struct adp_engine *e, const struct adp_model *model)
     finish(e, true);
 }
 
-ofp_port_t
-adp_engine_port_or_none(const struct adp_engine *e, const char *name)
-{
-    ofp_port_t port;
-
-    return name && adp_gen_port(&e->g, name, &port) ? port : OFPP_NONE;
-}
-
 static ofp_port_t
 number_of(const struct adp_model_env *env, const char *name)
 {
     ofp_port_t port;
 
     return name && env->port_number(name, &port, env->aux) ? port : OFPP_NONE;
+}
+
+ofp_port_t
+adp_engine_port_or_none(const struct adp_engine *e, const char *name)
+{
+    return number_of(&e->env, name);
 }
 
 /* Ports may come and go while a run pauses.  Those that all flows depend on
