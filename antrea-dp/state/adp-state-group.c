@@ -92,14 +92,10 @@ has_node_config(const struct json *records)
         return false;
     }
     for (size_t i = 0; i < MIN(records->array.n, ADP_STATE_LARGE); i++) {
-        const struct json *record = records->array.elems[i];
-        const struct json *kind = (record->type == JSON_OBJECT
-                                   ? shash_find_data(record->object, "kind")
-                                   : NULL);
+        enum adp_kind kind;
 
-        if (kind && kind->type == JSON_STRING
-            && !strcmp(json_string(kind),
-                       adp_kind_to_string(ADP_KIND_NODE_CONFIG))) {
+        if (adp_kind_from_json(records->array.elems[i], &kind)
+            && kind == ADP_KIND_NODE_CONFIG) {
             return true;
         }
     }

@@ -24,8 +24,15 @@ struct check {
     const struct adp_model *model;
     const struct adp_model_env *env;
     const struct hmapx *scope;  /* The records to look at; NULL: all. */
-    struct shash owners;        /* What only one may have, to its record. */
+    struct shash owners;        /* Contains "struct owner"s by what only one
+                                 * record may have. */
     struct adp_error *error;    /* The first one. */
+};
+
+/* Who has a thing, in which field. */
+struct owner {
+    const struct adp_record *record;
+    char *field;
 };
 
 static void OVS_PRINTF_FORMAT(5, 6)
@@ -68,23 +75,66 @@ find_before(const struct check *c, enum adp_kind kind, const char *name)
             ? before : NULL);
 }
 
+/* Takes 'thing' and 'field'. */
+static void
+add_owner(struct check *c, char *thing, const struct adp_record *record,
+          char *field)
+{
+    struct owner *owner = xmalloc(sizeof *owner);
+
+    *owner = (struct owner) { record, field };
+    shash_add_nocopy(&c->owners, thing, owner);
+}
+
+static void
+destroy_owners(struct check *c)
+{
+    struct shash_node *node, *next;
+
+    SHASH_FOR_EACH_SAFE (node, next, &c->owners) {
+        struct owner *owner = node->data;
+
+        free(owner->field);
+        free(owner);
+        shash_delete(&c->owners, node);
+        adp_pause();
+    }
+    shash_destroy(&c->owners);
+}
+
+/* Two records want 'thing', the one of 'owner' and 'record', which comes
+ * later: the blame is that of whom the step has changed.  Takes 'field'. */
+static void
+complain_of_two(struct check *c, const struct owner *owner,
+                const struct adp_record *record, char *field,
+                const char *thing)
+{
+    const struct adp_record *other = owner->record;
+
+    if (is_unchanged(c, record) && !is_unchanged(c, other)) {
+        free(field);
+        field = xstrdup(owner->field);
+        other = record;
+        record = owner->record;
+    }
+    complain(c, "invalid", record, field, "%s is already that of %s %s",
+             thing, adp_kind_to_string(other->kind), other->name);
+}
+
 /* Takes 'thing', a text such as "IP 10.0.0.1", for 'record', and 'field'.
- * Complains if another record has it.  The blame goes to a record that the
- * step changed. */
+ * Complains if another record has it. */
 static void
 claim(struct check *c, const struct adp_record *record, char *field,
       char *thing)
 {
-    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+    const struct owner *owner = shash_find_data(&c->owners, thing);
 
     if (!owner) {
-        shash_add_nocopy(&c->owners, thing, record);
-        free(field);
+        add_owner(c, thing, record, field);
         return;
     }
-    if (owner != record) {
-        complain(c, "invalid", record, field, "%s is already that of %s %s",
-                 thing, adp_kind_to_string(owner->kind), owner->name);
+    if (owner->record != record) {
+        complain_of_two(c, owner, record, field, thing);
     } else {
         free(field);
     }
@@ -96,9 +146,9 @@ static void
 claim_shared(struct check *c, const struct adp_record *record, char *field,
              char *thing)
 {
-    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+    const struct owner *owner = shash_find_data(&c->owners, thing);
 
-    if (owner && owner->kind == record->kind) {
+    if (owner && owner->record->kind == record->kind) {
         free(field);
         free(thing);
     } else {
@@ -251,11 +301,10 @@ check_virtual_macs(struct check *c)
 #include "pipeline-common.def"
 #undef ADP_CONST
     char *thing = xasprintf("MAC %s", GlobalVirtualMAC);
-    const struct adp_record *owner = shash_find_data(&c->owners, thing);
+    const struct owner *owner = shash_find_data(&c->owners, thing);
 
     if (owner) {
-        complain(c, "invalid", owner,
-                 xstrdup(owner->kind == ADP_KIND_POD ? "mac" : "gateway.mac"),
+        complain(c, "invalid", owner->record, xstrdup(owner->field),
                  "%s is reserved for tunnels", thing);
     }
     free(thing);
@@ -338,35 +387,16 @@ vip_thing(const struct in6_addr *ip, const struct adp_service_port *port)
                      adp_protocol_to_string(port->protocol));
 }
 
-/* An address for outsiders, which who makes the Service chooses.  The others'
+/* Addresses for outsiders, which who makes the Service chooses.  The others'
  * ClusterIPs are known. */
-static void
-claim_outside(struct check *c, const struct adp_record *record, char *field,
-              const struct in6_addr *ip, const struct adp_service_port *port)
-{
-    char *thing = vip_thing(ip, port);
-    const struct adp_record *owner = shash_find_data(&c->owners, thing);
-
-    if (owner && owner != record && is_unchanged(c, record)
-        && !is_unchanged(c, owner)) {
-        complain(c, "invalid", owner, xstrdup("clusterIP"),
-                 "%s is already that of %s %s (%s)", thing,
-                 adp_kind_to_string(record->kind), record->name, field);
-        free(field);
-        free(thing);
-    } else {
-        claim(c, record, field, thing);
-    }
-}
-
 static void
 check_outside(struct check *c, const struct adp_record *record,
               const char *name, const struct adp_ips *ips,
               const struct adp_service_port *port)
 {
     for (size_t i = 0; i < ips->n; i++) {
-        claim_outside(c, record, xasprintf("%s[%"PRIuSIZE"]", name, i),
-                      &ips->ips[i], port);
+        claim(c, record, xasprintf("%s[%"PRIuSIZE"]", name, i),
+              vip_thing(&ips->ips[i], port));
     }
 }
 
@@ -544,10 +574,9 @@ check_all(struct check *c, bool pod_cidrs)
 
     shash_init(&c->owners);
     if (node) {
-        shash_add_nocopy(&c->owners,
-                         xasprintf("transport IP %s",
-                                   adp_ip_text(&node->transport_ip).s),
-                         &node->up);
+        add_owner(c, xasprintf("transport IP %s",
+                               adp_ip_text(&node->transport_ip).s),
+                  &node->up, xstrdup("transportIP"));
     }
     for_each_record(c, ADP_KIND_NODE_CONFIG, check_node_config);
     for_each_record(c, ADP_KIND_POD, check_pod);
@@ -561,7 +590,7 @@ check_all(struct check *c, bool pod_cidrs)
     for_each_record(c, ADP_KIND_NETWORK_POLICY, check_network_policy);
     for_each_record(c, ADP_KIND_EGRESS, check_egress);
     for_each_record(c, ADP_KIND_TRAFFIC_CONTROL, check_traffic_control);
-    shash_destroy(&c->owners);
+    destroy_owners(c);
 }
 
 struct adp_error *

@@ -45,6 +45,8 @@ enum adp_kind {
 
 const char *adp_kind_to_string(enum adp_kind);
 bool adp_kind_from_string(const char *, enum adp_kind *);
+/* The kind that the member "kind" names, whatever the JSON is. */
+bool adp_kind_from_json(const struct json *, enum adp_kind *);
 /* Records of the kind are made by the daemon, which is what adp_model_*_own()
  * are for: nobody else changes them or lists them with all others. */
 bool adp_kind_is_own(enum adp_kind);

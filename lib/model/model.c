@@ -853,8 +853,8 @@ string_member(const struct json *json, const char *name)
             : NULL);
 }
 
-static bool
-kind_of(const struct json *json, enum adp_kind *kind)
+bool
+adp_kind_from_json(const struct json *json, enum adp_kind *kind)
 {
     const char *name = string_member(json, "kind");
 
@@ -867,7 +867,7 @@ adp_model_find_named(const struct adp_model *model, const struct json *json)
     const char *name = string_member(json, "name");
     enum adp_kind kind;
 
-    return (name && kind_of(json, &kind)
+    return (name && adp_kind_from_json(json, &kind)
             ? adp_model_find(model, kind, name) : NULL);
 }
 
@@ -885,7 +885,7 @@ means_nothing(const struct json *json)
 {
     enum adp_kind kind;
 
-    return kind_of(json, &kind) && kind == ADP_KIND_MANIFEST;
+    return adp_kind_from_json(json, &kind) && kind == ADP_KIND_MANIFEST;
 }
 
 size_t

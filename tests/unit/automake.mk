@@ -73,11 +73,11 @@ UNIT_TESTS = \
 	tests/unit/test-model-index \
 	tests/unit/test-model-ip \
 	tests/unit/test-pipeline-ipv6 \
+	tests/unit/test-model-blame \
 	tests/unit/test-model-changes \
 	tests/unit/test-model-l7 \
 	tests/unit/test-model-numbers \
 	tests/unit/test-model-sort \
-	tests/unit/test-model-vips \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
@@ -145,6 +145,8 @@ tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine.h \
 	tests/unit/flow-diff.c \
 	tests/unit/flow-diff.h \
+	tests/unit/model-transact.c \
+	tests/unit/model-transact.h \
 	tests/unit/quoted-json.c \
 	tests/unit/quoted-json.h \
 	tests/unit/rounds.h \
@@ -553,6 +555,9 @@ tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_ip_SOURCES = tests/unit/test-model-ip.c
 tests_unit_test_model_ip_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_model_blame_SOURCES = tests/unit/test-model-blame.c
+tests_unit_test_model_blame_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_model_changes_SOURCES = \
 	tests/unit/random-records.c \
 	tests/unit/random-records.h \
@@ -567,9 +572,6 @@ tests_unit_test_model_numbers_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_sort_SOURCES = tests/unit/test-model-sort.c
 tests_unit_test_model_sort_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_model_vips_SOURCES = tests/unit/test-model-vips.c
-tests_unit_test_model_vips_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = $(UNIT_LIBS)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "flow.h"
 #include "model.h"
+#include "model-transact.h"
 #include "openvswitch/dynamic-string.h"
 #include "quoted-json.h"
 #include "sset.h"
@@ -85,28 +86,10 @@ teardown(void)
     sset_destroy(&ports);
 }
 
-/* Applies 'apply' and deletes 'delete' (each may be NULL). */
 static struct adp_error *
 transact(const char *apply, const char *delete)
 {
-    struct adp_error *error = NULL;
-
-    adp_model_begin(model);
-    if (delete) {
-        error = adp_model_delete(model, parse(delete), false, NULL);
-    }
-    if (!error && apply) {
-        error = adp_model_apply(model, parse(apply), NULL);
-    }
-    if (!error) {
-        error = adp_model_check_changes(model, &env);
-    }
-    if (error) {
-        adp_model_rollback(model);
-    } else {
-        adp_model_commit(model);
-    }
-    return error;
+    return model_transact(model, apply, delete, &env);
 }
 
 static void
@@ -700,8 +683,8 @@ START_TEST(refuses_bad_egresses)
         "{'kind':'Pod','name':'default/b','port':'b',"
         "'mac':'00:00:00:00:00:0b','ips':['9.9.9.9']}", NULL);
     ck_assert(error);
-    ck_assert(strstr(error->message,
-                     "IP 9.9.9.9 is already that of Pod default/b"));
+    ck_assert_str_eq(error->message, "Pod default/b: ips[0]: IP 9.9.9.9 is "
+                                     "already that of Egress e");
     adp_error_destroy(error);
 }
 END_TEST

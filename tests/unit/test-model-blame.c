@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who is to blame when Services want the same address.  JSON is written with
- * single quotes here. */
+/* Who is to blame when two records want the same address.  JSON is written
+ * with single quotes here. */
 
 #include <config.h>
 #include <check.h>
@@ -9,7 +9,7 @@
 
 #include "flow.h"
 #include "model.h"
-#include "quoted-json.h"
+#include "model-transact.h"
 #include "test-run.h"
 #include "util.h"
 
@@ -37,25 +37,11 @@ teardown(void)
     adp_model_destroy(model);
 }
 
-/* Applies them; NULL, or the error. */
+/* NULL, or the error. */
 static struct adp_error *
 apply(const char *records)
 {
-    struct json *json = json_array_from_quoted(records);
-    struct adp_error *error;
-
-    adp_model_begin(model);
-    error = adp_model_apply(model, json, NULL);
-    if (!error) {
-        error = adp_model_check_changes(model, &env);
-    }
-    if (error) {
-        adp_model_rollback(model);
-    } else {
-        adp_model_commit(model);
-    }
-    json_destroy(json);
-    return error;
+    return model_transact(model, records, NULL, &env);
 }
 
 static void
@@ -110,13 +96,43 @@ START_TEST(one_after_the_other)
 }
 END_TEST
 
+/* Who comes is to blame, in whatever order the kinds are looked at. */
+START_TEST(egress_and_nodes)
+{
+    ck_assert_ptr_null(apply(
+        "{'kind':'AppliedToGroup','name':'g','pods':[]},"
+        "{'kind':'Egress','name':'e','appliedToGroups':['g'],"
+        "'egressIP':'192.0.2.7','egressNode':'n'}"));
+    expect_blame("{'kind':'PeerNode','name':'p','podCIDR':'10.0.1.0/24',"
+                 "'gatewayIP':'10.0.1.1','transportIP':'192.0.2.7'}",
+                 "PeerNode p", "transportIP");
+    expect_blame("{'kind':'NodeConfig','name':'n','gateway':{'port':'gw0',"
+                 "'mac':'00:00:00:00:00:01','ip':'10.0.0.1'},"
+                 "'podCIDR':'10.0.0.0/24','transportIP':'192.0.2.7'}",
+                 "NodeConfig n", "transportIP");
+    expect_blame("{'kind':'PeerNode','name':'p','podCIDR':'192.0.2.0/24',"
+                 "'gatewayIP':'192.0.2.7','transportIP':'192.0.2.8'}",
+                 "PeerNode p", "gatewayIP");
+    expect_blame("{'kind':'Pod','name':'d/p','port':'p','mac':"
+                 "'00:00:00:00:00:0a','ips':['10.0.0.9','192.0.2.7']}",
+                 "Pod d/p", "ips[1]");
+    ck_assert_ptr_null(apply(
+        "{'kind':'PeerNode','name':'p','podCIDR':'10.0.1.0/24',"
+        "'gatewayIP':'10.0.1.1','transportIP':'192.0.2.8'}"));
+    expect_blame("{'kind':'Egress','name':'e','appliedToGroups':['g'],"
+                 "'egressIP':'192.0.2.8','egressNode':'n'}",
+                 "Egress e", "egressIP");
+}
+END_TEST
+
 int
 main(void)
 {
-    Suite *suite = suite_create("model-vips");
-    TCase *tc = tcase_create("model-vips");
+    Suite *suite = suite_create("model-blame");
+    TCase *tc = tcase_create("model-blame");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, egress_and_nodes);
     tcase_add_test(tc, together);
     tcase_add_test(tc, one_after_the_other);
     suite_add_tcase(suite, tc);
