@@ -161,6 +161,10 @@ prepare_for_connections(void)
     }
 }
 
+/* Has adp_class_type_run() been called since the latest wait?  A daemon that
+ * hasn't the database's lock waits for types that it doesn't run. */
+static bool type_ran;
+
 static int
 adp_class_type_run(const char *type)
 {
@@ -168,6 +172,7 @@ adp_class_type_run(const char *type)
         return 0;
     }
 
+    type_ran = true;
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_CONNECTIONS);
     prepare_for_connections();
     adp_turn_enter(ADP_TURN_LOG);
@@ -183,11 +188,12 @@ adp_class_type_run(const char *type)
 static void
 adp_class_type_wait(const char *type)
 {
-    if (is_main_type(type)) {
+    if (is_main_type(type) && type_ran) {
         adp_control_wait();
         adp_show_log_wait();
         adp_shadow_wait();
         adp_kernel_port_wait();
+        type_ran = false;
     }
 }
 
