@@ -95,7 +95,8 @@ struct adp_bridge_counters {
     atomic_uint64_t learned_late;       /* The flow with learn() was gone. */
     atomic_uint64_t held;               /* Until the main thread read them: */
     atomic_uint64_t dns_truncated;      /* in place of fragments of one; */
-    atomic_uint64_t held_lost;          /* others that found no room. */
+    atomic_uint64_t held_lost;          /* others that found no room, */
+    atomic_uint64_t held_stale;         /* and whose port may have gone. */
     atomic_uint64_t igmp;               /* Messages for the main thread: */
     atomic_uint64_t igmp_lost;          /* others that found no room. */
     atomic_uint64_t sampled;            /* To be compared with upstream; */

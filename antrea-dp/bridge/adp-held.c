@@ -8,6 +8,7 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-main-queue.h"
+#include "adp-ports.h"
 #include "dp-packet.h"
 #include "dpif.h"
 #include "openvswitch/ofpbuf.h"
@@ -119,7 +120,8 @@ adp_held_wants(const struct dp_packet *packet, const struct flow *flow)
 
 void
 adp_held_add(struct adp_bridge *b, struct dp_packet *packet,
-             const struct flow *flow, const struct ofpbuf *actions)
+             const struct flow *flow, const struct ofpbuf *actions,
+             uint64_t ports_lost)
 {
     struct adp_held_queue *q = b->held;
 
@@ -132,6 +134,7 @@ adp_held_add(struct adp_bridge *b, struct dp_packet *packet,
         held->packet = dp_packet_clone(packet);
         held->flow = *flow;
         held->since = time_msec();
+        held->ports_lost = ports_lost;
         held->actions_len = actions->size;
         memcpy(held + 1, actions->data, actions->size);
         adp_main_queue_insert(&q->queue, &held->node);
@@ -148,19 +151,29 @@ adp_held_take(struct adp_bridge *b)
     return take(b->held);
 }
 
+static void
+execute(struct adp_bridge *b, struct adp_held *held)
+{
+    struct dpif_execute execute = {
+        .actions = (const struct nlattr *) (held + 1),
+        .actions_len = held->actions_len,
+        .packet = held->packet,
+        .flow = &held->flow,
+    };
+
+    dpif_execute(b->dpif.backer->dpif, &execute);
+}
+
 void
 adp_held_release(struct adp_bridge *b, struct adp_held *held, bool pass)
 {
     give_place_back(b->held, &held->flow);
     if (pass && held->actions_len) {
-        struct dpif_execute execute = {
-            .actions = (const struct nlattr *) (held + 1),
-            .actions_len = held->actions_len,
-            .packet = held->packet,
-            .flow = &held->flow,
-        };
-
-        dpif_execute(b->dpif.backer->dpif, &execute);
+        if (held->ports_lost == adp_ports_n_lost()) {
+            execute(b, held);
+        } else {
+            adp_count(&b->counters.held_stale, 1);
+        }
     }
     held_free(held);
 }

@@ -11,7 +11,9 @@
  * packet thread decides on such a packet as on any other, but has nothing of
  * the verdict executed: it leaves a copy of the packet, with the verdict's
  * actions, in a queue, and goes on.  The main thread reads the copy and, when
- * it may go on, has the actions executed, conntrack's among them.
+ * it may go on, has the actions executed, conntrack's among them.  If a port
+ * was lost meanwhile, it is dropped: the number of the one that it was to
+ * leave by may be another's by now.
  *
  * Bounded: ADP_HELD_MAX packets of a bridge, in the queue and behind it, and a
  * share of them for those who get them, so that a Pod's flood leaves room for
@@ -44,6 +46,7 @@ struct adp_held {
     struct dp_packet *packet;
     struct flow flow;                   /* As it came in. */
     long long int since;                /* ms. */
+    uint64_t ports_lost;                /* Before it was decided on. */
     size_t actions_len;
     /* Actions follow, aligned. */
 };
@@ -54,13 +57,16 @@ void adp_held_queue_destroy(struct adp_held_queue *);
 
 /* Has 'packet' a payload that somebody might read? */
 bool adp_held_wants(const struct dp_packet *packet, const struct flow *);
-/* Takes 'packet', which came in as 'flow' says, for later, or drops it. */
+/* Takes 'packet', which came in as 'flow' says, for later, or drops it.
+ * 'actions' are from a walk that began after adp_ports_n_lost() was
+ * 'ports_lost'. */
 void adp_held_add(struct adp_bridge *, struct dp_packet *packet,
-                  const struct flow *, const struct ofpbuf *actions);
+                  const struct flow *, const struct ofpbuf *actions,
+                  uint64_t ports_lost);
 
 /* Takes the one that waited longest; NULL: none waits. */
 struct adp_held *adp_held_take(struct adp_bridge *);
-/* Lets it go on, or drops it.  Frees it. */
+/* Lets it go on, unless its port may have gone, or drops it.  Frees it. */
 void adp_held_release(struct adp_bridge *, struct adp_held *, bool pass);
 /* Wakes up the main thread when there is something to take. */
 void adp_held_wait(struct adp_bridge *);

@@ -101,6 +101,8 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
 /* The latest of any struct adp_ports.  Main thread. */
 static uint64_t last_serial;
 
+static atomic_uint64_t n_lost = ATOMIC_VAR_INIT(0);
+
 struct adp_ports *
 adp_ports_create(struct adp_bridge *b)
 {
@@ -217,6 +219,22 @@ adp_ports_publish(void)
     }
 }
 
+uint64_t
+adp_ports_n_lost(void)
+{
+    uint64_t n;
+
+    atomic_read_explicit(&n_lost, &n, memory_order_acquire);
+    return n;
+}
+
+static void
+count_lost(void)
+{
+    atomic_store_explicit(&n_lost, adp_ports_n_lost() + 1,
+                          memory_order_release);
+}
+
 void
 adp_ports_remove(struct adp_bridge *b, ofp_port_t ofp_port)
 {
@@ -234,6 +252,7 @@ adp_ports_remove(struct adp_bridge *b, ofp_port_t ofp_port)
     atomic_store_relaxed(&port->removed, true);
     atomic_store_explicit(&ports->serial, ++last_serial,
                           memory_order_release);
+    count_lost();
 
     uint32_t i = odp_to_u32(port->info.odp_port);
     if (port->info.kind == ADP_PORT_PLAIN && map && i < map->n) {

@@ -66,6 +66,10 @@ adp_ports_serial(const struct adp_ports *ports)
  * that is made anew, the datapath port's number may be another port's. */
 void adp_ports_remove(struct adp_bridge *, ofp_port_t);
 
+/* How many ports bridges have lost.  What was decided on after this was read
+ * goes, as long as it stays, to no port that has another's number. */
+uint64_t adp_ports_n_lost(void);
+
 /* Makes the global map anew from the bridges' ports. */
 void adp_ports_publish(void);
 

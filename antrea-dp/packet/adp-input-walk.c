@@ -18,6 +18,7 @@
 #include "adp-offload-actions.h"
 #include "adp-offload.h"
 #include "adp-packet-in.h"
+#include "adp-ports.h"
 #include "adp-refuse.h"
 #include "adp-rewrite.h"
 #include "adp-sample.h"
@@ -447,6 +448,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct adp_summary summary;
     enum adp_punt punt;
 
+    uint64_t ports_lost = adp_ports_n_lost();
     uint64_t start = cycles_counter_update(perf);
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
@@ -485,7 +487,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         e.nw_proto = original->nw_proto;
     }
     if (w->verdict.held && adp_held_wants(packet, original)) {
-        adp_held_add(b, packet, original, &w->verdict.actions);
+        adp_held_add(b, packet, original, &w->verdict.actions, ports_lost);
     } else if (!summed_up || !execute_summary(f, w, &e, packet)) {
         execute_verdict(f, b, w, packet, original);
     }
@@ -605,13 +607,14 @@ hold_truncated(struct adp_fast *f, struct adp_bridge *b,
         came.in_port = original->in_port;
         came.tunnel = original->tunnel;
         flow = came;
+        uint64_t ports_lost = adp_ports_n_lost();
         adp_walk(w, b, f->tracker, answer, &flow, f->now);
         held = (w->verdict.held && !w->verdict.punt
                 && !w->verdict.n_breaks);
         if (held) {
             count_decided(f, b, w, NULL, &came, dp_packet_size(packet), 0);
             adp_count(&b->counters.dns_truncated, 1);
-            adp_held_add(b, answer, &came, &w->verdict.actions);
+            adp_held_add(b, answer, &came, &w->verdict.actions, ports_lost);
             dp_packet_delete(packet);
         }
         adp_flow_cache_end_walk(f->cache);

@@ -454,6 +454,7 @@ adp_fqdns_stats(const struct adp_fqdns *f)
     put_count(o, "malformed", f->stats.n_malformed);
     put_count(o, "truncated", adp_counted(&c->dns_truncated));
     put_count(o, "lost", adp_counted(&c->held_lost));
+    put_count(o, "stale", adp_counted(&c->held_stale));
     put_count(o, "full", f->stats.n_full);
     put_count(o, "late", f->stats.n_late);
     put_count(o, "failed", f->stats.n_failed);

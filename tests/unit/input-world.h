@@ -431,11 +431,22 @@ adp_held_wants(const struct dp_packet *p OVS_UNUSED,
     return says.is_wanted;
 }
 
+/* A port goes with each walk. */
+static uint64_t ports_lost;
+
+uint64_t
+adp_ports_n_lost(void)
+{
+    return ports_lost;
+}
+
 void
 adp_held_add(struct adp_bridge *bridge, struct dp_packet *p,
-             const struct flow *flow OVS_UNUSED, const struct ofpbuf *actions)
+             const struct flow *flow OVS_UNUSED, const struct ofpbuf *actions,
+             uint64_t lost_before)
 {
     ck_assert_ptr_eq(bridge, b);
+    ck_assert_uint_eq(lost_before, ports_lost - 1);
     ck_assert_ptr_eq(actions, &walk.verdict.actions);
     note('H');
     dp_packet_delete(p);
@@ -664,6 +675,7 @@ adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
          struct conntrack *ct OVS_UNUSED, struct dp_packet *p,
          struct flow *flow, long long int now OVS_UNUSED)
 {
+    ports_lost++;
     ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
     ck_assert_ptr_nonnull(dp_packet_l4(p));
     if (w == &catch_walk || w == &sample_walk) {

@@ -13,6 +13,7 @@
 #include "adp-fqdns.h"
 #include "adp-held.h"
 #include "adp-names.h"
+#include "adp-ports.h"
 #include "dp-packet.h"
 #include "dpif.h"
 #include "flow.h"
@@ -42,6 +43,15 @@ __wrap_dpif_execute(struct dpif *dpif OVS_UNUSED, struct dpif_execute *e)
     ck_assert_uint_eq(e->actions_len, sizeof(unsigned int));
     memcpy(&passed[n_passed++], e->actions, sizeof(unsigned int));
     return 0;
+}
+
+/* Ports that bridges have lost. */
+static uint64_t ports_lost;
+
+uint64_t
+adp_ports_n_lost(void)
+{
+    return ports_lost;
 }
 
 /* The names in use, NULL: none. */
@@ -136,7 +146,7 @@ come_packet(unsigned int number, uint8_t nw_proto, const void *payload,
 
     ofpbuf_use_const(&actions, &number, sizeof number);
     ck_assert(adp_held_wants(p, &flow));
-    adp_held_add(b, p, &flow, &actions);
+    adp_held_add(b, p, &flow, &actions, ports_lost);
 }
 
 /* The next packets go to the 'i'th of those who fill the queue together. */
@@ -244,6 +254,31 @@ START_TEST(bounds)
     held = adp_held_take(b);
     adp_held_release(b, held, false);
     ck_assert_uint_eq(n_passed, 1);
+}
+END_TEST
+
+/* Whose port may have gone meanwhile doesn't go on. */
+START_TEST(stale)
+{
+    come(1, 'a', "com", 1, 60);
+    come(2, 'b', "com", 2, 60);
+    adp_held_release(b, adp_held_take(b), true);
+    ck_assert_uint_eq(n_passed, 1);
+
+    ports_lost++;
+    come(3, 'c', "com", 3, 60);
+    adp_held_release(b, adp_held_take(b), true);
+    ck_assert_uint_eq(n_passed, 1);
+    ck_assert_int_eq(stat_of("stale"), 1);
+    adp_held_release(b, adp_held_take(b), true);
+    ck_assert_uint_eq(n_passed, 2);
+    ck_assert_uint_eq(passed[1], 3);
+
+    /* One that was to be dropped in any case doesn't count. */
+    come(4, 'd', "com", 4, 60);
+    ports_lost++;
+    adp_held_release(b, adp_held_take(b), false);
+    ck_assert_int_eq(stat_of("stale"), 1);
 }
 END_TEST
 
@@ -792,6 +827,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, shares);
+    tcase_add_test(tc, stale);
     tcase_add_test(tc, threads);
     tcase_add_test(tc, waits);
     tcase_add_test(tc, nothing_new);

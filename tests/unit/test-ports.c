@@ -178,8 +178,10 @@ START_TEST(number_again)
     check_input(stays, 0, 1);
     check_input(leaves, 0, 2);
     uint64_t serial = adp_ports_serial(ports_of(0));
+    uint64_t lost = adp_ports_n_lost();
 
     remove_port(0, 2, leaves);
+    ck_assert_uint_eq(adp_ports_n_lost(), lost + 1);
     odp_port_t comes = add_port(_i, "comes", 3);
     ck_assert_uint_eq(odp_to_u32(comes), odp_to_u32(leaves));
 
@@ -200,6 +202,7 @@ START_TEST(number_again)
     rebuild(0);
     check_input(comes, _i, 3);
     check_input(stays, 0, 1);
+    ck_assert_uint_eq(adp_ports_n_lost(), lost + 1);
 }
 END_TEST
 
@@ -211,9 +214,11 @@ START_TEST(unpublished)
 
     rebuild(0);
     uint64_t serial = adp_ports_serial(ports_of(0));
+    uint64_t lost = adp_ports_n_lost();
     remove_port(0, 2, add_port(0, "brief", 2));
     adp_ports_remove(bridges[1], u16_to_ofp(1));
     ck_assert_uint_eq(adp_ports_serial(ports_of(0)), serial);
+    ck_assert_uint_eq(adp_ports_n_lost(), lost);
     check_input(stays, 0, 1);
 }
 END_TEST
