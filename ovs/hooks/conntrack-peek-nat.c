@@ -59,6 +59,18 @@ peek_has_same_twin(const struct conntrack_peek_conn *pc)
             && !conn_key_cmp(&pc->up->rev_key, &reversed));
 }
 
+/* True if 'addr' can be one of the family of 'key': behind an IPv4 address
+ * there is nothing. */
+static bool
+key_may_have_address(const struct conn_key *key, const union ct_addr *addr)
+{
+    union ct_addr ipv4 = { .ipv6 = in6addr_any };
+
+    ipv4.ipv4 = addr->ipv4;
+    return (key->dl_type != htons(ETH_TYPE_IP)
+            || !memcmp(addr, &ipv4, sizeof ipv4));
+}
+
 /* True if 'nat' leaves no choice: one address and one port for those that the
  * packet of 'key' came to. */
 static bool
@@ -71,6 +83,7 @@ nat_has_one_target(const struct nat_action_info_t *nat,
             && nat->min_port == nat->max_port
             && !memcmp(&nat->min_addr, &nat->max_addr, sizeof nat->min_addr)
             && memcmp(&nat->min_addr, &none, sizeof none)
+            && key_may_have_address(key, &nat->min_addr)
             && key_has_ports(key));
 }
 

@@ -161,6 +161,29 @@ START_TEST(test_hidden)
 }
 END_TEST
 
+/* One target, an IPv6 address, for an IPv4 packet: it gets the first bytes of
+ * it, as from upstream's. */
+START_TEST(test_address_of_other_family)
+{
+    struct nat_action_info_t nat = {
+        .min_port = 8080, .max_port = 8080,
+        .nat_action = NAT_ACTION_DST | NAT_ACTION_DST_PORT,
+    };
+    const struct conntrack_peek_request req = {
+        .zone = ZONE, .commit = true, .nat = &nat,
+    };
+    union ct_addr expected = { .ipv6 = in6addr_any };
+
+    memset(&nat.min_addr, 10, sizeof nat.min_addr);
+    nat.max_addr = nat.min_addr;
+    expected.ipv4 = nat.min_addr.ipv4;
+    foresee(0, &req);
+    const struct conn_key *key = &peeks[0].conns[0].up->rev_key;
+    ck_assert_mem_eq(&key->src.addr, &expected, sizeof expected);
+    ck_assert_uint_eq(ntohs(key->src.port), 8080);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -171,6 +194,7 @@ main(void)
     tcase_set_timeout(tc, 0);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, test_mark_and_label, 0, 2);
+    tcase_add_test(tc, test_address_of_other_family);
     tcase_add_test(tc, test_hidden);
     return test_run_nofork(s);
 }
