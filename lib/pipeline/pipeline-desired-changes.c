@@ -141,6 +141,7 @@ adp_desired_get_changes(struct adp_desired *desired, enum adp_scope scope,
     struct desired_group *group;
     struct adp_change change;
 
+    ovs_assert(!desired->n_withdrawals);
     *changes = (struct adp_changes) { .flows = NULL };
     desired->error = NULL;
     for (size_t i = 0; i < desired->n_flow_images && !error; i++) {

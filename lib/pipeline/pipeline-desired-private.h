@@ -98,8 +98,9 @@ struct desired_claim {
     bool is_group;
 };
 
-/* What an amendment takes back, so often. */
+/* What amendments of a contributor take back, so often. */
 struct desired_withdrawal {
+    struct adp_contributor *contributor;
     struct desired_claim claim;
     uint32_t n;
 };
@@ -152,10 +153,13 @@ struct adp_desired {
     size_t n_contributor_images, allocated_contributor_images;
     struct adp_error *error;    /* The first one. */
 
-    /* The amendment under way.  Not more than what is taken back in it. */
-    struct adp_contributor *amended; /* NULL: none. */
+    struct adp_contributor *amended; /* By the amendment under way, or NULL. */
+
+    /* What adp_desired_settle() has to do.  Not more than what is taken
+     * back. */
     struct desired_withdrawal *withdrawals;
     size_t n_withdrawals, allocated_withdrawals;
+    uint32_t n_withdrawing;     /* Contributors, of the number in each. */
     bool lacks_withdrawn;       /* What was to be taken back isn't there. */
 
     /* For people. */

@@ -236,12 +236,11 @@ drop_claims(struct adp_desired *desired, const struct desired_claim *claims,
     }
 }
 
-/* Taking back.  What an amendment takes back is collected, and found in one
- * pass over the claims at its end. */
+/* Taking back.  What amendments take back is collected, and found in one pass
+ * over the claims of each contributor, however often that was amended. */
 
 static void
-withdraw(struct adp_desired *desired,
-         const struct adp_contributor *contributor,
+withdraw(struct adp_desired *desired, struct adp_contributor *contributor,
          const struct desired_claim *claim)
 {
     ovs_assert(desired->amended == contributor);
@@ -251,15 +250,22 @@ withdraw(struct adp_desired *desired,
                                           sizeof *desired->withdrawals);
     }
     desired->withdrawals[desired->n_withdrawals++]
-        = (struct desired_withdrawal) { .claim = *claim, .n = 1 };
+        = (struct desired_withdrawal) { contributor, *claim, 1 };
+    if (!contributor->withdraws) {
+        contributor->withdraws = ++desired->n_withdrawing;
+    }
 }
 
 static void
 forget_withdrawals(struct adp_desired *desired)
 {
+    for (size_t i = 0; i < desired->n_withdrawals; i++) {
+        desired->withdrawals[i].contributor->withdraws = 0;
+    }
     free(desired->withdrawals);
     desired->withdrawals = NULL;
     desired->n_withdrawals = desired->allocated_withdrawals = 0;
+    desired->n_withdrawing = 0;
     desired->lacks_withdrawn = false;
 }
 
@@ -276,18 +282,20 @@ claim_compare(const struct desired_claim *a, const struct desired_claim *b)
 static int
 compare_withdrawals(const void *a_, const void *b_)
 {
-    const struct desired_withdrawal *const *a = a_;
-    const struct desired_withdrawal *const *b = b_;
+    const struct desired_withdrawal *a = *(struct desired_withdrawal **) a_;
+    const struct desired_withdrawal *b = *(struct desired_withdrawal **) b_;
 
-    return claim_compare(&(*a)->claim, &(*b)->claim);
+    return (a->contributor == b->contributor
+            ? claim_compare(&a->claim, &b->claim)
+            : a->contributor->withdraws < b->contributor->withdraws ? -1 : 1);
 }
 
-/* In order, equal ones as one. */
+/* By contributor, as they came, and in order, equal ones as one. */
 static struct desired_withdrawal **
 sort_withdrawals(const struct adp_desired *desired, size_t *n)
 {
     struct desired_withdrawal **sorted
-        = xmalloc(desired->n_withdrawals * sizeof *sorted);
+        = xmalloc((desired->n_withdrawals + 1) * sizeof *sorted);
 
     for (size_t i = 0; i < desired->n_withdrawals; i++) {
         sorted[i] = &desired->withdrawals[i];
@@ -327,16 +335,20 @@ find_withdrawal(struct adp_desired *desired,
     return NULL;
 }
 
-/* Takes from what 'contributor' asks for what was withdrawn; the rest keeps
- * its order.  Returns false if it didn't ask for some of it. */
+/* Takes from what 'contributor' asks for what was withdrawn, of which 'sorted'
+ * is all that is its; the rest keeps its order.  Returns false if it didn't
+ * ask for some of it. */
 static bool
-take_back(struct adp_desired *desired, struct adp_contributor *contributor)
+take_back(struct adp_desired *desired, struct adp_contributor *contributor,
+          struct desired_withdrawal *const sorted[], size_t n)
 {
     struct desired_claim *claims = contributor->claims;
-    size_t n, n_left = desired->n_withdrawals;
-    struct desired_withdrawal **sorted = sort_withdrawals(desired, &n);
     uint32_t i, n_kept = 0;
+    size_t n_left = 0;
 
+    for (size_t j = 0; j < n; j++) {
+        n_left += sorted[j]->n;
+    }
     for (i = 0; i < contributor->n_claims && n_left; i++) {
         struct desired_withdrawal *w = find_withdrawal(desired, sorted, n,
                                                        &claims[i]);
@@ -355,8 +367,30 @@ take_back(struct adp_desired *desired, struct adp_contributor *contributor)
                 (contributor->n_claims - i) * sizeof *claims);
         contributor->n_claims -= i - n_kept;
     }
-    free(sorted);
     return !n_left;
+}
+
+bool
+adp_desired_settle(struct adp_desired *desired)
+{
+    size_t n, end;
+    struct desired_withdrawal **sorted = sort_withdrawals(desired, &n);
+    bool ok = !desired->lacks_withdrawn;
+
+    ovs_assert(!desired->amended);
+    for (size_t i = 0; i < n; i = end) {
+        struct adp_contributor *contributor = sorted[i]->contributor;
+
+        end = i + 1;
+        while (end < n && sorted[end]->contributor == contributor) {
+            end++;
+        }
+        ok &= take_back(desired, contributor, &sorted[i], end - i);
+        adp_pause();
+    }
+    free(sorted);
+    forget_withdrawals(desired);
+    return ok;
 }
 
 /* Contributors. */
@@ -383,6 +417,9 @@ adp_desired_begin(struct adp_desired *desired,
                   struct adp_contributor *contributor)
 {
     ovs_assert(!contributor->open);
+    if (contributor->withdraws) {
+        desired->lacks_withdrawn = !adp_desired_settle(desired);
+    }
     drop_claims(desired, contributor->claims, contributor->n_claims);
     if (!contributor->touched) {
         touch_contributor(desired, contributor, contributor->claims);
@@ -408,26 +445,18 @@ adp_desired_amend(struct adp_desired *desired,
     desired->amended = contributor;
 }
 
-bool
+void
 adp_desired_end(struct adp_desired *desired,
                 struct adp_contributor *contributor)
 {
-    bool ok = true;
-
     ovs_assert(contributor->open);
     if (desired->amended == contributor) {
         /* It may be amended again: it is trimmed with the transaction. */
-        ok = !desired->lacks_withdrawn;
-        if (desired->n_withdrawals) {
-            ok &= take_back(desired, contributor);
-        }
-        forget_withdrawals(desired);
         desired->amended = NULL;
     } else {
         trim_claims(contributor);
     }
     contributor->open = false;
-    return ok;
 }
 
 void
@@ -895,6 +924,7 @@ count_flows(const struct adp_desired *desired)
 static void
 end_transaction(struct adp_desired *desired)
 {
+    forget_withdrawals(desired);
     forget_images(desired);
     trim_images(desired);
     if (desired->n_texts > count_flows(desired)) {
@@ -905,6 +935,7 @@ end_transaction(struct adp_desired *desired)
 void
 adp_desired_accept(struct adp_desired *desired)
 {
+    ovs_assert(!desired->n_withdrawals);
     end_transaction(desired);
     desired->bare = false;
 }

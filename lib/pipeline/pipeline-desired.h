@@ -70,6 +70,8 @@ void adp_desired_destroy(struct adp_desired *);
 struct adp_contributor {
     struct desired_claim *claims;
     uint32_t n_claims, allocated_claims;
+    uint32_t withdraws;         /* Place among those who took some of it back
+                                 * before adp_desired_settle(), or 0. */
     bool touched;               /* In the transaction. */
     bool open;
 };
@@ -78,14 +80,18 @@ struct adp_contributor {
  * before. */
 void adp_desired_begin(struct adp_desired *, struct adp_contributor *);
 /* What is said until adp_desired_end() comes in addition, or is taken back
- * with adp_desired_drop_*().  One contributor is amended at a time.  Besides
- * what is said it costs as much as copying 16 bytes for each time that
- * 'contributor' asks for something, once in a transaction, and, if something
- * is taken back, a look at each of them, with a search among what is. */
+ * with adp_desired_drop_*() and adp_desired_settle().  One contributor is
+ * amended at a time.  Besides what is said it costs as much as copying 16
+ * bytes for each time that 'contributor' asks for something, once in a
+ * transaction. */
 void adp_desired_amend(struct adp_desired *, struct adp_contributor *);
-/* Returns false if something was taken back that 'contributor' didn't ask
+void adp_desired_end(struct adp_desired *, struct adp_contributor *);
+/* Takes back what amendments have withdrawn: before then it counts as asked
+ * for, and neither changes nor adp_desired_accept() may be asked for.  Costs a
+ * look at each thing that a contributor which has withdrawn some asks for,
+ * with a search among these.  Returns false if one withdrew what it didn't ask
  * for. */
-bool adp_desired_end(struct adp_desired *, struct adp_contributor *);
+bool adp_desired_settle(struct adp_desired *);
 /* It asks for nothing any more. */
 void adp_desired_remove(struct adp_desired *, struct adp_contributor *);
 /* Frees what 'contributor' holds, without a word to a "struct adp_desired",

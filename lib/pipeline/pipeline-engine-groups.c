@@ -126,7 +126,7 @@ begin_amending(struct adp_engine *e, struct engine_rule *rule)
 static void
 end_amending(struct adp_engine *e, struct engine_rule *rule)
 {
-    ovs_assert(adp_desired_end(e->desired, &rule->source.contributor));
+    adp_desired_end(e->desired, &rule->source.contributor);
 }
 
 /* Tells the rules of one direction that use 'group' that 'pod', as it is now,

@@ -494,6 +494,7 @@ finish(struct adp_engine *e, bool peers_changed)
     finish_records(e);          /* Rules need the IDs of their groups. */
     contribute_all_pods(e);
     adp_engine_finish_rules(e);
+    ovs_assert(adp_desired_settle(e->desired));
 }
 
 /* Notes what a run handles, so that it can be undone. */

@@ -151,6 +151,8 @@ static void
 commit(enum adp_scope scope)
 {
     struct adp_changes changes;
+
+    ck_assert(adp_desired_settle(desired));
     struct adp_error *error = adp_desired_get_changes(desired, scope, NULL,
                                                       &changes);
 
@@ -365,6 +367,13 @@ START_TEST(test_flow_is_modified_in_place)
 }
 END_TEST
 
+static bool
+end_amending(struct adp_contributor *contributor)
+{
+    adp_desired_end(desired, contributor);
+    return adp_desired_settle(desired);
+}
+
 START_TEST(test_clauses_share_a_flow)
 {
     adp_desired_begin(desired, &a);
@@ -380,18 +389,18 @@ START_TEST(test_clauses_share_a_flow)
     /* What was said twice must be taken back twice. */
     adp_desired_amend(desired, &b);
     drop_clause(&b, 1, 5);
-    ck_assert(adp_desired_end(desired, &b));
+    ck_assert(end_amending(&b));
     expect("");
     adp_desired_amend(desired, &b);
     drop_clause(&b, 1, 6);
-    ck_assert(!adp_desired_end(desired, &b));
+    ck_assert(!end_amending(&b));
     adp_desired_amend(desired, &b);
     drop_clause(&b, 2, 5);
-    ck_assert(!adp_desired_end(desired, &b));
+    ck_assert(!end_amending(&b));
     adp_desired_amend(desired, &b);
     drop_clause(&b, 1, 5);
     drop_clause(&b, 1, 5);
-    ck_assert(!adp_desired_end(desired, &b));
+    ck_assert(!end_amending(&b));
     expect("modify " CLAUSES(1));
     expect_flow(CLAUSES(1), "0x7 conjunction(7,1/2)");
     adp_desired_remove(desired, &a);
@@ -412,15 +421,99 @@ START_TEST(test_amendments)
     drop_goto(&a, 1, 1, 9);
     drop_goto(&a, 1, 2, 8);
     add_goto(&a, 1, 3, 9);
-    ck_assert(!adp_desired_end(desired, &a));
+    ck_assert(!end_amending(&a));
     adp_desired_revert(desired);
     expect("");
 
     adp_desired_amend(desired, &a);
     drop_goto(&a, 1, 1, 9);
     add_goto(&a, 1, 3, 9);
-    ck_assert(adp_desired_end(desired, &a));
+    ck_assert(end_amending(&a));
     expect("delete " FLOW(1) "\nadd " FLOW(3));
+}
+END_TEST
+
+static uint64_t
+steps(void)
+{
+    struct adp_desired_usage usage;
+
+    adp_desired_get_usage(desired, &usage);
+    return usage.n_steps;
+}
+
+/* Says 200 things of two contributors and takes back 100, so many of each in
+ * one amendment.  Returns what that has cost. */
+static uint64_t
+cost_of_taking_back(int at_once)
+{
+    struct adp_contributor *const contributors[] = { &a, &b };
+
+    for (size_t i = 0; i < ARRAY_SIZE(contributors); i++) {
+        adp_desired_begin(desired, contributors[i]);
+        for (int host = 1; host <= 100; host++) {
+            add_clause(contributors[i], host, 5 + i);
+        }
+        adp_desired_end(desired, contributors[i]);
+    }
+    commit(ADP_CHANGES_ONLY);
+
+    uint64_t before = steps();
+    for (int host = 2; host <= 100; host += 2 * at_once) {
+        for (size_t i = 0; i < ARRAY_SIZE(contributors); i++) {
+            adp_desired_amend(desired, contributors[i]);
+            for (int j = 0; j < at_once; j++) {
+                drop_clause(contributors[i], host + 2 * j, 5 + i);
+            }
+            adp_desired_end(desired, contributors[i]);
+        }
+    }
+    commit(ADP_CHANGES_ONLY);
+    ck_assert_uint_eq(shash_count(&flows), 50);
+    return steps() - before;
+}
+
+START_TEST(test_cost_of_taking_back)
+{
+    ck_assert_uint_eq(cost_of_taking_back(1), cost_of_taking_back(50));
+}
+END_TEST
+
+/* Who withdrew and then says all anew, or goes, or is reverted. */
+START_TEST(test_withdrawals_that_are_not_needed)
+{
+    for (int i = 0; i < 4; i++) {
+        adp_desired_begin(desired, &a);
+        add_clause(&a, 1, 5);
+        add_clause(&a, 2, 5);
+        adp_desired_end(desired, &a);
+        commit(ADP_CHANGES_ONLY);
+
+        adp_desired_amend(desired, &a);
+        drop_clause(&a, 1, 5);
+        /* Nobody asks for this one. */
+        drop_clause(&a, i == 3 ? 2 : 1, i == 3 ? 6 : 5);
+        adp_desired_end(desired, &a);
+        if (!i) {
+            adp_desired_begin(desired, &a);
+            add_clause(&a, 1, 5);
+            adp_desired_end(desired, &a);
+            ck_assert(!adp_desired_settle(desired));
+            commit(ADP_CHANGES_ONLY);
+            ck_assert_uint_eq(shash_count(&flows), 1);
+        } else if (i == 1) {
+            adp_desired_remove(desired, &a);
+            ck_assert(!adp_desired_settle(desired));
+            commit(ADP_CHANGES_ONLY);
+            ck_assert(shash_is_empty(&flows));
+        } else {
+            adp_desired_revert(desired);
+            commit(ADP_CHANGES_ONLY);
+            ck_assert_uint_eq(shash_count(&flows), 2);
+        }
+    }
+    adp_desired_remove(desired, &a);
+    commit(ADP_CHANGES_ONLY);
 }
 END_TEST
 
@@ -788,6 +881,7 @@ say_at_random(struct adp_contributor *contributor, struct saying *saying)
     adp_desired_end(desired, contributor);
 }
 
+/* Takes it back at once, or later. */
 static void
 amend_at_random(struct adp_contributor *contributor, struct saying *saying)
 {
@@ -810,7 +904,10 @@ amend_at_random(struct adp_contributor *contributor, struct saying *saying)
             break;              /* Nothing may come to make up for it. */
         }
     }
-    ck_assert(adp_desired_end(desired, contributor) == all_said);
+    adp_desired_end(desired, contributor);
+    if (!all_said || random_range(2)) {
+        ck_assert(adp_desired_settle(desired) == all_said);
+    }
 }
 
 /* Fills 'want' with what the table should hold.  Returns false if that
@@ -898,6 +995,7 @@ START_TEST(test_random_changes)
             }
         }
 
+        ck_assert(adp_desired_settle(desired));
         bool ok = count(sayings, &want);
         struct adp_error *error = adp_desired_get_changes(
             desired, ADP_CHANGES_ONLY, NULL, &changes);
@@ -951,6 +1049,8 @@ suite(void)
     tcase_add_test(tc, test_flow_is_modified_in_place);
     tcase_add_test(tc, test_clauses_share_a_flow);
     tcase_add_test(tc, test_amendments);
+    tcase_add_test(tc, test_cost_of_taking_back);
+    tcase_add_test(tc, test_withdrawals_that_are_not_needed);
     tcase_add_test(tc, test_contradictions);
     tcase_add_test(tc, test_groups);
     tcase_add_test(tc, test_bad_text_is_reported);
