@@ -157,6 +157,7 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/pipeline-desired-changes.c \
 	lib/pipeline/pipeline-desired-flow.c \
 	lib/pipeline/pipeline-desired-private.h \
+	lib/pipeline/pipeline-desired-settle.c \
 	lib/pipeline/pipeline-desired.c \
 	lib/pipeline/pipeline-desired.h \
 	lib/pipeline/pipeline-engine-applied.c \

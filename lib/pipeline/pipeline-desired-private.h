@@ -16,6 +16,7 @@
  */
 
 #include "flow.h"
+#include "model-pause.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-actions.h"
@@ -175,6 +176,28 @@ adp_desired_flow_table(const struct adp_desired *desired, uint32_t hash)
     BUILD_ASSERT(DESIRED_N_TABLES == 1 << 6);
     return &desired->flows[hash >> 26];
 }
+
+/* pipeline-desired.c */
+
+void adp_desired_claim_drop(struct adp_desired *,
+                            const struct desired_claim *);
+
+/* A contributor mostly has few claims, and may have many: behind each 16th of
+ * them, 'i' of which is the latest, there is a pause. */
+static inline void
+adp_desired_pause_amid(uint32_t i)
+{
+    if (i % 16 == 15) {
+        adp_pause();
+    }
+}
+
+/* pipeline-desired-settle.c */
+
+/* In the amendment under way, which must be that of 'contributor'. */
+void adp_desired_withdraw(struct adp_desired *, struct adp_contributor *,
+                          const struct desired_claim *);
+void adp_desired_forget_withdrawals(struct adp_desired *);
 
 /* pipeline-desired-flow.c */
 

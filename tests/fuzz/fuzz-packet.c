@@ -221,6 +221,9 @@ check_l4_checksum(struct dp_packet *p, const struct flow *flow)
     const void *l4 = dp_packet_l4(p);
     size_t l4_len = dp_packet_l4_size(p);
 
+    if (eth_type_vlan(flow->dl_type)) {
+        return;                 /* Behind more tags than a flow has. */
+    }
     if (flow->dl_type == htons(ETH_TYPE_IP)) {
         const struct ip_header *ip = dp_packet_l3(p);
 

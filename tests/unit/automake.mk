@@ -30,6 +30,7 @@ UNIT_TESTS = \
 	tests/unit/test-decide-ct \
 	tests/unit/test-decide \
 	tests/unit/test-desired \
+	tests/unit/test-desired-amend \
 	tests/unit/test-disk \
 	tests/unit/test-disk-thread \
 	tests/unit/test-dns \
@@ -348,8 +349,17 @@ tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
 tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_desired_SOURCES = tests/unit/test-desired.c
+tests_unit_test_desired_SOURCES = \
+	tests/unit/desired-world.c \
+	tests/unit/desired-world.h \
+	tests/unit/test-desired.c
 tests_unit_test_desired_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_desired_amend_SOURCES = \
+	tests/unit/desired-world.c \
+	tests/unit/desired-world.h \
+	tests/unit/test-desired-amend.c
+tests_unit_test_desired_amend_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-given.c \
