@@ -30,6 +30,7 @@ CHANGE_RATE, CHANGE_SECONDS = 1000, 60
 SLOWLY = 40000                  # Handshakes, where each makes a tunnel way.
 CALM_SECONDS = 20
 SPARED_PODS = 8                 # Clients and servers of the load beside it.
+CONNECTIONS = 1000              # Of that.
 
 
 def address(number):
@@ -159,7 +160,7 @@ class Load(Background):
         self.connections = traffic.Connections(
             switch, [self.client],
             [traffic.Target(self.web.ip, self.web.mac, traffic.WEB_PORT)],
-            'udp', 1000, 1)
+            'udp', CONNECTIONS, 1)
         self.connections.establish()
         self.unanswered = -self.sent_minus_arrived()
         self.connections.send(rate=1000000)
