@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "flow.h"
 #include "model-pause.h"
 #include "model-records.h"
 #include "openvswitch/dynamic-string.h"
@@ -211,6 +212,91 @@ START_TEST(one_address_goes)
     apply_group(20, 999);
     ck_assert_uint_gt(usage().n_steps, before);
     ck_assert_uint_le(usage().n_steps - before, N_RULES * 1010);
+}
+END_TEST
+
+/* Pods. */
+
+enum { N_PODS = 50 };
+
+static bool (*port_of_world)(const char *name, ofp_port_t *, void *aux);
+
+/* Besides the world's own there are ports "pod0", "pod1", and so on. */
+static bool
+port_number(const char *name, ofp_port_t *port, void *aux)
+{
+    int i;
+
+    if (ovs_scan(name, "pod%d", &i)) {
+        *port = u16_to_ofp(1000 + i);
+        return true;
+    }
+    return port_of_world(name, port, aux);
+}
+
+static void
+put_pods(struct ds *s, int n)
+{
+    ds_put_cstr(s, "{'kind':'AppliedToGroup','name':'pods','pods':[");
+    for (int i = 0; i < n; i++) {
+        ds_put_format(s, "%s'pods/%d'", i ? "," : "", i);
+    }
+    ds_put_cstr(s, "]}");
+}
+
+/* Rules that apply to all Pods, and have many addresses besides. */
+static void
+apply_pods(void)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    port_of_world = pw.env.port_number;
+    pw.env.port_number = port_number;
+    apply_rules(1000);
+    for (int i = 0; i < N_PODS; i++) {
+        ds_put_format(&s, "{'kind':'Pod','name':'pods/%d','port':'pod%d',"
+                      "'mac':'00:00:00:00:01:%02x','ips':['10.0.0.%d']},",
+                      i, i, i, 100 + i);
+    }
+    put_pods(&s, N_PODS);
+    ds_put_cstr(&s, ",{'kind':'NetworkPolicy','name':'q',"
+                "'type':'K8sNetworkPolicy','appliedToGroups':['pods'],"
+                "'rules':[");
+    for (int i = 0; i < N_RULES; i++) {
+        ds_put_format(&s, "%s{'direction':'Out',"
+                      "'to':{'addressGroups':['many']},"
+                      "'services':[{'protocol':'TCP','port':%d}]}",
+                      i ? "," : "", i + 1);
+    }
+    ds_put_cstr(&s, "]}");
+    apply(ds_cstr(&s));
+    ds_destroy(&s);
+}
+
+/* How many steps it takes that but 'n' Pods leave the group. */
+static uint64_t
+leave_pods(int n)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    uint64_t before = usage().n_steps;
+
+    put_pods(&s, n);
+    apply(ds_cstr(&s));
+    ds_destroy(&s);
+    return usage().n_steps - before;
+}
+
+/* Many that leave cost a look at what each rule asks for, with a search among
+ * them, not so many looks. */
+START_TEST(pods_leave)
+{
+    apply_pods();
+    uint64_t one = leave_pods(N_PODS - 1);
+    uint64_t many = leave_pods(1);
+
+    printf("%"PRIu64" steps, %"PRIu64"\n", one, many);
+    ck_assert_uint_gt(one, 0);
+    ck_assert_uint_lt(many, 10 * one);
 }
 END_TEST
 
@@ -497,6 +583,7 @@ main(void)
     tcase_set_timeout(tc, 600); /* For slow machines. */
     tcase_add_test(tc, all_addresses_change);
     tcase_add_test(tc, one_address_goes);
+    tcase_add_test(tc, pods_leave);
     tcase_add_test(tc, ports_that_flap);
     tcase_add_test(tc, egress_ips_change);
     tcase_add_test(tc, l7_rules_change);
