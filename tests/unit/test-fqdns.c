@@ -257,6 +257,24 @@ START_TEST(bounds)
 }
 END_TEST
 
+/* What has no payload isn't worth being read. */
+START_TEST(payloads)
+{
+    static const uint8_t protos[] = { IPPROTO_UDP, IPPROTO_TCP, IPPROTO_SCTP };
+
+    for (size_t len = 0; len < 2; len++) {
+        for (size_t i = 0; i < ARRAY_SIZE(protos); i++) {
+            struct flow flow;
+            struct dp_packet *p = compose(protos[i], "x", len, &flow);
+
+            ck_assert(adp_held_wants(p, &flow)
+                      == (len && protos[i] != IPPROTO_SCTP));
+            dp_packet_delete(p);
+        }
+    }
+}
+END_TEST
+
 /* Whose port may have gone meanwhile doesn't go on. */
 START_TEST(stale)
 {
@@ -826,6 +844,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, bounds);
+    tcase_add_test(tc, payloads);
     tcase_add_test(tc, shares);
     tcase_add_test(tc, stale);
     tcase_add_test(tc, threads);
