@@ -15,6 +15,7 @@
 
 COVERAGE_DEFINE(conntrack_half_open_evicted);
 COVERAGE_DEFINE(conntrack_half_open_unwatched);
+COVERAGE_DEFINE(conntrack_nat_displaced);
 COVERAGE_DEFINE(conntrack_unanswered_evicted);
 COVERAGE_DEFINE(conntrack_unanswered_unwatched);
 
@@ -551,6 +552,8 @@ evict(struct watch *w, const struct half_open_entry *e, long long int now,
     evict_add(w->ct, x, e);
     return true;
 }
+
+#include "conntrack-displace.c"
 
 /* Entries on their way to the end of the list. */
 struct spared {

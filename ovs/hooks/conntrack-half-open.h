@@ -45,6 +45,10 @@
  * list by one exchange in its memory, which makes its entry in the list void;
  * the thread sweeps such entries out.
  *
+ * Who finds no tuple that NAT could give him, of the hundreds that were looked
+ * at, displaces one that nobody has answered, of a sender that has no fewer of
+ * these than himself: a flood leaves ports for others.
+ *
  * The thread also prepares the table for as many connections as there may be
  * (conntrack-table.h).
  *
@@ -58,6 +62,7 @@
 #include <stdint.h>
 
 struct conn;
+struct conn_key;
 struct conntrack;
 
 #define CONNTRACK_MAX_HALF_OPEN 65536   /* Default limit. */
@@ -76,6 +81,32 @@ void conntrack_half_open_run(struct conntrack *ct);
 
 /* Has the thread look for work soon. */
 void conntrack_half_open_wake(struct conntrack *ct);
+
+/* A connection that nobody has answered, to be displaced by another one that
+ * is to have its tuple.  'tag' is 0: there is none. */
+struct conntrack_displaced {
+    struct conn *conn;
+    uint32_t tag;
+    uint32_t hash, un_nat_hash; /* Of its key and its un-NAT twin's. */
+};
+
+/* Initializes '*d' as the connection that has 'key' by NAT, if nobody has
+ * answered it.  Returns how many such ones its source has, or 0: none is
+ * displaced. */
+uint32_t conntrack_find_displaced(struct conntrack *ct,
+                                  const struct conn_key *key,
+                                  long long int now,
+                                  struct conntrack_displaced *d);
+/* How many connections that nobody has answered those have whose source is
+ * that of 'conn', which needn't be in the table. */
+uint32_t conntrack_unanswered_of_source(const struct conntrack *ct,
+                                        const struct conn *conn);
+/* Has it leave, as if there were too many.  Returns false if it had been
+ * answered, or has left already.  Within the grace period in which it was
+ * found, and without the table's lock. */
+bool conntrack_displace(struct conntrack *ct,
+                        const struct conntrack_displaced *d,
+                        long long int now);
 
 /* Upstream calls it when it destroys 'ct': when its own thread, which takes
  * out what has expired, has ended, and before all others leave. */

@@ -133,11 +133,29 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
     pc->changes_mark = pc->changes_label = false;
 }
 
+/* Returns false if one that was to leave doesn't. */
+static bool
+apply_displace(struct conntrack_peek *p)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        const struct conntrack_peek_conn *pc = &p->conns[i];
+
+        if (!pc->real && pc->displaced.tag
+            && !conntrack_displace(p->ct, &pc->displaced, p->now)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool
 apply_create_all(struct conntrack_peek *p, unsigned int n_new)
 {
     bool ok;
 
+    if (!apply_displace(p)) {
+        return false;
+    }
     ovs_mutex_lock(&p->ct->ct_lock);
     ok = apply_may_create(p, n_new);
     for (size_t i = 0; ok && i < p->n_conns; i++) {

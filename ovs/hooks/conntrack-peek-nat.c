@@ -114,12 +114,68 @@ peek_may_have_freed(const struct conntrack_peek *p, const struct conn_key *key)
     return false;
 }
 
-/* Sets the reverse key of 'conn' to one that nobody has, and '*found' to
- * whether there is one. */
+/* Where fewer ports may be chosen from, what upstream finds is all there is:
+ * it looks at no more than some 240, at random. */
+#define DISPLACE_MIN_PORTS 1024
+/* So many are looked at besides. */
+#define DISPLACE_ATTEMPTS 16
+
+/* True if the packet belongs to 'real' somewhere. */
+static bool
+peek_has_seen(const struct conntrack_peek *p, const struct conn *real)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (p->conns[i].real == real) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nobody has found a tuple for 'conn' with the addresses of 'key', its reverse
+ * key: has one displaced that nobody has answered, of the source that has most
+ * of these.  Returns false if there is none, or the sender himself has more.
+ * Otherwise 'key' has the port. */
+static bool
+peek_displace(struct conntrack_peek *p, const struct conn *conn,
+              const struct nat_action_info_t *nat, struct conn_key *key,
+              struct conntrack_displaced *displaced)
+{
+    uint32_t hash = nat_range_hash(conn, p->ct->hash_basis, nat);
+    uint32_t most = 0;
+    uint16_t curr, min, max;
+
+    displaced->tag = 0;
+    set_sport_range(nat, &conn->key, hash, &curr, &min, &max);
+    if (!key_has_ports(key) || max - min < DISPLACE_MIN_PORTS) {
+        return false;
+    }
+
+    struct conn_key tried = *key;
+    for (int i = 0; i < DISPLACE_ATTEMPTS; i++) {
+        struct conntrack_displaced d;
+
+        tried.dst.port = htons(min + random_range(max - min + 1));
+        uint32_t n = conntrack_find_displaced(p->ct, &tried, p->now, &d);
+        if (n > most && !peek_has_seen(p, d.conn)) {
+            most = n;
+            *displaced = d;
+            *key = tried;
+        }
+    }
+    if (most < conntrack_unanswered_of_source(p->ct, conn)) {
+        displaced->tag = 0;
+    }
+    return displaced->tag != 0;
+}
+
+/* Sets the reverse key of 'pc' to one that nobody has, or whose connection it
+ * displaces, and '*found' to whether there is one. */
 static enum conntrack_peek_result
-peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
+peek_choose_tuple(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
                   const struct nat_action_info_t *nat, bool *found)
 {
+    struct conn *conn = pc->up;
     struct conn nat_conn;
 
     *found = true;
@@ -144,6 +200,10 @@ peek_choose_tuple(struct conntrack_peek *p, struct conn *conn,
         /* It took those that the packet has ended for taken.  All that it
          * tries have the same addresses. */
         return CT_PEEK_UNFORESEEN;
+    }
+    if (!*found) {
+        *found = peek_displace(p, conn, nat, &nat_conn.rev_key,
+                               &pc->displaced);
     }
     if (*found) {
         conn->rev_key = nat_conn.rev_key;

@@ -584,7 +584,7 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
         bool found;
 
         pc->up->nat_action = req->nat->nat_action;
-        result = peek_choose_tuple(p, pc->up, req->nat, &found);
+        result = peek_choose_tuple(p, pc, req->nat, &found);
         if (result) {
             return result;
         }

@@ -60,6 +60,7 @@ struct conntrack_peek_conn {
     bool expired;               /* The packet ends it. */
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
     bool has_un_nat;
+    struct conntrack_displaced displaced; /* Has that tuple, and leaves. */
     union {
         uint8_t bytes[CT_PEEK_CONN_SIZE];
         struct conn align;

@@ -16,7 +16,7 @@
  * looks, in the long run, at no more than two.
  *
  * Thread-safety: one thread at a time counts those that enter, any those that
- * leave, and one asks. */
+ * leave, and one asks who is spared; any may ask how many one source has. */
 
 #include "conntrack-private.h"
 #include "hash.h"
@@ -100,6 +100,21 @@ count_between(const atomic_uint32_t *entered, const atomic_uint32_t *left)
     atomic_read_explicit(left, &n_left, memory_order_acquire);
     atomic_read_relaxed(entered, &n_entered);
     return n_entered - n_left;
+}
+
+/* How many there are of 'source', or a few more. */
+static uint32_t
+sources_count(const struct sources *s, uint32_t source)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (size_t row = 0; row < SOURCE_ROWS; row++) {
+        uint32_t slot = source_slot(source, row);
+
+        least = MIN(least, count_between(&s->entered[row][slot],
+                                         &s->left[row][slot]));
+    }
+    return least;
 }
 
 /* Takes a look, for the next calls. */

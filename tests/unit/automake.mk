@@ -10,6 +10,7 @@ UNIT_TESTS = \
 	tests/unit/test-collector \
 	tests/unit/test-commit \
 	tests/unit/test-conntrack-ahead \
+	tests/unit/test-conntrack-displace \
 	tests/unit/test-conntrack-flush \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-handover \
@@ -237,6 +238,12 @@ tests_unit_test_conntrack_handover_SOURCES = \
 	tests/unit/test-conntrack-handover.c \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_handover_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_displace_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-displace.c
+tests_unit_test_conntrack_displace_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_peek_SOURCES = \
 	tests/unit/talk.c \
