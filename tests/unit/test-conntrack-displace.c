@@ -187,13 +187,15 @@ answer(const struct conn *conn)
     dp_packet_delete(packet);
 }
 
+/* To each 'n'th. */
 static void
-answer_all(void)
+answer_each(int n)
 {
     struct conn *conn;
+    int i = 0;
 
     CMAP_FOR_EACH (conn, cm_node, &ct->conns) {
-        if (conn->conn_type == CT_CONN_TYPE_DEFAULT) {
+        if (conn->conn_type == CT_CONN_TYPE_DEFAULT && !(++i % n)) {
             answer(conn);
         }
     }
@@ -203,11 +205,23 @@ answer_all(void)
 START_TEST(answered)
 {
     take_all(FLOODER, IPPROTO_UDP, N_PORTS);
-    answer_all();
+    answer_each(1);
     uint64_t before = n_evicted();
     ck_assert(!begin(NEIGHBOUR, 5000, IPPROTO_UDP));
     ck_assert_int_eq(count(FLOODER), N_PORTS);
     ck_assert_uint_eq(n_evicted(), before);
+}
+END_TEST
+
+/* Where some have been answered the others make room. */
+START_TEST(half_answered)
+{
+    take_all(FLOODER, IPPROTO_UDP, N_PORTS);
+    answer_each(4);
+    for (int i = 1; i <= 50; i++) {
+        ck_assert(begin(NEIGHBOUR, 5000 + i, IPPROTO_UDP));
+    }
+    ck_assert_int_eq(count(NEIGHBOUR), 50);
 }
 END_TEST
 
@@ -220,7 +234,7 @@ START_TEST(answered_meanwhile)
     take_all(FLOODER, IPPROTO_UDP, N_PORTS);
     foresee(packet, &t);
     ck_assert(peek.applicable);
-    answer_all();
+    answer_each(1);
     uint64_t before = n_evicted();
     ck_assert(!conntrack_peek_apply(&peek));
     ck_assert_int_eq(count(FLOODER), N_PORTS);
@@ -278,6 +292,7 @@ main(void)
     tcase_add_test(tc, answered);
     tcase_add_test(tc, answered_meanwhile);
     tcase_add_test(tc, few_ports);
+    tcase_add_test(tc, half_answered);
     tcase_add_test(tc, more_than_others);
     return test_run_nofork(s);
 }
