@@ -231,6 +231,12 @@ ip_thing(const struct in6_addr *ip)
 }
 
 static char *
+transport_ip_thing(const struct in6_addr *ip)
+{
+    return xasprintf("transport IP %s", adp_ip_text(ip).s);
+}
+
+static char *
 mac_thing(struct eth_addr mac)
 {
     return xasprintf("MAC "ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
@@ -326,8 +332,7 @@ check_peer_node(struct check *c, const struct adp_record *record)
     claim_nets(c, record, "gatewayIP", peer->net);
     /* A Node that takes another one's place comes before that one goes. */
     claim_shared(c, record, xstrdup("transportIP"),
-                 xasprintf("transport IP %s",
-                           adp_ip_text(&peer->transport_ip).s));
+                 transport_ip_thing(&peer->transport_ip));
 }
 
 static void
@@ -547,7 +552,7 @@ check_egress(struct check *c, const struct adp_record *record)
     check_applied(c, record);
     claim_shared(c, record, xstrdup("egressIP"), ip_thing(&egress->ip));
     claim_shared(c, record, xstrdup("egressIP"),
-                 xasprintf("transport IP %s", adp_ip_text(&egress->ip).s));
+                 transport_ip_thing(&egress->ip));
 }
 
 /* A Pod's port or the gateway's would get what isn't meant for it, or have
@@ -574,9 +579,8 @@ check_all(struct check *c, bool pod_cidrs)
 
     shash_init(&c->owners);
     if (node) {
-        add_owner(c, xasprintf("transport IP %s",
-                               adp_ip_text(&node->transport_ip).s),
-                  &node->up, xstrdup("transportIP"));
+        add_owner(c, transport_ip_thing(&node->transport_ip), &node->up,
+                  xstrdup("transportIP"));
     }
     for_each_record(c, ADP_KIND_NODE_CONFIG, check_node_config);
     for_each_record(c, ADP_KIND_POD, check_pod);

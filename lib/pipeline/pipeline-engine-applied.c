@@ -177,9 +177,6 @@ adp_engine_set_applied(struct adp_engine *e, enum adp_kind kind,
     struct shash *all = &e->applied[kind];
     struct engine_applied *old = shash_find_and_delete(all, name);
 
-    if (new && !e->g.error) {
-        e->g.error = adp_gen_check_record(e->pipeline, e->options, new);
-    }
     /* In this order: what both use stays. */
     if (new && !e->g.error) {
         shash_add(all, name, add_applied(e, new));

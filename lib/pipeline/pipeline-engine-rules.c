@@ -826,9 +826,6 @@ adp_engine_set_policy(struct adp_engine *e, const char *name,
 {
     struct engine_policy *old = shash_find_and_delete(&e->policies, name);
 
-    if (new && !e->g.error) {
-        e->g.error = adp_gen_check_record(e->pipeline, e->options, new);
-    }
     /* In this order: what both use stays. */
     if (new && !e->g.error) {
         shash_add(&e->policies, name, add_policy(e, new));

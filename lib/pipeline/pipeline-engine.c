@@ -344,11 +344,6 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         adp_engine_set_applied(e, kind, name, new);
         break;
     case ADP_KIND_PEER_NODE:
-        if (new && !e->g.error) {
-            e->g.error = adp_gen_check_record(e->pipeline, e->options, new);
-        }
-        set_record(e, kind, name, new);
-        break;
     case ADP_KIND_MULTICAST_GROUP:
         set_record(e, kind, name, new);
         break;
@@ -531,7 +526,17 @@ forget_done(struct adp_engine *e)
     e->n_done = 0;
 }
 
-/* Handles what was noted, or with 'undo' the contrary. */
+/* Notes the error if the pipeline can't do what 'record' asks for. */
+static void
+check_record(struct adp_engine *e, const struct adp_record *record)
+{
+    if (!e->g.error && adp_gen_checks_kind(record->kind)) {
+        e->g.error = adp_gen_check_record(e->pipeline, e->options, record);
+    }
+}
+
+/* Handles what was noted, or with 'undo' the contrary, which was checked when
+ * it came. */
 static void
 handle_done(struct adp_engine *e, bool undo)
 {
@@ -540,6 +545,9 @@ handle_done(struct adp_engine *e, bool undo)
     for (size_t i = 0; i < e->n_done; i++) {
         const struct adp_model_change *c = &e->done[i];
 
+        if (!undo && c->new) {
+            check_record(e, c->new);
+        }
         handle_change(e, c->kind, c->name, undo ? c->new : c->old,
                       undo ? c->old : c->new);
         peers_changed |= c->kind == ADP_KIND_PEER_NODE;
@@ -678,8 +686,7 @@ check_records(struct adp_engine *e, const struct adp_model *model)
         const struct adp_record **records = adp_model_sorted(model, kind, &n);
 
         for (size_t i = 0; i < n && !e->g.error; i++) {
-            e->g.error = adp_gen_check_record(e->pipeline, e->options,
-                                              records[i]);
+            check_record(e, records[i]);
             adp_pause();
         }
         free(records);

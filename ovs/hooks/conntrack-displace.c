@@ -18,32 +18,22 @@ conntrack_find_displaced(struct conntrack *ct, const struct conn_key *key,
                          long long int now, struct conntrack_displaced *d)
 {
     uint32_t hash = conn_key_hash(key, ct->hash_basis);
-    const struct conn *twin;
-    struct conn *conn;
+    struct conn *twin;
     bool reply;
 
     d->tag = 0;
-    CMAP_FOR_EACH_WITH_HASH (twin, cm_node, hash, &ct->conns) {
-        if (twin->conn_type == CT_CONN_TYPE_UN_NAT
-            && !conn_key_cmp(&twin->key, key)) {
-            break;
-        }
-    }
-    if (!twin) {
+    if (!conn_key_lookup(ct, key, hash, now, &twin, NULL)
+        || twin->conn_type != CT_CONN_TYPE_UN_NAT) {
         return 0;
     }
     d->un_nat_hash = hash;
     d->hash = conn_key_hash(&twin->rev_key, ct->hash_basis);
-    CMAP_FOR_EACH_WITH_HASH (conn, cm_node, d->hash, &ct->conns) {
-        reply = conn_key_cmp(&conn->key, &twin->rev_key) != 0;
-        if (!reply && conn->nat_conn == twin && !conn_expired(conn, now)) {
-            d->conn = conn;
-            atomic_read_explicit(&conn->half_open, &d->tag,
-                                 memory_order_acquire);
-            return d->tag ? conntrack_unanswered_of_source(ct, conn) : 0;
-        }
+    d->conn = conntrack_parent(ct, twin, key, d->hash, now, &reply);
+    if (!d->conn) {
+        return 0;
     }
-    return 0;
+    atomic_read_explicit(&d->conn->half_open, &d->tag, memory_order_acquire);
+    return d->tag ? conntrack_unanswered_of_source(ct, d->conn) : 0;
 }
 
 bool

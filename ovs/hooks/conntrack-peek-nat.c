@@ -120,18 +120,6 @@ peek_may_have_freed(const struct conntrack_peek *p, const struct conn_key *key)
 /* So many are looked at besides. */
 #define DISPLACE_ATTEMPTS 16
 
-/* True if the packet belongs to 'real' somewhere. */
-static bool
-peek_has_seen(const struct conntrack_peek *p, const struct conn *real)
-{
-    for (size_t i = 0; i < p->n_conns; i++) {
-        if (p->conns[i].real == real) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Nobody has found a tuple for 'conn' with the addresses of 'key', its reverse
  * key: has one displaced that nobody has answered, of the source that has most
  * of these.  Returns false if there is none, or the sender himself has more.
@@ -157,7 +145,7 @@ peek_displace(struct conntrack_peek *p, const struct conn *conn,
 
         tried.dst.port = htons(min + random_range(max - min + 1));
         uint32_t n = conntrack_find_displaced(p->ct, &tried, p->now, &d);
-        if (n > most && !peek_has_seen(p, d.conn)) {
+        if (n > most && !peek_find_copy(p, d.conn)) {
             most = n;
             *displaced = d;
             *key = tried;

@@ -164,17 +164,28 @@ peek_add(struct conntrack_peek *p)
     return pc;
 }
 
+/* The copy of 'real' if the packet belongs to it somewhere, or NULL. */
+static struct conntrack_peek_conn *
+peek_find_copy(const struct conntrack_peek *p, const struct conn *real)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (p->conns[i].real == real) {
+            return CONST_CAST(struct conntrack_peek_conn *, &p->conns[i]);
+        }
+    }
+    return NULL;
+}
+
 /* Returns the copy of 'real', made at the first call. */
 static struct conntrack_peek_conn *
 peek_copy(struct conntrack_peek *p, struct conn *real)
 {
-    for (size_t i = 0; i < p->n_conns; i++) {
-        if (p->conns[i].real == real) {
-            return &p->conns[i];
-        }
-    }
+    struct conntrack_peek_conn *pc = peek_find_copy(p, real);
 
-    struct conntrack_peek_conn *pc = peek_add(p);
+    if (pc) {
+        return pc;
+    }
+    pc = peek_add(p);
     if (pc) {
         pc->up = ALIGNED_CAST(struct conn *, pc->bytes);
         pc->real = real;
@@ -225,12 +236,9 @@ peek_lookup_created(struct conntrack_peek *p, const struct conn_key *key,
 static bool
 peek_has_ended(const struct conntrack_peek *p, const struct conn *real)
 {
-    for (size_t i = 0; i < p->n_conns; i++) {
-        if (p->conns[i].real == real) {
-            return p->conns[i].expired;
-        }
-    }
-    return false;
+    const struct conntrack_peek_conn *pc = peek_find_copy(p, real);
+
+    return pc && pc->expired;
 }
 
 /* What is known of 'key', until the next call.  A packet has few different

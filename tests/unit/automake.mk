@@ -240,12 +240,14 @@ tests_unit_test_conntrack_handover_SOURCES = \
 tests_unit_test_conntrack_handover_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_displace_SOURCES = \
+	tests/unit/conntrack-foresee.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-displace.c
 tests_unit_test_conntrack_displace_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_peek_SOURCES = \
+	tests/unit/conntrack-foresee.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-peek.c
@@ -286,6 +288,7 @@ tests_unit_test_conntrack_unanswered_SOURCES = \
 tests_unit_test_conntrack_unanswered_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_zone_full_SOURCES = \
+	tests/unit/conntrack-foresee.h \
 	tests/unit/conntrack-counts.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
@@ -486,6 +489,7 @@ tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_send_train
 
 tests_unit_test_flow_cache_SOURCES = \
+	tests/unit/conntrack-foresee.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-flow-cache.c \

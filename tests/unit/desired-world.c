@@ -215,9 +215,11 @@ flow_key(struct match *match, uint8_t table_id, uint16_t priority,
     return (struct adp_flow_key) { table_id, priority, cookie, match };
 }
 
-void
-add_goto(struct adp_contributor *contributor, uint64_t cookie, uint8_t host,
-         uint8_t table)
+/* Says or takes back a flow that leads to 'table'. */
+static void
+change_goto(__typeof__(adp_desired_add_flow) *change,
+            struct adp_contributor *contributor, uint64_t cookie, uint8_t host,
+            uint8_t table)
 {
     uint64_t stub[8];
     struct ofpbuf ofpacts = OFPBUF_STUB_INITIALIZER(stub);
@@ -225,22 +227,21 @@ add_goto(struct adp_contributor *contributor, uint64_t cookie, uint8_t host,
     struct adp_flow_key key = flow_key(&match, 1, 100, cookie, host);
 
     ofpact_put_GOTO_TABLE(&ofpacts)->table_id = table;
-    adp_desired_add_flow(desired, contributor, &key, ofpacts.data,
-                         ofpacts.size);
+    change(desired, contributor, &key, ofpacts.data, ofpacts.size);
+}
+
+void
+add_goto(struct adp_contributor *contributor, uint64_t cookie, uint8_t host,
+         uint8_t table)
+{
+    change_goto(adp_desired_add_flow, contributor, cookie, host, table);
 }
 
 void
 drop_goto(struct adp_contributor *contributor, uint64_t cookie, uint8_t host,
           uint8_t table)
 {
-    uint64_t stub[8];
-    struct ofpbuf ofpacts = OFPBUF_STUB_INITIALIZER(stub);
-    struct match match;
-    struct adp_flow_key key = flow_key(&match, 1, 100, cookie, host);
-
-    ofpact_put_GOTO_TABLE(&ofpacts)->table_id = table;
-    adp_desired_drop_flow(desired, contributor, &key, ofpacts.data,
-                          ofpacts.size);
+    change_goto(adp_desired_drop_flow, contributor, cookie, host, table);
 }
 
 void

@@ -5,6 +5,7 @@
 #include <config.h>
 #include <check.h>
 #include "conntrack.h"
+#include "conntrack-foresee.h"
 #include "conntrack-half-open.h"
 #include "conntrack-peek.h"
 #include "conntrack-pool.h"
@@ -86,15 +87,8 @@ foresee(struct dp_packet *packet, const struct tuple *t)
     const struct conntrack_peek_request req = {
         .zone = ZONE, .commit = true, .nat = &nat,
     };
-    struct conntrack_peek_tuple tuple = {
-        .dl_type = htons(ETH_TYPE_IP),
-        .tp_src = htons(t->tp_src), .tp_dst = htons(t->tp_dst),
-        .src.ipv4 = in6_addr_get_mapped_ipv4(&t->src),
-        .dst.ipv4 = in6_addr_get_mapped_ipv4(&t->dst),
-    };
 
-    conntrack_peek_init(&peek, ct, packet, now);
-    ck_assert_int_eq(conntrack_peek_ct(&peek, &req, &tuple), CT_PEEK_OK);
+    foresee_ct(&peek, ct, packet, t, &req, now);
 }
 
 /* Returns true if the packet gets a connection. */

@@ -6,6 +6,7 @@
 #include <config.h>
 #include <check.h>
 #include "conntrack.h"
+#include "conntrack-foresee.h"
 #include "conntrack-peek.h"
 #include "conntrack-pool.h"
 #include "conntrack-private.h"
@@ -76,16 +77,9 @@ static void
 foresee(int i, const struct conntrack_peek_request *req)
 {
     const struct tuple *t = tuple_of(1);
-    struct conntrack_peek_tuple tuple = {
-        .dl_type = htons(ETH_TYPE_IP),
-        .tp_src = htons(t->tp_src), .tp_dst = htons(t->tp_dst),
-        .src.ipv4 = in6_addr_get_mapped_ipv4(&t->src),
-        .dst.ipv4 = in6_addr_get_mapped_ipv4(&t->dst),
-    };
 
     packets[i] = talk_compose(t, NULL, 0);
-    conntrack_peek_init(&peeks[i], ct, packets[i], now);
-    ck_assert_int_eq(conntrack_peek_ct(&peeks[i], req, &tuple), CT_PEEK_OK);
+    foresee_ct(&peeks[i], ct, packets[i], t, req, now);
 }
 
 static void

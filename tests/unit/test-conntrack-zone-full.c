@@ -6,6 +6,7 @@
 #include <config.h>
 #include <check.h>
 #include "conntrack.h"
+#include "conntrack-foresee.h"
 #include "conntrack-peek.h"
 #include "conntrack-private.h"
 #include "coverage.h"
@@ -51,15 +52,8 @@ apply(struct dp_packet *p, const struct tuple *t, uint16_t zone)
 {
     static struct conntrack_peek peek;
     const struct conntrack_peek_request req = { .zone = zone, .commit = true };
-    struct conntrack_peek_tuple tuple = {
-        .dl_type = htons(ETH_TYPE_IP),
-        .tp_src = htons(t->tp_src), .tp_dst = htons(t->tp_dst),
-        .src.ipv4 = in6_addr_get_mapped_ipv4(&t->src),
-        .dst.ipv4 = in6_addr_get_mapped_ipv4(&t->dst),
-    };
 
-    conntrack_peek_init(&peek, ct, p, now);
-    ck_assert_int_eq(conntrack_peek_ct(&peek, &req, &tuple), CT_PEEK_OK);
+    foresee_ct(&peek, ct, p, t, &req, now);
     ck_assert_uint_eq(peek.ct_state, CS_TRACKED | CS_NEW);
     bool applied = peek.applicable && conntrack_peek_apply(&peek);
     conntrack_peek_uninit(&peek);

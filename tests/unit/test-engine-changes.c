@@ -132,7 +132,24 @@ apply_group(int net, int n)
     ds_destroy(&s);
 }
 
-/* Rules that all have the group as their peer. */
+/* A policy of rules that all have the group as their peer. */
+static void
+put_policy(struct ds *s, const char *name, const char *applied_to,
+           bool ingress)
+{
+    ds_put_format(s, "{'kind':'NetworkPolicy','name':'%s',"
+                  "'type':'K8sNetworkPolicy','appliedToGroups':['%s'],"
+                  "'rules':[", name, applied_to);
+    for (int i = 0; i < N_RULES; i++) {
+        ds_put_format(s, "%s{'direction':'%s',"
+                      "'%s':{'addressGroups':['many']},"
+                      "'services':[{'protocol':'TCP','port':%d}]}",
+                      i ? "," : "", ingress ? "In" : "Out",
+                      ingress ? "from" : "to", i + 1);
+    }
+    ds_put_cstr(s, "]}");
+}
+
 static void
 apply_rules(int n)
 {
@@ -140,16 +157,8 @@ apply_rules(int n)
 
     ds_put_cstr(&s, BASE ",");
     put_group(&s, 20, n);
-    ds_put_cstr(&s, ",{'kind':'NetworkPolicy','name':'p',"
-                "'type':'K8sNetworkPolicy','appliedToGroups':['a'],"
-                "'rules':[");
-    for (int i = 0; i < N_RULES; i++) {
-        ds_put_format(&s, "%s{'direction':'In',"
-                      "'from':{'addressGroups':['many']},"
-                      "'services':[{'protocol':'TCP','port':%d}]}",
-                      i ? "," : "", i + 1);
-    }
-    ds_put_cstr(&s, "]}");
+    ds_put_char(&s, ',');
+    put_policy(&s, "p", "a", true);
     apply(ds_cstr(&s));
     ds_destroy(&s);
 }
@@ -259,16 +268,8 @@ apply_pods(void)
                       i, i, i, 100 + i);
     }
     put_pods(&s, N_PODS);
-    ds_put_cstr(&s, ",{'kind':'NetworkPolicy','name':'q',"
-                "'type':'K8sNetworkPolicy','appliedToGroups':['pods'],"
-                "'rules':[");
-    for (int i = 0; i < N_RULES; i++) {
-        ds_put_format(&s, "%s{'direction':'Out',"
-                      "'to':{'addressGroups':['many']},"
-                      "'services':[{'protocol':'TCP','port':%d}]}",
-                      i ? "," : "", i + 1);
-    }
-    ds_put_cstr(&s, "]}");
+    ds_put_char(&s, ',');
+    put_policy(&s, "q", "pods", false);
     apply(ds_cstr(&s));
     ds_destroy(&s);
 }

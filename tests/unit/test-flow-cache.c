@@ -17,6 +17,7 @@
 #include "adp-summary.h"
 #include "adp-walk-cache.h"
 #include "adp-walk.h"
+#include "conntrack-foresee.h"
 #include "conntrack-pool.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
@@ -186,17 +187,11 @@ foresee(struct adp_walk *w)
     const struct conntrack_peek_request req = { .zone = ZONE, .commit = true };
     struct tuple t = { .nw_proto = IPPROTO_UDP, .tp_src = 1024, .tp_dst = 80 };
     struct conntrack_peek *peek = &w->ct.peek;
-    struct conntrack_peek_tuple tuple = {
-        .dl_type = htons(ETH_TYPE_IP),
-        .tp_src = htons(1024), .tp_dst = htons(80),
-        .src.ipv4 = htonl(0x0a000001), .dst.ipv4 = htonl(0x0a000002),
-    };
 
-    in6_addr_set_mapped_ipv4(&t.src, tuple.src.ipv4);
-    in6_addr_set_mapped_ipv4(&t.dst, tuple.dst.ipv4);
+    in6_addr_set_mapped_ipv4(&t.src, htonl(0x0a000001));
+    in6_addr_set_mapped_ipv4(&t.dst, htonl(0x0a000002));
     struct dp_packet *p = talk_compose(&t, NULL, 0);
-    conntrack_peek_init(peek, ct, p, now);
-    ck_assert_int_eq(conntrack_peek_ct(peek, &req, &tuple), CT_PEEK_OK);
+    foresee_ct(peek, ct, p, &t, &req, now);
     ck_assert_uint_eq(peek->n_conns, 1);
     foreseen_conn = peek->conns[0].up;
     ck_assert(conntrack_pool_owns(foreseen_conn));
