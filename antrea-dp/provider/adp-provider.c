@@ -608,8 +608,9 @@ hook_may_learn(struct ofproto *ofproto, const struct rule *rule)
 {
     struct adp_bridge *b = adp_bridge_cast(ofproto);
 
-    return (!b || !adp_bridge_is_constructed(b)
-            || adp_journal_may_learn(b, rule));
+    /* Nobody would take what a bridge learns that goes. */
+    return !b || (adp_bridge_is_constructed(b)
+                  && adp_journal_may_learn(b, rule));
 }
 
 static void

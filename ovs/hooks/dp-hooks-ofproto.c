@@ -31,11 +31,33 @@ dp_hook_group_removed(struct ofproto *ofproto, uint32_t group_id)
     }
 }
 
-bool
-dp_hook_may_learn(const struct rule *rule)
+/* Upstream frees the criteria of a flow mod that learned, and learns by it
+ * once more when the flow has gone, if megaflows haven't been looked at in
+ * between: it gets them again. */
+static void
+renew_criteria(struct ofproto_flow_mod *ofm)
 {
-    return (!dp_hooks || !dp_hooks->may_learn
-            || dp_hooks->may_learn(rule->ofproto, rule));
+    const struct rule *rule = ofm->temp_rule;
+
+    if (ofm->criteria.version == OVS_VERSION_NOT_REMOVED) {
+        rule_criteria_init(&ofm->criteria, rule->table_id, &rule->cr.match,
+                           rule->cr.priority, OVS_VERSION_MAX, 0, 0, OFPP_ANY,
+                           OFPG_ANY);
+        rule_criteria_require_rw(&ofm->criteria, false);
+    }
+}
+
+bool
+dp_hook_may_learn(struct ofproto_flow_mod *ofm)
+{
+    const struct rule *rule = ofm->temp_rule;
+
+    if (dp_hooks && dp_hooks->may_learn
+        && !dp_hooks->may_learn(rule->ofproto, rule)) {
+        return false;
+    }
+    renew_criteria(ofm);
+    return true;
 }
 
 /* Constructs the group of an 'ogm' that inserts or removes buckets once more,

@@ -68,6 +68,7 @@ UNIT_TESTS = \
 	tests/unit/test-log \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
+	tests/unit/test-learn-again \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metadata \
@@ -551,6 +552,10 @@ tests_unit_test_rule_set_SOURCES = \
 	tests/unit/test-rule-set.c \
 	antrea-dp/bridge/adp-rule-set.c
 tests_unit_test_rule_set_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_learn_again_SOURCES = tests/unit/test-learn-again.c
+tests_unit_test_learn_again_LDADD = \
+	tests/unit/libunit.la $(OVS_VSWITCHD_LIBS) $(DPDK_LIBS) $(CHECK_LIBS)
 
 tests_unit_test_learn_SOURCES = tests/unit/test-learn.c
 tests_unit_test_learn_LDADD = $(UNIT_LIBS)
