@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-displace \
 	tests/unit/test-conntrack-flush \
+	tests/unit/test-conntrack-ftp \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-handover \
 	tests/unit/test-conntrack-peek \
@@ -219,6 +220,12 @@ tests_unit_test_conntrack_flush_SOURCES = \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-flush.c
 tests_unit_test_conntrack_flush_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_conntrack_ftp_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-ftp.c
+tests_unit_test_conntrack_ftp_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_half_open_SOURCES = \
 	tests/unit/conntrack-counts.h \

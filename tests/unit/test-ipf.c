@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Upstream's fragments: the thread that looks for those whose time is over ends
- * when it is told to, also if it has just begun to look; and nobody knows where
- * in the table his own are. */
+ * when it is told to, also if it has just begun to look; nobody knows where in
+ * the table his own are; no datagram, however long or torn, becomes a packet
+ * that it isn't; and what waited leaves with nobody else's packets. */
 
 #include <config.h>
 #include <check.h>
@@ -122,6 +123,372 @@ START_TEST(hash_of_what_is_sent_to_itself)
 }
 END_TEST
 
+/* Fragments of datagrams of one address. */
+
+enum { UDP_MAX = 65535, PIECE = 1448 };
+
+struct frag {
+    bool v6;
+    uint32_t id;
+    size_t offset, size;        /* Of data, in bytes. */
+    bool more;
+    uint32_t in_port;
+};
+
+static uint8_t
+datum(size_t at)
+{
+    return at ^ at >> 8;
+}
+
+static void
+put_data(struct dp_packet *p, const struct frag *f)
+{
+    uint8_t *data = dp_packet_put_uninit(p, f->size);
+
+    dp_packet_set_l4(p, data);
+    for (size_t i = 0; i < f->size; i++) {
+        data[i] = datum(f->offset + i);
+    }
+}
+
+static void
+put_v4(struct dp_packet *p, const struct frag *f)
+{
+    struct ip_header *ip = dp_packet_put_zeros(p, sizeof *ip);
+
+    dp_packet_set_l3(p, ip);
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tot_len = htons(sizeof *ip + f->size);
+    ip->ip_ttl = 64;
+    ip->ip_proto = IPPROTO_UDP;
+    ip->ip_id = htons(f->id);
+    ip->ip_frag_off = htons(f->offset / 8
+                            | (f->more ? IP_MORE_FRAGMENTS : 0));
+    put_16aligned_be32(&ip->ip_src, htonl(0x0a000001));
+    put_16aligned_be32(&ip->ip_dst, htonl(0x0a000002));
+    ip->ip_csum = csum(ip, sizeof *ip);
+}
+
+static void
+put_v6(struct dp_packet *p, const struct frag *f)
+{
+    struct ovs_16aligned_ip6_hdr *ip = dp_packet_put_zeros(p, sizeof *ip);
+    struct ovs_16aligned_ip6_frag *frag;
+
+    dp_packet_set_l3(p, ip);
+    put_16aligned_be32(&ip->ip6_flow, htonl(6 << 28));
+    ip->ip6_plen = htons(sizeof *frag + f->size);
+    ip->ip6_nxt = IPPROTO_FRAGMENT;
+    ip->ip6_hlim = 64;
+    put_16aligned_be32(&ip->ip6_src.be32[3], htonl(1));
+    put_16aligned_be32(&ip->ip6_dst.be32[3], htonl(2));
+    frag = dp_packet_put_zeros(p, sizeof *frag);
+    frag->ip6f_nxt = IPPROTO_UDP;
+    frag->ip6f_offlg = htons(f->offset | f->more);
+    put_16aligned_be32(&frag->ip6f_ident, htonl(f->id));
+}
+
+static struct dp_packet *
+make_fragment(const struct frag *f)
+{
+    struct dp_packet *p = dp_packet_new(0);
+    struct eth_header *eth = dp_packet_put_zeros(p, sizeof *eth);
+
+    eth->eth_type = htons(f->v6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+    dp_packet_reset_offsets(p);
+    (f->v6 ? put_v6 : put_v4)(p, f);
+    put_data(p, f);
+    pkt_metadata_init(&p->md, u32_to_odp(f->in_port));
+    return p;
+}
+
+/* Where conntrack would be. */
+static size_t n_whole;          /* Packets that became whole, all in all. */
+static size_t whole_size;       /* Data of the latest. */
+
+static bool
+is_fragment(const struct dp_packet *p)
+{
+    const struct eth_header *eth = dp_packet_eth(p);
+
+    if (eth->eth_type == htons(ETH_TYPE_IPV6)) {
+        const struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(p);
+
+        return ip6->ip6_nxt == IPPROTO_FRAGMENT;
+    } else {
+        const struct ip_header *ip = dp_packet_l3(p);
+
+        return IP_IS_FRAGMENT(ip->ip_frag_off);
+    }
+}
+
+static void
+track(struct dp_packet_batch *batch)
+{
+    struct dp_packet *p;
+
+    DP_PACKET_BATCH_FOR_EACH (i, p, batch) {
+        p->md.ct_orig_tuple_ipv6 = false;
+        if (is_fragment(p)) {
+            p->md.ct_state = CS_INVALID;
+            continue;
+        }
+        n_whole++;
+        whole_size = dp_packet_l4_size(p);
+        const uint8_t *data = dp_packet_l4(p);
+        for (size_t at = 0; at < whole_size; at++) {
+            ck_assert_uint_eq(data[at], datum(at));
+        }
+    }
+}
+
+/* Fragments that left, all in all. */
+static size_t n_left, n_invalid;
+
+/* The thread that looks for what is over has the real time. */
+static long long int began;
+
+/* A call for 'f', or for no packet, in 'zone', 'after' milliseconds. */
+static void
+call(struct ipf *ipf, const struct frag *f, bool comes, uint16_t zone,
+     long long int after)
+{
+    long long int now = began + after;
+    ovs_be16 dl_type = htons(f->v6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+    struct dp_packet_batch batch;
+    struct dp_packet *p;
+
+    dp_packet_batch_init(&batch);
+    if (comes) {
+        dp_packet_batch_add(&batch, make_fragment(f));
+    }
+    ipf_preprocess_conntrack(ipf, &batch, now, dl_type, zone, 0);
+    track(&batch);
+    ipf_postprocess_conntrack(ipf, &batch, now, dl_type);
+    DP_PACKET_BATCH_FOR_EACH (i, p, &batch) {
+        n_left++;
+        n_invalid += (p->md.ct_state & CS_INVALID) != 0;
+        dp_packet_delete(p);
+    }
+}
+
+static unsigned int
+n_waiting(struct ipf *ipf)
+{
+    struct ipf_status status;
+
+    ipf_get_status(ipf, &status);
+    return status.nfrag;
+}
+
+static struct ipf *
+start_ipf(void)
+{
+    tester = pthread_self();
+    told = true;
+    began = __real_time_msec();
+    n_left = n_invalid = n_whole = whole_size = 0;
+    return ipf_init();
+}
+
+/* Calls for all of a datagram, but for the fragment that begins at 'without'.
+ * Returns the number of fragments. */
+static size_t
+send_datagram(struct ipf *ipf, struct frag f, size_t size, size_t without)
+{
+    size_t n = 0;
+
+    for (f.offset = 0; f.offset < size; f.offset += PIECE, n++) {
+        f.more = f.offset + PIECE < size;
+        f.size = MIN(PIECE, size - f.offset);
+        if (f.offset != without) {
+            call(ipf, &f, true, 1, 0);
+        }
+    }
+    return n;
+}
+
+/* The longest datagrams: all of their fragments are found whole and leave. */
+START_TEST(longest)
+{
+    const bool v6 = _i;
+    const size_t most = v6 ? UDP_MAX : UDP_MAX - IP_HEADER_LEN;
+
+    for (size_t size = most - 10; size <= most; size++) {
+        struct ipf *ipf = start_ipf();
+        struct frag f = { .v6 = v6, .id = 1, .in_port = 1 };
+        size_t n = send_datagram(ipf, f, size, SIZE_MAX);
+
+        ck_assert_uint_eq(n_whole, 1);
+        ck_assert_uint_eq(whole_size, size);
+        ck_assert_uint_eq(n_left, NETDEV_MAX_BURST);
+        /* The rest needs one call more. */
+        f.id = 2, f.size = PIECE, f.more = true;
+        call(ipf, &f, true, 1, 0);
+        ck_assert_uint_eq(n_left, n);
+        ck_assert_uint_eq(n_invalid, 0);
+        ck_assert_uint_eq(n_waiting(ipf), 1);
+        ipf_destroy(ipf);
+    }
+}
+END_TEST
+
+/* A fragment that ends behind the longest packet is none of any, wherever in
+ * the sequence it comes. */
+START_TEST(beyond)
+{
+    const bool v6 = _i;
+    const size_t first_size = 44 * PIECE;
+
+    for (int when = 0; when < 3; when++) {
+        struct ipf *ipf = start_ipf();
+        struct frag last = { .v6 = v6, .id = 1, .in_port = 1,
+                             .offset = 65528, .size = 16 };
+        struct frag f = last;
+
+        if (when == 0) {
+            call(ipf, &last, true, 1, 0);
+            ck_assert_uint_eq(n_left, 1);
+        }
+        for (f.offset = 0, f.more = true; f.offset < first_size;
+             f.offset += f.size) {
+            f.size = PIECE;
+            call(ipf, &f, true, 1, 0);
+            if (when == 1 && !f.offset) {
+                call(ipf, &last, true, 1, 0);
+            }
+        }
+        f.size = last.offset - f.offset;
+        call(ipf, &f, true, 1, 0);
+        if (when == 2) {
+            call(ipf, &last, true, 1, 0);
+        }
+        ck_assert_uint_eq(n_whole, 0);
+        ck_assert_uint_eq(n_left, 1);           /* 'last' itself. */
+        ck_assert_uint_eq(n_invalid, 1);
+        ipf_destroy(ipf);
+    }
+}
+END_TEST
+
+/* The longest offset that there is, for data that just fit: it is the last. */
+START_TEST(at_the_end)
+{
+    struct ipf *ipf = start_ipf();
+    struct frag f = { .v6 = true, .id = 1, .in_port = 1, .more = true,
+                      .size = PIECE };
+    const struct frag end = { .v6 = true, .id = 1, .in_port = 1,
+                              .offset = 65528, .size = 7 };
+    const struct frag last = { .v6 = true, .id = 1, .in_port = 1,
+                               .offset = 2 * PIECE, .size = PIECE };
+
+    call(ipf, &f, true, 1, 0);
+    call(ipf, &last, true, 1, 0);
+    call(ipf, &end, true, 1, 0);
+    f.offset = PIECE;
+    call(ipf, &f, true, 1, 0);
+    /* Upstream put 'end' before the first, and the middle made it whole. */
+    ck_assert_uint_eq(n_whole, 0);
+    ck_assert_uint_eq(n_waiting(ipf), 4);
+    ipf_destroy(ipf);
+}
+END_TEST
+
+/* More fragments than fit into a batch, whose time is over before the last
+ * comes: all are freed at once, and what comes late finds none of them. */
+START_TEST(expired)
+{
+    enum { TIME_OVER = 16 * 1000 };
+    struct ipf *ipf = start_ipf();
+    struct frag f = { .v6 = _i, .id = 1, .in_port = 1 };
+    size_t n = send_datagram(ipf, f, 40 * PIECE, 20 * PIECE);
+
+    ck_assert_uint_eq(n_waiting(ipf), n - 1);
+    call(ipf, &f, false, 1, TIME_OVER);
+    ck_assert_uint_eq(n_left, 0);
+    ck_assert_uint_eq(n_waiting(ipf), 0);
+
+    f.offset = 20 * PIECE, f.size = PIECE, f.more = true;
+    call(ipf, &f, true, 1, TIME_OVER);
+    ck_assert_uint_eq(n_whole, 0);
+    ck_assert_uint_eq(n_waiting(ipf), 1);
+    ipf_destroy(ipf);
+}
+END_TEST
+
+/* What of a whole packet didn't fit into a batch leaves by no other call than
+ * one for a fragment that could be the same sender's to the same receiver. */
+START_TEST(not_with_others)
+{
+    struct ipf *ipf = start_ipf();
+    struct frag f = { .v6 = _i, .id = 1, .in_port = 1 };
+    size_t n = send_datagram(ipf, f, 40 * PIECE, SIZE_MAX);
+    size_t n_rest = n - NETDEV_MAX_BURST;
+
+    ck_assert_uint_eq(n_left, NETDEV_MAX_BURST);
+    n_left = 0;
+    f.id = 2, f.size = PIECE, f.more = true;
+
+    call(ipf, &f, false, 1, 0);                 /* No packet. */
+    call(ipf, &f, true, 2, 0);                  /* Another zone. */
+    f.in_port = 2;
+    call(ipf, &f, true, 1, 0);                  /* Another port. */
+    f.in_port = 1, f.v6 = !f.v6;
+    call(ipf, &f, true, 1, 0);                  /* The other family. */
+    ck_assert_uint_eq(n_left, 0);
+    ck_assert_uint_eq(n_waiting(ipf), n_rest + 3);
+
+    f.v6 = !f.v6, f.offset = PIECE;
+    call(ipf, &f, true, 1, 0);
+    ck_assert_uint_eq(n_left, n_rest);
+    ck_assert_uint_eq(n_waiting(ipf), 4);
+    ipf_destroy(ipf);
+}
+END_TEST
+
+/* If nobody comes for it, it is freed. */
+START_TEST(nobody_comes)
+{
+    enum { TIME_OVER = 26 * 1000 };
+    struct ipf *ipf = start_ipf();
+    struct frag f = { .v6 = _i, .id = 1, .in_port = 1 };
+
+    send_datagram(ipf, f, 40 * PIECE, SIZE_MAX);
+    n_left = 0;
+    call(ipf, &f, false, 2, TIME_OVER);
+    ck_assert_uint_eq(n_left, 0);
+    ck_assert_uint_eq(n_waiting(ipf), 0);
+    ipf_destroy(ipf);
+}
+END_TEST
+
+/* A packet that another thread made whole, and hasn't tracked yet. */
+START_TEST(not_tracked_by_others)
+{
+    struct ipf *ipf = start_ipf();
+    const struct frag f = { .id = 1, .in_port = 1, .size = PIECE,
+                            .more = true };
+    const struct frag last = { .id = 1, .in_port = 1, .offset = PIECE,
+                               .size = 1 };
+    const struct frag other = { .v6 = true, .id = 1, .in_port = 1,
+                                .size = PIECE, .more = true };
+    struct dp_packet_batch batch;
+
+    call(ipf, &f, true, 1, 0);
+    dp_packet_batch_init_packet(&batch, make_fragment(&last));
+    ipf_call_begin();
+    ipf_extract_frags_from_batch(ipf, &batch, htons(ETH_TYPE_IP), 1,
+                                 began, 0);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 0);
+
+    call(ipf, &other, true, 1, 0);
+    ck_assert_uint_eq(n_whole, 0);
+    ck_assert_uint_eq(n_left, 0);
+    ipf_destroy(ipf);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -131,6 +498,13 @@ main(void)
     tcase_set_timeout(tc, MAX_SECONDS);
     tcase_add_test(tc, ends_in_the_midst_of_a_look);
     tcase_add_test(tc, hash_of_what_is_sent_to_itself);
+    tcase_add_loop_test(tc, longest, 0, 2);
+    tcase_add_loop_test(tc, beyond, 0, 2);
+    tcase_add_test(tc, at_the_end);
+    tcase_add_loop_test(tc, expired, 0, 2);
+    tcase_add_loop_test(tc, not_with_others, 0, 2);
+    tcase_add_loop_test(tc, nobody_comes, 0, 2);
+    tcase_add_test(tc, not_tracked_by_others);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* conntrack's helper for FTP, with NAT: the address in a message of a control
+ * connection is translated, however much comes behind it in the packet. */
+
+#include <config.h>
+#include <check.h>
+#include <string.h>
+#include "conntrack.h"
+#include "openvswitch/vlog.h"
+#include "ovs-rcu.h"
+#include "packets.h"
+#include "talk.h"
+#include "test-run.h"
+#include "timeval.h"
+#include "util.h"
+
+enum { ZONE = 3, CLIENT = 0x0a000001, PUBLIC = 0xc0a80164, SERVER = 0x0a000002 };
+
+static struct conntrack *ct;
+static struct tuple tuples[2];          /* By direction, as packets come. */
+static uint32_t seqs[2];
+
+static struct dp_packet *
+pass(int dir, uint16_t flags, const char *data, size_t size)
+{
+    const struct nat_action_info_t nat = {
+        .min_addr.ipv4 = htonl(PUBLIC), .max_addr.ipv4 = htonl(PUBLIC),
+        .nat_action = NAT_ACTION_SRC,
+    };
+    const struct segment s = {
+        .flags = flags, .seq = seqs[dir], .win = 8192, .wscale = -1,
+        .ack = flags & TCP_ACK ? seqs[!dir] : 0,
+    };
+    struct dp_packet *p = talk_compose(&tuples[dir], &s, size);
+    struct dp_packet_batch batch;
+
+    memcpy(CONST_CAST(char *, dp_packet_get_tcp_payload(p)), data, size);
+    *talk_csum_field(p, &tuples[dir]) = 0;
+    *talk_csum_field(p, &tuples[dir]) = talk_compute_csum(p, &tuples[dir]);
+    seqs[dir] += size + (flags & TCP_SYN ? 1 : 0);
+
+    dp_packet_batch_init_packet(&batch, p);
+    conntrack_execute(ct, &batch, htons(ETH_TYPE_IP), false, true, ZONE, NULL,
+                      NULL, 0, 0, "ftp", &nat, time_msec(), 0);
+    ck_assert(!(p->md.ct_state & CS_INVALID));
+    return p;
+}
+
+static void
+begin_connection(uint16_t port)
+{
+    tuples[0].tp_src = tuples[1].tp_dst = port;
+    seqs[0] = seqs[1] = 1000;
+    dp_packet_delete(pass(0, TCP_SYN, "", 0));
+    dp_packet_delete(pass(1, TCP_SYN | TCP_ACK, "", 0));
+    dp_packet_delete(pass(0, TCP_ACK, "", 0));
+}
+
+static void
+set_up(void)
+{
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    ct = conntrack_init();
+    tuples[0] = (struct tuple) {
+        .nw_proto = IPPROTO_TCP, .tp_dst = IPPORT_FTP,
+    };
+    in6_addr_set_mapped_ipv4(&tuples[0].src, htonl(CLIENT));
+    in6_addr_set_mapped_ipv4(&tuples[0].dst, htonl(SERVER));
+    tuples[1] = tuples[0];
+    tuples[1].src = tuples[0].dst;
+    in6_addr_set_mapped_ipv4(&tuples[1].dst, htonl(PUBLIC));
+    tuples[1].tp_src = tuples[0].tp_dst;
+}
+
+static void
+tear_down(void)
+{
+    conntrack_destroy(ct);
+    ovsrcu_exit();
+}
+
+START_TEST(address_is_translated)
+{
+    static const char command[] = "PORT 10,0,0,1,4,1\r\n";
+    static const char translated[] = "PORT 192,168,1,100,4,1\r\n";
+    const size_t longer = strlen(translated) - strlen(command);
+
+    /* From 250 to 270 bytes behind "PORT ". */
+    for (size_t size = 255; size <= 275; size++) {
+        char data[300];
+
+        memset(data, '\n', sizeof data);
+        memcpy(data, command, strlen(command));
+        begin_connection(40000 + size);
+        struct dp_packet *p = pass(0, TCP_ACK | TCP_PSH, data, size);
+        const char *now = dp_packet_get_tcp_payload(p);
+
+        ck_assert_uint_eq(dp_packet_get_tcp_payload_length(p), size + longer);
+        ck_assert_mem_eq(now, translated, strlen(translated));
+        ck_assert_mem_eq(now + strlen(translated), data + strlen(command),
+                         size - strlen(command));
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("conntrack-ftp");
+    TCase *tc = tcase_create("NAT");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, address_is_translated);
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
