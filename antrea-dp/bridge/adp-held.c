@@ -9,6 +9,7 @@
 #include "adp-bridge-shared.h"
 #include "adp-main-queue.h"
 #include "adp-ports.h"
+#include "conntrack-peek.h"
 #include "dp-packet.h"
 #include "dpif.h"
 #include "openvswitch/ofpbuf.h"
@@ -160,8 +161,11 @@ execute(struct adp_bridge *b, struct adp_held *held)
         .packet = held->packet,
         .flow = &held->flow,
     };
+    /* No flow looks any more at what conntrack might add of fragments. */
+    bool bypass = conntrack_bypass_fragments(true);
 
     dpif_execute(b->dpif.backer->dpif, &execute);
+    conntrack_bypass_fragments(bypass);
 }
 
 void

@@ -14,6 +14,7 @@
 #include "adp-held.h"
 #include "adp-names.h"
 #include "adp-ports.h"
+#include "conntrack-peek.h"
 #include "dp-packet.h"
 #include "dpif.h"
 #include "flow.h"
@@ -41,6 +42,7 @@ int
 __wrap_dpif_execute(struct dpif *dpif OVS_UNUSED, struct dpif_execute *e)
 {
     ck_assert_uint_eq(e->actions_len, sizeof(unsigned int));
+    ck_assert(conntrack_bypasses_fragments());
     memcpy(&passed[n_passed++], e->actions, sizeof(unsigned int));
     return 0;
 }
@@ -245,6 +247,7 @@ START_TEST(bounds)
     come(5000, 'a', "com", 1, 60);
     ck_assert_int_eq(stat_of("lost"), 11);
     adp_held_release(b, held, true);
+    ck_assert(!conntrack_bypasses_fragments());
     ck_assert_uint_eq(n_passed, 1);
     ck_assert_uint_eq(passed[0], 0);
     come(5001, 'a', "com", 1, 60);
