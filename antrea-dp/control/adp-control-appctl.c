@@ -109,8 +109,15 @@ appctl_reinstall(struct unixctl_conn *conn, int argc, const char *argv[],
         reply_error(conn, error);
         return;
     }
-    adp_state_sync(adp_bridge_state(bridge), true);
-    unixctl_command_reply(conn, NULL);
+    struct adp_state *state = adp_bridge_state(bridge);
+
+    adp_state_sync(state, true);
+    if (adp_state_is_synced(state) || adp_state_is_busy(state)) {
+        unixctl_command_reply(conn, NULL);
+    } else {
+        unixctl_command_reply_error(conn, "the flows could not be installed: "
+                                    "see the log");
+    }
 }
 
 static void

@@ -318,22 +318,15 @@ ensure_needs(struct adp_bridge *b, const struct choice *choice)
     return error;
 }
 
+char *
+adp_bridge_pipeline_ensure(struct adp_bridge *b)
+{
+    return ensure_needs(b, &b->pipeline->choice);
+}
+
 static void pursue(struct adp_bridge *);
 
 /* When it was flushed. */
-
-/* Puts everything back. */
-static void
-reinstall(struct adp_bridge *b)
-{
-    char *error = ensure_needs(b, &b->pipeline->choice);
-
-    if (error) {
-        VLOG_ERR("bridge %s: %s", adp_bridge_name(b), error);
-        free(error);
-    }
-    adp_state_sync(b->pipeline->state, true);
-}
 
 static bool
 lacks_pipeline(const struct adp_bridge *b)
@@ -356,7 +349,7 @@ keep_empty(struct adp_bridge *b)
 static void
 try_pipeline(struct adp_bridge *b)
 {
-    reinstall(b);
+    adp_state_sync(b->pipeline->state, true);
     if (lacks_pipeline(b)) {
         /* It doesn't come, or comes in slices. */
         keep_empty(b);

@@ -30,6 +30,10 @@ struct adp_multicast *adp_bridge_multicast(const struct adp_bridge *);
  * calls it, or NULL.  Main thread. */
 const char *adp_bridge_pipeline_table_name(uint8_t id, void *bridge);
 
+/* For the state: brings what flows of the pipeline need to be there before
+ * them, should somebody have deleted it.  Returns why it couldn't, for the
+ * caller to free, or NULL. */
+char *adp_bridge_pipeline_ensure(struct adp_bridge *);
 /* For the state: the flows are those of these options from now on. */
 void adp_bridge_pipeline_set_options(struct adp_bridge *, uint64_t options);
 

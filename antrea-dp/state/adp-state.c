@@ -323,6 +323,20 @@ conclude(struct adp_state *state)
     return error;
 }
 
+static struct adp_error *
+ensure_pipeline_needs(struct adp_bridge *bridge)
+{
+    char *reason = adp_bridge_pipeline_ensure(bridge);
+    struct adp_error *error = NULL;
+
+    if (reason) {
+        error = adp_error_create("internal", NULL, NULL, "bridge %s: %s",
+                                 adp_bridge_name(bridge), reason);
+        free(reason);
+    }
+    return error;
+}
+
 /* What flows need to be there before them. */
 static struct adp_error *
 grow_meters(struct adp_state *state)
@@ -331,6 +345,9 @@ grow_meters(struct adp_state *state)
     struct adp_error *error = NULL;
 
     if (!next->has_meters) {
+        error = ensure_pipeline_needs(state->bridge);
+    }
+    if (!error && !next->has_meters) {
         error = adp_state_meters_grow(state->bridge, &state->meters,
                                       adp_engine_meters(state->engine),
                                       (next->how != ADP_COMMIT_DIFFERENCE

@@ -49,6 +49,16 @@ adp_bridge_pipeline_set_options(struct adp_bridge *b, uint64_t options)
     b->options = options;
 }
 
+char *
+adp_bridge_pipeline_ensure(struct adp_bridge *b)
+{
+    if (b->missing) {
+        return xstrdup(b->missing);
+    }
+    b->has_needs = true;
+    return NULL;
+}
+
 uint16_t
 adp_bridge_round(const struct adp_bridge *b)
 {
@@ -168,6 +178,8 @@ adp_bridge_commit(struct adp_bridge *b, const struct ofputil_flow_mod *fms,
     b->n_commits++;
     if (b->refusal) {
         return nullable_xstrdup(b->refusal);
+    } else if (!b->has_needs && n_fms) {
+        return xstrdup("OFPMMFC_INVALID_METER");
     }
     if (replace) {
         shash_clear_free_data(&b->flows);
@@ -336,6 +348,8 @@ state_world_setup(void)
     bridge.round = 1;
     bridge.refusal = NULL;
     bridge.refused_meter = 0;
+    bridge.has_needs = false;
+    bridge.missing = NULL;
     bridge.n_commits = 0;
     shash_init(&bridge.flows);
     shash_init(&bridge.groups);

@@ -24,6 +24,8 @@ struct adp_bridge {
     uint16_t round;
     char *refusal;              /* What the next commit returns, if nonnull. */
     uint32_t refused_meter;     /* 0: none. */
+    bool has_needs;             /* Of the pipeline; else no flow is taken. */
+    const char *missing;        /* Why it can't get them, or NULL. */
 
     /* What is in it: "table=T,priority=P,MATCH" to "COOKIE ACTIONS", and
      * group id to number of buckets. */

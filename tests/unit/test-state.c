@@ -432,6 +432,22 @@ START_TEST(test_refused_meters_and_flows_change_none)
 }
 END_TEST
 
+START_TEST(test_what_flows_need_comes_before_them)
+{
+    transact("[" POD1 "]", NULL);
+    expect_mods("add " FLOW1);
+
+    bridge.has_needs = false;
+    transact("[" POD2 "]", NULL);
+    expect_mods("add " FLOW2);
+
+    bridge.missing = "no meter 256: OFPMMFC_OUT_OF_METERS";
+    expect_failure(NULL, "[" KEY("Pod", "a/1") "]", "internal",
+                   "bridge br-test: no meter 256: OFPMMFC_OUT_OF_METERS");
+    expect_mods("");
+}
+END_TEST
+
 START_TEST(test_many_records)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
@@ -516,6 +532,7 @@ suite(void)
     tcase_add_test(tc, test_meters_come_before_flows_and_go_after);
     tcase_add_test(tc, test_meters_go_with_the_pipeline);
     tcase_add_test(tc, test_refused_meters_and_flows_change_none);
+    tcase_add_test(tc, test_what_flows_need_comes_before_them);
     tcase_add_test(tc, test_many_records);
     tcase_add_test(tc, test_equal_matches_take_few_steps);
     suite_add_tcase(s, tc);
