@@ -446,6 +446,86 @@ START_TEST(test_very_many_keys)
 }
 END_TEST
 
+/* A Pod of another node with a port. */
+#define PORT_POD(NAME, NUMBER) \
+    "apiVersion: v1\nkind: Pod\n" \
+    "metadata: {name: " NAME ", namespace: ns0, labels: {l: v}}\n" \
+    "spec: {nodeName: other, containers: [{name: c, ports: [{name: http, " \
+    "containerPort: " NUMBER "}]}]}\n" \
+    "status: {podIP: 10.1.9." NUMBER "}\n"
+
+#define NAMED_PORT(POD_LABEL, LIST, PEERS) \
+    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
+    "metadata: {name: p, namespace: ns0}\n" \
+    "spec:\n  podSelector: {matchLabels: {l: " POD_LABEL "}}\n" \
+    "  policyTypes: [Ingress, Egress]\n" \
+    "  " LIST ":\n  - ports: [{port: http}]\n" \
+    "    " PEERS ": [{namespaceSelector: {}}]\n"
+
+/* Whom a rule lets reach a named port says nothing about its numbers. */
+START_TEST(test_named_port_of_own_pods)
+{
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    expect_step(DPCTL_APPLY, NAMED_PORT("mine", "ingress", "from"), false);
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "w"), true);
+    expect_step(DPCTL_APPLY, PORT_POD("b", "80"), true);
+    expect_step(DPCTL_APPLY, SPACE_POD("b", "w"), true);
+    expect_step(DPCTL_DELETE, SPACE_POD("b", "w"), true);
+}
+END_TEST
+
+/* A policy may apply to Pods though nothing came of its rules. */
+START_TEST(test_named_port_of_nobody)
+{
+    const char *name = "AntreaClusterNetworkPolicy:p";
+
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    expect_step(DPCTL_APPLY, "apiVersion: crd.antrea.io/v1beta1\n"
+                "kind: ClusterNetworkPolicy\nmetadata: {name: p}\n"
+                "spec: {priority: 1, ingress: [{action: Drop, appliedTo: "
+                "[{podSelector: {matchLabels: {l: mine}}}], "
+                "ports: [{port: http}]}]}\n", true);
+    ck_assert_ptr_nonnull(adp_model_find(model, ADP_KIND_NETWORK_POLICY,
+                                         name));
+    expect_step(DPCTL_DELETE, LOCAL_POD, true);
+    ck_assert_ptr_null(adp_model_find(model, ADP_KIND_NETWORK_POLICY, name));
+}
+END_TEST
+
+/* Where the port is the peers', the first Pod with a number makes a rule, and
+ * the last one ends it. */
+START_TEST(test_named_port_of_peers)
+{
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    expect_step(DPCTL_APPLY, NAMED_PORT("mine", "egress", "to"), false);
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "w"), true);
+    expect_step(DPCTL_APPLY, PORT_POD("b", "80"), false);
+    expect_step(DPCTL_APPLY, "apiVersion: v1\nkind: Pod\n"
+                "metadata: {name: c, namespace: ns1}\n"
+                "spec: {nodeName: other, containers: [{name: c, ports: "
+                "[{name: http, containerPort: 80}]}]}\n"
+                "status: {podIP: 10.1.9.8}\n", true);
+    expect_step(DPCTL_DELETE, PORT_POD("b", "80"), true);
+    expect_step(DPCTL_APPLY, PORT_POD("b", "81"), false);
+    expect_step(DPCTL_DELETE, PORT_POD("b", "81"), false);
+}
+END_TEST
+
+/* No rule, unless the policy applies to a Pod of this node. */
+START_TEST(test_named_port_of_others)
+{
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    expect_step(DPCTL_APPLY, NAMED_PORT("other", "egress", "to"), false);
+    expect_step(DPCTL_APPLY, SPACE_POD("a", "w"), true);
+    expect_step(DPCTL_APPLY, PORT_POD("b", "80"), true);
+    expect_step(DPCTL_DELETE, PORT_POD("b", "80"), true);
+}
+END_TEST
+
 #define CLUSTER_GROUP \
     "apiVersion: crd.antrea.io/v1beta1\nkind: ClusterGroup\n" \
     "metadata: {name: cg}\nspec: {podSelector: {matchLabels: {l: v}}}\n"
@@ -590,6 +670,10 @@ main(void)
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, test_random_changes);
     tcase_add_test(tc, test_very_many_keys);
+    tcase_add_test(tc, test_named_port_of_own_pods);
+    tcase_add_test(tc, test_named_port_of_nobody);
+    tcase_add_test(tc, test_named_port_of_peers);
+    tcase_add_test(tc, test_named_port_of_others);
     tcase_add_test(tc, test_group_comes_and_goes);
     tcase_add_test(tc, test_selected_pods);
     tcase_add_test(tc, test_heartbeats);

@@ -154,28 +154,99 @@ compare_groups(struct delta *d, const struct shash *before,
     }
 }
 
-/* Does the patch make an AppliedToGroup have Pods of this node that had none,
- * or the other way round? */
+/* Groups without which there is no rule. */
+
+static void
+want_record(struct delta *d, const char *key)
+{
+    char *kind = xmemdup0(key, strcspn(key, " "));
+
+    dpctl_world_want(&d->world, kind, strchr(key, ' ') + 1);
+    free(kind);
+}
+
+/* Does the patch make a group have members that had none, or the other way
+ * round?  In an AppliedToGroup that means Pods of this node.  Of one that no
+ * record refers to, as nothing came of the rules, that isn't known. */
 static bool
 is_turn(const struct delta *d, const char *key, const struct delta_patch *p)
 {
     const struct json *group = shash_find_data(&d->world.records, key);
-    const struct json_array *pods = dpctl_json_array(group, "pods");
-    bool any = !sset_is_empty(&p->add);
+    const struct json_array *members = dpctl_json_array(group,
+                                                        member_list(key));
+    bool any = !group || !sset_is_empty(&p->add);
 
-    for (size_t i = 0; i < pods->n && !any; i++) {
-        any = !sset_contains(&p->remove, json_string(pods->elems[i]));
+    for (size_t i = 0; i < members->n && !any; i++) {
+        any = !sset_contains(&p->remove, json_string(members->elems[i]));
     }
-    return any != (pods->n > 0);
+    return any != (members->n > 0);
+}
+
+/* Adds the AddressGroups of Pods by whose ports' names there are rules. */
+static void
+add_groups_of_ports(const struct shash *records, struct sset *groups)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, records) {
+        const struct json_array *rules = dpctl_json_array(node->data, "rules");
+        for (size_t i = 0; i < rules->n; i++) {
+            const struct json *rule = rules->elems[i];
+            const struct json_array *names
+                = dpctl_json_array(rule, "to.addressGroups");
+            if (!dpctl_json_bool(rule, "hasNamedPorts", false)) {
+                continue;
+            }
+            for (size_t j = 0; j < names->n; j++) {
+                sset_add_and_free(groups, dpctl_record_key(
+                                      "AddressGroup",
+                                      json_string(names->elems[j])));
+            }
+        }
+    }
+}
+
+/* Adds the groups with which policies or rules come or go.  Named ports of
+ * ingress rules are those of the Pods in an AppliedToGroup, which is of Pods
+ * with the same numbers; those of egress rules, in such an AddressGroup. */
+static void
+find_turns(struct delta *d, const struct shash *before,
+           const struct shash *after, struct sset *turns)
+{
+    struct sset groups = SSET_INITIALIZER(&groups);
+    const struct shash_node *node;
+    const char *key;
+
+    add_groups_of_ports(before, &groups);
+    add_groups_of_ports(after, &groups);
+    SHASH_FOR_EACH (node, &d->patches) {
+        if (!strncmp(node->name, "AppliedToGroup ", 15)) {
+            sset_add(&groups, node->name);
+        }
+    }
+    SSET_FOR_EACH (key, &groups) {
+        if (shash_find(&d->patches, key)) {
+            want_record(d, key);
+        }
+    }
+    dpctl_world_fetch(&d->world);
+    SSET_FOR_EACH (key, &groups) {
+        const struct delta_patch *patch = shash_find_data(&d->patches, key);
+
+        if (patch && is_turn(d, key, patch)) {
+            sset_add(turns, key);
+        }
+    }
+    sset_destroy(&groups);
 }
 
 /* One policy among those that may select a Pod that matters. */
 struct question {
-    const struct delta *d;
     const struct shash *before, *after;
     const struct sset *turns;
     bool contributes;           /* Does a Pod contribute to its groups? */
-    bool turns_up;              /* Is one of its groups in 'turns'? */
+    bool applied_to_turns;      /* Is one of its groups in 'turns'? */
+    bool addresses_turn;
 };
 
 static void
@@ -184,12 +255,39 @@ ask_group(const char *kind, const char *group, void *q_)
     struct question *q = q_;
     char *key = dpctl_record_key(kind, group);
     const char *list = member_list(key);
+    bool turns = sset_contains(q->turns, key);
 
     q->contributes
         |= (dpctl_json_array(shash_find_data(q->before, key), list)->n
             || dpctl_json_array(shash_find_data(q->after, key), list)->n);
-    q->turns_up |= sset_contains(q->turns, key);
+    if (!strcmp(kind, "AppliedToGroup")) {
+        q->applied_to_turns |= turns;
+    } else {
+        q->addresses_turn |= turns;
+    }
     free(key);
+}
+
+/* Adds those of the policies (record's key to Manifest's name) that have a
+ * record on this node. */
+static void
+add_present(struct delta *d, const struct shash *policies)
+{
+    struct sset keys = SSET_INITIALIZER(&keys);
+    struct sset present = SSET_INITIALIZER(&present);
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, policies) {
+        sset_add(&keys, node->name);
+    }
+    dpctl_world_which(&d->world, &keys, &present);
+    SHASH_FOR_EACH (node, policies) {
+        if (sset_contains(&present, node->name)) {
+            sset_add(&d->dirty, node->data);
+        }
+    }
+    sset_destroy(&keys);
+    sset_destroy(&present);
 }
 
 /* Finds the candidates for which it isn't enough that members come and go. */
@@ -197,6 +295,7 @@ static void
 find_dirty(struct delta *d, const struct shash *before,
            const struct shash *after, const struct sset *turns)
 {
+    struct shash if_present = SHASH_INITIALIZER(&if_present);
     const char *manifest;
 
     SSET_FOR_EACH (manifest, &d->candidates) {
@@ -206,7 +305,9 @@ find_dirty(struct delta *d, const struct shash *before,
             continue;
         }
 
-        struct question q = { d, before, after, turns, false, false };
+        struct question q = {
+            .before = before, .after = after, .turns = turns,
+        };
         char *key = dpctl_policy_record_key(kind, object);
         const struct json *records[] = {
             shash_find_data(before, key), shash_find_data(after, key)
@@ -215,14 +316,17 @@ find_dirty(struct delta *d, const struct shash *before,
             delta_each_group(records[i], ask_group, &q);
         }
         /* One that can't be resolved may not have to be, on this node. */
-        if (!records[0] || !records[1] || q.turns_up
-            || (q.contributes && dpctl_has_named_ports(kind, object))
+        if (!records[0] || !records[1] || q.applied_to_turns
             || (q.contributes && d->relabels
                 && dpctl_has_same_labels(object))) {
             sset_add(&d->dirty, manifest);
+        } else if (q.addresses_turn) {
+            shash_add_once(&if_present, key, manifest);
         }
         free(key);
     }
+    add_present(d, &if_present);
+    shash_destroy(&if_present);
 }
 
 /* The records of Pods that are given. */
@@ -253,7 +357,6 @@ delta_memberships(struct delta *d)
     struct shash before = SHASH_INITIALIZER(&before);
     struct shash after = SHASH_INITIALIZER(&after);
     struct sset turns = SSET_INITIALIZER(&turns);
-    const struct shash_node *node;
     char *error = NULL;
 
     delta_fetch_groups(d, &d->candidates);
@@ -263,19 +366,7 @@ delta_memberships(struct delta *d)
     }
     if (!error && !delta_ended(d)) {
         compare_groups(d, &before, &after);
-        SHASH_FOR_EACH (node, &d->patches) {
-            const char *space = strchr(node->name, ' ');
-            if (!strncmp(node->name, "AppliedToGroup ", 15)) {
-                dpctl_world_want(&d->world, "AppliedToGroup", space + 1);
-            }
-        }
-        dpctl_world_fetch(&d->world);
-        SHASH_FOR_EACH (node, &d->patches) {
-            if (!strncmp(node->name, "AppliedToGroup ", 15)
-                && is_turn(d, node->name, node->data)) {
-                sset_add(&turns, node->name);
-            }
-        }
+        find_turns(d, &before, &after, &turns);
         find_dirty(d, &before, &after, &turns);
         take_pod_records(d, &before, &after);
     }
@@ -519,14 +610,10 @@ fetch_outcome(struct delta *d)
     const char *key;
 
     SHASH_FOR_EACH (node, &d->outcome) {
-        char *kind = xmemdup0(node->name, strcspn(node->name, " "));
-        dpctl_world_want(&d->world, kind, strchr(node->name, ' ') + 1);
-        free(kind);
+        want_record(d, node->name);
     }
     SSET_FOR_EACH (key, &d->gone) {
-        char *kind = xmemdup0(key, strcspn(key, " "));
-        dpctl_world_want(&d->world, kind, strchr(key, ' ') + 1);
-        free(kind);
+        want_record(d, key);
     }
     dpctl_world_fetch(&d->world);
 }

@@ -14,11 +14,12 @@
  *     are with the policies that may select them, and the groups that come out
  *     differ by what these Pods contribute.
  *   - A policy is resolved anew, with the Pods that it selects, if it is among
- *     the objects given, or refers to a group that is; if it has named ports
- *     and a Pod that changed is concerned; if it has peers with sameLabels,
- *     and a Namespace of such Pods gets other labels; and if it applies to
- *     Pods of this node for the first time, or no more.  Groups that no policy
- *     refers to any more go.
+ *     the objects given, or refers to a group that is; if a number that its
+ *     named ports stand for is new among the Pods that they are of, or the
+ *     last of these goes; if it has peers with sameLabels, and a Namespace of
+ *     such Pods gets other labels; and if it applies to Pods of this node for
+ *     the first time, or no more.  Groups that no policy refers to any more
+ *     go.
  *   - A Service is resolved anew if it, or one of its endpoints, changed.
  *
  * What isn't handled here takes the full run: Nodes, Tiers, records given as

@@ -179,13 +179,6 @@ any_rule_of(const struct dpctl_kind *kind, const struct json *policy,
     return any_rule(policy, test);
 }
 
-bool
-dpctl_has_named_ports(const struct dpctl_kind *kind,
-                      const struct json *policy)
-{
-    return any_rule_of(kind, policy, has_named_port);
-}
-
 static bool
 any_peer(const struct json *rule, const char *path)
 {

@@ -80,10 +80,8 @@ void dpctl_group_refs(const struct dpctl_kind *, const struct json *,
                       struct svec *);
 /* The key of those that refer to the group of that Manifest's name. */
 char *dpctl_ref_key(const char *manifest_name);
-/* Does a policy have ports given by name?  Peers that depend on labels of the
- * Namespace that it applies to?  Nodes among its peers? */
-bool dpctl_has_named_ports(const struct dpctl_kind *,
-                           const struct json *policy);
+/* Does a policy have peers that depend on labels of the Namespace that it
+ * applies to?  Nodes among its peers? */
 bool dpctl_has_same_labels(const struct json *policy);
 bool dpctl_has_nodes(const struct dpctl_kind *, const struct json *policy);
 /* Is the "spec" of one of Antrea's policies, or a rule, applied to

@@ -72,6 +72,9 @@ add_rule(struct resolver *r, struct dpctl_policy *p, const struct rule *rule,
         json_object_put(json, in ? "from" : "to",
                         dpctl_peers_to_json(r, p, &rule->peers, peer_groups));
     }
+    if (peer_groups && r->env->everywhere) {
+        json_object_put(json, "hasNamedPorts", json_boolean_create(true));
+    }
     if (services && json_array(services)->n) {
         json_object_put(json, "services", services);
     } else {

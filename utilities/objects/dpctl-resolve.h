@@ -100,7 +100,9 @@ struct dpctl_env {
     unsigned int parts;
     /* Policies become records whether they apply to a Pod of the node or not,
      * without their Tiers' priorities: the groups then tell what the Pods that
-     * there are contribute to each.  Policies with an error become none. */
+     * there are contribute to each.  Policies with an error become none.
+     * Rules that there are only while their peers have named ports have
+     * "hasNamedPorts". */
     bool everywhere;
 
     /* Only the keys of the records matter: what can't be resolved (any more)
