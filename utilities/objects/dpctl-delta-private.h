@@ -53,9 +53,12 @@ const char *delta_name_part(const char *manifest);
 
 /* Fetches what is wanted, and the NodeConfig. */
 void delta_fetch_with_node_config(struct delta *);
-/* Leaves away what a watch tells that is as it was: all there is, when it
- * begins anew.  With the own Node among it there is a full run: OVSDB may have
- * other news of that. */
+/* Fetches the many objects that a watch tells when it begins anew, and the
+ * NodeConfig.  With the own Node among them there is a full run: OVSDB may
+ * have other news of that. */
+void delta_fetch_told(struct delta *);
+/* Leaves away what a watch tells that is as it was, as far as it was
+ * fetched. */
 void delta_drop_unchanged(struct delta *);
 
 /* The name of a Manifest record if 'record_key' is that of one; or NULL. */

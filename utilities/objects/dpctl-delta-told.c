@@ -81,6 +81,21 @@ void
 delta_drop_unchanged(struct delta *d)
 {
     struct shash_node *node;
+
+    SHASH_FOR_EACH_SAFE (node, &d->given) {
+        const struct json *old = delta_old(d, node->name);
+
+        if (!d->world.stale && old && json_equal(old, node->data)
+            && !may_be_own_pod(d, node->name, node->data)) {
+            shash_delete(&d->given, node);
+        }
+    }
+}
+
+void
+delta_fetch_told(struct delta *d)
+{
+    const struct shash_node *node;
     size_t n = 0;
 
     SHASH_FOR_EACH (node, &d->given) {
@@ -90,13 +105,5 @@ delta_drop_unchanged(struct delta *d)
         }
     }
     delta_fetch_with_node_config(d);
-    SHASH_FOR_EACH_SAFE (node, &d->given) {
-        const struct json *old = delta_old(d, node->name);
-
-        if (!d->world.stale && old && json_equal(old, node->data)
-            && !may_be_own_pod(d, node->name, node->data)) {
-            shash_delete(&d->given, node);
-        }
-    }
     d->full = gives_own_node(d);
 }

@@ -291,14 +291,19 @@ fetch_given(struct delta *d)
         if (kind->id == DPCTL_POD) {
             want_pod(d, node->name);
             want_node_of(d, node->data);
-        } else if (delta_is_policy(kind)) {
-            sset_add(&d->dirty, node->name);
-            if (d->verb != DPCTL_DELETE) {
-                want_rank_of(d, kind, node->data);
-            }
+        } else if (delta_is_policy(kind) && d->verb != DPCTL_DELETE) {
+            want_rank_of(d, kind, node->data);
         }
     }
     delta_fetch_with_node_config(d);
+    if (d->input->watched && d->verb == DPCTL_APPLY) {
+        delta_drop_unchanged(d);
+    }
+    SHASH_FOR_EACH (node, &d->given) {
+        if (delta_is_policy(dpctl_manifest_kind(node->name))) {
+            sset_add(&d->dirty, node->name);
+        }
+    }
     if (!d->world.stale
         && (!d->node_config || !d->world.complete || !settings_are_kept(d)
             || changes_unhandled(d))) {
@@ -807,6 +812,7 @@ make_plan(struct delta *d, bool ignore_missing)
     };
 
     if (shash_count(&d->given) > MAX_GIVEN) {
+        delta_fetch_told(d);
         delta_drop_unchanged(d);
         d->full = d->full || shash_count(&d->given) > MAX_GIVEN;
     }

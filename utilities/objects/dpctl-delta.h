@@ -25,10 +25,9 @@
  * What isn't handled here takes the full run: Nodes, Tiers, records given as
  * such, Antrea's controlplane API, more than a few objects at once, settings
  * of the node, and policies that select among all Pods there are.  What a
- * watch told of such kinds, and is as it was, is as good as not given; so is,
- * when it tells of many objects at once, what is as it was of other kinds, but
- * for this node's Pods.  The full run is also what the tests compare this one
- * with.
+ * watch told, and is as it was, is as good as not given, but for this node's
+ * Pods, whose ports may have changed.  The full run is also what the tests
+ * compare this one with.
  *
  * What others made of records that follow from objects is put right where the
  * record is made anew, otherwise by "resync".
