@@ -311,6 +311,8 @@ struct query_run {
     bool any_kind;              /* Or only this one: */
     enum adp_kind kind;
     struct hmapx found;         /* Contains const struct adp_record *. */
+    struct hmapx whole;         /* Contains const struct posting *: all their
+                                 * records were found. */
 };
 
 static void
@@ -372,10 +374,15 @@ intersect(struct query_run *run, struct posting **postings, size_t n)
 {
     const struct posting *rarest = postings[0];
 
-    for (size_t i = 1; i < n; i++) {
-        if (postings[i]->n < rarest->n) {
+    for (size_t i = 0; i < n; i++) {
+        if (hmapx_contains(&run->whole, postings[i])) {
+            return;
+        } else if (postings[i]->n < rarest->n) {
             rarest = postings[i];
         }
+    }
+    if (n == 1) {
+        hmapx_add(&run->whole, postings[0]);
     }
     for (size_t i = 0; i < rarest->n; i++) {
         const struct entry *entry = rarest->members[i].entry;
@@ -468,6 +475,7 @@ adp_index_query(const struct adp_index *index, const struct adp_model *model,
     struct query_run run = {
         .index = index, .model = model, .any_kind = !query->kind,
         .found = HMAPX_INITIALIZER(&run.found),
+        .whole = HMAPX_INITIALIZER(&run.whole),
     };
     struct adp_error *error = NULL;
 
@@ -485,5 +493,6 @@ adp_index_query(const struct adp_index *index, const struct adp_model *model,
     }
     *records = error ? NULL : found_to_json(&run.found, query->brief);
     hmapx_destroy(&run.found);
+    hmapx_destroy(&run.whole);
     return error;
 }

@@ -16,7 +16,8 @@
  * changed, and looks them up.
  *
  * Cost: an update is linear in the keys of the records that changed.  A query
- * looks at the records that bear the rarest key of each of its lists.
+ * looks at the records that bear the rarest key of each of its lists, and once
+ * at those of a list of one key, however often it has that.
  *
  * Memory: per Manifest and who refers to groups an entry, per key of one some
  * 40 bytes, per different key its text.  Bounded by the records that there may

@@ -584,6 +584,8 @@ tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_model_index_SOURCES = tests/unit/test-model-index.c
 tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
+tests_unit_test_model_index_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=adp_model_find
 
 tests_unit_test_model_ip_SOURCES = tests/unit/test-model-ip.c
 tests_unit_test_model_ip_LDADD = $(UNIT_LIBS)

@@ -22,6 +22,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
 #include "rounds.h"
+#include "sset.h"
 #include "svec.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -57,6 +58,22 @@ through_socket(struct json *json)
     return copy;
 }
 
+/* Each list has the daemon look at all who bear its keys. */
+static void
+check_lists_differ(const struct json *lists)
+{
+    struct sset seen = SSET_INITIALIZER(&seen);
+
+    for (size_t i = 0; lists && i < json_array(lists)->n; i++) {
+        char *list = json_to_string(json_array(lists)->elems[i], 0);
+
+        ck_assert_msg(sset_add(&seen, list), "%s: twice in one question",
+                      list);
+        free(list);
+    }
+    sset_destroy(&seen);
+}
+
 static struct json *
 daemon_get(void *aux OVS_UNUSED, struct json *param)
 {
@@ -69,6 +86,7 @@ daemon_get(void *aux OVS_UNUSED, struct json *param)
     struct json *records;
     char *asked = json_to_string(param, 0);
 
+    check_lists_differ(query.keys);
     n_asked_by_label += strstr(asked, "\"l:") != NULL;
     free(asked);
 
@@ -633,6 +651,32 @@ START_TEST(test_heartbeats)
 }
 END_TEST
 
+enum { N_RELABELLED = 20 };
+
+#define SPACE(LABEL) \
+    "apiVersion: v1\nkind: Namespace\n" \
+    "metadata: {name: ns0, labels: {env: " LABEL "}}\n"
+
+/* Pods have their Namespace, and many of their labels, in common: see
+ * check_lists_differ(). */
+START_TEST(test_relabelled_namespace)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < N_RELABELLED; i++) {
+        ds_put_format(&ds, "---\napiVersion: v1\nkind: Pod\n"
+                      "metadata: {name: p%d, namespace: ns0, labels: {l: v, "
+                      "own: v%d}}\nspec: {nodeName: other}\n"
+                      "status: {podIP: 10.1.9.%d}\n", i, i, i + 1);
+    }
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, SPACE("a"), true);
+    expect_step(DPCTL_APPLY, ds_cstr(&ds), true);
+    expect_step(DPCTL_APPLY, SPACE("b"), true);
+    ds_destroy(&ds);
+}
+END_TEST
+
 enum { N_TOLD = 600 };
 
 static void
@@ -690,6 +734,7 @@ main(void)
     tcase_add_test(tc, test_group_comes_and_goes);
     tcase_add_test(tc, test_selected_pods);
     tcase_add_test(tc, test_heartbeats);
+    tcase_add_test(tc, test_relabelled_namespace);
     tcase_add_test(tc, test_told_again);
     suite_add_tcase(suite, tc);
     return test_run(suite);

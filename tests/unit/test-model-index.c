@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "model-index.h"
 #include "model-patch.h"
+#include "model-records.h"
 #include "model.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
@@ -95,6 +96,19 @@ query(const char *kind, const char *names, const char *keys)
     return ds_steal_cstr(&ds);
 }
 
+/* How often the index looks for a record. */
+static size_t n_looks;
+
+__typeof__(adp_model_find) __real_adp_model_find, __wrap_adp_model_find;
+
+const struct adp_record *
+__wrap_adp_model_find(const struct adp_model *m, enum adp_kind kind,
+                      const char *name)
+{
+    n_looks++;
+    return __real_adp_model_find(m, kind, name);
+}
+
 #define FINDS(KIND, NAMES, KEYS, EXPECTED) do {                         \
         char *found_ = query(KIND, NAMES, KEYS);                        \
         ck_assert_str_eq(found_, EXPECTED);                             \
@@ -148,6 +162,30 @@ START_TEST(test_query_errors)
     FINDS(NULL, NULL, "'x'", "keys[0]: must be a list of keys, and not an "
           "empty one");
     FINDS(NULL, NULL, "['x',1]", "keys[0]: must hold strings");
+}
+END_TEST
+
+enum { N_EQUAL = 1000 };
+
+/* Who has the same key in many lists is told of its records at the cost of
+ * one. */
+START_TEST(test_query_equal_keys)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    apply("{'kind':'Manifest','name':'a','keys':['x','y'],'object':{}},"
+          "{'kind':'Manifest','name':'b','keys':['x'],'object':{}},"
+          "{'kind':'Manifest','name':'c','keys':['y'],'object':{}}");
+    for (int i = 0; i < N_EQUAL; i++) {
+        ds_put_format(&ds, "%s['x'],['x','y']", i ? "," : "");
+    }
+    n_looks = 0;
+    FINDS(NULL, NULL, ds_cstr(&ds), "Manifest a, Manifest b");
+    ck_assert_uint_eq(n_looks, 2);
+    ds_put_cstr(&ds, ",['y']");
+    FINDS(NULL, NULL, ds_cstr(&ds), "Manifest a, Manifest b, Manifest c");
+    ck_assert_uint_eq(n_looks, 2 + 4);
+    ds_destroy(&ds);
 }
 END_TEST
 
@@ -351,6 +389,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_query);
     tcase_add_test(tc, test_query_errors);
+    tcase_add_test(tc, test_query_equal_keys);
     tcase_add_test(tc, test_query_random);
     tcase_add_test(tc, test_patch);
     tcase_add_test(tc, test_patch_errors);

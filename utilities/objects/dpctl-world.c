@@ -79,6 +79,28 @@ ask(struct dpctl_world *w, struct json *param)
     return reply;
 }
 
+/* Many Pods, say, are in one Namespace, and may be selected by the same
+ * labels: takes 'lists' and returns it with each list once. */
+static struct json *
+each_once(struct json *lists)
+{
+    struct json *once = json_array_create_empty();
+    struct sset seen = SSET_INITIALIZER(&seen);
+
+    for (size_t i = 0; i < json_array(lists)->n; i++) {
+        const struct json *list = json_array(lists)->elems[i];
+        char *text = json_to_string(list, 0);
+
+        if (sset_add(&seen, text)) {
+            json_array_add(once, json_clone(list));
+        }
+        free(text);
+    }
+    sset_destroy(&seen);
+    json_destroy(lists);
+    return once;
+}
+
 const struct json *
 dpctl_world_fetch(struct dpctl_world *w)
 {
@@ -93,7 +115,7 @@ dpctl_world_fetch(struct dpctl_world *w)
         dpctl_keys_add(w->keys, DPCTL_KEY_ANY);
     }
     json_object_put(param, "names", w->names);
-    json_object_put(param, "keys", w->keys);
+    json_object_put(param, "keys", each_once(w->keys));
     w->names = json_array_create_empty();
     w->keys = json_array_create_empty();
 
