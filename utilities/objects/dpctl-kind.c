@@ -772,16 +772,24 @@ dpctl_manifest_name_of(const struct dpctl_kind *k, const struct json *object)
                                dpctl_json_str(object, "metadata.name"));
 }
 
+/* What follows 'word' and 'end' in 's', which begins with them; or NULL. */
+static const char *
+after_word(const char *s, const char *word, char end)
+{
+    size_t len = strlen(word);
+
+    return !strncmp(s, word, len) && s[len] == end ? s + len + 1 : NULL;
+}
+
 const struct dpctl_kind *
 dpctl_manifest_kind(const char *manifest_name)
 {
     for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
         const struct dpctl_kind *k = &dpctl_kinds[i];
-        char *prefix = xasprintf("%s.%s/", k->kind,
-                                 k->group[0] ? k->group : k->versions);
-        bool match = !strncmp(manifest_name, prefix, strlen(prefix));
-        free(prefix);
-        if (match) {
+        const char *rest = after_word(manifest_name, k->kind, '.');
+
+        if (rest && after_word(rest, k->group[0] ? k->group : k->versions,
+                               '/')) {
             return k;
         }
     }
