@@ -45,6 +45,7 @@ static const char *change;      /* The one under way. */
 static enum dpctl_verb change_verb;
 static bool watched;            /* Did a watch tell it? */
 static int n_asked_by_label;    /* Requests for what has a label. */
+static int n_asked_namespaces;  /* Requests for all Namespaces. */
 
 /* What goes through a socket is text. */
 static struct json *
@@ -88,6 +89,7 @@ daemon_get(void *aux OVS_UNUSED, struct json *param)
 
     check_lists_differ(query.keys);
     n_asked_by_label += strstr(asked, "\"l:") != NULL;
+    n_asked_namespaces += strstr(asked, "\"kind:Namespace\"") != NULL;
     free(asked);
 
     struct adp_error *error = adp_index_query(adp_index, model, &query,
@@ -431,6 +433,10 @@ expect_step(enum dpctl_verb verb, const char *text, bool some)
     ck_assert_msg(t.some == some && t.full == !some, "%s", text);
 }
 
+#define SPACE(LABEL) \
+    "apiVersion: v1\nkind: Namespace\n" \
+    "metadata: {name: ns0, labels: {env: " LABEL "}}\n"
+
 #define SPACE_POD(NAME, LABEL) \
     "apiVersion: v1\nkind: Pod\n" \
     "metadata: {name: " NAME ", namespace: ns0, labels: {l: " LABEL "}}\n" \
@@ -627,6 +633,40 @@ START_TEST(test_selected_pods)
 }
 END_TEST
 
+#define FROM(PEER) \
+    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
+    "metadata: {name: p, namespace: ns0}\n" \
+    "spec: {podSelector: {}, ingress: [{from: [" PEER "]}]}\n"
+
+/* There may be thousands of Namespaces: they are asked for where it depends on
+ * their labels whom a policy means. */
+START_TEST(test_namespaces)
+{
+    expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    expect_step(DPCTL_APPLY, SPACE("a"), true);
+    n_asked_namespaces = 0;
+    expect_step(DPCTL_APPLY, FROM("{podSelector: {matchLabels: {l: v}}}"),
+                true);
+    ck_assert_int_eq(n_asked_namespaces, 0);
+    expect_step(DPCTL_APPLY, FROM("{namespaceSelector: {matchLabels: "
+                                  "{env: a}}}"), true);
+    ck_assert_int_gt(n_asked_namespaces, 0);
+    n_asked_namespaces = 0;
+    expect_step(DPCTL_APPLY, CLUSTER_GROUP, true);
+    expect_step(DPCTL_APPLY, "apiVersion: crd.antrea.io/v1beta1\n"
+                "kind: ClusterNetworkPolicy\nmetadata: {name: p}\n"
+                "spec: {priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                "{l: mine}}}], ingress: [{action: Allow, from: [{group: cg}"
+                "]}]}\n", true);
+    ck_assert_int_eq(n_asked_namespaces, 0);
+    expect_step(DPCTL_APPLY, "apiVersion: crd.antrea.io/v1beta1\n"
+                "kind: ClusterGroup\nmetadata: {name: cg}\n"
+                "spec: {namespaceSelector: {matchLabels: {env: a}}}\n", true);
+    ck_assert_int_gt(n_asked_namespaces, 0);
+}
+END_TEST
+
 START_TEST(test_heartbeats)
 {
     static const char changed[] = "apiVersion: v1\nkind: Node\n"
@@ -652,10 +692,6 @@ START_TEST(test_heartbeats)
 END_TEST
 
 enum { N_RELABELLED = 20 };
-
-#define SPACE(LABEL) \
-    "apiVersion: v1\nkind: Namespace\n" \
-    "metadata: {name: ns0, labels: {env: " LABEL "}}\n"
 
 /* Pods have their Namespace, and many of their labels, in common: see
  * check_lists_differ(). */
@@ -733,6 +769,7 @@ main(void)
     tcase_add_test(tc, test_named_port_of_others);
     tcase_add_test(tc, test_group_comes_and_goes);
     tcase_add_test(tc, test_selected_pods);
+    tcase_add_test(tc, test_namespaces);
     tcase_add_test(tc, test_heartbeats);
     tcase_add_test(tc, test_relabelled_namespace);
     tcase_add_test(tc, test_told_again);

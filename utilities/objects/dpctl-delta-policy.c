@@ -415,8 +415,12 @@ fetch_policies(struct delta *d)
         if (new && dpctl_has_nodes(kind, new)) {
             dpctl_keys_add(dpctl_world_want_keys(&d->world), "kind:Node");
         }
+        if (new && kind->id == DPCTL_K8S_NP) {
+            /* It may have its policies logged. */
+            delta_want_namespace(d, dpctl_json_str(new,
+                                                   "metadata.namespace"));
+        }
     }
-    dpctl_keys_add(dpctl_world_want_keys(&d->world), "kind:Namespace");
     const struct json *found = dpctl_world_fetch(&d->world);
     for (size_t i = 0; found && i < json_array(found)->n; i++) {
         char *key = dpctl_record_key_of(json_array(found)->elems[i]);
@@ -428,6 +432,65 @@ fetch_policies(struct delta *d)
         free(key);
     }
     delta_fetch_groups(d, &d->dirty);
+}
+
+/* Calls 'cb' for each selector of the policies, and of the groups that they
+ * refer to. */
+static void
+each_selection(const struct delta *d,
+               void (*cb)(const struct dpctl_selection *, void *aux),
+               void *aux)
+{
+    struct sset done = SSET_INITIALIZER(&done);
+    struct sset todo;
+
+    sset_clone(&todo, &d->dirty);
+    while (!sset_is_empty(&todo)) {
+        char *manifest = sset_pop(&todo);
+        const struct dpctl_kind *kind = dpctl_manifest_kind(manifest);
+        const struct json *object = delta_new(d, manifest);
+
+        if (sset_add(&done, manifest) && object) {
+            struct svec refs = SVEC_EMPTY_INITIALIZER;
+            const char *ref;
+            size_t i;
+
+            dpctl_each_selection(kind, object, cb, aux);
+            dpctl_group_refs(kind, object, &refs);
+            SVEC_FOR_EACH (i, ref, &refs) {
+                if (!sset_contains(&done, ref)) {
+                    sset_add(&todo, ref);
+                }
+            }
+            svec_destroy(&refs);
+        }
+        free(manifest);
+    }
+    sset_destroy(&todo);
+    sset_destroy(&done);
+}
+
+static void
+ask_for_namespaces(const struct dpctl_selection *selection, void *needed)
+{
+    *(bool *) needed |= selection->namespaces != NULL;
+}
+
+/* The Namespaces, if it depends on their labels whom a policy selects. */
+static void
+fetch_namespaces(struct delta *d)
+{
+    const char *manifest;
+    bool needed = false;
+
+    each_selection(d, ask_for_namespaces, &needed);
+    SSET_FOR_EACH (manifest, &d->dirty) {
+        needed |= dpctl_has_same_labels(delta_new(d, manifest));
+    }
+    if (needed) {
+        dpctl_keys_add(dpctl_world_want_keys(&d->world), "kind:Namespace");
+        dpctl_world_fetch(&d->world);
+    }
 }
 
 struct selecting {
@@ -444,15 +507,6 @@ select_pods(const struct dpctl_selection *selection, void *s_)
     s->all_pods |= !dpctl_keys_selected(s->query, selection, &s->namespaces);
 }
 
-/* The objects that the policies are resolved from, but for Pods. */
-static void
-collect_policies(const struct delta *d, struct shash *manifests)
-{
-    delta_collect(d, true, SELECTING | 1u << DPCTL_TIER | 1u << DPCTL_NODE,
-                  manifests);
-    delta_collect_named(d, true, &d->dirty, manifests);
-}
-
 /* The Pods that the policies select. */
 static void
 fetch_selected(struct delta *d)
@@ -461,39 +515,23 @@ fetch_selected(struct delta *d)
         .query = dpctl_world_want_keys(&d->world),
         .namespaces = SHASH_INITIALIZER(&s.namespaces),
     };
-    struct sset done = SSET_INITIALIZER(&done);
-    struct sset todo;
 
     delta_collect(d, true, 1u << DPCTL_NAMESPACE, &s.namespaces);
-    sset_clone(&todo, &d->dirty);
-    while (!sset_is_empty(&todo)) {
-        char *manifest = sset_pop(&todo);
-        const struct dpctl_kind *kind = dpctl_manifest_kind(manifest);
-        const struct json *object = delta_new(d, manifest);
-
-        if (sset_add(&done, manifest) && object) {
-            struct svec refs = SVEC_EMPTY_INITIALIZER;
-            const char *ref;
-            size_t i;
-
-            dpctl_each_selection(kind, object, select_pods, &s);
-            dpctl_group_refs(kind, object, &refs);
-            SVEC_FOR_EACH (i, ref, &refs) {
-                if (!sset_contains(&done, ref)) {
-                    sset_add(&todo, ref);
-                }
-            }
-            svec_destroy(&refs);
-        }
-        free(manifest);
-    }
+    each_selection(d, select_pods, &s);
     d->full |= s.all_pods;
     if (!d->full) {
         dpctl_world_fetch(&d->world);
     }
-    sset_destroy(&todo);
-    sset_destroy(&done);
     shash_destroy(&s.namespaces);
+}
+
+/* The objects that the policies are resolved from, but for Pods. */
+static void
+collect_policies(const struct delta *d, struct shash *manifests)
+{
+    delta_collect(d, true, SELECTING | 1u << DPCTL_TIER | 1u << DPCTL_NODE,
+                  manifests);
+    delta_collect_named(d, true, &d->dirty, manifests);
 }
 
 static char *
@@ -627,6 +665,9 @@ delta_policies(struct delta *d)
         return NULL;
     }
     fetch_policies(d);
+    if (!delta_ended(d)) {
+        fetch_namespaces(d);
+    }
     if (!delta_ended(d)) {
         fetch_selected(d);
     }

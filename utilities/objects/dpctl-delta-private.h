@@ -51,6 +51,7 @@ bool delta_ended(const struct delta *);
 /* "NAMESPACE/NAME", which the Manifest's name has after its kind. */
 const char *delta_name_part(const char *manifest);
 
+void delta_want_namespace(struct delta *, const char *name);
 /* Fetches what is wanted, and the NodeConfig. */
 void delta_fetch_with_node_config(struct delta *);
 /* Fetches the many objects that a watch tells when it begins anew, and the

@@ -195,8 +195,8 @@ changes_unhandled(const struct delta *d)
     return false;
 }
 
-static void
-want_namespace(struct delta *d, const char *namespace_)
+void
+delta_want_namespace(struct delta *d, const char *namespace_)
 {
     char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NAMESPACE], NULL,
                                          namespace_);
@@ -213,7 +213,7 @@ want_pod(struct delta *d, const char *manifest)
 
     dpctl_world_want(&d->world, "Manifest", manifest);
     dpctl_world_want(&d->world, "Pod", delta_name_part(manifest));
-    want_namespace(d, namespace_);
+    delta_want_namespace(d, namespace_);
     free(namespace_);
 }
 
