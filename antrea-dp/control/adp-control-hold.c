@@ -24,22 +24,34 @@ expire(struct adp_control_hold *hold, long long int now)
 
 bool
 adp_control_hold_take(struct adp_control_hold *hold, const void *holder,
-                      const void *state, long long int now)
+                      const void *state, size_t n_records, long long int now)
 {
     expire(hold, now);
-    if (hold->holder) {
-        return hold->holder == holder && hold->state == state;
+    if (!hold->holder && now >= hold->next) {
+        *hold = (struct adp_control_hold) {
+            .holder = holder,
+            .state = state,
+            .since = now,
+        };
     }
-    if (now < hold->next) {
+    if (hold->holder != holder || hold->state != state) {
         return false;
     }
-    *hold = (struct adp_control_hold) {
-        .holder = holder,
-        .state = state,
-        .since = now,
-        .until = now + ADP_CONTROL_HOLD_MS,
-    };
+    hold->until = hold->since + ADP_CONTROL_HOLD_MAX_MS;
+    hold->patience = (ADP_CONTROL_HOLD_MS
+                      + n_records / ADP_CONTROL_HOLD_RECORDS);
+    hold->unread = true;
     return true;
+}
+
+void
+adp_control_hold_read(struct adp_control_hold *hold, const void *client,
+                      long long int now)
+{
+    if (hold->holder == client && hold->unread) {
+        hold->until = MIN(hold->until, now + hold->patience);
+        hold->unread = false;
+    }
 }
 
 void
@@ -62,7 +74,10 @@ adp_control_hold_stops(struct adp_control_hold *hold, const void *client,
 void
 adp_control_hold_wait(const struct adp_control_hold *hold)
 {
-    if (hold->holder) {
+    if (hold->holder && hold->unread) {
+        /* A reply that was sent at once wakes nobody to see that it was. */
+        poll_timer_wait_until(MIN(hold->until, time_msec() + 1));
+    } else if (hold->holder) {
         poll_timer_wait_until(hold->until);
     } else if (hold->next) {
         /* Somebody may wait for the end of the last one, or for the next. */

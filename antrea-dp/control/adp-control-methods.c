@@ -255,6 +255,7 @@ adp_control_session_run(struct adp_control_session *session)
     const struct shash_node *node;
 
     adp_control_catch_run(&session->catch);
+    adp_control_hold_read(&hold, session, time_msec());
     SHASH_FOR_EACH (node, &session->watches) {
         struct watch now = watch_now(node->name);
         struct watch *told = node->data;
@@ -429,7 +430,8 @@ begin_hold(struct adp_control_call *call, bool holds,
 {
     return (!holds
             || (adp_control_hold_take(&hold, call->session, state,
-                                      time_msec())
+                                      adp_model_count(adp_state_model(state),
+                                                      NULL), time_msec())
                 && !adp_state_has_calls(state)));
 }
 
