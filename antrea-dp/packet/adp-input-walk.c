@@ -163,6 +163,25 @@ concerns_tunnel(const struct adp_walk *w, struct flow *flow)
             || tnl_port_map_lookup(flow, &wc) != ODPP_NONE);
 }
 
+/* True if what the walk 'w' found out about connections can be done without
+ * executing ct(). */
+static bool
+may_apply(const struct adp_walk *w)
+{
+    return !w->has_ct_timeout && w->ct.peek.applicable;
+}
+
+/* True if the executor would have to find a port for the packet that it may
+ * not find, and then send the packet without NAT. */
+static bool
+leaves_nat_to_chance(const struct adp_walk *w, const struct flow *original)
+{
+    struct adp_summary sum;
+
+    return (conntrack_peek_nat_by_chance(&w->ct.peek)
+            && (!may_apply(w) || !adp_summary_init(&sum, w, original)));
+}
+
 enum adp_punt
 adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
                     const struct flow *original, struct flow *flow)
@@ -180,6 +199,9 @@ adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
     }
     if (v->held && v->n_breaks) {
         return ADP_PUNT_CONTROLLER;     /* Who waits can't pause. */
+    }
+    if (leaves_nat_to_chance(w, original)) {
+        return ADP_PUNT_ACTION;
     }
     return concerns_tunnel(w, flow) ? ADP_PUNT_TUNNEL : ADP_PUNT_NONE;
 }
@@ -205,7 +227,18 @@ struct execution {
     uint8_t nw_proto;
     /* Of the content's tunnel. */
     const struct adp_tunnel_actions *tnl_actions;
+    bool is_applied;                    /* To conntrack, already. */
 };
+
+static void
+init_execution(struct execution *e, const struct adp_summary *sum)
+{
+    memcpy(&e->content, &sum->content, sizeof e->content);
+    e->actions = sum->actions;
+    e->tuple = sum->tuple;
+    e->nw_proto = sum->flow->nw_proto;
+    e->is_applied = false;
+}
 
 /* Finds the way into the content's tunnel, if there is one.  Returns false if
  * nothing gets in at the moment. */
@@ -297,7 +330,8 @@ remember(struct adp_fast *f, const struct adp_fast_packet *fp,
 static void
 log_decided(struct adp_fast *f, struct adp_bridge *b,
             const struct dp_packet *packet, const struct flow *original,
-            const struct adp_walk *w, const struct adp_summary *sum)
+            const struct adp_walk *w, const struct adp_summary *sum,
+            bool is_first)
 {
     struct conntrack_peek_tuple tuple;
 
@@ -309,7 +343,7 @@ log_decided(struct adp_fast *f, struct adp_bridge *b,
         .in_port = original->in_port.ofp_port,
         .w = w,
         .content = sum ? &sum->content : NULL,
-        .is_first = adp_log_packet_is_first(w),
+        .is_first = is_first,
     }, w->verdict.logs, w->verdict.n_logs);
 }
 
@@ -402,17 +436,36 @@ note_content(struct adp_fast *f, enum adp_sample_way way,
     }
 }
 
+/* Does to conntrack what the walk was summed up as, if there is a way for the
+ * packet.  Returns false, and has done nothing, if that can't be. */
+static bool
+apply_summary(struct adp_fast *f, struct adp_walk *w, struct execution *e)
+{
+    if (!find_way(f, e)) {
+        return false;
+    }
+    note_content(f, ADP_SAMPLE_WALK, w, e, w->verdict.hits);
+    return execute_conntrack(w);
+}
+
+/* The same for a packet that begins a connection with NAT, before anything
+ * else comes of it.  If somebody else has got the tuple, or the room,
+ * meanwhile, the executor might send the packet without NAT: it is punted. */
+static enum adp_punt
+apply_nat(struct adp_fast *f, struct adp_walk *w, struct execution *e)
+{
+    e->is_applied = may_apply(w) && conntrack_peek_creates_nat(&w->ct.peek);
+    return (e->is_applied && !apply_summary(f, w, e) ? ADP_PUNT_ACTION
+            : ADP_PUNT_NONE);
+}
+
 /* Carries out what the walk was summed up as.  Returns false, and has done
  * nothing, if that can't be. */
 static bool
 execute_summary(struct adp_fast *f, struct adp_walk *w, struct execution *e,
                 struct dp_packet *packet)
 {
-    if (!find_way(f, e)) {
-        return false;
-    }
-    note_content(f, ADP_SAMPLE_WALK, w, e, w->verdict.hits);
-    if (!execute_conntrack(w)) {
+    if (!e->is_applied && !apply_summary(f, w, e)) {
         return false;
     }
     execute_content(f, e, packet);
@@ -446,7 +499,9 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     struct pmd_perf_stats *perf = &f->pmd->perf_stats;
     struct flow flow = *original;
     struct adp_summary summary;
+    struct execution e;
     enum adp_punt punt;
+    bool summed_up = false, is_first = false;
 
     uint64_t ports_lost = adp_ports_n_lost();
     uint64_t start = cycles_counter_update(perf);
@@ -454,13 +509,20 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     uint64_t cycles = cycles_counter_update(perf) - start;
 
     punt = adp_input_punt_late(f, w, original, &flow);
+    if (!punt) {
+        summed_up = adp_summary_init(&summary, w, original);
+        is_first = adp_log_packet_is_first(w);
+    }
+    if (summed_up) {
+        init_execution(&e, &summary);
+        punt = apply_nat(f, w, &e);
+    }
     if (punt) {
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
         return punt;
     }
 
-    bool summed_up = adp_summary_init(&summary, w, original);
     count_decided(f, b, w, summed_up ? &summary : NULL, original,
                   dp_packet_size(packet), cycles);
     learn(b, w, NULL, next_pass(&w->verdict, 0));
@@ -468,7 +530,8 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         remember(f, fp, &summary, original);
     }
     if (w->verdict.n_logs) {
-        log_decided(f, b, packet, original, w, summed_up ? &summary : NULL);
+        log_decided(f, b, packet, original, w, summed_up ? &summary : NULL,
+                    is_first);
     }
     if (w->verdict.answer && !w->verdict.answers_late) {
         adp_refuse(f, b, packet, w->verdict.answer,
@@ -479,13 +542,6 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
         adp_igmp_queue_add(b, packet, original);
     }
 
-    struct execution e;
-    if (summed_up) {
-        memcpy(&e.content, &summary.content, sizeof e.content);
-        e.actions = summary.actions;
-        e.tuple = summary.tuple;
-        e.nw_proto = original->nw_proto;
-    }
     if (w->verdict.held && adp_held_wants(packet, original)) {
         adp_held_add(b, packet, original, &w->verdict.actions, ports_lost);
     } else if (!summed_up || !execute_summary(f, w, &e, packet)) {
@@ -609,8 +665,8 @@ hold_truncated(struct adp_fast *f, struct adp_bridge *b,
         flow = came;
         uint64_t ports_lost = adp_ports_n_lost();
         adp_walk(w, b, f->tracker, answer, &flow, f->now);
-        held = (w->verdict.held && !w->verdict.punt
-                && !w->verdict.n_breaks);
+        held = (w->verdict.held && !w->verdict.punt && !w->verdict.n_breaks
+                && !leaves_nat_to_chance(w, &came));
         if (held) {
             count_decided(f, b, w, NULL, &came, dp_packet_size(packet), 0);
             adp_count(&b->counters.dns_truncated, 1);

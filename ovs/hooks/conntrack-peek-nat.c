@@ -114,6 +114,42 @@ peek_may_have_freed(const struct conntrack_peek *p, const struct conn_key *key)
     return false;
 }
 
+/* Of the ports that it may choose from upstream looks at so many in their
+ * order, and at some more at random. */
+#define NAT_TRIED_IN_ORDER 128
+
+/* True if the search from 'first' has found 'port' at random. */
+static bool
+is_random_port(ovs_be16 port, uint16_t first, uint16_t min, uint16_t max)
+{
+    /* Those in the range follow, also if 'first' is before it. */
+    int n_tried = ntohs(port) - MAX(first, min - 1);
+
+    if (n_tried < 0) {
+        n_tried += max - min + 1;
+    }
+    return ntohs(port) != first && n_tried >= NAT_TRIED_IN_ORDER;
+}
+
+/* True if NAT has found 'key', the reverse key of 'conn', at random. */
+static bool
+peek_is_random(const struct conntrack_peek *p, const struct conn *conn,
+               const struct nat_action_info_t *nat, const struct conn_key *key)
+{
+    uint32_t hash = nat_range_hash(conn, p->ct->hash_basis, nat);
+    uint16_t first, min, max;
+
+    if (!key_has_ports(key)) {
+        return false;
+    }
+    set_sport_range(nat, &conn->key, hash, &first, &min, &max);
+    if (is_random_port(key->dst.port, first, min, max)) {
+        return true;
+    }
+    set_dport_range(nat, &conn->key, hash, &first, &min, &max);
+    return is_random_port(key->src.port, first, min, max);
+}
+
 /* Where fewer ports may be chosen from, what upstream finds is all there is:
  * it looks at no more than some 240, at random. */
 #define DISPLACE_MIN_PORTS 1024
@@ -189,9 +225,11 @@ peek_choose_tuple(struct conntrack_peek *p, struct conntrack_peek_conn *pc,
          * tries have the same addresses. */
         return CT_PEEK_UNFORESEEN;
     }
-    if (!*found) {
-        *found = peek_displace(p, conn, nat, &nat_conn.rev_key,
-                               &pc->displaced);
+    if (*found) {
+        pc->by_chance = peek_is_random(p, conn, nat, &nat_conn.rev_key);
+    } else {
+        *found = pc->by_chance = peek_displace(p, conn, nat, &nat_conn.rev_key,
+                                               &pc->displaced);
     }
     if (*found) {
         conn->rev_key = nat_conn.rev_key;
@@ -213,4 +251,26 @@ peek_has_taken_tuple(struct conntrack_peek *p,
     peek_lookup_created(p, &pc->up->rev_key, &f);
     p->n_conns++;
     return f.pc != NULL;
+}
+
+bool
+conntrack_peek_creates_nat(const struct conntrack_peek *p)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (!p->conns[i].real && p->conns[i].up->nat_action) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+conntrack_peek_nat_by_chance(const struct conntrack_peek *p)
+{
+    for (size_t i = 0; i < p->n_conns; i++) {
+        if (!p->conns[i].real && p->conns[i].by_chance) {
+            return true;
+        }
+    }
+    return false;
 }

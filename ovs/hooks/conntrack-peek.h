@@ -11,7 +11,7 @@
  * on private copies of the connections, and remembers the connections
  * that the packet would have created.  Executing the same ct() actions on the
  * packet afterwards gives the same answers, as long as nobody else changes the
- * connections in between.
+ * connections in between, but where NAT found a port by chance.
  *
  * Not followed: fragments, ICMP errors, connections with an
  * application-layer gateway, invalid packets whose ports were rewritten (of
@@ -61,6 +61,7 @@ struct conntrack_peek_conn {
     struct conn_key un_nat_key; /* Of its un-NAT twin. */
     bool has_un_nat;
     struct conntrack_displaced displaced; /* Has that tuple, and leaves. */
+    bool by_chance;             /* Who executes may find no such tuple. */
     union {
         uint8_t bytes[CT_PEEK_CONN_SIZE];
         struct conn align;
@@ -184,11 +185,19 @@ void conntrack_peek_clear(struct conntrack_peek *);
  * connection up anew, whatever its metadata say otherwise. */
 void conntrack_peek_forget(struct conntrack_peek *);
 
+/* True if the packet creates a connection with NAT. */
+bool conntrack_peek_creates_nat(const struct conntrack_peek *);
+
+/* True if it creates one whose port executing the ct() actions may not find,
+ * and would then leave the packet without NAT: another connection's, which is
+ * displaced for it, or one that was found at random. */
+bool conntrack_peek_nat_by_chance(const struct conntrack_peek *);
+
 /* Does to the connection table what executing the ct() actions would do, in
  * one go, and leaves the packet alone: connections are created, tracked,
- * marked and labelled.  Returns false, and has done nothing, if only
- * executing the actions is right: for what upstream logs or counts, or if
- * somebody changed the table in between. */
+ * marked and labelled.  Returns false, and has done nothing but displace
+ * connections, if only executing the actions is right: for what upstream logs
+ * or counts, or if somebody changed the table in between. */
 bool conntrack_peek_apply(struct conntrack_peek *);
 
 /* Frees what the peek has not put into the table. */

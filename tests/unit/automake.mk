@@ -65,6 +65,7 @@ UNIT_TESTS = \
 	tests/unit/test-handover-policies \
 	tests/unit/test-handover-told \
 	tests/unit/test-input \
+	tests/unit/test-input-nat \
 	tests/unit/test-job \
 	tests/unit/test-log \
 	tests/unit/test-journal \
@@ -511,24 +512,32 @@ tests_unit_test_group_LDADD = $(UNIT_LIBS)
 tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_input_SOURCES = \
+INPUT_WORLD = \
 	tests/unit/call-notes.h \
 	tests/unit/input-world.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
-	tests/unit/test-input.c \
 	antrea-dp/packet/adp-input-catch.c \
 	antrea-dp/packet/adp-input-walk.c \
 	antrea-dp/packet/adp-input.c \
 	antrea-dp/packet/adp-log-packet.c
-tests_unit_test_input_LDADD = $(UNIT_LIBS)
-tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) \
+INPUT_WRAPS = \
 	-Wl,--wrap=conntrack_peek_apply \
 	-Wl,--wrap=dp_pmd_count_compiled \
 	-Wl,--wrap=dp_pmd_count_lost \
 	-Wl,--wrap=dp_pmd_execute_and_keep \
 	-Wl,--wrap=dp_pmd_meter \
 	-Wl,--wrap=tnl_port_map_lookup
+
+tests_unit_test_input_SOURCES = $(INPUT_WORLD) tests/unit/test-input.c
+tests_unit_test_input_LDADD = $(UNIT_LIBS)
+tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) $(INPUT_WRAPS)
+
+tests_unit_test_input_nat_SOURCES = \
+	$(INPUT_WORLD) \
+	tests/unit/test-input-nat.c
+tests_unit_test_input_nat_LDADD = $(UNIT_LIBS)
+tests_unit_test_input_nat_LDFLAGS = $(AM_LDFLAGS) $(INPUT_WRAPS)
 
 tests_unit_test_disk_SOURCES = tests/unit/disk-world.h tests/unit/test-disk.c
 tests_unit_test_disk_LDADD = $(UNIT_LIBS)

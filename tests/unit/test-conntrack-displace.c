@@ -273,6 +273,57 @@ START_TEST(few_ports)
 }
 END_TEST
 
+/* What is foreseen for a packet with tuple 't': a connection by NAT, if it
+ * 'begins', with a port that executing ct() may not find, if that is 'chance'. */
+static void
+expect_nat(const struct tuple *t, bool begins, bool chance)
+{
+    struct dp_packet *packet = compose(t);
+
+    foresee(packet, t);
+    ck_assert(conntrack_peek_creates_nat(&peek) == begins);
+    ck_assert(conntrack_peek_nat_by_chance(&peek) == chance);
+    dp_packet_delete(packet);
+}
+
+/* A port of a connection that is displaced isn't there for who doesn't. */
+START_TEST(displaced_by_chance)
+{
+    const struct tuple t = tuple_of(NEIGHBOUR, 5000, IPPROTO_UDP);
+
+    expect_nat(&t, true, false);
+    take_all(FLOODER, IPPROTO_UDP, N_PORTS);
+    expect_nat(&t, true, true);
+    answer_each(1);
+    expect_nat(&t, false, false);
+}
+END_TEST
+
+/* Upstream looks at 128 ports in their order, and at others at random.  Of those
+ * from 512 to 1023 it leaves some out. */
+START_TEST(found_by_chance)
+{
+    const uint16_t from[] = { 100, 550, 2000, 65500 };
+    const uint16_t second[] = { 101, 600, 2001, 65501 };
+    const struct tuple t = tuple_of(NEIGHBOUR, from[_i], IPPROTO_UDP);
+
+    nat.nat_action = NAT_ACTION_SRC;
+    expect_nat(&t, true, false);
+    ck_assert(begin(FLOODER, from[_i], IPPROTO_UDP));
+    for (int i = 0; i < 126; i++) {
+        int port = second[_i] + i;
+
+        ck_assert(begin(FLOODER, port > UINT16_MAX ? port - 64512 : port,
+                        IPPROTO_UDP));
+    }
+    expect_nat(&t, true, false);
+    int last = second[_i] + 126;
+    ck_assert(begin(FLOODER, last > UINT16_MAX ? last - 64512 : last,
+                    IPPROTO_UDP));
+    expect_nat(&t, true, true);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -285,7 +336,9 @@ main(void)
     tcase_add_loop_test(tc, flood, 0, 2);
     tcase_add_test(tc, answered);
     tcase_add_test(tc, answered_meanwhile);
+    tcase_add_test(tc, displaced_by_chance);
     tcase_add_test(tc, few_ports);
+    tcase_add_loop_test(tc, found_by_chance, 0, 4);
     tcase_add_test(tc, half_answered);
     tcase_add_test(tc, more_than_others);
     return test_run_nofork(s);

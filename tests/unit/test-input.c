@@ -8,90 +8,11 @@
 #include <config.h>
 #include <check.h>
 
-#include "adp-input.h"
 #include "adp-log-ring.h"
-#include "adp-offload.h"
 #include "input-world.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "test-run.h"
-
-/* A batch. */
-
-static struct dp_packet_batch batch;
-static size_t long_data;                /* Of a packet that is to be cut. */
-
-static void
-set_mode(enum adp_mode mode)
-{
-    atomic_store_relaxed(&b->mode, mode);
-}
-
-static void
-setup(void)
-{
-    memset(&says, 0, sizeof says);
-    says.is_parsed = says.has_room = says.sums_up = true;
-    says.may_be_kept = says.is_applied = true;
-    b = xzalloc(sizeof *b);
-    set_mode(ADP_MODE_COMPILED);
-    pmd = xzalloc_cacheline(sizeof *pmd);
-    cache.sessions = adp_sessions_create(4096, NULL, NULL);
-    walk.program = &program;
-    walk.ct.peek.ordinary = true;
-    atomic_count_init(&adp_catch_n_armed, 0);
-    memset(&catch_walk, 0, sizeof catch_walk);
-    tuple = (struct tuple) { .nw_proto = IPPROTO_UDP, .tp_src = 1,
-                             .tp_dst = 2 };
-    in6_addr_set_mapped_ipv4(&tuple.src, htonl(1));
-    in6_addr_set_mapped_ipv4(&tuple.dst, htonl(2));
-}
-
-static void
-add_packet(void)
-{
-    static const struct segment segment = { .flags = TCP_ACK, .wscale = -1 };
-    struct dp_packet *p = talk_compose(&tuple, &segment, long_data);
-
-    if (long_data) {
-        dp_packet_hwol_set_csum_tcp(p);
-        dp_packet_hwol_set_tx_ipv4(p);
-        dp_packet_hwol_set_tcp_seg(p);
-        adp_offload_set_segment_len(p, 1000);
-    }
-    if (says.frag) {
-        struct ip_header *ip = dp_packet_l3(p);
-
-        ip->ip_frag_off = htons(says.frag);
-    }
-    dp_packet_batch_add(&batch, p);
-}
-
-/* What packets are received with. */
-static uint32_t pkt_mark;
-static bool has_marks;
-
-/* Receives 'n' packets, of which 'n_left' stay with stock. */
-static void
-receive(size_t n, odp_port_t port, size_t n_left)
-{
-    dp_packet_batch_init(&batch);
-    for (size_t i = 0; i < n; i++) {
-        add_packet();
-        batch.packets[i]->md.pkt_mark = pkt_mark;
-        batch.packets[i]->md.skb_priority = 5;  /* Of an earlier packet. */
-    }
-    n_compiled = n_lost = 0;
-    adp_input_received(pmd, &batch, port, has_marks);
-    ck_assert_uint_eq(dp_packet_batch_size(&batch), n_left);
-    dp_packet_delete_batch(&batch, true);
-}
-
-static void
-expect_punts(enum adp_punt punt, uint64_t n)
-{
-    ck_assert_uint_eq(adp_counted(&b->counters.punts[punt]), n);
-}
 
 START_TEST(not_ours)
 {
