@@ -151,8 +151,8 @@ peek_is_random(const struct conntrack_peek *p, const struct conn *conn,
 }
 
 /* Where fewer ports may be chosen from, what upstream finds is all there is:
- * it looks at no more than some 240, at random. */
-#define DISPLACE_MIN_PORTS 1024
+ * it looks at some 240.  Ports below 1,024 get one of 424 at least. */
+#define DISPLACE_MIN_PORTS 256
 /* So many are looked at besides. */
 #define DISPLACE_ATTEMPTS 16
 

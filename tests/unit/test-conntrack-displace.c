@@ -273,6 +273,25 @@ START_TEST(few_ports)
 }
 END_TEST
 
+/* Ports below 1,024, as of NTP and IKE, get one of a few hundred. */
+START_TEST(low_ports)
+{
+    const struct {
+        uint16_t from, to, neighbours;
+    } classes[] = { { 1, 511, 123 }, { 512, 1023, 550 }, { 512, 1023, 750 } };
+    int n_ports = classes[_i].to - classes[_i].from + 1;
+
+    nat.nat_action = NAT_ACTION_SRC;
+    for (int port = classes[_i].from; port <= classes[_i].to; port++) {
+        ck_assert(begin(FLOODER, port, IPPROTO_UDP));
+    }
+    ck_assert_int_eq(count(FLOODER), n_ports);
+    ck_assert(begin(NEIGHBOUR, classes[_i].neighbours, IPPROTO_UDP));
+    ck_assert_int_eq(count(NEIGHBOUR), 1);
+    ck_assert_int_eq(count(FLOODER), n_ports - 1);
+}
+END_TEST
+
 /* What is foreseen for a packet with tuple 't': a connection by NAT, if it
  * 'begins', with a port that executing ct() may not find, if that is 'chance'. */
 static void
@@ -340,6 +359,7 @@ main(void)
     tcase_add_test(tc, few_ports);
     tcase_add_loop_test(tc, found_by_chance, 0, 4);
     tcase_add_test(tc, half_answered);
+    tcase_add_loop_test(tc, low_ports, 0, 3);
     tcase_add_test(tc, more_than_others);
     return test_run_nofork(s);
 }
