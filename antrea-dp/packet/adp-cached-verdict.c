@@ -134,7 +134,8 @@ cached_create(struct adp_store *store,
     v->lookups_hold = source->program->generation;
     v->n_ports = source->n_consulted;
     memcpy(v->ports, source->consulted, v->n_ports * sizeof *v->ports);
-    up->ports_serial = adp_ports_serial(source->ports);
+    /* Not the present one: a port may have left since it was asked for. */
+    up->ports_serial = source->ports_serial;
     return v;
 
 no_room:
@@ -199,13 +200,13 @@ owner_of(const struct adp_cached_verdict *v)
 void
 adp_cached_verdict_source_init(struct adp_cached_verdict_source *source,
                                const struct adp_cached_verdict *v,
-                               const struct adp_program *program,
-                               const struct adp_ports *ports)
+                               const struct adp_walk *w)
 {
     *source = (struct adp_cached_verdict_source) {
         .bridge = owner_of(v),
-        .program = program,
-        .ports = ports,
+        .program = w->program,
+        .ports = w->ports,
+        .ports_serial = w->ports_serial,
         .hits = v->hits,
         .hits_hash = v->hits_hash,
         .lookups = v->lookups,

@@ -110,6 +110,7 @@ struct adp_cached_verdict_source {
     struct adp_bridge *bridge;
     const struct adp_program *program;
     const struct adp_ports *ports;
+    uint64_t ports_serial;              /* When ports were asked for. */
     const struct adp_hit *hits;
     uint64_t hits_hash;
     const struct adp_metadata_lookup *lookups;
@@ -124,11 +125,11 @@ struct adp_cached_verdict_source {
 struct adp_cached_verdict *adp_cached_verdict_take(
     struct adp_store *, const struct adp_cached_verdict_source *,
     const struct adp_cached_verdict_content *, long long int now_ms);
-/* The source that 'v' was made from, with what is present now. */
+/* The source that 'v' was made from, with what was present when walk 'w', for
+ * which it was found right, began. */
 void adp_cached_verdict_source_init(struct adp_cached_verdict_source *,
                                     const struct adp_cached_verdict *v,
-                                    const struct adp_program *,
-                                    const struct adp_ports *);
+                                    const struct adp_walk *w);
 /* Returns the one that counts packets without a session that have these
  * hits, or NULL. */
 struct adp_cached_verdict *adp_cached_verdict_for_decided(

@@ -604,7 +604,7 @@ replay_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (w->ct.peek.ordinary && adp_log_allows_session(&e.content)) {
         struct adp_cached_verdict_source source;
 
-        adp_cached_verdict_source_init(&source, v, w->program, w->ports);
+        adp_cached_verdict_source_init(&source, v, w);
         adp_flow_cache_remember(f->cache, p, w, &e.tuple, &source, &e.content,
                                 f->now);
     }

@@ -176,7 +176,7 @@ adp_sample_note_verdict(struct adp_sample *sample, const struct adp_walk *w,
 
     sample->bridge = w->bridge->serial;
     sample->generation = w->program->generation;
-    sample->ports_serial = adp_ports_serial(w->ports);
+    sample->ports_serial = w->ports_serial;
     sample->punt = punt ? punt : v->punt;
     sample->answers_itself = v->answer || v->n_logs || v->read;
     sample->held = v->held;

@@ -230,6 +230,7 @@ adp_walk_prepare(struct adp_walk *w, struct adp_bridge *b,
     w->learn_serial = adp_learn_table_serial(b->learn);
     w->n_ports = 0;
     w->ports = ovsrcu_get(struct adp_ports *, &b->ports);
+    w->ports_serial = adp_ports_serial(w->ports);
     w->n_tunnels = 0;
     w->tunnel_lost = false;
     w->n_lost = 0;

@@ -51,6 +51,7 @@ struct adp_walk {
     uint32_t learn_serial;      /* Of the bridge's learned flows. */
     uint32_t epoch;             /* When it began: adp_walk_epoch(). */
     const struct adp_ports *ports;
+    uint64_t ports_serial;      /* Read before any port was asked for. */
     struct adp_walk_port consulted[ADP_WALK_MAX_PORTS];
     size_t n_ports;             /* More than there is room for: some lost. */
     struct adp_ct ct;

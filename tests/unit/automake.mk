@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test-punted \
+	tests/unit/test-cached-verdict \
 	tests/unit/test-catch \
 	tests/unit/test-changes \
 	tests/unit/test-classifier-seek \
@@ -211,6 +212,17 @@ tests_unit_test_commit_SOURCES = \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-state-order.c
 tests_unit_test_commit_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_cached_verdict_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-cached-verdict.c \
+	antrea-dp/bridge/adp-ports.c \
+	antrea-dp/packet/adp-cached-verdict.c \
+	antrea-dp/packet/adp-ct.c \
+	antrea-dp/packet/adp-summary.c \
+	antrea-dp/packet/adp-walk.c
+tests_unit_test_cached_verdict_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
 tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)

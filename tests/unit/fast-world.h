@@ -518,6 +518,7 @@ make_session(void)
         .bridge = bridge,
         .program = program,
         .ports = &ports[0],
+        .ports_serial = adp_ports_serial(&ports[0]),
         .hits = hits,
         .lookups = wanted.lookup,
         .n_lookups = wanted.lookup ? 1 : 0,

@@ -726,8 +726,7 @@ adp_summary_source(const struct adp_summary *sum OVS_UNUSED,
 void
 adp_cached_verdict_source_init(struct adp_cached_verdict_source *s OVS_UNUSED,
                                const struct adp_cached_verdict *v OVS_UNUSED,
-                               const struct adp_program *p OVS_UNUSED,
-                               const struct adp_ports *ports OVS_UNUSED)
+                               const struct adp_walk *w OVS_UNUSED)
 {
 }
 
