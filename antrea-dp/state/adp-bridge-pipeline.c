@@ -56,6 +56,7 @@ struct adp_bridge_pipeline {
     struct choice choice;               /* That is in force. */
     char *error;                        /* NULL, or why it is not the one that
                                          * is configured. */
+    bool misconfigured;                 /* Nothing that there is is. */
     struct choice wanted;               /* By the configuration, while ... */
     bool wants;                         /* ... that isn't in force yet. */
     struct adp_state *state;            /* Once there was a pipeline; not in
@@ -657,7 +658,11 @@ end_pursuit(struct adp_bridge *b, char *error)
     if (!error) {
         log_choice(b);
     }
-    note_error(b, error);
+    if (b->pipeline->misconfigured) {
+        free(error);            /* The configuration's own stays. */
+    } else {
+        note_error(b, error);
+    }
 }
 
 /* Goes on with what the configuration asks for. */
@@ -717,7 +722,10 @@ adp_bridge_pipeline_configure(struct adp_bridge *b,
     struct choice choice;
     char *error = choice_parse(b, &choice, other_config);
 
+    bp->misconfigured = error != NULL;
     if (error) {
+        /* What hasn't begun isn't what anybody asks for any more. */
+        bp->wants &= bp->state && adp_state_changes_options(bp->state);
         note_error(b, error);
         return;
     }
