@@ -32,6 +32,7 @@
 #include "dpctl-kind.h"
 #include "dpctl-left-out.h"
 #include "dpctl-listing.h"
+#include "dpctl-node.h"
 #include "dpctl-refused.h"
 #include "dpctl-rpc.h"
 #include "openvswitch/poll-loop.h"
@@ -383,6 +384,52 @@ may_help(const struct shash *changes)
     return false;
 }
 
+/* The record of that kind of which there is one at most; NULL if none. */
+static struct json *
+get_node_config(const struct follow *f)
+{
+    struct json *param = json_object_create();
+
+    json_object_put_string(param, "kind", "NodeConfig");
+    struct json *reply = dpctl_call(f->rpc, f->o, "get", param);
+    const struct json_array *records = dpctl_json_array(reply, "records");
+    struct json *config = records->n ? json_clone(records->elems[0]) : NULL;
+
+    json_destroy(reply);
+    return config;
+}
+
+/* All lists have been told: is the Node that was named among them? */
+static void
+check_node(struct follow *f)
+{
+    struct shash manifests = SHASH_INITIALIZER(&manifests);
+    const char *name;
+
+    if (!f->o->env.node) {
+        return;
+    }
+    SSET_FOR_EACH (name, &f->known) {
+        shash_add(&manifests, name, NULL);
+    }
+
+    struct json *config = get_node_config(f);
+    char *what = xasprintf("--node %s", f->o->env.node);
+    struct dpctl_node_question question = {
+        .given = f->o->env.node, .what = what,
+        .in_force = dpctl_json_str(config, "name"),
+        .manifests = { &manifests }, .node_config = config,
+    };
+    char *error = dpctl_node_check(&question);
+    if (error) {
+        dpctl_warn("%s", error);
+        free(error);
+    }
+    free(what);
+    json_destroy(config);
+    shash_destroy(&manifests);
+}
+
 static void
 flush(struct follow *f)
 {
@@ -402,6 +449,7 @@ flush(struct follow *f)
     }
     if (!f->told_in_step && is_in_step(f)) {
         f->told_in_step = true;
+        check_node(f);
         printf("in step with %"PRIuSIZE" feeds\n", f->n_sources);
     }
     dpctl_flush();

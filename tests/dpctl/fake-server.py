@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for the daemon's control socket and for OVSDB.
 
-usage: fake-server.py CONTROL-SOCKET DB-SOCKET [MODE]
+usage: fake-server.py CONTROL-SOCKET DB-SOCKET [MODE...]
 
 Keeps records as the control socket's document says, without checking them,
 and has a few ports in its OVSDB.  MODE is "conflicts=N" (refuse N times what
 would change something), "silent" (never answer), "refuse" (an error),
-"refuse=KIND NAME,..." (changes that have one of these records),
+"refuse=KIND NAME,..." (changes that have one of these records), "count" (tell
+when all records are asked for),
 "limit" (refuse messages of more than 64 KiB in the middle of them),
 "lost" (began anew after objects were applied),
 "restart" (counters begin anew at the third time that they are asked for),
@@ -29,7 +30,8 @@ LOCK = threading.Lock()
 STATE = {"generation": 1, "records": {}, "conflicts": 0, "n_stats": 0,
          "ids": []}
 WATCHERS = []
-MODE = ""
+FILTERS = {"names", "keys", "kind", "name"}
+MODES = {}                      # What is behind "=", or "", of each.
 
 
 class Refused(Exception):
@@ -70,7 +72,7 @@ def notify(client):
 
 
 def change(method, param):
-    if MODE == "refuse":
+    if MODES.get("refuse") == "":
         refuse("invalid", "Pod default/web: port: no such port")
     if STATE["conflicts"] > 0:
         STATE["conflicts"] -= 1
@@ -86,7 +88,7 @@ def change(method, param):
         del records[key(record)]
     for record in param.get("apply", []) + param.get("records", []):
         name = " ".join(key(record))
-        if MODE.startswith("refuse=") and name in MODE[7:].split(","):
+        if name in MODES.get("refuse", "").split(","):
             refuse("invalid", name + ": port: is taken", name)
         records[key(record)] = record
     STATE["records"] = records
@@ -102,9 +104,9 @@ def stats(with_endpoints):
     a second passed."""
     with LOCK:
         n = STATE["n_stats"] = STATE["n_stats"] + 1
-        if MODE == "restart" and n > 2:
+        if "restart" in MODES and n > 2:
             n -= 2
-    unwell = MODE == "unwell"
+    unwell = "unwell" in MODES
     service = {"service": "default/web", "port": 80, "protocol": "TCP",
                "sessions": 10 * n, "affinity_sessions": 5}
     if with_endpoints:
@@ -118,7 +120,7 @@ def stats(with_endpoints):
     return {
         "bridge": "br-int", "pipeline": "v1.15", "time_ms": 1000 * n,
         "program_generation": 4, "program_bytes": 77777,
-        "state_generation": 0 if MODE == "lost" else STATE["generation"],
+        "state_generation": 0 if "lost" in MODES else STATE["generation"],
         "memory": {"records": len(STATE["records"]), "compiled_flows": 5},
         "connections": {"all": 99 if unwell else 9, "limit": 100,
                         "half_open_evicted": 7 if unwell else 0},
@@ -184,15 +186,17 @@ def note_bad(param):
     names = [name for name in param.get("names", []) if "/bad" in name]
     if names:
         print(json.dumps({"asked": names}), flush=True)
-        while os.path.exists(MODE.partition("=")[2]):
+        while os.path.exists(MODES["pause"]):
             print("paused", flush=True)
             time.sleep(0.05)
 
 
 def control(method, params, staged):
     param = params[0]
-    if MODE.startswith("pause=") and method == "get":
+    if "pause" in MODES and method == "get":
         note_bad(param)
+    if "count" in MODES and method == "get" and not param.keys() & FILTERS:
+        print(json.dumps({"asked": "all"}), flush=True)
     if param.get("bridge", "br-int") != "br-int":
         refuse("bridge", "there is no bridge %s" % param["bridge"])
     with LOCK:
@@ -206,8 +210,8 @@ def control(method, params, staged):
             if param.get("staged"):
                 param = unstage(method, param, staged)
             return change(method, param)
-    if method == "trace" and MODE.startswith("trace="):
-        with open(MODE.partition("=")[2], encoding="utf-8") as file:
+    if method == "trace" and "trace" in MODES:
+        with open(MODES["trace"], encoding="utf-8") as file:
             return json.load(file)
     if method == "trace":
         return {"text": "trace of " + json.dumps(param, sort_keys=True)}
@@ -258,7 +262,7 @@ def ovsdb_rows():
                  "mac_in_use": ["set", []]}
     return {
         "Open_vSwitch": [
-            {"cur_cfg": 3, "next_cfg": 4 if MODE == "unwell" else 3,
+            {"cur_cfg": 3, "next_cfg": 4 if "unwell" in MODES else 3,
              "other_config": ["map", [["dpdk-init", "true"]]],
              "dpdk_initialized": True, "dpdk_version": "DPDK 0"}],
         "Bridge": [
@@ -301,13 +305,13 @@ def serve_client(client, handler):
             try:
                 message, end = decoder.raw_decode(text)
             except ValueError:
-                if MODE == "limit" and len(text) > 65536:
+                if "limit" in MODES and len(text) > 65536:
                     refuse_early(client)
                     return
                 break
             text = text[end:].lstrip()
             reply = {"id": message["id"], "result": None, "error": None}
-            if MODE == "silent":
+            if "silent" in MODES:
                 continue
             try:
                 reply["result"] = handler(message["method"],
@@ -337,11 +341,10 @@ def serve(path, handler):
 
 
 def main():
-    global MODE
-    MODE = sys.argv[3] if len(sys.argv) > 3 else ""
-    if MODE.startswith("conflicts="):
-        STATE["conflicts"] = int(MODE.partition("=")[2])
-    if MODE == "lost":
+    for mode in sys.argv[3:]:
+        name, _, MODES[name] = mode.partition("=")
+    STATE["conflicts"] = int(MODES.get("conflicts", 0))
+    if "lost" in MODES:
         STATE["generation"] = 0
         STATE["ids"] = [["antrea-dp-applied", "2026-01-02T03:04:05Z"]]
     threads = [serve(sys.argv[1], control), serve(sys.argv[2], ovsdb)]

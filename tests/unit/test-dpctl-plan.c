@@ -249,6 +249,60 @@ START_TEST(plan_without_ovsdb)
 }
 END_TEST
 
+/* One change that a watch tells, on the Node of that name. */
+static void
+watch_step(struct json **state, const char *node, const char *text,
+           const char *expected)
+{
+    struct dpctl_ports ports;
+    struct dpctl_env env = { .node = node, .ports = &ports };
+    struct dpctl_input input;
+    struct dpctl_plan plan;
+
+    dpctl_ports_init(&ports);
+    dpctl_input_init(&input);
+    input.watched = true;
+    char *error = dpctl_given_text(&input, text);
+    ck_assert_msg(!error, "%s", error);
+    error = dpctl_plan_create(DPCTL_APPLY, &input, *state, &env, true, &plan);
+    ck_assert_str_eq(error ? error : "", expected[0] == '+' ? "" : expected);
+    if (!error) {
+        char *got = plan_text(&plan);
+        struct json *next = carry_out(*state, &plan);
+
+        ck_assert_str_eq(got, expected);
+        free(got);
+        json_destroy(*state);
+        *state = next;
+        dpctl_plan_destroy(&plan);
+    }
+    free(error);
+    dpctl_input_destroy(&input);
+    dpctl_ports_destroy(&ports);
+}
+
+/* Others come before the own one, and as long as nothing is in force a wrong
+ * name does no harm that lasts. */
+START_TEST(plan_nodes_by_and_by)
+{
+    static const char one[] = NODE("node1", "0a:00:00:00:00:01", "1");
+    static const char two[] = NODE("node2", "0a:00:00:00:00:02", "2");
+    struct json *state = json_array_create_empty();
+
+    watch_step(&state, "node2", one, "+Manifest Node.v1/node1 "
+               "+PeerNode node1");
+    watch_step(&state, "node1", two,
+               "+Manifest Node.v1/node2 +NodeConfig node1 +PeerNode node2 "
+               "-PeerNode node1");
+    watch_step(&state, "node3", two, "--node node3: there is no Node node3; "
+               "known are node1, node2; this is node1");
+    watch_step(&state, "node1",
+               NODE("node3", "0a:00:00:00:00:03", "3"),
+               "+Manifest Node.v1/node3 +PeerNode node3");
+    json_destroy(state);
+}
+END_TEST
+
 START_TEST(plan_contradiction)
 {
     struct json *state = json_array_create_empty();
@@ -279,6 +333,7 @@ main(void)
     tcase_add_test(tc, plan_replace);
     tcase_add_test(tc, plan_backup);
     tcase_add_test(tc, plan_without_ovsdb);
+    tcase_add_test(tc, plan_nodes_by_and_by);
     tcase_add_test(tc, plan_contradiction);
     suite_add_tcase(suite, tc);
 

@@ -99,7 +99,11 @@ dpctl_node_check(const struct dpctl_node_question *q)
 
     if (!name) {
         return NULL;
-    } else if (q->given || q->must_exist) {
+    }
+
+    bool may_come = (q->may_come
+                     && (!q->in_force || !strcmp(name, q->in_force)));
+    if ((q->given || q->must_exist) && !may_come) {
         char *error = check_exists(q, name);
         if (error) {
             return error;

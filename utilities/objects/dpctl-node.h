@@ -8,7 +8,8 @@
  * The node's name decides which Pods, endpoints and policies are local: under
  * a wrong one everything local is taken away.  So a name is believed only if
  * there is such a Node, and it is changed only on demand.  Before the first
- * Node is known, any name is: objects may come in any order.
+ * Node is known, any name is: objects may come in any order.  So it is where a
+ * watch tells of Nodes, page by page, and no other name is in force.
  */
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct dpctl_node_question {
     const char *in_force;       /* See below; or NULL. */
     bool change;                /* May it be another one than that? */
     bool must_exist;            /* Even the one in force. */
+    bool may_come;              /* Not all Nodes are known yet. */
     const struct shash *manifests[2]; /* Those before and after the change;
                                        * each may be NULL. */
     const struct json *node_config; /* A NodeConfig record that will be there

@@ -310,9 +310,27 @@ old_ports(const struct planner *p, struct dpctl_ports *ports)
     }
 }
 
-/* Deletes what only the old manifests derive. */
+/* As long as this Node's name was a wrong one, under which nothing came in
+ * force, it was another one's peer. */
 static void
-plan_delete_derived(struct planner *p)
+add_own_peer(const struct planner *p, const char *node, struct shash *records)
+{
+    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
+                                         node);
+    char *key = dpctl_record_key("PeerNode", node);
+    struct json *peer = shash_find_data(&p->stored, key);
+
+    if (peer && shash_find(&p->old_manifests, manifest)
+        && !shash_find(records, key)) {
+        shash_add(records, key, json_clone(peer));
+    }
+    free(manifest);
+    free(key);
+}
+
+/* Deletes what only the old manifests derive.  'node' is this one's name. */
+static void
+plan_delete_derived(struct planner *p, const char *node)
 {
     struct shash old_records = SHASH_INITIALIZER(&old_records);
     struct dpctl_env env = *p->env;
@@ -324,6 +342,9 @@ plan_delete_derived(struct planner *p)
     env.ports = &ports;
     free(dpctl_resolve(&p->old_manifests, &env, &old_records));
     dpctl_ports_destroy(&ports);
+    if (!p->node_in_force && node) {
+        add_own_peer(p, node, &old_records);
+    }
 
     const struct shash_node **nodes = shash_sort(&old_records);
     for (size_t i = 0; i < shash_count(&old_records); i++) {
@@ -373,6 +394,7 @@ plan_node(struct planner *p, struct dpctl_env *env)
         .in_force = p->node_in_force,
         .change = env->change_node,
         .must_exist = p->verb == DPCTL_REPLACE,
+        .may_come = p->input->watched,
         .manifests = {
             p->verb == DPCTL_REPLACE ? NULL : &p->old_manifests,
             &p->new_manifests,
@@ -508,7 +530,7 @@ plan_all(struct planner *p, bool ignore_missing)
             dpctl_surprises(&surprise, p->plan->warnings);
         }
         if (p->verb != DPCTL_REPLACE) {
-            plan_delete_derived(p);
+            plan_delete_derived(p, env.node);
         }
         warn_without_node_config(p, env.node);
     }
