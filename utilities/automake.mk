@@ -18,6 +18,8 @@ utilities_antrea_dpctl_LDADD = \
 noinst_LTLIBRARIES += utilities/libdpctl.la
 utilities_libdpctl_la_SOURCES = \
 	utilities/dpctl-apply.c \
+	utilities/dpctl-batch.c \
+	utilities/dpctl-batch.h \
 	utilities/dpctl-bundle.c \
 	utilities/dpctl-cli.h \
 	utilities/dpctl-columns.c \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-batch.h"
 #include "dpctl-delta.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
@@ -192,6 +193,7 @@ struct run {
     enum dpctl_verb verb;
     struct dpctl_input *input;
     bool ignore_missing;
+    struct dpctl_outcome *outcome;  /* NULL: nobody asks. */
     struct dpctl_ports ports;
     struct dpctl_mark mark;
     struct shash kept;          /* Pods' records that stay as they are, though
@@ -234,6 +236,9 @@ plan_some(struct run *run, struct dpctl_plan *plan, char **error)
 static char *
 plan_once(struct run *run, struct shash *refused, struct dpctl_plan *plan)
 {
+    if (run->outcome) {
+        run->outcome->n_full++;
+    }
     struct json *state = get(run, json_object_create());
     const struct json *records = dpctl_json_member(state, "records");
     if (!records || records->type != JSON_ARRAY) {
@@ -365,20 +370,30 @@ refuses_other_pod(const struct run *run, const struct dpctl_rpc_error *error)
     return other;
 }
 
+/* Are there to be no more full runs for what was given? */
+static bool
+is_enough(const struct run *run)
+{
+    return run->outcome && run->outcome->n_full >= DPCTL_BATCH_FULL_RUNS;
+}
+
 /* Does without what the daemon refused.  Returns false if that is no way
- * out. */
+ * out, or none for now. */
 static bool
 do_without(struct run *run, const struct dpctl_rpc_error *error)
 {
     if (!error->object) {
         return false;
     }
+    if (run->input->keep_going
+        && !(run->outcome
+             && dpctl_plan_count_makers(run->input, error->object) > 1)
+        && dpctl_plan_leave_out(run->input, error->object, error->message)) {
+        return !is_enough(run);
+    }
     return ((run->input->keep_going
-             && dpctl_plan_leave_out(run->input, error->object,
-                                     error->message))
-            || ((run->input->keep_going
-                 || (run->input->watched && refuses_other_pod(run, error)))
-                && keep_pod(run, error->object, error->message)));
+             || (run->input->watched && refuses_other_pod(run, error)))
+            && keep_pod(run, error->object, error->message));
 }
 
 /* The daemon refused the plan: is there an object to do without?  Then
@@ -421,6 +436,9 @@ carry_out(struct run *run, const struct dpctl_plan *plan, bool *conflict)
             message = judge_refusal(run, error, &run->again);
         } else if (!error) {
             print_outcome(o, plan, result);
+            if (run->outcome) {
+                dpctl_outcome_note(run->outcome, plan);
+            }
             update_mark(o, &run->mark, plan, plan->generation);
         }
         dpctl_rpc_error_destroy(error);
@@ -459,7 +477,8 @@ try_verb(struct run *run, bool *conflict)
     enum dpctl_delta_result result = plan_some(run, &plan, &error);
 
     *conflict = result == DPCTL_DELTA_STALE;
-    if (result == DPCTL_DELTA_FULL || (error && run->input->keep_going)
+    if (result == DPCTL_DELTA_FULL
+        || (error && run->input->keep_going && !run->input->watched)
         || (!*conflict && !shash_is_empty(&run->kept))) {
         /* The full run knows which object it is that is wrong, or has gone. */
         if (!error && result == DPCTL_DELTA_DONE) {
@@ -502,11 +521,11 @@ tell_kept(const struct run *run)
 char *
 dpctl_run_change(struct dpctl_rpc *rpc, const struct dpctl_options *o,
                  enum dpctl_verb verb, struct dpctl_input *input,
-                 bool ignore_missing)
+                 bool ignore_missing, struct dpctl_outcome *outcome)
 {
     struct run run = {
         .rpc = rpc, .o = o, .verb = verb, .input = input,
-        .ignore_missing = ignore_missing,
+        .ignore_missing = ignore_missing, .outcome = outcome,
         .kept = SHASH_INITIALIZER(&run.kept),
     };
     bool conflict;
@@ -602,7 +621,7 @@ run_verb(const struct dpctl_options *o, enum dpctl_verb verb,
     char *error = nothing_left(input);
 
     error = error ? error : dpctl_run_change(rpc, o, verb, input,
-                                             o->ignore_missing);
+                                             o->ignore_missing, NULL);
     size_t n_left_out = shash_count(&input->left_out);
     size_t n_opening = dpctl_tell_left_out(rpc, o, &input->left_out);
     check(error);

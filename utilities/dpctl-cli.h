@@ -145,10 +145,14 @@ void dpctl_flush(void);
 void dpctl_check_reader(void);
 
 /* Carries out one change, and says what it did; returns an error that names
- * the object.  What 'input' may leave out moves to what it has left out. */
+ * the object.  What 'input' may leave out moves to what it has left out.  With
+ * an outcome, see dpctl-batch.h, nothing is left out but the one that is to
+ * blame, and what the daemon refuses after as many full runs as a turn may
+ * have is the error, too. */
+struct dpctl_outcome;
 char *dpctl_run_change(struct dpctl_rpc *, const struct dpctl_options *,
                        enum dpctl_verb, struct dpctl_input *,
-                       bool ignore_missing);
+                       bool ignore_missing, struct dpctl_outcome *);
 
 /* Tells what was left out, and what that means.  Returns how many objects may
  * let something through by not being there. */

@@ -3,16 +3,12 @@
 /* follow: the state as feeds of watch events tell it.
  *
  * What the feeds tell is collected as long as there is more to read at once,
- * by object, of which the latest state counts, and carried out: a few objects
- * in one change that is made of what they concern (dpctl-delta.h), many, as at
- * the beginning, in one that looks at all.  Of a change that fails halves are
- * tried, so that what can't be taken is found; it is told once all of the rest
- * is in force, kept, and tried again when something else has changed: what it
- * lacks may have come.
- *
- * Changes come before deletions, so that nothing is less protected in between;
- * where a new object needs what an old one holds, it is tried again after, and
- * where each needs the other's change, both are made at once.
+ * by object, of which the latest state counts, and carried out as a batch
+ * (dpctl-batch.h).  What is left of it after a turn waits for the next ones,
+ * so that feeds are read in between, and what they tell meanwhile isn't behind
+ * it.  What can't be taken is told once all of the rest of its batch is in
+ * force, kept, and tried again when something else has changed: what it lacks
+ * may have come.
  *
  * A daemon that goes takes its state along, and only lists can bring it back:
  * that ends the program. */
@@ -26,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-batch.h"
 #include "dpctl-event.h"
 #include "dpctl-feed.h"
 #include "dpctl-json.h"
@@ -37,7 +34,6 @@
 #include "dpctl-rpc.h"
 #include "openvswitch/poll-loop.h"
 #include "sset.h"
-#include "svec.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -45,23 +41,17 @@ enum {
     GATHER_MS = 20,             /* For more to come, after what came last, */
     GATHER_MAX_MS = 500,        /* and in all. */
     READS = 256,                /* From one feed before another's turn. */
-    GATHER_MAX = 10000,         /* Objects at once, but for those of a list,
+    GATHER_MAX = 10000,         /* Objects that wait, but for those of a list,
                                  * which are in memory anyway. */
-    SMALL = 100,                /* So many are a small change. */
-    LARGE = 1000,               /* More are one large one. */
     RETRY_MIN_MS = 1000, RETRY_MAX_MS = 60000,
+    REST_FACTOR = 4,            /* Of the time that what was refused takes,
+                                 * before all of it is tried again. */
 };
 
 struct source {
     struct dpctl_feed feed;
     struct dpctl_listing listing;
     size_t n_errors;
-};
-
-/* One object, as it is to be. */
-struct follow_change {
-    struct json *object;
-    bool gone;
 };
 
 struct follow {
@@ -71,8 +61,9 @@ struct follow {
     struct source *sources;
     size_t n_sources;
 
-    struct shash pending;       /* Manifest's name to struct follow_change. */
+    struct dpctl_batch pending; /* What feeds have told. */
     long long int pending_since;
+    struct dpctl_batch waiting; /* What is left of what they told before. */
     struct dpctl_refused refused;
     size_t n_bad;               /* Events that were told as bad. */
 
@@ -81,53 +72,33 @@ struct follow {
     long long int generation;   /* Of the daemon's state, at the least. */
     long long int retry_at;     /* LLONG_MAX: never. */
     int retry_ms;
-    struct svec retrying;       /* Names of what is to be tried this time, but
-                                 * wasn't yet. */
+    long long int rest_until;   /* Not before, in any case. */
+    struct dpctl_batch retried; /* What was refused, while it is tried. */
     bool retry_progress;        /* Was something taken this time? */
+    long long int retry_took_ms;    /* This time. */
     bool told_in_step;
 };
 
+/* What is known of the object, but in the daemon, is of no account any
+ * more. */
 static void
-change_destroy(struct follow_change *c)
+forget(struct follow *f, const char *name)
 {
-    if (c) {
-        json_destroy(c->object);
-        free(c);
-    }
-}
-
-static void
-changes_destroy(struct shash *changes)
-{
-    struct shash_node *node;
-
-    SHASH_FOR_EACH (node, changes) {
-        change_destroy(node->data);
-    }
-    shash_destroy(changes);
+    dpctl_refused_forget(&f->refused, name);
+    dpctl_batch_forget(&f->waiting, name);
+    dpctl_batch_forget(&f->retried, name);
 }
 
 /* Takes 'object'. */
 static void
-add_change(struct shash *changes, const char *name, struct json *object,
-           bool gone)
-{
-    struct follow_change *c = xmalloc(sizeof *c);
-
-    *c = (struct follow_change) { .object = object, .gone = gone };
-    change_destroy(shash_replace(changes, name, c));
-}
-
-/* The same; what was refused of the object is of no account any more. */
-static void
 add_pending(struct follow *f, const char *name, struct json *object,
             bool gone)
 {
-    if (shash_is_empty(&f->pending)) {
+    if (dpctl_batch_is_empty(&f->pending)) {
         f->pending_since = time_msec();
     }
-    add_change(&f->pending, name, object, gone);
-    dpctl_refused_forget(&f->refused, name);
+    dpctl_batch_add(&f->pending, name, object, gone);
+    forget(f, name);
 }
 
 /* The daemon. */
@@ -172,122 +143,22 @@ learn_known(struct follow *f)
     }
 }
 
-static void
-note_done(struct follow *f, const struct shash_node *node)
+/* Carries a change out, for dpctl_batch_try(). */
+static char *
+run_change(void *f_, enum dpctl_verb verb, struct dpctl_input *input,
+           struct dpctl_outcome *outcome)
 {
-    const struct follow_change *c = node->data;
+    struct follow *f = f_;
 
-    if (f->knows && c->gone) {
-        sset_find_and_delete(&f->known, node->name);
-    } else if (f->knows) {
-        sset_add(&f->known, node->name);
-    }
+    return dpctl_run_change(f->rpc, f->o, verb, input, true, outcome);
 }
 
-/* Tries changes 'lo' to 'hi' as one.  Those that fail stay in 'failed'. */
-static void
-try_changes(struct follow *f, const struct shash_node **nodes, size_t lo,
-            size_t hi, struct shash *failed)
-{
-    if (lo >= hi) {
-        return;
-    }
-
-    const struct follow_change *first = nodes[lo]->data;
-    struct dpctl_input input;
-
-    dpctl_input_init(&input);
-    input.watched = true;
-    input.for_delete = first->gone;
-    for (size_t i = lo; i < hi; i++) {
-        const struct follow_change *c = nodes[i]->data;
-        shash_add(&input.manifests, nodes[i]->name, json_clone(c->object));
-    }
-    char *error = dpctl_run_change(f->rpc, f->o, first->gone ? DPCTL_DELETE
-                                   : DPCTL_APPLY, &input, true);
-    dpctl_input_destroy(&input);
-    if (!error) {
-        for (size_t i = lo; i < hi; i++) {
-            note_done(f, nodes[i]);
-        }
-    } else if (hi - lo == 1) {
-        shash_add(failed, nodes[lo]->name, error);
-        error = NULL;
-    } else {
-        size_t mid = lo + (hi - lo) / 2;
-
-        try_changes(f, nodes, lo, mid, failed);
-        try_changes(f, nodes, mid, hi, failed);
-    }
-    free(error);
-}
-
-/* Tries all of 'changes' that set, or that delete. */
-static void
-try_all(struct follow *f, const struct shash *changes, bool gone,
-        struct shash *failed)
-{
-    const struct shash_node **nodes = shash_sort(changes);
-    size_t n = 0;
-
-    for (size_t i = 0; i < shash_count(changes); i++) {
-        const struct follow_change *c = nodes[i]->data;
-        if (c->gone == gone) {
-            nodes[n++] = nodes[i];
-        }
-    }
-    size_t step = n > LARGE ? n : SMALL;
-    for (size_t i = 0; i < n; i += step) {
-        try_changes(f, nodes, i, MIN(i + step, n), failed);
-    }
-    free(nodes);
-}
-
-/* Tries what has failed as one change: what comes may need that something goes
- * that can't go before. */
-static void
-try_together(struct follow *f, const struct shash *changes,
-             struct shash *failed)
-{
-    struct shash_node *node;
-    struct dpctl_input input;
-
-    dpctl_input_init(&input);
-    input.watched = true;
-    input.keep_going = true;
-    SHASH_FOR_EACH (node, failed) {
-        const struct follow_change *c = shash_find_data(changes, node->name);
-
-        if (c->gone) {
-            sset_add(&input.gone, node->name);
-        } else {
-            shash_add(&input.manifests, node->name, json_clone(c->object));
-        }
-    }
-    if (!sset_is_empty(&input.gone) && !shash_is_empty(&input.manifests)) {
-        char *error = dpctl_run_change(f->rpc, f->o, DPCTL_APPLY, &input,
-                                       true);
-        if (!error) {
-            SHASH_FOR_EACH_SAFE (node, failed) {
-                if (!shash_find(&input.left_out, node->name)) {
-                    note_done(f, shash_find(changes, node->name));
-                    free(node->data);
-                    shash_delete(failed, node);
-                }
-            }
-        }
-        free(error);
-    }
-    dpctl_input_destroy(&input);
-}
-
-/* The change is refused for 'reason'.  Returns true unless that is known. */
+/* The change is refused.  Returns true unless that is known. */
 static bool
-add_refused(struct follow *f, const char *name, const struct follow_change *c,
-            const char *reason)
+add_refused(struct follow *f, const char *name, const struct dpctl_change *c)
 {
     switch (dpctl_refused_add(&f->refused, name, c->object, c->gone,
-                              reason)) {
+                              c->reason)) {
     case DPCTL_REFUSED_KNOWN:
         return false;
     case DPCTL_REFUSED_NEW:
@@ -303,18 +174,18 @@ add_refused(struct follow *f, const char *name, const struct follow_change *c,
 
 /* Tells of the changes that can't be taken, and keeps them. */
 static void
-refuse(struct follow *f, const struct shash *changes, struct shash *failed)
+refuse(struct follow *f, const struct shash *failed)
 {
     struct shash left_out = SHASH_INITIALIZER(&left_out);
-    struct shash_node *node;
+    const struct shash_node *node;
 
     SHASH_FOR_EACH (node, failed) {
-        const char *reason = node->data;
+        const struct dpctl_change *c = node->data;
 
-        if (add_refused(f, node->name, shash_find_data(changes, node->name),
-                        reason)) {
+        if (add_refused(f, node->name, c)) {
             struct dpctl_left_out *entry
-                = dpctl_left_out_add(&left_out, node->name, xstrdup(reason));
+                = dpctl_left_out_add(&left_out, node->name,
+                                     xstrdup(c->reason));
             entry->kind = dpctl_manifest_kind(node->name);
             entry->named = true;
         }
@@ -323,33 +194,39 @@ refuse(struct follow *f, const struct shash *changes, struct shash *failed)
     dpctl_left_out_destroy(&left_out);
 }
 
-/* Carries 'changes' out as far as they can be. */
 static void
-carry_out(struct follow *f, struct shash *changes)
+note_done(struct follow *f, const char *name, const struct dpctl_change *c)
 {
-    struct shash failed = SHASH_INITIALIZER(&failed);
-    size_t n = shash_count(changes);
-
-    try_all(f, changes, false, &failed);
-    try_all(f, changes, true, &failed);
-    while (!shash_is_empty(&failed) && shash_count(&failed) < n) {
-        /* What they lacked may have come with the others. */
-        struct shash again = SHASH_INITIALIZER(&again);
-        const struct shash_node *node;
-
-        SHASH_FOR_EACH (node, &failed) {
-            shash_add(&again, node->name,
-                      shash_find_data(changes, node->name));
-        }
-        n = shash_count(&failed);
-        shash_clear_free_data(&failed);
-        try_all(f, &again, false, &failed);
-        try_all(f, &again, true, &failed);
-        shash_destroy(&again);
+    dpctl_refused_forget(&f->refused, name);
+    if (f->knows && c->gone) {
+        sset_find_and_delete(&f->known, name);
+    } else if (f->knows) {
+        sset_add(&f->known, name);
     }
-    try_together(f, changes, &failed);
-    refuse(f, changes, &failed);
-    shash_destroy_free_data(&failed);
+}
+
+/* Gives the batch a turn.  Returns true if something was done. */
+static bool
+carry_out(struct follow *f, struct dpctl_batch *b)
+{
+    const struct shash_node *node;
+
+    dpctl_batch_try(b, run_change, f);
+    bool any = !shash_is_empty(&b->done);
+    SHASH_FOR_EACH (node, &b->done) {
+        note_done(f, node->name, node->data);
+    }
+    dpctl_changes_clear(&b->done);
+    if (b->helps) {
+        b->helps = false;
+        f->retry_ms = RETRY_MIN_MS;
+        f->retry_at = MIN(f->retry_at, time_msec() + f->retry_ms);
+    }
+    if (dpctl_batch_is_finished(b)) {
+        refuse(f, &b->failed);
+        dpctl_changes_clear(&b->failed);
+    }
+    return any;
 }
 
 static bool
@@ -366,22 +243,6 @@ is_in_step(const struct follow *f)
         }
     }
     return true;
-}
-
-/* May one of these be what others lack, which were refused? */
-static bool
-may_help(const struct shash *changes)
-{
-    const struct shash_node *node;
-
-    SHASH_FOR_EACH (node, changes) {
-        const struct follow_change *c = node->data;
-
-        if (dpctl_refused_may_need(node->name, c->gone)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* The record of that kind of which there is one at most; NULL if none. */
@@ -431,135 +292,91 @@ check_node(struct follow *f)
 }
 
 static void
-flush(struct follow *f)
+tell_in_step(struct follow *f)
 {
-    struct shash changes;
-
-    if (!shash_is_empty(&f->pending)) {
-        shash_init(&changes);
-        shash_swap(&changes, &f->pending);
-        check_daemon(f);
-        carry_out(f, &changes);
-        check_daemon(f);
-        if (may_help(&changes)) {
-            f->retry_ms = RETRY_MIN_MS;
-        }
-        f->retry_at = MIN(f->retry_at, time_msec() + f->retry_ms);
-        changes_destroy(&changes);
-    }
-    if (!f->told_in_step && is_in_step(f)) {
+    if (!f->told_in_step && dpctl_batch_is_empty(&f->pending)
+        && dpctl_batch_is_empty(&f->waiting) && is_in_step(f)) {
         f->told_in_step = true;
         check_node(f);
         printf("in step with %"PRIuSIZE" feeds\n", f->n_sources);
     }
-    dpctl_flush();
+}
+
+/* Carries out what is pending. */
+static void
+flush(struct follow *f)
+{
+    carry_out(f, &f->pending);
+    if (!dpctl_batch_is_empty(&f->pending)) {
+        dpctl_batch_move(&f->waiting, &f->pending);
+    }
+    f->retry_at = MIN(f->retry_at, time_msec() + f->retry_ms);
 }
 
 /* What was refused. */
 
-static void
-add_refusal(struct shash *changes, const char *name,
-            const struct dpctl_refusal *refusal)
+static bool
+is_time_to_retry(const struct follow *f)
 {
-    if (refusal) {
-        add_change(changes, name, json_clone(refusal->object), refusal->gone);
-    }
+    return (!dpctl_batch_is_empty(&f->retried)
+            || (!dpctl_refused_is_empty(&f->refused)
+                && time_msec() >= MAX(f->retry_at, f->rest_until)));
 }
 
-/* Of 'changes', which were refused before, only those that 'failed' are
- * now. */
 static void
-note_retried(struct follow *f, const struct shash *changes,
-             struct shash *failed)
+begin_retry(struct follow *f)
 {
     const struct shash_node *node;
-
-    SHASH_FOR_EACH (node, changes) {
-        if (!shash_find(failed, node->name)) {
-            dpctl_refused_forget(&f->refused, node->name);
-            f->retry_progress = true;
-        }
-    }
-    refuse(f, changes, failed);
-}
-
-/* Tries a few of those whose turn it is. */
-static void
-retry_some(struct follow *f)
-{
-    struct shash changes = SHASH_INITIALIZER(&changes);
-    struct shash failed = SHASH_INITIALIZER(&failed);
-
-    while (f->retrying.n && shash_count(&changes) < SMALL) {
-        const char *name = svec_back(&f->retrying);
-
-        add_refusal(&changes, name,
-                    shash_find_data(&f->refused.refusals, name));
-        svec_pop_back(&f->retrying);
-    }
-    try_all(f, &changes, false, &failed);
-    try_all(f, &changes, true, &failed);
-    note_retried(f, &changes, &failed);
-    shash_destroy_free_data(&failed);
-    changes_destroy(&changes);
-}
-
-/* Tries all at once, if some are to come and others to go. */
-static void
-retry_together(struct follow *f)
-{
-    struct shash changes = SHASH_INITIALIZER(&changes);
-    struct shash failed = SHASH_INITIALIZER(&failed);
-    const struct shash_node *node;
-    size_t n_gone = 0;
 
     SHASH_FOR_EACH (node, &f->refused.refusals) {
         const struct dpctl_refusal *refusal = node->data;
 
-        n_gone += refusal->gone;
+        dpctl_batch_add(&f->retried, node->name, json_clone(refusal->object),
+                        refusal->gone);
     }
-    if (!n_gone || n_gone == shash_count(&f->refused.refusals)) {
-        return;
-    }
-    SHASH_FOR_EACH (node, &f->refused.refusals) {
-        const struct dpctl_refusal *refusal = node->data;
-
-        add_refusal(&changes, node->name, refusal);
-        shash_add(&failed, node->name, xstrdup(refusal->reason));
-    }
-    try_together(f, &changes, &failed);
-    note_retried(f, &changes, &failed);
-    shash_destroy_free_data(&failed);
-    changes_destroy(&changes);
+    f->retry_progress = false;
+    f->retry_took_ms = 0;
 }
 
-/* Tries what was refused again, now and then, a few at a time: feeds have
- * their turn in between. */
+/* Tries what was refused again, now and then. */
 static void
 retry(struct follow *f)
 {
-    const struct shash_node *node;
+    long long int begun = time_msec();
 
-    if (!f->retrying.n) {
-        if (dpctl_refused_is_empty(&f->refused)
-            || time_msec() < f->retry_at) {
-            return;
-        }
-        SHASH_FOR_EACH (node, &f->refused.refusals) {
-            svec_add(&f->retrying, node->name);
-        }
-        svec_sort(&f->retrying);
-        f->retry_progress = false;
+    if (dpctl_batch_is_empty(&f->retried)) {
+        begin_retry(f);
     }
-    check_daemon(f);
-    retry_some(f);
-    if (!f->retrying.n) {
-        retry_together(f);
+    f->retry_progress |= carry_out(f, &f->retried);
+    f->retry_took_ms += time_msec() - begun;
+    if (dpctl_batch_is_empty(&f->retried)) {
         f->retry_ms = (f->retry_progress ? RETRY_MIN_MS
                        : MIN(f->retry_ms * 2, RETRY_MAX_MS));
         f->retry_at = time_msec() + f->retry_ms;
+        f->rest_until = time_msec() + REST_FACTOR * f->retry_took_ms;
     }
-    check_daemon(f);
+}
+
+/* A turn of each that has something to do. */
+static void
+work(struct follow *f)
+{
+    bool has_pending = !dpctl_batch_is_empty(&f->pending);
+    bool has_waiting = !dpctl_batch_is_empty(&f->waiting);
+
+    if (has_pending || has_waiting || is_time_to_retry(f)) {
+        check_daemon(f);
+        if (has_pending) {
+            flush(f);
+        }
+        if (has_waiting) {
+            carry_out(f, &f->waiting);
+        } else if (dpctl_batch_is_empty(&f->waiting) && is_time_to_retry(f)) {
+            retry(f);
+        }
+        check_daemon(f);
+    }
+    tell_in_step(f);
     dpctl_flush();
 }
 
@@ -579,6 +396,19 @@ is_in_scope(const struct follow *f, const char *manifest,
                     && space[strlen(f->o->namespace_)] == '/')));
 }
 
+static void
+add_names(struct sset *names, const struct dpctl_batch *b)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &b->untried) {
+        sset_add(names, node->name);
+    }
+    SHASH_FOR_EACH (node, &b->failed) {
+        sset_add(names, node->name);
+    }
+}
+
 /* What isn't in the list has gone. */
 static void
 end_list(struct follow *f, struct source *s, const struct dpctl_kind *kind)
@@ -594,9 +424,8 @@ end_list(struct follow *f, struct source *s, const struct dpctl_kind *kind)
 
     learn_known(f);
     sset_clone(&there, &f->known);
-    SHASH_FOR_EACH (node, &f->pending) {
-        sset_add(&there, node->name);
-    }
+    add_names(&there, &f->pending);
+    add_names(&there, &f->waiting);
     SHASH_FOR_EACH (node, &f->refused.refusals) {
         sset_add(&there, node->name);
     }
@@ -645,6 +474,7 @@ add_objects(struct follow *f, struct source *s,
             dpctl_listing_see(&s->listing, kind->id, node->name);
             /* What was refused before is an older version. */
             dpctl_refused_forget(&f->refused, node->name);
+            dpctl_batch_forget(&f->retried, node->name);
         }
     }
     SHASH_FOR_EACH (node, &input.records) {
@@ -735,6 +565,13 @@ handle_values(struct follow *f, struct source *s)
     } while (more);
 }
 
+static bool
+has_room(const struct follow *f)
+{
+    return (dpctl_batch_count(&f->pending) + dpctl_batch_count(&f->waiting)
+            < GATHER_MAX);
+}
+
 /* Handles what can be read at once, up to a limit.  Returns true if there was
  * something. */
 static bool
@@ -744,7 +581,7 @@ read_source(struct follow *f, struct source *s)
     bool any = false;
 
     for (int i = 0; i < READS && !s->feed.ended
-         && shash_count(&f->pending) < GATHER_MAX
+         && has_room(f)
          && poll(&pollfd, 1, 0) > 0; i++) {
         note_error(s, dpctl_feed_read(&s->feed));
         handle_values(f, s);
@@ -772,11 +609,12 @@ wait_for_more(struct follow *f, long long int until)
 /* When there is something to do even if no feed tells anything; LLONG_MAX:
  * never. */
 static long long int
-next_retry(const struct follow *f)
+next_work(const struct follow *f)
 {
-    return (f->retrying.n ? time_msec()
+    return (!dpctl_batch_is_empty(&f->waiting)
+            || !dpctl_batch_is_empty(&f->retried) ? time_msec()
             : dpctl_refused_is_empty(&f->refused) ? LLONG_MAX
-            : f->retry_at);
+            : MAX(f->retry_at, f->rest_until));
 }
 
 static bool
@@ -799,11 +637,10 @@ follow_all(struct follow *f)
         for (size_t i = 0; i < f->n_sources; i++) {
             any |= read_source(f, &f->sources[i]);
         }
-        if (!any || shash_count(&f->pending) >= GATHER_MAX
-            || (!shash_is_empty(&f->pending)
+        if (!any || !has_room(f)
+            || (!dpctl_batch_is_empty(&f->pending)
                 && time_msec() - f->pending_since >= GATHER_MAX_MS)) {
-            flush(f);
-            retry(f);
+            work(f);
         }
 
         char *lost = dpctl_rpc_check(f->rpc);
@@ -811,9 +648,11 @@ follow_all(struct follow *f)
             dpctl_fail(DPCTL_EXIT_UNREACHABLE, "%s; what it knew has gone: "
                        "begin anew, with lists", lost);
         }
-        wait_for_more(f, any ? time_msec() + GATHER_MS : next_retry(f));
+        wait_for_more(f, any ? time_msec() + GATHER_MS : next_work(f));
     }
-    flush(f);
+    do {
+        work(f);
+    } while (!dpctl_batch_is_empty(&f->waiting));
 }
 
 /* How the feeds ended. */
@@ -841,15 +680,16 @@ dpctl_cmd_follow(const struct dpctl_command *c)
     struct follow f = {
         .options = *c->options, .o = &f.options,
         .n_sources = c->options->files.n,
-        .pending = SHASH_INITIALIZER(&f.pending),
         .known = SSET_INITIALIZER(&f.known),
         .retry_at = LLONG_MAX, .retry_ms = RETRY_MIN_MS,
-        .retrying = SVEC_EMPTY_INITIALIZER,
     };
 
     if (!f.n_sources) {
         dpctl_fail(DPCTL_EXIT_USAGE, "which feeds?  Name them with -f");
     }
+    dpctl_batch_init(&f.pending);
+    dpctl_batch_init(&f.waiting);
+    dpctl_batch_init(&f.retried);
     dpctl_refused_init(&f.refused);
     f.options.only_changes = true;
     f.rpc = dpctl_connect(f.o);
@@ -871,9 +711,10 @@ dpctl_cmd_follow(const struct dpctl_command *c)
         dpctl_listing_destroy(&f.sources[i].listing);
     }
     free(f.sources);
-    changes_destroy(&f.pending);
+    dpctl_batch_destroy(&f.pending);
+    dpctl_batch_destroy(&f.waiting);
+    dpctl_batch_destroy(&f.retried);
     dpctl_refused_destroy(&f.refused);
     sset_destroy(&f.known);
-    svec_destroy(&f.retrying);
     dpctl_rpc_close(f.rpc);
 }

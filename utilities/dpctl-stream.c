@@ -78,7 +78,7 @@ apply_value(struct dpctl_rpc *rpc, const struct dpctl_options *o,
                             o->namespace_ ? o->namespace_ : "default",
                             o->ignore_unknown);
     if (!error && !dpctl_input_is_empty(&input)) {
-        error = dpctl_run_change(rpc, o, verb, &input, true);
+        error = dpctl_run_change(rpc, o, verb, &input, true, NULL);
     }
     dpctl_input_destroy(&input);
     return error;

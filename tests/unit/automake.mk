@@ -37,6 +37,7 @@ UNIT_TESTS = \
 	tests/unit/test-disk \
 	tests/unit/test-disk-thread \
 	tests/unit/test-dns \
+	tests/unit/test-dpctl-batch \
 	tests/unit/test-dpctl-delta \
 	tests/unit/test-dpctl-explain \
 	tests/unit/test-dpctl-feed \
@@ -391,6 +392,9 @@ tests_unit_test_desired_amend_SOURCES = \
 	tests/unit/desired-world.h \
 	tests/unit/test-desired-amend.c
 tests_unit_test_desired_amend_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_dpctl_batch_SOURCES = tests/unit/test-dpctl-batch.c
+tests_unit_test_dpctl_batch_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-given.c \

@@ -664,6 +664,18 @@ makes_record(const char *manifest, const struct json *object, const char *key)
     return same;
 }
 
+size_t
+dpctl_plan_count_makers(const struct dpctl_input *input, const char *key)
+{
+    const struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, &input->manifests) {
+        n += makes_record(node->name, node->data, key);
+    }
+    return n;
+}
+
 bool
 dpctl_plan_leave_out(struct dpctl_input *input, const char *key,
                      const char *reason)

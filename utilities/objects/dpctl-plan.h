@@ -53,6 +53,8 @@ char *dpctl_plan_manifest(struct dpctl_plan *, enum dpctl_verb,
 void dpctl_plan_delete(struct dpctl_plan *, const char *kind,
                        const char *name);
 
+/* Of how many of the Manifests given is the record under 'key' made? */
+size_t dpctl_plan_count_makers(const struct dpctl_input *, const char *key);
 /* Leaves out what was given of which the record under 'key' is made, which the
  * daemon refuses for 'reason'.  Returns false if that is nothing. */
 bool dpctl_plan_leave_out(struct dpctl_input *, const char *key,
