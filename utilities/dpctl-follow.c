@@ -10,6 +10,9 @@
  * force, kept, and tried again when something else has changed: what it lacks
  * may have come.
  *
+ * The object of this Node is in force as long as no other one is, though it
+ * goes: it can be deleted while the machine and its Pods run on.
+ *
  * A daemon that goes takes its state along, and only lists can bring it back:
  * that ends the program. */
 
@@ -65,6 +68,7 @@ struct follow {
     long long int pending_since;
     struct dpctl_batch waiting; /* What is left of what they told before. */
     struct dpctl_refused refused;
+    char *gone_node;            /* This Node's Manifest, if it has gone. */
     size_t n_bad;               /* Events that were told as bad. */
 
     struct sset known;          /* Names of all Manifests there are. */
@@ -79,17 +83,15 @@ struct follow {
     bool told_in_step;
 };
 
-/* What is known of the object, but in the daemon, is of no account any
- * more. */
+/* There is news of the object. */
 static void
-forget(struct follow *f, const char *name)
+forget_refused(struct follow *f, const char *name)
 {
     dpctl_refused_forget(&f->refused, name);
-    dpctl_batch_forget(&f->waiting, name);
     dpctl_batch_forget(&f->retried, name);
 }
 
-/* Takes 'object'. */
+/* Takes 'object'.  What was told of it before is of no account any more. */
 static void
 add_pending(struct follow *f, const char *name, struct json *object,
             bool gone)
@@ -98,7 +100,8 @@ add_pending(struct follow *f, const char *name, struct json *object,
         f->pending_since = time_msec();
     }
     dpctl_batch_add(&f->pending, name, object, gone);
-    forget(f, name);
+    dpctl_batch_forget(&f->waiting, name);
+    forget_refused(f, name);
 }
 
 /* The daemon. */
@@ -120,6 +123,21 @@ check_daemon(struct follow *f)
                    "begin anew, with lists");
     }
     f->generation = generation;
+}
+
+/* The record of that kind of which there is one at most; NULL if none. */
+static struct json *
+get_node_config(const struct follow *f)
+{
+    struct json *param = json_object_create();
+
+    json_object_put_string(param, "kind", "NodeConfig");
+    struct json *reply = dpctl_call(f->rpc, f->o, "get", param);
+    const struct json_array *records = dpctl_json_array(reply, "records");
+    struct json *config = records->n ? json_clone(records->elems[0]) : NULL;
+
+    json_destroy(reply);
+    return config;
 }
 
 static void
@@ -243,21 +261,6 @@ is_in_step(const struct follow *f)
         }
     }
     return true;
-}
-
-/* The record of that kind of which there is one at most; NULL if none. */
-static struct json *
-get_node_config(const struct follow *f)
-{
-    struct json *param = json_object_create();
-
-    json_object_put_string(param, "kind", "NodeConfig");
-    struct json *reply = dpctl_call(f->rpc, f->o, "get", param);
-    const struct json_array *records = dpctl_json_array(reply, "records");
-    struct json *config = records->n ? json_clone(records->elems[0]) : NULL;
-
-    json_destroy(reply);
-    return config;
 }
 
 /* All lists have been told: is the Node that was named among them? */
@@ -409,6 +412,51 @@ add_names(struct sset *names, const struct dpctl_batch *b)
     }
 }
 
+/* Is it the object that the NodeConfig in force is about? */
+static bool
+is_own_node(const struct follow *f, const char *manifest)
+{
+    const char *name = strchr(manifest, '/') + 1;
+
+    if (dpctl_manifest_kind(manifest) != &dpctl_kinds[DPCTL_NODE]
+        || (f->o->env.node && strcmp(f->o->env.node, name))) {
+        return false;
+    }
+    struct json *config = get_node_config(f);
+    bool own = nullable_string_is_equal(dpctl_json_str(config, "name"), name);
+
+    json_destroy(config);
+    return own;
+}
+
+/* The object of that Manifest has gone; takes 'object'. */
+static void
+note_gone(struct follow *f, const char *manifest, struct json *object)
+{
+    if (!is_own_node(f, manifest)) {
+        add_pending(f, manifest, object, true);
+        return;
+    }
+    forget_refused(f, manifest);
+    if (!f->gone_node) {
+        dpctl_warn("Node %s has gone, but is this one: it stays in force "
+                   "until it comes again, or is deleted here",
+                   strchr(manifest, '/') + 1);
+        f->gone_node = xstrdup(manifest);
+    }
+    json_destroy(object);
+}
+
+static void
+note_set(struct follow *f, const char *manifest, struct json *object)
+{
+    if (nullable_string_is_equal(f->gone_node, manifest)) {
+        free(f->gone_node);
+        f->gone_node = NULL;
+    }
+    add_pending(f, manifest, object, false);
+}
+
 /* What isn't in the list has gone. */
 static void
 end_list(struct follow *f, struct source *s, const struct dpctl_kind *kind)
@@ -431,7 +479,7 @@ end_list(struct follow *f, struct source *s, const struct dpctl_kind *kind)
     }
     SSET_FOR_EACH (name, &there) {
         if (is_in_scope(f, name, kind) && !sset_contains(names, name)) {
-            add_pending(f, name, json_object_create(), true);
+            note_gone(f, name, json_object_create());
         }
     }
     sset_destroy(&there);
@@ -464,7 +512,11 @@ add_objects(struct follow *f, struct source *s,
     SHASH_FOR_EACH (node, &input.manifests) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
 
-        add_pending(f, node->name, json_clone(node->data), gone);
+        if (gone) {
+            note_gone(f, node->name, json_clone(node->data));
+        } else {
+            note_set(f, node->name, json_clone(node->data));
+        }
         dpctl_listing_see(&s->listing, kind->id, node->name);
     }
     SHASH_FOR_EACH (node, &input.left_out) {
@@ -473,8 +525,7 @@ add_objects(struct follow *f, struct source *s,
         if (kind) {
             dpctl_listing_see(&s->listing, kind->id, node->name);
             /* What was refused before is an older version. */
-            dpctl_refused_forget(&f->refused, node->name);
-            dpctl_batch_forget(&f->retried, node->name);
+            forget_refused(f, node->name);
         }
     }
     SHASH_FOR_EACH (node, &input.records) {
@@ -715,6 +766,7 @@ dpctl_cmd_follow(const struct dpctl_command *c)
     dpctl_batch_destroy(&f.waiting);
     dpctl_batch_destroy(&f.retried);
     dpctl_refused_destroy(&f.refused);
+    free(f.gone_node);
     sset_destroy(&f.known);
     dpctl_rpc_close(f.rpc);
 }
