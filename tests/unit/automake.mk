@@ -225,98 +225,6 @@ tests_unit_test_cached_verdict_SOURCES = \
 	antrea-dp/packet/adp-walk.c
 tests_unit_test_cached_verdict_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_conntrack_ahead_SOURCES = tests/unit/test-conntrack-ahead.c
-tests_unit_test_conntrack_ahead_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_flush_SOURCES = \
-	tests/unit/conntrack-counts.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-flush.c
-tests_unit_test_conntrack_flush_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_ftp_SOURCES = \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-ftp.c
-tests_unit_test_conntrack_ftp_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_half_open_SOURCES = \
-	tests/unit/conntrack-counts.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-half-open.c \
-	tests/unit/wait-until.h
-tests_unit_test_conntrack_half_open_LDADD = $(UNIT_LIBS)
-tests_unit_test_conntrack_half_open_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=pthread_join
-
-tests_unit_test_conntrack_handover_SOURCES = \
-	tests/unit/handover-world.h \
-	tests/unit/sctp-packet.c \
-	tests/unit/sctp-packet.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-handover.c \
-	tests/unit/wait-until.h
-tests_unit_test_conntrack_handover_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_displace_SOURCES = \
-	tests/unit/conntrack-foresee.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-displace.c
-tests_unit_test_conntrack_displace_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_peek_SOURCES = \
-	tests/unit/conntrack-foresee.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-peek.c
-tests_unit_test_conntrack_peek_LDADD = $(UNIT_LIBS)
-tests_unit_test_conntrack_peek_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=ovs_mutex_lock_at
-
-tests_unit_test_conntrack_sctp_SOURCES = \
-	tests/unit/sctp-packet.c \
-	tests/unit/sctp-packet.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-sctp.c
-tests_unit_test_conntrack_sctp_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_table_SOURCES = \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-table.c \
-	tests/unit/wait-until.h
-tests_unit_test_conntrack_table_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_track_SOURCES = \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-track.c \
-	tests/unit/wait-until.h
-tests_unit_test_conntrack_track_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_unanswered_SOURCES = \
-	tests/unit/conntrack-counts.h \
-	tests/unit/sctp-packet.c \
-	tests/unit/sctp-packet.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-unanswered.c \
-	tests/unit/wait-until.h
-tests_unit_test_conntrack_unanswered_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_zone_full_SOURCES = \
-	tests/unit/conntrack-foresee.h \
-	tests/unit/conntrack-counts.h \
-	tests/unit/talk.c \
-	tests/unit/talk.h \
-	tests/unit/test-conntrack-zone-full.c
-tests_unit_test_conntrack_zone_full_LDADD = $(UNIT_LIBS)
-
 tests_unit_test_control_ahead_SOURCES = \
 	tests/unit/control-world.h \
 	tests/unit/test-control-ahead.c
@@ -785,9 +693,6 @@ tests_unit_test_month_SOURCES = \
 	tests/unit/record-flows.h \
 	tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)
-
-tests_unit_test_conntrack_hash_SOURCES = tests/unit/test-conntrack-hash.c
-tests_unit_test_conntrack_hash_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_ipf_SOURCES = tests/unit/test-ipf.c
 tests_unit_test_ipf_LDADD = $(UNIT_LIBS)
