@@ -24,10 +24,34 @@ static void note_created(struct conntrack *, struct conn *, uint32_t hash,
 /* True once any table has had an expectation. */
 static atomic_bool expected_anything = false;
 
+COVERAGE_DEFINE(conntrack_expectation_displaced);
+
+/* Of expectations with one hash the table tells the first, and then the others
+ * from the newest on. */
 void
-conntrack_note_expectation(void)
+conntrack_note_expectation(struct conntrack *ct,
+                           const struct alg_exp_node *newest)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
 {
+    struct alg_exp_node *node, *last = NULL;
+    size_t n = 0;
+
     atomic_store_relaxed(&expected_anything, true);
+    HINDEX_FOR_EACH_WITH_HASH (node, node_ref,
+                               conn_key_hash(&newest->parent_key,
+                                             ct->hash_basis),
+                               &ct->alg_expectation_refs) {
+        if (!conn_key_cmp(&node->parent_key, &newest->parent_key)) {
+            n++;
+            last = node;
+        }
+    }
+    if (n > CONNTRACK_MAX_EXPECTATIONS) {
+        COVERAGE_INC(conntrack_expectation_displaced);
+        hmap_remove(&ct->alg_expectations, &last->node);
+        hindex_remove(&ct->alg_expectation_refs, &last->node_ref);
+        free(last);
+    }
 }
 
 bool

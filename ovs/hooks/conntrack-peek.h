@@ -160,9 +160,17 @@ conntrack_peek_ct(struct conntrack_peek *,
 bool conntrack_bypass_fragments(bool);
 bool conntrack_bypasses_fragments(void);
 
-/* Upstream calls it when it has made an expectation, with the lock held that
- * guards those. */
-void conntrack_note_expectation(void);
+/* Upstream calls it when it has made an expectation, 'newest', with the lock
+ * held that guards those.  Of one control connection there are
+ * CONNTRACK_MAX_EXPECTATIONS at most: one of the oldest makes room. */
+enum { CONNTRACK_MAX_EXPECTATIONS = 16 };
+void conntrack_note_expectation(struct conntrack *,
+                                const struct alg_exp_node *newest);
+
+/* What an ICMPv6 error quotes has headers that end within so many bytes, or it
+ * is invalid: upstream keeps in 16 bits where they end in the packet.  No
+ * error has to be longer than the least MTU of IPv6. */
+enum { CONNTRACK_MAX_QUOTED_HEADERS = 1280 };
 
 /* Upstream calls it when 'found' is what it has found for 'key', with 'hash',
  * in place of a connection's un-NAT twin.  Where NAT leaves addresses and

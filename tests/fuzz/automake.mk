@@ -18,6 +18,7 @@ FUZZERS = \
 	tests/fuzz/fuzz-control \
 	tests/fuzz/fuzz-disk \
 	tests/fuzz/fuzz-flows \
+	tests/fuzz/fuzz-fragments \
 	tests/fuzz/fuzz-handover \
 	tests/fuzz/fuzz-objects \
 	tests/fuzz/fuzz-packet \
@@ -79,6 +80,13 @@ tests_fuzz_fuzz_flows_SOURCES = \
 	tests/fuzz/fuzz.h
 tests_fuzz_fuzz_flows_LDADD = $(FUZZ_LIBS)
 tests_fuzz_fuzz_flows_LDFLAGS = $(FUZZ_LINK)
+
+tests_fuzz_fuzz_fragments_SOURCES = \
+	tests/fuzz/fuzz-fragments.c \
+	tests/fuzz/fuzz.h \
+	tests/unit/ip-fragment.h
+tests_fuzz_fuzz_fragments_LDADD = $(FUZZ_LIBS)
+tests_fuzz_fuzz_fragments_LDFLAGS = $(FUZZ_LINK)
 
 tests_fuzz_fuzz_handover_SOURCES = \
 	tests/fuzz/ct-packet.c \

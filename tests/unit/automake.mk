@@ -88,6 +88,7 @@ UNIT_TESTS = \
 	tests/unit/test-model \
 	tests/unit/test-month \
 	tests/unit/test-names \
+	tests/unit/test-nd-options \
 	tests/unit/test-netdev-wrap \
 	tests/unit/test-offload \
 	tests/unit/test-packet-ring \
@@ -251,6 +252,9 @@ tests_unit_test_control_text_LDADD = antrea-dp/libcontrol.la $(UNIT_LIBS)
 
 tests_unit_test_csum_SOURCES = tests/unit/test-csum.c
 tests_unit_test_csum_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_nd_options_SOURCES = tests/unit/test-nd-options.c
+tests_unit_test_nd_options_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_netdev_wrap_SOURCES = \
 	tests/unit/test-netdev-wrap.c \
@@ -694,7 +698,9 @@ tests_unit_test_month_SOURCES = \
 	tests/unit/test-month.c
 tests_unit_test_month_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_ipf_SOURCES = tests/unit/test-ipf.c
+tests_unit_test_ipf_SOURCES = \
+	tests/unit/ip-fragment.h \
+	tests/unit/test-ipf.c
 tests_unit_test_ipf_LDADD = $(UNIT_LIBS)
 tests_unit_test_ipf_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=latch_set \

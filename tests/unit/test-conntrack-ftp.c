@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* conntrack's helper for FTP, with NAT: the address in a message of a control
- * connection is translated, however much comes behind it in the packet. */
+ * connection is translated, however much comes behind it in the packet, if there
+ * is room; and what is expected of one connection has a limit. */
 
 #include <config.h>
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 #include "conntrack.h"
+#include "conntrack-peek.h"
+#include "conntrack-private.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
 #include "packets.h"
@@ -20,6 +24,8 @@ enum { ZONE = 3, CLIENT = 0x0a000001, PUBLIC = 0xc0a80164, SERVER = 0x0a000002 }
 static struct conntrack *ct;
 static struct tuple tuples[2];          /* By direction, as packets come. */
 static uint32_t seqs[2];
+
+static bool exact;              /* Packets end with their memory. */
 
 static struct dp_packet *
 pass(int dir, uint16_t flags, const char *data, size_t size)
@@ -39,6 +45,13 @@ pass(int dir, uint16_t flags, const char *data, size_t size)
     *talk_csum_field(p, &tuples[dir]) = 0;
     *talk_csum_field(p, &tuples[dir]) = talk_compute_csum(p, &tuples[dir]);
     seqs[dir] += size + (flags & TCP_SYN ? 1 : 0);
+    if (exact) {
+        /* As segments are that we made. */
+        struct dp_packet *copy = dp_packet_clone_with_headroom(p, 128);
+
+        dp_packet_delete(p);
+        p = copy;
+    }
 
     dp_packet_batch_init_packet(&batch, p);
     conntrack_execute(ct, &batch, htons(ETH_TYPE_IP), false, true, ZONE, NULL,
@@ -105,6 +118,55 @@ START_TEST(address_is_translated)
 }
 END_TEST
 
+/* Where there is no room for a longer address it stays as it is. */
+START_TEST(no_room)
+{
+    static const char command[] = "PORT 10,0,0,1,4,1\r\n";
+
+    exact = true;
+    /* With each remainder by malloc()'s 16. */
+    for (size_t size = 32; size < 48; size++) {
+        char data[64];
+
+        memset(data, '\n', sizeof data);
+        memcpy(data, command, strlen(command));
+        begin_connection(41000 + size);
+        struct dp_packet *p = pass(0, TCP_ACK | TCP_PSH, data, size);
+
+        ck_assert_uint_eq(dp_packet_get_tcp_payload_length(p), size);
+        ck_assert_mem_eq(dp_packet_get_tcp_payload(p), data, size);
+        dp_packet_delete(p);
+    }
+    exact = false;
+}
+END_TEST
+
+/* One control connection that expects ever more: the latest are known. */
+START_TEST(many_expectations)
+{
+    enum { FIRST = 1024, N = 200 };
+
+    begin_connection(42000);
+    for (int port = FIRST; port < FIRST + N; port++) {
+        char data[64];
+        int size = snprintf(data, sizeof data, "PORT 10,0,0,1,%d,%d\r\n",
+                            port / 256, port % 256);
+
+        dp_packet_delete(pass(0, TCP_ACK | TCP_PSH, data, size));
+    }
+    ck_assert_uint_eq(hmap_count(&ct->alg_expectations),
+                      CONNTRACK_MAX_EXPECTATIONS);
+
+    size_t n_latest = 0;
+    const struct alg_exp_node *node;
+    HMAP_FOR_EACH (node, node, &ct->alg_expectations) {
+        n_latest += ntohs(node->key.dst.port) >= FIRST + N
+                    - (CONNTRACK_MAX_EXPECTATIONS - 1);
+    }
+    ck_assert_uint_eq(n_latest, CONNTRACK_MAX_EXPECTATIONS - 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -113,6 +175,8 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, address_is_translated);
+    tcase_add_test(tc, no_room);
+    tcase_add_test(tc, many_expectations);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

@@ -15,6 +15,7 @@
 
 #include "csum.h"
 #include "dp-packet.h"
+#include "ip-fragment.h"
 #include "ipf.h"
 #include "latch.h"
 #include "ovs-thread.h"
@@ -127,101 +128,9 @@ END_TEST
 
 enum { UDP_MAX = 65535, PIECE = 1448 };
 
-struct frag {
-    bool v6;
-    uint32_t id;
-    size_t offset, size;        /* Of data, in bytes. */
-    bool more;
-    uint32_t in_port;
-};
-
-static uint8_t
-datum(size_t at)
-{
-    return at ^ at >> 8;
-}
-
-static void
-put_data(struct dp_packet *p, const struct frag *f)
-{
-    uint8_t *data = dp_packet_put_uninit(p, f->size);
-
-    dp_packet_set_l4(p, data);
-    for (size_t i = 0; i < f->size; i++) {
-        data[i] = datum(f->offset + i);
-    }
-}
-
-static void
-put_v4(struct dp_packet *p, const struct frag *f)
-{
-    struct ip_header *ip = dp_packet_put_zeros(p, sizeof *ip);
-
-    dp_packet_set_l3(p, ip);
-    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
-    ip->ip_tot_len = htons(sizeof *ip + f->size);
-    ip->ip_ttl = 64;
-    ip->ip_proto = IPPROTO_UDP;
-    ip->ip_id = htons(f->id);
-    ip->ip_frag_off = htons(f->offset / 8
-                            | (f->more ? IP_MORE_FRAGMENTS : 0));
-    put_16aligned_be32(&ip->ip_src, htonl(0x0a000001));
-    put_16aligned_be32(&ip->ip_dst, htonl(0x0a000002));
-    ip->ip_csum = csum(ip, sizeof *ip);
-}
-
-static void
-put_v6(struct dp_packet *p, const struct frag *f)
-{
-    struct ovs_16aligned_ip6_hdr *ip = dp_packet_put_zeros(p, sizeof *ip);
-    struct ovs_16aligned_ip6_frag *frag;
-
-    dp_packet_set_l3(p, ip);
-    put_16aligned_be32(&ip->ip6_flow, htonl(6 << 28));
-    ip->ip6_plen = htons(sizeof *frag + f->size);
-    ip->ip6_nxt = IPPROTO_FRAGMENT;
-    ip->ip6_hlim = 64;
-    put_16aligned_be32(&ip->ip6_src.be32[3], htonl(1));
-    put_16aligned_be32(&ip->ip6_dst.be32[3], htonl(2));
-    frag = dp_packet_put_zeros(p, sizeof *frag);
-    frag->ip6f_nxt = IPPROTO_UDP;
-    frag->ip6f_offlg = htons(f->offset | f->more);
-    put_16aligned_be32(&frag->ip6f_ident, htonl(f->id));
-}
-
-static struct dp_packet *
-make_fragment(const struct frag *f)
-{
-    struct dp_packet *p = dp_packet_new(0);
-    struct eth_header *eth = dp_packet_put_zeros(p, sizeof *eth);
-
-    eth->eth_type = htons(f->v6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
-    dp_packet_reset_offsets(p);
-    (f->v6 ? put_v6 : put_v4)(p, f);
-    put_data(p, f);
-    pkt_metadata_init(&p->md, u32_to_odp(f->in_port));
-    return p;
-}
-
 /* Where conntrack would be. */
 static size_t n_whole;          /* Packets that became whole, all in all. */
 static size_t whole_size;       /* Data of the latest. */
-
-static bool
-is_fragment(const struct dp_packet *p)
-{
-    const struct eth_header *eth = dp_packet_eth(p);
-
-    if (eth->eth_type == htons(ETH_TYPE_IPV6)) {
-        const struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(p);
-
-        return ip6->ip6_nxt == IPPROTO_FRAGMENT;
-    } else {
-        const struct ip_header *ip = dp_packet_l3(p);
-
-        return IP_IS_FRAGMENT(ip->ip_frag_off);
-    }
-}
 
 static void
 track(struct dp_packet_batch *batch)
@@ -230,7 +139,7 @@ track(struct dp_packet_batch *batch)
 
     DP_PACKET_BATCH_FOR_EACH (i, p, batch) {
         p->md.ct_orig_tuple_ipv6 = false;
-        if (is_fragment(p)) {
+        if (ip_fragment_is(p)) {
             p->md.ct_state = CS_INVALID;
             continue;
         }
@@ -238,7 +147,7 @@ track(struct dp_packet_batch *batch)
         whole_size = dp_packet_l4_size(p);
         const uint8_t *data = dp_packet_l4(p);
         for (size_t at = 0; at < whole_size; at++) {
-            ck_assert_uint_eq(data[at], datum(at));
+            ck_assert_uint_eq(data[at], ip_datum(1, at));
         }
     }
 }
@@ -251,7 +160,7 @@ static long long int began;
 
 /* A call for 'f', or for no packet, in 'zone', 'after' milliseconds. */
 static void
-call(struct ipf *ipf, const struct frag *f, bool comes, uint16_t zone,
+call(struct ipf *ipf, const struct ip_fragment *f, bool comes, uint16_t zone,
      long long int after)
 {
     long long int now = began + after;
@@ -261,7 +170,7 @@ call(struct ipf *ipf, const struct frag *f, bool comes, uint16_t zone,
 
     dp_packet_batch_init(&batch);
     if (comes) {
-        dp_packet_batch_add(&batch, make_fragment(f));
+        dp_packet_batch_add(&batch, ip_fragment_compose(f));
     }
     ipf_preprocess_conntrack(ipf, &batch, now, dl_type, zone, 0);
     track(&batch);
@@ -295,7 +204,7 @@ start_ipf(void)
 /* Calls for all of a datagram, but for the fragment that begins at 'without'.
  * Returns the number of fragments. */
 static size_t
-send_datagram(struct ipf *ipf, struct frag f, size_t size, size_t without)
+send_datagram(struct ipf *ipf, struct ip_fragment f, size_t size, size_t without)
 {
     size_t n = 0;
 
@@ -317,7 +226,7 @@ START_TEST(longest)
 
     for (size_t size = most - 10; size <= most; size++) {
         struct ipf *ipf = start_ipf();
-        struct frag f = { .v6 = v6, .id = 1, .in_port = 1 };
+        struct ip_fragment f = { .v6 = v6, .id = 1, .in_port = 1 };
         size_t n = send_datagram(ipf, f, size, SIZE_MAX);
 
         ck_assert_uint_eq(n_whole, 1);
@@ -343,9 +252,9 @@ START_TEST(beyond)
 
     for (int when = 0; when < 3; when++) {
         struct ipf *ipf = start_ipf();
-        struct frag last = { .v6 = v6, .id = 1, .in_port = 1,
+        struct ip_fragment last = { .v6 = v6, .id = 1, .in_port = 1,
                              .offset = 65528, .size = 16 };
-        struct frag f = last;
+        struct ip_fragment f = last;
 
         if (when == 0) {
             call(ipf, &last, true, 1, 0);
@@ -376,11 +285,11 @@ END_TEST
 START_TEST(at_the_end)
 {
     struct ipf *ipf = start_ipf();
-    struct frag f = { .v6 = true, .id = 1, .in_port = 1, .more = true,
+    struct ip_fragment f = { .v6 = true, .id = 1, .in_port = 1, .more = true,
                       .size = PIECE };
-    const struct frag end = { .v6 = true, .id = 1, .in_port = 1,
+    const struct ip_fragment end = { .v6 = true, .id = 1, .in_port = 1,
                               .offset = 65528, .size = 7 };
-    const struct frag last = { .v6 = true, .id = 1, .in_port = 1,
+    const struct ip_fragment last = { .v6 = true, .id = 1, .in_port = 1,
                                .offset = 2 * PIECE, .size = PIECE };
 
     call(ipf, &f, true, 1, 0);
@@ -401,7 +310,7 @@ START_TEST(expired)
 {
     enum { TIME_OVER = 16 * 1000 };
     struct ipf *ipf = start_ipf();
-    struct frag f = { .v6 = _i, .id = 1, .in_port = 1 };
+    struct ip_fragment f = { .v6 = _i, .id = 1, .in_port = 1 };
     size_t n = send_datagram(ipf, f, 40 * PIECE, 20 * PIECE);
 
     ck_assert_uint_eq(n_waiting(ipf), n - 1);
@@ -422,7 +331,7 @@ END_TEST
 START_TEST(not_with_others)
 {
     struct ipf *ipf = start_ipf();
-    struct frag f = { .v6 = _i, .id = 1, .in_port = 1 };
+    struct ip_fragment f = { .v6 = _i, .id = 1, .in_port = 1 };
     size_t n = send_datagram(ipf, f, 40 * PIECE, SIZE_MAX);
     size_t n_rest = n - NETDEV_MAX_BURST;
 
@@ -452,7 +361,7 @@ START_TEST(nobody_comes)
 {
     enum { TIME_OVER = 26 * 1000 };
     struct ipf *ipf = start_ipf();
-    struct frag f = { .v6 = _i, .id = 1, .in_port = 1 };
+    struct ip_fragment f = { .v6 = _i, .id = 1, .in_port = 1 };
 
     send_datagram(ipf, f, 40 * PIECE, SIZE_MAX);
     n_left = 0;
@@ -467,16 +376,16 @@ END_TEST
 START_TEST(not_tracked_by_others)
 {
     struct ipf *ipf = start_ipf();
-    const struct frag f = { .id = 1, .in_port = 1, .size = PIECE,
+    const struct ip_fragment f = { .id = 1, .in_port = 1, .size = PIECE,
                             .more = true };
-    const struct frag last = { .id = 1, .in_port = 1, .offset = PIECE,
+    const struct ip_fragment last = { .id = 1, .in_port = 1, .offset = PIECE,
                                .size = 1 };
-    const struct frag other = { .v6 = true, .id = 1, .in_port = 1,
+    const struct ip_fragment other = { .v6 = true, .id = 1, .in_port = 1,
                                 .size = PIECE, .more = true };
     struct dp_packet_batch batch;
 
     call(ipf, &f, true, 1, 0);
-    dp_packet_batch_init_packet(&batch, make_fragment(&last));
+    dp_packet_batch_init_packet(&batch, ip_fragment_compose(&last));
     ipf_call_begin();
     ipf_extract_frags_from_batch(ipf, &batch, htons(ETH_TYPE_IP), 1,
                                  began, 0);
