@@ -798,10 +798,10 @@ START_TEST(test_any_uptime)
     for (int part = 0; part < N_PARTS; part++) {
         const uint16_t one[] = { part };
 
+        counter_datapath_tunnel_template_idle.count();
         ahead_us += part_us;
         add_peer(part, 1 + part, 100, 6081, geneve_port);
         receive_until_hit(part);
-        counter_datapath_tunnel_template_idle.count();
         for (int ms = 0; ms < SWEEP_MS; ms++) {
             receive(one, 1, 0);
         }
