@@ -45,6 +45,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-control-transaction.h \
 	antrea-dp/control/adp-control.c \
 	antrea-dp/control/adp-control.h \
+	antrea-dp/netdev/adp-addresses.c \
 	antrea-dp/netdev/adp-kernel-port.c \
 	antrea-dp/netdev/adp-kernel-port.h \
 	antrea-dp/netdev/adp-mark-port.c \
@@ -178,7 +179,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state.h
 # Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
-# unixctl_command_register),
+# unixctl_command_register), adp-addresses.c (netdev_get_addrs*),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
 # packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*), adp-gone-flows.c
 # (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
@@ -205,6 +206,8 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=flow_pop_mpls \
 	-Wl,--wrap=id_pool_alloc_id \
 	-Wl,--wrap=id_pool_free_id \
+	-Wl,--wrap=netdev_get_addrs \
+	-Wl,--wrap=netdev_get_addrs_list_flush \
 	-Wl,--wrap=netdev_get_devices \
 	-Wl,--wrap=netdev_get_type \
 	-Wl,--wrap=netdev_open \

@@ -89,6 +89,7 @@ UNIT_TESTS = \
 	tests/unit/test-month \
 	tests/unit/test-names \
 	tests/unit/test-nd-options \
+	tests/unit/test-addresses \
 	tests/unit/test-netdev-wrap \
 	tests/unit/test-offload \
 	tests/unit/test-packet-ring \
@@ -255,6 +256,13 @@ tests_unit_test_csum_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_nd_options_SOURCES = tests/unit/test-nd-options.c
 tests_unit_test_nd_options_LDADD = $(UNIT_LIBS)
+tests_unit_test_addresses_SOURCES = \
+	tests/unit/test-addresses.c \
+	antrea-dp/netdev/adp-addresses.c
+tests_unit_test_addresses_LDADD = $(UNIT_LIBS)
+tests_unit_test_addresses_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=freeifaddrs \
+	-Wl,--wrap=getifaddrs
 
 tests_unit_test_netdev_wrap_SOURCES = \
 	tests/unit/test-netdev-wrap.c \
