@@ -256,6 +256,7 @@ tests_unit_test_csum_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_nd_options_SOURCES = tests/unit/test-nd-options.c
 tests_unit_test_nd_options_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_addresses_SOURCES = \
 	tests/unit/test-addresses.c \
 	antrea-dp/netdev/adp-addresses.c
