@@ -723,6 +723,7 @@ tests_unit_test_wraps_SOURCES = \
 	tests/unit/test-wraps.c \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
+	antrea-dp/provider/adp-mcast-reports.c \
 	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-mpls-labels.c \
 	antrea-dp/provider/adp-quoted-ports.c \

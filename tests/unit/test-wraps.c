@@ -8,6 +8,7 @@
 
 #include "dp-packet.h"
 #include "id-pool.h"
+#include "mcast-snooping.h"
 #include "ofproto/ofproto-provider.h"
 #include "packets.h"
 #include "test-run.h"
@@ -345,6 +346,110 @@ START_TEST(ports_of_cut_packets)
 }
 END_TEST
 
+/* Reports of groups. */
+
+__typeof__(mcast_snooping_add_mld) __real_mcast_snooping_add_mld;
+__typeof__(mcast_snooping_add_mld) __wrap_mcast_snooping_add_mld;
+__typeof__(mcast_snooping_add_report) __real_mcast_snooping_add_report;
+__typeof__(mcast_snooping_add_report) __wrap_mcast_snooping_add_report;
+
+int
+__real_mcast_snooping_add_mld(struct mcast_snooping *ms,
+                              const struct dp_packet *p, uint16_t vlan,
+                              void *port)
+{
+    return mcast_snooping_add_mld(ms, p, vlan, port);
+}
+
+/* Upstream passes as many records as the report says that it has. */
+int
+__real_mcast_snooping_add_report(struct mcast_snooping *ms,
+                                 const struct dp_packet *p, uint16_t vlan,
+                                 void *port)
+{
+    const struct igmpv3_header *header = dp_packet_l4(p);
+
+    ck_assert_uint_le(ntohs(header->ngrp) * IGMPV3_RECORD_LEN,
+                      dp_packet_l4_size(p) - IGMPV3_HEADER_LEN);
+    return mcast_snooping_add_report(ms, p, vlan, port);
+}
+
+/* How many groups are learned from, or left by, a message of so many bytes,
+ * behind which are so many of padding. */
+static int
+groups_of(__typeof__(mcast_snooping_add_mld) *add, const void *message,
+          size_t size, size_t n_padding)
+{
+    struct mcast_snooping *ms = mcast_snooping_create();
+    struct dp_packet *p = dp_packet_new(size + n_padding);
+    int port;
+
+    dp_packet_put(p, message, size);
+    dp_packet_put_zeros(p, n_padding);
+    dp_packet_set_l2_pad_size(p, n_padding);
+    dp_packet_set_l3(p, dp_packet_data(p));
+    dp_packet_set_l4(p, dp_packet_data(p));
+    ovs_rwlock_wrlock(&ms->rwlock);
+    int n = add(ms, p, 0, &port);
+    ovs_rwlock_unlock(&ms->rwlock);
+    dp_packet_delete(p);
+    mcast_snooping_unref(ms);
+    return n;
+}
+
+START_TEST(groups_of_cut_mld)
+{
+    static const uint8_t types[] = { MLD_REPORT, MLD_DONE };
+    const size_t whole = MLD_HEADER_LEN + sizeof(struct in6_addr);
+    const uint8_t message[] = { types[_i], [8] = 0xff, 2, [23] = 9 };
+
+    ck_assert_uint_eq(sizeof message, whole);
+    for (size_t size = 0; size <= whole; size++) {
+        const bool learned = size == whole && types[_i] == MLD_REPORT;
+
+        ck_assert_int_eq(groups_of(__wrap_mcast_snooping_add_mld, message,
+                                   size, 0), learned);
+        ck_assert_int_eq(groups_of(__wrap_mcast_snooping_add_mld, message,
+                                   size, 32), learned);
+    }
+}
+END_TEST
+
+START_TEST(groups_of_mld2)
+{
+    const uint8_t message[] = {
+        MLD2_REPORT, [7] = 1,
+        [8] = IGMPV3_MODE_IS_EXCLUDE, [12] = 0xff, 2, [27] = 9,
+    };
+
+    for (size_t size = 0; size <= sizeof message; size++) {
+        ck_assert_int_eq(groups_of(__wrap_mcast_snooping_add_mld, message,
+                                   size, 0), size == sizeof message);
+    }
+}
+END_TEST
+
+START_TEST(groups_of_igmp)
+{
+    uint8_t message[] = {
+        IGMPV3_HOST_MEMBERSHIP_REPORT, [7] = 2,
+        [8] = IGMPV3_MODE_IS_EXCLUDE, [12] = 224, 1, 1, 1,
+        [16] = IGMPV3_MODE_IS_EXCLUDE, [20] = 224, 1, 1, 2,
+    };
+
+    for (size_t size = 0; size <= sizeof message; size++) {
+        ck_assert_int_eq(groups_of(__wrap_mcast_snooping_add_report, message,
+                                   size, 0), size == sizeof message ? 2 : 0);
+    }
+
+    /* One of an unknown type, to begin with. */
+    message[8] = 99;
+    message[6] = message[7] = 0xff;
+    ck_assert_int_eq(groups_of(__wrap_mcast_snooping_add_report, message,
+                               sizeof message, 0), 0);
+}
+END_TEST
+
 /* Numbers of meters: one thread at a time is in the pool. */
 
 bool __real_id_pool_alloc_id(struct id_pool *, uint32_t *id);
@@ -407,6 +512,9 @@ main(void)
     tcase_add_test(tc, what_hashes_read);
     tcase_add_test(tc, hash_of_nothing);
     tcase_add_test(tc, ports_of_cut_packets);
+    tcase_add_loop_test(tc, groups_of_cut_mld, 0, 2);
+    tcase_add_test(tc, groups_of_mld2);
+    tcase_add_test(tc, groups_of_igmp);
     tcase_add_test(tc, numbers_of_meters);
 
     Suite *suite = suite_create("wraps");
