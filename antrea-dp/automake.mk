@@ -106,6 +106,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/packet/adp-walk.h \
 	antrea-dp/provider/adp-configure.c \
 	antrea-dp/provider/adp-configure.h \
+	antrea-dp/provider/adp-cut-gtpu.c \
 	antrea-dp/provider/adp-fail-open.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
@@ -213,6 +214,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=mcast_snooping_add_report \
 	-Wl,--wrap=netdev_get_devices \
 	-Wl,--wrap=netdev_get_type \
+	-Wl,--wrap=netdev_gtpu_pop_header \
 	-Wl,--wrap=netdev_open \
 	-Wl,--wrap=netdev_push_header \
 	-Wl,--wrap=netdev_rxq_recv \

@@ -721,6 +721,7 @@ tests_unit_test_tnl_neigh_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 
 tests_unit_test_wraps_SOURCES = \
 	tests/unit/test-wraps.c \
+	antrea-dp/provider/adp-cut-gtpu.c \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-mcast-reports.c \

@@ -6,9 +6,11 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "csum.h"
 #include "dp-packet.h"
 #include "id-pool.h"
 #include "mcast-snooping.h"
+#include "netdev-native-tnl.h"
 #include "ofproto/ofproto-provider.h"
 #include "packets.h"
 #include "test-run.h"
@@ -450,6 +452,70 @@ START_TEST(groups_of_igmp)
 }
 END_TEST
 
+/* GTP-U headers. */
+
+__typeof__(netdev_gtpu_pop_header) __real_netdev_gtpu_pop_header;
+__typeof__(netdev_gtpu_pop_header) __wrap_netdev_gtpu_pop_header;
+
+struct dp_packet *
+__real_netdev_gtpu_pop_header(struct dp_packet *packet)
+{
+    return netdev_gtpu_pop_header(packet);
+}
+
+/* What remains, without its header, of a packet of IPv4 and UDP that has so
+ * many bytes behind the IP header: -1 for none. */
+static int64_t
+popped_size(uint8_t flags, uint8_t type, size_t size)
+{
+    const uint8_t gtpu[] = { flags, type };
+    const size_t l4_ofs = ETH_HEADER_LEN + IP_HEADER_LEN;
+    struct dp_packet *p = dp_packet_new(l4_ofs + size);
+    uint8_t *data = dp_packet_put_zeros(p, l4_ofs + size);
+    struct ip_header *ip = (void *) (data + ETH_HEADER_LEN);
+
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tot_len = htons(IP_HEADER_LEN + size);
+    ip->ip_proto = IPPROTO_UDP;
+    ip->ip_csum = csum(ip, IP_HEADER_LEN);
+    for (size_t i = UDP_HEADER_LEN; i < size; i++) {
+        const size_t ofs = i - UDP_HEADER_LEN;
+
+        data[l4_ofs + i] = (ofs < sizeof gtpu ? gtpu[ofs]
+                            : IP_IHL_VER(5, 4));
+    }
+    dp_packet_set_l3(p, ip);
+    dp_packet_set_l4(p, data + l4_ofs);
+    p = __wrap_netdev_gtpu_pop_header(p);
+    int64_t n = p ? (int64_t) dp_packet_size(p) : -1;
+    dp_packet_delete(p);
+    return n;
+}
+
+START_TEST(cut_gtpu)
+{
+    static const uint8_t flags[] = { GTPU_FLAGS_DEFAULT,
+                                     GTPU_FLAGS_DEFAULT | GTPU_S_MASK };
+    const size_t header_len = UDP_HEADER_LEN + sizeof(struct gtpuhdr);
+    const int64_t whole_len = (header_len
+                               + (_i ? sizeof(struct gtpuhdr_opt) : 0));
+
+    for (int64_t size = 0; size < 64; size++) {
+        const int64_t n = popped_size(flags[_i], GTPU_MSGTYPE_GPDU, size);
+
+        ck_assert_int_le(n, MAX(size - whole_len, -1));
+        if (size >= whole_len + IP_HEADER_LEN) {
+            ck_assert_int_eq(n, size - whole_len);
+        }
+
+        /* Of other messages nothing is taken away. */
+        ck_assert_int_eq(popped_size(flags[_i], GTPU_MSGTYPE_REQ, size),
+                         size < (int64_t) header_len
+                         ? -1 : ETH_HEADER_LEN + IP_HEADER_LEN + size);
+    }
+}
+END_TEST
+
 /* Numbers of meters: one thread at a time is in the pool. */
 
 bool __real_id_pool_alloc_id(struct id_pool *, uint32_t *id);
@@ -515,6 +581,7 @@ main(void)
     tcase_add_loop_test(tc, groups_of_cut_mld, 0, 2);
     tcase_add_test(tc, groups_of_mld2);
     tcase_add_test(tc, groups_of_igmp);
+    tcase_add_loop_test(tc, cut_gtpu, 0, 2);
     tcase_add_test(tc, numbers_of_meters);
 
     Suite *suite = suite_create("wraps");
