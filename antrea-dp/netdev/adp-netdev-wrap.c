@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Where upstream would drop a packet whose checksum or segmentation is left to
- * others, or forget about it.
+ * others, or forget about it, or has no room for a header before it.
  *
  * The linker puts functions of ours between some of upstream's and who calls
  * them (--wrap, in automake.mk): __wrap_F() is called for F(), __real_F() is
@@ -115,6 +115,24 @@ __wrap_netdev_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
     return error;
 }
 
+/* Upstream gives a packet more room for a header, but aborts at one that is in
+ * a device's memory.  So that is copied out of there. */
+static void
+make_room(struct dp_packet_batch *batch, size_t header_len)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct dp_packet *packet = batch->packets[i];
+
+        if (OVS_UNLIKELY(dp_packet_headroom(packet) < header_len)
+            && (packet->source == DPBUF_DPDK
+                || packet->source == DPBUF_AFXDP)) {
+            batch->packets[i] = dp_packet_clone_with_headroom(packet,
+                                                              header_len);
+            dp_packet_delete(packet);
+        }
+    }
+}
+
 /* A tunnel's packets have no checksum that others may finish within them. */
 int
 __wrap_netdev_push_header(const struct netdev *netdev,
@@ -122,6 +140,7 @@ __wrap_netdev_push_header(const struct netdev *netdev,
                           const struct ovs_action_push_tnl *push)
 {
     adp_offload_complete_batch(batch);
+    make_room(batch, push->header_len);
     return __real_netdev_push_header(netdev, batch, push);
 }
 

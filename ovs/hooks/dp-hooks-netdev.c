@@ -257,7 +257,8 @@ dp_pmd_send_into_tunnel(struct dp_netdev_pmd_thread *pmd,
     if (push_tnl_action(pmd, push, &batch)) {
         COVERAGE_INC(datapath_drop_tunnel_push_error);
     } else if (OVS_LIKELY(!dp_packet_batch_is_empty(&batch))) {
-        dp_pmd_send(pmd, cache, packet, port);
+        /* Without room for the header, another is in its place. */
+        dp_pmd_send(pmd, cache, batch.packets[0], port);
     }
 }
 

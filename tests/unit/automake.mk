@@ -846,6 +846,8 @@ tests_unit_test_tunnel_push_SOURCES = \
 	tests/unit/test-tunnel-push.c \
 	tests/unit/train.h
 tests_unit_test_tunnel_push_LDADD = $(UNIT_LIBS)
+tests_unit_test_tunnel_push_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=netdev_push_header
 
 tests_unit_test_tunnel_template_SOURCES = \
 	tests/unit/test-tunnel-template.c \

@@ -14,6 +14,8 @@
 #include "csum.h"
 #include "dp-packet.h"
 #include "flow.h"
+#include "netdev-native-tnl.h"
+#include "netdev-provider.h"
 #include "netlink.h"
 #include "odp-execute.h"
 #include "odp-netlink.h"
@@ -275,6 +277,52 @@ START_TEST(within_other_actions)
 }
 END_TEST
 
+/* A long header before packets that are in a device's memory: two, the first of
+ * which has too little room for it. */
+START_TEST(in_memory_of_a_device)
+{
+#ifdef HAVE_AF_XDP
+    enum { HEADER_LEN = 178, LEN = 60 };
+    static const struct netdev_class class = {
+        .type = "geneve",
+        .push_header = netdev_tnl_push_udp_header,
+    };
+    static const size_t headrooms[] = { 128, HEADER_LEN };
+    const struct netdev netdev = { .netdev_class = &class };
+    struct ovs_action_push_tnl push = { .header_len = HEADER_LEN };
+    struct dp_packet_afxdp packets[ARRAY_SIZE(headrooms)];
+    uint8_t memory[ARRAY_SIZE(headrooms)][HEADER_LEN + LEN];
+    uint8_t data[LEN];
+    struct dp_packet_batch batch;
+
+    memset(data, 0x5a, sizeof data);
+    memset(packets, 0, sizeof packets);
+    dp_packet_batch_init(&batch);
+    for (size_t i = 0; i < ARRAY_SIZE(headrooms); i++) {
+        struct dp_packet *p = &packets[i].packet;
+
+        dp_packet_use_afxdp(p, &memory[i][headrooms[i]], sizeof memory[i],
+                            headrooms[i]);
+        dp_packet_put(p, data, sizeof data);
+        dp_packet_set_rss_hash(p, 7 + i);
+        batch.packets[batch.count++] = p;
+    }
+    ck_assert_int_eq(netdev_push_header(&netdev, &batch, &push), 0);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), ARRAY_SIZE(headrooms));
+    ck_assert_ptr_ne(batch.packets[0], &packets[0].packet);
+    ck_assert_ptr_eq(batch.packets[1], &packets[1].packet);
+    for (size_t i = 0; i < ARRAY_SIZE(headrooms); i++) {
+        struct dp_packet *p = batch.packets[i];
+
+        ck_assert_uint_eq(dp_packet_size(p), HEADER_LEN + LEN);
+        ck_assert_mem_eq(dp_packet_at(p, HEADER_LEN, LEN), data, LEN);
+        ck_assert_uint_eq(dp_packet_get_rss_hash(p), 7 + i);
+    }
+    dp_packet_delete_batch(&batch, true);
+#endif
+}
+END_TEST
+
 int
 main(void)
 {
@@ -288,5 +336,6 @@ main(void)
     tcase_add_test(tc, segments);
     tcase_add_test(tc, segments_of_one_that_stays);
     tcase_add_test(tc, within_other_actions);
+    tcase_add_test(tc, in_memory_of_a_device);
     return test_run(s);
 }

@@ -54,6 +54,30 @@ train_sent(struct netdev *netdev, struct dp_packet_batch *batch)
     }
 }
 
+/* Who puts the header before packets may put others in their places, which are
+ * deleted when all have been sent. */
+int __real_netdev_push_header(const struct netdev *, struct dp_packet_batch *,
+                              const struct ovs_action_push_tnl *);
+int __wrap_netdev_push_header(const struct netdev *, struct dp_packet_batch *,
+                              const struct ovs_action_push_tnl *);
+
+static bool replaces;
+static struct dp_packet *replaced[N];
+static size_t n_replaced;
+
+int
+__wrap_netdev_push_header(const struct netdev *netdev,
+                          struct dp_packet_batch *batch,
+                          const struct ovs_action_push_tnl *push)
+{
+    for (size_t i = 0; replaces && i < batch->count; i++) {
+        ck_assert_uint_lt(n_replaced, N);
+        replaced[n_replaced++] = batch->packets[i];
+        batch->packets[i] = dp_packet_clone(batch->packets[i]);
+    }
+    return __real_netdev_push_header(netdev, batch, push);
+}
+
 static odp_port_t out_port;
 
 /* What becomes of the packets. */
@@ -105,6 +129,7 @@ setup(void)
     out_port = add_port("out0", "train");
     ofpbuf_init(&actions, 0);
     n_company = 0;
+    replaces = false;
 }
 
 static void
@@ -196,6 +221,9 @@ run(struct outcome *o, bool executor, unsigned int offload)
     o->push_errors = counter_datapath_drop_tunnel_push_error.count();
     o->invalid_ports = counter_datapath_drop_invalid_port.count();
     o->push_drops = counter_netdev_push_header_drops.count();
+    while (n_replaced) {
+        dp_packet_delete(replaced[--n_replaced]);
+    }
 }
 
 static void
@@ -270,6 +298,18 @@ START_TEST(pushed)
 }
 END_TEST
 
+START_TEST(pushed_before_copies)
+{
+    struct outcome o;
+
+    set_actions(&tunnels[0], out_port);
+    replaces = true;
+    compare(&o, 0);
+    check_sent(&o, N, 0);
+    outcome_uninit(&o);
+}
+END_TEST
+
 /* A header isn't put before what a device would have to complete. */
 START_TEST(offloaded)
 {
@@ -318,6 +358,7 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, pushed, 0, ARRAY_SIZE(tunnels));
+    tcase_add_test(tc, pushed_before_copies);
     tcase_add_test(tc, offloaded);
     tcase_add_test(tc, no_port);
     tcase_add_test(tc, no_tunnel);
