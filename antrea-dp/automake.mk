@@ -113,6 +113,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-headers.c \
+	antrea-dp/provider/adp-lldp-neighbors.c \
 	antrea-dp/provider/adp-long-messages.c \
 	antrea-dp/provider/adp-mcast-reports.c \
 	antrea-dp/provider/adp-meter-ids.c \
@@ -210,6 +211,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=id_pool_free_id \
 	-Wl,--wrap=netdev_get_addrs \
 	-Wl,--wrap=netdev_get_addrs_list_flush \
+	-Wl,--wrap=lldp_process_packet \
 	-Wl,--wrap=mcast_snooping_add_mld \
 	-Wl,--wrap=mcast_snooping_add_report \
 	-Wl,--wrap=netdev_get_devices \

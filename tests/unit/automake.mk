@@ -724,6 +724,7 @@ tests_unit_test_wraps_SOURCES = \
 	antrea-dp/provider/adp-cut-gtpu.c \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
+	antrea-dp/provider/adp-lldp-neighbors.c \
 	antrea-dp/provider/adp-mcast-reports.c \
 	antrea-dp/provider/adp-meter-ids.c \
 	antrea-dp/provider/adp-mpls-labels.c \

@@ -11,7 +11,9 @@
 #include "id-pool.h"
 #include "mcast-snooping.h"
 #include "netdev-native-tnl.h"
+#include "openvswitch/list.h"
 #include "ofproto/ofproto-provider.h"
+#include "ovs-lldp.h"
 #include "packets.h"
 #include "test-run.h"
 #include "util.h"
@@ -516,6 +518,62 @@ START_TEST(cut_gtpu)
 }
 END_TEST
 
+/* Neighbours of a port. */
+
+__typeof__(lldp_process_packet) __real_lldp_process_packet;
+__typeof__(lldp_process_packet) __wrap_lldp_process_packet;
+
+void
+__real_lldp_process_packet(struct lldp *lldp, const struct dp_packet *packet)
+{
+    lldp_process_packet(lldp, packet);
+}
+
+/* Neighbour 'i' tells of itself. */
+static void
+tell_of_neighbor(struct lldp *lldp, uint8_t i)
+{
+    const uint8_t frame[] = {
+        0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e, 2, 0, 0, 0, 0, i, 0x88, 0xcc,
+        1 << 1, 7, LLDP_CHASSISID_SUBTYPE_LLADDR, 2, 0, 0, 0, 0, i,
+        2 << 1, 3, LLDP_PORTID_SUBTYPE_IFNAME, 'p', '0',
+        3 << 1, 2, 0, 120,
+        0, 0,
+    };
+    struct dp_packet *p = dp_packet_clone_data(frame, sizeof frame);
+
+    __wrap_lldp_process_packet(lldp, p);
+    dp_packet_delete(p);
+}
+
+START_TEST(neighbors_of_a_port)
+{
+    enum { MAX_NEIGHBORS = 32 };
+    struct lldp *lldp = lldp_create_dummy();
+    struct lldpd *lldpd = lldp->lldpd;
+    struct lldpd_hardware *hw = lldpd_first_hardware(lldpd);
+    struct lldpd_chassis *chassis;
+
+    for (int i = 0; i < 2 * MAX_NEIGHBORS; i++) {
+        const size_t n = MIN(i + 1, MAX_NEIGHBORS);
+
+        tell_of_neighbor(lldp, i);
+        ck_assert_uint_eq(ovs_list_size(&hw->h_rports), n);
+        ck_assert_uint_eq(ovs_list_size(&lldpd->g_chassis), n + 1);
+    }
+
+    lldpd_remote_cleanup(hw, NULL, true);
+    LIST_FOR_EACH_SAFE (chassis, list, &lldpd->g_chassis) {
+        if (chassis->c_index) {         /* Not our own. */
+            ovs_list_remove(&chassis->list);
+            lldpd_chassis_cleanup(chassis, true);
+        }
+    }
+    lldp_destroy_dummy(lldp);
+    __wrap_lldp_process_packet(NULL, NULL);
+}
+END_TEST
+
 /* Numbers of meters: one thread at a time is in the pool. */
 
 bool __real_id_pool_alloc_id(struct id_pool *, uint32_t *id);
@@ -582,6 +640,7 @@ main(void)
     tcase_add_test(tc, groups_of_mld2);
     tcase_add_test(tc, groups_of_igmp);
     tcase_add_loop_test(tc, cut_gtpu, 0, 2);
+    tcase_add_test(tc, neighbors_of_a_port);
     tcase_add_test(tc, numbers_of_meters);
 
     Suite *suite = suite_create("wraps");
