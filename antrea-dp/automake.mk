@@ -187,10 +187,12 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*), adp-gone-flows.c
 # (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
 # (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-hash-fields.c
-# (flow_mask_hash_fields, flow_hash_symmetric_l3l4), adp-meter-ids.c
-# (id_pool_*), adp-long-messages.c (ofpmp_postappend, ofputil_append_group_*,
-# rconn_send*), adp-fail-open.c (connmgr_failure_duration) and adp-turns.c have
-# a look at each call.
+# (flow_mask_hash_fields, flow_hash_symmetric_l3l4), adp-mcast-reports.c
+# (mcast_snooping_add_*), adp-cut-gtpu.c (netdev_gtpu_pop_header),
+# adp-lldp-neighbors.c (lldp_process_packet), adp-meter-ids.c (id_pool_*),
+# adp-long-messages.c (ofpmp_postappend, ofputil_append_group_*, rconn_send*),
+# adp-fail-open.c (connmgr_failure_duration) and adp-turns.c have a look at
+# each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
