@@ -163,14 +163,6 @@ concerns_tunnel(const struct adp_walk *w, struct flow *flow)
             || tnl_port_map_lookup(flow, &wc) != ODPP_NONE);
 }
 
-/* True if what the walk 'w' found out about connections can be done without
- * executing ct(). */
-static bool
-may_apply(const struct adp_walk *w)
-{
-    return !w->has_ct_timeout && w->ct.peek.applicable;
-}
-
 /* True if the executor would have to find a port for the packet that it may
  * not find, and then send the packet without NAT. */
 static bool
@@ -179,7 +171,8 @@ leaves_nat_to_chance(const struct adp_walk *w, const struct flow *original)
     struct adp_summary sum;
 
     return (conntrack_peek_nat_by_chance(&w->ct.peek)
-            && (!may_apply(w) || !adp_summary_init(&sum, w, original)));
+            && (!adp_walk_may_apply(w)
+                || !adp_summary_init(&sum, w, original)));
 }
 
 enum adp_punt
@@ -454,7 +447,8 @@ apply_summary(struct adp_fast *f, struct adp_walk *w, struct execution *e)
 static enum adp_punt
 apply_nat(struct adp_fast *f, struct adp_walk *w, struct execution *e)
 {
-    e->is_applied = may_apply(w) && conntrack_peek_creates_nat(&w->ct.peek);
+    e->is_applied = (adp_walk_may_apply(w)
+                     && conntrack_peek_creates_nat(&w->ct.peek));
     return (e->is_applied && !apply_summary(f, w, e) ? ADP_PUNT_ACTION
             : ADP_PUNT_NONE);
 }

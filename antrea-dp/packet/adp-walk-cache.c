@@ -567,10 +567,9 @@ may_be_noted(const struct adp_summary *sum)
     const struct adp_walk *w = sum->w;
 
     return (adp_summary_may_be_kept(sum)
-            && w->ct.peek.applicable
+            && adp_walk_may_apply(w)
             && w->ct.n_steps && w->ct.n_steps <= ADP_CT_MAX_STEPS
-            && w->ct.n_steps == w->verdict.n_cts
-            && !w->has_ct_timeout);
+            && w->ct.n_steps == w->verdict.n_cts);
 }
 
 static bool

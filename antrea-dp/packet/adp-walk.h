@@ -86,4 +86,12 @@ void adp_walk_prepare(struct adp_walk *, struct adp_bridge *,
 void adp_walk(struct adp_walk *, struct adp_bridge *, struct conntrack *,
               struct dp_packet *, struct flow *, long long int now_ms);
 
+/* True if what the walk found out about connections can be done without
+ * executing ct(). */
+static inline bool
+adp_walk_may_apply(const struct adp_walk *w)
+{
+    return !w->has_ct_timeout && w->ct.peek.applicable;
+}
+
 #endif /* adp-walk.h */

@@ -8,9 +8,9 @@
  * Upstream lets them leave by whichever comes next, in its batch, which then
  * does with them what its own flow says.  Here those of a whole packet leave
  * by a call that brought a fragment from the same port, between the same
- * addresses, to the same zone at the same place in the pipeline; and its
- * thread is the only one that reads what it notes of itself.  For those that
- * no such call comes for, and those that never became whole, time runs out.
+ * addresses, to the same zone at the same place in the pipeline.  For those
+ * that no such call comes for, and those that never became whole, time runs
+ * out.  What a call brought its own thread notes and reads.
  *
  * A packet of more fragments than fit into a batch leaves by several. */
 

@@ -217,6 +217,7 @@ tests_unit_test_commit_SOURCES = \
 tests_unit_test_commit_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_cached_verdict_SOURCES = \
+	tests/unit/credit-nobody.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-cached-verdict.c \
@@ -411,6 +412,7 @@ tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_fast_SOURCES = \
+	tests/unit/credit-nobody.h \
 	tests/unit/fast-world.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \

@@ -19,6 +19,7 @@
 #include "adp-rewrite.h"
 #include "adp-sample.h"
 #include "adp-tunnel.h"
+#include "credit-nobody.h"
 #include "engine.h"
 #include "netlink.h"
 #include "odp-netlink.h"
@@ -296,39 +297,6 @@ adp_tunnel_prefetch_actions(const struct adp_tunnel *t)
 {
     ck_assert_ptr_eq(t, &a_tunnel);
     n_prefetched_actions++;
-}
-
-bool
-adp_tunnel_try_ref(struct adp_tunnel *t OVS_UNUSED)
-{
-    return true;
-}
-
-void
-adp_tunnel_unref(struct adp_tunnel *t OVS_UNUSED)
-{
-}
-
-void
-adp_tunnel_credit(struct adp_tunnel *t OVS_UNUSED, uint64_t n_packets
-                  OVS_UNUSED, uint64_t n_bytes OVS_UNUSED)
-{
-}
-
-void
-adp_credit_hit(struct adp_bridge *b OVS_UNUSED,
-               const struct adp_hit *hit OVS_UNUSED,
-               uint64_t n_packets OVS_UNUSED, uint64_t n_bytes OVS_UNUSED,
-               long long int used OVS_UNUSED, uint16_t tcp_flags OVS_UNUSED)
-{
-}
-
-void
-adp_credit_tunnel_port(const struct adp_bridge *b OVS_UNUSED,
-                       ofp_port_t ofp_port OVS_UNUSED,
-                       uint64_t n_packets OVS_UNUSED,
-                       uint64_t n_bytes OVS_UNUSED)
-{
 }
 
 /* The second struct adp_ports may have another kind of port. */

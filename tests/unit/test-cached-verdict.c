@@ -13,6 +13,7 @@
 #include "adp-summary.h"
 #include "adp-tunnel.h"
 #include "conntrack.h"
+#include "credit-nobody.h"
 #include "dp-packet.h"
 #include "engine.h"
 #include "flow.h"
@@ -75,39 +76,6 @@ adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
                    long long int now OVS_UNUSED)
 {
     return NULL;
-}
-
-bool
-adp_tunnel_try_ref(struct adp_tunnel *t OVS_UNUSED)
-{
-    return true;
-}
-
-void
-adp_tunnel_unref(struct adp_tunnel *t OVS_UNUSED)
-{
-}
-
-void
-adp_tunnel_credit(struct adp_tunnel *t OVS_UNUSED, uint64_t n_packets
-                  OVS_UNUSED, uint64_t n_bytes OVS_UNUSED)
-{
-}
-
-void
-adp_credit_hit(struct adp_bridge *b OVS_UNUSED,
-               const struct adp_hit *hit OVS_UNUSED,
-               uint64_t n_packets OVS_UNUSED, uint64_t n_bytes OVS_UNUSED,
-               long long int used OVS_UNUSED, uint16_t tcp_flags OVS_UNUSED)
-{
-}
-
-void
-adp_credit_tunnel_port(const struct adp_bridge *b OVS_UNUSED,
-                       ofp_port_t ofp_port OVS_UNUSED,
-                       uint64_t n_packets OVS_UNUSED,
-                       uint64_t n_bytes OVS_UNUSED)
-{
 }
 
 static void

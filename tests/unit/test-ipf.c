@@ -13,7 +13,6 @@
 /* In the place of the library's: hashes are nobody else's. */
 #include "ipf.c"
 
-#include "csum.h"
 #include "dp-packet.h"
 #include "ip-fragment.h"
 #include "ipf.h"
@@ -64,24 +63,11 @@ __wrap_latch_set(struct latch *latch)
 static void
 keep_last_fragment(struct ipf *ipf)
 {
-    enum { L3_LEN = IP_HEADER_LEN + 64 };
-    struct dp_packet *p = dp_packet_new(ETH_HEADER_LEN + L3_LEN);
-    struct eth_header *eth = dp_packet_put_zeros(p, ETH_HEADER_LEN);
-    struct ip_header *ip = dp_packet_put_zeros(p, L3_LEN);
+    const struct ip_fragment last = { .offset = 1200, .size = 64 };
     struct dp_packet_batch batch;
     struct ipf_status status;
 
-    eth->eth_type = htons(ETH_TYPE_IP);
-    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
-    ip->ip_tot_len = htons(L3_LEN);
-    ip->ip_ttl = 64;
-    ip->ip_proto = IPPROTO_UDP;
-    ip->ip_frag_off = htons(1200 / 8);
-    ip->ip_csum = csum(ip, IP_HEADER_LEN);
-    dp_packet_reset_offsets(p);
-    dp_packet_set_l3(p, ip);
-
-    dp_packet_batch_init_packet(&batch, p);
+    dp_packet_batch_init_packet(&batch, ip_fragment_compose(&last));
     ipf_preprocess_conntrack(ipf, &batch, __real_time_msec(),
                              htons(ETH_TYPE_IP), 1, 0);
     ck_assert_uint_eq(dp_packet_batch_size(&batch), 0);
