@@ -6,6 +6,7 @@
 
 #include "cmap-ahead.h"
 #include "conntrack-flush.h"
+#include "conntrack-hash.h"
 #include "conntrack-sources.h"
 #include "conntrack-table.h"
 #include "conntrack-track-private.h"

@@ -16,21 +16,32 @@ OVS_CONSTRUCTOR(draw_hash_secrets)
     get_entropy_or_die(hash_secrets, sizeof hash_secrets);
 }
 
-/* An IPv4 address leaves the rest of 'addr' zero. */
+static uint64_t
+hash_address(const union ct_addr *a)
+{
+    const uint32_t *addr = (const uint32_t *) a;
+    uint64_t low = get_32aligned_u64((const ovs_32aligned_u64 *) &addr[0]);
+    uint64_t high = get_32aligned_u64((const ovs_32aligned_u64 *) &addr[2]);
+
+    BUILD_ASSERT(sizeof *a == 4 * sizeof *addr);
+    return hash_product(low ^ hash_secrets[0], high ^ hash_secrets[1]);
+}
+
 static uint64_t
 hash_endpoint(const struct ct_endpoint *e)
 {
-    const uint32_t *addr = (const uint32_t *) &e->addr;
-    uint64_t low = get_32aligned_u64((const ovs_32aligned_u64 *) &addr[0]);
-    uint64_t high = get_32aligned_u64((const ovs_32aligned_u64 *) &addr[2]);
-    uint64_t hash = hash_product(low ^ hash_secrets[0],
-                                 high ^ hash_secrets[1]);
     uint32_t port;
 
-    BUILD_ASSERT(sizeof e->addr == 4 * sizeof *addr);
     BUILD_ASSERT(sizeof *e == sizeof e->addr + sizeof port);
     memcpy(&port, &e->port, sizeof port);
-    return hash_product(hash ^ port, hash_secrets[2]);
+    return hash_product(hash_address(&e->addr) ^ port, hash_secrets[2]);
+}
+
+uint32_t
+conntrack_hash_address(const union ct_addr *addr, uint32_t basis)
+{
+    return hash_product(hash_address(addr) ^ hash_secrets[3],
+                        hash_secrets[0] ^ basis);
 }
 
 uint32_t

@@ -12,8 +12,12 @@
 #include <stdint.h>
 
 struct conn_key;
+union ct_addr;
 
 /* The same for 'key' and its reverse. */
 uint32_t conntrack_hash_key(const struct conn_key *key, uint32_t basis);
+
+/* Of an address alone, of which IPv4 leaves the rest zero. */
+uint32_t conntrack_hash_address(const union ct_addr *, uint32_t basis);
 
 #endif /* conntrack-hash.h */

@@ -37,16 +37,11 @@ struct sources {
 };
 
 /* Stands for the sender of the connection's first packet.  Nobody can choose
- * his slots: the table's basis is secret. */
+ * his slots, or another's. */
 static uint32_t
 source_of(const struct conntrack *ct, const struct conn *conn)
 {
-    uint64_t address[2];
-
-    BUILD_ASSERT(sizeof address == sizeof conn->key.src.addr);
-    memcpy(address, &conn->key.src.addr, sizeof address);
-    return hash_finish(hash_add64(hash_add64(ct->hash_basis, address[0]),
-                                  address[1]), 0)
+    return conntrack_hash_address(&conn->key.src.addr, ct->hash_basis)
            % (SOURCE_SLOTS * SOURCE_SLOTS);
 }
 

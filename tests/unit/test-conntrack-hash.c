@@ -112,6 +112,52 @@ START_TEST(not_as_upstream)
 }
 END_TEST
 
+/* Nor has an address: who sends in many's names isn't taken for another. */
+START_TEST(addresses_not_as_upstream)
+{
+    enum { N = 1 << 19 };
+    struct candidate *all = xcalloc(N, sizeof *all);
+    size_t n_equal_there = 0, n_equal = 0;
+
+    for (size_t i = 0; i < N; i++) {
+        all[i].key = make_key(random_uint32(), 0);
+        memcpy((uint8_t *) &all[i].key.dst.addr + 8, &i, sizeof i);
+        all[i].hash = hash_add_bytes32(0,
+                                       (const uint32_t *) &all[i].key.dst.addr,
+                                       sizeof all[i].key.dst.addr);
+    }
+    qsort(all, N, sizeof *all, compare_candidates);
+    for (size_t i = 1; i < N; i++) {
+        const union ct_addr *a = &all[i - 1].key.dst.addr;
+        const union ct_addr *b = &all[i].key.dst.addr;
+
+        if (all[i - 1].hash == all[i].hash) {
+            n_equal_there++;
+            n_equal += (conntrack_hash_address(a, BASIS)
+                        == conntrack_hash_address(b, BASIS));
+        }
+    }
+    ck_assert_uint_gt(n_equal_there, 4);
+    ck_assert_uint_lt(n_equal, 2);
+    free(all);
+}
+END_TEST
+
+START_TEST(all_of_the_address)
+{
+    union ct_addr address = { .ipv4 = htonl(0x0a000001) };
+    uint32_t hash_of_it = conntrack_hash_address(&address, BASIS);
+
+    for (size_t i = 0; i < sizeof address * 8; i++) {
+        union ct_addr other = address;
+
+        ((uint8_t *) &other)[i / 8] ^= 1 << i % 8;
+        ck_assert_uint_ne(conntrack_hash_address(&other, BASIS), hash_of_it);
+    }
+    ck_assert_uint_ne(conntrack_hash_address(&address, BASIS + 1), hash_of_it);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -122,6 +168,8 @@ main(void)
     tcase_add_test(tc, both_directions);
     tcase_add_test(tc, all_of_the_key);
     tcase_add_test(tc, not_as_upstream);
+    tcase_add_test(tc, addresses_not_as_upstream);
+    tcase_add_test(tc, all_of_the_address);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
