@@ -10,8 +10,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* In the place of the library's: hashes are nobody else's. */
+/* In the place of the library's: hashes are nobody else's, and how often keys
+ * are compared is counted. */
+static size_t n_compared;
+#define memcmp(A, B, N) (n_compared++, memcmp(A, B, N))
 #include "ipf.c"
+#undef memcmp
 
 #include "dp-packet.h"
 #include "ip-fragment.h"
@@ -358,6 +362,39 @@ START_TEST(nobody_comes)
 }
 END_TEST
 
+/* However many wait, a call doesn't look at those that it isn't for. */
+START_TEST(many_wait)
+{
+    enum { N = 200 };
+    struct ipf *ipf = start_ipf();
+    struct ip_fragment f = { .v6 = _i, .id = 1, .in_port = 1 };
+
+    for (f.host = 0; f.host < N; f.host++) {
+        send_datagram(ipf, f, (NETDEV_MAX_BURST + 1) * PIECE, SIZE_MAX);
+    }
+    ck_assert_uint_eq(n_waiting(ipf), N);
+
+    n_left = n_compared = 0;
+    f.size = PIECE, f.more = true;
+    call(ipf, &f, false, 1, 0);
+    ck_assert_uint_eq(n_compared, 0);
+    call(ipf, &f, true, 1, 0);
+    ck_assert_uint_lt(n_compared, N / 10);
+    ck_assert_uint_eq(n_left, 0);
+
+    /* Nor are those behind others out of reach, */
+    f.host = N / 2, f.id = 2;
+    call(ipf, &f, true, 1, 0);
+    ck_assert_uint_eq(n_left, 1);
+    /* nor does a fragment with the ID of one that was whole go on alone. */
+    f.host = N / 2 + 1, f.id = 1;
+    call(ipf, &f, true, 1, 0);
+    ck_assert_uint_eq(n_left, 2);
+    ck_assert_uint_eq(n_waiting(ipf), N - 2 + 3);
+    ipf_destroy(ipf);
+}
+END_TEST
+
 /* A packet that another thread made whole, and hasn't tracked yet. */
 START_TEST(not_tracked_by_others)
 {
@@ -399,6 +436,7 @@ main(void)
     tcase_add_loop_test(tc, expired, 0, 2);
     tcase_add_loop_test(tc, not_with_others, 0, 2);
     tcase_add_loop_test(tc, nobody_comes, 0, 2);
+    tcase_add_loop_test(tc, many_wait, 0, 2);
     tcase_add_test(tc, not_tracked_by_others);
     suite_add_tcase(suite, tc);
     return test_run(suite);
