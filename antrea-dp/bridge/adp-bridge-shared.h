@@ -53,6 +53,7 @@ struct adp_tunnels;
     X(REJECT, "reject", "rejected, by a rule or for want of endpoints") \
     X(MISS, "miss", "no flow in the table")                             \
     X(TUNNEL, "tunnel", "no neighbour or route for a tunnel")           \
+    X(NAT, "nat", "no room or port was left for its connection's NAT")  \
     X(RESTORE, "restore", "the bridge's flows are still to be restored")
 
 enum adp_drop {

@@ -340,11 +340,125 @@ log_decided(struct adp_fast *f, struct adp_bridge *b,
     }, w->verdict.logs, w->verdict.n_logs);
 }
 
-/* Executes the actions of a verdict that has breaks. */
+/* Where the last ct() of the verdict's actions ends, if executing them is to
+ * begin a connection with NAT.  0 if not, or if a ct() is inside of another
+ * action. */
+static size_t
+end_of_nat(const struct adp_walk *w)
+{
+    const struct ofpbuf *actions = &w->verdict.actions;
+    const struct nlattr *a;
+    size_t end = 0, n = 0, left;
+
+    if (!conntrack_peek_creates_nat(&w->ct.peek)) {
+        return 0;
+    }
+    NL_ATTR_FOR_EACH (a, left, actions->data, actions->size) {
+        if (nl_attr_type(a) == OVS_ACTION_ATTR_CT) {
+            end = ((const char *) nl_attr_next(a)
+                   - (const char *) actions->data);
+            n++;
+        }
+    }
+    return n == w->ct.peek.n_steps ? end : 0;
+}
+
+/* True if the packet, behind the last ct(), has the addresses that were
+ * foreseen for it. */
+static bool
+has_foreseen_addresses(const struct adp_walk *w,
+                       const struct dp_packet *packet)
+{
+    const struct conntrack_peek *peek = &w->ct.peek;
+    const struct conntrack_peek_tuple *t = &peek->steps[peek->n_steps - 1];
+
+    if (t->dl_type == htons(ETH_TYPE_IP)) {
+        const struct ip_header *ip = dp_packet_l3(packet);
+
+        return (get_16aligned_be32(&ip->ip_src) == t->src.ipv4
+                && get_16aligned_be32(&ip->ip_dst) == t->dst.ipv4);
+    } else {
+        const struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(packet);
+
+        return (!memcmp(&ip6->ip6_src, &t->src.ipv6, sizeof t->src.ipv6)
+                && !memcmp(&ip6->ip6_dst, &t->dst.ipv6, sizeof t->dst.ipv6));
+    }
+}
+
+/* A verdict's actions that are being executed for a packet. */
+struct piecewise {
+    struct adp_fast *f;
+    struct adp_bridge *b;
+    const struct adp_walk *w;
+    const struct flow *flow;
+    struct dp_packet_batch batch;       /* The packet, or none any more. */
+    size_t at;                          /* So far. */
+    size_t nat_end;                     /* See end_of_nat(). */
+};
+
+static void
+execute_up_to(struct piecewise *p, size_t end)
+{
+    const char *actions = p->w->verdict.actions.data;
+
+    if (end > p->at && !dp_packet_batch_is_empty(&p->batch)) {
+        dp_pmd_execute_and_keep(p->f->pmd, &p->batch, p->flow,
+                                (const struct nlattr *) &actions[p->at],
+                                end - p->at);
+        p->at = end;
+    }
+}
+
+/* Executes the actions up to 'end'.  Returns false if nothing is left of the
+ * packet: a meter has dropped it, or its connection got no room or no port any
+ * more, since another thread was first.  Then what decided on it would send it
+ * without NAT, where upstream asks the flows behind ct(). */
+static bool
+execute_piece(struct piecewise *p, size_t end)
+{
+    if (p->nat_end > p->at && p->nat_end <= end) {
+        execute_up_to(p, p->nat_end);
+        if (!dp_packet_batch_is_empty(&p->batch)
+            && !has_foreseen_addresses(p->w, p->batch.packets[0])) {
+            adp_count(&p->b->counters.drops[ADP_DROP_NAT], 1);
+            dp_packet_delete_batch(&p->batch, true);
+            dp_packet_batch_init(&p->batch);
+        }
+    }
+    execute_up_to(p, end);
+    return !dp_packet_batch_is_empty(&p->batch);
+}
+
+/* Does what is to be done at break 'i', where the packet is. */
+static void
+execute_break(struct piecewise *p, size_t i, struct dp_packet *as_it_came,
+              uint64_t n_bytes)
+{
+    const struct adp_verdict *v = &p->w->verdict;
+    const struct adp_break *brk = &v->breaks[i];
+
+    if (brk->packet_in != SIZE_MAX) {
+        adp_packet_in_send(p->b, p->f->pmd, &v->packet_ins[brk->packet_in],
+                           p->batch.packets[0], p->at == v->actions.size
+                           && i >= v->last_pass);
+    } else if (brk->answers) {
+        adp_refuse(p->f, p->b, as_it_came, v->answer,
+                   p->flow->in_port.ofp_port);
+    } else {
+        const struct adp_break *to = next_pass(v, i + 1);
+
+        credit(p->b, p->w, brk, to, n_bytes, ntohs(p->flow->tcp_flags),
+               p->f->now);
+        learn(p->b, p->w, brk, to);
+    }
+}
+
+/* Executes the actions of a verdict that has breaks, or begins a connection
+ * with NAT. */
 static void
 execute_piecewise(struct adp_fast *f, struct adp_bridge *b,
                   const struct adp_walk *w, struct dp_packet *packet,
-                  const struct flow *flow)
+                  const struct flow *flow, size_t nat_end)
 {
     const struct adp_verdict *v = &w->verdict;
     const char *actions = v->actions.data;
@@ -352,56 +466,41 @@ execute_piecewise(struct adp_fast *f, struct adp_bridge *b,
     /* The sender gets his answer to the packet as it came. */
     struct dp_packet *as_it_came = (v->answers_late
                                     ? dp_packet_clone(packet) : NULL);
-    struct dp_packet_batch batch;
-    size_t at = 0;
+    struct piecewise p = { .f = f, .b = b, .w = w, .flow = flow,
+                           .nat_end = nat_end };
+    bool is_left = true;
 
-    dp_packet_batch_init_packet(&batch, packet);
-    for (size_t i = 0; i < v->n_breaks; i++) {
-        const struct adp_break *brk = &v->breaks[i];
-
-        if (brk->start > at) {
-            dp_pmd_execute_and_keep(f->pmd, &batch, flow,
-                                    (const struct nlattr *) &actions[at],
-                                    brk->start - at);
-        }
-        if (dp_packet_batch_is_empty(&batch)) {
-            dp_packet_delete(as_it_came);
-            return;                     /* A meter has dropped it. */
-        }
-        at = brk->end;
-        if (brk->packet_in != SIZE_MAX) {
-            adp_packet_in_send(b, f->pmd, &v->packet_ins[brk->packet_in],
-                               batch.packets[0], at == v->actions.size
-                               && i >= v->last_pass);
-        } else if (brk->answers) {
-            adp_refuse(f, b, as_it_came, v->answer, flow->in_port.ofp_port);
-        } else {
-            const struct adp_break *to = next_pass(v, i + 1);
-
-            credit(b, w, brk, to, n_bytes, ntohs(flow->tcp_flags), f->now);
-            learn(b, w, brk, to);
+    dp_packet_batch_init_packet(&p.batch, packet);
+    for (size_t i = 0; is_left && i < v->n_breaks; i++) {
+        is_left = execute_piece(&p, v->breaks[i].start);
+        if (is_left) {
+            p.at = v->breaks[i].end;
+            execute_break(&p, i, as_it_came, n_bytes);
         }
     }
     dp_packet_delete(as_it_came);
-    adp_fast_execute(f, batch.packets[0], flow,
-                     (const struct nlattr *) &actions[at],
-                     v->actions.size - at);
+    if (is_left && execute_piece(&p, MAX(p.at, nat_end))) {
+        adp_fast_execute(f, p.batch.packets[0], flow,
+                         (const struct nlattr *) &actions[p.at],
+                         v->actions.size - p.at);
+    }
 }
 
-/* The same.  What goes into a tunnel before a break is cut to what is sent
- * there, and goes on so: what is behind is for each segment. */
+/* The same.  What goes into a tunnel before the last piece is cut to what is
+ * sent there, and goes on so: what is behind is for each segment. */
 static void
-execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
-                    const struct adp_walk *w, struct dp_packet *packet,
-                    const struct flow *flow)
+execute_in_pieces(struct adp_fast *f, struct adp_bridge *b,
+                  const struct adp_walk *w, struct dp_packet *packet,
+                  const struct flow *flow, size_t nat_end)
 {
     const struct adp_verdict *v = &w->verdict;
+    size_t last = MAX(nat_end, (v->n_breaks ? v->breaks[v->n_breaks - 1].start
+                                : 0));
 
     adp_fast_flush(f);
     if (OVS_LIKELY(!dp_packet_hwol_is_tso(packet))
-        || !adp_offload_is_pushed(v->actions.data,
-                                  v->breaks[v->n_breaks - 1].start)) {
-        execute_piecewise(f, b, w, packet, flow);
+        || !adp_offload_is_pushed(v->actions.data, last)) {
+        execute_piecewise(f, b, w, packet, flow, nat_end);
         return;
     }
 
@@ -410,7 +509,7 @@ execute_with_breaks(struct adp_fast *f, struct adp_bridge *b,
 
     adp_segments_init(&segments, packet, 0, ETH_PAYLOAD_MAX);
     while ((segment = adp_segments_next(&segments))) {
-        execute_piecewise(f, b, w, segment, flow);
+        execute_piecewise(f, b, w, segment, flow, nat_end);
     }
     dp_packet_delete(packet);
 }
@@ -475,8 +574,10 @@ execute_verdict(struct adp_fast *f, struct adp_bridge *b,
     if (OVS_UNLIKELY(f->sample != NULL)) {
         adp_sample_note_walk(f->sample, w);
     }
-    if (w->verdict.n_breaks) {
-        execute_with_breaks(f, b, w, packet, flow);
+    size_t nat_end = end_of_nat(w);
+
+    if (w->verdict.n_breaks || nat_end) {
+        execute_in_pieces(f, b, w, packet, flow, nat_end);
     } else {
         adp_fast_execute(f, packet, flow, w->verdict.actions.data,
                          w->verdict.actions.size);

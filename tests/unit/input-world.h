@@ -37,7 +37,7 @@
 #include "tnl-ports.h"
 #include "util.h"
 
-enum { PORT = 3, N = 4 };
+enum { PORT = 3, N = 4, NATTED = 77 };
 
 /* What the linker calls instead of upstream's library. */
 __typeof__(conntrack_peek_apply) __wrap_conntrack_peek_apply;
@@ -61,6 +61,7 @@ static struct {
     bool has_tunnels;
     size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
+    int natted;                 /* The same: to NATTED. */
     bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
     bool is_from_tunnel;        /* Packets are. */
     bool truncates;             /* Fragments are of DNS answers. */
@@ -115,6 +116,20 @@ __wrap_dp_pmd_execute_and_keep(struct dp_netdev_pmd_thread *t,
     if (++n_pieces == says.dropped_by_meter) {
         dp_packet_delete_batch(packets, true);
         dp_packet_batch_init(packets);
+    } else if (n_pieces == says.natted) {
+        struct dp_packet *p = packets->packets[0];
+        struct in6_addr src = in6addr_any;
+
+        src.s6_addr[15] = NATTED;
+        if (tuple.ipv6) {
+            struct ovs_16aligned_ip6_hdr *ip6 = dp_packet_l3(p);
+
+            memcpy(&ip6->ip6_src, &src, sizeof src);
+        } else {
+            struct ip_header *ip = dp_packet_l3(p);
+
+            put_16aligned_be32(&ip->ip_src, htonl(NATTED));
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "conntrack-private.h"
 #include "input-world.h"
+#include "netlink.h"
 #include "test-run.h"
 
 /* The packet begins a connection with NAT, perhaps with a port that executing
@@ -71,6 +72,98 @@ START_TEST(nat_and_executor)
 }
 END_TEST
 
+/* What executing ct() has left without NAT, as another thread took the room or
+ * the port, isn't sent. */
+START_TEST(nat_was_lost)
+{
+    enum { N_CASES = 6 };
+    struct ofpbuf *actions = &walk.verdict.actions;
+    struct adp_break brk = { .packet_in = SIZE_MAX };
+    struct conntrack_peek *peek = &walk.ct.peek;
+    bool lost = _i >= N_CASES;
+    const char *calls = "";
+    uint64_t n_dropped = lost;
+
+    begin_nat(false);
+    says.sums_up = false;
+    n_pieces = 0;
+    says.natted = lost ? 0 : 1;
+    tuple.ipv6 = _i & 1;
+    if (tuple.ipv6) {
+        tuple.src = tuple.dst = in6addr_any;
+        tuple.dst.s6_addr[15] = 2;
+    }
+    peek->n_steps = 1;
+    peek->steps[0].dl_type = htons(tuple.ipv6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+    if (tuple.ipv6) {
+        peek->steps[0].dst.ipv6 = tuple.dst;
+        peek->steps[0].src.ipv6.s6_addr[15] = NATTED;
+    } else {
+        peek->steps[0].src.ipv4 = htonl(NATTED);
+        peek->steps[0].dst.ipv4 = htonl(2);
+    }
+
+    nl_msg_put_u32(actions, OVS_ACTION_ATTR_TRUNC, 1);
+    switch (_i % N_CASES / 2) {
+    case 0:
+        nl_msg_put_flag(actions, OVS_ACTION_ATTR_CT);
+        calls = lost ? "(fRw.k.)" : "(fRw.kx.)";
+        break;
+    case 1:                     /* The meter is behind ct(), then a break. */
+        nl_msg_put_flag(actions, OVS_ACTION_ATTR_CT);
+        nl_msg_put_u32(actions, OVS_ACTION_ATTR_METER, 1);
+        brk.start = brk.end = actions->size;
+        calls = lost ? "(fRw.k.)" : "(fRw.kkx.)";
+        break;
+    case 2:                     /* ct() is behind the break. */
+        brk.start = brk.end = actions->size;
+        nl_msg_put_flag(actions, OVS_ACTION_ATTR_CT);
+        says.natted *= 2;
+        calls = lost ? "(fRw.kk.)" : "(fRw.kkx.)";
+        break;
+    }
+    size_t end_of_ct = actions->size - (_i % N_CASES / 2 == 1 ? 8 : 0);
+    nl_msg_put_u32(actions, OVS_ACTION_ATTR_OUTPUT, 1);
+    if (brk.end) {
+        walk.verdict.n_breaks = 1;
+        walk.verdict.breaks[0] = brk;
+    }
+    receive(1, PORT, 0);
+    expect(calls);
+    if (lost) {
+        ck_assert_uint_eq(piece_start + piece_len, end_of_ct);
+    }
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_NAT]),
+                      n_dropped);
+}
+END_TEST
+
+/* A meter before ct() may drop it; and of a ct() for a copy nothing is known. */
+START_TEST(nat_was_not_tried)
+{
+    struct ofpbuf *actions = &walk.verdict.actions;
+
+    begin_nat(false);
+    says.sums_up = false;
+    walk.ct.peek.n_steps = 1;
+    n_pieces = 0;
+    if (_i) {
+        size_t offset = nl_msg_start_nested(actions, OVS_ACTION_ATTR_CLONE);
+
+        nl_msg_put_flag(actions, OVS_ACTION_ATTR_CT);
+        nl_msg_end_nested(actions, offset);
+    } else {
+        says.dropped_by_meter = 1;
+        nl_msg_put_u32(actions, OVS_ACTION_ATTR_METER, 1);
+        nl_msg_put_flag(actions, OVS_ACTION_ATTR_CT);
+    }
+    nl_msg_put_u32(actions, OVS_ACTION_ATTR_OUTPUT, 1);
+    receive(1, PORT, 0);
+    expect(_i ? "(fRwx.)" : "(fRw.k.)");
+    ck_assert_uint_eq(adp_counted(&b->counters.drops[ADP_DROP_NAT]), 0);
+}
+END_TEST
+
 /* What is held waits for the executor. */
 START_TEST(truncated)
 {
@@ -97,6 +190,8 @@ main(void)
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_loop_test(tc, nat, 0, 2);
     tcase_add_loop_test(tc, nat_and_executor, 0, 8);
+    tcase_add_loop_test(tc, nat_was_lost, 0, 12);
+    tcase_add_loop_test(tc, nat_was_not_tried, 0, 2);
     tcase_add_test(tc, truncated);
     suite_add_tcase(s, tc);
     return test_run(s);
