@@ -13,6 +13,7 @@
 #include "netdev.h"
 #include "netlink.h"
 #include "ofproto/dp-hooks-ofproto.h"
+#include "ofproto/ofproto-dpif-rid.h"
 #include "ofproto/ofproto-dpif-xlate.h"
 #include "ofproto/ofproto-dpif-xlate-cache.h"
 #include "openvswitch/meta-flow.h"
@@ -72,6 +73,7 @@ BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
  * thread's once the translation is published. */
 struct tunnel_xlate {
     struct xlate_cache *xcache;
+    struct recirc_refs recircs;         /* Of IDs in the actions. */
     /* Of one that leads nowhere: */
     long long int expires;
     uint64_t tnl_seqno;
@@ -131,6 +133,7 @@ static void
 tunnel_xlate_free(struct tunnel_xlate *xlate)
 {
     xlate_cache_delete(xlate->xcache);
+    recirc_refs_unref(&xlate->recircs);
     free_cacheline(xlate);
 }
 
@@ -356,9 +359,10 @@ find_push(struct adp_tunnel_actions *actions, const struct nlattr *data,
     }
 }
 
+/* Takes over 'xcache' and the recirculation IDs of 'xout'. */
 static struct tunnel_xlate *
 tunnel_xlate_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
-                    uint64_t serial)
+                    struct xlate_out *xout, uint64_t serial)
 {
     struct tunnel_xlate *xlate
         = xzalloc_cacheline(sizeof *xlate + actions->size);
@@ -367,6 +371,7 @@ tunnel_xlate_create(const struct ofpbuf *actions, struct xlate_cache *xcache,
     xlate->tnl_seqno = seq_read(tnl_conf_seq);
     atomic_init(&xlate->serial, serial);
     xlate->xcache = xcache;
+    recirc_refs_swap(&xlate->recircs, &xout->recircs);
     memcpy(xlate->data, actions->data, actions->size);
     xlate->actions.data = ALIGNED_CAST(const struct nlattr *, xlate->data);
     xlate->actions.size = actions->size;
@@ -413,7 +418,7 @@ translate(struct adp_bridge *b, const struct tunnel_key *key)
             && nl_attr_type(actions.data) == OVS_ACTION_ATTR_DROP) {
             ofpbuf_clear(&actions);
         }
-        xlate = tunnel_xlate_create(&actions, xcache, serial);
+        xlate = tunnel_xlate_create(&actions, xcache, &xout, serial);
     } else {
         xlate_cache_delete(xcache);
     }

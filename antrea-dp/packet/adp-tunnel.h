@@ -20,7 +20,8 @@
  * and TTL where the port inherits them.  Its translation, the actions, is made
  * anew in place.  One without actions says that the packet goes nowhere: the
  * neighbour's MAC is not known yet (upstream's translation has asked for it),
- * or there is no route.
+ * or there is no route.  It holds the recirculation IDs that its actions name,
+ * where the underlay recirculates (groups that hash, ct()).
  *
  * What bounds them: 65,536 for a bridge; when one more comes, of a few the one
  * leaves that was longest without a packet.  One that no packet took for 20 s

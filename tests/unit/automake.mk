@@ -141,6 +141,7 @@ UNIT_TESTS = \
 	tests/unit/test-state \
 	tests/unit/test-tunnel \
 	tests/unit/test-tunnel-push \
+	tests/unit/test-tunnel-recirc \
 	tests/unit/test-tunnel-template \
 	tests/unit/test-turn
 check_PROGRAMS += $(UNIT_TESTS)
@@ -839,6 +840,7 @@ tests_unit_test_state_SOURCES = \
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tunnel_SOURCES = \
+	tests/unit/tunnel-world.h \
 	tests/unit/turn-slices.h \
 	tests/unit/test-tunnel.c \
 	antrea-dp/packet/adp-tunnel.c
@@ -851,6 +853,14 @@ tests_unit_test_tunnel_push_SOURCES = \
 tests_unit_test_tunnel_push_LDADD = $(UNIT_LIBS)
 tests_unit_test_tunnel_push_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=netdev_push_header
+
+tests_unit_test_tunnel_recirc_SOURCES = \
+	tests/unit/tunnel-world.h \
+	tests/unit/turn-slices.h \
+	tests/unit/test-tunnel-recirc.c \
+	antrea-dp/packet/adp-tunnel.c
+tests_unit_test_tunnel_recirc_LDADD = $(UNIT_LIBS)
+tests_unit_test_tunnel_recirc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
 
 tests_unit_test_tunnel_template_SOURCES = \
 	tests/unit/test-tunnel-template.c \
