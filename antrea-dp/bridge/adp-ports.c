@@ -87,6 +87,7 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
         port->info.remote_by_flow = cfg->ip_dst_flow;
         port->tos_inherit = cfg->tos_inherit;
         port->ttl_inherit = cfg->ttl_inherit;
+        port->layer3 = cfg->pt_mode == NETDEV_PT_LEGACY_L3;
         port->netdev = netdev_ref(netdev);
     } else if (netdev_get_pt_mode(netdev) != NETDEV_PT_LEGACY_L2) {
         port->info.kind = ADP_PORT_PUNT;

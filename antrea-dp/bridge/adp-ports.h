@@ -31,6 +31,8 @@ struct adp_port {
     bool no_packet_in;                  /* Controllers don't hear of misses. */
     bool tos_inherit, ttl_inherit;      /* A tunnel's outer header takes these
                                          * from the packet. */
+    bool layer3;                        /* A tunnel without inner Ethernet
+                                         * headers. */
     /* Owned reference, of tunnel ports alone: a device would stay open
      * until the grace period is over. */
     struct netdev *netdev;

@@ -264,6 +264,14 @@ has_more_metadata(const struct flow_tnl *tnl)
             || tnl->erspan_ver || tnl->gtpu_flags || tnl->gtpu_msgtype);
 }
 
+/* True if the outer header depends on more than a key has. */
+static bool
+is_for_stock(const struct adp_port *port, const struct flow *flow)
+{
+    return (has_more_metadata(&flow->tunnel)
+            || (port->layer3 && !is_ip_any(flow)));
+}
+
 static void
 put_tunnel_field(struct ofpbuf *ofpacts, enum mf_field_id id,
                  const struct flow *flow)
@@ -578,7 +586,7 @@ adp_tunnel_find(struct adp_bridge *b, ofp_port_t ofp_port,
     struct adp_tunnels *tunnels = b->tunnels;
     struct tunnel_key key;
 
-    if (!port || has_more_metadata(&flow->tunnel)) {
+    if (!port || is_for_stock(port, flow)) {
         return NULL;
     }
     key_init(&key, port, flow);

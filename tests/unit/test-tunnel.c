@@ -149,6 +149,26 @@ START_TEST(more_metadata)
 }
 END_TEST
 
+/* Where the inner Ethernet header stays behind, the outer one says of what type
+ * the packet is. */
+START_TEST(layer3)
+{
+    port.layer3 = true;
+    flow.dl_type = htons(ETH_TYPE_ARP);
+    ck_assert_ptr_null(find());
+    flow.dl_type = htons(ETH_TYPE_MPLS);
+    ck_assert_ptr_null(find());
+    ck_assert_uint_eq(translated.n, 0);
+
+    flow.dl_type = htons(ETH_TYPE_IP);
+    ck_assert_ptr_nonnull(find());
+    flow.dl_type = htons(ETH_TYPE_IPV6);
+    ck_assert_ptr_nonnull(find());
+    ck_assert_uint_eq(translated.flow.dl_type, htons(ETH_TYPE_IPV6));
+    ck_assert_uint_eq(counts().n, 2);
+}
+END_TEST
+
 START_TEST(no_port)
 {
     ck_assert_ptr_null(adp_tunnel_find(b, u16_to_ofp(8), &flow));
@@ -685,6 +705,7 @@ main(void)
     tcase_add_loop_test(tc, own_translation, 0, ARRAY_SIZE(fields));
     tcase_add_test(tc, inheritance);
     tcase_add_loop_test(tc, more_metadata, 0, 6);
+    tcase_add_test(tc, layer3);
     tcase_add_test(tc, no_port);
     tcase_add_loop_test(tc, not_cacheable, 0, 3);
     tcase_add_test(tc, no_route);
