@@ -110,6 +110,7 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-fail-open.c \
 	antrea-dp/provider/adp-flush.c \
 	antrea-dp/provider/adp-flush.h \
+	antrea-dp/provider/adp-gone-bridges.c \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-headers.c \
@@ -184,7 +185,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register), adp-addresses.c (netdev_get_addrs*),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
-# packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*), adp-gone-flows.c
+# packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*),
+# adp-gone-bridges.c (recirc_free_ofproto), adp-gone-flows.c
 # (ofproto_rule_*), adp-quoted-ports.c (packet_set_*), adp-mpls-labels.c
 # (flow_pop_mpls), adp-stacked-tags.c (flow_extract), adp-hash-fields.c
 # (flow_mask_hash_fields, flow_hash_symmetric_l3l4), adp-mcast-reports.c
@@ -244,6 +246,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=rconn_run_wait \
 	-Wl,--wrap=rconn_send \
 	-Wl,--wrap=rconn_send_with_limit \
+	-Wl,--wrap=recirc_free_ofproto \
 	-Wl,--wrap=should_service_stop \
 	-Wl,--wrap=unixctl_command_register \
 	-Wl,--wrap=unixctl_command_reply \

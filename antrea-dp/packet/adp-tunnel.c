@@ -69,8 +69,8 @@ struct tunnel_key {
 };
 BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 
-/* A translation.  Immutable but for 'serial', and 'xcache', which is the main
- * thread's once the translation is published. */
+/* A translation.  Immutable but for 'serial', and for 'xcache' and 'recircs',
+ * which are the main thread's once the translation is published. */
 struct tunnel_xlate {
     struct xlate_cache *xcache;
     struct recirc_refs recircs;         /* Of IDs in the actions. */
@@ -729,6 +729,26 @@ void
 adp_tunnels_note_change(struct adp_bridge *b)
 {
     set_outdated(b->tunnels);
+}
+
+/* For packets under way upstream remembers the IDs a while longer. */
+void
+adp_tunnels_release_recircs(struct adp_bridge *b)
+{
+    struct adp_tunnels *tunnels = b->tunnels;
+    struct adp_tunnel *t;
+
+    ovs_mutex_lock(&tunnels->mutex);
+    CMAP_FOR_EACH (t, node, &tunnels->map) {
+        struct tunnel_xlate *xlate
+            = ovsrcu_get_protected(struct tunnel_xlate *, &t->xlate);
+
+        if (xlate->recircs.n_recircs) {
+            give_up(xlate);
+            recirc_refs_unref(&xlate->recircs);
+        }
+    }
+    ovs_mutex_unlock(&tunnels->mutex);
 }
 
 static void

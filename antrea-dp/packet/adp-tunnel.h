@@ -53,6 +53,9 @@ void adp_tunnels_run(struct adp_bridge *);
  * out of date, also for who translates just now. */
 bool adp_tunnels_expect_change(const struct adp_bridge *, const char *type);
 void adp_tunnels_note_change(struct adp_bridge *);
+/* Lets go of the recirculation IDs that translations hold: whoever comes has
+ * those translated anew.  When a bridge that they may lead through goes. */
+void adp_tunnels_release_recircs(struct adp_bridge *);
 /* After upstream's run(), before the loop sleeps. */
 void adp_tunnels_wait(struct adp_bridge *);
 

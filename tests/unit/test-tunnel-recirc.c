@@ -100,6 +100,25 @@ START_TEST(idle)
 }
 END_TEST
 
+/* Before a bridge goes that they lead through. */
+START_TEST(released)
+{
+    struct adp_tunnel *plain = find();
+
+    flow.tunnel.ip_dst = htonl(PEER + 1);
+    struct adp_tunnel *t = find_with_recircs(_i);
+    adp_tunnels_release_recircs(b);
+    ck_recircs_held(0);
+    ck_assert_int_eq(leads_to(plain), 1);
+    ck_assert_int_eq(leads_to(t), -1);
+
+    ck_assert_ptr_eq(find_with_recircs(_i), t);
+    ck_assert_uint_eq(translated.n, 3);
+    settle();
+    ck_recircs_held(_i);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -112,6 +131,7 @@ main(void)
     tcase_add_loop_test(tc, other_actions, 1, MAX_RECIRCS + 1);
     tcase_add_loop_test(tc, not_kept, 1, MAX_RECIRCS + 1);
     tcase_add_loop_test(tc, idle, 1, MAX_RECIRCS + 1);
+    tcase_add_loop_test(tc, released, 1, MAX_RECIRCS + 1);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
