@@ -28,7 +28,9 @@ orig_tuple_to_flow(const struct conntrack_peek *p, struct flow *flow)
     flow->ct_nw_src = flow->ct_nw_dst = 0;
     memset(&flow->ct_ipv6_src, 0, sizeof flow->ct_ipv6_src);
     memset(&flow->ct_ipv6_dst, 0, sizeof flow->ct_ipv6_dst);
-    if (!p->has_orig_tuple || key->dl_type != flow->dl_type) {
+    /* To upstream protocol 0 is none. */
+    if (!p->has_orig_tuple || !key->nw_proto
+        || key->dl_type != flow->dl_type) {
         return;
     }
 

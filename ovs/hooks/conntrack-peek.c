@@ -676,7 +676,7 @@ peek_check_orig_tuple(struct conntrack_peek *p, const struct conn_key *key,
 
     *pcp = NULL;
     if (!(p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) || !p->has_orig_tuple
-        || req->nat) {
+        || !p->orig_tuple.nw_proto || req->nat) {
         return true;
     }
 
