@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dpctl-json.h"
+#include "dpctl-kind.h"
 #include "dpctl-left-out.h"
 #include "dpctl-refused.h"
 #include "openvswitch/json.h"
@@ -95,6 +96,8 @@ begin(struct dpctl_batch *b)
 {
     b->helps = false;
     b->max_n = SIZE_MAX;
+    free(b->last);
+    b->last = NULL;
     b->full = false;
     b->progress = false;
     sset_clear(&b->together);
@@ -104,6 +107,7 @@ begin(struct dpctl_batch *b)
 void
 dpctl_batch_init(struct dpctl_batch *b)
 {
+    b->last = NULL;
     shash_init(&b->untried);
     shash_init(&b->failed);
     shash_init(&b->done);
@@ -121,6 +125,7 @@ dpctl_batch_destroy(struct dpctl_batch *b)
     shash_destroy(&b->failed);
     shash_destroy(&b->done);
     sset_destroy(&b->together);
+    free(b->last);
 }
 
 size_t
@@ -137,6 +142,21 @@ dpctl_batch_forget(struct dpctl_batch *b, const char *name)
     sset_find_and_delete(&b->together, name);
 }
 
+static bool
+is_policy(const struct dpctl_kind *kind)
+{
+    return dpctl_kind_policy_type(kind) || kind->id == DPCTL_CP_NP;
+}
+
+static int
+rank_of(const char *name, bool gone)
+{
+    int rank = (dpctl_refused_may_need(name, false) ? 0
+                : is_policy(dpctl_manifest_kind(name)) ? 1 : 2);
+
+    return gone ? -rank : rank;
+}
+
 void
 dpctl_batch_add(struct dpctl_batch *b, const char *name, struct json *object,
                 bool gone)
@@ -147,7 +167,9 @@ dpctl_batch_add(struct dpctl_batch *b, const char *name, struct json *object,
     if (dpctl_batch_is_empty(b)) {
         begin(b);
     }
-    *c = (struct dpctl_change) { .object = object, .gone = gone };
+    *c = (struct dpctl_change) {
+        .object = object, .gone = gone, .rank = rank_of(name, gone),
+    };
     shash_add(&b->untried, name, c);
 }
 
@@ -207,11 +229,12 @@ dpctl_batch_is_finished(const struct dpctl_batch *b)
                 || (!b->progress && !may_try_together(b))));
 }
 
+/* 'n_full' full runs were before it. */
 static void
-attempt_init(struct attempt *a)
+attempt_init(struct attempt *a, int n_full)
 {
     *a = (struct attempt) {
-        .outcome.changed = SSET_INITIALIZER(&a->outcome.changed),
+        .outcome = { SSET_INITIALIZER(&a->outcome.changed), n_full },
     };
     dpctl_input_init(&a->input);
     a->input.watched = true;
@@ -281,8 +304,8 @@ judge(struct dpctl_batch *b, const struct attempt *a,
         }
         free(name);
     }
-    if (a->error && !n_failed) {
-        b->max_n = n / 2;
+    if (a->error && n_failed < n) {
+        b->max_n = MAX((n - n_failed) / 2, 1);
     } else if (b->max_n < LARGE) {
         b->max_n *= 2;
     } else {
@@ -290,26 +313,74 @@ judge(struct dpctl_batch *b, const struct attempt *a,
     }
 }
 
-/* Tries some of those that nobody has tried; returns how many full runs that
- * took. */
 static int
-try_some(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
+compare_changes(const void *a_, const void *b_)
 {
-    const struct shash_node **nodes = shash_sort(&b->untried);
-    bool gone = !has(&b->untried, false);
-    struct attempt a;
-    size_t n = 0;
+    const struct shash_node *const *a = a_;
+    const struct shash_node *const *b = b_;
+    const struct dpctl_change *ca = (*a)->data;
+    const struct dpctl_change *cb = (*b)->data;
 
-    for (size_t i = 0; i < shash_count(&b->untried); i++) {
-        const struct dpctl_change *c = nodes[i]->data;
+    return (ca->rank != cb->rank ? ca->rank - cb->rank
+            : strcmp((*a)->name, (*b)->name));
+}
+
+/* Those that are to be tried next, in order; the caller frees the array. */
+static const struct shash_node **
+list_untried(const struct dpctl_batch *b, bool gone, size_t *n)
+{
+    const struct shash_node **nodes
+        = xmalloc(shash_count(&b->untried) * sizeof *nodes);
+    const struct shash_node *node;
+
+    *n = 0;
+    SHASH_FOR_EACH (node, &b->untried) {
+        const struct dpctl_change *c = node->data;
 
         if (c->gone == gone) {
-            nodes[n++] = nodes[i];
+            nodes[(*n)++] = node;
         }
     }
-    n = MIN(b->full || n > LARGE ? n : MIN(n, SMALL), b->max_n);
+    qsort(nodes, *n, sizeof *nodes, compare_changes);
+    return nodes;
+}
 
-    attempt_init(&a);
+/* Where of 'n' to go on if not all are tried: behind the last. */
+static size_t
+find_next(const struct dpctl_batch *b, bool gone,
+          const struct shash_node *const *nodes, size_t n)
+{
+    int rank = b->last ? rank_of(b->last, gone) : 0;
+
+    for (size_t i = 0; b->last && i < n; i++) {
+        const struct dpctl_change *c = nodes[i]->data;
+
+        if (c->rank > rank
+            || (c->rank == rank && strcmp(nodes[i]->name, b->last) > 0)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Tries some of those that nobody has tried.  '*n_full' is how many full runs
+ * the turn took. */
+static void
+try_some(struct dpctl_batch *b, dpctl_batch_run *run, void *aux, int *n_full)
+{
+    bool gone = !has(&b->untried, false);
+    size_t n;
+    const struct shash_node **all = list_untried(b, gone, &n);
+    size_t max_n = MIN(b->full || n > LARGE ? n : SMALL, b->max_n);
+    size_t begin = max_n < n ? find_next(b, gone, all, n) : 0;
+    const struct shash_node *const *nodes = all + begin;
+    struct attempt a;
+
+    n = MIN(max_n, n - begin);
+    free(b->last);
+    b->last = xstrdup(nodes[n - 1]->name);
+
+    attempt_init(&a, *n_full);
     a.input.for_delete = gone;
     for (size_t i = 0; i < n; i++) {
         const struct dpctl_change *c = nodes[i]->data;
@@ -318,24 +389,23 @@ try_some(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
     }
     a.error = run(aux, gone ? DPCTL_DELETE : DPCTL_APPLY, &a.input,
                   &a.outcome);
-    b->full = a.outcome.n_full > 0;
+    b->full = a.outcome.n_full > *n_full;
+    *n_full = a.outcome.n_full;
     judge(b, &a, nodes, n);
-    free(nodes);
-
-    int n_full = a.outcome.n_full;
+    free(all);
     attempt_uninit(&a);
-    return n_full;
 }
 
 /* Tries those of 'together' as one change, and ends that unless it is known
  * which of them can't be part of it. */
-static int
-try_together(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
+static void
+try_together(struct dpctl_batch *b, dpctl_batch_run *run, void *aux,
+             int *n_full)
 {
     const char *name;
     struct attempt a;
 
-    attempt_init(&a);
+    attempt_init(&a, *n_full);
     SSET_FOR_EACH (name, &b->together) {
         const struct dpctl_change *c = shash_find_data(&b->failed, name);
 
@@ -362,10 +432,8 @@ try_together(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
     if (b->tried_together) {
         sset_clear(&b->together);
     }
-
-    int n_full = a.outcome.n_full;
+    *n_full = a.outcome.n_full;
     attempt_uninit(&a);
-    return n_full;
 }
 
 void
@@ -376,7 +444,7 @@ dpctl_batch_try(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
     for (int i = 0; i < DPCTL_BATCH_TURN && n_full < DPCTL_BATCH_FULL_RUNS
          && !dpctl_batch_is_finished(b); i++) {
         if (!shash_is_empty(&b->untried)) {
-            n_full += try_some(b, run, aux);
+            try_some(b, run, aux, &n_full);
         } else if (b->progress) {
             move_all(&b->untried, &b->failed);
             b->progress = false;
@@ -389,7 +457,7 @@ dpctl_batch_try(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
                     sset_add(&b->together, node->name);
                 }
             }
-            n_full += try_together(b, run, aux);
+            try_together(b, run, aux, &n_full);
         }
     }
 }

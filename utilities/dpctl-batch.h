@@ -9,16 +9,17 @@
  * A few are one change to the daemon, made of what they concern
  * (dpctl-delta.h); behind one that took the full run (dpctl-plan.h) all that
  * is left is the next.  If one fails, what the full run or the daemon names as
- * the reason is left out; if neither names anything, halves are tried, until
- * what can't be taken stands alone.  What has failed is tried again when
+ * the reason is left out.  The daemon names one object at a time, and others
+ * are not to wait until it has named all that it refuses: if a change fails
+ * nevertheless, the next one is of half as many, and of those behind, in turn,
+ * until what can't be taken stands alone.  What has failed is tried again when
  * others have been taken, which may be what it lacked, and in the end all at
  * once, if some are to come and others to go: each may need the other.
  *
  * It is done in turns, since a full run takes long where there is much.  In
  * one are at most DPCTL_BATCH_FULL_RUNS of these, or as many as it takes to
  * name what can't be resolved, and DPCTL_BATCH_TURN changes.  Each turn takes
- * one object out of those that are to be tried, or halves what is tried
- * next. */
+ * some, or takes out what is named, or halves what is tried next. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +36,9 @@ enum { DPCTL_BATCH_TURN = 100 };
 struct dpctl_change {
     struct json *object;
     bool gone;
+    int rank;                   /* Lower ones are tried first: to come, what
+                                 * others may need, then what protects; to go,
+                                 * these last. */
     char *reason;               /* Why it failed; NULL: it didn't. */
 };
 
@@ -47,6 +51,7 @@ struct dpctl_batch {
                                  * were refused?  The caller's to clear. */
 
     size_t max_n;               /* Objects that are tried at once. */
+    char *last;                 /* Of those that were tried at once last. */
     bool full;                  /* The last change took the full run. */
     bool progress;              /* Something was done since those that failed
                                  * were tried. */

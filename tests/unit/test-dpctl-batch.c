@@ -20,9 +20,13 @@
 
 /* What becomes of an object, by how its name begins. */
 #define GOOD "Tier.crd.antrea.io/good"
+#define GOOD_LAST "Tier.crd.antrea.io/zone"     /* In order of names. */
+#define GOOD_BETWEEN "Tier.crd.antrea.io/named1-"
 #define NAMED "Tier.crd.antrea.io/named"        /* Refused, and named. */
+#define NAMED_SLICE "EndpointSlice.discovery.k8s.io/d/s"
 #define SILENT "Tier.crd.antrea.io/silent"      /* Refused. */
 #define NEEDS "Tier.crd.antrea.io/needs"        /* The one of that number. */
+#define POLICY_NEEDS "ClusterNetworkPolicy.crd.antrea.io/p"
 #define NUMBER "Namespace.v1/"
 #define INSTEAD "Tier.crd.antrea.io/instead"    /* Of the one of that
                                                  * number, which goes only as
@@ -31,6 +35,8 @@
 struct daemon {
     struct sset there;
     bool full;                  /* All changes take the full run. */
+    bool names_one;             /* Of NAMED in each of these, as the daemon,
+                                 * rather than all, as the resolver. */
     int n_runs, n_full;
     size_t n_most;              /* Objects in one change. */
 };
@@ -83,32 +89,61 @@ may_go(const struct daemon *d, const struct dpctl_input *input,
 }
 
 static bool
+is_named(const char *name)
+{
+    return ((begins(name, NAMED) && !begins(name, GOOD_BETWEEN))
+            || begins(name, NAMED_SLICE));
+}
+
+static bool
 is_refused(const struct daemon *d, const struct dpctl_input *input,
            const char *name)
 {
-    return (begins(name, NAMED) || begins(name, SILENT)
-            || (begins(name, NEEDS) && !has_number(d, input, name))
+    return (is_named(name) || begins(name, SILENT)
+            || ((begins(name, NEEDS) || begins(name, POLICY_NEEDS))
+                && !has_number(d, input, name))
             || (begins(name, INSTEAD) && has_number(d, input, name)));
 }
 
-/* Leaves out what can be named. */
-static void
+/* Leaves out what can be named.  Returns true if more may be named. */
+static bool
 leave_out(const struct daemon *d, struct dpctl_input *input)
 {
     const struct shash_node *node;
     struct sset names = SSET_INITIALIZER(&names);
+    bool named_one = false;
     const char *name;
 
     SHASH_FOR_EACH (node, &input->manifests) {
-        if (!begins(node->name, SILENT)
-            && is_refused(d, input, node->name)) {
+        bool one = d->names_one && is_named(node->name);
+
+        if (!begins(node->name, SILENT) && is_refused(d, input, node->name)
+            && !(one && named_one)) {
             sset_add(&names, node->name);
+            named_one |= one;
         }
     }
     SSET_FOR_EACH (name, &names) {
         ck_assert_ptr_nonnull(dpctl_input_leave_out(input, name, "refused"));
     }
     sset_destroy(&names);
+    return named_one;
+}
+
+/* Returns false if there are to be no more of them for now. */
+static bool
+run_fully(struct daemon *d, enum dpctl_verb verb, struct dpctl_input *input,
+          struct dpctl_outcome *outcome)
+{
+    bool again;
+
+    do {
+        outcome->n_full++;
+        d->n_full++;
+        again = (verb == DPCTL_APPLY && leave_out(d, input)
+                 && !dpctl_input_is_empty(input));
+    } while (again && outcome->n_full < DPCTL_BATCH_FULL_RUNS);
+    return !again;
 }
 
 static bool
@@ -144,10 +179,8 @@ run(void *d_, enum dpctl_verb verb, struct dpctl_input *input,
     ck_assert(input->watched && input->keep_going);
     ck_assert_int_eq(verb == DPCTL_DELETE, input->for_delete);
     if (d->full || !sset_is_empty(&input->gone)) {
-        outcome->n_full++;
-        d->n_full++;
-        if (verb == DPCTL_APPLY) {
-            leave_out(d, input);
+        if (!run_fully(d, verb, input, outcome)) {
+            return xstrdup("one was refused");
         }
     }
     if (dpctl_input_is_empty(input) || !is_taken(d, input)) {
@@ -243,6 +276,74 @@ START_TEST(named)
     ck_assert_uint_eq(shash_count(&b.failed), 50);
     ck_assert_uint_eq(shash_count(&b.done), 50);
     ck_assert_int_le(d.n_full, 2);
+    dpctl_batch_destroy(&b);
+    daemon_uninit(&d);
+}
+END_TEST
+
+static void
+try_turns(struct dpctl_batch *b, struct daemon *d, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int n_full = d->n_full;
+
+        dpctl_batch_try(b, run, d);
+        ck_assert_int_le(d->n_full - n_full, DPCTL_BATCH_FULL_RUNS);
+    }
+}
+
+/* Many that are named one by one don't keep the others off, wherever they are
+ * in order. */
+START_TEST(named_one_by_one)
+{
+    static const char *const goods[] = { GOOD, GOOD_LAST, GOOD_BETWEEN };
+    struct daemon d = { .there = SSET_INITIALIZER(&d.there),
+                        .full = true, .names_one = true };
+    struct dpctl_batch b;
+
+    dpctl_batch_init(&b);
+    for (int i = 0; i < 2000; i++) {
+        add(&b, goods[_i], i, false);
+    }
+    for (int i = 0; i < 100; i++) {
+        add(&b, NAMED, i, false);
+    }
+    try_turns(&b, &d, 15);
+    ck_assert_uint_ge(sset_count(&d.there), 1900);
+    try_turns(&b, &d, 25);
+    ck_assert_uint_ge(sset_count(&d.there), 1980);
+
+    finish(&b, &d);
+    ck_assert_uint_eq(sset_count(&d.there), 2000);
+    ck_assert_uint_eq(shash_count(&b.failed), 100);
+    /* Each is named twice: again when there are the others. */
+    ck_assert_int_le(d.n_full, 250);
+    dpctl_batch_destroy(&b);
+    daemon_uninit(&d);
+}
+END_TEST
+
+/* What others may need isn't behind what is named one by one. */
+START_TEST(needed_first)
+{
+    struct daemon d = { .there = SSET_INITIALIZER(&d.there),
+                        .full = true, .names_one = true };
+    struct dpctl_batch b;
+
+    dpctl_batch_init(&b);
+    for (int i = 0; i < 100; i++) {
+        add(&b, "Pod.v1/default/p", i, false);
+        add(&b, POLICY_NEEDS, i, false);
+        add(&b, NUMBER, i, false);
+        add(&b, NAMED_SLICE, i, false);
+    }
+    try_turns(&b, &d, 15);
+    const char *name;
+    int n = 0;
+    SSET_FOR_EACH (name, &d.there) {
+        n += begins(name, POLICY_NEEDS);
+    }
+    ck_assert_int_ge(n, 50);
     dpctl_batch_destroy(&b);
     daemon_uninit(&d);
 }
@@ -407,6 +508,8 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, all_at_once);
     tcase_add_test(tc, named);
+    tcase_add_loop_test(tc, named_one_by_one, 0, 3);
+    tcase_add_test(tc, needed_first);
     tcase_add_test(tc, together);
     tcase_add_test(tc, moves);
     tcase_add_test(tc, random_batches);
