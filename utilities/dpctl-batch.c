@@ -143,8 +143,10 @@ dpctl_batch_forget(struct dpctl_batch *b, const char *name)
 }
 
 static bool
-is_policy(const struct dpctl_kind *kind)
+is_policy(const char *name)
 {
+    const struct dpctl_kind *kind = dpctl_manifest_kind(name);
+
     return dpctl_kind_policy_type(kind) || kind->id == DPCTL_CP_NP;
 }
 
@@ -152,7 +154,7 @@ static int
 rank_of(const char *name, bool gone)
 {
     int rank = (dpctl_refused_may_need(name, false) ? 0
-                : is_policy(dpctl_manifest_kind(name)) ? 1 : 2);
+                : is_policy(name) ? 1 : 2);
 
     return gone ? -rank : rank;
 }
@@ -199,6 +201,40 @@ dpctl_batch_move(struct dpctl_batch *to, struct dpctl_batch *from)
     begin(from);
 }
 
+/* Is a policy to come that nobody has tried? */
+static bool
+has_new_policy(const struct dpctl_batch *b)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &b->untried) {
+        const struct dpctl_change *c = node->data;
+
+        if (!c->gone && !c->reason && is_policy(node->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+dpctl_batch_hold(struct dpctl_batch *to, struct dpctl_batch *from)
+{
+    struct shash_node *node;
+
+    if (!has_new_policy(to)) {
+        return;
+    }
+    SHASH_FOR_EACH_SAFE (node, &from->untried) {
+        struct dpctl_change *c = node->data;
+
+        if (c->gone && is_policy(node->name)) {
+            shash_add(&to->untried, node->name, c);
+            shash_delete(&from->untried, node);
+        }
+    }
+}
+
 static bool
 has(const struct shash *changes, bool gone)
 {
@@ -212,6 +248,12 @@ has(const struct shash *changes, bool gone)
         }
     }
     return false;
+}
+
+bool
+dpctl_batch_will_delete(const struct dpctl_batch *b)
+{
+    return has(&b->untried, true);
 }
 
 static bool
@@ -278,6 +320,7 @@ note_failed(struct dpctl_batch *b, const char *name, const char *reason)
 
     free(c->reason);
     c->reason = xstrdup(reason);
+    c->n_turns = 0;
     shash_add(&b->failed, name, c);
     b->tried_together = false;
 }
@@ -325,19 +368,53 @@ compare_changes(const void *a_, const void *b_)
             : strcmp((*a)->name, (*b)->name));
 }
 
+/* Has a deletion waited long enough? */
+static bool
+is_due(const struct dpctl_change *c)
+{
+    return c->n_turns >= DPCTL_BATCH_PATIENCE;
+}
+
+static bool
+has_due(const struct dpctl_batch *b)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &b->untried) {
+        if (is_due(node->data)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+count_turn(struct dpctl_batch *b)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &b->untried) {
+        struct dpctl_change *c = node->data;
+
+        c->n_turns += c->gone;
+    }
+}
+
 /* Those that are to be tried next, in order; the caller frees the array. */
 static const struct shash_node **
-list_untried(const struct dpctl_batch *b, bool gone, size_t *n)
+list_next(const struct dpctl_batch *b, bool *gone, size_t *n)
 {
     const struct shash_node **nodes
         = xmalloc(shash_count(&b->untried) * sizeof *nodes);
+    bool due = has_due(b);
     const struct shash_node *node;
 
+    *gone = due || !has(&b->untried, false);
     *n = 0;
     SHASH_FOR_EACH (node, &b->untried) {
         const struct dpctl_change *c = node->data;
 
-        if (c->gone == gone) {
+        if (c->gone == *gone && (!due || is_due(c))) {
             nodes[(*n)++] = node;
         }
     }
@@ -368,9 +445,9 @@ find_next(const struct dpctl_batch *b, bool gone,
 static void
 try_some(struct dpctl_batch *b, dpctl_batch_run *run, void *aux, int *n_full)
 {
-    bool gone = !has(&b->untried, false);
+    bool gone;
     size_t n;
-    const struct shash_node **all = list_untried(b, gone, &n);
+    const struct shash_node **all = list_next(b, &gone, &n);
     size_t max_n = MIN(b->full || n > LARGE ? n : SMALL, b->max_n);
     size_t begin = max_n < n ? find_next(b, gone, all, n) : 0;
     const struct shash_node *const *nodes = all + begin;
@@ -460,4 +537,5 @@ dpctl_batch_try(struct dpctl_batch *b, dpctl_batch_run *run, void *aux)
             try_together(b, run, aux, &n_full);
         }
     }
+    count_turn(b);
 }

@@ -5,7 +5,9 @@
 
 /* Changes of objects, carried out as far as they can be.
  *
- * Changes come before deletions, so that nothing is less protected in between.
+ * Changes come before deletions, so that nothing is less protected in between,
+ * but a deletion has waited long enough after DPCTL_BATCH_PATIENCE turns: who
+ * has ever more objects refused doesn't keep it off.
  * A few are one change to the daemon, made of what they concern
  * (dpctl-delta.h); behind one that took the full run (dpctl-plan.h) all that
  * is left is the next.  If one fails, what the full run or the daemon names as
@@ -31,6 +33,7 @@ struct json;
 
 enum { DPCTL_BATCH_FULL_RUNS = 2 };
 enum { DPCTL_BATCH_TURN = 100 };
+enum { DPCTL_BATCH_PATIENCE = 30 };
 
 /* One object, as it is to be. */
 struct dpctl_change {
@@ -39,6 +42,7 @@ struct dpctl_change {
     int rank;                   /* Lower ones are tried first: to come, what
                                  * others may need, then what protects; to go,
                                  * these last. */
+    int n_turns;                /* That it wasn't tried in, if it is to go. */
     char *reason;               /* Why it failed; NULL: it didn't. */
 };
 
@@ -83,6 +87,11 @@ void dpctl_batch_add(struct dpctl_batch *, const char *name,
 void dpctl_batch_forget(struct dpctl_batch *, const char *name);
 /* Moves all there is to 'to', where nothing is of the same names. */
 void dpctl_batch_move(struct dpctl_batch *to, struct dpctl_batch *from);
+/* Moves deletions of policies, if in 'to' are some that nobody has tried, and
+ * that may come in their place. */
+void dpctl_batch_hold(struct dpctl_batch *to, struct dpctl_batch *from);
+/* Are there deletions that nobody has tried? */
+bool dpctl_batch_will_delete(const struct dpctl_batch *);
 
 /* Has a turn.  What was done is in 'done'. */
 void dpctl_batch_try(struct dpctl_batch *, dpctl_batch_run *, void *aux);

@@ -6,9 +6,10 @@
  * by object, of which the latest state counts, and carried out as a batch
  * (dpctl-batch.h).  What is left of it after a turn waits for the next ones,
  * so that feeds are read in between, and what they tell meanwhile isn't behind
- * it.  What can't be taken is told once all of the rest of its batch is in
- * force, kept, and tried again when something else has changed: what it lacks
- * may have come.
+ * it, but for deletions of policies: what waits may be in place of these.
+ * What can't be taken is told once all of the rest of its batch is in force,
+ * kept, and tried again when something else has changed: what it lacks may
+ * have come.
  *
  * The object of this Node is in force as long as no other one is, though it
  * goes: it can be deleted while the machine and its Pods run on.
@@ -225,7 +226,7 @@ note_done(struct follow *f, const char *name, const struct dpctl_change *c)
 
 /* Gives the batch a turn.  Returns true if something was done. */
 static bool
-carry_out(struct follow *f, struct dpctl_batch *b)
+try_batch(struct follow *f, struct dpctl_batch *b)
 {
     const struct shash_node *node;
 
@@ -240,10 +241,25 @@ carry_out(struct follow *f, struct dpctl_batch *b)
         f->retry_ms = RETRY_MIN_MS;
         f->retry_at = MIN(f->retry_at, time_msec() + f->retry_ms);
     }
+    return any;
+}
+
+/* Refuses what has failed, if there is nothing left to try. */
+static void
+end_batch(struct follow *f, struct dpctl_batch *b)
+{
     if (dpctl_batch_is_finished(b)) {
         refuse(f, &b->failed);
         dpctl_changes_clear(&b->failed);
     }
+}
+
+static bool
+carry_out(struct follow *f, struct dpctl_batch *b)
+{
+    bool any = try_batch(f, b);
+
+    end_batch(f, b);
     return any;
 }
 
@@ -305,11 +321,16 @@ tell_in_step(struct follow *f)
     }
 }
 
-/* Carries out what is pending. */
+/* Carries out what is pending, but for deletions that are to wait with others.
+ * Then these may be what is lacking for what fails. */
 static void
 flush(struct follow *f)
 {
-    carry_out(f, &f->pending);
+    dpctl_batch_hold(&f->waiting, &f->pending);
+    try_batch(f, &f->pending);
+    if (!dpctl_batch_will_delete(&f->waiting)) {
+        end_batch(f, &f->pending);
+    }
     if (!dpctl_batch_is_empty(&f->pending)) {
         dpctl_batch_move(&f->waiting, &f->pending);
     }

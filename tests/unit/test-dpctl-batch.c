@@ -26,6 +26,8 @@
 #define NAMED_SLICE "EndpointSlice.discovery.k8s.io/d/s"
 #define SILENT "Tier.crd.antrea.io/silent"      /* Refused. */
 #define NEEDS "Tier.crd.antrea.io/needs"        /* The one of that number. */
+#define POD "Pod.v1/default/p"
+#define POLICY "NetworkPolicy.networking.k8s.io/default/p"
 #define POLICY_NEEDS "ClusterNetworkPolicy.crd.antrea.io/p"
 #define NUMBER "Namespace.v1/"
 #define INSTEAD "Tier.crd.antrea.io/instead"    /* Of the one of that
@@ -75,11 +77,14 @@ has_number(const struct daemon *d, const struct dpctl_input *input,
     return has;
 }
 
-/* Is there something in its stead, so that it may go? */
+/* Is there something in its stead, if it needs that to go? */
 static bool
 may_go(const struct daemon *d, const struct dpctl_input *input,
        const char *name)
 {
+    if (!begins(name, NUMBER)) {
+        return true;
+    }
     char *instead = xasprintf(INSTEAD "%s", number_of(name));
     bool may = (sset_contains(&d->there, instead)
                 || shash_find(&input->manifests, instead));
@@ -332,7 +337,7 @@ START_TEST(needed_first)
 
     dpctl_batch_init(&b);
     for (int i = 0; i < 100; i++) {
-        add(&b, "Pod.v1/default/p", i, false);
+        add(&b, POD, i, false);
         add(&b, POLICY_NEEDS, i, false);
         add(&b, NUMBER, i, false);
         add(&b, NAMED_SLICE, i, false);
@@ -394,6 +399,79 @@ START_TEST(moves)
     ck_assert_uint_eq(shash_count(&waiting.failed), 7);
     dpctl_batch_destroy(&b);
     dpctl_batch_destroy(&waiting);
+    daemon_uninit(&d);
+}
+END_TEST
+
+/* A policy goes behind those that may come in its place, though they wait. */
+START_TEST(held)
+{
+    struct daemon d = { .there = SSET_INITIALIZER(&d.there),
+                        .full = true, .names_one = true };
+    struct dpctl_batch b, waiting;
+
+    dpctl_batch_init(&b);
+    dpctl_batch_init(&waiting);
+    sset_add(&d.there, POLICY "1");
+    sset_add(&d.there, POD "1");
+
+    /* Nothing to wait for. */
+    add(&waiting, POD, 2, false);
+    add(&b, POLICY, 1, true);
+    dpctl_batch_hold(&waiting, &b);
+    ck_assert_uint_eq(dpctl_batch_count(&b), 1);
+
+    add(&waiting, POLICY, 2, false);
+    add(&b, POLICY, 3, false);
+    add(&b, POD, 1, true);
+    dpctl_batch_hold(&waiting, &b);
+    ck_assert_uint_eq(dpctl_batch_count(&b), 2);
+    ck_assert_uint_eq(dpctl_batch_count(&waiting), 3);
+    ck_assert(dpctl_batch_will_delete(&waiting));
+    finish(&b, &d);
+    ck_assert(!sset_contains(&d.there, POD "1"));
+    ck_assert(sset_contains(&d.there, POLICY "3"));
+    ck_assert(sset_contains(&d.there, POLICY "1"));
+    finish(&waiting, &d);
+    ck_assert(sset_contains(&d.there, POLICY "2"));
+    ck_assert(!sset_contains(&d.there, POLICY "1"));
+
+    /* One that was refused is nothing to wait for. */
+    dpctl_changes_clear(&waiting.done);
+    add(&waiting, POLICY_NEEDS, 1, false);
+    add(&waiting, NAMED, 1, false);
+    try_turns(&waiting, &d, 1);
+    ck_assert_uint_eq(shash_count(&waiting.failed), 2);
+    add(&b, POLICY, 3, true);
+    dpctl_batch_hold(&waiting, &b);
+    ck_assert_uint_eq(dpctl_batch_count(&b), 1);
+    dpctl_batch_destroy(&b);
+    dpctl_batch_destroy(&waiting);
+    daemon_uninit(&d);
+}
+END_TEST
+
+/* Those who have ever more refused don't keep deletions off. */
+START_TEST(patience)
+{
+    struct daemon d = { .there = SSET_INITIALIZER(&d.there),
+                        .full = true, .names_one = true };
+    struct dpctl_batch b;
+    int n = 0;
+
+    dpctl_batch_init(&b);
+    sset_add(&d.there, POLICY "1");
+    add(&b, POLICY, 1, true);
+    for (int t = 0; t <= DPCTL_BATCH_PATIENCE; t++) {
+        ck_assert(sset_contains(&d.there, POLICY "1"));
+        for (int i = 0; i < 5; i++) {
+            add(&b, NAMED, n++, false);
+        }
+        try_turns(&b, &d, 1);
+        ck_assert(!shash_is_empty(&b.untried));
+    }
+    ck_assert(!sset_contains(&d.there, POLICY "1"));
+    dpctl_batch_destroy(&b);
     daemon_uninit(&d);
 }
 END_TEST
@@ -512,6 +590,8 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, needed_first);
     tcase_add_test(tc, together);
     tcase_add_test(tc, moves);
+    tcase_add_test(tc, held);
+    tcase_add_test(tc, patience);
     tcase_add_test(tc, random_batches);
     tcase_add_test(tc, outcomes);
     suite_add_tcase(s, tc);
