@@ -817,6 +817,9 @@ static const struct {
     { ANP("{priority: 1, subject: {namespaces: {}}, egress: [{action: Deny, "
           "to: [{nodes: {}}], ports: [{portRange: {start: 5, end: 4}}]}]}"),
       A "egress[0].ports[0].portRange.end: 4 is below start 5" },
+    { ANP("{priority: 0, subject: {namespaces: {}}, egress: [{action: Allow, "
+          "to: [{networks: []}]}]}"),
+      A "egress[0].to[0].networks: must name a network" },
     { BANP("b", "{subject: {namespaces: {}}}"),
       "f, document 1 (line 1): BaselineAdminNetworkPolicy b: metadata.name: "
       "must be \"default\", not \"b\": there is only one" },

@@ -117,6 +117,11 @@ check_peer(const struct json *peer)
     char *error = check_one_of(peer, members,
                                "namespaces, pods, nodes and networks");
 
+    if (!error && dpctl_json_member(peer, "networks")
+        && !dpctl_json_array(peer, "networks")->n) {
+        /* As one of Antrea's, a rule without peers is about everybody. */
+        error = xstrdup("networks: must name a network");
+    }
     return error ? error : check_selection(peer);
 }
 
