@@ -320,6 +320,8 @@ tests_unit_test_dpctl_batch_SOURCES = tests/unit/test-dpctl-batch.c
 tests_unit_test_dpctl_batch_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_delta_SOURCES = \
+	tests/unit/dpctl-delta-world.c \
+	tests/unit/dpctl-delta-world.h \
 	tests/unit/dpctl-given.c \
 	tests/unit/dpctl-given.h \
 	tests/unit/dpctl-random-families.c \
