@@ -68,6 +68,7 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-admin.c \
 	utilities/objects/dpctl-admin.h \
 	utilities/objects/dpctl-delta-policy.c \
+	utilities/objects/dpctl-delta-ports.c \
 	utilities/objects/dpctl-delta-private.h \
 	utilities/objects/dpctl-delta-service.c \
 	utilities/objects/dpctl-delta-told.c \

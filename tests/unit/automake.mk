@@ -39,6 +39,7 @@ UNIT_TESTS = \
 	tests/unit/test-dns \
 	tests/unit/test-dpctl-batch \
 	tests/unit/test-dpctl-delta \
+	tests/unit/test-dpctl-delta-ports \
 	tests/unit/test-dpctl-explain \
 	tests/unit/test-dpctl-feed \
 	tests/unit/test-dpctl-follow \
@@ -330,6 +331,19 @@ tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-random-objects.h \
 	tests/unit/test-dpctl-delta.c
 tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
+
+tests_unit_test_dpctl_delta_ports_SOURCES = \
+	tests/unit/dpctl-delta-world.c \
+	tests/unit/dpctl-delta-world.h \
+	tests/unit/dpctl-given.c \
+	tests/unit/dpctl-given.h \
+	tests/unit/dpctl-random-families.c \
+	tests/unit/dpctl-random-families.h \
+	tests/unit/dpctl-random-objects.c \
+	tests/unit/dpctl-random-objects.h \
+	tests/unit/test-dpctl-delta-ports.c
+tests_unit_test_dpctl_delta_ports_LDADD = \
+	utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_explain_SOURCES = tests/unit/test-dpctl-explain.c
 tests_unit_test_dpctl_explain_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)

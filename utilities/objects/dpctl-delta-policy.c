@@ -19,39 +19,6 @@ enum {
                  | 1u << DPCTL_GROUP | 1u << DPCTL_SERVICE),
 };
 
-/* Ports. */
-
-/* The ports of the Pods that matter, as they were when the records were made
- * that there are; with 'new', those of Pods that are given as they are now. */
-static void
-init_ports(const struct delta *d, bool new, struct dpctl_ports *ports)
-{
-    const char *manifest;
-
-    dpctl_ports_init(ports);
-    ports->available = d->env->ports->available;
-    ports->why = nullable_xstrdup(d->env->ports->why);
-    SSET_FOR_EACH (manifest, &d->pods) {
-        const char *pod = strchr(manifest, '/') + 1;
-        const struct json *record = dpctl_world_record(&d->world, "Pod", pod);
-        const struct dpctl_port *now = shash_find_data(&d->env->ports->by_pod,
-                                                       pod);
-
-        if (new && delta_is_given(d, manifest)) {
-            if (now) {
-                struct dpctl_port *port = xmalloc(sizeof *port);
-                *port = (struct dpctl_port) {
-                    xstrdup(now->name), nullable_xstrdup(now->mac),
-                    nullable_xstrdup(now->ips)
-                };
-                shash_add(&ports->by_pod, pod, port);
-            }
-        } else if (record) {
-            dpctl_ports_add_record(ports, record);
-        }
-    }
-}
-
 /* Memberships. */
 
 /* The Pods that matter, and what they contribute to the groups of the
@@ -75,7 +42,7 @@ contribute(const struct delta *d, bool new, struct shash *records)
         }
     }
 
-    init_ports(d, new, &ports);
+    delta_ports_init(d, new, &manifests, &ports);
     env.node = dpctl_json_str(d->node_config, "name");
     env.ports = &ports;
     env.parts = DPCTL_PARTS_PODS | DPCTL_PARTS_POLICIES;
@@ -539,13 +506,17 @@ resolve_policies_anew(struct delta *d)
 {
     struct shash manifests = SHASH_INITIALIZER(&manifests);
     struct dpctl_env env = *d->env;
+    struct dpctl_ports ports;
 
     collect_policies(d, &manifests);
     delta_collect(d, true, 1u << DPCTL_POD, &manifests);
+    delta_ports_init(d, true, &manifests, &ports);
+    env.ports = &ports;
     env.node = dpctl_json_str(d->node_config, "name");
     env.node_config = d->node_config;
     env.parts = DPCTL_PARTS_POLICIES;
     char *error = dpctl_resolve(&manifests, &env, &d->outcome);
+    dpctl_ports_destroy(&ports);
     shash_destroy(&manifests);
     return error;
 }
@@ -670,6 +641,9 @@ delta_policies(struct delta *d)
     }
     if (!delta_ended(d)) {
         fetch_selected(d);
+    }
+    if (!delta_ended(d)) {
+        delta_fetch_ports(d);
     }
     if (!delta_ended(d)) {
         error = resolve_policies_anew(d);

@@ -82,6 +82,16 @@ void delta_each_group(const struct json *policy_record,
                       void (*cb)(const char *kind, const char *group,
                                  void *aux), void *aux);
 
+/* The ports of the Pods among 'manifests' as they were when the records were
+ * made that there are; with 'new', those of Pods that are given as they are
+ * now, if OVSDB can be read. */
+void delta_ports_init(const struct delta *, bool new,
+                      const struct shash *manifests, struct dpctl_ports *);
+/* Fetches what delta_ports_init() has to know of the Pods fetched so far. */
+void delta_fetch_ports(struct delta *);
+/* Warns of Pods that have their ports only because OVSDB can't be read. */
+void delta_tell_kept_ports(struct delta *);
+
 /* The parts; each returns an error or NULL. */
 char *delta_memberships(struct delta *);
 char *delta_policies(struct delta *);

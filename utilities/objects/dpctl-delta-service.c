@@ -160,6 +160,9 @@ fetch_endpoint_pods(struct delta *d)
     }
     dpctl_world_fetch(&d->world);
     shash_destroy(&manifests);
+    if (!d->env->ports->available) {
+        delta_fetch_ports(d);
+    }
 }
 
 static char *
@@ -167,6 +170,7 @@ resolve(const struct delta *d, bool new, struct shash *records)
 {
     struct shash manifests = SHASH_INITIALIZER(&manifests);
     struct dpctl_env env = *d->env;
+    struct dpctl_ports ports;
 
     delta_collect_named(d, new, &d->services, &manifests);
     if (new) {
@@ -176,7 +180,12 @@ resolve(const struct delta *d, bool new, struct shash *records)
     }
     env.node = dpctl_json_str(d->node_config, "name");
     env.parts = DPCTL_PARTS_SERVICES;
+    delta_ports_init(d, new, &manifests, &ports);
+    if (!ports.available) {
+        env.ports = &ports;
+    }
     char *error = dpctl_resolve(&manifests, &env, records);
+    dpctl_ports_destroy(&ports);
     shash_destroy(&manifests);
     return error;
 }

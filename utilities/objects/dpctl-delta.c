@@ -838,6 +838,7 @@ make_plan(struct delta *d, bool ignore_missing)
         if (d->verb != DPCTL_DELETE) {
             plan_warnings(d);
         }
+        delta_tell_kept_ports(d);
         d->plan->n_records = (d->world.total + json_array(d->plan->apply)->n
                               - json_array(d->plan->delete)->n);
         d->plan->generation = json_nullable_clone(d->world.generation);

@@ -29,6 +29,10 @@
  * Pods, whose ports may have changed.  The full run is also what the tests
  * compare this one with.
  *
+ * For policies, Pods that aren't given have the ports that their records say,
+ * whatever OVSDB says by now.  While it can't be read, all Pods have, for
+ * Services, too.
+ *
  * What others made of records that follow from objects is put right where the
  * record is made anew, otherwise by "resync".
  *

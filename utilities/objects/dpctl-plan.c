@@ -310,6 +310,42 @@ old_ports(const struct planner *p, struct dpctl_ports *ports)
     }
 }
 
+/* How many of the Pods, as they will be, have what a record told? */
+static size_t
+count_kept_ports(const struct planner *p)
+{
+    const struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, &p->new_manifests) {
+        const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
+
+        if (kind && kind->id == DPCTL_POD
+            && dpctl_pod_needs_port(node->data, true)) {
+            char *key = dpctl_record_key("Pod", strchr(node->name, '/') + 1);
+
+            n += (shash_find(&p->stored, key)
+                  && shash_find(&p->new_records, key));
+            free(key);
+        }
+    }
+    return n;
+}
+
+void
+dpctl_plan_tell_kept_ports(struct dpctl_plan *plan,
+                           const struct dpctl_ports *ports, size_t n)
+{
+    if (n) {
+        svec_add_nocopy(plan->warnings,
+                        xasprintf("OVSDB can't be read: %s; %"PRIuSIZE" %s "
+                                  "and addresses",
+                                  ports->why ? ports->why : "not asked", n,
+                                  (n == 1 ? "Pod keeps its port"
+                                   : "Pods keep their ports")));
+    }
+}
+
 /* As long as this Node's name was a wrong one, under which nothing came in
  * force, it was another one's peer. */
 static void
@@ -467,6 +503,23 @@ warn_without_node_config(struct planner *p, const char *name)
     }
 }
 
+/* Resolves what there will be with the ports in force, as long as OVSDB tells
+ * nothing newer. */
+static char *
+resolve_with_kept_ports(struct planner *p, const struct dpctl_env *env_)
+{
+    struct dpctl_env env = *env_;
+    struct dpctl_ports ports;
+
+    old_ports(p, &ports);
+    ports.why = nullable_xstrdup(env.ports->why);
+    env.ports = &ports;
+    char *error = dpctl_resolve(&p->new_manifests, &env, &p->new_records);
+    dpctl_plan_tell_kept_ports(p->plan, &ports, count_kept_ports(p));
+    dpctl_ports_destroy(&ports);
+    return error;
+}
+
 /* The object that the NodeConfig in force follows from, or NULL. */
 static const struct json *
 old_node(const struct planner *p)
@@ -504,7 +557,9 @@ plan_all(struct planner *p, bool ignore_missing)
     } else {
         env.old_node = old_node(p);
     }
-    error = dpctl_resolve(&p->new_manifests, &env, &p->new_records);
+    error = (env.ports->available || p->verb == DPCTL_REPLACE
+             ? dpctl_resolve(&p->new_manifests, &env, &p->new_records)
+             : resolve_with_kept_ports(p, &env));
     if (!error) {
         error = plan_given_records(p, ignore_missing);
     }

@@ -13,6 +13,9 @@
  * latter don't is deleted; what the latter derive is applied where the daemon
  * has something else.  Records that users gave as such follow from no
  * manifest, so nothing of this touches them.
+ *
+ * While OVSDB can't be read, Pods have the ports that their records have, but
+ * for DPCTL_REPLACE, with which nothing is kept.
  */
 
 #include "dpctl-input.h"
@@ -52,6 +55,11 @@ char *dpctl_plan_manifest(struct dpctl_plan *, enum dpctl_verb,
                           const struct json *new, bool ignore_missing);
 void dpctl_plan_delete(struct dpctl_plan *, const char *kind,
                        const char *name);
+
+/* Warns of 'n' Pods that have what their records say of their ports, as OVSDB
+ * can't be read. */
+void dpctl_plan_tell_kept_ports(struct dpctl_plan *,
+                                const struct dpctl_ports *, size_t n);
 
 /* Of how many of the Manifests given is the record under 'key' made? */
 size_t dpctl_plan_count_makers(const struct dpctl_input *, const char *key);

@@ -468,16 +468,22 @@ resolve_nodes(struct resolver *r)
 
 /* Pods. */
 
+/* Those that its object tells. */
+static void
+object_ips(const struct json *pod, struct svec *ips)
+{
+    const struct json_array *array = dpctl_json_array(pod, "status.podIPs");
+
+    dpctl_address_words(dpctl_json_str(pod, "status.podIP"), ips);
+    for (size_t i = 0; i < array->n; i++) {
+        dpctl_address_words(dpctl_json_str(array->elems[i], "ip"), ips);
+    }
+}
+
 static void
 pod_ips(const struct resolver *r, struct resolved_pod *pod)
 {
-    const struct json_array *ips = dpctl_json_array(pod->object,
-                                                    "status.podIPs");
-    dpctl_address_words(dpctl_json_str(pod->object, "status.podIP"),
-                        &pod->ips);
-    for (size_t i = 0; i < ips->n; i++) {
-        dpctl_address_words(dpctl_json_str(ips->elems[i], "ip"), &pod->ips);
-    }
+    object_ips(pod->object, &pod->ips);
 
     /* The CNI knows a Pod's address before the API server does. */
     const struct dpctl_port *port
@@ -485,6 +491,19 @@ pod_ips(const struct resolver *r, struct resolved_pod *pod)
     if (!pod->ips.n && pod->local && !pod->host_network && port) {
         dpctl_address_words(port->ips, &pod->ips);
     }
+}
+
+bool
+dpctl_pod_needs_port(const struct json *pod, bool record)
+{
+    struct svec ips = SVEC_EMPTY_INITIALIZER;
+    bool named = annotation(pod, "antrea-dp.io/port");
+
+    object_ips(pod, &ips);
+    bool has_address = ips.n > 0;
+    svec_destroy(&ips);
+    return (!has_address || (!named && !dpctl_json_str(pod, "spec.nodeName"))
+            || (record && !(named && annotation(pod, "antrea-dp.io/mac"))));
 }
 
 static bool

@@ -41,6 +41,19 @@ dpctl_ports_destroy(struct dpctl_ports *ports)
 }
 
 void
+dpctl_ports_add(struct dpctl_ports *ports, const char *pod,
+                const struct dpctl_port *port)
+{
+    struct dpctl_port *copy = xmalloc(sizeof *copy);
+
+    *copy = (struct dpctl_port) {
+        xstrdup(port->name), nullable_xstrdup(port->mac),
+        nullable_xstrdup(port->ips),
+    };
+    shash_add(&ports->by_pod, pod, copy);
+}
+
+void
 dpctl_ports_add_record(struct dpctl_ports *ports, const struct json *pod)
 {
     const struct json_array *array = dpctl_json_array(pod, "ips");

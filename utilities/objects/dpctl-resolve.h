@@ -79,8 +79,15 @@ struct dpctl_ports {
 
 void dpctl_ports_init(struct dpctl_ports *);
 void dpctl_ports_destroy(struct dpctl_ports *);
+/* Adds a copy of a Pod's port. */
+void dpctl_ports_add(struct dpctl_ports *, const char *pod,
+                     const struct dpctl_port *);
 /* Adds the port of a Pod as its record has it. */
 void dpctl_ports_add_record(struct dpctl_ports *, const struct json *pod);
+
+/* Does only its port tell whether the Pod is on this node, or its addresses;
+ * or, with 'record', what else its record needs? */
+bool dpctl_pod_needs_port(const struct json *pod, bool record);
 
 struct dpctl_env {
     const char *node;           /* NULL: the only Node there is. */
