@@ -25,6 +25,11 @@
 /* Ingress numbers of packets out of tunnels have this bit. */
 #define INGRESS_TUNNEL (UINT32_C(1) << 31)
 
+/* Between calls of adp_flow_cache_age(), the shorter one while somebody waits
+ * for the end of what a verdict may refer to. */
+#define AGE_INTERVAL_MS 1000
+#define AGE_HURRY_MS 10
+
 struct thread_cache {
     struct adp_flow_cache up;
     struct ovs_list list_node;          /* In 'caches'. */
@@ -224,6 +229,15 @@ adp_flow_cache_age(long long int now)
         adp_count_mine(&tc->n_idle, adp_sessions_age(tc->up.sessions, now));
         publish_stats(tc);
     }
+}
+
+int
+adp_flow_cache_age_interval(void)
+{
+    const struct thread_cache *tc = pthread_getspecific(thread_cache_key);
+
+    return (tc && adp_store_hurries(tc->up.verdicts) ? AGE_HURRY_MS
+            : AGE_INTERVAL_MS);
 }
 
 struct adp_walk *

@@ -91,6 +91,8 @@ void adp_flow_cache_add_kind(struct adp_flow_cache *,
 /* When there is nothing else to do, and in between: looks for what nobody
  * uses, a little at a time. */
 void adp_flow_cache_age(long long int now_ms);
+/* Who has nothing to do should call that again after so many milliseconds. */
+int adp_flow_cache_age_interval(void);
 
 struct adp_session *adp_flow_cache_find(const struct adp_flow_cache *,
                                         const struct adp_session_packet *);

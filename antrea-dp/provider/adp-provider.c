@@ -49,6 +49,7 @@
 #include "dp-hooks.h"
 #include "dpif.h"
 #include "ofproto/ofproto-dpif-upcall.h"
+#include "openvswitch/poll-loop.h"
 #include "smap.h"
 #include "sset.h"
 #include "timeval.h"
@@ -360,6 +361,7 @@ adp_class_wait(struct ofproto *ofproto)
     adp_journal_read_misses(b);
     revalidate(b);
     base->wait(ofproto);
+    poll_timer_wait(adp_flow_cache_age_interval());
     adp_push_stats_wait(b);
     adp_expire_wait(b);
     adp_removal_wait(b);
@@ -683,6 +685,7 @@ static const struct dp_hooks hooks = {
     .received = hook_received,
     .decapsulated = adp_input_decapsulated,
     .idle = adp_flow_cache_age,
+    .idle_interval = adp_flow_cache_age_interval,
     .rest = adp_poller_wants_rest,
     .rule_inserted = hook_rule_inserted,
     .rule_removed = hook_rule_removed,

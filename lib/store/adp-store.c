@@ -24,9 +24,10 @@ VLOG_DEFINE_THIS_MODULE(adp_store);
 #define RETURN_MAX 64
 
 /* What somebody waits for is looked for at so many times the pace of what
- * nobody uses, and in so many slots at a time. */
+ * nobody uses, so that the hand gets round in half a second.  A thread that
+ * comes seldom looks at no more slots at a time than that. */
 #define AWAITED_HASTE 24
-#define AWAITED_MAX 256
+#define AWAITED_MAX 8192
 
 /* Slots at the end that are given back at a time. */
 #define TRIM_MAX 64
@@ -361,18 +362,26 @@ next_at(struct adp_store *store, uint32_t *hand)
     return adp_store_at(store, (*hand)++);
 }
 
+bool
+adp_store_hurries(const struct adp_store *store)
+{
+    const struct adp_store_class *class = store->class;
+
+    return (class->is_awaited && class->is_awaited()
+            && adp_counted(&store->n_live));
+}
+
 /* Lets those go that refer to what somebody waits for. */
 static void
 leave_awaited(struct adp_store *store, long long int now)
 {
     const struct adp_store_class *class = store->class;
+    /* The clock goes on while nobody waits, or a thread that is busy would
+     * have many to look at when somebody begins to. */
+    size_t n_all = adp_store_hurries(store) ? n_used(store) : 0;
+    size_t n = adp_pace(&store->awaited_pace, now * AWAITED_HASTE, n_all,
+                        AWAITED_MAX);
 
-    if (!class->is_awaited || !class->is_awaited()) {
-        return;
-    }
-
-    size_t n = adp_pace(&store->awaited_pace, now * AWAITED_HASTE,
-                        n_used(store), AWAITED_MAX);
     for (size_t i = 0; i < n; i++) {
         struct adp_stored *v = next_at(store, &store->awaited_hand);
         void *owner;

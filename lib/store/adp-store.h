@@ -21,7 +21,7 @@
  *     adp_store_age() takes to get round (adp-pace.h),
  *   - when it was found overtaken by a change,
  *   - within half a second or so, when somebody waits for the end of what it
- *     refers to,
+ *     refers to, if its thread comes as often as adp_store_hurries() tells,
  *   - when the store is full and another one comes: of a few that are picked
  *     at random the one that was longest without a packet,
  *   - when its owner (the bridge) goes.
@@ -183,6 +183,9 @@ void adp_store_end(struct adp_store *);
 /* Looks for verdicts that nobody uses; to be called often.  Cost: as
  * adp_sessions_age(). */
 void adp_store_age(struct adp_store *, long long int now_ms);
+/* Does somebody wait for the end of what verdicts may refer to?  Then that
+ * should be called every few milliseconds. */
+bool adp_store_hurries(const struct adp_store *);
 
 void adp_store_list(struct adp_store *, struct adp_stored *);
 

@@ -89,16 +89,13 @@ dp_hook_idle(struct dp_netdev_pmd_thread *pmd)
     return rest(pmd) ? N_ITERATIONS : 0;
 }
 
-/* So often a thread that has nothing to poll wakes up. */
-#define UNUSED_INTERVAL_MS 1000
-
 void
 dp_hook_unused(struct dp_netdev_pmd_thread *pmd)
 {
-    if (dp_hooks && dp_hooks->idle) {
+    if (dp_hooks && dp_hooks->idle && dp_hooks->idle_interval) {
         pmd_thread_ctx_time_update(pmd);
         age(pmd);
-        poll_timer_wait(UNUSED_INTERVAL_MS);
+        poll_timer_wait(dp_hooks->idle_interval());
     }
 }
 

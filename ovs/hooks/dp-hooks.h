@@ -46,10 +46,13 @@ struct dp_hooks {
     void (*decapsulated)(struct dp_netdev_pmd_thread *,
                          struct dp_packet_batch *);
 
-    /* A PMD thread, with no batch at hand, every few milliseconds, once in an
-     * iteration that takes longer, and every second if it has no ports; for
-     * what has to be done now and then. */
+    /* A PMD thread, with no batch at hand, every few milliseconds, or once in
+     * an iteration that takes longer; for what has to be done now and then. */
     void (*idle)(long long int now_ms);
+
+    /* After how many milliseconds a PMD thread that has no ports should call
+     * it. */
+    int (*idle_interval)(void);
 
     /* A PMD thread that has nothing to send, at the end of an iteration of its
      * loop.  Returns true if it should wait in poll_block(), at most so many

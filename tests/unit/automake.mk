@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test-punted \
+	tests/unit/test-awaited \
 	tests/unit/test-cached-verdict \
 	tests/unit/test-catch \
 	tests/unit/test-changes \
@@ -791,6 +792,9 @@ tests_unit_test_store_SOURCES = \
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
 tests_unit_test_store_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=mprotect
+
+tests_unit_test_awaited_SOURCES = tests/unit/test-awaited.c
+tests_unit_test_awaited_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_collector_SOURCES = tests/unit/test-collector.c
 tests_unit_test_collector_LDADD = $(UNIT_LIBS)

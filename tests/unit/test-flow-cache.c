@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* What becomes of a packet thread's cache when the thread ends: connections
- * that were foreseen and never made go back to the pool,
- * and what was counted stays counted. */
+ * that were foreseen and never made go back to the pool, and what was counted
+ * stays counted.  And how often one that has nothing to do looks after it. */
 
 #include <config.h>
 #include <check.h>
@@ -58,6 +58,14 @@ adp_walk_uninit(struct adp_walk *w)
 
 static struct adp_collector *collector;
 
+static bool something_is_awaited;
+
+static bool
+is_awaited(void)
+{
+    return something_is_awaited;
+}
+
 static void
 credit(struct adp_stored *v OVS_UNUSED, uint64_t n_packets OVS_UNUSED,
        uint64_t n_bytes OVS_UNUSED)
@@ -76,6 +84,7 @@ adp_cached_verdict_init(void)
         .size = sizeof(struct adp_cached_verdict),
         .credit = credit,
         .release = release,
+        .is_awaited = is_awaited,
     };
 
     collector = adp_collector_create(&class);
@@ -283,6 +292,23 @@ START_TEST(counted)
 }
 END_TEST
 
+/* A thread that has verdicts comes sooner while somebody waits for the end of
+ * what these may refer to. */
+START_TEST(interval)
+{
+    something_is_awaited = true;
+    int calm = adp_flow_cache_age_interval();
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+    ck_assert_int_eq(adp_flow_cache_age_interval(), calm);
+    ck_assert_ptr_nonnull(adp_store_add(cache->verdicts, 1, &collector, now));
+    ck_assert_int_eq(adp_flow_cache_age_interval(), 10);
+    something_is_awaited = false;
+    ck_assert_int_eq(adp_flow_cache_age_interval(), calm);
+    ck_assert_int_gt(calm, 10);
+    adp_flow_cache_end_batch(cache);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -292,6 +318,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, foreseen, 0, 2);
     tcase_add_test(tc, counted);
+    tcase_add_test(tc, interval);
     suite_add_tcase(s, tc);
     return test_run(s);
 }

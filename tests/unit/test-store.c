@@ -31,7 +31,6 @@ struct life {
     uint64_t n_packets, n_bytes;        /* Counted. */
     uint64_t credited_packets, credited_bytes;
     bool released;
-    bool awaited;                       /* Somebody waits for its end. */
 };
 
 struct verdict {
@@ -66,27 +65,10 @@ release(struct adp_stored *v)
     n_released++;
 }
 
-static bool something_is_awaited;
-
-static bool
-is_awaited(void)
-{
-    return something_is_awaited;
-}
-
-static bool
-has_awaited(const struct adp_stored *v)
-{
-    ck_assert(something_is_awaited);
-    return ((const struct verdict *) (const void *) v)->life->awaited;
-}
-
 static const struct adp_store_class class = {
     .size = sizeof(struct verdict),
     .credit = credit,
     .release = release,
-    .is_awaited = is_awaited,
-    .has_awaited = has_awaited,
 };
 
 static struct adp_collector *collector;
@@ -246,42 +228,6 @@ END_TEST
 
 /* A verdict that no change has touched is believed however many changes there
  * have been, and one that some has isn't. */
-/* Who waits for the end of what a verdict refers to gets it soon, with all
- * that was counted, even if the verdict is in use; others stay. */
-START_TEST(test_awaited_leave)
-{
-    struct adp_store *store = adp_store_create(collector, 100);
-    static struct life lives[50];
-    long long int now = 1000;
-
-    adp_store_begin(store);
-    for (size_t i = 0; i < ARRAY_SIZE(lives); i++) {
-        lives[i].awaited = i % 10 == 0;
-        add(store, &lives[i], i, now);
-    }
-    pass(store, &now, ADP_PACE_ROUND_MS);
-    for (size_t i = 0; i < ARRAY_SIZE(lives); i++) {
-        count(store, &lives[i], 100, now);
-    }
-    ck_assert_uint_eq(counts_of(store).n_verdicts, ARRAY_SIZE(lives));
-
-    something_is_awaited = true;
-    pass(store, &now, 1200);
-    something_is_awaited = false;
-    for (size_t i = 0; i < ARRAY_SIZE(lives); i++) {
-        ck_assert_int_eq(is_found(store, &lives[i]), !lives[i].awaited);
-    }
-    adp_store_end(store);
-    collect();
-    for (size_t i = 0; i < ARRAY_SIZE(lives); i++) {
-        ck_assert_int_eq(lives[i].released, lives[i].awaited);
-        ck_assert_uint_eq(lives[i].credited_packets, 1);
-    }
-
-    adp_store_destroy(store);
-}
-END_TEST
-
 START_TEST(test_generations)
 {
     const uint64_t first[] = { 1, UINT32_C(1) << 30, UINT32_C(1) << 31,
@@ -974,7 +920,6 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, test_idle_leave);
-    tcase_add_test(tc, test_awaited_leave);
     tcase_add_test(tc, test_generations);
     tcase_add_test(tc, test_overtaken_leave);
     tcase_add_test(tc, test_full);
