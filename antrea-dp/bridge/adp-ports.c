@@ -272,6 +272,12 @@ adp_ports_map_serial(void)
     return map ? map->serial : 0;
 }
 
+bool
+adp_ports_any_bridge(void)
+{
+    return ovsrcu_get(const struct dpif_backer *, &backer) != NULL;
+}
+
 struct adp_bridge *
 adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
 {

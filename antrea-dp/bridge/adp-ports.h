@@ -78,7 +78,8 @@ void adp_ports_publish(void);
 /* Changes whenever the map is published. */
 uint64_t adp_ports_map_serial(void);
 
-/* Any RCU reader. */
+/* Any RCU reader.  Without any bridge no packet is for one. */
+bool adp_ports_any_bridge(void);
 struct adp_bridge *adp_ports_input(odp_port_t, ofp_port_t *);
 struct adp_bridge *adp_ports_input_tunnel(const struct flow *, ofp_port_t *);
 

@@ -423,6 +423,10 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     size_t n_refused = 0;
     struct adp_fast f;
 
+    if (!adp_ports_any_bridge()) {
+        return;                         /* The thread needs no cache. */
+    }
+
     adp_fast_init(&f, pmd, adp_flow_cache_begin_batch(), ODPP_NONE);
     adp_flow_cache_fetch_kinds(f.cache, batch, hashes);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {

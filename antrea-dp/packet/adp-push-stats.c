@@ -111,6 +111,25 @@ adp_push_stats_run(struct adp_bridge *b)
 }
 
 void
+adp_push_stats_run_without_bridges(void)
+{
+    if (!adp_bridge_next(NULL)) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
+
+        collect();
+        adp_turn_leave(outer);
+    }
+}
+
+void
+adp_push_stats_wait_without_bridges(void)
+{
+    if (!adp_bridge_next(NULL) && incomplete) {
+        poll_immediate_wake();
+    }
+}
+
+void
 adp_push_stats_run_all(struct adp_bridge *b)
 {
     adp_push_stats_run(b);

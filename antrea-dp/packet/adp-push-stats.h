@@ -13,6 +13,11 @@ void adp_push_stats_run(struct adp_bridge *);
 void adp_push_stats_run_all(struct adp_bridge *);
 void adp_push_stats_wait(struct adp_bridge *);
 
+/* While there are no bridges, which those are for: takes apart what threads
+ * leave that end. */
+void adp_push_stats_run_without_bridges(void);
+void adp_push_stats_wait_without_bridges(void);
+
 /* Any thread, before counters are read: pushes what the last run has left. */
 void adp_push_stats_finish(void);
 

@@ -183,6 +183,9 @@ adp_class_type_run(const char *type)
     adp_control_run();
     adp_turn_leave(outer);
     adp_kernel_port_run();
+    /* What this thread has of bridges that went has to go, too. */
+    adp_flow_cache_age(time_msec());
+    adp_push_stats_run_without_bridges();
     return 0;
 }
 
@@ -194,6 +197,8 @@ adp_class_type_wait(const char *type)
         adp_show_log_wait();
         adp_shadow_wait();
         adp_kernel_port_wait();
+        poll_timer_wait(adp_flow_cache_age_interval());
+        adp_push_stats_wait_without_bridges();
         type_ran = false;
     }
 }
@@ -325,7 +330,6 @@ adp_class_run(struct ofproto *ofproto)
 
     adp_turns_expect_requests(b);
     adp_journal_run(b);
-    adp_flow_cache_age(time_msec());
     adp_push_stats_run(b);
     /* Must see the flows' latest use. */
     adp_expire_run(b, adp_credit_known_until(b));
@@ -361,7 +365,6 @@ adp_class_wait(struct ofproto *ofproto)
     adp_journal_read_misses(b);
     revalidate(b);
     base->wait(ofproto);
-    poll_timer_wait(adp_flow_cache_age_interval());
     adp_push_stats_wait(b);
     adp_expire_wait(b);
     adp_removal_wait(b);

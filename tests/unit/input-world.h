@@ -64,6 +64,7 @@ static struct {
     int natted;                 /* The same: to NATTED. */
     bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
     bool is_from_tunnel;        /* Packets are. */
+    bool has_no_bridges;        /* There aren't any. */
     bool truncates;             /* Fragments are of DNS answers. */
     enum adp_punt punt;
     enum adp_fast_known known;
@@ -181,6 +182,12 @@ adp_ports_input(odp_port_t odp_port, ofp_port_t *ofp_port)
 {
     *ofp_port = u16_to_ofp(PORT);
     return odp_to_u32(odp_port) == PORT ? b : NULL;
+}
+
+bool
+adp_ports_any_bridge(void)
+{
+    return !says.has_no_bridges;
 }
 
 /* The map of ports, and the one that a kind was noted with. */

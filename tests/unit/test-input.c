@@ -445,6 +445,20 @@ START_TEST(kind_of_earlier_ports)
 }
 END_TEST
 
+/* A thread makes nothing for packets out of tunnels of other bridges alone. */
+START_TEST(no_bridges)
+{
+    says.has_no_bridges = true;
+    dp_packet_batch_init(&batch);
+    add_packet();
+    pkt_metadata_init_tnl(&batch.packets[0]->md);
+    adp_input_decapsulated(pmd, &batch);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 1);
+    dp_packet_delete_batch(&batch, true);
+    expect("");
+}
+END_TEST
+
 START_TEST(too_deep)
 {
     says.has_room = false;
@@ -890,6 +904,7 @@ main(void)
     tcase_add_test(tc, fragment_of_an_answer);
     tcase_add_test(tc, fragments_dropped);
     tcase_add_test(tc, kind_of_earlier_ports);
+    tcase_add_test(tc, no_bridges);
     tcase_add_test(tc, too_deep);
     tcase_add_test(tc, metered);
     tcase_add_test(tc, to_controllers);

@@ -223,6 +223,18 @@ START_TEST(unpublished)
 }
 END_TEST
 
+/* The last bridge goes. */
+START_TEST(no_bridges)
+{
+    ck_assert(!adp_ports_any_bridge());
+    rebuild(0);
+    ck_assert(adp_ports_any_bridge());
+    ovs_list_init(&adp_bridges);
+    adp_ports_publish();
+    ck_assert(!adp_ports_any_bridge());
+}
+END_TEST
+
 int
 main(void)
 {
@@ -232,6 +244,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, number_again, 0, N_BRIDGES);
     tcase_add_test(tc, unpublished);
+    tcase_add_test(tc, no_bridges);
     suite_add_tcase(s, tc);
     return test_run(s);
 }

@@ -107,6 +107,7 @@ adp_turn_leave(enum adp_turn_section outer)
 enum { N_BRIDGES = 2 };
 
 static struct adp_bridge *bridges[N_BRIDGES];
+static bool has_bridges;
 static bool amid[N_BRIDGES];
 static long long int known_until[N_BRIDGES];
 
@@ -122,7 +123,7 @@ adp_bridge_next(const struct adp_bridge *prev)
 {
     size_t i = prev ? index_of(prev) + 1 : 0;
 
-    return i < N_BRIDGES ? bridges[i] : NULL;
+    return has_bridges && i < N_BRIDGES ? bridges[i] : NULL;
 }
 
 bool
@@ -181,6 +182,7 @@ setup(void)
     steps = 1;
     slice_size = 100;
     section = ADP_TURN_OTHER;
+    has_bridges = true;
     for (size_t i = 0; i < N_BRIDGES; i++) {
         bridges[i] = xzalloc(sizeof *bridges[i]);
     }
@@ -296,6 +298,32 @@ START_TEST(finished_crediting)
 }
 END_TEST
 
+/* Threads that end leave something even then. */
+START_TEST(no_bridges)
+{
+    adp_push_stats_run_without_bridges();
+    adp_push_stats_wait_without_bridges();
+    expect("");
+    ck_assert(!wakes_at_once);
+
+    has_bridges = false;
+    steps = 3;
+    slice_size = 2;
+    adp_push_stats_run_without_bridges();
+    adp_push_stats_wait_without_bridges();
+    expect("cc");
+    ck_assert(wakes_at_once);
+    ck_assert_int_eq(section, ADP_TURN_OTHER);
+
+    wakes_at_once = false;
+    slice_size = 100;
+    adp_push_stats_run_without_bridges();
+    adp_push_stats_wait_without_bridges();
+    expect("c" "ccc");
+    ck_assert(!wakes_at_once);
+}
+END_TEST
+
 static void *
 other_thread(void *aux OVS_UNUSED)
 {
@@ -332,6 +360,7 @@ main(void)
     tcase_add_test(tc, not_twice);
     tcase_add_test(tc, finished);
     tcase_add_test(tc, finished_crediting);
+    tcase_add_test(tc, no_bridges);
     tcase_add_test(tc, not_the_main_thread);
     suite_add_tcase(s, tc);
     return test_run(s);
