@@ -72,7 +72,7 @@ BUILD_ASSERT_DECL(sizeof(struct tunnel_key) == 72);
 /* A translation.  Immutable but for 'serial', and for 'xcache' and 'recircs',
  * which are the main thread's once the translation is published. */
 struct tunnel_xlate {
-    struct xlate_cache *xcache;
+    struct xlate_cache *xcache;         /* NULL: given up. */
     struct recirc_refs recircs;         /* Of IDs in the actions. */
     /* Of one that leads nowhere: */
     long long int expires;
@@ -143,14 +143,15 @@ static void
 tunnel_push_stats(struct adp_tunnel *t)
 {
     struct dpif_flow_stats stats = { .n_packets = 0 };
+    struct xlate_cache *xcache = present_xlate(t)->xcache;
     long long int used;
 
     stats.n_packets = atomic_exchange(&t->n_packets, 0);
-    if (stats.n_packets) {
+    if (stats.n_packets && xcache) {
         stats.n_bytes = atomic_exchange(&t->n_bytes, 0);
         atomic_read_relaxed(&t->used, &used);
         stats.used = used;
-        xlate_push_stats(present_xlate(t)->xcache, &stats, false);
+        xlate_push_stats(xcache, &stats, false);
     }
 }
 
@@ -208,6 +209,20 @@ tunnel_remove(struct adp_tunnels *tunnels, struct adp_tunnel *t)
     give_up(xlate);
     cmap_remove(&tunnels->map, &t->node, key_hash(&t->key));
     adp_tunnel_unref(t);
+}
+
+/* Main thread: gives a translation of the tunnel's up.  What it leads through,
+ * the underlay's devices, bridges and flows, may be about to go, and mustn't
+ * have to wait until no packet refers to the tunnel any more. */
+static void
+let_go(struct adp_tunnel *t, struct tunnel_xlate *xlate)
+{
+    give_up(xlate);
+    tunnel_push_stats(t);
+    if (xlate->xcache) {
+        ovsrcu_postpone(xlate_cache_delete, xlate->xcache);
+        xlate->xcache = NULL;
+    }
 }
 
 /* Takes those out of the queue that were credited, while the slice goes on, if
@@ -794,7 +809,7 @@ renew_xlate(struct adp_bridge *b, struct adp_tunnel *t)
     } else if (xlate) {
         tunnel_set_xlate(b->tunnels, &t->key, xlate);
     } else {
-        give_up(old);
+        let_go(t, old);
     }
 }
 
@@ -818,13 +833,13 @@ renew(struct adp_bridge *b, struct adp_turn_slice *slice)
         struct tunnel_xlate *xlate = present_xlate(t);
         atomic_read_relaxed(&tunnels->serial, &serial);
         atomic_read_relaxed(&xlate->serial, &its_serial);
-        if (serial == its_serial || !xlate->actions.size) {
+        if (serial == its_serial) {
             continue;
         }
-        if (now < last_use(t) + IDLE_MS) {
+        if (xlate->actions.size && now < last_use(t) + IDLE_MS) {
             renew_xlate(b, t);
         } else {
-            give_up(xlate);     /* Before it leaves the map. */
+            let_go(t, xlate);   /* Before it leaves the map. */
         }
     }
 }
@@ -849,6 +864,8 @@ age(struct adp_tunnels *tunnels)
                 adp_count(&tunnels->n_idle, 1);
             }
             ovs_mutex_unlock(&tunnels->mutex);
+            /* Packet threads give it no other any more. */
+            let_go(t, present_xlate(t));
         }
     }
 }

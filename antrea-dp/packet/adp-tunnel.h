@@ -13,6 +13,9 @@
  * slices; meanwhile packets go by the old translation, for at most half a
  * second, as they do in stock until its revalidators have come round.  After
  * that, and while it leads nowhere, the packet's thread translates itself.
+ * What is out of date and isn't translated anew keeps nothing of what it led
+ * through: of the underlay, a bridge, flow or device that goes is gone a grace
+ * period after that.
  *
  * A struct adp_tunnel stands for one kind of packet going to one tunnel; it
  * lives as long as somebody refers to it or packets take it.  Of the packet

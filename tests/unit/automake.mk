@@ -860,6 +860,7 @@ tests_unit_test_state_SOURCES = \
 tests_unit_test_state_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tunnel_SOURCES = \
+	tests/unit/counted-xcaches.h \
 	tests/unit/tunnel-world.h \
 	tests/unit/turn-slices.h \
 	tests/unit/test-tunnel.c \
@@ -875,6 +876,7 @@ tests_unit_test_tunnel_push_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=netdev_push_header
 
 tests_unit_test_tunnel_recirc_SOURCES = \
+	tests/unit/counted-xcaches.h \
 	tests/unit/tunnel-world.h \
 	tests/unit/turn-slices.h \
 	tests/unit/test-tunnel-recirc.c \

@@ -34,14 +34,6 @@ renew(void)
     ck_assert_uint_eq(translated.n, 2);
 }
 
-/* Packets that were under way are through. */
-static void
-settle(void)
-{
-    ovsrcu_quiesce();
-    ovsrcu_barrier();
-}
-
 START_TEST(held)
 {
     find_with_recircs(_i);
@@ -56,7 +48,7 @@ START_TEST(same_actions)
 {
     find_with_recircs(_i);
     renew();
-    settle();
+    wait_for_grace();
     ck_recircs_held(_i);
 }
 END_TEST
@@ -69,7 +61,7 @@ START_TEST(other_actions)
     says.n_recircs = 0;
     renew();
     ck_recircs_held(_i);
-    settle();
+    wait_for_grace();
     ck_recircs_held(0);
 }
 END_TEST
@@ -92,10 +84,10 @@ START_TEST(idle)
         adp_tunnels_run(b);
     }
     ck_assert_uint_eq(counts().n, 0);
-    settle();
+    wait_for_grace();
     ck_recircs_held(_i);
     adp_tunnel_unref(t);
-    settle();
+    wait_for_grace();
     ck_recircs_held(0);
 }
 END_TEST
@@ -114,7 +106,7 @@ START_TEST(released)
 
     ck_assert_ptr_eq(find_with_recircs(_i), t);
     ck_assert_uint_eq(translated.n, 3);
-    settle();
+    wait_for_grace();
     ck_recircs_held(_i);
 }
 END_TEST

@@ -13,13 +13,13 @@
 #include "adp-bridge-shared.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
+#include "counted-xcaches.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "ofproto/ofproto-dpif-rid.h"
 #include "ofproto/ofproto-dpif-xlate.h"
-#include "ofproto/ofproto-dpif-xlate-cache.h"
 #include "openvswitch/ofp-actions.h"
 #include "ovs-rcu.h"
 #include "packets.h"
@@ -74,8 +74,6 @@ static struct {
     char *actions;
 } translated;
 
-static int n_xcaches;           /* That there are. */
-
 enum { MAX_RECIRCS = 3 };
 static int recirc_refs[MAX_RECIRCS + 1];        /* By ID. */
 
@@ -99,29 +97,11 @@ ofproto_dpif_get_tables_version(struct ofproto_dpif *ofproto)
     return versions[ofproto == &other];
 }
 
-struct xlate_cache *
-xlate_cache_new(void)
-{
-    struct xlate_cache *xcache = xmalloc(sizeof *xcache);
-
-    ofpbuf_init(&xcache->entries, 0);
-    n_xcaches++;
-    return xcache;
-}
-
-void
-xlate_cache_delete(struct xlate_cache *xcache)
-{
-    ofpbuf_uninit(&xcache->entries);
-    free(xcache);
-    n_xcaches--;
-}
-
 void
 xlate_push_stats(struct xlate_cache *xcache, struct dpif_flow_stats *stats,
                  bool offloaded)
 {
-    ck_assert(!offloaded);
+    ck_assert(!offloaded && xcache->entries.size);
     pushed.n++;
     pushed.xcache = xcache;
     pushed.stats = *stats;
@@ -209,9 +189,7 @@ xlate_actions(struct xlate_in *xin, struct xlate_out *xout)
     translated.flow = xin->flow;
     translated.n++;
 
-    struct xc_entry *entry = ofpbuf_put_zeros(&xin->xcache->entries,
-                                              sizeof *entry);
-    entry->type = XC_TABLE;
+    struct xc_entry *entry = xlate_cache_add_entry(xin->xcache, XC_TABLE);
     entry->table.ofproto = says.reads_own ? &b->dpif : &other;
     if (says.drops) {
         nl_msg_put_u32(xin->odp_actions, OVS_ACTION_ATTR_DROP, 1);
@@ -265,15 +243,23 @@ setup(void)
     flow.tunnel.ip_dst = htonl(PEER);
 }
 
+/* Packets that were under way are through. */
+static inline void
+wait_for_grace(void)
+{
+    ovsrcu_quiesce();
+    ovsrcu_barrier();
+}
+
 static inline void
 teardown(void)
 {
     struct adp_tunnels *tunnels = b->tunnels;
 
     adp_tunnels_destroy(tunnels);
-    ovsrcu_quiesce();
-    ovsrcu_barrier();
+    wait_for_grace();
     ck_assert_int_eq(n_xcaches, 0);
+    ck_assert_int_eq(n_xc_entries, 0);
     for (uint32_t id = 1; id <= MAX_RECIRCS; id++) {
         ck_assert_int_eq(recirc_refs[id], 0);
     }
