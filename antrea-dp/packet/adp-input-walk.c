@@ -181,9 +181,10 @@ adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
 {
     const struct adp_verdict *v = &w->verdict;
 
-    /* A packet that goes nowhere overtakes nobody, and upstream would neither
-     * tell its sender nor log it. */
-    if (!v->answer && !(v->dropped && v->n_logs)
+    /* A packet that goes nowhere overtakes nobody, nor does one that waits.
+     * Upstream would neither tell its sender nor log it nor read it: for good
+     * it would keep one that is to be held. */
+    if (!v->answer && !(v->dropped && v->n_logs) && !v->held && !v->read
         && adp_punted_overtaken_by(&f->punted, original)) {
         return ADP_PUNT_BEHIND;
     }

@@ -70,6 +70,7 @@ static struct {
     enum adp_fast_known known;
     bool refuses_next;          /* All but the first, which is punted. */
     bool drops_next;            /* The same. */
+    bool holds_next, reads_next;
     size_t n_logs;              /* Of these. */
     uint16_t frag;
     const struct adp_tunnel_actions *tnl_actions;
@@ -709,8 +710,13 @@ adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
     }
     note('w');
     w->verdict.punt = says.punt;
-    if (says.refuses_next || says.drops_next) {
-        if (!says.punt && says.refuses_next) {
+    if (says.refuses_next || says.drops_next || says.holds_next
+        || says.reads_next) {
+        if (!says.punt && says.holds_next) {
+            w->verdict.held = true;
+        } else if (!says.punt && says.reads_next) {
+            w->verdict.read = true;
+        } else if (!says.punt && says.refuses_next) {
             w->verdict.answer = ADP_ANSWER_PROHIBITED;
         } else if (!says.punt) {
             w->verdict.dropped = true;

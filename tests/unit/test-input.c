@@ -359,6 +359,20 @@ START_TEST(held)
 }
 END_TEST
 
+/* Upstream would pause it, and nobody would have it go on. */
+START_TEST(held_behind_punted)
+{
+    says.is_parsed = _i;
+    says.punt = ADP_PUNT_NORMAL;
+    says.holds_next = says.is_wanted = true;
+    says.sums_up = false;
+    receive(2, PORT, 1);
+    expect(_i ? "(fRwwH.)" : "(fwfwH.)");
+    expect_punts(ADP_PUNT_NORMAL, 1);
+    expect_punts(ADP_PUNT_BEHIND, 0);
+}
+END_TEST
+
 /* Of what is read the daemon gets a copy, and the verdict is executed. */
 START_TEST(read_by_the_daemon)
 {
@@ -368,6 +382,21 @@ START_TEST(read_by_the_daemon)
     expect("(fRwix.)");
 }
 END_TEST
+
+/* Upstream would tell controllers alone. */
+START_TEST(read_behind_punted)
+{
+    says.is_parsed = _i;
+    says.punt = ADP_PUNT_NORMAL;
+    says.reads_next = true;
+    says.sums_up = false;
+    receive(2, PORT, 1);
+    expect(_i ? "(fRwwix.)" : "(fwfwix.)");
+    expect_punts(ADP_PUNT_NORMAL, 1);
+    expect_punts(ADP_PUNT_BEHIND, 0);
+}
+END_TEST
+
 
 START_TEST(fragment)
 {
@@ -899,7 +928,9 @@ main(void)
     tcase_add_loop_test(tc, known_behind_punted, ADP_FAST_NOT_REFUSED,
                         ADP_FAST_REFUSED + 1);
     tcase_add_test(tc, held);
+    tcase_add_loop_test(tc, held_behind_punted, 0, 2);
     tcase_add_test(tc, read_by_the_daemon);
+    tcase_add_loop_test(tc, read_behind_punted, 0, 2);
     tcase_add_test(tc, fragment);
     tcase_add_test(tc, fragment_of_an_answer);
     tcase_add_test(tc, fragments_dropped);
