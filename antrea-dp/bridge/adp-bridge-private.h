@@ -66,6 +66,7 @@ struct adp_bridge_own {
                                          * under ofproto_mutex. */
     atomic_bool stopped;                /* Packets must not enter any more. */
     bool waits_for_flows;               /* Said in the log. */
+    const char *punted_for;             /* The same. */
     uint16_t round;
     struct simap special_ports;         /* Port name -> enum adp_special. */
     bool ports_dirty;

@@ -69,6 +69,8 @@ enum adp_mode {
                                  * other_config:flow-restore-wait is set, or
                                  * its pipeline was flushed and isn't back. */
     ADP_MODE_STOCK,             /* Punts them. */
+    ADP_MODE_WATCHED,           /* The same, but for what is to be held: a
+                                 * feature that only looks on may miss it. */
     ADP_MODE_COMPILED,
 };
 
@@ -168,6 +170,9 @@ void adp_bridge_run(struct adp_bridge *);
 /* Lets packets in, unless flows have to be waited for or the bridge is to be
  * 'closed' for another reason. */
 void adp_bridge_set_mode(struct adp_bridge *, bool closed);
+/* What the bridge does that only upstream's translation knows of, so that it
+ * is punted as a whole; NULL: nothing.  Main thread. */
+const char *adp_bridge_punted_for(const struct adp_bridge *);
 void adp_bridge_set_round(struct adp_bridge *, uint16_t);
 void adp_bridge_ports_changed(struct adp_bridge *);
 /* Locks ofproto_mutex; waiting for it counts as that among a turn's work. */

@@ -203,25 +203,68 @@ adp_bridge_find_rule(const struct adp_bridge *b, uint8_t table_id,
                                           OVS_VERSION_MAX));
 }
 
-/* True if the bridge does something that decide() doesn't know of. */
-static bool
-bridge_is_special(const struct adp_bridge *b)
+/* What the bridge does that decide() doesn't know of and that may keep packets
+ * from where their flows send them, or NULL. */
+static const char *
+interferes(const struct adp_bridge *b)
 {
     const struct ofproto_dpif *o = &b->dpif;
 
-    return (o->netflow || o->sflow || o->ipfix || o->ms || o->stp || o->rstp
-            || o->has_bonded_bundles || o->lacp_enabled
-            || mbridge_has_mirrors(o->mbridge)
-            || connmgr_has_in_band(o->up.connmgr)
-            || !simap_is_empty(&b->own->special_ports)
-            || ovsrcu_get(struct adp_ports *, &b->ports)->special);
+    return (o->stp ? "STP"
+            : o->rstp ? "RSTP"
+            : ovsrcu_get(struct adp_ports *, &b->ports)->special
+            ? "a port's flag (no-receive, no-receive-stp, no-forward)"
+            : NULL);
+}
+
+/* The same, of what leaves packets from ports and to ports alone. */
+static const char *
+looks_on(const struct adp_bridge *b)
+{
+    const struct ofproto_dpif *o = &b->dpif;
+
+    return (mbridge_has_mirrors(o->mbridge) ? "mirrors"
+            : o->netflow ? "NetFlow"
+            : o->sflow ? "sFlow"
+            : o->ipfix ? "IPFIX"
+            : o->ms ? "multicast snooping"
+            : o->has_bonded_bundles ? "bonds"
+            : o->lacp_enabled ? "LACP"
+            : connmgr_has_in_band(o->up.connmgr) ? "in-band control"
+            : !simap_is_empty(&b->own->special_ports)
+            ? "a port's CFM, BFD, LLDP, protection, or queues with DSCP"
+            : NULL);
+}
+
+const char *
+adp_bridge_punted_for(const struct adp_bridge *b)
+{
+    return b->own->punted_for;
+}
+
+static void
+set_punted_for(struct adp_bridge *b, const char *feature)
+{
+    if (feature == b->own->punted_for) {
+        return;
+    }
+    if (feature) {
+        VLOG_WARN("bridge %s: upstream handles all packets while there is "
+                  "%s", b->dpif.up.name, feature);
+    } else {
+        VLOG_INFO("bridge %s: its packets are no longer left to upstream",
+                  b->dpif.up.name);
+    }
+    b->own->punted_for = feature;
 }
 
 void
 adp_bridge_set_mode(struct adp_bridge *b, bool closed)
 {
     bool waits = ofproto_get_flow_restore_wait();
+    const char *interference = interferes(b);
 
+    set_punted_for(b, interference ? interference : looks_on(b));
     if (waits != b->own->waits_for_flows) {
         b->own->waits_for_flows = waits;
         VLOG_INFO("bridge %s: %s", b->dpif.up.name,
@@ -233,7 +276,8 @@ adp_bridge_set_mode(struct adp_bridge *b, bool closed)
                          connmgr_wants_packet_in_on_miss(b->dpif.up.connmgr));
     atomic_store_relaxed(&b->mode,
                          (waits || closed ? ADP_MODE_CLOSED
-                          : bridge_is_special(b) ? ADP_MODE_STOCK
+                          : interference ? ADP_MODE_STOCK
+                          : b->own->punted_for ? ADP_MODE_WATCHED
                           : ADP_MODE_COMPILED));
 }
 

@@ -25,6 +25,7 @@
  * thread when the queue was empty); the rest in the main thread.
  */
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include "flow.h"
 #include "mpsc-queue.h"
@@ -54,6 +55,18 @@ struct adp_held {
 struct adp_held_queue *adp_held_queue_create(void);
 /* Frees what is in it. */
 void adp_held_queue_destroy(struct adp_held_queue *);
+
+#define ADP_DNS_PORT 53
+
+/* May the packet, as it comes in, be one that a built-in pipeline's flow
+ * pauses? */
+static inline bool
+adp_held_may_be(const struct flow *flow)
+{
+    return (flow->tp_src == htons(ADP_DNS_PORT)
+            && (flow->nw_proto == IPPROTO_UDP
+                || flow->nw_proto == IPPROTO_TCP));
+}
 
 /* Has 'packet' a payload that somebody might read? */
 bool adp_held_wants(const struct dp_packet *packet, const struct flow *);

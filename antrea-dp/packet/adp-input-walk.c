@@ -123,6 +123,16 @@ learn(struct adp_bridge *b, const struct adp_walk *w,
 
 /* Deciding. */
 
+/* True if upstream handles the packet whatever the walk would say. */
+static bool
+is_upstreams(struct adp_bridge *b, const struct flow *flow)
+{
+    enum adp_mode mode = adp_bridge_mode(b);
+
+    return (mode == ADP_MODE_STOCK
+            || (mode == ADP_MODE_WATCHED && !adp_held_may_be(flow)));
+}
+
 /* Why the packet can't be decided on at all.  One that comes behind a punted
  * one can unless it is known that it isn't refused. */
 enum adp_punt
@@ -130,7 +140,7 @@ adp_input_punt_early(const struct adp_fast *f,
                      const struct adp_fast_packet *fp, struct adp_bridge *b,
                      const struct flow *flow)
 {
-    return (adp_bridge_mode(b) == ADP_MODE_STOCK ? ADP_PUNT_BRIDGE
+    return (is_upstreams(b, flow) ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
             : (adp_punted_overtaken_by(&f->punted, flow)
                && adp_fast_known(f, fp, b) == ADP_FAST_NOT_REFUSED)
@@ -181,6 +191,9 @@ adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
 {
     const struct adp_verdict *v = &w->verdict;
 
+    if (adp_bridge_mode(w->bridge) == ADP_MODE_WATCHED && !v->held) {
+        return ADP_PUNT_BRIDGE;
+    }
     /* A packet that goes nowhere overtakes nobody, nor does one that waits.
      * Upstream would neither tell its sender nor log it nor read it: for good
      * it would keep one that is to be held. */

@@ -6,13 +6,12 @@
 #include <netinet/in.h>
 #include <netinet/ip6.h>
 
+#include "adp-held.h"
 #include "csum.h"
 #include "dp-packet.h"
 #include "flow.h"
 #include "packets.h"
 #include "unaligned.h"
-
-#define DNS_PORT 53
 
 /* Of a message's header. */
 #define HEAD_LEN 12
@@ -92,7 +91,7 @@ adp_truncated_answer(const struct dp_packet *packet, const struct flow *flow)
 
     if ((flow->nw_frag & FLOW_NW_FRAG_MASK) != FLOW_NW_FRAG_ANY
         || flow->nw_proto != IPPROTO_UDP
-        || flow->tp_src != htons(DNS_PORT) || !old
+        || flow->tp_src != htons(ADP_DNS_PORT) || !old
         || l4_len < UDP_HEADER_LEN) {
         return NULL;
     }

@@ -539,6 +539,27 @@ adp_show_metrics(struct adp_bridge *b, bool endpoints, struct json *o)
     adp_metrics_destroy(m);
 }
 
+/* Why packets don't take the pipeline's way. */
+static void
+put_mode(struct json *o, const struct adp_bridge *b)
+{
+    const enum adp_mode mode = adp_bridge_mode(b);
+    const char *punted_for = adp_bridge_punted_for(b);
+
+    if (mode == ADP_MODE_CLOSED) {
+        json_object_put_string(o, "closed", ofproto_get_flow_restore_wait()
+                               ? "other_config:flow-restore-wait was set "
+                               "when the daemon began"
+                               : "its flows were flushed, and its pipeline "
+                               "isn't back");
+    } else if (punted_for) {
+        json_object_put_format(
+            o, "stock", "%s%s", punted_for,
+            mode == ADP_MODE_WATCHED ? ""
+            : "; DNS answers to Pods whose rules have names are lost");
+    }
+}
+
 /* The pipeline's options, and why it isn't the one that is configured. */
 static void
 put_pipeline_details(struct json *o, const struct adp_bridge *b)
@@ -557,13 +578,7 @@ put_pipeline_details(struct json *o, const struct adp_bridge *b)
     if (error) {
         json_object_put_string(o, "pipeline_error", error);
     }
-    if (adp_bridge_mode(b) == ADP_MODE_CLOSED) {
-        json_object_put_string(o, "closed", ofproto_get_flow_restore_wait()
-                               ? "other_config:flow-restore-wait was set "
-                               "when the daemon began"
-                               : "its flows were flushed, and its pipeline "
-                               "isn't back");
-    }
+    put_mode(o, b);
 
     char *warning = state ? adp_state_warning(state) : NULL;
 

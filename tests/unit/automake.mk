@@ -69,6 +69,7 @@ UNIT_TESTS = \
 	tests/unit/test-handover-policies \
 	tests/unit/test-handover-told \
 	tests/unit/test-input \
+	tests/unit/test-input-held \
 	tests/unit/test-input-nat \
 	tests/unit/test-job \
 	tests/unit/test-log \
@@ -489,6 +490,12 @@ INPUT_WRAPS = \
 tests_unit_test_input_SOURCES = $(INPUT_WORLD) tests/unit/test-input.c
 tests_unit_test_input_LDADD = $(UNIT_LIBS)
 tests_unit_test_input_LDFLAGS = $(AM_LDFLAGS) $(INPUT_WRAPS)
+
+tests_unit_test_input_held_SOURCES = \
+	$(INPUT_WORLD) \
+	tests/unit/test-input-held.c
+tests_unit_test_input_held_LDADD = $(UNIT_LIBS)
+tests_unit_test_input_held_LDFLAGS = $(AM_LDFLAGS) $(INPUT_WRAPS)
 
 tests_unit_test_input_nat_SOURCES = \
 	$(INPUT_WORLD) \

@@ -3,7 +3,7 @@
 #ifndef TESTS_INPUT_WORLD_H
 #define TESTS_INPUT_WORLD_H 1
 
-/* The world of test-input and test-input-nat: a bridge, a packet thread, a batch
+/* The world of test-input and its siblings: a bridge, a packet thread, a batch
  * for it, and the ways that a packet may go, as functions that say what the test
  * wants them to, and note that they were called. */
 
@@ -696,11 +696,12 @@ adp_walk_prepare(struct adp_walk *w OVS_UNUSED,
 }
 
 void
-adp_walk(struct adp_walk *w, struct adp_bridge *bridge OVS_UNUSED,
+adp_walk(struct adp_walk *w, struct adp_bridge *bridge,
          struct conntrack *ct OVS_UNUSED, struct dp_packet *p,
          struct flow *flow, long long int now OVS_UNUSED)
 {
     ports_lost++;
+    w->bridge = bridge;
     ck_assert_uint_eq(flow->in_port.ofp_port, u16_to_ofp(PORT));
     ck_assert_ptr_nonnull(dp_packet_l4(p));
     if (w == &catch_walk || w == &sample_walk) {

@@ -644,6 +644,9 @@ START_TEST(sick_packets)
     expect_health((struct patient) { .stats = PUNTS("900", "99") },
                   "punts ok 9.9 % of IP packets took the stock path, most "
                   "for alg", false);
+    expect_health((struct patient) { .stats = STATS ",'stock':'STP; bad'" },
+                  "punts warning all packets take the stock path, for STP; "
+                  "bad", false);
 }
 END_TEST
 

@@ -277,6 +277,7 @@ START_TEST(stats_of_the_pipeline)
     struct json *stats = parse("{'bridge':'br0','pipeline':'early',"
                                "'pipeline_options':'service-mac',"
                                "'pipeline_error':'no pipeline x',"
+                               "'stock':'mirrors',"
                                "'pipeline_warning':'no flows of y'}");
     struct ds s = DS_EMPTY_INITIALIZER;
 
@@ -284,6 +285,7 @@ START_TEST(stats_of_the_pipeline)
     ck_assert(strstr(ds_cstr(&s), "br0      early "));
     ck_assert(strstr(ds_cstr(&s), "\nOptions: service-mac\n"
                      "Not as configured: no pipeline x\n"
+                     "All packets punted for: mirrors\n"
                      "Left out: no flows of y\n"));
     ds_destroy(&s);
     json_destroy(stats);

@@ -341,38 +341,6 @@ START_TEST(known_behind_punted)
 }
 END_TEST
 
-/* Who is held gets no verdict executed; what nobody can read goes on, and what
- * pauses elsewhere can't wait. */
-START_TEST(held)
-{
-    walk.verdict.held = true;
-    says.sums_up = false;
-    receive(1, PORT, 0);
-    expect("(fRwx.)");
-    says.is_wanted = true;
-    receive(1, PORT, 0);
-    expect("(fRwH.)");
-    walk.verdict.n_breaks = 1;
-    receive(1, PORT, 1);
-    expect("(fRw.)");
-    expect_punts(ADP_PUNT_CONTROLLER, 1);
-}
-END_TEST
-
-/* Upstream would pause it, and nobody would have it go on. */
-START_TEST(held_behind_punted)
-{
-    says.is_parsed = _i;
-    says.punt = ADP_PUNT_NORMAL;
-    says.holds_next = says.is_wanted = true;
-    says.sums_up = false;
-    receive(2, PORT, 1);
-    expect(_i ? "(fRwwH.)" : "(fwfwH.)");
-    expect_punts(ADP_PUNT_NORMAL, 1);
-    expect_punts(ADP_PUNT_BEHIND, 0);
-}
-END_TEST
-
 /* Of what is read the daemon gets a copy, and the verdict is executed. */
 START_TEST(read_by_the_daemon)
 {
@@ -405,52 +373,6 @@ START_TEST(fragment)
     receive(2, PORT, 2);
     expect("(ff.)");
     expect_punts(ADP_PUNT_FRAGMENT, 2);
-}
-END_TEST
-
-/* In place of the first fragment of a DNS answer that would be held one is held
- * that is truncated; all others are punted. */
-START_TEST(fragment_of_an_answer)
-{
-    says.is_parsed = false;
-    says.frag = IP_MORE_FRAGMENTS;
-    says.truncates = true;
-    receive(1, PORT, 1);
-    expect("(fw.)");
-    expect_punts(ADP_PUNT_FRAGMENT, 1);
-    walk.verdict.held = true;
-    receive(1, PORT, 0);
-    expect("(fwH.)");
-    ck_assert_uint_eq(adp_counted(&b->counters.dns_truncated), 1);
-    ck_assert_uint_eq(adp_counted(&b->counters.decides), 1);
-    walk.verdict.n_breaks = 1;
-    receive(1, PORT, 1);
-    expect("(fw.)");
-    walk.verdict.n_breaks = 0;
-    says.punt = ADP_PUNT_NORMAL;
-    receive(1, PORT, 1);
-    expect("(fw.)");
-    says.has_room = false;
-    receive(1, PORT, 1);
-    expect("(f.)");
-    ck_assert_uint_eq(adp_counted(&b->counters.dns_truncated), 1);
-}
-END_TEST
-
-/* Who drops fragments holds no answer in the place of one. */
-START_TEST(fragments_dropped)
-{
-    says.is_parsed = false;
-    says.frag = IP_MORE_FRAGMENTS;
-    says.truncates = true;
-    walk.verdict.held = true;
-    b->dpif.up.frag_handling = OFPUTIL_FRAG_DROP;
-    receive(1, PORT, 1);
-    expect("(f.)");
-    expect_punts(ADP_PUNT_FRAGMENT, 1);
-    b->dpif.up.frag_handling = OFPUTIL_FRAG_NX_MATCH;
-    receive(1, PORT, 0);
-    expect("(fwH.)");
 }
 END_TEST
 
@@ -927,13 +849,9 @@ main(void)
     tcase_add_loop_test(tc, logged_behind_punted, 0, 2);
     tcase_add_loop_test(tc, known_behind_punted, ADP_FAST_NOT_REFUSED,
                         ADP_FAST_REFUSED + 1);
-    tcase_add_test(tc, held);
-    tcase_add_loop_test(tc, held_behind_punted, 0, 2);
     tcase_add_test(tc, read_by_the_daemon);
     tcase_add_loop_test(tc, read_behind_punted, 0, 2);
     tcase_add_test(tc, fragment);
-    tcase_add_test(tc, fragment_of_an_answer);
-    tcase_add_test(tc, fragments_dropped);
     tcase_add_test(tc, kind_of_earlier_ports);
     tcase_add_test(tc, no_bridges);
     tcase_add_test(tc, too_deep);

@@ -486,7 +486,13 @@ check_punts(struct health *h)
                                            "packets.handled", 0);
     long long int ip = dpctl_json_int(punts, "ip", 0);
     double share = percent(ip, handled + ip);
+    const char *stock = dpctl_json_str(h->facts->stats, "stock");
 
+    if (stock) {
+        say(h, WARNING, "punts", "all packets take the stock path, for %s",
+            stock);
+        return;
+    }
     say(h, share > 5 && handled + ip >= MIN_PACKETS ? WARNING : OK, "punts",
         "%.1f %% of IP packets took the stock path%s%s", share,
         ip ? ", most for " : "", ip ? main_reason(punts) : "");

@@ -147,6 +147,7 @@ format_bridge(const struct json *stats, struct ds *s)
     put_line(s, "Options", dpctl_json_str(stats, "pipeline_options"));
     put_line(s, "Not as configured", dpctl_json_str(stats, "pipeline_error"));
     put_line(s, "No packet passes", dpctl_json_str(stats, "closed"));
+    put_line(s, "All packets punted for", dpctl_json_str(stats, "stock"));
     put_line(s, "Left out", dpctl_json_str(stats, "pipeline_warning"));
     format_store(stats, s);
 }
