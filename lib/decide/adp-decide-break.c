@@ -261,6 +261,7 @@ answer_ahead(struct adp_decide_walk *w, const struct adp_op_list *list,
     const struct adp_op *answer;
     bool learned;
 
+    flow_clear_conntrack(w->flow);
     for (size_t i = first; &list->ops[i] < to; i++) {
         uint32_t *word = (uint32_t *) w->flow + list->ops[i].word;
 
@@ -290,9 +291,12 @@ bool
 adp_decide_answers_ahead(struct adp_decide_walk *w,
                          const struct adp_op_list *list, size_t first)
 {
+    const struct ofpact_conntrack *ct
+        = ofpact_get_CT(list->ops[first - 1].ofpact);
     const struct adp_op *last = &list->ops[list->n_ops - 1];
 
     if (!w->program->answers.n || first >= list->n_ops
+        || ct->recirc_table == NX_CT_RECIRC_NONE
         || last->code != ADP_OP_TABLE || last->table_id == ADP_OP_TABLE_SAME
         || last->with_ct_orig || last->in_port != OFPP_IN_PORT) {
         return false;

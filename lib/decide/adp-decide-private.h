@@ -117,8 +117,9 @@ void adp_decide_heed_miss(struct adp_decide_walk *);
  * care of (a refusal, a line in the log, or to be held), says so in the
  * verdict and returns true.  One refusal is enough. */
 bool adp_decide_answer(struct adp_decide_walk *, const struct adp_op *);
-/* If 'ops', from number 'first' on, lead to nothing but such a packet-in, has
- * it done, leaves the packet as it is, and returns true. */
+/* If the one before number 'first' of 'ops' is ct(table), and those from there
+ * on lead to nothing but such a packet-in, has it done, leaves the packet as
+ * it is, and returns true. */
 bool adp_decide_answers_ahead(struct adp_decide_walk *,
                               const struct adp_op_list *ops, size_t first);
 /* Would parsing the packet anew, as upstream does where a pass begins, stop at

@@ -867,7 +867,7 @@ adp_decide_ops(struct adp_decide_walk *w, const struct adp_op_list *list,
     while (i < list->n_ops && !w->stop) {
         const struct adp_op *op = &list->ops[i++];
         bool at_end = (i == list->n_ops
-                       || (op->code == ADP_OP_CT
+                       || (last && op->code == ADP_OP_CT
                            && adp_decide_answers_ahead(w, list, i)));
 
         trace_op(w, op);

@@ -423,6 +423,30 @@ START_TEST(test_logs)
                   "resubmit(,9),output:4",
                   "ct(commit,zone=1),clone(102),104", 1);
 
+    /* Once, if ct() doesn't end there. */
+    expect_logged("tcp actions=set_field:5->reg5,ct(commit,zone=1),"
+                  "set_field:1->reg1,goto_table:9", "ct(commit,zone=1)", 1);
+    ck_assert_uint_eq(e->verdict.n_hits, 2);
+    expect_logged("table=0,tcp actions=resubmit(,1),output:4\n"
+                  "table=1,tcp actions=ct(commit,table=3,zone=1),"
+                  "set_field:1->reg1,goto_table:9",
+                  "ct(commit,zone=1),clone(102),104", 1);
+    ck_assert_uint_eq(e->verdict.n_hits, 4);
+
+    /* What stands behind ct() doesn't know what conntrack said before. */
+    expect_logged("table=9,priority=40000,ct_state=-trk,reg1=1 "
+                  "actions=output:4\n"
+                  "table=0,tcp actions=ct(zone=1,table=1)\n"
+                  "table=1,tcp actions=ct(commit,table=3,zone=1),"
+                  "set_field:1->reg1,goto_table:9",
+                  "ct(zone=1),ct(commit,zone=1),clone(102),104", 0);
+    expect_logged("table=9,priority=40000,ct_state=+trk,reg1=1 "
+                  "actions=output:4\n"
+                  "table=0,tcp actions=ct(zone=1,table=1)\n"
+                  "table=1,tcp actions=ct(commit,table=3,zone=1),"
+                  "set_field:1->reg1,goto_table:9",
+                  "ct(zone=1),ct(commit,zone=1),102", 1);
+
     /* No more than there is room for. */
     expect_logged("actions=controller(userdata=06),controller(userdata=06),"
                   "controller(userdata=06),controller(userdata=06),"
