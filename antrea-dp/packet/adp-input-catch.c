@@ -45,7 +45,7 @@ walk_ahead(struct adp_fast *f, size_t i, struct adp_bridge *b,
     }
     adp_walk(w, b, f->tracker, copy, flow, f->now);
     if (!punt) {
-        punt = adp_input_punt_late(f, w, &watched->flow, flow);
+        punt = adp_input_punt_late(f, w, &watched->flow);
     }
     dp_packet_delete(copy);
     return punt;

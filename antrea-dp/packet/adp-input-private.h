@@ -34,12 +34,10 @@ bool adp_input_complete_tunnel_flow(struct adp_bridge *, ofp_port_t,
 enum adp_punt adp_input_punt_early(const struct adp_fast *,
                                    const struct adp_fast_packet *,
                                    struct adp_bridge *, const struct flow *);
-/* Why what the walk decided on isn't to be done; 'flow' is the packet as it is
- * then. */
+/* Why what the walk decided on isn't to be done. */
 enum adp_punt adp_input_punt_late(const struct adp_fast *,
                                   const struct adp_walk *,
-                                  const struct flow *original,
-                                  struct flow *);
+                                  const struct flow *original);
 
 /* Accounts for a packet that stays in its batch. */
 void adp_input_leave(struct adp_fast *, struct adp_bridge *, enum adp_punt,

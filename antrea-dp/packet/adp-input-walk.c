@@ -32,7 +32,6 @@
 #include "dp-packet.h"
 #include "dpif-netdev-private.h"
 #include "packets.h"
-#include "tnl-ports.h"
 
 /* Accounting. */
 
@@ -147,32 +146,6 @@ adp_input_punt_early(const struct adp_fast *f,
             ? ADP_PUNT_BEHIND : ADP_PUNT_NONE);
 }
 
-/* True if upstream may learn from the packet where a tunnel's neighbour is. */
-static bool
-tells_neighbour(const struct flow *flow)
-{
-    return (flow->dl_type == htons(ETH_TYPE_ARP)
-            || (flow->dl_type == htons(ETH_TYPE_IPV6)
-                && flow->nw_proto == IPPROTO_ICMPV6
-                && flow->tp_src == htons(ND_NEIGHBOR_ADVERT)));
-}
-
-/* True if the packet, now with the headers of 'flow', goes to a port with an
- * address of ours, and is a tunnel's or tells about a tunnel's neighbour:
- * upstream ends the tunnel there, and notes the neighbour. */
-static bool
-concerns_tunnel(const struct adp_walk *w, struct flow *flow)
-{
-    struct flow_wildcards wc;
-
-    if (!w->to_ip_port || w->verdict.dropped) {
-        return false;
-    }
-    memset(&wc, 0, sizeof wc);
-    return (tells_neighbour(flow)
-            || tnl_port_map_lookup(flow, &wc) != ODPP_NONE);
-}
-
 /* True if the executor would have to find a port for the packet that it may
  * not find, and then send the packet without NAT. */
 static bool
@@ -187,7 +160,7 @@ leaves_nat_to_chance(const struct adp_walk *w, const struct flow *original)
 
 enum adp_punt
 adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
-                    const struct flow *original, struct flow *flow)
+                    const struct flow *original)
 {
     const struct adp_verdict *v = &w->verdict;
 
@@ -210,7 +183,7 @@ adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
     if (leaves_nat_to_chance(w, original)) {
         return ADP_PUNT_ACTION;
     }
-    return concerns_tunnel(w, flow) ? ADP_PUNT_TUNNEL : ADP_PUNT_NONE;
+    return w->concerns_tunnel ? ADP_PUNT_TUNNEL : ADP_PUNT_NONE;
 }
 
 /* True if the packets that have the session key of this one look the same to
@@ -617,7 +590,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     adp_walk(w, b, f->tracker, packet, &flow, f->now);
     uint64_t cycles = cycles_counter_update(perf) - start;
 
-    punt = adp_input_punt_late(f, w, original, &flow);
+    punt = adp_input_punt_late(f, w, original);
     if (!punt) {
         summed_up = adp_summary_init(&summary, w, original);
         is_first = adp_log_packet_is_first(w);

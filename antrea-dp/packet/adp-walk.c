@@ -5,6 +5,8 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-tunnel.h"
+#include "packets.h"
+#include "tnl-ports.h"
 #include "util.h"
 
 static struct adp_walk *
@@ -101,18 +103,47 @@ consult_port(struct adp_walk *w, ofp_port_t ofp_port,
     w->n_ports++;
 }
 
+/* True if upstream may learn from the packet where a tunnel's neighbour is. */
+static bool
+tells_neighbour(const struct flow *flow)
+{
+    return (flow->dl_type == htons(ETH_TYPE_ARP)
+            || (flow->dl_type == htons(ETH_TYPE_IPV6)
+                && flow->nw_proto == IPPROTO_ICMPV6
+                && flow->tp_src == htons(ND_NEIGHBOR_ADVERT)));
+}
+
+/* True if upstream ends a tunnel with the packet at a port with an address of
+ * ours, or notes a tunnel's neighbour. */
+static bool
+concerns_tunnel(const struct flow *flow)
+{
+    struct flow_wildcards wc;
+
+    if (tells_neighbour(flow)) {
+        return true;
+    }
+    memset(&wc, 0, sizeof wc);
+    return (tnl_port_map_lookup(CONST_CAST(struct flow *, flow), &wc)
+            != ODPP_NONE);
+}
+
 static void
 walk_port(const struct adp_env *env, ofp_port_t ofp_port,
-          struct adp_port_info *info)
+          const struct flow *flow, struct adp_port_info *info)
 {
+    struct adp_walk *w = walk_of(env);
     struct adp_walk_port wp;
 
-    consult_port(walk_of(env), ofp_port, &wp);
+    consult_port(w, ofp_port, &wp);
     info->kind = wp.kind;
     info->odp_port = wp.odp_port;
     info->punt = wp.punt;
     info->remote_by_flow = wp.remote_by_flow;
-    walk_of(env)->to_ip_port |= wp.has_ip;
+    if (wp.has_ip) {
+        w->to_ip_port = true;
+        w->concerns_tunnel |= concerns_tunnel(flow);
+    }
 }
 
 static uint32_t
@@ -234,7 +265,7 @@ adp_walk_prepare(struct adp_walk *w, struct adp_bridge *b,
     w->n_tunnels = 0;
     w->tunnel_lost = false;
     w->n_lost = 0;
-    w->to_ip_port = false;
+    w->to_ip_port = w->concerns_tunnel = false;
     w->has_ct_timeout = false;
     w->from_tunnel = from_tunnel;
     adp_ct_init(&w->ct, tracker, packet, now_ms);

@@ -61,7 +61,9 @@ struct adp_walk {
     struct adp_tunnel *lost[ADP_WALK_MAX_TUNNELS];  /* these. */
     size_t n_lost;
     bool from_tunnel;
-    bool to_ip_port;            /* Output to a port that may end a tunnel. */
+    bool to_ip_port;            /* Output to a port that may end a tunnel, */
+    bool concerns_tunnel;       /* and one is upstream's to end, or to note the
+                                 * neighbour of. */
     bool has_ct_timeout;        /* A ct() with a timeout policy. */
 
     void (*trace)(const struct adp_trace_event *, void *aux);

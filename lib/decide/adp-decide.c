@@ -607,7 +607,7 @@ output(struct adp_decide_walk *w, ofp_port_t port, bool last)
 {
     struct adp_port_info info = { .kind = ADP_PORT_ABSENT };
 
-    w->env->class->port(w->env, port, &info);
+    w->env->class->port(w->env, port, w->flow, &info);
     switch (info.kind) {
     case ADP_PORT_ABSENT:
         trace_output(w, port, ADP_TRACE_OUTPUT_ABSENT);

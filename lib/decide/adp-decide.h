@@ -88,7 +88,9 @@ struct adp_env_class {
     const char *(*ct_timeout)(const struct adp_env *, uint16_t zone,
                               const struct flow *);
 
-    void (*port)(const struct adp_env *, ofp_port_t, struct adp_port_info *);
+    /* Of a port to which the packet goes, with the headers of 'flow'. */
+    void (*port)(const struct adp_env *, ofp_port_t, const struct flow *flow,
+                 struct adp_port_info *);
 
     /* Appends to 'actions' what sends the packet, whose headers are those of
      * 'flow', through tunnel port 'port' with the metadata in flow->tunnel.

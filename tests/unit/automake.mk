@@ -146,7 +146,8 @@ UNIT_TESTS = \
 	tests/unit/test-tunnel-push \
 	tests/unit/test-tunnel-recirc \
 	tests/unit/test-tunnel-template \
-	tests/unit/test-turn
+	tests/unit/test-turn \
+	tests/unit/test-walk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
@@ -484,8 +485,7 @@ INPUT_WRAPS = \
 	-Wl,--wrap=dp_pmd_count_compiled \
 	-Wl,--wrap=dp_pmd_count_lost \
 	-Wl,--wrap=dp_pmd_execute_and_keep \
-	-Wl,--wrap=dp_pmd_meter \
-	-Wl,--wrap=tnl_port_map_lookup
+	-Wl,--wrap=dp_pmd_meter
 
 tests_unit_test_input_SOURCES = $(INPUT_WORLD) tests/unit/test-input.c
 tests_unit_test_input_LDADD = $(UNIT_LIBS)
@@ -964,6 +964,16 @@ tests_unit_test_shadow_SOURCES = \
 	antrea-dp/shadow/adp-shadow-compare.c \
 	antrea-dp/shadow/adp-shadow-execute.c
 tests_unit_test_shadow_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_walk_SOURCES = \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-walk.c \
+	antrea-dp/packet/adp-ct.c \
+	antrea-dp/packet/adp-walk.c
+tests_unit_test_walk_LDADD = $(UNIT_LIBS)
+tests_unit_test_walk_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=tnl_port_map_lookup
 
 # What is tested is optimized as ever; most of the time that tests take to build
 # goes to compiling the tests.

@@ -115,7 +115,7 @@ env_ct_timeout(const struct adp_env *env OVS_UNUSED, uint16_t zone,
 
 static void
 env_port(const struct adp_env *env OVS_UNUSED, ofp_port_t port_,
-         struct adp_port_info *info)
+         const struct flow *flow OVS_UNUSED, struct adp_port_info *info)
 {
     uint16_t port = ofp_to_u16(port_);
 

@@ -34,7 +34,6 @@
 #include "ofproto/tunnel.h"
 #include "packets.h"
 #include "talk.h"
-#include "tnl-ports.h"
 #include "util.h"
 
 enum { PORT = 3, N = 4, NATTED = 77 };
@@ -45,7 +44,6 @@ __typeof__(dp_pmd_count_compiled) __wrap_dp_pmd_count_compiled;
 __typeof__(dp_pmd_count_lost) __wrap_dp_pmd_count_lost;
 __typeof__(dp_pmd_execute_and_keep) __wrap_dp_pmd_execute_and_keep;
 __typeof__(dp_pmd_meter) __wrap_dp_pmd_meter;
-__typeof__(tnl_port_map_lookup) __wrap_tnl_port_map_lookup;
 
 static struct adp_bridge *b;
 static struct adp_program program;
@@ -62,7 +60,7 @@ static struct {
     size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     int natted;                 /* The same: to NATTED. */
-    bool sums_up, may_be_kept, is_applied, is_tunnels, is_wanted;
+    bool sums_up, may_be_kept, is_applied, is_wanted;
     bool is_from_tunnel;        /* Packets are. */
     bool has_no_bridges;        /* There aren't any. */
     bool truncates;             /* Fragments are of DNS answers. */
@@ -167,13 +165,6 @@ __wrap_conntrack_peek_apply(struct conntrack_peek *peek)
     ck_assert_ptr_eq(peek, &walk.ct.peek);
     note('a');
     return says.is_applied;
-}
-
-odp_port_t
-__wrap_tnl_port_map_lookup(struct flow *flow OVS_UNUSED,
-                           struct flow_wildcards *wc OVS_UNUSED)
-{
-    return says.is_tunnels ? 1 : ODPP_NONE;
 }
 
 /* The rooms around. */
