@@ -115,17 +115,50 @@ __wrap_netdev_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
     return error;
 }
 
+/* Upstream's DPDK ports, and what waits for a port, take all packets of a
+ * batch for what the first is: from DPDK's memory, or not. */
+static bool
+has_room_for(const struct dp_packet_batch *batch,
+             const struct dp_packet *packet)
+{
+    return (dp_packet_batch_is_empty(batch)
+            || (!dp_packet_batch_is_full(batch)
+                && batch->packets[0]->source == packet->source));
+}
+
+static bool
+is_in_device_memory(const struct dp_packet *packet)
+{
+    return packet->source == DPBUF_DPDK || packet->source == DPBUF_AFXDP;
+}
+
+static bool
+lacks_room(const struct dp_packet_batch *batch, size_t header_len)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct dp_packet *packet = batch->packets[i];
+
+        if (OVS_UNLIKELY(dp_packet_headroom(packet) < header_len)
+            && is_in_device_memory(packet)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Upstream gives a packet more room for a header, but aborts at one that is in
- * a device's memory.  So that is copied out of there. */
+ * a device's memory.  So that is copied out of there, and the others of the
+ * batch with it. */
 static void
 make_room(struct dp_packet_batch *batch, size_t header_len)
 {
+    if (OVS_LIKELY(!lacks_room(batch, header_len))) {
+        return;
+    }
     for (size_t i = 0; i < batch->count; i++) {
         struct dp_packet *packet = batch->packets[i];
 
-        if (OVS_UNLIKELY(dp_packet_headroom(packet) < header_len)
-            && (packet->source == DPBUF_DPDK
-                || packet->source == DPBUF_AFXDP)) {
+        if (is_in_device_memory(packet)) {
             batch->packets[i] = dp_packet_clone_with_headroom(packet,
                                                               header_len);
             dp_packet_delete(packet);
@@ -204,14 +237,16 @@ send_completed(struct netdev *netdev, int qid, struct dp_packet_batch *out,
     return error;
 }
 
-/* Adds to 'out', and sends it when it is full. */
+/* Adds to 'out', and sends before what stands in the way. */
 static int
 add_to(struct dp_packet_batch *out, struct dp_packet *packet,
        struct netdev *netdev, int qid, bool concurrent)
 {
+    int error = (has_room_for(out, packet) ? 0
+                 : send_completed(netdev, qid, out, concurrent));
+
     dp_packet_batch_add(out, packet);
-    return (dp_packet_batch_is_full(out)
-            ? send_completed(netdev, qid, out, concurrent) : 0);
+    return error;
 }
 
 static int
@@ -276,8 +311,20 @@ execute_completed(void *dp, struct dp_packet_batch *out,
     }
 }
 
+/* Adds to 'out', and executes the actions before on what stands in the way. */
+static void
+add_to_executed(struct dp_packet_batch *out, struct dp_packet *packet,
+                void *dp, const struct nlattr *actions, size_t len,
+                odp_execute_cb cb)
+{
+    if (!has_room_for(out, packet)) {
+        execute_completed(dp, out, actions, len, cb);
+    }
+    dp_packet_batch_add(out, packet);
+}
+
 /* Takes 'batch' and executes the actions on its segments, which may be more
- * packets than a batch holds. */
+ * packets than a batch holds, and other than the batch's. */
 static void
 execute_segmented(void *dp, struct dp_packet_batch *batch,
                   const struct nlattr *actions, size_t len, odp_execute_cb cb)
@@ -292,18 +339,12 @@ execute_segmented(void *dp, struct dp_packet_batch *batch,
         struct dp_packet *next;
 
         if (!dp_packet_hwol_is_tso(packet)) {
-            dp_packet_batch_add(&out, packet);
-            if (dp_packet_batch_is_full(&out)) {
-                execute_completed(dp, &out, actions, len, cb);
-            }
+            add_to_executed(&out, packet, dp, actions, len, cb);
             continue;
         }
         adp_segments_init(&segments, packet, 0, ETH_PAYLOAD_MAX);
         while ((next = adp_segments_next(&segments))) {
-            dp_packet_batch_add(&out, next);
-            if (dp_packet_batch_is_full(&out)) {
-                execute_completed(dp, &out, actions, len, cb);
-            }
+            add_to_executed(&out, next, dp, actions, len, cb);
         }
         dp_packet_delete(packet);
     }

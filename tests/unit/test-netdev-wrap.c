@@ -52,13 +52,14 @@ static const struct eth_addr new_dst = ETH_ADDR_C(0a,00,00,00,00,09);
 static struct ofpbuf actions;
 static size_t n_pushed, n_output;       /* Packets. */
 static size_t n_bytes_pushed;           /* Of data. */
+static size_t n_sent;                   /* By the device. */
 
 static void
 setup(void)
 {
     odp_execute_init();
     ofpbuf_init(&actions, 256);
-    n_pushed = n_output = n_bytes_pushed = 0;
+    n_pushed = n_output = n_bytes_pushed = n_sent = 0;
 }
 
 static void
@@ -150,6 +151,30 @@ has_new_dst(const struct dp_packet *p)
     return eth_addr_equals(eth->eth_dst, new_dst);
 }
 
+/* Upstream's DPDK ports take all packets of a batch for what the first is. */
+static void
+assert_one_source(const struct dp_packet_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        ck_assert_int_eq(batch->packets[i]->source, batch->packets[0]->source);
+    }
+}
+
+/* As DPDK's are marked, but from malloc(). */
+static void
+delete_batch(struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        if (packet->source == DPBUF_DPDK) {
+            packet->source = DPBUF_MALLOC;
+        }
+    }
+    dp_packet_delete_batch(batch, true);
+    dp_packet_batch_init(batch);
+}
+
 /* Called for the actions that are left to a datapath. */
 static void
 execute_cb(void *dp OVS_UNUSED, struct dp_packet_batch *batch,
@@ -157,6 +182,7 @@ execute_cb(void *dp OVS_UNUSED, struct dp_packet_batch *batch,
 {
     struct dp_packet *packet;
 
+    assert_one_source(batch);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         ck_assert(has_new_dst(packet));
         if (nl_attr_type(a) == OVS_ACTION_ATTR_TUNNEL_PUSH) {
@@ -169,8 +195,7 @@ execute_cb(void *dp OVS_UNUSED, struct dp_packet_batch *batch,
         }
     }
     if (should_steal) {
-        dp_packet_delete_batch(batch, true);
-        dp_packet_batch_init(batch);
+        delete_batch(batch);
     }
 }
 
@@ -277,8 +302,78 @@ START_TEST(within_other_actions)
 }
 END_TEST
 
-/* A long header before packets that are in a device's memory: two, the first of
- * which has too little room for it. */
+/* Packets of a DPDK port's, two of which are too long, so that their segments
+ * are the heap's. */
+static void
+make_mixed(struct dp_packet_batch *batch)
+{
+    dp_packet_batch_init(batch);
+    for (int i = 0; i < 6; i++) {
+        struct dp_packet *p = i % 3 == 1 ? make_long(2500) : make(100);
+
+        if (!dp_packet_hwol_is_tso(p)) {
+            p->source = DPBUF_DPDK;
+        }
+        dp_packet_batch_add(batch, p);
+    }
+}
+
+START_TEST(segments_of_some)
+{
+    struct dp_packet_batch batch;
+
+    make_mixed(&batch);
+    put_set();
+    put_push();
+    put_output();
+    execute(&batch, true);
+    ck_assert_uint_ge(n_pushed, 4 + 2 * 2);
+    ck_assert_uint_eq(n_bytes_pushed, 4 * 100 + 2 * 2500);
+    ck_assert_uint_eq(n_output, 2 * n_pushed);
+}
+END_TEST
+
+/* A device that finishes nothing. */
+
+static int
+get_mtu(const struct netdev *netdev OVS_UNUSED, int *mtu)
+{
+    *mtu = ETH_PAYLOAD_MAX;
+    return 0;
+}
+
+static int
+send_whole(struct netdev *netdev OVS_UNUSED, int qid OVS_UNUSED,
+           struct dp_packet_batch *batch, bool concurrent OVS_UNUSED)
+{
+    struct dp_packet *packet;
+
+    assert_one_source(batch);
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        ck_assert(is_whole(packet));
+        ck_assert_uint_le(dp_packet_size(packet), ETH_TOTAL_MAX);
+        n_sent++;
+    }
+    delete_batch(batch);
+    return 0;
+}
+
+START_TEST(sent_segments_of_some)
+{
+    static const struct netdev_class class = {
+        .type = "plain", .get_mtu = get_mtu, .send = send_whole,
+    };
+    struct netdev netdev = { .netdev_class = &class };
+    struct dp_packet_batch batch;
+
+    make_mixed(&batch);
+    ck_assert_int_eq(netdev_send(&netdev, 0, &batch, false), 0);
+    ck_assert_uint_ge(n_sent, 4 + 2 * 2);
+}
+END_TEST
+
+/* A long header before packets that are in a device's memory: two, the second
+ * of which has too little room for it.  Both are copied. */
 START_TEST(in_memory_of_a_device)
 {
 #ifdef HAVE_AF_XDP
@@ -287,7 +382,7 @@ START_TEST(in_memory_of_a_device)
         .type = "geneve",
         .push_header = netdev_tnl_push_udp_header,
     };
-    static const size_t headrooms[] = { 128, HEADER_LEN };
+    static const size_t headrooms[] = { HEADER_LEN, 128 };
     const struct netdev netdev = { .netdev_class = &class };
     struct ovs_action_push_tnl push = { .header_len = HEADER_LEN };
     struct dp_packet_afxdp packets[ARRAY_SIZE(headrooms)];
@@ -309,8 +404,7 @@ START_TEST(in_memory_of_a_device)
     }
     ck_assert_int_eq(netdev_push_header(&netdev, &batch, &push), 0);
     ck_assert_uint_eq(dp_packet_batch_size(&batch), ARRAY_SIZE(headrooms));
-    ck_assert_ptr_ne(batch.packets[0], &packets[0].packet);
-    ck_assert_ptr_eq(batch.packets[1], &packets[1].packet);
+    assert_one_source(&batch);
     for (size_t i = 0; i < ARRAY_SIZE(headrooms); i++) {
         struct dp_packet *p = batch.packets[i];
 
@@ -336,6 +430,8 @@ main(void)
     tcase_add_test(tc, segments);
     tcase_add_test(tc, segments_of_one_that_stays);
     tcase_add_test(tc, within_other_actions);
+    tcase_add_test(tc, segments_of_some);
+    tcase_add_test(tc, sent_segments_of_some);
     tcase_add_test(tc, in_memory_of_a_device);
     return test_run(s);
 }
