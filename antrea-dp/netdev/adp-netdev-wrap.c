@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Where upstream would drop a packet whose checksum or segmentation is left to
- * others, or forget about it, or has no room for a header before it.
+ * others, or forget about it, or has no room for a header before it, or for
+ * the packet.
  *
  * The linker puts functions of ours between some of upstream's and who calls
  * them (--wrap, in automake.mk): __wrap_F() is called for F(), __real_F() is
@@ -13,12 +14,15 @@
 #include "adp-offload-actions.h"
 #include "adp-offload.h"
 #include "adp-poller.h"
+#include "coverage.h"
 #include "dp-packet.h"
 #include "netdev-provider.h"
 #include "odp-execute.h"
 #include "openvswitch/shash.h"
 #include "userspace-tso.h"
 #include "util.h"
+
+COVERAGE_DEFINE(netdev_afxdp_too_long);
 
 struct dp_packet *__real_dp_packet_clone(const struct dp_packet *);
 struct dp_packet *__wrap_dp_packet_clone(const struct dp_packet *);
@@ -177,11 +181,67 @@ __wrap_netdev_push_header(const struct netdev *netdev,
     return __real_netdev_push_header(netdev, batch, push);
 }
 
-/* Of what is left to others, that which 'netdev' doesn't do. */
+/* The memory that upstream's AF_XDP ports copy a packet to, however long it is
+ * (FRAME_SIZE in netdev-afxdp.c).  The next packet's is behind it. */
+#define AFXDP_FRAME_LEN 4096
+
+static bool
+is_afxdp(const struct netdev *netdev OVS_UNUSED)
+{
+#ifdef HAVE_AF_XDP
+    return (netdev->netdev_class == &netdev_afxdp_class
+            || netdev->netdev_class == &netdev_afxdp_nonpmd_class);
+#else
+    return false;
+#endif
+}
+
+static void
+drop_beyond_frame(struct dp_packet_batch *batch)
+{
+    const size_t n = dp_packet_batch_size(batch);
+    struct dp_packet *packet;
+    size_t i;
+
+    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+        if (OVS_LIKELY(dp_packet_size(packet) <= AFXDP_FRAME_LEN)) {
+            dp_packet_batch_refill(batch, packet, i);
+        } else {
+            COVERAGE_INC(netdev_afxdp_too_long);
+            dp_packet_delete(packet);
+        }
+    }
+}
+
+/* Sends 'batch', of which nothing is left to others that 'netdev' doesn't do.
+ * As upstream's does it takes a batch of none. */
+static int
+send_as_it_is(struct netdev *netdev, int qid, struct dp_packet_batch *batch,
+              bool concurrent)
+{
+    if (OVS_UNLIKELY(is_afxdp(netdev))) {
+        drop_beyond_frame(batch);
+    }
+    return __real_netdev_send(netdev, qid, batch, concurrent);
+}
+
+/* How long a packet of the network layer may be that 'netdev' sends. */
+static int
+mtu_of(const struct netdev *netdev)
+{
+    int mtu = 0;
+
+    netdev_get_mtu(netdev, &mtu);
+    return (is_afxdp(netdev) ? MIN(mtu, AFXDP_FRAME_LEN - VLAN_ETH_HEADER_LEN)
+            : mtu);
+}
+
+/* Of what is left to others, that which 'netdev' doesn't do.  Upstream says of
+ * AF_XDP's that they do what others of the kernel's do: they do nothing. */
 static uint64_t
 beyond(const struct netdev *netdev)
 {
-    const uint64_t can = netdev->ol_flags;
+    const uint64_t can = is_afxdp(netdev) ? 0 : netdev->ol_flags;
 
     return ((can & NETDEV_TX_OFFLOAD_TCP_TSO ? 0 : DP_PACKET_OL_TX_TCP_SEG)
             | (can & NETDEV_TX_OFFLOAD_TCP_CKSUM
@@ -231,7 +291,7 @@ send_completed(struct netdev *netdev, int qid, struct dp_packet_batch *out,
     } else {
         begin_batch(netdev, out);
     }
-    int error = __real_netdev_send(netdev, qid, out, concurrent);
+    int error = send_as_it_is(netdev, qid, out, concurrent);
 
     dp_packet_batch_init(out);
     return error;
@@ -254,10 +314,10 @@ send_segmented(struct netdev *netdev, int qid, struct dp_packet_batch *batch,
                bool concurrent)
 {
     struct dp_packet_batch out;
+    const int mtu = mtu_of(netdev);
     struct dp_packet *packet;
-    int mtu = 0, error = 0, e;
+    int error = 0, e;
 
-    netdev_get_mtu(netdev, &mtu);
     dp_packet_batch_init(&out);
     out.trunc = batch->trunc;
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
@@ -288,7 +348,7 @@ __wrap_netdev_send(struct netdev *netdev, int qid,
     const uint64_t due = batch_flags(batch) & ADP_OFFLOAD_DUE;
 
     if (OVS_LIKELY(!due)) {
-        return __real_netdev_send(netdev, qid, batch, concurrent);
+        return send_as_it_is(netdev, qid, batch, concurrent);
     }
     if (due & beyond(netdev) & DP_PACKET_OL_TX_TCP_SEG) {
         return send_segmented(netdev, qid, batch, concurrent);

@@ -278,6 +278,7 @@ tests_unit_test_netdev_wrap_LDADD = $(UNIT_LIBS)
 tests_unit_test_netdev_wrap_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_packet_clone \
 	-Wl,--wrap=dp_packet_clone_with_headroom \
+	-Wl,--wrap=netdev_afxdp_batch_send \
 	-Wl,--wrap=netdev_get_devices \
 	-Wl,--wrap=netdev_push_header \
 	-Wl,--wrap=netdev_rxq_recv \

@@ -7,13 +7,16 @@
 #include <config.h>
 #include <check.h>
 #include <netinet/in.h>
+#include <sched.h>
 
 #include "adp-kernel-port.h"
 #include "adp-offload.h"
 #include "adp-poller.h"
+#include "coverage.h"
 #include "csum.h"
 #include "dp-packet.h"
 #include "flow.h"
+#include "netdev-afxdp.h"
 #include "netdev-native-tnl.h"
 #include "netdev-provider.h"
 #include "netlink.h"
@@ -53,13 +56,16 @@ static struct ofpbuf actions;
 static size_t n_pushed, n_output;       /* Packets. */
 static size_t n_bytes_pushed;           /* Of data. */
 static size_t n_sent;                   /* By the device. */
+static size_t n_bytes_sent;             /* Of data. */
+static size_t longest_sent;             /* With all headers. */
 
 static void
 setup(void)
 {
     odp_execute_init();
     ofpbuf_init(&actions, 256);
-    n_pushed = n_output = n_bytes_pushed = n_sent = 0;
+    n_pushed = n_output = n_bytes_pushed = 0;
+    n_sent = n_bytes_sent = longest_sent = 0;
 }
 
 static void
@@ -351,8 +357,9 @@ send_whole(struct netdev *netdev OVS_UNUSED, int qid OVS_UNUSED,
     assert_one_source(batch);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         ck_assert(is_whole(packet));
-        ck_assert_uint_le(dp_packet_size(packet), ETH_TOTAL_MAX);
         n_sent++;
+        n_bytes_sent += dp_packet_l4_size(packet) - TCP_HEADER_LEN;
+        longest_sent = MAX(longest_sent, dp_packet_size(packet));
     }
     delete_batch(batch);
     return 0;
@@ -369,6 +376,81 @@ START_TEST(sent_segments_of_some)
     make_mixed(&batch);
     ck_assert_int_eq(netdev_send(&netdev, 0, &batch, false), 0);
     ck_assert_uint_ge(n_sent, 4 + 2 * 2);
+    ck_assert_uint_eq(n_bytes_sent, 4 * 100 + 2 * 2500);
+    ck_assert_uint_le(longest_sent, ETH_TOTAL_MAX);
+}
+END_TEST
+
+#ifdef HAVE_AF_XDP
+extern struct coverage_counter counter_netdev_afxdp_too_long;
+
+/* What AF_XDP's devices get, which copy it to frames without looking at its
+ * length. */
+__typeof__(netdev_afxdp_batch_send) __wrap_netdev_afxdp_batch_send;
+
+int
+__wrap_netdev_afxdp_batch_send(struct netdev *netdev, int qid,
+                               struct dp_packet_batch *batch, bool concurrent)
+{
+    return send_whole(netdev, qid, batch, concurrent);
+}
+
+static void
+send_by_afxdp(struct netdev *netdev, struct dp_packet *p)
+{
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, make(100));
+    dp_packet_batch_add(&batch, p);
+    ck_assert_int_eq(netdev_send(netdev, 0, &batch, false), 0);
+}
+
+static void
+check_afxdp(const char *type)
+{
+    enum { FRAME_LEN = 4096, HEADER_LEN = ETH_HEADER_LEN + IP_HEADER_LEN
+                                          + TCP_HEADER_LEN };
+    struct netdev *netdev;
+    struct dp_packet *p;
+
+    setup();
+    ck_assert_int_eq(netdev_open("lo", type, &netdev), 0);
+    /* As with userspace-tso-enable. */
+    netdev->ol_flags |= (NETDEV_TX_OFFLOAD_TCP_TSO
+                         | NETDEV_TX_OFFLOAD_TCP_CKSUM);
+    send_by_afxdp(netdev, make_long(20000));
+    ck_assert_uint_eq(n_bytes_sent, 100 + 20000);
+    ck_assert_uint_le(longest_sent, FRAME_LEN);
+
+    send_by_afxdp(netdev, make(FRAME_LEN - HEADER_LEN));
+    ck_assert_uint_eq(longest_sent, FRAME_LEN);
+    ck_assert_uint_eq(counter_netdev_afxdp_too_long.count(), 0);
+
+    n_sent = longest_sent = 0;
+    send_by_afxdp(netdev, make(FRAME_LEN - HEADER_LEN + 1));
+    p = make(FRAME_LEN - HEADER_LEN + 1);
+    adp_offload_complete(p);            /* Nothing is left to others. */
+    send_by_afxdp(netdev, p);
+    ck_assert_uint_eq(n_sent, 2);
+    ck_assert_uint_lt(longest_sent, FRAME_LEN);
+    ck_assert_uint_eq(counter_netdev_afxdp_too_long.count(), 2);
+    netdev_close(netdev);
+    teardown();
+}
+#endif
+
+/* On a loopback of this test's own, without a socket.  Needs root. */
+START_TEST(frames_of_afxdp)
+{
+#ifdef HAVE_AF_XDP
+    if (unshare(CLONE_NEWNET)) {
+        return;
+    }
+    teardown();
+    check_afxdp("afxdp");
+    check_afxdp("afxdp-nonpmd");
+    setup();
+#endif
 }
 END_TEST
 
@@ -432,6 +514,7 @@ main(void)
     tcase_add_test(tc, within_other_actions);
     tcase_add_test(tc, segments_of_some);
     tcase_add_test(tc, sent_segments_of_some);
+    tcase_add_test(tc, frames_of_afxdp);
     tcase_add_test(tc, in_memory_of_a_device);
     return test_run(s);
 }
