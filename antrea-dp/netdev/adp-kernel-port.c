@@ -501,6 +501,17 @@ kernel_rxq_dealloc(struct netdev_rxq *rxq)
     free(kernel_rxq_cast(rxq));
 }
 
+/* Where the MTU can't be known, as that of a pair's port in another namespace,
+ * any length goes. */
+static void
+rxq_limit(struct kernel_rxq *rxq)
+{
+    int mtu;
+
+    adp_ring_limit(&rxq->ring,
+                   netdev_get_mtu(rxq->up.netdev, &mtu) ? 0 : mtu);
+}
+
 static int
 kernel_rxq_construct(struct netdev_rxq *rxq_)
 {
@@ -520,6 +531,7 @@ kernel_rxq_construct(struct netdev_rxq *rxq_)
         VLOG_ERR("%s: no packet socket to receive from: %s",
                  netdev_rxq_get_name(rxq_), ovs_strerror(error));
     } else {
+        rxq_limit(rxq);
         set_ring(port, &rxq->ring);
     }
     return error;
@@ -536,8 +548,8 @@ kernel_rxq_destruct(struct netdev_rxq *rxq_)
 }
 
 /* The device changed, as netlink tells: it may be another one of the same
- * name, or the same that was elsewhere.  (When it only went down and up again,
- * the socket is still bound, and stays as it is.) */
+ * name, or the same that was elsewhere, or have another MTU.  (When it only
+ * went down and up again, the socket is still bound, and stays as it is.) */
 static void
 rxq_look_at_device(struct kernel_rxq *rxq)
 {
@@ -546,6 +558,7 @@ rxq_look_at_device(struct kernel_rxq *rxq)
     if (ifindex > 0) {
         adp_ring_bind(&rxq->ring, ifindex);
     }
+    rxq_limit(rxq);
 }
 
 static int

@@ -158,6 +158,7 @@ open_unbound(struct adp_ring *r, size_t n_frames, bool marks,
     r->n_frames = n_frames;
     r->counts = counts;
     r->marks = marks;
+    r->max_len = SIZE_MAX;
     r->frame_len = marks ? MARKS_FRAME_LEN : ADP_RING_FRAME_LEN;
     r->fd = open_socket();
     if (r->fd < 0) {
@@ -213,6 +214,12 @@ int
 adp_ring_bind(struct adp_ring *r, int ifindex)
 {
     return bind_to(r->fd, ifindex, ETH_P_ALL);
+}
+
+void
+adp_ring_limit(struct adp_ring *r, int mtu)
+{
+    r->max_len = mtu ? mtu + VLAN_ETH_HEADER_LEN : SIZE_MAX;
 }
 
 void
@@ -387,6 +394,12 @@ take_frame(struct adp_ring *r, const struct tpacket2_hdr *frame,
 
     if (OVS_UNLIKELY(verdict == ADP_OFFLOAD_BAD)) {
         count(&r->counts->rx_bad_offload, 1);
+        adp_packet_pool_put(packet);
+        return NULL;
+    }
+    if (OVS_UNLIKELY(dp_packet_size(packet) > r->max_len)
+        && adp_offload_longest(packet, &header) > r->max_len) {
+        count(&r->counts->rx_too_long, 1);
         adp_packet_pool_put(packet);
         return NULL;
     }

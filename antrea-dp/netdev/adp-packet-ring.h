@@ -47,7 +47,7 @@ struct dp_packet_batch;
 
 /* What a device's packets met with, for its statistics. */
 struct adp_ring_counts {
-    atomic_uint64_t rx_too_long;        /* No room, or longer than can be. */
+    atomic_uint64_t rx_too_long;        /* No room, or longer than may be. */
     atomic_uint64_t rx_bad_offload;     /* adp_offload_take(), the kernel. */
     atomic_uint64_t tx_refused;         /* By the kernel. */
     atomic_uint64_t rx_marked, tx_marked;
@@ -59,6 +59,7 @@ struct adp_ring {
     size_t n_frames;
     size_t frame_len;
     bool marks;
+    size_t max_len;                     /* Of a packet, or of a segment. */
     size_t head;                        /* The next frame to be read. */
     struct adp_segments segments;       /* Of a packet that was received. */
     struct dp_packet *segmented;        /* That packet. */
@@ -78,6 +79,11 @@ void adp_ring_close(struct adp_ring *);
  * unregistered, as it is when it moves to another namespace, leaves the socket
  * bound to nothing.  If it is bound to the device, it stays as it is. */
 int adp_ring_bind(struct adp_ring *, int ifindex);
+/* What is longer than 'mtu' and a VLAN tag allow, as a whole or in segments,
+ * is dropped from now on: who may write to a packet socket of his own can ask
+ * for segments of any length.  With 0, and before the first call, what is
+ * longer than a packet can be.  In the thread that receives. */
+void adp_ring_limit(struct adp_ring *, int mtu);
 /* Adds to 'batch' what is there, as far as there is room.  Without 'tso' long
  * segments are cut to what is sent in the end.  With marks, 'md.pkt_mark' of
  * each is set, and true is returned if one isn't zero. */

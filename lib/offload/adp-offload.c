@@ -342,6 +342,22 @@ adp_offload_take(struct dp_packet *packet, const struct virtio_net_hdr *header,
     return segments ? take_segments(packet, header, &at, tso) : ADP_OFFLOAD_OK;
 }
 
+size_t
+adp_offload_longest(const struct dp_packet *packet,
+                    const struct virtio_net_hdr *header)
+{
+    const size_t size = dp_packet_size(packet);
+    struct header_places at;
+
+    if (header->gso_type == VIRTIO_NET_HDR_GSO_NONE || !locate(packet, &at)) {
+        return size;
+    }
+    const size_t l4_header = l4_header_len(packet, &at);
+
+    return (at.l4_len - l4_header <= header->gso_size ? size
+            : at.l4_ofs + l4_header + header->gso_size);
+}
+
 /* As locate(), for a packet that says that its checksum is due.  Returns false
  * if nothing is due any more. */
 static bool

@@ -42,6 +42,12 @@ enum adp_offload_verdict adp_offload_take(struct dp_packet *packet,
                                           const struct virtio_net_hdr *header,
                                           bool tso);
 
+/* The length of the longest packet that a sender meant to have sent, with all
+ * headers, when he handed over 'packet', which adp_offload_take() took, with
+ * 'header': the whole, or a segment. */
+size_t adp_offload_longest(const struct dp_packet *packet,
+                           const struct virtio_net_hdr *header);
+
 /* The other way: fills in 'header' for the kernel, and the sum over the
  * pseudo-header.  'mtu' limits segments whose length nobody knows. */
 void adp_offload_put(struct dp_packet *packet, struct virtio_net_hdr *header,

@@ -407,6 +407,36 @@ START_TEST(segments)
 }
 END_TEST
 
+/* Of what a sender asks for, the longest is foreseen. */
+START_TEST(longest)
+{
+    for (int i = 0; i < 300; i++) {
+        struct recipe r;
+
+        random_recipe(&r, 60000);
+        struct dp_packet *p = make(&r), *segment;
+        struct virtio_net_hdr header = kernel_header(&r);
+        struct adp_segments segments;
+        size_t most = 0;
+
+        ck_assert_uint_eq(adp_offload_longest(p, &header), dp_packet_size(p));
+        header.gso_type = gso_type(&r);
+        header.gso_size = random_range(2) ? 30000 : 1400;
+        if (adp_offload_take(p, &header, false) == ADP_OFFLOAD_OK) {
+            most = dp_packet_size(p);
+        } else {
+            adp_segments_init(&segments, p, header.gso_size, 1500);
+            while ((segment = adp_segments_next(&segments))) {
+                most = MAX(most, dp_packet_size(segment));
+                dp_packet_delete(segment);
+            }
+        }
+        ck_assert_uint_eq(adp_offload_longest(p, &header), most);
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
 /* A packet that was cut when its segments were still to be made: whatever is
  * left of it goes out as it is, and nothing vanishes. */
 START_TEST(segments_of_one_that_was_cut)
@@ -805,6 +835,7 @@ main(void)
     tcase_add_test(tc, no_data);
     tcase_add_test(tc, whole_ones);
     tcase_add_test(tc, segments);
+    tcase_add_test(tc, longest);
     tcase_add_test(tc, segments_of_one_that_was_cut);
     tcase_add_test(tc, contradictions);
     tcase_add_test(tc, short_segments);

@@ -484,6 +484,57 @@ START_TEST(offloads)
 }
 END_TEST
 
+static size_t
+n_received(bool tso)
+{
+    struct dp_packet_batch batch;
+    const size_t n = receive(&batch, tso);
+
+    dp_packet_delete_batch(&batch, true);
+    return n;
+}
+
+/* A sender asks for segments that are longer than the device sends, or hands
+ * over a packet that is. */
+START_TEST(longer_than_mtu)
+{
+    const size_t header_len = ETH_HEADER_LEN + IP_HEADER_LEN + TCP_HEADER_LEN;
+    const size_t most = 1500 + VLAN_ETH_HEADER_LEN;
+
+    adp_ring_limit(&ring, 1500);
+    for (int tso = 0; tso < 2; tso++) {
+        ck_assert_int_eq(send_packet(make_tcp(60000, 30000)), 0);
+        ck_assert_int_eq(send_packet(make_tcp(6000, most - header_len + 1)),
+                         0);
+        ck_assert_int_eq(send_packet(make_tcp(most - header_len + 1, 0)), 0);
+        ck_assert_int_eq(send_packet(make(most + 1, TYPE_UNKNOWN, 1)), 0);
+        ck_assert_uint_eq(n_received(tso), 0);
+        ck_assert_uint_eq(value(&counts.rx_too_long), 4 * tso + 4);
+        assert_nothing();
+
+        ck_assert_int_eq(send_packet(make_tcp(6000, most - header_len)), 0);
+        ck_assert_uint_eq(n_received(tso), tso ? 1 : 5);
+        ck_assert_int_eq(send_packet(make_tcp(most - header_len, 0)), 0);
+        ck_assert_int_eq(send_packet(make(most, TYPE_UNKNOWN, 1)), 0);
+        /* The tag that the kernel takes out comes to it. */
+        ck_assert_int_eq(send_packet(make(most + VLAN_HEADER_LEN,
+                                          ETH_TYPE_VLAN_8021Q, 1)), 0);
+        ck_assert_uint_eq(n_received(tso), 3);
+        ck_assert_uint_eq(value(&counts.rx_too_long), 4 * tso + 4);
+    }
+
+    /* The MTU may change, and not be known. */
+    adp_ring_limit(&ring, 9000);
+    ck_assert_int_eq(send_packet(make(most + 1, TYPE_UNKNOWN, 1)), 0);
+    ck_assert_uint_eq(n_received(true), 1);
+    ck_assert_int_eq(send_packet(make_tcp(60000, 30000)), 0);
+    ck_assert_uint_eq(n_received(true), 0);
+    adp_ring_limit(&ring, 0);
+    ck_assert_int_eq(send_packet(make_tcp(60000, 30000)), 0);
+    ck_assert_uint_eq(n_received(true), 1);
+}
+END_TEST
+
 /* More long ones than their queue has room for: those that come first stay. */
 START_TEST(too_many_long)
 {
@@ -660,6 +711,7 @@ main(void)
     tcase_add_test(tc, no_device);
     tcase_add_test(tc, lengths);
     tcase_add_test(tc, offloads);
+    tcase_add_test(tc, longer_than_mtu);
     tcase_add_test(tc, too_many_long);
     tcase_add_test(tc, no_header);
     tcase_add_test(tc, closes_within);
