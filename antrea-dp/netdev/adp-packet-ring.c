@@ -424,14 +424,19 @@ next_segment(struct adp_ring *r)
     return segment;
 }
 
-/* Returns false if the ring is empty; otherwise *packetp is the next packet,
- * or NULL if what was next was none. */
+/* Returns false if the ring is empty, or '*n_framesp' more of its frames were
+ * looked at; otherwise *packetp is the next packet, or NULL if what was next
+ * was none. */
 static bool
-next_packet(struct adp_ring *r, bool tso, struct dp_packet **packetp)
+next_packet(struct adp_ring *r, bool tso, int *n_framesp,
+            struct dp_packet **packetp)
 {
     if (OVS_UNLIKELY(r->segmented)) {
         *packetp = next_segment(r);
         return true;
+    }
+    if (!(*n_framesp)--) {
+        return false;
     }
     struct tpacket2_hdr *frame = frame_at(r, r->head);
     /* The kernel sets it when all else is written, and then it is ours. */
@@ -450,10 +455,13 @@ next_packet(struct adp_ring *r, bool tso, struct dp_packet **packetp)
 bool
 adp_ring_receive(struct adp_ring *r, struct dp_packet_batch *batch, bool tso)
 {
+    /* Whoever sends only what nobody could use keeps nobody in this loop. */
+    int n_frames = NETDEV_MAX_BURST;
     struct dp_packet *packet;
     int n_marked = 0;
 
-    while (!dp_packet_batch_is_full(batch) && next_packet(r, tso, &packet)) {
+    while (!dp_packet_batch_is_full(batch)
+           && next_packet(r, tso, &n_frames, &packet)) {
         if (OVS_LIKELY(packet)) {
             n_marked += r->marks && packet->md.pkt_mark;
             dp_packet_batch_add(batch, packet);

@@ -84,9 +84,10 @@ int adp_ring_bind(struct adp_ring *, int ifindex);
  * for segments of any length.  With 0, and before the first call, what is
  * longer than a packet can be.  In the thread that receives. */
 void adp_ring_limit(struct adp_ring *, int mtu);
-/* Adds to 'batch' what is there, as far as there is room.  Without 'tso' long
- * segments are cut to what is sent in the end.  With marks, 'md.pkt_mark' of
- * each is set, and true is returned if one isn't zero. */
+/* Adds to 'batch' what is there, as far as there is room, and looks at no more
+ * than NETDEV_MAX_BURST frames: none of these may be of use, and more be left.
+ * Without 'tso' long segments are cut to what is sent in the end.  With marks,
+ * 'md.pkt_mark' of each is set, and true is returned if one isn't zero. */
 bool adp_ring_receive(struct adp_ring *, struct dp_packet_batch *, bool tso);
 /* How many packets came since the last call, and how many of them the kernel
  * found no room for.  In any thread, as long as the ring is open. */

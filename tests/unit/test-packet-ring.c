@@ -535,6 +535,28 @@ START_TEST(longer_than_mtu)
 }
 END_TEST
 
+/* Nobody can use what comes, and it comes as fast as it is taken. */
+START_TEST(no_use)
+{
+    enum { N = N_FRAMES - 1 };
+
+    adp_ring_limit(&ring, 1000);
+    for (int i = 0; i < N; i++) {
+        ck_assert_int_eq(send_packet(make(1100, TYPE_UNKNOWN, i)), 0);
+    }
+    ck_assert_int_eq(send_packet(make(60, TYPE_UNKNOWN, N)), 0);
+    for (int n = 0; n + NETDEV_MAX_BURST <= N; ) {
+        ck_assert_uint_eq(n_received(true), 0);
+        n += NETDEV_MAX_BURST;
+        ck_assert_uint_eq(value(&counts.rx_too_long), n);
+        ck_assert(!adp_ring_is_empty(&ring));
+    }
+    assert_next(60, TYPE_UNKNOWN, N);
+    ck_assert_uint_eq(value(&counts.rx_too_long), N);
+    assert_nothing();
+}
+END_TEST
+
 /* More long ones than their queue has room for: those that come first stay. */
 START_TEST(too_many_long)
 {
@@ -712,6 +734,7 @@ main(void)
     tcase_add_test(tc, lengths);
     tcase_add_test(tc, offloads);
     tcase_add_test(tc, longer_than_mtu);
+    tcase_add_test(tc, no_use);
     tcase_add_test(tc, too_many_long);
     tcase_add_test(tc, no_header);
     tcase_add_test(tc, closes_within);
