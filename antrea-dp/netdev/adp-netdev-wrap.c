@@ -225,13 +225,16 @@ send_as_it_is(struct netdev *netdev, int qid, struct dp_packet_batch *batch,
     return __real_netdev_send(netdev, qid, batch, concurrent);
 }
 
-/* How long a packet of the network layer may be that 'netdev' sends. */
+/* How long a packet of the network layer may be that 'netdev' sends, as far as
+ * it is known. */
 static int
 mtu_of(const struct netdev *netdev)
 {
-    int mtu = 0;
+    int mtu;
 
-    netdev_get_mtu(netdev, &mtu);
+    if (netdev_get_mtu(netdev, &mtu)) {
+        mtu = ETH_PAYLOAD_MAX;
+    }
     return (is_afxdp(netdev) ? MIN(mtu, AFXDP_FRAME_LEN - VLAN_ETH_HEADER_LEN)
             : mtu);
 }

@@ -177,6 +177,17 @@ adp_offload_set_segment_len(struct dp_packet *packet, uint16_t len)
 #endif
 }
 
+/* How long segments of 'packet' are to be: as it says itself, which may be any
+ * length if it is a guest's, or else as long as the MTU has room for data. */
+static size_t
+own_segment_len(const struct dp_packet *packet, int room)
+{
+    const size_t len = adp_offload_segment_len(packet);
+    const size_t most = MAX(room, 1);
+
+    return len ? MAX(len, MIN(ADP_OFFLOAD_MIN_SEGMENT, most)) : most;
+}
+
 static void
 clear_due(struct dp_packet *packet)
 {
@@ -418,11 +429,9 @@ adp_offload_put(struct dp_packet *packet, struct virtio_net_hdr *header,
     if (!dp_packet_hwol_is_tso(packet) || at.proto != IPPROTO_TCP) {
         return;
     }
-    size_t len = adp_offload_segment_len(packet);
+    const size_t len = own_segment_len(
+        packet, mtu - (int) (at.l4_ofs - at.l3_ofs + l4_len));
 
-    if (!len) {
-        len = MAX(mtu - (int) (at.l4_ofs - at.l3_ofs + l4_len), 1);
-    }
     if (at.l4_len - l4_len <= len) {
         return;
     }
@@ -493,10 +502,8 @@ adp_segments_init(struct adp_segments *s, const struct dp_packet *packet,
     s->is_udp = at.proto == IPPROTO_UDP;
     s->ipv6 = at.ipv6;
     s->segment_len = (segment_len ? segment_len
-                      : adp_offload_segment_len(packet));
-    if (!s->segment_len) {
-        s->segment_len = MAX(mtu - (int) (s->header_len - s->l3_ofs), 1);
-    }
+                      : own_segment_len(packet, mtu - (int) (s->header_len
+                                                             - s->l3_ofs)));
 }
 
 /* The headers' fields that depend on which segment it is. */

@@ -54,7 +54,9 @@ void adp_offload_put(struct dp_packet *packet, struct virtio_net_hdr *header,
                      int mtu);
 
 /* Segments shorter than this are cut at once, a batch at a time, where they
- * come in: a Pod may ask for one for each byte. */
+ * come in: a Pod may ask for one for each byte.  Where packets are cut that go
+ * out, no shorter ones are made but for a shorter MTU: a guest's packet, which
+ * is whole until then, may say so, too. */
 #define ADP_OFFLOAD_MIN_SEGMENT 512
 
 /* Begins a checksum that is left to others, as they expect it: with the sum
@@ -86,9 +88,9 @@ struct adp_segments {
     bool whole;                         /* The packet is all there is. */
 };
 
-/* 'segment_len' is 0 where the packet knows it.  'packet' must stay what it is
- * until the last one was made.  One whose headers don't add up, because it was
- * cut, or that has no data, is its own only segment. */
+/* 'segment_len' is 0 where the packet knows it, or else by 'mtu'.  'packet'
+ * must stay what it is until the last one was made.  One whose headers don't
+ * add up, because it was cut, or that has no data, is its own only segment. */
 void adp_segments_init(struct adp_segments *, const struct dp_packet *packet,
                        size_t segment_len, int mtu);
 /* Returns NULL if there are no more.  The caller owns it. */

@@ -381,6 +381,24 @@ START_TEST(sent_segments_of_some)
 }
 END_TEST
 
+/* Nobody knows how long segments may be. */
+START_TEST(sent_without_mtu)
+{
+    static const struct netdev_class class = {
+        .type = "plain", .send = send_whole,
+    };
+    struct netdev netdev = { .netdev_class = &class };
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init_packet(&batch, make_long(20000));
+    adp_offload_set_segment_len(batch.packets[0], 0);
+    ck_assert_int_eq(netdev_send(&netdev, 0, &batch, false), 0);
+    ck_assert_uint_eq(n_bytes_sent, 20000);
+    ck_assert_uint_le(n_sent, 20000 / ADP_OFFLOAD_MIN_SEGMENT + 1);
+    ck_assert_uint_le(longest_sent, ETH_TOTAL_MAX);
+}
+END_TEST
+
 #ifdef HAVE_AF_XDP
 extern struct coverage_counter counter_netdev_afxdp_too_long;
 
@@ -514,6 +532,7 @@ main(void)
     tcase_add_test(tc, within_other_actions);
     tcase_add_test(tc, segments_of_some);
     tcase_add_test(tc, sent_segments_of_some);
+    tcase_add_test(tc, sent_without_mtu);
     tcase_add_test(tc, frames_of_afxdp);
     tcase_add_test(tc, in_memory_of_a_device);
     return test_run(s);

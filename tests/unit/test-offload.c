@@ -525,6 +525,43 @@ START_TEST(short_segments)
 }
 END_TEST
 
+/* A guest does: the packet says so, and is cut where it goes out. */
+START_TEST(short_segments_of_guest)
+{
+    static const int mtus[] = { 1500, 300 };
+    const struct recipe r = { .data_len = 60000 };
+    const size_t header_len = l4_ofs(&r) + l4_header_len(&r);
+
+    for (size_t i = 0; i < ARRAY_SIZE(mtus); i++) {
+        const size_t least = MIN(ADP_OFFLOAD_MIN_SEGMENT,
+                                 mtus[i] - IP_HEADER_LEN - TCP_HEADER_LEN);
+        struct dp_packet *p = make(&r), *segment;
+        struct adp_segments segments;
+        struct virtio_net_hdr back;
+        size_t n = 0, n_bytes = 0;
+
+        dp_packet_hwol_set_csum_tcp(p);
+        dp_packet_hwol_set_tcp_seg(p);
+        adp_offload_set_segment_len(p, 1);
+        adp_segments_init(&segments, p, 0, mtus[i]);
+        while ((segment = adp_segments_next(&segments))) {
+            ck_assert_uint_le(dp_packet_size(segment),
+                              ETH_HEADER_LEN + mtus[i]);
+            n++;
+            n_bytes += dp_packet_size(segment) - header_len;
+            dp_packet_delete(segment);
+        }
+        ck_assert_uint_eq(n_bytes, r.data_len);
+        ck_assert_uint_le(n, r.data_len / least + 1);
+        adp_offload_put(p, &back, mtus[i]);
+        ck_assert_uint_ge(back.gso_size, least);
+        ck_assert_uint_le(back.gso_size,
+                          mtus[i] - IP_HEADER_LEN - TCP_HEADER_LEN);
+        dp_packet_delete(p);
+    }
+}
+END_TEST
+
 /* A NIC put segments together (LRO) whose checksums it had found right. */
 START_TEST(put_together)
 {
@@ -839,6 +876,7 @@ main(void)
     tcase_add_test(tc, segments_of_one_that_was_cut);
     tcase_add_test(tc, contradictions);
     tcase_add_test(tc, short_segments);
+    tcase_add_test(tc, short_segments_of_guest);
     tcase_add_test(tc, put_together);
     tcase_add_test(tc, sctp);
     tcase_add_test(tc, sum_of_zero);
