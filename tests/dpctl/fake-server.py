@@ -14,7 +14,8 @@ when all records are asked for),
 "restart" (counters begin anew at the third time that they are asked for),
 "trace=FILE" (the answer to `trace`),
 "pause=FILE" (tell which Manifests called bad... are asked for, and answer once
-there is no such FILE), or
+there is no such FILE),
+"portless=FILE" (as long as there is such a FILE no Pod has a port), or
 "unwell" (limits met, and a database that the daemon is behind).
 Prints "ready", then each changing call as a line of JSON.
 """
@@ -257,6 +258,8 @@ def ovsdb_rows():
                    ["attached-mac", "0a:00:00:00:00:07"],
                    ["ip-address", "10.1.0.7"]]]
     none = ["map", []]
+    if os.path.exists(MODES.get("portless", "")):
+        ids = none
     interface = {"external_ids": none, "type": "dpdk", "ofport": 1,
                  "error": ["set", []], "link_state": "up",
                  "mac_in_use": ["set", []]}
