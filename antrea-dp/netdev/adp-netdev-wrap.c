@@ -10,6 +10,9 @@
 
 #include <config.h>
 
+#include <string.h>
+#include <linux/virtio_net.h>
+
 #include "adp-kernel-port.h"
 #include "adp-offload-actions.h"
 #include "adp-offload.h"
@@ -86,16 +89,50 @@ __wrap_netdev_get_devices(const struct netdev_class *class,
     }
 }
 
-/* Upstream's packets from taps don't know how long segments may be, and have
- * what malloc() left there. */
+/* How long a packet of the network layer may be that 'netdev' receives or
+ * sends, as far as it is known. */
+static int
+known_mtu(const struct netdev *netdev)
+{
+    int mtu;
+
+    return netdev_get_mtu(netdev, &mtu) ? ETH_PAYLOAD_MAX : mtu;
+}
+
+/* How long segments of 'packet' are to be, as the kernel said it to 'netdev',
+ * or 0.  Upstream takes the kernel's header off without a look at that, but it
+ * is before the data still.  A tag that a socket tells apart is put over its
+ * end. */
+static uint16_t
+gso_size_before(const struct netdev *netdev, const struct dp_packet *packet)
+{
+    const bool is_tap = netdev->netdev_class == &netdev_tap_class;
+    const struct eth_header *eth = dp_packet_data(packet);
+    const size_t over = (!is_tap && eth_type_vlan(eth->eth_type)
+                         ? VLAN_HEADER_LEN : 0);
+    const size_t ofs = (sizeof(struct virtio_net_hdr) - over
+                        - offsetof(struct virtio_net_hdr, gso_size));
+    uint16_t gso_size;
+
+    if ((!is_tap && netdev->netdev_class != &netdev_linux_class)
+        || dp_packet_headroom(packet) < ofs) {
+        return 0;
+    }
+    memcpy(&gso_size, (const char *) eth - ofs, sizeof gso_size);
+    return gso_size;
+}
+
+/* Upstream leaves for the length of segments what malloc() left there. */
 static void
-forget_segment_len(struct dp_packet_batch *batch)
+note_segment_len(const struct netdev *netdev, struct dp_packet_batch *batch)
 {
     struct dp_packet *packet;
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        if (packet->source == DPBUF_MALLOC) {
-            adp_offload_set_segment_len(packet, 0);
+        if (packet->source == DPBUF_MALLOC && dp_packet_hwol_is_tso(packet)) {
+            adp_offload_set_segment_len(packet,
+                                        gso_size_before(netdev, packet));
+            adp_offload_limit_segments(packet, known_mtu(netdev));
         }
     }
 }
@@ -114,7 +151,7 @@ __wrap_netdev_rxq_recv(struct netdev_rxq *rxq, struct dp_packet_batch *batch,
     int error = __real_netdev_rxq_recv(rxq, batch, qfill);
 
     if (other && !error && OVS_UNLIKELY(userspace_tso_enabled())) {
-        forget_segment_len(batch);
+        note_segment_len(rxq->netdev, batch);
     }
     return error;
 }
@@ -225,16 +262,12 @@ send_as_it_is(struct netdev *netdev, int qid, struct dp_packet_batch *batch,
     return __real_netdev_send(netdev, qid, batch, concurrent);
 }
 
-/* How long a packet of the network layer may be that 'netdev' sends, as far as
- * it is known. */
+/* How long a packet of the network layer may be that is cut for 'netdev'. */
 static int
 mtu_of(const struct netdev *netdev)
 {
-    int mtu;
+    const int mtu = known_mtu(netdev);
 
-    if (netdev_get_mtu(netdev, &mtu)) {
-        mtu = ETH_PAYLOAD_MAX;
-    }
     return (is_afxdp(netdev) ? MIN(mtu, AFXDP_FRAME_LEN - VLAN_ETH_HEADER_LEN)
             : mtu);
 }

@@ -270,6 +270,28 @@ l4_header_len(const struct dp_packet *packet, const struct header_places *at)
     return len >= TCP_HEADER_LEN && len <= at->l4_len ? len : 0;
 }
 
+/* How much data 'mtu' leaves a segment. */
+static int
+segment_room(const struct header_places *at, size_t l4_header_len, int mtu)
+{
+    return mtu - (int) (at->l4_ofs - at->l3_ofs + l4_header_len);
+}
+
+void
+adp_offload_limit_segments(struct dp_packet *packet, int mtu)
+{
+    const size_t len = adp_offload_segment_len(packet);
+    struct header_places at;
+    size_t l4_header;
+
+    if (locate(packet, &at) && (l4_header = l4_header_len(packet, &at))) {
+        const int room = segment_room(&at, l4_header, mtu);
+        const size_t most = MIN(MAX(room, 1), UINT16_MAX);
+
+        adp_offload_set_segment_len(packet, len ? MIN(len, most) : most);
+    }
+}
+
 static enum adp_offload_verdict
 take_segments(struct dp_packet *packet, const struct virtio_net_hdr *header,
               const struct header_places *at, bool tso)
@@ -429,8 +451,8 @@ adp_offload_put(struct dp_packet *packet, struct virtio_net_hdr *header,
     if (!dp_packet_hwol_is_tso(packet) || at.proto != IPPROTO_TCP) {
         return;
     }
-    const size_t len = own_segment_len(
-        packet, mtu - (int) (at.l4_ofs - at.l3_ofs + l4_len));
+    const size_t len = own_segment_len(packet,
+                                       segment_room(&at, l4_len, mtu));
 
     if (at.l4_len - l4_len <= len) {
         return;
@@ -502,8 +524,8 @@ adp_segments_init(struct adp_segments *s, const struct dp_packet *packet,
     s->is_udp = at.proto == IPPROTO_UDP;
     s->ipv6 = at.ipv6;
     s->segment_len = (segment_len ? segment_len
-                      : own_segment_len(packet, mtu - (int) (s->header_len
-                                                             - s->l3_ofs)));
+                      : own_segment_len(packet,
+                                        segment_room(&at, l4_header, mtu)));
 }
 
 /* The headers' fields that depend on which segment it is. */

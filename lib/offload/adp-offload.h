@@ -99,5 +99,7 @@ struct dp_packet *adp_segments_next(struct adp_segments *);
 /* How long segments may be, or 0 if the packet doesn't know. */
 uint16_t adp_offload_segment_len(const struct dp_packet *);
 void adp_offload_set_segment_len(struct dp_packet *, uint16_t);
+/* No longer than 'mtu' has room for, nor unknown. */
+void adp_offload_limit_segments(struct dp_packet *, int mtu);
 
 #endif /* adp-offload.h */

@@ -6,8 +6,15 @@
 
 #include <config.h>
 #include <check.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "adp-kernel-port.h"
 #include "adp-offload.h"
@@ -22,8 +29,11 @@
 #include "netlink.h"
 #include "odp-execute.h"
 #include "odp-netlink.h"
+#include "openvswitch/poll-loop.h"
 #include "packets.h"
+#include "smap.h"
 #include "test-run.h"
+#include "userspace-tso.h"
 #include "util.h"
 
 /* Of the rooms around. */
@@ -517,6 +527,141 @@ START_TEST(in_memory_of_a_device)
 }
 END_TEST
 
+/* What upstream receives, in a network of this test's own. */
+
+/* As a host or a Pod hands over a packet whose segments are to have 'gso_size'
+ * bytes. */
+static void
+hand_over(const char *device, uint16_t gso_size, bool tagged)
+{
+    const struct sockaddr_ll to = {
+        .sll_family = AF_PACKET,
+        .sll_ifindex = if_nametoindex(device),
+    };
+    struct dp_packet *p = make_long(20000);
+    struct virtio_net_hdr header;
+    const int fd = socket(AF_PACKET, SOCK_RAW, 0), on = 1;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert(!setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on));
+    adp_offload_set_segment_len(p, gso_size);
+    if (tagged) {
+        eth_push_vlan(p, htons(ETH_TYPE_VLAN_8021Q), htons(5));
+    }
+    adp_offload_put(p, &header, ETH_PAYLOAD_MAX);
+    ck_assert_uint_eq(header.gso_size, gso_size);
+    struct iovec iovs[] = {
+        { .iov_base = &header, .iov_len = sizeof header },
+        { .iov_base = dp_packet_data(p), .iov_len = dp_packet_size(p) },
+    };
+    const struct msghdr msg = {
+        .msg_name = CONST_CAST(struct sockaddr_ll *, &to),
+        .msg_namelen = sizeof to,
+        .msg_iov = iovs,
+        .msg_iovlen = ARRAY_SIZE(iovs),
+    };
+
+    ck_assert_int_gt(sendmsg(fd, &msg, 0), 0);
+    close(fd);
+    dp_packet_delete(p);
+}
+
+/* Returns the next packet whose segmentation is left to others. */
+static struct dp_packet *
+receive_long(struct netdev_rxq *rxq)
+{
+    struct dp_packet *found = NULL;
+
+    while (!found) {
+        struct dp_packet_batch batch;
+        struct dp_packet *p;
+
+        if (netdev_rxq_recv(rxq, &batch, NULL)) {
+            netdev_rxq_wait(rxq);
+            poll_block();
+            continue;
+        }
+        DP_PACKET_BATCH_FOR_EACH (i, p, &batch) {
+            if (!found && dp_packet_hwol_is_tso(p)) {
+                found = p;
+            } else {
+                dp_packet_delete(p);
+            }
+        }
+    }
+    return found;
+}
+
+/* 'netdev' receives what is handed over to 'from'. */
+static void
+check_received(const char *from, struct netdev *netdev, bool tagged,
+               uint16_t gso_size, uint16_t segment_len)
+{
+    struct netdev_rxq *rxq;
+
+    ck_assert_int_eq(netdev_rxq_open(netdev, &rxq, 0), 0);
+    hand_over(from, gso_size, tagged);
+    struct dp_packet *p = receive_long(rxq);
+    const struct eth_header *eth = dp_packet_data(p);
+
+    ck_assert_uint_eq(eth_type_vlan(eth->eth_type), tagged);
+    ck_assert_uint_eq(adp_offload_segment_len(p), segment_len);
+    dp_packet_delete(p);
+    netdev_rxq_close(rxq);
+}
+
+/* The kernel says how long segments are to be, which aren't longer than the
+ * MTU allows. */
+static void
+check_segment_len(const char *from, const char *to, const char *type)
+{
+    const uint16_t room = 1450 - IP_HEADER_LEN - TCP_HEADER_LEN;
+    struct netdev_saved_flags *flags;
+    struct netdev *netdev;
+
+    ck_assert_int_eq(netdev_open(to, type, &netdev), 0);
+    ck_assert_int_eq(netdev_set_mtu(netdev, 1450), 0);
+    ck_assert_int_eq(netdev_turn_flags_on(netdev, NETDEV_UP, &flags), 0);
+    check_received(from, netdev, false, 1398, 1398);
+    check_received(from, netdev, true, 1000, 1000);
+    check_received(from, netdev, false, 4000, room);
+    netdev_restore_flags(flags);
+    netdev_close(netdev);
+}
+
+/* With userspace-tso-enable, in a process of its own.  Needs root. */
+static bool
+enter_network(void)
+{
+    const struct smap config = SMAP_CONST1(&config, "userspace-tso-enable",
+                                           "true");
+
+    if (unshare(CLONE_NEWNET)) {
+        return false;
+    }
+    userspace_tso_init(&config);
+    return true;
+}
+
+START_TEST(received_from_tap)
+{
+    if (enter_network()) {
+        check_segment_len("tap0", "tap0", "tap");
+    }
+}
+END_TEST
+
+START_TEST(received_from_socket)
+{
+    if (enter_network()) {
+        ck_assert(!system("ip link add left type veth peer name right && "
+                          "ip link set right arp off up && "
+                          "ip link set left arp off up"));
+        check_segment_len("left", "right", "system");
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -535,5 +680,7 @@ main(void)
     tcase_add_test(tc, sent_without_mtu);
     tcase_add_test(tc, frames_of_afxdp);
     tcase_add_test(tc, in_memory_of_a_device);
+    tcase_add_test(tc, received_from_tap);
+    tcase_add_test(tc, received_from_socket);
     return test_run(s);
 }
