@@ -297,8 +297,9 @@ batch_flags(const struct dp_packet_batch *batch)
     return flags;
 }
 
-/* What the kernel's packets need before 'netdev', which can finish them, gets
- * them.  Ours know what to do. */
+/* What packets need before 'netdev', which can finish them, gets them: the
+ * kernel's and guests' are begun, but NAT has gone over that.  Ports of ours
+ * know what to do. */
 static void
 begin_batch(const struct netdev *netdev, struct dp_packet_batch *batch)
 {
@@ -308,9 +309,7 @@ begin_batch(const struct netdev *netdev, struct dp_packet_batch *batch)
         return;
     }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        if (packet->source == DPBUF_MALLOC) {
-            adp_offload_begin(packet);
-        }
+        adp_offload_begin(packet);
     }
 }
 

@@ -409,6 +409,65 @@ START_TEST(sent_without_mtu)
 }
 END_TEST
 
+/* A device that finishes checksums, and wants them begun: with the sum over
+ * the pseudo-header. */
+
+static int
+send_begun(struct netdev *netdev OVS_UNUSED, int qid OVS_UNUSED,
+           struct dp_packet_batch *batch, bool concurrent OVS_UNUSED)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        const struct tcp_header *tcp = dp_packet_l4(packet);
+        const uint32_t sum = packet_csum_pseudoheader(dp_packet_l3(packet));
+
+        ck_assert(dp_packet_hwol_l4_is_tcp(packet));
+        ck_assert_uint_eq(tcp->tcp_csum, (uint16_t) ~csum_finish(sum));
+        n_sent++;
+    }
+    delete_batch(batch);
+    return 0;
+}
+
+/* As a guest leaves it, and then NAT. */
+static struct dp_packet *
+make_translated(enum dp_packet_source source)
+{
+    struct dp_packet *p = make(100);
+    struct ip_header *ip = dp_packet_l3(p);
+    struct tcp_header *tcp = dp_packet_l4(p);
+
+    adp_offload_begin(p);
+    p->source = source;
+    packet_set_ipv4_addr(p, &ip->ip_dst, htonl(0x0a630203));
+    packet_set_tcp_port(p, tcp->tcp_src, htons(6443));
+    return p;
+}
+
+START_TEST(sent_unfinished)
+{
+    static const enum dp_packet_source sources[] = {
+        DPBUF_DPDK, DPBUF_MALLOC,
+    };
+    static const struct netdev_class class = {
+        .type = "plain", .get_mtu = get_mtu, .send = send_begun,
+    };
+    struct netdev netdev = {
+        .netdev_class = &class,
+        .ol_flags = NETDEV_TX_OFFLOAD_TCP_CKSUM | NETDEV_TX_OFFLOAD_UDP_CKSUM,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+        struct dp_packet_batch batch;
+
+        dp_packet_batch_init_packet(&batch, make_translated(sources[i]));
+        ck_assert_int_eq(netdev_send(&netdev, 0, &batch, false), 0);
+    }
+    ck_assert_uint_eq(n_sent, ARRAY_SIZE(sources));
+}
+END_TEST
+
 #ifdef HAVE_AF_XDP
 extern struct coverage_counter counter_netdev_afxdp_too_long;
 
@@ -678,6 +737,7 @@ main(void)
     tcase_add_test(tc, segments_of_some);
     tcase_add_test(tc, sent_segments_of_some);
     tcase_add_test(tc, sent_without_mtu);
+    tcase_add_test(tc, sent_unfinished);
     tcase_add_test(tc, frames_of_afxdp);
     tcase_add_test(tc, in_memory_of_a_device);
     tcase_add_test(tc, received_from_tap);
