@@ -50,6 +50,8 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-key.h \
 	lib/decide/adp-learn.c \
 	lib/decide/adp-learn.h \
+	lib/decide/adp-unlearn.c \
+	lib/decide/adp-unlearn.h \
 	lib/match/adp-match-direct.c \
 	lib/match/adp-match-direct.h \
 	lib/match/adp-match-hash-lookup.c \

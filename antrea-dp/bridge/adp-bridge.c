@@ -7,6 +7,7 @@
 #include "adp-held.h"
 #include "adp-igmp-queue.h"
 #include "adp-turn.h"
+#include "adp-unlearn.h"
 #include "connectivity.h"
 #include "hash.h"
 #include "ofproto/connmgr.h"
@@ -459,22 +460,41 @@ adp_bridge_unname_tables(struct adp_bridge *b)
     ofputil_table_map_init(&b->own->table_map);
 }
 
-char *
-adp_bridge_commit(struct adp_bridge *b,
-                  const struct ofputil_flow_mod *fms, size_t n_fms,
-                  const struct ofputil_group_mod *gms, size_t n_gms,
-                  bool replace)
+/* Adds to 'u' what deletes what flows have learned that 'fms' take away, or
+ * let learn with another cookie. */
+static void
+unlearn(const struct adp_bridge *b, const struct ofputil_flow_mod *fms,
+        size_t n_fms, struct adp_unlearn *u)
 {
-    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMMIT);
-    size_t culprit = 0;
-    enum ofperr error;
+    struct adp_learn_counts counts;
 
-    error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms, replace,
-                                &culprit);
-    adp_turn_leave(outer);
-    if (!error) {
-        return NULL;
+    adp_learn_table_get_counts(b->learn, &counts);
+    for (size_t i = 0; counts.total && i < n_fms; i++) {
+        const struct ofputil_flow_mod *fm = &fms[i];
+        const struct rule *rule = adp_bridge_find_rule(b, fm->table_id,
+                                                       &fm->match,
+                                                       fm->priority);
+
+        if (!rule || (rule->flow_cookie ^ fm->cookie) & fm->cookie_mask) {
+            continue;
+        }
+
+        const struct rule_actions *actions = rule_get_actions(rule);
+        if (actions->has_learn_with_delete) {
+            adp_unlearn_add(u, &fm->match, actions->ofpacts,
+                            actions->ofpacts_len, fm->ofpacts,
+                            fm->ofpacts_len);
+        }
     }
+}
+
+/* 'culprit': which one of 'fms' and then 'gms' was refused; beyond them, the
+ * removal of what was there. */
+static char *
+describe_refusal(const struct ofputil_flow_mod *fms, size_t n_fms,
+                 const struct ofputil_group_mod *gms, size_t n_gms,
+                 size_t culprit, enum ofperr error)
+{
     if (culprit >= n_fms + n_gms) {
         return xasprintf("removal of what was there: %s",
                          ofperr_to_string(error));
@@ -493,6 +513,41 @@ adp_bridge_commit(struct adp_bridge *b,
                            ofperr_to_string(error));
     free(s);
     return text;
+}
+
+char *
+adp_bridge_commit(struct adp_bridge *b,
+                  const struct ofputil_flow_mod *fms, size_t n_fms,
+                  const struct ofputil_group_mod *gms, size_t n_gms,
+                  bool replace)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COMMIT);
+    struct adp_unlearn u = { .n = 0 };
+    struct ofputil_flow_mod *all = NULL;
+    size_t culprit = 0;
+    char *reason = NULL;
+    enum ofperr error;
+
+    if (!replace) {
+        unlearn(b, fms, n_fms, &u);
+    }
+    if (u.n) {
+        all = xmalloc((n_fms + u.n) * sizeof *all);
+        memcpy(all, fms, n_fms * sizeof *all);
+        memcpy(&all[n_fms], u.fms, u.n * sizeof *all);
+        fms = all;
+        n_fms += u.n;
+    }
+
+    error = ofproto_commit_mods(&b->dpif.up, fms, n_fms, gms, n_gms, replace,
+                                &culprit);
+    adp_turn_leave(outer);
+    if (error) {
+        reason = describe_refusal(fms, n_fms, gms, n_gms, culprit, error);
+    }
+    free(all);
+    adp_unlearn_uninit(&u);
+    return reason;
 }
 
 char *

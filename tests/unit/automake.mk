@@ -126,6 +126,7 @@ UNIT_TESTS = \
 	tests/unit/test-rule-set \
 	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
+	tests/unit/test-unlearn \
 	tests/unit/test-wraps \
 	tests/unit/test-remote \
 	tests/unit/test-rewrite \
@@ -305,6 +306,9 @@ tests_unit_test_decide_break_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_decide_ct_SOURCES = tests/unit/test-decide-ct.c
 tests_unit_test_decide_ct_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_unlearn_SOURCES = tests/unit/test-unlearn.c
+tests_unit_test_unlearn_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_decide_SOURCES = tests/unit/test-decide.c
 tests_unit_test_decide_LDADD = $(UNIT_LIBS)

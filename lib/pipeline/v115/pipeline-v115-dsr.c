@@ -117,20 +117,20 @@ void
 adp_v115_generate_dsr_mark(struct adp_generator *g, enum adp_family family,
                            const char *match, const char *src_field,
                            const char *dst_field, uint8_t nw_proto,
-                           uint32_t group)
+                           uint32_t group, bool deletes)
 {
     adp_gen_ip_flow(
         g, family, ADP_V115_COOKIE_SERVICE, group, ADP_V115_EndpointDNAT,
         MARK_PRIORITY,
         "%s actions=learn(table=SessionAffinity,idle_timeout=%d,"
-        "priority=210,delete_learned,cookie=0x%"PRIx64",eth_type={eth_type},"
+        "priority=210%s,cookie=0x%"PRIx64",eth_type={eth_type},"
         "nw_proto=%"PRIu8",%s,%s,{IP_DST[]},{IP_SRC[]},"
         "load:{EndpointPortField[]}->{EndpointPortField[]},"
         "load:{EndpointIP[]}->{EndpointIP[]},"
         "load:0x2->{ServiceEPStateField[]},"
         "load:0x1->{DSRServiceRegMark[]}),"
         "{DSRServiceRegMark},resubmit(,EndpointDNAT)",
-        match, IDLE_TIMEOUT,
+        match, IDLE_TIMEOUT, deletes ? ",delete_learned" : "",
         adp_gen_cookie(g, ADP_V115_COOKIE_SERVICE, group), nw_proto,
         src_field, dst_field);
 }

@@ -330,7 +330,7 @@ generate_dsr_mark(struct adp_generator *g, const struct frontend *fe,
     adp_v115_generate_dsr_mark(g, address->family, full,
                                fe->protocol->src_field,
                                fe->protocol->dst_field, fe->protocol->number,
-                               group);
+                               group, !fe->svc->affinity_timeout);
     free(full);
     free(match);
     free(marks);
@@ -339,8 +339,8 @@ generate_dsr_mark(struct adp_generator *g, const struct frontend *fe,
 
 /* With session affinity there is a flow for each endpoint: it ends with the
  * endpoint, whose clients are still remembered.  Connections that were learned
- * stay: generate_learn()'s flow keeps them.  Without it, one flow that stays
- * does so. */
+ * stay: they go with generate_learn()'s flow.  Without it, one flow that stays
+ * keeps them. */
 static void
 generate_dsr_marks(struct adp_generator *g, const struct frontend *fe,
                    const struct address *address, uint32_t group)

@@ -88,7 +88,8 @@ struct adp_error *adp_v115_check_policy(const struct adp_network_policy *,
 
 /* Direct server return: what the NodeConfig and a PeerNode ask for, and a
  * Service for which it is in force, for packets of 'match' that were not
- * marked yet, of group 'group', to an endpoint of another Node. */
+ * marked yet, of group 'group', to an endpoint of another Node.  What was
+ * learned goes with the mark if it 'deletes'. */
 void adp_v115_generate_dsr_node(struct adp_generator *);
 void adp_v115_generate_dsr_peer(struct adp_generator *,
                                 const struct adp_peer_node *);
@@ -96,7 +97,7 @@ bool adp_v115_is_dsr(const struct adp_generator *, const struct adp_service *);
 void adp_v115_generate_dsr_mark(struct adp_generator *, enum adp_family,
                                 const char *match, const char *src_field,
                                 const char *dst_field, uint8_t nw_proto,
-                                uint32_t group);
+                                uint32_t group, bool deletes);
 
 /* For struct adp_pipeline. */
 #define ADP_V115_N_METRIC_TABLES 12
