@@ -175,13 +175,17 @@ adp_parse_peer_node(struct adp_object *o)
     adp_object_family_ips(o, "gatewayIP", ADP_REQUIRED, ips);
     parse_nets(o, ips, peer->net);
     adp_object_host_ip(o, "transportIP", ADP_REQUIRED, &peer->transport_ip);
+    adp_object_host_ips(o, "nodeIPs", ADP_OPTIONAL, &peer->node_ips);
     return &peer->up;
 }
 
 void
 adp_free_peer_node(struct adp_record *record)
 {
-    free(CONTAINER_OF(record, struct adp_peer_node, up));
+    struct adp_peer_node *peer = CONTAINER_OF(record, struct adp_peer_node,
+                                              up);
+    adp_ips_uninit(&peer->node_ips);
+    free(peer);
 }
 
 /* Service. */

@@ -108,6 +108,7 @@ struct adp_peer_node {
     struct adp_record up;
     struct adp_node_net net[ADP_N_FAMILIES];
     struct in6_addr transport_ip;
+    struct adp_ips node_ips;    /* Where it is reached, too. */
 };
 
 struct adp_endpoint {

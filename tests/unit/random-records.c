@@ -140,6 +140,10 @@ put_peer_node(struct ds *s, int i)
     ds_put_format(s, "'transportIP':'%s%d'",
                   random_ipv6 && one_in(4) ? "fd0f::1" : "192.168.0.1",
                   mostly(i, 4));
+    if (random_ipv6 && one_in(2)) {
+        ds_put_format(s, ",'nodeIPs':['192.168.0.1%d','fd0f::1%d']",
+                      mostly(i, 4), mostly(i, 4));
+    }
 }
 
 static void

@@ -98,6 +98,13 @@ START_TEST(nodes)
            "gatewayIP:\n- 10.1.1.1\n- fd00:2::1\n"
            "podCIDR:\n- 10.1.1.0/24\n- fd00:2::/64\n"
            "transportIP: 192.0.2.2\n");
+    expect(dual, NODE("node2", "10.1.1.0/24, 'fd00:2::/64'",
+                      IP("192.0.2.2") ", " IP("fd77::2")),
+           "PeerNode", "kind: PeerNode\nname: node2\n"
+           "gatewayIP:\n- 10.1.1.1\n- fd00:2::1\n"
+           "nodeIPs:\n- 192.0.2.2\n- fd77::2\n"
+           "podCIDR:\n- 10.1.1.0/24\n- fd00:2::/64\n"
+           "transportIP: 192.0.2.2\n");
 #define CONFIG(IP_, CIDR, REST) \
     "kind: NodeConfig\nname: node1\ngateway:\n  ip:" IP_ \
     "\n  mac: 0a:00:00:00:00:01\n  port: antrea-gw0\n" \

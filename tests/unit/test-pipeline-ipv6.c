@@ -260,6 +260,39 @@ START_TEST(neighbours)
 }
 END_TEST
 
+/* No Egress takes what goes to Nodes, at addresses of whichever family. */
+START_TEST(nodes_of_both_families)
+{
+    static const char bypass[] = "actions=set_field:0x20/0xf0->reg0,"
+                                 "goto_table:L2ForwardingCalc";
+    static const char *const ips[] = {
+        "ip,nw_dst=192.168.0.1/32", "ipv6,ipv6_dst=fdc0::1/128",
+        "ip,nw_dst=192.168.0.2/32", "ipv6,ipv6_dst=fdc0::2/128",
+    };
+
+    generate("{'kind':'NodeConfig','name':'n','gateway':{'port':'gw0',"
+             "'mac':'00:00:00:00:00:01','ip':['10.0.0.1','fd00::1']},"
+             "'tunnel':{'port':'tun0'},'podCIDR':['10.0.0.0/24','fd00::/64'],"
+             "'transportIP':'192.168.0.1',"
+             "'nodePortAddresses':['192.168.0.1','fdc0::1']},"
+             "{'kind':'PeerNode','name':'p',"
+             "'podCIDR':['10.0.1.0/24','fd01::/64'],"
+             "'gatewayIP':['10.0.1.1','fd01::1'],"
+             "'transportIP':'192.168.0.2',"
+             "'nodeIPs':['192.168.0.2','fdc0::2']}");
+    check_set();
+    for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
+        char *flow = xasprintf("table=EgressMark, priority=210,%s %s", ips[i],
+                               bypass);
+
+        expect_flow(flow);
+        free(flow);
+    }
+    ck_assert_uint_eq(count_flows("table=EgressMark, priority=210"),
+                      ARRAY_SIZE(ips));
+}
+END_TEST
+
 static void
 setup(void)
 {
@@ -278,6 +311,7 @@ main(void)
     tcase_add_test(tc, flows_have_the_shape_of_those_of_ipv4);
     tcase_add_test(tc, without_ipv6_there_is_none);
     tcase_add_test(tc, neighbours);
+    tcase_add_test(tc, nodes_of_both_families);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

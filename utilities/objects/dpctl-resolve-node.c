@@ -154,10 +154,11 @@ node_transport_ip(const struct json *node)
     return ip;
 }
 
-/* The addresses at which a Node with Pods of IPv6 has NodePorts, or NULL if
- * there is nothing to say: then it is the transport IP. */
+/* The addresses at which a Node with Pods of IPv6 is reached, and has
+ * NodePorts, or NULL if there is nothing to say: then it is the transport
+ * IP. */
 static struct json *
-node_port_addresses(const struct json *node)
+node_ips(const struct json *node)
 {
     char *cidrs[DPCTL_N_FAMILIES] = { NULL };
     char *internal[DPCTL_N_FAMILIES] = { NULL };
@@ -319,9 +320,9 @@ put_kept(const struct resolver *r, const struct json *node,
     static const char node_ports[] = "nodePortAddresses";
     static const char *const kept[] = { node_ports, "proxyAll", "l7" };
     const struct json *old = r->env->node_config;
-    struct json *derived = node_port_addresses(node);
-    struct json *before = (r->env->old_node
-                           ? node_port_addresses(r->env->old_node) : NULL);
+    struct json *derived = node_ips(node);
+    struct json *before = (r->env->old_node ? node_ips(r->env->old_node)
+                           : NULL);
 
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
         const struct json *value = dpctl_json_member(old, kept[i]);
@@ -431,6 +432,11 @@ resolve_peer(struct resolver *r, const struct json *node, const char *name)
         json_object_put(record, "podCIDR", json_clone(pod_cidr));
         json_object_put(record, "gatewayIP", json_clone(gateway_ip));
         json_object_put_string(record, "transportIP", transport_ip);
+
+        struct json *ips = node_ips(node);
+        if (ips) {
+            json_object_put(record, "nodeIPs", ips);
+        }
         resolver_put(r, record);
     }
     json_destroy(pod_cidr);

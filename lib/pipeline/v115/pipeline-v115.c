@@ -370,6 +370,23 @@ generate_egress_bypass(struct adp_generator *g, const struct adp_cidr *cidr)
     }
 }
 
+/* The same of what goes to a Node, by its addresses: one that carries tunnels,
+ * and a list in which that may be, too. */
+static void
+generate_node_bypass(struct adp_generator *g, const struct in6_addr *ip,
+                     const struct adp_ips *ips)
+{
+    struct adp_cidr cidr = adp_cidr_host(ip);
+
+    generate_egress_bypass(g, &cidr);
+    for (size_t i = 0; i < ips->n; i++) {
+        if (!ipv6_addr_equals(&ips->ips[i], ip)) {
+            cidr = adp_cidr_host(&ips->ips[i]);
+            generate_egress_bypass(g, &cidr);
+        }
+    }
+}
+
 static void
 generate_node_port_addresses(struct adp_generator *g,
                              const struct adp_node_config *node)
@@ -421,11 +438,10 @@ void
 adp_v115_generate_node(struct adp_generator *g)
 {
     const struct adp_node_config *node = g->node;
-    struct adp_cidr transport = adp_cidr_host(&node->transport_ip);
 
     generate_gateway_port(g, node);
     generate_tunnel_port(g, node);
-    generate_egress_bypass(g, &transport);
+    generate_node_bypass(g, &node->transport_ip, &node->node_port_addresses);
     ADP_FOR_EACH_FAMILY (family) {
         if (adp_node_net_is_set(&node->net[family])) {
             generate_node_source(g, family);
@@ -490,9 +506,8 @@ adp_v115_generate_peer_node(struct adp_generator *g,
 {
     const struct adp_peer_node *peer = CONTAINER_OF(record,
                                                     struct adp_peer_node, up);
-    struct adp_cidr transport = adp_cidr_host(&peer->transport_ip);
 
-    generate_egress_bypass(g, &transport);
+    generate_node_bypass(g, &peer->transport_ip, &peer->node_ips);
     ADP_FOR_EACH_FAMILY (family) {
         if (!adp_node_net_is_set(&peer->net[family])
             || !adp_gen_has_family(g, family)) {
