@@ -106,6 +106,26 @@ adp_v115_generate_dsr_peer(struct adp_generator *g,
     }
 }
 
+/* Another Node refuses what this one sent there, and its answer comes back as
+ * that of 'ip'.  No connection knows it: conntrack would have a reset new, and
+ * an ICMP error invalid. */
+void
+adp_v115_generate_dsr_refusal(struct adp_generator *g,
+                              const struct in6_addr *ip)
+{
+    ofp_port_t port;
+
+    if (adp_gen_port(g, g->node->gateway_port, &port)) {
+        adp_gen_ip_flow(g, adp_ip_family(ip), SERVICE(UnSNAT), 210,
+                        "{ip},{FromTunnelRegMark},{ip_src}=%s "
+                        "actions=set_field:"ETH_ADDR_FMT"->eth_dst,dec_ttl,"
+                        "{ToGatewayRegMark},{TargetOFPortField=0x%"PRIx32"},"
+                        "{OutputToOFPortRegMark},goto_table:Output",
+                        adp_ip_text(ip).s, ETH_ADDR_ARGS(g->node->gateway_mac),
+                        port);
+    }
+}
+
 bool
 adp_v115_is_dsr(const struct adp_generator *g, const struct adp_service *svc)
 {

@@ -389,6 +389,7 @@ generate_dsr(struct adp_generator *g, struct frontend *fe,
         generate_dsr_reselect(g, fe, address, group);
     }
     generate_dsr_marks(g, fe, address, group);
+    adp_v115_generate_dsr_refusal(g, &address->ip);
 }
 
 static void

@@ -87,12 +87,14 @@ struct adp_error *adp_v115_check_policy(const struct adp_network_policy *,
                                         uint64_t options);
 
 /* Direct server return: what the NodeConfig and a PeerNode ask for, and a
- * Service for which it is in force, for packets of 'match' that were not
- * marked yet, of group 'group', to an endpoint of another Node.  What was
- * learned goes with the mark if it 'deletes'. */
+ * Service for which it is in force: for an address of it, and for packets of
+ * 'match' that were not marked yet, of group 'group', to an endpoint of
+ * another Node.  What was learned goes with the mark if it 'deletes'. */
 void adp_v115_generate_dsr_node(struct adp_generator *);
 void adp_v115_generate_dsr_peer(struct adp_generator *,
                                 const struct adp_peer_node *);
+void adp_v115_generate_dsr_refusal(struct adp_generator *,
+                                   const struct in6_addr *ip);
 bool adp_v115_is_dsr(const struct adp_generator *, const struct adp_service *);
 void adp_v115_generate_dsr_mark(struct adp_generator *, enum adp_family,
                                 const char *match, const char *src_field,
