@@ -86,10 +86,14 @@ lib_libadp_la_SOURCES = \
 	lib/flow/adp-rules.h \
 	lib/flow/adp-waker.c \
 	lib/flow/adp-waker.h \
+	lib/igmp/adp-igmp-reports.c \
+	lib/igmp/adp-igmp-reports.h \
 	lib/igmp/adp-igmp.c \
 	lib/igmp/adp-igmp.h \
 	lib/igmp/adp-members.c \
 	lib/igmp/adp-members.h \
+	lib/igmp/adp-peers.c \
+	lib/igmp/adp-peers.h \
 	lib/offload/adp-offload-actions.c \
 	lib/offload/adp-offload-actions.h \
 	lib/offload/adp-offload.c \

@@ -11,9 +11,11 @@
 #include "adp-bridge-shared.h"
 #include "adp-bridge.h"
 #include "adp-igmp-queue.h"
+#include "adp-igmp-reports.h"
 #include "adp-igmp.h"
 #include "adp-members.h"
 #include "adp-multicast-send.h"
+#include "adp-peers.h"
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "hash.h"
@@ -24,7 +26,6 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
-#include "sset.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -68,6 +69,7 @@ struct rule_count {
 struct adp_multicast {
     struct adp_bridge *bridge;
     struct adp_members *members;
+    struct adp_igmp_reports *reports;
     unsigned int interval;              /* s. */
     bool active;                        /* In the last run. */
     bool was_busy;                      /* The state, the same. */
@@ -78,7 +80,7 @@ struct adp_multicast {
     uint64_t generation, ports_seq;
     struct hmap ports;                  /* Contains "struct pod_port"s. */
     struct shash by_name;               /* The same, not owned. */
-    struct sset peers;                  /* Addresses of PeerNodes. */
+    struct adp_peers peers;             /* Addresses of PeerNodes. */
 
     struct hmap rules;                  /* Contains "struct rule_count"s. */
     struct adp_state_call *call;        /* A transaction is under way. */
@@ -87,6 +89,7 @@ struct adp_multicast {
                                          * say, since one failed. */
     long long int next_try;
     long long int next_query, next_report;
+    bool tells_more;                    /* Another turn has more to tell. */
 
     struct {
         uint64_t n_read, n_other, n_malformed, n_strange, n_denied;
@@ -102,10 +105,10 @@ adp_multicast_create(struct adp_bridge *bridge)
 
     m->bridge = bridge;
     m->members = adp_members_create();
+    m->reports = adp_igmp_reports_create();
     m->interval = ADP_MULTICAST_DEFAULT_INTERVAL;
     hmap_init(&m->ports);
     shash_init(&m->by_name);
-    sset_init(&m->peers);
     hmap_init(&m->rules);
     m->next_query = m->next_report = LLONG_MAX;
     return m;
@@ -122,7 +125,8 @@ forget_ports(struct adp_multicast *m)
         free(p->pod);
         free(p);
     }
-    sset_clear(&m->peers);
+    adp_peers_uninit(&m->peers);
+    m->peers = (struct adp_peers) ADP_PEERS_INITIALIZER;
     m->known = false;
 }
 
@@ -134,12 +138,12 @@ adp_multicast_destroy(struct adp_multicast *m)
     forget_ports(m);
     hmap_destroy(&m->ports);
     shash_destroy(&m->by_name);
-    sset_destroy(&m->peers);
     HMAP_FOR_EACH_POP (count, node, &m->rules) {
         free(count);
     }
     hmap_destroy(&m->rules);
     adp_state_call_unref(m->call);
+    adp_igmp_reports_destroy(m->reports);
     adp_members_destroy(m->members);
     free(m);
 }
@@ -204,8 +208,11 @@ find_all(struct adp_multicast *m, const struct adp_model *model)
         const struct in6_addr *ip = &CONTAINER_OF(
             records[i], struct adp_peer_node, up)->transport_ip;
 
-        sset_add(&m->peers, adp_ip_text(ip).s);
+        if (IN6_IS_ADDR_V4MAPPED(ip)) {
+            adp_peers_add(&m->peers, in6_addr_get_mapped_ipv4(ip));
+        }
     }
+    adp_peers_sort(&m->peers);
     free(records);
 }
 
@@ -213,17 +220,19 @@ find_all(struct adp_multicast *m, const struct adp_model *model)
 struct presence {
     const struct adp_multicast *m;
     struct shash births;                /* Of Pods' ports: uint64_t. */
-    struct sset peers;
+    struct adp_peers peers;
 };
 
+/* Takes 'm''s peers. */
 static void
-presence_init(struct presence *before, const struct adp_multicast *m)
+presence_init(struct presence *before, struct adp_multicast *m)
 {
     const struct shash_node *node;
 
     before->m = m;
     shash_init(&before->births);
-    sset_clone(&before->peers, &m->peers);
+    before->peers = m->peers;
+    m->peers = (struct adp_peers) ADP_PEERS_INITIALIZER;
     SHASH_FOR_EACH (node, &m->by_name) {
         const struct pod_port *p = node->data;
 
@@ -236,7 +245,7 @@ static void
 presence_uninit(struct presence *before)
 {
     shash_destroy_free_data(&before->births);
-    sset_destroy(&before->peers);
+    adp_peers_uninit(&before->peers);
 }
 
 /* A Pod that has gone and come back is another one. */
@@ -253,9 +262,11 @@ stays(enum adp_member_kind kind, const char *name, void *before_)
 {
     const struct presence *before = before_;
     const struct pod_port *p;
+    ovs_be32 ip;
 
     if (kind == ADP_MEMBER_NODE) {
-        return sset_contains(&before->m->peers, name);
+        return (ip_parse(name, &ip)
+                && adp_peers_contains(&before->m->peers, ip));
     }
     p = shash_find_data(&before->m->by_name, name);
     return p && was_there(before, p);
@@ -266,15 +277,16 @@ static bool
 has_others(const struct presence *before)
 {
     const struct shash_node *node;
-    const char *name;
+    uint64_t at = 0;
+    ovs_be32 ip;
 
     SHASH_FOR_EACH (node, &before->m->by_name) {
         if (!was_there(before, node->data)) {
             return true;
         }
     }
-    SSET_FOR_EACH (name, &before->m->peers) {
-        if (!sset_contains(&before->peers, name)) {
+    while (adp_peers_next(&before->m->peers, &at, &ip)) {
+        if (!adp_peers_contains(&before->peers, ip)) {
             return true;
         }
     }
@@ -440,7 +452,8 @@ read_message(struct adp_multicast *m, const struct adp_state *state,
     };
 
     m->stats.n_read++;
-    if (!r.pod && !(msg->tunnel_src && sset_contains(&m->peers, peer.s))) {
+    if (!r.pod && !(msg->tunnel_src
+                    && adp_peers_contains(&m->peers, msg->tunnel_src))) {
         m->stats.n_strange++;
         return;
     }
@@ -474,55 +487,10 @@ take_messages(struct adp_multicast *m, const struct adp_state *state)
     }
 }
 
-/* Telling other Nodes. */
-
-struct telling {
-    struct adp_multicast *m;
-    const struct adp_node_config *node;
-    struct adp_igmp_report report;
-};
+/* Asking Pods, and telling other Nodes. */
 
 static void
-send_report(struct telling *t)
-{
-    size_t n = t->report.n_records;
-    size_t len = adp_igmp_report_finish(&t->report);
-    const char *name;
-
-    if (n) {
-        SSET_FOR_EACH (name, &t->m->peers) {
-            ovs_be32 ip;
-
-            if (ip_parse(name, &ip)) {
-                t->m->stats.n_reports += adp_multicast_send_report(
-                    t->m->bridge, t->node, t->report.msg, len, ip);
-            }
-        }
-    }
-    adp_igmp_report_init(&t->report);
-}
-
-static void
-tell_group(struct telling *t, ovs_be32 group, bool joins)
-{
-    adp_igmp_report_add(&t->report, group, joins);
-    if (t->report.n_records >= ADP_IGMP_REPORT_MAX_RECORDS) {
-        send_report(t);
-    }
-}
-
-static void
-tell_member(ovs_be32 group,
-            const char *const *const names[ADP_N_MEMBER_KINDS] OVS_UNUSED,
-            const size_t n[ADP_N_MEMBER_KINDS], void *t)
-{
-    if (n[ADP_MEMBER_PORT]) {
-        tell_group(t, group, true);
-    }
-}
-
-static void
-ask_and_tell(struct adp_multicast *m, const struct adp_node_config *node)
+ask_and_repeat(struct adp_multicast *m, const struct adp_node_config *node)
 {
     long long int now = time_msec();
 
@@ -541,20 +509,35 @@ ask_and_tell(struct adp_multicast *m, const struct adp_node_config *node)
         m->next_query = now + (sent ? m->interval * 1000LL : SETTLE_MS);
     }
     if (now >= m->next_report) {
-        struct telling t = { .m = m, .node = node };
-
-        adp_igmp_report_init(&t.report);
-        adp_members_visit(m->members, tell_member, &t);
-        send_report(&t);
+        adp_igmp_reports_repeat(m->reports);
         m->next_report = now + m->interval * 1000LL;
     }
+}
+
+/* Without 'node' what there is to tell waits. */
+static void
+tell_others(struct adp_multicast *m, const struct adp_node_config *node)
+{
+    struct adp_turn_slice slice;
+    const void *msg;
+    ovs_be32 peer;
+    size_t len;
+
+    adp_turn_slice_init(&slice);
+    while (node && adp_turn_slice_goes_on(&slice)
+           && (msg = adp_igmp_reports_next(m->reports, &m->peers, &len,
+                                           &peer)) != NULL) {
+        m->stats.n_reports += adp_multicast_send_report(m->bridge, node, msg,
+                                                        len, peer);
+    }
+    m->tells_more = node && adp_igmp_reports_has_more(m->reports);
 }
 
 /* Transactions. */
 
 struct group_change {
     struct json *apply, *delete;
-    struct telling telling;
+    struct adp_igmp_reports *reports;   /* NULL: nobody is told. */
 };
 
 static struct json *
@@ -590,8 +573,8 @@ add_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
     } else {
         json_array_add(change->delete, record);
     }
-    if (change->telling.node) {
-        tell_group(&change->telling, group, n[ADP_MEMBER_PORT] > 0);
+    if (change->reports) {
+        adp_igmp_reports_set(change->reports, group, n[ADP_MEMBER_PORT] > 0);
     }
 }
 
@@ -618,22 +601,14 @@ begin_call(struct adp_multicast *m, struct adp_state *state)
     struct group_change change = {
         .apply = json_array_create_empty(),
         .delete = json_array_create_empty(),
-        .telling = {
-            .m = m,
-            .node = (m->active
-                     ? adp_model_node_config(adp_state_model(state)) : NULL),
-        },
+        .reports = m->active ? m->reports : NULL,
     };
 
     if (m->in_doubt) {
         change_all(m, adp_state_model(state));
         m->in_doubt = false;
     }
-    adp_igmp_report_init(&change.telling.report);
     adp_members_take_changes(m->members, add_change, &change);
-    if (change.telling.node) {
-        send_report(&change.telling);
-    }
     m->call = adp_state_transact(state, &(struct adp_state_change) {
         .own = true, .apply = change.apply, .delete = change.delete,
         .ignore_missing = true,
@@ -674,6 +649,7 @@ set_active(struct adp_multicast *m, bool active)
 {
     if (m->active && !active) {
         adp_members_retain(m->members, nobody_stays, NULL);
+        adp_igmp_reports_clear(m->reports);
         forget_ports(m);
         m->next_query = m->next_report = LLONG_MAX;
         m->stats.n_queries = 0;
@@ -699,7 +675,7 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
     if (m->active && knows) {
         learn_who_is_there(m, state);
         take_messages(m, state);
-        ask_and_tell(m, adp_model_node_config(adp_state_model(state)));
+        ask_and_repeat(m, adp_model_node_config(adp_state_model(state)));
     } else if (!m->active) {
         take_messages(m, NULL);
     }
@@ -712,6 +688,10 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
         if (m->call->done) {
             end_call(m);
         }
+    }
+    m->tells_more = false;
+    if (m->active && !adp_state_is_busy(state)) {
+        tell_others(m, adp_model_node_config(adp_state_model(state)));
     }
 }
 
@@ -739,7 +719,8 @@ adp_multicast_wait(struct adp_multicast *m, const struct adp_state *state)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    if ((m->call && m->call->done) || (m->was_busy && idle)) {
+    if ((m->call && m->call->done)
+        || ((m->was_busy || m->tells_more) && idle)) {
         poll_immediate_wake();
     } else if (idle && !m->call && m->wants_call) {
         poll_timer_wait_until(m->next_try);

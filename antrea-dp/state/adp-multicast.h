@@ -14,7 +14,8 @@
  * A Node asks its Pods at an interval, and at once when others have come; a
  * member that hasn't answered for three intervals is none any more.  It tells
  * the other Nodes which groups its Pods are members of, when that changes and
- * at the same interval, and believes nobody but PeerNodes.
+ * at the same interval, for as many turns as it takes (adp-igmp-reports.h),
+ * and believes nobody but PeerNodes.
  *
  * For the main thread.
  */

@@ -411,36 +411,6 @@ adp_members_change(struct adp_members *s, ovs_be32 ip)
     change_group(s, group);
 }
 
-static int
-compare_groups(const void *a_, const void *b_)
-{
-    const struct group *a = *(const struct group *const *) a_;
-    const struct group *b = *(const struct group *const *) b_;
-
-    return ntohl(a->ip) < ntohl(b->ip) ? -1 : 1;
-}
-
-void
-adp_members_visit(const struct adp_members *s, adp_members_change_cb *cb,
-                  void *aux)
-{
-    const struct group **groups = xmalloc((hmap_count(&s->groups) + 1)
-                                          * sizeof *groups);
-    const struct group *group;
-    size_t n = 0;
-
-    HMAP_FOR_EACH (group, node, &s->groups) {
-        if (!is_empty(group)) {
-            groups[n++] = group;
-        }
-    }
-    qsort(groups, n, sizeof *groups, compare_groups);
-    for (size_t i = 0; i < n; i++) {
-        tell(groups[i], cb, aux);
-    }
-    free(groups);
-}
-
 struct adp_members_usage
 adp_members_usage(const struct adp_members *s)
 {

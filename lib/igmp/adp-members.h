@@ -76,9 +76,6 @@ void adp_members_take_changes(struct adp_members *, adp_members_change_cb *,
 /* All groups count as changed; this one does, with members or without. */
 void adp_members_change_all(struct adp_members *);
 void adp_members_change(struct adp_members *, ovs_be32 group);
-/* All that there are, in order. */
-void adp_members_visit(const struct adp_members *, adp_members_change_cb *,
-                       void *aux);
 
 struct adp_members_usage {
     size_t n_groups, n_members[ADP_N_MEMBER_KINDS];

@@ -100,6 +100,7 @@ UNIT_TESTS = \
 	tests/unit/test-heap \
 	tests/unit/test-igmp \
 	tests/unit/test-igmp-queue \
+	tests/unit/test-igmp-reports \
 	tests/unit/test-multicast \
 	tests/unit/test-multicast-send \
 	tests/unit/test-members \
@@ -938,6 +939,8 @@ tests_unit_test_heap_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_igmp_SOURCES = tests/unit/test-igmp.c
 tests_unit_test_igmp_LDADD = $(UNIT_LIBS)
+tests_unit_test_igmp_reports_SOURCES = tests/unit/test-igmp-reports.c
+tests_unit_test_igmp_reports_LDADD = $(UNIT_LIBS)
 tests_unit_test_members_SOURCES = tests/unit/test-members.c
 tests_unit_test_members_LDADD = $(UNIT_LIBS)
 tests_unit_test_names_SOURCES = tests/unit/test-names.c

@@ -5,12 +5,14 @@
 
 /* For tests of what makes records of its own: in place of the bridge's state
  * one that has one transaction at a time, which ends as a test says; turns
- * without end, and a clock that stands still unless a test sets it forward.
+ * without end, unless a test says after how many items a slice is over, and a
+ * clock that stands still unless a test sets it forward.
  *
  * For programs linked with --wrap of poll_immediate_wake_at,
  * poll_timer_wait_until_at and time_msec. */
 
 #include <check.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,7 @@ __typeof__(time_msec) __wrap_time_msec;
 
 static long long int now;       /* ms. */
 static long long int wakes;     /* When the main thread would wake up. */
+static int slice_items;         /* Of one slice. */
 
 /* Transactions. */
 static struct {
@@ -48,6 +51,7 @@ calls_init(void)
 {
     memset(&calls, 0, sizeof calls);
     now = 100000;
+    slice_items = INT_MAX;
 }
 
 static void
@@ -141,19 +145,24 @@ adp_turn_leave(enum adp_turn_section outer OVS_UNUSED)
 {
 }
 
-/* Slices have begun. */
-#define SLICE_BEGUN 1234567
+/* Slices have begun; behind it comes what they have left. */
+#define SLICE_BEGUN 1234567LL
 
 void
 adp_turn_slice_init(struct adp_turn_slice *slice)
 {
-    slice->ends = SLICE_BEGUN;
+    slice->ends = SLICE_BEGUN + slice_items;
 }
 
 bool
 adp_turn_slice_goes_on(struct adp_turn_slice *slice)
 {
-    ck_assert_int_eq(slice->ends, SLICE_BEGUN);
+    ck_assert_int_ge(slice->ends, SLICE_BEGUN);
+    ck_assert_int_le(slice->ends, SLICE_BEGUN + slice_items);
+    if (slice->ends == SLICE_BEGUN) {
+        return false;
+    }
+    slice->ends--;
     return true;
 }
 

@@ -468,12 +468,48 @@ START_TEST(joins_and_leaves)
     typed_message(0, PEER, ADP_IGMP_TYPE_LEAVE_V2, G1);
     run();
     expect_said(3, "[] [{'kind':'MulticastGroup','name':'239.1.1.1'}]");
-    expect_told("-239.1.1.1 to 192.168.0.2;");
+    expect_told("");
     expect_groups("[]");
     leave(1, G1);
     run();
     ck_assert_int_eq(stat_of("left"), 2);
     ck_assert_uint_eq(calls.n, 3);
+}
+END_TEST
+
+/* Nobody is told of another Node's members, nor again of this Node's when
+ * another's come or go. */
+START_TEST(members_of_others)
+{
+    typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1);
+    run();
+    expect_said(1, "[{'kind':'MulticastGroup','name':'239.1.1.1',"
+                "'nodes':['192.168.0.2'],'ports':[]}] []");
+    expect_told("");
+    now += 1000;
+    typed_message(0, PEER, ADP_IGMP_TYPE_LEAVE_V2, G1);
+    run();
+    expect_said(2, "[] [{'kind':'MulticastGroup','name':'239.1.1.1'}]");
+    expect_told("");
+
+    join(1, G1);
+    next_pace();
+    expect_told("+239.1.1.1 to 192.168.0.2;");
+    typed_message(0, PEER, ADP_IGMP_TYPE_REPORT_V2, G1);
+    join(2, G1);
+    next_pace();
+    ck_assert_uint_eq(calls.n, 4);
+    expect_told("");
+    now += 1000;
+    typed_message(0, PEER, ADP_IGMP_TYPE_LEAVE_V2, G1);
+    leave(2, G1);
+    run();
+    ck_assert_uint_eq(calls.n, 5);
+    expect_told("");
+    leave(1, G1);
+    next_pace();
+    expect_told("-239.1.1.1 to 192.168.0.2;");
+    ck_assert_uint_eq(n_reports, 2);
 }
 END_TEST
 
@@ -595,6 +631,95 @@ START_TEST(long_reports)
     now += INTERVAL_MS;
     run();
     ck_assert_uint_eq(n_reports, 2);
+}
+END_TEST
+
+/* Returns in how many turns all that there is to tell was told. */
+static size_t
+tell_all(void)
+{
+    size_t n_turns = 0;
+
+    n_reports = 0;
+    do {
+        size_t before = n_reports;
+
+        run();
+        n_turns++;
+        ck_assert_uint_le(n_reports - before, slice_items);
+    } while (next_wake() <= now);
+    return n_turns;
+}
+
+/* Telling many Nodes of many groups takes many turns, none of them longer than
+ * its slice. */
+START_TEST(many_nodes)
+{
+    enum { N_NODES = 20, N_GROUPS = ADP_IGMP_REPORT_MAX_RECORDS + 2 };
+
+    delete("PeerNode", "peer");
+    for (int i = 0; i < N_NODES; i++) {
+        char *peer = xasprintf(
+            "{'kind':'PeerNode','name':'n%d','podCIDR':'10.0.%d.0/24',"
+            "'gatewayIP':'10.0.%d.1','transportIP':'192.168.1.%d'}",
+            i, i + 1, i + 1, i);
+
+        apply(peer);
+        free(peer);
+    }
+    for (int i = 0; i < N_GROUPS; i++) {
+        join(1 + i % 2, G1 + i);
+        adp_multicast_run(m, a_state, true);
+    }
+    now += 1000;
+    run();                      /* All of it, once. */
+    ck_assert_int_gt(next_wake(), now);
+
+    /* At the interval. */
+    slice_items = 7;
+    now += INTERVAL_MS;
+    ck_assert_uint_ge(tell_all(), 2 * N_NODES / 7);
+    ck_assert_uint_eq(n_reports, 2 * N_NODES);
+
+    /* A change; what comes meanwhile comes behind it. */
+    ds_clear(&told);
+    join(1, G1 + N_GROUPS);
+    run();
+    join(2, G1 + N_GROUPS + 1);
+    now += PACE_MS;
+    ck_assert_uint_ge(tell_all(), (2 * N_NODES - 7) / 7);
+    ck_assert_uint_eq(n_reports, 2 * N_NODES - 7);
+    ck_assert_str_eq(strrchr(ds_cstr(&told), '+'),
+                     "+239.1.1.132 to 192.168.1.19;");
+}
+END_TEST
+
+/* It waits for a NodeConfig, and while others change the state. */
+START_TEST(telling_waits)
+{
+    delete("NodeConfig", "n");
+    apply("{'kind':'PeerNode','name':'peer3','podCIDR':'10.0.2.0/24',"
+          "'gatewayIP':'10.0.2.1','transportIP':'192.168.0.3'}");
+    join(1, G1);
+    run();
+    expect_told("");
+    ck_assert_int_gt(next_wake(), now);
+    slice_items = 1;
+    apply(a_node);
+    run();
+    expect_told("+239.1.1.1 to 192.168.0.2;");
+    ck_assert_int_eq(next_wake(), now);
+    calls.busy = true;
+    ck_assert_int_gt(next_wake(), now);
+    run();
+    expect_told("");
+    ck_assert_int_gt(next_wake(), now);
+    calls.busy = false;
+    ck_assert_int_eq(next_wake(), now);
+    run();
+    expect_told("+239.1.1.1 to 192.168.0.3;");
+    run();
+    ck_assert_int_gt(next_wake(), now);
 }
 END_TEST
 
@@ -821,12 +946,15 @@ main(void)
     tcase_add_test(tc, others_come);
     tcase_add_test(tc, no_query);
     tcase_add_test(tc, joins_and_leaves);
+    tcase_add_test(tc, members_of_others);
     tcase_add_test(tc, expiry);
     tcase_add_test(tc, strangers);
     tcase_add_test(tc, records_go);
     tcase_add_test(tc, another_of_the_same_name);
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, long_reports);
+    tcase_add_test(tc, many_nodes);
+    tcase_add_test(tc, telling_waits);
     tcase_add_test(tc, rules);
     tcase_add_test(tc, rules_forgotten);
     tcase_add_test(tc, one_at_a_time);
