@@ -3,6 +3,7 @@
 #include <config.h>
 #include "adp-igmp-queue.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@
 
 struct adp_igmp_queue {
     struct adp_main_queue queue;        /* "struct adp_igmp_message"s. */
-    atomic_count of_slot[ADP_IGMP_QUEUE_SLOTS]; /* In it, by in_port; */
-    atomic_count of_tunnels;            /* what came by these. */
+    atomic_count of_ports[ADP_IGMP_QUEUE_SLOTS];    /* In it, by in_port; */
+    atomic_count of_tunnels[ADP_IGMP_QUEUE_SLOTS];  /* by tunnel_src. */
 };
 
 struct adp_igmp_queue *
@@ -25,10 +26,10 @@ adp_igmp_queue_create(void)
     struct adp_igmp_queue *q = xzalloc(sizeof *q);
 
     adp_main_queue_init(&q->queue);
-    for (size_t i = 0; i < ARRAY_SIZE(q->of_slot); i++) {
-        atomic_count_init(&q->of_slot[i], 0);
+    for (size_t i = 0; i < ADP_IGMP_QUEUE_SLOTS; i++) {
+        atomic_count_init(&q->of_ports[i], 0);
+        atomic_count_init(&q->of_tunnels[i], 0);
     }
-    atomic_count_init(&q->of_tunnels, 0);
     return q;
 }
 
@@ -55,8 +56,9 @@ adp_igmp_queue_destroy(struct adp_igmp_queue *q)
 static atomic_count *
 slot_of(struct adp_igmp_queue *q, ofp_port_t in_port, ovs_be32 tunnel_src)
 {
-    return (tunnel_src ? &q->of_tunnels
-            : &q->of_slot[ofp_to_u16(in_port) % ADP_IGMP_QUEUE_SLOTS]);
+    return (tunnel_src
+            ? &q->of_tunnels[ntohl(tunnel_src) % ADP_IGMP_QUEUE_SLOTS]
+            : &q->of_ports[ofp_to_u16(in_port) % ADP_IGMP_QUEUE_SLOTS]);
 }
 
 /* Packet threads. */

@@ -12,8 +12,8 @@
  * Bounded: of the ports that share one of ADP_IGMP_QUEUE_SLOTS slots
  * ADP_IGMP_QUEUE_OF_SLOT messages of at most ADP_IGMP_QUEUE_MAX_LEN bytes, so
  * that who sends more than is read leaves others their place.  What comes by
- * tunnels has a slot that it shares with no port, since other Nodes' members
- * depend on it.
+ * tunnels has as many slots, by the other end's address, that it shares with
+ * no port, since other Nodes' members depend on it.
  *
  * Thread-safety: add in any thread, without a lock (but for waking up the main
  * thread when the queue was empty); the rest in the main thread.

@@ -131,7 +131,8 @@ START_TEST(bounds)
 }
 END_TEST
 
-/* No port takes the place of what comes by tunnels, nor the other way round. */
+/* No port takes the place of what comes by tunnels, nor the other way round,
+ * nor a Node that of others whose slots are apart. */
 START_TEST(tunnels)
 {
     const ovs_be32 src = htonl(0x0a000001);
@@ -157,6 +158,19 @@ START_TEST(tunnels)
     take(1 + ADP_IGMP_QUEUE_SLOTS, 0, 8);
     come(2, 0, 8, src);
     ck_assert_uint_eq(n_lost(), 3);
+
+    come(2, 0, 8, htonl(ntohl(src) + 1));
+    ck_assert_uint_eq(n_lost(), 3);
+    come(2, 0, 8, htonl(ntohl(src) + ADP_IGMP_QUEUE_SLOTS));
+    ck_assert_uint_eq(n_lost(), 4);
+    for (int i = 1; i < ADP_IGMP_QUEUE_OF_SLOT; i++) {
+        take(1 + ADP_IGMP_QUEUE_SLOTS, i, 8);
+    }
+    take(2, 0, 8);
+    take(2, 0, 8);
+    take(2, 0, 8);
+    come(2, 0, 8, htonl(ntohl(src) + ADP_IGMP_QUEUE_SLOTS));
+    ck_assert_uint_eq(n_lost(), 4);
 }
 END_TEST
 
