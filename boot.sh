@@ -19,8 +19,12 @@ packages=(
     curl ethtool iproute2 iputils-ping nftables procps tcpdump util-linux
 )
 
+# What the Nodes of the demo and of tests need: their daemons have the rights
+# that systemd would leave them.
+node_packages=(python3-seccomp systemd)
+
 # What only the end-to-end tests need, and those of completion.
-e2e_packages=(fish python3-os-ken python3-seccomp systemd zsh)
+e2e_packages=(fish python3-os-ken zsh)
 
 # What only the test suite upstream-full needs.
 upstream_full_packages=(
@@ -206,28 +210,33 @@ demo() {
     case ${1-} in
     -h | --help) exec "$top/tests/demo/demo.sh" "$1" ;;
     esac
-    install_packages
+    install_packages "${node_packages[@]}"
     check_namespaces
     build
     as_root "$top/tests/demo/demo.sh" "$@"
 }
 
 check() {
+    local more=() namespaces=no
+
     "$top/tests/run" --only-parse "$@"
     case " $* " in
     *' upstream-full '* | *tests/upstream-full/*)
-        install_packages "${upstream_full_packages[@]}"
+        more+=("${upstream_full_packages[@]}")
         ;;
     esac
     case " $* " in
-    '  ' | *' e2e '* | *tests/e2e/*) install_packages "${e2e_packages[@]}" ;;
+    '  ' | *' e2e '* | *tests/e2e/*) more+=("${e2e_packages[@]}") ;;
     esac
     case " $* " in
-    '  ' | *' e2e '* | *tests/e2e/* | *' oracle '*)
-        install_packages
-        check_namespaces
+    '  ' | *' e2e '* | *tests/e2e/* | *' mesh '* | *tests/mesh/*)
+        more+=("${node_packages[@]}")
+        namespaces=yes
         ;;
+    *' oracle '* | *tests/oracle/*) namespaces=yes ;;
     esac
+    install_packages "${more[@]}"
+    [ "$namespaces" = no ] || check_namespaces
     build
     build --enable-sanitizers
     case " $* " in

@@ -77,6 +77,10 @@ e2e_begin() {
     for tool in ip tcpdump ethtool nft curl "$E2E_PYTHON"; do
         command -v "$tool" >/dev/null || skip "$tool isn't installed"
     done
+    # Of sandbox.py.
+    "$E2E_PYTHON" -c 'import seccomp' 2>/dev/null \
+        && command -v systemd-analyze >/dev/null \
+        || skip "python3-seccomp and systemd aren't installed"
     [ -x "$ADP_PREFIX/sbin/ovs-vswitchd" ] \
         || fail "no ovs-vswitchd in $ADP_PREFIX/sbin: run ./boot.sh build"
 
