@@ -29,6 +29,7 @@ TESTS += \
 	tests/dpctl/completion.test \
 	tests/dpctl/diff.test \
 	tests/dpctl/dpctl.test \
+	tests/dpctl/follow.test \
 	tests/dpctl/habits.test \
 	tests/dpctl/inspect.test \
 	tests/dpctl/keep-going.test \
