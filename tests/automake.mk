@@ -42,6 +42,7 @@ TESTS += \
 	tests/static/bench.test \
 	tests/static/boot.test \
 	tests/static/bounds.test \
+	tests/static/cache.test \
 	tests/static/comments.test \
 	tests/static/dist.test \
 	tests/static/docs-names.test \
