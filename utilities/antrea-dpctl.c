@@ -829,34 +829,19 @@ run_command(const struct command *command, const struct dpctl_options *o,
 /* Short options; "-f" is --filename, or --follow where that is one. */
 #define SHORT_OPTIONS "s:b:o:t:n:d:AFwhV"
 
-/* Does the argument behind 'arg', an option, belong to it? */
-static bool
-takes_next(const char *arg)
-{
-    size_t len = strlen(arg);
-
-    if (arg[1] == '-') {
-        for (const struct option *l = long_options; l->name; l++) {
-            if (!strcmp(l->name, arg + 2)) {
-                return l->has_arg == required_argument;
-            }
-        }
-        return false;
-    }
-    const char *letter = len > 1 ? strchr(SHORT_OPTIONS, arg[len - 1]) : NULL;
-    return letter && letter[1] == ':';
-}
-
 /* Is "-f" short for --follow?  The command says so, which options may stand
  * before. */
 static bool
 f_is_follow(int argc, char *argv[])
 {
-    int i = 1;
-
-    while (i < argc && argv[i][0] == '-') {
-        i += takes_next(argv[i]) ? 2 : 1;
+    opterr = 0;
+    while (getopt_long(argc, argv, "+" SHORT_OPTIONS "f", long_options,
+                       NULL) != -1) {
+        continue;
     }
+    int i = optind;
+    opterr = 1;
+    optind = 0;                 /* The next call begins anew. */
     for (size_t j = 0; i < argc && j < ARRAY_SIZE(commands); j++) {
         if (!strcmp(commands[j].name, argv[i])) {
             return commands[j].sets & (SET_LOGS | SET_TRACE);
