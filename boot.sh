@@ -87,6 +87,27 @@ as_root() {
     $prefix "$@"
 }
 
+# tests_need_root [SUITE | TEST-FILE]...: those that tests/run has sudo run.
+tests_need_root() {
+    local name
+
+    [ $# -gt 0 ] || return 0
+    for name in "$@"; do
+        case $name in
+        check | check-asan | check-tsan | tsan | upstream) ;;
+        *tests/threads/* | *tests/upstream/*) ;;
+        *) return 0 ;;
+        esac
+    done
+    return 1
+}
+
+# A password would be asked for in the middle of the tests, where nobody is.
+check_root() {
+    [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
+        die "these tests need root, or a sudo that doesn't ask for a password"
+}
+
 # Other systems have another openvswitch-source, or none.
 check_system() {
     local file=${ADP_OS_RELEASE:-/etc/os-release} name
@@ -220,6 +241,7 @@ check() {
     local more=() namespaces=no
 
     "$top/tests/run" --only-parse "$@"
+    ! tests_need_root "$@" || check_root
     case " $* " in
     *' upstream-full '* | *tests/upstream-full/*)
         more+=("${upstream_full_packages[@]}")
