@@ -176,9 +176,18 @@ prepare_configure() {
 
 # configure_in SUFFIX CONFIGURE-OPTION...
 configure_in() {
-    local build=$top/_build$1 install=$top/_install$1
+    local build=$top/_build$1 install=$top/_install$1 prefix
     shift
 
+    # The place is compiled in.
+    if [ -e "$build/Makefile" ]; then
+        prefix=$(sed -n 's/^prefix = //p' "$build/Makefile")
+        if [ "${prefix##*/}" != "${install##*/}" ] ||
+           ! [ "${prefix%/*}" -ef "$top" ]; then
+            echo "building anew: $build was for ${prefix:-nothing}"
+            rm -rf "$build"
+        fi
+    fi
     if [ ! -e "$build/Makefile" ]; then
         if needs_autoreconf; then
             echo 'preparing configure'
