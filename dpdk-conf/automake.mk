@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Profiles are installed as they are, units with the folders filled in.
+# Profiles are installed as they are, units and what rotates logs with the
+# folders filled in.
 confdir = $(pkgdatadir)/dpdk-conf
 PROFILE_FILES = \
 	dpdk-conf/README.md \
@@ -10,7 +11,6 @@ PROFILE_FILES = \
 	dpdk-conf/eal/numa \
 	dpdk-conf/hugepages/1g.grub.cfg \
 	dpdk-conf/hugepages/2m.sysctl.conf \
-	dpdk-conf/logrotate/antrea-dp \
 	dpdk-conf/pmd/balance \
 	dpdk-conf/pmd/dedicated-cores \
 	dpdk-conf/pmd/shared-cores \
@@ -30,24 +30,32 @@ PROFILE_UNITS = \
 EXTRA_DIST += \
 	$(PROFILE_FILES) \
 	$(PROFILE_TOOLS) \
-	$(PROFILE_UNITS:.service=.service.in)
+	$(PROFILE_UNITS:.service=.service.in) \
+	dpdk-conf/logrotate/antrea-dp.in
 
 systemdsystemunitdir = $(prefix)/lib/systemd/system
 systemdsystemunit_DATA = $(PROFILE_UNITS)
-CLEANFILES += $(PROFILE_UNITS)
+logrotatedir = $(confdir)/logrotate
+logrotate_DATA = dpdk-conf/logrotate/antrea-dp
+CLEANFILES += $(PROFILE_UNITS) $(logrotate_DATA)
+
+FILL_IN = sed -e 's|@confdir[@]|$(confdir)|g' \
+	-e 's|@bindir[@]|$(bindir)|g' \
+	-e 's|@sbindir[@]|$(sbindir)|g' \
+	-e 's|@sysconfdir[@]|$(sysconfdir)|g' \
+	-e 's|@ovspkgdatadir[@]|$(ovspkgdatadir)|g'
 
 SUFFIXES += .service.in .service
 .service.in.service:
 	$(AM_V_at)$(MKDIR_P) $(@D)
-	$(AM_V_GEN)sed -e 's|@confdir[@]|$(confdir)|g' \
-		-e 's|@bindir[@]|$(bindir)|g' \
-		-e 's|@sbindir[@]|$(sbindir)|g' \
-		-e 's|@sysconfdir[@]|$(sysconfdir)|g' \
-		-e 's|@ovspkgdatadir[@]|$(ovspkgdatadir)|g' $< >$@
+	$(AM_V_GEN)$(FILL_IN) $< >$@
+dpdk-conf/logrotate/antrea-dp: dpdk-conf/logrotate/antrea-dp.in
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(FILL_IN) $(srcdir)/dpdk-conf/logrotate/antrea-dp.in >$@
 
 INSTALL_DATA_LOCAL += dpdk-conf-install
 dpdk-conf-install:
-	$(AM_V_at)for d in eal hugepages logrotate pmd systemd testpmd; do \
+	$(AM_V_at)for d in eal hugepages pmd systemd testpmd; do \
 		$(MKDIR_P) "$(DESTDIR)$(confdir)/$$d" || exit 1; \
 	done
 	$(AM_V_at)for f in $(PROFILE_FILES); do \
@@ -62,7 +70,7 @@ dpdk-conf-install:
 	$(AM_V_at)$(MKDIR_P) "$(DESTDIR)$(sysconfdir)/default" \
 		"$(DESTDIR)$(sysconfdir)/logrotate.d"
 	$(AM_V_at)test -e "$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp" || \
-		$(INSTALL_DATA) $(srcdir)/dpdk-conf/logrotate/antrea-dp \
+		$(INSTALL_DATA) dpdk-conf/logrotate/antrea-dp \
 			"$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp"
 	$(AM_V_at)test -e "$(DESTDIR)$(sysconfdir)/default/antrea-dp" || \
 		$(INSTALL_DATA) $(srcdir)/dpdk-conf/systemd/antrea-dp.default \
@@ -77,6 +85,6 @@ dpdk-conf-uninstall:
 	! cmp -s $(srcdir)/dpdk-conf/systemd/antrea-dp.default \
 		"$(DESTDIR)$(sysconfdir)/default/antrea-dp" || \
 		rm -f "$(DESTDIR)$(sysconfdir)/default/antrea-dp"
-	! cmp -s $(srcdir)/dpdk-conf/logrotate/antrea-dp \
+	! cmp -s dpdk-conf/logrotate/antrea-dp \
 		"$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp" || \
 		rm -f "$(DESTDIR)$(sysconfdir)/logrotate.d/antrea-dp"
