@@ -1,7 +1,51 @@
 # bash completion for antrea-dpctl                         -*- shell-script -*-
 # SPDX-License-Identifier: Apache-2.0
 
+# For bash, which splits words at "=" and ":" and replaces only what stands
+# behind these.
 _antrea_dpctl()
+{
+    local words=() i last cut=
+
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        last=${COMP_WORDS[i]}
+        if ((i > 1)) &&
+           [[ $last =~ ^[=:]+$ || ${COMP_WORDS[i-1]} =~ ^[=:]+$ ]]; then
+            cut=${words[-1]}
+            words[-1]+=$last
+            [[ ! $last =~ ^[=:]+$ ]] || cut=${words[-1]}
+        else
+            cut=
+            words+=("$last")
+        fi
+    done
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1))
+    _antrea_dpctl_words
+    for i in "${!COMPREPLY[@]}"; do
+        COMPREPLY[i]=${COMPREPLY[i]#"$cut"}
+    done
+}
+
+# For words that are whole, the last of which may be --OPTION=VALUE.
+_antrea_dpctl_words()
+{
+    local last=${COMP_WORDS[COMP_CWORD]} option= i
+
+    if [[ $last == --*=* ]]; then
+        option=${last%%=*}
+        COMP_WORDS[COMP_CWORD]=$option
+        COMP_CWORD=$((COMP_CWORD + 1))
+        COMP_WORDS[COMP_CWORD]=${last#*=}
+    fi
+    _antrea_dpctl_find
+    [ -n "$option" ] || return 0
+    for i in "${!COMPREPLY[@]}"; do
+        COMPREPLY[i]=$option=${COMPREPLY[i]}
+    done
+}
+
+# Behind an 'option' that ends in "=", only its values.
+_antrea_dpctl_find()
 {
     local cur prev word command='' n_words=0 kind='' i
     local commands='apply diff follow replace delete resync resolve get describe trace
@@ -46,6 +90,8 @@ _antrea_dpctl()
         return
         ;;
     esac
+
+    [ -z "$option" ] || return 0
 
     # The command and its first word, whatever options stand between them.
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -131,7 +177,7 @@ _antrea_dp_follow()
 {
     COMP_WORDS=("${ANTREA_DPCTL:-antrea-dpctl}" follow "${COMP_WORDS[@]:1}")
     COMP_CWORD=$((COMP_CWORD + 1))
-    _antrea_dpctl
+    "${_antrea_dpctl_as:-_antrea_dpctl}"
     mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]}" | grep -v -e '^--filename$')
 }
 
@@ -139,12 +185,14 @@ _antrea_dp_follow()
 # words behind it.
 _antrea_dpctl_offer()
 {
+    local _antrea_dpctl_as=_antrea_dpctl_words
+
     COMP_CWORD=$1
     shift
     COMP_WORDS=("$@")
     case ${1##*/} in
     antrea-dp-follow) _antrea_dp_follow ;;
-    *) _antrea_dpctl ;;
+    *) _antrea_dpctl_words ;;
     esac
     [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 }
