@@ -48,6 +48,7 @@ TESTS += \
 	tests/static/docs-names.test \
 	tests/static/dpdk-conf.test \
 	tests/static/features.test \
+	tests/static/fuzz-run.test \
 	tests/static/headers.test \
 	tests/static/install.test \
 	tests/static/hooks-budget.test \
