@@ -102,6 +102,8 @@ lib_libadp_la_SOURCES = \
 	lib/names/adp-dns.h \
 	lib/names/adp-names.c \
 	lib/names/adp-names.h \
+	lib/hash/adp-secret-hash.c \
+	lib/hash/adp-secret-hash.h \
 	lib/store/adp-collect.c \
 	lib/store/adp-count.h \
 	lib/store/adp-ingress.c \

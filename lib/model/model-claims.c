@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adp-secret-hash.h"
 #include "hash.h"
 #include "hmapx.h"
 #include "openvswitch/hmap.h"
@@ -86,7 +87,7 @@ static void
 claim_name(const struct claims *c, enum thing thing, const char *name)
 {
     const struct claim claim = {
-        .node = { .hash = hash_string(name, thing) },
+        .node = { .hash = adp_secret_hash_string(name, thing) },
         .record = c->record, .thing = thing, .name = name,
     };
 
@@ -109,8 +110,8 @@ claim_ip(const struct claims *c, enum thing thing, const struct in6_addr *ip,
          uint64_t number)
 {
     const struct claim claim = {
-        .node = { .hash = hash_bytes(ip, sizeof *ip,
-                                     hash_uint64_basis(number, thing)) },
+        .node = { .hash = adp_secret_hash_bytes(
+                      ip, sizeof *ip, hash_uint64_basis(number, thing)) },
         .record = c->record, .thing = thing, .number = number, .ip = *ip,
     };
 

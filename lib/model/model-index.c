@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
+#include "adp-secret-hash.h"
 #include "hmapx.h"
 #include "model-pause.h"
 #include "model-records.h"
@@ -62,12 +62,19 @@ adp_index_create(void)
 
 /* Postings. */
 
+/* Keys are labels, which anybody may give his Pods. */
+static uint32_t
+key_hash(const char *key)
+{
+    return adp_secret_hash_string(key, 0);
+}
+
 static struct posting *
 posting_find(const struct adp_index *index, const char *key)
 {
     struct posting *posting;
 
-    HMAP_FOR_EACH_WITH_HASH (posting, node, hash_string(key, 0),
+    HMAP_FOR_EACH_WITH_HASH (posting, node, key_hash(key),
                              &index->postings) {
         if (!strcmp(posting->key, key)) {
             return posting;
@@ -85,7 +92,7 @@ posting_add(struct adp_index *index, const char *key, struct entry *entry,
     if (!posting) {
         posting = xzalloc(sizeof *posting);
         posting->key = xstrdup(key);
-        hmap_insert(&index->postings, &posting->node, hash_string(key, 0));
+        hmap_insert(&index->postings, &posting->node, key_hash(key));
     }
     if (posting->n >= posting->allocated) {
         posting->members = x2nrealloc(posting->members, &posting->allocated,
@@ -117,7 +124,7 @@ posting_remove(struct adp_index *index, const struct slot *slot)
 static uint32_t
 entry_hash(enum adp_kind kind, const char *name)
 {
-    return hash_string(name, kind);
+    return adp_secret_hash_string(name, kind);
 }
 
 static struct entry *

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
+#include "adp-secret-hash.h"
 #include "model-change.h"
 #include "model-claims.h"
 #include "model-pause.h"
@@ -142,7 +142,7 @@ adp_model_destroy(struct adp_model *model)
 static uint32_t
 change_hash(enum adp_kind kind, const char *name)
 {
-    return hash_string(name, kind);
+    return adp_secret_hash_string(name, kind);
 }
 
 static struct change *

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "adp-dns.h"
-#include "hash.h"
+#include "adp-secret-hash.h"
 #include "hmapx.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/shash.h"
@@ -314,7 +314,7 @@ static enum adp_names_learned
 learn_address(struct adp_names_store *s, struct name *name,
               const struct in6_addr *ip, long long int expires)
 {
-    uint32_t hash = hash_bytes(ip, sizeof *ip, 0);
+    uint32_t hash = adp_secret_hash_bytes(ip, sizeof *ip, 0);
     struct known_address *address;
 
     HMAP_FOR_EACH_WITH_HASH (address, node, hash, &name->addresses) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "hash.h"
+#include "adp-secret-hash.h"
 #include "util.h"
 
 struct vip {
@@ -41,7 +41,7 @@ adp_vips_uninit(struct adp_vips *vips)
 static uint32_t
 hash_vip(const struct in6_addr *ip, uint16_t port, uint8_t protocol)
 {
-    return hash_bytes(ip, sizeof *ip, port << 8 | protocol);
+    return adp_secret_hash_bytes(ip, sizeof *ip, port << 8 | protocol);
 }
 
 static uint32_t

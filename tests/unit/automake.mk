@@ -136,6 +136,7 @@ UNIT_TESTS = \
 	tests/unit/test-session \
 	tests/unit/test-shadow \
 	tests/unit/test-ingress-hash \
+	tests/unit/test-secret-hash \
 	tests/unit/test-store \
 	tests/unit/test-state-anew \
 	tests/unit/test-state-disk \
@@ -159,6 +160,7 @@ tests_unit_libunit_la_SOURCES = \
 	tests/unit/engine-fixture.h \
 	tests/unit/engine-places.h \
 	tests/unit/engine.h \
+	tests/unit/equal-hash.h \
 	tests/unit/flow-diff.c \
 	tests/unit/flow-diff.h \
 	tests/unit/model-transact.c \
@@ -564,7 +566,8 @@ tests_unit_test_metrics_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_index_SOURCES = tests/unit/test-model-index.c
 tests_unit_test_model_index_LDADD = $(UNIT_LIBS)
 tests_unit_test_model_index_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=adp_model_find
+	-Wl,--wrap=adp_model_find \
+	-Wl,--wrap=strcmp
 
 tests_unit_test_model_ip_SOURCES = tests/unit/test-model-ip.c
 tests_unit_test_model_ip_LDADD = $(UNIT_LIBS)
@@ -798,6 +801,9 @@ tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
 
 tests_unit_test_ingress_hash_SOURCES = tests/unit/test-ingress-hash.c
 tests_unit_test_ingress_hash_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_secret_hash_SOURCES = tests/unit/test-secret-hash.c
+tests_unit_test_secret_hash_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_store_SOURCES = \
 	tests/unit/little-memory.h \

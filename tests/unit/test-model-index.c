@@ -7,6 +7,8 @@
 #include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include "equal-hash.h"
 #include "model-index.h"
 #include "model-patch.h"
 #include "model-records.h"
@@ -186,6 +188,62 @@ START_TEST(test_query_equal_keys)
     FINDS(NULL, NULL, ds_cstr(&ds), "Manifest a, Manifest b, Manifest c");
     ck_assert_uint_eq(n_looks, 2 + 4);
     ds_destroy(&ds);
+}
+END_TEST
+
+/* How often strings are compared. */
+static size_t n_compared;
+
+__typeof__(strcmp) __real_strcmp, __wrap_strcmp;
+
+int
+__wrap_strcmp(const char *a, const char *b)
+{
+    n_compared++;
+    return __real_strcmp(a, b);
+}
+
+/* Comparisons for a Manifest with these keys to be indexed, and then
+ * changed. */
+static size_t
+count_compared(char *keys[], size_t n)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&ds, "{'kind':'Manifest','name':'a','object':{},'keys':[");
+    for (size_t i = 0; i < n; i++) {
+        ds_put_format(&ds, "%s'%s'", i ? "," : "", keys[i]);
+    }
+    ds_put_cstr(&ds, "]}");
+    n_compared = 0;
+    apply(ds_cstr(&ds));
+    apply(ds_cstr(&ds));
+    ds_destroy(&ds);
+    return n_compared;
+}
+
+/* Keys that somebody chose so that upstream's hash takes them for one cost
+ * what others do: each is compared with few. */
+START_TEST(test_keys_chosen)
+{
+    char *keys[ADP_MANIFEST_MAX_KEYS];
+    char *equal[EQUAL_HASH_N];
+
+    equal_hash_strings(equal);
+    for (int i = 0; i < ADP_MANIFEST_MAX_KEYS; i++) {
+        keys[i] = xasprintf("l:%088d", i);
+    }
+    size_t n_usual = count_compared(keys, ADP_MANIFEST_MAX_KEYS);
+    size_t n_chosen = count_compared(equal, ADP_MANIFEST_MAX_KEYS);
+
+    ck_assert_uint_gt(n_usual, ADP_MANIFEST_MAX_KEYS);   /* They are counted. */
+    ck_assert_uint_lt(n_chosen, n_usual + 16 * ADP_MANIFEST_MAX_KEYS);
+    for (int i = 0; i < ADP_MANIFEST_MAX_KEYS; i++) {
+        free(keys[i]);
+    }
+    for (int i = 0; i < EQUAL_HASH_N; i++) {
+        free(equal[i]);
+    }
 }
 END_TEST
 
@@ -390,6 +448,7 @@ main(void)
     tcase_add_test(tc, test_query);
     tcase_add_test(tc, test_query_errors);
     tcase_add_test(tc, test_query_equal_keys);
+    tcase_add_test(tc, test_keys_chosen);
     tcase_add_test(tc, test_query_random);
     tcase_add_test(tc, test_patch);
     tcase_add_test(tc, test_patch_errors);
