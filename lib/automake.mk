@@ -199,6 +199,8 @@ lib_libadp_la_SOURCES = \
 	lib/pipeline/v115/pipeline-v115-applied.c \
 	lib/pipeline/pipeline-remote.c \
 	lib/pipeline/pipeline-remote.h \
+	lib/pipeline/pipeline-nesting.c \
+	lib/pipeline/pipeline-nesting.h \
 	lib/pipeline/pipeline-vips.c \
 	lib/pipeline/pipeline-vips.h \
 	lib/pipeline/v115/pipeline-v115-dsr.c \

@@ -39,6 +39,7 @@
 #include "pipeline-desired.h"
 #include "pipeline-engine.h"
 #include "pipeline-engine-set.h"
+#include "pipeline-nesting.h"
 #include "pipeline-parts.h"
 #include "sset.h"
 
@@ -188,7 +189,7 @@ struct adp_engine {
     struct engine_ranks ranks[ADP_MAX_RANKED_TABLES];
     struct adp_remote_cidrs remote;
     struct adp_vips vips;       /* Of Services in 'records'. */
-    struct sset nested;         /* Names of Services with nested endpoints. */
+    struct adp_nesting nesting; /* The same. */
 
     /* To contribute anew. */
     struct engine_marks dirty_rules;

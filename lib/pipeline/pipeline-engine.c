@@ -34,7 +34,7 @@ adp_engine_create(void)
     shash_init(&e->services);
     shash_init(&e->egress_ips);
     adp_vips_init(&e->vips);
-    sset_init(&e->nested);
+    adp_nesting_init(&e->nesting);
     return e;
 }
 
@@ -77,7 +77,7 @@ adp_engine_destroy(struct adp_engine *e)
     shash_destroy(&e->services);
     shash_destroy(&e->egress_ips);
     adp_vips_uninit(&e->vips);
-    sset_destroy(&e->nested);
+    adp_nesting_uninit(&e->nesting);
     adp_engine_marks_clear(&e->dirty_rules);
     adp_engine_marks_clear(&e->dirty_groups);
     adp_engine_marks_clear(&e->dirty_pods);
@@ -168,7 +168,7 @@ forget_service(struct adp_engine *e, const struct engine_record *r)
 {
     if (r->record && r->record->kind == ADP_KIND_SERVICE) {
         adp_vips_remove(&e->vips, r->record);
-        sset_find_and_delete(&e->nested, r->record->name);
+        adp_nesting_remove(&e->nesting, r->record);
     }
 }
 
@@ -212,10 +212,7 @@ set_record(struct adp_engine *e, enum adp_kind kind, const char *name,
     adp_engine_mark(&e->dirty_records, &r->dirty);
     if (kind == ADP_KIND_SERVICE) {
         adp_vips_add(&e->vips, new);
-        if (adp_service_is_nested(e->node, CONTAINER_OF(
-                                      new, struct adp_service, up))) {
-            sset_add(&e->nested, new->name);
-        }
+        adp_nesting_add(&e->nesting, e->node, new);
     }
 }
 
@@ -225,19 +222,25 @@ mark_nesting(struct adp_engine *e, const struct adp_record *record)
 {
     const struct adp_service *service
         = record ? CONTAINER_OF(record, struct adp_service, up) : NULL;
-    const char *name;
 
     if (!service) {
         return;
     }
-    SSET_FOR_EACH (name, &e->nested) {
-        struct engine_record *r
-            = shash_find_data(&e->records[ADP_KIND_SERVICE], name);
+    ADP_FOR_EACH_FAMILY (family) {
+        const struct engine_set *services
+            = adp_nesting_find(&e->nesting, &service->cluster_ip[family]);
+        const struct engine_member *m;
 
-        if (adp_service_has_endpoint(CONTAINER_OF(r->record,
-                                                  struct adp_service, up),
-                                     service)) {
+        if (!services) {
+            continue;
+        }
+        ENGINE_SET_FOR_EACH (m, services) {
+            const struct adp_record *outer = m->data;
+            struct engine_record *r = shash_find_data(
+                &e->records[ADP_KIND_SERVICE], outer->name);
+
             adp_engine_mark(&e->dirty_records, &r->dirty);
+            adp_pause();
         }
     }
 }

@@ -151,33 +151,3 @@ adp_service_port_is_nested(const struct adp_node_config *node,
     }
     return false;
 }
-
-bool
-adp_service_is_nested(const struct adp_node_config *node,
-                      const struct adp_service *service)
-{
-    for (size_t i = 0; i < service->n_ports; i++) {
-        if (adp_service_port_is_nested(node, &service->ports[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool
-adp_service_has_endpoint(const struct adp_service *service,
-                         const struct adp_service *other)
-{
-    for (size_t i = 0; i < service->n_ports; i++) {
-        const struct adp_service_port *port = &service->ports[i];
-
-        for (size_t j = 0; j < port->n_endpoints; j++) {
-            const struct in6_addr *ip = &port->endpoints[j].ip;
-
-            if (ipv6_addr_equals(&other->cluster_ip[adp_ip_family(ip)], ip)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}

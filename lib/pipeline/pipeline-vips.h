@@ -40,11 +40,5 @@ bool adp_endpoint_is_nested(const struct adp_node_config *,
 /* Is one of the port's? */
 bool adp_service_port_is_nested(const struct adp_node_config *,
                                 const struct adp_service_port *);
-/* Is one of the Service's? */
-bool adp_service_is_nested(const struct adp_node_config *,
-                           const struct adp_service *);
-/* Is one of the Service's endpoints a ClusterIP of 'other'? */
-bool adp_service_has_endpoint(const struct adp_service *,
-                              const struct adp_service *other);
 
 #endif /* pipeline-vips.h */

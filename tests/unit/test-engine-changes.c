@@ -360,6 +360,109 @@ START_TEST(peer_of_ipv6)
 }
 END_TEST
 
+/* Services. */
+
+enum { N_NESTED = 5 };
+
+/* A Service whose endpoints are one of a Pod and the ClusterIPs of others. */
+static char *
+outer_service(const char *name, const char *cluster_ip)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&s, "{'kind':'Service','name':'%s','clusterIP':'%s',"
+                  "'ports':[{'port':80,'protocol':'TCP','endpoints':["
+                  "{'ip':'10.0.0.10','port':80}", name, cluster_ip);
+    for (int i = 1; i <= N_NESTED; i++) {
+        ds_put_format(&s, ",{'ip':'10.96.1.%d','port':80}", i);
+    }
+    ds_put_cstr(&s, "]}]}");
+    return ds_steal_cstr(&s);
+}
+
+static char *
+inner_service(int last, const char *endpoint)
+{
+    return xasprintf("{'kind':'Service','name':'d/inner%d',"
+                     "'clusterIP':'10.96.1.%d','ports':[{'port':80,"
+                     "'protocol':'TCP','endpoints':["
+                     "{'ip':'%s','port':80}]}]}", last, last, endpoint);
+}
+
+static void
+apply_service(char *service)
+{
+    apply(service);
+    free(service);
+}
+
+/* A look at the record's endpoints fails from now on, until they are given
+ * back. */
+static struct adp_endpoint *
+take_endpoints(const char *name)
+{
+    const struct adp_record *record = adp_model_find(model, ADP_KIND_SERVICE,
+                                                     name);
+    struct adp_service *service = CONTAINER_OF(
+        CONST_CAST(struct adp_record *, record), struct adp_service, up);
+    struct adp_endpoint *endpoints = service->ports[0].endpoints;
+
+    ck_assert_uint_eq(service->ports[0].n_endpoints, 1 + N_NESTED);
+    service->ports[0].endpoints = NULL;
+    return endpoints;
+}
+
+static void
+give_endpoints(const char *name, struct adp_endpoint *endpoints)
+{
+    const struct adp_record *record = adp_model_find(model, ADP_KIND_SERVICE,
+                                                     name);
+
+    CONTAINER_OF(CONST_CAST(struct adp_record *, record),
+                 struct adp_service, up)->ports[0].endpoints = endpoints;
+}
+
+/* A Service's change is told to those that have it among their endpoints, and
+ * looks at no endpoints of others. */
+START_TEST(nested_service_changes)
+{
+    apply_service(xasprintf("%s,%s", NODE_WITH("'serviceCIDR':'10.96.0.0/16',"),
+                            PODS));
+    apply_service(outer_service("d/outer", "10.96.0.1"));
+    apply_service(outer_service("d/other", "10.96.0.2"));
+    size_t n_flows = usage().n_flows;
+
+    apply_service(inner_service(1, "10.0.0.10"));
+    size_t n_inner = usage().n_flows - n_flows;
+    struct adp_endpoint *outer = take_endpoints("d/outer");
+    struct adp_endpoint *other = take_endpoints("d/other");
+    apply_service(inner_service(N_NESTED + 1, "10.0.0.10"));
+    apply_service(inner_service(N_NESTED + 1, "10.0.0.11"));
+    apply_service(inner_service(N_NESTED + 1, "10.0.0.10"));
+    give_endpoints("d/outer", outer);
+    give_endpoints("d/other", other);
+
+    /* Those that were told have a flow for the endpoint. */
+    size_t n_told_nobody = usage().n_flows - n_flows - n_inner;
+    ck_assert_uint_gt(n_told_nobody, 0);
+    ck_assert_uint_eq(n_inner, n_told_nobody + 1);
+
+    /* Who has an endpoint no more isn't told of it any more. */
+    apply("{'kind':'Service','name':'d/outer','clusterIP':'10.96.0.1',"
+          "'ports':[{'port':80,'protocol':'TCP','endpoints':["
+          "{'ip':'10.0.0.10','port':80},{'ip':'10.96.1.2','port':80}]}]}");
+    apply("{'kind':'Service','name':'d/other','clusterIP':'10.96.0.2',"
+          "'ports':[{'port':80,'protocol':'TCP','endpoints':["
+          "{'ip':'10.0.0.10','port':80}]}]}");
+    n_flows = usage().n_flows;
+    apply_service(inner_service(2, "10.0.0.10"));
+    ck_assert_uint_eq(usage().n_flows - n_flows, n_inner);
+    n_flows = usage().n_flows;
+    apply_service(inner_service(3, "10.0.0.10"));
+    ck_assert_uint_eq(usage().n_flows - n_flows, n_told_nobody);
+}
+END_TEST
+
 /* IDs. */
 
 static void
@@ -586,6 +689,7 @@ main(void)
     tcase_add_test(tc, one_address_goes);
     tcase_add_test(tc, pods_leave);
     tcase_add_test(tc, ports_that_flap);
+    tcase_add_test(tc, nested_service_changes);
     tcase_add_test(tc, egress_ips_change);
     tcase_add_test(tc, l7_rules_change);
     suite_add_tcase(suite, tc);
