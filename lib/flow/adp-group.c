@@ -19,6 +19,7 @@
 #include <config.h>
 #include "adp-rules.h"
 #include "adp-rcu.h"
+#include "coverage.h"
 #include "hash.h"
 #include "openvswitch/ofp-group.h"
 #include "ovs-rcu.h"
@@ -29,6 +30,16 @@
  * 1,000 connections for each. */
 #define SLOTS_PER_BUCKET 32
 enum { MIN_SLOTS = 1 << 10, MAX_SLOTS = 1 << 22 };
+
+/* Who looks for slots in an order by chance looks at some ln(n_slots) for each
+ * that he gets, which is up to 16.  Whoever chooses addresses of endpoints may
+ * have all want the same order, in which each looks at what all others took.
+ * After so many looks for each slot the first that is to be had will do: the
+ * shares are exact all the same. */
+enum { MAX_LOOKS_PER_SLOT = 32 };
+
+/* Slots that were looked at for somebody to take them. */
+COVERAGE_DEFINE(adp_group_look);
 
 /* How many times the slots that it needs a group keeps when buckets leave: to
  * go back to fewer moves nearly everybody. */
@@ -65,6 +76,8 @@ struct takers {
     size_t n;
     uint32_t top_weight;
     uint32_t *by_bucket;        /* Index in 'takers', of those with weight. */
+    uint64_t n_looks;           /* At slots that somebody wants. */
+    uint32_t n_passed;          /* Slots, from 0 on, that can't be had. */
 };
 
 /* The text of the actions, since their binary form has pointers in it. */
@@ -259,26 +272,41 @@ copy_slots(struct adp_group *group, struct takers *ts,
     free(map);
 }
 
-/* The slot that 't' wants most among those that are free or somebody has
- * beyond his share.  Who gave up what he had too much never has too much
- * again, so slots that were passed by need no second look. */
+/* Gives 't' the slot if it is free or somebody has it beyond his share. */
+static bool
+give_slot(struct adp_group *group, struct takers *ts, uint32_t slot,
+          struct taker *t)
+{
+    uint32_t bucket = adp_group_slot(group, slot);
+    struct taker *owner = (bucket == free_slot(group) ? NULL
+                           : &ts->takers[ts->by_bucket[bucket]]);
+
+    ts->n_looks++;
+    if (owner && owner->n_had <= owner->share) {
+        return false;
+    }
+    if (owner) {
+        owner->n_had--;
+    }
+    slot_set(group, slot, t->bucket);
+    t->n_had++;
+    return true;
+}
+
+/* Gives 't' the slot that it wants most among those that are to be had.  Who
+ * gave up what he had too much never has too much again, so slots that were
+ * passed by need no second look. */
 static void
 take_slot(struct adp_group *group, struct takers *ts, struct taker *t)
 {
-    for (;;) {
-        uint32_t bucket = adp_group_slot(group, t->next);
-        struct taker *owner = (bucket == free_slot(group) ? NULL
-                               : &ts->takers[ts->by_bucket[bucket]]);
-
-        if (!owner || owner->n_had > owner->share) {
-            if (owner) {
-                owner->n_had--;
-            }
-            slot_set(group, t->next, t->bucket);
-            t->n_had++;
+    while (ts->n_looks < group->n_slots * MAX_LOOKS_PER_SLOT) {
+        if (give_slot(group, ts, t->next, t)) {
             return;
         }
         t->next = (t->next + t->skip) & (group->n_slots - 1);
+    }
+    while (!give_slot(group, ts, ts->n_passed, t)) {
+        ts->n_passed++;
     }
 }
 
@@ -402,6 +430,7 @@ fill_slots(struct adp_group *group, struct takers *ts)
         take_turns(group, ts, &turns);
     }
     turns_uninit(&turns);
+    COVERAGE_ADD(adp_group_look, ts->n_looks);
 }
 
 static void

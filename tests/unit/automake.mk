@@ -475,6 +475,8 @@ tests_unit_test_flow_cache_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_group_SOURCES = tests/unit/test-group.c
 tests_unit_test_group_LDADD = $(UNIT_LIBS)
+tests_unit_test_group_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=hash_bytes
 
 tests_unit_test_guide_SOURCES = tests/unit/test-guide.c
 tests_unit_test_guide_LDADD = $(UNIT_LIBS)

@@ -5,6 +5,8 @@
 #include <config.h>
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
+#include "coverage.h"
 #include "engine-fixture.h"
 #include "hash.h"
 #include "packets.h"
@@ -137,6 +139,74 @@ START_TEST(test_slots_of_many_buckets)
         free(counts);
         ds_destroy(&s);
     }
+}
+END_TEST
+
+/* Looks at slots to fill them, as a daemon shows it ("coverage/show"). */
+extern struct coverage_counter counter_adp_group_look;
+
+enum { N_CHOSEN = 48, N_CHOSEN_SLOTS = 4096 };
+
+/* Hashes of the actions "load:NUMBER->...", if it isn't 0. */
+static uint32_t chosen[N_CHOSEN];
+
+__typeof__(hash_bytes) __real_hash_bytes, __wrap_hash_bytes;
+
+uint32_t
+__wrap_hash_bytes(const void *p, size_t n, uint32_t basis)
+{
+    char *text = xmemdup0(p, n);
+    unsigned int i;
+    bool is_chosen = (ovs_scan(text, "load:%i->", &i) && i < N_CHOSEN
+                      && chosen[i]);
+
+    free(text);
+    return is_chosen ? chosen[i] : __real_hash_bytes(p, n, basis);
+}
+
+/* Buckets that somebody chose so that they want slots in one order have their
+ * shares, and take not so many times the looks of others. */
+START_TEST(test_slots_chosen)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    uint32_t mask = N_CHOSEN_SLOTS - 1, identity = 0;
+    unsigned int n_looks;
+
+    ds_put_cstr(&s, "group_id=1,type=select");
+    for (int i = 0; i < N_CHOSEN; i++) {
+        ds_put_format(&s, ",bucket=bucket_id:%d,weight:100,"
+                      "actions=load:%d->NXM_NX_REG0[],resubmit(,1)", i, i);
+    }
+    counter_adp_group_look.count();
+    adp_group_unref(engine_parse_group(ds_cstr(&s)));
+    n_looks = counter_adp_group_look.count();
+    ck_assert_uint_gt(n_looks, N_CHOSEN_SLOTS);
+    ck_assert_uint_le(n_looks, 16 * N_CHOSEN_SLOTS);
+
+    for (int i = 0; i < N_CHOSEN; i++) {
+        do {
+            ck_assert_uint_ne(++identity, 0);
+        } while (hash_2words(identity, 0) & mask
+                 || hash_2words(0, identity) & mask & ~1);
+        chosen[i] = identity;
+    }
+    struct adp_group *group = engine_parse_group(ds_cstr(&s));
+    n_looks = counter_adp_group_look.count();
+    ck_assert_uint_eq(group->n_slots, N_CHOSEN_SLOTS);
+    ck_assert_uint_eq(group->buckets[1].identity, chosen[1]);
+    ck_assert_uint_le(n_looks, 34 * N_CHOSEN_SLOTS);
+    memset(chosen, 0, sizeof chosen);
+
+    size_t counts[N_CHOSEN] = { 0 };
+    for (size_t i = 0; i < group->n_slots; i++) {
+        counts[adp_group_slot(group, i)]++;
+    }
+    for (int i = 0; i < N_CHOSEN; i++) {
+        ck_assert_uint_ge(counts[i], N_CHOSEN_SLOTS / N_CHOSEN);
+        ck_assert_uint_le(counts[i], N_CHOSEN_SLOTS / N_CHOSEN + 1);
+    }
+    adp_group_unref(group);
+    ds_destroy(&s);
 }
 END_TEST
 
@@ -744,6 +814,7 @@ main(void)
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_slots_are_fair);
     tcase_add_test(tc, test_slots_of_many_buckets);
+    tcase_add_test(tc, test_slots_chosen);
     tcase_add_test(tc, test_one_heavy_bucket);
     tcase_add_test(tc, test_shares_by_rounds);
     tcase_add_test(tc, test_many_buckets);
