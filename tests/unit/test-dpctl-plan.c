@@ -9,6 +9,7 @@
 
 #include "dpctl-given.h"
 #include "dpctl-json.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "svec.h"
 #include "test-run.h"
@@ -320,6 +321,107 @@ START_TEST(plan_contradiction)
 }
 END_TEST
 
+/* How often Pods are looked at. */
+
+enum { N_SPACES = 200, N_PODS = 5 };
+
+/* Pods of other Nodes in many Namespaces, each with a policy, a ServiceAccount
+ * that one of Antrea's policies names, and a Service. */
+static void
+put_spaces(struct ds *ds)
+{
+    ds_put_cstr(ds, dpctl_given_cluster);
+    for (int i = 0; i < N_SPACES; i++) {
+        ds_put_format(ds, "apiVersion: networking.k8s.io/v1\n"
+                      "kind: NetworkPolicy\n"
+                      "metadata: {name: p, namespace: s%d}\n"
+                      "spec: {podSelector: {}}\n---\n"
+                      "apiVersion: crd.antrea.io/v1beta1\n"
+                      "kind: NetworkPolicy\n"
+                      "metadata: {name: a, namespace: s%d}\n"
+                      "spec: {priority: 1, appliedTo: [{serviceAccount: "
+                      "{name: own, namespace: s%d}}], "
+                      "ingress: [{action: Drop}]}\n---\n"
+                      "apiVersion: v1\nkind: Service\n"
+                      "metadata: {name: s, namespace: s%d}\n"
+                      "spec: {clusterIP: 10.96.0.9, selector: {l: v}, "
+                      "ports: [{port: 80}]}\n---\n", i, i, i, i);
+        for (int j = 0; j < N_PODS; j++) {
+            ds_put_format(ds, "apiVersion: v1\nkind: Pod\n"
+                          "metadata: {name: p%d, namespace: s%d, "
+                          "labels: {l: v}}\nspec: {nodeName: node2}\n"
+                          "status: {podIP: 10.2.%d.%d}\n---\n", j, i, i,
+                          j + 1);
+        }
+    }
+}
+
+static size_t
+count_looks(const char *text)
+{
+    struct json *state = json_array_create_empty();
+    size_t n_looks = 0;
+    struct dpctl_ports ports;
+    struct dpctl_env env = {
+        .node = "node1", .ports = &ports, .n_looks = &n_looks,
+    };
+    struct dpctl_input input;
+    struct dpctl_plan plan;
+
+    dpctl_ports_init(&ports);
+    dpctl_input_init(&input);
+    char *error = dpctl_given_text(&input, text);
+    ck_assert_msg(!error, "%s", error);
+    error = dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false, &plan);
+    ck_assert_msg(!error, "%s", error);
+    dpctl_plan_destroy(&plan);
+    dpctl_input_destroy(&input);
+    dpctl_ports_destroy(&ports);
+    json_destroy(state);
+    return n_looks;
+}
+
+/* What concerns one Namespace looks at its Pods alone. */
+START_TEST(looks_of_namespaces)
+{
+    enum { N_WALKS = 3 };       /* By both policies, and the Service. */
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    put_spaces(&ds);
+    size_t n = count_looks(ds_cstr(&ds));
+    ck_assert_uint_ge(n, N_SPACES * N_PODS);
+    ck_assert_uint_le(n, N_SPACES * N_PODS * N_WALKS);
+    ds_destroy(&ds);
+}
+END_TEST
+
+/* Whether an address is that of a Pod here is one look. */
+START_TEST(looks_of_endpoints)
+{
+    enum { N_ENDPOINTS = 200, N_PORTS = 3 };
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    put_spaces(&ds);
+    size_t before = count_looks(ds_cstr(&ds));
+    ds_put_cstr(&ds, "apiVersion: v1\nkind: Service\n"
+                "metadata: {name: big}\nspec: {clusterIP: 10.96.0.8, "
+                "ports: [{name: a, port: 1}, {name: b, port: 2}, "
+                "{name: c, port: 3}]}\n---\n"
+                "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
+                "metadata: {name: big-1, labels: "
+                "{kubernetes.io/service-name: big}}\naddressType: IPv4\n"
+                "ports: [{name: a, port: 1}, {name: b, port: 2}, "
+                "{name: c, port: 3}]\nendpoints:\n");
+    for (int i = 0; i < N_ENDPOINTS; i++) {
+        ds_put_format(&ds, "- {addresses: [10.2.%d.1]}\n", i);
+    }
+    size_t n = count_looks(ds_cstr(&ds)) - before;
+    ck_assert_uint_ge(n, 1);
+    ck_assert_uint_le(n, N_ENDPOINTS * N_PORTS);
+    ds_destroy(&ds);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -335,6 +437,8 @@ main(void)
     tcase_add_test(tc, plan_without_ovsdb);
     tcase_add_test(tc, plan_nodes_by_and_by);
     tcase_add_test(tc, plan_contradiction);
+    tcase_add_test(tc, looks_of_namespaces);
+    tcase_add_test(tc, looks_of_endpoints);
     suite_add_tcase(suite, tc);
 
     return test_run(suite);

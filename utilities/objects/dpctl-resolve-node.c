@@ -553,6 +553,44 @@ pod_init(const struct resolver *r, struct resolved_pod *pod,
     pod_ips(r, pod);
 }
 
+/* As Pods are in the order of "NAMESPACE/NAME", those of a Namespace are next
+ * to each other. */
+static void
+index_spaces(struct resolver *r)
+{
+    for (size_t i = 0; i < r->n_pods; i++) {
+        const struct resolved_pod *pod = &r->pods[i];
+
+        if (!i || strcmp(pod->namespace_, pod[-1].namespace_)) {
+            if (r->n_spaces >= r->allocated_spaces) {
+                r->spaces = x2nrealloc(r->spaces, &r->allocated_spaces,
+                                       sizeof *r->spaces);
+            }
+            r->spaces[r->n_spaces++] = (struct pod_space) {
+                .name = pod->namespace_, .pods = pod,
+            };
+        }
+        r->spaces[r->n_spaces - 1].n++;
+    }
+    for (size_t i = 0; i < r->n_spaces; i++) {
+        shash_add(&r->space_index, r->spaces[i].name, &r->spaces[i]);
+    }
+}
+
+static void
+index_local_ips(struct resolver *r)
+{
+    for (size_t i = 0; i < r->n_pods; i++) {
+        const struct resolved_pod *pod = &r->pods[i];
+
+        if (pod->local && !pod->ended && !pod->host_network) {
+            for (size_t j = 0; j < pod->ips.n; j++) {
+                sset_add(&r->local_ips, pod->ips.names[j]);
+            }
+        }
+    }
+}
+
 char *
 resolve_pods(struct resolver *r)
 {
@@ -565,6 +603,8 @@ resolve_pods(struct resolver *r)
         shash_add(&r->pod_index, r->pods[i].name, &r->pods[i]);
     }
     free(nodes);
+    index_spaces(r);
+    index_local_ips(r);
     return NULL;
 }
 

@@ -281,8 +281,8 @@ static void
 affected_namespaces(const struct resolver *r, const struct dpctl_groups *list,
                     struct svec *namespaces)
 {
-    for (size_t i = 0; i < r->n_pods && r->env->everywhere; i++) {
-        svec_add(namespaces, r->pods[i].namespace_);
+    for (size_t i = 0; i < r->n_spaces && r->env->everywhere; i++) {
+        svec_add(namespaces, r->spaces[i].name);
     }
     for (size_t i = 0; i < list->n; i++) {
         const struct pod_group *group = list->groups[i];

@@ -7,6 +7,7 @@
 
 #include "dpctl-kind.h"
 #include "dpctl-resolve.h"
+#include "sset.h"
 #include "svec.h"
 
 struct resolved_pod {
@@ -21,6 +22,13 @@ struct resolved_pod {
     bool ended;
     bool ready;                 /* Or serving, if it's terminating. */
     bool terminating;
+};
+
+/* The Pods of one Namespace. */
+struct pod_space {
+    const char *name;
+    const struct resolved_pod *pods;    /* In the resolver's. */
+    size_t n;
 };
 
 /* The Pods that a selector selects, made once for each distinct selector. */
@@ -41,6 +49,12 @@ struct resolver {
     struct resolved_pod *pods;              /* In the order of names. */
     size_t n_pods;
     struct shash pod_index;                 /* Name to resolved_pod. */
+    struct pod_space *spaces;               /* Those with Pods, in the order
+                                             * of 'pods'. */
+    size_t n_spaces, allocated_spaces;
+    struct shash space_index;               /* Name to pod_space. */
+    struct sset local_ips;                  /* Of Pods of this Node that have
+                                             * them for themselves. */
     struct shash groups;                    /* Name to pod_group. */
 };
 
@@ -55,6 +69,13 @@ char *resolver_refuse(struct resolver *, const char *manifest, char *error);
 /* The objects of one kind in the order of their names; free() it. */
 const struct shash_node **resolver_sorted(const struct resolver *,
                                           enum dpctl_kind_id, size_t *n);
+
+/* The Pods of a Namespace, of which there may be none. */
+const struct pod_space *resolver_space(const struct resolver *,
+                                       const char *namespace_);
+
+/* That many Pods were looked at (dpctl_env.n_looks). */
+void resolver_note_looks(const struct resolver *, size_t n);
 
 struct json *resolver_strings(const struct svec *);
 /* Sorts addresses by value, those of IPv4 first, and drops duplicates. */
@@ -107,7 +128,7 @@ int resolver_named_port(const struct resolved_pod *, const char *name,
 /* The parts. */
 char *resolve_node_name(struct resolver *);
 char *resolve_nodes(struct resolver *);
-char *resolve_pods(struct resolver *);      /* Fills r->pods. */
+char *resolve_pods(struct resolver *);      /* And their indexes. */
 char *resolve_pod_records(struct resolver *);
 char *resolve_services(struct resolver *);
 char *resolve_policies(struct resolver *);

@@ -59,14 +59,8 @@ endpoint_is_local(const struct resolver *r, const char *node, const char *ip)
     if (node) {
         return r->node && !strcmp(node, r->node);
     }
-    for (size_t i = 0; i < r->n_pods; i++) {
-        const struct resolved_pod *pod = &r->pods[i];
-        if (pod->local && !pod->ended && !pod->host_network
-            && svec_contains_unsorted(&pod->ips, ip)) {
-            return true;
-        }
-    }
-    return false;
+    resolver_note_looks(r, 1);
+    return sset_contains(&r->local_ips, ip);
 }
 
 static void
@@ -287,10 +281,11 @@ endpoints_from_pods(const struct resolver *r, const struct service *s,
     }
     struct json *match = json_object_create();
     json_object_put(match, "matchLabels", json_clone(selector));
-    for (size_t i = 0; i < r->n_pods; i++) {
-        const struct resolved_pod *pod = &r->pods[i];
+    const struct pod_space *space = resolver_space(r, s->namespace_);
+    resolver_note_looks(r, space->n);
+    for (size_t i = 0; i < space->n; i++) {
+        const struct resolved_pod *pod = &space->pods[i];
         if (pod->ended || !pod->ips.n || (!pod->ready && !not_ready)
-            || strcmp(pod->namespace_, s->namespace_)
             || !dpctl_selector_matches(match, pod->labels)) {
             continue;
         }

@@ -174,6 +174,24 @@ resolver_named_port(const struct resolved_pod *pod, const char *name,
     return 0;
 }
 
+void
+resolver_note_looks(const struct resolver *r, size_t n)
+{
+    if (r->env->n_looks) {
+        *r->env->n_looks += n;
+    }
+}
+
+const struct pod_space *
+resolver_space(const struct resolver *r, const char *namespace_)
+{
+    static const struct pod_space none = { .n = 0 };
+    const struct pod_space *space = shash_find_data(&r->space_index,
+                                                    namespace_);
+
+    return space ? space : &none;
+}
+
 /* Groups of Pods. */
 
 /* A name that isn't too long to read: the text itself, or its beginning and
@@ -287,6 +305,29 @@ group_add_pod(struct pod_group *group, const struct resolved_pod *pod)
     group->n_local += pod->local;
 }
 
+/* Is the Pod one that has addresses of its own now? */
+static bool
+may_be_in_group(const struct resolved_pod *pod)
+{
+    return !pod->host_network && !pod->ended && pod->ips.n;
+}
+
+static void
+group_add_selected(const struct resolver *r, struct pod_group *group,
+                   const struct pod_space *space,
+                   const struct json *pod_selector)
+{
+    resolver_note_looks(r, space->n);
+    for (size_t i = 0; i < space->n; i++) {
+        const struct resolved_pod *pod = &space->pods[i];
+
+        if (may_be_in_group(pod)
+            && dpctl_selector_matches(pod_selector, pod->labels)) {
+            group_add_pod(group, pod);
+        }
+    }
+}
+
 struct pod_group *
 resolver_group(struct resolver *r, const char *own_namespace,
                const struct json *pod_selector,
@@ -313,25 +354,17 @@ resolver_group(struct resolver *r, const char *own_namespace,
     }
 
     group = group_create(r, name);
-    const char *last_namespace = NULL;
-    bool last_matches = false;
-    for (size_t i = 0; i < r->n_pods; i++) {
-        const struct resolved_pod *pod = &r->pods[i];
-        if (pod->host_network || pod->ended || !pod->ips.n) {
-            continue;
-        }
-        /* Pods are sorted by namespace. */
-        if (!last_namespace || strcmp(last_namespace, pod->namespace_)) {
-            last_namespace = pod->namespace_;
-            last_matches = (namespace_selector
-                            ? namespace_matches(r, namespace_selector,
-                                                pod->namespace_)
-                            : !own_namespace
-                              || !strcmp(own_namespace, pod->namespace_));
-        }
-        if (last_matches && dpctl_selector_matches(pod_selector,
-                                                   pod->labels)) {
-            group_add_pod(group, pod);
+    if (own_namespace && !namespace_selector) {
+        group_add_selected(r, group, resolver_space(r, own_namespace),
+                           pod_selector);
+        return group;
+    }
+    for (size_t i = 0; i < r->n_spaces; i++) {
+        const struct pod_space *space = &r->spaces[i];
+
+        if (!namespace_selector
+            || namespace_matches(r, namespace_selector, space->name)) {
+            group_add_selected(r, group, space, pod_selector);
         }
     }
     return group;
@@ -368,11 +401,12 @@ resolver_account_group(struct resolver *r, const char *namespace_,
         return group;
     }
     group = group_create(r, name);
-    for (size_t i = 0; i < r->n_pods; i++) {
-        const struct resolved_pod *pod = &r->pods[i];
+    const struct pod_space *space = resolver_space(r, namespace_);
+    resolver_note_looks(r, space->n);
+    for (size_t i = 0; i < space->n; i++) {
+        const struct resolved_pod *pod = &space->pods[i];
 
-        if (!pod->host_network && !pod->ended && pod->ips.n
-            && !strcmp(pod->namespace_, namespace_)
+        if (may_be_in_group(pod)
             && !strcmp(dpctl_service_account(pod->object), account)) {
             group_add_pod(group, pod);
         }
@@ -490,6 +524,9 @@ resolver_uninit(struct resolver *r)
     }
     free(r->pods);
     shash_destroy(&r->pod_index);
+    shash_destroy(&r->space_index);
+    free(r->spaces);
+    sset_destroy(&r->local_ips);
     groups_destroy(r);
     for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
         shash_destroy(&r->objects[i]);
@@ -518,6 +555,8 @@ dpctl_resolve(const struct shash *manifests, const struct dpctl_env *env,
     char *error = NULL;
 
     shash_init(&r.pod_index);
+    shash_init(&r.space_index);
+    sset_init(&r.local_ips);
     shash_init(&r.groups);
     for (size_t i = 0; i < DPCTL_N_KINDS; i++) {
         shash_init(&r.objects[i]);

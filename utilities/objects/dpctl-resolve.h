@@ -39,7 +39,8 @@
  *   - Objects of Antrea's controlplane API are taken as they are.
  *   - Addresses of both families are, wherever they stand.
  *
- * Cost: distinct selectors times Pods.
+ * Cost: distinct selectors times the Pods of the Namespaces that each is for,
+ * and those Namespaces.
  */
 
 #include <stdbool.h>
@@ -124,6 +125,9 @@ struct dpctl_env {
     /* If it isn't NULL, Pods' records, by their keys, that aren't made: those
      * that are in force stay. */
     const struct shash *kept;
+
+    /* If it isn't NULL, how often Pods were looked at is added to it. */
+    size_t *n_looks;
 };
 
 /* Does the Namespace have its K8s NetworkPolicies logged?  NULL doesn't. */
