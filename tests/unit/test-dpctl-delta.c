@@ -266,6 +266,46 @@ START_TEST(test_group_comes_and_goes)
 }
 END_TEST
 
+/* Who has more labels than a record may have keys is told once for a change,
+ * however much is asked, and not at all if nothing changes. */
+START_TEST(test_many_keys_told_once)
+{
+    static const char beat[] = "apiVersion: v1\nkind: Node\n"
+        "metadata: {name: other}\nspec: {podCIDR: 10.1.9.0/24}\n";
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    dw_expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    dw_expect_step(DPCTL_APPLY, beat, false);
+    dw_expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    ds_put_cstr(&ds, "apiVersion: v1\nkind: Pod\n"
+                "metadata: {name: many, namespace: ns0, labels: {l: v");
+    for (int i = 0; i < 1100; i++) {
+        ds_put_format(&ds, ", l%d: v", i);
+    }
+    ds_put_cstr(&ds, "}}\nspec: {nodeName: other}\n"
+                "status: {podIP: 10.1.9.8}\n");
+    dw_expect_step(DPCTL_APPLY, ds_cstr(&ds), true);
+    dw_expect_step(DPCTL_APPLY, CLUSTER_GROUP, true);
+    dw.n_told_of_any_key = 0;
+    dw_expect_step(DPCTL_APPLY, "apiVersion: crd.antrea.io/v1beta1\n"
+                "kind: ClusterNetworkPolicy\nmetadata: {name: p}\n"
+                "spec: {priority: 1, appliedTo: [{podSelector: {matchLabels: "
+                "{l: mine}}}], ingress: [{action: Allow, from: [{group: cg}"
+                "]}]}\n", true);
+    ck_assert_int_eq(dw.n_told_of_any_key, 1);
+    dw.n_told_of_any_key = 0;
+    dw_expect_step(DPCTL_APPLY, SPACE_POD("a", "v"), true);
+    ck_assert_int_eq(dw.n_told_of_any_key, 1);
+
+    dw.n_told_of_any_key = 0;
+    dw.watched = true;
+    dw_expect_step(DPCTL_APPLY, beat, true);
+    dw.watched = false;
+    ck_assert_int_eq(dw.n_told_of_any_key, 0);
+    ds_destroy(&ds);
+}
+END_TEST
+
 /* What a watch tells of Nodes. */
 #define SERVICE \
     "apiVersion: v1\nkind: Service\n" \
@@ -434,6 +474,7 @@ main(void)
     tcase_add_test(tc, test_named_port_of_peers);
     tcase_add_test(tc, test_named_port_of_others);
     tcase_add_test(tc, test_group_comes_and_goes);
+    tcase_add_test(tc, test_many_keys_told_once);
     tcase_add_test(tc, test_selected_pods);
     tcase_add_test(tc, test_namespaces);
     tcase_add_test(tc, test_heartbeats);

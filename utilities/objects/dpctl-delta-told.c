@@ -35,7 +35,7 @@ find_node_config(const struct json *records)
 void
 delta_fetch_with_node_config(struct delta *d)
 {
-    dpctl_keys_add(dpctl_world_want_keys(&d->world), "NodeConfig");
+    dpctl_keys_add(dpctl_world_want_keys(&d->world), DPCTL_KEY_NODE_CONFIG);
 
     const struct json *config = find_node_config(dpctl_world_fetch(&d->world));
     if (config) {

@@ -29,7 +29,7 @@
  * NAMESPACE is empty in "s:" if the selector isn't bound to one.
  *
  * An object that would have more of them than a record may bears just
- * DPCTL_KEY_ANY, which each query asks for as well (dpctl-world.h).
+ * DPCTL_KEY_ANY, which who asks for others asks for as well (dpctl-world.h).
  *
  * Keys find too much rather than too little: who asks looks at what he got.
  */
@@ -42,6 +42,8 @@ struct shash;
 struct svec;
 
 #define DPCTL_KEY_ANY "*"
+/* Of the NodeConfig, and no Manifest. */
+#define DPCTL_KEY_NODE_CONFIG "NodeConfig"
 
 /* What others look for an object by, which was checked: adds all of it. */
 void dpctl_keys_collect(const struct dpctl_kind *, const struct json *,

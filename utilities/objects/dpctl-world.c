@@ -35,6 +35,7 @@ dpctl_world_destroy(struct dpctl_world *w)
     shash_destroy(&w->records);
     json_destroy(w->names);
     json_destroy(w->keys);
+    json_destroy(w->any);
     json_destroy(w->reply);
     json_destroy(w->generation);
 }
@@ -101,6 +102,51 @@ each_once(struct json *lists)
     return once;
 }
 
+/* May a Manifest bear one of the keys that are asked for? */
+static bool
+asks_for_manifests(const struct json *lists)
+{
+    for (size_t i = 0; i < json_array(lists)->n; i++) {
+        const struct json *list = json_array(lists)->elems[i];
+
+        if (strcmp(json_string(json_array(list)->elems[0]),
+                   DPCTL_KEY_NODE_CONFIG)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+bears_any_key(const struct json *record)
+{
+    const struct json_array *keys = dpctl_json_array(record, "keys");
+
+    return (keys->n == 1 && keys->elems[0]->type == JSON_STRING
+            && !strcmp(json_string(keys->elems[0]), DPCTL_KEY_ANY));
+}
+
+/* Those with DPCTL_KEY_ANY are noted from the first answer that has them, and
+ * added to others. */
+static void
+complete_with_any(struct dpctl_world *w, struct json *records)
+{
+    if (w->any) {
+        for (size_t i = 0; i < json_array(w->any)->n; i++) {
+            json_array_add(records, json_clone(json_array(w->any)->elems[i]));
+        }
+        return;
+    }
+    w->any = json_array_create_empty();
+    for (size_t i = 0; i < json_array(records)->n; i++) {
+        struct json *record = json_array(records)->elems[i];
+
+        if (bears_any_key(record)) {
+            json_array_add(w->any, json_clone(record));
+        }
+    }
+}
+
 const struct json *
 dpctl_world_fetch(struct dpctl_world *w)
 {
@@ -111,7 +157,8 @@ dpctl_world_fetch(struct dpctl_world *w)
         json_destroy(param);
         return w->stale ? NULL : &nothing;
     }
-    if (json_array(w->keys)->n) {
+    bool keyed = asks_for_manifests(w->keys);
+    if (keyed && !w->any) {
         dpctl_keys_add(w->keys, DPCTL_KEY_ANY);
     }
     json_object_put(param, "names", w->names);
@@ -132,9 +179,13 @@ dpctl_world_fetch(struct dpctl_world *w)
         }
         free(key);
     }
+    struct json *found = shash_find_data(json_object(reply), "records");
+    if (keyed && found && found->type == JSON_ARRAY) {
+        complete_with_any(w, found);
+    }
     json_destroy(w->reply);
     w->reply = reply;
-    return dpctl_json_get(reply, "records");
+    return found;
 }
 
 void

@@ -8,7 +8,8 @@
  * Records are asked for as it turns out that they matter: dpctl_world_want()
  * and dpctl_world_want_keys() note what to ask for, dpctl_world_fetch() asks.
  * What was found stays, and what wasn't there isn't asked for again.  Who asks
- * by keys gets the Manifests with DPCTL_KEY_ANY, too.
+ * by keys gets the Manifests with DPCTL_KEY_ANY, too, which may be large: the
+ * daemon is asked for them once.
  *
  * All of it is of one generation.  Once the daemon has another one, the world
  * is stale: what it knows doesn't fit together, and the caller begins anew.
@@ -38,6 +39,8 @@ struct dpctl_world {
     struct json *names;         /* To be asked for: arrays. */
     struct json *keys;
 
+    struct json *any;           /* Those with DPCTL_KEY_ANY; NULL if nobody
+                                 * has asked for them yet. */
     struct json *reply;         /* The latest. */
     struct json *generation;    /* NULL before the first fetch. */
     bool stale;
