@@ -67,6 +67,21 @@ count_bearers(const struct json *records, const char *key)
     return n;
 }
 
+static int
+count_policies(const struct json *records)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < json_array(records)->n; i++) {
+        const struct json *record = json_array(records)->elems[i];
+
+        n += (dpctl_json_member(record, "object")
+              && !strncmp(dpctl_json_str(record, "name"), "NetworkPolicy.",
+                          14));
+    }
+    return n;
+}
+
 static struct json *
 daemon_get(void *aux OVS_UNUSED, struct json *param)
 {
@@ -87,6 +102,7 @@ daemon_get(void *aux OVS_UNUSED, struct json *param)
     struct adp_error *error = adp_index_query(dw.index, dw.model, &query,
                                               &records);
     ck_assert_msg(!error, "%s", error ? error->message : "");
+    dw.n_told_policies += count_policies(records);
     dw.n_told_of_any_key += count_bearers(records, DPCTL_KEY_ANY);
     json_object_put(reply, "generation", json_integer_create(dw.generation));
     json_object_put(reply, "records", records);

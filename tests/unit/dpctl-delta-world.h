@@ -27,6 +27,7 @@ struct delta_world {
     int n_asked_by_label;       /* Requests for what has a label. */
     int n_asked_namespaces;     /* Requests for all Namespaces. */
     int n_told_of_any_key;      /* Objects with too many keys, each time. */
+    int n_told_policies;        /* Objects of K8s NetworkPolicies, likewise. */
 };
 extern struct delta_world dw;
 extern const struct dpctl_source dw_source;

@@ -306,6 +306,79 @@ START_TEST(test_many_keys_told_once)
 }
 END_TEST
 
+enum { N_OTHERS = 50 };
+
+#define ALL_PEERS(NAMESPACE, NAME, PODS) \
+    "---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
+    "metadata: {name: " NAME ", namespace: " NAMESPACE "}\n" \
+    "spec: {podSelector: " PODS ", " \
+    "ingress: [{from: [{namespaceSelector: {}}]}]}\n"
+
+/* Whom policies let in that apply to nobody here is of no interest. */
+START_TEST(test_peers_of_others)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    dw_expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    for (int i = 0; i < N_OTHERS; i++) {
+        ds_put_format(&ds, ALL_PEERS("elsewhere", "p%d", "{}"), i);
+    }
+    dw_expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    dw_expect_step(DPCTL_APPLY, ds_cstr(&ds), false);
+    dw_expect_step(DPCTL_APPLY, ALL_PEERS("ns0", "mine", "{matchLabels: "
+                                          "{l: mine}}"), false);
+    dw.n_told_policies = 0;
+    dw_expect_step(DPCTL_APPLY, SPACE_POD("a", "v"), true);
+    ck_assert_int_eq(dw.n_told_policies, 1);
+    dw.n_told_policies = 0;
+    dw_expect_step(DPCTL_DELETE, SPACE_POD("a", "v"), true);
+    ck_assert_int_eq(dw.n_told_policies, 1);
+    ds_destroy(&ds);
+}
+END_TEST
+
+/* Gives a Manifest of the daemon's other keys. */
+static void
+store_with_keys(const char *name, const char *keys)
+{
+    struct json *state = dw_state();
+    struct dpctl_plan plan;
+
+    dpctl_plan_init(&plan);
+    for (size_t i = 0; i < json_array(state)->n; i++) {
+        struct json *record = json_array(state)->elems[i];
+
+        if (!strcmp(dpctl_json_str(record, "name"), name)) {
+            json_object_put(record, "keys", json_from_string(keys));
+            json_array_add(plan.apply, json_clone(record));
+        }
+    }
+    ck_assert_uint_eq(json_array(plan.apply)->n, 1);
+
+    struct adp_error *error;
+    struct adp_model *next = dw_after(&plan, &error);
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+    dw_take(next);
+    dpctl_plan_destroy(&plan);
+    json_destroy(state);
+}
+
+/* On the disk there may be policies that were stored when keys didn't tell
+ * peers from whom a policy applies to. */
+START_TEST(test_peers_stored_before)
+{
+    dw_expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    dw_expect_step(DPCTL_APPLY, LOCAL_POD, true);
+    dw_expect_step(DPCTL_APPLY, ALL_PEERS("ns0", "mine", "{matchLabels: "
+                                          "{l: mine}}"), false);
+    store_with_keys("NetworkPolicy.networking.k8s.io/ns0/mine",
+                    "[\"s::*\", \"s:ns0:l=mine\"]");
+    /* Which is compared with what all objects come to. */
+    dw_expect_step(DPCTL_APPLY, SPACE_POD("a", "v"), true);
+    dw_expect_step(DPCTL_DELETE, SPACE_POD("a", "v"), true);
+}
+END_TEST
+
 /* What a watch tells of Nodes. */
 #define SERVICE \
     "apiVersion: v1\nkind: Service\n" \
@@ -475,6 +548,8 @@ main(void)
     tcase_add_test(tc, test_named_port_of_others);
     tcase_add_test(tc, test_group_comes_and_goes);
     tcase_add_test(tc, test_many_keys_told_once);
+    tcase_add_test(tc, test_peers_of_others);
+    tcase_add_test(tc, test_peers_stored_before);
     tcase_add_test(tc, test_selected_pods);
     tcase_add_test(tc, test_namespaces);
     tcase_add_test(tc, test_heartbeats);

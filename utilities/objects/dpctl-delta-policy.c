@@ -236,9 +236,9 @@ ask_group(const char *kind, const char *group, void *q_)
 }
 
 /* Adds those of the policies (record's key to Manifest's name) that have a
- * record on this node. */
+ * record on this node to 'added'. */
 static void
-add_present(struct delta *d, const struct shash *policies)
+add_present(struct delta *d, const struct shash *policies, struct sset *added)
 {
     struct sset keys = SSET_INITIALIZER(&keys);
     struct sset present = SSET_INITIALIZER(&present);
@@ -250,10 +250,42 @@ add_present(struct delta *d, const struct shash *policies)
     dpctl_world_which(&d->world, &keys, &present);
     SHASH_FOR_EACH (node, policies) {
         if (sset_contains(&present, node->name)) {
-            sset_add(&d->dirty, node->data);
+            sset_add(added, node->data);
         }
     }
     sset_destroy(&keys);
+    sset_destroy(&present);
+}
+
+void
+delta_want_policies_by_peers(struct delta *d, struct json *keys)
+{
+    struct shash policies = SHASH_INITIALIZER(&policies);
+    struct sset found = SSET_INITIALIZER(&found);
+    struct sset present = SSET_INITIALIZER(&present);
+    const char *name;
+
+    dpctl_world_which_bear(&d->world, keys, &found);
+    SSET_FOR_EACH (name, &found) {
+        const char *manifest = delta_manifest_name(name);
+        const struct dpctl_kind *kind
+            = manifest ? dpctl_manifest_kind(manifest) : NULL;
+        const char *type = kind ? dpctl_kind_policy_type(kind) : NULL;
+
+        if (type && !sset_contains(&d->candidates, manifest)) {
+            char *record = xasprintf("NetworkPolicy %s:%s", type,
+                                     delta_name_part(manifest));
+            shash_add_once(&policies, record, manifest);
+            free(record);
+        }
+    }
+    add_present(d, &policies, &present);
+    SSET_FOR_EACH (name, &present) {
+        sset_add(&d->candidates, name);
+        dpctl_world_want(&d->world, "Manifest", name);
+    }
+    shash_destroy(&policies);
+    sset_destroy(&found);
     sset_destroy(&present);
 }
 
@@ -292,7 +324,7 @@ find_dirty(struct delta *d, const struct shash *before,
         }
         free(key);
     }
-    add_present(d, &if_present);
+    add_present(d, &if_present, &d->dirty);
     shash_destroy(&if_present);
 }
 

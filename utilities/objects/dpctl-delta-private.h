@@ -92,6 +92,11 @@ void delta_fetch_ports(struct delta *);
 /* Warns of Pods that have their ports only because OVSDB can't be read. */
 void delta_tell_kept_ports(struct delta *);
 
+/* Adds the policies that have such peers, and a record on this node, to the
+ * candidates, and asks for them: only those that apply to its Pods are
+ * concerned by their peers.  Takes 'keys'. */
+void delta_want_policies_by_peers(struct delta *, struct json *keys);
+
 /* The parts; each returns an error or NULL. */
 char *delta_memberships(struct delta *);
 char *delta_policies(struct delta *);

@@ -460,16 +460,19 @@ want_port_ips(struct delta *d, const char *manifest, struct sset *ips)
     want_words(d, port ? port->ips : NULL, true, ips);
 }
 
-/* 'pod' is the Pod as it was, or as it will be; 'space' its Namespace. */
+/* 'pod' is the Pod as it was, or as it will be; 'space' its Namespace.  Adds
+ * to 'peers' what finds policies by their peers. */
 static void
 want_concerned(struct delta *d, const struct json *pod,
-               const struct json *space, bool given)
+               const struct json *space, bool given, struct json *peers)
 {
     struct json *query = dpctl_world_want_keys(&d->world);
 
     if (pod) {
-        dpctl_keys_selecting(query, pod,
-                             dpctl_json_object(space, "metadata.labels"));
+        const struct shash *labels = dpctl_json_object(space,
+                                                       "metadata.labels");
+        dpctl_keys_selecting(query, pod, labels, false);
+        dpctl_keys_selecting(peers, pod, labels, true);
         if (given) {
             dpctl_keys_services(query,
                                 dpctl_json_str(pod, "metadata.namespace"),
@@ -610,6 +613,7 @@ fetch_concerned(struct delta *d)
 {
     struct sset groups = SSET_INITIALIZER(&groups);
     struct sset ips = SSET_INITIALIZER(&ips);
+    struct json *peers = json_array_create_empty();
     const struct shash_node *node;
     const char *manifest;
 
@@ -640,8 +644,8 @@ fetch_concerned(struct delta *d)
                                 delta_name_part(manifest));
         bool given = delta_is_given(d, manifest);
 
-        want_concerned(d, old, delta_old(d, space), given);
-        want_concerned(d, new, delta_new(d, space), given);
+        want_concerned(d, old, delta_old(d, space), given, peers);
+        want_concerned(d, new, delta_new(d, space), given, peers);
         want_ips(d, old, dpctl_world_record(&d->world, "Pod",
                                             delta_name_part(manifest)),
                  given, &ips);
@@ -656,6 +660,7 @@ fetch_concerned(struct delta *d)
     classify(d, records, &d->candidates, &groups);
     add_pods(d, records);
     follow_groups(d, &groups, &d->candidates);
+    delta_want_policies_by_peers(d, peers);
     if (!d->world.stale) {
         /* Those that were found are known only now. */
         dpctl_world_fetch(&d->world);

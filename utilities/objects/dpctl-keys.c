@@ -68,26 +68,33 @@ bound_to(const struct dpctl_selection *s)
     return s->namespaces || !s->own_namespace ? "" : s->own_namespace;
 }
 
+static const char *
+peers_prefix(bool peers)
+{
+    return peers ? "p" : "";
+}
+
 static void
 add_selection_keys(const struct dpctl_selection *s, void *keys_)
 {
     struct svec labels = SVEC_EMPTY_INITIALIZER;
+    const char *prefix = peers_prefix(s->peers);
     struct svec *keys = keys_;
     size_t i;
     const char *label;
 
     if (s->account) {
-        add_key(keys, "a:%s/%s", s->own_namespace, s->account);
+        add_key(keys, "%sa:%s/%s", prefix, s->own_namespace, s->account);
     } else if (needed_labels(s->pods, &labels)) {
         SVEC_FOR_EACH (i, label, &labels) {
-            add_key(keys, "s:%s:%s", bound_to(s), label);
+            add_key(keys, "%ss:%s:%s", prefix, bound_to(s), label);
         }
     } else if (s->namespaces && needed_labels(s->namespaces, &labels)) {
         SVEC_FOR_EACH (i, label, &labels) {
-            add_key(keys, "t:%s", label);
+            add_key(keys, "%st:%s", prefix, label);
         }
     } else {
-        add_key(keys, "s:%s:*", bound_to(s));
+        add_key(keys, "%ss:%s:*", prefix, bound_to(s));
     }
     svec_destroy(&labels);
 }
@@ -97,14 +104,15 @@ add_selection_keys(const struct dpctl_selection *s, void *keys_)
 typedef void selection_cb(const struct dpctl_selection *, void *aux);
 
 static void
-visit_peer(const struct json *peer, const char *namespace_, selection_cb *cb,
-           void *aux)
+visit_peer(const struct json *peer, const char *namespace_, bool peers,
+           selection_cb *cb, void *aux)
 {
     const struct json *account = dpctl_json_member(peer, "serviceAccount");
     struct dpctl_selection s = {
         .own_namespace = namespace_,
         .pods = dpctl_json_member(peer, "podSelector"),
         .namespaces = dpctl_json_member(peer, "namespaceSelector"),
+        .peers = peers,
     };
 
     if (account) {
@@ -122,12 +130,13 @@ visit_peer(const struct json *peer, const char *namespace_, selection_cb *cb,
     }
 }
 
+/* 'peers': or to whom it applies? */
 static void
-visit_peers(const struct json_array *peers, const char *namespace_,
-            selection_cb *cb, void *aux)
+visit_list(const struct json_array *list, const char *namespace_, bool peers,
+           selection_cb *cb, void *aux)
 {
-    for (size_t i = 0; i < peers->n; i++) {
-        visit_peer(peers->elems[i], namespace_, cb, aux);
+    for (size_t i = 0; i < list->n; i++) {
+        visit_peer(list->elems[i], namespace_, peers, cb, aux);
     }
 }
 
@@ -147,7 +156,8 @@ has_named_port(const struct json *rule)
 /* The lists of a policy's rules. */
 static const char egress_list[] = "spec.egress";
 static const char *const rule_lists[] = { "spec.ingress", egress_list };
-static const char *const peer_lists[] = { "from", "to", "appliedTo" };
+static const char applied_to_list[] = "appliedTo";
+static const char *const peer_lists[] = { "from", "to", applied_to_list };
 
 /* Is there a rule of which 'test' is true? */
 static bool
@@ -236,14 +246,16 @@ visit_rules(const struct json *policy, const char *namespace_,
         for (size_t j = 0; j < rules->n; j++) {
             const struct json *rule = rules->elems[j];
             for (size_t k = 0; k < ARRAY_SIZE(peer_lists); k++) {
-                visit_peers(dpctl_json_array(rule, peer_lists[k]),
-                            namespace_, cb, aux);
+                visit_list(dpctl_json_array(rule, peer_lists[k]), namespace_,
+                           peer_lists[k] != applied_to_list, cb, aux);
             }
             if (rule_lists[i] == egress_list && has_named_port(rule)
                 && !dpctl_json_array(rule, "to")->n) {
                 /* Everybody's ports may have such a name. */
                 struct json *all = json_object_create();
-                struct dpctl_selection s = { .namespaces = all };
+                struct dpctl_selection s = {
+                    .namespaces = all, .peers = true,
+                };
                 cb(&s, aux);
                 json_destroy(all);
             }
@@ -266,7 +278,8 @@ dpctl_each_selection(const struct dpctl_kind *kind,
         cb(&s, aux);
         visit_rules(object, namespace_, cb, aux);
     } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {
-        visit_peers(dpctl_json_array(spec, "appliedTo"), namespace_, cb, aux);
+        visit_list(dpctl_json_array(spec, "appliedTo"), namespace_, false,
+                   cb, aux);
         visit_rules(object, namespace_, cb, aux);
     } else if (dpctl_is_admin_policy(kind)) {
         struct json *antreas = dpctl_admin_to_antrea(kind, object);
@@ -592,25 +605,29 @@ query_format(struct json *query, const char *format, ...)
 
 void
 dpctl_keys_selecting(struct json *query, const struct json *pod,
-                     const struct shash *namespace_labels)
+                     const struct shash *namespace_labels, bool peers)
 {
+    const char *prefix = peers_prefix(peers);
     const char *namespace_ = dpctl_json_str(pod, "metadata.namespace");
     const struct shash *labels = dpctl_json_object(pod, "metadata.labels");
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, labels) {
         const char *value = json_string(node->data);
-        query_format(query, "s:%s:%s=%s", namespace_, node->name, value);
-        query_format(query, "s::%s=%s", node->name, value);
+        query_format(query, "%ss:%s:%s=%s", prefix, namespace_, node->name,
+                     value);
+        query_format(query, "%ss::%s=%s", prefix, node->name, value);
     }
-    query_format(query, "a:%s/%s", namespace_, dpctl_service_account(pod));
-    query_format(query, "s:%s:*", namespace_);
-    dpctl_keys_add(query, "s::*");
+    query_format(query, "%sa:%s/%s", prefix, namespace_,
+                 dpctl_service_account(pod));
+    query_format(query, "%ss:%s:*", prefix, namespace_);
+    query_format(query, "%ss::*", prefix);
     SHASH_FOR_EACH (node, namespace_labels) {
-        query_format(query, "t:%s=%s", node->name, json_string(node->data));
+        query_format(query, "%st:%s=%s", prefix, node->name,
+                     json_string(node->data));
     }
     if (!shash_find(namespace_labels, NAME_LABEL)) {
-        query_format(query, "t:%s=%s", NAME_LABEL, namespace_);
+        query_format(query, "%st:%s=%s", prefix, NAME_LABEL, namespace_);
     }
 }
 

@@ -20,6 +20,7 @@
  *                  t:LABEL=VALUE                or else of a Namespace,
  *                  s:NAMESPACE:*                or else none
  *                  a:NAMESPACE/NAME             a ServiceAccount instead,
+ *                  ps:..., pt:..., pa:...       the same of a policy's peers,
  *                  r:ClusterGroup/NAME, r:Group/NAMESPACE/NAME,
  *                  r:Service/NAMESPACE/NAME     what it refers to
  *   Antrea's policies  q:RANK                   see dpctl_policy_rank()
@@ -30,6 +31,11 @@
  *
  * An object that would have more of them than a record may bears just
  * DPCTL_KEY_ANY, which who asks for others asks for as well (dpctl-world.h).
+ *
+ * Many policies may have peers everywhere, and most of them apply to no Pod of
+ * this Node: their objects aren't asked for because of peers.  One that was
+ * stored by an antrea-dpctl that didn't tell peers apart bears "s:", "t:" and
+ * "a:" for them, and is found as if it applied to them.
  *
  * Keys find too much rather than too little: who asks looks at what he got.
  */
@@ -56,9 +62,9 @@ struct json *dpctl_keys_of(const struct dpctl_kind *, const struct json *);
 void dpctl_keys_add(struct json *query, const char *key);
 
 /* Whatever may select a Pod, or one like it, in a Namespace with these
- * labels. */
+ * labels; with 'peers', policies by their peers, else all but these. */
 void dpctl_keys_selecting(struct json *query, const struct json *pod,
-                          const struct shash *namespace_labels);
+                          const struct shash *namespace_labels, bool peers);
 /* The Services that may select such a Pod. */
 void dpctl_keys_services(struct json *query, const char *namespace_,
                          const struct shash *labels);
@@ -70,6 +76,8 @@ struct dpctl_selection {
     const struct json *namespaces;
     const char *account;        /* A ServiceAccount of 'own_namespace';
                                  * otherwise NULL. */
+    bool peers;                 /* Does it say whom a policy lets in or out,
+                                 * and not to whom something applies? */
 };
 
 /* Calls 'cb' for each selector of a policy or a group. */

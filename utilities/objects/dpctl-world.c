@@ -188,21 +188,14 @@ dpctl_world_fetch(struct dpctl_world *w)
     return found;
 }
 
-void
-dpctl_world_which(struct dpctl_world *w, const struct sset *names,
-                  struct sset *found)
+/* Asks for names alone; takes 'list', which is 'what' to look for. */
+static void
+ask_which(struct dpctl_world *w, const char *what, struct json *list,
+          struct sset *found)
 {
-    if (sset_is_empty(names) || w->stale) {
-        return;
-    }
-
     struct json *param = json_object_create();
-    struct json *list = json_array_create_empty();
-    const char *name;
-    SSET_FOR_EACH (name, names) {
-        json_array_add(list, json_string_create(name));
-    }
-    json_object_put(param, "names", list);
+
+    json_object_put(param, what, list);
     json_object_put(param, "brief", json_boolean_create(true));
 
     struct json *reply = ask(w, param);
@@ -212,6 +205,33 @@ dpctl_world_which(struct dpctl_world *w, const struct sset *names,
         sset_add_and_free(found, key);
     }
     json_destroy(reply);
+}
+
+void
+dpctl_world_which(struct dpctl_world *w, const struct sset *names,
+                  struct sset *found)
+{
+    if (sset_is_empty(names) || w->stale) {
+        return;
+    }
+
+    struct json *list = json_array_create_empty();
+    const char *name;
+    SSET_FOR_EACH (name, names) {
+        json_array_add(list, json_string_create(name));
+    }
+    ask_which(w, "names", list, found);
+}
+
+void
+dpctl_world_which_bear(struct dpctl_world *w, struct json *keys,
+                       struct sset *found)
+{
+    if (!json_array(keys)->n || w->stale) {
+        json_destroy(keys);
+        return;
+    }
+    ask_which(w, "keys", each_once(keys), found);
 }
 
 const struct json *

@@ -65,6 +65,11 @@ const struct json *dpctl_world_fetch(struct dpctl_world *);
 void dpctl_world_which(struct dpctl_world *, const struct sset *names,
                        struct sset *found);
 
+/* Adds the names ("KIND NAME") of the records that bear such keys to 'found',
+ * but for those with DPCTL_KEY_ANY.  Takes 'keys'. */
+void dpctl_world_which_bear(struct dpctl_world *, struct json *keys,
+                            struct sset *found);
+
 /* NULL if there is no such record, or it was never asked for. */
 const struct json *dpctl_world_record(const struct dpctl_world *,
                                       const char *kind, const char *name);
