@@ -146,8 +146,11 @@ tunnel_push_stats(struct adp_tunnel *t)
     struct xlate_cache *xcache = present_xlate(t)->xcache;
     long long int used;
 
+    if (!xcache) {
+        return;                 /* They are the next translation's. */
+    }
     stats.n_packets = atomic_exchange(&t->n_packets, 0);
-    if (stats.n_packets && xcache) {
+    if (stats.n_packets) {
         stats.n_bytes = atomic_exchange(&t->n_bytes, 0);
         atomic_read_relaxed(&t->used, &used);
         stats.used = used;

@@ -454,6 +454,29 @@ START_TEST(lets_go)
 }
 END_TEST
 
+/* What is credited while it leads through nothing is so much of what it leads
+ * through next, packets and bytes. */
+START_TEST(credited_in_between)
+{
+    says.drops = true;
+    struct adp_tunnel *t = find();
+
+    change(0);
+    adp_tunnels_run(b);
+    adp_tunnel_credit(t, 3, 300);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 0);
+
+    says.drops = false;
+    ck_assert_ptr_eq(find(), t);
+    adp_tunnel_credit(t, 1, 100);
+    adp_tunnels_run(b);
+    ck_assert_uint_eq(pushed.n, 1);
+    ck_assert_uint_eq(pushed.stats.n_packets, 4);
+    ck_assert_uint_eq(pushed.stats.n_bytes, 400);
+}
+END_TEST
+
 /* What nobody has used for long, yet has not left, isn't renewed either: nobody
  * goes by what it was. */
 START_TEST(idle_and_changed)
@@ -736,6 +759,7 @@ main(void)
     tcase_add_test(tc, in_slices);
     tcase_add_test(tc, not_renewed);
     tcase_add_loop_test(tc, lets_go, 0, 3);
+    tcase_add_test(tc, credited_in_between);
     tcase_add_test(tc, idle_and_changed);
     tcase_add_test(tc, same_actions);
     tcase_add_loop_test(tc, pushes, 0, 3);
