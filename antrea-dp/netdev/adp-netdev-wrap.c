@@ -127,12 +127,14 @@ static void
 note_segment_len(const struct netdev *netdev, struct dp_packet_batch *batch)
 {
     struct dp_packet *packet;
+    int mtu = 0;                /* Asked for once, under a lock. */
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         if (packet->source == DPBUF_MALLOC && dp_packet_hwol_is_tso(packet)) {
+            mtu = mtu ? mtu : known_mtu(netdev);
             adp_offload_set_segment_len(packet,
                                         gso_size_before(netdev, packet));
-            adp_offload_limit_segments(packet, known_mtu(netdev));
+            adp_offload_limit_segments(packet, mtu);
         }
     }
 }

@@ -100,7 +100,8 @@ tests_fuzz_fuzz_handover_LDFLAGS = $(FUZZ_LINK) $(WRAP_QUOTED_PORTS)
 
 tests_fuzz_fuzz_objects_SOURCES = \
 	tests/fuzz/fuzz-objects.c \
-	tests/fuzz/fuzz.h
+	tests/fuzz/fuzz.h \
+	tests/unit/index-answer.h
 tests_fuzz_fuzz_objects_LDADD = utilities/libdpctl.la $(FUZZ_LIBS) \
 	$(YAML_LIBS) $(PCAP_LIBS)
 tests_fuzz_fuzz_objects_LDFLAGS = $(FUZZ_LINK)

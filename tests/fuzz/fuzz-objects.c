@@ -24,6 +24,7 @@
 #include "model-patch.h"
 #include "model.h"
 #include "openvswitch/json.h"
+#include "tests/unit/index-answer.h"
 
 const long int fuzz_runs = 1000;
 
@@ -48,38 +49,15 @@ static const char node[] =
     "{\"nodeName\":\"node1\"},\"status\":{\"phase\":\"Running\",\"podIP\":"
     "\"10.1.0.2\"}}\n";
 
-/* What goes through a socket is text. */
-static struct json *
-through_socket(struct json *json)
-{
-    char *text = json_to_string(json, 0);
-    struct json *copy = json_from_string(text);
-
-    free(text);
-    json_destroy(json);
-    return copy;
-}
-
 static struct json *
 get(void *aux OVS_UNUSED, struct json *param)
 {
-    struct adp_query query = {
-        .names = dpctl_json_member(param, "names"),
-        .keys = dpctl_json_member(param, "keys"),
-        .brief = dpctl_json_bool(param, "brief", false),
-    };
-    struct json *reply = json_object_create();
-    struct json *records;
+    struct adp_error *error;
+    struct json *reply = index_answer(records_index, model, generation, param,
+                                      &error);
 
-    fuzz_require(!adp_index_query(records_index, model, &query, &records));
-    json_object_put(reply, "generation", json_integer_create(generation));
-    json_object_put(reply, "records", records);
-    json_object_put(reply, "total",
-                    json_integer_create(adp_model_count(model, NULL)));
-    json_object_put(reply, "unkeyed",
-                    json_integer_create(adp_index_n_unkeyed(records_index)));
-    json_destroy(param);
-    return through_socket(reply);
+    fuzz_require(!error);
+    return reply;
 }
 
 static bool
@@ -160,7 +138,8 @@ plan_both(enum dpctl_verb verb, const struct dpctl_input *input,
     struct dpctl_env env = { .node = "node1", .ports = ports };
     struct dpctl_plan some, all;
     char *some_error = NULL, *all_error;
-    struct json *state = through_socket(adp_model_get(model, NULL, NULL));
+    struct json *state
+        = index_through_socket(adp_model_get(model, NULL, NULL));
 
     enum dpctl_delta_result result
         = dpctl_delta_create(verb, input, &source, &env, true, &some,

@@ -227,6 +227,7 @@ tests_unit_test_commit_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_cached_verdict_SOURCES = \
 	tests/unit/credit-nobody.h \
+	tests/unit/no-tunnels.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-cached-verdict.c \
@@ -331,7 +332,7 @@ tests_unit_test_desired_amend_LDADD = $(UNIT_LIBS)
 tests_unit_test_dpctl_batch_SOURCES = tests/unit/test-dpctl-batch.c
 tests_unit_test_dpctl_batch_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
-tests_unit_test_dpctl_delta_SOURCES = \
+DELTA_WORLD = \
 	tests/unit/dpctl-delta-world.c \
 	tests/unit/dpctl-delta-world.h \
 	tests/unit/dpctl-given.c \
@@ -340,18 +341,15 @@ tests_unit_test_dpctl_delta_SOURCES = \
 	tests/unit/dpctl-random-families.h \
 	tests/unit/dpctl-random-objects.c \
 	tests/unit/dpctl-random-objects.h \
+	tests/unit/index-answer.h
+
+tests_unit_test_dpctl_delta_SOURCES = \
+	$(DELTA_WORLD) \
 	tests/unit/test-dpctl-delta.c
 tests_unit_test_dpctl_delta_LDADD = utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
 
 tests_unit_test_dpctl_delta_ports_SOURCES = \
-	tests/unit/dpctl-delta-world.c \
-	tests/unit/dpctl-delta-world.h \
-	tests/unit/dpctl-given.c \
-	tests/unit/dpctl-given.h \
-	tests/unit/dpctl-random-families.c \
-	tests/unit/dpctl-random-families.h \
-	tests/unit/dpctl-random-objects.c \
-	tests/unit/dpctl-random-objects.h \
+	$(DELTA_WORLD) \
 	tests/unit/test-dpctl-delta-ports.c
 tests_unit_test_dpctl_delta_ports_LDADD = \
 	utilities/libdpctl.la $(UNIT_LIBS) $(YAML_LIBS)
@@ -982,6 +980,7 @@ tests_unit_test_shadow_SOURCES = \
 tests_unit_test_shadow_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_walk_SOURCES = \
+	tests/unit/no-tunnels.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-walk.c \

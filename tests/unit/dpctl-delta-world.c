@@ -12,6 +12,7 @@
 #include "dpctl-keys.h"
 #include "dpctl-random-families.h"
 #include "flow.h"
+#include "index-answer.h"
 #include "model-index.h"
 #include "model-patch.h"
 #include "openvswitch/dynamic-string.h"
@@ -23,18 +24,6 @@
 struct delta_world dw;
 
 /* The daemon. */
-
-/* What goes through a socket is text. */
-static struct json *
-through_socket(struct json *json)
-{
-    char *text = json_to_string(json, 0);
-    struct json *copy = json_from_string(text);
-
-    free(text);
-    json_destroy(json);
-    return copy;
-}
 
 /* Each list has the daemon look at all who bear its keys. */
 static void
@@ -85,33 +74,22 @@ count_policies(const struct json *records)
 static struct json *
 daemon_get(void *aux OVS_UNUSED, struct json *param)
 {
-    struct adp_query query = {
-        .names = dpctl_json_member(param, "names"),
-        .keys = dpctl_json_member(param, "keys"),
-        .brief = dpctl_json_bool(param, "brief", false),
-    };
-    struct json *reply = json_object_create();
-    struct json *records;
     char *asked = json_to_string(param, 0);
+    struct adp_error *error;
 
-    check_lists_differ(query.keys);
+    check_lists_differ(dpctl_json_member(param, "keys"));
     dw.n_asked_by_label += strstr(asked, "\"l:") != NULL;
     dw.n_asked_namespaces += strstr(asked, "\"kind:Namespace\"") != NULL;
     free(asked);
 
-    struct adp_error *error = adp_index_query(dw.index, dw.model, &query,
-                                              &records);
+    struct json *reply = index_answer(dw.index, dw.model, dw.generation, param,
+                                      &error);
     ck_assert_msg(!error, "%s", error ? error->message : "");
+
+    const struct json *records = dpctl_json_member(reply, "records");
     dw.n_told_policies += count_policies(records);
     dw.n_told_of_any_key += count_bearers(records, DPCTL_KEY_ANY);
-    json_object_put(reply, "generation", json_integer_create(dw.generation));
-    json_object_put(reply, "records", records);
-    json_object_put(reply, "total",
-                    json_integer_create(adp_model_count(dw.model, NULL)));
-    json_object_put(reply, "unkeyed",
-                    json_integer_create(adp_index_n_unkeyed(dw.index)));
-    json_destroy(param);
-    return through_socket(reply);
+    return reply;
 }
 
 const struct dpctl_source dw_source = { daemon_get, NULL };
@@ -119,7 +97,7 @@ const struct dpctl_source dw_source = { daemon_get, NULL };
 struct json *
 dw_state(void)
 {
-    return through_socket(adp_model_get(dw.model, NULL, NULL));
+    return index_through_socket(adp_model_get(dw.model, NULL, NULL));
 }
 
 static bool
@@ -208,8 +186,8 @@ void
 dw_check_same_state(const struct adp_model *some, const struct adp_model *all,
                     const char *kind)
 {
-    struct json *a = through_socket(adp_model_get(some, kind, NULL));
-    struct json *b = through_socket(adp_model_get(all, kind, NULL));
+    struct json *a = index_through_socket(adp_model_get(some, kind, NULL));
+    struct json *b = index_through_socket(adp_model_get(all, kind, NULL));
     struct ds ds = DS_EMPTY_INITIALIZER;
 
     put_difference(&ds, "from some", a, b);

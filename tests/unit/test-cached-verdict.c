@@ -17,6 +17,7 @@
 #include "dp-packet.h"
 #include "engine.h"
 #include "flow.h"
+#include "no-tunnels.h"
 #include "ofproto/ofproto-dpif-xlate.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"
@@ -53,29 +54,6 @@ xlate_lookup(const struct dpif_backer *b OVS_UNUSED,
              char **errorp OVS_UNUSED)
 {
     return ENODEV;
-}
-
-bool
-ofproto_dpif_ct_zone_timeout_policy_get_name(
-    const struct dpif_backer *b OVS_UNUSED, uint16_t zone OVS_UNUSED,
-    uint16_t dl_type OVS_UNUSED, uint8_t nw_proto OVS_UNUSED,
-    char **name OVS_UNUSED, bool *unwildcard OVS_UNUSED)
-{
-    return false;
-}
-
-struct adp_tunnel *
-adp_tunnel_find(struct adp_bridge *b OVS_UNUSED, ofp_port_t port OVS_UNUSED,
-                const struct flow *f OVS_UNUSED)
-{
-    return NULL;
-}
-
-const struct adp_tunnel_actions *
-adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
-                   long long int now OVS_UNUSED)
-{
-    return NULL;
 }
 
 static void

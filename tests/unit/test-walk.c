@@ -9,12 +9,12 @@
 
 #include "adp-bridge-shared.h"
 #include "adp-ports.h"
-#include "adp-tunnel.h"
 #include "adp-walk.h"
 #include "conntrack.h"
 #include "dp-packet.h"
 #include "engine.h"
 #include "flow.h"
+#include "no-tunnels.h"
 #include "openvswitch/ofp-actions.h"
 #include "ovs-rcu.h"
 #include "packets.h"
@@ -47,31 +47,6 @@ __wrap_tnl_port_map_lookup(struct flow *flow,
 {
     return (eth_addr_equals(flow->dl_dst, local_mac)
             ? u32_to_odp(TUNNEL_PORT) : ODPP_NONE);
-}
-
-/* What isn't asked for here. */
-
-bool
-ofproto_dpif_ct_zone_timeout_policy_get_name(
-    const struct dpif_backer *b OVS_UNUSED, uint16_t zone OVS_UNUSED,
-    uint16_t dl_type OVS_UNUSED, uint8_t nw_proto OVS_UNUSED,
-    char **name OVS_UNUSED, bool *unwildcard OVS_UNUSED)
-{
-    return false;
-}
-
-struct adp_tunnel *
-adp_tunnel_find(struct adp_bridge *b OVS_UNUSED, ofp_port_t port OVS_UNUSED,
-                const struct flow *f OVS_UNUSED)
-{
-    return NULL;
-}
-
-const struct adp_tunnel_actions *
-adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
-                   long long int now OVS_UNUSED)
-{
-    return NULL;
 }
 
 const struct adp_port *

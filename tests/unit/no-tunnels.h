@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef TESTS_NO_TUNNELS_H
+#define TESTS_NO_TUNNELS_H 1
+
+/* The rooms around a walk, for tests in which nothing goes into a tunnel and no
+ * zone has a timeout policy. */
+
+#include "adp-tunnel.h"
+#include "ofproto/ofproto-dpif.h"
+#include "util.h"
+
+bool
+ofproto_dpif_ct_zone_timeout_policy_get_name(
+    const struct dpif_backer *b OVS_UNUSED, uint16_t zone OVS_UNUSED,
+    uint16_t dl_type OVS_UNUSED, uint8_t nw_proto OVS_UNUSED,
+    char **name OVS_UNUSED, bool *unwildcard OVS_UNUSED)
+{
+    return false;
+}
+
+struct adp_tunnel *
+adp_tunnel_find(struct adp_bridge *b OVS_UNUSED, ofp_port_t port OVS_UNUSED,
+                const struct flow *f OVS_UNUSED)
+{
+    return NULL;
+}
+
+const struct adp_tunnel_actions *
+adp_tunnel_actions(const struct adp_tunnel *t OVS_UNUSED,
+                   long long int now OVS_UNUSED)
+{
+    return NULL;
+}
+
+#endif /* no-tunnels.h */
