@@ -340,6 +340,9 @@ class Ways(ToRemote):
     the pairs there is a verdict, for each of the Nodes a tunnel way."""
 
     clients = 25                # DPDK has room for 32 ports.
+    # That the generator makes a Pod's packets from, for any number of Nodes: it would
+    # be compared with itself otherwise.
+    templates = 800
     handshakes = SLOWLY
 
     def __init__(self, name, n_nodes, goal=None):
@@ -351,7 +354,11 @@ class Ways(ToRemote):
                          clients=self.clients, nodes=self.n_nodes)
 
     def targets(self, n):
-        return traffic.remote_targets(n, self.n_nodes)
+        nodes = traffic.remote_targets(n, self.n_nodes)
+        return nodes * (self.templates // self.n_nodes)
+
+    def share(self, targets):
+        return self.n_nodes
 
 
 class Churned(Case):
