@@ -42,7 +42,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
 
 void
 adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
-               uint32_t ingress)
+               uint32_t ingress, bool labels)
 {
     struct adp_fast_packet *fp = &f->packets[i];
     ovs_be16 tci;
@@ -53,8 +53,8 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
                                                  f->now);
     }
     fp->is_parsed = adp_session_parse(
-        packet, tagged, ingress, adp_sessions_seeds(f->cache->sessions),
-        &fp->parsed);
+        packet, tagged, ingress, labels,
+        adp_sessions_seeds(f->cache->sessions), &fp->parsed);
     if (fp->is_parsed) {
         adp_sessions_prefetch(f->cache->sessions, fp->parsed.hash);
         f->n_alike += fp->parsed.hash == f->last_hash;

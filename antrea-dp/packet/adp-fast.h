@@ -87,11 +87,12 @@ void adp_fast_init(struct adp_fast *, struct dp_netdev_pmd_thread *,
 void adp_fast_init_metadata(const struct adp_fast *, struct dp_packet *,
                             bool ipv6);
 
-/* Stage by stage, for packet 'i' of the batch.  If there may be trains,
+/* Stage by stage, for packet 'i' of the batch.  'labels': the bridge's flows
+ * read IPv6's flow label.  If there may be trains,
  * adp_fast_couple() comes behind the first stage, and those behind that are
  * for heads of trains alone. */
 void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
-                    uint32_t ingress);
+                    uint32_t ingress, bool labels);
 void adp_fast_fetch_session(struct adp_fast *, size_t i);
 void adp_fast_fetch_conns(struct adp_fast *, size_t i);
 /* Only if 'has_more_conns'. */

@@ -189,12 +189,16 @@ adp_input_punt_late(const struct adp_fast *f, const struct adp_walk *w,
 /* True if the packets that have the session key of this one look the same to
  * the program. */
 static bool
-may_remember(const struct adp_walk *w, const struct flow *flow)
+may_remember(const struct adp_walk *w, const struct flow *flow,
+             const struct adp_session_packet *p)
 {
     uint32_t not_in_key = ADP_READS_OTHER;
 
     if (flow->nw_proto == IPPROTO_TCP) {
         not_in_key |= ADP_READS_TCP_FLAGS;
+    }
+    if (p->is_ipv6 && !p->has_label) {
+        not_in_key |= ADP_READS_IPV6_LABEL;     /* Since it was parsed. */
     }
     return !(w->program->reads & not_in_key);
 }
@@ -293,7 +297,7 @@ static void
 remember(struct adp_fast *f, const struct adp_fast_packet *fp,
          const struct adp_summary *sum, const struct flow *flow)
 {
-    if (fp->is_parsed && may_remember(sum->w, flow)) {
+    if (fp->is_parsed && may_remember(sum->w, flow, &fp->parsed)) {
         if (sum->w->ct.peek.ordinary && adp_summary_may_be_kept(sum)
             && adp_log_allows_session(&sum->content)) {
             struct adp_cached_verdict_source source;

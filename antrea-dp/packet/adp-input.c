@@ -93,6 +93,15 @@ tunnel_options(const struct adp_bridge *b)
     return ofproto_get_tun_tab(&b->dpif.up);
 }
 
+static bool
+reads_labels(const struct adp_bridge *b)
+{
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+
+    return program->reads & ADP_READS_IPV6_LABEL;
+}
+
 /* Fetches cached walks for those of 'n' packets that have no session, if there
  * are several to overlap: 'heads', or the first of the batch. */
 static void
@@ -180,13 +189,14 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
       bool catches, const struct adp_bridge *b, ofp_port_t ofp_port)
 {
     const uint32_t ingress = adp_flow_cache_ingress(b, ofp_port);
+    const bool labels = reads_labels(b);
     struct dp_packet *packet;
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         OVS_PREFETCH(dp_packet_data(packet));
     }
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        adp_fast_parse(f, i, packet, ingress);
+        adp_fast_parse(f, i, packet, ingress, labels);
         packet->md.skb_priority = 0;
         if (OVS_LIKELY(!has_marks)) {
             packet->md.pkt_mark = 0;
@@ -435,7 +445,8 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
         f.packets[i].is_parsed = false;
         if (kinds[i]) {
             adp_fast_parse(&f, i, packet,
-                           adp_flow_cache_ingress_of_kind(kinds[i]));
+                           adp_flow_cache_ingress_of_kind(kinds[i]),
+                           reads_labels(kinds[i]->owner));
         }
     }
     fetch_sessions(&f, NULL, n, adp_catch_is_armed());

@@ -204,6 +204,15 @@ reads_of_subfield(const struct mf_subfield *sf)
     return sf->field ? adp_reads_of_field(sf->field) : 0;
 }
 
+/* Writing reads, where it ends in no action for a packet that has the value
+ * already: of other fields that are written who keeps answers knows what the
+ * packet has. */
+static uint32_t
+reads_of_written(const struct mf_field *field)
+{
+    return field && field->id == MFF_IPV6_LABEL ? ADP_READS_IPV6_LABEL : 0;
+}
+
 static uint32_t
 reads_of_learn(const struct ofpact_learn *learn)
 {
@@ -216,6 +225,8 @@ reads_of_learn(const struct ofpact_learn *learn)
         }
         if (spec->dst_type == NX_LEARN_DST_MATCH) {
             reads |= reads_of_subfield(&spec->dst);
+        } else if (spec->dst_type == NX_LEARN_DST_LOAD) {
+            reads |= reads_of_written(spec->dst.field);
         }
     }
     return reads & ~ADP_READS_MOVED;    /* By the learned flow alone. */
@@ -225,8 +236,11 @@ static uint32_t
 reads_of_action(const struct ofpact *a)
 {
     switch ((int) a->type) {
+    case OFPACT_SET_FIELD:
+        return reads_of_written(ofpact_get_SET_FIELD(a)->field);
     case OFPACT_REG_MOVE:
-        return reads_of_subfield(&ofpact_get_REG_MOVE(a)->src);
+        return (reads_of_subfield(&ofpact_get_REG_MOVE(a)->src)
+                | reads_of_written(ofpact_get_REG_MOVE(a)->dst.field));
     case OFPACT_STACK_PUSH:
         return reads_of_subfield(&ofpact_get_STACK_PUSH(a)->subfield);
     case OFPACT_OUTPUT_REG:

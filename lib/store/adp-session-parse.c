@@ -121,7 +121,7 @@ parse_ipv4(struct dp_packet *packet, const struct eth_header *eth,
 static inline bool
 parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
            const struct ovs_16aligned_ip6_hdr *ip6, size_t size,
-           uint32_t ingress,
+           uint32_t ingress, bool labels,
            const struct adp_session_seeds *seeds,
            struct adp_session_packet *p)
 {
@@ -139,7 +139,8 @@ parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
     l4_words(&p->key6.words[4], eth, ip6 + 1, ingress, ip6->ip6_nxt,
              flow >> 20, ip6->ip6_hlim, (const void *) ip6 != eth + 1);
     p->key6.words[7] = word_from_halves(
-        (OVS_FORCE uint32_t) htonl(flow & IPV6_LABEL_MASK), 0);
+        labels ? (OVS_FORCE uint32_t) htonl(flow & IPV6_LABEL_MASK) : 0, 0);
+    p->has_label = labels;
     p->hash = adp_session_hash6(seeds, &p->key6);
     p->nw_proto = ip6->ip6_nxt;
     p->is_ipv6 = true;
@@ -151,7 +152,7 @@ parse_ipv6(struct dp_packet *packet, const struct eth_header *eth,
 
 bool
 adp_session_parse(struct dp_packet *packet, bool tagged, uint32_t ingress,
-                  const struct adp_session_seeds *seeds,
+                  bool labels, const struct adp_session_seeds *seeds,
                   struct adp_session_packet *p)
 {
     const struct eth_header *eth = dp_packet_data(packet);
@@ -181,6 +182,6 @@ adp_session_parse(struct dp_packet *packet, bool tagged, uint32_t ingress,
     return (eth_type == htons(ETH_TYPE_IP)
             ? parse_ipv4(packet, eth, l3, size, ingress, seeds, p)
             : eth_type == htons(ETH_TYPE_IPV6)
-            ? parse_ipv6(packet, eth, l3, size, ingress, seeds, p)
+            ? parse_ipv6(packet, eth, l3, size, ingress, labels, seeds, p)
             : false);
 }

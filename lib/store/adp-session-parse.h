@@ -30,6 +30,7 @@ struct adp_session_packet {
     uint16_t tcp_flags;
     uint8_t nw_proto;
     bool is_ipv6;
+    bool has_label;             /* If of IPv6: its key has the flow label. */
 };
 
 /* True if the packet has a VLAN tag, of which it sets '*tci' to what flows may
@@ -50,10 +51,11 @@ adp_session_tag(const struct dp_packet *packet, ovs_be16 *tci)
 }
 
 /* 'tagged' is what adp_session_tag() says; 'ingress' must be another for each
- * tag.  Returns false, with undefined content of 'p', if the packet is none of
- * these. */
+ * tag.  IPv6's flow label, of which a sender may choose another for each
+ * packet, is a part of the key only if 'labels'.  Returns false, with undefined
+ * content of 'p', if the packet is none of these. */
 bool adp_session_parse(struct dp_packet *, bool tagged, uint32_t ingress,
-                       const struct adp_session_seeds *,
+                       bool labels, const struct adp_session_seeds *,
                        struct adp_session_packet *p);
 
 /* True if two packets that were parsed have the same key. */

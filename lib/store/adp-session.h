@@ -7,7 +7,7 @@
  *
  * A session's key holds everything in a TCP or UDP packet that a program may
  * look at, but for what the caller leaves out on its own responsibility
- * (payload, TCP's numbers and flags, the IP identification); so packets with
+ * (IPv6's flow label where no flow reads it, payload, TCP's numbers and flags, the IP identification); so packets with
  * equal keys and equal connection state get the same verdict.  The verdict
  * itself and whether the session may still be believed is the caller's: a
  * session is a hint, never a truth.

@@ -119,8 +119,8 @@ parse(struct dp_packet *p, struct adp_session_packet *sp)
     p->l2_pad_size = p->l2_5_ofs = p->l3_ofs = p->l4_ofs = 77;
     memset(sp, 0xcc, sizeof *sp);
     return adp_session_parse(p, tagged,
-                             tagged ? INGRESS + ntohs(tci) : INGRESS, &seeds,
-                             sp);
+                             tagged ? INGRESS + ntohs(tci) : INGRESS, true,
+                             &seeds, sp);
 }
 
 static void

@@ -428,7 +428,7 @@ receive(size_t i)
 {
     struct dp_packet *p = talk_compose(&tuple, &segment, 10);
 
-    adp_fast_parse(&fast, i, p, INGRESS);
+    adp_fast_parse(&fast, i, p, INGRESS, true);
     return p;
 }
 
@@ -496,7 +496,7 @@ make_session(void)
     };
     verdict = adp_cached_verdict_take(cache.verdicts, &source, &content, NOW);
     ck_assert_ptr_nonnull(verdict);
-    ck_assert(adp_session_parse(p, false, INGRESS,
+    ck_assert(adp_session_parse(p, false, INGRESS, true,
                                 adp_sessions_seeds(cache.sessions), &parsed));
     dp_packet_delete(p);
     session = (parsed.is_ipv6

@@ -70,6 +70,8 @@ static struct {
     bool drops_next;            /* The same. */
     bool holds_next, reads_next;
     size_t n_logs;              /* Of these. */
+    uint32_t new_reads;         /* What the program reads from the walk on,
+                                 * besides. */
     uint16_t frag;
     const struct adp_tunnel_actions *tnl_actions;
     int caught;                 /* The packet that somebody waits for, from
@@ -295,16 +297,20 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *t,
     f->in_port = in_port;
 }
 
+/* Packets were parsed with flow labels. */
+static bool parsed_labels;
+
 void
 adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *p,
-               uint32_t ingress)
+               uint32_t ingress, bool labels)
 {
     struct adp_fast_packet *fp = &f->packets[i];
 
     fp->is_parsed = (says.is_parsed
-                     && adp_session_parse(p, false, ingress,
+                     && adp_session_parse(p, false, ingress, labels,
                                           adp_sessions_seeds(cache.sessions),
                                           &fp->parsed));
+    parsed_labels = labels;
     f->n_alike += says.is_train && i;
 }
 
@@ -701,6 +707,7 @@ adp_walk(struct adp_walk *w, struct adp_bridge *bridge,
         return;
     }
     note('w');
+    program.reads |= says.new_reads;
     w->verdict.punt = says.punt;
     if (says.refuses_next || says.drops_next || says.holds_next
         || says.reads_next) {
@@ -826,6 +833,7 @@ setup(void)
     pmd = xzalloc_cacheline(sizeof *pmd);
     cache.sessions = adp_sessions_create(4096, NULL, NULL);
     walk.program = &program;
+    ovsrcu_init(&b->program, &program);
     walk.ct.peek.ordinary = true;
     atomic_count_init(&adp_catch_n_armed, 0);
     memset(&catch_walk, 0, sizeof catch_walk);

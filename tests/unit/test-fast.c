@@ -466,7 +466,7 @@ START_TEST(tagged)
     p = talk_compose(&tuple, &segment, 10);
     eth_push_vlan(p, htons(ETH_TYPE_VLAN_8021Q), htons(7));
     tag = 0;
-    adp_fast_parse(&fast, 0, p, INGRESS);
+    adp_fast_parse(&fast, 0, p, INGRESS, true);
     ck_assert(fast.packets[0].is_parsed);
     ck_assert_uint_eq(ntohs(tag), 7 | VLAN_CFI);
     ck_assert(!try(p, bridge));

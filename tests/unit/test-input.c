@@ -156,6 +156,27 @@ START_TEST(no_tcp_flags)
 }
 END_TEST
 
+/* IPv6's flow labels are told apart where flows read them. */
+START_TEST(flow_labels)
+{
+    tuple.ipv6 = true;
+    program.reads = _i ? ADP_READS_IPV6_LABEL : 0;
+    receive(1, PORT, 0);
+    expect("(fRwSWato.)");
+    ck_assert(parsed_labels == _i);
+}
+END_TEST
+
+/* A flow that reads them comes between parsing and the walk. */
+START_TEST(flow_labels_matter_meanwhile)
+{
+    tuple.ipv6 = _i;
+    says.new_reads = ADP_READS_IPV6_LABEL;
+    receive(1, PORT, 0);
+    expect(_i ? "(fRwato.)" : "(fRwSWato.)");
+}
+END_TEST
+
 /* A tunnel. */
 static int a_tunnel;
 
@@ -832,6 +853,8 @@ main(void)
     tcase_add_test(tc, unparsed);
     tcase_add_loop_test(tc, not_remembered, 0, 4);
     tcase_add_test(tc, no_tcp_flags);
+    tcase_add_loop_test(tc, flow_labels, 0, 2);
+    tcase_add_loop_test(tc, flow_labels_matter_meanwhile, 0, 2);
     tcase_add_test(tc, into_tunnel);
     tcase_add_loop_test(tc, executor, 0, 5);
     tcase_add_test(tc, learned);

@@ -316,7 +316,7 @@ forget_offsets(struct dp_packet *p)
 }
 
 static bool
-parse(struct dp_packet *p, struct adp_session_packet *sp)
+parse_labels(struct dp_packet *p, bool labels, struct adp_session_packet *sp)
 {
     ovs_be16 tci;
     bool tagged = adp_session_tag(p, &tci);
@@ -324,8 +324,14 @@ parse(struct dp_packet *p, struct adp_session_packet *sp)
     forget_offsets(p);
     memset(sp, 0xcc, sizeof *sp);
     return adp_session_parse(p, tagged,
-                             tagged ? INGRESS + ntohs(tci) : INGRESS, &seeds,
-                             sp);
+                             tagged ? INGRESS + ntohs(tci) : INGRESS, labels,
+                             &seeds, sp);
+}
+
+static bool
+parse(struct dp_packet *p, struct adp_session_packet *sp)
+{
+    return parse_labels(p, true, sp);
 }
 
 static void
@@ -365,6 +371,35 @@ START_TEST(test_against_miniflow)
     ck_assert_int_gt(n_ordinary, N / 4);
     ck_assert_int_gt(n_accepted, n_ordinary);
     ck_assert_int_gt(n_refused, N / 4);
+}
+END_TEST
+
+/* Without labels the key is that of a packet that has none. */
+START_TEST(test_no_labels)
+{
+    enum { N = 100000 };
+    int n_labels = 0;
+
+    for (int i = 0; i < N; i++) {
+        struct adp_session_packet with, without;
+        struct packet pkt;
+
+        packet_init(&pkt);
+        bool is_accepted = parse(pkt.p, &with);
+        ck_assert(parse_labels(pkt.p, false, &without) == is_accepted);
+        if (is_accepted && with.is_ipv6) {
+            ck_assert(with.has_label && !without.has_label);
+            n_labels += with.key6.ipv6_label != 0;
+            with.key6.ipv6_label = 0;
+            ck_assert_mem_eq(&with.key6, &without.key6, sizeof with.key6);
+            ck_assert_uint_eq(without.hash,
+                              adp_session_hash6(&seeds, &with.key6));
+        } else if (is_accepted) {
+            ck_assert_mem_eq(&with.key4, &without.key4, sizeof with.key4);
+        }
+        dp_packet_delete(pkt.p);
+    }
+    ck_assert_int_gt(n_labels, N / 20);
 }
 END_TEST
 
@@ -489,6 +524,7 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_add_unchecked_fixture(tc, setup, NULL);
     tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, test_no_labels);
     tcase_add_test(tc, test_against_miniflow);
     tcase_add_test(tc, test_same_key);
     tcase_add_test(tc, test_packet_type);
