@@ -409,6 +409,10 @@ END_TEST
 #define TO_LB(IN) "tcp,in_port=" IN ",dl_src=" GATEWAY_MAC ",dl_dst=" \
     VIRTUAL_MAC ",nw_src=192.0.2.9,nw_dst=198.51.100.1,nw_ttl=64," \
     "tp_src=1000,tp_dst=80"
+/* From there, out of the tunnel. */
+#define FROM_LB(TO) "tcp,in_port=10,dl_src=" VIRTUAL_MAC ",dl_dst=" \
+    VIRTUAL_MAC ",nw_src=198.51.100.1,nw_dst=" TO ",nw_ttl=64," \
+    "tp_src=80,tp_dst=1000"
 /* What session affinity has learned of the client in table SessionAffinity:
  * 10.0.1.6, as EpSelectedRegMark, RewriteMACRegMark, ToExternalAddressRegMark
  * and RemoteEndpointRegMark have it. */
@@ -458,6 +462,17 @@ START_TEST(dsr_remembered_elsewhere)
 }
 END_TEST
 
+/* As its source from the tunnel, the address is that of a refusal, unless the
+ * packet is for a Pod: that is a Node's own that has the address. */
+START_TEST(dsr_address_from_the_tunnel)
+{
+    pw_set_options("dsr");
+    load(BASE DSR_SERVICE("", HERE THERE));
+    expect_end(FROM_LB("192.0.2.9"), ",102");
+    expect_end(FROM_LB("10.0.0.10"), TO_A);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -480,6 +495,7 @@ main(void)
     tcase_add_test(tc, l7_with_egress_elsewhere);
     tcase_add_test(tc, dsr_endpoint_that_has_gone);
     tcase_add_test(tc, dsr_remembered_elsewhere);
+    tcase_add_test(tc, dsr_address_from_the_tunnel);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

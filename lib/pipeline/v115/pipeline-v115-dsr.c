@@ -108,14 +108,23 @@ adp_v115_generate_dsr_peer(struct adp_generator *g,
 
 /* Another Node refuses what this one sent there, and its answer comes back as
  * that of 'ip'.  No connection knows it: conntrack would have a reset new, and
- * an ICMP error invalid. */
+ * an ICMP error invalid.  Clients aren't Pods: what comes to these from a Node
+ * that has the address itself goes the ordinary way. */
 void
 adp_v115_generate_dsr_refusal(struct adp_generator *g,
                               const struct in6_addr *ip)
 {
+    const struct adp_node_net *net = &g->node->net[adp_ip_family(ip)];
     ofp_port_t port;
 
     if (adp_gen_port(g, g->node->gateway_port, &port)) {
+        if (adp_node_net_is_set(net)) {
+            adp_gen_ip_flow(g, adp_ip_family(ip), SERVICE(UnSNAT), 220,
+                            "{ip},{FromTunnelRegMark},{ip_src}=%s,{ip_dst}=%s "
+                            "actions=goto_table:ConntrackZone",
+                            adp_ip_text(ip).s,
+                            adp_cidr_text(&net->pod_cidr).s);
+        }
         adp_gen_ip_flow(g, adp_ip_family(ip), SERVICE(UnSNAT), 210,
                         "{ip},{FromTunnelRegMark},{ip_src}=%s "
                         "actions=set_field:"ETH_ADDR_FMT"->eth_dst,dec_ttl,"
