@@ -25,10 +25,14 @@
 /* Ingress numbers of packets out of tunnels have this bit. */
 #define INGRESS_TUNNEL (UINT32_C(1) << 31)
 
-/* Between calls of adp_flow_cache_age(), the shorter one while somebody waits
- * for the end of what a verdict may refer to. */
+/* Things that a call of adp_flow_cache_age() looks at. */
+#define MAX_LOOKS 65536
+
+/* Between calls of it: as a rule, while somebody waits for the end of what a
+ * verdict may refer to, and while there is more to look at. */
 #define AGE_INTERVAL_MS 1000
 #define AGE_HURRY_MS 10
+#define AGE_BEHIND_MS 2
 
 struct thread_cache {
     struct adp_flow_cache up;
@@ -40,6 +44,8 @@ struct thread_cache {
     struct adp_walk walks[MAX_NESTING];
 
     struct adp_ingress_table *kinds, *vlans;
+
+    bool is_behind;                     /* There is more to look at. */
 
     uint64_t capacity;                  /* That was asked for. */
     atomic_uint64_t n_inserted, n_replayed, n_idle;
@@ -216,18 +222,28 @@ adp_flow_cache_end_batch(struct adp_flow_cache *cache)
     }
 }
 
+static void
+age(struct thread_cache *tc, long long int now, size_t max)
+{
+    size_t left = max;
+
+    adp_store_age(tc->up.verdicts, now, &left);
+    adp_walk_cache_age(tc->up.walk_cache, now, &left);
+    adp_ingress_age(tc->kinds, now, &left);
+    adp_ingress_age(tc->vlans, now, &left);
+    adp_count_mine(&tc->n_idle,
+                   adp_sessions_age(tc->up.sessions, now, &left));
+    publish_stats(tc);
+    tc->is_behind = !left;
+}
+
 void
 adp_flow_cache_age(long long int now)
 {
     struct thread_cache *tc = pthread_getspecific(thread_cache_key);
 
     if (tc && !tc->n_batches) {
-        adp_store_age(tc->up.verdicts, now);
-        adp_walk_cache_age(tc->up.walk_cache, now);
-        adp_ingress_age(tc->kinds, now);
-        adp_ingress_age(tc->vlans, now);
-        adp_count_mine(&tc->n_idle, adp_sessions_age(tc->up.sessions, now));
-        publish_stats(tc);
+        age(tc, now, MAX_LOOKS);
     }
 }
 
@@ -236,7 +252,8 @@ adp_flow_cache_age_interval(void)
 {
     const struct thread_cache *tc = pthread_getspecific(thread_cache_key);
 
-    return (tc && adp_store_hurries(tc->up.verdicts) ? AGE_HURRY_MS
+    return (tc && tc->is_behind ? AGE_BEHIND_MS
+            : tc && adp_store_hurries(tc->up.verdicts) ? AGE_HURRY_MS
             : AGE_INTERVAL_MS);
 }
 

@@ -89,7 +89,7 @@ void adp_flow_cache_add_kind(struct adp_flow_cache *,
                              uint64_t map_serial, long long int now_ms);
 
 /* When there is nothing else to do, and in between: looks for what nobody
- * uses, a little at a time. */
+ * uses, a little at a time.  What a call leaves over is for the next one. */
 void adp_flow_cache_age(long long int now_ms);
 /* Who has nothing to do should call that again after so many milliseconds. */
 int adp_flow_cache_age_interval(void);

@@ -851,8 +851,8 @@ static void
 age(struct adp_tunnels *tunnels)
 {
     long long int now = time_msec();
-    size_t n = adp_pace(&tunnels->pace, now, cmap_count(&tunnels->map),
-                        SIZE_MAX);
+    size_t left = SIZE_MAX;
+    size_t n = adp_pace(&tunnels->pace, now, cmap_count(&tunnels->map), &left);
 
     for (size_t i = 0; i < n; i++) {
         struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->age_hand);

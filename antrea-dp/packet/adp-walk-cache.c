@@ -78,9 +78,10 @@ adp_walk_cache_evicted(const struct adp_walk_cache *cache)
 }
 
 void
-adp_walk_cache_age(struct adp_walk_cache *cache, long long int now)
+adp_walk_cache_age(struct adp_walk_cache *cache, long long int now,
+                   size_t *left)
 {
-    adp_sessions_age(cache->table, now);
+    adp_sessions_age(cache->table, now, left);
 }
 
 /* Keys. */

@@ -58,7 +58,8 @@ size_t adp_walk_cache_count(const struct adp_walk_cache *);
 /* How many had to make room for others. */
 uint64_t adp_walk_cache_evicted(const struct adp_walk_cache *);
 /* As adp_sessions_age(). */
-void adp_walk_cache_age(struct adp_walk_cache *, long long int now_ms);
+void adp_walk_cache_age(struct adp_walk_cache *, long long int now_ms,
+                        size_t *left);
 
 /* A packet's cached walks being fetched, in stages that a batch goes through
  * one after the other, so that waiting for memory overlaps. */

@@ -290,10 +290,10 @@ adp_ingress_set(struct adp_ingress_table *t, const struct flow_tnl *tnl,
 }
 
 void
-adp_ingress_age(struct adp_ingress_table *t, long long int now)
+adp_ingress_age(struct adp_ingress_table *t, long long int now, size_t *left)
 {
     size_t n_kinds = hmap_count(&t->kinds);
-    size_t n = adp_pace(&t->pace, now, n_kinds, ADP_INGRESS_MAX_LOOKS);
+    size_t n = adp_pace(&t->pace, now, n_kinds, left);
 
     for (size_t i = 0; i < n && !hmap_is_empty(&t->kinds); i++) {
         struct ingress_node *node = next_in_turn(t, &t->age_hand);

@@ -60,10 +60,10 @@ struct adp_ingress *adp_ingress_set(struct adp_ingress_table *,
                                     ofp_port_t ofp_port, uint64_t serial,
                                     long long int now_ms);
 
-/* Looks for kinds that are out of use, at most at so many; to be called
- * often. */
-#define ADP_INGRESS_MAX_LOOKS 4096
-void adp_ingress_age(struct adp_ingress_table *, long long int now_ms);
+/* Looks for kinds that are out of use; to be called often.  Cost, and '*left':
+ * as adp_sessions_age() (adp-session.h). */
+void adp_ingress_age(struct adp_ingress_table *, long long int now_ms,
+                     size_t *left);
 
 /* VLAN tags as kinds, in a table of their own: sets '*key' to what stands for
  * packets with 'tci' among those that come in at 'ingress'. */

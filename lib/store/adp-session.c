@@ -560,9 +560,9 @@ shrink(struct adp_sessions *t, size_t n, uint8_t age)
 }
 
 size_t
-adp_sessions_age(struct adp_sessions *t, long long int now)
+adp_sessions_age(struct adp_sessions *t, long long int now, size_t *left)
 {
-    size_t n = adp_pace(&t->pace, now, t->n_used, ADP_SESSION_MAX_LOOKS);
+    size_t n = adp_pace(&t->pace, now, t->n_used, left);
     uint8_t age = adp_session_age(now);
     size_t n_before = t->n;
 

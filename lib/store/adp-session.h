@@ -192,7 +192,8 @@ struct adp_sessions *adp_sessions_create(
  * otherwise what unmapping the memory costs. */
 void adp_sessions_destroy(struct adp_sessions *);
 
-/* The clock by which sessions age counts in steps of some seconds. */
+/* The clock by which sessions age counts in steps of some seconds.  It begins
+ * anew every 35 minutes, in which each session is looked at often. */
 #define ADP_SESSION_AGE_SHIFT 13        /* 2**13 ms. */
 #define ADP_SESSION_MAX_AGE 4           /* Steps without a packet. */
 
@@ -215,9 +216,10 @@ adp_session_use(struct adp_session_body *body, uint8_t age)
  * ADP_PACE_ROUND_MS (adp-pace.h); call it often, for a session leaves within
  * that and ADP_SESSION_MAX_AGE steps only then.  Returns the number of those
  * that left.  Cost: in proportion to the time since the last call and the
- * number of sessions, at most ADP_SESSION_MAX_LOOKS looks. */
-#define ADP_SESSION_MAX_LOOKS 65536
-size_t adp_sessions_age(struct adp_sessions *, long long int now_ms);
+ * number of sessions, at most '*left' looks, which are taken from it.  If
+ * nothing is left, call it again soon: there may be more to look at. */
+size_t adp_sessions_age(struct adp_sessions *, long long int now_ms,
+                        size_t *left);
 
 /* Secret numbers of a table, so that nobody can choose keys that meet in one
  * line of its index.  Immutable. */

@@ -373,15 +373,17 @@ adp_store_hurries(const struct adp_store *store)
 
 /* Lets those go that refer to what somebody waits for. */
 static void
-leave_awaited(struct adp_store *store, long long int now)
+leave_awaited(struct adp_store *store, long long int now, size_t *left)
 {
     const struct adp_store_class *class = store->class;
     /* The clock goes on while nobody waits, or a thread that is busy would
      * have many to look at when somebody begins to. */
     size_t n_all = adp_store_hurries(store) ? n_used(store) : 0;
+    size_t max = MIN(*left, AWAITED_MAX);
     size_t n = adp_pace(&store->awaited_pace, now * AWAITED_HASTE, n_all,
-                        AWAITED_MAX);
+                        &max);
 
+    *left -= n;
     for (size_t i = 0; i < n; i++) {
         struct adp_stored *v = next_at(store, &store->awaited_hand);
         void *owner;
@@ -395,13 +397,13 @@ leave_awaited(struct adp_store *store, long long int now)
 }
 
 void
-adp_store_age(struct adp_store *store, long long int now)
+adp_store_age(struct adp_store *store, long long int now, size_t *left)
 {
-    size_t n = adp_pace(&store->pace, now, n_used(store), SIZE_MAX);
-
     take_up_round(store);
     take_returned(store);
-    leave_awaited(store, now);
+    leave_awaited(store, now, left);
+
+    size_t n = adp_pace(&store->pace, now, n_used(store), left);
     for (size_t i = 0; i < n && n_used(store); i++) {
         struct adp_stored *v = next_at(store, &store->age_hand);
 

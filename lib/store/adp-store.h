@@ -180,9 +180,9 @@ struct adp_stored *adp_store_add(struct adp_store *, uint32_t hash,
 void adp_store_begin(struct adp_store *);
 void adp_store_end(struct adp_store *);
 
-/* Looks for verdicts that nobody uses; to be called often.  Cost: as
- * adp_sessions_age(). */
-void adp_store_age(struct adp_store *, long long int now_ms);
+/* Looks for verdicts that nobody uses; to be called often.  Cost, and
+ * '*left': as adp_sessions_age(). */
+void adp_store_age(struct adp_store *, long long int now_ms, size_t *left);
 /* Does somebody wait for the end of what verdicts may refer to?  Then that
  * should be called every few milliseconds. */
 bool adp_store_hurries(const struct adp_store *);

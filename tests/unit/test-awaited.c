@@ -121,7 +121,9 @@ static void
 come_after(long long int ms)
 {
     now += ms;
-    adp_store_age(store, now);
+    size_t left = SIZE_MAX;
+
+    adp_store_age(store, now, &left);
 }
 
 /* It comes so often, for so long. */

@@ -13,6 +13,7 @@
 #include "adp-ports.h"
 #include "adp-rewrite.h"
 #include "adp-sample.h"
+#include "adp-session.h"
 #include "adp-store.h"
 #include "adp-summary.h"
 #include "adp-walk-cache.h"
@@ -151,7 +152,7 @@ adp_walk_cache_destroy(struct adp_walk_cache *c OVS_UNUSED)
 
 void
 adp_walk_cache_age(struct adp_walk_cache *c OVS_UNUSED,
-                   long long int t OVS_UNUSED)
+                   long long int t OVS_UNUSED, size_t *left OVS_UNUSED)
 {
 }
 
@@ -292,6 +293,48 @@ START_TEST(counted)
 }
 END_TEST
 
+/* Sessions that no packet uses from now on. */
+static void
+add_sessions(struct adp_flow_cache *cache, uint32_t n)
+{
+    struct adp_sessions *t = cache->sessions;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_session_key4 key;
+
+        memset(&key, 0, sizeof key);
+        key.words[0] = i + 1;
+        uint32_t hash = adp_session_hash4(adp_sessions_seeds(t), &key);
+        struct adp_session_body *body
+            = adp_session_body(adp_sessions_insert4(t, hash, &key));
+        body->token.life = 1;
+        body->used = adp_session_age(now);
+    }
+}
+
+/* A thread that was away, and finds more that is out of use than it looks at
+ * at a time, soon comes again until all has left. */
+START_TEST(behind)
+{
+    enum { N = 300000, AWAY_MS = 40000, SOON_MS = 500 };
+    const int calm = adp_flow_cache_age_interval();
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+
+    adp_flow_cache_end_batch(cache);
+    adp_flow_cache_age(now);
+    add_sessions(cache, N);
+    now += AWAY_MS;
+    const long long int end = now + SOON_MS;
+    adp_flow_cache_age(now);
+    ck_assert_uint_gt(adp_sessions_count(cache->sessions), N / 2);
+    while ((now += adp_flow_cache_age_interval()) < end) {
+        adp_flow_cache_age(now);
+    }
+    ck_assert_uint_eq(adp_sessions_count(cache->sessions), 0);
+    ck_assert_int_eq(adp_flow_cache_age_interval(), calm);
+}
+END_TEST
+
 /* A thread that has verdicts comes sooner while somebody waits for the end of
  * what these may refer to. */
 START_TEST(interval)
@@ -319,6 +362,7 @@ main(void)
     tcase_add_loop_test(tc, foreseen, 0, 2);
     tcase_add_test(tc, counted);
     tcase_add_test(tc, interval);
+    tcase_add_test(tc, behind);
     suite_add_tcase(s, tc);
     return test_run(s);
 }

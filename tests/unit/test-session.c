@@ -8,6 +8,7 @@
  * wrong one, nor one that has left. */
 
 #include <config.h>
+#include "adp-pace.h"
 #include "adp-reserve.h"
 #include "adp-session.h"
 #include <check.h>
@@ -436,6 +437,14 @@ START_TEST(test_capacity)
 }
 END_TEST
 
+static void
+age(struct model *m, long long int now)
+{
+    size_t left = SIZE_MAX;
+
+    adp_sessions_age(m->table, now, &left);
+}
+
 /* Where there is little memory, or none but malloc()'s, there is a table all
  * the same, with less room. */
 START_TEST(test_little_memory)
@@ -461,7 +470,7 @@ START_TEST(test_little_memory)
         ck_assert_uint_gt(m.n_live, capacity - capacity / 50);
         /* All leave, and give back what can be given. */
         for (int second = 0; second < 200; second++) {
-            adp_sessions_age(m.table, second * 1000LL);
+            age(&m, second * 1000LL);
         }
         model_uninit(&m);
     }
@@ -583,7 +592,7 @@ START_TEST(test_age)
     const size_t full_size = adp_sessions_size(m.table);
     ck_assert_uint_gt(resident_bytes(), 3 * ADP_RESERVE_PIECE);
     for (; now < start + 60000; now += STEP_MS) {
-        adp_sessions_age(m.table, now);
+        age(&m, now);
         for (uint32_t i = 0; i < N && now % 1000 == 0; i += N / N_BUSY) {
             struct adp_session *s = find(&m, i);
 
@@ -605,7 +614,7 @@ START_TEST(test_age)
     ck_assert_uint_eq(n_found, m.n_live);
 
     for (; now < start + 120000; now += STEP_MS) {
-        adp_sessions_age(m.table, now);
+        age(&m, now);
     }
     ck_assert_uint_eq(m.n_live, 0);
     ck_assert_uint_eq(adp_sessions_size(m.table), size);
@@ -639,12 +648,52 @@ START_TEST(test_random_age)
         if (s) {
             adp_session_use(adp_session_body(s), adp_session_age(now));
         }
-        adp_sessions_age(m.table, now);
+        age(&m, now);
         ck_assert(adp_sessions_count(m.table) == m.n_live);
     }
     ck_assert_uint_gt(m.n_found, N / 4);
     ck_assert_uint_lt(m.n_overlooked, m.n_found / 20);
     model_uninit(&m);
+}
+END_TEST
+
+/* Who looks at few at a time, and comes back as long as nothing is left, sees
+ * as much as who looks at all at once, and no more. */
+START_TEST(test_pace)
+{
+    enum { N = 26000000, STEP_MS = 1000, MAX = 100000 };
+    static const size_t few[] = { 1, 256, 65536 };
+    struct adp_pace pace = { .last_ms = 0 };
+    long long int now = 1000000;
+    size_t n = 0;
+
+    for (int i = 0; i <= ADP_PACE_ROUND_MS / STEP_MS; i++, now += STEP_MS) {
+        const size_t max = few[i % 3];
+        size_t left, n_calls = 0;
+
+        do {
+            left = max;
+            size_t n_now = adp_pace(&pace, now, N, &left);
+            ck_assert_uint_eq(n_now + left, max);
+            n += n_now;
+        } while (!left && ++n_calls < MAX);
+    }
+    /* Of what the last call that saw one at a time left over nothing is
+     * lost. */
+    for (size_t left = 0; !left; ) {
+        left = SIZE_MAX / 2;
+        n += adp_pace(&pace, now - STEP_MS, N, &left);
+    }
+    ck_assert_uint_eq(n, N);
+
+    /* Once round is enough after however long. */
+    size_t left = SIZE_MAX;
+    now += 10 * ADP_PACE_ROUND_MS;
+    ck_assert_uint_eq(adp_pace(&pace, now, N, &left), N);
+    ck_assert_uint_eq(left, SIZE_MAX - N);
+    now += ADP_PACE_ROUND_MS;
+    ck_assert_uint_eq(adp_pace(&pace, now, N / 2, &left), N / 2);
+    ck_assert_uint_eq(adp_pace(&pace, now, N / 2, &left), 0);
 }
 END_TEST
 
@@ -697,6 +746,7 @@ main(void)
     tcase_add_test(tc, test_memory);
     tcase_add_test(tc, test_age);
     tcase_add_test(tc, test_random_age);
+    tcase_add_test(tc, test_pace);
     tcase_add_test(tc, test_hash);
     return test_run_nofork(s);
 }

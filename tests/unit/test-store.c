@@ -176,7 +176,9 @@ static void
 pass(struct adp_store *store, long long int *now, long long int ms)
 {
     for (long long int end = *now + ms; *now < end; *now += 100) {
-        adp_store_age(store, *now);
+        size_t left = SIZE_MAX;
+
+        adp_store_age(store, *now, &left);
     }
 }
 
@@ -332,7 +334,9 @@ START_TEST(test_little_memory)
                           N - counts_of(store).n_verdicts);
         ck_assert_uint_eq(counts_of(store).n_refused, 0);
         for (long long int now = 30000; now < 100000; now += 500) {
-            adp_store_age(store, now);
+            size_t left = SIZE_MAX;
+
+            adp_store_age(store, now, &left);
             collect();
         }
         ck_assert_uint_eq(counts_of(store).n_verdicts, 0);
@@ -623,6 +627,14 @@ kinds_of(const struct adp_ingress_table *t)
     return counts;
 }
 
+static void
+age_kinds(struct adp_ingress_table *t, long long int now)
+{
+    size_t left = SIZE_MAX;
+
+    adp_ingress_age(t, now, &left);
+}
+
 /* As for a batch. */
 static struct adp_ingress *
 find_kind(struct adp_ingress_table *t, const struct flow_tnl *tnl,
@@ -731,7 +743,7 @@ START_TEST(test_few_kinds)
             adp_ingress_set(t, &tnl, &owner, 1, 1, 1000);
         }
         for (long long int now = 1000; now <= 55200; now += 100) {
-            adp_ingress_age(t, now);
+            age_kinds(t, now);
         }
         ck_assert_uint_eq(kinds_of(t).n, 0);
         ck_assert_uint_eq(kinds_of(t).n_idle, n);
@@ -760,7 +772,7 @@ START_TEST(test_kinds_full)
     /* Two rounds of the hand after they are idle take all, also those that
      * share a chain with many others that leave. */
     for (long long int now = N; now < N + 54100; now += 100) {
-        adp_ingress_age(t, now);
+        age_kinds(t, now);
     }
     ck_assert_uint_eq(kinds_of(t).n, 0);
     ck_assert_uint_eq(kinds_of(t).n_idle, MAX);
@@ -838,9 +850,11 @@ talk(struct node *n, uint32_t pod, long long int now)
 static void
 node_age(struct node *n, long long int now)
 {
-    adp_store_age(n->store, now);
-    adp_sessions_age(n->sessions, now);
-    adp_ingress_age(n->kinds, now);
+    size_t left = SIZE_MAX;
+
+    adp_store_age(n->store, now, &left);
+    adp_sessions_age(n->sessions, now, &left);
+    adp_ingress_age(n->kinds, now, &left);
 }
 
 START_TEST(test_month)
