@@ -56,6 +56,8 @@
     X(COUNTERS, "counters", "collecting packet threads' counters")      \
     X(LEARNED, "learned", "installing learned flows")                   \
     X(EXPIRY, "expiry", "removing flows whose timeout has passed")      \
+    X(AGING, "aging", "looking for what no packet that the main "       \
+      "thread handles uses")                                            \
     X(TUNNELS, "tunnels", "ways of packets into tunnels")               \
     X(PORTS, "ports", "ports that came or went")                        \
     X(CONNECTIONS, "connections", "room and memory for connections")    \

@@ -10,6 +10,7 @@
 #include "adp-sample.h"
 #include "adp-session-parse.h"
 #include "adp-summary.h"
+#include "adp-turn.h"
 #include "adp-walk-cache.h"
 #include "dp-packet.h"
 #include "ovs-rcu.h"
@@ -25,10 +26,12 @@
 /* Ingress numbers of packets out of tunnels have this bit. */
 #define INGRESS_TUNNEL (UINT32_C(1) << 31)
 
-/* Things that a call of adp_flow_cache_age() looks at. */
+/* Things that a call of adp_flow_cache_age() looks at, and a step of the main
+ * thread. */
 #define MAX_LOOKS 65536
+#define STEP_LOOKS 256
 
-/* Between calls of it: as a rule, while somebody waits for the end of what a
+/* Between calls: as a rule, while somebody waits for the end of what a
  * verdict may refer to, and while there is more to look at. */
 #define AGE_INTERVAL_MS 1000
 #define AGE_HURRY_MS 10
@@ -244,6 +247,22 @@ adp_flow_cache_age(long long int now)
 
     if (tc && !tc->n_batches) {
         age(tc, now, MAX_LOOKS);
+    }
+}
+
+void
+adp_flow_cache_age_slice(long long int now)
+{
+    struct thread_cache *tc = pthread_getspecific(thread_cache_key);
+
+    if (tc && !tc->n_batches) {
+        struct adp_turn_slice slice;
+
+        adp_turn_slice_init(&slice);
+        tc->is_behind = true;
+        while (tc->is_behind && adp_turn_slice_goes_on(&slice)) {
+            age(tc, now, STEP_LOOKS);
+        }
     }
 }
 

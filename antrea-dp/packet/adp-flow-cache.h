@@ -91,6 +91,8 @@ void adp_flow_cache_add_kind(struct adp_flow_cache *,
 /* When there is nothing else to do, and in between: looks for what nobody
  * uses, a little at a time.  What a call leaves over is for the next one. */
 void adp_flow_cache_age(long long int now_ms);
+/* The main thread's: the same in a slice of its turn. */
+void adp_flow_cache_age_slice(long long int now_ms);
 /* Who has nothing to do should call that again after so many milliseconds. */
 int adp_flow_cache_age_interval(void);
 

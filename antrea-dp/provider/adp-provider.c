@@ -184,7 +184,9 @@ adp_class_type_run(const char *type)
     adp_turn_leave(outer);
     adp_kernel_port_run();
     /* What this thread has of bridges that went has to go, too. */
-    adp_flow_cache_age(time_msec());
+    adp_turn_enter(ADP_TURN_AGING);
+    adp_flow_cache_age_slice(time_msec());
+    adp_turn_leave(outer);
     adp_push_stats_run_without_bridges();
     return 0;
 }

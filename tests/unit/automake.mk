@@ -467,6 +467,7 @@ tests_unit_test_flow_cache_SOURCES = \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-flow-cache.c \
+	tests/unit/turn-slices.h \
 	antrea-dp/packet/adp-flow-cache.c \
 	antrea-dp/packet/adp-sample.c
 tests_unit_test_flow_cache_LDADD = $(UNIT_LIBS)

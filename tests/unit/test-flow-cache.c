@@ -26,6 +26,7 @@
 #include "talk.h"
 #include "test-run.h"
 #include "timeval.h"
+#include "turn-slices.h"
 #include "util.h"
 
 enum { ZONE = 5 };
@@ -335,6 +336,42 @@ START_TEST(behind)
 }
 END_TEST
 
+/* The main thread looks at a few things in each step of a slice of its turn,
+ * and goes on in the next turns. */
+START_TEST(in_slices)
+{
+    enum { N = 20000, AWAY_MS = 40000, N_STEPS = 3, MAX_A_STEP = 1000 };
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+    size_t n = N;
+
+    adp_flow_cache_end_batch(cache);
+    slice_size = N_STEPS;
+    adp_flow_cache_age_slice(now);
+    const int calm = adp_flow_cache_age_interval();
+    add_sessions(cache, N);
+    now += AWAY_MS;
+    while (n > 0) {
+        adp_flow_cache_age_slice(now);
+        size_t n_now = adp_sessions_count(cache->sessions);
+        ck_assert_uint_lt(n_now, n);
+        ck_assert_uint_le(n - n_now, N_STEPS * MAX_A_STEP);
+        ck_assert(!n_now || adp_flow_cache_age_interval() < calm);
+        n = n_now;
+    }
+    /* Places that are given back are looked at as well. */
+    while (adp_flow_cache_age_interval() < calm) {
+        adp_flow_cache_age_slice(now);
+    }
+
+    /* A slice that has time for all. */
+    add_sessions(cache, N);
+    now += AWAY_MS;
+    slice_size = N;
+    adp_flow_cache_age_slice(now);
+    ck_assert_uint_eq(adp_sessions_count(cache->sessions), 0);
+}
+END_TEST
+
 /* A thread that has verdicts comes sooner while somebody waits for the end of
  * what these may refer to. */
 START_TEST(interval)
@@ -363,6 +400,7 @@ main(void)
     tcase_add_test(tc, counted);
     tcase_add_test(tc, interval);
     tcase_add_test(tc, behind);
+    tcase_add_test(tc, in_slices);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
