@@ -49,6 +49,7 @@ struct adp_tunnels {
     uint64_t tnl_seqno, connectivity_seqno, versions; /* At 'serial'. */
     bool renewing;                      /* A pass over all is under way. */
     bool renew_again;                   /* Another one has to follow. */
+    bool aging;                         /* There is more to look at. */
     struct cmap_position renew_hand, age_hand;
     struct adp_pace pace;               /* Of 'age_hand'. */
 };
@@ -848,27 +849,38 @@ renew(struct adp_bridge *b, struct adp_turn_slice *slice)
 }
 
 static void
-age(struct adp_tunnels *tunnels)
+look_at_next(struct adp_tunnels *tunnels, long long int now)
+{
+    struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->age_hand);
+
+    if (!t) {                   /* The end of a round counts for nothing. */
+        t = next_in_turn(tunnels, &tunnels->age_hand);
+    }
+    if (t && now >= last_use(t) + IDLE_MS) {
+        ovs_mutex_lock(&tunnels->mutex);
+        if (tunnel_lookup(tunnels, &t->key) == t) {
+            tunnel_remove(tunnels, t);
+            adp_count(&tunnels->n_idle, 1);
+        }
+        ovs_mutex_unlock(&tunnels->mutex);
+        /* Packet threads give it no other any more. */
+        let_go(t, present_xlate(t));
+    }
+}
+
+static void
+age(struct adp_tunnels *tunnels, struct adp_turn_slice *slice)
 {
     long long int now = time_msec();
-    size_t left = SIZE_MAX;
-    size_t n = adp_pace(&tunnels->pace, now, cmap_count(&tunnels->map), &left);
 
-    for (size_t i = 0; i < n; i++) {
-        struct adp_tunnel *t = next_in_turn(tunnels, &tunnels->age_hand);
+    tunnels->aging = true;
+    while (tunnels->aging && adp_turn_slice_goes_on(slice)) {
+        size_t left = 1;
 
-        if (!t) {               /* The end of a round is none of 'n'. */
-            t = next_in_turn(tunnels, &tunnels->age_hand);
-        }
-        if (t && now >= last_use(t) + IDLE_MS) {
-            ovs_mutex_lock(&tunnels->mutex);
-            if (tunnel_lookup(tunnels, &t->key) == t) {
-                tunnel_remove(tunnels, t);
-                adp_count(&tunnels->n_idle, 1);
-            }
-            ovs_mutex_unlock(&tunnels->mutex);
-            /* Packet threads give it no other any more. */
-            let_go(t, present_xlate(t));
+        if (adp_pace(&tunnels->pace, now, cmap_count(&tunnels->map), &left)) {
+            look_at_next(tunnels, now);
+        } else {
+            tunnels->aging = false;
         }
     }
 }
@@ -883,7 +895,8 @@ adp_tunnels_run(struct adp_bridge *b)
     renew(b, &slice);
     adp_turn_slice_init(&slice);
     push_credited(b->tunnels, &slice);
-    age(b->tunnels);
+    adp_turn_slice_init(&slice);
+    age(b->tunnels, &slice);
 }
 
 void
@@ -891,7 +904,7 @@ adp_tunnels_wait(struct adp_bridge *b)
 {
     struct adp_tunnels *tunnels = b->tunnels;
 
-    if (tunnels->renewing) {
+    if (tunnels->renewing || tunnels->aging) {
         poll_immediate_wake();
     } else if (cmap_count(&tunnels->map)) {
         seq_wait(tnl_conf_seq, tunnels->tnl_seqno);

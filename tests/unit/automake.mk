@@ -886,7 +886,9 @@ tests_unit_test_tunnel_SOURCES = \
 	tests/unit/test-tunnel.c \
 	antrea-dp/packet/adp-tunnel.c
 tests_unit_test_tunnel_LDADD = $(UNIT_LIBS)
-tests_unit_test_tunnel_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_msec
+tests_unit_test_tunnel_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=poll_immediate_wake_at \
+	-Wl,--wrap=time_msec
 
 tests_unit_test_tunnel_push_SOURCES = \
 	tests/unit/test-tunnel-push.c \

@@ -9,6 +9,7 @@
 #include "adp-pace.h"
 #include "connectivity.h"
 #include "test-run.h"
+#include "openvswitch/poll-loop.h"
 #include "tunnel-world.h"
 
 /* Keys. */
@@ -680,6 +681,47 @@ START_TEST(idle)
 }
 END_TEST
 
+__typeof__(poll_immediate_wake_at) __wrap_poll_immediate_wake_at;
+
+static bool wakes_at_once;
+
+void
+__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
+{
+    wakes_at_once = true;
+}
+
+/* Is there more to do? */
+static bool
+has_more(void)
+{
+    wakes_at_once = false;
+    adp_tunnels_wait(b);
+    return wakes_at_once;
+}
+
+/* Many leave in several turns. */
+START_TEST(idle_in_slices)
+{
+    enum { SLICE = 4 };
+    struct adp_tunnel *tunnels[N_TUNNELS];
+
+    find_all(tunnels);
+    adp_tunnels_run(b);
+    now += 2 * IDLE_MS;
+    slice_size = SLICE;
+    for (size_t n = 0; n < N_TUNNELS; n = counts().n_idle) {
+        adp_tunnels_run(b);
+        ck_assert_uint_gt(counts().n_idle, n);
+        ck_assert_uint_le(counts().n_idle, n + SLICE);
+        ck_assert(has_more() || !counts().n);
+    }
+    adp_tunnels_run(b);
+    ck_assert(!has_more());
+    ck_assert_uint_eq(counts().n, 0);
+}
+END_TEST
+
 START_TEST(full)
 {
     struct adp_tunnel *first = find();
@@ -770,6 +812,7 @@ main(void)
     tcase_add_test(tc, counters_in_slices);
     tcase_add_test(tc, counters_at_the_end);
     tcase_add_test(tc, idle);
+    tcase_add_test(tc, idle_in_slices);
     tcase_add_test(tc, full);
     tcase_add_test(tc, full_of_old_and_new);
     suite_add_tcase(s, tc);
