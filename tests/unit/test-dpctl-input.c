@@ -166,6 +166,50 @@ START_TEST(port_names)
 }
 END_TEST
 
+#define BLOCK(CIDR, EXCEPT) \
+    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
+    "metadata: {name: p}\nspec: {podSelector: {}, ingress: [{from: " \
+    "[{ipBlock: {cidr: '" CIDR "', except: [" EXCEPT "]}}]}]}\n"
+#define BLOCK_ERROR(FIELD, CIDR) \
+    "NetworkPolicy default/p: spec.ingress[0].from[0].ipBlock." FIELD ": " \
+    "must be a CIDR (ADDRESS/LENGTH), not \"" CIDR "\""
+#define RANGE(CIDR) \
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n" \
+    "spec: {loadBalancerSourceRanges: [" CIDR "]}\n"
+
+static const struct {
+    const char *text;
+    const char *error;
+} cidrs[] = {
+    { BLOCK("10.0.0.0/8", "10.1.0.0/32"), NULL },
+    { BLOCK("0.0.0.0/0", ""), NULL },
+    { BLOCK("fd00::/128", ""), NULL },
+    { BLOCK("10.0.0.0/08", ""), NULL },     /* As an API server has it. */
+    { BLOCK("10.0.0.0/33", ""), BLOCK_ERROR("cidr", "10.0.0.0/33") },
+    { BLOCK("fd00::/129", ""), BLOCK_ERROR("cidr", "fd00::/129") },
+    { BLOCK("10.0.0.0/", ""), BLOCK_ERROR("cidr", "10.0.0.0/") },
+    { BLOCK("10.0.0.0/+8", ""), BLOCK_ERROR("cidr", "10.0.0.0/+8") },
+    { BLOCK("10.0.0.0/8 ", ""), BLOCK_ERROR("cidr", "10.0.0.0/8 ") },
+    /* More than fits into 32 bits, and into 64. */
+    { BLOCK("10.0.0.0/4294967296", ""),
+      BLOCK_ERROR("cidr", "10.0.0.0/4294967296") },
+    { BLOCK("10.0.0.0/18446744073709551624", ""),
+      BLOCK_ERROR("cidr", "10.0.0.0/18446744073709551624") },
+    { BLOCK("fd00::/4294967304", ""),
+      BLOCK_ERROR("cidr", "fd00::/4294967304") },
+    { BLOCK("10.0.0.0/8", "10.1.0.0/4294967312"),
+      BLOCK_ERROR("except[0]", "10.1.0.0/4294967312") },
+    { RANGE("10.0.0.0/4294967296"),
+      "Service default/s: spec.loadBalancerSourceRanges[0]: must be a CIDR "
+      "(ADDRESS/LENGTH), not \"10.0.0.0/4294967296\"" },
+};
+
+START_TEST(prefix_lengths)
+{
+    expect_input_error(cidrs[_i].text, false, cidrs[_i].error);
+}
+END_TEST
+
 #define TIER(NAME, PRIORITY) \
     "apiVersion: crd.antrea.io/v1beta1\nkind: Tier\n" \
     "metadata: {name: " NAME "}\nspec: {priority: " PRIORITY "}\n"
@@ -464,6 +508,7 @@ main(void)
 
     tc = tcase_create("refused");
     tcase_add_loop_test(tc, port_names, 0, ARRAY_SIZE(ports));
+    tcase_add_loop_test(tc, prefix_lengths, 0, ARRAY_SIZE(cidrs));
     tcase_add_loop_test(tc, tier_priorities, 0, ARRAY_SIZE(tiers));
     tcase_add_loop_test(tc, deletion_needs_identity_only, 0,
                         ARRAY_SIZE(deletions));

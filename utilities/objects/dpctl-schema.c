@@ -70,16 +70,17 @@ is_cidr(const char *s)
 {
     char address[INET6_ADDRSTRLEN];
     size_t len = strcspn(s, "/");
-    unsigned int plen;
-    int n = 0;
 
     if (!s[len] || len >= sizeof address) {
         return false;
     }
     ovs_strlcpy(address, s, len + 1);
-    return (is_ip(address) && strspn(s + len + 1, "0123456789")
-            && ovs_scan(s + len + 1, "%u%n", &plen, &n) && !s[len + 1 + n]
-            && plen <= (strchr(address, ':') ? 128 : 32));
+
+    /* No more digits than make sense: what reads them later wraps. */
+    const char *plen = s + len + 1;
+    size_t n = strspn(plen, "0123456789");
+    return (is_ip(address) && n > 0 && n <= 3 && !plen[n]
+            && atoi(plen) <= (strchr(address, ':') ? 128 : 32));
 }
 
 /* As an API server has it: "80" is none, so that it isn't taken for 80. */
