@@ -210,6 +210,39 @@ START_TEST(prefix_lengths)
 }
 END_TEST
 
+#define ADMIN(SUBJECT, FROM) \
+    "apiVersion: policy.networking.k8s.io/v1alpha1\n" \
+    "kind: AdminNetworkPolicy\nmetadata: {name: a}\nspec: {priority: 1, " \
+    "subject: {" SUBJECT "}, ingress: [{action: Allow, from: [{" FROM "}]}]}\n"
+#define ADMIN_ERROR(ERROR) "AdminNetworkPolicy a: spec." ERROR
+#define EVERYWHERE "namespaceSelector: {}"
+#define EVERYBODY "podSelector: {}"
+
+static const struct {
+    const char *text;
+    const char *error;
+} admin_pods[] = {
+    { ADMIN("pods: {" EVERYWHERE ", " EVERYBODY "}",
+            "pods: {namespaces: {" EVERYWHERE "}, " EVERYBODY "}"), NULL },
+    { ADMIN("namespaces: {}", "pods: {podSelector: {matchLabels: {a: b}}}"),
+      ADMIN_ERROR("ingress[0].from[0].pods.namespaceSelector: is missing") },
+    { ADMIN("namespaces: {}", "pods: {namespaces: {}}"),
+      ADMIN_ERROR("ingress[0].from[0].pods.podSelector: is missing") },
+    { ADMIN("pods: {" EVERYBODY "}", "namespaces: {}"),
+      ADMIN_ERROR("subject.pods.namespaceSelector: is missing") },
+    { ADMIN("pods: {" EVERYWHERE "}", "namespaces: {}"),
+      ADMIN_ERROR("subject.pods.podSelector: is missing") },
+    { ADMIN("pods: {}", "namespaces: {}"),
+      ADMIN_ERROR("subject.pods.podSelector: is missing") },
+};
+
+/* What isn't said isn't taken for everybody. */
+START_TEST(pods_of_administrators)
+{
+    expect_input_error(admin_pods[_i].text, false, admin_pods[_i].error);
+}
+END_TEST
+
 #define TIER(NAME, PRIORITY) \
     "apiVersion: crd.antrea.io/v1beta1\nkind: Tier\n" \
     "metadata: {name: " NAME "}\nspec: {priority: " PRIORITY "}\n"
@@ -509,6 +542,8 @@ main(void)
     tc = tcase_create("refused");
     tcase_add_loop_test(tc, port_names, 0, ARRAY_SIZE(ports));
     tcase_add_loop_test(tc, prefix_lengths, 0, ARRAY_SIZE(cidrs));
+    tcase_add_loop_test(tc, pods_of_administrators, 0,
+                        ARRAY_SIZE(admin_pods));
     tcase_add_loop_test(tc, tier_priorities, 0, ARRAY_SIZE(tiers));
     tcase_add_loop_test(tc, deletion_needs_identity_only, 0,
                         ARRAY_SIZE(deletions));

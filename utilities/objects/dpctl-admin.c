@@ -70,6 +70,8 @@ check_pods(const struct json *pods)
                                                     "namespaceSelector");
     if (namespaces && selector) {
         return xstrdup("namespaces: excludes namespaceSelector");
+    } else if (!namespaces && !selector) {
+        return xstrdup("namespaceSelector: is missing");
     }
     char *error = (namespaces ? within("namespaces",
                                        check_namespaces(namespaces))

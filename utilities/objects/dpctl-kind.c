@@ -333,7 +333,7 @@ static const struct dpctl_field anp_namespaces[] = {
 static const struct dpctl_field anp_pods[] = {
     F_SUB("namespaces", OBJ, 0, anp_namespaces),
     F_SUB("namespaceSelector", OBJ, 0, selector),
-    F_SUB("podSelector", OBJ, 0, selector), F_END
+    F_SUB("podSelector", OBJ, DPCTL_REQUIRED, selector), F_END
 };
 static const struct dpctl_field anp_subject[] = {
     F_SUB("namespaces", OBJ, 0, selector), F_SUB("pods", OBJ, 0, anp_pods),
