@@ -321,6 +321,52 @@ START_TEST(plan_contradiction)
 }
 END_TEST
 
+#define CP(NAME) \
+    "apiVersion: controlplane.antrea.io/v1beta2\nkind: NetworkPolicy\n" \
+    "metadata: {name: " NAME "}\nsourceRef: {type: K8sNetworkPolicy, " \
+    "namespace: default, name: p}\n"
+#define CP_IS "NetworkPolicy.controlplane.antrea.io/"
+#define K8S_IS "NetworkPolicy.networking.k8s.io/default/"
+#define MAKES " makes the record NetworkPolicy K8sNetworkPolicy:default/p, too"
+
+static void
+expect_plan_error(const struct json *state, enum dpctl_verb verb,
+                  const char *text, const char *expected)
+{
+    struct dpctl_given_plan p = dpctl_given_plan(verb, state, text, NULL);
+
+    ck_assert_str_eq(p.error ? p.error : "none", expected);
+    free(p.error);
+}
+
+/* What one object says must not take the place of what another one says. */
+START_TEST(plan_two_for_one_policy)
+{
+    struct json *state = json_array_create_empty();
+
+    expect_plan_error(state, DPCTL_APPLY, CP("u1") "---\n" CP("u2"),
+                      "NetworkPolicy u2: sourceRef: " CP_IS "u1" MAKES);
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    step(&state, DPCTL_APPLY, CP("u2"), "+Manifest " CP_IS "u2 "
+         "+NetworkPolicy K8sNetworkPolicy:default/p");
+    step(&state, DPCTL_APPLY, CP("u2"), "");
+    expect_plan_error(state, DPCTL_APPLY, CP("u1"),
+                      "NetworkPolicy u1: sourceRef: " CP_IS "u2" MAKES);
+    expect_plan_error(state, DPCTL_APPLY, WEB_POLICY,
+                      "NetworkPolicy default/p: metadata.name: " CP_IS "u2"
+                      MAKES);
+    step(&state, DPCTL_DELETE, CP("u2"), "-Manifest " CP_IS "u2 "
+         "-NetworkPolicy K8sNetworkPolicy:default/p");
+
+    /* The same of one that isn't in force here. */
+    step(&state, DPCTL_APPLY, NP("{podSelector: {matchLabels: {a: b}}}"),
+         "+Manifest " K8S_IS "p");
+    expect_plan_error(state, DPCTL_APPLY, CP("u1"),
+                      "NetworkPolicy u1: sourceRef: " K8S_IS "p" MAKES);
+    json_destroy(state);
+}
+END_TEST
+
 /* How often Pods are looked at. */
 
 enum { N_SPACES = 200, N_PODS = 5 };
@@ -437,6 +483,7 @@ main(void)
     tcase_add_test(tc, plan_without_ovsdb);
     tcase_add_test(tc, plan_nodes_by_and_by);
     tcase_add_test(tc, plan_contradiction);
+    tcase_add_test(tc, plan_two_for_one_policy);
     tcase_add_test(tc, looks_of_namespaces);
     tcase_add_test(tc, looks_of_endpoints);
     suite_add_tcase(suite, tc);

@@ -426,7 +426,7 @@ fetch_policies(struct delta *d)
         const char *name = delta_manifest_name(key);
         const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
                                         : NULL;
-        /* Two objects for one record: who wins is told by the full run. */
+        /* Two objects for one record: the full run sees to that. */
         d->full |= kind && kind->id == DPCTL_CP_NP;
         free(key);
     }

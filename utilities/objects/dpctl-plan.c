@@ -226,6 +226,61 @@ plan_manifests(struct planner *p, bool ignore_missing)
     return error ? error : plan_gone(p);
 }
 
+/* Notes that the object 'node' makes the record of a policy.  Returns NULL, or
+ * an error if another one of 'makers' does. */
+static char *
+add_maker(struct shash *makers, const struct shash_node *node)
+{
+    const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
+
+    if (!kind || !(kind->id == DPCTL_CP_NP || dpctl_kind_policy_type(kind))) {
+        return NULL;
+    }
+    char *key = dpctl_policy_record_key(kind, node->data);
+    const char *other = shash_find_data(makers, key);
+    if (!other) {
+        shash_add_nocopy(makers, key, node->name);
+        return NULL;
+    }
+
+    char *title = dpctl_kind_title(kind, node->data, "");
+    char *error = xasprintf("%s: %s: %s makes the record %s, too", title,
+                            kind->id == DPCTL_CP_NP ? "sourceRef"
+                            : "metadata.name", other, key);
+    free(title);
+    free(key);
+    return error;
+}
+
+/* A policy of the controlplane API is about another object, whose record may
+ * follow from that, or from another such policy: one would take the place of
+ * the other.  What is there already isn't objected to. */
+static char *
+check_makers(const struct planner *p)
+{
+    struct shash makers = SHASH_INITIALIZER(&makers);
+    const struct shash_node **nodes = shash_sort(&p->input->manifests);
+    size_t n = p->verb == DPCTL_DELETE ? 0 : shash_count(&p->input->manifests);
+    const struct shash_node *node;
+    char *error = NULL;
+
+    SHASH_FOR_EACH (node, &p->new_manifests) {
+        if (!shash_find(&p->input->manifests, node->name)) {
+            free(add_maker(&makers, node));
+        }
+    }
+    for (size_t i = 0; i < n && !error; i++) {
+        error = add_maker(&makers, nodes[i]);
+        if (error && p->env->refused) {
+            shash_add_assert(p->env->refused, nodes[i]->name, error);
+            error = NULL;
+        }
+    }
+    free(nodes);
+    shash_destroy(&makers);
+    return error;
+}
+
 /* The records that users give as such. */
 static char *
 plan_given_records(struct planner *p, bool ignore_missing)
@@ -537,6 +592,9 @@ static char *
 plan_all(struct planner *p, bool ignore_missing)
 {
     char *error = plan_manifests(p, ignore_missing);
+    if (!error) {
+        error = check_makers(p);
+    }
     if (error) {
         return error;
     }
