@@ -122,6 +122,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-schema.h \
 	utilities/objects/dpctl-selector.c \
 	utilities/objects/dpctl-selector.h \
+	utilities/objects/dpctl-service-check.c \
+	utilities/objects/dpctl-service-check.h \
 	utilities/show/dpctl-stats.c \
 	utilities/show/dpctl-stats.h \
 	utilities/dpctl-stream.c \

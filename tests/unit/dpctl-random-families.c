@@ -61,9 +61,12 @@ put_other(struct ds *ds, const char *s, size_t len)
 void
 dpctl_random_families(struct ds *text)
 {
+    static const char object[] = "\"apiVersion\":";
+    static const char type[] = "\"addressType\":";
     static const char cluster_ip[] = "\"clusterIP\":";
     struct ds out = DS_EMPTY_INITIALIZER;
     const char *s = ds_cstr(text);
+    bool is_slice = false, is_other = false;
 
     while (*s) {
         size_t len = strcspn(s, "\"");
@@ -79,8 +82,15 @@ dpctl_random_families(struct ds *text)
                           "\"clusterIPs\":[\"fd00:96::%d\"],",
                           random_range(9));
         }
+        if (starts_with(s, object)) {
+            is_slice = false;
+        } else if (starts_with(s, type)) {
+            /* All addresses of an EndpointSlice are of its type. */
+            is_slice = true;
+            is_other = random_range(2);
+        }
         ds_put_char(&out, '"');
-        if (random_range(2)) {
+        if (is_slice ? is_other : random_range(2)) {
             put_other(&out, s + 1, value);
         } else {
             ds_put_buffer(&out, s + 1, value);

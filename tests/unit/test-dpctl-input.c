@@ -210,6 +210,52 @@ START_TEST(prefix_lengths)
 }
 END_TEST
 
+#define SERVICE(SPEC) \
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n" \
+    "spec: {" SPEC "}\n"
+#define SLICE(TYPE, ADDRESSES) \
+    "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n" \
+    "metadata: {name: e}\naddressType: " TYPE "\n" \
+    "endpoints: [{addresses: [" ADDRESSES "]}]\n"
+#define SLICE_ERROR(NUMBER, TYPE, ADDRESS) \
+    "EndpointSlice default/e: endpoints[0].addresses[" NUMBER "]: must be " \
+    "an address of type " TYPE ", not \"" ADDRESS "\""
+
+static const struct {
+    const char *text;
+    const char *error;
+} services[] = {
+    { SERVICE("clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1, 'fd00::1'], "
+              "ipFamilies: [IPv4, IPv6]"), NULL },
+    { SERVICE("clusterIP: None, clusterIPs: [None]"), NULL },
+    { SERVICE("clusterIP: '', clusterIPs: ['']"), NULL },
+    { SERVICE("clusterIP: 10.96.0.300"),
+      "Service default/s: spec.clusterIP: must be an IP address or None, not "
+      "\"10.96.0.300\"" },
+    { SERVICE("clusterIP: none"),
+      "Service default/s: spec.clusterIP: must be an IP address or None, not "
+      "\"none\"" },
+    { SERVICE("clusterIPs: [10.96.0.1, 'fd00::1::2']"),
+      "Service default/s: spec.clusterIPs[1]: must be an IP address or None, "
+      "not \"fd00::1::2\"" },
+    { SERVICE("ipFamilies: [IPv4, ipv6]"),
+      "Service default/s: spec.ipFamilies[1]: must be IPv4 or IPv6, not "
+      "\"ipv6\"" },
+    { SLICE("IPv4", "10.1.0.2"), NULL },
+    { SLICE("IPv6", "'fd00::2'"), NULL },
+    { SLICE("FQDN", "web.example.com"), NULL },
+    { SLICE("IPv4", "10.10.0.300"), SLICE_ERROR("0", "IPv4", "10.10.0.300") },
+    { SLICE("IPv4", "10.1.0.2, 'fd00::5'"),
+      SLICE_ERROR("1", "IPv4", "fd00::5") },
+    { SLICE("IPv6", "10.1.0.2"), SLICE_ERROR("0", "IPv6", "10.1.0.2") },
+};
+
+START_TEST(addresses_of_services)
+{
+    expect_input_error(services[_i].text, false, services[_i].error);
+}
+END_TEST
+
 #define ADMIN(SUBJECT, FROM) \
     "apiVersion: policy.networking.k8s.io/v1alpha1\n" \
     "kind: AdminNetworkPolicy\nmetadata: {name: a}\nspec: {priority: 1, " \
@@ -542,6 +588,7 @@ main(void)
     tc = tcase_create("refused");
     tcase_add_loop_test(tc, port_names, 0, ARRAY_SIZE(ports));
     tcase_add_loop_test(tc, prefix_lengths, 0, ARRAY_SIZE(cidrs));
+    tcase_add_loop_test(tc, addresses_of_services, 0, ARRAY_SIZE(services));
     tcase_add_loop_test(tc, pods_of_administrators, 0,
                         ARRAY_SIZE(admin_pods));
     tcase_add_loop_test(tc, tier_priorities, 0, ARRAY_SIZE(tiers));

@@ -9,6 +9,7 @@
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-policy-check.h"
+#include "dpctl-service-check.h"
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"
@@ -734,6 +735,9 @@ dpctl_kind_check(const struct dpctl_kind *k, const struct json *object,
     char *error = dpctl_schema_check(object, k->schema, false);
     if (!error) {
         error = dpctl_kind_check_identity(k, object);
+    }
+    if (!error) {
+        error = dpctl_service_check(k->id, object);
     }
     return error ? error : dpctl_policy_check(k->id, object,
                                               default_namespace);
