@@ -241,6 +241,11 @@ static const struct {
     { SERVICE("ipFamilies: [IPv4, ipv6]"),
       "Service default/s: spec.ipFamilies[1]: must be IPv4 or IPv6, not "
       "\"ipv6\"" },
+    { SERVICE("selector: {app.kubernetes.io/name: web, tier: ''}"), NULL },
+    { SERVICE("selector: {'a=b,c': d}"),
+      "Service default/s: spec.selector: \"a=b,c\" is no label's key" },
+    { SERVICE("selector: {a: 'b,c=d'}"),
+      "Service default/s: spec.selector.a: \"b,c=d\" is no label's value" },
     { SLICE("IPv4", "10.1.0.2"), NULL },
     { SLICE("IPv6", "'fd00::2'"), NULL },
     { SLICE("FQDN", "web.example.com"), NULL },
@@ -250,7 +255,7 @@ static const struct {
     { SLICE("IPv6", "10.1.0.2"), SLICE_ERROR("0", "IPv6", "10.1.0.2") },
 };
 
-START_TEST(addresses_of_services)
+START_TEST(services_and_slices)
 {
     expect_input_error(services[_i].text, false, services[_i].error);
 }
@@ -588,7 +593,7 @@ main(void)
     tc = tcase_create("refused");
     tcase_add_loop_test(tc, port_names, 0, ARRAY_SIZE(ports));
     tcase_add_loop_test(tc, prefix_lengths, 0, ARRAY_SIZE(cidrs));
-    tcase_add_loop_test(tc, addresses_of_services, 0, ARRAY_SIZE(services));
+    tcase_add_loop_test(tc, services_and_slices, 0, ARRAY_SIZE(services));
     tcase_add_loop_test(tc, pods_of_administrators, 0,
                         ARRAY_SIZE(admin_pods));
     tcase_add_loop_test(tc, tier_priorities, 0, ARRAY_SIZE(tiers));

@@ -47,19 +47,19 @@ is_label_value(const char *s)
     return !s[0] || is_label_word(s, strlen(s));
 }
 
-static char *
-check_labels(const struct shash *labels)
+char *
+dpctl_labels_check(const struct json *object, const char *path)
 {
     const struct shash_node *node;
 
-    SHASH_FOR_EACH (node, labels) {
+    SHASH_FOR_EACH (node, dpctl_json_object(object, path)) {
         const char *value = json_string(node->data);
 
         if (!is_label_key(node->name)) {
-            return xasprintf("matchLabels: \"%s\" is no label's key",
+            return xasprintf("%s: \"%s\" is no label's key", path,
                              node->name);
         } else if (!is_label_value(value)) {
-            return xasprintf("matchLabels.%s: \"%s\" is no label's value",
+            return xasprintf("%s.%s: \"%s\" is no label's value", path,
                              node->name, value);
         }
     }
@@ -96,7 +96,7 @@ dpctl_selector_check(const struct json *selector)
 {
     const struct json_array *expressions
         = dpctl_json_array(selector, "matchExpressions");
-    char *error = check_labels(dpctl_json_object(selector, "matchLabels"));
+    char *error = dpctl_labels_check(selector, "matchLabels");
 
     for (size_t i = 0; i < expressions->n && !error; i++) {
         char *reason = check_expression(expressions->elems[i]);

@@ -16,6 +16,9 @@
  * text. */
 char *dpctl_selector_check(const struct json *selector);
 
+/* The same for an object of labels alone, the member 'path' of 'object'. */
+char *dpctl_labels_check(const struct json *object, const char *path);
+
 bool dpctl_selector_matches(const struct json *selector,
                             const struct shash *labels);
 

@@ -8,6 +8,7 @@
 
 #include "dpctl-address.h"
 #include "dpctl-json.h"
+#include "dpctl-selector.h"
 #include "util.h"
 
 static bool
@@ -60,8 +61,11 @@ check_service(const struct json *service)
     }
     char *error = check_list(service, "spec.clusterIPs", is_cluster_ip,
                              cluster_ip);
-    return error ? error : check_list(service, "spec.ipFamilies", is_family,
-                                      "IPv4 or IPv6");
+    if (!error) {
+        error = check_list(service, "spec.ipFamilies", is_family,
+                           "IPv4 or IPv6");
+    }
+    return error ? error : dpctl_labels_check(service, "spec.selector");
 }
 
 static char *

@@ -4,9 +4,10 @@
 #define DPCTL_SERVICE_CHECK_H 1
 
 /* What a schema can't say about Services and EndpointSlices: addresses that
- * may be none, or are of a type that another member tells.  What nobody could
- * use must not be dropped without a word.  The object follows its schema
- * already.  Returns NULL or a malloc()ed "path.of.field: what is wrong". */
+ * may be none, or are of a type that another member tells, and a selector,
+ * which must be of labels.  What nobody could use must not be dropped without
+ * a word.  The object follows its schema already.  Returns NULL or a
+ * malloc()ed "path.of.field: what is wrong". */
 
 #include "dpctl-kind.h"
 
