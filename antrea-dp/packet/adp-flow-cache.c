@@ -51,7 +51,7 @@ struct thread_cache {
     bool is_behind;                     /* There is more to look at. */
 
     uint64_t capacity;                  /* That was asked for. */
-    atomic_uint64_t n_inserted, n_replayed, n_idle;
+    atomic_uint64_t n_inserted, n_replayed, n_uncacheable, n_idle;
     uint64_t n_evicted_before;          /* From earlier tables. */
     /* For adp_flow_cache_stats_get(). */
     atomic_uint64_t n_sessions, n_bytes, real_capacity, n_evicted;
@@ -121,6 +121,7 @@ add_stats(const struct thread_cache *tc, struct adp_flow_cache_stats *stats)
     stats->n_walks += adp_counted(&tc->n_walks);
     stats->n_walks_evicted += adp_counted(&tc->n_walks_evicted);
     stats->n_replayed += adp_counted(&tc->n_replayed);
+    stats->n_uncacheable += adp_counted(&tc->n_uncacheable);
     adp_store_add_counts(tc->up.verdicts, &stats->verdicts);
     adp_ingress_add_counts(tc->kinds, &stats->kinds);
     adp_ingress_add_counts(tc->vlans, &stats->vlans);
@@ -439,6 +440,12 @@ void
 adp_flow_cache_count_replay(struct adp_flow_cache *cache)
 {
     adp_count_mine(&thread_cache_cast(cache)->n_replayed, 1);
+}
+
+void
+adp_flow_cache_count_uncacheable(struct adp_flow_cache *cache)
+{
+    adp_count_mine(&thread_cache_cast(cache)->n_uncacheable, 1);
 }
 
 /* Main thread. */

@@ -292,22 +292,30 @@ count_decided(struct adp_fast *f, struct adp_bridge *b,
     }
 }
 
-/* Remembers a walk for packets to come. */
+/* Remembers a walk for packets to come.  'sum' may be NULL: then it isn't. */
 static void
 remember(struct adp_fast *f, const struct adp_fast_packet *fp,
-         const struct adp_summary *sum, const struct flow *flow)
+         const struct adp_walk *w, const struct adp_summary *sum,
+         const struct flow *flow)
 {
-    if (fp->is_parsed && may_remember(sum->w, flow, &fp->parsed)) {
-        if (sum->w->ct.peek.ordinary && adp_summary_may_be_kept(sum)
-            && adp_log_allows_session(&sum->content)) {
-            struct adp_cached_verdict_source source;
-
-            adp_summary_source(sum, &source);
-            adp_flow_cache_remember(f->cache, &fp->parsed, sum->w, &sum->tuple,
-                                    &source, &sum->content, f->now);
-        }
-        adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, sum);
+    if (!fp->is_parsed || !may_remember(w, flow, &fp->parsed)) {
+        return;
     }
+    if (adp_summary_exceeds_cache(w)) {
+        adp_flow_cache_count_uncacheable(f->cache);
+    }
+    if (!sum) {
+        return;
+    }
+    if (w->ct.peek.ordinary && adp_summary_may_be_kept(sum)
+        && adp_log_allows_session(&sum->content)) {
+        struct adp_cached_verdict_source source;
+
+        adp_summary_source(sum, &source);
+        adp_flow_cache_remember(f->cache, &fp->parsed, w, &sum->tuple, &source,
+                                &sum->content, f->now);
+    }
+    adp_walk_cache_add(f->cache->walk_cache, &fp->parsed, sum);
 }
 
 /* Logs a packet that was decided on.  'sum' may be NULL. */
@@ -612,9 +620,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     count_decided(f, b, w, summed_up ? &summary : NULL, original,
                   dp_packet_size(packet), cycles);
     learn(b, w, NULL, next_pass(&w->verdict, 0));
-    if (summed_up) {
-        remember(f, fp, &summary, original);
-    }
+    remember(f, fp, w, summed_up ? &summary : NULL, original);
     if (w->verdict.n_logs) {
         log_decided(f, b, packet, original, w, summed_up ? &summary : NULL,
                     is_first);

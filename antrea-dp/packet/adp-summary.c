@@ -342,6 +342,18 @@ adp_summary_may_be_kept(const struct adp_summary *sum)
             && !w->tunnel_lost && w->n_ports <= ADP_WALK_MAX_PORTS);
 }
 
+bool
+adp_summary_exceeds_cache(const struct adp_walk *w)
+{
+    const struct adp_verdict *v = &w->verdict;
+
+    return (w->n_ports > ADP_WALK_MAX_PORTS
+            || w->n_tunnels + w->n_lost > 1
+            || w->ct.peek.n_conns > ADP_CACHED_VERDICT_MAX_CONNS
+            || v->n_learn_lookups > ADP_MAX_LEARN_LOOKUPS
+            || v->n_metadata_lookups > ADP_MAX_METADATA_LOOKUPS);
+}
+
 /* True if mark and label of the connection were as they are in the peek, and
  * still are. */
 static bool
@@ -398,7 +410,8 @@ adp_summary_source(const struct adp_summary *sum,
         .hits = w->verdict.hits,
         .hits_hash = w->verdict.hits_hash,
         .lookups = w->verdict.metadata_lookups,
-        .n_lookups = w->verdict.n_metadata_lookups,
+        .n_lookups = MIN(w->verdict.n_metadata_lookups,
+                         ADP_MAX_METADATA_LOOKUPS),
         .actions = sum->actions,
         .consulted = w->consulted,
         .n_consulted = w->n_ports,

@@ -52,6 +52,11 @@ bool adp_summary_init(struct adp_summary *, const struct adp_walk *w,
 /* True if what the summary says may be kept at all. */
 bool adp_summary_may_be_kept(const struct adp_summary *);
 
+/* True if the walk met more than what is kept has room for, whether it can be
+ * summed up or not: packets like this one walk again, those with more look-ups
+ * once their tables have changed. */
+bool adp_summary_exceeds_cache(const struct adp_walk *);
+
 /* Completes the content for the packets that come after the one at hand on the
  * same connections, to which it makes references.  Returns false if these
  * packets may fare otherwise. */

@@ -252,6 +252,7 @@ put_sessions(struct json *o, const struct adp_flow_cache_stats *stats)
     put_count(o, "verdicts_idle", stats->verdicts.n_idle);
     put_count(o, "verdicts_evicted", stats->verdicts.n_evicted);
     put_count(o, "verdicts_refused", stats->verdicts.n_refused);
+    put_count(o, "verdicts_uncacheable", stats->n_uncacheable);
     put_count(o, "tunnel_kinds", stats->kinds.n);
     put_count(o, "tunnel_kinds_idle", stats->kinds.n_idle);
     put_count(o, "tunnel_kinds_evicted", stats->kinds.n_evicted);

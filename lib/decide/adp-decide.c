@@ -281,12 +281,15 @@ note_metadata_lookup(struct adp_decide_walk *w, uint8_t table_id)
     struct adp_verdict *v = w->verdict;
     uint32_t words = adp_program_metadata(w->program, table_id);
 
-    if (words && v->n_metadata_lookups < ARRAY_SIZE(v->metadata_lookups)) {
-        struct adp_metadata_lookup *at
-            = &v->metadata_lookups[v->n_metadata_lookups++];
+    if (!words) {
+        return;
+    }
 
-        at->hit = v->n_hits;
-        adp_metadata_from_flow(&at->metadata, words, w->flow);
+    size_t i = v->n_metadata_lookups++;
+    if (i < ARRAY_SIZE(v->metadata_lookups)) {
+        v->metadata_lookups[i].hit = v->n_hits;
+        adp_metadata_from_flow(&v->metadata_lookups[i].metadata, words,
+                               w->flow);
     }
 }
 

@@ -226,7 +226,7 @@ struct adp_verdict {
     /* Look-ups in tables that learn()s fill: how many, and the first ones. */
     size_t n_learn_lookups;
     struct adp_learn_lookup learn_lookups[ADP_MAX_LEARN_LOOKUPS];
-    /* Look-ups that depend on metadata alone: the first ones. */
+    /* Look-ups that depend on metadata alone: the same. */
     size_t n_metadata_lookups;
     struct adp_metadata_lookup metadata_lookups[ADP_MAX_METADATA_LOOKUPS];
     bool missed;                        /* In a table whose misses controllers

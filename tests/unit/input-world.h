@@ -60,7 +60,7 @@ static struct {
     size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     int natted;                 /* The same: to NATTED. */
-    bool sums_up, may_be_kept, is_applied, is_wanted;
+    bool sums_up, may_be_kept, exceeds_cache, is_applied, is_wanted;
     bool is_from_tunnel;        /* Packets are. */
     bool has_no_bridges;        /* There aren't any. */
     bool truncates;             /* Fragments are of DNS answers. */
@@ -277,6 +277,12 @@ adp_flow_cache_remember(struct adp_flow_cache *c OVS_UNUSED,
 {
     ck_assert_ptr_eq(w, &walk);
     note('S');
+}
+
+void
+adp_flow_cache_count_uncacheable(struct adp_flow_cache *c OVS_UNUSED)
+{
+    note('u');
 }
 
 void
@@ -742,6 +748,12 @@ bool
 adp_summary_may_be_kept(const struct adp_summary *sum OVS_UNUSED)
 {
     return says.may_be_kept;
+}
+
+bool
+adp_summary_exceeds_cache(const struct adp_walk *w OVS_UNUSED)
+{
+    return says.exceeds_cache;
 }
 
 void

@@ -238,6 +238,7 @@ replay_two(void *unused OVS_UNUSED)
 
     adp_flow_cache_count_replay(cache);
     adp_flow_cache_count_replay(cache);
+    adp_flow_cache_count_uncacheable(cache);
     adp_flow_cache_end_batch(cache);
     adp_flow_cache_age(now);
     return NULL;
@@ -277,6 +278,7 @@ START_TEST(counted)
         run_thread(replay_two);
         adp_flow_cache_stats_get(&stats);
         ck_assert_uint_eq(stats.n_replayed, 2 * i);
+        ck_assert_uint_eq(stats.n_uncacheable, i);
         ck_assert_uint_eq(stats.n_walks_evicted, N_WALKS_EVICTED * i);
         ck_assert_uint_eq(stats.n_walks, 0);
         ck_assert_uint_eq(stats.capacity, 0);

@@ -148,6 +148,26 @@ START_TEST(not_remembered)
 }
 END_TEST
 
+/* What is more than can be kept is counted, also if it takes the executor;
+ * not what nobody would keep. */
+START_TEST(uncacheable)
+{
+    says.exceeds_cache = true;
+    receive(1, PORT, 0);
+    expect("(fRwuSWato.)");
+    says.sums_up = false;
+    receive(1, PORT, 0);
+    expect("(fRwux.)");
+    program.reads = ADP_READS_OTHER;
+    receive(1, PORT, 0);
+    expect("(fRwx.)");
+    says.is_parsed = false;
+    program.reads = 0;
+    receive(1, PORT, 0);
+    expect("(fwx.)");
+}
+END_TEST
+
 START_TEST(no_tcp_flags)
 {
     program.reads = ADP_READS_TCP_FLAGS;
@@ -852,6 +872,7 @@ main(void)
     tcase_add_test(tc, walked);
     tcase_add_test(tc, unparsed);
     tcase_add_loop_test(tc, not_remembered, 0, 4);
+    tcase_add_test(tc, uncacheable);
     tcase_add_test(tc, no_tcp_flags);
     tcase_add_loop_test(tc, flow_labels, 0, 2);
     tcase_add_loop_test(tc, flow_labels_matter_meanwhile, 0, 2);

@@ -859,6 +859,31 @@ START_TEST(what_is_kept)
 }
 END_TEST
 
+/* There is room for so much, and for no more. */
+START_TEST(what_exceeds)
+{
+    begin_tcp();
+    walk.n_ports = ADP_WALK_MAX_PORTS;
+    walk.n_tunnels = 1;
+    walk.ct.peek.n_conns = ADP_CACHED_VERDICT_MAX_CONNS;
+    walk.verdict.n_learn_lookups = ADP_MAX_LEARN_LOOKUPS;
+    walk.verdict.n_metadata_lookups = ADP_MAX_METADATA_LOOKUPS;
+    ck_assert(!adp_summary_exceeds_cache(&walk));
+
+    size_t *counts[] = {
+        &walk.n_ports, &walk.n_tunnels, &walk.ct.peek.n_conns,
+        &walk.verdict.n_learn_lookups, &walk.verdict.n_metadata_lookups,
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        ++*counts[i];
+        ck_assert(adp_summary_exceeds_cache(&walk));
+        --*counts[i];
+    }
+    walk.ct.peek.n_conns = 0;
+    end();
+}
+END_TEST
+
 /* Connections that a verdict is for. */
 
 static struct conn_and_copy {
@@ -965,6 +990,7 @@ main(void)
     tcase_add_test(tc, addresses_that_are_set);
     tcase_add_test(tc, tunnels);
     tcase_add_test(tc, what_is_kept);
+    tcase_add_test(tc, what_exceeds);
     tcase_add_test(tc, connections);
     tcase_add_test(tc, connections_that_differ);
     suite_add_tcase(s, tc);
