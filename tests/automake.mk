@@ -2,6 +2,7 @@
 
 include tests/unit/automake.mk
 include tests/unit/conntrack.mk
+include tests/unit/dpctl.mk
 include tests/fuzz/automake.mk
 include tests/threads/automake.mk
 
