@@ -61,16 +61,31 @@ pod_names_destroy(struct pod_names *pods)
     free(pods);
 }
 
+/* Of bridges that went, or have no records any more. */
 static void
-forget_old_bridges(void)
+forget_old_names(void)
 {
     struct pod_names *pods;
 
     HMAP_FOR_EACH_SAFE (pods, node, &log_state.pods) {
-        if (!adp_bridge_of_serial(pods->bridge)) {
+        const struct adp_bridge *b = adp_bridge_of_serial(pods->bridge);
+
+        if (!b || !adp_bridge_state(b)) {
             pod_names_destroy(pods);
         }
     }
+}
+
+static size_t
+count_names(void)
+{
+    const struct pod_names *pods;
+    size_t n = 0;
+
+    HMAP_FOR_EACH (pods, node, &log_state.pods) {
+        n += shash_count(&pods->names);
+    }
+    return n;
 }
 
 static void
@@ -115,7 +130,6 @@ pod_names_of(const struct adp_bridge *b)
             break;
         }
     }
-    forget_old_bridges();
     pods = xmalloc(sizeof *pods);
     pods->bridge = b->serial;
     pods->generation = generation;
@@ -321,6 +335,7 @@ adp_show_log_run(void)
     if (!log_state.file) {
         return;                 /* Nobody has configured anything yet. */
     }
+    forget_old_names();
     log_state.more = true;
     adp_turn_slice_init(&slice);
     while (log_state.more && adp_turn_slice_goes_on(&slice)) {
@@ -418,6 +433,7 @@ adp_show_log_stats(void)
         adp_log_file_stats_get(log_state.file, &stats);
     }
     json_object_put(o, "lines", json_integer_create(adp_show_log_last()));
+    json_object_put(o, "pods", json_integer_create(count_names()));
     json_object_put(o, "waiting", json_integer_create(
                         adp_log_dedup_count(log_state.dedup)));
     if (stats.name) {

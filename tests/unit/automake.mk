@@ -135,6 +135,7 @@ UNIT_TESTS = \
 	tests/unit/test-sample \
 	tests/unit/test-session \
 	tests/unit/test-shadow \
+	tests/unit/test-show-log \
 	tests/unit/test-ingress-hash \
 	tests/unit/test-secret-hash \
 	tests/unit/test-store \
@@ -888,6 +889,12 @@ tests_unit_test_shadow_SOURCES = \
 	antrea-dp/shadow/adp-shadow-compare.c \
 	antrea-dp/shadow/adp-shadow-execute.c
 tests_unit_test_shadow_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_show_log_SOURCES = \
+	tests/unit/test-show-log.c \
+	tests/unit/turn-slices.h \
+	antrea-dp/show/adp-show-log.c
+tests_unit_test_show_log_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_walk_SOURCES = \
 	tests/unit/no-tunnels.h \
