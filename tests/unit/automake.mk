@@ -144,6 +144,7 @@ UNIT_TESTS = \
 	tests/unit/test-state-fqdns \
 	tests/unit/test-state-group \
 	tests/unit/test-state-order \
+	tests/unit/test-state-size \
 	tests/unit/test-state-slices \
 	tests/unit/test-state \
 	tests/unit/test-tunnel \
@@ -192,6 +193,7 @@ tests_unit_bench_state_LDADD = $(UNIT_LIBS)
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_unit_bench_engine_SOURCES = \
 	tests/unit/bench-engine.c \
+	tests/unit/many-rules.h \
 	tests/unit/record-flows.h
 tests_unit_bench_engine_LDADD = $(UNIT_LIBS)
 tests_unit_bench_match_SOURCES = \
@@ -646,6 +648,12 @@ tests_unit_test_multicast_send_SOURCES = \
 	tests/unit/test-multicast-send.c \
 	antrea-dp/state/adp-multicast-send.c
 tests_unit_test_multicast_send_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_state_size_SOURCES = \
+	tests/unit/many-rules.h \
+	tests/unit/record-flows.h \
+	tests/unit/test-state-size.c
+tests_unit_test_state_size_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_month_SOURCES = \
 	tests/unit/record-flows.h \
