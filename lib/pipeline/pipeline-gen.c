@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "model-pause.h"
 #include "pipeline-desired.h"
 #include "util.h"
 
@@ -30,6 +31,7 @@ add_flow(struct adp_generator *g, char *flow)
         adp_desired_add_text(g->desired, g->contributor, flow, NULL,
                              g->tables);
         free(flow);
+        adp_pause();
     }
 }
 
@@ -64,6 +66,7 @@ add_flow_valist(struct adp_generator *g,
     } else {
         adp_desired_add_source(g->desired, g->contributor, voc, source,
                                expand_source, g->tables);
+        adp_pause();
     }
     free(rest);
     free(source);

@@ -9,7 +9,8 @@
  * the static flows, and has the pipeline add what the records ask for, with
  * the functions below.  They go into a flow set.  An engine
  * (pipeline-engine.h) has the pipeline add what one record asks for, to what a
- * contributor desires.
+ * contributor desires; behind each flow there is a pause then (model-pause.h),
+ * since one record may ask for many.
  *
  * Thread-safety: as the model.
  */

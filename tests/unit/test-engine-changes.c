@@ -463,6 +463,65 @@ START_TEST(nested_service_changes)
 }
 END_TEST
 
+/* A Service with 'n' endpoints of each family. */
+static char *
+wide_service(int n)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&s, "{'kind':'Service','name':'d/wide',"
+                "'clusterIP':['10.96.0.1','fd00:96::1'],"
+                "'ports':[{'port':80,'protocol':'TCP','endpoints':[");
+    for (int i = 0; i < n; i++) {
+        ds_put_format(&s, "%s{'ip':'10.%d.%d.1','port':80}"
+                      ",{'ip':'fd00:0:0:1::%x:1','port':80,'weight':%d}",
+                      i ? "," : "", 20 + i / 256, i % 256, i, i % 100 + 1);
+    }
+    ds_put_cstr(&s, "]}]}");
+    return ds_steal_cstr(&s);
+}
+
+#define NODE_DUAL "{'kind':'NodeConfig','name':'n','gateway':" \
+    "{'port':'gw0','mac':'00:00:00:00:00:01','ip':['10.0.0.1','fd00::1']}," \
+    "'podCIDR':['10.0.0.0/24','fd00::/64'],'transportIP':'192.168.0.1'}"
+
+static void
+note_claims(void *w_)
+{
+    struct watched *w = w_;
+    uint64_t now = usage().n_claims;
+
+    w->n_pauses++;
+    w->longest = MAX(w->longest, now - w->last);
+    w->last = now;
+}
+
+/* There are pauses amid the flows of one record. */
+START_TEST(wide_service_pauses)
+{
+    enum { N = 300 };
+    struct watched w = { .n_pauses = 0 };
+
+    apply(NODE_DUAL);
+    char *service = wide_service(N);
+    begin_records(service, "");
+    uint64_t before = w.last = usage().n_claims;
+    adp_pause_set(note_claims, &w);
+    struct adp_error *error = adp_engine_run(engine, pw.pipeline, model,
+                                             &pw.env, false);
+    adp_pause_set(NULL, NULL);
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+    end(true);
+    free(service);
+
+    size_t n_claims = usage().n_claims - before;
+    printf("%"PRIuSIZE" pauses, %"PRIuSIZE" flows, at most %"PRIu64
+           " between two\n", w.n_pauses, n_claims, w.longest);
+    ck_assert_uint_ge(n_claims, 2 * N);
+    ck_assert_uint_le(w.longest, 2); /* A group and a flow. */
+}
+END_TEST
+
 /* IDs. */
 
 static void
@@ -690,6 +749,7 @@ main(void)
     tcase_add_test(tc, pods_leave);
     tcase_add_test(tc, ports_that_flap);
     tcase_add_test(tc, nested_service_changes);
+    tcase_add_test(tc, wide_service_pauses);
     tcase_add_test(tc, egress_ips_change);
     tcase_add_test(tc, l7_rules_change);
     suite_add_tcase(suite, tc);
