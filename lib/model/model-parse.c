@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "hash.h"
+#include "model-pause.h"
 #include "packets.h"
 #include "util.h"
 
@@ -278,6 +279,7 @@ parse_endpoints(struct adp_object *parent, struct adp_service_port *port)
             adp_list_is_new(&l, key);
         }
         free(key);
+        adp_pause();
     }
     adp_list_close(&l);
 }

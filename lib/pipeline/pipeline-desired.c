@@ -41,10 +41,22 @@ adp_desired_create(void)
 }
 
 static void
+free_buckets(struct ovs_list *buckets)
+{
+    struct ofputil_bucket *bucket;
+
+    LIST_FOR_EACH_POP (bucket, list_node, buckets) {
+        free(bucket->ofpacts);
+        free(bucket);
+        adp_pause();
+    }
+}
+
+static void
 group_free(struct adp_desired *desired, struct desired_group *group)
 {
     hmap_remove(&desired->groups, &group->node);
-    ofputil_bucket_list_destroy(&group->buckets);
+    free_buckets(&group->buckets);
     ofputil_group_properties_destroy(&group->props);
     free(group);
 }
@@ -435,10 +447,10 @@ props_equal(const struct ofputil_group_props *a,
                            a->fields.values_size)));
 }
 
+/* Takes 'buckets', which is empty then. */
 static struct desired_group *
 group_get(struct adp_desired *desired, uint32_t group_id, uint8_t type,
-          const struct ovs_list *buckets,
-          const struct ofputil_group_props *props)
+          struct ovs_list *buckets, const struct ofputil_group_props *props)
 {
     uint32_t hash = hash_int(group_id, 0);
     struct desired_group *group;
@@ -447,14 +459,15 @@ group_get(struct adp_desired *desired, uint32_t group_id, uint8_t type,
         if (group->group_id == group_id && group->type == type
             && buckets_equal(&group->buckets, buckets)
             && props_equal(&group->props, props)) {
+            free_buckets(buckets);
             return group;
         }
     }
 
     group = xmalloc(sizeof *group);
     *group = (struct desired_group) { .group_id = group_id, .type = type };
-    ovs_list_init(&group->buckets);
-    ofputil_bucket_clone_list(&group->buckets, buckets, NULL);
+    ovs_list_move(&group->buckets, buckets);
+    ovs_list_init(buckets);
     ofputil_group_properties_copy(&group->props, props);
     hmap_insert(&desired->groups, &group->node, hash);
     return group;
@@ -464,7 +477,7 @@ void
 adp_desired_add_group(struct adp_desired *desired,
                       struct adp_contributor *contributor,
                       uint32_t group_id, uint8_t type,
-                      const struct ovs_list *buckets,
+                      struct ovs_list *buckets,
                       const struct ofputil_group_props *props)
 {
     static const struct ofputil_group_props no_props;

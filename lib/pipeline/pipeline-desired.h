@@ -116,11 +116,11 @@ void adp_desired_add_flow(struct adp_desired *, struct adp_contributor *,
 void adp_desired_add_clause(struct adp_desired *, struct adp_contributor *,
                             const struct adp_flow_key *, uint32_t conj_id,
                             uint8_t clause, uint8_t n_clauses);
-/* 'buckets' contains "struct ofputil_bucket"s.  Two groups with one ID must be
- * equal.  'props' may be NULL. */
+/* 'buckets' contains "struct ofputil_bucket"s, which this takes.  Two groups
+ * with one ID must be equal.  'props' may be NULL. */
 void adp_desired_add_group(struct adp_desired *, struct adp_contributor *,
                            uint32_t group_id, uint8_t type,
-                           const struct ovs_list *buckets,
+                           struct ovs_list *buckets,
                            const struct ofputil_group_props *props);
 /* The same in the syntax of ovs-ofctl add-flow and add-group (OpenFlow 1.5).
  * The maps may be NULL.  A flow may have timeouts, flags and importance; one

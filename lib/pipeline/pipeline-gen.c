@@ -131,6 +131,15 @@ adp_gen_group(struct adp_generator *g, const char *template)
     }
 }
 
+void
+adp_gen_select_group(struct adp_generator *g, uint32_t id,
+                     struct ovs_list *buckets)
+{
+    ovs_assert(!g->set);
+    adp_desired_add_group(g->desired, g->contributor, id, OFPGT11_SELECT,
+                          buckets, NULL);
+}
+
 uint32_t
 adp_gen_group_id(struct adp_generator *g, const char *key,
                  const struct adp_id_part *part, char *description)

@@ -92,6 +92,11 @@ void adp_gen_flow_text(struct adp_generator *, const char *format, ...)
  * of which is actions for a template's purposes. */
 void adp_gen_group(struct adp_generator *, const char *template);
 
+/* The same of a group of type select whose "struct ofputil_bucket"s are there.
+ * Takes 'buckets'.  Not for a flow set. */
+void adp_gen_select_group(struct adp_generator *, uint32_t id,
+                          struct ovs_list *buckets);
+
 /* Returns the ID of a group as adp_ids_get() does. */
 uint32_t adp_gen_group_id(struct adp_generator *, const char *key,
                           const struct adp_id_part *part, char *description);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/meta-flow.h"
+#include "openvswitch/ofp-actions.h"
 #include "util.h"
 
 /* Is 's' of length 'len' the string 'name'? */
@@ -189,4 +191,39 @@ adp_text_expand(struct ds *s, const struct adp_vocabulary *voc,
         }
         p += len + 1;
     }
+}
+
+static void
+put_set_field(struct ofpbuf *actions, const struct adp_vocabulary *voc,
+              const struct adp_text_bits *bits, uint32_t value)
+{
+    struct value v = { .storage = NULL };
+
+    ovs_assert(!voc->loads && storage_width(bits->storage) == 32);
+    add_term(&v, bits, value);
+
+    struct ofpact_set_field *sf = ofpact_put_set_field(
+        actions, mf_from_name(bits->storage), NULL, NULL);
+    sf->value->be32 = htonl(v.value);
+    ofpact_set_field_mask(sf)->be32 = htonl(v.mask);
+}
+
+void
+adp_text_put_mark(struct ofpbuf *actions, const struct adp_vocabulary *voc,
+                  const char *name)
+{
+    const struct adp_text_bits *bits = find_bits(voc, name, strlen(name));
+
+    ovs_assert(bits && bits->is_mark);
+    put_set_field(actions, voc, bits, bits->value);
+}
+
+void
+adp_text_put_field(struct ofpbuf *actions, const struct adp_vocabulary *voc,
+                   const char *name, uint32_t value)
+{
+    const struct adp_text_bits *bits = find_bits(voc, name, strlen(name));
+
+    ovs_assert(bits && !bits->is_mark);
+    put_set_field(actions, voc, bits, value);
 }

@@ -26,6 +26,8 @@
 #include <stdint.h>
 #include "openvswitch/dynamic-string.h"
 
+struct ofpbuf;
+
 /* A named run of bits, with a value if it is a mark. */
 struct adp_text_bits {
     const char *name;
@@ -63,6 +65,13 @@ struct adp_vocabulary {
  * all of it is actions.  A wrong template is a bug and aborts. */
 void adp_text_expand(struct ds *s, const struct adp_vocabulary *,
                      const char *template, bool actions);
+
+/* Appends to 'actions' what "{NAME}" of a mark, or "{NAME=VALUE}" of a field,
+ * both of a register of 32 bits, makes of a template's. */
+void adp_text_put_mark(struct ofpbuf *actions, const struct adp_vocabulary *,
+                       const char *name);
+void adp_text_put_field(struct ofpbuf *actions, const struct adp_vocabulary *,
+                        const char *name, uint32_t value);
 
 /* The text of a constant, NULL if there is no such. */
 const char *adp_text_const(const struct adp_vocabulary *, const char *name);

@@ -12,6 +12,7 @@
 #include "model-pause.h"
 #include "model-records.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofp-table.h"
 #include "openvswitch/vlog.h"
 #include "pipeline-builtin.h"
 #include "pipeline-desired.h"
@@ -485,6 +486,10 @@ wide_service(int n)
     "{'port':'gw0','mac':'00:00:00:00:00:01','ip':['10.0.0.1','fd00::1']}," \
     "'podCIDR':['10.0.0.0/24','fd00::/64'],'transportIP':'192.168.0.1'}"
 
+#define PEER_DUAL "{'kind':'PeerNode','name':'p'," \
+    "'podCIDR':['10.0.1.0/24','fd01::/64']," \
+    "'gatewayIP':['10.0.1.1','fd01::1'],'transportIP':'192.168.0.2'}"
+
 static void
 note_claims(void *w_)
 {
@@ -496,7 +501,7 @@ note_claims(void *w_)
     w->last = now;
 }
 
-/* There are pauses amid the flows of one record. */
+/* There are pauses amid the endpoints, flows and buckets of one record. */
 START_TEST(wide_service_pauses)
 {
     enum { N = 300 };
@@ -504,9 +509,11 @@ START_TEST(wide_service_pauses)
 
     apply(NODE_DUAL);
     char *service = wide_service(N);
-    begin_records(service, "");
     uint64_t before = w.last = usage().n_claims;
     adp_pause_set(note_claims, &w);
+    begin_records(service, "");
+    ck_assert_uint_ge(w.n_pauses, 2 * N);
+    w.n_pauses = 0;
     struct adp_error *error = adp_engine_run(engine, pw.pipeline, model,
                                              &pw.env, false);
     adp_pause_set(NULL, NULL);
@@ -518,7 +525,51 @@ START_TEST(wide_service_pauses)
     printf("%"PRIuSIZE" pauses, %"PRIuSIZE" flows, at most %"PRIu64
            " between two\n", w.n_pauses, n_claims, w.longest);
     ck_assert_uint_ge(n_claims, 2 * N);
+    ck_assert_uint_ge(w.n_pauses, n_claims + 2 * N);
     ck_assert_uint_le(w.longest, 2); /* A group and a flow. */
+}
+END_TEST
+
+#define MANY_KINDS \
+    "{'kind':'Service','name':'d/s','clusterIP':['10.96.0.1','fd00:96::1']," \
+    "'internalTrafficPolicy':'Local'," \
+    "'ports':[{'port':80,'protocol':'TCP','endpoints':[" \
+    "{'ip':'10.0.0.10','port':80,'local':true,'weight':7}," \
+    "{'ip':'10.0.1.10','port':8080},{'ip':'192.0.2.1','port':65535}," \
+    "{'ip':'fd00::10','port':80,'local':true},{'ip':'fd01::10','port':1}," \
+    "{'ip':'fd02::','port':80,'terminating':true}]}," \
+    "{'port':53,'protocol':'UDP'}]}," \
+    "{'kind':'Service','name':'d/t','clusterIP':'10.96.0.2'," \
+    "'sessionAffinity':{'timeoutSeconds':60}," \
+    "'ports':[{'port':80,'protocol':'SCTP','endpoints':[" \
+    "{'ip':'223.255.255.255','port':1},{'ip':'10.0.1.10','port':2}]}]}"
+
+/* The groups' buckets are those of the text that the full run makes, bit by
+ * bit. */
+START_TEST(buckets_are_those_of_text)
+{
+    const struct shash_node *node;
+    struct ofputil_table_map tables;
+    struct adp_contributor again = { .n_claims = 0 };
+    struct adp_desired *desired = adp_engine_desired(engine);
+
+    apply(NODE_DUAL "," PEER_DUAL "," MANY_KINDS);
+    generate(NODE_DUAL "," PEER_DUAL "," MANY_KINDS);
+    size_t n_groups = usage().n_groups;
+    ck_assert_uint_eq(shash_count(&pw.set.groups), n_groups);
+
+    put_table_names(&tables);
+    adp_desired_begin(desired, &again);
+    SHASH_FOR_EACH (node, &pw.set.groups) {
+        adp_desired_add_group_text(desired, &again, node->name, NULL,
+                                   &tables);
+    }
+    adp_desired_end(desired, &again);
+    ck_assert_uint_eq(usage().n_groups, n_groups);
+    adp_desired_revert(desired);
+    adp_contributor_uninit(&again);
+    ofputil_table_map_destroy(&tables);
+    printf("%"PRIuSIZE" groups\n", n_groups);
 }
 END_TEST
 
@@ -750,6 +801,7 @@ main(void)
     tcase_add_test(tc, ports_that_flap);
     tcase_add_test(tc, nested_service_changes);
     tcase_add_test(tc, wide_service_pauses);
+    tcase_add_test(tc, buckets_are_those_of_text);
     tcase_add_test(tc, egress_ips_change);
     tcase_add_test(tc, l7_rules_change);
     suite_add_tcase(suite, tc);

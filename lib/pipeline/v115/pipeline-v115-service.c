@@ -19,6 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model-pause.h"
+#include "openvswitch/meta-flow.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-group.h"
+#include "openvswitch/ofpbuf.h"
 #include "packets.h"
 #include "util.h"
 
@@ -90,17 +95,63 @@ is_remote(const struct adp_generator *g, const struct adp_endpoint *ep)
 
 /* Groups. */
 
-static void
-put_bucket(struct ds *group, const struct frontend *fe,
-           const struct adp_endpoint *ep, size_t bucket_id, bool remote)
+/* Where an endpoint that was selected leads to. */
+static enum adp_v115_table
+table_of_selected(const struct frontend *fe)
 {
-    ds_put_format(group, ",bucket=bucket_id:%"PRIuSIZE",weight:%"PRIu16
+    return (fe->svc->affinity_timeout ? ADP_V115_ServiceLB
+            : ADP_V115_EndpointDNAT);
+}
+
+static void
+put_bucket_text(const struct adp_generator *g, struct ds *group,
+                const struct frontend *fe, const struct adp_endpoint *ep,
+                uint32_t bucket_id)
+{
+    ds_put_format(group, ",bucket=bucket_id:%"PRIu32",weight:%"PRIu16
                   ",actions=%s%s,"
                   "{EndpointPortField=0x%"PRIx16"},resubmit(,%s)",
                   bucket_id, ep->weight,
-                  remote ? "{RemoteEndpointRegMark}," : "",
+                  is_remote(g, ep) ? "{RemoteEndpointRegMark}," : "",
                   endpoint_text(ep, true).s, ep->port,
-                  fe->svc->affinity_timeout ? "ServiceLB" : "EndpointDNAT");
+                  adp_gen_table(g, table_of_selected(fe)));
+}
+
+/* The same without text. */
+static void
+put_bucket(const struct adp_generator *g, struct ovs_list *buckets,
+           const struct frontend *fe, const struct adp_endpoint *ep,
+           uint32_t bucket_id)
+{
+    const struct adp_vocabulary *voc = g->pipeline->vocabulary;
+    struct ofputil_bucket *bucket = xmalloc(sizeof *bucket);
+    uint64_t stub[32];
+    struct ofpbuf actions = OFPBUF_STUB_INITIALIZER(stub);
+
+    if (is_remote(g, ep)) {
+        adp_text_put_mark(&actions, voc, "RemoteEndpointRegMark");
+    }
+    if (adp_ip_is_v4(&ep->ip)) {
+        adp_text_put_field(&actions, voc, "EndpointIPField",
+                           ntohl(in6_addr_get_mapped_ipv4(&ep->ip)));
+    } else {
+        ofpact_put_set_field(&actions, mf_from_id(MFF_XXREG3), &ep->ip, NULL);
+    }
+    adp_text_put_field(&actions, voc, "EndpointPortField", ep->port);
+
+    struct ofpact_resubmit *resubmit = ofpact_put_RESUBMIT(&actions);
+    resubmit->in_port = OFPP_IN_PORT;
+    resubmit->table_id = table_of_selected(fe);
+
+    *bucket = (struct ofputil_bucket) {
+        .weight = ep->weight,
+        .watch_port = OFPP_ANY,
+        .watch_group = OFPG_ANY,
+        .bucket_id = bucket_id,
+        .ofpacts_len = actions.size,
+    };
+    bucket->ofpacts = ofpbuf_steal_data(&actions);
+    ovs_list_push_back(buckets, &bucket->list_node);
 }
 
 static void
@@ -108,15 +159,22 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
                enum adp_family family, uint32_t id, bool local)
 {
     struct ds template = DS_EMPTY_INITIALIZER;
-    size_t n_buckets = 0;
+    struct ovs_list buckets = OVS_LIST_INITIALIZER(&buckets);
+    uint32_t n_buckets = 0;
 
     ds_put_format(&template, "group_id=%"PRIu32",type=select", id);
     for (size_t i = 0; i < fe->port->n_endpoints; i++) {
         const struct adp_endpoint *ep = &fe->port->endpoints[i];
 
-        if (adp_ip_family(&ep->ip) == family
-            && adp_service_port_selects(fe->port, ep, local)) {
-            put_bucket(&template, fe, ep, n_buckets++, is_remote(g, ep));
+        if (adp_ip_family(&ep->ip) != family
+            || !adp_service_port_selects(fe->port, ep, local)) {
+            continue;
+        }
+        if (g->set) {
+            put_bucket_text(g, &template, fe, ep, n_buckets++);
+        } else {
+            put_bucket(g, &buckets, fe, ep, n_buckets++);
+            adp_pause();
         }
     }
     if (!n_buckets) {
@@ -124,7 +182,11 @@ generate_group(struct adp_generator *g, const struct frontend *fe,
                     "actions={SvcNoEpRegMark},resubmit(,EndpointDNAT)");
     }
 
-    adp_gen_group(g, ds_cstr(&template));
+    if (g->set || !n_buckets) {
+        adp_gen_group(g, ds_cstr(&template));
+    } else {
+        adp_gen_select_group(g, id, &buckets);
+    }
     ds_destroy(&template);
 }
 
