@@ -461,6 +461,44 @@ START_TEST(warns_of_health_ports)
 }
 END_TEST
 
+#define WITH_RANGES(TYPE, IPS, RANGES, INGRESS) \
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n" \
+    "spec: {type: " TYPE ", " IPS ", loadBalancerSourceRanges: [" RANGES \
+    "]}\nstatus: {loadBalancer: {ingress: [" INGRESS "]}}\n"
+#define RANGES_FIELD "Service default/s: spec.loadBalancerSourceRanges: "
+#define NO_RANGE(FAMILY) \
+    RANGES_FIELD "none is " FAMILY ": of those who send to " FAMILY \
+    " addresses of the load balancer only the Node itself gets in"
+#define OTHER_RANGE(RANGE, FAMILY) \
+    RANGES_FIELD RANGE ": the Service has no " FAMILY ": nobody gets in by it"
+
+START_TEST(warns_of_source_ranges_of_the_other_family)
+{
+    expect_warnings(WITH_RANGES("LoadBalancer", "clusterIP: 10.96.0.1",
+                                "10.0.0.0/8, 'fd00::/8'", "{ip: 192.0.2.9}"),
+                    OTHER_RANGE("fd00::/8", "IPv6"));
+    expect_warnings(WITH_RANGES("LoadBalancer", "clusterIP: 10.96.0.1",
+                                "'fd00::/8', 'fd01::/16'",
+                                "{ip: 192.0.2.9}"),
+                    NO_RANGE("IPv4") "\n" OTHER_RANGE("fd00::/8", "IPv6"));
+    expect_warnings(WITH_RANGES("LoadBalancer",
+                                "clusterIPs: [10.96.0.1, 'fd00::1']",
+                                "10.0.0.0/8",
+                                "{ip: 192.0.2.9}, {ip: '2001:db8::9'}"),
+                    NO_RANGE("IPv6"));
+    /* Nobody is concerned. */
+    expect_warnings(WITH_RANGES("LoadBalancer",
+                                "clusterIPs: [10.96.0.1, 'fd00::1']",
+                                "10.0.0.0/8", "{ip: 192.0.2.9}"), "");
+    expect_warnings(WITH_RANGES("LoadBalancer", "clusterIP: 10.96.0.1",
+                                "10.0.0.0/8", "{ip: 192.0.2.9}"), "");
+    expect_warnings(WITH_RANGES("LoadBalancer", "clusterIP: 10.96.0.1", "",
+                                "{ip: 192.0.2.9}"), "");
+    expect_warnings(WITH_RANGES("ClusterIP", "clusterIP: 10.96.0.1",
+                                "'fd00::/8'", ""), "");
+}
+END_TEST
+
 START_TEST(warns_of_unknown_namespaces_and_nodes)
 {
     expect_warnings(WORLD POD("a", "team", "node1", "")
@@ -605,6 +643,7 @@ main(void)
     tc = tcase_create("warned of");
     tcase_add_test(tc, warns_of_ipv6);
     tcase_add_test(tc, warns_of_health_ports);
+    tcase_add_test(tc, warns_of_source_ranges_of_the_other_family);
     tcase_add_test(tc, warns_of_unknown_namespaces_and_nodes);
     tcase_add_test(tc, warns_of_equal_priorities);
     tcase_add_test(tc, warns_of_missing_groups);

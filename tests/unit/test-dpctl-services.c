@@ -193,9 +193,11 @@ START_TEST(service_source_ranges)
                               "'fd00::/8', 192.0.2.1/32"), "Service",
                    LB_RECORD("loadBalancerIPs:\n- 192.0.2.9\n"
                              "loadBalancerSourceRanges:\n- 10.0.0.0/8\n"
-                             "- 192.0.2.1/32\n"));
+                             "- 192.0.2.1/32\n- fd00::/8\n"));
+    /* None of the address's family: it isn't open to all for that. */
     expect_records(LB_SERVICE("LoadBalancer", "'fd00::/8'"), "Service",
-                   LB_RECORD("loadBalancerIPs:\n- 192.0.2.9\n"));
+                   LB_RECORD("loadBalancerIPs:\n- 192.0.2.9\n"
+                             "loadBalancerSourceRanges:\n- fd00::/8\n"));
     expect_records(LB_SERVICE("ClusterIP", "10.0.0.0/8"), "Service",
                    LB_RECORD(""));
 }

@@ -274,6 +274,16 @@ START_TEST(source_ranges)
     ck_assert_uint_eq(count_flows("table=ServiceLB, priority=180"), 1);
     ck_assert_uint_eq(count_flows("nw_dst=1.1.1.2"), 9);
     ck_assert_uint_eq(count_flows("nw_dst=1.1.1.1"), 2);
+
+    /* None of the address's family: only the Node itself gets in. */
+    generate(BASE "," SVC("'loadBalancerIPs':['1.1.1.2'],"
+                          "'loadBalancerSourceRanges':['fd00::/8'],"
+                          "'ports':[{'port':80," EPS "}]"));
+    check_set();
+    ck_assert_uint_eq(count_flows("nw_dst=1.1.1.2"), 3);
+    ck_assert_uint_eq(count_flows("table=ServiceLB, priority=220"), 2);
+    ck_assert(strstr(find_flow("table=ServiceLB, priority=180,tcp,"
+                               "nw_dst=1.1.1.2,tp_dst=80 "), "actions=drop"));
 }
 END_TEST
 

@@ -392,6 +392,8 @@ put_addresses(struct json *record, const char *member, struct svec *ips)
     return any;
 }
 
+/* Of both families: an address without a range of its family isn't open to
+ * all, if there are others. */
 static void
 put_source_ranges(const struct service *s, struct json *record)
 {
@@ -402,10 +404,9 @@ put_source_ranges(const struct service *s, struct json *record)
     for (size_t i = 0; i < ranges->n; i++) {
         char *cidr = dpctl_network_text(ranges->elems[i]->string);
 
-        if (cidr && s->families[dpctl_family_of(cidr)]) {
-            svec_add(&cidrs, cidr);
+        if (cidr) {
+            svec_add_nocopy(&cidrs, cidr);
         }
-        free(cidr);
     }
     if (cidrs.n) {
         svec_sort_unique(&cidrs);
@@ -436,9 +437,9 @@ get_cluster_ips(const struct json *object, char *ips[DPCTL_N_FAMILIES])
     }
 }
 
-/* Those of its ClusterIPs and those that it names; both if there are none. */
-static void
-get_families(const struct json *object, bool families[DPCTL_N_FAMILIES])
+void
+dpctl_service_families(const struct json *object,
+                       bool families[DPCTL_N_FAMILIES])
 {
     const struct json_array *named = dpctl_json_array(object,
                                                       "spec.ipFamilies");
@@ -642,7 +643,7 @@ resolve_services(struct resolver *r)
         char *endpoints = dpctl_manifest_name(&dpctl_kinds[DPCTL_ENDPOINTS],
                                               s.namespace_, s.name);
 
-        get_families(s.object, s.families);
+        dpctl_service_families(s.object, s.families);
         s.slices = array ? json_array(array) : NULL;
         s.endpoints = shash_find_data(&r->objects[DPCTL_ENDPOINTS],
                                       endpoints);

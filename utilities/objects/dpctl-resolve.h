@@ -44,6 +44,7 @@
  */
 
 #include <stdbool.h>
+#include "dpctl-address.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/types.h"
 
@@ -132,6 +133,11 @@ struct dpctl_env {
 
 /* Does the Namespace have its K8s NetworkPolicies logged?  NULL doesn't. */
 bool dpctl_namespace_logs(const struct json *namespace_);
+
+/* The families that the Service has: of its ClusterIPs and those that it
+ * names; both if there are none. */
+void dpctl_service_families(const struct json *service,
+                            bool families[DPCTL_N_FAMILIES]);
 
 /* 'manifests' maps names as in dpctl-kind.h to objects, which were checked and
  * have their namespace.  Puts the records into 'records' (an initialized shash

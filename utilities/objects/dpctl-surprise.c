@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpctl-address.h"
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
@@ -201,6 +202,70 @@ check_health_port(const struct json *service, struct lines *lines)
                                    path, port));
         free(title);
     }
+}
+
+/* Of each family the first of a load balancer's source ranges, or NULL. */
+static void
+get_ranges(const struct json *service, const char *ranges[DPCTL_N_FAMILIES])
+{
+    const struct json_array *array
+        = dpctl_json_array(service, "spec.loadBalancerSourceRanges");
+
+    for (size_t i = 0; i < array->n; i++) {
+        const char *range = json_string(array->elems[i]);
+        enum dpctl_family family = dpctl_family_of(range);
+
+        ranges[family] = ranges[family] ? ranges[family] : range;
+    }
+}
+
+/* Has it an address of that family that clients outside use? */
+static bool
+has_ingress(const struct json *service, enum dpctl_family family)
+{
+    const struct json_array *ingress
+        = dpctl_json_array(service, "status.loadBalancer.ingress");
+
+    for (size_t i = 0; i < ingress->n; i++) {
+        const char *ip = dpctl_json_str(ingress->elems[i], "ip");
+
+        if (ip && dpctl_family_of(ip) == family) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check_ranges(const struct json *service, struct lines *closed,
+             struct lines *useless)
+{
+    static const char *const names[] = { "IPv4", "IPv6" };
+    const char *path = "spec.loadBalancerSourceRanges";
+    const char *type = dpctl_json_str(service, "spec.type");
+    const char *ranges[DPCTL_N_FAMILIES] = { NULL };
+    bool families[DPCTL_N_FAMILIES];
+    char *title = dpctl_kind_title(&dpctl_kinds[DPCTL_SERVICE], service, "");
+
+    dpctl_service_families(service, families);
+    get_ranges(service, ranges);
+    for (enum dpctl_family i = 0; i < DPCTL_N_FAMILIES; i++) {
+        if (!type || strcmp(type, "LoadBalancer")) {
+            continue;
+        } else if (ranges[i] && !families[i]) {
+            lines_add(useless, xasprintf("%s: %s: %s: the Service has no %s: "
+                                         "nobody gets in by it", title, path,
+                                         ranges[i], names[i]));
+        } else if (!ranges[i] && ranges[!i] && families[i]
+                   && has_ingress(service, i)) {
+            lines_add(closed, xasprintf("%s: %s: none is %s: of those who "
+                                        "send to %s addresses of the load "
+                                        "balancer only the Node itself gets "
+                                        "in", title, path, names[i],
+                                        names[i]));
+        }
+    }
+    free(title);
 }
 
 static void
@@ -424,6 +489,8 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     struct lines affinity = { .to = warnings };
     struct lines dsr = { .to = warnings };
     struct lines health = { .to = warnings };
+    struct lines closed = { .to = warnings };
+    struct lines useless = { .to = warnings };
     struct lines fqdn = { .to = warnings };
     struct lines igmp = { .to = warnings };
     struct lines blocks = { .to = warnings };
@@ -438,6 +505,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
             check_affinity(nodes[i]->data, &affinity);
             check_dsr(nodes[i]->data, &dsr);
             check_health_port(nodes[i]->data, &health);
+            check_ranges(nodes[i]->data, &closed, &useless);
         } else if (kind->id == DPCTL_ENDPOINT_SLICE) {
             check_slice(nodes[i]->data, &fqdn);
         } else if (kind->id == DPCTL_ACNP || kind->id == DPCTL_ANNP) {

@@ -9,6 +9,8 @@
  *   - Pods whose Namespace or Node isn't known: no selector finds them by the
  *     Namespace's labels, and no packet finds the way to the Node;
  *   - session affinity that is to last longer than OpenFlow's timeouts;
+ *   - source ranges of a load balancer that are of another family than the
+ *     Service, and addresses of it without a range of their family;
  *   - rules about IGMP that are to be logged, which its messages aren't;
  *   - groups of ipBlocks that a policy is applied to;
  *   - groups that aren't there, which are nobody;

@@ -363,17 +363,6 @@ generate_learn(struct adp_generator *g, const struct frontend *fe,
     free(match);
 }
 
-static bool
-has_ranges(const struct adp_service *svc, enum adp_family family)
-{
-    for (size_t i = 0; i < svc->n_source_ranges; i++) {
-        if (adp_cidr_family(&svc->source_ranges[i]) == family) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Has another Node's endpoint answer what clients outside send to 'address'.
  * 'ep' is that endpoint, or NULL for any. */
 static void
@@ -462,7 +451,7 @@ generate_address(struct adp_generator *g, struct frontend *fe,
                   : fe->svc->internal_local);
     uint32_t group;
 
-    if (address->ranges && has_ranges(fe->svc, address->family)) {
+    if (address->ranges && fe->svc->n_source_ranges) {
         generate_refusal(g, fe, address, local);
     } else {
         if (local && address->external) {
