@@ -150,7 +150,8 @@ adp_credit_early(struct adp_bridge *b, const struct adp_learn_entry *entry)
     }
 }
 
-/* Bucket number 'index' of 'group', which must be equal to that of 'old'. */
+/* The bucket of 'group' that does what bucket number 'index' of 'old' does: an
+ * endpoint may have another number since others came or went. */
 static struct ofputil_bucket *
 find_bucket(const struct adp_bridge *b, const struct ofgroup *group,
             const struct adp_group *old, uint32_t index)
@@ -161,9 +162,11 @@ find_bucket(const struct adp_bridge *b, const struct ofgroup *group,
         now = adp_program_get_group(ovsrcu_get(struct adp_program *,
                                                &b->program), old->group_id);
     }
-    return (now && now->owner == group && index < now->n_buckets
-            && now->buckets[index].bucket_id == old->buckets[index].bucket_id
-            ? now->buckets[index].source : NULL);
+
+    const struct adp_bucket *bucket
+        = (now && now->owner == group
+           ? adp_group_find_bucket(now, old, index) : NULL);
+    return bucket ? bucket->source : NULL;
 }
 
 /* As for rules, the group that stands in the place of 'group' gets it. */

@@ -598,3 +598,36 @@ adp_group_same_meaning(const struct adp_group *a, const struct adp_group *b)
     }
     return true;
 }
+
+static bool
+has_actions_of(const struct adp_bucket *a, const struct adp_bucket *b)
+{
+    return (a->identity == b->identity
+            && ofpacts_equal(a->ops.ofpacts, a->ops.ofpacts_len,
+                             b->ops.ofpacts, b->ops.ofpacts_len));
+}
+
+/* Buckets that come and go push the others some places up or down: looks go
+ * from 'index' both ways.  Where more came or went at once than this, who asks
+ * for each of many buckets would wait too long. */
+enum { MAX_SHIFT = 1024 };
+
+const struct adp_bucket *
+adp_group_find_bucket(const struct adp_group *group,
+                      const struct adp_group *old, uint32_t index)
+{
+    const struct adp_bucket *wanted = &old->buckets[index];
+
+    for (size_t shift = 0; shift <= MAX_SHIFT; shift++) {
+        size_t up = index + shift, down = index - shift;
+
+        if (up < group->n_buckets
+            && has_actions_of(&group->buckets[up], wanted)) {
+            return &group->buckets[up];
+        } else if (down < group->n_buckets
+                   && has_actions_of(&group->buckets[down], wanted)) {
+            return &group->buckets[down];
+        }
+    }
+    return NULL;
+}

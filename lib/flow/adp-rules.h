@@ -219,5 +219,10 @@ void adp_group_unref(struct adp_group *);
 /* Do both do the same with packets? */
 bool adp_group_same_meaning(const struct adp_group *,
                             const struct adp_group *);
+/* The bucket of the first group that has the actions of bucket number 'index'
+ * of 'old', whatever its number, if it is near; or NULL. */
+const struct adp_bucket *adp_group_find_bucket(const struct adp_group *,
+                                               const struct adp_group *old,
+                                               uint32_t index);
 
 #endif /* adp-rules.h */

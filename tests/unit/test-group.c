@@ -477,6 +477,54 @@ START_TEST(test_moves_in_a_row)
 }
 END_TEST
 
+/* A group of buckets that output to 'ports', with IDs by place. */
+static struct adp_group *
+parse_outputs(const char *ports)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    int id = 0;
+
+    ds_put_cstr(&s, "group_id=1,type=select");
+    for (const char *p = ports; *p; p++) {
+        ds_put_format(&s, ",bucket=bucket_id:%d,actions=output:%c", id++, *p);
+    }
+
+    struct adp_group *group = engine_parse_group(ds_cstr(&s));
+    ds_destroy(&s);
+    return group;
+}
+
+/* Bucket 'i' of the first group is number 'j' of the other one, or none if 'j'
+ * is -1. */
+static void
+expect_same(const char *before, uint32_t i, const char *after, int j)
+{
+    struct adp_group *old = parse_outputs(before);
+    struct adp_group *new = parse_outputs(after);
+
+    ck_assert_ptr_eq(adp_group_find_bucket(new, old, i),
+                     j < 0 ? NULL : &new->buckets[j]);
+    adp_group_unref(old);
+    adp_group_unref(new);
+}
+
+/* Who a bucket is follows from its actions. */
+START_TEST(test_find_bucket)
+{
+    expect_same("123", 1, "123", 1);
+    expect_same("123", 0, "23", -1);
+    expect_same("123", 1, "23", 0);
+    expect_same("123", 2, "23", 1);
+    expect_same("23", 1, "123", 2);
+    expect_same("123", 2, "145673", 5);
+    expect_same("123456", 5, "6", 0);
+    expect_same("123", 2, "1", -1);
+    /* Of equal ones the nearest. */
+    expect_same("1221", 2, "1221", 2);
+    expect_same("1221", 3, "221", 2);
+}
+END_TEST
+
 /* The order in which buckets are given is of no importance. */
 START_TEST(test_order)
 {
@@ -822,6 +870,7 @@ main(void)
     tcase_add_test(tc, test_moves);
     tcase_add_test(tc, test_moves_by_weight);
     tcase_add_test(tc, test_moves_in_a_row);
+    tcase_add_test(tc, test_find_bucket);
     tcase_add_test(tc, test_order);
     tcase_add_test(tc, test_dead_buckets);
     tcase_add_test(tc, test_many_dead_buckets);
