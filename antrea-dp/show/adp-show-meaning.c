@@ -42,6 +42,15 @@ adp_show_applied(const struct adp_bridge *b, uint32_t id)
     return state ? adp_state_describe_applied(state, id) : NULL;
 }
 
+/* The egress IP of a mark. */
+static char *
+describe_mark(const struct adp_bridge *b, uint32_t mark)
+{
+    const struct adp_state *state = adp_bridge_state(b);
+
+    return state ? adp_state_describe_mark(state, mark) : NULL;
+}
+
 /* The L7 rule of a VLAN. */
 static char *
 describe_l7_rule(const struct adp_bridge *b, uint32_t vlan)
@@ -119,6 +128,7 @@ put_value(struct adp_bridge *b, enum adp_guide_kind kind, ovs_u128 value128,
                   : kind == ADP_GUIDE_GROUP ? adp_show_group(b, value)
                   : kind == ADP_GUIDE_L7_RULE ? describe_l7_rule(b, value)
                   : kind == ADP_GUIDE_APPLIED ? adp_show_applied(b, value)
+                  : kind == ADP_GUIDE_EGRESS_MARK ? describe_mark(b, value)
                   : NULL));
         json_object_put_format(o, "value", "%"PRIu64, value);
     }

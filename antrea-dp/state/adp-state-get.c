@@ -104,6 +104,12 @@ adp_state_describe_applied(const struct adp_state *state, uint32_t id)
     return adp_pipeline_describe_applied(adp_engine_ids(state->engine), id);
 }
 
+char *
+adp_state_describe_mark(const struct adp_state *state, uint32_t mark)
+{
+    return adp_pipeline_describe_mark(adp_engine_ids(state->engine), mark);
+}
+
 const struct adp_meters *
 adp_state_meters(const struct adp_state *state)
 {

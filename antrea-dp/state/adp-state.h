@@ -134,6 +134,7 @@ bool adp_state_find_rule(const struct adp_state *, uint32_t conj_id,
 char *adp_state_describe_conj(const struct adp_state *, uint32_t conj_id);
 char *adp_state_describe_group(const struct adp_state *, uint32_t group_id);
 char *adp_state_describe_applied(const struct adp_state *, uint32_t id);
+char *adp_state_describe_mark(const struct adp_state *, uint32_t mark);
 /* The meters in force. */
 const struct adp_meters *adp_state_meters(const struct adp_state *);
 char *adp_state_describe_vlan(const struct adp_state *, uint32_t vlan);

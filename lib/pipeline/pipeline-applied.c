@@ -37,6 +37,13 @@ egress_key(const struct adp_egress *egress)
     return xasprintf("Egress %s", adp_ip_text(&egress->ip).s);
 }
 
+/* The caller frees it. */
+static char *
+egress_words(const struct adp_egress *egress)
+{
+    return xasprintf("Egress with %s", adp_ip_text(&egress->ip).s);
+}
+
 bool
 adp_applied_has_mark(const struct adp_generator *g,
                      const struct adp_applied *a)
@@ -60,11 +67,11 @@ assign_egress(struct adp_generator *g, struct adp_applied *a)
     char *key = egress_key(egress);
 
     a->id = adp_ids_get(&g->state->applied, key, &part,
-                        xasprintf("Egress with %s",
-                                  adp_ip_text(&egress->ip).s));
+                        egress_words(egress));
     a->mark = 0;
     if (adp_egress_is_local(g, egress)) {
-        a->mark = adp_ids_get(&g->state->marks, key, &part, xstrdup(key));
+        a->mark = adp_ids_get(&g->state->marks, key, &part,
+                              egress_words(egress));
         if (!a->mark && !g->error) {
             g->error = adp_error_create(
                 "limit", adp_record_describe(a->record), xstrdup("egressIP"),

@@ -42,6 +42,7 @@ enum adp_guide_kind {
     ADP_GUIDE_GROUP,            /* ID of a Service's group. */
     ADP_GUIDE_L7_RULE,          /* VLAN of an L7 rule. */
     ADP_GUIDE_APPLIED,          /* ID of a TrafficControl or an egress IP. */
+    ADP_GUIDE_EGRESS_MARK,      /* Mark of an egress IP of this Node's. */
 };
 
 /* The words for a field, "the port to leave by", for a mark, "the packet

@@ -557,6 +557,13 @@ adp_pipeline_describe_applied(const struct adp_pipeline_state *state,
 }
 
 char *
+adp_pipeline_describe_mark(const struct adp_pipeline_state *state,
+                           uint32_t mark)
+{
+    return describe(&state->marks, mark);
+}
+
+char *
 adp_pipeline_describe_vlan(const struct adp_pipeline_state *state,
                            uint32_t vlan)
 {

@@ -319,6 +319,9 @@ char *adp_pipeline_describe_group(const struct adp_pipeline_state *,
  * "Egress with 192.168.77.112".  NULL if unknown.  Caller frees. */
 char *adp_pipeline_describe_applied(const struct adp_pipeline_state *,
                                     uint32_t id);
+/* The same for the mark of an egress IP of this Node's. */
+char *adp_pipeline_describe_mark(const struct adp_pipeline_state *,
+                                 uint32_t mark);
 /* The same for the VLAN of an L7 rule. */
 char *adp_pipeline_describe_vlan(const struct adp_pipeline_state *,
                                  uint32_t vlan);

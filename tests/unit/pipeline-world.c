@@ -220,6 +220,7 @@ check_cookie(uint64_t cookie)
     case ADP_GUIDE_IPV4:
     case ADP_GUIDE_IPV6:
     case ADP_GUIDE_L7_RULE:
+    case ADP_GUIDE_EGRESS_MARK:
     default:
         break;
     }

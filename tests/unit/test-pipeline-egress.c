@@ -62,6 +62,10 @@ START_TEST(snat_by_the_datapath)
         ck_assert_msg(count_flows(flows[i]) == 1, "no flow %s", flows[i]);
     }
     ck_assert_uint_eq(pw.set.meters.limits[1].rate, 7);
+    char *text = adp_pipeline_describe_mark(pw.state, 1);
+    ck_assert_str_eq(text, "Egress with 9.9.9.9");
+    free(text);
+    ck_assert_ptr_null(adp_pipeline_describe_mark(pw.state, 2));
 
     pw_set_options("");
     generate(records);

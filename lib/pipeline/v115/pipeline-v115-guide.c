@@ -139,10 +139,10 @@ static const struct adp_guide_words words[] = {
     FIELD(TFIngressConjIDField, RULE, NULL, "the ingress rule")
     FIELD(ServiceGroupIDField, GROUP, NULL, "the Service's group")
     FIELD(VLANIDField, NUMBER, NULL, "the VLAN")
-    FIELD(EgressIPField, NUMBER, NULL, "which of the Node's egress IPs")
+    FIELD(EgressIPField, EGRESS_MARK, NULL, "which of the Node's egress IPs")
     FIELD(TrafficControlTargetOFPortField, OFPORT, NULL,
           "the port to mirror or redirect to")
-    FIELD(SNATIPMarkField, NUMBER, NULL, "which of the Node's egress IPs")
+    FIELD(SNATIPMarkField, EGRESS_MARK, NULL, "which of the Node's egress IPs")
     FIELD(ConnSourceCTMarkField, NUMBER, NULL,
           "where the connection comes from")
     FIELD(IngressRuleCTLabel, RULE, NULL, "the ingress rule")
