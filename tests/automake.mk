@@ -34,6 +34,7 @@ TESTS += \
 	tests/dpctl/habits.test \
 	tests/dpctl/inspect.test \
 	tests/dpctl/keep-going.test \
+	tests/dpctl/recovery.test \
 	tests/dpctl/retry.test \
 	tests/dpctl/watch.test
 

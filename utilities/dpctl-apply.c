@@ -204,27 +204,40 @@ struct run {
     bool warned;
 };
 
-/* Takes 'param'. */
+/* Takes 'param'.  Who replaces a state that can't be restored begins anew, as
+ * if nothing were there, but with nothing only if that is meant. */
 static struct json *
-get(const struct run *run, struct json *param)
+get(void *run_, struct json *param)
 {
+    const struct run *run = run_;
+    struct json *state;
+
     if (run->attempts >= PATIENCE && !run->o->dry_run) {
         json_object_put(param, "hold", json_boolean_create(true));
     }
-    return dpctl_call(run->rpc, run->o, "get", param);
-}
 
-static struct json *
-source_get(void *run_, struct json *param)
-{
-    return get(run_, param);
+    struct dpctl_rpc_error *error = dpctl_try_call(run->rpc, run->o, "get",
+                                                   param, &state);
+    if (error) {
+        if (run->verb != DPCTL_REPLACE || !error->code
+            || strcmp(error->code, "disk")) {
+            dpctl_fail(DPCTL_EXIT_ERROR, "%s", error->message);
+        } else if (dpctl_input_is_empty(run->input)) {
+            dpctl_fail(DPCTL_EXIT_ERROR, "no objects given, and %s; to begin "
+                       "with nothing, move what is stored away",
+                       error->message);
+        }
+        dpctl_rpc_error_destroy(error);
+        state = json_from_string("{\"generation\": 0, \"records\": []}");
+    }
+    return state;
 }
 
 /* Makes the plan from the objects that the change concerns. */
 static enum dpctl_delta_result
 plan_some(struct run *run, struct dpctl_plan *plan, char **error)
 {
-    struct dpctl_source source = { source_get, run };
+    struct dpctl_source source = { get, run };
     struct dpctl_env env = run->o->env;
 
     env.ports = &run->ports;

@@ -75,7 +75,14 @@ appctl_get(struct unixctl_conn *conn, int argc, const char *argv[],
         return;
     }
 
-    const struct adp_model *model = adp_state_model(adp_bridge_state(bridge));
+    const struct adp_state *state = adp_bridge_state(bridge);
+    error = adp_state_refuses_get(state);
+    if (error) {
+        reply_error(conn, error);
+        return;
+    }
+
+    const struct adp_model *model = adp_state_model(state);
     if (!args[2] && adp_model_count(model, args[1]) > MAX_RECORDS) {
         reply_too_many(conn);
         return;

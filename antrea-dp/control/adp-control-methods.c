@@ -422,17 +422,27 @@ method_replace(struct adp_control_call *call)
     return call_transact(call, true, records, NULL, NULL);
 }
 
-/* If the client wants to hold the state, that begins.  Returns false if it has
- * to wait for that: for who holds it, and for changes that came before. */
-static bool
-begin_hold(struct adp_control_call *call, bool holds,
-           const struct adp_state *state)
+/* The state, whose records can be told; if the client wants to hold it, that
+ * begins.  NULL if there is an error, or if the client has to wait for that:
+ * for who holds it, and for changes that came before. */
+static const struct adp_state *
+begin_get(struct adp_control_call *call, const struct adp_bridge *bridge)
 {
-    return (!holds
-            || (adp_control_hold_take(&hold, call->session, state,
-                                      adp_model_count(adp_state_model(state),
-                                                      NULL), time_msec())
-                && !adp_state_has_calls(state)));
+    bool holds = call_bool(call, "hold");
+
+    if (call->reader.error) {
+        return NULL;
+    }
+
+    const struct adp_state *state = adp_bridge_state(bridge);
+    size_t n = adp_model_count(adp_state_model(state), NULL);
+
+    call->reader.error = adp_state_refuses_get(state);
+    return (!call->reader.error
+            && (!holds
+                || (adp_control_hold_take(&hold, call->session, state, n,
+                                          time_msec())
+                    && !adp_state_has_calls(state))) ? state : NULL);
 }
 
 /* All records, or those of one kind or of one name. */
@@ -442,18 +452,13 @@ get_all(struct adp_control_call *call)
     struct adp_bridge *bridge = call_bridge(call, true);
     const char *kind = call_string(call, "kind");
     const char *name = call_string(call, "name");
-    bool holds = call_bool(call, "hold");
 
     if (kind && !adp_model_is_kind(kind)) {
         call_error(call, "invalid", "kind", "\"%s\" is not a known kind",
                    kind);
     }
-    if (call->reader.error) {
-        return NULL;
-    }
-
-    struct adp_state *state = adp_bridge_state(bridge);
-    if (!begin_hold(call, holds, state)) {
+    const struct adp_state *state = begin_get(call, bridge);
+    if (!state) {
         return NULL;
     }
 
@@ -474,23 +479,19 @@ get_some(struct adp_control_call *call)
         .keys = call_param(call, "keys", JSON_ARRAY),
         .brief = call_bool(call, "brief"),
     };
-    bool holds = call_bool(call, "hold");
 
     if (call_has(call, "name")) {
         call_error(call, "invalid", "name", "must not be given beside "
                    "\"names\" and \"keys\"");
     }
-    if (call->reader.error) {
+    const struct adp_state *state = begin_get(call, bridge);
+    if (!state) {
         return NULL;
     }
 
-    struct adp_state *state = adp_bridge_state(bridge);
     const struct adp_model *model = adp_state_model(state);
     const struct adp_index *index = adp_state_index(state);
     struct json *records;
-    if (!begin_hold(call, holds, state)) {
-        return NULL;
-    }
     call->reader.error = adp_index_query(index, model, &query, &records);
     if (call->reader.error) {
         return NULL;
@@ -507,8 +508,7 @@ get_some(struct adp_control_call *call)
 static struct json *
 method_get(struct adp_control_call *call)
 {
-    if (call_has(call, "names")
-        || call_has(call, "keys")) {
+    if (call_has(call, "names") || call_has(call, "keys")) {
         return get_some(call);
     } else if (call_has(call, "brief")) {
         call_error(call, "invalid", "brief", "goes with \"names\" or "

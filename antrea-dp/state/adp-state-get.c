@@ -8,6 +8,7 @@
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
 #include "adp-state-private.h"
+#include "adp-state-store.h"
 #include "model-change.h"
 #include "pipeline-engine.h"
 #include "pipeline-gen.h"
@@ -194,6 +195,12 @@ const char *
 adp_state_restore_error(const struct adp_state *state)
 {
     return state->restore_error;
+}
+
+struct adp_error *
+adp_state_refuses_get(const struct adp_state *state)
+{
+    return adp_state_store_refuses(state, false, false);
 }
 
 const struct adp_state_disk *

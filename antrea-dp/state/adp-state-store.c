@@ -208,7 +208,9 @@ adp_state_store_refuses(const struct adp_state *state, bool clear, bool own)
     return (state->is_closed && !clear && !own
             ? disk_error(xasprintf(
                   "the state can't be restored, and no packet passes until it "
-                  "is, or is replaced: %s", state->restore_error))
+                  "is, or is replaced: %s",
+                  state->restore_error ? state->restore_error
+                  : "it is being restored"))
             : NULL);
 }
 

@@ -46,6 +46,9 @@ void adp_state_set_disk(struct adp_state *, struct adp_state_disk *disk);
 bool adp_state_is_closed(const struct adp_state *);
 /* NULL, or why it couldn't be read. */
 const char *adp_state_restore_error(const struct adp_state *);
+/* Why its records can't be told, or NULL: while the one on the disk isn't in
+ * force, that there are none says nothing. */
+struct adp_error *adp_state_refuses_get(const struct adp_state *);
 /* The bridge has another row (adp_state_disk_move()).  Returns false, without
  * having done anything, while the state comes from the disk, or one is to take
  * its place there. */

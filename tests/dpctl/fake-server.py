@@ -10,6 +10,7 @@ would change something), "silent" (never answer), "refuse" (an error),
 "refuse=KIND NAME,..." (changes that have one of these records), "count" (tell
 when all records are asked for),
 "limit" (refuse messages of more than 64 KiB in the middle of them),
+"closed" (a stored state can't be restored, until it is replaced),
 "lost" (began anew after objects were applied),
 "restart" (counters begin anew at the third time that they are asked for),
 "trace=FILE" (the answer to `trace`),
@@ -72,7 +73,14 @@ def notify(client):
         pass                    # It has gone.
 
 
+def check_open():
+    if "closed" in MODES:
+        refuse("disk", "the state can't be restored: damaged")
+
+
 def change(method, param):
+    if method != "replace":
+        check_open()
     if MODES.get("refuse") == "":
         refuse("invalid", "Pod default/web: port: no such port")
     if STATE["conflicts"] > 0:
@@ -93,6 +101,7 @@ def change(method, param):
             refuse("invalid", name + ": port: is taken", name)
         records[key(record)] = record
     STATE["records"] = records
+    MODES.pop("closed", None)
     STATE["generation"] += 1
     print(json.dumps({"method": method, "param": param}), flush=True)
     for client in WATCHERS:
@@ -202,6 +211,7 @@ def control(method, params, staged):
         refuse("bridge", "there is no bridge %s" % param["bridge"])
     with LOCK:
         if method == "get":
+            check_open()
             return {"generation": STATE["generation"], "records": find(param)}
         if method == "watch":
             return {"generation": STATE["generation"]}
@@ -347,7 +357,7 @@ def main():
     for mode in sys.argv[3:]:
         name, _, MODES[name] = mode.partition("=")
     STATE["conflicts"] = int(MODES.get("conflicts", 0))
-    if "lost" in MODES:
+    if "lost" in MODES or "closed" in MODES:
         STATE["generation"] = 0
         STATE["ids"] = [["antrea-dp-applied", "2026-01-02T03:04:05Z"]]
     threads = [serve(sys.argv[1], control), serve(sys.argv[2], ovsdb)]

@@ -653,6 +653,12 @@ expect_closed(const char *why)
                   adp_state_restore_error(state));
     ck_assert_uint_eq(adp_model_count(adp_state_model(state), NULL), 0);
     expect_failure("[" POD1 "]", NULL, "disk", why);
+
+    /* Its records aren't none: nobody knows them. */
+    struct adp_error *error = adp_state_refuses_get(state);
+    ck_assert_str_eq(error->code, "disk");
+    ck_assert_ptr_nonnull(strstr(error->message, why));
+    adp_error_destroy(error);
 }
 
 START_TEST(test_refused_flows_keep_it_closed)
@@ -701,6 +707,7 @@ START_TEST(test_damage_keeps_it_closed)
     expect_closed("damaged");
     ck_assert_ptr_null(transact__(true, "[" POD2 "]", NULL, NULL, NULL));
     ck_assert(!adp_state_is_closed(state));
+    ck_assert_ptr_null(adp_state_refuses_get(state));
     run("test -e %s/states/bridge.old-1/log-0000000000000000");
     expect_survival();
     transact("[" POD1 "]", NULL);
