@@ -124,9 +124,12 @@ send_plan(struct dpctl_rpc *rpc, const struct dpctl_options *o,
           struct json **result)
 {
     const char *method = verb == DPCTL_REPLACE ? "replace" : "transact";
+    static const struct json none = { .type = JSON_ARRAY };
     struct dpctl_pieces pieces;
 
-    dpctl_pieces_init(&pieces, plan->apply, plan->delete, DPCTL_PIECE_LEN);
+    dpctl_pieces_init(&pieces, plan->apply,
+                      verb == DPCTL_REPLACE ? &none : plan->delete,
+                      DPCTL_PIECE_LEN);
     if (dpctl_pieces_fit(&pieces)) {
         return dpctl_try_call(rpc, o, method,
                               plan_to_param(verb, plan), result);

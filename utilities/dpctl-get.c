@@ -12,6 +12,7 @@
 #include "dpctl-columns.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-plan.h"
 #include "dpctl-pod.h"
 #include "dpctl-print.h"
 #include "dpctl-similar.h"
@@ -125,6 +126,14 @@ prints_objects(const struct query *q)
             || q->options->output == DPCTL_OUTPUT_YAML);
 }
 
+/* All objects, as they can be given again? */
+static bool
+saves_all(const struct query *q)
+{
+    return (q->record_kind && !strcmp(q->record_kind, "Manifest")
+            && !q->names->n && !q->options->namespace_ && prints_objects(q));
+}
+
 /* Adds the NodeConfig to all objects if it follows from one of them: it has
  * what this doesn't say, such as --service-cidr, and "replace" takes it from
  * there. */
@@ -134,8 +143,7 @@ add_node_config(const struct query *q, const struct json_array *records,
 {
     const struct json *config = NULL;
 
-    if (!q->record_kind || strcmp(q->record_kind, "Manifest") || q->names->n
-        || q->options->namespace_ || !prints_objects(q)) {
+    if (!saves_all(q)) {
         return;
     }
     for (size_t i = 0; i < records->n && !config; i++) {
@@ -391,12 +399,30 @@ check_found(const struct query *q, const struct json_array *found)
     }
 }
 
+/* Adds records that follow from no object to all objects, as "replace" would
+ * do without them otherwise. */
+static void
+add_given(const struct query *q, const struct json *records,
+          struct json *found)
+{
+    struct json *given = dpctl_plan_given(records, &q->options->env);
+
+    for (size_t i = 0; i < json_array(given)->n; i++) {
+        json_array_add(found, json_clone(json_array(given)->elems[i]));
+    }
+    json_destroy(given);
+}
+
 static struct json *
 query_run(const struct query *q)
 {
     struct json *state = call_for_records(q);
+    const struct json *records = dpctl_json_member(state, "records");
     struct json *found = select_shown(q, dpctl_json_array(state, "records"));
 
+    if (saves_all(q) && records) {
+        add_given(q, records, found);
+    }
     json_destroy(state);
     check_found(q, json_array(found));
     return found;

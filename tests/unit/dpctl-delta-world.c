@@ -232,6 +232,17 @@ take_both(struct dpctl_plan *some, struct dpctl_plan *all, struct dw_tally *t)
     adp_model_destroy(b);
 }
 
+/* All that there is follows from objects. */
+static void
+expect_none_given(const struct json *state)
+{
+    struct dpctl_env env = { .node = NULL };
+    struct json *given = dpctl_plan_given(state, &env);
+
+    ck_assert_uint_eq(json_array(given)->n, 0);
+    json_destroy(given);
+}
+
 bool
 dw_step(enum dpctl_verb verb, const char *text, struct dw_tally *t)
 {
@@ -256,6 +267,7 @@ dw_step(enum dpctl_verb verb, const char *text, struct dw_tally *t)
     }
 
     struct json *state = dw_state();
+    expect_none_given(state);
     long long int before = dw.generation;
     enum dpctl_delta_result result
         = dpctl_delta_create(verb, &input, &dw_source, &env, true, &some,

@@ -15,6 +15,17 @@
 #include "test-run.h"
 #include "util.h"
 
+static bool
+has_message(const struct svec *svec, const char *s)
+{
+    for (size_t i = 0; i < svec->n; i++) {
+        if (!strcmp(svec->names[i], s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 #define NP(SPEC) \
     "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" \
     "metadata: {name: p}\nspec: " SPEC "\n"
@@ -191,8 +202,15 @@ START_TEST(plan_replace)
     ck_assert_msg(!p.error, "%s", p.error);
     char *text = plan_text(&p.plan);
     /* No Pods any more, so the policy isn't in force anywhere. */
-    ck_assert_str_eq(text, "+Manifest NetworkPolicy.networking.k8s.io/"
-                     "default/p");
+    char *end = strchr(text, '-');
+    ck_assert(!strncmp(text, "+Manifest NetworkPolicy.networking.k8s.io/"
+                       "default/p -", strcspn(text, "-") + 1));
+    /* All that there was goes, and that is said. */
+    ck_assert_ptr_nonnull(strstr(end, "-Pod default/web"));
+    ck_assert_ptr_nonnull(strstr(end, "-Manifest Pod.v1/default/web"));
+    ck_assert_uint_eq(json_array(p.plan.delete)->n, json_array(state)->n);
+    ck_assert(has_message(p.plan.messages, "pod/web deleted"));
+    ck_assert(!has_message(p.plan.messages, "Pod default/web deleted"));
     free(text);
     dpctl_plan_destroy(&p.plan);
     json_destroy(state);
@@ -212,6 +230,57 @@ START_TEST(plan_backup)
     ck_assert(json_equal(state, empty));
     free(backup);
     json_destroy(empty);
+    json_destroy(state);
+}
+END_TEST
+
+#define GIVEN_POLICY \
+    "- kind: NetworkPolicy\n  name: K8sNetworkPolicy:default/given\n" \
+    "  type: K8sNetworkPolicy\n  appliedToGroups: [given]\n" \
+    "- {kind: AppliedToGroup, name: given, pods: [default/web]}\n"
+
+static void
+expect_given(const struct json *state, const char *expected)
+{
+    struct dpctl_plan plan = {
+        .apply = dpctl_plan_given(state, &(struct dpctl_env) { .node = NULL }),
+        .delete = json_array_create_empty(),
+    };
+    char *text = plan_text(&plan);
+
+    ck_assert_str_eq(text, expected);
+    free(text);
+    json_destroy(plan.apply);
+    json_destroy(plan.delete);
+}
+
+/* What follows from no object was given as a record; that it goes is said. */
+START_TEST(plan_given)
+{
+    struct json *state = json_array_create_empty();
+
+    expect_given(state, "");
+    step(&state, DPCTL_APPLY, GIVEN_POLICY, NULL);
+    expect_given(state, "+AppliedToGroup given "
+                 "+NetworkPolicy K8sNetworkPolicy:default/given");
+    json_destroy(state);
+
+    state = json_array_create_empty();
+    step(&state, DPCTL_APPLY, dpctl_given_cluster, NULL);
+    step(&state, DPCTL_APPLY, WEB_POLICY, NULL);
+    expect_given(state, "");
+    step(&state, DPCTL_APPLY, GIVEN_POLICY, NULL);
+    expect_given(state, "+AppliedToGroup given "
+                 "+NetworkPolicy K8sNetworkPolicy:default/given");
+
+    struct dpctl_given_plan p
+        = dpctl_given_plan(DPCTL_REPLACE, state, dpctl_given_cluster,
+                           WEB_POLICY);
+    ck_assert_msg(!p.error, "%s", p.error);
+    ck_assert_uint_eq(json_array(p.plan.delete)->n, 2);
+    ck_assert(has_message(p.plan.messages, "NetworkPolicy "
+                          "K8sNetworkPolicy:default/given deleted"));
+    dpctl_plan_destroy(&p.plan);
     json_destroy(state);
 }
 END_TEST
@@ -479,6 +548,7 @@ main(void)
     tcase_add_test(tc, plan_moved_pod);
     tcase_add_test(tc, plan_missing);
     tcase_add_test(tc, plan_replace);
+    tcase_add_test(tc, plan_given);
     tcase_add_test(tc, plan_backup);
     tcase_add_test(tc, plan_without_ovsdb);
     tcase_add_test(tc, plan_nodes_by_and_by);

@@ -401,29 +401,40 @@ dpctl_plan_tell_kept_ports(struct dpctl_plan *plan,
     }
 }
 
+/* Is it the key of the PeerNode that an old manifest may become? */
+static bool
+is_peer_of_manifest(const struct planner *p, const char *key)
+{
+    if (strncmp(key, "PeerNode ", 9)) {
+        return false;
+    }
+    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
+                                         key + 9);
+    bool is_there = shash_find(&p->old_manifests, manifest);
+
+    free(manifest);
+    return is_there;
+}
+
 /* As long as this Node's name was a wrong one, under which nothing came in
  * force, it was another one's peer. */
 static void
 add_own_peer(const struct planner *p, const char *node, struct shash *records)
 {
-    char *manifest = dpctl_manifest_name(&dpctl_kinds[DPCTL_NODE], NULL,
-                                         node);
     char *key = dpctl_record_key("PeerNode", node);
     struct json *peer = shash_find_data(&p->stored, key);
 
-    if (peer && shash_find(&p->old_manifests, manifest)
-        && !shash_find(records, key)) {
+    if (peer && is_peer_of_manifest(p, key) && !shash_find(records, key)) {
         shash_add(records, key, json_clone(peer));
     }
-    free(manifest);
     free(key);
 }
 
-/* Deletes what only the old manifests derive.  'node' is this one's name. */
+/* Adds the records that follow from the old manifests, of which no more than
+ * their keys matters.  'node' is this one's name, or NULL. */
 static void
-plan_delete_derived(struct planner *p, const char *node)
+resolve_old(const struct planner *p, const char *node, struct shash *records)
 {
-    struct shash old_records = SHASH_INITIALIZER(&old_records);
     struct dpctl_env env = *p->env;
     struct dpctl_ports ports;
 
@@ -431,11 +442,20 @@ plan_delete_derived(struct planner *p, const char *node)
     env.node = p->node_in_force ? p->node_in_force : env.node;
     old_ports(p, &ports);
     env.ports = &ports;
-    free(dpctl_resolve(&p->old_manifests, &env, &old_records));
+    free(dpctl_resolve(&p->old_manifests, &env, records));
     dpctl_ports_destroy(&ports);
     if (!p->node_in_force && node) {
-        add_own_peer(p, node, &old_records);
+        add_own_peer(p, node, records);
     }
+}
+
+/* Deletes what only the old manifests derive.  'node' is this one's name. */
+static void
+plan_delete_derived(struct planner *p, const char *node)
+{
+    struct shash old_records = SHASH_INITIALIZER(&old_records);
+
+    resolve_old(p, node, &old_records);
 
     const struct shash_node **nodes = shash_sort(&old_records);
     for (size_t i = 0; i < shash_count(&old_records); i++) {
@@ -445,6 +465,40 @@ plan_delete_derived(struct planner *p, const char *node)
                  && shash_find(&p->input->records, key))) {
             dpctl_plan_delete(p->plan, dpctl_json_str(nodes[i]->data, "kind"),
                         dpctl_json_str(nodes[i]->data, "name"));
+        }
+    }
+    free(nodes);
+    dpctl_records_destroy(&old_records);
+}
+
+static bool
+is_manifest_key(const char *key)
+{
+    return !strncmp(key, "Manifest ", 9);
+}
+
+/* Tells what DPCTL_REPLACE does without. */
+static void
+plan_replaced(struct planner *p, const char *node)
+{
+    struct shash old_records = SHASH_INITIALIZER(&old_records);
+    const struct shash_node **nodes = shash_sort(&p->stored);
+
+    resolve_old(p, node, &old_records);
+    for (size_t i = 0; i < shash_count(&p->stored); i++) {
+        const char *key = nodes[i]->name;
+        bool is_manifest = is_manifest_key(key);
+
+        if (is_manifest ? shash_find(&p->new_manifests, key + 9)
+            : shash_find(&p->new_records, key)) {
+            continue;
+        }
+        dpctl_plan_delete(p->plan, dpctl_json_str(nodes[i]->data, "kind"),
+                          dpctl_json_str(nodes[i]->data, "name"));
+        if (is_manifest) {
+            report_manifest(p->plan, key + 9, "deleted");
+        } else if (!shash_find(&old_records, key)) {
+            report_record(p, key, "deleted");
         }
     }
     free(nodes);
@@ -644,6 +698,8 @@ plan_all(struct planner *p, bool ignore_missing)
         }
         if (p->verb != DPCTL_REPLACE) {
             plan_delete_derived(p, env.node);
+        } else {
+            plan_replaced(p, env.node);
         }
         warn_without_node_config(p, env.node);
     }
@@ -682,6 +738,25 @@ dpctl_plan_init(struct dpctl_plan *plan)
     svec_init(plan->warnings);
 }
 
+static void
+planner_init(struct planner *p, const struct json *state)
+{
+    shash_init(&p->stored);
+    shash_init(&p->old_manifests);
+    shash_init(&p->new_manifests);
+    shash_init(&p->new_records);
+    index_state(p, state);
+}
+
+static void
+planner_uninit(struct planner *p)
+{
+    shash_destroy(&p->stored);
+    shash_destroy(&p->old_manifests);
+    shash_destroy(&p->new_manifests);
+    dpctl_records_destroy(&p->new_records);
+}
+
 char *
 dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
                   const struct json *state, struct dpctl_env *env,
@@ -689,25 +764,41 @@ dpctl_plan_create(enum dpctl_verb verb, const struct dpctl_input *input,
 {
     struct planner p = {
         .verb = verb, .input = input, .env = env, .plan = plan,
-        .stored = SHASH_INITIALIZER(&p.stored),
-        .old_manifests = SHASH_INITIALIZER(&p.old_manifests),
-        .new_manifests = SHASH_INITIALIZER(&p.new_manifests),
-        .new_records = SHASH_INITIALIZER(&p.new_records),
     };
 
     dpctl_plan_init(plan);
-    index_state(&p, state);
+    planner_init(&p, state);
     char *error = plan_all(&p, ignore_missing);
     plan->n_records = count_records(&p);
-
-    shash_destroy(&p.stored);
-    shash_destroy(&p.old_manifests);
-    shash_destroy(&p.new_manifests);
-    dpctl_records_destroy(&p.new_records);
+    planner_uninit(&p);
     if (error) {
         dpctl_plan_destroy(plan);
     }
     return error;
+}
+
+struct json *
+dpctl_plan_given(const struct json *state, const struct dpctl_env *env_)
+{
+    struct dpctl_env env = *env_;
+    struct planner p = { .env = &env };
+    struct json *given = json_array_create_empty();
+
+    planner_init(&p, state);
+    resolve_old(&p, NULL, &p.new_records);
+
+    const struct shash_node **nodes = shash_sort(&p.stored);
+    for (size_t i = 0; i < shash_count(&p.stored); i++) {
+        const char *key = nodes[i]->name;
+
+        if (!is_manifest_key(key) && !shash_find(&p.new_records, key)
+            && !is_peer_of_manifest(&p, key)) {
+            json_array_add(given, json_clone(nodes[i]->data));
+        }
+    }
+    free(nodes);
+    planner_uninit(&p);
+    return given;
 }
 
 /* The Service that an object has endpoints of; caller frees. */

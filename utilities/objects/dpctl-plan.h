@@ -39,13 +39,18 @@ struct dpctl_plan {
 };
 
 /* 'state' is the daemon's array of records.  With DPCTL_REPLACE, plan->apply
- * is the whole new state. 'env->node_config' is set from 'state'. */
+ * is the whole new state, and plan->delete tells what goes by that.
+ * 'env->node_config' is set from 'state'. */
 /* What 'input' has left out stays as it is, if it is there, with DPCTL_REPLACE
  * too.  'env->refused' is for objects in 'input' as well as for others: if any
  * was added to it, there is an error. */
 char *dpctl_plan_create(enum dpctl_verb, const struct dpctl_input *,
                         const struct json *state, struct dpctl_env *,
                         bool ignore_missing, struct dpctl_plan *);
+/* The records in 'state' that follow from none of the objects there, as an
+ * array: somebody gave them as such. */
+struct json *dpctl_plan_given(const struct json *state,
+                              const struct dpctl_env *);
 /* For whoever makes a plan (dpctl-delta.h, too). */
 void dpctl_plan_init(struct dpctl_plan *);
 /* What becomes of one Manifest: 'old' is the object that there is, 'new' the
