@@ -554,6 +554,20 @@ START_TEST(sick_state)
                       .records = "" },
                   "state warning no objects were applied yet", false);
 
+    /* Is it kept?  Only by a bridge that was made with the setting. */
+#define UNKEPT "'bridge':'br','pipeline':'v1.15','state_generation':1," \
+    "'store':{}"
+    expect_health((struct patient) { .stats = UNKEPT },
+                  "store ok none: the state is lost when the daemon ends, "
+                  "unless other_config:antrea-dp-persist is true", false);
+    expect_health((struct patient) {
+                      .stats = UNKEPT,
+                      .db = "'Open_vSwitch':[{'other_config':"
+                            "{'antrea-dp-persist':'true'}}]" },
+                  "store warning none, though other_config:antrea-dp-persist "
+                  "is true, as the bridge was made without it: restart the "
+                  "daemon, and apply all objects again", false);
+
     bool failed;
     char *text = health_of((struct patient) {
                                .stats = "'bridge':'br','pipeline':'none',"

@@ -223,6 +223,12 @@ check_store(struct health *h)
         say(h, FAILED, "store", "no packet passes: %s", closed);
     } else if (error) {
         say(h, FAILED, "store", "changes are refused: %s", error);
+    } else if (!folder
+               && is_true(root_row(h->facts),
+                          "other_config.antrea-dp-persist")) {
+        say(h, WARNING, "store", "none, though "
+            "other_config:antrea-dp-persist is true, as the bridge was made "
+            "without it: restart the daemon, and apply all objects again");
     } else if (!folder) {
         say(h, OK, "store", "none: the state is lost when the daemon ends, "
             "unless other_config:antrea-dp-persist is true");
