@@ -696,10 +696,9 @@ kernel_is_able(void)
 }
 
 void
-adp_kernel_port_configure(const struct smap *other_config)
+adp_kernel_port_configure(bool wanted)
 {
     static bool configured, last;
-    bool wanted = smap_get_bool(other_config, KEY, true);
 
     if (!configured) {
         /* Upstream opens a device once, and would find it open. */

@@ -19,7 +19,6 @@
 struct dp_packet_batch;
 struct netdev;
 struct shash;
-struct smap;
 
 /* The class's name, where others have "system". */
 #define ADP_KERNEL_PORT_TYPE "antrea-system"
@@ -29,7 +28,7 @@ struct smap;
 /* Before the first bridge. */
 void adp_kernel_port_init(void);
 /* What the Open_vSwitch table says.  In the main thread. */
-void adp_kernel_port_configure(const struct smap *other_config);
+void adp_kernel_port_configure(bool wanted);
 /* Which class of netdev to open for a port of class 'type' of one of our
  * bridges. */
 const char *adp_kernel_port_open_type(const char *type);

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <strings.h>
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge-shared.h"
@@ -191,4 +193,25 @@ adp_configure_daemon(const struct smap *other_config)
     adp_samples_set_rate(daemon_number(other_config, "antrea-dp-shadow", 0,
                                        ADP_SAMPLE_MAX_RATE, 0));
     configure_log(other_config);
+}
+
+void
+adp_switch_configure(struct adp_switch *sw, const struct smap *other_config)
+{
+    const char *s = smap_get(other_config, sw->key);
+    bool is_true = s && !strcasecmp(s, "true");
+    bool is_wrong = s && !is_true && strcasecmp(s, "false");
+
+    if (!is_wrong) {
+        sw->value = s ? is_true : sw->normal;
+        sw->is_known = true;
+    } else if (!sw->is_known) {
+        sw->value = sw->normal;
+    }
+    if (is_wrong && !nullable_string_is_equal(s, sw->wrong)) {
+        VLOG_ERR("Open_vSwitch: other_config:%s: must be true or false, not "
+                 "\"%s\"", sw->key, s);
+    }
+    free(sw->wrong);
+    sw->wrong = is_wrong ? xstrdup(s) : NULL;
 }

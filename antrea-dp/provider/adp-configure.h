@@ -6,6 +6,8 @@
 /* What other_config and external_ids of a bridge, and other_config of the
  * daemon, say.  For the main thread. */
 
+#include <stdbool.h>
+
 struct adp_bridge;
 struct smap;
 
@@ -16,5 +18,19 @@ void adp_configure(struct adp_bridge *, const struct smap *other_config,
 
 /* The same for other_config of the Open_vSwitch table. */
 void adp_configure_daemon(const struct smap *other_config);
+
+/* One that is true or false in other_config of the Open_vSwitch table. */
+struct adp_switch {
+    const char *key;
+    bool normal;                /* Without the key. */
+    bool is_known;              /* Was there ever a right one, or none? */
+    bool value;                 /* If so. */
+    char *wrong;                /* What it is instead of a right one. */
+};
+
+/* Sets 'value'.  Of a wrong one the log tells, once, and the one so far holds;
+ * before there was any, the normal one does. */
+void adp_switch_configure(struct adp_switch *,
+                          const struct smap *other_config);
 
 #endif /* adp-configure.h */

@@ -677,12 +677,19 @@ hook_received(struct dp_netdev_pmd_thread *pmd, struct dp_packet_batch *batch,
 static void
 hook_daemon_configured(const struct smap *other_config)
 {
-    adp_state_disk_configure(smap_get_bool(other_config, "antrea-dp-persist",
-                                           false));
-    adp_handover_configure(smap_get_bool(other_config, "antrea-dp-handover",
-                                         false));
+    static struct adp_switch persist = { .key = "antrea-dp-persist" };
+    static struct adp_switch handover = { .key = "antrea-dp-handover" };
+    static struct adp_switch poll_kernel_ports = {
+        .key = "antrea-dp-poll-kernel-ports", .normal = true,
+    };
+
+    adp_switch_configure(&persist, other_config);
+    adp_switch_configure(&handover, other_config);
+    adp_switch_configure(&poll_kernel_ports, other_config);
+    adp_state_disk_configure(persist.value, persist.is_known);
+    adp_handover_configure(handover.value);
     adp_system_configure(other_config);
-    adp_kernel_port_configure(other_config);
+    adp_kernel_port_configure(poll_kernel_ports.value);
     adp_mark_port_configure(other_config);
 }
 

@@ -31,11 +31,13 @@ struct adp_state_disk {
 };
 
 static bool keeps;
+static bool keeps_what_is_there;
 
 void
-adp_state_disk_configure(bool keep)
+adp_state_disk_configure(bool keep, bool is_known)
 {
     keeps = keep;
+    keeps_what_is_there = keep || !is_known;
 }
 
 static char *
@@ -83,7 +85,7 @@ adp_state_disk_create(const char *bridge, const struct uuid *uuid)
     struct adp_state_disk *sd = adp_state_disk_create_in(folder);
 
     free(folder);
-    if (!keeps) {
+    if (!keeps && !(keeps_what_is_there && adp_state_disk_has_state(sd))) {
         char *error = set_aside(sd->folder);
 
         if (error) {
@@ -101,7 +103,7 @@ adp_state_disk_exists(const char *bridge, const struct uuid *uuid)
 {
     char *folder = folder_of(bridge, uuid);
     struct adp_state_disk sd = { .folder = folder };
-    bool exists = keeps && adp_state_disk_has_state(&sd);
+    bool exists = keeps_what_is_there && adp_state_disk_has_state(&sd);
 
     free(folder);
     return exists;

@@ -23,8 +23,9 @@ struct adp_state_disk;
 struct json;
 struct uuid;
 
-/* Are states kept on the disk?  For bridges that get one from now on. */
-void adp_state_disk_configure(bool keep);
+/* Are states kept on the disk?  For bridges that get one from now on.  While
+ * nobody knows, 'keep' is for those of which nothing is there. */
+void adp_state_disk_configure(bool keep, bool is_known);
 
 /* NULL if states aren't kept.  What is there from before is set aside then:
  * when it is read one day it would be out of date. */
