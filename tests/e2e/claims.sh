@@ -226,6 +226,13 @@ c_policy_denies_egress() {
     c_reach denied 'web>10.10.0.26/' 'web2>10.10.0.27/'
 }
 
+# expect_line NAME REGEX: a line of the file $LOG, without its time, that is there
+# by and by.
+expect_line() {
+    must_wait_for 10 "$1" grep -qE "^[0-9/]{10} [0-9:]{8}\.[0-9]{6} $2\$" "$LOG"
+    say "ok - $1"
+}
+
 # A packet from PORT: TCP to IP:DPORT, as `trace` wants it.
 trace_tcp() {           # NODE PORT SRC-MAC SRC DST-MAC DST DPORT
     dpctl "$1" trace --in-port "$2" "tcp,dl_src=$3,dl_dst=$5,nw_src=$4,nw_dst=$6,tp_src=40000,tp_dst=$7,nw_ttl=64,tcp_flags=syn"

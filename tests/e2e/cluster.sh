@@ -27,6 +27,7 @@ WEB2_MAC=0a:58:0a:0a:01:06
 
 # The addresses that only exist in the pipeline's Service tables.
 CLUSTER_VIPS="192.168.77.150 192.168.77.151 192.168.77.200"
+CLUSTER_SERVICE_CIDR=10.96.0.0/12
 
 node_name() {
     case $1 in
@@ -234,7 +235,7 @@ node_load() {
         args+=(-f "$file")
     done
     out=$(dpctl "$node" "$verb" --node "$(node_name "$node")" \
-          --service-cidr 10.96.0.0/12 "${args[@]}" 2>&1) || {
+          --service-cidr $CLUSTER_SERVICE_CIDR "${args[@]}" 2>&1) || {
         say "$out" >&2
         return 1
     }

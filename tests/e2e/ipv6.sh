@@ -14,6 +14,7 @@ IP6_WEB=fd10:10::24 IP6_CLIENT=fd10:10::26 IP6_OTHER=fd10:10::27
 IP6_WEB2=fd10:10:0:1::6 IP6_CLIENT2=fd10:10:0:1::7
 IP6_NET1=fd10:10::/64 IP6_NET2=fd10:10:0:1::/64
 GW1_IP6=fd10:10::1 GW2_IP6=fd10:10:0:1::1
+EXT_IP6=2001:db8:1::10
 IP6_SERVICE=fd10:96::80 IP6_NOBODY=fd10:96::77
 NODE1_IP6=fd77::102 NODE2_IP6=fd77::103
 CLIENT2_MAC=0a:58:0a:0a:01:07
@@ -96,12 +97,19 @@ ipv6_pod() {
     done
 }
 
-# ipv6_serve POD NAME ADDRESS: HTTP on port 80, datagrams on 5353.
+# ipv6_serve POD NAME ADDRESS [PORT...]: HTTP on port 80, datagrams on 5353.
 ipv6_serve() {
-    spawn "$1.server6" ip netns exec "$(ns "$1")" \
-        "$E2E_PYTHON" "$E2E_SRC/pod-server.py" --name "$2" --bind "$3" \
-        80 udp:5353
-    must_wait_for 10 "server $2, port 80" pod_listens "$1" 80
+    local pod=$1 name=$2 address=$3
+    shift 3
+    spawn "$pod.server6" ip netns exec "$(ns "$pod")" \
+        "$E2E_PYTHON" "$E2E_SRC/pod-server.py" --name "$name" \
+        --bind "$address" "${@:-80}" udp:5353
+    must_wait_for 10 "server $name, port ${1:-80}" \
+        ipv6_listens "$pod" "$address" "${1:-80}"
+}
+
+ipv6_listens() {
+    in_ns "$1" ss -Hltn "src [$2]:$3" | grep -q .
 }
 
 hex6() {
@@ -209,4 +217,92 @@ ipv6_dual_stack() {
     # What gateways say about themselves while they come up is over.
     must_wait_for 10 "the gateway over IPv6" \
         in_ns client ping -c 1 -W 1 $GW1_IP6
+}
+
+# ipv6_node NODE [ZONE]: its object, with both families.
+ipv6_node() {
+    local n=${1#n} mac=GW${1#n}_MAC ip=NODE${1#n}_IP ip6=NODE${1#n}_IP6
+    local net6=IP6_NET${1#n}
+    cat <<END
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: $(node_name "$1")
+  annotations: {node.antrea.io/mac-address: '${!mac}'}
+  labels: {topology.kubernetes.io/zone: '${2:-}'}
+spec:
+  podCIDR: 10.10.$((n - 1)).0/24
+  podCIDRs: [10.10.$((n - 1)).0/24, '${!net6}']
+status: {addresses: [{type: InternalIP, address: ${!ip}}, {type: InternalIP, address: '${!ip6}'}]}
+END
+}
+
+# ipv6_pod_object NAME APP NODE IP IP6
+ipv6_pod_object() {
+    cat <<END
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: $1, namespace: default, labels: {app: $2}}
+spec: {nodeName: $(node_name "$3")}
+status: {podIP: $4, podIPs: [{ip: $4}, {ip: '$5'}]}
+END
+}
+
+# ipv6_objects: Nodes and Pods of cluster_start, with both families.
+ipv6_objects() {
+    CLUSTER_SERVICE_CIDR=10.96.0.0/12,fd10:96::/112
+    { ipv6_node n1
+      ipv6_node n2
+      ipv6_pod_object web-7975 web n1 10.10.0.24 $IP6_WEB
+      ipv6_pod_object client-6 client n1 10.10.0.26 $IP6_CLIENT
+      ipv6_pod_object other-1 other n1 10.10.0.27 $IP6_OTHER
+      ipv6_pod_object web-8210 web n2 10.10.1.6 $IP6_WEB2
+      ipv6_pod_object client-9 other n2 10.10.1.7 $IP6_CLIENT2
+    } > "$E2E_DIR/cluster.yaml"
+    cluster_apply "$E2E_DIR/cluster.yaml"
+}
+
+# ipv6_outside [VIP...]: what cluster_external and cluster_host do, for IPv6.  VIPs
+# are announced by node 1.
+ipv6_outside() {
+    local n own vip
+    ipv6_address ext ext1 $EXT_IP6
+    ipv6_address ext ext2 2001:db8:2::10
+    for n in 1 2; do
+        own=NODE${n}_IP6
+        ipv6_underlay n$n ${!own}
+        ipv6_on n$n lo
+        ipv6_address n$n uplink0 2001:db8:$n::1
+        in_ns n$n ip neigh replace fc01::aabb:ccdd:eeff lladdr $GLOBAL_MAC \
+            dev antrea-gw0 nud permanent
+        in_ns n$n ip -6 route add fc01::aabb:ccdd:eeff dev antrea-gw0
+        for vip in fc01::aabb:ccdd:eefe fd10:96::/112 "$@"; do
+            in_ns n$n ip -6 route add "$vip" via fc01::aabb:ccdd:eeff \
+                dev antrea-gw0 onlink
+        done
+        in_ns n$n nft -f - <<END || fail "n$n: can't set up NAT"
+table ip6 antrea {
+    chain prerouting {
+        type nat hook prerouting priority dstnat
+        ip6 daddr ${!own} tcp dport 30000-30010 dnat to fc01::aabb:ccdd:eefe
+    }
+    chain output {
+        type nat hook output priority -100
+        ip6 daddr ${!own} tcp dport 30000-30010 dnat to fc01::aabb:ccdd:eefe
+    }
+    chain postrouting {
+        type nat hook postrouting priority srcnat
+        ip6 saddr fd10:10::/32 oifname != "antrea-gw0" masquerade
+        ip6 saddr fc01::aabb:ccdd:eeff masquerade
+        oifname "antrea-gw0" ip6 saddr != fd10:10::/32 fib saddr type local masquerade
+    }
+}
+END
+    done
+    for vip in $NODE1_IP6 "$@"; do
+        in_ns ext ip -6 route add "$vip" via 2001:db8:1::1 src $EXT_IP6
+    done
+    in_ns ext ip -6 route add $NODE2_IP6 via 2001:db8:2::1 src 2001:db8:2::10
 }
