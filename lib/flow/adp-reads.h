@@ -13,8 +13,8 @@
  * of a tunnel its addresses, ID, flags, ToS and TTL.
  *
  * A field that is only written is not read, but for the flow label: an action
- * that sets it does nothing to packets that have it.  A learn() action counts as what
- * it reads and as what the flow that it makes will match on.
+ * that sets it does nothing to packets that have it.  A learn() action counts
+ * as what it reads and as what the flow that it makes will match on.
  *
  * Thread-safety: all functions may be called from any thread.
  */

@@ -52,8 +52,8 @@ adp_session_tag(const struct dp_packet *packet, ovs_be16 *tci)
 
 /* 'tagged' is what adp_session_tag() says; 'ingress' must be another for each
  * tag.  IPv6's flow label, of which a sender may choose another for each
- * packet, is a part of the key only if 'labels'.  Returns false, with undefined
- * content of 'p', if the packet is none of these. */
+ * packet, is a part of the key only if 'labels'.  Returns false, with
+ * undefined content of 'p', if the packet is none of these. */
 bool adp_session_parse(struct dp_packet *, bool tagged, uint32_t ingress,
                        bool labels, const struct adp_session_seeds *,
                        struct adp_session_packet *p);

@@ -7,10 +7,10 @@
  *
  * A session's key holds everything in a TCP or UDP packet that a program may
  * look at, but for what the caller leaves out on its own responsibility
- * (IPv6's flow label where no flow reads it, payload, TCP's numbers and flags, the IP identification); so packets with
- * equal keys and equal connection state get the same verdict.  The verdict
- * itself and whether the session may still be believed is the caller's: a
- * session is a hint, never a truth.
+ * (IPv6's flow label where no flow reads it, payload, TCP's numbers and flags,
+ * the IP identification); so packets with equal keys and equal connection
+ * state get the same verdict.  The verdict itself and whether the session may
+ * still be believed is the caller's: a session is a hint, never a truth.
  *
  * struct adp_sessions is a hash table of them for one thread, in the shape
  * that hides memory latency: adp_sessions_prefetch() for a whole batch, then

@@ -10,7 +10,7 @@ slice() {
     local name=$1 port=$2 family=IPv4
     local spec ip node conditions zone separator=
     shift 2
-    [[ $1 != *:* ]] || family=IPv6
+    [[ ${1%%/*} != *:* ]] || family=IPv6
     printf '{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
         "metadata": {"name": "%s", "namespace": "default", "labels":
             {"kubernetes.io/service-name": "%s"}}, "addressType": "%s",
