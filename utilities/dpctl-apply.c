@@ -596,8 +596,8 @@ find_present(struct dpctl_rpc *rpc, const struct dpctl_options *o,
     const struct json_array *records = dpctl_json_array(reply, "records");
     for (size_t i = 0; i < records->n; i++) {
         char *key = dpctl_record_key_of(records->elems[i]);
-        bool is_manifest = !strncmp(key, "Manifest ", 9);
-        sset_add(present, key + (is_manifest ? 9 : 0));
+        const char *manifest = dpctl_manifest_of_key(key);
+        sset_add(present, manifest ? manifest : key);
         free(key);
     }
     json_destroy(reply);

@@ -43,7 +43,6 @@ void
 dpctl_outcome_note(struct dpctl_outcome *outcome,
                    const struct dpctl_plan *plan)
 {
-    static const char prefix[] = "Manifest ";
     const struct json_array *apply = json_array(plan->apply);
     const struct json_array *delete = json_array(plan->delete);
     struct sset gone = SSET_INITIALIZER(&gone);
@@ -59,10 +58,9 @@ dpctl_outcome_note(struct dpctl_outcome *outcome,
         sset_add_and_free(&gone, dpctl_record_key_of(delete->elems[i]));
     }
     SSET_FOR_EACH (key, &gone) {
-        const char *manifest = key + strlen(prefix);
+        const char *manifest = dpctl_manifest_of_key(key);
 
-        if (!strncmp(key, prefix, strlen(prefix))
-            && !holds_nothing(manifest, &gone)) {
+        if (manifest && !holds_nothing(manifest, &gone)) {
             sset_add(&outcome->changed, manifest);
         }
     }

@@ -237,7 +237,6 @@ age(struct thread_cache *tc, long long int now, size_t max)
     adp_ingress_age(tc->vlans, now, &left);
     adp_count_mine(&tc->n_idle,
                    adp_sessions_age(tc->up.sessions, now, &left));
-    publish_stats(tc);
     tc->is_behind = !left;
 }
 
@@ -248,6 +247,7 @@ adp_flow_cache_age(long long int now)
 
     if (tc && !tc->n_batches) {
         age(tc, now, MAX_LOOKS);
+        publish_stats(tc);
     }
 }
 
@@ -264,6 +264,7 @@ adp_flow_cache_age_slice(long long int now)
         while (tc->is_behind && adp_turn_slice_goes_on(&slice)) {
             age(tc, now, STEP_LOOKS);
         }
+        publish_stats(tc);
     }
 }
 

@@ -267,7 +267,7 @@ delta_want_policies_by_peers(struct delta *d, struct json *keys)
 
     dpctl_world_which_bear(&d->world, keys, &found);
     SSET_FOR_EACH (name, &found) {
-        const char *manifest = delta_manifest_name(name);
+        const char *manifest = dpctl_manifest_of_key(name);
         const struct dpctl_kind *kind
             = manifest ? dpctl_manifest_kind(manifest) : NULL;
         const char *type = kind ? dpctl_kind_policy_type(kind) : NULL;
@@ -423,7 +423,7 @@ fetch_policies(struct delta *d)
     const struct json *found = dpctl_world_fetch(&d->world);
     for (size_t i = 0; found && i < json_array(found)->n; i++) {
         char *key = dpctl_record_key_of(json_array(found)->elems[i]);
-        const char *name = delta_manifest_name(key);
+        const char *name = dpctl_manifest_of_key(key);
         const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
                                         : NULL;
         /* Two objects for one record: the full run sees to that. */

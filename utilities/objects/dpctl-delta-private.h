@@ -62,8 +62,6 @@ void delta_fetch_told(struct delta *);
  * fetched. */
 void delta_drop_unchanged(struct delta *);
 
-/* The name of a Manifest record if 'record_key' is that of one; or NULL. */
-const char *delta_manifest_name(const char *record_key);
 /* A policy, or an Egress or a TrafficControl, whose records refer to groups as
  * those of policies do. */
 bool delta_is_policy(const struct dpctl_kind *);

@@ -45,15 +45,6 @@ delta_ended(const struct delta *d)
     return d->full || d->world.stale;
 }
 
-const char *
-delta_manifest_name(const char *record_key)
-{
-    static const char prefix[] = "Manifest ";
-
-    return (strncmp(record_key, prefix, strlen(prefix)) ? NULL
-            : record_key + strlen(prefix));
-}
-
 bool
 delta_is_policy(const struct dpctl_kind *kind)
 {
@@ -87,7 +78,7 @@ delta_collect(const struct delta *d, bool new, unsigned int kinds,
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, &d->world.records) {
-        const char *name = delta_manifest_name(node->name);
+        const char *name = dpctl_manifest_of_key(node->name);
         const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
                                         : NULL;
         if (kind && kinds & 1u << kind->id) {
@@ -348,7 +339,7 @@ add_pods(struct delta *d, const struct json *records)
 
     for (size_t i = 0; array && i < array->n; i++) {
         char *key = dpctl_record_key_of(array->elems[i]);
-        const char *name = delta_manifest_name(key);
+        const char *name = dpctl_manifest_of_key(key);
         const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
                                         : NULL;
         if (kind && kind->id == DPCTL_POD) {
@@ -544,7 +535,7 @@ classify(struct delta *d, const struct json *records, struct sset *policies,
 
     for (size_t i = 0; array && i < array->n; i++) {
         char *key = dpctl_record_key_of(array->elems[i]);
-        const char *name = delta_manifest_name(key);
+        const char *name = dpctl_manifest_of_key(key);
         const struct dpctl_kind *kind = name ? dpctl_manifest_kind(name)
                                         : NULL;
 

@@ -785,6 +785,15 @@ after_word(const char *s, const char *word, char end)
     return !strncmp(s, word, len) && s[len] == end ? s + len + 1 : NULL;
 }
 
+const char *
+dpctl_manifest_of_key(const char *record_key)
+{
+    static const char prefix[] = "Manifest ";
+
+    return (strncmp(record_key, prefix, strlen(prefix)) ? NULL
+            : record_key + strlen(prefix));
+}
+
 const struct dpctl_kind *
 dpctl_manifest_kind(const char *manifest_name)
 {

@@ -108,5 +108,8 @@ char *dpctl_manifest_name_of(const struct dpctl_kind *, const struct json *);
 
 /* Which kind a Manifest record of that name is of; NULL if of none. */
 const struct dpctl_kind *dpctl_manifest_kind(const char *manifest_name);
+/* The name of a Manifest record if 'record_key' (dpctl_record_key()) is that
+ * of one, or NULL. */
+const char *dpctl_manifest_of_key(const char *record_key);
 
 #endif /* dpctl-kind.h */

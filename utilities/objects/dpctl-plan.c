@@ -471,12 +471,6 @@ plan_delete_derived(struct planner *p, const char *node)
     dpctl_records_destroy(&old_records);
 }
 
-static bool
-is_manifest_key(const char *key)
-{
-    return !strncmp(key, "Manifest ", 9);
-}
-
 /* Tells what DPCTL_REPLACE does without. */
 static void
 plan_replaced(struct planner *p, const char *node)
@@ -487,16 +481,16 @@ plan_replaced(struct planner *p, const char *node)
     resolve_old(p, node, &old_records);
     for (size_t i = 0; i < shash_count(&p->stored); i++) {
         const char *key = nodes[i]->name;
-        bool is_manifest = is_manifest_key(key);
+        const char *manifest = dpctl_manifest_of_key(key);
 
-        if (is_manifest ? shash_find(&p->new_manifests, key + 9)
+        if (manifest ? shash_find(&p->new_manifests, manifest)
             : shash_find(&p->new_records, key)) {
             continue;
         }
         dpctl_plan_delete(p->plan, dpctl_json_str(nodes[i]->data, "kind"),
                           dpctl_json_str(nodes[i]->data, "name"));
-        if (is_manifest) {
-            report_manifest(p->plan, key + 9, "deleted");
+        if (manifest) {
+            report_manifest(p->plan, manifest, "deleted");
         } else if (!shash_find(&old_records, key)) {
             report_record(p, key, "deleted");
         }
@@ -791,7 +785,7 @@ dpctl_plan_given(const struct json *state, const struct dpctl_env *env_)
     for (size_t i = 0; i < shash_count(&p.stored); i++) {
         const char *key = nodes[i]->name;
 
-        if (!is_manifest_key(key) && !shash_find(&p.new_records, key)
+        if (!dpctl_manifest_of_key(key) && !shash_find(&p.new_records, key)
             && !is_peer_of_manifest(&p, key)) {
             json_array_add(given, json_clone(nodes[i]->data));
         }
