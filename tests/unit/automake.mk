@@ -131,6 +131,7 @@ UNIT_TESTS = \
 	tests/unit/test-wraps \
 	tests/unit/test-remote \
 	tests/unit/test-rewrite \
+	tests/unit/test-seq-spare \
 	tests/unit/test-session-parse \
 	tests/unit/test-sample \
 	tests/unit/test-session \
@@ -270,6 +271,10 @@ tests_unit_test_csum_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_nd_options_SOURCES = tests/unit/test-nd-options.c
 tests_unit_test_nd_options_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_seq_spare_SOURCES = tests/unit/test-seq-spare.c
+tests_unit_test_seq_spare_LDADD = $(UNIT_LIBS)
+tests_unit_test_seq_spare_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=free
 
 tests_unit_test_addresses_SOURCES = \
 	tests/unit/test-addresses.c \
