@@ -39,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADP_TURN_BUDGET_US 10000
+#define ADP_TURN_BUDGET_US 4000
 #define ADP_TURN_SLICE_MIN_US 500
 
 #define ADP_TURN_SECTIONS                                               \

@@ -199,8 +199,8 @@ START_TEST(slices_end_with_the_turn_s_budget)
 
     now += 50000;
     adp_turn_begin();
-    now += 4000;                        /* Somebody else's. */
-    ck_assert_int_eq(n_items(100), (ADP_TURN_BUDGET_US - 4000) / 100);
+    now += 3000;                        /* Somebody else's. */
+    ck_assert_int_eq(n_items(100), (ADP_TURN_BUDGET_US - 3000) / 100);
     adp_turn_end();
 
     /* Outside of turns. */
