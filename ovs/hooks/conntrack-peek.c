@@ -577,7 +577,7 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
                struct conntrack_peek_conn **pcp)
 {
     *pcp = NULL;
-    if (!l4_protos[key->nw_proto]->valid_new(p->packet)) {
+    if (OVS_UNLIKELY(!l4_protos[key->nw_proto]->valid_new(p->packet))) {
         p->applicable = false;
         p->ct_state = CS_INVALID;
         return CT_PEEK_OK;
@@ -586,16 +586,16 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
     if (!req->commit) {
         return CT_PEEK_OK;
     }
-    if (!peek_has_room(p, key->zone)) {
+    if (OVS_UNLIKELY(!peek_has_room(p, key->zone))) {
         p->applicable = false;
         return CT_PEEK_OK;
     }
-    if (peek_may_fill_up(p)) {
+    if (OVS_UNLIKELY(peek_may_fill_up(p))) {
         return CT_PEEK_UNFORESEEN;
     }
 
     struct conntrack_peek_conn *pc = peek_add(p);
-    if (!pc) {
+    if (OVS_UNLIKELY(!pc)) {
         return CT_PEEK_TOO_MANY;
     }
 
@@ -617,16 +617,16 @@ peek_not_found(struct conntrack_peek *p, const struct conn_key *key,
 
         pc->up->nat_action = req->nat->nat_action;
         result = peek_choose_tuple(p, pc, req->nat, &found);
-        if (result) {
+        if (OVS_UNLIKELY(result)) {
             return result;
         }
-        if (!found) {
+        if (OVS_UNLIKELY(!found)) {
             conntrack_pool_free(pc->up);
             p->n_conns--;
             p->applicable = false;
             return CT_PEEK_OK;
         }
-        if (peek_has_taken_tuple(p, pc)) {
+        if (OVS_UNLIKELY(peek_has_taken_tuple(p, pc))) {
             return CT_PEEK_UNFORESEEN;
         }
         pc->un_nat_key = pc->up->rev_key;
@@ -718,10 +718,10 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     }
 
     bool natted = (p->ct_state & (CS_SRC_NAT | CS_DST_NAT)) != 0;
-    if (natted && peek_was_rewritten(p, tuple)) {
+    if (OVS_UNLIKELY(natted && peek_was_rewritten(p, tuple))) {
         return CT_PEEK_UNFORESEEN;
     }
-    if (natted && req->force) {
+    if (OVS_UNLIKELY(natted && req->force)) {
         /* Upstream ends the un-NAT twin, not the connection, or none. */
         return CT_PEEK_UNFORESEEN;
     }
@@ -729,10 +729,11 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
         conn_key_reverse(key);
     }
     peek_lookup(p, key, &f);
-    if (f.full) {
+    if (OVS_UNLIKELY(f.full)) {
         return CT_PEEK_TOO_MANY;
     }
-    if (req->force && (f.orphan || (f.pc && peek_has_same_twin(f.pc)))) {
+    if (OVS_UNLIKELY(req->force)
+        && (f.orphan || (f.pc && peek_has_same_twin(f.pc)))) {
         return CT_PEEK_UNFORESEEN;      /* As above. */
     }
     if (natted) {
@@ -744,14 +745,14 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
         }
     }
 
-    if (f.orphan) {
+    if (OVS_UNLIKELY(f.orphan)) {
         p->ordinary = p->applicable = false;
         p->ct_state |= CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);
         return CT_PEEK_OK;
     }
     pc = f.pc;
-    if (req->force && f.reply && !f.un_nat && pc) {
+    if (OVS_UNLIKELY(req->force && f.reply && !f.un_nat && pc)) {
         pc->expired = true;
         pc = NULL;
         p->ordinary = p->applicable = false;
@@ -762,9 +763,9 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
         if (req->nat && !create) {
             peek_handle_nat(p, pc, req->zone, f.reply, tuple);
         }
-    } else if (!peek_check_orig_tuple(p, key, req, &pc)) {
+    } else if (OVS_UNLIKELY(!peek_check_orig_tuple(p, key, req, &pc))) {
         return CT_PEEK_UNFORESEEN;
-    } else if (pc) {
+    } else if (OVS_UNLIKELY(pc != NULL)) {
         p->ordinary = p->applicable = false;
         create = peek_update_state(p, pc, f.reply);
     } else {
@@ -774,14 +775,16 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     if (f.pc && f.pc->expired && !f.pc->real && f.pc->has_un_nat) {
         return CT_PEEK_UNFORESEEN;      /* Its un-NAT twin would stay. */
     }
-    if (create) {
+    /* Most packets for which nobody knows what comes of them are the first of
+     * their connections. */
+    if (OVS_LIKELY(create)) {
         p->ordinary = false;
-        if (peek_has_expectations(p)) {
+        if (OVS_UNLIKELY(peek_has_expectations(p))) {
             return CT_PEEK_ALG;
         }
         /* Behind a connection that the packet ended there may be another, or
          * its un-NAT twin, which never expires. */
-        if (!f.pc || !peek_is_taken(p, key)) {
+        if (OVS_LIKELY(!f.pc) || !peek_is_taken(p, key)) {
             result = peek_not_found(p, key, req, tuple, &pc);
         }
     }
@@ -842,17 +845,17 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
         p->icmp_related = p->valid && ctx.icmp_related;
         p->extracted = true;
     }
-    if (p->icmp_related) {
+    if (OVS_UNLIKELY(p->icmp_related)) {
         return CT_PEEK_ICMP_ERROR;
     }
-    if (!peek_is_valid(p, tuple, &valid)) {
+    if (OVS_UNLIKELY(!peek_is_valid(p, tuple, &valid))) {
         return CT_PEEK_UNFORESEEN;
     }
-    if (valid && peek_is_alg(p, req, tuple)) {
+    if (OVS_UNLIKELY(valid && peek_is_alg(p, req, tuple))) {
         return CT_PEEK_ALG;
     }
 
-    if (p->ct_state == CS_INVALID) {
+    if (OVS_UNLIKELY(p->ct_state == CS_INVALID)) {
         p->ordinary = p->applicable = false;
         peek_write_md(p, req->zone, NULL, NULL);
     } else if (p->md_conn && p->md_conn->up->key.zone == req->zone
@@ -867,7 +870,7 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
         p->ct_mark = pc->up->mark;
         p->ct_label = pc->up->label;
         peek_set_metadata(p, pc, req);
-    } else if (!valid) {
+    } else if (OVS_UNLIKELY(!valid)) {
         p->ordinary = p->applicable = false;
         p->ct_state = CS_INVALID;
         peek_write_md(p, req->zone, NULL, NULL);
