@@ -65,7 +65,9 @@ struct adp_cached_verdict_content {
 };
 
 /* The first line and, of packets of one connection, the second are all that a
- * packet with a session needs. */
+ * packet with a session needs; one that is the first of its connection needs
+ * ADP_CACHED_VERDICT_LINES. */
+#define ADP_CACHED_VERDICT_LINES 5
 struct adp_cached_verdict {
     struct adp_stored up;               /* Its owner is the bridge. */
     struct adp_cached_verdict_content content OVS_ALIGNED_VAR(CACHE_LINE_SIZE);
@@ -73,11 +75,12 @@ struct adp_cached_verdict {
     atomic_uint64_t n_cycles;           /* Of deciding, if 'decided'. */
     uint64_t credited_cycles;           /* Main thread. */
 
-    struct adp_walk_port ports[ADP_WALK_MAX_PORTS];
-    size_t n_ports;
+    const struct nlattr *actions;       /* After the rewriting. */
     const struct adp_hit *hits;         /* References to rules and groups. */
     uint64_t hits_hash;
-    const struct nlattr *actions;       /* After the rewriting. */
+
+    struct adp_walk_port ports[ADP_WALK_MAX_PORTS];
+    size_t n_ports;
 
     /* Those of the hits whose tables look at nothing but what all packets of
      * the verdict have in common. */
@@ -92,6 +95,8 @@ BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content.answer)
                   < 2 * CACHE_LINE_SIZE);
 BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, content.conns[1])
                   <= 2 * CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(offsetof(struct adp_cached_verdict, hits)
+                  < ADP_CACHED_VERDICT_LINES * CACHE_LINE_SIZE);
 
 /* Before there are packet threads. */
 void adp_cached_verdict_init(void);

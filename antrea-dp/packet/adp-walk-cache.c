@@ -30,6 +30,12 @@ struct adp_cached_walk {
     struct adp_ct_step steps[];         /* Before that, or after it. */
 };
 
+/* So many steps are fetched ahead.  Few walks have more. */
+#define FETCHED_STEPS 2
+#define WALK_LINES (DIV_ROUND_UP(sizeof(struct adp_cached_walk)         \
+                                 + FETCHED_STEPS * sizeof(struct adp_ct_step), \
+                                 CACHE_LINE_SIZE) + 1)
+
 /* The token in the body of a walk's session is of its verdict, whose hits have
  * a reference to the walk's group. */
 struct adp_walk_cache {
@@ -288,8 +294,9 @@ fetch_walk(const struct adp_walk_cache *cache,
          * the cache. */
         fetch->cached = body->conn0;
         fetch->token = &body->token;
-        prefetch_lines(fetch->cached, 4);
-        prefetch_lines(adp_store_at(cache->verdicts, body->token.slot), 3);
+        prefetch_lines(fetch->cached, WALK_LINES);
+        prefetch_lines(adp_store_at(cache->verdicts, body->token.slot),
+                       ADP_CACHED_VERDICT_LINES);
     }
 }
 
