@@ -112,6 +112,9 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
     uint32_t un_nat_hash = (pc->has_un_nat ? peek_hash(p, &pc->un_nat_key)
                             : 0);
 
+    /* Here, as an atomic operation waits until all that was written before has
+     * reached the cache: the lock's has just done so. */
+    atomic_count_inc(&ct->n_conn);
     conn->nat_conn = (pc->has_un_nat
                       ? apply_create_un_nat(ct, conn, un_nat_hash) : NULL);
     ovs_mutex_init_adaptive(&conn->lock);
@@ -127,7 +130,6 @@ apply_create(struct conntrack_peek *p, struct conntrack_peek_conn *pc)
     cmap_insert(&ct->conns, &conn->cm_node, hash);
     note_created(ct, conn, hash, un_nat_hash, alone);
     conn_expire_push_front(ct, conn);
-    atomic_count_inc(&ct->n_conn);
     pc->real = conn;
     pc->n_updates = 0;
     pc->changes_mark = pc->changes_label = false;
