@@ -454,6 +454,9 @@ evict_all(struct conntrack *ct, struct eviction *x)
     if (!x->n) {
         return;
     }
+    for (size_t i = 0; i < x->n; i++) {
+        conntrack_note_leaves(x->entries[i].conn);
+    }
     ovs_mutex_lock(&ct->ct_lock);
     for (size_t i = 0; i < x->n; i++) {
         const struct rculist *node = &x->entries[i].conn->node;
@@ -474,7 +477,7 @@ evict_all(struct conntrack *ct, struct eviction *x)
                         e->un_nat_hash);
         }
         rculist_remove(&conn->node);
-        conntrack_note_removed(ct, conn);
+        conntrack_note_left(ct, conn);
     }
     ovs_mutex_unlock(&ct->ct_lock);
 

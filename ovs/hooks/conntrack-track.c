@@ -17,11 +17,25 @@ bump_version(struct conn *conn)
 }
 
 void
-conntrack_note_removed(struct conntrack *ct, struct conn *conn)
+conntrack_note_leaves(struct conn *conn)
 {
     bump_version(conn);
+}
+
+void
+conntrack_note_left(struct conntrack *ct, struct conn *conn)
+    OVS_REQUIRES(ct->ct_lock)
+{
     conntrack_table_note(ct, conn);
     half_open_leave(ct, conn);
+}
+
+void
+conntrack_note_removed(struct conntrack *ct, struct conn *conn)
+    OVS_REQUIRES(ct->ct_lock)
+{
+    conntrack_note_leaves(conn);
+    conntrack_note_left(ct, conn);
 }
 
 /* Bumps the version of the connection that 'twin' is the un-NAT twin of. */

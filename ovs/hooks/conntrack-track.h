@@ -53,6 +53,11 @@ struct conntrack_ref {
 /* Upstream calls it, with the lock of 'ct' held, when 'conn' leaves the table
  * for good, before RCU gets it. */
 void conntrack_note_removed(struct conntrack *ct, struct conn *conn);
+/* The same in two steps, of which the first, for who has set 'reclaimed',
+ * needs no lock: each is an atomic operation, which waits until all that was
+ * written before has reached the cache. */
+void conntrack_note_leaves(struct conn *conn);
+void conntrack_note_left(struct conntrack *ct, struct conn *conn);
 
 /* Upstream calls it, with the lock of 'ct' held, when 'conn' has come into the
  * table.  References to connections that it hides become invalid: where two
