@@ -32,9 +32,9 @@ struct adp_cached_walk {
 
 /* So many steps are fetched ahead.  Few walks have more. */
 #define FETCHED_STEPS 2
-#define WALK_LINES (DIV_ROUND_UP(sizeof(struct adp_cached_walk)         \
-                                 + FETCHED_STEPS * sizeof(struct adp_ct_step), \
-                                 CACHE_LINE_SIZE) + 1)
+#define WALK_SIZE (sizeof(struct adp_cached_walk) \
+                   + FETCHED_STEPS * sizeof(struct adp_ct_step))
+#define WALK_LINES (DIV_ROUND_UP(WALK_SIZE, CACHE_LINE_SIZE) + 1)
 
 /* The token in the body of a walk's session is of its verdict, whose hits have
  * a reference to the walk's group. */
