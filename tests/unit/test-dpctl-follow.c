@@ -111,6 +111,8 @@ START_TEST(lists)
     expect_event("{'kind':'NetworkPolicyList',"
                  "'apiVersion':'networking.k8s.io/v1','items':[]}",
                  "list; NetworkPolicy; -; -");
+    expect_event("{'kind':'PodList','apiVersion':'v1','metadata':"
+                 "{'resourceVersion':'9'},'items':null}", "list; Pod; 9; -");
     /* A list of anything says nothing about what isn't in it, nor do these. */
     expect_event("{'kind':'List','apiVersion':'v1','items':[]}",
                  "set; -; -; -");

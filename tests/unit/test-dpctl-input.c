@@ -123,6 +123,27 @@ START_TEST(items_of_a_typed_list_say_what_they_are)
 }
 END_TEST
 
+/* As Go writes a list that nothing was ever put into. */
+START_TEST(items_that_are_null_are_none)
+{
+    struct dpctl_input input;
+
+    dpctl_input_init(&input);
+    ck_assert_ptr_null(dpctl_given_text(
+        &input, "{\"apiVersion\": \"v1\", \"kind\": \"PodList\", "
+        "\"items\": null}\n---\n"
+        "apiVersion: v1\nkind: List\nitems: null\n---\n"
+        "apiVersion: v1\nkind: List\nitems:\n"));
+    ck_assert(shash_is_empty(&input.manifests));
+    dpctl_input_destroy(&input);
+
+    expect_input_error("apiVersion: v1\nkind: PodList\n", false,
+                       "PodList: items: is missing");
+    expect_input_error("apiVersion: v1\nkind: List\nitems: {}\n", false,
+                       "List: items: must be a list");
+}
+END_TEST
+
 /* What is refused. */
 
 #define SVC(TARGET) \
@@ -626,6 +647,7 @@ main(void)
     tcase_add_test(tc, only_what_is_read_is_kept);
     tcase_add_test(tc, what_is_kept_means_the_same);
     tcase_add_test(tc, items_of_a_typed_list_say_what_they_are);
+    tcase_add_test(tc, items_that_are_null_are_none);
     suite_add_tcase(suite, tc);
 
     tc = tcase_create("refused");

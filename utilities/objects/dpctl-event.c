@@ -20,10 +20,9 @@ list_kind(const struct json *json)
     const char *version = dpctl_json_str(json, "apiVersion");
     const char *word = dpctl_json_str(json, "kind");
     size_t len = word ? strlen(word) : 0;
-    const struct json *items = dpctl_json_member(json, "items");
 
     if (!version || len <= 4 || strcmp(word + len - 4, "List")
-        || !items || items->type != JSON_ARRAY) {
+        || !dpctl_json_items(json)) {
         return NULL;
     }
     char *kind = xmemdup0(word, len - 4);

@@ -314,18 +314,18 @@ add_value(struct reader *reader, const char *origin, const struct json *json,
     }
 
     size_t len = strlen(kind);
-    const struct json *items = dpctl_json_member(json, "items");
-    bool is_array = items && items->type == JSON_ARRAY;
+    const struct json_array *items = dpctl_json_items(json);
     if (len >= 4 && !strcmp(kind + len - 4, "List")
         /* What has a name is one object, of a kind such as "AllowList". */
-        && (is_array || !dpctl_json_str(json, "metadata.name"))) {
-        if (!is_array) {
+        && (items || !dpctl_json_str(json, "metadata.name"))) {
+        if (!items) {
             return xasprintf("%s: %s: items: %s", origin, kind,
-                             items ? "must be a list" : "is missing");
+                             (dpctl_json_member(json, "items")
+                              ? "must be a list" : "is missing"));
         }
         /* "List" is anything's, "PodList" has Pods that don't say so. */
         char *item_kind = len > 4 ? xmemdup0(kind, len - 4) : NULL;
-        char *error = add_items(reader, origin, "items", json_array(items),
+        char *error = add_items(reader, origin, "items", items,
                                 item_kind ? api_version : NULL, item_kind);
         free(item_kind);
         return error;

@@ -66,6 +66,17 @@ dpctl_json_array(const struct json *json, const char *path)
     return json && json->type == JSON_ARRAY ? &json->array : &empty;
 }
 
+const struct json_array *
+dpctl_json_items(const struct json *list)
+{
+    const struct json *items = (list->type == JSON_OBJECT
+                                ? shash_find_data(list->object, "items")
+                                : NULL);
+
+    return (items && (items->type == JSON_ARRAY || items->type == JSON_NULL)
+            ? dpctl_json_array(list, "items") : NULL);
+}
+
 const struct shash *
 dpctl_json_object(const struct json *json, const char *path)
 {

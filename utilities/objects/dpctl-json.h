@@ -26,6 +26,10 @@ bool dpctl_json_bool(const struct json *, const char *path, bool default_);
 /* Never NULL: an empty array if there is none. */
 const struct json_array *dpctl_json_array(const struct json *,
                                           const char *path);
+/* What is in a list such as PodList: an empty array if that is null, as Go
+ * writes a slice that nothing was ever put into.  NULL if it is missing, or
+ * anything else. */
+const struct json_array *dpctl_json_items(const struct json *list);
 /* Never NULL: an empty object if there is none. */
 const struct shash *dpctl_json_object(const struct json *, const char *path);
 
