@@ -682,13 +682,15 @@ hook_daemon_configured(const struct smap *other_config)
     static struct adp_switch poll_kernel_ports = {
         .key = "antrea-dp-poll-kernel-ports", .normal = true,
     };
+    static struct adp_switch system_type = { .key = ADP_SYSTEM_KEY };
 
     adp_switch_configure(&persist, other_config);
     adp_switch_configure(&handover, other_config);
     adp_switch_configure(&poll_kernel_ports, other_config);
+    adp_switch_configure(&system_type, other_config);
     adp_state_disk_configure(persist.value, persist.is_known);
     adp_handover_configure(handover.value);
-    adp_system_configure(other_config);
+    adp_system_configure(system_type.value);
     adp_kernel_port_configure(poll_kernel_ports.value);
     adp_mark_port_configure(other_config);
 }

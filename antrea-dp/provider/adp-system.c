@@ -12,19 +12,17 @@
 #include "adp-system.h"
 
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 
 #include "adp-bridge-shared.h"
 #include "dpif.h"
 #include "openvswitch/vlog.h"
-#include "smap.h"
 #include "sset.h"
 #include "unixctl.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(adp_system);
 
-#define KEY "antrea-dp-system"
 #define SYSTEM_DATAPATH "ovs-" ADP_SYSTEM_TYPE
 
 int __real_dp_enumerate_names(const char *type, struct sset *names);
@@ -41,7 +39,7 @@ void __wrap_unixctl_command_register(const char *name, const char *usage,
 
 static const char *base_type;
 static bool ours;
-static char *configured;        /* What the database says, or NULL. */
+static bool configured;         /* The latest that was asked for. */
 
 void
 adp_system_init(const char *base_type_)
@@ -67,37 +65,21 @@ has_system_bridges(void)
     return any;
 }
 
-/* Returns true if the database says something else than the last time. */
-static bool
-note_configured(const char *s)
-{
-    if (nullable_string_is_equal(s, configured)) {
-        return false;
-    }
-    free(configured);
-    configured = nullable_xstrdup(s);
-    return true;
-}
-
 void
-adp_system_configure(const struct smap *other_config)
+adp_system_configure(bool wanted)
 {
-    const char *s = smap_get(other_config, KEY);
-    bool changed = note_configured(s);
-    bool wanted = s && !strcasecmp(s, "true");
+    bool changed = wanted != configured;
 
-    if (changed && s && !wanted && strcasecmp(s, "false")) {
-        VLOG_ERR("Open_vSwitch: other_config:"KEY": must be true or false, "
-                 "not \"%s\"", s);
-    }
+    configured = wanted;
     if (wanted == ours) {
         return;
     }
     if (has_system_bridges()) {
         if (changed) {
-            VLOG_WARN("Open_vSwitch: other_config:"KEY": bridges of type "
-                      ADP_SYSTEM_TYPE" stay what they are, and so does the "
-                      "type until none is left or ovs-vswitchd is restarted");
+            VLOG_WARN("Open_vSwitch: other_config:"ADP_SYSTEM_KEY": bridges "
+                      "of type "ADP_SYSTEM_TYPE" stay what they are, and so "
+                      "does the type until none is left or ovs-vswitchd is "
+                      "restarted");
         }
         return;
     }

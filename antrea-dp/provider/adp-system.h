@@ -19,15 +19,15 @@
 
 #include <stdbool.h>
 
-struct smap;
+#define ADP_SYSTEM_KEY "antrea-dp-system"
 
 /* 'base_type' is the datapath type that our bridges live on; it is
  * borrowed. */
 void adp_system_init(const char *base_type);
 
-/* Reads other_config of the Open_vSwitch table; at each turn, before bridges
- * are made.  What is refused is told once. */
-void adp_system_configure(const struct smap *other_config);
+/* 'wanted' is what other_config of the Open_vSwitch table says; at each turn,
+ * before bridges are made.  What is refused is told once. */
+void adp_system_configure(bool wanted);
 
 bool adp_system_is_ours(void);
 
