@@ -37,6 +37,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/control/adp-appctl.h \
 	antrea-dp/control/adp-control-appctl.c \
 	antrea-dp/control/adp-control-appctl.h \
+	antrea-dp/control/adp-control-bridge.c \
+	antrea-dp/control/adp-control-bridge.h \
 	antrea-dp/control/adp-control-catch.c \
 	antrea-dp/control/adp-control-catch.h \
 	antrea-dp/control/adp-control-methods.c \

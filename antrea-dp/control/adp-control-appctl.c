@@ -9,7 +9,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
-#include "adp-control-methods.h"
+#include "adp-control-bridge.h"
 #include "adp-state.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"

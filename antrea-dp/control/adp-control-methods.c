@@ -10,6 +10,7 @@
 
 #include "adp-bridge-pipeline.h"
 #include "adp-bridge.h"
+#include "adp-control-bridge.h"
 #include "adp-control-catch.h"
 #include "adp-control-hold.h"
 #include "adp-control-stage.h"
@@ -33,67 +34,6 @@
 
 /* Strings in a call of "explain". */
 #define MAX_EXPLAINED 1000
-
-/* Bridges. */
-
-/* Appends the names of all bridges. */
-static void
-list_bridges(struct ds *s)
-{
-    for (const struct adp_bridge *bridge = adp_bridge_next(NULL); bridge;
-         bridge = adp_bridge_next(bridge)) {
-        ds_put_format(s, "%s%s", s->length ? ", " : "",
-                      adp_bridge_name(bridge));
-    }
-}
-
-static struct adp_error *
-no_bridge_error(const char *name)
-{
-    struct adp_error *error;
-
-    if (name) {
-        error = adp_error_create("bridge", NULL, xstrdup("bridge"),
-                                 "there is no bridge \"%s\" of type antrea",
-                                 name);
-    } else if (!adp_bridge_next(NULL)) {
-        error = adp_error_create("bridge", NULL, xstrdup("bridge"),
-                                 "there is no bridge of type antrea");
-    } else {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        list_bridges(&s);
-        error = adp_error_create("bridge", NULL, xstrdup("bridge"),
-                                 "must be given, because there are several: "
-                                 "%s", ds_cstr(&s));
-        ds_destroy(&s);
-    }
-    return error;
-}
-
-struct adp_bridge *
-adp_control_find_bridge(const char *name, bool need_state,
-                        struct adp_error **errorp)
-{
-    struct adp_bridge *bridge = (name
-                                 ? adp_bridge_lookup(name)
-                                 : adp_bridge_only());
-
-    *errorp = NULL;
-    if (!bridge) {
-        *errorp = no_bridge_error(name);
-    } else if (need_state && !adp_bridge_state(bridge)) {
-        const char *why = adp_bridge_pipeline_error(bridge);
-
-        *errorp = adp_error_create("bridge", NULL, xstrdup("bridge"),
-                                   "bridge \"%s\" has no built-in pipeline "
-                                   "(%s)", adp_bridge_name(bridge),
-                                   why ? why
-                                   : "other_config:antrea-dp-pipeline=none");
-        bridge = NULL;
-    }
-    return bridge;
-}
 
 /* Calls and their parameters. */
 
@@ -168,6 +108,18 @@ call_bridge(struct adp_control_call *call, bool need_state)
     return (call->reader.error
             ? NULL
             : adp_control_find_bridge(name, need_state, &call->reader.error));
+}
+
+/* The same for what follows from a state's records, if these are known. */
+static struct adp_bridge *
+call_known_bridge(struct adp_control_call *call)
+{
+    struct adp_bridge *bridge = call_bridge(call, true);
+
+    if (bridge) {
+        call->reader.error = adp_state_refuses_get(adp_bridge_state(bridge));
+    }
+    return bridge;
 }
 
 /* Who holds a state. */
@@ -597,7 +549,7 @@ method_logs(struct adp_control_call *call)
 static struct json *
 method_l7_rules(struct adp_control_call *call)
 {
-    struct adp_bridge *bridge = call_bridge(call, true);
+    struct adp_bridge *bridge = call_known_bridge(call);
 
     if (call->reader.error) {
         return NULL;
@@ -748,7 +700,7 @@ method_program(struct adp_control_call *call)
 static struct json *
 method_fqdns(struct adp_control_call *call)
 {
-    struct adp_bridge *bridge = call_bridge(call, true);
+    struct adp_bridge *bridge = call_known_bridge(call);
 
     if (call->reader.error) {
         return NULL;
@@ -762,7 +714,7 @@ method_fqdns(struct adp_control_call *call)
 static struct json *
 method_multicast_groups(struct adp_control_call *call)
 {
-    struct adp_bridge *bridge = call_bridge(call, true);
+    struct adp_bridge *bridge = call_known_bridge(call);
 
     if (call->reader.error) {
         return NULL;

@@ -14,11 +14,9 @@
 #include <stdint.h>
 #include "openvswitch/json.h"
 
-struct adp_bridge;
 struct adp_control_session;
 struct adp_control_stage_pool;
 struct adp_control_transaction;
-struct adp_error;
 
 /* What one client watches, and what it sent ahead.  The pool bounds the latter
  * for all clients, and must outlive the session. */
@@ -52,11 +50,5 @@ void adp_control_session_refuse(struct adp_control_session *,
 
 /* Wakes the poll loop when a call that has to be repeated may get further. */
 void adp_control_methods_wait(void);
-
-/* The bridge named 'name', or, if that is NULL, the only one there is.  With
- * 'need_state' it must have a built-in pipeline.  On error returns NULL and
- * sets '*errorp'. */
-struct adp_bridge *adp_control_find_bridge(const char *name, bool need_state,
-                                           struct adp_error **errorp);
 
 #endif /* adp-control-methods.h */

@@ -61,6 +61,7 @@ tests_fuzz_fuzz_control_SOURCES = \
 	tests/fuzz/fuzz-control.c \
 	tests/fuzz/fuzz-place.h \
 	tests/fuzz/fuzz.h \
+	antrea-dp/control/adp-control-bridge.c \
 	antrea-dp/control/adp-control-methods.c \
 	antrea-dp/control/adp-control-transaction.c
 tests_fuzz_fuzz_control_LDADD = antrea-dp/libcontrol.la $(FUZZ_LIBS)
