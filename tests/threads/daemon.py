@@ -182,7 +182,9 @@ class Daemon:
         return result.stdout
 
     def vsctl(self, *args):
-        self.tool('ovs-vsctl', '--db=unix:%s/db.sock' % self.dir, *args)
+        # The server's socket is there a moment before it listens.
+        self.tool('ovs-vsctl', '--retry', '--db=unix:%s/db.sock' % self.dir,
+                  *args)
 
     def ofctl(self, command, bridge, *args, stdin=None, may_fail=False):
         version = ([] if 'flow' in command else ['-O', 'OpenFlow11']
