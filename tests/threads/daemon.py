@@ -129,10 +129,18 @@ class Daemon:
         self.env = dict(os.environ, OVS_RUNDIR=workdir, OVS_LOGDIR=workdir,
                         OVS_DBDIR=workdir, OVS_SYSCONFDIR=workdir)
         self.processes = []
-        schema = os.path.join(prefix, 'share', 'openvswitch',
+        try:
+            self.start(program)
+        except BaseException:
+            self.stop()
+            raise
+
+    def start(self, program):
+        workdir = self.dir
+        schema = os.path.join(self.prefix, 'share', 'openvswitch',
                               'vswitch.ovsschema')
         self.tool('ovsdb-tool', 'create', workdir + '/conf.db', schema)
-        self.spawn(os.path.join(prefix, 'sbin', 'ovsdb-server'),
+        self.spawn(os.path.join(self.prefix, 'sbin', 'ovsdb-server'),
                    workdir + '/conf.db',
                    '--remote=punix:%s/db.sock' % workdir)
         self.wait_for(workdir + '/db.sock')
