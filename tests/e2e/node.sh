@@ -393,16 +393,37 @@ capture_stop() {
 
 # --- logs -------------------------------------------------------------------
 
+# log_of NODE: what ovs-vswitchd has said so far, wholly.  The log is written by a thread
+# of its own, in order: behind a line that was asked for stands nothing of before.
+log_of() {
+    local log=$E2E_DIR/$1/ovs-vswitchd.log n
+    n=$(log_marks "$log")
+    if appctl "$1" vlog/set unixctl:file:dbg > /dev/null 2>&1; then
+        appctl "$1" vlog/set unixctl:file:info > /dev/null
+        must_wait_for 10 "what the log is still to say" \
+            log_has_marks "$((n + 1))" "$log"
+    fi                  # What has ended says no more.
+    cat "$log"
+}
+
+log_marks() {
+    grep -cF 'received request vlog/set["unixctl:file:info"]' "$1"
+}
+
+log_has_marks() {
+    [ "$(log_marks "$2")" -ge "$1" ]
+}
+
 # log_forget NODE: what ovs-vswitchd has complained about so far is known.
 log_forget() {
-    wc -l < "$E2E_DIR/$1/ovs-vswitchd.log" > "$E2E_DIR/$1/log-seen"
+    log_of "$1" | wc -l > "$E2E_DIR/$1/log-seen"
 }
 
 # log_complaints NODE: warnings and errors of ovs-vswitchd since then, but for those
 # about how long something took, and what DPDK and its devices can't do: these are the
 # machine's.
 log_complaints() {
-    tail -n "+$(($(cat "$E2E_DIR/$1/log-seen") + 1))"         "$E2E_DIR/$1/ovs-vswitchd.log" | grep -E '\|(WARN|ERR|EMER)\|' \
+    log_of "$1" | tail -n "+$(($(cat "$E2E_DIR/$1/log-seen") + 1))" | grep -E '\|(WARN|ERR|EMER)\|' \
         | grep -vE '\|(timeval|ovs_rcu|dpdk|netdev_dpdk)[|(]' | sed 's/^[^|]*|[^|]*|//'
 }
 
