@@ -52,18 +52,40 @@ struct half_open_chunk {
 #define EVICT_BATCH 8
 
 /* At most so many enter before somebody looks whether the thread sleeps though
- * there are too many. */
+ * there are too many, and leave before the thread looks again how many these
+ * are. */
 #define MAX_UNCHECKED 32
 
 /* Connections are fetched when so many more entries will be looked at
  * first. */
 #define SWEEP_AHEAD 8
 
-/* Connections that have a limit together. */
+/* The thread looks so often whether the lock is free, and between that pauses,
+ * for 10 microseconds or so, before it waits as others do. */
+#define LOCK_TRIES 64
+#define LOCK_PAUSES 8
+
+static inline void
+relax_cpu(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile ("yield");
+#endif
+}
+
+/* Entries are fetched so many bytes ahead, maybe beyond the chunk's end: they
+ * have been another thread's. */
+#define ENTRIES_AHEAD (4 * CACHE_LINE_SIZE)
+
+/* Connections that have a limit together.  What packet threads write and what
+ * the thread does lie in cache lines of their own. */
 struct watch {
     struct conntrack *ct;
-    atomic_uint64_t n_evicted;
-    atomic_uint64_t n_unwatched;
+
+    /* Who creates a connection leaves these alone. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) atomic_uint64_t n_evicted;
     atomic_uint32_t n_left;     /* Connections that were watched. */
 
     /* Under ct_lock.  Who creates a connection appends to 'last', and looks
@@ -75,6 +97,7 @@ struct watch {
     struct half_open_chunk *last;
     struct half_open_chunk *spares;
     unsigned int n_spares;
+    atomic_uint64_t n_unwatched;
 
     /* The thread's.  It owns all chunks but the last, and takes entries from
      * 'first', at 'pos'. */
@@ -89,16 +112,16 @@ enum { HALF_OPEN, UNANSWERED, N_WATCHES };
 
 struct conntrack_half_open {
     struct conntrack *ct;
-    struct watch watches[N_WATCHES];
-
-    /* Under ct_lock. */
-    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) uint32_t last_tag;
-    struct cmap_impl *room;     /* See conntrack-table.c. */
-
+    struct cmap_impl *room;     /* Under ct_lock.  See conntrack-table.c. */
     pthread_t thread;
     struct latch exit;
     struct seq *seq;            /* Changes when the thread is wanted. */
     atomic_bool asleep;
+
+    /* Under ct_lock; who creates a connection changes it. */
+    OVS_ALIGNED_VAR(CACHE_LINE_SIZE) uint32_t last_tag;
+
+    struct watch watches[N_WATCHES];
 };
 
 static atomic_uint32_t limits[N_WATCHES] = {
@@ -322,6 +345,7 @@ append(struct half_open_chunk *chunk, const struct half_open_entry *e)
     uint32_t n;
 
     atomic_read_relaxed(&chunk->n, &n);
+    OVS_PREFETCH_WRITE((char *) &chunk->entries[n] + ENTRIES_AHEAD);
     chunk->entries[n] = *e;
     atomic_store_explicit(&chunk->n, n + 1, memory_order_release);
 }
@@ -445,6 +469,24 @@ evict_free(struct conntrack *ct, struct conn *conn)
     ovsrcu_postpone(delete_conn, conn);
 }
 
+/* Takes the table's lock.  Packet threads hold it for some hundred cycles at a
+ * time: who looks all the while takes its cache line from them. */
+static void
+evict_lock(struct conntrack *ct)
+    OVS_ACQUIRES(ct->ct_lock)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (!ovs_mutex_trylock(&ct->ct_lock)) {
+            return;
+        }
+        for (int j = 0; j < LOCK_PAUSES; j++) {
+            relax_cpu();
+        }
+    }
+    ovs_mutex_lock(&ct->ct_lock);
+}
+
 /* Takes the connections of 'x' out of the table. */
 static void
 evict_all(struct conntrack *ct, struct eviction *x)
@@ -457,13 +499,7 @@ evict_all(struct conntrack *ct, struct eviction *x)
     for (size_t i = 0; i < x->n; i++) {
         conntrack_note_leaves(x->entries[i].conn);
     }
-    ovs_mutex_lock(&ct->ct_lock);
-    for (size_t i = 0; i < x->n; i++) {
-        const struct rculist *node = &x->entries[i].conn->node;
-
-        OVS_PREFETCH_WRITE(node->prev);
-        OVS_PREFETCH_WRITE(rculist_next_protected(node));
-    }
+    evict_lock(ct);
     for (size_t i = 0; i < x->n; i++) {
         const struct half_open_entry *e = &x->entries[i];
         struct conn *conn = e->conn;
@@ -479,10 +515,10 @@ evict_all(struct conntrack *ct, struct eviction *x)
         rculist_remove(&conn->node);
         conntrack_note_left(ct, conn);
     }
+    /* In the lock's cache line. */
+    atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
     ovs_mutex_unlock(&ct->ct_lock);
 
-    /* What packet threads count too is changed once for all. */
-    atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
     for (size_t i = 0; i < x->n; i++) {
         if (x->ended[i]) {
             count_left(ct, x->entries[i].conn);
@@ -503,6 +539,9 @@ evict_add(struct conntrack *ct, struct eviction *x,
     x->n_ended += x->ended[x->n];
     x->entries[x->n] = *e;
     cmap_prefetch(&ct->conns, e->hash);
+    /* Neighbours may come and go meanwhile. */
+    OVS_PREFETCH_WRITE(conn->node.prev);
+    OVS_PREFETCH_WRITE(rculist_next_protected(&conn->node));
     if (conn->nat_conn) {
         cmap_prefetch(&ct->conns, e->un_nat_hash);
         OVS_PREFETCH(&conn->nat_conn->cm_node);
@@ -602,6 +641,15 @@ chunk_free(struct watch *w, struct half_open_chunk *chunk)
     w->n_chunks--;
 }
 
+/* How many are to leave before somebody looks again. */
+static uint32_t
+eviction_quota(const struct watch *w, uint32_t limit, const struct eviction *x)
+{
+    uint32_t n = count(w) - x->n_ended;
+
+    return n > limit ? MIN(n - limit, MAX_UNCHECKED) : 0;
+}
+
 /* Has entries of the oldest chunk up to 'n' leave, or spares them, until there
  * are no more than 'limit', which isn't CONNTRACK_HALF_OPEN_UNLIMITED. */
 static void
@@ -611,12 +659,14 @@ evict_until(struct watch *w, uint32_t n, uint32_t limit)
     struct eviction x = { .n = 0, .n_ended = 0 };
     struct spared spared = { .n = 0 };
     long long int now = time_msec();
+    uint32_t quota = 0;
 
     sources_look(&w->sources);
     for (uint32_t i = w->pos; i < MIN(n, w->pos + SWEEP_AHEAD); i++) {
         prefetch_conn(&chunk->entries[i]);
     }
-    while (w->pos < n && count(w) - x.n_ended > limit) {
+    while (w->pos < n
+           && (quota || (quota = eviction_quota(w, limit, &x)))) {
         const struct half_open_entry *e = &chunk->entries[w->pos++];
 
         if (w->pos - 1 + SWEEP_AHEAD < n) {
@@ -625,6 +675,7 @@ evict_until(struct watch *w, uint32_t n, uint32_t limit)
         if (!source_is_spared(&w->sources, e->source)) {
             if (evict(w, e, now, &x)) {
                 source_loses_one(&w->sources, e->source);
+                quota--;
             }
         } else if (!entry_is_void(e)) {
             spared.entries[spared.n++] = *e;
