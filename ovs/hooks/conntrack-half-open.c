@@ -501,6 +501,12 @@ evict_all(struct conntrack *ct, struct eviction *x)
     }
     evict_lock(ct);
     for (size_t i = 0; i < x->n; i++) {
+        const struct rculist *node = &x->entries[i].conn->node;
+
+        OVS_PREFETCH_WRITE(node->prev);
+        OVS_PREFETCH_WRITE(rculist_next_protected(node));
+    }
+    for (size_t i = 0; i < x->n; i++) {
         const struct half_open_entry *e = &x->entries[i];
         struct conn *conn = e->conn;
 
@@ -539,9 +545,6 @@ evict_add(struct conntrack *ct, struct eviction *x,
     x->n_ended += x->ended[x->n];
     x->entries[x->n] = *e;
     cmap_prefetch(&ct->conns, e->hash);
-    /* Neighbours may come and go meanwhile. */
-    OVS_PREFETCH_WRITE(conn->node.prev);
-    OVS_PREFETCH_WRITE(rculist_next_protected(&conn->node));
     if (conn->nat_conn) {
         cmap_prefetch(&ct->conns, e->un_nat_hash);
         OVS_PREFETCH(&conn->nat_conn->cm_node);
