@@ -501,10 +501,8 @@ evict_all(struct conntrack *ct, struct eviction *x)
     }
     evict_lock(ct);
     for (size_t i = 0; i < x->n; i++) {
-        const struct rculist *node = &x->entries[i].conn->node;
-
-        OVS_PREFETCH_WRITE(node->prev);
-        OVS_PREFETCH_WRITE(rculist_next_protected(node));
+        OVS_PREFETCH_WRITE(x->entries[i].conn->node.prev);
+        OVS_PREFETCH_WRITE(rculist_next(&x->entries[i].conn->node));
     }
     for (size_t i = 0; i < x->n; i++) {
         const struct half_open_entry *e = &x->entries[i];
@@ -524,7 +522,6 @@ evict_all(struct conntrack *ct, struct eviction *x)
     /* In the lock's cache line. */
     atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
     ovs_mutex_unlock(&ct->ct_lock);
-
     for (size_t i = 0; i < x->n; i++) {
         if (x->ended[i]) {
             count_left(ct, x->entries[i].conn);
