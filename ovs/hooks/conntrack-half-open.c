@@ -519,9 +519,9 @@ evict_all(struct conntrack *ct, struct eviction *x)
         rculist_remove(&conn->node);
         conntrack_note_left(ct, conn);
     }
-    /* In the lock's cache line. */
-    atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
     ovs_mutex_unlock(&ct->ct_lock);
+    /* What packet threads count too is changed once for all. */
+    atomic_sub_relaxed(&ct->n_conn.count, x->n, &orig);
     for (size_t i = 0; i < x->n; i++) {
         if (x->ended[i]) {
             count_left(ct, x->entries[i].conn);
