@@ -43,7 +43,6 @@ struct adp_sessions {
     uint32_t touched_sessions, touched_lines;
 
     size_t n;
-    uint64_t serial;
     uint64_t n_evicted;
     void (*evict)(struct adp_session_body *, void *aux);
     void *aux;
@@ -374,7 +373,7 @@ adp_sessions_remove(struct adp_sessions *t, struct adp_session *s)
     memset(s, 0, sizeof *s);
     chain_push(t, position);
     t->n--;
-    t->serial++;
+    t->index.serial++;
 }
 
 /* Takes a session to be filled; one has to leave if there is none left. */
@@ -515,7 +514,7 @@ give_last_back(struct adp_sessions *t, uint8_t age)
         *session_at(t, room) = *s;
         line->positions[slot] = room;
         memset(s, 0, sizeof *s);
-        t->serial++;
+        t->index.serial++;
     }
     t->n_used--;
 }
@@ -582,12 +581,6 @@ uint64_t
 adp_sessions_evicted(const struct adp_sessions *t)
 {
     return t->n_evicted;
-}
-
-uint64_t
-adp_sessions_serial(const struct adp_sessions *t)
-{
-    return t->serial;
 }
 
 size_t

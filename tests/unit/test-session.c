@@ -727,6 +727,61 @@ START_TEST(test_hash)
 }
 END_TEST
 
+/* What comes one after the other, as a client's ports do, spreads as well as
+ * anything else, whatever a table's seeds are: of few sessions next to none
+ * finds its line full. */
+
+enum { N_ALIKE = 36 };
+
+static size_t
+count_crowded(size_t step, bool ipv6, size_t *n_evicted)
+{
+    struct adp_sessions *t = adp_sessions_create(1, NULL, NULL);
+    const struct adp_session_seeds *seeds = adp_sessions_seeds(t);
+    struct adp_session_key4 key4 = make_key4(1);
+    struct adp_session_key6 key6 = make_key6(1);
+    uint32_t hashes[N_ALIKE];
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_ALIKE; i++) {
+        struct adp_session *s;
+
+        if (ipv6) {
+            key6.words[4] = UINT64_C(0x1234567890ab0000) + i * step;
+            hashes[i] = adp_session_hash6(seeds, &key6);
+            s = adp_sessions_insert6(t, hashes[i], &key6);
+        } else {
+            key4.words[1] = UINT64_C(0x1234567890ab0000) + i * step;
+            hashes[i] = adp_session_hash4(seeds, &key4);
+            s = adp_sessions_insert4(t, hashes[i], &key4);
+        }
+        adp_session_body(s)->token.life = 1;
+    }
+    for (size_t i = 0; i < N_ALIKE; i++) {
+        n += !adp_sessions_candidate(t, hashes[i]);
+    }
+    *n_evicted += N_ALIKE - adp_sessions_count(t);
+    adp_sessions_destroy(t);
+    return n;
+}
+
+START_TEST(test_alike)
+{
+    for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+        for (size_t step = 1; step <= 256; step *= 256) {
+            size_t n = 0, n_evicted = 0;
+
+            for (int i = 0; i < 1000; i++) {
+                n += count_crowded(step, ipv6, &n_evicted);
+            }
+            /* By chance there are 7, and none or one. */
+            ck_assert_uint_lt(n, 40);
+            ck_assert_uint_lt(n_evicted, 10);
+        }
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -748,5 +803,6 @@ main(void)
     tcase_add_test(tc, test_random_age);
     tcase_add_test(tc, test_pace);
     tcase_add_test(tc, test_hash);
+    tcase_add_test(tc, test_alike);
     return test_run_nofork(s);
 }
