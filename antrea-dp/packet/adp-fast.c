@@ -14,6 +14,9 @@
 #include "dp-hooks.h"
 #include "packets.h"
 
+/* What so many sessions need the core has in its own caches. */
+#define N_CACHED 32768
+
 void
 adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
               struct adp_flow_cache *cache, odp_port_t in_port)
@@ -29,69 +32,51 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     dp_packet_batch_init(&f->waiting);
     f->tnl_actions = NULL;
     f->age = adp_session_age(f->now);
-    f->has_more_conns = false;
-    f->has_tunnels = false;
     f->last_hash = 0;
     f->n_alike = 0;
-    f->n_unknown = 0;
+    f->is_paced = adp_sessions_count(f->cache->sessions) > N_CACHED;
+    f->n_paced = 0;
+    f->n_sessions = f->n_conns = f->n_more = f->n_actions = 0;
+    f->has_more = false;
+    f->n_missing = f->n_unknown = 0;
     adp_punted_init(&f->punted);
     f->sample = NULL;
 }
 
-/* Stages. */
+/* Stages.
+ *
+ * What a packet needs of memory is asked for in stages, of which each needs
+ * what the one before has fetched: the line of the index, the session, the
+ * connection and the verdict, what some need beyond that.  It takes some 500
+ * cycles to come, and a core asks for no more than some 16 lines at a time:
+ * who asks for those of a whole batch at once waits for nearly all of them.
+ * So it is done at an even pace, while others are parsed or taken. */
+enum {
+    /* So many packets behind it are parsed before it is a packet's turn. */
+    SESSION_LAG = 14,
+    CONNS_LAG = 20,
+    /* So many before it are yet to be taken when it is, at the latest. */
+    SESSIONS_AHEAD = 18,
+    CONNS_AHEAD = 12,
+    MORE_AHEAD = 8,
+    ACTIONS_AHEAD = 4
+};
 
-void
-adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
-               uint32_t ingress, bool labels)
-{
-    struct adp_fast_packet *fp = &f->packets[i];
-    ovs_be16 tci;
-    bool tagged = adp_session_tag(packet, &tci);
-
-    if (OVS_UNLIKELY(tagged)) {
-        ingress = adp_flow_cache_ingress_of_vlan(f->cache, ingress, tci,
-                                                 f->now);
-    }
-    fp->is_parsed = adp_session_parse(
-        packet, tagged, ingress, labels,
-        adp_sessions_seeds(f->cache->sessions), &fp->parsed);
-    if (fp->is_parsed) {
-        adp_sessions_prefetch(f->cache->sessions, fp->parsed.hash);
-        f->n_alike += fp->parsed.hash == f->last_hash;
-        f->last_hash = fp->parsed.hash;
-    }
-}
-
-void
-adp_fast_couple(struct adp_fast *f, size_t n)
-{
-    f->n_heads = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct adp_fast_packet *fp = &f->packets[i];
-
-        fp->candidate = NULL;
-        fp->follows = (i && fp->is_parsed && fp[-1].is_parsed
-                       && adp_session_packets_alike(&fp->parsed,
-                                                    &fp[-1].parsed));
-        if (fp->is_parsed && !fp->follows) {
-            f->heads[f->n_heads++] = i;
-        }
-    }
-}
-
-void
-adp_fast_fetch_session(struct adp_fast *f, size_t i)
+static inline void
+fetch_session(struct adp_fast *f, size_t i)
 {
     struct adp_fast_packet *fp = &f->packets[i];
 
+    fp->candidate = NULL;
     if (!fp->is_parsed) {
-        fp->candidate = NULL;
-    } else {
-        fp->candidate = adp_sessions_candidate(f->cache->sessions,
-                                               fp->parsed.hash);
-        if (fp->candidate && fp->parsed.is_ipv6) {
-            adp_session_fetch_more(fp->candidate);
-        }
+        return;
+    }
+    fp->candidate = adp_sessions_candidate(f->cache->sessions,
+                                           fp->parsed.hash);
+    if (OVS_UNLIKELY(!fp->candidate)) {
+        f->n_missing++;
+    } else if (fp->parsed.is_ipv6) {
+        adp_session_fetch_more(fp->candidate);
     }
 }
 
@@ -105,8 +90,8 @@ fetch_nat(const struct adp_session_body *body)
     }
 }
 
-void
-adp_fast_fetch_conns(struct adp_fast *f, size_t i)
+static inline void
+fetch_conns(struct adp_fast *f, size_t i)
 {
     struct adp_fast_packet *fp = &f->packets[i];
     struct adp_session *s = fp->candidate;
@@ -130,83 +115,180 @@ adp_fast_fetch_conns(struct adp_fast *f, size_t i)
         if (body->more & ADP_SESSION_MORE_LINE) {
             adp_session_fetch_more(s);
         }
-        f->has_more_conns = f->has_more_conns || body->n_conns > 1;
-        f->has_tunnels = (f->has_tunnels
-                          || body->more & ADP_SESSION_MORE_TUNNEL);
+        f->has_more = (f->has_more || body->n_conns > 1
+                       || body->more & ADP_SESSION_MORE_TUNNEL);
         if (body->more & ADP_SESSION_MORE_NAT) {
             fetch_nat(body);
         }
     }
 }
 
-void
-adp_fast_fetch_more_conns(struct adp_fast *f, size_t i)
+/* The second connection, and the tunnel that the session leads into. */
+static inline void
+fetch_more(struct adp_fast *f, size_t i)
 {
     struct adp_fast_packet *fp = &f->packets[i];
 
-    if (fp->is_parsed && fp->candidate) {
-        const struct adp_session_body *body = adp_session_body(fp->candidate);
-
-        if (body->n_conns > 1) {
-            conntrack_track_prefetch(body->conn1);
-        }
-    }
-}
-
-void
-adp_fast_fetch_conns_again(const struct adp_fast *f, size_t i)
-{
-    const struct adp_fast_packet *fp = &f->packets[i];
-
-    if (fp->is_parsed && fp->candidate
-        && f->serial == adp_sessions_serial(f->cache->sessions)) {
-        const struct adp_session_body *body = adp_session_body(fp->candidate);
-
-        if (body->n_conns) {
-            conntrack_track_prefetch(body->conn0);
-        }
-        if (body->n_conns > 1) {
-            conntrack_track_prefetch(body->conn1);
-        }
-    }
-}
-
-/* The tunnel that the packet's session leads into, or NULL. */
-static const struct adp_tunnel *
-tunnel_of(const struct adp_fast *f, size_t i)
-{
-    const struct adp_fast_packet *fp = &f->packets[i];
-    const struct adp_session_body *body;
-    const struct adp_stored *v;
-
+    fp->tunnel = NULL;
     if (!fp->is_parsed || !fp->candidate) {
-        return NULL;
+        return;
     }
-    body = adp_session_body(fp->candidate);
-    v = (body->more & ADP_SESSION_MORE_TUNNEL
-         ? adp_store_get(f->cache->verdicts, &body->token) : NULL);
-    return v ? ((const struct adp_cached_verdict *) v)->content.tunnel : NULL;
-}
 
-void
-adp_fast_fetch_tunnel(struct adp_fast *f, size_t i)
-{
-    struct adp_fast_packet *fp = &f->packets[i];
+    const struct adp_session_body *body = adp_session_body(fp->candidate);
+    if (body->n_conns > 1) {
+        conntrack_track_prefetch(body->conn1);
+    }
+    if (body->more & ADP_SESSION_MORE_TUNNEL) {
+        struct adp_stored *v = adp_store_get(f->cache->verdicts, &body->token);
 
-    fp->tunnel = tunnel_of(f, i);
-    if (fp->tunnel) {
-        OVS_PREFETCH(fp->tunnel);
+        fp->tunnel = v ? adp_cached_verdict_cast(v)->content.tunnel : NULL;
+        if (fp->tunnel) {
+            OVS_PREFETCH(fp->tunnel);
+        }
     }
 }
 
-void
-adp_fast_fetch_tunnel_actions(struct adp_fast *f, size_t i)
+static inline void
+fetch_actions(struct adp_fast *f, size_t i)
 {
     const struct adp_tunnel *t = f->packets[i].tunnel;
 
     if (t) {
         adp_tunnel_prefetch_actions(t);
     }
+}
+
+void
+adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
+               uint32_t ingress, bool labels)
+{
+    struct adp_fast_packet *fp = &f->packets[i];
+    ovs_be16 tci;
+    bool tagged = adp_session_tag(packet, &tci);
+
+    if (OVS_UNLIKELY(tagged)) {
+        ingress = adp_flow_cache_ingress_of_vlan(f->cache, ingress, tci,
+                                                 f->now);
+    }
+    fp->is_parsed = adp_session_parse(
+        packet, tagged, ingress, labels,
+        adp_sessions_seeds(f->cache->sessions), &fp->parsed);
+    fp->candidate = NULL;
+    if (fp->is_parsed) {
+        adp_sessions_prefetch(f->cache->sessions, fp->parsed.hash);
+        f->n_alike += fp->parsed.hash == f->last_hash;
+        f->last_hash = fp->parsed.hash;
+    }
+    if (f->is_paced && OVS_LIKELY(!f->n_alike)) {
+        for (; f->n_sessions + SESSION_LAG <= i; f->n_sessions++) {
+            fetch_session(f, f->n_sessions);
+        }
+        for (; f->n_conns + CONNS_LAG <= i; f->n_conns++) {
+            fetch_conns(f, f->n_conns);
+        }
+    }
+}
+
+/* Finds out which of 'n' packets follow others. */
+static void
+couple(struct adp_fast *f, size_t n)
+{
+    f->n_heads = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct adp_fast_packet *fp = &f->packets[i];
+
+        fp->candidate = NULL;
+        fp->follows = (i && fp->is_parsed && fp[-1].is_parsed
+                       && adp_session_packets_alike(&fp->parsed,
+                                                    &fp[-1].parsed));
+        if (fp->is_parsed && !fp->follows) {
+            f->heads[f->n_heads++] = i;
+        }
+    }
+}
+
+/* All stages, one after the other, for 'n' packets: 'heads', or the first of
+ * the batch. */
+static inline ALWAYS_INLINE void
+fetch_all(struct adp_fast *f, const uint8_t *heads, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        fetch_session(f, heads ? heads[k] : k);
+    }
+    for (size_t k = 0; k < n; k++) {
+        fetch_conns(f, heads ? heads[k] : k);
+    }
+    if (f->has_more) {
+        for (size_t k = 0; k < n; k++) {
+            fetch_more(f, heads ? heads[k] : k);
+        }
+        for (size_t k = 0; k < n; k++) {
+            fetch_actions(f, heads ? heads[k] : k);
+        }
+    }
+}
+
+/* What is due when packet 'i' is about to be taken.  Where sessions have left
+ * since, the candidates may be none. */
+static inline ALWAYS_INLINE void
+fetch_ahead(struct adp_fast *f, size_t i)
+{
+    const size_t n = f->n_paced;
+
+    if (OVS_UNLIKELY(f->serial != adp_sessions_serial(f->cache->sessions))) {
+        return;
+    }
+    for (; f->n_sessions < n && f->n_sessions < i + SESSIONS_AHEAD;
+         f->n_sessions++) {
+        fetch_session(f, f->n_sessions);
+    }
+    for (; f->n_conns < n && f->n_conns < i + CONNS_AHEAD; f->n_conns++) {
+        fetch_conns(f, f->n_conns);
+    }
+    if (f->has_more) {
+        f->n_more = MAX(f->n_more, i);
+        for (; f->n_more < n && f->n_more < i + MORE_AHEAD; f->n_more++) {
+            fetch_more(f, f->n_more);
+        }
+        f->n_actions = MAX(f->n_actions, i);
+        for (; f->n_actions < n && f->n_actions < i + ACTIONS_AHEAD;
+             f->n_actions++) {
+            fetch_actions(f, f->n_actions);
+        }
+    }
+}
+
+void
+adp_fast_fetch(struct adp_fast *f, size_t n, bool alone)
+{
+    if (OVS_UNLIKELY(alone)) {
+        f->n_alike = 0;
+    }
+    if (adp_fast_has_trains(f)) {
+        f->n_unknown = 0;
+        couple(f, n);
+        fetch_all(f, f->heads, f->n_heads);
+        return;
+    }
+    if (!f->is_paced) {
+        fetch_all(f, NULL, n);
+        return;
+    }
+
+    f->n_paced = n;
+    for (; f->n_sessions < MIN(n, SESSIONS_AHEAD); f->n_sessions++) {
+        fetch_session(f, f->n_sessions);
+    }
+    if (f->n_missing > 1) {
+        /* What is unknown is fetched together. */
+        for (; f->n_sessions < n; f->n_sessions++) {
+            fetch_session(f, f->n_sessions);
+        }
+        for (; f->n_conns < n; f->n_conns++) {
+            fetch_conns(f, f->n_conns);
+        }
+    }
+    fetch_ahead(f, 0);
 }
 
 /* Validity. */
@@ -571,6 +653,9 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
 {
     struct known k;
 
+    if (f->n_paced) {
+        fetch_ahead(f, i);
+    }
     return get_known(f, i, b, &k) && take_known(f, i, packet, b, &k, NULL);
 }
 

@@ -5,9 +5,10 @@
 
 /* The fast path: packets whose session is known.
  *
- * Works on a batch, in stages, so that waiting for memory overlaps: parse all
- * and fetch their lines of the index; fetch the sessions; fetch the
- * connections; then take the packets one after the other, in their order.
+ * Works on a batch: parse all, then take the packets one after the other, in
+ * their order.  Beside that go stages that ask for the memory that packets
+ * need, so that nobody waits for it: the line of the index, the session, the
+ * connections, the tunnel.
  *
  * Packets of a connection come in trains: one behind the other with the same
  * session key.  What needs to be done once is done for the first of them: its
@@ -43,7 +44,7 @@ struct nlattr;
 struct adp_fast_packet {
     struct adp_session_packet parsed;
     struct adp_session *candidate;     /* NULL: none, or it follows. */
-    const struct adp_tunnel *tunnel;   /* Being fetched, between two stages. */
+    const struct adp_tunnel *tunnel;   /* Being fetched, or NULL. */
     bool is_parsed;
     bool follows;               /* In a train, but not its head. */
 };
@@ -62,9 +63,14 @@ struct adp_fast {
      * header and send them out. */
     struct dp_packet_batch waiting;
     const struct adp_tunnel_actions *tnl_actions; /* If any is waiting. */
-    bool has_more_conns;        /* Some session has more than one. */
-    bool has_tunnels;           /* Some session's packets go into a tunnel. */
-    uint32_t n_unknown;         /* Packets that have no session. */
+    bool is_paced;
+    /* What is fetched while packets are taken: for 'n_paced' packets of the
+     * batch; how many each of the stages is done for; the last two are for
+     * some session with a tunnel, or more than one connection. */
+    uint8_t n_paced, n_sessions, n_conns, n_more, n_actions;
+    bool has_more;
+    /* Packets that have no session, at the first place or anywhere. */
+    uint32_t n_missing, n_unknown;
     struct adp_punted punted;   /* Punted packets. */
     struct adp_sample *sample;  /* Of the packet at hand, or NULL. */
     /* Of the packet that was parsed last, and how often it was that of the one
@@ -87,23 +93,21 @@ void adp_fast_init(struct adp_fast *, struct dp_netdev_pmd_thread *,
 void adp_fast_init_metadata(const struct adp_fast *, struct dp_packet *,
                             bool ipv6);
 
-/* Stage by stage, for packet 'i' of the batch.  'labels': the bridge's flows
- * read IPv6's flow label.  If there may be trains,
- * adp_fast_couple() comes behind the first stage, and those behind that are
- * for heads of trains alone. */
+/* Parses a packet, number 0 first and then one after the other; for packet 'i'
+ * of the batch.  'labels': the bridge's flows read IPv6's flow label. */
 void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
                     uint32_t ingress, bool labels);
-void adp_fast_fetch_session(struct adp_fast *, size_t i);
-void adp_fast_fetch_conns(struct adp_fast *, size_t i);
-/* Only if 'has_more_conns'. */
-void adp_fast_fetch_more_conns(struct adp_fast *, size_t i);
-/* Only if 'has_tunnels', while packets before it are taken: the connections
- * once more.  What a batch with tunnels needs doesn't fit into the first
- * cache, and they were fetched first. */
-void adp_fast_fetch_conns_again(const struct adp_fast *, size_t i);
-/* Only if 'has_tunnels': the tunnel, then its actions. */
-void adp_fast_fetch_tunnel(struct adp_fast *, size_t i);
-void adp_fast_fetch_tunnel_actions(struct adp_fast *, size_t i);
+
+/* Instead of that: packet 'i' has no session. */
+static inline void
+adp_fast_skip(struct adp_fast *f, size_t i)
+{
+    f->packets[i].is_parsed = false;
+}
+
+/* Behind them, before any of the batch of 'n' is taken.  'alone': there shall
+ * be no trains. */
+void adp_fast_fetch(struct adp_fast *, size_t n, bool alone);
 
 /* True if there may be trains among the packets that were parsed. */
 static inline bool
@@ -111,10 +115,6 @@ adp_fast_has_trains(const struct adp_fast *f)
 {
     return f->n_alike;
 }
-
-/* Finds out which of the 'n' packets of the batch, none of which was fetched
- * for yet, follow others.  Only if adp_fast_has_trains(). */
-void adp_fast_couple(struct adp_fast *, size_t n);
 
 /* What a packet's session, if it has one, says would become of it. */
 enum adp_fast_known {
@@ -127,8 +127,8 @@ enum adp_fast_known adp_fast_known(const struct adp_fast *,
                                    struct adp_bridge *);
 
 /* The number of packets, up to number 'end' of the batch, in the train that
- * begins with packet 'i', or would if it had no part of it before it.  Behind
- * adp_fast_couple(). */
+ * begins with packet 'i', or would if it had no part of it before it.  Only if
+ * adp_fast_has_trains(), behind adp_fast_fetch(). */
 static inline size_t
 adp_fast_train(const struct adp_fast *f, size_t i, size_t end)
 {

@@ -24,10 +24,6 @@
 #include "ofproto/tunnel.h"
 #include "packets.h"
 
-/* Before a packet of a batch with tunnels is taken, the connections of the one
- * that comes so many places later are fetched once more. */
-enum { FETCH_AHEAD = 4 };
-
 /* Parsing. */
 
 void
@@ -71,9 +67,6 @@ take(struct adp_fast *f, size_t i, size_t n, struct adp_bridge *b,
     struct dp_packet *const *packets = &batch->packets[i];
     const struct adp_fast_packet *fp = &f->packets[i];
 
-    if (f->has_tunnels && i + FETCH_AHEAD < n) {
-        adp_fast_fetch_conns_again(f, i + FETCH_AHEAD);
-    }
     if (fp->is_parsed
         && adp_punted_overtaken_by_parsed(&f->punted, &fp->parsed)) {
         return (adp_fast_known(f, fp, b) == ADP_FAST_REFUSED
@@ -103,11 +96,11 @@ reads_labels(const struct adp_bridge *b)
 }
 
 /* Fetches cached walks for those of 'n' packets that have no session, if there
- * are several to overlap: 'heads', or the first of the batch. */
+ * are several to overlap; of trains, for their heads. */
 static void
-fetch_walks(struct adp_fast *f, const struct adp_bridge *b,
-            const uint8_t *heads, size_t n)
+fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
 {
+    const uint8_t *heads = adp_fast_has_trains(f) ? f->heads : NULL;
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
     struct adp_walk_fetch fetches[NETDEV_MAX_BURST];
@@ -117,6 +110,7 @@ fetch_walks(struct adp_fast *f, const struct adp_bridge *b,
     if (f->n_unknown < 2 || !adp_walk_cache_count(f->cache->walk_cache)) {
         return;
     }
+    n = heads ? f->n_heads : n;
     for (size_t k = 0; k < n; k++) {
         size_t i = heads ? heads[k] : k;
 
@@ -133,55 +127,7 @@ fetch_walks(struct adp_fast *f, const struct adp_bridge *b,
     }
 }
 
-/* The stages of the fast path after parsing for 'n' packets: 'heads', or the
- * first of the batch; then for a bridge, unless 'b' is NULL, what is cached
- * for others. */
-static inline ALWAYS_INLINE void
-fetch_stages(struct adp_fast *f, const struct adp_bridge *b,
-             const uint8_t *heads, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        adp_fast_fetch_session(f, heads ? heads[k] : k);
-    }
-    for (size_t k = 0; k < n; k++) {
-        adp_fast_fetch_conns(f, heads ? heads[k] : k);
-    }
-    if (f->has_more_conns) {
-        for (size_t k = 0; k < n; k++) {
-            adp_fast_fetch_more_conns(f, heads ? heads[k] : k);
-        }
-    }
-    if (f->has_tunnels) {
-        for (size_t k = 0; k < n; k++) {
-            adp_fast_fetch_tunnel(f, heads ? heads[k] : k);
-        }
-        for (size_t k = 0; k < n; k++) {
-            adp_fast_fetch_tunnel_actions(f, heads ? heads[k] : k);
-        }
-    }
-    if (b) {
-        fetch_walks(f, b, heads, n);
-    }
-}
-
-/* The same for a batch of 'n', without a detour if there are no trains.  While
- * somebody waits for a packet, each goes alone. */
-static void
-fetch_sessions(struct adp_fast *f, const struct adp_bridge *b, size_t n,
-               bool catches)
-{
-    if (OVS_UNLIKELY(catches)) {
-        f->n_alike = 0;
-    }
-    if (adp_fast_has_trains(f)) {
-        adp_fast_couple(f, n);
-        fetch_stages(f, b, f->heads, f->n_heads);
-    } else {
-        fetch_stages(f, b, NULL, n);
-    }
-}
-
-/* The first stages of the fast path for a batch from one port.  Sessions know
+/* What comes before a batch from one port is taken.  Sessions know
  * nothing of marks: a packet that has one walks the tables, and others have
  * none, nor a queue, whatever the packet was that had their memory before. */
 static void
@@ -201,10 +147,11 @@ fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
         if (OVS_LIKELY(!has_marks)) {
             packet->md.pkt_mark = 0;
         } else if (packet->md.pkt_mark) {
-            f->packets[i].is_parsed = false;
+            adp_fast_skip(f, i);
         }
     }
-    fetch_sessions(f, b, dp_packet_batch_size(batch), catches);
+    adp_fast_fetch(f, dp_packet_batch_size(batch), catches);
+    fetch_walks(f, b, dp_packet_batch_size(batch));
 }
 
 /* A packet that the fast path did not take. */
@@ -442,14 +389,15 @@ adp_input_decapsulated(struct dp_netdev_pmd_thread *pmd,
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         kinds[i] = adp_flow_cache_find_kind(f.cache, &packet->md.tunnel,
                                             hashes[i], f.now);
-        f.packets[i].is_parsed = false;
         if (kinds[i]) {
             adp_fast_parse(&f, i, packet,
                            adp_flow_cache_ingress_of_kind(kinds[i]),
                            reads_labels(kinds[i]->owner));
+        } else {
+            adp_fast_skip(&f, i);
         }
     }
-    fetch_sessions(&f, NULL, n, adp_catch_is_armed());
+    adp_fast_fetch(&f, n, adp_catch_is_armed());
 
     size_t n_handled
         = (OVS_UNLIKELY(adp_catch_is_armed() || adp_sample_is_on())

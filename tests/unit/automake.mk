@@ -62,6 +62,7 @@ UNIT_TESTS = \
 	tests/unit/test-engine-changes \
 	tests/unit/test-execute \
 	tests/unit/test-fast \
+	tests/unit/test-fast-paced \
 	tests/unit/test-flow-cache \
 	tests/unit/test-group \
 	tests/unit/test-guide \
@@ -352,16 +353,14 @@ tests_unit_test_engine_changes_LDADD = $(UNIT_LIBS)
 tests_unit_test_execute_SOURCES = tests/unit/test-execute.c
 tests_unit_test_execute_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_fast_SOURCES = \
+FAST_WORLD = \
 	tests/unit/credit-nobody.h \
 	tests/unit/fast-world.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
-	tests/unit/test-fast.c \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-fast.c
-tests_unit_test_fast_LDADD = $(UNIT_LIBS)
-tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
+FAST_WRAP = \
 	-Wl,--wrap=conntrack_checksums_are_valid \
 	-Wl,--wrap=conntrack_clock_init \
 	-Wl,--wrap=conntrack_track_check \
@@ -376,6 +375,15 @@ tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=dp_pmd_send \
 	-Wl,--wrap=dp_pmd_send_into_tunnel \
 	-Wl,--wrap=dp_pmd_send_train
+
+tests_unit_test_fast_SOURCES = tests/unit/test-fast.c $(FAST_WORLD)
+tests_unit_test_fast_LDADD = $(UNIT_LIBS)
+tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) $(FAST_WRAP)
+
+tests_unit_test_fast_paced_SOURCES = \
+	tests/unit/test-fast-paced.c $(FAST_WORLD)
+tests_unit_test_fast_paced_LDADD = $(UNIT_LIBS)
+tests_unit_test_fast_paced_LDFLAGS = $(AM_LDFLAGS) $(FAST_WRAP)
 
 tests_unit_test_flow_cache_SOURCES = \
 	tests/unit/conntrack-foresee.h \

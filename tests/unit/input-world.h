@@ -56,7 +56,6 @@ static struct tuple tuple;
 /* What the ways say. */
 static struct {
     bool has_session, is_train, is_parsed, has_cached_walk, has_room;
-    bool has_tunnels;
     size_t n_taken;             /* Of a train, at the most; 0: all. */
     int dropped_by_meter;       /* In this piece of actions, from 1. */
     int natted;                 /* The same: to NATTED. */
@@ -321,49 +320,16 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *p,
 }
 
 void
-adp_fast_couple(struct adp_fast *f, size_t n)
+adp_fast_fetch(struct adp_fast *f, size_t n, bool alone)
 {
-    note('=');
-    for (size_t i = 0; i < n; i++) {
-        f->packets[i].follows = i > 0;
+    f->n_alike = alone ? 0 : f->n_alike;
+    if (f->n_alike) {
+        note('=');
+        for (size_t i = 0; i < n; i++) {
+            f->packets[i].follows = i > 0;
+        }
+        f->n_heads = 1;
     }
-    f->n_heads = 1;
-}
-
-void
-adp_fast_fetch_session(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
-{
-}
-
-void
-adp_fast_fetch_conns(struct adp_fast *f, size_t i OVS_UNUSED)
-{
-    f->has_tunnels = says.has_tunnels;
-}
-
-static uint32_t fetched_again;          /* A bit for each packet. */
-
-void
-adp_fast_fetch_conns_again(const struct adp_fast *f, size_t i)
-{
-    ck_assert(f->has_tunnels);
-    fetched_again |= UINT32_C(1) << i;
-}
-
-void
-adp_fast_fetch_more_conns(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
-{
-}
-
-void
-adp_fast_fetch_tunnel(struct adp_fast *f OVS_UNUSED, size_t i OVS_UNUSED)
-{
-}
-
-void
-adp_fast_fetch_tunnel_actions(struct adp_fast *f OVS_UNUSED,
-                              size_t i OVS_UNUSED)
-{
 }
 
 enum adp_fast_known

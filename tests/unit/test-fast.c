@@ -498,7 +498,7 @@ START_TEST(table_changed)
     make_session();
     begin_batch();
     struct dp_packet *p = receive(0);
-    adp_fast_fetch_session(&fast, 0);
+    fetch_packet(0);
     struct adp_session copy = *session;
 
     adp_sessions_remove(cache.sessions, session);
@@ -536,7 +536,7 @@ expect_known(enum adp_fast_known known)
 {
     struct dp_packet *p = receive(0);
 
-    adp_fast_fetch_session(&fast, 0);
+    fetch_packet(0);
     ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge), known);
     dp_packet_delete(p);
 }
@@ -657,7 +657,7 @@ START_TEST(into_tunnel)
     begin_batch();
     take(0);
     take(1);
-    ck_assert(fast.has_tunnels);
+    ck_assert(fast.has_more);
     ck_assert_uint_eq(n_done, 0);
     n_rewritten = 0;
     present_actions = &tunnel_actions[1];
@@ -734,9 +734,7 @@ receive_train(void)
         cars[i] = receive(i);
     }
     ck_assert(adp_fast_has_trains(&fast));
-    adp_fast_couple(&fast, ARRAY_SIZE(cars));
-    adp_fast_fetch_session(&fast, 0);
-    adp_fast_fetch_conns(&fast, 0);
+    adp_fast_fetch(&fast, ARRAY_SIZE(cars), false);
 }
 
 /* What becomes of the train from packet 'i' on. */
@@ -881,7 +879,7 @@ START_TEST(heads)
         fast.packets[i].is_parsed = i != 4;
         fast.packets[i].parsed.hash = 1;
     }
-    adp_fast_couple(&fast, ARRAY_SIZE(p));
+    adp_fast_fetch(&fast, ARRAY_SIZE(p), false);
     ck_assert_uint_eq(fast.n_heads, ARRAY_SIZE(expected));
     ck_assert_mem_eq(fast.heads, expected, sizeof expected);
     ck_assert_uint_eq(adp_fast_train(&fast, 0, 6), 2);
@@ -907,8 +905,7 @@ fetch(size_t n)
     for (size_t i = 0; i < n; i++) {
         p[i] = receive(i);
     }
-    adp_fast_couple(&fast, n);
-    fetch_packet(0);
+    adp_fast_fetch(&fast, n, false);
     for (size_t i = 0; i < n; i++) {
         dp_packet_delete(p[i]);
     }
@@ -923,15 +920,8 @@ START_TEST(fetched)
     make_session();
     fetch(2);
     ck_assert_uint_eq(prefetched, expected);
-    ck_assert(fast.n_heads == 1 && fast.has_more_conns == (_i > 1)
-              && !fast.has_tunnels && !n_prefetched_actions);
-
-    /* Again, unless sessions have left since. */
-    for (size_t i = 0; i < 2; i++, fast.serial++) {
-        prefetched = 0;
-        adp_fast_fetch_conns_again(&fast, 0);
-        ck_assert_uint_eq(prefetched, i ? 0 : expected);
-    }
+    ck_assert(fast.n_heads == 1 && fast.has_more == (_i > 1)
+              && !n_prefetched_actions);
 }
 END_TEST
 
@@ -941,7 +931,7 @@ START_TEST(fetched_tunnel)
     wanted.tunnel = true;
     make_session();
     fetch(3);
-    ck_assert(fast.has_tunnels && !fast.has_more_conns);
+    ck_assert(fast.has_more);
     ck_assert_int_eq(n_prefetched_actions, 1);
 
     /* Its verdict has gone. */

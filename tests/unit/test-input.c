@@ -55,19 +55,6 @@ START_TEST(session)
 }
 END_TEST
 
-/* Connections are fetched twice where there are tunnels, but for the first
- * ones. */
-START_TEST(fetched_twice)
-{
-    says.has_session = true;
-    receive(7, PORT, 0);
-    ck_assert_uint_eq(fetched_again, 0);
-    says.has_tunnels = true;
-    receive(7, PORT, 0);
-    ck_assert_uint_eq(fetched_again, 0x70);
-}
-END_TEST
-
 /* Sessions are for packets without a mark; from most ports nobody knows what
  * it is. */
 START_TEST(marked)
@@ -866,7 +853,6 @@ main(void)
     tcase_add_test(tc, closed);
     tcase_add_test(tc, stock);
     tcase_add_test(tc, session);
-    tcase_add_test(tc, fetched_twice);
     tcase_add_test(tc, marked);
     tcase_add_test(tc, train);
     tcase_add_test(tc, walked);
