@@ -50,7 +50,9 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
  * connection and the verdict, what some need beyond that.  It takes some 500
  * cycles to come, and a core asks for no more than some 16 lines at a time:
  * who asks for those of a whole batch at once waits for nearly all of them.
- * So it is done at an even pace, while others are parsed or taken. */
+ * So, where it isn't in the core's own caches anyway, it is done at an even
+ * pace, while others are parsed or taken.  For the heads of trains, of which a
+ * batch has fewer, it is done at once. */
 enum {
     /* So many packets behind it are parsed before it is a packet's turn. */
     SESSION_LAG = 14,
@@ -197,7 +199,6 @@ couple(struct adp_fast *f, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct adp_fast_packet *fp = &f->packets[i];
 
-        fp->candidate = NULL;
         fp->follows = (i && fp->is_parsed && fp[-1].is_parsed
                        && adp_session_packets_alike(&fp->parsed,
                                                     &fp[-1].parsed));
@@ -229,15 +230,13 @@ fetch_all(struct adp_fast *f, const uint8_t *heads, size_t n)
 }
 
 /* What is due when packet 'i' is about to be taken.  Where sessions have left
- * since, the candidates may be none. */
+ * or moved since they were looked for, a candidate may be none by now, or
+ * another: then something else is fetched. */
 static inline ALWAYS_INLINE void
 fetch_ahead(struct adp_fast *f, size_t i)
 {
     const size_t n = f->n_paced;
 
-    if (OVS_UNLIKELY(f->serial != adp_sessions_serial(f->cache->sessions))) {
-        return;
-    }
     for (; f->n_sessions < n && f->n_sessions < i + SESSIONS_AHEAD;
          f->n_sessions++) {
         fetch_session(f, f->n_sessions);
@@ -246,11 +245,9 @@ fetch_ahead(struct adp_fast *f, size_t i)
         fetch_conns(f, f->n_conns);
     }
     if (f->has_more) {
-        f->n_more = MAX(f->n_more, i);
         for (; f->n_more < n && f->n_more < i + MORE_AHEAD; f->n_more++) {
             fetch_more(f, f->n_more);
         }
-        f->n_actions = MAX(f->n_actions, i);
         for (; f->n_actions < n && f->n_actions < i + ACTIONS_AHEAD;
              f->n_actions++) {
             fetch_actions(f, f->n_actions);
@@ -279,12 +276,12 @@ adp_fast_fetch(struct adp_fast *f, size_t n, bool alone)
     for (; f->n_sessions < MIN(n, SESSIONS_AHEAD); f->n_sessions++) {
         fetch_session(f, f->n_sessions);
     }
-    if (f->n_missing > 1) {
-        /* What is unknown is fetched together. */
+    if (OVS_UNLIKELY(f->n_missing)) {
+        /* Who looks for walks wants to know of all. */
         for (; f->n_sessions < n; f->n_sessions++) {
             fetch_session(f, f->n_sessions);
         }
-        for (; f->n_conns < n; f->n_conns++) {
+        for (; f->n_missing > 1 && f->n_conns < n; f->n_conns++) {
             fetch_conns(f, f->n_conns);
         }
     }
@@ -665,6 +662,9 @@ adp_fast_take_sampled(struct adp_fast *f, size_t i, struct dp_packet *packet,
 {
     struct known k;
 
+    if (f->n_paced) {
+        fetch_ahead(f, i);
+    }
     return (get_known(f, i, b, &k)
             && take_known(f, i, packet, b, &k, f->sample));
 }

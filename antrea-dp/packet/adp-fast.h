@@ -98,7 +98,7 @@ void adp_fast_init_metadata(const struct adp_fast *, struct dp_packet *,
 void adp_fast_parse(struct adp_fast *, size_t i, struct dp_packet *,
                     uint32_t ingress, bool labels);
 
-/* Instead of that: packet 'i' has no session. */
+/* Instead of that, or right behind it: packet 'i' has no session. */
 static inline void
 adp_fast_skip(struct adp_fast *f, size_t i)
 {

@@ -95,8 +95,8 @@ reads_labels(const struct adp_bridge *b)
     return program->reads & ADP_READS_IPV6_LABEL;
 }
 
-/* Fetches cached walks for those of 'n' packets that have no session, if there
- * are several to overlap; of trains, for their heads. */
+/* Fetches cached walks for those of 'n' packets that are known to have no
+ * session, if there are several to overlap; of trains, for their heads. */
 static void
 fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
 {
@@ -127,9 +127,9 @@ fetch_walks(struct adp_fast *f, const struct adp_bridge *b, size_t n)
     }
 }
 
-/* What comes before a batch from one port is taken.  Sessions know
- * nothing of marks: a packet that has one walks the tables, and others have
- * none, nor a queue, whatever the packet was that had their memory before. */
+/* What comes before a batch from one port is taken.  Sessions know nothing of
+ * marks: a packet that has one walks the tables, and others have none, nor a
+ * queue, whatever the packet was that had their memory before. */
 static void
 fetch(struct adp_fast *f, struct dp_packet_batch *batch, bool has_marks,
       bool catches, const struct adp_bridge *b, ofp_port_t ofp_port)

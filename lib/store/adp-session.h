@@ -13,9 +13,9 @@
  * still be believed is the caller's: a session is a hint, never a truth.
  *
  * struct adp_sessions is a hash table of them for one thread, in the shape
- * that hides memory latency: adp_sessions_prefetch() for a whole batch, then
- * adp_sessions_candidate() for the whole batch, which fetches the session,
- * then adp_sessions_find4() or adp_sessions_find6().
+ * that hides memory latency: adp_sessions_prefetch(), some packets later
+ * adp_sessions_candidate(), which fetches the session, some packets later
+ * adp_sessions_find4() or adp_sessions_find6().
  *
  * Its index is an array of cache lines with room for eight sessions each; it
  * grows one line at a time (linear hashing: Litwin, "Linear Hashing: A New

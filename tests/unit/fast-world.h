@@ -579,11 +579,10 @@ teardown(void)
     adp_collector_destroy(adp_cached_verdict_collector());
 }
 
-/* All stages for packet 'i' alone. */
+/* All stages for the packets up to number 'i', which was received last. */
 static void
 fetch_packet(size_t i)
 {
-    fast.n_sessions = fast.n_conns = fast.n_more = fast.n_actions = i;
     adp_fast_fetch(&fast, i + 1, true);
 }
 

@@ -81,6 +81,9 @@ START_TEST(paced)
     receive_paced(p, n, 0);
     ck_assert_uint_eq(fast.n_paced, n);
     ck_assert(n < N_PACED || fast.n_conns < n);
+    /* Of any, whatever was fetched. */
+    ck_assert(!n || adp_fast_known(&fast, &fast.packets[n - 1], bridge)
+                    == ADP_FAST_NOT_REFUSED);
     for (size_t i = 0; i < n; i++) {
         ck_assert_uint_gt(fast.n_conns, i);
         ck_assert_uint_ge(fast.n_sessions, fast.n_conns);
@@ -116,18 +119,19 @@ START_TEST(paced_tunnel)
 }
 END_TEST
 
-/* Several without a session are found at once, for whoever looks for walks. */
+/* Several without a session are found at once, for whoever looks for walks,
+ * if there is one among the first 18. */
 START_TEST(unknown_together)
 {
     struct dp_packet *p[N_PACED];
 
     make_paced_sessions(_i, _i);
     receive_paced(p, N_PACED, 0);
-    if (_i < N_PACED / 2) {
+    if (_i < 18) {
         ck_assert_uint_eq(fast.n_unknown, N_PACED - _i);
         ck_assert_uint_eq(fast.n_conns, N_PACED);
     } else {
-        ck_assert(_i < N_PACED - 1 || fast.n_conns < N_PACED);
+        ck_assert_uint_lt(fast.n_conns, N_PACED);
     }
     for (size_t i = 0; i < N_PACED; i++) {
         ck_assert(take_paced(p[i], i) == (i < _i));
@@ -137,20 +141,100 @@ START_TEST(unknown_together)
 }
 END_TEST
 
-/* Sessions leave amid a batch: nothing more is fetched, and the packets of
- * others are found all the same. */
+/* One alone keeps nobody from the pace; but whether there is another, of the
+ * last ones, is looked at. */
+START_TEST(unknown_alone)
+{
+    struct dp_packet *p[N_PACED];
+
+    make_paced_sessions(N_PACED, N_PACED);
+    adp_sessions_remove(cache.sessions, paced_sessions[5]);
+    if (_i) {
+        adp_sessions_remove(cache.sessions, paced_sessions[N_PACED - 1]);
+    }
+    receive_paced(p, N_PACED, 0);
+    ck_assert_uint_eq(fast.n_sessions, N_PACED);
+    ck_assert(_i ? fast.n_conns == N_PACED : fast.n_conns < N_PACED);
+    for (size_t i = 0; i < N_PACED; i++) {
+        ck_assert(take_paced(p[i], i)
+                  == (i != 5 && (!_i || i < N_PACED - 1)));
+    }
+    ck_assert_uint_eq(fast.n_unknown, 1 + _i);
+}
+END_TEST
+
+/* Sessions leave amid a batch: it goes on, and the packets of others are found
+ * all the same. */
 START_TEST(paced_changed)
 {
     struct dp_packet *p[N_PACED];
 
     make_paced_sessions(N_PACED, N_PACED);
     receive_paced(p, N_PACED, 0);
-    const uint8_t n_conns = fast.n_conns;
     adp_sessions_remove(cache.sessions, paced_sessions[N_PACED - 1]);
     for (size_t i = 0; i < N_PACED; i++) {
         ck_assert(take_paced(p[i], i) == (i < N_PACED - 1));
+        ck_assert_uint_gt(fast.n_conns, i);
     }
-    ck_assert_uint_eq(fast.n_conns, n_conns);
+    ck_assert_uint_eq(fast.n_conns, N_PACED);
+}
+END_TEST
+
+/* Where packets aren't taken, for a while, it is made up for. */
+START_TEST(paced_gap)
+{
+    struct dp_packet *p[N_PACED];
+
+    make_paced_sessions(N_PACED, 20);
+    receive_paced(p, N_PACED, 0);
+    for (size_t i = 0; i < N_PACED; i++) {
+        if (i > 2 && i < 22) {
+            dp_packet_delete(p[i]);
+            continue;
+        }
+        ck_assert(take_paced(p[i], i));
+        ck_assert_uint_gt(fast.n_conns, i);
+        ck_assert(i < 22 || (fast.n_more > i && fast.n_actions > i));
+    }
+    ck_assert_int_eq(n_prefetched_actions, N_PACED - 20);
+    adp_fast_flush(&fast);
+}
+END_TEST
+
+/* There is a train, when much has been fetched at that pace. */
+START_TEST(late_train)
+{
+    enum { N_SINGLE = 28 };
+    const uint16_t first = tuple.tp_src;
+    struct dp_packet *p[N_PACED];
+
+    make_paced_sessions(N_SINGLE + 1, N_PACED);
+    for (size_t i = 0; i < 3; i++) {
+        adp_sessions_remove(cache.sessions, paced_sessions[i]);
+    }
+    begin_batch();
+    fast.is_paced = true;
+    for (size_t i = 0; i < N_PACED; i++) {
+        tuple.tp_src = first + MIN(i, N_SINGLE);
+        p[i] = receive(i);
+    }
+    ck_assert_uint_gt(fast.n_conns, 3);
+    const uint8_t n_sessions = fast.n_sessions;
+    ck_assert_uint_eq(n_sessions, 15);      /* No more of them. */
+    adp_fast_fetch(&fast, N_PACED, false);
+    ck_assert_uint_eq(fast.n_heads, N_SINGLE + 1);
+    ck_assert_uint_eq(fast.n_unknown, 3);
+    ck_assert_uint_eq(fast.n_sessions, n_sessions);
+    for (size_t i = 0; i < N_SINGLE; i++) {
+        ck_assert_uint_eq(adp_fast_train(&fast, i, N_PACED), 1);
+        ck_assert(take_paced(p[i], i) == (i >= 3));
+    }
+    n_done = 0;
+    session = paced_sessions[N_SINGLE];
+    verdict = paced_verdicts[N_SINGLE];
+    ck_assert_uint_eq(adp_fast_take_train(&fast, N_SINGLE, &p[N_SINGLE],
+                                          N_PACED - N_SINGLE, bridge),
+                      N_PACED - N_SINGLE);
 }
 END_TEST
 
@@ -183,6 +267,7 @@ START_TEST(few_at_once)
         tuple.tp_src++;
     }
     adp_fast_fetch(&fast, N_PACED, false);
+    ck_assert_uint_eq(fast.n_paced, 0);
     for (size_t i = 0; i < N_PACED; i++) {
         ck_assert_ptr_eq(fast.packets[i].candidate, paced_sessions[i]);
         ck_assert(take_paced(p[i], i));
@@ -241,7 +326,10 @@ main(void)
     tcase_add_loop_test(tc, paced, 0, N_PACED + 1);
     tcase_add_loop_test(tc, paced_tunnel, 0, N_PACED);
     tcase_add_loop_test(tc, unknown_together, 0, N_PACED + 1);
+    tcase_add_loop_test(tc, unknown_alone, 0, 2);
     tcase_add_test(tc, paced_changed);
+    tcase_add_test(tc, paced_gap);
+    tcase_add_test(tc, late_train);
     tcase_add_test(tc, paced_skipped);
     tcase_add_test(tc, few_at_once);
     tcase_add_test(tc, many_are_paced);
