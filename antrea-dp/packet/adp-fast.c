@@ -125,6 +125,25 @@ fetch_conns(struct adp_fast *f, size_t i)
     }
 }
 
+/* These two stages for the packets before number 'end', as far as they aren't
+ * done. */
+
+static inline ALWAYS_INLINE void
+sessions_until(struct adp_fast *f, size_t end)
+{
+    for (; f->n_sessions < end; f->n_sessions++) {
+        fetch_session(f, f->n_sessions);
+    }
+}
+
+static inline ALWAYS_INLINE void
+conns_until(struct adp_fast *f, size_t end)
+{
+    for (; f->n_conns < end; f->n_conns++) {
+        fetch_conns(f, f->n_conns);
+    }
+}
+
 /* The second connection, and the tunnel that the session leads into. */
 static inline void
 fetch_more(struct adp_fast *f, size_t i)
@@ -182,12 +201,8 @@ adp_fast_parse(struct adp_fast *f, size_t i, struct dp_packet *packet,
         f->last_hash = fp->parsed.hash;
     }
     if (f->is_paced && OVS_LIKELY(!f->n_alike)) {
-        for (; f->n_sessions + SESSION_LAG <= i; f->n_sessions++) {
-            fetch_session(f, f->n_sessions);
-        }
-        for (; f->n_conns + CONNS_LAG <= i; f->n_conns++) {
-            fetch_conns(f, f->n_conns);
-        }
+        sessions_until(f, i + 1 - MIN(i + 1, SESSION_LAG));
+        conns_until(f, i + 1 - MIN(i + 1, CONNS_LAG));
     }
 }
 
@@ -229,21 +244,19 @@ fetch_all(struct adp_fast *f, const uint8_t *heads, size_t n)
     }
 }
 
-/* What is due when packet 'i' is about to be taken.  Where sessions have left
- * or moved since they were looked for, a candidate may be none by now, or
- * another: then something else is fetched. */
+/* What is due, if anything, when packet 'i' is about to be taken.  Where
+ * sessions have left or moved since they were looked for, a candidate may be
+ * none by now, or another: then something else is fetched. */
 static inline ALWAYS_INLINE void
 fetch_ahead(struct adp_fast *f, size_t i)
 {
     const size_t n = f->n_paced;
 
-    for (; f->n_sessions < n && f->n_sessions < i + SESSIONS_AHEAD;
-         f->n_sessions++) {
-        fetch_session(f, f->n_sessions);
+    if (!n) {
+        return;
     }
-    for (; f->n_conns < n && f->n_conns < i + CONNS_AHEAD; f->n_conns++) {
-        fetch_conns(f, f->n_conns);
-    }
+    sessions_until(f, MIN(n, i + SESSIONS_AHEAD));
+    conns_until(f, MIN(n, i + CONNS_AHEAD));
     if (f->has_more) {
         for (; f->n_more < n && f->n_more < i + MORE_AHEAD; f->n_more++) {
             fetch_more(f, f->n_more);
@@ -273,16 +286,12 @@ adp_fast_fetch(struct adp_fast *f, size_t n, bool alone)
     }
 
     f->n_paced = n;
-    for (; f->n_sessions < MIN(n, SESSIONS_AHEAD); f->n_sessions++) {
-        fetch_session(f, f->n_sessions);
-    }
+    sessions_until(f, MIN(n, SESSIONS_AHEAD));
     if (OVS_UNLIKELY(f->n_missing)) {
         /* Who looks for walks wants to know of all. */
-        for (; f->n_sessions < n; f->n_sessions++) {
-            fetch_session(f, f->n_sessions);
-        }
-        for (; f->n_missing > 1 && f->n_conns < n; f->n_conns++) {
-            fetch_conns(f, f->n_conns);
+        sessions_until(f, n);
+        if (f->n_missing > 1) {
+            conns_until(f, n);
         }
     }
     fetch_ahead(f, 0);
@@ -650,9 +659,7 @@ adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *packet,
 {
     struct known k;
 
-    if (f->n_paced) {
-        fetch_ahead(f, i);
-    }
+    fetch_ahead(f, i);
     return get_known(f, i, b, &k) && take_known(f, i, packet, b, &k, NULL);
 }
 
@@ -662,9 +669,7 @@ adp_fast_take_sampled(struct adp_fast *f, size_t i, struct dp_packet *packet,
 {
     struct known k;
 
-    if (f->n_paced) {
-        fetch_ahead(f, i);
-    }
+    fetch_ahead(f, i);
     return (get_known(f, i, b, &k)
             && take_known(f, i, packet, b, &k, f->sample));
 }

@@ -43,7 +43,7 @@ struct nlattr;
 
 struct adp_fast_packet {
     struct adp_session_packet parsed;
-    struct adp_session *candidate;     /* NULL: none, or it follows. */
+    struct adp_session *candidate;     /* NULL: none, or not looked for. */
     const struct adp_tunnel *tunnel;   /* Being fetched, or NULL. */
     bool is_parsed;
     bool follows;               /* In a train, but not its head. */
@@ -63,7 +63,7 @@ struct adp_fast {
      * header and send them out. */
     struct dp_packet_batch waiting;
     const struct adp_tunnel_actions *tnl_actions; /* If any is waiting. */
-    bool is_paced;
+    bool is_paced;              /* Stages go on while others are handled. */
     /* What is fetched while packets are taken: for 'n_paced' packets of the
      * batch; how many each of the stages is done for; the last two are for
      * some session with a tunnel, or more than one connection. */
