@@ -250,7 +250,7 @@ set_punted_for(struct adp_bridge *b, const char *feature)
         return;
     }
     if (feature) {
-        VLOG_WARN("bridge %s: upstream handles all packets while there is "
+        VLOG_INFO("bridge %s: upstream handles all packets while there is "
                   "%s", b->dpif.up.name, feature);
     } else {
         VLOG_INFO("bridge %s: its packets are no longer left to upstream",

@@ -682,15 +682,19 @@ adp_kernel_port_init(void)
     netdev_register_provider(&pair_port_class);
 }
 
-/* Sandboxes and older kernels may not be. */
+/* Sandboxes and older kernels may not be.  Asked when there is such a port: to
+ * who has none it is all the same. */
 static bool
 kernel_is_able(void)
 {
-    int error = adp_ring_probe();
+    static int error = -1;
 
-    if (error) {
-        VLOG_WARN("no rings for packets of the kernel's ports: %s",
-                  ovs_strerror(error));
+    if (error < 0) {
+        error = adp_ring_probe();
+        if (error) {
+            VLOG_WARN("no rings for packets of the kernel's ports, which the "
+                      "main thread polls: %s", ovs_strerror(error));
+        }
     }
     return !error;
 }
@@ -703,8 +707,7 @@ adp_kernel_port_configure(bool wanted)
     if (!configured) {
         /* Upstream opens a device once, and would find it open. */
         configured = true;
-        last = wanted;
-        enabled = wanted && kernel_is_able();
+        enabled = last = wanted;
         if (!enabled) {
             VLOG_INFO("the main thread polls ports of the kernel's");
         }
@@ -718,6 +721,6 @@ adp_kernel_port_configure(bool wanted)
 const char *
 adp_kernel_port_open_type(const char *type)
 {
-    return enabled && !strcmp(type, netdev_linux_class.type)
-           ? ADP_KERNEL_PORT_TYPE : type;
+    return (enabled && !strcmp(type, netdev_linux_class.type)
+            && kernel_is_able() ? ADP_KERNEL_PORT_TYPE : type);
 }
