@@ -157,7 +157,7 @@ adp_state_is_busy(const struct adp_state *state)
 bool
 adp_state_is_large(const struct adp_state *state)
 {
-    return adp_model_count(state->model, NULL) > ADP_STATE_LARGE;
+    return adp_model_size(state->model) > ADP_STATE_LARGE;
 }
 
 void

@@ -564,19 +564,6 @@ adp_state_abort(struct adp_state *state, const char *why)
     state->lost_flows = false;
 }
 
-/* Are the flows of a large state made anew, however little changes? */
-static bool
-begins_anew(const struct adp_state *state)
-{
-    const struct next_state *next = &state->next;
-
-    /* A pipeline without parts never does anything else. */
-    return (adp_state_is_large(state)
-            && next->pipeline && next->pipeline->parts
-            && !adp_engine_can_follow(state->engine, next->pipeline,
-                                      &next->env));
-}
-
 /* Sets out to make the bridge's flows those that follow from the model, or
  * from what 'state->next' makes of it. */
 static void
@@ -593,7 +580,7 @@ set_out(struct adp_state *state, enum adp_commit_how how, bool large)
     next->how = (how == ADP_COMMIT_DIFFERENCE && !state->synced
                  ? ADP_COMMIT_ALL : how);
     next->n_records_before = adp_model_count(state->model, NULL);
-    next->large = large || begins_anew(state);
+    next->large = large;
     state->phase = PHASE_PREPARE;
     state->lost_flows = false;
 }
@@ -658,12 +645,18 @@ adp_state_sync(struct adp_state *state, bool reinstall)
     if (reinstall) {
         state->synced = false;
     }
-    /* A port or two that changed are few flows, in a large state too. */
     set_out(state, reinstall ? ADP_COMMIT_ALL : ADP_COMMIT_DIFFERENCE,
-            (adp_state_is_large(state)
-             && (reinstall || !state->synced
-                 || adp_bridge_round(state->bridge) != state->round)));
-    if (!state->next.large) {
+            adp_state_is_large(state));
+    if (state->next.large) {
+        /* A port or two that changed are few flows mostly, but many rules may
+         * apply to a Pod. */
+        if (!reinstall) {
+            struct adp_turn_slice slice;
+
+            adp_turn_slice_init(&slice);
+            note_sync_error(state, go_on(state, &slice));
+        }
+    } else {
         size_t n_done;
 
         run_phase(state, NULL);
@@ -782,10 +775,10 @@ adp_state_forget_flows(struct adp_state *state)
 static struct adp_error *
 carry_out(struct adp_state *state, struct adp_turn_slice *slice)
 {
+    /* In a large state what lists little may change much: a policy that names
+     * a group of many addresses. */
     set_out(state, ADP_COMMIT_DIFFERENCE,
-            ((state->next.clear || !state->synced)
-             && adp_state_is_large(state))
-            || adp_state_group_is_large(state));
+            adp_state_is_large(state) || adp_state_group_is_large(state));
     return go_on(state, slice);
 }
 

@@ -16,11 +16,12 @@
  * checked against what those before it make of the state, and answered when
  * all is in force.
  *
- * A large transaction takes many turns of the main loop.  Meanwhile the state
- * is busy: it is read as it was before, and takes no other transaction.  Who
- * has one must wait; ports and rounds that change are taken into account at
- * the end.  When somebody flushes the bridge while flows go into it, that
- * begins anew, with all of them.
+ * A large transaction, or one on a large state, of which a small record may
+ * change much, takes as many turns of the main loop as it needs, perhaps only
+ * the one in which it came.  Meanwhile the state is busy: it is read as it was
+ * before, and takes no other transaction.  Who has one must wait; ports and
+ * rounds that change are taken into account at the end.  When somebody flushes
+ * the bridge while flows go into it, that begins anew, with all of them.
  *
  * For the main thread.
  */
@@ -73,7 +74,7 @@ void adp_state_wait(const struct adp_state *);
 /* Something is under way, or the state on the disk is still to be read for the
  * first time, which adp_state_run() begins. */
 bool adp_state_is_busy(const struct adp_state *);
-/* More than a hundred records. */
+/* More than a hundred records, and addresses, Pods and rules in these. */
 bool adp_state_is_large(const struct adp_state *);
 
 /* Has 'read' run with 'aux', as a job (adp-job.h), a slice in each turn.  In

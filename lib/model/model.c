@@ -40,6 +40,7 @@ struct model_step {
 
 struct adp_model {
     struct shash records[ADP_N_KINDS]; /* Contain struct adp_record. */
+    size_t n_listed;            /* By them: see adp_model_size(). */
     struct adp_model_claims *claims; /* NULL before the first transaction. */
 
     /* The transaction under way.  Bounded by what it names and, if it clears
@@ -276,6 +277,23 @@ forget_changes(struct adp_model *model)
     model->in_transaction = model->cleared = false;
 }
 
+/* How many others, or addresses, it lists. */
+static size_t
+count_listed_by(const struct adp_record *record)
+{
+    switch ((int) record->kind) {
+    case ADP_KIND_ADDRESS_GROUP:
+        return CONTAINER_OF(record, struct adp_address_group,
+                            up)->n_addresses;
+    case ADP_KIND_APPLIED_TO_GROUP:
+        return CONTAINER_OF(record, struct adp_applied_to_group, up)->pods.n;
+    case ADP_KIND_NETWORK_POLICY:
+        return CONTAINER_OF(record, struct adp_network_policy, up)->n_rules;
+    default:
+        return 0;
+    }
+}
+
 /* Makes 'new' the record of 'kind' and 'name', or, if it's NULL, makes that
  * vanish.  Takes 'new'.  Returns true if there was one before. */
 static bool
@@ -287,6 +305,8 @@ model_set(struct adp_model *model, enum adp_kind kind, const char *name,
                               : shash_find_and_delete(records, name));
     bool existed = old != NULL;
 
+    model->n_listed += new ? count_listed_by(new) : 0;
+    model->n_listed -= old ? count_listed_by(old) : 0;
     if (model->claims) {
         if (old) {
             adp_model_claims_remove(model->claims, old);
@@ -308,6 +328,7 @@ adp_model_clone(const struct adp_model *origin)
 {
     struct adp_model *model = adp_model_create();
 
+    model->n_listed = origin->n_listed;
     for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
         const struct shash_node *node;
 
@@ -815,6 +836,12 @@ adp_model_count(const struct adp_model *model, const char *kind_name)
             ? shash_count(&model->records[kind]) : 0);
 }
 
+size_t
+adp_model_size(const struct adp_model *model)
+{
+    return model_n_records(model) + model->n_listed;
+}
+
 bool
 adp_model_is_kind(const char *kind_name)
 {
@@ -872,7 +899,7 @@ adp_model_find_named(const struct adp_model *model, const struct json *json)
 }
 
 static size_t
-count_listed_by(const struct adp_record *record, size_t max)
+weigh_record(const struct adp_record *record, size_t max)
 {
     return (record->kind == ADP_KIND_NETWORK_POLICY
             ? CONTAINER_OF(record, struct adp_network_policy, up)->n_rules
@@ -900,7 +927,7 @@ adp_model_weigh(const struct adp_model *model, const struct json *records,
     for (size_t i = 0; i < records->array.n && weight < max; i++) {
         const struct json *json = records->array.elems[i];
         const struct adp_record *record = adp_model_find_named(model, json);
-        size_t before = record ? count_listed_by(record, max) : 0;
+        size_t before = record ? weigh_record(record, max) : 0;
 
         weight += 1 + (means_nothing(json) ? 0
                        : MAX(before, count_listed(json, max)));

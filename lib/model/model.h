@@ -124,6 +124,9 @@ struct json *adp_model_compact(const struct json *records);
 struct json *adp_model_get(const struct adp_model *, const char *kind,
                            const char *name);
 size_t adp_model_count(const struct adp_model *, const char *kind);
+/* How many records there are, and addresses, Pods and rules in groups and
+ * policies. */
+size_t adp_model_size(const struct adp_model *);
 
 /* Is 'kind' one of the kinds of records? */
 bool adp_model_is_kind(const char *kind);

@@ -464,6 +464,7 @@ clauses_grow(struct adp_desired *desired, struct desired_clauses *clauses)
         clauses = xrealloc(clauses, clauses_size(allocated));
         clauses->n = n;
         clauses->allocated = allocated;
+        clauses->n_unused = n ? clauses->n_unused : 0;
     }
     return clauses;
 }
@@ -479,29 +480,50 @@ adp_desired_clause_ref(struct adp_desired *desired, struct desired_flow *flow,
 
         memmove(&clauses->clauses[i + 1], &clauses->clauses[i],
                 (clauses->n - i) * sizeof clauses->clauses[0]);
+        desired->n_steps += clauses->n - i;
         clauses->clauses[i] = (struct desired_clause) {
             .conj_id = claim->conj_id,
             .number = claim->clause,
             .n = claim->n_clauses,
         };
         clauses->n++;
+        clauses->n_unused++;
         flow->clauses = clauses;
     }
-    flow->clauses->clauses[i].n_refs++;
+    if (!flow->clauses->clauses[i].n_refs++) {
+        flow->clauses->n_unused--;
+    }
+}
+
+static void
+drop_unused(struct adp_desired *desired, struct desired_clauses *clauses)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < clauses->n; i++) {
+        if (clauses->clauses[i].n_refs) {
+            clauses->clauses[n++] = clauses->clauses[i];
+        }
+    }
+    desired->n_steps += clauses->n;
+    clauses->n = n;
+    clauses->n_unused = 0;
 }
 
 void
-adp_desired_clause_unref(struct desired_flow *flow,
-                     const struct desired_claim *claim)
+adp_desired_clause_unref(struct adp_desired *desired,
+                         struct desired_flow *flow,
+                         const struct desired_claim *claim)
 {
     struct desired_clauses *clauses = flow->clauses;
     uint32_t i = clauses_seek(clauses, claim);
 
-    ovs_assert(clauses_has_at(clauses, i, claim));
-    if (!--clauses->clauses[i].n_refs) {
-        clauses->n--;
-        memmove(&clauses->clauses[i], &clauses->clauses[i + 1],
-                (clauses->n - i) * sizeof clauses->clauses[0]);
+    ovs_assert(clauses_has_at(clauses, i, claim)
+               && clauses->clauses[i].n_refs);
+    /* Many may go, one after the other: those behind don't move each time. */
+    if (!--clauses->clauses[i].n_refs
+        && ++clauses->n_unused > clauses->n / 2) {
+        drop_unused(desired, clauses);
     }
 }
 
@@ -529,6 +551,23 @@ adp_desired_clauses_free(struct adp_desired *desired,
     }
 }
 
+/* The index of the first clause from 'i' on that somebody asks for, or
+ * 'n'. */
+static uint32_t
+next_used(const struct desired_clauses *clauses, uint32_t i)
+{
+    while (clauses && i < clauses->n && !clauses->clauses[i].n_refs) {
+        i++;
+    }
+    return i;
+}
+
+static uint32_t
+n_used(const struct desired_clauses *clauses)
+{
+    return clauses ? clauses->n - clauses->n_unused : 0;
+}
+
 bool
 adp_desired_clauses_within(const struct desired_clauses *a,
                            const struct desired_clauses *b)
@@ -536,15 +575,17 @@ adp_desired_clauses_within(const struct desired_clauses *a,
     uint32_t n_a = a ? a->n : 0;
     uint32_t n_b = b ? b->n : 0;
 
-    for (uint32_t i = 0, j = 0; i < n_a; i++) {
+    for (uint32_t i = next_used(a, 0), j = 0; i < n_a;
+         i = next_used(a, i + 1)) {
         const struct desired_clause *ac = &a->clauses[i];
 
         while (j < n_b && clause_compare(&b->clauses[j], ac->conj_id,
                                          ac->number, ac->n) < 0) {
             j++;
         }
-        if (j >= n_b || clause_compare(&b->clauses[j], ac->conj_id,
-                                       ac->number, ac->n)) {
+        if (j >= n_b || !b->clauses[j].n_refs
+            || clause_compare(&b->clauses[j], ac->conj_id, ac->number,
+                              ac->n)) {
             return false;
         }
     }
@@ -555,8 +596,7 @@ bool
 adp_desired_clauses_equal(const struct desired_clauses *a,
                       const struct desired_clauses *b)
 {
-    return ((a ? a->n : 0) == (b ? b->n : 0)
-            && adp_desired_clauses_within(a, b));
+    return n_used(a) == n_used(b) && adp_desired_clauses_within(a, b);
 }
 
 void
@@ -566,15 +606,16 @@ adp_desired_clauses_put(const struct desired_clauses *a,
     uint32_t n_a = a ? a->n : 0;
     uint32_t n_b = b ? b->n : 0;
 
-    for (uint32_t i = 0, j = 0; i < n_a || j < n_b; ) {
+    for (uint32_t i = next_used(a, 0), j = next_used(b, 0);
+         i < n_a || j < n_b; ) {
         const struct desired_clause *clause;
         int cmp = (i >= n_a ? 1 : j >= n_b ? -1
                    : clause_compare(&a->clauses[i], b->clauses[j].conj_id,
                                     b->clauses[j].number, b->clauses[j].n));
 
         clause = cmp <= 0 ? &a->clauses[i] : &b->clauses[j];
-        i += cmp <= 0;
-        j += cmp >= 0;
+        i = cmp <= 0 ? next_used(a, i + 1) : i;
+        j = cmp >= 0 ? next_used(b, j + 1) : j;
 
         struct ofpact_conjunction *oc = ofpact_put_CONJUNCTION(ofpacts);
         oc->id = clause->conj_id;

@@ -57,9 +57,11 @@ struct desired_clause {
     uint8_t number, n;
 };
 
-/* The clauses of one flow, in order. */
+/* The clauses of one flow, in order.  One that nobody asks for any more may
+ * stay in its place. */
 struct desired_clauses {
     uint32_t n, allocated;
+    uint32_t n_unused;          /* Of the 'n'. */
     struct desired_clause clauses[];
 };
 
@@ -237,7 +239,7 @@ void adp_desired_actions_unref(struct adp_desired *, struct desired_actions *);
  * the latter. */
 void adp_desired_clause_ref(struct adp_desired *, struct desired_flow *,
                         const struct desired_claim *);
-void adp_desired_clause_unref(struct desired_flow *,
+void adp_desired_clause_unref(struct adp_desired *, struct desired_flow *,
                               const struct desired_claim *);
 struct desired_clauses *adp_desired_clauses_clone(struct adp_desired *,
                                               const struct desired_clauses *);

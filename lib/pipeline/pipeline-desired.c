@@ -190,7 +190,7 @@ adp_desired_claim_drop(struct adp_desired *desired,
         touch_flow(desired, flow);
         flow->n_refs--;
         if (flow->has_clauses) {
-            adp_desired_clause_unref(flow, claim);
+            adp_desired_clause_unref(desired, flow, claim);
         }
     }
     desired->n_claims--;

@@ -145,6 +145,7 @@ change_target_of_rules(struct adp_engine *e, struct engine_group *group,
             adp_engine_rule_change_target(e, rule, pod, add);
             end_amending(e, rule);
         }
+        adp_pause();
     }
 }
 
@@ -159,6 +160,7 @@ mark_users(struct adp_engine *e, const struct engine_group *group)
             struct engine_rule *rule = user->data;
 
             adp_engine_mark(&e->dirty_rules, &rule->dirty);
+            adp_pause();
         }
     }
 }

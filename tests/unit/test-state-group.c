@@ -402,10 +402,12 @@ START_TEST(turns_end)
         free(record);
     }
     do {
+        if (adp_state_is_busy(state)) {
+            adp_state_run(state);
+        }
         adp_state_serve(state);
         n_turns++;
-        ck_assert(!adp_state_is_busy(state));
-    } while (adp_state_has_calls(state));
+    } while (adp_state_is_busy(state) || adp_state_has_calls(state));
     ck_assert_int_gt(n_turns, 1);
     for (int i = 0; i < N; i++) {
         expect_good(calls[i], 1 + i);
