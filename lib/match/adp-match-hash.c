@@ -6,7 +6,11 @@
 #include "adp-match-hash.h"
 #include "adp-cow.h"
 #include "adp-rules.h"
+#include "coverage.h"
 #include "util.h"
+
+/* Looks at clauses of rules for those that others have, too. */
+COVERAGE_DEFINE(adp_clause_look);
 
 /* A conjunction that some rule speaks of. */
 struct adp_hash_conj {
@@ -388,20 +392,43 @@ get_space(struct adp_cow *cow, struct adp_hash *hash, uint32_t n_clauses)
     return n;
 }
 
+/* Collects what 'rule' says, from clause '*i' onward, about the conjunction
+ * there. */
+static uint64_t
+next_clauses(const struct adp_rule *rule, size_t *i,
+             const struct adp_conj_clause *first)
+{
+    uint64_t clauses = 0;
+
+    for (; rule && *i < rule->n_conjs; ++*i) {
+        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[*i];
+
+        if (c->id != first->id || c->n_clauses != first->n_clauses) {
+            break;
+        }
+        clauses |= UINT64_C(1) << (c->clause & 63);
+    }
+    return clauses;
+}
+
 /* What a rule has to say about a conjunction: the clauses, as a bitmap. */
 static uint64_t
 rule_clauses(const struct adp_rule *rule, uint32_t id, uint8_t n_clauses)
 {
-    uint64_t clauses = 0;
+    const struct adp_conj_clause first = { .id = id, .n_clauses = n_clauses };
+    size_t low = 0, high = rule->n_conjs;
 
-    for (size_t i = 0; i < rule->n_conjs; i++) {
-        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[i];
+    while (low < high) {
+        size_t mid = (low + high) / 2;
 
-        if (c->id == id && c->n_clauses == n_clauses) {
-            clauses |= UINT64_C(1) << c->clause;
+        if (adp_conj_clause_compare(&adp_rule_conjs(rule)[mid], &first) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
         }
+        COVERAGE_INC(adp_clause_look);
     }
-    return clauses;
+    return next_clauses(rule, &low, &first);
 }
 
 /* The same of all rules in 'entry' of a priority. */
@@ -535,25 +562,6 @@ change_conj(const struct conj_change *cc, uint32_t id, uint8_t n_clauses,
         adp_trie_remove(cc->cow, &cc->hash->conjs, hc);
         adp_cow_discard(cc->cow, hc);
     }
-}
-
-/* Collects what 'rule' says, from clause '*i' onward, about the conjunction
- * there. */
-static uint64_t
-next_clauses(const struct adp_rule *rule, size_t *i,
-             const struct adp_conj_clause *first)
-{
-    uint64_t clauses = 0;
-
-    for (; rule && *i < rule->n_conjs; ++*i) {
-        const struct adp_conj_clause *c = &adp_rule_conjs(rule)[*i];
-
-        if (c->id != first->id || c->n_clauses != first->n_clauses) {
-            break;
-        }
-        clauses |= UINT64_C(1) << (c->clause & 63);
-    }
-    return clauses;
 }
 
 /* What 'old' said about conjunctions gives way to what 'new' says.  Either may

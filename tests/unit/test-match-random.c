@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include "adp-cow.h"
 #include "adp-match-hash.h"
+#include "coverage.h"
+#include "engine.h"
 #include "flow.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/match.h"
 #include "ovs-rcu.h"
 #include "policy-world.h"
@@ -368,6 +371,169 @@ START_TEST(test_emptied)
 }
 END_TEST
 
+/* Several rules of one match and priority, with clauses of many conjunctions,
+ * of which each ID has one of 2 clauses and one of 3. */
+enum { N_IDS = 200, N_EQUAL = 3 };
+
+struct equals {
+    struct adp_rule *equal[N_EQUAL];    /* Any may be NULL. */
+    struct adp_rule *others[3 * N_IDS];
+    struct adp_rule *all[N_EQUAL + 3 * N_IDS];  /* In 'version'. */
+    struct version version;
+};
+
+/* Looks at clauses of rules for those that others have, too, as a daemon shows
+ * it ("coverage/show"). */
+extern struct coverage_counter counter_adp_clause_look;
+
+static void
+put_clause(struct ds *s, int id, int clause, int n_clauses)
+{
+    ds_put_format(s, "conjunction(%d,%d/%d),", id, clause, n_clauses);
+}
+
+/* Takes the text. */
+static struct adp_rule *
+parse_rule(struct ds *s)
+{
+    struct adp_rule *rule = engine_parse_flow(ds_cstr(s));
+
+    ds_destroy(s);
+    return rule;
+}
+
+/* Some clauses of all conjunctions, but for their last ones. */
+static struct adp_rule *
+equal_rule(void)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    unsigned int part = 1 + random_range(4);
+
+    ds_put_cstr(&s, "priority=200,reg1=1,actions=");
+    put_clause(&s, 1 + random_range(N_IDS), 1, 2);
+    for (int i = 0; i < 3 * N_IDS; i++) {
+        if (!random_range(part)) {
+            put_clause(&s, 1 + i / 3, MAX(i % 3, 1), i % 3 ? 3 : 2);
+        }
+    }
+    return parse_rule(&s);
+}
+
+/* The last clauses, each for packets of its own, and what conjunctions lead
+ * to. */
+static void
+add_others(struct adp_rule **rules)
+{
+    for (int id = 1; id <= N_IDS; id++) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        for (int n = 2; n <= 3; n++) {
+            ds_put_format(&s, "priority=200,reg2=%d,actions=", 2 * id + n);
+            put_clause(&s, id, n, n);
+            *rules++ = parse_rule(&s);
+            ds_init(&s);
+        }
+        ds_put_format(&s, "priority=200,conj_id=%d,actions=drop", id);
+        *rules++ = parse_rule(&s);
+    }
+}
+
+/* Puts others in the places of some equal ones.  Returns the number of
+ * changes, of which 'n_clauses' are about. */
+static size_t
+change_equals(struct equals *e, struct adp_cow *cow,
+              struct adp_match_change changes[N_EQUAL], size_t *n_clauses)
+{
+    size_t n = 0;
+
+    *n_clauses = 0;
+    for (int i = 0; i < N_EQUAL; i++) {
+        struct adp_rule *old = e->equal[i];
+        struct adp_rule *new = random_range(4) ? equal_rule() : NULL;
+
+        if (random_range(2) || !(old || new)) {
+            adp_rule_unref(new);
+            continue;
+        }
+        if (old) {
+            *n_clauses += old->n_conjs;
+            adp_cow_postpone(cow, unref_rule, old);
+        }
+        e->equal[i] = new;
+        changes[n++] = (struct adp_match_change) { old, new };
+    }
+    return n;
+}
+
+static void
+check_equals(struct equals *e)
+{
+    struct version *v = &e->version;
+
+    v->rules = e->all;
+    v->n = 0;
+    for (size_t i = 0; i < N_EQUAL; i++) {
+        if (e->equal[i]) {
+            v->rules[v->n++] = e->equal[i];
+        }
+    }
+    memcpy(&v->rules[v->n], e->others, sizeof e->others);
+    v->n += ARRAY_SIZE(e->others);
+
+    v->linear = adp_match_linear_class.create(v->rules, v->n);
+    for (int i = 0; i < 2 * N_IDS; i++) {
+        struct flow flow;
+
+        memset(&flow, 0, sizeof flow);
+        flow.regs[1] = random_range(10) > 0;
+        flow.regs[2] = 4 + i;
+        check_version(v, &flow);
+    }
+    adp_match_destroy(v->linear);
+}
+
+/* With one that goes goes what none of the others has, and that costs a few
+ * looks for each of its clauses, however many those have. */
+START_TEST(test_equal)
+{
+    struct adp_match_change changes[MAX(N_EQUAL, 3 * N_IDS)];
+    struct equals *e = xzalloc(sizeof *e);
+    size_t n = ARRAY_SIZE(e->others), n_clauses = 0;
+
+    seed_random();
+    add_others(e->others);
+    for (size_t i = 0; i < n; i++) {
+        changes[i] = (struct adp_match_change) { NULL, e->others[i] };
+    }
+    for (int step = 0; step < 60; step++) {
+        struct adp_garbage garbage;
+        struct adp_cow cow;
+        size_t n_looks;
+
+        adp_cow_begin(&cow);
+        if (step) {
+            n = change_equals(e, &cow, changes, &n_clauses);
+        }
+        counter_adp_clause_look.count();
+        e->version.match = adp_match_update(&cow, e->version.match, changes,
+                                            n);
+        n_looks = counter_adp_clause_look.count();
+        garbage = adp_cow_end(&cow);
+        adp_garbage_free(&garbage);
+        ck_assert_uint_le(n_looks, 15 * N_EQUAL * n_clauses);
+        check_equals(e);
+    }
+    ck_assert_uint_gt(n_conj_hits, 0);
+
+    adp_match_destroy(e->version.match);
+    for (size_t i = 0; i < e->version.n; i++) {
+        adp_rule_unref(e->all[i]);
+    }
+    free(e);
+    ovsrcu_quiesce();
+}
+END_TEST
+
 /* Hash tables. */
 
 struct trie_item {
@@ -561,6 +727,7 @@ main(void)
     tcase_add_loop_test(tc, test_changes, 0, ARRAY_SIZE(shapes));
     tcase_add_loop_test(tc, test_many, 0, 4);
     tcase_add_loop_test(tc, test_emptied, 0, ARRAY_SIZE(shapes));
+    tcase_add_test(tc, test_equal);
     tcase_add_loop_test(tc, test_trie, 0, 5);
     tcase_add_test(tc, test_trie_of_one_hash);
 
