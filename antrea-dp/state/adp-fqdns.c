@@ -35,9 +35,15 @@ struct adp_fqdns {
     uint64_t seq;                       /* Of the state's names in use, */
     bool has_seq;                       /* if they were ever read. */
 
+    /* The next transaction's records, or NULL: made in slices, and kept until
+     * the state isn't busy. */
+    struct json *apply, *delete;
+    bool all_said;                      /* They are all there. */
+
     /* A transaction is under way, or NULL. */
     struct adp_state_call *call;
-    struct ovs_list in_call;            /* Packets that wait for it, */
+    struct ovs_list in_call;            /* Packets that wait for it, or for
+                                         * those records, */
     struct ovs_list before_call;        /* and those for the next one: contain
                                          * "struct adp_held"s. */
     long long int next_try;
@@ -74,11 +80,20 @@ release_all(struct adp_fqdns *f, struct ovs_list *list, bool pass)
     }
 }
 
+static void
+destroy_lists(struct adp_fqdns *f)
+{
+    json_destroy(f->apply);
+    json_destroy(f->delete);
+    f->apply = f->delete = NULL;
+}
+
 void
 adp_fqdns_destroy(struct adp_fqdns *f)
 {
     release_all(f, &f->in_call, false);
     release_all(f, &f->before_call, false);
+    destroy_lists(f);
     adp_state_call_unref(f->call);
     adp_names_store_destroy(f->names);
     free(f);
@@ -92,10 +107,6 @@ adp_fqdns_set_min_ttl(struct adp_fqdns *f, unsigned int ttl)
 
 /* Transactions. */
 
-struct fqdn_change {
-    struct json *apply, *delete;
-};
-
 static struct json *
 key_create(const char *pattern)
 {
@@ -107,14 +118,13 @@ key_create(const char *pattern)
 }
 
 static void
-add_change(const char *pattern, const struct in6_addr *ips, size_t n,
-           void *change_)
+say_change(const char *pattern, const struct in6_addr *ips, size_t n, void *f_)
 {
-    struct fqdn_change *change = change_;
     struct json *key = key_create(pattern);
+    struct adp_fqdns *f = f_;
 
     if (!n) {
-        json_array_add(change->delete, key);
+        json_array_add(f->delete, key);
         return;
     }
 
@@ -127,24 +137,58 @@ add_change(const char *pattern, const struct in6_addr *ips, size_t n,
                        json_string_create_nocopy(ds_steal_cstr(&s)));
     }
     json_object_put(key, "addresses", addresses);
-    json_array_add(change->apply, key);
+    json_array_add(f->apply, key);
+}
+
+static void
+begin_lists(struct adp_fqdns *f)
+{
+    f->apply = json_array_create_empty();
+    f->delete = json_array_create_empty();
+    f->all_said = false;
+    ovs_list_push_back_all(&f->in_call, &f->before_call);
+}
+
+/* Meanwhile all that is known of names stands still, so that each FQDN is in
+ * there once. */
+static bool
+makes_lists(const struct adp_fqdns *f)
+{
+    return f->apply && !f->all_said;
+}
+
+static void
+make_lists(struct adp_fqdns *f)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init(&slice);
+    while (adp_names_store_has_changes(f->names)) {
+        if (!adp_turn_slice_goes_on(&slice)) {
+            return;
+        }
+        adp_names_store_take_change(f->names, say_change, f);
+    }
+    f->all_said = true;
+}
+
+/* There is nobody to be told. */
+static void
+drop_lists(struct adp_fqdns *f)
+{
+    if (f->apply) {
+        adp_names_store_end_changes(f->names, false);
+        destroy_lists(f);
+    }
 }
 
 static void
 begin_call(struct adp_fqdns *f, struct adp_state *state)
 {
-    struct fqdn_change change = {
-        .apply = json_array_create_empty(),
-        .delete = json_array_create_empty(),
-    };
-
-    adp_names_store_take_changes(f->names, add_change, &change);
     f->call = adp_state_transact(state, &(struct adp_state_change) {
-        .own = true, .apply = change.apply, .delete = change.delete,
+        .own = true, .apply = f->apply, .delete = f->delete,
     });
-    json_destroy(change.apply);
-    json_destroy(change.delete);
-    ovs_list_push_back_all(&f->in_call, &f->before_call);
+    destroy_lists(f);
 }
 
 static void
@@ -164,6 +208,12 @@ end_call(struct adp_fqdns *f)
     release_all(f, &f->in_call, !error);
     adp_state_call_unref(f->call);
     f->call = NULL;
+}
+
+static bool
+has_expired(const struct adp_fqdns *f)
+{
+    return adp_names_store_next_expiry(f->names) <= time_msec();
 }
 
 /* Drops those that wait for too long; they are in order. */
@@ -313,6 +363,38 @@ read_patterns(struct adp_fqdns *f, const struct adp_state *state)
     }
 }
 
+/* Forgets addresses whose TTL is over. */
+static void
+expire(struct adp_fqdns *f)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init(&slice);
+    while (has_expired(f) && adp_turn_slice_goes_on(&slice)) {
+        adp_names_store_expire_next(f->names);
+    }
+}
+
+static void
+run_state(struct adp_fqdns *f, struct adp_state *state)
+{
+    bool idle = !f->call && !adp_state_is_busy(state);
+
+    if (idle && !f->apply && !has_expired(f) && time_msec() >= f->next_try
+        && adp_names_store_has_changes(f->names)) {
+        begin_lists(f);
+    }
+    if (makes_lists(f)) {
+        make_lists(f);
+    }
+    if (idle && f->apply && f->all_said) {
+        begin_call(f, state);
+        if (f->call->done) {
+            end_call(f);
+        }
+    }
+}
+
 static void
 run(struct adp_fqdns *f, struct adp_state *state)
 {
@@ -320,20 +402,19 @@ run(struct adp_fqdns *f, struct adp_state *state)
         end_call(f);
     }
     if (!state) {
+        drop_lists(f);
         release_all(f, &f->before_call, false);
         release_all(f, &f->in_call, false);
-    } else {
-        read_patterns(f, state);
     }
-    adp_names_store_expire(f->names, time_msec());
-    take_packets(f);
-    if (state && !f->call && !adp_state_is_busy(state)
-        && time_msec() >= f->next_try
-        && adp_names_store_has_changes(f->names)) {
-        begin_call(f, state);
-        if (f->call->done) {
-            end_call(f);
+    if (!makes_lists(f)) {
+        if (state) {
+            read_patterns(f, state);
         }
+        expire(f);
+        take_packets(f);
+    }
+    if (state) {
+        run_state(f, state);
     }
     drop_late(f, &f->in_call);
     drop_late(f, &f->before_call);
@@ -348,6 +429,16 @@ adp_fqdns_run(struct adp_fqdns *f, struct adp_state *state)
     adp_turn_leave(outer);
 }
 
+static void
+wait_for_late(const struct ovs_list *list)
+{
+    if (!ovs_list_is_empty(list)) {
+        poll_timer_wait_until(CONTAINER_OF(ovs_list_front(list),
+                                           struct adp_held, list_node)->since
+                              + ADP_FQDNS_PATIENCE_MS);
+    }
+}
+
 void
 adp_fqdns_wait(struct adp_fqdns *f, const struct adp_state *state)
 {
@@ -356,17 +447,17 @@ adp_fqdns_wait(struct adp_fqdns *f, const struct adp_state *state)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    if (f->call && f->call->done) {
+    if ((f->call && f->call->done) || makes_lists(f)) {
         poll_immediate_wake();
-    } else if (!f->call && state && !adp_state_is_busy(state)
-               && adp_names_store_has_changes(f->names)) {
-        poll_timer_wait_until(f->next_try);
+    } else if (!f->call && state && !adp_state_is_busy(state)) {
+        if (f->apply) {
+            poll_immediate_wake();
+        } else if (adp_names_store_has_changes(f->names)) {
+            poll_timer_wait_until(f->next_try);
+        }
     }
-    if (!ovs_list_is_empty(&f->before_call)) {
-        poll_timer_wait_until(CONTAINER_OF(ovs_list_front(&f->before_call),
-                                           struct adp_held, list_node)->since
-                              + ADP_FQDNS_PATIENCE_MS);
-    }
+    wait_for_late(&f->in_call);
+    wait_for_late(&f->before_call);
     adp_held_wait(f->bridge);
 }
 

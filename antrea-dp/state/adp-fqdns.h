@@ -12,8 +12,9 @@
  * tells nothing new.  If it can't be in force within ADP_FQDNS_PATIENCE_MS, or
  * there is no room, the packet is dropped, and whoever asked will ask again.
  *
- * What is read in a turn makes one transaction, and the next one begins when
- * that has ended: a flood of answers makes them larger, not more.
+ * What is known when one begins makes one transaction, and the next one begins
+ * when that has ended: a flood of answers makes them larger, not more.  Its
+ * records are made in slices, while packets stay in the queue.
  *
  * For the main thread.
  */

@@ -10,8 +10,10 @@
 
 #include "adp-dns.h"
 #include "adp-secret-hash.h"
+#include "heap.h"
 #include "hmapx.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/list.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/util.h"
 #include "sset.h"
@@ -26,12 +28,16 @@ struct pattern {
     bool has_wildcard;
     struct hmapx names;         /* Contains "struct name"s. */
     size_t n_addresses;         /* Of 'names'. */
-    bool changed;
-    bool taken;                 /* A change of it was, and hasn't ended. */
+    bool in_use;                /* Else it has no names, and goes when that has
+                                 * come into force. */
+    struct ovs_list changed;    /* In the store's 'changed', or in no list. */
+    struct ovs_list taken;      /* In its 'taken', or in no list. */
 };
 
 struct known_address {
     struct hmap_node node;      /* In struct name's 'addresses'. */
+    struct heap_node by_expiry;
+    struct name *name;
     struct in6_addr ip;
     long long int expires;
 };
@@ -40,18 +46,16 @@ struct name {
     char *text;
     struct hmapx patterns;      /* Contains "struct pattern"s; at least one. */
     struct hmap addresses;      /* Contains "struct known_address"es. */
-    long long int next_expiry;  /* Of these, or earlier. */
 };
 
 struct adp_names_store {
     struct shash patterns;      /* Contains "struct pattern"s. */
     struct shash names;         /* Contains "struct name"s. */
-    struct sset gone;           /* Patterns that nobody uses any more, until
-                                 * that was taken, */
-    struct sset taken_gone;     /* and until that has ended. */
-    size_t n_addresses;
+    size_t n_in_use;            /* Patterns. */
+    struct ovs_list changed;    /* Patterns that are to be taken, */
+    struct ovs_list taken;      /* and that were, until that has ended. */
+    struct heap expiries;       /* The next address to expire on top. */
     long long int min_ttl_ms;
-    long long int next_expiry;  /* Of 'names', or earlier. */
 };
 
 bool
@@ -86,9 +90,9 @@ adp_names_store_create(void)
 
     shash_init(&s->patterns);
     shash_init(&s->names);
-    sset_init(&s->gone);
-    sset_init(&s->taken_gone);
-    s->next_expiry = LLONG_MAX;
+    ovs_list_init(&s->changed);
+    ovs_list_init(&s->taken);
+    heap_init(&s->expiries);
     adp_names_store_set_min_ttl(s, ADP_NAMES_DEFAULT_MIN_TTL);
     return s;
 }
@@ -102,15 +106,24 @@ adp_names_store_set_min_ttl(struct adp_names_store *s, unsigned int ttl)
 /* Names and patterns. */
 
 static void
-change_patterns_of(const struct name *name)
+enter_list(struct ovs_list *list, struct ovs_list *node)
 {
-    const struct hmapx_node *node;
-
-    HMAPX_FOR_EACH (node, &name->patterns) {
-        struct pattern *pattern = node->data;
-
-        pattern->changed = true;
+    if (ovs_list_is_empty(node)) {
+        ovs_list_push_back(list, node);
     }
+}
+
+static void
+leave_list(struct ovs_list *node)
+{
+    ovs_list_remove(node);
+    ovs_list_init(node);
+}
+
+static void
+change_pattern(struct adp_names_store *s, struct pattern *pattern)
+{
+    enter_list(&s->changed, &pattern->changed);
 }
 
 static void
@@ -119,24 +132,50 @@ link_pattern(struct name *name, struct pattern *pattern)
     hmapx_add(&name->patterns, pattern);
     hmapx_add(&pattern->names, name);
     pattern->n_addresses += hmap_count(&name->addresses);
-    pattern->changed |= !hmap_is_empty(&name->addresses);
 }
 
+/* The heap has the greatest on top. */
+static uint64_t
+heap_priority(long long int expires)
+{
+    return UINT64_MAX - expires;
+}
+
+/* 'name' has 'delta' addresses more. */
 static void
-remove_address(struct adp_names_store *s, struct name *name,
-               struct known_address *address)
+count_addresses(struct adp_names_store *s, const struct name *name, int delta)
 {
     const struct hmapx_node *node;
 
-    hmap_remove(&name->addresses, &address->node);
-    free(address);
-    s->n_addresses--;
     HMAPX_FOR_EACH (node, &name->patterns) {
         struct pattern *pattern = node->data;
 
-        pattern->n_addresses--;
-        pattern->changed = true;
+        pattern->n_addresses += delta;
+        change_pattern(s, pattern);
     }
+}
+
+static void
+add_address(struct adp_names_store *s, struct name *name,
+            const struct in6_addr *ip, uint32_t hash, long long int expires)
+{
+    struct known_address *address = xmalloc(sizeof *address);
+
+    address->name = name;
+    address->ip = *ip;
+    address->expires = expires;
+    hmap_insert(&name->addresses, &address->node, hash);
+    heap_insert(&s->expiries, &address->by_expiry, heap_priority(expires));
+    count_addresses(s, name, 1);
+}
+
+static void
+remove_address(struct adp_names_store *s, struct known_address *address)
+{
+    hmap_remove(&address->name->addresses, &address->node);
+    heap_remove(&s->expiries, &address->by_expiry);
+    count_addresses(s, address->name, -1);
+    free(address);
 }
 
 static void
@@ -146,7 +185,7 @@ remove_name(struct adp_names_store *s, struct name *name)
     const struct hmapx_node *node;
 
     HMAP_FOR_EACH_SAFE (address, node, &name->addresses) {
-        remove_address(s, name, address);
+        remove_address(s, address);
     }
     HMAPX_FOR_EACH (node, &name->patterns) {
         struct pattern *pattern = node->data;
@@ -160,60 +199,87 @@ remove_name(struct adp_names_store *s, struct name *name)
     free(name);
 }
 
-static void
-add_pattern(struct adp_names_store *s, const char *text)
+static struct pattern *
+pattern_create(struct adp_names_store *s, const char *text)
 {
     struct pattern *pattern = xzalloc(sizeof *pattern);
-    const struct shash_node *node;
 
     pattern->text = xstrdup(text);
     pattern->has_wildcard = strchr(text, '*') != NULL;
     hmapx_init(&pattern->names);
-    pattern->changed = sset_find_and_delete(&s->gone, text);
+    ovs_list_init(&pattern->changed);
+    ovs_list_init(&pattern->taken);
     shash_add(&s->patterns, text, pattern);
+    return pattern;
+}
+
+static void
+pattern_destroy(struct adp_names_store *s, struct pattern *pattern)
+{
+    shash_find_and_delete(&s->patterns, pattern->text);
+    hmapx_destroy(&pattern->names);
+    free(pattern->text);
+    free(pattern);
+}
+
+static void
+add_pattern(struct adp_names_store *s, const char *text)
+{
+    struct pattern *pattern = shash_find_data(&s->patterns, text);
+    const struct shash_node *node;
+
+    if (!pattern) {
+        pattern = pattern_create(s, text);
+    } else if (pattern->in_use) {
+        return;
+    }
     SHASH_FOR_EACH (node, &s->names) {
         if (adp_names_match(text, node->name)) {
             link_pattern(node->data, pattern);
         }
+    }
+    pattern->in_use = true;
+    s->n_in_use++;
+    if (pattern->n_addresses) {
+        change_pattern(s, pattern);
     }
 }
 
 static void
 remove_pattern(struct adp_names_store *s, struct pattern *pattern)
 {
-    const struct hmapx_node *node, *next;
+    const struct hmapx_node *node;
 
-    HMAPX_FOR_EACH_SAFE (node, next, &pattern->names) {
+    HMAPX_FOR_EACH (node, &pattern->names) {
         struct name *name = node->data;
 
         hmapx_find_and_delete(&name->patterns, pattern);
         if (hmapx_is_empty(&name->patterns)) {
-            hmapx_find_and_delete(&pattern->names, name);
             remove_name(s, name);
         }
     }
-    hmapx_destroy(&pattern->names);
-    sset_add(&s->gone, pattern->text);
-    shash_find_and_delete(&s->patterns, pattern->text);
-    free(pattern->text);
-    free(pattern);
+    hmapx_clear(&pattern->names);
+    pattern->n_addresses = 0;
+    pattern->in_use = false;
+    s->n_in_use--;
+    change_pattern(s, pattern);
 }
 
 void
 adp_names_store_use(struct adp_names_store *s, const struct sset *patterns)
 {
-    struct shash_node *node, *next;
+    const struct shash_node *node;
     const char *text;
 
     /* In this order: names that have another pattern stay. */
     SSET_FOR_EACH (text, patterns) {
-        if (!shash_find(&s->patterns, text)) {
-            add_pattern(s, text);
-        }
+        add_pattern(s, text);
     }
-    SHASH_FOR_EACH_SAFE (node, next, &s->patterns) {
-        if (!sset_contains(patterns, node->name)) {
-            remove_pattern(s, node->data);
+    SHASH_FOR_EACH (node, &s->patterns) {
+        struct pattern *pattern = node->data;
+
+        if (pattern->in_use && !sset_contains(patterns, node->name)) {
+            remove_pattern(s, pattern);
         }
     }
 }
@@ -223,12 +289,15 @@ adp_names_store_destroy(struct adp_names_store *s)
 {
     if (s) {
         struct sset none = SSET_INITIALIZER(&none);
+        struct shash_node *node, *next;
 
         adp_names_store_use(s, &none);
+        SHASH_FOR_EACH_SAFE (node, next, &s->patterns) {
+            pattern_destroy(s, node->data);
+        }
         shash_destroy(&s->patterns);
         shash_destroy(&s->names);
-        sset_destroy(&s->gone);
-        sset_destroy(&s->taken_gone);
+        heap_destroy(&s->expiries);
         free(s);
     }
 }
@@ -243,7 +312,7 @@ fit_patterns(const struct adp_names_store *s, const char *text,
 {
     struct pattern *exact = shash_find_data(&s->patterns, text);
     const struct shash_node *node;
-    bool fits = exact && !exact->has_wildcard;
+    bool fits = exact && exact->in_use && !exact->has_wildcard;
 
     if (fits && name) {
         link_pattern(name, exact);
@@ -254,7 +323,8 @@ fit_patterns(const struct adp_names_store *s, const char *text,
         if (fits && !name) {
             break;
         }
-        if (pattern->has_wildcard && adp_names_match(pattern->text, text)) {
+        if (pattern->in_use && pattern->has_wildcard
+            && adp_names_match(pattern->text, text)) {
             fits = true;
             if (name) {
                 link_pattern(name, pattern);
@@ -282,7 +352,6 @@ use_name(struct adp_names_store *s, const char *text)
     name = xzalloc(sizeof *name);
     hmapx_init(&name->patterns);
     hmap_init(&name->addresses);
-    name->next_expiry = LLONG_MAX;
 
     if (!fit_patterns(s, text, name)) {
         hmapx_destroy(&name->patterns);
@@ -310,6 +379,17 @@ is_full(const struct name *name)
     return false;
 }
 
+static void
+prolong(struct adp_names_store *s, struct known_address *address,
+        long long int expires)
+{
+    if (expires > address->expires) {
+        address->expires = expires;
+        heap_change(&s->expiries, &address->by_expiry,
+                    heap_priority(expires));
+    }
+}
+
 static enum adp_names_learned
 learn_address(struct adp_names_store *s, struct name *name,
               const struct in6_addr *ip, long long int expires)
@@ -319,28 +399,14 @@ learn_address(struct adp_names_store *s, struct name *name,
 
     HMAP_FOR_EACH_WITH_HASH (address, node, hash, &name->addresses) {
         if (!memcmp(&address->ip, ip, sizeof *ip)) {
-            address->expires = MAX(address->expires, expires);
+            prolong(s, address, expires);
             return ADP_NAMES_KNOWN;
         }
     }
     if (is_full(name)) {
         return ADP_NAMES_FULL;
     }
-    address = xmalloc(sizeof *address);
-    address->ip = *ip;
-    address->expires = expires;
-    hmap_insert(&name->addresses, &address->node, hash);
-    s->n_addresses++;
-    name->next_expiry = MIN(name->next_expiry, expires);
-    s->next_expiry = MIN(s->next_expiry, expires);
-
-    const struct hmapx_node *node;
-    HMAPX_FOR_EACH (node, &name->patterns) {
-        struct pattern *pattern = node->data;
-
-        pattern->n_addresses++;
-    }
-    change_patterns_of(name);
+    add_address(s, name, ip, hash, expires);
     return ADP_NAMES_NEW;
 }
 
@@ -353,9 +419,10 @@ nothing_new(const struct name *name)
 
     HMAPX_FOR_EACH (node, &name->patterns) {
         const struct pattern *pattern = node->data;
-        enum adp_names_learned one = (pattern->changed ? ADP_NAMES_CHANGED
-                                      : pattern->taken ? ADP_NAMES_TAKEN
-                                      : ADP_NAMES_KNOWN);
+        enum adp_names_learned one
+            = (!ovs_list_is_empty(&pattern->changed) ? ADP_NAMES_CHANGED
+               : !ovs_list_is_empty(&pattern->taken) ? ADP_NAMES_TAKEN
+               : ADP_NAMES_KNOWN);
 
         learned = MAX(learned, one);
     }
@@ -395,49 +462,26 @@ adp_names_store_learn(struct adp_names_store *s,
     return learned;
 }
 
-static void
-expire_addresses(struct adp_names_store *s, struct name *name,
-                 long long int now)
-{
-    struct known_address *address;
-
-    name->next_expiry = LLONG_MAX;
-    HMAP_FOR_EACH_SAFE (address, node, &name->addresses) {
-        if (address->expires <= now) {
-            remove_address(s, name, address);
-        } else {
-            name->next_expiry = MIN(name->next_expiry, address->expires);
-        }
-    }
-}
-
-void
-adp_names_store_expire(struct adp_names_store *s, long long int now)
-{
-    struct shash_node *node, *next;
-
-    if (now < s->next_expiry) {
-        return;
-    }
-    s->next_expiry = LLONG_MAX;
-    SHASH_FOR_EACH_SAFE (node, next, &s->names) {
-        struct name *name = node->data;
-
-        if (name->next_expiry <= now) {
-            expire_addresses(s, name, now);
-        }
-        if (hmap_is_empty(&name->addresses)) {
-            remove_name(s, name);
-        } else {
-            s->next_expiry = MIN(s->next_expiry, name->next_expiry);
-        }
-    }
-}
-
 long long int
 adp_names_store_next_expiry(const struct adp_names_store *s)
 {
-    return s->next_expiry;
+    return (heap_is_empty(&s->expiries) ? LLONG_MAX
+            : CONTAINER_OF(heap_max(&s->expiries), struct known_address,
+                           by_expiry)->expires);
+}
+
+void
+adp_names_store_expire_next(struct adp_names_store *s)
+{
+    struct known_address *address = CONTAINER_OF(heap_max(&s->expiries),
+                                                 struct known_address,
+                                                 by_expiry);
+    struct name *name = address->name;
+
+    remove_address(s, address);
+    if (hmap_is_empty(&name->addresses)) {
+        remove_name(s, name);
+    }
 }
 
 /* Changes. */
@@ -445,19 +489,7 @@ adp_names_store_next_expiry(const struct adp_names_store *s)
 bool
 adp_names_store_has_changes(const struct adp_names_store *s)
 {
-    const struct shash_node *node;
-
-    if (!sset_is_empty(&s->gone)) {
-        return true;
-    }
-    SHASH_FOR_EACH (node, &s->patterns) {
-        const struct pattern *pattern = node->data;
-
-        if (pattern->changed) {
-            return true;
-        }
-    }
-    return false;
+    return !ovs_list_is_empty(&s->changed);
 }
 
 static int
@@ -494,64 +526,33 @@ addresses_of(const struct pattern *pattern, struct in6_addr **ips)
 }
 
 void
-adp_names_store_take_changes(struct adp_names_store *s,
-                             adp_names_change_cb *cb, void *aux)
+adp_names_store_take_change(struct adp_names_store *s,
+                            adp_names_change_cb *cb, void *aux)
 {
-    const struct shash_node *node;
-    const char *text;
+    struct pattern *pattern = CONTAINER_OF(ovs_list_front(&s->changed),
+                                           struct pattern, changed);
+    struct in6_addr *ips;
+    size_t n = addresses_of(pattern, &ips);
 
-    SSET_FOR_EACH (text, &s->gone) {
-        cb(text, NULL, 0, aux);
-        sset_add(&s->taken_gone, text);
-    }
-    sset_clear(&s->gone);
-    SHASH_FOR_EACH (node, &s->patterns) {
-        struct pattern *pattern = node->data;
-
-        if (pattern->changed) {
-            struct in6_addr *ips;
-            size_t n = addresses_of(pattern, &ips);
-
-            pattern->changed = false;
-            pattern->taken = true;
-            cb(pattern->text, ips, n, aux);
-            free(ips);
-        }
-    }
-}
-
-/* That nobody uses 'text' any more has not come into force.  Perhaps somebody
- * does again. */
-static void
-take_gone_again(struct adp_names_store *s, const char *text)
-{
-    struct pattern *pattern = shash_find_data(&s->patterns, text);
-
-    if (pattern) {
-        pattern->changed = true;
-    } else {
-        sset_add(&s->gone, text);
-    }
+    cb(pattern->text, ips, n, aux);
+    free(ips);
+    leave_list(&pattern->changed);
+    enter_list(&s->taken, &pattern->taken);
 }
 
 void
 adp_names_store_end_changes(struct adp_names_store *s, bool in_force)
 {
-    const struct shash_node *node;
-    const char *text;
+    struct pattern *pattern;
 
-    SHASH_FOR_EACH (node, &s->patterns) {
-        struct pattern *pattern = node->data;
-
-        pattern->changed |= pattern->taken && !in_force;
-        pattern->taken = false;
-    }
-    if (!in_force) {
-        SSET_FOR_EACH (text, &s->taken_gone) {
-            take_gone_again(s, text);
+    LIST_FOR_EACH_SAFE (pattern, taken, &s->taken) {
+        leave_list(&pattern->taken);
+        if (!in_force) {
+            change_pattern(s, pattern);
+        } else if (!pattern->in_use && ovs_list_is_empty(&pattern->changed)) {
+            pattern_destroy(s, pattern);
         }
     }
-    sset_clear(&s->taken_gone);
 }
 
 /* Queries. */
@@ -615,8 +616,8 @@ struct adp_names_usage
 adp_names_store_usage(const struct adp_names_store *s)
 {
     return (struct adp_names_usage) {
-        .n_patterns = shash_count(&s->patterns),
+        .n_patterns = s->n_in_use,
         .n_names = shash_count(&s->names),
-        .n_addresses = s->n_addresses,
+        .n_addresses = heap_count(&s->expiries),
     };
 }

@@ -19,7 +19,7 @@
  *
  * Cost: an answer about a known name costs what it lists; about another one, a
  * look at all patterns with "*".  A pattern that comes costs a look at all
- * names.
+ * names.  A change costs all addresses of its pattern, which are sorted.
  */
 
 #include <stdbool.h>
@@ -61,20 +61,22 @@ enum adp_names_learned {
 enum adp_names_learned adp_names_store_learn(struct adp_names_store *,
                                              const struct adp_dns_answer *,
                                              long long int now);
-/* Drops what is over. */
-void adp_names_store_expire(struct adp_names_store *, long long int now);
-/* When that is next, LLONG_MAX: never. */
+/* When the next address is over, LLONG_MAX: there is none. */
 long long int adp_names_store_next_expiry(const struct adp_names_store *);
+/* Drops that one. */
+void adp_names_store_expire_next(struct adp_names_store *);
 
 /* Patterns whose addresses are others than when they were last taken.
  * 'addresses' are in order, each once; none for a pattern that isn't in use
- * any more. */
+ * any more, too. */
 typedef void adp_names_change_cb(const char *pattern,
                                  const struct in6_addr *addresses, size_t n,
                                  void *aux);
 bool adp_names_store_has_changes(const struct adp_names_store *);
-void adp_names_store_take_changes(struct adp_names_store *,
-                                  adp_names_change_cb *, void *aux);
+/* Takes one that there is.  A pattern that changes afterwards is to be taken
+ * again. */
+void adp_names_store_take_change(struct adp_names_store *,
+                                 adp_names_change_cb *, void *aux);
 /* What was taken has come into force, or it hasn't and is to be taken
  * again. */
 void adp_names_store_end_changes(struct adp_names_store *, bool in_force);

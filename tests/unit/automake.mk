@@ -122,6 +122,7 @@ UNIT_TESTS = \
 	tests/unit/test-recent \
 	tests/unit/test-flush \
 	tests/unit/test-fqdns \
+	tests/unit/test-fqdns-slices \
 	tests/unit/test-conntrack-hash \
 	tests/unit/test-ipf \
 	tests/unit/test-refusal \
@@ -626,18 +627,26 @@ tests_unit_test_flush_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=time_msec \
 	-Wl,--wrap=unixctl_command_reply
 
-tests_unit_test_fqdns_SOURCES = \
+FQDNS_WORLD = \
+	tests/unit/fqdns-world.h \
 	tests/unit/own-records.h \
-	tests/unit/test-fqdns.c \
 	antrea-dp/bridge/adp-held.c \
 	antrea-dp/bridge/adp-main-queue.c \
 	antrea-dp/state/adp-fqdns.c
-tests_unit_test_fqdns_LDADD = $(UNIT_LIBS)
-tests_unit_test_fqdns_LDFLAGS = $(AM_LDFLAGS) \
+FQDNS_WRAP = \
 	-Wl,--wrap=dpif_execute \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=time_msec
+
+tests_unit_test_fqdns_SOURCES = tests/unit/test-fqdns.c $(FQDNS_WORLD)
+tests_unit_test_fqdns_LDADD = $(UNIT_LIBS)
+tests_unit_test_fqdns_LDFLAGS = $(AM_LDFLAGS) $(FQDNS_WRAP)
+
+tests_unit_test_fqdns_slices_SOURCES = \
+	tests/unit/test-fqdns-slices.c $(FQDNS_WORLD)
+tests_unit_test_fqdns_slices_LDADD = $(UNIT_LIBS)
+tests_unit_test_fqdns_slices_LDFLAGS = $(AM_LDFLAGS) $(FQDNS_WRAP)
 
 tests_unit_test_igmp_queue_SOURCES = \
 	tests/unit/test-igmp-queue.c \

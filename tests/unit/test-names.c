@@ -62,6 +62,22 @@ learn(const char *name, uint32_t first, size_t n, uint32_t ttl,
 }
 
 static void
+expire(long long int now)
+{
+    while (adp_names_store_next_expiry(store) <= now) {
+        adp_names_store_expire_next(store);
+    }
+}
+
+static void
+take_changes(adp_names_change_cb *cb, void *aux)
+{
+    while (adp_names_store_has_changes(store)) {
+        adp_names_store_take_change(store, cb, aux);
+    }
+}
+
+static void
 add_change(const char *pattern, const struct in6_addr *ips, size_t n,
            void *changes_)
 {
@@ -82,8 +98,7 @@ expect_changes__(const char *expected, bool in_force)
     struct svec changes = SVEC_EMPTY_INITIALIZER;
 
     ck_assert_int_eq(adp_names_store_has_changes(store), *expected != '\0');
-    adp_names_store_take_changes(store, add_change, &changes);
-    ck_assert(!adp_names_store_has_changes(store));
+    take_changes(add_change, &changes);
     adp_names_store_end_changes(store, in_force);
     svec_sort(&changes);
     char *text = svec_join(&changes, "; ", "");
@@ -204,7 +219,7 @@ START_TEST(meanwhile)
         learn("a.x", 1, 1, 60, 0);
         learn("a.y", 1, 1, 60, 0);
         ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_CHANGED);
-        adp_names_store_take_changes(store, ignore_change, NULL);
+        take_changes(ignore_change, NULL);
         ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_TAKEN);
         learn("b.x", 2, 1, 60, 0);
         ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_CHANGED);
@@ -219,7 +234,7 @@ START_TEST(meanwhile)
 
         /* Patterns that go, and come again. */
         use("*.y");
-        adp_names_store_take_changes(store, ignore_change, NULL);
+        take_changes(ignore_change, NULL);
         use("*.x");
         adp_names_store_end_changes(store, in_force);
         expect_changes(in_force ? "*.y:" : "*.x:; *.y:; *.z:");
@@ -229,13 +244,34 @@ START_TEST(meanwhile)
 }
 END_TEST
 
+/* Each is taken by itself, and is of all its addresses then. */
+START_TEST(one_by_one)
+{
+    struct svec changes = SVEC_EMPTY_INITIALIZER;
+
+    use("a.x b.x c.x");
+    learn("a.x", 1, 1, 60, 0);
+    learn("b.x", 2, 1, 60, 0);
+    learn("a.x", 3, 1, 60, 0);
+    use("a.x b.x");
+    adp_names_store_take_change(store, add_change, &changes);
+    ck_assert_str_eq(changes.names[0], "a.x: 1 3");
+    ck_assert(adp_names_store_has_changes(store));
+    ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_TAKEN);
+    ck_assert_int_eq(learn("b.x", 2, 1, 60, 0), ADP_NAMES_CHANGED);
+    expect_changes("b.x: 2; c.x:");
+    ck_assert_int_eq(learn("a.x", 1, 1, 60, 0), ADP_NAMES_KNOWN);
+    svec_destroy(&changes);
+}
+END_TEST
+
 /* A name may be spelled like a pattern. */
 START_TEST(star_in_name)
 {
     use("*.x");
     learn("*.x", 1, 1, 60, 0);
     expect_changes("*.x: 1");
-    adp_names_store_expire(store, 60000);
+    expire(60000);
     expect_changes("*.x:");
     expect_usage(1, 0, 0);
 }
@@ -251,22 +287,22 @@ START_TEST(expiry)
     expect_changes("*.x: 1 2 3; a.x: 1 3");
     ck_assert_int_eq(adp_names_store_next_expiry(store),
                      (ADP_NAMES_DEFAULT_MIN_TTL + 1) * 1000);
-    adp_names_store_expire(store, ADP_NAMES_DEFAULT_MIN_TTL * 1000 + 999);
+    expire(ADP_NAMES_DEFAULT_MIN_TTL * 1000 + 999);
     expect_changes("");
-    adp_names_store_expire(store, ADP_NAMES_DEFAULT_MIN_TTL * 1000 + 1000);
+    expire(ADP_NAMES_DEFAULT_MIN_TTL * 1000 + 1000);
     expect_changes("*.x: 1 3");
     expect_usage(2, 1, 2);
 
     /* Told once more it lives on, and never less long than before. */
     learn("a.x", 1, 1, 60, 30000);
     learn("a.x", 1, 1, 10, 31000);
-    adp_names_store_expire(store, 89999);
+    expire(89999);
     expect_changes("");
-    adp_names_store_expire(store, 90000);
+    expire(90000);
     expect_changes("*.x: 3; a.x: 3");
-    adp_names_store_expire(store, ADP_NAMES_MAX_TTL * 1000LL + 999);
+    expire(ADP_NAMES_MAX_TTL * 1000LL + 999);
     expect_changes("");
-    adp_names_store_expire(store, ADP_NAMES_MAX_TTL * 1000LL + 1000);
+    expire(ADP_NAMES_MAX_TTL * 1000LL + 1000);
     expect_changes("*.x:; a.x:");
     expect_usage(2, 0, 0);
     ck_assert_int_eq(adp_names_store_next_expiry(store), LLONG_MAX);
@@ -276,9 +312,27 @@ START_TEST(expiry)
     ck_assert_int_eq(adp_names_store_next_expiry(store), 100000);
     adp_names_store_set_min_ttl(store, UINT_MAX);
     learn("b.x", 1, 1, 60, 0);
-    adp_names_store_expire(store, 100000);
+    expire(100000);
     ck_assert_int_eq(adp_names_store_next_expiry(store),
                      ADP_NAMES_MAX_TTL * 1000LL);
+}
+END_TEST
+
+/* The next one first, and one alone, though others end at the same time. */
+START_TEST(expiry_one_by_one)
+{
+    use("*.x");
+    learn("a.x", 1, 3, 60, 0);
+    learn("b.x", 4, 1, 50, 0);
+    learn("c.x", 5, 1, 40, 0);
+    learn("c.x", 5, 1, 70, 0);
+    for (int i = 5; i-- > 0; ) {
+        ck_assert_int_eq(adp_names_store_next_expiry(store),
+                         i == 4 ? 50000 : i ? 60000 : 70000);
+        adp_names_store_expire_next(store);
+        expect_usage(1, i > 3 ? 2 : i > 1 ? 2 : i ? 1 : 0, i);
+    }
+    ck_assert_int_eq(adp_names_store_next_expiry(store), LLONG_MAX);
 }
 END_TEST
 
@@ -293,7 +347,7 @@ START_TEST(full)
     expect_usage(2, 2, ADP_NAMES_MAX_ADDRESSES);
     ck_assert_int_eq(learn("1.bad", 7, 1, 90, 0), ADP_NAMES_CHANGED);
     ck_assert_int_eq(learn("a.good", 0, 1, 60, 0), ADP_NAMES_NEW);
-    adp_names_store_expire(store, 60000);
+    expire(60000);
     expect_usage(2, 1, 1);
     ck_assert_int_eq(learn("3.bad", 0, 1, 60, 60000), ADP_NAMES_NEW);
 }
@@ -336,10 +390,10 @@ static void
 compare(long long int now)
 {
     if (!random_range(4)) {
-        adp_names_store_take_changes(store, ignore_change, NULL);
+        take_changes(ignore_change, NULL);
         adp_names_store_end_changes(store, false);
     }
-    adp_names_store_take_changes(store, keep_change, NULL);
+    take_changes(keep_change, NULL);
     adp_names_store_end_changes(store, true);
     for (size_t i = 0; i < ARRAY_SIZE(all_patterns); i++) {
         uintptr_t bits = 0;
@@ -397,14 +451,14 @@ START_TEST(random_changes)
             now += random_range(20) * 1000;
             break;
         default:
-            adp_names_store_expire(store, now);
+            expire(now);
             learn(all_names[name], ip, 1, ttl, now);
             if (matters(name)) {
                 told[name][ip] = MAX(told[name][ip], now + ttl * 1000);
             }
             break;
         }
-        adp_names_store_expire(store, now);
+        expire(now);
         compare(now);
     }
     shash_destroy(&in_force);
@@ -471,8 +525,10 @@ main(void)
     tcase_add_test(tc, patterns);
     tcase_add_test(tc, in_vain);
     tcase_add_test(tc, meanwhile);
+    tcase_add_test(tc, one_by_one);
     tcase_add_test(tc, star_in_name);
     tcase_add_test(tc, expiry);
+    tcase_add_test(tc, expiry_one_by_one);
     tcase_add_test(tc, full);
     tcase_add_test(tc, random_changes);
     tcase_add_test(tc, visit);
