@@ -449,6 +449,7 @@ adp_journal_close_version(struct adp_bridge *b)
         journal_read_group(b, dg->id);
         free(dg);
     }
+    hmap_shrink(&b->own->dirty_groups);
     if (!adp_delta_is_empty(b->own->journal)) {
         journal_publish(b);
     }

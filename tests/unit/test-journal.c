@@ -62,8 +62,11 @@ struct ofgroup *
 ofproto_group_lookup(const struct ofproto *ofproto OVS_UNUSED,
                      uint32_t group_id, ovs_version_t version, bool take_ref)
 {
-    struct upstream_group *group = &groups[group_id - 1];
+    if (group_id > N_GROUPS) {
+        return NULL;
+    }
 
+    struct upstream_group *group = &groups[group_id - 1];
     if (!group->present || version < group->first) {
         return NULL;
     }
@@ -299,6 +302,20 @@ START_TEST(groups_of_later_versions)
 }
 END_TEST
 
+/* A version looks at the groups that changed with it, not at as many places
+ * as there once were such groups. */
+START_TEST(many_groups_once)
+{
+    ovs_mutex_lock(&ofproto_mutex);
+    for (size_t i = 1; i <= 1000; i++) {
+        adp_journal_group_changed(b, i);
+    }
+    adp_journal_close_version(b);
+    ck_assert_uint_eq(b->own->dirty_groups.mask, 0);
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+END_TEST
+
 /* Nobody sees a version before it is closed, nor one in which nothing
  * changed. */
 START_TEST(generations)
@@ -519,6 +536,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, random_versions);
     tcase_add_test(tc, groups_of_later_versions);
+    tcase_add_test(tc, many_groups_once);
     tcase_add_test(tc, generations);
     tcase_add_test(tc, learned_flows_come_back);
     tcase_add_test(tc, learned_flow_stays_away);
