@@ -96,7 +96,7 @@ void
 adp_bridge_start(struct adp_bridge *b)
 {
     ovs_list_push_back(&adp_bridges, &b->list_node);
-    ovsrcu_set(&b->ports, adp_ports_create(b));
+    adp_ports_rebuild(b);
 }
 
 void
@@ -176,15 +176,9 @@ bool
 adp_bridge_rebuild_ports(struct adp_bridge *b)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_PORTS);
-    struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
-                                                 &b->ports);
 
     b->own->ports_dirty = false;
-    ovsrcu_set(&b->ports, adp_ports_create(b));
-    adp_ports_publish();
-    if (old) {
-        ovsrcu_postpone(adp_ports_destroy, old);
-    }
+    adp_ports_rebuild(b);
     bool changed = rebuild_port_map(b);
     if (changed) {
         b->own->ports_seq++;

@@ -4,6 +4,7 @@
 #include "adp-ports.h"
 
 #include "adp-bridge-private.h"
+#include "adp-turn.h"
 #include "dpif.h"
 #include "netdev-vport.h"
 #include "netdev.h"
@@ -31,9 +32,28 @@ static OVSRCU_TYPE(const struct dpif_backer *) backer
 static const uint32_t special_config
     = OFPUTIL_PC_NO_RECV | OFPUTIL_PC_NO_RECV_STP | OFPUTIL_PC_NO_FWD;
 
-static void
-port_init_plain(struct adp_port *port, const struct adp_bridge *b,
-                const struct netdev *netdev)
+static const struct adp_ports *
+bridge_ports(const struct adp_bridge *b)
+{
+    return ovsrcu_get(struct adp_ports *, &b->ports);
+}
+
+/* The datapath port of 'ofport' as it was when the bridge's ports were last
+ * made, if by what upstream knows it still is, else ODPP_NONE. */
+static odp_port_t
+known_odp_port(const struct adp_bridge *b, const struct ofport *ofport)
+{
+    const struct adp_port *port = adp_ports_find(bridge_ports(b),
+                                                 ofport->ofp_port);
+
+    return (port && odp_port_to_ofport(b->dpif.backer, port->info.odp_port)
+                    == ofp_port_to_ofport(&b->dpif, ofport->ofp_port)
+            ? port->info.odp_port : ODPP_NONE);
+}
+
+/* Asks the datapath, which looks at each of its ports. */
+static odp_port_t
+query_odp_port(const struct adp_bridge *b, const struct netdev *netdev)
 {
     char namebuf[NETDEV_VPORT_NAME_BUFSIZE];
     struct dpif_port dpif_port;
@@ -41,12 +61,24 @@ port_init_plain(struct adp_port *port, const struct adp_bridge *b,
     const char *name = netdev_vport_get_dpif_port(netdev, namebuf,
                                                   sizeof namebuf);
     if (dpif_port_query_by_name(b->dpif.backer->dpif, name, &dpif_port)) {
-        port->info.kind = ADP_PORT_ABSENT;
-        return;
+        return ODPP_NONE;
     }
-    port->info.odp_port = dpif_port.port_no;
     dpif_port_destroy(&dpif_port);
-    port->info.kind = ADP_PORT_PLAIN;
+    return dpif_port.port_no;
+}
+
+static void
+port_init_plain(struct adp_port *port, const struct adp_bridge *b,
+                const struct ofport *ofport)
+{
+    odp_port_t odp_port = known_odp_port(b, ofport);
+
+    if (odp_port == ODPP_NONE) {
+        odp_port = query_odp_port(b, ofport->netdev);
+    }
+    port->info.odp_port = odp_port;
+    port->info.kind = (odp_port == ODPP_NONE ? ADP_PORT_ABSENT
+                       : ADP_PORT_PLAIN);
 }
 
 static bool
@@ -93,19 +125,21 @@ port_create(const struct adp_bridge *b, const struct ofport *ofport)
         port->info.kind = ADP_PORT_PUNT;
         port->info.punt = ADP_PUNT_PORT;
     } else {
-        port_init_plain(port, b, netdev);
+        port_init_plain(port, b, ofport);
         port->has_ip = netdev_has_ip(netdev);
     }
     return port;
 }
 
-/* The latest of any struct adp_ports.  Main thread. */
-static uint64_t last_serial;
+/* Main thread. */
+static uint64_t last_serial;            /* Of any struct adp_ports. */
+static bool map_is_old;                 /* A bridge's ports were made anew
+                                         * since it was published. */
 
 static atomic_uint64_t n_lost = ATOMIC_VAR_INIT(0);
 
-struct adp_ports *
-adp_ports_create(struct adp_bridge *b)
+static struct adp_ports *
+ports_create(const struct adp_bridge *b)
 {
     struct adp_ports *ports = xzalloc(sizeof *ports);
     const struct ofport *ofport;
@@ -122,6 +156,19 @@ adp_ports_create(struct adp_bridge *b)
         }
     }
     return ports;
+}
+
+void
+adp_ports_rebuild(struct adp_bridge *b)
+{
+    struct adp_ports *old = ovsrcu_get_protected(struct adp_ports *,
+                                                 &b->ports);
+
+    ovsrcu_set(&b->ports, ports_create(b));
+    if (old) {
+        ovsrcu_postpone(adp_ports_destroy, old);
+    }
+    map_is_old = true;
 }
 
 void
@@ -163,12 +210,6 @@ adp_ports_find(const struct adp_ports *ports, ofp_port_t ofp_port)
         }
     }
     return NULL;
-}
-
-static const struct adp_ports *
-bridge_ports(const struct adp_bridge *b)
-{
-    return ovsrcu_get(struct adp_ports *, &b->ports);
 }
 
 static size_t
@@ -217,6 +258,18 @@ adp_ports_publish(void)
     ovsrcu_set(&input_map, map);
     if (old) {
         ovsrcu_postpone(free, old);
+    }
+    map_is_old = false;
+}
+
+void
+adp_ports_publish_changes(void)
+{
+    if (map_is_old) {
+        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_PORTS);
+
+        adp_ports_publish();
+        adp_turn_leave(outer);
     }
 }
 

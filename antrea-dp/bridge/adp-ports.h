@@ -7,8 +7,9 @@
  *
  * A struct adp_ports holds the ports of one bridge, by OpenFlow port number; a
  * global map leads from a datapath port to its bridge.  Both are made by the
- * main thread whenever a port changed, published with OVSRCU, and immutable
- * but for what adp_ports_remove() does.
+ * main thread whenever a port changed, the map once a turn; they are published
+ * with OVSRCU, and immutable but for what adp_ports_remove() does.  Until the
+ * map has a new port, its packets go stock's way.
  *
  * All tunnel ports of one kind share a datapath port; adp_ports_input_tunnel()
  * finds the OpenFlow port of a decapsulated packet as upstream does.
@@ -48,7 +49,8 @@ struct adp_ports {
                                          * port that buckets watch it lives. */
 };
 
-struct adp_ports *adp_ports_create(struct adp_bridge *);
+/* Makes the bridge's ports anew.  Linear in these. */
+void adp_ports_rebuild(struct adp_bridge *);
 void adp_ports_destroy(struct adp_ports *);
 /* NULL if there is no such port. */
 const struct adp_port *adp_ports_find(const struct adp_ports *, ofp_port_t);
@@ -72,8 +74,10 @@ void adp_ports_remove(struct adp_bridge *, ofp_port_t);
  * goes, as long as it stays, to no port that has another's number. */
 uint64_t adp_ports_n_lost(void);
 
-/* Makes the global map anew from the bridges' ports. */
+/* Makes the global map anew from the bridges' ports: now, or at a turn's end
+ * if a bridge's were made anew. */
 void adp_ports_publish(void);
+void adp_ports_publish_changes(void);
 
 /* Changes whenever the map is published. */
 uint64_t adp_ports_map_serial(void);

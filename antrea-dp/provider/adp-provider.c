@@ -365,6 +365,7 @@ adp_class_wait(struct ofproto *ofproto)
     /* Nobody tells of a table that was modified.  Here requests have been
      * handled, and this thread will next look for packets. */
     adp_journal_read_misses(b);
+    adp_ports_publish_changes();
     revalidate(b);
     base->wait(ofproto);
     adp_push_stats_wait(b);

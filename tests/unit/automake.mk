@@ -238,6 +238,7 @@ tests_unit_test_cached_verdict_SOURCES = \
 	tests/unit/talk.h \
 	tests/unit/test-cached-verdict.c \
 	antrea-dp/bridge/adp-ports.c \
+	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/packet/adp-cached-verdict.c \
 	antrea-dp/packet/adp-ct.c \
 	antrea-dp/packet/adp-summary.c \
@@ -588,6 +589,8 @@ tests_unit_test_ports_SOURCES = \
 	tests/unit/test-ports.c \
 	antrea-dp/bridge/adp-ports.c
 tests_unit_test_ports_LDADD = $(UNIT_LIBS)
+tests_unit_test_ports_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=dpif_port_query_by_name
 
 tests_unit_test_priority_SOURCES = \
 	tests/unit/pipeline-world.c \

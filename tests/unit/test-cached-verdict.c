@@ -56,6 +56,20 @@ xlate_lookup(const struct dpif_backer *b OVS_UNUSED,
     return ENODEV;
 }
 
+struct ofport_dpif *
+odp_port_to_ofport(const struct dpif_backer *b OVS_UNUSED,
+                   odp_port_t odp_port OVS_UNUSED)
+{
+    return NULL;
+}
+
+struct ofport_dpif *
+ofp_port_to_ofport(const struct ofproto_dpif *ofproto OVS_UNUSED,
+                   ofp_port_t ofp_port OVS_UNUSED)
+{
+    return NULL;
+}
+
 static void
 add_port(struct adp_port *port, uint16_t number)
 {
