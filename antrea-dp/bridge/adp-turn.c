@@ -177,10 +177,37 @@ log_turn(const struct adp_turn *turn)
     ds_destroy(&s);
 }
 
+/* Serials of bridges. */
+static struct {
+    uint32_t bridge;                    /* Whose slices these are, or 0. */
+    uint32_t favoured;                  /* Has least slices in this turn. */
+    uint32_t next;                      /* In the next turn; 0: the same. */
+} shares;
+
+/* Next is who follows the favoured one, in the ring of all serials. */
+static void
+note_denied(uint32_t bridge)
+{
+    if (!shares.next
+        || bridge - shares.favoured < shares.next - shares.favoured) {
+        shares.next = bridge;
+    }
+}
+
+void
+adp_turn_set_bridge(uint32_t serial)
+{
+    shares.bridge = serial;
+}
+
 void
 adp_turn_begin(void)
 {
     *is_main_get() = true;
+    if (shares.next) {
+        shares.favoured = shares.next;
+        shares.next = 0;
+    }
     adp_turn_meter_begin(&main_meter, now_us());
 }
 
@@ -222,13 +249,13 @@ adp_turn_get_counts(struct adp_turn_counts *counts, bool take)
 
 /* Slices. */
 
-void
-adp_turn_slice_init(struct adp_turn_slice *slice)
+/* One that goes on for 'min_us' and while there is budget left. */
+static void
+slice_init(struct adp_turn_slice *slice, int min_us)
 {
-    long long int now = now_us();
-
     slice->begun = false;
-    slice->ends = now + ADP_TURN_SLICE_MIN_US;
+    slice->denied = 0;
+    slice->ends = now_us() + min_us;
     if (main_meter.turning) {
         slice->ends = MAX(slice->ends,
                           main_meter.turn.began + ADP_TURN_BUDGET_US);
@@ -236,9 +263,28 @@ adp_turn_slice_init(struct adp_turn_slice *slice)
 }
 
 void
+adp_turn_slice_init(struct adp_turn_slice *slice)
+{
+    if (shares.bridge != shares.favoured && shares.bridge) {
+        slice_init(slice, 0);
+        slice->denied = shares.bridge;
+    } else {
+        slice_init(slice, ADP_TURN_SLICE_MIN_US);
+    }
+}
+
+void
+adp_turn_slice_init_rest(struct adp_turn_slice *slice)
+{
+    slice_init(slice, 0);
+    slice->begun = true;
+}
+
+void
 adp_turn_slice_init_whole(struct adp_turn_slice *slice)
 {
     slice->begun = false;
+    slice->denied = 0;
     slice->ends = LLONG_MAX;
 }
 
@@ -254,7 +300,13 @@ adp_turn_slice_goes_on(struct adp_turn_slice *slice)
     bool first = !slice->begun;
 
     slice->begun = true;
-    return first || slice->ends == LLONG_MAX || now_us() < slice->ends;
+    if (first || slice->ends == LLONG_MAX || now_us() < slice->ends) {
+        return true;
+    }
+    if (slice->denied) {
+        note_denied(slice->denied);
+    }
+    return false;
 }
 
 long long int

@@ -29,6 +29,11 @@
  * ADP_TURN_SLICE_MIN_US, so that a job gets on however long those before it
  * took; its first item is always done.  What one item costs must be bounded.
  *
+ * Of bridges one has the least slices of its jobs in each turn, or many would
+ * make it long.  Others have their first items beyond the budget; those who
+ * had more to do have their least slices in the next turns, one after the
+ * other.
+ *
  * Thread-safety: the main loop's thread.  Others may enter and leave sections,
  * which does nothing: code that runs in any thread need not ask where it is.
  *
@@ -146,14 +151,21 @@ void adp_turn_get_counts(struct adp_turn_counts *, bool take);
 struct adp_turn_slice {
     long long int ends;                 /* As adp_turn_now(). */
     bool begun;                         /* It has had its first item. */
+    uint32_t denied;                    /* The bridge that has no least slice
+                                         * in this turn, or 0. */
 };
 
 void adp_turn_slice_init(struct adp_turn_slice *);
+/* One of what is left of the budget, which may be nothing. */
+void adp_turn_slice_init_rest(struct adp_turn_slice *);
 /* One that goes on for ever: for who needs all of it now. */
 void adp_turn_slice_init_whole(struct adp_turn_slice *);
 bool adp_turn_slice_is_whole(const struct adp_turn_slice *);
 /* True if there may be one item more. */
 bool adp_turn_slice_goes_on(struct adp_turn_slice *);
+
+/* Slices from now on are those of the bridge with this serial; 0: of none. */
+void adp_turn_set_bridge(uint32_t serial);
 
 /* Microseconds of a clock that never stands still or jumps. */
 long long int adp_turn_now(void);

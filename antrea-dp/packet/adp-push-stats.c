@@ -31,25 +31,25 @@ DEFINE_STATIC_PER_THREAD_DATA(bool, is_main_thread, false);
 
 /* The present collection, and the last that has come to an end. */
 static bool incomplete;              /* As of the last run. */
-static bool began_in_this_turn;
+static bool had_slice;               /* In this turn. */
+static bool goes_on;                 /* The turn hasn't had a whole one. */
+static bool began_in_this_run;
 static long long int collection_began_ms;
 static long long int collected_until_ms;
 
-/* Credits what packet threads counted, as far as a slice of time permits: the
- * rest of a collection that was begun in an earlier turn, then a whole one. */
+/* Credits what packet threads counted, as far as the slice permits: the rest
+ * of a collection that was begun in an earlier run, then a whole one. */
 static void
-collect(void)
+collect(struct adp_turn_slice *slice)
 {
     struct adp_collector *c = adp_cached_verdict_collector();
-    struct adp_turn_slice slice;
 
     incomplete = true;
-    adp_turn_slice_init(&slice);
-    while (incomplete && adp_turn_slice_goes_on(&slice)) {
-        bool is_rest = adp_collector_is_amid(c) && !began_in_this_turn;
+    while (incomplete && adp_turn_slice_goes_on(slice)) {
+        bool is_rest = adp_collector_is_amid(c) && !began_in_this_run;
 
         if (!adp_collector_is_amid(c)) {
-            began_in_this_turn = true;
+            began_in_this_run = true;
             collection_began_ms = time_msec();
         }
         if (adp_collector_run(c, PUSH_STEP)) {
@@ -57,7 +57,25 @@ collect(void)
             incomplete = is_rest;
         }
     }
-    began_in_this_turn = false;
+    began_in_this_run = false;
+}
+
+void
+adp_push_stats_collect(void)
+{
+    enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
+    struct adp_turn_slice slice;
+
+    *is_main_thread_get() = true;
+    if (had_slice) {
+        adp_turn_slice_init_rest(&slice);
+    } else {
+        adp_turn_slice_init(&slice);
+        goes_on = had_slice = true;
+    }
+    collect(&slice);
+    goes_on = goes_on && incomplete;
+    adp_turn_leave(outer);
 }
 
 /* Has the last run left something, to be collected or to be credited? */
@@ -86,7 +104,7 @@ adp_push_stats_finish(void)
     }
 
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
-    incomplete = false;
+    incomplete = goes_on = false;
     collected_until_ms = time_msec();
     adp_collector_finish(adp_cached_verdict_collector());
     for (b = adp_bridge_next(NULL); b; b = adp_bridge_next(b)) {
@@ -100,8 +118,6 @@ adp_push_stats_run(struct adp_bridge *b)
 {
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
 
-    *is_main_thread_get() = true;
-    collect();
     adp_install_run(b);                 /* They may have counters already. */
     adp_credit_run(b, collected_until_ms);
     adp_turn_enter(ADP_TURN_TUNNELS);
@@ -111,20 +127,18 @@ adp_push_stats_run(struct adp_bridge *b)
 }
 
 void
-adp_push_stats_run_without_bridges(void)
+adp_push_stats_begin(void)
 {
+    had_slice = false;
     if (!adp_bridge_next(NULL)) {
-        enum adp_turn_section outer = adp_turn_enter(ADP_TURN_COUNTERS);
-
-        collect();
-        adp_turn_leave(outer);
+        adp_push_stats_collect();
     }
 }
 
 void
-adp_push_stats_wait_without_bridges(void)
+adp_push_stats_begin_wait(void)
 {
-    if (!adp_bridge_next(NULL) && incomplete) {
+    if (!adp_bridge_next(NULL) && goes_on) {
         poll_immediate_wake();
     }
 }
@@ -132,6 +146,7 @@ adp_push_stats_wait_without_bridges(void)
 void
 adp_push_stats_run_all(struct adp_bridge *b)
 {
+    adp_push_stats_collect();
     adp_push_stats_run(b);
     adp_push_stats_finish();
 }
@@ -142,7 +157,7 @@ adp_push_stats_wait(struct adp_bridge *b)
     adp_install_wait(b);
     adp_tunnels_wait(b);
     poll_timer_wait_until(b->next_push);
-    if (incomplete || adp_credit_is_amid(b)) {
+    if (goes_on || adp_credit_is_amid(b)) {
         poll_immediate_wake();
     }
 }

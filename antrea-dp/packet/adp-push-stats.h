@@ -8,15 +8,18 @@
 
 struct adp_bridge;
 
+/* Once a turn, before all bridges.  While there are none, which counters are
+ * for, takes apart what threads leave that end. */
+void adp_push_stats_begin(void);
+void adp_push_stats_begin_wait(void);
+
+/* Before each bridge's run.  What was counted is the daemon's: the first one
+ * of a turn has a slice for it, others what is left of the turn's budget. */
+void adp_push_stats_collect(void);
 void adp_push_stats_run(struct adp_bridge *);
-/* The same, and holds what was counted until now. */
+/* Both, and holds what was counted until now. */
 void adp_push_stats_run_all(struct adp_bridge *);
 void adp_push_stats_wait(struct adp_bridge *);
-
-/* While there are no bridges, which those are for: takes apart what threads
- * leave that end. */
-void adp_push_stats_run_without_bridges(void);
-void adp_push_stats_wait_without_bridges(void);
 
 /* Any thread, before counters are read: pushes what the last run has left. */
 void adp_push_stats_finish(void);

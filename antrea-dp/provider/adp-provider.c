@@ -187,7 +187,7 @@ adp_class_type_run(const char *type)
     adp_turn_enter(ADP_TURN_AGING);
     adp_flow_cache_age_slice(time_msec());
     adp_turn_leave(outer);
-    adp_push_stats_run_without_bridges();
+    adp_push_stats_begin();
     return 0;
 }
 
@@ -200,7 +200,7 @@ adp_class_type_wait(const char *type)
         adp_shadow_wait();
         adp_kernel_port_wait();
         poll_timer_wait(adp_flow_cache_age_interval());
-        adp_push_stats_wait_without_bridges();
+        adp_push_stats_begin_wait();
         type_ran = false;
     }
 }
@@ -332,6 +332,8 @@ adp_class_run(struct ofproto *ofproto)
 
     adp_turns_expect_requests(b);
     adp_journal_run(b);
+    adp_push_stats_collect();
+    adp_turn_set_bridge(b->serial);
     adp_push_stats_run(b);
     /* Must see the flows' latest use. */
     adp_expire_run(b, adp_credit_known_until(b));
@@ -340,6 +342,7 @@ adp_class_run(struct ofproto *ofproto)
     adp_expire_unhide(b, &hidden);
     adp_bridge_run(b);
     adp_bridge_set_mode(b, !adp_bridge_pipeline_run(b));
+    adp_turn_set_bridge(0);
     return error;
 }
 

@@ -85,6 +85,15 @@ adp_collector_finish(struct adp_collector *c OVS_UNUSED)
     steps_left = 0;
 }
 
+/* Of the turn's budget. */
+static size_t rest_size;
+
+void
+adp_turn_slice_init_rest(struct adp_turn_slice *slice)
+{
+    slice->ends = rest_size;
+}
+
 static enum adp_turn_section section;
 
 enum adp_turn_section
@@ -181,6 +190,7 @@ setup(void)
     now = 1000;
     steps = 1;
     slice_size = 100;
+    rest_size = 0;
     section = ADP_TURN_OTHER;
     has_bridges = true;
     for (size_t i = 0; i < N_BRIDGES; i++) {
@@ -188,13 +198,21 @@ setup(void)
     }
 }
 
+static void
+run(size_t bridge)
+{
+    adp_push_stats_collect();
+    adp_push_stats_run(bridges[bridge]);
+    ck_assert_int_eq(section, ADP_TURN_OTHER);
+}
+
 /* Runs in a turn at 'at'. */
 static void
 turn(long long int at)
 {
     now = at;
-    adp_push_stats_run(bridges[0]);
-    ck_assert_int_eq(section, ADP_TURN_OTHER);
+    adp_push_stats_begin();
+    run(0);
 }
 
 static bool
@@ -260,6 +278,68 @@ START_TEST(not_twice)
 }
 END_TEST
 
+/* Bridges after the first one have no slice of their own for what is the
+ * daemon's.  If that was enough for all, nobody has to go on. */
+START_TEST(once_a_turn)
+{
+    turn(2000);
+    expect("cirt");
+    run(1);
+    expect("irt");
+    ck_assert_int_eq(known_until[1], 2000);
+    ck_assert(!wakes());
+    expect("wW");
+
+    steps = 5;
+    slice_size = 2;
+    turn(2100);
+    expect("ccirt");
+    run(1);
+    expect("irt");
+    ck_assert(wakes());
+    expect("wW");
+}
+END_TEST
+
+/* Until the budget is used up. */
+START_TEST(again_while_there_is_budget)
+{
+    steps = 3;
+    rest_size = 3;
+    turn(2000);
+    expect("cccirt");
+    now = 2001;
+    run(1);
+    expect("cccirt");
+    ck_assert_int_eq(known_until[1], 2001);
+
+    slice_size = 2;
+    rest_size = 4;
+    turn(2100);
+    expect("ccirt");
+    now = 2101;
+    run(1);
+    expect("c" "ccc" "irt");
+    ck_assert_int_eq(known_until[1], 2101);
+    ck_assert(!wakes());
+    expect("wW");
+}
+END_TEST
+
+/* Who asks gets what was counted since the slice of the turn, too. */
+START_TEST(finished_after_another_bridge)
+{
+    turn(2000);
+    expect("cirt");
+    run(1);
+    expect("irt");
+    now = 2001;
+    adp_push_stats_finish();
+    expect("CRR");
+    ck_assert_int_eq(known_until[1], 2001);
+}
+END_TEST
+
 START_TEST(finished)
 {
     steps = 5;
@@ -293,6 +373,7 @@ START_TEST(finished_crediting)
     amid[0] = true;
     ck_assert(wakes());
     expect("wW");
+    rest_size = 1;
     adp_push_stats_run_all(bridges[1]);
     expect("cirtCRR");
 }
@@ -301,24 +382,24 @@ END_TEST
 /* Threads that end leave something even then. */
 START_TEST(no_bridges)
 {
-    adp_push_stats_run_without_bridges();
-    adp_push_stats_wait_without_bridges();
+    adp_push_stats_begin();
+    adp_push_stats_begin_wait();
     expect("");
     ck_assert(!wakes_at_once);
 
     has_bridges = false;
     steps = 3;
     slice_size = 2;
-    adp_push_stats_run_without_bridges();
-    adp_push_stats_wait_without_bridges();
+    adp_push_stats_begin();
+    adp_push_stats_begin_wait();
     expect("cc");
     ck_assert(wakes_at_once);
     ck_assert_int_eq(section, ADP_TURN_OTHER);
 
     wakes_at_once = false;
     slice_size = 100;
-    adp_push_stats_run_without_bridges();
-    adp_push_stats_wait_without_bridges();
+    adp_push_stats_begin();
+    adp_push_stats_begin_wait();
     expect("c" "ccc");
     ck_assert(!wakes_at_once);
 }
@@ -358,6 +439,9 @@ main(void)
     tcase_add_test(tc, all_in_one_turn);
     tcase_add_test(tc, in_slices);
     tcase_add_test(tc, not_twice);
+    tcase_add_test(tc, once_a_turn);
+    tcase_add_test(tc, again_while_there_is_budget);
+    tcase_add_test(tc, finished_after_another_bridge);
     tcase_add_test(tc, finished);
     tcase_add_test(tc, finished_crediting);
     tcase_add_test(tc, no_bridges);

@@ -208,6 +208,85 @@ START_TEST(slices_end_with_the_turn_s_budget)
 }
 END_TEST
 
+/* The same, of a bridge's. */
+static int
+n_items_of(uint32_t bridge)
+{
+    adp_turn_set_bridge(bridge);
+    int n = n_items(100);
+    adp_turn_set_bridge(0);
+
+    return n;
+}
+
+/* Another turn, whose budget is used up. */
+static void
+old_turn(void)
+{
+    adp_turn_end();
+    adp_turn_begin();
+    now += ADP_TURN_BUDGET_US;
+}
+
+/* Many bridges that have something to do don't make a turn longer than one
+ * does, and each gets on. */
+START_TEST(bridges_take_turns)
+{
+    const int least = ADP_TURN_SLICE_MIN_US / 100;
+    enum { N = 64 };
+    int n[N + 1] = { 0 };
+
+    /* Within the budget all are equal. */
+    adp_turn_begin();
+    ck_assert_int_eq(n_items_of(3), ADP_TURN_BUDGET_US / 100);
+
+    old_turn();
+    for (int turn = 0; turn < N; turn++) {
+        int total = 0;
+
+        old_turn();
+        for (int i = 1; i <= N; i++) {
+            int items = n_items_of(i);
+
+            n[i] += items;
+            total += items;
+        }
+        ck_assert_int_le(total, least + N - 1);
+        /* What isn't a bridge's is as ever. */
+        ck_assert_int_eq(n_items(100), least);
+    }
+    for (int i = 1; i <= N; i++) {
+        ck_assert_int_eq(n[i], least + N - 1);
+    }
+
+    /* Who is the only one needn't wait for others. */
+    old_turn();
+    n_items_of(7);
+    for (int turn = 0; turn < 3; turn++) {
+        old_turn();
+        ck_assert_int_eq(n_items_of(7), least);
+        ck_assert_int_eq(n_items_of(7), least);
+    }
+    adp_turn_end();
+}
+END_TEST
+
+START_TEST(the_rest_of_the_budget)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_begin();
+    now += ADP_TURN_BUDGET_US - 1;
+    adp_turn_slice_init_rest(&slice);
+    ck_assert(adp_turn_slice_goes_on(&slice));
+    now++;
+    ck_assert(!adp_turn_slice_goes_on(&slice));
+    adp_turn_slice_init_rest(&slice);
+    ck_assert(!adp_turn_slice_goes_on(&slice));
+    adp_turn_end();
+}
+END_TEST
+
 START_TEST(a_whole_slice_goes_on)
 {
     struct adp_turn_slice slice = { .begun = true };
@@ -281,6 +360,8 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, the_turn_under_way_is_told_in_two_parts);
     tcase_add_test(tc, turns_are_counted_by_length);
     tcase_add_test(tc, slices_end_with_the_turn_s_budget);
+    tcase_add_test(tc, bridges_take_turns);
+    tcase_add_test(tc, the_rest_of_the_budget);
     tcase_add_test(tc, a_whole_slice_goes_on);
     tcase_add_test(tc, other_threads_sections_count_for_nothing);
     tcase_add_test(tc, sections_have_names);
