@@ -52,6 +52,8 @@ struct half_open_chunk {
  * there are too many, and leave before the thread looks again how many these
  * are. */
 #define MAX_UNCHECKED 32
+/* While there is no limit. */
+#define UNLIMITED_UNCHECKED 65536
 
 /* Connections are fetched when so many more entries will be looked at
  * first. */
@@ -301,7 +303,9 @@ check_limit(struct watch *w, uint32_t n_entered)
     }
     limit = get_limit(w);
     n = count(w);
-    w->check_at = n_entered + 1 + (n > limit
+    w->check_at = n_entered + 1 + (limit == CONNTRACK_HALF_OPEN_UNLIMITED
+                                   ? UNLIMITED_UNCHECKED
+                                   : n > limit
                                    ? MIN(limit / 64, MAX_UNCHECKED - 1)
                                    : MIN(limit - n, get_room(w->ct) / 16));
     w->checked_limit = set;
@@ -347,9 +351,7 @@ half_open_enter(struct conntrack *ct, struct conn *conn, uint32_t hash,
         return;
     }
     w = watch_of(h, conn);
-    if (limit_set(watch_index(w)) == CONNTRACK_HALF_OPEN_UNLIMITED) {
-        return;
-    }
+    /* Also without a limit: one may come. */
     chunk = conntrack_pool_owns(conn) ? chunk_to_append(w) : NULL;
     if (OVS_UNLIKELY(!chunk)) {
         count_unwatched(w);
