@@ -642,6 +642,7 @@ adp_state_sync(struct adp_state *state, bool reinstall)
         return;
     }
 
+    state->calls_are_next = true;
     if (reinstall) {
         state->synced = false;
     }
@@ -692,7 +693,9 @@ adp_state_run(struct adp_state *state)
         adp_turn_slice_init(&slice);
         note_sync_error(state, go_on(state, &slice));
     }
-    if (!adp_state_is_at_work(state)) {
+    if (!adp_state_is_at_work(state)
+        && (state->lost_flows || !state->calls_are_next
+            || !adp_state_has_calls(state))) {
         bool lost_flows = state->lost_flows;
 
         state->lost_flows = false;
@@ -775,6 +778,7 @@ adp_state_forget_flows(struct adp_state *state)
 static struct adp_error *
 carry_out(struct adp_state *state, struct adp_turn_slice *slice)
 {
+    state->calls_are_next = false;
     /* In a large state what lists little may change much: a policy that names
      * a group of many addresses. */
     set_out(state, ADP_COMMIT_DIFFERENCE,

@@ -124,6 +124,39 @@ START_TEST(test_what_can_be_followed_takes_few_steps)
 }
 END_TEST
 
+/* Ports that come and go all the time don't keep calls out. */
+START_TEST(test_ports_that_flap)
+{
+    struct json *pod2 = json_from_quoted(POD("2"));
+    struct adp_state_change change = { .apply = pod2 };
+    struct adp_state_call *call;
+    int n_turns = 0;
+
+    count_turns(POD("1"), NULL, NULL);
+    set_port("p1", 7);
+    adp_state_run(state);
+    ck_assert(adp_state_is_busy(state));
+    call = adp_state_submit(state, &change);
+    while (!call->done) {
+        set_port("p1", n_turns++ % 2 ? 7 : 0);
+        adp_state_run(state);
+        adp_state_serve(state);
+        ck_assert_int_lt(n_turns, N_LARGE);
+    }
+    adp_state_call_unref(call);
+    json_destroy(pod2);
+
+    /* And are taken into account after them. */
+    set_port("p1", 9);
+    svec_clear(&bridge.log);
+    adp_state_run(state);
+    run_all();
+    adp_state_run(state);
+    run_all();
+    ck_assert(bridge.log.n > 0);
+}
+END_TEST
+
 static long long int
 stopped_clock(void)
 {
@@ -238,6 +271,7 @@ suite(void)
 
     tcase_add_checked_fixture(tc, setup, state_world_teardown);
     tcase_add_test(tc, test_what_can_be_followed_takes_few_steps);
+    tcase_add_test(tc, test_ports_that_flap);
     tcase_add_test(tc, test_what_is_short_is_done_at_once);
     tcase_add_test(tc, test_few_records);
     tcase_add_test(tc, test_call_after_one_that_was_refused);
