@@ -8,7 +8,8 @@
  * if that is large.  A pipeline owns its bridge: what was in the tables before
  * leaves with that version, whoever put it there.  The typed state stays.
  *
- * When a change is refused the bridge keeps the pipeline that it has. */
+ * When a change is refused the bridge keeps the pipeline that it has, and the
+ * same isn't tried again until records or limits of tables are others. */
 
 #include <config.h>
 #include "adp-bridge-pipeline.h"
@@ -21,6 +22,7 @@
 #include "adp-state-disk.h"
 #include "adp-state.h"
 #include "adp-turn.h"
+#include "hash.h"
 #include "model.h"
 #include "ofproto/dp-hooks-ofproto.h"
 #include "openvswitch/ofp-match.h"
@@ -59,6 +61,10 @@ struct adp_bridge_pipeline {
     bool misconfigured;                 /* Nothing that there is is. */
     struct choice wanted;               /* By the configuration, while ... */
     bool wants;                         /* ... that isn't in force yet. */
+    bool refused;                       /* 'wanted' was, and nobody asked for
+                                         * another one since: */
+    uint64_t refused_generation;        /* with the records of then, */
+    uint32_t refused_limits;            /* and with these limits of tables. */
     struct adp_state *state;            /* Once there was a pipeline; not in
                                          * the tables while there is none. */
     bool has_stored;                    /* There is one on the disk, but not
@@ -308,10 +314,10 @@ ensure_needs(struct adp_bridge *b, const struct choice *choice)
     const struct adp_pipeline *p = choice->pipeline;
     char *error = NULL;
 
-    for (size_t i = 0; i < p->n_meters && !error; i++) {
+    for (size_t i = 0; p && i < p->n_meters && !error; i++) {
         error = ensure_meter(b, p->meters[i]);
     }
-    for (size_t i = 0; i < p->n_options && !error; i++) {
+    for (size_t i = 0; p && i < p->n_options && !error; i++) {
         if (choice->options & UINT64_C(1) << i && p->options[i].tlv_map) {
             error = ensure_tlv_map(b, p->options[i].tlv_map);
         }
@@ -557,26 +563,24 @@ make_state(struct adp_bridge *b)
     }
 }
 
+/* Takes 'error', which may be NULL. */
+static char *
+text_of(struct adp_error *error)
+{
+    char *text = error ? xstrdup(error->message) : NULL;
+
+    adp_error_destroy(error);
+    return text;
+}
+
 static char *
 install_pipeline(struct adp_bridge *b, bool replace)
 {
-    char *text = ensure_needs(b, &b->pipeline->choice);
-
-    if (text) {
-        return text;
-    }
     if (!b->pipeline->state) {
         make_state(b);
     }
     adp_bridge_rebuild_ports(b);
-
-    struct adp_error *error = adp_state_install(b->pipeline->state,
-                                                replace);
-    if (error) {
-        text = xstrdup(error->message);
-        adp_error_destroy(error);
-    }
-    return text;
+    return text_of(adp_state_install(b->pipeline->state, replace));
 }
 
 static char *
@@ -665,6 +669,91 @@ end_pursuit(struct adp_bridge *b, char *error)
     }
 }
 
+/* By which OpenFlow may refuse flows. */
+static uint32_t
+hash_limits(const struct adp_bridge *b)
+{
+    const struct ofproto *ofproto = &b->dpif.up;
+    uint32_t hash = 0;
+
+    for (int i = 0; i < ofproto->n_tables; i++) {
+        hash = hash_add(hash, ofproto->tables[i].max_flows);
+        hash = hash_add(hash, ofproto->tables[i].eviction);
+    }
+    return hash_finish(hash, ofproto->n_tables);
+}
+
+static uint64_t
+generation(const struct adp_bridge_pipeline *bp)
+{
+    return bp->state ? adp_state_generation(bp->state) : 0;
+}
+
+/* Would it be refused again? */
+static bool
+stays_refused(const struct adp_bridge *b)
+{
+    const struct adp_bridge_pipeline *bp = b->pipeline;
+
+    return (bp->refused && bp->refused_generation == generation(bp)
+            && bp->refused_limits == hash_limits(b));
+}
+
+/* Ends an attempt.  One that has failed isn't repeated for nothing. */
+static void
+end_attempt(struct adp_bridge *b, char *error)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+
+    bp->refused = error && !bp->misconfigured;
+    bp->refused_generation = generation(bp);
+    bp->refused_limits = hash_limits(b);
+    end_pursuit(b, error);
+}
+
+/* A change has what is under way end at once, but for one in slices, and one
+ * that is tried again. */
+static bool
+must_wait(const struct adp_bridge *b)
+{
+    const struct adp_bridge_pipeline *bp = b->pipeline;
+
+    return (bp->choice.pipeline && (bp->refused || changes_slowly(b))
+            && adp_state_is_busy(bp->state));
+}
+
+/* Refuses before anything has changed what the records don't permit. */
+static char *
+check_records(struct adp_bridge *b, const struct choice *choice)
+{
+    struct adp_state *state = b->pipeline->state;
+
+    if (!state || !choice->pipeline) {
+        return NULL;
+    }
+    adp_state_finish(state);
+    return text_of(adp_state_check_pipeline(state, choice->pipeline,
+                                            choice->options));
+}
+
+static void
+attempt(struct adp_bridge *b)
+{
+    struct adp_bridge_pipeline *bp = b->pipeline;
+    char *error = ensure_needs(b, &bp->wanted);
+
+    if (error) {
+        end_pursuit(b, error);  /* To try again costs nothing. */
+        return;
+    }
+    error = check_records(b, &bp->wanted);
+    if (!error && changes_slowly(b)) {
+        adp_state_change_options(bp->state, bp->wanted.options);
+    } else {
+        end_attempt(b, error ? error : change_choice(b, &bp->wanted));
+    }
+}
+
 /* Goes on with what the configuration asks for. */
 static void
 pursue(struct adp_bridge *b)
@@ -678,16 +767,9 @@ pursue(struct adp_bridge *b)
 
     error = bp->state ? adp_state_take_options_error(bp->state) : NULL;
     if (error || choice_equal(&bp->wanted, &bp->choice)) {
-        end_pursuit(b, error);
-    } else if (!changes_slowly(b)) {
-        end_pursuit(b, change_choice(b, &bp->wanted));
-    } else if (!adp_state_is_busy(bp->state)) {
-        error = ensure_needs(b, &bp->wanted);
-        if (error) {
-            end_pursuit(b, error);
-        } else {
-            adp_state_change_options(bp->state, bp->wanted.options);
-        }
+        end_attempt(b, error);
+    } else if (!must_wait(b)) {
+        attempt(b);
     }
 }
 
@@ -699,6 +781,10 @@ want(struct adp_bridge *b, const struct choice *choice)
     struct adp_bridge_pipeline *bp = b->pipeline;
     bool under_way = bp->state && adp_state_changes_options(bp->state);
 
+    bp->refused = bp->refused && choice_equal(choice, &bp->wanted);
+    if (stays_refused(b)) {
+        return;
+    }
     if (under_way && choice->pipeline != bp->choice.pipeline) {
         adp_state_finish(bp->state);
         free(adp_state_take_options_error(bp->state));
@@ -725,6 +811,7 @@ adp_bridge_pipeline_configure(struct adp_bridge *b,
     bp->misconfigured = error != NULL;
     if (error) {
         /* What hasn't begun isn't what anybody asks for any more. */
+        bp->refused = false;
         bp->wants &= bp->state && adp_state_changes_options(bp->state);
         note_error(b, error);
         return;

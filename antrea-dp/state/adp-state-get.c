@@ -64,6 +64,27 @@ adp_state_sorted(const struct adp_state *state, enum adp_kind kind, size_t *n)
             : adp_model_sorted_before(state->model, kind, n));
 }
 
+struct adp_error *
+adp_state_check_pipeline(const struct adp_state *state,
+                         const struct adp_pipeline *pipeline, uint64_t options)
+{
+    struct adp_error *error = NULL;
+
+    for (enum adp_kind kind = 0; kind < ADP_N_KINDS; kind++) {
+        if (adp_gen_checks_kind(kind)) {
+            size_t n;
+            const struct adp_record **records = adp_state_sorted(state, kind,
+                                                                 &n);
+
+            for (size_t i = 0; i < n && !error; i++) {
+                error = adp_gen_check_record(pipeline, options, records[i]);
+            }
+            free(records);
+        }
+    }
+    return error;
+}
+
 size_t
 adp_state_n_records(const struct adp_state *state)
 {

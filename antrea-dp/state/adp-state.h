@@ -32,6 +32,7 @@ struct adp_bridge;
 struct adp_index;
 struct adp_network_policy;
 struct adp_network_policy_rule;
+struct adp_pipeline;
 struct adp_state;
 struct adp_state_disk;
 struct sset;
@@ -120,6 +121,12 @@ uint64_t adp_state_generation(const struct adp_state *);
 /* What of the records the pipeline leaves out, as a sentence, or NULL.  Caller
  * frees. */
 char *adp_state_warning(const struct adp_state *);
+/* Why 'pipeline' with 'options' can't have the records, or NULL.  Linear in
+ * policies and what else a pipeline may refuse, which it sorts. */
+struct adp_error *adp_state_check_pipeline(const struct adp_state *,
+                                           const struct adp_pipeline *pipeline,
+                                           uint64_t options)
+    OVS_WARN_UNUSED_RESULT;
 /* The records, as they are until all that is under way is in force.  While
  * something is under way this may copy the model. */
 const struct adp_model *adp_state_model(const struct adp_state *);

@@ -5,6 +5,7 @@
 UNIT_TESTS = \
 	tests/unit/test-punted \
 	tests/unit/test-awaited \
+	tests/unit/test-bridge-pipeline \
 	tests/unit/test-cached-verdict \
 	tests/unit/test-catch \
 	tests/unit/test-changes \
@@ -210,6 +211,12 @@ bench-programs: $(EXTRA_PROGRAMS)
 
 tests_unit_test_punted_SOURCES = tests/unit/test-punted.c
 tests_unit_test_punted_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_bridge_pipeline_SOURCES = \
+	tests/unit/call-notes.h \
+	tests/unit/test-bridge-pipeline.c \
+	antrea-dp/state/adp-bridge-pipeline.c
+tests_unit_test_bridge_pipeline_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_catch_SOURCES = \
 	tests/unit/test-catch.c \

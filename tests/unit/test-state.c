@@ -311,11 +311,19 @@ START_TEST(test_pipeline_that_cannot_is_refused)
              "\"rules\":[{\"direction\":\"In\"}]}]", NULL);
     svec_clear(&bridge.log);
 
-    bridge.pipeline = &other_pipeline;
-    struct adp_error *error = adp_state_install(state, true);
+    static const char reason[] = "NetworkPolicy p: type: pipeline other has "
+        "no tables for policies of type K8sNetworkPolicy";
+    struct adp_error *error = adp_state_check_pipeline(state, &other_pipeline,
+                                                       0);
     ck_assert(error);
-    ck_assert_str_eq(error->message, "NetworkPolicy p: type: pipeline other "
-                     "has no tables for policies of type K8sNetworkPolicy");
+    ck_assert_str_eq(error->message, reason);
+    adp_error_destroy(error);
+    ck_assert(!adp_state_check_pipeline(state, &test_pipeline, 0));
+
+    bridge.pipeline = &other_pipeline;
+    error = adp_state_install(state, true);
+    ck_assert(error);
+    ck_assert_str_eq(error->message, reason);
     adp_error_destroy(error);
     expect_mods("");
 
