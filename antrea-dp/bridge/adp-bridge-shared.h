@@ -44,6 +44,7 @@ struct adp_bridge_pipeline;
 struct adp_catch;
 struct adp_held_queue;
 struct adp_igmp_queue;
+struct adp_settings;
 struct adp_shadow;
 struct adp_tunnels;
 
@@ -138,7 +139,8 @@ struct adp_bridge {
     /* Main thread. */
     struct adp_bridge_pipeline *pipeline; /* antrea-dp/state's. */
     struct adp_shadow *shadow;          /* antrea-dp/shadow's. */
-    uint64_t max_sessions;              /* Asked for; 0: not. */
+    struct adp_settings *settings;      /* antrea-dp/provider's; NULL before
+                                         * it is configured. */
     long long int next_push;            /* Of counters. */
 
     struct adp_bridge_own *own;         /* antrea-dp/bridge's. */

@@ -26,6 +26,191 @@
 
 VLOG_DEFINE_THIS_MODULE(adp_configure);
 
+/* A number of other_config. */
+struct number {
+    const char *key;
+    uint64_t min, max;
+    uint64_t normal;            /* Without the key. */
+    bool may_be_unlimited;      /* Which is 0 then. */
+};
+
+/* What is in force of it. */
+struct setting {
+    bool is_set;
+    uint64_t value;
+    char *wrong;                /* What it is instead of a right one. */
+};
+
+enum bridge_number {
+    MAX_SESSIONS,
+    MAX_LEARNED_PER_FLOW,
+    MAX_LEARNED,
+    FQDN_MIN_TTL,
+    IGMP_QUERY_INTERVAL,
+    N_BRIDGE_NUMBERS
+};
+
+static const struct number bridge_numbers[N_BRIDGE_NUMBERS] = {
+    [MAX_SESSIONS] = {
+        .key = "antrea-dp-max-sessions",
+        .min = ADP_FLOW_CACHE_MIN_CAPACITY,
+        .max = ADP_FLOW_CACHE_MAX_CAPACITY,
+    },
+    [MAX_LEARNED_PER_FLOW] = {
+        .key = "antrea-dp-max-learned-per-flow",
+        .max = UINT_MAX,
+        .normal = ADP_MAX_LEARNED_PER_FLOW,
+    },
+    [MAX_LEARNED] = {
+        .key = "antrea-dp-max-learned",
+        .max = UINT_MAX,
+        .normal = ADP_MAX_LEARNED,
+    },
+    [FQDN_MIN_TTL] = {
+        .key = "antrea-dp-fqdn-min-ttl",
+        .max = UINT_MAX,
+        .normal = ADP_NAMES_DEFAULT_MIN_TTL,
+    },
+    [IGMP_QUERY_INTERVAL] = {
+        .key = "antrea-dp-igmp-query-interval",
+        .min = 1,
+        .max = UINT_MAX,
+        .normal = ADP_MULTICAST_DEFAULT_INTERVAL,
+    },
+};
+
+struct adp_settings {
+    struct setting numbers[N_BRIDGE_NUMBERS];
+};
+
+enum daemon_number {
+    MAX_HALF_OPEN,
+    MAX_UNANSWERED,
+    REJECT_RATE,
+    SHADOW,
+    LOG_RATE,
+    LOG_SIZE,
+    LOG_BACKUPS,
+    N_DAEMON_NUMBERS
+};
+
+#define MIB (1024 * 1024)
+
+static const struct number daemon_numbers[N_DAEMON_NUMBERS] = {
+    [MAX_HALF_OPEN] = {
+        .key = "antrea-dp-max-half-open",
+        .min = 1,
+        .max = UINT_MAX,
+        .normal = CONNTRACK_MAX_HALF_OPEN,
+        .may_be_unlimited = true,
+    },
+    [MAX_UNANSWERED] = {
+        .key = "antrea-dp-max-unanswered",
+        .min = 1,
+        .max = UINT_MAX,
+        .normal = CONNTRACK_MAX_UNANSWERED,
+        .may_be_unlimited = true,
+    },
+    [REJECT_RATE] = {
+        .key = "antrea-dp-reject-rate",
+        .max = ADP_REFUSAL_MAX_RATE,
+        .normal = ADP_REFUSAL_DEFAULT_RATE,
+    },
+    [SHADOW] = {
+        .key = "antrea-dp-shadow",
+        .max = ADP_SAMPLE_MAX_RATE,
+    },
+    [LOG_RATE] = {
+        .key = "antrea-dp-log-rate",
+        .max = ADP_LOG_MAX_RATE,
+        .normal = ADP_LOG_DEFAULT_RATE,
+    },
+    [LOG_SIZE] = {
+        .key = "antrea-dp-log-size",
+        .min = 1,
+        .max = 1024 * 1024,
+        .normal = ADP_LOG_FILE_DEFAULT_SIZE / MIB,
+    },
+    [LOG_BACKUPS] = {
+        .key = "antrea-dp-log-backups",
+        .max = ADP_LOG_FILE_MAX_BACKUPS,
+        .normal = ADP_LOG_FILE_DEFAULT_BACKUPS,
+    },
+};
+
+BUILD_ASSERT_DECL(CONNTRACK_HALF_OPEN_UNLIMITED == 0);
+
+/* 's' is what a setting is instead of a right one; NULL: it is right.  Is that
+ * new? */
+static bool
+note_wrong(char **wrong, const char *s)
+{
+    bool is_new = s && !nullable_string_is_equal(s, *wrong);
+
+    free(*wrong);
+    *wrong = nullable_xstrdup(s);
+    return is_new;
+}
+
+static bool
+parse_number(const struct number *number, const char *s, uint64_t *value)
+{
+    unsigned long long int n;
+
+    if (number->may_be_unlimited && !strcmp(s, "unlimited")) {
+        *value = 0;
+        return true;
+    }
+    if (!str_to_ullong(s, 10, &n) || n < number->min || n > number->max) {
+        return false;
+    }
+    *value = n;
+    return true;
+}
+
+static void
+set_number(struct setting *setting, const struct number *number,
+           const struct smap *other_config, const char *whose)
+{
+    const char *s = smap_get(other_config, number->key);
+    uint64_t value = number->normal;
+    bool is_right = !s || parse_number(number, s, &value);
+
+    if (is_right || !setting->is_set) {
+        setting->value = value;
+        setting->is_set = true;
+    }
+    if (note_wrong(&setting->wrong, is_right ? NULL : s)) {
+        VLOG_ERR("%s: other_config:%s: must be a number from %"PRIu64" to "
+                 "%"PRIu64"%s, not \"%s\"", whose, number->key, number->min,
+                 number->max,
+                 number->may_be_unlimited ? ", or \"unlimited\"" : "", s);
+    }
+}
+
+/* Of a bridge. */
+
+static uint64_t
+number_of(const struct adp_bridge *b, enum bridge_number i)
+{
+    return b->settings ? b->settings->numbers[i].value : 0;
+}
+
+static void
+read_settings(struct adp_bridge *b, const struct smap *other_config)
+{
+    char *whose = xasprintf("bridge %s", b->dpif.up.name);
+
+    if (!b->settings) {
+        b->settings = xzalloc(sizeof *b->settings);
+    }
+    for (size_t i = 0; i < N_BRIDGE_NUMBERS; i++) {
+        set_number(&b->settings->numbers[i], &bridge_numbers[i], other_config,
+                   whose);
+    }
+    free(whose);
+}
+
 /* Sessions are the packet threads', who serve all bridges: the bridge that
  * wants the most decides. */
 static void
@@ -35,164 +220,64 @@ set_max_sessions(void)
     uint64_t max = 0;
 
     LIST_FOR_EACH (b, list_node, &adp_bridges) {
-        max = MAX(max, b->max_sessions);
+        max = MAX(max, number_of(b, MAX_SESSIONS));
     }
     adp_flow_cache_set_capacity(max ? max : ADP_FLOW_CACHE_DEFAULT_CAPACITY);
 }
 
 static void
-configure_max_sessions(struct adp_bridge *b, const struct smap *other_config)
-{
-    const char *s = smap_get(other_config, "antrea-dp-max-sessions");
-    unsigned long long int n = 0;
-
-    if (s && (!str_to_ullong(s, 10, &n) || n < ADP_FLOW_CACHE_MIN_CAPACITY
-              || n > ADP_FLOW_CACHE_MAX_CAPACITY)) {
-        VLOG_ERR("bridge %s: other_config:antrea-dp-max-sessions: must be a "
-                 "number from %"PRIu64" to %"PRIu64", not \"%s\"",
-                 b->dpif.up.name, ADP_FLOW_CACHE_MIN_CAPACITY,
-                 ADP_FLOW_CACHE_MAX_CAPACITY, s);
-        n = 0;
-    }
-    b->max_sessions = n;
-    set_max_sessions();
-}
-
-/* The number that other_config:'key' gives, or 'def' if it is not one. */
-static size_t
-configured_number(const struct adp_bridge *b, const struct smap *other_config,
-                  const char *key, size_t def)
-{
-    const char *s = smap_get(other_config, key);
-    unsigned int n;
-
-    if (!s) {
-        return def;
-    }
-    if (!str_to_uint(s, 10, &n)) {
-        VLOG_ERR("bridge %s: other_config:%s: must be a number from 0 to %u, "
-                 "not \"%s\"", b->dpif.up.name, key, UINT_MAX, s);
-        return def;
-    }
-    return n;
-}
-
-static void
-configure_max_learned(struct adp_bridge *b, const struct smap *other_config)
+set_max_learned(struct adp_bridge *b)
 {
     const struct adp_learn_limits limits = {
-        .per_learner = configured_number(b, other_config,
-                                         "antrea-dp-max-learned-per-flow",
-                                         ADP_MAX_LEARNED_PER_FLOW),
-        .total = configured_number(b, other_config, "antrea-dp-max-learned",
-                                   ADP_MAX_LEARNED),
+        .per_learner = number_of(b, MAX_LEARNED_PER_FLOW),
+        .total = number_of(b, MAX_LEARNED),
     };
 
     adp_learn_table_set_limits(b->learn, &limits);
-}
-
-static void
-configure_names(struct adp_bridge *b, const struct smap *other_config)
-{
-    adp_fqdns_set_min_ttl(adp_bridge_fqdns(b),
-                          configured_number(b, other_config,
-                                            "antrea-dp-fqdn-min-ttl",
-                                            ADP_NAMES_DEFAULT_MIN_TTL));
-}
-
-static void
-configure_multicast(struct adp_bridge *b, const struct smap *other_config)
-{
-    unsigned int interval
-        = configured_number(b, other_config, "antrea-dp-igmp-query-interval",
-                            ADP_MULTICAST_DEFAULT_INTERVAL);
-
-    adp_multicast_set_interval(adp_bridge_multicast(b), MAX(interval, 1));
 }
 
 void
 adp_configure(struct adp_bridge *b, const struct smap *other_config,
               const struct smap *external_ids)
 {
+    read_settings(b, other_config);
     adp_bridge_set_round(b, smap_get_uint(external_ids, "roundNum", 1));
     adp_decide_set_vlan_limit(flow_vlan_limit);
-    configure_max_sessions(b, other_config);
-    configure_max_learned(b, other_config);
-    configure_names(b, other_config);
-    configure_multicast(b, other_config);
+    set_max_sessions();
+    set_max_learned(b);
+    adp_fqdns_set_min_ttl(adp_bridge_fqdns(b), number_of(b, FQDN_MIN_TTL));
+    adp_multicast_set_interval(adp_bridge_multicast(b),
+                               number_of(b, IGMP_QUERY_INTERVAL));
     adp_bridge_pipeline_configure(b, other_config);
 }
 
-/* The number that other_config:'key' of the daemon gives, or 'def'. */
-static unsigned int
-daemon_number(const struct smap *other_config, const char *key,
-              unsigned int min, unsigned int max, unsigned int def)
+void
+adp_configure_forget(struct adp_bridge *b)
 {
-    const char *s = smap_get(other_config, key);
-    unsigned int n;
-
-    if (!s) {
-        return def;
+    for (size_t i = 0; b->settings && i < N_BRIDGE_NUMBERS; i++) {
+        free(b->settings->numbers[i].wrong);
     }
-    if (!str_to_uint(s, 10, &n) || n < min || n > max) {
-        VLOG_ERR("Open_vSwitch: other_config:%s: must be a number from %u to "
-                 "%u, not \"%s\"", key, min, max, s);
-        return def;
-    }
-    return n;
+    free(b->settings);
+    b->settings = NULL;
 }
 
-static void
-configure_log(const struct smap *other_config)
-{
-    const unsigned int mib = 1024 * 1024;
-
-    adp_log_ring_set_rate(daemon_number(other_config, "antrea-dp-log-rate", 0,
-                                        ADP_LOG_MAX_RATE,
-                                        ADP_LOG_DEFAULT_RATE));
-    adp_show_log_configure(
-        smap_get(other_config, "antrea-dp-log-file"),
-        (uint64_t) daemon_number(other_config, "antrea-dp-log-size", 1,
-                                 1024 * 1024,
-                                 ADP_LOG_FILE_DEFAULT_SIZE / mib) * mib,
-        daemon_number(other_config, "antrea-dp-log-backups", 0,
-                      ADP_LOG_FILE_MAX_BACKUPS,
-                      ADP_LOG_FILE_DEFAULT_BACKUPS));
-}
-
-/* A limit of connections that aren't answered. */
-static uint32_t
-connection_limit(const struct smap *other_config, const char *name,
-                 uint32_t normal)
-{
-    const char *s = smap_get(other_config, name);
-    unsigned int n;
-
-    if (!s) {
-        return normal;
-    } else if (!strcmp(s, "unlimited")) {
-        return CONNTRACK_HALF_OPEN_UNLIMITED;
-    } else if (!str_to_uint(s, 10, &n) || !n) {
-        VLOG_ERR("Open_vSwitch: other_config:%s: must be a number from 1 to "
-                 "%u, or \"unlimited\", not \"%s\"", name, UINT_MAX, s);
-        return normal;
-    }
-    return n;
-}
+/* Of the daemon. */
 
 void
 adp_configure_daemon(const struct smap *other_config)
 {
-    conntrack_half_open_set_limit(connection_limit(
-        other_config, "antrea-dp-max-half-open", CONNTRACK_MAX_HALF_OPEN));
-    conntrack_unanswered_set_limit(connection_limit(
-        other_config, "antrea-dp-max-unanswered", CONNTRACK_MAX_UNANSWERED));
-    adp_refusal_set_rate(daemon_number(other_config, "antrea-dp-reject-rate",
-                                       0, ADP_REFUSAL_MAX_RATE,
-                                       ADP_REFUSAL_DEFAULT_RATE));
-    adp_samples_set_rate(daemon_number(other_config, "antrea-dp-shadow", 0,
-                                       ADP_SAMPLE_MAX_RATE, 0));
-    configure_log(other_config);
+    static struct setting of[N_DAEMON_NUMBERS];
+
+    for (size_t i = 0; i < N_DAEMON_NUMBERS; i++) {
+        set_number(&of[i], &daemon_numbers[i], other_config, "Open_vSwitch");
+    }
+    conntrack_half_open_set_limit(of[MAX_HALF_OPEN].value);
+    conntrack_unanswered_set_limit(of[MAX_UNANSWERED].value);
+    adp_refusal_set_rate(of[REJECT_RATE].value);
+    adp_samples_set_rate(of[SHADOW].value);
+    adp_log_ring_set_rate(of[LOG_RATE].value);
+    adp_show_log_configure(smap_get(other_config, "antrea-dp-log-file"),
+                           of[LOG_SIZE].value * MIB, of[LOG_BACKUPS].value);
 }
 
 void
@@ -208,10 +293,8 @@ adp_switch_configure(struct adp_switch *sw, const struct smap *other_config)
     } else if (!sw->is_known) {
         sw->value = sw->normal;
     }
-    if (is_wrong && !nullable_string_is_equal(s, sw->wrong)) {
+    if (note_wrong(&sw->wrong, is_wrong ? s : NULL)) {
         VLOG_ERR("Open_vSwitch: other_config:%s: must be true or false, not "
                  "\"%s\"", sw->key, s);
     }
-    free(sw->wrong);
-    sw->wrong = is_wrong ? xstrdup(s) : NULL;
 }

@@ -11,10 +11,12 @@
 struct adp_bridge;
 struct smap;
 
-/* Of a value that is not what it may be the log tells, and the default
- * holds. */
+/* Of a value that is not what it may be the log tells, once, and the one so
+ * far holds; before there was any, the default does. */
 void adp_configure(struct adp_bridge *, const struct smap *other_config,
                    const struct smap *external_ids);
+/* The bridge goes, perhaps before it was configured. */
+void adp_configure_forget(struct adp_bridge *);
 
 /* The same for other_config of the Open_vSwitch table. */
 void adp_configure_daemon(const struct smap *other_config);
@@ -28,8 +30,7 @@ struct adp_switch {
     char *wrong;                /* What it is instead of a right one. */
 };
 
-/* Sets 'value'.  Of a wrong one the log tells, once, and the one so far holds;
- * before there was any, the normal one does. */
+/* Sets 'value', the same way. */
 void adp_switch_configure(struct adp_switch *,
                           const struct smap *other_config);
 

@@ -288,6 +288,7 @@ stop(struct adp_bridge *b, bool deleted)
     adp_bridge_pipeline_uninit(b, deleted);
     adp_tunnels_destroy(b->tunnels);
     adp_shadow_destroy(b->shadow);
+    adp_configure_forget(b);
     adp_bridge_uninit(b);
 }
 

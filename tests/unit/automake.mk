@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test-classifier-seek \
 	tests/unit/test-collector \
 	tests/unit/test-commit \
+	tests/unit/test-configure \
 	tests/unit/test-conntrack-ahead \
 	tests/unit/test-conntrack-displace \
 	tests/unit/test-conntrack-flush \
@@ -237,6 +238,15 @@ tests_unit_test_commit_SOURCES = \
 	antrea-dp/state/adp-commit.c \
 	antrea-dp/state/adp-state-order.c
 tests_unit_test_commit_LDADD = $(UNIT_LIBS)
+
+tests_unit_test_configure_SOURCES = \
+	tests/unit/test-configure.c \
+	antrea-dp/provider/adp-configure.c
+tests_unit_test_configure_LDADD = $(UNIT_LIBS)
+tests_unit_test_configure_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=conntrack_half_open_set_limit \
+	-Wl,--wrap=conntrack_unanswered_set_limit \
+	-Wl,--wrap=vlog
 
 tests_unit_test_cached_verdict_SOURCES = \
 	tests/unit/credit-nobody.h \
