@@ -65,7 +65,7 @@ slot_of(struct adp_igmp_queue *q, ofp_port_t in_port, ovs_be32 tunnel_src)
 
 void
 adp_igmp_queue_add(struct adp_bridge *b, const struct dp_packet *packet,
-                   const struct flow *flow)
+                   const struct flow *flow, uint64_t ports_lost)
 {
     struct adp_igmp_queue *q = b->igmp;
     atomic_count *of_slot = slot_of(q, flow->in_port.ofp_port,
@@ -82,6 +82,7 @@ adp_igmp_queue_add(struct adp_bridge *b, const struct dp_packet *packet,
 
         m->in_port = flow->in_port.ofp_port;
         m->tunnel_src = flow->tunnel.ip_src;
+        m->ports_lost = ports_lost;
         m->len = len;
         if (len) {
             memcpy(m->data, dp_packet_l4(packet), len);

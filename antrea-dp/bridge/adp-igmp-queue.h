@@ -37,6 +37,7 @@ struct adp_igmp_message {
     struct mpsc_queue_node node;
     ofp_port_t in_port;
     ovs_be32 tunnel_src;        /* 0: it came by no tunnel over IPv4. */
+    uint64_t ports_lost;        /* Before it was decided on. */
     size_t len;
     uint8_t data[];
 };
@@ -46,9 +47,9 @@ struct adp_igmp_queue *adp_igmp_queue_create(void);
 void adp_igmp_queue_destroy(struct adp_igmp_queue *);
 
 /* Copies the message of 'packet', which came in as 'flow' says, or counts it
- * as lost. */
+ * as lost.  It was decided on after adp_ports_n_lost() was 'ports_lost'. */
 void adp_igmp_queue_add(struct adp_bridge *, const struct dp_packet *packet,
-                        const struct flow *);
+                        const struct flow *, uint64_t ports_lost);
 /* Takes the one that waited longest, for the caller to free; NULL: none
  * waits. */
 struct adp_igmp_message *adp_igmp_queue_take(struct adp_bridge *);

@@ -631,7 +631,7 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     }
 
     if (w->verdict.read) {
-        adp_igmp_queue_add(b, packet, original);
+        adp_igmp_queue_add(b, packet, original, ports_lost);
     }
 
     if (w->verdict.held && adp_held_wants(packet, original)) {

@@ -16,6 +16,7 @@
 #include "adp-members.h"
 #include "adp-multicast-send.h"
 #include "adp-peers.h"
+#include "adp-ports.h"
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "hash.h"
@@ -57,6 +58,9 @@ struct pod_port {
     char *name;
     char *pod;                          /* "default/web". */
     uint64_t birth;                     /* The Pod's record's. */
+    uint64_t ports_lost;                /* Before it was known: a message from
+                                         * before may be another port's that
+                                         * had its number. */
 };
 
 /* What a rule about IGMP decided. */
@@ -219,8 +223,13 @@ find_all(struct adp_multicast *m, const struct adp_model *model)
 /* Who there was before a change. */
 struct presence {
     const struct adp_multicast *m;
-    struct shash births;                /* Of Pods' ports: uint64_t. */
+    struct shash ports;                 /* "struct past_port"s by name. */
     struct adp_peers peers;
+};
+
+struct past_port {                      /* As in struct pod_port. */
+    ofp_port_t number;
+    uint64_t birth, ports_lost;
 };
 
 /* Takes 'm''s peers. */
@@ -230,21 +239,24 @@ presence_init(struct presence *before, struct adp_multicast *m)
     const struct shash_node *node;
 
     before->m = m;
-    shash_init(&before->births);
+    shash_init(&before->ports);
     before->peers = m->peers;
     m->peers = (struct adp_peers) ADP_PEERS_INITIALIZER;
     SHASH_FOR_EACH (node, &m->by_name) {
         const struct pod_port *p = node->data;
+        struct past_port *past = xmalloc(sizeof *past);
 
-        shash_add(&before->births, node->name,
-                  xmemdup(&p->birth, sizeof p->birth));
+        past->number = p->number;
+        past->birth = p->birth;
+        past->ports_lost = p->ports_lost;
+        shash_add(&before->ports, node->name, past);
     }
 }
 
 static void
 presence_uninit(struct presence *before)
 {
-    shash_destroy_free_data(&before->births);
+    shash_destroy_free_data(&before->ports);
     adp_peers_uninit(&before->peers);
 }
 
@@ -252,9 +264,24 @@ presence_uninit(struct presence *before)
 static bool
 was_there(const struct presence *before, const struct pod_port *p)
 {
-    const uint64_t *birth = shash_find_data(&before->births, p->name);
+    const struct past_port *past = shash_find_data(&before->ports, p->name);
 
-    return birth && *birth == p->birth;
+    return past && past->birth == p->birth;
+}
+
+/* Which messages are the ports' own. */
+static void
+note_ports_lost(struct adp_multicast *m, const struct presence *before)
+{
+    struct pod_port *p;
+
+    HMAP_FOR_EACH (p, node, &m->ports) {
+        const struct past_port *past = shash_find_data(&before->ports,
+                                                       p->name);
+
+        p->ports_lost = (was_there(before, p) && past->number == p->number
+                         ? past->ports_lost : adp_ports_n_lost());
+    }
 }
 
 static bool
@@ -320,6 +347,7 @@ learn_who_is_there(struct adp_multicast *m, const struct adp_state *state)
     presence_init(&before, m);
     forget_ports(m);
     find_all(m, adp_state_model(state));
+    note_ports_lost(m, &before);
     if (has_others(&before) || m->next_query == LLONG_MAX) {
         m->next_query = MIN(m->next_query, time_msec() + SETTLE_MS);
         m->next_report = MIN(m->next_report, time_msec() + SETTLE_MS);
@@ -439,6 +467,15 @@ handle_record(uint8_t type, ovs_be32 group, bool joins, void *r_)
     }
 }
 
+static const struct pod_port *
+find_sender(const struct adp_multicast *m, const struct adp_igmp_message *msg)
+{
+    const struct pod_port *p
+        = msg->tunnel_src ? NULL : find_port(m, msg->in_port);
+
+    return p && msg->ports_lost >= p->ports_lost ? p : NULL;
+}
+
 static void
 read_message(struct adp_multicast *m, const struct adp_state *state,
              const struct adp_igmp_message *msg)
@@ -447,7 +484,7 @@ read_message(struct adp_multicast *m, const struct adp_state *state,
     struct adp_ip_text peer = adp_ip_text(&src);
     struct reading r = {
         .m = m, .state = state, .msg = msg,
-        .pod = msg->tunnel_src ? NULL : find_port(m, msg->in_port),
+        .pod = find_sender(m, msg),
         .peer = peer.s,
     };
 

@@ -449,9 +449,10 @@ adp_held_add(struct adp_bridge *bridge, struct dp_packet *p,
 void
 adp_igmp_queue_add(struct adp_bridge *bridge,
                    const struct dp_packet *p OVS_UNUSED,
-                   const struct flow *flow OVS_UNUSED)
+                   const struct flow *flow OVS_UNUSED, uint64_t lost_before)
 {
     ck_assert_ptr_eq(bridge, b);
+    ck_assert_uint_eq(lost_before, ports_lost - 1);
     note('i');
 }
 

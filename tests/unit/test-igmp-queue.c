@@ -35,7 +35,8 @@ teardown(void)
     free(b);
 }
 
-/* A message of 'len' bytes, the first 'number', comes in at 'port'. */
+/* A message of 'len' bytes, the first 'number', comes in at 'port', when so
+ * many were lost. */
 static void
 come(uint16_t port, uint8_t number, size_t len, ovs_be32 tunnel_src)
 {
@@ -50,7 +51,7 @@ come(uint16_t port, uint8_t number, size_t len, ovs_be32 tunnel_src)
         memset(dp_packet_put_zeros(p, len), number, len);
         dp_packet_set_l4(p, (char *) dp_packet_data(p) + ETH_HEADER_LEN);
     }
-    adp_igmp_queue_add(b, p, &flow);
+    adp_igmp_queue_add(b, p, &flow, number);
     dp_packet_delete(p);
 }
 
@@ -63,6 +64,7 @@ take(uint16_t port, uint8_t number, size_t len)
     ck_assert_ptr_nonnull(m);
     ck_assert_uint_eq(ofp_to_u16(m->in_port), port);
     ck_assert_uint_eq(m->len, len);
+    ck_assert_uint_eq(m->ports_lost, number);
     for (size_t i = 0; i < len; i++) {
         ck_assert_uint_eq(m->data[i], number);
     }

@@ -69,6 +69,14 @@ adp_bridge_ports_seq(const struct adp_bridge *bridge OVS_UNUSED)
     return state.ports_seq;
 }
 
+static uint64_t ports_lost;
+
+uint64_t
+adp_ports_n_lost(void)
+{
+    return ports_lost;
+}
+
 uint64_t
 adp_state_generation(const struct adp_state *s OVS_UNUSED)
 {
@@ -213,7 +221,7 @@ message(uint16_t port, ovs_be32 tunnel_src, const void *data, size_t len)
     dp_packet_put_zeros(p, ETH_HEADER_LEN);
     dp_packet_put(p, data, len);
     dp_packet_set_l4(p, (char *) dp_packet_data(p) + ETH_HEADER_LEN);
-    adp_igmp_queue_add(b, p, &flow);
+    adp_igmp_queue_add(b, p, &flow, ports_lost);
     dp_packet_delete(p);
 }
 
@@ -595,6 +603,27 @@ START_TEST(another_of_the_same_name)
 }
 END_TEST
 
+/* What a port said before it went isn't said by the one that has its number
+ * now. */
+START_TEST(another_of_the_same_number)
+{
+    run();
+    join(1, G1);
+    join(2, G1);
+    ports_lost++;
+    delete("Pod", "d/one");
+    apply("{'kind':'Pod','name':'d/new','port':'q1',"
+          "'mac':'00:00:00:00:00:01','ips':['10.0.0.11']}");
+    run();
+    expect_groups("[{'name':'239.1.1.1','nodes':[],'pods':['d/ruled']}]");
+    ck_assert_int_eq(stat_of("strange"), 1);
+    join(1, G1);
+    next_pace();
+    expect_groups("[{'name':'239.1.1.1','nodes':[],"
+                  "'pods':['d/ruled','d/new']}]");
+}
+END_TEST
+
 START_TEST(bounds)
 {
     for (int i = 0; i <= ADP_MEMBERS_MAX_OF_PORT; i++) {
@@ -951,6 +980,7 @@ main(void)
     tcase_add_test(tc, strangers);
     tcase_add_test(tc, records_go);
     tcase_add_test(tc, another_of_the_same_name);
+    tcase_add_test(tc, another_of_the_same_number);
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, long_reports);
     tcase_add_test(tc, many_nodes);
