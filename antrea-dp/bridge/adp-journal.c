@@ -487,13 +487,11 @@ adp_journal_set_answers(struct adp_bridge *b,
 {
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
+    bool same = !memcmp(&program->answers, answers, sizeof *answers);
 
-    if (memcmp(&program->answers, answers, sizeof *answers)) {
-        adp_bridge_lock_tables();
-        adp_delta_set_answers(b->own->journal, answers);
-        journal_publish(b);
-        ovs_mutex_unlock(&ofproto_mutex);
-    }
+    adp_bridge_lock_tables();
+    adp_delta_set_answers(b->own->journal, same ? NULL : answers);
+    ovs_mutex_unlock(&ofproto_mutex);
 }
 
 void
@@ -501,13 +499,21 @@ adp_journal_declare_metadata(struct adp_bridge *b, const uint32_t *words)
 {
     const struct adp_program *program
         = ovsrcu_get(struct adp_program *, &b->program);
+    bool same = !memcmp(program->declared, words, sizeof program->declared);
 
-    if (memcmp(program->declared, words, sizeof program->declared)) {
-        adp_bridge_lock_tables();
-        adp_delta_declare_metadata(b->own->journal, words);
+    adp_bridge_lock_tables();
+    adp_delta_declare_metadata(b->own->journal, same ? NULL : words);
+    ovs_mutex_unlock(&ofproto_mutex);
+}
+
+void
+adp_journal_publish_settings(struct adp_bridge *b)
+{
+    adp_bridge_lock_tables();
+    if (!adp_delta_is_empty(b->own->journal)) {
         journal_publish(b);
-        ovs_mutex_unlock(&ofproto_mutex);
     }
+    ovs_mutex_unlock(&ofproto_mutex);
 }
 
 void

@@ -43,12 +43,13 @@ void adp_journal_for_each(const struct adp_bridge *, size_t part,
                           void (*cb)(const struct rule *, void *aux),
                           void *aux);
 
-/* From now on these packet-ins are answered, not sent. */
+/* From the next version on these packet-ins are answered, not sent. */
 void adp_journal_set_answers(struct adp_bridge *, const struct adp_answers *);
-
-/* For each of ADP_N_TABLES, adp_delta_declare_metadata(). */
+/* The same for each of ADP_N_TABLES: adp_delta_declare_metadata(). */
 void adp_journal_declare_metadata(struct adp_bridge *,
                                   const uint32_t *words);
+/* What of these two no version has brought comes into force now. */
+void adp_journal_publish_settings(struct adp_bridge *);
 
 /* Has somebody who puts all flows back when they were flushed?  Then the
  * version that has none closes the bridge. */

@@ -517,6 +517,7 @@ declare_metadata(struct adp_bridge *b, const struct adp_pipeline *p)
     adp_journal_declare_metadata(b, words);
 }
 
+/* Packets see it with the version that comes next. */
 static void
 set_choice(struct adp_bridge *b, const struct choice *choice)
 {
@@ -598,6 +599,7 @@ change_choice(struct adp_bridge *b, const struct choice *choice)
     if (error) {
         set_choice(b, &old);
     }
+    adp_journal_publish_settings(b);
     return error;
 }
 
@@ -633,6 +635,7 @@ adp_bridge_pipeline_set_options(struct adp_bridge *b, uint64_t options)
 
     choice.options = options;
     set_choice(b, &choice);
+    adp_journal_publish_settings(b);
 }
 
 static void

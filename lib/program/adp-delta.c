@@ -142,17 +142,19 @@ void
 adp_delta_set_answers(struct adp_delta *delta,
                       const struct adp_answers *answers)
 {
-    delta->answers = *answers;
-    delta->has_answers = true;
+    delta->has_answers = answers != NULL;
+    if (answers) {
+        delta->answers = *answers;
+    }
 }
 
 void
 adp_delta_declare_metadata(struct adp_delta *delta,
                            const uint32_t words[ADP_N_TABLES])
 {
-    for (size_t i = 0; i < ADP_N_TABLES; i++) {
+    for (size_t i = 0; words && i < ADP_N_TABLES; i++) {
         ovs_assert(words[i] < ADP_METADATA_BEYOND);
         delta->declared[i] = words[i];
     }
-    delta->has_declared = true;
+    delta->has_declared = words != NULL;
 }

@@ -92,11 +92,11 @@ void adp_delta_remove_group(struct adp_delta *, uint32_t group_id);
 /* What becomes of packets that no rule of the table matches. */
 void adp_delta_set_miss(struct adp_delta *, uint8_t table_id,
                         enum ofputil_table_miss);
-/* Which packet-ins are answered in place of controllers. */
+/* Which packet-ins are answered in place of controllers.  NULL: as before. */
 void adp_delta_set_answers(struct adp_delta *, const struct adp_answers *);
 /* For each table: it will have many rules, whatever it has now, which match on
  * these words of metadata and on nothing else: for adp_program_metadata().  0:
- * nothing is known.  It may prove wrong. */
+ * nothing is known.  It may prove wrong.  NULL: as before. */
 void adp_delta_declare_metadata(struct adp_delta *,
                                 const uint32_t words[ADP_N_TABLES]);
 

@@ -40,6 +40,12 @@ static struct {
     bool busy, large, changes_options;
 } state;
 
+/* What packets see. */
+static struct {
+    size_t n_answers;           /* In force, */
+    size_t next;                /* and from the next version on. */
+} program;
+
 /* The state. */
 
 struct adp_state *
@@ -121,6 +127,16 @@ adp_state_finish(struct adp_state *s OVS_UNUSED)
     state.busy = false;
 }
 
+/* A version, unless it is refused. */
+static void
+publish(void)
+{
+    if (!state.refusal) {
+        ck_assert_uint_ne(program.n_answers, program.next);
+        program.n_answers = program.next;
+    }
+}
+
 static struct adp_error *
 an_error(const char *message)
 {
@@ -142,6 +158,7 @@ adp_state_install(struct adp_state *s OVS_UNUSED, bool replace OVS_UNUSED)
 {
     ck_assert(!state.busy);
     note('i');
+    publish();
     return an_error(state.refusal);
 }
 
@@ -256,13 +273,21 @@ adp_bridge_commit(struct adp_bridge *bridge OVS_UNUSED,
                   size_t n_gms OVS_UNUSED, bool replace OVS_UNUSED)
 {
     note('n');
+    publish();
     return nullable_xstrdup(state.refusal);
 }
 
 void
 adp_journal_set_answers(struct adp_bridge *bridge OVS_UNUSED,
-                        const struct adp_answers *answers OVS_UNUSED)
+                        const struct adp_answers *answers)
 {
+    program.next = answers->n;
+}
+
+void
+adp_journal_publish_settings(struct adp_bridge *bridge OVS_UNUSED)
+{
+    ck_assert_uint_eq(program.n_answers, program.next);
 }
 
 void
@@ -375,6 +400,7 @@ setup(void)
 {
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     memset(&state, 0, sizeof state);
+    memset(&program, 0, sizeof program);
     b = xzalloc(sizeof *b);
     b->dpif.up.tables = tables;
     b->dpif.up.n_tables = ARRAY_SIZE(tables);

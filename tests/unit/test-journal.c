@@ -459,28 +459,6 @@ START_TEST(what_a_miss_does)
 }
 END_TEST
 
-START_TEST(declarations)
-{
-    uint32_t words[ADP_N_TABLES] = { 0 };
-
-    adp_journal_declare_metadata(b, words);
-    ck_assert_uint_eq(program()->generation, 1);
-
-    words[2] = 5;
-    words[ADP_LAST_TABLE] = 6;
-    for (int i = 0; i < 2; i++) {
-        adp_journal_declare_metadata(b, words);
-        ck_assert_uint_eq(program()->generation, 2);
-        ck_assert_uint_eq(adp_program_metadata(program(), 2), 5);
-        ck_assert_uint_eq(adp_program_metadata(program(), ADP_LAST_TABLE), 6);
-        ck_assert_uint_eq(adp_program_metadata(program(), 3), 0);
-    }
-    words[2] = 0;
-    adp_journal_declare_metadata(b, words);
-    ck_assert_uint_eq(adp_program_metadata(program(), 2), 0);
-}
-END_TEST
-
 static void
 close_with(bool present)
 {
@@ -491,6 +469,66 @@ close_with(bool present)
     adp_journal_close_version(b);
     ovs_mutex_unlock(&ofproto_mutex);
 }
+
+START_TEST(declarations)
+{
+    uint32_t words[ADP_N_TABLES] = { 0 };
+
+    adp_journal_declare_metadata(b, words);
+    adp_journal_publish_settings(b);
+    ck_assert_uint_eq(program()->generation, 1);
+
+    words[2] = 5;
+    words[ADP_LAST_TABLE] = 6;
+    for (int i = 0; i < 2; i++) {
+        adp_journal_declare_metadata(b, words);
+        adp_journal_publish_settings(b);
+        ck_assert_uint_eq(program()->generation, 2);
+        ck_assert_uint_eq(adp_program_metadata(program(), 2), 5);
+        ck_assert_uint_eq(adp_program_metadata(program(), ADP_LAST_TABLE), 6);
+        ck_assert_uint_eq(adp_program_metadata(program(), 3), 0);
+    }
+    words[2] = 0;
+    adp_journal_declare_metadata(b, words);
+    ck_assert_uint_eq(adp_program_metadata(program(), 2), 5);
+    adp_journal_publish_settings(b);
+    ck_assert_uint_eq(adp_program_metadata(program(), 2), 0);
+}
+END_TEST
+
+/* They come into force with the flows that go with them. */
+START_TEST(answers)
+{
+    const uint8_t userdata[] = { 1, 2 };
+    struct adp_answers answers;
+
+    memset(&answers, 0, sizeof answers);
+    adp_journal_set_answers(b, &answers);
+    adp_journal_publish_settings(b);
+    ck_assert_uint_eq(program()->generation, 1);
+
+    adp_answers_add(&answers, userdata, sizeof userdata,
+                    ADP_ANSWER_PROHIBITED, false);
+    adp_journal_set_answers(b, &answers);
+    ck_assert_uint_eq(program()->answers.n, 0);
+    close_with(true);
+    ck_assert_uint_eq(program()->generation, 2);
+    ck_assert_uint_eq(program()->answers.n, 1);
+    adp_journal_publish_settings(b);
+    ck_assert_uint_eq(program()->generation, 2);
+
+    /* Those of flows that didn't come are none. */
+    answers.n = 0;
+    adp_journal_set_answers(b, &answers);
+    answers.n = 1;
+    adp_journal_set_answers(b, &answers);
+    adp_journal_publish_settings(b);
+    ck_assert_uint_eq(program()->generation, 2);
+
+    close_with(false);
+    ck_assert_uint_eq(program()->answers.n, 1);
+}
+END_TEST
 
 static void
 expect_flush(bool emptied, bool filled)
@@ -544,6 +582,7 @@ main(void)
     tcase_add_test(tc, internal_table);
     tcase_add_test(tc, what_a_miss_does);
     tcase_add_test(tc, declarations);
+    tcase_add_test(tc, answers);
     tcase_add_test(tc, flushes);
     suite_add_tcase(s, tc);
     return test_run(s);
