@@ -351,7 +351,7 @@ track_unusual(struct adp_fast *f, const struct adp_session_body *body,
 }
 
 static inline bool
-check_conn(struct adp_fast *f, const struct adp_session_packet *p,
+check_conn(const struct adp_fast *f, const struct adp_session_packet *p,
            const struct conntrack_expect *expect, struct conn *conn,
            uint32_t version, struct dp_packet *packet,
            struct conntrack_step *step)
@@ -361,23 +361,35 @@ check_conn(struct adp_fast *f, const struct adp_session_packet *p,
                                      p->nw_proto, f->now, step));
 }
 
-/* Passes a packet with right checksums through its connections if it is an
- * ordinary one of them: all of them, or none. */
+/* True if a packet with right checksums is an ordinary one of its connections:
+ * of all of them. */
+static inline ALWAYS_INLINE bool
+is_ordinary(const struct adp_fast *f, const struct adp_session_packet *p,
+            const struct adp_session_body *body,
+            const struct adp_cached_verdict *v, struct dp_packet *packet,
+            struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS])
+{
+    const struct conntrack_expect *expect = v->content.conns;
+    int n = body->n_conns;
+
+    return (check_conn(f, p, &expect[0], body->conn0, body->version0, packet,
+                       &steps[0])
+            && (n <= 1 || check_conn(f, p, &expect[1], body->conn1,
+                                     body->version1, packet, &steps[1]))
+            && (n <= 2 || check_conn(f, p, &expect[2], body->conn2,
+                                     body->version2, packet, &steps[2])));
+}
+
+/* Passes such a packet through its connections. */
 static inline ALWAYS_INLINE bool
 track_ordinary(struct adp_fast *f, const struct adp_session_packet *p,
                const struct adp_session_body *body,
                const struct adp_cached_verdict *v, struct dp_packet *packet)
 {
-    const struct conntrack_expect *expect = v->content.conns;
     struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS];
     int n = body->n_conns;
 
-    if (!check_conn(f, p, &expect[0], body->conn0, body->version0, packet,
-                    &steps[0])
-        || (n > 1 && !check_conn(f, p, &expect[1], body->conn1, body->version1,
-                                 packet, &steps[1]))
-        || (n > 2 && !check_conn(f, p, &expect[2], body->conn2, body->version2,
-                                 packet, &steps[2]))) {
+    if (!is_ordinary(f, p, body, v, packet, steps)) {
         return false;
     }
     for (int i = 0; i < n; i++) {
@@ -567,6 +579,29 @@ adp_fast_known(const struct adp_fast *f, const struct adp_fast_packet *fp,
     return (!v ? ADP_FAST_UNKNOWN
             : v->content.answer ? ADP_FAST_REFUSED
             : ADP_FAST_NOT_REFUSED);
+}
+
+enum adp_fast_known
+adp_fast_known_ordinary(const struct adp_fast *f,
+                        const struct adp_fast_packet *fp,
+                        struct dp_packet *packet, struct adp_bridge *b)
+{
+    const struct adp_session_packet *p = &fp->parsed;
+    struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS];
+    enum adp_fast_known known = adp_fast_known(f, fp, b);
+
+    if (known != ADP_FAST_UNKNOWN) {
+        const struct adp_session_body *body
+            = adp_session_body(find_session(f, fp));
+        const struct adp_cached_verdict *v
+            = adp_cached_verdict_cast(adp_store_get(f->cache->verdicts,
+                                                    &body->token));
+
+        if (body->n_conns && !is_ordinary(f, p, body, v, packet, steps)) {
+            known = ADP_FAST_UNKNOWN;
+        }
+    }
+    return known;
 }
 
 /* The actions of a verdict, which lie apart from what ordinary packets need,

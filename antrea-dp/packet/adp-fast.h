@@ -125,6 +125,12 @@ enum adp_fast_known {
 enum adp_fast_known adp_fast_known(const struct adp_fast *,
                                    const struct adp_fast_packet *,
                                    struct adp_bridge *);
+/* The same of an ordinary packet of its connections, as these are now.  Of any
+ * other nothing is known. */
+enum adp_fast_known adp_fast_known_ordinary(const struct adp_fast *,
+                                            const struct adp_fast_packet *,
+                                            struct dp_packet *,
+                                            struct adp_bridge *);
 
 /* The number of packets, up to number 'end' of the batch, in the train that
  * begins with packet 'i', or would if it had no part of it before it.  Only if

@@ -41,7 +41,8 @@ walk_ahead(struct adp_fast *f, size_t i, struct adp_bridge *b,
     copy->md = watched->seen.md;
     adp_input_parse(copy, &parsed);     /* For conntrack: where headers are. */
     if (!punt) {
-        punt = adp_input_punt_early(f, &f->packets[i], b, &watched->flow);
+        punt = adp_input_punt_early(f, &f->packets[i], b, copy,
+                                    &watched->flow);
     }
     adp_walk(w, b, f->tracker, copy, flow, f->now);
     if (!punt) {

@@ -30,10 +30,11 @@ void adp_input_parse(struct dp_packet *, struct flow *);
 bool adp_input_complete_tunnel_flow(struct adp_bridge *, ofp_port_t,
                                     struct flow *, bool *known);
 
-/* Why the packet can't be decided on at all. */
+/* Why the packet can't be decided on at all.  It stays as it is. */
 enum adp_punt adp_input_punt_early(const struct adp_fast *,
                                    const struct adp_fast_packet *,
-                                   struct adp_bridge *, const struct flow *);
+                                   struct adp_bridge *, struct dp_packet *,
+                                   const struct flow *);
 /* Why what the walk decided on isn't to be done. */
 enum adp_punt adp_input_punt_late(const struct adp_fast *,
                                   const struct adp_walk *,

@@ -122,14 +122,34 @@ learn(struct adp_bridge *b, const struct adp_walk *w,
 
 /* Deciding. */
 
-/* True if upstream handles the packet whatever the walk would say. */
+/* True if the packet, which upstream handles, may be one whose sender is to be
+ * told that it is refused, or that is to be logged: see tell_beside(). */
 static bool
-is_upstreams(struct adp_bridge *b, const struct flow *flow)
+may_be_told(const struct adp_fast *f, const struct adp_fast_packet *fp,
+            struct adp_bridge *b, struct dp_packet *packet,
+            const struct flow *flow)
+{
+    const struct adp_program *program
+        = ovsrcu_get(struct adp_program *, &b->program);
+
+    return (adp_answers_any_told(&program->answers)
+            && is_ip_any(flow) && !(flow->nw_frag & FLOW_NW_FRAG_ANY)
+            && (adp_fast_known_ordinary(f, fp, packet, b)
+                != ADP_FAST_NOT_REFUSED));
+}
+
+/* True if upstream handles the packet whatever the walk would say, and there
+ * is nothing to be done beside. */
+static bool
+is_upstreams(const struct adp_fast *f, const struct adp_fast_packet *fp,
+             struct adp_bridge *b, struct dp_packet *packet,
+             const struct flow *flow)
 {
     enum adp_mode mode = adp_bridge_mode(b);
 
     return (mode == ADP_MODE_STOCK
-            || (mode == ADP_MODE_WATCHED && !adp_held_may_be(flow)));
+            || (mode == ADP_MODE_WATCHED && !adp_held_may_be(flow)
+                && !may_be_told(f, fp, b, packet, flow)));
 }
 
 /* Why the packet can't be decided on at all.  One that comes behind a punted
@@ -137,9 +157,9 @@ is_upstreams(struct adp_bridge *b, const struct flow *flow)
 enum adp_punt
 adp_input_punt_early(const struct adp_fast *f,
                      const struct adp_fast_packet *fp, struct adp_bridge *b,
-                     const struct flow *flow)
+                     struct dp_packet *packet, const struct flow *flow)
 {
-    return (is_upstreams(b, flow) ? ADP_PUNT_BRIDGE
+    return (is_upstreams(f, fp, b, packet, flow) ? ADP_PUNT_BRIDGE
             : flow->nw_frag & FLOW_NW_FRAG_ANY ? ADP_PUNT_FRAGMENT
             : (adp_punted_overtaken_by(&f->punted, flow)
                && adp_fast_known(f, fp, b) == ADP_FAST_NOT_REFUSED)
@@ -337,6 +357,42 @@ log_decided(struct adp_fast *f, struct adp_bridge *b,
         .content = sum ? &sum->content : NULL,
         .is_first = is_first,
     }, w->verdict.logs, w->verdict.n_logs);
+}
+
+/* True if upstream chooses the buckets that the walk chose: where there is a
+ * choice, it hashes other parts of a packet. */
+static bool
+chooses_as_upstream(const struct adp_verdict *v)
+{
+    return (!v->n_selects
+            || (v->n_selects == 1 && v->select.group->n_buckets == 1));
+}
+
+/* Does for a packet that upstream takes, while the bridge is punted for what
+ * only looks on, what upstream would not: its sender is told that it is
+ * refused, and it is logged.  Nothing else comes of the walk, but that packets
+ * like one that has nothing to be told may be known by a session. */
+static void
+tell_beside(struct adp_fast *f, const struct adp_fast_packet *fp,
+            struct adp_bridge *b, const struct dp_packet *packet,
+            const struct flow *original, const struct adp_walk *w)
+{
+    const struct adp_verdict *v = &w->verdict;
+    struct adp_summary summary;
+
+    if (v->punt || !chooses_as_upstream(v)) {
+        return;
+    }
+    bool summed_up = adp_summary_init(&summary, w, original);
+    if (v->n_logs) {
+        log_decided(f, b, packet, original, w, summed_up ? &summary : NULL,
+                    adp_log_packet_is_first(w));
+    }
+    if (!v->answer) {
+        remember(f, fp, w, summed_up ? &summary : NULL, original);
+    } else if (!v->answers_late) {      /* Upstream runs the meter. */
+        adp_refuse(f, b, packet, v->answer, original->in_port.ofp_port);
+    }
 }
 
 /* Where the last ct() of the verdict's actions ends, if executing them is to
@@ -614,6 +670,9 @@ walk_and_execute(struct adp_fast *f, const struct adp_fast_packet *fp,
     if (punt) {
         adp_count(&b->counters.decides, 1);
         adp_count(&b->counters.decide_cycles, cycles);
+        if (punt == ADP_PUNT_BRIDGE) {
+            tell_beside(f, fp, b, packet, original, w);
+        }
         return punt;
     }
 
@@ -778,7 +837,7 @@ adp_input_walk(struct adp_fast *f, const struct adp_fast_packet *fp,
                struct adp_bridge *b, struct dp_packet *packet,
                const struct flow *flow)
 {
-    enum adp_punt punt = adp_input_punt_early(f, fp, b, flow);
+    enum adp_punt punt = adp_input_punt_early(f, fp, b, packet, flow);
 
     if (!punt) {
         struct adp_walk *w = adp_flow_cache_begin_walk(f->cache);

@@ -557,7 +557,8 @@ put_mode(struct json *o, const struct adp_bridge *b)
         json_object_put_format(
             o, "stock", "%s%s", punted_for,
             mode == ADP_MODE_WATCHED ? ""
-            : "; DNS answers to Pods whose rules have names are lost");
+            : "; refused packets get no answer, nothing is logged, and DNS "
+            "answers to Pods whose rules have names are lost");
     }
 }
 

@@ -21,6 +21,20 @@ adp_answers_add(struct adp_answers *answers, const uint8_t *userdata,
     answers->n++;
 }
 
+bool
+adp_answers_any_told(const struct adp_answers *answers)
+{
+    for (size_t i = 0; i < answers->n; i++) {
+        const struct adp_answer_rule *rule = &answers->list[i];
+
+        if (rule->log || (rule->answer != ADP_ANSWER_HOLD
+                          && rule->answer != ADP_ANSWER_READ)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct adp_answer_rule *
 adp_answers_find(const struct adp_answers *answers, const struct ofpact *a)
 {

@@ -61,6 +61,9 @@ struct adp_answers {
 void adp_answers_add(struct adp_answers *, const uint8_t *userdata,
                      size_t userdata_len, enum adp_answer, bool log);
 
+/* True if a packet may be refused or logged in place of a packet-in. */
+bool adp_answers_any_told(const struct adp_answers *);
+
 /* What is to be done in place of 'a'; NULL: nothing, or it is no controller
  * action. */
 const struct adp_answer_rule *adp_answers_find(const struct adp_answers *,

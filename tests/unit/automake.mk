@@ -64,6 +64,7 @@ UNIT_TESTS = \
 	tests/unit/test-engine-changes \
 	tests/unit/test-execute \
 	tests/unit/test-fast \
+	tests/unit/test-fast-known \
 	tests/unit/test-fast-paced \
 	tests/unit/test-flow-cache \
 	tests/unit/test-group \
@@ -74,6 +75,7 @@ UNIT_TESTS = \
 	tests/unit/test-input \
 	tests/unit/test-input-held \
 	tests/unit/test-input-nat \
+	tests/unit/test-input-watched \
 	tests/unit/test-job \
 	tests/unit/test-log \
 	tests/unit/test-journal \
@@ -399,6 +401,11 @@ tests_unit_test_fast_SOURCES = tests/unit/test-fast.c $(FAST_WORLD)
 tests_unit_test_fast_LDADD = $(UNIT_LIBS)
 tests_unit_test_fast_LDFLAGS = $(AM_LDFLAGS) $(FAST_WRAP)
 
+tests_unit_test_fast_known_SOURCES = \
+	tests/unit/test-fast-known.c $(FAST_WORLD)
+tests_unit_test_fast_known_LDADD = $(UNIT_LIBS)
+tests_unit_test_fast_known_LDFLAGS = $(AM_LDFLAGS) $(FAST_WRAP)
+
 tests_unit_test_fast_paced_SOURCES = \
 	tests/unit/test-fast-paced.c $(FAST_WORLD)
 tests_unit_test_fast_paced_LDADD = $(UNIT_LIBS)
@@ -453,6 +460,12 @@ tests_unit_test_input_nat_SOURCES = \
 	tests/unit/test-input-nat.c
 tests_unit_test_input_nat_LDADD = $(UNIT_LIBS)
 tests_unit_test_input_nat_LDFLAGS = $(AM_LDFLAGS) $(INPUT_WRAPS)
+
+tests_unit_test_input_watched_SOURCES = \
+	$(INPUT_WORLD) \
+	tests/unit/test-input-watched.c
+tests_unit_test_input_watched_LDADD = $(UNIT_LIBS)
+tests_unit_test_input_watched_LDFLAGS = $(AM_LDFLAGS) $(INPUT_WRAPS)
 
 tests_unit_test_disk_SOURCES = tests/unit/disk-world.h tests/unit/test-disk.c
 tests_unit_test_disk_LDADD = $(UNIT_LIBS)

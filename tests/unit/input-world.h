@@ -340,6 +340,16 @@ adp_fast_known(const struct adp_fast *f OVS_UNUSED,
     return says.known;
 }
 
+enum adp_fast_known
+adp_fast_known_ordinary(const struct adp_fast *f OVS_UNUSED,
+                        const struct adp_fast_packet *fp OVS_UNUSED,
+                        struct dp_packet *p, struct adp_bridge *bridge)
+{
+    ck_assert_ptr_nonnull(dp_packet_l4(p));
+    ck_assert_ptr_eq(bridge, b);
+    return says.known;
+}
+
 bool
 adp_fast_take(struct adp_fast *f, size_t i, struct dp_packet *p,
               struct adp_bridge *bridge)

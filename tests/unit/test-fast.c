@@ -530,33 +530,6 @@ START_TEST(executed)
 }
 END_TEST
 
-/* What the session says of packet 0. */
-static void
-expect_known(enum adp_fast_known known)
-{
-    struct dp_packet *p = receive(0);
-
-    fetch_packet(0);
-    ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge), known);
-    dp_packet_delete(p);
-}
-
-START_TEST(known)
-{
-    make_session();
-    begin_batch();
-    expect_known(ADP_FAST_NOT_REFUSED);
-    tuple.tp_src++;
-    expect_known(ADP_FAST_UNKNOWN);
-    tuple.tp_src--;
-    struct dp_packet *p = receive(0);
-    fast.packets[0].is_parsed = false;
-    ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge),
-                     ADP_FAST_UNKNOWN);
-    dp_packet_delete(p);
-}
-END_TEST
-
 START_TEST(dropped)
 {
     wanted.is_dropped = true;
@@ -592,7 +565,11 @@ START_TEST(rejected)
     make_session();
     begin_batch();
     n_refused = 0;
-    expect_known(ADP_FAST_REFUSED);
+    struct dp_packet *p = receive(0);
+    fetch_packet(0);
+    ck_assert_int_eq(adp_fast_known(&fast, &fast.packets[0], bridge),
+                     ADP_FAST_REFUSED);
+    dp_packet_delete(p);
     take(0);
     ck_assert_uint_eq(n_done, 0);
     ck_assert_int_eq(n_refused, 1);
@@ -968,7 +945,6 @@ main(void)
     tcase_add_test(tc, wrong_candidate);
     tcase_add_test(tc, table_changed);
     tcase_add_loop_test(tc, executed, 0, 2);
-    tcase_add_test(tc, known);
     tcase_add_test(tc, dropped);
     tcase_add_loop_test(tc, sampled, 0, 2);
     tcase_add_test(tc, rejected);

@@ -69,14 +69,15 @@ START_TEST(watched)
 }
 END_TEST
 
-/* Of an answer that isn't held nothing happens before it is upstream's. */
+/* Of an answer that isn't held nothing happens before it is upstream's, but
+ * that its sender is told if it is refused. */
 START_TEST(watched_and_not_held)
 {
     set_mode(ADP_MODE_WATCHED);
     says.refuses_next = says.drops_next = true;
     tuple.tp_src = ADP_DNS_PORT;
     receive(2, PORT, 2);
-    expect("(ww.)");
+    expect("(wjwj.)");
     expect_punts(ADP_PUNT_BRIDGE, 2);
     ck_assert_uint_eq(adp_counted(&b->counters.handled), 0);
 }
