@@ -110,6 +110,7 @@ struct trace {
     struct adp_trace_log log;
     struct flow original, flow;
     bool refused;               /* There is no walk. */
+    bool caught;                /* The packet came in. */
 };
 
 static void
@@ -255,16 +256,31 @@ reject_reason(const struct adp_bridge *b, const struct adp_verdict *v)
     return reason;
 }
 
+static const char closed[] = "no packet passes the bridge until its flows are "
+    "restored, or its pipeline is";
+
 /* The bridge let no packet in. */
 static void
 put_refusal(struct json *result)
 {
-    const char *reason = "no packet passes the bridge until its flows are "
-        "restored, or its pipeline is";
-
     json_object_put_string(result, "outcome", "dropped");
-    json_object_put_string(result, "reason", reason);
-    json_object_put_format(result, "verdict", "dropped: %s", reason);
+    json_object_put_string(result, "reason", closed);
+    json_object_put_format(result, "verdict", "dropped: %s", closed);
+}
+
+/* What happens to packets of the bridge at present, whatever a walk says. */
+static void
+put_present(const struct adp_bridge *b, struct json *result)
+{
+    const char *punted_for = adp_bridge_punted_for(b);
+
+    if (adp_bridge_mode(b) == ADP_MODE_CLOSED) {
+        json_object_put_string(result, "at_present", closed);
+    } else if (punted_for) {
+        json_object_put_format(result, "at_present", "stock translation takes "
+                               "all packets of the bridge, for %s",
+                               punted_for);
+    }
 }
 
 /* Adds what became of the packet to 'result': in parts, and as a text. */
@@ -311,6 +327,8 @@ static void
 put_text(struct adp_bridge *b, const struct trace *t,
          const struct adp_walk *w, struct json *result)
 {
+    const struct json *present = shash_find_data(json_object(result),
+                                                 "at_present");
     struct ds actions = DS_EMPTY_INITIALIZER;
     struct ds s = DS_EMPTY_INITIALIZER;
 
@@ -322,8 +340,12 @@ put_text(struct adp_bridge *b, const struct trace *t,
     ds_put_format(&s, "\n\nbridge(\"%s\")\n", b->dpif.up.name);
     adp_trace_log_format(&t->log, adp_bridge_port_map(b),
                          adp_bridge_table_map(b), &s);
-    ds_put_format(&s, "\nDatapath actions: %s\nVerdict: %s\n",
-                  w->verdict.punt ? "(stock)" : ds_cstr(&actions),
+    ds_put_format(&s, "\nDatapath actions: %s\n",
+                  w->verdict.punt ? "(stock)" : ds_cstr(&actions));
+    if (present) {
+        ds_put_format(&s, "At present: %s\n", json_string(present));
+    }
+    ds_put_format(&s, "Verdict: %s\n",
                   json_string(shash_find_data(json_object(result),
                                               "verdict")));
     json_object_put_string(result, "actions", ds_cstr(&actions));
@@ -382,6 +404,9 @@ trace_result(struct adp_bridge *b, struct trace *t, const struct adp_walk *w)
         put_refusal(result);
     } else {
         put_verdict(b, w, show, result);
+    }
+    if (!t->caught) {
+        put_present(b, result);
     }
     put_text(b, t, w, result);
     json_object_put(result, "headers",
@@ -499,6 +524,7 @@ adp_show_caught(struct adp_bridge *b, const struct adp_caught *caught)
     struct trace t;
 
     trace_init(&t, b);
+    t.caught = true;
     t.refused = caught->refused;
     t.original = caught->original;
     t.original.tunnel.metadata.tab = ofproto_get_tun_tab(&b->dpif.up);

@@ -333,6 +333,9 @@ START_TEST(verdicts)
     expect_verdict("{'outcome':'dropped','verdict':'dropped in table A',"
                    "'outputs':[{'port':'p7'}]}",
                    "Verdict: dropped in table A");
+    expect_verdict("{'outcome':'dropped','verdict':'dropped',"
+                   "'at_present':'nothing passes'}",
+                   "At present: nothing passes\nVerdict: dropped");
 }
 END_TEST
 

@@ -151,6 +151,7 @@ put_verdict(const struct json *trace, struct ds *s)
 {
     size_t n_visits = dpctl_walk_n_visits(trace);
     const char *reason = dpctl_json_str(trace, "reason");
+    const char *at_present = dpctl_json_str(trace, "at_present");
 
     ds_put_format(s, "<p class=\"verdict %s\" id=\"verdict\"><strong>",
                   outcome_class(trace));
@@ -177,6 +178,10 @@ put_verdict(const struct json *trace, struct ds *s)
     if (reason) {
         ds_put_cstr(s, "<br/>");
         put_element(s, "span", "class=\"reason\"", reason);
+    }
+    if (at_present) {
+        ds_put_cstr(s, "<br/>At present: ");
+        put_element(s, "span", "class=\"reason\"", at_present);
     }
     ds_put_cstr(s, "</p>\n");
 }

@@ -418,7 +418,11 @@ void
 dpctl_walk_put_verdict(const struct json *trace, struct ds *s)
 {
     const char *verdict = dpctl_json_str(trace, "verdict");
+    const char *at_present = dpctl_json_str(trace, "at_present");
 
+    if (at_present) {
+        ds_put_format(s, "At present: %s\n", at_present);
+    }
     ds_put_format(s, "Verdict: %s", verdict ? verdict : "?");
     if (dpctl_walk_is_outcome(trace, "forwarded")) {
         dpctl_walk_put_outputs(trace, s);
