@@ -116,6 +116,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-gone-flows.c \
 	antrea-dp/provider/adp-hash-fields.c \
 	antrea-dp/provider/adp-headers.c \
+	antrea-dp/provider/adp-learned-first.c \
+	antrea-dp/provider/adp-learned-first.h \
 	antrea-dp/provider/adp-lldp-neighbors.c \
 	antrea-dp/provider/adp-long-messages.c \
 	antrea-dp/provider/adp-mcast-reports.c \
@@ -183,8 +185,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-state-store.h \
 	antrea-dp/state/adp-state.c \
 	antrea-dp/state/adp-state.h
-# Of these functions of upstream's, adp-flush.c (ct_*, rconn_*,
-# unixctl_command_reply), adp-system.c (dp_enumerate_names, dp_parse_name,
+# Of these functions of upstream's, adp-flush.c (ct_*, rconn_recv*, rconn_run*,
+# unixctl_command_reply), adp-learned-first.c (rconn_destroy), adp-system.c (dp_enumerate_names, dp_parse_name,
 # unixctl_command_register), adp-addresses.c (netdev_get_addrs*),
 # adp-mark-port.c (netdev_open, _get_type, _set_config), adp-netdev-wrap.c (what
 # packets pass), adp-headers.c (commit_odp_actions, odp_nsh_*),
@@ -242,6 +244,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=packet_set_sctp_port \
 	-Wl,--wrap=packet_set_tcp_port \
 	-Wl,--wrap=poll_block \
+	-Wl,--wrap=rconn_destroy \
 	-Wl,--wrap=rconn_recv \
 	-Wl,--wrap=rconn_recv_wait \
 	-Wl,--wrap=rconn_run \

@@ -80,6 +80,7 @@ struct adp_bridge_own {
     /* adp-install.c */
     struct seq *learn_seq;              /* Changes when 'learn' was empty. */
     uint64_t learn_seqno;
+    uint64_t learn_taken;               /* Flows that waited, ever. */
     bool learn_more;                    /* Flows wait for the next slice. */
     long long int learn_pause_ends;     /* Until then nobody wakes it up. */
 

@@ -7,8 +7,8 @@
  * once, and the main thread makes an OpenFlow flow of it: at each turn so many
  * as fit into a slice, in one table version, so that OpenFlow requests,
  * commands and packets of ports that it polls get their turn however many
- * wait.  Who asks for flows sees those that waited before, since that is done
- * before requests are handled. */
+ * wait.  A request of OpenFlow's that is about flows waits for those that
+ * waited when it came (antrea-dp/provider/adp-learned-first.h). */
 
 #include <config.h>
 #include "adp-install.h"
@@ -213,6 +213,7 @@ adp_install_run(struct adp_bridge *b)
         install(b, wanted, ofms, n_wanted);
     }
     free(ofms);
+    b->own->learn_taken += n;
     for (size_t i = 0; i < n; i++) {
         adp_credit_early(b, entries[i]);
     }
@@ -223,6 +224,29 @@ adp_install_run(struct adp_bridge *b)
     adp_learn_table_retire(b->learn, entries, n, program->generation);
     b->own->learn_pause_ends = real_msec() + PAUSE_MS;
     adp_turn_leave(outer);
+}
+
+/* Those that wait are taken in their order: they are gone when as many were
+ * taken.  Some may leave without. */
+uint64_t
+adp_install_mark(const struct adp_bridge *b, uint8_t table_id)
+{
+    struct adp_learn_counts counts;
+
+    adp_learn_table_get_counts(b->learn, &counts);
+    return (counts.waiting
+            && (table_id == OFPTT_ALL
+                || adp_learn_table_has(b->learn, table_id))
+            ? b->own->learn_taken + counts.waiting : 0);
+}
+
+bool
+adp_install_is_past(const struct adp_bridge *b, uint64_t mark)
+{
+    struct adp_learn_counts counts;
+
+    adp_learn_table_get_counts(b->learn, &counts);
+    return !counts.waiting || b->own->learn_taken >= mark;
 }
 
 void

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "adp-learned-first.h"
 #include "conntrack-flush.h"
 #include "ct-dpif.h"
 #include "dp-hooks.h"
@@ -182,6 +183,7 @@ __wrap_unixctl_command_reply(struct unixctl_conn *conn, const char *body)
 
 /* Requests. */
 
+/* Learned flows may hold a connection, too. */
 static bool
 is_held(const struct rconn *rconn)
 {
@@ -192,7 +194,7 @@ is_held(const struct rconn *rconn)
             return true;
         }
     }
-    return false;
+    return adp_learned_first_holds(rconn);
 }
 
 struct ofpbuf *
@@ -202,13 +204,14 @@ __wrap_rconn_recv(struct rconn *rconn)
         return NULL;
     }
     requester = rconn;
-    return __real_rconn_recv(rconn);
+    return adp_learned_first_recv(rconn, __real_rconn_recv);
 }
 
 void
 __wrap_rconn_recv_wait(struct rconn *rconn)
 {
     if (!is_held(rconn)) {
+        adp_learned_first_wait(rconn);
         __real_rconn_recv_wait(rconn);
     }
 }

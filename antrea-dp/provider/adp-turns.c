@@ -20,6 +20,7 @@
 #include "adp-flush.h"
 #include "adp-handover.h"
 #include "adp-heap.h"
+#include "adp-learned-first.h"
 #include "adp-removal.h"
 #include "adp-show-log.h"
 #include "adp-tunnel.h"
@@ -164,7 +165,9 @@ __wrap_connmgr_run(struct connmgr *mgr, handle_openflow *handle)
     enum adp_turn_section outer = adp_turn_enter(ADP_TURN_OPENFLOW);
 
     adp_flush_serve(ADP_FLUSH_REQUEST);
+    adp_learned_first_serve(served);
     __real_connmgr_run(mgr, handle);
+    adp_learned_first_serve(NULL);
     adp_flush_serve(ADP_FLUSH_NOBODY);
     if (served) {
         adp_removal_run(served);

@@ -152,6 +152,14 @@ adp_learn_table_get_counts(struct adp_learn_table *table,
     ovs_mutex_unlock(&table->mutex);
 }
 
+bool
+adp_learn_table_has(const struct adp_learn_table *table, uint8_t table_id)
+{
+    const struct classifier *cls = get_classifier(table, table_id);
+
+    return cls && !classifier_is_empty(cls);
+}
+
 /* Learners. */
 
 static uint32_t

@@ -141,5 +141,7 @@ struct adp_learn_counts {
 
 void adp_learn_table_get_counts(struct adp_learn_table *,
                                 struct adp_learn_counts *);
+/* False if there is no entry of 'table_id', be it one that is retired. */
+bool adp_learn_table_has(const struct adp_learn_table *, uint8_t table_id);
 
 #endif /* adp-learn.h */

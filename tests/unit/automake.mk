@@ -81,6 +81,7 @@ UNIT_TESTS = \
 	tests/unit/test-journal \
 	tests/unit/test-learn \
 	tests/unit/test-learn-again \
+	tests/unit/test-learned-first \
 	tests/unit/test-match-random \
 	tests/unit/test-match \
 	tests/unit/test-metadata \
@@ -659,6 +660,14 @@ tests_unit_test_flush_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=rconn_run_wait \
 	-Wl,--wrap=time_msec \
 	-Wl,--wrap=unixctl_command_reply
+
+tests_unit_test_learned_first_SOURCES = \
+	antrea-dp/provider/adp-learned-first.c \
+	tests/unit/test-learned-first.c
+tests_unit_test_learned_first_LDADD = $(UNIT_LIBS)
+tests_unit_test_learned_first_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=poll_immediate_wake_at \
+	-Wl,--wrap=rconn_destroy
 
 FQDNS_WORLD = \
 	tests/unit/fqdns-world.h \

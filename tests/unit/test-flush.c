@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "adp-flush.h"
+#include "adp-learned-first.h"
 #include "conntrack.h"
 #include "conntrack-flush.h"
 #include "conntrack-private.h"
@@ -40,6 +41,26 @@
 #include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
+
+/* No flow is learned. */
+
+bool
+adp_learned_first_holds(const struct rconn *rconn OVS_UNUSED)
+{
+    return false;
+}
+
+struct ofpbuf *
+adp_learned_first_recv(struct rconn *rconn,
+                       struct ofpbuf *(*receive)(struct rconn *))
+{
+    return receive(rconn);
+}
+
+void
+adp_learned_first_wait(const struct rconn *rconn OVS_UNUSED)
+{
+}
 
 /* A few turns: what can be done without the flush's thread is done. */
 enum { A_FEW = 50 };

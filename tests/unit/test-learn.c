@@ -170,7 +170,11 @@ START_TEST(test_displaced_while_taken)
 {
     struct engine *e = engine_create();
 
+    ck_assert(!adp_learn_table_has(e->learn, 0));
     ck_assert_int_eq(learn(e, WEB), ADP_LEARN_ADDED_FIRST);
+    ck_assert(adp_learn_table_has(e->learn, 0));
+    ck_assert(!adp_learn_table_has(e->learn, 1));
+    ck_assert(!adp_learn_table_has(e->learn, 0xff));
     struct adp_learn_entry *entry = take(e);
     ck_assert_int_eq(learn(e, "table=0,priority=100,tcp,tp_dst=80,"
                            "actions=output:4"), ADP_LEARN_ADDED_FIRST);
