@@ -71,7 +71,8 @@ enum adp_mode {
                                  * its pipeline was flushed and isn't back. */
     ADP_MODE_STOCK,             /* Punts them. */
     ADP_MODE_WATCHED,           /* The same, but for what is to be held: a
-                                 * feature that only looks on may miss it. */
+                                 * feature that only looks on may miss it.
+                                 * What is refused or logged is told beside. */
     ADP_MODE_COMPILED,
 };
 

@@ -359,15 +359,6 @@ log_decided(struct adp_fast *f, struct adp_bridge *b,
     }, w->verdict.logs, w->verdict.n_logs);
 }
 
-/* True if upstream chooses the buckets that the walk chose: where there is a
- * choice, it hashes other parts of a packet. */
-static bool
-chooses_as_upstream(const struct adp_verdict *v)
-{
-    return (!v->n_selects
-            || (v->n_selects == 1 && v->select.group->n_buckets == 1));
-}
-
 /* Does for a packet that upstream takes, while the bridge is punted for what
  * only looks on, what upstream would not: its sender is told that it is
  * refused, and it is logged.  Nothing else comes of the walk, but that packets
@@ -380,7 +371,7 @@ tell_beside(struct adp_fast *f, const struct adp_fast_packet *fp,
     const struct adp_verdict *v = &w->verdict;
     struct adp_summary summary;
 
-    if (v->punt || !chooses_as_upstream(v)) {
+    if (v->punt) {
         return;
     }
     bool summed_up = adp_summary_init(&summary, w, original);

@@ -174,6 +174,50 @@ walk_port_is_live(const struct adp_env *env, ofp_port_t ofp_port)
     return wp.live;
 }
 
+/* The bucket that upstream chooses by the hash of the packet, or UINT32_MAX:
+ * it may be one that isn't known here yet. */
+static uint32_t
+find_bucket(const struct adp_group *group, const struct group_dpif *upstreams,
+            uint32_t hash)
+{
+    uint32_t id = upstreams->hash_map[hash & upstreams->hash_mask]->bucket_id;
+
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        if (group->buckets[i].bucket_id == id) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* Of a packet that upstream takes it is upstream's choice that counts: by
+ * parts of the packet, hashed once for all groups. */
+static enum adp_punt
+walk_choose(const struct adp_env *env, const struct adp_group *group,
+            const struct flow *flow, uint32_t *bucket)
+{
+    struct adp_walk *w = walk_of(env);
+    struct ofproto_dpif *o = &w->bridge->dpif;
+
+    if (OVS_LIKELY(adp_bridge_mode(w->bridge) != ADP_MODE_WATCHED)) {
+        return ADP_PUNT_NONE;
+    }
+
+    const struct group_dpif *upstreams = group_dpif_lookup(
+        o, group->group_id, ofproto_dpif_get_tables_version(o), false);
+
+    if (upstreams && !group->watches
+        && upstreams->selection_method == SEL_METHOD_DP_HASH
+        && upstreams->hash_alg == OVS_HASH_ALG_SYM_L4) {
+        if (!w->dp_hash) {
+            w->dp_hash = flow_hash_symmetric_l3l4(flow, upstreams->hash_basis,
+                                                  false);
+        }
+        *bucket = find_bucket(group, upstreams, w->dp_hash);
+    }
+    return *bucket == UINT32_MAX ? ADP_PUNT_BRIDGE : ADP_PUNT_NONE;
+}
+
 static enum adp_punt
 walk_output_tunnel(const struct adp_env *env, ofp_port_t port,
                    const struct flow *flow, struct ofpbuf *actions)
@@ -223,6 +267,7 @@ static const struct adp_env_class walk_class = {
     .controller_meter = walk_controller_meter,
     .tells_miss = walk_tells_miss,
     .port_is_live = walk_port_is_live,
+    .choose = walk_choose,
 };
 
 static const struct adp_env_class traced_walk_class = {
@@ -233,6 +278,7 @@ static const struct adp_env_class traced_walk_class = {
     .controller_meter = walk_controller_meter,
     .tells_miss = walk_tells_miss,
     .port_is_live = walk_port_is_live,
+    .choose = walk_choose,
     .trace = walk_trace,
 };
 
@@ -267,6 +313,7 @@ adp_walk_prepare(struct adp_walk *w, struct adp_bridge *b,
     w->n_lost = 0;
     w->to_ip_port = w->concerns_tunnel = false;
     w->has_ct_timeout = false;
+    w->dp_hash = 0;
     w->from_tunnel = from_tunnel;
     adp_ct_init(&w->ct, tracker, packet, now_ms);
 }

@@ -65,6 +65,7 @@ struct adp_walk {
     bool concerns_tunnel;       /* and one is upstream's to end, or to note the
                                  * neighbour of. */
     bool has_ct_timeout;        /* A ct() with a timeout policy. */
+    uint32_t dp_hash;           /* By which upstream chooses buckets, or 0. */
 
     void (*trace)(const struct adp_trace_event *, void *aux);
     void *trace_aux;

@@ -109,14 +109,28 @@ select_by_slots(struct adp_decide_walk *w, const struct adp_group *group,
     return select_by_score(w, group, hash);
 }
 
-static uint32_t
-select_bucket(struct adp_decide_walk *w, const struct adp_group *group)
+/* Returns false, and punts, if it can't be known. */
+static bool
+select_bucket(struct adp_decide_walk *w, const struct adp_group *group,
+              const struct ofpact *a, uint32_t *bucket)
 {
-    uint32_t hash = adp_group_hash(&group->hash, w->flow);
+    const struct adp_env_class *class = w->env->class;
+    bool by_slots = adp_group_hash_is_by_slots(&group->hash);
+    enum adp_punt punt = ADP_PUNT_NONE;
 
-    return (adp_group_hash_is_by_slots(&group->hash)
-            ? select_by_slots(w, group, hash)
-            : select_by_score(w, group, hash));
+    *bucket = UINT32_MAX;
+    if (by_slots && group->n_slots && class->choose) {
+        punt = class->choose(w->env, group, w->flow, bucket);
+    }
+    if (punt) {
+        adp_decide_punt(w, punt, a);
+    } else if (*bucket == UINT32_MAX) {
+        uint32_t hash = adp_group_hash(&group->hash, w->flow);
+
+        *bucket = (by_slots ? select_by_slots(w, group, hash)
+                   : select_by_score(w, group, hash));
+    }
+    return !punt;
 }
 
 uint32_t
@@ -267,10 +281,12 @@ adp_decide_group(struct adp_decide_walk *w, const struct adp_op *op, bool last)
         w->hashed = true;       /* For later groups, too. */
         adp_decide_begin_pass(w);
     }
-    bucket = (group->type == OFPGT11_SELECT ? select_bucket(w, group)
-              : first_live_bucket(w, group));
-    if (group->type == OFPGT11_SELECT) {
+    if (group->type != OFPGT11_SELECT) {
+        bucket = first_live_bucket(w, group);
+    } else if (select_bucket(w, group, op->ofpact, &bucket)) {
         note_select(w, group, bucket);
+    } else {
+        return true;
     }
     if (bucket == UINT32_MAX) {
         add_group_hit(w, group_id);

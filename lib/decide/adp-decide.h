@@ -112,6 +112,12 @@ struct adp_env_class {
     /* True if bucket's watch port is usable. */
     bool (*port_is_live)(const struct adp_env *, ofp_port_t);
 
+    /* Sets '*bucket' to the one that a "select" group that has slots is to
+     * choose for 'flow', if it isn't the group's to say.  Returns
+     * ADP_PUNT_NONE, or why that can't be known.  May be NULL. */
+    enum adp_punt (*choose)(const struct adp_env *, const struct adp_group *,
+                            const struct flow *, uint32_t *bucket);
+
     /* May be NULL.  Called in the order of the walk; see adp-trace.h. */
     void (*trace)(const struct adp_env *, const struct adp_trace_event *);
 };

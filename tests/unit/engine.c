@@ -159,6 +159,18 @@ env_port_is_live(const struct adp_env *env, ofp_port_t port)
     return !(e->dead_ports & (1u << (ofp_to_u16(port) & 31)));
 }
 
+static enum adp_punt
+env_choose(const struct adp_env *env, const struct adp_group *group OVS_UNUSED,
+           const struct flow *flow OVS_UNUSED, uint32_t *bucket)
+{
+    const struct engine *e = env->aux;
+
+    if (e->chosen) {
+        *bucket = *e->chosen;
+    }
+    return e->not_chosen;
+}
+
 static void
 env_trace(const struct adp_env *env, const struct adp_trace_event *event)
 {
@@ -190,6 +202,7 @@ static const struct adp_env_class env_class = {
     .port = env_port,
     .output_tunnel = env_output_tunnel,
     .port_is_live = env_port_is_live,
+    .choose = env_choose,
     .tells_miss = env_tells_miss,
     .controller_meter = env_controller_meter,
 };

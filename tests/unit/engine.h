@@ -56,6 +56,9 @@ struct engine {
 
     uint32_t dead_ports;        /* Bitmap. */
     size_t n_port_looks;        /* Ports whose liveness was asked for. */
+    /* What groups by slots are to choose; NULL: that is their own to say. */
+    const uint32_t *chosen;
+    enum adp_punt not_chosen;   /* Why that isn't known. */
     uint32_t controller_meter;  /* The datapath's number; 0: none. */
     uint32_t no_packet_in_ports;        /* Bitmap. */
     bool sends_misses;          /* By default. */

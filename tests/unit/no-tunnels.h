@@ -10,6 +10,22 @@
 #include "ofproto/ofproto-dpif.h"
 #include "util.h"
 
+/* The one group that upstream has, or NULL. */
+static struct group_dpif *upstreams_group;
+
+ovs_version_t
+ofproto_dpif_get_tables_version(struct ofproto_dpif *o OVS_UNUSED)
+{
+    return OVS_VERSION_MAX - 1;
+}
+
+struct group_dpif *
+group_dpif_lookup(struct ofproto_dpif *o OVS_UNUSED, uint32_t id OVS_UNUSED,
+                  ovs_version_t version OVS_UNUSED, bool ref OVS_UNUSED)
+{
+    return upstreams_group;
+}
+
 bool
 ofproto_dpif_ct_zone_timeout_policy_get_name(
     const struct dpif_backer *b OVS_UNUSED, uint16_t zone OVS_UNUSED,

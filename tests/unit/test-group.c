@@ -678,6 +678,27 @@ add_method(const char *method_)
     method = "";
 }
 
+/* Whoever carries the packet out may have a choice of his own. */
+START_TEST(test_chosen)
+{
+    uint32_t bucket = 3;
+
+    add_method("");
+    ck_assert_uint_ge(count_1bits(buckets_by(0)), 4);
+    e->chosen = &bucket;
+    ck_assert_uint_eq(buckets_by(0), 1u << bucket);
+    ck_assert_uint_eq(e->verdict.select.bucket, bucket);
+    e->not_chosen = ADP_PUNT_BRIDGE;
+    ck_assert_str_eq(engine_run(e, TCP), "punt(bridge)");
+
+    /* By score everybody chooses alike. */
+    add_method(",selection_method=hash");
+    e->chosen = &bucket;
+    e->not_chosen = ADP_PUNT_BRIDGE;
+    ck_assert_uint_ge(count_1bits(buckets_by(0)), 4);
+}
+END_TEST
+
 START_TEST(test_hash_of_fields)
 {
     add_method(",selection_method=hash,fields(ip_dst)");
@@ -875,6 +896,7 @@ main(void)
     tcase_add_test(tc, test_dead_buckets);
     tcase_add_test(tc, test_many_dead_buckets);
     tcase_add_test(tc, test_hidden_headers);
+    tcase_add_test(tc, test_chosen);
     tcase_add_test(tc, test_hash_of_fields);
     tcase_add_test(tc, test_symmetric_hash);
     tcase_add_test(tc, test_meaning_of_method);

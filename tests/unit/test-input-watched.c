@@ -11,8 +11,6 @@
 #include "input-world.h"
 #include "test-run.h"
 
-static struct adp_group group;
-
 static void
 setup_watched(void)
 {
@@ -23,8 +21,6 @@ setup_watched(void)
     adp_answers_add(&program.answers, reject, sizeof reject,
                     ADP_ANSWER_PROHIBITED, false);
     set_mode(ADP_MODE_WATCHED);
-    memset(&group, 0, sizeof group);
-    walk.verdict.select.group = &group;
     adp_log_rings_init();
     cache.log = adp_log_ring_create();
 }
@@ -121,17 +117,9 @@ START_TEST(unsure)
     refuse_all();
     switch (_i) {
     case 0:
-        walk.verdict.n_selects = 1;
-        group.n_buckets = 2;
-        break;
-    case 1:
-        walk.verdict.n_selects = 2;
-        group.n_buckets = 1;
-        break;
-    case 2:
         walk.verdict.answers_late = true;
         break;
-    case 3:
+    case 1:
         walk.verdict.n_logs = 1;
         says.punt = ADP_PUNT_NORMAL;
         receive(1, PORT, 1);
@@ -140,14 +128,6 @@ START_TEST(unsure)
     }
     receive_two("(ww.)");
     expect_left_alone();
-}
-END_TEST
-
-START_TEST(no_choice)
-{
-    refuse_all();
-    walk.verdict.n_selects = group.n_buckets = 1;
-    receive_two("(wjwj.)");
 }
 END_TEST
 
@@ -175,8 +155,7 @@ main(void)
     tcase_add_test(tc, logged);
     tcase_add_test(tc, passed);
     tcase_add_test(tc, nobody_is_told);
-    tcase_add_loop_test(tc, unsure, 0, 4);
-    tcase_add_test(tc, no_choice);
+    tcase_add_loop_test(tc, unsure, 0, 2);
     tcase_add_loop_test(tc, never_walks, 0, 2);
     suite_add_tcase(s, tc);
     return test_run(s);

@@ -2,7 +2,7 @@
 
 /* Which packets a walk finds to end a tunnel at a port with an address of ours:
  * those that are a tunnel's with the headers that they are sent there with,
- * whatever becomes of them afterwards. */
+ * whatever becomes of them afterwards; and who chooses a group's bucket. */
 
 #include <config.h>
 #include <check.h>
@@ -168,6 +168,58 @@ START_TEST(rewritten_aside)
 }
 END_TEST
 
+/* A bridge whose packets upstream takes chooses as upstream does: by one hash of
+ * the packet, whatever group it comes to. */
+START_TEST(chosen_by_upstream)
+{
+    struct ofputil_bucket buckets[] = { { .bucket_id = 7 },
+                                        { .bucket_id = 8 } };
+    struct ofputil_bucket *hash_map[2];
+    struct group_dpif upstreams = {
+        .selection_method = SEL_METHOD_DP_HASH,
+        .hash_alg = OVS_HASH_ALG_SYM_L4,
+        .hash_mask = 1,
+        .hash_map = hash_map,
+    };
+    struct flow flow;
+
+    engine_add_group(engine, "group_id=1,type=select,"
+                     "bucket=bucket_id:7,output:4,bucket=bucket_id:8,output:5");
+    engine_add_flows(engine, "ip,actions=group:1");
+    ovsrcu_set(&bridge->program, engine->program);
+    atomic_store_relaxed(&bridge->mode, ADP_MODE_WATCHED);
+    upstreams_group = &upstreams;
+
+    flow_extract(packet, &flow);
+    size_t hash = flow_hash_symmetric_l3l4(&flow, 0, false) & 1;
+    for (size_t i = 0; i < 2; i++) {
+        hash_map[hash] = &buckets[i];
+        hash_map[!hash] = &buckets[!i];
+        flow_extract(packet, &flow);
+        adp_walk(&walk, bridge, ct, packet, &flow, NOW);
+        ck_assert(!walk.verdict.punt);
+        ck_assert_uint_eq(walk.verdict.select.bucket, i);
+    }
+
+    /* Nobody knows: by a port's hash, without a map, or not here yet. */
+    for (int i = 0; i < 3; i++) {
+        upstreams.hash_alg = i ? OVS_HASH_ALG_SYM_L4 : OVS_HASH_ALG_L4;
+        upstreams.selection_method = (i == 1 ? SEL_METHOD_DEFAULT
+                                      : SEL_METHOD_DP_HASH);
+        buckets[0].bucket_id = buckets[1].bucket_id = i == 2 ? 9 : 7;
+        flow_extract(packet, &flow);
+        adp_walk(&walk, bridge, ct, packet, &flow, NOW);
+        ck_assert_int_eq(walk.verdict.punt, ADP_PUNT_BRIDGE);
+    }
+
+    atomic_store_relaxed(&bridge->mode, ADP_MODE_COMPILED);
+    flow_extract(packet, &flow);
+    adp_walk(&walk, bridge, ct, packet, &flow, NOW);
+    ck_assert(!walk.verdict.punt);
+    upstreams_group = NULL;
+}
+END_TEST
+
 int
 main(void)
 {
@@ -179,6 +231,7 @@ main(void)
     tcase_add_test(tc, rewritten_before);
     tcase_add_test(tc, rewritten_afterwards);
     tcase_add_test(tc, rewritten_aside);
+    tcase_add_test(tc, chosen_by_upstream);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
