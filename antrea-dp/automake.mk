@@ -128,6 +128,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/provider/adp-stacked-tags.c \
 	antrea-dp/provider/adp-system.c \
 	antrea-dp/provider/adp-system.h \
+	antrea-dp/provider/adp-tunnel-ends.c \
+	antrea-dp/provider/adp-tunnel-ends.h \
 	antrea-dp/provider/adp-turns.c \
 	antrea-dp/provider/adp-turns.h \
 	antrea-dp/shadow/adp-shadow-compare.c \
@@ -197,8 +199,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 # (mcast_snooping_add_*), adp-cut-gtpu.c (netdev_gtpu_pop_header),
 # adp-lldp-neighbors.c (lldp_process_packet), adp-meter-ids.c (id_pool_*),
 # adp-long-messages.c (ofpmp_postappend, ofputil_append_group_*, rconn_send*),
-# adp-fail-open.c (connmgr_failure_duration) and adp-turns.c have a look at
-# each call.
+# adp-tunnel-ends.c (tnl_port_map_insert_ipdev), adp-fail-open.c
+# (connmgr_failure_duration) and adp-turns.c have a look at each call.
 antrea_dp_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=bridge_exit \
@@ -253,6 +255,7 @@ antrea_dp_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=rconn_send_with_limit \
 	-Wl,--wrap=recirc_free_ofproto \
 	-Wl,--wrap=should_service_stop \
+	-Wl,--wrap=tnl_port_map_insert_ipdev \
 	-Wl,--wrap=unixctl_command_register \
 	-Wl,--wrap=unixctl_command_reply \
 	-Wl,--wrap=unixctl_server_run

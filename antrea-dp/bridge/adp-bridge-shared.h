@@ -142,6 +142,8 @@ struct adp_bridge {
     struct adp_shadow *shadow;          /* antrea-dp/shadow's. */
     struct adp_settings *settings;      /* antrea-dp/provider's; NULL before
                                          * it is configured. */
+    uint64_t tunnel_ends;               /* antrea-dp/provider's: what was when
+                                         * these were last seen to. */
     long long int next_push;            /* Of counters. */
 
     struct adp_bridge_own *own;         /* antrea-dp/bridge's. */

@@ -40,6 +40,7 @@
 #include "adp-removal.h"
 #include "adp-state-disk.h"
 #include "adp-system.h"
+#include "adp-tunnel-ends.h"
 #include "adp-tunnel.h"
 #include "adp-turn.h"
 #include "adp-turns.h"
@@ -343,6 +344,7 @@ adp_class_run(struct ofproto *ofproto)
     adp_expire_unhide(b, &hidden);
     adp_bridge_run(b);
     adp_bridge_set_mode(b, !adp_bridge_pipeline_run(b));
+    adp_tunnel_ends_run(b);
     adp_turn_set_bridge(0);
     return error;
 }
