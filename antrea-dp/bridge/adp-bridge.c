@@ -411,6 +411,12 @@ adp_bridge_ports_seq(const struct adp_bridge *b)
     return b->own->ports_seq;
 }
 
+uint32_t
+adp_bridge_serial(const struct adp_bridge *b)
+{
+    return b->serial;
+}
+
 bool
 adp_bridge_port_number(const struct adp_bridge *b, const char *name,
                        ofp_port_t *ofp_port)

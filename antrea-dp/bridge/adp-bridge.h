@@ -34,6 +34,8 @@ uint16_t adp_bridge_round(const struct adp_bridge *);
 
 /* Changes whenever a port comes, goes or is renumbered. */
 uint64_t adp_bridge_ports_seq(const struct adp_bridge *);
+/* Of no other bridge, also later. */
+uint32_t adp_bridge_serial(const struct adp_bridge *);
 bool adp_bridge_port_number(const struct adp_bridge *, const char *name,
                             ofp_port_t *);
 

@@ -89,8 +89,10 @@ adp_control_transactions_run(void)
         struct adp_state *state = adp_bridge_state(bridge);
 
         if (state) {
+            adp_turn_set_bridge(adp_bridge_serial(bridge));
             adp_state_serve(state);
         }
     }
+    adp_turn_set_bridge(0);
     adp_turn_leave(outer);
 }

@@ -3,12 +3,13 @@
 /* Where tunnels end: not at ports of bridges with a built-in pipeline.
  *
  * Upstream takes the headers off whatever is sent to a port whose device has
- * the packet's address, and a route, on any bridge.  A Pod that sent a tunnel's
- * packet to its gateway would so have what is inside come out of the tunnel,
- * where nobody asks whether its sender is who he says.  Tunnels go through an
- * underlay's bridge; the addresses of devices on these bridges aren't theirs.
- * So upstream isn't told of them (--wrap, in automake.mk): __wrap_F() is
- * called for F(), __real_F() is upstream's. */
+ * the packet's address, and a route, on any bridge.  A Pod that sends a
+ * tunnel's packet to its gateway would so have what is inside come out of the
+ * tunnel, where nobody asks whether its sender is who he says.  Tunnels go
+ * through an underlay's bridge; addresses of devices on these bridges are none
+ * of theirs.  So upstream isn't told of them (--wrap, in automake.mk):
+ * __wrap_F() is called for F(), __real_F() is upstream's.
+ */
 
 #include <config.h>
 #include "adp-tunnel-ends.h"

@@ -22,7 +22,7 @@ enum job_turn {
 };
 
 struct adp_job {
-    void (*work)(void *aux);
+    void (*work)(void *aux);    /* NULL: the thread is to end. */
     void *aux;
     pthread_t thread;
 
@@ -31,6 +31,10 @@ struct adp_job {
     enum job_turn turn OVS_GUARDED;
     struct adp_turn_slice *slice; /* While it is the work's turn. */
 };
+
+/* One that is over, with its thread: to make a thread may take a millisecond
+ * where nothing of it is in a cache. */
+static struct adp_job *spare;
 
 static void
 pass_turn(struct adp_job *job, enum job_turn turn)
@@ -41,12 +45,12 @@ pass_turn(struct adp_job *job, enum job_turn turn)
     ovs_mutex_unlock(&job->mutex);
 }
 
-/* Waits while it is the turn of 'other'. */
+/* Waits until it is somebody else's turn than the work's, or the work's. */
 static enum job_turn
-wait_for_turn(struct adp_job *job, enum job_turn other)
+wait_for_turn(struct adp_job *job, bool work)
 {
     ovs_mutex_lock(&job->mutex);
-    while (job->turn == other) {
+    while ((job->turn == TURN_WORK) != work) {
         ovs_mutex_cond_wait(&job->changed, &job->mutex);
     }
     enum job_turn turn = job->turn;
@@ -58,7 +62,7 @@ static void
 wait_for_main(struct adp_job *job)
 {
     ovsrcu_quiesce_start();
-    wait_for_turn(job, TURN_MAIN);
+    wait_for_turn(job, true);
     ovsrcu_quiesce_end();
 }
 
@@ -78,28 +82,42 @@ job_main(void *job_)
 {
     struct adp_job *job = job_;
 
-    wait_for_main(job);
     adp_pause_set(pause_job, job);
-    job->work(job->aux);
-    for (int i = 0; i < MAX_HEAP_RUNS && adp_heap_run(); i++) {
-        adp_pause();
+    for (;;) {
+        wait_for_main(job);
+        if (!job->work) {
+            return NULL;
+        }
+        job->work(job->aux);
+        for (int i = 0; i < MAX_HEAP_RUNS && adp_heap_run(); i++) {
+            adp_pause();
+        }
+        pass_turn(job, TURN_NOBODY);
     }
-    pass_turn(job, TURN_NOBODY);
-    return NULL;
+}
+
+static struct adp_job *
+make_job(void)
+{
+    struct adp_job *job = xzalloc(sizeof *job);
+
+    ovs_mutex_init(&job->mutex);
+    xpthread_cond_init(&job->changed, NULL);
+    ovs_mutex_lock(&job->mutex);
+    job->turn = TURN_NOBODY;
+    ovs_mutex_unlock(&job->mutex);
+    job->thread = ovs_thread_create("adp_job", job_main, job);
+    return job;
 }
 
 struct adp_job *
 adp_job_create(void (*work)(void *aux), void *aux)
 {
-    struct adp_job *job = xmalloc(sizeof *job);
+    struct adp_job *job = spare ? spare : make_job();
 
-    *job = (struct adp_job) { .work = work, .aux = aux };
-    ovs_mutex_init(&job->mutex);
-    xpthread_cond_init(&job->changed, NULL);
-    ovs_mutex_lock(&job->mutex);
-    job->turn = TURN_MAIN;
-    ovs_mutex_unlock(&job->mutex);
-    job->thread = ovs_thread_create("adp_job", job_main, job);
+    spare = NULL;
+    job->work = work;
+    job->aux = aux;
     return job;
 }
 
@@ -108,16 +126,23 @@ adp_job_run(struct adp_job *job, struct adp_turn_slice *slice)
 {
     job->slice = slice;
     pass_turn(job, TURN_WORK);
-    return wait_for_turn(job, TURN_WORK) == TURN_NOBODY;
+    return wait_for_turn(job, false) == TURN_NOBODY;
 }
 
 void
 adp_job_destroy(struct adp_job *job)
 {
-    if (job) {
-        xpthread_join(job->thread, NULL);
-        ovs_mutex_destroy(&job->mutex);
-        xpthread_cond_destroy(&job->changed);
-        free(job);
+    if (!job) {
+        return;
     }
+    job->work = NULL;
+    if (!spare) {
+        spare = job;
+        return;
+    }
+    pass_turn(job, TURN_WORK);
+    xpthread_join(job->thread, NULL);
+    ovs_mutex_destroy(&job->mutex);
+    xpthread_cond_destroy(&job->changed);
+    free(job);
 }

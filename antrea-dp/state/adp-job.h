@@ -16,9 +16,10 @@
  * lock in a pause.
  *
  * Thread-safety: the main thread.
- * Memory: a thread for each job; who starts jobs bounds them.  What the work
- * allocates is in the thread's arena, which the next job's thread gets; what
- * it freed there is sorted before it ends (adp-heap.h).
+ * Memory: a thread for each job, of which one stays for the next; who starts
+ * jobs bounds them.  What the work allocates is in the thread's arena, which
+ * the next job's thread gets; what it freed there is sorted before it ends
+ * (adp-heap.h).
  * Cost: two switches between threads for each slice, some 20 us.
  */
 

@@ -283,6 +283,7 @@ count_listed_by(const struct adp_record *record)
 {
     switch ((int) record->kind) {
     case ADP_KIND_ADDRESS_GROUP:
+    case ADP_KIND_FQDN:
         return CONTAINER_OF(record, struct adp_address_group,
                             up)->n_addresses;
     case ADP_KIND_APPLIED_TO_GROUP:

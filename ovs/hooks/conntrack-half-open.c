@@ -668,7 +668,9 @@ static void
 prepare_chunks(struct watch *w)
     OVS_EXCLUDED(w->ct->ct_lock)
 {
-    size_t limit = MIN(limit_set(watch_index(w)), max_conns(w->ct));
+    uint32_t set = limit_set(watch_index(w));
+    size_t limit = (set == CONNTRACK_HALF_OPEN_UNLIMITED ? max_conns(w->ct)
+                    : MIN(set, max_conns(w->ct)));
     size_t max = N_SPARES + 2 * SWEEP_CHUNKS + 4 * (limit / CHUNK_ENTRIES + 1);
     unsigned int n_spares = 0;
 

@@ -329,6 +329,44 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* Begins 'n' connections, and pauses now and then.  Returns how many couldn't
+ * be noted. */
+static uint64_t
+begin_many(uint32_t n, long long int pause_us)
+{
+    uint64_t before = get_stats().unwatched;
+
+    for (uint32_t i = 0; i < n; i++) {
+        syn(i);
+        if (i % 64 == 0) {
+            ovsrcu_quiesce();
+            xnanosleep(pause_us * 1000);
+        }
+    }
+    return get_stats().unwatched - before;
+}
+
+/* Without a limit as many are noted as the table holds, if the thread gets its
+ * turns. */
+START_TEST(test_unlimited)
+{
+    enum { N = 150000 };
+    long long int pause_us = 10;
+
+    conntrack_half_open_set_limit(CONNTRACK_HALF_OPEN_UNLIMITED);
+    while (begin_many(N, pause_us)) {
+        conntrack_flush(ct, NULL);
+        ovsrcu_barrier();
+        pause_us *= 8;
+        ck_assert_int_lt(pause_us, 10000);
+    }
+    ck_assert_uint_eq(get_stats().n, N);
+    conntrack_half_open_set_limit(LIMIT);
+    conntrack_pool_run(ct);
+    wait_for_n(LIMIT);
+}
+END_TEST
+
 /* One that is lifted and set again while connections leave: none leave that
  * had a place all the time. */
 START_TEST(test_limit_lifted)
@@ -464,6 +502,7 @@ main(void)
     tcase_add_test(tc, test_udp);
     tcase_add_test(tc, test_void_entries);
     tcase_add_test(tc, test_limits);
+    tcase_add_test(tc, test_unlimited);
     tcase_add_test(tc, test_limit_lifted);
     tcase_add_test(tc, test_zone_limit);
     tcase_add_test(tc, test_end);

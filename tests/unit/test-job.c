@@ -117,6 +117,58 @@ START_TEST(pause_holds_nobody_up)
 }
 END_TEST
 
+static pthread_t worker;
+
+static void
+note_worker(void *aux OVS_UNUSED)
+{
+    worker = pthread_self();
+}
+
+/* Returns the thread of such work. */
+static pthread_t
+run_noting(struct adp_job *job)
+{
+    struct work work = { .n = 0 };
+
+    ck_assert(run_slice(job, &work, true));
+    return worker;
+}
+
+/* A thread stays for the next job, and no more than one. */
+START_TEST(one_thread_stays)
+{
+    struct adp_job *a = adp_job_create(note_worker, NULL);
+    pthread_t first = run_noting(a);
+
+    ck_assert(!pthread_equal(first, pthread_self()));
+    adp_job_destroy(a);
+    for (int i = 0; i < 100; i++) {
+        struct work work = { .n = 20 };
+
+        a = adp_job_create(do_work, &work);
+        while (!run_slice(a, &work, false)) {
+            ck_assert_int_lt(work.n_done, 20);
+        }
+        ck_assert_int_eq(work.n_done, 20);
+        adp_job_destroy(a);
+    }
+    a = adp_job_create(note_worker, NULL);
+    struct adp_job *b = adp_job_create(note_worker, NULL);
+    ck_assert(pthread_equal(run_noting(a), first));
+    pthread_t second = run_noting(b);
+    ck_assert(!pthread_equal(second, first));
+    adp_job_destroy(b);
+    adp_job_destroy(a);         /* Its thread ends. */
+
+    /* Nobody's grace period waits for the one that stays. */
+    ovsrcu_synchronize();
+    a = adp_job_create(note_worker, NULL);
+    ck_assert(pthread_equal(run_noting(a), second));
+    adp_job_destroy(a);
+}
+END_TEST
+
 START_TEST(pauses_elsewhere_do_nothing)
 {
     struct work work = { .n = 3, .is_its_turn = true };
@@ -137,6 +189,7 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, whole_slice_goes_to_the_end);
     tcase_add_test(tc, two_jobs_take_turns);
     tcase_add_test(tc, pause_holds_nobody_up);
+    tcase_add_test(tc, one_thread_stays);
     tcase_add_test(tc, pauses_elsewhere_do_nothing);
 
     Suite *suite = suite_create("job");
