@@ -93,15 +93,31 @@ replace_file(const char *name, const char *text)
     return error;
 }
 
+/* Returns 0, or a positive errno if the kernel doesn't follow 'name': to a link
+ * in a folder that all may write to, of somebody else. */
+static int
+try_to_follow(const char *name)
+{
+    int fd = open(name, O_PATH | O_CLOEXEC);
+
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    return errno == ENOENT ? 0 : errno;
+}
+
 /* Writes 'text' to 'name', of which there may be no file yet. */
 static void
 write_file(const char *name, const char *text)
 {
     char *target = follow_symlinks(name);
     struct stat st;
-    int error;
+    int error = try_to_follow(name);
 
-    if (!stat(target, &st) && !S_ISREG(st.st_mode)) {
+    if (error) {
+        /* Nor do we. */
+    } else if (!stat(target, &st) && !S_ISREG(st.st_mode)) {
         /* A device or a pipe. */
         int fd = open(target, O_WRONLY | O_CLOEXEC);
 
