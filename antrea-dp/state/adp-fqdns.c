@@ -186,7 +186,8 @@ static void
 begin_call(struct adp_fqdns *f, struct adp_state *state)
 {
     f->call = adp_state_transact(state, &(struct adp_state_change) {
-        .own = true, .apply = f->apply, .delete = f->delete,
+        .source = ADP_STATE_NAMES,
+        .apply = f->apply, .delete = f->delete,
     });
     destroy_lists(f);
 }
@@ -378,16 +379,17 @@ expire(struct adp_fqdns *f)
 static void
 run_state(struct adp_fqdns *f, struct adp_state *state)
 {
-    bool idle = !f->call && !adp_state_is_busy(state);
+    bool may_begin = !f->call && adp_state_has_turn(state, ADP_STATE_NAMES);
 
-    if (idle && !f->apply && !has_expired(f) && time_msec() >= f->next_try
+    if (may_begin && !f->apply && !has_expired(f)
+        && time_msec() >= f->next_try
         && adp_names_store_has_changes(f->names)) {
         begin_lists(f);
     }
     if (makes_lists(f)) {
         make_lists(f);
     }
-    if (idle && f->apply && f->all_said) {
+    if (may_begin && f->apply && f->all_said) {
         begin_call(f, state);
         if (f->call->done) {
             end_call(f);

@@ -647,7 +647,8 @@ begin_call(struct adp_multicast *m, struct adp_state *state)
     }
     adp_members_take_changes(m->members, add_change, &change);
     m->call = adp_state_transact(state, &(struct adp_state_change) {
-        .own = true, .apply = change.apply, .delete = change.delete,
+        .source = ADP_STATE_MEMBERS,
+        .apply = change.apply, .delete = change.delete,
         .ignore_missing = true,
     });
     m->next_try = time_msec() + PACE_MS;
@@ -719,7 +720,8 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
     m->stats.n_expired += adp_members_expire(m->members, time_msec());
     m->wants_call = (adp_members_has_changes(m->members) || m->in_doubt
                      || (m->active && idle && !knows));
-    if (idle && !m->call && m->wants_call && time_msec() >= m->next_try) {
+    if (idle && !m->call && m->wants_call && time_msec() >= m->next_try
+        && adp_state_has_turn(state, ADP_STATE_MEMBERS)) {
         begin_call(m, state);
         m->wants_call = false;
         if (m->call->done) {

@@ -176,6 +176,12 @@ adp_state_is_busy(const struct adp_state *state)
 }
 
 bool
+adp_state_has_turn(const struct adp_state *state, enum adp_state_source source)
+{
+    return !adp_state_is_busy(state) && state->last < source;
+}
+
+bool
 adp_state_is_large(const struct adp_state *state)
 {
     return adp_model_size(state->model) > ADP_STATE_LARGE;

@@ -33,7 +33,7 @@ part_create(const struct adp_state_change *change)
 
     *part = (struct state_part) {
         .call = adp_state_call_create(),
-        .own = change->own,
+        .own = change->source != ADP_STATE_CALLS,
         .clear = change->clear,
         .ignore_missing = change->ignore_missing,
         .has_if_generation = change->if_generation,

@@ -119,8 +119,8 @@ struct adp_state {
                                  * one already, once more at its end. */
     uint64_t tried_ports_seq;   /* What the transaction under way, or the */
     uint16_t tried_round;       /* last one, was made for. */
-    bool calls_are_next;        /* It was about ports: calls that wait have
-                                 * their turn before other ports do. */
+    enum adp_state_source last; /* Whose it was.  ADP_STATE_CALLS also when
+                                 * others had their turn since. */
 
     /* On the disk. */
     struct adp_state_disk *disk; /* NULL: the state isn't there. */

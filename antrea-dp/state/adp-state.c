@@ -642,7 +642,7 @@ adp_state_sync(struct adp_state *state, bool reinstall)
         return;
     }
 
-    state->calls_are_next = true;
+    state->last = ADP_STATE_PORTS;
     if (reinstall) {
         state->synced = false;
     }
@@ -682,6 +682,10 @@ adp_state_run(struct adp_state *state)
 
     state->reading.rests = false;
     state->has_news = false;
+    if (!adp_state_is_at_work(state) && !adp_state_has_calls(state)) {
+        /* All others had their turn, and wanted nothing. */
+        state->last = ADP_STATE_CALLS;
+    }
     if (state->reading.job) {
         enum adp_turn_section outer = adp_turn_enter(ADP_TURN_SOCKET);
 
@@ -694,8 +698,7 @@ adp_state_run(struct adp_state *state)
         note_sync_error(state, go_on(state, &slice));
     }
     if (!adp_state_is_at_work(state)
-        && (state->lost_flows || !state->calls_are_next
-            || !adp_state_has_calls(state))) {
+        && (state->lost_flows || state->last < ADP_STATE_PORTS)) {
         bool lost_flows = state->lost_flows;
 
         state->lost_flows = false;
@@ -774,11 +777,12 @@ adp_state_forget_flows(struct adp_state *state)
 
 /* Transactions. */
 
-/* Sets out to carry out the calls that were taken from the queue. */
+/* Sets out to carry out the calls of 'source' that were taken. */
 static struct adp_error *
-carry_out(struct adp_state *state, struct adp_turn_slice *slice)
+carry_out(struct adp_state *state, enum adp_state_source source,
+          struct adp_turn_slice *slice)
 {
-    state->calls_are_next = false;
+    state->last = source;
     /* In a large state what lists little may change much: a policy that names
      * a group of many addresses. */
     set_out(state, ADP_COMMIT_DIFFERENCE,
@@ -795,7 +799,7 @@ adp_state_transact(struct adp_state *state,
     ovs_assert(!adp_state_is_busy(state));
     struct adp_state_call *call = adp_state_group_take_one(state, change);
     adp_turn_slice_init(&slice);
-    note_sync_error(state, carry_out(state, &slice));
+    note_sync_error(state, carry_out(state, change->source, &slice));
     return call;
 }
 
@@ -830,7 +834,7 @@ adp_state_serve(struct adp_state *state)
             /* However old the turn is by then, what was begun goes on. */
             adp_state_group_take(state);
             adp_turn_slice_init(&own);
-            note_sync_error(state, carry_out(state, &own));
+            note_sync_error(state, carry_out(state, ADP_STATE_CALLS, &own));
         }
     }
     state->has_news = false;

@@ -19,14 +19,24 @@
  * A large transaction, or one on a large state, of which a small record may
  * change much, takes as many turns of the main loop as it needs, perhaps only
  * the one in which it came.  Meanwhile the state is busy: it is read as it was
- * before, and takes no other transaction.  Who has one must wait; ports and
- * rounds that change are taken into account at the end.  When somebody flushes
- * the bridge while flows go into it, that begins anew, with all of them.
+ * before, and takes no other transaction.  Who has one must wait for his turn;
+ * ports and rounds that change are taken into account at the end.  When
+ * somebody flushes the bridge while flows go into it, that begins anew, with
+ * all of them.
  *
  * For the main thread.
  */
 
 #include "model-records.h"
+
+/* Whom transactions come from, in the order of their turns: who had one lets
+ * those behind him have theirs before the next. */
+enum adp_state_source {
+    ADP_STATE_CALLS,            /* Of clients. */
+    ADP_STATE_PORTS,            /* That changed, or the cookie round. */
+    ADP_STATE_NAMES,            /* What DNS answers told. */
+    ADP_STATE_MEMBERS,          /* Of multicast groups. */
+};
 
 struct adp_bridge;
 struct adp_index;
@@ -75,6 +85,10 @@ void adp_state_wait(const struct adp_state *);
 /* Something is under way, or the state on the disk is still to be read for the
  * first time, which adp_state_run() begins. */
 bool adp_state_is_busy(const struct adp_state *);
+/* May 'source', names or members, begin a transaction?  Not while the state is
+ * busy, nor before others had their turn.  For who asks in each turn, in the
+ * order of sources, after adp_state_run(). */
+bool adp_state_has_turn(const struct adp_state *, enum adp_state_source);
 /* More than a hundred records, and addresses, Pods and rules in these. */
 bool adp_state_is_large(const struct adp_state *);
 
@@ -169,11 +183,11 @@ bool adp_state_allows_igmp(const struct adp_state *, const char *pod,
 /* Each may be NULL.  'clear' starts from an empty state (replace).  'patch'
  * (model-patch.h) is about the records that were there before.
  *
- * With 'own' it is about records that are the daemon's own
- * (adp_kind_is_own()), 'apply' and 'delete' are given, and nothing else.  It
- * makes no new generation. */
+ * Unless 'source' is ADP_STATE_CALLS it is about records that are the daemon's
+ * own (adp_kind_is_own()), 'apply' and 'delete' are given, and nothing else.
+ * It makes no new generation. */
 struct adp_state_change {
-    bool own;
+    enum adp_state_source source;
     bool clear;
     const struct json *apply;
     const struct json *delete;

@@ -35,7 +35,8 @@ static int slice_items;         /* Of one slice. */
 
 /* Transactions. */
 static struct {
-    bool busy;                  /* With those of others. */
+    bool busy;                  /* With those of others, */
+    bool others_are_next;       /* or they have their turn. */
     bool later;                 /* They end when end_call() is called, */
     bool fails;                 /* and so. */
     struct adp_state_call *call;
@@ -74,8 +75,8 @@ struct adp_state_call *
 adp_state_transact(struct adp_state *s, const struct adp_state_change *change)
 {
     ck_assert_ptr_eq(s, a_state);
-    ck_assert(!calls.busy);
-    ck_assert(change->own && !change->clear);
+    ck_assert(!calls.busy && !calls.others_are_next);
+    ck_assert(change->source != ADP_STATE_CALLS && !change->clear);
     ck_assert_ptr_null(calls.call);
 
     calls_uninit();
@@ -106,6 +107,13 @@ adp_state_is_busy(const struct adp_state *s)
 {
     ck_assert_ptr_eq(s, a_state);
     return calls.busy;
+}
+
+bool
+adp_state_has_turn(const struct adp_state *s, enum adp_state_source source)
+{
+    ck_assert_int_ne(source, ADP_STATE_CALLS);
+    return !adp_state_is_busy(s) && !calls.others_are_next;
 }
 
 const char *

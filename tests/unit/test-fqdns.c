@@ -352,9 +352,15 @@ START_TEST(busy)
     ck_assert_uint_eq(calls.n, 0);
     ck_assert_int_eq(next_wake(), now + ADP_FQDNS_PATIENCE_MS);
 
-    /* Who ends what was under way may be the last one in a turn. */
+    /* Who ends what was under way may be the last one in a turn, and others
+     * have theirs before. */
     calls.busy = false;
     ck_assert_int_le(next_wake(), now);
+    calls.others_are_next = true;
+    run();
+    ck_assert_uint_eq(calls.n, 0);
+    ck_assert_int_le(next_wake(), now);
+    calls.others_are_next = false;
     run();
     ck_assert_uint_eq(calls.n, 1);
     ck_assert_uint_eq(n_passed, 1);

@@ -303,8 +303,7 @@ setup(void)
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     calls_init();
     memset(&state, 0, sizeof state);
-    n_queries = n_reports = 0;
-    max_response = 0;
+    n_queries = n_reports = max_response = 0;
     no_gateway = no_p3 = false;
     ds_init(&told);
     b = xzalloc(sizeof *b);
@@ -855,7 +854,7 @@ END_TEST
 
 START_TEST(busy_state)
 {
-    calls.busy = true;
+    calls.busy = calls.others_are_next = true;
     join(1, G1);
     run();
     ck_assert_int_eq(stat_of("read"), 0);
@@ -866,6 +865,9 @@ START_TEST(busy_state)
     ck_assert_int_eq(next_wake(), now);
     run();
     ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_uint_eq(calls.n, 0);
+    calls.others_are_next = false;
+    run();
     ck_assert_uint_eq(calls.n, 1);
 
     /* Something to change doesn't wake it up either. */

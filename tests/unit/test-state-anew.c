@@ -157,6 +157,68 @@ START_TEST(test_ports_that_flap)
 }
 END_TEST
 
+/* Whose transaction it is, if that is news. */
+static void
+note_turn(struct ds *turns)
+{
+    char letter = "cpnm"[state->last];
+
+    if (!turns->length || letter != ds_last(turns)) {
+        ds_put_char(turns, letter);
+    }
+}
+
+/* If all want something all the time, one after the other has it. */
+START_TEST(test_all_have_their_turn)
+{
+    struct json *pod2 = json_from_quoted(POD("2"));
+    struct json *fqdn = json_from_quoted("[{'kind':'FQDN','name':'*.a',"
+                                         "'addresses':['10.9.9.9']}]");
+    struct json *none = json_array_create_empty();
+    struct adp_state_call *call = NULL, *own[ADP_STATE_MEMBERS + 1] = { NULL };
+    struct ds turns = DS_EMPTY_INITIALIZER;
+    int n_turns = 0;
+
+    count_turns(POD("1"), NULL, NULL);
+    while (turns.length < 12) {
+        ck_assert_int_lt(n_turns++, N_LARGE);
+        if (!adp_state_has_calls(state)) {
+            adp_state_call_unref(call);
+            call = adp_state_submit(state, &(struct adp_state_change) {
+                .apply = pod2 });
+        }
+        adp_state_serve(state);
+        note_turn(&turns);
+        set_port("p1", n_turns % 2 ? 7 : 0);
+        adp_state_run(state);
+        note_turn(&turns);
+        for (int i = ADP_STATE_NAMES; i <= ADP_STATE_MEMBERS; i++) {
+            if (own[i] && own[i]->done) {
+                ck_assert_ptr_null(own[i]->error);
+                adp_state_call_unref(own[i]);
+                own[i] = NULL;
+            }
+            if (!own[i] && adp_state_has_turn(state, i)) {
+                own[i] = adp_state_transact(state, &(struct adp_state_change) {
+                    .source = i, .apply = fqdn, .delete = none });
+                note_turn(&turns);
+            }
+        }
+    }
+    ck_assert_str_eq(ds_cstr(&turns), "cpnmcpnmcpnm");
+
+    run_all();
+    for (int i = 0; i <= ADP_STATE_MEMBERS; i++) {
+        adp_state_call_unref(own[i]);
+    }
+    adp_state_call_unref(call);
+    json_destroy(pod2);
+    json_destroy(fqdn);
+    json_destroy(none);
+    ds_destroy(&turns);
+}
+END_TEST
+
 static long long int
 stopped_clock(void)
 {
@@ -272,6 +334,7 @@ suite(void)
     tcase_add_checked_fixture(tc, setup, state_world_teardown);
     tcase_add_test(tc, test_what_can_be_followed_takes_few_steps);
     tcase_add_test(tc, test_ports_that_flap);
+    tcase_add_test(tc, test_all_have_their_turn);
     tcase_add_test(tc, test_what_is_short_is_done_at_once);
     tcase_add_test(tc, test_few_records);
     tcase_add_test(tc, test_call_after_one_that_was_refused);

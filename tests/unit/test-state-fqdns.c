@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What DNS answers told stays in force when a change is refused, by the engine
- * or the bridge: with a bridge's state, and a pipeline that knows names. */
+/* What DNS answers told, with a bridge's state, and a pipeline that knows names:
+ * it stays in force when a change is refused, by the engine or the bridge, and
+ * keeps nobody else out. */
 
 #include <config.h>
 #undef NDEBUG
@@ -13,6 +14,7 @@
 
 #include "adp-fqdns.h"
 #include "adp-held.h"
+#include "adp-turn.h"
 #include "dp-packet.h"
 #include "flow.h"
 #include "openvswitch/dynamic-string.h"
@@ -101,14 +103,14 @@ apply(bool clear, const char *quoted)
     return code;
 }
 
-/* A client is told that a.bad.com has 10.0.9.9. */
+/* A client is told that a.bad.com has 10.0.9.'host'. */
 static void
-answer(void)
+answer(uint8_t host)
 {
-    static const uint8_t msg[] = {
+    const uint8_t msg[] = {
         0, 1, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0,
         1, 'a', 3, 'b', 'a', 'd', 3, 'c', 'o', 'm', 0, 0, 1, 0, 1,
-        0xc0, 12, 0, 1, 0, 1, 0, 0, 0x0e, 0x10, 0, 4, 10, 0, 9, 9,
+        0xc0, 12, 0, 1, 0, 1, 0, 0, 0x0e, 0x10, 0, 4, 10, 0, 9, host,
     };
 
     held = xzalloc(sizeof *held);
@@ -206,7 +208,7 @@ START_TEST(refused)
     ck_assert_ptr_null(apply(false, BASE));
     ck_assert_ptr_null(apply(false, refusal->policy));
     run();
-    answer();
+    answer(9);
     run();
     ck_assert(passed);
     char *before = in_force();
@@ -242,6 +244,59 @@ START_TEST(refused)
 }
 END_TEST
 
+static long long int slow_clock;
+
+/* Each slice is a step. */
+static long long int
+look_at_slow_clock(void)
+{
+    return slow_clock += 1000 * 1000;
+}
+
+/* Each turn brings a new answer, and each change of a large state takes many.
+ * All the same calls come into force, and there are turns in which a message
+ * of IGMP would be read, behind names, or a client's "get" carried out. */
+START_TEST(answers_without_end)
+{
+    enum { MAX_TURNS = 200 };
+    struct json *group = json_array_from_quoted(NO_NAMES);
+    char *many = many_groups(1, 200);
+    struct adp_state_call *call;
+    int n_behind = 0, n_turns = 0;
+
+    use_pipeline(adp_pipeline_find("v1.15"), 0, true);
+    ck_assert_ptr_null(apply(false, BASE "," POLICY("")));
+    transact(many, NULL);
+    ck_assert(adp_state_is_large(state));
+    run();
+    adp_turn_set_clock(look_at_slow_clock);
+    answer(0);
+    adp_fqdns_run(fqdns, state);
+    ck_assert(adp_state_is_busy(state));
+
+    call = adp_state_submit(state, &(struct adp_state_change) {
+        .apply = group });
+    while (!call->done) {
+        ck_assert_int_lt(++n_turns, MAX_TURNS);
+        adp_state_serve(state);
+        adp_state_run(state);
+        if (!held) {
+            answer(n_turns);
+        }
+        adp_fqdns_run(fqdns, state);
+        n_behind += !adp_state_is_busy(state);
+    }
+    ck_assert_ptr_null(call->error);
+    ck_assert_int_gt(n_behind, 0);
+    if (held) {
+        adp_held_release(&bridge, held, false);
+    }
+    adp_state_call_unref(call);
+    json_destroy(group);
+    free(many);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -251,6 +306,7 @@ main(void)
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, refused, 0, ARRAY_SIZE(refusals));
+    tcase_add_test(tc, answers_without_end);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
