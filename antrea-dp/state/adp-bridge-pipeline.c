@@ -61,6 +61,8 @@ struct adp_bridge_pipeline {
     bool misconfigured;                 /* Nothing that there is is. */
     struct choice wanted;               /* By the configuration, while ... */
     bool wants;                         /* ... that isn't in force yet. */
+    struct choice tried;                /* What was 'wanted' when the last
+                                         * attempt began. */
     bool refused;                       /* 'wanted' was, and nobody asked for
                                          * another one since: */
     uint64_t refused_generation;        /* with the records of then, */
@@ -745,6 +747,7 @@ attempt(struct adp_bridge *b)
     struct adp_bridge_pipeline *bp = b->pipeline;
     char *error = ensure_needs(b, &bp->wanted);
 
+    bp->tried = bp->wanted;
     if (error) {
         end_pursuit(b, error);  /* To try again costs nothing. */
         return;
@@ -769,6 +772,12 @@ pursue(struct adp_bridge *b)
     }
 
     error = bp->state ? adp_state_take_options_error(bp->state) : NULL;
+    if (error && !choice_equal(&bp->wanted, &bp->tried)) {
+        VLOG_WARN("bridge %s: %s; other options are asked for by now",
+                  b->dpif.up.name, error);
+        free(error);
+        error = NULL;
+    }
     if (error || choice_equal(&bp->wanted, &bp->choice)) {
         end_attempt(b, error);
     } else if (!must_wait(b)) {
@@ -815,6 +824,7 @@ adp_bridge_pipeline_configure(struct adp_bridge *b,
     if (error) {
         /* What hasn't begun isn't what anybody asks for any more. */
         bp->refused = false;
+        bp->wanted = bp->tried;
         bp->wants &= bp->state && adp_state_changes_options(bp->state);
         note_error(b, error);
         return;

@@ -435,6 +435,22 @@ runs(const char *pipeline)
     ck_assert_str_eq(p ? p->name : "none", pipeline);
 }
 
+static void
+configure_options(const char *options)
+{
+    smap_replace(&config, "antrea-dp-pipeline-options", options);
+    adp_bridge_pipeline_configure(b, &config);
+}
+
+/* The change of options that is under way ends, in vain. */
+static void
+options_fail(void)
+{
+    state.options_error = "table full";
+    state.busy = state.changes_options = false;
+    adp_bridge_pipeline_run(b);
+}
+
 /* Why not what is asked for; NULL: it does. */
 static void
 refused(const char *error)
@@ -534,8 +550,7 @@ START_TEST(options_of_many_records)
 {
     state.large = true;
     state.wrong_records = "no tables";
-    smap_replace(&config, "antrea-dp-pipeline-options", "packet-in");
-    configure("v1.15");
+    configure_options("packet-in");
     configure("v1.15");
     expect("c");
     refused("no tables");
@@ -545,12 +560,46 @@ START_TEST(options_of_many_records)
     configure("v1.15");
     expect("co");
     configure("v1.15");
-    state.options_error = "table full";
-    state.busy = state.changes_options = false;
-    adp_bridge_pipeline_run(b);
+    options_fail();
     configure("v1.15");
     expect("");
     refused("table full");
+}
+END_TEST
+
+/* That options failed says nothing of others, which are asked for by then. */
+START_TEST(options_that_nobody_wants_any_more)
+{
+    state.large = true;
+    configure_options("packet-in");
+    expect("co");
+    configure_options("multicast");
+    expect("");
+    options_fail();
+    expect("co");
+    refused(NULL);
+    configure("v1.15");
+    expect("");
+    options_fail();
+    expect("");
+    refused("table full");
+
+    /* Nor of those that are in force. */
+    configure_options("packet-in");
+    expect("co");
+    configure_options("");
+    options_fail();
+    configure("v1.15");
+    expect("");
+    refused(NULL);
+
+    /* Nor do they come if it can't be told what is asked for. */
+    configure_options("packet-in");
+    expect("co");
+    configure_options("multicast");
+    configure_options("no-such");
+    options_fail();
+    expect("");
 }
 END_TEST
 
@@ -565,6 +614,7 @@ main(void)
     tcase_add_test(tc, what_records_forbid);
     tcase_add_test(tc, what_is_under_way);
     tcase_add_test(tc, options_of_many_records);
+    tcase_add_test(tc, options_that_nobody_wants_any_more);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
