@@ -650,7 +650,8 @@ adp_state_sync(struct adp_state *state, bool reinstall)
             adp_state_is_large(state));
     if (state->next.large) {
         /* A port or two that changed are few flows mostly, but many rules may
-         * apply to a Pod. */
+         * apply to a Pod.  Who has all installed anew closes the bridge before
+         * the first of them come. */
         if (!reinstall) {
             struct adp_turn_slice slice;
 

@@ -343,7 +343,7 @@ change_port_of_pod(int n)
 
     ck_assert_uint_eq(usage().n_flows, n_flows);
     ck_assert_uint_eq(usage().n_claims, n_claims);
-    ck_assert_uint_ge(w.n_pauses, 2 * n);
+    ck_assert_uint_ge(w.n_pauses, 4 * n);
     return usage().n_steps - before;
 }
 

@@ -844,9 +844,17 @@ END_TEST
  * right. */
 START_TEST(clones_are_independent)
 {
+    ck_assert(!adp_model_apply(
+        model, parse("{'kind':'AddressGroup','name':'listed',"
+                     "'addresses':['10.1.0.0/16','10.2.0.0/16']}"), NULL));
     struct json *before = adp_model_get(model, NULL, NULL);
     struct adp_model *clone = adp_model_clone(model);
 
+    ck_assert_uint_eq(adp_model_size(clone), adp_model_size(model));
+    ck_assert(!adp_model_delete(
+        clone, parse("{'kind':'AddressGroup','name':'listed'}"), false,
+        NULL));
+    ck_assert_uint_eq(adp_model_size(clone), adp_model_size(model) - 3);
     ck_assert(!adp_model_apply(clone, parse(P OK_POD "}"), NULL));
     ck_assert(!adp_model_delete(
         clone, parse("{'kind':'Service','name':'default/s'}"), false, NULL));
