@@ -93,8 +93,8 @@ replace_file(const char *name, const char *text)
     return error;
 }
 
-/* Returns 0, or a positive errno if the kernel doesn't follow 'name': a link of
- * somebody else in a folder that all may write to. */
+/* Returns 0, or a positive errno if the kernel doesn't follow 'name': where it
+ * is somebody else's link in a folder that all may write to. */
 static int
 try_to_follow(const char *name)
 {
