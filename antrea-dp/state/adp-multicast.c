@@ -97,7 +97,8 @@ struct adp_multicast {
 
     struct {
         uint64_t n_read, n_other, n_malformed, n_strange, n_denied;
-        uint64_t n_joined, n_left, n_expired, n_port_full, n_full, n_failed;
+        uint64_t n_joined, n_left, n_expired, n_failed;
+        uint64_t n_port_full, n_node_full, n_full;
         uint64_t n_queries, n_reports;
     } stats;
 };
@@ -437,6 +438,9 @@ join(const struct reading *r, ovs_be32 group, enum adp_member_kind kind,
         break;
     case ADP_MEMBERS_PORT_FULL:
         m->stats.n_port_full++;
+        break;
+    case ADP_MEMBERS_NODE_FULL:
+        m->stats.n_node_full++;
         break;
     case ADP_MEMBERS_FULL:
         m->stats.n_full++;
@@ -844,6 +848,7 @@ adp_multicast_stats(const struct adp_multicast *m)
     put_count(o, "left", m->stats.n_left);
     put_count(o, "expired", m->stats.n_expired);
     put_count(o, "port_full", m->stats.n_port_full);
+    put_count(o, "node_full", m->stats.n_node_full);
     put_count(o, "full", m->stats.n_full);
     put_count(o, "failed", m->stats.n_failed);
     put_count(o, "queries", m->stats.n_queries);

@@ -254,6 +254,14 @@ remove_holder(struct adp_members *s, struct holder *holder)
     }
 }
 
+static bool
+is_full(const struct holder *holder)
+{
+    return holder->n_groups >= (holder->kind == ADP_MEMBER_PORT
+                                ? ADP_MEMBERS_MAX_OF_PORT
+                                : ADP_MEMBERS_MAX_OF_NODE);
+}
+
 enum adp_members_joined
 adp_members_join(struct adp_members *s, ovs_be32 ip, enum adp_member_kind kind,
                  const char *name, long long int now, long long int expires)
@@ -267,9 +275,9 @@ adp_members_join(struct adp_members *s, ovs_be32 ip, enum adp_member_kind kind,
 
     const struct holder *holder = find_holder(s, kind, name);
     const struct group *group = find_group(s, ip);
-    if (kind == ADP_MEMBER_PORT && holder
-        && holder->n_groups >= ADP_MEMBERS_MAX_OF_PORT) {
-        return ADP_MEMBERS_PORT_FULL;
+    if (holder && is_full(holder)) {
+        return (kind == ADP_MEMBER_PORT ? ADP_MEMBERS_PORT_FULL
+                : ADP_MEMBERS_NODE_FULL);
     } else if (!group || is_empty(group)
                ? s->n_groups >= ADP_MEMBERS_MAX_GROUPS
                : (group->n[ADP_MEMBER_PORT] + group->n[ADP_MEMBER_NODE]

@@ -13,8 +13,9 @@
  * of it yet, by adp_members_take_changes().
  *
  * Bounds: ADP_MEMBERS_MAX_GROUPS groups; of one port ADP_MEMBERS_MAX_OF_PORT,
- * so that one that joins all it can leaves others theirs; of one group
- * ADP_MEMBERS_MAX_OF_GROUP members.  Who finds no room is none.
+ * of one Node ADP_MEMBERS_MAX_OF_NODE, so that one that joins all it can
+ * leaves others theirs; of one group ADP_MEMBERS_MAX_OF_GROUP members.  Who
+ * finds no room is none.
  *
  * Thread-safety: one thread at a time.
  * Cost: a member costs a look-up in a hash table and a place in a heap; what
@@ -31,6 +32,7 @@ struct adp_members;
 
 #define ADP_MEMBERS_MAX_GROUPS 8192
 #define ADP_MEMBERS_MAX_OF_PORT 128
+#define ADP_MEMBERS_MAX_OF_NODE 2048
 #define ADP_MEMBERS_MAX_OF_GROUP 1024
 #define ADP_MEMBERS_MIN_MS 1000
 
@@ -43,6 +45,7 @@ enum adp_members_joined {
     ADP_MEMBERS_NEW,
     ADP_MEMBERS_KNOWN,
     ADP_MEMBERS_PORT_FULL,      /* The port is in too many groups, */
+    ADP_MEMBERS_NODE_FULL,      /* the Node is, */
     ADP_MEMBERS_FULL,           /* there are too many, or it has too many. */
 };
 /* 'now' and 'expires' are in ms. */

@@ -696,17 +696,21 @@ tests_unit_test_igmp_queue_SOURCES = \
 	antrea-dp/bridge/adp-main-queue.c
 tests_unit_test_igmp_queue_LDADD = $(UNIT_LIBS)
 
-tests_unit_test_multicast_SOURCES = \
+MULTICAST_WORLD = \
+	tests/unit/multicast-world.h \
 	tests/unit/own-records.h \
-	tests/unit/test-multicast.c \
 	antrea-dp/bridge/adp-igmp-queue.c \
 	antrea-dp/bridge/adp-main-queue.c \
 	antrea-dp/state/adp-multicast.c
-tests_unit_test_multicast_LDADD = $(UNIT_LIBS)
-tests_unit_test_multicast_LDFLAGS = $(AM_LDFLAGS) \
+MULTICAST_WRAP = \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=time_msec
+
+tests_unit_test_multicast_SOURCES = \
+	tests/unit/test-multicast.c $(MULTICAST_WORLD)
+tests_unit_test_multicast_LDADD = $(UNIT_LIBS)
+tests_unit_test_multicast_LDFLAGS = $(AM_LDFLAGS) $(MULTICAST_WRAP)
 
 tests_unit_test_multicast_send_SOURCES = \
 	tests/unit/test-multicast-send.c \

@@ -47,6 +47,12 @@ join(uint32_t i, const char *port, long long int now)
                             now + LONG);
 }
 
+static enum adp_members_joined
+join_node(uint32_t i, const char *node)
+{
+    return adp_members_join(members, group(i), ADP_MEMBER_NODE, node, 0, LONG);
+}
+
 static void
 put_group(ovs_be32 ip, const char *const *const names[ADP_N_MEMBER_KINDS],
           const size_t n[ADP_N_MEMBER_KINDS], void *aux OVS_UNUSED)
@@ -200,19 +206,28 @@ START_TEST(bounds)
     adp_members_leave(members, group(0), ADP_MEMBER_PORT, "greedy", LONG);
     ck_assert_int_eq(join(0, "greedy", 0), ADP_MEMBERS_NEW);
 
-    /* A Node may be in all of them. */
-    for (uint32_t i = 0; i < ADP_MEMBERS_MAX_GROUPS; i++) {
-        ck_assert_int_eq(adp_members_join(members, group(i), ADP_MEMBER_NODE,
-                                          "n", 0, LONG), ADP_MEMBERS_NEW);
+    /* One Node leaves others theirs, too. */
+    for (uint32_t i = 0; i < ADP_MEMBERS_MAX_OF_NODE; i++) {
+        ck_assert_int_eq(join_node(i, "n"), ADP_MEMBERS_NEW);
     }
-    ck_assert_int_eq(adp_members_join(members,
-                                      group(ADP_MEMBERS_MAX_GROUPS),
-                                      ADP_MEMBER_NODE, "n", 0, LONG),
+    ck_assert_int_eq(join_node(ADP_MEMBERS_MAX_OF_NODE, "n"),
+                     ADP_MEMBERS_NODE_FULL);
+    ck_assert_int_eq(join_node(0, "n"), ADP_MEMBERS_KNOWN);
+    ck_assert_int_eq(join(ADP_MEMBERS_MAX_OF_NODE, "other", 0),
+                     ADP_MEMBERS_NEW);
+
+    /* All of them. */
+    for (uint32_t i = ADP_MEMBERS_MAX_OF_NODE + 1; i < ADP_MEMBERS_MAX_GROUPS;
+         i++) {
+        snprintf(name, sizeof name, "n%u", i / ADP_MEMBERS_MAX_OF_NODE);
+        ck_assert_int_eq(join_node(i, name), ADP_MEMBERS_NEW);
+    }
+    ck_assert_int_eq(join_node(ADP_MEMBERS_MAX_GROUPS, "late"),
                      ADP_MEMBERS_FULL);
     ck_assert_uint_eq(adp_members_usage(members).n_groups,
                       ADP_MEMBERS_MAX_GROUPS);
 
-    /* One group; the Node is in it. */
+    /* One group; a Node is in it. */
     for (int i = 1; i < ADP_MEMBERS_MAX_OF_GROUP; i++) {
         snprintf(name, sizeof name, "p%d", i);
         ck_assert_int_eq(join(4000, name, 0), ADP_MEMBERS_NEW);

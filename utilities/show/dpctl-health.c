@@ -534,6 +534,8 @@ static const struct {
     { "multicast.full", "members of multicast groups found no room" },
     { "multicast.port_full", "members of multicast groups found no room at "
                              "their port" },
+    { "multicast.node_full", "members of multicast groups found no room at "
+                             "their Node" },
     { "multicast.lost", "messages of IGMP were too many at once" },
     { "l7.dropped", "packets of L7 rules dropped for want of the engine's "
                     "ports" },
