@@ -87,6 +87,12 @@ struct adp_multicast {
     struct adp_peers peers;             /* Addresses of PeerNodes. */
 
     struct hmap rules;                  /* Contains "struct rule_count"s. */
+
+    /* The next transaction's records, or NULL: made in slices, and kept until
+     * the state isn't busy. */
+    struct json *apply, *delete;
+    bool all_said;                      /* They are all there. */
+
     struct adp_state_call *call;        /* A transaction is under way. */
     bool wants_call;                    /* There is something to change. */
     bool in_doubt;                      /* Records may be others than members
@@ -135,6 +141,14 @@ forget_ports(struct adp_multicast *m)
     m->known = false;
 }
 
+static void
+destroy_lists(struct adp_multicast *m)
+{
+    json_destroy(m->apply);
+    json_destroy(m->delete);
+    m->apply = m->delete = NULL;
+}
+
 void
 adp_multicast_destroy(struct adp_multicast *m)
 {
@@ -147,6 +161,7 @@ adp_multicast_destroy(struct adp_multicast *m)
         free(count);
     }
     hmap_destroy(&m->rules);
+    destroy_lists(m);
     adp_state_call_unref(m->call);
     adp_igmp_reports_destroy(m->reports);
     adp_members_destroy(m->members);
@@ -576,11 +591,6 @@ tell_others(struct adp_multicast *m, const struct adp_node_config *node)
 
 /* Transactions. */
 
-struct group_change {
-    struct json *apply, *delete;
-    struct adp_igmp_reports *reports;   /* NULL: nobody is told. */
-};
-
 static struct json *
 names_to_json(const char *const *names, size_t n)
 {
@@ -593,10 +603,10 @@ names_to_json(const char *const *names, size_t n)
 }
 
 static void
-add_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
-           const size_t n[ADP_N_MEMBER_KINDS], void *change_)
+say_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
+           const size_t n[ADP_N_MEMBER_KINDS], void *m_)
 {
-    struct group_change *change = change_;
+    struct adp_multicast *m = m_;
     struct json *record = json_object_create();
 
     json_object_put_string(record, "kind", "MulticastGroup");
@@ -610,12 +620,12 @@ add_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
                             names_to_json(names[ADP_MEMBER_NODE],
                                           n[ADP_MEMBER_NODE]));
         }
-        json_array_add(change->apply, record);
+        json_array_add(m->apply, record);
     } else {
-        json_array_add(change->delete, record);
+        json_array_add(m->delete, record);
     }
-    if (change->reports) {
-        adp_igmp_reports_set(change->reports, group, n[ADP_MEMBER_PORT] > 0);
+    if (m->active) {
+        adp_igmp_reports_set(m->reports, group, n[ADP_MEMBER_PORT] > 0);
     }
 }
 
@@ -637,27 +647,60 @@ change_all(struct adp_multicast *m, const struct adp_model *model)
 }
 
 static void
-begin_call(struct adp_multicast *m, struct adp_state *state)
+begin_lists(struct adp_multicast *m, const struct adp_model *model)
 {
-    struct group_change change = {
-        .apply = json_array_create_empty(),
-        .delete = json_array_create_empty(),
-        .reports = m->active ? m->reports : NULL,
-    };
-
     if (m->in_doubt) {
-        change_all(m, adp_state_model(state));
+        change_all(m, model);
         m->in_doubt = false;
     }
-    adp_members_take_changes(m->members, add_change, &change);
+    m->apply = json_array_create_empty();
+    m->delete = json_array_create_empty();
+    m->all_said = false;
+}
+
+/* Meanwhile all that is known of members stands still, so that each group is
+ * in there once. */
+static bool
+makes_lists(const struct adp_multicast *m)
+{
+    return m->apply && !m->all_said;
+}
+
+static void
+make_lists(struct adp_multicast *m)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init(&slice);
+    while (adp_members_has_changes(m->members)) {
+        if (!adp_turn_slice_goes_on(&slice)) {
+            return;
+        }
+        adp_members_take_change(m->members, say_change, m);
+    }
+    m->all_said = true;
+}
+
+/* There is nobody to be told, or something else. */
+static void
+drop_lists(struct adp_multicast *m)
+{
+    if (m->apply) {
+        destroy_lists(m);
+        m->in_doubt = true;
+    }
+}
+
+static void
+begin_call(struct adp_multicast *m, struct adp_state *state)
+{
     m->call = adp_state_transact(state, &(struct adp_state_change) {
         .source = ADP_STATE_MEMBERS,
-        .apply = change.apply, .delete = change.delete,
+        .apply = m->apply, .delete = m->delete,
         .ignore_missing = true,
     });
     m->next_try = time_msec() + PACE_MS;
-    json_destroy(change.apply);
-    json_destroy(change.delete);
+    destroy_lists(m);
 }
 
 static void
@@ -699,6 +742,48 @@ set_active(struct adp_multicast *m, bool active)
     m->active = active;
 }
 
+static bool
+has_expired(const struct adp_multicast *m)
+{
+    return adp_members_next_expiry(m->members) <= time_msec();
+}
+
+/* Takes out members of which nothing was heard. */
+static void
+expire(struct adp_multicast *m)
+{
+    struct adp_turn_slice slice;
+
+    adp_turn_slice_init(&slice);
+    while (has_expired(m) && adp_turn_slice_goes_on(&slice)) {
+        adp_members_expire_next(m->members);
+        m->stats.n_expired++;
+    }
+}
+
+/* Says what there is to change, when it is our turn. */
+static void
+run_call(struct adp_multicast *m, struct adp_state *state)
+{
+    bool may_begin = (!m->call
+                      && adp_state_has_turn(state, ADP_STATE_MEMBERS));
+
+    if (may_begin && !m->apply && !has_expired(m) && m->wants_call
+        && time_msec() >= m->next_try) {
+        begin_lists(m, adp_state_model(state));
+        m->wants_call = false;
+    }
+    if (makes_lists(m)) {
+        make_lists(m);
+    }
+    if (may_begin && m->apply && m->all_said) {
+        begin_call(m, state);
+        if (m->call->done) {
+            end_call(m);
+        }
+    }
+}
+
 static void
 run(struct adp_multicast *m, struct adp_state *state, bool active)
 {
@@ -712,28 +797,28 @@ run(struct adp_multicast *m, struct adp_state *state, bool active)
      * after any other; messages wait for that. */
     bool knows = idle && adp_state_knows_rules(state);
     m->was_busy = state && !idle;
+    if (!state || (m->active && !active)) {
+        drop_lists(m);
+    }
     set_active(m, state && active);
     m->reads = !m->active || knows;
-    if (m->active && knows) {
+    if (m->active && knows && !makes_lists(m)) {
         learn_who_is_there(m, state);
         take_messages(m, state);
         ask_and_repeat(m, adp_model_node_config(adp_state_model(state)));
     } else if (!m->active) {
         take_messages(m, NULL);
     }
-    m->stats.n_expired += adp_members_expire(m->members, time_msec());
+    if (!makes_lists(m)) {
+        expire(m);
+    }
     m->wants_call = (adp_members_has_changes(m->members) || m->in_doubt
                      || (m->active && idle && !knows));
-    if (idle && !m->call && m->wants_call && time_msec() >= m->next_try
-        && adp_state_has_turn(state, ADP_STATE_MEMBERS)) {
-        begin_call(m, state);
-        m->wants_call = false;
-        if (m->call->done) {
-            end_call(m);
-        }
+    if (state) {
+        run_call(m, state);
     }
     m->tells_more = false;
-    if (m->active && !adp_state_is_busy(state)) {
+    if (m->active && !makes_lists(m) && !adp_state_is_busy(state)) {
         tell_others(m, adp_model_node_config(adp_state_model(state)));
     }
 }
@@ -762,8 +847,8 @@ adp_multicast_wait(struct adp_multicast *m, const struct adp_state *state)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    if ((m->call && m->call->done)
-        || ((m->was_busy || m->tells_more) && idle)) {
+    if ((m->call && m->call->done) || makes_lists(m)
+        || ((m->was_busy || m->tells_more || m->apply) && idle)) {
         poll_immediate_wake();
     } else if (idle && !m->call && m->wants_call) {
         poll_timer_wait_until(m->next_try);

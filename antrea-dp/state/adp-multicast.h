@@ -8,8 +8,9 @@
  * Reads what Pods of this Node and other Nodes send (adp-igmp-queue.h), asks
  * the rules about IGMP, keeps who is a member of what (adp-members.h), and
  * makes MulticastGroup records of it: a transaction of the bridge's state, as
- * any other, but for the generation.  What is read in a turn makes one
- * transaction, and the next one begins when that has ended.
+ * any other, but for the generation.  What is known when one begins makes one
+ * transaction, and the next one begins when that has ended.  Its records are
+ * made in slices, while messages stay in the queue.
  *
  * A Node asks its Pods at an interval, and at once when others have come; a
  * member that hasn't answered for three intervals is none any more.  It tells

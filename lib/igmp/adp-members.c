@@ -328,17 +328,11 @@ adp_members_next_expiry(const struct adp_members *s)
                            by_expiry)->expires);
 }
 
-size_t
-adp_members_expire(struct adp_members *s, long long int now)
+void
+adp_members_expire_next(struct adp_members *s)
 {
-    size_t n = 0;
-
-    while (adp_members_next_expiry(s) <= now) {
-        remove_member(s, CONTAINER_OF(heap_max(&s->expiries),
-                                      struct membership, by_expiry));
-        n++;
-    }
-    return n;
+    remove_member(s, CONTAINER_OF(heap_max(&s->expiries), struct membership,
+                                  by_expiry));
 }
 
 /* Changes. */
@@ -380,23 +374,21 @@ tell(const struct group *group, adp_members_change_cb *cb, void *aux)
 }
 
 void
-adp_members_take_changes(struct adp_members *s, adp_members_change_cb *cb,
-                         void *aux)
+adp_members_take_change(struct adp_members *s, adp_members_change_cb *cb,
+                        void *aux)
 {
-    struct group *group;
+    struct group *group = CONTAINER_OF(ovs_list_pop_front(&s->changed),
+                                       struct group, changed);
+    struct membership *member;
 
-    LIST_FOR_EACH_POP (group, changed, &s->changed) {
-        struct membership *member;
-
-        ovs_list_init(&group->changed);
-        LIST_FOR_EACH (member, in_group, &group->members) {
-            member->told = true;
-        }
-        group->told = true;
-        tell(group, cb, aux);
-        if (is_empty(group)) {
-            free_group(s, group);
-        }
+    ovs_list_init(&group->changed);
+    LIST_FOR_EACH (member, in_group, &group->members) {
+        member->told = true;
+    }
+    group->told = true;
+    tell(group, cb, aux);
+    if (is_empty(group)) {
+        free_group(s, group);
     }
 }
 

@@ -10,7 +10,7 @@
  * it leaves, or hasn't said for a while that it still is.  Who leaves right
  * after it joined is a member for ADP_MEMBERS_MIN_MS all the same, so that
  * whoever comes and goes all the time changes little; unless nobody has heard
- * of it yet, by adp_members_take_changes().
+ * of it yet, by adp_members_take_change().
  *
  * Bounds: ADP_MEMBERS_MAX_GROUPS groups; of one port ADP_MEMBERS_MAX_OF_PORT,
  * of one Node ADP_MEMBERS_MAX_OF_NODE, so that one that joins all it can
@@ -18,9 +18,9 @@
  * finds no room is none.
  *
  * Thread-safety: one thread at a time.
- * Cost: a member costs a look-up in a hash table and a place in a heap; what
- * changed costs the members of the groups in question, and who stays a call
- * for each port and Node.
+ * Cost: a member costs a look-up in a hash table and a place in a heap; a
+ * change costs all members of its group, which are sorted, and who stays a
+ * call for each port and Node.
  */
 
 #include <stdbool.h>
@@ -62,10 +62,10 @@ void adp_members_retain(struct adp_members *,
                         bool (*stays)(enum adp_member_kind, const char *name,
                                       void *aux),
                         void *aux);
-/* Takes out who is over; returns how many that were. */
-size_t adp_members_expire(struct adp_members *, long long int now);
-/* When that is next, LLONG_MAX: never. */
+/* When the next member is over, LLONG_MAX: there is none. */
 long long int adp_members_next_expiry(const struct adp_members *);
+/* Takes out that one. */
+void adp_members_expire_next(struct adp_members *);
 
 /* Groups whose members are others than when they were last taken:
  * 'names[KIND]', 'n[KIND]' of each kind in order.  None at all if the group is
@@ -74,8 +74,10 @@ typedef void adp_members_change_cb(
     ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
     const size_t n[ADP_N_MEMBER_KINDS], void *aux);
 bool adp_members_has_changes(const struct adp_members *);
-void adp_members_take_changes(struct adp_members *, adp_members_change_cb *,
-                              void *aux);
+/* Takes one that there is.  A group that changes afterwards is to be taken
+ * again. */
+void adp_members_take_change(struct adp_members *, adp_members_change_cb *,
+                             void *aux);
 /* All groups count as changed; this one does, with members or without. */
 void adp_members_change_all(struct adp_members *);
 void adp_members_change(struct adp_members *, ovs_be32 group);

@@ -109,6 +109,7 @@ UNIT_TESTS = \
 	tests/unit/test-igmp-reports \
 	tests/unit/test-multicast \
 	tests/unit/test-multicast-send \
+	tests/unit/test-multicast-slices \
 	tests/unit/test-members \
 	tests/unit/test-pipeline-early \
 	tests/unit/test-pipeline-egress \
@@ -711,6 +712,11 @@ tests_unit_test_multicast_SOURCES = \
 	tests/unit/test-multicast.c $(MULTICAST_WORLD)
 tests_unit_test_multicast_LDADD = $(UNIT_LIBS)
 tests_unit_test_multicast_LDFLAGS = $(AM_LDFLAGS) $(MULTICAST_WRAP)
+
+tests_unit_test_multicast_slices_SOURCES = \
+	tests/unit/test-multicast-slices.c $(MULTICAST_WORLD)
+tests_unit_test_multicast_slices_LDADD = $(UNIT_LIBS)
+tests_unit_test_multicast_slices_LDFLAGS = $(AM_LDFLAGS) $(MULTICAST_WRAP)
 
 tests_unit_test_multicast_send_SOURCES = \
 	tests/unit/test-multicast-send.c \

@@ -70,7 +70,9 @@ static const char *
 changes(void)
 {
     ds_clear(&text);
-    adp_members_take_changes(members, put_group, NULL);
+    while (adp_members_has_changes(members)) {
+        adp_members_take_change(members, put_group, NULL);
+    }
     return ds_cstr(&text);
 }
 
@@ -117,6 +119,22 @@ START_TEST(come_and_go)
     adp_members_change_all(members);
     ck_assert_str_eq(changes(), "2: a b @a;");
 
+    /* Each is taken by itself, and is of all its members then. */
+    join(1, "b", 0);
+    join(3, "b", 0);
+    join(1, "a", 0);
+    ds_clear(&text);
+    adp_members_take_change(members, put_group, NULL);
+    ck_assert_str_eq(ds_cstr(&text), "1: a b;");
+    join(1, "c", 0);
+    ck_assert_str_eq(changes(), "3: b;1: a b c;");
+    for (int i = 0; i < 3; i++) {
+        adp_members_leave(members, group(1), ADP_MEMBER_PORT,
+                          (const char *[]) { "a", "b", "c" }[i], 2000);
+    }
+    adp_members_leave(members, group(3), ADP_MEMBER_PORT, "b", 2000);
+    ck_assert_str_eq(changes(), "1:;3:;");
+
     /* Also one of which nothing is known. */
     adp_members_change(members, group(9));
     adp_members_change(members, group(2));
@@ -135,10 +153,20 @@ START_TEST(expire)
     ck_assert_int_eq(adp_members_next_expiry(members), LONG);
     join(1, "a", 30);
     ck_assert_int_eq(adp_members_next_expiry(members), LONG + 10);
-    ck_assert_uint_eq(adp_members_expire(members, LONG + 9), 0);
-    ck_assert_uint_eq(adp_members_expire(members, LONG + 20), 2);
-    ck_assert_str_eq(all(), "1: a;");
+    adp_members_expire_next(members);
+    ck_assert_str_eq(all(), "1: a;2: b;");
+    ck_assert_int_eq(adp_members_next_expiry(members), LONG + 20);
+    adp_members_expire_next(members);
+    ck_assert_str_eq(all(), "2:;1: a;");
     ck_assert_int_eq(adp_members_next_expiry(members), LONG + 30);
+
+    /* Also of those that are over at the same time one at once. */
+    join(2, "a", 30);
+    adp_members_expire_next(members);
+    ck_assert_uint_eq(adp_members_usage(members).n_groups, 1);
+    ck_assert_int_eq(adp_members_next_expiry(members), LONG + 30);
+    adp_members_expire_next(members);
+    ck_assert(adp_members_next_expiry(members) == LLONG_MAX);
 }
 END_TEST
 
@@ -152,7 +180,6 @@ START_TEST(flapping)
                                     i));
         ck_assert_int_eq(adp_members_next_expiry(members),
                          ADP_MEMBERS_MIN_MS);
-        ck_assert_uint_eq(adp_members_expire(members, i), 0);
         ck_assert_int_eq(join(1, "a", i), ADP_MEMBERS_KNOWN);
         ck_assert_int_eq(adp_members_next_expiry(members), i + LONG);
     }
