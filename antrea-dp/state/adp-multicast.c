@@ -86,6 +86,9 @@ struct adp_multicast {
     struct shash by_name;               /* The same, not owned. */
     struct adp_peers peers;             /* Addresses of PeerNodes. */
 
+    struct adp_igmp_message *msg;       /* That is being read, or NULL. */
+    struct adp_igmp_reader reader;      /* What is left of it. */
+
     struct hmap rules;                  /* Contains "struct rule_count"s. */
 
     /* The next transaction's records, or NULL: made in slices, and kept until
@@ -161,6 +164,7 @@ adp_multicast_destroy(struct adp_multicast *m)
         free(count);
     }
     hmap_destroy(&m->rules);
+    free(m->msg);
     destroy_lists(m);
     adp_state_call_unref(m->call);
     adp_igmp_reports_destroy(m->reports);
@@ -495,51 +499,75 @@ find_sender(const struct adp_multicast *m, const struct adp_igmp_message *msg)
     return p && msg->ports_lost >= p->ports_lost ? p : NULL;
 }
 
-static void
-read_message(struct adp_multicast *m, const struct adp_state *state,
-             const struct adp_igmp_message *msg)
+/* Is the message from nobody who is known?  Counts it then. */
+static bool
+is_strange(struct adp_multicast *m)
 {
-    struct in6_addr src = in6_addr_mapped_ipv4(msg->tunnel_src);
+    ovs_be32 peer = m->msg->tunnel_src;
+    bool strange = !(peer ? adp_peers_contains(&m->peers, peer)
+                     : find_sender(m, m->msg) != NULL);
+
+    m->stats.n_strange += strange;
+    return strange;
+}
+
+/* Returns true if there is something in it to be read. */
+static bool
+begin_message(struct adp_multicast *m)
+{
+    enum adp_igmp_result result;
+
+    m->stats.n_read++;
+    if (is_strange(m)) {
+        return false;
+    }
+    result = adp_igmp_reader_init(&m->reader, m->msg->data, m->msg->len);
+    m->stats.n_malformed += result == ADP_IGMP_MALFORMED;
+    m->stats.n_other += result == ADP_IGMP_OTHER;
+    return m->reader.n_left > 0;
+}
+
+/* Reads one record more; returns true if there are others.  Who has sent them
+ * may have gone since the last one was read. */
+static bool
+read_on(struct adp_multicast *m, const struct adp_state *state)
+{
+    struct in6_addr src = in6_addr_mapped_ipv4(m->msg->tunnel_src);
     struct adp_ip_text peer = adp_ip_text(&src);
     struct reading r = {
-        .m = m, .state = state, .msg = msg,
-        .pod = find_sender(m, msg),
+        .m = m, .state = state, .msg = m->msg,
+        .pod = find_sender(m, m->msg),
         .peer = peer.s,
     };
 
-    m->stats.n_read++;
-    if (!r.pod && !(msg->tunnel_src
-                    && adp_peers_contains(&m->peers, msg->tunnel_src))) {
-        m->stats.n_strange++;
-        return;
+    if (is_strange(m)) {
+        return false;
     }
-    switch (adp_igmp_parse(msg->data, msg->len, handle_record, &r)) {
-    case ADP_IGMP_MALFORMED:
-        m->stats.n_malformed++;
-        break;
-    case ADP_IGMP_OTHER:
-        m->stats.n_other++;
-        break;
-    case ADP_IGMP_REPORT:
-    default:
-        break;
-    }
+    adp_igmp_reader_next(&m->reader, handle_record, &r);
+    return m->reader.n_left > 0;
 }
 
-/* Without 'state' they are lost. */
+/* Record by record, for each of them asks the rules.  Without 'state' they are
+ * lost. */
 static void
 take_messages(struct adp_multicast *m, const struct adp_state *state)
 {
     struct adp_turn_slice slice;
-    struct adp_igmp_message *msg;
 
     adp_turn_slice_init(&slice);
-    while (adp_turn_slice_goes_on(&slice)
-           && (msg = adp_igmp_queue_take(m->bridge)) != NULL) {
-        if (state) {
-            read_message(m, state, msg);
+    while (adp_turn_slice_goes_on(&slice)) {
+        bool begun = m->msg != NULL;
+
+        if (!begun) {
+            m->msg = adp_igmp_queue_take(m->bridge);
+            if (!m->msg) {
+                break;
+            }
         }
-        free(msg);
+        if (!state || !(begun || begin_message(m)) || !read_on(m, state)) {
+            free(m->msg);
+            m->msg = NULL;
+        }
     }
 }
 
@@ -843,6 +871,9 @@ adp_multicast_wait(struct adp_multicast *m, const struct adp_state *state)
     if (m->reads) {
         next = MIN(next, MIN(m->next_query, m->next_report));
         adp_igmp_queue_wait(m->bridge);
+        if (m->msg) {
+            poll_immediate_wake();
+        }
     }
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);

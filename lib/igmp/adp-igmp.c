@@ -91,27 +91,13 @@ read_record(const uint8_t *record, adp_igmp_cb *cb, void *aux)
     }
 }
 
-static enum adp_igmp_result
-read_records(const uint8_t *msg, size_t len, adp_igmp_cb *cb, void *aux)
-{
-    size_t n = get_be16(msg + 6);
-    const uint8_t *record = msg + HEADER_LEN;
-
-    if (!has_records(msg, len)) {
-        return ADP_IGMP_MALFORMED;
-    }
-    for (size_t i = 0; i < n; i++) {
-        read_record(record, cb, aux);
-        record += record_len(record);
-    }
-    return ADP_IGMP_REPORT;
-}
-
 enum adp_igmp_result
-adp_igmp_parse(const void *msg_, size_t len, adp_igmp_cb *cb, void *aux)
+adp_igmp_reader_init(struct adp_igmp_reader *r, const void *msg_, size_t len)
 {
     const uint8_t *msg = msg_;
 
+    r->msg = msg;
+    r->offset = r->n_left = 0;
     if (len < HEADER_LEN || csum(msg, len)) {
         return ADP_IGMP_MALFORMED;
     }
@@ -119,13 +105,45 @@ adp_igmp_parse(const void *msg_, size_t len, adp_igmp_cb *cb, void *aux)
     case ADP_IGMP_TYPE_REPORT_V1:
     case ADP_IGMP_TYPE_REPORT_V2:
     case ADP_IGMP_TYPE_LEAVE_V2:
-        cb(msg[0], get_group(msg), msg[0] != ADP_IGMP_TYPE_LEAVE_V2, aux);
+        r->n_left = 1;
         return ADP_IGMP_REPORT;
     case ADP_IGMP_TYPE_REPORT_V3:
-        return read_records(msg, len, cb, aux);
+        if (!has_records(msg, len)) {
+            return ADP_IGMP_MALFORMED;
+        }
+        r->offset = HEADER_LEN;
+        r->n_left = get_be16(msg + 6);
+        return ADP_IGMP_REPORT;
     default:
         return ADP_IGMP_OTHER;
     }
+}
+
+void
+adp_igmp_reader_next(struct adp_igmp_reader *r, adp_igmp_cb *cb, void *aux)
+{
+    const uint8_t *record = r->msg + r->offset;
+    uint8_t type = r->msg[0];
+
+    if (type == ADP_IGMP_TYPE_REPORT_V3) {
+        read_record(record, cb, aux);
+        r->offset += record_len(record);
+    } else {
+        cb(type, get_group(record), type != ADP_IGMP_TYPE_LEAVE_V2, aux);
+    }
+    r->n_left--;
+}
+
+enum adp_igmp_result
+adp_igmp_parse(const void *msg, size_t len, adp_igmp_cb *cb, void *aux)
+{
+    struct adp_igmp_reader r;
+    enum adp_igmp_result result = adp_igmp_reader_init(&r, msg, len);
+
+    while (r.n_left) {
+        adp_igmp_reader_next(&r, cb, aux);
+    }
+    return result;
 }
 
 static void

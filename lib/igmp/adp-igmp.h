@@ -13,7 +13,8 @@
  * that ends before it should, tells nothing at all.
  *
  * Thread-safety: no state.
- * Cost: linear in the message.
+ * Cost: linear in the message; that of a record is constant, once the reader
+ * has begun.
  */
 
 #include <stdbool.h>
@@ -36,6 +37,19 @@ enum adp_igmp_result {
 typedef void adp_igmp_cb(uint8_t type, ovs_be32 group, bool joins, void *aux);
 enum adp_igmp_result adp_igmp_parse(const void *msg, size_t len,
                                     adp_igmp_cb *, void *aux);
+
+/* The same record by record; 'msg' must stay. */
+struct adp_igmp_reader {
+    size_t n_left;              /* Records that next() has for 'cb', or has
+                                 * nothing to tell of. */
+
+    const uint8_t *msg;         /* Private. */
+    size_t offset;
+};
+enum adp_igmp_result adp_igmp_reader_init(struct adp_igmp_reader *,
+                                          const void *msg, size_t len);
+/* Only if there are some left. */
+void adp_igmp_reader_next(struct adp_igmp_reader *, adp_igmp_cb *, void *aux);
 
 /* Writes a general query of version 3, which those of other versions read as
  * theirs, to be answered within 'max_response' tenths of a second (at most

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Many multicast groups: records of what has changed, and members that are
- * over, in slices of turns. */
+/* Many multicast groups: messages about them, records of what has changed, and
+ * members that are over, in slices of turns. */
 
 #include <config.h>
 #include <check.h>
@@ -131,6 +131,80 @@ START_TEST(said_to_nobody)
 }
 END_TEST
 
+/* The port 'p2' reports all groups in one message. */
+static void
+report_all(void)
+{
+    struct adp_igmp_report report;
+
+    adp_igmp_report_init(&report);
+    for (int i = 0; i < N_GROUPS; i++) {
+        adp_igmp_report_add(&report, htonl(G1 + i), true);
+    }
+    message(2, 0, report.msg, adp_igmp_report_finish(&report));
+    slice_items = 4;
+    run();
+    ck_assert_int_eq(stat_of("joined"), 4);
+    ck_assert_int_eq(next_wake(), now);
+}
+
+/* Each record of a message asks the rules. */
+START_TEST(read_in_slices)
+{
+    report_all();
+
+    /* Not while the state is busy. */
+    calls.busy = true;
+    ck_assert_int_eq(next_wake(), now);
+    run();
+    ck_assert_int_eq(stat_of("joined"), 4);
+    ck_assert_int_gt(next_wake(), now);
+    calls.busy = false;
+    ck_assert_int_eq(next_wake(), now);
+
+    run();
+    ck_assert_int_eq(stat_of("joined"), 8);
+    ck_assert_int_eq(next_wake(), now);
+    join(1, G1);
+    run();
+    ck_assert_int_eq(stat_of("joined"), N_GROUPS + 1);
+    ck_assert_int_eq(stat_of("read"), 2);
+    ck_assert_int_gt(next_wake(), now);
+}
+END_TEST
+
+/* Meanwhile the port goes, and its number is another's. */
+START_TEST(half_read)
+{
+    report_all();
+    ports_lost++;
+    apply("{'kind':'Pod','name':'d/ruled','port':'q2',"
+          "'mac':'00:00:00:00:00:02','ips':['10.0.0.12']}");
+    run();
+    ck_assert_int_eq(stat_of("joined"), 4);
+    ck_assert_int_eq(stat_of("strange"), 1);
+    ck_assert_int_eq(stat_of("members"), 0);
+    now += PACE_MS;
+    run();
+    ck_assert_int_gt(next_wake(), now);
+}
+END_TEST
+
+/* Without multicast what is left of it is lost, as all messages are. */
+START_TEST(half_read_inactive)
+{
+    report_all();
+    adp_multicast_run(m, a_state, false);
+    now += PACE_MS;
+    adp_multicast_run(m, a_state, false);
+    ck_assert_int_gt(next_wake(), now);
+    run();
+    ck_assert_int_eq(stat_of("joined"), 4);
+    ck_assert_int_eq(stat_of("read"), 1);
+    ck_assert_int_eq(stat_of("members"), 0);
+}
+END_TEST
+
 /* Many members that are over go in several turns, and that is said when all
  * have. */
 START_TEST(aged_in_slices)
@@ -170,6 +244,9 @@ main(void)
     tcase_add_test(tc, said_later);
     tcase_add_test(tc, said_of_nobody);
     tcase_add_test(tc, said_to_nobody);
+    tcase_add_test(tc, read_in_slices);
+    tcase_add_test(tc, half_read);
+    tcase_add_test(tc, half_read_inactive);
     tcase_add_test(tc, aged_in_slices);
     suite_add_tcase(suite, tc);
     return test_run(suite);
