@@ -22,6 +22,9 @@
 /* What follows a record's name: type, class, TTL, length of its data. */
 #define RECORD_FIXED_LEN 10
 
+/* Names go on to records, terminals and shells. */
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_."
+
 /* Of a name: as many labels fit in, each of which a pointer may lead to. */
 #define MAX_POINTERS 127
 
@@ -115,13 +118,13 @@ read_name(const struct message *msg, const uint8_t *p,
     }
 
     int len = dn_expand(msg->start, msg->end, p, name, ADP_DNS_NAME_SIZE);
-    if (len <= 0 || strchr(name, '\\')) {
+    if (len <= 0) {
         return 0;
     }
     for (char *c = name; *c; c++) {
         *c = tolower((unsigned char) *c);
     }
-    return len;
+    return name[strspn(name, NAME_CHARACTERS)] ? 0 : len;
 }
 
 /* Reads the record at '*p', and moves that behind it.  Returns false if there

@@ -8,8 +8,8 @@
  * The message comes from the network: nothing in it is believed.  Names are
  * expanded by libc's dn_expand(), but before that their pointers must lead
  * backwards, each to before the part of the name that it ends: what else there
- * is ends the message.  Names with characters that would have to be escaped
- * say nothing.
+ * is ends the message.  Names that hold anything but letters, digits, '-', '_'
+ * and '.' say nothing: a message about such a name is malformed.
  *
  * An answer is about the name that it was asked for.  Its addresses are those
  * of that name, or of where the name's CNAMEs lead, whatever order they are

@@ -161,6 +161,15 @@ expect(const char *expected)
     ds_destroy(&s);
 }
 
+/* Names that host names and those of services are made of. */
+START_TEST(plain_names)
+{
+    begin(0x8180, "_Http._tcp.a-1.xn--bcher-kva.x", 1);
+    put_a("@12", 60, "10.0.0.1");
+    expect("_http._tcp.a-1.xn--bcher-kva.x: 10.0.0.1 60");
+}
+END_TEST
+
 START_TEST(addresses)
 {
     begin(0x8180, "Api.Example.COM", 3);
@@ -265,6 +274,15 @@ START_TEST(odd_names)
     put_a("a.x", 60, "10.0.0.1");
     msg[QUESTION + 1] = '.';
     ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+
+    /* Of characters that mean something to a shell or a terminal, too. */
+    static const char odd[] = "`'\"{},|&;<>*?[]~#!%=+/:^\\ $()@\x1b\x7f\x9b";
+    for (const char *c = odd; *c; c++) {
+        begin(0x8180, "a.x", 1);
+        put_a("a.x", 60, "10.0.0.1");
+        msg[QUESTION + 1] = *c;
+        ck_assert_int_eq(parse(false), ADP_DNS_MALFORMED);
+    }
 
     begin(0x8180, "a.x", 2);
     put_cname("a.x", 60, "b.y");
@@ -496,6 +514,7 @@ main(void)
     TCase *tc = tcase_create("dns");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, plain_names);
     tcase_add_test(tc, addresses);
     tcase_add_test(tc, cnames);
     tcase_add_test(tc, others);
