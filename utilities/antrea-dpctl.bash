@@ -1,11 +1,11 @@
 # bash completion for antrea-dpctl                         -*- shell-script -*-
 # SPDX-License-Identifier: Apache-2.0
 
-# For bash, which splits words at "=" and ":" and replaces only what stands
-# behind these.
+# For bash, which splits words at "=" and ":", replaces only what stands behind
+# these, and puts what is offered into the line as it is: so it is quoted.
 _antrea_dpctl()
 {
-    local words=() i last cut=
+    local words=() i last cut= quoted
 
     for ((i = 0; i <= COMP_CWORD; i++)); do
         last=${COMP_WORDS[i]}
@@ -21,8 +21,19 @@ _antrea_dpctl()
     done
     local COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1))
     _antrea_dpctl_words
+    cut=${cut//[\'\"\\]/}
+    last=${words[-1]}
     for i in "${!COMPREPLY[@]}"; do
         COMPREPLY[i]=${COMPREPLY[i]#"$cut"}
+        [ -n "${COMPREPLY[i]}" ] || continue
+        printf -v quoted %q "${COMPREPLY[i]}"
+        if [[ $last == [\'\"]* && $quoted != "${COMPREPLY[i]}" ]]; then
+            unset "COMPREPLY[i]"        # It would be quoted twice.
+        elif [[ $last == '~'* ]]; then  # A file of somebody's.
+            COMPREPLY[i]=${quoted/#'\~'/'~'}
+        else
+            COMPREPLY[i]=$quoted
+        fi
     done
 }
 
@@ -41,6 +52,35 @@ _antrea_dpctl_words()
     [ -n "$option" ] || return 0
     for i in "${!COMPREPLY[@]}"; do
         COMPREPLY[i]=$option=${COMPREPLY[i]}
+    done
+}
+
+# Asks the daemon that the line is about.
+_antrea_dpctl_ask()
+{
+    local i about=()
+
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        -s | --socket | -b | --bridge)
+            i=$((i + 1))
+            about+=("${COMP_WORDS[i-1]}" "${COMP_WORDS[i]}")
+            ;;
+        --socket=* | --bridge=*) about+=("${COMP_WORDS[i]}") ;;
+        esac
+    done
+    "${COMP_WORDS[0]}" "${about[@]}" -t 2 "$@" 2>/dev/null
+}
+
+# Offers those of the lines of stdin that begin as the word does.  They are
+# names that anybody may have chosen: no shell may expand them, as that of
+# "compgen -W" does.
+_antrea_dpctl_names()
+{
+    local name begun=${cur//[\'\"\\]/}
+
+    while IFS= read -r name; do
+        [[ $name != "$begun"* ]] || COMPREPLY+=("$name")
     done
 }
 
@@ -78,15 +118,13 @@ _antrea_dpctl_find()
         ;;
     --pod | --policy | --service)
         kind=${prev#--}s
-        word=$("${COMP_WORDS[0]}" -t 2 -o name get "${kind/policys/policies}" \
-               2>/dev/null)
-        mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+        _antrea_dpctl_names \
+            < <(_antrea_dpctl_ask -o name get "${kind/policys/policies}")
         return
         ;;
     --table)
-        word=$("${COMP_WORDS[0]}" -t 2 explain 2>/dev/null \
-               | awk 'NF && $1 ~ /^[0-9]+$/ { print $2 }')
-        mapfile -t COMPREPLY < <(compgen -W "$word" -- "$cur")
+        _antrea_dpctl_names < <(_antrea_dpctl_ask explain \
+                                | awk 'NF && $1 ~ /^[0-9]+$/ { print $2 }')
         return
         ;;
     esac
@@ -164,7 +202,8 @@ _antrea_dpctl_find()
         case $command/$n_words in
         get/1 | describe/1 | delete/1) word=$kinds ;;
         get/* | describe/* | delete/*)
-            word=$("${COMP_WORDS[0]}" -t 2 -o name get "$kind" 2>/dev/null)
+            _antrea_dpctl_names < <(_antrea_dpctl_ask -o name get "$kind")
+            return
             ;;
         *) word= ;;
         esac
