@@ -266,13 +266,15 @@ static void
 complain(const char *kind, const char *color, const char *format, va_list args)
 {
     bool colored = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+    char *text = xvasprintf(format, args);
+    char *tame = dpctl_print_tame(text);
 
     fflush(stdout);
-    fprintf(stderr, "%santrea-dpctl:%s%s ", colored ? color : "", kind,
-            colored ? "\033[0m" : "");
-    vfprintf(stderr, format, args);
-    putc('\n', stderr);
+    fprintf(stderr, "%santrea-dpctl:%s%s %s\n", colored ? color : "", kind,
+            colored ? "\033[0m" : "", tame);
     fflush(stderr);
+    free(tame);
+    free(text);
 }
 
 void

@@ -108,12 +108,14 @@ print_difference(const char *title, const struct difference *d)
 {
     char *before = d->before ? dpctl_print_yaml(d->before) : xstrdup("");
     char *after = d->after ? dpctl_print_yaml(d->after) : xstrdup("");
+    char *tame = dpctl_print_tame(title);
     struct ds s = DS_EMPTY_INITIALIZER;
 
     dpctl_line_diff(before, after, &s);
-    printf("%s%s: %s%s\n%s", dpctl_bold(), title, word_of(d), dpctl_plain(),
+    printf("%s%s: %s%s\n%s", dpctl_bold(), tame, word_of(d), dpctl_plain(),
            ds_cstr(&s));
     ds_destroy(&s);
+    free(tame);
     free(before);
     free(after);
 }

@@ -630,12 +630,13 @@ describe_record(const struct json *record, bool first)
 {
     const char *name = dpctl_json_str(record, "name");
     const char *kind = dpctl_json_str(record, "kind");
+    char *title = dpctl_print_tame(name ? name
+                                   : dpctl_json_str(record, "metadata.name"));
     char *yaml = dpctl_print_yaml(record);
 
     printf("%s%s%s %s%s\n%s", first ? "" : "\n", dpctl_bold(),
-           kind ? kind : "?",
-           name ? name : dpctl_json_str(record, "metadata.name"),
-           dpctl_plain(), yaml);
+           kind ? kind : "?", title, dpctl_plain(), yaml);
+    free(title);
     free(yaml);
 }
 

@@ -12,6 +12,7 @@
 
 #include "dpctl-cli.h"
 #include "dpctl-json.h"
+#include "dpctl-print.h"
 #include "dpctl-rpc.h"
 #include "timeval.h"
 #include "util.h"
@@ -85,7 +86,10 @@ show_line(struct logs *logs, const struct json *line)
     } else if (logs->options->output == DPCTL_OUTPUT_JSON) {
         print_compact(line);
     } else {
-        puts(text ? text : "?");
+        char *tame = dpctl_print_tame(text ? text : "?");
+
+        puts(tame);
+        free(tame);
     }
 }
 

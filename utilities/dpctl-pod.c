@@ -15,9 +15,9 @@
 #include "dpctl-json.h"
 #include "dpctl-ofp.h"
 #include "dpctl-pod-view.h"
+#include "dpctl-print.h"
 #include "dpctl-rpc.h"
 #include "flow.h"
-#include "openvswitch/dynamic-string.h"
 #include "util.h"
 
 /* Adds the records of the answer 'state', which it takes. */
@@ -246,11 +246,7 @@ dpctl_describe_pod(const struct dpctl_options *o, const char *name)
     put_live(rpc, o, pod, view);
 
     if (o->output == DPCTL_OUTPUT_TABLE) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        dpctl_pod_view_format(view, &s);
-        fputs(ds_cstr(&s), stdout);
-        ds_destroy(&s);
+        dpctl_print_formatted(view, dpctl_pod_view_format);
     } else {
         dpctl_print_json(o, view);
     }

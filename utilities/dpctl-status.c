@@ -11,8 +11,8 @@
 #include "dpctl-health.h"
 #include "dpctl-json.h"
 #include "dpctl-ovsdb.h"
+#include "dpctl-print.h"
 #include "dpctl-rpc.h"
-#include "openvswitch/dynamic-string.h"
 #include "util.h"
 
 /* What was found out; see struct dpctl_health_facts. */
@@ -120,11 +120,7 @@ dpctl_cmd_status(const struct dpctl_command *c)
     struct json *health = dpctl_ask_health(o, &unreachable);
 
     if (o->output == DPCTL_OUTPUT_TABLE) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        dpctl_health_format(health, &s);
-        fputs(ds_cstr(&s), stdout);
-        ds_destroy(&s);
+        dpctl_print_formatted(health, dpctl_health_format);
     } else {
         dpctl_print_json(o, health);
     }

@@ -151,7 +151,7 @@ set_problem(struct top *top, const struct dpctl_rpc_error *error)
         top->down_since = time_msec();
     }
     free(top->problem);
-    top->problem = xstrdup(error->message);
+    top->problem = dpctl_print_tame(error->message);
     top->refused = !error->unreachable;
 
     dpctl_rpc_close(top->rpc);

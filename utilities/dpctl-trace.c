@@ -30,17 +30,6 @@
 #include "util.h"
 
 static void
-print_formatted(const struct json *result,
-                void (*format)(const struct json *, struct ds *))
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-
-    format(result, &s);
-    fputs(ds_cstr(&s), stdout);
-    ds_destroy(&s);
-}
-
-static void
 print_text(const struct dpctl_options *o, const struct json *result)
 {
     const char *text = dpctl_json_str(result, "text");
@@ -200,13 +189,10 @@ print_trace(const struct dpctl_options *o, const struct json *trace)
     if (o->output != DPCTL_OUTPUT_TABLE || !dpctl_walk_is_told(trace)) {
         print_text(o, trace);
     } else if (o->html) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        dpctl_walk_put_verdict(trace, &s);
-        puts(ds_cstr(&s));
-        ds_destroy(&s);
+        dpctl_print_formatted(trace, dpctl_walk_put_verdict);
+        putchar('\n');
     } else {
-        print_formatted(trace, dpctl_walk_format);
+        dpctl_print_formatted(trace, dpctl_walk_format);
     }
 }
 
@@ -463,7 +449,7 @@ dpctl_cmd_explain(const struct dpctl_command *c)
     }
     struct json *result = dpctl_call_once(c->options, "explain", param);
     if (c->options->output == DPCTL_OUTPUT_TABLE) {
-        print_formatted(result, dpctl_explain_format);
+        dpctl_print_formatted(result, dpctl_explain_format);
     } else {
         dpctl_print_json(c->options, result);
     }
@@ -485,7 +471,7 @@ dpctl_cmd_stats(const struct dpctl_command *c)
     struct json *result = dpctl_call_once(c->options, "stats",
                                           json_object_create());
     if (c->options->output == DPCTL_OUTPUT_TABLE) {
-        print_formatted(result, dpctl_stats_format);
+        dpctl_print_formatted(result, dpctl_stats_format);
     } else {
         dpctl_print_json(c->options, result);
     }

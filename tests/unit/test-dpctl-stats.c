@@ -364,6 +364,25 @@ START_TEST(shadowed)
 }
 END_TEST
 
+/* Names of rules are any text: none is obeyed by a terminal, nor makes a row
+ * of its own. */
+START_TEST(hostile_names)
+{
+    struct json *stats = parse(
+        "{'rules':[{'id':1,'policy':'p','direction':'In','number':1,"
+        "'rule':'a\\u001b[2Kb\\nc\\u009b2J\\u007f\\u00e9','action':'Drop',"
+        "'sessions':1,'packets':2,'bytes':3}]}");
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    dpctl_stats_format(stats, &s);
+    ck_assert_msg(strstr(ds_cstr(&s), "\np        In          "
+                         "a\\x1b[2Kb\\x0ac\\x9b2J\\x7f\xc3\xa9   Drop "),
+                  "%s", ds_cstr(&s));
+    ds_destroy(&s);
+    json_destroy(stats);
+}
+END_TEST
+
 /* What policies have logged, and that the file can't be written. */
 START_TEST(logged)
 {
@@ -427,6 +446,7 @@ main(void)
     TCase *tc = tcase_create("dpctl-stats");
 
     tcase_add_test(tc, shadowed);
+    tcase_add_test(tc, hostile_names);
     tcase_add_test(tc, logged);
     tcase_add_test(tc, narrow);
     tcase_add_test(tc, tables_in_order);

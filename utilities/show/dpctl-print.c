@@ -164,6 +164,69 @@ dpctl_print_yaml(const struct json *json)
     return ds_steal_cstr(&ds);
 }
 
+/* Texts from outside. */
+
+char *
+dpctl_print_tame(const char *text)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (const char *p = text; *p; p++) {
+        unsigned char c = p[0], next = p[1];
+
+        if (c < ' ' || c == 0x7f) {
+            ds_put_format(&s, "\\x%02x", c);
+        } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+            ds_put_format(&s, "\\x%02x", next);
+            p++;
+        } else {
+            ds_put_char(&s, c);
+        }
+    }
+    return ds_steal_cstr(&s);
+}
+
+static struct json *
+tame_copy(const struct json *json)
+{
+    struct json *copy;
+
+    if (json->type == JSON_OBJECT) {
+        const struct shash_node *node;
+
+        copy = json_object_create();
+        SHASH_FOR_EACH (node, json_object(json)) {
+            char *name = dpctl_print_tame(node->name);
+
+            json_object_put(copy, name, tame_copy(node->data));
+            free(name);
+        }
+    } else if (json->type == JSON_ARRAY) {
+        copy = json_array_create_empty();
+        for (size_t i = 0; i < json->array.n; i++) {
+            json_array_add(copy, tame_copy(json->array.elems[i]));
+        }
+    } else if (json->type == JSON_STRING) {
+        copy = json_string_create_nocopy(dpctl_print_tame(json->string));
+    } else {
+        copy = json_clone(json);
+    }
+    return copy;
+}
+
+void
+dpctl_print_formatted(const struct json *json,
+                      void (*format)(const struct json *, struct ds *))
+{
+    struct json *tame = tame_copy(json);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    format(tame, &s);
+    fputs(ds_cstr(&s), stdout);
+    ds_destroy(&s);
+    json_destroy(tame);
+}
+
 /* Tables. */
 
 void
@@ -184,7 +247,8 @@ dpctl_table_init(struct dpctl_table *table, const char *const *headings,
 void
 dpctl_table_add(struct dpctl_table *table, char *text)
 {
-    svec_add_nocopy(&table->cells, text ? text : xstrdup("-"));
+    svec_add_nocopy(&table->cells, dpctl_print_tame(text ? text : "-"));
+    free(text);
 }
 
 #define COLUMN_GAP "   "

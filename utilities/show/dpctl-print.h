@@ -16,6 +16,15 @@ struct ds;
  * "name" come first, the other members sorted.  The caller frees it. */
 char *dpctl_print_yaml(const struct json *);
 
+/* 'text' with control characters as \xNN: those of ASCII, line breaks among
+ * them, and U+0080 to U+009F.  A terminal would obey them, and names that
+ * somebody chose may have some.  The caller frees it. */
+char *dpctl_print_tame(const char *text);
+
+/* What 'format' makes of 'json', whose texts are tame for that. */
+void dpctl_print_formatted(const struct json *json,
+                           void (*format)(const struct json *, struct ds *));
+
 /* A table whose columns are as wide as they must be, like kubectl's. */
 struct dpctl_table {
     struct svec cells;          /* Row by row, headings first. */
@@ -29,7 +38,7 @@ struct dpctl_table {
 
 void dpctl_table_init(struct dpctl_table *, const char *const *headings,
                       size_t n);
-/* Takes 'text'; NULL is shown as "-". */
+/* Takes 'text', of which what is tame is shown; NULL is shown as "-". */
 void dpctl_table_add(struct dpctl_table *, char *text);
 void dpctl_table_format(const struct dpctl_table *, struct ds *);
 void dpctl_table_print(const struct dpctl_table *);
