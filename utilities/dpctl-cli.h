@@ -118,6 +118,10 @@ OVS_NO_RETURN void dpctl_fail(int status, const char *format, ...)
 /* There is no kind 'word', which somebody typed. */
 OVS_NO_RETURN void dpctl_fail_kind(const char *word);
 
+/* The name of a record, NAMESPACE/NAME of an object, or its NAME alone.  The
+ * caller frees it. */
+char *dpctl_full_name_of(const struct json *);
+
 /* Prints "antrea-dpctl: warning: ..." and goes on. */
 void dpctl_warn(const char *format, ...) OVS_PRINTF_FORMAT(1, 2);
 

@@ -79,15 +79,16 @@ namespace_matches(const struct query *q, const char *name)
     return !strncmp(start, namespace_, len) && start[len] == '/';
 }
 
-/* NAMESPACE/NAME of an object, or its NAME alone. */
-static char *
-full_name_of(const struct json *object)
+char *
+dpctl_full_name_of(const struct json *object)
 {
+    const char *record_name = dpctl_json_str(object, "name");
     const char *namespace_ = dpctl_json_str(object, "metadata.namespace");
     const char *name = dpctl_json_str(object, "metadata.name");
 
-    return xasprintf("%s%s%s", namespace_ ? namespace_ : "",
-                     namespace_ ? "/" : "", name ? name : "");
+    return (record_name ? xstrdup(record_name)
+            : xasprintf("%s%s%s", namespace_ ? namespace_ : "",
+                        namespace_ ? "/" : "", name ? name : ""));
 }
 
 /* Is the object in Manifest 'record' one that the user asks for? */
@@ -106,7 +107,7 @@ object_matches(const struct query *q, const struct json *record)
                                          q->options->namespace_))) {
         return false;
     }
-    char *full = full_name_of(object);
+    char *full = dpctl_full_name_of(object);
     bool match = name_matches(q, full);
     free(full);
     return match;
@@ -294,9 +295,10 @@ static void
 print_names(const struct json_array *records)
 {
     for (size_t i = 0; i < records->n; i++) {
-        const char *name = dpctl_json_str(records->elems[i], "name");
-        puts(name ? name : dpctl_json_str(records->elems[i],
-                                          "metadata.name"));
+        char *name = dpctl_full_name_of(records->elems[i]);
+
+        puts(name);
+        free(name);
     }
 }
 
@@ -385,9 +387,7 @@ check_found(const struct query *q, const struct json_array *found)
         bool any = false;
 
         for (size_t j = 0; j < found->n && !any; j++) {
-            const char *name = dpctl_json_str(found->elems[j], "name");
-            char *full = (name ? xstrdup(name)
-                          : full_name_of(found->elems[j]));
+            char *full = dpctl_full_name_of(found->elems[j]);
 
             any = is_called(q, full, wanted);
             free(full);
@@ -628,14 +628,14 @@ dpctl_cmd_get(const struct dpctl_command *c)
 static void
 describe_record(const struct json *record, bool first)
 {
-    const char *name = dpctl_json_str(record, "name");
     const char *kind = dpctl_json_str(record, "kind");
-    char *title = dpctl_print_tame(name ? name
-                                   : dpctl_json_str(record, "metadata.name"));
+    char *name = dpctl_full_name_of(record);
+    char *title = dpctl_print_tame(name);
     char *yaml = dpctl_print_yaml(record);
 
     printf("%s%s%s %s%s\n%s", first ? "" : "\n", dpctl_bold(),
            kind ? kind : "?", title, dpctl_plain(), yaml);
+    free(name);
     free(title);
     free(yaml);
 }

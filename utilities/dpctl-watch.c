@@ -87,9 +87,10 @@ put_change(struct output *out, const char *type, const struct json *json)
         dpctl_table_add(&out->table, xstrdup(type));
         dpctl_layout_add(out->watch->layout, is_wide(o), json, &out->table);
     } else if (o->output == DPCTL_OUTPUT_NAME) {
-        const char *name = dpctl_json_str(json, "name");
+        char *name = dpctl_full_name_of(json);
 
-        puts(name ? name : dpctl_json_str(json, "metadata.name"));
+        puts(name);
+        free(name);
     } else {
         print_event(o, type, json);
     }
