@@ -139,6 +139,22 @@ reply_rows(const struct json *reply, size_t i)
     return dpctl_json_array(operation, "rows");
 }
 
+static bool
+is_called(const struct json *bridge, const char *wanted)
+{
+    const char *name = dpctl_json_str(bridge, "name");
+
+    return name && !strcmp(name, wanted);
+}
+
+static bool
+is_of_our_type(const struct json *bridge)
+{
+    const char *type = dpctl_json_str(bridge, "datapath_type");
+
+    return type && !strcmp(type, "antrea");
+}
+
 /* Without a name the bridge is the only one of our type. */
 static void
 parse_mark(const struct json_array *bridges, const char *bridge,
@@ -149,11 +165,9 @@ parse_mark(const struct json_array *bridges, const char *bridge,
 
     for (size_t i = 0; i < bridges->n; i++) {
         const struct json *row = bridges->elems[i];
-        const char *name = dpctl_json_str(row, "name");
-        const char *type = dpctl_json_str(row, "datapath_type");
 
-        if (name && type && !strcmp(type, "antrea")
-            && (!bridge || !strcmp(name, bridge))) {
+        if (dpctl_json_str(row, "name") && is_of_our_type(row)
+            && (!bridge || is_called(row, bridge))) {
             found = row;
             n++;
         }
@@ -175,10 +189,11 @@ parse_reply(const struct json *reply, const char *bridge,
     const struct json_array *rows = reply_rows(reply, 0);
 
     for (size_t i = 0; i < rows->n; i++) {
-        const char *name = dpctl_json_str(rows->elems[i], "name");
-        if (!bridge || (name && !strcmp(name, bridge))) {
-            add_uuids(dpctl_json_member(rows->elems[i], "ports"),
-                      &port_uuids);
+        const struct json *row = rows->elems[i];
+
+        /* On another bridge a Pod may have a second interface. */
+        if (bridge ? is_called(row, bridge) : is_of_our_type(row)) {
+            add_uuids(dpctl_json_member(row, "ports"), &port_uuids);
         }
     }
 

@@ -23,7 +23,7 @@ void dpctl_mark_destroy(struct dpctl_mark *);
 
 /* Fills 'ports' (initialized) and 'mark'.  If OVSDB can't be read,
  * 'ports->why' says so: that is an error only for who needs a port.  Only
- * ports of 'bridge', if that isn't NULL. */
+ * ports of 'bridge', or if that is NULL of the bridges of our type. */
 void dpctl_ovsdb_read(const char *db, const char *bridge, int timeout_s,
                       struct dpctl_ports *, struct dpctl_mark *);
 

@@ -284,12 +284,15 @@ def ovsdb_rows():
              "external_ids": ["map", STATE["ids"]]},
             {"name": "br-ex", "ports": uuid(5), "datapath_type": "netdev",
              "external_ids": none}],
-        "Port": [
+        "Port": [               # A second interface of the Pod on br-ex.
+            {"_uuid": uuid(5), "name": "p7-ex", "external_ids": ids,
+             "interfaces": uuid(6)},
             {"_uuid": uuid(1), "name": "p7", "external_ids": ids,
              "interfaces": uuid(3)},
             {"_uuid": uuid(2), "name": "antrea-gw0", "external_ids": none,
              "interfaces": uuid(4)}],
         "Interface": [
+            {**interface, "_uuid": uuid(6), "name": "p7-ex"},
             {**interface, "_uuid": uuid(3), "name": "p7"},
             {**interface, "_uuid": uuid(4), "name": "antrea-gw0",
              "type": "internal", "mac_in_use": "0a:00:00:00:00:99"}],
