@@ -531,7 +531,8 @@ parse_delay(const char *arg)
 {
     double seconds;
 
-    if (!str_to_double(arg, &seconds) || seconds < 0.1 || seconds > 86400) {
+    if (!str_to_double(arg, &seconds)
+        || !(seconds >= 0.1 && seconds <= 86400)) {     /* Or "nan". */
         dpctl_fail(DPCTL_EXIT_USAGE, "--delay: must be a number of seconds "
                    "from 0.1 to 86400, not %s", arg);
     }

@@ -204,6 +204,10 @@ dpctl_fail_kind(const char *word)
 {
     struct svec words = SVEC_EMPTY_INITIALIZER;
 
+    if (dpctl_is_flows(word) || dpctl_is_l7_rules(word)) {
+        dpctl_fail(DPCTL_EXIT_USAGE, "%s can only be listed, as get %s does",
+                   word, word);
+    }
     dpctl_kind_words(&words);
     svec_add(&words, "flows");
     const char *meant = dpctl_similar(word, (const char *const *) words.names,
