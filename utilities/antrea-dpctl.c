@@ -26,6 +26,7 @@
 #include "fatal-signal.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
+#include "signals.h"
 #include "util.h"
 
 /* Options that not every command has. */
@@ -812,6 +813,24 @@ check_output(const struct command *command, const struct dpctl_options *o)
                 : "tables only"), output_words[o->output]);
 }
 
+/* Signals end the program wherever it is.  Handlers of fatal_signal_init(),
+ * which poll_block() would install, only note them for the next poll_block(),
+ * and many a command has none behind its last answer. */
+static void
+end_at_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction old[ARRAY_SIZE(signals)];
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+        xsigaction(signals[i], NULL, &old[i]);
+    }
+    fatal_signal_init();
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+        xsigaction(signals[i], &old[i], NULL);
+    }
+}
+
 static void
 run_command(const struct command *command, const struct dpctl_options *o,
             const bool given[], int argc, char *argv[])
@@ -826,6 +845,9 @@ run_command(const struct command *command, const struct dpctl_options *o,
     }
     check_options(command, given);
     check_output(command, o);
+    if (!(command->sets & SET_TOP)) {   /* It has a terminal to restore. */
+        end_at_signals();
+    }
     command->run(&c);
 }
 
