@@ -95,6 +95,12 @@ adp_bridge_pipeline_error(const struct adp_bridge *b OVS_UNUSED)
     return NULL;
 }
 
+uint32_t
+adp_bridge_serial(const struct adp_bridge *b OVS_UNUSED)
+{
+    return 1;
+}
+
 struct adp_fqdns *
 adp_bridge_fqdns(const struct adp_bridge *b OVS_UNUSED)
 {
