@@ -107,8 +107,8 @@ measure_name(const struct message *msg, const uint8_t *start)
     return p >= msg->end ? 0 : len ? len : p + 1 - start;
 }
 
-/* Reads the name at 'p' into 'name', in lower case.  Returns how many bytes it
- * takes there, 0 if it is none that anybody should have. */
+/* Reads the name at 'p' into 'name', in lower case, what is no text escaped.
+ * Returns how many bytes it takes there, 0 if it is none. */
 static size_t
 read_name(const struct message *msg, const uint8_t *p,
           char name[ADP_DNS_NAME_SIZE])
@@ -124,7 +124,14 @@ read_name(const struct message *msg, const uint8_t *p,
     for (char *c = name; *c; c++) {
         *c = tolower((unsigned char) *c);
     }
-    return name[strspn(name, NAME_CHARACTERS)] ? 0 : len;
+    return len;
+}
+
+/* Is it one that anybody should have? */
+static bool
+is_plain(const char *name)
+{
+    return !name[strspn(name, NAME_CHARACTERS)];
 }
 
 /* Reads the record at '*p', and moves that behind it.  Returns false if there
@@ -283,7 +290,8 @@ read_head(const uint8_t *data, size_t len, struct message *msg, char *name)
 
     const uint8_t *question = data + NS_HFIXEDSZ;
     size_t name_len = read_name(msg, question, name);
-    if (!name_len || msg->end - question - name_len < NS_QFIXEDSZ) {
+    if (!name_len || !is_plain(name)
+        || msg->end - question - name_len < NS_QFIXEDSZ) {
         return ADP_DNS_MALFORMED;
     }
     if (get_16(question + name_len + 2) != ns_c_in) {

@@ -290,6 +290,12 @@ START_TEST(odd_names)
     put_a("b.y", 60, "10.0.0.1");
     expect("a.x:");
 
+    /* What only leads to addresses may have any. */
+    begin(0x8180, "a.x", 2);
+    put_cname("a.x", 60, "b/c.y");
+    put_a("b/c.y", 60, "10.0.0.1");
+    expect("a.x: 10.0.0.1 60");
+
     /* Pointers: to itself, forwards, beyond the end. */
     static const int targets[] = { 12, 40, 16383 };
     for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
