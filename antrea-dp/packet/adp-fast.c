@@ -568,17 +568,32 @@ find_session(const struct adp_fast *f, const struct adp_fast_packet *fp)
     return adp_flow_cache_find(f->cache, p);
 }
 
+/* The verdict of the packet's session, '*session', if it is what a walk would
+ * find out now, or NULL. */
+static struct adp_cached_verdict *
+known_verdict(const struct adp_fast *f, const struct adp_fast_packet *fp,
+              struct adp_bridge *b, struct adp_session **session)
+{
+    *session = fp->is_parsed ? find_session(f, fp) : NULL;
+    return (*session ? current_verdict(f, adp_session_body(*session), b)
+            : NULL);
+}
+
+static enum adp_fast_known
+is_refused(const struct adp_cached_verdict *v)
+{
+    return (!v ? ADP_FAST_UNKNOWN
+            : v->content.answer ? ADP_FAST_REFUSED
+            : ADP_FAST_NOT_REFUSED);
+}
+
 enum adp_fast_known
 adp_fast_known(const struct adp_fast *f, const struct adp_fast_packet *fp,
                struct adp_bridge *b)
 {
-    struct adp_session *s = fp->is_parsed ? find_session(f, fp) : NULL;
-    struct adp_cached_verdict *v
-        = s ? current_verdict(f, adp_session_body(s), b) : NULL;
+    struct adp_session *s;
 
-    return (!v ? ADP_FAST_UNKNOWN
-            : v->content.answer ? ADP_FAST_REFUSED
-            : ADP_FAST_NOT_REFUSED);
+    return is_refused(known_verdict(f, fp, b, &s));
 }
 
 enum adp_fast_known
@@ -586,22 +601,19 @@ adp_fast_known_ordinary(const struct adp_fast *f,
                         const struct adp_fast_packet *fp,
                         struct dp_packet *packet, struct adp_bridge *b)
 {
-    const struct adp_session_packet *p = &fp->parsed;
     struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS];
-    enum adp_fast_known known = adp_fast_known(f, fp, b);
+    struct adp_session *s;
+    const struct adp_cached_verdict *v = known_verdict(f, fp, b, &s);
 
-    if (known != ADP_FAST_UNKNOWN) {
-        const struct adp_session_body *body
-            = adp_session_body(find_session(f, fp));
-        const struct adp_cached_verdict *v
-            = adp_cached_verdict_cast(adp_store_get(f->cache->verdicts,
-                                                    &body->token));
+    if (v) {
+        const struct adp_session_body *body = adp_session_body(s);
 
-        if (body->n_conns && !is_ordinary(f, p, body, v, packet, steps)) {
-            known = ADP_FAST_UNKNOWN;
+        if (body->n_conns
+            && !is_ordinary(f, &fp->parsed, body, v, packet, steps)) {
+            v = NULL;
         }
     }
-    return known;
+    return is_refused(v);
 }
 
 /* The actions of a verdict, which lie apart from what ordinary packets need,
