@@ -38,7 +38,8 @@ adp_turn_section_name(enum adp_turn_section section)
 /* The meter. */
 
 void
-adp_turn_meter_begin(struct adp_turn_meter *m, long long int now)
+adp_turn_meter_begin(struct adp_turn_meter *m, long long int now,
+                     long long int cpu)
 {
     if (!m->counts.n_turns) {
         m->counts.recent_since = now;
@@ -46,6 +47,7 @@ adp_turn_meter_begin(struct adp_turn_meter *m, long long int now)
     memset(&m->turn, 0, sizeof m->turn);
     memset(&m->taken, 0, sizeof m->taken);
     m->turn.began = m->entered = now;
+    m->cpu = cpu;
     m->section = ADP_TURN_OTHER;
     m->turning = true;
 }
@@ -80,6 +82,7 @@ untold_part(const struct adp_turn_meter *m)
 
     part.began += m->taken.us;
     part.us -= m->taken.us;
+    part.cpu_us -= m->taken.cpu_us;
     for (int i = 0; i < ADP_TURN_N_SECTIONS; i++) {
         part.section_us[i] -= m->taken.section_us[i];
     }
@@ -90,10 +93,11 @@ untold_part(const struct adp_turn_meter *m)
  * one yet. */
 static void
 note_turn(struct adp_turn_meter *m, struct adp_turn_counts *c,
-             long long int now)
+          long long int now, long long int cpu)
 {
     adp_turn_meter_enter(m, m->section, now);
     m->turn.us = now - m->turn.began;
+    m->turn.cpu_us = cpu - m->cpu;
 
     const struct adp_turn part = untold_part(m);
     keep_longest(&c->longest, &m->turn);
@@ -104,14 +108,15 @@ note_turn(struct adp_turn_meter *m, struct adp_turn_counts *c,
 }
 
 const struct adp_turn *
-adp_turn_meter_end(struct adp_turn_meter *m, long long int now)
+adp_turn_meter_end(struct adp_turn_meter *m, long long int now,
+                   long long int cpu)
 {
     struct adp_turn_counts *c = &m->counts;
 
     if (!m->turning) {
         return NULL;
     }
-    note_turn(m, c, now);
+    note_turn(m, c, now, cpu);
     m->turning = false;
     m->section = ADP_TURN_OTHER;
 
@@ -124,11 +129,11 @@ adp_turn_meter_end(struct adp_turn_meter *m, long long int now)
 
 void
 adp_turn_meter_get(struct adp_turn_meter *m, struct adp_turn_counts *counts,
-                   bool take, long long int now)
+                   bool take, long long int now, long long int cpu)
 {
     *counts = m->counts;
     if (m->turning) {
-        note_turn(m, counts, now);
+        note_turn(m, counts, now, cpu);
     }
     if (take) {
         memset(&m->counts.recent, 0, sizeof m->counts.recent);
@@ -143,17 +148,39 @@ static struct adp_turn_meter main_meter;
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, is_main, false);
 
+static long long int
+read_clock(clockid_t id)
+{
+    struct timespec now;
+
+    xclock_gettime(id, &now);
+    return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
 /* Not time_usec(), which upstream's tests set forward ("time/warp"). */
 static long long int
 monotonic_us(void)
 {
-    struct timespec now;
+    return read_clock(CLOCK_MONOTONIC);
+}
 
-    xclock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+static long long int
+thread_us(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static long long int (*now_us)(void) = monotonic_us;
+static long long int (*own_cpu_us)(void) = thread_us;
+
+/* Of threads that ran in the main thread's place. */
+static long long int others_cpu_us;
+
+static long long int
+cpu_us(void)
+{
+    return own_cpu_us() + others_cpu_us;
+}
 
 static void
 log_turn(const struct adp_turn *turn)
@@ -172,8 +199,9 @@ log_turn(const struct adp_turn *turn)
         }
     }
     /* That it took so long upstream says, as a warning. */
-    VLOG_INFO("the main thread was away for %"PRIu64" ms%s",
-              turn->us / 1000, ds_cstr(&s));
+    VLOG_INFO("the main thread was away for %"PRIu64" ms, of which it ran for "
+              "%"PRIu64"%s", turn->us / 1000, turn->cpu_us / 1000,
+              ds_cstr(&s));
     ds_destroy(&s);
 }
 
@@ -208,13 +236,14 @@ adp_turn_begin(void)
         shares.favoured = shares.next;
         shares.next = 0;
     }
-    adp_turn_meter_begin(&main_meter, now_us());
+    adp_turn_meter_begin(&main_meter, now_us(), cpu_us());
 }
 
 void
 adp_turn_end(void)
 {
-    const struct adp_turn *turn = adp_turn_meter_end(&main_meter, now_us());
+    const struct adp_turn *turn = adp_turn_meter_end(&main_meter, now_us(),
+                                                     cpu_us());
 
     if (turn && turn->us >= LOGGED_US) {
         log_turn(turn);
@@ -242,9 +271,15 @@ adp_turn_leave(enum adp_turn_section outer)
 }
 
 void
+adp_turn_add_cpu(long long int us)
+{
+    others_cpu_us += us;
+}
+
+void
 adp_turn_get_counts(struct adp_turn_counts *counts, bool take)
 {
-    adp_turn_meter_get(&main_meter, counts, take, now_us());
+    adp_turn_meter_get(&main_meter, counts, take, now_us(), cpu_us());
 }
 
 /* Slices. */
@@ -318,5 +353,5 @@ adp_turn_now(void)
 void
 adp_turn_set_clock(long long int (*clock)(void))
 {
-    now_us = clock;
+    now_us = own_cpu_us = clock;
 }

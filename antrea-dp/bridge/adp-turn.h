@@ -37,14 +37,15 @@
  * Thread-safety: the main loop's thread.  Others may enter and leave sections,
  * which does nothing: code that runs in any thread need not ask where it is.
  *
- * Cost: entering, leaving and asking read the clock, some 30 ns each.
+ * Cost: entering, leaving and asking read the clock, some 30 ns each; a turn's
+ * begin and end ask the kernel how long the thread has run, some 200 ns.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADP_TURN_BUDGET_US 4000
+#define ADP_TURN_BUDGET_US 3000
 #define ADP_TURN_SLICE_MIN_US 500
 
 #define ADP_TURN_SECTIONS                                               \
@@ -93,6 +94,9 @@ extern const int adp_turn_bounds_ms[ADP_TURN_N_BOUNDS];
 struct adp_turn {
     long long int began;                /* As adp_turn_now(). */
     uint64_t us;
+    uint64_t cpu_us;                    /* It, or who works in its place, ran;
+                                         * else others had the core, or it
+                                         * waited. */
     uint64_t section_us[ADP_TURN_N_SECTIONS];
 };
 
@@ -109,29 +113,33 @@ struct adp_turn_counts {
     struct adp_turn recent;             /* The longest of these. */
 };
 
-/* The meter, for tests: 'now' is in microseconds and never goes back. */
+/* The meter, for tests.  'now' and 'cpu', the time that the thread has run
+ * for, are in microseconds and never go back. */
 
 struct adp_turn_meter {
     bool turning;                       /* Between begin() and end(). */
     enum adp_turn_section section;      /* That is under way ... */
     long long int entered;              /* ... since. */
+    long long int cpu;                  /* When the turn began. */
     struct adp_turn turn;               /* That is under way, ... */
     struct adp_turn taken;              /* ... what 'recent' was told ... */
     struct adp_turn_counts counts;      /* ... and all before it. */
 };
 
-void adp_turn_meter_begin(struct adp_turn_meter *, long long int now);
+void adp_turn_meter_begin(struct adp_turn_meter *, long long int now,
+                          long long int cpu);
 enum adp_turn_section adp_turn_meter_enter(struct adp_turn_meter *,
                                            enum adp_turn_section,
                                            long long int now);
 /* Returns the turn that has ended, NULL if none was under way. */
 const struct adp_turn *adp_turn_meter_end(struct adp_turn_meter *,
-                                          long long int now);
+                                          long long int now,
+                                          long long int cpu);
 /* Reports the counts.  The turn that is under way isn't counted as one yet,
  * but what it worked on until now is, and it may be the longest.  With 'take',
  * 'recent' begins anew, with the rest of that turn. */
 void adp_turn_meter_get(struct adp_turn_meter *, struct adp_turn_counts *,
-                        bool take, long long int now);
+                        bool take, long long int now, long long int cpu);
 
 /* The main loop's. */
 
@@ -143,6 +151,8 @@ void adp_turn_end(void);
 /* Returns the section that was under way, for adp_turn_leave(). */
 enum adp_turn_section adp_turn_enter(enum adp_turn_section);
 void adp_turn_leave(enum adp_turn_section outer);
+/* Another thread has run for so long while the loop's waited for it. */
+void adp_turn_add_cpu(long long int us);
 /* Is this the loop's thread? */
 bool adp_turn_is_mine(void);
 /* As adp_turn_meter_get(). */
@@ -169,8 +179,8 @@ void adp_turn_set_bridge(uint32_t serial);
 
 /* Microseconds of a clock that never stands still or jumps. */
 long long int adp_turn_now(void);
-/* Unit tests: takes the place of that clock for the main loop's meter and for
- * slices. */
+/* Unit tests: takes the place of that clock, and of the time that the thread
+ * has run for, for the main loop's meter and for slices. */
 void adp_turn_set_clock(long long int (*clock)(void));
 
 #endif /* adp-turn.h */

@@ -27,6 +27,7 @@ turn_to_json(const struct adp_turn *turn, long long int now)
     struct json *o = json_object_create();
 
     json_object_put(o, "us", json_integer_create(turn->us));
+    json_object_put(o, "cpu_us", json_integer_create(turn->cpu_us));
     if (turn->us) {
         json_object_put(o, "ago_ms",
                         json_integer_create((now - turn->began) / 1000));

@@ -10,6 +10,7 @@
 #include "model-pause.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "timeval.h"
 #include "util.h"
 
 /* For what the work freed: ten million pieces. */
@@ -121,12 +122,29 @@ adp_job_create(void (*work)(void *aux), void *aux)
     return job;
 }
 
+/* For how long the work's thread has run. */
+static long long int
+cpu_us(const struct adp_job *job)
+{
+    struct timespec t = { 0, 0 };
+    clockid_t clock;
+
+    if (!pthread_getcpuclockid(job->thread, &clock)) {
+        xclock_gettime(clock, &t);
+    }
+    return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+}
+
 bool
 adp_job_run(struct adp_job *job, struct adp_turn_slice *slice)
 {
+    long long int cpu = cpu_us(job);
+
     job->slice = slice;
     pass_turn(job, TURN_WORK);
-    return wait_for_turn(job, false) == TURN_NOBODY;
+    enum job_turn turn = wait_for_turn(job, false);
+    adp_turn_add_cpu(cpu_us(job) - cpu);
+    return turn == TURN_NOBODY;
 }
 
 void

@@ -8,6 +8,7 @@ import threading
 import time
 
 import cluster
+import priority
 import unixctl
 from case import Case, Sample
 from results import OURS, Limit
@@ -73,6 +74,7 @@ class Turns(threading.Thread):
         self.control.close()
 
     def run(self):
+        priority.yield_to_daemons()
         while not self.ends:
             asked = time.monotonic()
             self.control('version')

@@ -34,9 +34,9 @@ class Slot(ctypes.Structure):
         + [(name, ctypes.c_uint64) for name in (
             'rx', 'tx', 'tx_bytes', 'missed', 'missed_away', 'echo_dropped',
             'no_mbuf', 'done', 'last_tx_ns', 'probe_alu_cycles',
-            'probe_memory_cycles', 'n_history')]
+            'probe_memory_cycles', 'longest_gap_ns', 'n_history')]
         + [('history', ctypes.c_uint64 * N_HISTORY),
-           ('pad', ctypes.c_uint8 * 24),
+           ('pad', ctypes.c_uint8 * 16),
            ('templates', Template * N_TEMPLATES)])
 
     def set_templates(self, packets):
@@ -118,6 +118,13 @@ class Generator:
         """Slot -> counter -> value."""
         return {slot: {name: getattr(self.slots[slot], name)
                        for name in COUNTERS} for slot in slots}
+
+    def longest_gap(self, slots):
+        """Nanoseconds, since that was asked for last."""
+        longest = max(self.slots[slot].longest_gap_ns for slot in slots)
+        for slot in slots:
+            self.slots[slot].longest_gap_ns = 0
+        return longest
 
     def record(self, slot, on):
         s = self.slots[slot]

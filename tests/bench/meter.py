@@ -58,12 +58,16 @@ class Window:
         self.away = -self.away_seconds()
         self.faults = -page_faults(switch)
         self.counters = switch.generator.counters(self.ports)
+        if self.ports:
+            switch.generator.longest_gap(self.ports)
         self.started = time.monotonic()
 
     def end(self):
         switch = self.switch
         after = switch.generator.counters(self.ports)
         self.seconds = time.monotonic() - self.started
+        self.gap = (switch.generator.longest_gap(self.ports)
+                    if self.ports else 0)
         if switch.profiler:
             switch.profiler.finish(switch)
         self.away += self.away_seconds()
@@ -106,6 +110,7 @@ class Window:
             'mpps_out': self.rate('tx') / 1e6,
             'missed': self.total('missed'),
             'missed_away': self.total('missed_away'),
+            'longest_gap_us': self.gap / 1000,
             'echo_dropped': self.total('echo_dropped'),
             'upcalls': self.upcalls,
             'passes': self.pmd.get('avg. datapath passes per packet', 0),

@@ -638,8 +638,9 @@ START_TEST(sick_threads)
                   "threads ok no PMD, and no port for one", false);
     expect_health((struct patient) {
                       .stats = STATS ",'turns':{'recent':{'us':2500000,"
-                               "'ago_ms':59999}}" },
-                  "threads warning a turn of the main thread took 2500 ms",
+                               "'cpu_us':12345,'ago_ms':59999}}" },
+                  "threads warning a turn of the main thread took 2500 ms, "
+                  "of which it ran for 12",
                   false);
 }
 END_TEST

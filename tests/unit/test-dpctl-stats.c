@@ -418,18 +418,19 @@ START_TEST(turns)
     struct json *stats = parse(
         "{'turns':{'count':7,'longer_than_ms':{'1':5,'10':4,'50':3,'250':2,"
         "'1000':1},'section_us':{'x':9},"
-        "'longest':{'us':1500000,'ago_ms':12345,'section_us':{'state':300000,"
+        "'longest':{'us':1500000,'cpu_us':987654,'ago_ms':12345,"
+        "'section_us':{'state':300000,"
         "'compile':300000,'openflow':899960,'lock':50}},"
-        "'recent':{'us':0,'since_ms':20,'section_us':{}}}}");
+        "'recent':{'us':0,'cpu_us':0,'since_ms':20,'section_us':{}}}}");
     struct ds s = DS_EMPTY_INITIALIZER;
 
     dpctl_stats_format(stats, &s);
     ck_assert_msg(
         strstr(ds_cstr(&s),
-               "\n\nLONGEST-TURN          MS   SECONDS-AGO   "
+               "\n\nLONGEST-TURN          MS   CPU-MS   SECONDS-AGO   "
                "LARGEST-PARTS-MS\n"
-               "last 0.0 s           0.0             -   -\n"
-               "since the start   1500.0          12.3   "
+               "last 0.0 s           0.0      0.0             -   -\n"
+               "since the start   1500.0    987.7          12.3   "
                "openflow 900.0, compile 300.0, state 300.0\n"
                "\nTURNS   >1ms   >10ms   >50ms   >250ms   >1000ms\n"
                "    7      5       4       3        2         1\n"),

@@ -11,6 +11,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "test-run.h"
+#include "timeval.h"
 #include "turn-clock.h"
 #include "util.h"
 
@@ -169,6 +170,51 @@ START_TEST(one_thread_stays)
 }
 END_TEST
 
+enum { RUN_US = 3000 };
+
+static long long int
+own_cpu_us(void)
+{
+    struct timespec t;
+
+    xclock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+}
+
+static void
+run_for_a_while(void *aux OVS_UNUSED)
+{
+    long long int began = own_cpu_us();
+
+    while (own_cpu_us() < began + RUN_US) {
+        continue;
+    }
+}
+
+/* The main thread only waits, but its core is at work. */
+START_TEST(work_counts_as_the_turn_s)
+{
+    struct adp_job *job = adp_job_create(run_for_a_while, NULL);
+    struct work work = { .n = 0 };
+    struct adp_turn_counts c;
+
+    adp_turn_begin();
+    now += 10;
+    ck_assert(run_slice(job, &work, true));
+    adp_turn_end();
+    adp_turn_get_counts(&c, true);
+    ck_assert_uint_eq(c.recent.us, 10);
+    ck_assert_uint_ge(c.recent.cpu_us, 10 + RUN_US);
+
+    adp_turn_begin();
+    now += 10;
+    adp_turn_end();
+    adp_turn_get_counts(&c, true);
+    ck_assert_uint_eq(c.recent.cpu_us, 10);
+    adp_job_destroy(job);
+}
+END_TEST
+
 START_TEST(pauses_elsewhere_do_nothing)
 {
     struct work work = { .n = 3, .is_its_turn = true };
@@ -190,6 +236,7 @@ main(int argc OVS_UNUSED, char *argv[])
     tcase_add_test(tc, two_jobs_take_turns);
     tcase_add_test(tc, pause_holds_nobody_up);
     tcase_add_test(tc, one_thread_stays);
+    tcase_add_test(tc, work_counts_as_the_turn_s);
     tcase_add_test(tc, pauses_elsewhere_do_nothing);
 
     Suite *suite = suite_create("job");

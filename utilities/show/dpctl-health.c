@@ -448,8 +448,9 @@ check_threads(struct health *h, size_t n_dpdk)
         say(h, FAILED, "threads", "there are ports of DPDK and no PMD "
             "thread that polls them");
     } else if (turn_ms > 1000 && dpctl_json_int(turn, "ago_ms", 0) < 60000) {
-        say(h, WARNING, "threads", "a turn of the main thread took %lld ms",
-            turn_ms);
+        say(h, WARNING, "threads", "a turn of the main thread took %lld ms, "
+            "of which it ran for %lld", turn_ms,
+            dpctl_json_int(turn, "cpu_us", 0) / 1000);
     } else if (n) {
         say(h, OK, "threads", "PMD on %s", ds_cstr(&s));
     } else {

@@ -356,6 +356,7 @@ add_turn(struct dpctl_table *t, char *since, const struct json *turn)
 {
     dpctl_table_add(t, since);
     dpctl_table_add(t, ms_cell(dpctl_json_int(turn, "us", -1)));
+    dpctl_table_add(t, ms_cell(dpctl_json_int(turn, "cpu_us", -1)));
     dpctl_table_add(t, ago_cell(turn, "ago_ms"));
     dpctl_table_add(t, sections_cell(turn));
 }
@@ -364,7 +365,7 @@ static void
 format_turns(const struct json *stats, struct ds *s)
 {
     static const char *const headings[] = {
-        "LONGEST-TURN", "MS", "SECONDS-AGO", "LARGEST-PARTS-MS"
+        "LONGEST-TURN", "MS", "CPU-MS", "SECONDS-AGO", "LARGEST-PARTS-MS"
     };
     static const char *const counts[] = {
         "TURNS", ">1ms", ">10ms", ">50ms", ">250ms", ">1000ms"
@@ -375,7 +376,7 @@ format_turns(const struct json *stats, struct ds *s)
     struct dpctl_table t;
 
     dpctl_table_init(&t, headings, ARRAY_SIZE(headings));
-    t.numbers = 6;
+    t.numbers = 14;
     add_turn(&t, xasprintf("last %s s", seconds ? seconds : "?"), recent);
     add_turn(&t, xstrdup("since the start"),
              dpctl_json_member(turns, "longest"));

@@ -84,10 +84,12 @@ struct net_gen_control {
     uint64_t last_tx_ns;        /* CLOCK_MONOTONIC. */
     uint64_t probe_alu_cycles;  /* For a million dependent multiplications. */
     uint64_t probe_memory_cycles; /* For 20,000 dependent loads in 32 MB. */
+    uint64_t longest_gap_ns;    /* Between two polls of a port with a 'rate';
+                                 * the benchmark may set it back. */
     uint64_t n_history;         /* Values in 'history'. */
     uint64_t history[NET_GEN_N_HISTORY]; /* 'rx' every 10 ms. */
 
-    uint8_t pad[24];            /* Up to a whole line. */
+    uint8_t pad[16];            /* Up to a whole line. */
     struct net_gen_template templates[NET_GEN_N_TEMPLATES];
 };
 

@@ -60,6 +60,7 @@ struct net_gen {
     uint64_t start_missed;      /* ...and what was missed in it. */
     struct net_gen_away away;
     uint64_t asked_tsc;         /* When 'away' was brought up to date. */
+    uint64_t polled_tsc;        /* Since when more packets are due. */
     uint64_t history_tsc;       /* When the next value is due. */
 };
 
@@ -82,8 +83,22 @@ start_epoch(struct net_gen *g)
     g->cursor.random = 88172645463325252ULL + g->port_id * 7919
                        + g->epoch * 104729ULL;
     g->start_tsc = rte_rdtsc();
+    g->polled_tsc = g->start_tsc;
     g->start_missed = 0;
     c->done = 0;
+}
+
+static void
+note_gap(struct net_gen *g, uint64_t now)
+{
+    struct net_gen_control *c = g->control;
+    uint64_t ns = (unsigned __int128) (now - g->polled_tsc) * 1000000000
+                  / g->hz;
+
+    g->polled_tsc = now;
+    if (ns > c->longest_gap_ns) {
+        c->longest_gap_ns = ns;
+    }
 }
 
 /* How many packets a NIC's ring would hold by now, at a limited rate. */
@@ -96,6 +111,7 @@ packets_due(struct net_gen *g, uint64_t max)
     uint64_t taken = g->cursor.n + g->start_missed;
     uint64_t due = all > taken ? all - taken : 0;
 
+    note_gap(g, now);
     if (due <= max) {
         net_gen_away_reset(&g->away);
     }
