@@ -16,15 +16,29 @@
 /* Looked at to find the one that leaves a full table. */
 #define EVICT_SAMPLE 8
 
-/* Tunnel metadata that OpenFlow can see, as bytes. */
+/* Tunnel metadata that OpenFlow can see, as words. */
 #define KEY_LEN offsetof(struct flow_tnl, metadata)
 #define KEY_WORDS (KEY_LEN / sizeof(uint64_t))
 BUILD_ASSERT_DECL(KEY_LEN % sizeof(uint64_t) == 0);
 
+/* One word has what it can't see, too: what counts of it. */
+#define MASKED_WORD (offsetof(struct flow_tnl, flags) / sizeof(uint64_t))
+static const union {
+    struct {
+        uint16_t flags;
+        uint8_t ip_tos, ip_ttl;
+        ovs_be16 tp_src, tp_dst;
+    } fields;
+    uint64_t word;
+} key_mask = { { UINT16_MAX, IP_ECN_MASK, 0, 0, OVS_BE16_MAX } };
+BUILD_ASSERT_DECL(offsetof(struct flow_tnl, flags) % sizeof(uint64_t) == 0);
+BUILD_ASSERT_DECL(offsetof(struct flow_tnl, tp_dst) + sizeof(ovs_be16)
+                  == (MASKED_WORD + 1) * sizeof(uint64_t));
+
 /* Two lines are all that a packet needs. */
 struct ingress_node {
     struct hmap_node node;
-    uint8_t key[KEY_LEN];
+    uint64_t key[KEY_WORDS];
     struct adp_ingress up;
     long long int used;
 
@@ -36,12 +50,11 @@ BUILD_ASSERT_DECL(offsetof(struct ingress_node, number_node)
 
 struct adp_ingress_table {
     struct hmap kinds;                  /* struct ingress_node, up to 'max'. */
-    uint64_t secrets[2];                /* Of their hashes: so nobody can
+    uint64_t secrets[KEY_WORDS + 1];    /* Of their hashes: so nobody can
                                          * choose metadata that meet in one
                                          * chain. */
     struct hmap numbers;                /* The same, by number. */
     size_t max;
-    struct ingress_node *last;          /* Found last, or NULL. */
     uint32_t next_number;
     struct hmap_position evict_hand, age_hand;
     struct adp_pace pace;               /* Of 'age_hand'. */
@@ -73,50 +86,59 @@ adp_ingress_table_destroy(struct adp_ingress_table *t)
     free(t);
 }
 
+/* There are no kinds of packets with options. */
 static bool
-key_init(struct flow_tnl *key, const struct flow_tnl *tnl)
+has_key(const struct flow_tnl *tnl)
 {
-    if (tnl->metadata.present.map) {
-        return false;
+    return !tnl->metadata.present.map;
+}
+
+/* Fields are read as words, as nobody writes them meanwhile. */
+static inline ALWAYS_INLINE uint64_t
+key_word(const struct flow_tnl *tnl, size_t i)
+{
+    uint64_t word;
+
+    memcpy(&word, (const char *) tnl + i * sizeof word, sizeof word);
+    return i == MASKED_WORD ? word & key_mask.word : word;
+}
+
+static bool
+is_kind_of(const struct ingress_node *node, const struct flow_tnl *tnl)
+{
+    uint64_t difference = 0;
+
+    for (size_t i = 0; i < KEY_WORDS; i++) {
+        difference |= node->key[i] ^ key_word(tnl, i);
     }
-    memcpy(key, tnl, KEY_LEN);
-    key->tp_src = 0;
-    key->ip_ttl = 0;
-    key->ip_tos &= IP_ECN_MASK;
-    return true;
+    return !difference;
 }
 
-static bool
-has_key(const struct ingress_node *node, const struct flow_tnl *key)
-{
-    return !memcmp(node->key, key, KEY_LEN);
-}
-
+/* Products that don't wait for each other; see hash_products_finish(). */
 static uint32_t
-hash_of(const struct adp_ingress_table *t, const struct flow_tnl *key)
+hash_of(const struct adp_ingress_table *t, const struct flow_tnl *tnl)
 {
-    uint64_t hash = t->secrets[0], words[KEY_WORDS + 1];
+    const uint64_t *secrets = t->secrets;
+    uint64_t products = 0;
 
-    memcpy(words, key, KEY_LEN);
-    words[KEY_WORDS] = 0;
     for (size_t i = 0; i < KEY_WORDS; i += 2) {
-        hash = hash_product(words[i] ^ hash, words[i + 1] ^ t->secrets[1]);
+        uint64_t odd = i + 1 < KEY_WORDS ? key_word(tnl, i + 1) : 0;
+
+        products ^= hash_product(key_word(tnl, i) ^ secrets[i],
+                                 odd ^ secrets[i + 1]);
     }
-    return hash ^ hash >> 32;
+    return hash_products_finish(products);
 }
 
-/* 'hash' is that of 'key'. */
+/* 'hash' is that of 'tnl'. */
 static struct ingress_node *
-find(struct adp_ingress_table *t, const struct flow_tnl *key, uint32_t hash)
+find(const struct adp_ingress_table *t, const struct flow_tnl *tnl,
+     uint32_t hash)
 {
     struct ingress_node *node;
 
-    if (t->last && has_key(t->last, key)) {
-        return t->last;
-    }
     HMAP_FOR_EACH_WITH_HASH (node, node, hash, &t->kinds) {
-        if (has_key(node, key)) {
-            t->last = node;
+        if (is_kind_of(node, tnl)) {
             return node;
         }
     }
@@ -128,10 +150,9 @@ adp_ingress_fetch(const struct adp_ingress_table *t,
                   const struct flow_tnl *tnl, int stage, uint32_t *hash)
 {
     struct hmap_node *const *bucket;
-    struct flow_tnl key;
 
     if (!stage) {
-        *hash = key_init(&key, tnl) ? hash_of(t, &key) : 0;
+        *hash = has_key(tnl) ? hash_of(t, tnl) : 0;
     }
     bucket = &t->kinds.buckets[*hash & t->kinds.mask];
     if (!stage) {
@@ -151,9 +172,8 @@ adp_ingress_find(struct adp_ingress_table *t, const struct flow_tnl *tnl,
                  uint32_t hash, long long int now)
 {
     struct ingress_node *node;
-    struct flow_tnl key;
 
-    if (!key_init(&key, tnl) || !(node = find(t, &key, hash))) {
+    if (!has_key(tnl) || !(node = find(t, tnl, hash))) {
         return NULL;
     }
     node->used = now;
@@ -168,7 +188,6 @@ leave(struct adp_ingress_table *t, struct ingress_node *node,
     if (node->numbered) {
         hmap_remove(&t->numbers, &node->number_node);
     }
-    t->last = NULL;
     adp_count_mine(&t->n, -1);
     adp_count_mine(counter, 1);
     ovsrcu_postpone(free_cacheline, node);
@@ -201,7 +220,7 @@ evict(struct adp_ingress_table *t)
 }
 
 static struct ingress_node *
-add(struct adp_ingress_table *t, const struct flow_tnl *key, uint32_t hash)
+add(struct adp_ingress_table *t, const struct flow_tnl *tnl, uint32_t hash)
 {
     if (hmap_is_empty(&t->kinds)) {
         hmap_reserve(&t->kinds, t->max);        /* Never to grow again. */
@@ -211,7 +230,9 @@ add(struct adp_ingress_table *t, const struct flow_tnl *key, uint32_t hash)
     }
 
     struct ingress_node *node = xzalloc_cacheline(sizeof *node);
-    memcpy(node->key, key, KEY_LEN);
+    for (size_t i = 0; i < KEY_WORDS; i++) {
+        node->key[i] = key_word(tnl, i);
+    }
     hmap_insert(&t->kinds, &node->node, hash);
     adp_count_mine(&t->n, 1);
     return node;
@@ -267,16 +288,14 @@ adp_ingress_set(struct adp_ingress_table *t, const struct flow_tnl *tnl,
                 void *owner, ofp_port_t ofp_port, uint64_t serial,
                 long long int now)
 {
-    struct ingress_node *node;
-    struct flow_tnl key;
-
-    if (!key_init(&key, tnl)) {
+    if (!has_key(tnl)) {
         return NULL;
     }
-    uint32_t hash = hash_of(t, &key);
-    node = find(t, &key, hash);
+
+    uint32_t hash = hash_of(t, tnl);
+    struct ingress_node *node = find(t, tnl, hash);
     if (!node) {
-        node = add(t, &key, hash);
+        node = add(t, tnl, hash);
     }
     if (node->up.owner != owner || node->up.ofp_port != ofp_port) {
         /* Sessions of what it was before are never met again. */

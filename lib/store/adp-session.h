@@ -229,15 +229,6 @@ struct adp_session_seeds {
 const struct adp_session_seeds *adp_sessions_seeds(
     const struct adp_sessions *);
 
-/* Of products of two words of the key each.  In one product alone, keys that
- * differ by little, as ports that a client uses one after the other, make
- * progressions, which with one secret in thirty meet in a few lines. */
-static inline uint32_t
-adp_session_hash_finish(uint64_t products)
-{
-    return products * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-}
-
 static inline uint32_t
 adp_session_hash4(const struct adp_session_seeds *seeds,
                   const struct adp_session_key4 *key)
@@ -246,7 +237,7 @@ adp_session_hash4(const struct adp_session_seeds *seeds,
     uint64_t hash = (hash_product(w[0] ^ s[0], w[1] ^ s[1])
                      ^ hash_product(w[2] ^ s[2], w[3] ^ s[3]));
 
-    return adp_session_hash_finish(hash);
+    return hash_products_finish(hash);
 }
 
 static inline uint32_t
@@ -259,7 +250,7 @@ adp_session_hash6(const struct adp_session_seeds *seeds,
                      ^ hash_product(w[4] ^ s[1], w[5] ^ s[2])
                      ^ hash_product(w[6] ^ s[3], w[7] ^ s[0]));
 
-    return adp_session_hash_finish(hash);
+    return hash_products_finish(hash);
 }
 
 /* The index, here for the functions that every packet needs. */

@@ -34,6 +34,9 @@
 #include "openvswitch/types.h"
 #include "ovs-thread.h"
 #include "packets.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 COVERAGE_DEFINE(datapath_tunnel_template_hit);
 COVERAGE_DEFINE(datapath_tunnel_template_new);
@@ -632,12 +635,22 @@ outer_ways(const struct outer_table *t, uint32_t hash)
 {
     const uint16_t *tags = t->tags[outer_set(hash)];
     const uint16_t tag = outer_tag(hash);
-    unsigned int ways = 0;              /* No branch that can't be foreseen. */
+
+    /* No branch that can't be foreseen. */
+#ifdef __SSE2__
+    BUILD_ASSERT(OUTER_WAYS * sizeof *tags == sizeof(__m128i));
+    __m128i equal = _mm_cmpeq_epi16(_mm_loadu_si128((const void *) tags),
+                                    _mm_set1_epi16(tag));
+
+    return _mm_movemask_epi8(_mm_packs_epi16(equal, _mm_setzero_si128()));
+#else
+    unsigned int ways = 0;
 
     for (int way = 0; way < OUTER_WAYS; way++) {
         ways |= (unsigned int) (tags[way] == tag) << way;
     }
     return ways;
+#endif
 }
 
 /* Starts to fetch the templates that 'packet' may fit. */
