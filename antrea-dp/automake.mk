@@ -167,6 +167,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/state/adp-handover.h \
 	antrea-dp/state/adp-multicast.c \
 	antrea-dp/state/adp-multicast.h \
+	antrea-dp/state/adp-own-call.c \
+	antrea-dp/state/adp-own-call.h \
 	antrea-dp/state/adp-multicast-send.c \
 	antrea-dp/state/adp-multicast-send.h \
 	antrea-dp/state/adp-job.c \

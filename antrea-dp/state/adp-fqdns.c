@@ -11,6 +11,7 @@
 #include "adp-dns.h"
 #include "adp-held.h"
 #include "adp-names.h"
+#include "adp-own-call.h"
 #include "adp-state.h"
 #include "adp-turn.h"
 #include "dp-packet.h"
@@ -18,16 +19,10 @@
 #include "openvswitch/json.h"
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
-#include "openvswitch/vlog.h"
 #include "packets.h"
 #include "sset.h"
 #include "timeval.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(adp_fqdns);
-
-/* When a transaction failed, another is tried so much later. */
-#define RETRY_MS 1000
 
 struct adp_fqdns {
     struct adp_bridge *bridge;
@@ -35,18 +30,10 @@ struct adp_fqdns {
     uint64_t seq;                       /* Of the state's names in use, */
     bool has_seq;                       /* if they were ever read. */
 
-    /* The next transaction's records, or NULL: made in slices, and kept until
-     * the state isn't busy. */
-    struct json *apply, *delete;
-    bool all_said;                      /* They are all there. */
-
-    /* A transaction is under way, or NULL. */
-    struct adp_state_call *call;
-    struct ovs_list in_call;            /* Packets that wait for it, or for
-                                         * those records, */
+    struct adp_own_call call;
+    struct ovs_list in_call;            /* Packets that wait for it, */
     struct ovs_list before_call;        /* and those for the next one: contain
                                          * "struct adp_held"s. */
-    long long int next_try;
 
     struct {
         uint64_t n_read;                /* Packets. */
@@ -58,12 +45,15 @@ struct adp_fqdns {
     } stats;
 };
 
+static const struct adp_own_call_class call_class;
+
 struct adp_fqdns *
 adp_fqdns_create(struct adp_bridge *bridge)
 {
     struct adp_fqdns *f = xzalloc(sizeof *f);
 
     f->bridge = bridge;
+    adp_own_call_init(&f->call, &call_class, adp_bridge_name(bridge), f);
     f->names = adp_names_store_create();
     ovs_list_init(&f->in_call);
     ovs_list_init(&f->before_call);
@@ -80,21 +70,12 @@ release_all(struct adp_fqdns *f, struct ovs_list *list, bool pass)
     }
 }
 
-static void
-destroy_lists(struct adp_fqdns *f)
-{
-    json_destroy(f->apply);
-    json_destroy(f->delete);
-    f->apply = f->delete = NULL;
-}
-
 void
 adp_fqdns_destroy(struct adp_fqdns *f)
 {
     release_all(f, &f->in_call, false);
     release_all(f, &f->before_call, false);
-    destroy_lists(f);
-    adp_state_call_unref(f->call);
+    adp_own_call_uninit(&f->call);
     adp_names_store_destroy(f->names);
     free(f);
 }
@@ -124,7 +105,7 @@ say_change(const char *pattern, const struct in6_addr *ips, size_t n, void *f_)
     struct adp_fqdns *f = f_;
 
     if (!n) {
-        json_array_add(f->delete, key);
+        adp_own_call_delete(&f->call, key);
         return;
     }
 
@@ -137,79 +118,53 @@ say_change(const char *pattern, const struct in6_addr *ips, size_t n, void *f_)
                        json_string_create_nocopy(ds_steal_cstr(&s)));
     }
     json_object_put(key, "addresses", addresses);
-    json_array_add(f->apply, key);
+    adp_own_call_apply(&f->call, key);
 }
 
 static void
-begin_lists(struct adp_fqdns *f)
+begin_saying(void *f_, const struct adp_state *state OVS_UNUSED)
 {
-    f->apply = json_array_create_empty();
-    f->delete = json_array_create_empty();
-    f->all_said = false;
+    struct adp_fqdns *f = f_;
+
     ovs_list_push_back_all(&f->in_call, &f->before_call);
 }
 
-/* Meanwhile all that is known of names stands still, so that each FQDN is in
- * there once. */
 static bool
-makes_lists(const struct adp_fqdns *f)
+has_more_to_say(void *f_)
 {
-    return f->apply && !f->all_said;
+    const struct adp_fqdns *f = f_;
+
+    return adp_names_store_has_changes(f->names);
 }
 
 static void
-make_lists(struct adp_fqdns *f)
+say_next(void *f_)
 {
-    struct adp_turn_slice slice;
+    struct adp_fqdns *f = f_;
 
-    adp_turn_slice_init(&slice);
-    while (adp_names_store_has_changes(f->names)) {
-        if (!adp_turn_slice_goes_on(&slice)) {
-            return;
-        }
-        adp_names_store_take_change(f->names, say_change, f);
-    }
-    f->all_said = true;
-}
-
-/* There is nobody to be told. */
-static void
-drop_lists(struct adp_fqdns *f)
-{
-    if (f->apply) {
-        adp_names_store_end_changes(f->names, false);
-        destroy_lists(f);
-    }
+    adp_names_store_take_change(f->names, say_change, f);
 }
 
 static void
-begin_call(struct adp_fqdns *f, struct adp_state *state)
+end_call(void *f_, const struct adp_error *error)
 {
-    f->call = adp_state_transact(state, &(struct adp_state_change) {
-        .source = ADP_STATE_NAMES,
-        .apply = f->apply, .delete = f->delete,
-    });
-    destroy_lists(f);
-}
-
-static void
-end_call(struct adp_fqdns *f)
-{
-    const struct adp_error *error = f->call->error;
+    struct adp_fqdns *f = f_;
 
     if (error) {
-        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-
-        VLOG_WARN_RL(&rl, "bridge %s: the addresses of names can't be in "
-                     "force: %s", adp_bridge_name(f->bridge), error->message);
         f->stats.n_failed += ovs_list_size(&f->in_call);
-        f->next_try = time_msec() + RETRY_MS;
     }
     adp_names_store_end_changes(f->names, !error);
     release_all(f, &f->in_call, !error);
-    adp_state_call_unref(f->call);
-    f->call = NULL;
 }
+
+static const struct adp_own_call_class call_class = {
+    .source = ADP_STATE_NAMES,
+    .what = "the addresses of names",
+    .begin = begin_saying,
+    .has_more = has_more_to_say,
+    .say_next = say_next,
+    .end = end_call,
+};
 
 static bool
 has_expired(const struct adp_fqdns *f)
@@ -377,38 +332,17 @@ expire(struct adp_fqdns *f)
 }
 
 static void
-run_state(struct adp_fqdns *f, struct adp_state *state)
-{
-    bool may_begin = !f->call && adp_state_has_turn(state, ADP_STATE_NAMES);
-
-    if (may_begin && !f->apply && !has_expired(f)
-        && time_msec() >= f->next_try
-        && adp_names_store_has_changes(f->names)) {
-        begin_lists(f);
-    }
-    if (makes_lists(f)) {
-        make_lists(f);
-    }
-    if (may_begin && f->apply && f->all_said) {
-        begin_call(f, state);
-        if (f->call->done) {
-            end_call(f);
-        }
-    }
-}
-
-static void
 run(struct adp_fqdns *f, struct adp_state *state)
 {
-    if (f->call && f->call->done) {
-        end_call(f);
-    }
+    adp_own_call_run_end(&f->call);
     if (!state) {
-        drop_lists(f);
+        if (adp_own_call_drop(&f->call)) {
+            adp_names_store_end_changes(f->names, false);
+        }
         release_all(f, &f->before_call, false);
         release_all(f, &f->in_call, false);
     }
-    if (!makes_lists(f)) {
+    if (!adp_own_call_is_saying(&f->call)) {
         if (state) {
             read_patterns(f, state);
         }
@@ -416,7 +350,9 @@ run(struct adp_fqdns *f, struct adp_state *state)
         take_packets(f);
     }
     if (state) {
-        run_state(f, state);
+        adp_own_call_run(&f->call, state,
+                         (!has_expired(f)
+                          && adp_names_store_has_changes(f->names)));
     }
     drop_late(f, &f->in_call);
     drop_late(f, &f->before_call);
@@ -449,15 +385,7 @@ adp_fqdns_wait(struct adp_fqdns *f, const struct adp_state *state)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    if ((f->call && f->call->done) || makes_lists(f)) {
-        poll_immediate_wake();
-    } else if (!f->call && state && !adp_state_is_busy(state)) {
-        if (f->apply) {
-            poll_immediate_wake();
-        } else if (adp_names_store_has_changes(f->names)) {
-            poll_timer_wait_until(f->next_try);
-        }
-    }
+    adp_own_call_wait(&f->call, state, adp_names_store_has_changes(f->names));
     wait_for_late(&f->in_call);
     wait_for_late(&f->before_call);
     adp_held_wait(f->bridge);

@@ -15,6 +15,7 @@
 #include "adp-igmp.h"
 #include "adp-members.h"
 #include "adp-multicast-send.h"
+#include "adp-own-call.h"
 #include "adp-peers.h"
 #include "adp-ports.h"
 #include "adp-state.h"
@@ -25,15 +26,9 @@
 #include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
-#include "openvswitch/vlog.h"
 #include "packets.h"
 #include "timeval.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(adp_multicast);
-
-/* When a transaction failed, another is tried so much later. */
-#define RETRY_MS 1000
 
 /* One that went well isn't followed by the next one sooner than this.  So
  * nobody who comes and goes all the time, in groups enough, keeps the main
@@ -91,16 +86,10 @@ struct adp_multicast {
 
     struct hmap rules;                  /* Contains "struct rule_count"s. */
 
-    /* The next transaction's records, or NULL: made in slices, and kept until
-     * the state isn't busy. */
-    struct json *apply, *delete;
-    bool all_said;                      /* They are all there. */
-
-    struct adp_state_call *call;        /* A transaction is under way. */
+    struct adp_own_call call;
     bool wants_call;                    /* There is something to change. */
     bool in_doubt;                      /* Records may be others than members
                                          * say, since one failed. */
-    long long int next_try;
     long long int next_query, next_report;
     bool tells_more;                    /* Another turn has more to tell. */
 
@@ -112,12 +101,15 @@ struct adp_multicast {
     } stats;
 };
 
+static const struct adp_own_call_class call_class;
+
 struct adp_multicast *
 adp_multicast_create(struct adp_bridge *bridge)
 {
     struct adp_multicast *m = xzalloc(sizeof *m);
 
     m->bridge = bridge;
+    adp_own_call_init(&m->call, &call_class, adp_bridge_name(bridge), m);
     m->members = adp_members_create();
     m->reports = adp_igmp_reports_create();
     m->interval = ADP_MULTICAST_DEFAULT_INTERVAL;
@@ -144,14 +136,6 @@ forget_ports(struct adp_multicast *m)
     m->known = false;
 }
 
-static void
-destroy_lists(struct adp_multicast *m)
-{
-    json_destroy(m->apply);
-    json_destroy(m->delete);
-    m->apply = m->delete = NULL;
-}
-
 void
 adp_multicast_destroy(struct adp_multicast *m)
 {
@@ -165,8 +149,7 @@ adp_multicast_destroy(struct adp_multicast *m)
     }
     hmap_destroy(&m->rules);
     free(m->msg);
-    destroy_lists(m);
-    adp_state_call_unref(m->call);
+    adp_own_call_uninit(&m->call);
     adp_igmp_reports_destroy(m->reports);
     adp_members_destroy(m->members);
     free(m);
@@ -648,9 +631,9 @@ say_change(ovs_be32 group, const char *const *const names[ADP_N_MEMBER_KINDS],
                             names_to_json(names[ADP_MEMBER_NODE],
                                           n[ADP_MEMBER_NODE]));
         }
-        json_array_add(m->apply, record);
+        adp_own_call_apply(&m->call, record);
     } else {
-        json_array_add(m->delete, record);
+        adp_own_call_delete(&m->call, record);
     }
     if (m->active) {
         adp_igmp_reports_set(m->reports, group, n[ADP_MEMBER_PORT] > 0);
@@ -675,80 +658,54 @@ change_all(struct adp_multicast *m, const struct adp_model *model)
 }
 
 static void
-begin_lists(struct adp_multicast *m, const struct adp_model *model)
+begin_saying(void *m_, const struct adp_state *state)
 {
+    struct adp_multicast *m = m_;
+
     if (m->in_doubt) {
-        change_all(m, model);
+        change_all(m, adp_state_model(state));
         m->in_doubt = false;
     }
-    m->apply = json_array_create_empty();
-    m->delete = json_array_create_empty();
-    m->all_said = false;
+    m->wants_call = false;
 }
 
-/* Meanwhile all that is known of members stands still, so that each group is
- * in there once. */
 static bool
-makes_lists(const struct adp_multicast *m)
+has_more_to_say(void *m_)
 {
-    return m->apply && !m->all_said;
+    const struct adp_multicast *m = m_;
+
+    return adp_members_has_changes(m->members);
 }
 
 static void
-make_lists(struct adp_multicast *m)
+say_next(void *m_)
 {
-    struct adp_turn_slice slice;
+    struct adp_multicast *m = m_;
 
-    adp_turn_slice_init(&slice);
-    while (adp_members_has_changes(m->members)) {
-        if (!adp_turn_slice_goes_on(&slice)) {
-            return;
-        }
-        adp_members_take_change(m->members, say_change, m);
-    }
-    m->all_said = true;
-}
-
-/* There is nobody to be told, or something else. */
-static void
-drop_lists(struct adp_multicast *m)
-{
-    if (m->apply) {
-        destroy_lists(m);
-        m->in_doubt = true;
-    }
+    adp_members_take_change(m->members, say_change, m);
 }
 
 static void
-begin_call(struct adp_multicast *m, struct adp_state *state)
+end_call(void *m_, const struct adp_error *error)
 {
-    m->call = adp_state_transact(state, &(struct adp_state_change) {
-        .source = ADP_STATE_MEMBERS,
-        .apply = m->apply, .delete = m->delete,
-        .ignore_missing = true,
-    });
-    m->next_try = time_msec() + PACE_MS;
-    destroy_lists(m);
-}
-
-static void
-end_call(struct adp_multicast *m)
-{
-    const struct adp_error *error = m->call->error;
+    struct adp_multicast *m = m_;
 
     if (error) {
-        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
-
-        VLOG_WARN_RL(&rl, "bridge %s: the members of multicast groups can't "
-                     "be in force: %s", adp_bridge_name(m->bridge),
-                     error->message);
         m->stats.n_failed++;
-        m->next_try = time_msec() + RETRY_MS;
         m->wants_call = m->in_doubt = true;
     }
-    adp_state_call_unref(m->call);
-    m->call = NULL;
 }
+
+static const struct adp_own_call_class call_class = {
+    .source = ADP_STATE_MEMBERS,
+    .ignore_missing = true,
+    .what = "the members of multicast groups",
+    .pace_ms = PACE_MS,
+    .begin = begin_saying,
+    .has_more = has_more_to_say,
+    .say_next = say_next,
+    .end = end_call,
+};
 
 static bool
 nobody_stays(enum adp_member_kind kind OVS_UNUSED,
@@ -789,64 +746,40 @@ expire(struct adp_multicast *m)
     }
 }
 
-/* Says what there is to change, when it is our turn. */
-static void
-run_call(struct adp_multicast *m, struct adp_state *state)
-{
-    bool may_begin = (!m->call
-                      && adp_state_has_turn(state, ADP_STATE_MEMBERS));
-
-    if (may_begin && !m->apply && !has_expired(m) && m->wants_call
-        && time_msec() >= m->next_try) {
-        begin_lists(m, adp_state_model(state));
-        m->wants_call = false;
-    }
-    if (makes_lists(m)) {
-        make_lists(m);
-    }
-    if (may_begin && m->apply && m->all_said) {
-        begin_call(m, state);
-        if (m->call->done) {
-            end_call(m);
-        }
-    }
-}
-
 static void
 run(struct adp_multicast *m, struct adp_state *state, bool active)
 {
     bool idle = state && !adp_state_is_busy(state);
 
-    if (m->call && m->call->done) {
-        end_call(m);
-    }
+    adp_own_call_run_end(&m->call);
 
     /* Rules that nobody knows, after a change that failed, are known again
      * after any other; messages wait for that. */
     bool knows = idle && adp_state_knows_rules(state);
     m->was_busy = state && !idle;
-    if (!state || (m->active && !active)) {
-        drop_lists(m);
+    if ((!state || (m->active && !active)) && adp_own_call_drop(&m->call)) {
+        m->in_doubt = true;
     }
     set_active(m, state && active);
     m->reads = !m->active || knows;
-    if (m->active && knows && !makes_lists(m)) {
+    if (m->active && knows && !adp_own_call_is_saying(&m->call)) {
         learn_who_is_there(m, state);
         take_messages(m, state);
         ask_and_repeat(m, adp_model_node_config(adp_state_model(state)));
     } else if (!m->active) {
         take_messages(m, NULL);
     }
-    if (!makes_lists(m)) {
+    if (!adp_own_call_is_saying(&m->call)) {
         expire(m);
     }
     m->wants_call = (adp_members_has_changes(m->members) || m->in_doubt
                      || (m->active && idle && !knows));
     if (state) {
-        run_call(m, state);
+        adp_own_call_run(&m->call, state, m->wants_call && !has_expired(m));
     }
     m->tells_more = false;
-    if (m->active && !makes_lists(m) && !adp_state_is_busy(state)) {
+    if (m->active && !adp_own_call_is_saying(&m->call)
+        && !adp_state_is_busy(state)) {
         tell_others(m, adp_model_node_config(adp_state_model(state)));
     }
 }
@@ -878,11 +811,10 @@ adp_multicast_wait(struct adp_multicast *m, const struct adp_state *state)
     if (next != LLONG_MAX) {
         poll_timer_wait_until(next);
     }
-    if ((m->call && m->call->done) || makes_lists(m)
-        || ((m->was_busy || m->tells_more || m->apply) && idle)) {
+    if ((m->was_busy || m->tells_more) && idle) {
         poll_immediate_wake();
-    } else if (idle && !m->call && m->wants_call) {
-        poll_timer_wait_until(m->next_try);
+    } else {
+        adp_own_call_wait(&m->call, state, m->wants_call);
     }
 }
 

@@ -46,7 +46,7 @@ class State(unixctl.Control):
         if error is not None:
             raise RuntimeError('%s: %s' % (method, error))
         return seconds, {'cpu_ms': cpu * 1000,
-                         'turn_ms': turns.longest * 1000}
+                         **turns.details()}
 
     def cpu_seconds(self):
         """Of the main thread, which others may keep from its core."""
@@ -57,12 +57,15 @@ class State(unixctl.Control):
 
 class Turns(threading.Thread):
     """Asks ovs-vswitchd's main thread for its version all the time: the
-    longest that it takes to answer is its longest turn."""
+    longest that it takes to answer is its longest turn.  'here' is without
+    what the thread, one that works in its place, and this one waited for
+    their core while something else ran there."""
 
     def __init__(self, switch):
         super().__init__(daemon=True)
         self.control = unixctl.Control(switch.dir + '/vswitchd.ctl')
-        self.longest, self.ends = 0, False
+        self.longest, self.here, self.ends = 0, 0, False
+        self.switch, self.waiters = switch, []
 
     def __enter__(self):
         self.start()
@@ -72,14 +75,38 @@ class Turns(threading.Thread):
         self.ends = True
         self.join()
         self.control.close()
+        for waiter in self.waiters:
+            waiter.close()
 
     def run(self):
         priority.yield_to_daemons()
+        pid = self.switch.vswitchd.pid
+        self.waiters = [
+            open('/proc/self/task/%d/schedstat' % threading.get_native_id())
+        ] + [open('/proc/%d/task/%d/schedstat' % (pid, task))
+             for task in [pid, *self.switch.threads('adp_job')]]
+        waited = self.waited()
         while not self.ends:
             asked = time.monotonic()
             self.control('version')
-            self.longest = max(self.longest, time.monotonic() - asked)
+            took = time.monotonic() - asked
+            before, waited = waited, self.waited()
+            self.longest = max(self.longest, took)
+            self.here = max(self.here, took - (waited - before))
             time.sleep(0.0005)
+
+    def details(self):
+        """Of a Sample."""
+        return {'turn_ms': self.longest * 1000,
+                'turn_here_ms': self.here * 1000}
+
+    def waited(self):
+        """Seconds."""
+        total = 0
+        for waiter in self.waiters:
+            waiter.seek(0)
+            total += int(waiter.read().split()[1])
+        return total / 1e9
 
 
 def world():

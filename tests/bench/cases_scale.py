@@ -123,7 +123,7 @@ class LoadedState(State):
             self.socket.sendall(request)
             self.reply()
             seconds = time.monotonic() - started
-        return seconds, turns.longest
+        return seconds, turns
 
     def change(self, record):
         """Milliseconds until it is in force."""
@@ -202,9 +202,10 @@ class StateLoad(StateCase):
         calm = load.calm()
         self.parts(switch)
         load.begin()
-        seconds, turn = state.load()
+        seconds, turns = state.load()
         load.finish()
-        return [Sample(turn * 1000, None, seconds=seconds,
+        return [Sample(turns.longest * 1000, None, seconds=seconds,
+                       turn_here_ms=turns.here * 1000,
                        grown_mb=(resident_bytes(switch) - before) / 1e6,
                        parts=self.parts(switch),
                        flows=switch.ofctl('dump-flows').count('\n'),
@@ -241,7 +242,7 @@ class StateAddress(StateCase):
         load.finish()
         parts = StateLoad.parts(switch)
         load.resume()
-        return Sample(took, None, turn_ms=turns.longest * 1000,
+        return Sample(took, None, **turns.details(),
                       parts=parts, **load.losses(),
                       **load.window.summary())
 
@@ -319,7 +320,7 @@ class StateChanges(StateCase):
         return [Sample(latencies[len(latencies) * 99 // 100], None,
                        median_ms=statistics.median(latencies),
                        most_ms=latencies[-1], changes=len(latencies),
-                       turn_ms=turns.longest * 1000,
+                       **turns.details(),
                        parts=StateLoad.parts(switch), **calm,
                        **load.losses(), **load.window.summary())]
 
@@ -459,7 +460,8 @@ def cases():
         yield StateLoad('state-load-' + name, n,
                         NothingLost(50, '50 ms, none lost'))
         yield StateAddress('state-address-' + name, n,
-                           NothingLost(5, '5 ms, none lost', turn_ms=5))
+                           NothingLost(5, '5 ms, none lost',
+                                       turn_here_ms=5))
     yield StateChanges('state-changes', SIZES['10k'],
                        NothingLost(10, '10 ms, none lost'))
     yield Ways('ways-100', 4)

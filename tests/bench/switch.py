@@ -309,13 +309,17 @@ class Switch:
         return {m[1].strip(): float(m[2]) for m in re.finditer(
             r'^ +([^:\n]+): +([0-9.]+)', pmd[0], re.M)}
 
-    def pmd_thread(self):
-        """Its number, for tools of the kernel."""
+    def threads(self, name):
+        """Numbers, for tools of the kernel, of those whose names begin so."""
         folder = '/proc/%d/task' % self.vswitchd.pid
         for task in os.listdir(folder):
             with open('%s/%s/comm' % (folder, task)) as f:
-                if f.read().startswith('pmd-'):
-                    return int(task)
+                if f.read().startswith(name):
+                    yield int(task)
+
+    def pmd_thread(self):
+        for task in self.threads('pmd-'):
+            return task
         raise RuntimeError('no PMD thread')
 
     def n_connections(self):

@@ -675,7 +675,8 @@ FQDNS_WORLD = \
 	tests/unit/own-records.h \
 	antrea-dp/bridge/adp-held.c \
 	antrea-dp/bridge/adp-main-queue.c \
-	antrea-dp/state/adp-fqdns.c
+	antrea-dp/state/adp-fqdns.c \
+	antrea-dp/state/adp-own-call.c
 FQDNS_WRAP = \
 	-Wl,--wrap=dpif_execute \
 	-Wl,--wrap=poll_immediate_wake_at \
@@ -702,7 +703,8 @@ MULTICAST_WORLD = \
 	tests/unit/own-records.h \
 	antrea-dp/bridge/adp-igmp-queue.c \
 	antrea-dp/bridge/adp-main-queue.c \
-	antrea-dp/state/adp-multicast.c
+	antrea-dp/state/adp-multicast.c \
+	antrea-dp/state/adp-own-call.c
 MULTICAST_WRAP = \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=poll_timer_wait_until_at \
@@ -844,7 +846,8 @@ tests_unit_test_state_fqdns_SOURCES = \
 	$(STATE_WORLD) \
 	tests/unit/pipeline-world.h \
 	tests/unit/test-state-fqdns.c \
-	antrea-dp/state/adp-fqdns.c
+	antrea-dp/state/adp-fqdns.c \
+	antrea-dp/state/adp-own-call.c
 tests_unit_test_state_fqdns_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_state_group_SOURCES = \
