@@ -67,27 +67,15 @@ adp_learned_first_holds(const struct rconn *rconn)
     return a && !adp_install_is_past(a->bridge, a->mark);
 }
 
-/* Which table a "flow mod" is about, OFPTT_ALL if it doesn't say.  Returns
- * false if it only adds a flow. */
-static bool
-changes_flows(const struct ofp_header *oh, uint8_t *table_id)
+/* Which table a "flow mod" is about, OFPTT_ALL if it doesn't say: the upper
+ * byte of older ones' command may be its number. */
+static uint8_t
+table_of(const struct ofp_header *oh)
 {
     struct ofpbuf b = ofpbuf_const_initializer(oh, ntohs(oh->length));
-    enum ofpraw raw = ofpraw_pull_assert(&b);
 
-    *table_id = OFPTT_ALL;
-    if (raw == OFPRAW_OFPT11_FLOW_MOD) {
-        const struct ofp11_flow_mod *ofm = b.data;
-
-        *table_id = ofm->table_id;
-        return ofm->command != OFPFC_ADD;
-    }
-    /* The upper byte may be a table's number. */
-    ovs_be16 command
-        = (raw == OFPRAW_OFPT10_FLOW_MOD
-           ? ((const struct ofp10_flow_mod *) b.data)->command
-           : ((const struct nx_flow_mod *) b.data)->command);
-    return (ntohs(command) & 0xff) != OFPFC_ADD;
+    return (ofpraw_pull_assert(&b) == OFPRAW_OFPT11_FLOW_MOD
+            ? ((const struct ofp11_flow_mod *) b.data)->table_id : OFPTT_ALL);
 }
 
 /* True if the message changes or tells flows: of table '*table_id', or
@@ -104,7 +92,8 @@ is_about_flows(const struct ofp_header *oh, uint8_t *table_id)
     }
     switch ((int) type) {
     case OFPTYPE_FLOW_MOD:
-        return changes_flows(oh, table_id);
+        *table_id = table_of(oh);
+        return true;
     case OFPTYPE_BUNDLE_CONTROL:
         return (!ofputil_decode_bundle_ctrl(oh, &bundle)
                 && bundle.type == OFPBCT_COMMIT_REQUEST);

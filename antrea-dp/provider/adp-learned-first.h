@@ -6,13 +6,13 @@
 /* Requests of OpenFlow's wait for the flows that were learned before them.
  *
  * What packets teach is in force at once, but comes into OpenFlow's tables in
- * slices (adp-install.h).  A request that changes, deletes or tells flows is
- * about what was learned before it came, too: flows of a table that is
- * emptied must not come back.  So while such flows wait it is put aside, and
- * the connection's further messages, a barrier request among them, stay in its
- * socket.  What is learned meanwhile it doesn't wait for.  Others are served.
- * Flows that are added, and requests about a table for which none waits, go
- * on at once.
+ * slices (adp-install.h).  A request that adds, changes, deletes or tells
+ * flows is about what was learned before it came, too: flows of a table that
+ * is emptied must not come back, nor take the place of one that is added.  So
+ * while such flows wait it is put aside, and the connection's further
+ * messages, a barrier request among them, stay in its socket.  What is learned
+ * meanwhile it doesn't wait for.  Others are served.  Requests about a table
+ * for which none waits go on at once.
  *
  * Memory: one message for each OpenFlow connection.
  *

@@ -175,8 +175,8 @@ START_TEST(flow_mods)
     expect_aside(flow_mod(protocol, OFPFC_DELETE_STRICT, table), true);
     expect_aside(flow_mod(protocol, OFPFC_MODIFY, table), true);
     expect_aside(flow_mod(protocol, OFPFC_MODIFY_STRICT, table), true);
-    expect_aside(flow_mod(protocol, OFPFC_ADD,
-                          table == OFPTT_ALL ? OFPTT_ALL : table), false);
+    expect_aside(flow_mod(protocol, OFPFC_ADD, table), true);
+    expect_aside(flow_mod(protocol, OFPFC_ADD, other), !kinds[_i].has_table);
     expect_aside(flow_mod(protocol, OFPFC_DELETE, other),
                  !kinds[_i].has_table);
 }
