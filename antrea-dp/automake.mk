@@ -31,6 +31,8 @@ antrea_dp_ovs_vswitchd_SOURCES = \
 	antrea-dp/bridge/adp-removal.h \
 	antrea-dp/bridge/adp-rule-set.c \
 	antrea-dp/bridge/adp-rule-set.h \
+	antrea-dp/bridge/adp-succession.c \
+	antrea-dp/bridge/adp-succession.h \
 	antrea-dp/bridge/adp-turn.c \
 	antrea-dp/bridge/adp-turn.h \
 	antrea-dp/control/adp-appctl.c \

@@ -7,6 +7,7 @@
 #include "adp-credit.h"
 
 #include "adp-bridge-private.h"
+#include "adp-succession.h"
 #include "adp-turn.h"
 #include "dp-hooks.h"
 #include "netdev-vport.h"
@@ -45,16 +46,21 @@ have_same_actions(const struct rule *a, const struct rule *b)
 static struct rule *
 openflow_twin(const struct adp_bridge *b, const struct adp_rule *rule)
 {
-    if (rule->owner && is_inserted(rule->owner)) {
-        return rule->owner;
+    struct rule *owner = rule->owner;
+
+    if (owner && is_inserted(owner)) {
+        return owner;
+    }
+    if (owner) {
+        adp_succession_shorten(CONTAINER_OF(owner, struct rule_dpif, up));
     }
 
     struct rule *twin = adp_bridge_find_rule(b, rule->table_id, rule->match,
                                              rule->priority);
-    if (twin && rule->owner && !have_same_actions(twin, rule->owner)) {
-        return rule->owner;
+    if (twin && owner && !have_same_actions(twin, owner)) {
+        return owner;
     }
-    return twin || !adp_rule_is_awaited(rule) ? twin : rule->owner;
+    return twin || !adp_rule_is_awaited(rule) ? twin : owner;
 }
 
 static const struct ofpact_fin_timeout *

@@ -289,7 +289,10 @@ adp_flow_cache_begin_walk(struct adp_flow_cache *cache)
 void
 adp_flow_cache_end_walk(struct adp_flow_cache *cache)
 {
-    thread_cache_cast(cache)->depth--;
+    struct thread_cache *tc = thread_cache_cast(cache);
+
+    /* The thread's next walk may be far away. */
+    adp_verdict_forget_learned(&tc->walks[--tc->depth].verdict);
 }
 
 /* Ingress. */

@@ -31,6 +31,14 @@ adp_verdict_init(struct adp_verdict *v)
 }
 
 void
+adp_verdict_forget_learned(struct adp_verdict *v)
+{
+    while (v->n_learned) {
+        adp_learned_uninit(&v->learned[--v->n_learned]);
+    }
+}
+
+void
 adp_verdict_clear(struct adp_verdict *v)
 {
     v->punt = ADP_PUNT_NONE;
@@ -51,9 +59,7 @@ adp_verdict_clear(struct adp_verdict *v)
     v->n_learn_lookups = 0;
     v->n_metadata_lookups = 0;
     v->n_selects = v->n_cts = 0;
-    while (v->n_learned) {
-        adp_learned_uninit(&v->learned[--v->n_learned]);
-    }
+    adp_verdict_forget_learned(v);
 }
 
 void

@@ -246,6 +246,8 @@ struct adp_verdict {
 
 void adp_verdict_init(struct adp_verdict *);
 void adp_verdict_clear(struct adp_verdict *);
+/* Lets go of the flows that taught. */
+void adp_verdict_forget_learned(struct adp_verdict *);
 void adp_verdict_uninit(struct adp_verdict *);
 
 /* The rule that a walk would hit with 'flow' in table 'table_id', or NULL for

@@ -14,8 +14,9 @@
 
 struct adp_learner {
     struct hmap_node hmap_node; /* In 'learners'. */
-    struct adp_rule *rule;      /* Owned reference.  NULL: of flows that came
-                                 * by no entry. */
+    struct adp_rule *rule;      /* Of its place and actions, and nobody's, so
+                                 * that OpenFlow's flow can end.  NULL: of
+                                 * flows that came by no entry. */
     size_t n;                   /* Its flows, waiting or in OpenFlow; never 0
                                  * between two calls. */
 };
@@ -174,10 +175,10 @@ hash_learner(const struct adp_rule *rule)
 static bool
 is_learner(const struct adp_learner *learner, const struct adp_rule *rule)
 {
-    return (learner->rule == rule
-            || (learner->rule && rule
-                && adp_rule_same_place(learner->rule, rule)
-                && adp_rule_same_actions(learner->rule, rule)));
+    return (learner->rule && rule
+            ? (adp_rule_same_place(learner->rule, rule)
+               && adp_rule_same_actions(learner->rule, rule))
+            : !learner->rule && !rule);
 }
 
 /* Counts one more flow of the learner that 'rule' is or took the place of, or
@@ -203,7 +204,7 @@ learner_count(struct adp_learn_table *table, struct adp_rule *rule)
             return NULL;
         }
         learner = xmalloc(sizeof *learner);
-        learner->rule = adp_rule_ref(rule);
+        learner->rule = rule ? adp_rule_clone(rule) : NULL;
         learner->n = 0;
         hmap_insert(&table->learners, &learner->hmap_node, hash);
     } else if (learner->n >= table->limits.per_learner) {

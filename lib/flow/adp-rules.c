@@ -137,6 +137,16 @@ adp_rule_create(uint8_t table_id, int priority, const struct minimatch *match,
 }
 
 struct adp_rule *
+adp_rule_clone(const struct adp_rule *rule)
+{
+    const struct adp_op_list *ops = adp_rule_ops(rule);
+
+    return adp_rule_create(rule->table_id, rule->priority, rule->match,
+                           rule->cookie, ops->ofpacts, ops->ofpacts_len, NULL,
+                           NULL);
+}
+
+struct adp_rule *
 adp_rule_ref(const struct adp_rule *rule_)
 {
     struct adp_rule *rule = CONST_CAST(struct adp_rule *, rule_);

@@ -107,6 +107,9 @@ struct adp_rule *adp_rule_create(uint8_t table_id, int priority,
                                  const struct minimatch *, ovs_be64 cookie,
                                  const struct ofpact *, size_t ofpacts_len,
                                  void *owner, void (*owner_free)(void *));
+/* One of the same place and actions as 'rule', which acts, without an
+ * owner. */
+struct adp_rule *adp_rule_clone(const struct adp_rule *rule);
 struct adp_rule *adp_rule_ref(const struct adp_rule *);
 void adp_rule_unref(struct adp_rule *);
 bool adp_rule_try_ref(const struct adp_rule *);

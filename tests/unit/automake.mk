@@ -133,6 +133,7 @@ UNIT_TESTS = \
 	tests/unit/test-ipf \
 	tests/unit/test-refusal \
 	tests/unit/test-rule-set \
+	tests/unit/test-succession \
 	tests/unit/test-tnl-neigh \
 	tests/unit/test-truncate \
 	tests/unit/test-unlearn \
@@ -743,6 +744,11 @@ tests_unit_test_ipf_LDADD = $(UNIT_LIBS)
 tests_unit_test_ipf_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=latch_set \
 	-Wl,--wrap=time_msec
+
+tests_unit_test_succession_SOURCES = \
+	tests/unit/test-succession.c \
+	antrea-dp/bridge/adp-succession.c
+tests_unit_test_succession_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_tnl_neigh_SOURCES = tests/unit/test-tnl-neigh.c
 tests_unit_test_tnl_neigh_LDADD = $(UNIT_LIBS)

@@ -231,6 +231,51 @@ START_TEST(test_limits)
 }
 END_TEST
 
+static bool owner_is_free;
+
+static void
+free_owner(void *rule)
+{
+    adp_rule_unref(rule);
+    owner_is_free = true;
+}
+
+/* OpenFlow's flow ends, and may be told of, while what it taught stays. */
+START_TEST(test_learners_end)
+{
+    struct engine *e = engine_create();
+    struct adp_rule *text = make_learner(1);
+    const struct adp_op_list *ops = adp_rule_ops(text);
+    struct adp_learned learned = {
+        .rule = adp_rule_create(text->table_id, text->priority, text->match, 0,
+                                ops->ofpacts, ops->ofpacts_len, text,
+                                free_owner),
+    };
+    enum ofputil_protocol usable_protocols;
+
+    owner_is_free = false;
+    set_limits(e, 2, 100);
+    ck_assert_ptr_null(parse_ofp_flow_mod_str(&learned.fm, WEB, NULL, NULL,
+                                              OFPFC_ADD, &usable_protocols));
+    ck_assert_int_eq(adp_learn_table_insert(e->learn, &learned,
+                                            e->program->generation),
+                     ADP_LEARN_ADDED_FIRST);
+    ovsrcu_barrier();
+    ck_assert(!owner_is_free);
+    free(learned.fm.ofpacts);
+    adp_learned_uninit(&learned);
+    ovsrcu_barrier();
+    ck_assert(owner_is_free);
+
+    /* One that is equal is the same learner. */
+    ck_assert_int_eq(learn(e, "table=0,tcp,tp_dst=5,actions=output:3"),
+                     ADP_LEARN_ADDED);
+    ck_assert_int_eq(learn(e, "table=0,tcp,tp_dst=6,actions=output:3"),
+                     ADP_LEARN_FULL);
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(test_flows_by_no_entry)
 {
     struct engine *e = engine_create();
@@ -421,6 +466,7 @@ main(void)
     tcase_add_test(tc, test_walk_in_older_program);
     tcase_add_test(tc, test_displaced_while_taken);
     tcase_add_test(tc, test_limits);
+    tcase_add_test(tc, test_learners_end);
     tcase_add_test(tc, test_flows_by_no_entry);
     tcase_add_test(tc, test_early_packets);
     tcase_add_test(tc, test_fence);
