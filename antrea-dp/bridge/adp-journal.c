@@ -189,6 +189,16 @@ take_back(struct adp_bridge *b, const struct rule *rule)
     return NULL;
 }
 
+/* What upstream does when nobody refers to a flow any more, and somebody waits
+ * for: it tells of its end, or gives back the tunnel options that it names, so
+ * that these can be defined anew. */
+static bool
+is_end_awaited(const struct rule *rule)
+{
+    return (rule->flags & OFPUTIL_FF_SEND_FLOW_REM
+            || rule->match_tlv_bitmap || rule->ofpacts_tlv_bitmap);
+}
+
 /* The version is closed that they leave with. */
 static void
 forget_removed(struct adp_bridge *b)
@@ -200,8 +210,7 @@ forget_removed(struct adp_bridge *b)
         const struct rule *rule = rr->rule->owner;
 
         forget_learned(b, rr->learned);
-        if (rule->flags & OFPUTIL_FF_SEND_FLOW_REM && !rr->rule->n_conjs) {
-            /* Upstream tells of a flow's end when nobody refers to it. */
+        if (is_end_awaited(rule) && !rr->rule->n_conjs) {
             adp_rule_await_end(rr->rule);
         }
         adp_rule_unref(rr->rule);

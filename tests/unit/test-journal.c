@@ -405,7 +405,17 @@ END_TEST
 /* The end of a flow is awaited when it has come, not when it may come. */
 START_TEST(awaited_ends)
 {
-    rules[0].up.flags = OFPUTIL_FF_SEND_FLOW_REM;
+    switch (_i) {
+    case 0:
+        rules[0].up.flags = OFPUTIL_FF_SEND_FLOW_REM;
+        break;
+    case 1:
+        rules[0].up.match_tlv_bitmap = 1;
+        break;
+    default:
+        rules[0].up.ofpacts_tlv_bitmap = 1;
+        break;
+    }
     ovs_mutex_lock(&ofproto_mutex);
     toggle(&rules[0]);
     adp_journal_close_version(b);
@@ -578,7 +588,7 @@ main(void)
     tcase_add_test(tc, generations);
     tcase_add_test(tc, learned_flows_come_back);
     tcase_add_test(tc, learned_flow_stays_away);
-    tcase_add_test(tc, awaited_ends);
+    tcase_add_loop_test(tc, awaited_ends, 0, 3);
     tcase_add_test(tc, internal_table);
     tcase_add_test(tc, what_a_miss_does);
     tcase_add_test(tc, declarations);
