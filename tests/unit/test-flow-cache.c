@@ -2,7 +2,8 @@
 
 /* What becomes of a packet thread's cache when the thread ends: connections
  * that were foreseen and never made go back to the pool, and what was counted
- * stays counted.  And how often one that has nothing to do looks after it. */
+ * stays counted.  And how often one that has nothing to do looks after it, and
+ * what it doesn't keep. */
 
 #include <config.h>
 #include <check.h>
@@ -391,6 +392,38 @@ START_TEST(interval)
 }
 END_TEST
 
+static bool is_freed;
+
+static void
+note_freed(void *owner OVS_UNUSED)
+{
+    is_freed = true;
+}
+
+/* A thread that has had its last walk keeps no flow that taught in it. */
+START_TEST(what_taught)
+{
+    struct adp_flow_cache *cache = adp_flow_cache_begin_batch();
+    struct adp_walk *w = adp_flow_cache_begin_walk(cache);
+    struct adp_verdict *v = &w->verdict;
+    struct minimatch match;
+
+    minimatch_init_catchall(&match);
+    v->learned = xzalloc(sizeof *v->learned);
+    v->allocated_learned = v->n_learned = 1;
+    v->learned->rule = adp_rule_create(0, 1, &match, 0, NULL, 0, &match,
+                                       note_freed);
+    minimatch_init_catchall(&v->learned->fm.match);
+    ofpbuf_init(&v->learned->ofpacts, 0);
+    is_freed = false;
+    adp_flow_cache_end_walk(cache);
+    adp_flow_cache_end_batch(cache);
+    ovsrcu_barrier();
+    ck_assert(is_freed);
+    minimatch_destroy(&match);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -403,6 +436,7 @@ main(void)
     tcase_add_test(tc, interval);
     tcase_add_test(tc, behind);
     tcase_add_test(tc, in_slices);
+    tcase_add_test(tc, what_taught);
     suite_add_tcase(s, tc);
     return test_run(s);
 }
