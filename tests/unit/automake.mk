@@ -146,7 +146,7 @@ UNIT_TESTS = \
 	tests/unit/test-session \
 	tests/unit/test-shadow \
 	tests/unit/test-show-log \
-	tests/unit/test-ingress-hash \
+	tests/unit/test-ingress \
 	tests/unit/test-secret-hash \
 	tests/unit/test-store \
 	tests/unit/test-state-anew \
@@ -798,15 +798,18 @@ tests_unit_test_session_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=adp_unreserve \
 	-Wl,--wrap=mprotect
 
-tests_unit_test_ingress_hash_SOURCES = tests/unit/test-ingress-hash.c
-tests_unit_test_ingress_hash_LDADD = $(UNIT_LIBS)
+tests_unit_test_ingress_SOURCES = \
+	tests/unit/test-ingress.c \
+	tests/unit/tunnel-kinds.h
+tests_unit_test_ingress_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_secret_hash_SOURCES = tests/unit/test-secret-hash.c
 tests_unit_test_secret_hash_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_store_SOURCES = \
 	tests/unit/little-memory.h \
-	tests/unit/test-store.c
+	tests/unit/test-store.c \
+	tests/unit/tunnel-kinds.h
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
 tests_unit_test_store_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=mprotect

@@ -272,6 +272,18 @@ START_TEST(test_learners_end)
                      ADP_LEARN_ADDED);
     ck_assert_int_eq(learn(e, "table=0,tcp,tp_dst=6,actions=output:3"),
                      ADP_LEARN_FULL);
+
+    /* One that teaches something else in its place isn't. */
+    learned.rule = engine_parse_flow(
+        "table=1,priority=1,actions=learn(table=0,eth_type=0x86dd)");
+    ck_assert_ptr_null(parse_ofp_flow_mod_str(
+                           &learned.fm, "table=0,tcp,tp_dst=7,actions=drop",
+                           NULL, NULL, OFPFC_ADD, &usable_protocols));
+    ck_assert_int_eq(adp_learn_table_insert(e->learn, &learned,
+                                            e->program->generation),
+                     ADP_LEARN_ADDED);
+    free(learned.fm.ofpacts);
+    adp_learned_uninit(&learned);
     engine_destroy(e);
 }
 END_TEST

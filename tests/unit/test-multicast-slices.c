@@ -117,6 +117,30 @@ START_TEST(said_of_nobody)
 }
 END_TEST
 
+/* The same when those that it ends for have left by then. */
+START_TEST(said_of_those_that_left)
+{
+    join_all();
+    now += PACE_MS;
+    run();
+    ck_assert_uint_eq(calls.n, 2);
+    now += 3 * INTERVAL_MS;
+    slice_items = 4;
+    for (int left = N_GROUPS + 1; left > 0; left -= 4) {
+        run();
+    }
+    ck_assert_int_eq(stat_of("expired"), N_GROUPS + 1);
+    ck_assert_uint_eq(calls.n, 2);
+    for (int left = N_GROUPS + 1; left > 0; left -= 4) {
+        ck_assert_uint_eq(calls.n, 2);
+        adp_multicast_run(m, a_state, false);
+    }
+    ck_assert_uint_eq(calls.n, 3);
+    ck_assert_uint_eq(n_of(calls.apply), 0);
+    ck_assert_uint_eq(n_of(calls.delete), N_GROUPS + 1);
+}
+END_TEST
+
 /* So does the pipeline: there is nobody to be told. */
 START_TEST(said_to_nobody)
 {
@@ -243,6 +267,7 @@ main(void)
     tcase_add_test(tc, said_in_slices);
     tcase_add_test(tc, said_later);
     tcase_add_test(tc, said_of_nobody);
+    tcase_add_test(tc, said_of_those_that_left);
     tcase_add_test(tc, said_to_nobody);
     tcase_add_test(tc, read_in_slices);
     tcase_add_test(tc, half_read);

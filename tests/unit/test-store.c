@@ -22,6 +22,7 @@
 #include "random.h"
 #include "rounds.h"
 #include "test-seed.h"
+#include "tunnel-kinds.h"
 #include "util.h"
 
 /* A life, as the test knows it. */
@@ -602,184 +603,6 @@ START_TEST(test_threads)
 }
 END_TEST
 
-/* Kinds of packets out of tunnels. */
-
-static struct flow_tnl
-tunnel_packet(uint32_t src, uint8_t tos, uint8_t ttl)
-{
-    struct flow_tnl tnl;
-
-    memset(&tnl, 0, sizeof tnl);
-    tnl.ip_src = htonl(src);
-    tnl.ip_dst = htonl(1);
-    tnl.ip_tos = tos;
-    tnl.ip_ttl = ttl;
-    tnl.tp_src = htons(random_range(65536));
-    return tnl;
-}
-
-static struct adp_ingress_counts
-kinds_of(const struct adp_ingress_table *t)
-{
-    struct adp_ingress_counts counts = { .n = 0 };
-
-    adp_ingress_add_counts(t, &counts);
-    return counts;
-}
-
-static void
-age_kinds(struct adp_ingress_table *t, long long int now)
-{
-    size_t left = SIZE_MAX;
-
-    adp_ingress_age(t, now, &left);
-}
-
-/* As for a batch. */
-static struct adp_ingress *
-find_kind(struct adp_ingress_table *t, const struct flow_tnl *tnl,
-          long long int now)
-{
-    uint32_t hash;
-
-    for (int stage = 0; stage < ADP_INGRESS_STAGES; stage++) {
-        adp_ingress_fetch(t, tnl, stage, &hash);
-    }
-    return adp_ingress_find(t, tnl, hash, now);
-}
-
-/* ToS and TTL tell no kinds apart; congestion bits do. */
-START_TEST(test_kinds_of_packets)
-{
-    struct adp_ingress_table *t = adp_ingress_table_create(1000);
-    struct flow_tnl a = tunnel_packet(1, 0, 64), b = tunnel_packet(1, 4, 63);
-    struct flow_tnl ce = tunnel_packet(1, 3, 64), other = tunnel_packet(2, 0, 64);
-
-    ck_assert(!find_kind(t, &a, 1));
-    struct adp_ingress *kind = adp_ingress_set(t, &a, &owner, 1, 1, 1);
-    ck_assert(find_kind(t, &a, 1) == kind);
-    ck_assert(find_kind(t, &b, 1) == kind);
-    ck_assert(!find_kind(t, &ce, 1));
-    ck_assert(!find_kind(t, &other, 1));
-
-    /* Another port's packets have another number. */
-    uint32_t number = kind->number;
-    adp_ingress_set(t, &a, &owner, 1, 2, 1);
-    ck_assert_uint_eq(kind->number, number);
-    adp_ingress_set(t, &a, &owner, 2, 2, 1);
-    ck_assert_uint_ne(kind->number, number);
-    adp_ingress_table_destroy(t);
-}
-END_TEST
-
-/* Each VLAN tag of each ingress is a kind. */
-START_TEST(test_vlans)
-{
-    static const uint32_t ingresses[] = { 1, 2, 0x10001, UINT32_MAX };
-    static const uint16_t tcis[] = { 0x1000, 0x1001, 0x3001, 0xffff };
-    enum { N = ARRAY_SIZE(ingresses) * ARRAY_SIZE(tcis) };
-    struct adp_ingress_table *t = adp_ingress_table_create(1000);
-    struct adp_ingress *kinds[N];
-
-    for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < N; i++) {
-            struct flow_tnl key;
-
-            adp_ingress_vlan_key(&key, ingresses[i / ARRAY_SIZE(tcis)],
-                                 htons(tcis[i % ARRAY_SIZE(tcis)]));
-            struct adp_ingress *kind = adp_ingress_set(t, &key, &owner, 0, 0,
-                                                       1);
-            ck_assert(!round || kind == kinds[i]);
-            kinds[i] = kind;
-            for (int j = 0; j < i; j++) {
-                ck_assert(kind->number != kinds[j]->number);
-            }
-        }
-    }
-    ck_assert_uint_eq(kinds_of(t).n, N);
-    adp_ingress_table_destroy(t);
-}
-END_TEST
-
-/* No two kinds ever have one number, also when numbers begin anew. */
-START_TEST(test_kinds_numbers)
-{
-    enum { N = 20 };
-    struct adp_ingress_table *t = adp_ingress_table_create(1000);
-    struct flow_tnl first = tunnel_packet(N, 0, 64);
-
-    adp_ingress_set_next_number(t, 7);
-    ck_assert_uint_eq(adp_ingress_set(t, &first, &owner, 1, 1, 1)->number, 7);
-    adp_ingress_set_next_number(t, (uint32_t) ADP_INGRESS_MAX_NUMBER - 3);
-    for (int i = 0; i < N; i++) {
-        struct flow_tnl tnl = tunnel_packet(i, 0, 64);
-        uint32_t number = adp_ingress_set(t, &tnl, &owner, 1, 1, 1)->number;
-
-        ck_assert_uint_le(number, ADP_INGRESS_MAX_NUMBER);
-        ck_assert_uint_ne(number, 7);
-    }
-    /* Four below the end, seven before and the rest after that of 'first'. */
-    struct flow_tnl last = tunnel_packet(N - 1, 0, 64);
-    ck_assert_uint_eq(find_kind(t, &last, 1)->number, N - 4);
-
-    /* Another port's: its old number is free again. */
-    adp_ingress_set(t, &first, &owner, 2, 1, 1);
-    adp_ingress_set_next_number(t, 7);
-    struct flow_tnl more = tunnel_packet(N + 1, 0, 64);
-    ck_assert_uint_eq(adp_ingress_set(t, &more, &owner, 1, 1, 1)->number, 7);
-    adp_ingress_table_destroy(t);
-}
-END_TEST
-
-/* The hand gets round in time however few there are. */
-START_TEST(test_few_kinds)
-{
-    for (int n = 1; n <= 40; n++) {
-        struct adp_ingress_table *t = adp_ingress_table_create(1000);
-
-        for (int i = 0; i < n; i++) {
-            struct flow_tnl tnl = tunnel_packet(i, 0, 64);
-
-            adp_ingress_set(t, &tnl, &owner, 1, 1, 1000);
-        }
-        for (long long int now = 1000; now <= 55200; now += 100) {
-            age_kinds(t, now);
-        }
-        ck_assert_uint_eq(kinds_of(t).n, 0);
-        ck_assert_uint_eq(kinds_of(t).n_idle, n);
-        adp_ingress_table_destroy(t);
-    }
-}
-END_TEST
-
-START_TEST(test_kinds_full)
-{
-    enum { MAX = 1000, N_BUSY = 10, N = 20000 };
-    struct adp_ingress_table *t = adp_ingress_table_create(MAX);
-
-    for (int i = 0; i < N; i++) {
-        struct flow_tnl tnl = tunnel_packet(i, 0, 64);
-
-        adp_ingress_set(t, &tnl, &owner, 1, 1, i);
-        for (int j = 0; j < MIN(i, N_BUSY); j++) {
-            struct flow_tnl busy = tunnel_packet(j, 0, 64);
-
-            ck_assert(find_kind(t, &busy, i));
-        }
-    }
-    ck_assert_uint_eq(kinds_of(t).n, MAX);
-    ck_assert_uint_eq(kinds_of(t).n_evicted, N - MAX);
-    /* Two rounds of the hand after they are idle take all, also those that
-     * share a chain with many others that leave. */
-    for (long long int now = N; now < N + 54100; now += 100) {
-        age_kinds(t, now);
-    }
-    ck_assert_uint_eq(kinds_of(t).n, 0);
-    ck_assert_uint_eq(kinds_of(t).n_idle, MAX);
-    adp_ingress_table_destroy(t);
-}
-END_TEST
-
 /* A month of Pods that come, talk and go; a week under the sanitizers. */
 
 enum {
@@ -943,11 +766,6 @@ main(void)
     tcase_add_test(tc, test_memory_returns);
     tcase_add_test(tc, test_random);
     tcase_add_test(tc, test_threads);
-    tcase_add_test(tc, test_kinds_of_packets);
-    tcase_add_test(tc, test_vlans);
-    tcase_add_test(tc, test_kinds_numbers);
-    tcase_add_test(tc, test_few_kinds);
-    tcase_add_test(tc, test_kinds_full);
     tcase_add_test(tc, test_month);
     srunner_set_fork_status(sr, CK_NOFORK);
     srunner_run_all(sr, CK_NORMAL);
