@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 include tests/unit/automake.mk
+include tests/unit/model.mk
 include tests/unit/conntrack.mk
 include tests/unit/dpctl.mk
 include tests/fuzz/automake.mk

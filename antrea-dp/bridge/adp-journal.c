@@ -194,6 +194,7 @@ take_back(struct adp_bridge *b, const struct rule *rule)
  * that these can be defined anew. */
 static bool
 is_end_awaited(const struct rule *rule)
+    OVS_REQUIRES(ofproto_mutex)
 {
     return (rule->flags & OFPUTIL_FF_SEND_FLOW_REM
             || rule->match_tlv_bitmap || rule->ofpacts_tlv_bitmap);
