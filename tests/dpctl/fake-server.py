@@ -148,10 +148,12 @@ def stats(with_endpoints):
                   "longer_than_ms": {"1": 9 * n, "10": 4, "50": 3, "250": 0,
                                      "1000": 0},
                   "section_us": {"openflow": 90000 * n},
-                  "longest": {"us": 61234, "ago_ms": 4200, "section_us": {
-                      "openflow": 50000, "compile": 11200, "other": 4,
-                      "lock": 30}},
-                  "recent": {"us": 2049, "ago_ms": 150, "since_ms": 1000,
+                  "longest": {"us": 61234, "cpu_us": 60100, "ago_ms": 4200,
+                              "section_us": {
+                                  "openflow": 50000, "compile": 11200,
+                                  "other": 4, "lock": 30}},
+                  "recent": {"us": 2049, "cpu_us": 1900, "ago_ms": 150,
+                             "since_ms": 1000,
                              "section_us": {"counters": 2049}}},
         "rules": [
             {"id": 7, "policy": "K8sNetworkPolicy:default/web",
