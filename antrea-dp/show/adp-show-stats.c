@@ -551,6 +551,9 @@ put_mode(struct json *o, const struct adp_bridge *b)
         json_object_put_string(o, "closed", ofproto_get_flow_restore_wait()
                                ? "other_config:flow-restore-wait was set "
                                "when the daemon began"
+                               : adp_bridge_awaits_pipeline(b)
+                               ? "it can't have the pipeline that its "
+                               "configuration asks for"
                                : "its flows were flushed, and its pipeline "
                                "isn't back");
     } else if (punted_for) {

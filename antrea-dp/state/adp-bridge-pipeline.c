@@ -9,7 +9,8 @@
  * leaves with that version, whoever put it there.  The typed state stays.
  *
  * When a change is refused the bridge keeps the pipeline that it has, and the
- * same isn't tried again until records or limits of tables are others. */
+ * same isn't tried again until records or limits of tables are others.  A
+ * bridge that begins has nothing to keep, and lets nothing pass then. */
 
 #include <config.h>
 #include "adp-bridge-pipeline.h"
@@ -59,6 +60,8 @@ struct adp_bridge_pipeline {
     char *error;                        /* NULL, or why it is not the one that
                                          * is configured. */
     bool misconfigured;                 /* Nothing that there is is. */
+    bool has_begun;                     /* What was configured was in force
+                                         * once. */
     struct choice wanted;               /* By the configuration, while ... */
     bool wants;                         /* ... that isn't in force yet. */
     struct choice tried;                /* What was 'wanted' when the last
@@ -69,8 +72,6 @@ struct adp_bridge_pipeline {
     uint32_t refused_limits;            /* and with these limits of tables. */
     struct adp_state *state;            /* Once there was a pipeline; not in
                                          * the tables while there is none. */
-    bool has_stored;                    /* There is one on the disk, but not
-                                         * here, because of 'error'. */
     struct adp_fqdns *fqdns;            /* From the beginning. */
     struct adp_multicast *multicast;    /* The same. */
     bool bereft;                        /* The pipeline was flushed, and isn't
@@ -166,6 +167,12 @@ const char *
 adp_bridge_pipeline_error(const struct adp_bridge *b)
 {
     return b->pipeline->error;
+}
+
+bool
+adp_bridge_awaits_pipeline(const struct adp_bridge *b)
+{
+    return !b->pipeline->has_begun && !adp_bridge_is_system(b);
 }
 
 struct adp_state *
@@ -366,16 +373,14 @@ try_pipeline(struct adp_bridge *b)
     b->pipeline->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
 }
 
-/* Is there a state that isn't in force, although the configuration asks for a
- * pipeline? */
+/* Is the pipeline that is asked for, or its state, not in force? */
 static bool
 is_closed(const struct adp_bridge *b)
 {
     const struct adp_bridge_pipeline *bp = b->pipeline;
 
-    return ((bp->choice.pipeline || bp->error)
-            && (bp->state ? adp_state_is_closed(bp->state)
-                : bp->has_stored));
+    return (bp->choice.pipeline ? adp_state_is_closed(bp->state)
+            : adp_bridge_awaits_pipeline(b));
 }
 
 /* Whoever flushes the tables (set-controller does) gets the built-in pipeline
@@ -605,23 +610,31 @@ change_choice(struct adp_bridge *b, const struct choice *choice)
     return error;
 }
 
+static void
+log_refusal(const struct adp_bridge *b, const char *error)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (adp_bridge_awaits_pipeline(b)) {
+        ds_put_cstr(&s, "no packet passes");
+    } else {
+        ds_put_cstr(&s, "keeping pipeline ");
+        choice_format(&b->pipeline->choice, &s);
+    }
+    VLOG_ERR("bridge %s: %s; %s", b->dpif.up.name, error, ds_cstr(&s));
+    ds_destroy(&s);
+}
+
 /* Takes 'error'; NULL if all is well. */
 static void
 note_error(struct adp_bridge *b, char *error)
 {
     if (error && !nullable_string_is_equal(error, b->pipeline->error)) {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        choice_format(&b->pipeline->choice, &s);
-        VLOG_ERR("bridge %s: %s; keeping pipeline %s", b->dpif.up.name, error,
-                 ds_cstr(&s));
-        ds_destroy(&s);
+        log_refusal(b, error);
     }
     free(b->pipeline->error);
     b->pipeline->error = error;
-    b->pipeline->has_stored = (error && !b->pipeline->state
-                               && adp_state_disk_exists(adp_bridge_name(b),
-                                                        &b->pipeline->uuid));
+    b->pipeline->has_begun |= !error;
 }
 
 static bool

@@ -22,6 +22,9 @@ uint64_t adp_bridge_pipeline_options(const struct adp_bridge *);
 /* Why the bridge doesn't run the pipeline that its configuration asks for.
  * NULL if it does. */
 const char *adp_bridge_pipeline_error(const struct adp_bridge *);
+/* Has the bridge had nothing yet that its configuration asked for?  It lets no
+ * packet pass then. */
+bool adp_bridge_awaits_pipeline(const struct adp_bridge *);
 /* NULL if pipeline is "none". */
 struct adp_state *adp_bridge_state(const struct adp_bridge *);
 struct adp_fqdns *adp_bridge_fqdns(const struct adp_bridge *);
@@ -47,8 +50,8 @@ void adp_bridge_pipeline_configure(struct adp_bridge *,
                                    const struct smap *other_config);
 /* A slice of what is on its way into the bridge, and what ports that changed
  * ask for.  Brings a pipeline back that was flushed.  Returns true unless it
- * was flushed and isn't back, or the state of before the daemon's start isn't:
- * then no packet may pass. */
+ * was flushed and isn't back, the bridge awaits one, or the state of before
+ * the daemon's start isn't in force: then no packet may pass. */
 bool adp_bridge_pipeline_run(struct adp_bridge *);
 void adp_bridge_pipeline_wait(struct adp_bridge *);
 

@@ -98,17 +98,6 @@ adp_state_disk_create(const char *bridge, const struct uuid *uuid)
     return sd;
 }
 
-bool
-adp_state_disk_exists(const char *bridge, const struct uuid *uuid)
-{
-    char *folder = folder_of(bridge, uuid);
-    struct adp_state_disk sd = { .folder = folder };
-    bool exists = keeps_what_is_there && adp_state_disk_has_state(&sd);
-
-    free(folder);
-    return exists;
-}
-
 void
 adp_state_disk_destroy(struct adp_state_disk *sd)
 {

@@ -31,8 +31,6 @@ void adp_state_disk_configure(bool keep, bool is_known);
  * when it is read one day it would be out of date. */
 struct adp_state_disk *adp_state_disk_create(const char *bridge,
                                              const struct uuid *);
-/* Would that find something to be read? */
-bool adp_state_disk_exists(const char *bridge, const struct uuid *);
 /* In a folder that tests name. */
 struct adp_state_disk *adp_state_disk_create_in(const char *folder);
 /* Leaves what is there.  NULL does nothing. */

@@ -29,6 +29,7 @@
  * is emptied for none. */
 
 static struct adp_bridge *b;
+static bool is_system;
 static struct oftable tables[2];
 static struct smap config;
 
@@ -206,13 +207,6 @@ adp_state_disk_create(const char *name OVS_UNUSED,
     return NULL;
 }
 
-bool
-adp_state_disk_exists(const char *name OVS_UNUSED,
-                      const struct uuid *uuid OVS_UNUSED)
-{
-    return false;
-}
-
 char *
 adp_state_disk_move(struct adp_state_disk *sd OVS_UNUSED,
                     const char *name OVS_UNUSED,
@@ -239,7 +233,7 @@ adp_bridge_name(const struct adp_bridge *bridge OVS_UNUSED)
 bool
 adp_bridge_is_system(const struct adp_bridge *bridge OVS_UNUSED)
 {
-    return false;
+    return is_system;
 }
 
 void
@@ -401,12 +395,19 @@ setup(void)
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     memset(&state, 0, sizeof state);
     memset(&program, 0, sizeof program);
+    is_system = false;
     b = xzalloc(sizeof *b);
     b->dpif.up.tables = tables;
     b->dpif.up.n_tables = ARRAY_SIZE(tables);
     tables[1].max_flows = UINT_MAX;
     smap_init(&config);
     adp_bridge_pipeline_init(b);
+}
+
+static void
+setup_running(void)
+{
+    setup();
     adp_bridge_pipeline_configure(b, &config);
     expect("i");
 }
@@ -603,18 +604,81 @@ START_TEST(options_that_nobody_wants_any_more)
 }
 END_TEST
 
+/* Until it had what was asked for, be it none, a bridge has nothing that it
+ * could keep. */
+START_TEST(nothing_to_keep)
+{
+    configure("no-such");
+    ck_assert(!adp_bridge_pipeline_run(b));
+    ck_assert_ptr_nonnull(adp_bridge_pipeline_error(b));
+    configure("none");
+    ck_assert(adp_bridge_pipeline_run(b));
+    refused(NULL);
+    configure("no-such");
+    ck_assert(adp_bridge_pipeline_run(b));
+    ck_assert_ptr_nonnull(adp_bridge_pipeline_error(b));
+}
+END_TEST
+
+START_TEST(options_that_are_wrong_at_first)
+{
+    configure_options("no-such");
+    ck_assert(!adp_bridge_pipeline_run(b));
+    configure_options("");
+    ck_assert(adp_bridge_pipeline_run(b));
+    expect("i");
+    configure_options("no-such");
+    ck_assert(adp_bridge_pipeline_run(b));
+}
+END_TEST
+
+START_TEST(refused_at_first)
+{
+    state.refusal = "table full";
+    configure("v1.15");
+    expect("i");
+    refused("table full");
+    ck_assert(!adp_bridge_pipeline_run(b));
+    configure("v1.15");
+    expect("");
+    ck_assert(!adp_bridge_pipeline_run(b));
+
+    state.refusal = NULL;
+    tables[1].max_flows = 1000;
+    configure("v1.15");
+    expect("ci");
+    ck_assert(adp_bridge_pipeline_run(b));
+}
+END_TEST
+
+START_TEST(a_bridge_that_can_have_none)
+{
+    is_system = true;
+    configure("v1.15");
+    ck_assert_ptr_nonnull(adp_bridge_pipeline_error(b));
+    ck_assert(adp_bridge_pipeline_run(b));
+}
+END_TEST
+
 int
 main(void)
 {
     Suite *suite = suite_create("bridge-pipeline");
     TCase *tc = tcase_create("refusals");
 
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup_running, teardown);
     tcase_add_test(tc, what_openflow_refuses);
     tcase_add_test(tc, what_records_forbid);
     tcase_add_test(tc, what_is_under_way);
     tcase_add_test(tc, options_of_many_records);
     tcase_add_test(tc, options_that_nobody_wants_any_more);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("beginnings");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, nothing_to_keep);
+    tcase_add_test(tc, options_that_are_wrong_at_first);
+    tcase_add_test(tc, refused_at_first);
+    tcase_add_test(tc, a_bridge_that_can_have_none);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
