@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Bridges with a built-in pipeline don't fail open.
+/* Bridges with a built-in pipeline, or that are to have one, don't fail open.
  *
  * In fail mode "standalone" upstream flushes a bridge whose controllers can't
  * be reached, and puts NORMAL above all flows that come then.  A pipeline
@@ -25,7 +25,7 @@ has_pipeline(const struct connmgr *mgr)
 
     LIST_FOR_EACH (b, list_node, &adp_bridges) {
         if (b->dpif.up.connmgr == mgr) {
-            return adp_bridge_pipeline(b) != NULL;
+            return adp_bridge_pipeline(b) || adp_bridge_awaits_pipeline(b);
         }
     }
     return false;

@@ -172,7 +172,9 @@ adp_bridge_pipeline_error(const struct adp_bridge *b)
 bool
 adp_bridge_awaits_pipeline(const struct adp_bridge *b)
 {
-    return !b->pipeline->has_begun && !adp_bridge_is_system(b);
+    const struct adp_bridge_pipeline *bp = b->pipeline;
+
+    return bp->error && !bp->has_begun && !adp_bridge_is_system(b);
 }
 
 struct adp_state *
@@ -373,6 +375,18 @@ try_pipeline(struct adp_bridge *b)
     b->pipeline->next_reinstall = time_msec() + REINSTALL_INTERVAL_MS;
 }
 
+/* Has the bridge to be without flows, as its pipeline isn't there? */
+static bool
+must_be_empty(const struct adp_bridge *b)
+{
+    const struct adp_bridge_pipeline *bp = b->pipeline;
+
+    return (bp->choice.pipeline
+            ? (bp->bereft && lacks_pipeline(b)
+               && !adp_state_is_busy(bp->state))
+            : adp_bridge_awaits_pipeline(b));
+}
+
 /* Is the pipeline that is asked for, or its state, not in force? */
 static bool
 is_closed(const struct adp_bridge *b)
@@ -402,8 +416,7 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
                && !adp_state_is_busy(bp->state)
                && time_msec() >= bp->next_reinstall) {
         try_pipeline(b);
-    } else if (bp->bereft && lacks_pipeline(b) && flush.filled
-               && !adp_state_is_busy(bp->state)) {
+    } else if (flush.filled && must_be_empty(b)) {
         keep_empty(b);
     }
     if (bp->choice.pipeline) {
@@ -426,7 +439,8 @@ adp_bridge_pipeline_run(struct adp_bridge *b)
 void
 adp_bridge_pipeline_wait(struct adp_bridge *b)
 {
-    if (b->pipeline->choice.pipeline && adp_journal_was_flushed(b)) {
+    if ((b->pipeline->choice.pipeline || adp_bridge_awaits_pipeline(b))
+        && adp_journal_was_flushed(b)) {
         poll_immediate_wake();
     } else if (b->pipeline->bereft) {
         poll_timer_wait_until(b->pipeline->next_reinstall);
@@ -611,7 +625,7 @@ change_choice(struct adp_bridge *b, const struct choice *choice)
 }
 
 static void
-log_refusal(const struct adp_bridge *b, const char *error)
+log_refusal(const struct adp_bridge *b)
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
@@ -621,7 +635,8 @@ log_refusal(const struct adp_bridge *b, const char *error)
         ds_put_cstr(&s, "keeping pipeline ");
         choice_format(&b->pipeline->choice, &s);
     }
-    VLOG_ERR("bridge %s: %s; %s", b->dpif.up.name, error, ds_cstr(&s));
+    VLOG_ERR("bridge %s: %s; %s", b->dpif.up.name, b->pipeline->error,
+             ds_cstr(&s));
     ds_destroy(&s);
 }
 
@@ -629,12 +644,15 @@ log_refusal(const struct adp_bridge *b, const char *error)
 static void
 note_error(struct adp_bridge *b, char *error)
 {
-    if (error && !nullable_string_is_equal(error, b->pipeline->error)) {
-        log_refusal(b, error);
+    struct adp_bridge_pipeline *bp = b->pipeline;
+    bool is_new = error && !nullable_string_is_equal(error, bp->error);
+
+    free(bp->error);
+    bp->error = error;
+    bp->has_begun |= !error;
+    if (is_new) {
+        log_refusal(b);
     }
-    free(b->pipeline->error);
-    b->pipeline->error = error;
-    b->pipeline->has_begun |= !error;
 }
 
 static bool
@@ -773,6 +791,15 @@ attempt(struct adp_bridge *b)
     }
 }
 
+/* A bridge that awaits one is empty, even if none is what it is to have now:
+ * upstream would have its own flow there. */
+static bool
+is_in_force(const struct adp_bridge *b, const struct choice *choice)
+{
+    return (choice_equal(choice, &b->pipeline->choice)
+            && !adp_bridge_awaits_pipeline(b));
+}
+
 /* Goes on with what the configuration asks for. */
 static void
 pursue(struct adp_bridge *b)
@@ -791,7 +818,7 @@ pursue(struct adp_bridge *b)
         free(error);
         error = NULL;
     }
-    if (error || choice_equal(&bp->wanted, &bp->choice)) {
+    if (error || is_in_force(b, &bp->wanted)) {
         end_attempt(b, error);
     } else if (!must_wait(b)) {
         attempt(b);
@@ -816,7 +843,7 @@ want(struct adp_bridge *b, const struct choice *choice)
         under_way = false;
     }
     bp->wanted = *choice;
-    bp->wants = under_way || !choice_equal(choice, &bp->choice);
+    bp->wants = under_way || !is_in_force(b, choice);
     if (bp->wants) {
         pursue(b);
     } else {
@@ -824,9 +851,8 @@ want(struct adp_bridge *b, const struct choice *choice)
     }
 }
 
-void
-adp_bridge_pipeline_configure(struct adp_bridge *b,
-                              const struct smap *other_config)
+static void
+configure(struct adp_bridge *b, const struct smap *other_config)
 {
     struct adp_bridge_pipeline *bp = b->pipeline;
     bool ignored_options = bp->choice.ignores_options;
@@ -850,5 +876,15 @@ adp_bridge_pipeline_configure(struct adp_bridge *b,
                       adp_bridge_name(b));
         }
         bp->choice.ignores_options = choice.ignores_options;
+    }
+}
+
+void
+adp_bridge_pipeline_configure(struct adp_bridge *b,
+                              const struct smap *other_config)
+{
+    configure(b, other_config);
+    if (adp_bridge_awaits_pipeline(b) && adp_journal_was_flushed(b)) {
+        keep_empty(b);          /* Before other bridges know of this one. */
     }
 }

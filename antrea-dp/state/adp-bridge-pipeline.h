@@ -22,8 +22,8 @@ uint64_t adp_bridge_pipeline_options(const struct adp_bridge *);
 /* Why the bridge doesn't run the pipeline that its configuration asks for.
  * NULL if it does. */
 const char *adp_bridge_pipeline_error(const struct adp_bridge *);
-/* Has the bridge had nothing yet that its configuration asked for?  It lets no
- * packet pass then. */
+/* Has the bridge had nothing yet that its configuration asked for, because of
+ * an error?  It is empty then, and lets no packet pass. */
 bool adp_bridge_awaits_pipeline(const struct adp_bridge *);
 /* NULL if pipeline is "none". */
 struct adp_state *adp_bridge_state(const struct adp_bridge *);
