@@ -641,6 +641,9 @@ hook_bridge_configured(struct ofproto *ofproto, const struct uuid *row,
         adp_handover_take(b);
         adp_bridge_pipeline_identify(b, row);
         adp_configure(b, other_config, external_ids);
+    } else {
+        /* It may have been one of ours when a daemon ran before. */
+        adp_state_disk_leave(ofproto->name, row);
     }
 }
 

@@ -127,6 +127,9 @@ adp_bridge_pipeline_identify(struct adp_bridge *b, const struct uuid *uuid)
 
     if (uuid_is_zero(&bp->uuid)) {
         bp->uuid = *uuid;
+        if (adp_bridge_is_system(b) || !adp_state_disk_is_kept()) {
+            adp_state_disk_leave(adp_bridge_name(b), uuid);
+        }
     }
     if (!uuid_equals(&bp->new_uuid, uuid)) {
         bp->new_uuid = *uuid;

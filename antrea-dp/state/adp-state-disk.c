@@ -64,6 +64,7 @@ note_aside(const char *folder, const char *to)
     }
 }
 
+/* When what is there is read one day it would be out of date. */
 static char *
 set_aside(const char *folder)
 {
@@ -78,6 +79,34 @@ set_aside(const char *folder)
     return error;
 }
 
+static void
+leave(const struct adp_state_disk *sd)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    char *error = adp_state_disk_has_state(sd) ? set_aside(sd->folder) : NULL;
+
+    if (error) {
+        VLOG_ERR_RL(&rl, "%s", error);
+        free(error);
+    }
+}
+
+bool
+adp_state_disk_is_kept(void)
+{
+    return keeps_what_is_there;
+}
+
+void
+adp_state_disk_leave(const char *bridge, const struct uuid *uuid)
+{
+    char *folder = folder_of(bridge, uuid);
+    const struct adp_state_disk sd = { .folder = folder };
+
+    leave(&sd);
+    free(folder);
+}
+
 struct adp_state_disk *
 adp_state_disk_create(const char *bridge, const struct uuid *uuid)
 {
@@ -86,12 +115,7 @@ adp_state_disk_create(const char *bridge, const struct uuid *uuid)
 
     free(folder);
     if (!keeps && !(keeps_what_is_there && adp_state_disk_has_state(sd))) {
-        char *error = set_aside(sd->folder);
-
-        if (error) {
-            VLOG_ERR("%s", error);
-            free(error);
-        }
+        leave(sd);
         adp_state_disk_destroy(sd);
         sd = NULL;
     }

@@ -27,8 +27,13 @@ struct uuid;
  * nobody knows, 'keep' is for those of which nothing is there. */
 void adp_state_disk_configure(bool keep, bool is_known);
 
-/* NULL if states aren't kept.  What is there from before is set aside then:
- * when it is read one day it would be out of date. */
+/* Is what is there from before for the bridges that it belongs to?  Else it is
+ * set aside: when it is read one day it would be out of date. */
+bool adp_state_disk_is_kept(void);
+/* Sets aside what there is of a bridge that goes on without it. */
+void adp_state_disk_leave(const char *bridge, const struct uuid *);
+
+/* NULL if states aren't kept.  What is there is set aside then. */
 struct adp_state_disk *adp_state_disk_create(const char *bridge,
                                              const struct uuid *);
 /* In a folder that tests name. */

@@ -26,7 +26,8 @@
 
 /* The calls that are noted: "c" records are checked, "f" what is under way
  * ends, "i" flows are installed, "o" options begin to change, "n" the bridge
- * is emptied, "u" upstream may put its own flow there. */
+ * is emptied, "u" upstream may put its own flow there, "a" what is stored is
+ * set aside. */
 
 static struct adp_bridge *b;
 static bool is_system;
@@ -43,6 +44,9 @@ static struct {
 
 /* Has somebody put flows into the empty bridge? */
 static bool filled;
+
+/* Are states kept on the disk? */
+static bool is_kept;
 
 /* What packets see. */
 static struct {
@@ -208,6 +212,19 @@ adp_state_disk_create(const char *name OVS_UNUSED,
                       const struct uuid *uuid OVS_UNUSED)
 {
     return NULL;
+}
+
+bool
+adp_state_disk_is_kept(void)
+{
+    return is_kept;
+}
+
+void
+adp_state_disk_leave(const char *name OVS_UNUSED,
+                     const struct uuid *uuid OVS_UNUSED)
+{
+    note('a');
 }
 
 char *
@@ -404,6 +421,7 @@ setup(void)
     memset(&state, 0, sizeof state);
     memset(&program, 0, sizeof program);
     is_system = filled = false;
+    is_kept = true;
     b = xzalloc(sizeof *b);
     b->dpif.up.tables = tables;
     b->dpif.up.n_tables = ARRAY_SIZE(tables);
@@ -690,6 +708,34 @@ START_TEST(a_bridge_that_can_have_none)
 }
 END_TEST
 
+/* What is stored, and isn't to be read now, never is. */
+START_TEST(what_is_stored)
+{
+    const struct uuid row = { .parts = { 1 } };
+    const struct uuid other_row = { .parts = { 2 } };
+
+    adp_bridge_pipeline_identify(b, &row);
+    configure("none");
+    expect("");
+    adp_bridge_pipeline_uninit(b, false);
+
+    adp_bridge_pipeline_init(b);
+    is_kept = false;
+    adp_bridge_pipeline_identify(b, &row);
+    configure("none");
+    expect("a");
+    adp_bridge_pipeline_identify(b, &row);
+    adp_bridge_pipeline_identify(b, &other_row);
+    expect("");
+    adp_bridge_pipeline_uninit(b, false);
+
+    adp_bridge_pipeline_init(b);
+    is_system = is_kept = true;
+    adp_bridge_pipeline_identify(b, &row);
+    expect("a");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -710,6 +756,7 @@ main(void)
     tcase_add_test(tc, options_that_are_wrong_at_first);
     tcase_add_test(tc, refused_at_first);
     tcase_add_test(tc, a_bridge_that_can_have_none);
+    tcase_add_test(tc, what_is_stored);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
