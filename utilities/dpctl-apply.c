@@ -977,6 +977,8 @@ dpctl_cmd_resolve(const struct dpctl_command *c)
     dpctl_ovsdb_read(c->options->db, c->options->bridge,
                      c->options->timeout_s, &ports, &mark);
     env.ports = &ports;
+    /* Without OVSDB nobody else says it, and nothing comes of it. */
+    ports.annotated |= !ports.available;
     check(dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false, &plan));
     print_warnings(&plan);
 

@@ -34,7 +34,7 @@ static struct json *
 read_request(void)
 {
     static const char *const bridge[] = {
-        "name", "ports", "datapath_type", "external_ids"
+        "name", "ports", "datapath_type", "external_ids", "other_config"
     };
     static const char *const port[] = {
         "_uuid", "name", "external_ids", "interfaces"
@@ -193,7 +193,12 @@ parse_reply(const struct json *reply, const char *bridge,
 
         /* On another bridge a Pod may have a second interface. */
         if (bridge ? is_called(row, bridge) : is_of_our_type(row)) {
+            const char *annotated
+                = map_get(dpctl_json_member(row, "other_config"),
+                          "antrea-dp-annotated-ports");
+
             add_uuids(dpctl_json_member(row, "ports"), &port_uuids);
+            ports->annotated |= annotated && !strcmp(annotated, "true");
         }
     }
 

@@ -214,6 +214,7 @@ class Switch:
     def br_int_args(self):
         return self.bridge_args(
             'br-int', '02:00:00:00:00:01', self.side.datapath_type,
+            'other_config:antrea-dp-annotated-ports=true',
             *('other_config:' + c for c in self.side.bridge_config),
             *(['other_config:antrea-dp-max-sessions=%d' % self.max_sessions]
               if self.max_sessions else []))

@@ -283,7 +283,9 @@ def ovsdb_rows():
         "Bridge": [
             {"name": "br-int", "ports": ["set", [uuid(1), uuid(2)]],
              "datapath_type": "antrea",
-             "external_ids": ["map", STATE["ids"]]},
+             "external_ids": ["map", STATE["ids"]],
+             "other_config": ["map", [["antrea-dp-annotated-ports",
+                                       "true"]]]},
             {"name": "br-ex", "ports": uuid(5), "datapath_type": "netdev",
              "external_ids": none}],
         "Port": [               # A second interface of the Pod on br-ex.

@@ -184,6 +184,7 @@ change(enum dpctl_verb verb, const char *text, size_t len)
 
     dpctl_ports_init(&ports);
     ports.available = true;
+    ports.annotated = true;
     dpctl_input_init(&input);
     input.for_delete = verb == DPCTL_DELETE;
     error = dpctl_load_text(&docs, "f", text, len);

@@ -330,6 +330,7 @@ dw_setup(void)
     dw.index = adp_index_create();
     dpctl_ports_init(&dw.ports);
     dw.ports.available = true;
+    dw.ports.annotated = true;
 }
 
 void

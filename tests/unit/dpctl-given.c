@@ -90,6 +90,7 @@ dpctl_given_plan(enum dpctl_verb verb, const struct json *state,
     struct dpctl_env env = { .node = "node1", .ports = &ports };
 
     dpctl_ports_init(&ports);
+    ports.annotated = true;
     dpctl_input_init(&input);
     p.error = dpctl_given_text(&input, a);
     if (!p.error && b) {

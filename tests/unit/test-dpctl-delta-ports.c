@@ -73,6 +73,7 @@ forget_ports(bool available)
     dpctl_ports_destroy(&dw.ports);
     dpctl_ports_init(&dw.ports);
     dw.ports.available = available;
+    dw.ports.annotated = true;
     dw.ports.why = available ? NULL : xstrdup("it is away");
 }
 
@@ -220,26 +221,26 @@ full_run_warnings(enum dpctl_verb verb, const char *text)
     return warnings;
 }
 
-/* Only where a Pod keeps what OVSDB told is there something to tell. */
+/* Only where a Pod keeps what its record tells is there something to tell. */
 START_TEST(test_warnings)
 {
     static const struct {
         bool available;
-        const char *expected;
+        const char *one, *two;
     } cases[] = {
-        { true, "\n" },
+        { true, "\n", "\n" },
         { false, "OVSDB can't be read: it is away; 1 Pod keeps its port and "
-          "addresses\n" },
+          "addresses\n", "OVSDB can't be read: it is away; 2 Pods keep "
+          "their ports and addresses\n" },
     };
 
     dw_expect_step(DPCTL_APPLY, dpctl_random_node, false);
     dw_expect_step(DPCTL_APPLY, SPACE("a"), true);
     dw_expect_step(DPCTL_APPLY, LOCAL_POD, true);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        /* That Pod says all that there is to say. */
         forget_ports(cases[i].available);
         char *warnings = full_run_warnings(DPCTL_APPLY, OTHER_NODE);
-        ck_assert_str_eq(warnings, "\n");
+        ck_assert_str_eq(warnings, cases[i].one);
         free(warnings);
     }
     add_port("ns0/told", "port8", "0a:00:00:00:02:08", "10.1.0.8");
@@ -248,7 +249,7 @@ START_TEST(test_warnings)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         forget_ports(cases[i].available);
         char *warnings = full_run_warnings(DPCTL_APPLY, OTHER_NODE);
-        ck_assert_str_eq(warnings, cases[i].expected);
+        ck_assert_str_eq(warnings, cases[i].two);
         free(warnings);
     }
 }
@@ -270,6 +271,109 @@ START_TEST(test_pod_without_record)
 }
 END_TEST
 
+/* Annotations, which whoever makes a Pod writes, against what OVSDB says. */
+
+#define WEB \
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: ns0}\n" \
+    "spec: {nodeName: node1}\nstatus: {podIP: 10.1.0.2}\n"
+
+#define CLAIMING_POD(CLAIM) \
+    "apiVersion: v1\nkind: Pod\n" \
+    "metadata: {name: acme, namespace: ns0, annotations: {" CLAIM "}}\n" \
+    "spec: {nodeName: node1}\nstatus: {podIP: 10.1.0.3}\n"
+#define CLAIM(PORT, MAC) \
+    "antrea-dp.io/port: " PORT ", antrea-dp.io/mac: '" MAC "'"
+
+static void
+expect_pod(const char *name, const char *port, const char *mac)
+{
+    struct json *records = adp_model_get(dw.model, "Pod", name);
+    const struct json *pod = (json_array(records)->n
+                              ? json_array(records)->elems[0] : NULL);
+
+    ck_assert_str_eq(dpctl_json_str(pod, "port"), port);
+    ck_assert_str_eq(dpctl_json_str(pod, "mac"), mac);
+    json_destroy(records);
+}
+
+/* From some and from all. */
+static void
+expect_refused(const char *text, const char *expected)
+{
+    struct dpctl_env env = { .ports = &dw.ports };
+    struct json *state = dw_state();
+    struct dpctl_input input;
+    struct dpctl_plan plan;
+    char *error;
+
+    dpctl_input_init(&input);
+    ck_assert_ptr_null(dpctl_given_text(&input, text));
+    ck_assert_int_eq(dpctl_delta_create(DPCTL_APPLY, &input, &dw_source, &env,
+                                        false, &plan, &error),
+                     DPCTL_DELTA_DONE);
+    ck_assert_msg(error && strstr(error, expected), "%s", error);
+    free(error);
+    error = dpctl_plan_create(DPCTL_APPLY, &input, state, &env, false, &plan);
+    ck_assert_msg(error && strstr(error, expected), "%s", error);
+    free(error);
+    dpctl_input_destroy(&input);
+    json_destroy(state);
+}
+
+/* With the Bridge's consent to annotations (1), or without (0). */
+START_TEST(test_annotations)
+{
+    dw.ports.annotated = _i;
+    dw_expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    dw_expect_step(DPCTL_APPLY, SPACE("a"), true);
+    add_port("ns0/web", "port2", "0a:00:00:00:02:02", NULL);
+    add_port("ns0/acme", "port3", "0a:00:00:00:02:03", NULL);
+    /* Who would steal comes first. */
+    dw_expect_step(DPCTL_APPLY, CLAIMING_POD(CLAIM("port2",
+                                                   "0a:00:00:00:02:02")),
+                   true);
+    expect_pod("ns0/acme", "port3", "0a:00:00:00:02:03");
+    dw_expect_step(DPCTL_APPLY, WEB, true);
+    expect_pod("ns0/web", "port2", "0a:00:00:00:02:02");
+
+    /* Nor while OVSDB can't be read, for whom has a record. */
+    forget_ports(false);
+    dw.ports.annotated = _i;
+    dw_expect_step(DPCTL_APPLY, CLAIMING_POD(CLAIM("port9",
+                                                   "0a:00:00:00:02:09")),
+                   true);
+    expect_pod("ns0/acme", "port3", "0a:00:00:00:02:03");
+}
+END_TEST
+
+/* A Pod whom OVSDB doesn't know. */
+START_TEST(test_annotations_alone)
+{
+    dw_expect_step(DPCTL_APPLY, dpctl_random_node, false);
+    dw_expect_step(DPCTL_APPLY, SPACE("a"), true);
+    add_port("ns0/web", "port2", "0a:00:00:00:02:02", NULL);
+    dw.ports.annotated = false;
+    expect_refused(CLAIMING_POD(CLAIM("uplink", "0a:00:00:00:02:09")),
+                   "other_config:antrea-dp-annotated-ports=true");
+    dw.ports.annotated = true;
+    expect_refused(CLAIMING_POD(CLAIM("port2", "0a:00:00:00:02:09")),
+                   "Pod ns0/acme: metadata.annotations: antrea-dp.io/port: "
+                   "port2 is that of Pod ns0/web");
+    expect_refused(CLAIMING_POD(CLAIM("port9", "0A:00:00:00:02:02")),
+                   "Pod ns0/acme: metadata.annotations: antrea-dp.io/mac: "
+                   "0A:00:00:00:02:02 is that of Pod ns0/web");
+    dw_expect_step(DPCTL_APPLY, CLAIMING_POD(CLAIM("port9",
+                                                   "0a:00:00:00:02:09")),
+                   true);
+    expect_pod("ns0/acme", "port9", "0a:00:00:00:02:09");
+
+    /* What the CNI left open. */
+    add_port("ns0/acme", "port3", NULL, NULL);
+    expect_refused(CLAIMING_POD(CLAIM("port9", "0a:00:00:00:02:02")),
+                   "is that of Pod ns0/web");
+}
+END_TEST
+
 /* At random. */
 
 static bool
@@ -288,6 +392,7 @@ random_news(struct dpctl_ports *ports)
 {
     dpctl_ports_init(ports);
     ports->available = random_range(3);
+    ports->annotated = true;
     for (int i = 0; i < N_NEWS && ports->available; i++) {
         char *pod = xasprintf("ns%d/p%d", random_range(2), random_range(14));
 
@@ -307,6 +412,7 @@ known_ports(const struct dpctl_input *input, const struct json *state,
 
     dpctl_ports_init(known);
     known->available = news->available;
+    known->annotated = news->annotated;
     SHASH_FOR_EACH (node, &news->by_pod) {
         if (is_given(input, node->name)) {
             dpctl_ports_add(known, node->name, node->data);
@@ -434,6 +540,8 @@ main(void)
     tcase_add_loop_test(tc, test_full_run, 0, 2);
     tcase_add_test(tc, test_warnings);
     tcase_add_test(tc, test_pod_without_record);
+    tcase_add_loop_test(tc, test_annotations, 0, 2);
+    tcase_add_test(tc, test_annotations_alone);
     tcase_add_test(tc, test_random_news);
     suite_add_tcase(suite, tc);
     return test_run(suite);

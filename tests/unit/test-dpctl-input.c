@@ -404,6 +404,7 @@ warnings_of(const struct json *state, const char *text,
     struct dpctl_env env = { .node = "node1", .ports = &ports };
 
     dpctl_ports_init(&ports);
+    ports.annotated = true;
     dpctl_input_init(&input);
     char *error = dpctl_given_text(&input, text);
     if (!error) {

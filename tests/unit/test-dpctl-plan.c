@@ -330,6 +330,7 @@ watch_step(struct json **state, const char *node, const char *text,
     struct dpctl_plan plan;
 
     dpctl_ports_init(&ports);
+    ports.annotated = true;
     dpctl_input_init(&input);
     input.watched = true;
     char *error = dpctl_given_text(&input, text);
@@ -484,6 +485,7 @@ count_looks(const char *text)
     struct dpctl_plan plan;
 
     dpctl_ports_init(&ports);
+    ports.annotated = true;
     dpctl_input_init(&input);
     char *error = dpctl_given_text(&input, text);
     ck_assert_msg(!error, "%s", error);

@@ -932,6 +932,7 @@ START_TEST(samples)
     }
     dpctl_input_init(&input);
     dpctl_ports_init(&ports);
+    ports.annotated = true;
     ck_assert_ptr_null(dpctl_input_add(&input, &docs, "default", false));
     ck_assert_ptr_null(dpctl_plan_create(DPCTL_APPLY, &input, state, &env,
                                          false, &plan));

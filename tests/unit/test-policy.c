@@ -619,6 +619,7 @@ change(struct adp_model *model, enum dpctl_verb verb, const char *text)
     struct dpctl_plan plan;
 
     dpctl_ports_init(&ports);
+    ports.annotated = true;
     dpctl_input_init(&input);
     char *error = dpctl_load_text(&docs, "f", text, strlen(text));
     if (!error) {

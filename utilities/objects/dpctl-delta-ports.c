@@ -24,7 +24,7 @@ delta_fetch_ports(struct delta *d)
 
     delta_collect(d, true, 1u << DPCTL_POD, &pods);
     SHASH_FOR_EACH (node, &pods) {
-        if (dpctl_pod_needs_port(node->data, false)) {
+        if (dpctl_pod_needs_port(node->data)) {
             dpctl_world_want(&d->world, "Pod", delta_name_part(node->name));
         }
     }
@@ -42,6 +42,8 @@ delta_ports_init(const struct delta *d, bool new,
     dpctl_ports_init(ports);
     ports->available = now->available;
     ports->why = nullable_xstrdup(now->why);
+    ports->annotated = now->annotated;
+    ports->all = now;
     SHASH_FOR_EACH (node, manifests) {
         if (dpctl_manifest_kind(node->name)->id != DPCTL_POD) {
             continue;
@@ -78,7 +80,7 @@ delta_tell_kept_ports(struct delta *d)
         bool made = shash_find(&d->outcome, key) != NULL;
 
         n += (dpctl_world_record(&d->world, "Pod", pod)
-              && dpctl_pod_needs_port(node->data, made));
+              && (made || dpctl_pod_needs_port(node->data)));
         free(key);
     }
     dpctl_plan_tell_kept_ports(d->plan, d->env->ports, n);

@@ -375,8 +375,7 @@ count_kept_ports(const struct planner *p)
     SHASH_FOR_EACH (node, &p->new_manifests) {
         const struct dpctl_kind *kind = dpctl_manifest_kind(node->name);
 
-        if (kind && kind->id == DPCTL_POD
-            && dpctl_pod_needs_port(node->data, true)) {
+        if (kind && kind->id == DPCTL_POD) {
             char *key = dpctl_record_key("Pod", strchr(node->name, '/') + 1);
 
             n += (shash_find(&p->stored, key)
@@ -616,6 +615,7 @@ resolve_with_kept_ports(struct planner *p, const struct dpctl_env *env_)
 
     old_ports(p, &ports);
     ports.why = nullable_xstrdup(env.ports->why);
+    ports.annotated = env.ports->annotated;
     env.ports = &ports;
     char *error = dpctl_resolve(&p->new_manifests, &env, &p->new_records);
     dpctl_plan_tell_kept_ports(p->plan, &ports, count_kept_ports(p));

@@ -10,10 +10,14 @@
 
 #include "dpctl-address.h"
 #include "dpctl-json.h"
+#include "packets.h"
 #include "util.h"
 
 #define GATEWAY_PORT "antrea-gw0"
 #define TUNNEL_PORT "antrea-tun0"
+
+#define PORT_ANNOTATION "antrea-dp.io/port"
+#define MAC_ANNOTATION "antrea-dp.io/mac"
 
 char *
 resolve_node_name(struct resolver *r)
@@ -474,6 +478,14 @@ resolve_nodes(struct resolver *r)
 
 /* Pods. */
 
+/* What an annotation says of the Pod's port, if that counts. */
+static const char *
+port_annotation(const struct resolver *r, const struct json *pod,
+                const char *name)
+{
+    return r->env->ports->annotated ? annotation(pod, name) : NULL;
+}
+
 /* Those that its object tells. */
 static void
 object_ips(const struct json *pod, struct svec *ips)
@@ -500,16 +512,14 @@ pod_ips(const struct resolver *r, struct resolved_pod *pod)
 }
 
 bool
-dpctl_pod_needs_port(const struct json *pod, bool record)
+dpctl_pod_needs_port(const struct json *pod)
 {
     struct svec ips = SVEC_EMPTY_INITIALIZER;
-    bool named = annotation(pod, "antrea-dp.io/port");
 
     object_ips(pod, &ips);
     bool has_address = ips.n > 0;
     svec_destroy(&ips);
-    return (!has_address || (!named && !dpctl_json_str(pod, "spec.nodeName"))
-            || (record && !(named && annotation(pod, "antrea-dp.io/mac"))));
+    return !has_address || !dpctl_json_str(pod, "spec.nodeName");
 }
 
 static bool
@@ -547,7 +557,7 @@ pod_init(const struct resolver *r, struct resolved_pod *pod,
     /* A Pod of no Node is here if it has a port here. */
     pod->local = (pod->node
                   ? r->node && !strcmp(pod->node, r->node)
-                  : annotation(object, "antrea-dp.io/port")
+                  : port_annotation(r, object, PORT_ANNOTATION)
                     || shash_find(&r->env->ports->by_pod, pod->name));
     svec_init(&pod->ips);
     pod_ips(r, pod);
@@ -608,32 +618,87 @@ resolve_pods(struct resolver *r)
     return NULL;
 }
 
+static bool
+same_mac(const char *a_, const char *b_)
+{
+    struct eth_addr a, b;
+
+    return (a_ && b_ && eth_addr_from_string(a_, &a)
+            && eth_addr_from_string(b_, &b) && eth_addr_equals(a, b));
+}
+
+/* What a Pod is annotated with can't be what OVSDB gives another one: returns
+ * an error if 'port' or 'mac' is, each of which may be NULL. */
+static char *
+refuse_others(const struct resolver *r, const struct resolved_pod *pod,
+              const char *port, const char *mac)
+{
+    const struct dpctl_ports *ports = (r->env->ports->all ? r->env->ports->all
+                                       : r->env->ports);
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &ports->by_pod) {
+        const struct dpctl_port *other = node->data;
+        bool same_port = nullable_string_is_equal(port, other->name) && port;
+
+        if (strcmp(node->name, pod->name)
+            && (same_port || same_mac(mac, other->mac))) {
+            return xasprintf("Pod %s: metadata.annotations: %s: %s is that "
+                             "of Pod %s", pod->name,
+                             same_port ? PORT_ANNOTATION : MAC_ANNOTATION,
+                             same_port ? port : mac, node->name);
+        }
+    }
+    return NULL;
+}
+
+static char *
+complain_of_no_port(const struct resolver *r, const struct resolved_pod *pod)
+{
+    const struct dpctl_ports *ports = r->env->ports;
+
+    return xasprintf("Pod %s: no port: %s%s%s; apply it when it has one",
+                     pod->name,
+                     (ports->available
+                      ? "OVSDB has no Port with its external_ids:pod-name "
+                        "and pod-namespace"
+                      : "OVSDB can't be read: "),
+                     ports->available ? "" : ports->why ? ports->why
+                     : "not asked",
+                     (ports->available
+                      && annotation(pod->object, PORT_ANNOTATION)
+                      ? ", and without the bridge's other_config:"
+                        "antrea-dp-annotated-ports=true the annotation "
+                        PORT_ANNOTATION " doesn't count" : ""));
+}
+
+/* What OVSDB says, or the record that is kept, goes before annotations. */
 static char *
 resolve_pod_record(struct resolver *r, const struct resolved_pod *pod)
 {
-    const struct dpctl_ports *ports = r->env->ports;
-    const struct dpctl_port *port = shash_find_data(&ports->by_pod,
-                                                    pod->name);
-    const char *name = annotation(pod->object, "antrea-dp.io/port");
-    const char *mac = annotation(pod->object, "antrea-dp.io/mac");
+    const struct dpctl_port *port
+        = shash_find_data(&r->env->ports->by_pod, pod->name);
+    const char *own_name = port ? port->name : NULL;
+    const char *own_mac = port ? port->mac : NULL;
+    const char *named = (own_name ? NULL
+                         : port_annotation(r, pod->object, PORT_ANNOTATION));
+    const char *addressed = (own_mac ? NULL
+                             : port_annotation(r, pod->object,
+                                               MAC_ANNOTATION));
+    const char *name = own_name ? own_name : named;
+    const char *mac = own_mac ? own_mac : addressed;
 
-    name = name ? name : port ? port->name : NULL;
-    mac = mac ? mac : port ? port->mac : NULL;
-    if (!r->env->keys_only && !name) {
-        return xasprintf("Pod %s: no port: %s%s; annotate it with "
-                         "antrea-dp.io/port and antrea-dp.io/mac, or apply "
-                         "it when it has one", pod->name,
-                         (ports->available
-                          ? "OVSDB has no Port with its external_ids:pod-name "
-                            "and pod-namespace"
-                          : "OVSDB can't be read: "),
-                         ports->available ? ""
-                         : ports->why ? ports->why : "not asked");
-    }
-    if (!r->env->keys_only && !mac) {
-        return xasprintf("Pod %s: no MAC address: port %s has no "
-                         "external_ids:attached-mac; annotate the Pod with "
-                         "antrea-dp.io/mac", pod->name, name);
+    if (!r->env->keys_only) {
+        char *error = (!name ? complain_of_no_port(r, pod)
+                       : !mac ? xasprintf("Pod %s: no MAC address: port %s "
+                                          "has no external_ids:attached-mac",
+                                          pod->name, name)
+                       : named || addressed ? refuse_others(r, pod, named,
+                                                            addressed)
+                       : NULL);
+        if (error) {
+            return error;
+        }
     }
 
     struct json *record = resolver_record("Pod", pod->name);

@@ -20,6 +20,8 @@ dpctl_ports_init(struct dpctl_ports *ports)
 {
     ports->available = false;
     ports->why = NULL;
+    ports->annotated = false;
+    ports->all = NULL;
     shash_init(&ports->by_pod);
     shash_init(&ports->interface_macs);
 }

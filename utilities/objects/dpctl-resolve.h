@@ -74,6 +74,12 @@ struct dpctl_port {
 struct dpctl_ports {
     bool available;             /* Could OVSDB be read? */
     char *why;                  /* Why not, or NULL. */
+    bool annotated;             /* May annotations say which ports and MACs
+                                 * Pods have of whom OVSDB doesn't?  Whoever
+                                 * makes a Pod writes them: the Bridge has to
+                                 * permit it. */
+    const struct dpctl_ports *all; /* What OVSDB says of all Pods, if this
+                                    * doesn't; or NULL. */
     struct shash by_pod;        /* "NAMESPACE/NAME" to struct dpctl_port. */
     struct shash interface_macs;    /* Interface's name to char * (may be
                                      * NULL): mac_in_use. */
@@ -87,9 +93,9 @@ void dpctl_ports_add(struct dpctl_ports *, const char *pod,
 /* Adds the port of a Pod as its record has it. */
 void dpctl_ports_add_record(struct dpctl_ports *, const struct json *pod);
 
-/* Does only its port tell whether the Pod is on this node, or its addresses;
- * or, with 'record', what else its record needs? */
-bool dpctl_pod_needs_port(const struct json *pod, bool record);
+/* Does only its port tell whether the Pod is on this node, or its
+ * addresses? */
+bool dpctl_pod_needs_port(const struct json *pod);
 
 struct dpctl_env {
     const char *node;           /* NULL: the only Node there is. */
