@@ -92,6 +92,8 @@ utilities_libdpctl_la_SOURCES = \
 	utilities/objects/dpctl-load.h \
 	utilities/objects/dpctl-node.c \
 	utilities/objects/dpctl-node.h \
+	utilities/objects/dpctl-outside.c \
+	utilities/objects/dpctl-outside.h \
 	utilities/dpctl-ovsdb.c \
 	utilities/dpctl-ovsdb.h \
 	utilities/dpctl-pieces.c \

@@ -383,26 +383,15 @@ check_pod_cidrs(struct check *c)
     free(peers);
 }
 
-/* Services. */
+/* Services.  Addresses for outsiders, which who makes the Service chooses,
+ * are no claims: who serves them follows from all there are
+ * (pipeline-vips.h). */
 
 static char *
 vip_thing(const struct in6_addr *ip, const struct adp_service_port *port)
 {
     return xasprintf("%s:%"PRIu16"/%s", adp_ip_host_text(ip).s, port->port,
                      adp_protocol_to_string(port->protocol));
-}
-
-/* Addresses for outsiders, which who makes the Service chooses.  The others'
- * ClusterIPs are known. */
-static void
-check_outside(struct check *c, const struct adp_record *record,
-              const char *name, const struct adp_ips *ips,
-              const struct adp_service_port *port)
-{
-    for (size_t i = 0; i < ips->n; i++) {
-        claim(c, record, xasprintf("%s[%"PRIuSIZE"]", name, i),
-              vip_thing(&ips->ips[i], port));
-    }
 }
 
 static void
@@ -426,58 +415,14 @@ check_service_port(struct check *c, const struct adp_service *svc,
     }
 }
 
-/* A ClusterIP takes another way than an address for outsiders: one address
- * can't be both. */
-static void
-check_service_roles(struct check *c, const struct adp_service *svc)
-{
-    const struct {
-        const char *name;
-        const struct adp_ips *ips;
-    } lists[] = {
-        { "loadBalancerIPs", &svc->load_balancer_ips },
-        { "externalIPs", &svc->external_ips },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        for (size_t j = 0; j < lists[i].ips->n; j++) {
-            const struct in6_addr *ip = &lists[i].ips->ips[j];
-
-            if (ipv6_addr_equals(ip, &svc->cluster_ip[adp_ip_family(ip)])) {
-                complain(c, "invalid", &svc->up,
-                         xasprintf("%s[%"PRIuSIZE"]", lists[i].name, j),
-                         "%s is the clusterIP",
-                         adp_ip_text(ip).s);
-            }
-        }
-    }
-}
-
 static void
 check_service(struct check *c, const struct adp_record *record)
 {
     const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
                                                  up);
 
-    check_service_roles(c, svc);
     for (size_t i = 0; i < svc->n_ports; i++) {
         check_service_port(c, svc, &svc->ports[i]);
-    }
-}
-
-/* When all ClusterIPs are claimed: who writes down another's has no claim to
- * it. */
-static void
-check_service_outside(struct check *c, const struct adp_record *record)
-{
-    const struct adp_service *svc = CONTAINER_OF(record, struct adp_service,
-                                                 up);
-
-    for (size_t i = 0; i < svc->n_ports; i++) {
-        check_outside(c, record, "loadBalancerIPs", &svc->load_balancer_ips,
-                      &svc->ports[i]);
-        check_outside(c, record, "externalIPs", &svc->external_ips,
-                      &svc->ports[i]);
     }
 }
 
@@ -590,7 +535,6 @@ check_all(struct check *c, bool pod_cidrs)
         check_pod_cidrs(c);
     }
     for_each_record(c, ADP_KIND_SERVICE, check_service);
-    for_each_record(c, ADP_KIND_SERVICE, check_service_outside);
     for_each_record(c, ADP_KIND_NETWORK_POLICY, check_network_policy);
     for_each_record(c, ADP_KIND_EGRESS, check_egress);
     for_each_record(c, ADP_KIND_TRAFFIC_CONTROL, check_traffic_control);

@@ -19,7 +19,7 @@ enum thing {
     THING_MAC,
     THING_IP,
     THING_TRANSPORT_IP,
-    THING_VIP,                  /* Address, port and protocol of a Service. */
+    THING_VIP,                  /* ClusterIP, port and protocol. */
     THING_NODE_PORT
 };
 
@@ -119,15 +119,6 @@ claim_ip(const struct claims *c, enum thing thing, const struct in6_addr *ip,
 }
 
 static void
-claim_vips(const struct claims *c, const struct adp_service_port *port,
-           const struct in6_addr *ips, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        claim_ip(c, THING_VIP, &ips[i], port->port << 8 | port->protocol);
-    }
-}
-
-static void
 claim_nets(const struct claims *c,
            const struct adp_node_net nets[ADP_N_FAMILIES])
 {
@@ -145,12 +136,11 @@ claim_service(const struct claims *c, const struct adp_service *svc)
         const struct adp_service_port *port = &svc->ports[i];
 
         ADP_FOR_EACH_FAMILY (family) {
-            claim_vips(c, port, &svc->cluster_ip[family],
-                       ipv6_addr_is_set(&svc->cluster_ip[family]));
+            if (ipv6_addr_is_set(&svc->cluster_ip[family])) {
+                claim_ip(c, THING_VIP, &svc->cluster_ip[family],
+                         port->port << 8 | port->protocol);
+            }
         }
-        claim_vips(c, port, svc->load_balancer_ips.ips,
-                   svc->load_balancer_ips.n);
-        claim_vips(c, port, svc->external_ips.ips, svc->external_ips.n);
         if (port->node_port) {
             claim_number(c, THING_NODE_PORT,
                          port->node_port << 8 | port->protocol);

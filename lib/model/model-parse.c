@@ -393,6 +393,8 @@ adp_parse_service(struct adp_object *o)
                         &svc->load_balancer_ips);
     parse_source_ranges(o, svc);
     adp_object_host_ips(o, "externalIPs", ADP_OPTIONAL, &svc->external_ips);
+    svc->created = nullable_xstrdup(adp_object_string(o, "created",
+                                                      ADP_OPTIONAL));
     parse_service_ports(o, svc);
     svc->affinity_timeout = parse_session_affinity(o);
     svc->external_local = adp_object_choice(o, "externalTrafficPolicy",
@@ -411,6 +413,7 @@ adp_free_service(struct adp_record *record)
     adp_ips_uninit(&svc->load_balancer_ips);
     adp_ips_uninit(&svc->external_ips);
     free(svc->source_ranges);
+    free(svc->created);
     for (size_t i = 0; i < svc->n_ports; i++) {
         free(svc->ports[i].endpoints);
     }

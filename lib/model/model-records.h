@@ -138,6 +138,7 @@ struct adp_service {
     struct adp_ips external_ips;
     struct adp_cidr *source_ranges; /* Of clients of 'load_balancer_ips'. */
     size_t n_source_ranges;     /* 0: all. */
+    char *created;              /* When, as a text that sorts; or NULL. */
     struct adp_service_port *ports;
     size_t n_ports;
     uint16_t affinity_timeout;  /* Seconds; 0: no session affinity. */

@@ -246,6 +246,25 @@ mark_nesting(struct adp_engine *e, const struct adp_record *record)
 }
 
 static void
+mark_service(const struct adp_record *record, void *e_)
+{
+    struct adp_engine *e = e_;
+    struct engine_record *r = shash_find_data(&e->records[ADP_KIND_SERVICE],
+                                              record->name);
+
+    adp_engine_mark(&e->dirty_records, &r->dirty);
+}
+
+/* Services that have an address for outsiders in common with it. */
+static void
+mark_rivals(struct adp_engine *e, const struct adp_record *record)
+{
+    if (record) {
+        adp_vips_each_rival(&e->vips, record, mark_service, e);
+    }
+}
+
+static void
 contribute_record(struct adp_engine *e, struct engine_record *r)
 {
     uint32_t *old_ids = r->group_ids;
@@ -354,6 +373,8 @@ handle_change(struct adp_engine *e, enum adp_kind kind, const char *name,
         set_record(e, kind, name, new);
         mark_nesting(e, old);
         mark_nesting(e, new);
+        mark_rivals(e, old);
+        mark_rivals(e, new);
         break;
     case ADP_KIND_MANIFEST:     /* Means nothing here. */
     case ADP_KIND_NODE_CONFIG:  /* Everything runs. */

@@ -501,7 +501,17 @@ put_service(struct ds *ds, const char *namespace_)
     int number = pick(N_SERVICES);
 
     put_head(ds, "v1", "Service", namespace_, "s", number);
+    if (one_in(2)) {
+        ds_put_format(ds, ",\"creationTimestamp\":\"2026-01-0%dT00:00:00Z\"",
+                      1 + pick(3));
+    }
     ds_put_cstr(ds, "},\"spec\":{");
+    if (one_in(3)) {
+        /* Others' among them. */
+        ds_put_format(ds, "\"externalIPs\":[\"%s.%d.%d\",\"192.0.2.7\"],",
+                      one_in(2) ? "172.16" : "10.96", pick(2),
+                      pick(N_SERVICES));
+    }
     if (one_in(6)) {
         ds_put_cstr(ds, "\"clusterIP\":\"None\"");
     } else {

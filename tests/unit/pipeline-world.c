@@ -147,6 +147,23 @@ find_flow(const char *part)
     return found;
 }
 
+const char *
+find_group(uint32_t id)
+{
+    char *start = xasprintf("group_id=%"PRIu32",", id);
+    const struct shash_node *node;
+    const char *found = NULL;
+
+    SHASH_FOR_EACH (node, &pw.set.groups) {
+        if (!strncmp(node->name, start, strlen(start))) {
+            found = node->name;
+        }
+    }
+    free(start);
+    ck_assert(found);
+    return found;
+}
+
 size_t
 count_flows(const char *part)
 {

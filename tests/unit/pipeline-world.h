@@ -66,6 +66,8 @@ struct adp_error *generate_json(struct json *records);
 /* The text of the only flow that contains 'part', or NULL. */
 const char *find_flow(const char *part);
 size_t count_flows(const char *part);
+/* The text of the group, which there must be. */
+const char *find_group(uint32_t id);
 bool has_flow(const char *text);
 void expect_flow(const char *text);
 

@@ -210,8 +210,17 @@ put_service(struct ds *s, int i)
         ds_put_char(s, ',');
     }
     if (one_in(3)) {
+        /* Others' addresses among them. */
+        static const char *const nets[] = {
+            "172.17.0.", "fd17::", "172.16.0.", "10.96.0.", "fd96::",
+        };
+
         ds_put_format(s, "'externalIPs':['%s%d'],",
-                      one_in(2) ? "172.17.0." : "fd17::", 1 + mostly(i, 4));
+                      nets[random_range(ARRAY_SIZE(nets))],
+                      1 + mostly(i, 4));
+    }
+    if (one_in(3)) {
+        ds_put_format(s, "'created':'2026-01-0%d',", 1 + random_range(3));
     }
     if (one_in(3)) {
         ds_put_cstr(s, "'sessionAffinity':{'timeoutSeconds':60},");

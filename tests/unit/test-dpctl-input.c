@@ -483,6 +483,45 @@ START_TEST(warns_of_health_ports)
 }
 END_TEST
 
+#define SHARER(NAME, MORE, SPEC, PORTS, STATUS) \
+    "---\napiVersion: v1\nkind: Service\nmetadata: {name: " NAME MORE "}\n" \
+    "spec: {type: LoadBalancer, " SPEC ", ports: [" PORTS "]}\n" \
+    "status: {loadBalancer: {ingress: [" STATUS "]}}\n"
+#define CREATED(DAY) ", creationTimestamp: '2026-01-" DAY "T00:00:00Z'"
+#define BOTH "{port: 443}, {name: d, port: 53, protocol: UDP}"
+#define NINE "externalIPs: [192.0.2.8, 192.0.2.9]"
+
+/* The later one's is left out, and a ClusterIP; a load balancer's goes before
+ * others. */
+START_TEST(warns_of_addresses_of_others)
+{
+    expect_warnings(
+        WORLD SHARER("a", CREATED("02"), NINE, "{port: 443}", "")
+        SHARER("b", CREATED("01"), "externalIPs: [192.0.2.9]", BOTH, ""),
+        "Service default/a: spec.externalIPs[1]: 192.0.2.9:443/TCP is left "
+        "out: it is that of Service default/b");
+    expect_warnings(
+        WORLD SHARER("a", CREATED("01"), NINE, BOTH, "")
+        SHARER("b", "", "clusterIP: 10.96.0.1", BOTH, "{ip: 192.0.2.9}"),
+        "Service default/a: spec.externalIPs[1]: 192.0.2.9:443/TCP is left "
+        "out: it is that of Service default/b\n"
+        "Service default/a: spec.externalIPs[1]: 192.0.2.9:53/UDP is left "
+        "out: it is that of Service default/b");
+    expect_warnings(
+        WORLD SHARER("a", "", "clusterIP: 'fd00::1', "
+               "externalIPs: ['fd00::1', 'fd00::2']", "{port: 443}",
+               "{ip: 'fd00::2'}")
+        SHARER("b", "", "clusterIP: 'fd00::2'", "{port: 443}", ""),
+        "Service default/a: spec.externalIPs[0]: [fd00::1]:443/TCP is left "
+        "out: it is the clusterIP of Service default/a\n"
+        "Service default/a: status.loadBalancer.ingress: [fd00::2]:443/TCP is "
+        "left out: it is the clusterIP of Service default/b");
+    /* Other ports are others' affair. */
+    expect_warnings(WORLD SHARER("a", "", NINE, "{port: 443}", "")
+                    SHARER("b", "", NINE, "{port: 80}", ""), "");
+}
+END_TEST
+
 #define WITH_RANGES(TYPE, IPS, RANGES, INGRESS) \
     "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n" \
     "spec: {type: " TYPE ", " IPS ", loadBalancerSourceRanges: [" RANGES \
@@ -666,6 +705,7 @@ main(void)
     tc = tcase_create("warned of");
     tcase_add_test(tc, warns_of_ipv6);
     tcase_add_test(tc, warns_of_health_ports);
+    tcase_add_test(tc, warns_of_addresses_of_others);
     tcase_add_test(tc, warns_of_source_ranges_of_the_other_family);
     tcase_add_test(tc, warns_of_unknown_namespaces_and_nodes);
     tcase_add_test(tc, warns_of_equal_priorities);

@@ -203,6 +203,22 @@ START_TEST(service_source_ranges)
 }
 END_TEST
 
+/* That matters for addresses for outsiders only. */
+START_TEST(service_created)
+{
+#define CREATED_SERVICE(SPEC) \
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s, " \
+    "creationTimestamp: '2026-01-02T03:04:05Z'}\n" \
+    "spec: {clusterIP: 10.96.0.1, " SPEC "ports: [{port: 80}]}\n"
+    expect_records(CREATED_SERVICE("externalIPs: [192.0.2.9], "), "Service",
+                   SERVICE_RECORD "clusterIP: 10.96.0.1\n"
+                   "created: 2026-01-02T03:04:05Z\n"
+                   "externalIPs:\n- 192.0.2.9\n"
+                   "ports:\n- endpoints: []\n  port: 80\n  protocol: TCP\n");
+    expect_records(CREATED_SERVICE(""), "Service", LB_RECORD(""));
+}
+END_TEST
+
 START_TEST(service_mode)
 {
     expect_records("apiVersion: v1\nkind: Service\nmetadata: {name: s, "
@@ -227,6 +243,7 @@ main(void)
     TCase *tc = tcase_create("services");
 
     tcase_add_test(tc, service_terminating_endpoints);
+    tcase_add_test(tc, service_created);
     tcase_add_test(tc, service_mode);
     tcase_add_test(tc, service_hints);
     tcase_add_test(tc, service_terminating_pods);

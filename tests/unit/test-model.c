@@ -395,6 +395,8 @@ START_TEST(refuses_bad_services)
           "invalid", "Service default/t", "sessionAffinity.timeoutSeconds" },
         { S "'ports':[],'sessionAffinity':'ClientIP'}",
           "invalid", "Service default/t", "sessionAffinity" },
+        { S "'ports':[],'created':1}",
+          "invalid", "Service default/t", "created" },
         { S "'ports':[],'loadBalancerMode':'dsr'}",
           "invalid", "Service default/t", "loadBalancerMode" },
         { S "'ports':[],'externalTrafficPolicy':'local'}",
@@ -406,13 +408,6 @@ START_TEST(refuses_bad_services)
         /* Against other records. */
         { S "'clusterIP':'10.96.0.1','ports':[{'port':80}]}",
           "invalid", "Service default/t", "clusterIP" },
-        { S "'externalIPs':['9.9.9.9','1.2.3.4'],'ports':[{'port':80}]}",
-          "invalid", "Service default/t", "externalIPs[1]" },
-        { S "'loadBalancerIPs':['1.2.3.4'],'ports':[{'port':80}]}",
-          "invalid", "Service default/t", "loadBalancerIPs[0]" },
-        { S "'clusterIP':'9.9.9.9','externalIPs':['9.9.9.9'],"
-          "'ports':[{'port':80}]}",
-          "invalid", "Service default/t", "externalIPs[0]" },
         { ONE_PORT("{'port':80,'nodePort':30000}"),
           "invalid", "Service default/t", "ports[0].nodePort" },
     };

@@ -173,6 +173,79 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Addresses for outsiders that several Services have: 'a' and 'b', known by
+ * their endpoints. */
+#define SHARER(NAME, CLUSTER_IP, MORE, PORT) \
+    ",{'kind':'Service','name':'d/" NAME "','clusterIP':'" CLUSTER_IP "'," \
+    MORE ",'ports':[{'port':" PORT "},{'port':443,'endpoints':[{'ip':" \
+    "'10.0.0." PORT "','port':1}]}]}"
+#define A(MORE) SHARER("a", "10.96.0.1", MORE, "80")
+#define B(MORE) SHARER("b", "10.96.0.2", MORE, "81")
+#define EXTERNAL "'externalIPs':['1.1.1.1']"
+#define BALANCED "'loadBalancerIPs':['1.1.1.1']"
+
+/* To that endpoint leads the only flow with that match. */
+static void
+expect_endpoint(const char *match, const char *endpoint)
+{
+    ck_assert_uint_eq(count_flows(match), 1);
+    const char *group = find_group(atoi(strstr(find_flow(match), "group:")
+                                        + 6));
+    ck_assert_msg(strstr(group, endpoint), "%s: %s", match, group);
+}
+
+START_TEST(address_of_several)
+{
+    static const struct {
+        const char *records;
+        const char *served;     /* By whom, at the port that both have. */
+    } cases[] = {
+        { A(EXTERNAL) B(EXTERNAL), "0xa000050" },
+        { A(EXTERNAL ",'created':'2026-01-02T00:00:00Z'")
+          B(EXTERNAL ",'created':'2026-01-01T00:00:00Z'"), "0xa000051" },
+        { A(EXTERNAL) B(EXTERNAL ",'created':'2026-01-01T00:00:00Z'"),
+          "0xa000051" },
+        { A(EXTERNAL ",'created':'2026-01-01T00:00:00Z'") B(BALANCED),
+          "0xa000051" },
+        { A(EXTERNAL "," BALANCED) B(BALANCED), "0xa000050" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *records = xasprintf(BASE "%s", cases[i].records);
+
+        generate(records);
+        check_set();
+        /* Their other ports and their ClusterIPs are theirs. */
+        ck_assert(find_flow("nw_dst=1.1.1.1,tp_dst=80 "));
+        ck_assert(find_flow("nw_dst=1.1.1.1,tp_dst=81 "));
+        ck_assert(find_flow("nw_dst=10.96.0.1,tp_dst=443 "));
+        ck_assert(find_flow("nw_dst=10.96.0.2,tp_dst=443 "));
+        expect_endpoint("nw_dst=1.1.1.1,tp_dst=443 ", cases[i].served);
+        free(records);
+    }
+}
+END_TEST
+
+/* A ClusterIP is nobody's address for outsiders, not even its own Service's. */
+START_TEST(cluster_ip_of_another)
+{
+    static const char *const cases[] = {
+        A("'externalIPs':['10.96.0.2']") B(EXTERNAL),
+        A("'loadBalancerIPs':['10.96.0.2']") B(EXTERNAL),
+        A(EXTERNAL) B("'externalIPs':['10.96.0.2']"),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *records = xasprintf(BASE "%s", cases[i]);
+
+        generate(records);
+        check_set();
+        expect_endpoint("nw_dst=10.96.0.2,tp_dst=443 ", "0xa000051");
+        free(records);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -187,6 +260,8 @@ main(void)
     tcase_add_test(tc, allow_and_log);
     tcase_add_test(tc, which_services);
     tcase_add_test(tc, refused);
+    tcase_add_test(tc, address_of_several);
+    tcase_add_test(tc, cluster_ip_of_another);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }

@@ -31,23 +31,6 @@ setup(void)
     pw_init(adp_pipeline_find("v1.15"));
 }
 
-static const char *
-find_group(uint32_t id)
-{
-    char *start = xasprintf("group_id=%"PRIu32",", id);
-    const struct shash_node *node;
-    const char *found = NULL;
-
-    SHASH_FOR_EACH (node, &pw.set.groups) {
-        if (!strncmp(node->name, start, strlen(start))) {
-            found = node->name;
-        }
-    }
-    free(start);
-    ck_assert(found);
-    return found;
-}
-
 START_TEST(static_flows_need_no_record)
 {
     check_static();

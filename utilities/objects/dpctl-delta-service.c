@@ -11,6 +11,7 @@
 #include "dpctl-address.h"
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
+#include "dpctl-outside.h"
 #include "svec.h"
 #include "util.h"
 
@@ -18,6 +19,32 @@ static const char *
 service_name(const char *manifest)
 {
     return strchr(manifest, '/') + 1;
+}
+
+/* Asks for the Services that have an address of one that is given: they may
+ * be told that another one serves it. */
+static void
+want_sharers(struct delta *d)
+{
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &d->given) {
+        if (d->verb != DPCTL_DELETE
+            && dpctl_manifest_kind(node->name)->id == DPCTL_SERVICE) {
+            struct svec ips = SVEC_EMPTY_INITIALIZER;
+            const char *ip;
+            size_t i;
+
+            dpctl_outside_addresses(node->data, &ips);
+            SVEC_FOR_EACH (i, ip, &ips) {
+                char *key = xasprintf("at:%s", ip);
+
+                dpctl_keys_add(dpctl_world_want_keys(&d->world), key);
+                free(key);
+            }
+            svec_destroy(&ips);
+        }
+    }
 }
 
 static void
@@ -42,6 +69,7 @@ fetch_services(struct delta *d)
         free(endpoints);
         free(key);
     }
+    want_sharers(d);
     dpctl_world_fetch(&d->world);
 }
 

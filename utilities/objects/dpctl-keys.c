@@ -10,6 +10,7 @@
 #include "dpctl-admin.h"
 #include "dpctl-json.h"
 #include "dpctl-kind.h"
+#include "dpctl-outside.h"
 #include "dpctl-resolve.h"
 #include "dpctl-selector.h"
 #include "dpctl-surprise.h"
@@ -460,6 +461,16 @@ add_service_keys(const struct json *service, struct svec *keys)
                 nodes[0]->name, json_string(nodes[0]->data));
         free(nodes);
     }
+
+    struct svec ips = SVEC_EMPTY_INITIALIZER;
+    const char *ip;
+    size_t i;
+
+    dpctl_outside_addresses(service, &ips);
+    SVEC_FOR_EACH (i, ip, &ips) {
+        add_key(keys, "at:%s", ip);
+    }
+    svec_destroy(&ips);
 }
 
 char *

@@ -11,7 +11,8 @@
  *   Node           kind:Node
  *   Pod            ns:NAMESPACE, l:LABEL=VALUE, ip:ADDRESS,
  *                  sa:NAMESPACE/SERVICEACCOUNT
- *   Service        v:NAMESPACE:LABEL=VALUE      one term of its selector
+ *   Service        v:NAMESPACE:LABEL=VALUE      one term of its selector,
+ *                  at:ADDRESS                   each that it has
  *   EndpointSlice  svc:NAMESPACE/SERVICE
  *   EndpointSlice, Endpoints
  *                  e:ADDRESS                    an endpoint of no known Node

@@ -38,6 +38,8 @@
 #define PROTOCOLS "TCP,UDP,SCTP"
 
 /* Kubernetes' ObjectMeta: what nobody looks at, and all. */
+/* Kept, behind F_META_REST, which takes whatever it is. */
+#define F_CREATED F("creationTimestamp", STR)
 #define F_META_REST                                                     \
     F("creationTimestamp", ANY), F("deletionGracePeriodSeconds", ANY),  \
     F("finalizers", ANY), F("generateName", ANY), F("generation", ANY), \
@@ -143,8 +145,12 @@ static const struct dpctl_field lb_status[] = {
 static const struct dpctl_field service_status[] = {
     F_SUB("loadBalancer", OBJ, 0, lb_status), F_END
 };
+static const struct dpctl_field service_metadata[] = {
+    F_META, F("deletionTimestamp", ANY), F_CREATED, F_END
+};
 static const struct dpctl_field service_schema[] = {
-    F_HEAD, F_SUB("spec", OBJ, DPCTL_REQUIRED, service_spec),
+    F_HEAD_WITH(service_metadata),
+    F_SUB("spec", OBJ, DPCTL_REQUIRED, service_spec),
     F_SUB("status", OBJ, DPCTL_OPEN, service_status), F_END
 };
 

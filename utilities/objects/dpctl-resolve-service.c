@@ -558,17 +558,52 @@ has_other_proxy(const struct service *s)
                       "service.kubernetes.io/service-proxy-name") != NULL;
 }
 
+static bool
+is_served(const struct service *s)
+{
+    const char *type = dpctl_json_str(s->object, "spec.type");
+    const char *cluster_ip = dpctl_json_str(s->object, "spec.clusterIP");
+
+    return !((type && !strcmp(type, "ExternalName"))
+             || (cluster_ip && !strcmp(cluster_ip, "None"))
+             || has_other_proxy(s));
+}
+
+struct json *
+dpctl_service_addresses(const struct json *object)
+{
+    struct service s = { .object = object };
+    struct json *record = json_object_create();
+
+    dpctl_service_families(object, s.families);
+    if (is_served(&s)) {
+        put_frontends(&s, record);
+    }
+    return record;
+}
+
+/* When it was created decides who serves an address for outsiders that others
+ * have, too. */
+static void
+put_created(const struct service *s, struct json *record)
+{
+    const char *created = dpctl_json_str(s->object,
+                                         "metadata.creationTimestamp");
+
+    if (created && (dpctl_json_member(record, "loadBalancerIPs")
+                    || dpctl_json_member(record, "externalIPs"))) {
+        json_object_put_string(record, "created", created);
+    }
+}
+
 static void
 resolve_service(struct resolver *r, const struct service *s)
 {
     const char *type = dpctl_json_str(s->object, "spec.type");
-    const char *cluster_ip = dpctl_json_str(s->object, "spec.clusterIP");
     bool has_node_port = type && (!strcmp(type, "NodePort")
                                   || !strcmp(type, "LoadBalancer"));
 
-    if ((type && !strcmp(type, "ExternalName"))
-        || (cluster_ip && !strcmp(cluster_ip, "None"))
-        || has_other_proxy(s)) {
+    if (!is_served(s)) {
         return;
     }
 
@@ -588,6 +623,7 @@ resolve_service(struct resolver *r, const struct service *s)
     }
     json_object_put(record, "ports", array);
     put_options(s, record);
+    put_created(s, record);
     if (reachable && ports->n) {
         resolver_put(r, record);
     } else {

@@ -145,6 +145,10 @@ bool dpctl_namespace_logs(const struct json *namespace_);
 void dpctl_service_families(const struct json *service,
                             bool families[DPCTL_N_FAMILIES]);
 
+/* An object with those of a Service record's members that are addresses; empty
+ * if the Service becomes none.  The caller destroys it. */
+struct json *dpctl_service_addresses(const struct json *service);
+
 /* 'manifests' maps names as in dpctl-kind.h to objects, which were checked and
  * have their namespace.  Puts the records into 'records' (an initialized shash
  * of struct json *, keyed by dpctl_record_key()).  Returns NULL or an error

@@ -11,6 +11,7 @@
 #include "dpctl-json.h"
 #include "dpctl-keys.h"
 #include "dpctl-kind.h"
+#include "dpctl-outside.h"
 #include "dpctl-resolve.h"
 #include "dpctl-tier.h"
 #include "openvswitch/dynamic-string.h"
@@ -268,6 +269,22 @@ check_ranges(const struct json *service, struct lines *closed,
     free(title);
 }
 
+/* Addresses for outsiders that another Service serves. */
+static void
+check_outside(const struct dpctl_surprise *s, struct svec *warnings)
+{
+    struct svec sentences = SVEC_EMPTY_INITIALIZER;
+    struct lines lines = { .to = warnings };
+    const char *sentence;
+    size_t i;
+
+    dpctl_outside_shared(s->manifests, s->given, &sentences);
+    SVEC_FOR_EACH (i, sentence, &sentences) {
+        lines_add(&lines, xstrdup(sentence));
+    }
+    svec_destroy(&sentences);
+}
+
 static void
 check_slice(const struct json *slice, struct lines *lines)
 {
@@ -521,5 +538,6 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
     warn_of_pods(&pod_namespaces, "metadata.namespace: there is no Namespace",
                  warnings);
     warn_of_pods(&pod_nodes, "spec.nodeName: there is no Node", warnings);
+    check_outside(s, warnings);
     check_ranks(s, warnings);
 }

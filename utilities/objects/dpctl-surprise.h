@@ -11,6 +11,7 @@
  *   - session affinity that is to last longer than OpenFlow's timeouts;
  *   - source ranges of a load balancer that are of another family than the
  *     Service, and addresses of it without a range of their family;
+ *   - addresses for outsiders that another Service serves;
  *   - rules about IGMP that are to be logged, which its messages aren't;
  *   - groups of ipBlocks that a policy is applied to;
  *   - groups that aren't there, which are nobody;

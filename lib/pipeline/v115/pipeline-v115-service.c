@@ -523,13 +523,15 @@ generate_endpoint(struct adp_generator *g, const struct frontend *fe,
     }
 }
 
-/* The addresses of a list that are of 'family', as such of 'like'. */
+/* The addresses of a list that are of 'family', as such of 'like', but for
+ * those that are others' (pipeline-vips.h). */
 static void
 generate_addresses(struct adp_generator *g, struct frontend *fe,
                    const struct adp_ips *ips, struct address like)
 {
     for (size_t i = 0; i < ips->n; i++) {
-        if (adp_ip_family(&ips->ips[i]) == like.family) {
+        if (adp_ip_family(&ips->ips[i]) == like.family
+            && adp_vips_serves(g->vips, fe->svc, fe->port, &ips->ips[i])) {
             like.ip = ips->ips[i];
             generate_address(g, fe, &like);
         }
