@@ -220,6 +220,10 @@ static const struct {
       BLOCK_ERROR("cidr", "fd00::/4294967304") },
     { BLOCK("10.0.0.0/8", "10.1.0.0/4294967312"),
       BLOCK_ERROR("except[0]", "10.1.0.0/4294967312") },
+    { RANGE("' 10.0.0.0/8 '"), NULL },
+    { RANGE("' '"),
+      "Service default/s: spec.loadBalancerSourceRanges[0]: must be a CIDR "
+      "(ADDRESS/LENGTH), not \"\"" },
     { RANGE("10.0.0.0/4294967296"),
       "Service default/s: spec.loadBalancerSourceRanges[0]: must be a CIDR "
       "(ADDRESS/LENGTH), not \"10.0.0.0/4294967296\"" },

@@ -194,6 +194,12 @@ START_TEST(service_source_ranges)
                    LB_RECORD("loadBalancerIPs:\n- 192.0.2.9\n"
                              "loadBalancerSourceRanges:\n- 10.0.0.0/8\n"
                              "- 192.0.2.1/32\n- fd00::/8\n"));
+    /* As Kubernetes, which takes blanks around them. */
+    expect_records(LB_SERVICE("LoadBalancer", "' 10.0.0.0/8', "
+                              "\"192.0.2.1/32 \\t\""), "Service",
+                   LB_RECORD("loadBalancerIPs:\n- 192.0.2.9\n"
+                             "loadBalancerSourceRanges:\n- 10.0.0.0/8\n"
+                             "- 192.0.2.1/32\n"));
     /* None of the address's family: it isn't open to all for that. */
     expect_records(LB_SERVICE("LoadBalancer", "'fd00::/8'"), "Service",
                    LB_RECORD("loadBalancerIPs:\n- 192.0.2.9\n"

@@ -126,7 +126,10 @@ static const struct dpctl_field service_spec[] = {
     F("selector", LABELS), F_SUB("ports", OBJS, 0, service_port),
     F("clusterIP", STR), F("clusterIPs", STRS), F("externalIPs", IPS),
     F("externalName", STR), F("loadBalancerIP", STR),
-    F("loadBalancerClass", STR), F("loadBalancerSourceRanges", CIDRS),
+    F("loadBalancerClass", STR),
+    /* An API server takes blanks, and kube-proxy ignores them. */
+    { "loadBalancerSourceRanges", DPCTL_CIDRS, DPCTL_PADDED, NULL, NULL, NULL,
+      0, 0 },
     F("allocateLoadBalancerNodePorts", BOOL),
     F_INT("healthCheckNodePort", 0, 65535),
     F_ENUM("externalTrafficPolicy", 0, "Cluster,Local", NULL),

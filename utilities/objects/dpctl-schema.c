@@ -178,6 +178,23 @@ check_labels(struct checker *c, const struct json *value)
     }
 }
 
+/* A string without the blanks around it; anything else as it is. */
+static struct json *
+trim(const struct json *value)
+{
+    static const char blanks[] = " \t\n\v\f\r";
+
+    if (value->type != JSON_STRING) {
+        return json_clone(value);
+    }
+    const char *s = json_string(value) + strspn(json_string(value), blanks);
+    size_t len = strlen(s);
+    while (len && strchr(blanks, s[len - 1])) {
+        len--;
+    }
+    return json_string_create_nocopy(xmemdup0(s, len));
+}
+
 static void
 check_array(struct checker *c, const struct json *value,
             const struct dpctl_field *field)
@@ -193,6 +210,11 @@ check_array(struct checker *c, const struct json *value,
         ds_put_format(&c->path, "[%"PRIuSIZE"]", i);
         if (field->type == DPCTL_OBJS) {
             check_object(c, element, field->sub, field->flags & DPCTL_OPEN);
+        } else if (field->flags & DPCTL_PADDED) {
+            struct json *trimmed = trim(element);
+
+            check_string(c, trimmed, DPCTL_CIDR);
+            json_destroy(trimmed);
         } else {
             check_string(c, element,
                          (field->type == DPCTL_IPS ? DPCTL_IP
@@ -412,6 +434,13 @@ prune_value(const struct json *value, const struct dpctl_field *field)
         for (size_t i = 0; i < value->array.n; i++) {
             json_array_add(array, dpctl_schema_prune(value->array.elems[i],
                                                      field->sub));
+        }
+        return array;
+    } else if (field->flags & DPCTL_PADDED) {
+        struct json *array = json_array_create_empty();
+
+        for (size_t i = 0; i < value->array.n; i++) {
+            json_array_add(array, trim(value->array.elems[i]));
         }
         return array;
     }

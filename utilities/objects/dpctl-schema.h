@@ -46,6 +46,7 @@ enum dpctl_field_flags {
                                  * something: neither false nor empty. */
     DPCTL_ANTREAS = 1 << 3,     /* LABELS: only those with a prefix of Antrea
                                  * or of ours are kept. */
+    DPCTL_PADDED = 1 << 4,      /* CIDRS: blanks around each aren't kept. */
 };
 
 struct dpctl_field {
@@ -62,7 +63,8 @@ char *dpctl_schema_check(const struct json *, const struct dpctl_field *,
                          bool open);
 
 /* What the schema knows of 'object', which was checked.  Shares the values
- * with it, not the objects and arrays of them that the schema describes. */
+ * with it, not the objects and arrays of them that the schema describes, nor
+ * what blanks were taken from. */
 struct json *dpctl_schema_prune(const struct json *object,
                                 const struct dpctl_field *);
 
