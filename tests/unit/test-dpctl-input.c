@@ -579,6 +579,27 @@ START_TEST(warns_of_unknown_namespaces_and_nodes)
 }
 END_TEST
 
+#define PEER(SPEC, ADDRESSES) \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: node7}\n" \
+    "spec: {" SPEC "}\nstatus: {addresses: [" ADDRESSES "]}\n"
+#define OUTER "{type: ExternalIP, address: 203.0.113.5}"
+#define NO_WAY "Pod default/a: spec.nodeName: no way leads there: no Pod " \
+    "CIDR, or no address, of Node node7"
+
+START_TEST(warns_of_nodes_that_are_no_peers)
+{
+#define POD_THERE POD("a", "default", "node7", "podIP: 10.2.0.2")
+    expect_warnings(WORLD PEER("podCIDR: 10.2.0.0/24", "") POD_THERE, NO_WAY);
+    expect_warnings(WORLD PEER("podCIDR: 10.2.0.0/24",
+                               "{type: Hostname, address: node7}")
+                    POD_THERE, NO_WAY);
+    expect_warnings(WORLD PEER("", OUTER) POD_THERE, NO_WAY);
+    expect_warnings(WORLD PEER("podCIDR: 10.2.0.0/24", OUTER) POD_THERE, "");
+    /* A Node that joins has Pods without addresses. */
+    expect_warnings(WORLD PEER("", "") POD("a", "default", "node7", ""), "");
+}
+END_TEST
+
 START_TEST(warns_of_equal_priorities)
 {
     expect_warnings(WORLD ACNP("a", "Application", "5") ACNP("b", "''", "5.0")
@@ -712,6 +733,7 @@ main(void)
     tcase_add_test(tc, warns_of_addresses_of_others);
     tcase_add_test(tc, warns_of_source_ranges_of_the_other_family);
     tcase_add_test(tc, warns_of_unknown_namespaces_and_nodes);
+    tcase_add_test(tc, warns_of_nodes_that_are_no_peers);
     tcase_add_test(tc, warns_of_equal_priorities);
     tcase_add_test(tc, warns_of_missing_groups);
     tcase_add_test(tc, warns_of_what_is_given);

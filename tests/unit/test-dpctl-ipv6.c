@@ -128,7 +128,25 @@ START_TEST(nodes)
     expect(NODE("node1", "", IP("192.0.2.1")), "", "",
            "Node node1: spec.podCIDR: no Pod CIDR");
     expect(NODE("node1", "'fd00:1::/64'", ""), "", "",
-           "Node node1: status.addresses: no address of type InternalIP");
+           "Node node1: status.addresses: no address of type InternalIP "
+           "or ExternalIP");
+}
+END_TEST
+
+/* Of a Node without an InternalIP, whatever the families. */
+START_TEST(external_addresses)
+{
+#define OUTER(TEXT) "{type: ExternalIP, address: '" TEXT "'}"
+#define AS_PEER(IP_) "kind: PeerNode\nname: node2\ngatewayIP: 10.1.1.1\n" \
+    "podCIDR: 10.1.1.0/24\ntransportIP: " IP_ "\n"
+    expect(dual, NODE("node2", "10.1.1.0/24", OUTER("203.0.113.5")),
+           "PeerNode", AS_PEER("203.0.113.5"));
+    expect(dual, NODE("node2", "10.1.1.0/24",
+                      OUTER("203.0.113.5") ", " IP("192.0.2.2")),
+           "PeerNode", AS_PEER("192.0.2.2"));
+    expect(dual, NODE("node2", "10.1.1.0/24",
+                      OUTER("203.0.113.5") ", " IP("fd77::2")),
+           "PeerNode", AS_PEER("fd77::2"));
 }
 END_TEST
 
@@ -353,6 +371,7 @@ main(void)
 
     tcase_add_test(tc, addresses);
     tcase_add_test(tc, nodes);
+    tcase_add_test(tc, external_addresses);
     tcase_add_test(tc, node_port_addresses);
     tcase_add_test(tc, pods);
     tcase_add_test(tc, services);

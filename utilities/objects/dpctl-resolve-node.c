@@ -106,25 +106,37 @@ first_of_families(const struct svec *from, char *ips[DPCTL_N_FAMILIES])
     }
 }
 
-/* The first InternalIP of each family, or NULL; the caller frees them. */
+/* Adds the addresses of that type. */
 static void
-node_internal_ips(const struct json *node, char *ips[DPCTL_N_FAMILIES])
+addresses_of_type(const struct json *node, const char *type, struct svec *ips)
 {
     const struct json_array *addresses
         = dpctl_json_array(node, "status.addresses");
-    struct svec internal = SVEC_EMPTY_INITIALIZER;
 
     for (size_t i = 0; i < addresses->n; i++) {
         const struct json *a = addresses->elems[i];
         char *ip = dpctl_address_text(dpctl_json_str(a, "address"));
 
-        if (ip && !strcmp(dpctl_json_str(a, "type"), "InternalIP")) {
-            svec_add(&internal, ip);
+        if (ip && !strcmp(dpctl_json_str(a, "type"), type)) {
+            svec_add(ips, ip);
         }
         free(ip);
     }
-    first_of_families(&internal, ips);
-    svec_destroy(&internal);
+}
+
+/* The first InternalIP of each family, or NULL; of a Node that has none the
+ * first ExternalIP, as Antrea takes it.  The caller frees them. */
+static void
+node_main_ips(const struct json *node, char *ips[DPCTL_N_FAMILIES])
+{
+    struct svec found = SVEC_EMPTY_INITIALIZER;
+
+    addresses_of_type(node, "InternalIP", &found);
+    if (!found.n) {
+        addresses_of_type(node, "ExternalIP", &found);
+    }
+    first_of_families(&found, ips);
+    svec_destroy(&found);
 }
 
 /* Takes the values of 'ips': the IPv4 address, if there is one. */
@@ -152,7 +164,7 @@ node_transport_ip(const struct json *node)
 
     char *ip = one_of_families(ips);
     if (!ip) {
-        node_internal_ips(node, ips);
+        node_main_ips(node, ips);
         ip = one_of_families(ips);
     }
     return ip;
@@ -165,24 +177,24 @@ static struct json *
 node_ips(const struct json *node)
 {
     char *cidrs[DPCTL_N_FAMILIES] = { NULL };
-    char *internal[DPCTL_N_FAMILIES] = { NULL };
+    char *main_ips[DPCTL_N_FAMILIES] = { NULL };
     char *transport_ip = node_transport_ip(node);
     struct json *list = json_array_create_empty();
     bool any = false;
 
     node_pod_cidrs(node, cidrs);
-    node_internal_ips(node, internal);
+    node_main_ips(node, main_ips);
     for (enum dpctl_family i = 0; cidrs[DPCTL_IPV6] && transport_ip
          && i < DPCTL_N_FAMILIES; i++) {
         const char *ip = (dpctl_family_of(transport_ip) == i ? transport_ip
-                          : internal[i]);
+                          : main_ips[i]);
         if (cidrs[i] && ip) {
             json_array_add(list, json_string_create(ip));
             any |= ip != transport_ip;
         }
     }
     dpctl_families_uninit(cidrs);
-    dpctl_families_uninit(internal);
+    dpctl_families_uninit(main_ips);
     free(transport_ip);
     if (!any) {
         json_destroy(list);
@@ -377,7 +389,7 @@ resolve_own_node(struct resolver *r, const struct json *node,
         json_destroy(pod_cidr);
         dpctl_families_uninit(gateways);
         return xasprintf("Node %s: status.addresses: no address of type "
-                         "InternalIP", name);
+                         "InternalIP or ExternalIP", name);
     }
 
     struct json *record = resolver_record("NodeConfig", name);
@@ -417,6 +429,19 @@ resolver_zone(const struct resolver *r)
                           "topology.kubernetes.io/zone");
 
     return zone && json_string(zone)[0] ? json_string(zone) : NULL;
+}
+
+bool
+dpctl_node_is_peer(const struct json *node)
+{
+    char *cidrs[DPCTL_N_FAMILIES] = { NULL };
+    char *transport_ip = node_transport_ip(node);
+
+    node_pod_cidrs(node, cidrs);
+    bool is_peer = (cidrs[DPCTL_IPV4] || cidrs[DPCTL_IPV6]) && transport_ip;
+    dpctl_families_uninit(cidrs);
+    free(transport_ip);
+    return is_peer;
 }
 
 /* A Node that has no Pod CIDR or no address yet is not a peer yet. */

@@ -97,6 +97,9 @@ void dpctl_ports_add_record(struct dpctl_ports *, const struct json *pod);
  * addresses? */
 bool dpctl_pod_needs_port(const struct json *pod);
 
+/* Does a packet find the way to a Node: has it a Pod CIDR, and an address? */
+bool dpctl_node_is_peer(const struct json *node);
+
 struct dpctl_env {
     const char *node;           /* NULL: the only Node there is. */
     bool change_node;           /* Is it meant to be another one? */

@@ -101,34 +101,56 @@ has_record(const struct dpctl_surprise *s, const char *kind, const char *name)
     return found;
 }
 
-static bool
-has_object(const struct dpctl_surprise *s, enum dpctl_kind_id id,
-           const char *name)
+static const struct json *
+find_object(const struct dpctl_surprise *s, enum dpctl_kind_id id,
+            const char *name)
 {
     char *manifest = dpctl_manifest_name(&dpctl_kinds[id], NULL, name);
-    bool found = shash_find(s->manifests, manifest) != NULL;
+    const struct json *object = shash_find_data(s->manifests, manifest);
 
     free(manifest);
-    return found;
+    return object;
 }
 
-/* Puts the Pod where those are whose Namespace, or Node, is unknown, too. */
+/* Does the Pod have an address to itself? */
+static bool
+has_address(const struct json *pod)
+{
+    return (!dpctl_json_bool(pod, "spec.hostNetwork", false)
+            && (dpctl_json_str(pod, "status.podIP")
+                || dpctl_json_array(pod, "status.podIPs")->n));
+}
+
+/* Pods by what is wrong with where they are. */
+struct misplaced {
+    struct shash namespaces;    /* Unknown ones. */
+    struct shash nodes;         /* Unknown ones. */
+    struct shash no_peers;      /* Nodes to which no packet finds the way. */
+};
+
 static void
 check_pod(const struct dpctl_surprise *s, const struct json *pod,
-          struct shash *namespaces, struct shash *nodes)
+          struct misplaced *misplaced)
 {
+    const struct dpctl_kind *kind = &dpctl_kinds[DPCTL_POD];
     const char *namespace_ = dpctl_json_str(pod, "metadata.namespace");
-    const char *node = dpctl_json_str(pod, "spec.nodeName");
+    const char *name = dpctl_json_str(pod, "spec.nodeName");
 
-    if (!has_object(s, DPCTL_NAMESPACE, namespace_)) {
-        sort_into(namespaces, namespace_,
-                  dpctl_kind_title(&dpctl_kinds[DPCTL_POD], pod, ""));
+    if (!find_object(s, DPCTL_NAMESPACE, namespace_)) {
+        sort_into(&misplaced->namespaces, namespace_,
+                  dpctl_kind_title(kind, pod, ""));
     }
-    if (node && node[0] && !(s->node && !strcmp(node, s->node))
-        && !has_object(s, DPCTL_NODE, node)
-        && !has_record(s, "PeerNode", node)) {
-        sort_into(nodes, node,
-                  dpctl_kind_title(&dpctl_kinds[DPCTL_POD], pod, ""));
+    if (name && name[0] && !(s->node && !strcmp(name, s->node))
+        && !has_record(s, "PeerNode", name)) {
+        const struct json *node = find_object(s, DPCTL_NODE, name);
+
+        if (!node) {
+            sort_into(&misplaced->nodes, name,
+                      dpctl_kind_title(kind, pod, ""));
+        } else if (has_address(pod) && !dpctl_node_is_peer(node)) {
+            sort_into(&misplaced->no_peers, name,
+                      dpctl_kind_title(kind, pod, ""));
+        }
     }
 }
 
@@ -501,8 +523,11 @@ void
 dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
 {
     const struct shash_node **nodes = shash_sort(s->given);
-    struct shash pod_namespaces = SHASH_INITIALIZER(&pod_namespaces);
-    struct shash pod_nodes = SHASH_INITIALIZER(&pod_nodes);
+    struct misplaced misplaced = {
+        SHASH_INITIALIZER(&misplaced.namespaces),
+        SHASH_INITIALIZER(&misplaced.nodes),
+        SHASH_INITIALIZER(&misplaced.no_peers),
+    };
     struct lines affinity = { .to = warnings };
     struct lines dsr = { .to = warnings };
     struct lines health = { .to = warnings };
@@ -517,7 +542,7 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
         const struct dpctl_kind *kind = dpctl_manifest_kind(nodes[i]->name);
 
         if (kind->id == DPCTL_POD) {
-            check_pod(s, nodes[i]->data, &pod_namespaces, &pod_nodes);
+            check_pod(s, nodes[i]->data, &misplaced);
         } else if (kind->id == DPCTL_SERVICE) {
             check_affinity(nodes[i]->data, &affinity);
             check_dsr(nodes[i]->data, &dsr);
@@ -535,9 +560,12 @@ dpctl_surprises(const struct dpctl_surprise *s, struct svec *warnings)
         }
     }
     free(nodes);
-    warn_of_pods(&pod_namespaces, "metadata.namespace: there is no Namespace",
+    warn_of_pods(&misplaced.namespaces,
+                 "metadata.namespace: there is no Namespace", warnings);
+    warn_of_pods(&misplaced.nodes, "spec.nodeName: there is no Node",
                  warnings);
-    warn_of_pods(&pod_nodes, "spec.nodeName: there is no Node", warnings);
+    warn_of_pods(&misplaced.no_peers, "spec.nodeName: no way leads there: no "
+                 "Pod CIDR, or no address, of Node", warnings);
     check_outside(s, warnings);
     check_ranks(s, warnings);
 }

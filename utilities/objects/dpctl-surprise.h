@@ -7,7 +7,8 @@
  * he expects:
  *
  *   - Pods whose Namespace or Node isn't known: no selector finds them by the
- *     Namespace's labels, and no packet finds the way to the Node;
+ *     Namespace's labels, and no packet finds the way to the Node; likewise
+ *     Pods with an address on a Node that has no Pod CIDR or no address;
  *   - session affinity that is to last longer than OpenFlow's timeouts;
  *   - source ranges of a load balancer that are of another family than the
  *     Service, and addresses of it without a range of their family;
