@@ -560,7 +560,12 @@ put_slice(struct ds *ds, const char *namespace_)
         }
         if (!one_in(3)) {
             ds_put_format(ds, ",\"hints\":{\"forZones\":[{\"name\":"
-                          "\"zone-%c\"}]}", 'a' + pick(2));
+                          "\"zone-%c\"}]", 'a' + pick(2));
+            if (!one_in(3)) {
+                ds_put_format(ds, ",\"forNodes\":[{\"name\":\"node%d\"}]",
+                              1 + pick(2));
+            }
+            ds_put_char(ds, '}');
         }
         ds_put_char(ds, '}');
     }

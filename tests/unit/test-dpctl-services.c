@@ -144,6 +144,41 @@ START_TEST(service_hints)
 }
 END_TEST
 
+#define FOR(ZONE_, NODE_) ", hints: {forZones: [{name: " ZONE_ "}], " \
+    "forNodes: [{name: " NODE_ "}]}"
+
+/* Those for Nodes go before those for zones, where one is for ours. */
+START_TEST(service_node_hints)
+{
+    static const char in_a[] = ", labels: {topology.kubernetes.io/zone: a}";
+    static const char all[] =
+        "- {addresses: [10.1.0.2], nodeName: node1" FOR("a", "node1") "}\n"
+        "- {addresses: [10.1.1.2], nodeName: node2" FOR("a", "node2") "}\n"
+        "- {addresses: [10.1.1.3], nodeName: node2" FOR("b", "node2") "}\n";
+    static const char none_here[] =
+        "- {addresses: [10.1.1.2], nodeName: node2" FOR("a", "node2") "}\n"
+        "- {addresses: [10.1.1.3], nodeName: node2" FOR("b", "node2") "}\n";
+    static const char one_without[] =
+        "- {addresses: [10.1.0.2], nodeName: node1" FOR("a", "node1") "}\n"
+        "- {addresses: [10.1.1.2], nodeName: node2" ZONE("a") "}\n"
+        "- {addresses: [10.1.1.3], nodeName: node2" ZONE("b") "}\n";
+
+    expect_endpoints(in_a, "", all,
+                     "\n  - ip: 10.1.0.2\n    local: true\n    port: 8080");
+    /* Whether the Node has a zone or not. */
+    expect_endpoints("", "", all,
+                     "\n  - ip: 10.1.0.2\n    local: true\n    port: 8080");
+    expect_endpoints(in_a, "", none_here,
+                     "\n  - ip: 10.1.1.2\n    port: 8080");
+    expect_endpoints("", "", none_here,
+                     "\n  - ip: 10.1.1.2\n    port: 8080\n"
+                     "  - ip: 10.1.1.3\n    port: 8080");
+    expect_endpoints(in_a, "", one_without,
+                     "\n  - ip: 10.1.0.2\n    local: true\n    port: 8080\n"
+                     "  - ip: 10.1.1.2\n    port: 8080");
+}
+END_TEST
+
 /* A Pod that is being deleted serves as long as it is ready. */
 START_TEST(service_terminating_pods)
 {
@@ -252,6 +287,7 @@ main(void)
     tcase_add_test(tc, service_created);
     tcase_add_test(tc, service_mode);
     tcase_add_test(tc, service_hints);
+    tcase_add_test(tc, service_node_hints);
     tcase_add_test(tc, service_terminating_pods);
     tcase_add_test(tc, service_source_ranges);
     suite_add_tcase(s, tc);

@@ -180,9 +180,10 @@ static const struct dpctl_field endpoints_schema[] = {
 static const struct dpctl_field slice_conditions[] = {
     F("ready", BOOL), F("serving", BOOL), F("terminating", BOOL), F_END
 };
-static const struct dpctl_field slice_zone[] = { F_REQ("name", STR), F_END };
+static const struct dpctl_field slice_hint[] = { F_REQ("name", STR), F_END };
 static const struct dpctl_field slice_hints[] = {
-    F_SUB("forZones", OBJS, DPCTL_OPEN, slice_zone), F_END
+    F_SUB("forNodes", OBJS, DPCTL_OPEN, slice_hint),
+    F_SUB("forZones", OBJS, DPCTL_OPEN, slice_hint), F_END
 };
 static const struct dpctl_field slice_endpoint[] = {
     F_REQ("addresses", STRS), F_SUB("conditions", OBJ, 0, slice_conditions),

@@ -3,9 +3,9 @@
 /* Services and where their endpoints are.
  *
  * Which of them a Node uses is what kube-proxy would say: those that are
- * ready, of these the ones hinted for the Node's zone if all have hints and
- * one is for that zone, and those that terminate but serve where no other is
- * left. */
+ * ready, of these the ones hinted for the Node if all have such hints and one
+ * is for it, else the same of the Node's zone, and those that terminate but
+ * serve where no other is left. */
 
 #include <config.h>
 #include "dpctl-resolve-private.h"
@@ -29,13 +29,16 @@ struct service {
     const struct json *endpoints;       /* The Endpoints object, or NULL. */
 };
 
+/* What endpoints may be hinted for: what is first goes first. */
+enum hint { HINT_NODE, HINT_ZONE, N_HINTS };
+
 struct endpoint {
     char *ip;
     long long int port;
     bool local;
     bool terminating;                   /* And serving. */
-    bool hinted;                        /* It has hints for zones, */
-    bool here;                          /* and one is for this Node's. */
+    bool hinted[N_HINTS];               /* It has such hints, */
+    bool here[N_HINTS];                 /* and one is for this Node. */
 };
 
 /* One Service port, while its endpoints are gathered. */
@@ -87,8 +90,8 @@ add_endpoint(const struct resolver *r, struct port_endpoints *pe,
         shash_add(&pe->endpoints, key, endpoint);
     } else if (known->terminating && !is->terminating) {
         known->terminating = false;
-        known->hinted = is->hinted;
-        known->here = is->here;
+        memcpy(known->hinted, is->hinted, sizeof known->hinted);
+        memcpy(known->here, is->here, sizeof known->here);
     }
     free(key);
     free(ip);
@@ -107,9 +110,10 @@ endpoints_destroy(struct port_endpoints *pe)
     shash_destroy_free_data(&pe->endpoints);
 }
 
-/* Are the hints of the endpoints of that family to be followed? */
+/* Are such hints of the endpoints of that family to be followed? */
 static bool
-uses_zone(const struct port_endpoints *pe, enum dpctl_family family)
+uses_hints(const struct port_endpoints *pe, enum dpctl_family family,
+           enum hint hint)
 {
     const struct shash_node *node;
     bool any = false;
@@ -119,20 +123,34 @@ uses_zone(const struct port_endpoints *pe, enum dpctl_family family)
 
         if (!endpoint->terminating
             && dpctl_family_of(endpoint->ip) == family) {
-            if (!endpoint->hinted) {
+            if (!endpoint->hinted[hint]) {
                 return false;
             }
-            any |= endpoint->here;
+            any |= endpoint->here[hint];
         }
     }
     return any;
 }
 
+/* Which hints are, or N_HINTS. */
+static enum hint
+hint_of_family(const struct port_endpoints *pe, enum dpctl_family family)
+{
+    enum hint hint = 0;
+
+    while (hint < N_HINTS && !uses_hints(pe, family, hint)) {
+        hint++;
+    }
+    return hint;
+}
+
 /* NULL if nobody asks for the endpoint here. */
 static struct json *
-endpoint_to_json(const struct endpoint *endpoint, bool zone, bool any_local)
+endpoint_to_json(const struct endpoint *endpoint, enum hint hint,
+                 bool any_local)
 {
-    bool elsewhere = zone && !endpoint->terminating && !endpoint->here;
+    bool elsewhere = (hint < N_HINTS && !endpoint->terminating
+                      && !endpoint->here[hint]);
 
     if (elsewhere && !(any_local && endpoint->local)) {
         return NULL;
@@ -173,14 +191,20 @@ static void
 get_hints(const struct resolver *r, const struct json *e,
           struct endpoint *endpoint)
 {
-    const struct json_array *zones = dpctl_json_array(e, "hints.forZones");
-    const char *own = resolver_zone(r);
+    static const char *const lists[N_HINTS] = {
+        "hints.forNodes", "hints.forZones"
+    };
+    const char *const own[N_HINTS] = { r->node, resolver_zone(r) };
 
-    endpoint->hinted = zones->n > 0;
-    for (size_t i = 0; i < zones->n; i++) {
-        const char *zone = dpctl_json_str(zones->elems[i], "name");
+    for (enum hint hint = 0; hint < N_HINTS; hint++) {
+        const struct json_array *names = dpctl_json_array(e, lists[hint]);
 
-        endpoint->here |= own && !strcmp(zone, own);
+        endpoint->hinted[hint] = names->n > 0;
+        for (size_t i = 0; i < names->n; i++) {
+            const char *name = dpctl_json_str(names->elems[i], "name");
+
+            endpoint->here[hint] |= own[hint] && !strcmp(name, own[hint]);
+        }
     }
 }
 
@@ -347,15 +371,15 @@ resolve_port(const struct resolver *r, const struct service *s,
     }
     svec_sort(&keys);
     struct json *endpoints = json_array_create_empty();
-    bool zone[DPCTL_N_FAMILIES];
+    enum hint hints[DPCTL_N_FAMILIES];
     for (enum dpctl_family i = 0; i < DPCTL_N_FAMILIES; i++) {
-        zone[i] = uses_zone(&pe, i);
+        hints[i] = hint_of_family(&pe, i);
     }
     for (size_t i = 0; i < keys.n; i++) {
         const struct endpoint *e = shash_find_data(&pe.endpoints,
                                                    keys.names[i]);
         struct json *endpoint
-            = endpoint_to_json(e, zone[dpctl_family_of(e->ip)], any_local);
+            = endpoint_to_json(e, hints[dpctl_family_of(e->ip)], any_local);
         if (endpoint) {
             json_array_add(endpoints, endpoint);
         }
