@@ -744,3 +744,14 @@ adp_ips_uninit(struct adp_ips *ips)
 {
     free(ips->ips);
 }
+
+bool
+adp_ips_contain(const struct adp_ips *ips, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < ips->n; i++) {
+        if (ipv6_addr_equals(&ips->ips[i], ip)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -144,5 +144,6 @@ void adp_object_host_ips(struct adp_object *, const char *name,
 
 void adp_names_uninit(struct adp_names *);
 void adp_ips_uninit(struct adp_ips *);
+bool adp_ips_contain(const struct adp_ips *, const struct in6_addr *);
 
 #endif /* model-reader.h */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "adp-secret-hash.h"
+#include "model-reader.h"
 #include "packets.h"
 #include "util.h"
 
@@ -96,24 +97,13 @@ add_vips(struct adp_vips *vips, const struct adp_service *service,
 
 /* Addresses for outsiders. */
 
-static bool
-contains(const struct adp_ips *ips, const struct in6_addr *ip)
-{
-    for (size_t i = 0; i < ips->n; i++) {
-        if (ipv6_addr_equals(&ips->ips[i], ip)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Who serves 'ip' first? */
 static int
 compare(const struct adp_service *a, const struct adp_service *b,
         const struct in6_addr *ip)
 {
-    bool a_balances = contains(&a->load_balancer_ips, ip);
-    bool b_balances = contains(&b->load_balancer_ips, ip);
+    bool a_balances = adp_ips_contain(&a->load_balancer_ips, ip);
+    bool b_balances = adp_ips_contain(&b->load_balancer_ips, ip);
 
     if (a_balances != b_balances) {
         return a_balances ? -1 : 1;
@@ -216,7 +206,7 @@ change_outside(struct adp_vips *vips, const struct adp_service *service,
         for (size_t j = 0; j < service->external_ips.n; j++) {
             const struct in6_addr *ip = &service->external_ips.ips[j];
 
-            if (!contains(&service->load_balancer_ips, ip)) {
+            if (!adp_ips_contain(&service->load_balancer_ips, ip)) {
                 change(vips, service, port, ip);
             }
         }

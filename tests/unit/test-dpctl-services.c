@@ -257,6 +257,24 @@ START_TEST(service_created)
                    "externalIPs:\n- 192.0.2.9\n"
                    "ports:\n- endpoints: []\n  port: 80\n  protocol: TCP\n");
     expect_records(CREATED_SERVICE(""), "Service", LB_RECORD(""));
+
+    /* What is no time doesn't count. */
+    char *longest = xasprintf("%0*d", 65, 0);
+    const char *const none[] = { "", longest };
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+        char *service = xasprintf(
+            "apiVersion: v1\nkind: Service\nmetadata: {name: s, "
+            "creationTimestamp: '%s'}\nspec: {clusterIP: 10.96.0.1, "
+            "externalIPs: [192.0.2.9], ports: [{port: 80}]}\n", none[i]);
+
+        expect_records(service, "Service",
+                       SERVICE_RECORD "clusterIP: 10.96.0.1\n"
+                       "externalIPs:\n- 192.0.2.9\n"
+                       "ports:\n- endpoints: []\n  port: 80\n"
+                       "  protocol: TCP\n");
+        free(service);
+    }
+    free(longest);
 }
 END_TEST
 

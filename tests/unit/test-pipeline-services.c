@@ -226,6 +226,22 @@ START_TEST(address_of_several)
 }
 END_TEST
 
+/* One in both lists is a load balancer's, for the clients that the Service
+ * names. */
+START_TEST(clients_of_address_in_both_lists)
+{
+    char *records = xasprintf(BASE "%s", A(EXTERNAL "," BALANCED ","
+                              "'loadBalancerSourceRanges':['192.0.2.0/24']"));
+
+    generate(records);
+    check_set();
+    /* Without it there are four: one for whomever. */
+    ck_assert_uint_eq(count_flows("nw_dst=1.1.1.1,tp_dst=443 "), 3);
+    ck_assert(find_flow("nw_dst=1.1.1.1,tp_dst=443 actions=drop"));
+    free(records);
+}
+END_TEST
+
 /* A ClusterIP is nobody's address for outsiders, not even its own Service's. */
 START_TEST(cluster_ip_of_another)
 {
@@ -261,6 +277,7 @@ main(void)
     tcase_add_test(tc, which_services);
     tcase_add_test(tc, refused);
     tcase_add_test(tc, address_of_several);
+    tcase_add_test(tc, clients_of_address_in_both_lists);
     tcase_add_test(tc, cluster_ip_of_another);
     suite_add_tcase(suite, tc);
     return test_run(suite);

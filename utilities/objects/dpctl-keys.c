@@ -19,6 +19,9 @@
 
 enum { MAX_KEYS = 1024 };       /* Of one record: the daemon's limit. */
 
+/* Of a Service by its addresses, which only lead to warnings. */
+enum { MAX_ADDRESS_KEYS = 100 };
+
 #define NAME_LABEL "kubernetes.io/metadata.name"
 
 static void OVS_PRINTF_FORMAT(2, 3)
@@ -468,7 +471,9 @@ add_service_keys(const struct json *service, struct svec *keys)
 
     dpctl_outside_addresses(service, &ips);
     SVEC_FOR_EACH (i, ip, &ips) {
-        add_key(keys, "at:%s", ip);
+        if (i < MAX_ADDRESS_KEYS) {
+            add_key(keys, "at:%s", ip);
+        }
     }
     svec_destroy(&ips);
 }

@@ -606,6 +606,9 @@ dpctl_service_addresses(const struct json *object)
     return record;
 }
 
+/* Longer than any time. */
+#define MAX_TIME_LEN 64
+
 /* When it was created decides who serves an address for outsiders that others
  * have, too. */
 static void
@@ -614,8 +617,9 @@ put_created(const struct service *s, struct json *record)
     const char *created = dpctl_json_str(s->object,
                                          "metadata.creationTimestamp");
 
-    if (created && (dpctl_json_member(record, "loadBalancerIPs")
-                    || dpctl_json_member(record, "externalIPs"))) {
+    if (created && created[0] && strlen(created) <= MAX_TIME_LEN
+        && (dpctl_json_member(record, "loadBalancerIPs")
+            || dpctl_json_member(record, "externalIPs"))) {
         json_object_put_string(record, "created", created);
     }
 }

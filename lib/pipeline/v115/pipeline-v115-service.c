@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "model-pause.h"
+#include "model-reader.h"
 #include "openvswitch/meta-flow.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-group.h"
@@ -524,13 +525,15 @@ generate_endpoint(struct adp_generator *g, const struct frontend *fe,
 }
 
 /* The addresses of a list that are of 'family', as such of 'like', but for
- * those that are others' (pipeline-vips.h). */
+ * those in 'but', and those that are others' (pipeline-vips.h). */
 static void
 generate_addresses(struct adp_generator *g, struct frontend *fe,
-                   const struct adp_ips *ips, struct address like)
+                   const struct adp_ips *ips, const struct adp_ips *but,
+                   struct address like)
 {
     for (size_t i = 0; i < ips->n; i++) {
         if (adp_ip_family(&ips->ips[i]) == like.family
+            && !adp_ips_contain(but, &ips->ips[i])
             && adp_vips_serves(g->vips, fe->svc, fe->port, &ips->ips[i])) {
             like.ip = ips->ips[i];
             generate_address(g, fe, &like);
@@ -557,9 +560,12 @@ generate_family(struct adp_generator *g, struct frontend *fe,
     if (fe->port->node_port && adp_service_has_family(svc, family)) {
         generate_address(g, fe, &address);
     }
-    generate_addresses(g, fe, &svc->external_ips, address);
+    generate_addresses(g, fe, &svc->external_ips, &svc->load_balancer_ips,
+                       address);
     address.ranges = true;
-    generate_addresses(g, fe, &svc->load_balancer_ips, address);
+    generate_addresses(g, fe, &svc->load_balancer_ips, &(struct adp_ips) {
+        .n = 0,
+    }, address);
 }
 
 static void
