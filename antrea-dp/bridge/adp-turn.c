@@ -148,8 +148,8 @@ static struct adp_turn_meter main_meter;
 
 DEFINE_STATIC_PER_THREAD_DATA(bool, is_main, false);
 
-static long long int
-read_clock(clockid_t id)
+long long int
+adp_turn_read_clock(clockid_t id)
 {
     struct timespec now;
 
@@ -161,13 +161,13 @@ read_clock(clockid_t id)
 static long long int
 monotonic_us(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return adp_turn_read_clock(CLOCK_MONOTONIC);
 }
 
 static long long int
 thread_us(void)
 {
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+    return adp_turn_read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static long long int (*now_us)(void) = monotonic_us;

@@ -44,6 +44,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define ADP_TURN_BUDGET_US 3000
 #define ADP_TURN_SLICE_MIN_US 500
@@ -177,6 +178,8 @@ bool adp_turn_slice_goes_on(struct adp_turn_slice *);
 /* Slices from now on are those of the bridge with this serial; 0: of none. */
 void adp_turn_set_bridge(uint32_t serial);
 
+/* Microseconds of a clock. */
+long long int adp_turn_read_clock(clockid_t);
 /* Microseconds of a clock that never stands still or jumps. */
 long long int adp_turn_now(void);
 /* Unit tests: takes the place of that clock, and of the time that the thread

@@ -10,7 +10,6 @@
 #include "model-pause.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
-#include "timeval.h"
 #include "util.h"
 
 /* For what the work freed: ten million pieces. */
@@ -126,13 +125,10 @@ adp_job_create(void (*work)(void *aux), void *aux)
 static long long int
 cpu_us(const struct adp_job *job)
 {
-    struct timespec t = { 0, 0 };
     clockid_t clock;
 
-    if (!pthread_getcpuclockid(job->thread, &clock)) {
-        xclock_gettime(clock, &t);
-    }
-    return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+    return (pthread_getcpuclockid(job->thread, &clock) ? 0
+            : adp_turn_read_clock(clock));
 }
 
 bool
