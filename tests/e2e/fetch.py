@@ -20,8 +20,15 @@ def ask_http(host, port, timeout, source):
     conn = http.client.HTTPConnection(host, port, timeout=timeout,
                                       source_address=("", source))
     try:
-        conn.request("GET", "/", headers={"Connection": "close"})
-        return conn.getresponse().read().decode()
+        conn.connect()
+        # The server closes first: who does keeps the port for a minute, and a
+        # list may ask for it again.
+        with conn.sock.dup() as sock:
+            conn.request("GET", "/", headers={"Connection": "close"})
+            answer = conn.getresponse().read().decode()
+            while sock.recv(2048):
+                pass
+        return answer
     finally:
         conn.close()
 
@@ -55,7 +62,7 @@ def main():
             print(" ".join(answer.split()[:2]))
             failed = 0
         except (OSError, http.client.HTTPException) as error:
-            print("failed", type(error).__name__)
+            print("failed", "%s: %s" % (type(error).__name__, error))
             failed += 1
 
 
