@@ -32,6 +32,7 @@ adp_fast_init(struct adp_fast *f, struct dp_netdev_pmd_thread *pmd,
     dp_packet_batch_init(&f->waiting);
     f->tnl_actions = NULL;
     f->age = adp_session_age(f->now);
+    f->moment = adp_session_moment(f->now);
     f->last_hash = 0;
     f->n_alike = 0;
     f->is_paced = adp_sessions_count(f->cache->sessions) > N_CACHED;
@@ -92,6 +93,18 @@ fetch_nat(const struct adp_session_body *body)
     }
 }
 
+/* Of the connection, or of its version where that is enough. */
+static inline void
+fetch_conn(const struct adp_fast *f, const struct adp_session_body *body,
+           const struct conn *conn)
+{
+    if (adp_session_is_settled(body, f->age, f->moment)) {
+        conntrack_ref_prefetch(conn);
+    } else {
+        conntrack_track_prefetch(conn);
+    }
+}
+
 static inline void
 fetch_conns(struct adp_fast *f, size_t i)
 {
@@ -111,7 +124,7 @@ fetch_conns(struct adp_fast *f, size_t i)
     const struct adp_session_body *body = adp_session_body(s);
     adp_cached_verdict_prefetch(f->cache->verdicts, &body->token);
     if (body->n_conns) {
-        conntrack_track_prefetch(body->conn0);
+        fetch_conn(f, body, body->conn0);
     }
     if (body->more) {
         if (body->more & ADP_SESSION_MORE_LINE) {
@@ -157,7 +170,7 @@ fetch_more(struct adp_fast *f, size_t i)
 
     const struct adp_session_body *body = adp_session_body(fp->candidate);
     if (body->n_conns > 1) {
-        conntrack_track_prefetch(body->conn1);
+        fetch_conn(f, body, body->conn1);
     }
     if (body->more & ADP_SESSION_MORE_TUNNEL) {
         struct adp_stored *v = adp_store_get(f->cache->verdicts, &body->token);
@@ -383,32 +396,52 @@ is_ordinary(const struct adp_fast *f, const struct adp_session_packet *p,
 /* Passes such a packet through its connections. */
 static inline ALWAYS_INLINE bool
 track_ordinary(struct adp_fast *f, const struct adp_session_packet *p,
-               const struct adp_session_body *body,
+               struct adp_session_body *body,
                const struct adp_cached_verdict *v, struct dp_packet *packet)
 {
     struct conntrack_step steps[ADP_CACHED_VERDICT_MAX_CONNS];
     int n = body->n_conns;
+    bool settled = true;
 
     if (!is_ordinary(f, p, body, v, packet, steps)) {
         return false;
     }
     for (int i = 0; i < n; i++) {
-        conntrack_track_commit(f->tracker, &steps[i], &f->clock);
+        settled &= conntrack_track_commit(f->tracker, &steps[i], &f->clock);
+    }
+    if (settled) {
+        body->settled = f->moment;
     }
     return true;
+}
+
+/* True if nothing is to be done for a packet with right checksums: one before
+ * it in this moment found the connections settled. */
+static inline bool
+is_settled(const struct adp_fast *f, const struct adp_session_body *body)
+{
+    int n = body->n_conns;
+
+    return (adp_session_is_settled(body, f->age, f->moment)
+            && conntrack_ref_is_unmoved(body->conn0, body->version0)
+            && (n <= 1 || conntrack_ref_is_unmoved(body->conn1,
+                                                   body->version1))
+            && (n <= 2 || conntrack_ref_is_unmoved(body->conn2,
+                                                   body->version2)));
 }
 
 /* Passes the packet through its connections: all of them, or none. */
 static inline ALWAYS_INLINE bool
 track(struct adp_fast *f, const struct adp_session_packet *p,
-      const struct adp_session_body *body, const struct adp_cached_verdict *v,
+      struct adp_session_body *body, const struct adp_cached_verdict *v,
       struct dp_packet *packet)
 {
     if (!body->n_conns) {
         return true;
     }
     return (conntrack_checksums_are_valid(packet, p->is_ipv6, p->nw_proto)
-            && (track_ordinary(f, p, body, v, packet)
+            && (is_settled(f, body)
+                || track_ordinary(f, p, body, v, packet)
                 || track_unusual(f, body, v, packet)));
 }
 
@@ -430,14 +463,16 @@ n_valid(const struct adp_session_packet *p, struct dp_packet *const packets[],
  * many. */
 static size_t
 track_train(struct adp_fast *f, const struct adp_session_packet *p,
-            const struct adp_session_body *body,
-            const struct adp_cached_verdict *v,
+            struct adp_session_body *body, const struct adp_cached_verdict *v,
             struct dp_packet *const packets[], size_t n)
 {
     if (!body->n_conns) {
         return n;
     }
     n = n_valid(p, packets, n);
+    if (is_settled(f, body)) {
+        return n;
+    }
     for (size_t i = 0; i < n; i++) {
         if (!track_ordinary(f, p, body, v, packets[i])) {
             return i ? i : track_unusual(f, body, v, packets[i]);

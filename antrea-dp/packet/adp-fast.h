@@ -58,7 +58,7 @@ struct adp_fast {
     struct conntrack_clock clock;
     struct dp_pmd_tx_cache tx;
     uint64_t serial;            /* Of the sessions that were fetched. */
-    uint8_t age;                /* By the clock of sessions. */
+    uint8_t age, moment;        /* By the clock of sessions. */
     /* Packets on their way into one tunnel by actions that do more than push a
      * header and send them out. */
     struct dp_packet_batch waiting;

@@ -89,9 +89,10 @@ struct adp_session_body {
     struct adp_token token;     /* 'life' 0: not in the table. */
     void *conn0;
     uint32_t version0;
-    uint8_t n_conns;
-    uint8_t more;               /* ADP_SESSION_MORE_*. */
+    uint8_t n_conns : 2;
+    uint8_t more : 6;           /* ADP_SESSION_MORE_*. */
     uint8_t used;               /* See adp_session_use(). */
+    uint8_t settled;            /* See adp_session_is_settled(). */
     uint8_t zero;
 
     union {
@@ -209,7 +210,28 @@ adp_session_use(struct adp_session_body *body, uint8_t age)
 {
     if (OVS_UNLIKELY(body->used != age)) {
         body->used = age;
+        body->settled = 0;
     }
+}
+
+/* A session whose connections are settled for the next moment is noted as such
+ * until the moment is over.  Moments are parts of a step, and have numbers in
+ * it. */
+#define ADP_SESSION_MOMENT_SHIFT 8      /* 2**8 ms. */
+
+static inline uint8_t
+adp_session_moment(long long int now_ms)
+{
+    BUILD_ASSERT(ADP_SESSION_AGE_SHIFT - ADP_SESSION_MOMENT_SHIFT <= 7);
+    return 0x80 | (now_ms >> ADP_SESSION_MOMENT_SHIFT & 0x7f);
+}
+
+/* 'age' and 'moment' are those of now. */
+static inline bool
+adp_session_is_settled(const struct adp_session_body *body, uint8_t age,
+                       uint8_t moment)
+{
+    return body->settled == moment && body->used == age;
 }
 
 /* Looks for sessions that nobody uses, at a pace that gets round in

@@ -185,6 +185,7 @@ apply_update(struct conntrack_peek *p, const struct conntrack_peek_conn *pc)
         uint32_t mark;
 
         atomic_read_relaxed(&pc->up->mark, &mark);
+        conntrack_note_mark(conn, mark);
         atomic_store_relaxed(&conn->mark, mark);
     }
     if (pc->changes_label) {

@@ -11,13 +11,13 @@
 #include <sys/mman.h>
 #include "conntrack-half-open.h"
 #include "conntrack-table.h"
+#include "conntrack-track.h"
 #include "ovs-thread.h"
 #include "seq.h"
 
 COVERAGE_DEFINE(conntrack_pool_short);
 
-/* Room for a connection of any protocol. */
-#define POOL_SLOT (5 * CACHE_LINE_SIZE)
+#define POOL_SLOT CONNTRACK_POOL_SLOT
 BUILD_ASSERT_DECL(sizeof(struct conn) <= POOL_SLOT);
 
 /* Slots lie in one range of address space, whose memory is taken step by
@@ -64,6 +64,8 @@ static struct ovs_mutex pool_mutex = OVS_MUTEX_INITIALIZER;
 /* The range.  Immutable once 'pool_end' isn't NULL. */
 static char *pool_begin;
 static ATOMIC(char *) pool_end = NULL;
+
+struct conntrack_versions conntrack_versions;
 
 /* Of struct pool_cache.  There once 'pool_end' isn't NULL. */
 static ovsthread_key_t pool_cache_key;
@@ -141,12 +143,35 @@ pool_take_crate(struct pool_cache *cache)
     cache->slots[cache->n++] = crate;
 }
 
+/* The versions of all slots in a range of so many bytes. */
+static size_t
+pool_versions_size(size_t range)
+{
+    return ROUND_UP(range / POOL_SLOT * sizeof *conntrack_versions.versions,
+                    get_page_size());
+}
+
+/* Opens memory for the versions of slots that end in a step. */
+static bool
+pool_open_versions(char *step)
+{
+    char *versions = (char *) conntrack_versions.versions;
+    size_t page_size = get_page_size();
+    size_t from = (step - pool_begin) / POOL_SLOT;
+    size_t to = (step + POOL_STEP - pool_begin) / POOL_SLOT;
+
+    from = ROUND_DOWN(from * sizeof *conntrack_versions.versions, page_size);
+    to = ROUND_UP(to * sizeof *conntrack_versions.versions, page_size);
+    return !mprotect(versions + from, to - from, PROT_READ | PROT_WRITE);
+}
+
 /* Opens a step of memory, whose address the caller has from 'pool_open'.  Any
  * thread, and two at once. */
 static bool
 pool_open_step(char *step)
 {
-    if (mprotect(step, POOL_STEP, PROT_READ | PROT_WRITE)) {
+    if (!pool_open_versions(step)
+        || mprotect(step, POOL_STEP, PROT_READ | PROT_WRITE)) {
         VLOG_WARN_ONCE("no memory for connections (%s), which come from "
                        "malloc() then", ovs_strerror(errno));
         return false;
@@ -334,6 +359,7 @@ conntrack_pool_bytes(void)
 
     ovs_mutex_lock(&pool_mutex);
     n = pool_open - pool_begin;
+    n += n / POOL_SLOT * sizeof *conntrack_versions.versions;
     ovs_mutex_unlock(&pool_mutex);
     return n;
 }
@@ -357,6 +383,16 @@ pool_reserve(void)
             munmap(p, begin - p);
         }
         munmap(begin + size, p + POOL_STEP - begin);
+
+        void *versions = mmap(NULL, pool_versions_size(size), PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                              -1, 0);
+        if (versions == MAP_FAILED) {
+            munmap(begin, size);
+            continue;
+        }
+        conntrack_versions.begin = begin;
+        conntrack_versions.versions = versions;
 
         ovs_mutex_lock(&pool_mutex);
         pool_begin = pool_next = pool_open = begin;

@@ -28,8 +28,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "util.h"
 
 struct conntrack;
+
+/* Room for a connection of any protocol. */
+#define CONNTRACK_POOL_SLOT (5 * CACHE_LINE_SIZE)
 
 /* As xmalloc() and xzalloc().  What they return is for conntrack_pool_put(),
  * then free(). */

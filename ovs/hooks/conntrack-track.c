@@ -14,6 +14,9 @@ bump_version(struct conn *conn)
     uint32_t orig;
 
     atomic_add(&conn->version, 1, &orig);
+    if (conntrack_pool_owns(conn)) {
+        atomic_add(conntrack_version_copy(conn), 1, &orig);
+    }
 }
 
 void
@@ -124,6 +127,17 @@ conntrack_note_label(struct conn *conn, ovs_u128 label)
     }
 }
 
+void
+conntrack_note_mark(struct conn *conn, uint32_t mark)
+{
+    uint32_t now;
+
+    atomic_read_relaxed(&conn->mark, &now);
+    if (now != mark) {
+        bump_version(conn);
+    }
+}
+
 bool
 conntrack_ref_init(struct conntrack_ref *ref, struct conn *conn)
 {
@@ -200,6 +214,7 @@ conntrack_track_check(struct conntrack *ct, struct conn *conn,
         return false;
     }
     step->conn = conn;
+    step->is_final = nw_proto != IPPROTO_TCP && !expect->is_new;
     return (nw_proto == IPPROTO_TCP
             ? conntrack_tcp_check(ct, conn, packet, expect->reply,
                                   expect->is_new, step)
@@ -207,7 +222,7 @@ conntrack_track_check(struct conntrack *ct, struct conn *conn,
                                     step));
 }
 
-void
+bool
 conntrack_track_commit(struct conntrack *ct, const struct conntrack_step *step,
                        struct conntrack_clock *clock)
 {
@@ -222,6 +237,7 @@ conntrack_track_commit(struct conntrack *ct, const struct conntrack_step *step,
     if (old != new) {
         atomic_compare_exchange_strong(&conn->expiration, &old, new);
     }
+    return step->is_final && new - clock->now >= 2 * CONNTRACK_SETTLED_MS;
 }
 
 bool

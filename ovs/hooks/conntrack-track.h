@@ -11,11 +11,20 @@
  * whether the connection is still in conntrack's table, with the label that it
  * had.  It does so by the connection's version, which lies in the line that
  * tracking reads anyway.  It moves on when the connection leaves the table,
- * before it is handed to RCU, when the label changes, and when another
+ * before it is handed to RCU, when mark or label changes, and when another
  * connection hides it, and stays where it is, in memory of the pool
  * (conntrack-pool.h), while the slot waits for its next connection.  (After
  * 4 billion changes of one slot an old reference would be believed again.)
  * Connections outside of the pool can't be referred to.
+ *
+ * The pool has the versions once more, close together.  A UDP connection that
+ * both sides have sent on stays what it is, but for its expiration, which is
+ * some seconds away at least, until its version moves on.  So who has tracked
+ * a packet of it (conntrack_track_commit() tells) need not look at the
+ * connection for others that come within CONNTRACK_SETTLED_MS: that the
+ * version is still the same (conntrack_ref_is_unmoved()) is enough, and costs
+ * no line of memory for each connection.  The connection then expires earlier
+ * by as much at most.
  *
  * Tracking is in two steps, so that a packet of several connections (one in
  * each zone) is tracked in all of them or in none: conntrack_track_check()
@@ -39,6 +48,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "conntrack-pool.h"
 #include "conntrack-private.h"
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
@@ -69,9 +79,10 @@ void conntrack_note_created(struct conntrack *ct, struct conn *conn);
 void conntrack_note_zone_full(void);
 
 /* Upstream calls it, with the lock of 'conn' held, before the connection's
- * label becomes 'label'.  If that is another one, references to it become
- * invalid. */
+ * label becomes 'label', or its mark 'mark'.  If that is another one,
+ * references to it become invalid. */
 void conntrack_note_label(struct conn *, ovs_u128 label);
+void conntrack_note_mark(struct conn *, uint32_t mark);
 
 /* Makes a reference to 'conn', which was found in the present RCU period.
  * Returns false if 'conn' is on its way out, or none of the pool's. */
@@ -84,6 +95,39 @@ conntrack_ref_is_valid(struct conn *conn, uint32_t version)
 
     atomic_read_explicit(&conn->version, &now, memory_order_acquire);
     return now == version;
+}
+
+/* The pool's versions once more.  There when there is a connection of its. */
+struct conntrack_versions {
+    const char *begin;          /* The first slot. */
+    atomic_uint32_t *versions;  /* Of one slot after the other. */
+};
+extern struct conntrack_versions conntrack_versions;
+
+static inline atomic_uint32_t *
+conntrack_version_copy(const struct conn *conn)
+{
+    size_t ofs = (const char *) conn - conntrack_versions.begin;
+
+    return &conntrack_versions.versions[ofs / CONNTRACK_POOL_SLOT];
+}
+
+/* As conntrack_ref_is_valid(), without looking at the connection. */
+static inline bool
+conntrack_ref_is_unmoved(const struct conn *conn, uint32_t version)
+{
+    uint32_t now;
+
+    atomic_read_explicit(conntrack_version_copy(conn), &now,
+                         memory_order_acquire);
+    return now == version;
+}
+
+/* Fetches what that looks at. */
+static inline void
+conntrack_ref_prefetch(const struct conn *conn)
+{
+    OVS_PREFETCH(conntrack_version_copy(conn));
 }
 
 /* Fetches what conntrack_ref_is_valid() and conntrack_track_check() look at.
@@ -113,6 +157,7 @@ struct conntrack_step {
     void *src, *dst;            /* struct tcp_peer, by direction. */
     uint32_t end, ack, win, sws;
     int timeout;                /* enum ct_timeout. */
+    bool is_final;              /* Packets don't change its state. */
 };
 
 /* Expirations that were computed for a moment. */
@@ -133,7 +178,11 @@ bool conntrack_track_check(struct conntrack *, struct conn *,
                            const struct conntrack_expect *,
                            struct dp_packet *, uint8_t nw_proto,
                            long long int now, struct conntrack_step *);
-void conntrack_track_commit(struct conntrack *, const struct conntrack_step *,
+
+/* Returns true if the connection is settled: for CONNTRACK_SETTLED_MS all that
+ * could change for its packets moves its version on. */
+#define CONNTRACK_SETTLED_MS 256
+bool conntrack_track_commit(struct conntrack *, const struct conntrack_step *,
                             struct conntrack_clock *);
 
 /* The same two steps for a packet that is not an ordinary one, such as a FIN:

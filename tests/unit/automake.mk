@@ -66,6 +66,7 @@ UNIT_TESTS = \
 	tests/unit/test-fast \
 	tests/unit/test-fast-known \
 	tests/unit/test-fast-paced \
+	tests/unit/test-fast-settled \
 	tests/unit/test-flow-cache \
 	tests/unit/test-group \
 	tests/unit/test-guide \
@@ -408,6 +409,11 @@ tests_unit_test_fast_known_SOURCES = \
 	tests/unit/test-fast-known.c $(FAST_WORLD)
 tests_unit_test_fast_known_LDADD = $(UNIT_LIBS)
 tests_unit_test_fast_known_LDFLAGS = $(AM_LDFLAGS) $(FAST_WRAP)
+
+tests_unit_test_fast_settled_SOURCES = \
+	tests/unit/test-fast-settled.c $(FAST_WORLD)
+tests_unit_test_fast_settled_LDADD = $(UNIT_LIBS)
+tests_unit_test_fast_settled_LDFLAGS = $(AM_LDFLAGS) $(FAST_WRAP)
 
 tests_unit_test_fast_paced_SOURCES = \
 	tests/unit/test-fast-paced.c $(FAST_WORLD)

@@ -68,15 +68,22 @@ static struct tuple tuple;
 static struct segment segment;
 static struct adp_fast fast;
 
+static long long int now_ms;
+
 /* The thread and its connection tracker, which nobody looks into. */
 static struct dp_netdev_pmd_thread *const a_pmd = (void *) &fast.packets[0];
 static struct conntrack *const a_tracker = (void *) &fast.packets[1];
 
 /* Conntrack. */
 
-static struct conn conns[MAX_CONNS];
+static union {
+    struct conn conn;
+    char slot[CONNTRACK_POOL_SLOT];     /* As in the pool. */
+} conns[MAX_CONNS];
+static atomic_uint32_t versions[MAX_CONNS];
 static struct {
     bool is_ordinary, is_predicted;     /* What it says of the packet. */
+    bool is_settled;                    /* And of the connection then. */
     int n_committed, n_updated;
 } tracked[MAX_CONNS];
 static bool checksums_are_valid;
@@ -86,8 +93,10 @@ static const struct dp_packet *unusual_packet, *spoiled_packet;
 static size_t
 index_of(const struct conn *conn)
 {
-    ck_assert(conn >= conns && conn < &conns[MAX_CONNS]);
-    return conn - conns;
+    size_t ofs = (const char *) conn - conns[0].slot;
+
+    ck_assert(ofs < sizeof conns && ofs % sizeof conns[0] == 0);
+    return ofs / sizeof conns[0];
 }
 
 bool
@@ -130,19 +139,20 @@ __wrap_conntrack_track_check(struct conntrack *ct,
     ck_assert_ptr_eq(ct, a_tracker);
     check_expectation(conn, expect);
     ck_assert_uint_eq(nw_proto, tuple.nw_proto);
-    ck_assert_int_eq(now, NOW);
+    ck_assert_int_eq(now, now_ms);
     step->conn = conn;
     return tracked[index_of(conn)].is_ordinary && p != unusual_packet;
 }
 
-void
+bool
 __wrap_conntrack_track_commit(struct conntrack *ct,
                               const struct conntrack_step *step,
                               struct conntrack_clock *clock)
 {
     ck_assert_ptr_eq(ct, a_tracker);
-    ck_assert_int_eq(clock->now, NOW);
+    ck_assert_int_eq(clock->now, now_ms);
     tracked[index_of(step->conn)].n_committed++;
+    return tracked[index_of(step->conn)].is_settled;
 }
 
 bool
@@ -154,7 +164,7 @@ __wrap_conntrack_track_predict(struct conntrack *ct,
 {
     ck_assert_ptr_eq(ct, a_tracker);
     check_expectation(conn, expect);
-    ck_assert_int_eq(now, NOW);
+    ck_assert_int_eq(now, now_ms);
     return tracked[index_of(conn)].is_predicted;
 }
 
@@ -165,7 +175,7 @@ __wrap_conntrack_track_update(struct conntrack *ct,
                               long long int now)
 {
     ck_assert_ptr_eq(ct, a_tracker);
-    ck_assert_int_eq(now, NOW);
+    ck_assert_int_eq(now, now_ms);
     ck_assert(reply == (index_of(conn) & 1));
     tracked[index_of(conn)].n_updated++;
 }
@@ -196,7 +206,7 @@ long long int
 __wrap_dp_pmd_now_ms(const struct dp_netdev_pmd_thread *pmd)
 {
     ck_assert_ptr_eq(pmd, a_pmd);
-    return NOW;
+    return now_ms;
 }
 
 static void
@@ -287,7 +297,7 @@ const struct adp_tunnel_actions *
 adp_tunnel_actions(const struct adp_tunnel *t, long long int now)
 {
     ck_assert_ptr_eq(t, &a_tunnel);
-    ck_assert_int_eq(now, NOW);
+    ck_assert_int_eq(now, now_ms);
     return present_actions;
 }
 
@@ -461,12 +471,12 @@ fill_body(struct adp_session_body *body)
     body->n_conns = wanted.n_conns;
     body->more = ((wanted.n_conns > 1 ? ADP_SESSION_MORE_LINE : 0)
                   | (wanted.tunnel ? ADP_SESSION_MORE_TUNNEL : 0));
-    body->conn0 = &conns[0];
-    body->conn1 = &conns[1];
-    body->conn2 = &conns[2];
-    atomic_read_relaxed(&conns[0].version, &body->version0);
-    atomic_read_relaxed(&conns[1].version, &body->version1);
-    atomic_read_relaxed(&conns[2].version, &body->version2);
+    body->conn0 = &conns[0].conn;
+    body->conn1 = &conns[1].conn;
+    body->conn2 = &conns[2].conn;
+    atomic_read_relaxed(&conns[0].conn.version, &body->version0);
+    atomic_read_relaxed(&conns[1].conn.version, &body->version1);
+    atomic_read_relaxed(&conns[2].conn.version, &body->version2);
 }
 
 static void
@@ -495,7 +505,8 @@ make_session(void)
         .consulted = &consulted,
         .n_consulted = 1,
     };
-    verdict = adp_cached_verdict_take(cache.verdicts, &source, &content, NOW);
+    verdict = adp_cached_verdict_take(cache.verdicts, &source, &content,
+                                      now_ms);
     ck_assert_ptr_nonnull(verdict);
     ck_assert(adp_session_parse(p, false, INGRESS, true,
                                 adp_sessions_seeds(cache.sessions), &parsed));
@@ -533,10 +544,15 @@ setup(void)
     memset(&wanted, 0, sizeof wanted);
     wanted.n_conns = MAX_CONNS;
     for (size_t i = 0; i < MAX_CONNS; i++) {
-        atomic_init(&conns[i].version, 10 * i);
+        atomic_init(&conns[i].conn.version, 10 * i);
+        atomic_init(&versions[i], 10 * i);
         tracked[i].is_ordinary = true;
         tracked[i].is_predicted = true;
+        tracked[i].is_settled = false;
     }
+    conntrack_versions.begin = conns[0].slot;
+    conntrack_versions.versions = versions;
+    now_ms = NOW;
     checksums_are_valid = true;
     unusual_packet = spoiled_packet = NULL;
     for (size_t i = 0; i < 2; i++) {

@@ -50,7 +50,7 @@ START_TEST(known_of_ordinary)
                                              bridge), ADP_FAST_NOT_REFUSED);
     tracked[_i / 2].is_ordinary = _i % 2;
     if (_i % 2) {
-        atomic_store_relaxed(&conns[_i / 2].version, 1000);
+        atomic_store_relaxed(&conns[_i / 2].conn.version, 1000);
     }
     ck_assert_int_eq(adp_fast_known_ordinary(&fast, &fast.packets[0], p,
                                              bridge), ADP_FAST_UNKNOWN);

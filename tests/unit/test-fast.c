@@ -198,8 +198,8 @@ break_version(int i)
 {
     uint32_t version;
 
-    atomic_read_relaxed(&conns[i].version, &version);
-    atomic_store_relaxed(&conns[i].version, version + 1);
+    atomic_read_relaxed(&conns[i].conn.version, &version);
+    atomic_store_relaxed(&conns[i].conn.version, version + 1);
 }
 
 static void
