@@ -415,6 +415,8 @@ track_ordinary(struct adp_fast *f, const struct adp_session_packet *p,
     return true;
 }
 
+BUILD_ASSERT_DECL(1 << ADP_SESSION_MOMENT_SHIFT <= CONNTRACK_SETTLED_MS);
+
 /* True if nothing is to be done for a packet with right checksums: one before
  * it in this moment found the connections settled. */
 static inline bool

@@ -109,6 +109,7 @@ struct adp_session_body {
     };
 };
 BUILD_ASSERT_DECL(sizeof(struct adp_session_body) == 56);
+BUILD_ASSERT_DECL(ADP_SESSION_MAX_CONNS < 1 << 2);
 
 /* What packets need beside the session's first line. */
 enum {

@@ -32,6 +32,7 @@
 #include "conntrack-flush.h"
 #include "conntrack-half-open.h"
 #include "conntrack-hash.h"
+#include "conntrack-sctp.h"
 #include "conntrack-track.h"
 
 struct dp_packet;

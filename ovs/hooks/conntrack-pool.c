@@ -151,18 +151,27 @@ pool_versions_size(size_t range)
                     get_page_size());
 }
 
-/* Opens memory for the versions of slots that end in a step. */
-static bool
-pool_open_versions(char *step)
+/* Pages with the versions of slots that end in a step: '*n' bytes. */
+static char *
+pool_versions_of(const char *step, size_t *n)
 {
-    char *versions = (char *) conntrack_versions.versions;
     size_t page_size = get_page_size();
     size_t from = (step - pool_begin) / POOL_SLOT;
     size_t to = (step + POOL_STEP - pool_begin) / POOL_SLOT;
 
     from = ROUND_DOWN(from * sizeof *conntrack_versions.versions, page_size);
     to = ROUND_UP(to * sizeof *conntrack_versions.versions, page_size);
-    return !mprotect(versions + from, to - from, PROT_READ | PROT_WRITE);
+    *n = to - from;
+    return (char *) conntrack_versions.versions + from;
+}
+
+static bool
+pool_open_versions(char *step)
+{
+    size_t n;
+    char *versions = pool_versions_of(step, &n);
+
+    return !mprotect(versions, n, PROT_READ | PROT_WRITE);
 }
 
 /* Opens a step of memory, whose address the caller has from 'pool_open'.  Any
@@ -404,16 +413,15 @@ pool_reserve(void)
               "malloc() then", ovs_strerror(errno));
 }
 
-/* Has the system give the memory of 'step', where slots may have been given
- * out. */
+/* Has the system give memory that may be in use. */
 static void
-pool_touch(char *step)
+pool_touch(char *begin, size_t n)
 {
     size_t page_size = get_page_size();
     uint8_t orig;
 
-    for (size_t i = 0; i < POOL_STEP; i += page_size) {
-        atomic_or_explicit((atomic_uint8_t *) (step + i), 0, &orig,
+    for (size_t i = 0; i < n; i += page_size) {
+        atomic_or_explicit((atomic_uint8_t *) (begin + i), 0, &orig,
                            memory_order_relaxed);
     }
 }
@@ -432,7 +440,10 @@ pool_prepare(void)
         || !pool_open_step(step)) {
         return false;
     }
-    pool_touch(step);
+    pool_touch(step, POOL_STEP);
+    size_t n;
+    char *versions = pool_versions_of(step, &n);
+    pool_touch(versions, n);
 
     ovs_mutex_lock(&pool_mutex);
     if (pool_open == step) {

@@ -13,10 +13,12 @@ bump_version(struct conn *conn)
 {
     uint32_t orig;
 
-    atomic_add(&conn->version, 1, &orig);
+    /* In this order: a copy that is still what the version was says that this
+     * is so, also when two threads bump it at once. */
     if (conntrack_pool_owns(conn)) {
         atomic_add(conntrack_version_copy(conn), 1, &orig);
     }
+    atomic_add(&conn->version, 1, &orig);
 }
 
 void
@@ -234,10 +236,12 @@ conntrack_track_commit(struct conntrack *ct, const struct conntrack_step *step,
     if (step->timeout == CT_TM_TCP_ESTABLISHED) {
         conntrack_tcp_commit(step);
     }
-    if (old != new) {
-        atomic_compare_exchange_strong(&conn->expiration, &old, new);
+    if (old != new
+        && !atomic_compare_exchange_strong(&conn->expiration, &old, new)) {
+        return false;
     }
-    return step->is_final && new - clock->now >= 2 * CONNTRACK_SETTLED_MS;
+    return (step->is_final
+            && new - clock->now >= CONNTRACK_SETTLED_TIMEOUT_MS);
 }
 
 bool

@@ -11,20 +11,21 @@
  * whether the connection is still in conntrack's table, with the label that it
  * had.  It does so by the connection's version, which lies in the line that
  * tracking reads anyway.  It moves on when the connection leaves the table,
- * before it is handed to RCU, when mark or label changes, and when another
- * connection hides it, and stays where it is, in memory of the pool
+ * before it is handed to RCU, when it is made to expire at once, when mark or
+ * label changes, and when another connection hides it, and stays where it is, in memory of the pool
  * (conntrack-pool.h), while the slot waits for its next connection.  (After
  * 4 billion changes of one slot an old reference would be believed again.)
  * Connections outside of the pool can't be referred to.
  *
  * The pool has the versions once more, close together.  A UDP connection that
- * both sides have sent on stays what it is, but for its expiration, which is
- * some seconds away at least, until its version moves on.  So who has tracked
- * a packet of it (conntrack_track_commit() tells) need not look at the
- * connection for others that come within CONNTRACK_SETTLED_MS: that the
- * version is still the same (conntrack_ref_is_unmoved()) is enough, and costs
- * no line of memory for each connection.  The connection then expires earlier
- * by as much at most.
+ * both sides have sent on stays what it is, but for its expiration, until its
+ * version moves on.  So who has tracked a packet of it need not look at the
+ * connection for others that come within CONNTRACK_SETTLED_MS, if its timeout
+ * is CONNTRACK_SETTLED_TIMEOUT_MS or more (conntrack_track_commit() tells):
+ * that the version is still the same (conntrack_ref_is_unmoved()) is enough,
+ * and costs no line of memory for each connection.  The connection then
+ * expires earlier by as much at most, and a change of the timeouts, too,
+ * holds for it that much later.
  *
  * Tracking is in two steps, so that a packet of several connections (one in
  * each zone) is tracked in all of them or in none: conntrack_track_check()
@@ -63,9 +64,9 @@ struct conntrack_ref {
 /* Upstream calls it, with the lock of 'ct' held, when 'conn' leaves the table
  * for good, before RCU gets it. */
 void conntrack_note_removed(struct conntrack *ct, struct conn *conn);
-/* The same in two steps, of which the first, for who has set 'reclaimed',
- * needs no lock: each is an atomic operation, which waits until all that was
- * written before has reached the cache. */
+/* The same in two steps, of which the first, for who has set 'reclaimed' or
+ * makes it expire at once, needs no lock: each is an atomic operation, which
+ * waits until all that was written before has reached the cache. */
 void conntrack_note_leaves(struct conn *conn);
 void conntrack_note_left(struct conntrack *ct, struct conn *conn);
 
@@ -182,6 +183,7 @@ bool conntrack_track_check(struct conntrack *, struct conn *,
 /* Returns true if the connection is settled: for CONNTRACK_SETTLED_MS all that
  * could change for its packets moves its version on. */
 #define CONNTRACK_SETTLED_MS 256
+#define CONNTRACK_SETTLED_TIMEOUT_MS 10000
 bool conntrack_track_commit(struct conntrack *, const struct conntrack_step *,
                             struct conntrack_clock *);
 

@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	tests/unit/test-conntrack-half-open \
 	tests/unit/test-conntrack-handover \
 	tests/unit/test-conntrack-peek \
+	tests/unit/test-conntrack-ref \
 	tests/unit/test-conntrack-sctp \
 	tests/unit/test-conntrack-table \
 	tests/unit/test-conntrack-track \

@@ -69,7 +69,16 @@ tests_unit_test_conntrack_table_SOURCES = \
 	tests/unit/wait-until.h
 tests_unit_test_conntrack_table_LDADD = $(UNIT_LIBS)
 
+tests_unit_test_conntrack_ref_SOURCES = \
+	tests/unit/conntrack-world.h \
+	tests/unit/talk.c \
+	tests/unit/talk.h \
+	tests/unit/test-conntrack-ref.c \
+	tests/unit/wait-until.h
+tests_unit_test_conntrack_ref_LDADD = $(UNIT_LIBS)
+
 tests_unit_test_conntrack_track_SOURCES = \
+	tests/unit/conntrack-world.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-track.c \

@@ -10,24 +10,8 @@
 #include <config.h>
 #include <check.h>
 #include <stdio.h>
-#include "conntrack.h"
-#include "conntrack-pool.h"
-#include "conntrack-private.h"
-#include "conntrack-table.h"
-#include "conntrack-tp.h"
-#include "conntrack-track.h"
-#include "openvswitch/vlog.h"
-#include "ovs-rcu.h"
-#include "packets.h"
-#include "random.h"
-#include "talk.h"
+#include "conntrack-world.h"
 #include "test-run.h"
-#include "test-seed.h"
-#include "timeval.h"
-#include "util.h"
-#include "wait-until.h"
-
-enum { N_TALKS = 24, N_KINDS = 8 };
 
 /* As in conntrack-tcp.c, where they are private. */
 struct tcp_peer {
@@ -40,39 +24,6 @@ struct tcp_peer {
 struct conn_tcp {
     struct conn up;
     struct tcp_peer peer[2];
-};
-
-/* What a session of one direction would have kept. */
-struct memo {
-    bool valid;
-    long long int settled_until;
-    struct conntrack_ref ref;
-    struct conntrack_expect expect;
-};
-
-struct world {
-    struct conntrack *stock, *ours;
-    struct talk talks[N_TALKS];
-    struct memo memos[N_TALKS][2];      /* Of 'ours', by direction. */
-    long long int now;
-    struct conntrack_clock clock;
-
-    int n_est, n_fast, n_fast_new, n_settled, n_gone, n_refused[2], n_natted;
-};
-
-static struct memo *
-memo_of(struct world *w, const struct talk *k, int dir)
-{
-    return &w->memos[k - w->talks][dir];
-}
-
-/* ct(). */
-
-struct request {
-    bool commit, force;
-    bool set_mark, set_label;
-    uint32_t mark[2];
-    struct ovs_key_ct_labels label[2];
 };
 
 static void
@@ -91,99 +42,6 @@ request_init(struct request *r, const struct talk *k, int dir)
         r->label[1].ct_labels[12] = 0xff;
         r->label[0].ct_labels[12] = random_range(3);
     }
-}
-
-static void
-execute(struct conntrack *ct, const struct talk *k, const struct request *r,
-        struct dp_packet *p, long long int now)
-{
-    const struct tuple *t = &k->translated;
-    struct nat_action_info_t nat;
-    struct dp_packet_batch batch;
-
-    memset(&nat, 0, sizeof nat);
-    if (r->commit) {
-        nat.nat_action = NAT_ACTION_DST | NAT_ACTION_DST_PORT;
-        nat.min_port = nat.max_port = t->tp_dst;
-        if (t->ipv6) {
-            nat.min_addr.ipv6 = nat.max_addr.ipv6 = t->dst;
-        } else {
-            nat.min_addr.ipv4 = nat.max_addr.ipv4
-                = in6_addr_get_mapped_ipv4(&t->dst);
-        }
-    }
-    dp_packet_batch_init_packet(&batch, p);
-    conntrack_execute(ct, &batch,
-                      t->ipv6 ? htons(ETH_TYPE_IPV6) : htons(ETH_TYPE_IP),
-                      r->force, r->commit, k->zone,
-                      r->set_mark ? r->mark : NULL,
-                      r->set_label ? r->label : NULL, 0, 0, NULL,
-                      k->nat ? &nat : NULL, now, 0);
-}
-
-/* Connections. */
-
-static bool
-is_live(const struct conn *conn, long long int now)
-{
-    long long int expiration;
-
-    atomic_read_relaxed(&CONST_CAST(struct conn *, conn)->expiration,
-                        &expiration);
-    return conn->conn_type == CT_CONN_TYPE_DEFAULT && now < expiration;
-}
-
-static void
-key_init(struct conn_key *key, const struct tuple *t, uint16_t zone)
-{
-    memset(key, 0, sizeof *key);
-    if (t->ipv6) {
-        key->dl_type = htons(ETH_TYPE_IPV6);
-        key->src.addr.ipv6 = t->src;
-        key->dst.addr.ipv6 = t->dst;
-    } else {
-        key->dl_type = htons(ETH_TYPE_IP);
-        key->src.addr.ipv4 = in6_addr_get_mapped_ipv4(&t->src);
-        key->dst.addr.ipv4 = in6_addr_get_mapped_ipv4(&t->dst);
-    }
-    key->src.port = htons(t->tp_src);
-    key->dst.port = htons(t->tp_dst);
-    key->nw_proto = t->nw_proto;
-    key->zone = zone;
-}
-
-static bool
-keys_equal(const struct conn_key *a, const struct conn_key *b)
-{
-    return (!memcmp(&a->src, &b->src, sizeof a->src)
-            && !memcmp(&a->dst, &b->dst, sizeof a->dst)
-            && a->dl_type == b->dl_type && a->nw_proto == b->nw_proto
-            && a->zone == b->zone);
-}
-
-/* All but un-NAT twins.  The table may have room for far more than there are;
- * these lists have none. */
-#define FOR_EACH_CONN(CONN, CT)                                     \
-    for (size_t LIST = 0; LIST < N_EXP_LISTS; LIST++)               \
-        RCULIST_FOR_EACH (CONN, node, &(CT)->exp_lists[LIST])
-
-/* The connection of packets with 'key', and their direction. */
-static struct conn *
-find_conn(struct conntrack *ct, const struct conn_key *key, long long int now,
-          bool *reply)
-    OVS_NO_THREAD_SAFETY_ANALYSIS
-{
-    struct conn *conn;
-
-    FOR_EACH_CONN (conn, ct) {
-        if (is_live(conn, now)) {
-            *reply = keys_equal(&conn->rev_key, key);
-            if (*reply || keys_equal(&conn->key, key)) {
-                return conn;
-            }
-        }
-    }
-    return NULL;
 }
 
 static void
@@ -408,38 +266,6 @@ check_answer(const struct conntrack_expect *expect,
     ck_assert(ovs_u128_equals(stock->md.ct_label, expect->label));
 }
 
-/* Remembers the connection that the packet was in. */
-static void
-remember(struct world *w, const struct talk *k, int dir,
-         const struct dp_packet *p)
-{
-    struct memo *memo = memo_of(w, k, dir);
-    uint8_t state = p->md.ct_state;
-    struct conn_key key;
-    struct conn *conn;
-    bool reply;
-
-    if (!(state & (CS_NEW | CS_ESTABLISHED))) {
-        /* The next packet may find again what the one before found.  (A SYN to
-         * a closed connection may get a state of mere CS_TRACKED.) */
-        return;
-    }
-    key_init(&key, &k->tuples[dir], k->zone);
-    conn = find_conn(w->ours, &key, w->now, &reply);
-    ck_assert(conn || state & CS_NEW);
-    memo->valid = conn && conntrack_ref_init(&memo->ref, conn);
-    memo->settled_until = 0;
-    if (memo->valid) {
-        ck_assert(state & CS_NEW || reply == !!(state & CS_REPLY_DIR));
-        memo->expect.mark = p->md.ct_mark;
-        memo->expect.label = p->md.ct_label;
-        memo->expect.reply = reply;
-        memo->expect.is_new = state & CS_NEW;
-        memo->expect.nat = conntrack_track_nat(conn, reply);
-        ck_assert(k->nat || !memo->expect.nat);
-    }
-}
-
 static void
 compare_packets(const struct dp_packet *a, const struct dp_packet *b)
 {
@@ -577,41 +403,6 @@ step(struct world *w)
     struct dp_packet *p = (one_in(8) ? talk_odd(k, &dir, &s)
                            : talk_next(k, &dir, &s));
     pass(w, k, dir, &s, p);
-}
-
-static void
-setup(void)
-{
-    test_seed_random();
-    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-}
-
-static void
-world_init(struct world *w)
-{
-    memset(w, 0, sizeof *w);
-    w->stock = conntrack_init();
-    w->ours = conntrack_init();
-    /* Connections outside of the pool can't be referred to. */
-    conntrack_set_maxconns(w->ours, 1000000);
-    conntrack_pool_run(w->ours);
-    wait_until(conntrack_table_is_ready(w->ours));
-    /* So far ahead that the threads that look for expired connections, which
-     * go by the real clock, leave them alone. */
-    w->now = time_msec() + 1000LL * 1000 * 1000;
-    conntrack_clock_init(&w->clock, w->now);
-    for (int i = 0; i < N_TALKS; i++) {
-        talk_init(&w->talks[i], i, i / N_KINDS);
-        talk_restart(&w->talks[i]);
-    }
-}
-
-static void
-world_uninit(struct world *w)
-{
-    conntrack_destroy(w->stock);
-    conntrack_destroy(w->ours);
-    ovsrcu_barrier();
 }
 
 START_TEST(test_against_execute)
@@ -757,175 +548,6 @@ START_TEST(test_checksums)
 }
 END_TEST
 
-/* A reference is good until the connection leaves the table, for each
- * connection that leaves, and a connection that has left gives no new one. */
-START_TEST(test_reference)
-{
-    struct conntrack_ref ref;
-    struct segment s;
-    struct world w;
-    struct conn *conn;
-    bool reply;
-
-    world_init(&w);
-    for (int i = 0; i < N_TALKS; i++) {
-        const struct request commit = { .commit = true };
-        struct talk *k = &w.talks[i];
-        struct dp_packet *p;
-        struct conn_key key;
-        int dir;
-
-        while ((p = talk_next(k, &dir, &s)), dir) {
-            dp_packet_delete(p);
-        }
-        execute(w.ours, k, &commit, p, w.now);
-        dp_packet_delete(p);
-
-        key_init(&key, &k->tuples[0], k->zone);
-        conn = find_conn(w.ours, &key, w.now, &reply);
-        ck_assert(conn && !reply);
-        ck_assert(conntrack_ref_init(&ref, conn));
-        ck_assert(conntrack_ref_is_valid(ref.conn, ref.version));
-        conntrack_flush(w.ours, &k->zone);
-        ck_assert(!conntrack_ref_is_valid(ref.conn, ref.version));
-        ck_assert(!conntrack_ref_init(&ref, conn));
-        ovsrcu_quiesce();
-    }
-    world_uninit(&w);
-}
-END_TEST
-
-/* Connections that come and go, in the same memory again and again, touch no
- * reference to others, and no reference of theirs ever holds again. */
-START_TEST(test_references_of_others)
-{
-    enum { ROUNDS = 50, N_OTHERS = 20000, N_LIVING = 1000, ZONE = 1,
-           OTHER_ZONE = 2 };
-    static struct conntrack_ref living[N_LIVING], gone[N_OTHERS];
-    struct tuple t = { .nw_proto = IPPROTO_UDP, .tp_src = 1, .tp_dst = 2 };
-    struct talk k = { .zone = ZONE };
-    const struct request commit = { .commit = true };
-    int n_lost = 0, n_revived = 0, n_left = 0;
-    struct world w;
-
-    world_init(&w);
-    in6_addr_set_mapped_ipv4(&t.dst, htonl(0xc0a80001));
-    for (int round = 0; round <= ROUNDS; round++) {
-        int n = round ? N_OTHERS : N_LIVING;
-
-        for (int i = 0; i < n; i++) {
-            struct conntrack_ref *ref = round ? &gone[i] : &living[i];
-
-            in6_addr_set_mapped_ipv4(&t.src, htonl(0x0a000000 + i));
-            struct dp_packet *p = talk_compose(&t, NULL, 0);
-            k.zone = round ? OTHER_ZONE : ZONE;
-            k.translated = t;
-            execute(w.ours, &k, &commit, p, w.now);
-            n_revived += (round > 1
-                          && conntrack_ref_is_valid(ref->conn, ref->version));
-            ck_assert(p->md.conn && conntrack_ref_init(ref, p->md.conn));
-            dp_packet_delete(p);
-        }
-        if (round) {
-            conntrack_flush(w.ours, &(uint16_t) { OTHER_ZONE });
-            ovsrcu_barrier();           /* Their memory is free. */
-            for (int i = 0; i < N_OTHERS; i++) {
-                n_left += !conntrack_ref_is_valid(gone[i].conn,
-                                                  gone[i].version);
-            }
-        }
-    }
-    for (int i = 0; i < N_LIVING; i++) {
-        n_lost += !conntrack_ref_is_valid(living[i].conn, living[i].version);
-    }
-    printf("%d connections left, %d references to %d others lost\n", n_left,
-           n_lost, N_LIVING);
-    ck_assert_int_eq(n_left, ROUNDS * N_OTHERS);
-    ck_assert_int_eq(n_lost, 0);
-    ck_assert_int_eq(n_revived, 0);
-    world_uninit(&w);
-}
-END_TEST
-
-/* The next packet of 'k' in a direction. */
-static struct dp_packet *
-next_of(struct talk *k, int wanted)
-{
-    struct dp_packet *p;
-    struct segment s;
-    int dir;
-
-    while ((p = talk_next(k, &dir, &s)), dir != wanted) {
-        dp_packet_delete(p);
-    }
-    return p;
-}
-
-static void
-track_next(struct world *w, struct talk *k, int dir)
-{
-    const struct request commit = { .commit = !dir };
-    struct dp_packet *p = next_of(k, dir);
-
-    execute(w->ours, k, &commit, p, w->now);
-    remember(w, k, dir, p);
-    dp_packet_delete(p);
-}
-
-/* What conntrack_track_commit() says of the connection of the next one. */
-static bool
-commit_next(struct world *w, struct talk *k)
-{
-    struct memo *memo = memo_of(w, k, 0);
-    struct dp_packet *p = next_of(k, 0);
-    struct conntrack_step step;
-
-    ck_assert(conntrack_track_check(w->ours, memo->ref.conn, &memo->expect, p,
-                                    k->tuples[0].nw_proto, w->now, &step));
-    dp_packet_delete(p);
-    return conntrack_track_commit(w->ours, &step, &w->clock);
-}
-
-/* A connection is settled that no packet can change, and that stays. */
-START_TEST(test_settled)
-{
-    struct timeout_policy tp = { .policy.id = 0 };
-    struct world w;
-    int n_udp = 0;
-
-    world_init(&w);
-    for (int i = 0; i < N_TALKS; i++) {
-        struct talk *k = &w.talks[i];
-
-        if (k->tcp || k->nat) {
-            continue;
-        }
-        n_udp++;
-        track_next(&w, k, 0);
-        track_next(&w, k, 0);
-        /* Not before there was an answer. */
-        ck_assert(!commit_next(&w, k));
-        track_next(&w, k, 1);
-        track_next(&w, k, 0);
-        ck_assert(commit_next(&w, k));
-    }
-    ck_assert_int_gt(n_udp, N_TALKS / N_KINDS);
-
-    /* No longer than the timeouts say. */
-    for (int i = 0; i < CT_DPIF_TP_ATTR_MAX; i++) {
-        tp.policy.present |= 1 << i;
-    }
-    timeout_policy_update(w.ours, &tp);
-    conntrack_clock_init(&w.clock, w.now);
-    for (int i = 0; i < N_TALKS; i++) {
-        struct talk *k = &w.talks[i];
-
-        ck_assert(k->tcp || k->nat || !commit_next(&w, k));
-    }
-    world_uninit(&w);
-}
-END_TEST
-
 /* The peer ends the connection between check and commit, in another thread:
  * the connection must not live on for as long as an established one. */
 START_TEST(test_closed_between)
@@ -986,9 +608,6 @@ main(void)
     tcase_set_timeout(tc, 0);
     tcase_add_test(tc, test_against_execute);
     tcase_add_test(tc, test_closed_between);
-    tcase_add_test(tc, test_settled);
     tcase_add_test(tc, test_checksums);
-    tcase_add_test(tc, test_reference);
-    tcase_add_test(tc, test_references_of_others);
     return test_run_nofork(s);
 }

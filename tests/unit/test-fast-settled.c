@@ -13,7 +13,6 @@ enum {
     MOMENT = 1 << ADP_SESSION_MOMENT_SHIFT,
     STEP = 1 << ADP_SESSION_AGE_SHIFT
 };
-BUILD_ASSERT_DECL(MOMENT <= CONNTRACK_SETTLED_MS);
 BUILD_ASSERT_DECL(NOW % MOMENT < MOMENT - 1 && NOW % STEP < STEP - MOMENT);
 
 /* '_i': the number of connections less one, over IPv4 and then IPv6. */
