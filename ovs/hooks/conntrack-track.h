@@ -12,10 +12,10 @@
  * had.  It does so by the connection's version, which lies in the line that
  * tracking reads anyway.  It moves on when the connection leaves the table,
  * before it is handed to RCU, when it is made to expire at once, when mark or
- * label changes, and when another connection hides it, and stays where it is, in memory of the pool
- * (conntrack-pool.h), while the slot waits for its next connection.  (After
- * 4 billion changes of one slot an old reference would be believed again.)
- * Connections outside of the pool can't be referred to.
+ * label changes, and when another connection hides it, and stays where it is,
+ * in memory of the pool (conntrack-pool.h), while the slot waits for its next
+ * connection.  (After 4 billion changes of one slot an old reference would be
+ * believed again.)  Connections outside of the pool can't be referred to.
  *
  * The pool has the versions once more, close together.  A UDP connection that
  * both sides have sent on stays what it is, but for its expiration, until its
