@@ -112,6 +112,19 @@ teardown(void)
     ovsrcu_barrier();
 }
 
+/* Who remembers the connection notices. */
+static void
+apply_and_notice(int i, struct conn *conn)
+{
+    struct conntrack_ref ref;
+
+    ck_assert(conntrack_ref_init(&ref, conn));
+    ck_assert(conntrack_ref_is_unmoved(conn, ref.version));
+    apply(i);
+    ck_assert(!conntrack_ref_is_valid(conn, ref.version));
+    ck_assert(!conntrack_ref_is_unmoved(conn, ref.version));
+}
+
 /* One packet sets the mark, another one the label, foreseen before either has
  * come to be, applied in either order. */
 START_TEST(test_mark_and_label)
@@ -121,12 +134,12 @@ START_TEST(test_mark_and_label)
         { .zone = ZONE, .commit = true, .label.u64.lo = 0x34,
           .label_mask.u64.lo = 0xff },
     };
-    const struct conn *conn = create(1);
+    struct conn *conn = create(1);
 
     foresee(0, &reqs[0]);
     foresee(1, &reqs[1]);
-    apply(_i);
-    apply(!_i);
+    apply_and_notice(_i, conn);
+    apply_and_notice(!_i, conn);
     ck_assert_uint_eq(conn->mark, 0x12);
     ck_assert_uint_eq(conn->label.u64.lo, 0x34);
 }

@@ -5,6 +5,7 @@
 #include <config.h>
 #include <check.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include "conntrack-world.h"
 #include "test-run.h"
 
@@ -203,6 +204,25 @@ expect_moved(struct conntrack_ref *ref, const char *why)
     ref->version = version;
 }
 
+/* Memory that lies ready for connections lies ready for their versions. */
+START_TEST(test_versions_are_there)
+{
+    const size_t page_size = get_page_size();
+    unsigned char resident = 0;
+    struct world w;
+
+    world_init(&w);
+    wait_until(conntrack_pool_bytes() >= 8 << 20);
+    size_t n = (conntrack_pool_bytes()
+                / (CONNTRACK_POOL_SLOT + sizeof(uint32_t)));
+    char *last = (char *) &conntrack_versions.versions[n - 2];
+    last -= (uintptr_t) last % page_size;
+    ck_assert_int_eq(mincore(last, page_size, &resident), 0);
+    ck_assert(resident & 1);
+    world_uninit(&w);
+}
+END_TEST
+
 START_TEST(test_moved)
 {
     const struct request of_reply = { .commit = true, .force = true };
@@ -297,6 +317,7 @@ main(void)
     suite_add_tcase(s, tc);
     tcase_add_unchecked_fixture(tc, setup, NULL);
     tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, test_versions_are_there);
     tcase_add_test(tc, test_reference);
     tcase_add_test(tc, test_references_of_others);
     tcase_add_test(tc, test_settled);
