@@ -703,8 +703,11 @@ peek_has_expectations(struct conntrack_peek *p)
     return p->has_expectations;
 }
 
+/* 'alg': the packet has the ports of an application-layer gateway.  That is
+ * nothing to a packet that no connection knows, as long as nobody expects one:
+ * a flood of those is foreseen as any other. */
 static enum conntrack_peek_result
-peek_process_one(struct conntrack_peek *p, struct conn_key *key,
+peek_process_one(struct conntrack_peek *p, struct conn_key *key, bool alg,
                  const struct conntrack_peek_request *req,
                  struct conntrack_peek_tuple *tuple)
 {
@@ -731,6 +734,9 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     peek_lookup(p, key, &f);
     if (OVS_UNLIKELY(f.full)) {
         return CT_PEEK_TOO_MANY;
+    }
+    if (OVS_UNLIKELY(alg) && (natted || f.pc || f.orphan)) {
+        return CT_PEEK_ALG;
     }
     if (OVS_UNLIKELY(req->force)
         && (f.orphan || (f.pc && peek_has_same_twin(f.pc)))) {
@@ -765,6 +771,8 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
         }
     } else if (OVS_UNLIKELY(!peek_check_orig_tuple(p, key, req, &pc))) {
         return CT_PEEK_UNFORESEEN;
+    } else if (OVS_UNLIKELY(pc && alg)) {
+        return CT_PEEK_ALG;
     } else if (OVS_UNLIKELY(pc != NULL)) {
         p->ordinary = p->applicable = false;
         create = peek_update_state(p, pc, f.reply);
@@ -798,19 +806,17 @@ peek_process_one(struct conntrack_peek *p, struct conn_key *key,
     return result;
 }
 
-/* True if an application-layer gateway looks at the packet, with the ports
- * that it came with or with those that NAT has given it. */
+/* True if the packet has an application-layer gateway's ports: it came with
+ * them, or NAT has given it them. */
 static bool
-peek_is_alg(const struct conntrack_peek *p,
-            const struct conntrack_peek_request *req,
-            const struct conntrack_peek_tuple *tuple)
+peek_has_alg_ports(const struct conntrack_peek *p,
+                   const struct conntrack_peek_tuple *tuple)
 {
     enum { FTP = 21, TFTP = 69 };
     uint8_t proto = p->pkt_key.nw_proto;
 
-    return (req->helper
-            || (proto == IPPROTO_TCP && (tuple->tp_src == htons(FTP)
-                                         || tuple->tp_dst == htons(FTP)))
+    return ((proto == IPPROTO_TCP && (tuple->tp_src == htons(FTP)
+                                      || tuple->tp_dst == htons(FTP)))
             || (proto == IPPROTO_UDP && tuple->tp_dst == htons(TFTP))
             || get_alg_ctl_type(p->packet, tuple->tp_src, tuple->tp_dst,
                                 NULL) != CT_ALG_CTL_NONE);
@@ -851,7 +857,9 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
     if (OVS_UNLIKELY(!peek_is_valid(p, tuple, &valid))) {
         return CT_PEEK_UNFORESEEN;
     }
-    if (OVS_UNLIKELY(valid && peek_is_alg(p, req, tuple))) {
+
+    bool alg = valid && peek_has_alg_ports(p, tuple);
+    if (OVS_UNLIKELY(valid && (req->helper || (alg && p->md_conn)))) {
         return CT_PEEK_ALG;
     }
 
@@ -878,7 +886,7 @@ peek_ct(struct conntrack_peek *p, const struct conntrack_peek_request *req,
         struct conn_key key;
 
         peek_key(p, req->zone, tuple, &key);
-        return peek_process_one(p, &key, req, tuple);
+        return peek_process_one(p, &key, alg, req, tuple);
     }
     return CT_PEEK_OK;
 }

@@ -167,6 +167,79 @@ START_TEST(many_expectations)
 }
 END_TEST
 
+/* What is foreseen of the first packet in a direction. */
+static enum conntrack_peek_result
+foresee(int dir, const struct conntrack_peek_request *req)
+{
+    const struct segment s = { .flags = TCP_SYN, .win = 8192, .wscale = -1 };
+    const struct tuple *t = &tuples[dir];
+    struct dp_packet *p = talk_compose(t, &s, 0);
+    struct conntrack_peek_tuple tuple = {
+        .dl_type = htons(ETH_TYPE_IP),
+        .tp_src = htons(t->tp_src), .tp_dst = htons(t->tp_dst),
+        .src.ipv4 = in6_addr_get_mapped_ipv4(&t->src),
+        .dst.ipv4 = in6_addr_get_mapped_ipv4(&t->dst),
+    };
+    static struct conntrack_peek peek;
+
+    conntrack_peek_init(&peek, ct, p, time_msec());
+    enum conntrack_peek_result result = conntrack_peek_ct(&peek, req, &tuple);
+    if (result == CT_PEEK_OK) {
+        ck_assert_int_eq(peek.ct_state, CS_TRACKED | CS_NEW);
+        ck_assert(!req->commit || peek.n_conns == 1);
+    }
+    conntrack_peek_uninit(&peek);
+    dp_packet_delete(p);
+    return result;
+}
+
+/* A port alone makes nobody look into a packet.  '_i': FTP's at either end, or
+ * TFTP's. */
+START_TEST(port_alone)
+{
+    struct conntrack_peek_request req = { .zone = ZONE };
+
+    if (_i == 2) {
+        tuples[0].nw_proto = IPPROTO_UDP;
+        tuples[0].tp_dst = 69;
+    }
+    tuples[0].tp_src = 4001;
+    tuples[1].tp_dst = 4001;
+    int dir = _i & 1;
+    ck_assert_int_eq(foresee(dir, &req), CT_PEEK_OK);
+    req.commit = true;
+    ck_assert_int_eq(foresee(dir, &req), CT_PEEK_OK);
+    req.helper = "ftp";
+    ck_assert_int_eq(foresee(dir, &req), CT_PEEK_ALG);
+}
+END_TEST
+
+/* Of a connection it does. */
+START_TEST(port_of_connection)
+{
+    const struct conntrack_peek_request req = { .zone = ZONE };
+    const struct conntrack_peek_request other = { .zone = ZONE + 1 };
+
+    begin_connection(4000);
+    for (int dir = 0; dir < 2; dir++) {
+        ck_assert_int_eq(foresee(dir, &req), CT_PEEK_ALG);
+        ck_assert_int_eq(foresee(dir, &other), CT_PEEK_OK);
+    }
+}
+END_TEST
+
+/* And of any while somebody expects one. */
+START_TEST(port_while_expecting)
+{
+    static const char command[] = "PORT 10,0,0,1,4,1\r\n";
+    const struct conntrack_peek_request other = { .zone = ZONE + 1 };
+
+    begin_connection(4000);
+    dp_packet_delete(pass(0, TCP_ACK | TCP_PSH, command, strlen(command)));
+    ck_assert_int_eq(foresee(0, &other), CT_PEEK_ALG);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -177,6 +250,9 @@ main(void)
     tcase_add_test(tc, address_is_translated);
     tcase_add_test(tc, no_room);
     tcase_add_test(tc, many_expectations);
+    tcase_add_loop_test(tc, port_alone, 0, 3);
+    tcase_add_test(tc, port_of_connection);
+    tcase_add_test(tc, port_while_expecting);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
