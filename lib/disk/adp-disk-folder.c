@@ -407,6 +407,17 @@ rotate(struct adp_disk_folder *f)
     return error;
 }
 
+/* What there is of a snapshot that comes to nothing takes room that
+ * transactions could have. */
+static void
+remove_unfinished(const struct adp_disk_folder *f)
+{
+    char *name = snapshot_name(f, NEW_SUFFIX);
+
+    free(adp_disk_remove(name));
+    free(name);
+}
+
 static void
 end_snapshot(struct adp_disk_folder *f)
 {
@@ -434,6 +445,9 @@ adp_disk_folder_begin_snapshot(struct adp_disk_folder *f,
     if (!error) {
         error = adp_disk_file_create(name, ADP_DISK_SNAPSHOT,
                                      f->next.generation, &f->next.file);
+        if (error) {
+            remove_unfinished(f);
+        }
     }
     free(name);
     return error;
@@ -497,6 +511,9 @@ adp_disk_folder_go_on(struct adp_disk_folder *f, bool *done)
     *done = error || f->next.n >= f->next.records->array.n;
     if (!error && *done) {
         error = finish_snapshot(f);
+    }
+    if (error) {
+        remove_unfinished(f);
     }
     if (*done) {
         end_snapshot(f);
