@@ -254,8 +254,8 @@ hit_changed(const struct adp_hit *hit, const struct adp_program *program,
 {
     switch (hit->kind) {
     case ADP_HIT_RULE:
-        return adp_program_changed_for(program, hit->priority, hit->rule,
-                                       since);
+        return adp_program_changed_for(program, hit->table_id, hit->priority,
+                                       hit->rule, since);
     case ADP_HIT_MISS:
         return adp_program_changed(program, hit->table_id, hit->priority);
     case ADP_HIT_BUCKET:

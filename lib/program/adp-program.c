@@ -119,13 +119,14 @@ adp_program_changed(const struct adp_program *program, uint8_t table_id,
 }
 
 uint64_t
-adp_program_changed_for(const struct adp_program *program, int priority,
-                        const struct adp_rule *rule, uint64_t since)
+adp_program_changed_for(const struct adp_program *program, uint8_t table_id,
+                        int priority, const struct adp_rule *rule,
+                        uint64_t since)
 {
-    uint64_t changed = adp_program_changed(program, rule->table_id, priority);
+    uint64_t changed = adp_program_changed(program, table_id, priority);
 
     return (changed > since
-            && adp_recent_touches(&program->logs[rule->table_id]->recent,
+            && adp_recent_touches(&program->logs[table_id]->recent,
                                   priority, rule->match, since)
             ? changed : 0);
 }

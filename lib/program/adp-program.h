@@ -124,9 +124,11 @@ uint64_t adp_program_changed(const struct adp_program *, uint8_t table_id,
                              int priority);
 /* The same for packets that got 'rule' at 'priority' and had the right answer
  * in generation 'since': 0 if, as far as is known, nothing has changed after
- * it that such packets may match. */
-uint64_t adp_program_changed_for(const struct adp_program *, int priority,
-                                 const struct adp_rule *rule, uint64_t since);
+ * it that such packets may match.  Doesn't look at the rule where the table
+ * hasn't changed. */
+uint64_t adp_program_changed_for(const struct adp_program *, uint8_t table_id,
+                                 int priority, const struct adp_rule *rule,
+                                 uint64_t since);
 /* If the table has many rules, or is declared to have them later, and what it
  * answers depends on nothing but metadata of packets (adp-metadata.h): the
  * words of them, with those that are declared, at least one.  0 otherwise. */

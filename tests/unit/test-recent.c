@@ -36,8 +36,8 @@ add_addresses(int n, int priority)
 static bool
 touched(size_t i, uint64_t since)
 {
-    return adp_program_changed_for(e->program, rules[i]->priority, rules[i],
-                                   since) != 0;
+    return adp_program_changed_for(e->program, rules[i]->table_id,
+                                   rules[i]->priority, rules[i], since) != 0;
 }
 
 static const struct {
@@ -128,7 +128,8 @@ START_TEST(test_forgotten)
     ck_assert(touched(0, first));
     ck_assert(!touched(0, second));
     /* Those below still mean nothing. */
-    ck_assert(!adp_program_changed_for(e->program, 1000, rules[0], first));
+    ck_assert(!adp_program_changed_for(e->program, rules[0]->table_id, 1000,
+                                       rules[0], first));
     add_addresses(1, 1);
     ck_assert(!touched(0, e->program->generation - 1));
 }
@@ -326,8 +327,9 @@ START_TEST(test_random)
                 uint64_t changed = adp_program_changed(e->program, 0,
                                                        had->hit.priority);
 
-                if (!adp_program_changed_for(e->program, had->hit.priority,
-                                             had->hit.rule, had->generation)) {
+                if (!adp_program_changed_for(e->program, had->hit.table_id,
+                                             had->hit.priority, had->hit.rule,
+                                             had->generation)) {
                     check_again(had);
                     n_spared += changed > had->generation;
                     continue;
