@@ -13,6 +13,7 @@ tests_unit_test_conntrack_flush_SOURCES = \
 tests_unit_test_conntrack_flush_LDADD = $(UNIT_LIBS)
 
 tests_unit_test_conntrack_ftp_SOURCES = \
+	tests/unit/conntrack-foresee.h \
 	tests/unit/talk.c \
 	tests/unit/talk.h \
 	tests/unit/test-conntrack-ftp.c

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "conntrack.h"
+#include "conntrack-foresee.h"
 #include "conntrack-peek.h"
 #include "conntrack-private.h"
 #include "openvswitch/vlog.h"
@@ -172,18 +173,11 @@ static enum conntrack_peek_result
 foresee(int dir, const struct conntrack_peek_request *req)
 {
     const struct segment s = { .flags = TCP_SYN, .win = 8192, .wscale = -1 };
-    const struct tuple *t = &tuples[dir];
-    struct dp_packet *p = talk_compose(t, &s, 0);
-    struct conntrack_peek_tuple tuple = {
-        .dl_type = htons(ETH_TYPE_IP),
-        .tp_src = htons(t->tp_src), .tp_dst = htons(t->tp_dst),
-        .src.ipv4 = in6_addr_get_mapped_ipv4(&t->src),
-        .dst.ipv4 = in6_addr_get_mapped_ipv4(&t->dst),
-    };
+    struct dp_packet *p = talk_compose(&tuples[dir], &s, 0);
     static struct conntrack_peek peek;
 
-    conntrack_peek_init(&peek, ct, p, time_msec());
-    enum conntrack_peek_result result = conntrack_peek_ct(&peek, req, &tuple);
+    enum conntrack_peek_result result
+        = try_to_foresee_ct(&peek, ct, p, &tuples[dir], req, time_msec());
     if (result == CT_PEEK_OK) {
         ck_assert_int_eq(peek.ct_state, CS_TRACKED | CS_NEW);
         ck_assert(!req->commit || peek.n_conns == 1);

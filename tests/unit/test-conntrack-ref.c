@@ -9,12 +9,43 @@
 #include "conntrack-world.h"
 #include "test-run.h"
 
+/* The next packet of 'k' in a direction. */
+static struct dp_packet *
+next_of(struct talk *k, int wanted)
+{
+    struct dp_packet *p;
+    struct segment s;
+    int dir;
+
+    while ((p = talk_next(k, &dir, &s)), dir != wanted) {
+        dp_packet_delete(p);
+    }
+    return p;
+}
+
+/* A UDP connection without NAT. */
+static bool
+is_plain(const struct talk *k)
+{
+    return !k->tcp && !k->nat;
+}
+
+static struct talk *
+plain_talk(struct world *w)
+{
+    struct talk *k = w->talks;
+
+    while (!is_plain(k)) {
+        k++;
+    }
+    return k;
+}
+
 /* A reference is good until the connection leaves the table, for each
  * connection that leaves, and a connection that has left gives no new one. */
 START_TEST(test_reference)
 {
     struct conntrack_ref ref;
-    struct segment s;
     struct world w;
     struct conn *conn;
     bool reply;
@@ -23,13 +54,9 @@ START_TEST(test_reference)
     for (int i = 0; i < N_TALKS; i++) {
         const struct request commit = { .commit = true };
         struct talk *k = &w.talks[i];
-        struct dp_packet *p;
+        struct dp_packet *p = next_of(k, 0);
         struct conn_key key;
-        int dir;
 
-        while ((p = talk_next(k, &dir, &s)), dir) {
-            dp_packet_delete(p);
-        }
         execute(w.ours, k, &commit, p, w.now);
         dp_packet_delete(p);
 
@@ -99,20 +126,6 @@ START_TEST(test_references_of_others)
 }
 END_TEST
 
-/* The next packet of 'k' in a direction. */
-static struct dp_packet *
-next_of(struct talk *k, int wanted)
-{
-    struct dp_packet *p;
-    struct segment s;
-    int dir;
-
-    while ((p = talk_next(k, &dir, &s)), dir != wanted) {
-        dp_packet_delete(p);
-    }
-    return p;
-}
-
 static void
 track_next(struct world *w, struct talk *k, int dir)
 {
@@ -161,7 +174,7 @@ START_TEST(test_settled)
     for (int i = 0; i < N_TALKS; i++) {
         struct talk *k = &w.talks[i];
 
-        if (k->tcp || k->nat) {
+        if (!is_plain(k)) {
             continue;
         }
         n_udp++;
@@ -181,28 +194,13 @@ START_TEST(test_settled)
         for (int i = 0; i < N_TALKS; i++) {
             struct talk *k = &w.talks[i];
 
-            ck_assert(k->tcp || k->nat
+            ck_assert(!is_plain(k)
                       || commit_next(&w, k) == (seconds == 10));
         }
     }
     world_uninit(&w);
 }
 END_TEST
-
-/* Its version says of a connection that it isn't any more what it was: in its
- * own line, and in the copy. */
-static void
-expect_moved(struct conntrack_ref *ref, const char *why)
-{
-    uint32_t version;
-
-    ck_assert_msg(!conntrack_ref_is_valid(ref->conn, ref->version), "%s", why);
-    ck_assert_msg(!conntrack_ref_is_unmoved(ref->conn, ref->version), "%s",
-                  why);
-    atomic_read_relaxed(&ref->conn->version, &version);
-    ck_assert(conntrack_ref_is_unmoved(ref->conn, version));
-    ref->version = version;
-}
 
 /* Memory that lies ready for connections lies ready for their versions. */
 START_TEST(test_versions_are_there)
@@ -223,24 +221,33 @@ START_TEST(test_versions_are_there)
 }
 END_TEST
 
+/* Its version says of a connection that it isn't any more what it was: in its
+ * own line, and in the copy. */
+static void
+expect_moved(struct conntrack_ref *ref, const char *why)
+{
+    uint32_t version;
+
+    ck_assert_msg(!conntrack_ref_is_valid(ref->conn, ref->version), "%s", why);
+    ck_assert_msg(!conntrack_ref_is_unmoved(ref->conn, ref->version), "%s",
+                  why);
+    atomic_read_relaxed(&ref->conn->version, &version);
+    ck_assert(conntrack_ref_is_unmoved(ref->conn, version));
+    ref->version = version;
+}
+
 START_TEST(test_moved)
 {
     const struct request of_reply = { .commit = true, .force = true };
     struct request r = { .commit = true };
-    struct conntrack_ref *ref;
     struct world w;
-    size_t i = 0;
 
     world_init(&w);
-    while (w.talks[i].tcp || w.talks[i].nat) {
-        i++;
-    }
-    struct talk *k = &w.talks[i];
+    struct talk *k = plain_talk(&w);
     track_next(&w, k, 0);
     track_next(&w, k, 1);
-    ref = &memo_of(&w, k, 0)->ref;
-    *ref = memo_of(&w, k, 1)->ref;
-    ck_assert(conntrack_ref_is_unmoved(ref->conn, ref->version));
+    struct conntrack_ref ref = memo_of(&w, k, 1)->ref;
+    ck_assert(conntrack_ref_is_unmoved(ref.conn, ref.version));
 
     for (int value = 0; value < 3; value++) {
         struct dp_packet *p = next_of(k, 0);
@@ -253,10 +260,10 @@ START_TEST(test_moved)
         for (int again = 0; again < 2; again++) {
             execute(w.ours, k, &r, p, w.now);
             if (!again && value) {
-                expect_moved(ref, value == 1 ? "mark" : "label");
+                expect_moved(&ref, value == 1 ? "mark" : "label");
             }
-            ck_assert(conntrack_ref_is_valid(ref->conn, ref->version));
-            ck_assert(conntrack_ref_is_unmoved(ref->conn, ref->version));
+            ck_assert(conntrack_ref_is_valid(ref.conn, ref.version));
+            ck_assert(conntrack_ref_is_unmoved(ref.conn, ref.version));
         }
         dp_packet_delete(p);
     }
@@ -267,7 +274,7 @@ START_TEST(test_moved)
     struct dp_packet *p = next_of(k, 1);
     execute(w.ours, k, &of_reply, p, w.now);
     dp_packet_delete(p);
-    expect_moved(ref, "force");
+    expect_moved(&ref, "force");
     world_uninit(&w);
 }
 END_TEST
@@ -278,13 +285,9 @@ START_TEST(test_expires_between)
 {
     struct conntrack_step step;
     struct world w;
-    size_t i = 0;
 
     world_init(&w);
-    while (w.talks[i].tcp || w.talks[i].nat) {
-        i++;
-    }
-    struct talk *k = &w.talks[i];
+    struct talk *k = plain_talk(&w);
     track_next(&w, k, 0);
     track_next(&w, k, 1);
     track_next(&w, k, 0);
