@@ -10,6 +10,11 @@
 #include "util.h"
 
 #define MIN_PLACES 16
+#define AHEAD 8                 /* Places, that are fetched. */
+
+/* In 'away': how far it is from a flow's first place to this one, plus 1. */
+#define FREE 0
+#define FAR UINT8_MAX           /* That far, or farther. */
 
 /* Stirs the hash anew, so that flows of one set are anywhere in it. */
 static size_t
@@ -32,16 +37,39 @@ next_place(const struct adp_rule_set *set, size_t i)
     return i + 1 < set->n_places ? i + 1 : 0;
 }
 
-/* The place of the flow with 'owner', or the free one where it would be. */
+/* How far 'i' is behind 'home', around the end of the table. */
 static size_t
-seek(const struct adp_rule_set *set, const void *owner)
+distance(const struct adp_rule_set *set, size_t home, size_t i)
 {
-    size_t i = home_of(set, owner);
+    return i >= home ? i - home : i + set->n_places - home;
+}
 
-    while (set->places[i] && set->places[i]->owner != owner) {
+static void
+put(struct adp_rule_set *set, size_t i, struct adp_rule *rule, size_t away)
+{
+    set->places[i] = rule;
+    set->away[i] = MIN(away + 1, FAR);
+}
+
+/* How far the flow at 'i' is from its first place. */
+static size_t
+away_at(const struct adp_rule_set *set, size_t i)
+{
+    return (OVS_LIKELY(set->away[i] < FAR)
+            ? set->away[i] - 1
+            : distance(set, home_of(set, set->places[i]->owner), i));
+}
+
+static void
+insert(struct adp_rule_set *set, struct adp_rule *rule)
+{
+    size_t i = home_of(set, rule->owner);
+    size_t away = 0;
+
+    for (; set->away[i] != FREE; away++) {
         i = next_place(set, i);
     }
-    return i;
+    put(set, i, rule, away);
 }
 
 static void
@@ -50,10 +78,15 @@ resize(struct adp_rule_set *set, size_t n_places)
     struct adp_rule_set old = *set;
     struct adp_rule *rule;
 
-    set->places = xcalloc(n_places, sizeof *set->places);
+    set->places = xcalloc(n_places,
+                          sizeof *set->places + sizeof *set->away);
+    set->away = (uint8_t *) &set->places[n_places];
     set->n_places = n_places;
     ADP_RULE_SET_FOR_EACH (rule, i, &old) {
-        set->places[seek(set, rule->owner)] = rule;
+        if (i + AHEAD < old.n_places) {
+            OVS_PREFETCH(old.places[i + AHEAD]);
+        }
+        insert(set, rule);
     }
     free(old.places);
 }
@@ -63,6 +96,23 @@ adp_rule_set_uninit(struct adp_rule_set *set)
 {
     free(set->places);
     *set = (struct adp_rule_set) { .places = NULL };
+}
+
+/* The place of the flow with 'owner', or a free one if there is none.  Looks
+ * at no flow that is elsewhere on the way. */
+static size_t
+seek(const struct adp_rule_set *set, const void *owner)
+{
+    size_t i = home_of(set, owner);
+
+    for (size_t away = 1; set->away[i] != FREE; away++) {
+        if (set->away[i] == MIN(away, FAR)
+            && set->places[i]->owner == owner) {
+            break;
+        }
+        i = next_place(set, i);
+    }
+    return i;
 }
 
 struct adp_rule *
@@ -77,35 +127,26 @@ adp_rule_set_add(struct adp_rule_set *set, struct adp_rule *rule)
     if (4 * (set->n + 1) > 3 * set->n_places) {
         resize(set, MAX(MIN_PLACES, set->n_places * 3 / 2));
     }
-
-    size_t i = seek(set, rule->owner);
-
-    ovs_assert(!set->places[i]);
-    set->places[i] = rule;
+    insert(set, rule);
     set->n++;
-}
-
-/* How far 'i' is behind 'home', around the end of the table. */
-static size_t
-distance(const struct adp_rule_set *set, size_t home, size_t i)
-{
-    return i >= home ? i - home : i + set->n_places - home;
 }
 
 /* Has those that follow move up, as far as each may. */
 static void
 close_gap(struct adp_rule_set *set, size_t gap)
 {
-    for (size_t i = next_place(set, gap); set->places[i];
+    for (size_t i = next_place(set, gap); set->away[i] != FREE;
          i = next_place(set, i)) {
-        size_t home = home_of(set, set->places[i]->owner);
+        size_t step = distance(set, gap, i);
+        size_t away = away_at(set, i);
 
-        if (distance(set, home, gap) < distance(set, home, i)) {
-            set->places[gap] = set->places[i];
+        if (away >= step) {
+            put(set, gap, set->places[i], away - step);
             gap = i;
         }
     }
     set->places[gap] = NULL;
+    set->away[gap] = FREE;
 }
 
 void

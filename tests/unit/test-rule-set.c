@@ -9,6 +9,7 @@
 
 #include "adp-rule-set.h"
 #include "adp-rules.h"
+#include "hash.h"
 #include "random.h"
 #include "test-run.h"
 #include "test-seed.h"
@@ -75,6 +76,35 @@ START_TEST(test_waves)
 }
 END_TEST
 
+/* Flows that all belong to the first place, more than have their distance from
+ * it noted: nobody looks at what owners point to. */
+START_TEST(test_far)
+{
+    enum { N_FAR = 600 };
+
+    struct adp_rule_set set = { .places = NULL };
+    uintptr_t owner = 0;
+
+    for (size_t i = 0; i < N_FAR; i++) {
+        do {
+            owner += 8;
+        } while (hash_pointer((void *) owner, 1) >> 21);
+        rules[i].owner = (void *) owner;
+        adp_rule_set_add(&set, &rules[i]);
+    }
+    for (size_t gone = 0; gone < N_FAR; gone++) {
+        adp_rule_set_remove(&set, &rules[gone * 7 % N_FAR]);
+        for (size_t i = 0; i < N_FAR; i++) {
+            size_t order = i * 7 % N_FAR;
+
+            ck_assert_ptr_eq(adp_rule_set_find(&set, rules[order].owner),
+                             i > gone ? &rules[order] : NULL);
+        }
+    }
+    adp_rule_set_uninit(&set);
+}
+END_TEST
+
 START_TEST(test_choose)
 {
     for (size_t i = 0; i < N_RULES; i++) {
@@ -94,6 +124,7 @@ main(void)
 
     test_seed_random();
     tcase_add_test(tcase, test_waves);
+    tcase_add_test(tcase, test_far);
     tcase_add_test(tcase, test_choose);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
